@@ -76,8 +76,8 @@ extern "C" {
 #define SMQ_API
 #endif
 
-#define SMQ_VERSION_MAJOR 0
-#define SMQ_VERSION_MINOR 1
+#define SMQ_VERSION_MAJOR 1
+#define SMQ_VERSION_MINOR 0
 #define SMQ_VERSION_PATCH 0
 
 /* ---------------------------------------------------------------------------------------------
