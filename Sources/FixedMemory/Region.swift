@@ -28,6 +28,15 @@
     }
   }
 
+  /// The bytes of one range, to be written.
+  @_lifetime(&self)
+  @inline(__always)
+  public mutating func mutableBytes(in range: Range<Int>) -> MutableSpan<UInt8> {
+    precondition(range.lowerBound >= 0 && range.upperBound <= count)
+    let span = unsafe MutableSpan(_unsafeStart: start + range.lowerBound, count: range.count)
+    return unsafe _overrideLifetime(span, mutating: &self)
+  }
+
   /// Moves `count` bytes from one offset to another; the two runs may overlap.
   public mutating func move(from source: Int, to target: Int, count moved: Int) {
     precondition(moved >= 0 && source >= 0 && target >= 0)
