@@ -27,7 +27,7 @@ let package = Package(
     module("MQTTWire", "FixedMemory"),
     module("MQTTSession", "MQTTWire", "FixedMemory"),
     .target(name: "CPlatform"),
-    module("MQTTTransport", "CPlatform", "FixedMemory"),
+    module("MQTTTransport", "CPlatform"),
     module("MQTTClient", "MQTTSession", "MQTTTransport", "MQTTWire", "CPlatform", "FixedMemory"),
     .systemLibrary(name: "CSwiftMQTT", path: "include"),
     module(
