@@ -23,7 +23,7 @@ test: ## run every test; the last line is the sum
 cross: ## TARGET=aarch64|armv7|riscv64: build for it and test under qemu-user
 	@$(if $(filter $(TARGET),$(CROSS)),,echo 'make cross TARGET=... with one of: $(CROSS)' >&2; exit 2)
 	@.ci/need build cross-$(TARGET) broker test
-	@cmake -S . -B build/$(TARGET) -G Ninja --log-level=WARNING \
+	@cmake -S . -B build/$(TARGET) -G Ninja --log-level=WARNING --no-warn-unused-cli \
 	    -DCMAKE_TOOLCHAIN_FILE=cmake/toolchains/$(TARGET)-linux.cmake
 	@cmake --build build/$(TARGET)
 	@Tests/run --only cross-$(TARGET)

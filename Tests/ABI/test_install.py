@@ -1,6 +1,7 @@
 """make install and make uninstall, and a program that uses what they lay down."""
 
 import os
+import re
 import subprocess
 
 import pytest
@@ -60,6 +61,12 @@ def test_lays_exactly_these_files(prefix):
     assert files_below(prefix) == installed_files()
     assert os.readlink(prefix / "lib" / "libswiftmqtt.so") == "libswiftmqtt.so.1"
     assert os.readlink(prefix / "lib" / "libswiftmqtt.so.1") == f"libswiftmqtt.so.{version()}"
+
+
+def test_ldd_shows_libc_only(prefix):
+    names = {line.split()[0].rpartition("/")[2] for line in run("ldd", prefix / "lib/libswiftmqtt.so").splitlines()}
+    assert "libc.so.6" in names
+    assert all(re.fullmatch(r"libc\.so\.6|ld-linux.*|linux-vdso\.so\.1", name) for name in names), names
 
 
 def test_pkg_config_knows_the_version(prefix):

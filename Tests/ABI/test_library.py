@@ -1,10 +1,7 @@
 """What the built library shows to the dynamic linker. Holds for every target: SMQ_BUILD_DIR chooses."""
 
-import os
 import re
-import subprocess
 
-import pytest
 from conftest import ROOT, functions, run
 
 NODE = "SWIFTMQTT_1"
@@ -49,14 +46,6 @@ def test_imports_are_libcs(library):
 def test_needs_libc_only(library):
     needed = re.findall(r"\(NEEDED\).*\[(.*)\]", run("readelf", "-dW", library))
     assert needed == ["libc.so.6"]
-
-
-def test_ldd_shows_libc_only(library):
-    if os.environ.get("SMQ_TARGET"):
-        pytest.skip("ldd runs what it looks at: only on this machine's own target")
-    names = {os.path.basename(line.split()[0]) for line in run("ldd", library).splitlines()}
-    assert "libc.so.6" in names
-    assert all(re.match(r"libc\.so\.6|ld-linux.*|linux-vdso\.so\.1", name) for name in names), names
 
 
 def test_soname(library):
