@@ -77,14 +77,19 @@ function(_embedded_swift_compile name object)
   if(object)
     set(output "${directory}/${name}/${name}.o")
     set(emit -c -o "${output}")
+    # The compiler's note for its own incremental builds, a hash of paths among others: without it the same
+    # sources give the same bytes everywhere.
+    set(afterwards COMMAND ${CMAKE_OBJCOPY} --remove-section .swift_modhash "${output}")
   else()
     set(output "${directory}/${name}/${name}.swiftmodule")
     set(emit -emit-module -emit-module-path "${output}")
+    set(afterwards "")
   endif()
   add_custom_command(
     OUTPUT "${output}"
     COMMAND "${SWIFTMQTT_SWIFTC}" ${_swift_flags} -module-cache-path "${directory}/cache"
       ${include} -module-name ${name} ${emit} ${sources}
+    ${afterwards}
     DEPENDS ${depends}
     COMMENT "Swift ${name}"
     VERBATIM)

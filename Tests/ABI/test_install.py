@@ -105,8 +105,9 @@ def test_uninstall_removes_just_that(build, tmp_path):
     make("uninstall", f"PREFIX={tmp_path}")
 
 
-def test_works_as_a_subdirectory(prefix, program, tmp_path):
-    """Another CMake project takes the library in with add_subdirectory, shared and static."""
+def test_works_as_a_subdirectory(build, program, tmp_path):
+    """Another CMake project takes the library in with add_subdirectory, shared and static, and gets the
+    same bytes as our own build."""
     (tmp_path / "CMakeLists.txt").write_text(
         "cmake_minimum_required(VERSION 3.25)\n"
         "project(app LANGUAGES C)\n"
@@ -115,7 +116,9 @@ def test_works_as_a_subdirectory(prefix, program, tmp_path):
         "target_link_libraries(app PRIVATE SwiftMQTT::swiftmqtt)\n"
         "add_executable(app_static app.c)\n"
         "target_link_libraries(app_static PRIVATE SwiftMQTT::static)\n")
-    run("cmake", "-S", tmp_path, "-B", tmp_path / "build", "-G", "Ninja")
+    run("cmake", "-S", tmp_path, "-B", tmp_path / "build", "-G", "Ninja", "-DCMAKE_BUILD_TYPE=MinSizeRel")
     run("cmake", "--build", tmp_path / "build")
     for name in ("app", "app_static"):
         assert subprocess.run([tmp_path / "build" / name], stdout=subprocess.DEVNULL).returncode == 0
+    for name in ("libswiftmqtt.so", "libswiftmqtt.a"):
+        assert (tmp_path / "build" / "swiftmqtt" / name).read_bytes() == (build / name).read_bytes()
