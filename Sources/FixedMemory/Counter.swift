@@ -3,11 +3,15 @@
 /// On armv7 the compiler takes the widening of an integer to 64 bits for an allocation and refuses
 /// it under `-no-allocations` (Swift 6.3.1), so the carry is done by hand here and nowhere else.
 public struct Counter: BitwiseCopyable {
-  // In memory the two are a little-endian uint64_t, which is how the C face hands them out.
-  public private(set) var low: UInt32 = 0
-  public private(set) var high: UInt32 = 0
+  private var low: UInt32 = 0
+  private var high: UInt32 = 0
 
   public init() {}
+
+  public var uint64: UInt64 {
+    // In memory the two halves are a uint64_t: every target is little-endian.
+    unsafe unsafeBitCast(self, to: UInt64.self)
+  }
 
   public mutating func add(_ amount: Int) {
     let sum = low.addingReportingOverflow(UInt32(truncatingIfNeeded: amount))

@@ -127,6 +127,14 @@ extension Client {
     }
   }
 
+  // Static, because the compiler takes a span of one part of `self` for a hold on all of it.
+
+  private static func send(
+    from session: borrowing Session, over transport: inout TCPTransport
+  ) -> Transfer {
+    transport.send(session.output)
+  }
+
   private static func receive(
     from transport: inout TCPTransport, into session: inout Session
   ) -> Transfer {
@@ -136,7 +144,7 @@ extension Client {
 
   private mutating func transmit(at now: Instant) {
     while !isBlocked, session.prepareTransmit() {
-      switch transport.send(session.output) {
+      switch Self.send(from: session, over: &transport) {
       case .moved(let count): session.transmitted(count, at: now)
       case .later: isBlocked = true
       case .closed: return lost(.closed)

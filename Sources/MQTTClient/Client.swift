@@ -1,4 +1,4 @@
-public import CPlatform
+import CPlatform
 public import FixedMemory
 public import MQTTSession
 public import MQTTTransport
@@ -105,12 +105,18 @@ public struct Client: ~Copyable {
     }
     phase = .resolving
     do throws(PlatformError) {
-      try resolver.start(host.bytes, port: port)
+      try Self.start(&resolver, host, port: port)
       try poller.watch(resolver.descriptor, for: .init(readable: true, writable: false))
     } catch {
       end(.network(error.errno))
     }
     return true
+  }
+
+  private static func start(
+    _ resolver: inout Resolver, _ host: borrowing Region, port: UInt16
+  ) throws(PlatformError) {
+    try resolver.start(host.bytes, port: port)
   }
 
   @inline(__always)

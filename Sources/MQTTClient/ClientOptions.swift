@@ -18,15 +18,15 @@ public enum OptionsError: Error, BitwiseCopyable {
 /// The fields are those of `smq_options`, which explains them.
 public struct RequestedOptions: ~Escapable {
   public var keepSession = false
-  public var host = Span<UInt8>()
+  public var host: Span<UInt8>
   public var port: UInt32 = 0
   public var protocolVersion: UInt32 = 0
-  public var clientID = Span<UInt8>()
-  public var userName = Span<UInt8>()
-  public var password = Span<UInt8>()
+  public var clientID: Span<UInt8>
+  public var userName: Span<UInt8>
+  public var password: Span<UInt8>
   public var hasWill = false
-  public var willTopic = Span<UInt8>()
-  public var willPayload = Span<UInt8>()
+  public var willTopic: Span<UInt8>
+  public var willPayload: Span<UInt8>
   public var willQoS: UInt8 = 0
   public var willRetain: UInt8 = 0
   public var keepAlive: UInt32 = 0
@@ -39,7 +39,14 @@ public struct RequestedOptions: ~Escapable {
   public var inFlightMaximum: UInt32 = 0
 
   @_lifetime(immortal)
-  public init() {}
+  public init() {
+    host = Span()
+    clientID = Span()
+    userName = Span()
+    password = Span()
+    willTopic = Span()
+    willPayload = Span()
+  }
 }
 
 /// Options that a client can be made with.

@@ -94,3 +94,22 @@ public enum ReasonCode: UInt8, BitwiseCopyable {
     }
   }
 }
+
+/// The Connect Return codes of 3.1.1 (its §3.2.2.3) that refuse.
+public enum ConnectReturnCode: UInt8 {
+  case unacceptableProtocolVersion = 1
+  case identifierRejected = 2
+  case serverUnavailable = 3
+  case badUserNameOrPassword = 4
+  case notAuthorized = 5
+
+  public var name: StaticString {
+    switch self {
+    case .unacceptableProtocolVersion: "Unacceptable protocol version"
+    case .identifierRejected: "Identifier rejected"
+    case .serverUnavailable: "Server unavailable"
+    case .badUserNameOrPassword: "Bad user name or password"
+    case .notAuthorized: "Not authorized"
+    }
+  }
+}
