@@ -64,24 +64,31 @@ public struct ClientOptions: ~Escapable {
 
   @_lifetime(copy request)
   public init(checking request: RequestedOptions) throws(OptionsError) {
-    guard let version = ProtocolVersion(rawValue: UInt8(clamping: request.protocolVersion == 0 ? 4 : request.protocolVersion))
-    else { throw .notSupported(at: 0) }
+    // 0 is 3.1.1; what is no version at all is not supported either.
+    let number = request.protocolVersion == 0 ? 4 : request.protocolVersion
+    guard let version = ProtocolVersion(rawValue: UInt8(clamping: number)) else {
+      throw .notSupported(at: 0)
+    }
     try Self.checkHost(request.host)
     try Self.checkTexts(request, version)
     let will = try Self.will(request)
 
-    let port = try Self.value(request.port, default: 1883, in: 1...65_535)
-    let keepAlive =
-      request.keepAlive == Self.off ? 0 : try Self.value(request.keepAlive, default: 60, in: 1...65_535)
-    let connectTimeout =
-      request.connectTimeout == Self.off
-      ? 0 : try Self.value(request.connectTimeout, default: 30_000, in: 1...Self.dayInMilliseconds)
-    let pingTimeout = try Self.value(request.pingTimeout, default: 10_000, in: 1...Self.dayInMilliseconds)
-    let outboxBytes = try Self.value(request.outboxBytes, default: 65_536, in: 64...Self.largestBuffer)
-    let outboxMessages = try Self.value(request.outboxMessages, default: 256, in: 1...65_535)
-    let receiveBytes = try Self.value(request.receiveBytes, default: 4096, in: 64...Self.largestBuffer)
-    let inFlight = try Self.value(request.inFlightMaximum, default: outboxMessages, in: 1...65_535)
-    guard request.sessionExpiry == 0 || version.hasProperties else { throw .option }
+    var numbers = NumberCheck()
+    let port = numbers.value(request.port, default: 1883, maximum: 65_535)
+    let keepAlive = numbers.value(
+      request.keepAlive, default: 60, maximum: 65_535, off: 0)
+    let connectTimeout = numbers.value(
+      request.connectTimeout, default: 30_000, maximum: Self.dayInMilliseconds, off: 0)
+    let pingTimeout = numbers.value(
+      request.pingTimeout, default: 10_000, maximum: Self.dayInMilliseconds)
+    let outboxBytes = numbers.value(
+      request.outboxBytes, default: 65_536, minimum: 64, maximum: Self.largestBuffer)
+    let outboxMessages = numbers.value(request.outboxMessages, default: 256, maximum: 65_535)
+    let receiveBytes = numbers.value(
+      request.receiveBytes, default: 4096, minimum: 64, maximum: Self.largestBuffer)
+    let inFlight = numbers.value(request.inFlightMaximum, default: 65_535, maximum: 65_535)
+    let expiryFits = request.sessionExpiry == 0 || version.hasProperties
+    guard numbers.areValid, expiryFits else { throw .option }
     let expiry =
       request.sessionExpiry == 0 && request.keepSession && version.hasProperties
       ? UInt32.max : request.sessionExpiry
@@ -97,14 +104,6 @@ public struct ClientOptions: ~Escapable {
         sessionExpiryInterval: expiry, maximumPacketSize: receiveBytes),
       pingTimeout: pingTimeout, outboxBytes: Int(outboxBytes), outboxMessages: Int(outboxMessages),
       receiveBytes: Int(receiveBytes), inFlightMaximum: Int(inFlight))
-  }
-
-  private static func value(
-    _ requested: UInt32, default usual: UInt32, in range: ClosedRange<UInt32>
-  ) throws(OptionsError) -> UInt32 {
-    let value = requested == 0 ? usual : requested
-    guard range ~= value else { throw .option }
-    return value
   }
 
   /// Printable ASCII: what is a name and what is not, the resolver will say.
@@ -146,6 +145,23 @@ public struct ClientOptions: ~Escapable {
     guard request.willPayload.count <= 65_535 else { throw .tooLarge }
     return Connect.Will(
       topic: request.willTopic, payload: request.willPayload, qos: qos, retain: request.willRetain == 1)
+  }
+}
+
+/// Checks many numbers and throws once: a throwing call for each takes 30 KB of code.
+private struct NumberCheck {
+  private(set) var areValid = true
+
+  /// 0 stands for `usual`, `ClientOptions.off` for `off` if that is given.
+  @inline(never)
+  mutating func value(
+    _ requested: UInt32, default usual: UInt32, minimum: UInt32 = 1, maximum: UInt32,
+    off: UInt32? = nil
+  ) -> UInt32 {
+    if requested == 0 { return usual }
+    if let off, requested == ClientOptions.off { return off }
+    if requested < minimum || requested > maximum { areValid = false }
+    return requested
   }
 }
 

@@ -17,6 +17,7 @@ public struct PropertyReader: ~Escapable {
   }
 
   /// The next property; `nil` after the last.
+  @inline(never)  // three kilobytes in each of the packets that read properties
   public mutating func next() throws(Malformed) -> Property? {
     guard !reader.isAtEnd else { return nil }
     // No identifier of the specification needs more than one byte.

@@ -27,9 +27,9 @@ func slot(_ handle: OpaquePointer?) throws(Status) -> UnsafeMutablePointer<Clien
 @inline(__always)
 @_lifetime(immortal)
 func span(_ bytes: smq_bytes) throws(Status) -> Span<UInt8> {
-  guard unsafe bytes.size > 0 else { return Span() }
-  // Nothing the library takes may be larger than this; on 32 bits it also keeps the count positive.
-  guard unsafe bytes.size <= Int(Int32.max) else { throw .tooLarge }
+  guard unsafe bytes.size != 0 else { return Span() }
+  // 2 GiB and more, which a 32-bit Int takes for negative, is more than anything here may have.
+  guard unsafe bytes.size & ~0x7FFF_FFFF == 0 else { throw .tooLarge }
   guard let data = unsafe bytes.data else { throw .null }
   let start = unsafe data.assumingMemoryBound(to: UInt8.self)
   let span = unsafe Span(_unsafeStart: start, count: bytes.size)
