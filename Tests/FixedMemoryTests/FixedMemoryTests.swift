@@ -141,7 +141,9 @@ private func array(_ bytes: Span<UInt8>) -> [UInt8] { bytes.indices.map { bytes[
     #expect(wrong.isEmpty)
   }
 
-  @Test(arguments: [(1, 0, 4), (0, 1, 4), (-1, 0, 1), (0, -1, 1), (0, 0, -1), (0, 0, 5), (5, 0, 0), (0, 5, 0)])
+  @Test(arguments: [
+    (1, 0, 4), (0, 1, 4), (-1, 0, 1), (0, -1, 1), (0, 0, -1), (0, 0, 5), (5, 0, 0), (0, 5, 0),
+  ])
   func movesOutsideTrap(source: Int, target: Int, count: Int) async {
     await #expect(processExitsWith: .failure) { [source, target, count] in
       withRegion([1, 2, 3, 4]) { $0.move(from: source, to: target, count: count) }

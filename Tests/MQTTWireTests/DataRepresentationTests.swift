@@ -15,7 +15,8 @@ import Testing
 
   /// Table 1-1 (3.1.1: Table 2.4), and the example of §1.5.5.
   @Test(arguments: [
-    (0, "00"), (1, "01"), (127, "7F"), (128, "80 01"), (321, "C1 02"), (16_383, "FF 7F"), (16_384, "80 80 01"),
+    (0, "00"), (1, "01"), (127, "7F"), (128, "80 01"), (321, "C1 02"), (16_383, "FF 7F"),
+    (16_384, "80 80 01"),
     (2_097_151, "FF FF 7F"), (2_097_152, "80 80 80 01"), (268_435_455, "FF FF FF 7F"),
   ])
   func boundaries(number: Int, text: String) throws {
@@ -161,7 +162,9 @@ import Testing
 }
 
 @Suite struct PacketIdentifierTests {
-  private func identifier(_ number: UInt16) throws -> PacketIdentifier { try #require(PacketIdentifier(number)) }
+  private func identifier(_ number: UInt16) throws -> PacketIdentifier {
+    try #require(PacketIdentifier(number))
+  }
 
   /// [MQTT-2.2.1-3] ([MQTT-2.3.1-1] in 3.1.1): not 0.
   @Test func everyNumberButZero() {
@@ -214,18 +217,23 @@ import Testing
   }
 
   /// §4.7.1, §4.7.3.
-  @Test(arguments: ["a", "/", "//", "a/b", "/finance", " ", "$SYS/x", "a*b", "\u{B5}", "\u{6C17}/\u{1D11E}", "\u{FEFF}"])
+  @Test(arguments: [
+    "a", "/", "//", "a/b", "/finance", " ", "$SYS/x", "a*b", "\u{B5}", "\u{6C17}/\u{1D11E}", "\u{FEFF}",
+  ])
   func good(name: String) {
     #expect(fault(name.bytes) == nil)
   }
 
-  @Test(arguments: [
-    ("", TopicName.Fault.empty), ("2B", .wildcard), ("23", .wildcard), ("61 2F 2B", .wildcard),
-    ("61 2F 23", .wildcard), ("61 2B 62", .wildcard), ("C2 B5 23", .wildcard), ("2F 2B 2F C2 B5", .wildcard),
-    ("00", .utf8), ("61 00", .utf8), ("00 61", .utf8), ("80", .utf8), ("61 FF", .utf8), ("C0 80", .utf8),
-    ("ED A0 80", .utf8), ("F4 90 80 80", .utf8), ("C2", .utf8), ("2B 00", .utf8), ("23 80", .utf8),
-    ("61*65535", nil), ("61*65536", .tooLong), ("61*65534 2B", .wildcard), ("61*65534 FF", .utf8),
-  ] as [(String, TopicName.Fault?)])
+  @Test(
+    arguments: [
+      ("", TopicName.Fault.empty), ("2B", .wildcard), ("23", .wildcard), ("61 2F 2B", .wildcard),
+      ("61 2F 23", .wildcard), ("61 2B 62", .wildcard), ("C2 B5 23", .wildcard),
+      ("2F 2B 2F C2 B5", .wildcard), ("00", .utf8), ("61 00", .utf8), ("00 61", .utf8), ("80", .utf8),
+      ("61 FF", .utf8),
+      ("C0 80", .utf8), ("ED A0 80", .utf8), ("F4 90 80 80", .utf8), ("C2", .utf8), ("2B 00", .utf8),
+      ("23 80", .utf8),
+      ("61*65535", nil), ("61*65536", .tooLong), ("61*65534 2B", .wildcard), ("61*65534 FF", .utf8),
+    ] as [(String, TopicName.Fault?)])
   func table(name: String, expected: TopicName.Fault?) {
     #expect(fault(hex(name)) == expected)
   }
@@ -234,7 +242,9 @@ import Testing
   @Test func oneStrangeByte() {
     for count in 1...40 {
       for place in 0..<count {
-        for (byte, expected) in [(0x2B, .wildcard), (0x23, .wildcard), (0, .utf8), (0x80, .utf8), (0xFF, .utf8)]
+        for (byte, expected) in [
+          (0x2B, .wildcard), (0x23, .wildcard), (0, .utf8), (0x80, .utf8), (0xFF, .utf8),
+        ]
           as [(UInt8, TopicName.Fault)]
         {
           var name = [UInt8](repeating: 0x61, count: count)
@@ -249,9 +259,11 @@ import Testing
 @Suite struct ReasonCodeTests {
   /// §2.4 Table 2-6; of the names of 0x00 the first.
   static let table: [(UInt8, String)] = [
-    (0x00, "Success"), (0x01, "Granted QoS 1"), (0x02, "Granted QoS 2"), (0x04, "Disconnect with Will Message"),
+    (0x00, "Success"), (0x01, "Granted QoS 1"), (0x02, "Granted QoS 2"),
+    (0x04, "Disconnect with Will Message"),
     (0x10, "No matching subscribers"), (0x11, "No subscription existed"), (0x18, "Continue authentication"),
-    (0x19, "Re-authenticate"), (0x80, "Unspecified error"), (0x81, "Malformed Packet"), (0x82, "Protocol Error"),
+    (0x19, "Re-authenticate"), (0x80, "Unspecified error"), (0x81, "Malformed Packet"),
+    (0x82, "Protocol Error"),
     (0x83, "Implementation specific error"), (0x84, "Unsupported Protocol Version"),
     (0x85, "Client Identifier not valid"), (0x86, "Bad User Name or Password"), (0x87, "Not authorized"),
     (0x88, "Server unavailable"), (0x89, "Server busy"), (0x8A, "Banned"), (0x8B, "Server shutting down"),

@@ -37,8 +37,10 @@ private let both: [ProtocolVersion] = [.v3_1_1, .v5_0]
     // PUBLISH.
     Refused("[MQTT-3.3.1-4]: QoS 3", both, "36 09 00 03 61 2F 62 00 0A 00 68", .qos),
     Refused("[MQTT-3.3.1-2]: DUP with QoS 0", both, "38 08 00 03 61 2F 62 00 68 69", .duplicateFlag),
-    Refused("[MQTT-2.2.1-3]: Packet Identifier 0, QoS 1", both, "32 08 00 03 61 2F 62 00 00 00", .packetIdentifier),
-    Refused("[MQTT-2.2.1-3]: Packet Identifier 0, QoS 2", both, "34 08 00 03 61 2F 62 00 00 00", .packetIdentifier),
+    Refused(
+      "[MQTT-2.2.1-3]: Packet Identifier 0, QoS 1", both, "32 08 00 03 61 2F 62 00 00 00", .packetIdentifier),
+    Refused(
+      "[MQTT-2.2.1-3]: Packet Identifier 0, QoS 2", both, "34 08 00 03 61 2F 62 00 00 00", .packetIdentifier),
     Refused("[MQTT-3.3.2-1]: no topic", both, "30 00", .truncated),
     Refused("[MQTT-3.3.2-1]: half a topic length", both, "30 01 00", .truncated),
     Refused("[MQTT-3.3.2-1]: topic beyond the packet", both, "30 04 00 03 61 62", .truncated),
@@ -46,7 +48,8 @@ private let both: [ProtocolVersion] = [.v3_1_1, .v5_0]
     Refused("§3.3.2.2: half a Packet Identifier", both, "32 06 00 03 61 2F 62 00", .truncated),
     Refused("[MQTT-2.2.2-1]: no Property Length", only5, "30 05 00 03 61 2F 62", .truncated),
     Refused("§3.3.2.3.1: properties beyond the packet", only5, "30 07 00 03 61 2F 62 02 01", .truncated),
-    Refused("§3.3.2.3.1: a value beyond the properties", only5, "30 0A 00 03 61 2F 62 02 23 00 05 68", .truncated),
+    Refused(
+      "§3.3.2.3.1: a value beyond the properties", only5, "30 0A 00 03 61 2F 62 02 23 00 05 68", .truncated),
     Refused("[MQTT-4.7.3-1]: empty topic", only311, "30 04 00 00 68 69", .topicName),
     Refused("§3.3.2.1: empty topic without alias", only5, "30 05 00 00 00 68 69", .topicName),
     Refused("§3.3.2.1: empty topic, other properties", only5, "30 07 00 00 02 01 01 68 69", .topicName),
@@ -95,8 +98,10 @@ private let both: [ProtocolVersion] = [.v3_1_1, .v5_0]
     Refused("[MQTT-3.2.2-6]: Session Present with a refusal", only5, "20 03 01 87 00", .sessionPresent),
     Refused("Table 3.1: return code 6 is reserved", only311, "20 02 00 06", .reasonCode),
     Refused("[MQTT-3.2.2-8]: Granted QoS 1 is no CONNACK code", only5, "20 03 00 01 00", .reasonCode),
-    Refused("[MQTT-1.5.5-1]: Property Length 0 in two bytes", only5, "20 04 00 00 80 00", .variableByteInteger),
-    Refused("§1.5.5: Property Length in five bytes", only5, "20 07 00 00 FF FF FF FF 01", .variableByteInteger),
+    Refused(
+      "[MQTT-1.5.5-1]: Property Length 0 in two bytes", only5, "20 04 00 00 80 00", .variableByteInteger),
+    Refused(
+      "§1.5.5: Property Length in five bytes", only5, "20 07 00 00 FF FF FF FF 01", .variableByteInteger),
     Refused("[MQTT-1.5.4-2]: Assigned Client Identifier", only5, "20 07 00 00 04 12 00 01 00", .utf8),
     Refused("[MQTT-1.5.4-1]: Server Reference", only5, "20 07 00 9C 04 1C 00 01 80", .utf8),
 
@@ -105,7 +110,9 @@ private let both: [ProtocolVersion] = [.v3_1_1, .v5_0]
     Refused("§3.14.2.2: bytes behind the properties", only5, "E0 03 00 00 00", .trailingBytes),
     Refused("§3.14.2.2.1: properties beyond the packet", only5, "E0 02 00 01", .truncated),
     Refused("[MQTT-3.14.2-1]: 0x04 is the client's", only5, "E0 01 04", .reasonCode),
-    Refused("[MQTT-3.14.2-2]: Session Expiry from a server", only5, "E0 07 00 05 11 00 00 00 01", .propertyNotAllowed),
+    Refused(
+      "[MQTT-3.14.2-2]: Session Expiry from a server", only5, "E0 07 00 05 11 00 00 00 01",
+      .propertyNotAllowed),
     Refused("[MQTT-3.14.2-2]: though it be 0", only5, "E0 07 00 05 11 00 00 00 00", .propertyNotAllowed),
   ]
 

@@ -13,7 +13,8 @@ struct PropertyRow: Sendable, CustomTestStringConvertible {
   let refusedValues: [String]
 
   init(
-    _ identifier: UInt8, _ name: String, in packets: Set<ControlPacketType>, _ value: String, _ number: UInt32 = 0,
+    _ identifier: UInt8, _ name: String, in packets: Set<ControlPacketType>, _ value: String,
+    _ number: UInt32 = 0,
     not refusedValues: [String] = []
   ) {
     self.identifier = identifier
@@ -33,7 +34,9 @@ struct PropertyRow: Sendable, CustomTestStringConvertible {
     .connect, .connack, .publish, .puback, .pubrec, .pubrel, .pubcomp, .subscribe, .suback, .unsubscribe,
     .unsuback, .disconnect, .auth,
   ]
-  private static let withReasonString = withProperties.subtracting([.connect, .publish, .subscribe, .unsubscribe])
+  private static let withReasonString = withProperties.subtracting([
+    .connect, .publish, .subscribe, .unsubscribe,
+  ])
   private static let booleans = ["02", "80", "FF"]
 
   static let table: [PropertyRow] = [
@@ -60,19 +63,22 @@ struct PropertyRow: Sendable, CustomTestStringConvertible {
     PropertyRow(0x24, "Maximum QoS", in: [.connack], "01", 1, not: booleans),
     PropertyRow(0x25, "Retain Available", in: [.connack], "00", 0, not: booleans),
     PropertyRow(0x26, "User Property", in: withProperties, "00 01 6B 00 01 76"),
-    PropertyRow(0x27, "Maximum Packet Size", in: [.connect, .connack], "00 00 00 01", 1, not: ["00 00 00 00"]),
+    PropertyRow(
+      0x27, "Maximum Packet Size", in: [.connect, .connack], "00 00 00 01", 1, not: ["00 00 00 00"]),
     PropertyRow(0x28, "Wildcard Subscription Available", in: [.connack], "01", 1, not: booleans),
     PropertyRow(0x29, "Subscription Identifier Available", in: [.connack], "01", 1, not: booleans),
     PropertyRow(0x2A, "Shared Subscription Available", in: [.connack], "01", 1, not: booleans),
   ]
 
   /// What PropertyReader makes of `bytes`, in a packet of this type.
-  private func read(_ bytes: [UInt8], in packet: ControlPacketType) throws -> [(Property, text: [UInt8], value: [UInt8])] {
+  private typealias Read = (Property, text: [UInt8], value: [UInt8])
+
+  private func read(_ bytes: [UInt8], in packet: ControlPacketType) throws -> [Read] {
     let body = [UInt8(bytes.count)] + bytes + [0xEE]
     var reader = ByteReader(body.span)
     var properties = try PropertyReader(body.span, reader: &reader, packet: packet)
     #expect(reader.position == 1 + bytes.count)
-    var list: [(Property, text: [UInt8], value: [UInt8])] = []
+    var list: [Read] = []
     while let property = try properties.next() {
       list.append((property, body[property.text], body[property.value]))
     }
@@ -94,7 +100,8 @@ struct PropertyRow: Sendable, CustomTestStringConvertible {
 
   @Test func tableIsWhole() {
     #expect(Set(Self.table.map(\.identifier)).count == 27)
-    #expect((UInt8.min ... .max).filter { PropertyIdentifier(rawValue: $0) != nil } == Self.table.map(\.identifier))
+    #expect(
+      (UInt8.min ... .max).filter { PropertyIdentifier(rawValue: $0) != nil } == Self.table.map(\.identifier))
   }
 
   /// Table 2-4, its last two columns: in every packet, what may be there is read, what may not is refused.
@@ -125,7 +132,9 @@ struct PropertyRow: Sendable, CustomTestStringConvertible {
       if row.packets.contains(type) && !(type == .disconnect && row.identifier == 0x11) {
         #expect(throws: Never.self, "\(type)") { try Received(packet: bytes, version: .v5_0) }
       } else {
-        #expect(throws: Malformed.propertyNotAllowed, "\(type)") { try Received(packet: bytes, version: .v5_0) }
+        #expect(throws: Malformed.propertyNotAllowed, "\(type)") {
+          try Received(packet: bytes, version: .v5_0)
+        }
       }
     }
   }
@@ -138,7 +147,9 @@ struct PropertyRow: Sendable, CustomTestStringConvertible {
       if row.identifier == 0x26 || (row.identifier == 0x0B && packet == .publish) {
         #expect(try read(row.bytes + row.bytes + row.bytes, in: packet).count == 3)
       } else {
-        #expect(throws: Malformed.propertyRepeated, "\(packet)") { try read(row.bytes + row.bytes, in: packet) }
+        #expect(throws: Malformed.propertyRepeated, "\(packet)") {
+          try read(row.bytes + row.bytes, in: packet)
+        }
         let between: [UInt8] = hex("26 00 00 00 00")
         #expect(throws: Malformed.propertyRepeated, "\(packet)") {
           try read(row.bytes + between + row.bytes, in: packet)
@@ -151,7 +162,9 @@ struct PropertyRow: Sendable, CustomTestStringConvertible {
   func valuesOutOfRange(row: PropertyRow) {
     for packet in row.packets {
       for value in row.refusedValues {
-        #expect(throws: Malformed.propertyValue, "\(value)") { try read([row.identifier] + hex(value), in: packet) }
+        #expect(throws: Malformed.propertyValue, "\(value)") {
+          try read([row.identifier] + hex(value), in: packet)
+        }
       }
     }
   }

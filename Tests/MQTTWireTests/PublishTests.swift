@@ -131,7 +131,8 @@ struct PublishFields: Equatable, Sendable {
     for _ in 0..<300 {
       let qos = try #require(QoS(rawValue: UInt8.random(in: 0...2, using: &chance)))
       let topicSize = Int.random(in: 1...200, using: &chance)
-      let payloadSize = try #require(sizes.randomElement(using: &chance)) + Int.random(in: 0...20, using: &chance)
+      let payloadSize =
+        try #require(sizes.randomElement(using: &chance)) + Int.random(in: 0...20, using: &chance)
       let fields = PublishFields(
         topic: (0..<topicSize).map { _ in UInt8.random(in: 0x30...0x7E, using: &chance) },
         payload: chance.bytes(payloadSize), qos: qos, retain: .random(using: &chance),

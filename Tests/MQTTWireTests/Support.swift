@@ -68,7 +68,9 @@ func vector(_ name: String) -> [UInt8] { Vector.named(name).bytes }
 func hex(_ text: String) -> [UInt8] {
   text.split(separator: " ").flatMap { token -> [UInt8] in
     let parts = token.split(separator: "*")
-    guard parts[0].utf8.count == 2, let byte = UInt8(parts[0], radix: 16) else { fatalError("not hex: \(text)") }
+    guard parts[0].utf8.count == 2, let byte = UInt8(parts[0], radix: 16) else {
+      fatalError("not hex: \(text)")
+    }
     return [UInt8](repeating: byte, count: parts.count == 2 ? Int(parts[1])! : 1)
   }
 }
@@ -133,7 +135,8 @@ enum Received {
 
   var extents: [Extent] {
     switch self {
-    case .connack(let connack): [connack.assignedClientIdentifier, connack.reasonString, connack.serverReference]
+    case .connack(let connack):
+      [connack.assignedClientIdentifier, connack.reasonString, connack.serverReference]
     case .publish(let publish): [publish.topic, publish.properties, publish.payload]
     case .acknowledgement(let acknowledgement): [acknowledgement.reasonString]
     case .pingresp: []

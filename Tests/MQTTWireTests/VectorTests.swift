@@ -15,7 +15,9 @@ import Testing
       if byte & 128 == 0 { break }
     }
     #expect(value == rest.count)
-    #expect(vector.reference.contains("§") || vector.reference.contains("Table") || vector.reference.contains("[MQTT-"))
+    #expect(
+      vector.reference.contains("§") || vector.reference.contains("Table")
+        || vector.reference.contains("[MQTT-"))
   }
 
   @Test func namesAreUnique() {
@@ -99,12 +101,15 @@ import Testing
 
   private func isSafe(_ bytes: [UInt8], _ version: ProtocolVersion) -> Bool {
     guard let header = try? FixedHeader(parsing: bytes.span, version: version) else { return true }
-    guard header.size >= 2, header.size <= 5, header.remainingLength <= VariableByteInteger.maximum else { return false }
+    guard header.size >= 2, header.size <= 5, header.remainingLength <= VariableByteInteger.maximum else {
+      return false
+    }
     // If the announced length is now more than there is, the parser gets what there is.
     let end = min(header.packetSize, bytes.count)
     guard header.size <= end else { return true }
     let received = try? Received(
-      parsing: bytes.span.extracting(header.size..<end), type: header.type, flags: header.flags, version: version)
+      parsing: bytes.span.extracting(header.size..<end), type: header.type, flags: header.flags,
+      version: version)
     return received?.staysWithin(end - header.size) ?? true
   }
 
