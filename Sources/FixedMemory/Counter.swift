@@ -3,8 +3,8 @@
 /// On armv7 the compiler takes the widening of an integer to 64 bits for an allocation and refuses
 /// it under `-no-allocations` (Swift 6.3.1), so the carry is done by hand here and nowhere else.
 public struct Counter: BitwiseCopyable {
-  private var low: UInt32 = 0
-  private var high: UInt32 = 0
+  private(set) var low: UInt32 = 0
+  private(set) var high: UInt32 = 0
 
   public init() {}
 

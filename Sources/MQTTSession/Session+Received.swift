@@ -76,7 +76,9 @@ extension Session {
     case .nothing: break
     case .pubrel(let reason):
       _ = control.append(
-        Acknowledgement(type: .pubrel, identifier: packet.identifier, reasonCode: reason))
+        Acknowledgement(
+          type: .pubrel, identifier: packet.identifier,
+          reasonCode: version.hasProperties ? reason : .success))
     case .violation: violate()
     }
   }

@@ -14,6 +14,7 @@ public struct FixedHeader: BitwiseCopyable {
     guard bytes.count >= 1 else { return nil }
     let first = bytes[0]
     guard let type = ControlPacketType(rawValue: first >> 4) else { throw .packetType }
+    guard type != .auth || version.hasProperties else { throw .packetType }  // reserved in 3.1.1
     guard type == .publish || first & 0x0F == type.requiredFlags else { throw .reservedFlags }
 
     var length = 0

@@ -12,9 +12,10 @@ public enum Malformed: UInt8, Error, BitwiseCopyable {
   case packetIdentifier  // §2.2.1: zero
   case utf8  // [MQTT-1.5.4-1], [MQTT-1.5.4-2]
   case variableByteInteger  // [MQTT-1.5.5-1]
-  case topicName  // [MQTT-3.3.2-2], [MQTT-4.7.3-1]
+  case topicName  // [MQTT-3.3.2-2], [MQTT-3.3.2-14]
+  case emptyTopic  // §3.3.2.1: no Topic Name and no Topic Alias; [MQTT-4.7.3-1]
   case connectAcknowledgeFlags  // [MQTT-3.2.2-1]
-  case reasonCode  // §2.4: not one this packet may carry
+  case reasonCode  // §2.4: not one this kind of packet may carry
   case sessionPresent  // [MQTT-3.2.2-6]: Session Present with a refusal
   case unknownProperty  // §2.2.2.2
   case propertyNotAllowed  // Table 2-4
@@ -24,7 +25,7 @@ public enum Malformed: UInt8, Error, BitwiseCopyable {
   /// The Reason Code for the DISCONNECT that answers it (§4.13): Malformed Packet or Protocol Error.
   public var reasonCode: ReasonCode {
     switch self {
-    case .propertyRepeated, .propertyValue, .sessionPresent: .protocolError
+    case .emptyTopic, .propertyRepeated, .propertyValue, .sessionPresent: .protocolError
     default: .malformedPacket
     }
   }

@@ -77,19 +77,27 @@ public struct ReceivedPublish: BitwiseCopyable {
       let length = try ahead.variableByteInteger()
       properties = Extent(offset: ahead.position, count: length)
       var list = try PropertyReader(body, reader: &reader, packet: .publish)
-      while let property = try list.next() { hasAlias = hasAlias || property.identifier == .topicAlias }
+      while let property = try list.next() {
+        if property.identifier == .topicAlias { hasAlias = true }
+        if property.identifier == .responseTopic { try Self.checkTopic(body, property.text) }
+      }
     } else {
       properties = .empty
     }
     payload = reader.rest()
-
     // An empty topic stands for a Topic Alias, and for nothing else (§3.3.2.1).
-    if topic.isEmpty && hasAlias { return }
+    if !(topic.isEmpty && hasAlias) { try Self.checkTopic(body, topic) }
+  }
+
+  private static func checkTopic(_ body: Span<UInt8>, _ topic: Extent) throws(Malformed) {
     do throws(TopicName.Fault) {
       try TopicName.validate(body.extracting(topic.range))
     } catch {
-      if case .utf8 = error { throw .utf8 }
-      throw .topicName
+      switch error {
+      case .empty: throw .emptyTopic
+      case .utf8: throw .utf8
+      case .wildcard, .tooLong: throw .topicName
+      }
     }
   }
 }

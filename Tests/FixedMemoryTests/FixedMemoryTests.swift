@@ -1,4 +1,4 @@
-import FixedMemory
+@testable import FixedMemory
 import Testing
 
 /// Gives `body` a block as a plan asks for, and checks that nothing beyond it was touched.

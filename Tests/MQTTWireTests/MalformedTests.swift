@@ -50,9 +50,9 @@ private let both: [ProtocolVersion] = [.v3_1_1, .v5_0]
     Refused("§3.3.2.3.1: properties beyond the packet", only5, "30 07 00 03 61 2F 62 02 01", .truncated),
     Refused(
       "§3.3.2.3.1: a value beyond the properties", only5, "30 0A 00 03 61 2F 62 02 23 00 05 68", .truncated),
-    Refused("[MQTT-4.7.3-1]: empty topic", only311, "30 04 00 00 68 69", .topicName),
-    Refused("§3.3.2.1: empty topic without alias", only5, "30 05 00 00 00 68 69", .topicName),
-    Refused("§3.3.2.1: empty topic, other properties", only5, "30 07 00 00 02 01 01 68 69", .topicName),
+    Refused("[MQTT-4.7.3-1]: empty topic", only311, "30 04 00 00 68 69", .emptyTopic),
+    Refused("§3.3.2.1: empty topic without alias", only5, "30 05 00 00 00 68 69", .emptyTopic),
+    Refused("§3.3.2.1: empty topic, other properties", only5, "30 07 00 00 02 01 01 68 69", .emptyTopic),
     Refused("[MQTT-3.3.2-2]: topic +", both, "30 04 00 01 2B 00", .topicName),
     Refused("[MQTT-3.3.2-2]: topic #", both, "30 04 00 01 23 00", .topicName),
     Refused("[MQTT-3.3.2-2]: topic a/+/b", both, "30 08 00 05 61 2F 2B 2F 62 00", .topicName),
