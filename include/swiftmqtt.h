@@ -173,15 +173,17 @@ SMQ_API uint32_t smq_version(void);
 SMQ_API const char *smq_status_name(int32_t status);
 
 /*
- * A Reason Code's name as the specification spells it (section 2.4), such as "Not authorized".
- * The return codes 1 to 5 of a 3.1.1 CONNACK have names too. Any thread, any time.
+ * The name of what a server answered, as the specification spells it, such as "Not authorized". Any
+ * thread, any time.
  *
- * reason_code   0 to 255; 0 is "Success"
+ * protocol      SMQ_PROTOCOL_5_0: a Reason Code (section 2.4); anything else: a Connect Return code of
+ *               3.1.1 (its section 3.2.2.3)
+ * reason_code   0 to 255
  *
  * Returns a zero-terminated text that lives as long as the library; "unknown Reason Code" for a
  * value the specification does not define. Never NULL, no errors.
  */
-SMQ_API const char *smq_reason_code_name(int32_t reason_code);
+SMQ_API const char *smq_reason_code_name(uint32_t protocol, int32_t reason_code);
 
 /*
  * A stage's name, such as "connack". Any thread, any time.

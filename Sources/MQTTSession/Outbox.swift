@@ -106,7 +106,15 @@ public struct Outbox: ~Copyable {
     case .packetTooLarge: throw .tooLarge
     default: break
     }
-    guard stored < descriptors.count, let offset = place(size) else { throw .full }
+    guard stored < descriptors.count else { throw .full }
+    var offset = 0
+    if stored > 0 {
+      let headOffset = Int(truncatingIfNeeded: descriptors[head].offset)
+      guard
+        let place = Self.place(size, head: headOffset, tail: tailOffset, capacity: bytes.count)
+      else { throw .full }
+      offset = place
+    }
 
     let identifier = nextIdentifier
     var writer = ByteWriter(bytes.mutableBytes(in: offset..<offset &+ size))
@@ -127,14 +135,13 @@ public struct Outbox: ~Copyable {
   }
 
   /// Where `size` bytes fit in one piece: behind the tail, or at the front once the head has moved.
-  private func place(_ size: Int) -> Int? {
-    guard stored > 0 else { return 0 }
-    let headOffset = Int(truncatingIfNeeded: descriptors[head].offset)
-    if tailOffset > headOffset {
-      if bytes.count &- tailOffset >= size { return tailOffset }
-      return headOffset >= size ? 0 : nil
+  @inline(__always)
+  private static func place(_ size: Int, head: Int, tail: Int, capacity: Int) -> Int? {
+    if tail > head {
+      if capacity &- tail >= size { return tail }
+      return head >= size ? 0 : nil
     }
-    return headOffset &- tailOffset >= size ? tailOffset : nil
+    return head &- tail >= size ? tail : nil
   }
 
   // MARK: Completion
