@@ -433,7 +433,8 @@ SMQ_API int32_t smq_connect(smq_client *client);
  *   SMQ_ERR_TOO_LARGE     the packet is larger than the whole outbox, than the 268,435,455 bytes MQTT
  *                         allows, or than the server's Maximum Packet Size
  *   SMQ_ERR_STATE         the client is disconnecting
- *   SMQ_ERR_FULL          no room in the outbox now; smq_client_stats() has the numbers
+ *   SMQ_ERR_FULL          no room in the outbox now. SMQ_EVENT_ROOM tells when there is some again;
+ *                         smq_client_stats() has the numbers
  */
 SMQ_API int32_t smq_publish(smq_client *client, const smq_message *message);
 
@@ -472,7 +473,11 @@ enum {
      * SMQ_ERR_NOT_SUPPORTED (the last three: the server that answered has tighter limits than were known
      * when it was queued). reason_code is the server's, or -1.
      */
-    SMQ_EVENT_COMPLETED = 3
+    SMQ_EVENT_COMPLETED = 3,
+    /*
+     * There is room in the outbox again after SMQ_ERR_FULL: a good moment to try once more.
+     */
+    SMQ_EVENT_ROOM = 4
 };
 
 /* One event. smq_next_event() fills it; pointers in it are valid until the next call on the client. */

@@ -19,6 +19,7 @@ public struct Client: ~Copyable {
   public enum Event {
     case connected(ConnectedEvent)
     case completed(Completion)
+    case room
     case disconnected(Failure)
   }
 
@@ -148,6 +149,7 @@ public struct Client: ~Copyable {
     switch session.nextEvent() {
     case .connected(let event): return .connected(event)
     case .completed(let completion): return .completed(completion)
+    case .room: return .room
     case nil: break
     }
     guard let failure else { return nil }

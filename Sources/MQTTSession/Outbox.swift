@@ -59,6 +59,10 @@ public struct Outbox: ~Copyable {
   private var lastCompleted: UInt32 = Outbox.none
   private static var none: UInt32 { .max }
 
+  /// A message was turned away for want of room, and nobody was told yet that there is some again.
+  private var isStarved = false
+  private(set) var hasNewRoom = false
+
   public private(set) var bytesPeak = 0
   public private(set) var messagesPeak = 0
 
@@ -106,13 +110,15 @@ public struct Outbox: ~Copyable {
     case .packetTooLarge: throw .tooLarge
     default: break
     }
-    guard stored < descriptors.count else { throw .full }
     var offset = 0
     if stored > 0 {
       let headOffset = Int(truncatingIfNeeded: descriptors[head].offset)
-      guard
+      guard stored < descriptors.count,
         let place = Self.place(size, head: headOffset, tail: tailOffset, capacity: bytes.count)
-      else { throw .full }
+      else {
+        isStarved = true
+        throw .full
+      }
       offset = place
     }
 
@@ -130,6 +136,8 @@ public struct Outbox: ~Copyable {
     stored &+= 1
     unsent &+= 1
     incomplete &+= 1
+    isStarved = false
+    hasNewRoom = false
     messagesPeak = Swift.max(messagesPeak, stored)
     bytesPeak = Swift.max(bytesPeak, byteCount)
   }
@@ -193,7 +201,15 @@ public struct Outbox: ~Copyable {
       head = slot(after: head)
       headIdentifier = headIdentifier.next
       stored &-= 1
+      hasNewRoom = isStarved
     }
+  }
+
+  mutating func takeRoomEvent() -> Bool {
+    guard hasNewRoom else { return false }
+    hasNewRoom = false
+    isStarved = false
+    return true
   }
 
   // MARK: Slots
