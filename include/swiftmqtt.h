@@ -297,7 +297,7 @@ typedef struct smq_options {
      * publishing, so one message that is not acknowledged keeps what was published after it.
      */
     uint32_t outbox_bytes;      /* 64 to 268,435,456; 0: 65,536 */
-    uint32_t outbox_messages;   /* 1 to 65,535, each takes 40 bytes; 0: 256 */
+    uint32_t outbox_messages;   /* 1 to 65,535, each takes 32 bytes; 0: 256 */
     uint32_t receive_bytes;     /* the largest packet that can be received: 64 to 268,435,456; 0: 4,096. Enlarged
                                     if CONNECT needs more */
     uint32_t in_flight_maximum; /* QoS 1 and 2 messages sent and not yet acknowledged at any time: 1 to 65,535;
