@@ -223,7 +223,7 @@ typedef struct smq_message {
 
 typedef struct smq_client smq_client; /* opaque; lives in the caller's memory */
 
-#define SMQ_MEMORY_ALIGNMENT 16 /* bytes; what malloc gives and alignas(max_align_t) ensures */
+#define SMQ_MEMORY_ALIGNMENT 8 /* bytes; malloc gives as much on every target */
 
 /* protocol */
 enum {
@@ -298,8 +298,7 @@ typedef struct smq_options {
      */
     uint32_t outbox_bytes;      /* 64 to 268,435,456; 0: 65,536 */
     uint32_t outbox_messages;   /* 1 to 65,535, each takes 32 bytes; 0: 256 */
-    uint32_t receive_bytes;     /* the largest packet that can be received: 64 to 268,435,456; 0: 4,096. Enlarged
-                                    if CONNECT needs more */
+    uint32_t receive_bytes;     /* the largest packet that can be received: 64 to 268,435,456; 0: 4,096 */
     uint32_t in_flight_maximum; /* QoS 1 and 2 messages sent and not yet acknowledged at any time: 1 to 65,535;
                                     0: as many as the outbox holds. The server's Receive Maximum (section 4.9)
                                     holds too */
@@ -557,7 +556,7 @@ SMQ_API int32_t smq_fd(const smq_client *client);
 
 /*
  * When smq_service() next needs to be called even if smq_fd() stays silent. Ask after every call on
- * the client: publishing makes it 0.
+ * the client: publishing makes it 0, and so does an event that waits to be taken.
  *
  * client   the client
  *
