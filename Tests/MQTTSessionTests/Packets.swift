@@ -6,6 +6,7 @@ extension ProtocolVersion: @unchecked Sendable {}
 extension ControlPacketType: @unchecked Sendable {}
 extension QoS: @unchecked Sendable {}
 extension Outcome: @unchecked Sendable {}
+extension Ending.Cause: @unchecked Sendable {}
 
 let bothVersions: [ProtocolVersion] = [.v3_1_1, .v5_0]
 let allQoS: [QoS] = [.atMostOnce, .atLeastOnce, .exactlyOnce]
