@@ -89,7 +89,9 @@ import Testing
     rig.receive(pubcomp(1) + pubcomp(5))
     #expect(rig.outbox.messages == 6)
     #expect(
-      rig.events() == [.delivered(2), .delivered(5), .delivered(3), .delivered(1), .delivered(0), .delivered(4)])
+      rig.events() == [
+        .delivered(2), .delivered(5), .delivered(3), .delivered(1), .delivered(0), .delivered(4),
+      ])
     #expect(rig.outbox.messages == 0)
     #expect(rig.outbox.bytes == 0)
     #expect(rig.isDrained)
@@ -312,7 +314,9 @@ import Testing
   func fullAndTooLarge(version: ProtocolVersion) throws {
     let rig = Self.rig(version, outboxBytes: 64, outboxMessages: 3)
     let overhead = version == .v5_0 ? 6 : 5
-    #expect(throws: SessionError.tooLarge) { try rig.publish("a", [UInt8](repeating: 0, count: 65 - overhead)) }
+    #expect(throws: SessionError.tooLarge) {
+      try rig.publish("a", [UInt8](repeating: 0, count: 65 - overhead))
+    }
     #expect(rig.outbox.bytesPeak == 0)
     try rig.publish("a", [UInt8](repeating: 0, count: 64 - overhead), cookie: 1)
     var before = rig.numbers

@@ -89,7 +89,8 @@ import Testing
     rig.reconnect(sessionPresent: true, properties: receiveMaximum(2))
     #expect(rig.outbox.inFlightMaximum == 2)
     #expect(
-      packets(rig.drain()) == [1, 2].map { publish(.v5_0, qos: .atLeastOnce, identifier: $0, duplicate: true) })
+      packets(rig.drain())
+        == [1, 2].map { publish(.v5_0, qos: .atLeastOnce, identifier: $0, duplicate: true) })
     rig.receive(puback(1))
     #expect(rig.drain() == publish(.v5_0, qos: .atLeastOnce, identifier: 3, duplicate: true))
   }

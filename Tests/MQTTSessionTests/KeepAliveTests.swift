@@ -49,7 +49,8 @@ import Testing
 @Suite struct KeepAliveTests {
   /// Connected at `start`, with an interval of 60 seconds unless said otherwise.
   static func rig(
-    start: UInt32 = 0, keepAlive: UInt16 = 60, pingTimeout: UInt32 = 10_000, version: ProtocolVersion = .v3_1_1
+    start: UInt32 = 0, keepAlive: UInt16 = 60, pingTimeout: UInt32 = 10_000,
+    version: ProtocolVersion = .v3_1_1
   ) -> Rig {
     let rig = Rig(version, keepAlive: keepAlive, pingTimeout: pingTimeout)
     rig.now = Instant(milliseconds: start)

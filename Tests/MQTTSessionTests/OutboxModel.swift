@@ -185,9 +185,8 @@ final class OutboxModel {
     } catch let thrown {
       error = thrown
     }
-    try check(
-      error == expected,
-      "publish \(packet.count) bytes: \(error.map { "\($0)" } ?? "taken"), not \(expected.map { "\($0)" } ?? "taken")")
+    let (result, right) = (error.map { "\($0)" } ?? "taken", expected.map { "\($0)" } ?? "taken")
+    try check(result == right, "publish \(packet.count) bytes: \(result), not \(right)")
     if error != nil {
       try check(rig.numbers == before, "a call that failed changed \(before) to \(rig.numbers)")
       if error == .full { refusedAsFull += 1 }
@@ -317,7 +316,8 @@ final class OutboxModel {
       try check(againDue.isEmpty && answersDue.isEmpty, "PUBREL is missing")
       if let next = messages.first(where: { $0.state == .queued }) {
         // A message that awaits PUBCOMP from before may take from the window, or not.
-        let inFlight = outstanding.count + messages.count { $0.state == .released && !outstanding.contains($0.identifier) }
+        let inFlight =
+          outstanding.count + messages.count { $0.state == .released && !outstanding.contains($0.identifier) }
         try check(next.qos != .atMostOnce && inFlight >= window, "message \(next.cookie) could be sent")
       }
       return false
@@ -416,7 +416,9 @@ final class OutboxModel {
   private func answerNothing() throws(Disagreement) {
     let near = messages.isEmpty ? 1 : messages[random.below(messages.count)].identifier
     let identifier = random.chance(60) ? near : UInt16(1 + random.below(65_535))
-    let awaits = messages.first { $0.identifier == identifier && ($0.state == .sent || $0.state == .released) }
+    let awaits = messages.first {
+      $0.identifier == identifier && ($0.state == .sent || $0.state == .released)
+    }
     if let awaits {
       // A PUBREC once more; everything else would be a Protocol Error, or what `answer` does.
       guard awaits.state == .released, !againDue.contains(identifier) else { return }

@@ -4,7 +4,9 @@ import Testing
 
 /// The outbox against `OutboxModel`. A run that fails prints its seed, which repeats it.
 @Suite struct OutboxModelTests {
-  static let capacities: [(messages: Int, bytes: Int)] = [(1, 64), (2, 64), (3, 70), (5, 101), (8, 129), (24, 256)]
+  static let capacities: [(messages: Int, bytes: Int)] = [
+    (1, 64), (2, 64), (3, 70), (5, 101), (8, 129), (24, 256),
+  ]
 
   @Test(arguments: capacities)
   func randomRuns(messages: Int, bytes: Int) {

@@ -33,7 +33,9 @@ import Testing
   static func converse(_ version: ProtocolVersion, _ pieces: [[UInt8]]) throws -> Result {
     let rig = Rig(version)
     for qos in [.atLeastOnce, .exactlyOnce] as [QoS] {
-      for cookie in 1...3 as ClosedRange<UInt64> { try rig.publish(qos: qos, cookie: cookie + UInt64(qos.rawValue) * 10) }
+      for cookie in 1...3 as ClosedRange<UInt64> {
+        try rig.publish(qos: qos, cookie: cookie + UInt64(qos.rawValue) * 10)
+      }
     }
     rig.open()
     var result = Result()
@@ -67,7 +69,8 @@ import Testing
     #expect(
       expected.events == [
         .connected(sessionPresent: false), .delivered(12),
-        version == .v5_0 ? .refused(11, 0x97) : .delivered(11), .delivered(22), .delivered(21), .delivered(13),
+        version == .v5_0 ? .refused(11, 0x97) : .delivered(11), .delivered(22), .delivered(21),
+        .delivered(13),
         .delivered(23),
       ])
     #expect(expected.packets == UInt64(conversation.count))
@@ -112,7 +115,8 @@ import Testing
 
   static let violations: [Violation] = [
     Violation(statement: "type 0", packet: hex("00 00"), cause: .malformed(.packetType), code: 0x81),
-    Violation(statement: "reserved flags", packet: hex("41 02 00 01"), cause: .malformed(.reservedFlags), code: 0x81),
+    Violation(
+      statement: "reserved flags", packet: hex("41 02 00 01"), cause: .malformed(.reservedFlags), code: 0x81),
     Violation(
       statement: "Remaining Length of five bytes", packet: hex("40 80 80 80 80 01"),
       cause: .malformed(.remainingLength), code: 0x81),
@@ -120,7 +124,8 @@ import Testing
       statement: "Packet Identifier 0", packet: puback(0), cause: .malformed(.packetIdentifier), code: 0x81),
     Violation(statement: "half a PUBACK", packet: hex("40 01 00"), cause: .malformed(.truncated), code: 0x81),
     Violation(
-      statement: "PINGRESP with a body", packet: hex("D0 01 00"), cause: .malformed(.trailingBytes), code: 0x81),
+      statement: "PINGRESP with a body", packet: hex("D0 01 00"), cause: .malformed(.trailingBytes),
+      code: 0x81),
     Violation(
       statement: "PUBACK with a code of 5.0", packet: puback(1, 0x80), cause: .malformed(.trailingBytes),
       code: 0x81, versions: [.v3_1_1]),
@@ -130,8 +135,11 @@ import Testing
     Violation(
       statement: "a property twice", packet: hex("40 0C 00 01 00 08 1F 00 01 61 1F 00 01 61"),
       cause: .malformed(.propertyRepeated), code: 0x82, versions: [.v5_0]),
-    Violation(statement: "AUTH in 3.1.1", packet: hex("F0 00"), cause: .malformed(.packetType), code: 0, versions: [.v3_1_1]),
-    Violation(statement: "AUTH unasked", packet: hex("F0 00"), cause: .protocolError, code: 0x82, versions: [.v5_0]),
+    Violation(
+      statement: "AUTH in 3.1.1", packet: hex("F0 00"), cause: .malformed(.packetType), code: 0,
+      versions: [.v3_1_1]),
+    Violation(
+      statement: "AUTH unasked", packet: hex("F0 00"), cause: .protocolError, code: 0x82, versions: [.v5_0]),
     Violation(statement: "PUBLISH", packet: hex("30 04 00 01 61 00"), cause: .protocolError, code: 0x82),
     Violation(statement: "PUBREL", packet: pubrel(1), cause: .protocolError, code: 0x82),
     Violation(statement: "SUBACK", packet: hex("90 03 00 01 00"), cause: .protocolError, code: 0x82),
@@ -141,7 +149,8 @@ import Testing
     Violation(statement: "UNSUBSCRIBE", packet: hex("A2 00"), cause: .protocolError, code: 0x82),
     Violation(statement: "PINGREQ", packet: pingreq, cause: .protocolError, code: 0x82),
     Violation(
-      statement: "DISCONNECT in 3.1.1", packet: hex("E0 00"), cause: .protocolError, code: 0, versions: [.v3_1_1]),
+      statement: "DISCONNECT in 3.1.1", packet: hex("E0 00"), cause: .protocolError, code: 0,
+      versions: [.v3_1_1]),
   ]
 
   /// The connection ends with the cause, 5.0 says why, and nothing behind it is looked at.
@@ -187,7 +196,9 @@ import Testing
   }
 
   @Test func disconnectFromTheServer() throws {
-    for (packet, code) in [(hex("E0 00"), 0), (hex("E0 01 8B"), 0x8B), (hex("E0 02 98 00"), 0x98)] as [([UInt8], UInt8)] {
+    for (packet, code) in [(hex("E0 00"), 0), (hex("E0 01 8B"), 0x8B), (hex("E0 02 98 00"), 0x98)]
+      as [([UInt8], UInt8)]
+    {
       let rig = DeliveryTests.rig(.v5_0)
       try rig.publish(qos: .atLeastOnce)
       rig.receive(packet + puback(1))
@@ -232,7 +243,8 @@ import Testing
       _ = rig.drain()
       let reason = String(repeating: "r", count: 55)
       // A piece before it, so that it doesn't begin at the front of the buffer.
-      rig.receive(pingresp + [0x40, 62, 0, UInt8(turn), 0x80, 58] + property(0x1F, reason), piece: Int(turn) * 20)
+      rig.receive(
+        pingresp + [0x40, 62, 0, UInt8(turn), 0x80, 58] + property(0x1F, reason), piece: Int(turn) * 20)
       #expect(rig.ending == nil)
       #expect(rig.events() == [.refused(UInt64(turn), 0x80)])
     }
