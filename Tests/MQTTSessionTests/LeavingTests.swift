@@ -28,6 +28,10 @@ import Testing
     rig.session.leave()
     rig.reconnect(sessionPresent: false)
     try rig.publish()
+    rig.lose()
+    rig.session.leave()
+    rig.connect()
+    try rig.publish()
   }
 
   @Test(arguments: bothVersions)

@@ -206,11 +206,14 @@ import Testing
       #expect(rig.ending?.reasonCode == code)
       #expect(rig.drain() == [])
     }
-    let rig = DeliveryTests.rig(.v5_0)
-    rig.receive(pingresp + [0xE0, 16, 0x9D, 14] + property(0x1F, "moved") + property(0x1C, "abc"), piece: 3)
-    let ending = try #require(rig.ending)
-    #expect(rig.received(ending.reasonString) == "moved".bytes)
-    #expect(rig.received(ending.serverReference) == "abc".bytes)
+    for piece in [1, 3, .max] {
+      let rig = DeliveryTests.rig(.v5_0)
+      let texts = property(0x1F, "moved") + property(0x1C, "abc")
+      rig.receive(pingresp + [0xE0, 16, 0x9D, 14] + texts, piece: piece)
+      let ending = try #require(rig.ending)
+      #expect(rig.received(ending.reasonString) == "moved".bytes)
+      #expect(rig.received(ending.serverReference) == "abc".bytes)
+    }
   }
 
   // MARK: Sizes

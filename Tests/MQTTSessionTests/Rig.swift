@@ -27,6 +27,8 @@ final class Rig {
     var memory = MemoryPlan()
     let plan = SessionPlan(options, in: &memory)
     block = .allocate(byteCount: memory.byteCount, alignment: MemoryPlan.alignment)
+    // What a caller's memory holds before is nobody's business: here it looks like messages on their way.
+    block.initializeMemory(as: UInt8.self, repeating: 1, count: memory.byteCount)
     session = Session(
       options, plan: plan, block: unsafe MemoryBlock(start: block),
       firstIdentifier: PacketIdentifier(firstIdentifier)!)

@@ -89,6 +89,22 @@ import Testing
     #expect(rig.counters.packetsSent.uint64 == 101)
   }
 
+  /// Each packet counts once, when it is whole.
+  @Test func packetsAreCounted() throws {
+    let rig = DeliveryTests.rig(.v3_1_1)
+    var expected: UInt64 = 1
+    for batch: UInt16 in 1...4 {
+      for identifier in 0..<batch { rig.receive(pubrec(1000 + identifier)) }
+      try rig.publish("a")
+      _ = rig.drain(piece: Int(batch) + 2)
+      expected += UInt64(batch) + 1
+      #expect(rig.counters.packetsSent.uint64 == expected)
+    }
+    try rig.publish("a")
+    _ = rig.transmit(4)
+    #expect(rig.counters.packetsSent.uint64 == expected)
+  }
+
   /// What is published while a run is under way joins it.
   @Test func joinsTheRunUnderWay() throws {
     let rig = DeliveryTests.rig(.v3_1_1)
