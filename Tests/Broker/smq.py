@@ -25,6 +25,7 @@ CONSTANTS = {
     for name, value in re.findall(r"^\s+(SMQ_[A-Z0-9_]+) = (-?\d+)", HEADER.read_text(), re.M)
 }
 globals().update({name.removeprefix("SMQ_"): value for name, value in CONSTANTS.items()})
+EVENT_NONE, EVENT_CONNECTED, EVENT_DISCONNECTED, EVENT_COMPLETED = range(4)
 OFF = FOREVER = 0xFFFFFFFF
 ALIGNMENT = 16
 
@@ -50,9 +51,9 @@ class Sized(ctypes.Structure):
         if isinstance(value, str):
             value = value.encode()
         if isinstance(value, (bytes, bytearray)):
-            buffer = (ctypes.c_char * max(len(value), 1)).from_buffer_copy(bytes(value) or b"\0")
+            buffer = ctypes.create_string_buffer(bytes(value), len(value) + 1)
             self.kept.append(buffer)
-            value = Bytes(ctypes.addressof(buffer), len(bytes(buffer)) if value else 0)
+            value = Bytes(ctypes.addressof(buffer), len(value))
         if isinstance(value, Message):
             self.kept.append(value)
             value = ctypes.pointer(value)
@@ -164,11 +165,10 @@ library = ctypes.CDLL(str(LIBRARY))
 for function_name, (result, arguments) in FUNCTIONS.items():
     function = getattr(library, function_name)
     function.restype, function.argtypes = result, arguments
-    globals()[function_name] = function
 
 
 def status_name(status: int) -> str:
-    return smq_status_name(status).decode()  # noqa: F821
+    return library.smq_status_name(status).decode()
 
 
 class Block:
@@ -205,7 +205,7 @@ class Event:
 
     def __repr__(self) -> str:
         kind = ("none", "connected", "disconnected", "completed")[self.type]
-        stage = smq_stage_name(self.stage).decode()  # noqa: F821
+        stage = library.smq_stage_name(self.stage).decode()
         return (
             f"<{kind} {status_name(self.status)} stage {stage} os_error {self.os_error} "
             f"reason {self.reason_code:#x} cookie {self.cookie}>"
@@ -217,10 +217,10 @@ class Client:
 
     def __init__(self, **options: object):
         self.options = Options(**options)
-        size = smq_client_size(ctypes.byref(self.options))  # noqa: F821
+        size = library.smq_client_size(ctypes.byref(self.options))
         self.block = Block(size)
         self.handle = ctypes.c_void_p()
-        status = smq_client_init(  # noqa: F821
+        status = library.smq_client_init(
             self.block.address, size, ctypes.byref(self.options), ctypes.byref(self.handle)
         )
         if status:
@@ -235,30 +235,30 @@ class Client:
 
     def close(self) -> None:
         if self.handle:
-            smq_client_close(self.handle)  # noqa: F821
+            library.smq_client_close(self.handle)
             self.handle = ctypes.c_void_p()
             assert self.block.whole(), "the client wrote outside its memory"
 
     # -- calls, as they are --
 
     def connect(self) -> int:
-        return smq_connect(self.handle)  # noqa: F821
+        return library.smq_connect(self.handle)
 
     def publish(self, topic: str | bytes, payload: str | bytes = b"", **fields: int) -> int:
         message = Message(topic=topic, payload=payload, **fields)
-        return smq_publish(self.handle, ctypes.byref(message))  # noqa: F821
+        return library.smq_publish(self.handle, ctypes.byref(message))
 
     def disconnect(self, drain_ms: int = 0) -> int:
-        return smq_disconnect(self.handle, drain_ms)  # noqa: F821
+        return library.smq_disconnect(self.handle, drain_ms)
 
     @property
     def state(self) -> int:
-        return smq_client_state(self.handle)  # noqa: F821
+        return library.smq_client_state(self.handle)
 
     @property
     def stats(self) -> Stats:
         stats = Stats()
-        status = smq_client_stats(self.handle, ctypes.byref(stats))  # noqa: F821
+        status = library.smq_client_stats(self.handle, ctypes.byref(stats))
         assert status == 0, status_name(status)
         return stats
 
@@ -267,10 +267,10 @@ class Client:
     def take(self) -> Event | None:
         """smq_next_event()."""
         raw = RawEvent()
-        got = smq_next_event(self.handle, ctypes.byref(raw))  # noqa: F821
+        got = library.smq_next_event(self.handle, ctypes.byref(raw))
         assert got in (0, 1), status_name(got)
         if not got:
-            assert raw.type == EVENT_NONE  # noqa: F821
+            assert raw.type == EVENT_NONE
             return None
         names = [name for name, *_ in RawEvent._fields_][1:-2]
         values = [getattr(raw, name) for name in names]
@@ -278,7 +278,7 @@ class Client:
 
     def step(self, timeout_ms: int) -> None:
         """Waits for events, and keeps them."""
-        got = smq_wait(self.handle, timeout_ms)  # noqa: F821
+        got = library.smq_wait(self.handle, timeout_ms)
         assert got in (0, 1), status_name(got)
         while event := self.take():
             self.events.append(event)
@@ -315,15 +315,15 @@ class Client:
         """Connects, and fails if that fails."""
         status = self.connect()
         assert status == 0, status_name(status)
-        self.until(lambda: any(e.type != EVENT_COMPLETED for e in self.events), timeout)  # noqa: F821
-        assert not [e for e in self.events if e.type == EVENT_DISCONNECTED], self.events  # noqa: F821
-        return self.wait_event(EVENT_CONNECTED)  # noqa: F821
+        self.until(lambda: any(e.type != EVENT_COMPLETED for e in self.events), timeout)
+        assert not [e for e in self.events if e.type == EVENT_DISCONNECTED], self.events
+        return self.wait_event(EVENT_CONNECTED)
 
     def disconnected(self, timeout: float = 10) -> Event:
-        return self.wait_event(EVENT_DISCONNECTED, timeout)  # noqa: F821
+        return self.wait_event(EVENT_DISCONNECTED, timeout)
 
     def completed(self, cookie: int, timeout: float = 10) -> Event:
-        return self.wait_event(EVENT_COMPLETED, timeout, cookie=cookie)  # noqa: F821
+        return self.wait_event(EVENT_COMPLETED, timeout, cookie=cookie)
 
     def leave(self, drain_ms: int = 5000) -> Event:
         """smq_disconnect(), and its event."""
