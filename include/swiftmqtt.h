@@ -108,7 +108,8 @@ enum {
 
     /* The call is wrong. Nothing was changed. */
     SMQ_ERR_NULL = -101,             /* a pointer that may not be NULL is */
-    SMQ_ERR_STRUCT_SIZE = -102,      /* a struct's size field is none of ours, or a field this library does not know is set */
+    SMQ_ERR_STRUCT_SIZE = -102,      /* a struct's size field is none of ours, or a field this library does not
+                                        know is set */
     SMQ_ERR_MEMORY_SIZE = -103,      /* the block is smaller than smq_client_size() says */
     SMQ_ERR_MEMORY_ALIGNMENT = -104, /* the block is not aligned to SMQ_MEMORY_ALIGNMENT */
     SMQ_ERR_CLIENT = -105,           /* not a client, or one that was closed */
@@ -120,25 +121,26 @@ enum {
     SMQ_ERR_QOS = -111,              /* QoS is not 0, 1 or 2 */
     SMQ_ERR_TOPIC_NAME = -112,       /* a Topic Name is empty, too long, or has a wildcard (section 4.7) */
     SMQ_ERR_UTF8 = -113,             /* a string is not well-formed UTF-8, or has U+0000 (section 1.5.4) */
-    SMQ_ERR_TOO_LARGE = -114,        /* the packet can never be sent: larger than the outbox, or than MQTT or the server allows */
+    SMQ_ERR_TOO_LARGE = -114,        /* the packet can never be sent: larger than the outbox, or than MQTT or
+                                        the server allows */
 
     /* There is no room now. Nothing was changed. */
-    SMQ_ERR_FULL = -201,             /* the outbox is full: take events, let it drain, try again */
+    SMQ_ERR_FULL = -201, /* the outbox is full: take events, let it drain, try again */
 
     /* The server. */
-    SMQ_ERR_MALFORMED = -301,        /* it sent a packet that cannot be parsed (section 4.13) */
-    SMQ_ERR_PROTOCOL = -302,         /* it sent a packet that is not allowed here (section 4.13) */
-    SMQ_ERR_REFUSED = -303,          /* it refused the connection, or a message: see the Reason Code */
-    SMQ_ERR_SERVER_CLOSED = -304,    /* it sent DISCONNECT: see the Reason Code */
-    SMQ_ERR_KEEP_ALIVE = -305,       /* it did not answer PINGREQ in time */
-    SMQ_ERR_SESSION_LOST = -306,     /* it forgot the session; whether it has this QoS 2 message is unknown */
-    SMQ_ERR_RECEIVE_TOO_LARGE = -307,/* it sent a packet larger than the receive buffer */
+    SMQ_ERR_MALFORMED = -301,         /* it sent a packet that cannot be parsed (section 4.13) */
+    SMQ_ERR_PROTOCOL = -302,          /* it sent a packet that is not allowed here (section 4.13) */
+    SMQ_ERR_REFUSED = -303,           /* it refused the connection, or a message: see the Reason Code */
+    SMQ_ERR_SERVER_CLOSED = -304,     /* it sent DISCONNECT: see the Reason Code */
+    SMQ_ERR_KEEP_ALIVE = -305,        /* it did not answer PINGREQ in time */
+    SMQ_ERR_SESSION_LOST = -306,      /* it forgot the session; whether it has this QoS 2 message is unknown */
+    SMQ_ERR_RECEIVE_TOO_LARGE = -307, /* it sent a packet larger than the receive buffer */
 
     /* The network. */
-    SMQ_ERR_RESOLVE = -401,          /* the host name has no address: os_error is getaddrinfo's EAI_… value */
-    SMQ_ERR_NETWORK = -402,          /* a system call failed: os_error is its errno */
-    SMQ_ERR_CLOSED = -403,           /* the peer closed the connection without a word */
-    SMQ_ERR_TIMEOUT = -404           /* the stage's time was up */
+    SMQ_ERR_RESOLVE = -401, /* the host name has no address: os_error is getaddrinfo's EAI_… value */
+    SMQ_ERR_NETWORK = -402, /* a system call failed: os_error is its errno */
+    SMQ_ERR_CLOSED = -403,  /* the peer closed the connection without a word */
+    SMQ_ERR_TIMEOUT = -404  /* the stage's time was up */
 };
 
 /* Where a connection attempt, or a connection, ended. */
@@ -257,9 +259,9 @@ typedef struct smq_options {
      * must then be empty. ASCII, at most 1,024 bytes.
      */
     smq_bytes url;
-    smq_bytes host;     /* a name or a numeric address, at most 253 bytes */
-    uint32_t port;      /* 1 to 65,535; 0: 1883 */
-    uint32_t protocol;  /* SMQ_PROTOCOL_…; 0: 3.1.1 */
+    smq_bytes host;    /* a name or a numeric address, at most 253 bytes */
+    uint32_t port;     /* 1 to 65,535; 0: 1883 */
+    uint32_t protocol; /* SMQ_PROTOCOL_…; 0: 3.1.1 */
 
     /*
      * Client Identifier (section 3.1.3.1), UTF-8, at most 65,535 bytes; servers must accept 1 to 23
@@ -276,11 +278,13 @@ typedef struct smq_options {
      */
     const smq_message *will;
 
-    uint32_t keep_alive_s;       /* Keep Alive (section 3.1.2.10): 1 to 65,535; 0: 60; SMQ_OFF: none. The server may set another */
+    uint32_t keep_alive_s;       /* Keep Alive (section 3.1.2.10): 1 to 65,535; 0: 60; SMQ_OFF: none. The server
+                                    may set another */
     uint32_t session_expiry_s;   /* 5.0: how long the server keeps the session after the connection
                                     (section 3.1.2.11.2). 0: SMQ_FOREVER with SMQ_OPTION_KEEP_SESSION, else it ends with
                                     the connection */
-    uint32_t connect_timeout_ms; /* from smq_connect() to CONNACK, name resolution included: 1 to 86,400,000; 0: 30,000; SMQ_OFF: none */
+    uint32_t connect_timeout_ms; /* from smq_connect() to CONNACK, name resolution included: 1 to 86,400,000; 0:
+                                    30,000; SMQ_OFF: none */
     uint32_t ping_timeout_ms;    /* how long after PINGREQ the server may stay silent: 1 to 86,400,000; 0: 10,000 */
 
     /*
@@ -290,19 +294,20 @@ typedef struct smq_options {
      * as packets: payload + topic + about 8 bytes each. Room is given back in the order of
      * publishing, so one message that is not acknowledged keeps what was published after it.
      */
-    uint32_t outbox_bytes;       /* 64 to 268,435,456; 0: 65,536 */
-    uint32_t outbox_messages;    /* 1 to 65,535, each takes 40 bytes; 0: 256 */
-    uint32_t receive_bytes;      /* the largest packet that can be received: 64 to 268,435,456; 0: 4,096. Enlarged
+    uint32_t outbox_bytes;      /* 64 to 268,435,456; 0: 65,536 */
+    uint32_t outbox_messages;   /* 1 to 65,535, each takes 40 bytes; 0: 256 */
+    uint32_t receive_bytes;     /* the largest packet that can be received: 64 to 268,435,456; 0: 4,096. Enlarged
                                     if CONNECT needs more */
-    uint32_t in_flight_maximum;  /* QoS 1 and 2 messages sent and not yet acknowledged at any time: 1 to 65,535; 0: as many
-                                    as the outbox holds. The server's Receive Maximum (section 4.9) holds too */
+    uint32_t in_flight_maximum; /* QoS 1 and 2 messages sent and not yet acknowledged at any time: 1 to 65,535;
+                                    0: as many as the outbox holds. The server's Receive Maximum (section 4.9)
+                                    holds too */
 } smq_options;
 
 /* A smq_options with its size set and everything else zero. */
 #define SMQ_OPTIONS_INIT                                                                                               \
     {                                                                                                                  \
-        sizeof(smq_options), 0, { NULL, 0 }, { NULL, 0 }, 0, 0, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, NULL, 0, 0, 0, 0, 0,  \
-            0, 0, 0                                                                                                    \
+        sizeof(smq_options), 0, { NULL, 0 }, { NULL, 0 }, 0, 0, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, NULL, 0, 0, 0,  \
+            0, 0, 0, 0, 0                                                                                              \
     }
 
 /*
@@ -455,14 +460,15 @@ enum {
      */
     SMQ_EVENT_CONNECTED = 1,
     /*
-     * An attempt to connect, or a connection, ended. status is 0 if the caller asked for it, else the reason; stage, os_error,
-     * reason_code, reason_string, server_reference and attempt say more.
+     * An attempt to connect, or a connection, ended. status is 0 if the caller asked for it, else the
+     * reason; stage, os_error, reason_code, reason_string, server_reference and attempt say more.
      */
     SMQ_EVENT_DISCONNECTED = 2,
     /*
-     * A published message is done with. cookie is the message's. status is 0 if it was delivered as its QoS promises,
-     * else SMQ_ERR_REFUSED, SMQ_ERR_SESSION_LOST, SMQ_ERR_TOO_LARGE, SMQ_ERR_QOS or SMQ_ERR_NOT_SUPPORTED (the last three: the server that answered
-     * has tighter limits than were known when it was queued). reason_code is the server's, or -1.
+     * A published message is done with. cookie is the message's. status is 0 if it was delivered as its
+     * QoS promises, else SMQ_ERR_REFUSED, SMQ_ERR_SESSION_LOST, SMQ_ERR_TOO_LARGE, SMQ_ERR_QOS or
+     * SMQ_ERR_NOT_SUPPORTED (the last three: the server that answered has tighter limits than were known
+     * when it was queued). reason_code is the server's, or -1.
      */
     SMQ_EVENT_COMPLETED = 3
 };
@@ -474,7 +480,8 @@ typedef struct smq_event {
     int32_t status;             /* 0 or SMQ_ERR_… */
     int32_t stage;              /* SMQ_STAGE_… */
     int32_t os_error;           /* errno, or an EAI_… value if status is SMQ_ERR_RESOLVE; 0: none */
-    int32_t reason_code;        /* 0 to 255 as the server sent it (section 2.4; 3.1.1: the CONNACK return code); -1: none */
+    int32_t reason_code;        /* 0 to 255 as the server sent it (section 2.4; 3.1.1: the CONNACK return code);
+                                   -1: none */
     uint32_t attempt;           /* how many attempts to connect there have been, this one included; wraps */
     uint32_t session_present;   /* 1: the server took up the session it had kept (section 3.2.2.1.1) */
     uint64_t cookie;            /* of the message, in SMQ_EVENT_COMPLETED */
@@ -484,7 +491,9 @@ typedef struct smq_event {
 
 /* A smq_event with its size set. */
 #define SMQ_EVENT_INIT                                                                                                 \
-    { sizeof(smq_event), 0, 0, 0, 0, 0, 0, 0, 0, { NULL, 0 }, { NULL, 0 } }
+    {                                                                                                                  \
+        sizeof(smq_event), 0, 0, 0, 0, 0, 0, 0, 0, { NULL, 0 }, { NULL, 0 }                                            \
+    }
 
 /*
  * Takes the next event, if there is one. Events come in the order in which things happened. Never
@@ -567,25 +576,25 @@ SMQ_API int32_t smq_service(smq_client *client);
 
 /* What a client has done since smq_client_init(), and how full it is. */
 typedef struct smq_stats {
-    uint32_t size;                     /* in: sizeof(smq_stats) */
-    uint32_t connections;              /* CONNACKs that accepted */
-    uint64_t messages_published;       /* smq_publish() calls that returned SMQ_OK */
-    uint64_t messages_completed;       /* messages that ended as their QoS promises */
-    uint64_t messages_failed;          /* messages that ended in another way */
-    uint64_t packets_sent;             /* Control Packets handed to the kernel whole */
+    uint32_t size;               /* in: sizeof(smq_stats) */
+    uint32_t connections;        /* CONNACKs that accepted */
+    uint64_t messages_published; /* smq_publish() calls that returned SMQ_OK */
+    uint64_t messages_completed; /* messages that ended as their QoS promises */
+    uint64_t messages_failed;    /* messages that ended in another way */
+    uint64_t packets_sent;       /* Control Packets handed to the kernel whole */
     uint64_t packets_received;
     uint64_t bytes_sent;
     uint64_t bytes_received;
-    uint64_t send_calls;               /* system calls that sent something: packets_sent - send_calls were saved */
-    uint64_t receive_calls;            /* system calls that received something */
-    uint32_t outbox_bytes;             /* in use now; */
-    uint32_t outbox_bytes_peak;        /* at most so far; */
-    uint32_t outbox_bytes_capacity;    /* and at all */
-    uint32_t outbox_messages;          /* the same in messages */
+    uint64_t send_calls;            /* system calls that sent something: packets_sent - send_calls were saved */
+    uint64_t receive_calls;         /* system calls that received something */
+    uint32_t outbox_bytes;          /* in use now; */
+    uint32_t outbox_bytes_peak;     /* at most so far; */
+    uint32_t outbox_bytes_capacity; /* and at all */
+    uint32_t outbox_messages;       /* the same in messages */
     uint32_t outbox_messages_peak;
     uint32_t outbox_messages_capacity;
-    uint32_t in_flight;                /* QoS 1 and 2 messages sent and not yet acknowledged */
-    uint32_t in_flight_maximum;        /* how many the server and the options allow; 0 before the first CONNACK */
+    uint32_t in_flight;         /* QoS 1 and 2 messages sent and not yet acknowledged */
+    uint32_t in_flight_maximum; /* how many the server and the options allow; 0 before the first CONNACK */
 } smq_stats;
 
 /* A smq_stats with its size set. */

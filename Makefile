@@ -1,0 +1,55 @@
+# The list of commands. `make help` tells what each does; what takes more than a line is in a script.
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+NATIVE := build/native
+CROSS := aarch64 armv7 riscv64
+
+.PHONY: all demo test cross install uninstall size lint format clean help
+
+all: ## build the library and the examples for this machine, into build/native
+	@.ci/need build
+	@cmake -S . -B $(NATIVE) -G Ninja --log-level=WARNING
+	@cmake --build $(NATIVE)
+
+demo: all ## publish this machine's sensors to a real broker, and show what arrives
+	@.ci/need broker || echo 'demo: no Mosquitto, so the scripted broker of the tests takes its place'
+	@examples-c/demo
+
+test: ## run every test; the last line is the sum
+	@.ci/need build broker test
+	@Tests/run
+
+cross: ## TARGET=aarch64|armv7|riscv64: build for it and test under qemu-user
+	@$(if $(filter $(TARGET),$(CROSS)),,echo 'make cross TARGET=... with one of: $(CROSS)' >&2; exit 2)
+	@.ci/need build cross-$(TARGET) broker test
+	@cmake -S . -B build/$(TARGET) -G Ninja --log-level=WARNING --no-warn-unused-cli \
+	    -DCMAKE_TOOLCHAIN_FILE=cmake/toolchains/$(TARGET)-linux.cmake
+	@cmake --build build/$(TARGET)
+	@Tests/run --only cross-$(TARGET)
+
+install: all ## PREFIX=/usr/local DESTDIR=: the libraries, the header and swiftmqtt.pc
+	@DESTDIR='$(DESTDIR)' cmake --install $(NATIVE) --prefix '$(PREFIX)'
+
+uninstall: ## PREFIX=/usr/local DESTDIR=: remove what install laid, and nothing else
+	rm -f $(foreach file,lib/libswiftmqtt.so lib/libswiftmqtt.so.1 lib/libswiftmqtt.so.$(VERSION) lib/libswiftmqtt.a \
+	    lib/pkgconfig/swiftmqtt.pc include/swiftmqtt.h,'$(DESTDIR)$(PREFIX)/$(file)')
+
+size: ## text and data of every target that is built, against cmake/size-budget.tsv
+	@cmake/size
+
+lint: ## check the format and the syntax of every file
+	@.ci/need lint
+	@.ci/lint
+
+format: ## put every Swift and C file in order
+	@.ci/need lint
+	@.ci/lint --fix
+
+clean: ## remove what was built
+	rm -rf build .build
+
+help: ## show this list
+	@sed -n 's/^\([a-z]*\):.* ## /make \1\t/p' Makefile | expand -t 18
+
+VERSION = $(shell sed -n 's/^#define SMQ_VERSION_[A-Z]* //p' include/swiftmqtt.h | paste -sd.)

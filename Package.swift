@@ -1,0 +1,40 @@
+// swift-tools-version: 6.2
+//
+// The test build: the same sources with the normal Swift runtime, because an Embedded module can't
+// be imported by a normal one. The shipped library is built by CMakeLists.txt.
+
+import PackageDescription
+
+let settings: [SwiftSetting] = [
+  // Functions that return spans say what the span depends on (docs/decisions/0003).
+  .enableExperimentalFeature("Lifetimes"),
+  .strictMemorySafety(),
+  .treatWarning("StrictMemorySafety", as: .error),
+]
+
+func module(_ name: String, _ dependencies: Target.Dependency...) -> Target {
+  .target(name: name, dependencies: dependencies, swiftSettings: settings)
+}
+
+func tests(_ name: String, excluding excluded: [String] = [], _ dependencies: Target.Dependency...) -> Target {
+  .testTarget(name: name, dependencies: dependencies, exclude: excluded, swiftSettings: [settings[0]])
+}
+
+let package = Package(
+  name: "libswiftmqtt",
+  targets: [
+    module("FixedMemory"),
+    module("MQTTWire", "FixedMemory"),
+    module("MQTTSession", "MQTTWire", "FixedMemory"),
+    .target(name: "CPlatform"),
+    module("MQTTTransport", "CPlatform"),
+    module("MQTTClient", "MQTTSession", "MQTTTransport", "MQTTWire", "CPlatform", "FixedMemory"),
+    .systemLibrary(name: "CSwiftMQTT", path: "include"),
+    module(
+      "SwiftMQTT", "CSwiftMQTT", "MQTTClient", "MQTTSession", "MQTTTransport", "MQTTWire",
+      "FixedMemory"),
+    tests("FixedMemoryTests", "FixedMemory"),
+    tests("MQTTWireTests", excluding: ["Vectors"], "MQTTWire", "FixedMemory"),
+    tests("MQTTSessionTests", "MQTTSession", "MQTTWire", "FixedMemory"),
+  ]
+)

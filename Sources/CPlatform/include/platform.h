@@ -1,0 +1,91 @@
+/*
+ * Every call to Linux that libswiftmqtt makes, reduced to what the library wants to know. EINTR is
+ * dealt with here and nowhere else; so are errno and the names of libc. No state, no allocation.
+ *
+ * Descriptors are non-blocking, closed on exec, and never raise SIGPIPE.
+ */
+#ifndef SWIFTMQTT_PLATFORM_H
+#define SWIFTMQTT_PLATFORM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* ---- time and chance ---- */
+
+/* Milliseconds of CLOCK_MONOTONIC, wrapping after 49 days. */
+uint32_t platform_now_ms(void);
+
+/* A random number; the time if the system has no randomness yet. */
+uint32_t platform_random(void);
+
+/* ---- waiting ---- */
+
+/* What a descriptor is ready for, or is to be waited for. Bits. */
+enum { PLATFORM_READABLE = 1, PLATFORM_WRITABLE = 2 };
+
+/* A result of platform_wait(): a signal handler ran. */
+enum { PLATFORM_INTERRUPTED = 4 };
+
+/* One descriptor to wait on for all others. Returns it, or -errno. */
+int32_t platform_poller_open(void);
+
+/* Waits for fd from now on (add), or changes what it is waited for. Returns 0 or -errno. */
+int32_t platform_poller_set(int32_t poller, int32_t fd, int32_t ready_for, int32_t add);
+
+/*
+ * Waits until the descriptor is ready or timeout_ms is over (-1: for ever). Returns what it is ready for (an
+ * error on it counts as both), 0 if the time is up, PLATFORM_INTERRUPTED, or -errno.
+ */
+int32_t platform_wait(int32_t poller, int32_t timeout_ms);
+
+void platform_close(int32_t fd);
+
+/* ---- addresses ---- */
+
+enum { PLATFORM_MAX_ADDRESSES = 8 };
+
+struct platform_address {
+    uint8_t bytes[28]; /* a struct sockaddr_in or sockaddr_in6 */
+    uint32_t length;
+};
+
+struct platform_addresses {
+    uint32_t count;
+    struct platform_address list[PLATFORM_MAX_ADDRESSES];
+};
+
+/* Parses a numeric IPv4 or IPv6 address, zero-terminated. Returns 1, or 0 if it is none. */
+int32_t platform_parse_address(const char *host, uint16_t port, struct platform_addresses *addresses);
+
+/*
+ * Starts looking a host name up, in a thread of its own that shares no memory with its creator: the
+ * question and the answer pass through a socket. host is zero-terminated, at most 253 bytes.
+ * Returns a descriptor that turns readable with the answer, and may be closed at any time; or -errno.
+ */
+int32_t platform_resolve(const char *host, uint16_t port);
+
+/*
+ * Reads the answer. Returns 0 if it has not come, 1 if addresses holds at least one, or a negative
+ * number with the EAI_… value in *error.
+ */
+int32_t platform_resolved(int32_t fd, struct platform_addresses *addresses, int32_t *error);
+
+/* ---- TCP ---- */
+
+/*
+ * Opens a socket and starts to connect it to the address with this index. TCP_NODELAY is set: the library
+ * coalesces by itself. Returns the descriptor, which turns writable when the outcome is known; or -errno.
+ */
+int32_t platform_tcp_connect(const struct platform_addresses *addresses, uint32_t index);
+
+/* The outcome: 0 if connected, else the errno. */
+int32_t platform_tcp_outcome(int32_t fd);
+
+/* Results of the two below that are not a number of bytes. */
+enum { PLATFORM_LATER = 0, PLATFORM_CLOSED = INT32_MIN };
+
+/* Each returns how many bytes it moved, PLATFORM_LATER, PLATFORM_CLOSED, or -errno. */
+int32_t platform_send(int32_t fd, const uint8_t *bytes, size_t count);
+int32_t platform_receive(int32_t fd, uint8_t *bytes, size_t count);
+
+#endif

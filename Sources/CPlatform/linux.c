@@ -1,0 +1,145 @@
+#define _GNU_SOURCE
+#include "platform.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+/* A single system call moves at most this much, so that the count fits the result. */
+#define MOVE_MAX ((size_t)1 << 30)
+
+uint32_t platform_now_ms(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint32_t)now.tv_sec * 1000u + (uint32_t)(now.tv_nsec / 1000000);
+}
+
+uint32_t platform_random(void) {
+    uint32_t number;
+    if (getrandom(&number, sizeof number, GRND_NONBLOCK) != (ssize_t)sizeof number) {
+        number = platform_now_ms() * 2654435761u;
+    }
+    return number;
+}
+
+int32_t platform_poller_open(void) {
+    int fd = epoll_create1(EPOLL_CLOEXEC);
+    return fd < 0 ? -errno : fd;
+}
+
+int32_t platform_poller_set(int32_t poller, int32_t fd, int32_t ready_for, int32_t add) {
+    struct epoll_event event = {0};
+    if (ready_for & PLATFORM_READABLE) {
+        event.events |= EPOLLIN | EPOLLRDHUP;
+    }
+    if (ready_for & PLATFORM_WRITABLE) {
+        event.events |= EPOLLOUT;
+    }
+    return epoll_ctl(poller, add ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, fd, &event) < 0 ? -errno : 0;
+}
+
+int32_t platform_wait(int32_t poller, int32_t timeout_ms) {
+    struct epoll_event event;
+    int count = epoll_wait(poller, &event, 1, timeout_ms);
+    if (count < 0) {
+        return errno == EINTR ? PLATFORM_INTERRUPTED : -errno;
+    }
+    if (count == 0) {
+        return 0;
+    }
+    int32_t ready = 0;
+    if (event.events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR)) {
+        ready |= PLATFORM_READABLE;
+    }
+    if (event.events & (EPOLLOUT | EPOLLHUP | EPOLLERR)) {
+        ready |= PLATFORM_WRITABLE;
+    }
+    return ready;
+}
+
+void platform_close(int32_t fd) {
+    close(fd); /* Linux has closed it even if it says EINTR */
+}
+
+int32_t platform_parse_address(const char *host, uint16_t port, struct platform_addresses *addresses) {
+    struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = htons(port)};
+    struct sockaddr_in6 v6 = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
+    struct platform_address *address = &addresses->list[0];
+    if (inet_pton(AF_INET, host, &v4.sin_addr) == 1) {
+        memcpy(address->bytes, &v4, sizeof v4);
+        address->length = sizeof v4;
+    } else if (inet_pton(AF_INET6, host, &v6.sin6_addr) == 1) {
+        memcpy(address->bytes, &v6, sizeof v6);
+        address->length = sizeof v6;
+    } else {
+        return 0;
+    }
+    addresses->count = 1;
+    return 1;
+}
+
+int32_t platform_tcp_connect(const struct platform_addresses *addresses, uint32_t index) {
+    if (index >= addresses->count || index >= PLATFORM_MAX_ADDRESSES) {
+        return -EINVAL;
+    }
+    struct sockaddr_in6 address; /* the larger of the two kinds */
+    socklen_t length = addresses->list[index].length;
+    if (length > sizeof address) {
+        return -EINVAL;
+    }
+    memcpy(&address, addresses->list[index].bytes, length);
+    sa_family_t family = ((struct sockaddr *)&address)->sa_family;
+
+    int fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0) {
+        return -errno;
+    }
+    int on = 1;
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    /* A connect that EINTR breaks into goes on in the background, like any other that takes its time. */
+    if (connect(fd, (struct sockaddr *)&address, length) < 0 && errno != EINPROGRESS && errno != EINTR) {
+        int error = errno;
+        close(fd);
+        return -error;
+    }
+    return fd;
+}
+
+int32_t platform_tcp_outcome(int32_t fd) {
+    int error = 0;
+    socklen_t length = sizeof error;
+    return getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length) < 0 ? errno : error;
+}
+
+static int32_t moved(ssize_t count) {
+    if (count > 0) {
+        return (int32_t)count;
+    }
+    if (count == 0) {
+        return PLATFORM_CLOSED;
+    }
+    return errno == EAGAIN || errno == EWOULDBLOCK ? PLATFORM_LATER : -errno;
+}
+
+int32_t platform_send(int32_t fd, const uint8_t *bytes, size_t count) {
+    ssize_t sent;
+    do {
+        sent = send(fd, bytes, count < MOVE_MAX ? count : MOVE_MAX, MSG_NOSIGNAL);
+    } while (sent < 0 && errno == EINTR);
+    return moved(sent);
+}
+
+int32_t platform_receive(int32_t fd, uint8_t *bytes, size_t count) {
+    ssize_t received;
+    do {
+        received = recv(fd, bytes, count < MOVE_MAX ? count : MOVE_MAX, 0);
+    } while (received < 0 && errno == EINTR);
+    return moved(received);
+}

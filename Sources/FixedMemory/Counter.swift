@@ -1,0 +1,23 @@
+/// A 64-bit count for the statistics, kept as two halves.
+///
+/// On armv7 the compiler takes the widening of an integer to 64 bits for an allocation and refuses
+/// it under `-no-allocations` (Swift 6.3.1), so the carry is done by hand here and nowhere else.
+public struct Counter: BitwiseCopyable {
+  private(set) var low: UInt32 = 0
+  private(set) var high: UInt32 = 0
+
+  public init() {}
+
+  public var uint64: UInt64 {
+    // In memory the two halves are a uint64_t: every target is little-endian.
+    unsafe unsafeBitCast(self, to: UInt64.self)
+  }
+
+  public mutating func add(_ amount: Int) {
+    let sum = low.addingReportingOverflow(UInt32(truncatingIfNeeded: amount))
+    low = sum.partialValue
+    if sum.overflow { high &+= 1 }
+  }
+
+  public mutating func increment() { add(1) }
+}

@@ -1,0 +1,47 @@
+/// Where everything goes in the caller's block, before there is a block.
+///
+/// `smq_client_size` and `smq_client_init` make the same plan, so that they cannot disagree.
+public struct MemoryPlan {
+  /// What every place is aligned to at most, and the whole block must be.
+  public static var alignment: Int { 16 }
+
+  /// How many bytes the block needs.
+  public private(set) var byteCount = 0
+
+  public init() {}
+
+  /// Sets room for `count` elements aside.
+  public mutating func reserve<Element>(_ count: Int, of type: Element.Type) -> Place<Element>
+  where Element: ~Copyable {
+    precondition(MemoryLayout<Element>.alignment <= Self.alignment)
+    let mask = MemoryLayout<Element>.alignment - 1
+    let offset = (byteCount + mask) & ~mask
+    byteCount = offset + MemoryLayout<Element>.stride * count
+    return Place(offset: offset, count: count)
+  }
+}
+
+/// Room that a plan set aside: `count` elements, `offset` bytes into the block.
+public struct Place<Element: ~Copyable>: BitwiseCopyable {
+  public let offset: Int
+  public let count: Int
+}
+
+/// The caller's block, being carved as a plan says.
+@safe public struct MemoryBlock: ~Copyable {
+  private let start: UnsafeMutableRawPointer
+
+  /// The caller guarantees the plan's `byteCount` bytes at `start`, aligned to
+  /// `MemoryPlan.alignment`, as long as anything carved from the block is in use.
+  @unsafe public init(start: UnsafeMutableRawPointer) {
+    unsafe self.start = start
+  }
+
+  public func region(_ place: Place<UInt8>) -> Region {
+    unsafe Region(start: start + place.offset, count: place.count)
+  }
+
+  public func table<Element: BitwiseCopyable>(_ place: Place<Element>) -> Table<Element> {
+    unsafe Table(start: start + place.offset, count: place.count)
+  }
+}

@@ -1,0 +1,58 @@
+/// A run of bytes inside the block of memory the caller handed over.
+///
+/// The block outlives every region carved from it: that is the caller's promise at
+/// `smq_client_init`, and the only thing the code below relies on.
+@safe public struct Region: ~Copyable {
+  private let start: UnsafeMutablePointer<UInt8>
+  public let count: Int
+
+  /// The caller guarantees `count` bytes at `start` that nobody else touches.
+  @unsafe init(start: UnsafeMutableRawPointer, count: Int) {
+    unsafe self.start = start.bindMemory(to: UInt8.self, capacity: count)
+    self.count = count
+  }
+
+  public var bytes: Span<UInt8> {
+    @_lifetime(borrow self)
+    borrowing get {
+      let span = unsafe Span(_unsafeStart: UnsafePointer(start), count: count)
+      return unsafe _overrideLifetime(span, borrowing: self)
+    }
+  }
+
+  public var mutableBytes: MutableSpan<UInt8> {
+    @_lifetime(&self)
+    mutating get {
+      let span = unsafe MutableSpan(_unsafeStart: start, count: count)
+      return unsafe _overrideLifetime(span, mutating: &self)
+    }
+  }
+
+  /// The bytes of one range, to be written.
+  @_lifetime(&self)
+  @inline(__always)
+  public mutating func mutableBytes(in range: Range<Int>) -> MutableSpan<UInt8> {
+    precondition(range.lowerBound >= 0 && range.upperBound <= count)
+    let span = unsafe MutableSpan(_unsafeStart: start + range.lowerBound, count: range.count)
+    return unsafe _overrideLifetime(span, mutating: &self)
+  }
+
+  /// Moves `count` bytes from one offset to another; the two runs may overlap.
+  public mutating func move(from source: Int, to target: Int, count moved: Int) {
+    precondition(moved >= 0 && source >= 0 && target >= 0)
+    precondition(source <= count - moved && target <= count - moved)
+    unsafe (start + target).update(from: start + source, count: moved)
+  }
+}
+
+/// Copies `source` to the beginning of `target`, which must be at least as long.
+@inline(__always)
+public func copy(_ source: Span<UInt8>, into target: inout MutableSpan<UInt8>) {
+  precondition(source.count <= target.count)
+  unsafe source.withUnsafeBufferPointer { source in
+    unsafe target.withUnsafeMutableBufferPointer { target in
+      guard let from = source.baseAddress, let to = target.baseAddress else { return }
+      unsafe to.update(from: from, count: source.count)
+    }
+  }
+}

@@ -1,0 +1,25 @@
+/// A fixed number of elements inside the caller's block.
+///
+/// Elements are undefined until written: whoever owns the table writes a slot before reading it.
+@safe public struct Table<Element: BitwiseCopyable>: ~Copyable {
+  private let start: UnsafeMutablePointer<Element>
+  public let count: Int
+
+  /// The caller guarantees room for `count` aligned elements at `start` that nobody else touches.
+  @unsafe init(start: UnsafeMutableRawPointer, count: Int) {
+    unsafe self.start = start.bindMemory(to: Element.self, capacity: count)
+    self.count = count
+  }
+
+  /// In place, so that changing one field of an element does not copy the rest.
+  public subscript(slot: Int) -> Element {
+    unsafeAddress {
+      precondition(UInt(bitPattern: slot) < UInt(bitPattern: count))
+      return unsafe UnsafePointer(start + slot)
+    }
+    unsafeMutableAddress {
+      precondition(UInt(bitPattern: slot) < UInt(bitPattern: count))
+      return unsafe start + slot
+    }
+  }
+}

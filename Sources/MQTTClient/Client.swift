@@ -1,0 +1,170 @@
+import CPlatform
+public import FixedMemory
+public import MQTTSession
+public import MQTTTransport
+public import MQTTWire
+
+/// The driver: brings a session and a transport together, with one deadline and one descriptor (D8).
+/// The only place where IO meets protocol.
+public struct Client: ~Copyable {
+  enum Phase: BitwiseCopyable {
+    case disconnected
+    case resolving
+    case connecting
+    case open
+  }
+
+  public enum State: BitwiseCopyable { case disconnected, connecting, connected, disconnecting }
+
+  public enum Event {
+    case connected(ConnectedEvent)
+    case completed(Completion)
+    case disconnected(Failure)
+  }
+
+  /// How long the last bytes may take when everything else is over: DISCONNECT has to get past what
+  /// the kernel is still holding.
+  static var farewellTimeout: UInt32 { 1000 }
+
+  var session: Session
+  var transport = TCPTransport()
+  var resolver = Resolver()
+  var poller: Poller
+  /// Ends with a zero.
+  var host: Region
+  let port: UInt16
+  let connectTimeout: UInt32
+
+  var phase = Phase.disconnected
+  var addresses = platform_addresses()
+  var nextAddress: UInt32 = 0
+  public internal(set) var attempt: UInt32 = 0
+  /// CONNACK has accepted this connection.
+  var isEstablished = false
+  /// The application wants to leave.
+  var isLeaving = false
+  /// The kernel takes no more bytes for now.
+  var isBlocked = false
+  var connectDeadline: Instant? = nil
+  /// Until when draining, and then the farewell, may take.
+  var leaveDeadline: Instant? = nil
+  /// The end of the last connection, as long as the application has not taken the event.
+  var failure: Failure? = nil
+  var lastPoll = Instant(milliseconds: 0)
+
+  /// The caller guarantees that `options` are those the plan was made with.
+  public init(
+    _ options: borrowing ClientOptions, plan: ClientPlan, block: borrowing MemoryBlock
+  ) throws(PlatformError) {
+    poller = try Poller()
+    let random = UInt16(truncatingIfNeeded: Clock.randomNumber())
+    session = Session(
+      options.session, plan: plan.session, block: block,
+      firstIdentifier: PacketIdentifier(random) ?? .first)
+    host = block.region(plan.host)
+    port = options.port
+    connectTimeout = options.connectTimeout
+    var text = host.mutableBytes
+    copy(options.host, into: &text)
+    text[options.host.count] = 0
+  }
+
+  // MARK: Getters
+
+  public var state: State {
+    switch phase {
+    case .disconnected: .disconnected
+    case .open where isLeaving: .disconnecting
+    case .open where isEstablished: .connected
+    default: .connecting
+    }
+  }
+
+  public var descriptor: Int32 { poller.descriptor }
+  public var counters: Counters { session.counters }
+  public var outboxNumbers: OutboxNumbers { session.outboxNumbers }
+
+  /// Where the extents of events point.
+  public var receivedBytes: Span<UInt8> {
+    @_lifetime(borrow self)
+    borrowing get { session.receivedBytes }
+  }
+
+  // MARK: Things the application wants
+
+  /// Starts an attempt to connect. False: there is a connection, or its end has not been taken.
+  public mutating func connect(at now: Instant) -> Bool {
+    guard phase == .disconnected, failure == nil else { return false }
+    attempt &+= 1
+    isEstablished = false
+    isLeaving = false
+    connectDeadline = connectTimeout == 0 ? nil : now.advanced(by: connectTimeout)
+    if let numeric = Resolver.numeric(host.bytes, port: port) {
+      open(numeric)
+      return true
+    }
+    phase = .resolving
+    do throws(PlatformError) {
+      try Self.start(&resolver, host, port: port)
+      try poller.watch(resolver.descriptor, for: .init(readable: true, writable: false))
+    } catch {
+      end(.network(error.errno))
+    }
+    return true
+  }
+
+  private static func start(
+    _ resolver: inout Resolver, _ host: borrowing Region, port: UInt16
+  ) throws(PlatformError) {
+    try resolver.start(host.bytes, port: port)
+  }
+
+  @inline(__always)
+  public mutating func publish(
+    _ message: borrowing Publish, cookie: UInt64, isQuiet: Bool
+  ) throws(SessionError) {
+    try session.publish(message, cookie: cookie, isQuiet: isQuiet)
+  }
+
+  /// Leaves when all is sent and acknowledged, or after `drain` milliseconds.
+  public mutating func disconnect(drain: UInt32, at now: Instant) {
+    guard phase == .open, isEstablished else {
+      if phase != .disconnected { end(.requested) }
+      return
+    }
+    let deadline = now.advanced(by: drain)
+    leaveDeadline = isLeaving ? Instant.earlier(leaveDeadline, deadline) : deadline
+    guard !isLeaving else { return }
+    isLeaving = true
+    session.leave()
+  }
+
+  // MARK: Outputs
+
+  public var hasEvent: Bool { session.hasEvent || failure != nil }
+
+  /// In the order in which things happened: the end of a connection comes last.
+  public mutating func nextEvent() -> Event? {
+    switch session.nextEvent() {
+    case .connected(let event): return .connected(event)
+    case .completed(let completion): return .completed(completion)
+    case nil: break
+    }
+    guard let failure else { return nil }
+    self.failure = nil
+    return .disconnected(failure)
+  }
+
+  /// When there is something to do even if the descriptor stays silent: milliseconds, -1 for never.
+  public func nextTimeout(at now: Instant) -> Int32 {
+    if phase == .open, !isBlocked, session.wantsTransmit { return 0 }
+    guard let deadline = nextDeadline else { return -1 }
+    return Int32(clamping: deadline.remaining(at: now))
+  }
+
+  var nextDeadline: Instant? {
+    guard phase != .disconnected else { return nil }
+    return Instant.earlier(
+      session.nextDeadline, Instant.earlier(connectDeadline, leaveDeadline))
+  }
+}

@@ -1,0 +1,168 @@
+public import MQTTWire
+
+/// `mqtt://[user[:password]@]host[:port][/]`, as extents in the text it was parsed from.
+///
+/// Strict: what is not understood is an error with its place, never ignored.
+public struct ServerURL: BitwiseCopyable {
+  /// Still percent-encoded; empty if absent, as the password.
+  public private(set) var userName = Extent.empty
+  public private(set) var password = Extent.empty
+  /// Without the brackets of an IPv6 address.
+  public private(set) var host = Extent.empty
+  /// 0 if absent.
+  public private(set) var port: UInt16 = 0
+
+  public static var maximumSize: Int { 1024 }
+
+  public init(parsing text: Span<UInt8>) throws(OptionsError) {
+    guard text.count <= Self.maximumSize else { throw .url(at: Self.maximumSize) }
+    let authority = try Self.skipScheme(text)
+    var end = authority
+    while end < text.count, text[end] != slash { end += 1 }
+    // Behind the authority there may be one slash and nothing else.
+    guard text.count - end <= 1 else { throw .url(at: end + 1) }
+
+    var hostStart = authority
+    for index in authority..<end where text[index] == at {
+      try parseUserInfo(text, authority..<index)
+      hostStart = index + 1
+      break
+    }
+    try parseServer(text, hostStart..<end)
+  }
+
+  /// The offset behind `mqtt://`.
+  private static func skipScheme(_ text: Span<UInt8>) throws(OptionsError) -> Int {
+    var end = 0
+    while end < text.count, isLetterOrDigit(text[end]) { end += 1 }
+    for index in end..<end + 3 {
+      guard index < text.count, text[index] == (index == end ? colon : slash) else {
+        throw .url(at: min(index, text.count))
+      }
+    }
+    guard end == 4, lower(text[0]) == UInt8(ascii: "m"), lower(text[1]) == UInt8(ascii: "q"),
+      lower(text[2]) == UInt8(ascii: "t"), lower(text[3]) == UInt8(ascii: "t")
+    else { throw end == 0 ? .url(at: 0) : .notSupported(at: 0) }
+    return end + 3
+  }
+
+  private mutating func parseUserInfo(_ text: Span<UInt8>, _ range: Range<Int>) throws(OptionsError) {
+    var separator = range.upperBound
+    var index = range.lowerBound
+    while index < range.upperBound {
+      if text[index] == percent {
+        guard range.upperBound - index >= 3, let high = hex(text[index + 1]),
+          let low = hex(text[index + 2]), high | low != 0
+        else { throw .url(at: index) }
+        index += 3
+        continue
+      }
+      if text[index] == colon, separator == range.upperBound { separator = index }
+      guard isUserInfo(text[index]) else { throw .url(at: index) }
+      index += 1
+    }
+    guard separator > range.lowerBound else { throw .url(at: range.lowerBound) }
+    userName = Extent(offset: range.lowerBound, count: separator - range.lowerBound)
+    if separator < range.upperBound {
+      password = Extent(offset: separator + 1, count: range.upperBound - separator - 1)
+    }
+  }
+
+  private mutating func parseServer(_ text: Span<UInt8>, _ range: Range<Int>) throws(OptionsError) {
+    var index = range.lowerBound
+    if index < range.upperBound, text[index] == UInt8(ascii: "[") {
+      index += 1
+      let start = index
+      while index < range.upperBound, hex(text[index]) != nil || text[index] == colon || text[index] == dot {
+        index += 1
+      }
+      guard index > start, index < range.upperBound, text[index] == UInt8(ascii: "]") else {
+        throw .url(at: index)
+      }
+      host = Extent(offset: start, count: index - start)
+      index += 1
+    } else {
+      let start = index
+      while index < range.upperBound, isHostName(text[index]) { index += 1 }
+      guard index > start else { throw .url(at: index) }
+      host = Extent(offset: start, count: index - start)
+    }
+    guard index < range.upperBound else { return }
+
+    guard text[index] == colon else { throw .url(at: index) }
+    index += 1
+    let start = index
+    var number = 0
+    while index < range.upperBound, text[index] >= UInt8(ascii: "0"), text[index] <= UInt8(ascii: "9") {
+      number = number * 10 + Int(text[index] - UInt8(ascii: "0"))
+      index += 1
+      guard number <= 65_535 else { throw .url(at: start) }
+    }
+    guard index == range.upperBound else { throw .url(at: index) }
+    guard number > 0 else { throw .url(at: start) }
+    port = UInt16(truncatingIfNeeded: number)
+  }
+
+  /// Undoes percent-encoding; returns how many bytes it put at the front of `target`, which is at
+  /// least as long as `text`.
+  public static func decode(_ text: Span<UInt8>, into target: inout MutableSpan<UInt8>) -> Int {
+    var count = 0
+    var index = 0
+    while index < text.count {
+      if text[index] == percent, text.count - index >= 3, let high = hex(text[index + 1]),
+        let low = hex(text[index + 2])
+      {
+        target[count] = high << 4 | low
+        index += 3
+      } else {
+        target[count] = text[index]
+        index += 1
+      }
+      count += 1
+    }
+    return count
+  }
+}
+
+// RFC 3986, as far as it goes here.
+
+private var slash: UInt8 { UInt8(ascii: "/") }
+private var colon: UInt8 { UInt8(ascii: ":") }
+private var at: UInt8 { UInt8(ascii: "@") }
+private var dot: UInt8 { UInt8(ascii: ".") }
+private var percent: UInt8 { UInt8(ascii: "%") }
+
+private func lower(_ byte: UInt8) -> UInt8 {
+  byte >= UInt8(ascii: "A") && byte <= UInt8(ascii: "Z") ? byte | 0x20 : byte
+}
+
+private func hex(_ byte: UInt8) -> UInt8? {
+  switch lower(byte) {
+  case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
+  case UInt8(ascii: "a")...UInt8(ascii: "f"): lower(byte) - UInt8(ascii: "a") + 10
+  default: nil
+  }
+}
+
+private func isLetterOrDigit(_ byte: UInt8) -> Bool {
+  switch lower(byte) {
+  case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"): true
+  default: false
+  }
+}
+
+private func isHostName(_ byte: UInt8) -> Bool {
+  isLetterOrDigit(byte) || byte == dot || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
+}
+
+/// Unreserved and sub-delims, and the colon.
+private func isUserInfo(_ byte: UInt8) -> Bool {
+  if isHostName(byte) { return true }
+  switch byte {
+  case UInt8(ascii: "~"), UInt8(ascii: "!"), UInt8(ascii: "$"), UInt8(ascii: "&"), UInt8(ascii: "'"),
+    UInt8(ascii: "("), UInt8(ascii: ")"), UInt8(ascii: "*"), UInt8(ascii: "+"), UInt8(ascii: ","),
+    UInt8(ascii: ";"), UInt8(ascii: "="), UInt8(ascii: ":"):
+    return true
+  default: return false
+  }
+}

@@ -1,0 +1,69 @@
+import FixedMemory
+import MQTTWire
+
+/// The small packets that go ahead of the outbox, between its packets: acknowledgements, PINGREQ,
+/// DISCONNECT. Nothing in it outlives a connection.
+struct ControlQueue: ~Copyable {
+  private var region: Region
+  private var start = 0
+  private var end = 0
+  private var packets = 0
+
+  init(region: consuming Region) { self.region = region }
+
+  var isEmpty: Bool { start == end }
+
+  /// Room for one more packet of any kind.
+  var hasRoom: Bool { region.count &- end >= Acknowledgement.maximumEncodedSize }
+
+  var pending: Span<UInt8> {
+    @_lifetime(borrow self)
+    borrowing get { region.bytes.extracting(start..<end) }
+  }
+
+  /// Each returns false, and does nothing, if there is no room.
+  mutating func append(_ packet: Acknowledgement) -> Bool {
+    guard hasRoom else { return false }
+    var writer = ByteWriter(region.mutableBytes(in: end..<region.count))
+    packet.encode(into: &writer)
+    finish(writer.count)
+    return true
+  }
+
+  mutating func append(_ packet: Disconnect, version: ProtocolVersion) -> Bool {
+    guard hasRoom else { return false }
+    var writer = ByteWriter(region.mutableBytes(in: end..<region.count))
+    packet.encode(into: &writer, version: version)
+    finish(writer.count)
+    return true
+  }
+
+  mutating func appendPingRequest() -> Bool {
+    guard hasRoom else { return false }
+    var writer = ByteWriter(region.mutableBytes(in: end..<region.count))
+    Ping.encodeRequest(into: &writer)
+    finish(writer.count)
+    return true
+  }
+
+  private mutating func finish(_ size: Int) {
+    end &+= size
+    packets &+= 1
+  }
+
+  /// Returns how many packets have gone out whole with this, counted when the queue runs empty.
+  mutating func transmitted(_ count: Int) -> Int {
+    precondition(count >= 0 && count <= end &- start)
+    start &+= count
+    guard start == end else { return 0 }
+    let gone = packets
+    removeAll()
+    return gone
+  }
+
+  mutating func removeAll() {
+    start = 0
+    end = 0
+    packets = 0
+  }
+}

@@ -1,0 +1,52 @@
+/// Keep Alive (§3.1.2.10): PINGREQ when nothing else was sent for long enough, and a deadline of
+/// its own for the answer.
+struct KeepAlive: BitwiseCopyable {
+  /// How long the server may stay silent after PINGREQ, in milliseconds.
+  let pingTimeout: UInt32
+  /// 0: off.
+  private var interval: UInt32 = 0
+  private var lastSent = Instant(milliseconds: 0)
+  private var answerDue: Instant? = nil
+
+  init(pingTimeout: UInt32) { self.pingTimeout = pingTimeout }
+
+  /// What is to be done now.
+  enum Verdict { case nothing, ping, dead }
+
+  /// CONNACK came. The time runs from the last packet sent, CONNECT.
+  mutating func start(seconds: UInt16) {
+    let period = UInt32(seconds) &* 1000
+    // A timer fires late, never early: leave some room, so that the gap between two packets never
+    // exceeds Keep Alive [MQTT-3.1.2-20].
+    interval = period &- Swift.min(period / 8, 1000)
+    answerDue = nil
+  }
+
+  mutating func stop() {
+    interval = 0
+    answerDue = nil
+  }
+
+  mutating func sent(at now: Instant) { lastSent = now }
+
+  /// Any byte shows that the peer is alive; only PINGRESP ends the wait for it, as a large message
+  /// may be in front of it.
+  mutating func heard(at now: Instant) {
+    if answerDue != nil { answerDue = now.advanced(by: pingTimeout) }
+  }
+
+  mutating func answered() { answerDue = nil }
+
+  mutating func pinged(at now: Instant) { answerDue = now.advanced(by: pingTimeout) }
+
+  func verdict(at now: Instant) -> Verdict {
+    guard let deadline, deadline.isReached(at: now) else { return .nothing }
+    return answerDue == nil ? .ping : .dead
+  }
+
+  /// While an answer is due there is no second PINGREQ.
+  var deadline: Instant? {
+    if let answerDue { return answerDue }
+    return interval == 0 ? nil : lastSent.advanced(by: interval)
+  }
+}

@@ -1,0 +1,65 @@
+import FixedMemory
+import MQTTWire
+
+/// Bytes from the server in one linear run, parsed where they lie.
+struct ReceiveBuffer: ~Copyable {
+  private var region: Region
+  private var start = 0
+  private var end = 0
+
+  init(region: consuming Region) { self.region = region }
+
+  var capacity: Int { region.count }
+
+  var hasSpace: Bool { end &- start < region.count }
+
+  /// What was received and not yet parsed.
+  var unread: Span<UInt8> {
+    @_lifetime(borrow self)
+    borrowing get { region.bytes.extracting(start..<end) }
+  }
+
+  /// What follows the Fixed Header of the packet at the front.
+  @_lifetime(borrow self)
+  borrowing func body(of header: FixedHeader) -> Span<UInt8> {
+    unread.extracting(header.size..<header.packetSize)
+  }
+
+  /// Everything, for extents that outlive parsing.
+  var bytes: Span<UInt8> {
+    @_lifetime(borrow self)
+    borrowing get { region.bytes }
+  }
+
+  /// Where the unread bytes begin in `bytes`.
+  var position: Int { start }
+
+  /// The place for the next bytes. What is unread moves to the front first: it is at most a part
+  /// of a packet, as everything before it was parsed.
+  var space: MutableSpan<UInt8> {
+    @_lifetime(&self)
+    mutating get {
+      if start > 0 {
+        region.move(from: start, to: 0, count: end &- start)
+        end &-= start
+        start = 0
+      }
+      return region.mutableBytes(in: end..<region.count)
+    }
+  }
+
+  mutating func received(_ count: Int) {
+    precondition(count >= 0 && count <= region.count &- end)
+    end &+= count
+  }
+
+  mutating func consume(_ count: Int) {
+    precondition(count >= 0 && count <= end &- start)
+    start &+= count
+  }
+
+  mutating func removeAll() {
+    start = 0
+    end = 0
+  }
+}

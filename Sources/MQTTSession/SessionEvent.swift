@@ -1,0 +1,14 @@
+public import MQTTWire
+
+/// What a session tells the application.
+public enum SessionEvent: BitwiseCopyable {
+  case connected(ConnectedEvent)
+  case completed(Completion)
+}
+
+/// The server accepted the connection.
+public struct ConnectedEvent: BitwiseCopyable {
+  public let sessionPresent: Bool
+  /// An extent in `Session.receivedBytes`, as long as nothing more is received.
+  public internal(set) var reasonString: Extent
+}

@@ -1,0 +1,53 @@
+public import CPlatform
+
+/// The addresses of a server, and how they are found.
+public struct Resolver: ~Copyable {
+  /// Readable when there is an answer; -1 while nothing is being looked up.
+  public private(set) var descriptor: Int32 = -1
+
+  public enum Answer {
+    case none  // not yet
+    case addresses(platform_addresses)
+    case failed(Int32)  // EAI_…
+  }
+
+  public init() {}
+
+  deinit { if descriptor >= 0 { platform_close(descriptor) } }
+
+  /// The address a numeric host is. `host` ends with a zero.
+  public static func numeric(_ host: Span<UInt8>, port: UInt16) -> platform_addresses? {
+    var addresses = platform_addresses()
+    let isNumeric = unsafe host.withUnsafeBytes { host in
+      unsafe platform_parse_address(
+        host.assumingMemoryBound(to: CChar.self).baseAddress, port, &addresses)
+    }
+    return isNumeric == 1 ? addresses : nil
+  }
+
+  /// Starts to look a name up. `host` ends with a zero.
+  public mutating func start(_ host: Span<UInt8>, port: UInt16) throws(PlatformError) {
+    cancel()
+    let result = unsafe host.withUnsafeBytes { host in
+      unsafe platform_resolve(host.assumingMemoryBound(to: CChar.self).baseAddress, port)
+    }
+    guard result >= 0 else { throw PlatformError(errno: -result) }
+    descriptor = result
+  }
+
+  public mutating func answer() -> Answer {
+    var addresses = platform_addresses()
+    var error: Int32 = 0
+    let result = unsafe platform_resolved(descriptor, &addresses, &error)
+    guard result != 0 else { return .none }
+    cancel()
+    return result > 0 ? .addresses(addresses) : .failed(error)
+  }
+
+  /// Nobody is interested any more; a look-up under way ends by itself.
+  public mutating func cancel() {
+    guard descriptor >= 0 else { return }
+    platform_close(descriptor)
+    descriptor = -1
+  }
+}

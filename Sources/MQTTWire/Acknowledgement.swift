@@ -1,0 +1,72 @@
+/// PUBACK, PUBREC, PUBREL and PUBCOMP (§3.4 to §3.7): one layout, one type.
+public struct Acknowledgement: BitwiseCopyable {
+  public let type: ControlPacketType
+  public let identifier: PacketIdentifier
+  /// 0 in 3.1.1, which has none.
+  public let reasonCode: UInt8
+  /// 5.0, in received packets: an extent in the body.
+  public let reasonString: Extent
+
+  public init(type: ControlPacketType, identifier: PacketIdentifier, reasonCode: ReasonCode = .success) {
+    self.type = type
+    self.identifier = identifier
+    self.reasonCode = reasonCode.rawValue
+    self.reasonString = .empty
+  }
+
+  public var isRefusal: Bool { reasonCode >= 0x80 }
+
+  /// Reads what follows the Fixed Header of a packet of this type; extents are offsets in `body`.
+  public init(
+    parsing body: Span<UInt8>, type: ControlPacketType, version: ProtocolVersion
+  ) throws(Malformed) {
+    self.type = type
+    var reader = ByteReader(body)
+    guard let identifier = PacketIdentifier(try reader.uint16()) else { throw .packetIdentifier }
+    self.identifier = identifier
+    var reason = Extent.empty
+    if version.hasProperties && !reader.isAtEnd {
+      reasonCode = try reader.byte()
+      // No Reason Code: success. No Property Length: no properties (§3.4.2.2.1).
+      if !reader.isAtEnd {
+        var properties = try PropertyReader(body, reader: &reader, packet: type)
+        while let property = try properties.next() {
+          if property.identifier == .reasonString { reason = property.text }
+        }
+      }
+    } else {
+      reasonCode = 0
+    }
+    reasonString = reason
+    guard reader.isAtEnd else { throw .trailingBytes }
+    guard Self.allows(reasonCode, in: type) else { throw .reasonCode }
+  }
+
+  /// With a Reason Code, without properties.
+  public static var maximumEncodedSize: Int { 5 }
+
+  public var encodedSize: Int { reasonCode == 0 ? 4 : 5 }
+
+  public func encode(into writer: inout ByteWriter) {
+    writer.put(type.firstByte)
+    writer.put(UInt8(truncatingIfNeeded: encodedSize &- 2))
+    writer.put(identifier.rawValue)
+    if reasonCode != 0 { writer.put(reasonCode) }
+  }
+
+  /// The Reason Codes of Tables 3-4 to 3-7 [MQTT-3.4.2-1] [MQTT-3.5.2-1] [MQTT-3.6.2-1] [MQTT-3.7.2-1].
+  private static func allows(_ code: UInt8, in type: ControlPacketType) -> Bool {
+    switch type {
+    case .puback, .pubrec:
+      switch ReasonCode(rawValue: code) {
+      case .success, .noMatchingSubscribers, .unspecifiedError, .implementationSpecificError,
+        .notAuthorized, .topicNameInvalid, .packetIdentifierInUse, .quotaExceeded,
+        .payloadFormatInvalid:
+        true
+      default: false
+      }
+    default:
+      code == ReasonCode.success.rawValue || code == ReasonCode.packetIdentifierNotFound.rawValue
+    }
+  }
+}

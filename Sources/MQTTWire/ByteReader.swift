@@ -1,0 +1,110 @@
+/// Reads a packet's fields front to back. Throws where the bytes end too early; never traps on what
+/// the peer sent.
+public struct ByteReader: ~Escapable {
+  private let bytes: Span<UInt8>
+  /// The offset of the next byte in the span the reader was made with.
+  public private(set) var position: Int
+  /// One past the last byte this reader may read.
+  public let end: Int
+
+  @_lifetime(copy bytes)
+  public init(_ bytes: Span<UInt8>) {
+    self.bytes = bytes
+    self.position = 0
+    self.end = bytes.count
+  }
+
+  /// A reader of a part of the same span, in the same offsets.
+  @_lifetime(copy bytes)
+  public init(_ bytes: Span<UInt8>, in extent: Extent) {
+    precondition(extent.offset >= 0 && extent.end <= bytes.count)
+    self.bytes = bytes
+    self.position = extent.offset
+    self.end = extent.end
+  }
+
+  public var isAtEnd: Bool { position == end }
+
+  public mutating func byte() throws(Malformed) -> UInt8 {
+    guard position < end else { throw .truncated }
+    defer { position &+= 1 }
+    return bytes[position]
+  }
+
+  /// A Two Byte Integer (§1.5.2).
+  public mutating func uint16() throws(Malformed) -> UInt16 {
+    guard end &- position >= 2 else { throw .truncated }
+    defer { position &+= 2 }
+    return UInt16(bytes[position]) << 8 | UInt16(bytes[position &+ 1])
+  }
+
+  /// A Four Byte Integer (§1.5.3).
+  public mutating func uint32() throws(Malformed) -> UInt32 {
+    let high = try uint16()
+    return UInt32(high) << 16 | UInt32(try uint16())
+  }
+
+  /// A Variable Byte Integer, in the fewest bytes [MQTT-1.5.5-1].
+  public mutating func variableByteInteger() throws(Malformed) -> Int {
+    var value = 0
+    var shift = 0
+    while true {
+      let next = try byte()
+      value |= Int(next & 0x7F) << shift
+      if next < 0x80 {
+        guard next != 0 || shift == 0 else { throw .variableByteInteger }
+        return value
+      }
+      shift += 7
+      guard shift < 28 else { throw .variableByteInteger }
+    }
+  }
+
+  /// The next `count` bytes.
+  public mutating func extent(_ count: Int) throws(Malformed) -> Extent {
+    guard count >= 0, end &- position >= count else { throw .truncated }
+    defer { position &+= count }
+    return Extent(offset: position, count: count)
+  }
+
+  /// Binary Data (§1.5.6).
+  public mutating func binaryData() throws(Malformed) -> Extent {
+    try extent(Int(try uint16()))
+  }
+
+  /// A UTF-8 Encoded String (§1.5.4), checked.
+  public mutating func string() throws(Malformed) -> Extent {
+    let extent = try binaryData()
+    guard UTF8EncodedString.isValid(bytes.extracting(extent.range)) else { throw .utf8 }
+    return extent
+  }
+
+  /// Everything up to the end.
+  public mutating func rest() -> Extent {
+    defer { position = end }
+    return Extent(offset: position, count: end &- position)
+  }
+}
+
+/// A run of bytes within the packet it was parsed from: offset and length instead of a pointer, so
+/// that a parsed packet is a plain value.
+public struct Extent: BitwiseCopyable, Equatable {
+  public let offset: Int
+  public let count: Int
+
+  public init(offset: Int, count: Int) {
+    self.offset = offset
+    self.count = count
+  }
+
+  public static var empty: Extent { Extent(offset: 0, count: 0) }
+
+  public var isEmpty: Bool { count == 0 }
+  public var end: Int { offset &+ count }
+  public var range: Range<Int> { offset..<end }
+
+  /// The same bytes, seen from `distance` bytes further ahead.
+  public func shifted(by distance: Int) -> Extent {
+    Extent(offset: offset &+ distance, count: count)
+  }
+}

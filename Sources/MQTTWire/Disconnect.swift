@@ -1,0 +1,47 @@
+/// DISCONNECT (§3.14), in either direction.
+public struct Disconnect: BitwiseCopyable {
+  public let reasonCode: UInt8
+  /// In received packets: extents in the body.
+  public private(set) var reasonString = Extent.empty
+  public private(set) var serverReference = Extent.empty
+
+  public init(reasonCode: ReasonCode) {
+    self.reasonCode = reasonCode.rawValue
+  }
+
+  /// Reads what follows the Fixed Header of one from a server, which only 5.0 has.
+  public init(parsing body: Span<UInt8>) throws(Malformed) {
+    var reader = ByteReader(body)
+    // No Reason Code: 0x00 (§3.14.2.1). No Property Length: no properties (§3.14.2.2.1).
+    guard !reader.isAtEnd else {
+      reasonCode = 0
+      return
+    }
+    reasonCode = try reader.byte()
+    guard reasonCode == 0 || reasonCode >= 0x80 else { throw .reasonCode }
+    guard !reader.isAtEnd else { return }
+    var properties = try PropertyReader(body, reader: &reader, packet: .disconnect)
+    while let property = try properties.next() {
+      switch property.identifier {
+      case .reasonString: reasonString = property.text
+      case .serverReference: serverReference = property.text
+      // Only a client may send it [MQTT-3.14.2-2].
+      case .sessionExpiryInterval: throw .propertyNotAllowed
+      default: break
+      }
+    }
+    guard reader.isAtEnd else { throw .trailingBytes }
+  }
+
+  public func encodedSize(_ version: ProtocolVersion) -> Int { hasReasonCode(version) ? 3 : 2 }
+
+  public func encode(into writer: inout ByteWriter, version: ProtocolVersion) {
+    writer.put(ControlPacketType.disconnect.firstByte)
+    writer.put(UInt8(truncatingIfNeeded: encodedSize(version) - 2))
+    if hasReasonCode(version) { writer.put(reasonCode) }
+  }
+
+  private func hasReasonCode(_ version: ProtocolVersion) -> Bool {
+    version.hasProperties && reasonCode != 0
+  }
+}

@@ -1,0 +1,60 @@
+/// Reads the properties of a received packet one by one, and checks each against Table 2-4: known,
+/// allowed in this packet, not repeated, value in range, strings well-formed.
+public struct PropertyReader: ~Escapable {
+  private var reader: ByteReader
+  private let packet: ControlPacketType
+  // One bit for each identifier seen so far: 0…31 and 32…63.
+  private var seen: (UInt32, UInt32) = (0, 0)
+
+  /// Takes the Property Length and what it covers from `reader`, which moves on behind it.
+  @_lifetime(copy bytes)
+  public init(
+    _ bytes: Span<UInt8>, reader: inout ByteReader, packet: ControlPacketType
+  ) throws(Malformed) {
+    let length = try reader.variableByteInteger()
+    self.reader = ByteReader(bytes, in: try reader.extent(length))
+    self.packet = packet
+  }
+
+  /// The next property; `nil` after the last.
+  @inline(never)  // three kilobytes in each of the packets that read properties
+  public mutating func next() throws(Malformed) -> Property? {
+    guard !reader.isAtEnd else { return nil }
+    // No identifier of the specification needs more than one byte.
+    guard let identifier = PropertyIdentifier(rawValue: try reader.byte()) else {
+      throw .unknownProperty
+    }
+    let rule = PropertyRule.of(identifier)
+    guard rule.packets & PropertyRule.bit(packet) != 0 else { throw .propertyNotAllowed }
+    try noteSeen(identifier)
+
+    var number: UInt32 = 0
+    var text = Extent.empty
+    var value = Extent.empty
+    switch rule.type {
+    case .byte: number = UInt32(try reader.byte())
+    case .twoByteInteger: number = UInt32(try reader.uint16())
+    case .fourByteInteger: number = try reader.uint32()
+    case .variableByteInteger: number = UInt32(try reader.variableByteInteger())
+    case .string: text = try reader.string()
+    case .binaryData: text = try reader.binaryData()
+    case .stringPair:
+      text = try reader.string()
+      value = try reader.string()
+    }
+    guard number >= rule.minimum, number <= rule.maximum else { throw .propertyValue }
+    return Property(identifier: identifier, number: number, text: text, value: value)
+  }
+
+  /// Only User Property may come again, and Subscription Identifier in a PUBLISH from a server
+  /// (§3.3.2.3.8).
+  private mutating func noteSeen(_ identifier: PropertyIdentifier) throws(Malformed) {
+    let number = identifier.rawValue
+    let bit: UInt32 = 1 << UInt32(number & 31)
+    let again = (number < 32 ? seen.0 : seen.1) & bit != 0
+    let repeatable =
+      identifier == .userProperty || (identifier == .subscriptionIdentifier && packet == .publish)
+    guard !again || repeatable else { throw .propertyRepeated }
+    if number < 32 { seen.0 |= bit } else { seen.1 |= bit }
+  }
+}

@@ -1,0 +1,33 @@
+/// The rules for Topic Names (§4.7).
+public enum TopicName {
+  public enum Fault: Error {
+    case empty  // [MQTT-4.7.3-1]
+    case tooLong  // [MQTT-4.7.3-3]
+    case wildcard  // [MQTT-3.3.2-2]
+    case utf8  // [MQTT-3.3.2-1], [MQTT-4.7.3-2]
+  }
+
+  /// One pass over the bytes tells that all is well; only a strange one is looked at again.
+  @inline(__always)
+  public static func validate(_ name: Span<UInt8>) throws(Fault) {
+    guard name.count > 0 else { throw .empty }
+    guard name.count <= UTF8EncodedString.maximumSize else { throw .tooLong }
+    var strange = false
+    for index in 0..<name.count {
+      let byte = name[index]
+      strange = strange || byte & 0x80 != 0 || byte == 0 || isWildcard(byte)
+    }
+    if strange { try explain(name) }
+  }
+
+  @inline(never)
+  private static func explain(_ name: Span<UInt8>) throws(Fault) {
+    guard UTF8EncodedString.isWellFormed(name) else { throw .utf8 }
+    for index in 0..<name.count where isWildcard(name[index]) { throw .wildcard }
+  }
+
+  @inline(__always)
+  private static func isWildcard(_ byte: UInt8) -> Bool {
+    byte == UInt8(ascii: "+") || byte == UInt8(ascii: "#")
+  }
+}

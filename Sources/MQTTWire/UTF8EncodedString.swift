@@ -1,0 +1,44 @@
+/// The rules for UTF-8 Encoded Strings (§1.5.4).
+public enum UTF8EncodedString {
+  public static var maximumSize: Int { 65_535 }
+
+  /// Well-formed UTF-8, no surrogates, no U+0000 [MQTT-1.5.4-1] [MQTT-1.5.4-2]. Length is not
+  /// checked: on the wire it can't be too large.
+  public static func isValid(_ bytes: Span<UInt8>) -> Bool {
+    // Nearly all strings are plain ASCII. Without an early exit this loop becomes vector code.
+    var strange: UInt8 = 0
+    for index in 0..<bytes.count {
+      let byte = bytes[index]
+      strange |= byte & 0x80
+      strange |= byte == 0 ? 1 : 0
+    }
+    return strange == 0 || isWellFormed(bytes)
+  }
+
+  /// Table 3-7 of the Unicode Standard: which second bytes may follow a lead byte; every byte after
+  /// that is 80…BF.
+  static func isWellFormed(_ bytes: Span<UInt8>) -> Bool {
+    var index = 0
+    while index < bytes.count {
+      let lead = bytes[index]
+      index += 1
+      let following: Int
+      let second: ClosedRange<UInt8>
+      switch lead {
+      case 0x01...0x7F: continue
+      case 0xC2...0xDF: (following, second) = (1, 0x80...0xBF)
+      case 0xE0: (following, second) = (2, 0xA0...0xBF)
+      case 0xED: (following, second) = (2, 0x80...0x9F)
+      case 0xE1...0xEF: (following, second) = (2, 0x80...0xBF)
+      case 0xF0: (following, second) = (3, 0x90...0xBF)
+      case 0xF1...0xF3: (following, second) = (3, 0x80...0xBF)
+      case 0xF4: (following, second) = (3, 0x80...0x8F)
+      default: return false
+      }
+      guard bytes.count - index >= following, second ~= bytes[index] else { return false }
+      for next in index + 1..<index + following where bytes[next] & 0xC0 != 0x80 { return false }
+      index += following
+    }
+    return true
+  }
+}

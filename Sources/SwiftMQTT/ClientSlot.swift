@@ -1,0 +1,56 @@
+import CSwiftMQTT
+import MQTTClient
+
+/// What lies at the beginning of the caller's block: what `smq_client *` points to.
+struct ClientSlot: ~Copyable {
+  /// Tells a client from memory that is none, and from one that was closed.
+  var mark: UInt32
+  var client: Client
+
+  static var aliveMark: UInt32 { 0x534D_5154 }  // "SMQT"
+  static var closedMark: UInt32 { 0 }
+}
+
+/// The slot behind a handle; throws what is wrong with the handle.
+///
+/// The caller guarantees that it is a handle from `smq_client_init`, and that no other thread uses
+/// the client meanwhile.
+@inline(__always)
+func slot(_ handle: OpaquePointer?) throws(Status) -> UnsafeMutablePointer<ClientSlot> {
+  guard let handle = unsafe handle else { throw .null }
+  let slot = unsafe UnsafeMutablePointer<ClientSlot>(handle)
+  guard unsafe slot.pointee.mark == ClientSlot.aliveMark else { throw .client }
+  return unsafe slot
+}
+
+/// The span a `smq_bytes` stands for. It lasts as long as the call it came with.
+@inline(__always)
+@_lifetime(immortal)
+func span(_ bytes: smq_bytes) throws(Status) -> Span<UInt8> {
+  guard unsafe bytes.size != 0 else { return Span() }
+  // 2 GiB and more, which a 32-bit Int takes for negative, is more than anything here may have.
+  guard unsafe bytes.size & ~0x7FFF_FFFF == 0 else { throw .tooLarge }
+  guard let data = unsafe bytes.data else { throw .null }
+  let start = unsafe data.assumingMemoryBound(to: UInt8.self)
+  let span = unsafe Span(_unsafeStart: start, count: bytes.size)
+  return unsafe _overrideLifetime(span, copying: ())
+}
+
+/// Checks the size a struct from the caller says it has: at least the one of version 1, and nothing
+/// set in what a newer header may have added.
+///
+/// The caller guarantees `size` readable bytes at `start`.
+@inline(__always)
+func checkSize(_ start: UnsafeRawPointer, _ size: UInt32, known: Int) throws(Status) {
+  if Int(truncatingIfNeeded: size) == known { return }
+  try unsafe checkTail(start, size, known: known)
+}
+
+@inline(never)
+private func checkTail(_ start: UnsafeRawPointer, _ size: UInt32, known: Int) throws(Status) {
+  // No header of ours will ever have a struct this large: a size above it was never set.
+  guard size > UInt32(truncatingIfNeeded: known), size <= 4096 else { throw .structSize }
+  for offset in known..<Int(truncatingIfNeeded: size) {
+    guard unsafe start.load(fromByteOffset: offset, as: UInt8.self) == 0 else { throw .structSize }
+  }
+}

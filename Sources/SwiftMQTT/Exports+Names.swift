@@ -1,0 +1,76 @@
+// swift-format-ignore-file: AlwaysUseLowerCamelCase
+//
+// The C functions of chapters 1 and 8: names and numbers.
+
+public import CSwiftMQTT
+import FixedMemory
+import MQTTClient
+import MQTTSession
+import MQTTWire
+
+/// A literal ends with a zero and lives as long as the library.
+private func text(_ literal: StaticString) -> UnsafePointer<CChar>? {
+  unsafe UnsafeRawPointer(literal.utf8Start).assumingMemoryBound(to: CChar.self)
+}
+
+@c @implementation
+public func smq_version() -> UInt32 {
+  UInt32(SMQ_VERSION_MAJOR) << 16 | UInt32(SMQ_VERSION_MINOR) << 8 | UInt32(SMQ_VERSION_PATCH)
+}
+
+@c @implementation
+public func smq_status_name(_ status: Int32) -> UnsafePointer<CChar>? {
+  unsafe text(Status(rawValue: status)?.name ?? "unknown status")
+}
+
+@c @implementation
+public func smq_reason_code_name(_ reason_code: Int32) -> UnsafePointer<CChar>? {
+  guard let code = UInt8(exactly: reason_code) else { return unsafe text("unknown Reason Code") }
+  return unsafe text(
+    ReasonCode(rawValue: code)?.name ?? ConnectReturnCode(rawValue: code)?.name
+      ?? "unknown Reason Code")
+}
+
+@c @implementation
+public func smq_stage_name(_ stage: Int32) -> UnsafePointer<CChar>? {
+  unsafe text(Failure.Stage.name(stage))
+}
+
+@c @implementation
+public func smq_client_stats(_ client: OpaquePointer?, _ stats: UnsafeMutablePointer<smq_stats>?) -> Int32 {
+  do throws(Status) {
+    guard let stats = unsafe stats else { throw .null }
+    let slot = try unsafe slot(client)
+    let size = unsafe stats.pointee.size
+    guard size >= UInt32(MemoryLayout<smq_stats>.size) else { throw .structSize }
+    unsafe stats.pointee = describe(
+      slot.pointee.client.counters, slot.pointee.client.outboxNumbers, size: size)
+    return Status.ok.rawValue
+  } catch {
+    return error.rawValue
+  }
+}
+
+private func describe(_ counters: Counters, _ outbox: OutboxNumbers, size: UInt32) -> smq_stats {
+  var stats = smq_stats()
+  stats.size = size
+  stats.connections = counters.connections
+  stats.messages_published = counters.messagesPublished.uint64
+  stats.messages_completed = counters.messagesCompleted.uint64
+  stats.messages_failed = counters.messagesFailed.uint64
+  stats.packets_sent = counters.packetsSent.uint64
+  stats.packets_received = counters.packetsReceived.uint64
+  stats.bytes_sent = counters.bytesSent.uint64
+  stats.bytes_received = counters.bytesReceived.uint64
+  stats.send_calls = counters.sendCalls.uint64
+  stats.receive_calls = counters.receiveCalls.uint64
+  stats.outbox_bytes = UInt32(truncatingIfNeeded: outbox.bytes)
+  stats.outbox_bytes_peak = UInt32(truncatingIfNeeded: outbox.bytesPeak)
+  stats.outbox_bytes_capacity = UInt32(truncatingIfNeeded: outbox.bytesCapacity)
+  stats.outbox_messages = UInt32(truncatingIfNeeded: outbox.messages)
+  stats.outbox_messages_peak = UInt32(truncatingIfNeeded: outbox.messagesPeak)
+  stats.outbox_messages_capacity = UInt32(truncatingIfNeeded: outbox.messagesCapacity)
+  stats.in_flight = UInt32(truncatingIfNeeded: outbox.inFlight)
+  stats.in_flight_maximum = UInt32(truncatingIfNeeded: outbox.inFlightMaximum)
+  return stats
+}

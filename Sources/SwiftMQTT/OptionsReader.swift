@@ -1,0 +1,95 @@
+import CSwiftMQTT
+import FixedMemory
+import MQTTClient
+import MQTTWire
+
+/// Room for a user name and a password out of a URL, decoded.
+typealias URLScratch = InlineArray<1024, UInt8>
+
+/// Reads a `smq_options`, checks it, and hands it on in Swift's terms.
+///
+/// The caller guarantees that `options` points to as many bytes as its size field says.
+func withOptions<Result>(
+  _ options: UnsafePointer<smq_options>?, urlOffset: inout Int?,
+  _ body: (borrowing ClientOptions) throws(Status) -> Result
+) throws(Status) -> Result {
+  guard let options = unsafe options else { throw .null }
+  try unsafe checkSize(options, options.pointee.size, known: MemoryLayout<smq_options>.size)
+
+  var request = RequestedOptions()
+  let flags = unsafe options.pointee.flags
+  let keepSession = UInt32(SMQ_OPTION_KEEP_SESSION)
+  guard flags & ~keepSession == 0 else { throw .option }
+  request.keepSession = flags & keepSession != 0
+  unsafe request.port = options.pointee.port
+  unsafe request.protocolVersion = options.pointee.protocol
+  unsafe request.keepAlive = options.pointee.keep_alive_s
+  unsafe request.sessionExpiry = options.pointee.session_expiry_s
+  unsafe request.connectTimeout = options.pointee.connect_timeout_ms
+  unsafe request.pingTimeout = options.pointee.ping_timeout_ms
+  unsafe request.outboxBytes = options.pointee.outbox_bytes
+  unsafe request.outboxMessages = options.pointee.outbox_messages
+  unsafe request.receiveBytes = options.pointee.receive_bytes
+  unsafe request.inFlightMaximum = options.pointee.in_flight_maximum
+  request.host = try unsafe span(options.pointee.host)
+  request.clientID = try unsafe span(options.pointee.client_id)
+  request.userName = try unsafe span(options.pointee.user_name)
+  request.password = try unsafe span(options.pointee.password)
+  try unsafe readWill(options.pointee.will, into: &request)
+
+  let url = try unsafe span(options.pointee.url)
+  var scratch = URLScratch(repeating: 0)
+  var userNameSize = 0
+  var passwordSize = 0
+  if url.count > 0 {
+    guard request.host.count == 0, request.port == 0, request.userName.count == 0,
+      request.password.count == 0
+    else { throw .option }
+    let server = try parse(url, &urlOffset)
+    request.host = url.extracting(server.host.range)
+    request.port = UInt32(server.port)
+    var room = scratch.mutableSpan
+    userNameSize = ServerURL.decode(url.extracting(server.userName.range), into: &room)
+    var rest = room._mutatingExtracting(userNameSize...)
+    passwordSize = ServerURL.decode(url.extracting(server.password.range), into: &rest)
+  }
+  let decoded = scratch.span
+  if userNameSize > 0 { request.userName = decoded.extracting(0..<userNameSize) }
+  if passwordSize > 0 {
+    request.password = decoded.extracting(userNameSize..<userNameSize + passwordSize)
+  }
+  return try body(try check(request, &urlOffset))
+}
+
+private func readWill(
+  _ will: UnsafePointer<smq_message>?, into request: inout RequestedOptions
+) throws(Status) {
+  guard let will = unsafe will else { return }
+  try unsafe checkSize(will, will.pointee.size, known: MemoryLayout<smq_message>.size)
+  guard unsafe will.pointee.reserved == 0 else { throw .structSize }
+  guard unsafe will.pointee.quiet <= 1 else { throw .option }
+  request.hasWill = true
+  request.willTopic = try unsafe span(will.pointee.topic)
+  request.willPayload = try unsafe span(will.pointee.payload)
+  unsafe request.willQoS = will.pointee.qos
+  unsafe request.willRetain = will.pointee.retain
+}
+
+private func parse(_ url: Span<UInt8>, _ urlOffset: inout Int?) throws(Status) -> ServerURL {
+  do throws(OptionsError) {
+    return try ServerURL(parsing: url)
+  } catch {
+    throw Status(error, &urlOffset)
+  }
+}
+
+@_lifetime(copy request)
+private func check(
+  _ request: RequestedOptions, _ urlOffset: inout Int?
+) throws(Status) -> ClientOptions {
+  do throws(OptionsError) {
+    return try ClientOptions(checking: request)
+  } catch {
+    throw Status(error, &urlOffset)
+  }
+}

@@ -1,0 +1,124 @@
+"""make install and make uninstall, and a program that uses what they lay down."""
+
+import os
+import re
+import subprocess
+
+import pytest
+from conftest import HEADER, ROOT, run
+
+PROGRAM = """
+#include <stdio.h>
+#include <swiftmqtt.h>
+int main(void) {
+    printf("%u %s\\n", (unsigned)smq_version(), smq_status_name(SMQ_OK));
+    return smq_version() != ((SMQ_VERSION_MAJOR << 16) | (SMQ_VERSION_MINOR << 8) | SMQ_VERSION_PATCH);
+}
+"""
+
+
+def version():
+    lines = [line.split() for line in HEADER.read_text().splitlines() if line.startswith("#define SMQ_VERSION_")]
+    return ".".join(words[2] for words in lines)
+
+
+def make(*arguments):
+    # A make that runs the tests must not hand its own options to this one.
+    environment = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MFLAGS", "DESTDIR")}
+    return run("make", "-C", ROOT, *arguments, env=environment)
+
+
+def files_below(directory):
+    return {str(path.relative_to(directory)) for path in directory.rglob("*") if not path.is_dir()}
+
+
+def installed_files():
+    return {
+        "include/swiftmqtt.h", "lib/libswiftmqtt.a", "lib/libswiftmqtt.so", "lib/libswiftmqtt.so.1",
+        f"lib/libswiftmqtt.so.{version()}", "lib/pkgconfig/swiftmqtt.pc"}
+
+
+@pytest.fixture(scope="module")
+def prefix(build, tmp_path_factory):
+    directory = tmp_path_factory.mktemp("prefix")
+    make("install", f"PREFIX={directory}")
+    return directory
+
+
+@pytest.fixture
+def program(tmp_path):
+    source = tmp_path / "app.c"
+    source.write_text(PROGRAM)
+    return source
+
+
+def pkg_config(prefix, *options):
+    environment = {**os.environ, "PKG_CONFIG_PATH": str(prefix / "lib" / "pkgconfig")}
+    return run("pkg-config", *options, "swiftmqtt", env=environment).split()
+
+
+def test_lays_exactly_these_files(prefix):
+    assert files_below(prefix) == installed_files()
+    assert os.readlink(prefix / "lib" / "libswiftmqtt.so") == "libswiftmqtt.so.1"
+    assert os.readlink(prefix / "lib" / "libswiftmqtt.so.1") == f"libswiftmqtt.so.{version()}"
+
+
+def test_ldd_shows_libc_only(prefix):
+    names = {line.split()[0].rpartition("/")[2] for line in run("ldd", prefix / "lib/libswiftmqtt.so").splitlines()}
+    assert "libc.so.6" in names
+    assert all(re.fullmatch(r"libc\.so\.6|ld-linux.*|linux-vdso\.so\.1", name) for name in names), names
+
+
+def test_pkg_config_knows_the_version(prefix):
+    assert pkg_config(prefix, "--modversion") == [version()]
+
+
+def test_program_links_with_pkg_config(prefix, program, tmp_path):
+    run("cc", program, *pkg_config(prefix, "--cflags", "--libs"), "-o", tmp_path / "app")
+    output = run(tmp_path / "app", env={**os.environ, "LD_LIBRARY_PATH": str(prefix / "lib")})
+    assert output.endswith("\n")
+
+
+def test_program_links_statically(prefix, program, tmp_path):
+    flags = pkg_config(prefix, "--cflags", "--libs", "--static")
+    run("cc", program, *[flag for flag in flags if flag != "-lswiftmqtt"], prefix / "lib" / "libswiftmqtt.a",
+        "-o", tmp_path / "app")
+    run(tmp_path / "app")
+    assert "libswiftmqtt" not in run("readelf", "-d", tmp_path / "app")
+
+
+def test_destdir_stands_before_the_prefix_and_not_in_the_files(build, tmp_path):
+    make("install", "PREFIX=/opt/mqtt", f"DESTDIR={tmp_path}")
+    assert files_below(tmp_path) == {f"opt/mqtt/{name}" for name in installed_files()}
+    assert "prefix=/opt/mqtt\n" in (tmp_path / "opt/mqtt/lib/pkgconfig/swiftmqtt.pc").read_text()
+    make("uninstall", "PREFIX=/opt/mqtt", f"DESTDIR={tmp_path}")
+    assert files_below(tmp_path) == set()
+
+
+def test_uninstall_removes_just_that(build, tmp_path):
+    make("install", f"PREFIX={tmp_path}")
+    neighbour = tmp_path / "lib" / "libother.so.1"
+    neighbour.write_text("not ours")
+    make("uninstall", f"PREFIX={tmp_path}")
+    assert files_below(tmp_path) == {"lib/libother.so.1"}
+    # A second time there is nothing to do, and no error.
+    make("uninstall", f"PREFIX={tmp_path}")
+
+
+def test_works_as_a_subdirectory(build, program, tmp_path):
+    """Another CMake project takes the library in with add_subdirectory, shared and static, and gets the
+    same bytes as our own build."""
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.25)\n"
+        "project(app LANGUAGES C)\n"
+        f"add_subdirectory({ROOT} swiftmqtt)\n"
+        "add_executable(app app.c)\n"
+        "target_link_libraries(app PRIVATE SwiftMQTT::swiftmqtt)\n"
+        "add_executable(app_static app.c)\n"
+        "target_link_libraries(app_static PRIVATE SwiftMQTT::static)\n")
+    run("cmake", "-S", tmp_path, "-B", tmp_path / "build", "-G", "Ninja", "-DCMAKE_BUILD_TYPE=MinSizeRel")
+    run("cmake", "--build", tmp_path / "build")
+    for name in ("app", "app_static"):
+        assert subprocess.run([tmp_path / "build" / name], stdout=subprocess.DEVNULL).returncode == 0
+    for name in ("libswiftmqtt.so", "libswiftmqtt.a"):
+        assert (tmp_path / "build" / "swiftmqtt" / name).read_bytes() == (build / name).read_bytes()

@@ -1,0 +1,92 @@
+"""What the built library shows to the dynamic linker. Holds for every target: SMQ_BUILD_DIR chooses."""
+
+import re
+
+from conftest import ROOT, functions, run
+
+NODE = "SWIFTMQTT_1"
+
+
+def dynamic_symbols(library, *options):
+    """(name, version) of each dynamic symbol."""
+    pairs = []
+    for line in run("nm", "-D", *options, library).splitlines():
+        name, _, version = line.split()[-1].partition("@")
+        pairs.append((name, version.lstrip("@")))
+    return pairs
+
+
+def allowed_symbols():
+    lines = (ROOT / "Tests" / "ABI" / "allowed-symbols.txt").read_text().splitlines()
+    return {line.split("#")[0].strip() for line in lines} - {""}
+
+
+def test_exports_are_the_headers_functions(library):
+    exported = {name for name, _ in dynamic_symbols(library, "--defined-only")} - {NODE}
+    declared = {function.name for function in functions()}
+    assert declared, "no SMQ_API prototype was found in the header"
+    assert exported == declared
+
+
+def test_exports_carry_the_version_node(library):
+    versions = {version for name, version in dynamic_symbols(library, "--defined-only") if name != NODE}
+    assert versions == {NODE}
+
+
+def test_imports_are_allowed(library):
+    imported = {name for name, _ in dynamic_symbols(library, "--undefined-only")}
+    assert imported - allowed_symbols() == set()
+
+
+def test_imports_are_libcs(library):
+    versions = {version for _, version in dynamic_symbols(library, "--undefined-only")}
+    assert all(version.startswith("GLIBC_") for version in versions), versions
+
+
+def test_needs_libc_only(library):
+    needed = re.findall(r"\(NEEDED\).*\[(.*)\]", run("readelf", "-dW", library))
+    assert needed == ["libc.so.6"]
+
+
+def test_soname(library):
+    assert "[libswiftmqtt.so.1]" in run("readelf", "-dW", library)
+
+
+def test_is_hardened(library):
+    dynamic = run("readelf", "-dW", library)
+    segments = run("readelf", "-lW", library)
+    assert "TEXTREL" not in dynamic
+    assert "NOW" in dynamic
+    assert "GNU_RELRO" in segments
+    stack = re.search(r"GNU_STACK.*", segments).group(0)
+    assert "RWE" not in stack
+
+
+def test_no_segment_is_writable_and_executable(library):
+    loads = re.findall(r"^\s+LOAD\s+.*$", run("readelf", "-lW", library), re.M)
+    assert loads and not any("RWE" in load for load in loads)
+
+
+def test_passes_floats_as_linux_does(library):
+    header = run("readelf", "-h", library)
+    if "Machine:                           ARM\n" in header:
+        assert "Version5 EABI, hard-float ABI" in header
+        attributes = run("readelf", "-A", library)
+        assert "Tag_ABI_enum_size: int" in attributes
+    elif "RISC-V" in header:
+        assert "double-float ABI" in header
+
+
+def test_archive_is_one_object_with_only_the_headers_functions(build):
+    archive = build / "libswiftmqtt.a"
+    assert run("ar", "t", archive).split() == ["swiftmqtt.o"]
+    defined = {line.split()[-1] for line in run("nm", "-g", "--defined-only", archive).splitlines() if " " in line}
+    assert defined == {function.name for function in functions()}
+
+
+def test_archive_mentions_no_allocator(build):
+    undefined = {line.split()[-1] for line in run("nm", "-u", build / "libswiftmqtt.a").splitlines() if " " in line}
+    # __aeabi_*: the compiler's own helpers on 32-bit Arm, from libgcc or libc
+    foreign = {name for name in undefined if not name.startswith("__aeabi_")}
+    assert foreign - allowed_symbols() == set()
+    assert not any(re.search(r"alloc|free$|^swift_", name) for name in undefined)

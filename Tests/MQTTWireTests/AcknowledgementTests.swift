@@ -1,0 +1,103 @@
+import MQTTWire
+import Testing
+
+@Suite struct AcknowledgementTests {
+  struct Fields: Equatable, Sendable {
+    var type: ControlPacketType
+    var identifier: UInt16 = 10
+    var reasonCode: UInt8 = 0
+    var reasonString: [UInt8] = []
+  }
+
+  /// Both ways.
+  static let cases: [String: Fields] = [
+    "puback-311": Fields(type: .puback),
+    "pubrec-311": Fields(type: .pubrec),
+    "pubrel-311": Fields(type: .pubrel, identifier: 65_535),
+    "pubcomp-311": Fields(type: .pubcomp, identifier: 0x1234),
+    "puback-5-short": Fields(type: .puback),
+    "pubrec-5-short": Fields(type: .pubrec),
+    "pubrel-5-short": Fields(type: .pubrel, identifier: 65_535),
+    "pubcomp-5-short": Fields(type: .pubcomp, identifier: 0x1234),
+    "puback-5-reason": Fields(type: .puback, reasonCode: 0x10),
+    "pubrec-5-reason": Fields(type: .pubrec, reasonCode: 0x91),
+    "pubrel-5-reason": Fields(type: .pubrel, identifier: 65_535, reasonCode: 0x92),
+    "pubcomp-5-reason": Fields(type: .pubcomp, identifier: 0x1234, reasonCode: 0x92),
+  ]
+
+  /// And what a peer may send and we do not.
+  static let receivedCases = cases.merging([
+    "puback-5-success-spelled-out": Fields(type: .puback),
+    "puback-5-no-properties": Fields(type: .puback),
+    "pubrec-5-no-properties": Fields(type: .pubrec, reasonCode: 0x87),
+    "pubrel-5-no-properties": Fields(type: .pubrel, identifier: 65_535),
+    "pubcomp-5-no-properties": Fields(type: .pubcomp, identifier: 0x1234, reasonCode: 0x92),
+    "puback-5-every-property": Fields(type: .puback, reasonCode: 0x97, reasonString: "no".bytes),
+    "pubrec-5-every-property": Fields(type: .pubrec, reasonCode: 0x80, reasonString: "no".bytes),
+    "pubrel-5-every-property": Fields(
+      type: .pubrel, identifier: 65_535, reasonCode: 0x92, reasonString: "no".bytes),
+    "pubcomp-5-every-property": Fields(
+      type: .pubcomp, identifier: 0x1234, reasonCode: 0x92, reasonString: "no".bytes),
+    "puback-5-property-length-128": Fields(
+      type: .puback, reasonCode: 0x80, reasonString: [UInt8](repeating: 0x61, count: 125)),
+  ]) { $1 }
+
+  @Test(arguments: cases.keys.sorted())
+  func encodes(name: String) throws {
+    let fields = try #require(Self.cases[name])
+    let acknowledgement = Acknowledgement(
+      type: fields.type, identifier: try #require(PacketIdentifier(fields.identifier)),
+      reasonCode: try #require(ReasonCode(rawValue: fields.reasonCode)))
+    let size = acknowledgement.encodedSize
+    #expect(size <= Acknowledgement.maximumEncodedSize)
+    #expect(encoded(size) { acknowledgement.encode(into: &$0) } == vector(name))
+  }
+
+  @Test(arguments: receivedCases.keys.sorted())
+  func decodes(name: String) throws {
+    let version = Vector.named(name).version
+    let (header, body) = try split(vector(name), version)
+    let parsed = try Acknowledgement(parsing: body.span, type: header.type, version: version)
+    let fields = Fields(
+      type: parsed.type, identifier: parsed.identifier.rawValue, reasonCode: parsed.reasonCode,
+      reasonString: body[parsed.reasonString])
+    #expect(fields == Self.receivedCases[name])
+    #expect(parsed.isRefusal == (fields.reasonCode >= 0x80))
+  }
+
+  /// Tables 3-4 to 3-7 [MQTT-3.4.2-1] [MQTT-3.5.2-1] [MQTT-3.6.2-1] [MQTT-3.7.2-1].
+  static let allowed: [(ControlPacketType, Set<UInt8>)] = [
+    (.puback, [0x00, 0x10, 0x80, 0x83, 0x87, 0x90, 0x91, 0x97, 0x99]),
+    (.pubrec, [0x00, 0x10, 0x80, 0x83, 0x87, 0x90, 0x91, 0x97, 0x99]),
+    (.pubrel, [0x00, 0x92]),
+    (.pubcomp, [0x00, 0x92]),
+  ]
+
+  @Test(arguments: allowed)
+  func everyReasonCode(type: ControlPacketType, allowed: Set<UInt8>) throws {
+    for code in UInt8.min ... .max {
+      for body: [UInt8] in [[0, 10, code], [0, 10, code, 0]] {
+        if allowed.contains(code) {
+          let parsed = try Acknowledgement(parsing: body.span, type: type, version: .v5_0)
+          #expect(parsed.reasonCode == code)
+          #expect(parsed.identifier.rawValue == 10)
+        } else {
+          #expect(throws: Malformed.reasonCode) {
+            try Acknowledgement(parsing: body.span, type: type, version: .v5_0)
+          }
+        }
+      }
+    }
+  }
+
+  @Test(arguments: allowed)
+  func sendsEveryReasonCode(type: ControlPacketType, allowed: Set<UInt8>) throws {
+    for code in allowed {
+      let acknowledgement = Acknowledgement(
+        type: type, identifier: .first, reasonCode: try #require(ReasonCode(rawValue: code)))
+      let packet = encoded(acknowledgement.encodedSize) { acknowledgement.encode(into: &$0) }
+      let first = type.rawValue << 4 | (type == .pubrel ? 2 : 0)
+      #expect(packet == (code == 0 ? [first, 2, 0, 1] : [first, 3, 0, 1, code]))
+    }
+  }
+}

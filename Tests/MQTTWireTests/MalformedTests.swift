@@ -1,0 +1,168 @@
+import MQTTWire
+import Testing
+
+/// A packet that must be refused, and why.
+struct Refused: Sendable, CustomTestStringConvertible {
+  let statement: String
+  let versions: [ProtocolVersion]
+  let packet: [UInt8]
+  let fault: Malformed
+
+  init(_ statement: String, _ versions: [ProtocolVersion], _ packet: String, _ fault: Malformed) {
+    self.statement = statement
+    self.versions = versions
+    self.packet = hex(packet)
+    self.fault = fault
+  }
+
+  var testDescription: String { statement }
+}
+
+private let only311: [ProtocolVersion] = [.v3_1_1]
+private let only5: [ProtocolVersion] = [.v5_0]
+private let both: [ProtocolVersion] = [.v3_1_1, .v5_0]
+
+@Suite struct MalformedTests {
+  static let refused: [Refused] = [
+    // The Fixed Header.
+    Refused("§2.1.2: type 0 is forbidden", both, "00 00", .packetType),
+    Refused("[MQTT-2.1.3-1]: reserved flags of PUBREL", both, "60 02 00 0A", .reservedFlags),
+    Refused("[MQTT-2.1.3-1]: reserved flags of PUBACK", both, "42 02 00 0A", .reservedFlags),
+    Refused("[MQTT-3.14.1-1]: reserved flags of DISCONNECT", both, "E1 00", .reservedFlags),
+    Refused("§2.1.4: five bytes of Remaining Length", both, "30 FF FF FF FF 01", .remainingLength),
+    Refused("§2.1.4: four bytes that go on", both, "30 80 80 80 80", .remainingLength),
+    Refused("[MQTT-1.5.5-1]: 0 in two bytes", only5, "D0 80 00", .remainingLength),
+    Refused("[MQTT-1.5.5-1]: 2 in four bytes", only5, "40 82 80 80 00 00 0A", .remainingLength),
+
+    // PUBLISH.
+    Refused("[MQTT-3.3.1-4]: QoS 3", both, "36 09 00 03 61 2F 62 00 0A 00 68", .qos),
+    Refused("[MQTT-3.3.1-2]: DUP with QoS 0", both, "38 08 00 03 61 2F 62 00 68 69", .duplicateFlag),
+    Refused(
+      "[MQTT-2.2.1-3]: Packet Identifier 0, QoS 1", both, "32 08 00 03 61 2F 62 00 00 00", .packetIdentifier),
+    Refused(
+      "[MQTT-2.2.1-3]: Packet Identifier 0, QoS 2", both, "34 08 00 03 61 2F 62 00 00 00", .packetIdentifier),
+    Refused("[MQTT-3.3.2-1]: no topic", both, "30 00", .truncated),
+    Refused("[MQTT-3.3.2-1]: half a topic length", both, "30 01 00", .truncated),
+    Refused("[MQTT-3.3.2-1]: topic beyond the packet", both, "30 04 00 03 61 62", .truncated),
+    Refused("§3.3.2.2: no Packet Identifier", both, "32 05 00 03 61 2F 62", .truncated),
+    Refused("§3.3.2.2: half a Packet Identifier", both, "32 06 00 03 61 2F 62 00", .truncated),
+    Refused("[MQTT-2.2.2-1]: no Property Length", only5, "30 05 00 03 61 2F 62", .truncated),
+    Refused("§3.3.2.3.1: properties beyond the packet", only5, "30 07 00 03 61 2F 62 02 01", .truncated),
+    Refused(
+      "§3.3.2.3.1: a value beyond the properties", only5, "30 0A 00 03 61 2F 62 02 23 00 05 68", .truncated),
+    Refused("[MQTT-4.7.3-1]: empty topic", only311, "30 04 00 00 68 69", .emptyTopic),
+    Refused("§3.3.2.1: empty topic without alias", only5, "30 05 00 00 00 68 69", .emptyTopic),
+    Refused("§3.3.2.1: empty topic, other properties", only5, "30 07 00 00 02 01 01 68 69", .emptyTopic),
+    Refused("[MQTT-3.3.2-2]: topic +", both, "30 04 00 01 2B 00", .topicName),
+    Refused("[MQTT-3.3.2-2]: topic #", both, "30 04 00 01 23 00", .topicName),
+    Refused("[MQTT-3.3.2-2]: topic a/+/b", both, "30 08 00 05 61 2F 2B 2F 62 00", .topicName),
+    Refused("[MQTT-3.3.2-2]: topic a#", both, "30 05 00 02 61 23 00", .topicName),
+    Refused("[MQTT-3.3.2-2]: topic # with an alias", only5, "30 07 00 01 23 03 23 00 05", .topicName),
+    Refused("[MQTT-1.5.4-2]: U+0000 in the topic", both, "30 06 00 03 61 00 62 00", .utf8),
+    Refused("[MQTT-1.5.4-1]: surrogate U+D800", both, "30 06 00 03 ED A0 80 00", .utf8),
+    Refused("[MQTT-1.5.4-1]: surrogate U+DFFF", both, "30 06 00 03 ED BF BF 00", .utf8),
+    Refused("[MQTT-1.5.4-1]: surrogate pair", both, "30 09 00 06 ED A0 B4 ED B4 9E 00", .utf8),
+    Refused("[MQTT-1.5.4-1]: overlong U+0000", both, "30 05 00 02 C0 80 00", .utf8),
+    Refused("[MQTT-1.5.4-1]: overlong /", both, "30 06 00 03 E0 80 AF 00", .utf8),
+    Refused("[MQTT-1.5.4-1]: overlong U+FFFF", both, "30 07 00 04 F0 8F BF BF 00", .utf8),
+    Refused("[MQTT-1.5.4-1]: U+110000", both, "30 07 00 04 F4 90 80 80 00", .utf8),
+    Refused("[MQTT-1.5.4-1]: a lone continuation", both, "30 04 00 01 80 00", .utf8),
+    Refused("[MQTT-1.5.4-1]: a character cut off", both, "30 05 00 02 E2 82 00", .utf8),
+    Refused("[MQTT-1.5.4-1]: before the wildcard", both, "30 05 00 02 2B FF 00", .utf8),
+
+    // The four acknowledgements.
+    Refused("[MQTT-2.2.1-5]: PUBACK of 0", both, "40 02 00 00", .packetIdentifier),
+    Refused("[MQTT-2.2.1-5]: PUBREC of 0", both, "50 02 00 00", .packetIdentifier),
+    Refused("[MQTT-2.2.1-5]: PUBREL of 0", both, "62 02 00 00", .packetIdentifier),
+    Refused("[MQTT-2.2.1-5]: PUBCOMP of 0", both, "70 02 00 00", .packetIdentifier),
+    Refused("§3.4.2: no Packet Identifier", both, "40 00", .truncated),
+    Refused("§3.4.2: half a Packet Identifier", both, "40 01 0A", .truncated),
+    Refused("§3.4: PUBACK of three bytes", only311, "40 03 00 0A 00", .trailingBytes),
+    Refused("§3.7: PUBCOMP of four bytes", only311, "70 04 00 0A 00 00", .trailingBytes),
+    Refused("§3.4.2.2: bytes behind the properties", only5, "40 05 00 0A 00 00 00", .trailingBytes),
+    Refused("§3.4.2.2.1: properties beyond the packet", only5, "40 04 00 0A 00 01", .truncated),
+    Refused("[MQTT-3.4.2-1]: PUBACK with PUBREL's code", only5, "40 03 00 0A 92", .reasonCode),
+    Refused("[MQTT-3.6.2-1]: PUBREL with PUBACK's code", only5, "62 03 00 0A 80", .reasonCode),
+    Refused("[MQTT-1.5.4-1]: Reason String", only5, "40 08 00 0A 80 04 1F 00 01 FF", .utf8),
+    Refused("[MQTT-1.5.7-1]: User Property's name", only5, "40 0A 00 0A 80 06 26 00 01 FF 00 00", .utf8),
+    Refused("[MQTT-1.5.7-1]: User Property's value", only5, "40 0A 00 0A 80 06 26 00 00 00 01 00", .utf8),
+
+    // CONNACK.
+    Refused("§3.2.2: nothing", both, "20 00", .truncated),
+    Refused("§3.2.2: flags and nothing else", both, "20 01 00", .truncated),
+    Refused("§3.2.2.3.1: no Property Length", only5, "20 02 00 00", .truncated),
+    Refused("§3.2: three bytes", only311, "20 03 00 00 00", .trailingBytes),
+    Refused("§3.2.2.3: bytes behind the properties", only5, "20 04 00 00 00 00", .trailingBytes),
+    Refused("§3.2.2.3.1: properties beyond the packet", only5, "20 04 00 00 02 25", .truncated),
+    Refused("[MQTT-3.2.2-4]: Session Present with a refusal", only311, "20 02 01 05", .sessionPresent),
+    Refused("[MQTT-3.2.2-6]: Session Present with a refusal", only5, "20 03 01 87 00", .sessionPresent),
+    Refused("Table 3.1: return code 6 is reserved", only311, "20 02 00 06", .reasonCode),
+    Refused("[MQTT-3.2.2-8]: Granted QoS 1 is no CONNACK code", only5, "20 03 00 01 00", .reasonCode),
+    Refused(
+      "[MQTT-1.5.5-1]: Property Length 0 in two bytes", only5, "20 04 00 00 80 00", .variableByteInteger),
+    Refused(
+      "§1.5.5: Property Length in five bytes", only5, "20 07 00 00 FF FF FF FF 01", .variableByteInteger),
+    Refused("[MQTT-1.5.4-2]: Assigned Client Identifier", only5, "20 07 00 00 04 12 00 01 00", .utf8),
+    Refused("[MQTT-1.5.4-1]: Server Reference", only5, "20 07 00 9C 04 1C 00 01 80", .utf8),
+
+    // PINGRESP and DISCONNECT.
+    Refused("§3.13.2: PINGRESP with a body", both, "D0 01 00", .trailingBytes),
+    Refused("§3.14.2.2: bytes behind the properties", only5, "E0 03 00 00 00", .trailingBytes),
+    Refused("§3.14.2.2.1: properties beyond the packet", only5, "E0 02 00 01", .truncated),
+    Refused("[MQTT-3.14.2-1]: 0x04 is the client's", only5, "E0 01 04", .reasonCode),
+    Refused(
+      "[MQTT-3.14.2-2]: Session Expiry from a server", only5, "E0 07 00 05 11 00 00 00 01",
+      .propertyNotAllowed),
+    Refused("[MQTT-3.14.2-2]: though it be 0", only5, "E0 07 00 05 11 00 00 00 00", .propertyNotAllowed),
+  ]
+
+  @Test(arguments: refused)
+  func isRefused(_ refused: Refused) {
+    for version in refused.versions {
+      #expect(throws: refused.fault, "\(version)") { try Received(packet: refused.packet, version: version) }
+    }
+  }
+
+  /// [MQTT-3.2.2-1]: bits 7 to 1 are reserved.
+  @Test func reservedConnectAcknowledgeFlags() {
+    for flags in UInt8(2) ... .max {
+      #expect(throws: Malformed.connectAcknowledgeFlags) {
+        try Received(packet: [0x20, 2, flags, 0], version: .v3_1_1)
+      }
+      #expect(throws: Malformed.connectAcknowledgeFlags) {
+        try Received(packet: [0x20, 3, flags, 0, 0], version: .v5_0)
+      }
+    }
+  }
+
+  /// 3.1.1 has no [MQTT-1.5.5-1]: a Remaining Length may be longer than needed.
+  @Test(arguments: ["D0 80 00", "D0 80 80 80 00", "40 82 00 00 0A", "20 82 80 80 00 00 00"])
+  func longRemainingLengthIn311(packet: String) throws {
+    #expect(try Received(packet: hex(packet), version: .v3_1_1) != nil)
+  }
+
+  /// [MQTT-3.3.2-14]: the Response Topic must not contain wildcard characters.
+  @Test(arguments: ["+", "#", "r/+", "r/#"])
+  func wildcardInResponseTopic(topic: String) {
+    let property = [0x08, 0, UInt8(topic.utf8.count)] + topic.bytes
+    let body = [0, 1, 0x61, UInt8(property.count)] + property
+    #expect(throws: Malformed.self) {
+      try ReceivedPublish(parsing: body.span, flags: 0, version: .v5_0)
+    }
+  }
+
+  /// §4.13.1 and the sections of the faults say which is a Protocol Error; the rest is a Malformed Packet.
+  @Test(arguments: [
+    ("§2.2.2.2: included more than once", "20 07 00 00 04 25 01 25 01", ReasonCode.protocolError),
+    ("§3.2.2.3.3: Receive Maximum 0", "20 06 00 00 03 21 00 00", .protocolError),
+    ("§3.3.2.1: empty topic without alias", "30 03 00 00 00", .protocolError),
+    ("§2.2.2.2: not valid for its packet type", "40 07 00 0A 00 03 21 00 01", .malformedPacket),
+    ("§3.3.1.2: QoS 3", "36 06 00 01 61 00 0A 00", .malformedPacket),
+    ("[MQTT-2.1.3-1]: reserved flags", "42 02 00 0A", .malformedPacket),
+    ("[MQTT-1.5.4-1]: surrogate", "30 06 00 03 ED A0 80 00", .malformedPacket),
+  ])
+  func answer(statement: String, packet: String, code: ReasonCode) {
+    let fault = #expect(throws: Malformed.self) { try Received(packet: hex(packet), version: .v5_0) }
+    #expect(fault?.reasonCode == code)
+  }
+}

@@ -1,0 +1,178 @@
+import Foundation
+import MQTTWire
+import Testing
+
+// Plain enumerations: they may stand in tables of tests. (Inside their module they need not say so.)
+extension ProtocolVersion: @unchecked Sendable {}
+extension ControlPacketType: @unchecked Sendable {}
+extension PropertyIdentifier: @unchecked Sendable {}
+extension QoS: @unchecked Sendable {}
+extension ReasonCode: @unchecked Sendable {}
+
+// MARK: Golden vectors
+
+/// One packet of `Vectors/*.hex`, written from the specification. Vectors/README.md has the format.
+struct Vector: Sendable, CustomTestStringConvertible {
+  enum Direction: String { case sent, received, both }
+
+  let name: String
+  let version: ProtocolVersion
+  let direction: Direction
+  /// Where the specification has it.
+  let reference: String
+  var bytes: [UInt8] = []
+
+  var testDescription: String { name }
+  var isSent: Bool { direction != .received }
+  var isReceived: Bool { direction != .sent }
+
+  static let all: [Vector] = {
+    let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("Vectors")
+    let files = try! FileManager.default.contentsOfDirectory(atPath: folder.path)
+    return files.filter { $0.hasSuffix(".hex") }.sorted().flatMap { file in
+      parse(try! String(contentsOf: folder.appendingPathComponent(file), encoding: .utf8), file: file)
+    }
+  }()
+
+  static let received = all.filter(\.isReceived)
+  private static let byName = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
+
+  static func named(_ name: String) -> Vector {
+    guard let vector = byName[name] else { fatalError("no vector \(name)") }
+    return vector
+  }
+
+  private static func parse(_ text: String, file: String) -> [Vector] {
+    var vectors: [Vector] = []
+    for line in text.split(separator: "\n") where !line.hasPrefix("#") {
+      if line.hasPrefix(" ") {
+        vectors[vectors.count - 1].bytes += hex(String(line.prefix { $0 != ";" }))
+        continue
+      }
+      let words = line.split(separator: " ", maxSplits: 3)
+      guard words.count == 4, let direction = Direction(rawValue: String(words[2])),
+        words[1] == "3.1.1" || words[1] == "5.0"
+      else { fatalError("\(file): \(line)") }
+      vectors.append(
+        Vector(
+          name: String(words[0]), version: words[1] == "5.0" ? .v5_0 : .v3_1_1, direction: direction,
+          reference: words[3].trimmingCharacters(in: .whitespaces)))
+    }
+    return vectors
+  }
+}
+
+func vector(_ name: String) -> [UInt8] { Vector.named(name).bytes }
+
+/// Bytes written as `30 02 61*5`: two hexadecimal digits each, `*5` for five times the same.
+func hex(_ text: String) -> [UInt8] {
+  text.split(separator: " ").flatMap { token -> [UInt8] in
+    let parts = token.split(separator: "*")
+    guard parts[0].utf8.count == 2, let byte = UInt8(parts[0], radix: 16) else {
+      fatalError("not hex: \(text)")
+    }
+    return [UInt8](repeating: byte, count: parts.count == 2 ? Int(parts[1])! : 1)
+  }
+}
+
+extension [UInt8] {
+  subscript(extent: Extent) -> [UInt8] { Array(self[extent.range]) }
+}
+
+extension String {
+  var bytes: [UInt8] { Array(utf8) }
+}
+
+// MARK: Packets out and in
+
+/// What `encode` writes into `size` bytes; it must fill them exactly.
+func encoded(_ size: Int, _ encode: (inout ByteWriter) -> Void) -> [UInt8] {
+  var bytes = [UInt8](repeating: 0xAA, count: size)
+  let count: Int
+  do {
+    var writer = ByteWriter(bytes.mutableSpan)
+    encode(&writer)
+    count = writer.count
+  }
+  #expect(count == size)
+  return bytes
+}
+
+/// The packets a server sends, as this module reads them.
+enum Received {
+  case connack(Connack)
+  case publish(ReceivedPublish)
+  case acknowledgement(Acknowledgement)
+  case pingresp
+  case disconnect(Disconnect)
+
+  /// Reads what follows the Fixed Header.
+  init(
+    parsing body: Span<UInt8>, type: ControlPacketType, flags: UInt8, version: ProtocolVersion
+  ) throws(Malformed) {
+    switch type {
+    case .connack: self = .connack(try Connack(parsing: body, version: version))
+    case .publish: self = .publish(try ReceivedPublish(parsing: body, flags: flags, version: version))
+    case .puback, .pubrec, .pubrel, .pubcomp:
+      self = .acknowledgement(try Acknowledgement(parsing: body, type: type, version: version))
+    case .pingresp:
+      try Ping.parseResponse(body)
+      self = .pingresp
+    case .disconnect: self = .disconnect(try Disconnect(parsing: body))
+    default: throw .packetType
+    }
+  }
+
+  /// Reads the packet at the beginning of `bytes`; `nil`: it isn't all there.
+  init?(packet bytes: [UInt8], version: ProtocolVersion) throws(Malformed) {
+    guard let header = try FixedHeader(parsing: bytes.span, version: version),
+      header.packetSize <= bytes.count
+    else { return nil }
+    try self.init(
+      parsing: bytes.span.extracting(header.size..<header.packetSize), type: header.type,
+      flags: header.flags, version: version)
+  }
+
+  var extents: [Extent] {
+    switch self {
+    case .connack(let connack):
+      [connack.assignedClientIdentifier, connack.reasonString, connack.serverReference]
+    case .publish(let publish): [publish.topic, publish.properties, publish.payload]
+    case .acknowledgement(let acknowledgement): [acknowledgement.reasonString]
+    case .pingresp: []
+    case .disconnect(let disconnect): [disconnect.reasonString, disconnect.serverReference]
+    }
+  }
+
+  func staysWithin(_ size: Int) -> Bool {
+    extents.allSatisfy { $0.offset >= 0 && $0.count >= 0 && $0.end <= size }
+  }
+}
+
+/// The packet's Fixed Header, and what follows it.
+func split(_ packet: [UInt8], _ version: ProtocolVersion) throws -> (header: FixedHeader, body: [UInt8]) {
+  let header = try #require(try FixedHeader(parsing: packet.span, version: version))
+  #expect(header.packetSize == packet.count)
+  return (header, Array(packet[header.size...]))
+}
+
+// MARK: Chance
+
+/// SplitMix64: the same numbers every time.
+struct SeededGenerator: RandomNumberGenerator {
+  private var state: UInt64
+
+  init(seed: UInt64) { state = seed }
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var mixed = state
+    mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
+    return mixed ^ mixed >> 31
+  }
+
+  mutating func bytes(_ count: Int) -> [UInt8] {
+    (0..<count).map { _ in UInt8(truncatingIfNeeded: next()) }
+  }
+}

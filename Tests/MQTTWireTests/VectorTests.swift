@@ -1,0 +1,130 @@
+import MQTTWire
+import Testing
+
+/// What must hold for each golden vector, whatever it says.
+@Suite struct VectorTests {
+  /// The vectors' own arithmetic, by the algorithm of §1.5.5 (3.1.1: §2.2.3).
+  @Test(arguments: Vector.all)
+  func announcesItsLength(vector: Vector) throws {
+    var value = 0
+    var multiplier = 1
+    var rest = vector.bytes.dropFirst()
+    while let byte = rest.popFirst() {
+      value += Int(byte & 127) * multiplier
+      multiplier *= 128
+      if byte & 128 == 0 { break }
+    }
+    #expect(value == rest.count)
+    #expect(
+      vector.reference.contains("§") || vector.reference.contains("Table")
+        || vector.reference.contains("[MQTT-"))
+  }
+
+  @Test func namesAreUnique() {
+    #expect(Set(Vector.all.map(\.name)).count == Vector.all.count)
+    #expect(Vector.all.count > 100)
+  }
+
+  /// No vector lies unused, in either direction.
+  @Test func everyVectorIsUsed() {
+    let sent: [[String]] = [
+      Array(ConnectTests.cases.keys), Array(PublishTests.cases.keys), Array(AcknowledgementTests.cases.keys),
+      PingTests.requests, Array(DisconnectTests.sentCases.keys),
+    ]
+    let received: [[String]] = [
+      Array(ConnackTests.cases.keys), Array(PublishTests.receivedCases.keys),
+      Array(AcknowledgementTests.receivedCases.keys), PingTests.responses,
+      Array(DisconnectTests.receivedCases.keys),
+    ]
+    #expect(Set(sent.joined()) == Set(Vector.all.filter(\.isSent).map(\.name)))
+    #expect(Set(received.joined()) == Set(Vector.all.filter(\.isReceived).map(\.name)))
+  }
+
+  /// Every strict prefix of a packet is answered "more bytes are needed".
+  @Test(arguments: Vector.all)
+  func prefixesNeedMore(vector: Vector) throws {
+    let whole = try #require(try FixedHeader(parsing: vector.bytes.span, version: vector.version))
+    #expect(whole.packetSize == vector.bytes.count)
+    var wrong: [Int] = []
+    for count in 0..<vector.bytes.count {
+      let header = try FixedHeader(parsing: vector.bytes.span.extracting(0..<count), version: vector.version)
+      if count < whole.size ? header != nil : header?.packetSize != whole.packetSize { wrong.append(count) }
+    }
+    #expect(wrong == [])
+  }
+
+  /// A body that is cut short is refused, but where the specification lets it end.
+  @Test(arguments: Vector.received)
+  func shortBodiesAreMalformed(vector: Vector) throws {
+    let (header, body) = try split(vector.bytes, vector.version)
+    let mayEnd: (Int) -> Bool
+    switch try Received(
+      parsing: body.span, type: header.type, flags: header.flags, version: vector.version)
+    {
+    case .publish(let publish): mayEnd = { $0 >= publish.payload.offset }
+    // Without a Reason Code, or without a Property Length (§3.4.2.1, §3.4.2.2.1).
+    case .acknowledgement: mayEnd = { vector.version == .v5_0 && $0 >= 2 && $0 <= 3 }
+    case .disconnect: mayEnd = { $0 <= 1 }  // §3.14.2.1, §3.14.2.2.1
+    case .connack, .pingresp: mayEnd = { _ in false }
+    }
+    var wrong: [Int] = []
+    for count in body.indices {
+      let short = try? Received(
+        parsing: body.span.extracting(0..<count), type: header.type, flags: header.flags,
+        version: vector.version)
+      if (short != nil) != mayEnd(count) || short?.staysWithin(count) == false { wrong.append(count) }
+    }
+    #expect(wrong == [])
+  }
+
+  /// Every byte of every received vector, replaced by every other: any answer, but never a trap, and never an
+  /// extent outside the body. (In the middle of the large payloads only one byte like the next is left out.)
+  @Test(arguments: Vector.received)
+  func mutationsStayWithin(vector: Vector) {
+    var bytes = vector.bytes
+    var wrong: [(Int, UInt8)] = []
+    var answers = 0
+    for place in bytes.indices where place < 300 || place >= bytes.count - 4 {
+      let original = bytes[place]
+      for value in UInt8.min ... .max where value != original {
+        bytes[place] = value
+        for version in [ProtocolVersion.v3_1_1, .v5_0] {
+          if !isSafe(bytes, version) { wrong.append((place, value)) }
+          answers += 1
+        }
+      }
+      bytes[place] = original
+    }
+    #expect(wrong.isEmpty)
+    #expect(answers >= 2 * 2 * 255)
+  }
+
+  private func isSafe(_ bytes: [UInt8], _ version: ProtocolVersion) -> Bool {
+    guard let header = try? FixedHeader(parsing: bytes.span, version: version) else { return true }
+    guard header.size >= 2, header.size <= 5, header.remainingLength <= VariableByteInteger.maximum else {
+      return false
+    }
+    // If the announced length is now more than there is, the parser gets what there is.
+    let end = min(header.packetSize, bytes.count)
+    guard header.size <= end else { return true }
+    let received = try? Received(
+      parsing: bytes.span.extracting(header.size..<end), type: header.type, flags: header.flags,
+      version: version)
+    return received?.staysWithin(end - header.size) ?? true
+  }
+
+  /// Bytes from nowhere, behind a first byte that says what they shall be.
+  @Test func noiseStaysWithin() {
+    var chance = SeededGenerator(seed: 1)
+    let firstBytes: [UInt8] = [0x20, 0x30, 0x31, 0x32, 0x3C, 0x40, 0x50, 0x62, 0x70, 0xD0, 0xE0]
+    var wrong: [[UInt8]] = []
+    for _ in 0..<20_000 {
+      let count = Int.random(in: 0...40, using: &chance)
+      var bytes = [firstBytes.randomElement(using: &chance)!, UInt8(count)] + chance.bytes(count)
+      // Small numbers are what lengths and identifiers are made of.
+      for index in 2..<bytes.count where Bool.random(using: &chance) { bytes[index] &= 0x2F }
+      if !isSafe(bytes, .v5_0) || !isSafe(bytes, .v3_1_1) { wrong.append(bytes) }
+    }
+    #expect(wrong == [])
+  }
+}

@@ -1,0 +1,15 @@
+# 32-bit Arm Linux, hard-float: Debian's cross gcc for C and the link, Swift's bare-metal triple for Swift.
+# Bare metal would pass floats in integer registers and pack enums into bytes; Linux does neither.
+set(CMAKE_SYSTEM_NAME Linux)
+set(CMAKE_SYSTEM_PROCESSOR arm)
+set(CMAKE_C_COMPILER arm-linux-gnueabihf-gcc)
+
+set(SWIFTMQTT_SWIFT_TARGET_FLAGS -target armv7-none-none-eabi -Xcc -mfloat-abi=hard -Xcc -fno-short-enums)
+# The bare-metal triple has no libc: let the Swift compiler read cmake/freestanding instead.
+set(SWIFTMQTT_SWIFT_FREESTANDING ON)
+
+set(CMAKE_CROSSCOMPILING_EMULATOR qemu-arm -L /usr/arm-linux-gnueabihf)
+set(CMAKE_FIND_ROOT_PATH /usr/arm-linux-gnueabihf)
+set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
+set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
