@@ -90,7 +90,7 @@ class Mosquitto:
 
         await_condition(accepts, what="Mosquitto accepts connections")
 
-    def signal(self, number: int) -> None:
+    def send_signal(self, number: int) -> None:
         self.process.send_signal(number)
 
     def stop(self, number: int = signal.SIGTERM) -> None:

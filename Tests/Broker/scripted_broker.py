@@ -476,7 +476,7 @@ class Connection:
         elif came.type == PUBLISH:
             self.answer_publish(came)
         elif came.type == PUBREL:
-            if came.id not in self.session.received and not came.connection > 1:
+            if came.id not in self.session.in_use:
                 self.broker.violation(self, f"nothing to release: {came}")
             self.session.received.discard(came.id)
             self.acknowledge(PUBCOMP, came.id)
