@@ -662,15 +662,14 @@ class Broker:
         """Waits until the condition holds; fails with the last packets if it does not in time."""
         with self.changed:
             result = self.changed.wait_for(condition, timeout)
-            assert result, f"not within {timeout} s; violations {self.violations}; the last packets: {self.packets[-9:]}"
+            last = f"violations {self.violations}; last packets: {self.packets[-9:]}"
+            assert result, f"not within {timeout} s; {last}"
             return result
 
     def of(self, type: int, connection: int | None = None) -> list[Packet]:
         with self.changed:
             return [
-                p
-                for p in self.packets
-                if p.type == type and connection in (None, p.connection)
+                p for p in self.packets if p.type == type and connection in (None, p.connection)
             ]
 
     def release(self, *answers: Answer) -> None:
@@ -739,7 +738,7 @@ class Broker:
 
 
 def formatted(format: str, message: Message) -> str:
-    """mosquitto_sub's -F, as far as it is needed: %t topic, %q QoS, %r retain, %p payload, %x in hex."""
+    """mosquitto_sub's -F, as far as it is needed."""
     fields = {
         "%t": message.topic,
         "%q": str(message.qos),
@@ -752,7 +751,9 @@ def formatted(format: str, message: Message) -> str:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="A small MQTT broker, for tests and demonstrations.")
+    parser = argparse.ArgumentParser(
+        description="A small MQTT broker, for tests and demonstrations."
+    )
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=1883, help="0: any free port")
     parser.add_argument(
@@ -760,7 +761,7 @@ def main() -> int:
         nargs="?",
         const="%t %p",
         metavar="FORMAT",
-        help="a line for each message: %%t topic, %%q QoS, %%r retain, %%p payload, %%x payload in hex",
+        help="a line for each message: %%t topic, %%q QoS, %%r retain, %%p payload, %%x in hex",
     )
     arguments = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
@@ -771,7 +772,9 @@ def main() -> int:
         return 1
     with broker:
         if arguments.print:
-            broker.on_message = lambda message: print(formatted(arguments.print, message), flush=True)
+            broker.on_message = lambda message: print(
+                formatted(arguments.print, message), flush=True
+            )
         print(f"listening on {broker.port}", flush=True)
         try:
             signal.pause()

@@ -38,7 +38,7 @@ class Bytes(ctypes.Structure):
 
 
 class Sized(ctypes.Structure):
-    """A struct that starts with its size. Takes str and bytes for smq_bytes and keeps them alive."""
+    """A struct that starts with its size. Takes str and bytes for smq_bytes; keeps them alive."""
 
     def __init__(self, **values: object):
         super().__init__()
@@ -172,7 +172,7 @@ def status_name(status: int) -> str:
 
 
 class Block:
-    """Memory at a chosen offset from an alignment of 64, with guards around it that must stay whole."""
+    """Memory at an offset from an alignment of 64, between guards that must stay whole."""
 
     GUARD = b"\xa5" * 64
 
@@ -288,7 +288,9 @@ class Client:
         deadline = time.monotonic() + timeout
         while not (result := condition()):
             left = deadline - time.monotonic()
-            assert left > 0, f"not within {timeout} s; events {list(self.events)[-9:]}, {self.stats}"
+            assert (
+                left > 0
+            ), f"not within {timeout} s; events {list(self.events)[-9:]}, {self.stats}"
             self.step(min(20, int(left * 1000) + 1))
         return result
 

@@ -21,14 +21,12 @@ from scripted_broker import (
     PUBLISH,
     PUBREC,
     PUBREL,
-    Broker,
     Script,
     answer_then,
     close,
     disconnect,
     nothing,
     packet,
-    properties,
     refuse,
     reset,
     say,
@@ -56,14 +54,23 @@ def test_refused_port(clients, protocol):
     for attempt in (1, 2):
         assert client.connect() == smq.OK
         event = ends(client, smq.ERR_NETWORK, smq.STAGE_CONNECT)
-        assert (event.os_error, event.reason_code, event.attempt) == (errno.ECONNREFUSED, -1, attempt)
+        assert (event.os_error, event.reason_code, event.attempt) == (
+            errno.ECONNREFUSED,
+            -1,
+            attempt,
+        )
 
 
 def test_unknown_host(clients):
     client = clients(url="mqtt://name.invalid")
     assert client.connect() == smq.OK
     event = ends(client, smq.ERR_RESOLVE, smq.STAGE_RESOLVE, timeout=35)
-    assert event.os_error in (socket.EAI_NONAME, socket.EAI_AGAIN, socket.EAI_FAIL, socket.EAI_NODATA)
+    assert event.os_error in (
+        socket.EAI_NONAME,
+        socket.EAI_AGAIN,
+        socket.EAI_FAIL,
+        socket.EAI_NODATA,
+    )
 
 
 def test_a_name_is_resolved_without_blocking(clients):
@@ -162,7 +169,7 @@ def test_mosquitto_killed_in_mid_flight(mosquitto, clients, protocol):
     )
     assert client.connect() == smq.OK
     assert client.disconnected().os_error == errno.ECONNREFUSED
-    # With the server back every message ends, each once. It has lost the session: QoS 2 may be unknown.
+    # With the server back every message ends, each once. The session is lost: so may QoS 2 be.
     mosquitto.start()
     client.connected()
     client.until(lambda: client.stats.messages_completed + client.stats.messages_failed == 50)
@@ -225,7 +232,11 @@ WRONG_CONNACKS = [  # 3.1.1 bytes, 5.0 bytes, statuses that are right
     (b"\x20\x03\x00\x00\x00", b"\x20\x04\x00\x00\x00\x00", {MALFORMED}),  # too long
     (b"\x21\x02\x00\x00", b"\x21\x03\x00\x00\x00", {MALFORMED}),  # flags in the fixed header
     (b"\x20\x02\x02\x00", b"\x20\x03\x02\x00\x00", {MALFORMED, PROTOCOL}),  # Acknowledge Flags
-    (b"\x20\x02\x01\x05", b"\x20\x03\x01\x87\x00", {MALFORMED, PROTOCOL}),  # refused, yet session present
+    (
+        b"\x20\x02\x01\x05",
+        b"\x20\x03\x01\x87\x00",
+        {MALFORMED, PROTOCOL},
+    ),  # refused, yet session present
     (b"\x40\x02\x00\x01", None, {PROTOCOL}),  # PUBACK
     (b"\xd0\x00", None, {PROTOCOL}),  # PINGRESP
     (b"\x00\x00", None, {MALFORMED, PROTOCOL}),  # type 0
@@ -522,7 +533,7 @@ def test_all_connack_properties_are_taken(clients, broker):
 
 
 def test_sent_again_in_order_with_dup(clients, broker, protocol):
-    """Session present: PUBLISH again with DUP and the same ids, in order; after PUBREC only PUBREL."""
+    """Session present: PUBLISH again with DUP and its id, in order; after PUBREC only PUBREL."""
     broker.scripts = [
         Script(hold={PUBACK, PUBREC, PUBCOMP}, at={8: close}),
         Script(session_present=1),
@@ -632,7 +643,7 @@ def test_the_first_connection_of_a_client_has_no_session(clients, broker):
 
 
 def test_a_new_program_is_not_taken_for_the_old_one(clients, broker, protocol):
-    """Its first QoS 2 message has the id of one that the old program left half done: it must arrive."""
+    """The old one left a QoS 2 message half done. The new one's messages must all arrive."""
     broker.scripts = [Script(hold={PUBREC})]
     client = clients(url=broker.url, protocol=protocol, **KEEP)
     client.connected()
@@ -694,7 +705,7 @@ def test_more_messages_than_packet_identifiers(clients, broker, protocol, held_b
         client.until(lambda: broker.held)
 
     def publish_all(count: int) -> int:
-        """Publishes until the outbox is full, which it will be with the first message in the way."""
+        """Stops when the outbox is full for good: with the first message in the way."""
         for sent in range(count):
             while (status := client.publish("a", qos=2 - (not held_back), quiet=1)) == smq.ERR_FULL:
                 if held_back and client.stats.in_flight == 1:

@@ -54,7 +54,9 @@ def test_5000_mixed_messages_stay_in_order(mosquitto, subscriber, clients, proto
     sent: dict[int, list[bytes]] = {0: [], 1: [], 2: []}
     for cookie in range(1, 5001):
         qos, payload = dice.randrange(3), b"%d " % cookie + dice.randbytes(dice.randrange(200))
-        while (status := client.publish(f"q/{qos}", payload, qos=qos, cookie=cookie)) == smq.ERR_FULL:
+        while (
+            status := client.publish(f"q/{qos}", payload, qos=qos, cookie=cookie)
+        ) == smq.ERR_FULL:
             client.step(100)
         assert status == smq.OK
         sent[qos].append(payload)
@@ -66,7 +68,11 @@ def test_5000_mixed_messages_stay_in_order(mosquitto, subscriber, clients, proto
         assert [m.payload for m in received if m.topic == f"q/{qos}"] == payloads
         assert {m.qos for m in received if m.topic == f"q/{qos}"} == {qos}
     stats = client.stats
-    assert (stats.messages_published, stats.messages_completed, stats.messages_failed) == (5000, 5000, 0)
+    assert (stats.messages_published, stats.messages_completed, stats.messages_failed) == (
+        5000,
+        5000,
+        0,
+    )
     assert (stats.outbox_bytes, stats.outbox_messages, stats.in_flight) == (0, 0, 0)
 
 
@@ -199,7 +205,9 @@ def test_addresses(start_mosquitto, clients, protocol, how):
 
 
 def test_connects_again_and_again(mosquitto, clients, protocol):
-    client = clients(url=mosquitto.url, protocol=protocol, client_id="again", flags=smq.OPTION_KEEP_SESSION)
+    client = clients(
+        url=mosquitto.url, protocol=protocol, client_id="again", flags=smq.OPTION_KEEP_SESSION
+    )
     for attempt in range(1, 6):
         event = client.connected()
         assert event.attempt == attempt
@@ -225,6 +233,8 @@ def test_publish_example(mosquitto, subscriber):
     assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
     (message,) = subscriber.take(1)
     assert (message.topic, message.qos, message.payload) == ("greetings/hello", 1, b"Hello from C")
-    result = subprocess.run([program, "mqtt://127.0.0.1:1"], capture_output=True, text=True, timeout=10)
+    result = subprocess.run(
+        [program, "mqtt://127.0.0.1:1"], capture_output=True, text=True, timeout=10
+    )
     assert result.returncode == 1
     assert result.stderr == "SMQ_ERR_NETWORK, stage connect\n"

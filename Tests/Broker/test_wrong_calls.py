@@ -49,7 +49,7 @@ WRONG_OPTIONS: dict[str, tuple[Callable[[], Options], int]] = {
     "url and port": (lambda: options(port=1), smq.ERR_OPTION),
     "url and user name": (lambda: options(user_name="u"), smq.ERR_OPTION),
     "url and password": (lambda: options(password="p", protocol=5), smq.ERR_OPTION),
-    "url of 1025 bytes": (lambda: options(url="mqtt://" + "a" * 1018), smq.ERR_OPTION),
+    "url of 1025 bytes": (lambda: options(url="mqtt://u:" + "p" * 1014 + "@h"), smq.ERR_OPTION),
     "host of 254 bytes": (lambda: Options(host="a" * 254), smq.ERR_OPTION),
     "port 65536": (lambda: Options(host="h", port=65536), smq.ERR_OPTION),
     "unknown flag": (lambda: options(flags=2), smq.ERR_OPTION),
@@ -128,6 +128,7 @@ def test_wrong_options(name):
         dict(flags=smq.OPTION_KEEP_SESSION, client_id="a"),
         dict(will=Message(topic="a" * 65535, payload=bytes(65535), qos=2, retain=1)),
         dict(url="mqtt://" + "a" * 253 + "/"),
+        dict(url="mqtt://u:" + "p" * 1013 + "@h"),
         dict(url="", host="h", port=65535),
         dict(url="", host="h", user_name="u" * 65535, password=bytes(65535)),
         dict(url="", host="h", password="p", protocol=smq.PROTOCOL_5_0),
@@ -327,7 +328,9 @@ def test_closed_client(name):
 
 
 def test_the_list_of_calls_is_complete():
-    takes_client = {n for n, (_, arguments) in smq.FUNCTIONS.items() if arguments[:1] == [ctypes.c_void_p]}
+    takes_client = {
+        n for n, (_, arguments) in smq.FUNCTIONS.items() if arguments[:1] == [ctypes.c_void_p]
+    }
     assert takes_client - {"smq_client_init"} == set(EVERY_CALL)
 
 
