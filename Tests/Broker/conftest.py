@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import selectors
 import shutil
 import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -128,46 +128,47 @@ class Subscriber:
         for topic in (*(topics or ("#",)), probe):
             command += ["-t", topic]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE)
-        os.set_blocking(self.process.stdout.fileno(), False)
-        self.selector = selectors.DefaultSelector()
-        self.selector.register(self.process.stdout, selectors.EVENT_READ)
-        self.pending = b""
+        self.changed = threading.Condition()
         self.messages: list[Received] = []
-        self.ready = False
+        self.ready = self.ended = False
+        # Read at once, whatever the test does: Mosquitto drops QoS 0 for who is slow.
+        self.reader = threading.Thread(target=self.read, daemon=True)
+        self.reader.start()
         self.until(lambda: self.ready)
         broker.publish(probe, "", "-r")
 
-    def read(self, timeout: float) -> None:
-        if not self.selector.select(timeout):
-            return
-        data = self.process.stdout.read(1 << 20)
-        assert data != b"", "mosquitto_sub has ended"
-        *lines, self.pending = (self.pending + (data or b"")).split(b"\n")
-        for line in lines:
-            topic, qos, retain, payload = line.decode().split("\t")
-            if topic.startswith("probe/"):
-                self.ready = True
-            else:
-                self.messages.append(Received(topic, int(qos), int(retain), bytes.fromhex(payload)))
+    def read(self) -> None:
+        for line in self.process.stdout:
+            topic, qos, retain, payload = line.rstrip(b"\n").decode().split("\t")
+            with self.changed:
+                if topic.startswith("probe/"):
+                    self.ready = True
+                else:
+                    payload = bytes.fromhex(payload)
+                    self.messages.append(Received(topic, int(qos), int(retain), payload))
+                self.changed.notify_all()
+        with self.changed:
+            self.ended = True
+            self.changed.notify_all()
 
     def until(self, condition: Callable[[], object], timeout: float = 10) -> None:
-        deadline = time.monotonic() + timeout
-        while not condition():
-            left = deadline - time.monotonic()
-            assert left > 0, f"not within {timeout} s; {len(self.messages)}: {self.messages[-3:]}"
-            self.read(left)
+        with self.changed:
+            met = self.changed.wait_for(lambda: condition() or self.ended, timeout)
+            assert met, f"not within {timeout} s; {len(self.messages)}: {self.messages[-3:]}"
+            assert condition(), "mosquitto_sub has ended"
 
     def take(self, count: int, timeout: float = 10) -> list[Received]:
         """The next messages, as many as `count`."""
         self.until(lambda: len(self.messages) >= count, timeout)
-        taken, self.messages = self.messages[:count], self.messages[count:]
+        with self.changed:
+            taken, self.messages = self.messages[:count], self.messages[count:]
         return taken
 
     def close(self) -> None:
-        self.process.terminate()
+        self.process.kill()  # on SIGTERM it disconnects in its signal handler, and may hang there
         self.process.wait(10)
+        self.reader.join(10)
         self.process.stdout.close()
-        self.selector.close()
 
 
 @pytest.fixture(params=[4, 5], ids=["3.1.1", "5.0"])

@@ -358,7 +358,7 @@ class Connection:
         self.sending = threading.Lock()
         self.thread = threading.Thread(target=self.run, daemon=True)
         self.outgoing: bytearray | None = None  # answers to what came in one piece leave in one
-        self.over = False
+        self.over = self.abruptly = False
 
     def run(self) -> None:
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -373,7 +373,8 @@ class Connection:
             pass
         except Malformed as error:
             self.broker.violation(self, str(error))
-        self.end()
+        self.over = True
+        self.close()
         self.broker.ended(self)
 
     def flush(self) -> None:
@@ -439,14 +440,18 @@ class Connection:
                 time.sleep(0.0005)  # else the kernel would put them together again
 
     def end(self, *, abruptly: bool = False) -> None:
-        """Closes the connection: from its own thread at once, from another soon."""
-        self.over = True
-        try:
-            if threading.current_thread() is not self.thread:
+        """Ends the connection, as soon as its thread sees it."""
+        self.over, self.abruptly = True, abruptly
+        if threading.current_thread() is not self.thread:
+            try:
                 self.socket.shutdown(socket.SHUT_RDWR)
-                return
+            except OSError:
+                pass
+
+    def close(self) -> None:
+        try:
             self.flush()
-            if abruptly:
+            if self.abruptly:
                 linger = struct.pack("ii", 1, 0)
                 self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
             else:  # bytes left unread would turn the FIN into a RST
