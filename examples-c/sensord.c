@@ -186,9 +186,10 @@ int main(int argc, char **argv) {
     smq_stats stats = SMQ_STATS_INIT;
     smq_client_stats(client, &stats);
     printf("%" PRIu64 " messages, %" PRIu64 " acknowledged, %" PRIu64 " failed, %" PRIu64 " dropped, %" PRIu64
-           " bytes, %" PRIu64 " send calls, %.1f packets per send call\n",
+           " bytes, %" PRIu64 " packets, %" PRIu64 " send calls, %.1f packets per send call\n",
            stats.messages_published, stats.messages_completed, stats.messages_failed, dropped, stats.bytes_sent,
-           stats.send_calls, stats.send_calls ? (double)stats.packets_sent / (double)stats.send_calls : 0);
+           stats.packets_sent, stats.send_calls,
+           stats.send_calls ? (double)stats.packets_sent / (double)stats.send_calls : 0);
     smq_client_close(client);
     free(memory);
     return dropped || stats.messages_completed < stats.messages_published;
