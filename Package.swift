@@ -16,7 +16,8 @@ func module(_ name: String, _ dependencies: Target.Dependency...) -> Target {
   .target(name: name, dependencies: dependencies, swiftSettings: settings)
 }
 
-func tests(_ name: String, excluding excluded: [String] = [], _ dependencies: Target.Dependency...) -> Target {
+func tests(_ name: String, excluding excluded: [String] = [], _ dependencies: Target.Dependency...) -> Target
+{
   .testTarget(name: name, dependencies: dependencies, exclude: excluded, swiftSettings: [settings[0]])
 }
 

@@ -173,15 +173,17 @@ SMQ_API uint32_t smq_version(void);
 SMQ_API const char *smq_status_name(int32_t status);
 
 /*
- * A Reason Code's name as the specification spells it (section 2.4), such as "Not authorized".
- * The return codes 1 to 5 of a 3.1.1 CONNACK have names too. Any thread, any time.
+ * The name of what a server answered, as the specification spells it, such as "Not authorized". Any
+ * thread, any time.
  *
- * reason_code   0 to 255; 0 is "Success"
+ * protocol      SMQ_PROTOCOL_5_0: a Reason Code (section 2.4); anything else: a Connect Return code of
+ *               3.1.1 (its section 3.2.2.3)
+ * reason_code   0 to 255
  *
  * Returns a zero-terminated text that lives as long as the library; "unknown Reason Code" for a
  * value the specification does not define. Never NULL, no errors.
  */
-SMQ_API const char *smq_reason_code_name(int32_t reason_code);
+SMQ_API const char *smq_reason_code_name(uint32_t protocol, int32_t reason_code);
 
 /*
  * A stage's name, such as "connack". Any thread, any time.
@@ -221,7 +223,7 @@ typedef struct smq_message {
 
 typedef struct smq_client smq_client; /* opaque; lives in the caller's memory */
 
-#define SMQ_MEMORY_ALIGNMENT 16 /* bytes; what malloc gives and alignas(max_align_t) ensures */
+#define SMQ_MEMORY_ALIGNMENT 8 /* bytes; malloc gives as much on every target */
 
 /* protocol */
 enum {
@@ -295,9 +297,8 @@ typedef struct smq_options {
      * publishing, so one message that is not acknowledged keeps what was published after it.
      */
     uint32_t outbox_bytes;      /* 64 to 268,435,456; 0: 65,536 */
-    uint32_t outbox_messages;   /* 1 to 65,535, each takes 40 bytes; 0: 256 */
-    uint32_t receive_bytes;     /* the largest packet that can be received: 64 to 268,435,456; 0: 4,096. Enlarged
-                                    if CONNECT needs more */
+    uint32_t outbox_messages;   /* 1 to 65,535, each takes 32 bytes; 0: 256 */
+    uint32_t receive_bytes;     /* the largest packet that can be received: 64 to 268,435,456; 0: 4,096 */
     uint32_t in_flight_maximum; /* QoS 1 and 2 messages sent and not yet acknowledged at any time: 1 to 65,535;
                                     0: as many as the outbox holds. The server's Receive Maximum (section 4.9)
                                     holds too */
@@ -431,7 +432,8 @@ SMQ_API int32_t smq_connect(smq_client *client);
  *   SMQ_ERR_TOO_LARGE     the packet is larger than the whole outbox, than the 268,435,455 bytes MQTT
  *                         allows, or than the server's Maximum Packet Size
  *   SMQ_ERR_STATE         the client is disconnecting
- *   SMQ_ERR_FULL          no room in the outbox now; smq_client_stats() has the numbers
+ *   SMQ_ERR_FULL          no room in the outbox now. SMQ_EVENT_ROOM tells when there is some again;
+ *                         smq_client_stats() has the numbers
  */
 SMQ_API int32_t smq_publish(smq_client *client, const smq_message *message);
 
@@ -470,7 +472,11 @@ enum {
      * SMQ_ERR_NOT_SUPPORTED (the last three: the server that answered has tighter limits than were known
      * when it was queued). reason_code is the server's, or -1.
      */
-    SMQ_EVENT_COMPLETED = 3
+    SMQ_EVENT_COMPLETED = 3,
+    /*
+     * There is room in the outbox again after SMQ_ERR_FULL: a good moment to try once more.
+     */
+    SMQ_EVENT_ROOM = 4
 };
 
 /* One event. smq_next_event() fills it; pointers in it are valid until the next call on the client. */
@@ -550,7 +556,7 @@ SMQ_API int32_t smq_fd(const smq_client *client);
 
 /*
  * When smq_service() next needs to be called even if smq_fd() stays silent. Ask after every call on
- * the client: publishing makes it 0.
+ * the client: publishing makes it 0, and so does an event that waits to be taken.
  *
  * client   the client
  *

@@ -35,7 +35,7 @@ int32_t platform_poller_open(void) {
 }
 
 int32_t platform_poller_set(int32_t poller, int32_t fd, int32_t ready_for, int32_t add) {
-    struct epoll_event event = {0};
+    struct epoll_event event = { 0 };
     if (ready_for & PLATFORM_READABLE) {
         event.events |= EPOLLIN | EPOLLRDHUP;
     }
@@ -64,13 +64,11 @@ int32_t platform_wait(int32_t poller, int32_t timeout_ms) {
     return ready;
 }
 
-void platform_close(int32_t fd) {
-    close(fd); /* Linux has closed it even if it says EINTR */
-}
+void platform_close(int32_t fd) { close(fd); /* Linux has closed it even if it says EINTR */ }
 
 int32_t platform_parse_address(const char *host, uint16_t port, struct platform_addresses *addresses) {
-    struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = htons(port)};
-    struct sockaddr_in6 v6 = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
+    struct sockaddr_in v4 = { .sin_family = AF_INET, .sin_port = htons(port) };
+    struct sockaddr_in6 v6 = { .sin6_family = AF_INET6, .sin6_port = htons(port) };
     struct platform_address *address = &addresses->list[0];
     if (inet_pton(AF_INET, host, &v4.sin_addr) == 1) {
         memcpy(address->bytes, &v4, sizeof v4);

@@ -32,7 +32,7 @@ struct answer {
 #define STACK_SIZE ((size_t)512 * 1024)
 
 static int32_t look_up(const struct question *question, struct platform_addresses *addresses) {
-    struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
+    struct addrinfo hints = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM };
     struct addrinfo *list = NULL;
     int error = getaddrinfo(question->host, NULL, &hints, &list);
     if (error != 0) {
@@ -57,7 +57,7 @@ static int32_t look_up(const struct question *question, struct platform_addresse
 static void *answer_one(void *argument) {
     int fd = (int)(intptr_t)argument;
     struct question question;
-    struct answer answer = {0};
+    struct answer answer = { 0 };
     if (recv(fd, &question, sizeof question, 0) == (ssize_t)sizeof question) {
         answer.error = look_up(&question, &answer.addresses);
         (void)send(fd, &answer, sizeof answer, MSG_NOSIGNAL);
@@ -86,7 +86,7 @@ static int start(int fd) {
 }
 
 int32_t platform_resolve(const char *host, uint16_t port) {
-    struct question question = {.port = port};
+    struct question question = { .port = port };
     size_t length = strlen(host);
     if (length >= sizeof question.host) {
         return -ENAMETOOLONG;

@@ -3,7 +3,7 @@
 /// `smq_client_size` and `smq_client_init` make the same plan, so that they cannot disagree.
 public struct MemoryPlan {
   /// What every place is aligned to at most, and the whole block must be.
-  public static var alignment: Int { 16 }
+  public static var alignment: Int { 8 }
 
   /// How many bytes the block needs.
   public private(set) var byteCount = 0

@@ -41,7 +41,8 @@
   public mutating func move(from source: Int, to target: Int, count moved: Int) {
     precondition(moved >= 0 && source >= 0 && target >= 0)
     precondition(source <= count - moved && target <= count - moved)
-    unsafe (start + target).update(from: start + source, count: moved)
+    unsafe UnsafeMutableRawPointer(start + target).copyMemory(
+      from: UnsafeRawPointer(start + source), byteCount: moved)
   }
 }
 
@@ -49,10 +50,11 @@
 @inline(__always)
 public func copy(_ source: Span<UInt8>, into target: inout MutableSpan<UInt8>) {
   precondition(source.count <= target.count)
-  unsafe source.withUnsafeBufferPointer { source in
-    unsafe target.withUnsafeMutableBufferPointer { target in
+  unsafe source.withUnsafeBytes { source in
+    unsafe target.withUnsafeMutableBytes { target in
       guard let from = source.baseAddress, let to = target.baseAddress else { return }
-      unsafe to.update(from: from, count: source.count)
+      // Not `update(from:)`, which Embedded Swift 6.3.1 turns into a loop over single bytes.
+      unsafe to.copyMemory(from: from, byteCount: source.count)
     }
   }
 }

@@ -19,6 +19,7 @@ public struct Client: ~Copyable {
   public enum Event {
     case connected(ConnectedEvent)
     case completed(Completion)
+    case room
     case disconnected(Failure)
   }
 
@@ -148,6 +149,7 @@ public struct Client: ~Copyable {
     switch session.nextEvent() {
     case .connected(let event): return .connected(event)
     case .completed(let completion): return .completed(completion)
+    case .room: return .room
     case nil: break
     }
     guard let failure else { return nil }
@@ -157,7 +159,9 @@ public struct Client: ~Copyable {
 
   /// When there is something to do even if the descriptor stays silent: milliseconds, -1 for never.
   public func nextTimeout(at now: Instant) -> Int32 {
+    if hasEvent { return 0 }
     if phase == .open, !isBlocked, session.wantsTransmit { return 0 }
+    if isLeaving, session.ending == nil, session.isDrained { return 0 }
     guard let deadline = nextDeadline else { return -1 }
     return Int32(clamping: deadline.remaining(at: now))
   }

@@ -59,6 +59,10 @@ public struct Outbox: ~Copyable {
   private var lastCompleted: UInt32 = Outbox.none
   private static var none: UInt32 { .max }
 
+  /// A message was turned away for want of room, and nobody was told yet that there is some again.
+  private var isStarved = false
+  private(set) var hasNewRoom = false
+
   public private(set) var bytesPeak = 0
   public private(set) var messagesPeak = 0
 
@@ -106,7 +110,17 @@ public struct Outbox: ~Copyable {
     case .packetTooLarge: throw .tooLarge
     default: break
     }
-    guard stored < descriptors.count, let offset = place(size) else { throw .full }
+    var offset = 0
+    if stored > 0 {
+      let headOffset = Int(truncatingIfNeeded: descriptors[head].offset)
+      guard stored < descriptors.count,
+        let place = Self.place(size, head: headOffset, tail: tailOffset, capacity: bytes.count)
+      else {
+        isStarved = true
+        throw .full
+      }
+      offset = place
+    }
 
     let identifier = nextIdentifier
     var writer = ByteWriter(bytes.mutableBytes(in: offset..<offset &+ size))
@@ -122,19 +136,20 @@ public struct Outbox: ~Copyable {
     stored &+= 1
     unsent &+= 1
     incomplete &+= 1
+    isStarved = false
+    hasNewRoom = false
     messagesPeak = Swift.max(messagesPeak, stored)
     bytesPeak = Swift.max(bytesPeak, byteCount)
   }
 
   /// Where `size` bytes fit in one piece: behind the tail, or at the front once the head has moved.
-  private func place(_ size: Int) -> Int? {
-    guard stored > 0 else { return 0 }
-    let headOffset = Int(truncatingIfNeeded: descriptors[head].offset)
-    if tailOffset > headOffset {
-      if bytes.count &- tailOffset >= size { return tailOffset }
-      return headOffset >= size ? 0 : nil
+  @inline(__always)
+  private static func place(_ size: Int, head: Int, tail: Int, capacity: Int) -> Int? {
+    if tail > head {
+      if capacity &- tail >= size { return tail }
+      return head >= size ? 0 : nil
     }
-    return headOffset &- tailOffset >= size ? tailOffset : nil
+    return head &- tail >= size ? tail : nil
   }
 
   // MARK: Completion
@@ -186,7 +201,15 @@ public struct Outbox: ~Copyable {
       head = slot(after: head)
       headIdentifier = headIdentifier.next
       stored &-= 1
+      hasNewRoom = isStarved
     }
+  }
+
+  mutating func takeRoomEvent() -> Bool {
+    guard hasNewRoom else { return false }
+    hasNewRoom = false
+    isStarved = false
+    return true
   }
 
   // MARK: Slots

@@ -230,7 +230,7 @@ public struct Session: ~Copyable {
   /// When `timedOut` needs to be called, if nothing else happens.
   public var nextDeadline: Instant? { phase == .connected ? keepAlive.deadline : nil }
 
-  public var hasEvent: Bool { connectedEvent != nil || outbox.hasCompletion }
+  public var hasEvent: Bool { connectedEvent != nil || outbox.hasCompletion || outbox.hasNewRoom }
 
   /// The next thing the application should know.
   public mutating func nextEvent() -> SessionEvent? {
@@ -238,7 +238,9 @@ public struct Session: ~Copyable {
       connectedEvent = nil
       return .connected(event)
     }
-    guard let completion = outbox.takeCompletion() else { return nil }
+    guard let completion = outbox.takeCompletion() else {
+      return outbox.takeRoomEvent() ? .room : nil
+    }
     if completion.outcome == .delivered {
       counters.messagesCompleted.increment()
     } else {

@@ -4,6 +4,7 @@ public import MQTTWire
 public enum SessionEvent: BitwiseCopyable {
   case connected(ConnectedEvent)
   case completed(Completion)
+  case room  // there was none for a message; now there is some
 }
 
 /// The server accepted the connection.

@@ -58,15 +58,11 @@ public struct Acknowledgement: BitwiseCopyable {
   private static func allows(_ code: UInt8, in type: ControlPacketType) -> Bool {
     switch type {
     case .puback, .pubrec:
-      switch ReasonCode(rawValue: code) {
-      case .success, .noMatchingSubscribers, .unspecifiedError, .implementationSpecificError,
-        .notAuthorized, .topicNameInvalid, .packetIdentifierInUse, .quotaExceeded,
-        .payloadFormatInvalid:
-        true
+      switch code {
+      case 0x00, 0x10, 0x80, 0x83, 0x87, 0x90, 0x91, 0x97, 0x99: true
       default: false
       }
-    default:
-      code == ReasonCode.success.rawValue || code == ReasonCode.packetIdentifierNotFound.rawValue
+    default: code == 0x00 || code == 0x92
     }
   }
 }

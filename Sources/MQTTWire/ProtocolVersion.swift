@@ -1,6 +1,9 @@
 /// The Protocol Version byte of CONNECT (§3.1.2.2).
 public enum ProtocolVersion: UInt8, BitwiseCopyable {
+  // The underscores stand for the points of the version.
+  // swift-format-ignore: AlwaysUseLowerCamelCase
   case v3_1_1 = 4
+  // swift-format-ignore: AlwaysUseLowerCamelCase
   case v5_0 = 5
 
   /// Properties, and Reason Codes beyond CONNACK's, came with 5.0.

@@ -34,6 +34,8 @@ func describe(
     unsafe result.status = Status(completion.outcome).rawValue
     unsafe result.reason_code = completion.reasonCode.map { Int32($0) } ?? -1
     unsafe result.cookie = completion.cookie
+  case .room:
+    unsafe result.type = Int32(SMQ_EVENT_ROOM)
   }
   return unsafe result
 }

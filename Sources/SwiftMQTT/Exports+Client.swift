@@ -31,7 +31,8 @@ public func smq_options_check(
 ) -> Int32 {
   var offset: Int? = nil
   let result = status { () throws(Status) in
-    try unsafe withOptions(options, urlOffset: &offset) { _ in Status.ok.rawValue }
+    _ = try unsafe makeClient(options, urlOffset: &offset, memory: nil, size: 0)
+    return Status.ok.rawValue
   }
   if let offset { unsafe url_offset?.pointee = offset }
   return result
@@ -41,7 +42,7 @@ public func smq_options_check(
 public func smq_client_size(_ options: UnsafePointer<smq_options>?) -> Int {
   var offset: Int? = nil
   do throws(Status) {
-    return try unsafe withOptions(options, urlOffset: &offset) { plan(for: $0).size }
+    return try unsafe makeClient(options, urlOffset: &offset, memory: nil, size: 0)
   } catch {
     return 0
   }
@@ -58,22 +59,9 @@ public func smq_client_init(
       throw .memoryAlignment
     }
     var offset: Int? = nil
-    return try unsafe withOptions(options, urlOffset: &offset) { options throws(Status) in
-      let plan = plan(for: options)
-      // A size with its highest bit set is no negative number but a very large one.
-      guard size < 0 || size >= plan.size else { throw .memorySize }
-      let slot = unsafe memory.bindMemory(to: ClientSlot.self, capacity: 1)
-      do throws(PlatformError) {
-        unsafe slot.initialize(
-          to: ClientSlot(
-            mark: ClientSlot.aliveMark,
-            client: try Client(options, plan: plan.client, block: MemoryBlock(start: memory))))
-      } catch {
-        throw .network
-      }
-      unsafe client.pointee = OpaquePointer(slot)
-      return Status.ok.rawValue
-    }
+    _ = try unsafe makeClient(options, urlOffset: &offset, memory: memory, size: size)
+    unsafe client.pointee = OpaquePointer(memory)
+    return Status.ok.rawValue
   }
 }
 
@@ -85,13 +73,6 @@ public func smq_client_close(_ client: OpaquePointer?) -> Int32 {
     unsafe slot.pointee.mark = ClientSlot.closedMark
     return Status.ok.rawValue
   }
-}
-
-private func plan(for options: borrowing ClientOptions) -> (size: Int, client: ClientPlan) {
-  var plan = MemoryPlan()
-  _ = plan.reserve(1, of: ClientSlot.self)
-  let client = ClientPlan(options, in: &plan)
-  return (plan.byteCount, client)
 }
 
 // MARK: 4  Connect, publish, disconnect

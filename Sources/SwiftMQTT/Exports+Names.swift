@@ -20,20 +20,23 @@ public func smq_version() -> UInt32 {
 
 @c @implementation
 public func smq_status_name(_ status: Int32) -> UnsafePointer<CChar>? {
-  unsafe text(Status(rawValue: status)?.name ?? "unknown status")
+  unsafe statusName(status) ?? text("unknown status")
 }
 
 @c @implementation
-public func smq_reason_code_name(_ reason_code: Int32) -> UnsafePointer<CChar>? {
-  guard let code = UInt8(exactly: reason_code) else { return unsafe text("unknown Reason Code") }
-  return unsafe text(
-    ReasonCode(rawValue: code)?.name ?? ConnectReturnCode(rawValue: code)?.name
-      ?? "unknown Reason Code")
+public func smq_reason_code_name(_ protocol: UInt32, _ reason_code: Int32) -> UnsafePointer<CChar>? {
+  let name =
+    `protocol` == UInt32(SMQ_PROTOCOL_5_0)
+    ? unsafe successNames.name(reason_code) ?? refusalNames.name(reason_code)
+    : unsafe returnCodeNames.name(reason_code)
+  // A gap in the list is an empty name.
+  guard let name = unsafe name, unsafe name.pointee != 0 else { return unsafe text("unknown Reason Code") }
+  return unsafe name
 }
 
 @c @implementation
 public func smq_stage_name(_ stage: Int32) -> UnsafePointer<CChar>? {
-  unsafe text(Failure.Stage.name(stage))
+  unsafe stageNames.name(stage) ?? text("unknown stage")
 }
 
 @c @implementation

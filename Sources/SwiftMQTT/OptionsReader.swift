@@ -1,18 +1,23 @@
 import CSwiftMQTT
 import FixedMemory
 import MQTTClient
+import MQTTTransport
 import MQTTWire
 
 /// Room for a user name and a password out of a URL, decoded.
 typealias URLScratch = InlineArray<1024, UInt8>
 
-/// Reads a `smq_options`, checks it, and hands it on in Swift's terms.
+/// Reads a `smq_options`, checks it, and plans the client it describes; if there is memory, makes
+/// the client there. Returns how many bytes the client needs.
 ///
-/// The caller guarantees that `options` points to as many bytes as its size field says.
-func withOptions<Result>(
-  _ options: UnsafePointer<smq_options>?, urlOffset: inout Int?,
-  _ body: (borrowing ClientOptions) throws(Status) -> Result
-) throws(Status) -> Result {
+/// One function for three exports, because nearly all of it is the same code.
+///
+/// The caller guarantees that `options` points to as many bytes as its size field says, and `memory`,
+/// if it is not nil, to `size` bytes, aligned to `MemoryPlan.alignment`.
+func makeClient(
+  _ options: UnsafePointer<smq_options>?, urlOffset: inout Int?, memory: UnsafeMutableRawPointer?,
+  size: Int
+) throws(Status) -> Int {
   guard let options = unsafe options else { throw .null }
   try unsafe checkSize(options, options.pointee.size, known: MemoryLayout<smq_options>.size)
 
@@ -58,7 +63,22 @@ func withOptions<Result>(
   if passwordSize > 0 {
     request.password = decoded.extracting(userNameSize..<userNameSize + passwordSize)
   }
-  return try body(try check(request, &urlOffset))
+  let checked = try check(request, &urlOffset)
+
+  var plan = MemoryPlan()
+  _ = plan.reserve(1, of: ClientSlot.self)
+  let clientPlan = ClientPlan(checked, in: &plan)
+  guard let memory = unsafe memory else { return plan.byteCount }
+  // A size with its highest bit set is no negative number but a very large one.
+  guard size < 0 || size >= plan.byteCount else { throw .memorySize }
+  let slot = unsafe memory.bindMemory(to: ClientSlot.self, capacity: 1)
+  do throws(PlatformError) {
+    let client = unsafe try Client(checked, plan: clientPlan, block: MemoryBlock(start: memory))
+    unsafe slot.initialize(to: ClientSlot(mark: ClientSlot.aliveMark, client: client))
+  } catch {
+    throw .network
+  }
+  return plan.byteCount
 }
 
 private func readWill(

@@ -92,41 +92,9 @@ enum Status: Int32, Error {
       case .timeout: .timeout
       }
   }
-
-  var name: StaticString {
-    switch self {
-    case .ok: "SMQ_OK"
-    case .null: "SMQ_ERR_NULL"
-    case .structSize: "SMQ_ERR_STRUCT_SIZE"
-    case .memorySize: "SMQ_ERR_MEMORY_SIZE"
-    case .memoryAlignment: "SMQ_ERR_MEMORY_ALIGNMENT"
-    case .client: "SMQ_ERR_CLIENT"
-    case .state: "SMQ_ERR_STATE"
-    case .option: "SMQ_ERR_OPTION"
-    case .url: "SMQ_ERR_URL"
-    case .notSupported: "SMQ_ERR_NOT_SUPPORTED"
-    case .clientID: "SMQ_ERR_CLIENT_ID"
-    case .qos: "SMQ_ERR_QOS"
-    case .topicName: "SMQ_ERR_TOPIC_NAME"
-    case .utf8: "SMQ_ERR_UTF8"
-    case .tooLarge: "SMQ_ERR_TOO_LARGE"
-    case .full: "SMQ_ERR_FULL"
-    case .malformed: "SMQ_ERR_MALFORMED"
-    case .protocolError: "SMQ_ERR_PROTOCOL"
-    case .refused: "SMQ_ERR_REFUSED"
-    case .serverClosed: "SMQ_ERR_SERVER_CLOSED"
-    case .keepAlive: "SMQ_ERR_KEEP_ALIVE"
-    case .sessionLost: "SMQ_ERR_SESSION_LOST"
-    case .receiveTooLarge: "SMQ_ERR_RECEIVE_TOO_LARGE"
-    case .resolve: "SMQ_ERR_RESOLVE"
-    case .network: "SMQ_ERR_NETWORK"
-    case .closed: "SMQ_ERR_CLOSED"
-    case .timeout: "SMQ_ERR_TIMEOUT"
-    }
-  }
 }
 
-/// The stages of the header, in its order.
+/// The stages of the header.
 extension Failure.Stage {
   var number: Int32 {
     switch self {
@@ -137,19 +105,6 @@ extension Failure.Stage {
     case .connected: Int32(SMQ_STAGE_CONNECTED)
     case .keepAlive: Int32(SMQ_STAGE_KEEP_ALIVE)
     case .disconnect: Int32(SMQ_STAGE_DISCONNECT)
-    }
-  }
-
-  static func name(_ number: Int32) -> StaticString {
-    switch Int(number) {
-    case SMQ_STAGE_NONE: "none"
-    case SMQ_STAGE_RESOLVE: "resolve"
-    case SMQ_STAGE_CONNECT: "connect"
-    case SMQ_STAGE_CONNACK: "connack"
-    case SMQ_STAGE_CONNECTED: "connected"
-    case SMQ_STAGE_KEEP_ALIVE: "keep alive"
-    case SMQ_STAGE_DISCONNECT: "disconnect"
-    default: "unknown stage"
     }
   }
 }

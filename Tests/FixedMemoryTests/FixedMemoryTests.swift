@@ -1,5 +1,6 @@
-@testable import FixedMemory
 import Testing
+
+@testable import FixedMemory
 
 /// Gives `body` a block as a plan asks for, and checks that nothing beyond it was touched.
 private func withBlock(of plan: MemoryPlan, _ body: (borrowing MemoryBlock) -> Void) {

@@ -78,7 +78,11 @@ final class Rig {
     session.connectionOpened()
     _ = drain()
     var body: [UInt8] = [sessionPresent ? 1 : 0, 0]
-    if let properties { body += [UInt8(properties.count)] + properties } else if version == .v5_0 { body += [0] }
+    if let properties {
+      body += [UInt8(properties.count)] + properties
+    } else if version == .v5_0 {
+      body += [0]
+    }
     receive([0x20, UInt8(body.count)] + body)
   }
 

@@ -21,10 +21,15 @@ uint32_t platform_random(void);
 /* ---- waiting ---- */
 
 /* What a descriptor is ready for, or is to be waited for. Bits. */
-enum { PLATFORM_READABLE = 1, PLATFORM_WRITABLE = 2 };
+enum {
+    PLATFORM_READABLE = 1,
+    PLATFORM_WRITABLE = 2
+};
 
 /* A result of platform_wait(): a signal handler ran. */
-enum { PLATFORM_INTERRUPTED = 4 };
+enum {
+    PLATFORM_INTERRUPTED = 4
+};
 
 /* One descriptor to wait on for all others. Returns it, or -errno. */
 int32_t platform_poller_open(void);
@@ -42,7 +47,9 @@ void platform_close(int32_t fd);
 
 /* ---- addresses ---- */
 
-enum { PLATFORM_MAX_ADDRESSES = 8 };
+enum {
+    PLATFORM_MAX_ADDRESSES = 8
+};
 
 struct platform_address {
     uint8_t bytes[28]; /* a struct sockaddr_in or sockaddr_in6 */
@@ -82,7 +89,10 @@ int32_t platform_tcp_connect(const struct platform_addresses *addresses, uint32_
 int32_t platform_tcp_outcome(int32_t fd);
 
 /* Results of the two below that are not a number of bytes. */
-enum { PLATFORM_LATER = 0, PLATFORM_CLOSED = INT32_MIN };
+enum {
+    PLATFORM_LATER = 0,
+    PLATFORM_CLOSED = INT32_MIN
+};
 
 /* Each returns how many bytes it moved, PLATFORM_LATER, PLATFORM_CLOSED, or -errno. */
 int32_t platform_send(int32_t fd, const uint8_t *bytes, size_t count);
