@@ -78,7 +78,7 @@ static void disconnected(const smq_event *event) {
     greeted = 0;
     if (event->status == SMQ_OK) return;
     const char *more = event->os_error > 0 ? strerror(event->os_error) : "";
-    if (event->reason_code > 0) more = smq_reason_code_name(event->reason_code);
+    if (event->reason_code > 0) more = smq_reason_code_name(SMQ_PROTOCOL_5_0, event->reason_code);
     fprintf(stderr, "sensord: %s, stage %s; %s; next attempt in %d ms\n", smq_status_name(event->status),
             smq_stage_name(event->stage), more, (int)pause_ms);
     next_attempt = now_ms() + pause_ms;

@@ -25,9 +25,9 @@ CONSTANTS = {
     for name, value in re.findall(r"^\s+(SMQ_[A-Z0-9_]+) = (-?\d+)", HEADER.read_text(), re.M)
 }
 globals().update({name.removeprefix("SMQ_"): value for name, value in CONSTANTS.items()})
-EVENT_NONE, EVENT_CONNECTED, EVENT_DISCONNECTED, EVENT_COMPLETED = range(4)
+EVENT_NONE, EVENT_CONNECTED, EVENT_DISCONNECTED, EVENT_COMPLETED, EVENT_ROOM = range(5)
+CONNECTION_EVENTS = {EVENT_CONNECTED, EVENT_DISCONNECTED}
 OFF = FOREVER = 0xFFFFFFFF
-ALIGNMENT = 16
 
 
 class Bytes(ctypes.Structure):
@@ -140,7 +140,7 @@ P = ctypes.POINTER
 FUNCTIONS = {  # name: (result, arguments)
     "smq_version": (ctypes.c_uint32, []),
     "smq_status_name": (ctypes.c_char_p, [ctypes.c_int32]),
-    "smq_reason_code_name": (ctypes.c_char_p, [ctypes.c_int32]),
+    "smq_reason_code_name": (ctypes.c_char_p, [ctypes.c_uint32, ctypes.c_int32]),
     "smq_stage_name": (ctypes.c_char_p, [ctypes.c_int32]),
     "smq_options_check": (ctypes.c_int32, [P(Options), P(ctypes.c_size_t)]),
     "smq_client_size": (ctypes.c_size_t, [P(Options)]),
@@ -204,7 +204,7 @@ class Event:
     server_reference: bytes
 
     def __repr__(self) -> str:
-        kind = ("none", "connected", "disconnected", "completed")[self.type]
+        kind = ("none", "connected", "disconnected", "completed", "room")[self.type]
         stage = library.smq_stage_name(self.stage).decode()
         return (
             f"<{kind} {status_name(self.status)} stage {stage} os_error {self.os_error} "
@@ -317,7 +317,7 @@ class Client:
         """Connects, and fails if that fails."""
         status = self.connect()
         assert status == 0, status_name(status)
-        self.until(lambda: any(e.type != EVENT_COMPLETED for e in self.events), timeout)
+        self.until(lambda: any(e.type in CONNECTION_EVENTS for e in self.events), timeout)
         assert not [e for e in self.events if e.type == EVENT_DISCONNECTED], self.events
         return self.wait_event(EVENT_CONNECTED)
 
@@ -326,6 +326,10 @@ class Client:
 
     def completed(self, cookie: int, timeout: float = 10) -> Event:
         return self.wait_event(EVENT_COMPLETED, timeout, cookie=cookie)
+
+    def completions(self) -> list[Event]:
+        """Those that wait to be asked for."""
+        return [event for event in self.events if event.type == EVENT_COMPLETED]
 
     def leave(self, drain_ms: int = 5000) -> Event:
         """smq_disconnect(), and its event."""

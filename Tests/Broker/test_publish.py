@@ -60,9 +60,9 @@ def test_5000_mixed_messages_stay_in_order(mosquitto, subscriber, clients, proto
             client.step(100)
         assert status == smq.OK
         sent[qos].append(payload)
-    client.until(lambda: len(client.events) == 5000, timeout=30)
-    assert Counter(e.cookie for e in client.events) == Counter(range(1, 5001))
-    assert {(e.type, e.status) for e in client.events} == {(smq.EVENT_COMPLETED, smq.OK)}
+    client.until(lambda: len(client.completions()) == 5000, timeout=30)
+    assert Counter(e.cookie for e in client.completions()) == Counter(range(1, 5001))
+    assert {e.status for e in client.completions()} == {smq.OK}
     received = subscriber.take(5000, timeout=30)
     for qos, payloads in sent.items():
         assert [m.payload for m in received if m.topic == f"q/{qos}"] == payloads
@@ -83,7 +83,7 @@ def test_many_messages_share_a_send_call(mosquitto, clients, protocol):
     for cookie in range(500):
         assert client.publish("a", b"x" * 50, qos=0, cookie=cookie) == smq.OK
     assert client.stats.send_calls == before.send_calls, "publishing makes no system call"
-    client.until(lambda: len(client.events) == 500)
+    client.until(lambda: len(client.completions()) == 500)
     after = client.stats
     assert after.packets_sent - before.packets_sent == 500
     assert after.send_calls - before.send_calls <= 10
@@ -140,6 +140,21 @@ def test_leaving_drains_the_outbox_first(mosquitto, subscriber, clients, protoco
     assert (event.status, client.state) == (smq.OK, smq.STATE_DISCONNECTED)
     assert client.stats.messages_completed == 100
     assert [m.payload for m in subscriber.take(100)] == [b"%d" % n for n in range(100)]
+
+
+def test_room_is_told_once(mosquitto, clients, protocol):
+    client = clients(url=mosquitto.url, protocol=protocol, outbox_messages=10)
+    for cookie in range(10):
+        assert client.publish("a", qos=1, cookie=cookie) == smq.OK
+    for _ in range(3):
+        assert client.publish("a", qos=1) == smq.ERR_FULL
+    assert not client.events
+    client.connected()
+    client.wait_event(smq.EVENT_ROOM)
+    assert client.publish("a", qos=1, cookie=10) == smq.OK
+    client.until(lambda: len(client.completions()) == 11)
+    client.run(0.05)
+    assert smq.EVENT_ROOM not in {e.type for e in client.events}
 
 
 def test_published_before_connecting(mosquitto, subscriber, clients, protocol):
