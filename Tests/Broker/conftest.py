@@ -7,7 +7,6 @@ import shutil
 import signal
 import socket
 import subprocess
-import sys
 import threading
 import time
 import uuid
@@ -17,9 +16,7 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-import scripted_broker
+from . import scripted_broker
 
 MOSQUITTO = shutil.which("mosquitto") or "/usr/sbin/mosquitto"
 
@@ -226,7 +223,7 @@ def broker() -> Iterator[scripted_broker.Broker]:
 @pytest.fixture
 def clients() -> Iterator[Callable[..., object]]:
     """Makes clients and closes them."""
-    import smq
+    from . import smq
 
     made: list[smq.Client] = []
 

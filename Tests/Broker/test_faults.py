@@ -9,9 +9,9 @@ import time
 
 import pytest
 
-import smq
-from conftest import free_port
-from scripted_broker import (
+from . import smq
+from .conftest import free_port
+from .scripted_broker import (
     CONNACK,
     CONNECT,
     DISCONNECT,

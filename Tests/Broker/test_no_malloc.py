@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-import smq
+from . import smq
 
 COUNT = 100_000
 HERE = Path(__file__).parent

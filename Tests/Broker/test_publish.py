@@ -9,8 +9,8 @@ from collections import Counter
 
 import pytest
 
-import smq
-from conftest import need
+from . import smq
+from .conftest import need
 
 OUTBOX = 65536
 

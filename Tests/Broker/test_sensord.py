@@ -16,8 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from conftest import Received, await_condition, free_port, need
-from scripted_broker import CONNECT, PUBACK, Broker, Script
+from .conftest import Received, await_condition, free_port, need
+from .scripted_broker import CONNECT, PUBACK, Broker, Script
 
 TARGET = os.environ.get("SMQ_TARGET", "")
 QEMU = {

@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 import pytest
 
-import smq
-from scripted_broker import PUBACK, Script
-from smq import Bytes, Client, Message, Options, RawEvent, Stats, library
+from . import smq
+from .scripted_broker import PUBACK, Script
+from .smq import Bytes, Client, Message, Options, RawEvent, Stats, library
 
 byref = ctypes.byref
 URL = "mqtt://127.0.0.1:1883"
