@@ -1,0 +1,30 @@
+/* Publishes one message and leaves when the server has it: publish [URL] */
+#include <stdio.h>
+#include <stdlib.h>
+#include <swiftmqtt.h>
+
+int main(int argc, char **argv) {
+    smq_options options = SMQ_OPTIONS_INIT;
+    options.url = smq_string(argc > 1 ? argv[1] : "mqtt://127.0.0.1");
+    smq_message message = SMQ_MESSAGE_INIT;
+    message.qos = 1;
+    message.topic = smq_string("greetings/hello");
+    message.payload = smq_string("Hello from C");
+
+    size_t size = smq_client_size(&options);
+    void *memory = malloc(size);
+    smq_client *client = NULL;
+    smq_event event = SMQ_EVENT_INIT;
+    int32_t status = smq_client_init(memory, size, &options, &client);
+    if (status == SMQ_OK) status = smq_connect(client);
+    if (status == SMQ_OK) status = smq_publish(client, &message);
+    while (status >= 0 && event.type != SMQ_EVENT_DISCONNECTED) {
+        status = smq_wait(client, -1);
+        if (smq_next_event(client, &event) == 1) status = event.status;
+        if (event.type == SMQ_EVENT_COMPLETED) smq_disconnect(client, 0);
+    }
+    if (status < 0) fprintf(stderr, "%s, stage %s\n", smq_status_name(status), smq_stage_name(event.stage));
+    smq_client_close(client);
+    free(memory);
+    return status < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}
