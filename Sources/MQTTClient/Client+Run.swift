@@ -117,10 +117,7 @@ extension Client {
     switch result {
     case .moved(let count):
       session.received(count, at: now)
-      if session.isConnected, !isEstablished {
-        isEstablished = true
-        connectDeadline = nil
-      }
+      if session.isAccepted { connectDeadline = nil }
     case .later: break
     case .closed: lost(.closed)
     case .failed(let error): lost(.network(error))
@@ -154,7 +151,7 @@ extension Client {
   }
 
   private mutating func checkDeadlines(at now: Instant) {
-    if let connectDeadline, connectDeadline.isReached(at: now), !isEstablished {
+    if let connectDeadline, connectDeadline.isReached(at: now) {
       return end(.timeout)
     }
     if let deadline = session.nextDeadline, deadline.isReached(at: now) { session.timedOut(at: now) }
@@ -222,7 +219,6 @@ extension Client {
     transport.close()
     session.connectionClosed()
     phase = .disconnected
-    isEstablished = false
     isLeaving = false
     isBlocked = false
     connectDeadline = nil
@@ -240,7 +236,7 @@ extension Client {
     case .disconnected: return .none
     case .resolving: return .resolve
     case .connecting: return .connect
-    case .open: return isLeaving ? .disconnect : isEstablished ? .connected : .connack
+    case .open: return isLeaving ? .disconnect : session.isAccepted ? .connected : .connack
     }
   }
 }

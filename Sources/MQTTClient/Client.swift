@@ -40,8 +40,6 @@ public struct Client: ~Copyable {
   var addresses = platform_addresses()
   var nextAddress: UInt32 = 0
   public internal(set) var attempt: UInt32 = 0
-  /// CONNACK has accepted this connection.
-  var isEstablished = false
   /// The application wants to leave.
   var isLeaving = false
   /// The kernel takes no more bytes for now.
@@ -76,7 +74,7 @@ public struct Client: ~Copyable {
     switch phase {
     case .disconnected: .disconnected
     case .open where isLeaving: .disconnecting
-    case .open where isEstablished: .connected
+    case .open where session.isAccepted: .connected
     default: .connecting
     }
   }
@@ -97,7 +95,6 @@ public struct Client: ~Copyable {
   public mutating func connect(at now: Instant) -> Bool {
     guard phase == .disconnected, failure == nil else { return false }
     attempt &+= 1
-    isEstablished = false
     isLeaving = false
     connectDeadline = connectTimeout == 0 ? nil : now.advanced(by: connectTimeout)
     if let numeric = Resolver.numeric(host.bytes, port: port) {
@@ -129,7 +126,7 @@ public struct Client: ~Copyable {
 
   /// Leaves when all is sent and acknowledged, or after `drain` milliseconds.
   public mutating func disconnect(drain: UInt32, at now: Instant) {
-    guard phase == .open, isEstablished else {
+    guard phase == .open, session.isAccepted else {
       if phase != .disconnected { end(.requested) }
       return
     }

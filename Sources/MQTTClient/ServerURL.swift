@@ -15,7 +15,7 @@ public struct ServerURL: BitwiseCopyable {
   public static var maximumSize: Int { 1024 }
 
   public init(parsing text: Span<UInt8>) throws(OptionsError) {
-    guard text.count <= Self.maximumSize else { throw .url(at: Self.maximumSize) }
+    guard text.count <= Self.maximumSize else { throw .option }
     let authority = try Self.skipScheme(text)
     var end = authority
     while end < text.count, text[end] != slash { end += 1 }

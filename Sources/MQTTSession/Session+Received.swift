@@ -60,6 +60,7 @@ extension Session {
     // A session that we did not ask for [MQTT-3.2.2-4].
     guard !(connack.sessionPresent && cleanStart) else { return violate() }
     phase = .connected
+    isAccepted = true
     counters.connections &+= 1
     limits = ServerLimits(connack)
     keepAlive.start(seconds: connack.serverKeepAlive ?? ownKeepAlive)  // [MQTT-3.2.2-21]

@@ -66,6 +66,9 @@ public struct Session: ~Copyable {
 
   public var isConnected: Bool { phase == .connected }
 
+  /// CONNACK accepted this connection, whatever has become of it since.
+  public internal(set) var isAccepted = false
+
   /// Every message is complete, and nothing waits to be sent.
   public var isDrained: Bool { outbox.incomplete == 0 && control.isEmpty }
 
@@ -91,6 +94,7 @@ public struct Session: ~Copyable {
     precondition(phase == .disconnected)
     phase = .sendingConnect
     connectSent = 0
+    isAccepted = false
     isLeaving = false
     ending = nil
     connectedEvent = nil
@@ -101,6 +105,7 @@ public struct Session: ~Copyable {
   /// The transport is closed, by either side. The Session State stays [MQTT-4.1.0-1].
   public mutating func connectionClosed() {
     phase = .disconnected
+    isAccepted = false
     isLeaving = false
     limits = ServerLimits()
     outbox.connectionLost()
