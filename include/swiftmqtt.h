@@ -282,9 +282,9 @@ typedef struct smq_options {
 
     uint32_t keep_alive_s;       /* Keep Alive (section 3.1.2.10): 1 to 65,535; 0: 60; SMQ_OFF: none. The server
                                     may set another */
-    uint32_t session_expiry_s;   /* 5.0: how long the server keeps the session after the connection
-                                    (section 3.1.2.11.2). 0: SMQ_FOREVER with SMQ_OPTION_KEEP_SESSION, else it ends with
-                                    the connection */
+    uint32_t session_expiry_s;   /* 5.0 only, else 0: how long the server keeps the session after the connection
+                                    (section 3.1.2.11.2). 0: SMQ_FOREVER with SMQ_OPTION_KEEP_SESSION, else it ends
+                                    with the connection */
     uint32_t connect_timeout_ms; /* from smq_connect() to CONNACK, name resolution included: 1 to 86,400,000; 0:
                                     30,000; SMQ_OFF: none */
     uint32_t ping_timeout_ms;    /* how long after PINGREQ the server may stay silent: 1 to 86,400,000; 0: 10,000 */
@@ -294,7 +294,8 @@ typedef struct smq_options {
      *
      * The outbox holds what is published until it is sent (QoS 0) or acknowledged (QoS 1 and 2),
      * as packets: payload + topic + about 8 bytes each. Room is given back in the order of
-     * publishing, so one message that is not acknowledged keeps what was published after it.
+     * publishing, when the completion has been taken: one message that is not acknowledged, or whose
+     * event waits, keeps what was published after it.
      */
     uint32_t outbox_bytes;      /* 64 to 268,435,456; 0: 65,536 */
     uint32_t outbox_messages;   /* 1 to 65,535, each takes 32 bytes; 0: 256 */
@@ -474,7 +475,8 @@ enum {
      */
     SMQ_EVENT_COMPLETED = 3,
     /*
-     * There is room in the outbox again after SMQ_ERR_FULL: a good moment to try once more.
+     * There is room in the outbox again after SMQ_ERR_FULL: a good moment to try once more. Whoever takes
+     * all events first, and then publishes until it is full again, lets many messages share a system call.
      */
     SMQ_EVENT_ROOM = 4
 };

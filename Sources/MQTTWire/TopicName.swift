@@ -1,3 +1,5 @@
+import FixedMemory
+
 /// The rules for Topic Names (§4.7).
 public enum TopicName {
   public enum Fault: Error {
@@ -8,20 +10,14 @@ public enum TopicName {
   }
 
   /// One pass over the bytes tells that all is well; only a strange one is looked at again.
-  @inline(__always)
   public static func validate(_ name: Span<UInt8>) throws(Fault) {
     guard name.count > 0 else { throw .empty }
     guard name.count <= UTF8EncodedString.maximumSize else { throw .tooLong }
-    // No early exit, no short circuit: this becomes vector code.
-    var strange: UInt8 = 0
-    for index in 0..<name.count {
-      let byte = name[index]
-      strange |= byte & 0x80
-      strange |= byte == 0 ? 1 : 0
-      strange |= byte == UInt8(ascii: "+") ? 1 : 0
-      strange |= byte == UInt8(ascii: "#") ? 1 : 0
+    let isStrange = Word.anyWord(of: name) { word in
+      Word.nonASCII(word) | Word.contains(0, in: word)
+        | Word.contains(UInt8(ascii: "+"), in: word) | Word.contains(UInt8(ascii: "#"), in: word)
     }
-    if strange != 0 { try explain(name) }
+    if isStrange { try explain(name) }
   }
 
   @inline(never)

@@ -1,18 +1,16 @@
+import FixedMemory
+
 /// The rules for UTF-8 Encoded Strings (§1.5.4).
 public enum UTF8EncodedString {
   public static var maximumSize: Int { 65_535 }
 
   /// Well-formed UTF-8, no surrogates, no U+0000 [MQTT-1.5.4-1] [MQTT-1.5.4-2]. Length is not
   /// checked: on the wire it can't be too large.
+  @inline(never)  // off the hot path
   public static func isValid(_ bytes: Span<UInt8>) -> Bool {
-    // Nearly all strings are plain ASCII. Without an early exit this loop becomes vector code.
-    var strange: UInt8 = 0
-    for index in 0..<bytes.count {
-      let byte = bytes[index]
-      strange |= byte & 0x80
-      strange |= byte == 0 ? 1 : 0
-    }
-    return strange == 0 || isWellFormed(bytes)
+    // Nearly all strings are plain ASCII.
+    let isStrange = Word.anyWord(of: bytes) { word in Word.nonASCII(word) | Word.contains(0, in: word) }
+    return !isStrange || isWellFormed(bytes)
   }
 
   /// Table 3-7 of the Unicode Standard: which second bytes may follow a lead byte; every byte after

@@ -1,0 +1,48 @@
+/// Looking at several bytes at a time.
+///
+/// A loop over single bytes costs about a dozen instructions for each, and the compiler does not make
+/// vector code of it; a word at a time costs as much for four or eight.
+public enum Word {
+  public static var size: Int { MemoryLayout<UInt>.size }
+
+  /// The bytes from `index` on, in memory's order.
+  @inline(__always)
+  public static func load(_ bytes: Span<UInt8>, at index: Int) -> UInt {
+    precondition(index >= 0 && index <= bytes.count &- size)
+    return unsafe bytes.withUnsafeBytes { unsafe $0.loadUnaligned(fromByteOffset: index, as: UInt.self) }
+  }
+
+  /// The highest bit of each byte that is not ASCII.
+  @inline(__always)
+  public static func nonASCII(_ word: UInt) -> UInt { word & highBits }
+
+  /// Not zero if one of the bytes is `byte`.
+  @inline(__always)
+  public static func contains(_ byte: UInt8, in word: UInt) -> UInt {
+    let difference = word ^ (ones &* UInt(byte))
+    return (difference &- ones) & ~difference & highBits
+  }
+
+  /// Whether `isStrange` finds a word of `bytes` strange. Bytes are seen at least once; a word may
+  /// be padded with the letter A.
+  @inline(__always)
+  public static func anyWord(of bytes: Span<UInt8>, isStrange: (UInt) -> UInt) -> Bool {
+    var strange: UInt = 0
+    guard bytes.count >= size else {
+      var word = ones &* UInt(UInt8(ascii: "A"))
+      for index in 0..<bytes.count { word = word << 8 | UInt(bytes[index]) }
+      return isStrange(word) != 0
+    }
+    var index = 0
+    while index <= bytes.count &- size {
+      strange |= isStrange(load(bytes, at: index))
+      index &+= size
+    }
+    // The rest, together with what comes before it.
+    strange |= isStrange(load(bytes, at: bytes.count &- size))
+    return strange != 0
+  }
+
+  private static var ones: UInt { .max / 255 }
+  private static var highBits: UInt { ones << 7 }
+}
