@@ -18,16 +18,17 @@
  * CONVENTIONS
  *
  * Memory. The library never allocates. smq_client_size() tells how many bytes a client needs for
- * given options; the caller provides them, as a static array, on the stack or from a heap, and
- * gets them back with smq_client_close(). Everything the client keeps is copied into that block:
- * options, strings and messages may be released as soon as the call that took them returns. The
- * block must not be moved or copied while the client lives. (Resolving a host name is libc's work:
- * getaddrinfo() runs in a short-lived thread of its own and allocates there. A numeric address
- * needs neither.)
+ * given options; the caller provides them, from a heap, on the stack or in a static array that is
+ * large enough, and gets them back with smq_client_close(). Everything the client keeps is copied into
+ * that block: options, strings and messages may be released as soon as the call that took them
+ * returns. The block must not be moved, copied or used for another client while the client lives.
+ * (Resolving a host name is libc's work: getaddrinfo() runs in a thread of its own, at most one for a
+ * client, that ends when libc has its answer, and allocates there. A numeric address needs neither.)
  *
  * Threads. A client has no lock: call it from one thread at a time. Different clients are
  * independent. The library has no global state, installs no signal handler and changes no setting
- * of the process.
+ * of the process. After fork() only one of the two processes may go on using a client; the other
+ * leaves it alone, or gives its descriptors back by calling exec.
  *
  * Time. Everything is measured by the monotonic clock, in whole milliseconds. Units are in the
  * names: _ms, _s. Setting the wall clock changes nothing.
@@ -36,12 +37,12 @@
  * value is one of SMQ_ERR_…. The bands say what to do:
  *
  *     -1xx  the call is wrong         fix the program; nothing was changed
- *     -2xx  there is no room now      nothing was changed; try again after an event
- *     -3xx  the server                the connection is over; the event says why
- *     -4xx  the network               the connection is over; the event says why
+ *     -2xx  there is no room now      nothing was changed; try again later
+ *     -3xx  the server                an event: the connection is over, or a message was not taken
+ *     -4xx  the network               an event: the connection is over
  *
- * Bands -1xx and -2xx are returned by the call at fault. Bands -3xx and -4xx arrive in events, once
- * for each attempt to connect, and in the completion of a message.
+ * Bands -1xx and -2xx are only ever returned by the call at fault. Bands -3xx and -4xx only ever arrive
+ * in events: once for each attempt to connect, and in the completion of a message.
  *
  * Pointers. A pointer that an event hands out is valid until the next call on the same client. A
  * pointer that the library takes is used only during the call. NULL is allowed for a smq_bytes'
@@ -51,7 +52,8 @@
  * Structs. A struct that crosses the border starts with its own size, which lets it grow: set it
  * with the SMQ_…_INIT macro or to sizeof. All fields that are zero mean the default. A struct of a
  * newer header is accepted by an older library as long as the fields it does not know are zero;
- * otherwise the answer is SMQ_ERR_STRUCT_SIZE. Reserved fields must be zero.
+ * otherwise the answer is SMQ_ERR_STRUCT_SIZE. Reserved fields must be zero. In a struct that the
+ * library fills it sets what it does not know to zero. No struct is larger than 4,096 bytes.
  *
  * Versioning. The SONAME is libswiftmqtt.so.1 and every function carries the version node
  * SWIFTMQTT_1. Within version 1 functions and fields are added, never changed or removed.
@@ -125,7 +127,8 @@ enum {
                                         the server allows */
 
     /* There is no room now. Nothing was changed. */
-    SMQ_ERR_FULL = -201, /* the outbox is full: take events, let it drain, try again */
+    SMQ_ERR_FULL = -201,          /* the outbox is full: take events, let it drain, try again */
+    SMQ_ERR_NO_DESCRIPTOR = -202, /* the system or the process has no descriptor left */
 
     /* The server. */
     SMQ_ERR_MALFORMED = -301,         /* it sent a packet that cannot be parsed (section 4.13) */
@@ -135,6 +138,7 @@ enum {
     SMQ_ERR_KEEP_ALIVE = -305,        /* it did not answer PINGREQ in time */
     SMQ_ERR_SESSION_LOST = -306,      /* it forgot the session; whether it has this QoS 2 message is unknown */
     SMQ_ERR_RECEIVE_TOO_LARGE = -307, /* it sent a packet larger than the receive buffer */
+    SMQ_ERR_SERVER_LIMIT = -308,      /* a queued message is above a limit of the server that answered */
 
     /* The network. */
     SMQ_ERR_RESOLVE = -401, /* the host name has no address: os_error is getaddrinfo's EAI_… value */
@@ -286,7 +290,8 @@ typedef struct smq_options {
                                     (section 3.1.2.11.2). 0: SMQ_FOREVER with SMQ_OPTION_KEEP_SESSION, else it ends
                                     with the connection */
     uint32_t connect_timeout_ms; /* from smq_connect() to CONNACK, name resolution included: 1 to 86,400,000; 0:
-                                    30,000; SMQ_OFF: none */
+                                    30,000; SMQ_OFF: none. A name's addresses, 8 at most, are tried in turn, each
+                                    for half of the time that is left */
     uint32_t ping_timeout_ms;    /* how long after PINGREQ the server may stay silent: 1 to 86,400,000; 0: 10,000 */
 
     /*
@@ -322,9 +327,12 @@ typedef struct smq_options {
  * Returns SMQ_OK, or
  *   SMQ_ERR_NULL            options is NULL, or a smq_bytes has a size and no data
  *   SMQ_ERR_STRUCT_SIZE     a size field is wrong, or unknown or reserved fields are set
- *   SMQ_ERR_OPTION          a number is out of its range, a text longer than its limit, neither url
- *                           nor host is set, or both are
- *   SMQ_ERR_URL             the URL is malformed
+ *   SMQ_ERR_OPTION          a number is out of its range, a flag unknown, a text longer than its limit;
+ *                           neither url nor host is set, or url together with host, port, user_name
+ *                           or password; a session_expiry_s without 5.0; in 3.1.1 a password without a
+ *                           user name; the Will's retain or quiet is neither 0 nor 1
+ *   SMQ_ERR_URL             the URL is malformed, or has a zero byte percent-encoded (a password that
+ *                           needs one goes into password)
  *   SMQ_ERR_NOT_SUPPORTED   the URL's scheme or the protocol is unknown
  *   SMQ_ERR_CLIENT_ID       an empty client id together with SMQ_OPTION_KEEP_SESSION
  *   SMQ_ERR_QOS             the Will's QoS is above 2
@@ -357,7 +365,7 @@ SMQ_API size_t smq_client_size(const smq_options *options);
  *   SMQ_ERR_NULL               memory or client is NULL
  *   SMQ_ERR_MEMORY_SIZE        size is too small
  *   SMQ_ERR_MEMORY_ALIGNMENT   memory is not aligned
- *   SMQ_ERR_NETWORK            the system has no descriptor left; errno says which limit
+ *   SMQ_ERR_NO_DESCRIPTOR      the process or the system has no descriptor left
  */
 SMQ_API int32_t smq_client_init(void *memory, size_t size, const smq_options *options, smq_client **client);
 
@@ -400,6 +408,9 @@ SMQ_API int32_t smq_client_state(const smq_client *client);
  * latest connect_timeout_ms from now. After SMQ_EVENT_DISCONNECTED it may be called again; how long
  * to wait before that is the caller's decision.
  *
+ * This version cannot receive messages yet: if the server sends one, because an earlier program with
+ * this client id has subscribed and the session is kept, the connection ends with SMQ_ERR_PROTOCOL.
+ *
  * client   the client, in SMQ_STATE_DISCONNECTED
  *
  * Returns SMQ_OK, SMQ_ERR_NULL, SMQ_ERR_CLIENT, or SMQ_ERR_STATE in any other state, and while the
@@ -440,8 +451,9 @@ SMQ_API int32_t smq_publish(smq_client *client, const smq_message *message);
 
 /*
  * Leaves the server: waits until every message in the outbox is complete, at most drain_ms, then
- * sends DISCONNECT and closes the connection. Returns at once; SMQ_EVENT_DISCONNECTED with status 0
- * tells when it is over. The server does not publish the Will. What is still in the outbox then
+ * sends DISCONNECT and closes the connection once the server has closed its side, or after two more
+ * seconds. Returns at once; SMQ_EVENT_DISCONNECTED with status 0 tells when it is over. The server does
+ * not publish the Will. What is still in the outbox then
  * stays there for the next connection. An attempt to connect is given up at once. Called a second
  * time it only shortens the wait. In SMQ_STATE_DISCONNECTED it does nothing, and no event follows.
  *
@@ -469,9 +481,9 @@ enum {
     SMQ_EVENT_DISCONNECTED = 2,
     /*
      * A published message is done with. cookie is the message's. status is 0 if it was delivered as its
-     * QoS promises, else SMQ_ERR_REFUSED, SMQ_ERR_SESSION_LOST, SMQ_ERR_TOO_LARGE, SMQ_ERR_QOS or
-     * SMQ_ERR_NOT_SUPPORTED (the last three: the server that answered has tighter limits than were known
-     * when it was queued). reason_code is the server's, or -1.
+     * QoS promises, else SMQ_ERR_REFUSED, SMQ_ERR_SESSION_LOST or SMQ_ERR_SERVER_LIMIT. reason_code is the
+     * server's, or -1; with SMQ_ERR_SERVER_LIMIT it names the limit: 0x95 Packet too large, 0x9B QoS not
+     * supported, 0x9A Retain not supported.
      */
     SMQ_EVENT_COMPLETED = 3,
     /*
@@ -523,14 +535,16 @@ SMQ_API int32_t smq_next_event(smq_client *client, smq_event *event);
 /*
  * Does everything that is due, and waits until there is an event: sends what was published,
  * receives, keeps the connection alive. Returns early when a signal handler has run, so that a
- * loop can look at its flags. This is the only call that waits.
+ * loop can look at its flags. A signal that comes just before the call is not seen by it: a loop that
+ * looks at flags does not wait with -1. This is the only call that waits.
  *
  * client       the client
  * timeout_ms   how long to wait at most; 0: not at all; -1: as long as it takes
  *
  * Returns 1 if an event is waiting; 0 if the time is up or a signal came; SMQ_ERR_NULL,
  * SMQ_ERR_CLIENT; SMQ_ERR_OPTION if timeout_ms is below -1; SMQ_ERR_STATE with timeout_ms -1 in
- * SMQ_STATE_DISCONNECTED, as nothing would ever happen; SMQ_ERR_NETWORK if waiting itself failed.
+ * SMQ_STATE_DISCONNECTED, as nothing would ever happen. SMQ_ERR_CLIENT is also the answer if the
+ * program has closed smq_fd().
  */
 SMQ_API int32_t smq_wait(smq_client *client, int32_t timeout_ms);
 
@@ -601,7 +615,8 @@ typedef struct smq_stats {
     uint32_t outbox_messages;       /* the same in messages */
     uint32_t outbox_messages_peak;
     uint32_t outbox_messages_capacity;
-    uint32_t in_flight;         /* QoS 1 and 2 messages sent and not yet acknowledged */
+    uint32_t in_flight;         /* QoS 1 and 2 messages handed over for sending on this connection and not yet
+                                   acknowledged; 0 without one */
     uint32_t in_flight_maximum; /* how many the server and the options allow; 0 without a connection */
 } smq_stats;
 

@@ -45,6 +45,8 @@ int32_t platform_poller_set(int32_t poller, int32_t fd, int32_t ready_for, int32
     return epoll_ctl(poller, add ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, fd, &event) < 0 ? -errno : 0;
 }
 
+void platform_poller_remove(int32_t poller, int32_t fd) { epoll_ctl(poller, EPOLL_CTL_DEL, fd, NULL); }
+
 int32_t platform_wait(int32_t poller, int32_t timeout_ms) {
     struct epoll_event event;
     int count = epoll_wait(poller, &event, 1, timeout_ms);
@@ -140,4 +142,14 @@ int32_t platform_receive(int32_t fd, uint8_t *bytes, size_t count) {
         received = recv(fd, bytes, count < MOVE_MAX ? count : MOVE_MAX, 0);
     } while (received < 0 && errno == EINTR);
     return moved(received);
+}
+
+void platform_finish(int32_t fd) { shutdown(fd, SHUT_WR); }
+
+int32_t platform_discard(int32_t fd) {
+    ssize_t count;
+    do {
+        count = recv(fd, NULL, MOVE_MAX, MSG_TRUNC); /* TCP throws away what it would have copied */
+    } while (count > 0 || (count < 0 && errno == EINTR));
+    return moved(count);
 }

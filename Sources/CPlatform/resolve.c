@@ -24,7 +24,8 @@ struct question {
 };
 
 struct answer {
-    int32_t error; /* EAI_… */
+    int32_t result; /* as platform_resolved() returns it */
+    int32_t error;
     struct platform_addresses addresses;
 };
 
@@ -60,6 +61,11 @@ static void *answer_one(void *argument) {
     struct answer answer = { 0 };
     if (recv(fd, &question, sizeof question, 0) == (ssize_t)sizeof question) {
         answer.error = look_up(&question, &answer.addresses);
+        answer.result = answer.error == 0 ? 1 : PLATFORM_NO_ADDRESS;
+        if (answer.error == EAI_SYSTEM) {
+            answer.error = errno;
+            answer.result = PLATFORM_NO_LOOK_UP;
+        }
         (void)send(fd, &answer, sizeof answer, MSG_NOSIGNAL);
     }
     close(fd);
@@ -121,13 +127,10 @@ int32_t platform_resolved(int32_t fd, struct platform_addresses *addresses, int3
         return 0;
     }
     if (count != (ssize_t)sizeof answer) {
-        *error = EAI_SYSTEM;
-        return -1;
+        *error = count < 0 ? errno : EIO;
+        return PLATFORM_NO_LOOK_UP;
     }
-    if (answer.error != 0) {
-        *error = answer.error;
-        return -1;
-    }
+    *error = answer.error;
     *addresses = answer.addresses;
-    return 1;
+    return answer.result;
 }

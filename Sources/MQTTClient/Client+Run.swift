@@ -51,11 +51,12 @@ extension Client {
   private mutating func serve(_ ready: Poller.Readiness, at now: Instant) {
     switch phase {
     case .disconnected: return
-    case .resolving: if ready.readable { finishResolving() }
-    case .connecting: if ready.readable || ready.writable { finishConnecting() }
+    case .resolving: if ready.readable { finishResolving(at: now) }
+    case .connecting: if ready.readable || ready.writable { finishConnecting(at: now) }
     case .open:
       if ready.writable { isBlocked = false }
       if ready.readable { receive(at: now) }
+    case .closing: if ready.readable { discard() }
     }
     checkDeadlines(at: now)
     guard phase == .open else { return }
@@ -66,27 +67,32 @@ extension Client {
 
   // MARK: Opening
 
-  private mutating func finishResolving() {
+  private mutating func finishResolving(at now: Instant) {
+    // The answer closes the descriptor.
+    poller.forget()
     switch resolver.answer() {
-    case .none: break
-    case .addresses(let found):
-      poller.forget()
-      open(found)
-    case .failed(let error): end(.resolve(error))
+    case .none: watch(resolver.descriptor, readable: true, writable: false)
+    case .addresses(let found): open(found, at: now)
+    case .noAddress(let error): end(.resolve(error))
+    case .failed(let error): end(.network(error))
     }
   }
 
-  mutating func open(_ found: platform_addresses) {
+  mutating func open(_ found: platform_addresses, at now: Instant) {
     addresses = found
     nextAddress = 0
-    openNext(lastError: 0)
+    openNext(lastError: 0, at: now)
   }
 
-  /// Tries the addresses one after the other, until one can be waited for.
-  private mutating func openNext(lastError: Int32) {
+  /// Tries the addresses one after the other, until one can be waited for. Each gets half of the time
+  /// that is left, the last all of it, so that one which swallows everything does not keep the others
+  /// from their turn.
+  private mutating func openNext(lastError: Int32, at now: Instant) {
     phase = .connecting
     var lastErrno = lastError
     while nextAddress < addresses.count {
+      let isLast = nextAddress &+ 1 == addresses.count
+      addressDeadline = isLast ? nil : now.advanced(by: share(at: now))
       poller.forget()
       do throws(PlatformError) {
         defer { nextAddress += 1 }
@@ -101,9 +107,15 @@ extension Client {
     end(.network(lastErrno))
   }
 
-  private mutating func finishConnecting() {
+  private func share(at now: Instant) -> UInt32 {
+    guard let connectDeadline else { return Self.addressTimeout }
+    return connectDeadline.remaining(at: now) / 2
+  }
+
+  private mutating func finishConnecting(at now: Instant) {
     let error = transport.outcome()
-    guard error == 0 else { return openNext(lastError: error) }
+    guard error == 0 else { return openNext(lastError: error, at: now) }
+    addressDeadline = nil
     phase = .open
     isBlocked = false
     session.connectionOpened()
@@ -112,16 +124,28 @@ extension Client {
   // MARK: Open
 
   private mutating func receive(at now: Instant) {
-    guard session.wantsReceive else { return }
-    let result = Self.receive(from: &transport, into: &session)
-    switch result {
-    case .moved(let count):
-      session.received(count, at: now)
-      if session.isAccepted { connectDeadline = nil }
-    case .later: break
+    switch receiveOnce(at: now) {
+    case .moved, .later: break
     case .closed: lost(.closed)
     case .failed(let error): lost(.network(error))
     }
+  }
+
+  @inline(never)
+  private mutating func receiveOnce(at now: Instant) -> Transfer {
+    guard session.wantsReceive else { return .later }
+    let result = Self.receive(from: &transport, into: &session)
+    if case .moved(let count) = result {
+      session.received(count, at: now)
+      if session.isAccepted { connectDeadline = nil }
+    }
+    return result
+  }
+
+  /// The connection is broken, but what the server had said before may still be there: acknowledgements,
+  /// and why it closed.
+  private mutating func receiveRest(at now: Instant) {
+    while case .moved = receiveOnce(at: now) {}
   }
 
   // Static, because the compiler takes a span of one part of `self` for a hold on all of it.
@@ -144,18 +168,29 @@ extension Client {
       switch Self.send(from: session, over: &transport) {
       case .moved(let count): session.transmitted(count, at: now)
       case .later: isBlocked = true
-      case .closed: return lost(.closed)
-      case .failed(let error): return lost(.network(error))
+      case .closed:
+        receiveRest(at: now)
+        return lost(.closed)
+      case .failed(let error):
+        receiveRest(at: now)
+        return lost(.network(error))
       }
     }
   }
 
   private mutating func checkDeadlines(at now: Instant) {
-    if let connectDeadline, connectDeadline.isReached(at: now) {
-      return end(.timeout)
+    if let connectDeadline, connectDeadline.isReached(at: now) { return end(.timeout) }
+    if let addressDeadline, addressDeadline.isReached(at: now), phase == .connecting {
+      return openNext(lastError: Self.timedOut, at: now)
+    }
+    if phase == .closing, let farewellDeadline, farewellDeadline.isReached(at: now) {
+      return end(.requested)
     }
     if let deadline = session.nextDeadline, deadline.isReached(at: now) { session.timedOut(at: now) }
   }
+
+  /// ETIMEDOUT, which is what the kernel would say in the end.
+  private static var timedOut: Int32 { 110 }
 
   /// Says goodbye when it is time, and closes when all is said.
   private mutating func conclude(at now: Instant) {
@@ -165,30 +200,51 @@ extension Client {
       session.disconnect()
       transmit(at: now)
       guard phase == .open else { return }
-      leaveDeadline = now.advanced(by: Self.farewellTimeout)
     }
     guard let ending = session.ending else { return }
-    if session.wantsTransmit, leaveDeadline == nil { leaveDeadline = now.advanced(by: Self.farewellTimeout) }
-    if session.wantsTransmit, let leaveDeadline, !leaveDeadline.isReached(at: now) { return }
-    end(ending)
+    let deadline = farewellDeadline ?? now.advanced(by: Self.farewellTimeout)
+    farewellDeadline = deadline
+    if session.wantsTransmit, !deadline.isReached(at: now) { return }
+    if case .requested = ending.cause, !session.wantsTransmit {
+      phase = .closing
+      transport.finish()
+      watch(transport.descriptor, readable: true, writable: false)
+      discard()
+    } else {
+      end(ending)
+    }
+  }
+
+  /// What the server still says is of no interest; that it closes is.
+  private mutating func discard() {
+    guard phase == .closing else { return }
+    switch transport.discard() {
+    case .moved, .later: break
+    case .closed, .failed: end(.requested)
+    }
   }
 
   private mutating func watchTransport() {
     guard phase == .open else { return }
+    watch(transport.descriptor, readable: session.wantsReceive, writable: isBlocked)
+  }
+
+  private mutating func watch(_ descriptor: Int32, readable: Bool, writable: Bool) {
     do throws(PlatformError) {
-      try poller.watch(
-        transport.descriptor, for: .init(readable: session.wantsReceive, writable: isBlocked))
+      try poller.watch(descriptor, for: .init(readable: readable, writable: writable))
     } catch {
-      lost(.network(error.errno))
+      end(.network(error.errno))
     }
   }
 
   // MARK: Ending
 
-  /// The network ended the connection. If the last word was said, that is no failure.
+  /// The network ended the connection. If there was a reason to end it already, that is the one to
+  /// report; if the application wanted to leave, DISCONNECT must have gone out.
   private mutating func lost(_ cause: Failure.Cause) {
-    if let ending = session.ending, !session.wantsTransmit { return end(ending) }
-    end(cause)
+    guard let ending = session.ending else { return end(cause) }
+    if case .requested = ending.cause, session.wantsTransmit { return end(cause) }
+    end(ending)
   }
 
   private mutating func end(_ ending: Ending) {
@@ -214,15 +270,17 @@ extension Client {
   }
 
   private mutating func end(_ failure: Failure) {
+    // A look-up under way is left alone: the next attempt may use it.
     poller.forget()
-    resolver.cancel()
     transport.close()
     session.connectionClosed()
     phase = .disconnected
     isLeaving = false
     isBlocked = false
     connectDeadline = nil
+    addressDeadline = nil
     leaveDeadline = nil
+    farewellDeadline = nil
     self.failure = failure
   }
 
@@ -236,7 +294,8 @@ extension Client {
     case .disconnected: return .none
     case .resolving: return .resolve
     case .connecting: return .connect
-    case .open: return isLeaving ? .disconnect : session.isAccepted ? .connected : .connack
+    case .open, .closing:
+      return isLeaving ? .disconnect : session.isAccepted ? .connected : .connack
     }
   }
 }

@@ -12,6 +12,8 @@ public struct Client: ~Copyable {
     case resolving
     case connecting
     case open
+    /// All is said; the server's side is still open.
+    case closing
   }
 
   public enum State: BitwiseCopyable { case disconnected, connecting, connected, disconnecting }
@@ -24,8 +26,10 @@ public struct Client: ~Copyable {
   }
 
   /// How long the last bytes may take when everything else is over: DISCONNECT has to get past what
-  /// the kernel is still holding.
-  static var farewellTimeout: UInt32 { 1000 }
+  /// the kernel is still holding, and what the kernel has must arrive before the socket is closed.
+  static var farewellTimeout: UInt32 { 2000 }
+  /// How long one of several addresses may take if the attempt as a whole has no limit.
+  static var addressTimeout: UInt32 { 10_000 }
 
   var session: Session
   var transport = TCPTransport()
@@ -45,8 +49,12 @@ public struct Client: ~Copyable {
   /// The kernel takes no more bytes for now.
   var isBlocked = false
   var connectDeadline: Instant? = nil
-  /// Until when draining, and then the farewell, may take.
+  /// How long this address may take, when there are others.
+  var addressDeadline: Instant? = nil
+  /// How long draining may take.
   var leaveDeadline: Instant? = nil
+  /// How long the farewell may take.
+  var farewellDeadline: Instant? = nil
   /// The end of the last connection, as long as the application has not taken the event.
   var failure: Failure? = nil
   var lastPoll = Instant(milliseconds: 0)
@@ -73,7 +81,8 @@ public struct Client: ~Copyable {
   public var state: State {
     switch phase {
     case .disconnected: .disconnected
-    case .open where isLeaving: .disconnecting
+    case .closing: .disconnecting
+    case .open where isLeaving || session.ending != nil: .disconnecting
     case .open where session.isAccepted: .connected
     default: .connecting
     }
@@ -98,12 +107,17 @@ public struct Client: ~Copyable {
     isLeaving = false
     connectDeadline = connectTimeout == 0 ? nil : now.advanced(by: connectTimeout)
     if let numeric = Resolver.numeric(host.bytes, port: port) {
-      open(numeric)
+      open(numeric, at: now)
       return true
     }
     phase = .resolving
     do throws(PlatformError) {
-      try Self.start(&resolver, host, port: port)
+      // A look-up that an earlier attempt did not wait for is still under way: one is enough. If its
+      // answer has come since, it is old.
+      if resolver.isBusy, case .none = resolver.answer() {
+      } else {
+        try Self.start(&resolver, host, port: port)
+      }
       try poller.watch(resolver.descriptor, for: .init(readable: true, writable: false))
     } catch {
       end(.network(error.errno))
@@ -127,7 +141,7 @@ public struct Client: ~Copyable {
   /// Leaves when all is sent and acknowledged, or after `drain` milliseconds.
   public mutating func disconnect(drain: UInt32, at now: Instant) {
     guard phase == .open, session.isAccepted else {
-      if phase != .disconnected { end(.requested) }
+      if phase != .disconnected, phase != .closing { end(.requested) }
       return
     }
     let deadline = now.advanced(by: drain)
@@ -164,8 +178,13 @@ public struct Client: ~Copyable {
   }
 
   var nextDeadline: Instant? {
+    @inline(never) get { earliestDeadline }
+  }
+
+  private var earliestDeadline: Instant? {
     guard phase != .disconnected else { return nil }
-    return Instant.earlier(
-      session.nextDeadline, Instant.earlier(connectDeadline, leaveDeadline))
+    if let farewellDeadline { return farewellDeadline }
+    let opening = Instant.earlier(connectDeadline, addressDeadline)
+    return Instant.earlier(session.nextDeadline, Instant.earlier(opening, leaveDeadline))
   }
 }

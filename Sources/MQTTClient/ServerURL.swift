@@ -73,9 +73,12 @@ public struct ServerURL: BitwiseCopyable {
     if index < range.upperBound, text[index] == UInt8(ascii: "[") {
       index += 1
       let start = index
+      var hasColon = false
       while index < range.upperBound, hex(text[index]) != nil || text[index] == colon || text[index] == dot {
+        hasColon = hasColon || text[index] == colon
         index += 1
       }
+      guard hasColon else { throw .url(at: start) }
       guard index > start, index < range.upperBound, text[index] == UInt8(ascii: "]") else {
         throw .url(at: index)
       }

@@ -3,15 +3,13 @@ public enum Outcome: UInt8, BitwiseCopyable {
   case delivered  // as its QoS promises
   case refused  // by the server, with a Reason Code
   case sessionLost  // QoS 2, sent in a session the server has forgotten: its fate is unknown
-  case packetTooLarge  // above the Maximum Packet Size of a server that was met later
-  case qosNotSupported  // above its Maximum QoS
-  case retainNotSupported  // RETAIN, and it has no retained messages
+  case aboveLimit  // of a server that was met later; the Reason Code says which
 }
 
 /// The one report about a message.
 public struct Completion: BitwiseCopyable {
   public let cookie: UInt64
   public let outcome: Outcome
-  /// The server's, if it gave one.
+  /// The server's, if it gave one; with `aboveLimit` the one that names the limit.
   public let reasonCode: UInt8?
 }

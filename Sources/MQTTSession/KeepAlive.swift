@@ -1,11 +1,13 @@
-/// Keep Alive (§3.1.2.10): PINGREQ when nothing else was sent for long enough, and a deadline of
-/// its own for the answer.
+/// Keep Alive (§3.1.2.10): PINGREQ when nothing was sent, or nothing was heard, for long enough; and a
+/// deadline of its own for the answer. A program that publishes all the time, and hears nothing,
+/// would else never notice that there is nobody.
 struct KeepAlive: BitwiseCopyable {
   /// How long the server may stay silent after PINGREQ, in milliseconds.
   let pingTimeout: UInt32
   /// 0: off.
   private var interval: UInt32 = 0
   private var lastSent = Instant(milliseconds: 0)
+  private var lastHeard = Instant(milliseconds: 0)
   private var answerDue: Instant? = nil
   /// A PINGREQ is queued; nothing was sent since.
   private var isPingQueued = false
@@ -39,6 +41,7 @@ struct KeepAlive: BitwiseCopyable {
   /// Any byte shows that the peer is alive; only PINGRESP ends the wait for it, as a large message
   /// may be in front of it.
   mutating func heard(at now: Instant) {
+    lastHeard = now
     if answerDue != nil { answerDue = now.advanced(by: pingTimeout) }
   }
 
@@ -59,6 +62,9 @@ struct KeepAlive: BitwiseCopyable {
   var deadline: Instant? { Instant.earlier(pingDue, answerDue) }
 
   private var pingDue: Instant? {
-    interval == 0 || isPingQueued ? nil : lastSent.advanced(by: interval)
+    guard interval != 0, !isPingQueued else { return nil }
+    let quiet = lastSent.advanced(by: interval)
+    // Once a PINGREQ is on its way, what is heard is the answer's affair.
+    return answerDue != nil ? quiet : Instant.earlier(quiet, lastHeard.advanced(by: interval))
   }
 }

@@ -101,6 +101,9 @@ extension Outbox {
   mutating func acknowledged(_ packet: Acknowledgement, hasReasonCode: Bool) -> Answer {
     guard let slot = slot(of: packet.identifier) else { return unknown(packet) }
     let message = descriptors[slot]
+    // A server may repeat PUBREC on a resumed session before our PUBLISH comes again. It will answer
+    // that one too, and only then may PUBREL follow.
+    guard message.state != .queued else { return .nothing }
     guard message.state == .sent || message.state == .released else { return unknown(packet) }
     let reasonCode = hasReasonCode ? packet.reasonCode : nil
     switch DeliveryHandshake.step(
@@ -154,10 +157,10 @@ extension Outbox {
       let message = descriptors[slot]
       if message.state == .released { released &+= 1 }
       if message.state == .queued {
-        let verdict = limits.verdict(
+        let limit = limits.verdict(
           packetSize: Int(truncatingIfNeeded: message.length), qos: message.qos,
           retain: message.retain)
-        if verdict != .delivered { complete(slot, verdict) }
+        if let limit { complete(slot, .aboveLimit, reasonCode: limit.reasonCode.rawValue) }
       }
       slot = self.slot(after: slot)
     }

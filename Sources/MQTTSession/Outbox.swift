@@ -103,6 +103,8 @@ public struct Outbox: ~Copyable {
     _ publish: borrowing Publish, version: ProtocolVersion, cookie: UInt64, isQuiet: Bool,
     limits: ServerLimits
   ) throws(SessionError) {
+    // Before any sum: on 32 bits a payload of nearly 2 GiB would make it wrap.
+    guard publish.payload.count <= VariableByteInteger.maximum else { throw .tooLarge }
     let remainingLength = publish.remainingLength(version)
     guard remainingLength <= VariableByteInteger.maximum else { throw .tooLarge }
     let size = 1 &+ VariableByteInteger.encodedSize(remainingLength) &+ remainingLength
@@ -111,7 +113,7 @@ public struct Outbox: ~Copyable {
     case .qosNotSupported: throw .qosNotSupported
     case .retainNotSupported: throw .retainNotSupported
     case .packetTooLarge: throw .tooLarge
-    default: break
+    case nil: break
     }
     var offset = 0
     if stored > 0 {
@@ -139,8 +141,6 @@ public struct Outbox: ~Copyable {
     stored &+= 1
     unsent &+= 1
     incomplete &+= 1
-    isStarved = false
-    hasNewRoom = false
     messagesPeak = Swift.max(messagesPeak, stored)
     bytesPeak = Swift.max(bytesPeak, byteCount)
   }

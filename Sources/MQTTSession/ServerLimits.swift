@@ -1,5 +1,21 @@
 import MQTTWire
 
+/// A limit of the server that a message is above.
+public enum Limit: BitwiseCopyable {
+  case packetTooLarge
+  case qosNotSupported
+  case retainNotSupported
+
+  /// The Reason Code a server has for it (§2.4).
+  var reasonCode: ReasonCode {
+    switch self {
+    case .packetTooLarge: .packetTooLarge
+    case .qosNotSupported: .qosNotSupported
+    case .retainNotSupported: .retainNotSupported
+    }
+  }
+}
+
 /// What the server that answered can do (§3.2.2.3). Holds for one connection.
 struct ServerLimits: BitwiseCopyable {
   var maximumPacketSize = Int.max
@@ -17,11 +33,11 @@ struct ServerLimits: BitwiseCopyable {
     retainAvailable = connack.retainAvailable
   }
 
-  /// What is wrong with a packet, or `delivered` if nothing is.
-  func verdict(packetSize: Int, qos: QoS, retain: Bool) -> Outcome {
+  /// Which limit a message is above, if any.
+  func verdict(packetSize: Int, qos: QoS, retain: Bool) -> Limit? {
     if packetSize > maximumPacketSize { return .packetTooLarge }  // [MQTT-3.2.2-15]
     if qos.rawValue > maximumQoS { return .qosNotSupported }  // [MQTT-3.2.2-11]
     if retain && !retainAvailable { return .retainNotSupported }  // [MQTT-3.2.2-14]
-    return .delivered
+    return nil
   }
 }

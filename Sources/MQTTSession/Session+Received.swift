@@ -57,7 +57,8 @@ extension Session {
           serverReference: connack.serverReference.shifted(by: offset)),
         saying: nil)
     }
-    // A session that we did not ask for [MQTT-3.2.2-4].
+    // A session that we did not ask for [MQTT-3.2.2-4]. One that we did ask for may be that of an earlier
+    // process (docs/decisions/0009).
     guard !(connack.sessionPresent && cleanStart) else { return violate() }
     phase = .connected
     isAccepted = true

@@ -238,7 +238,9 @@ public struct Session: ~Copyable {
   }
 
   /// When `timedOut` needs to be called, if nothing else happens.
-  public var nextDeadline: Instant? { phase == .connected ? keepAlive.deadline : nil }
+  public var nextDeadline: Instant? {
+    @inline(never) get { phase == .connected ? keepAlive.deadline : nil }
+  }
 
   public var hasEvent: Bool { connectedEvent != nil || outbox.hasCompletion || outbox.hasNewRoom }
 
@@ -285,31 +287,4 @@ public struct Session: ~Copyable {
       control.removeAll()  // nobody listens any more
     }
   }
-}
-
-/// What `Session` counts; read by the statistics.
-public struct Counters: BitwiseCopyable {
-  public var connections: UInt32 = 0
-  public var messagesPublished = Counter()
-  public var packetsSent = Counter()
-  public var packetsReceived = Counter()
-  public var bytesSent = Counter()
-  public var bytesReceived = Counter()
-  public var sendCalls = Counter()
-  public var receiveCalls = Counter()
-}
-
-/// What became of the messages in the outbox, and how full it is.
-public struct OutboxNumbers: BitwiseCopyable {
-  /// Messages that ended as their QoS promises, and those that ended otherwise.
-  public let delivered: Counter
-  public let failed: Counter
-  public let bytes: Int
-  public let bytesPeak: Int
-  public let bytesCapacity: Int
-  public let messages: Int
-  public let messagesPeak: Int
-  public let messagesCapacity: Int
-  public let inFlight: Int
-  public let inFlightMaximum: Int
 }

@@ -17,7 +17,9 @@ public struct Poller: ~Copyable {
       self.writable = writable
     }
 
-    var bits: Int32 { (readable ? 1 : 0) | (writable ? 2 : 0) }
+    var bits: Int32 {
+      Int32((readable ? PLATFORM_READABLE : 0) | (writable ? PLATFORM_WRITABLE : 0))
+    }
   }
 
   public enum Result: BitwiseCopyable {
@@ -34,24 +36,32 @@ public struct Poller: ~Copyable {
 
   deinit { platform_close(descriptor) }
 
-  /// From now on `wait` is about this descriptor alone. Closing it ends that.
+  /// From now on `wait` is about this descriptor alone, until `forget`.
   public mutating func watch(_ target: Int32, for readiness: Readiness) throws(PlatformError) {
     let isNew = watched?.descriptor != target
+    if isNew { forget() }
     guard isNew || watched?.readiness != readiness else { return }
     let result = platform_poller_set(descriptor, target, readiness.bits, isNew ? 1 : 0)
     guard result == 0 else { throw PlatformError(errno: -result) }
     watched = (target, readiness)
   }
 
-  /// The watched descriptor was closed.
-  public mutating func forget() { watched = nil }
+  /// The watched descriptor is about to be closed.
+  public mutating func forget() {
+    guard let watched else { return }
+    platform_poller_remove(descriptor, watched.descriptor)
+    self.watched = nil
+  }
 
   /// Waits at most `timeout` milliseconds; -1: for ever.
   public func wait(timeout: Int32) -> Result {
     let result = platform_wait(descriptor, timeout)
     if result < 0 { return .failed(-result) }
-    if result & 4 != 0 { return .interrupted }
-    return .ready(Readiness(readable: result & 1 != 0, writable: result & 2 != 0))
+    if result & Int32(PLATFORM_INTERRUPTED) != 0 { return .interrupted }
+    return .ready(
+      Readiness(
+        readable: result & Int32(PLATFORM_READABLE) != 0,
+        writable: result & Int32(PLATFORM_WRITABLE) != 0))
   }
 }
 

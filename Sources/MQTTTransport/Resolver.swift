@@ -8,12 +8,18 @@ public struct Resolver: ~Copyable {
   public enum Answer {
     case none  // not yet
     case addresses(platform_addresses)
-    case failed(Int32)  // EAI_…
+    case noAddress(Int32)  // EAI_…
+    case failed(Int32)  // errno
   }
 
   public init() {}
 
+  /// A look-up is under way, or its answer has not been read.
+  public var isBusy: Bool { descriptor >= 0 }
+
   deinit { if descriptor >= 0 { platform_close(descriptor) } }
+
+  // C reads the host up to its zero, and writes one `platform_addresses` and one int32_t.
 
   /// The address a numeric host is. `host` ends with a zero.
   public static func numeric(_ host: Span<UInt8>, port: UInt16) -> platform_addresses? {
@@ -41,7 +47,11 @@ public struct Resolver: ~Copyable {
     let result = unsafe platform_resolved(descriptor, &addresses, &error)
     guard result != 0 else { return .none }
     cancel()
-    return result > 0 ? .addresses(addresses) : .failed(error)
+    switch Int(result) {
+    case 1: return .addresses(addresses)
+    case PLATFORM_NO_ADDRESS: return .noAddress(error)
+    default: return .failed(error)
+    }
   }
 
   /// Nobody is interested any more; a look-up under way ends by itself.

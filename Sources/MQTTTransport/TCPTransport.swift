@@ -24,6 +24,8 @@ public struct TCPTransport: ~Copyable, Transport {
   /// How connecting went: 0, or errno.
   public func outcome() -> Int32 { platform_tcp_outcome(descriptor) }
 
+  // C reads and writes just the bytes of the spans.
+
   public mutating func send(_ bytes: Span<UInt8>) -> Transfer {
     transfer(
       unsafe bytes.withUnsafeBufferPointer { bytes in
@@ -38,6 +40,13 @@ public struct TCPTransport: ~Copyable, Transport {
       })
   }
 
+  /// Nothing more will be sent. What is on its way still arrives, as long as what the peer sends
+  /// meanwhile is taken: a socket closed with bytes unread throws away what it has not sent.
+  public mutating func finish() { platform_finish(descriptor) }
+
+  /// Throws away what came in.
+  public mutating func discard() -> Transfer { transfer(platform_discard(descriptor)) }
+
   public mutating func close() {
     guard descriptor >= 0 else { return }
     platform_close(descriptor)
@@ -45,11 +54,11 @@ public struct TCPTransport: ~Copyable, Transport {
   }
 
   private func transfer(_ result: Int32) -> Transfer {
-    switch result {
-    case 1...: .moved(Int(result))
-    case 0: .later
-    case Int32.min: .closed
-    default: .failed(-result)
+    if result > 0 { return .moved(Int(result)) }
+    switch Int(result) {
+    case PLATFORM_LATER: return .later
+    case PLATFORM_CLOSED: return .closed
+    default: return .failed(-result)
     }
   }
 }

@@ -2,7 +2,7 @@
 public struct Connack: BitwiseCopyable {
   public let sessionPresent: Bool
   /// 5.0: a Connect Reason Code. 3.1.1: the Connect Return code, 0 to 5.
-  public let reasonCode: UInt8
+  public private(set) var reasonCode: UInt8
   /// §3.2.2.3, with the values that hold when the server does not say.
   public private(set) var sessionExpiryInterval: UInt32? = nil
   public private(set) var receiveMaximum: UInt16 = .max
@@ -27,11 +27,16 @@ public struct Connack: BitwiseCopyable {
     // A refusal without Session Present [MQTT-3.2.2-6]; 3.1.1 says the same [MQTT-3.2.2-4].
     guard reasonCode == 0 || !sessionPresent else { throw .sessionPresent }
 
-    // A server that does not speak 5.0 refuses it in the two bytes of 3.1.1.
-    let isOldRefusal = body.count == 2 && reasonCode != 0
-    guard version.hasProperties && !isOldRefusal else {
+    guard version.hasProperties else {
       guard reasonCode <= 5 else { throw .reasonCode }
       guard reader.isAtEnd else { throw .trailingBytes }
+      return
+    }
+    // A server that does not speak 5.0 refuses it in the two bytes of 3.1.1, and some that do leave the
+    // Property Length out: either way it is a refusal.
+    if body.count == 2, reasonCode != 0 {
+      reasonCode = Self.translated(reasonCode)
+      guard reasonCode >= 0x80 else { throw .reasonCode }
       return
     }
     guard reasonCode == 0 || reasonCode >= 0x80 else { throw .reasonCode }
@@ -51,5 +56,17 @@ public struct Connack: BitwiseCopyable {
       }
     }
     guard reader.isAtEnd else { throw .trailingBytes }
+  }
+
+  /// The Reason Code that means the same as a Connect Return code of 3.1.1.
+  private static func translated(_ returnCode: UInt8) -> UInt8 {
+    switch returnCode {
+    case 1: ReasonCode.unsupportedProtocolVersion.rawValue
+    case 2: ReasonCode.clientIdentifierNotValid.rawValue
+    case 3: ReasonCode.serverUnavailable.rawValue
+    case 4: ReasonCode.badUserNameOrPassword.rawValue
+    case 5: ReasonCode.notAuthorized.rawValue
+    default: returnCode
+    }
   }
 }

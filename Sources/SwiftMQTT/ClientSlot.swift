@@ -28,11 +28,12 @@ func slot(_ handle: OpaquePointer?) throws(Status) -> UnsafeMutablePointer<Clien
 @_lifetime(immortal)
 func span(_ bytes: smq_bytes) throws(Status) -> Span<UInt8> {
   guard unsafe bytes.size != 0 else { return Span() }
-  // 2 GiB and more, which a 32-bit Int takes for negative, is more than anything here may have.
-  guard unsafe bytes.size & ~0x7FFF_FFFF == 0 else { throw .tooLarge }
   guard let data = unsafe bytes.data else { throw .null }
   let start = unsafe data.assumingMemoryBound(to: UInt8.self)
-  let span = unsafe Span(_unsafeStart: start, count: bytes.size)
+  // 2 GiB and more, which a 32-bit Int takes for negative, is more than anything here may have: what it
+  // is for says so, before it looks at a byte.
+  let count = unsafe bytes.size & ~0x7FFF_FFFF == 0 ? bytes.size : 0x7FFF_FFFF
+  let span = unsafe Span(_unsafeStart: start, count: count)
   return unsafe _overrideLifetime(span, copying: ())
 }
 
@@ -52,5 +53,14 @@ private func checkTail(_ start: UnsafeRawPointer, _ size: UInt32, known: Int) th
   guard size > UInt32(truncatingIfNeeded: known), size <= 4096 else { throw .structSize }
   for offset in known..<Int(truncatingIfNeeded: size) {
     guard unsafe start.load(fromByteOffset: offset, as: UInt8.self) == 0 else { throw .structSize }
+  }
+}
+
+/// Sets what a newer header has added to a struct that the library fills to zero.
+///
+/// The caller guarantees `size` writable bytes at `start`.
+func clearTail(_ start: UnsafeMutableRawPointer, _ size: UInt32, known: Int) {
+  for offset in known..<max(known, min(Int(truncatingIfNeeded: size), 4096)) {
+    unsafe start.storeBytes(of: 0, toByteOffset: offset, as: UInt8.self)
   }
 }

@@ -137,9 +137,10 @@ public func smq_next_event(_ client: OpaquePointer?, _ event: UnsafeMutablePoint
     guard let event = unsafe event else { throw .null }
     let slot = try unsafe slot(client)
     let size = unsafe event.pointee.size
-    guard unsafe size >= UInt32(MemoryLayout<smq_event>.size) else { throw .structSize }
+    guard unsafe size >= UInt32(MemoryLayout<smq_event>.size), size <= 4096 else { throw .structSize }
     let next = unsafe slot.pointee.client.nextEvent()
     unsafe event.pointee = describe(next, of: slot.pointee.client, size: size)
+    unsafe clearTail(event, size, known: MemoryLayout<smq_event>.size)
     return next == nil ? 0 : 1
   }
 }
@@ -155,7 +156,7 @@ public func smq_wait(_ client: OpaquePointer?, _ timeout_ms: Int32) -> Int32 {
     case .event: return 1
     case .nothing: return 0
     case .pointless: throw .state
-    case .failed: throw .network
+    case .failed: throw .client
     }
   }
 }

@@ -45,9 +45,10 @@ public func smq_client_stats(_ client: OpaquePointer?, _ stats: UnsafeMutablePoi
     guard let stats = unsafe stats else { throw .null }
     let slot = try unsafe slot(client)
     let size = unsafe stats.pointee.size
-    guard size >= UInt32(MemoryLayout<smq_stats>.size) else { throw .structSize }
+    guard size >= UInt32(MemoryLayout<smq_stats>.size), size <= 4096 else { throw .structSize }
     unsafe stats.pointee = describe(
       slot.pointee.client.counters, slot.pointee.client.outboxNumbers, size: size)
+    unsafe clearTail(stats, size, known: MemoryLayout<smq_stats>.size)
     return Status.ok.rawValue
   } catch {
     return error.rawValue

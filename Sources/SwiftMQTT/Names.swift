@@ -7,6 +7,8 @@ struct NameList {
   let text: StaticString
 
   /// The name of `number`; `nil` if it is not in the list. Lives as long as the library.
+  ///
+  /// That there are `count` names is what keeps the walk inside `text`; a test asks for all of them.
   func name(_ number: Int32) -> UnsafePointer<CChar>? {
     guard number >= first, number - first < count else { return nil }
     var name = unsafe UnsafeRawPointer(text.utf8Start).assumingMemoryBound(to: CChar.self)
@@ -18,16 +20,14 @@ struct NameList {
   }
 }
 
-/// The status codes by their distance below 0, -100, -200, …; in the order of the header.
+/// The status codes, a list for each band; in the order of the header.
 func statusName(_ status: Int32) -> UnsafePointer<CChar>? {
-  if status == 0 { return unsafe NameList(first: 0, count: 1, text: "SMQ_OK").name(0) }
-  guard status < 0, status > -500 else { return nil }
-  let number = -status % 100
-  return switch -status / 100 {
-  case 1: unsafe callNames.name(number)
-  case 2: unsafe NameList(first: 1, count: 1, text: "SMQ_ERR_FULL").name(number)
-  case 3: unsafe serverNames.name(number)
-  case 4: unsafe networkNames.name(number)
+  switch status {
+  case 0: unsafe NameList(first: 0, count: 1, text: "SMQ_OK").name(0)
+  case -199 ... -101: unsafe callNames.name(-100 - status)
+  case -299 ... -201: unsafe roomNames.name(-200 - status)
+  case -399 ... -301: unsafe serverNames.name(-300 - status)
+  case -499 ... -401: unsafe networkNames.name(-400 - status)
   default: nil
   }
 }
@@ -53,9 +53,13 @@ private var callNames: NameList {
       """)
 }
 
+private var roomNames: NameList {
+  NameList(first: 1, count: 2, text: "SMQ_ERR_FULL\0SMQ_ERR_NO_DESCRIPTOR")
+}
+
 private var serverNames: NameList {
   NameList(
-    first: 1, count: 7,
+    first: 1, count: 8,
     text: """
       SMQ_ERR_MALFORMED\0\
       SMQ_ERR_PROTOCOL\0\
@@ -63,7 +67,8 @@ private var serverNames: NameList {
       SMQ_ERR_SERVER_CLOSED\0\
       SMQ_ERR_KEEP_ALIVE\0\
       SMQ_ERR_SESSION_LOST\0\
-      SMQ_ERR_RECEIVE_TOO_LARGE
+      SMQ_ERR_RECEIVE_TOO_LARGE\0\
+      SMQ_ERR_SERVER_LIMIT
       """)
 }
 

@@ -76,7 +76,7 @@ func makeClient(
     let client = unsafe try Client(checked, plan: clientPlan, block: MemoryBlock(start: memory))
     unsafe slot.initialize(to: ClientSlot(mark: ClientSlot.aliveMark, client: client))
   } catch {
-    throw .network
+    throw .noDescriptor
   }
   return plan.byteCount
 }

@@ -20,6 +20,7 @@ enum Status: Int32, Error {
   case utf8 = -113
   case tooLarge = -114
   case full = -201
+  case noDescriptor = -202
   case malformed = -301
   case protocolError = -302
   case refused = -303
@@ -27,6 +28,7 @@ enum Status: Int32, Error {
   case keepAlive = -305
   case sessionLost = -306
   case receiveTooLarge = -307
+  case serverLimit = -308
   case resolve = -401
   case network = -402
   case closed = -403
@@ -70,9 +72,7 @@ enum Status: Int32, Error {
       case .delivered: .ok
       case .refused: .refused
       case .sessionLost: .sessionLost
-      case .packetTooLarge: .tooLarge
-      case .qosNotSupported: .qos
-      case .retainNotSupported: .notSupported
+      case .aboveLimit: .serverLimit
       }
   }
 

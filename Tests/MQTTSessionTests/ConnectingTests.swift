@@ -94,13 +94,15 @@ import Testing
     }
   }
 
-  /// A server that does not speak 5.0 answers in 3.1.1.
-  @Test func oldServer() {
+  /// A server that does not speak 5.0 answers in 3.1.1: told in the Reason Code that means the same.
+  /// Some that speak it leave the Property Length out.
+  @Test(arguments: [(1, 0x84), (2, 0x85), (3, 0x88), (4, 0x86), (5, 0x87), (0x87, 0x87)] as [(UInt8, UInt8)])
+  func shortRefusal(code: UInt8, told: UInt8) {
     let rig = Rig(.v5_0)
     rig.open()
-    rig.receive([0x20, 2, 0, 1])
+    rig.receive([0x20, 2, 0, code])
     #expect(rig.ending?.cause == .refused)
-    #expect(rig.ending?.reasonCode == 1)
+    #expect(rig.ending?.reasonCode == told)
     #expect(rig.drain() == [])
   }
 

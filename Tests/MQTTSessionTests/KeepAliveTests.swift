@@ -80,10 +80,11 @@ import Testing
     at(60_000)
     rig.receive(pingresp)
     #expect(rig.nextDeadline == start &+ 118_000)
-    // A packet puts it off.
+    // A packet each way puts it off.
     at(100_000)
     try rig.publish()
     _ = rig.drain()
+    rig.receive(puback(9))
     #expect(rig.nextDeadline == start &+ 159_000)
     at(158_999)
     #expect(tick() == [])
@@ -174,8 +175,23 @@ import Testing
       rig.session.timedOut(at: rig.now)
       try rig.publish(isQuiet: true)
       #expect(rig.drain() == publish(.v3_1_1, qos: .atMostOnce))
+      rig.receive(puback(9))
       #expect(rig.nextDeadline == second * 1000 + 9000)
     }
+  }
+
+  /// Whoever publishes all the time and hears nothing has to ask, and to find out that nobody is there.
+  @Test func talkingToNobody() throws {
+    let rig = Self.rig(keepAlive: 10, pingTimeout: 5000)
+    var pings: [UInt32] = []
+    for second: UInt32 in 1...14 {
+      rig.now = Instant(milliseconds: second * 1000)
+      rig.session.timedOut(at: rig.now)
+      try rig.publish(isQuiet: true)
+      if rig.drain().starts(with: pingreq) { pings.append(second) }
+      #expect((rig.ending?.cause == .keepAlive) == (second >= 14))
+    }
+    #expect(pings == [9])
   }
 
   /// What is received does not count as sent.

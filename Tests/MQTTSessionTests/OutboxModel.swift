@@ -207,8 +207,6 @@ final class OutboxModel {
     nextCookie += 1
     nextIdentifier = nextIdentifier == 65_535 ? 1 : nextIdentifier + 1
     accepted += 1
-    isStarved = false
-    hasNewRoom = false
   }
 
   private func takeEvent() throws(Disagreement) {
@@ -218,7 +216,7 @@ final class OutboxModel {
       event == expected,
       "event \(event.map { "\($0)" } ?? "none"), not \(expected.map { "\($0)" } ?? "none")")
     switch event {
-    case .delivered(let cookie), .refused(let cookie, _), .failed(let cookie, _):
+    case .delivered(let cookie), .refused(let cookie, _), .failed(let cookie, _), .aboveLimit(let cookie, _):
       guard let index = messages.firstIndex(where: { $0.cookie == cookie }) else {
         throw Disagreement(text: "an event of nobody")
       }
@@ -312,11 +310,11 @@ final class OutboxModel {
       messages[index].wasSent = false
     }
     if message.packet.count > limits.packetSize {
-      complete(index, .failed(message.cookie, .packetTooLarge))
+      complete(index, .aboveLimit(message.cookie, 0x95))
     } else if message.qos.rawValue > limits.qos {
-      complete(index, .failed(message.cookie, .qosNotSupported))
+      complete(index, .aboveLimit(message.cookie, 0x9B))
     } else if message.retain && !limits.retain {
-      complete(index, .failed(message.cookie, .retainNotSupported))
+      complete(index, .aboveLimit(message.cookie, 0x9A))
     }
   }
 
@@ -443,7 +441,10 @@ final class OutboxModel {
       case 0: rig.receive(puback(identifier))
       case 1:
         rig.receive(pubrec(identifier))
-        answersDue.append(pubrel(identifier, version == .v5_0 ? 0x92 : 0))
+        // PUBREL may not overtake a PUBLISH that is still to come (again).
+        if !messages.contains(where: { $0.identifier == identifier && $0.state == .queued }) {
+          answersDue.append(pubrel(identifier, version == .v5_0 ? 0x92 : 0))
+        }
       default: rig.receive(pubcomp(identifier))
       }
     }

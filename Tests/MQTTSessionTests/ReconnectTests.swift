@@ -168,17 +168,18 @@ import Testing
 
   /// Messages that the new server can't take end with their own outcome; the others go on.
   @Test func tighterLimits() throws {
-    let cases: [([UInt8], [Outcome?])] = [
-      (maximumQoS(1), [nil, nil, .qosNotSupported, nil, nil]),
-      (maximumQoS(0), [nil, .qosNotSupported, .qosNotSupported, nil, nil]),
-      (retainAvailable(0), [nil, nil, nil, .retainNotSupported, nil]),
-      (maximumPacketSize(25), [nil, nil, nil, nil, .packetTooLarge]),
+    let (tooLarge, noQoS, noRetain): (UInt8, UInt8, UInt8) = (0x95, 0x9B, 0x9A)
+    let cases: [([UInt8], [UInt8?])] = [
+      (maximumQoS(1), [nil, nil, noQoS, nil, nil]),
+      (maximumQoS(0), [nil, noQoS, noQoS, nil, nil]),
+      (retainAvailable(0), [nil, nil, nil, noRetain, nil]),
+      (maximumPacketSize(25), [nil, nil, nil, nil, tooLarge]),
       (
         maximumPacketSize(25) + maximumQoS(0) + retainAvailable(0),
-        [nil, .qosNotSupported, .qosNotSupported, .retainNotSupported, .packetTooLarge]
+        [nil, noQoS, noQoS, noRetain, tooLarge]
       ),
     ]
-    for (properties, outcomes) in cases {
+    for (properties, codes) in cases {
       for isSent in [false, true] {
         let rig = DeliveryTests.rig(.v5_0)
         if !isSent { rig.lose() }
@@ -188,9 +189,9 @@ import Testing
         // QoS 0 is done with when it is sent.
         if isSent { _ = rig.drain() }
         rig.reconnect(sessionPresent: true, properties: properties)
-        let failed = outcomes.enumerated().compactMap { index, outcome -> Happening? in
-          guard let outcome, !isSent || index == 1 || index == 2 else { return nil }
-          return .failed(UInt64(index), outcome)
+        let failed = codes.enumerated().compactMap { index, code -> Happening? in
+          guard let code, !isSent || index == 1 || index == 2 else { return nil }
+          return .aboveLimit(UInt64(index), code)
         }
         #expect(rig.events() == [.connected(sessionPresent: true)] + failed)
         let open = isSent ? 2 : 5

@@ -170,6 +170,7 @@ enum Happening: Equatable, Sendable {
   case delivered(UInt64)
   case refused(UInt64, UInt8?)
   case failed(UInt64, Outcome)
+  case aboveLimit(UInt64, UInt8?)
   case room
 
   init(_ event: SessionEvent, _ version: ProtocolVersion) {
@@ -180,6 +181,7 @@ enum Happening: Equatable, Sendable {
       switch completion.outcome {
       case .delivered: self = .delivered(completion.cookie)
       case .refused: self = .refused(completion.cookie, completion.reasonCode)
+      case .aboveLimit: self = .aboveLimit(completion.cookie, completion.reasonCode)
       default: self = .failed(completion.cookie, completion.outcome)
       }
     }

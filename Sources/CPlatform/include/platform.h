@@ -37,6 +37,9 @@ int32_t platform_poller_open(void);
 /* Waits for fd from now on (add), or changes what it is waited for. Returns 0 or -errno. */
 int32_t platform_poller_set(int32_t poller, int32_t fd, int32_t ready_for, int32_t add);
 
+/* Waits for fd no longer. To be called before it is closed: a forked child may hold it open. */
+void platform_poller_remove(int32_t poller, int32_t fd);
+
 /*
  * Waits until the descriptor is ready or timeout_ms is over (-1: for ever). Returns what it is ready for (an
  * error on it counts as both), 0 if the time is up, PLATFORM_INTERRUPTED, or -errno.
@@ -71,10 +74,13 @@ int32_t platform_parse_address(const char *host, uint16_t port, struct platform_
  */
 int32_t platform_resolve(const char *host, uint16_t port);
 
-/*
- * Reads the answer. Returns 0 if it has not come, 1 if addresses holds at least one, or a negative
- * number with the EAI_… value in *error.
- */
+/* Results of platform_resolved() that are not "not yet" (0) or "here they are" (1). */
+enum {
+    PLATFORM_NO_ADDRESS = -1, /* *error is an EAI_… value */
+    PLATFORM_NO_LOOK_UP = -2  /* *error is an errno */
+};
+
+/* Reads the answer: 0 if it has not come, 1 if addresses holds at least one, or one of the above. */
 int32_t platform_resolved(int32_t fd, struct platform_addresses *addresses, int32_t *error);
 
 /* ---- TCP ---- */
@@ -97,5 +103,11 @@ enum {
 /* Each returns how many bytes it moved, PLATFORM_LATER, PLATFORM_CLOSED, or -errno. */
 int32_t platform_send(int32_t fd, const uint8_t *bytes, size_t count);
 int32_t platform_receive(int32_t fd, uint8_t *bytes, size_t count);
+
+/* Says that nothing more will be sent: what is on its way still arrives. */
+void platform_finish(int32_t fd);
+
+/* Throws away what was received. Returns PLATFORM_LATER, PLATFORM_CLOSED, or -errno. */
+int32_t platform_discard(int32_t fd);
 
 #endif
