@@ -29,7 +29,7 @@ public struct Acknowledgement: BitwiseCopyable {
       reasonCode = try reader.byte()
       // No Reason Code: success. No Property Length: no properties (§3.4.2.2.1).
       if !reader.isAtEnd {
-        var properties = try PropertyReader(body, reader: &reader, packet: type)
+        var properties = try PropertyReader(body, reader: &reader, place: .packet(type, from: .server))
         while let property = try properties.next() {
           if property.identifier == .reasonString { reason = property.text }
         }

@@ -35,7 +35,7 @@ public struct Connack: BitwiseCopyable {
       return
     }
     guard reasonCode == 0 || reasonCode >= 0x80 else { throw .reasonCode }
-    var properties = try PropertyReader(body, reader: &reader, packet: .connack)
+    var properties = try PropertyReader(body, reader: &reader, place: .packet(.connack, from: .server))
     while let property = try properties.next() {
       switch property.identifier {
       case .sessionExpiryInterval: sessionExpiryInterval = property.number

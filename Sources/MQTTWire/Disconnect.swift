@@ -20,13 +20,11 @@ public struct Disconnect: BitwiseCopyable {
     reasonCode = try reader.byte()
     guard reasonCode == 0 || reasonCode >= 0x80 else { throw .reasonCode }
     guard !reader.isAtEnd else { return }
-    var properties = try PropertyReader(body, reader: &reader, packet: .disconnect)
+    var properties = try PropertyReader(body, reader: &reader, place: .packet(.disconnect, from: .server))
     while let property = try properties.next() {
       switch property.identifier {
       case .reasonString: reasonString = property.text
       case .serverReference: serverReference = property.text
-      // Only a client may send it [MQTT-3.14.2-2].
-      case .sessionExpiryInterval: throw .propertyNotAllowed
       default: break
       }
     }

@@ -76,7 +76,7 @@ public struct ReceivedPublish: BitwiseCopyable {
       var ahead = reader
       let length = try ahead.variableByteInteger()
       properties = Extent(offset: ahead.position, count: length)
-      var list = try PropertyReader(body, reader: &reader, packet: .publish)
+      var list = try PropertyReader(body, reader: &reader, place: .packet(.publish, from: .server))
       while let property = try list.next() {
         if property.identifier == .topicAlias { hasAlias = true }
         if property.identifier == .responseTopic { try Self.checkTopic(body, property.text) }
