@@ -19,10 +19,8 @@ public struct Auth: BitwiseCopyable {
     // Re-authenticate is the client's word [MQTT-3.15.2-1].
     guard reasonCode == 0x00 || reasonCode == 0x18 else { throw .reasonCode }
     guard !reader.isAtEnd else { return }
-    var ahead = reader
-    let length = try ahead.variableByteInteger()
-    properties = Extent(offset: ahead.position, count: length)
     var list = try PropertyReader(body, reader: &reader, place: .packet(.auth, from: .server))
+    properties = list.extent
     while let property = try list.next() {
       switch property.identifier {
       case .authenticationMethod: method = property.text

@@ -45,10 +45,8 @@ public struct Connack: BitwiseCopyable {
       return
     }
     guard reasonCode == 0 || reasonCode >= 0x80 else { throw .reasonCode }
-    var ahead = reader
-    let length = try ahead.variableByteInteger()
-    properties = Extent(offset: ahead.position, count: length)
     var list = try PropertyReader(body, reader: &reader, place: .packet(.connack, from: .server))
+    properties = list.extent
     while let property = try list.next() { take(property) }
     guard reader.isAtEnd else { throw .trailingBytes }
   }

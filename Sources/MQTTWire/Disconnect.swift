@@ -4,6 +4,8 @@ public struct Disconnect: BitwiseCopyable {
   /// In received packets: extents in the body.
   public private(set) var reasonString = Extent.empty
   public private(set) var serverReference = Extent.empty
+  /// All properties, without their length; checked.
+  public private(set) var properties = Extent.empty
 
   public init(reasonCode: ReasonCode) {
     self.reasonCode = reasonCode.rawValue
@@ -20,8 +22,9 @@ public struct Disconnect: BitwiseCopyable {
     reasonCode = try reader.byte()
     guard reasonCode == 0 || reasonCode >= 0x80 else { throw .reasonCode }
     guard !reader.isAtEnd else { return }
-    var properties = try PropertyReader(body, reader: &reader, place: .packet(.disconnect, from: .server))
-    while let property = try properties.next() {
+    var list = try PropertyReader(body, reader: &reader, place: .packet(.disconnect, from: .server))
+    properties = list.extent
+    while let property = try list.next() {
       switch property.identifier {
       case .reasonString: reasonString = property.text
       case .serverReference: serverReference = property.text

@@ -3,6 +3,8 @@
 public struct PropertyReader: ~Escapable {
   private var reader: ByteReader
   private let place: PropertyPlace
+  /// The whole list, without its length.
+  public let extent: Extent
   // One bit for each identifier seen so far: 0…31 and 32…63.
   private var seen: (UInt32, UInt32) = (0, 0)
 
@@ -12,7 +14,8 @@ public struct PropertyReader: ~Escapable {
     _ bytes: Span<UInt8>, reader: inout ByteReader, place: PropertyPlace
   ) throws(Malformed) {
     let length = try reader.variableByteInteger()
-    self.reader = ByteReader(bytes, in: try reader.extent(length))
+    extent = try reader.extent(length)
+    self.reader = ByteReader(bytes, in: extent)
     self.place = place
   }
 
@@ -20,6 +23,7 @@ public struct PropertyReader: ~Escapable {
   @_lifetime(copy list)
   public init(_ list: Span<UInt8>, place: PropertyPlace) {
     reader = ByteReader(list)
+    extent = Extent(offset: 0, count: list.count)
     self.place = place
   }
 

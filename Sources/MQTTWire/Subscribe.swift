@@ -103,10 +103,8 @@ public struct SubscriptionAnswer: BitwiseCopyable {
     var reason = Extent.empty
     var all = Extent.empty
     if version.hasProperties {
-      var ahead = reader
-      let length = try ahead.variableByteInteger()
-      all = Extent(offset: ahead.position, count: length)
       var list = try PropertyReader(body, reader: &reader, place: .packet(type, from: .server))
+      all = list.extent
       while let property = try list.next() {
         if property.identifier == .reasonString { reason = property.text }
       }
