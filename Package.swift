@@ -37,5 +37,6 @@ let package = Package(
     tests("FixedMemoryTests", "FixedMemory"),
     tests("MQTTWireTests", excluding: ["Vectors"], "MQTTWire", "FixedMemory"),
     tests("MQTTSessionTests", "MQTTSession", "MQTTWire", "FixedMemory"),
+    tests("MQTTClientTests", "MQTTClient", "MQTTSession", "MQTTWire", "FixedMemory"),
   ]
 )

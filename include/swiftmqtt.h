@@ -600,7 +600,7 @@ typedef struct smq_stats {
     uint32_t outbox_messages_peak;
     uint32_t outbox_messages_capacity;
     uint32_t in_flight;         /* QoS 1 and 2 messages sent and not yet acknowledged */
-    uint32_t in_flight_maximum; /* how many the server and the options allow; 0 before the first CONNACK */
+    uint32_t in_flight_maximum; /* how many the server and the options allow; 0 without a connection */
 } smq_stats;
 
 /* A smq_stats with its size set. */

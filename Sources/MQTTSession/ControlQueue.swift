@@ -13,8 +13,12 @@ struct ControlQueue: ~Copyable {
 
   var isEmpty: Bool { start == end }
 
-  /// Room for one more packet of any kind.
-  var hasRoom: Bool { region.count &- end >= Acknowledgement.maximumEncodedSize }
+  /// Room for one more acknowledgement, and for the PINGREQ or DISCONNECT that must always get in.
+  var hasRoom: Bool { hasRoom(for: Acknowledgement.maximumEncodedSize &+ Self.reserve) }
+
+  private static var reserve: Int { 8 }
+
+  private func hasRoom(for size: Int) -> Bool { region.count &- end >= size }
 
   var pending: Span<UInt8> {
     @_lifetime(borrow self)
@@ -31,15 +35,16 @@ struct ControlQueue: ~Copyable {
   }
 
   mutating func append(_ packet: Disconnect, version: ProtocolVersion) -> Bool {
-    guard hasRoom else { return false }
+    guard hasRoom(for: packet.encodedSize(version)) else { return false }
     var writer = ByteWriter(region.mutableBytes(in: end..<region.count))
     packet.encode(into: &writer, version: version)
     finish(writer.count)
     return true
   }
 
+  /// Leaves room for a DISCONNECT.
   mutating func appendPingRequest() -> Bool {
-    guard hasRoom else { return false }
+    guard hasRoom(for: Ping.encodedSize &+ 3) else { return false }
     var writer = ByteWriter(region.mutableBytes(in: end..<region.count))
     Ping.encodeRequest(into: &writer)
     finish(writer.count)

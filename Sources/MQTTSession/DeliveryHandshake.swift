@@ -1,4 +1,4 @@
-public import MQTTWire
+import MQTTWire
 
 /// Where a message in the outbox stands (§4.3).
 ///

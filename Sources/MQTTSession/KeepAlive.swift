@@ -7,6 +7,8 @@ struct KeepAlive: BitwiseCopyable {
   private var interval: UInt32 = 0
   private var lastSent = Instant(milliseconds: 0)
   private var answerDue: Instant? = nil
+  /// A PINGREQ is queued; nothing was sent since.
+  private var isPingQueued = false
 
   init(pingTimeout: UInt32) { self.pingTimeout = pingTimeout }
 
@@ -20,14 +22,19 @@ struct KeepAlive: BitwiseCopyable {
     // exceeds Keep Alive [MQTT-3.1.2-20].
     interval = period &- Swift.min(period / 8, 1000)
     answerDue = nil
+    isPingQueued = false
   }
 
   mutating func stop() {
     interval = 0
     answerDue = nil
+    isPingQueued = false
   }
 
-  mutating func sent(at now: Instant) { lastSent = now }
+  mutating func sent(at now: Instant) {
+    lastSent = now
+    isPingQueued = false
+  }
 
   /// Any byte shows that the peer is alive; only PINGRESP ends the wait for it, as a large message
   /// may be in front of it.
@@ -37,16 +44,21 @@ struct KeepAlive: BitwiseCopyable {
 
   mutating func answered() { answerDue = nil }
 
-  mutating func pinged(at now: Instant) { answerDue = now.advanced(by: pingTimeout) }
-
-  func verdict(at now: Instant) -> Verdict {
-    guard let deadline, deadline.isReached(at: now) else { return .nothing }
-    return answerDue == nil ? .ping : .dead
+  /// A second PINGREQ does not put off the answer to the first.
+  mutating func pinged(at now: Instant) {
+    isPingQueued = true
+    answerDue = answerDue ?? now.advanced(by: pingTimeout)
   }
 
-  /// While an answer is due there is no second PINGREQ.
-  var deadline: Instant? {
-    if let answerDue { return answerDue }
-    return interval == 0 ? nil : lastSent.advanced(by: interval)
+  func verdict(at now: Instant) -> Verdict {
+    if let answerDue, answerDue.isReached(at: now) { return .dead }
+    if let pingDue, pingDue.isReached(at: now) { return .ping }
+    return .nothing
+  }
+
+  var deadline: Instant? { Instant.earlier(pingDue, answerDue) }
+
+  private var pingDue: Instant? {
+    interval == 0 || isPingQueued ? nil : lastSent.advanced(by: interval)
   }
 }

@@ -97,24 +97,27 @@ extension Outbox {
     case violation
   }
 
-  /// PUBACK, PUBREC or PUBCOMP came.
-  mutating func acknowledged(_ packet: Acknowledgement) -> Answer {
+  /// PUBACK, PUBREC or PUBCOMP came. Before 5.0 it says nothing but that it came.
+  mutating func acknowledged(_ packet: Acknowledgement, hasReasonCode: Bool) -> Answer {
     guard let slot = slot(of: packet.identifier) else { return unknown(packet) }
     let message = descriptors[slot]
     guard message.state == .sent || message.state == .released else { return unknown(packet) }
+    let reasonCode = hasReasonCode ? packet.reasonCode : nil
     switch DeliveryHandshake.step(
       qos: message.qos, state: message.state, on: packet.type, isRefusal: packet.isRefusal)
     {
     case .complete:
-      returnQuota()
-      complete(slot, .delivered, reasonCode: packet.isRefusal ? nil : packet.reasonCode)
+      sendQuota &+= 1
+      // PUBREC says more than the PUBCOMP that follows it.
+      complete(slot, .delivered, reasonCode: message.reasonCode ?? reasonCode)
       return .nothing
     case .refuse:
-      returnQuota()
-      complete(slot, .refused, reasonCode: packet.reasonCode)
+      sendQuota &+= 1
+      complete(slot, .refused, reasonCode: reasonCode)
       return .nothing
     case .release:
       descriptors[slot].state = .released
+      descriptors[slot].reasonCode = reasonCode
       return .pubrel(.success)
     case .releaseAgain:
       return .pubrel(.success)
@@ -127,11 +130,6 @@ extension Outbox {
   /// for ever; the others are what a server may send after a message was given up.
   private func unknown(_ packet: Acknowledgement) -> Answer {
     packet.type == .pubrec && !packet.isRefusal ? .pubrel(.packetIdentifierNotFound) : .nothing
-  }
-
-  /// Never above where it began: a PUBREL that is sent again took nothing from it (§4.9).
-  private mutating func returnQuota() {
-    if sendQuota < sendQuotaLimit { sendQuota &+= 1 }
   }
 
   /// The connection is gone. What the run had taken is unsent again; whether the server has the
@@ -150,9 +148,11 @@ extension Outbox {
   /// [MQTT-4.6.0-1], as the Session State says (§4.4).
   mutating func connected(sessionPresent: Bool, quota: Int, limits: ServerLimits) {
     var slot = head
+    var released = 0
     for _ in 0..<stored {
       resume(slot, sessionPresent: sessionPresent)
       let message = descriptors[slot]
+      if message.state == .released { released &+= 1 }
       if message.state == .queued {
         let verdict = limits.verdict(
           packetSize: Int(truncatingIfNeeded: message.length), qos: message.qos,
@@ -165,7 +165,9 @@ extension Outbox {
     readySlot = head
     unsent = stored
     runCount = 0
-    sendQuota = quota
+    // What still waits for PUBCOMP counts against Receive Maximum [MQTT-3.3.4-7]. If the server has
+    // lowered that below their number, the quota is negative until enough of them are complete.
+    sendQuota = quota &- released
     sendQuotaLimit = quota
     releaseSlot = head
     releasesToCheck = stored
@@ -190,11 +192,16 @@ extension Outbox {
     case (.released, false):
       // PUBREC said that the server has it.
       complete(slot, .delivered)
-    case (.queued, false):
-      // It may have been sent again, and be on its way again, in a session that is now gone.
+    case (.queued, false) where hasDuplicateFlag(message):
+      // It was sent in the session that is gone, and was waiting to be sent again.
+      if message.qos == .exactlyOnce { return complete(slot, .sessionLost) }
       setDuplicateFlag(message, false)
     default: break
     }
+  }
+
+  private func hasDuplicateFlag(_ message: Descriptor) -> Bool {
+    bytes.bytes[Int(truncatingIfNeeded: message.offset)] & Publish.duplicateFlag != 0
   }
 
   private mutating func setDuplicateFlag(_ message: Descriptor, _ isSet: Bool) {

@@ -1,5 +1,5 @@
 import FixedMemory
-public import MQTTWire
+import MQTTWire
 
 /// What was published: encoded once, kept until it needs no sending any more (D4).
 ///
@@ -24,8 +24,8 @@ public struct Outbox: ~Copyable {
     /// PUBREL is to be sent again on this connection.
     var needsRelease: Bool
     var outcome: Outcome
-    var reasonCode: UInt8
-    var hasReasonCode: Bool
+    /// The server's, if it gave one: of PUBREC while `released`, of the end once `completed`.
+    var reasonCode: UInt8?
   }
 
   var bytes: Region
@@ -63,6 +63,9 @@ public struct Outbox: ~Copyable {
   private var isStarved = false
   private(set) var hasNewRoom = false
 
+  /// How many messages ended as their QoS promises, and otherwise.
+  public private(set) var delivered = Counter()
+  public private(set) var failed = Counter()
   public private(set) var bytesPeak = 0
   public private(set) var messagesPeak = 0
 
@@ -129,7 +132,7 @@ public struct Outbox: ~Copyable {
       cookie: cookie, offset: UInt32(truncatingIfNeeded: offset),
       length: UInt32(truncatingIfNeeded: size), nextCompleted: Outbox.none, state: .queued,
       qos: publish.qos, isQuiet: isQuiet, retain: publish.retain, needsRelease: false,
-      outcome: .delivered, reasonCode: 0, hasReasonCode: false)
+      outcome: .delivered, reasonCode: nil)
     tail = slot(after: tail)
     tailOffset = offset &+ size
     nextIdentifier = identifier.next
@@ -157,6 +160,7 @@ public struct Outbox: ~Copyable {
   /// Ends a message. If somebody wants to know, its slot is kept until the completion is taken.
   mutating func complete(_ slot: Int, _ outcome: Outcome, reasonCode: UInt8? = nil) {
     incomplete &-= 1
+    if outcome == .delivered { delivered.increment() } else { failed.increment() }
     if descriptors[slot].isQuiet && outcome == .delivered {
       descriptors[slot].state = .free
       if slot == head { collect() }
@@ -164,8 +168,7 @@ public struct Outbox: ~Copyable {
     }
     descriptors[slot].state = .completed
     descriptors[slot].outcome = outcome
-    descriptors[slot].reasonCode = reasonCode ?? 0
-    descriptors[slot].hasReasonCode = reasonCode != nil
+    descriptors[slot].reasonCode = reasonCode
     descriptors[slot].nextCompleted = Outbox.none
     let link = UInt32(truncatingIfNeeded: slot)
     if lastCompleted == Outbox.none {
@@ -185,8 +188,7 @@ public struct Outbox: ~Copyable {
     descriptors[slot].state = .free
     if slot == head { collect() }
     return Completion(
-      cookie: descriptor.cookie, outcome: descriptor.outcome,
-      reasonCode: descriptor.hasReasonCode ? descriptor.reasonCode : nil)
+      cookie: descriptor.cookie, outcome: descriptor.outcome, reasonCode: descriptor.reasonCode)
   }
 
   /// Gives the room of the free messages at the head back.

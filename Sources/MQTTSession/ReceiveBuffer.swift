@@ -34,18 +34,21 @@ struct ReceiveBuffer: ~Copyable {
   /// Where the unread bytes begin in `bytes`.
   var position: Int { start }
 
-  /// The place for the next bytes. What is unread moves to the front first: it is at most a part
-  /// of a packet, as everything before it was parsed.
+  /// The place for the next bytes.
   var space: MutableSpan<UInt8> {
     @_lifetime(&self)
-    mutating get {
-      if start > 0 {
-        region.move(from: start, to: 0, count: end &- start)
-        end &-= start
-        start = 0
-      }
-      return region.mutableBytes(in: end..<region.count)
-    }
+    mutating get { region.mutableBytes(in: end..<region.count) }
+  }
+
+  /// Less than half of the region is behind the unread bytes, and there is some in front of them.
+  var isCramped: Bool { start > 0 && region.count &- end < region.count / 2 }
+
+  /// Makes the most of the space. What is unread is at most a part of a packet, as everything before
+  /// it was parsed.
+  mutating func moveToFront() {
+    region.move(from: start, to: 0, count: end &- start)
+    end &-= start
+    start = 0
   }
 
   mutating func received(_ count: Int) {
@@ -56,6 +59,7 @@ struct ReceiveBuffer: ~Copyable {
   mutating func consume(_ count: Int) {
     precondition(count >= 0 && count <= end &- start)
     start &+= count
+    if start == end { removeAll() }
   }
 
   mutating func removeAll() {

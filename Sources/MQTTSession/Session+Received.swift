@@ -72,7 +72,7 @@ extension Session {
   }
 
   private mutating func handle(_ packet: Acknowledgement) {
-    switch outbox.acknowledged(packet) {
+    switch outbox.acknowledged(packet, hasReasonCode: version.hasProperties) {
     case .nothing: break
     case .pubrel(let reason):
       _ = control.append(

@@ -77,6 +77,7 @@ public struct Session: ~Copyable {
 
   public var outboxNumbers: OutboxNumbers {
     OutboxNumbers(
+      delivered: outbox.delivered, failed: outbox.failed,
       bytes: outbox.byteCount, bytesPeak: outbox.bytesPeak, bytesCapacity: outbox.byteCapacity,
       messages: outbox.messageCount, messagesPeak: outbox.messagesPeak,
       messagesCapacity: outbox.messageCapacity, inFlight: outbox.inFlight,
@@ -145,8 +146,10 @@ public struct Session: ~Copyable {
     switch keepAlive.verdict(at: now) {
     case .nothing: break
     case .ping:
-      // Without room there is something to send already, which serves as well.
-      if control.appendPingRequest() { keepAlive.pinged(at: now) }
+      // Without room there is something to send already; the server has to show that it lives all
+      // the same.
+      _ = control.appendPingRequest()
+      keepAlive.pinged(at: now)
     case .dead:
       end(Ending(cause: .keepAlive), saying: nil)
     }
@@ -176,12 +179,8 @@ public struct Session: ~Copyable {
 
   /// DISCONNECT is the last packet [MQTT-3.14.4-1]; `ending` tells when the transport may go.
   public mutating func disconnect() {
-    guard phase == .connected else {
-      ending = Ending(cause: .requested)
-      phase = .ending
-      return
-    }
-    end(Ending(cause: .requested), saying: .success)
+    guard phase != .disconnected else { return }
+    end(Ending(cause: .requested), saying: phase == .connected ? .success : nil)
   }
 
   // MARK: Outputs
@@ -219,7 +218,13 @@ public struct Session: ~Copyable {
   /// Where the next bytes from the transport go; empty if they have to wait.
   public var receiveSpace: MutableSpan<UInt8> {
     @_lifetime(&self)
-    mutating get { receiver.space }
+    mutating get {
+      if receiver.isCramped {
+        connectedEvent?.reasonString = .empty  // not taken in time: its bytes are about to move
+        receiver.moveToFront()
+      }
+      return receiver.space
+    }
   }
 
   /// Bytes may be received: not before CONNECT is sent, not after the end.
@@ -238,15 +243,8 @@ public struct Session: ~Copyable {
       connectedEvent = nil
       return .connected(event)
     }
-    guard let completion = outbox.takeCompletion() else {
-      return outbox.takeRoomEvent() ? .room : nil
-    }
-    if completion.outcome == .delivered {
-      counters.messagesCompleted.increment()
-    } else {
-      counters.messagesFailed.increment()
-    }
-    return .completed(completion)
+    if let completion = outbox.takeCompletion() { return .completed(completion) }
+    return outbox.takeRoomEvent() ? .room : nil
   }
 
   // MARK: Helpers
@@ -257,7 +255,7 @@ public struct Session: ~Copyable {
     case .disconnected, .awaitingConnack: return .none
     case .sendingConnect: return .connect
     case .connected, .ending:
-      refillReleases()
+      if phase == .connected { refillReleases() }
       if !control.isEmpty { return outbox.isInsidePacket ? .restOfPacket : .control }
       guard phase == .connected else { return .none }
       outbox.extendRun()
@@ -288,8 +286,6 @@ public struct Session: ~Copyable {
 public struct Counters: BitwiseCopyable {
   public var connections: UInt32 = 0
   public var messagesPublished = Counter()
-  public var messagesCompleted = Counter()
-  public var messagesFailed = Counter()
   public var packetsSent = Counter()
   public var packetsReceived = Counter()
   public var bytesSent = Counter()
@@ -298,8 +294,11 @@ public struct Counters: BitwiseCopyable {
   public var receiveCalls = Counter()
 }
 
-/// How full the outbox is.
+/// What became of the messages in the outbox, and how full it is.
 public struct OutboxNumbers: BitwiseCopyable {
+  /// Messages that ended as their QoS promises, and those that ended otherwise.
+  public let delivered: Counter
+  public let failed: Counter
   public let bytes: Int
   public let bytesPeak: Int
   public let bytesCapacity: Int

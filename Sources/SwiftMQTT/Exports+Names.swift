@@ -59,8 +59,8 @@ private func describe(_ counters: Counters, _ outbox: OutboxNumbers, size: UInt3
   stats.size = size
   stats.connections = counters.connections
   stats.messages_published = counters.messagesPublished.uint64
-  stats.messages_completed = counters.messagesCompleted.uint64
-  stats.messages_failed = counters.messagesFailed.uint64
+  stats.messages_completed = outbox.delivered.uint64
+  stats.messages_failed = outbox.failed.uint64
   stats.packets_sent = counters.packetsSent.uint64
   stats.packets_received = counters.packetsReceived.uint64
   stats.bytes_sent = counters.bytesSent.uint64

@@ -1,0 +1,41 @@
+import MQTTWire
+import Testing
+
+@testable import MQTTSession
+
+@Suite struct DeliveryHandshakeTests {
+  /// §4.3.2, §4.3.3 and §4.4 once more, in words: QoS, state, packet, whether it refuses, what follows.
+  static let table = """
+    1 sent puback accepts complete
+    1 sent puback refuses refuse
+    2 sent pubrec accepts release
+    2 sent pubrec refuses refuse
+    2 released pubrec accepts releaseAgain
+    2 released pubcomp accepts complete
+    2 released pubcomp refuses complete
+    """
+
+  /// All 3 × 5 × 15 × 2 combinations; what the table does not name is a Protocol Error.
+  @Test func everyCombination() throws {
+    var rows: [String: String] = [:]
+    for line in Self.table.split(separator: "\n") {
+      let words = line.split(separator: " ").map(String.init)
+      rows[words.dropLast().joined(separator: " ")] = words[4]
+    }
+    let states: [DeliveryState] = [.queued, .sent, .released, .completed, .free]
+    var count = 0
+    for qos in allQoS {
+      for state in states {
+        for type in try (1...15).map({ try #require(ControlPacketType(rawValue: $0)) }) {
+          for isRefusal in [false, true] {
+            let row = "\(qos.rawValue) \(state) \(type) \(isRefusal ? "refuses" : "accepts")"
+            let step = DeliveryHandshake.step(qos: qos, state: state, on: type, isRefusal: isRefusal)
+            #expect("\(step)" == rows[row] ?? "violation", "\(row)")
+            if rows[row] != nil { count += 1 }
+          }
+        }
+      }
+    }
+    #expect(count == rows.count && count == 7)
+  }
+}

@@ -1,0 +1,149 @@
+import MQTTWire
+import Testing
+
+@testable import MQTTSession
+
+/// leave() and disconnect().
+@Suite struct LeavingTests {
+  @Test func leaveTakesNothingNew() throws {
+    let rig = DeliveryTests.rig(.v3_1_1)
+    try rig.publish(qos: .atLeastOnce, cookie: 1)
+    rig.session.leave()
+    let before = rig.numbers
+    #expect(throws: SessionError.leaving) { try rig.publish() }
+    // Also where something else is wrong with it.
+    #expect(throws: SessionError.leaving) { try rig.publish("#") }
+    #expect(rig.numbers == before)
+    // What is there goes on.
+    #expect(!rig.isDrained)
+    #expect(rig.drain() == publish(.v3_1_1, qos: .atLeastOnce, identifier: 1))
+    rig.receive(puback(1))
+    #expect(rig.isDrained)
+    #expect(rig.ending == nil)
+    #expect(rig.events() == [.delivered(1)])
+    // The next connection, or its absence, takes messages again.
+    rig.lose()
+    try rig.publish()
+    rig.connect()
+    rig.session.leave()
+    rig.reconnect(sessionPresent: false)
+    try rig.publish()
+    rig.lose()
+    rig.session.leave()
+    rig.connect()
+    try rig.publish()
+  }
+
+  @Test(arguments: bothVersions)
+  func isDrained(version: ProtocolVersion) throws {
+    let rig = DeliveryTests.rig(version)
+    #expect(rig.isDrained)
+    try rig.publish(qos: .exactlyOnce, cookie: 1)
+    #expect(!rig.isDrained)
+    _ = rig.drain()
+    #expect(!rig.isDrained)
+    rig.receive(pubrec(1))
+    #expect(!rig.isDrained)
+    _ = rig.drain()
+    #expect(!rig.isDrained)
+    rig.receive(pubcomp(1))
+    // The event may wait.
+    #expect(rig.isDrained)
+    #expect(rig.events() == [.delivered(1)])
+    #expect(rig.isDrained)
+    // An answer that has not left.
+    rig.receive(pubrec(9))
+    #expect(!rig.isDrained)
+    _ = rig.drain()
+    #expect(rig.isDrained)
+    // QoS 0 is complete when it is sent, quiet or not.
+    try rig.publish(isQuiet: true)
+    #expect(!rig.isDrained)
+    _ = rig.drain()
+    #expect(rig.isDrained)
+  }
+
+  /// [MQTT-3.14.4-1]
+  @Test(arguments: bothVersions, [0, 1, 5])
+  func disconnectIsLast(version: ProtocolVersion, under: Int) throws {
+    let rig = DeliveryTests.rig(version)
+    try rig.publish("a", [1, 2, 3])
+    try rig.publish("b", [1, 2, 3], qos: .atLeastOnce)
+    let message = publish(version, "a", [1, 2, 3], qos: .atMostOnce)
+    if under > 0 { #expect(rig.transmit(under) == Array(message.prefix(under))) }
+    rig.receive(pubrec(70))
+    rig.session.disconnect()
+    #expect(rig.ending?.cause == .requested)
+    #expect(rig.ending?.reasonCode == nil)
+    #expect(!rig.isConnected)
+    #expect(rig.wantsTransmit)
+    #expect(!rig.wantsReceive)
+    let rest = under > 0 ? Array(message.dropFirst(under)) : []
+    #expect(rig.drain(piece: 3) == rest + pubrel(70, version == .v5_0 ? 0x92 : 0) + [0xE0, 0])
+    #expect(!rig.wantsTransmit)
+    #expect(rig.transmit() == nil)
+    // The rest stays for the next connection.
+    #expect(rig.events() == (under > 0 ? [.delivered(0)] : []))
+    rig.reconnect(sessionPresent: true)
+    #expect(rig.ending == nil)
+    let again = publish(version, "b", [1, 2, 3], qos: .atLeastOnce, identifier: 2)
+    #expect(rig.drain() == (under > 0 ? [] : message) + again)
+  }
+
+  /// Also where PUBREL packets of an earlier connection wait to be sent again.
+  @Test(arguments: bothVersions)
+  func disconnectIsLastWithReleasesDue(version: ProtocolVersion) throws {
+    let rig = DeliveryTests.rig(version)
+    try rig.publish(qos: .exactlyOnce)
+    _ = rig.drain()
+    rig.receive(pubrec(1))
+    _ = rig.drain()
+    rig.reconnect(sessionPresent: true)
+    rig.session.disconnect()
+    #expect(packets(rig.drain()).last == [0xE0, 0])
+  }
+
+  /// The same after an end of another kind: nothing follows the DISCONNECT that says why, and nothing at
+  /// all a DISCONNECT of the server's.
+  @Test func nothingBehindTheEnd() throws {
+    for (packet, expected) in [(hex("00 00"), [0xE0, 1, 0x81]), (hex("E0 00"), [])] as [([UInt8], [UInt8])] {
+      let rig = DeliveryTests.rig(.v5_0)
+      try rig.publish(qos: .exactlyOnce)
+      _ = rig.drain()
+      rig.receive(pubrec(1))
+      _ = rig.drain()
+      rig.lose()
+      rig.open()
+      rig.receive(connack(.v5_0, sessionPresent: true) + packet)
+      #expect(rig.ending != nil)
+      #expect(rig.drain() == expected)
+    }
+  }
+
+  /// With as many answers waiting as the control queue holds: the goodbye must not be lost, or the server
+  /// publishes the Will.
+  @Test(arguments: bothVersions)
+  func disconnectWithAFullControlQueue(version: ProtocolVersion) {
+    let rig = DeliveryTests.rig(version)
+    rig.receive((1000..<1200).flatMap { pubrec($0) })
+    rig.session.disconnect()
+    #expect(packets(rig.drain()).last == [0xE0, 0])
+  }
+
+  /// Before CONNACK there is nobody to say goodbye to.
+  @Test(arguments: bothVersions, [0, 3, Int.max])
+  func disconnectBeforeConnack(version: ProtocolVersion, sent: Int) {
+    let rig = Rig(version)
+    rig.session.connectionOpened()
+    if sent > 0 { _ = rig.transmit(sent) }
+    rig.session.disconnect()
+    #expect(rig.ending?.cause == .requested)
+    #expect(!rig.wantsTransmit)
+    #expect(!rig.wantsReceive)
+    #expect(rig.drain() == [])
+    rig.lose()
+    rig.connect()
+    #expect(rig.isConnected)
+    #expect(rig.ending == nil)
+  }
+}
