@@ -104,7 +104,7 @@ struct PropertyRule: BitwiseCopyable {
     case .topicAlias: rule(.twoByteInteger, publish, 1)
     case .maximumQoS: rule(.byte, connack, 0, 1)
     case .retainAvailable: rule(.byte, connack, 0, 1)
-    case .userProperty: rule(.stringPair, .max)
+    case .userProperty: rule(.stringPair, everywhere)
     case .maximumPacketSize: rule(.fourByteInteger, connect | connack, 1)
     case .wildcardSubscriptionAvailable: rule(.byte, connack, 0, 1)
     case .subscriptionIdentifierAvailable: rule(.byte, connack, 0, 1)
@@ -127,6 +127,11 @@ struct PropertyRule: BitwiseCopyable {
   private static var acknowledgements: UInt32 {
     both(.puback) | both(.pubrec) | both(.pubrel) | both(.pubcomp) | server(.suback)
       | server(.unsuback)
+  }
+
+  private static var everywhere: UInt32 {
+    will | connect | connack | publish | acknowledgements | client(.subscribe) | client(.unsubscribe)
+      | disconnect | auth
   }
 
   private static func client(_ type: ControlPacketType) -> UInt32 {
