@@ -10,7 +10,7 @@ public struct Auth: BitwiseCopyable {
   /// Reads what follows the Fixed Header of one from a server; extents are offsets in `body`.
   public init(parsing body: Span<UInt8>) throws(Malformed) {
     var reader = ByteReader(body)
-    // Nothing at all: Success, no properties (§3.15.2.1).
+    // Nothing at all: Success, no properties. One is not left out without the other (§3.15.2.1).
     guard !reader.isAtEnd else {
       reasonCode = ReasonCode.success.rawValue
       return
@@ -18,18 +18,21 @@ public struct Auth: BitwiseCopyable {
     reasonCode = try reader.byte()
     // Re-authenticate is the client's word [MQTT-3.15.2-1].
     guard reasonCode == 0x00 || reasonCode == 0x18 else { throw .reasonCode }
-    guard !reader.isAtEnd else { return }
     var list = try PropertyReader(body, reader: &reader, place: .packet(.auth, from: .server))
     properties = list.extent
+    var hasMethod = false
     while let property = try list.next() {
       switch property.identifier {
-      case .authenticationMethod: method = property.text
+      case .authenticationMethod:
+        method = property.text
+        hasMethod = true
       case .authenticationData: data = property.text
       case .reasonString: reasonString = property.text
       default: break
       }
     }
     guard reader.isAtEnd else { throw .trailingBytes }
+    guard hasMethod else { throw .authenticationMethod }
   }
 
   /// AUTH from a client: `properties` are encoded, without their length.
