@@ -76,7 +76,11 @@ public struct SubscriptionRequest<List: SubscriptionList & ~Copyable & ~Escapabl
     }
     for index in 0..<list.count {
       writer.put(prefixed: list.filter(at: index))
-      if type == .subscribe { writer.put(list.options(at: index).rawValue) }
+      if type == .subscribe {
+        let options = list.options(at: index)
+        // Before 5.0 the other bits are reserved (3.1.1: [MQTT-3.8.3-4]).
+        writer.put(version.hasProperties ? options.rawValue : options.maximumQoS.rawValue)
+      }
     }
   }
 }
