@@ -42,6 +42,21 @@ public struct Disconnect: BitwiseCopyable {
     if hasReasonCode(version) { writer.put(reasonCode) }
   }
 
+  /// DISCONNECT of 5.0 with `properties`: encoded, without their length (§3.14.2.2).
+  public static func remainingLength(properties: Span<UInt8>) -> Int {
+    1 + VariableByteInteger.encodedSize(properties.count) + properties.count
+  }
+
+  public static func encode(
+    into writer: inout ByteWriter, reasonCode: ReasonCode, properties: Span<UInt8>
+  ) {
+    writer.put(ControlPacketType.disconnect.firstByte)
+    writer.put(variableByteInteger: remainingLength(properties: properties))
+    writer.put(reasonCode.rawValue)
+    writer.put(variableByteInteger: properties.count)
+    writer.put(properties)
+  }
+
   private func hasReasonCode(_ version: ProtocolVersion) -> Bool {
     version.hasProperties && reasonCode != 0
   }
