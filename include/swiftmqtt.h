@@ -1,5 +1,5 @@
 /*
- * libswiftmqtt: an MQTT client for C daemons. MQTT 3.1.1 and 5.0.
+ * libswiftmqtt: an MQTT client for C daemons. MQTT 3.1, 3.1.1 and 5.0.
  *
  * SPDX-License-Identifier: MIT
  *
@@ -231,6 +231,7 @@ typedef struct smq_client smq_client; /* opaque; lives in the caller's memory */
 
 /* protocol */
 enum {
+    SMQ_PROTOCOL_3_1 = 3,   /* "MQIsdp", for servers that know nothing newer; needs a client id of 1 to 23 bytes */
     SMQ_PROTOCOL_3_1_1 = 4, /* the default */
     SMQ_PROTOCOL_5_0 = 5
 };
@@ -334,7 +335,8 @@ typedef struct smq_options {
  *   SMQ_ERR_URL             the URL is malformed, or has a zero byte percent-encoded (a password that
  *                           needs one goes into password)
  *   SMQ_ERR_NOT_SUPPORTED   the URL's scheme or the protocol is unknown
- *   SMQ_ERR_CLIENT_ID       an empty client id together with SMQ_OPTION_KEEP_SESSION
+ *   SMQ_ERR_CLIENT_ID       an empty client id together with SMQ_OPTION_KEEP_SESSION, or one that 3.1
+ *                           does not allow
  *   SMQ_ERR_QOS             the Will's QoS is above 2
  *   SMQ_ERR_TOPIC_NAME      the Will's topic is not a Topic Name
  *   SMQ_ERR_UTF8            client id, user name or the Will's topic is not UTF-8

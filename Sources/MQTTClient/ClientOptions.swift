@@ -96,12 +96,15 @@ public struct ClientOptions: ~Escapable {
     host = request.host
     self.port = UInt16(truncatingIfNeeded: port)
     self.connectTimeout = connectTimeout
+    var properties = Connect.SessionProperties()
+    properties.sessionExpiryInterval = expiry
+    properties.maximumPacketSize = receiveBytes
     session = SessionOptions(
       connect: Connect(
         version: version, cleanStart: !request.keepSession,
         keepAlive: UInt16(truncatingIfNeeded: keepAlive), clientID: request.clientID,
-        userName: request.userName, password: request.password, will: will,
-        sessionExpiryInterval: expiry, maximumPacketSize: receiveBytes),
+        userName: request.userName, password: request.password, will: will, session: properties,
+        properties: Span()),
       pingTimeout: pingTimeout, outboxBytes: Int(outboxBytes), outboxMessages: Int(outboxMessages),
       receiveBytes: Int(receiveBytes), inFlightMaximum: Int(inFlight))
   }
@@ -123,6 +126,8 @@ public struct ClientOptions: ~Escapable {
     else { throw .utf8 }
     // Nobody could take up a session whose client has no name of its own [MQTT-3.1.3-7].
     guard request.clientID.count > 0 || !request.keepSession else { throw .clientID }
+    // 3.1 allows 1 to 23 bytes, later versions leave it to the server.
+    guard version != .v3_1 || 1...23 ~= request.clientID.count else { throw .clientID }
     // [MQTT-3.1.2-22] of 3.1.1
     guard version.hasProperties || request.password.count == 0 || request.userName.count > 0 else {
       throw .option
@@ -132,7 +137,8 @@ public struct ClientOptions: ~Escapable {
   @_lifetime(copy request)
   private static func will(_ request: RequestedOptions) throws(OptionsError) -> Connect.Will {
     guard request.hasWill else {
-      return Connect.Will(topic: Span(), payload: Span(), qos: .atMostOnce, retain: false)
+      return Connect.Will(
+        topic: Span(), payload: Span(), qos: .atMostOnce, retain: false, properties: Span())
     }
     guard let qos = QoS(rawValue: request.willQoS) else { throw .qos }
     guard request.willRetain <= 1 else { throw .option }
@@ -144,7 +150,8 @@ public struct ClientOptions: ~Escapable {
     }
     guard request.willPayload.count <= 65_535 else { throw .tooLarge }
     return Connect.Will(
-      topic: request.willTopic, payload: request.willPayload, qos: qos, retain: request.willRetain == 1)
+      topic: request.willTopic, payload: request.willPayload, qos: qos,
+      retain: request.willRetain == 1, properties: Span())
   }
 }
 

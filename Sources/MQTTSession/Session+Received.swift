@@ -60,16 +60,18 @@ extension Session {
     // A session that we did not ask for [MQTT-3.2.2-4]. One that we did ask for may be that of an earlier
     // process (docs/decisions/0009).
     guard !(connack.sessionPresent && cleanStart) else { return violate() }
+    // 3.1 does not say. If the server has no session after all, sending again does no harm.
+    let sessionPresent = version == .v3_1 ? !cleanStart : connack.sessionPresent
     phase = .connected
     isAccepted = true
     counters.connections &+= 1
     limits = ServerLimits(connack)
     keepAlive.start(seconds: connack.serverKeepAlive ?? ownKeepAlive)  // [MQTT-3.2.2-21]
     outbox.connected(
-      sessionPresent: connack.sessionPresent,
+      sessionPresent: sessionPresent,
       quota: min(inFlightMaximum, Int(connack.receiveMaximum)), limits: limits)
     connectedEvent = ConnectedEvent(
-      sessionPresent: connack.sessionPresent,
+      sessionPresent: sessionPresent,
       reasonString: connack.reasonString.shifted(by: offset))
   }
 

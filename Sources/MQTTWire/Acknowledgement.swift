@@ -4,14 +4,16 @@ public struct Acknowledgement: BitwiseCopyable {
   public let identifier: PacketIdentifier
   /// 0 in 3.1.1, which has none.
   public let reasonCode: UInt8
-  /// 5.0, in received packets: an extent in the body.
+  /// 5.0, in received packets: extents in the body. `properties` are all, without their length; checked.
   public let reasonString: Extent
+  public let properties: Extent
 
   public init(type: ControlPacketType, identifier: PacketIdentifier, reasonCode: ReasonCode = .success) {
     self.type = type
     self.identifier = identifier
     self.reasonCode = reasonCode.rawValue
     self.reasonString = .empty
+    self.properties = .empty
   }
 
   public var isRefusal: Bool { reasonCode >= 0x80 }
@@ -25,12 +27,14 @@ public struct Acknowledgement: BitwiseCopyable {
     guard let identifier = PacketIdentifier(try reader.uint16()) else { throw .packetIdentifier }
     self.identifier = identifier
     var reason = Extent.empty
+    var all = Extent.empty
     if version.hasProperties && !reader.isAtEnd {
       reasonCode = try reader.byte()
       // No Reason Code: success. No Property Length: no properties (§3.4.2.2.1).
       if !reader.isAtEnd {
-        var properties = try PropertyReader(body, reader: &reader, packet: type)
-        while let property = try properties.next() {
+        var list = try PropertyReader(body, reader: &reader, place: .packet(type, from: .server))
+        all = list.extent
+        while let property = try list.next() {
           if property.identifier == .reasonString { reason = property.text }
         }
       }
@@ -38,6 +42,7 @@ public struct Acknowledgement: BitwiseCopyable {
       reasonCode = 0
     }
     reasonString = reason
+    properties = all
     guard reader.isAtEnd else { throw .trailingBytes }
     guard Self.allows(reasonCode, in: type) else { throw .reasonCode }
   }

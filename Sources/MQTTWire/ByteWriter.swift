@@ -62,4 +62,11 @@ public struct ByteWriter: ~Copyable, ~Escapable {
     put(UInt16(truncatingIfNeeded: bytes.count))
     put(bytes)
   }
+
+  /// The same for a text that is known beforehand, in ASCII.
+  @_lifetime(self: copy self)
+  mutating func put(prefixed text: StaticString) {
+    put(UInt16(truncatingIfNeeded: text.utf8CodeUnitCount))
+    for index in 0..<text.utf8CodeUnitCount { put(unsafe text.utf8Start[index]) }
+  }
 }

@@ -1,9 +1,9 @@
 /// CONNACK (§3.2): the server's answer to CONNECT.
 public struct Connack: BitwiseCopyable {
   public let sessionPresent: Bool
-  /// 5.0: a Connect Reason Code. 3.1.1: the Connect Return code, 0 to 5.
+  /// 5.0: a Connect Reason Code. Before: the Connect Return code, 0 to 5.
   public private(set) var reasonCode: UInt8
-  /// §3.2.2.3, with the values that hold when the server does not say.
+  // The properties (§3.2.2.3), with the values that hold when the server does not say.
   public private(set) var sessionExpiryInterval: UInt32? = nil
   public private(set) var receiveMaximum: UInt16 = .max
   public private(set) var maximumQoS: UInt8 = 2
@@ -11,9 +11,18 @@ public struct Connack: BitwiseCopyable {
   /// 0: none but MQTT's own.
   public private(set) var maximumPacketSize: UInt32 = 0
   public private(set) var assignedClientIdentifier = Extent.empty
+  public private(set) var topicAliasMaximum: UInt16 = 0
   public private(set) var reasonString = Extent.empty
+  public private(set) var wildcardSubscriptionAvailable = true
+  public private(set) var subscriptionIdentifiersAvailable = true
+  public private(set) var sharedSubscriptionAvailable = true
   public private(set) var serverKeepAlive: UInt16? = nil
+  public private(set) var responseInformation = Extent.empty
   public private(set) var serverReference = Extent.empty
+  public private(set) var authenticationMethod = Extent.empty
+  public private(set) var authenticationData = Extent.empty
+  /// All of them, without their length; checked.
+  public private(set) var properties = Extent.empty
 
   public var isAccepted: Bool { reasonCode == 0 }
 
@@ -21,8 +30,9 @@ public struct Connack: BitwiseCopyable {
   public init(parsing body: Span<UInt8>, version: ProtocolVersion) throws(Malformed) {
     var reader = ByteReader(body)
     let flags = try reader.byte()
-    guard flags & 0xFE == 0 else { throw .connectAcknowledgeFlags }
-    sessionPresent = flags == 1
+    // Reserved altogether in 3.1, which has no Session Present.
+    guard flags & 0xFE == 0 || version == .v3_1 else { throw .connectAcknowledgeFlags }
+    sessionPresent = flags == 1 && version != .v3_1
     reasonCode = try reader.byte()
     // A refusal without Session Present [MQTT-3.2.2-6]; 3.1.1 says the same [MQTT-3.2.2-4].
     guard reasonCode == 0 || !sessionPresent else { throw .sessionPresent }
@@ -40,22 +50,32 @@ public struct Connack: BitwiseCopyable {
       return
     }
     guard reasonCode == 0 || reasonCode >= 0x80 else { throw .reasonCode }
-    var properties = try PropertyReader(body, reader: &reader, packet: .connack)
-    while let property = try properties.next() {
-      switch property.identifier {
-      case .sessionExpiryInterval: sessionExpiryInterval = property.number
-      case .receiveMaximum: receiveMaximum = UInt16(truncatingIfNeeded: property.number)
-      case .maximumQoS: maximumQoS = UInt8(truncatingIfNeeded: property.number)
-      case .retainAvailable: retainAvailable = property.number == 1
-      case .maximumPacketSize: maximumPacketSize = property.number
-      case .assignedClientIdentifier: assignedClientIdentifier = property.text
-      case .reasonString: reasonString = property.text
-      case .serverKeepAlive: serverKeepAlive = UInt16(truncatingIfNeeded: property.number)
-      case .serverReference: serverReference = property.text
-      default: break  // checked, and of no use to a client that only publishes
-      }
-    }
+    var list = try PropertyReader(body, reader: &reader, place: .packet(.connack, from: .server))
+    properties = list.extent
+    while let property = try list.next() { take(property) }
     guard reader.isAtEnd else { throw .trailingBytes }
+  }
+
+  private mutating func take(_ property: Property) {
+    switch property.identifier {
+    case .sessionExpiryInterval: sessionExpiryInterval = property.number
+    case .receiveMaximum: receiveMaximum = UInt16(truncatingIfNeeded: property.number)
+    case .maximumQoS: maximumQoS = UInt8(truncatingIfNeeded: property.number)
+    case .retainAvailable: retainAvailable = property.number == 1
+    case .maximumPacketSize: maximumPacketSize = property.number
+    case .assignedClientIdentifier: assignedClientIdentifier = property.text
+    case .topicAliasMaximum: topicAliasMaximum = UInt16(truncatingIfNeeded: property.number)
+    case .reasonString: reasonString = property.text
+    case .wildcardSubscriptionAvailable: wildcardSubscriptionAvailable = property.number == 1
+    case .subscriptionIdentifierAvailable: subscriptionIdentifiersAvailable = property.number == 1
+    case .sharedSubscriptionAvailable: sharedSubscriptionAvailable = property.number == 1
+    case .serverKeepAlive: serverKeepAlive = UInt16(truncatingIfNeeded: property.number)
+    case .responseInformation: responseInformation = property.text
+    case .serverReference: serverReference = property.text
+    case .authenticationMethod: authenticationMethod = property.text
+    case .authenticationData: authenticationData = property.text
+    default: break  // User Properties: in `properties`
+    }
   }
 
   /// The Reason Code that means the same as a Connect Return code of 3.1.1.

@@ -10,10 +10,46 @@ public struct Connect: ~Escapable {
   /// Empty: none.
   public let password: Span<UInt8>
   public let will: Will
-  /// 5.0 only, as the two below. Seconds; 0: the session ends with the connection.
-  public let sessionExpiryInterval: UInt32
-  /// The largest packet this client takes.
-  public let maximumPacketSize: UInt32
+  public let session: SessionProperties
+  /// 5.0: what else the application wants to say; encoded properties, without their length.
+  public let properties: Span<UInt8>
+
+  /// The properties of 5.0 that the library answers for itself. 0 leaves one out.
+  public struct SessionProperties: BitwiseCopyable {
+    /// Seconds; 0: the session ends with the connection.
+    public var sessionExpiryInterval: UInt32 = 0
+    /// QoS 1 and 2 messages this client takes at a time.
+    public var receiveMaximum: UInt16 = 0
+    /// The largest packet this client takes.
+    public var maximumPacketSize: UInt32 = 0
+    public var topicAliasMaximum: UInt16 = 0
+
+    public init() {}
+
+    var encodedSize: Int {
+      (sessionExpiryInterval != 0 ? 5 : 0) + (receiveMaximum != 0 ? 3 : 0)
+        + (maximumPacketSize != 0 ? 5 : 0) + (topicAliasMaximum != 0 ? 3 : 0)
+    }
+
+    func encode(into writer: inout ByteWriter) {
+      if sessionExpiryInterval != 0 {
+        writer.put(PropertyIdentifier.sessionExpiryInterval.rawValue)
+        writer.put(sessionExpiryInterval)
+      }
+      if receiveMaximum != 0 {
+        writer.put(PropertyIdentifier.receiveMaximum.rawValue)
+        writer.put(receiveMaximum)
+      }
+      if maximumPacketSize != 0 {
+        writer.put(PropertyIdentifier.maximumPacketSize.rawValue)
+        writer.put(maximumPacketSize)
+      }
+      if topicAliasMaximum != 0 {
+        writer.put(PropertyIdentifier.topicAliasMaximum.rawValue)
+        writer.put(topicAliasMaximum)
+      }
+    }
+  }
 
   /// The Will fields (§3.1.3.2 to 3.1.3.4). An empty topic: no Will.
   public struct Will: ~Escapable {
@@ -21,23 +57,28 @@ public struct Connect: ~Escapable {
     public let payload: Span<UInt8>
     public let qos: QoS
     public let retain: Bool
+    /// 5.0: encoded properties, without their length.
+    public let properties: Span<UInt8>
 
-    @_lifetime(copy topic, copy payload)
-    public init(topic: Span<UInt8>, payload: Span<UInt8>, qos: QoS, retain: Bool) {
+    @_lifetime(copy topic, copy payload, copy properties)
+    public init(
+      topic: Span<UInt8>, payload: Span<UInt8>, qos: QoS, retain: Bool, properties: Span<UInt8>
+    ) {
       self.topic = topic
       self.payload = payload
       self.qos = qos
       self.retain = retain
+      self.properties = properties
     }
 
     var isPresent: Bool { topic.count > 0 }
   }
 
-  @_lifetime(copy clientID, copy userName, copy password, copy will)
+  @_lifetime(copy clientID, copy userName, copy password, copy will, copy properties)
   public init(
     version: ProtocolVersion, cleanStart: Bool, keepAlive: UInt16, clientID: Span<UInt8>,
-    userName: Span<UInt8>, password: Span<UInt8>, will: consuming Will,
-    sessionExpiryInterval: UInt32, maximumPacketSize: UInt32
+    userName: Span<UInt8>, password: Span<UInt8>, will: consuming Will, session: SessionProperties,
+    properties: Span<UInt8>
   ) {
     self.version = version
     self.cleanStart = cleanStart
@@ -46,8 +87,8 @@ public struct Connect: ~Escapable {
     self.userName = userName
     self.password = password
     self.will = will
-    self.sessionExpiryInterval = sessionExpiryInterval
-    self.maximumPacketSize = maximumPacketSize
+    self.session = session
+    self.properties = properties
   }
 
   public var encodedSize: Int {
@@ -55,11 +96,11 @@ public struct Connect: ~Escapable {
   }
 
   private var remainingLength: Int {
-    var length = 10  // protocol name, version, flags, Keep Alive
-    if version.hasProperties { length += 1 + propertyLength }
+    var length = 2 + version.name.utf8CodeUnitCount + 4  // version, flags, Keep Alive
+    if version.hasProperties { length += Self.sizeWithLength(propertyLength) }
     length += 2 + clientID.count
     if will.isPresent {
-      if version.hasProperties { length += 1 }
+      if version.hasProperties { length += Self.sizeWithLength(will.properties.count) }
       length += 2 + will.topic.count + 2 + will.payload.count
     }
     if userName.count > 0 { length += 2 + userName.count }
@@ -67,9 +108,10 @@ public struct Connect: ~Escapable {
     return length
   }
 
-  /// Below 128, so that the Property Length is one byte.
-  private var propertyLength: Int {
-    (sessionExpiryInterval != 0 ? 5 : 0) + 5
+  private var propertyLength: Int { session.encodedSize + properties.count }
+
+  private static func sizeWithLength(_ length: Int) -> Int {
+    VariableByteInteger.encodedSize(length) + length
   }
 
   /// The Connect Flags (§3.1.2.3).
@@ -84,32 +126,25 @@ public struct Connect: ~Escapable {
   public func encode(into writer: inout ByteWriter) {
     writer.put(ControlPacketType.connect.firstByte)
     writer.put(variableByteInteger: remainingLength)
-    writer.put(UInt16(4))
-    writer.put(UInt8(ascii: "M"))
-    writer.put(UInt8(ascii: "Q"))
-    writer.put(UInt8(ascii: "T"))
-    writer.put(UInt8(ascii: "T"))
+    writer.put(prefixed: version.name)
     writer.put(version.rawValue)
     writer.put(flags)
     writer.put(keepAlive)
-    if version.hasProperties { encodeProperties(into: &writer) }
+    if version.hasProperties {
+      writer.put(variableByteInteger: propertyLength)
+      session.encode(into: &writer)
+      writer.put(properties)
+    }
     writer.put(prefixed: clientID)
     if will.isPresent {
-      if version.hasProperties { writer.put(UInt8(0)) }
+      if version.hasProperties {
+        writer.put(variableByteInteger: will.properties.count)
+        writer.put(will.properties)
+      }
       writer.put(prefixed: will.topic)
       writer.put(prefixed: will.payload)
     }
     if userName.count > 0 { writer.put(prefixed: userName) }
     if password.count > 0 { writer.put(prefixed: password) }
-  }
-
-  private func encodeProperties(into writer: inout ByteWriter) {
-    writer.put(variableByteInteger: propertyLength)
-    if sessionExpiryInterval != 0 {
-      writer.put(PropertyIdentifier.sessionExpiryInterval.rawValue)
-      writer.put(sessionExpiryInterval)
-    }
-    writer.put(PropertyIdentifier.maximumPacketSize.rawValue)
-    writer.put(maximumPacketSize)
   }
 }

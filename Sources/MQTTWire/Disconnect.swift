@@ -4,6 +4,8 @@ public struct Disconnect: BitwiseCopyable {
   /// In received packets: extents in the body.
   public private(set) var reasonString = Extent.empty
   public private(set) var serverReference = Extent.empty
+  /// All properties, without their length; checked.
+  public private(set) var properties = Extent.empty
 
   public init(reasonCode: ReasonCode) {
     self.reasonCode = reasonCode.rawValue
@@ -20,13 +22,12 @@ public struct Disconnect: BitwiseCopyable {
     reasonCode = try reader.byte()
     guard reasonCode == 0 || reasonCode >= 0x80 else { throw .reasonCode }
     guard !reader.isAtEnd else { return }
-    var properties = try PropertyReader(body, reader: &reader, packet: .disconnect)
-    while let property = try properties.next() {
+    var list = try PropertyReader(body, reader: &reader, place: .packet(.disconnect, from: .server))
+    properties = list.extent
+    while let property = try list.next() {
       switch property.identifier {
       case .reasonString: reasonString = property.text
       case .serverReference: serverReference = property.text
-      // Only a client may send it [MQTT-3.14.2-2].
-      case .sessionExpiryInterval: throw .propertyNotAllowed
       default: break
       }
     }
@@ -39,6 +40,21 @@ public struct Disconnect: BitwiseCopyable {
     writer.put(ControlPacketType.disconnect.firstByte)
     writer.put(UInt8(truncatingIfNeeded: encodedSize(version) - 2))
     if hasReasonCode(version) { writer.put(reasonCode) }
+  }
+
+  /// DISCONNECT of 5.0 with `properties`: encoded, without their length (§3.14.2.2).
+  public static func remainingLength(properties: Span<UInt8>) -> Int {
+    1 + VariableByteInteger.encodedSize(properties.count) + properties.count
+  }
+
+  public static func encode(
+    into writer: inout ByteWriter, reasonCode: ReasonCode, properties: Span<UInt8>
+  ) {
+    writer.put(ControlPacketType.disconnect.firstByte)
+    writer.put(variableByteInteger: remainingLength(properties: properties))
+    writer.put(reasonCode.rawValue)
+    writer.put(variableByteInteger: properties.count)
+    writer.put(properties)
   }
 
   private func hasReasonCode(_ version: ProtocolVersion) -> Bool {

@@ -14,8 +14,11 @@ public struct FixedHeader: BitwiseCopyable {
     guard bytes.count >= 1 else { return nil }
     let first = bytes[0]
     guard let type = ControlPacketType(rawValue: first >> 4) else { throw .packetType }
-    guard type != .auth || version.hasProperties else { throw .packetType }  // reserved in 3.1.1
-    guard type == .publish || first & 0x0F == type.requiredFlags else { throw .reservedFlags }
+    guard type != .auth || version.hasProperties else { throw .packetType }  // reserved before 5.0
+    // 3.1 does not use the flags of what a server sends but PUBLISH, and PUBREL may have DUP (§2.1).
+    guard type == .publish || version == .v3_1 || first & 0x0F == type.requiredFlags else {
+      throw .reservedFlags
+    }
 
     var length = 0
     var index = 1
@@ -25,8 +28,8 @@ public struct FixedHeader: BitwiseCopyable {
       length |= Int(byte & 0x7F) << (7 &* (index &- 1))
       index &+= 1
       if byte < 0x80 {
-        // The fewest bytes possible: a last byte of zero adds nothing [MQTT-1.5.5-1]. 3.1.1 does not ask for that.
-        guard byte != 0 || index == 2 || version == .v3_1_1 else { throw .remainingLength }
+        // The fewest bytes possible: a last byte of zero adds nothing [MQTT-1.5.5-1]. Before 5.0 that was not asked for.
+        guard byte != 0 || index == 2 || !version.hasProperties else { throw .remainingLength }
         break
       }
       guard index < 5 else { throw .remainingLength }

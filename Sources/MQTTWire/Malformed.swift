@@ -21,11 +21,13 @@ public enum Malformed: UInt8, Error, BitwiseCopyable {
   case propertyNotAllowed  // Table 2-4
   case propertyRepeated  // §2.2.2.2: included more than once
   case propertyValue  // a value the property may not have
+  case authenticationMethod  // §3.15.2.2.2: left out
 
   /// The Reason Code for the DISCONNECT that answers it (§4.13): Malformed Packet or Protocol Error.
   public var reasonCode: ReasonCode {
     switch self {
-    case .emptyTopic, .propertyRepeated, .propertyValue, .sessionPresent: .protocolError
+    case .authenticationMethod, .emptyTopic, .propertyRepeated, .propertyValue, .sessionPresent:
+      .protocolError
     default: .malformedPacket
     }
   }

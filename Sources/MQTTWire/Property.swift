@@ -45,40 +45,66 @@ enum PropertyType: UInt8 {
   case byte, twoByteInteger, fourByteInteger, variableByteInteger, string, binaryData, stringPair
 }
 
+/// Who sends a packet. A few properties may come from one side only.
+public enum Sender: BitwiseCopyable { case client, server }
+
+/// Where a list of properties stands: in a Control Packet, or in the Will of a CONNECT.
+public enum PropertyPlace: BitwiseCopyable {
+  case packet(ControlPacketType, from: Sender)
+  case will
+
+  var isServersPublish: Bool {
+    if case .packet(.publish, from: .server) = self { return true }
+    return false
+  }
+
+  /// Its bit in `PropertyRule.places`. CONNECT and SUBSCRIBE only clients send, CONNACK and SUBACK only
+  /// servers; where a rule depends on the sender, the packet has a bit for each.
+  var bit: UInt32 {
+    switch self {
+    case .will: PropertyRule.will
+    case .packet(let type, from: .client): 1 << UInt32(type.rawValue)
+    case .packet(let type, from: .server): 1 << UInt32(type.rawValue + 16)
+    }
+  }
+}
+
 /// Table 2-4: what each property is and where it may stand.
 struct PropertyRule: BitwiseCopyable {
   let type: PropertyType
-  /// One bit for each Control Packet type.
-  let packets: UInt16
+  /// `PropertyPlace.bit`s.
+  let places: UInt32
   /// What a numeric value may be.
   let minimum: UInt32
   let maximum: UInt32
 
   static func of(_ identifier: PropertyIdentifier) -> PropertyRule {
     switch identifier {
-    case .payloadFormatIndicator: rule(.byte, publish, 0, 1)
-    case .messageExpiryInterval: rule(.fourByteInteger, publish)
-    case .contentType: rule(.string, publish)
-    case .responseTopic: rule(.string, publish)
-    case .correlationData: rule(.binaryData, publish)
-    case .subscriptionIdentifier: rule(.variableByteInteger, publish | subscribe, 1)
-    case .sessionExpiryInterval: rule(.fourByteInteger, connect | connack | disconnect)
+    case .payloadFormatIndicator: rule(.byte, publish | will, 0, 1)
+    case .messageExpiryInterval: rule(.fourByteInteger, publish | will)
+    case .contentType: rule(.string, publish | will)
+    case .responseTopic: rule(.string, publish | will)
+    case .correlationData: rule(.binaryData, publish | will)
+    // From a client it stands in SUBSCRIBE, from a server in PUBLISH [MQTT-3.3.4-6].
+    case .subscriptionIdentifier: rule(.variableByteInteger, server(.publish) | client(.subscribe), 1)
+    // Only a client may send it in DISCONNECT [MQTT-3.14.2-2].
+    case .sessionExpiryInterval: rule(.fourByteInteger, connect | connack | client(.disconnect))
     case .assignedClientIdentifier: rule(.string, connack)
     case .serverKeepAlive: rule(.twoByteInteger, connack)
     case .authenticationMethod: rule(.string, connect | connack | auth)
     case .authenticationData: rule(.binaryData, connect | connack | auth)
     case .requestProblemInformation: rule(.byte, connect, 0, 1)
-    case .willDelayInterval: rule(.fourByteInteger, 0)
+    case .willDelayInterval: rule(.fourByteInteger, will)
     case .requestResponseInformation: rule(.byte, connect, 0, 1)
     case .responseInformation: rule(.string, connack)
-    case .serverReference: rule(.string, connack | disconnect)
+    case .serverReference: rule(.string, connack | server(.disconnect))
     case .reasonString: rule(.string, connack | acknowledgements | disconnect | auth)
     case .receiveMaximum: rule(.twoByteInteger, connect | connack, 1)
     case .topicAliasMaximum: rule(.twoByteInteger, connect | connack)
     case .topicAlias: rule(.twoByteInteger, publish, 1)
     case .maximumQoS: rule(.byte, connack, 0, 1)
     case .retainAvailable: rule(.byte, connack, 0, 1)
-    case .userProperty: rule(.stringPair, .max)
+    case .userProperty: rule(.stringPair, everywhere)
     case .maximumPacketSize: rule(.fourByteInteger, connect | connack, 1)
     case .wildcardSubscriptionAvailable: rule(.byte, connack, 0, 1)
     case .subscriptionIdentifierAvailable: rule(.byte, connack, 0, 1)
@@ -87,20 +113,34 @@ struct PropertyRule: BitwiseCopyable {
   }
 
   private static func rule(
-    _ type: PropertyType, _ packets: UInt16, _ minimum: UInt32 = 0, _ maximum: UInt32 = .max
+    _ type: PropertyType, _ places: UInt32, _ minimum: UInt32 = 0, _ maximum: UInt32 = .max
   ) -> PropertyRule {
-    PropertyRule(type: type, packets: packets, minimum: minimum, maximum: maximum)
+    PropertyRule(type: type, places: places, minimum: minimum, maximum: maximum)
   }
 
-  private static var connect: UInt16 { bit(.connect) }
-  private static var connack: UInt16 { bit(.connack) }
-  private static var publish: UInt16 { bit(.publish) }
-  private static var subscribe: UInt16 { bit(.subscribe) }
-  private static var disconnect: UInt16 { bit(.disconnect) }
-  private static var auth: UInt16 { bit(.auth) }
-  private static var acknowledgements: UInt16 {
-    bit(.puback) | bit(.pubrec) | bit(.pubrel) | bit(.pubcomp) | bit(.suback) | bit(.unsuback)
+  static var will: UInt32 { 1 }
+  private static var connect: UInt32 { client(.connect) }
+  private static var connack: UInt32 { server(.connack) }
+  private static var publish: UInt32 { both(.publish) }
+  private static var disconnect: UInt32 { both(.disconnect) }
+  private static var auth: UInt32 { both(.auth) }
+  private static var acknowledgements: UInt32 {
+    both(.puback) | both(.pubrec) | both(.pubrel) | both(.pubcomp) | server(.suback)
+      | server(.unsuback)
   }
 
-  static func bit(_ type: ControlPacketType) -> UInt16 { 1 << UInt16(type.rawValue) }
+  private static var everywhere: UInt32 {
+    will | connect | connack | publish | acknowledgements | client(.subscribe) | client(.unsubscribe)
+      | disconnect | auth
+  }
+
+  private static func client(_ type: ControlPacketType) -> UInt32 {
+    PropertyPlace.packet(type, from: .client).bit
+  }
+
+  private static func server(_ type: ControlPacketType) -> UInt32 {
+    PropertyPlace.packet(type, from: .server).bit
+  }
+
+  private static func both(_ type: ControlPacketType) -> UInt32 { client(type) | server(type) }
 }

@@ -2,19 +2,33 @@
 /// allowed in this packet, not repeated, value in range, strings well-formed.
 public struct PropertyReader: ~Escapable {
   private var reader: ByteReader
-  private let packet: ControlPacketType
+  private let place: PropertyPlace
+  /// The whole list, without its length.
+  public let extent: Extent
   // One bit for each identifier seen so far: 0…31 and 32…63.
   private var seen: (UInt32, UInt32) = (0, 0)
 
   /// Takes the Property Length and what it covers from `reader`, which moves on behind it.
   @_lifetime(copy bytes)
   public init(
-    _ bytes: Span<UInt8>, reader: inout ByteReader, packet: ControlPacketType
+    _ bytes: Span<UInt8>, reader: inout ByteReader, place: PropertyPlace
   ) throws(Malformed) {
     let length = try reader.variableByteInteger()
-    self.reader = ByteReader(bytes, in: try reader.extent(length))
-    self.packet = packet
+    extent = try reader.extent(length)
+    self.reader = ByteReader(bytes, in: extent)
+    self.place = place
   }
+
+  /// A list without its length: what an application hands in, or what was checked before.
+  @_lifetime(copy list)
+  public init(_ list: Span<UInt8>, place: PropertyPlace) {
+    reader = ByteReader(list)
+    extent = Extent(offset: 0, count: list.count)
+    self.place = place
+  }
+
+  /// Where the next property begins.
+  public var position: Int { reader.position }
 
   /// The next property; `nil` after the last.
   @inline(never)  // three kilobytes in each of the packets that read properties
@@ -25,7 +39,7 @@ public struct PropertyReader: ~Escapable {
       throw .unknownProperty
     }
     let rule = PropertyRule.of(identifier)
-    guard rule.packets & PropertyRule.bit(packet) != 0 else { throw .propertyNotAllowed }
+    guard rule.places & place.bit != 0 else { throw .propertyNotAllowed }
     try noteSeen(identifier)
 
     var number: UInt32 = 0
@@ -53,7 +67,8 @@ public struct PropertyReader: ~Escapable {
     let bit: UInt32 = 1 << UInt32(number & 31)
     let again = (number < 32 ? seen.0 : seen.1) & bit != 0
     let repeatable =
-      identifier == .userProperty || (identifier == .subscriptionIdentifier && packet == .publish)
+      identifier == .userProperty
+      || (identifier == .subscriptionIdentifier && place.isServersPublish)
     guard !again || repeatable else { throw .propertyRepeated }
     if number < 32 { seen.0 |= bit } else { seen.1 |= bit }
   }

@@ -2,6 +2,8 @@
 public enum ProtocolVersion: UInt8, BitwiseCopyable {
   // The underscores stand for the points of the version.
   // swift-format-ignore: AlwaysUseLowerCamelCase
+  case v3_1 = 3
+  // swift-format-ignore: AlwaysUseLowerCamelCase
   case v3_1_1 = 4
   // swift-format-ignore: AlwaysUseLowerCamelCase
   case v5_0 = 5
@@ -9,4 +11,7 @@ public enum ProtocolVersion: UInt8, BitwiseCopyable {
   /// Properties, and Reason Codes beyond CONNACK's, came with 5.0.
   @inline(__always)
   public var hasProperties: Bool { self == .v5_0 }
+
+  /// The Protocol Name (§3.1.2.1; 3.1 calls itself MQIsdp).
+  public var name: StaticString { self == .v3_1 ? "MQIsdp" : "MQTT" }
 }

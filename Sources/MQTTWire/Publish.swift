@@ -4,21 +4,26 @@ public struct Publish: ~Escapable {
   public let payload: Span<UInt8>
   public let qos: QoS
   public let retain: Bool
+  /// 5.0: encoded properties, without their length; checked by whoever hands them in.
+  public let properties: Span<UInt8>
 
-  @_lifetime(copy topic, copy payload)
+  @_lifetime(copy topic, copy payload, copy properties)
   @inline(__always)
-  public init(topic: Span<UInt8>, payload: Span<UInt8>, qos: QoS, retain: Bool) {
+  public init(
+    topic: Span<UInt8>, payload: Span<UInt8>, qos: QoS, retain: Bool,
+    properties: Span<UInt8> = Span()
+  ) {
     self.topic = topic
     self.payload = payload
     self.qos = qos
     self.retain = retain
+    self.properties = properties
   }
 
   /// What the Fixed Header will announce; above `VariableByteInteger.maximum` it can't be sent.
   @inline(__always)
   public func remainingLength(_ version: ProtocolVersion) -> Int {
-    2 &+ topic.count &+ (qos == .atMostOnce ? 0 : 2) &+ (version.hasProperties ? 1 : 0)
-      &+ payload.count
+    2 &+ topic.count &+ (qos == .atMostOnce ? 0 : 2) &+ propertySize(version) &+ payload.count
   }
 
   /// `identifier` is not used with QoS 0. The writer's target has the packet's exact size.
@@ -31,8 +36,17 @@ public struct Publish: ~Escapable {
     writer.put(variableByteInteger: remainingLength(version))
     writer.put(prefixed: topic)
     if qos != .atMostOnce { writer.put(identifier.rawValue) }
-    if version.hasProperties { writer.put(UInt8(0)) }
+    if version.hasProperties {
+      writer.put(variableByteInteger: properties.count)
+      writer.put(properties)
+    }
     writer.put(payload)
+  }
+
+  @inline(__always)
+  private func propertySize(_ version: ProtocolVersion) -> Int {
+    version.hasProperties
+      ? VariableByteInteger.encodedSize(properties.count) &+ properties.count : 0
   }
 
   /// The flags in the first byte (§3.3.1).
@@ -43,8 +57,10 @@ public struct Publish: ~Escapable {
 /// PUBLISH as it is received.
 public struct ReceivedPublish: BitwiseCopyable {
   public let topic: Extent
-  /// The properties of 5.0, without their length: already checked.
+  /// All properties of 5.0, without their length; checked.
   public let properties: Extent
+  /// 0: none.
+  public private(set) var topicAlias: UInt16 = 0
   public let payload: Extent
   public let qos: QoS
   public let retain: Bool
@@ -70,15 +86,11 @@ public struct ReceivedPublish: BitwiseCopyable {
       guard let number = PacketIdentifier(try reader.uint16()) else { throw .packetIdentifier }
       identifier = number
     }
-    var hasAlias = false
     if version.hasProperties {
-      // Past the Property Length, to know where the properties themselves begin.
-      var ahead = reader
-      let length = try ahead.variableByteInteger()
-      properties = Extent(offset: ahead.position, count: length)
-      var list = try PropertyReader(body, reader: &reader, packet: .publish)
+      var list = try PropertyReader(body, reader: &reader, place: .packet(.publish, from: .server))
+      properties = list.extent
       while let property = try list.next() {
-        if property.identifier == .topicAlias { hasAlias = true }
+        if property.identifier == .topicAlias { topicAlias = UInt16(truncatingIfNeeded: property.number) }
         if property.identifier == .responseTopic { try Self.checkTopic(body, property.text) }
       }
     } else {
@@ -86,7 +98,7 @@ public struct ReceivedPublish: BitwiseCopyable {
     }
     payload = reader.rest()
     // An empty topic stands for a Topic Alias, and for nothing else (§3.3.2.1).
-    if !(topic.isEmpty && hasAlias) { try Self.checkTopic(body, topic) }
+    if !(topic.isEmpty && topicAlias != 0) { try Self.checkTopic(body, topic) }
   }
 
   private static func checkTopic(_ body: Span<UInt8>, _ topic: Extent) throws(Malformed) {

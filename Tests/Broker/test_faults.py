@@ -449,7 +449,8 @@ def test_maximum_packet_size(clients, broker):
     assert client.publish("a", bytes(200), qos=1, cookie=1) == smq.OK  # not known yet
     assert client.publish("a", bytes(92), qos=1, cookie=2) == smq.OK  # 2 + 3 + 2 + 1 + 92
     client.connected()
-    assert client.completed(1).status == smq.ERR_TOO_LARGE
+    completed = client.completed(1)
+    assert (completed.status, completed.reason_code) == (smq.ERR_SERVER_LIMIT, 0x95)
     assert client.completed(2).status == smq.OK
     before = client.stats
     assert client.publish("a", bytes(93), qos=1) == smq.ERR_TOO_LARGE
@@ -464,7 +465,8 @@ def test_maximum_qos(clients, broker):
     client = clients(url=broker.url, protocol=V5)
     assert client.publish("a", qos=2, cookie=1) == smq.OK
     client.connected()
-    assert client.completed(1).status == smq.ERR_QOS
+    completed = client.completed(1)
+    assert (completed.status, completed.reason_code) == (smq.ERR_SERVER_LIMIT, 0x9B)
     before = client.stats
     assert client.publish("a", qos=2) == smq.ERR_QOS
     assert client.stats == before
@@ -478,7 +480,8 @@ def test_retain_not_available(clients, broker):
     client = clients(url=broker.url, protocol=V5)
     assert client.publish("a", retain=1, qos=1, cookie=1) == smq.OK
     client.connected()
-    assert client.completed(1).status == smq.ERR_NOT_SUPPORTED
+    completed = client.completed(1)
+    assert (completed.status, completed.reason_code) == (smq.ERR_SERVER_LIMIT, 0x9A)
     before = client.stats
     assert client.publish("a", retain=1) == smq.ERR_NOT_SUPPORTED
     assert client.stats == before

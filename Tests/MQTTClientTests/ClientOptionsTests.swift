@@ -45,7 +45,7 @@ struct Request: Sendable {
       for index in 0..<options.host.count { host.append(options.host[index]) }
       numbers = [
         "port": Int(options.port), "keepAlive": Int(options.session.connect.keepAlive),
-        "sessionExpiry": Int(options.session.connect.sessionExpiryInterval),
+        "sessionExpiry": Int(options.session.connect.session.sessionExpiryInterval),
         "connectTimeout": Int(options.connectTimeout), "pingTimeout": Int(options.session.pingTimeout),
         "outboxBytes": options.session.outboxBytes, "outboxMessages": options.session.outboxMessages,
         "receiveBytes": options.session.receiveBytes, "inFlightMaximum": options.session.inFlightMaximum,
@@ -167,8 +167,17 @@ extension String {
   @Test func protocolVersions() {
     #expect(Request(version: 4).result.numbers["version"] == 4)
     #expect(Request(version: 5).result.numbers["version"] == 5)
-    for version: UInt32 in [1, 2, 3, 6, 7, 255, 256, 260, 261, 0x0400_0000, .max] {
+    #expect(Request(clientID: "c".bytes, version: 3).result.numbers["version"] == 3)
+    for version: UInt32 in [1, 2, 6, 7, 255, 256, 260, 261, 0x0400_0000, .max] {
       #expect(Request(version: version).result.error == "not supported 0")
+    }
+  }
+
+  /// 3.1 §3.1: a Client Identifier of 1 to 23 characters.
+  @Test func clientIdentifierOf31() {
+    for count in [0, 1, 23, 24, 65_535] {
+      let request = Request(clientID: [UInt8](repeating: 0x63, count: count), version: 3)
+      #expect(request.result.error == (1...23 ~= count ? nil : "clientID"), "\(count)")
     }
   }
 

@@ -16,12 +16,15 @@ final class Rig {
   ) {
     self.version = version
     let clientID = Array("rig".utf8)
+    var properties = Connect.SessionProperties()
+    properties.maximumPacketSize = UInt32(receiveBytes)
     let options = SessionOptions(
       connect: Connect(
         version: version, cleanStart: !keepSession, keepAlive: keepAlive, clientID: clientID.span,
         userName: Span(), password: Span(),
-        will: Connect.Will(topic: Span(), payload: Span(), qos: .atMostOnce, retain: false),
-        sessionExpiryInterval: 0, maximumPacketSize: UInt32(receiveBytes)),
+        will: Connect.Will(
+          topic: Span(), payload: Span(), qos: .atMostOnce, retain: false, properties: Span()),
+        session: properties, properties: Span()),
       pingTimeout: pingTimeout, outboxBytes: outboxBytes, outboxMessages: outboxMessages,
       receiveBytes: receiveBytes, inFlightMaximum: inFlightMaximum)
     var memory = MemoryPlan()

@@ -7,7 +7,12 @@ import Testing
     var identifier: UInt16 = 10
     var reasonCode: UInt8 = 0
     var reasonString: [UInt8] = []
+    /// As they are on the wire.
+    var properties: [UInt8] = []
   }
+
+  private static let reason: [UInt8] = hex("1F 00 02 6E 6F")
+  private static let user: [UInt8] = hex("26 00 01 61 00 01 62")
 
   /// Both ways.
   static let cases: [String: Fields] = [
@@ -15,6 +20,10 @@ import Testing
     "pubrec-311": Fields(type: .pubrec),
     "pubrel-311": Fields(type: .pubrel, identifier: 65_535),
     "pubcomp-311": Fields(type: .pubcomp, identifier: 0x1234),
+    "puback-31": Fields(type: .puback),
+    "pubrec-31": Fields(type: .pubrec),
+    "pubrel-31": Fields(type: .pubrel, identifier: 65_535),
+    "pubcomp-31": Fields(type: .pubcomp, identifier: 0x1234),
     "puback-5-short": Fields(type: .puback),
     "pubrec-5-short": Fields(type: .pubrec),
     "pubrel-5-short": Fields(type: .pubrel, identifier: 65_535),
@@ -27,19 +36,26 @@ import Testing
 
   /// And what a peer may send and we do not.
   static let receivedCases = cases.merging([
+    "pubrel-31-again": Fields(type: .pubrel, identifier: 65_535),
+    "puback-31-odd-flags": Fields(type: .puback),
     "puback-5-success-spelled-out": Fields(type: .puback),
     "puback-5-no-properties": Fields(type: .puback),
     "pubrec-5-no-properties": Fields(type: .pubrec, reasonCode: 0x87),
     "pubrel-5-no-properties": Fields(type: .pubrel, identifier: 65_535),
     "pubcomp-5-no-properties": Fields(type: .pubcomp, identifier: 0x1234, reasonCode: 0x92),
-    "puback-5-every-property": Fields(type: .puback, reasonCode: 0x97, reasonString: "no".bytes),
-    "pubrec-5-every-property": Fields(type: .pubrec, reasonCode: 0x80, reasonString: "no".bytes),
+    "puback-5-every-property": Fields(
+      type: .puback, reasonCode: 0x97, reasonString: "no".bytes, properties: reason + user + user),
+    "pubrec-5-every-property": Fields(
+      type: .pubrec, reasonCode: 0x80, reasonString: "no".bytes, properties: reason + user),
     "pubrel-5-every-property": Fields(
-      type: .pubrel, identifier: 65_535, reasonCode: 0x92, reasonString: "no".bytes),
+      type: .pubrel, identifier: 65_535, reasonCode: 0x92, reasonString: "no".bytes,
+      properties: user + reason),
     "pubcomp-5-every-property": Fields(
-      type: .pubcomp, identifier: 0x1234, reasonCode: 0x92, reasonString: "no".bytes),
+      type: .pubcomp, identifier: 0x1234, reasonCode: 0x92, reasonString: "no".bytes,
+      properties: reason + user),
     "puback-5-property-length-128": Fields(
-      type: .puback, reasonCode: 0x80, reasonString: [UInt8](repeating: 0x61, count: 125)),
+      type: .puback, reasonCode: 0x80, reasonString: [UInt8](repeating: 0x61, count: 125),
+      properties: hex("1F 00 7D 61*125")),
   ]) { $1 }
 
   @Test(arguments: cases.keys.sorted())
@@ -60,7 +76,7 @@ import Testing
     let parsed = try Acknowledgement(parsing: body.span, type: header.type, version: version)
     let fields = Fields(
       type: parsed.type, identifier: parsed.identifier.rawValue, reasonCode: parsed.reasonCode,
-      reasonString: body[parsed.reasonString])
+      reasonString: body[parsed.reasonString], properties: body[parsed.properties])
     #expect(fields == Self.receivedCases[name])
     #expect(parsed.isRefusal == (fields.reasonCode >= 0x80))
   }

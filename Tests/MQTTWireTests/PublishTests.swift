@@ -13,7 +13,8 @@ struct PublishFields: Equatable, Sendable {
   var properties: [UInt8] = []
 
   func packet(_ version: ProtocolVersion) throws -> [UInt8] {
-    let publish = Publish(topic: topic.span, payload: payload.span, qos: qos, retain: retain)
+    let publish = Publish(
+      topic: topic.span, payload: payload.span, qos: qos, retain: retain, properties: properties.span)
     let remainingLength = publish.remainingLength(version)
     let size = 1 + VariableByteInteger.encodedSize(remainingLength) + remainingLength
     let number = try #require(PacketIdentifier(identifier ?? 1))
@@ -50,6 +51,10 @@ struct PublishFields: Equatable, Sendable {
 @Suite struct PublishTests {
   private static func text(_ count: Int) -> [UInt8] { [UInt8](repeating: 0x78, count: count) }
 
+  private static let everySentProperty: [UInt8] = hex(
+    "01 01 02 00 00 00 3C 23 00 05 08 00 03 72 2F 31 09 00 02 00 FF 26 00 01 6B 00 01 31 "
+      + "26 00 01 6B 00 01 32 26 00 01 6B 00 01 31 03 00 0A 74 65 78 74 2F 70 6C 61 69 6E")
+
   /// Both ways.
   static let cases: [String: PublishFields] = [
     "publish-311-qos0": PublishFields(),
@@ -80,24 +85,58 @@ struct PublishFields: Equatable, Sendable {
     "publish-5-remaining-length-128": PublishFields(payload: text(122)),
     "publish-5-remaining-length-16383": PublishFields(payload: text(16_377)),
     "publish-5-remaining-length-16384": PublishFields(payload: text(16_378)),
-  ]
-
-  /// Only from a server: with properties.
-  static let receivedCases = cases.merging([
+    "publish-31-qos0": PublishFields(),
+    "publish-31-qos1-dup-retain": PublishFields(
+      qos: .atLeastOnce, retain: true, duplicate: true, identifier: 10),
+    "publish-31-qos2": PublishFields(qos: .exactlyOnce, identifier: 65_535),
     "publish-5-payload-format-indicator": PublishFields(properties: hex("01 01")),
     "publish-5-message-expiry-interval": PublishFields(properties: hex("02 00 00 00 3C")),
     "publish-5-topic-alias": PublishFields(properties: hex("23 00 05")),
     "publish-5-topic-alias-empty-topic": PublishFields(topic: [], properties: hex("23 00 05")),
     "publish-5-response-topic": PublishFields(properties: [0x08, 0, 3] + "r/1".bytes),
     "publish-5-correlation-data": PublishFields(properties: hex("09 00 02 00 FF")),
-    "publish-5-user-property": PublishFields(properties: [0x26, 0, 1] + "k".bytes + [0, 1] + "1".bytes),
-    "publish-5-subscription-identifier": PublishFields(properties: hex("0B FF FF FF 7F")),
+    "publish-5-user-property": PublishFields(properties: hex("26 00 01 6B 00 01 31")),
     "publish-5-content-type": PublishFields(properties: [0x03, 0, 10] + "text/plain".bytes),
+    "publish-5-every-sent-property": PublishFields(
+      qos: .atLeastOnce, identifier: 10, properties: everySentProperty),
+    "publish-5-property-length-127": PublishFields(properties: hex("26 00 01 61 00 79 7A*121")),
+    "publish-5-property-length-128": PublishFields(properties: hex("26 00 01 61 00 7A 7A*122")),
+  ]
+
+  /// Only from a server: Subscription Identifiers.
+  static let receivedCases = cases.merging([
+    "publish-5-subscription-identifier": PublishFields(properties: hex("0B FF FF FF 7F")),
     "publish-5-every-property": PublishFields(
       qos: .exactlyOnce, retain: true, identifier: 0x1234,
       properties: Array(vector("publish-5-every-property")[10..<75])),
-    "publish-5-property-length-128": PublishFields(properties: hex("26 00 01 61 00 7A 7A*122")),
   ]) { $1 }
+
+  /// What a test sends is what a client may send.
+  @Test(arguments: cases.keys.sorted())
+  func propertiesAreAllowed(name: String) throws {
+    let properties = try #require(Self.cases[name]).properties
+    var reader = PropertyReader(properties.span, place: .packet(.publish, from: .client))
+    while try reader.next() != nil {}
+    #expect(reader.position == properties.count)
+  }
+
+  /// Properties are not for the versions before 5.0.
+  @Test func propertiesOnlyInVersion5() throws {
+    let fields = PublishFields(properties: hex("01 01"))
+    #expect(try fields.packet(.v3_1) == vector("publish-311-qos0"))
+    #expect(try fields.packet(.v3_1_1) == vector("publish-311-qos0"))
+  }
+
+  /// §1.5.5: where the Property Length grows to three bytes.
+  @Test(arguments: [(16_383, "FF 7F"), (16_384, "80 80 01")])
+  func manyProperties(propertyLength: Int, start: String) throws {
+    let size = propertyLength - 5
+    let properties = [0x26, 0, 0] + [UInt8(size >> 8), UInt8(size & 255)] + Self.text(size)
+    let fields = PublishFields(properties: properties)
+    let packet = try fields.packet(.v5_0)
+    #expect(packet[9...].starts(with: hex(start)))
+    #expect(try PublishFields(decoding: packet, .v5_0) == fields)
+  }
 
   @Test(arguments: cases.keys.sorted())
   func encodes(name: String) throws {
@@ -138,7 +177,7 @@ struct PublishFields: Equatable, Sendable {
         payload: chance.bytes(payloadSize), qos: qos, retain: .random(using: &chance),
         duplicate: qos != .atMostOnce && .random(using: &chance),
         identifier: qos == .atMostOnce ? nil : .random(in: 1...65_535, using: &chance))
-      for version in [ProtocolVersion.v3_1_1, .v5_0] {
+      for version in ProtocolVersion.all {
         #expect(try PublishFields(decoding: fields.packet(version), version) == fields)
       }
     }
@@ -146,7 +185,7 @@ struct PublishFields: Equatable, Sendable {
 
   @Test func longestTopic() throws {
     let fields = PublishFields(topic: Self.text(65_535))
-    for version in [ProtocolVersion.v3_1_1, .v5_0] {
+    for version in ProtocolVersion.all {
       #expect(try PublishFields(decoding: fields.packet(version), version) == fields)
     }
   }

@@ -8,6 +8,22 @@ extension ControlPacketType: @unchecked Sendable {}
 extension PropertyIdentifier: @unchecked Sendable {}
 extension QoS: @unchecked Sendable {}
 extension ReasonCode: @unchecked Sendable {}
+extension Sender: @unchecked Sendable {}
+extension PropertyPlace: @unchecked Sendable {}
+
+extension ProtocolVersion {
+  static let all: [ProtocolVersion] = [.v3_1, .v3_1_1, .v5_0]
+
+  /// As the vectors name it.
+  init?(name: some StringProtocol) {
+    switch name {
+    case "3.1": self = .v3_1
+    case "3.1.1": self = .v3_1_1
+    case "5.0": self = .v5_0
+    default: return nil
+    }
+  }
+}
 
 // MARK: Golden vectors
 
@@ -51,11 +67,11 @@ struct Vector: Sendable, CustomTestStringConvertible {
       }
       let words = line.split(separator: " ", maxSplits: 3)
       guard words.count == 4, let direction = Direction(rawValue: String(words[2])),
-        words[1] == "3.1.1" || words[1] == "5.0"
+        let version = ProtocolVersion(name: words[1])
       else { fatalError("\(file): \(line)") }
       vectors.append(
         Vector(
-          name: String(words[0]), version: words[1] == "5.0" ? .v5_0 : .v3_1_1, direction: direction,
+          name: String(words[0]), version: version, direction: direction,
           reference: words[3].trimmingCharacters(in: .whitespaces)))
     }
     return vectors
@@ -104,7 +120,9 @@ enum Received {
   case publish(ReceivedPublish)
   case acknowledgement(Acknowledgement)
   case pingresp
+  case subscriptionAnswer(SubscriptionAnswer)
   case disconnect(Disconnect)
+  case auth(Auth)
 
   /// Reads what follows the Fixed Header.
   init(
@@ -118,7 +136,11 @@ enum Received {
     case .pingresp:
       try Ping.parseResponse(body)
       self = .pingresp
-    case .disconnect: self = .disconnect(try Disconnect(parsing: body))
+    case .suback, .unsuback:
+      self = .subscriptionAnswer(try SubscriptionAnswer(parsing: body, type: type, version: version))
+    // Before 5.0 a server has no DISCONNECT to send (3.1.1: Table 2.1).
+    case .disconnect where version.hasProperties: self = .disconnect(try Disconnect(parsing: body))
+    case .auth: self = .auth(try Auth(parsing: body))
     default: throw .packetType
     }
   }
@@ -136,11 +158,18 @@ enum Received {
   var extents: [Extent] {
     switch self {
     case .connack(let connack):
-      [connack.assignedClientIdentifier, connack.reasonString, connack.serverReference]
+      [
+        connack.assignedClientIdentifier, connack.reasonString, connack.responseInformation,
+        connack.serverReference, connack.authenticationMethod, connack.authenticationData,
+        connack.properties,
+      ]
     case .publish(let publish): [publish.topic, publish.properties, publish.payload]
-    case .acknowledgement(let acknowledgement): [acknowledgement.reasonString]
+    case .acknowledgement(let acknowledgement): [acknowledgement.reasonString, acknowledgement.properties]
+    case .subscriptionAnswer(let answer): [answer.reasonCodes, answer.reasonString, answer.properties]
     case .pingresp: []
-    case .disconnect(let disconnect): [disconnect.reasonString, disconnect.serverReference]
+    case .disconnect(let disconnect):
+      [disconnect.reasonString, disconnect.serverReference, disconnect.properties]
+    case .auth(let auth): [auth.method, auth.data, auth.reasonString, auth.properties]
     }
   }
 
