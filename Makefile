@@ -27,7 +27,8 @@ cross: ## TARGET=aarch64|armv7|riscv64: build for it and test under qemu-user
 	@cmake --build build/$(TARGET)
 	@Tests/run --only cross-$(TARGET)
 
-install: all ## PREFIX=/usr/local DESTDIR=: the libraries, the header and swiftmqtt.pc
+install: ## PREFIX=/usr/local DESTDIR=: the libraries, the header and swiftmqtt.pc; builds only what was never built
+	@test -e $(NATIVE)/libswiftmqtt.a || $(MAKE) all
 	@DESTDIR='$(DESTDIR)' cmake --install $(NATIVE) --prefix '$(PREFIX)'
 
 uninstall: ## PREFIX=/usr/local DESTDIR=: remove what install laid, and nothing else

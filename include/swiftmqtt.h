@@ -182,7 +182,7 @@ SMQ_API const char *smq_status_name(int32_t status);
  *
  * protocol      SMQ_PROTOCOL_5_0: a Reason Code (section 2.4); anything else: a Connect Return code of
  *               3.1.1 (its section 3.2.2.3)
- * reason_code   0 to 255
+ * reason_code   0 to 255, or the -1 of an event without one: "none"
  *
  * Returns a zero-terminated text that lives as long as the library; "unknown Reason Code" for a
  * value the specification does not define. Never NULL, no errors.
@@ -427,9 +427,13 @@ SMQ_API int32_t smq_connect(smq_client *client);
  * connection.
  *
  * Every message ends in exactly one SMQ_EVENT_COMPLETED with its cookie (unless it is quiet and
- * all goes well): when it was handed to the kernel (QoS 0), when the server's PUBACK (QoS 1) or
- * PUBCOMP (QoS 2) came, or with the reason why not. QoS 1 and 2 messages are kept and sent again
- * across connections; see smq_connect() and SMQ_OPTION_KEEP_SESSION.
+ * all goes well, or the client is closed before): when it was handed to the kernel (QoS 0), when the
+ * server's PUBACK (QoS 1) or PUBCOMP (QoS 2) came, or with the reason why not.
+ *
+ * When a connection ends, the outbox stays. On the next one, what was not sent is sent; what was
+ * sent with QoS 1 and not acknowledged is sent again, so it may arrive twice. QoS 2 is taken up where
+ * it was if the server kept the session (SMQ_OPTION_KEEP_SESSION), and arrives once; if it did not, a
+ * message whose fate is unknown ends with SMQ_ERR_SESSION_LOST, and sending it again is up to the caller.
  *
  * client    the client
  * message   the message; copied, and may be released afterwards
@@ -458,6 +462,10 @@ SMQ_API int32_t smq_publish(smq_client *client, const smq_message *message);
  * not publish the Will. What is still in the outbox then
  * stays there for the next connection. An attempt to connect is given up at once. Called a second
  * time it only shortens the wait. In SMQ_STATE_DISCONNECTED it does nothing, and no event follows.
+ *
+ * To leave with everything delivered: call it while connected, take events until
+ * SMQ_EVENT_DISCONNECTED, and look at the completions, or at smq_client_stats(): outbox_messages is 0
+ * if nothing was left behind.
  *
  * client     the client
  * drain_ms   0 to 86,400,000 milliseconds; 0: do not wait

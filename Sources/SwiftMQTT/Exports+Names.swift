@@ -25,6 +25,7 @@ public func smq_status_name(_ status: Int32) -> UnsafePointer<CChar>? {
 
 @c @implementation
 public func smq_reason_code_name(_ protocol: UInt32, _ reason_code: Int32) -> UnsafePointer<CChar>? {
+  if reason_code == -1 { return unsafe text("none") }
   let name =
     `protocol` == UInt32(SMQ_PROTOCOL_5_0)
     ? unsafe successNames.name(reason_code) ?? refusalNames.name(reason_code)

@@ -77,13 +77,13 @@ def library(library):
 
 def test_reason_codes(library):
     for code in range(-300, 600):
-        expected = REASON_CODES.get(code, "unknown Reason Code")
+        expected = {-1: "none", **REASON_CODES}.get(code, "unknown Reason Code")
         assert library.smq_reason_code_name(5, code).decode() == expected, code
 
 
 def test_return_codes(library):
     for code in range(-300, 600):
-        expected = RETURN_CODES.get(code, "unknown Reason Code")
+        expected = {-1: "none", **RETURN_CODES}.get(code, "unknown Reason Code")
         assert library.smq_reason_code_name(4, code).decode() == expected, code
 
 
