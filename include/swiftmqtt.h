@@ -459,7 +459,8 @@ SMQ_API int32_t smq_publish(smq_client *client, const smq_message *message);
  * Leaves the server: waits until every message in the outbox is complete, at most drain_ms, then
  * sends DISCONNECT and closes the connection once the server has closed its side, or after two more
  * seconds. Returns at once; SMQ_EVENT_DISCONNECTED with status 0 tells when it is over. The server does
- * not publish the Will. What is still in the outbox then
+ * not publish the Will. (If even DISCONNECT cannot be sent for two seconds, the status is
+ * SMQ_ERR_TIMEOUT at SMQ_STAGE_DISCONNECT, and it does.) What is still in the outbox then
  * stays there for the next connection. An attempt to connect is given up at once. Called a second
  * time it only shortens the wait. In SMQ_STATE_DISCONNECTED it does nothing, and no event follows.
  *

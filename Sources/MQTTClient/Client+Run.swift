@@ -205,14 +205,13 @@ extension Client {
     let deadline = farewellDeadline ?? now.advanced(by: Self.farewellTimeout)
     farewellDeadline = deadline
     if session.wantsTransmit, !deadline.isReached(at: now) { return }
-    if case .requested = ending.cause, !session.wantsTransmit {
-      phase = .closing
-      transport.finish()
-      watch(transport.descriptor, readable: true, writable: false)
-      discard()
-    } else {
-      end(ending)
-    }
+    guard case .requested = ending.cause else { return end(ending) }
+    // Without DISCONNECT on its way this is no farewell: the server will publish the Will.
+    guard !session.wantsTransmit else { return end(.timeout) }
+    phase = .closing
+    transport.finish()
+    watch(transport.descriptor, readable: true, writable: false)
+    discard()
   }
 
   /// What the server still says is of no interest; that it closes is.

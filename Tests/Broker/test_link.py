@@ -141,6 +141,25 @@ def test_draining_does_not_put_off_the_end_of_a_broken_connection(clients):
     assert client.disconnected(6).status == smq.ERR_MALFORMED
 
 
+def test_a_farewell_that_cannot_be_sent_is_a_failure(clients):
+    def serve(peer: Peer, connection: socket.socket) -> None:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        connection.recv(1024)
+        connection.sendall(CONNACK_311)
+        time.sleep(8)
+
+    peer = Peer(serve)
+    client = clients(host="127.0.0.1", port=peer.port, outbox_bytes=1 << 24, outbox_messages=60_000)
+    client.connect()
+    client.wait_event(smq.EVENT_CONNECTED)
+    while client.publish("a", bytes(10_000)) == smq.OK:  # more than the sockets hold
+        pass
+    client.step(0)
+    client.disconnect(0)
+    event = client.disconnected(6)
+    assert (event.status, event.stage) == (smq.ERR_TIMEOUT, smq.STAGE_DISCONNECT)
+
+
 def test_pubrel_does_not_overtake_the_publish(clients):
     """A server may repeat PUBREC right behind the CONNACK of a resumed session."""
     connections = []
