@@ -253,3 +253,20 @@ def test_publish_example(mosquitto, subscriber):
     )
     assert result.returncode == 1
     assert result.stderr == "SMQ_ERR_NETWORK, stage connect\n"
+
+
+def test_3_1(mosquitto, subscriber, clients):
+    """The oldest version: another name, no empty client id, no Session Present."""
+    client = clients(
+        url=mosquitto.url,
+        protocol=smq.PROTOCOL_3_1,
+        client_id="x" * 23,
+        flags=smq.OPTION_KEEP_SESSION,
+    )
+    for _ in range(2):  # the second time there is a session to take up
+        client.connected()
+        for qos in (0, 1, 2):
+            assert client.publish("old", b"%d" % qos, qos=qos, cookie=qos) == smq.OK
+            assert client.completed(qos).status == smq.OK
+        assert [(m.qos, m.payload) for m in subscriber.take(3)] == [(0, b"0"), (1, b"1"), (2, b"2")]
+        assert client.leave().status == smq.OK

@@ -71,7 +71,9 @@ WRONG_OPTIONS: dict[str, tuple[Callable[[], Options], int]] = {
     "receive buffer too large": (lambda: options(receive_bytes=268_435_457), smq.ERR_OPTION),
     "in flight 65536": (lambda: options(in_flight_maximum=65536), smq.ERR_OPTION),
     "will's retain 2": (lambda: options(will=will(retain=2)), smq.ERR_OPTION),
-    "protocol 3": (lambda: options(protocol=3), smq.ERR_NOT_SUPPORTED),
+    "protocol 2": (lambda: options(protocol=2), smq.ERR_NOT_SUPPORTED),
+    "protocol 3 without a client id": (lambda: options(protocol=3), smq.ERR_CLIENT_ID),
+    "protocol 3, 24 bytes": (lambda: options(protocol=3, client_id="x" * 24), smq.ERR_CLIENT_ID),
     "protocol 6": (lambda: options(protocol=6), smq.ERR_NOT_SUPPORTED),
     "no client id to keep a session": (
         lambda: options(flags=smq.OPTION_KEEP_SESSION),
@@ -534,7 +536,7 @@ def test_names():
     }
     known[smq.PROTOCOL_5_0] |= set(range(0x80, 0xA3))
     for protocol, codes in known.items():
-        for value in (*range(-1, 257), 2**31 - 1):
+        for value in (-2, *range(257), 2**31 - 1):
             name = library.smq_reason_code_name(protocol, value)
             assert (name != b"unknown Reason Code") == (value in codes), (protocol, value)
     assert library.smq_version() == 0x010000
