@@ -7,13 +7,19 @@
  * for every function, then chapters from simple to advanced.
  *
  *     1  Bytes, status codes and names
- *     2  A message
- *     3  Options, memory, life of a client
- *     4  Connect, publish, disconnect
- *     5  Events
- *     6  Running a client: the simple loop
- *     7  Running a client: inside a loop of your own
- *     8  Numbers
+ *     2  Properties
+ *     3  A message
+ *     4  Options, memory, life of a client
+ *     5  Connect, authenticate, disconnect
+ *     6  Publish
+ *     7  Subscribe
+ *     8  Events
+ *     9  Received messages: acknowledging, handlers
+ *    10  Request and response
+ *    11  Running a client: the simple loop
+ *    12  Running a client: inside a loop of your own
+ *    13  Numbers
+ *    14  Helpers
  *
  * CONVENTIONS
  *
@@ -42,10 +48,11 @@
  *     -4xx  the network               an event: the connection is over
  *
  * Bands -1xx and -2xx are only ever returned by the call at fault. Bands -3xx and -4xx only ever arrive
- * in events: once for each attempt to connect, and in the completion of a message.
+ * in events: once for each attempt to connect, and in the completion of a message or a request.
  *
- * Pointers. A pointer that an event hands out is valid until the next call on the same client. A
- * pointer that the library takes is used only during the call. NULL is allowed for a smq_bytes'
+ * Pointers. A pointer that an event hands out is valid until the next smq_next_event(), smq_wait(),
+ * smq_service(), smq_connect() or smq_client_close() on the same client; in between it may be handed to any
+ * other call. A pointer that the library takes is used only during the call. NULL is allowed for a smq_bytes'
  * data if, and only if, its size is 0. Every other NULL is answered with SMQ_ERR_NULL unless a
  * function says otherwise.
  *
@@ -123,8 +130,13 @@ enum {
     SMQ_ERR_QOS = -111,              /* QoS is not 0, 1 or 2 */
     SMQ_ERR_TOPIC_NAME = -112,       /* a Topic Name is empty, too long, or has a wildcard (section 4.7) */
     SMQ_ERR_UTF8 = -113,             /* a string is not well-formed UTF-8, or has U+0000 (section 1.5.4) */
-    SMQ_ERR_TOO_LARGE = -114,        /* the packet can never be sent: larger than the outbox, or than MQTT or
+    SMQ_ERR_TOO_LARGE = -114,        /* the packet can never be sent: larger than the room for it, or than MQTT or
                                         the server allows */
+    SMQ_ERR_TOPIC_FILTER = -115,     /* a Topic Filter is empty, too long, or has a misplaced wildcard (section 4.7) */
+    SMQ_ERR_PROPERTY = -116,         /* a property is malformed, out of range, repeated, not allowed in this packet, or
+                                        one that the library sets itself (section 2.2.2.2) */
+    SMQ_ERR_TOKEN = -117,            /* no message with this token waits for smq_ack() */
+    SMQ_ERR_REASON_CODE = -118,      /* this packet may not carry this Reason Code (section 2.4) */
 
     /* There is no room now. Nothing was changed. */
     SMQ_ERR_FULL = -201,          /* the outbox is full: take events, let it drain, try again */
@@ -137,14 +149,18 @@ enum {
     SMQ_ERR_SERVER_CLOSED = -304,     /* it sent DISCONNECT: see the Reason Code */
     SMQ_ERR_KEEP_ALIVE = -305,        /* it did not answer PINGREQ in time */
     SMQ_ERR_SESSION_LOST = -306,      /* it forgot the session; whether it has this QoS 2 message is unknown */
-    SMQ_ERR_RECEIVE_TOO_LARGE = -307, /* it sent a packet larger than the receive buffer */
-    SMQ_ERR_SERVER_LIMIT = -308,      /* a queued message is above a limit of the server that answered */
+    SMQ_ERR_RECEIVE_TOO_LARGE = -307, /* it sent a packet larger than it may, or a message of which there is no room
+                                         for what is needed: see SMQ_EVENT_MESSAGE */
+    SMQ_ERR_SERVER_LIMIT = -308,      /* a queued message or request is above a limit of the server that answered */
+    SMQ_ERR_RECEIVE_MAXIMUM = -309,   /* it sent more QoS 1 and 2 messages than may be unacknowledged at a time */
+    SMQ_ERR_EXPIRED = -310,           /* a message's expiry came before it could be sent */
 
     /* The network. */
     SMQ_ERR_RESOLVE = -401, /* the host name has no address: os_error is getaddrinfo's EAI_… value */
     SMQ_ERR_NETWORK = -402, /* a system call failed: os_error is its errno */
     SMQ_ERR_CLOSED = -403,  /* the peer closed the connection without a word */
-    SMQ_ERR_TIMEOUT = -404  /* the stage's time was up */
+    SMQ_ERR_TIMEOUT = -404, /* the stage's time, or the request's, was up */
+    SMQ_ERR_STREAM = -405   /* the pull function of smq_publish_stream() gave up in the middle of a packet */
 };
 
 /* Where a connection attempt, or a connection, ended. */
@@ -156,6 +172,47 @@ enum {
     SMQ_STAGE_CONNECTED = 4,  /* in the middle of an established connection */
     SMQ_STAGE_KEEP_ALIVE = 5, /* waiting for PINGRESP */
     SMQ_STAGE_DISCONNECT = 6  /* sending what was left before the DISCONNECT */
+};
+
+/*
+ * Which rule the server broke, when a connection ends with SMQ_ERR_MALFORMED, SMQ_ERR_PROTOCOL,
+ * SMQ_ERR_RECEIVE_TOO_LARGE or SMQ_ERR_RECEIVE_MAXIMUM. smq_rule_name() has the statement of the specification.
+ */
+enum {
+    SMQ_RULE_NONE = 0,
+    /* A packet that cannot be parsed. */
+    SMQ_RULE_TRUNCATED = 1,
+    SMQ_RULE_TRAILING_BYTES = 2,
+    SMQ_RULE_REMAINING_LENGTH = 3,
+    SMQ_RULE_PACKET_TYPE = 4,
+    SMQ_RULE_RESERVED_FLAGS = 5,
+    SMQ_RULE_QOS = 6,
+    SMQ_RULE_DUPLICATE_FLAG = 7,
+    SMQ_RULE_PACKET_IDENTIFIER = 8,
+    SMQ_RULE_UTF8 = 9,
+    SMQ_RULE_VARIABLE_BYTE_INTEGER = 10,
+    SMQ_RULE_TOPIC_NAME = 11,
+    SMQ_RULE_EMPTY_TOPIC = 12,
+    SMQ_RULE_CONNACK_FLAGS = 13,
+    SMQ_RULE_REASON_CODE = 14,
+    SMQ_RULE_SESSION_PRESENT = 15,
+    SMQ_RULE_UNKNOWN_PROPERTY = 16,
+    SMQ_RULE_PROPERTY_NOT_ALLOWED = 17,
+    SMQ_RULE_PROPERTY_REPEATED = 18,
+    SMQ_RULE_PROPERTY_VALUE = 19,
+    SMQ_RULE_AUTHENTICATION_METHOD = 20,
+    /* One that is not allowed here. */
+    SMQ_RULE_UNEXPECTED_PACKET = 21,         /* only clients send it, or not now */
+    SMQ_RULE_FIRST_PACKET = 22,              /* something else than CONNACK, or AUTH, came first */
+    SMQ_RULE_UNWANTED_SESSION = 23,          /* Session Present after a Clean Start */
+    SMQ_RULE_HANDSHAKE = 24,                 /* an acknowledgement that does not fit its message's QoS or state */
+    SMQ_RULE_REASON_CODE_COUNT = 25,         /* SUBACK or UNSUBACK with another number of Reason Codes than filters */
+    SMQ_RULE_TOPIC_ALIAS = 26,               /* a Topic Alias above the maximum */
+    SMQ_RULE_UNKNOWN_TOPIC_ALIAS = 27,       /* one that stands for no topic yet */
+    SMQ_RULE_RECEIVE_MAXIMUM = 28,           /* more unacknowledged messages than allowed */
+    SMQ_RULE_PACKET_TOO_LARGE = 29,          /* larger than the Maximum Packet Size, or than the receive buffer */
+    SMQ_RULE_UNEXPECTED_AUTHENTICATION = 30, /* AUTH that was not asked for, or with another method than CONNECT's */
+    SMQ_RULE_MESSAGE_QOS = 31                /* a retained or other message with a QoS it cannot have */
 };
 
 /*
@@ -199,8 +256,125 @@ SMQ_API const char *smq_reason_code_name(uint32_t protocol, int32_t reason_code)
  */
 SMQ_API const char *smq_stage_name(int32_t stage);
 
+/*
+ * What a rule says and where it stands, such as "well-formed UTF-8 without U+0000 [MQTT-1.5.4-1]". Any
+ * thread, any time.
+ *
+ * rule   one of SMQ_RULE_…
+ *
+ * Returns a zero-terminated text that lives as long as the library; "unknown rule" for other values.
+ * Never NULL, no errors.
+ */
+SMQ_API const char *smq_rule_name(int32_t rule);
+
 /* ---------------------------------------------------------------------------------------------
- * 2  A message
+ * 2  Properties
+ *
+ * MQTT 5.0 lets nearly every packet carry properties (section 2.2.2). Here a list of properties is a
+ * smq_bytes: the properties as they are on the wire, one behind the other, without the length in front. The
+ * list of a received packet can be walked, kept, or handed on as it is; one's own is built in a buffer:
+ *
+ *     uint8_t buffer[100];
+ *     smq_properties list = { buffer, sizeof(buffer), 0 };
+ *     smq_property_put_bytes(&list, SMQ_PROPERTY_CONTENT_TYPE, &json);
+ *     smq_property_put_pair(&list, &name, &value);
+ *     message.properties = smq_property_list(&list);
+ * ------------------------------------------------------------------------------------------- */
+
+/* The properties, in the order of Table 2-4. "number", "bytes" or "pair" says how the value is put and got. */
+enum {
+    SMQ_PROPERTY_PAYLOAD_FORMAT_INDICATOR = 0x01,          /* number: 1: the payload is UTF-8 */
+    SMQ_PROPERTY_MESSAGE_EXPIRY_INTERVAL = 0x02,           /* number: seconds */
+    SMQ_PROPERTY_CONTENT_TYPE = 0x03,                      /* bytes: UTF-8 */
+    SMQ_PROPERTY_RESPONSE_TOPIC = 0x08,                    /* bytes: a Topic Name */
+    SMQ_PROPERTY_CORRELATION_DATA = 0x09,                  /* bytes */
+    SMQ_PROPERTY_SUBSCRIPTION_IDENTIFIER = 0x0B,           /* number: 1 to 268,435,455 */
+    SMQ_PROPERTY_SESSION_EXPIRY_INTERVAL = 0x11,           /* number: seconds */
+    SMQ_PROPERTY_ASSIGNED_CLIENT_IDENTIFIER = 0x12,        /* bytes: UTF-8 */
+    SMQ_PROPERTY_SERVER_KEEP_ALIVE = 0x13,                 /* number: seconds */
+    SMQ_PROPERTY_AUTHENTICATION_METHOD = 0x15,             /* bytes: UTF-8 */
+    SMQ_PROPERTY_AUTHENTICATION_DATA = 0x16,               /* bytes */
+    SMQ_PROPERTY_REQUEST_PROBLEM_INFORMATION = 0x17,       /* number: 0 or 1 */
+    SMQ_PROPERTY_WILL_DELAY_INTERVAL = 0x18,               /* number: seconds */
+    SMQ_PROPERTY_REQUEST_RESPONSE_INFORMATION = 0x19,      /* number: 0 or 1 */
+    SMQ_PROPERTY_RESPONSE_INFORMATION = 0x1A,              /* bytes: UTF-8 */
+    SMQ_PROPERTY_SERVER_REFERENCE = 0x1C,                  /* bytes: UTF-8 */
+    SMQ_PROPERTY_REASON_STRING = 0x1F,                     /* bytes: UTF-8 */
+    SMQ_PROPERTY_RECEIVE_MAXIMUM = 0x21,                   /* number */
+    SMQ_PROPERTY_TOPIC_ALIAS_MAXIMUM = 0x22,               /* number */
+    SMQ_PROPERTY_TOPIC_ALIAS = 0x23,                       /* number */
+    SMQ_PROPERTY_MAXIMUM_QOS = 0x24,                       /* number: 0 or 1 */
+    SMQ_PROPERTY_RETAIN_AVAILABLE = 0x25,                  /* number: 0 or 1 */
+    SMQ_PROPERTY_USER_PROPERTY = 0x26,                     /* pair; the only one that may be repeated at will */
+    SMQ_PROPERTY_MAXIMUM_PACKET_SIZE = 0x27,               /* number: bytes */
+    SMQ_PROPERTY_WILDCARD_SUBSCRIPTION_AVAILABLE = 0x28,   /* number: 0 or 1 */
+    SMQ_PROPERTY_SUBSCRIPTION_IDENTIFIER_AVAILABLE = 0x29, /* number: 0 or 1 */
+    SMQ_PROPERTY_SHARED_SUBSCRIPTION_AVAILABLE = 0x2A      /* number: 0 or 1 */
+};
+
+/* A list of properties being built in the caller's buffer. */
+typedef struct smq_properties {
+    void *data;
+    size_t capacity; /* bytes at data */
+    size_t size;     /* bytes used so far; begins with 0 */
+} smq_properties;
+
+/* The list as it stands. */
+static inline smq_bytes smq_property_list(const smq_properties *list) {
+    smq_bytes bytes;
+    bytes.data = list->data;
+    bytes.size = list->size;
+    return bytes;
+}
+
+/*
+ * Appends a property to a list. Which packet it may stand in is checked by the call that takes the list.
+ * Any thread; a list is not locked.
+ *
+ * list         the list; unchanged if there is an error
+ * identifier   SMQ_PROPERTY_…
+ * value        a number in the property's range; its text or bytes, at most 65,535; or name and value
+ *
+ * Returns SMQ_OK, or
+ *   SMQ_ERR_NULL       list or a value is NULL, or bytes with a size have no data
+ *   SMQ_ERR_PROPERTY   the identifier is unknown or its value is of another kind, or out of its range
+ *   SMQ_ERR_UTF8       a text is not well-formed UTF-8
+ *   SMQ_ERR_FULL       the buffer has no room
+ */
+SMQ_API int32_t smq_property_put_number(smq_properties *list, uint32_t identifier, uint32_t value);
+SMQ_API int32_t smq_property_put_bytes(smq_properties *list, uint32_t identifier, const smq_bytes *value);
+SMQ_API int32_t smq_property_put_pair(smq_properties *list, const smq_bytes *name, const smq_bytes *value);
+
+/* One property of a list. */
+typedef struct smq_property {
+    uint32_t size;       /* in: sizeof(smq_property) */
+    uint32_t identifier; /* SMQ_PROPERTY_… */
+    uint32_t number;     /* its value if that is a number, else 0 */
+    uint32_t reserved;   /* 0 */
+    smq_bytes name;      /* of a User Property; else empty */
+    smq_bytes value;     /* text or bytes; the value of a User Property */
+} smq_property;
+
+/* A smq_property with its size set. */
+#define SMQ_PROPERTY_INIT                                                                                              \
+    {                                                                                                                  \
+        sizeof(smq_property), 0, 0, 0, { NULL, 0 }, { NULL, 0 }                                                        \
+    }
+
+/*
+ * Walks a list of properties. Any thread.
+ *
+ * list       the list
+ * position   begins with 0; moved on to the next property
+ * property   where to put it; property->size must be set. Its pointers are into the list
+ *
+ * Returns 1 if there was a property; 0 at the end; or SMQ_ERR_NULL, SMQ_ERR_STRUCT_SIZE, or SMQ_ERR_PROPERTY if
+ * what is there is no property, which can't happen with the list of an event.
+ */
+SMQ_API int32_t smq_property_next(const smq_bytes *list, size_t *position, smq_property *property);
+
+/* ---------------------------------------------------------------------------------------------
+ * 3  A message
  * ------------------------------------------------------------------------------------------- */
 
 /*
@@ -215,14 +389,26 @@ typedef struct smq_message {
     smq_bytes topic;   /* Topic Name: 1 to 65,535 bytes of UTF-8, no wildcard (section 4.7) */
     smq_bytes payload; /* any bytes; may be empty */
     uint64_t cookie;   /* the caller's own value, handed back in the completion. Ignored in a Will */
+    /*
+     * 5.0 only, else empty: properties of a PUBLISH or of the Will (sections 3.3.2.3 and 3.1.3.2), but Topic Alias,
+     * which the library sets. A Message Expiry Interval is counted down while the message is queued.
+     */
+    smq_bytes properties;
+    /*
+     * Seconds the message is of use (section 3.3.2.3.3); 0: for ever. What is not sent by then ends with
+     * SMQ_ERR_EXPIRED; what is sent carries, in 5.0, what is left. In 3.1 and 3.1.1 the server does not get
+     * to know, and a Will cannot have it. Not together with a Message Expiry Interval in properties.
+     */
+    uint32_t expiry_s;
+    uint32_t reserved2; /* 0 */
 } smq_message;
 
 /* A smq_message with its size set and everything else zero. */
 #define SMQ_MESSAGE_INIT                                                                                               \
-    { sizeof(smq_message), 0, 0, 0, 0, { NULL, 0 }, { NULL, 0 }, 0 }
+    { sizeof(smq_message), 0, 0, 0, 0, { NULL, 0 }, { NULL, 0 }, 0, { NULL, 0 }, 0, 0 }
 
 /* ---------------------------------------------------------------------------------------------
- * 3  Options, memory, life of a client
+ * 4  Options, memory, life of a client
  * ------------------------------------------------------------------------------------------- */
 
 typedef struct smq_client smq_client; /* opaque; lives in the caller's memory */
@@ -243,7 +429,31 @@ enum {
      * in flight when a connection ends is taken up again on the next, and QoS 2 stays exactly
      * once. Needs a client id. Without it every connection begins a new session.
      */
-    SMQ_OPTION_KEEP_SESSION = 1
+    SMQ_OPTION_KEEP_SESSION = 1,
+    /*
+     * 5.0, together with SMQ_OPTION_KEEP_SESSION: the first connection of this client begins a new session (Clean
+     * Start 1), whatever an earlier process left; later ones take it up.
+     */
+    SMQ_OPTION_NEW_SESSION = 2,
+    /*
+     * If the server does not speak the protocol version, try the next older one within the same attempt: 5.0, then
+     * 3.1.1, then 3.1 (if the client id allows it). A server that answers CONNECT by closing the
+     * connection counts as one that does not. Once an older version was accepted the client stays with it; what needs
+     * 5.0 is left out (properties) or refused. SMQ_EVENT_CONNECTED says which version is spoken.
+     */
+    SMQ_OPTION_FALLBACK = 4,
+    /*
+     * Without it each '%' in client_id stands for a random byte, drawn by smq_client_init() and written as two upper-case
+     * hex digits: "gateway-%%%%". smq_client_id() tells what became of it.
+     */
+    SMQ_OPTION_CLIENT_ID_AS_IS = 8,
+    /* Every QoS 1 and 2 message waits for smq_ack(), as if smq_hold() had been called. */
+    SMQ_OPTION_HOLD = 16,
+    /*
+     * A message larger than the receive buffer arrives in parts, each an SMQ_EVENT_MESSAGE. Without it
+     * such a message is read to its end, acknowledged, and reported with SMQ_ERR_RECEIVE_TOO_LARGE and without payload.
+     */
+    SMQ_OPTION_PARTS = 32
 };
 
 /* Turns a time off where 0 means the default: keep_alive_s, connect_timeout_ms, … */
@@ -281,9 +491,16 @@ typedef struct smq_options {
 
     /*
      * The Will: what the server publishes if the connection ends without smq_disconnect()
-     * (section 3.1.2.5). NULL: none. Payload at most 65,535 bytes. Copied by smq_client_init().
+     * (section 3.1.2.5). NULL: none. Payload at most 65,535 bytes. Its properties may have a Will Delay Interval.
+     * Copied by smq_client_init().
      */
     const smq_message *will;
+    /*
+     * 5.0 only, else empty: what CONNECT carries beside what the fields below ask for (section 3.1.2.11):
+     * Request Response Information, Request Problem Information, User Properties, Authentication Method and
+     * Data (see smq_authenticate()). Copied by smq_client_init().
+     */
+    smq_bytes properties;
 
     uint32_t keep_alive_s;       /* Keep Alive (section 3.1.2.10): 1 to 65,535; 0: 60; SMQ_OFF: none. The server
                                     may set another */
@@ -306,18 +523,40 @@ typedef struct smq_options {
      * event waits, keeps what was published after it.
      */
     uint32_t outbox_bytes;      /* 64 to 268,435,456; 0: 65,536 */
-    uint32_t outbox_messages;   /* 1 to 65,535, each takes 32 bytes; 0: 256 */
-    uint32_t receive_bytes;     /* the largest packet that can be received: 64 to 268,435,456; 0: 4,096 */
+    uint32_t outbox_messages;   /* 1 to 65,279, each takes 32 bytes; 0: 256 */
+    uint32_t receive_bytes;     /* the receive buffer: 64 to 268,435,456; 0: 4,096. A message that fits arrives whole */
     uint32_t in_flight_maximum; /* QoS 1 and 2 messages sent and not yet acknowledged at any time: 1 to 65,535;
                                     0: as many as the outbox holds. The server's Receive Maximum (section 4.9)
                                     holds too */
+    uint32_t receive_maximum;   /* QoS 1 and 2 messages received and not yet acknowledged (QoS 2: not yet released
+                                    by the server) at a time: 1 to 65,535, each takes 16 bytes; 0: 64. 5.0 tells the
+                                    server. With 3.1 and 3.1.1 it should be what the server may have in flight,
+                                    or more: Mosquitto's default is 20 */
+    uint32_t maximum_packet_bytes; /* 5.0: the Maximum Packet Size the server is told (section 3.1.2.11.4), which then
+                                    leaves larger messages out; receive_bytes to 268,435,460; 0: receive_bytes without
+                                    SMQ_OPTION_PARTS, else none; SMQ_OFF: none */
+    uint32_t requests;             /* SUBSCRIBE and UNSUBSCRIBE packets not yet answered: 1 to 256, each takes 24
+                                    bytes; 0: 8 */
+    uint32_t request_bytes;        /* the room for these packets: 64 to 268,435,456; 0: 1,024 */
+    uint32_t control_bytes;     /* the room for acknowledgements, AUTH and DISCONNECT on their way out: 64 to 1,048,576;
+                                    0: an eighth of receive_bytes, but 256 to 4,096 */
+    uint32_t handlers;          /* entries in the table of smq_handle(): 0 to 65,535, each takes 32 bytes */
+    uint32_t handler_bytes;     /* the room for their Topic Filters; 0: 32 for each */
+    uint32_t topic_aliases_in;  /* 5.0: Topic Aliases the server may use (section 3.3.2.3.4): 0 to 1,024 */
+    uint32_t topic_aliases_out; /* 5.0: Topic Aliases to use, as far as the server allows; the least recently used
+                                    makes room: 0 to 1,024. Topics longer than topic_alias_bytes go without */
+    uint32_t topic_alias_bytes; /* the longest topic kept for an alias, in each direction: 1 to 65,535; 0: 128 */
+    uint32_t replies;           /* smq_request() calls waiting for their reply: 0 to 1,024, each takes 24 bytes */
+    uint32_t stream_bytes;      /* the buffer of smq_publish_stream(): 0 (then it is SMQ_ERR_NOT_SUPPORTED), or
+                                    64 to 1,048,576 */
+    uint32_t reserved;          /* 0 */
 } smq_options;
 
 /* A smq_options with its size set and everything else zero. */
 #define SMQ_OPTIONS_INIT                                                                                               \
     {                                                                                                                  \
-        sizeof(smq_options), 0, { NULL, 0 }, { NULL, 0 }, 0, 0, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, NULL, 0, 0, 0,  \
-            0, 0, 0, 0, 0                                                                                              \
+        sizeof(smq_options), 0, { NULL, 0 }, { NULL, 0 }, 0, 0, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, NULL,           \
+            { NULL, 0 }, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                 \
     }
 
 /*
@@ -332,8 +571,11 @@ typedef struct smq_options {
  *   SMQ_ERR_STRUCT_SIZE     a size field is wrong, or unknown or reserved fields are set
  *   SMQ_ERR_OPTION          a number is out of its range, a flag unknown, a text longer than its limit;
  *                           neither url nor host is set, or url together with host, port, user_name
- *                           or password; a session_expiry_s without 5.0; in 3.1.1 a password without a
- *                           user name; the Will's retain or quiet is neither 0 nor 1
+ *                           or password; a session_expiry_s, SMQ_OPTION_NEW_SESSION or properties without
+ *                           5.0; in 3.1.1 a password without a user name; the Will's retain or quiet
+ *                           is neither 0 nor 1; a Will with expiry_s before 5.0
+ *   SMQ_ERR_PROPERTY        properties, or the Will's, are malformed, not allowed there, or set by another
+ *                           field; Authentication Data without an Authentication Method
  *   SMQ_ERR_URL             the URL is malformed, or has a zero byte percent-encoded (a password that
  *                           needs one goes into password)
  *   SMQ_ERR_NOT_SUPPORTED   the URL's scheme or the protocol is unknown
@@ -342,7 +584,7 @@ typedef struct smq_options {
  *   SMQ_ERR_QOS             the Will's QoS is above 2
  *   SMQ_ERR_TOPIC_NAME      the Will's topic is not a Topic Name
  *   SMQ_ERR_UTF8            client id, user name or the Will's topic is not UTF-8
- *   SMQ_ERR_TOO_LARGE       the Will's payload is above 65,535 bytes
+ *   SMQ_ERR_TOO_LARGE       the Will's payload is above 65,535 bytes, or CONNECT above MQTT's 268,435,455
  */
 SMQ_API int32_t smq_options_check(const smq_options *options, size_t *url_offset);
 
@@ -385,8 +627,18 @@ SMQ_API int32_t smq_client_init(void *memory, size_t size, const smq_options *op
  */
 SMQ_API int32_t smq_client_close(smq_client *client);
 
+/*
+ * The Client Identifier that CONNECT carries: client_id of the options, each '%' replaced.
+ *
+ * client   the client
+ * id       where to put it; valid as long as the client lives
+ *
+ * Returns SMQ_OK, or SMQ_ERR_NULL, SMQ_ERR_CLIENT.
+ */
+SMQ_API int32_t smq_client_id(const smq_client *client, smq_bytes *id);
+
 /* ---------------------------------------------------------------------------------------------
- * 4  Connect, publish, disconnect
+ * 5  Connect, authenticate, disconnect
  * ------------------------------------------------------------------------------------------- */
 
 /* What a client is doing. */
@@ -412,15 +664,90 @@ SMQ_API int32_t smq_client_state(const smq_client *client);
  * latest connect_timeout_ms from now. After SMQ_EVENT_DISCONNECTED it may be called again; how long
  * to wait before that is the caller's decision.
  *
- * This version cannot receive messages yet: if the server sends one, because an earlier program with
- * this client id has subscribed and the session is kept, the connection ends with SMQ_ERR_PROTOCOL.
- *
  * client   the client, in SMQ_STATE_DISCONNECTED
  *
  * Returns SMQ_OK, SMQ_ERR_NULL, SMQ_ERR_CLIENT, or SMQ_ERR_STATE in any other state, and while the
  * event that ended the last connection has not been taken.
  */
 SMQ_API int32_t smq_connect(smq_client *client);
+
+/*
+ * Takes the next step of an enhanced authentication (section 4.12): sends AUTH with the Authentication Method
+ * that smq_options.properties gave. An exchange begins with CONNECT, or, while connected, with
+ * SMQ_REASON_REAUTHENTICATE from this call; each AUTH of the server is an SMQ_EVENT_AUTHENTICATE, to be answered with
+ * SMQ_REASON_CONTINUE_AUTHENTICATION as long as its reason_code is that one.
+ *
+ * client        the client
+ * reason_code   SMQ_REASON_CONTINUE_AUTHENTICATION (0x18) or SMQ_REASON_REAUTHENTICATE (0x19)
+ * data          Authentication Data; NULL: none
+ * properties    more properties (Reason String, User Properties); NULL: none
+ *
+ * Returns SMQ_OK, or, with nothing changed, SMQ_ERR_NULL, SMQ_ERR_CLIENT,
+ *   SMQ_ERR_STATE         CONNECT had no Authentication Method; there is no exchange to continue; or one is
+ *                         under way, or no connection, when another is to begin
+ *   SMQ_ERR_REASON_CODE   reason_code is another one
+ *   SMQ_ERR_PROPERTY      properties are malformed or not allowed in AUTH
+ *   SMQ_ERR_TOO_LARGE     the packet is above control_bytes or the server's Maximum Packet Size
+ *   SMQ_ERR_FULL          no room behind the acknowledgements that wait to be sent
+ */
+SMQ_API int32_t smq_authenticate(smq_client *client, uint32_t reason_code, const smq_bytes *data,
+                                 const smq_bytes *properties);
+
+/* The Reason Codes a client gives (section 2.4). */
+enum {
+    SMQ_REASON_SUCCESS = 0x00,              /* also: Normal disconnection */
+    SMQ_REASON_DISCONNECT_WITH_WILL = 0x04, /* the server is to publish the Will */
+    SMQ_REASON_CONTINUE_AUTHENTICATION = 0x18,
+    SMQ_REASON_REAUTHENTICATE = 0x19,
+    SMQ_REASON_UNSPECIFIED_ERROR = 0x80,
+    SMQ_REASON_IMPLEMENTATION_SPECIFIC_ERROR = 0x83,
+    SMQ_REASON_NOT_AUTHORIZED = 0x87,
+    SMQ_REASON_TOPIC_NAME_INVALID = 0x90,
+    SMQ_REASON_QUOTA_EXCEEDED = 0x97,
+    SMQ_REASON_ADMINISTRATIVE_ACTION = 0x98,
+    SMQ_REASON_PAYLOAD_FORMAT_INVALID = 0x99
+};
+
+/*
+ * Leaves the server: waits until every message in the outbox is complete, at most drain_ms, then
+ * sends DISCONNECT and closes the connection once the server has closed its side, or after two more
+ * seconds. Returns at once; SMQ_EVENT_DISCONNECTED with status 0 tells when it is over. The server does
+ * not publish the Will. (If even DISCONNECT cannot be sent for two seconds, the status is
+ * SMQ_ERR_TIMEOUT at SMQ_STAGE_DISCONNECT, and it does.) What is still in the outbox then
+ * stays there for the next connection. An attempt to connect is given up at once. Called a second
+ * time it only shortens the wait. In SMQ_STATE_DISCONNECTED it does nothing, and no event follows.
+ *
+ * To leave with everything delivered: call it while connected, take events until
+ * SMQ_EVENT_DISCONNECTED, and look at the completions, or at smq_client_stats(): outbox_messages is 0
+ * if nothing was left behind.
+ *
+ * client     the client
+ * drain_ms   0 to 86,400,000 milliseconds; 0: do not wait
+ *
+ * Returns SMQ_OK, SMQ_ERR_NULL, SMQ_ERR_CLIENT, or SMQ_ERR_OPTION if drain_ms is above its range.
+ */
+SMQ_API int32_t smq_disconnect(smq_client *client, uint32_t drain_ms);
+
+/*
+ * smq_disconnect() with more to say (section 3.14.2). What DISCONNECT says is settled by the first of the two
+ * that is called.
+ *
+ * reason_code   SMQ_REASON_SUCCESS, SMQ_REASON_DISCONNECT_WITH_WILL, or from 0x80 on one that a client may give
+ *               (Table 3-10): 0x80 to 0x83, 0x90, 0x93 to 0x99. Before 5.0 only SMQ_REASON_SUCCESS
+ * properties    Session Expiry Interval, Reason String, User Properties; NULL: none. 5.0 only. At most 256 bytes
+ *
+ * Returns what smq_disconnect() does, or
+ *   SMQ_ERR_REASON_CODE   DISCONNECT of this protocol version may not carry this one
+ *   SMQ_ERR_PROPERTY      properties are malformed or not allowed; before 5.0; a Session Expiry Interval where
+ *                         CONNECT had none (section 3.14.2.2.2)
+ *   SMQ_ERR_TOO_LARGE     properties are above 256 bytes or control_bytes
+ */
+SMQ_API int32_t smq_disconnect_with(smq_client *client, uint32_t drain_ms, uint32_t reason_code,
+                                    const smq_bytes *properties);
+
+/* ---------------------------------------------------------------------------------------------
+ * 6  Publish
+ * ------------------------------------------------------------------------------------------- */
 
 /*
  * Publishes a message: encodes it into the outbox and returns. It costs one copy and no system
@@ -444,69 +771,214 @@ SMQ_API int32_t smq_connect(smq_client *client);
  *   SMQ_ERR_NULL          client or message is NULL, or a smq_bytes has a size and no data
  *   SMQ_ERR_CLIENT        not a client
  *   SMQ_ERR_STRUCT_SIZE   message->size is wrong, or unknown or reserved fields are set
- *   SMQ_ERR_OPTION        retain or quiet is neither 0 nor 1
+ *   SMQ_ERR_OPTION        retain or quiet is neither 0 nor 1; expiry_s is too large (2^31 seconds); properties before 5.0
+ *   SMQ_ERR_PROPERTY      properties are malformed, not allowed in PUBLISH, or set by the library: Topic Alias; a Message
+ *                         Expiry Interval beside expiry_s; a Response Topic with wildcards
  *   SMQ_ERR_QOS           qos is above 2, or above the server's Maximum QoS (section 3.2.2.3.4)
  *   SMQ_ERR_NOT_SUPPORTED retain is 1 and the server said it has no retained messages (section 3.2.2.3.5)
  *   SMQ_ERR_TOPIC_NAME    the topic is empty, longer than 65,535 bytes or has '+' or '#'
  *   SMQ_ERR_UTF8          the topic is not well-formed UTF-8
  *   SMQ_ERR_TOO_LARGE     the packet is larger than the whole outbox, than the 268,435,455 bytes MQTT
  *                         allows, or than the server's Maximum Packet Size
- *   SMQ_ERR_STATE         the client is disconnecting
+ *   SMQ_ERR_STATE         the client is disconnecting, or a smq_publish_reserve() is open
  *   SMQ_ERR_FULL          no room in the outbox now. SMQ_EVENT_ROOM tells when there is some again;
  *                         smq_client_stats() has the numbers
  */
 SMQ_API int32_t smq_publish(smq_client *client, const smq_message *message);
 
 /*
- * Leaves the server: waits until every message in the outbox is complete, at most drain_ms, then
- * sends DISCONNECT and closes the connection once the server has closed its side, or after two more
- * seconds. Returns at once; SMQ_EVENT_DISCONNECTED with status 0 tells when it is over. The server does
- * not publish the Will. (If even DISCONNECT cannot be sent for two seconds, the status is
- * SMQ_ERR_TIMEOUT at SMQ_STAGE_DISCONNECT, and it does.) What is still in the outbox then
- * stays there for the next connection. An attempt to connect is given up at once. Called a second
- * time it only shortens the wait. In SMQ_STATE_DISCONNECTED it does nothing, and no event follows.
+ * Publishes without a copy: the outbox takes the message but its payload, and tells where that goes. The caller
+ * writes it there and calls smq_publish_commit(). One message at a time; while one is open, smq_publish() and its
+ * like answer SMQ_ERR_STATE. Everything else, receiving too, goes on.
  *
- * To leave with everything delivered: call it while connected, take events until
- * SMQ_EVENT_DISCONNECTED, and look at the completions, or at smq_client_stats(): outbox_messages is 0
- * if nothing was left behind.
+ * client    the client
+ * message   as for smq_publish(); payload.size is the most the payload may have, payload.data is not used
+ * payload   where to put the pointer; valid until smq_publish_commit() or smq_publish_abort()
  *
- * client     the client
- * drain_ms   0 to 86,400,000 milliseconds; 0: do not wait
- *
- * Returns SMQ_OK, SMQ_ERR_NULL, SMQ_ERR_CLIENT, or SMQ_ERR_OPTION if drain_ms is above its range.
+ * Returns what smq_publish() does.
  */
-SMQ_API int32_t smq_disconnect(smq_client *client, uint32_t drain_ms);
+SMQ_API int32_t smq_publish_reserve(smq_client *client, const smq_message *message, void **payload);
+
+/*
+ * Publishes what smq_publish_reserve() made room for.
+ *
+ * client         the client
+ * payload_size   how many bytes were written: 0 to the size reserved
+ *
+ * Returns SMQ_OK, SMQ_ERR_NULL, SMQ_ERR_CLIENT, SMQ_ERR_OPTION if payload_size is larger than what was reserved, or
+ * SMQ_ERR_STATE if nothing was.
+ */
+SMQ_API int32_t smq_publish_commit(smq_client *client, size_t payload_size);
+
+/*
+ * Gives the room back. There is no completion.
+ *
+ * Returns SMQ_OK, SMQ_ERR_NULL, SMQ_ERR_CLIENT, or SMQ_ERR_STATE if nothing was reserved.
+ */
+SMQ_API int32_t smq_publish_abort(smq_client *client);
+
+/*
+ * Supplies bytes of a payload: called from smq_wait() and smq_service(), and must not call the client. May be asked
+ * for the same bytes again: if the connection is lost, the message is sent once more from its beginning.
+ *
+ * user     what smq_publish_stream() was given
+ * offset   of the first byte wanted, in the payload
+ * buffer   where to put them
+ * size     how many at most; at least 1
+ *
+ * Returns how many bytes were put: 1 to size; 0: none now, ask again on the next smq_wait() or smq_service() (nothing
+ * else can be sent meanwhile, not even PINGREQ, so not for long); negative: it gives up. Then the connection ends
+ * with SMQ_ERR_STREAM, as a packet once begun cannot be taken back, and so does the message.
+ */
+typedef int32_t (*smq_pull)(void *user, uint32_t offset, void *buffer, size_t size);
+
+/*
+ * Publishes a payload of any size, piece by piece, through a buffer of stream_bytes: the outbox keeps only topic and
+ * properties. One such message at a time.
+ *
+ * client    the client
+ * message   as for smq_publish(); payload.size is the size of the payload, payload.data is not used
+ * pull      supplies the bytes
+ * user      for pull
+ *
+ * Returns what smq_publish() does; SMQ_ERR_NOT_SUPPORTED too if stream_bytes is 0; SMQ_ERR_FULL too while another one
+ * is not complete.
+ */
+SMQ_API int32_t smq_publish_stream(smq_client *client, const smq_message *message, smq_pull pull, void *user);
 
 /* ---------------------------------------------------------------------------------------------
- * 5  Events
+ * 7  Subscribe
+ * ------------------------------------------------------------------------------------------- */
+
+/* A Topic Filter and what is asked for it (section 3.8.3.1). */
+typedef struct smq_subscription {
+    smq_bytes filter; /* Topic Filter: 1 to 65,535 bytes of UTF-8; "$share/name/filter" shares (section 4.8.2) */
+    uint8_t qos;      /* the highest QoS to be sent with: 0 to 2 */
+    uint8_t no_local; /* 5.0: 1: not what this client itself publishes; not for a shared one */
+    uint8_t retain_as_published; /* 5.0: 1: the RETAIN flag as the publisher set it */
+    uint8_t retain_handling;     /* 5.0: retained messages: 0 at every subscribe, 1 if it is new, 2 never */
+    uint32_t reserved;           /* 0 */
+} smq_subscription;
+
+/* One SUBSCRIBE or UNSUBSCRIBE (sections 3.8, 3.10). */
+typedef struct smq_subscriptions {
+    uint32_t size;                /* sizeof(smq_subscriptions) */
+    uint32_t count;               /* 1 to 65,535 */
+    const smq_subscription *list; /* count of them. For smq_unsubscribe() only the filters count */
+    uint64_t cookie;              /* the caller's own value, handed back in the completion */
+    smq_bytes properties;         /* 5.0 only, else empty: User Properties */
+    uint32_t identifier;          /* 5.0: Subscription Identifier: 1 to 268,435,455, comes with each message;
+                                     0: none. Not for smq_unsubscribe() */
+    uint32_t reserved;            /* 0 */
+} smq_subscriptions;
+
+/* A smq_subscriptions with its size set and everything else zero. */
+#define SMQ_SUBSCRIPTIONS_INIT                                                                                         \
+    { sizeof(smq_subscriptions), 0, NULL, 0, { NULL, 0 }, 0, 0 }
+
+/*
+ * Subscribes to, or unsubscribes from, Topic Filters: encodes one packet and returns. It goes ahead of what is
+ * published, and is not held back by messages in flight. It may be called in every state but
+ * SMQ_STATE_DISCONNECTING: it is sent when there is a connection, and once more on the next one if that ended
+ * before the answer.
+ *
+ * The answer is one SMQ_EVENT_COMPLETED with the cookie: status 0 if every filter was accepted, else
+ * SMQ_ERR_REFUSED with the first refusal in reason_code; or SMQ_ERR_SERVER_LIMIT if the server that answered cannot do it.
+ * reason_codes has one byte for each filter, in their order: for SUBSCRIBE the granted QoS 0, 1 or 2, or from
+ * 0x80 on why not; for UNSUBSCRIBE 0x00, or 0x11 No subscription existed (3.1 and 3.1.1 have none for UNSUBSCRIBE).
+ *
+ * client          the client
+ * subscriptions   copied, and may be released afterwards
+ *
+ * Returns SMQ_OK, or, with nothing changed,
+ *   SMQ_ERR_NULL           client, subscriptions or list is NULL, or a smq_bytes has a size and no data
+ *   SMQ_ERR_CLIENT         not a client
+ *   SMQ_ERR_STRUCT_SIZE    a size is wrong, or unknown or reserved fields are set
+ *   SMQ_ERR_OPTION         count is 0 or too large; a flag is neither 0 nor 1, or retain_handling above 2;
+ *                          identifier is out of range; before 5.0 anything that came with it
+ *   SMQ_ERR_QOS            a qos is above 2
+ *   SMQ_ERR_TOPIC_FILTER   a filter is not one, or no_local is set for a shared one [MQTT-3.8.3-4]
+ *   SMQ_ERR_UTF8           a filter is not well-formed UTF-8
+ *   SMQ_ERR_PROPERTY       properties are malformed or not allowed here
+ *   SMQ_ERR_NOT_SUPPORTED  the server said that it has no wildcard or shared subscriptions, or no Subscription
+ *                          Identifiers (section 3.2.2.3)
+ *   SMQ_ERR_TOO_LARGE      the packet is larger than request_bytes, or than MQTT or the server allows
+ *   SMQ_ERR_STATE          the client is disconnecting
+ *   SMQ_ERR_FULL           requests or request_bytes are used up; a completion makes room
+ */
+SMQ_API int32_t smq_subscribe(smq_client *client, const smq_subscriptions *subscriptions);
+SMQ_API int32_t smq_unsubscribe(smq_client *client, const smq_subscriptions *subscriptions);
+
+/* ---------------------------------------------------------------------------------------------
+ * 8  Events
  * ------------------------------------------------------------------------------------------- */
 
 enum {
     SMQ_EVENT_NONE = 0,
     /*
-     * The server accepted the connection (CONNACK). session_present, attempt and, in 5.0, reason_string are set.
+     * The server accepted the connection (CONNACK). session_present, attempt, protocol and, in 5.0, reason_string and
+     * properties are set; smq_client_server() has what the server can do.
      */
     SMQ_EVENT_CONNECTED = 1,
     /*
      * An attempt to connect, or a connection, ended. status is 0 if the caller asked for it, else the
-     * reason; stage, os_error, reason_code, reason_string, server_reference and attempt say more.
+     * reason; stage, os_error, reason_code, reason_string, server_reference, properties, rule and attempt say more.
+     * reason_code is the server's; with SMQ_ERR_MALFORMED and the like it is the one the server was told. With 0x9C Use
+     * another server and 0x9D Server moved, server_reference says which (section 4.11).
      */
     SMQ_EVENT_DISCONNECTED = 2,
     /*
-     * A published message is done with. cookie is the message's. status is 0 if it was delivered as its
-     * QoS promises, else SMQ_ERR_REFUSED, SMQ_ERR_SESSION_LOST or SMQ_ERR_SERVER_LIMIT. reason_code is the
-     * server's, or -1; with SMQ_ERR_SERVER_LIMIT it names the limit: 0x95 Packet too large, 0x9B QoS not
-     * supported, 0x9A Retain not supported.
+     * A published message, a SUBSCRIBE or an UNSUBSCRIBE is done with. cookie is its own. status is 0 if all is well:
+     * delivered as its QoS promises, every filter accepted; else SMQ_ERR_REFUSED, SMQ_ERR_SESSION_LOST,
+     * SMQ_ERR_EXPIRED, SMQ_ERR_STREAM or SMQ_ERR_SERVER_LIMIT. reason_code is the server's, or -1; with
+     * SMQ_ERR_SERVER_LIMIT it names the limit: 0x95 Packet too large, 0x9B QoS not supported, 0x9A Retain not supported,
+     * 0x9E, 0xA1 and 0xA2 for subscriptions. After a SUBSCRIBE or UNSUBSCRIBE reason_codes, reason_string and
+     * properties are set too.
      */
     SMQ_EVENT_COMPLETED = 3,
     /*
      * There is room in the outbox again after SMQ_ERR_FULL: a good moment to try once more. Whoever takes
      * all events first, and then publishes until it is full again, lets many messages share a system call.
      */
-    SMQ_EVENT_ROOM = 4
+    SMQ_EVENT_ROOM = 4,
+    /*
+     * A message arrived, or a part of one: topic, payload, qos, retain, duplicate, part, payload_offset, payload_total,
+     * token, subscription and, in 5.0, properties and subscription_identifier are set. It is acknowledged when the
+     * event is released, by the next smq_next_event(), smq_wait() or smq_service(); or later, see smq_hold().
+     *
+     * status is 0, or SMQ_ERR_RECEIVE_TOO_LARGE: the message is larger than the receive buffer, its payload was read and
+     * dropped, payload_total says how many bytes. topic and properties are empty if even they did not fit, or
+     * if the topic was a Topic Alias whose topic is longer than topic_alias_bytes (then the payload is there).
+     */
+    SMQ_EVENT_MESSAGE = 5,
+    /*
+     * The server sent AUTH (section 4.12): reason_code is 0x18 Continue authentication, to be answered with
+     * smq_authenticate(), or 0x00 at the end of a re-authentication. payload is the Authentication Data; reason_string
+     * and properties are set.
+     */
+    SMQ_EVENT_AUTHENTICATE = 6,
+    /*
+     * The one end of a smq_request(), with its cookie: status 0, and everything SMQ_EVENT_MESSAGE has, of the reply;
+     * or SMQ_ERR_TIMEOUT; or what became of the request's own message (as in SMQ_EVENT_COMPLETED).
+     */
+    SMQ_EVENT_REPLY = 7
 };
 
-/* One event. smq_next_event() fills it; pointers in it are valid until the next call on the client. */
+/* smq_event.part, added up. A message that arrives whole is both. */
+enum {
+    SMQ_PART_FIRST = 1,
+    SMQ_PART_LAST = 2
+};
+
+struct smq_event;
+
+/* What smq_handle() may have called through smq_dispatch(). */
+typedef void (*smq_handler)(void *user, smq_client *client, const struct smq_event *event);
+
+/*
+ * One event. smq_next_event() fills it; pointers in it are valid until the next smq_next_event(), smq_wait() or
+ * smq_service() on the client. What a type does not set is 0, or -1 where that means none.
+ */
 typedef struct smq_event {
     uint32_t size;              /* in: sizeof(smq_event) */
     int32_t type;               /* SMQ_EVENT_… */
@@ -517,20 +989,41 @@ typedef struct smq_event {
                                    -1: none */
     uint32_t attempt;           /* how many attempts to connect there have been, this one included; wraps */
     uint32_t session_present;   /* 1: the server took up the session it had kept (section 3.2.2.1.1) */
-    uint64_t cookie;            /* of the message, in SMQ_EVENT_COMPLETED */
+    uint32_t protocol;          /* SMQ_PROTOCOL_…, in SMQ_EVENT_CONNECTED: the version that is spoken */
+    int32_t rule;               /* SMQ_RULE_…, in SMQ_EVENT_DISCONNECTED: the one the server broke */
+    uint64_t cookie;            /* of the message or request */
     smq_bytes reason_string;    /* 5.0: the server's own words, UTF-8; usually empty */
     smq_bytes server_reference; /* 5.0: another server to use (section 4.11); usually empty */
+    smq_bytes properties;   /* 5.0: all properties of the packet behind the event, to walk with smq_property_next() */
+    smq_bytes reason_codes; /* of SUBACK and UNSUBACK: a byte for each filter */
+
+    /* The message. */
+    smq_bytes topic;         /* Topic Name; a Topic Alias is resolved */
+    smq_bytes payload;       /* or the part of it that this event brings */
+    uint32_t payload_offset; /* where this part begins */
+    uint32_t payload_total;  /* the size of the whole payload */
+    uint8_t qos;             /* with which it was sent: 0 to 2 */
+    uint8_t retain;       /* 1: retained by the server from before, or as the publisher set it if that was asked for */
+    uint8_t duplicate;    /* DUP: the server has sent it before (section 3.3.1.1) */
+    uint8_t part;         /* SMQ_PART_FIRST, SMQ_PART_LAST, added up; 0: in the middle */
+    int32_t subscription; /* the first entry of smq_handle()'s table that matches the topic; -1: none */
+    smq_handler handler;  /* of that entry, or NULL */
+    void *user;           /* of that entry, or NULL */
+    uint64_t token;       /* for smq_ack(); 0: nothing to acknowledge: QoS 0, or not the last part */
+    uint32_t subscription_identifier; /* 5.0: the first one the message has; 0: none. There may be more in properties */
+    uint32_t reserved;
 } smq_event;
 
 /* A smq_event with its size set. */
 #define SMQ_EVENT_INIT                                                                                                 \
     {                                                                                                                  \
-        sizeof(smq_event), 0, 0, 0, 0, 0, 0, 0, 0, { NULL, 0 }, { NULL, 0 }                                            \
+        sizeof(smq_event), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 },           \
+            { NULL, 0 }, { NULL, 0 }, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, 0, 0, 0                                         \
     }
 
 /*
- * Takes the next event, if there is one. Events come in the order in which things happened. Never
- * waits, makes no system call.
+ * Takes the next event, if there is one, and releases the last one. Events come in the order in which things
+ * happened. While a message waits to be taken, nothing behind it is looked at. Never waits, makes no system call.
  *
  * client   the client
  * event    where to put it; event->size must be set. Its pointers are valid until the next call on this
@@ -542,7 +1035,117 @@ typedef struct smq_event {
 SMQ_API int32_t smq_next_event(smq_client *client, smq_event *event);
 
 /* ---------------------------------------------------------------------------------------------
- * 6  Running a client: the simple loop
+ * 9  Received messages: acknowledging, handlers
+ * ------------------------------------------------------------------------------------------- */
+
+/*
+ * Keeps the message of the last event from being acknowledged when it is released: smq_ack() will do it, in any order
+ * and any time later. Acknowledgements leave in the order in which the messages came [MQTT-4.6.0-2], so one that is
+ * held holds those behind it; and no more than receive_maximum can be held. Copy what is needed of the message.
+ *
+ * A token outlives the connection. If the server sends the message again on the next one, as it must if the session is
+ * still there, it is not handed out a second time, but waits for the same smq_ack(); if the session is gone, the
+ * token is too.
+ *
+ * client   the client; the last event was an SMQ_EVENT_MESSAGE or SMQ_EVENT_REPLY with a token
+ *
+ * Returns SMQ_OK, SMQ_ERR_NULL, SMQ_ERR_CLIENT, or SMQ_ERR_STATE if the last event had no token or was released.
+ */
+SMQ_API int32_t smq_hold(smq_client *client);
+
+/*
+ * Acknowledges a message: PUBACK or PUBREC (sections 3.4, 3.5). Also before the event is released.
+ *
+ * client        the client
+ * token         of the message's event
+ * reason_code   SMQ_REASON_SUCCESS; in 5.0 also, to refuse the message: 0x80, 0x83, 0x87, 0x90, 0x97, 0x99
+ * properties    5.0: Reason String, User Properties; NULL: none. They are sent only if no earlier message is
+ *               unacknowledged, and left out if the packet would be above the server's Maximum Packet Size
+ *
+ * Returns SMQ_OK, or, with nothing changed, SMQ_ERR_NULL, SMQ_ERR_CLIENT,
+ *   SMQ_ERR_TOKEN         no message with this token waits: acknowledged before, or its session is gone
+ *   SMQ_ERR_REASON_CODE   reason_code is none that an acknowledgement of this protocol version may carry
+ *   SMQ_ERR_PROPERTY      properties are malformed or not allowed; before 5.0
+ *   SMQ_ERR_TOO_LARGE     the packet is above control_bytes
+ *   SMQ_ERR_FULL          properties, and an earlier message is unacknowledged, or no room now
+ */
+SMQ_API int32_t smq_ack(smq_client *client, uint64_t token, uint32_t reason_code, const smq_bytes *properties);
+
+/*
+ * Puts a Topic Filter into the table that each message is matched with: its event tells the first entry that
+ * matches. It subscribes to nothing. What it replaces is gone; the others keep their index. Wildcards match as the
+ * server's do; of "$share/name/filter" the filter counts.
+ *
+ * client    the client
+ * index     0 to smq_options.handlers - 1
+ * filter    the Topic Filter, copied; an empty one clears the entry
+ * handler   NULL, or what smq_dispatch() is to call
+ * user      for the handler and the event
+ *
+ * Returns SMQ_OK, or, with nothing changed, SMQ_ERR_NULL, SMQ_ERR_CLIENT, SMQ_ERR_OPTION if index is out of range,
+ * SMQ_ERR_TOPIC_FILTER, SMQ_ERR_UTF8, or SMQ_ERR_FULL if handler_bytes are used up.
+ */
+SMQ_API int32_t smq_handle(smq_client *client, uint32_t index, const smq_bytes *filter, smq_handler handler,
+                           void *user);
+
+/*
+ * The next entry that matches a topic, for a message that several are to get.
+ *
+ * client   the client
+ * topic    a Topic Name, such as that of an event
+ * after    the entry after which to look; -1: from the first
+ *
+ * Returns its index, 0 to smq_options.handlers - 1; -1 if there is none; or SMQ_ERR_NULL, SMQ_ERR_CLIENT (which are
+ * below -1).
+ */
+SMQ_API int32_t smq_next_match(const smq_client *client, const smq_bytes *topic, int32_t after);
+
+/*
+ * Hands a message to its handler, if it has one. The library itself never calls a handler, so the handler may call
+ * anything.
+ *
+ * Returns 1 if there was a handler, else 0.
+ */
+static inline int32_t smq_dispatch(smq_client *client, const smq_event *event) {
+    if (!event->handler) return 0;
+    event->handler(event->user, client, event);
+    return 1;
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * 10  Request and response (section 4.10; 5.0 only)
+ * ------------------------------------------------------------------------------------------- */
+
+/*
+ * Publishes a request, with a Response Topic and Correlation Data of 8 bytes, and waits for the reply: the first message
+ * with the same Correlation Data. The response topic must be subscribed to. The request ends in exactly one
+ * SMQ_EVENT_REPLY with message->cookie.
+ *
+ * client           the client, with smq_options.replies
+ * message          the request; quiet is not looked at, and properties must have neither Response Topic nor
+ *                  Correlation Data
+ * response_topic   Topic Name: where the reply is to be sent
+ * timeout_ms       how long to wait for it: 1 to 86,400,000
+ *
+ * Returns what smq_publish() does, and SMQ_ERR_OPTION if timeout_ms is out of range, SMQ_ERR_NOT_SUPPORTED before 5.0,
+ * SMQ_ERR_FULL if smq_options.replies are waiting.
+ */
+SMQ_API int32_t smq_request(smq_client *client, const smq_message *message, const smq_bytes *response_topic,
+                            uint32_t timeout_ms);
+
+/*
+ * Publishes the reply to a request: to its Response Topic, with its Correlation Data.
+ *
+ * client    the client
+ * request   the SMQ_EVENT_MESSAGE, before it is released
+ * message   the reply; its topic must be empty, and its properties must not have Correlation Data
+ *
+ * Returns what smq_publish() does, and SMQ_ERR_OPTION if the request has no Response Topic or message has a topic.
+ */
+SMQ_API int32_t smq_respond(smq_client *client, const smq_event *request, const smq_message *message);
+
+/* ---------------------------------------------------------------------------------------------
+ * 11  Running a client: the simple loop
  * ------------------------------------------------------------------------------------------- */
 
 /*
@@ -556,13 +1159,13 @@ SMQ_API int32_t smq_next_event(smq_client *client, smq_event *event);
  *
  * Returns 1 if an event is waiting; 0 if the time is up or a signal came; SMQ_ERR_NULL,
  * SMQ_ERR_CLIENT; SMQ_ERR_OPTION if timeout_ms is below -1; SMQ_ERR_STATE with timeout_ms -1 in
- * SMQ_STATE_DISCONNECTED, as nothing would ever happen. SMQ_ERR_CLIENT is also the answer if the
+ * SMQ_STATE_DISCONNECTED if nothing would ever happen: no message expires, no request times out. SMQ_ERR_CLIENT is also the answer if the
  * program has closed smq_fd().
  */
 SMQ_API int32_t smq_wait(smq_client *client, int32_t timeout_ms);
 
 /* ---------------------------------------------------------------------------------------------
- * 7  Running a client: inside a loop of your own
+ * 12  Running a client: inside a loop of your own
  *
  *     for (;;) {
  *         struct pollfd fds[] = { { smq_fd(client), POLLIN, 0 }, … };
@@ -606,14 +1209,14 @@ SMQ_API int32_t smq_next_timeout_ms(const smq_client *client);
 SMQ_API int32_t smq_service(smq_client *client);
 
 /* ---------------------------------------------------------------------------------------------
- * 8  Numbers
+ * 13  Numbers
  * ------------------------------------------------------------------------------------------- */
 
 /* What a client has done since smq_client_init(), and how full it is. */
 typedef struct smq_stats {
     uint32_t size;               /* in: sizeof(smq_stats) */
     uint32_t connections;        /* CONNACKs that accepted */
-    uint64_t messages_published; /* smq_publish() calls that returned SMQ_OK */
+    uint64_t messages_published; /* smq_publish() calls, and those of its like, that returned SMQ_OK */
     uint64_t messages_completed; /* messages that ended as their QoS promises */
     uint64_t messages_failed;    /* messages that ended in another way */
     uint64_t packets_sent;       /* Control Packets handed to the kernel whole */
@@ -628,14 +1231,22 @@ typedef struct smq_stats {
     uint32_t outbox_messages;       /* the same in messages */
     uint32_t outbox_messages_peak;
     uint32_t outbox_messages_capacity;
-    uint32_t in_flight;         /* QoS 1 and 2 messages handed over for sending on this connection and not yet
+    uint32_t in_flight;           /* QoS 1 and 2 messages handed over for sending on this connection and not yet
                                    acknowledged; 0 without one */
-    uint32_t in_flight_maximum; /* how many the server and the options allow; 0 without a connection */
+    uint32_t in_flight_maximum;   /* how many the server and the options allow; 0 without a connection */
+    uint64_t messages_received;   /* handed out, each counted once however many parts it had */
+    uint64_t messages_duplicate;  /* QoS 2, and held ones, that came again and were not handed out again */
+    uint64_t messages_oversize;   /* whose payload was dropped for want of room */
+    uint64_t messages_expired;    /* of one's own that were not sent in time */
+    uint32_t unacknowledged;      /* QoS 1 and 2 messages received and not yet acknowledged or released, now; */
+    uint32_t unacknowledged_peak; /* at most so far; */
+    uint32_t receive_maximum;     /* and at all */
+    uint32_t requests;            /* SUBSCRIBE and UNSUBSCRIBE packets not yet answered */
 } smq_stats;
 
 /* A smq_stats with its size set. */
 #define SMQ_STATS_INIT                                                                                                 \
-    { sizeof(smq_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+    { sizeof(smq_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /*
  * Reads a client's numbers.
@@ -647,6 +1258,134 @@ typedef struct smq_stats {
  * version 1's.
  */
 SMQ_API int32_t smq_client_stats(const smq_client *client, smq_stats *stats);
+
+/* What the server that is connected can do (section 3.2.2.3); before 5.0 what holds when it does not say. */
+typedef struct smq_server {
+    uint32_t size;                 /* in: sizeof(smq_server) */
+    uint32_t protocol;             /* SMQ_PROTOCOL_…: the version that is spoken */
+    uint32_t session_expiry_s;     /* how long it keeps the session after the connection */
+    uint32_t receive_maximum;      /* QoS 1 and 2 messages it takes at a time */
+    uint32_t maximum_packet_bytes; /* the largest packet it takes; 0: MQTT's own limit */
+    uint32_t maximum_qos;          /* 0 to 2 */
+    uint32_t retain_available;     /* 0 or 1, like the following */
+    uint32_t wildcard_available;   /* subscriptions with wildcards */
+    uint32_t shared_available;     /* Shared Subscriptions */
+    uint32_t subscription_identifiers_available;
+    uint32_t topic_alias_maximum; /* Topic Aliases that may be used towards it */
+    uint32_t keep_alive_s;        /* the Keep Alive that holds; 0: none */
+} smq_server;
+
+/* A smq_server with its size set. */
+#define SMQ_SERVER_INIT                                                                                                \
+    { sizeof(smq_server), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+
+/*
+ * Reads what the server can do.
+ *
+ * client   the client, connected
+ * server   where to put it; server->size must be set
+ *
+ * Returns SMQ_OK, SMQ_ERR_NULL, SMQ_ERR_CLIENT, SMQ_ERR_STRUCT_SIZE if server->size is smaller than version 1's, or
+ * SMQ_ERR_STATE without a connection.
+ */
+SMQ_API int32_t smq_client_server(const smq_client *client, smq_server *server);
+
+/* ---------------------------------------------------------------------------------------------
+ * 14  Helpers. Any thread, any time.
+ * ------------------------------------------------------------------------------------------- */
+
+/*
+ * Whether a message could be published with this topic (section 4.7). It may be longer than a server takes.
+ *
+ * Returns SMQ_OK, SMQ_ERR_NULL, SMQ_ERR_UTF8, or SMQ_ERR_TOPIC_NAME if it is empty, longer than 65,535 bytes, or has
+ * '+' or '#'.
+ */
+SMQ_API int32_t smq_topic_name_check(const smq_bytes *topic);
+
+/*
+ * Whether this could be subscribed to (sections 4.7.1, 4.8.2).
+ *
+ * Returns SMQ_OK, SMQ_ERR_NULL, SMQ_ERR_UTF8, or SMQ_ERR_TOPIC_FILTER if it is empty, longer than 65,535 bytes, has a
+ * misplaced wildcard, or is "$share/" without a share name and a filter.
+ */
+SMQ_API int32_t smq_topic_filter_check(const smq_bytes *filter);
+
+/*
+ * Whether a topic is one that a filter asks for: '#' matches the level above it too, a wildcard in front matches no
+ * topic that begins with '$' (section 4.7.2), and of "$share/name/filter" the filter counts.
+ *
+ * Returns 1 or 0; SMQ_ERR_NULL; or what is wrong with the filter or the topic: SMQ_ERR_TOPIC_FILTER,
+ * SMQ_ERR_TOPIC_NAME, SMQ_ERR_UTF8.
+ */
+SMQ_API int32_t smq_topic_matches(const smq_bytes *filter, const smq_bytes *topic);
+
+/*
+ * Writes a template with each '%' replaced by a random byte, as two upper-case hex digits, from getrandom().
+ *
+ * template_text   any text
+ * buffer          where to put it; not zero-terminated
+ * capacity        bytes at buffer; every '%' needs two
+ *
+ * Returns how many bytes were written; or SMQ_ERR_NULL, or SMQ_ERR_FULL if capacity is too small: nothing was written.
+ */
+SMQ_API int32_t smq_expand_template(const smq_bytes *template_text, void *buffer, size_t capacity);
+
+/* Fixed-width numbers in a payload, in network byte order (big-endian); no alignment is needed. */
+static inline void smq_put_uint16(void *target, uint16_t value) {
+    uint8_t *bytes = (uint8_t *)target;
+    bytes[0] = (uint8_t)(value >> 8);
+    bytes[1] = (uint8_t)value;
+}
+
+static inline void smq_put_uint32(void *target, uint32_t value) {
+    smq_put_uint16(target, (uint16_t)(value >> 16));
+    smq_put_uint16((uint8_t *)target + 2, (uint16_t)value);
+}
+
+static inline void smq_put_uint64(void *target, uint64_t value) {
+    smq_put_uint32(target, (uint32_t)(value >> 32));
+    smq_put_uint32((uint8_t *)target + 4, (uint32_t)value);
+}
+
+static inline uint16_t smq_get_uint16(const void *source) {
+    const uint8_t *bytes = (const uint8_t *)source;
+    return (uint16_t)(bytes[0] << 8 | bytes[1]);
+}
+
+static inline uint32_t smq_get_uint32(const void *source) {
+    return (uint32_t)smq_get_uint16(source) << 16 | smq_get_uint16((const uint8_t *)source + 2);
+}
+
+static inline uint64_t smq_get_uint64(const void *source) {
+    return (uint64_t)smq_get_uint32(source) << 32 | smq_get_uint32((const uint8_t *)source + 4);
+}
+
+/* The same for floating-point numbers, in the format of IEEE 754, which every target has. */
+static inline void smq_put_float(void *target, float value) {
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof(bits));
+    smq_put_uint32(target, bits);
+}
+
+static inline void smq_put_double(void *target, double value) {
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof(bits));
+    smq_put_uint64(target, bits);
+}
+
+static inline float smq_get_float(const void *source) {
+    uint32_t bits = smq_get_uint32(source);
+    float value;
+    memcpy(&value, &bits, sizeof(value));
+    return value;
+}
+
+static inline double smq_get_double(const void *source) {
+    uint64_t bits = smq_get_uint64(source);
+    double value;
+    memcpy(&value, &bits, sizeof(value));
+    return value;
+}
 
 #ifdef __cplusplus
 }
