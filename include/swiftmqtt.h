@@ -211,8 +211,7 @@ enum {
     SMQ_RULE_UNKNOWN_TOPIC_ALIAS = 27,       /* one that stands for no topic yet */
     SMQ_RULE_RECEIVE_MAXIMUM = 28,           /* more unacknowledged messages than allowed */
     SMQ_RULE_PACKET_TOO_LARGE = 29,          /* larger than the Maximum Packet Size, or than the receive buffer */
-    SMQ_RULE_UNEXPECTED_AUTHENTICATION = 30, /* AUTH that was not asked for, or with another method than CONNECT's */
-    SMQ_RULE_MESSAGE_QOS = 31                /* a retained or other message with a QoS it cannot have */
+    SMQ_RULE_UNEXPECTED_AUTHENTICATION = 30  /* AUTH that was not asked for, or with another method than CONNECT's */
 };
 
 /*
@@ -397,7 +396,7 @@ typedef struct smq_message {
     /*
      * Seconds the message is of use (section 3.3.2.3.3); 0: for ever. What is not sent by then ends with
      * SMQ_ERR_EXPIRED; what is sent carries, in 5.0, what is left. In 3.1 and 3.1.1 the server does not get
-     * to know, and a Will cannot have it. Not together with a Message Expiry Interval in properties.
+     * to know, and a Will has it in properties. Not together with a Message Expiry Interval in properties.
      */
     uint32_t expiry_s;
     uint32_t reserved2; /* 0 */
@@ -573,7 +572,7 @@ typedef struct smq_options {
  *                           neither url nor host is set, or url together with host, port, user_name
  *                           or password; a session_expiry_s, SMQ_OPTION_NEW_SESSION or properties without
  *                           5.0; in 3.1.1 a password without a user name; the Will's retain or quiet
- *                           is neither 0 nor 1; a Will with expiry_s before 5.0
+ *                           is neither 0 nor 1, or its expiry_s is set
  *   SMQ_ERR_PROPERTY        properties, or the Will's, are malformed, not allowed there, or set by another
  *                           field; Authentication Data without an Authentication Method
  *   SMQ_ERR_URL             the URL is malformed, or has a zero byte percent-encoded (a password that
@@ -771,7 +770,7 @@ SMQ_API int32_t smq_disconnect_with(smq_client *client, uint32_t drain_ms, uint3
  *   SMQ_ERR_NULL          client or message is NULL, or a smq_bytes has a size and no data
  *   SMQ_ERR_CLIENT        not a client
  *   SMQ_ERR_STRUCT_SIZE   message->size is wrong, or unknown or reserved fields are set
- *   SMQ_ERR_OPTION        retain or quiet is neither 0 nor 1; expiry_s is too large (2^31 seconds); properties before 5.0
+ *   SMQ_ERR_OPTION        retain or quiet is neither 0 nor 1; properties before 5.0
  *   SMQ_ERR_PROPERTY      properties are malformed, not allowed in PUBLISH, or set by the library: Topic Alias; a Message
  *                         Expiry Interval beside expiry_s; a Response Topic with wildcards
  *   SMQ_ERR_QOS           qos is above 2, or above the server's Maximum QoS (section 3.2.2.3.4)
