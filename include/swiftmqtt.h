@@ -202,16 +202,16 @@ enum {
     SMQ_RULE_PROPERTY_VALUE = 19,
     SMQ_RULE_AUTHENTICATION_METHOD = 20,
     /* One that is not allowed here. */
-    SMQ_RULE_UNEXPECTED_PACKET = 21,         /* only clients send it, or not now */
-    SMQ_RULE_FIRST_PACKET = 22,              /* something else than CONNACK, or AUTH, came first */
-    SMQ_RULE_UNWANTED_SESSION = 23,          /* Session Present after a Clean Start */
-    SMQ_RULE_HANDSHAKE = 24,                 /* an acknowledgement that does not fit its message's QoS or state */
-    SMQ_RULE_REASON_CODE_COUNT = 25,         /* SUBACK or UNSUBACK with another number of Reason Codes than filters */
-    SMQ_RULE_TOPIC_ALIAS = 26,               /* a Topic Alias above the maximum */
-    SMQ_RULE_UNKNOWN_TOPIC_ALIAS = 27,       /* one that stands for no topic yet */
-    SMQ_RULE_RECEIVE_MAXIMUM = 28,           /* more unacknowledged messages than allowed */
-    SMQ_RULE_PACKET_TOO_LARGE = 29,          /* larger than the Maximum Packet Size, or than the receive buffer */
-    SMQ_RULE_UNEXPECTED_AUTHENTICATION = 30  /* AUTH that was not asked for, or with another method than CONNECT's */
+    SMQ_RULE_UNEXPECTED_PACKET = 21,        /* only clients send it, or not now */
+    SMQ_RULE_FIRST_PACKET = 22,             /* something else than CONNACK, or AUTH, came first */
+    SMQ_RULE_UNWANTED_SESSION = 23,         /* Session Present after a Clean Start */
+    SMQ_RULE_HANDSHAKE = 24,                /* an acknowledgement that does not fit its message's QoS or state */
+    SMQ_RULE_REASON_CODE_COUNT = 25,        /* SUBACK or UNSUBACK with another number of Reason Codes than filters */
+    SMQ_RULE_TOPIC_ALIAS = 26,              /* a Topic Alias above the maximum */
+    SMQ_RULE_UNKNOWN_TOPIC_ALIAS = 27,      /* one that stands for no topic yet */
+    SMQ_RULE_RECEIVE_MAXIMUM = 28,          /* more unacknowledged messages than allowed */
+    SMQ_RULE_PACKET_TOO_LARGE = 29,         /* larger than the Maximum Packet Size, or than the receive buffer */
+    SMQ_RULE_UNEXPECTED_AUTHENTICATION = 30 /* AUTH that was not asked for, or with another method than CONNECT's */
 };
 
 /*
@@ -528,7 +528,7 @@ typedef struct smq_options {
                                     0: as many as the outbox holds. The server's Receive Maximum (section 4.9)
                                     holds too */
     uint32_t receive_maximum;   /* QoS 1 and 2 messages received and not yet acknowledged (QoS 2: not yet released
-                                    by the server) at a time: 1 to 65,535, each takes 16 bytes; 0: 64. 5.0 tells the
+                                    by the server) at a time: 1 to 65,535, each takes 28 to 44 bytes; 0: 64. 5.0 tells the
                                     server. With 3.1 and 3.1.1 it should be what the server may have in flight,
                                     or more: Mosquitto's default is 20 */
     uint32_t maximum_packet_bytes; /* 5.0: the Maximum Packet Size the server is told (section 3.1.2.11.4), which then

@@ -73,7 +73,9 @@ public struct HandlerTable: ~Copyable {
     let end = start &+ Int(truncatingIfNeeded: gap.size)
     filters.move(from: end, to: start, count: used &- end)
     used &-= end &- start
-    for index in 0..<entries.count where entries[index].offset > gap.offset { entries[index].offset -= gap.size }
+    for index in 0..<entries.count where entries[index].offset > gap.offset {
+      entries[index].offset -= gap.size
+    }
     entries[slot].size = 0
   }
 

@@ -1,8 +1,9 @@
 /// The application's function that supplies the payload of a stream (`smq_pull`).
 @safe public struct PayloadSource: BitwiseCopyable {
-  public typealias Function = @convention(c) (
-    UnsafeMutableRawPointer?, UInt32, UnsafeMutableRawPointer?, Int
-  ) -> Int32
+  public typealias Function =
+    @convention(c) (
+      UnsafeMutableRawPointer?, UInt32, UnsafeMutableRawPointer?, Int
+    ) -> Int32
 
   private let function: Function
   private let user: UnsafeMutableRawPointer?

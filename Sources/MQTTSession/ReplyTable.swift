@@ -62,7 +62,8 @@ struct ReplyTable: ~Copyable {
     let use = UInt16(correlation[6]) << 8 | UInt16(correlation[7])
     guard use == entries[index].use else { return nil }
     for byte in 0..<4 {
-      guard correlation[byte] == UInt8(truncatingIfNeeded: mark >> UInt32(truncatingIfNeeded: 24 &- 8 &* byte))
+      guard
+        correlation[byte] == UInt8(truncatingIfNeeded: mark >> UInt32(truncatingIfNeeded: 24 &- 8 &* byte))
       else { return nil }
     }
     return take(at: index)

@@ -26,7 +26,9 @@ extension Session {
     }
     let length = Acknowledgement.remainingLength(properties: properties)
     guard length &+ 5 <= control.capacity else { throw .tooLarge }
-    guard phase == .connected, inbox.isNext(serial), control.hasRoom(besides: length &+ 5) else { throw .full }
+    guard phase == .connected, inbox.isNext(serial), control.hasRoom(besides: length &+ 5) else {
+      throw .full
+    }
     _ = inbox.accept(serial, reasonCode: reasonCode)
     if let packet = inbox.next, length &+ 5 <= limits.maximumPacketSize {
       // Above the server's Maximum Packet Size it goes without [MQTT-3.4.2-2] [MQTT-3.4.2-3].

@@ -43,7 +43,8 @@ extension Session {
     guard size <= control.capacity, size <= limits.maximumPacketSize else { throw .tooLarge }
     guard
       control.appendAuth(
-        reasonCode: reasonCode, method: connects.bytes.extracting(method.range), data: data, properties: properties)
+        reasonCode: reasonCode, method: connects.bytes.extracting(method.range), data: data,
+        properties: properties)
     else { throw .full }
     authentication = next
   }

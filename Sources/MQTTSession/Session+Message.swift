@@ -113,7 +113,9 @@ extension Session {
   }
 
   // Static, because the compiler takes a span of one part of `self` for a hold on all of it.
-  private static func set(_ aliases: inout ReceivedAliases, _ alias: Int, to topic: Extent, in receiver: borrowing ReceiveBuffer) {
+  private static func set(
+    _ aliases: inout ReceivedAliases, _ alias: Int, to topic: Extent, in receiver: borrowing ReceiveBuffer
+  ) {
     aliases.set(alias, to: receiver.bytes.extracting(topic.range))
   }
 

@@ -134,7 +134,9 @@ extension Session {
 
   /// Where the next bytes of the payload that is being sent begin in it; `nil`: none are needed now.
   public var pullOffset: Int? {
-    guard phase == .connected, !isPeerGone, outbox.isInsideStream, let stream = outbox.stream else { return nil }
+    guard phase == .connected, !isPeerGone, outbox.isInsideStream, let stream = outbox.stream else {
+      return nil
+    }
     guard streamStart == streamEnd, stream.sent < stream.payloadSize else { return nil }
     return stream.sent
   }

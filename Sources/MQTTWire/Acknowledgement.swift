@@ -82,7 +82,8 @@ public struct Acknowledgement: BitwiseCopyable {
   /// ones that only a server has a use for (§3.4.2.1).
   public static func isAllowedFromClient(_ code: UInt8, _ version: ProtocolVersion) -> Bool {
     guard version.hasProperties else { return code == 0 }
-    return code != ReasonCode.noMatchingSubscribers.rawValue && code != ReasonCode.packetIdentifierInUse.rawValue
+    return code != ReasonCode.noMatchingSubscribers.rawValue
+      && code != ReasonCode.packetIdentifierInUse.rawValue
       && allows(code, in: .puback)
   }
 

@@ -80,7 +80,9 @@ public func smq_property_next(
   _ property: UnsafeMutablePointer<smq_property>?
 ) -> Int32 {
   status { () throws(Status) in
-    guard unsafe list != nil, let position = unsafe position, let property = unsafe property else { throw .null }
+    guard unsafe list != nil, let position = unsafe position, let property = unsafe property else {
+      throw .null
+    }
     let size = unsafe property.pointee.size
     guard unsafe size >= UInt32(MemoryLayout<smq_property>.size), size <= 4096 else { throw .structSize }
     let bytes = try unsafe span(list)
