@@ -121,6 +121,7 @@ extension Client {
     addressDeadline = nil
     phase = .open
     isBlocked = false
+    isWatchingReceive = false
     session.connectionOpened()
   }
 
@@ -140,7 +141,6 @@ extension Client {
     let result = Self.receive(from: &transport, into: &session)
     if case .moved(let count) = result {
       session.received(count, at: now)
-      if session.isAccepted { connectDeadline = nil }
     }
     return result
   }
@@ -201,6 +201,7 @@ extension Client {
   }
 
   private mutating func checkDeadlines(at now: Instant) {
+    if session.isAccepted { connectDeadline = nil }
     if let connectDeadline, connectDeadline.isReached(at: now) { return end(.timeout) }
     if let addressDeadline, addressDeadline.isReached(at: now), phase == .connecting {
       return openNext(lastError: Self.timedOut, at: now)
@@ -253,7 +254,8 @@ extension Client {
 
   private mutating func watchTransport() {
     guard phase == .open else { return }
-    watch(transport.descriptor, readable: session.wantsReceive, writable: isBlocked)
+    isWatchingReceive = session.wantsReceive
+    watch(transport.descriptor, readable: isWatchingReceive, writable: isBlocked)
   }
 
   private mutating func watch(_ descriptor: Int32, readable: Bool, writable: Bool) {

@@ -48,6 +48,8 @@ public struct Client: ~Copyable {
   var isLeaving = false
   /// The kernel takes no more bytes for now.
   var isBlocked = false
+  /// The descriptor will tell when there is something to receive.
+  var isWatchingReceive = false
   var connectDeadline: Instant? = nil
   /// How long this address may take, when there are others.
   var addressDeadline: Instant? = nil
@@ -249,6 +251,8 @@ public struct Client: ~Copyable {
     if phase == .open {
       if !isBlocked, session.wantsTransmit { return 0 }
       if session.ending != nil, !session.wantsTransmit { return 0 }
+      // Taking an event has made room.
+      if session.wantsReceive, !isWatchingReceive { return 0 }
       if session.pullOffset != nil, pullAgain == nil { return 0 }
     }
     if isLeaving, session.ending == nil, session.isDrained { return 0 }

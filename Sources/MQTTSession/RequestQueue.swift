@@ -19,6 +19,8 @@ struct RequestQueue: ~Copyable {
     var reasonCode: UInt8
     /// Encoded with properties.
     var hasProperties: Bool
+    /// On a connection before this one.
+    var wasSent: Bool
   }
 
   enum State: UInt8, BitwiseCopyable {
@@ -77,7 +79,7 @@ struct RequestQueue: ~Copyable {
     table[slot] = Descriptor(
       cookie: cookie, offset: UInt32(truncatingIfNeeded: offset), length: UInt32(truncatingIfNeeded: size),
       count: UInt16(truncatingIfNeeded: count), type: request.type, needs: needs, state: .queued,
-      reasonCode: 0, hasProperties: version.hasProperties)
+      reasonCode: 0, hasProperties: version.hasProperties, wasSent: false)
     tailOffset = offset &+ size
     stored &+= 1
     incomplete &+= 1
@@ -108,7 +110,10 @@ struct RequestQueue: ~Copyable {
     queued = 0
     for index in 0..<stored {
       let slot = slot(index)
-      if table[slot].state == .sent { table[slot].state = .queued }
+      if table[slot].state == .sent {
+        table[slot].state = .queued
+        table[slot].wasSent = true
+      }
       if table[slot].state == .queued { queued &+= 1 }
     }
   }
@@ -118,6 +123,7 @@ struct RequestQueue: ~Copyable {
       let slot = slot(index)
       guard table[slot].state == .queued else { continue }
       if table[slot].hasProperties, !version.hasProperties { downgrade(slot) }
+      if table[slot].wasSent, version == .v3_1 { setDuplicateFlag(slot) }
       let verdict = limits.verdict(
         packetSize: Int(truncatingIfNeeded: table[slot].length), needs: table[slot].needs)
       if let verdict {
@@ -194,6 +200,13 @@ struct RequestQueue: ~Copyable {
   private func slot(_ index: Int) -> Int {
     let sum = head &+ index
     return sum >= table.count ? sum &- table.count : sum
+  }
+
+  /// 3.1 has DUP for SUBSCRIBE and UNSUBSCRIBE too (its §2.1).
+  private mutating func setDuplicateFlag(_ slot: Int) {
+    let offset = Int(truncatingIfNeeded: table[slot].offset)
+    var packet = bytes.mutableBytes
+    packet[offset] |= Publish.duplicateFlag
   }
 
   /// Makes a packet of 5.0 one of 3.1.1: without properties and Subscription Options but the QoS.

@@ -59,7 +59,9 @@ extension Session {
         counters.packetsReceived.increment()
         receiver.consume(header.packetSize)
         return true
-      case .wait: return false
+      case .wait:
+        isStalled = true
+        return false
       case .tooMany:
         violate(.receiveMaximum)
         return false
@@ -157,7 +159,9 @@ extension Session {
       {
       case .deliver: break
       case .duplicate: isDuplicate = true
-      case .wait: return false
+      case .wait:
+        isStalled = true
+        return false
       case .tooMany:
         violate(.receiveMaximum)
         return false
@@ -259,7 +263,9 @@ extension Session {
     {
     case .deliver: break
     case .duplicate: isDuplicate = true
-    case .wait: return false
+    case .wait:
+      isStalled = true
+      return false
     case .tooMany:
       violate(.receiveMaximum)
       return false

@@ -218,7 +218,11 @@ extension Session {
 
   private mutating func sayFarewell() -> Bool {
     let packet = Disconnect(rawReasonCode: farewellReason)
-    guard farewellSize > 0 else { return control.append(packet, version: version) }
+    // Properties that would make it too large stay out [MQTT-3.14.2-3].
+    let size = 2 &+ Disconnect.remainingLengthWithProperties(farewellSize)
+    guard farewellSize > 0, size <= limits.maximumPacketSize else {
+      return control.append(packet, version: version)
+    }
     return Self.append(packet, to: &control, properties: farewell, size: farewellSize)
   }
 

@@ -9,7 +9,8 @@ extension Session {
   mutating func parse() {
     while phase == .awaitingConnack || phase == .connected, view == nil {
       sendAcknowledgements()
-      guard control.hasRoom || isPeerGone else { return }
+      isStalled = !control.hasRoom && !isPeerGone
+      guard !isStalled else { return }
       do throws(Malformed) {
         guard try parseNext() else { return }
       } catch {

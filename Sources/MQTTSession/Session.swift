@@ -74,6 +74,8 @@ public struct Session: ~Copyable {
   var isViewTaken = false
   var isViewHeld = false
   var viewRelease = Release.consume(0)
+  /// A packet is there that has to wait: for room for its answer, or for the application to acknowledge others.
+  var isStalled = false
   /// A PUBLISH that is larger than the receive buffer, and not yet at its end.
   var incoming: IncomingMessage? = nil
   var authentication = AuthenticationState.none
@@ -211,6 +213,7 @@ public struct Session: ~Copyable {
     view = nil
     isViewTaken = false
     isViewHeld = false
+    isStalled = false
     incoming = nil
     authentication = connects.authenticationMethod == nil ? .none : .connecting
     control.removeAll()
@@ -292,8 +295,8 @@ public struct Session: ~Copyable {
       _ = control.appendPingRequest()
       keepAlive.pinged(at: now)
     case .dead:
-      // Behind an event that nobody takes, its answer may lie unread.
-      if view != nil { return keepAlive.postpone(at: now) }
+      // Behind what waits for the application, its answer may lie unread.
+      if view != nil || isStalled { return keepAlive.postpone(at: now) }
       end(Ending(cause: .keepAlive), saying: nil)
     }
   }
@@ -458,7 +461,9 @@ public struct Session: ~Copyable {
 
   private mutating func refillReleases() {
     while outbox.releasesToCheck > 0, control.hasRoom, let identifier = outbox.nextRelease() {
-      _ = control.append(Acknowledgement(type: .pubrel, identifier: identifier))
+      var packet = Acknowledgement(type: .pubrel, identifier: identifier)
+      packet.isDuplicate = version == .v3_1  // which has DUP for PUBREL too (its §2.1)
+      _ = control.append(packet)
     }
   }
 
@@ -469,7 +474,10 @@ public struct Session: ~Copyable {
     phase = .ending
     if let reason, version.hasProperties || reason == .success {
       if version.hasProperties, reason != .success { self.ending?.reasonCode = reason.rawValue }
-      _ = control.append(Disconnect(reasonCode: reason), version: version)
+      let packet = Disconnect(reasonCode: reason)
+      // There may be no byte for the reason [MQTT-3.2.2-15].
+      let isSayable = packet.encodedSize(version) <= limits.maximumPacketSize
+      _ = control.append(isSayable ? packet : Disconnect(reasonCode: .success), version: version)
     } else {
       control.removeAll()  // nobody listens any more
     }

@@ -7,6 +7,8 @@ public struct Acknowledgement: BitwiseCopyable {
   /// 5.0, in received packets: extents in the body. `properties` are all, without their length; checked.
   public let reasonString: Extent
   public let properties: Extent
+  /// DUP, which 3.1 has for PUBREL too; in packets that are sent.
+  public var isDuplicate = false
 
   public init(type: ControlPacketType, identifier: PacketIdentifier, reasonCode: ReasonCode = .success) {
     self.init(type: type, identifier: identifier, rawReasonCode: reasonCode.rawValue)
@@ -58,7 +60,7 @@ public struct Acknowledgement: BitwiseCopyable {
   public var encodedSize: Int { reasonCode == 0 ? 4 : 5 }
 
   public func encode(into writer: inout ByteWriter) {
-    writer.put(type.firstByte)
+    writer.put(type.firstByte | (isDuplicate ? Publish.duplicateFlag : 0))
     writer.put(UInt8(truncatingIfNeeded: encodedSize &- 2))
     writer.put(identifier.rawValue)
     if reasonCode != 0 { writer.put(reasonCode) }

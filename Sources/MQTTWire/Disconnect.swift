@@ -47,7 +47,11 @@ public struct Disconnect: BitwiseCopyable {
 
   /// DISCONNECT of 5.0 with `properties`: encoded, without their length (§3.14.2.2).
   public static func remainingLength(properties: Span<UInt8>) -> Int {
-    1 + VariableByteInteger.encodedSize(properties.count) + properties.count
+    remainingLengthWithProperties(properties.count)
+  }
+
+  public static func remainingLengthWithProperties(_ size: Int) -> Int {
+    1 + VariableByteInteger.encodedSize(size) + size
   }
 
   public static func encode(
