@@ -534,7 +534,7 @@ typedef struct smq_options {
     uint32_t maximum_packet_bytes; /* 5.0: the Maximum Packet Size the server is told (section 3.1.2.11.4), which then
                                     leaves larger messages out; receive_bytes to 268,435,460; 0: receive_bytes without
                                     SMQ_OPTION_PARTS, else none; SMQ_OFF: none */
-    uint32_t requests;             /* SUBSCRIBE and UNSUBSCRIBE packets not yet answered: 1 to 256, each takes 24
+    uint32_t requests;             /* SUBSCRIBE and UNSUBSCRIBE packets not yet answered: 1 to 256, each takes 32
                                     bytes; 0: 8 */
     uint32_t request_bytes;        /* the room for these packets: 64 to 268,435,456; 0: 1,024 */
     uint32_t control_bytes;     /* the room for acknowledgements, AUTH and DISCONNECT on their way out: 64 to 1,048,576;
@@ -1117,7 +1117,7 @@ static inline int32_t smq_dispatch(smq_client *client, const smq_event *event) {
 
 /*
  * Publishes a request, with a Response Topic and Correlation Data of 8 bytes, and waits for the reply: the first message
- * with the same Correlation Data. The response topic must be subscribed to. The request ends in exactly one
+ * on the response topic with the same Correlation Data. The response topic must be subscribed to. The request ends in exactly one
  * SMQ_EVENT_REPLY with message->cookie.
  *
  * client           the client, with smq_options.replies
