@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from . import scripted_broker
-from .servers import Ejabberd, Mosquitto, Subscriber
+from . import scripted_broker, wire_rules
+from .recording import Proxy
+from .servers import Ejabberd, Mosquitto, Server, Subscriber
 
 
 @pytest.fixture(params=[4, 5], ids=["3.1.1", "5.0"])
@@ -69,6 +70,25 @@ def subscribe() -> Iterator[Callable[..., Subscriber]]:
 @pytest.fixture
 def subscriber(subscribe: Callable[..., Subscriber], mosquitto: Mosquitto) -> Subscriber:
     return subscribe(mosquitto)
+
+
+@pytest.fixture
+def recorded(tmp_path: Path) -> Iterator[Callable[..., Proxy]]:
+    """recorded(server, …) is a proxy before it, for one client. In the end two judges look at all that
+    went through: tshark, and our own rules, of which those named by the test may be broken."""
+    started: list[tuple[Proxy, tuple[str, ...]]] = []
+
+    def start(server: Server, *allowed: str) -> Proxy:
+        started.append((Proxy(server, tmp_path / f"{len(started)}.pcap"), allowed))
+        return started[-1][0]
+
+    yield start
+    for proxy, allowed in started:
+        proxy.close()
+    for proxy, allowed in started:
+        proxy.dissect()
+        violations = wire_rules.check(proxy.recordings)
+        assert [v for v in violations if v.split()[0] not in allowed] == []
 
 
 @pytest.fixture

@@ -9,8 +9,7 @@ What it answers otherwise than a server should:
   section 3.2.2.3 never comes. An unknown Protocol Name or Level is met by the same silence.
 - A PUBLISH of QoS 2: PUBACK. It takes the message as one of QoS 1.
 - A SUBSCRIBE for QoS 2: QoS 1 is granted.
-- CONNACK to 3.1.1 with Clean Session 0: Session Present 0 as long as nothing was subscribed. In 3.1,
-  where that bit is reserved, it is 1 from the first time on.
+- CONNACK to 3.1.1 with Clean Session 0: Session Present 0 as long as nothing was subscribed.
 """
 
 from __future__ import annotations
