@@ -10,7 +10,7 @@ from collections import Counter
 import pytest
 
 from . import smq
-from .conftest import need
+from .servers import need
 
 OUTBOX = 65536
 
