@@ -118,7 +118,16 @@ class Server:
 
 
 class Mosquitto(Server):
-    """Debian's Mosquitto. Keyword arguments are lines of its configuration."""
+    """Debian's Mosquitto 2.0. Keyword arguments are lines of its configuration.
+
+    What a test should know of it:
+
+    - Subscribing again changes QoS and Subscription Identifier, and not the other options.
+    - A message that matches several subscriptions comes once for each, with its identifier.
+    - A connection whose session is taken over by another is closed without DISCONNECT.
+    - An AUTH is met by the end of the connection.
+    - It looks for missed Keep Alives every five seconds or so: one of a second is missed by six.
+    """
 
     def __init__(self, directory: Path, host: str = "127.0.0.1", **settings: object):
         super().__init__(directory, host)
@@ -151,6 +160,24 @@ class Ejabberd(Server):
 
     A Client Identifier belongs to a user, and whoever gives a password, any but an empty one, is
     let in as the user they say they are.
+
+    What a test should know of it:
+
+    - 3.1 is refused with Connect Return code 1, by its name.
+    - CONNACK of 5.0 always has Session Expiry Interval (an hour at most), Server Keep Alive (what was
+      asked for, 0 too), Topic Alias Maximum 100 and Shared Subscription Available 0. A SUBSCRIBE to
+      $share/… ends the connection: DISCONNECT with 0x9E in 5.0, nothing in 3.1.1.
+    - It has one message of QoS 1 or 2 in flight to a client, whatever Receive Maximum says; all others,
+      of QoS 0 too, wait for it. Packet Identifiers begin anywhere, and QoS 0 uses them up as well.
+    - The client's Maximum Packet Size is ignored, and so is Request Problem Information 0. It sends no
+      Topic Alias.
+    - The first message that waited for an absent client comes with DUP, though it never went out.
+      QoS 0 waits only behind another message.
+    - A message that matches several subscriptions comes once for each, with its identifier.
+    - UNSUBACK says 0x00 also of what was never subscribed; a SUBSCRIBE without filters is granted.
+    - Payloads that say they are UTF-8 are looked at: DISCONNECT with 0x99.
+    - PUBACK and PUBREC of 5.0 say 0x10 if nobody has subscribed.
+    - Stopping, it closes its connections without DISCONNECT.
     """
 
     login = ("tester", "any")
@@ -179,7 +206,7 @@ modules:
 """)
 
     def launch(self) -> subprocess.Popen:
-        need("ejabberdctl", "interop")
+        need("/usr/sbin/ejabberdctl", "interop")
         libraries = next(Path("/usr/lib").glob("*/ejabberd-*/ebin")).parents[1]
         spool = self.directory / "spool"
         spool.mkdir(exist_ok=True)
