@@ -115,8 +115,8 @@ def test_a_session_is_taken_up(ejabberd, clients, protocol, level):
         assert client.leave().status == smq.OK
 
 
-def test_keep_alive_keeps_an_idle_client_connected(ejabberd, clients, protocol):
-    client = clients(url=ejabberd.url, protocol=protocol, keep_alive_s=1)
+def test_keep_alive_keeps_an_idle_client_connected(ejabberd, recorded, clients, protocol):
+    client = clients(url=recorded(ejabberd).url, protocol=protocol, keep_alive_s=1)
     client.connected()
     client.run(2.5)  # ejabberd would end a silent connection after 2 s
     assert client.state == smq.STATE_CONNECTED

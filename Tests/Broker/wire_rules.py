@@ -151,7 +151,7 @@ class Conversation:
 
     def see_pause(self, until: float) -> None:
         """Since the client last spoke. Waiting for CONNACK does not count."""
-        if self.left or not self.connack or self.connack.code:
+        if self.left or not self.connect or not self.connack or self.connack.code:
             return
         given = self.connack.property(SERVER_KEEP_ALIVE)
         allowed = self.connect.keep_alive if given is None else given
