@@ -6,11 +6,12 @@ import os
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -168,9 +169,67 @@ class Subscriber:
         self.process.stdout.close()
 
 
+class Proxy:
+    """Between clients and a broker. Each connection in turn is cut, with a TCP RST to both sides, when so
+    many bytes have come from the broker."""
+
+    def __init__(self, port: int, cuts: Iterable[int]):
+        self.upstream, self.cuts = port, iter(cuts)
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        threading.Thread(target=self.listen, daemon=True).start()
+
+    def listen(self) -> None:
+        while True:
+            try:
+                client, _ = self.listener.accept()
+            except OSError:
+                return
+            server = socket.create_connection(("127.0.0.1", self.upstream))
+            for sock in (client, server):
+                sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            cut = next(self.cuts, None)
+            for source, target, limit in ((client, server, None), (server, client, cut)):
+                threading.Thread(
+                    target=self.pump, args=(source, target, limit), daemon=True
+                ).start()
+
+    @staticmethod
+    def pump(source: socket.socket, target: socket.socket, limit: int | None) -> None:
+        count = 0
+        try:
+            while data := source.recv(65536 if limit is None else min(65536, limit - count)):
+                target.sendall(data)
+                count += len(data)
+                if count == limit:
+                    for sock in (source, target):
+                        linger = struct.pack("ii", 1, 0)
+                        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+                    break
+            for sock in (source, target):
+                sock.shutdown(socket.SHUT_RD if count == limit else socket.SHUT_RDWR)
+        except OSError:
+            pass
+        time.sleep(0.01)  # the other direction has seen it, and uses them no more
+        source.close()
+
+    def close(self) -> None:
+        try:
+            self.listener.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass
+        self.listener.close()
+
+
 @pytest.fixture(params=[4, 5], ids=["3.1.1", "5.0"])
 def protocol(request: pytest.FixtureRequest) -> int:
     return request.param
+
+
+@pytest.fixture(params=[3, 4, 5], ids=["3.1", "3.1.1", "5.0"])
+def version(request: pytest.FixtureRequest) -> dict[str, object]:
+    """Options for every protocol version; 3.1 wants a client id."""
+    return dict(protocol=request.param, client_id="client-of-the-test")
 
 
 @pytest.fixture
@@ -210,6 +269,20 @@ def subscribe() -> Iterator[Callable[..., Subscriber]]:
 @pytest.fixture
 def subscriber(subscribe: Callable[..., Subscriber], mosquitto: Mosquitto) -> Subscriber:
     return subscribe(mosquitto)
+
+
+@pytest.fixture
+def proxies() -> Iterator[Callable[..., Proxy]]:
+    """Makes proxies in front of a broker."""
+    made: list[Proxy] = []
+
+    def make(port: int, cuts: Iterable[int]) -> Proxy:
+        made.append(Proxy(port, cuts))
+        return made[-1]
+
+    yield make
+    for proxy in made:
+        proxy.close()
 
 
 @pytest.fixture
