@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import signal
@@ -170,8 +171,8 @@ class Subscriber:
 
 
 class Proxy:
-    """Between clients and a broker. Each connection in turn is cut, with a TCP RST to both sides, when so
-    many bytes have come from the broker."""
+    """Between clients and a broker. Each connection in turn is cut, with a TCP RST to both sides, when
+    so many bytes have come from the broker."""
 
     def __init__(self, port: int, cuts: Iterable[int]):
         self.upstream, self.cuts = port, iter(cuts)
@@ -185,33 +186,36 @@ class Proxy:
                 client, _ = self.listener.accept()
             except OSError:
                 return
-            server = socket.create_connection(("127.0.0.1", self.upstream))
+            threading.Thread(target=self.serve, args=(client,), daemon=True).start()
+
+    def serve(self, client: socket.socket) -> None:
+        with client, socket.create_connection(("127.0.0.1", self.upstream)) as server:
             for sock in (client, server):
                 sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            cut = next(self.cuts, None)
-            for source, target, limit in ((client, server, None), (server, client, cut)):
-                threading.Thread(
-                    target=self.pump, args=(source, target, limit), daemon=True
-                ).start()
+            there = threading.Thread(target=self.pump, args=(client, server), daemon=True)
+            there.start()
+            if self.pump(server, client, next(self.cuts, None)):
+                for sock in (client, server):
+                    linger = struct.pack("ii", 1, 0)
+                    sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+            with contextlib.suppress(OSError):  # the client may have closed it
+                client.shutdown(socket.SHUT_RD)
+            there.join()
 
     @staticmethod
-    def pump(source: socket.socket, target: socket.socket, limit: int | None) -> None:
+    def pump(source: socket.socket, target: socket.socket, limit: int | None = None) -> bool:
+        """Returns whether the limit was reached."""
         count = 0
         try:
             while data := source.recv(65536 if limit is None else min(65536, limit - count)):
                 target.sendall(data)
                 count += len(data)
                 if count == limit:
-                    for sock in (source, target):
-                        linger = struct.pack("ii", 1, 0)
-                        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
-                    break
-            for sock in (source, target):
-                sock.shutdown(socket.SHUT_RD if count == limit else socket.SHUT_RDWR)
+                    return True
+            target.shutdown(socket.SHUT_WR)
         except OSError:
             pass
-        time.sleep(0.01)  # the other direction has seen it, and uses them no more
-        source.close()
+        return False
 
     def close(self) -> None:
         try:
