@@ -171,8 +171,8 @@ class Subscriber:
 
 
 class Proxy:
-    """Between clients and a broker. Each connection in turn is cut, with a TCP RST to both sides, when
-    so many bytes have come from the broker."""
+    """Between clients and a broker. Each connection in turn is cut, with a TCP RST to both sides,
+    when so many bytes have come from the broker."""
 
     def __init__(self, port: int, cuts: Iterable[int]):
         self.upstream, self.cuts = port, iter(cuts)

@@ -651,8 +651,8 @@ class Connection:
                 time.sleep(0.0005)  # else the kernel would put them together again
 
     def post(self, *what: bytes | Callable[[], None]) -> None:
-        """Sends, or calls, in this order and behind what was posted before. A client that is slow to
-        read does not hold up the caller."""
+        """Sends, or calls, in this order and behind what was posted before. A client that is slow
+        to read does not hold up the caller."""
         with self.broker.changed:
             if self.posted is None:
                 self.posted = queue.SimpleQueue()

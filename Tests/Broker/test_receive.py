@@ -164,7 +164,7 @@ def test_a_later_process_takes_up_the_session(mosquitto, clients, protocol):
 
 
 def test_a_new_session_on_demand(mosquitto, clients):
-    """SMQ_OPTION_NEW_SESSION: whatever an earlier process left is gone; then the session is kept."""
+    """SMQ_OPTION_NEW_SESSION: what an earlier process left is gone; then the session is kept."""
     old = clients(url=mosquitto.url, protocol=V5, **KEEP)
     old.connected()
     old.subscribed("later", qos=2)
@@ -187,7 +187,7 @@ def test_a_new_session_on_demand(mosquitto, clients):
 
 @pytest.mark.parametrize("qos", [0, 1, 2])
 def test_views_may_be_published_as_they_are(mosquitto, subscriber, clients, version, qos):
-    """What an event points to is there until the next one is asked for, and may go into any call."""
+    """What an event points to is there until the next is asked for, and may go into any call."""
     client = clients(url=mosquitto.url, **version)
     sender = clients(url=mosquitto.url)
     client.connected(), sender.connected()
