@@ -603,6 +603,7 @@ class Connection:
         with self.broker.changed:
             if type == CONNECT:
                 self.connect = came
+                self.read_connect(Reader(body))
             (self.action(came) or Connection.answer)(self, came)
             self.broker.packets.append(came)
             self.broker.changed.notify_all()
@@ -747,7 +748,7 @@ class Connection:
 
     def answer(self, came: Packet) -> None:
         if came.type == CONNECT:
-            self.answer_connect(Reader(came.body))
+            self.answer_connect()
         elif self.session is None:
             return  # not accepted: what comes is recorded, no more
         elif came.type == PUBLISH:
@@ -774,7 +775,7 @@ class Connection:
         else:
             raise Malformed(f"a client may not send {came}")
 
-    def answer_connect(self, reader: Reader) -> None:
+    def read_connect(self, reader: Reader) -> None:
         name, level, flags, keep_alive = (
             reader.text(),
             reader.number(1),
@@ -783,9 +784,6 @@ class Connection:
         )
         if name != ("MQIsdp" if level == 3 else "MQTT"):
             raise Malformed(f"protocol {name!r} {level}")
-        if level not in self.script.levels:
-            self.send(packet(CONNACK, b"\0\x01"))
-            return self.end()
         found = reader.properties(CONNECT) if level == 5 else {}
         self.client_id = reader.text()
         if flags & 1 or flags >> 3 & 3 == 3 or (not flags & 4 and flags & 0x38):
@@ -814,18 +812,25 @@ class Connection:
             properties=found,
         )
         self.broker.connects.append(self.fields)
+
+    def answer_connect(self) -> None:
+        level, found = self.level, self.fields["properties"]
+        if level not in self.script.levels:
+            self.send(packet(CONNACK, b"\0\x01"))
+            return self.end()
         code = self.script.accept(self.fields) if self.script.accept else 0
         if code:
             return refuse(code)(self, Packet(CONNECT, 0, b"", b"", 0, self.number, level))
-        present = self.broker.begin(self, clean=bool(flags & 2))
+        present = self.broker.begin(self, clean=bool(self.fields["clean"]))
         if self.script.session_present is not None:
             present = self.script.session_present
             if not present:
                 self.session = self.broker.sessions[self.client_id] = Session()
         self.session.connection = self
         self.receive_maximum = found.get("receive_maximum", 65535)
-        self.keep_session = found.get("session_expiry", 0) > 0 if level == 5 else not flags & 2
-        keep_alive = self.script.connack.get("server_keep_alive", keep_alive)
+        kept = found.get("session_expiry", 0) if level == 5 else not self.fields["clean"]
+        self.keep_session = bool(kept)
+        keep_alive = self.script.connack.get("server_keep_alive", self.fields["keep_alive"])
         self.socket.settimeout(keep_alive * 1.5 or None)
         tail = properties(self.script.connack) if level == 5 else b""
         self.send(packet(CONNACK, bytes([present if level > 3 else 0, 0]) + tail))
