@@ -202,17 +202,16 @@ enum {
     SMQ_RULE_PROPERTY_VALUE = 19,
     SMQ_RULE_AUTHENTICATION_METHOD = 20,
     /* One that is not allowed here. */
-    SMQ_RULE_UNEXPECTED_PACKET = 21,         /* only clients send it, or not now */
-    SMQ_RULE_FIRST_PACKET = 22,              /* something else than CONNACK, or AUTH, came first */
-    SMQ_RULE_UNWANTED_SESSION = 23,          /* Session Present after a Clean Start */
-    SMQ_RULE_HANDSHAKE = 24,                 /* an acknowledgement that does not fit its message's QoS or state */
-    SMQ_RULE_REASON_CODE_COUNT = 25,         /* SUBACK or UNSUBACK with another number of Reason Codes than filters */
-    SMQ_RULE_TOPIC_ALIAS = 26,               /* a Topic Alias above the maximum */
-    SMQ_RULE_UNKNOWN_TOPIC_ALIAS = 27,       /* one that stands for no topic yet */
-    SMQ_RULE_RECEIVE_MAXIMUM = 28,           /* more unacknowledged messages than allowed */
-    SMQ_RULE_PACKET_TOO_LARGE = 29,          /* larger than the Maximum Packet Size, or than the receive buffer */
-    SMQ_RULE_UNEXPECTED_AUTHENTICATION = 30, /* AUTH that was not asked for, or with another method than CONNECT's */
-    SMQ_RULE_MESSAGE_QOS = 31                /* a retained or other message with a QoS it cannot have */
+    SMQ_RULE_UNEXPECTED_PACKET = 21,        /* only clients send it, or not now */
+    SMQ_RULE_FIRST_PACKET = 22,             /* something else than CONNACK, or AUTH, came first */
+    SMQ_RULE_UNWANTED_SESSION = 23,         /* Session Present after a Clean Start */
+    SMQ_RULE_HANDSHAKE = 24,                /* an acknowledgement that does not fit its message's QoS or state */
+    SMQ_RULE_REASON_CODE_COUNT = 25,        /* SUBACK or UNSUBACK with another number of Reason Codes than filters */
+    SMQ_RULE_TOPIC_ALIAS = 26,              /* a Topic Alias above the maximum */
+    SMQ_RULE_UNKNOWN_TOPIC_ALIAS = 27,      /* one that stands for no topic yet */
+    SMQ_RULE_RECEIVE_MAXIMUM = 28,          /* more unacknowledged messages than allowed */
+    SMQ_RULE_PACKET_TOO_LARGE = 29,         /* larger than the Maximum Packet Size, or than the receive buffer */
+    SMQ_RULE_UNEXPECTED_AUTHENTICATION = 30 /* AUTH that was not asked for, or with another method than CONNECT's */
 };
 
 /*
@@ -397,7 +396,7 @@ typedef struct smq_message {
     /*
      * Seconds the message is of use (section 3.3.2.3.3); 0: for ever. What is not sent by then ends with
      * SMQ_ERR_EXPIRED; what is sent carries, in 5.0, what is left. In 3.1 and 3.1.1 the server does not get
-     * to know, and a Will cannot have it. Not together with a Message Expiry Interval in properties.
+     * to know, and a Will has it in properties. Not together with a Message Expiry Interval in properties.
      */
     uint32_t expiry_s;
     uint32_t reserved2; /* 0 */
@@ -529,7 +528,7 @@ typedef struct smq_options {
                                     0: as many as the outbox holds. The server's Receive Maximum (section 4.9)
                                     holds too */
     uint32_t receive_maximum;   /* QoS 1 and 2 messages received and not yet acknowledged (QoS 2: not yet released
-                                    by the server) at a time: 1 to 65,535, each takes 16 bytes; 0: 64. 5.0 tells the
+                                    by the server) at a time: 1 to 65,535, each takes 28 to 44 bytes; 0: 64. 5.0 tells the
                                     server. With 3.1 and 3.1.1 it should be what the server may have in flight,
                                     or more: Mosquitto's default is 20 */
     uint32_t maximum_packet_bytes; /* 5.0: the Maximum Packet Size the server is told (section 3.1.2.11.4), which then
@@ -573,7 +572,7 @@ typedef struct smq_options {
  *                           neither url nor host is set, or url together with host, port, user_name
  *                           or password; a session_expiry_s, SMQ_OPTION_NEW_SESSION or properties without
  *                           5.0; in 3.1.1 a password without a user name; the Will's retain or quiet
- *                           is neither 0 nor 1; a Will with expiry_s before 5.0
+ *                           is neither 0 nor 1, or its expiry_s is set
  *   SMQ_ERR_PROPERTY        properties, or the Will's, are malformed, not allowed there, or set by another
  *                           field; Authentication Data without an Authentication Method
  *   SMQ_ERR_URL             the URL is malformed, or has a zero byte percent-encoded (a password that
@@ -771,7 +770,7 @@ SMQ_API int32_t smq_disconnect_with(smq_client *client, uint32_t drain_ms, uint3
  *   SMQ_ERR_NULL          client or message is NULL, or a smq_bytes has a size and no data
  *   SMQ_ERR_CLIENT        not a client
  *   SMQ_ERR_STRUCT_SIZE   message->size is wrong, or unknown or reserved fields are set
- *   SMQ_ERR_OPTION        retain or quiet is neither 0 nor 1; expiry_s is too large (2^31 seconds); properties before 5.0
+ *   SMQ_ERR_OPTION        retain or quiet is neither 0 nor 1; properties before 5.0
  *   SMQ_ERR_PROPERTY      properties are malformed, not allowed in PUBLISH, or set by the library: Topic Alias; a Message
  *                         Expiry Interval beside expiry_s; a Response Topic with wildcards
  *   SMQ_ERR_QOS           qos is above 2, or above the server's Maximum QoS (section 3.2.2.3.4)

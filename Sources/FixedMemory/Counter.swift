@@ -8,6 +8,14 @@ public struct Counter: BitwiseCopyable {
 
   public init() {}
 
+  public init(_ value: UInt32) { low = value }
+
+  /// The value as 32 bits; `nil`: it needs more.
+  public static func uint32(_ value: UInt64) -> UInt32? {
+    let counter = unsafe unsafeBitCast(value, to: Counter.self)
+    return counter.high == 0 ? counter.low : nil
+  }
+
   public var uint64: UInt64 {
     // In memory the two halves are a uint64_t: every target is little-endian.
     unsafe unsafeBitCast(self, to: UInt64.self)

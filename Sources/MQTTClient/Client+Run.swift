@@ -14,12 +14,13 @@ extension Client {
   /// Serves the client until there is an event; -1: as long as it takes.
   public mutating func wait(timeout: Int32) -> WaitResult {
     var now = Instant(milliseconds: Clock.milliseconds())
+    session.release()
     let end = timeout < 0 ? nil : now.advanced(by: UInt32(timeout))
     serve(.init(readable: false, writable: false), at: now)
     // With events at hand there is no waiting; but whoever takes them slowly must not keep the
     // server waiting, so every millisecond there is a look at the socket.
     if hasEvent, now == lastPoll { return .event }
-    if end == nil, phase == .disconnected, !hasEvent { return .pointless }
+    if end == nil, phase == .disconnected, !hasEvent, nextDeadline == nil { return .pointless }
 
     while true {
       var pause: UInt32 = .max
@@ -36,12 +37,13 @@ extension Client {
       }
       if hasEvent { return .event }
       if let end, end.isReached(at: now) { return .nothing }
-      if end == nil, phase == .disconnected { return .pointless }
+      if end == nil, phase == .disconnected, nextDeadline == nil { return .pointless }
     }
   }
 
   /// Does what is due, without waiting. True: there is an event.
   public mutating func service(at now: Instant) -> Bool {
+    session.release()
     var readiness = Poller.Readiness(readable: false, writable: false)
     if case .ready(let ready) = poller.wait(timeout: 0) { readiness = ready }
     serve(readiness, at: now)
@@ -49,8 +51,9 @@ extension Client {
   }
 
   private mutating func serve(_ ready: Poller.Readiness, at now: Instant) {
+    if loss != nil { return settleLoss() }
     switch phase {
-    case .disconnected: return
+    case .disconnected: break
     case .resolving: if ready.readable { finishResolving(at: now) }
     case .connecting: if ready.readable || ready.writable { finishConnecting(at: now) }
     case .open:
@@ -118,6 +121,7 @@ extension Client {
     addressDeadline = nil
     phase = .open
     isBlocked = false
+    isWatchingReceive = false
     session.connectionOpened()
   }
 
@@ -126,8 +130,8 @@ extension Client {
   private mutating func receive(at now: Instant) {
     switch receiveOnce(at: now) {
     case .moved, .later: break
-    case .closed: lost(.closed)
-    case .failed(let error): lost(.network(error))
+    case .closed: lost(.closed, at: now)
+    case .failed(let error): lost(.network(error), at: now)
     }
   }
 
@@ -137,7 +141,6 @@ extension Client {
     let result = Self.receive(from: &transport, into: &session)
     if case .moved(let count) = result {
       session.received(count, at: now)
-      if session.isAccepted { connectDeadline = nil }
     }
     return result
   }
@@ -164,21 +167,41 @@ extension Client {
   }
 
   private mutating func transmit(at now: Instant) {
-    while !isBlocked, session.prepareTransmit() {
+    while !isBlocked {
+      if session.pullOffset != nil { pullPayload(at: now) }
+      guard session.prepareTransmit(at: now) else { return }
       switch Self.send(from: session, over: &transport) {
       case .moved(let count): session.transmitted(count, at: now)
       case .later: isBlocked = true
       case .closed:
         receiveRest(at: now)
-        return lost(.closed)
+        return lost(.closed, at: now)
       case .failed(let error):
         receiveRest(at: now)
-        return lost(.network(error))
+        return lost(.network(error), at: now)
       }
     }
   }
 
+  /// Asks for the next bytes of the payload that is being sent.
+  private mutating func pullPayload(at now: Instant) {
+    guard pullAgain == nil, let payloadSource, let offset = session.pullOffset else { return }
+    switch Self.pull(from: payloadSource, offset, into: &session) {
+    case .none: session.pullFailed()
+    case .some(0): pullAgain = now.advanced(by: Self.pullPause)
+    case .some(let count): session.pulled(count)
+    }
+  }
+
+  private static func pull(
+    from source: PayloadSource, _ offset: Int, into session: inout Session
+  ) -> Int? {
+    var space = session.pullSpace
+    return source.supply(offset, into: &space)
+  }
+
   private mutating func checkDeadlines(at now: Instant) {
+    if session.isAccepted { connectDeadline = nil }
     if let connectDeadline, connectDeadline.isReached(at: now) { return end(.timeout) }
     if let addressDeadline, addressDeadline.isReached(at: now), phase == .connecting {
       return openNext(lastError: Self.timedOut, at: now)
@@ -187,6 +210,7 @@ extension Client {
       return end(.requested)
     }
     if let deadline = session.nextDeadline, deadline.isReached(at: now) { session.timedOut(at: now) }
+    if let pullAgain, pullAgain.isReached(at: now) { self.pullAgain = nil }
   }
 
   /// ETIMEDOUT, which is what the kernel would say in the end.
@@ -197,7 +221,11 @@ extension Client {
     guard phase == .open else { return }
     let isTime = leaveDeadline?.isReached(at: now) ?? false
     if isLeaving, session.ending == nil, session.isDrained || isTime {
-      session.disconnect()
+      // Without room for DISCONNECT what is in its way goes first.
+      if !session.disconnect() {
+        transmit(at: now)
+        guard phase == .open, session.disconnect() else { return }
+      }
       transmit(at: now)
       guard phase == .open else { return }
     }
@@ -205,6 +233,7 @@ extension Client {
     let deadline = farewellDeadline ?? now.advanced(by: Self.farewellTimeout)
     farewellDeadline = deadline
     if session.wantsTransmit, !deadline.isReached(at: now) { return }
+    if session.isVersionRefused, session.fallBack() { return reopen(at: now) }
     guard case .requested = ending.cause else { return end(ending) }
     // Without DISCONNECT on its way this is no farewell: the server will publish the Will.
     guard !session.wantsTransmit else { return end(.timeout) }
@@ -225,7 +254,8 @@ extension Client {
 
   private mutating func watchTransport() {
     guard phase == .open else { return }
-    watch(transport.descriptor, readable: session.wantsReceive, writable: isBlocked)
+    isWatchingReceive = session.wantsReceive
+    watch(transport.descriptor, readable: isWatchingReceive, writable: isBlocked)
   }
 
   private mutating func watch(_ descriptor: Int32, readable: Bool, writable: Bool) {
@@ -240,10 +270,35 @@ extension Client {
 
   /// The network ended the connection. If there was a reason to end it already, that is the one to
   /// report; if the application wanted to leave, DISCONNECT must have gone out.
-  private mutating func lost(_ cause: Failure.Cause) {
+  private mutating func lost(_ cause: Failure.Cause, at now: Instant) {
+    // Servers that do not speak a version close the connection, or say so.
+    if session.ending == nil, session.isConnecting, session.fallBack() { return reopen(at: now) }
+    if session.ending == nil, session.peerClosed() {
+      loss = cause
+      poller.forget()
+      transport.close()
+      return
+    }
     guard let ending = session.ending else { return end(cause) }
     if case .requested = ending.cause, session.wantsTransmit { return end(cause) }
     end(ending)
+  }
+
+  /// Reports that the connection is gone as soon as everything it brought has been handed out.
+  mutating func settleLoss() {
+    guard let loss, !session.isDelivering else { return }
+    self.loss = nil
+    if let ending = session.ending { end(ending) } else { end(loss) }
+  }
+
+  /// Begins again with the same address, in another version.
+  private mutating func reopen(at now: Instant) {
+    poller.forget()
+    transport.close()
+    session.connectionClosed()
+    farewellDeadline = nil
+    nextAddress = nextAddress == 0 ? 0 : nextAddress &- 1
+    openNext(lastError: 0, at: now)
   }
 
   private mutating func end(_ ending: Ending) {
@@ -252,15 +307,16 @@ extension Client {
       case .requested: .requested
       case .refused: .refused
       case .disconnected: .serverClosed
-      case .malformed: .malformed
-      case .protocolError: .protocolError
-      case .receivedTooLarge: .receivedTooLarge
+      case .malformed(let malformed): .malformed(malformed)
+      case .violation(let violation): .violation(violation)
       case .keepAlive: .keepAlive
+      case .stream: .stream
       }
     var failure = Failure(cause: cause, stage: stage(of: cause))
     failure.reasonCode = ending.reasonCode
     failure.reasonString = ending.reasonString
     failure.serverReference = ending.serverReference
+    failure.properties = ending.properties
     end(failure)
   }
 
@@ -280,6 +336,8 @@ extension Client {
     addressDeadline = nil
     leaveDeadline = nil
     farewellDeadline = nil
+    loss = nil
+    pullAgain = nil
     self.failure = failure
   }
 

@@ -19,9 +19,7 @@ public struct Client: ~Copyable {
   public enum State: BitwiseCopyable { case disconnected, connecting, connected, disconnecting }
 
   public enum Event {
-    case connected(ConnectedEvent)
-    case completed(Completion)
-    case room
+    case session(SessionEvent)
     case disconnected(Failure)
   }
 
@@ -30,6 +28,8 @@ public struct Client: ~Copyable {
   static var farewellTimeout: UInt32 { 2000 }
   /// How long one of several addresses may take if the attempt as a whole has no limit.
   static var addressTimeout: UInt32 { 10_000 }
+  /// When a stream that had nothing is asked again.
+  static var pullPause: UInt32 { 10 }
 
   var session: Session
   var transport = TCPTransport()
@@ -48,6 +48,8 @@ public struct Client: ~Copyable {
   var isLeaving = false
   /// The kernel takes no more bytes for now.
   var isBlocked = false
+  /// The descriptor will tell when there is something to receive.
+  var isWatchingReceive = false
   var connectDeadline: Instant? = nil
   /// How long this address may take, when there are others.
   var addressDeadline: Instant? = nil
@@ -57,17 +59,25 @@ public struct Client: ~Copyable {
   var farewellDeadline: Instant? = nil
   /// The end of the last connection, as long as the application has not taken the event.
   var failure: Failure? = nil
+  /// The transport is gone, but messages that it brought are still to be handed out.
+  var loss: Failure.Cause? = nil
   var lastPoll = Instant(milliseconds: 0)
+  public var handlers: HandlerTable
+  var payloadSource: PayloadSource? = nil
+  var pullAgain: Instant? = nil
 
   /// The caller guarantees that `options` are those the plan was made with.
   public init(
     _ options: borrowing ClientOptions, plan: ClientPlan, block: borrowing MemoryBlock
   ) throws(PlatformError) {
     poller = try Poller()
-    let random = UInt16(truncatingIfNeeded: Clock.randomNumber())
     session = Session(
-      options.session, plan: plan.session, block: block,
-      firstIdentifier: PacketIdentifier(random) ?? .first)
+      options.session, plan: plan.session, block: block, random: Clock.randomNumber())
+    if options.session.connect.isClientIDTemplate {
+      session.fillClientID { UInt8(truncatingIfNeeded: Clock.randomNumber()) }
+    }
+    handlers = HandlerTable(
+      entries: block.table(plan.handlers), filters: block.region(plan.handlerFilters))
     host = block.region(plan.host)
     port = options.port
     connectTimeout = options.connectTimeout
@@ -91,6 +101,21 @@ public struct Client: ~Copyable {
   public var descriptor: Int32 { poller.descriptor }
   public var counters: Counters { session.counters }
   public var outboxNumbers: OutboxNumbers { session.outboxNumbers }
+  public var inboxNumbers: InboxNumbers { session.inboxNumbers }
+  public var version: ProtocolVersion { session.version }
+  /// What the server can do; `nil` without a connection.
+  public var server: ServerLimits? { session.isAccepted ? session.limits : nil }
+
+  public var clientID: Span<UInt8> {
+    @_lifetime(borrow self)
+    borrowing get { session.clientID }
+  }
+
+  /// Where the topic of a message is that came as a Topic Alias.
+  public var aliasedTopics: Span<UInt8> {
+    @_lifetime(borrow self)
+    borrowing get { session.aliasedTopics }
+  }
 
   /// Where the extents of events point.
   public var receivedBytes: Span<UInt8> {
@@ -105,6 +130,7 @@ public struct Client: ~Copyable {
     guard phase == .disconnected, failure == nil else { return false }
     attempt &+= 1
     isLeaving = false
+    session.connecting()
     connectDeadline = connectTimeout == 0 ? nil : now.advanced(by: connectTimeout)
     if let numeric = Resolver.numeric(host.bytes, port: port) {
       open(numeric, at: now)
@@ -133,14 +159,69 @@ public struct Client: ~Copyable {
 
   @inline(__always)
   public mutating func publish(
-    _ message: borrowing Publish, cookie: UInt64, isQuiet: Bool
+    _ message: borrowing Publish, _ handling: Handling
   ) throws(SessionError) {
-    try session.publish(message, cookie: cookie, isQuiet: isQuiet)
+    try session.publish(message, handling)
+  }
+
+  public mutating func publishSpecially(
+    _ message: borrowing Publish, _ handling: Handling, at now: Instant
+  ) throws(SessionError) {
+    try session.publishSpecially(message, handling, at: now)
+  }
+
+  public mutating func publishStream(
+    _ message: borrowing Publish, _ handling: Handling, from source: PayloadSource, at now: Instant
+  ) throws(SessionError) {
+    try session.publishSpecially(message, handling, at: now)
+    payloadSource = source
+    pullAgain = nil
+  }
+
+  public mutating func publishRequest(
+    _ message: borrowing Publish, _ handling: Handling, timeout: UInt32, at now: Instant
+  ) throws(SessionError) {
+    try session.publishRequest(message, handling, timeout: timeout, at: now)
+  }
+
+  public var reservedPayload: MutableSpan<UInt8> {
+    @_lifetime(&self)
+    mutating get { session.reservedPayload }
+  }
+
+  public mutating func commit(payloadSize: Int) throws(SessionError) {
+    try session.commit(payloadSize: payloadSize)
+  }
+
+  public mutating func abort() throws(SessionError) { try session.abort() }
+
+  public mutating func request<List: SubscriptionList & ~Copyable & ~Escapable>(
+    _ type: ControlPacketType, _ list: consuming List, properties: Span<UInt8>, identifier: UInt32,
+    cookie: UInt64
+  ) throws(SessionError) {
+    try session.request(type, list, properties: properties, identifier: identifier, cookie: cookie)
+  }
+
+  public mutating func hold() -> Bool { session.hold() }
+
+  public mutating func acknowledge(
+    _ serial: UInt32, reasonCode: UInt8, properties: Span<UInt8>
+  ) throws(SessionError) {
+    try session.acknowledge(serial, reasonCode: reasonCode, properties: properties)
+  }
+
+  public mutating func authenticate(
+    reasonCode: UInt8, data: Span<UInt8>, properties: Span<UInt8>
+  ) throws(SessionError) {
+    try session.authenticate(reasonCode: reasonCode, data: data, properties: properties)
   }
 
   /// Leaves when all is sent and acknowledged, or after `drain` milliseconds.
-  public mutating func disconnect(drain: UInt32, at now: Instant) {
-    guard phase == .open, session.isAccepted else {
+  public mutating func disconnect(
+    drain: UInt32, reasonCode: UInt8, properties: Span<UInt8>, at now: Instant
+  ) throws(SessionError) {
+    try session.checkFarewell(reasonCode: reasonCode, properties: properties)
+    guard phase == .open, session.isAccepted, loss == nil else {
       if phase != .disconnected, phase != .closing { end(.requested) }
       return
     }
@@ -148,7 +229,7 @@ public struct Client: ~Copyable {
     leaveDeadline = isLeaving ? Instant.earlier(leaveDeadline, deadline) : deadline
     guard !isLeaving else { return }
     isLeaving = true
-    session.leave()
+    session.leave(reasonCode: reasonCode, properties: properties)
   }
 
   // MARK: Outputs
@@ -157,12 +238,8 @@ public struct Client: ~Copyable {
 
   /// In the order in which things happened: the end of a connection comes last.
   public mutating func nextEvent() -> Event? {
-    switch session.nextEvent() {
-    case .connected(let event): return .connected(event)
-    case .completed(let completion): return .completed(completion)
-    case .room: return .room
-    case nil: break
-    }
+    if let event = session.nextEvent() { return .session(event) }
+    settleLoss()
     guard let failure else { return nil }
     self.failure = nil
     return .disconnected(failure)
@@ -170,8 +247,14 @@ public struct Client: ~Copyable {
 
   /// When there is something to do even if the descriptor stays silent: milliseconds, -1 for never.
   public func nextTimeout(at now: Instant) -> Int32 {
-    if hasEvent { return 0 }
-    if phase == .open, !isBlocked, session.wantsTransmit { return 0 }
+    if hasEvent || session.isHoldingBack || loss != nil { return 0 }
+    if phase == .open {
+      if !isBlocked, session.wantsTransmit { return 0 }
+      if session.ending != nil, !session.wantsTransmit { return 0 }
+      // Taking an event has made room.
+      if session.wantsReceive, !isWatchingReceive { return 0 }
+      if session.pullOffset != nil, pullAgain == nil { return 0 }
+    }
     if isLeaving, session.ending == nil, session.isDrained { return 0 }
     guard let deadline = nextDeadline else { return -1 }
     return Int32(clamping: deadline.remaining(at: now))
@@ -182,9 +265,10 @@ public struct Client: ~Copyable {
   }
 
   private var earliestDeadline: Instant? {
-    guard phase != .disconnected else { return nil }
+    guard phase != .disconnected else { return session.nextDeadline }
     if let farewellDeadline { return farewellDeadline }
     let opening = Instant.earlier(connectDeadline, addressDeadline)
-    return Instant.earlier(session.nextDeadline, Instant.earlier(opening, leaveDeadline))
+    let own = Instant.earlier(opening, Instant.earlier(leaveDeadline, pullAgain))
+    return Instant.earlier(session.nextDeadline, own)
   }
 }

@@ -12,12 +12,18 @@ public enum OptionsError: Error, BitwiseCopyable {
   case topicName
   case utf8
   case tooLarge
+  case property
 }
 
 /// What a caller asks for, as it comes: nothing is checked yet, 0 is the default everywhere.
 /// The fields are those of `smq_options`, which explains them.
 public struct RequestedOptions: ~Escapable {
   public var keepSession = false
+  public var newSession = false
+  public var fallback = false
+  public var clientIDAsIs = false
+  public var hold = false
+  public var parts = false
   public var host: Span<UInt8>
   public var port: UInt32 = 0
   public var protocolVersion: UInt32 = 0
@@ -29,6 +35,9 @@ public struct RequestedOptions: ~Escapable {
   public var willPayload: Span<UInt8>
   public var willQoS: UInt8 = 0
   public var willRetain: UInt8 = 0
+  public var willExpiry: UInt32 = 0
+  public var willProperties: Span<UInt8>
+  public var properties: Span<UInt8>
   public var keepAlive: UInt32 = 0
   public var sessionExpiry: UInt32 = 0
   public var connectTimeout: UInt32 = 0
@@ -37,6 +46,18 @@ public struct RequestedOptions: ~Escapable {
   public var outboxMessages: UInt32 = 0
   public var receiveBytes: UInt32 = 0
   public var inFlightMaximum: UInt32 = 0
+  public var receiveMaximum: UInt32 = 0
+  public var maximumPacketBytes: UInt32 = 0
+  public var requests: UInt32 = 0
+  public var requestBytes: UInt32 = 0
+  public var controlBytes: UInt32 = 0
+  public var handlers: UInt32 = 0
+  public var handlerBytes: UInt32 = 0
+  public var topicAliasesIn: UInt32 = 0
+  public var topicAliasesOut: UInt32 = 0
+  public var topicAliasBytes: UInt32 = 0
+  public var replies: UInt32 = 0
+  public var streamBytes: UInt32 = 0
 
   @_lifetime(immortal)
   public init() {
@@ -46,6 +67,8 @@ public struct RequestedOptions: ~Escapable {
     password = Span()
     willTopic = Span()
     willPayload = Span()
+    willProperties = Span()
+    properties = Span()
   }
 }
 
@@ -55,12 +78,17 @@ public struct ClientOptions: ~Escapable {
   public let port: UInt16
   /// Milliseconds; 0: none.
   public let connectTimeout: UInt32
+  /// Entries in the table of handlers, and the room for their filters.
+  public let handlers: Int
+  public let handlerBytes: Int
   public let session: SessionOptions
 
   /// A duration that is switched off.
   public static var off: UInt32 { .max }
   private static var dayInMilliseconds: UInt32 { 86_400_000 }
   private static var largestBuffer: UInt32 { 268_435_456 }
+  /// 268,435,455 and the five bytes of a Fixed Header.
+  private static var largestPacket: UInt32 { 268_435_460 }
 
   @_lifetime(copy request)
   public init(checking request: RequestedOptions) throws(OptionsError) {
@@ -71,7 +99,7 @@ public struct ClientOptions: ~Escapable {
     }
     try Self.checkHost(request.host)
     try Self.checkTexts(request, version)
-    let will = try Self.will(request)
+    let will = try Self.will(request, version)
 
     var numbers = NumberCheck()
     let port = numbers.value(request.port, default: 1883, maximum: 65_535)
@@ -83,12 +111,38 @@ public struct ClientOptions: ~Escapable {
       request.pingTimeout, default: 10_000, maximum: Self.dayInMilliseconds)
     let outboxBytes = numbers.value(
       request.outboxBytes, default: 65_536, minimum: 64, maximum: Self.largestBuffer)
-    let outboxMessages = numbers.value(request.outboxMessages, default: 256, maximum: 65_535)
+    let outboxMessages = numbers.value(
+      request.outboxMessages, default: 256, maximum: UInt32(PacketIdentifier.messageCount))
     let receiveBytes = numbers.value(
       request.receiveBytes, default: 4096, minimum: 64, maximum: Self.largestBuffer)
     let inFlight = numbers.value(request.inFlightMaximum, default: 65_535, maximum: 65_535)
-    let expiryFits = request.sessionExpiry == 0 || version.hasProperties
-    guard numbers.areValid, expiryFits else { throw .option }
+    let receiveMaximum = numbers.value(request.receiveMaximum, default: 64, maximum: 65_535)
+    let maximumPacket = numbers.value(
+      request.maximumPacketBytes, default: request.parts ? 0 : receiveBytes, minimum: receiveBytes,
+      maximum: Self.largestPacket, off: 0)
+    let requests = numbers.value(
+      request.requests, default: 8, maximum: UInt32(PacketIdentifier.requestCount))
+    let requestBytes = numbers.value(
+      request.requestBytes, default: 1024, minimum: 64, maximum: Self.largestBuffer)
+    let controlBytes = numbers.value(
+      request.controlBytes, default: min(max(receiveBytes / 8, 256), 4096), minimum: 64,
+      maximum: 1_048_576)
+    let handlers = numbers.value(request.handlers, default: 0, maximum: 65_535)
+    let handlerBytes = numbers.value(
+      request.handlerBytes, default: 32 &* handlers, maximum: Self.largestBuffer)
+    let aliasesReceived = numbers.value(request.topicAliasesIn, default: 0, maximum: 1024)
+    let aliasesSent = numbers.value(request.topicAliasesOut, default: 0, maximum: 1024)
+    let aliasBytes = numbers.value(request.topicAliasBytes, default: 128, maximum: 65_535)
+    let replies = numbers.value(request.replies, default: 0, maximum: 1024)
+    let streamBytes = numbers.value(
+      request.streamBytes, default: 0, minimum: 64, maximum: 1_048_576)
+    // What only 5.0 can say. Aliases are an offer, not a wish: an older version goes without.
+    let isSayable =
+      version.hasProperties
+      || (request.sessionExpiry == 0 && !request.newSession && request.properties.count == 0
+        && request.maximumPacketBytes == 0)
+    guard numbers.areValid, isSayable, request.keepSession || !request.newSession else { throw .option }
+    try Self.checkProperties(request.properties)
     let expiry =
       request.sessionExpiry == 0 && request.keepSession && version.hasProperties
       ? UInt32.max : request.sessionExpiry
@@ -96,17 +150,78 @@ public struct ClientOptions: ~Escapable {
     host = request.host
     self.port = UInt16(truncatingIfNeeded: port)
     self.connectTimeout = connectTimeout
+    self.handlers = Int(handlers)
+    self.handlerBytes = Int(handlerBytes)
     var properties = Connect.SessionProperties()
     properties.sessionExpiryInterval = expiry
-    properties.maximumPacketSize = receiveBytes
-    session = SessionOptions(
-      connect: Connect(
-        version: version, cleanStart: !request.keepSession,
-        keepAlive: UInt16(truncatingIfNeeded: keepAlive), clientID: request.clientID,
-        userName: request.userName, password: request.password, will: will, session: properties,
-        properties: Span()),
-      pingTimeout: pingTimeout, outboxBytes: Int(outboxBytes), outboxMessages: Int(outboxMessages),
-      receiveBytes: Int(receiveBytes), inFlightMaximum: Int(inFlight))
+    properties.receiveMaximum = UInt16(truncatingIfNeeded: receiveMaximum)
+    properties.maximumPacketSize = maximumPacket
+    properties.topicAliasMaximum = UInt16(truncatingIfNeeded: aliasesReceived)
+    let connect = Connect(
+      version: version, cleanStart: !request.keepSession,
+      keepAlive: UInt16(truncatingIfNeeded: keepAlive), clientID: request.clientID,
+      userName: request.userName, password: request.password, will: will, session: properties,
+      properties: request.properties, isClientIDTemplate: !request.clientIDAsIs)
+    guard connect.clientIDSize <= UTF8EncodedString.maximumSize else { throw .option }
+    // 3.1 allows 1 to 23 bytes, later versions leave it to the server.
+    guard version != .v3_1 || 1...23 ~= connect.clientIDSize else { throw .clientID }
+    guard connect.bodySize <= VariableByteInteger.maximum else { throw .tooLarge }
+    var session = SessionOptions(connect: connect)
+    session.allowsFallback = request.fallback
+    session.beginsNewSession = request.newSession
+    session.holdsMessages = request.hold
+    session.deliversParts = request.parts
+    session.pingTimeout = pingTimeout
+    session.outboxBytes = Int(outboxBytes)
+    session.outboxMessages = Int(outboxMessages)
+    session.receiveBytes = Int(receiveBytes)
+    session.inFlightMaximum = Int(inFlight)
+    session.receiveMaximum = Int(receiveMaximum)
+    session.requests = Int(requests)
+    session.requestBytes = Int(requestBytes)
+    session.controlBytes = Int(controlBytes)
+    session.aliasesReceived = version.hasProperties ? Int(aliasesReceived) : 0
+    session.aliasesSent = version.hasProperties ? Int(aliasesSent) : 0
+    session.aliasBytes = Int(aliasBytes)
+    session.replies = version.hasProperties ? Int(replies) : 0
+    session.streamBytes = Int(streamBytes)
+    self.session = session
+  }
+
+  /// What CONNECT may carry, but what a field of the options says (§3.1.2.11).
+  private static func checkProperties(_ list: Span<UInt8>) throws(OptionsError) {
+    var reader = PropertyReader(list, place: .packet(.connect, from: .client))
+    var hasMethod = false
+    var hasData = false
+    do throws(Malformed) {
+      while let property = try reader.next() {
+        switch property.identifier {
+        case .sessionExpiryInterval, .receiveMaximum, .maximumPacketSize, .topicAliasMaximum:
+          throw .propertyNotAllowed
+        case .authenticationMethod: hasMethod = true
+        case .authenticationData: hasData = true
+        default: break
+        }
+      }
+    } catch {
+      throw .property
+    }
+    // §3.1.2.11.10
+    guard hasMethod || !hasData else { throw .property }
+  }
+
+  private static func checkWillProperties(_ list: Span<UInt8>) throws(OptionsError) {
+    var reader = PropertyReader(list, place: .will)
+    do throws(Malformed) {
+      while let property = try reader.next() {
+        guard property.identifier == .responseTopic else { continue }
+        guard (try? TopicName.validate(list.extracting(property.text.range))) != nil else {
+          throw .topicName
+        }
+      }
+    } catch {
+      throw .property
+    }
   }
 
   /// Printable ASCII: what is a name and what is not, the resolver will say.
@@ -126,8 +241,6 @@ public struct ClientOptions: ~Escapable {
     else { throw .utf8 }
     // Nobody could take up a session whose client has no name of its own [MQTT-3.1.3-7].
     guard request.clientID.count > 0 || !request.keepSession else { throw .clientID }
-    // 3.1 allows 1 to 23 bytes, later versions leave it to the server.
-    guard version != .v3_1 || 1...23 ~= request.clientID.count else { throw .clientID }
     // [MQTT-3.1.2-22] of 3.1.1
     guard version.hasProperties || request.password.count == 0 || request.userName.count > 0 else {
       throw .option
@@ -135,7 +248,9 @@ public struct ClientOptions: ~Escapable {
   }
 
   @_lifetime(copy request)
-  private static func will(_ request: RequestedOptions) throws(OptionsError) -> Connect.Will {
+  private static func will(
+    _ request: RequestedOptions, _ version: ProtocolVersion
+  ) throws(OptionsError) -> Connect.Will {
     guard request.hasWill else {
       return Connect.Will(
         topic: Span(), payload: Span(), qos: .atMostOnce, retain: false, properties: Span())
@@ -149,9 +264,13 @@ public struct ClientOptions: ~Escapable {
       throw .topicName
     }
     guard request.willPayload.count <= 65_535 else { throw .tooLarge }
+    // The Will's time is a property like any other: Message Expiry Interval.
+    guard request.willExpiry == 0 else { throw .option }
+    guard version.hasProperties || request.willProperties.count == 0 else { throw .option }
+    try checkWillProperties(request.willProperties)
     return Connect.Will(
       topic: request.willTopic, payload: request.willPayload, qos: qos,
-      retain: request.willRetain == 1, properties: Span())
+      retain: request.willRetain == 1, properties: request.willProperties)
   }
 }
 
@@ -175,10 +294,14 @@ private struct NumberCheck {
 /// Where a client's parts lie in the caller's block.
 public struct ClientPlan {
   let host: Place<UInt8>
+  let handlers: Place<HandlerTable.Entry>
+  let handlerFilters: Place<UInt8>
   let session: SessionPlan
 
   public init(_ options: borrowing ClientOptions, in plan: inout MemoryPlan) {
     session = SessionPlan(options.session, in: &plan)
+    handlers = plan.reserve(options.handlers, of: HandlerTable.Entry.self)
+    handlerFilters = plan.reserve(options.handlerBytes, of: UInt8.self)
     host = plan.reserve(options.host.count + 1, of: UInt8.self)
   }
 }

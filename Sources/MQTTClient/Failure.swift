@@ -1,3 +1,4 @@
+public import MQTTSession
 public import MQTTWire
 
 /// Why and where an attempt to connect, or a connection, ended (D9).
@@ -6,10 +7,10 @@ public struct Failure: BitwiseCopyable {
     case requested  // the application wanted it: no failure
     case refused
     case serverClosed
-    case malformed
-    case protocolError
-    case receivedTooLarge
+    case malformed(Malformed)
+    case violation(Violation)
     case keepAlive
+    case stream
     case resolve(Int32)  // EAI_…
     case network(Int32)  // errno
     case closed
@@ -26,4 +27,5 @@ public struct Failure: BitwiseCopyable {
   public var reasonCode: UInt8? = nil
   public var reasonString = Extent.empty
   public var serverReference = Extent.empty
+  public var properties = Extent.empty
 }

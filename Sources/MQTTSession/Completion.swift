@@ -4,6 +4,8 @@ public enum Outcome: UInt8, BitwiseCopyable {
   case refused  // by the server, with a Reason Code
   case sessionLost  // QoS 2, sent in a session the server has forgotten: its fate is unknown
   case aboveLimit  // of a server that was met later; the Reason Code says which
+  case expired  // before it could be sent
+  case aborted  // its payload was not supplied
 }
 
 /// The one report about a message.
@@ -12,4 +14,6 @@ public struct Completion: BitwiseCopyable {
   public let outcome: Outcome
   /// The server's, if it gave one; with `aboveLimit` the one that names the limit.
   public let reasonCode: UInt8?
+  /// With a request its place in the table of replies.
+  let replyPlace: UInt16?
 }

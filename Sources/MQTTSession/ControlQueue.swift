@@ -18,6 +18,12 @@ struct ControlQueue: ~Copyable {
 
   private static var reserve: Int { 8 }
 
+  /// The largest packet that can ever get in.
+  var capacity: Int { region.count &- Self.reserve }
+
+  /// Room for a packet of this size, and for what must always get in.
+  func hasRoom(besides size: Int) -> Bool { hasRoom(for: size &+ Self.reserve) }
+
   private func hasRoom(for size: Int) -> Bool { region.count &- end >= size }
 
   var pending: Span<UInt8> {
@@ -38,6 +44,38 @@ struct ControlQueue: ~Copyable {
     guard hasRoom(for: packet.encodedSize(version)) else { return false }
     var writer = ByteWriter(region.mutableBytes(in: end..<region.count))
     packet.encode(into: &writer, version: version)
+    finish(writer.count)
+    return true
+  }
+
+  mutating func append(_ packet: Acknowledgement, properties: Span<UInt8>) -> Bool {
+    let length = Acknowledgement.remainingLength(properties: properties)
+    guard hasRoom(besides: 1 &+ VariableByteInteger.encodedSize(length) &+ length) else { return false }
+    var writer = ByteWriter(region.mutableBytes(in: end..<region.count))
+    packet.encode(into: &writer, properties: properties)
+    finish(writer.count)
+    return true
+  }
+
+  mutating func append(_ packet: Disconnect, properties: Span<UInt8>) -> Bool {
+    let length = Disconnect.remainingLength(properties: properties)
+    guard hasRoom(for: 1 &+ VariableByteInteger.encodedSize(length) &+ length) else { return false }
+    var writer = ByteWriter(region.mutableBytes(in: end..<region.count))
+    packet.encode(into: &writer, properties: properties)
+    finish(writer.count)
+    return true
+  }
+
+  /// AUTH (§3.15).
+  mutating func appendAuth(
+    reasonCode: UInt8, method: Span<UInt8>, data: Span<UInt8>, properties: Span<UInt8>
+  ) -> Bool {
+    let length = Auth.remainingLength(
+      propertyLength: Auth.propertyLength(method: method, data: data, properties: properties))
+    guard hasRoom(besides: 1 &+ VariableByteInteger.encodedSize(length) &+ length) else { return false }
+    var writer = ByteWriter(region.mutableBytes(in: end..<region.count))
+    Auth.encode(
+      into: &writer, reasonCode: reasonCode, method: method, data: data, properties: properties)
     finish(writer.count)
     return true
   }

@@ -8,8 +8,10 @@ import MQTTWire
 ///       │ QoS 0: transmitted      └────▶ released ───────▶ completed   QoS 2
 ///       └──────────▶ completed
 ///
+/// `reserved` comes before `queued` while the application writes the payload.
 /// `completed` lasts until the application has taken the completion; then the slot is `free`.
 enum DeliveryState: UInt8, BitwiseCopyable {
+  case reserved
   case queued
   case sent  // QoS 1: awaiting PUBACK; QoS 2: awaiting PUBREC
   case released  // QoS 2: PUBREC came, PUBREL sent, awaiting PUBCOMP

@@ -7,15 +7,16 @@ public struct Ending: BitwiseCopyable {
     case refused  // CONNACK with a Reason Code
     case disconnected  // DISCONNECT from the server
     case malformed(Malformed)
-    case protocolError
-    case receivedTooLarge
+    case violation(Violation)
     case keepAlive
+    case stream  // the application did not supply the payload of a packet that was begun
   }
 
   public let cause: Cause
-  /// The server's, if it gave one.
+  /// The server's, if it gave one, or the one it was told.
   public var reasonCode: UInt8? = nil
   /// Extents in `Session.receivedBytes`, which stay there until the next connection is opened.
   public var reasonString = Extent.empty
   public var serverReference = Extent.empty
+  public var properties = Extent.empty
 }

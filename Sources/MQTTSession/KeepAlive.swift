@@ -47,6 +47,9 @@ struct KeepAlive: BitwiseCopyable {
 
   mutating func answered() { answerDue = nil }
 
+  /// The answer may be there and cannot be seen yet.
+  mutating func postpone(at now: Instant) { answerDue = now.advanced(by: pingTimeout) }
+
   /// A second PINGREQ does not put off the answer to the first.
   mutating func pinged(at now: Instant) {
     isPingQueued = true

@@ -10,6 +10,9 @@ public struct Counters: BitwiseCopyable {
   public var bytesReceived = Counter()
   public var sendCalls = Counter()
   public var receiveCalls = Counter()
+  public var messagesReceived = Counter()
+  public var messagesDuplicate = Counter()
+  public var messagesOversize = Counter()
 }
 
 /// What became of the messages in the outbox, and how full it is.
@@ -17,6 +20,8 @@ public struct OutboxNumbers: BitwiseCopyable {
   /// Messages that ended as their QoS promises, and those that ended otherwise.
   public let delivered: Counter
   public let failed: Counter
+  /// Of these, those that were not sent in time.
+  public let expired: Counter
   public let bytes: Int
   public let bytesPeak: Int
   public let bytesCapacity: Int
@@ -25,4 +30,12 @@ public struct OutboxNumbers: BitwiseCopyable {
   public let messagesCapacity: Int
   public let inFlight: Int
   public let inFlightMaximum: Int
+}
+
+/// What is received and not yet acknowledged or released, and the requests that wait for their answer.
+public struct InboxNumbers: BitwiseCopyable {
+  public let unacknowledged: Int
+  public let peak: Int
+  public let maximum: Int
+  public let requests: Int
 }

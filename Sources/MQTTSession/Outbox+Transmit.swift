@@ -13,20 +13,25 @@ extension Outbox {
   /// The bytes that can be sent now in one piece; the run grows as far as quota and memory allow.
   var run: Span<UInt8> {
     @_lifetime(borrow self)
-    borrowing get { bytes.bytes.extracting(runStart..<runEnd) }
+    borrowing get {
+      prefixStart < prefixEnd
+        ? prefix.bytes.extracting(prefixStart..<prefixEnd) : bytes.bytes.extracting(runStart..<runEnd)
+    }
   }
 
   /// True between the first and the last byte of a packet: nothing else may be sent then.
-  var isInsidePacket: Bool {
-    runCount > 0 && runStart > Int(truncatingIfNeeded: descriptors[sendSlot].offset)
-  }
+  var isInsidePacket: Bool { prefixStart > 0 || runStart > runBase || isInsideStream }
+
+  /// The header of the stream is out: its payload is next.
+  var isInsideStream: Bool { runCount > 0 && runStart == runEnd }
 
   /// The rest of the packet that is being sent.
   var restOfPacket: Span<UInt8> {
     @_lifetime(borrow self)
     borrowing get {
-      let packet = descriptors[sendSlot]
-      return bytes.bytes.extracting(runStart..<Int(packet.offset) + Int(packet.length))
+      prefixStart < prefixEnd
+        ? prefix.bytes.extracting(prefixStart..<prefixEnd)
+        : bytes.bytes.extracting(runStart..<descriptors[sendSlot].end)
     }
   }
 
@@ -35,58 +40,115 @@ extension Outbox {
     if runCount > 0 { return true }
     guard unsent > 0 else { return false }
     let next = descriptors[readySlot]
-    return next.state != .queued || next.qos == .atMostOnce || sendQuota > 0
+    switch next.state {
+    case .queued: return next.qos == .atMostOnce || sendQuota > 0
+    case .reserved: return false
+    default: return true
+    }
   }
 
   /// Adds to the run what may be sent and lies right behind it.
-  mutating func extendRun() {
+  mutating func extendRun(version: ProtocolVersion, second: UInt32) {
     while runCount < unsent {
       let packet = descriptors[readySlot]
       guard packet.state == .queued else {
         // Ended, or needs no PUBLISH any more: stepped over where the run begins, else it ends here.
-        guard runCount == 0 else { return }
+        guard runCount == 0, packet.state != .reserved else { return }
         readySlot = slot(after: readySlot)
         sendSlot = readySlot
         unsent &-= 1
         continue
       }
-      let offset = Int(truncatingIfNeeded: packet.offset)
+      let offset = packet.start
+      let isAlone = packet.flags.contains(.isStream) || packet.flags.contains(.needsTopic)
       if runCount == 0 {
+        runBase = offset
         runStart = offset
         runEnd = offset
-      } else if offset != runEnd {
-        return  // the ring has wrapped
+      } else if offset != runEnd || isAlone {
+        return  // the ring has wrapped, or the packet is not all in it
       }
       if packet.qos != .atMostOnce {
         guard sendQuota > 0 else { return }  // [MQTT-4.9.0-2]
         sendQuota &-= 1
       }
-      runEnd &+= Int(truncatingIfNeeded: packet.length)
+      if packet.flags.contains(.expires) { writeExpiry(readySlot, at: second) }
+      if packet.flags.contains(.needsTopic) {
+        runStart = buildPrefix(readySlot, version: version)
+        runBase = runStart
+      }
+      runEnd = packet.end
       runCount &+= 1
       readySlot = slot(after: readySlot)
+      if isAlone { return }
     }
   }
 
   /// `count` bytes of the run were handed to the transport. Returns how many packets are whole now.
   mutating func transmitted(_ count: Int) -> Int {
+    if prefixStart < prefixEnd {
+      precondition(count >= 0 && count <= prefixEnd &- prefixStart)
+      prefixStart &+= count
+      return 0
+    }
     precondition(count >= 0 && count <= runEnd &- runStart)
     runStart &+= count
     var packets = 0
     while runCount > 0 {
       let slot = sendSlot
       let packet = descriptors[slot]
-      guard Int(truncatingIfNeeded: packet.offset &+ packet.length) <= runStart else { break }
-      sendSlot = self.slot(after: slot)
-      unsent &-= 1
-      runCount &-= 1
+      guard packet.end <= runStart, !packet.flags.contains(.isStream) || isStreamSent else { break }
+      runBase = packet.end
+      finishSending(slot)
       packets &+= 1
-      if packet.qos == .atMostOnce {
-        complete(slot, .delivered)
-      } else {
-        descriptors[slot].state = .sent
-      }
     }
     return packets
+  }
+
+  /// `count` bytes of the stream's payload were handed to the transport. Returns how many packets are whole now.
+  mutating func transmittedStream(_ count: Int) -> Int {
+    stream?.sent &+= count
+    guard isStreamSent else { return 0 }
+    runBase = runStart
+    finishSending(sendSlot)
+    return 1
+  }
+
+  private var isStreamSent: Bool {
+    guard let stream else { return true }
+    return stream.sent >= stream.payloadSize
+  }
+
+  private mutating func finishSending(_ slot: Int) {
+    prefixStart = 0
+    prefixEnd = 0
+    sendSlot = self.slot(after: slot)
+    unsent &-= 1
+    runCount &-= 1
+    if descriptors[slot].qos == .atMostOnce {
+      complete(slot, .delivered)
+    } else {
+      descriptors[slot].state = .sent
+    }
+  }
+
+  /// Whether the first byte of a message has been handed to the transport.
+  func isBegun(_ slot: Int) -> Bool { runCount > 0 && slot == sendSlot && isInsidePacket }
+
+  /// Takes back from the run what has not been begun.
+  mutating func retractRun() {
+    let kept = isInsidePacket ? 1 : 0
+    while runCount > kept {
+      runCount &-= 1
+      readySlot = readySlot == 0 ? descriptors.count &- 1 : readySlot &- 1
+      if descriptors[readySlot].qos != .atMostOnce { sendQuota &+= 1 }
+    }
+    if runCount == 0 {
+      prefixEnd = 0
+      runEnd = runStart
+    } else {
+      runEnd = descriptors[sendSlot].end
+    }
   }
 
   // MARK: Things that happened
@@ -112,7 +174,7 @@ extension Outbox {
     case .complete:
       sendQuota &+= 1
       // PUBREC says more than the PUBCOMP that follows it.
-      complete(slot, .delivered, reasonCode: message.reasonCode ?? reasonCode)
+      complete(slot, .delivered, reasonCode: message.answer ?? reasonCode)
       return .nothing
     case .refuse:
       sendQuota &+= 1
@@ -120,7 +182,7 @@ extension Outbox {
       return .nothing
     case .release:
       descriptors[slot].state = .released
-      descriptors[slot].reasonCode = reasonCode
+      descriptors[slot].answer = reasonCode
       return .pubrel(.success)
     case .releaseAgain:
       return .pubrel(.success)
@@ -139,28 +201,39 @@ extension Outbox {
   /// rest comes out on the next connection.
   mutating func connectionLost() {
     runCount = 0
+    runBase = 0
     runStart = 0
     runEnd = 0
+    prefixStart = 0
+    prefixEnd = 0
     readySlot = sendSlot
     sendQuota = 0
     sendQuotaLimit = 0
     releasesToCheck = 0
+    stream?.sent = 0
+    aliases.connectionLost()
   }
 
   /// A connection is up: everything that is not complete is to be sent, in the original order
   /// [MQTT-4.6.0-1], as the Session State says (§4.4).
-  mutating func connected(sessionPresent: Bool, quota: Int, limits: ServerLimits) {
+  mutating func connected(
+    _ version: ProtocolVersion, sessionPresent: Bool, quota: Int, limits: ServerLimits
+  ) {
+    aliases.connected(maximum: limits.topicAliasMaximum)
     var slot = head
     var released = 0
     for _ in 0..<stored {
       resume(slot, sessionPresent: sessionPresent)
-      let message = descriptors[slot]
-      if message.state == .released { released &+= 1 }
-      if message.state == .queued {
+      if descriptors[slot].state == .released { released &+= 1 }
+      if descriptors[slot].state == .queued {
+        renew(slot, version: version)
+        let message = descriptors[slot]
         let limit = limits.verdict(
-          packetSize: Int(truncatingIfNeeded: message.length), qos: message.qos,
-          retain: message.retain)
+          packetSize: message.size &+ bytesOutside(slot), qos: message.qos,
+          retain: message.flags.contains(.retain))
         if let limit { complete(slot, .aboveLimit, reasonCode: limit.reasonCode.rawValue) }
+      } else if descriptors[slot].state == .reserved {
+        renew(slot, version: version)
       }
       slot = self.slot(after: slot)
     }
@@ -184,7 +257,7 @@ extension Outbox {
       setDuplicateFlag(message, true)
       descriptors[slot].state = .queued
     case (.released, true):
-      descriptors[slot].needsRelease = true
+      descriptors[slot].flags.set(.needsRelease, true)
     case (.sent, false) where message.qos == .atLeastOnce:
       // A new session: a new message.
       setDuplicateFlag(message, false)
@@ -203,12 +276,12 @@ extension Outbox {
     }
   }
 
-  private func hasDuplicateFlag(_ message: Descriptor) -> Bool {
-    bytes.bytes[Int(truncatingIfNeeded: message.offset)] & Publish.duplicateFlag != 0
+  func hasDuplicateFlag(_ message: Descriptor) -> Bool {
+    bytes.bytes[message.start] & Publish.duplicateFlag != 0
   }
 
   private mutating func setDuplicateFlag(_ message: Descriptor, _ isSet: Bool) {
-    let offset = Int(truncatingIfNeeded: message.offset)
+    let offset = message.start
     var packet = bytes.mutableBytes
     let rest = packet[offset] & ~Publish.duplicateFlag
     packet[offset] = isSet ? rest | Publish.duplicateFlag : rest
@@ -220,8 +293,8 @@ extension Outbox {
       let slot = releaseSlot
       releaseSlot = self.slot(after: slot)
       releasesToCheck &-= 1
-      if descriptors[slot].state == .released, descriptors[slot].needsRelease {
-        descriptors[slot].needsRelease = false
+      if descriptors[slot].state == .released, descriptors[slot].flags.contains(.needsRelease) {
+        descriptors[slot].flags.set(.needsRelease, false)
         return identifier(at: distance(of: slot))
       }
     }

@@ -14,18 +14,34 @@ public struct Outbox: ~Copyable {
   struct Descriptor: BitwiseCopyable {
     var cookie: UInt64
     var offset: UInt32
+    /// Of what is in the ring: the packet, or of a stream what comes before its payload.
     var length: UInt32
-    /// The next completed message; only while `state` is `completed`.
-    var nextCompleted: UInt32
+    /// While `completed` the next completed message; before that, where the Message Expiry Interval is in the
+    /// packet, or 0.
+    var link: UInt32
+    /// With `MessageFlags.expires`: the second in which it is of no use any more.
+    var expiresAt: UInt32
+    var flags: MessageFlags
+    /// With `isRequest` its place in the table of replies, with `hasNoTopic` its alias in the table of aliases.
+    var tag: UInt16
     var state: DeliveryState
-    let qos: QoS
-    let isQuiet: Bool
-    let retain: Bool
-    /// PUBREL is to be sent again on this connection.
-    var needsRelease: Bool
     var outcome: Outcome
-    /// The server's, if it gave one: of PUBREC while `released`, of the end once `completed`.
-    var reasonCode: UInt8?
+    /// With `hasReasonCode` the server's: of PUBREC while `released`, of the end once `completed`.
+    var reasonCode: UInt8
+
+    var qos: QoS { flags.qos }
+    var size: Int { Int(truncatingIfNeeded: length) }
+    var start: Int { Int(truncatingIfNeeded: offset) }
+    var end: Int { Int(truncatingIfNeeded: offset &+ length) }
+
+    /// What the server said about it.
+    var answer: UInt8? {
+      get { flags.contains(.hasReasonCode) ? reasonCode : nil }
+      set {
+        flags.set(.hasReasonCode, newValue != nil)
+        reasonCode = newValue ?? 0
+      }
+    }
   }
 
   var bytes: Region
@@ -34,11 +50,11 @@ public struct Outbox: ~Copyable {
   // The ring of descriptors: `stored` from `head` on.
   private(set) var head = 0
   private(set) var stored = 0
-  private var tail = 0
+  var tail = 0
   private var headIdentifier: PacketIdentifier
-  private var nextIdentifier: PacketIdentifier
+  var nextIdentifier: PacketIdentifier
   /// Where the next packet would begin, if it fits there.
-  private var tailOffset = 0
+  var tailOffset = 0
   /// Messages whose fate is open.
   public private(set) var incomplete = 0
 
@@ -47,12 +63,24 @@ public struct Outbox: ~Copyable {
   var unsent = 0
   var readySlot = 0
   var runCount = 0
+  /// Where the first packet of the run that is not yet whole begins; between it and `runStart` are bytes sent.
+  var runBase = 0
   var runStart = 0
   var runEnd = 0
+  /// What goes before the run: the beginning of a packet that has lost its own.
+  var prefix: Region
+  var prefixStart = 0
+  var prefixEnd = 0
   var sendQuota = 0
   var sendQuotaLimit = 0
   var releaseSlot = 0
   var releasesToCheck = 0
+
+  /// The second in which the first message expires, if one does.
+  var nextExpiry: UInt32? = nil
+  var aliases: SentAliases
+  var reservation: Reservation? = nil
+  var stream: OutgoingStream? = nil
 
   // The completed messages, in the order in which that happened, linked through `nextCompleted`.
   private var firstCompleted: UInt32 = Outbox.none
@@ -66,15 +94,19 @@ public struct Outbox: ~Copyable {
   /// How many messages ended as their QoS promises, and otherwise.
   public private(set) var delivered = Counter()
   public private(set) var failed = Counter()
+  public private(set) var expired = Counter()
   public private(set) var bytesPeak = 0
   public private(set) var messagesPeak = 0
 
   init(
-    bytes: consuming Region, descriptors: consuming Table<Descriptor>, first: PacketIdentifier
+    bytes: consuming Region, descriptors: consuming Table<Descriptor>, prefix: consuming Region,
+    aliases: consuming SentAliases, first: PacketIdentifier
   ) {
-    precondition(descriptors.count <= 65_535)
+    precondition(descriptors.count <= PacketIdentifier.messageCount)
     self.bytes = bytes
     self.descriptors = descriptors
+    self.prefix = prefix
+    self.aliases = aliases
     headIdentifier = first
     nextIdentifier = first
   }
@@ -88,7 +120,7 @@ public struct Outbox: ~Copyable {
 
   public var byteCount: Int {
     guard stored > 0 else { return 0 }
-    let headOffset = Int(descriptors[head].offset)
+    let headOffset = descriptors[head].start
     return tailOffset > headOffset
       ? tailOffset - headOffset : bytes.count - headOffset + tailOffset
   }
@@ -100,24 +132,35 @@ public struct Outbox: ~Copyable {
   /// Takes a message in, or changes nothing.
   @inline(__always)
   mutating func append(
-    _ publish: borrowing Publish, version: ProtocolVersion, cookie: UInt64, isQuiet: Bool,
-    limits: ServerLimits
+    _ publish: borrowing Publish, _ handling: Handling, version: ProtocolVersion, limits: ServerLimits
+  ) throws(SessionError) {
+    if aliases.isInUse {
+      try appendUnderAlias(publish, handling, version: version, limits: limits)
+    } else {
+      try store(publish, handling, version: version, limits: limits)
+    }
+  }
+
+  @inline(__always)
+  mutating func store(
+    _ publish: borrowing Publish, _ handling: Handling, version: ProtocolVersion, limits: ServerLimits
   ) throws(SessionError) {
     // Before any sum: on 32 bits a payload of nearly 2 GiB would make it wrap.
-    guard publish.payload.count <= VariableByteInteger.maximum else { throw .tooLarge }
+    guard publish.payloadSize <= VariableByteInteger.maximum else { throw .tooLarge }
     let remainingLength = publish.remainingLength(version)
     guard remainingLength <= VariableByteInteger.maximum else { throw .tooLarge }
-    let size = 1 &+ VariableByteInteger.encodedSize(remainingLength) &+ remainingLength
+    let packetSize = 1 &+ VariableByteInteger.encodedSize(remainingLength) &+ remainingLength
+    let size = handling.kind == .stream ? packetSize &- publish.payloadSize : packetSize
     guard size <= bytes.count else { throw .tooLarge }
-    switch limits.verdict(packetSize: size, qos: publish.qos, retain: publish.retain) {
-    case .qosNotSupported: throw .qosNotSupported
-    case .retainNotSupported: throw .retainNotSupported
-    case .packetTooLarge: throw .tooLarge
+    switch limits.verdict(packetSize: packetSize, qos: publish.qos, retain: publish.retain) {
     case nil: break
+    case .packetTooLarge: throw .tooLarge
+    case .qosNotSupported: throw .qosNotSupported
+    default: throw .retainNotSupported
     }
     var offset = 0
     if stored > 0 {
-      let headOffset = Int(truncatingIfNeeded: descriptors[head].offset)
+      let headOffset = descriptors[head].start
       guard stored < descriptors.count,
         let place = Self.place(size, head: headOffset, tail: tailOffset, capacity: bytes.count)
       else {
@@ -130,11 +173,15 @@ public struct Outbox: ~Copyable {
     let identifier = nextIdentifier
     var writer = ByteWriter(bytes.mutableBytes(in: offset..<offset &+ size))
     publish.encode(into: &writer, identifier: identifier, version: version)
+    var flags = MessageFlags(qos: publish.qos)
+    flags.set(.isQuiet, handling.isQuiet)
+    flags.set(.retain, publish.retain)
+    flags.set(.hasProperties, version.hasProperties)
     descriptors[tail] = Descriptor(
-      cookie: cookie, offset: UInt32(truncatingIfNeeded: offset),
-      length: UInt32(truncatingIfNeeded: size), nextCompleted: Outbox.none, state: .queued,
-      qos: publish.qos, isQuiet: isQuiet, retain: publish.retain, needsRelease: false,
-      outcome: .delivered, reasonCode: nil)
+      cookie: handling.cookie, offset: UInt32(truncatingIfNeeded: offset),
+      length: UInt32(truncatingIfNeeded: size), link: 0, expiresAt: 0, flags: flags, tag: 0,
+      state: .queued, outcome: .delivered, reasonCode: 0)
+    if handling.isSpecial { note(handling, publish, remainingLength: remainingLength, version: version) }
     tail = slot(after: tail)
     tailOffset = offset &+ size
     nextIdentifier = identifier.next
@@ -147,7 +194,7 @@ public struct Outbox: ~Copyable {
 
   /// Where `size` bytes fit in one piece: behind the tail, or at the front once the head has moved.
   @inline(__always)
-  private static func place(_ size: Int, head: Int, tail: Int, capacity: Int) -> Int? {
+  static func place(_ size: Int, head: Int, tail: Int, capacity: Int) -> Int? {
     if tail > head {
       if capacity &- tail >= size { return tail }
       return head >= size ? 0 : nil
@@ -161,20 +208,24 @@ public struct Outbox: ~Copyable {
   mutating func complete(_ slot: Int, _ outcome: Outcome, reasonCode: UInt8? = nil) {
     incomplete &-= 1
     if outcome == .delivered { delivered.increment() } else { failed.increment() }
-    if descriptors[slot].isQuiet && outcome == .delivered {
+    if outcome == .expired { expired.increment() }
+    let flags = descriptors[slot].flags
+    if flags.contains(.hasNoTopic) { aliases.release(Int(descriptors[slot].tag)) }
+    if flags.contains(.isStream) { stream = nil }
+    if flags.contains(.isQuiet) && outcome == .delivered {
       descriptors[slot].state = .free
       if slot == head { collect() }
       return
     }
     descriptors[slot].state = .completed
     descriptors[slot].outcome = outcome
-    descriptors[slot].reasonCode = reasonCode
-    descriptors[slot].nextCompleted = Outbox.none
+    descriptors[slot].answer = reasonCode
+    descriptors[slot].link = Outbox.none
     let link = UInt32(truncatingIfNeeded: slot)
     if lastCompleted == Outbox.none {
       firstCompleted = link
     } else {
-      descriptors[Int(truncatingIfNeeded: lastCompleted)].nextCompleted = link
+      descriptors[Int(truncatingIfNeeded: lastCompleted)].link = link
     }
     lastCompleted = link
   }
@@ -183,12 +234,13 @@ public struct Outbox: ~Copyable {
     guard firstCompleted != Outbox.none else { return nil }
     let slot = Int(truncatingIfNeeded: firstCompleted)
     let descriptor = descriptors[slot]
-    firstCompleted = descriptor.nextCompleted
+    firstCompleted = descriptor.link
     if firstCompleted == Outbox.none { lastCompleted = Outbox.none }
     descriptors[slot].state = .free
     if slot == head { collect() }
     return Completion(
-      cookie: descriptor.cookie, outcome: descriptor.outcome, reasonCode: descriptor.reasonCode)
+      cookie: descriptor.cookie, outcome: descriptor.outcome, reasonCode: descriptor.answer,
+      replyPlace: descriptor.flags.contains(.isRequest) ? descriptor.tag : nil)
   }
 
   /// Gives the room of the free messages at the head back.
@@ -205,6 +257,17 @@ public struct Outbox: ~Copyable {
       stored &-= 1
       hasNewRoom = isStarved
     }
+  }
+
+  /// Takes the newest message back: it was never there.
+  mutating func removeNewest(tailOffset offset: Int) {
+    tail = slot(head, plus: stored &- 1)
+    nextIdentifier = headIdentifier.advanced(by: stored &- 1)
+    tailOffset = offset
+    stored &-= 1
+    unsent &-= 1
+    incomplete &-= 1
+    hasNewRoom = isStarved
   }
 
   mutating func takeRoomEvent() -> Bool {
@@ -224,10 +287,7 @@ public struct Outbox: ~Copyable {
     return slot(head, plus: distance)
   }
 
-  func identifier(at distance: Int) -> PacketIdentifier {
-    let sum = Int(headIdentifier.rawValue) &+ distance
-    return PacketIdentifier(UInt16(truncatingIfNeeded: sum > 65_535 ? sum &- 65_535 : sum)) ?? .first
-  }
+  func identifier(at distance: Int) -> PacketIdentifier { headIdentifier.advanced(by: distance) }
 
   @inline(__always)
   func slot(after slot: Int) -> Int { slot &+ 1 == descriptors.count ? 0 : slot &+ 1 }

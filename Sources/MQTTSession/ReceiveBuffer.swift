@@ -13,6 +13,9 @@ struct ReceiveBuffer: ~Copyable {
 
   var hasSpace: Bool { end &- start < region.count }
 
+  /// There is space without moving what is unread.
+  var hasSpaceBehind: Bool { end < region.count }
+
   /// What was received and not yet parsed.
   var unread: Span<UInt8> {
     @_lifetime(borrow self)
@@ -43,8 +46,7 @@ struct ReceiveBuffer: ~Copyable {
   /// Less than half of the region is behind the unread bytes, and there is some in front of them.
   var isCramped: Bool { start > 0 && region.count &- end < region.count / 2 }
 
-  /// Makes the most of the space. What is unread is at most a part of a packet, as everything before
-  /// it was parsed.
+  /// Makes the most of the space. No event may point into it.
   mutating func moveToFront() {
     region.move(from: start, to: 0, count: end &- start)
     end &-= start
@@ -60,6 +62,14 @@ struct ReceiveBuffer: ~Copyable {
     precondition(count >= 0 && count <= end &- start)
     start &+= count
     if start == end { removeAll() }
+  }
+
+  /// Drops `count` unread bytes that begin `offset` bytes behind the front.
+  mutating func cut(at offset: Int, count: Int) {
+    precondition(offset >= 0 && count >= 0 && offset + count <= end - start)
+    let rest = start &+ offset &+ count
+    region.move(from: rest, to: rest &- count, count: end &- rest)
+    end &-= count
   }
 
   mutating func removeAll() {

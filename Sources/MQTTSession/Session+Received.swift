@@ -4,100 +4,197 @@ import MQTTWire
 /// What a packet from the server does. Parsing yields plain values, so that every decision is made
 /// on something already checked.
 extension Session {
-  /// Works through what was received, packet by packet, as long as there is room for the answers.
+  /// Works through what was received, packet by packet, as long as there is room for the answers and no event
+  /// that the application has to be done with first.
   mutating func parse() {
-    while phase == .awaitingConnack || phase == .connected, control.hasRoom {
+    while phase == .awaitingConnack || phase == .connected, view == nil {
+      sendAcknowledgements()
+      isStalled = !control.hasRoom && !isPeerGone
+      guard !isStalled else { return }
       do throws(Malformed) {
-        guard let header = try FixedHeader(parsing: receiver.unread, version: version) else { return }
-        guard header.packetSize <= receiver.capacity else {
-          return end(Ending(cause: .receivedTooLarge), saying: .packetTooLarge)
-        }
-        guard header.packetSize <= receiver.unread.count else { return }
-        try handle(header)
-        counters.packetsReceived.increment()
-        receiver.consume(header.packetSize)
+        guard try parseNext() else { return }
       } catch {
         end(Ending(cause: .malformed(error)), saying: error.reasonCode)
       }
     }
   }
 
-  private mutating func handle(_ header: FixedHeader) throws(Malformed) {
-    // Only CONNACK may come first [MQTT-3.2.0-1], and only once [MQTT-3.2.0-2].
-    guard (header.type == .connack) == (phase == .awaitingConnack) else { return violate() }
+  /// False: there is nothing more to be done with what is there.
+  private mutating func parseNext() throws(Malformed) -> Bool {
+    if incoming != nil { return try receiveMore() }
+    guard let header = try FixedHeader(parsing: receiver.unread, version: version) else { return false }
+    guard header.packetSize <= ownMaximumPacketSize || !version.hasProperties else {
+      violate(.packetTooLarge)
+      return false
+    }
+    guard header.packetSize <= receiver.capacity else {
+      guard header.type == .publish, phase == .connected else {
+        violate(.packetTooLarge)
+        return false
+      }
+      return try beginLarge(header)
+    }
+    guard header.packetSize <= receiver.unread.count else { return false }
+    // AUTH or CONNACK may come first [MQTT-3.2.0-1], CONNACK only once [MQTT-3.2.0-2].
+    if phase == .awaitingConnack, header.type != .connack, header.type != .auth {
+      violate(.firstPacket)
+      return false
+    }
+    guard try handle(header) else { return false }
+    return true
+  }
+
+  /// The packet is done with, or an event shows it.
+  private mutating func finish(_ header: FixedHeader) {
+    counters.packetsReceived.increment()
+    receiver.consume(header.packetSize)
+  }
+
+  /// An event has views into the packet.
+  mutating func show(_ event: SessionEvent, _ header: FixedHeader) {
+    counters.packetsReceived.increment()
+    view = event
+    viewRelease = .consume(header.packetSize)
+  }
+
+  /// False: it has to wait.
+  private mutating func handle(_ header: FixedHeader) throws(Malformed) -> Bool {
     switch header.type {
-    case .connack:
-      let connack = try Connack(parsing: receiver.body(of: header), version: version)
-      handle(connack, bodyOffset: header.size)
+    case .publish:
+      return try receivePublish(header)
     case .puback, .pubrec, .pubcomp:
       let packet = try Acknowledgement(
         parsing: receiver.body(of: header), type: header.type, version: version)
       handle(packet)
+      finish(header)
+    case .pubrel:
+      let packet = try Acknowledgement(
+        parsing: receiver.body(of: header), type: header.type, version: version)
+      handle(pubrel: packet)
+      finish(header)
     case .pingresp:
       try Ping.parseResponse(receiver.body(of: header))
       keepAlive.answered()
+      finish(header)
+    case .connack where phase == .awaitingConnack:
+      let connack = try Connack(parsing: receiver.body(of: header), version: version)
+      handle(connack, header)
+    case .suback, .unsuback:
+      let answer = try SubscriptionAnswer(
+        parsing: receiver.body(of: header), type: header.type, version: version)
+      handle(answer, header)
     case .disconnect where version.hasProperties:
       let disconnect = try Disconnect(parsing: receiver.body(of: header))
-      handle(disconnect, bodyOffset: header.size)
-    case .publish, .pubrel, .suback, .unsuback:
-      // Nothing was subscribed to: the receiving half of the protocol is the next step.
-      violate()
-    case .connect, .subscribe, .unsubscribe, .pingreq, .disconnect, .auth:
-      violate()  // only clients send these, or only those that asked for it
+      handle(disconnect, header)
+    case .auth:
+      let auth = try Auth(parsing: receiver.body(of: header))
+      handle(auth, header: header)
+    default:
+      violate(.unexpectedPacket)  // only clients send it, or not now
     }
+    return true
   }
 
-  private mutating func handle(_ connack: Connack, bodyOffset: Int) {
-    let offset = receiver.position &+ bodyOffset
+  private mutating func handle(_ connack: Connack, _ header: FixedHeader) {
+    let offset = receiver.position &+ header.size
+    counters.packetsReceived.increment()
     guard connack.isAccepted else {
       return end(
         Ending(
           cause: .refused, reasonCode: connack.reasonCode,
           reasonString: connack.reasonString.shifted(by: offset),
-          serverReference: connack.serverReference.shifted(by: offset)),
+          serverReference: connack.serverReference.shifted(by: offset),
+          properties: connack.properties.shifted(by: offset)),
         saying: nil)
     }
     // A session that we did not ask for [MQTT-3.2.2-4]. One that we did ask for may be that of an earlier
     // process (docs/decisions/0009).
-    guard !(connack.sessionPresent && cleanStart) else { return violate() }
+    guard !(connack.sessionPresent && cleanStart) else { return violate(.unwantedSession) }
+    guard isMethodOurs(connack.authenticationMethod.shifted(by: offset)) else {
+      return violate(.unexpectedAuthentication)
+    }
     // 3.1 does not say. If the server has no session after all, sending again does no harm.
     let sessionPresent = version == .v3_1 ? !cleanStart : connack.sessionPresent
     phase = .connected
     isAccepted = true
+    acceptedVersion = version
     counters.connections &+= 1
-    limits = ServerLimits(connack)
-    keepAlive.start(seconds: connack.serverKeepAlive ?? ownKeepAlive)  // [MQTT-3.2.2-21]
+    if beginsNewSession {
+      beginsNewSession = false
+      cleanStart = false
+      connects.setCleanStart(false)
+    }
+    if authentication == .connecting || authentication == .connectingAnswerDue { authentication = .done }
+    limits = ServerLimits(connack, ownKeepAlive: ownKeepAlive, ownSessionExpiry: ownSessionExpiry)
+    keepAlive.start(seconds: limits.keepAlive)
     outbox.connected(
-      sessionPresent: sessionPresent,
-      quota: min(inFlightMaximum, Int(connack.receiveMaximum)), limits: limits)
-    connectedEvent = ConnectedEvent(
-      sessionPresent: sessionPresent,
-      reasonString: connack.reasonString.shifted(by: offset))
+      version, sessionPresent: sessionPresent,
+      quota: min(inFlightMaximum, limits.receiveMaximum), limits: limits)
+    requests.connected(version, limits: limits)
+    inbox.connected(sessionPresent: sessionPresent)
+    view = .connected(
+      ConnectedEvent(
+        sessionPresent: sessionPresent, reasonString: connack.reasonString.shifted(by: offset),
+        properties: connack.properties.shifted(by: offset)))
+    viewRelease = .consume(header.packetSize)
   }
 
   private mutating func handle(_ packet: Acknowledgement) {
     switch outbox.acknowledged(packet, hasReasonCode: version.hasProperties) {
     case .nothing: break
-    case .pubrel(let reason):
-      _ = control.append(
-        Acknowledgement(
-          type: .pubrel, identifier: packet.identifier,
-          reasonCode: version.hasProperties ? reason : .success))
-    case .violation: violate()
+    case .pubrel(let reason): appendAcknowledgement(.pubrel, packet.identifier, reason)
+    case .violation: violate(.handshake)
     }
   }
 
-  private mutating func handle(_ disconnect: Disconnect, bodyOffset: Int) {
-    let offset = receiver.position &+ bodyOffset
+  /// PUBCOMP answers PUBREL, whether the message is known or not [MQTT-4.3.3-11].
+  private mutating func handle(pubrel packet: Acknowledgement) {
+    if inbox.isUnacknowledged(packet.identifier) { return violate(.handshake) }
+    let isKnown = inbox.released(packet.identifier)
+    appendAcknowledgement(.pubcomp, packet.identifier, isKnown ? .success : .packetIdentifierNotFound)
+  }
+
+  private mutating func appendAcknowledgement(
+    _ type: ControlPacketType, _ identifier: PacketIdentifier, _ reason: ReasonCode
+  ) {
+    // A Reason Code takes a byte that a very small Maximum Packet Size may not allow.
+    let hasReason = version.hasProperties && limits.maximumPacketSize >= Acknowledgement.maximumEncodedSize
+    _ = control.append(
+      Acknowledgement(type: type, identifier: identifier, reasonCode: hasReason ? reason : .success))
+  }
+
+  private mutating func handle(_ answer: SubscriptionAnswer, _ header: FixedHeader) {
+    guard let request = requests.answered(answer) else { return violate(.handshake) }
+    let offset = receiver.position &+ header.size
+    let codes = answer.reasonCodes.shifted(by: offset)
+    // The UNSUBACK of 3.1 and 3.1.1 has none.
+    guard codes.count == Int(request.count) || (codes.isEmpty && answer.type == .unsuback) else {
+      return violate(.reasonCodeCount)
+    }
+    show(
+      .answered(
+        AnsweredEvent(
+          cookie: request.cookie, refusal: refusal(codes), reasonCodes: codes,
+          reasonString: answer.reasonString.shifted(by: offset),
+          properties: answer.properties.shifted(by: offset))),
+      header)
+  }
+
+  private func refusal(_ codes: Extent) -> UInt8? {
+    let bytes = receiver.bytes
+    for index in codes.range where bytes[index] >= 0x80 { return bytes[index] }
+    return nil
+  }
+
+  private mutating func handle(_ disconnect: Disconnect, _ header: FixedHeader) {
+    let offset = receiver.position &+ header.size
+    counters.packetsReceived.increment()
     end(
       Ending(
         cause: .disconnected, reasonCode: disconnect.reasonCode,
         reasonString: disconnect.reasonString.shifted(by: offset),
-        serverReference: disconnect.serverReference.shifted(by: offset)),
+        serverReference: disconnect.serverReference.shifted(by: offset),
+        properties: disconnect.properties.shifted(by: offset)),
       saying: nil)
-  }
-
-  private mutating func violate() {
-    end(Ending(cause: .protocolError), saying: .protocolError)
   }
 }

@@ -1,10 +1,17 @@
 /// Why a request was not taken. Nothing was changed.
 public enum SessionError: UInt8, Error, BitwiseCopyable {
   case leaving  // the connection is being closed at the application's wish
+  case state  // not possible now
   case topicName
+  case topicFilter
   case utf8
+  case property
+  case option  // two things that contradict each other, or need another version
+  case reasonCode
+  case token  // no such message waits to be acknowledged
   case tooLarge  // can never be sent
   case full  // no room now
   case qosNotSupported  // above the server's Maximum QoS [MQTT-3.2.2-11]
   case retainNotSupported  // Retain Available is 0 [MQTT-3.2.2-14]
+  case notSupported  // by the server, or by the options of this client
 }

@@ -1,15 +1,64 @@
 public import MQTTWire
 
 /// What a session tells the application.
+///
+/// Extents are in `Session.receivedBytes`, as long as the event is not released.
 public enum SessionEvent: BitwiseCopyable {
   case connected(ConnectedEvent)
   case completed(Completion)
+  case answered(AnsweredEvent)
+  case message(MessageEvent)
+  case authentication(AuthenticationEvent)
+  case requestFailed(Completion)  // its own message came to nothing
+  case requestTimedOut(cookie: UInt64)
   case room  // there was none for a message; now there is some
 }
 
 /// The server accepted the connection.
 public struct ConnectedEvent: BitwiseCopyable {
   public let sessionPresent: Bool
-  /// An extent in `Session.receivedBytes`, as long as nothing more is received.
-  public internal(set) var reasonString: Extent
+  public let reasonString: Extent
+  public let properties: Extent
+}
+
+/// SUBACK or UNSUBACK.
+public struct AnsweredEvent: BitwiseCopyable {
+  public let cookie: UInt64
+  /// The first refusal among `reasonCodes`.
+  public let refusal: UInt8?
+  /// One for each Topic Filter.
+  public let reasonCodes: Extent
+  public let reasonString: Extent
+  public let properties: Extent
+}
+
+/// AUTH.
+public struct AuthenticationEvent: BitwiseCopyable {
+  public let reasonCode: UInt8
+  public let data: Extent
+  public let reasonString: Extent
+  public let properties: Extent
+}
+
+/// An Application Message, or a part of one.
+public struct MessageEvent: BitwiseCopyable {
+  public internal(set) var topic: Extent
+  /// `topic` is in `Session.aliasedTopics`: it came as a Topic Alias.
+  public internal(set) var isTopicAliased: Bool
+  public internal(set) var payload: Extent
+  public internal(set) var payloadOffset: Int
+  public internal(set) var payloadSize: Int
+  public internal(set) var isFirst: Bool
+  public internal(set) var isLast: Bool
+  /// Its payload was dropped, or its topic is not known, for want of room.
+  public internal(set) var isOversize: Bool
+  public let properties: Extent
+  public let qos: QoS
+  public let retain: Bool
+  public let duplicate: Bool
+  public let subscriptionIdentifier: UInt32
+  /// What it is acknowledged by; 0: nothing to acknowledge.
+  public internal(set) var serial: UInt32
+  /// The request it replies to.
+  public internal(set) var replyCookie: UInt64?
 }

@@ -5,26 +5,44 @@ public import MQTTWire
 public struct SessionOptions: ~Escapable {
   /// What CONNECT says, on every connection.
   public let connect: Connect
+  /// An older version may be spoken if the server does not speak this one.
+  public var allowsFallback = false
+  /// 5.0: the first connection has Clean Start 1, though `connect` has not.
+  public var beginsNewSession = false
+  /// Every message waits for `acknowledge`.
+  public var holdsMessages = false
+  /// A message that is larger than the receive buffer is delivered in parts; else its payload is dropped.
+  public var deliversParts = false
   /// Milliseconds the server may stay silent after PINGREQ.
-  public let pingTimeout: UInt32
-  public let outboxBytes: Int
-  /// 1 to 65,535.
-  public let outboxMessages: Int
-  public let receiveBytes: Int
+  public var pingTimeout: UInt32 = 10_000
+  public var outboxBytes = 65_536
+  /// 1 to 65,279.
+  public var outboxMessages = 256
+  public var receiveBytes = 4096
   /// QoS 1 and 2 messages that may be unacknowledged at a time: 1 to 65,535.
-  public let inFlightMaximum: Int
+  public var inFlightMaximum = 65_535
+  /// The same towards us; CONNECT says so too.
+  public var receiveMaximum = 64
+  /// SUBSCRIBE and UNSUBSCRIBE packets: 1 to 256.
+  public var requests = 8
+  public var requestBytes = 1024
+  public var controlBytes = 512
+  public var aliasesReceived = 0
+  public var aliasesSent = 0
+  public var aliasBytes = 128
+  public var replies = 0
+  public var streamBytes = 0
 
   @_lifetime(copy connect)
-  public init(
-    connect: consuming Connect, pingTimeout: UInt32, outboxBytes: Int, outboxMessages: Int,
-    receiveBytes: Int, inFlightMaximum: Int
-  ) {
-    self.connect = connect
-    self.pingTimeout = pingTimeout
-    self.outboxBytes = outboxBytes
-    self.outboxMessages = outboxMessages
-    self.receiveBytes = receiveBytes
-    self.inFlightMaximum = inFlightMaximum
+  public init(connect: consuming Connect) { self.connect = connect }
+
+  /// Whether CONNECT may be sent with a version: what it has to say must be possible there.
+  borrowing func speaks(_ version: ProtocolVersion) -> Bool {
+    if version == connect.version { return true }
+    guard allowsFallback, version.rawValue < connect.version.rawValue else { return false }
+    // 3.1.1: [MQTT-3.1.2-22]; 3.1: a client id of 1 to 23 bytes.
+    return (connect.password.count == 0 || connect.userName.count > 0)
+      && (version != .v3_1 || 1...23 ~= connect.clientIDSize)
   }
 }
 
@@ -33,15 +51,43 @@ public struct SessionPlan {
   let connect: Place<UInt8>
   let descriptors: Place<Outbox.Descriptor>
   let outbox: Place<UInt8>
+  let prefix: Place<UInt8>
+  let aliasesSent: Place<SentAliases.Entry>
+  let topicsSent: Place<UInt8>
+  let requests: Place<RequestQueue.Descriptor>
+  let requestBytes: Place<UInt8>
   let control: Place<UInt8>
+  let farewell: Place<UInt8>
   let receive: Place<UInt8>
+  let inbox: Place<Inbox.Entry>
+  let unreleased: Place<UInt32>
+  let aliasesReceived: Place<ReceivedAliases.Entry>
+  let topicsReceived: Place<UInt8>
+  let replies: Place<ReplyTable.Entry>
+  let stream: Place<UInt8>
 
   public init(_ options: borrowing SessionOptions, in plan: inout MemoryPlan) {
     descriptors = plan.reserve(options.outboxMessages, of: Outbox.Descriptor.self)
-    connect = plan.reserve(options.connect.encodedSize, of: UInt8.self)
-    // Answers to what one receive buffer can hold, within reason: when it is full, parsing waits.
-    control = plan.reserve(min(max(options.receiveBytes / 8, 128), 4096), of: UInt8.self)
+    requests = plan.reserve(options.requests, of: RequestQueue.Descriptor.self)
+    replies = plan.reserve(options.replies, of: ReplyTable.Entry.self)
+    inbox = plan.reserve(options.receiveMaximum, of: Inbox.Entry.self)
+    // Those of this connection, and those of the one before.
+    unreleased = plan.reserve(
+      IdentifierSet.slotCount(for: 2 * options.receiveMaximum), of: UInt32.self)
+    aliasesSent = plan.reserve(options.aliasesSent, of: SentAliases.Entry.self)
+    aliasesReceived = plan.reserve(options.aliasesReceived, of: ReceivedAliases.Entry.self)
+    connect = plan.reserve(ConnectPackets.size(options), of: UInt8.self)
+    control = plan.reserve(options.controlBytes, of: UInt8.self)
+    farewell = plan.reserve(
+      options.connect.version.hasProperties ? min(Session.farewellBytes, options.controlBytes) : 0,
+      of: UInt8.self)
     outbox = plan.reserve(options.outboxBytes, of: UInt8.self)
+    prefix = plan.reserve(
+      options.aliasesSent > 0 ? Outbox.prefixSize(topicBytes: options.aliasBytes) : 0, of: UInt8.self)
+    topicsSent = plan.reserve(options.aliasesSent * options.aliasBytes, of: UInt8.self)
+    topicsReceived = plan.reserve(options.aliasesReceived * options.aliasBytes, of: UInt8.self)
+    requestBytes = plan.reserve(options.requestBytes, of: UInt8.self)
+    stream = plan.reserve(options.streamBytes, of: UInt8.self)
     receive = plan.reserve(options.receiveBytes, of: UInt8.self)
   }
 }

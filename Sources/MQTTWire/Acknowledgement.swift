@@ -7,11 +7,18 @@ public struct Acknowledgement: BitwiseCopyable {
   /// 5.0, in received packets: extents in the body. `properties` are all, without their length; checked.
   public let reasonString: Extent
   public let properties: Extent
+  /// DUP, which 3.1 has for PUBREL too; in packets that are sent.
+  public var isDuplicate = false
 
   public init(type: ControlPacketType, identifier: PacketIdentifier, reasonCode: ReasonCode = .success) {
+    self.init(type: type, identifier: identifier, rawReasonCode: reasonCode.rawValue)
+  }
+
+  /// The caller guarantees that the packet may carry this Reason Code.
+  public init(type: ControlPacketType, identifier: PacketIdentifier, rawReasonCode: UInt8) {
     self.type = type
     self.identifier = identifier
-    self.reasonCode = reasonCode.rawValue
+    reasonCode = rawReasonCode
     self.reasonString = .empty
     self.properties = .empty
   }
@@ -53,10 +60,33 @@ public struct Acknowledgement: BitwiseCopyable {
   public var encodedSize: Int { reasonCode == 0 ? 4 : 5 }
 
   public func encode(into writer: inout ByteWriter) {
-    writer.put(type.firstByte)
+    writer.put(type.firstByte | (isDuplicate ? Publish.duplicateFlag : 0))
     writer.put(UInt8(truncatingIfNeeded: encodedSize &- 2))
     writer.put(identifier.rawValue)
     if reasonCode != 0 { writer.put(reasonCode) }
+  }
+
+  /// One of 5.0 with `properties`: encoded, without their length.
+  public static func remainingLength(properties: Span<UInt8>) -> Int {
+    3 &+ VariableByteInteger.encodedSize(properties.count) &+ properties.count
+  }
+
+  public func encode(into writer: inout ByteWriter, properties: Span<UInt8>) {
+    writer.put(type.firstByte)
+    writer.put(variableByteInteger: Self.remainingLength(properties: properties))
+    writer.put(identifier.rawValue)
+    writer.put(reasonCode)
+    writer.put(variableByteInteger: properties.count)
+    writer.put(properties)
+  }
+
+  /// Whether a client may acknowledge a message with this Reason Code: those of PUBACK and PUBREC, but the
+  /// ones that only a server has a use for (§3.4.2.1).
+  public static func isAllowedFromClient(_ code: UInt8, _ version: ProtocolVersion) -> Bool {
+    guard version.hasProperties else { return code == 0 }
+    return code != ReasonCode.noMatchingSubscribers.rawValue
+      && code != ReasonCode.packetIdentifierInUse.rawValue
+      && allows(code, in: .puback)
   }
 
   /// The Reason Codes of Tables 3-4 to 3-7 [MQTT-3.4.2-1] [MQTT-3.5.2-1] [MQTT-3.6.2-1] [MQTT-3.7.2-1].

@@ -35,6 +35,36 @@ public struct Auth: BitwiseCopyable {
     guard hasMethod else { throw .authenticationMethod }
   }
 
+  /// AUTH from a client that knows its method: empty `data`: none; `properties` are what else it
+  /// carries, encoded.
+  public static func propertyLength(
+    method: Span<UInt8>, data: Span<UInt8>, properties: Span<UInt8>
+  ) -> Int {
+    3 + method.count + (data.count > 0 ? 3 + data.count : 0) + properties.count
+  }
+
+  public static func remainingLength(propertyLength length: Int) -> Int {
+    1 + VariableByteInteger.encodedSize(length) + length
+  }
+
+  public static func encode(
+    into writer: inout ByteWriter, reasonCode: UInt8, method: Span<UInt8>, data: Span<UInt8>,
+    properties: Span<UInt8>
+  ) {
+    let length = propertyLength(method: method, data: data, properties: properties)
+    writer.put(ControlPacketType.auth.firstByte)
+    writer.put(variableByteInteger: remainingLength(propertyLength: length))
+    writer.put(reasonCode)
+    writer.put(variableByteInteger: length)
+    writer.put(PropertyIdentifier.authenticationMethod.rawValue)
+    writer.put(prefixed: method)
+    if data.count > 0 {
+      writer.put(PropertyIdentifier.authenticationData.rawValue)
+      writer.put(prefixed: data)
+    }
+    writer.put(properties)
+  }
+
   /// AUTH from a client: `properties` are encoded, without their length.
   public static func remainingLength(properties: Span<UInt8>) -> Int {
     1 + VariableByteInteger.encodedSize(properties.count) + properties.count

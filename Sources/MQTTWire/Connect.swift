@@ -5,6 +5,8 @@ public struct Connect: ~Escapable {
   /// Seconds; 0: none.
   public let keepAlive: UInt16
   public let clientID: Span<UInt8>
+  /// Each '%' in it stands for two characters that are written later; it is encoded as two of itself.
+  public let isClientIDTemplate: Bool
   /// Empty: none.
   public let userName: Span<UInt8>
   /// Empty: none.
@@ -78,18 +80,64 @@ public struct Connect: ~Escapable {
   public init(
     version: ProtocolVersion, cleanStart: Bool, keepAlive: UInt16, clientID: Span<UInt8>,
     userName: Span<UInt8>, password: Span<UInt8>, will: consuming Will, session: SessionProperties,
-    properties: Span<UInt8>
+    properties: Span<UInt8>, isClientIDTemplate: Bool = false
   ) {
     self.version = version
     self.cleanStart = cleanStart
     self.keepAlive = keepAlive
     self.clientID = clientID
+    self.isClientIDTemplate = isClientIDTemplate
     self.userName = userName
     self.password = password
     self.will = will
     self.session = session
     self.properties = properties
   }
+
+  /// What is said to a server that speaks an older version: all that needs 5.0 is left out.
+  @_lifetime(copy self)
+  public func downgraded(to older: ProtocolVersion) -> Connect {
+    Connect(
+      version: older, cleanStart: cleanStart, keepAlive: keepAlive, clientID: clientID,
+      userName: userName, password: password, will: will, session: session, properties: properties,
+      isClientIDTemplate: isClientIDTemplate)
+  }
+
+  /// Where the Client Identifier begins in the encoded packet.
+  public var clientIDOffset: Int {
+    var offset = 1 + VariableByteInteger.encodedSize(remainingLength) + propertiesOffsetInBody
+    if version.hasProperties { offset += Self.sizeWithLength(propertyLength) }
+    return offset + 2
+  }
+
+  /// Where `properties` begin in the encoded packet.
+  public var propertiesOffset: Int {
+    1 + VariableByteInteger.encodedSize(remainingLength) + propertiesOffsetInBody
+      + VariableByteInteger.encodedSize(propertyLength) + session.encodedSize
+  }
+
+  /// Where the Connect Flags are in the encoded packet.
+  public var flagsOffset: Int {
+    1 + VariableByteInteger.encodedSize(remainingLength) + propertiesOffsetInBody - 3
+  }
+
+  /// Protocol Name, version, flags and Keep Alive come first.
+  private var propertiesOffsetInBody: Int { 2 + version.name.utf8CodeUnitCount + 4 }
+
+  public static var cleanStartFlag: UInt8 { 0x02 }
+
+  public static var placeholder: UInt8 { UInt8(ascii: "%") }
+
+  /// As it is encoded.
+  public var clientIDSize: Int {
+    var size = clientID.count
+    guard isClientIDTemplate else { return size }
+    for index in 0..<clientID.count where clientID[index] == Self.placeholder { size += 1 }
+    return size
+  }
+
+  /// Above `VariableByteInteger.maximum` it can't be sent.
+  public var bodySize: Int { remainingLength }
 
   public var encodedSize: Int {
     1 + VariableByteInteger.encodedSize(remainingLength) + remainingLength
@@ -98,7 +146,7 @@ public struct Connect: ~Escapable {
   private var remainingLength: Int {
     var length = 2 + version.name.utf8CodeUnitCount + 4  // version, flags, Keep Alive
     if version.hasProperties { length += Self.sizeWithLength(propertyLength) }
-    length += 2 + clientID.count
+    length += 2 + clientIDSize
     if will.isPresent {
       if version.hasProperties { length += Self.sizeWithLength(will.properties.count) }
       length += 2 + will.topic.count + 2 + will.payload.count
@@ -116,7 +164,7 @@ public struct Connect: ~Escapable {
 
   /// The Connect Flags (§3.1.2.3).
   private var flags: UInt8 {
-    var flags: UInt8 = cleanStart ? 0x02 : 0
+    var flags: UInt8 = cleanStart ? Self.cleanStartFlag : 0
     if will.isPresent { flags |= 0x04 | will.qos.rawValue << 3 | (will.retain ? 0x20 : 0) }
     if password.count > 0 { flags |= 0x40 }
     if userName.count > 0 { flags |= 0x80 }
@@ -135,7 +183,11 @@ public struct Connect: ~Escapable {
       session.encode(into: &writer)
       writer.put(properties)
     }
-    writer.put(prefixed: clientID)
+    writer.put(UInt16(truncatingIfNeeded: clientIDSize))
+    for index in 0..<clientID.count {
+      writer.put(clientID[index])
+      if isClientIDTemplate, clientID[index] == Self.placeholder { writer.put(clientID[index]) }
+    }
     if will.isPresent {
       if version.hasProperties {
         writer.put(variableByteInteger: will.properties.count)

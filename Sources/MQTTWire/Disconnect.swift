@@ -11,6 +11,9 @@ public struct Disconnect: BitwiseCopyable {
     self.reasonCode = reasonCode.rawValue
   }
 
+  /// The caller guarantees a Reason Code of Table 3-10.
+  public init(rawReasonCode: UInt8) { reasonCode = rawReasonCode }
+
   /// Reads what follows the Fixed Header of one from a server, which only 5.0 has.
   public init(parsing body: Span<UInt8>) throws(Malformed) {
     var reader = ByteReader(body)
@@ -44,17 +47,34 @@ public struct Disconnect: BitwiseCopyable {
 
   /// DISCONNECT of 5.0 with `properties`: encoded, without their length (§3.14.2.2).
   public static func remainingLength(properties: Span<UInt8>) -> Int {
-    1 + VariableByteInteger.encodedSize(properties.count) + properties.count
+    remainingLengthWithProperties(properties.count)
+  }
+
+  public static func remainingLengthWithProperties(_ size: Int) -> Int {
+    1 + VariableByteInteger.encodedSize(size) + size
   }
 
   public static func encode(
     into writer: inout ByteWriter, reasonCode: ReasonCode, properties: Span<UInt8>
   ) {
+    Disconnect(reasonCode: reasonCode).encode(into: &writer, properties: properties)
+  }
+
+  public func encode(into writer: inout ByteWriter, properties: Span<UInt8>) {
     writer.put(ControlPacketType.disconnect.firstByte)
-    writer.put(variableByteInteger: remainingLength(properties: properties))
-    writer.put(reasonCode.rawValue)
+    writer.put(variableByteInteger: Self.remainingLength(properties: properties))
+    writer.put(reasonCode)
     writer.put(variableByteInteger: properties.count)
     writer.put(properties)
+  }
+
+  /// Table 3-10: what a client may say.
+  public static func isAllowedFromClient(_ code: UInt8, _ version: ProtocolVersion) -> Bool {
+    guard version.hasProperties else { return code == 0 }
+    switch code {
+    case 0x00, 0x04, 0x80...0x83, 0x90, 0x93...0x99: return true
+    default: return false
+    }
   }
 
   private func hasReasonCode(_ version: ProtocolVersion) -> Bool {

@@ -52,6 +52,13 @@ public enum Sender: BitwiseCopyable { case client, server }
 public enum PropertyPlace: BitwiseCopyable {
   case packet(ControlPacketType, from: Sender)
   case will
+  /// Wherever: only that each is a property is checked.
+  case anywhere
+
+  var isAnywhere: Bool {
+    if case .anywhere = self { return true }
+    return false
+  }
 
   var isServersPublish: Bool {
     if case .packet(.publish, from: .server) = self { return true }
@@ -63,6 +70,7 @@ public enum PropertyPlace: BitwiseCopyable {
   var bit: UInt32 {
     switch self {
     case .will: PropertyRule.will
+    case .anywhere: .max
     case .packet(let type, from: .client): 1 << UInt32(type.rawValue)
     case .packet(let type, from: .server): 1 << UInt32(type.rawValue + 16)
     }

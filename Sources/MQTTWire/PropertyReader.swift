@@ -67,7 +67,7 @@ public struct PropertyReader: ~Escapable {
     let bit: UInt32 = 1 << UInt32(number & 31)
     let again = (number < 32 ? seen.0 : seen.1) & bit != 0
     let repeatable =
-      identifier == .userProperty
+      identifier == .userProperty || place.isAnywhere
       || (identifier == .subscriptionIdentifier && place.isServersPublish)
     guard !again || repeatable else { throw .propertyRepeated }
     if number < 32 { seen.0 |= bit } else { seen.1 |= bit }

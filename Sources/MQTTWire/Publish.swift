@@ -1,11 +1,62 @@
 /// PUBLISH as it is sent (§3.3): one Application Message.
 public struct Publish: ~Escapable {
+  /// Empty only together with a Topic Alias.
   public let topic: Span<UInt8>
+  /// Empty if whoever sends the packet puts the payload behind it himself.
   public let payload: Span<UInt8>
+  public let payloadSize: Int
   public let qos: QoS
   public let retain: Bool
   /// 5.0: encoded properties, without their length; checked by whoever hands them in.
   public let properties: Span<UInt8>
+  /// 5.0: the properties the library sets itself, in front of the others.
+  public var own: OwnProperties
+
+  public struct OwnProperties: ~Escapable {
+    /// 0: none.
+    public var topicAlias: UInt16 = 0
+    /// Seconds; 0: none.
+    public var messageExpiryInterval: UInt32 = 0
+    /// Empty: none.
+    public var responseTopic: Span<UInt8>
+    public var correlationData: Span<UInt8>
+    public var hasCorrelationData = false
+
+    @_lifetime(immortal)
+    public init() {
+      responseTopic = Span()
+      correlationData = Span()
+    }
+
+    @inline(__always)
+    var encodedSize: Int {
+      var size = topicAlias == 0 ? 0 : Publish.topicAliasSize
+      if messageExpiryInterval != 0 { size &+= 5 }
+      if responseTopic.count > 0 { size &+= 3 &+ responseTopic.count }
+      if hasCorrelationData { size &+= 3 &+ correlationData.count }
+      return size
+    }
+
+    @inline(__always)
+    func encode(into writer: inout ByteWriter) {
+      if topicAlias != 0 {
+        writer.put(PropertyIdentifier.topicAlias.rawValue)
+        writer.put(topicAlias)
+      }
+      if messageExpiryInterval != 0 {
+        writer.put(PropertyIdentifier.messageExpiryInterval.rawValue)
+        writer.put(messageExpiryInterval)
+      }
+      if responseTopic.count > 0 {
+        writer.put(PropertyIdentifier.responseTopic.rawValue)
+        writer.put(prefixed: responseTopic)
+      }
+      if hasCorrelationData {
+        writer.put(PropertyIdentifier.correlationData.rawValue)
+        writer.put(prefixed: correlationData)
+      }
+    }
+  }
 
   @_lifetime(copy topic, copy payload, copy properties)
   @inline(__always)
@@ -15,15 +66,42 @@ public struct Publish: ~Escapable {
   ) {
     self.topic = topic
     self.payload = payload
+    self.payloadSize = payload.count
     self.qos = qos
     self.retain = retain
     self.properties = properties
+    own = OwnProperties()
+  }
+
+  /// A message without its payload, which follows later.
+  @_lifetime(copy topic, copy properties)
+  public init(
+    topic: Span<UInt8>, payloadSize: Int, qos: QoS, retain: Bool, properties: Span<UInt8>
+  ) {
+    self.topic = topic
+    self.payload = Span()
+    self.payloadSize = payloadSize
+    self.qos = qos
+    self.retain = retain
+    self.properties = properties
+    own = OwnProperties()
+  }
+
+  /// The same message under a Topic Alias: with its topic, which establishes the alias, or without.
+  @_lifetime(copy self)
+  public func under(alias: UInt16, isEstablished: Bool) -> Publish {
+    var copy = Publish(
+      topic: isEstablished ? Span() : topic, payload: payload, qos: qos, retain: retain,
+      properties: properties)
+    copy.own = self.own
+    copy.own.topicAlias = alias
+    return copy
   }
 
   /// What the Fixed Header will announce; above `VariableByteInteger.maximum` it can't be sent.
   @inline(__always)
   public func remainingLength(_ version: ProtocolVersion) -> Int {
-    2 &+ topic.count &+ (qos == .atMostOnce ? 0 : 2) &+ propertySize(version) &+ payload.count
+    2 &+ topic.count &+ (qos == .atMostOnce ? 0 : 2) &+ propertySize(version) &+ payloadSize
   }
 
   /// `identifier` is not used with QoS 0. The writer's target has the packet's exact size.
@@ -37,21 +115,38 @@ public struct Publish: ~Escapable {
     writer.put(prefixed: topic)
     if qos != .atMostOnce { writer.put(identifier.rawValue) }
     if version.hasProperties {
-      writer.put(variableByteInteger: properties.count)
+      writer.put(variableByteInteger: propertyLength)
+      own.encode(into: &writer)
       writer.put(properties)
     }
     writer.put(payload)
   }
 
+  /// Where the four bytes of the Message Expiry Interval are in the encoded packet: of the library's own
+  /// property, or of the one at `offset` in `properties`.
+  public func expiryOffset(_ remainingLength: Int, inProperties offset: Int?) -> Int {
+    let list =
+      1 &+ VariableByteInteger.encodedSize(remainingLength) &+ 2 &+ topic.count
+      &+ (qos == .atMostOnce ? 0 : 2) &+ VariableByteInteger.encodedSize(propertyLength)
+    if let offset { return list &+ own.encodedSize &+ offset }
+    return list &+ (own.topicAlias == 0 ? 0 : Self.topicAliasSize) &+ 1
+  }
+
+  @inline(__always)
+  private var propertyLength: Int { own.encodedSize &+ properties.count }
+
   @inline(__always)
   private func propertySize(_ version: ProtocolVersion) -> Int {
-    version.hasProperties
-      ? VariableByteInteger.encodedSize(properties.count) &+ properties.count : 0
+    guard version.hasProperties else { return 0 }
+    let length = propertyLength
+    return VariableByteInteger.encodedSize(length) &+ length
   }
 
   /// The flags in the first byte (§3.3.1).
   public static var duplicateFlag: UInt8 { 0x08 }
   public static var retainFlag: UInt8 { 0x01 }
+  /// A Topic Alias property; it stands first.
+  public static var topicAliasSize: Int { 3 }
 }
 
 /// PUBLISH as it is received.
@@ -61,6 +156,9 @@ public struct ReceivedPublish: BitwiseCopyable {
   public let properties: Extent
   /// 0: none.
   public private(set) var topicAlias: UInt16 = 0
+  /// The first one; 0: none.
+  public private(set) var subscriptionIdentifier: UInt32 = 0
+  public private(set) var correlationData: Extent? = nil
   public let payload: Extent
   public let qos: QoS
   public let retain: Bool
@@ -90,8 +188,14 @@ public struct ReceivedPublish: BitwiseCopyable {
       var list = try PropertyReader(body, reader: &reader, place: .packet(.publish, from: .server))
       properties = list.extent
       while let property = try list.next() {
-        if property.identifier == .topicAlias { topicAlias = UInt16(truncatingIfNeeded: property.number) }
-        if property.identifier == .responseTopic { try Self.checkTopic(body, property.text) }
+        switch property.identifier {
+        case .topicAlias: topicAlias = UInt16(truncatingIfNeeded: property.number)
+        case .responseTopic: try Self.checkTopic(body, property.text)
+        case .correlationData: correlationData = property.text
+        case .subscriptionIdentifier:
+          if subscriptionIdentifier == 0 { subscriptionIdentifier = property.number }
+        default: break
+        }
       }
     } else {
       properties = .empty
@@ -99,6 +203,28 @@ public struct ReceivedPublish: BitwiseCopyable {
     payload = reader.rest()
     // An empty topic stands for a Topic Alias, and for nothing else (§3.3.2.1).
     if !(topic.isEmpty && topicAlias != 0) { try Self.checkTopic(body, topic) }
+  }
+
+  /// How many bytes come before the payload, in a body that may not be there as a whole. `nil`: more bytes are
+  /// needed to tell.
+  public static func variableHeaderSize(
+    of body: Span<UInt8>, flags: UInt8, version: ProtocolVersion
+  ) -> Int? {
+    guard body.count >= 2 else { return nil }
+    var size = 2 &+ (Int(body[0]) << 8 | Int(body[1]))
+    if flags >> 1 & 3 != 0 { size &+= 2 }
+    guard version.hasProperties else { return size }
+    var length = 0
+    var shift = 0
+    while true {
+      guard size < body.count else { return nil }
+      let byte = body[size]
+      size &+= 1
+      length |= Int(byte & 0x7F) << shift
+      shift &+= 7
+      // One that is too long will be found out when it is parsed.
+      if byte < 0x80 || shift == 28 { return size &+ length }
+    }
   }
 
   private static func checkTopic(_ body: Span<UInt8>, _ topic: Extent) throws(Malformed) {

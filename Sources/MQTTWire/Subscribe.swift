@@ -44,19 +44,31 @@ public struct SubscriptionRequest<List: SubscriptionList & ~Copyable & ~Escapabl
   private let list: List
   /// 5.0: encoded properties, without their length.
   private let properties: Span<UInt8>
+  /// 5.0: the Subscription Identifier, in front of the other properties; 0: none.
+  private let subscriptionIdentifier: UInt32
 
   @_lifetime(copy list, copy properties)
-  public init(type: ControlPacketType, list: consuming List, properties: Span<UInt8>) {
+  public init(
+    type: ControlPacketType, list: consuming List, properties: Span<UInt8>,
+    subscriptionIdentifier: UInt32 = 0
+  ) {
     self.type = type
     self.list = list
     self.properties = properties
+    self.subscriptionIdentifier = subscriptionIdentifier
+  }
+
+  private var propertyLength: Int {
+    properties.count
+      + (subscriptionIdentifier == 0
+        ? 0 : 1 + VariableByteInteger.encodedSize(Int(truncatingIfNeeded: subscriptionIdentifier)))
   }
 
   /// Above `VariableByteInteger.maximum` it can't be sent.
   public borrowing func remainingLength(_ version: ProtocolVersion) -> Int {
     var length = 2
     if version.hasProperties {
-      length += VariableByteInteger.encodedSize(properties.count) + properties.count
+      length += VariableByteInteger.encodedSize(propertyLength) + propertyLength
     }
     for index in 0..<list.count {
       length += 2 + list.filter(at: index).count + (type == .subscribe ? 1 : 0)
@@ -71,7 +83,11 @@ public struct SubscriptionRequest<List: SubscriptionList & ~Copyable & ~Escapabl
     writer.put(variableByteInteger: remainingLength(version))
     writer.put(identifier.rawValue)
     if version.hasProperties {
-      writer.put(variableByteInteger: properties.count)
+      writer.put(variableByteInteger: propertyLength)
+      if subscriptionIdentifier != 0 {
+        writer.put(PropertyIdentifier.subscriptionIdentifier.rawValue)
+        writer.put(variableByteInteger: Int(truncatingIfNeeded: subscriptionIdentifier))
+      }
       writer.put(properties)
     }
     for index in 0..<list.count {

@@ -29,6 +29,12 @@ public enum TopicFilter {
     }
   }
 
+  /// Whether it has a wildcard. It must be valid.
+  public static func hasWildcard(_ filter: Span<UInt8>) -> Bool {
+    for index in 0..<filter.count where filter[index] == plus || filter[index] == hash { return true }
+    return false
+  }
+
   /// Whether it begins with `$share/`: a Shared Subscription.
   public static func isShared(_ filter: Span<UInt8>) -> Bool {
     let prefix: InlineArray<7, UInt8> = [0x24, 0x73, 0x68, 0x61, 0x72, 0x65, slash]

@@ -37,6 +37,14 @@ func span(_ bytes: smq_bytes) throws(Status) -> Span<UInt8> {
   return unsafe _overrideLifetime(span, copying: ())
 }
 
+/// The same for a pointer to one that may be left out.
+@inline(__always)
+@_lifetime(immortal)
+func span(_ bytes: UnsafePointer<smq_bytes>?) throws(Status) -> Span<UInt8> {
+  guard let bytes = unsafe bytes else { return Span() }
+  return try unsafe span(bytes.pointee)
+}
+
 /// Checks the size a struct from the caller says it has: at least the one of version 1, and nothing
 /// set in what a newer header may have added.
 ///

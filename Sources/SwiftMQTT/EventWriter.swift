@@ -1,50 +1,137 @@
 import CSwiftMQTT
+import FixedMemory
 import MQTTClient
 import MQTTSession
 import MQTTWire
 
 /// An event in the words of the header.
 ///
-/// The pointers in the result last until the next call on the client.
+/// The pointers in the result last until the event is released.
 func describe(
   _ event: Client.Event?, of client: borrowing Client, size: UInt32
 ) -> smq_event {
   var result = unsafe smq_event()
   unsafe result.size = size
   unsafe result.reason_code = -1
+  unsafe result.subscription = -1
   switch event {
   case nil: break
-  case .connected(let connected):
-    unsafe result.type = Int32(SMQ_EVENT_CONNECTED)
-    unsafe result.reason_code = 0
-    unsafe result.attempt = client.attempt
-    unsafe result.session_present = connected.sessionPresent ? 1 : 0
-    unsafe result.reason_string = bytes(connected.reasonString, of: client)
+  case .session(.message(let message)): unsafe describe(message, of: client, in: &result)
+  case .session(let event): unsafe describe(event, of: client, in: &result)
   case .disconnected(let failure):
     unsafe result.type = Int32(SMQ_EVENT_DISCONNECTED)
     unsafe result.status = Status(failure.cause).rawValue
     unsafe result.stage = failure.stage.number
     unsafe result.os_error = failure.cause.systemError
     unsafe result.reason_code = failure.reasonCode.map { Int32($0) } ?? -1
+    unsafe result.rule = failure.cause.rule
     unsafe result.attempt = client.attempt
     unsafe result.reason_string = bytes(failure.reasonString, of: client)
     unsafe result.server_reference = bytes(failure.serverReference, of: client)
-  case .completed(let completion):
-    unsafe result.type = Int32(SMQ_EVENT_COMPLETED)
-    unsafe result.status = Status(completion.outcome).rawValue
-    unsafe result.reason_code = completion.reasonCode.map { Int32($0) } ?? -1
-    unsafe result.cookie = completion.cookie
-  case .room:
-    unsafe result.type = Int32(SMQ_EVENT_ROOM)
+    unsafe result.properties = bytes(failure.properties, of: client)
   }
   return unsafe result
 }
 
+@inline(never)
+private func describe(
+  _ event: SessionEvent, of client: borrowing Client, in result: inout smq_event
+) {
+  switch event {
+  case .message: break  // above
+  case .connected(let connected):
+    unsafe result.type = Int32(SMQ_EVENT_CONNECTED)
+    unsafe result.reason_code = 0
+    unsafe result.attempt = client.attempt
+    unsafe result.session_present = connected.sessionPresent ? 1 : 0
+    unsafe result.protocol = UInt32(client.version.rawValue)
+    unsafe result.reason_string = bytes(connected.reasonString, of: client)
+    unsafe result.properties = bytes(connected.properties, of: client)
+  case .completed(let completion):
+    unsafe describe(completion, type: SMQ_EVENT_COMPLETED, in: &result)
+  case .requestFailed(let completion):
+    unsafe describe(completion, type: SMQ_EVENT_REPLY, in: &result)
+  case .requestTimedOut(let cookie):
+    unsafe result.type = Int32(SMQ_EVENT_REPLY)
+    unsafe result.status = Status.timeout.rawValue
+    unsafe result.cookie = cookie
+  case .answered(let answer):
+    unsafe result.type = Int32(SMQ_EVENT_COMPLETED)
+    unsafe result.cookie = answer.cookie
+    if let refusal = answer.refusal {
+      unsafe result.status = Status.refused.rawValue
+      unsafe result.reason_code = Int32(refusal)
+    }
+    unsafe result.reason_codes = bytes(answer.reasonCodes, of: client)
+    unsafe result.reason_string = bytes(answer.reasonString, of: client)
+    unsafe result.properties = bytes(answer.properties, of: client)
+  case .authentication(let authentication):
+    unsafe result.type = Int32(SMQ_EVENT_AUTHENTICATE)
+    unsafe result.reason_code = Int32(authentication.reasonCode)
+    unsafe result.payload = bytes(authentication.data, of: client)
+    unsafe result.reason_string = bytes(authentication.reasonString, of: client)
+    unsafe result.properties = bytes(authentication.properties, of: client)
+  case .room:
+    unsafe result.type = Int32(SMQ_EVENT_ROOM)
+  }
+}
+
+private func describe<Number: BinaryInteger>(
+  _ completion: Completion, type: Number, in result: inout smq_event
+) {
+  unsafe result.type = Int32(truncatingIfNeeded: type)
+  unsafe result.status = Status(completion.outcome).rawValue
+  unsafe result.reason_code = completion.reasonCode.map { Int32($0) } ?? -1
+  unsafe result.cookie = completion.cookie
+}
+
+private func describe(
+  _ message: MessageEvent, of client: borrowing Client, in result: inout smq_event
+) {
+  unsafe result.type = Int32(SMQ_EVENT_MESSAGE)
+  if let cookie = message.replyCookie {
+    unsafe result.type = Int32(SMQ_EVENT_REPLY)
+    unsafe result.cookie = cookie
+  }
+  if message.isOversize { unsafe result.status = Status.receiveTooLarge.rawValue }
+  unsafe result.properties = bytes(message.properties, of: client)
+  unsafe result.payload = bytes(message.payload, of: client)
+  unsafe result.payload_offset = UInt32(truncatingIfNeeded: message.payloadOffset)
+  unsafe result.payload_total = UInt32(truncatingIfNeeded: message.payloadSize)
+  unsafe result.qos = message.qos.rawValue
+  unsafe result.retain = message.retain ? 1 : 0
+  unsafe result.duplicate = message.duplicate ? 1 : 0
+  unsafe result.part =
+    (message.isFirst ? UInt8(SMQ_PART_FIRST) : 0) | (message.isLast ? UInt8(SMQ_PART_LAST) : 0)
+  unsafe result.token = Counter(message.serial).uint64
+  unsafe result.subscription_identifier = message.subscriptionIdentifier
+  guard !message.topic.isEmpty else { return }
+  if message.isTopicAliased {
+    unsafe describe(client.aliasedTopics.extracting(message.topic.range), of: client, in: &result)
+  } else {
+    unsafe describe(client.receivedBytes.extracting(message.topic.range), of: client, in: &result)
+  }
+}
+
+/// The topic, and what the table of handlers has for it.
+private func describe(
+  _ topic: Span<UInt8>, of client: borrowing Client, in result: inout smq_event
+) {
+  unsafe result.topic = pointer(topic)
+  guard let index = client.handlers.firstMatch(topic, after: -1) else { return }
+  let handler = client.handlers[index]
+  unsafe result.subscription = Int32(truncatingIfNeeded: index)
+  unsafe result.handler = unsafeBitCast(handler.function, to: smq_handler?.self)
+  unsafe result.user = UnsafeMutableRawPointer(bitPattern: handler.user)
+}
+
 private func bytes(_ extent: Extent, of client: borrowing Client) -> smq_bytes {
   guard !extent.isEmpty else { return unsafe smq_bytes() }
-  return unsafe client.receivedBytes.extracting(extent.range).withUnsafeBytes { bytes in
-    unsafe smq_bytes(data: bytes.baseAddress, size: bytes.count)
-  }
+  return unsafe pointer(client.receivedBytes.extracting(extent.range))
+}
+
+private func pointer(_ span: Span<UInt8>) -> smq_bytes {
+  unsafe span.withUnsafeBytes { bytes in unsafe smq_bytes(data: bytes.baseAddress, size: bytes.count) }
 }
 
 extension Failure.Cause {

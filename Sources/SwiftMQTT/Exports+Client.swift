@@ -1,6 +1,6 @@
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 //
-// The C functions of chapters 3 to 7. Each turns pointers into spans and errors into numbers, and
+// The C functions of chapters 4, 5, 8, 11 and 12. Each turns pointers into spans and errors into numbers, and
 // decides nothing; include/swiftmqtt.h says what they promise. A name, a width or a `const` that
 // differs from the header does not compile.
 
@@ -13,7 +13,7 @@ import MQTTWire
 
 /// Runs `body` and gives its result, or the number of what it throws.
 @inline(__always)
-private func status(_ body: () throws(Status) -> Int32) -> Int32 {
+func status(_ body: () throws(Status) -> Int32) -> Int32 {
   do throws(Status) {
     return try body()
   } catch {
@@ -21,9 +21,9 @@ private func status(_ body: () throws(Status) -> Int32) -> Int32 {
   }
 }
 
-private func now() -> Instant { Instant(milliseconds: Clock.milliseconds()) }
+func now() -> Instant { Instant(milliseconds: Clock.milliseconds()) }
 
-// MARK: 3  Options, memory, life of a client
+// MARK: 4  Options, memory, life of a client
 
 @c @implementation
 public func smq_options_check(
@@ -75,7 +75,7 @@ public func smq_client_close(_ client: OpaquePointer?) -> Int32 {
   }
 }
 
-// MARK: 4  Connect, publish, disconnect
+// MARK: 5  Connect, authenticate, disconnect
 
 @c @implementation
 public func smq_client_state(_ client: OpaquePointer?) -> Int32 {
@@ -98,20 +98,33 @@ public func smq_connect(_ client: OpaquePointer?) -> Int32 {
 }
 
 @c @implementation
-public func smq_publish(_ client: OpaquePointer?, _ message: UnsafePointer<smq_message>?) -> Int32 {
+public func smq_client_id(_ client: OpaquePointer?, _ id: UnsafeMutablePointer<smq_bytes>?) -> Int32 {
   status { () throws(Status) in
-    guard let message = unsafe message else { throw .null }
+    guard let id = unsafe id else { throw .null }
     let slot = try unsafe slot(client)
-    try unsafe checkSize(message, message.pointee.size, known: MemoryLayout<smq_message>.size)
-    guard unsafe message.pointee.reserved == 0 else { throw .structSize }
-    guard unsafe message.pointee.retain | message.pointee.quiet <= 1 else { throw .option }
-    guard let qos = unsafe QoS(rawValue: message.pointee.qos) else { throw .qos }
-    let publish = Publish(
-      topic: try unsafe span(message.pointee.topic), payload: try unsafe span(message.pointee.payload),
-      qos: qos, retain: unsafe message.pointee.retain == 1)
+    unsafe id.pointee = clientID(of: slot.pointee.client)
+    return Status.ok.rawValue
+  }
+}
+
+private func clientID(of client: borrowing Client) -> smq_bytes {
+  unsafe client.clientID.withUnsafeBytes { bytes in
+    unsafe smq_bytes(data: bytes.baseAddress, size: bytes.count)
+  }
+}
+
+@c @implementation
+public func smq_authenticate(
+  _ client: OpaquePointer?, _ reason_code: UInt32, _ data: UnsafePointer<smq_bytes>?,
+  _ properties: UnsafePointer<smq_bytes>?
+) -> Int32 {
+  status { () throws(Status) in
+    let slot = try unsafe slot(client)
+    let data = try unsafe span(data)
+    let properties = try unsafe span(properties)
+    guard let reason = UInt8(exactly: reason_code) else { throw .reasonCode }
     do throws(SessionError) {
-      try unsafe slot.pointee.client.publish(
-        publish, cookie: message.pointee.cookie, isQuiet: message.pointee.quiet == 1)
+      try unsafe slot.pointee.client.authenticate(reasonCode: reason, data: data, properties: properties)
     } catch {
       throw Status(error)
     }
@@ -121,15 +134,30 @@ public func smq_publish(_ client: OpaquePointer?, _ message: UnsafePointer<smq_m
 
 @c @implementation
 public func smq_disconnect(_ client: OpaquePointer?, _ drain_ms: UInt32) -> Int32 {
+  unsafe smq_disconnect_with(client, drain_ms, 0, nil)
+}
+
+@c @implementation
+public func smq_disconnect_with(
+  _ client: OpaquePointer?, _ drain_ms: UInt32, _ reason_code: UInt32,
+  _ properties: UnsafePointer<smq_bytes>?
+) -> Int32 {
   status { () throws(Status) in
     let slot = try unsafe slot(client)
+    let properties = try unsafe span(properties)
     guard drain_ms <= 86_400_000 else { throw .option }
-    unsafe slot.pointee.client.disconnect(drain: drain_ms, at: now())
+    guard let reason = UInt8(exactly: reason_code) else { throw .reasonCode }
+    do throws(SessionError) {
+      try unsafe slot.pointee.client.disconnect(
+        drain: drain_ms, reasonCode: reason, properties: properties, at: now())
+    } catch {
+      throw Status(error)
+    }
     return Status.ok.rawValue
   }
 }
 
-// MARK: 5  Events
+// MARK: 8  Events
 
 @c @implementation
 public func smq_next_event(_ client: OpaquePointer?, _ event: UnsafeMutablePointer<smq_event>?) -> Int32 {
@@ -145,7 +173,7 @@ public func smq_next_event(_ client: OpaquePointer?, _ event: UnsafeMutablePoint
   }
 }
 
-// MARK: 6  The simple loop
+// MARK: 11  The simple loop
 
 @c @implementation
 public func smq_wait(_ client: OpaquePointer?, _ timeout_ms: Int32) -> Int32 {
@@ -161,7 +189,7 @@ public func smq_wait(_ client: OpaquePointer?, _ timeout_ms: Int32) -> Int32 {
   }
 }
 
-// MARK: 7  A loop of your own
+// MARK: 12  A loop of your own
 
 @c @implementation
 public func smq_fd(_ client: OpaquePointer?) -> Int32 {

@@ -1,6 +1,6 @@
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 //
-// The C functions of chapters 1 and 8: names and numbers.
+// The C functions of chapters 1 and 13: names and numbers.
 
 public import CSwiftMQTT
 import FixedMemory
@@ -41,6 +41,11 @@ public func smq_stage_name(_ stage: Int32) -> UnsafePointer<CChar>? {
 }
 
 @c @implementation
+public func smq_rule_name(_ rule: Int32) -> UnsafePointer<CChar>? {
+  unsafe ruleNames.name(rule) ?? text("unknown rule")
+}
+
+@c @implementation
 public func smq_client_stats(_ client: OpaquePointer?, _ stats: UnsafeMutablePointer<smq_stats>?) -> Int32 {
   do throws(Status) {
     guard let stats = unsafe stats else { throw .null }
@@ -48,7 +53,8 @@ public func smq_client_stats(_ client: OpaquePointer?, _ stats: UnsafeMutablePoi
     let size = unsafe stats.pointee.size
     guard size >= UInt32(MemoryLayout<smq_stats>.size), size <= 4096 else { throw .structSize }
     unsafe stats.pointee = describe(
-      slot.pointee.client.counters, slot.pointee.client.outboxNumbers, size: size)
+      slot.pointee.client.counters, slot.pointee.client.outboxNumbers,
+      slot.pointee.client.inboxNumbers, size: size)
     unsafe clearTail(stats, size, known: MemoryLayout<smq_stats>.size)
     return Status.ok.rawValue
   } catch {
@@ -56,7 +62,9 @@ public func smq_client_stats(_ client: OpaquePointer?, _ stats: UnsafeMutablePoi
   }
 }
 
-private func describe(_ counters: Counters, _ outbox: OutboxNumbers, size: UInt32) -> smq_stats {
+private func describe(
+  _ counters: Counters, _ outbox: OutboxNumbers, _ inbox: InboxNumbers, size: UInt32
+) -> smq_stats {
   var stats = smq_stats()
   stats.size = size
   stats.connections = counters.connections
@@ -77,5 +85,47 @@ private func describe(_ counters: Counters, _ outbox: OutboxNumbers, size: UInt3
   stats.outbox_messages_capacity = UInt32(truncatingIfNeeded: outbox.messagesCapacity)
   stats.in_flight = UInt32(truncatingIfNeeded: outbox.inFlight)
   stats.in_flight_maximum = UInt32(truncatingIfNeeded: outbox.inFlightMaximum)
+  stats.messages_received = counters.messagesReceived.uint64
+  stats.messages_duplicate = counters.messagesDuplicate.uint64
+  stats.messages_oversize = counters.messagesOversize.uint64
+  stats.messages_expired = outbox.expired.uint64
+  stats.unacknowledged = UInt32(truncatingIfNeeded: inbox.unacknowledged)
+  stats.unacknowledged_peak = UInt32(truncatingIfNeeded: inbox.peak)
+  stats.receive_maximum = UInt32(truncatingIfNeeded: inbox.maximum)
+  stats.requests = UInt32(truncatingIfNeeded: inbox.requests)
   return stats
+}
+
+@c @implementation
+public func smq_client_server(
+  _ client: OpaquePointer?, _ server: UnsafeMutablePointer<smq_server>?
+) -> Int32 {
+  status { () throws(Status) in
+    guard let server = unsafe server else { throw .null }
+    let slot = try unsafe slot(client)
+    let size = unsafe server.pointee.size
+    guard size >= UInt32(MemoryLayout<smq_server>.size), size <= 4096 else { throw .structSize }
+    guard let limits = unsafe slot.pointee.client.server else { throw .state }
+    unsafe server.pointee = describe(limits, slot.pointee.client.version, size: size)
+    unsafe clearTail(server, size, known: MemoryLayout<smq_server>.size)
+    return Status.ok.rawValue
+  }
+}
+
+private func describe(_ limits: ServerLimits, _ version: ProtocolVersion, size: UInt32) -> smq_server {
+  var server = smq_server()
+  server.size = size
+  server.protocol = UInt32(version.rawValue)
+  server.session_expiry_s = limits.sessionExpiry
+  server.receive_maximum = UInt32(truncatingIfNeeded: limits.receiveMaximum)
+  server.maximum_packet_bytes =
+    limits.maximumPacketSize == .max ? 0 : UInt32(truncatingIfNeeded: limits.maximumPacketSize)
+  server.maximum_qos = UInt32(limits.maximumQoS)
+  server.retain_available = limits.retainAvailable ? 1 : 0
+  server.wildcard_available = limits.wildcardAvailable ? 1 : 0
+  server.shared_available = limits.sharedAvailable ? 1 : 0
+  server.subscription_identifiers_available = limits.identifiersAvailable ? 1 : 0
+  server.topic_alias_maximum = UInt32(truncatingIfNeeded: limits.topicAliasMaximum)
+  server.keep_alive_s = UInt32(limits.keepAlive)
+  return server
 }

@@ -34,7 +34,7 @@ func statusName(_ status: Int32) -> UnsafePointer<CChar>? {
 
 private var callNames: NameList {
   NameList(
-    first: 1, count: 14,
+    first: 1, count: 18,
     text: """
       SMQ_ERR_NULL\0\
       SMQ_ERR_STRUCT_SIZE\0\
@@ -49,7 +49,11 @@ private var callNames: NameList {
       SMQ_ERR_QOS\0\
       SMQ_ERR_TOPIC_NAME\0\
       SMQ_ERR_UTF8\0\
-      SMQ_ERR_TOO_LARGE
+      SMQ_ERR_TOO_LARGE\0\
+      SMQ_ERR_TOPIC_FILTER\0\
+      SMQ_ERR_PROPERTY\0\
+      SMQ_ERR_TOKEN\0\
+      SMQ_ERR_REASON_CODE
       """)
 }
 
@@ -59,7 +63,7 @@ private var roomNames: NameList {
 
 private var serverNames: NameList {
   NameList(
-    first: 1, count: 8,
+    first: 1, count: 10,
     text: """
       SMQ_ERR_MALFORMED\0\
       SMQ_ERR_PROTOCOL\0\
@@ -68,18 +72,21 @@ private var serverNames: NameList {
       SMQ_ERR_KEEP_ALIVE\0\
       SMQ_ERR_SESSION_LOST\0\
       SMQ_ERR_RECEIVE_TOO_LARGE\0\
-      SMQ_ERR_SERVER_LIMIT
+      SMQ_ERR_SERVER_LIMIT\0\
+      SMQ_ERR_RECEIVE_MAXIMUM\0\
+      SMQ_ERR_EXPIRED
       """)
 }
 
 private var networkNames: NameList {
   NameList(
-    first: 1, count: 4,
+    first: 1, count: 5,
     text: """
       SMQ_ERR_RESOLVE\0\
       SMQ_ERR_NETWORK\0\
       SMQ_ERR_CLOSED\0\
-      SMQ_ERR_TIMEOUT
+      SMQ_ERR_TIMEOUT\0\
+      SMQ_ERR_STREAM
       """)
 }
 
@@ -170,5 +177,44 @@ var refusalNames: NameList {
       Maximum connect time\0\
       Subscription Identifiers not supported\0\
       Wildcard Subscriptions not supported
+      """)
+}
+
+/// The rules of the header, each with the statement it comes from.
+var ruleNames: NameList {
+  NameList(
+    first: 0, count: 31,
+    text: """
+      none\0\
+      a field ends behind its packet\0\
+      bytes left over behind the last field\0\
+      Remaining Length in at most four bytes, and no more than needed [MQTT-1.5.5-1]\0\
+      a packet type that a server may send (section 2.1.2)\0\
+      reserved flags as listed [MQTT-2.1.3-1]\0\
+      QoS is not 3 [MQTT-3.3.1-4]\0\
+      no DUP with QoS 0 [MQTT-3.3.1-2]\0\
+      a Packet Identifier is not 0 (section 2.2.1)\0\
+      well-formed UTF-8 without U+0000 [MQTT-1.5.4-1] [MQTT-1.5.4-2]\0\
+      a Variable Byte Integer in as few bytes as possible [MQTT-1.5.5-1]\0\
+      no wildcard in a Topic Name [MQTT-3.3.2-2]\0\
+      a Topic Name of at least one character, or a Topic Alias [MQTT-4.7.3-1]\0\
+      reserved Connect Acknowledge Flags are 0 [MQTT-3.2.2-1]\0\
+      a Reason Code that this packet may carry (section 2.4)\0\
+      no Session Present with a refusal [MQTT-3.2.2-6]\0\
+      a property that exists (section 2.2.2.2)\0\
+      a property that this packet may carry (Table 2-4)\0\
+      a property at most once (section 2.2.2.2)\0\
+      a property's value in its range (Table 2-4)\0\
+      an Authentication Method in AUTH (section 3.15.2.2.2)\0\
+      a packet that a server may send now\0\
+      CONNACK, or AUTH, comes first [MQTT-3.2.0-1]\0\
+      no Session Present after a Clean Start [MQTT-3.2.2-2]\0\
+      an acknowledgement fits what it acknowledges (section 4.3)\0\
+      a Reason Code for each Topic Filter [MQTT-3.8.4-6] [MQTT-3.11.3-1]\0\
+      no Topic Alias above Topic Alias Maximum [MQTT-3.3.2-9]\0\
+      a Topic Alias that stands for a topic (section 3.3.2.3.4)\0\
+      no more unacknowledged messages than Receive Maximum [MQTT-3.3.4-9]\0\
+      no packet above Maximum Packet Size [MQTT-3.1.2-24], or the receive buffer\0\
+      AUTH when it was asked for, with the method of CONNECT [MQTT-4.12.0-5] [MQTT-4.12.0-6]
       """)
 }

@@ -22,10 +22,16 @@ func makeClient(
   try unsafe checkSize(options, options.pointee.size, known: MemoryLayout<smq_options>.size)
 
   var request = RequestedOptions()
+  guard unsafe options.pointee.reserved == 0 else { throw .structSize }
   let flags = unsafe options.pointee.flags
-  let keepSession = UInt32(SMQ_OPTION_KEEP_SESSION)
-  guard flags & ~keepSession == 0 else { throw .option }
-  request.keepSession = flags & keepSession != 0
+  // They are the lowest six bits.
+  guard flags < 2 * UInt32(SMQ_OPTION_PARTS) else { throw .option }
+  request.keepSession = flags & UInt32(SMQ_OPTION_KEEP_SESSION) != 0
+  request.newSession = flags & UInt32(SMQ_OPTION_NEW_SESSION) != 0
+  request.fallback = flags & UInt32(SMQ_OPTION_FALLBACK) != 0
+  request.clientIDAsIs = flags & UInt32(SMQ_OPTION_CLIENT_ID_AS_IS) != 0
+  request.hold = flags & UInt32(SMQ_OPTION_HOLD) != 0
+  request.parts = flags & UInt32(SMQ_OPTION_PARTS) != 0
   unsafe request.port = options.pointee.port
   unsafe request.protocolVersion = options.pointee.protocol
   unsafe request.keepAlive = options.pointee.keep_alive_s
@@ -36,6 +42,19 @@ func makeClient(
   unsafe request.outboxMessages = options.pointee.outbox_messages
   unsafe request.receiveBytes = options.pointee.receive_bytes
   unsafe request.inFlightMaximum = options.pointee.in_flight_maximum
+  unsafe request.receiveMaximum = options.pointee.receive_maximum
+  unsafe request.maximumPacketBytes = options.pointee.maximum_packet_bytes
+  unsafe request.requests = options.pointee.requests
+  unsafe request.requestBytes = options.pointee.request_bytes
+  unsafe request.controlBytes = options.pointee.control_bytes
+  unsafe request.handlers = options.pointee.handlers
+  unsafe request.handlerBytes = options.pointee.handler_bytes
+  unsafe request.topicAliasesIn = options.pointee.topic_aliases_in
+  unsafe request.topicAliasesOut = options.pointee.topic_aliases_out
+  unsafe request.topicAliasBytes = options.pointee.topic_alias_bytes
+  unsafe request.replies = options.pointee.replies
+  unsafe request.streamBytes = options.pointee.stream_bytes
+  request.properties = try unsafe span(options.pointee.properties)
   request.host = try unsafe span(options.pointee.host)
   request.clientID = try unsafe span(options.pointee.client_id)
   request.userName = try unsafe span(options.pointee.user_name)
@@ -86,13 +105,15 @@ private func readWill(
 ) throws(Status) {
   guard let will = unsafe will else { return }
   try unsafe checkSize(will, will.pointee.size, known: MemoryLayout<smq_message>.size)
-  guard unsafe will.pointee.reserved == 0 else { throw .structSize }
+  guard unsafe will.pointee.reserved == 0, unsafe will.pointee.reserved2 == 0 else { throw .structSize }
   guard unsafe will.pointee.quiet <= 1 else { throw .option }
   request.hasWill = true
   request.willTopic = try unsafe span(will.pointee.topic)
   request.willPayload = try unsafe span(will.pointee.payload)
   unsafe request.willQoS = will.pointee.qos
   unsafe request.willRetain = will.pointee.retain
+  unsafe request.willExpiry = will.pointee.expiry_s
+  request.willProperties = try unsafe span(will.pointee.properties)
 }
 
 private func parse(_ url: Span<UInt8>, _ urlOffset: inout Int?) throws(Status) -> ServerURL {

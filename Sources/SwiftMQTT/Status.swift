@@ -1,6 +1,7 @@
 import CSwiftMQTT
 import MQTTClient
 import MQTTSession
+import MQTTWire
 
 /// The status codes of the header. Raw values come from there: a test compares them.
 enum Status: Int32, Error {
@@ -19,6 +20,10 @@ enum Status: Int32, Error {
   case topicName = -112
   case utf8 = -113
   case tooLarge = -114
+  case topicFilter = -115
+  case property = -116
+  case token = -117
+  case reasonCode = -118
   case full = -201
   case noDescriptor = -202
   case malformed = -301
@@ -29,10 +34,13 @@ enum Status: Int32, Error {
   case sessionLost = -306
   case receiveTooLarge = -307
   case serverLimit = -308
+  case receiveMaximum = -309
+  case expired = -310
   case resolve = -401
   case network = -402
   case closed = -403
   case timeout = -404
+  case stream = -405
 
   /// `urlOffset` is set where the error has one.
   init(_ error: OptionsError, _ urlOffset: inout Int?) {
@@ -50,19 +58,25 @@ enum Status: Int32, Error {
       case .topicName: .topicName
       case .utf8: .utf8
       case .tooLarge: .tooLarge
+      case .property: .property
       }
   }
 
   init(_ error: SessionError) {
     self =
       switch error {
-      case .leaving: .state
+      case .leaving, .state: .state
       case .topicName: .topicName
+      case .topicFilter: .topicFilter
+      case .property: .property
+      case .option: .option
+      case .reasonCode: .reasonCode
+      case .token: .token
       case .utf8: .utf8
       case .tooLarge: .tooLarge
       case .full: .full
       case .qosNotSupported: .qos
-      case .retainNotSupported: .notSupported
+      case .retainNotSupported, .notSupported: .notSupported
       }
   }
 
@@ -73,6 +87,8 @@ enum Status: Int32, Error {
       case .refused: .refused
       case .sessionLost: .sessionLost
       case .aboveLimit: .serverLimit
+      case .expired: .expired
+      case .aborted: .stream
       }
   }
 
@@ -83,14 +99,35 @@ enum Status: Int32, Error {
       case .refused: .refused
       case .serverClosed: .serverClosed
       case .malformed: .malformed
-      case .protocolError: .protocolError
-      case .receivedTooLarge: .receiveTooLarge
+      case .violation(.receiveMaximum): .receiveMaximum
+      case .violation(.packetTooLarge): .receiveTooLarge
+      case .violation: .protocolError
       case .keepAlive: .keepAlive
       case .resolve: .resolve
       case .network: .network
       case .closed: .closed
       case .timeout: .timeout
+      case .stream: .stream
       }
+  }
+
+  init(_ fault: TopicFilter.Fault) {
+    if case .utf8 = fault { self = .utf8 } else { self = .topicFilter }
+  }
+
+  init(_ fault: TopicName.Fault) {
+    if case .utf8 = fault { self = .utf8 } else { self = .topicName }
+  }
+}
+
+/// The rules of the header: those of `Malformed`, then those of `Violation`.
+extension Failure.Cause {
+  var rule: Int32 {
+    switch self {
+    case .malformed(let malformed): Int32(malformed.rawValue) + 1
+    case .violation(let violation): Int32(violation.rawValue)
+    default: 0
+    }
   }
 }
 

@@ -18,15 +18,18 @@ final class Rig {
     let clientID = Array("rig".utf8)
     var properties = Connect.SessionProperties()
     properties.maximumPacketSize = UInt32(receiveBytes)
-    let options = SessionOptions(
+    var options = SessionOptions(
       connect: Connect(
         version: version, cleanStart: !keepSession, keepAlive: keepAlive, clientID: clientID.span,
         userName: Span(), password: Span(),
         will: Connect.Will(
           topic: Span(), payload: Span(), qos: .atMostOnce, retain: false, properties: Span()),
-        session: properties, properties: Span()),
-      pingTimeout: pingTimeout, outboxBytes: outboxBytes, outboxMessages: outboxMessages,
-      receiveBytes: receiveBytes, inFlightMaximum: inFlightMaximum)
+        session: properties, properties: Span()))
+    options.pingTimeout = pingTimeout
+    options.outboxBytes = outboxBytes
+    options.outboxMessages = outboxMessages
+    options.receiveBytes = receiveBytes
+    options.inFlightMaximum = inFlightMaximum
     var memory = MemoryPlan()
     let plan = SessionPlan(options, in: &memory)
     block = .allocate(byteCount: memory.byteCount, alignment: MemoryPlan.alignment)
@@ -34,7 +37,7 @@ final class Rig {
     block.initializeMemory(as: UInt8.self, repeating: 1, count: memory.byteCount)
     session = Session(
       options, plan: plan, block: unsafe MemoryBlock(start: block),
-      firstIdentifier: PacketIdentifier(firstIdentifier)!)
+      random: UInt32(firstIdentifier) - 1)
   }
 
   deinit { block.deallocate() }
@@ -63,7 +66,7 @@ final class Rig {
 
   /// What one call to the transport would take, at most `limit` bytes; `nil`: there is nothing to send.
   func transmit(_ limit: Int = .max) -> [UInt8]? {
-    guard session.prepareTransmit() else { return nil }
+    guard session.prepareTransmit(at: now) else { return nil }
     var bytes: [UInt8] = []
     do {
       let output = session.output
@@ -144,8 +147,8 @@ final class Rig {
   ) throws(SessionError) {
     let name = Array(topic.utf8)
     try session.publish(
-      Publish(topic: name.span, payload: payload.span, qos: qos, retain: retain), cookie: cookie,
-      isQuiet: isQuiet)
+      Publish(topic: name.span, payload: payload.span, qos: qos, retain: retain),
+      Handling(cookie: cookie, isQuiet: isQuiet))
   }
 
   func event() -> Happening? { session.nextEvent().map { Happening($0, version) } }

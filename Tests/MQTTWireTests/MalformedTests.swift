@@ -61,16 +61,6 @@ private let all = ProtocolVersion.all
     Refused("[MQTT-3.3.2-2]: topic a/+/b", all, "30 08 00 05 61 2F 2B 2F 62 00", .topicName),
     Refused("[MQTT-3.3.2-2]: topic a#", all, "30 05 00 02 61 23 00", .topicName),
     Refused("[MQTT-3.3.2-2]: topic # with an alias", only5, "30 07 00 01 23 03 23 00 05", .topicName),
-    Refused("[MQTT-1.5.4-2]: U+0000 in the topic", all, "30 06 00 03 61 00 62 00", .utf8),
-    Refused("[MQTT-1.5.4-1]: surrogate U+D800", all, "30 06 00 03 ED A0 80 00", .utf8),
-    Refused("[MQTT-1.5.4-1]: surrogate U+DFFF", all, "30 06 00 03 ED BF BF 00", .utf8),
-    Refused("[MQTT-1.5.4-1]: surrogate pair", all, "30 09 00 06 ED A0 B4 ED B4 9E 00", .utf8),
-    Refused("[MQTT-1.5.4-1]: overlong U+0000", all, "30 05 00 02 C0 80 00", .utf8),
-    Refused("[MQTT-1.5.4-1]: overlong /", all, "30 06 00 03 E0 80 AF 00", .utf8),
-    Refused("[MQTT-1.5.4-1]: overlong U+FFFF", all, "30 07 00 04 F0 8F BF BF 00", .utf8),
-    Refused("[MQTT-1.5.4-1]: U+110000", all, "30 07 00 04 F4 90 80 80 00", .utf8),
-    Refused("[MQTT-1.5.4-1]: a lone continuation", all, "30 04 00 01 80 00", .utf8),
-    Refused("[MQTT-1.5.4-1]: a character cut off", all, "30 05 00 02 E2 82 00", .utf8),
     Refused("[MQTT-1.5.4-1]: before the wildcard", all, "30 05 00 02 2B FF 00", .utf8),
 
     // The four acknowledgements.
@@ -86,9 +76,6 @@ private let all = ProtocolVersion.all
     Refused("§3.4.2.2.1: properties beyond the packet", only5, "40 04 00 0A 00 01", .truncated),
     Refused("[MQTT-3.4.2-1]: PUBACK with PUBREL's code", only5, "40 03 00 0A 92", .reasonCode),
     Refused("[MQTT-3.6.2-1]: PUBREL with PUBACK's code", only5, "62 03 00 0A 80", .reasonCode),
-    Refused("[MQTT-1.5.4-1]: Reason String", only5, "40 08 00 0A 80 04 1F 00 01 FF", .utf8),
-    Refused("[MQTT-1.5.7-1]: User Property's name", only5, "40 0A 00 0A 80 06 26 00 01 FF 00 00", .utf8),
-    Refused("[MQTT-1.5.7-1]: User Property's value", only5, "40 0A 00 0A 80 06 26 00 00 00 01 00", .utf8),
 
     // CONNACK.
     Refused("§3.2.2: nothing", all, "20 00", .truncated),
@@ -105,8 +92,6 @@ private let all = ProtocolVersion.all
       "[MQTT-1.5.5-1]: Property Length 0 in two bytes", only5, "20 04 00 00 80 00", .variableByteInteger),
     Refused(
       "§1.5.5: Property Length in five bytes", only5, "20 07 00 00 FF FF FF FF 01", .variableByteInteger),
-    Refused("[MQTT-1.5.4-2]: Assigned Client Identifier", only5, "20 07 00 00 04 12 00 01 00", .utf8),
-    Refused("[MQTT-1.5.4-1]: Server Reference", only5, "20 07 00 9C 04 1C 00 01 80", .utf8),
 
     Refused("3.1 §3.2: return code 6 is reserved", only31, "20 02 00 06", .reasonCode),
     Refused("3.1 §3.2: three bytes", only31, "20 03 00 00 00", .trailingBytes),
@@ -129,7 +114,6 @@ private let all = ProtocolVersion.all
     Refused("Table 3-8: UNSUBACK's No subscription existed", only5, "90 04 00 0A 00 11", .reasonCode),
     Refused(
       "§3.9.2.1.2: Reason String twice", only5, "90 0A 00 0A 06 1F 00 00 1F 00 00 00", .propertyRepeated),
-    Refused("[MQTT-1.5.4-1]: Reason String", only5, "90 08 00 0A 04 1F 00 01 FF 00", .utf8),
     Refused("§3.9.2.1: Subscription Identifier", only5, "90 06 00 0A 02 0B 01 00", .propertyNotAllowed),
 
     // UNSUBACK.
@@ -164,7 +148,6 @@ private let all = ProtocolVersion.all
       "§3.15.2.2.3: data twice", only5, "F0 0C 18 0A 15 00 01 6D 16 00 00 16 00 00", .propertyRepeated),
     Refused("§3.15.2.2.1: properties beyond the packet", only5, "F0 05 18 04 15 00 01", .truncated),
     Refused("§3.15.3: it has no payload", only5, "F0 07 18 04 15 00 01 6D 00", .trailingBytes),
-    Refused("[MQTT-1.5.4-2]: U+0000 in the method", only5, "F0 06 18 04 15 00 01 00", .utf8),
 
     // What only clients send (Table 2-1).
     Refused("Table 2-1: CONNECT", all, "10 00", .packetType),

@@ -32,31 +32,53 @@ struct Place: Hashable, Sendable, CustomTestStringConvertible {
   var testDescription: String { packet.map { "\($0) from \(sender)" } ?? "Will" }
 }
 
-/// A row of Table 2-4, as we read it: the property, where it may be, and a value.
+/// A row of Table 2-4, as we read it: the property, its type and limits, where it may be, and a value.
 struct PropertyRow: Sendable, CustomTestStringConvertible {
+  enum ValueType {
+    case byte, twoByteInteger, fourByteInteger, variableByteInteger, string, binaryData, stringPair
+  }
+
   let identifier: UInt8
   let name: String
+  let type: ValueType
+  /// Of a number: what its section allows.
+  let limits: ClosedRange<UInt32>
   let places: Set<Place>
   let value: [UInt8]
   /// What the value says, if that is a number.
   let number: UInt32
-  /// Values out of range, with the section that says so.
-  let refusedValues: [String]
 
   init(
-    _ identifier: UInt8, _ name: String, in places: Set<Place>, _ value: String, _ number: UInt32 = 0,
-    not refusedValues: [String] = []
+    _ identifier: UInt8, _ name: String, _ type: ValueType, _ limits: ClosedRange<UInt32> = 0 ... .max,
+    in places: Set<Place>, _ value: String, _ number: UInt32 = 0
   ) {
     self.identifier = identifier
     self.name = name
+    self.type = type
+    self.limits = limits
     self.places = places
     self.value = hex(value)
     self.number = number
-    self.refusedValues = refusedValues
   }
 
   var testDescription: String { name }
   var bytes: [UInt8] { [identifier] + value }
+
+  /// Values out of range, as they are on the wire.
+  var refusedValues: [[UInt8]] {
+    if limits == 0...1 { return [[2], [0x80], [0xFF]] }
+    guard limits.lowerBound == 1 else { return [] }
+    switch type {
+    case .twoByteInteger: return [[0, 0]]
+    case .fourByteInteger: return [[0, 0, 0, 0]]
+    default: return [[0]]
+    }
+  }
+
+  /// By identifier.
+  static let types: [ValueType?] = (0...255).map { number in
+    PropertyTests.table.first { $0.identifier == number }?.type
+  }
 }
 
 @Suite struct PropertyTests {
@@ -72,44 +94,45 @@ struct PropertyRow: Sendable, CustomTestStringConvertible {
     .union(Place.server(.suback, .unsuback))
   private static let withProperties = withReasonString.union(connect).union(publish).union(will)
     .union(Place.client(.subscribe, .unsubscribe))
-  private static let booleans = ["02", "80", "FF"]
 
   static let table: [PropertyRow] = [
-    PropertyRow(0x01, "Payload Format Indicator", in: publish.union(will), "01", 1, not: booleans),
-    PropertyRow(0x02, "Message Expiry Interval", in: publish.union(will), "01 02 03 04", 0x0102_0304),
-    PropertyRow(0x03, "Content Type", in: publish.union(will), "00 01 63"),
-    PropertyRow(0x08, "Response Topic", in: publish.union(will), "00 01 72"),
-    PropertyRow(0x09, "Correlation Data", in: publish.union(will), "00 02 00 FF"),
+    PropertyRow(0x01, "Payload Format Indicator", .byte, 0...1, in: publish.union(will), "01", 1),
+    PropertyRow(
+      0x02, "Message Expiry Interval", .fourByteInteger, in: publish.union(will), "01 02 03 04", 0x0102_0304),
+    PropertyRow(0x03, "Content Type", .string, in: publish.union(will), "00 01 63"),
+    PropertyRow(0x08, "Response Topic", .string, in: publish.union(will), "00 01 72"),
+    PropertyRow(0x09, "Correlation Data", .binaryData, in: publish.union(will), "00 02 00 FF"),
     // From a client in SUBSCRIBE, from a server in PUBLISH [MQTT-3.3.4-6].
     PropertyRow(
-      0x0B, "Subscription Identifier", in: Place.server(.publish).union(Place.client(.subscribe)), "80 01",
-      128, not: ["00"]),
+      0x0B, "Subscription Identifier", .variableByteInteger, 1...268_435_455,
+      in: Place.server(.publish).union(Place.client(.subscribe)), "80 01", 128),
     // In DISCONNECT not from a server [MQTT-3.14.2-2].
     PropertyRow(
-      0x11, "Session Expiry Interval", in: connect.union(connack).union(Place.client(.disconnect)),
-      "FF FF FF FF", .max),
-    PropertyRow(0x12, "Assigned Client Identifier", in: connack, "00 01 69"),
-    PropertyRow(0x13, "Server Keep Alive", in: connack, "00 00", 0),
-    PropertyRow(0x15, "Authentication Method", in: connect.union(connack).union(auth), "00 01 6D"),
-    PropertyRow(0x16, "Authentication Data", in: connect.union(connack).union(auth), "00 01 00"),
-    PropertyRow(0x17, "Request Problem Information", in: connect, "01", 1, not: booleans),
-    PropertyRow(0x18, "Will Delay Interval", in: will, "00 00 00 01", 1),
-    PropertyRow(0x19, "Request Response Information", in: connect, "01", 1, not: booleans),
-    PropertyRow(0x1A, "Response Information", in: connack, "00 01 69"),
+      0x11, "Session Expiry Interval", .fourByteInteger,
+      in: connect.union(connack).union(Place.client(.disconnect)), "FF FF FF FF", .max),
+    PropertyRow(0x12, "Assigned Client Identifier", .string, in: connack, "00 01 69"),
+    PropertyRow(0x13, "Server Keep Alive", .twoByteInteger, in: connack, "00 00", 0),
+    PropertyRow(0x15, "Authentication Method", .string, in: connect.union(connack).union(auth), "00 01 6D"),
+    PropertyRow(0x16, "Authentication Data", .binaryData, in: connect.union(connack).union(auth), "00 01 00"),
+    PropertyRow(0x17, "Request Problem Information", .byte, 0...1, in: connect, "01", 1),
+    PropertyRow(0x18, "Will Delay Interval", .fourByteInteger, in: will, "00 00 00 01", 1),
+    PropertyRow(0x19, "Request Response Information", .byte, 0...1, in: connect, "01", 1),
+    PropertyRow(0x1A, "Response Information", .string, in: connack, "00 01 69"),
     // In DISCONNECT the server's (§3.14.2.2.5).
-    PropertyRow(0x1C, "Server Reference", in: connack.union(Place.server(.disconnect)), "00 01 73"),
-    PropertyRow(0x1F, "Reason String", in: withReasonString, "00 01 72"),
-    PropertyRow(0x21, "Receive Maximum", in: connect.union(connack), "12 34", 0x1234, not: ["00 00"]),
-    PropertyRow(0x22, "Topic Alias Maximum", in: connect.union(connack), "00 00", 0),
-    PropertyRow(0x23, "Topic Alias", in: publish, "FF FF", 65_535, not: ["00 00"]),
-    PropertyRow(0x24, "Maximum QoS", in: connack, "01", 1, not: booleans),
-    PropertyRow(0x25, "Retain Available", in: connack, "00", 0, not: booleans),
-    PropertyRow(0x26, "User Property", in: withProperties, "00 01 6B 00 01 76"),
+    PropertyRow(0x1C, "Server Reference", .string, in: connack.union(Place.server(.disconnect)), "00 01 73"),
+    PropertyRow(0x1F, "Reason String", .string, in: withReasonString, "00 01 72"),
     PropertyRow(
-      0x27, "Maximum Packet Size", in: connect.union(connack), "00 00 00 01", 1, not: ["00 00 00 00"]),
-    PropertyRow(0x28, "Wildcard Subscription Available", in: connack, "01", 1, not: booleans),
-    PropertyRow(0x29, "Subscription Identifier Available", in: connack, "01", 1, not: booleans),
-    PropertyRow(0x2A, "Shared Subscription Available", in: connack, "01", 1, not: booleans),
+      0x21, "Receive Maximum", .twoByteInteger, 1...65_535, in: connect.union(connack), "12 34", 0x1234),
+    PropertyRow(0x22, "Topic Alias Maximum", .twoByteInteger, in: connect.union(connack), "00 00", 0),
+    PropertyRow(0x23, "Topic Alias", .twoByteInteger, 1...65_535, in: publish, "FF FF", 65_535),
+    PropertyRow(0x24, "Maximum QoS", .byte, 0...1, in: connack, "01", 1),
+    PropertyRow(0x25, "Retain Available", .byte, 0...1, in: connack, "00", 0),
+    PropertyRow(0x26, "User Property", .stringPair, in: withProperties, "00 01 6B 00 01 76"),
+    PropertyRow(
+      0x27, "Maximum Packet Size", .fourByteInteger, 1 ... .max, in: connect.union(connack), "00 00 00 01", 1),
+    PropertyRow(0x28, "Wildcard Subscription Available", .byte, 0...1, in: connack, "01", 1),
+    PropertyRow(0x29, "Subscription Identifier Available", .byte, 0...1, in: connack, "01", 1),
+    PropertyRow(0x2A, "Shared Subscription Available", .byte, 0...1, in: connack, "01", 1),
   ]
 
   /// What PropertyReader makes of `bytes`, in this place.
@@ -175,8 +198,8 @@ struct PropertyRow: Sendable, CustomTestStringConvertible {
       #expect(list.count == 1)
       #expect(property.identifier.rawValue == row.identifier)
       #expect(property.number == row.number)
-      let isText = row.value.starts(with: [0]) && row.number == 0 && row.value.count > 2
-      let isPair = row.identifier == 0x26
+      let isText = row.type == .string || row.type == .binaryData
+      let isPair = row.type == .stringPair
       #expect(text == (isPair ? "k".bytes : isText ? Array(row.value[2...]) : []))
       #expect(value == (isPair ? "v".bytes : []))
       #expect(try readList(row.bytes, in: place) == [row.identifier])
@@ -238,7 +261,7 @@ struct PropertyRow: Sendable, CustomTestStringConvertible {
     for place in row.places {
       for value in row.refusedValues {
         #expect(throws: Malformed.propertyValue, "\(value)") {
-          try read([row.identifier] + hex(value), in: place)
+          try read([row.identifier] + value, in: place)
         }
       }
     }

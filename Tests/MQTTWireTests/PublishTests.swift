@@ -57,6 +57,7 @@ struct PublishFields: Equatable, Sendable {
 
   /// Both ways.
   static let cases: [String: PublishFields] = [
+    "publish-311-minimal": PublishFields(topic: "a".bytes, payload: []),
     "publish-311-qos0": PublishFields(),
     "publish-311-qos1": PublishFields(qos: .atLeastOnce, identifier: 10),
     "publish-311-qos2": PublishFields(qos: .exactlyOnce, identifier: 65_535),
@@ -73,6 +74,7 @@ struct PublishFields: Equatable, Sendable {
     "publish-311-remaining-length-16384": PublishFields(payload: text(16_379)),
     "publish-311-utf8-topic": PublishFields(topic: "\u{B5}/\u{6C17}/\u{1D11E}".bytes, payload: "!".bytes),
     "publish-311-bom-topic": PublishFields(topic: "\u{FEFF}a".bytes, payload: []),
+    "publish-5-minimal": PublishFields(topic: "a".bytes, payload: []),
     "publish-5-qos0": PublishFields(),
     "publish-5-qos1": PublishFields(qos: .atLeastOnce, identifier: 10),
     "publish-5-qos2": PublishFields(qos: .exactlyOnce, identifier: 65_535),
@@ -85,6 +87,7 @@ struct PublishFields: Equatable, Sendable {
     "publish-5-remaining-length-128": PublishFields(payload: text(122)),
     "publish-5-remaining-length-16383": PublishFields(payload: text(16_377)),
     "publish-5-remaining-length-16384": PublishFields(payload: text(16_378)),
+    "publish-31-minimal": PublishFields(topic: "a".bytes, payload: []),
     "publish-31-qos0": PublishFields(),
     "publish-31-qos1-dup-retain": PublishFields(
       qos: .atLeastOnce, retain: true, duplicate: true, identifier: 10),

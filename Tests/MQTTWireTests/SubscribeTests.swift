@@ -94,6 +94,9 @@ extension SubscriptionOptions: @unchecked Sendable {
     "subscribe-5-shared": Case(filters: [("$share/g/a/#", qos1)]),
     "subscribe-5-every-property": Case(
       properties: hex("0B FF FF FF 7F 26 00 01 61 00 01 62 26 00 01 61 00 01 62")),
+    "subscribe-5-full": Case(
+      filters: [("a/b", qos1), ("c/d", most)],
+      properties: hex("0B 80 01 26 00 01 61 00 01 62 26 00 01 61 00 01 63")),
     "subscribe-5-property-length-128": Case(filters: [("a", qos1)], properties: longProperty),
     "unsubscribe-31-one": Case(),
     "unsubscribe-31-two": Case(filters: two),
@@ -104,6 +107,7 @@ extension SubscriptionOptions: @unchecked Sendable {
     "unsubscribe-5-two": Case(filters: two),
     "unsubscribe-5-every-property": Case(
       properties: hex("26 00 01 61 00 01 62 26 00 01 61 00 01 63")),
+    "unsubscribe-5-full": Case(filters: two, properties: hex("26 00 01 61 00 01 62 26 00 01 61 00 01 62")),
     "unsubscribe-5-property-length-128": Case(filters: [("a", qos1)], properties: longProperty),
   ]
 

@@ -17,15 +17,27 @@ import Testing
     return Self.isValid(bytes) == expected
   }
 
-  /// The decoder we compare with is itself held against a few answers of the standard.
-  @Test(arguments: [
+  /// What the standard says of a few, and of what §1.5.4 names: the decoder we compare with is itself held
+  /// against them, and every field (UTF8FieldTests).
+  static let answers: [(String, Bool)] = [
     ("", true), ("61", true), ("C2 80", true), ("DF BF", true), ("E0 A0 80", true), ("ED 9F BF", true),
-    ("EE 80 80", true), ("EF BF BF", true), ("EF BB BF", true), ("F0 90 80 80", true), ("F4 8F BF BF", true),
-    ("00", false), ("61 00", false), ("80", false), ("C0 80", false), ("C1 BF", false), ("C2", false),
-    ("C2 41", false), ("E0 9F BF", false), ("ED A0 80", false), ("ED BF BF", false), ("E2 82", false),
-    ("F0 8F BF BF", false), ("F4 90 80 80", false), ("F5 80 80 80", false), ("F0 9F 92", false),
-    ("F8 88 80 80 80", false), ("FE", false), ("FF", false),
-  ])
+    ("EE 80 80", true), ("F0 90 80 80", true), ("F4 8F BF BF", true),
+    // Control characters, non-characters U+FDD0, U+FFFE, U+FFFF and U+1FFFE, and U+FEFF in front, alone and
+    // behind.
+    ("01 1F 7F", true), ("C2 9F", true), ("EF B7 90", true), ("EF BF BE", true), ("EF BF BF", true),
+    ("F0 9F BF BE", true), ("EF BB BF", true), ("EF BB BF 61", true), ("61 EF BB BF", true),
+    // U+0000; a lone continuation; overlong U+0000, "A" and "/", U+07FF, U+FFFF.
+    ("00", false), ("61 00", false), ("80", false), ("C0 80", false), ("C1 81", false), ("C1 BF", false),
+    ("E0 80 AF", false), ("E0 9F BF", false), ("F0 8F BF BF", false),
+    // A character that is cut off.
+    ("C2", false), ("C2 41", false), ("E2 82", false), ("F0 9F 92", false), ("F0 9F 92 61", false),
+    // Surrogates: U+D800, U+DFFF, and a pair of them.
+    ("ED A0 80", false), ("ED BF BF", false), ("ED A0 B4 ED B4 9E", false), ("61 ED A0 80 61", false),
+    // Above U+10FFFF; what is never there.
+    ("F4 90 80 80", false), ("F5 80 80 80", false), ("F8 88 80 80 80", false), ("FE", false), ("FF", false),
+  ]
+
+  @Test(arguments: answers)
   func answersOfTheStandard(text: String, isValid: Bool) {
     let bytes = hex(text)
     #expect(Self.isValid(bytes) == isValid)

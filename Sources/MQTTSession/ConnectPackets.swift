@@ -1,0 +1,120 @@
+import FixedMemory
+import MQTTWire
+
+/// Half a byte as text.
+public enum HexDigit {
+  public static func upperCase(_ value: UInt8) -> UInt8 {
+    value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "A") + value - 10
+  }
+}
+
+/// CONNECT, encoded once for each version that may be spoken (docs/decisions/0005).
+struct ConnectPackets: ~Copyable {
+  private var region: Region
+  /// For 3.1, 3.1.1 and 5.0; empty: not spoken.
+  private var extents: InlineArray<3, Extent>
+  /// The version that was asked for.
+  let version: ProtocolVersion
+  /// In the packet of that version.
+  private let flagsOffset: Int
+  let clientID: Extent
+  /// `nil`: there is none.
+  let authenticationMethod: Extent?
+
+  static func size(_ options: borrowing SessionOptions) -> Int {
+    var size = 0
+    for version in 3...5 as ClosedRange<UInt8> {
+      guard let version = ProtocolVersion(rawValue: version), options.speaks(version) else { continue }
+      size += options.connect.downgraded(to: version).encodedSize
+    }
+    return size
+  }
+
+  init(region: consuming Region, _ options: borrowing SessionOptions) {
+    extents = InlineArray(repeating: .empty)
+    version = options.connect.version
+    var offset = 0
+    for version in 3...5 as ClosedRange<UInt8> {
+      guard let version = ProtocolVersion(rawValue: version), options.speaks(version) else { continue }
+      let connect = options.connect.downgraded(to: version)
+      let size = connect.encodedSize
+      var writer = ByteWriter(region.mutableBytes(in: offset..<offset + size))
+      connect.encode(into: &writer)
+      extents[Self.index(version)] = Extent(offset: offset, count: size)
+      offset += size
+    }
+    let start = extents[Self.index(version)].offset
+    flagsOffset = start + options.connect.flagsOffset
+    clientID = Extent(offset: start + options.connect.clientIDOffset, count: options.connect.clientIDSize)
+    authenticationMethod = Self.method(options.connect.properties)?
+      .shifted(by: start + options.connect.propertiesOffset)
+    self.region = region
+    if options.beginsNewSession { setCleanStart(true) }
+  }
+
+  /// Whoever made the options has checked the list.
+  private static func method(_ properties: Span<UInt8>) -> Extent? {
+    var reader = PropertyReader(properties, place: .packet(.connect, from: .client))
+    while let property = try? reader.next() {
+      if property.identifier == .authenticationMethod { return property.text }
+    }
+    return nil
+  }
+
+  /// Where the packet of a version is in `bytes`.
+  func packet(_ version: ProtocolVersion) -> Extent { extents[Self.index(version)] }
+
+  var bytes: Span<UInt8> {
+    @_lifetime(borrow self)
+    borrowing get { region.bytes }
+  }
+
+  /// The next older version that may be spoken.
+  func older(than version: ProtocolVersion) -> ProtocolVersion? {
+    var number = version.rawValue
+    while number > 3 {
+      number -= 1
+      guard let older = ProtocolVersion(rawValue: number) else { return nil }
+      if !extents[Self.index(older)].isEmpty { return older }
+    }
+    return nil
+  }
+
+  /// Writes two hex digits of a random byte for each pair of placeholders, the same into every packet.
+  mutating func fillClientID(_ nextByte: () -> UInt8) {
+    let id = clientID
+    var index = id.offset
+    while index < id.end {
+      if region.bytes[index] == Connect.placeholder {
+        let byte = nextByte()
+        var bytes = region.mutableBytes
+        bytes[index] = HexDigit.upperCase(byte >> 4)
+        bytes[index + 1] = HexDigit.upperCase(byte & 15)
+        index += 1
+      }
+      index += 1
+    }
+    for older in 0..<Self.index(version) where !extents[older].isEmpty {
+      // The same Client Identifier, behind a shorter Variable Header.
+      region.move(from: id.offset, to: extents[older].offset + olderOffset(older), count: id.count)
+    }
+  }
+
+  /// Where the Client Identifier is in the packet of an older version: behind Fixed Header, Protocol Name (with its
+  /// length), version, flags and Keep Alive, and its own length.
+  private func olderOffset(_ index: Int) -> Int {
+    let start = extents[index].offset
+    var position = start + 1
+    while region.bytes[position] >= 0x80 { position += 1 }
+    return position + 1 + (index == 0 ? 8 : 6) + 4 + 2 - start
+  }
+
+  mutating func setCleanStart(_ isSet: Bool) {
+    let offset = flagsOffset
+    var bytes = region.mutableBytes
+    let rest = bytes[offset] & ~Connect.cleanStartFlag
+    bytes[offset] = isSet ? rest | Connect.cleanStartFlag : rest
+  }
+
+  private static func index(_ version: ProtocolVersion) -> Int { Int(version.rawValue) - 3 }
+}

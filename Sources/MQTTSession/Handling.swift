@@ -1,0 +1,43 @@
+/// How a message is to be handled, beside what it says.
+public struct Handling: BitwiseCopyable {
+  public enum Kind: BitwiseCopyable {
+    case whole
+    case reserved  // the payload is written into the outbox later
+    case stream  // the payload never is in the outbox
+  }
+
+  public var cookie: UInt64
+  public var isQuiet: Bool
+  public var kind = Kind.whole
+  /// Seconds; 0: it does not expire.
+  public var expiry: UInt32 = 0
+  /// Where the value of a Message Expiry Interval is in the message's own list of properties.
+  public var expiryInProperties: Int? = nil
+  /// The place of a request in the table of replies.
+  var replyPlace: Int? = nil
+
+  public init(cookie: UInt64, isQuiet: Bool) {
+    self.cookie = cookie
+    self.isQuiet = isQuiet
+  }
+
+  /// Something else than a message to be sent some time.
+  @inline(__always)
+  var isSpecial: Bool { kind != .whole || expiry != 0 || replyPlace != nil }
+}
+
+/// The message whose payload is being written into the outbox.
+struct Reservation: BitwiseCopyable {
+  let slot: Int
+  let payloadSize: Int
+  /// Where the tail was before.
+  let tailOffset: Int
+}
+
+/// The message whose payload is supplied as it is sent.
+struct OutgoingStream: BitwiseCopyable {
+  let slot: Int
+  let payloadSize: Int
+  /// How much of the payload was sent on this connection.
+  var sent = 0
+}

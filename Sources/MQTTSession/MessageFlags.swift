@@ -1,0 +1,51 @@
+import MQTTWire
+
+/// What a descriptor of the outbox says with one bit each. Not an OptionSet: that counts as an allocation
+/// (docs/decisions/0007).
+struct MessageFlags: BitwiseCopyable {
+  private var bits: UInt16
+
+  struct Flag: BitwiseCopyable {
+    let bit: UInt16
+  }
+
+  init(qos: QoS) { bits = UInt16(qos.rawValue) }
+
+  var qos: QoS {
+    switch bits & 3 {
+    case 0: .atMostOnce
+    case 1: .atLeastOnce
+    default: .exactlyOnce
+    }
+  }
+
+  @inline(__always)
+  func contains(_ flag: Flag) -> Bool { bits & flag.bit != 0 }
+
+  @inline(__always)
+  mutating func set(_ flag: Flag, _ isSet: Bool) {
+    if isSet { bits |= flag.bit } else { bits &= ~flag.bit }
+  }
+}
+
+extension MessageFlags.Flag {
+  static var retain: Self { Self(bit: 1 << 2) }
+  /// No completion if all goes well.
+  static var isQuiet: Self { Self(bit: 1 << 3) }
+  /// PUBREL is to be sent again on this connection.
+  static var needsRelease: Self { Self(bit: 1 << 4) }
+  static var hasReasonCode: Self { Self(bit: 1 << 5) }
+  static var expires: Self { Self(bit: 1 << 6) }
+  /// Encoded as 5.0 has it.
+  static var hasProperties: Self { Self(bit: 1 << 7) }
+  /// The first property is a Topic Alias of the connection it was encoded for.
+  static var hasAlias: Self { Self(bit: 1 << 8) }
+  /// It has an alias instead of a topic.
+  static var hasNoTopic: Self { Self(bit: 1 << 9) }
+  /// Its alias is of a connection that is gone: its topic has to be put in front of it.
+  static var needsTopic: Self { Self(bit: 1 << 10) }
+  /// Its payload is not in the ring.
+  static var isStream: Self { Self(bit: 1 << 11) }
+  /// Somebody waits for a reply.
+  static var isRequest: Self { Self(bit: 1 << 12) }
+}

@@ -1,0 +1,273 @@
+import FixedMemory
+import MQTTWire
+
+/// Messages that are more than bytes to be sent: those that expire, go under a Topic Alias, have their payload
+/// written later, or never have it here.
+extension Outbox {
+  /// Notes in the newest descriptor what is special.
+  @inline(never)
+  mutating func note(
+    _ handling: Handling, _ publish: borrowing Publish, remainingLength: Int, version: ProtocolVersion
+  ) {
+    let slot = tail
+    if handling.expiry != 0 {
+      descriptors[slot].flags.set(.expires, true)
+      descriptors[slot].expiresAt = handling.expiry
+      nextExpiry = Swift.min(nextExpiry ?? .max, handling.expiry)
+      if version.hasProperties {
+        let offset = publish.expiryOffset(remainingLength, inProperties: handling.expiryInProperties)
+        descriptors[slot].link = UInt32(truncatingIfNeeded: offset)
+      }
+    }
+    if let place = handling.replyPlace {
+      descriptors[slot].flags.set(.isRequest, true)
+      descriptors[slot].tag = UInt16(truncatingIfNeeded: place)
+    }
+    switch handling.kind {
+    case .whole: break
+    case .reserved:
+      descriptors[slot].state = .reserved
+      reservation = Reservation(
+        slot: slot, payloadSize: publish.payloadSize, tailOffset: stored > 0 ? tailOffset : 0)
+    case .stream:
+      descriptors[slot].flags.set(.isStream, true)
+      stream = OutgoingStream(slot: slot, payloadSize: publish.payloadSize)
+    }
+  }
+
+  // MARK: Topic Aliases
+
+  @inline(never)
+  mutating func appendUnderAlias(
+    _ publish: borrowing Publish, _ handling: Handling, version: ProtocolVersion, limits: ServerLimits
+  ) throws(SessionError) {
+    let choice = handling.isSpecial ? .none : aliases.choice(for: publish.topic)
+    let slot = tail
+    switch choice {
+    case .none:
+      try storeAside(publish, handling, version: version, limits: limits)
+    case .establish(let index), .use(let index):
+      var isEstablished = false
+      if case .use = choice { isEstablished = true }
+      let short = publish.under(
+        alias: UInt16(truncatingIfNeeded: index &+ 1), isEstablished: isEstablished)
+      try storeAside(short, handling, version: version, limits: limits)
+      descriptors[slot].flags.set(.hasAlias, true)
+      descriptors[slot].flags.set(.hasNoTopic, isEstablished)
+      if isEstablished { descriptors[slot].tag = UInt16(truncatingIfNeeded: index) }
+    }
+    aliases.commit(choice, topic: publish.topic)
+  }
+
+  @inline(never)
+  private mutating func storeAside(
+    _ publish: borrowing Publish, _ handling: Handling, version: ProtocolVersion, limits: ServerLimits
+  ) throws(SessionError) {
+    try store(publish, handling, version: version, limits: limits)
+  }
+
+  /// Makes a packet fit a new connection: its alias means nothing there, and an older version has no
+  /// properties. What is left is moved up against the payload; the room in front is given back with the rest.
+  mutating func renew(_ slot: Int, version: ProtocolVersion) {
+    let message = descriptors[slot]
+    let losesProperties = message.flags.contains(.hasProperties) && !version.hasProperties
+    let hasAlias = message.flags.contains(.hasAlias)
+    guard losesProperties || hasAlias else { return }
+    guard !message.flags.contains(.hasNoTopic) else {
+      descriptors[slot].flags.set(.needsTopic, true)
+      return
+    }
+    let parts = PacketParts(bytes.bytes, message, version)
+    let beginning = parts.topic.count &+ parts.propertyLengthSize
+    let remainingLength = beginning &+ parts.tailSize &+ payloadOutside(slot)
+    let start =
+      parts.tail &- beginning &- 1 &- VariableByteInteger.encodedSize(remainingLength)
+    let target = parts.tail &- beginning
+    let first = bytes.bytes[message.start]
+    bytes.move(from: parts.topic.offset, to: target, count: parts.topic.count)
+    var header = ByteWriter(bytes.mutableBytes(in: start..<target))
+    header.put(first)
+    header.put(variableByteInteger: remainingLength)
+    if version.hasProperties {
+      var length = ByteWriter(bytes.mutableBytes(in: target &+ parts.topic.count..<parts.tail))
+      length.put(variableByteInteger: parts.propertyLength)
+    }
+    let shift = UInt32(truncatingIfNeeded: start &- message.start)
+    descriptors[slot].offset = message.offset &+ shift
+    descriptors[slot].length = message.length &- shift
+    if message.link != 0 { descriptors[slot].link = version.hasProperties ? message.link &- shift : 0 }
+    descriptors[slot].flags.set(.hasAlias, false)
+    descriptors[slot].flags.set(.hasProperties, version.hasProperties)
+  }
+
+  /// Writes the beginning of a packet that has no topic of its own. Returns where in the ring it goes on.
+  mutating func buildPrefix(_ slot: Int, version: ProtocolVersion) -> Int {
+    let message = descriptors[slot]
+    let parts = PacketParts(bytes.bytes, message, version)
+    let first = bytes.bytes[message.start]
+    let topicSize = aliases.topic(Int(message.tag)).count
+    let hasIdentifier = message.qos != .atMostOnce
+    let remainingLength =
+      2 &+ topicSize &+ (hasIdentifier ? 2 : 0) &+ parts.propertyLengthSize &+ parts.tailSize
+    prefixEnd = Self.encodePrefix(
+      into: &prefix, first: first, remainingLength: remainingLength,
+      topic: Int(message.tag), of: aliases,
+      identifier: hasIdentifier ? identifier(at: distance(of: slot)) : nil,
+      propertyLength: version.hasProperties ? parts.propertyLength : nil)
+    prefixStart = 0
+    return parts.tail
+  }
+
+  private static func encodePrefix(
+    into prefix: inout Region, first: UInt8, remainingLength: Int, topic: Int,
+    of aliases: borrowing SentAliases, identifier: PacketIdentifier?, propertyLength: Int?
+  ) -> Int {
+    var writer = ByteWriter(prefix.mutableBytes)
+    writer.put(first)
+    writer.put(variableByteInteger: remainingLength)
+    writer.put(prefixed: aliases.topic(topic))
+    if let identifier { writer.put(identifier.rawValue) }
+    if let propertyLength { writer.put(variableByteInteger: propertyLength) }
+    return writer.count
+  }
+
+  /// What a prefix takes at most, with a topic of so many bytes.
+  static func prefixSize(topicBytes: Int) -> Int { 5 &+ 2 &+ topicBytes &+ 2 &+ 4 }
+
+  /// How many bytes of the packet that will be sent are not in the ring.
+  func bytesOutside(_ slot: Int) -> Int {
+    let message = descriptors[slot]
+    return payloadOutside(slot)
+      &+ (message.flags.contains(.needsTopic) ? aliases.topic(Int(message.tag)).count : 0)
+  }
+
+  func payloadOutside(_ slot: Int) -> Int {
+    guard descriptors[slot].flags.contains(.isStream), let stream else { return 0 }
+    return stream.payloadSize
+  }
+
+  // MARK: Expiry
+
+  /// Ends what is of no use any more and was never sent.
+  mutating func expire(at second: UInt32) {
+    guard let due = nextExpiry, due <= second else { return }
+    retractRun()
+    var earliest: UInt32? = nil
+    var slot = head
+    for _ in 0..<stored {
+      let message = descriptors[slot]
+      if message.flags.contains(.expires), message.state == .queued, !isBegun(slot),
+        !hasDuplicateFlag(message)
+      {
+        if message.expiresAt <= second {
+          complete(slot, .expired)
+        } else {
+          earliest = Swift.min(earliest ?? .max, message.expiresAt)
+        }
+      }
+      slot = self.slot(after: slot)
+    }
+    nextExpiry = earliest
+  }
+
+  /// Writes into the packet how long it is still of use [MQTT-3.3.2-6].
+  mutating func writeExpiry(_ slot: Int, at second: UInt32) {
+    let message = descriptors[slot]
+    guard message.link != 0 else { return }
+    // One that was sent before is sent again, whatever its time.
+    let left = message.expiresAt > second ? message.expiresAt &- second : 1
+    let offset = message.start &+ Int(truncatingIfNeeded: message.link)
+    var writer = ByteWriter(bytes.mutableBytes(in: offset..<offset &+ 4))
+    writer.put(left)
+  }
+
+  // MARK: Reserve, commit, abort
+
+  /// Where the payload of the reservation goes.
+  @_lifetime(&self)
+  mutating func reservedPayload(_ reservation: Reservation) -> MutableSpan<UInt8> {
+    let end = descriptors[reservation.slot].end
+    return bytes.mutableBytes(in: end &- reservation.payloadSize..<end)
+  }
+
+  mutating func commit(_ reservation: Reservation, payloadSize: Int, limits: ServerLimits) {
+    let slot = reservation.slot
+    self.reservation = nil
+    descriptors[slot].state = .queued
+    if payloadSize < reservation.payloadSize { shrink(slot, by: reservation.payloadSize &- payloadSize) }
+    // The server may be another one than when the room was reserved.
+    let message = descriptors[slot]
+    let limit = limits.verdict(
+      packetSize: message.size, qos: message.qos, retain: message.flags.contains(.retain))
+    if let limit { complete(slot, .aboveLimit, reasonCode: limit.reasonCode.rawValue) }
+  }
+
+  mutating func abort(_ reservation: Reservation) {
+    self.reservation = nil
+    removeNewest(tailOffset: reservation.tailOffset)
+  }
+
+  /// Takes bytes off the end of the newest packet, and puts its header right.
+  private mutating func shrink(_ slot: Int, by count: Int) {
+    let message = descriptors[slot]
+    var headerSize = 2
+    while bytes.bytes[message.start &+ headerSize &- 1] >= 0x80 { headerSize &+= 1 }
+    let first = bytes.bytes[message.start]
+    let remainingLength = message.size &- headerSize &- count
+    let start =
+      message.start &+ headerSize &- 1 &- VariableByteInteger.encodedSize(remainingLength)
+    var header = ByteWriter(bytes.mutableBytes(in: start..<message.start &+ headerSize))
+    header.put(first)
+    header.put(variableByteInteger: remainingLength)
+    let shift = UInt32(truncatingIfNeeded: start &- message.start)
+    descriptors[slot].offset = message.offset &+ shift
+    descriptors[slot].length = message.length &- shift &- UInt32(truncatingIfNeeded: count)
+    if message.link != 0 { descriptors[slot].link = message.link &- shift }
+    tailOffset = message.end &- count
+  }
+}
+
+/// Where the parts of a PUBLISH of 5.0 in the ring are, as a connection of `version` needs them.
+private struct PacketParts: BitwiseCopyable {
+  /// Topic Name and Packet Identifier, as they are.
+  let topic: Extent
+  /// What is left of the properties.
+  let propertyLength: Int
+  /// How many bytes that length takes; 0 before 5.0.
+  let propertyLengthSize: Int
+  /// Where the rest begins: the properties that are left, and the payload.
+  let tail: Int
+  let tailSize: Int
+
+  /// Our own packet: it is what it should be.
+  init(_ bytes: Span<UInt8>, _ message: Outbox.Descriptor, _ version: ProtocolVersion) {
+    var position = message.start &+ 1
+    while bytes[position] >= 0x80 { position &+= 1 }
+    position &+= 1
+    let topicSize =
+      2 &+ (Int(bytes[position]) << 8 | Int(bytes[position &+ 1]))
+      &+ (message.qos == .atMostOnce ? 0 : 2)
+    topic = Extent(offset: position, count: topicSize)
+    position &+= topicSize
+    var length = 0
+    var shift = 0
+    while true {
+      let byte = bytes[position]
+      position &+= 1
+      length |= Int(byte & 0x7F) << shift
+      shift &+= 7
+      if byte < 0x80 { break }
+    }
+    if version.hasProperties {
+      let alias = message.flags.contains(.hasAlias) ? Publish.topicAliasSize : 0
+      propertyLength = length &- alias
+      propertyLengthSize = VariableByteInteger.encodedSize(propertyLength)
+      tail = position &+ alias
+    } else {
+      propertyLength = 0
+      propertyLengthSize = 0
+      tail = position &+ length
+    }
+    tailSize = message.end &- tail
+  }
+}

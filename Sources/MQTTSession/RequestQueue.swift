@@ -1,0 +1,240 @@
+import FixedMemory
+import MQTTWire
+
+/// SUBSCRIBE and UNSUBSCRIBE packets until they are answered. They go ahead of the outbox: messages in flight
+/// must not hold them back [MQTT-3.3.4-8].
+///
+/// The Packet Identifier tells the place in the table. A packet whose connection ended before the answer is
+/// sent once more on the next one: both mean the same when they come twice.
+struct RequestQueue: ~Copyable {
+  struct Descriptor: BitwiseCopyable {
+    let cookie: UInt64
+    var offset: UInt32
+    var length: UInt32
+    /// How many Topic Filters.
+    let count: UInt16
+    let type: ControlPacketType
+    let needs: Needs
+    var state: State
+    var reasonCode: UInt8
+    /// Encoded with properties.
+    var hasProperties: Bool
+    /// On a connection before this one.
+    var wasSent: Bool
+  }
+
+  enum State: UInt8, BitwiseCopyable {
+    case queued
+    case sent
+    case failed  // above a limit of the server
+    case free
+  }
+
+  /// What the server must be able to do (§3.2.2.3.11 to 13).
+  struct Needs: BitwiseCopyable {
+    var wildcard = false
+    var shared = false
+    var identifier = false
+  }
+
+  private var bytes: Region
+  private var table: Table<Descriptor>
+  private var head = 0
+  private var stored = 0
+  private var tailOffset = 0
+  private(set) var incomplete = 0
+  private(set) var queued = 0
+  private var failed = 0
+
+  // The packet being sent.
+  private var sending = 0
+  private var sentBytes = 0
+
+  init(bytes: consuming Region, table: consuming Table<Descriptor>) {
+    self.bytes = bytes
+    self.table = table
+  }
+
+  var hasFailure: Bool { failed > 0 }
+  var byteCapacity: Int { bytes.count }
+
+  // MARK: What the application wants
+
+  /// Takes a request in, or changes nothing.
+  mutating func append<List: SubscriptionList & ~Copyable & ~Escapable>(
+    _ request: borrowing SubscriptionRequest<List>, count: Int, needs: Needs, version: ProtocolVersion,
+    cookie: UInt64, limits: ServerLimits
+  ) throws(SessionError) {
+    let remainingLength = request.remainingLength(version)
+    guard remainingLength <= VariableByteInteger.maximum else { throw .tooLarge }
+    let size = 1 &+ VariableByteInteger.encodedSize(remainingLength) &+ remainingLength
+    guard size <= bytes.count else { throw .tooLarge }
+    if let limit = limits.verdict(packetSize: size, needs: needs) {
+      throw limit == .packetTooLarge ? .tooLarge : .notSupported
+    }
+    guard stored < table.count, let offset = place(size) else { throw .full }
+    let slot = slot(stored)
+    var writer = ByteWriter(bytes.mutableBytes(in: offset..<offset &+ size))
+    request.encode(into: &writer, identifier: .request(slot), version: version)
+    table[slot] = Descriptor(
+      cookie: cookie, offset: UInt32(truncatingIfNeeded: offset), length: UInt32(truncatingIfNeeded: size),
+      count: UInt16(truncatingIfNeeded: count), type: request.type, needs: needs, state: .queued,
+      reasonCode: 0, hasProperties: version.hasProperties, wasSent: false)
+    tailOffset = offset &+ size
+    stored &+= 1
+    incomplete &+= 1
+    queued &+= 1
+  }
+
+  private func place(_ size: Int) -> Int? {
+    guard stored > 0 else { return 0 }
+    return Outbox.place(
+      size, head: Int(truncatingIfNeeded: table[head].offset), tail: tailOffset, capacity: bytes.count)
+  }
+
+  // MARK: Things that happened
+
+  /// SUBACK or UNSUBACK came: the request it answers. `nil`: there is none, or one of the other kind.
+  mutating func answered(_ answer: SubscriptionAnswer) -> Descriptor? {
+    guard let place = answer.identifier.requestPlace, place < table.count, isStored(place) else { return nil }
+    let request = table[place]
+    let expected: ControlPacketType = answer.type == .suback ? .subscribe : .unsubscribe
+    guard request.state == .sent, request.type == expected else { return nil }
+    finish(place)
+    return request
+  }
+
+  /// What was sent and not answered is to be sent again.
+  mutating func connectionLost() {
+    sentBytes = 0
+    queued = 0
+    for index in 0..<stored {
+      let slot = slot(index)
+      if table[slot].state == .sent {
+        table[slot].state = .queued
+        table[slot].wasSent = true
+      }
+      if table[slot].state == .queued { queued &+= 1 }
+    }
+  }
+
+  mutating func connected(_ version: ProtocolVersion, limits: ServerLimits) {
+    for index in 0..<stored {
+      let slot = slot(index)
+      guard table[slot].state == .queued else { continue }
+      if table[slot].hasProperties, !version.hasProperties { downgrade(slot) }
+      if table[slot].wasSent, version == .v3_1 { setDuplicateFlag(slot) }
+      let verdict = limits.verdict(
+        packetSize: Int(truncatingIfNeeded: table[slot].length), needs: table[slot].needs)
+      if let verdict {
+        table[slot].state = .failed
+        table[slot].reasonCode = verdict.reasonCode.rawValue
+        queued &-= 1
+        failed &+= 1
+      }
+    }
+  }
+
+  /// The cookie and Reason Code of a request that a server can't take.
+  mutating func takeFailure() -> (cookie: UInt64, reasonCode: UInt8)? {
+    guard failed > 0 else { return nil }
+    for index in 0..<stored {
+      let slot = slot(index)
+      guard table[slot].state == .failed else { continue }
+      failed &-= 1
+      let request = table[slot]
+      finish(slot)
+      return (request.cookie, request.reasonCode)
+    }
+    return nil
+  }
+
+  // MARK: Outputs
+
+  var isInsidePacket: Bool { sentBytes > 0 }
+
+  /// The packet to send, or the rest of it; only while `queued` is not 0.
+  mutating func prepare() {
+    guard sentBytes == 0 else { return }
+    for index in 0..<stored {
+      sending = slot(index)
+      if table[sending].state == .queued { return }
+    }
+  }
+
+  var output: Span<UInt8> {
+    @_lifetime(borrow self)
+    borrowing get {
+      let start = Int(truncatingIfNeeded: table[sending].offset)
+      return bytes.bytes.extracting(
+        start &+ sentBytes..<start &+ Int(truncatingIfNeeded: table[sending].length))
+    }
+  }
+
+  /// True: the packet is whole.
+  mutating func transmitted(_ count: Int) -> Bool {
+    sentBytes &+= count
+    guard sentBytes == Int(truncatingIfNeeded: table[sending].length) else { return false }
+    sentBytes = 0
+    queued &-= 1
+    table[sending].state = .sent
+    return true
+  }
+
+  // MARK: Helpers
+
+  private mutating func finish(_ slot: Int) {
+    table[slot].state = .free
+    incomplete &-= 1
+    while stored > 0, table[head].state == .free {
+      head = self.slot(1)
+      stored &-= 1
+    }
+  }
+
+  private func isStored(_ place: Int) -> Bool {
+    let distance = place >= head ? place &- head : place &- head &+ table.count
+    return distance < stored
+  }
+
+  private func slot(_ index: Int) -> Int {
+    let sum = head &+ index
+    return sum >= table.count ? sum &- table.count : sum
+  }
+
+  /// 3.1 has DUP for SUBSCRIBE and UNSUBSCRIBE too (its §2.1).
+  private mutating func setDuplicateFlag(_ slot: Int) {
+    let offset = Int(truncatingIfNeeded: table[slot].offset)
+    var packet = bytes.mutableBytes
+    packet[offset] |= Publish.duplicateFlag
+  }
+
+  /// Makes a packet of 5.0 one of 3.1.1: without properties and Subscription Options but the QoS.
+  private mutating func downgrade(_ slot: Int) {
+    let request = table[slot]
+    let end = Int(truncatingIfNeeded: request.offset &+ request.length)
+    var packet = bytes.mutableBytes(in: Int(truncatingIfNeeded: request.offset)..<end)
+    var reader = ByteReader(packet.span)
+    // Our own packet: it can be read.
+    guard (try? reader.byte()) != nil, (try? reader.variableByteInteger()) != nil,
+      (try? reader.uint16()) != nil, let length = try? reader.variableByteInteger(),
+      (try? reader.extent(length)) != nil
+    else { return }
+    let filters = reader.position
+    var position = filters
+    while request.type == .subscribe, position < packet.count {
+      position &+= 2 &+ (Int(packet[position]) << 8 | Int(packet[position &+ 1]))
+      packet[position] &= 3
+      position &+= 1
+    }
+    let remainingLength = 2 &+ packet.count &- filters
+    let start = filters &- 3 &- VariableByteInteger.encodedSize(remainingLength)
+    var header = ByteWriter(packet._mutatingExtracting(start..<filters))
+    header.put(request.type.firstByte)
+    header.put(variableByteInteger: remainingLength)
+    header.put(PacketIdentifier.request(slot).rawValue)
+    table[slot].offset = request.offset &+ UInt32(truncatingIfNeeded: start)
+    table[slot].length = request.length &- UInt32(truncatingIfNeeded: start)
+    table[slot].hasProperties = false
+  }
+}

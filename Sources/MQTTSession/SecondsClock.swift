@@ -1,0 +1,30 @@
+/// Seconds since the session was made, for expiries that are longer than an `Instant` reaches: Message
+/// Expiry Interval goes up to 136 years.
+struct SecondsClock: BitwiseCopyable {
+  private(set) var seconds: UInt32 = 0
+  /// The instant at which the last of them began.
+  private var begin = Instant(milliseconds: 0)
+  private var isRunning = false
+
+  /// Needs to be called at least every 24 days while somebody waits; see `deadline`.
+  mutating func advance(to now: Instant) {
+    guard isRunning else {
+      begin = now
+      isRunning = true
+      return
+    }
+    let passed = (now.milliseconds &- begin.milliseconds) / 1000
+    // A clock that was read a moment earlier.
+    guard begin.isReached(at: now), passed > 0 else { return }
+    seconds &+= passed
+    begin = begin.advanced(by: passed &* 1000)
+  }
+
+  /// When `second` will be reached, or a day from now to look again.
+  func deadline(of second: UInt32) -> Instant {
+    let wait = second > seconds ? second &- seconds : 0
+    return begin.advanced(by: min(wait, Self.day) &* 1000)
+  }
+
+  private static var day: UInt32 { 86_400 }
+}

@@ -1,0 +1,60 @@
+public import MQTTWire
+
+/// What the application wants: messages to be acknowledged.
+extension Session {
+  /// The message that was handed out last waits for `acknowledge`. False: there is none.
+  public mutating func hold() -> Bool {
+    guard isViewTaken, case .message(let message) = view, message.serial != 0 else { return false }
+    guard inbox.isPending(message.serial) else { return false }
+    isViewHeld = true
+    return true
+  }
+
+  /// Acknowledges a message, or changes nothing. It leaves when those before it have.
+  public mutating func acknowledge(
+    _ serial: UInt32, reasonCode: UInt8, properties: Span<UInt8>
+  ) throws(SessionError) {
+    guard inbox.isPending(serial) else { throw .token }
+    guard Acknowledgement.isAllowedFromClient(reasonCode, version) else { throw .reasonCode }
+    guard properties.count > 0 else {
+      _ = inbox.accept(serial, reasonCode: reasonCode)
+      parse()  // which sends it, and goes on if that was what had to be waited for
+      return
+    }
+    guard version.hasProperties, Self.areValid(properties, in: .packet(.puback, from: .client)) else {
+      throw .property
+    }
+    let length = Acknowledgement.remainingLength(properties: properties)
+    guard length &+ 5 <= control.capacity else { throw .tooLarge }
+    guard phase == .connected, inbox.isNext(serial), control.hasRoom(besides: length &+ 5) else {
+      throw .full
+    }
+    _ = inbox.accept(serial, reasonCode: reasonCode)
+    if let packet = inbox.next, length &+ 5 <= limits.maximumPacketSize {
+      // Above the server's Maximum Packet Size it goes without [MQTT-3.4.2-2] [MQTT-3.4.2-3].
+      _ = control.append(packet, properties: properties)
+      inbox.removeNext()
+    }
+    parse()
+  }
+
+  /// Whether a list is one that a packet may have.
+  static func areValid(_ properties: Span<UInt8>, in place: PropertyPlace) -> Bool {
+    var reader = PropertyReader(properties, place: place)
+    do throws(Malformed) {
+      while try reader.next() != nil {}
+      return true
+    } catch {
+      return false
+    }
+  }
+
+  /// Lets the acknowledgements leave that may, in the order of the messages.
+  mutating func sendAcknowledgements() {
+    guard inbox.hasPending, phase == .connected, !isPeerGone else { return }
+    while control.hasRoom, let packet = inbox.next {
+      _ = control.append(packet)
+      inbox.removeNext()
+    }
+  }
+}

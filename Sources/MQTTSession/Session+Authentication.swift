@@ -1,0 +1,84 @@
+import FixedMemory
+public import MQTTWire
+
+/// Enhanced authentication (§4.12).
+enum AuthenticationState: BitwiseCopyable {
+  case none  // CONNECT has no Authentication Method
+  case connecting  // until CONNACK
+  case connectingAnswerDue  // the same, and it is our turn
+  case done
+  case renewing  // re-authentication: the server's turn
+  case renewingAnswerDue
+}
+
+extension Session {
+  /// Sends AUTH with the method of CONNECT, or changes nothing.
+  public mutating func authenticate(
+    reasonCode: UInt8, data: Span<UInt8>, properties: Span<UInt8>
+  ) throws(SessionError) {
+    guard let method = connects.authenticationMethod, !isLeaving else { throw .state }
+    let next: AuthenticationState
+    switch (reasonCode, authentication) {
+    // [MQTT-4.12.0-3]
+    case (ReasonCode.continueAuthentication.rawValue, .connectingAnswerDue) where phase == .awaitingConnack:
+      next = .connecting
+    case (ReasonCode.continueAuthentication.rawValue, .renewingAnswerDue) where phase == .connected:
+      next = .renewing
+    // [MQTT-4.12.1-1]
+    case (ReasonCode.reauthenticate.rawValue, .done) where phase == .connected: next = .renewing
+    case (ReasonCode.continueAuthentication.rawValue, _), (ReasonCode.reauthenticate.rawValue, _):
+      throw .state
+    default: throw .reasonCode
+    }
+    guard data.count <= UTF8EncodedString.maximumSize else { throw .tooLarge }
+    guard Self.areValid(properties, in: .packet(.auth, from: .client)),
+      Self.areValid(properties, in: .packet(.auth, from: .client), without: .authenticationMethod),
+      Self.areValid(properties, in: .packet(.auth, from: .client), without: .authenticationData)
+    else { throw .property }
+    let size =
+      5
+      &+ Auth.remainingLength(
+        propertyLength: Auth.propertyLength(
+          method: connects.bytes.extracting(method.range), data: data, properties: properties))
+    guard size <= control.capacity, size <= limits.maximumPacketSize else { throw .tooLarge }
+    guard
+      control.appendAuth(
+        reasonCode: reasonCode, method: connects.bytes.extracting(method.range), data: data,
+        properties: properties)
+    else { throw .full }
+    authentication = next
+  }
+
+  /// AUTH came.
+  mutating func handle(_ auth: Auth, header: FixedHeader) {
+    let isFinal = auth.reasonCode == ReasonCode.success.rawValue
+    guard isMethodOurs(auth.method.shifted(by: receiver.position &+ header.size)) else {
+      return violate(.unexpectedAuthentication)
+    }
+    switch (authentication, isFinal) {
+    case (.connecting, false): authentication = .connectingAnswerDue
+    case (.renewing, false): authentication = .renewingAnswerDue
+    case (.renewing, true): authentication = .done
+    default: return violate(.unexpectedAuthentication)
+    }
+    let offset = receiver.position &+ header.size
+    show(
+      .authentication(
+        AuthenticationEvent(
+          reasonCode: auth.reasonCode, data: auth.data.shifted(by: offset),
+          reasonString: auth.reasonString.shifted(by: offset),
+          properties: auth.properties.shifted(by: offset))),
+      header)
+  }
+
+  /// Every AUTH and a CONNACK that accepts repeat the method of CONNECT [MQTT-4.12.0-5]; without one there
+  /// is none [MQTT-4.12.0-6].
+  func isMethodOurs(_ method: Extent) -> Bool {
+    guard let own = connects.authenticationMethod else { return method.isEmpty }
+    guard own.count == method.count else { return false }
+    let ours = connects.bytes.extracting(own.range)
+    let theirs = receiver.bytes.extracting(method.range)
+    for index in 0..<ours.count where ours[index] != theirs[index] { return false }
+    return true
+  }
+}

@@ -1,0 +1,298 @@
+import FixedMemory
+import MQTTWire
+
+/// A PUBLISH from the server that is larger than the receive buffer, on its way through it.
+struct IncomingMessage: BitwiseCopyable {
+  enum Stage: BitwiseCopyable {
+    /// The header stays at the front of the buffer; the payload passes behind it.
+    case payload
+    /// Not even the header fits. So many bytes are left before the Packet Identifier.
+    case beforeIdentifier(Int)
+    /// Behind it.
+    case rest
+  }
+
+  var stage: Stage
+  /// What the application is told, as far as it is told anything.
+  var event: MessageEvent
+  let header: FixedHeader
+  let identifier: PacketIdentifier?
+  /// Bytes at the front of the buffer that stay there.
+  let headerSize: Int
+  /// Bytes that are still to come.
+  var remaining: Int
+  /// In parts; else the payload is dropped.
+  let isDelivered: Bool
+  /// It has been handed out before: nothing is told.
+  var isDuplicate: Bool
+}
+
+/// Messages from the server (§3.3).
+extension Session {
+  /// Topic Name or Topic Alias, as the application gets it.
+  private enum Topic: BitwiseCopyable {
+    case inPacket
+    case alias(UInt16)
+    case unknown  // an alias whose topic did not fit
+  }
+
+  // MARK: A whole message
+
+  /// False: it has to wait.
+  mutating func receivePublish(_ header: FixedHeader) throws(Malformed) -> Bool {
+    guard phase == .connected else {
+      violate(.unexpectedPacket)
+      return false
+    }
+    let publish = try ReceivedPublish(
+      parsing: receiver.body(of: header), flags: header.flags, version: version)
+    let offset = receiver.position &+ header.size
+    guard let topic = resolve(publish, at: offset) else { return false }
+    var serial: UInt32 = 0
+    if let identifier = publish.identifier {
+      switch inbox.received(
+        identifier, qos: publish.qos, duplicate: publish.duplicate, isStrict: version.hasProperties)
+      {
+      case .deliver: serial = inbox.add(identifier, qos: publish.qos)
+      case .duplicate:
+        counters.messagesDuplicate.increment()
+        counters.packetsReceived.increment()
+        receiver.consume(header.packetSize)
+        return true
+      case .wait:
+        isStalled = true
+        return false
+      case .tooMany:
+        violate(.receiveMaximum)
+        return false
+      }
+    }
+    var event = event(publish, topic, at: offset)
+    event.serial = serial
+    event.replyCookie = takeReply(publish, at: offset)
+    counters.messagesReceived.increment()
+    show(.message(event), header)
+    return true
+  }
+
+  private func event(_ publish: ReceivedPublish, _ topic: Topic, at offset: Int) -> MessageEvent {
+    var place = publish.topic.shifted(by: offset)
+    var isAliased = false
+    if case .alias(let alias) = topic {
+      place = receivedAliases.topic(Int(alias))
+      isAliased = true
+    }
+    var isUnknown = false
+    if case .unknown = topic { isUnknown = true }
+    return MessageEvent(
+      topic: place, isTopicAliased: isAliased,
+      payload: publish.payload.shifted(by: offset), payloadOffset: 0,
+      payloadSize: publish.payload.count, isFirst: true, isLast: true, isOversize: isUnknown,
+      properties: publish.properties.shifted(by: offset), qos: publish.qos, retain: publish.retain,
+      duplicate: publish.duplicate, subscriptionIdentifier: publish.subscriptionIdentifier, serial: 0,
+      replyCookie: nil)
+  }
+
+  /// What a Topic Alias stands for (§3.3.2.3.4). `nil`: for nothing; the connection is over.
+  private mutating func resolve(_ publish: ReceivedPublish, at offset: Int) -> Topic? {
+    guard publish.topicAlias != 0 else { return .inPacket }
+    let alias = Int(publish.topicAlias)
+    guard alias <= receivedAliases.maximum else {
+      violate(.topicAlias)
+      return nil
+    }
+    guard publish.topic.isEmpty else {
+      Self.set(&receivedAliases, alias, to: publish.topic.shifted(by: offset), in: receiver)
+      return .inPacket
+    }
+    switch receivedAliases.state(alias) {
+    case .known: return .alias(publish.topicAlias)
+    case .tooLong: return .unknown
+    case .unknown:
+      violate(.unknownTopicAlias)
+      return nil
+    }
+  }
+
+  // Static, because the compiler takes a span of one part of `self` for a hold on all of it.
+  private static func set(
+    _ aliases: inout ReceivedAliases, _ alias: Int, to topic: Extent, in receiver: borrowing ReceiveBuffer
+  ) {
+    aliases.set(alias, to: receiver.bytes.extracting(topic.range))
+  }
+
+  private mutating func takeReply(_ publish: ReceivedPublish, at offset: Int) -> UInt64? {
+    guard replies.waiting > 0, let correlation = publish.correlationData else { return nil }
+    return Self.take(&replies, correlation.shifted(by: offset), in: receiver)
+  }
+
+  private static func take(
+    _ replies: inout ReplyTable, _ correlation: Extent, in receiver: borrowing ReceiveBuffer
+  ) -> UInt64? {
+    replies.take(receiver.bytes.extracting(correlation.range))
+  }
+
+  // MARK: A message larger than the buffer
+
+  /// False: more bytes are needed, or it has to wait.
+  mutating func beginLarge(_ header: FixedHeader) throws(Malformed) -> Bool {
+    let isFull = receiver.unread.count == receiver.capacity
+    guard
+      let size = ReceivedPublish.variableHeaderSize(
+        of: receiver.unread.extracting(header.size...), flags: header.flags, version: version)
+    else {
+      return isFull ? try beginWithoutHeader(header) : false
+    }
+    guard size <= header.remainingLength else { throw .truncated }
+    let headerSize = header.size &+ size
+    guard headerSize < receiver.capacity else {
+      return isFull ? try beginWithoutHeader(header) : false
+    }
+    guard headerSize <= receiver.unread.count else { return false }
+    let publish = try ReceivedPublish(
+      parsing: receiver.unread.extracting(header.size..<headerSize), flags: header.flags, version: version)
+    guard let topic = resolve(publish, at: receiver.position &+ header.size) else { return false }
+    var isDuplicate = false
+    if let identifier = publish.identifier {
+      switch inbox.received(
+        identifier, qos: publish.qos, duplicate: publish.duplicate, isStrict: version.hasProperties)
+      {
+      case .deliver: break
+      case .duplicate: isDuplicate = true
+      case .wait:
+        isStalled = true
+        return false
+      case .tooMany:
+        violate(.receiveMaximum)
+        return false
+      }
+    }
+    receiver.moveToFront()
+    var event = event(publish, topic, at: header.size)
+    event.payloadSize = header.remainingLength &- size
+    event.isOversize = event.isOversize || !deliversParts
+    if !isDuplicate { event.replyCookie = takeReply(publish, at: header.size) }
+    incoming = IncomingMessage(
+      stage: .payload, event: event, header: header, identifier: publish.identifier,
+      headerSize: headerSize, remaining: event.payloadSize, isDelivered: deliversParts && !isDuplicate,
+      isDuplicate: isDuplicate)
+    return true
+  }
+
+  /// Topic and properties are too large: of the message only its size will be known, and its Packet Identifier.
+  private mutating func beginWithoutHeader(_ header: FixedHeader) throws(Malformed) -> Bool {
+    guard let qos = QoS(rawValue: header.flags >> 1 & 3) else { throw .qos }
+    let size = header.size
+    let topicSize = 2 &+ (Int(receiver.unread[size]) << 8 | Int(receiver.unread[size &+ 1]))
+    guard topicSize &+ (qos == .atMostOnce ? 0 : 2) <= header.remainingLength else { throw .truncated }
+    let event = MessageEvent(
+      topic: .empty, isTopicAliased: false, payload: .empty, payloadOffset: 0,
+      payloadSize: header.remainingLength &- topicSize, isFirst: true, isLast: true, isOversize: true,
+      properties: .empty, qos: qos, retain: header.flags & Publish.retainFlag != 0,
+      duplicate: header.flags & Publish.duplicateFlag != 0, subscriptionIdentifier: 0, serial: 0,
+      replyCookie: nil)
+    incoming = IncomingMessage(
+      stage: qos == .atMostOnce ? .rest : .beforeIdentifier(topicSize), event: event, header: header,
+      identifier: nil, headerSize: 0, remaining: header.remainingLength, isDelivered: false,
+      isDuplicate: false)
+    receiver.consume(header.size)
+    return true
+  }
+
+  /// Goes on with the message that is on its way. False: more bytes are needed, or it has to wait.
+  mutating func receiveMore() throws(Malformed) -> Bool {
+    guard let message = incoming else { return false }
+    switch message.stage {
+    case .payload: return receivePayload(message)
+    case .beforeIdentifier(let left): return try skipToIdentifier(message, left)
+    case .rest:
+      let count = min(receiver.unread.count, message.remaining)
+      receiver.consume(count)
+      incoming?.remaining = message.remaining &- count
+      guard message.remaining == count else { return false }
+      finishDropped(message)
+      return true
+    }
+  }
+
+  private mutating func receivePayload(_ message: IncomingMessage) -> Bool {
+    let count = min(receiver.unread.count &- message.headerSize, message.remaining)
+    let isLast = count == message.remaining
+    guard message.isDelivered else {
+      receiver.cut(at: message.headerSize, count: count)
+      incoming?.remaining = message.remaining &- count
+      guard isLast else { return false }
+      finishDropped(message)
+      return true
+    }
+    guard isLast || !receiver.hasSpaceBehind else { return false }
+    var event = message.event
+    event.payload = Extent(offset: receiver.position &+ message.headerSize, count: count)
+    event.payloadOffset = event.payloadSize &- message.remaining
+    event.isFirst = event.payloadOffset == 0
+    event.isLast = isLast
+    if isLast {
+      if let identifier = message.identifier { event.serial = inbox.add(identifier, qos: event.qos) }
+      incoming = nil
+      counters.messagesReceived.increment()
+      show(.message(event), message.header)
+      viewRelease = .consume(message.headerSize &+ count)
+    } else {
+      event.replyCookie = nil
+      incoming?.remaining = message.remaining &- count
+      view = .message(event)
+      viewRelease = .cut(at: message.headerSize, count: count)
+    }
+    return true
+  }
+
+  private mutating func skipToIdentifier(
+    _ message: IncomingMessage, _ left: Int
+  ) throws(Malformed) -> Bool {
+    let count = min(receiver.unread.count, left)
+    receiver.consume(count)
+    incoming?.remaining = message.remaining &- count
+    incoming?.stage = .beforeIdentifier(left &- count)
+    guard left == count, receiver.unread.count >= 2 else { return false }
+    var reader = ByteReader(receiver.unread)
+    guard let identifier = PacketIdentifier(try reader.uint16()) else { throw .packetIdentifier }
+    var isDuplicate = false
+    switch inbox.received(
+      identifier, qos: message.event.qos, duplicate: message.event.duplicate,
+      isStrict: version.hasProperties)
+    {
+    case .deliver: break
+    case .duplicate: isDuplicate = true
+    case .wait:
+      isStalled = true
+      return false
+    case .tooMany:
+      violate(.receiveMaximum)
+      return false
+    }
+    receiver.consume(2)
+    incoming = IncomingMessage(
+      stage: .rest, event: message.event, header: message.header, identifier: identifier, headerSize: 0,
+      remaining: message.remaining &- count &- 2, isDelivered: false, isDuplicate: isDuplicate)
+    return true
+  }
+
+  /// The end of a message whose payload nobody gets. It is acknowledged like any other: else the server would
+  /// send it again on every connection.
+  private mutating func finishDropped(_ message: IncomingMessage) {
+    incoming = nil
+    counters.packetsReceived.increment()
+    guard !message.isDuplicate else {
+      counters.messagesDuplicate.increment()
+      receiver.consume(message.headerSize)
+      return
+    }
+    var event = message.event
+    if let identifier = message.identifier { event.serial = inbox.add(identifier, qos: event.qos) }
+    event.payload = .empty
+    counters.messagesReceived.increment()
+    counters.messagesOversize.increment()
+    view = .message(event)
+    viewRelease = .consume(message.headerSize)
+  }
+}

@@ -1,0 +1,235 @@
+public import FixedMemory
+public import MQTTWire
+
+/// What the application wants: messages to be published, and their end.
+extension Session {
+  /// Takes a message into the outbox, or changes nothing.
+  @inline(__always)
+  public mutating func publish(
+    _ message: borrowing Publish, _ handling: Handling
+  ) throws(SessionError) {
+    guard !isLeaving else { throw .leaving }
+    guard outbox.reservation == nil else { throw .state }
+    try Self.validate(message.topic)
+    try outbox.append(message, handling, version: acceptedVersion, limits: limits)
+    counters.messagesPublished.increment()
+  }
+
+  /// Publishes a message with properties, an expiry or in another way than whole. `handling.expiry` is how many
+  /// seconds from now.
+  @inline(never)
+  public mutating func publishSpecially(
+    _ message: borrowing Publish, _ handling: Handling, at now: Instant
+  ) throws(SessionError) {
+    guard !isLeaving else { throw .leaving }
+    guard outbox.reservation == nil else { throw .state }
+    try Self.validate(message.topic)
+    if handling.kind == .stream {
+      guard streamBuffer.count > 0 else { throw .notSupported }
+      guard outbox.stream == nil else { throw .full }
+    }
+    try validate(properties: message.properties, hasExpiry: handling.expiry != 0, own: message.own)
+    var handling = handling
+    let inList = Self.expiry(in: message.properties)
+    if let inList {
+      handling.expiry = inList.seconds
+      handling.expiryInProperties = inList.offset
+    }
+    let seconds = handling.expiry
+    if seconds != 0 || inList != nil {
+      clock.advance(to: now)
+      // For ever, as far as this clock goes.
+      let end = clock.seconds.addingReportingOverflow(seconds)
+      handling.expiry = end.overflow ? .max : Swift.max(end.partialValue, 1)
+    }
+    try append(message, handling, expiry: seconds)
+    counters.messagesPublished.increment()
+  }
+
+  private mutating func append(
+    _ message: borrowing Publish, _ handling: Handling, expiry: UInt32
+  ) throws(SessionError) {
+    guard handling.expiry != 0, handling.expiryInProperties == nil else {
+      return try outbox.append(message, handling, version: acceptedVersion, limits: limits)
+    }
+    var message = copy message
+    message.own.messageExpiryInterval = expiry
+    try outbox.append(message, handling, version: acceptedVersion, limits: limits)
+  }
+
+  @inline(__always)
+  private static func validate(_ topic: Span<UInt8>) throws(SessionError) {
+    do throws(TopicName.Fault) {
+      try TopicName.validate(topic)
+    } catch {
+      if case .utf8 = error { throw .utf8 }
+      throw .topicName
+    }
+  }
+
+  /// The list must be one a PUBLISH may have, and not say what the library says itself.
+  private func validate(
+    properties: Span<UInt8>, hasExpiry: Bool, own: borrowing Publish.OwnProperties
+  ) throws(SessionError) {
+    guard properties.count > 0 else { return }
+    guard acceptedVersion.hasProperties else { throw .option }
+    let hasReply = own.responseTopic.count > 0
+    let hasCorrelation = own.hasCorrelationData
+    var reader = PropertyReader(properties, place: .packet(.publish, from: .client))
+    do throws(Malformed) {
+      while let property = try reader.next() {
+        switch property.identifier {
+        case .topicAlias: throw .propertyNotAllowed
+        case .messageExpiryInterval: if hasExpiry { throw .propertyRepeated }
+        case .correlationData: if hasCorrelation { throw .propertyRepeated }
+        case .responseTopic:
+          if hasReply { throw .propertyRepeated }
+          // [MQTT-3.3.2-13], [MQTT-3.3.2-14]
+          guard (try? TopicName.validate(properties.extracting(property.text.range))) != nil else {
+            throw .topicName
+          }
+        default: break
+        }
+      }
+    } catch {
+      throw .property
+    }
+  }
+
+  private static func expiry(in properties: Span<UInt8>) -> (seconds: UInt32, offset: Int)? {
+    guard properties.count > 0 else { return nil }
+    var reader = PropertyReader(properties, place: .packet(.publish, from: .client))
+    while true {
+      let position = reader.position
+      guard let property = try? reader.next() else { return nil }
+      if property.identifier == .messageExpiryInterval { return (property.number, position &+ 1) }
+    }
+  }
+
+  // MARK: Reserve, commit, abort
+
+  public var hasReservation: Bool { outbox.reservation != nil }
+
+  /// Where the payload goes of the message that was published with `Handling.Kind.reserved`.
+  public var reservedPayload: MutableSpan<UInt8> {
+    @_lifetime(&self)
+    mutating get {
+      guard let reservation = outbox.reservation else { return MutableSpan() }
+      return outbox.reservedPayload(reservation)
+    }
+  }
+
+  public mutating func commit(payloadSize: Int) throws(SessionError) {
+    guard let reservation = outbox.reservation else { throw .state }
+    guard payloadSize >= 0, payloadSize <= reservation.payloadSize else { throw .option }
+    outbox.commit(reservation, payloadSize: payloadSize, limits: limits)
+  }
+
+  public mutating func abort() throws(SessionError) {
+    guard let reservation = outbox.reservation else { throw .state }
+    outbox.abort(reservation)
+  }
+
+  // MARK: The payload of a stream
+
+  /// Where the next bytes of the payload that is being sent begin in it; `nil`: none are needed now.
+  public var pullOffset: Int? {
+    guard phase == .connected, !isPeerGone, outbox.isInsideStream, let stream = outbox.stream else {
+      return nil
+    }
+    guard streamStart == streamEnd, stream.sent < stream.payloadSize else { return nil }
+    return stream.sent
+  }
+
+  /// Where they go.
+  public var pullSpace: MutableSpan<UInt8> {
+    @_lifetime(&self)
+    mutating get {
+      let left = outbox.stream.map { $0.payloadSize &- $0.sent } ?? 0
+      return streamBuffer.mutableBytes(in: 0..<min(left, streamBuffer.count))
+    }
+  }
+
+  public mutating func pulled(_ count: Int) {
+    precondition(count >= 0 && count <= streamBuffer.count)
+    streamStart = 0
+    streamEnd = count
+  }
+
+  /// There will be no more: the packet that was begun cannot be ended.
+  public mutating func pullFailed() {
+    if let stream = outbox.stream { outbox.complete(stream.slot, .aborted) }
+    end(Ending(cause: .stream), saying: nil)
+  }
+
+  // MARK: Leaving
+
+  /// Whether DISCONNECT could say so; changes nothing.
+  public func checkFarewell(reasonCode: UInt8, properties: Span<UInt8>) throws(SessionError) {
+    guard Disconnect.isAllowedFromClient(reasonCode, version) else { throw .reasonCode }
+    if properties.count > 0 {
+      guard version.hasProperties else { throw .property }
+      try validateFarewell(properties)
+      guard properties.count <= farewell.count, properties.count &+ 5 <= control.capacity else {
+        throw .tooLarge
+      }
+    }
+  }
+
+  /// No more messages: the application wants to leave when all is drained, and DISCONNECT is to say what
+  /// `checkFarewell` allowed.
+  public mutating func leave(reasonCode: UInt8, properties: Span<UInt8>) {
+    guard !isLeaving else { return }
+    isLeaving = true
+    farewellReason = reasonCode
+    farewellSize = properties.count
+    guard properties.count > 0 else { return }
+    var place = farewell.mutableBytes(in: 0..<properties.count)
+    copy(properties, into: &place)
+  }
+
+  private func validateFarewell(_ properties: Span<UInt8>) throws(SessionError) {
+    var reader = PropertyReader(properties, place: .packet(.disconnect, from: .client))
+    do throws(Malformed) {
+      while let property = try reader.next() {
+        // A session that was to end with the connection cannot be kept now (§3.14.2.2.2).
+        if property.identifier == .sessionExpiryInterval, property.number != 0, ownSessionExpiry == 0 {
+          throw .propertyValue
+        }
+      }
+    } catch {
+      throw .property
+    }
+  }
+
+  /// DISCONNECT is the last packet [MQTT-3.14.4-1]; `ending` tells when the transport may go. False: there is no
+  /// room for it yet.
+  public mutating func disconnect() -> Bool {
+    guard phase != .disconnected else { return true }
+    guard phase == .connected, !isPeerGone else {
+      end(Ending(cause: .requested), saying: nil)
+      return true
+    }
+    guard sayFarewell() else { return false }
+    ending = Ending(cause: .requested)
+    phase = .ending
+    return true
+  }
+
+  private mutating func sayFarewell() -> Bool {
+    let packet = Disconnect(rawReasonCode: farewellReason)
+    // Properties that would make it too large stay out [MQTT-3.14.2-3].
+    let size = 2 &+ Disconnect.remainingLengthWithProperties(farewellSize)
+    guard farewellSize > 0, size <= limits.maximumPacketSize else {
+      return control.append(packet, version: version)
+    }
+    return Self.append(packet, to: &control, properties: farewell, size: farewellSize)
+  }
+
+  // Static, because the compiler takes a span of one part of `self` for a hold on all of it.
+  private static func append(
+    _ packet: Disconnect, to control: inout ControlQueue, properties: borrowing Region, size: Int
+  ) -> Bool {
+    control.append(packet, properties: properties.bytes.extracting(0..<size))
+  }
+}
