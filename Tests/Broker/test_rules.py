@@ -159,7 +159,7 @@ def cases() -> list[tuple[str, int]]:
 
 @pytest.mark.parametrize("name, version", cases())
 def test_a_wrong_packet(clients, broker, name, version):
-    """The event names the rule, 5.0 tells the server, and the message in flight is completed later."""
+    """The event names the rule, 5.0 tells the server; the message in flight is completed later."""
     row = ROWS[name]
 
     def misbehave(connection, came) -> None:
