@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
 
 from . import scripted_broker, wire_rules
+from .cutting_proxy import CuttingProxy
 from .recording import Proxy
 from .servers import Ejabberd, Mosquitto, Server, Subscriber
 
@@ -16,6 +17,12 @@ from .servers import Ejabberd, Mosquitto, Server, Subscriber
 @pytest.fixture(params=[4, 5], ids=["3.1.1", "5.0"])
 def protocol(request: pytest.FixtureRequest) -> int:
     return request.param
+
+
+@pytest.fixture(params=[3, 4, 5], ids=["3.1", "3.1.1", "5.0"])
+def version(request: pytest.FixtureRequest) -> dict[str, object]:
+    """Options for every protocol version; 3.1 wants a client id."""
+    return dict(protocol=request.param, client_id="client-of-the-test")
 
 
 @pytest.fixture
@@ -89,6 +96,20 @@ def recorded(tmp_path: Path) -> Iterator[Callable[..., Proxy]]:
         proxy.dissect()
         violations = wire_rules.check(proxy.recordings)
         assert [v for v in violations if v.split()[0] not in allowed] == []
+
+
+@pytest.fixture
+def proxies() -> Iterator[Callable[..., CuttingProxy]]:
+    """Makes proxies in front of a broker."""
+    made: list[CuttingProxy] = []
+
+    def make(port: int, cuts: Iterable[int]) -> CuttingProxy:
+        made.append(CuttingProxy(port, cuts))
+        return made[-1]
+
+    yield make
+    for proxy in made:
+        proxy.close()
 
 
 @pytest.fixture

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A small MQTT broker (3.1.1 and 5.0) that keeps a record, and misbehaves when told to.
+"""A small MQTT broker (3.1, 3.1.1 and 5.0) that keeps a record, and misbehaves when told to.
 
 As a program it is a plain broker, for machines that have no other:
 
@@ -11,19 +11,23 @@ In a test a list of scripts says what each connection, in turn, does otherwise t
         ...
         broker.wait_for(lambda: broker.held)
         broker.release(*reversed(broker.held))
+        broker.last.publish("a", b"payload", qos=2, content_type="text")
 
-What clients do wrong is collected in `violations`. Subscribers are served at QoS 0.
+What clients do wrong is collected in `violations`: packets that are malformed, that have properties
+they may not have, above a limit, acknowledgements of nothing or out of order.
 """
 
 from __future__ import annotations
 
 import argparse
+import queue
 import signal
 import socket
 import struct
 import sys
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -67,6 +71,26 @@ PROPERTIES = {
 }
 IDENTIFIERS = {name: (identifier, kind) for identifier, (name, kind) in PROPERTIES.items()}
 
+# Table 2-4: where a client may have them. "will" is a place of its own.
+MESSAGE_PROPERTIES = set(
+    "payload_format message_expiry content_type response_topic correlation_data "
+    "user_property".split()
+)
+OF_A_CLIENT: dict[object, set[str]] = {
+    CONNECT: set(
+        "session_expiry authentication_method authentication_data request_problem_information "
+        "request_response_information receive_maximum topic_alias_maximum user_property "
+        "maximum_packet_size".split()
+    ),
+    "will": MESSAGE_PROPERTIES | {"will_delay"},
+    PUBLISH: MESSAGE_PROPERTIES | {"topic_alias"},
+    **dict.fromkeys((PUBACK, PUBREC, PUBREL, PUBCOMP), {"reason_string", "user_property"}),
+    SUBSCRIBE: {"subscription_identifier", "user_property"},
+    UNSUBSCRIBE: {"user_property"},
+    DISCONNECT: {"session_expiry", "reason_string", "user_property"},
+    AUTH: {"authentication_method", "authentication_data", "reason_string", "user_property"},
+}
+
 
 class Malformed(Exception):
     pass
@@ -97,20 +121,38 @@ def packet(type: int, body: bytes = b"", flags: int | None = None) -> bytes:
 
 
 def properties(values: dict[str, object]) -> bytes:
-    """Properties by name, with their length in front."""
+    """Properties by name, with their length in front. A list of values stands for several."""
     out = b""
-    for name, value in values.items():
+    for name, given in values.items():
         identifier, kind = IDENTIFIERS[name]
-        out += bytes([identifier])
-        if kind in ("byte", "two", "four"):
-            out += value.to_bytes({"byte": 1, "two": 2, "four": 4}[kind], "big")
-        elif kind == "variable":
-            out += variable(value)
-        elif kind == "pair":
-            out += binary(value[0]) + binary(value[1])
-        else:
-            out += binary(value)
+        for value in given if isinstance(given, list) else [given]:
+            out += bytes([identifier])
+            if kind in ("byte", "two", "four"):
+                out += value.to_bytes({"byte": 1, "two": 2, "four": 4}[kind], "big")
+            elif kind == "variable":
+                out += variable(value)
+            elif kind == "pair":
+                out += binary(value[0]) + binary(value[1])
+            else:
+                out += binary(value)
     return variable(len(out)) + out
+
+
+def publish_packet(
+    level: int,
+    topic: str | bytes,
+    payload: bytes = b"",
+    qos: int = 0,
+    *,
+    retain: int = 0,
+    dup: int = 0,
+    identifier: int = 0,
+    **values: object,
+) -> bytes:
+    body = binary(topic) + (identifier.to_bytes(2, "big") if qos else b"")
+    if level == 5:
+        body += properties(values)
+    return packet(PUBLISH, body + payload, dup << 3 | qos << 1 | retain)
 
 
 class Reader:
@@ -152,13 +194,15 @@ class Reader:
     def rest(self) -> bytes:
         return self.take(len(self.data) - self.at)
 
-    def properties(self) -> dict[str, object]:
+    def properties(self, place: object) -> dict[str, object]:
         inner, found = Reader(self.take(self.variable())), {}
         while inner.at < len(inner.data):
             try:
                 name, kind = PROPERTIES[inner.variable()]
             except KeyError:
                 raise Malformed("an unknown property") from None
+            if name not in OF_A_CLIENT[place]:
+                raise Malformed(f"property {name} in {place}")
             if name in found and kind != "pair":
                 raise Malformed(f"property {name} twice")
             if kind in ("byte", "two", "four"):
@@ -173,7 +217,9 @@ class Reader:
 
 
 def matches(filter: str, topic: str) -> bool:
-    """Section 4.7."""
+    """Section 4.7; of a Shared Subscription the filter counts."""
+    if filter.startswith("$share/"):
+        filter = filter.split("/", 2)[2]
     if topic.startswith("$") and filter[:1] in ("+", "#"):
         return False
     filters, levels = filter.split("/"), topic.split("/")
@@ -198,7 +244,7 @@ class Packet:
     body: bytes
     time: float
     connection: int  # 1 is the first
-    level: int  # 4: 3.1.1, 5: 5.0
+    level: int  # 3: 3.1, 4: 3.1.1, 5: 5.0
 
     @property
     def dup(self) -> int:
@@ -227,8 +273,43 @@ class Packet:
         reader = Reader(self.body)
         topic = reader.text()
         identifier = reader.number(2) if self.qos else 0
-        found = reader.properties() if self.level == 5 else {}
+        found = reader.properties(PUBLISH) if self.level == 5 else {}
         return topic, identifier, found, reader.rest()
+
+    def acknowledgement(self) -> tuple[int, int, dict[str, object]]:
+        """Of PUBACK, PUBREC, PUBREL, PUBCOMP: Packet Identifier, Reason Code, properties."""
+        reader = Reader(self.body)
+        identifier, code, found = reader.number(2), 0, {}
+        if self.level == 5 and reader.at < len(self.body):
+            code = reader.number(1)
+            if reader.at < len(self.body):
+                found = reader.properties(self.type)
+        if reader.rest():
+            raise Malformed(f"bytes after the end of {self}")
+        return identifier, code, found
+
+    def reason(self) -> tuple[int, dict[str, object]]:
+        """Of DISCONNECT and AUTH: Reason Code, properties."""
+        if self.level < 5 and self.body:
+            raise Malformed(f"bytes after the end of {self}")
+        reader = Reader(self.body)
+        code = reader.number(1) if self.body else 0
+        found = reader.properties(self.type) if reader.at < len(self.body) else {}
+        if reader.rest():
+            raise Malformed(f"bytes after the end of {self}")
+        return code, found
+
+    def request(self) -> tuple[int, dict[str, object], list[tuple[str, int]]]:
+        """Of SUBSCRIBE and UNSUBSCRIBE: Packet Identifier, properties, filters with options."""
+        reader, filters = Reader(self.body), []
+        identifier = reader.number(2)
+        found = reader.properties(self.type) if self.level == 5 else {}
+        while reader.at < len(self.body):
+            filter = reader.text()
+            filters.append((filter, reader.number(1) if self.type == SUBSCRIBE else 0))
+        if not filters:
+            raise Malformed(f"no filters in {self}")
+        return identifier, found, filters
 
     @property
     def topic(self) -> str:
@@ -252,16 +333,44 @@ class Message:
     qos: int
     retain: int
     connection: int
+    properties: dict[str, object] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Outgoing:
+    """A message for a subscriber, until it is acknowledged."""
+
+    topic: str | bytes
+    payload: bytes
+    qos: int
+    retain: int
+    properties: dict[str, object]
+    id: int = 0
+    released: bool = False  # QoS 2: PUBREC came
+    connection: int = 0  # on which it was sent last
+
+    def packet(self, level: int, dup: int) -> bytes:
+        return publish_packet(
+            level,
+            self.topic,
+            self.payload,
+            self.qos,
+            retain=self.retain,
+            dup=dup,
+            identifier=self.id,
+            **self.properties,
+        )
 
 
 @dataclass(slots=True)
 class Answer:
-    """A PUBACK, PUBREC or PUBCOMP that is held back."""
+    """A PUBACK, PUBREC, PUBREL, PUBCOMP, SUBACK or UNSUBACK that is held back."""
 
     connection: Connection = field(repr=False)
     type: int
     id: int
     code: int
+    body: bytes = b""  # of SUBACK and UNSUBACK, behind the Packet Identifier
 
 
 # ---- Scripts ----
@@ -274,13 +383,20 @@ class Script:
     """What one connection does otherwise than a good broker. All unset: nothing."""
 
     at: dict[int, Action] = field(default_factory=dict)  # at the n-th packet, instead of an answer
+    # The same by type: for the first such packet, the second … (None: the right answer), or all.
+    on: dict[int, Action | list[Action | None]] = field(default_factory=dict)
     connack: dict[str, object] = field(default_factory=dict)  # 5.0: properties by name
     session_present: int | None = None  # what CONNACK says; None: the truth
+    resend: bool = True  # a session that is taken up: what was not acknowledged comes again
     answer_ping: bool = True
     hold: set[int] = field(default_factory=set)  # answers of these types wait for release()
     reasons: dict[int, int] = field(default_factory=dict)  # 5.0: answer's type -> Reason Code
     reason_string: str = ""  # 5.0: goes with those
+    grant: Callable[[str, int], int] | None = None  # filter, options -> SUBACK's or UNSUBACK's code
+    suback: dict[str, object] = field(default_factory=dict)  # 5.0: properties, of UNSUBACK too
     one_byte: bool = False  # answers leave one byte at a time
+    cut_after: int = 0  # ends the connection with a TCP RST after so many bytes came
+    levels: frozenset[int] = frozenset((3, 4, 5))  # protocol versions; others are refused with 1
     accept: Callable[[dict], int] | None = None  # CONNECT's fields -> CONNACK code
 
 
@@ -323,6 +439,21 @@ def disconnect(code: int, **values: object) -> Action:
     return action
 
 
+def auth(code: int, **values: object) -> Action:
+    """5.0: AUTH with this Reason Code and properties."""
+    return say(packet(AUTH, bytes([code]) + properties(values)))
+
+
+def accept(connection: Connection, received: Packet) -> None:
+    """The answer to CONNECT, which had to wait for AUTH."""
+    connection.answer(connection.connect)
+
+
+def publish(topic: str, payload: bytes = b"", qos: int = 0, **more: object) -> Action:
+    """A PUBLISH instead of an answer, or with answer_then behind it."""
+    return lambda connection, packet: connection.publish(topic, payload, qos, now=True, **more)
+
+
 def answer_then(*actions: Action) -> Action:
     """The right answer first, then these."""
 
@@ -339,9 +470,54 @@ def answer_then(*actions: Action) -> Action:
 
 @dataclass
 class Session:
-    subscriptions: dict[str, int] = field(default_factory=dict)
+    # filter -> options, Subscription Identifier
+    subscriptions: dict[str, tuple[int, int]] = field(default_factory=dict)
     received: set[int] = field(default_factory=set)  # QoS 2 ids whose PUBREL has not come
     in_use: set[int] = field(default_factory=set)  # ids that we owe a last acknowledgement
+    outgoing: dict[int, Outgoing] = field(default_factory=dict)  # sent and not acknowledged
+    waiting: deque[Outgoing] = field(default_factory=deque)  # the client's Receive Maximum
+    connection: Connection | None = None
+    last_id: int = 0
+
+    def next_id(self) -> int:
+        while True:
+            self.last_id = self.last_id % 65535 + 1
+            if self.last_id not in self.outgoing:
+                return self.last_id
+
+    def offer(self, message: Message, sender: Session | None) -> None:
+        """Forwards a message if it is subscribed to."""
+        hits = [entry for f, entry in self.subscriptions.items() if matches(f, message.topic)]
+        hits = [entry for entry in hits if not (entry[0] & 4 and sender is self)]  # No Local
+        if hits:
+            retain = message.retain if any(options & 8 for options, _ in hits) else 0
+            self.forward(message, max(options & 3 for options, _ in hits), retain, hits)
+
+    def forward(
+        self, message: Message, maximum: int, retain: int, hits: list[tuple[int, int]]
+    ) -> None:
+        values = {n: v for n, v in message.properties.items() if n != "topic_alias"}
+        if identifiers := [identifier for _, identifier in hits if identifier]:
+            values["subscription_identifier"] = identifiers
+        qos = min(message.qos, maximum)
+        outgoing = Outgoing(message.topic, message.payload, qos, retain, values)
+        if qos:
+            self.waiting.append(outgoing)
+            self.pump()
+        elif self.connection:
+            self.connection.transmit(outgoing)
+
+    def pump(self) -> None:
+        """Sends what waits, as far as the client's Receive Maximum allows."""
+        while (
+            self.waiting
+            and self.connection
+            and len(self.outgoing) < self.connection.receive_maximum
+        ):
+            outgoing = self.waiting.popleft()
+            outgoing.id = self.next_id()
+            self.outgoing[outgoing.id] = outgoing
+            self.connection.transmit(outgoing)
 
 
 class Connection:
@@ -351,13 +527,20 @@ class Connection:
         self.broker, self.socket, self.number, self.script = broker, sock, number, script
         self.level = 4
         self.client_id = ""
+        self.connect: Packet | None = None
+        self.fields: dict[str, object] = {}  # CONNECT's
         self.session: Session | None = None
         self.keep_session = False
+        self.receive_maximum = 65535  # the client's
+        self.aliases: dict[int, str] = {}  # the client's
+        self.requests: set[int] = set()  # ids of SUBSCRIBE and UNSUBSCRIBE to be answered
         self.will: Message | None = None
-        self.count = 0
+        self.count = self.bytes = 0
+        self.counts: dict[int, int] = {}
         self.sending = threading.Lock()
         self.thread = threading.Thread(target=self.run, daemon=True)
         self.outgoing: bytearray | None = None  # answers to what came in one piece leave in one
+        self.posted: queue.SimpleQueue | None = None
         self.over = self.abruptly = False
 
     def run(self) -> None:
@@ -366,16 +549,23 @@ class Connection:
         try:
             while not self.over and (data := self.socket.recv(65536)):
                 buffer += data
+                self.bytes += len(data)
                 self.outgoing = bytearray()
                 self.receive(buffer)
                 self.flush()
+                if 0 < self.script.cut_after <= self.bytes:
+                    self.end(abruptly=True)
         except OSError:
             pass
         except Malformed as error:
             self.broker.violation(self, str(error))
-        self.over = True
-        self.close()
-        self.broker.ended(self)
+        except Exception as error:  # a script's mistake: the test is to hear of it
+            self.broker.violation(self, f"{type(error).__name__}: {error}")
+            raise
+        finally:
+            self.over = True
+            self.close()
+            self.broker.ended(self)
 
     def flush(self) -> None:
         waiting, self.outgoing = self.outgoing, None
@@ -405,25 +595,47 @@ class Connection:
 
     def handle(self, raw: bytes, body: bytes) -> None:
         type, flags = raw[0] >> 4, raw[0] & 15
-        if type == CONNECT and len(body) > 6:
-            self.level = body[6]
+        if type == CONNECT and len(body) > 8:
+            self.level = body[2 + int.from_bytes(body[:2], "big")]
         came = Packet(type, flags, raw, body, time.monotonic(), self.number, self.level)
         self.count += 1
         self.check(came)
         with self.broker.changed:
-            action = self.script.at.get(self.count)
-            (action or Connection.answer)(self, came)
+            if type == CONNECT:
+                self.connect = came
+                self.read_connect(Reader(body))
+            (self.action(came) or Connection.answer)(self, came)
             self.broker.packets.append(came)
             self.broker.changed.notify_all()
+
+    def action(self, came: Packet) -> Action | None:
+        self.counts[came.type] = number = self.counts.get(came.type, 0) + 1
+        if self.count in self.script.at:
+            return self.script.at[self.count]
+        actions = self.script.on.get(came.type, [])
+        if callable(actions):
+            return actions
+        return actions[number - 1] if number <= len(actions) else None
 
     def check(self, came: Packet) -> None:
         if (came.type == CONNECT) != (self.count == 1):
             self.broker.violation(self, f"{came} as packet number {self.count}")
-        if came.type != PUBLISH and came.flags != (2 if came.type in FLAGS_2 else 0):
+        flags = came.flags & 7 if came.level == 3 else came.flags  # 3.1 has DUP in more of them
+        if came.type != PUBLISH and flags != (2 if came.type in FLAGS_2 else 0):
             self.broker.violation(self, f"wrong flags: {came}")
         limit = self.script.connack.get("maximum_packet_size", 1 << 28)
         if came.type != CONNECT and len(came.raw) > limit:
             self.broker.violation(self, f"{len(came.raw)} bytes: {came}")
+        if came.type == DISCONNECT:
+            code, found = came.reason()
+            own = self.fields.get("properties", {}).get("session_expiry", 0)
+            if found.get("session_expiry", 0) and not own:  # section 3.14.2.2.2
+                self.broker.violation(self, f"a Session Expiry Interval out of nothing: {came}")
+        if came.type == AUTH:
+            code, found = came.reason()
+            own = self.fields.get("properties", {}).get("authentication_method")
+            if found.get("authentication_method") != own or own is None:  # [MQTT-4.12.0-5]
+                self.broker.violation(self, f"another Authentication Method: {came} {found}")
 
     # -- sending --
 
@@ -439,16 +651,77 @@ class Connection:
                 self.socket.sendall(bytes([byte]))
                 time.sleep(0.0005)  # else the kernel would put them together again
 
+    def post(self, *what: bytes | Callable[[], None]) -> None:
+        """Sends, or calls, in this order and behind what was posted before. A client that is slow
+        to read does not hold up the caller."""
+        with self.broker.changed:
+            if self.posted is None:
+                self.posted = queue.SimpleQueue()
+                threading.Thread(target=self.send_posted, daemon=True).start()
+        for item in what:
+            self.posted.put(item)
+
+    def send_posted(self) -> None:
+        while item := self.posted.get():
+            try:
+                item() if callable(item) else self.send(item)
+            except OSError:
+                return
+
+    def post_pieces(self, data: bytes, size: int, pause: float = 0.001) -> None:
+        """Posts bytes so that they arrive in pieces."""
+        for at in range(0, len(data), size):
+            self.post(data[at : at + size], lambda: time.sleep(pause))
+
+    def publish(
+        self,
+        topic: str | bytes,
+        payload: bytes = b"",
+        qos: int = 0,
+        *,
+        retain: int = 0,
+        dup: int = 0,
+        identifier: int = 0,
+        now: bool = False,
+        **values: object,
+    ) -> int:
+        """Sends a PUBLISH, allowed or not. The session keeps it until it is acknowledged."""
+        with self.broker.changed:
+            outgoing = Outgoing(topic, payload, qos, retain, values, identifier)
+            outgoing.connection = self.number
+            if qos:
+                outgoing.id = identifier or self.session.next_id()
+                self.session.outgoing.setdefault(outgoing.id, outgoing)
+        data = outgoing.packet(self.level, dup)
+        self.send(data) if now else self.post(data)
+        return outgoing.id
+
+    def transmit(self, outgoing: Outgoing, dup: int = 0) -> None:
+        outgoing.connection = self.number
+        if self.level < 5:
+            outgoing.properties = {}
+        try:
+            self.send(outgoing.packet(self.level, dup))
+        except OSError:
+            pass  # its own thread sees that too
+
+    def disconnect(self, code: int = 0, **values: object) -> None:
+        """5.0: DISCONNECT, behind what was posted."""
+        data = packet(DISCONNECT, bytes([code]) + properties(values))
+        self.post(data, self.end)
+
     def end(self, *, abruptly: bool = False) -> None:
         """Ends the connection, as soon as its thread sees it."""
         self.over, self.abruptly = True, abruptly
         if threading.current_thread() is not self.thread:
             try:
-                self.socket.shutdown(socket.SHUT_RDWR)
+                self.socket.shutdown(socket.SHUT_RD if abruptly else socket.SHUT_RDWR)
             except OSError:
                 pass
 
     def close(self) -> None:
+        if self.posted:
+            self.posted.put(None)
         try:
             self.flush()
             if self.abruptly:
@@ -463,9 +736,9 @@ class Connection:
             pass
         self.socket.close()
 
-    def acknowledge(self, type: int, identifier: int) -> None:
+    def acknowledge(self, type: int, identifier: int, body: bytes = b"") -> None:
         code = self.script.reasons.get(type, 0) if self.level == 5 else 0
-        answer = Answer(self, type, identifier, code)
+        answer = Answer(self, type, identifier, code, body)
         if type in self.script.hold:
             self.broker.held.append(answer)
         else:
@@ -475,89 +748,133 @@ class Connection:
 
     def answer(self, came: Packet) -> None:
         if came.type == CONNECT:
-            self.answer_connect(Reader(came.body))
+            self.answer_connect()
         elif self.session is None:
             return  # not accepted: what comes is recorded, no more
         elif came.type == PUBLISH:
             self.answer_publish(came)
         elif came.type == PUBREL:
-            if came.id not in self.session.in_use:
+            identifier, _, _ = came.acknowledgement()
+            if identifier not in self.session.in_use:
                 self.broker.violation(self, f"nothing to release: {came}")
-            self.session.received.discard(came.id)
-            self.acknowledge(PUBCOMP, came.id)
+            self.session.received.discard(identifier)
+            self.acknowledge(PUBCOMP, identifier)
+        elif came.type in (PUBACK, PUBREC, PUBCOMP):
+            self.acknowledged(came)
         elif came.type == SUBSCRIBE:
-            self.answer_subscribe(Reader(came.body))
+            self.answer_subscribe(came)
         elif came.type == UNSUBSCRIBE:
-            self.answer_unsubscribe(Reader(came.body))
+            self.answer_unsubscribe(came)
         elif came.type == PINGREQ:
             if self.script.answer_ping:
                 self.send(packet(PINGRESP))
         elif came.type == DISCONNECT:
-            if not came.body[:1] == b"\x04":  # Disconnect with Will Message
+            if came.reason()[0] == 0:  # with all others the Will is published (section 3.14.2.1)
                 self.will = None
             self.end()
-        elif came.type not in (PUBACK, PUBREC, PUBCOMP):
+        else:
             raise Malformed(f"a client may not send {came}")
 
-    def answer_connect(self, reader: Reader) -> None:
+    def read_connect(self, reader: Reader) -> None:
         name, level, flags, keep_alive = (
             reader.text(),
             reader.number(1),
             reader.number(1),
             reader.number(2),
         )
-        if name != "MQTT" or level not in (4, 5):
-            self.send(packet(CONNACK, b"\0\x01"))
-            return self.end()
-        found = reader.properties() if level == 5 else {}
+        if name != ("MQIsdp" if level == 3 else "MQTT"):
+            raise Malformed(f"protocol {name!r} {level}")
+        found = reader.properties(CONNECT) if level == 5 else {}
         self.client_id = reader.text()
         if flags & 1 or flags >> 3 & 3 == 3 or (not flags & 4 and flags & 0x38):
             raise Malformed("reserved or contradicting CONNECT flags")
+        if level == 3 and not 1 <= len(self.client_id.encode()) <= 23:
+            raise Malformed(f"3.1: client id {self.client_id!r}")
+        if "authentication_data" in found and "authentication_method" not in found:
+            raise Malformed("Authentication Data without a method")
         if flags & 4:
-            if level == 5:
-                reader.properties()
+            values = reader.properties("will") if level == 5 else {}
             topic, payload = reader.text(), reader.binary()
-            self.will = Message(topic, payload, flags >> 3 & 3, flags >> 5 & 1, self.number)
+            self.will = Message(topic, payload, flags >> 3 & 3, flags >> 5 & 1, self.number, values)
         user = reader.text() if flags & 0x80 else None
         password = reader.binary() if flags & 0x40 else None
         if reader.rest():
             raise Malformed("bytes after the end of CONNECT")
-        self.broker.connects.append(
-            fields := dict(
-                connection=self.number,
-                level=level,
-                clean=flags >> 1 & 1,
-                keep_alive=keep_alive,
-                client_id=self.client_id,
-                user=user,
-                password=password,
-                will=self.will,
-                properties=found,
-            )
+        self.fields = dict(
+            connection=self.number,
+            level=level,
+            clean=flags >> 1 & 1,
+            keep_alive=keep_alive,
+            client_id=self.client_id,
+            user=user,
+            password=password,
+            will=self.will,
+            properties=found,
         )
-        code = self.script.accept(fields) if self.script.accept else 0
+        self.broker.connects.append(self.fields)
+
+    def answer_connect(self) -> None:
+        level, found = self.level, self.fields["properties"]
+        if level not in self.script.levels:
+            self.send(packet(CONNACK, b"\0\x01"))
+            return self.end()
+        code = self.script.accept(self.fields) if self.script.accept else 0
         if code:
             return refuse(code)(self, Packet(CONNECT, 0, b"", b"", 0, self.number, level))
-        present = self.broker.begin(self, clean=bool(flags & 2))
+        present = self.broker.begin(self, clean=bool(self.fields["clean"]))
         if self.script.session_present is not None:
             present = self.script.session_present
             if not present:
                 self.session = self.broker.sessions[self.client_id] = Session()
-        self.keep_session = found.get("session_expiry", 0) > 0 if level == 5 else not flags & 2
-        keep_alive = self.script.connack.get("server_keep_alive", keep_alive)
+        self.session.connection = self
+        self.receive_maximum = found.get("receive_maximum", 65535)
+        kept = found.get("session_expiry", 0) if level == 5 else not self.fields["clean"]
+        self.keep_session = bool(kept)
+        keep_alive = self.script.connack.get("server_keep_alive", self.fields["keep_alive"])
         self.socket.settimeout(keep_alive * 1.5 or None)
         tail = properties(self.script.connack) if level == 5 else b""
-        self.send(packet(CONNACK, bytes([present, 0]) + tail))
+        self.send(packet(CONNACK, bytes([present if level > 3 else 0, 0]) + tail))
+        if present and self.script.resend:
+            self.resend()
+        self.session.pump()
+
+    def resend(self) -> None:
+        """What the client has not acknowledged, in its order [MQTT-4.4.0-1]."""
+        for outgoing in list(self.session.outgoing.values()):
+            if outgoing.released:
+                outgoing.connection = self.number
+                self.acknowledge(PUBREL, outgoing.id)
+            else:
+                self.transmit(outgoing, dup=1)
+
+    def resolve(self, came: Packet, topic: str, values: dict[str, object]) -> str:
+        """The topic that a Topic Alias stands for (section 3.3.2.3.4)."""
+        alias = values.get("topic_alias")
+        if alias is None:
+            return topic
+        limit = self.script.connack.get("topic_alias_maximum", 0)
+        if not 0 < alias <= limit:
+            self.broker.violation(self, f"Topic Alias {alias} of {limit}: {came}")
+        if topic:
+            self.aliases[alias] = topic
+        if alias not in self.aliases:
+            raise Malformed(f"Topic Alias {alias} stands for nothing: {came}")
+        return self.aliases[alias]
 
     def answer_publish(self, came: Packet) -> None:
-        topic, identifier, _, payload = came.publication()
+        topic, identifier, values, payload = came.publication()
         session, qos = self.session, came.qos
+        topic = self.resolve(came, topic, values)
         if qos == 3 or not topic or set(topic) & set("+#"):
             raise Malformed(f"QoS {qos}, topic {topic!r}")
+        if qos > self.script.connack.get("maximum_qos", 2):
+            self.broker.violation(self, f"above the Maximum QoS: {came}")
+        if came.retain and not self.script.connack.get("retain_available", 1):
+            self.broker.violation(self, f"RETAIN is not available: {came}")
         if qos:
             if not identifier:
                 raise Malformed("Packet Identifier 0")
-            if identifier in session.in_use and not came.dup:
+            if identifier in self.requests or (identifier in session.in_use and not came.dup):
                 self.broker.violation(self, f"Packet Identifier in use: {came}")
             session.in_use.add(identifier)
             limit = self.script.connack.get("receive_maximum", 65535)
@@ -567,39 +884,77 @@ class Connection:
         refused = self.level == 5 and self.script.reasons.get(answer_type, 0) >= 0x80
         known = qos == 2 and identifier in session.received
         if not refused and not known:
-            self.broker.publish(Message(topic, payload, qos, came.retain, self.number))
+            message = Message(topic, payload, qos, came.retain, self.number, values)
+            self.broker.publish(message, session)
         if qos == 2 and not refused:
             session.received.add(identifier)
         if qos:
             self.acknowledge(answer_type, identifier)
 
-    def answer_subscribe(self, reader: Reader) -> None:
-        head = reader.take(2) + (b"\0" if self.level == 5 else b"")
-        if self.level == 5:
-            reader.properties()
-        filters = []
-        while reader.at < len(reader.data):
-            filters.append((reader.text(), reader.number(1)))
+    def acknowledged(self, came: Packet) -> None:
+        """PUBACK, PUBREC or PUBCOMP for what was sent."""
+        identifier, code, _ = came.acknowledgement()
+        outgoing = self.session.outgoing.get(identifier)
+        step = (outgoing.qos, outgoing.released) if outgoing else None
+        right = {PUBACK: [(1, False)], PUBREC: [(2, False), (2, True)], PUBCOMP: [(2, True)]}
+        if step not in right[came.type]:
+            self.broker.violation(self, f"acknowledges nothing: {came}")
+            return
+        if came.type != PUBCOMP and not outgoing.released:  # [MQTT-4.6.0-2], [MQTT-4.6.0-3]
+            first = next(
+                o
+                for o in self.session.outgoing.values()
+                if o.qos == outgoing.qos and not o.released and o.connection == self.number
+            )
+            if first is not outgoing:
+                self.broker.violation(self, f"before {first.id}: {came}")
+        if came.type == PUBREC and code < 0x80:
+            outgoing.released = True
+            self.acknowledge(PUBREL, identifier)
+        else:
+            del self.session.outgoing[identifier]
+        self.session.pump()
+
+    def begin_request(self, came: Packet, identifier: int) -> None:
+        if not identifier or identifier in self.requests or identifier in self.session.in_use:
+            self.broker.violation(self, f"Packet Identifier 0 or in use: {came}")
+        self.requests.add(identifier)
+
+    def answer_subscribe(self, came: Packet) -> None:
+        identifier, values, filters = came.request()
+        self.begin_request(came, identifier)
+        number, session = values.get("subscription_identifier", 0), self.session
+        codes, retained = b"", []
         for filter, options in filters:
-            self.session.subscriptions[filter] = options
-        self.send(packet(SUBACK, head + bytes(len(filters))))
-        for filter, options in filters:
+            if options & (0xC0 if self.level == 5 else 0xFC) or options & 3 == 3:
+                raise Malformed(f"options {options:x} in {came}")
+            if options >> 4 & 3 == 3 or (options & 4 and filter.startswith("$share/")):
+                raise Malformed(f"options {options:x} for {filter!r} in {came}")
+            code = self.script.grant(filter, options) if self.script.grant else options & 3
+            codes += bytes([code])
+            if code >= 0x80:
+                continue
+            handling, new = options >> 4 & 3, filter not in session.subscriptions
+            session.subscriptions[filter] = (options & ~3 | code, number)
+            if handling == 0 or (handling == 1 and new):
+                retained.append((filter, (options & ~3 | code, number)))
+        head = properties(self.script.suback) if self.level == 5 else b""
+        self.acknowledge(SUBACK, identifier, head + codes)
+        for filter, entry in retained:
             for topic, message in self.broker.retained.items():
-                if matches(filter, topic) and options >> 4 & 3 != 2:
-                    self.forward(message, retain=1)
+                if matches(filter, topic) and not filter.startswith("$share/"):
+                    session.forward(message, entry[0] & 3, 1, [entry])
 
-    def answer_unsubscribe(self, reader: Reader) -> None:
-        head, codes = reader.take(2), b""
-        if self.level == 5:
-            reader.properties()
-        while reader.at < len(reader.data):
-            known = self.session.subscriptions.pop(reader.text(), None)
-            codes += b"\x11" if known is None else b"\0"
-        self.send(packet(UNSUBACK, head + (b"\0" + codes if self.level == 5 else b"")))
-
-    def forward(self, message: Message, retain: int) -> None:
-        none = b"\0" if self.level == 5 else b""
-        self.send(packet(PUBLISH, binary(message.topic) + none + message.payload, retain))
+    def answer_unsubscribe(self, came: Packet) -> None:
+        identifier, _, filters = came.request()
+        self.begin_request(came, identifier)
+        codes = b""
+        for filter, _ in filters:
+            known = self.session.subscriptions.pop(filter, None)
+            code = 0x11 if known is None else 0
+            codes += bytes([self.script.grant(filter, 0) if self.script.grant else code])
+        head = properties(self.script.suback) if self.level == 5 else b""
+        self.acknowledge(UNSUBACK, identifier, head + codes if self.level == 5 else b"")
 
 
 class Broker:
@@ -671,6 +1026,11 @@ class Broker:
             assert result, f"not within {timeout} s; {last}"
             return result
 
+    @property
+    def last(self) -> Connection:
+        """The connection that was made last."""
+        return self.connections[-1]
+
     def of(self, type: int, connection: int | None = None) -> list[Packet]:
         with self.changed:
             return [
@@ -688,10 +1048,12 @@ class Broker:
 
     def deliver(self, answer: Answer) -> None:
         connection, session = answer.connection, answer.connection.session
-        if answer.type in (PUBACK, PUBCOMP) or answer.code >= 0x80:
+        if answer.type in (PUBACK, PUBCOMP) or (answer.type == PUBREC and answer.code >= 0x80):
             session.in_use.discard(answer.id)
-        body = answer.id.to_bytes(2, "big")
-        if answer.code:
+        body = answer.id.to_bytes(2, "big") + answer.body
+        if answer.type in (SUBACK, UNSUBACK):
+            connection.requests.discard(answer.id)
+        elif answer.code:
             text = connection.script.reason_string
             body += bytes([answer.code]) + (properties({"reason_string": text}) if text else b"")
         connection.send(packet(answer.type, body))
@@ -715,6 +1077,8 @@ class Broker:
     def ended(self, connection: Connection) -> None:
         with self.changed:
             self.live.discard(connection)
+            if connection.session and connection.session.connection is connection:
+                connection.session.connection = None
             if connection.session and not connection.keep_session:
                 if self.sessions.get(connection.client_id) is connection.session:
                     del self.sessions[connection.client_id]
@@ -722,19 +1086,15 @@ class Broker:
                 self.publish(connection.will)
             self.changed.notify_all()
 
-    def publish(self, message: Message) -> None:
+    def publish(self, message: Message, sender: Session | None = None) -> None:
         self.messages.append(message)
         if message.retain and message.payload:
             self.retained[message.topic] = message
         elif message.retain:
             self.retained.pop(message.topic, None)
-        for connection in self.live:
-            session = connection.session
-            if session and any(matches(f, message.topic) for f in session.subscriptions):
-                try:
-                    connection.forward(message, retain=0)
-                except OSError:
-                    pass
+        connected = [c.session for c in self.live if c.session]
+        for session in connected + [s for s in self.sessions.values() if not s.connection]:
+            session.offer(message, sender)
         if self.on_message:
             self.on_message(message)
 

@@ -6,12 +6,13 @@ SMQ_LIBRARY names the library, or SMQ_BUILD_DIR the directory it is in (build/na
 from __future__ import annotations
 
 import ctypes
+import itertools
 import os
 import re
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -21,12 +22,26 @@ LIBRARY = Path(os.environ.get("SMQ_LIBRARY", BUILD / "libswiftmqtt.so"))
 
 # The header's named constants. Read from it, so that the two cannot differ.
 CONSTANTS = {
-    name: int(value)
-    for name, value in re.findall(r"^\s+(SMQ_[A-Z0-9_]+) = (-?\d+)", HEADER.read_text(), re.M)
+    name: int(value, 0)
+    for name, value in re.findall(
+        r"^\s+(SMQ_[A-Z0-9_]+) = (-?\d\w*)", HEADER.read_text(), re.M | re.A
+    )
 }
 globals().update({name.removeprefix("SMQ_"): value for name, value in CONSTANTS.items()})
-EVENT_NONE, EVENT_CONNECTED, EVENT_DISCONNECTED, EVENT_COMPLETED, EVENT_ROOM = range(5)
-CONNECTION_EVENTS = {EVENT_CONNECTED, EVENT_DISCONNECTED}
+EVENT_NAMES = {
+    value: name.removeprefix("SMQ_EVENT_").lower()
+    for name, value in CONSTANTS.items()
+    if name.startswith("SMQ_EVENT_")
+}
+CONNECTION_EVENTS = {CONSTANTS["SMQ_EVENT_CONNECTED"], CONSTANTS["SMQ_EVENT_DISCONNECTED"]}
+# identifier -> "number", "bytes" or "pair": how its value is put and got.
+PROPERTY_KINDS = {
+    int(value, 0): kind
+    for value, kind in re.findall(
+        r"SMQ_PROPERTY_\w+ = (0x\w+),?\s+/\* (number|bytes|pair)", HEADER.read_text()
+    )
+}
+WHOLE = 3  # SMQ_PART_FIRST + SMQ_PART_LAST
 OFF = FOREVER = 0xFFFFFFFF
 
 
@@ -37,12 +52,11 @@ class Bytes(ctypes.Structure):
         return ctypes.string_at(self.data, self.size) if self.size else b""
 
 
-class Sized(ctypes.Structure):
-    """A struct that starts with its size. Takes str and bytes for smq_bytes; keeps them alive."""
+class Struct(ctypes.Structure):
+    """Takes str and bytes for smq_bytes; keeps them alive."""
 
     def __init__(self, **values: object):
         super().__init__()
-        self.size = ctypes.sizeof(self)
         self.kept = []
         for name, value in values.items():
             self.set(name, value)
@@ -54,10 +68,50 @@ class Sized(ctypes.Structure):
             buffer = ctypes.create_string_buffer(bytes(value), len(value) + 1)
             self.kept.append(buffer)
             value = Bytes(ctypes.addressof(buffer), len(value))
-        if isinstance(value, Message):
+        elif isinstance(value, Message):
             self.kept.append(value)
             value = ctypes.pointer(value)
+        elif isinstance(value, Bytes):
+            self.kept.append(value)
         setattr(self, name, value)
+
+
+class Sized(Struct):
+    """A struct that starts with its size."""
+
+    def __init__(self, **values: object):
+        super().__init__()
+        self.size = ctypes.sizeof(self)
+        for name, value in values.items():
+            self.set(name, value)
+
+
+class Properties(ctypes.Structure):
+    """A list being built."""
+
+    _fields_ = [
+        ("data", ctypes.c_void_p),
+        ("capacity", ctypes.c_size_t),
+        ("size", ctypes.c_size_t),
+    ]
+
+    def __init__(self, capacity: int = 0):
+        self.buffer = ctypes.create_string_buffer(b"\xa5" * capacity, capacity)
+        super().__init__(ctypes.addressof(self.buffer), capacity, 0)
+
+    def value(self) -> bytes:
+        return self.buffer.raw[: self.size]
+
+
+class Property(Sized):
+    _fields_ = [
+        ("size", ctypes.c_uint32),
+        ("identifier", ctypes.c_uint32),
+        ("number", ctypes.c_uint32),
+        ("reserved", ctypes.c_uint32),
+        ("name", Bytes),
+        ("value", Bytes),
+    ]
 
 
 class Message(Sized):
@@ -70,7 +124,18 @@ class Message(Sized):
         ("topic", Bytes),
         ("payload", Bytes),
         ("cookie", ctypes.c_uint64),
+        ("properties", Bytes),
+        ("expiry_s", ctypes.c_uint32),
+        ("reserved2", ctypes.c_uint32),
     ]
+
+
+OPTIONS_NUMBERS = (
+    "keep_alive_s session_expiry_s connect_timeout_ms ping_timeout_ms outbox_bytes outbox_messages "
+    "receive_bytes in_flight_maximum receive_maximum maximum_packet_bytes requests request_bytes "
+    "control_bytes handlers handler_bytes topic_aliases_in topic_aliases_out topic_alias_bytes "
+    "replies stream_bytes reserved"
+).split()
 
 
 class Options(Sized):
@@ -85,15 +150,44 @@ class Options(Sized):
         ("user_name", Bytes),
         ("password", Bytes),
         ("will", ctypes.POINTER(Message)),
-        ("keep_alive_s", ctypes.c_uint32),
-        ("session_expiry_s", ctypes.c_uint32),
-        ("connect_timeout_ms", ctypes.c_uint32),
-        ("ping_timeout_ms", ctypes.c_uint32),
-        ("outbox_bytes", ctypes.c_uint32),
-        ("outbox_messages", ctypes.c_uint32),
-        ("receive_bytes", ctypes.c_uint32),
-        ("in_flight_maximum", ctypes.c_uint32),
+        ("properties", Bytes),
+    ] + [(name, ctypes.c_uint32) for name in OPTIONS_NUMBERS]
+
+
+class Subscription(Struct):
+    _fields_ = [
+        ("filter", Bytes),
+        ("qos", ctypes.c_uint8),
+        ("no_local", ctypes.c_uint8),
+        ("retain_as_published", ctypes.c_uint8),
+        ("retain_handling", ctypes.c_uint8),
+        ("reserved", ctypes.c_uint32),
     ]
+
+
+class Subscriptions(Sized):
+    """`filters`: each a str or bytes, or a Subscription."""
+
+    _fields_ = [
+        ("size", ctypes.c_uint32),
+        ("count", ctypes.c_uint32),
+        ("list", ctypes.POINTER(Subscription)),
+        ("cookie", ctypes.c_uint64),
+        ("properties", Bytes),
+        ("identifier", ctypes.c_uint32),
+        ("reserved", ctypes.c_uint32),
+    ]
+
+    def __init__(self, *filters: str | bytes | Subscription, qos: int = 0, **values: object):
+        entries = [
+            f if isinstance(f, Subscription) else Subscription(filter=f, qos=qos) for f in filters
+        ]
+        array = (Subscription * len(entries))(*entries)
+        super().__init__(count=len(entries))
+        self.kept += [entries, array]
+        self.list = ctypes.cast(array, ctypes.POINTER(Subscription))
+        for name, value in values.items():
+            self.set(name, value)
 
 
 class RawEvent(Sized):
@@ -106,27 +200,57 @@ class RawEvent(Sized):
         ("reason_code", ctypes.c_int32),
         ("attempt", ctypes.c_uint32),
         ("session_present", ctypes.c_uint32),
+        ("protocol", ctypes.c_uint32),
+        ("rule", ctypes.c_int32),
         ("cookie", ctypes.c_uint64),
         ("reason_string", Bytes),
         ("server_reference", Bytes),
+        ("properties", Bytes),
+        ("reason_codes", Bytes),
+        ("topic", Bytes),
+        ("payload", Bytes),
+        ("payload_offset", ctypes.c_uint32),
+        ("payload_total", ctypes.c_uint32),
+        ("qos", ctypes.c_uint8),
+        ("retain", ctypes.c_uint8),
+        ("duplicate", ctypes.c_uint8),
+        ("part", ctypes.c_uint8),
+        ("subscription", ctypes.c_int32),
+        ("handler", ctypes.c_void_p),
+        ("user", ctypes.c_void_p),
+        ("token", ctypes.c_uint64),
+        ("subscription_identifier", ctypes.c_uint32),
+        ("reserved", ctypes.c_uint32),
     ]
-
-
-STATS_COUNTS = (
-    "messages_published messages_completed messages_failed packets_sent packets_received "
-    "bytes_sent bytes_received send_calls receive_calls"
-).split()
-STATS_LEVELS = (
-    "outbox_bytes outbox_bytes_peak outbox_bytes_capacity outbox_messages outbox_messages_peak "
-    "outbox_messages_capacity in_flight in_flight_maximum"
-).split()
 
 
 class Stats(Sized):
     _fields_ = (
         [("size", ctypes.c_uint32), ("connections", ctypes.c_uint32)]
-        + [(name, ctypes.c_uint64) for name in STATS_COUNTS]
-        + [(name, ctypes.c_uint32) for name in STATS_LEVELS]
+        + [
+            (name, ctypes.c_uint64)
+            for name in (
+                "messages_published messages_completed messages_failed packets_sent "
+                "packets_received bytes_sent bytes_received send_calls receive_calls"
+            ).split()
+        ]
+        + [
+            (name, ctypes.c_uint32)
+            for name in (
+                "outbox_bytes outbox_bytes_peak outbox_bytes_capacity outbox_messages "
+                "outbox_messages_peak outbox_messages_capacity in_flight in_flight_maximum"
+            ).split()
+        ]
+        + [
+            (name, ctypes.c_uint64)
+            for name in (
+                "messages_received messages_duplicate messages_oversize messages_expired"
+            ).split()
+        ]
+        + [
+            (name, ctypes.c_uint32)
+            for name in "unacknowledged unacknowledged_peak receive_maximum requests".split()
+        ]
     )
 
     def __eq__(self, other: object) -> bool:
@@ -136,39 +260,140 @@ class Stats(Sized):
         return "Stats(" + ", ".join(f"{n}={getattr(self, n)}" for n, *_ in self._fields_) + ")"
 
 
+class Server(Sized):
+    _fields_ = [
+        (name, ctypes.c_uint32)
+        for name in (
+            "size protocol session_expiry_s receive_maximum maximum_packet_bytes maximum_qos "
+            "retain_available wildcard_available shared_available "
+            "subscription_identifiers_available topic_alias_maximum keep_alive_s"
+        ).split()
+    ]
+
+
 P = ctypes.POINTER
+C = ctypes.c_void_p  # a smq_client *
+I32, U32, SIZE, ANY = ctypes.c_int32, ctypes.c_uint32, ctypes.c_size_t, ctypes.c_void_p
+PULL = ctypes.CFUNCTYPE(I32, ANY, U32, ANY, SIZE)
+HANDLER = ctypes.CFUNCTYPE(None, ANY, C, P(RawEvent))
 FUNCTIONS = {  # name: (result, arguments)
-    "smq_version": (ctypes.c_uint32, []),
-    "smq_status_name": (ctypes.c_char_p, [ctypes.c_int32]),
-    "smq_reason_code_name": (ctypes.c_char_p, [ctypes.c_uint32, ctypes.c_int32]),
-    "smq_stage_name": (ctypes.c_char_p, [ctypes.c_int32]),
-    "smq_options_check": (ctypes.c_int32, [P(Options), P(ctypes.c_size_t)]),
-    "smq_client_size": (ctypes.c_size_t, [P(Options)]),
-    "smq_client_init": (
-        ctypes.c_int32,
-        [ctypes.c_void_p, ctypes.c_size_t, P(Options), P(ctypes.c_void_p)],
-    ),
-    "smq_client_close": (ctypes.c_int32, [ctypes.c_void_p]),
-    "smq_client_state": (ctypes.c_int32, [ctypes.c_void_p]),
-    "smq_connect": (ctypes.c_int32, [ctypes.c_void_p]),
-    "smq_publish": (ctypes.c_int32, [ctypes.c_void_p, P(Message)]),
-    "smq_disconnect": (ctypes.c_int32, [ctypes.c_void_p, ctypes.c_uint32]),
-    "smq_next_event": (ctypes.c_int32, [ctypes.c_void_p, P(RawEvent)]),
-    "smq_wait": (ctypes.c_int32, [ctypes.c_void_p, ctypes.c_int32]),
-    "smq_fd": (ctypes.c_int32, [ctypes.c_void_p]),
-    "smq_next_timeout_ms": (ctypes.c_int32, [ctypes.c_void_p]),
-    "smq_service": (ctypes.c_int32, [ctypes.c_void_p]),
-    "smq_client_stats": (ctypes.c_int32, [ctypes.c_void_p, P(Stats)]),
+    "smq_version": (U32, []),
+    "smq_status_name": (ctypes.c_char_p, [I32]),
+    "smq_reason_code_name": (ctypes.c_char_p, [U32, I32]),
+    "smq_stage_name": (ctypes.c_char_p, [I32]),
+    "smq_rule_name": (ctypes.c_char_p, [I32]),
+    "smq_property_put_number": (I32, [P(Properties), U32, U32]),
+    "smq_property_put_bytes": (I32, [P(Properties), U32, P(Bytes)]),
+    "smq_property_put_pair": (I32, [P(Properties), P(Bytes), P(Bytes)]),
+    "smq_property_next": (I32, [P(Bytes), P(SIZE), P(Property)]),
+    "smq_options_check": (I32, [P(Options), P(SIZE)]),
+    "smq_client_size": (SIZE, [P(Options)]),
+    "smq_client_init": (I32, [ANY, SIZE, P(Options), P(C)]),
+    "smq_client_close": (I32, [C]),
+    "smq_client_id": (I32, [C, P(Bytes)]),
+    "smq_client_state": (I32, [C]),
+    "smq_connect": (I32, [C]),
+    "smq_authenticate": (I32, [C, U32, P(Bytes), P(Bytes)]),
+    "smq_disconnect": (I32, [C, U32]),
+    "smq_disconnect_with": (I32, [C, U32, U32, P(Bytes)]),
+    "smq_publish": (I32, [C, P(Message)]),
+    "smq_publish_reserve": (I32, [C, P(Message), P(ANY)]),
+    "smq_publish_commit": (I32, [C, SIZE]),
+    "smq_publish_abort": (I32, [C]),
+    "smq_publish_stream": (I32, [C, P(Message), ANY, ANY]),
+    "smq_subscribe": (I32, [C, P(Subscriptions)]),
+    "smq_unsubscribe": (I32, [C, P(Subscriptions)]),
+    "smq_next_event": (I32, [C, P(RawEvent)]),
+    "smq_hold": (I32, [C]),
+    "smq_ack": (I32, [C, ctypes.c_uint64, U32, P(Bytes)]),
+    "smq_handle": (I32, [C, U32, P(Bytes), ANY, ANY]),
+    "smq_next_match": (I32, [C, P(Bytes), I32]),
+    "smq_request": (I32, [C, P(Message), P(Bytes), U32]),
+    "smq_respond": (I32, [C, P(RawEvent), P(Message)]),
+    "smq_wait": (I32, [C, I32]),
+    "smq_fd": (I32, [C]),
+    "smq_next_timeout_ms": (I32, [C]),
+    "smq_service": (I32, [C]),
+    "smq_client_stats": (I32, [C, P(Stats)]),
+    "smq_client_server": (I32, [C, P(Server)]),
+    "smq_topic_name_check": (I32, [P(Bytes)]),
+    "smq_topic_filter_check": (I32, [P(Bytes)]),
+    "smq_topic_matches": (I32, [P(Bytes), P(Bytes)]),
+    "smq_expand_template": (I32, [P(Bytes), ANY, SIZE]),
 }
 
 library = ctypes.CDLL(str(LIBRARY))
 for function_name, (result, arguments) in FUNCTIONS.items():
-    function = getattr(library, function_name)
-    function.restype, function.argtypes = result, arguments
+    function = getattr(library, function_name, None)
+    if function:  # else the tests that call it say so
+        function.restype, function.argtypes = result, arguments
 
 
 def status_name(status: int) -> str:
     return library.smq_status_name(status).decode()
+
+
+def view(data: str | bytes | Bytes | None) -> Bytes | None:
+    """A smq_bytes that keeps what it points to alive; None stays NULL."""
+    if data is None or isinstance(data, Bytes):
+        return data
+    data = data.encode() if isinstance(data, str) else bytes(data)
+    buffer = ctypes.create_string_buffer(data, len(data) + 1)
+    made = Bytes(ctypes.addressof(buffer), len(data))
+    made.kept = buffer
+    return made
+
+
+def reference(data: str | bytes | Bytes | None) -> object:
+    """For a `const smq_bytes *`."""
+    return None if data is None else ctypes.byref(view(data))
+
+
+# ---- Properties, by smq_property_… ----
+
+
+def put(list: Properties, identifier: int, value: object) -> int:
+    kind = PROPERTY_KINDS[identifier]
+    if kind == "number":
+        return library.smq_property_put_number(ctypes.byref(list), identifier, value)
+    if kind == "bytes":
+        return library.smq_property_put_bytes(ctypes.byref(list), identifier, reference(value))
+    name, value = value
+    return library.smq_property_put_pair(ctypes.byref(list), reference(name), reference(value))
+
+
+def properties(*pairs: tuple[int, object], **named: object) -> bytes:
+    """(identifier, value), or by the header's names in lower case. A list of values: several."""
+    made = Properties(70_000 * (len(pairs) + len(named) + 8))
+    for name, values in named.items():
+        identifier = CONSTANTS[f"SMQ_PROPERTY_{name.upper()}"]
+        for value in values if isinstance(values, list) else [values]:
+            pairs += ((identifier, value),)
+    for identifier, value in pairs:
+        status = put(made, identifier, value)
+        assert status == 0, (hex(identifier), value, status_name(status))
+    return made.value()
+
+
+def walk(data: bytes) -> list[tuple[int, object]]:
+    """(identifier, value) of each, in their order."""
+    whole, position, found = view(data), SIZE(0), []
+    while True:
+        item = Property()
+        got = library.smq_property_next(
+            ctypes.byref(whole), ctypes.byref(position), ctypes.byref(item)
+        )
+        assert got in (0, 1), status_name(got)
+        if not got:
+            return found
+        kind = PROPERTY_KINDS[item.identifier]
+        value = item.value.value()
+        found.append(
+            (
+                item.identifier,
+                {"number": item.number, "bytes": value, "pair": (item.name.value(), value)}[kind],
+            )
+        )
 
 
 class Block:
@@ -192,6 +417,8 @@ class Block:
 
 @dataclass(frozen=True)
 class Event:
+    """A smq_event, its views copied."""
+
     type: int
     status: int
     stage: int
@@ -199,15 +426,38 @@ class Event:
     reason_code: int
     attempt: int
     session_present: int
+    protocol: int
+    rule: int
     cookie: int
     reason_string: bytes
     server_reference: bytes
+    properties: bytes
+    reason_codes: bytes
+    topic: bytes
+    payload: bytes
+    payload_offset: int
+    payload_total: int
+    qos: int
+    retain: int
+    duplicate: int
+    part: int
+    subscription: int
+    handler: int | None
+    user: int | None
+    token: int
+    subscription_identifier: int
 
     def __repr__(self) -> str:
-        kind = ("none", "connected", "disconnected", "completed", "room")[self.type]
+        kind, status = EVENT_NAMES[self.type], status_name(self.status)
+        if self.type in (CONSTANTS["SMQ_EVENT_MESSAGE"], CONSTANTS["SMQ_EVENT_REPLY"]):
+            return (
+                f"<{kind} {status} {self.topic!r} {self.payload[:20]!r} {self.payload_offset}+"
+                f"{len(self.payload)}/{self.payload_total} qos {self.qos} retain {self.retain} "
+                f"dup {self.duplicate} part {self.part} token {self.token} cookie {self.cookie}>"
+            )
         stage = library.smq_stage_name(self.stage).decode()
         return (
-            f"<{kind} {status_name(self.status)} stage {stage} os_error {self.os_error} "
+            f"<{kind} {status} stage {stage} os_error {self.os_error} rule {self.rule} "
             f"reason {self.reason_code:#x} cookie {self.cookie}>"
         )
 
@@ -226,6 +476,10 @@ class Client:
         if status:
             raise ValueError(status_name(status))
         self.events: deque[Event] = deque()
+        self.raw = RawEvent()  # the last one taken, as the library filled it
+        self.on_event: Callable[[Event], None] | None = None  # before it is released
+        self.kept: list[object] = []  # callbacks
+        self.cookies = itertools.count(1 << 40)
 
     def __enter__(self) -> Client:
         return self
@@ -248,8 +502,107 @@ class Client:
         message = Message(topic=topic, payload=payload, **fields)
         return library.smq_publish(self.handle, ctypes.byref(message))
 
+    def reserve(self, topic: str, size: int, **fields: object) -> tuple[int, int | None]:
+        """Status, and where the payload goes."""
+        message = Message(topic=topic, payload=Bytes(None, size), **fields)
+        place = ANY()
+        status = library.smq_publish_reserve(
+            self.handle, ctypes.byref(message), ctypes.byref(place)
+        )
+        return status, place.value
+
+    def commit(self, size: int) -> int:
+        return library.smq_publish_commit(self.handle, size)
+
+    def abort(self) -> int:
+        return library.smq_publish_abort(self.handle)
+
+    def stream(
+        self, topic: str, size: int, pull: Callable[[int, int], bytes | int], **fields: object
+    ) -> int:
+        """`pull` takes offset and size, and returns bytes, or the number that stands for none."""
+
+        def called(user: int, offset: int, buffer: int, size: int) -> int:
+            data = pull(offset, size)
+            if isinstance(data, int):
+                return data
+            ctypes.memmove(buffer, data, len(data))
+            return len(data)
+
+        function = PULL(called)
+        self.kept.append(function)
+        message = Message(topic=topic, payload=Bytes(None, size), **fields)
+        return library.smq_publish_stream(self.handle, ctypes.byref(message), function, None)
+
+    def subscribe(self, *filters: str | bytes | Subscription, **values: object) -> int:
+        """`qos` is for the filters that are text."""
+        request = Subscriptions(*filters, **values)
+        return library.smq_subscribe(self.handle, ctypes.byref(request))
+
+    def unsubscribe(self, *filters: str | bytes, **values: object) -> int:
+        request = Subscriptions(*filters, **values)
+        return library.smq_unsubscribe(self.handle, ctypes.byref(request))
+
+    def hold(self) -> int:
+        return library.smq_hold(self.handle)
+
+    def ack(self, token: int, reason_code: int = 0, properties: bytes | None = None) -> int:
+        return library.smq_ack(self.handle, token, reason_code, reference(properties))
+
+    def request(
+        self, topic: str, payload: bytes, response_topic: str, timeout_ms: int, **fields: object
+    ) -> int:
+        message = Message(topic=topic, payload=payload, **fields)
+        return library.smq_request(
+            self.handle, ctypes.byref(message), reference(response_topic), timeout_ms
+        )
+
+    def respond(self, payload: bytes, **fields: object) -> int:
+        """To the last event, which must not be released yet."""
+        message = Message(payload=payload, **fields)
+        return library.smq_respond(self.handle, ctypes.byref(self.raw), ctypes.byref(message))
+
+    def authenticate(
+        self, reason_code: int, data: bytes | None = None, properties: bytes | None = None
+    ) -> int:
+        return library.smq_authenticate(
+            self.handle, reason_code, reference(data), reference(properties)
+        )
+
+    def handle_filter(
+        self, index: int, filter: str | bytes, handler: object = None, user: int | None = None
+    ) -> int:
+        """smq_handle()."""
+        self.kept.append(handler)
+        return library.smq_handle(self.handle, index, reference(filter), handler, user)
+
+    def next_match(self, topic: str | bytes, after: int = -1) -> int:
+        return library.smq_next_match(self.handle, reference(topic), after)
+
     def disconnect(self, drain_ms: int = 0) -> int:
         return library.smq_disconnect(self.handle, drain_ms)
+
+    def disconnect_with(
+        self, reason_code: int, properties: bytes | None = None, drain_ms: int = 0
+    ) -> int:
+        return library.smq_disconnect_with(
+            self.handle, drain_ms, reason_code, reference(properties)
+        )
+
+    @property
+    def id(self) -> bytes:
+        """smq_client_id()."""
+        id = Bytes()
+        status = library.smq_client_id(self.handle, ctypes.byref(id))
+        assert status == 0, status_name(status)
+        return id.value()
+
+    @property
+    def server(self) -> Server:
+        server = Server()
+        status = library.smq_client_server(self.handle, ctypes.byref(server))
+        assert status == 0, status_name(status)
+        return server
 
     @property
     def state(self) -> int:
@@ -265,16 +618,18 @@ class Client:
     # -- running --
 
     def take(self) -> Event | None:
-        """smq_next_event()."""
-        raw = RawEvent()
+        """smq_next_event(), which releases the one before."""
+        self.raw = raw = RawEvent()
         got = library.smq_next_event(self.handle, ctypes.byref(raw))
         assert got in (0, 1), status_name(got)
         if not got:
             assert raw.type == EVENT_NONE
             return None
-        names = [name for name, *_ in RawEvent._fields_][1:-2]
-        values = [getattr(raw, name) for name in names]
-        return Event(*values, raw.reason_string.value(), raw.server_reference.value())
+        values = {f.name: getattr(raw, f.name) for f in fields(Event)}
+        event = Event(**{n: v.value() if isinstance(v, Bytes) else v for n, v in values.items()})
+        if self.on_event:
+            self.on_event(event)
+        return event
 
     def step(self, timeout_ms: int) -> None:
         """Waits for events, and keeps them."""
@@ -327,9 +682,33 @@ class Client:
     def completed(self, cookie: int, timeout: float = 10) -> Event:
         return self.wait_event(EVENT_COMPLETED, timeout, cookie=cookie)
 
-    def completions(self) -> list[Event]:
+    def of(self, type: int) -> list[Event]:
         """Those that wait to be asked for."""
-        return [event for event in self.events if event.type == EVENT_COMPLETED]
+        return [event for event in self.events if event.type == type]
+
+    def completions(self) -> list[Event]:
+        return self.of(EVENT_COMPLETED)
+
+    def messages(self) -> list[Event]:
+        return self.of(EVENT_MESSAGE)
+
+    def message(self, timeout: float = 10, **fields: object) -> Event:
+        """The next message that arrived."""
+        return self.wait_event(EVENT_MESSAGE, timeout, **fields)
+
+    def receive(self, count: int, timeout: float = 10) -> list[Event]:
+        """The next messages, as many as `count`."""
+        self.until(lambda: len(self.messages()) >= count, timeout)
+        return [self.message() for _ in range(count)]
+
+    def subscribed(self, *filters: str | bytes | Subscription, **values: object) -> Event:
+        """Subscribes, and fails if that fails."""
+        cookie = next(self.cookies)
+        status = self.subscribe(*filters, cookie=cookie, **values)
+        assert status == 0, status_name(status)
+        event = self.completed(cookie)
+        assert event.status == 0, event
+        return event
 
     def leave(self, drain_ms: int = 5000) -> Event:
         """smq_disconnect(), and its event."""

@@ -9,11 +9,25 @@ import pytest
 
 from . import smq
 from .scripted_broker import PUBACK, Script
-from .smq import Bytes, Client, Message, Options, RawEvent, Stats, library
+from .smq import (
+    Bytes,
+    Client,
+    Message,
+    Options,
+    RawEvent,
+    Server,
+    Stats,
+    Subscription,
+    Subscriptions,
+    library,
+    reference,
+)
 
 byref = ctypes.byref
+NO_PULL = smq.PULL(lambda user, offset, buffer, size: 0)
 URL = "mqtt://127.0.0.1:1883"
 DANGLING = Bytes(None, 5)
+RIGHT = b"\x26\0\1a\0\1b"  # a User Property
 
 
 def options(**values: object) -> Options:
@@ -44,6 +58,13 @@ WRONG_OPTIONS: dict[str, tuple[Callable[[], Options], int]] = {
     "size one less": (lambda: sized(options(), ctypes.sizeof(Options) - 1), smq.ERR_STRUCT_SIZE),
     "will's size": (lambda: options(will=sized(will(), 8)), smq.ERR_STRUCT_SIZE),
     "will's reserved": (lambda: options(will=will(reserved=1)), smq.ERR_STRUCT_SIZE),
+    "will's second reserved": (lambda: options(will=will(reserved2=1)), smq.ERR_STRUCT_SIZE),
+    "reserved": (lambda: options(reserved=1), smq.ERR_STRUCT_SIZE),
+    "properties without bytes": (lambda: options(protocol=5, properties=DANGLING), smq.ERR_NULL),
+    "will's properties without bytes": (
+        lambda: options(protocol=5, will=will(properties=DANGLING)),
+        smq.ERR_NULL,
+    ),
     "neither url nor host": (lambda: Options(), smq.ERR_OPTION),
     "url and host": (lambda: options(host="h"), smq.ERR_OPTION),
     "url and port": (lambda: options(port=1), smq.ERR_OPTION),
@@ -52,7 +73,15 @@ WRONG_OPTIONS: dict[str, tuple[Callable[[], Options], int]] = {
     "url of 1025 bytes": (lambda: options(url="mqtt://u:" + "p" * 1014 + "@h"), smq.ERR_OPTION),
     "host of 254 bytes": (lambda: Options(host="a" * 254), smq.ERR_OPTION),
     "port 65536": (lambda: Options(host="h", port=65536), smq.ERR_OPTION),
-    "unknown flag": (lambda: options(flags=2), smq.ERR_OPTION),
+    "unknown flag": (lambda: options(flags=64), smq.ERR_OPTION),
+    "the last flag": (lambda: options(flags=1 << 31), smq.ERR_OPTION),
+    "3.1.1: new session": (
+        lambda: options(flags=smq.OPTION_KEEP_SESSION + smq.OPTION_NEW_SESSION, client_id="a"),
+        smq.ERR_OPTION,
+    ),
+    "3.1.1: properties": (lambda: options(properties=RIGHT), smq.ERR_OPTION),
+    "3.1.1: will's properties": (lambda: options(will=will(properties=RIGHT)), smq.ERR_OPTION),
+    "3.1.1: will's expiry": (lambda: options(will=will(expiry_s=1)), smq.ERR_OPTION),
     "client id of 65536 bytes": (lambda: options(client_id="a" * 65536), smq.ERR_OPTION),
     "user name of 65536 bytes": (lambda: Options(host="h", user_name="a" * 65536), smq.ERR_OPTION),
     "password of 65536 bytes": (
@@ -66,11 +95,39 @@ WRONG_OPTIONS: dict[str, tuple[Callable[[], Options], int]] = {
     "ping timeout": (lambda: options(ping_timeout_ms=86_400_001), smq.ERR_OPTION),
     "outbox of 63 bytes": (lambda: options(outbox_bytes=63), smq.ERR_OPTION),
     "outbox of too many bytes": (lambda: options(outbox_bytes=268_435_457), smq.ERR_OPTION),
-    "outbox of 65536 messages": (lambda: options(outbox_messages=65536), smq.ERR_OPTION),
+    "outbox of 65280 messages": (lambda: options(outbox_messages=65280), smq.ERR_OPTION),
     "receive buffer of 63 bytes": (lambda: options(receive_bytes=63), smq.ERR_OPTION),
     "receive buffer too large": (lambda: options(receive_bytes=268_435_457), smq.ERR_OPTION),
     "in flight 65536": (lambda: options(in_flight_maximum=65536), smq.ERR_OPTION),
+    "receive maximum 65536": (lambda: options(receive_maximum=65536), smq.ERR_OPTION),
+    "packets below the receive buffer": (
+        lambda: options(protocol=5, maximum_packet_bytes=4095),
+        smq.ERR_OPTION,
+    ),
+    "packets above MQTT's": (
+        lambda: options(protocol=5, maximum_packet_bytes=268_435_461),
+        smq.ERR_OPTION,
+    ),
+    "257 requests": (lambda: options(requests=257), smq.ERR_OPTION),
+    "requests in 63 bytes": (lambda: options(request_bytes=63), smq.ERR_OPTION),
+    "requests in too many bytes": (lambda: options(request_bytes=268_435_457), smq.ERR_OPTION),
+    "control packets in 63 bytes": (lambda: options(control_bytes=63), smq.ERR_OPTION),
+    "control packets in too many bytes": (
+        lambda: options(control_bytes=1_048_577),
+        smq.ERR_OPTION,
+    ),
+    "65536 handlers": (lambda: options(handlers=65536), smq.ERR_OPTION),
+    "1025 aliases in": (lambda: options(protocol=5, topic_aliases_in=1025), smq.ERR_OPTION),
+    "1025 aliases out": (lambda: options(protocol=5, topic_aliases_out=1025), smq.ERR_OPTION),
+    "aliases of 65536 bytes": (
+        lambda: options(protocol=5, topic_alias_bytes=65536),
+        smq.ERR_OPTION,
+    ),
+    "1025 replies": (lambda: options(protocol=5, replies=1025), smq.ERR_OPTION),
+    "stream of 63 bytes": (lambda: options(stream_bytes=63), smq.ERR_OPTION),
+    "stream of too many bytes": (lambda: options(stream_bytes=1_048_577), smq.ERR_OPTION),
     "will's retain 2": (lambda: options(will=will(retain=2)), smq.ERR_OPTION),
+    "will's quiet 2": (lambda: options(will=will(quiet=2)), smq.ERR_OPTION),
     "protocol 2": (lambda: options(protocol=2), smq.ERR_NOT_SUPPORTED),
     "protocol 3 without a client id": (lambda: options(protocol=3), smq.ERR_CLIENT_ID),
     "protocol 3, 24 bytes": (lambda: options(protocol=3, client_id="x" * 24), smq.ERR_CLIENT_ID),
@@ -123,7 +180,21 @@ def test_wrong_options(name):
         dict(keep_alive_s=smq.OFF, connect_timeout_ms=smq.OFF),
         dict(session_expiry_s=smq.FOREVER, protocol=smq.PROTOCOL_5_0),
         dict(outbox_bytes=64, outbox_messages=1, receive_bytes=64, in_flight_maximum=1),
-        dict(outbox_messages=65535, in_flight_maximum=65535),
+        dict(outbox_messages=65279, in_flight_maximum=65535),
+        dict(receive_maximum=1, requests=1, request_bytes=64, control_bytes=64, stream_bytes=64),
+        dict(receive_maximum=65535, requests=256, request_bytes=268_435_456),
+        dict(control_bytes=1_048_576, stream_bytes=1_048_576),
+        dict(handlers=65535, handler_bytes=1 << 20),
+        dict(maximum_packet_bytes=4096, protocol=smq.PROTOCOL_5_0),
+        dict(maximum_packet_bytes=268_435_460, protocol=smq.PROTOCOL_5_0),
+        dict(maximum_packet_bytes=smq.OFF, protocol=smq.PROTOCOL_5_0),
+        dict(topic_aliases_in=1024, topic_aliases_out=1024, protocol=smq.PROTOCOL_5_0),
+        dict(topic_alias_bytes=65535, replies=1024, protocol=smq.PROTOCOL_5_0),
+        dict(flags=smq.OPTION_FALLBACK + smq.OPTION_CLIENT_ID_AS_IS),
+        dict(flags=smq.OPTION_HOLD + smq.OPTION_PARTS),
+        dict(flags=3, client_id="a", protocol=smq.PROTOCOL_5_0),
+        dict(properties=RIGHT, protocol=smq.PROTOCOL_5_0),
+        dict(will=Message(topic="a", properties=RIGHT, expiry_s=1), protocol=smq.PROTOCOL_5_0),
         dict(outbox_bytes=268_435_456),
         dict(client_id="a" * 65535),
         dict(client_id="ü€😀"),
@@ -308,6 +379,30 @@ EVERY_CALL: dict[str, Callable[[object], int]] = {
     "smq_next_timeout_ms": library.smq_next_timeout_ms,
     "smq_service": library.smq_service,
     "smq_client_stats": lambda client: library.smq_client_stats(client, byref(Stats())),
+    "smq_client_server": lambda client: library.smq_client_server(client, byref(Server())),
+    "smq_client_id": lambda client: library.smq_client_id(client, byref(Bytes())),
+    "smq_authenticate": lambda client: library.smq_authenticate(client, 0x18, None, None),
+    "smq_disconnect_with": lambda client: library.smq_disconnect_with(client, 0, 0, None),
+    "smq_publish_reserve": lambda client: library.smq_publish_reserve(
+        client, byref(Message(topic="a")), byref(ctypes.c_void_p())
+    ),
+    "smq_publish_commit": lambda client: library.smq_publish_commit(client, 0),
+    "smq_publish_abort": lambda client: library.smq_publish_abort(client),
+    "smq_publish_stream": lambda client: library.smq_publish_stream(
+        client, byref(Message(topic="a")), NO_PULL, None
+    ),
+    "smq_subscribe": lambda client: library.smq_subscribe(client, byref(Subscriptions("a"))),
+    "smq_unsubscribe": lambda client: library.smq_unsubscribe(client, byref(Subscriptions("a"))),
+    "smq_hold": lambda client: library.smq_hold(client),
+    "smq_ack": lambda client: library.smq_ack(client, 1, 0, None),
+    "smq_handle": lambda client: library.smq_handle(client, 0, reference("a"), None, None),
+    "smq_next_match": lambda client: library.smq_next_match(client, reference("a"), -1),
+    "smq_request": lambda client: library.smq_request(
+        client, byref(Message(topic="a")), reference("b"), 1000
+    ),
+    "smq_respond": lambda client: library.smq_respond(
+        client, byref(RawEvent()), byref(Message())
+    ),
 }
 
 
@@ -373,9 +468,13 @@ def changed(**values: object) -> Message:
 WRONG_MESSAGES: dict[str, tuple[Callable[[], Message], int]] = {
     "topic without bytes": (lambda: changed(topic=DANGLING), smq.ERR_NULL),
     "payload without bytes": (lambda: changed(payload=DANGLING), smq.ERR_NULL),
+    "properties without bytes": (lambda: changed(properties=DANGLING), smq.ERR_NULL),
     "size 0": (lambda: sized(changed(), 0), smq.ERR_STRUCT_SIZE),
     "size one less": (lambda: sized(changed(), ctypes.sizeof(Message) - 1), smq.ERR_STRUCT_SIZE),
     "reserved": (lambda: changed(reserved=1), smq.ERR_STRUCT_SIZE),
+    "second reserved": (lambda: changed(reserved2=1), smq.ERR_STRUCT_SIZE),
+    "expiry of 2^31 seconds": (lambda: changed(expiry_s=1 << 31), smq.ERR_OPTION),
+    "properties before 5.0": (lambda: changed(properties=RIGHT), smq.ERR_OPTION),
     "retain 2": (lambda: changed(retain=2), smq.ERR_OPTION),
     "quiet 2": (lambda: changed(quiet=2), smq.ERR_OPTION),
     "QoS 3": (lambda: changed(qos=3), smq.ERR_QOS),
@@ -398,8 +497,204 @@ WRONG_MESSAGES: dict[str, tuple[Callable[[], Message], int]] = {
 @pytest.mark.parametrize("name", WRONG_MESSAGES)
 def test_wrong_messages(client, name):
     make, expected = WRONG_MESSAGES[name]
-    message = make()
+    message, place = make(), ctypes.c_void_p(77)
     no_change(client, lambda: library.smq_publish(client.handle, byref(message)), expected)
+    if name.startswith("payload"):  # payload.data is not used
+        return
+    reserve = lambda: library.smq_publish_reserve(  # noqa: E731
+        client.handle, byref(message), byref(place)
+    )
+    no_change(client, reserve, expected)
+    assert place.value == 77
+    stream = lambda: library.smq_publish_stream(  # noqa: E731
+        client.handle, byref(message), NO_PULL, None
+    )
+    no_change(client, stream, expected)
+
+
+@pytest.mark.parametrize("name", [n for n in WRONG_MESSAGES if n != "properties before 5.0"])
+def test_wrong_requests(clients, name):
+    client = clients(url=URL, protocol=5, outbox_bytes=1000, replies=2)
+    make, expected = WRONG_MESSAGES[name]
+    message = make()
+    request = lambda: library.smq_request(  # noqa: E731
+        client.handle, byref(message), reference("b"), 1000
+    )
+    no_change(client, request, expected)
+
+
+@pytest.mark.parametrize(
+    "topic, timeout_ms, expected",
+    [
+        (None, 1000, smq.ERR_NULL),
+        (DANGLING, 1000, smq.ERR_NULL),
+        ("", 1000, smq.ERR_TOPIC_NAME),
+        ("a/+", 1000, smq.ERR_TOPIC_NAME),
+        ("#", 1000, smq.ERR_TOPIC_NAME),
+        ("a" * 65536, 1000, smq.ERR_TOPIC_NAME),
+        (b"\xff", 1000, smq.ERR_UTF8),
+        (b"a\0", 1000, smq.ERR_UTF8),
+        ("b", 0, smq.ERR_OPTION),
+        ("b", 86_400_001, smq.ERR_OPTION),
+        ("b", 0xFFFFFFFF, smq.ERR_OPTION),
+    ],
+)
+def test_wrong_response_topics_and_times(clients, topic, timeout_ms, expected):
+    client = clients(url=URL, protocol=5, replies=2)
+    message = changed()
+    given = None if topic is None else byref(smq.view(topic))
+    request = lambda: library.smq_request(  # noqa: E731
+        client.handle, byref(message), given, timeout_ms
+    )
+    no_change(client, request, expected)
+    null = lambda: library.smq_request(client.handle, None, reference("b"), 1000)  # noqa: E731
+    no_change(client, null, smq.ERR_NULL)
+
+
+def subscriptions(*filters: object, qos: int = 0, **values: object) -> Subscriptions:
+    return Subscriptions(*(filters or ("a",)), qos=qos, **values)
+
+
+def one(**values: object) -> Subscriptions:
+    """The second of two: all of them are looked at."""
+    return Subscriptions("fine", Subscription(**{"filter": "a", **values}))
+
+
+def without(name: str) -> Subscriptions:
+    made = subscriptions()
+    setattr(made, name, None)
+    return made
+
+
+def counted(count: int, entries: int = 1) -> Subscriptions:
+    made = subscriptions(*["a"] * entries)
+    made.count = count
+    return made
+
+
+BOTH, SUBSCRIBING = ("smq_subscribe", "smq_unsubscribe"), ("smq_subscribe",)
+WRONG_SUBSCRIPTIONS: dict[str, tuple[Callable[[], Subscriptions], int, int, tuple[str, ...]]] = {
+    # what, error, protocol, for which calls
+    "no list": (lambda: without("list"), smq.ERR_NULL, 5, BOTH),
+    "filter without bytes": (lambda: one(filter=DANGLING), smq.ERR_NULL, 5, BOTH),
+    "properties without bytes": (
+        lambda: subscriptions(properties=DANGLING),
+        smq.ERR_NULL,
+        5,
+        BOTH,
+    ),
+    "size 0": (lambda: sized(subscriptions(), 0), smq.ERR_STRUCT_SIZE, 5, BOTH),
+    "size one less": (
+        lambda: sized(subscriptions(), ctypes.sizeof(Subscriptions) - 1),
+        smq.ERR_STRUCT_SIZE,
+        5,
+        BOTH,
+    ),
+    "reserved": (lambda: subscriptions(reserved=1), smq.ERR_STRUCT_SIZE, 5, BOTH),
+    "its reserved": (lambda: one(reserved=1), smq.ERR_STRUCT_SIZE, 5, SUBSCRIBING),
+    "count 0": (lambda: counted(0), smq.ERR_OPTION, 5, BOTH),
+    "count 65536": (lambda: counted(65536, 65536), smq.ERR_OPTION, 5, BOTH),
+    "no_local 2": (lambda: one(no_local=2), smq.ERR_OPTION, 5, SUBSCRIBING),
+    "as published 2": (lambda: one(retain_as_published=2), smq.ERR_OPTION, 5, SUBSCRIBING),
+    "retain handling 3": (lambda: one(retain_handling=3), smq.ERR_OPTION, 5, SUBSCRIBING),
+    "identifier": (lambda: subscriptions(identifier=268_435_456), smq.ERR_OPTION, 5, SUBSCRIBING),
+    "3.1.1: no_local": (lambda: one(no_local=1), smq.ERR_OPTION, 4, SUBSCRIBING),
+    "3.1.1: as published": (lambda: one(retain_as_published=1), smq.ERR_OPTION, 4, SUBSCRIBING),
+    "3.1.1: retain handling": (lambda: one(retain_handling=1), smq.ERR_OPTION, 4, SUBSCRIBING),
+    "3.1.1: identifier": (lambda: subscriptions(identifier=1), smq.ERR_OPTION, 4, SUBSCRIBING),
+    "3.1.1: properties": (lambda: subscriptions(properties=RIGHT), smq.ERR_OPTION, 4, BOTH),
+    "QoS 3": (lambda: one(qos=3), smq.ERR_QOS, 5, SUBSCRIBING),
+    "QoS 128": (lambda: one(qos=128), smq.ERR_QOS, 5, SUBSCRIBING),
+    "no filter": (lambda: one(filter=""), smq.ERR_TOPIC_FILTER, 5, BOTH),
+    "a wrong filter": (lambda: one(filter="a/#/b"), smq.ERR_TOPIC_FILTER, 5, BOTH),
+    "no_local and shared": (
+        lambda: one(filter="$share/g/a", no_local=1),
+        smq.ERR_TOPIC_FILTER,
+        5,
+        SUBSCRIBING,
+    ),
+    "not UTF-8": (lambda: one(filter=b"a\xff"), smq.ERR_UTF8, 5, BOTH),
+    "too large": (lambda: subscriptions("a" * 200, "b" * 200), smq.ERR_TOO_LARGE, 5, BOTH),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_SUBSCRIPTIONS)
+@pytest.mark.parametrize("connected", [False, True])
+def test_wrong_subscriptions(clients, broker, name, connected):
+    make, expected, protocol, calls = WRONG_SUBSCRIPTIONS[name]
+    client = clients(url=broker.url, protocol=protocol, request_bytes=300)
+    if connected:
+        client.connected()
+    for call in calls:
+        function, wrong = getattr(library, call), make()
+        no_change(client, lambda: function(client.handle, byref(wrong)), expected)
+        no_change(client, lambda: function(client.handle, None), smq.ERR_NULL)
+    if connected:
+        client.run(0.01)
+        assert len(broker.packets) == 1
+
+
+def test_the_ends_of_the_ranges_of_subscriptions(clients):
+    client = clients(url=URL, protocol=5, requests=10, request_bytes=1 << 20)
+    for right in (
+        subscriptions(identifier=1),
+        subscriptions(identifier=268_435_455),
+        one(qos=2, no_local=1, retain_as_published=1, retain_handling=2),
+        one(filter="$share/g/a", qos=2, retain_as_published=1),
+        subscriptions("a" * 65535),
+        counted(65535, 65535),
+    ):
+        assert library.smq_subscribe(client.handle, byref(right)) == smq.OK
+    # Only the filters count.
+    odd = one(qos=3, no_local=2, retain_as_published=2, retain_handling=9)
+    assert library.smq_unsubscribe(client.handle, byref(odd)) == smq.OK
+
+
+def test_subscriptions_of_a_newer_header(clients):
+    class Newer(ctypes.Structure):
+        _fields_ = [("known", Subscriptions), ("unknown", ctypes.c_uint64)]
+
+    client = clients(url=URL)
+    known = subscriptions()
+    newer = Newer(known, 1)
+    newer.known.size = ctypes.sizeof(Newer)
+    pointer = ctypes.cast(byref(newer), ctypes.POINTER(Subscriptions))
+    subscribe = lambda: library.smq_subscribe(client.handle, pointer)  # noqa: E731
+    no_change(client, subscribe, smq.ERR_STRUCT_SIZE)
+    newer.unknown = 0
+    assert subscribe() == smq.OK
+
+
+def test_null_and_dangling_arguments(client):
+    """What the tables above have no place for."""
+    handle, message, place = client.handle, changed(), ctypes.c_void_p(77)
+    dangling = byref(DANGLING)
+    for call, expected in (
+        (lambda: library.smq_publish_reserve(handle, None, byref(place)), smq.ERR_NULL),
+        (lambda: library.smq_publish_reserve(handle, byref(message), None), smq.ERR_NULL),
+        (lambda: library.smq_publish_commit(handle, 0), smq.ERR_STATE),
+        (lambda: library.smq_publish_abort(handle), smq.ERR_STATE),
+        (lambda: library.smq_publish_stream(handle, None, NO_PULL, None), smq.ERR_NULL),
+        (lambda: library.smq_publish_stream(handle, byref(message), None, None), smq.ERR_NULL),
+        (lambda: library.smq_client_id(handle, None), smq.ERR_NULL),
+        (lambda: library.smq_hold(handle), smq.ERR_STATE),
+        (lambda: library.smq_ack(handle, 1, 0, dangling), smq.ERR_NULL),
+        (lambda: library.smq_disconnect_with(handle, 0, 0, dangling), smq.ERR_NULL),
+        (lambda: library.smq_authenticate(handle, 0x18, dangling, None), smq.ERR_NULL),
+        (lambda: library.smq_authenticate(handle, 0x18, None, dangling), smq.ERR_NULL),
+        (lambda: library.smq_handle(handle, 0, None, None, None), smq.ERR_NULL),
+        (lambda: library.smq_handle(handle, 0, dangling, None, None), smq.ERR_NULL),
+        (lambda: library.smq_next_match(handle, None, -1), smq.ERR_NULL),
+        (lambda: library.smq_next_match(handle, dangling, -1), smq.ERR_NULL),
+        (lambda: library.smq_respond(handle, None, byref(Message())), smq.ERR_NULL),
+        (lambda: library.smq_respond(handle, byref(RawEvent()), None), smq.ERR_NULL),
+        (
+            lambda: library.smq_respond(handle, byref(sized(RawEvent(), 8)), byref(Message())),
+            smq.ERR_STRUCT_SIZE,
+        ),
+    ):
+        no_change(client, call, expected)
+    assert place.value == 77
 
 
 def test_a_message_of_a_newer_header(clients):
@@ -423,6 +718,9 @@ def test_publish_null(client):
 
 def test_while_disconnecting(leaving):
     no_change(leaving, lambda: leaving.publish("a"), smq.ERR_STATE)
+    no_change(leaving, lambda: leaving.reserve("a", 1)[0], smq.ERR_STATE)
+    no_change(leaving, lambda: leaving.subscribe("a"), smq.ERR_STATE)
+    no_change(leaving, lambda: leaving.unsubscribe("a"), smq.ERR_STATE)
     no_change(leaving, leaving.connect, smq.ERR_STATE)
     no_change(leaving, lambda: leaving.disconnect(86_400_001), smq.ERR_OPTION)
     no_change(leaving, lambda: library.smq_publish(leaving.handle, None), smq.ERR_NULL)
@@ -486,7 +784,14 @@ def test_wait_for_ever_for_nothing(clients):
     assert library.smq_next_timeout_ms(client.handle) == -1
 
 
-@pytest.mark.parametrize("make, call", [(RawEvent, "smq_next_event"), (Stats, "smq_client_stats")])
+@pytest.mark.parametrize(
+    "make, call",
+    [
+        (RawEvent, "smq_next_event"),
+        (Stats, "smq_client_stats"),
+        (Server, "smq_client_server"),
+    ],
+)
 def test_structs_to_fill(client, make, call):
     function = getattr(library, call)
     no_change(client, lambda: function(client.handle, None), smq.ERR_NULL)
@@ -520,7 +825,7 @@ def test_names():
     for name, value in smq.CONSTANTS.items():
         if name == "SMQ_OK" or name.startswith("SMQ_ERR_"):
             assert library.smq_status_name(value).decode() == name
-    for value in (1, -1, -100, -115, -200, -203, -300, -309, -400, -405, 2**31 - 1, -(2**31)):
+    for value in (1, -1, -100, -119, -200, -203, -300, -311, -400, -406, 2**31 - 1, -(2**31)):
         assert library.smq_status_name(value) == b"unknown status"
     stages = {
         library.smq_stage_name(value) for name, value in smq.CONSTANTS.items() if "_STAGE_" in name
