@@ -247,7 +247,10 @@ extension Session {
     receiver.consume(count)
     incoming?.remaining = message.remaining &- count
     incoming?.stage = .beforeIdentifier(left &- count)
-    guard left == count, receiver.unread.count >= 2 else { return false }
+    guard left == count, receiver.unread.count >= 2 else {
+      receiver.moveToFront()  // the identifier may lie across the end of the buffer
+      return false
+    }
     var reader = ByteReader(receiver.unread)
     guard let identifier = PacketIdentifier(try reader.uint16()) else { throw .packetIdentifier }
     var isDuplicate = false
