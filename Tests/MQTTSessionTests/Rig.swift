@@ -4,40 +4,115 @@ import MQTTWire
 
 /// A session in memory of its own, driven by hand: bytes and instants in, bytes and events out.
 final class Rig {
+  /// Everything a session can be asked to be, small where nothing is said.
+  struct Options {
+    var keepSession = true
+    var keepAlive: UInt16 = 60
+    var clientID = "rig"
+    var isClientIDTemplate = false
+    var userName = ""
+    var password = ""
+    var sessionExpiry: UInt32 = 0
+    /// `nil`: as large as the receive buffer; 0: none.
+    var maximumPacketSize: UInt32?
+    /// Said in CONNECT, too, if it is not 0.
+    var saidReceiveMaximum: UInt16 = 0
+    var properties: [UInt8] = []
+    var allowsFallback = false
+    var beginsNewSession = false
+    var holdsMessages = false
+    var deliversParts = false
+    var pingTimeout: UInt32 = 10_000
+    var outboxBytes = 4096
+    var outboxMessages = 32
+    var receiveBytes = 1024
+    var inFlightMaximum = 65_535
+    var receiveMaximum = 64
+    var requests = 8
+    var requestBytes = 1024
+    var controlBytes = 512
+    var aliasesReceived = 0
+    var aliasesSent = 0
+    var aliasBytes = 128
+    var replies = 0
+    var streamBytes = 0
+    var random: UInt32 = 0
+  }
+
+  /// The version that was asked for.
   let version: ProtocolVersion
+  let options: Options
   private let block: UnsafeMutableRawPointer
   var session: Session
   var now = Instant(milliseconds: 0)
+  /// Taken by `connect`, and not asked for yet.
+  private var taken: [Happening] = []
+  /// The token of the message that was handed out last; 0: it has none.
+  private(set) var token: UInt32 = 0
+  /// The payload of the stream that is published, and how much of it is given at a time.
+  var streamPayload: [UInt8] = []
+  var streamPiece = Int.max
 
-  init(
+  convenience init(
     _ version: ProtocolVersion = .v3_1_1, keepSession: Bool = true, keepAlive: UInt16 = 60,
     pingTimeout: UInt32 = 10_000, outboxBytes: Int = 4096, outboxMessages: Int = 32,
     receiveBytes: Int = 1024, inFlightMaximum: Int = 65_535, firstIdentifier: UInt16 = 1
   ) {
+    self.init(version) {
+      $0.keepSession = keepSession
+      $0.keepAlive = keepAlive
+      $0.pingTimeout = pingTimeout
+      $0.outboxBytes = outboxBytes
+      $0.outboxMessages = outboxMessages
+      $0.receiveBytes = receiveBytes
+      $0.inFlightMaximum = inFlightMaximum
+      $0.random = UInt32(firstIdentifier) - 1
+    }
+  }
+
+  init(_ version: ProtocolVersion, configure: (inout Options) -> Void) {
+    var asked = Options()
+    configure(&asked)
     self.version = version
-    let clientID = Array("rig".utf8)
+    self.options = asked
+    let (clientID, userName, password) = (asked.clientID.bytes, asked.userName.bytes, asked.password.bytes)
     var properties = Connect.SessionProperties()
-    properties.maximumPacketSize = UInt32(receiveBytes)
+    properties.maximumPacketSize = asked.maximumPacketSize ?? UInt32(asked.receiveBytes)
+    properties.sessionExpiryInterval = asked.sessionExpiry
+    properties.receiveMaximum = asked.saidReceiveMaximum
+    properties.topicAliasMaximum = UInt16(asked.aliasesReceived)
     var options = SessionOptions(
       connect: Connect(
-        version: version, cleanStart: !keepSession, keepAlive: keepAlive, clientID: clientID.span,
-        userName: Span(), password: Span(),
+        version: version, cleanStart: !asked.keepSession, keepAlive: asked.keepAlive, clientID: clientID.span,
+        userName: userName.span, password: password.span,
         will: Connect.Will(
           topic: Span(), payload: Span(), qos: .atMostOnce, retain: false, properties: Span()),
-        session: properties, properties: Span()))
-    options.pingTimeout = pingTimeout
-    options.outboxBytes = outboxBytes
-    options.outboxMessages = outboxMessages
-    options.receiveBytes = receiveBytes
-    options.inFlightMaximum = inFlightMaximum
+        session: properties, properties: asked.properties.span, isClientIDTemplate: asked.isClientIDTemplate))
+    options.allowsFallback = asked.allowsFallback
+    options.beginsNewSession = asked.beginsNewSession
+    options.holdsMessages = asked.holdsMessages
+    options.deliversParts = asked.deliversParts
+    options.pingTimeout = asked.pingTimeout
+    options.outboxBytes = asked.outboxBytes
+    options.outboxMessages = asked.outboxMessages
+    options.receiveBytes = asked.receiveBytes
+    options.inFlightMaximum = asked.inFlightMaximum
+    options.receiveMaximum = asked.receiveMaximum
+    options.requests = asked.requests
+    options.requestBytes = asked.requestBytes
+    options.controlBytes = asked.controlBytes
+    options.aliasesReceived = asked.aliasesReceived
+    options.aliasesSent = asked.aliasesSent
+    options.aliasBytes = asked.aliasBytes
+    options.replies = asked.replies
+    options.streamBytes = asked.streamBytes
     var memory = MemoryPlan()
     let plan = SessionPlan(options, in: &memory)
     block = .allocate(byteCount: memory.byteCount, alignment: MemoryPlan.alignment)
     // What a caller's memory holds before is nobody's business: here it looks like messages on their way.
     block.initializeMemory(as: UInt8.self, repeating: 1, count: memory.byteCount)
     session = Session(
-      options, plan: plan, block: unsafe MemoryBlock(start: block),
-      random: UInt32(firstIdentifier) - 1)
+      options, plan: plan, block: unsafe MemoryBlock(start: block), random: asked.random)
   }
 
   deinit { block.deallocate() }
@@ -49,8 +124,9 @@ final class Rig {
   var wantsTransmit: Bool { session.wantsTransmit }
   var wantsReceive: Bool { session.wantsReceive }
   var nextDeadline: UInt32? { session.nextDeadline?.milliseconds }
-  var hasEvent: Bool { session.hasEvent }
+  var hasEvent: Bool { !taken.isEmpty || session.hasEvent }
   var outbox: OutboxNumbers { session.outboxNumbers }
+  var inbox: InboxNumbers { session.inboxNumbers }
   var counters: Counters { session.counters }
 
   /// Everything that tells how full the outbox is.
@@ -66,6 +142,9 @@ final class Rig {
 
   /// What one call to the transport would take, at most `limit` bytes; `nil`: there is nothing to send.
   func transmit(_ limit: Int = .max) -> [UInt8]? {
+    if let offset = session.pullOffset, streamPiece > 0 {
+      session.pulled(Self.fill(&session, streamPayload[offset...].prefix(streamPiece)))
+    }
     guard session.prepareTransmit(at: now) else { return nil }
     var bytes: [UInt8] = []
     do {
@@ -77,6 +156,13 @@ final class Rig {
     precondition(!bytes.isEmpty, "prepareTransmit promised bytes")
     session.transmitted(bytes.count, at: now)
     return bytes
+  }
+
+  private static func fill(_ session: inout Session, _ bytes: ArraySlice<UInt8>) -> Int {
+    var space = session.pullSpace
+    let count = min(space.count, bytes.count)
+    for index in 0..<count { space[index] = bytes[bytes.startIndex + index] }
+    return count
   }
 
   /// Everything the session wants to send now.
@@ -129,7 +215,16 @@ final class Rig {
   /// Opens a connection and gets it accepted.
   func connect(sessionPresent: Bool = false, properties: [UInt8] = []) {
     open()
-    receive(connack(version, sessionPresent: sessionPresent, properties: properties))
+    accept(sessionPresent: sessionPresent, properties: properties)
+  }
+
+  /// CONNACK. The event it makes is taken, and kept for `events`: nothing behind it would be looked at.
+  func accept(sessionPresent: Bool = false, properties: [UInt8] = []) {
+    taken = []
+    receive(connack(session.version, sessionPresent: sessionPresent, properties: properties))
+    guard isConnected else { return }
+    if let event = session.nextEvent() { taken.append(Happening(event, self)) }
+    session.release()
   }
 
   func lose() { session.connectionClosed() }
@@ -151,7 +246,126 @@ final class Rig {
       Handling(cookie: cookie, isQuiet: isQuiet))
   }
 
-  func event() -> Happening? { session.nextEvent().map { Happening($0, version) } }
+  /// The same with everything else a message may have.
+  func publishSpecially(
+    _ topic: String = "a", _ payload: [UInt8] = [], qos: QoS = .atMostOnce, cookie: UInt64 = 0,
+    isQuiet: Bool = false, expiry: UInt32 = 0, properties: [UInt8] = []
+  ) throws(SessionError) {
+    let name = topic.bytes
+    var handling = Handling(cookie: cookie, isQuiet: isQuiet)
+    handling.expiry = expiry
+    try session.publishSpecially(
+      Publish(
+        topic: name.span, payload: payload.span, qos: qos, retain: false, properties: properties.span),
+      handling, at: now)
+  }
+
+  func reserve(
+    _ topic: String = "a", size: Int, qos: QoS = .atMostOnce, cookie: UInt64 = 0, expiry: UInt32 = 0,
+    properties: [UInt8] = []
+  ) throws(SessionError) {
+    try publishWithoutPayload(
+      .reserved, topic, size: size, qos: qos, cookie: cookie, expiry: expiry, properties: properties)
+  }
+
+  /// Writes the payload of the reservation.
+  func fill(_ payload: [UInt8]) {
+    Self.fill(&session, payload)
+  }
+
+  private static func fill(_ session: inout Session, _ payload: [UInt8]) {
+    var space = session.reservedPayload
+    for index in 0..<payload.count { space[index] = payload[index] }
+  }
+
+  func commit(_ size: Int) throws(SessionError) { try session.commit(payloadSize: size) }
+
+  func abort() throws(SessionError) { try session.abort() }
+
+  func stream(
+    _ topic: String = "a", _ payload: [UInt8], qos: QoS = .atMostOnce, cookie: UInt64 = 0,
+    expiry: UInt32 = 0, properties: [UInt8] = []
+  ) throws(SessionError) {
+    try publishWithoutPayload(
+      .stream, topic, size: payload.count, qos: qos, cookie: cookie, expiry: expiry, properties: properties)
+    streamPayload = payload
+  }
+
+  private func publishWithoutPayload(
+    _ kind: Handling.Kind, _ topic: String, size: Int, qos: QoS, cookie: UInt64, expiry: UInt32,
+    properties: [UInt8]
+  ) throws(SessionError) {
+    let name = topic.bytes
+    var handling = Handling(cookie: cookie, isQuiet: false)
+    handling.kind = kind
+    handling.expiry = expiry
+    try session.publishSpecially(
+      Publish(topic: name.span, payloadSize: size, qos: qos, retain: false, properties: properties.span),
+      handling, at: now)
+  }
+
+  func request(
+    _ topic: String = "q", _ payload: [UInt8] = [], qos: QoS = .atMostOnce, responseTopic: String = "r",
+    timeout: UInt32 = 1000, cookie: UInt64 = 0, expiry: UInt32 = 0, properties: [UInt8] = []
+  ) throws(SessionError) {
+    let (name, response) = (topic.bytes, responseTopic.bytes)
+    var message = Publish(
+      topic: name.span, payload: payload.span, qos: qos, retain: false, properties: properties.span)
+    message.own.responseTopic = response.span
+    var handling = Handling(cookie: cookie, isQuiet: false)
+    handling.expiry = expiry
+    try session.publishRequest(message, handling, timeout: timeout, at: now)
+  }
+
+  func subscribe(
+    _ filters: [String], qos: QoS = .atMostOnce, cookie: UInt64 = 0, properties: [UInt8] = [],
+    identifier: UInt32 = 0
+  ) throws(SessionError) {
+    try subscribe(
+      Filters(filters.map { ($0, SubscriptionOptions(maximumQoS: qos)) }), cookie: cookie,
+      properties: properties, identifier: identifier)
+  }
+
+  func subscribe(
+    _ list: Filters, cookie: UInt64 = 0, properties: [UInt8] = [], identifier: UInt32 = 0
+  ) throws(SessionError) {
+    try session.request(
+      .subscribe, list, properties: properties.span, identifier: identifier, cookie: cookie)
+  }
+
+  func unsubscribe(
+    _ filters: [String], cookie: UInt64 = 0, properties: [UInt8] = []
+  ) throws(SessionError) {
+    try session.request(
+      .unsubscribe, Filters(filters.map { ($0, SubscriptionOptions(maximumQoS: .atMostOnce)) }),
+      properties: properties.span, identifier: 0, cookie: cookie)
+  }
+
+  func hold() -> Bool { session.hold() }
+
+  func acknowledge(
+    _ token: UInt32, _ code: UInt8 = 0, properties: [UInt8] = []
+  ) throws(SessionError) {
+    try session.acknowledge(token, reasonCode: code, properties: properties.span)
+  }
+
+  func authenticate(_ code: UInt8, _ data: [UInt8] = [], properties: [UInt8] = []) throws(SessionError) {
+    try session.authenticate(reasonCode: code, data: data.span, properties: properties.span)
+  }
+
+  /// Looks at the deadlines, as if so much time had passed.
+  func pass(_ milliseconds: UInt32) {
+    now = now.advanced(by: milliseconds)
+    session.timedOut(at: now)
+  }
+
+  func event() -> Happening? {
+    if !taken.isEmpty { return taken.removeFirst() }
+    token = 0
+    guard let event = session.nextEvent() else { return nil }
+    if case .message(let message) = event { token = message.serial }
+    return Happening(event, self)
+  }
 
   func events() -> [Happening] {
     var events: [Happening] = []
@@ -160,13 +374,18 @@ final class Rig {
   }
 
   /// The bytes an extent of an event or of an ending stands for.
-  func received(_ extent: Extent) -> [UInt8] { Self.copy(extent, session) }
+  func received(_ extent: Extent) -> [UInt8] { Self.received(extent, session) }
 
-  private static func copy(_ extent: Extent, _ session: borrowing Session) -> [UInt8] {
+  func aliasedTopic(_ extent: Extent) -> [UInt8] { Self.aliasedTopic(extent, session) }
+
+  private static func received(_ extent: Extent, _ session: borrowing Session) -> [UInt8] {
     let bytes = session.receivedBytes
-    var copy: [UInt8] = []
-    for index in extent.range { copy.append(bytes[index]) }
-    return copy
+    return extent.range.map { bytes[$0] }
+  }
+
+  private static func aliasedTopic(_ extent: Extent, _ session: borrowing Session) -> [UInt8] {
+    let bytes = session.aliasedTopics
+    return extent.range.map { bytes[$0] }
   }
 }
 
@@ -177,12 +396,23 @@ enum Happening: Equatable, Sendable {
   case refused(UInt64, UInt8?)
   case failed(UInt64, Outcome)
   case aboveLimit(UInt64, UInt8?)
+  case answered(UInt64, [UInt8], refusal: UInt8?)
+  case message(ReceivedMessage)
+  case authentication(UInt8, [UInt8])
+  case requestFailed(UInt64, Outcome)
+  case requestTimedOut(UInt64)
   case room
 
-  init(_ event: SessionEvent, _ version: ProtocolVersion) {
+  init(_ event: SessionEvent, _ rig: Rig) {
     switch event {
     case .connected(let connected): self = .connected(sessionPresent: connected.sessionPresent)
     case .room: self = .room
+    case .answered(let answer):
+      self = .answered(answer.cookie, rig.received(answer.reasonCodes), refusal: answer.refusal)
+    case .message(let message): self = .message(ReceivedMessage(message, rig))
+    case .authentication(let event): self = .authentication(event.reasonCode, rig.received(event.data))
+    case .requestFailed(let completion): self = .requestFailed(completion.cookie, completion.outcome)
+    case .requestTimedOut(let cookie): self = .requestTimedOut(cookie)
     case .completed(let completion):
       switch completion.outcome {
       case .delivered: self = .delivered(completion.cookie)
@@ -192,4 +422,68 @@ enum Happening: Equatable, Sendable {
       }
     }
   }
+}
+
+/// A message from the server, or a part of it, copied out of the receive buffer. The token is left out.
+struct ReceivedMessage: Equatable, Sendable {
+  var topic: String
+  var payload: [UInt8]
+  var payloadOffset = 0
+  var payloadSize: Int
+  var isFirst = true
+  var isLast = true
+  var isOversize = false
+  var properties: [UInt8] = []
+  var qos = QoS.atMostOnce
+  var retain = false
+  var duplicate = false
+  var subscriptionIdentifier: UInt32 = 0
+  var replyCookie: UInt64?
+
+  init(_ topic: String, _ payload: [UInt8] = [], qos: QoS = .atMostOnce, duplicate: Bool = false) {
+    self.topic = topic
+    self.payload = payload
+    payloadSize = payload.count
+    self.qos = qos
+    self.duplicate = duplicate
+  }
+
+  init(_ event: MessageEvent, _ rig: Rig) {
+    let name = event.isTopicAliased ? rig.aliasedTopic(event.topic) : rig.received(event.topic)
+    topic = String(decoding: name, as: UTF8.self)
+    payload = rig.received(event.payload)
+    payloadOffset = event.payloadOffset
+    payloadSize = event.payloadSize
+    isFirst = event.isFirst
+    isLast = event.isLast
+    isOversize = event.isOversize
+    properties = rig.received(event.properties)
+    qos = event.qos
+    retain = event.retain
+    duplicate = event.duplicate
+    subscriptionIdentifier = event.subscriptionIdentifier
+    replyCookie = event.replyCookie
+  }
+}
+
+/// A list of Topic Filters with their options.
+struct Filters: SubscriptionList, Sendable {
+  private var bytes: [UInt8] = []
+  private var ranges: [Range<Int>] = []
+  private var options: [SubscriptionOptions] = []
+
+  init(_ list: [(String, SubscriptionOptions)]) {
+    for (filter, option) in list {
+      ranges.append(bytes.count..<bytes.count + filter.utf8.count)
+      bytes += filter.bytes
+      options.append(option)
+    }
+  }
+
+  var count: Int { ranges.count }
+
+  @_lifetime(borrow self)
+  func filter(at index: Int) -> Span<UInt8> { bytes.span.extracting(ranges[index]) }
+
+  func options(at index: Int) -> SubscriptionOptions { options[index] }
 }
