@@ -29,7 +29,7 @@ public struct Inbox: ~Copyable {
   enum Verdict: BitwiseCopyable {
     case deliver
     case duplicate  // the application has or had it: not again
-    case wait  // no room until the application acknowledges one
+    case wait  // no room until one is acknowledged
     case tooMany  // the server goes beyond Receive Maximum
   }
 
@@ -75,9 +75,9 @@ public struct Inbox: ~Copyable {
       remove(at: index)  // the server has given that one up, and uses its identifier for another
     }
     if seen &+ unreleased.markedCount >= ring.count {
-      // Before 5.0 the server has not been told how many; it has to wait for the application, if that is
-      // what is missing.
-      return !isStrict && hasUnaccepted ? .wait : .tooMany
+      // Before 5.0 the server has not been told how many; it has to wait until an acknowledgement can leave, if
+      // that is what is missing.
+      return !isStrict && seen > 0 ? .wait : .tooMany
     }
     if pending == ring.count { remove(at: 0) }  // one that did not come again: else there would be room
     return .deliver
@@ -176,11 +176,6 @@ public struct Inbox: ~Copyable {
     pending &+= 1
     seen &+= 1
     peak = max(peak, count)
-  }
-
-  private var hasUnaccepted: Bool {
-    for index in 0..<pending where !ring[slot(index)].isAccepted { return true }
-    return false
   }
 
   private var firstSeen: Int? { seen > 0 ? pending &- seen : nil }
