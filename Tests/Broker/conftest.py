@@ -225,6 +225,20 @@ class Proxy:
         self.listener.close()
 
 
+@pytest.fixture(autouse=True)
+def not_for_ever() -> Iterator[None]:
+    """A test that hangs fails, and the others run."""
+
+    def expired(number: int, frame: object) -> None:
+        raise TimeoutError("a test may take 100 s")
+
+    before = signal.signal(signal.SIGALRM, expired)
+    signal.alarm(100)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
 @pytest.fixture(params=[4, 5], ids=["3.1.1", "5.0"])
 def protocol(request: pytest.FixtureRequest) -> int:
     return request.param

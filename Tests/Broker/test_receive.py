@@ -70,14 +70,17 @@ def test_retained(mosquitto, clients, version):
 
 @pytest.fixture
 def moderate(start_mosquitto):
-    """As it comes: 20 messages in flight."""
+    """As it comes: 20 messages in flight, in each direction. Before 5.0 it does not say so."""
     return start_mosquitto(max_inflight_messages=20)
+
+
+OF_A_SENDER = dict(client_id="sender", in_flight_maximum=20, outbox_messages=2000)
 
 
 def test_3000_messages_in_order(moderate, clients, version):
     """QoS 1 and 2, each in its order."""
     receiver = clients(url=moderate.url, **version)
-    sender = clients(url=moderate.url, outbox_messages=1000, **{**version, "client_id": "sender"})
+    sender = clients(url=moderate.url, **{**version, **OF_A_SENDER})
     receiver.connected(), sender.connected()
     receiver.subscribed("q/#", qos=2)
     dice, sent = random.Random(3), {1: [], 2: []}
@@ -107,7 +110,7 @@ def test_qos_2_exactly_once_whatever_the_network_does(moderate, proxies, clients
     proxy = proxies(moderate.port, cuts)
     options = dict(protocol=protocol, receive_maximum=20, **KEEP)
     client = clients(host="127.0.0.1", port=proxy.port, connect_timeout_ms=5000, **options)
-    sender = clients(url=moderate.url, protocol=protocol, outbox_messages=400)
+    sender = clients(url=moderate.url, protocol=protocol, **OF_A_SENDER)
     sender.connected()
     total = 150
 
@@ -307,7 +310,7 @@ def test_a_slow_consumer_loses_nothing(clients, broker, version):
 
 def test_a_slow_consumer_of_a_real_server(moderate, clients, protocol):
     client = clients(url=moderate.url, protocol=protocol, receive_maximum=20)
-    sender = clients(url=moderate.url, outbox_messages=2000, outbox_bytes=1 << 22)
+    sender = clients(url=moderate.url, outbox_bytes=1 << 22, **OF_A_SENDER)
     client.connected(), sender.connected()
     client.subscribed("#", qos=2)
     for number in range(1000):
