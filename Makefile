@@ -5,7 +5,7 @@ DESTDIR ?=
 NATIVE := build/native
 CROSS := aarch64 armv7 riscv64
 
-.PHONY: all demo test cross install uninstall size lint format clean help
+.PHONY: all demo test interop-rabbitmq cross install uninstall size lint format clean help
 
 all: ## build the library and the examples for this machine, into build/native
 	@.ci/need build
@@ -16,8 +16,12 @@ demo: ## publish this machine's sensors to a real broker, and show what arrives
 	@examples-c/demo
 
 test: ## run every test; the last line is the sum
-	@.ci/need build broker test
+	@.ci/need build broker interop test
 	@Tests/run
+
+interop-rabbitmq: ## not part of test: publish to RabbitMQ, which knows 3.1 and 3.1.1 (installs it; a minute)
+	@.ci/need build broker rabbitmq test
+	@Tests/run --only build,interop-rabbitmq
 
 cross: ## TARGET=aarch64|armv7|riscv64: build for it and test under qemu-user
 	@$(if $(filter $(TARGET),$(CROSS)),,echo 'make cross TARGET=... with one of: $(CROSS)' >&2; exit 2)
@@ -50,6 +54,6 @@ clean: ## remove what was built
 	rm -rf build .build
 
 help: ## show this list
-	@sed -n 's/^\([a-z]*\):.* ## /make \1\t/p' Makefile | expand -t 18
+	@sed -n 's/^\([a-z-]*\):.* ## /make \1\t/p' Makefile | expand -t 23
 
 VERSION = $(shell sed -n 's/^#define SMQ_VERSION_[A-Z]* //p' include/swiftmqtt.h | paste -sd.)

@@ -327,21 +327,48 @@ static inline smq_bytes smq_property_list(const smq_properties *list) {
 }
 
 /*
- * Appends a property to a list. Which packet it may stand in is checked by the call that takes the list.
- * Any thread; a list is not locked.
+ * Appends a property whose value is a number. Which packet it may stand in is checked by the call that takes the
+ * list. Any thread; a list is not locked.
  *
  * list         the list; unchanged if there is an error
  * identifier   SMQ_PROPERTY_…
- * value        a number in the property's range; its text or bytes, at most 65,535; or name and value
+ * value        in the property's range
  *
  * Returns SMQ_OK, or
- *   SMQ_ERR_NULL       list or a value is NULL, or bytes with a size have no data
- *   SMQ_ERR_PROPERTY   the identifier is unknown or its value is of another kind, or out of its range
- *   SMQ_ERR_UTF8       a text is not well-formed UTF-8
+ *   SMQ_ERR_NULL       list or its data is NULL
+ *   SMQ_ERR_PROPERTY   the identifier is unknown, its value is no number, or value is out of its range
  *   SMQ_ERR_FULL       the buffer has no room
  */
 SMQ_API int32_t smq_property_put_number(smq_properties *list, uint32_t identifier, uint32_t value);
+
+/*
+ * Appends a property whose value is a text, or any bytes. Any thread; a list is not locked.
+ *
+ * list         the list; unchanged if there is an error
+ * identifier   SMQ_PROPERTY_…
+ * value        at most 65,535 bytes
+ *
+ * Returns SMQ_OK, or
+ *   SMQ_ERR_NULL       list, its data or value is NULL, or value has a size and no data
+ *   SMQ_ERR_PROPERTY   the identifier is unknown, its value is of another kind, or value is too long
+ *   SMQ_ERR_UTF8       the property is a text, and value is not well-formed UTF-8
+ *   SMQ_ERR_FULL       the buffer has no room
+ */
 SMQ_API int32_t smq_property_put_bytes(smq_properties *list, uint32_t identifier, const smq_bytes *value);
+
+/*
+ * Appends a User Property. Any thread; a list is not locked.
+ *
+ * list    the list; unchanged if there is an error
+ * name    UTF-8, at most 65,535 bytes; need not be unique
+ * value   UTF-8, at most 65,535 bytes
+ *
+ * Returns SMQ_OK, or
+ *   SMQ_ERR_NULL       list, its data, name or value is NULL, or one has a size and no data
+ *   SMQ_ERR_PROPERTY   name or value is too long
+ *   SMQ_ERR_UTF8       name or value is not well-formed UTF-8
+ *   SMQ_ERR_FULL       the buffer has no room
+ */
 SMQ_API int32_t smq_property_put_pair(smq_properties *list, const smq_bytes *name, const smq_bytes *value);
 
 /* One property of a list. */
@@ -534,7 +561,7 @@ typedef struct smq_options {
     uint32_t maximum_packet_bytes; /* 5.0: the Maximum Packet Size the server is told (section 3.1.2.11.4), which then
                                     leaves larger messages out; receive_bytes to 268,435,460; 0: receive_bytes without
                                     SMQ_OPTION_PARTS, else none; SMQ_OFF: none */
-    uint32_t requests;             /* SUBSCRIBE and UNSUBSCRIBE packets not yet answered: 1 to 256, each takes 24
+    uint32_t requests;             /* SUBSCRIBE and UNSUBSCRIBE packets not yet answered: 1 to 256, each takes 32
                                     bytes; 0: 8 */
     uint32_t request_bytes;        /* the room for these packets: 64 to 268,435,456; 0: 1,024 */
     uint32_t control_bytes;     /* the room for acknowledgements, AUTH and DISCONNECT on their way out: 64 to 1,048,576;
@@ -728,9 +755,11 @@ enum {
 SMQ_API int32_t smq_disconnect(smq_client *client, uint32_t drain_ms);
 
 /*
- * smq_disconnect() with more to say (section 3.14.2). What DISCONNECT says is settled by the first of the two
+ * Leaves the server like smq_disconnect(), with more to say (section 3.14.2). What DISCONNECT says is settled by the first of the two
  * that is called.
  *
+ * client        the client
+ * drain_ms      as for smq_disconnect()
  * reason_code   SMQ_REASON_SUCCESS, SMQ_REASON_DISCONNECT_WITH_WILL, or from 0x80 on one that a client may give
  *               (Table 3-10): 0x80 to 0x83, 0x90, 0x93 to 0x99. Before 5.0 only SMQ_REASON_SUCCESS
  * properties    Session Expiry Interval, Reason String, User Properties; NULL: none. 5.0 only. At most 256 bytes
@@ -812,6 +841,8 @@ SMQ_API int32_t smq_publish_commit(smq_client *client, size_t payload_size);
 /*
  * Gives the room back. There is no completion.
  *
+ * client   the client
+ *
  * Returns SMQ_OK, SMQ_ERR_NULL, SMQ_ERR_CLIENT, or SMQ_ERR_STATE if nothing was reserved.
  */
 SMQ_API int32_t smq_publish_abort(smq_client *client);
@@ -876,7 +907,7 @@ typedef struct smq_subscriptions {
     { sizeof(smq_subscriptions), 0, NULL, 0, { NULL, 0 }, 0, 0 }
 
 /*
- * Subscribes to, or unsubscribes from, Topic Filters: encodes one packet and returns. It goes ahead of what is
+ * Subscribes to Topic Filters: encodes one packet and returns. It goes ahead of what is
  * published, and is not held back by messages in flight. It may be called in every state but
  * SMQ_STATE_DISCONNECTING: it is sent when there is a connection, and once more on the next one if that ended
  * before the answer.
@@ -906,6 +937,15 @@ typedef struct smq_subscriptions {
  *   SMQ_ERR_FULL           requests or request_bytes are used up; a completion makes room
  */
 SMQ_API int32_t smq_subscribe(smq_client *client, const smq_subscriptions *subscriptions);
+
+/*
+ * Unsubscribes from Topic Filters (section 3.10), in every respect like smq_subscribe().
+ *
+ * client          the client
+ * subscriptions   copied, and may be released afterwards; of each only the filter counts
+ *
+ * Returns what smq_subscribe() does; SMQ_ERR_OPTION too if there is an identifier.
+ */
 SMQ_API int32_t smq_unsubscribe(smq_client *client, const smq_subscriptions *subscriptions);
 
 /* ---------------------------------------------------------------------------------------------
@@ -1117,7 +1157,7 @@ static inline int32_t smq_dispatch(smq_client *client, const smq_event *event) {
 
 /*
  * Publishes a request, with a Response Topic and Correlation Data of 8 bytes, and waits for the reply: the first message
- * with the same Correlation Data. The response topic must be subscribed to. The request ends in exactly one
+ * on the response topic with the same Correlation Data. The response topic must be subscribed to. The request ends in exactly one
  * SMQ_EVENT_REPLY with message->cookie.
  *
  * client           the client, with smq_options.replies
@@ -1296,6 +1336,8 @@ SMQ_API int32_t smq_client_server(const smq_client *client, smq_server *server);
 /*
  * Whether a message could be published with this topic (section 4.7). It may be longer than a server takes.
  *
+ * topic   the Topic Name
+ *
  * Returns SMQ_OK, SMQ_ERR_NULL, SMQ_ERR_UTF8, or SMQ_ERR_TOPIC_NAME if it is empty, longer than 65,535 bytes, or has
  * '+' or '#'.
  */
@@ -1303,6 +1345,8 @@ SMQ_API int32_t smq_topic_name_check(const smq_bytes *topic);
 
 /*
  * Whether this could be subscribed to (sections 4.7.1, 4.8.2).
+ *
+ * filter   the Topic Filter
  *
  * Returns SMQ_OK, SMQ_ERR_NULL, SMQ_ERR_UTF8, or SMQ_ERR_TOPIC_FILTER if it is empty, longer than 65,535 bytes, has a
  * misplaced wildcard, or is "$share/" without a share name and a filter.
@@ -1312,6 +1356,9 @@ SMQ_API int32_t smq_topic_filter_check(const smq_bytes *filter);
 /*
  * Whether a topic is one that a filter asks for: '#' matches the level above it too, a wildcard in front matches no
  * topic that begins with '$' (section 4.7.2), and of "$share/name/filter" the filter counts.
+ *
+ * filter   the Topic Filter
+ * topic    the Topic Name
  *
  * Returns 1 or 0; SMQ_ERR_NULL; or what is wrong with the filter or the topic: SMQ_ERR_TOPIC_FILTER,
  * SMQ_ERR_TOPIC_NAME, SMQ_ERR_UTF8.

@@ -5,6 +5,8 @@ import FixedMemory
 struct ReplyTable: ~Copyable {
   struct Entry: BitwiseCopyable {
     var cookie: UInt64
+    /// Of the response topic: the request itself, should it come back, is no reply.
+    var topicHash: UInt32
     var deadline: Instant
     var use: UInt16
     var isWaiting: Bool
@@ -22,7 +24,7 @@ struct ReplyTable: ~Copyable {
     self.mark = mark
     for index in 0..<self.entries.count {
       self.entries[index] = Entry(
-        cookie: 0, deadline: Instant(milliseconds: 0), use: 0, isWaiting: false)
+        cookie: 0, topicHash: 0, deadline: Instant(milliseconds: 0), use: 0, isWaiting: false)
     }
   }
 
@@ -47,20 +49,21 @@ struct ReplyTable: ~Copyable {
     return data
   }
 
-  mutating func add(at index: Int, cookie: UInt64, deadline: Instant) {
+  mutating func add(at index: Int, cookie: UInt64, topic: Span<UInt8>, deadline: Instant) {
     entries[index] = Entry(
-      cookie: cookie, deadline: deadline, use: entries[index].use &+ 1, isWaiting: true)
+      cookie: cookie, topicHash: TopicHash.of(topic), deadline: deadline,
+      use: entries[index].use &+ 1, isWaiting: true)
     waiting &+= 1
   }
 
   /// The cookie of the request a message replies to; it waits no more.
-  mutating func take(_ correlation: Span<UInt8>) -> UInt64? {
+  mutating func take(_ correlation: Span<UInt8>, topic: Span<UInt8>) -> UInt64? {
     guard waiting > 0, correlation.count == Self.correlationSize else { return nil }
     let index = Int(correlation[4]) << 8 | Int(correlation[5])
     guard index < entries.count, entries[index].isWaiting else { return nil }
     // The last request at this place counted its use before.
     let use = UInt16(correlation[6]) << 8 | UInt16(correlation[7])
-    guard use == entries[index].use else { return nil }
+    guard use == entries[index].use, TopicHash.of(topic) == entries[index].topicHash else { return nil }
     for byte in 0..<4 {
       guard
         correlation[byte] == UInt8(truncatingIfNeeded: mark >> UInt32(truncatingIfNeeded: 24 &- 8 &* byte))

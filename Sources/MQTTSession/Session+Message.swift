@@ -69,7 +69,7 @@ extension Session {
     }
     var event = event(publish, topic, at: offset)
     event.serial = serial
-    event.replyCookie = takeReply(publish, at: offset)
+    event.replyCookie = takeReply(publish, event, at: offset)
     counters.messagesReceived.increment()
     show(.message(event), header)
     return true
@@ -121,15 +121,24 @@ extension Session {
     aliases.set(alias, to: receiver.bytes.extracting(topic.range))
   }
 
-  private mutating func takeReply(_ publish: ReceivedPublish, at offset: Int) -> UInt64? {
+  private mutating func takeReply(
+    _ publish: ReceivedPublish, _ event: MessageEvent, at offset: Int
+  ) -> UInt64? {
     guard replies.waiting > 0, let correlation = publish.correlationData else { return nil }
-    return Self.take(&replies, correlation.shifted(by: offset), in: receiver)
+    let place = correlation.shifted(by: offset)
+    return Self.take(
+      &replies, place, in: receiver, topic: event.topic, of: receivedAliases,
+      isAliased: event.isTopicAliased)
   }
 
   private static func take(
-    _ replies: inout ReplyTable, _ correlation: Extent, in receiver: borrowing ReceiveBuffer
+    _ replies: inout ReplyTable, _ correlation: Extent, in receiver: borrowing ReceiveBuffer,
+    topic: Extent, of aliases: borrowing ReceivedAliases, isAliased: Bool
   ) -> UInt64? {
-    replies.take(receiver.bytes.extracting(correlation.range))
+    replies.take(
+      receiver.bytes.extracting(correlation.range),
+      topic: isAliased
+        ? aliases.bytes.extracting(topic.range) : receiver.bytes.extracting(topic.range))
   }
 
   // MARK: A message larger than the buffer
@@ -171,7 +180,7 @@ extension Session {
     var event = event(publish, topic, at: header.size)
     event.payloadSize = header.remainingLength &- size
     event.isOversize = event.isOversize || !deliversParts
-    if !isDuplicate { event.replyCookie = takeReply(publish, at: header.size) }
+    if !isDuplicate { event.replyCookie = takeReply(publish, event, at: header.size) }
     incoming = IncomingMessage(
       stage: .payload, event: event, header: header, identifier: publish.identifier,
       headerSize: headerSize, remaining: event.payloadSize, isDelivered: deliversParts && !isDuplicate,

@@ -88,6 +88,8 @@ extension Session {
     request.own.correlationData = correlation.span
     request.own.hasCorrelationData = true
     try publishSpecially(request, handling, at: now)
-    replies.add(at: place, cookie: handling.cookie, deadline: now.advanced(by: timeout))
+    replies.add(
+      at: place, cookie: handling.cookie, topic: message.own.responseTopic,
+      deadline: now.advanced(by: timeout))
   }
 }

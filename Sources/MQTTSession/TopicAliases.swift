@@ -1,6 +1,15 @@
 import FixedMemory
 import MQTTWire
 
+/// Tells topics apart without keeping them: FNV-1a.
+enum TopicHash {
+  static func of(_ topic: Span<UInt8>) -> UInt32 {
+    var hash: UInt32 = 2_166_136_261
+    for index in 0..<topic.count { hash = (hash ^ UInt32(topic[index])) &* 16_777_619 }
+    return hash
+  }
+}
+
 /// The Topic Aliases the server uses (§3.3.2.3.4): what each stands for, on this connection.
 struct ReceivedAliases: ~Copyable {
   struct Entry: BitwiseCopyable {
@@ -108,7 +117,7 @@ struct SentAliases: ~Copyable {
   func choice(for topic: Span<UInt8>) -> Choice {
     // An alias takes three bytes.
     guard topic.count > 3, topic.count <= topicBytes else { return .none }
-    let hash = Self.hash(topic)
+    let hash = TopicHash.of(topic)
     var oldest: Int? = nil
     for index in 0..<usable {
       let entry = entries[index]
@@ -132,7 +141,7 @@ struct SentAliases: ~Copyable {
       var place = topics.mutableBytes(in: start..<start &+ topic.count)
       copy(topic, into: &place)
       entries[index].length = UInt16(truncatingIfNeeded: topic.count)
-      entries[index].hash = Self.hash(topic)
+      entries[index].hash = TopicHash.of(topic)
       entries[index].isEstablished = true
       entries[index].lastUse = clock
     case .use(let index):
@@ -156,12 +165,5 @@ struct SentAliases: ~Copyable {
     let known = topics.bytes
     for offset in 0..<topic.count where known[start &+ offset] != topic[offset] { return false }
     return true
-  }
-
-  /// FNV-1a.
-  private static func hash(_ bytes: Span<UInt8>) -> UInt32 {
-    var hash: UInt32 = 2_166_136_261
-    for index in 0..<bytes.count { hash = (hash ^ UInt32(bytes[index])) &* 16_777_619 }
-    return hash
   }
 }

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from . import smq
-from .conftest import await_condition
+from .servers import await_condition
 from .scripted_broker import PUBACK, PUBLISH, PUBREC, Script, close
 from .test_link import CONNACK_5, CONNACK_311, Peer
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import MOSQUITTO, await_condition, need
+from .servers import MOSQUITTO, await_condition, need
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from . import smq
-from .conftest import free_port
+from .servers import free_port
 from .scripted_broker import (
     CONNACK,
     PUBLISH,

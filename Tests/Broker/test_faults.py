@@ -10,7 +10,7 @@ import time
 import pytest
 
 from . import smq
-from .conftest import free_port
+from .servers import free_port
 from .scripted_broker import (
     CONNACK,
     CONNECT,

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import Received, await_condition, free_port, need
+from .servers import Received, await_condition, free_port, need
 from .scripted_broker import CONNECT, PUBACK, Broker, Script
 
 TARGET = os.environ.get("SMQ_TARGET", "")

@@ -136,7 +136,7 @@ extension String {
       name: "connectTimeout", field: \.connectTimeout, minimum: 1, maximum: 86_400_000, usual: 30_000, off: 0),
     Range(name: "pingTimeout", field: \.pingTimeout, minimum: 1, maximum: 86_400_000, usual: 10_000),
     Range(name: "outboxBytes", field: \.outboxBytes, minimum: 64, maximum: 268_435_456, usual: 65_536),
-    Range(name: "outboxMessages", field: \.outboxMessages, minimum: 1, maximum: 65_535, usual: 256),
+    Range(name: "outboxMessages", field: \.outboxMessages, minimum: 1, maximum: 65_279, usual: 256),
     Range(name: "receiveBytes", field: \.receiveBytes, minimum: 64, maximum: 268_435_456, usual: 4096),
     Range(name: "inFlightMaximum", field: \.inFlightMaximum, minimum: 1, maximum: 65_535, usual: 65_535),
   ]
@@ -272,8 +272,8 @@ extension String {
     request.version = 5
     request.receiveBytes = 0x0102_0304
     request.keepSession = false
-    var connect: [UInt8] = [0x10, 32, 0, 4] + "MQTT".bytes
-    connect += [5, 0xF6, 1, 2, 5, 0x27, 1, 2, 3, 4]
+    var connect: [UInt8] = [0x10, 35, 0, 4] + "MQTT".bytes
+    connect += [5, 0xF6, 1, 2, 8, 0x21, 0, 64, 0x27, 1, 2, 3, 4]
     connect += texts[..<3] + [0] + texts[3...]
     #expect(request.result.connect == connect)
   }

@@ -24,7 +24,7 @@ import Testing
       rig.session.connectionOpened()
       for qos in allQoS { try? rig.publish(qos: qos, isQuiet: true) }
       sent += rig.drain(piece: 1 + random.below(20))
-      rig.receive(connack(version, sessionPresent: keepSession && version != .v3_1))
+      rig.accept(sessionPresent: keepSession && version != .v3_1)
       for _ in 0..<random.below(6) {
         try? rig.publish(qos: allQoS[random.below(3)], isQuiet: true)
         rig.now = rig.now.advanced(by: UInt32(random.below(9000)))
@@ -34,7 +34,7 @@ import Testing
         if random.chance(50) { rig.receive(pingresp + Self.answers(to: more)) }
       }
       if random.chance(70) {
-        rig.session.disconnect()
+        _ = rig.session.disconnect()
         sent += rig.drain()
       }
       rig.lose()
@@ -142,12 +142,12 @@ import Testing
       for _ in 0..<40 {
         let rig = Rig(.v5_0, receiveBytes: 64)
         rig.open()
-        if random.chance(80) { rig.receive(connack(.v5_0)) }
+        if random.chance(80) { rig.accept() }
         for qos in allQoS { try rig.publish(qos: qos) }
         _ = rig.drain()
         let size = random.below(random.chance(10) ? 100 : 8)
         rig.receive([first, UInt8(size)] + (0..<size).map { _ in UInt8(random.below(4)) })
-        if rig.ending == nil { rig.session.disconnect() }
+        if rig.ending == nil { _ = rig.session.disconnect() }
         for packet in packets(rig.drain()) where packet[0] == 0xE0 {
           #expect(packet.count == packet[1] + 2)
           seen.insert(packet.count == 2 ? 0 : packet[2])
@@ -171,7 +171,7 @@ import Testing
       for isConnected in [false, true] {
         let rig = Rig(version)
         rig.open()
-        if isConnected { rig.receive(connack(version)) }
+        if isConnected { rig.accept() }
         rig.receive([first, 0])
         if !hasType {
           #expect(rig.ending?.cause == .malformed(.packetType), "\(first)")
@@ -207,7 +207,7 @@ import Testing
     for (isConnected, packet) in wrong {
       let rig = Rig(.v5_0)
       rig.open()
-      if isConnected { rig.receive(connack(.v5_0)) }
+      if isConnected { rig.accept() }
       rig.receive(packet)
       #expect(rig.ending?.cause == .malformed(.utf8), "\(packet)")
       #expect(rig.drain() == [0xE0, 1, 0x81], "\(packet)")

@@ -291,7 +291,7 @@ import Testing
       if impossible.isReleased { rig.receive(pubrec(1)) }
       _ = rig.drain()
       rig.receive(impossible.packet)
-      #expect(rig.ending?.cause == .protocolError)
+      #expect(rig.ending?.cause == .violation(.handshake))
       #expect(rig.drain() == (version == .v5_0 ? [0xE0, 1, 0x82] : []))
       #expect(rig.events() == [])
     }

@@ -78,7 +78,7 @@ import Testing
     rig.now = Instant(milliseconds: 59_000)
     rig.session.timedOut(at: rig.now)
     #expect(rig.drain() == pingreq)
-    rig.session.disconnect()
+    _ = rig.session.disconnect()
     #expect(rig.drain() == [0xE0, 0])
   }
 

@@ -8,7 +8,7 @@ import Testing
   @Test func leaveTakesNothingNew() throws {
     let rig = DeliveryTests.rig(.v3_1_1)
     try rig.publish(qos: .atLeastOnce, cookie: 1)
-    rig.session.leave()
+    rig.session.leave(reasonCode: 0, properties: Span())
     let before = rig.numbers
     #expect(throws: SessionError.leaving) { try rig.publish() }
     // Also where something else is wrong with it.
@@ -25,11 +25,11 @@ import Testing
     rig.lose()
     try rig.publish()
     rig.connect()
-    rig.session.leave()
+    rig.session.leave(reasonCode: 0, properties: Span())
     rig.reconnect(sessionPresent: false)
     try rig.publish()
     rig.lose()
-    rig.session.leave()
+    rig.session.leave(reasonCode: 0, properties: Span())
     rig.connect()
     try rig.publish()
   }
@@ -72,7 +72,7 @@ import Testing
     let message = publish(version, "a", [1, 2, 3], qos: .atMostOnce)
     if under > 0 { #expect(rig.transmit(under) == Array(message.prefix(under))) }
     rig.receive(pubrec(70))
-    rig.session.disconnect()
+    _ = rig.session.disconnect()
     #expect(rig.ending?.cause == .requested)
     #expect(rig.ending?.reasonCode == nil)
     #expect(!rig.isConnected)
@@ -99,7 +99,7 @@ import Testing
     rig.receive(pubrec(1))
     _ = rig.drain()
     rig.reconnect(sessionPresent: true)
-    rig.session.disconnect()
+    _ = rig.session.disconnect()
     #expect(packets(rig.drain()).last == [0xE0, 0])
   }
 
@@ -113,8 +113,8 @@ import Testing
       rig.receive(pubrec(1))
       _ = rig.drain()
       rig.lose()
-      rig.open()
-      rig.receive(connack(.v5_0, sessionPresent: true) + packet)
+      rig.connect(sessionPresent: true)
+      rig.receive(packet)
       #expect(rig.ending != nil)
       #expect(rig.drain() == expected)
     }
@@ -126,7 +126,7 @@ import Testing
   func disconnectWithAFullControlQueue(version: ProtocolVersion) {
     let rig = DeliveryTests.rig(version)
     rig.receive((1000..<1200).flatMap { pubrec($0) })
-    rig.session.disconnect()
+    _ = rig.session.disconnect()
     #expect(packets(rig.drain()).last == [0xE0, 0])
   }
 
@@ -136,7 +136,7 @@ import Testing
     let rig = Rig(version)
     rig.session.connectionOpened()
     if sent > 0 { _ = rig.transmit(sent) }
-    rig.session.disconnect()
+    _ = rig.session.disconnect()
     #expect(rig.ending?.cause == .requested)
     #expect(!rig.wantsTransmit)
     #expect(!rig.wantsReceive)

@@ -27,7 +27,7 @@ import Testing
         let sent = packets(rig.drain(piece: 1 + random.below(30)))
         if let last = sent.last, firstPacketSize(last[...]) != last.count { return "not whole: \(last)" }
       }
-      if random.chance(50) { _ = rig.events() }
+      if random.chance(50) || !rig.wantsReceive { _ = rig.events() }
     }
     if let ending = rig.ending {
       if rig.isConnected || rig.wantsReceive || rig.nextDeadline != nil { return "ended, and goes on" }

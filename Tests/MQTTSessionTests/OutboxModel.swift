@@ -78,7 +78,7 @@ final class OutboxModel {
     keepsSession = random.chance(80)
     messageCapacity = messages
     byteCapacity = bytes
-    nextIdentifier = random.chance(30) ? 65_530 + random.below(6) : 1 + random.below(65_535)
+    nextIdentifier = random.chance(30) ? 65_274 + random.below(6) : 1 + random.below(65_279)
     rig = Rig(
       version, keepSession: keepsSession, keepAlive: 0, outboxBytes: bytes, outboxMessages: messages,
       firstIdentifier: UInt16(nextIdentifier))
@@ -205,7 +205,7 @@ final class OutboxModel {
         cookie: nextCookie, qos: qos, retain: retain, isQuiet: isQuiet, identifier: UInt16(nextIdentifier),
         packet: packet, offset: offset!))
     nextCookie += 1
-    nextIdentifier = nextIdentifier == 65_535 ? 1 : nextIdentifier + 1
+    nextIdentifier = nextIdentifier == 65_279 ? 1 : nextIdentifier + 1
     accepted += 1
   }
 
@@ -224,7 +224,7 @@ final class OutboxModel {
     case .room:
       isStarved = false
       hasNewRoom = false
-    case .connected, nil: break
+    default: break
     }
     collect()
   }

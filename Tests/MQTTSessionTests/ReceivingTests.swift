@@ -139,17 +139,27 @@ import Testing
       statement: "AUTH in 3.1.1", packet: hex("F0 00"), cause: .malformed(.packetType), code: 0,
       versions: [.v3_1_1]),
     Violation(
-      statement: "AUTH unasked", packet: hex("F0 00"), cause: .protocolError, code: 0x82, versions: [.v5_0]),
-    Violation(statement: "PUBLISH", packet: hex("30 04 00 01 61 00"), cause: .protocolError, code: 0x82),
-    Violation(statement: "PUBREL", packet: pubrel(1), cause: .protocolError, code: 0x82),
-    Violation(statement: "SUBACK", packet: hex("90 03 00 01 00"), cause: .protocolError, code: 0x82),
-    Violation(statement: "UNSUBACK", packet: hex("B0 02 00 01"), cause: .protocolError, code: 0x82),
-    Violation(statement: "CONNECT", packet: hex("10 00"), cause: .protocolError, code: 0x82),
-    Violation(statement: "SUBSCRIBE", packet: hex("82 00"), cause: .protocolError, code: 0x82),
-    Violation(statement: "UNSUBSCRIBE", packet: hex("A2 00"), cause: .protocolError, code: 0x82),
-    Violation(statement: "PINGREQ", packet: pingreq, cause: .protocolError, code: 0x82),
+      statement: "AUTH unasked", packet: hex("F0 00"), cause: .violation(.unexpectedAuthentication),
+      code: 0x82, versions: [.v5_0]),
     Violation(
-      statement: "DISCONNECT in 3.1.1", packet: hex("E0 00"), cause: .protocolError, code: 0,
+      statement: "SUBACK that answers nothing", packet: hex("90 03 00 01 00"), cause: .violation(.handshake),
+      code: 0x82, versions: [.v3_1_1]),
+    Violation(
+      statement: "SUBACK that answers nothing", packet: hex("90 04 FF 00 00 00"),
+      cause: .violation(.handshake), code: 0x82, versions: [.v5_0]),
+    Violation(
+      statement: "UNSUBACK that answers nothing", packet: hex("B0 02 00 01"), cause: .violation(.handshake),
+      code: 0x82, versions: [.v3_1_1]),
+    Violation(
+      statement: "UNSUBACK that answers nothing", packet: hex("B0 04 FF 01 00 00"),
+      cause: .violation(.handshake), code: 0x82, versions: [.v5_0]),
+    Violation(statement: "CONNECT", packet: hex("10 00"), cause: .violation(.unexpectedPacket), code: 0x82),
+    Violation(statement: "SUBSCRIBE", packet: hex("82 00"), cause: .violation(.unexpectedPacket), code: 0x82),
+    Violation(
+      statement: "UNSUBSCRIBE", packet: hex("A2 00"), cause: .violation(.unexpectedPacket), code: 0x82),
+    Violation(statement: "PINGREQ", packet: pingreq, cause: .violation(.unexpectedPacket), code: 0x82),
+    Violation(
+      statement: "DISCONNECT in 3.1.1", packet: hex("E0 00"), cause: .violation(.unexpectedPacket), code: 0,
       versions: [.v3_1_1]),
   ]
 
@@ -165,7 +175,7 @@ import Testing
         let packetsBefore = rig.counters.packetsReceived.uint64
         rig.receive(puback(1) + violation.packet + puback(2), piece: piece)
         #expect(rig.ending?.cause == violation.cause, "\(version)")
-        #expect(rig.ending?.reasonCode == nil)
+        #expect(rig.ending?.reasonCode == (version == .v5_0 ? violation.code : nil))
         #expect(!rig.isConnected)
         #expect(!rig.wantsReceive)
         #expect(rig.nextDeadline == nil)
@@ -224,17 +234,18 @@ import Testing
       // 2 + 62 bytes would fit, 2 + 63 do not.
       let rig = Rig(version, receiveBytes: 64)
       rig.open()
-      if isConnected { rig.receive(connack(version)) }
+      if isConnected { rig.accept() }
       let first: UInt8 = isConnected ? 0x40 : 0x20
       rig.receive([first, 63])
-      #expect(rig.ending?.cause == .receivedTooLarge)
+      #expect(rig.ending?.cause == .violation(.packetTooLarge))
       #expect(!rig.wantsReceive)
       #expect(rig.drain() == (version == .v5_0 ? [0xE0, 1, 0x95] : []))
     }
     let rig = Rig(version, receiveBytes: 64)
     rig.connect()
     rig.receive([0x30, 0xFF, 0xFF, 0xFF, 0x7F])
-    #expect(rig.ending?.cause == .receivedTooLarge)
+    // Before 5.0 the server has not been told how much there is room for (LargeMessageTests).
+    #expect(rig.ending?.cause == (version == .v5_0 ? .violation(.packetTooLarge) : nil))
   }
 
   @Test func asLargeAsTheBuffer() throws {

@@ -4,40 +4,110 @@ import MQTTWire
 
 /// A session in memory of its own, driven by hand: bytes and instants in, bytes and events out.
 final class Rig {
+  /// Everything a session can be asked to be, small where nothing is said.
+  struct Options {
+    var keepSession = true
+    var keepAlive: UInt16 = 60
+    var clientID = "rig"
+    var isClientIDTemplate = false
+    var userName = ""
+    var password = ""
+    var sessionExpiry: UInt32 = 0
+    /// `nil`: as large as the receive buffer; 0: none.
+    var maximumPacketSize: UInt32?
+    /// Said in CONNECT, too, if it is not 0.
+    var saidReceiveMaximum: UInt16 = 0
+    var properties: [UInt8] = []
+    var allowsFallback = false
+    var beginsNewSession = false
+    var holdsMessages = false
+    var deliversParts = false
+    var pingTimeout: UInt32 = 10_000
+    var outboxBytes = 4096
+    var outboxMessages = 32
+    var receiveBytes = 1024
+    var inFlightMaximum = 65_535
+    var receiveMaximum = 64
+    var requests = 8
+    var requestBytes = 1024
+    var controlBytes = 512
+    var aliasesReceived = 0
+    var aliasesSent = 0
+    var aliasBytes = 128
+    var replies = 0
+    var streamBytes = 0
+    var random: UInt32 = 0
+  }
+
+  /// The version that was asked for.
   let version: ProtocolVersion
+  let options: Options
   private let block: UnsafeMutableRawPointer
   var session: Session
   var now = Instant(milliseconds: 0)
+  /// Taken by `connect`, and not asked for yet.
+  private var taken: [Happening] = []
 
-  init(
+  convenience init(
     _ version: ProtocolVersion = .v3_1_1, keepSession: Bool = true, keepAlive: UInt16 = 60,
     pingTimeout: UInt32 = 10_000, outboxBytes: Int = 4096, outboxMessages: Int = 32,
     receiveBytes: Int = 1024, inFlightMaximum: Int = 65_535, firstIdentifier: UInt16 = 1
   ) {
+    self.init(version) {
+      $0.keepSession = keepSession
+      $0.keepAlive = keepAlive
+      $0.pingTimeout = pingTimeout
+      $0.outboxBytes = outboxBytes
+      $0.outboxMessages = outboxMessages
+      $0.receiveBytes = receiveBytes
+      $0.inFlightMaximum = inFlightMaximum
+      $0.random = UInt32(firstIdentifier) - 1
+    }
+  }
+
+  init(_ version: ProtocolVersion, configure: (inout Options) -> Void) {
+    var asked = Options()
+    configure(&asked)
     self.version = version
-    let clientID = Array("rig".utf8)
+    self.options = asked
+    let (clientID, userName, password) = (asked.clientID.bytes, asked.userName.bytes, asked.password.bytes)
     var properties = Connect.SessionProperties()
-    properties.maximumPacketSize = UInt32(receiveBytes)
+    properties.maximumPacketSize = asked.maximumPacketSize ?? UInt32(asked.receiveBytes)
+    properties.sessionExpiryInterval = asked.sessionExpiry
+    properties.receiveMaximum = asked.saidReceiveMaximum
+    properties.topicAliasMaximum = UInt16(asked.aliasesReceived)
     var options = SessionOptions(
       connect: Connect(
-        version: version, cleanStart: !keepSession, keepAlive: keepAlive, clientID: clientID.span,
-        userName: Span(), password: Span(),
+        version: version, cleanStart: !asked.keepSession, keepAlive: asked.keepAlive, clientID: clientID.span,
+        userName: userName.span, password: password.span,
         will: Connect.Will(
           topic: Span(), payload: Span(), qos: .atMostOnce, retain: false, properties: Span()),
-        session: properties, properties: Span()))
-    options.pingTimeout = pingTimeout
-    options.outboxBytes = outboxBytes
-    options.outboxMessages = outboxMessages
-    options.receiveBytes = receiveBytes
-    options.inFlightMaximum = inFlightMaximum
+        session: properties, properties: asked.properties.span, isClientIDTemplate: asked.isClientIDTemplate))
+    options.allowsFallback = asked.allowsFallback
+    options.beginsNewSession = asked.beginsNewSession
+    options.holdsMessages = asked.holdsMessages
+    options.deliversParts = asked.deliversParts
+    options.pingTimeout = asked.pingTimeout
+    options.outboxBytes = asked.outboxBytes
+    options.outboxMessages = asked.outboxMessages
+    options.receiveBytes = asked.receiveBytes
+    options.inFlightMaximum = asked.inFlightMaximum
+    options.receiveMaximum = asked.receiveMaximum
+    options.requests = asked.requests
+    options.requestBytes = asked.requestBytes
+    options.controlBytes = asked.controlBytes
+    options.aliasesReceived = asked.aliasesReceived
+    options.aliasesSent = asked.aliasesSent
+    options.aliasBytes = asked.aliasBytes
+    options.replies = asked.replies
+    options.streamBytes = asked.streamBytes
     var memory = MemoryPlan()
     let plan = SessionPlan(options, in: &memory)
     block = .allocate(byteCount: memory.byteCount, alignment: MemoryPlan.alignment)
     // What a caller's memory holds before is nobody's business: here it looks like messages on their way.
     block.initializeMemory(as: UInt8.self, repeating: 1, count: memory.byteCount)
     session = Session(
-      options, plan: plan, block: unsafe MemoryBlock(start: block),
-      random: UInt32(firstIdentifier) - 1)
+      options, plan: plan, block: unsafe MemoryBlock(start: block), random: asked.random)
   }
 
   deinit { block.deallocate() }
@@ -49,8 +119,9 @@ final class Rig {
   var wantsTransmit: Bool { session.wantsTransmit }
   var wantsReceive: Bool { session.wantsReceive }
   var nextDeadline: UInt32? { session.nextDeadline?.milliseconds }
-  var hasEvent: Bool { session.hasEvent }
+  var hasEvent: Bool { !taken.isEmpty || session.hasEvent }
   var outbox: OutboxNumbers { session.outboxNumbers }
+  var inbox: InboxNumbers { session.inboxNumbers }
   var counters: Counters { session.counters }
 
   /// Everything that tells how full the outbox is.
@@ -129,7 +200,16 @@ final class Rig {
   /// Opens a connection and gets it accepted.
   func connect(sessionPresent: Bool = false, properties: [UInt8] = []) {
     open()
-    receive(connack(version, sessionPresent: sessionPresent, properties: properties))
+    accept(sessionPresent: sessionPresent, properties: properties)
+  }
+
+  /// CONNACK. The event it makes is taken, and kept for `events`: nothing behind it would be looked at.
+  func accept(sessionPresent: Bool = false, properties: [UInt8] = []) {
+    taken = []
+    receive(connack(session.version, sessionPresent: sessionPresent, properties: properties))
+    guard isConnected else { return }
+    if let event = session.nextEvent() { taken.append(Happening(event, self)) }
+    session.release()
   }
 
   func lose() { session.connectionClosed() }
@@ -151,7 +231,10 @@ final class Rig {
       Handling(cookie: cookie, isQuiet: isQuiet))
   }
 
-  func event() -> Happening? { session.nextEvent().map { Happening($0, version) } }
+  func event() -> Happening? {
+    if !taken.isEmpty { return taken.removeFirst() }
+    return session.nextEvent().map { Happening($0, self) }
+  }
 
   func events() -> [Happening] {
     var events: [Happening] = []
@@ -160,13 +243,18 @@ final class Rig {
   }
 
   /// The bytes an extent of an event or of an ending stands for.
-  func received(_ extent: Extent) -> [UInt8] { Self.copy(extent, session) }
+  func received(_ extent: Extent) -> [UInt8] { Self.received(extent, session) }
 
-  private static func copy(_ extent: Extent, _ session: borrowing Session) -> [UInt8] {
+  func aliasedTopic(_ extent: Extent) -> [UInt8] { Self.aliasedTopic(extent, session) }
+
+  private static func received(_ extent: Extent, _ session: borrowing Session) -> [UInt8] {
     let bytes = session.receivedBytes
-    var copy: [UInt8] = []
-    for index in extent.range { copy.append(bytes[index]) }
-    return copy
+    return extent.range.map { bytes[$0] }
+  }
+
+  private static func aliasedTopic(_ extent: Extent, _ session: borrowing Session) -> [UInt8] {
+    let bytes = session.aliasedTopics
+    return extent.range.map { bytes[$0] }
   }
 }
 
@@ -177,12 +265,23 @@ enum Happening: Equatable, Sendable {
   case refused(UInt64, UInt8?)
   case failed(UInt64, Outcome)
   case aboveLimit(UInt64, UInt8?)
+  case answered(UInt64, [UInt8], refusal: UInt8?)
+  case message(ReceivedMessage)
+  case authentication(UInt8, [UInt8])
+  case requestFailed(UInt64, Outcome)
+  case requestTimedOut(UInt64)
   case room
 
-  init(_ event: SessionEvent, _ version: ProtocolVersion) {
+  init(_ event: SessionEvent, _ rig: Rig) {
     switch event {
     case .connected(let connected): self = .connected(sessionPresent: connected.sessionPresent)
     case .room: self = .room
+    case .answered(let answer):
+      self = .answered(answer.cookie, rig.received(answer.reasonCodes), refusal: answer.refusal)
+    case .message(let message): self = .message(ReceivedMessage(message, rig))
+    case .authentication(let event): self = .authentication(event.reasonCode, rig.received(event.data))
+    case .requestFailed(let completion): self = .requestFailed(completion.cookie, completion.outcome)
+    case .requestTimedOut(let cookie): self = .requestTimedOut(cookie)
     case .completed(let completion):
       switch completion.outcome {
       case .delivered: self = .delivered(completion.cookie)
@@ -191,5 +290,47 @@ enum Happening: Equatable, Sendable {
       default: self = .failed(completion.cookie, completion.outcome)
       }
     }
+  }
+}
+
+/// A message from the server, or a part of it, copied out of the receive buffer. The token is left out.
+struct ReceivedMessage: Equatable, Sendable {
+  var topic: String
+  var payload: [UInt8]
+  var payloadOffset = 0
+  var payloadSize: Int
+  var isFirst = true
+  var isLast = true
+  var isOversize = false
+  var properties: [UInt8] = []
+  var qos = QoS.atMostOnce
+  var retain = false
+  var duplicate = false
+  var subscriptionIdentifier: UInt32 = 0
+  var replyCookie: UInt64?
+
+  init(_ topic: String, _ payload: [UInt8] = [], qos: QoS = .atMostOnce, duplicate: Bool = false) {
+    self.topic = topic
+    self.payload = payload
+    payloadSize = payload.count
+    self.qos = qos
+    self.duplicate = duplicate
+  }
+
+  init(_ event: MessageEvent, _ rig: Rig) {
+    let name = event.isTopicAliased ? rig.aliasedTopic(event.topic) : rig.received(event.topic)
+    topic = String(decoding: name, as: UTF8.self)
+    payload = rig.received(event.payload)
+    payloadOffset = event.payloadOffset
+    payloadSize = event.payloadSize
+    isFirst = event.isFirst
+    isLast = event.isLast
+    isOversize = event.isOversize
+    properties = rig.received(event.properties)
+    qos = event.qos
+    retain = event.retain
+    duplicate = event.duplicate
+    subscriptionIdentifier = event.subscriptionIdentifier
+    replyCookie = event.replyCookie
   }
 }

@@ -56,7 +56,7 @@ import Testing
   @Test func beforeARunThatHasNotBegun() throws {
     let rig = DeliveryTests.rig(.v3_1_1)
     try rig.publish("a")
-    let isPrepared = rig.session.prepareTransmit()
+    let isPrepared = rig.session.prepareTransmit(at: rig.now)
     #expect(isPrepared)
     rig.receive(pubrec(77))
     #expect(rig.spans() == [pubrel(77), publish(.v3_1_1, "a", qos: .atMostOnce)])

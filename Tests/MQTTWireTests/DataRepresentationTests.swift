@@ -173,14 +173,15 @@ import Testing
     #expect(PacketIdentifier.first.rawValue == 1)
   }
 
-  /// Once round from several places: each identifier once, as far from the start as there were steps.
-  @Test(arguments: [1, 2, 3, 32_767, 32_768, 65_534, 65_535] as [UInt16])
+  /// Once round from several places: each identifier of a message once, as far from the start as there were
+  /// steps; those of requests are not on the way.
+  @Test(arguments: [1, 2, 3, 32_767, 32_768, 65_278, 65_279] as [UInt16])
   func onceRound(number: UInt16) throws {
     let start = try identifier(number)
     var seen = [Bool](repeating: false, count: 65_536)
     var current = start
     var wrong = 0
-    for steps in 0..<65_535 {
+    for steps in 0..<65_279 {
       if seen[Int(current.rawValue)] || current.distance(from: start) != steps { wrong += 1 }
       seen[Int(current.rawValue)] = true
       current = current.next
@@ -188,16 +189,26 @@ import Testing
     #expect(wrong == 0)
     #expect(current == start)
     #expect(!seen[0])
+    for place in 0..<256 {
+      let request = PacketIdentifier.request(place)
+      #expect(!seen[Int(request.rawValue)])
+      #expect(request.requestPlace == place)
+      #expect(request.distance(from: start) >= 65_279)
+    }
+    #expect(PacketIdentifier.request(0).rawValue == 65_280)
+    #expect(PacketIdentifier.request(255).rawValue == 65_535)
   }
 
-  /// Every identifier: to the next it is one step, and back all the others.
+  /// Every identifier of a message: to the next it is one step, and back all the others.
   @Test func everyNext() throws {
     var wrong: [UInt16] = []
-    for number in 1...65_535 as ClosedRange<UInt16> {
+    let start = PacketIdentifier.first
+    for number in 1...65_279 as ClosedRange<UInt16> {
       let current = try #require(PacketIdentifier(number))
-      let next = number == 65_535 ? 1 : number + 1
+      let next = number == 65_279 ? 1 : number + 1
       if current.next.rawValue != next || current.next.distance(from: current) != 1
-        || current.distance(from: current.next) != 65_534 || current.distance(from: current) != 0
+        || current.distance(from: current.next) != 65_278 || current.distance(from: current) != 0
+        || current.requestPlace != nil || start.advanced(by: Int(number) - 1) != current
       {
         wrong.append(number)
       }

@@ -1,0 +1,63 @@
+/* Asks for the time and answers itself: request [URL]. Request and response of MQTT 5.0 in one program. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <swiftmqtt.h>
+#include <time.h>
+
+/* The answering side: a handler for a Topic Filter. */
+static void answer(void *user, smq_client *client, const smq_event *request) {
+    char text[32];
+    time_t now = time(NULL);
+    smq_message reply = SMQ_MESSAGE_INIT;
+    (void)user;
+    strftime(text, sizeof(text), "%H:%M:%S", localtime(&now));
+    reply.payload = smq_string(text);
+    reply.quiet = 1;
+    smq_respond(client, request, &reply);
+}
+
+int main(int argc, char **argv) {
+    smq_options options = SMQ_OPTIONS_INIT;
+    options.url = smq_string(argc > 1 ? argv[1] : "mqtt://127.0.0.1");
+    options.protocol = SMQ_PROTOCOL_5_0;
+    options.handlers = 1;
+    options.replies = 1;
+
+    smq_subscription filters[2];
+    memset(filters, 0, sizeof(filters));
+    filters[0].filter = smq_string("example/time");
+    filters[1].filter = smq_string("example/time/replies");
+    smq_subscriptions subscriptions = SMQ_SUBSCRIPTIONS_INIT;
+    subscriptions.count = 2;
+    subscriptions.list = filters;
+
+    smq_message question = SMQ_MESSAGE_INIT;
+    question.topic = filters[0].filter;
+
+    size_t size = smq_client_size(&options);
+    void *memory = malloc(size);
+    smq_client *client = NULL;
+    smq_event event = SMQ_EVENT_INIT;
+    int32_t status = smq_client_init(memory, size, &options, &client);
+    if (status == SMQ_OK) status = smq_handle(client, 0, &filters[0].filter, answer, NULL);
+    if (status == SMQ_OK) status = smq_subscribe(client, &subscriptions);
+    if (status == SMQ_OK) status = smq_connect(client);
+    while (status >= 0 && event.type != SMQ_EVENT_DISCONNECTED) {
+        status = smq_wait(client, -1);
+        if (status < 1 || smq_next_event(client, &event) != 1) continue;
+        smq_dispatch(client, &event);
+        if (event.type == SMQ_EVENT_COMPLETED) /* subscribed: now ask */
+            status = event.status ? event.status : smq_request(client, &question, &filters[1].filter, 5000);
+        if (event.type == SMQ_EVENT_REPLY) {
+            if (event.status == SMQ_OK) printf("%.*s\n", (int)event.payload.size, (const char *)event.payload.data);
+            status = event.status;
+            smq_disconnect(client, 0);
+        }
+        if (event.type == SMQ_EVENT_DISCONNECTED) status = event.status;
+    }
+    if (status < 0) fprintf(stderr, "%s, stage %s\n", smq_status_name(status), smq_stage_name(event.stage));
+    smq_client_close(client);
+    free(memory);
+    return status < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}
