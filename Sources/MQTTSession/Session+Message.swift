@@ -6,9 +6,9 @@ struct IncomingMessage: BitwiseCopyable {
   enum Stage: BitwiseCopyable {
     /// The header stays at the front of the buffer; the payload passes behind it.
     case payload
-    /// Not even the header fits. So many bytes are left before the Packet Identifier.
-    case beforeIdentifier(Int)
-    /// Behind it.
+    /// Not even the header fits. So many bytes of the topic are left.
+    case topic(Int)
+    /// Properties and payload.
     case rest
   }
 
@@ -16,7 +16,7 @@ struct IncomingMessage: BitwiseCopyable {
   /// What the application is told, as far as it is told anything.
   var event: MessageEvent
   let header: FixedHeader
-  let identifier: PacketIdentifier?
+  var identifier: PacketIdentifier?
   /// Bytes at the front of the buffer that stay there.
   let headerSize: Int
   /// Bytes that are still to come.
@@ -196,12 +196,12 @@ extension Session {
     guard topicSize &+ (qos == .atMostOnce ? 0 : 2) <= header.remainingLength else { throw .truncated }
     let event = MessageEvent(
       topic: .empty, isTopicAliased: false, payload: .empty, payloadOffset: 0,
-      payloadSize: header.remainingLength &- topicSize, isFirst: true, isLast: true, isOversize: true,
+      payloadSize: 0, isFirst: true, isLast: true, isOversize: true,
       properties: .empty, qos: qos, retain: header.flags & Publish.retainFlag != 0,
       duplicate: header.flags & Publish.duplicateFlag != 0, subscriptionIdentifier: 0, serial: 0,
       replyCookie: nil)
     incoming = IncomingMessage(
-      stage: qos == .atMostOnce ? .rest : .beforeIdentifier(topicSize), event: event, header: header,
+      stage: .topic(topicSize), event: event, header: header,
       identifier: nil, headerSize: 0, remaining: header.remainingLength, isDelivered: false,
       isDuplicate: false)
     receiver.consume(header.size)
@@ -213,7 +213,7 @@ extension Session {
     guard let message = incoming else { return false }
     switch message.stage {
     case .payload: return receivePayload(message)
-    case .beforeIdentifier(let left): return try skipToIdentifier(message, left)
+    case .topic(let left): return try skipTopic(message, left)
     case .rest:
       let count = min(receiver.unread.count, message.remaining)
       receiver.consume(count)
@@ -255,34 +255,47 @@ extension Session {
     return true
   }
 
-  private mutating func skipToIdentifier(
+  /// What is behind the topic tells which message it is, and how large its payload.
+  private mutating func skipTopic(
     _ message: IncomingMessage, _ left: Int
   ) throws(Malformed) -> Bool {
     let count = min(receiver.unread.count, left)
     receiver.consume(count)
     incoming?.remaining = message.remaining &- count
-    incoming?.stage = .beforeIdentifier(left &- count)
-    guard left == count, receiver.unread.count >= 2 else { return false }
-    var reader = ByteReader(receiver.unread)
-    guard let identifier = PacketIdentifier(try reader.uint16()) else { throw .packetIdentifier }
-    var isDuplicate = false
-    switch inbox.received(
-      identifier, qos: message.event.qos, duplicate: message.event.duplicate,
-      isStrict: version.hasProperties)
-    {
-    case .deliver: break
-    case .duplicate: isDuplicate = true
-    case .wait:
-      isStalled = true
-      return false
-    case .tooMany:
-      violate(.receiveMaximum)
-      return false
+    incoming?.stage = .topic(left &- count)
+    guard left == count else { return false }
+    var rest = message
+    rest.remaining = message.remaining &- count
+    // Packet Identifier and Property Length take six bytes at most.
+    guard receiver.unread.count >= min(6, rest.remaining) else { return false }
+    var reader = ByteReader(receiver.unread, in: Extent(offset: 0, count: min(6, rest.remaining)))
+    if message.event.qos != .atMostOnce {
+      guard let identifier = PacketIdentifier(try reader.uint16()) else { throw .packetIdentifier }
+      rest.identifier = identifier
     }
-    receiver.consume(2)
-    incoming = IncomingMessage(
-      stage: .rest, event: message.event, header: message.header, identifier: identifier, headerSize: 0,
-      remaining: message.remaining &- count &- 2, isDelivered: false, isDuplicate: isDuplicate)
+    let propertyLength = version.hasProperties ? try reader.variableByteInteger() : 0
+    let used = reader.position
+    rest.remaining &-= used
+    guard propertyLength <= rest.remaining else { throw .truncated }
+    rest.event.payloadSize = rest.remaining &- propertyLength
+    if let identifier = rest.identifier {
+      switch inbox.received(
+        identifier, qos: message.event.qos, duplicate: message.event.duplicate,
+        isStrict: version.hasProperties)
+      {
+      case .deliver: break
+      case .duplicate: rest.isDuplicate = true
+      case .wait:
+        isStalled = true
+        return false
+      case .tooMany:
+        violate(.receiveMaximum)
+        return false
+      }
+    }
+    receiver.consume(used)
+    rest.stage = .rest
+    incoming = rest
     return true
   }
 
