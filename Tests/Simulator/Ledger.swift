@@ -42,7 +42,7 @@ final class Ledger {
   /// so each has its own.
   func draft(_ origin: Int, topic: Int, qos: UInt8, size: Int) -> Message {
     var size = max(size, 4)
-    while size > 32 || topics[topic].count > 32, sizes.contains(size) { size += 1 }
+    while size > 12 || topics[topic].count > 32, sizes.contains(size) { size += 1 }
     return Message(number: messages.count, origin: origin, topic: topic, qos: qos, size: size)
   }
 

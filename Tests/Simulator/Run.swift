@@ -63,7 +63,10 @@ final class Run {
       world.trace.begin(step: step)
       world.now = world.now.advanced(by: UInt32(world.chance.below(world.scenario.pace)))
       let endpoint = endpoints[world.chance.below(endpoints.count)]
-      try act(endpoint, pick(weights[endpoint.name]))
+      // A run should not spend its time without a connection.
+      let isIdle = endpoint.phase == .offline && world.chance.percent(40)
+      try act(endpoint, isIdle ? (endpoint.isDone ? .connect : .event) : pick(weights[endpoint.name]))
+      if world.chance.percent(world.scenario.hastePercent) { try move(endpoint) }
       try disturb(endpoint)
       try endpoint.settle()
     }
@@ -108,6 +111,15 @@ final class Run {
     case .time: try endpoint.checkTime()
     case .connect: try endpoint.connect()
     }
+  }
+
+  /// Lets the network do something everywhere.
+  private func move(_ endpoint: Endpoint) throws(Failure) {
+    _ = try endpoint.transmit()
+    arrive(endpoint.link, \.up)
+    _ = try server.act()
+    arrive(endpoint.link, \.down)
+    _ = try endpoint.receive()
   }
 
   private func arrive(_ link: Link?, _ direction: ReferenceWritableKeyPath<Link, Direction>) {

@@ -23,6 +23,8 @@ struct Scenario {
   // The network.
   let cutPermille: Int
   let linkCapacity: Int
+  /// How often the network does something beside what else happens.
+  let hastePercent: Int
   /// Milliseconds per step.
   let pace: Int
 
@@ -37,11 +39,12 @@ struct Scenario {
     let fallsBack = shape == .broker && version == .v5_0 && chance.percent(10)
     fallsBackAfter = fallsBack ? chance.below(4) : nil
     keepsSession = chance.percent(85)
-    steps = chance.pick([60, 150, 150, 300])
-    messages = chance.pick([3, 10, 10, 25, 40])
+    steps = chance.pick([50, 200, 400, 800])
+    messages = chance.pick([3, 10, 30, 60, 100])
     topics = Self.pickTopics(&chance)
-    cutPermille = chance.pick([0, 3, 10, 10, 30, 80])
+    cutPermille = chance.pick([0, 2, 8, 8, 20, 50])
     linkCapacity = chance.pick([1, 7, 60, 500, 500, 65_536])
+    hastePercent = chance.pick([0, 20, 50, 80])
     pace = chance.pick([1, 10, 200, 3000])
     let first = ClientTraits(&chance, version, fallsBack: fallsBack)
     clients = shape == .pair ? [first, ClientTraits(&chance, version, fallsBack: false)] : [first]
