@@ -168,9 +168,8 @@ extension Session {
     if properties.count > 0 {
       guard version.hasProperties else { throw .property }
       try validateFarewell(properties)
-      guard properties.count <= farewell.count, properties.count &+ 5 <= control.capacity else {
-        throw .tooLarge
-      }
+      let size = FixedHeader.packetSize(Disconnect.remainingLength(properties: properties))
+      guard properties.count <= farewell.count, size <= control.capacity else { throw .tooLarge }
     }
   }
 
