@@ -42,7 +42,7 @@ extension Outbox {
     _ publish: borrowing Publish, _ handling: Handling, version: ProtocolVersion, limits: ServerLimits
   ) throws(SessionError) {
     // It has to fit with topic and alias: on the next connection it may have to be sent again with its topic.
-    let size = 5 &+ publish.remainingLength(version) &+ Publish.topicAliasSize
+    let size = FixedHeader.packetSize(publish.remainingLength(version) &+ Publish.topicAliasSize)
     let isTight = size > min(bytes.count, limits.maximumPacketSize)
     let choice = handling.isSpecial || isTight ? .none : aliases.choice(for: publish.topic)
     let slot = tail

@@ -167,11 +167,12 @@ extension Endpoint {
       world.trace("\(name): message \(message.number) not acknowledged: \(error)")
       if error == .full, isWordy { return false }
       // Its session is gone; or it is one with QoS 1 that did not come again on a connection since, and if it
-      // comes later it is a new one; or it had to make room for one in front of it.
+      // comes later it is a new one; or it had to make room for one in front of it; or its sender gave it up.
       let isQoS1 = world.ledger.messages[message.number].qos == 1
+      let isGivenUp = world.ledger.messages[message.number].outcome == .aborted
       let isCrowded = world.scenario.server.window > traits.receiveMaximum
       let isOver =
-        rules.sessionsLost > message.session
+        rules.sessionsLost > message.session || isGivenUp
         || (isQoS1 && (isCrowded || rules.connections > message.connection + 1))
       try require(
         error == .token && isOver, "\(name): message \(message.number) cannot be acknowledged: \(error)")
