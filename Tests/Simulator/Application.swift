@@ -34,7 +34,8 @@ extension Endpoint {
       try check(error, message, handling, room)
       return false
     }
-    world.trace("\(name): message \(message.number), QoS \(qos.rawValue), \(message.size) bytes, \(handling.kind)")
+    world.trace(
+      "\(name): message \(message.number), QoS \(qos.rawValue), \(message.size) bytes, \(handling.kind)")
     published += 1
     world.ledger.add(message)
     if handling.kind == .stream { stream = message.number }

@@ -80,7 +80,8 @@ final class Endpoint {
     // What a caller's memory holds before is nobody's business: here it looks like messages on their way.
     unsafe block.initializeMemory(as: UInt8.self, repeating: 1, count: memory.byteCount)
     session = Session(
-      options, plan: plan, block: unsafe MemoryBlock(start: block), random: UInt32(traits.firstIdentifier) - 1)
+      options, plan: plan, block: unsafe MemoryBlock(start: block), random: UInt32(traits.firstIdentifier) - 1
+    )
   }
 
   deinit { unsafe block.deallocate() }

@@ -67,10 +67,12 @@ extension Endpoint {
       "\(name): gets message \(number)\(event.isOversize ? ", too large" : ""), token \(event.serial)")
     try require(message.origin == isFrom, "\(name): message \(number) comes back")
     try require(event.qos.rawValue == message.qos, "\(name): message \(number) with another QoS")
-    try require((event.serial != 0) == (message.qos > 0), "\(name): message \(number) with token \(event.serial)")
+    try require(
+      (event.serial != 0) == (message.qos > 0), "\(name): message \(number) with token \(event.serial)")
     if !event.topic.isEmpty {
       let topic = event.isTopicAliased ? copyAliased(event.topic) : copy(event.topic)
-      try require(topic == world.ledger.topics[message.topic], "\(name): message \(number) with another topic")
+      try require(
+        topic == world.ledger.topics[message.topic], "\(name): message \(number) with another topic")
     } else {
       try require(event.isOversize, "\(name): message \(number) without a topic")
     }

@@ -9,7 +9,8 @@ final class Run {
   private let weights: [[Int]]
 
   private enum Action: Int, CaseIterable {
-    case arriveUp, arriveDown, receive, transmit, server, serverPublishes, publish, event, release, acknowledge
+    case arriveUp, arriveDown, receive, transmit, server, serverPublishes, publish, event, release,
+      acknowledge
     case request, commit, leave, time, connect
   }
 

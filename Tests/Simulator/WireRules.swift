@@ -147,7 +147,8 @@ final class WireRules {
     }
     try require(!message.isAcknowledged, "\(name) is acknowledged and sent again")
     let inFlight = flights.count { $0.isReleased || $0.connection == connections }
-    try require(inFlight < min(receiveMaximum, inFlightMaximum), "\(name) is above Receive Maximum [MQTT-3.3.4-7]")
+    try require(
+      inFlight < min(receiveMaximum, inFlightMaximum), "\(name) is above Receive Maximum [MQTT-3.3.4-7]")
     try note(packet, message)
   }
 
@@ -166,7 +167,8 @@ final class WireRules {
       return
     }
     try require(!flights.contains { $0.number == message.number }, "\(name) with another identifier")
-    try require(!requests.contains { $0.identifier == packet.identifier }, "\(name) uses a request's identifier")
+    try require(
+      !requests.contains { $0.identifier == packet.identifier }, "\(name) uses a request's identifier")
     try require(!packet.isDuplicate, "\(name) is sent for the first time with DUP [MQTT-3.3.1-1]")
     flights.append(
       Flight(
@@ -211,7 +213,9 @@ final class WireRules {
   /// So many packets it has looked at, of all that it was given: what is behind them it cannot know.
   func parsed(_ total: UInt64) throws(Failure) {
     while parsedPackets < total {
-      guard let packet = try received.next(version) else { throw Failure("more packets parsed than received") }
+      guard let packet = try received.next(version) else {
+        throw Failure("more packets parsed than received")
+      }
       parsedPackets += 1
       if packet.type == .publish {
         noteBegun(packet.qos, packet.identifier)
