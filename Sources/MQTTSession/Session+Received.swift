@@ -9,8 +9,8 @@ extension Session {
   mutating func parse() {
     while phase == .awaitingConnack || phase == .connected, view == nil {
       sendAcknowledgements()
-      isStalled = !control.hasRoom && !isPeerGone
-      guard !isStalled else { return }
+      guard control.hasRoom || isPeerGone else { return }
+      isStalled = false
       do throws(Malformed) {
         guard try parseNext() else { return }
       } catch {

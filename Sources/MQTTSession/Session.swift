@@ -74,7 +74,7 @@ public struct Session: ~Copyable {
   var isViewTaken = false
   var isViewHeld = false
   var viewRelease = Release.consume(0)
-  /// A packet is there that has to wait: for room for its answer, or for the application to acknowledge others.
+  /// A message is there that has to wait for the application to acknowledge others.
   var isStalled = false
   /// A PUBLISH that is larger than the receive buffer, and not yet at its end.
   var incoming: IncomingMessage? = nil
