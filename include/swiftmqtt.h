@@ -551,9 +551,10 @@ typedef struct smq_options {
     uint32_t outbox_bytes;      /* 64 to 268,435,456; 0: 65,536 */
     uint32_t outbox_messages;   /* 1 to 65,279, each takes 32 bytes; 0: 256 */
     uint32_t receive_bytes;     /* the receive buffer: 64 to 268,435,456; 0: 4,096. A message that fits arrives whole */
-    uint32_t in_flight_maximum; /* QoS 1 and 2 messages sent and not yet acknowledged at any time: 1 to 65,535;
-                                    0: as many as the outbox holds. The server's Receive Maximum (section 4.9)
-                                    holds too */
+    uint32_t in_flight_maximum; /* QoS 1 and 2 messages sent and not yet acknowledged at any time: 1 to 65,535. The
+                                    server's Receive Maximum (section 4.9) holds too. 0: that alone; 20 with 3.1 and 3.1.1,
+                                    where a server cannot say what it takes, and Mosquitto, by default, closes the
+                                    connection at more */
     uint32_t receive_maximum;   /* QoS 1 and 2 messages received and not yet acknowledged (QoS 2: not yet released
                                     by the server) at a time: 1 to 65,535, each takes 28 to 44 bytes; 0: 64. 5.0 tells the
                                     server. With 3.1 and 3.1.1 it should be what the server may have in flight,

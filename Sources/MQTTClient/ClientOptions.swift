@@ -115,7 +115,7 @@ public struct ClientOptions: ~Escapable {
       request.outboxMessages, default: 256, maximum: UInt32(PacketIdentifier.messageCount))
     let receiveBytes = numbers.value(
       request.receiveBytes, default: 4096, minimum: 64, maximum: Self.largestBuffer)
-    let inFlight = numbers.value(request.inFlightMaximum, default: 65_535, maximum: 65_535)
+    let inFlight = numbers.value(request.inFlightMaximum, default: 0, maximum: 65_535)
     let receiveMaximum = numbers.value(request.receiveMaximum, default: 64, maximum: 65_535)
     let maximumPacket = numbers.value(
       request.maximumPacketBytes, default: request.parts ? 0 : receiveBytes, minimum: receiveBytes,
@@ -136,11 +136,10 @@ public struct ClientOptions: ~Escapable {
     let replies = numbers.value(request.replies, default: 0, maximum: 1024)
     let streamBytes = numbers.value(
       request.streamBytes, default: 0, minimum: 64, maximum: 1_048_576)
-    // What only 5.0 can say. Aliases are an offer, not a wish: an older version goes without.
+    // What only 5.0 can say. Limits and aliases are an offer, not a wish: an older version goes without.
     let isSayable =
       version.hasProperties
-      || (request.sessionExpiry == 0 && !request.newSession && request.properties.count == 0
-        && request.maximumPacketBytes == 0)
+      || (request.sessionExpiry == 0 && !request.newSession && request.properties.count == 0)
     guard numbers.areValid, isSayable, request.keepSession || !request.newSession else { throw .option }
     try Self.checkProperties(request.properties)
     let expiry =

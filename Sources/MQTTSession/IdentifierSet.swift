@@ -24,8 +24,9 @@ struct IdentifierSet: ~Copyable {
 
   func contains(_ identifier: PacketIdentifier) -> Bool { slots[find(identifier)] != 0 }
 
-  /// Adds an identifier, or marks one that is there.
+  /// Adds an identifier, or marks one that is there. When the set is full, one without a mark makes room.
   mutating func insert(_ identifier: PacketIdentifier) {
+    if count == slots.count / 2, !contains(identifier) { removeUnmarked(near: identifier) }
     let slot = find(identifier)
     if slots[slot] == 0 { count &+= 1 }
     if slots[slot] & Self.mark == 0 { markedCount &+= 1 }
@@ -50,6 +51,18 @@ struct IdentifierSet: ~Copyable {
     }
     slots[gap] = 0
     return true
+  }
+
+  private mutating func removeUnmarked(near identifier: PacketIdentifier) {
+    var slot = home(UInt32(identifier.rawValue))
+    for _ in 0..<slots.count {
+      let entry = slots[slot]
+      if entry & Self.mark == 0, let unmarked = PacketIdentifier(UInt16(truncatingIfNeeded: entry)) {
+        _ = remove(unmarked)
+        return
+      }
+      slot = after(slot)
+    }
   }
 
   mutating func removeMarks() {

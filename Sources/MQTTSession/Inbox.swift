@@ -8,8 +8,9 @@ import MQTTWire
 ///     PUBLISH ─────────▶ pending ──────────▶ PUBACK, gone                          QoS 1
 ///                           └──────────────▶ PUBREC, unreleased ────────▶ gone     QoS 2
 ///
-/// Pending messages stand in the order in which they came, so that acknowledgements leave in that order
-/// [MQTT-4.6.0-2] [MQTT-4.6.0-3] in whatever order the application gives them.
+/// Pending messages stand in the order in which they came on this connection, so that acknowledgements leave in
+/// that order [MQTT-4.6.0-2] [MQTT-4.6.0-3] in whatever order the application gives them. In front of them are those
+/// of earlier connections that have not come again.
 public struct Inbox: ~Copyable {
   struct Entry: BitwiseCopyable {
     var serial: UInt32
@@ -28,7 +29,7 @@ public struct Inbox: ~Copyable {
   enum Verdict: BitwiseCopyable {
     case deliver
     case duplicate  // the application has or had it: not again
-    case wait  // no room until the application acknowledges one
+    case wait  // no room until one is acknowledged
     case tooMany  // the server goes beyond Receive Maximum
   }
 
@@ -68,18 +69,17 @@ public struct Inbox: ~Copyable {
     if pending > seen || qos == .exactlyOnce, let index = index(of: identifier, qos: qos) {
       if ring[slot(index)].isSeen { return qos == .exactlyOnce ? .duplicate : .deliver }
       if qos == .exactlyOnce || duplicate {
-        ring[slot(index)].isSeen = true
-        seen &+= 1
+        see(at: index)
         return .duplicate
       }
       remove(at: index)  // the server has given that one up, and uses its identifier for another
     }
     if seen &+ unreleased.markedCount >= ring.count {
-      // Before 5.0 the server has not been told how many; it has to wait for the application, if that is
-      // what is missing.
-      return !isStrict && hasUnaccepted ? .wait : .tooMany
+      // Before 5.0 the server has not been told how many; it has to wait until an acknowledgement can leave, if
+      // that is what is missing.
+      return !isStrict && seen > 0 ? .wait : .tooMany
     }
-    if pending == ring.count { removeOldestUnseen() }
+    if pending == ring.count { remove(at: 0) }  // one that did not come again: else there would be room
     return .deliver
   }
 
@@ -178,18 +178,16 @@ public struct Inbox: ~Copyable {
     peak = max(peak, count)
   }
 
-  private var hasUnaccepted: Bool {
-    for index in 0..<pending where !ring[slot(index)].isAccepted { return true }
-    return false
-  }
+  private var firstSeen: Int? { seen > 0 ? pending &- seen : nil }
 
-  private var firstSeen: Int? {
-    var index = 0
-    while index < pending {
-      if ring[slot(index)].isSeen { return index }
-      index &+= 1
-    }
-    return nil
+  /// A message has come again: it takes its place among those of this connection.
+  private mutating func see(at index: Int) {
+    var entry = ring[slot(index)]
+    remove(at: index)
+    entry.isSeen = true
+    ring[slot(pending)] = entry
+    pending &+= 1
+    seen &+= 1
   }
 
   private func index(of identifier: PacketIdentifier, qos: QoS) -> Int? {
@@ -200,20 +198,23 @@ public struct Inbox: ~Copyable {
     return nil
   }
 
-  /// Serials grow along the ring, with gaps: it is where it would be without them, or before.
   private func index(of serial: UInt32) -> Int? {
     guard pending > 0 else { return nil }
+    // As long as nothing came again, serials grow along the ring, with gaps: it is where it would be without
+    // them, or before.
     let distance = serial &- ring[head].serial
-    var index = Int(truncatingIfNeeded: min(distance, UInt32(truncatingIfNeeded: pending &- 1)))
+    let guess = Int(truncatingIfNeeded: min(distance, UInt32(truncatingIfNeeded: pending &- 1)))
+    var index = guess
     while index >= 0 {
       if ring[slot(index)].serial == serial { return index }
       index &-= 1
     }
+    index = guess &+ 1
+    while index < pending {
+      if ring[slot(index)].serial == serial { return index }
+      index &+= 1
+    }
     return nil
-  }
-
-  private mutating func removeOldestUnseen() {
-    for index in 0..<pending where !ring[slot(index)].isSeen { return remove(at: index) }
   }
 
   /// Nearly always the first.

@@ -43,7 +43,8 @@ extension Session {
       handling.expiry = end.overflow ? .max : Swift.max(end.partialValue, 1)
     }
     try append(message, handling, expiry: seconds)
-    counters.messagesPublished.increment()
+    // What is reserved may yet be aborted.
+    if handling.kind != .reserved { counters.messagesPublished.increment() }
   }
 
   private mutating func append(
@@ -123,6 +124,7 @@ extension Session {
     guard let reservation = outbox.reservation else { throw .state }
     guard payloadSize >= 0, payloadSize <= reservation.payloadSize else { throw .option }
     outbox.commit(reservation, payloadSize: payloadSize, limits: limits)
+    counters.messagesPublished.increment()
   }
 
   public mutating func abort() throws(SessionError) {

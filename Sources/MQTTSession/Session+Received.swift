@@ -129,7 +129,7 @@ extension Session {
     keepAlive.start(seconds: limits.keepAlive)
     outbox.connected(
       version, sessionPresent: sessionPresent,
-      quota: min(inFlightMaximum, limits.receiveMaximum), limits: limits)
+      quota: min(sendMaximum, limits.receiveMaximum), limits: limits)
     requests.connected(version, limits: limits)
     inbox.connected(sessionPresent: sessionPresent)
     view = .connected(
@@ -137,6 +137,11 @@ extension Session {
         sessionPresent: sessionPresent, reasonString: connack.reasonString.shifted(by: offset),
         properties: connack.properties.shifted(by: offset)))
     viewRelease = .consume(header.packetSize)
+  }
+
+  private var sendMaximum: Int {
+    if inFlightMaximum > 0 { return inFlightMaximum }
+    return version.hasProperties ? 65_535 : 20
   }
 
   private mutating func handle(_ packet: Acknowledgement) {

@@ -19,8 +19,9 @@ public struct SessionOptions: ~Escapable {
   /// 1 to 65,279.
   public var outboxMessages = 256
   public var receiveBytes = 4096
-  /// QoS 1 and 2 messages that may be unacknowledged at a time: 1 to 65,535.
-  public var inFlightMaximum = 65_535
+  /// QoS 1 and 2 messages that may be unacknowledged at a time: 1 to 65,535; 0: what the server says, and 20 if it
+  /// cannot say, which is what Mosquitto takes by default before it closes the connection.
+  public var inFlightMaximum = 0
   /// The same towards us; CONNECT says so too.
   public var receiveMaximum = 64
   /// SUBSCRIBE and UNSUBSCRIBE packets: 1 to 256.

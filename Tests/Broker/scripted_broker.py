@@ -893,6 +893,8 @@ class Connection:
 
     def acknowledged(self, came: Packet) -> None:
         """PUBACK, PUBREC or PUBCOMP for what was sent."""
+        if self.session.connection is not self:
+            return  # another one has taken the session over
         identifier, code, _ = came.acknowledgement()
         outgoing = self.session.outgoing.get(identifier)
         step = (outgoing.qos, outgoing.released) if outgoing else None

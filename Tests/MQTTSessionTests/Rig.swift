@@ -47,6 +47,11 @@ final class Rig {
   var now = Instant(milliseconds: 0)
   /// Taken by `connect`, and not asked for yet.
   private var taken: [Happening] = []
+  /// The token of the message that was handed out last; 0: it has none.
+  private(set) var token: UInt32 = 0
+  /// The payload of the stream that is published, and how much of it is given at a time.
+  var streamPayload: [UInt8] = []
+  var streamPiece = Int.max
 
   convenience init(
     _ version: ProtocolVersion = .v3_1_1, keepSession: Bool = true, keepAlive: UInt16 = 60,
@@ -137,6 +142,9 @@ final class Rig {
 
   /// What one call to the transport would take, at most `limit` bytes; `nil`: there is nothing to send.
   func transmit(_ limit: Int = .max) -> [UInt8]? {
+    if let offset = session.pullOffset, streamPiece > 0 {
+      session.pulled(Self.fill(&session, streamPayload[offset...].prefix(streamPiece)))
+    }
     guard session.prepareTransmit(at: now) else { return nil }
     var bytes: [UInt8] = []
     do {
@@ -148,6 +156,13 @@ final class Rig {
     precondition(!bytes.isEmpty, "prepareTransmit promised bytes")
     session.transmitted(bytes.count, at: now)
     return bytes
+  }
+
+  private static func fill(_ session: inout Session, _ bytes: ArraySlice<UInt8>) -> Int {
+    var space = session.pullSpace
+    let count = min(space.count, bytes.count)
+    for index in 0..<count { space[index] = bytes[bytes.startIndex + index] }
+    return count
   }
 
   /// Everything the session wants to send now.
@@ -231,9 +246,125 @@ final class Rig {
       Handling(cookie: cookie, isQuiet: isQuiet))
   }
 
+  /// The same with everything else a message may have.
+  func publishSpecially(
+    _ topic: String = "a", _ payload: [UInt8] = [], qos: QoS = .atMostOnce, cookie: UInt64 = 0,
+    isQuiet: Bool = false, expiry: UInt32 = 0, properties: [UInt8] = []
+  ) throws(SessionError) {
+    let name = topic.bytes
+    var handling = Handling(cookie: cookie, isQuiet: isQuiet)
+    handling.expiry = expiry
+    try session.publishSpecially(
+      Publish(
+        topic: name.span, payload: payload.span, qos: qos, retain: false, properties: properties.span),
+      handling, at: now)
+  }
+
+  func reserve(
+    _ topic: String = "a", size: Int, qos: QoS = .atMostOnce, cookie: UInt64 = 0, expiry: UInt32 = 0,
+    properties: [UInt8] = []
+  ) throws(SessionError) {
+    try publishWithoutPayload(
+      .reserved, topic, size: size, qos: qos, cookie: cookie, expiry: expiry, properties: properties)
+  }
+
+  /// Writes the payload of the reservation.
+  func fill(_ payload: [UInt8]) {
+    Self.fill(&session, payload)
+  }
+
+  private static func fill(_ session: inout Session, _ payload: [UInt8]) {
+    var space = session.reservedPayload
+    for index in 0..<payload.count { space[index] = payload[index] }
+  }
+
+  func commit(_ size: Int) throws(SessionError) { try session.commit(payloadSize: size) }
+
+  func abort() throws(SessionError) { try session.abort() }
+
+  func stream(
+    _ topic: String = "a", _ payload: [UInt8], qos: QoS = .atMostOnce, cookie: UInt64 = 0,
+    expiry: UInt32 = 0, properties: [UInt8] = []
+  ) throws(SessionError) {
+    try publishWithoutPayload(
+      .stream, topic, size: payload.count, qos: qos, cookie: cookie, expiry: expiry, properties: properties)
+    streamPayload = payload
+  }
+
+  private func publishWithoutPayload(
+    _ kind: Handling.Kind, _ topic: String, size: Int, qos: QoS, cookie: UInt64, expiry: UInt32,
+    properties: [UInt8]
+  ) throws(SessionError) {
+    let name = topic.bytes
+    var handling = Handling(cookie: cookie, isQuiet: false)
+    handling.kind = kind
+    handling.expiry = expiry
+    try session.publishSpecially(
+      Publish(topic: name.span, payloadSize: size, qos: qos, retain: false, properties: properties.span),
+      handling, at: now)
+  }
+
+  func request(
+    _ topic: String = "q", _ payload: [UInt8] = [], qos: QoS = .atMostOnce, responseTopic: String = "r",
+    timeout: UInt32 = 1000, cookie: UInt64 = 0, expiry: UInt32 = 0, properties: [UInt8] = []
+  ) throws(SessionError) {
+    let (name, response) = (topic.bytes, responseTopic.bytes)
+    var message = Publish(
+      topic: name.span, payload: payload.span, qos: qos, retain: false, properties: properties.span)
+    message.own.responseTopic = response.span
+    var handling = Handling(cookie: cookie, isQuiet: false)
+    handling.expiry = expiry
+    try session.publishRequest(message, handling, timeout: timeout, at: now)
+  }
+
+  func subscribe(
+    _ filters: [String], qos: QoS = .atMostOnce, cookie: UInt64 = 0, properties: [UInt8] = [],
+    identifier: UInt32 = 0
+  ) throws(SessionError) {
+    try subscribe(
+      Filters(filters.map { ($0, SubscriptionOptions(maximumQoS: qos)) }), cookie: cookie,
+      properties: properties, identifier: identifier)
+  }
+
+  func subscribe(
+    _ list: Filters, cookie: UInt64 = 0, properties: [UInt8] = [], identifier: UInt32 = 0
+  ) throws(SessionError) {
+    try session.request(
+      .subscribe, list, properties: properties.span, identifier: identifier, cookie: cookie)
+  }
+
+  func unsubscribe(
+    _ filters: [String], cookie: UInt64 = 0, properties: [UInt8] = []
+  ) throws(SessionError) {
+    try session.request(
+      .unsubscribe, Filters(filters.map { ($0, SubscriptionOptions(maximumQoS: .atMostOnce)) }),
+      properties: properties.span, identifier: 0, cookie: cookie)
+  }
+
+  func hold() -> Bool { session.hold() }
+
+  func acknowledge(
+    _ token: UInt32, _ code: UInt8 = 0, properties: [UInt8] = []
+  ) throws(SessionError) {
+    try session.acknowledge(token, reasonCode: code, properties: properties.span)
+  }
+
+  func authenticate(_ code: UInt8, _ data: [UInt8] = [], properties: [UInt8] = []) throws(SessionError) {
+    try session.authenticate(reasonCode: code, data: data.span, properties: properties.span)
+  }
+
+  /// Looks at the deadlines, as if so much time had passed.
+  func pass(_ milliseconds: UInt32) {
+    now = now.advanced(by: milliseconds)
+    session.timedOut(at: now)
+  }
+
   func event() -> Happening? {
     if !taken.isEmpty { return taken.removeFirst() }
-    return session.nextEvent().map { Happening($0, self) }
+    token = 0
+    guard let event = session.nextEvent() else { return nil }
+    if case .message(let message) = event { token = message.serial }
+    return Happening(event, self)
   }
 
   func events() -> [Happening] {
@@ -333,4 +464,26 @@ struct ReceivedMessage: Equatable, Sendable {
     subscriptionIdentifier = event.subscriptionIdentifier
     replyCookie = event.replyCookie
   }
+}
+
+/// A list of Topic Filters with their options.
+struct Filters: SubscriptionList, Sendable {
+  private var bytes: [UInt8] = []
+  private var ranges: [Range<Int>] = []
+  private var options: [SubscriptionOptions] = []
+
+  init(_ list: [(String, SubscriptionOptions)]) {
+    for (filter, option) in list {
+      ranges.append(bytes.count..<bytes.count + filter.utf8.count)
+      bytes += filter.bytes
+      options.append(option)
+    }
+  }
+
+  var count: Int { ranges.count }
+
+  @_lifetime(borrow self)
+  func filter(at index: Int) -> Span<UInt8> { bytes.span.extracting(ranges[index]) }
+
+  func options(at index: Int) -> SubscriptionOptions { options[index] }
 }

@@ -1,0 +1,28 @@
+import FixedMemory
+
+/// Memory for parts of a session that are tested by themselves. It has to outlive them.
+final class Memory {
+  private let size: Int
+  private let start: UnsafeMutableRawPointer
+  private var plan = MemoryPlan()
+
+  init(_ size: Int) {
+    self.size = size
+    start = .allocate(byteCount: size, alignment: MemoryPlan.alignment)
+    start.initializeMemory(as: UInt8.self, repeating: 1, count: size)
+  }
+
+  deinit { start.deallocate() }
+
+  func table<Element: BitwiseCopyable>(_ count: Int, of type: Element.Type) -> Table<Element> {
+    let place = plan.reserve(count, of: type)
+    precondition(plan.byteCount <= size)
+    return MemoryBlock(start: start).table(place)
+  }
+
+  func region(_ count: Int) -> Region {
+    let place = plan.reserve(count, of: UInt8.self)
+    precondition(plan.byteCount <= size)
+    return MemoryBlock(start: start).region(place)
+  }
+}
