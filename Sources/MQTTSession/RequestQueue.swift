@@ -92,14 +92,19 @@ struct RequestQueue: ~Copyable {
 
   // MARK: Things that happened
 
-  /// SUBACK or UNSUBACK came: the request it answers. `nil`: there is none, or one of the other kind.
-  mutating func answered(_ answer: SubscriptionAnswer) -> Descriptor? {
+  /// The request that a SUBACK or UNSUBACK answers. `nil`: there is none, or one of the other kind.
+  func request(for answer: SubscriptionAnswer) -> Descriptor? {
     guard let place = answer.identifier.requestPlace, place < table.count, isStored(place) else { return nil }
     let request = table[place]
     let expected: ControlPacketType = answer.type == .suback ? .subscribe : .unsubscribe
-    guard request.state == .sent, request.type == expected else { return nil }
-    finish(place)
-    return request
+    return request.state == .sent && request.type == expected ? request : nil
+  }
+
+  /// It is answered.
+  mutating func complete(_ identifier: PacketIdentifier) {
+    guard let place = identifier.requestPlace else { return }
+    incomplete &-= 1
+    free(place)
   }
 
   /// What was sent and not answered is to be sent again.
@@ -124,6 +129,7 @@ struct RequestQueue: ~Copyable {
         table[slot].state = .failed
         table[slot].reasonCode = verdict.reasonCode.rawValue
         queued &-= 1
+        incomplete &-= 1
         failed &+= 1
       }
     }
@@ -137,7 +143,7 @@ struct RequestQueue: ~Copyable {
       guard table[slot].state == .failed else { continue }
       failed &-= 1
       let request = table[slot]
-      finish(slot)
+      free(slot)
       return (request.cookie, request.reasonCode)
     }
     return nil
@@ -177,9 +183,8 @@ struct RequestQueue: ~Copyable {
 
   // MARK: Helpers
 
-  private mutating func finish(_ slot: Int) {
+  private mutating func free(_ slot: Int) {
     table[slot].state = .free
-    incomplete &-= 1
     while stored > 0, table[head].state == .free {
       head = self.slot(1)
       stored &-= 1

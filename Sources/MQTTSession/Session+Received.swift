@@ -163,13 +163,14 @@ extension Session {
   }
 
   private mutating func handle(_ answer: SubscriptionAnswer, _ header: FixedHeader) {
-    guard let request = requests.answered(answer) else { return violate(.handshake) }
+    guard let request = requests.request(for: answer) else { return violate(.handshake) }
     let offset = receiver.position &+ header.size
     let codes = answer.reasonCodes.shifted(by: offset)
     // The UNSUBACK of 3.1 and 3.1.1 has none.
     guard codes.count == Int(request.count) || (codes.isEmpty && answer.type == .unsuback) else {
       return violate(.reasonCodeCount)
     }
+    requests.complete(answer.identifier)
     show(
       .answered(
         AnsweredEvent(
