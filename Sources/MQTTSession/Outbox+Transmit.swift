@@ -23,7 +23,7 @@ extension Outbox {
   var isInsidePacket: Bool { prefixStart > 0 || runStart > runBase || isInsideStream }
 
   /// The header of the stream is out: its payload is next.
-  var isInsideStream: Bool { runCount > 0 && runStart == runEnd }
+  var isInsideStream: Bool { runCount > 0 && runStart == runEnd && prefixStart == prefixEnd }
 
   /// The rest of the packet that is being sent.
   var restOfPacket: Span<UInt8> {
@@ -89,10 +89,12 @@ extension Outbox {
     if prefixStart < prefixEnd {
       precondition(count >= 0 && count <= prefixEnd &- prefixStart)
       prefixStart &+= count
-      return 0
+      // Nothing may be behind it.
+      guard prefixStart == prefixEnd else { return 0 }
+    } else {
+      precondition(count >= 0 && count <= runEnd &- runStart)
+      runStart &+= count
     }
-    precondition(count >= 0 && count <= runEnd &- runStart)
-    runStart &+= count
     var packets = 0
     while runCount > 0 {
       let slot = sendSlot
@@ -229,7 +231,7 @@ extension Outbox {
         renew(slot, version: version)
         let message = descriptors[slot]
         let limit = limits.verdict(
-          packetSize: message.size &+ bytesOutside(slot), qos: message.qos,
+          packetSize: packetSize(slot, version: version), qos: message.qos,
           retain: message.flags.contains(.retain))
         if let limit { complete(slot, .aboveLimit, reasonCode: limit.reasonCode.rawValue) }
       } else if descriptors[slot].state == .reserved {
