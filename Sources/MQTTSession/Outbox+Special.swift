@@ -108,14 +108,10 @@ extension Outbox {
     let message = descriptors[slot]
     let parts = PacketParts(bytes.bytes, message, version)
     let first = bytes.bytes[message.start]
-    let topicSize = aliases.topic(Int(message.tag)).count
-    let hasIdentifier = message.qos != .atMostOnce
-    let remainingLength =
-      2 &+ topicSize &+ (hasIdentifier ? 2 : 0) &+ parts.propertyLengthSize &+ parts.tailSize
     prefixEnd = Self.encodePrefix(
-      into: &prefix, first: first, remainingLength: remainingLength,
+      into: &prefix, first: first, remainingLength: remainingLength(message, parts),
       topic: Int(message.tag), of: aliases,
-      identifier: hasIdentifier ? identifier(at: distance(of: slot)) : nil,
+      identifier: message.qos == .atMostOnce ? nil : identifier(at: distance(of: slot)),
       propertyLength: version.hasProperties ? parts.propertyLength : nil)
     prefixStart = 0
     return parts.tail
@@ -137,11 +133,16 @@ extension Outbox {
   /// What a prefix takes at most, with a topic of so many bytes.
   static func prefixSize(topicBytes: Int) -> Int { 5 &+ 2 &+ topicBytes &+ 2 &+ 4 }
 
-  /// How many bytes of the packet that will be sent are not in the ring.
-  func bytesOutside(_ slot: Int) -> Int {
+  /// With its topic put back.
+  private func remainingLength(_ message: Descriptor, _ parts: PacketParts) -> Int {
+    parts.topic.count &+ aliases.topic(Int(message.tag)).count &+ parts.propertyLengthSize &+ parts.tailSize
+  }
+
+  /// The size of the packet that will be sent, which may not all be in the ring.
+  func packetSize(_ slot: Int, version: ProtocolVersion) -> Int {
     let message = descriptors[slot]
-    return payloadOutside(slot)
-      &+ (message.flags.contains(.needsTopic) ? aliases.topic(Int(message.tag)).count : 0)
+    guard message.flags.contains(.needsTopic) else { return message.size &+ payloadOutside(slot) }
+    return FixedHeader.packetSize(remainingLength(message, PacketParts(bytes.bytes, message, version)))
   }
 
   func payloadOutside(_ slot: Int) -> Int {

@@ -243,7 +243,7 @@ extension Outbox {
         renew(slot, version: version)
         let message = descriptors[slot]
         let limit = limits.verdict(
-          packetSize: message.size &+ bytesOutside(slot), qos: message.qos,
+          packetSize: packetSize(slot, version: version), qos: message.qos,
           retain: message.flags.contains(.retain))
         if let limit { complete(slot, .aboveLimit, reasonCode: limit.reasonCode.rawValue) }
       } else if descriptors[slot].state == .reserved {

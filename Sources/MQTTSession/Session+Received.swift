@@ -182,17 +182,18 @@ extension Session {
   }
 
   private mutating func handle(_ answer: SubscriptionAnswer, _ header: FixedHeader) {
-    let cookie: UInt64
-    switch requests.answered(answer) {
-    case .failure(let violation): return violate(violation)
-    case .success(let answered): cookie = answered
-    }
+    guard let request = requests.request(for: answer) else { return violate(.handshake) }
     let offset = receiver.position &+ header.size
     let codes = answer.reasonCodes.shifted(by: offset)
+    // The UNSUBACK of 3.1 and 3.1.1 has none.
+    guard codes.count == Int(request.count) || (codes.isEmpty && answer.type == .unsuback) else {
+      return violate(.reasonCodeCount)
+    }
+    requests.complete(answer.identifier)
     show(
       .answered(
         AnsweredEvent(
-          cookie: cookie, refusal: refusal(codes), reasonCodes: codes,
+          cookie: request.cookie, refusal: refusal(codes), reasonCodes: codes,
           reasonString: answer.reasonString.shifted(by: offset),
           properties: answer.properties.shifted(by: offset))),
       header)
