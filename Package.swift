@@ -38,5 +38,9 @@ let package = Package(
     tests("MQTTWireTests", excluding: ["Vectors"], "MQTTWire", "FixedMemory"),
     tests("MQTTSessionTests", "MQTTSession", "MQTTWire", "FixedMemory"),
     tests("MQTTClientTests", "MQTTClient", "MQTTSession", "MQTTWire", "FixedMemory"),
+    // Optimised, because it makes 100,000 runs: swift run -c release Simulator
+    .executableTarget(
+      name: "Simulator", dependencies: ["MQTTSession", "MQTTWire", "FixedMemory"], path: "Tests/Simulator",
+      swiftSettings: [settings[0]]),
   ]
 )

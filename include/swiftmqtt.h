@@ -422,8 +422,8 @@ typedef struct smq_message {
     smq_bytes properties;
     /*
      * Seconds the message is of use (section 3.3.2.3.3); 0: for ever. What is not sent by then ends with
-     * SMQ_ERR_EXPIRED; what is sent carries, in 5.0, what is left. In 3.1 and 3.1.1 the server does not get
-     * to know, and a Will has it in properties. Not together with a Message Expiry Interval in properties.
+     * SMQ_ERR_EXPIRED; what is sent carries, in 5.0, what is left. In 3.1 and 3.1.1 the server does not get to know,
+     * and a Will cannot have it. Not together with a Message Expiry Interval in properties.
      */
     uint32_t expiry_s;
     uint32_t reserved2; /* 0 */
@@ -600,7 +600,7 @@ typedef struct smq_options {
  *                           neither url nor host is set, or url together with host, port, user_name
  *                           or password; a session_expiry_s, SMQ_OPTION_NEW_SESSION or properties without
  *                           5.0; in 3.1.1 a password without a user name; the Will's retain or quiet
- *                           is neither 0 nor 1, or its expiry_s is set
+ *                           is neither 0 nor 1; a Will with properties or expiry_s before 5.0
  *   SMQ_ERR_PROPERTY        properties, or the Will's, are malformed, not allowed there, or set by another
  *                           field; Authentication Data without an Authentication Method
  *   SMQ_ERR_URL             the URL is malformed, or has a zero byte percent-encoded (a password that
@@ -706,7 +706,7 @@ SMQ_API int32_t smq_connect(smq_client *client);
  *
  * client        the client
  * reason_code   SMQ_REASON_CONTINUE_AUTHENTICATION (0x18) or SMQ_REASON_REAUTHENTICATE (0x19)
- * data          Authentication Data; NULL: none
+ * data          Authentication Data; NULL or empty: none
  * properties    more properties (Reason String, User Properties); NULL: none
  *
  * Returns SMQ_OK, or, with nothing changed, SMQ_ERR_NULL, SMQ_ERR_CLIENT,

@@ -62,8 +62,9 @@ extension Client {
     case .closing: if ready.readable { discard() }
     }
     checkDeadlines(at: now)
-    guard phase == .open else { return }
+    guard phase == .open, loss == nil else { return }
     transmit(at: now)
+    guard loss == nil else { return }
     conclude(at: now)
     watchTransport()
   }

@@ -209,10 +209,13 @@ public struct ClientOptions: ~Escapable {
     guard hasMethod || !hasData else { throw .property }
   }
 
-  private static func checkWillProperties(_ list: Span<UInt8>) throws(OptionsError) {
+  private static func checkWillProperties(
+    _ list: Span<UInt8>, hasExpiry: Bool
+  ) throws(OptionsError) {
     var reader = PropertyReader(list, place: .will)
     do throws(Malformed) {
       while let property = try reader.next() {
+        if property.identifier == .messageExpiryInterval, hasExpiry { throw .propertyRepeated }
         guard property.identifier == .responseTopic else { continue }
         guard (try? TopicName.validate(list.extracting(property.text.range))) != nil else {
           throw .topicName
@@ -263,13 +266,14 @@ public struct ClientOptions: ~Escapable {
       throw .topicName
     }
     guard request.willPayload.count <= 65_535 else { throw .tooLarge }
-    // The Will's time is a property like any other: Message Expiry Interval.
-    guard request.willExpiry == 0 else { throw .option }
-    guard version.hasProperties || request.willProperties.count == 0 else { throw .option }
-    try checkWillProperties(request.willProperties)
+    guard version.hasProperties || (request.willProperties.count == 0 && request.willExpiry == 0) else {
+      throw .option
+    }
+    try checkWillProperties(request.willProperties, hasExpiry: request.willExpiry != 0)
     return Connect.Will(
       topic: request.willTopic, payload: request.willPayload, qos: qos,
-      retain: request.willRetain == 1, properties: request.willProperties)
+      retain: request.willRetain == 1, properties: request.willProperties,
+      messageExpiryInterval: request.willExpiry)
   }
 }
 

@@ -50,7 +50,7 @@ struct ControlQueue: ~Copyable {
 
   mutating func append(_ packet: Acknowledgement, properties: Span<UInt8>) -> Bool {
     let length = Acknowledgement.remainingLength(properties: properties)
-    guard hasRoom(besides: 1 &+ VariableByteInteger.encodedSize(length) &+ length) else { return false }
+    guard hasRoom(besides: FixedHeader.packetSize(length)) else { return false }
     var writer = ByteWriter(region.mutableBytes(in: end..<region.count))
     packet.encode(into: &writer, properties: properties)
     finish(writer.count)
@@ -59,7 +59,7 @@ struct ControlQueue: ~Copyable {
 
   mutating func append(_ packet: Disconnect, properties: Span<UInt8>) -> Bool {
     let length = Disconnect.remainingLength(properties: properties)
-    guard hasRoom(for: 1 &+ VariableByteInteger.encodedSize(length) &+ length) else { return false }
+    guard hasRoom(for: FixedHeader.packetSize(length)) else { return false }
     var writer = ByteWriter(region.mutableBytes(in: end..<region.count))
     packet.encode(into: &writer, properties: properties)
     finish(writer.count)
@@ -72,7 +72,7 @@ struct ControlQueue: ~Copyable {
   ) -> Bool {
     let length = Auth.remainingLength(
       propertyLength: Auth.propertyLength(method: method, data: data, properties: properties))
-    guard hasRoom(besides: 1 &+ VariableByteInteger.encodedSize(length) &+ length) else { return false }
+    guard hasRoom(besides: FixedHeader.packetSize(length)) else { return false }
     var writer = ByteWriter(region.mutableBytes(in: end..<region.count))
     Auth.encode(
       into: &writer, reasonCode: reasonCode, method: method, data: data, properties: properties)

@@ -24,6 +24,8 @@ struct IdentifierSet: ~Copyable {
 
   func contains(_ identifier: PacketIdentifier) -> Bool { slots[find(identifier)] != 0 }
 
+  func isMarked(_ identifier: PacketIdentifier) -> Bool { slots[find(identifier)] & Self.mark != 0 }
+
   /// Adds an identifier, or marks one that is there. When the set is full, one without a mark makes room.
   mutating func insert(_ identifier: PacketIdentifier) {
     if count == slots.count / 2, !contains(identifier) { removeUnmarked(near: identifier) }

@@ -9,7 +9,8 @@ import MQTTWire
 ///                           └──────────────▶ PUBREC, unreleased ────────▶ gone     QoS 2
 ///
 /// Pending messages stand in the order in which they came, so that acknowledgements leave in that order
-/// [MQTT-4.6.0-2] [MQTT-4.6.0-3] in whatever order the application gives them.
+/// [MQTT-4.6.0-2] [MQTT-4.6.0-3] in whatever order the application gives them. In front are those of earlier
+/// connections; one that comes again on this one moves behind what came before it.
 public struct Inbox: ~Copyable {
   struct Entry: BitwiseCopyable {
     var serial: UInt32
@@ -17,11 +18,9 @@ public struct Inbox: ~Copyable {
     let qos: QoS
     /// The application has it.
     var isAccepted: Bool
-    /// It came on this connection; only then it can be acknowledged on it.
-    var isSeen: Bool
     /// It was accepted before, and its PUBREC is only repeated.
     let isRepeat: Bool
-    var reasonCode: UInt8
+    var reasonCode: UInt8 = 0
   }
 
   /// What is to be done with a message that comes.
@@ -35,7 +34,8 @@ public struct Inbox: ~Copyable {
   private var ring: Table<Entry>
   private var head = 0
   private var pending = 0
-  private var seen = 0
+  /// How many of them have not come on this connection, and cannot be acknowledged on it.
+  private var unseen = 0
   /// QoS 2 messages whose PUBREC is out; marked, those of this connection.
   private var unreleased: IdentifierSet
   private var lastSerial: UInt32 = 0
@@ -59,43 +59,64 @@ public struct Inbox: ~Copyable {
     _ identifier: PacketIdentifier, qos: QoS, duplicate: Bool, isStrict: Bool
   ) -> Verdict {
     if qos == .exactlyOnce, unreleased.contains(identifier) {
-      // [MQTT-4.3.3-10]: PUBREC again, and nothing else.
-      if pending < ring.count {
-        append(identifier, qos: qos, isAccepted: true, isRepeat: true)
-      }
-      return .duplicate
+      return repeatAcknowledgement(identifier, isStrict: isStrict)
     }
-    if pending > seen || qos == .exactlyOnce, let index = index(of: identifier, qos: qos) {
-      if ring[slot(index)].isSeen { return qos == .exactlyOnce ? .duplicate : .deliver }
+    if let index = index(of: identifier, qos: qos, before: qos == .exactlyOnce ? pending : unseen) {
+      guard index < unseen else { return .duplicate }
+      let entry = ring[slot(index)]
+      remove(at: index)
       if qos == .exactlyOnce || duplicate {
-        ring[slot(index)].isSeen = true
-        seen &+= 1
+        append(entry)
         return .duplicate
       }
-      remove(at: index)  // the server has given that one up, and uses its identifier for another
+      // The server has given that one up, and uses its identifier for another.
     }
-    if seen &+ unreleased.markedCount >= ring.count {
+    return makeRoom(isStrict: isStrict) ?? .deliver
+  }
+
+  /// [MQTT-4.3.3-10]: PUBREC again, and nothing else.
+  private mutating func repeatAcknowledgement(_ identifier: PacketIdentifier, isStrict: Bool) -> Verdict {
+    guard index(of: identifier, qos: .exactlyOnce, before: pending) == nil else { return .duplicate }
+    if !unreleased.isMarked(identifier), let verdict = makeRoom(isStrict: isStrict) { return verdict }
+    // Else its PUBREC is on this connection already.
+    guard pending < ring.count else { return .duplicate }
+    append(
+      Entry(serial: nextSerial(), identifier: identifier, qos: .exactlyOnce, isAccepted: true, isRepeat: true)
+    )
+    return .duplicate
+  }
+
+  /// `nil`: there is room for one more.
+  private mutating func makeRoom(isStrict: Bool) -> Verdict? {
+    if pending &- unseen &+ unreleased.markedCount >= ring.count {
       // Before 5.0 the server has not been told how many; it has to wait for the application, if that is
       // what is missing.
-      return !isStrict && hasUnaccepted ? .wait : .tooMany
+      return !isStrict && pending > unseen ? .wait : .tooMany
     }
-    if pending == ring.count { removeOldestUnseen() }
-    return .deliver
+    if pending == ring.count { remove(at: 0) }  // of an earlier connection
+    return nil
   }
 
   /// The message is being handed out. Its token.
   mutating func add(_ identifier: PacketIdentifier, qos: QoS) -> UInt32 {
-    append(identifier, qos: qos, isAccepted: false, isRepeat: false)
+    append(
+      Entry(serial: nextSerial(), identifier: identifier, qos: qos, isAccepted: false, isRepeat: false))
     return lastSerial
   }
 
   /// PUBREL came. False: this message is not known.
-  mutating func released(_ identifier: PacketIdentifier) -> Bool { unreleased.remove(identifier) }
+  mutating func released(_ identifier: PacketIdentifier) -> Bool {
+    // Its PUBREC need not be repeated any more.
+    if let index = index(of: identifier, qos: .exactlyOnce, before: pending), ring[slot(index)].isRepeat {
+      remove(at: index)
+    }
+    return unreleased.remove(identifier)
+  }
 
   /// A PUBREL for a message that was not acknowledged on this connection.
   func isUnacknowledged(_ identifier: PacketIdentifier) -> Bool {
-    guard let index = index(of: identifier, qos: .exactlyOnce) else { return false }
-    return ring[slot(index)].isSeen
+    guard let index = index(of: identifier, qos: .exactlyOnce, before: pending) else { return false }
+    return index >= unseen && !ring[slot(index)].isRepeat
   }
 
   /// The server kept the session, or it did not, and then everything in it is gone.
@@ -103,7 +124,7 @@ public struct Inbox: ~Copyable {
     guard sessionPresent else {
       head = 0
       pending = 0
-      seen = 0
+      unseen = 0
       return unreleased.removeAll()
     }
     unreleased.removeMarks()
@@ -111,14 +132,13 @@ public struct Inbox: ~Copyable {
     var index = 0
     while index < pending {
       let entry = ring[slot(index)]
-      if entry.isRepeat || (entry.qos == .atLeastOnce && !entry.isSeen) {
+      if entry.isRepeat || (entry.qos == .atLeastOnce && index < unseen) {
         remove(at: index)
       } else {
-        if entry.isSeen { seen &-= 1 }
-        ring[slot(index)].isSeen = false
         index &+= 1
       }
     }
+    unseen = pending
   }
 
   // MARK: Things the application wants
@@ -139,17 +159,14 @@ public struct Inbox: ~Copyable {
   }
 
   /// Whether the acknowledgement of a message would be the next to leave.
-  func isNext(_ serial: UInt32) -> Bool {
-    guard let next = firstSeen else { return false }
-    return ring[slot(next)].serial == serial
-  }
+  func isNext(_ serial: UInt32) -> Bool { pending > unseen && ring[slot(unseen)].serial == serial }
 
   // MARK: Outputs
 
   /// The acknowledgement that may leave now; `removeNext` follows when it does.
   var next: Acknowledgement? {
-    guard let index = firstSeen else { return nil }
-    let entry = ring[slot(index)]
+    guard pending > unseen else { return nil }
+    let entry = ring[slot(unseen)]
     guard entry.isAccepted else { return nil }
     return Acknowledgement(
       type: entry.qos == .atLeastOnce ? .puback : .pubrec, identifier: entry.identifier,
@@ -157,68 +174,55 @@ public struct Inbox: ~Copyable {
   }
 
   mutating func removeNext() {
-    guard let index = firstSeen else { return }
-    let entry = ring[slot(index)]
+    let entry = ring[slot(unseen)]
     // With a refusal the exchange ends [MQTT-4.3.3-9].
     if entry.qos == .exactlyOnce, entry.reasonCode < 0x80 { unreleased.insert(entry.identifier) }
-    remove(at: index)
+    remove(at: unseen)
   }
 
   // MARK: Helpers
 
-  private mutating func append(
-    _ identifier: PacketIdentifier, qos: QoS, isAccepted: Bool, isRepeat: Bool
-  ) {
+  private mutating func nextSerial() -> UInt32 {
     lastSerial = lastSerial == .max ? 1 : lastSerial &+ 1
-    ring[slot(pending)] = Entry(
-      serial: lastSerial, identifier: identifier, qos: qos, isAccepted: isAccepted, isSeen: true,
-      isRepeat: isRepeat, reasonCode: 0)
+    return lastSerial
+  }
+
+  private mutating func append(_ entry: Entry) {
+    ring[slot(pending)] = entry
     pending &+= 1
-    seen &+= 1
     peak = max(peak, count)
   }
 
-  private var hasUnaccepted: Bool {
-    for index in 0..<pending where !ring[slot(index)].isAccepted { return true }
-    return false
-  }
-
-  private var firstSeen: Int? {
-    var index = 0
-    while index < pending {
-      if ring[slot(index)].isSeen { return index }
-      index &+= 1
-    }
-    return nil
-  }
-
-  private func index(of identifier: PacketIdentifier, qos: QoS) -> Int? {
-    for index in 0..<pending {
+  private func index(of identifier: PacketIdentifier, qos: QoS, before end: Int) -> Int? {
+    for index in 0..<end {
       let entry = ring[slot(index)]
       if entry.identifier == identifier, entry.qos == qos { return index }
     }
     return nil
   }
 
-  /// Serials grow along the ring, with gaps: it is where it would be without them, or before.
+  /// Serials grow along the ring, with gaps: it is where it would be without them, or before; or behind, if
+  /// it came again.
   private func index(of serial: UInt32) -> Int? {
     guard pending > 0 else { return nil }
     let distance = serial &- ring[head].serial
-    var index = Int(truncatingIfNeeded: min(distance, UInt32(truncatingIfNeeded: pending &- 1)))
+    let guess = Int(truncatingIfNeeded: min(distance, UInt32(truncatingIfNeeded: pending &- 1)))
+    var index = guess
     while index >= 0 {
       if ring[slot(index)].serial == serial { return index }
       index &-= 1
     }
+    index = guess &+ 1
+    while index < pending {
+      if ring[slot(index)].serial == serial { return index }
+      index &+= 1
+    }
     return nil
-  }
-
-  private mutating func removeOldestUnseen() {
-    for index in 0..<pending where !ring[slot(index)].isSeen { return remove(at: index) }
   }
 
   /// Nearly always the first.
   private mutating func remove(at index: Int) {
-    if ring[slot(index)].isSeen { seen &-= 1 }
+    if index < unseen { unseen &-= 1 }
     var place = index
     while place > 0 {
       ring[slot(place)] = ring[slot(place &- 1)]

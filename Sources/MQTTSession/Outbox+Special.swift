@@ -41,7 +41,10 @@ extension Outbox {
   mutating func appendUnderAlias(
     _ publish: borrowing Publish, _ handling: Handling, version: ProtocolVersion, limits: ServerLimits
   ) throws(SessionError) {
-    let choice = handling.isSpecial ? .none : aliases.choice(for: publish.topic)
+    // It has to fit with topic and alias: on the next connection it may have to be sent again with its topic.
+    let size = FixedHeader.packetSize(publish.remainingLength(version) &+ Publish.topicAliasSize)
+    let isTight = size > min(bytes.count, limits.maximumPacketSize)
+    let choice = handling.isSpecial || isTight ? .none : aliases.choice(for: publish.topic)
     let slot = tail
     switch choice {
     case .none:

@@ -49,6 +49,7 @@ extension Outbox {
 
   /// Adds to the run what may be sent and lies right behind it.
   mutating func extendRun(version: ProtocolVersion, second: UInt32) {
+    if runCount > 0, isAlone(descriptors[sendSlot]) { return }
     while runCount < unsent {
       let packet = descriptors[readySlot]
       guard packet.state == .queued else {
@@ -60,7 +61,7 @@ extension Outbox {
         continue
       }
       let offset = packet.start
-      let isAlone = packet.flags.contains(.isStream) || packet.flags.contains(.needsTopic)
+      let isAlone = isAlone(packet)
       if runCount == 0 {
         runBase = offset
         runStart = offset
@@ -82,6 +83,11 @@ extension Outbox {
       readySlot = slot(after: readySlot)
       if isAlone { return }
     }
+  }
+
+  /// A packet that is not all in the ring.
+  private func isAlone(_ packet: Descriptor) -> Bool {
+    packet.flags.contains(.isStream) || packet.flags.contains(.needsTopic)
   }
 
   /// `count` bytes of the run were handed to the transport. Returns how many packets are whole now.

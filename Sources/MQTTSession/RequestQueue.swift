@@ -94,14 +94,22 @@ struct RequestQueue: ~Copyable {
 
   // MARK: Things that happened
 
-  /// SUBACK or UNSUBACK came: the request it answers. `nil`: there is none, or one of the other kind.
-  mutating func answered(_ answer: SubscriptionAnswer) -> Descriptor? {
-    guard let place = answer.identifier.requestPlace, place < table.count, isStored(place) else { return nil }
+  /// SUBACK or UNSUBACK came: the cookie of the request it answers. If it answers none, that is still to be
+  /// answered.
+  mutating func answered(_ answer: SubscriptionAnswer) -> Result<UInt64, Violation> {
+    guard let place = answer.identifier.requestPlace, place < table.count, isStored(place) else {
+      return .failure(.handshake)
+    }
     let request = table[place]
     let expected: ControlPacketType = answer.type == .suback ? .subscribe : .unsubscribe
-    guard request.state == .sent, request.type == expected else { return nil }
+    guard request.state == .sent, request.type == expected else { return .failure(.handshake) }
+    // The UNSUBACK of 3.1 and 3.1.1 has none.
+    let count = answer.reasonCodes.count
+    guard count == Int(request.count) || (count == 0 && answer.type == .unsuback) else {
+      return .failure(.reasonCodeCount)
+    }
     finish(place)
-    return request
+    return .success(request.cookie)
   }
 
   /// What was sent and not answered is to be sent again.

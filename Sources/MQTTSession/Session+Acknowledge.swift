@@ -24,13 +24,11 @@ extension Session {
     guard version.hasProperties, Self.areValid(properties, in: .packet(.puback, from: .client)) else {
       throw .property
     }
-    let length = Acknowledgement.remainingLength(properties: properties)
-    guard length &+ 5 <= control.capacity else { throw .tooLarge }
-    guard phase == .connected, inbox.isNext(serial), control.hasRoom(besides: length &+ 5) else {
-      throw .full
-    }
+    let size = FixedHeader.packetSize(Acknowledgement.remainingLength(properties: properties))
+    guard size <= control.capacity else { throw .tooLarge }
+    guard phase == .connected, inbox.isNext(serial), control.hasRoom(besides: size) else { throw .full }
     _ = inbox.accept(serial, reasonCode: reasonCode)
-    if let packet = inbox.next, length &+ 5 <= limits.maximumPacketSize {
+    if let packet = inbox.next, size <= limits.maximumPacketSize {
       // Above the server's Maximum Packet Size it goes without [MQTT-3.4.2-2] [MQTT-3.4.2-3].
       _ = control.append(packet, properties: properties)
       inbox.removeNext()

@@ -35,11 +35,10 @@ extension Session {
       Self.areValid(properties, in: .packet(.auth, from: .client), without: .authenticationMethod),
       Self.areValid(properties, in: .packet(.auth, from: .client), without: .authenticationData)
     else { throw .property }
-    let size =
-      5
-      &+ Auth.remainingLength(
+    let size = FixedHeader.packetSize(
+      Auth.remainingLength(
         propertyLength: Auth.propertyLength(
-          method: connects.bytes.extracting(method.range), data: data, properties: properties))
+          method: connects.bytes.extracting(method.range), data: data, properties: properties)))
     guard size <= control.capacity, size <= limits.maximumPacketSize else { throw .tooLarge }
     guard
       control.appendAuth(

@@ -6,9 +6,9 @@ struct IncomingMessage: BitwiseCopyable {
   enum Stage: BitwiseCopyable {
     /// The header stays at the front of the buffer; the payload passes behind it.
     case payload
-    /// Not even the header fits. So many bytes of the topic are left.
-    case topic(Int)
-    /// Properties and payload.
+    /// Not even the header fits.
+    case header(HeaderWalk)
+    /// Behind that.
     case rest
   }
 
@@ -188,23 +188,23 @@ extension Session {
     return true
   }
 
-  /// Topic and properties are too large: of the message only its size will be known, and its Packet Identifier.
+  /// Topic and properties are too large: of the message only its size will be known.
   private mutating func beginWithoutHeader(_ header: FixedHeader) throws(Malformed) -> Bool {
     guard let qos = QoS(rawValue: header.flags >> 1 & 3) else { throw .qos }
     let size = header.size
     let topicSize = 2 &+ (Int(receiver.unread[size]) << 8 | Int(receiver.unread[size &+ 1]))
-    guard topicSize &+ (qos == .atMostOnce ? 0 : 2) <= header.remainingLength else { throw .truncated }
+    guard topicSize <= header.remainingLength else { throw .truncated }
     let event = MessageEvent(
-      topic: .empty, isTopicAliased: false, payload: .empty, payloadOffset: 0,
-      payloadSize: 0, isFirst: true, isLast: true, isOversize: true,
-      properties: .empty, qos: qos, retain: header.flags & Publish.retainFlag != 0,
+      topic: .empty, isTopicAliased: false, payload: .empty, payloadOffset: 0, payloadSize: 0,
+      isFirst: true, isLast: true, isOversize: true, properties: .empty, qos: qos,
+      retain: header.flags & Publish.retainFlag != 0,
       duplicate: header.flags & Publish.duplicateFlag != 0, subscriptionIdentifier: 0, serial: 0,
       replyCookie: nil)
     incoming = IncomingMessage(
-      stage: .topic(topicSize), event: event, header: header,
-      identifier: nil, headerSize: 0, remaining: header.remainingLength, isDelivered: false,
-      isDuplicate: false)
-    receiver.consume(header.size)
+      stage: .header(HeaderWalk(skip: topicSize, hasTopic: topicSize > 2)), event: event, header: header,
+      identifier: nil,
+      headerSize: 0, remaining: header.remainingLength, isDelivered: false, isDuplicate: false)
+    receiver.consume(size)
     return true
   }
 
@@ -213,7 +213,7 @@ extension Session {
     guard let message = incoming else { return false }
     switch message.stage {
     case .payload: return receivePayload(message)
-    case .topic(let left): return try skipTopic(message, left)
+    case .header(let walk): return try walkHeader(message, walk)
     case .rest:
       let count = min(receiver.unread.count, message.remaining)
       receiver.consume(count)
@@ -252,50 +252,6 @@ extension Session {
       view = .message(event)
       viewRelease = .cut(at: message.headerSize, count: count)
     }
-    return true
-  }
-
-  /// What is behind the topic tells which message it is, and how large its payload.
-  private mutating func skipTopic(
-    _ message: IncomingMessage, _ left: Int
-  ) throws(Malformed) -> Bool {
-    let count = min(receiver.unread.count, left)
-    receiver.consume(count)
-    incoming?.remaining = message.remaining &- count
-    incoming?.stage = .topic(left &- count)
-    guard left == count else { return false }
-    var rest = message
-    rest.remaining = message.remaining &- count
-    // Packet Identifier and Property Length take six bytes at most.
-    guard receiver.unread.count >= min(6, rest.remaining) else { return false }
-    var reader = ByteReader(receiver.unread, in: Extent(offset: 0, count: min(6, rest.remaining)))
-    if message.event.qos != .atMostOnce {
-      guard let identifier = PacketIdentifier(try reader.uint16()) else { throw .packetIdentifier }
-      rest.identifier = identifier
-    }
-    let propertyLength = version.hasProperties ? try reader.variableByteInteger() : 0
-    let used = reader.position
-    rest.remaining &-= used
-    guard propertyLength <= rest.remaining else { throw .truncated }
-    rest.event.payloadSize = rest.remaining &- propertyLength
-    if let identifier = rest.identifier {
-      switch inbox.received(
-        identifier, qos: message.event.qos, duplicate: message.event.duplicate,
-        isStrict: version.hasProperties)
-      {
-      case .deliver: break
-      case .duplicate: rest.isDuplicate = true
-      case .wait:
-        isStalled = true
-        return false
-      case .tooMany:
-        violate(.receiveMaximum)
-        return false
-      }
-    }
-    receiver.consume(used)
-    rest.stage = .rest
-    incoming = rest
     return true
   }
 

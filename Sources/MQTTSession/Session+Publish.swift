@@ -24,11 +24,11 @@ extension Session {
     guard !isLeaving else { throw .leaving }
     guard outbox.reservation == nil else { throw .state }
     try Self.validate(message.topic)
+    try validate(properties: message.properties, hasExpiry: handling.expiry != 0, own: message.own)
     if handling.kind == .stream {
       guard streamBuffer.count > 0 else { throw .notSupported }
       guard outbox.stream == nil else { throw .full }
     }
-    try validate(properties: message.properties, hasExpiry: handling.expiry != 0, own: message.own)
     var handling = handling
     let inList = Self.expiry(in: message.properties)
     if let inList {
@@ -172,9 +172,8 @@ extension Session {
     if properties.count > 0 {
       guard version.hasProperties else { throw .property }
       try validateFarewell(properties)
-      guard properties.count <= farewell.count, properties.count &+ 5 <= control.capacity else {
-        throw .tooLarge
-      }
+      let size = FixedHeader.packetSize(Disconnect.remainingLength(properties: properties))
+      guard properties.count <= farewell.count, size <= control.capacity else { throw .tooLarge }
     }
   }
 

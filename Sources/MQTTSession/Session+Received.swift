@@ -169,17 +169,17 @@ extension Session {
   }
 
   private mutating func handle(_ answer: SubscriptionAnswer, _ header: FixedHeader) {
-    guard let request = requests.answered(answer) else { return violate(.handshake) }
+    let cookie: UInt64
+    switch requests.answered(answer) {
+    case .failure(let violation): return violate(violation)
+    case .success(let answered): cookie = answered
+    }
     let offset = receiver.position &+ header.size
     let codes = answer.reasonCodes.shifted(by: offset)
-    // The UNSUBACK of 3.1 and 3.1.1 has none.
-    guard codes.count == Int(request.count) || (codes.isEmpty && answer.type == .unsuback) else {
-      return violate(.reasonCodeCount)
-    }
     show(
       .answered(
         AnsweredEvent(
-          cookie: request.cookie, refusal: refusal(codes), reasonCodes: codes,
+          cookie: cookie, refusal: refusal(codes), reasonCodes: codes,
           reasonString: answer.reasonString.shifted(by: offset),
           properties: answer.properties.shifted(by: offset))),
       header)

@@ -48,6 +48,9 @@ struct ReceivedAliases: ~Copyable {
     entries[alias &- 1] = Entry(state: .known, length: UInt16(truncatingIfNeeded: topic.count))
   }
 
+  /// It stands for a topic that was not seen.
+  mutating func forget(_ alias: Int) { entries[alias &- 1].state = .tooLong }
+
   func state(_ alias: Int) -> State { entries[alias &- 1].state }
 
   /// Where the topic is in `bytes`.

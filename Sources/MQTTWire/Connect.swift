@@ -61,11 +61,15 @@ public struct Connect: ~Escapable {
     public let retain: Bool
     /// 5.0: encoded properties, without their length.
     public let properties: Span<UInt8>
+    /// 5.0: seconds; 0: none.
+    public let messageExpiryInterval: UInt32
 
     @_lifetime(copy topic, copy payload, copy properties)
     public init(
-      topic: Span<UInt8>, payload: Span<UInt8>, qos: QoS, retain: Bool, properties: Span<UInt8>
+      topic: Span<UInt8>, payload: Span<UInt8>, qos: QoS, retain: Bool, properties: Span<UInt8>,
+      messageExpiryInterval: UInt32 = 0
     ) {
+      self.messageExpiryInterval = messageExpiryInterval
       self.topic = topic
       self.payload = payload
       self.qos = qos
@@ -74,6 +78,8 @@ public struct Connect: ~Escapable {
     }
 
     var isPresent: Bool { topic.count > 0 }
+
+    var propertyLength: Int { (messageExpiryInterval == 0 ? 0 : 5) + properties.count }
   }
 
   @_lifetime(copy clientID, copy userName, copy password, copy will, copy properties)
@@ -148,7 +154,7 @@ public struct Connect: ~Escapable {
     if version.hasProperties { length += Self.sizeWithLength(propertyLength) }
     length += 2 + clientIDSize
     if will.isPresent {
-      if version.hasProperties { length += Self.sizeWithLength(will.properties.count) }
+      if version.hasProperties { length += Self.sizeWithLength(will.propertyLength) }
       length += 2 + will.topic.count + 2 + will.payload.count
     }
     if userName.count > 0 { length += 2 + userName.count }
@@ -190,7 +196,11 @@ public struct Connect: ~Escapable {
     }
     if will.isPresent {
       if version.hasProperties {
-        writer.put(variableByteInteger: will.properties.count)
+        writer.put(variableByteInteger: will.propertyLength)
+        if will.messageExpiryInterval != 0 {
+          writer.put(PropertyIdentifier.messageExpiryInterval.rawValue)
+          writer.put(will.messageExpiryInterval)
+        }
         writer.put(will.properties)
       }
       writer.put(prefixed: will.topic)

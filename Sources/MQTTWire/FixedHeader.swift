@@ -9,6 +9,12 @@ public struct FixedHeader: BitwiseCopyable {
   /// The whole packet's size in bytes.
   public var packetSize: Int { size &+ remainingLength }
 
+  /// The size of a packet with this Remaining Length.
+  @inline(__always)
+  public static func packetSize(_ remainingLength: Int) -> Int {
+    1 &+ VariableByteInteger.encodedSize(remainingLength) &+ remainingLength
+  }
+
   /// Reads the header at the beginning of `bytes`. `nil`: more bytes are needed to tell.
   public init?(parsing bytes: Span<UInt8>, version: ProtocolVersion) throws(Malformed) {
     guard bytes.count >= 1 else { return nil }

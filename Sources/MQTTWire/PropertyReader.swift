@@ -60,6 +60,29 @@ public struct PropertyReader: ~Escapable {
     return Property(identifier: identifier, number: number, text: text, value: value)
   }
 
+  /// Reads the beginning of a property that is not there as a whole: identifier and number, or how many strings
+  /// follow. Repetitions go unnoticed.
+  public static func begin(
+    _ reader: inout ByteReader, place: PropertyPlace
+  ) throws(Malformed) -> (identifier: PropertyIdentifier, number: UInt32, strings: Int) {
+    guard let identifier = PropertyIdentifier(rawValue: try reader.byte()) else {
+      throw .unknownProperty
+    }
+    let rule = PropertyRule.of(identifier)
+    guard rule.places & place.bit != 0 else { throw .propertyNotAllowed }
+    let number: UInt32
+    switch rule.type {
+    case .byte: number = UInt32(try reader.byte())
+    case .twoByteInteger: number = UInt32(try reader.uint16())
+    case .fourByteInteger: number = try reader.uint32()
+    case .variableByteInteger: number = UInt32(try reader.variableByteInteger())
+    case .string, .binaryData: return (identifier, 0, 1)
+    case .stringPair: return (identifier, 0, 2)
+    }
+    guard number >= rule.minimum, number <= rule.maximum else { throw .propertyValue }
+    return (identifier, number, 0)
+  }
+
   /// Only User Property may come again, and Subscription Identifier in a PUBLISH from a server
   /// (§3.3.2.3.8).
   private mutating func noteSeen(_ identifier: PropertyIdentifier) throws(Malformed) {

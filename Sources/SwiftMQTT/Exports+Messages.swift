@@ -327,6 +327,7 @@ public func smq_respond(
   status { () throws(Status) in
     guard let request = unsafe request, let message = unsafe message else { throw .null }
     let slot = try unsafe slot(client)
+    try unsafe check(message)
     guard unsafe message.pointee.topic.size == 0 else { throw .option }
     let list = try unsafe span(request.pointee.properties)
     var topic = Extent.empty

@@ -186,8 +186,8 @@ var ruleNames: NameList {
     first: 0, count: 31,
     text: """
       none\0\
-      a field ends behind its packet\0\
-      bytes left over behind the last field\0\
+      a field ends with its packet (section 4.13.1)\0\
+      no bytes behind the last field (section 4.13.1)\0\
       Remaining Length in at most four bytes, and no more than needed [MQTT-1.5.5-1]\0\
       a packet type that a server may send (section 2.1.2)\0\
       reserved flags as listed [MQTT-2.1.3-1]\0\
@@ -206,7 +206,7 @@ var ruleNames: NameList {
       a property at most once (section 2.2.2.2)\0\
       a property's value in its range (Table 2-4)\0\
       an Authentication Method in AUTH (section 3.15.2.2.2)\0\
-      a packet that a server may send now\0\
+      a packet that a server may send now (section 4.13.1)\0\
       CONNACK, or AUTH, comes first [MQTT-3.2.0-1]\0\
       no Session Present after a Clean Start [MQTT-3.2.2-2]\0\
       an acknowledgement fits what it acknowledges (section 4.3)\0\

@@ -1,0 +1,206 @@
+import MQTTSession
+import MQTTWire
+
+/// What the application of a session does: publishes, subscribes, takes events and acknowledges messages.
+extension Endpoint {
+  // MARK: Publishing
+
+  func publish() throws(Failure) -> Bool {
+    guard published < world.scenario.messages, reserved == nil else { return false }
+    let topic = world.chance.below(world.ledger.topics.count)
+    let qos = world.chance.pick([QoS.atMostOnce, .atLeastOnce, .exactlyOnce])
+    var message = world.ledger.draft(
+      name, topic: topic, qos: qos.rawValue, size: world.size(traits.largest))
+    message.isQuiet = world.chance.percent(traits.quietPercent)
+    message.isRefused =
+      world.scenario.shape == .broker && qos != .atMostOnce
+      && world.chance.percent(world.scenario.server.refusePercent)
+    var handling = Handling(cookie: UInt64(message.number), isQuiet: message.isQuiet)
+    var properties: [UInt8] = []
+    var room = message.size
+    if world.chance.percent(traits.specialPercent) {
+      switch world.chance.below(3) {
+      case 0: handling.kind = .stream
+      case 1:
+        handling.kind = .reserved
+        room += world.chance.below(150)
+      default: if world.scenario.version == .v5_0 { properties = [0x01, 0x01, 0x26, 0, 1, 0x6E, 0, 1, 0x76] }
+      }
+    }
+    do throws(SessionError) {
+      try publish(message, room, qos, handling, properties)
+    } catch {
+      world.trace("\(name): message of \(message.size) bytes not taken: \(error)")
+      try check(error, message, handling, room)
+      return false
+    }
+    world.trace(
+      "\(name): message \(message.number), QoS \(qos.rawValue), \(message.size) bytes, \(handling.kind)")
+    published += 1
+    world.ledger.add(message)
+    if handling.kind == .stream { stream = message.number }
+    if handling.kind == .reserved { reserved = (message.number, room) }
+    return true
+  }
+
+  private func publish(
+    _ message: Ledger.Message, _ room: Int, _ qos: QoS, _ handling: Handling, _ properties: [UInt8]
+  ) throws(SessionError) {
+    let topic = world.ledger.topics[message.topic]
+    guard handling.kind == .whole else {
+      return try session.publishSpecially(
+        Publish(
+          topic: topic.span, payloadSize: room, qos: qos, retain: false, properties: properties.span),
+        handling, at: world.now)
+    }
+    let payload = Ledger.payload(message.number, size: message.size)
+    let publish = Publish(
+      topic: topic.span, payload: payload.span, qos: qos, retain: false, properties: properties.span)
+    if properties.isEmpty {
+      try session.publish(publish, handling)
+    } else {
+      try session.publishSpecially(publish, handling, at: world.now)
+    }
+  }
+
+  private func check(
+    _ error: SessionError, _ message: Ledger.Message, _ handling: Handling, _ room: Int
+  ) throws(Failure) {
+    let isRight: Bool
+    switch error {
+    case .full:
+      isRight = true
+      if handling.kind != .stream { isStarved = true }
+    case .tooLarge:
+      // A PUBLISH with all that may be in it.
+      let size = room + world.ledger.topics[message.topic].count + 27
+      isRight = size > min(traits.outboxBytes, session.limits.maximumPacketSize)
+    case .leaving: isRight = isLeaving
+    case .qosNotSupported: isRight = message.qos > session.limits.maximumQoS
+    case .notSupported: isRight = handling.kind == .stream && traits.streamBytes == 0
+    case .option: isRight = world.scenario.fallsBackAfter != nil
+    default: isRight = false
+    }
+    try require(isRight, "\(name): a message of \(room) bytes is not taken: \(error)")
+  }
+
+  /// Writes the payload of a reserved message, or gives it up.
+  func commit() throws(Failure) -> Bool {
+    guard let (number, room) = reserved else { return false }
+    reserved = nil
+    let isKept = world.chance.percent(80)
+    world.trace("\(name): \(isKept ? "commits" : "takes back") message \(number)")
+    let size = world.ledger.messages[number].size
+    world.ledger.messages[number].isWithdrawn = !isKept
+    let written = Self.write(&session, number, size)
+    try require(written == room, "\(name): another room than reserved")
+    do throws(SessionError) {
+      if isKept {
+        try session.commit(payloadSize: size)
+      } else {
+        try session.abort()
+      }
+    } catch {
+      throw Failure("\(name): \(error) from commit or abort")
+    }
+    return true
+  }
+
+  private static func write(_ session: inout Session, _ number: Int, _ size: Int) -> Int {
+    var payload = session.reservedPayload
+    for index in 0..<min(size, payload.count) { payload[index] = Ledger.byte(number, at: index) }
+    return payload.count
+  }
+
+  // MARK: Requests
+
+  private struct Filters: SubscriptionList {
+    let bytes: [UInt8]
+    let count: Int
+    let options: SubscriptionOptions
+
+    @_lifetime(borrow self)
+    borrowing func filter(at index: Int) -> Span<UInt8> { bytes.span }
+    borrowing func options(at index: Int) -> SubscriptionOptions { options }
+  }
+
+  /// What the server answers changes nothing here: messages come and go as before.
+  func request() throws(Failure) -> Bool {
+    let isNew = world.scenario.version == .v5_0 && world.scenario.fallsBackAfter == nil
+    let list = Filters(
+      bytes: Array("t/#".utf8), count: world.chance.from(1...4),
+      options: SubscriptionOptions(maximumQoS: .exactlyOnce, noLocal: isNew && world.chance.percent(50)))
+    let type: ControlPacketType = world.chance.percent(60) ? .subscribe : .unsubscribe
+    let identifier: UInt32 = isNew && type == .subscribe ? UInt32(world.chance.below(200)) : 0
+    do throws(SessionError) {
+      try session.request(type, list, properties: Span(), identifier: identifier, cookie: nextRequest)
+    } catch {
+      let isRight = error == .full || error == .tooLarge || (error == .leaving && isLeaving)
+      try require(isRight, "\(name): \(type) is not taken: \(error)")
+      return false
+    }
+    world.trace("\(name): \(type) with \(list.count) filters")
+    requests.append((nextRequest, list.count))
+    nextRequest += 1
+    return true
+  }
+
+  // MARK: Acknowledging
+
+  func acknowledge() throws(Failure) -> Bool {
+    guard !held.isEmpty else { return false }
+    let index = world.chance.below(held.count)
+    let message = held[index]
+    guard try acknowledge(message) else { return false }
+    held.remove(at: index)
+    return true
+  }
+
+  /// False: it has to be tried again.
+  private func acknowledge(_ message: Held) throws(Failure) -> Bool {
+    let isRefusal = world.chance.percent(traits.refusePercent)
+    let isNew = world.scenario.version == .v5_0 && world.scenario.fallsBackAfter == nil
+    let isWordy = isNew && !world.isEnding && world.chance.percent(20)
+    let properties: [UInt8] = isWordy ? [0x1F, 0, 1, 0x78] : []
+    do throws(SessionError) {
+      try session.acknowledge(message.serial, reasonCode: isRefusal ? 0x83 : 0, properties: properties.span)
+    } catch {
+      world.trace("\(name): message \(message.number) not acknowledged: \(error)")
+      if error == .full, isWordy { return false }
+      // Its session is gone; or it is one with QoS 1 that did not come again on a connection since, and if it
+      // comes later it is a new one; or it had to make room for one in front of it; or its sender gave it up.
+      let isQoS1 = world.ledger.messages[message.number].qos == 1
+      let isGivenUp = world.ledger.messages[message.number].outcome == .aborted
+      let isCrowded = world.scenario.server.window > traits.receiveMaximum
+      let isOver =
+        rules.sessionsLost > message.session || isGivenUp
+        || (isQoS1 && (isCrowded || rules.connections > message.connection + 1))
+      try require(
+        error == .token && isOver, "\(name): message \(message.number) cannot be acknowledged: \(error)")
+      return true
+    }
+    world.trace("\(name): acknowledges message \(message.number)\(isRefusal ? ", refuses it" : "")")
+    if isRefusal { world.ledger.messages[message.number].refusals += 1 }
+    return true
+  }
+
+  /// A message was handed out: the application decides what becomes of it.
+  func decide(_ serial: UInt32, _ number: Int) throws(Failure) {
+    guard serial != 0 else {
+      return try require(!session.hold(), "\(name): nothing to be acknowledged, and held")
+    }
+    let message = Held(
+      serial: serial, number: number, connection: rules.connections, session: rules.sessionsLost)
+    if traits.holdsMessages || world.chance.percent(traits.holdPercent) {
+      if !traits.holdsMessages || world.chance.percent(50) {
+        try require(session.hold(), "\(name): message \(number) cannot be held")
+      }
+      held.append(message)
+    } else if world.chance.percent(traits.refusePercent) {
+      if !(try acknowledge(message)) {
+        try require(session.hold(), "\(name): message \(number) cannot be held")
+        held.append(message)
+      }
+    }
+  }
+}

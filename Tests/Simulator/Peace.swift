@@ -1,0 +1,48 @@
+/// The end of a run: no more faults, and everybody does what there is to do.
+extension Endpoint {
+  /// True: there was something to do.
+  func turn() throws(Failure) -> Bool {
+    var isBusy = false
+    if phase == .offline, isDone {
+      try connect()
+      isBusy = true
+    }
+    if let link {
+      link.capacity = max(link.capacity, 500)
+      if link.up.arrived < link.up.count || link.down.arrived < link.down.count { isBusy = true }
+      link.up.arrive(link.up.count)
+      link.down.arrive(link.down.count)
+    }
+    if try commit() { isBusy = true }
+    while try receive() { isBusy = true }
+    while try takeEvent() { isBusy = true }
+    while try acknowledge() { isBusy = true }
+    try checkTime()
+    if try transmit() { isBusy = true }
+    // What was taken last is released by now, without there being more.
+    if let link, link.down.arrived > 0 || link.down.isAtEnd, session.wantsReceive { isBusy = true }
+    return isBusy || phase != .open
+  }
+
+  func checkQuiet() throws(Failure) {
+    try require(phase == .open && session.isConnected, "\(name): not connected")
+    try require(session.isDrained, "\(name): not drained")
+    try require(!session.hasEvent && !session.wantsTransmit && session.wantsReceive, "\(name): not quiet")
+    try require(held.isEmpty && requests.isEmpty, "\(name): \(requests.count) requests are not answered")
+    try require(!isStarved, "\(name): was not told that there is room")
+    let outbox = session.outboxNumbers
+    try require(
+      outbox.messages == 0 && outbox.bytes == 0, "\(name): \(outbox.messages) messages in the outbox")
+    try require(outbox.inFlight == 0, "\(name): \(outbox.inFlight) in flight")
+    let accepted = world.ledger.messages.count { $0.origin == name && !$0.isWithdrawn }
+    let ended = outbox.delivered.uint64 + outbox.failed.uint64
+    try require(ended == accepted, "\(name): \(ended) messages of \(accepted) are counted")
+    let inbox = session.inboxNumbers
+    // What its sender has given up it will never release.
+    let givenUp = world.ledger.messages.count { $0.origin != name && $0.qos > 0 && $0.outcome == .aborted }
+    try require(
+      inbox.unacknowledged <= givenUp, "\(name): \(inbox.unacknowledged) messages in the inbox")
+    try require(inbox.requests == 0, "\(name): \(inbox.requests) requests")
+    try rules.checkQuiet()
+  }
+}

@@ -1,0 +1,113 @@
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// Simulator [--runs N] [--seed FIRST] [--replay SEED] [--jobs N]
+struct Arguments {
+  var runs = 1000
+  var seed: UInt64 = 1
+  var replay: UInt64? = nil
+  var jobs = 2
+
+  init() {
+    var words = CommandLine.arguments.dropFirst()
+    while let word = words.popFirst() {
+      guard let number = words.popFirst().flatMap({ UInt64($0) }) else { Self.giveUp() }
+      switch word {
+      case "--runs": runs = Int(number)
+      case "--seed": seed = number
+      case "--replay": replay = number
+      case "--jobs": jobs = Int(number)
+      default: Self.giveUp()
+      }
+    }
+  }
+
+  static func giveUp() -> Never {
+    print("usage: Simulator [--runs N] [--seed FIRST] [--replay SEED] [--jobs N]")
+    exit(2)
+  }
+}
+
+/// The seeds that are being run, for the case that one ends the process.
+nonisolated(unsafe) let running = UnsafeMutablePointer<UInt64>.allocate(capacity: 64)
+
+/// Runs a seed. What is wrong with it, and how much of what happened.
+func run(_ seed: UInt64, _ trace: Trace) -> (failure: Failure?, counts: Counts) {
+  let run = Run(seed: seed, trace: trace)
+  do throws(Failure) {
+    try run.run()
+    return (nil, run.counts)
+  } catch {
+    return (error, run.counts)
+  }
+}
+
+func replay(_ seed: UInt64) -> Bool {
+  let failure = run(seed, Trace(.printed)).failure
+  print("seed \(seed): \(failure?.text ?? "passed")")
+  return failure == nil
+}
+
+/// The last of what happened in a run that failed.
+func show(_ seed: UInt64) {
+  let trace = Trace(.kept)
+  let failure = run(seed, trace).failure
+  print("  …")
+  for line in trace.lines.suffix(60) { print("  \(line)") }
+  print("seed \(seed): \(failure?.text ?? "passed")\n")
+}
+
+struct Result: Sendable {
+  var failures: [(seed: UInt64, failure: Failure)] = []
+  var counts = Counts()
+}
+
+/// Every seed from `arguments.seed` on; those that failed, with what is wrong.
+func runAll(_ arguments: Arguments) async -> Result {
+  await withTaskGroup(of: Result.self) { group in
+    for job in 0..<arguments.jobs {
+      group.addTask {
+        var result = Result()
+        for index in stride(from: job, to: arguments.runs, by: arguments.jobs) {
+          let seed = arguments.seed + UInt64(index)
+          unsafe running[job] = seed
+          let (failure, counts) = run(seed, Trace(.none))
+          result.counts += counts
+          if let failure { result.failures.append((seed, failure)) }
+        }
+        return result
+      }
+    }
+    var sum = Result()
+    for await result in group {
+      sum.failures += result.failures
+      sum.counts += result.counts
+    }
+    sum.failures.sort { $0.seed < $1.seed }
+    return sum
+  }
+}
+
+let arguments = Arguments()
+for job in 0..<64 { unsafe running[job] = 0 }
+for number in [SIGILL, SIGTRAP, SIGSEGV, SIGBUS, SIGABRT] {
+  signal(number) { number in
+    for job in 0..<64 where unsafe running[job] != 0 {
+      let line = Array("crashed, perhaps in seed \(unsafe running[job])\n".utf8)
+      unsafe line.withUnsafeBytes { bytes in _ = unsafe write(2, bytes.baseAddress, bytes.count) }
+    }
+    signal(number, SIG_DFL)
+    raise(number)
+  }
+}
+if let seed = arguments.replay {
+  unsafe running[0] = seed
+  exit(replay(seed) ? 0 : 1)
+}
+let result = await runAll(arguments)
+for failed in result.failures.prefix(3) { show(failed.seed) }
+for failed in result.failures.prefix(20) { print("seed \(failed.seed): \(failed.failure.text)") }
+print("\(result.counts)")
+print("\(arguments.runs - result.failures.count) passed, \(result.failures.count) failed")
+exit(result.failures.isEmpty ? 0 : 1)
