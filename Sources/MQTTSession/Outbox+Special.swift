@@ -19,9 +19,9 @@ extension Outbox {
         descriptors[slot].link = UInt32(truncatingIfNeeded: offset)
       }
     }
-    if let place = handling.replyPlace {
+    if let tag = handling.replyTag {
       descriptors[slot].flags.set(.isRequest, true)
-      descriptors[slot].tag = UInt16(truncatingIfNeeded: place)
+      descriptors[slot].tag = tag
     }
     switch handling.kind {
     case .whole: break
@@ -155,22 +155,32 @@ extension Outbox {
   mutating func expire(at second: UInt32) {
     guard let due = nextExpiry, due <= second else { return }
     retractRun()
-    var earliest: UInt32? = nil
     var slot = head
     for _ in 0..<stored {
-      let message = descriptors[slot]
-      if message.flags.contains(.expires), message.state == .queued, !isBegun(slot),
-        !hasDuplicateFlag(message)
-      {
-        if message.expiresAt <= second {
-          complete(slot, .expired)
-        } else {
-          earliest = Swift.min(earliest ?? .max, message.expiresAt)
-        }
+      if mayExpire(slot), descriptors[slot].state == .queued, descriptors[slot].expiresAt <= second {
+        complete(slot, .expired)
       }
       slot = self.slot(after: slot)
     }
+    findNextExpiry()
+  }
+
+  /// Looks for the message that expires first.
+  mutating func findNextExpiry() {
+    var earliest: UInt32? = nil
+    var slot = head
+    for _ in 0..<stored {
+      if mayExpire(slot) { earliest = Swift.min(earliest ?? .max, descriptors[slot].expiresAt) }
+      slot = self.slot(after: slot)
+    }
     nextExpiry = earliest
+  }
+
+  /// One that was never sent, not even its first byte.
+  private func mayExpire(_ slot: Int) -> Bool {
+    let message = descriptors[slot]
+    guard message.flags.contains(.expires), !isBegun(slot) else { return false }
+    return message.state == .queued && !hasDuplicateFlag(message)
   }
 
   /// Writes into the packet how long it is still of use [MQTT-3.3.2-6].
@@ -197,6 +207,7 @@ extension Outbox {
     let slot = reservation.slot
     self.reservation = nil
     descriptors[slot].state = .queued
+    findNextExpiry()
     if payloadSize < reservation.payloadSize { shrink(slot, by: reservation.payloadSize &- payloadSize) }
     // The server may be another one than when the room was reserved.
     let message = descriptors[slot]
