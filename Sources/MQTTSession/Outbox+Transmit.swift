@@ -233,7 +233,11 @@ extension Outbox {
         let limit = limits.verdict(
           packetSize: packetSize(slot, version: version), qos: message.qos,
           retain: message.flags.contains(.retain))
-        if let limit { complete(slot, .aboveLimit, reasonCode: limit.reasonCode.rawValue) }
+        if let limit {
+          complete(slot, .aboveLimit, reasonCode: limit.reasonCode.rawValue)
+        } else if message.flags.contains(.expires) {
+          noteExpiry(message.expiresAt)  // what has become a new message can expire again
+        }
       } else if descriptors[slot].state == .reserved {
         renew(slot, version: version)
       }
