@@ -113,7 +113,9 @@ extension Session {
   }
 
   // Static, because the compiler takes a span of one part of `self` for a hold on all of it.
-  private static func set(_ aliases: inout ReceivedAliases, _ alias: Int, to topic: Extent, in receiver: borrowing ReceiveBuffer) {
+  private static func set(
+    _ aliases: inout ReceivedAliases, _ alias: Int, to topic: Extent, in receiver: borrowing ReceiveBuffer
+  ) {
     aliases.set(alias, to: receiver.bytes.extracting(topic.range))
   }
 
@@ -186,7 +188,8 @@ extension Session {
       duplicate: header.flags & Publish.duplicateFlag != 0, subscriptionIdentifier: 0, serial: 0,
       replyCookie: nil)
     incoming = IncomingMessage(
-      stage: .header(HeaderWalk(skip: topicSize, hasTopic: topicSize > 2)), event: event, header: header, identifier: nil,
+      stage: .header(HeaderWalk(skip: topicSize, hasTopic: topicSize > 2)), event: event, header: header,
+      identifier: nil,
       headerSize: 0, remaining: header.remainingLength, isDelivered: false, isDuplicate: false)
     receiver.consume(size)
     return true

@@ -60,7 +60,8 @@ final class Broker: Server {
     try require(isConnected && queue.isEmpty, "\(queue.count) messages were not sent")
     try require(answers.allSatisfy(\.isEmpty) && stream.isEmpty, "the server has not answered")
     if let flight = flights.first {
-      throw Failure("the server waits for the end of message \(flight.number), identifier \(flight.identifier)")
+      throw Failure(
+        "the server waits for the end of message \(flight.number), identifier \(flight.identifier)")
     }
     for (identifier, number) in stored {
       let outcome = world.ledger.messages[number].outcome

@@ -60,7 +60,8 @@ final class Ledger {
 
   static func byte(_ number: Int, at index: Int) -> UInt8 {
     index < 4
-      ? UInt8(truncatingIfNeeded: number >> (24 - 8 * index)) : UInt8(truncatingIfNeeded: number * 7 + index * 13)
+      ? UInt8(truncatingIfNeeded: number >> (24 - 8 * index))
+      : UInt8(truncatingIfNeeded: number * 7 + index * 13)
   }
 
   /// The message that has this payload.
@@ -69,7 +70,8 @@ final class Ledger {
     let number = payload.prefix(4).reduce(0) { $0 << 8 | Int($1) }
     try require(number < messages.count, "a payload that nobody published")
     let message = messages[number]
-    try require(payload.count == message.size, "message \(number) with \(payload.count) bytes, not \(message.size)")
+    try require(
+      payload.count == message.size, "message \(number) with \(payload.count) bytes, not \(message.size)")
     var index = 0
     for byte in payload {
       try require(byte == Self.byte(number, at: index), "message \(number) is damaged at byte \(index)")

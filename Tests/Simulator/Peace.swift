@@ -14,8 +14,11 @@ extension Endpoint {
       link.down.arrive(link.down.count)
     }
     if try commit() { isBusy = true }
-    while try receive() { isBusy = true }
-    while try takeEvent() { isBusy = true }
+    while true {
+      let hasReceived = try receive()
+      guard try takeEvent() || hasReceived else { break }
+      isBusy = true
+    }
     while try acknowledge() { isBusy = true }
     try checkTime()
     if try transmit() { isBusy = true }
@@ -31,7 +34,8 @@ extension Endpoint {
     try require(held.isEmpty && requests.isEmpty, "\(name): \(requests.count) requests are not answered")
     try require(!isStarved, "\(name): was not told that there is room")
     let outbox = session.outboxNumbers
-    try require(outbox.messages == 0 && outbox.bytes == 0, "\(name): \(outbox.messages) messages in the outbox")
+    try require(
+      outbox.messages == 0 && outbox.bytes == 0, "\(name): \(outbox.messages) messages in the outbox")
     try require(outbox.inFlight == 0, "\(name): \(outbox.inFlight) in flight")
     let accepted = world.ledger.messages.count { $0.origin == name && !$0.isWithdrawn }
     let ended = outbox.delivered.uint64 + outbox.failed.uint64

@@ -120,7 +120,8 @@ struct ClientTraits {
     keepAlive = chance.pick([0, 0, 0, 2, 30])
     allowsFallback = fallsBack
     // Now and then where the identifiers begin again.
-    firstIdentifier = chance.percent(30) ? UInt16(65_279 - chance.below(12)) : UInt16(1 + chance.below(65_279))
+    firstIdentifier =
+      chance.percent(30) ? UInt16(65_279 - chance.below(12)) : UInt16(1 + chance.below(65_279))
     holdPercent = chance.pick([0, 0, 30, 80])
     refusePercent = version == .v5_0 && !fallsBack ? chance.pick([0, 0, 10]) : 0
     quietPercent = chance.pick([0, 20, 100])
@@ -136,6 +137,13 @@ struct ClientTraits {
 
 /// How the server behaves.
 struct ServerTraits {
+  /// Which Packet Identifier it takes next.
+  enum Identifiers {
+    case lowest  // used again at once
+    case inTurn
+    case scattered  // those that a hash table could put into one place
+  }
+
   /// QoS 1 and 2 messages in flight to a session that has not said how many it takes.
   let window: Int
   let highestQoS: Int
@@ -149,8 +157,7 @@ struct ServerTraits {
   let unavailablePercent: Int
   let hasSmallWindow: Bool
   let aliases: Int
-  /// An identifier that is free again is the next to be used.
-  let reusesIdentifiers: Bool
+  let identifiers: Identifiers
 
   init(_ chance: inout Chance, _ client: ClientTraits, hasWindow: Bool) {
     // Without QoS 2 a session before 5.0 can take any number: the link waits.
@@ -166,6 +173,6 @@ struct ServerTraits {
     unavailablePercent = chance.pick([0, 0, 10])
     hasSmallWindow = chance.percent(50)
     aliases = chance.pick([0, 0, 1, 3])
-    reusesIdentifiers = chance.percent(70)
+    identifiers = chance.pick([.lowest, .lowest, .inTurn, .scattered])
   }
 }

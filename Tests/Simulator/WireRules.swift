@@ -19,8 +19,9 @@ final class WireRules {
   }
 
   private let name: Int
-  private let ledger: Ledger
+  private let world: World
   private let inFlightMaximum: Int
+  private var ledger: Ledger { world.ledger }
 
   // The session.
   private var flights: [Flight] = []
@@ -54,17 +55,10 @@ final class WireRules {
   private var pings = 0
   /// Nothing more is to be said but CONNECT.
   var isSilenceExpected = false
-  private(set) var counts = Counts()
 
-  struct Counts {
-    var resent = 0
-    var releasedAgain = 0
-    var aliased = 0
-  }
-
-  init(name: Int, ledger: Ledger, inFlightMaximum: Int) {
+  init(name: Int, world: World, inFlightMaximum: Int) {
     self.name = name
-    self.ledger = ledger
+    self.world = world
     self.inFlightMaximum = inFlightMaximum
   }
 
@@ -147,7 +141,8 @@ final class WireRules {
     }
     try require(!message.isAcknowledged, "\(name) is acknowledged and sent again")
     let inFlight = flights.count { $0.isReleased || $0.connection == connections }
-    try require(inFlight < min(receiveMaximum, inFlightMaximum), "\(name) is above Receive Maximum [MQTT-3.3.4-7]")
+    try require(
+      inFlight < min(receiveMaximum, inFlightMaximum), "\(name) is above Receive Maximum [MQTT-3.3.4-7]")
     try note(packet, message)
   }
 
@@ -162,11 +157,12 @@ final class WireRules {
       try require(flight.connection < connections, "\(name) is sent twice on a connection")
       try require(packet.isDuplicate, "\(name) is sent again without DUP [MQTT-3.3.1-1]")
       flights[index].connection = connections
-      counts.resent += 1
+      world.counts[.resent] += 1
       return
     }
     try require(!flights.contains { $0.number == message.number }, "\(name) with another identifier")
-    try require(!requests.contains { $0.identifier == packet.identifier }, "\(name) uses a request's identifier")
+    try require(
+      !requests.contains { $0.identifier == packet.identifier }, "\(name) uses a request's identifier")
     try require(!packet.isDuplicate, "\(name) is sent for the first time with DUP [MQTT-3.3.1-1]")
     flights.append(
       Flight(
@@ -176,7 +172,7 @@ final class WireRules {
   private func topic(_ packet: Packet) throws(Failure) -> [UInt8] {
     let topic = Array(sent.bytes[packet.topic])
     guard packet.topicAlias != 0 else { return topic }
-    counts.aliased += 1
+    world.counts[.aliased] += 1
     try require(
       Int(packet.topicAlias) <= topicAliasMaximum, "Topic Alias \(packet.topicAlias) [MQTT-3.3.2-9]")
     if !topic.isEmpty { aliases[packet.topicAlias] = topic }
@@ -187,7 +183,7 @@ final class WireRules {
   private func sentPubrel(_ identifier: UInt16) throws(Failure) {
     if releasesDueAgain.first == identifier {
       releasesDueAgain.removeFirst()
-      counts.releasedAgain += 1
+      world.counts[.releasedAgain] += 1
     } else {
       try require(
         releasesDue.first == identifier,
@@ -211,7 +207,9 @@ final class WireRules {
   /// So many packets it has looked at, of all that it was given: what is behind them it cannot know.
   func parsed(_ total: UInt64) throws(Failure) {
     while parsedPackets < total {
-      guard let packet = try received.next(version) else { throw Failure("more packets parsed than received") }
+      guard let packet = try received.next(version) else {
+        throw Failure("more packets parsed than received")
+      }
       parsedPackets += 1
       if packet.type == .publish {
         noteBegun(packet.qos, packet.identifier)

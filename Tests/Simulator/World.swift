@@ -6,6 +6,7 @@ final class World {
   let scenario: Scenario
   let ledger: Ledger
   let trace: Trace
+  var counts = Counts()
   var chance: Chance
   var now: Instant
   /// Nothing goes wrong any more, and everybody does all there is to do.
@@ -21,7 +22,9 @@ final class World {
   }
 
   /// A random part of what could be done at once; at the end all of it.
-  func portion(of count: Int) -> Int { isEnding || chance.percent(40) ? count : 1 + chance.below(max(1, count)) }
+  func portion(of count: Int) -> Int {
+    isEnding || chance.percent(40) ? count : 1 + chance.below(max(1, count))
+  }
 
   /// A size below `largest`, a small one more often than not.
   func size(_ largest: Int) -> Int { 4 + chance.below(chance.percent(50) ? largest + 1 : 12) }
