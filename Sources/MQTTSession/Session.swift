@@ -494,6 +494,8 @@ public struct Session: ~Copyable {
       // There may be no byte for the reason [MQTT-3.2.2-15].
       let isSayable = packet.encodedSize(version) <= limits.maximumPacketSize
       _ = control.append(isSayable ? packet : Disconnect(reasonCode: .success), version: version)
+    } else if case .violation(.receiveMaximum) = ending.cause {
+      // What is acknowledged is not sent again: the next connection gets further.
     } else {
       control.removeAll()  // nobody listens any more
     }

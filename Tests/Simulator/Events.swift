@@ -76,10 +76,7 @@ extension Endpoint {
     try require(event.qos.rawValue == message.qos, "\(name): message \(number) with another QoS")
     try require(
       (event.serial != 0) == (message.qos > 0), "\(name): message \(number) with token \(event.serial)")
-<<<<<<< HEAD
-=======
     if event.isTopicAliased { world.counts[.aliasReceived] += 1 }
->>>>>>> simulator
     if !event.topic.isEmpty {
       let topic = event.isTopicAliased ? copyAliased(event.topic) : copy(event.topic)
       try require(
