@@ -5,7 +5,7 @@ DESTDIR ?=
 NATIVE := build/native
 CROSS := aarch64 armv7 riscv64
 
-.PHONY: all demo test interop-rabbitmq cross install uninstall size lint format clean help
+.PHONY: all demo test mutants interop-rabbitmq cross install uninstall size lint format clean help
 
 all: ## build the library and the examples for this machine, into build/native
 	@.ci/need build
@@ -18,6 +18,10 @@ demo: ## publish this machine's sensors to a real broker, and show what arrives
 test: ## run every test; the last line is the sum
 	@.ci/need build broker interop test
 	@Tests/run
+
+mutants: ## not part of test: break the library in each place of Tests/Mutants/mutants.toml; a test has to see it (an hour)
+	@.ci/need build broker test
+	@Tests/Mutants/run
 
 interop-rabbitmq: ## not part of test: publish to RabbitMQ, which knows 3.1 and 3.1.1 (installs it; a minute)
 	@.ci/need build broker rabbitmq test

@@ -463,9 +463,10 @@ enum {
     SMQ_OPTION_NEW_SESSION = 2,
     /*
      * If the server does not speak the protocol version, try the next older one within the same attempt: 5.0, then
-     * 3.1.1, then 3.1 (if the client id allows it). A server that answers CONNECT by closing the
-     * connection counts as one that does not. Once an older version was accepted the client stays with it; what needs
-     * 5.0 is left out (properties) or refused. SMQ_EVENT_CONNECTED says which version is spoken.
+     * 3.1.1, then 3.1 (if the client id allows it). A server that answers the first CONNECT by closing the
+     * connection counts as one that does not. Once an older version was accepted the client stays with it; what
+     * needs 5.0 is left out (properties) or refused, and with an Authentication Method there is no falling back.
+     * SMQ_EVENT_CONNECTED says which version is spoken.
      */
     SMQ_OPTION_FALLBACK = 4,
     /*
@@ -567,7 +568,7 @@ typedef struct smq_options {
     uint32_t request_bytes;        /* the room for these packets: 64 to 268,435,456; 0: 1,024 */
     uint32_t control_bytes;     /* the room for acknowledgements, AUTH and DISCONNECT on their way out: 64 to 1,048,576;
                                     0: an eighth of receive_bytes, but 256 to 4,096 */
-    uint32_t handlers;          /* entries in the table of smq_handle(): 0 to 65,535, each takes 32 bytes */
+    uint32_t handlers;          /* entries in the table of smq_handle(): 0 to 65,535, each takes 24 bytes */
     uint32_t handler_bytes;     /* the room for their Topic Filters; 0: 32 for each */
     uint32_t topic_aliases_in;  /* 5.0: Topic Aliases the server may use (section 3.3.2.3.4): 0 to 1,024 */
     uint32_t topic_aliases_out; /* 5.0: Topic Aliases to use, as far as the server allows; the least recently used
@@ -973,7 +974,7 @@ enum {
      * SMQ_ERR_EXPIRED, SMQ_ERR_STREAM or SMQ_ERR_SERVER_LIMIT. reason_code is the server's, or -1; with
      * SMQ_ERR_SERVER_LIMIT it names the limit: 0x95 Packet too large, 0x9B QoS not supported, 0x9A Retain not supported,
      * 0x9E, 0xA1 and 0xA2 for subscriptions. After a SUBSCRIBE or UNSUBSCRIBE reason_codes, reason_string and
-     * properties are set too.
+     * properties are set too; after a message reason_string and properties, if the packet that ended it has any.
      */
     SMQ_EVENT_COMPLETED = 3,
     /*
@@ -989,6 +990,9 @@ enum {
      * status is 0, or SMQ_ERR_RECEIVE_TOO_LARGE: the message is larger than the receive buffer, its payload was read and
      * dropped, payload_total says how many bytes. topic and properties are empty if even they did not fit, or
      * if the topic was a Topic Alias whose topic is longer than topic_alias_bytes (then the payload is there).
+     *
+     * Parts may stop without the last one: if the connection ends. A message of QoS 1 or 2 then begins again, at
+     * payload_offset 0, on the next.
      */
     SMQ_EVENT_MESSAGE = 5,
     /*
@@ -998,7 +1002,8 @@ enum {
      */
     SMQ_EVENT_AUTHENTICATE = 6,
     /*
-     * The one end of a smq_request(), with its cookie: status 0, and everything SMQ_EVENT_MESSAGE has, of the reply;
+     * The one end of a smq_request(), with its cookie: status 0, and everything SMQ_EVENT_MESSAGE has, of the reply
+     * (of a reply in parts, the last one; those before it are SMQ_EVENT_MESSAGE);
      * or SMQ_ERR_TIMEOUT; or what became of the request's own message (as in SMQ_EVENT_COMPLETED).
      */
     SMQ_EVENT_REPLY = 7
@@ -1066,8 +1071,8 @@ typedef struct smq_event {
  * happened. While a message waits to be taken, nothing behind it is looked at. Never waits, makes no system call.
  *
  * client   the client
- * event    where to put it; event->size must be set. Its pointers are valid until the next call on this
- *          client
+ * event    where to put it; event->size must be set. See smq_event for how long its
+ *          pointers are valid
  *
  * Returns 1 if there was an event; 0 if not, and then event->type is SMQ_EVENT_NONE; or SMQ_ERR_NULL,
  * SMQ_ERR_CLIENT, or SMQ_ERR_STRUCT_SIZE if event->size is smaller than version 1's.
@@ -1167,8 +1172,8 @@ static inline int32_t smq_dispatch(smq_client *client, const smq_event *event) {
  * response_topic   Topic Name: where the reply is to be sent
  * timeout_ms       how long to wait for it: 1 to 86,400,000
  *
- * Returns what smq_publish() does, and SMQ_ERR_OPTION if timeout_ms is out of range, SMQ_ERR_NOT_SUPPORTED before 5.0,
- * SMQ_ERR_FULL if smq_options.replies are waiting.
+ * Returns what smq_publish() does, and SMQ_ERR_OPTION if timeout_ms is out of range, SMQ_ERR_NOT_SUPPORTED before 5.0
+ * and without smq_options.replies, SMQ_ERR_FULL if so many are waiting.
  */
 SMQ_API int32_t smq_request(smq_client *client, const smq_message *message, const smq_bytes *response_topic,
                             uint32_t timeout_ms);

@@ -222,13 +222,7 @@ extension Client {
     guard phase == .open else { return }
     let isTime = leaveDeadline?.isReached(at: now) ?? false
     if isLeaving, session.ending == nil, session.isDrained || isTime {
-      // Without room for DISCONNECT what is in its way goes first.
-      if !session.disconnect() {
-        transmit(at: now)
-        guard phase == .open, session.disconnect() else { return }
-      }
-      transmit(at: now)
-      guard phase == .open else { return }
+      guard sayFarewell(at: now) else { return }
     }
     guard let ending = session.ending else { return }
     let deadline = farewellDeadline ?? now.advanced(by: Self.farewellTimeout)
@@ -237,11 +231,28 @@ extension Client {
     if session.isVersionRefused, session.fallBack() { return reopen(at: now) }
     guard case .requested = ending.cause else { return end(ending) }
     // Without DISCONNECT on its way this is no farewell: the server will publish the Will.
-    guard !session.wantsTransmit else { return end(.timeout) }
+    guard !session.hasUnsentFarewell else { return end(.timeout) }
     phase = .closing
     transport.finish()
     watch(transport.descriptor, readable: true, writable: false)
     discard()
+  }
+
+  /// False: the connection is over, or there is no room for DISCONNECT yet.
+  private mutating func sayFarewell(at now: Instant) -> Bool {
+    if !session.disconnect() {
+      // What is in its way goes first, for as long as a farewell may take.
+      let deadline = farewellDeadline ?? now.advanced(by: Self.farewellTimeout)
+      farewellDeadline = deadline
+      transmit(at: now)
+      guard phase == .open, loss == nil else { return false }
+      if !session.disconnect() {
+        if deadline.isReached(at: now) { end(.timeout) }
+        return false
+      }
+    }
+    transmit(at: now)
+    return phase == .open && loss == nil
   }
 
   /// What the server still says is of no interest; that it closes is.
@@ -260,6 +271,8 @@ extension Client {
   }
 
   private mutating func watch(_ descriptor: Int32, readable: Bool, writable: Bool) {
+    // Of a descriptor that is watched for nothing epoll still tells that it is broken, again and again.
+    guard readable || writable else { return poller.forget() }
     do throws(PlatformError) {
       try poller.watch(descriptor, for: .init(readable: readable, writable: writable))
     } catch {
@@ -273,7 +286,7 @@ extension Client {
   /// report; if the application wanted to leave, DISCONNECT must have gone out.
   private mutating func lost(_ cause: Failure.Cause, at now: Instant) {
     // Servers that do not speak a version close the connection, or say so.
-    if session.ending == nil, session.isConnecting, session.fallBack() { return reopen(at: now) }
+    if session.ending == nil, session.isUnheard, session.fallBack() { return reopen(at: now) }
     if session.ending == nil, session.peerClosed() {
       loss = cause
       poller.forget()

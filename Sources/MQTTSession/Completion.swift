@@ -1,3 +1,5 @@
+public import MQTTWire
+
 /// How a message ended.
 public enum Outcome: UInt8, BitwiseCopyable {
   case delivered  // as its QoS promises
@@ -14,6 +16,11 @@ public struct Completion: BitwiseCopyable {
   public let outcome: Outcome
   /// The server's, if it gave one; with `aboveLimit` the one that names the limit.
   public let reasonCode: UInt8?
-  /// With a request its place in the table of replies.
-  let replyPlace: UInt16?
+  /// 5.0: what came with the acknowledgement; extents in `Session.receivedBytes`, as long as the event is not
+  /// released.
+  public internal(set) var reasonString = Extent.empty
+  public internal(set) var properties = Extent.empty
+  /// With a request what tells it in the table of replies.
+  let replyTag: UInt16?
+  let slot: Int
 }

@@ -53,7 +53,7 @@ struct ConnectPackets: ~Copyable {
   }
 
   /// Whoever made the options has checked the list.
-  private static func method(_ properties: Span<UInt8>) -> Extent? {
+  static func method(_ properties: Span<UInt8>) -> Extent? {
     var reader = PropertyReader(properties, place: .packet(.connect, from: .client))
     while let property = try? reader.next() {
       if property.identifier == .authenticationMethod { return property.text }

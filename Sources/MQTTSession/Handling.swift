@@ -13,8 +13,8 @@ public struct Handling: BitwiseCopyable {
   public var expiry: UInt32 = 0
   /// Where the value of a Message Expiry Interval is in the message's own list of properties.
   public var expiryInProperties: Int? = nil
-  /// The place of a request in the table of replies.
-  var replyPlace: Int? = nil
+  /// Tells the request in the table of replies.
+  var replyTag: UInt16? = nil
 
   public init(cookie: UInt64, isQuiet: Bool) {
     self.cookie = cookie
@@ -23,7 +23,7 @@ public struct Handling: BitwiseCopyable {
 
   /// Something else than a message to be sent some time.
   @inline(__always)
-  var isSpecial: Bool { kind != .whole || expiry != 0 || replyPlace != nil }
+  var isSpecial: Bool { kind != .whole || expiry != 0 || replyTag != nil }
 }
 
 /// The message whose payload is being written into the outbox.

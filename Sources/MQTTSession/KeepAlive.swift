@@ -38,6 +38,13 @@ struct KeepAlive: BitwiseCopyable {
     isPingQueued = false
   }
 
+  /// The transport takes bytes of a packet that was begun: a PINGREQ has to wait for its end, and so does the
+  /// server.
+  mutating func sentPart(at now: Instant) {
+    lastSent = now
+    if isPingQueued, answerDue != nil { answerDue = now.advanced(by: pingTimeout) }
+  }
+
   /// Any byte shows that the peer is alive; only PINGRESP ends the wait for it, as a large message
   /// may be in front of it.
   mutating func heard(at now: Instant) {

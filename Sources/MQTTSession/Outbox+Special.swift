@@ -19,9 +19,9 @@ extension Outbox {
         descriptors[slot].link = UInt32(truncatingIfNeeded: offset)
       }
     }
-    if let place = handling.replyPlace {
+    if let tag = handling.replyTag {
       descriptors[slot].flags.set(.isRequest, true)
-      descriptors[slot].tag = UInt16(truncatingIfNeeded: place)
+      descriptors[slot].tag = tag
     }
     switch handling.kind {
     case .whole: break
@@ -108,14 +108,10 @@ extension Outbox {
     let message = descriptors[slot]
     let parts = PacketParts(bytes.bytes, message, version)
     let first = bytes.bytes[message.start]
-    let topicSize = aliases.topic(Int(message.tag)).count
-    let hasIdentifier = message.qos != .atMostOnce
-    let remainingLength =
-      2 &+ topicSize &+ (hasIdentifier ? 2 : 0) &+ parts.propertyLengthSize &+ parts.tailSize
     prefixEnd = Self.encodePrefix(
-      into: &prefix, first: first, remainingLength: remainingLength,
+      into: &prefix, first: first, remainingLength: remainingLength(message, parts),
       topic: Int(message.tag), of: aliases,
-      identifier: hasIdentifier ? identifier(at: distance(of: slot)) : nil,
+      identifier: message.qos == .atMostOnce ? nil : identifier(at: distance(of: slot)),
       propertyLength: version.hasProperties ? parts.propertyLength : nil)
     prefixStart = 0
     return parts.tail
@@ -137,11 +133,16 @@ extension Outbox {
   /// What a prefix takes at most, with a topic of so many bytes.
   static func prefixSize(topicBytes: Int) -> Int { 5 &+ 2 &+ topicBytes &+ 2 &+ 4 }
 
-  /// How many bytes of the packet that will be sent are not in the ring.
-  func bytesOutside(_ slot: Int) -> Int {
+  /// With its topic put back.
+  private func remainingLength(_ message: Descriptor, _ parts: PacketParts) -> Int {
+    parts.topic.count &+ aliases.topic(Int(message.tag)).count &+ parts.propertyLengthSize &+ parts.tailSize
+  }
+
+  /// The size of the packet that will be sent, which may not all be in the ring.
+  func packetSize(_ slot: Int, version: ProtocolVersion) -> Int {
     let message = descriptors[slot]
-    return payloadOutside(slot)
-      &+ (message.flags.contains(.needsTopic) ? aliases.topic(Int(message.tag)).count : 0)
+    guard message.flags.contains(.needsTopic) else { return message.size &+ payloadOutside(slot) }
+    return FixedHeader.packetSize(remainingLength(message, PacketParts(bytes.bytes, message, version)))
   }
 
   func payloadOutside(_ slot: Int) -> Int {
@@ -155,22 +156,32 @@ extension Outbox {
   mutating func expire(at second: UInt32) {
     guard let due = nextExpiry, due <= second else { return }
     retractRun()
-    var earliest: UInt32? = nil
     var slot = head
     for _ in 0..<stored {
-      let message = descriptors[slot]
-      if message.flags.contains(.expires), message.state == .queued, !isBegun(slot),
-        !hasDuplicateFlag(message)
-      {
-        if message.expiresAt <= second {
-          complete(slot, .expired)
-        } else {
-          earliest = Swift.min(earliest ?? .max, message.expiresAt)
-        }
+      if mayExpire(slot), descriptors[slot].state == .queued, descriptors[slot].expiresAt <= second {
+        complete(slot, .expired)
       }
       slot = self.slot(after: slot)
     }
+    findNextExpiry()
+  }
+
+  /// Looks for the message that expires first.
+  mutating func findNextExpiry() {
+    var earliest: UInt32? = nil
+    var slot = head
+    for _ in 0..<stored {
+      if mayExpire(slot) { earliest = Swift.min(earliest ?? .max, descriptors[slot].expiresAt) }
+      slot = self.slot(after: slot)
+    }
     nextExpiry = earliest
+  }
+
+  /// One that was never sent, not even its first byte.
+  private func mayExpire(_ slot: Int) -> Bool {
+    let message = descriptors[slot]
+    guard message.flags.contains(.expires), !isBegun(slot) else { return false }
+    return message.state == .queued && !hasDuplicateFlag(message)
   }
 
   /// Writes into the packet how long it is still of use [MQTT-3.3.2-6].
@@ -197,6 +208,7 @@ extension Outbox {
     let slot = reservation.slot
     self.reservation = nil
     descriptors[slot].state = .queued
+    findNextExpiry()
     if payloadSize < reservation.payloadSize { shrink(slot, by: reservation.payloadSize &- payloadSize) }
     // The server may be another one than when the room was reserved.
     let message = descriptors[slot]

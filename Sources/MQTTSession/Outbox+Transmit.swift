@@ -23,7 +23,9 @@ extension Outbox {
   var isInsidePacket: Bool { prefixStart > 0 || runStart > runBase || isInsideStream }
 
   /// The header of the stream is out: its payload is next.
-  var isInsideStream: Bool { runCount > 0 && runStart == runEnd }
+  var isInsideStream: Bool {
+    runCount > 0 && runStart == runEnd && descriptors[sendSlot].flags.contains(.isStream)
+  }
 
   /// The rest of the packet that is being sent.
   var restOfPacket: Span<UInt8> {
@@ -95,10 +97,12 @@ extension Outbox {
     if prefixStart < prefixEnd {
       precondition(count >= 0 && count <= prefixEnd &- prefixStart)
       prefixStart &+= count
-      return 0
+      // Without payload and properties the prefix is the packet.
+      guard prefixStart == prefixEnd, runStart == runEnd else { return 0 }
+    } else {
+      precondition(count >= 0 && count <= runEnd &- runStart)
+      runStart &+= count
     }
-    precondition(count >= 0 && count <= runEnd &- runStart)
-    runStart &+= count
     var packets = 0
     while runCount > 0 {
       let slot = sendSlot
@@ -197,6 +201,9 @@ extension Outbox {
     }
   }
 
+  /// A message has ended, and somebody wants to know.
+  func isCompleted(_ slot: Int) -> Bool { descriptors[slot].state == .completed }
+
   /// An identifier nothing waits for. A PUBREC is answered all the same, or the server would wait
   /// for ever; the others are what a server may send after a message was given up.
   private func unknown(_ packet: Acknowledgement) -> Answer {
@@ -218,6 +225,7 @@ extension Outbox {
     releasesToCheck = 0
     stream?.sent = 0
     aliases.connectionLost()
+    findNextExpiry()
   }
 
   /// A connection is up: everything that is not complete is to be sent, in the original order
@@ -235,7 +243,7 @@ extension Outbox {
         renew(slot, version: version)
         let message = descriptors[slot]
         let limit = limits.verdict(
-          packetSize: message.size &+ bytesOutside(slot), qos: message.qos,
+          packetSize: packetSize(slot, version: version), qos: message.qos,
           retain: message.flags.contains(.retain))
         if let limit { complete(slot, .aboveLimit, reasonCode: limit.reasonCode.rawValue) }
       } else if descriptors[slot].state == .reserved {
@@ -253,6 +261,7 @@ extension Outbox {
     sendQuotaLimit = quota
     releaseSlot = head
     releasesToCheck = stored
+    findNextExpiry()
   }
 
   private mutating func resume(_ slot: Int, sessionPresent: Bool) {

@@ -22,7 +22,7 @@ public struct Outbox: ~Copyable {
     /// With `MessageFlags.expires`: the second in which it is of no use any more.
     var expiresAt: UInt32
     var flags: MessageFlags
-    /// With `isRequest` its place in the table of replies, with `hasNoTopic` its alias in the table of aliases.
+    /// With `isRequest` what tells it in the table of replies, with `hasNoTopic` its alias in the table of aliases.
     var tag: UInt16
     var state: DeliveryState
     var outcome: Outcome
@@ -82,7 +82,7 @@ public struct Outbox: ~Copyable {
   var reservation: Reservation? = nil
   var stream: OutgoingStream? = nil
 
-  // The completed messages, in the order in which that happened, linked through `nextCompleted`.
+  // The completed messages, in the order in which that happened, linked through `link`.
   private var firstCompleted: UInt32 = Outbox.none
   private var lastCompleted: UInt32 = Outbox.none
   private static var none: UInt32 { .max }
@@ -240,7 +240,7 @@ public struct Outbox: ~Copyable {
     if slot == head { collect() }
     return Completion(
       cookie: descriptor.cookie, outcome: descriptor.outcome, reasonCode: descriptor.answer,
-      replyPlace: descriptor.flags.contains(.isRequest) ? descriptor.tag : nil)
+      replyTag: descriptor.flags.contains(.isRequest) ? descriptor.tag : nil, slot: slot)
   }
 
   /// Gives the room of the free messages at the head back.

@@ -72,8 +72,20 @@ struct ReplyTable: ~Copyable {
     return take(at: index)
   }
 
-  /// The request whose message came to nothing.
-  mutating func take(at index: Int) -> UInt64? {
+  /// What a message keeps to tell its request: the place, and the last bits of how often it was used.
+  func tag(of index: Int) -> UInt16 {
+    UInt16(truncatingIfNeeded: index) | (entries[index].use &+ 1) << 10
+  }
+
+  /// The request whose message came to nothing, if it still waits.
+  mutating func take(tag: UInt16, cookie: UInt64) -> Bool {
+    let index = Int(tag & 0x3FF)
+    guard entries[index].isWaiting, entries[index].use << 10 == tag & 0xFC00 else { return false }
+    guard entries[index].cookie == cookie else { return false }
+    return take(at: index) != nil
+  }
+
+  private mutating func take(at index: Int) -> UInt64? {
     guard entries[index].isWaiting else { return nil }
     entries[index].isWaiting = false
     waiting &-= 1

@@ -94,22 +94,19 @@ struct RequestQueue: ~Copyable {
 
   // MARK: Things that happened
 
-  /// SUBACK or UNSUBACK came: the cookie of the request it answers. If it answers none, that is still to be
-  /// answered.
-  mutating func answered(_ answer: SubscriptionAnswer) -> Result<UInt64, Violation> {
-    guard let place = answer.identifier.requestPlace, place < table.count, isStored(place) else {
-      return .failure(.handshake)
-    }
+  /// The request that a SUBACK or UNSUBACK answers. `nil`: there is none, or one of the other kind.
+  func request(for answer: SubscriptionAnswer) -> Descriptor? {
+    guard let place = answer.identifier.requestPlace, place < table.count, isStored(place) else { return nil }
     let request = table[place]
     let expected: ControlPacketType = answer.type == .suback ? .subscribe : .unsubscribe
-    guard request.state == .sent, request.type == expected else { return .failure(.handshake) }
-    // The UNSUBACK of 3.1 and 3.1.1 has none.
-    let count = answer.reasonCodes.count
-    guard count == Int(request.count) || (count == 0 && answer.type == .unsuback) else {
-      return .failure(.reasonCodeCount)
-    }
-    finish(place)
-    return .success(request.cookie)
+    return request.state == .sent && request.type == expected ? request : nil
+  }
+
+  /// It is answered.
+  mutating func complete(_ identifier: PacketIdentifier) {
+    guard let place = identifier.requestPlace else { return }
+    incomplete &-= 1
+    free(place)
   }
 
   /// What was sent and not answered is to be sent again.
@@ -138,6 +135,7 @@ struct RequestQueue: ~Copyable {
         table[slot].state = .failed
         table[slot].reasonCode = verdict.reasonCode.rawValue
         queued &-= 1
+        incomplete &-= 1
         failed &+= 1
       }
     }
@@ -151,7 +149,7 @@ struct RequestQueue: ~Copyable {
       guard table[slot].state == .failed else { continue }
       failed &-= 1
       let request = table[slot]
-      finish(slot)
+      free(slot)
       return (request.cookie, request.reasonCode)
     }
     return nil
@@ -191,9 +189,8 @@ struct RequestQueue: ~Copyable {
 
   // MARK: Helpers
 
-  private mutating func finish(_ slot: Int) {
+  private mutating func free(_ slot: Int) {
     table[slot].state = .free
-    incomplete &-= 1
     while stored > 0, table[head].state == .free {
       head = self.slot(1)
       stored &-= 1

@@ -6,16 +6,18 @@ struct SecondsClock: BitwiseCopyable {
   private var begin = Instant(milliseconds: 0)
   private var isRunning = false
 
-  /// Needs to be called at least every 24 days while somebody waits; see `deadline`.
+  /// Needs to be called at least every 49 days; see `deadline`.
   mutating func advance(to now: Instant) {
     guard isRunning else {
       begin = now
       isRunning = true
       return
     }
-    let passed = (now.milliseconds &- begin.milliseconds) / 1000
-    // A clock that was read a moment earlier.
-    guard begin.isReached(at: now), passed > 0 else { return }
+    let distance = now.milliseconds &- begin.milliseconds
+    // A clock that was read a moment earlier is not one that has nearly come round.
+    guard distance <= UInt32.max &- 60_000 else { return }
+    let passed = distance / 1000
+    guard passed > 0 else { return }
     seconds &+= passed
     begin = begin.advanced(by: passed &* 1000)
   }

@@ -25,6 +25,8 @@ struct IncomingMessage: BitwiseCopyable {
   let isDelivered: Bool
   /// It has been handed out before: nothing is told.
   var isDuplicate: Bool
+  /// The Correlation Data in the header.
+  var correlation: Extent? = nil
 }
 
 /// Messages from the server (§3.3).
@@ -69,7 +71,7 @@ extension Session {
     }
     var event = event(publish, topic, at: offset)
     event.serial = serial
-    event.replyCookie = takeReply(publish, event, at: offset)
+    event.replyCookie = takeReply(publish.correlationData?.shifted(by: offset), event)
     counters.messagesReceived.increment()
     show(.message(event), header)
     return true
@@ -121,13 +123,10 @@ extension Session {
     aliases.set(alias, to: receiver.bytes.extracting(topic.range))
   }
 
-  private mutating func takeReply(
-    _ publish: ReceivedPublish, _ event: MessageEvent, at offset: Int
-  ) -> UInt64? {
-    guard replies.waiting > 0, let correlation = publish.correlationData else { return nil }
-    let place = correlation.shifted(by: offset)
+  private mutating func takeReply(_ correlation: Extent?, _ event: MessageEvent) -> UInt64? {
+    guard replies.waiting > 0, let correlation else { return nil }
     return Self.take(
-      &replies, place, in: receiver, topic: event.topic, of: receivedAliases,
+      &replies, correlation, in: receiver, topic: event.topic, of: receivedAliases,
       isAliased: event.isTopicAliased)
   }
 
@@ -180,11 +179,10 @@ extension Session {
     var event = event(publish, topic, at: header.size)
     event.payloadSize = header.remainingLength &- size
     event.isOversize = event.isOversize || !deliversParts
-    if !isDuplicate { event.replyCookie = takeReply(publish, event, at: header.size) }
     incoming = IncomingMessage(
       stage: .payload, event: event, header: header, identifier: publish.identifier,
       headerSize: headerSize, remaining: event.payloadSize, isDelivered: deliversParts && !isDuplicate,
-      isDuplicate: isDuplicate)
+      isDuplicate: isDuplicate, correlation: publish.correlationData?.shifted(by: header.size))
     return true
   }
 
@@ -242,12 +240,12 @@ extension Session {
     event.isLast = isLast
     if isLast {
       if let identifier = message.identifier { event.serial = inbox.add(identifier, qos: event.qos) }
+      event.replyCookie = takeReply(message.correlation, event)
       incoming = nil
       counters.messagesReceived.increment()
       show(.message(event), message.header)
       viewRelease = .consume(message.headerSize &+ count)
     } else {
-      event.replyCookie = nil
       incoming?.remaining = message.remaining &- count
       view = .message(event)
       viewRelease = .cut(at: message.headerSize, count: count)
@@ -267,6 +265,7 @@ extension Session {
     }
     var event = message.event
     if let identifier = message.identifier { event.serial = inbox.add(identifier, qos: event.qos) }
+    event.replyCookie = takeReply(message.correlation, event)
     event.payload = .empty
     counters.messagesReceived.increment()
     counters.messagesOversize.increment()

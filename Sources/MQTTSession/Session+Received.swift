@@ -9,8 +9,8 @@ extension Session {
   mutating func parse() {
     while phase == .awaitingConnack || phase == .connected, view == nil {
       sendAcknowledgements()
-      isStalled = !control.hasRoom && !isPeerGone
-      guard !isStalled else { return }
+      guard control.hasRoom || isPeerGone else { return }
+      isStalled = false
       do throws(Malformed) {
         guard try parseNext() else { return }
       } catch {
@@ -65,8 +65,7 @@ extension Session {
     case .puback, .pubrec, .pubcomp:
       let packet = try Acknowledgement(
         parsing: receiver.body(of: header), type: header.type, version: version)
-      handle(packet)
-      finish(header)
+      handle(packet, header)
     case .pubrel:
       let packet = try Acknowledgement(
         parsing: receiver.body(of: header), type: header.type, version: version)
@@ -109,12 +108,12 @@ extension Session {
     }
     // A session that we did not ask for [MQTT-3.2.2-4]. One that we did ask for may be that of an earlier
     // process (docs/decisions/0009).
-    guard !(connack.sessionPresent && cleanStart) else { return violate(.unwantedSession) }
+    guard !(connack.sessionPresent && saidClean) else { return violate(.unwantedSession) }
     guard isMethodOurs(connack.authenticationMethod.shifted(by: offset)) else {
       return violate(.unexpectedAuthentication)
     }
     // 3.1 does not say. If the server has no session after all, sending again does no harm.
-    let sessionPresent = version == .v3_1 ? !cleanStart : connack.sessionPresent
+    let sessionPresent = version == .v3_1 ? !saidClean : connack.sessionPresent
     phase = .connected
     isAccepted = true
     acceptedVersion = version
@@ -139,17 +138,31 @@ extension Session {
     viewRelease = .consume(header.packetSize)
   }
 
+  /// What CONNECT said. That a new session is to begin, only that of 5.0 says.
+  private var saidClean: Bool {
+    beginsNewSession && version != connects.version ? false : cleanStart
+  }
+
   private var sendMaximum: Int {
     if inFlightMaximum > 0 { return inFlightMaximum }
     return version.hasProperties ? 65_535 : 20
   }
 
-  private mutating func handle(_ packet: Acknowledgement) {
+  private mutating func handle(_ packet: Acknowledgement, _ header: FixedHeader) {
+    let slot = packet.properties.isEmpty ? nil : outbox.slot(of: packet.identifier)
     switch outbox.acknowledged(packet, hasReasonCode: version.hasProperties) {
     case .nothing: break
     case .pubrel(let reason): appendAcknowledgement(.pubrel, packet.identifier, reason)
     case .violation: violate(.handshake)
     }
+    guard let slot, outbox.isCompleted(slot) else { return finish(header) }
+    let offset = receiver.position &+ header.size
+    show(
+      .acknowledged(
+        AcknowledgementDetails(
+          slot: slot, reasonString: packet.reasonString.shifted(by: offset),
+          properties: packet.properties.shifted(by: offset))),
+      header)
   }
 
   /// PUBCOMP answers PUBREL, whether the message is known or not [MQTT-4.3.3-11].
@@ -173,17 +186,18 @@ extension Session {
   }
 
   private mutating func handle(_ answer: SubscriptionAnswer, _ header: FixedHeader) {
-    let cookie: UInt64
-    switch requests.answered(answer) {
-    case .failure(let violation): return violate(violation)
-    case .success(let answered): cookie = answered
-    }
+    guard let request = requests.request(for: answer) else { return violate(.handshake) }
     let offset = receiver.position &+ header.size
     let codes = answer.reasonCodes.shifted(by: offset)
+    // The UNSUBACK of 3.1 and 3.1.1 has none.
+    guard codes.count == Int(request.count) || (codes.isEmpty && answer.type == .unsuback) else {
+      return violate(.reasonCodeCount)
+    }
+    requests.complete(answer.identifier)
     show(
       .answered(
         AnsweredEvent(
-          cookie: cookie, refusal: refusal(codes), reasonCodes: codes,
+          cookie: request.cookie, refusal: refusal(codes), reasonCodes: codes,
           reasonString: answer.reasonString.shifted(by: offset),
           properties: answer.properties.shifted(by: offset))),
       header)

@@ -83,7 +83,7 @@ extension Session {
     let correlation = replies.correlation(of: place)
     var handling = handling
     handling.isQuiet = true
-    handling.replyPlace = place
+    handling.replyTag = replies.tag(of: place)
     var request = copy message
     request.own.correlationData = correlation.span
     request.own.hasCorrelationData = true

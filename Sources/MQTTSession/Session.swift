@@ -64,6 +64,8 @@ public struct Session: ~Copyable {
   var farewell: Region
   var farewellSize = 0
   var farewellReason: UInt8 = 0
+  /// The server has said something on this connection.
+  var hasHeard = false
   /// The transport is gone, but what it brought is still being handed out.
   var isPeerGone = false
   public internal(set) var ending: Ending? = nil
@@ -74,7 +76,7 @@ public struct Session: ~Copyable {
   var isViewTaken = false
   var isViewHeld = false
   var viewRelease = Release.consume(0)
-  /// A packet is there that has to wait: for room for its answer, or for the application to acknowledge others.
+  /// A message is there that has to wait for the application to acknowledge others.
   var isStalled = false
   /// A PUBLISH that is larger than the receive buffer, and not yet at its end.
   var incoming: IncomingMessage? = nil
@@ -175,9 +177,10 @@ public struct Session: ~Copyable {
       requests: requests.incomplete)
   }
 
-  /// CONNECT is sent, or a part of it, and not yet answered.
-  public var isConnecting: Bool {
-    phase == .awaitingConnack || (phase == .sendingConnect && connectSent > 0)
+  /// CONNECT is sent, or a part of it, and not a byte came back; nor has this server ever spoken this version.
+  public var isUnheard: Bool {
+    guard !hasHeard, counters.connections == 0 else { return false }
+    return phase == .awaitingConnack || (phase == .sendingConnect && connectSent > 0)
   }
 
   /// CONNACK said that the server does not speak this version.
@@ -207,6 +210,7 @@ public struct Session: ~Copyable {
     isAccepted = false
     isLeaving = false
     isPeerGone = false
+    hasHeard = false
     farewellSize = 0
     farewellReason = 0
     ending = nil
@@ -250,6 +254,7 @@ public struct Session: ~Copyable {
     counters.bytesReceived.add(count)
     counters.receiveCalls.increment()
     receiver.received(count)
+    hasHeard = true
     keepAlive.heard(at: now)
     parse()
   }
@@ -258,7 +263,10 @@ public struct Session: ~Copyable {
   public mutating func transmitted(_ count: Int, at now: Instant) {
     counters.bytesSent.add(count)
     counters.sendCalls.increment()
-    keepAlive.sent(at: now)
+    switch source {
+    case .restOfPacket, .stream: keepAlive.sentPart(at: now)
+    default: keepAlive.sent(at: now)
+    }
     switch source {
     case .none: break
     case .connect:
@@ -336,9 +344,12 @@ public struct Session: ~Copyable {
         && (outbox.isInsideStream
           ? streamStart < streamEnd
           : !control.isEmpty || requests.queued > 0 || outbox.canTransmit || outbox.releasesToCheck > 0)
-    case .ending: !control.isEmpty
+    case .ending: !control.isEmpty && !outbox.isInsideStream
     }
   }
+
+  /// DISCONNECT, or what is in its way, was not handed to the transport.
+  public var hasUnsentFarewell: Bool { !control.isEmpty }
 
   /// Where the next bytes from the transport go; empty if they have to wait.
   public var receiveSpace: MutableSpan<UInt8> {
@@ -382,16 +393,22 @@ public struct Session: ~Copyable {
   public mutating func nextEvent() -> SessionEvent? {
     release()
     if case .connected = view, let event = takeView() { return event }
-    while let completion = outbox.takeCompletion() {
-      guard let place = completion.replyPlace else { return .completed(completion) }
-      // It waits for its reply, unless that came first.
-      guard completion.outcome != .delivered, replies.take(at: Int(place)) != nil else { continue }
+    while var completion = outbox.takeCompletion() {
+      if case .acknowledged(let details) = view, details.slot == completion.slot {
+        completion.reasonString = details.reasonString
+        completion.properties = details.properties
+        isViewTaken = true
+      }
+      guard let tag = completion.replyTag else { return .completed(completion) }
+      // Its reply, or the end of its time, came first.
+      guard replies.take(tag: tag, cookie: completion.cookie) else { continue }
       return .requestFailed(completion)
     }
     if let failure = requests.takeFailure() {
       return .completed(
         Completion(
-          cookie: failure.cookie, outcome: .aboveLimit, reasonCode: failure.reasonCode, replyPlace: nil))
+          cookie: failure.cookie, outcome: .aboveLimit, reasonCode: failure.reasonCode, replyTag: nil,
+          slot: -1))
     }
     if let replyCheck {
       if let cookie = replies.takeExpired(at: replyCheck) { return .requestTimedOut(cookie: cookie) }
@@ -427,6 +444,7 @@ public struct Session: ~Copyable {
 
   private mutating func takeView() -> SessionEvent? {
     guard !isViewTaken, let event = view else { return nil }
+    if case .acknowledged = event { return nil }  // goes with its completion
     isViewTaken = true
     if case .message = event { isViewHeld = holdsMessages }
     return event
@@ -450,10 +468,8 @@ public struct Session: ~Copyable {
         requests.prepare()
         return .request
       }
-      if outbox.nextExpiry != nil {
-        clock.advance(to: now)
-        outbox.expire(at: clock.seconds)
-      }
+      clock.advance(to: now)
+      outbox.expire(at: clock.seconds)
       outbox.extendRun(version: version, second: clock.seconds)
       return outbox.runCount > 0 ? .run : .none
     }

@@ -6,6 +6,8 @@ public import MQTTWire
 public enum SessionEvent: BitwiseCopyable {
   case connected(ConnectedEvent)
   case completed(Completion)
+  /// Not handed out: what a completion that waits to be taken has in the receive buffer.
+  case acknowledged(AcknowledgementDetails)
   case answered(AnsweredEvent)
   case message(MessageEvent)
   case authentication(AuthenticationEvent)
@@ -19,6 +21,13 @@ public struct ConnectedEvent: BitwiseCopyable {
   public let sessionPresent: Bool
   public let reasonString: Extent
   public let properties: Extent
+}
+
+/// PUBACK, PUBREC or PUBCOMP with properties, which ended a message.
+public struct AcknowledgementDetails: BitwiseCopyable {
+  let slot: Int
+  let reasonString: Extent
+  let properties: Extent
 }
 
 /// SUBACK or UNSUBACK.

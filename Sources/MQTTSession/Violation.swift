@@ -8,7 +8,7 @@ public enum Violation: UInt8, Error, BitwiseCopyable {
   case unwantedSession  // [MQTT-3.2.2-4]
   case handshake  // an acknowledgement that does not fit the message's QoS or state (§4.3)
   case reasonCodeCount  // [MQTT-3.8.4-6], [MQTT-3.11.3-1]
-  case topicAlias  // [MQTT-3.3.2-9]
+  case topicAlias  // above what CONNECT allowed (§3.1.2.11.5)
   case unknownTopicAlias  // §3.3.2.3.4
   case receiveMaximum  // [MQTT-3.3.4-9]
   case packetTooLarge  // [MQTT-3.1.2-24]

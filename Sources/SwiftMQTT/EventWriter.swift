@@ -38,7 +38,7 @@ private func describe(
   _ event: SessionEvent, of client: borrowing Client, in result: inout smq_event
 ) {
   switch event {
-  case .message: break  // above
+  case .message, .acknowledged: break  // the one above, the other with its completion
   case .connected(let connected):
     unsafe result.type = Int32(SMQ_EVENT_CONNECTED)
     unsafe result.reason_code = 0
@@ -48,9 +48,9 @@ private func describe(
     unsafe result.reason_string = bytes(connected.reasonString, of: client)
     unsafe result.properties = bytes(connected.properties, of: client)
   case .completed(let completion):
-    unsafe describe(completion, type: SMQ_EVENT_COMPLETED, in: &result)
+    unsafe describe(completion, of: client, type: SMQ_EVENT_COMPLETED, in: &result)
   case .requestFailed(let completion):
-    unsafe describe(completion, type: SMQ_EVENT_REPLY, in: &result)
+    unsafe describe(completion, of: client, type: SMQ_EVENT_REPLY, in: &result)
   case .requestTimedOut(let cookie):
     unsafe result.type = Int32(SMQ_EVENT_REPLY)
     unsafe result.status = Status.timeout.rawValue
@@ -77,12 +77,14 @@ private func describe(
 }
 
 private func describe<Number: BinaryInteger>(
-  _ completion: Completion, type: Number, in result: inout smq_event
+  _ completion: Completion, of client: borrowing Client, type: Number, in result: inout smq_event
 ) {
   unsafe result.type = Int32(truncatingIfNeeded: type)
   unsafe result.status = Status(completion.outcome).rawValue
   unsafe result.reason_code = completion.reasonCode.map { Int32($0) } ?? -1
   unsafe result.cookie = completion.cookie
+  unsafe result.reason_string = bytes(completion.reasonString, of: client)
+  unsafe result.properties = bytes(completion.properties, of: client)
 }
 
 private func describe(

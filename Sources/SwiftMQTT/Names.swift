@@ -211,7 +211,7 @@ var ruleNames: NameList {
       no Session Present after a Clean Start [MQTT-3.2.2-2]\0\
       an acknowledgement fits what it acknowledges (section 4.3)\0\
       a Reason Code for each Topic Filter [MQTT-3.8.4-6] [MQTT-3.11.3-1]\0\
-      no Topic Alias above Topic Alias Maximum [MQTT-3.3.2-9]\0\
+      no Topic Alias above Topic Alias Maximum (section 3.3.2.3.4)\0\
       a Topic Alias that stands for a topic (section 3.3.2.3.4)\0\
       no more unacknowledged messages than Receive Maximum [MQTT-3.3.4-9]\0\
       no packet above Maximum Packet Size [MQTT-3.1.2-24], or the receive buffer\0\

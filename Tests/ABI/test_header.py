@@ -22,10 +22,61 @@ def test_compiles_alone(tmp_path, compiler, language, standard):
         "    smq_message message = SMQ_MESSAGE_INIT;\n"
         "    smq_event event = SMQ_EVENT_INIT;\n"
         "    smq_stats stats = SMQ_STATS_INIT;\n"
+        "    smq_server server = SMQ_SERVER_INIT;\n"
+        "    smq_subscriptions subscriptions = SMQ_SUBSCRIPTIONS_INIT;\n"
+        "    smq_property property = SMQ_PROPERTY_INIT;\n"
+        "    unsigned char buffer[8];\n"
+        "    smq_properties list = { buffer, sizeof(buffer), 0 };\n"
         "    message.topic = smq_string(\"a\");\n"
-        "    return options.size + message.size + event.size + stats.size > 0 ? 0 : 1;\n"
+        "    message.properties = smq_property_list(&list);\n"
+        "    smq_put_double(buffer, 1.5);\n"
+        "    smq_put_float(buffer, smq_get_float(buffer));\n"
+        "    return options.size + message.size + event.size + stats.size + server.size + subscriptions.size +\n"
+        "                   property.size > 0 && smq_get_uint64(buffer) > 0 && smq_dispatch(NULL, &event) == 0\n"
+        "               ? 0 : 1;\n"
         "}\n")
     run(compiler, "-x", language, f"-std={standard}", *STRICT, f"-I{HEADER.parent}", source)
+
+
+# A field that is added to a struct has to be added to its macro; what the macro leaves out is no error in C.
+@pytest.mark.parametrize("macro", re.findall(r"#define (SMQ_\w+_INIT)\b", HEADER.read_text()))
+@pytest.mark.parametrize("compiler, language", [("gcc", "c"), ("g++", "c++")])
+def test_an_init_macro_sets_every_field(tmp_path, macro, compiler, language):
+    struct = macro.removesuffix("_INIT").lower()
+    source = tmp_path / "init"
+    source.write_text(f"#include <swiftmqtt.h>\n{struct} made = {macro};\n")
+    run(compiler, "-x", language, *STRICT, "-Wmissing-field-initializers", f"-I{HEADER.parent}", source)
+
+
+# Numbers in a payload are big-endian, at any address, whatever the language.
+NUMBERS = """
+#include <swiftmqtt.h>
+int main(void) {
+    unsigned char b[9];
+    unsigned char *at = b + 1;
+    smq_put_uint16(at, 0x8001);
+    if (at[0] != 0x80 || at[1] != 1 || smq_get_uint16(at) != 0x8001) return 1;
+    smq_put_uint32(at, 0x80000002u);
+    if (at[0] != 0x80 || at[3] != 2 || smq_get_uint32(at) != 0x80000002u) return 2;
+    smq_put_uint64(at, 0x8000000000000003ull);
+    if (at[0] != 0x80 || at[7] != 3 || smq_get_uint64(at) != 0x8000000000000003ull) return 3;
+    smq_put_float(at, -0.1f);
+    if (at[0] != 0xBD || at[3] != 0xCD || smq_get_float(at) != -0.1f) return 4;
+    smq_put_double(at, -0.1);
+    if (at[0] != 0xBF || at[7] != 0x9A || smq_get_double(at) != -0.1) return 5;
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("compiler, language", [("gcc", "c"), ("g++", "c++")])
+@pytest.mark.parametrize("level", ["-O0", "-O3"])
+def test_numbers_in_a_payload(tmp_path, compiler, language, level):
+    source, program = tmp_path / "numbers", tmp_path / "program"
+    source.write_text(NUMBERS)
+    flags = ["-fsanitize=undefined", "-fno-sanitize-recover", "-Wall", "-Wextra", "-Wconversion", "-Werror"]
+    run(compiler, "-x", language, level, *flags, f"-I{HEADER.parent}", "-o", program, source)
+    run(program)
 
 
 def test_has_functions():

@@ -275,9 +275,9 @@ def test_every_property_of_a_message_out_and_in(clients, broker, qos):
     client.subscribed("a", qos=2, identifier=77)
     assert client.publish("a", b"x", qos=qos, cookie=1, properties=message_list()) == smq.OK
     assert client.completed(1).status == smq.OK
+    event = client.message()
     _, _, found, _ = broker.of(PUBLISH)[0].publication()
     assert found == MESSAGE
-    event = client.message()
     assert smq.walk(event.properties) == by_name(**MESSAGE, subscription_identifier=77)
     assert event.subscription_identifier == 77
 
@@ -309,7 +309,7 @@ def test_a_received_list_can_be_handed_on(clients, broker):
 
     def forward(event: smq.Event) -> None:
         if event.type == smq.EVENT_MESSAGE:
-            message = Message(topic="out", properties=client.raw.properties, cookie=1)
+            message = Message(topic="out", qos=1, properties=client.raw.properties, cookie=1)
             assert library.smq_publish(client.handle, byref(message)) == smq.OK
 
     client.on_event = forward
@@ -345,14 +345,6 @@ def test_the_will(clients, broker):
     came = broker.connects[0]["will"]
     assert (came.topic, came.payload, came.qos, came.retain) == ("gone", b"\0", 2, 1)
     assert came.properties == dict(**MESSAGE, will_delay=0xFFFFFFFF)
-
-
-def test_the_wills_expiry(clients, broker):
-    """smq_message.expiry_s is another way to say it."""
-    will = Message(topic="gone", expiry_s=60)
-    client = clients(url=broker.url, protocol=V5, will=will)
-    client.connected()
-    assert broker.connects[0]["will"].properties == dict(message_expiry=60)
 
 
 def test_a_real_server_delays_the_will(mosquitto, subscriber, clients):
@@ -605,12 +597,6 @@ def test_wrong_for_the_will(name):
     got = library.smq_options_check(byref(options), None)
     assert smq.status_name(got) == "SMQ_ERR_PROPERTY"
     assert library.smq_client_size(byref(options)) == 0
-
-
-def test_the_wills_expiry_twice():
-    will = Message(topic="w", expiry_s=5, properties=raw("message_expiry", 5))
-    options = smq.Options(host="h", protocol=V5, will=will)
-    assert library.smq_options_check(byref(options), None) == smq.ERR_PROPERTY
 
 
 def test_the_broker_would_not_take_them():

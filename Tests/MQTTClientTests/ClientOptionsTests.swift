@@ -112,7 +112,7 @@ extension String {
     #expect(
       result.numbers == [
         "port": 1883, "keepAlive": 60, "sessionExpiry": 0, "connectTimeout": 30_000, "pingTimeout": 10_000,
-        "outboxBytes": 65_536, "outboxMessages": 256, "receiveBytes": 4096, "inFlightMaximum": 65_535,
+        "outboxBytes": 65_536, "outboxMessages": 256, "receiveBytes": 4096, "inFlightMaximum": 0,
         "version": 4,
       ])
     #expect(result.connect == [0x10, 12, 0, 4] + "MQTT".bytes + [4, 2, 0, 60, 0, 0])
@@ -138,7 +138,7 @@ extension String {
     Range(name: "outboxBytes", field: \.outboxBytes, minimum: 64, maximum: 268_435_456, usual: 65_536),
     Range(name: "outboxMessages", field: \.outboxMessages, minimum: 1, maximum: 65_279, usual: 256),
     Range(name: "receiveBytes", field: \.receiveBytes, minimum: 64, maximum: 268_435_456, usual: 4096),
-    Range(name: "inFlightMaximum", field: \.inFlightMaximum, minimum: 1, maximum: 65_535, usual: 65_535),
+    Range(name: "inFlightMaximum", field: \.inFlightMaximum, minimum: 1, maximum: 65_535, usual: 0),
   ]
 
   @Test(arguments: ranges)

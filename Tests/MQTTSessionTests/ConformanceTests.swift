@@ -126,7 +126,8 @@ import Testing
     rig.reconnect(sessionPresent: false)
     #expect(
       packets(rig.drain()) == [
-        pubrel(3), publish(.v3_1, qos: .atLeastOnce, identifier: 1, duplicate: true),
+        // 3.1 has DUP for PUBREL too (its §2.1).
+        [0x6A, 2, 0, 3], publish(.v3_1, qos: .atLeastOnce, identifier: 1, duplicate: true),
         publish(.v3_1, qos: .exactlyOnce, identifier: 2, duplicate: true),
       ])
   }

@@ -229,6 +229,8 @@ final class Rig {
 
   func lose() { session.connectionClosed() }
 
+  func fallBack() -> Bool { session.fallBack() }
+
   func reconnect(sessionPresent: Bool, properties: [UInt8] = []) {
     lose()
     connect(sessionPresent: sessionPresent, properties: properties)
