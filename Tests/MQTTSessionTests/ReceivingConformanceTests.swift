@@ -8,7 +8,9 @@ import Testing
   static let method = authenticationMethod("m")
 
   /// Connected with an Authentication Method, that event taken.
-  static func authenticated(_ more: [UInt8] = [], _ configure: (inout Rig.Options) -> Void = { _ in }) -> Rig {
+  static func authenticated(
+    _ more: [UInt8] = [], _ configure: (inout Rig.Options) -> Void = { _ in }
+  ) -> Rig {
     let rig = Rig(.v5_0) {
       $0.properties = method
       configure(&$0)
@@ -117,8 +119,8 @@ import Testing
     let duplicate: UInt8 = version == .v3_1 ? 8 : 0
     let requests = first.filter { $0[0] == 0x82 || $0[0] == 0xA2 }
     #expect(requests.count == 2)
-    #expect(
-      packets(rig.drain()) == [[0x62 | duplicate, 2, 0, 1]] + requests.map { [$0[0] | duplicate] + $0.dropFirst() })
+    let again = requests.map { [$0[0] | duplicate] + $0.dropFirst() }
+    #expect(packets(rig.drain()) == [[0x62 | duplicate, 2, 0, 1]] + again)
   }
 
   // MARK: What is received with QoS 2
@@ -207,7 +209,8 @@ import Testing
     try rig.publish(qos: .exactlyOnce)
     try rig.publish(qos: .exactlyOnce)
     #expect(rig.drain() == publish(.v5_0, qos: .exactlyOnce, identifier: 1))
-    rig.receive(publish(.v5_0, qos: .atLeastOnce, identifier: 1) + publish(.v5_0, qos: .exactlyOnce, identifier: 2))
+    rig.receive(publish(.v5_0, qos: .atLeastOnce, identifier: 1))
+    rig.receive(publish(.v5_0, qos: .exactlyOnce, identifier: 2))
     #expect(rig.events().count == 2)
     #expect(rig.drain() == puback(1) + pubrec(2))
     rig.receive(pubrel(2))
@@ -271,7 +274,8 @@ import Testing
     }
     // An end of our own accord, too.
     for limit: UInt16 in 2...4 {
-      for (wrong, code) in [(hex("00 00"), 0x81), (pubcomp(0), 0x81), (connack(.v5_0), 0x82)] as [([UInt8], UInt8)] {
+      let ends = [(hex("00 00"), 0x81), (pubcomp(0), 0x81), (connack(.v5_0), 0x82)] as [([UInt8], UInt8)]
+      for (wrong, code) in ends {
         let rig = DeliveryTests.rig(.v5_0, properties: MQTTSessionTests.maximumPacketSize(limit))
         rig.receive(wrong)
         #expect(rig.ending != nil)
