@@ -409,6 +409,7 @@ enum Happening: Equatable, Sendable {
     switch event {
     case .connected(let connected): self = .connected(sessionPresent: connected.sessionPresent)
     case .room: self = .room
+    case .acknowledged: preconditionFailure("it goes with its completion")
     case .answered(let answer):
       self = .answered(answer.cookie, rig.received(answer.reasonCodes), refusal: answer.refusal)
     case .message(let message): self = .message(ReceivedMessage(message, rig))

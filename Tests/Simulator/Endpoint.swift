@@ -123,7 +123,7 @@ final class Endpoint {
   /// The transport reports that the connection is gone.
   private func lost() throws(Failure) {
     world.trace("\(name): the connection is lost")
-    if session.ending == nil, session.isConnecting, session.fallBack() { return try reopen() }
+    if session.ending == nil, session.isUnheard, session.fallBack() { return try reopen() }
     if session.ending == nil, session.peerClosed() {
       phase = .settling
       closeLink()
