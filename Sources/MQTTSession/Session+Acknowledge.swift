@@ -51,7 +51,7 @@ extension Session {
   mutating func sendAcknowledgements() {
     guard inbox.hasPending, phase == .connected, !isPeerGone else { return }
     while control.hasRoom, let packet = inbox.next {
-      _ = control.append(packet)
+      _ = control.append(withinLimits(packet))
       inbox.removeNext()
     }
   }

@@ -220,7 +220,9 @@ extension Session {
     // Properties that would make it too large stay out [MQTT-3.14.2-3].
     let size = 2 &+ Disconnect.remainingLengthWithProperties(farewellSize)
     guard farewellSize > 0, size <= limits.maximumPacketSize else {
-      return control.append(packet, version: version)
+      // Without its Reason Code it would discard the Will: if there is no byte for that, it stays out too.
+      let isSayable = packet.encodedSize(version) <= limits.maximumPacketSize
+      return !isSayable || control.append(packet, version: version)
     }
     return Self.append(packet, to: &control, properties: farewell, size: farewellSize)
   }

@@ -175,10 +175,14 @@ extension Session {
   private mutating func appendAcknowledgement(
     _ type: ControlPacketType, _ identifier: PacketIdentifier, _ reason: ReasonCode
   ) {
-    // A Reason Code takes a byte that a very small Maximum Packet Size may not allow.
-    let hasReason = version.hasProperties && limits.maximumPacketSize >= Acknowledgement.maximumEncodedSize
-    _ = control.append(
-      Acknowledgement(type: type, identifier: identifier, reasonCode: hasReason ? reason : .success))
+    let said = version.hasProperties ? reason : .success
+    _ = control.append(withinLimits(Acknowledgement(type: type, identifier: identifier, reasonCode: said)))
+  }
+
+  /// A Reason Code takes a byte that a very small Maximum Packet Size may not allow [MQTT-3.2.2-15].
+  func withinLimits(_ packet: Acknowledgement) -> Acknowledgement {
+    if limits.maximumPacketSize >= Acknowledgement.maximumEncodedSize { return packet }
+    return Acknowledgement(type: packet.type, identifier: packet.identifier)
   }
 
   private mutating func handle(_ answer: SubscriptionAnswer, _ header: FixedHeader) {

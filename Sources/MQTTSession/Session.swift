@@ -491,9 +491,10 @@ public struct Session: ~Copyable {
     if let reason, version.hasProperties || reason == .success {
       if version.hasProperties, reason != .success { self.ending?.reasonCode = reason.rawValue }
       let packet = Disconnect(reasonCode: reason)
-      // There may be no byte for the reason [MQTT-3.2.2-15].
-      let isSayable = packet.encodedSize(version) <= limits.maximumPacketSize
-      _ = control.append(isSayable ? packet : Disconnect(reasonCode: .success), version: version)
+      // There may be no byte for the reason [MQTT-3.2.2-15]; a DISCONNECT without it would discard the Will.
+      if packet.encodedSize(version) <= limits.maximumPacketSize {
+        _ = control.append(packet, version: version)
+      }
     } else if case .violation(.receiveMaximum) = ending.cause {
       // What is acknowledged is not sent again: the next connection gets further.
     } else {

@@ -9,7 +9,7 @@ import pytest
 
 from . import smq
 from .servers import await_condition
-from .scripted_broker import PUBACK, PUBLISH, PUBREC, Script, close
+from .scripted_broker import AUTH, CONNECT, PUBACK, PUBLISH, PUBREC, SUBSCRIBE, Script, accept, auth, binary, close
 from .test_link import CONNACK_5, CONNACK_311, Peer
 
 V311, V5 = smq.PROTOCOL_3_1_1, smq.PROTOCOL_5_0
@@ -115,6 +115,16 @@ def test_strings_arrive_as_they_are(clients, broker, protocol):
     (connect,) = broker.connects
     assert (connect["client_id"], connect["user"], connect["will"].topic) == (text, text, text)
     assert [message.topic for message in broker.messages] == [text] * 3
+    values = dict(content_type=text, response_topic=text, user_property=(text, text)) if protocol == V5 else {}
+    for qos in (0, 1, 2):
+        broker.last.publish(text, text.encode(), qos, **values)
+        event = client.message()
+        assert (event.topic, event.payload) == (text.encode(), text.encode())
+        found = dict(smq.walk(event.properties))
+        assert len(found) == len(values)
+        if values:
+            assert found[smq.PROPERTY_CONTENT_TYPE] == found[smq.PROPERTY_RESPONSE_TOPIC] == text.encode()
+            assert found[smq.PROPERTY_USER_PROPERTY] == (text.encode(), text.encode())
 
 
 @pytest.mark.parametrize("version", [smq.PROTOCOL_3_1, V311, V5], ids=["3.1", "3.1.1", "5.0"])
@@ -133,7 +143,127 @@ def test_strings_that_are_not_sent(clients, version, text):
     before = client.stats
     for qos in (0, 1, 2):
         assert client.publish(text, qos=qos) == smq.ERR_UTF8
+    assert client.subscribe(text) == client.subscribe("a", text) == client.unsubscribe(text) == smq.ERR_UTF8
     assert client.stats == before
+
+
+def strings(text: bytes) -> dict[str, bytes]:
+    """Each property that is a string or two, by the name of a packet it may stand in."""
+    size = binary(text)
+    pairs = {"first half": b"\x26" + size + b"\0\0", "second half": b"\x26\0\0" + size}
+    single = {"content type": b"\x03", "response topic": b"\x08", "reason string": b"\x1f", "method": b"\x15"}
+    return pairs | {name: identifier + size for name, identifier in single.items()}
+
+
+@pytest.mark.parametrize("text", [b"\xed\xa0\x80", b"\xc0\xaf", b"a\xe2\x82", b"\x80", b"\0", b"a\0b"], ids=repr)
+def test_property_strings_that_are_not_sent(clients, broker, text):
+    """The same in every struct and call that takes properties."""
+    good = dict(host=broker.host, port=broker.port, protocol=V5)
+    wrong = strings(text)
+    method = smq.properties(authentication_method="m")
+    broker.scripts = [Script(connack=dict(authentication_method="m"))]
+    client = clients(**good, properties=method, flags=smq.OPTION_HOLD, replies=1)
+    client.connected()
+    broker.last.publish("a", b"x", 1)
+    token = client.message().token
+
+    def check(**options: object) -> int:
+        return smq.library.smq_options_check(smq.Options(**good, **options), None)
+
+    message, said, pair = {"content type", "response topic"}, {"reason string"}, {"first half", "second half"}
+    calls = {
+        "message": (message | pair, lambda list: client.publish("a", properties=list)),
+        "request": (message - {"response topic"} | pair, lambda list: client.request("a", b"", "b", 9, properties=list)),
+        "will": (message | pair, lambda list: check(will=smq.Message(topic="w", properties=list))),
+        "connect": ({"method"} | pair, lambda list: check(properties=list)),
+        "subscribe": (pair, lambda list: client.subscribe("a", properties=list)),
+        "unsubscribe": (pair, lambda list: client.unsubscribe("a", properties=list)),
+        "ack": (said | pair, lambda list: client.ack(token, 0, list)),
+        "authenticate": (said | pair, lambda list: client.authenticate(0x19, b"", list)),
+        "disconnect": (said | pair, lambda list: client.disconnect_with(0, list)),
+    }
+    before = client.stats
+    for call, (names, function) in calls.items():
+        for name in names:
+            assert smq.status_name(function(wrong[name])) == "SMQ_ERR_PROPERTY", (call, name)
+    assert client.stats == before
+    assert client.state == smq.STATE_CONNECTED
+    assert [p.type for p in broker.packets] == [CONNECT]
+    assert client.ack(token) == smq.OK
+
+
+@pytest.mark.parametrize("topic", ["", "+", "#", "a/#"])
+def test_response_topics_that_are_not_sent(clients, topic):
+    list = b"\x08" + binary(topic)
+    will = smq.Options(host="h", protocol=V5, will=smq.Message(topic="w", properties=list))
+    assert smq.library.smq_options_check(will, None) == smq.ERR_PROPERTY
+    assert clients(host="h", protocol=V5).publish("a", properties=list) == smq.ERR_PROPERTY
+
+
+@pytest.mark.parametrize("identifier", [0x17, 0x19], ids=["problem", "response"])
+@pytest.mark.parametrize("value, status", [(0, "OK"), (1, "OK"), (2, "ERR_PROPERTY"), (255, "ERR_PROPERTY")])
+def test_requests_for_information_are_0_or_1(identifier, value, status):
+    options = smq.Options(host="h", protocol=V5, properties=bytes([identifier, value]))
+    assert smq.status_name(smq.library.smq_options_check(options, None)) == "SMQ_" + status
+
+
+@pytest.mark.parametrize("wish", ["publish", "subscribe", "disconnect"])
+def test_only_auth_before_connack(clients, broker, wish):
+    """With an Authentication Method, whatever is queued waits for CONNACK; three rounds, with the method of CONNECT."""
+    method = dict(authentication_method="m")
+    question = auth(0x18, **method, authentication_data=b"?")
+    last = question if wish == "disconnect" else accept
+    broker.scripts = [Script(at={1: question}, on={AUTH: [question, question, last]}, connack=method)]
+    client = clients(url=broker.url, protocol=V5, properties=smq.properties(**method))
+    assert client.connect() == smq.OK
+    for _ in range(3):
+        assert client.wait_event(smq.EVENT_AUTHENTICATE).payload == b"?"
+        if wish != "disconnect":
+            assert getattr(client, wish)("a", cookie=7) == smq.OK
+        client.run(0.02)
+        assert client.authenticate(0x18, b"!") == smq.OK
+    if wish == "disconnect":
+        client.wait_event(smq.EVENT_AUTHENTICATE)
+        assert client.disconnect(0) == smq.OK
+        client.disconnected()
+        broker.wait_for(lambda: not broker.live)
+        assert {p.type for p in broker.packets[4:]} <= {14}
+    else:
+        client.wait_event(smq.EVENT_CONNECTED)
+        assert all(client.completed(7).status == smq.OK for _ in range(3))
+        broker.wait_for(lambda: len(broker.packets) == 7)  # QoS 0 is complete before it has arrived
+        assert {p.type for p in broker.packets[4:]} == {PUBLISH if wish == "publish" else SUBSCRIBE}
+    assert [p.type for p in broker.packets[:4]] == [CONNECT, AUTH, AUTH, AUTH]
+    assert [p.reason() for p in broker.of(AUTH)] == [(0x18, dict(**method, authentication_data=b"!"))] * 3
+
+
+def test_authenticating_again(clients, broker):
+    """AUTH 0x19 has the method of CONNECT; when the application gives the exchange up, the connection is closed."""
+    method = dict(authentication_method="m")
+    broker.scripts = [Script(connack=method, on={AUTH: auth(0x18, **method)})]
+    client = clients(url=broker.url, protocol=V5, properties=smq.properties(**method))
+    client.connected()
+    assert client.authenticate(0x19) == smq.OK
+    client.wait_event(smq.EVENT_AUTHENTICATE)
+    assert client.authenticate(0x18) == smq.OK
+    client.wait_event(smq.EVENT_AUTHENTICATE)
+    assert client.disconnect_with(0x83) == smq.OK
+    assert client.disconnected().status == smq.OK
+    broker.wait_for(lambda: not broker.live)
+    assert [p.reason() for p in broker.of(AUTH)] == [(0x19, method), (0x18, method)]
+    assert broker.packets[-1].reason() == (0x83, {})
+
+
+def test_an_assigned_client_identifier(clients, broker):
+    """The application is told; each CONNECT says what the options say, as smq_client_id does."""
+    broker.scripts = [Script(connack=dict(assigned_client_id="x"))] * 2
+    client = clients(url=broker.url, protocol=V5)
+    for _ in range(2):
+        found = dict(smq.walk(client.connected().properties))
+        assert found[smq.PROPERTY_ASSIGNED_CLIENT_IDENTIFIER] == b"x"
+        assert client.id == b""
+        client.leave()
+    assert [connect["client_id"] for connect in broker.connects] == ["", ""]
 
 
 @pytest.mark.parametrize("version", [smq.PROTOCOL_3_1, V311, V5], ids=["3.1", "3.1.1", "5.0"])
