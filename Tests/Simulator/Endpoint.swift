@@ -74,6 +74,7 @@ final class Endpoint {
         session: properties, properties: Span()))
     traits.set(&options)
     options.inFlightMaximum = inFlightMaximum
+    options.beginsNewSession = traits.beginsNewSession && scenario.keepsSession
     var memory = MemoryPlan()
     let plan = SessionPlan(options, in: &memory)
     block = .allocate(byteCount: memory.byteCount, alignment: MemoryPlan.alignment)

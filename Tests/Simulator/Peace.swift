@@ -16,15 +16,19 @@ extension Endpoint {
     if try commit() { isBusy = true }
     while true {
       let hasReceived = try receive()
-      guard try takeEvent() || hasReceived else { break }
+      // What was taken last is released with this, without there being more.
+      guard try takeEvent() || hasReceived || canReceive else { break }
       isBusy = true
     }
     while try acknowledge() { isBusy = true }
     try checkTime()
     if try transmit() { isBusy = true }
-    // What was taken last is released by now, without there being more.
-    if let link, link.down.arrived > 0 || link.down.isAtEnd, session.wantsReceive { isBusy = true }
     return isBusy || phase != .open
+  }
+
+  private var canReceive: Bool {
+    guard phase == .open, let link, session.wantsReceive else { return false }
+    return link.down.arrived > 0 || link.down.isAtEnd
   }
 
   func checkQuiet() throws(Failure) {

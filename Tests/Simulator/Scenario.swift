@@ -84,6 +84,8 @@ struct ClientTraits {
   let deliversParts: Bool
   let holdsMessages: Bool
   let allowsFallback: Bool
+  /// The first connection begins a new session, whatever there was.
+  let beginsNewSession: Bool
   let firstIdentifier: UInt16
 
   // The application.
@@ -119,6 +121,7 @@ struct ClientTraits {
     maximumPacketSize = version == .v5_0 ? chance.pick(limits) : 0
     keepAlive = chance.pick([0, 0, 0, 2, 30])
     allowsFallback = fallsBack
+    beginsNewSession = version == .v5_0 && chance.percent(20)
     // Now and then where the identifiers begin again.
     firstIdentifier =
       chance.percent(30) ? UInt16(65_279 - chance.below(12)) : UInt16(1 + chance.below(65_279))

@@ -7,7 +7,7 @@ struct Arguments {
   var runs = 1000
   var seed: UInt64 = 1
   var replay: UInt64? = nil
-  var jobs = 2
+  var jobs = min(64, max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))))
 
   init() {
     var words = CommandLine.arguments.dropFirst()
