@@ -1186,6 +1186,7 @@ SMQ_API int32_t smq_request(smq_client *client, const smq_message *message, cons
  * message   the reply; its topic must be empty, and its properties must not have Correlation Data
  *
  * Returns what smq_publish() does, and SMQ_ERR_OPTION if the request has no Response Topic or message has a topic.
+ * SMQ_ERR_STRUCT_SIZE also speaks of request.
  */
 SMQ_API int32_t smq_respond(smq_client *client, const smq_event *request, const smq_message *message);
 

@@ -17,6 +17,9 @@ enum DeliveryState: UInt8, BitwiseCopyable {
   case released  // QoS 2: PUBREC came, PUBREL sent, awaiting PUBCOMP
   case completed
   case free
+
+  /// PUBLISH is to be sent, or may have to be sent again.
+  var mayBePublished: Bool { rawValue <= Self.sent.rawValue }
 }
 
 /// THE table of the sender's side: what an acknowledgement does to a message (§4.3.2, §4.3.3).

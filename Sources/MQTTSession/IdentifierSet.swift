@@ -22,6 +22,9 @@ struct IdentifierSet: ~Copyable {
     removeAll()
   }
 
+  /// So many that one more would make it slow, or be lost.
+  var isFull: Bool { count >= slots.count / 2 }
+
   func contains(_ identifier: PacketIdentifier) -> Bool { slots[find(identifier)] != 0 }
 
   func isMarked(_ identifier: PacketIdentifier) -> Bool { slots[find(identifier)] & Self.mark != 0 }

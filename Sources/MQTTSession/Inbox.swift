@@ -88,7 +88,10 @@ public struct Inbox: ~Copyable {
 
   /// `nil`: there is room for one more.
   private mutating func makeRoom(isStrict: Bool) -> Verdict? {
-    if pending &- unseen &+ unreleased.markedCount >= ring.count {
+    // What waits for PUBREL counts too, by the letter of §4.9. But Mosquitto 2.0 sends bursts of it, many times what
+    // it was told, and there is room for it: only where there is none, there is too much.
+    if unreleased.isFull { return .tooMany }
+    if pending &- unseen >= ring.count {
       // Before 5.0 the server has not been told how many; it has to wait for the application, if that is
       // what is missing.
       return !isStrict && pending > unseen ? .wait : .tooMany

@@ -13,7 +13,7 @@ extension Outbox {
     if handling.expiry != 0 {
       descriptors[slot].flags.set(.expires, true)
       descriptors[slot].expiresAt = handling.expiry
-      nextExpiry = Swift.min(nextExpiry ?? .max, handling.expiry)
+      noteExpiry(handling.expiry)
       if version.hasProperties {
         let offset = publish.expiryOffset(remainingLength, inProperties: handling.expiryInProperties)
         descriptors[slot].link = UInt32(truncatingIfNeeded: offset)
@@ -156,41 +156,34 @@ extension Outbox {
   mutating func expire(at second: UInt32) {
     guard let due = nextExpiry, due <= second else { return }
     retractRun()
+    nextExpiry = nil
     var slot = head
     for _ in 0..<stored {
-      if mayExpire(slot), descriptors[slot].state == .queued, descriptors[slot].expiresAt <= second {
-        complete(slot, .expired)
+      let message = descriptors[slot]
+      if message.flags.contains(.expires), message.state.mayBePublished {
+        // The time of what was sent goes on: it may have to be sent again.
+        if message.expiresAt > second {
+          noteExpiry(message.expiresAt)
+        } else if message.state == .queued, !isBegun(slot), !hasDuplicateFlag(message) {
+          complete(slot, .expired)
+        }
       }
       slot = self.slot(after: slot)
     }
-    findNextExpiry()
   }
 
-  /// Looks for the message that expires first.
-  mutating func findNextExpiry() {
-    var earliest: UInt32? = nil
-    var slot = head
-    for _ in 0..<stored {
-      if mayExpire(slot) { earliest = Swift.min(earliest ?? .max, descriptors[slot].expiresAt) }
-      slot = self.slot(after: slot)
-    }
-    nextExpiry = earliest
-  }
-
-  /// One that was never sent, not even its first byte.
-  private func mayExpire(_ slot: Int) -> Bool {
-    let message = descriptors[slot]
-    guard message.flags.contains(.expires), !isBegun(slot) else { return false }
-    return message.state == .queued && !hasDuplicateFlag(message)
-  }
+  mutating func noteExpiry(_ second: UInt32) { nextExpiry = Swift.min(nextExpiry ?? .max, second) }
 
   /// Writes into the packet how long it is still of use [MQTT-3.3.2-6].
   mutating func writeExpiry(_ slot: Int, at second: UInt32) {
     let message = descriptors[slot]
     guard message.link != 0 else { return }
-    // One that was sent before is sent again, whatever its time.
-    let left = message.expiresAt > second ? message.expiresAt &- second : 1
     let offset = message.start &+ Int(truncatingIfNeeded: message.link)
+    var last: UInt32 = 0
+    for index in offset..<offset &+ 4 { last = last << 8 | UInt32(bytes.bytes[index]) }
+    // One that was sent before is sent again, whatever its time. A second that has begun counts as a whole one,
+    // so what is left may seem to be more than there was.
+    let left = message.expiresAt > second ? Swift.min(message.expiresAt &- second, last) : 1
     var writer = ByteWriter(bytes.mutableBytes(in: offset..<offset &+ 4))
     writer.put(left)
   }
@@ -208,7 +201,8 @@ extension Outbox {
     let slot = reservation.slot
     self.reservation = nil
     descriptors[slot].state = .queued
-    findNextExpiry()
+    // Its time may have come while nothing could be done about it.
+    if descriptors[slot].flags.contains(.expires) { noteExpiry(descriptors[slot].expiresAt) }
     if payloadSize < reservation.payloadSize { shrink(slot, by: reservation.payloadSize &- payloadSize) }
     // The server may be another one than when the room was reserved.
     let message = descriptors[slot]

@@ -225,7 +225,6 @@ extension Outbox {
     releasesToCheck = 0
     stream?.sent = 0
     aliases.connectionLost()
-    findNextExpiry()
   }
 
   /// A connection is up: everything that is not complete is to be sent, in the original order
@@ -245,7 +244,11 @@ extension Outbox {
         let limit = limits.verdict(
           packetSize: packetSize(slot, version: version), qos: message.qos,
           retain: message.flags.contains(.retain))
-        if let limit { complete(slot, .aboveLimit, reasonCode: limit.reasonCode.rawValue) }
+        if let limit {
+          complete(slot, .aboveLimit, reasonCode: limit.reasonCode.rawValue)
+        } else if message.flags.contains(.expires) {
+          noteExpiry(message.expiresAt)  // what has become a new message can expire again
+        }
       } else if descriptors[slot].state == .reserved {
         renew(slot, version: version)
       }
@@ -261,7 +264,6 @@ extension Outbox {
     sendQuotaLimit = quota
     releaseSlot = head
     releasesToCheck = stored
-    findNextExpiry()
   }
 
   private mutating func resume(_ slot: Int, sessionPresent: Bool) {

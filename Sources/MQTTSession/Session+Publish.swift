@@ -37,10 +37,8 @@ extension Session {
     }
     let seconds = handling.expiry
     if seconds != 0 || inList != nil {
-      clock.advance(to: now)
-      // For ever, as far as this clock goes.
-      let end = clock.seconds.addingReportingOverflow(seconds)
-      handling.expiry = end.overflow ? .max : Swift.max(end.partialValue, 1)
+      if outbox.nextExpiry == nil { clock.restart(at: now) } else { clock.advance(to: now) }
+      handling.expiry = clock.second(after: seconds, from: now)
     }
     try append(message, handling, expiry: seconds)
     // What is reserved may yet be aborted.

@@ -495,6 +495,8 @@ public struct Session: ~Copyable {
       if packet.encodedSize(version) <= limits.maximumPacketSize {
         _ = control.append(packet, version: version)
       }
+    } else if case .violation(.receiveMaximum) = ending.cause {
+      // What is acknowledged is not sent again: the next connection gets further.
     } else {
       control.removeAll()  // nobody listens any more
     }

@@ -74,9 +74,9 @@ public struct SessionPlan {
     requests = plan.reserve(options.requests, of: RequestQueue.Descriptor.self)
     replies = plan.reserve(options.replies, of: ReplyTable.Entry.self)
     inbox = plan.reserve(options.receiveMaximum, of: Inbox.Entry.self)
-    // Those of this connection, and those of the one before.
+    // Those of this connection, and those of the one before; and what Mosquitto sends in a burst.
     unreleased = plan.reserve(
-      IdentifierSet.slotCount(for: 2 * options.receiveMaximum), of: UInt32.self)
+      IdentifierSet.slotCount(for: max(2 * options.receiveMaximum, 512)), of: UInt32.self)
     aliasesSent = plan.reserve(options.aliasesSent, of: SentAliases.Entry.self)
     aliasesReceived = plan.reserve(options.aliasesReceived, of: ReceivedAliases.Entry.self)
     connect = plan.reserve(ConnectPackets.size(options), of: UInt8.self)

@@ -327,6 +327,8 @@ public func smq_respond(
   status { () throws(Status) in
     guard let request = unsafe request, let message = unsafe message else { throw .null }
     let slot = try unsafe slot(client)
+    guard unsafe request.pointee.size >= UInt32(MemoryLayout<smq_event>.size), unsafe request.pointee.size <= 4096
+    else { throw .structSize }
     try unsafe check(message)
     guard unsafe message.pointee.topic.size == 0 else { throw .option }
     let list = try unsafe span(request.pointee.properties)

@@ -698,13 +698,13 @@ def test_whole_messages_need_no_parts_option(clients, broker, version):
     assert [m.payload_total for m in client.messages()] == [5000]
 
 
-def test_a_server_that_falls_silent_in_the_middle(clients, broker, version):
+def test_a_server_that_falls_silent_in_the_middle(clients, broker):
     """Keep Alive finds it."""
     broker.scripts = [Script(answer_ping=False)]
     options = dict(keep_alive_s=1, ping_timeout_ms=300)
-    client = clients(url=broker.url, **version, **PARTS, **options)
+    client = clients(url=broker.url, protocol=V5, **PARTS, **options)
     client.connected()
-    data = publish_packet(version["protocol"], "a", pattern(5000))
+    data = publish_packet(V5, "a", pattern(5000))
     broker.last.post(data[:2000])
     event = client.disconnected()
     assert event.status == smq.ERR_KEEP_ALIVE

@@ -347,6 +347,13 @@ def test_the_will(clients, broker):
     assert came.properties == dict(**MESSAGE, will_delay=0xFFFFFFFF)
 
 
+def test_the_wills_expiry(clients, broker):
+    """smq_message.expiry_s is another way to say it."""
+    client = clients(url=broker.url, protocol=V5, will=Message(topic="gone", expiry_s=60))
+    client.connected()
+    assert broker.connects[0]["will"].properties == dict(message_expiry=60)
+
+
 def test_a_real_server_delays_the_will(mosquitto, subscriber, clients):
     listed = smq.properties(will_delay_interval=1)
     will = Message(topic="gone", payload=b"x", qos=1, properties=listed)
@@ -597,6 +604,12 @@ def test_wrong_for_the_will(name):
     got = library.smq_options_check(byref(options), None)
     assert smq.status_name(got) == "SMQ_ERR_PROPERTY"
     assert library.smq_client_size(byref(options)) == 0
+
+
+def test_the_wills_expiry_twice():
+    will = Message(topic="w", expiry_s=5, properties=raw("message_expiry", 5))
+    options = smq.Options(host="h", protocol=V5, will=will)
+    assert library.smq_options_check(byref(options), None) == smq.ERR_PROPERTY
 
 
 def test_the_broker_would_not_take_them():

@@ -734,10 +734,9 @@ def test_above_receive_maximum(clients, broker, qos):
     assert broker.of(DISCONNECT)[0].reason()[0] == 0x93
 
 
-@pytest.mark.parametrize("protocol", [smq.PROTOCOL_3_1, V4])
-def test_before_5_0_what_is_too_much_waits(clients, broker, protocol):
+def test_before_5_0_what_is_too_much_waits(clients, broker):
     """The server was not told how many; TCP slows it down until the program acknowledges."""
-    options = dict(keep_alive_s=1, ping_timeout_ms=300, protocol=protocol)
+    options = dict(keep_alive_s=1, ping_timeout_ms=300, protocol=V4)
     client = clients(url=broker.url, receive_maximum=5, **options, **HOLD)
     server = subscribed(client, broker)
     for number in range(12):
@@ -820,9 +819,9 @@ def test_publishing_from_a_message(clients, broker, version):
     assert [m.payload for m in broker.messages] == [b"%d" % n for n in range(300)]
 
 
-def test_keep_alive_goes_on_while_messages_come(clients, broker, version):
+def test_keep_alive_goes_on_while_messages_come(clients, broker):
     """Messages heard are no reason to leave PINGREQ out: the server wants to hear, too."""
-    client = clients(url=broker.url, keep_alive_s=1, **version)
+    client = clients(url=broker.url, keep_alive_s=1)
     server = subscribed(client, broker)
     deadline = time.monotonic() + 2.5
     while time.monotonic() < deadline:

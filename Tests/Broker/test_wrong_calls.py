@@ -79,9 +79,13 @@ WRONG_OPTIONS: dict[str, tuple[Callable[[], Options], int]] = {
         lambda: options(flags=smq.OPTION_KEEP_SESSION + smq.OPTION_NEW_SESSION, client_id="a"),
         smq.ERR_OPTION,
     ),
+    "new session alone": (
+        lambda: options(flags=smq.OPTION_NEW_SESSION, client_id="a", protocol=5),
+        smq.ERR_OPTION,
+    ),
     "3.1.1: properties": (lambda: options(properties=RIGHT), smq.ERR_OPTION),
     "3.1.1: will's properties": (lambda: options(will=will(properties=RIGHT)), smq.ERR_OPTION),
-    "will's expiry": (lambda: options(protocol=5, will=will(expiry_s=1)), smq.ERR_OPTION),
+    "3.1.1: will's expiry": (lambda: options(will=will(expiry_s=1)), smq.ERR_OPTION),
     "client id of 65536 bytes": (lambda: options(client_id="a" * 65536), smq.ERR_OPTION),
     "user name of 65536 bytes": (lambda: Options(host="h", user_name="a" * 65536), smq.ERR_OPTION),
     "password of 65536 bytes": (
@@ -194,7 +198,7 @@ def test_wrong_options(name):
         dict(flags=smq.OPTION_HOLD + smq.OPTION_PARTS),
         dict(flags=3, client_id="a", protocol=smq.PROTOCOL_5_0),
         dict(properties=RIGHT, protocol=smq.PROTOCOL_5_0),
-        dict(will=Message(topic="a", properties=RIGHT), protocol=smq.PROTOCOL_5_0),
+        dict(will=Message(topic="a", properties=RIGHT, expiry_s=1), protocol=smq.PROTOCOL_5_0),
         dict(outbox_bytes=268_435_456),
         dict(client_id="a" * 65535),
         dict(client_id="ü€😀"),
@@ -566,7 +570,7 @@ def without(name: str) -> Subscriptions:
 
 
 def counted(count: int, entries: int = 1) -> Subscriptions:
-    made = subscriptions(*["a"] * entries)
+    made = subscriptions(*[Subscription(filter="a")] * entries)
     made.count = count
     return made
 

@@ -40,9 +40,14 @@ import Testing
     rig.open()
     var result = Result()
     for piece in pieces {
-      let rest = rig.receive(piece)
+      // What is behind an event with views waits until that is taken.
+      var rest = piece
+      repeat {
+        rest = rig.receive(rest)
+        result.sent += rig.drain()
+        result.events += rig.events()
+      } while !rest.isEmpty && rig.wantsReceive
       result.sent += rig.drain()
-      result.events += rig.events()
       if !rest.isEmpty { break }
     }
     result.cause = rig.ending?.cause

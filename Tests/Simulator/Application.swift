@@ -38,8 +38,14 @@ extension Endpoint {
       "\(name): message \(message.number), QoS \(qos.rawValue), \(message.size) bytes, \(handling.kind)")
     published += 1
     world.ledger.add(message)
-    if handling.kind == .stream { stream = message.number }
-    if handling.kind == .reserved { reserved = (message.number, room) }
+    if handling.kind == .stream {
+      world.counts[.stream] += 1
+      stream = message.number
+    }
+    if handling.kind == .reserved {
+      world.counts[.reserved] += 1
+      reserved = (message.number, room)
+    }
     return true
   }
 
@@ -180,7 +186,11 @@ extension Endpoint {
       return true
     }
     world.trace("\(name): acknowledges message \(message.number)\(isRefusal ? ", refuses it" : "")")
-    if isRefusal { world.ledger.messages[message.number].refusals += 1 }
+    if rules.connections > message.connection { world.counts[.heldOver] += 1 }
+    if isRefusal {
+      world.counts[.refusedHere] += 1
+      world.ledger.messages[message.number].refusals += 1
+    }
     return true
   }
 

@@ -59,7 +59,12 @@ extension Broker {
   }
 
   private func nextIdentifier() -> UInt16 {
-    var identifier = traits.reusesIdentifiers ? 1 : lastIdentifier &+ 1
+    var identifier: UInt16 =
+      switch traits.identifiers {
+      case .lowest: 1
+      case .inTurn: lastIdentifier &+ 1
+      case .scattered: 256 * UInt16(1 + world.chance.below(100))
+      }
     while identifier == 0 || flights.contains(where: { $0.identifier == identifier }) { identifier &+= 1 }
     lastIdentifier = identifier
     return identifier

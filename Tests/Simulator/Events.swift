@@ -38,6 +38,13 @@ extension Endpoint {
     world.trace("\(name): message \(number) \(completion.outcome)")
     try require(number < world.ledger.messages.count, "a completion of nobody")
     try require(world.ledger.messages[number].origin == name, "\(name): a completion of another")
+    switch completion.outcome {
+    case .refused: world.counts[.messageRefused] += 1
+    case .sessionLost: world.counts[.messageLostWithSession] += 1
+    case .aboveLimit: world.counts[.messageAboveLimit] += 1
+    case .aborted: world.counts[.messageAborted] += 1
+    default: break
+    }
     try world.ledger.completed(number, completion.outcome)
   }
 
@@ -69,6 +76,7 @@ extension Endpoint {
     try require(event.qos.rawValue == message.qos, "\(name): message \(number) with another QoS")
     try require(
       (event.serial != 0) == (message.qos > 0), "\(name): message \(number) with token \(event.serial)")
+    if event.isTopicAliased { world.counts[.aliasReceived] += 1 }
     if !event.topic.isEmpty {
       let topic = event.isTopicAliased ? copyAliased(event.topic) : copy(event.topic)
       try require(
@@ -90,6 +98,7 @@ extension Endpoint {
     try require(event.isLast || event.serial == 0, "\(name): a token before the last part")
     try require(event.isLast || traits.deliversParts, "\(name): a part")
     partial = event.isLast ? nil : whole
+    if !event.isLast { world.counts[.part] += 1 }
     guard event.isLast else { return nil }
     try require(whole.count == event.payloadSize, "\(name): \(whole.count) bytes of \(event.payloadSize)")
     return whole

@@ -14,8 +14,11 @@ extension Endpoint {
       link.down.arrive(link.down.count)
     }
     if try commit() { isBusy = true }
-    while try receive() { isBusy = true }
-    while try takeEvent() { isBusy = true }
+    while true {
+      let hasReceived = try receive()
+      guard try takeEvent() || hasReceived else { break }
+      isBusy = true
+    }
     while try acknowledge() { isBusy = true }
     try checkTime()
     if try transmit() { isBusy = true }

@@ -137,6 +137,13 @@ struct ClientTraits {
 
 /// How the server behaves.
 struct ServerTraits {
+  /// Which Packet Identifier it takes next.
+  enum Identifiers {
+    case lowest  // used again at once
+    case inTurn
+    case scattered  // those that a hash table could put into one place
+  }
+
   /// QoS 1 and 2 messages in flight to a session that has not said how many it takes.
   let window: Int
   let highestQoS: Int
@@ -150,8 +157,7 @@ struct ServerTraits {
   let unavailablePercent: Int
   let hasSmallWindow: Bool
   let aliases: Int
-  /// An identifier that is free again is the next to be used.
-  let reusesIdentifiers: Bool
+  let identifiers: Identifiers
 
   init(_ chance: inout Chance, _ client: ClientTraits, hasWindow: Bool) {
     // Without QoS 2 a session before 5.0 can take any number: the link waits.
@@ -167,6 +173,6 @@ struct ServerTraits {
     unavailablePercent = chance.pick([0, 0, 10])
     hasSmallWindow = chance.percent(50)
     aliases = chance.pick([0, 0, 1, 3])
-    reusesIdentifiers = chance.percent(70)
+    identifiers = chance.pick([.lowest, .lowest, .inTurn, .scattered])
   }
 }

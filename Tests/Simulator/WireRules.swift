@@ -19,8 +19,9 @@ final class WireRules {
   }
 
   private let name: Int
-  private let ledger: Ledger
+  private let world: World
   private let inFlightMaximum: Int
+  private var ledger: Ledger { world.ledger }
 
   // The session.
   private var flights: [Flight] = []
@@ -54,17 +55,10 @@ final class WireRules {
   private var pings = 0
   /// Nothing more is to be said but CONNECT.
   var isSilenceExpected = false
-  private(set) var counts = Counts()
 
-  struct Counts {
-    var resent = 0
-    var releasedAgain = 0
-    var aliased = 0
-  }
-
-  init(name: Int, ledger: Ledger, inFlightMaximum: Int) {
+  init(name: Int, world: World, inFlightMaximum: Int) {
     self.name = name
-    self.ledger = ledger
+    self.world = world
     self.inFlightMaximum = inFlightMaximum
   }
 
@@ -163,7 +157,7 @@ final class WireRules {
       try require(flight.connection < connections, "\(name) is sent twice on a connection")
       try require(packet.isDuplicate, "\(name) is sent again without DUP [MQTT-3.3.1-1]")
       flights[index].connection = connections
-      counts.resent += 1
+      world.counts[.resent] += 1
       return
     }
     try require(!flights.contains { $0.number == message.number }, "\(name) with another identifier")
@@ -178,7 +172,7 @@ final class WireRules {
   private func topic(_ packet: Packet) throws(Failure) -> [UInt8] {
     let topic = Array(sent.bytes[packet.topic])
     guard packet.topicAlias != 0 else { return topic }
-    counts.aliased += 1
+    world.counts[.aliased] += 1
     try require(
       Int(packet.topicAlias) <= topicAliasMaximum, "Topic Alias \(packet.topicAlias) [MQTT-3.3.2-9]")
     if !topic.isEmpty { aliases[packet.topicAlias] = topic }
@@ -189,7 +183,7 @@ final class WireRules {
   private func sentPubrel(_ identifier: UInt16) throws(Failure) {
     if releasesDueAgain.first == identifier {
       releasesDueAgain.removeFirst()
-      counts.releasedAgain += 1
+      world.counts[.releasedAgain] += 1
     } else {
       try require(
         releasesDue.first == identifier,

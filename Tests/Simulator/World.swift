@@ -6,6 +6,7 @@ final class World {
   let scenario: Scenario
   let ledger: Ledger
   let trace: Trace
+  var counts = Counts()
   var chance: Chance
   var now: Instant
   /// Nothing goes wrong any more, and everybody does all there is to do.

@@ -108,6 +108,12 @@ if let seed = arguments.replay {
 let result = await runAll(arguments)
 for failed in result.failures.prefix(3) { show(failed.seed) }
 for failed in result.failures.prefix(20) { print("seed \(failed.seed): \(failed.failure.text)") }
-print("\(result.counts)")
+print(result.counts.text)
+// Many runs that never see something are as good as a failed one.
+let unseen = Counts.Kind.allCases.filter { result.counts[$0] < arguments.runs / 200 }
+if arguments.runs >= 10_000, !unseen.isEmpty {
+  print("hardly ever: \(unseen)")
+  exit(1)
+}
 print("\(arguments.runs - result.failures.count) passed, \(result.failures.count) failed")
 exit(result.failures.isEmpty ? 0 : 1)

@@ -1,0 +1,23 @@
+/// How often something happened that the runs are there for: what never happens is not tested.
+struct Counts: Sendable {
+  enum Kind: Int, CaseIterable {
+    case message, connection, sessionLost
+    case resent, releasedAgain, aliased
+    case duplicate, oversize, part, aliasReceived, heldOver
+    case messageRefused, messageLostWithSession, messageAboveLimit, messageAborted, refusedHere
+    case stream, reserved, fallback, keepAlive, left
+  }
+
+  private var numbers = [Int](repeating: 0, count: Kind.allCases.count)
+
+  subscript(kind: Kind) -> Int {
+    get { numbers[kind.rawValue] }
+    set { numbers[kind.rawValue] = newValue }
+  }
+
+  static func += (sum: inout Counts, more: Counts) {
+    for kind in Kind.allCases { sum[kind] += more[kind] }
+  }
+
+  var text: String { Kind.allCases.map { "\(self[$0]) \($0)" }.joined(separator: ", ") }
+}
