@@ -227,7 +227,7 @@ extension Client {
     guard let ending = session.ending else { return }
     let deadline = farewellDeadline ?? now.advanced(by: Self.farewellTimeout)
     farewellDeadline = deadline
-    if session.wantsTransmit, !deadline.isReached(at: now) { return }
+    if session.hasUnsentFarewell, !deadline.isReached(at: now) { return }
     if session.isVersionRefused, session.fallBack() { return reopen(at: now) }
     guard case .requested = ending.cause else { return end(ending) }
     // Without DISCONNECT on its way this is no farewell: the server will publish the Will.

@@ -250,7 +250,7 @@ public struct Client: ~Copyable {
     if hasEvent || session.isHoldingBack || loss != nil { return 0 }
     if phase == .open {
       if !isBlocked, session.wantsTransmit { return 0 }
-      if session.ending != nil, !session.wantsTransmit { return 0 }
+      if session.ending != nil, !session.hasUnsentFarewell { return 0 }
       // Taking an event has made room.
       if session.wantsReceive, !isWatchingReceive { return 0 }
       if session.pullOffset != nil, pullAgain == nil { return 0 }
@@ -266,7 +266,7 @@ public struct Client: ~Copyable {
 
   private var earliestDeadline: Instant? {
     guard phase != .disconnected else { return session.nextDeadline }
-    if let farewellDeadline { return farewellDeadline }
+    if let farewellDeadline { return Instant.earlier(farewellDeadline, pullAgain) }
     let opening = Instant.earlier(connectDeadline, addressDeadline)
     let own = Instant.earlier(opening, Instant.earlier(leaveDeadline, pullAgain))
     return Instant.earlier(session.nextDeadline, own)

@@ -12,7 +12,7 @@ struct SecondsClock: BitwiseCopyable {
     begin = now
   }
 
-  /// Needs to be called at least every 24 days while somebody waits; see `deadline`.
+  /// Needs to be called at least every 49 days while somebody waits; see `deadline`.
   mutating func advance(to now: Instant) {
     guard isRunning else {
       begin = now

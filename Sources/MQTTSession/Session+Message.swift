@@ -189,6 +189,7 @@ extension Session {
   /// Topic and properties are too large: of the message only its size will be known.
   private mutating func beginWithoutHeader(_ header: FixedHeader) throws(Malformed) -> Bool {
     guard let qos = QoS(rawValue: header.flags >> 1 & 3) else { throw .qos }
+    guard qos != .atMostOnce || header.flags & Publish.duplicateFlag == 0 else { throw .duplicateFlag }
     let size = header.size
     let topicSize = 2 &+ (Int(receiver.unread[size]) << 8 | Int(receiver.unread[size &+ 1]))
     guard topicSize <= header.remainingLength else { throw .truncated }

@@ -134,12 +134,13 @@ extension Session {
 
   /// Where the next bytes of the payload that is being sent begin in it; `nil`: none are needed now.
   public var pullOffset: Int? {
-    guard phase == .connected, !isPeerGone, outbox.isInsideStream, let stream = outbox.stream else {
-      return nil
-    }
+    guard mayStream, outbox.isInsideStream, let stream = outbox.stream else { return nil }
     guard streamStart == streamEnd, stream.sent < stream.payloadSize else { return nil }
     return stream.sent
   }
+
+  /// Also at the end, if there is something to say behind it.
+  var mayStream: Bool { (phase == .connected || (phase == .ending && !control.isEmpty)) && !isPeerGone }
 
   /// Where they go.
   public var pullSpace: MutableSpan<UInt8> {

@@ -344,7 +344,7 @@ public struct Session: ~Copyable {
         && (outbox.isInsideStream
           ? streamStart < streamEnd
           : !control.isEmpty || requests.queued > 0 || outbox.canTransmit || outbox.releasesToCheck > 0)
-    case .ending: !control.isEmpty && !outbox.isInsideStream
+    case .ending: !control.isEmpty && (!outbox.isInsideStream || streamStart < streamEnd)
     }
   }
 
@@ -459,7 +459,7 @@ public struct Session: ~Copyable {
     case .connected, .ending:
       guard !isPeerGone else { return .none }
       if phase == .connected { refillReleases() }
-      if outbox.isInsideStream { return phase == .connected && streamStart < streamEnd ? .stream : .none }
+      if outbox.isInsideStream { return mayStream && streamStart < streamEnd ? .stream : .none }
       if requests.isInsidePacket { return .request }
       if !control.isEmpty { return outbox.isInsidePacket ? .restOfPacket : .control }
       guard phase == .connected else { return .none }

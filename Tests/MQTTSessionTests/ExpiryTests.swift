@@ -434,10 +434,10 @@ import Testing
     #expect(clock.seconds == 3)
     clock.advance(to: Instant(milliseconds: 3900))
     #expect(clock.seconds == 4)
-    // Nobody waited, so nothing is lost with the time that cannot be told.
+    // A month later.
     clock.restart(at: Instant(milliseconds: 3900 &+ 3_000_000_000))
-    #expect(clock.seconds == 4)
+    #expect(clock.seconds == 3_000_004)
     clock.advance(to: Instant(milliseconds: 4900 &+ 3_000_000_000))
-    #expect(clock.seconds == 5)
+    #expect(clock.seconds == 3_000_005)
   }
 }

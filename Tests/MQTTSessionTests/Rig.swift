@@ -231,6 +231,8 @@ final class Rig {
 
   func fallBack() -> Bool { session.fallBack() }
 
+  func disconnect() -> Bool { session.disconnect() }
+
   func reconnect(sessionPresent: Bool, properties: [UInt8] = []) {
     lose()
     connect(sessionPresent: sessionPresent, properties: properties)
