@@ -556,10 +556,10 @@ typedef struct smq_options {
                                     server's Receive Maximum (section 4.9) holds too. 0: that alone; 20 with 3.1 and 3.1.1,
                                     where a server cannot say what it takes, and Mosquitto, by default, closes the
                                     connection at more */
-    uint32_t receive_maximum;   /* QoS 1 and 2 messages received and not yet acknowledged (QoS 2: not yet released
-                                    by the server) at a time: 1 to 65,535, each takes 28 to 44 bytes; 0: 64. 5.0 tells the
-                                    server. With 3.1 and 3.1.1 it should be what the server may have in flight,
-                                    or more: Mosquitto's default is 20 */
+    uint32_t receive_maximum;   /* QoS 1 and 2 messages received and not yet acknowledged at a time: 1 to 65,535, each
+                                    takes 28 to 44 bytes, but 4 KiB at least; 0: 64. 5.0 tells the server, and one that
+                                    sends more ends the connection; before 5.0 what is more waits. QoS 2 messages
+                                    that the server has not released may be twice as many, and 512 in any case */
     uint32_t maximum_packet_bytes; /* 5.0: the Maximum Packet Size the server is told (section 3.1.2.11.4), which then
                                     leaves larger messages out; receive_bytes to 268,435,460; 0: receive_bytes without
                                     SMQ_OPTION_PARTS, else none; SMQ_OFF: none */
