@@ -71,6 +71,9 @@ public struct Inbox: ~Copyable {
       }
       // The server has given that one up, and uses its identifier for another.
     }
+    // What waits for PUBREL counts too, by the letter of §4.9. But Mosquitto 2.0 sends bursts of it, many times what
+    // it was told, and there is room for it: only where there is none, there is too much.
+    if qos == .exactlyOnce, unreleased.isFull { return .tooMany }
     return makeRoom(isStrict: isStrict) ?? .deliver
   }
 
@@ -88,9 +91,6 @@ public struct Inbox: ~Copyable {
 
   /// `nil`: there is room for one more.
   private mutating func makeRoom(isStrict: Bool) -> Verdict? {
-    // What waits for PUBREL counts too, by the letter of §4.9. But Mosquitto 2.0 sends bursts of it, many times what
-    // it was told, and there is room for it: only where there is none, there is too much.
-    if unreleased.isFull { return .tooMany }
     if pending &- unseen >= ring.count {
       // Before 5.0 the server has not been told how many; it has to wait for the application, if that is
       // what is missing.

@@ -767,6 +767,7 @@ def test_a_burst_of_qos_2(clients, broker, version):
 def test_a_server_that_sends_too_many_of_qos_2(clients, broker, version):
     """What is missing is PUBREL, which is behind the messages: waiting would not help. But each
     connection brings the session on; it does not end in the same place for ever."""
+    broker.scripts = [Script(hold={PUBREL})]
     client = clients(url=broker.url, receive_maximum=5, **{**version, **KEEP})
     server = subscribed(client, broker)
     for number in range(700):
