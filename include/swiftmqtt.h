@@ -1006,7 +1006,18 @@ enum {
      * (of a reply in parts, the last one; those before it are SMQ_EVENT_MESSAGE);
      * or SMQ_ERR_TIMEOUT; or what became of the request's own message (as in SMQ_EVENT_COMPLETED).
      */
-    SMQ_EVENT_REPLY = 7
+    SMQ_EVENT_REPLY = 7,
+    /*
+     * 5.0: a PUBREC (section 3.5) with properties came for a message with QoS 2 that is not quiet. cookie is the
+     * message's; reason_code, reason_string and properties are set. For the program's log: the delivery goes on by
+     * itself, and ends in SMQ_EVENT_COMPLETED.
+     */
+    SMQ_EVENT_PUBREC = 8,
+    /*
+     * 5.0: a PUBREL (section 3.6) with properties came for a message with QoS 2 that was received and acknowledged
+     * before. reason_code, reason_string and properties are set. For the program's log.
+     */
+    SMQ_EVENT_PUBREL = 9
 };
 
 /* smq_event.part, added up. A message that arrives whole is both. */

@@ -204,117 +204,18 @@ extension Outbox {
   /// A message has ended, and somebody wants to know.
   func isCompleted(_ slot: Int) -> Bool { descriptors[slot].state == .completed }
 
+  /// PUBREC has come, PUBCOMP not yet.
+  func isReleased(_ slot: Int) -> Bool { descriptors[slot].state == .released }
+
+  /// `nil`: of this message nobody wants to hear unless it fails.
+  func cookie(of slot: Int) -> UInt64? {
+    let message = descriptors[slot]
+    return message.flags.contains(.isQuiet) ? nil : message.cookie
+  }
+
   /// An identifier nothing waits for. A PUBREC is answered all the same, or the server would wait
   /// for ever; the others are what a server may send after a message was given up.
   private func unknown(_ packet: Acknowledgement) -> Answer {
     packet.type == .pubrec && !packet.isRefusal ? .pubrel(.packetIdentifierNotFound) : .nothing
-  }
-
-  /// The connection is gone. What the run had taken is unsent again; whether the server has the
-  /// rest comes out on the next connection.
-  mutating func connectionLost() {
-    runCount = 0
-    runBase = 0
-    runStart = 0
-    runEnd = 0
-    prefixStart = 0
-    prefixEnd = 0
-    readySlot = sendSlot
-    sendQuota = 0
-    sendQuotaLimit = 0
-    releasesToCheck = 0
-    stream?.sent = 0
-    aliases.connectionLost()
-  }
-
-  /// A connection is up: everything that is not complete is to be sent, in the original order
-  /// [MQTT-4.6.0-1], as the Session State says (§4.4).
-  mutating func connected(
-    _ version: ProtocolVersion, sessionPresent: Bool, quota: Int, limits: ServerLimits
-  ) {
-    aliases.connected(maximum: limits.topicAliasMaximum)
-    var slot = head
-    var released = 0
-    for _ in 0..<stored {
-      resume(slot, sessionPresent: sessionPresent)
-      if descriptors[slot].state == .released { released &+= 1 }
-      if descriptors[slot].state == .queued {
-        renew(slot, version: version)
-        let message = descriptors[slot]
-        let limit = limits.verdict(
-          packetSize: packetSize(slot, version: version), qos: message.qos,
-          retain: message.flags.contains(.retain))
-        if let limit {
-          complete(slot, .aboveLimit, reasonCode: limit.reasonCode.rawValue)
-        } else if message.flags.contains(.expires) {
-          noteExpiry(message.expiresAt)  // what has become a new message can expire again
-        }
-      } else if descriptors[slot].state == .reserved {
-        renew(slot, version: version)
-      }
-      slot = self.slot(after: slot)
-    }
-    sendSlot = head
-    readySlot = head
-    unsent = stored
-    runCount = 0
-    // What still waits for PUBCOMP counts against Receive Maximum [MQTT-3.3.4-7]. If the server has
-    // lowered that below their number, the quota is negative until enough of them are complete.
-    sendQuota = quota &- released
-    sendQuotaLimit = quota
-    releaseSlot = head
-    releasesToCheck = stored
-  }
-
-  private mutating func resume(_ slot: Int, sessionPresent: Bool) {
-    let message = descriptors[slot]
-    switch (message.state, sessionPresent) {
-    case (.sent, true):
-      // [MQTT-4.4.0-1], [MQTT-3.3.1-1]
-      setDuplicateFlag(message, true)
-      descriptors[slot].state = .queued
-    case (.released, true):
-      descriptors[slot].flags.set(.needsRelease, true)
-    case (.sent, false) where message.qos == .atLeastOnce:
-      // A new session: a new message.
-      setDuplicateFlag(message, false)
-      descriptors[slot].state = .queued
-    case (.sent, false):
-      // Sending it again could deliver it twice, leaving it out not at all: the application decides.
-      complete(slot, .sessionLost)
-    case (.released, false):
-      // PUBREC said that the server has it.
-      complete(slot, .delivered)
-    case (.queued, false) where hasDuplicateFlag(message):
-      // It was sent in the session that is gone, and was waiting to be sent again.
-      if message.qos == .exactlyOnce { return complete(slot, .sessionLost) }
-      setDuplicateFlag(message, false)
-    default: break
-    }
-  }
-
-  func hasDuplicateFlag(_ message: Descriptor) -> Bool {
-    bytes.bytes[message.start] & Publish.duplicateFlag != 0
-  }
-
-  private mutating func setDuplicateFlag(_ message: Descriptor, _ isSet: Bool) {
-    let offset = message.start
-    var packet = bytes.mutableBytes
-    let rest = packet[offset] & ~Publish.duplicateFlag
-    packet[offset] = isSet ? rest | Publish.duplicateFlag : rest
-  }
-
-  /// The next message whose PUBREL is to be sent again [MQTT-4.4.0-1].
-  mutating func nextRelease() -> PacketIdentifier? {
-    while releasesToCheck > 0 {
-      let slot = releaseSlot
-      releaseSlot = self.slot(after: slot)
-      releasesToCheck &-= 1
-      if descriptors[slot].state == .released, descriptors[slot].flags.contains(.needsRelease) {
-        descriptors[slot].flags.set(.needsRelease, false)
-        return identifier(at: distance(of: slot))
-      }
-    }
-    return nil
   }
 }

@@ -125,7 +125,20 @@ public struct Outbox: ~Copyable {
       ? tailOffset - headOffset : bytes.count - headOffset + tailOffset
   }
 
-  var hasCompletion: Bool { firstCompleted != Outbox.none }
+  /// The message that ended first of those whose end was not taken yet.
+  var firstCompletion: Int? { Self.slot(firstCompleted) }
+
+  func completion(after slot: Int) -> Int? { Self.slot(descriptors[slot].link) }
+
+  private static func slot(_ link: UInt32) -> Int? {
+    link == Outbox.none ? nil : Int(truncatingIfNeeded: link)
+  }
+
+  /// What tells the request whose message this is; `nil`: it is none.
+  func request(at slot: Int) -> (tag: UInt16, cookie: UInt64)? {
+    let message = descriptors[slot]
+    return message.flags.contains(.isRequest) ? (message.tag, message.cookie) : nil
+  }
 
   // MARK: What the application wants
 
@@ -231,8 +244,7 @@ public struct Outbox: ~Copyable {
   }
 
   mutating func takeCompletion() -> Completion? {
-    guard firstCompleted != Outbox.none else { return nil }
-    let slot = Int(truncatingIfNeeded: firstCompleted)
+    guard let slot = firstCompletion else { return nil }
     let descriptor = descriptors[slot]
     firstCompleted = descriptor.link
     if firstCompleted == Outbox.none { lastCompleted = Outbox.none }

@@ -77,12 +77,14 @@ struct ReplyTable: ~Copyable {
     UInt16(truncatingIfNeeded: index) | (entries[index].use &+ 1) << 10
   }
 
+  func isWaiting(tag: UInt16, cookie: UInt64) -> Bool {
+    let entry = entries[Int(tag & 0x3FF)]
+    return entry.isWaiting && entry.use << 10 == tag & 0xFC00 && entry.cookie == cookie
+  }
+
   /// The request whose message came to nothing, if it still waits.
   mutating func take(tag: UInt16, cookie: UInt64) -> Bool {
-    let index = Int(tag & 0x3FF)
-    guard entries[index].isWaiting, entries[index].use << 10 == tag & 0xFC00 else { return false }
-    guard entries[index].cookie == cookie else { return false }
-    return take(at: index) != nil
+    isWaiting(tag: tag, cookie: cookie) && take(at: Int(tag & 0x3FF)) != nil
   }
 
   private mutating func take(at index: Int) -> UInt64? {

@@ -21,9 +21,8 @@ extension Session {
       parse()  // which sends it, and goes on if that was what had to be waited for
       return
     }
-    guard version.hasProperties, Self.areValid(properties, in: .packet(.puback, from: .client)) else {
-      throw .property
-    }
+    guard version.hasProperties, PropertyReader.isValid(properties, in: .packet(.puback, from: .client))
+    else { throw .property }
     let size = FixedHeader.packetSize(Acknowledgement.remainingLength(properties: properties))
     guard size <= control.capacity else { throw .tooLarge }
     guard phase == .connected, inbox.isNext(serial), control.hasRoom(besides: size) else { throw .full }
@@ -34,17 +33,6 @@ extension Session {
       inbox.removeNext()
     }
     parse()
-  }
-
-  /// Whether a list is one that a packet may have.
-  static func areValid(_ properties: Span<UInt8>, in place: PropertyPlace) -> Bool {
-    var reader = PropertyReader(properties, place: place)
-    do throws(Malformed) {
-      while try reader.next() != nil {}
-      return true
-    } catch {
-      return false
-    }
   }
 
   /// Lets the acknowledgements leave that may, in the order of the messages.

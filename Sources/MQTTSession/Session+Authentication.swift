@@ -31,9 +31,9 @@ extension Session {
     default: throw .reasonCode
     }
     guard data.count <= UTF8EncodedString.maximumSize else { throw .tooLarge }
-    guard Self.areValid(properties, in: .packet(.auth, from: .client)),
-      Self.areValid(properties, in: .packet(.auth, from: .client), without: .authenticationMethod),
-      Self.areValid(properties, in: .packet(.auth, from: .client), without: .authenticationData)
+    guard
+      PropertyReader.isValid(
+        properties, in: .packet(.auth, from: .client), without: .authenticationMethod, .authenticationData)
     else { throw .property }
     let size = FixedHeader.packetSize(
       Auth.remainingLength(
@@ -51,9 +51,9 @@ extension Session {
   /// AUTH came.
   mutating func handle(_ auth: Auth, header: FixedHeader) {
     let isFinal = auth.reasonCode == ReasonCode.success.rawValue
-    guard isMethodOurs(auth.method.shifted(by: receiver.position &+ header.size)) else {
-      return violate(.unexpectedAuthentication)
-    }
+    // AUTH of Remaining Length 0 says Success and nothing else (§3.15.2.1), though [MQTT-4.12.0-5] wants the method.
+    guard auth.properties.isEmpty || isMethodOurs(auth.method.shifted(by: receiver.position &+ header.size))
+    else { return violate(.unexpectedAuthentication) }
     switch (authentication, isFinal) {
     case (.connecting, false): authentication = .connectingAnswerDue
     case (.renewing, false): authentication = .renewingAnswerDue

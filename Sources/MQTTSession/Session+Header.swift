@@ -29,6 +29,7 @@ extension Session {
     }
     guard let left = walk.properties else { return try walkIdentifier(message, walk) }
     guard left > 0 else {
+      guard walk.strings == 0 else { throw .truncated }
       incoming?.event.payloadSize = message.remaining
       incoming?.stage = .rest
       return true

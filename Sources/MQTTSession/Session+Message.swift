@@ -125,9 +125,11 @@ extension Session {
 
   private mutating func takeReply(_ correlation: Extent?, _ event: MessageEvent) -> UInt64? {
     guard replies.waiting > 0, let correlation else { return nil }
-    return Self.take(
+    let cookie = Self.take(
       &replies, correlation, in: receiver, topic: event.topic, of: receivedAliases,
       isAliased: event.isTopicAliased)
+    settleReplyCheck()
+    return cookie
   }
 
   private static func take(

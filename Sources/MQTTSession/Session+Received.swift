@@ -69,8 +69,7 @@ extension Session {
     case .pubrel:
       let packet = try Acknowledgement(
         parsing: receiver.body(of: header), type: header.type, version: version)
-      handle(pubrel: packet)
-      finish(header)
+      handle(pubrel: packet, header)
     case .pingresp:
       try Ping.parseResponse(receiver.body(of: header))
       keepAlive.answered()
@@ -155,7 +154,9 @@ extension Session {
     case .pubrel(let reason): appendAcknowledgement(.pubrel, packet.identifier, reason)
     case .violation: violate(.handshake)
     }
-    guard let slot, outbox.isCompleted(slot) else { return finish(header) }
+    guard let slot else { return finish(header) }
+    if outbox.isReleased(slot) { return show(packet, cookie: outbox.cookie(of: slot), header) }
+    guard outbox.isCompleted(slot), isWanted(slot) else { return finish(header) }
     let offset = receiver.position &+ header.size
     show(
       .acknowledged(
@@ -165,11 +166,25 @@ extension Session {
       header)
   }
 
+  /// In the middle of the delivery: there is an event if there is something to be read.
+  private mutating func show(_ packet: Acknowledgement, cookie: UInt64?, _ header: FixedHeader) {
+    guard let cookie, !packet.properties.isEmpty else { return finish(header) }
+    let offset = receiver.position &+ header.size
+    show(
+      .handshake(
+        HandshakeEvent(
+          type: packet.type, cookie: cookie, reasonCode: packet.reasonCode,
+          reasonString: packet.reasonString.shifted(by: offset),
+          properties: packet.properties.shifted(by: offset))),
+      header)
+  }
+
   /// PUBCOMP answers PUBREL, whether the message is known or not [MQTT-4.3.3-11].
-  private mutating func handle(pubrel packet: Acknowledgement) {
+  private mutating func handle(pubrel packet: Acknowledgement, _ header: FixedHeader) {
     if inbox.isUnacknowledged(packet.identifier) { return violate(.handshake) }
     let isKnown = inbox.released(packet.identifier)
     appendAcknowledgement(.pubcomp, packet.identifier, isKnown ? .success : .packetIdentifierNotFound)
+    show(packet, cookie: 0, header)
   }
 
   private mutating func appendAcknowledgement(

@@ -12,7 +12,9 @@ extension Session {
     needs.identifier = identifier != 0
     if properties.count > 0 || identifier != 0 {
       guard acceptedVersion.hasProperties else { throw .option }
-      guard Self.areValid(properties, in: .packet(type, from: .client), without: .subscriptionIdentifier)
+      guard
+        PropertyReader.isValid(
+          properties, in: .packet(type, from: .client), without: .subscriptionIdentifier)
       else { throw .property }
     }
     let count = list.count
@@ -49,21 +51,6 @@ extension Session {
     guard size <= VariableByteInteger.maximum else { throw .tooLarge }
     // An UNSUBSCRIBE asks for nothing that a server may lack.
     return type == .subscribe ? needs : RequestQueue.Needs()
-  }
-
-  /// Whether a list is one that a packet may have, and leaves out what the library says itself.
-  static func areValid(
-    _ properties: Span<UInt8>, in place: PropertyPlace, without own: PropertyIdentifier
-  ) -> Bool {
-    var reader = PropertyReader(properties, place: place)
-    do throws(Malformed) {
-      while let property = try reader.next() {
-        if property.identifier == own { return false }
-      }
-      return true
-    } catch {
-      return false
-    }
   }
 
   // MARK: Requests with replies

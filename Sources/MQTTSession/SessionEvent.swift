@@ -8,6 +8,7 @@ public enum SessionEvent: BitwiseCopyable {
   case completed(Completion)
   /// Not handed out: what a completion that waits to be taken has in the receive buffer.
   case acknowledged(AcknowledgementDetails)
+  case handshake(HandshakeEvent)
   case answered(AnsweredEvent)
   case message(MessageEvent)
   case authentication(AuthenticationEvent)
@@ -28,6 +29,16 @@ public struct AcknowledgementDetails: BitwiseCopyable {
   let slot: Int
   let reasonString: Extent
   let properties: Extent
+}
+
+/// PUBREC or PUBREL with properties, in the middle of the delivery of a QoS 2 message.
+public struct HandshakeEvent: BitwiseCopyable {
+  public let type: ControlPacketType
+  /// Of the message that PUBREC is for. Of the one that PUBREL is for nothing is kept but its Packet Identifier.
+  public let cookie: UInt64
+  public let reasonCode: UInt8
+  public let reasonString: Extent
+  public let properties: Extent
 }
 
 /// SUBACK or UNSUBACK.

@@ -60,6 +60,22 @@ public struct PropertyReader: ~Escapable {
     return Property(identifier: identifier, number: number, text: text, value: value)
   }
 
+  /// Whether a list without its length is one that a packet may have, and leaves out what the library says itself.
+  public static func isValid(
+    _ list: Span<UInt8>, in place: PropertyPlace, without own: PropertyIdentifier? = nil,
+    _ other: PropertyIdentifier? = nil
+  ) -> Bool {
+    var reader = PropertyReader(list, place: place)
+    do throws(Malformed) {
+      while let property = try reader.next() {
+        if property.identifier == own || property.identifier == other { return false }
+      }
+      return true
+    } catch {
+      return false
+    }
+  }
+
   /// Reads the beginning of a property that is not there as a whole: identifier and number, or how many strings
   /// follow. Repetitions go unnoticed.
   public static func begin(

@@ -65,6 +65,12 @@ private func describe(
     unsafe result.reason_codes = bytes(answer.reasonCodes, of: client)
     unsafe result.reason_string = bytes(answer.reasonString, of: client)
     unsafe result.properties = bytes(answer.properties, of: client)
+  case .handshake(let handshake):
+    unsafe result.type = Int32(handshake.type == .pubrec ? SMQ_EVENT_PUBREC : SMQ_EVENT_PUBREL)
+    unsafe result.cookie = handshake.cookie
+    unsafe result.reason_code = Int32(handshake.reasonCode)
+    unsafe result.reason_string = bytes(handshake.reasonString, of: client)
+    unsafe result.properties = bytes(handshake.properties, of: client)
   case .authentication(let authentication):
     unsafe result.type = Int32(SMQ_EVENT_AUTHENTICATE)
     unsafe result.reason_code = Int32(authentication.reasonCode)

@@ -20,8 +20,11 @@ from .scripted_broker import (
     Script,
     answer_then,
     close,
+    nothing,
     packet,
+    properties,
     publish_packet,
+    reset,
     say,
 )
 
@@ -862,3 +865,46 @@ def test_the_last_acknowledgements_leave_before_disconnect(clients, broker, vers
     assert client.leave().status == smq.OK
     broker.wait_for(lambda: not broker.live)
     assert len(broker.of(PUBACK)) == 10
+
+
+# ---- Behind what ended the connection ----
+
+
+@pytest.mark.parametrize("how", [close, reset])
+def test_what_came_before_the_end(clients, broker, how):
+    """The server said much, and went: everything it said arrives, though sending fails long before the last of it."""
+    told = b"".join(publish_packet(4, "a", b"%03d" % n + bytes(200)) for n in range(40))
+    broker.scripts = [Script(at={1: answer_then(say(told), how)})]
+    client = clients(url=broker.url, protocol=V4, receive_bytes=512)
+    client.connected()
+    time.sleep(0.05)  # the end is on its way; nothing depends on whether it has come
+    for n in range(40):
+        assert client.publish("b", bytes(100), qos=0, quiet=1) in (smq.OK, smq.ERR_FULL)
+        assert client.message().payload[:3] == b"%03d" % n
+    client.disconnected()
+
+
+# ---- In the middle of a QoS 2 delivery ----
+
+
+def test_properties_of_pubrec(clients, broker):
+    broker.scripts = [Script(reasons={PUBREC: 0x10}, reason_string="nobody listens")]
+    client = clients(url=broker.url, protocol=V5)
+    client.connected()
+    assert client.publish("a", qos=2, cookie=9) == smq.OK
+    event = client.wait_event(smq.EVENT_PUBREC)
+    assert (event.cookie, event.reason_code, event.reason_string) == (9, 0x10, b"nobody listens")
+    assert event.properties
+    assert client.completed(9).reason_code == 0x10
+
+
+def test_properties_of_pubrel(clients, broker):
+    words = packet(PUBREL, b"\0\7\0" + properties({"reason_string": "go on"}), flags=2)
+    message = publish_packet(5, "a", b"x", qos=2, identifier=7)
+    broker.scripts = [Script(at={1: answer_then(say(message)), 2: say(words), 3: nothing})]  # PUBREC, PUBCOMP
+    client = clients(url=broker.url, protocol=V5)
+    client.connected()
+    assert client.message().payload == b"x"
+    event = client.wait_event(smq.EVENT_PUBREL)
+    assert (event.reason_code, event.reason_string) == (0, b"go on")
+    client.until(lambda: broker.of(PUBCOMP))

@@ -402,6 +402,7 @@ enum Happening: Equatable, Sendable {
   case aboveLimit(UInt64, UInt8?)
   case answered(UInt64, [UInt8], refusal: UInt8?)
   case message(ReceivedMessage)
+  case handshake(ControlPacketType, UInt64, UInt8, reason: [UInt8], properties: [UInt8])
   case authentication(UInt8, [UInt8])
   case requestFailed(UInt64, Outcome)
   case requestTimedOut(UInt64)
@@ -414,6 +415,10 @@ enum Happening: Equatable, Sendable {
     case .acknowledged: preconditionFailure("it goes with its completion")
     case .answered(let answer):
       self = .answered(answer.cookie, rig.received(answer.reasonCodes), refusal: answer.refusal)
+    case .handshake(let event):
+      self = .handshake(
+        event.type, event.cookie, event.reasonCode, reason: rig.received(event.reasonString),
+        properties: rig.received(event.properties))
     case .message(let message): self = .message(ReceivedMessage(message, rig))
     case .authentication(let event): self = .authentication(event.reasonCode, rig.received(event.data))
     case .requestFailed(let completion): self = .requestFailed(completion.cookie, completion.outcome)

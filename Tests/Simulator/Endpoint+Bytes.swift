@@ -105,7 +105,7 @@ extension Endpoint {
     farewellTurns += 1
     guard !session.wantsTransmit || farewellTurns > 40 else { return world.isEnding }
     world.trace("\(name): the session has ended: \(ending.cause)")
-    if session.isVersionRefused, session.fallBack() {
+    if session.isVersionUnwelcome, session.fallBack() {
       try reopen()
     } else {
       try end()

@@ -124,8 +124,9 @@ final class Endpoint {
   /// The transport reports that the connection is gone.
   func lost() throws(Failure) {
     world.trace("\(name): the connection is lost")
-    if session.ending == nil, session.isUnheard, session.fallBack() { return try reopen() }
-    if session.ending == nil, session.peerClosed() {
+    session.peerClosed()
+    if session.isVersionUnwelcome, session.fallBack() { return try reopen() }
+    if session.isDelivering {
       phase = .settling
       closeLink()
       return try look()

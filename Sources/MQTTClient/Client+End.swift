@@ -1,0 +1,148 @@
+import MQTTSession
+import MQTTTransport
+
+/// The end of a connection: the one the application wants, and every other.
+extension Client {
+  /// Says goodbye when it is time, and closes when all is said.
+  mutating func conclude(at now: Instant) {
+    guard phase == .open else { return }
+    let isTime = leaveDeadline?.isReached(at: now) ?? false
+    if isLeaving, session.ending == nil, session.isDrained || isTime {
+      guard sayFarewell(at: now) else { return }
+    }
+    guard let ending = session.ending else { return }
+    let deadline = farewellDeadline ?? now.advanced(by: Self.farewellTimeout)
+    farewellDeadline = deadline
+    if session.hasUnsentFarewell, !deadline.isReached(at: now) { return }
+    if session.isVersionUnwelcome, session.fallBack() { return reopen(at: now) }
+    guard case .requested = ending.cause else { return end(ending) }
+    // Without DISCONNECT on its way this is no farewell: the server will publish the Will.
+    guard !session.hasUnsentFarewell else { return end(.timeout) }
+    phase = .closing
+    transport.finish()
+    watch(transport.descriptor, readable: true, writable: false)
+    discard()
+  }
+
+  /// False: the connection is over, or there is no room for DISCONNECT yet.
+  private mutating func sayFarewell(at now: Instant) -> Bool {
+    if !session.disconnect() {
+      // What is in its way goes first, for as long as a farewell may take.
+      let deadline = farewellDeadline ?? now.advanced(by: Self.farewellTimeout)
+      farewellDeadline = deadline
+      transmit(at: now)
+      guard phase == .open, loss == nil else { return false }
+      if !session.disconnect() {
+        if deadline.isReached(at: now) { end(.timeout) }
+        return false
+      }
+    }
+    transmit(at: now)
+    return phase == .open && loss == nil
+  }
+
+  /// What the server still says is of no interest; that it closes is.
+  mutating func discard() {
+    guard phase == .closing else { return }
+    switch transport.discard() {
+    case .moved, .later: break
+    case .closed, .failed: end(.requested)
+    }
+  }
+
+  /// The network ended the connection. What the server had said before may still be there: acknowledgements,
+  /// messages, and why it closed.
+  mutating func lost(_ cause: Failure.Cause, at now: Instant) {
+    loss = cause
+    poller.forget()
+    receiveRest(at: now)
+    // Servers that do not speak a version close the connection, or say so.
+    if session.isVersionUnwelcome, session.fallBack() { return reopen(at: now) }
+    settleLoss()
+  }
+
+  /// As far as the application has taken what came before.
+  mutating func receiveRest(at now: Instant) {
+    session.peerClosed()
+    while transport.isOpen, session.wantsReceive {
+      if case .moved = receiveOnce(at: now) { continue }
+      transport.close()
+    }
+    if !session.isDelivering { transport.close() }
+  }
+
+  /// Reports that the connection is gone as soon as everything it brought has been handed out. If there was a reason
+  /// to end it already, that is the one to report; if the application wanted to leave, DISCONNECT must have gone out.
+  mutating func settleLoss() {
+    guard let loss, !transport.isOpen, !session.isDelivering else { return }
+    guard let ending = session.ending else { return end(loss) }
+    if case .requested = ending.cause, session.wantsTransmit { return end(loss) }
+    end(ending)
+  }
+
+  /// Begins again with the same address, in another version.
+  private mutating func reopen(at now: Instant) {
+    poller.forget()
+    transport.close()
+    session.connectionClosed()
+    loss = nil
+    farewellDeadline = nil
+    nextAddress = nextAddress == 0 ? 0 : nextAddress &- 1
+    openNext(lastError: 0, at: now)
+  }
+
+  private mutating func end(_ ending: Ending) {
+    let cause: Failure.Cause =
+      switch ending.cause {
+      case .requested: .requested
+      case .refused: .refused
+      case .disconnected: .serverClosed
+      case .malformed(let malformed): .malformed(malformed)
+      case .violation(let violation): .violation(violation)
+      case .keepAlive: .keepAlive
+      case .stream: .stream
+      }
+    var failure = Failure(cause: cause, stage: stage(of: cause))
+    failure.reasonCode = ending.reasonCode
+    failure.reasonString = ending.reasonString
+    failure.serverReference = ending.serverReference
+    failure.properties = ending.properties
+    end(failure)
+  }
+
+  mutating func end(_ cause: Failure.Cause) {
+    end(Failure(cause: cause, stage: stage(of: cause)))
+  }
+
+  private mutating func end(_ failure: Failure) {
+    // A look-up under way is left alone: the next attempt may use it.
+    poller.forget()
+    transport.close()
+    session.connectionClosed()
+    phase = .disconnected
+    isLeaving = false
+    isBlocked = false
+    connectDeadline = nil
+    addressDeadline = nil
+    leaveDeadline = nil
+    farewellDeadline = nil
+    loss = nil
+    pullAgain = nil
+    self.failure = failure
+  }
+
+  private func stage(of cause: Failure.Cause) -> Failure.Stage {
+    switch cause {
+    case .requested: return .none
+    case .keepAlive: return .keepAlive
+    default: break
+    }
+    switch phase {
+    case .disconnected: return .none
+    case .resolving: return .resolve
+    case .connecting: return .connect
+    case .open, .closing:
+      return isLeaving ? .disconnect : session.isAccepted ? .connected : .connack
+    }
+  }
+}

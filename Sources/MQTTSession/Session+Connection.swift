@@ -1,0 +1,146 @@
+import FixedMemory
+import MQTTWire
+
+/// Things that happened: the beginning of a connection, its bytes, its time, its end.
+extension Session {
+  /// An attempt to connect begins, with the version a server accepted last.
+  public mutating func connecting() { version = acceptedVersion }
+
+  /// The server does not speak this version. True: the next connection will be with an older one.
+  public mutating func fallBack() -> Bool {
+    guard let older = connects.older(than: version) else { return false }
+    version = older
+    return true
+  }
+
+  /// The transport is open: CONNECT is the first packet on it [MQTT-3.1.0-1].
+  public mutating func connectionOpened() {
+    precondition(phase == .disconnected)
+    phase = .sendingConnect
+    connectSent = 0
+    isAccepted = false
+    isLeaving = false
+    isPeerGone = false
+    hasHeard = false
+    farewellSize = 0
+    farewellReason = 0
+    ending = nil
+    view = nil
+    isViewTaken = false
+    isViewHeld = false
+    isStalled = false
+    incoming = nil
+    authentication = connects.authenticationMethod == nil ? .none : .connecting
+    control.removeAll()
+    receiver.removeAll()
+    receivedAliases.removeAll()
+  }
+
+  /// The transport is closed, by either side. The Session State stays [MQTT-4.1.0-1].
+  public mutating func connectionClosed() {
+    phase = .disconnected
+    isAccepted = false
+    isLeaving = false
+    limits = ServerLimits()
+    outbox.connectionLost()
+    requests.connectionLost()
+    control.removeAll()
+    keepAlive.stop()
+    streamStart = 0
+    streamEnd = 0
+  }
+
+  /// The peer takes nothing any more. What it had sent before can still be `received`, and is handed out as long as
+  /// `isDelivering`.
+  public mutating func peerClosed() {
+    guard phase == .connected else { return }
+    isPeerGone = true
+    control.removeAll()
+    parse()
+  }
+
+  /// `count` bytes were written to the front of `receiveSpace`.
+  public mutating func received(_ count: Int, at now: Instant) {
+    counters.bytesReceived.add(count)
+    counters.receiveCalls.increment()
+    receiver.received(count)
+    hasHeard = true
+    keepAlive.heard(at: now)
+    parse()
+  }
+
+  /// `count` bytes from the front of `output` were handed to the transport.
+  public mutating func transmitted(_ count: Int, at now: Instant) {
+    counters.bytesSent.add(count)
+    counters.sendCalls.increment()
+    switch source {
+    case .restOfPacket, .stream: keepAlive.sentPart(at: now)
+    default: keepAlive.sent(at: now)
+    }
+    switch source {
+    case .none: break
+    case .connect:
+      connectSent &+= count
+      if connectSent == connects.packet(version).count {
+        counters.packetsSent.increment()
+        phase = .awaitingConnack
+      }
+    case .control:
+      counters.packetsSent.add(control.transmitted(count))
+      parse()  // what had to wait for room
+    case .request:
+      if requests.transmitted(count) { counters.packetsSent.increment() }
+    case .run, .restOfPacket:
+      counters.packetsSent.add(outbox.transmitted(count))
+    case .stream:
+      streamStart &+= count
+      counters.packetsSent.add(outbox.transmittedStream(count))
+    }
+    source = .none
+  }
+
+  /// `nextDeadline` may have been reached.
+  public mutating func timedOut(at now: Instant) {
+    clock.advance(to: now)
+    outbox.expire(at: clock.seconds)
+    if let deadline = replies.deadline, deadline.isReached(at: now) { replyCheck = now }
+    guard phase == .connected else { return }
+    switch keepAlive.verdict(at: now) {
+    case .nothing: break
+    case .ping:
+      // Without room there is something to send already; the server has to show that it lives all
+      // the same.
+      _ = control.appendPingRequest()
+      keepAlive.pinged(at: now)
+    case .dead:
+      // Behind what waits for the application, its answer may lie unread.
+      if view != nil || isStalled { return keepAlive.postpone(at: now) }
+      end(Ending(cause: .keepAlive), saying: nil)
+    }
+  }
+
+  // MARK: Helpers
+
+  /// Ends the connection from this side. 5.0 tells the server why (§4.13), 3.1.1 only says goodbye,
+  /// and only if that is meant: a DISCONNECT of 3.1.1 discards the Will.
+  mutating func end(_ ending: Ending, saying reason: ReasonCode?) {
+    self.ending = ending
+    phase = .ending
+    if let reason, version.hasProperties || reason == .success {
+      if version.hasProperties, reason != .success { self.ending?.reasonCode = reason.rawValue }
+      let packet = Disconnect(reasonCode: reason)
+      // There may be no byte for the reason [MQTT-3.2.2-15]; a DISCONNECT without it would discard the Will.
+      if packet.encodedSize(version) <= limits.maximumPacketSize {
+        _ = control.append(packet, version: version)
+      }
+    } else if case .violation(.receiveMaximum) = ending.cause {
+      // What is acknowledged is not sent again: the next connection gets further.
+    } else {
+      control.removeAll()  // nobody listens any more
+    }
+  }
+
+  mutating func violate(_ violation: Violation) {
+    end(Ending(cause: .violation(violation)), saying: violation.reasonCode)
+  }
+}

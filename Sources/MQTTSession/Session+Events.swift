@@ -1,0 +1,95 @@
+import MQTTWire
+
+/// Outputs: what the application should know, one event at a time (docs/decisions/0011).
+extension Session {
+  /// `nextEvent` will find one.
+  public var hasEvent: Bool {
+    (view != nil && !isViewTaken) || hasCompletion || requests.hasFailure || replyCheck != nil
+      || outbox.hasNewRoom
+  }
+
+  /// An event was handed out and not yet released: what is behind it has not been looked at.
+  public var isHoldingBack: Bool { isViewTaken }
+
+  /// What the transport brought has not all been handed out.
+  public var isDelivering: Bool { view != nil }
+
+  /// The next thing the application should know. Releases the event before.
+  public mutating func nextEvent() -> SessionEvent? {
+    release()
+    if case .connected = view, let event = takeView() { return event }
+    while var completion = outbox.takeCompletion() {
+      if case .acknowledged(let details) = view, details.slot == completion.slot {
+        completion.reasonString = details.reasonString
+        completion.properties = details.properties
+        isViewTaken = true
+      }
+      guard let tag = completion.replyTag else { return .completed(completion) }
+      guard replies.take(tag: tag, cookie: completion.cookie) else { continue }  // see `isWanted`
+      settleReplyCheck()
+      return .requestFailed(completion)
+    }
+    if let failure = requests.takeFailure() {
+      return .completed(
+        Completion(
+          cookie: failure.cookie, outcome: .aboveLimit, reasonCode: failure.reasonCode, replyTag: nil,
+          slot: -1))
+    }
+    if let replyCheck, let cookie = replies.takeExpired(at: replyCheck) {
+      settleReplyCheck()
+      return .requestTimedOut(cookie: cookie)
+    }
+    if let event = takeView() { return event }
+    return outbox.takeRoomEvent() ? .room : nil
+  }
+
+  /// The application has done with the event that was handed out last: a message may be acknowledged, and what
+  /// is behind it parsed.
+  public mutating func release() {
+    guard isViewTaken, let event = view else { return }
+    view = nil
+    isViewTaken = false
+    if case .message(let message) = event, message.serial != 0, !isViewHeld {
+      _ = inbox.accept(message.serial, reasonCode: ReasonCode.success.rawValue)
+    }
+    isViewHeld = false
+    switch viewRelease {
+    case .consume(let count): receiver.consume(count)
+    case .cut(let offset, let count): receiver.cut(at: offset, count: count)
+    }
+    parse()
+  }
+
+  // MARK: Helpers
+
+  private var hasCompletion: Bool {
+    var next = outbox.firstCompletion
+    while let slot = next {
+      if isWanted(slot) { return true }
+      next = outbox.completion(after: slot)
+    }
+    return false
+  }
+
+  /// Whether the application is to hear of the end of a message: not if it was a request, and its reply or the end
+  /// of its time came first.
+  func isWanted(_ slot: Int) -> Bool {
+    guard let (tag, cookie) = outbox.request(at: slot) else { return true }
+    return replies.isWaiting(tag: tag, cookie: cookie)
+  }
+
+  /// A request has ended: there may be no other whose time was up at the last look.
+  mutating func settleReplyCheck() {
+    guard let check = replyCheck else { return }
+    if let deadline = replies.deadline, deadline.isReached(at: check) { return }
+    replyCheck = nil
+  }
+
+  private mutating func takeView() -> SessionEvent? {
+    guard !isViewTaken, let event = view else { return nil }
+    if case .acknowledged = event { return nil }  // goes with its completion
+    isViewTaken = true
+    if case .message = event { isViewHeld = holdsMessages }
+    return event
+  }
+}

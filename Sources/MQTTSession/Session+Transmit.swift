@@ -1,0 +1,112 @@
+public import FixedMemory
+import MQTTWire
+
+/// Outputs: what is to be sent, where the received bytes go, and when something is due.
+extension Session {
+  /// Looks for bytes to send. True: they are in `output`.
+  public mutating func prepareTransmit(at now: Instant) -> Bool {
+    source = chooseSource(at: now)
+    return source != .none
+  }
+
+  /// The bytes to send, in one piece; after `prepareTransmit` said there are any.
+  public var output: Span<UInt8> {
+    @_lifetime(borrow self)
+    borrowing get {
+      switch source {
+      case .none: Span()
+      case .connect: connects.bytes.extracting(connectRest)
+      case .control: control.pending
+      case .request: requests.output
+      case .run: outbox.run
+      case .restOfPacket: outbox.restOfPacket
+      case .stream: streamBuffer.bytes.extracting(streamStart..<streamEnd)
+      }
+    }
+  }
+
+  /// Whether `prepareTransmit` might find something: asks without changing anything.
+  public var wantsTransmit: Bool {
+    switch phase {
+    case .disconnected: false
+    case .sendingConnect: true
+    case .awaitingConnack: !control.isEmpty
+    case .connected:
+      !isPeerGone
+        && (outbox.isInsideStream
+          ? streamStart < streamEnd
+          : !control.isEmpty || requests.queued > 0 || outbox.canTransmit || outbox.releasesToCheck > 0)
+    case .ending: !control.isEmpty && (!outbox.isInsideStream || streamStart < streamEnd)
+    }
+  }
+
+  /// DISCONNECT, or what is in its way, was not handed to the transport.
+  public var hasUnsentFarewell: Bool { !control.isEmpty }
+
+  /// Where the next bytes from the transport go; empty if they have to wait.
+  public var receiveSpace: MutableSpan<UInt8> {
+    @_lifetime(&self)
+    mutating get {
+      // An event points into it, and so does the header of a message that comes in parts.
+      if view == nil, incoming == nil, receiver.isCramped { receiver.moveToFront() }
+      return receiver.space
+    }
+  }
+
+  /// Bytes may be received: not before CONNECT is sent, not after the end.
+  public var wantsReceive: Bool {
+    guard phase == .awaitingConnack || phase == .connected else { return false }
+    return view == nil && incoming == nil ? receiver.hasSpace : receiver.hasSpaceBehind
+  }
+
+  /// When `timedOut` needs to be called, if nothing else happens.
+  public var nextDeadline: Instant? {
+    @inline(never) get {
+      var deadline = phase == .connected ? keepAlive.deadline : nil
+      if let second = outbox.nextExpiry {
+        deadline = Instant.earlier(deadline, clock.deadline(of: second))
+      }
+      return replyCheck == nil ? Instant.earlier(deadline, replies.deadline) : deadline
+    }
+  }
+
+  // MARK: Helpers
+
+  private var connectRest: Range<Int> {
+    let packet = connects.packet(version)
+    return packet.offset &+ connectSent..<packet.end
+  }
+
+  /// Control packets go first, but never into the middle of another packet.
+  private mutating func chooseSource(at now: Instant) -> Source {
+    switch phase {
+    case .disconnected: return .none
+    case .sendingConnect: return .connect
+    case .awaitingConnack: return control.isEmpty ? .none : .control
+    case .connected, .ending:
+      guard !isPeerGone else { return .none }
+      if phase == .connected { refillReleases() }
+      if outbox.isInsideStream { return mayStream && streamStart < streamEnd ? .stream : .none }
+      if requests.isInsidePacket { return .request }
+      if !control.isEmpty { return outbox.isInsidePacket ? .restOfPacket : .control }
+      guard phase == .connected else { return .none }
+      if requests.queued > 0 {
+        if outbox.isInsidePacket { return .restOfPacket }
+        requests.prepare()
+        return .request
+      }
+      clock.advance(to: now)
+      outbox.expire(at: clock.seconds)
+      outbox.extendRun(version: version, second: clock.seconds)
+      return outbox.runCount > 0 ? .run : .none
+    }
+  }
+
+  private mutating func refillReleases() {
+    while outbox.releasesToCheck > 0, control.hasRoom, let identifier = outbox.nextRelease() {
+      var packet = Acknowledgement(type: .pubrel, identifier: identifier)
+      packet.isDuplicate = version == .v3_1  // which has DUP for PUBREL too (its §2.1)
+      _ = control.append(packet)
+    }
+  }
+}

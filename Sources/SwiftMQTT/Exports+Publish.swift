@@ -1,0 +1,218 @@
+// swift-format-ignore-file: AlwaysUseLowerCamelCase
+//
+// The C functions of chapters 6 and 10: messages out, requests and replies.
+
+public import CSwiftMQTT
+import FixedMemory
+import MQTTClient
+import MQTTSession
+import MQTTWire
+
+// MARK: 6  Publish
+
+@c @implementation
+public func smq_publish(_ client: OpaquePointer?, _ message: UnsafePointer<smq_message>?) -> Int32 {
+  status { () throws(Status) in
+    guard let message = unsafe message else { throw .null }
+    let slot = try unsafe slot(client)
+    try unsafe check(message)
+    guard let qos = unsafe QoS(rawValue: message.pointee.qos) else { throw .qos }
+    let publish = Publish(
+      topic: try unsafe span(message.pointee.topic), payload: try unsafe span(message.pointee.payload),
+      qos: qos, retain: unsafe message.pointee.retain == 1,
+      properties: try unsafe span(message.pointee.properties))
+    var handling = unsafe Handling(
+      cookie: message.pointee.cookie, isQuiet: message.pointee.quiet == 1)
+    unsafe handling.expiry = message.pointee.expiry_s
+    do throws(SessionError) {
+      if handling.expiry == 0, publish.properties.count == 0 {
+        try unsafe slot.pointee.client.publish(publish, handling)
+      } else {
+        try unsafe slot.pointee.client.publishSpecially(publish, handling, at: now())
+      }
+    } catch {
+      throw Status(error)
+    }
+    return Status.ok.rawValue
+  }
+}
+
+@c @implementation
+public func smq_publish_reserve(
+  _ client: OpaquePointer?, _ message: UnsafePointer<smq_message>?,
+  _ payload: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
+) -> Int32 {
+  status { () throws(Status) in
+    guard let message = unsafe message, let payload = unsafe payload else { throw .null }
+    let slot = try unsafe slot(client)
+    let publish = try unsafe withoutPayload(message)
+    var handling = unsafe handling(message)
+    handling.kind = .reserved
+    do throws(SessionError) {
+      try unsafe slot.pointee.client.publishSpecially(publish, handling, at: now())
+    } catch {
+      throw Status(error)
+    }
+    unsafe payload.pointee = reservedPayload(of: &slot.pointee.client)
+    return Status.ok.rawValue
+  }
+}
+
+private func reservedPayload(of client: inout Client) -> UnsafeMutableRawPointer? {
+  var space = client.reservedPayload
+  return unsafe space.withUnsafeMutableBytes { $0.baseAddress }
+}
+
+@c @implementation
+public func smq_publish_commit(_ client: OpaquePointer?, _ payload_size: Int) -> Int32 {
+  status { () throws(Status) in
+    let slot = try unsafe slot(client)
+    do throws(SessionError) {
+      try unsafe slot.pointee.client.commit(payloadSize: payload_size)
+    } catch {
+      throw Status(error)
+    }
+    return Status.ok.rawValue
+  }
+}
+
+@c @implementation
+public func smq_publish_abort(_ client: OpaquePointer?) -> Int32 {
+  status { () throws(Status) in
+    let slot = try unsafe slot(client)
+    do throws(SessionError) {
+      try unsafe slot.pointee.client.abort()
+    } catch {
+      throw Status(error)
+    }
+    return Status.ok.rawValue
+  }
+}
+
+@c @implementation
+public func smq_publish_stream(
+  _ client: OpaquePointer?, _ message: UnsafePointer<smq_message>?, _ pull: smq_pull?,
+  _ user: UnsafeMutableRawPointer?
+) -> Int32 {
+  status { () throws(Status) in
+    guard let message = unsafe message, let pull = unsafe pull else { throw .null }
+    let slot = try unsafe slot(client)
+    let publish = try unsafe withoutPayload(message)
+    var handling = unsafe handling(message)
+    handling.kind = .stream
+    do throws(SessionError) {
+      try unsafe slot.pointee.client.publishStream(
+        publish, handling, from: PayloadSource(pull, user: user), at: now())
+    } catch {
+      throw Status(error)
+    }
+    return Status.ok.rawValue
+  }
+}
+
+// MARK: 10  Request and response
+
+@c @implementation
+public func smq_request(
+  _ client: OpaquePointer?, _ message: UnsafePointer<smq_message>?,
+  _ response_topic: UnsafePointer<smq_bytes>?, _ timeout_ms: UInt32
+) -> Int32 {
+  status { () throws(Status) in
+    guard let message = unsafe message, unsafe response_topic != nil else { throw .null }
+    let slot = try unsafe slot(client)
+    guard timeout_ms >= 1, timeout_ms <= 86_400_000 else { throw .option }
+    var publish = try unsafe whole(message)
+    publish.own.responseTopic = try unsafe span(response_topic)
+    do throws(SessionError) {
+      try unsafe slot.pointee.client.publishRequest(
+        publish, handling(message), timeout: timeout_ms, at: now())
+    } catch {
+      throw Status(error)
+    }
+    return Status.ok.rawValue
+  }
+}
+
+@c @implementation
+public func smq_respond(
+  _ client: OpaquePointer?, _ request: UnsafePointer<smq_event>?,
+  _ message: UnsafePointer<smq_message>?
+) -> Int32 {
+  status { () throws(Status) in
+    guard let request = unsafe request, let message = unsafe message else { throw .null }
+    let slot = try unsafe slot(client)
+    guard unsafe request.pointee.size >= UInt32(MemoryLayout<smq_event>.size),
+      unsafe request.pointee.size <= 4096
+    else { throw .structSize }
+    try unsafe check(message)
+    guard unsafe message.pointee.topic.size == 0 else { throw .option }
+    let list = try unsafe span(request.pointee.properties)
+    var topic = Extent.empty
+    var correlation: Extent? = nil
+    var reader = PropertyReader(list, place: .packet(.publish, from: .server))
+    while let property = try? reader.next() {
+      if property.identifier == .responseTopic { topic = property.text }
+      if property.identifier == .correlationData { correlation = property.text }
+    }
+    guard !topic.isEmpty else { throw .option }
+    var reply = try unsafe whole(message, topic: list.extracting(topic.range))
+    if let correlation {
+      reply.own.correlationData = list.extracting(correlation.range)
+      reply.own.hasCorrelationData = true
+    }
+    do throws(SessionError) {
+      try unsafe slot.pointee.client.publishSpecially(reply, handling(message), at: now())
+    } catch {
+      throw Status(error)
+    }
+    return Status.ok.rawValue
+  }
+}
+
+// MARK: Messages of the caller
+
+/// What can be wrong with a message before one looks into it.
+@inline(__always)
+private func check(_ message: UnsafePointer<smq_message>) throws(Status) {
+  try unsafe checkSize(message, message.pointee.size, known: MemoryLayout<smq_message>.size)
+  guard unsafe message.pointee.reserved == 0, unsafe message.pointee.reserved2 == 0 else {
+    throw .structSize
+  }
+  guard unsafe message.pointee.retain | message.pointee.quiet <= 1 else { throw .option }
+}
+
+/// A message whose payload comes later. The result lasts as long as the call it came with.
+@_lifetime(immortal)
+private func withoutPayload(_ message: UnsafePointer<smq_message>) throws(Status) -> Publish {
+  try unsafe check(message)
+  guard let qos = unsafe QoS(rawValue: message.pointee.qos) else { throw .qos }
+  let size = unsafe message.pointee.payload.size
+  guard size >= 0, size <= VariableByteInteger.maximum else { throw .tooLarge }
+  return Publish(
+    topic: try unsafe span(message.pointee.topic), payloadSize: size, qos: qos,
+    retain: unsafe message.pointee.retain == 1, properties: try unsafe span(message.pointee.properties))
+}
+
+private func handling(_ message: UnsafePointer<smq_message>) -> Handling {
+  var handling = unsafe Handling(cookie: message.pointee.cookie, isQuiet: message.pointee.quiet == 1)
+  unsafe handling.expiry = message.pointee.expiry_s
+  return handling
+}
+
+/// A message as the caller gave it. The result lasts as long as the call it came with.
+@_lifetime(immortal)
+private func whole(_ message: UnsafePointer<smq_message>) throws(Status) -> Publish {
+  return try unsafe whole(message, topic: span(message.pointee.topic))
+}
+
+@_lifetime(immortal)
+private func whole(
+  _ message: UnsafePointer<smq_message>, topic: Span<UInt8>
+) throws(Status) -> Publish {
+  try unsafe check(message)
+  guard let qos = unsafe QoS(rawValue: message.pointee.qos) else { throw .qos }
+  let publish = Publish(
+    topic: topic, payload: try unsafe span(message.pointee.payload), qos: qos,
+    retain: unsafe message.pointee.retain == 1, properties: try unsafe span(message.pointee.properties))
+  return unsafe _overrideLifetime(publish, copying: ())
+}

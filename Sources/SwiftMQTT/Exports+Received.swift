@@ -1,0 +1,75 @@
+// swift-format-ignore-file: AlwaysUseLowerCamelCase
+//
+// The C functions of chapter 9: received messages.
+
+public import CSwiftMQTT
+import FixedMemory
+import MQTTClient
+import MQTTSession
+import MQTTWire
+
+@c @implementation
+public func smq_hold(_ client: OpaquePointer?) -> Int32 {
+  status { () throws(Status) in
+    let slot = try unsafe slot(client)
+    return unsafe (slot.pointee.client.hold() ? Status.ok : .state).rawValue
+  }
+}
+
+@c @implementation
+public func smq_ack(
+  _ client: OpaquePointer?, _ token: UInt64, _ reason_code: UInt32,
+  _ properties: UnsafePointer<smq_bytes>?
+) -> Int32 {
+  status { () throws(Status) in
+    let slot = try unsafe slot(client)
+    let properties = try unsafe span(properties)
+    guard let serial = Counter.uint32(token), serial != 0 else { throw .token }
+    guard let reason = UInt8(exactly: reason_code) else { throw .reasonCode }
+    do throws(SessionError) {
+      try unsafe slot.pointee.client.acknowledge(serial, reasonCode: reason, properties: properties)
+    } catch {
+      throw Status(error)
+    }
+    return Status.ok.rawValue
+  }
+}
+
+@c @implementation
+public func smq_handle(
+  _ client: OpaquePointer?, _ index: UInt32, _ filter: UnsafePointer<smq_bytes>?,
+  _ handler: smq_handler?, _ user: UnsafeMutableRawPointer?
+) -> Int32 {
+  status { () throws(Status) in
+    guard unsafe filter != nil else { throw .null }
+    let slot = try unsafe slot(client)
+    let filter = try unsafe span(filter)
+    do throws(HandlerTable.Fault) {
+      try unsafe slot.pointee.client.handlers.set(
+        index, filter: filter,
+        handler: HandlerTable.Handler(
+          function: unsafeBitCast(handler, to: UInt.self), user: UInt(bitPattern: user)))
+    } catch {
+      switch error {
+      case .index: throw .option
+      case .topicFilter: throw .topicFilter
+      case .utf8: throw .utf8
+      case .full: throw .full
+      }
+    }
+    return Status.ok.rawValue
+  }
+}
+
+@c @implementation
+public func smq_next_match(
+  _ client: OpaquePointer?, _ topic: UnsafePointer<smq_bytes>?, _ after: Int32
+) -> Int32 {
+  status { () throws(Status) in
+    guard unsafe topic != nil else { throw .null }
+    let slot = try unsafe slot(client)
+    let topic = try unsafe span(topic)
+    let next = unsafe slot.pointee.client.handlers.firstMatch(topic, after: max(Int(after), -1))
+    return next.map { Int32(truncatingIfNeeded: $0) } ?? -1
+  }
+}

@@ -1,0 +1,97 @@
+// swift-format-ignore-file: AlwaysUseLowerCamelCase
+//
+// The C functions of chapter 7: subscriptions.
+
+public import CSwiftMQTT
+import FixedMemory
+import MQTTClient
+import MQTTSession
+import MQTTWire
+
+@c @implementation
+public func smq_subscribe(
+  _ client: OpaquePointer?, _ subscriptions: UnsafePointer<smq_subscriptions>?
+) -> Int32 {
+  unsafe request(.subscribe, client, subscriptions)
+}
+
+@c @implementation
+public func smq_unsubscribe(
+  _ client: OpaquePointer?, _ subscriptions: UnsafePointer<smq_subscriptions>?
+) -> Int32 {
+  unsafe request(.unsubscribe, client, subscriptions)
+}
+
+private func request(
+  _ type: ControlPacketType, _ client: OpaquePointer?,
+  _ subscriptions: UnsafePointer<smq_subscriptions>?
+) -> Int32 {
+  status { () throws(Status) in
+    guard let subscriptions = unsafe subscriptions else { throw .null }
+    let slot = try unsafe slot(client)
+    try unsafe checkSize(
+      subscriptions, subscriptions.pointee.size, known: MemoryLayout<smq_subscriptions>.size)
+    guard unsafe subscriptions.pointee.reserved == 0 else { throw .structSize }
+    let count = unsafe subscriptions.pointee.count
+    let identifier = unsafe subscriptions.pointee.identifier
+    guard count >= 1, count <= 65_535, identifier <= UInt32(VariableByteInteger.maximum),
+      identifier == 0 || type == .subscribe
+    else { throw .option }
+    guard let first = unsafe subscriptions.pointee.list else { throw .null }
+    let list = unsafe CallersList(first: first, count: Int(count))
+    try list.check(type)
+    let properties = try unsafe span(subscriptions.pointee.properties)
+    do throws(SessionError) {
+      try unsafe slot.pointee.client.request(
+        type, list, properties: properties, identifier: identifier,
+        cookie: subscriptions.pointee.cookie)
+    } catch {
+      throw Status(error)
+    }
+    return Status.ok.rawValue
+  }
+}
+
+/// The caller's array of `smq_subscription`, which lasts as long as the call it came with.
+@safe private struct CallersList: SubscriptionList, BitwiseCopyable {
+  private let first: UnsafePointer<smq_subscription>
+  let count: Int
+
+  /// The caller guarantees `count` elements at `first`.
+  @unsafe init(first: UnsafePointer<smq_subscription>, count: Int) {
+    unsafe self.first = first
+    self.count = count
+  }
+
+  /// What the other functions rely on.
+  func check(_ type: ControlPacketType) throws(Status) {
+    for index in 0..<count {
+      let subscription = unsafe first[index]
+      guard unsafe subscription.reserved == 0 else { throw .structSize }
+      _ = try unsafe span(subscription.filter)
+      guard type == .subscribe else { continue }
+      guard unsafe subscription.qos <= 2 else { throw .qos }
+      guard unsafe subscription.no_local | subscription.retain_as_published <= 1,
+        unsafe subscription.retain_handling <= 2
+      else { throw .option }
+    }
+  }
+
+  @_lifetime(borrow self)
+  func filter(at index: Int) -> Span<UInt8> {
+    do throws(Status) {
+      let span = try unsafe span(first[index].filter)
+      return unsafe _overrideLifetime(span, borrowing: self)
+    } catch {
+      return Span()  // `check` has seen that it does not come to this
+    }
+  }
+
+  func options(at index: Int) -> SubscriptionOptions {
+    let subscription = unsafe first[index]
+    return unsafe SubscriptionOptions(
+      maximumQoS: QoS(rawValue: subscription.qos) ?? .atMostOnce, noLocal: subscription.no_local == 1,
+      retainAsPublished: subscription.retain_as_published == 1,
+      retainHandling: .init(rawValue: subscription.retain_handling) ?? .send)
+  }
+}

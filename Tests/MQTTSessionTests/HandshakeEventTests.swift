@@ -1,0 +1,104 @@
+import MQTTWire
+import Testing
+
+@testable import MQTTSession
+
+/// PUBREC and PUBREL with properties, in the middle of a delivery: is what they say handed out, and nothing held up?
+@Suite struct HandshakeEventTests {
+  /// Reason String "why" (§3.5.2.2.2), as a list and with its length.
+  private let why = hex("1F 00 03 77 68 79")
+
+  @Test func pubrec() throws {
+    let rig = Rig(.v5_0)
+    rig.connect()
+    _ = rig.event()
+    try rig.publish(qos: .exactlyOnce, cookie: 7)
+    _ = rig.drain()
+    rig.receive(hex("50 0A 00 01 10 06") + why)
+    #expect(rig.event() == .handshake(.pubrec, 7, 0x10, reason: "why".bytes, properties: why))
+    #expect(rig.drain() == hex("62 02 00 01"))
+    #expect(!rig.hasEvent)
+    rig.receive(hex("70 02 00 01"))
+    #expect(rig.events() == [.delivered(7)])
+  }
+
+  @Test func pubrecThatRefusesEndsTheMessage() throws {
+    let rig = Rig(.v5_0)
+    rig.connect()
+    _ = rig.event()
+    try rig.publish(qos: .exactlyOnce, cookie: 7)
+    _ = rig.drain()
+    rig.receive(hex("50 0A 00 01 97 06") + why)
+    #expect(rig.events() == [.refused(7, 0x97)])
+  }
+
+  @Test func pubrecOfQuietMessage() throws {
+    let rig = Rig(.v5_0)
+    rig.connect()
+    _ = rig.event()
+    try rig.publish(qos: .exactlyOnce, cookie: 7, isQuiet: true)
+    _ = rig.drain()
+    rig.receive(hex("50 0A 00 01 00 06") + why)
+    #expect(!rig.hasEvent)
+    #expect(rig.drain() == hex("62 02 00 01"))
+  }
+
+  @Test func pubrel() {
+    let rig = Rig(.v5_0)
+    rig.connect()
+    _ = rig.event()
+    rig.receive(publish(.v5_0, qos: .exactlyOnce, identifier: 3))
+    guard case .message = rig.event() else { return #expect(Bool(false)) }
+    rig.session.release()
+    #expect(rig.drain() == hex("50 02 00 03"))
+    rig.receive(hex("62 0A 00 03 00 06") + why + hex("62 02 00 04"))
+    // Its answer does not wait for the application.
+    #expect(rig.drain() == hex("70 02 00 03"))
+    #expect(rig.event() == .handshake(.pubrel, 0, 0, reason: "why".bytes, properties: why))
+    #expect(rig.event() == nil)
+    #expect(rig.drain() == hex("70 03 00 04 92"))
+  }
+}
+
+/// `hasEvent` promises that `nextEvent` finds one, and nothing is left behind that it does not tell of.
+@Suite struct HasEventTests {
+  /// The reply comes, and then its own message is refused.
+  @Test func requestThatFailsAfterItsEnd() throws {
+    let rig = Rig(.v5_0) { $0.replies = 4 }
+    rig.connect()
+    _ = rig.event()
+    try rig.request(qos: .atLeastOnce, timeout: 1000, cookie: 5)
+    _ = rig.drain()
+    rig.pass(1001)
+    #expect(rig.hasEvent)
+    #expect(rig.events() == [.requestTimedOut(5)])
+    rig.receive(hex("40 0A 00 01 97 06 1F 00 03 77 68 79"))
+    #expect(!rig.hasEvent)
+    #expect(rig.event() == nil)
+    #expect(rig.isDrained)
+    // What came behind it is not held up.
+    rig.receive(publish(.v5_0, qos: .atMostOnce, identifier: 0))
+    guard case .message = rig.event() else { return #expect(Bool(false)) }
+  }
+
+  /// Time is up for one request, and its reply comes before the application looks; for another it is not.
+  @Test func replyAfterTheLastLook() throws {
+    let rig = Rig(.v5_0) { $0.replies = 4 }
+    rig.connect()
+    _ = rig.event()
+    try rig.request(timeout: 1000, cookie: 5)
+    try rig.request(timeout: 3000, cookie: 6)
+    let sent = packets(rig.drain())
+    rig.pass(1001)
+    #expect(rig.hasEvent)
+    let correlation = Array(ReadPublish(sent[0], .v5_0).properties.suffix(8))
+    rig.receive(publish(.v5_0, "r", qos: .atMostOnce, properties: correlationData(correlation)))
+    guard case .message = rig.event() else { return #expect(Bool(false)) }
+    #expect(!rig.hasEvent)
+    #expect(rig.event() == nil)
+    #expect(rig.nextDeadline == 3000)
+    rig.pass(2000)
+    #expect(rig.events() == [.requestTimedOut(6)])
+    #expect(!rig.hasEvent)
+  }
+}
