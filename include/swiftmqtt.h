@@ -464,8 +464,9 @@ enum {
     /*
      * If the server does not speak the protocol version, try the next older one within the same attempt: 5.0, then
      * 3.1.1, then 3.1 (if the client id allows it). A server that answers the first CONNECT by closing the
-     * connection counts as one that does not. Once an older version was accepted the client stays with it; what
-     * needs 5.0 is left out (properties) or refused, and with an Authentication Method there is no falling back.
+     * connection counts as one that does not. Once an older version was accepted the client stays with it; with
+     * an Authentication Method there is no falling back. Of what was queued for 5.0 before, properties, Subscription
+     * Identifiers and options are left out; calls that need 5.0 after that are refused.
      * SMQ_EVENT_CONNECTED says which version is spoken.
      */
     SMQ_OPTION_FALLBACK = 4,
@@ -600,8 +601,9 @@ typedef struct smq_options {
  *   SMQ_ERR_OPTION          a number is out of its range, a flag unknown, a text longer than its limit;
  *                           neither url nor host is set, or url together with host, port, user_name
  *                           or password; a session_expiry_s, SMQ_OPTION_NEW_SESSION or properties without
- *                           5.0; in 3.1.1 a password without a user name; the Will's retain or quiet
- *                           is neither 0 nor 1; a Will with properties or expiry_s before 5.0
+ *                           5.0; SMQ_OPTION_NEW_SESSION without SMQ_OPTION_KEEP_SESSION; in 3.1.1 a
+ *                           password without a user name; the Will's retain or quiet is neither 0 nor 1;
+ *                           a Will with properties or expiry_s before 5.0
  *   SMQ_ERR_PROPERTY        properties, or the Will's, are malformed, not allowed there, or set by another
  *                           field; Authentication Data without an Authentication Method
  *   SMQ_ERR_URL             the URL is malformed, or has a zero byte percent-encoded (a password that
@@ -936,7 +938,8 @@ typedef struct smq_subscriptions {
  *                          Identifiers (section 3.2.2.3)
  *   SMQ_ERR_TOO_LARGE      the packet is larger than request_bytes, or than MQTT or the server allows
  *   SMQ_ERR_STATE          the client is disconnecting
- *   SMQ_ERR_FULL           requests or request_bytes are used up; a completion makes room
+ *   SMQ_ERR_FULL           requests or request_bytes are used up. The completion of the oldest request makes room; that
+ *                          of a younger one does when those before it are complete
  */
 SMQ_API int32_t smq_subscribe(smq_client *client, const smq_subscriptions *subscriptions);
 
@@ -988,8 +991,9 @@ enum {
      * event is released, by the next smq_next_event(), smq_wait() or smq_service(); or later, see smq_hold().
      *
      * status is 0, or SMQ_ERR_RECEIVE_TOO_LARGE: the message is larger than the receive buffer, its payload was read and
-     * dropped, payload_total says how many bytes. topic and properties are empty if even they did not fit, or
-     * if the topic was a Topic Alias whose topic is longer than topic_alias_bytes (then the payload is there).
+     * dropped, payload_total says how many bytes; part is both first and last. topic and properties are empty if even
+     * they did not fit, or if the topic was a Topic Alias whose topic is longer than topic_alias_bytes (then the
+     * payload is there).
      *
      * Parts may stop without the last one: if the connection ends. A message of QoS 1 or 2 then begins again, at
      * payload_offset 0, on the next.
@@ -1105,7 +1109,8 @@ SMQ_API int32_t smq_next_event(smq_client *client, smq_event *event);
  *
  * client   the client; the last event was an SMQ_EVENT_MESSAGE or SMQ_EVENT_REPLY with a token
  *
- * Returns SMQ_OK, SMQ_ERR_NULL, SMQ_ERR_CLIENT, or SMQ_ERR_STATE if the last event had no token or was released.
+ * Returns SMQ_OK, also if it is held already; SMQ_ERR_NULL, SMQ_ERR_CLIENT, or SMQ_ERR_STATE if the last event had no
+ * token, was acknowledged or was released.
  */
 SMQ_API int32_t smq_hold(smq_client *client);
 

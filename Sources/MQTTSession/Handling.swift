@@ -9,8 +9,10 @@ public struct Handling: BitwiseCopyable {
   public var cookie: UInt64
   public var isQuiet: Bool
   public var kind = Kind.whole
-  /// Seconds; 0: it does not expire.
+  /// Seconds from now; 0: it does not expire.
   public var expiry: UInt32 = 0
+  /// When that is, in seconds of the session's clock.
+  var expiresAt: UInt32 = 0
   /// Where the value of a Message Expiry Interval is in the message's own list of properties.
   public var expiryInProperties: Int? = nil
   /// Tells the request in the table of replies.
@@ -23,7 +25,7 @@ public struct Handling: BitwiseCopyable {
 
   /// Something else than a message to be sent some time.
   @inline(__always)
-  var isSpecial: Bool { kind != .whole || expiry != 0 || replyTag != nil }
+  var isSpecial: Bool { kind != .whole || expiresAt != 0 || replyTag != nil }
 }
 
 /// The message whose payload is being written into the outbox.

@@ -10,10 +10,10 @@ extension Outbox {
     _ handling: Handling, _ publish: borrowing Publish, remainingLength: Int, version: ProtocolVersion
   ) {
     let slot = tail
-    if handling.expiry != 0 {
+    if handling.expiresAt != 0 {
       descriptors[slot].flags.set(.expires, true)
-      descriptors[slot].expiresAt = handling.expiry
-      noteExpiry(handling.expiry)
+      descriptors[slot].expiresAt = handling.expiresAt
+      noteExpiry(handling.expiresAt)
       if version.hasProperties {
         let offset = publish.expiryOffset(remainingLength, inProperties: handling.expiryInProperties)
         descriptors[slot].link = UInt32(truncatingIfNeeded: offset)

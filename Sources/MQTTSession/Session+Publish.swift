@@ -15,8 +15,7 @@ extension Session {
     counters.messagesPublished.increment()
   }
 
-  /// Publishes a message with properties, an expiry or in another way than whole. `handling.expiry` is how many
-  /// seconds from now.
+  /// Publishes a message with properties, an expiry or in another way than whole.
   @inline(never)
   public mutating func publishSpecially(
     _ message: borrowing Publish, _ handling: Handling, at now: Instant
@@ -35,24 +34,23 @@ extension Session {
       handling.expiry = inList.seconds
       handling.expiryInProperties = inList.offset
     }
-    let seconds = handling.expiry
-    if seconds != 0 || inList != nil {
+    if handling.expiry != 0 || inList != nil {
       if outbox.nextExpiry == nil { clock.restart(at: now) } else { clock.advance(to: now) }
-      handling.expiry = clock.second(after: seconds, from: now)
+      handling.expiresAt = clock.second(after: handling.expiry, from: now)
     }
-    try append(message, handling, expiry: seconds)
+    try append(message, handling)
     // What is reserved may yet be aborted.
     if handling.kind != .reserved { counters.messagesPublished.increment() }
   }
 
   private mutating func append(
-    _ message: borrowing Publish, _ handling: Handling, expiry: UInt32
+    _ message: borrowing Publish, _ handling: Handling
   ) throws(SessionError) {
     guard handling.expiry != 0, handling.expiryInProperties == nil else {
       return try outbox.append(message, handling, version: acceptedVersion, limits: limits)
     }
     var message = copy message
-    message.own.messageExpiryInterval = expiry
+    message.own.messageExpiryInterval = handling.expiry
     try outbox.append(message, handling, version: acceptedVersion, limits: limits)
   }
 
