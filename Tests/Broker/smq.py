@@ -635,8 +635,10 @@ class Client:
         """Waits for events, and keeps them."""
         got = library.smq_wait(self.handle, timeout_ms)
         assert got in (0, 1), status_name(got)
+        count = len(self.events)
         while event := self.take():
             self.events.append(event)
+        assert not got or len(self.events) > count, "smq_wait() promised an event"
 
     def until(self, condition: Callable[[], object], timeout: float = 10) -> object:
         """Runs the client until the condition holds. Looks at it at least every 20 ms."""
