@@ -237,7 +237,7 @@ SMQ_API const char *smq_status_name(int32_t status);
  * thread, any time.
  *
  * protocol      SMQ_PROTOCOL_5_0: a Reason Code (section 2.4); anything else: a Connect Return code of
- *               3.1.1 (its section 3.2.2.3)
+ *               3.1.1 (its section 3.2.2.3), or the 0x80 Failure of SUBACK
  * reason_code   0 to 255, or the -1 of an event without one: "none"
  *
  * Returns a zero-terminated text that lives as long as the library; "unknown Reason Code" for a
@@ -465,8 +465,11 @@ enum {
      * If the server does not speak the protocol version, try the next older one within the same attempt: 5.0, then
      * 3.1.1, then 3.1 (if the client id allows it). A server that answers the first CONNECT by closing the
      * connection counts as one that does not. Once an older version was accepted the client stays with it; with
-     * an Authentication Method there is no falling back. Of what was queued for 5.0 before, properties, Subscription
-     * Identifiers and options are left out; calls that need 5.0 after that are refused.
+     * an Authentication Method there is no falling back. Calls that need 5.0 after that are refused. What was queued
+     * for 5.0 before goes out without its properties, those of smq_respond() too, and a SUBSCRIBE without Retain As
+     * Published and Retain Handling; a smq_request(), and a SUBSCRIBE with no_local or an identifier, would do harm
+     * without, and end with SMQ_ERR_SERVER_LIMIT. An older version cannot begin a new session and keep it:
+     * SMQ_OPTION_NEW_SESSION counts for 5.0 alone.
      * SMQ_EVENT_CONNECTED says which version is spoken.
      */
     SMQ_OPTION_FALLBACK = 4,
@@ -478,7 +481,8 @@ enum {
     /* Every QoS 1 and 2 message waits for smq_ack(), as if smq_hold() had been called. */
     SMQ_OPTION_HOLD = 16,
     /*
-     * A message larger than the receive buffer arrives in parts, each an SMQ_EVENT_MESSAGE. Without it
+     * A message larger than the receive buffer arrives in parts, each an SMQ_EVENT_MESSAGE, unless topic and properties
+     * take more than three quarters of it. Without it
      * such a message is read to its end, acknowledged, and reported with SMQ_ERR_RECEIVE_TOO_LARGE and without payload.
      */
     SMQ_OPTION_PARTS = 32
@@ -717,7 +721,8 @@ SMQ_API int32_t smq_connect(smq_client *client);
  *                         under way, or no connection, when another is to begin
  *   SMQ_ERR_REASON_CODE   reason_code is another one
  *   SMQ_ERR_PROPERTY      properties are malformed or not allowed in AUTH
- *   SMQ_ERR_TOO_LARGE     the packet is above control_bytes or the server's Maximum Packet Size
+ *   SMQ_ERR_TOO_LARGE     data is above 65,535 bytes, or the packet above control_bytes or the server's Maximum Packet
+ *                         Size
  *   SMQ_ERR_FULL          no room behind the acknowledgements that wait to be sent
  */
 SMQ_API int32_t smq_authenticate(smq_client *client, uint32_t reason_code, const smq_bytes *data,
@@ -744,8 +749,10 @@ enum {
  * seconds. Returns at once; SMQ_EVENT_DISCONNECTED with status 0 tells when it is over. The server does
  * not publish the Will. (If even DISCONNECT cannot be sent for two seconds, the status is
  * SMQ_ERR_TIMEOUT at SMQ_STAGE_DISCONNECT, and it does.) What is still in the outbox then
- * stays there for the next connection. An attempt to connect is given up at once. Called a second
- * time it only shortens the wait. In SMQ_STATE_DISCONNECTED it does nothing, and no event follows.
+ * stays there for the next connection. An attempt to connect is given up at once, or, if CONNECT is out
+ * already, with DISCONNECT, so that the server does not publish the Will. Called a second
+ * time it only shortens the wait. In SMQ_STATE_DISCONNECTED it does nothing, and no event follows. A message that is
+ * reserved and neither committed nor aborted is waited for, too.
  *
  * To leave with everything delivered: call it while connected, take events until
  * SMQ_EVENT_DISCONNECTED, and look at the completions, or at smq_client_stats(): outbox_messages is 0
@@ -759,8 +766,8 @@ enum {
 SMQ_API int32_t smq_disconnect(smq_client *client, uint32_t drain_ms);
 
 /*
- * Leaves the server like smq_disconnect(), with more to say (section 3.14.2). What DISCONNECT says is settled by the first of the two
- * that is called.
+ * Leaves the server like smq_disconnect(), with more to say (section 3.14.2). What DISCONNECT says is settled by the
+ * first of the two that is called.
  *
  * client        the client
  * drain_ms      as for smq_disconnect()
@@ -784,8 +791,8 @@ SMQ_API int32_t smq_disconnect_with(smq_client *client, uint32_t drain_ms, uint3
 /*
  * Publishes a message: encodes it into the outbox and returns. It costs one copy and no system
  * call; smq_wait() and smq_service() send what is there, hundreds of messages in one system call.
- * A message may be published in every state but SMQ_STATE_DISCONNECTING: it is sent when there is a
- * connection.
+ * A message may be published in every state, but not after smq_disconnect() until that is over: it is
+ * sent when there is a connection.
  *
  * Every message ends in exactly one SMQ_EVENT_COMPLETED with its cookie (unless it is quiet and
  * all goes well, or the client is closed before): when it was handed to the kernel (QoS 0), when the
@@ -832,7 +839,8 @@ SMQ_API int32_t smq_publish(smq_client *client, const smq_message *message);
 SMQ_API int32_t smq_publish_reserve(smq_client *client, const smq_message *message, void **payload);
 
 /*
- * Publishes what smq_publish_reserve() made room for.
+ * Publishes what smq_publish_reserve() made room for, also after smq_disconnect(). It may end at once: with
+ * SMQ_ERR_EXPIRED, or with SMQ_ERR_SERVER_LIMIT if the server is another one by now.
  *
  * client         the client
  * payload_size   how many bytes were written: 0 to the size reserved
@@ -860,8 +868,8 @@ SMQ_API int32_t smq_publish_abort(smq_client *client);
  * buffer   where to put them
  * size     how many at most; at least 1
  *
- * Returns how many bytes were put: 1 to size; 0: none now, ask again on the next smq_wait() or smq_service() (nothing
- * else can be sent meanwhile, not even PINGREQ, so not for long); negative: it gives up. Then the connection ends
+ * Returns how many bytes were put: 1 to size; 0: none now, it is asked again after 10 ms (nothing else can be sent
+ * meanwhile, not even PINGREQ, so not for long); negative: it gives up. Then the connection ends
  * with SMQ_ERR_STREAM, as a packet once begun cannot be taken back, and so does the message.
  */
 typedef int32_t (*smq_pull)(void *user, uint32_t offset, void *buffer, size_t size);
@@ -872,11 +880,12 @@ typedef int32_t (*smq_pull)(void *user, uint32_t offset, void *buffer, size_t si
  *
  * client    the client
  * message   as for smq_publish(); payload.size is the size of the payload, payload.data is not used
- * pull      supplies the bytes
+ * pull      supplies the bytes; may be called until the message's SMQ_EVENT_COMPLETED or smq_client_close(), so what
+ *           it needs must last as long. Of a quiet message that succeeds nobody hears
  * user      for pull
  *
  * Returns what smq_publish() does; SMQ_ERR_NOT_SUPPORTED too if stream_bytes is 0; SMQ_ERR_FULL too while another one
- * is not complete.
+ * is not complete: its completion makes room, and there is no SMQ_EVENT_ROOM.
  */
 SMQ_API int32_t smq_publish_stream(smq_client *client, const smq_message *message, smq_pull pull, void *user);
 
@@ -912,9 +921,9 @@ typedef struct smq_subscriptions {
 
 /*
  * Subscribes to Topic Filters: encodes one packet and returns. It goes ahead of what is
- * published, and is not held back by messages in flight. It may be called in every state but
- * SMQ_STATE_DISCONNECTING: it is sent when there is a connection, and once more on the next one if that ended
- * before the answer.
+ * published, and is not held back by messages in flight. It may be called in every state, but not after
+ * smq_disconnect() until that is over: it is sent when there is a connection, and again on the next one whenever that
+ * ended before the answer.
  *
  * The answer is one SMQ_EVENT_COMPLETED with the cookie: status 0 if every filter was accepted, else
  * SMQ_ERR_REFUSED with the first refusal in reason_code; or SMQ_ERR_SERVER_LIMIT if the server that answered cannot do it.
@@ -936,7 +945,8 @@ typedef struct smq_subscriptions {
  *   SMQ_ERR_PROPERTY       properties are malformed or not allowed here
  *   SMQ_ERR_NOT_SUPPORTED  the server said that it has no wildcard or shared subscriptions, or no Subscription
  *                          Identifiers (section 3.2.2.3)
- *   SMQ_ERR_TOO_LARGE      the packet is larger than request_bytes, or than MQTT or the server allows
+ *   SMQ_ERR_TOO_LARGE      the packet is larger than request_bytes, or than MQTT or the server allows; or its answer,
+ *                          count bytes and seven more at most, than receive_bytes
  *   SMQ_ERR_STATE          the client is disconnecting
  *   SMQ_ERR_FULL           requests or request_bytes are used up. The completion of the oldest request makes room; that
  *                          of a younger one does when those before it are complete
@@ -974,9 +984,10 @@ enum {
     /*
      * A published message, a SUBSCRIBE or an UNSUBSCRIBE is done with. cookie is its own. status is 0 if all is well:
      * delivered as its QoS promises, every filter accepted; else SMQ_ERR_REFUSED, SMQ_ERR_SESSION_LOST,
-     * SMQ_ERR_EXPIRED, SMQ_ERR_STREAM or SMQ_ERR_SERVER_LIMIT. reason_code is the server's, or -1; with
-     * SMQ_ERR_SERVER_LIMIT it names the limit: 0x95 Packet too large, 0x9B QoS not supported, 0x9A Retain not supported,
-     * 0x9E, 0xA1 and 0xA2 for subscriptions. After a SUBSCRIBE or UNSUBSCRIBE reason_codes, reason_string and
+     * SMQ_ERR_EXPIRED, SMQ_ERR_STREAM, SMQ_ERR_SERVER_LIMIT, or for a request whose answer broke a rule or was larger
+     * than receive_bytes SMQ_ERR_PROTOCOL. reason_code is the server's, or -1; with SMQ_ERR_SERVER_LIMIT it names the
+     * limit: 0x95 Packet too large, 0x9B QoS not supported, 0x9A Retain not supported, 0x9E, 0xA1 and 0xA2 for
+     * subscriptions, 0x84 if the connection is not 5.0. After a SUBSCRIBE or UNSUBSCRIBE reason_codes, reason_string and
      * properties are set too; after a message reason_string and properties, if the packet that ended it has any.
      */
     SMQ_EVENT_COMPLETED = 3,
@@ -991,9 +1002,9 @@ enum {
      * event is released, by the next smq_next_event(), smq_wait() or smq_service(); or later, see smq_hold().
      *
      * status is 0, or SMQ_ERR_RECEIVE_TOO_LARGE: the message is larger than the receive buffer, its payload was read and
-     * dropped, payload_total says how many bytes; part is both first and last. topic and properties are empty if even
-     * they did not fit, or if the topic was a Topic Alias whose topic is longer than topic_alias_bytes (then the
-     * payload is there).
+     * dropped, payload_total says how many bytes; part is both first and last. topic and properties are empty if they
+     * would leave less than a quarter of the buffer to the payload, or if the topic was a Topic Alias whose topic is
+     * longer than topic_alias_bytes (then the payload is there).
      *
      * Parts may stop without the last one: if the connection ends. A message of QoS 1 or 2 then begins again, at
      * payload_offset 0, on the next.
@@ -1006,9 +1017,10 @@ enum {
      */
     SMQ_EVENT_AUTHENTICATE = 6,
     /*
-     * The one end of a smq_request(), with its cookie: status 0, and everything SMQ_EVENT_MESSAGE has, of the reply
-     * (of a reply in parts, the last one; those before it are SMQ_EVENT_MESSAGE);
-     * or SMQ_ERR_TIMEOUT; or what became of the request's own message (as in SMQ_EVENT_COMPLETED).
+     * The one end of a smq_request(), with its cookie: status 0 or SMQ_ERR_RECEIVE_TOO_LARGE, and everything
+     * SMQ_EVENT_MESSAGE has, of the reply (of a reply in parts, the last one; those before it are SMQ_EVENT_MESSAGE),
+     * which is acknowledged like any other message; or SMQ_ERR_TIMEOUT; or what became of the request's own message
+     * (as in SMQ_EVENT_COMPLETED).
      */
     SMQ_EVENT_REPLY = 7,
     /*
@@ -1036,23 +1048,26 @@ struct smq_event;
 typedef void (*smq_handler)(void *user, smq_client *client, const struct smq_event *event);
 
 /*
- * One event. smq_next_event() fills it; pointers in it are valid until the next smq_next_event(), smq_wait() or
- * smq_service() on the client. What a type does not set is 0, or -1 where that means none.
+ * One event. smq_next_event() fills it; pointers in it are valid until the next smq_next_event(), smq_wait(),
+ * smq_service(), smq_connect() or smq_client_close() on the client. What a type does not set is 0, or -1 where that
+ * means none.
  */
 typedef struct smq_event {
-    uint32_t size;              /* in: sizeof(smq_event) */
-    int32_t type;               /* SMQ_EVENT_… */
-    int32_t status;             /* 0 or SMQ_ERR_… */
-    int32_t stage;              /* SMQ_STAGE_… */
-    int32_t os_error;           /* errno, or an EAI_… value if status is SMQ_ERR_RESOLVE; 0: none */
-    int32_t reason_code;        /* 0 to 255 as the server sent it (section 2.4; 3.1.1: the CONNACK return code);
+    uint32_t size;            /* in: sizeof(smq_event) */
+    int32_t type;             /* SMQ_EVENT_… */
+    int32_t status;           /* 0 or SMQ_ERR_… */
+    int32_t stage;            /* SMQ_STAGE_… */
+    int32_t os_error;         /* errno, or an EAI_… value if status is SMQ_ERR_RESOLVE; 0: none */
+    int32_t reason_code;      /* 0 to 255 as the server sent it (section 2.4; 3.1.1: the CONNACK return code);
                                    -1: none */
-    uint32_t attempt;           /* how many attempts to connect there have been, this one included; wraps */
-    uint32_t session_present;   /* 1: the server took up the session it had kept (section 3.2.2.1.1) */
-    uint32_t protocol;          /* SMQ_PROTOCOL_…, in SMQ_EVENT_CONNECTED: the version that is spoken */
-    int32_t rule;               /* SMQ_RULE_…, in SMQ_EVENT_DISCONNECTED: the one the server broke */
-    uint64_t cookie;            /* of the message or request */
-    smq_bytes reason_string;    /* 5.0: the server's own words, UTF-8; usually empty */
+    uint32_t attempt;         /* how many attempts to connect there have been, this one included; wraps */
+    uint32_t session_present; /* 1: the server took up the session it had kept (section 3.2.2.1.1). 3.1 cannot say it:
+                                   there it is always 0 */
+    uint32_t protocol;       /* SMQ_PROTOCOL_…, in SMQ_EVENT_CONNECTED and SMQ_EVENT_DISCONNECTED: the version that is
+                                   spoken, in which reason_code is to be read */
+    int32_t rule;            /* SMQ_RULE_…, in SMQ_EVENT_DISCONNECTED: the one the server broke */
+    uint64_t cookie;         /* of the message or request */
+    smq_bytes reason_string; /* 5.0: the server's own words, UTF-8; usually empty */
     smq_bytes server_reference; /* 5.0: another server to use (section 4.11); usually empty */
     smq_bytes properties;   /* 5.0: all properties of the packet behind the event, to walk with smq_property_next() */
     smq_bytes reason_codes; /* of SUBACK and UNSUBACK: a byte for each filter */
@@ -1119,7 +1134,8 @@ SMQ_API int32_t smq_hold(smq_client *client);
  *
  * client        the client
  * token         of the message's event
- * reason_code   SMQ_REASON_SUCCESS; in 5.0 also, to refuse the message: 0x80, 0x83, 0x87, 0x90, 0x97, 0x99
+ * reason_code   SMQ_REASON_SUCCESS; in 5.0 also, to refuse the message: 0x80, 0x83, 0x87, 0x90, 0x97, 0x99. With a
+ *               refusal a QoS 2 exchange ends [MQTT-4.3.3-9]: if it is lost with the connection, the message comes again
  * properties    5.0: Reason String, User Properties; NULL: none. They are sent only if no earlier message is
  *               unacknowledged, and left out if the packet would be above the server's Maximum Packet Size
  *
@@ -1179,8 +1195,8 @@ static inline int32_t smq_dispatch(smq_client *client, const smq_event *event) {
 
 /*
  * Publishes a request, with a Response Topic and Correlation Data of 8 bytes, and waits for the reply: the first message
- * on the response topic with the same Correlation Data. The response topic must be subscribed to. The request ends in exactly one
- * SMQ_EVENT_REPLY with message->cookie.
+ * on the response topic with the same Correlation Data. The response topic must be subscribed to. The request ends in
+ * exactly one SMQ_EVENT_REPLY with message->cookie. If its time is up before it was sent, it is not sent any more.
  *
  * client           the client, with smq_options.replies
  * message          the request; quiet is not looked at, and properties must have neither Response Topic nor
@@ -1189,7 +1205,8 @@ static inline int32_t smq_dispatch(smq_client *client, const smq_event *event) {
  * timeout_ms       how long to wait for it: 1 to 86,400,000
  *
  * Returns what smq_publish() does, and SMQ_ERR_OPTION if timeout_ms is out of range, SMQ_ERR_NOT_SUPPORTED before 5.0
- * and without smq_options.replies, SMQ_ERR_FULL if so many are waiting.
+ * and without smq_options.replies, SMQ_ERR_FULL if so many are waiting: an SMQ_EVENT_REPLY makes room, and there is no
+ * SMQ_EVENT_ROOM.
  */
 SMQ_API int32_t smq_request(smq_client *client, const smq_message *message, const smq_bytes *response_topic,
                             uint32_t timeout_ms);
@@ -1221,8 +1238,8 @@ SMQ_API int32_t smq_respond(smq_client *client, const smq_event *request, const 
  *
  * Returns 1 if an event is waiting; 0 if the time is up or a signal came; SMQ_ERR_NULL,
  * SMQ_ERR_CLIENT; SMQ_ERR_OPTION if timeout_ms is below -1; SMQ_ERR_STATE with timeout_ms -1 in
- * SMQ_STATE_DISCONNECTED if nothing would ever happen: no message expires, no request times out. SMQ_ERR_CLIENT is also the answer if the
- * program has closed smq_fd().
+ * SMQ_STATE_DISCONNECTED if nothing would ever happen: no message expires, no request times out. SMQ_ERR_CLIENT is also
+ * the answer if the program has closed smq_fd().
  */
 SMQ_API int32_t smq_wait(smq_client *client, int32_t timeout_ms);
 

@@ -3,9 +3,11 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/epoll.h>
 #include <sys/random.h>
 #include <sys/socket.h>
@@ -21,12 +23,55 @@ uint32_t platform_now_ms(void) {
     return (uint32_t)now.tv_sec * 1000u + (uint32_t)(now.tv_nsec / 1000000);
 }
 
+/* Without /dev, in a process that may make hardly any system call: what the kernel gave it at exec, time, and process. */
+static uint32_t number_of_last_resort(void) {
+    uint32_t seed[4] = { 0 };
+    const void *random = (const void *)getauxval(AT_RANDOM);
+    if (random) {
+        memcpy(seed, random, sizeof seed);
+    }
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    uint32_t parts[] = { seed[0],
+                         seed[1],
+                         seed[2],
+                         seed[3],
+                         (uint32_t)now.tv_sec,
+                         (uint32_t)now.tv_nsec,
+                         (uint32_t)getpid(),
+                         (uint32_t)(uintptr_t)&now };
+    uint32_t hash = 2166136261u;
+    for (size_t part = 0; part < sizeof parts / sizeof *parts; part++) {
+        hash = (hash ^ parts[part]) * 16777619u;
+        hash ^= hash >> 15;
+    }
+    return hash;
+}
+
+#ifndef GRND_INSECURE
+#define GRND_INSECURE 4
+#endif
+
+/*
+ * Ten thousand boards that start at once must not draw the same numbers. While the kernel is not yet sure of its
+ * randomness it gives what it has, which the board's own addresses and interrupts went into: by getrandom() since Linux 5.6,
+ * by /dev/urandom always. Nothing here waits.
+ */
 uint32_t platform_random(void) {
     uint32_t number;
-    if (getrandom(&number, sizeof number, GRND_NONBLOCK) != (ssize_t)sizeof number) {
-        number = platform_now_ms() * 2654435761u;
+    if (getrandom(&number, sizeof number, GRND_NONBLOCK) == (ssize_t)sizeof number ||
+        getrandom(&number, sizeof number, GRND_INSECURE) == (ssize_t)sizeof number) {
+        return number;
     }
-    return number;
+    int fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
+    if (fd >= 0) {
+        ssize_t count = read(fd, &number, sizeof number);
+        close(fd);
+        if (count == (ssize_t)sizeof number) {
+            return number;
+        }
+    }
+    return number_of_last_resort();
 }
 
 int32_t platform_poller_open(void) {
@@ -147,9 +192,12 @@ int32_t platform_receive(int32_t fd, uint8_t *bytes, size_t count) {
 void platform_finish(int32_t fd) { shutdown(fd, SHUT_WR); }
 
 int32_t platform_discard(int32_t fd) {
-    ssize_t count;
-    do {
-        count = recv(fd, NULL, MOVE_MAX, MSG_TRUNC); /* TCP throws away what it would have copied */
-    } while (count > 0 || (count < 0 && errno == EINTR));
-    return moved(count);
+    /* A peer that sends without end must not hold the caller: the poller will tell again. */
+    for (int round = 0; round < 8; round++) {
+        ssize_t count = recv(fd, NULL, MOVE_MAX, MSG_TRUNC); /* TCP throws away what it would have copied */
+        if (count == 0 || (count < 0 && errno != EINTR)) {
+            return moved(count);
+        }
+    }
+    return PLATFORM_LATER;
 }

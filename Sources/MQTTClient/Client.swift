@@ -221,11 +221,12 @@ public struct Client: ~Copyable {
     drain: UInt32, reasonCode: UInt8, properties: Span<UInt8>, at now: Instant
   ) throws(SessionError) {
     try session.checkFarewell(reasonCode: reasonCode, properties: properties)
-    guard phase == .open, session.isAccepted, loss == nil else {
-      if phase != .disconnected, phase != .closing { end(.requested) }
+    guard phase == .open, session.canSayGoodbye, loss == nil else {
+      if phase != .disconnected, phase != .closing, loss == nil { end(.requested) }
       return
     }
-    let deadline = now.advanced(by: drain)
+    connectDeadline = nil
+    let deadline = now.advanced(by: session.isAccepted ? drain : 0)
     leaveDeadline = isLeaving ? Instant.earlier(leaveDeadline, deadline) : deadline
     guard !isLeaving else { return }
     isLeaving = true

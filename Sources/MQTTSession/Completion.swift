@@ -8,6 +8,7 @@ public enum Outcome: UInt8, BitwiseCopyable {
   case aboveLimit  // of a server that was met later; the Reason Code says which
   case expired  // before it could be sent
   case aborted  // its payload was not supplied
+  case unreadable  // SUBACK or UNSUBACK broke a rule, or was larger than the receive buffer
 }
 
 /// The one report about a message.

@@ -39,6 +39,10 @@ public struct Inbox: ~Copyable {
   /// QoS 2 messages whose PUBREC is out; marked, those of this connection.
   private var unreleased: IdentifierSet
   private var lastSerial: UInt32 = 0
+  /// Whether the server has the session is known, not assumed: 3.1 does not say.
+  private var isSessionKnown = true
+  /// The server is past what it sends again [MQTT-4.6.0-1]: what has not come by now will never do.
+  private var isPastResending = false
   private(set) var peak = 0
 
   init(ring: consuming Table<Entry>, unreleased: consuming IdentifierSet) {
@@ -59,13 +63,17 @@ public struct Inbox: ~Copyable {
     _ identifier: PacketIdentifier, qos: QoS, duplicate: Bool, isStrict: Bool
   ) -> Verdict {
     if qos == .exactlyOnce, unreleased.contains(identifier) {
-      return repeatAcknowledgement(identifier, isStrict: isStrict)
+      guard isNewInLostSession(duplicate), !unreleased.isMarked(identifier) else {
+        return repeatAcknowledgement(identifier, isStrict: isStrict)
+      }
+      _ = unreleased.remove(identifier)
     }
     if let index = index(of: identifier, qos: qos, before: qos == .exactlyOnce ? pending : unseen) {
       guard index < unseen else { return .duplicate }
       let entry = ring[slot(index)]
       remove(at: index)
-      if qos == .exactlyOnce || duplicate {
+      if duplicate || (qos == .exactlyOnce && !isNewInLostSession(duplicate)) {
+        removeStale(before: index)
         append(entry)
         return .duplicate
       }
@@ -74,7 +82,26 @@ public struct Inbox: ~Copyable {
     // What waits for PUBREL counts too, by the letter of §4.9. But Mosquitto 2.0 sends bursts of it, many times what
     // it was told, and there is room for it: only where there is none, there is too much.
     if qos == .exactlyOnce, unreleased.isFull { return .tooMany }
-    return makeRoom(isStrict: isStrict) ?? .deliver
+    if let verdict = makeRoom(isStrict: isStrict) { return verdict }
+    if !duplicate { isPastResending = true }
+    return .deliver
+  }
+
+  /// In 3.1 a server that has lost the session does not say so; but what it sends again has DUP (its §2.1).
+  private func isNewInLostSession(_ duplicate: Bool) -> Bool { !isSessionKnown && !duplicate }
+
+  /// Messages are sent again in their order [MQTT-4.6.0-1]: QoS 1 messages in front of one that has come will not.
+  private mutating func removeStale(before end: Int) {
+    var left = end
+    var index = 0
+    while index < left {
+      if ring[slot(index)].qos == .atLeastOnce {
+        remove(at: index)
+        left &-= 1
+      } else {
+        index &+= 1
+      }
+    }
   }
 
   /// [MQTT-4.3.3-10]: PUBREC again, and nothing else.
@@ -123,7 +150,10 @@ public struct Inbox: ~Copyable {
   }
 
   /// The server kept the session, or it did not, and then everything in it is gone.
-  mutating func connected(sessionPresent: Bool) {
+  mutating func connected(_ version: ProtocolVersion, sessionPresent: Bool, isKnown: Bool) {
+    isSessionKnown = isKnown
+    let wasPastResending = isPastResending
+    isPastResending = false
     guard sessionPresent else {
       head = 0
       pending = 0
@@ -131,13 +161,25 @@ public struct Inbox: ~Copyable {
       return unreleased.removeAll()
     }
     unreleased.removeMarks()
-    // A QoS 1 message that did not come again on the connection before will never do.
+    // What came again on the last connection is the beginning of what the server sends again; the others follow.
+    for _ in 0..<unseen {
+      let entry = ring[head]
+      head = slot(1)
+      ring[slot(pending &- 1)] = entry
+    }
+    let seen = pending &- unseen
+    unseen = 0
+    var place = 0
     var index = 0
     while index < pending {
       let entry = ring[slot(index)]
-      if entry.isRepeat || (entry.qos == .atLeastOnce && index < unseen) {
+      let wasUnseen = place >= seen
+      place &+= 1
+      if entry.isRepeat || (entry.qos == .atLeastOnce && wasUnseen && wasPastResending) {
         remove(at: index)
       } else {
+        // Before 5.0 there is no refusing.
+        if !version.hasProperties { ring[slot(index)].reasonCode = 0 }
         index &+= 1
       }
     }

@@ -48,4 +48,6 @@ extension MessageFlags.Flag {
   static var isStream: Self { Self(bit: 1 << 11) }
   /// Somebody waits for a reply.
   static var isRequest: Self { Self(bit: 1 << 12) }
+  /// A request whose end has been told: of this message nobody wants to hear.
+  static var isDismissed: Self { Self(bit: 1 << 13) }
 }

@@ -34,9 +34,11 @@ extension Outbox {
       if descriptors[slot].state == .queued {
         renew(slot, version: version)
         let message = descriptors[slot]
-        let limit = limits.verdict(
+        var limit = limits.verdict(
           packetSize: packetSize(slot, version: version), qos: message.qos,
           retain: message.flags.contains(.retain))
+        // Without Response Topic nobody could answer.
+        if message.flags.contains(.isRequest), !version.hasProperties { limit = .versionTooOld }
         if let limit {
           complete(slot, .aboveLimit, reasonCode: limit.reasonCode.rawValue)
         } else if message.flags.contains(.expires) {

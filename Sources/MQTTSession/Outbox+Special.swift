@@ -188,6 +188,29 @@ extension Outbox {
     writer.put(left)
   }
 
+  // MARK: Requests
+
+  /// The slot of the message that was taken in last.
+  var newestSlot: Int { slot(head, plus: stored &- 1) }
+
+  /// The end of a request has been told: of its message nobody wants to hear any more. If its time was up and the
+  /// message was never sent, it never will be.
+  mutating func dismiss(_ request: ReplyTable.Ended, isTimeUp: Bool) {
+    let slot = request.slot
+    let message = descriptors[slot]
+    guard message.flags.contains(.isRequest), message.tag == request.tag, message.cookie == request.cookie
+    else { return }
+    switch message.state {
+    case .free, .reserved: return
+    case .completed: dropCompletion(slot)
+    default:
+      descriptors[slot].flags.set(.isDismissed, true)
+      guard isTimeUp, message.state == .queued else { return }
+      retractRun()
+      if !isBegun(slot), !hasDuplicateFlag(message) { complete(slot, .expired) }
+    }
+  }
+
   // MARK: Reserve, commit, abort
 
   /// Where the payload of the reservation goes.

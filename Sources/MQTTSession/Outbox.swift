@@ -125,20 +125,7 @@ public struct Outbox: ~Copyable {
       ? tailOffset - headOffset : bytes.count - headOffset + tailOffset
   }
 
-  /// The message that ended first of those whose end was not taken yet.
-  var firstCompletion: Int? { Self.slot(firstCompleted) }
-
-  func completion(after slot: Int) -> Int? { Self.slot(descriptors[slot].link) }
-
-  private static func slot(_ link: UInt32) -> Int? {
-    link == Outbox.none ? nil : Int(truncatingIfNeeded: link)
-  }
-
-  /// What tells the request whose message this is; `nil`: it is none.
-  func request(at slot: Int) -> (tag: UInt16, cookie: UInt64)? {
-    let message = descriptors[slot]
-    return message.flags.contains(.isRequest) ? (message.tag, message.cookie) : nil
-  }
+  var hasCompletion: Bool { firstCompleted != Outbox.none }
 
   // MARK: What the application wants
 
@@ -225,7 +212,7 @@ public struct Outbox: ~Copyable {
     let flags = descriptors[slot].flags
     if flags.contains(.hasNoTopic) { aliases.release(Int(descriptors[slot].tag)) }
     if flags.contains(.isStream) { stream = nil }
-    if flags.contains(.isQuiet) && outcome == .delivered {
+    if flags.contains(.isDismissed) || (flags.contains(.isQuiet) && outcome == .delivered) {
       descriptors[slot].state = .free
       if slot == head { collect() }
       return
@@ -244,7 +231,8 @@ public struct Outbox: ~Copyable {
   }
 
   mutating func takeCompletion() -> Completion? {
-    guard let slot = firstCompletion else { return nil }
+    guard firstCompleted != Outbox.none else { return nil }
+    let slot = Int(truncatingIfNeeded: firstCompleted)
     let descriptor = descriptors[slot]
     firstCompleted = descriptor.link
     if firstCompleted == Outbox.none { lastCompleted = Outbox.none }
@@ -253,6 +241,25 @@ public struct Outbox: ~Copyable {
     return Completion(
       cookie: descriptor.cookie, outcome: descriptor.outcome, reasonCode: descriptor.answer,
       replyTag: descriptor.flags.contains(.isRequest) ? descriptor.tag : nil, slot: slot)
+  }
+
+  /// Takes a completion out of their row: nobody wants it.
+  mutating func dropCompletion(_ slot: Int) {
+    let link = UInt32(truncatingIfNeeded: slot)
+    let next = descriptors[slot].link
+    var before = Outbox.none
+    if firstCompleted == link {
+      firstCompleted = next
+    } else {
+      before = firstCompleted
+      while descriptors[Int(truncatingIfNeeded: before)].link != link {
+        before = descriptors[Int(truncatingIfNeeded: before)].link
+      }
+      descriptors[Int(truncatingIfNeeded: before)].link = next
+    }
+    if lastCompleted == link { lastCompleted = before }
+    descriptors[slot].state = .free
+    if slot == head { collect() }
   }
 
   /// Gives the room of the free messages at the head back.

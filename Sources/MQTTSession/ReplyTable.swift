@@ -9,7 +9,16 @@ struct ReplyTable: ~Copyable {
     var topicHash: UInt32
     var deadline: Instant
     var use: UInt16
+    /// Of the request's message in the outbox.
+    var slot: UInt16
     var isWaiting: Bool
+  }
+
+  /// A request that waits no more, and what tells its message.
+  struct Ended: BitwiseCopyable {
+    let cookie: UInt64
+    let slot: Int
+    let tag: UInt16
   }
 
   static var correlationSize: Int { 8 }
@@ -24,7 +33,7 @@ struct ReplyTable: ~Copyable {
     self.mark = mark
     for index in 0..<self.entries.count {
       self.entries[index] = Entry(
-        cookie: 0, topicHash: 0, deadline: Instant(milliseconds: 0), use: 0, isWaiting: false)
+        cookie: 0, topicHash: 0, deadline: Instant(milliseconds: 0), use: 0, slot: 0, isWaiting: false)
     }
   }
 
@@ -49,15 +58,15 @@ struct ReplyTable: ~Copyable {
     return data
   }
 
-  mutating func add(at index: Int, cookie: UInt64, topic: Span<UInt8>, deadline: Instant) {
+  mutating func add(at index: Int, cookie: UInt64, slot: Int, topic: Span<UInt8>, deadline: Instant) {
     entries[index] = Entry(
       cookie: cookie, topicHash: TopicHash.of(topic), deadline: deadline,
-      use: entries[index].use &+ 1, isWaiting: true)
+      use: entries[index].use &+ 1, slot: UInt16(truncatingIfNeeded: slot), isWaiting: true)
     waiting &+= 1
   }
 
-  /// The cookie of the request a message replies to; it waits no more.
-  mutating func take(_ correlation: Span<UInt8>, topic: Span<UInt8>) -> UInt64? {
+  /// The request a message replies to; it waits no more.
+  mutating func take(_ correlation: Span<UInt8>, topic: Span<UInt8>) -> Ended? {
     guard waiting > 0, correlation.count == Self.correlationSize else { return nil }
     let index = Int(correlation[4]) << 8 | Int(correlation[5])
     guard index < entries.count, entries[index].isWaiting else { return nil }
@@ -77,25 +86,20 @@ struct ReplyTable: ~Copyable {
     UInt16(truncatingIfNeeded: index) | (entries[index].use &+ 1) << 10
   }
 
-  func isWaiting(tag: UInt16, cookie: UInt64) -> Bool {
-    let entry = entries[Int(tag & 0x3FF)]
-    return entry.isWaiting && entry.use << 10 == tag & 0xFC00 && entry.cookie == cookie
-  }
+  /// The request whose message came to nothing waits no more.
+  mutating func take(tag: UInt16) { _ = take(at: Int(tag & 0x3FF)) }
 
-  /// The request whose message came to nothing, if it still waits.
-  mutating func take(tag: UInt16, cookie: UInt64) -> Bool {
-    isWaiting(tag: tag, cookie: cookie) && take(at: Int(tag & 0x3FF)) != nil
-  }
-
-  private mutating func take(at index: Int) -> UInt64? {
-    guard entries[index].isWaiting else { return nil }
+  private mutating func take(at index: Int) -> Ended? {
+    let entry = entries[index]
+    guard entry.isWaiting else { return nil }
     entries[index].isWaiting = false
     waiting &-= 1
-    return entries[index].cookie
+    return Ended(
+      cookie: entry.cookie, slot: Int(entry.slot), tag: UInt16(truncatingIfNeeded: index) | entry.use << 10)
   }
 
   /// One whose time is up.
-  mutating func takeExpired(at now: Instant) -> UInt64? {
+  mutating func takeExpired(at now: Instant) -> Ended? {
     guard waiting > 0 else { return nil }
     for index in 0..<entries.count where entries[index].isWaiting {
       if entries[index].deadline.isReached(at: now) { return take(at: index) }

@@ -16,6 +16,7 @@ struct RequestQueue: ~Copyable {
     let type: ControlPacketType
     let needs: Needs
     var state: State
+    var outcome: Outcome
     var reasonCode: UInt8
     /// Encoded with properties.
     var hasProperties: Bool
@@ -26,7 +27,7 @@ struct RequestQueue: ~Copyable {
   enum State: UInt8, BitwiseCopyable {
     case queued
     case sent
-    case failed  // above a limit of the server
+    case failed  // above a limit of the server, or its answer could not be read
     case free
   }
 
@@ -35,6 +36,8 @@ struct RequestQueue: ~Copyable {
     var wildcard = false
     var shared = false
     var identifier = false
+    /// 5.0. Without it the messages that it keeps away would come.
+    var noLocal = false
   }
 
   private var bytes: Region
@@ -69,7 +72,7 @@ struct RequestQueue: ~Copyable {
     guard remainingLength <= VariableByteInteger.maximum else { throw .tooLarge }
     let size = 1 &+ VariableByteInteger.encodedSize(remainingLength) &+ remainingLength
     guard size <= bytes.count else { throw .tooLarge }
-    if let limit = limits.verdict(packetSize: size, needs: needs) {
+    if let limit = limits.verdict(packetSize: size, needs: needs, version: version) {
       throw limit == .packetTooLarge ? .tooLarge : .notSupported
     }
     guard stored < table.count, let offset = place(size) else { throw .full }
@@ -79,7 +82,7 @@ struct RequestQueue: ~Copyable {
     table[slot] = Descriptor(
       cookie: cookie, offset: UInt32(truncatingIfNeeded: offset), length: UInt32(truncatingIfNeeded: size),
       count: UInt16(truncatingIfNeeded: count), type: request.type, needs: needs, state: .queued,
-      reasonCode: 0, hasProperties: version.hasProperties, wasSent: false)
+      outcome: .aboveLimit, reasonCode: 0, hasProperties: version.hasProperties, wasSent: false)
     tailOffset = offset &+ size
     stored &+= 1
     incomplete &+= 1
@@ -109,6 +112,21 @@ struct RequestQueue: ~Copyable {
     free(place)
   }
 
+  /// Its answer could not be read.
+  mutating func giveUp(_ identifier: PacketIdentifier) {
+    guard let place = identifier.requestPlace, place < table.count, isStored(place),
+      table[place].state == .sent
+    else { return }
+    table[place].outcome = .unreadable
+    fail(place)
+  }
+
+  private mutating func fail(_ slot: Int) {
+    table[slot].state = .failed
+    incomplete &-= 1
+    failed &+= 1
+  }
+
   /// What was sent and not answered is to be sent again.
   mutating func connectionLost() {
     sentBytes = 0
@@ -130,19 +148,17 @@ struct RequestQueue: ~Copyable {
       if table[slot].hasProperties, !version.hasProperties { downgrade(slot) }
       if table[slot].wasSent, version == .v3_1 { setDuplicateFlag(slot) }
       let verdict = limits.verdict(
-        packetSize: Int(truncatingIfNeeded: table[slot].length), needs: table[slot].needs)
+        packetSize: Int(truncatingIfNeeded: table[slot].length), needs: table[slot].needs, version: version)
       if let verdict {
-        table[slot].state = .failed
         table[slot].reasonCode = verdict.reasonCode.rawValue
         queued &-= 1
-        incomplete &-= 1
-        failed &+= 1
+        fail(slot)
       }
     }
   }
 
-  /// The cookie and Reason Code of a request that a server can't take.
-  mutating func takeFailure() -> (cookie: UInt64, reasonCode: UInt8)? {
+  /// A request that a server can't take, or whose answer could not be read.
+  mutating func takeFailure() -> (cookie: UInt64, outcome: Outcome, reasonCode: UInt8?)? {
     guard failed > 0 else { return nil }
     for index in 0..<stored {
       let slot = slot(index)
@@ -150,7 +166,9 @@ struct RequestQueue: ~Copyable {
       failed &-= 1
       let request = table[slot]
       free(slot)
-      return (request.cookie, request.reasonCode)
+      return (
+        request.cookie, request.outcome, request.outcome == .aboveLimit ? request.reasonCode : nil
+      )
     }
     return nil
   }

@@ -8,6 +8,8 @@ public enum Limit: BitwiseCopyable {
   case wildcardNotSupported
   case sharedNotSupported
   case identifierNotSupported
+  /// Of 5.0, on a connection of an older version.
+  case versionTooOld
 
   /// The Reason Code a server has for it (§2.4).
   var reasonCode: ReasonCode {
@@ -18,6 +20,7 @@ public enum Limit: BitwiseCopyable {
     case .wildcardNotSupported: .wildcardSubscriptionsNotSupported
     case .sharedNotSupported: .sharedSubscriptionsNotSupported
     case .identifierNotSupported: .subscriptionIdentifiersNotSupported
+    case .versionTooOld: .unsupportedProtocolVersion
     }
   }
 }
@@ -56,6 +59,7 @@ public struct ServerLimits: BitwiseCopyable {
   }
 
   /// Which limit a message is above, if any.
+  @inline(__always)
   func verdict(packetSize: Int, qos: QoS, retain: Bool) -> Limit? {
     if packetSize > maximumPacketSize { return .packetTooLarge }  // [MQTT-3.2.2-15]
     if qos.rawValue > maximumQoS { return .qosNotSupported }  // [MQTT-3.2.2-11]
@@ -64,11 +68,12 @@ public struct ServerLimits: BitwiseCopyable {
   }
 
   /// The same for SUBSCRIBE and UNSUBSCRIBE (§3.2.2.3.11 to 13).
-  func verdict(packetSize: Int, needs: RequestQueue.Needs) -> Limit? {
+  func verdict(packetSize: Int, needs: RequestQueue.Needs, version: ProtocolVersion) -> Limit? {
     if packetSize > maximumPacketSize { return .packetTooLarge }
     if needs.wildcard && !wildcardAvailable { return .wildcardNotSupported }
     if needs.shared && !sharedAvailable { return .sharedNotSupported }
     if needs.identifier && !identifiersAvailable { return .identifierNotSupported }
+    if (needs.identifier || needs.noLocal) && !version.hasProperties { return .versionTooOld }
     return nil
   }
 }

@@ -18,7 +18,8 @@ extension Session {
     guard Acknowledgement.isAllowedFromClient(reasonCode, version) else { throw .reasonCode }
     guard properties.count > 0 else {
       _ = inbox.accept(serial, reasonCode: reasonCode)
-      parse()  // which sends it, and goes on if that was what had to be waited for
+      sendAcknowledgements()
+      parse()  // if that was what had to be waited for
       return
     }
     guard version.hasProperties, PropertyReader.isValid(properties, in: .packet(.puback, from: .client))

@@ -16,7 +16,7 @@ extension Session {
   public mutating func authenticate(
     reasonCode: UInt8, data: Span<UInt8>, properties: Span<UInt8>
   ) throws(SessionError) {
-    guard let method = connects.authenticationMethod, !isLeaving else { throw .state }
+    guard let method = connects.authenticationMethod else { throw .state }
     let next: AuthenticationState
     switch (reasonCode, authentication) {
     // [MQTT-4.12.0-3]

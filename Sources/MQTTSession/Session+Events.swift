@@ -4,7 +4,7 @@ import MQTTWire
 extension Session {
   /// `nextEvent` will find one.
   public var hasEvent: Bool {
-    (view != nil && !isViewTaken) || hasCompletion || requests.hasFailure || replyCheck != nil
+    (view != nil && !isViewTaken) || outbox.hasCompletion || requests.hasFailure || replyCheck != nil
       || outbox.hasNewRoom
   }
 
@@ -18,26 +18,27 @@ extension Session {
   public mutating func nextEvent() -> SessionEvent? {
     release()
     if case .connected = view, let event = takeView() { return event }
-    while var completion = outbox.takeCompletion() {
+    if var completion = outbox.takeCompletion() {
       if case .acknowledged(let details) = view, details.slot == completion.slot {
         completion.reasonString = details.reasonString
         completion.properties = details.properties
         isViewTaken = true
       }
       guard let tag = completion.replyTag else { return .completed(completion) }
-      guard replies.take(tag: tag, cookie: completion.cookie) else { continue }  // see `isWanted`
+      replies.take(tag: tag)
       settleReplyCheck()
       return .requestFailed(completion)
     }
     if let failure = requests.takeFailure() {
       return .completed(
         Completion(
-          cookie: failure.cookie, outcome: .aboveLimit, reasonCode: failure.reasonCode, replyTag: nil,
+          cookie: failure.cookie, outcome: failure.outcome, reasonCode: failure.reasonCode, replyTag: nil,
           slot: -1))
     }
-    if let replyCheck, let cookie = replies.takeExpired(at: replyCheck) {
+    if let replyCheck, let request = replies.takeExpired(at: replyCheck) {
       settleReplyCheck()
-      return .requestTimedOut(cookie: cookie)
+      outbox.dismiss(request, isTimeUp: true)
+      return .requestTimedOut(cookie: request.cookie)
     }
     if let event = takeView() { return event }
     return outbox.takeRoomEvent() ? .room : nil
@@ -61,22 +62,6 @@ extension Session {
   }
 
   // MARK: Helpers
-
-  private var hasCompletion: Bool {
-    var next = outbox.firstCompletion
-    while let slot = next {
-      if isWanted(slot) { return true }
-      next = outbox.completion(after: slot)
-    }
-    return false
-  }
-
-  /// Whether the application is to hear of the end of a message: not if it was a request, and its reply or the end
-  /// of its time came first.
-  func isWanted(_ slot: Int) -> Bool {
-    guard let (tag, cookie) = outbox.request(at: slot) else { return true }
-    return replies.isWaiting(tag: tag, cookie: cookie)
-  }
 
   /// A request has ended: there may be no other whose time was up at the last look.
   mutating func settleReplyCheck() {

@@ -5,6 +5,7 @@ struct HeaderWalk: BitwiseCopyable {
   /// So many bytes are of no interest: the Topic Name, or a string in a property.
   var skip: Int
   let hasTopic: Bool
+  var hasAlias = false
   /// Bytes of properties that are left; `nil`: Packet Identifier and Property Length come first.
   var properties: Int? = nil
   /// So many strings of the property are still to come.
@@ -30,6 +31,8 @@ extension Session {
     guard let left = walk.properties else { return try walkIdentifier(message, walk) }
     guard left > 0 else {
       guard walk.strings == 0 else { throw .truncated }
+      // §3.3.2.1
+      guard walk.hasTopic || walk.hasAlias else { throw .emptyTopic }
       incoming?.event.payloadSize = message.remaining
       incoming?.stage = .rest
       return true
@@ -86,7 +89,10 @@ extension Session {
     let count = reader.position
     guard next.skip <= left &- count else { throw .truncated }
     next.properties = left &- count &- next.skip
-    guard alias == 0 || walkAlias(alias, hasTopic: walk.hasTopic) else { return false }
+    if alias != 0 {
+      guard walkAlias(alias, hasTopic: walk.hasTopic) else { return false }
+      next.hasAlias = true
+    }
     pass(count, next)
     return true
   }

@@ -125,17 +125,19 @@ extension Session {
 
   private mutating func takeReply(_ correlation: Extent?, _ event: MessageEvent) -> UInt64? {
     guard replies.waiting > 0, let correlation else { return nil }
-    let cookie = Self.take(
+    let request = Self.take(
       &replies, correlation, in: receiver, topic: event.topic, of: receivedAliases,
       isAliased: event.isTopicAliased)
+    guard let request else { return nil }
     settleReplyCheck()
-    return cookie
+    outbox.dismiss(request, isTimeUp: false)
+    return request.cookie
   }
 
   private static func take(
     _ replies: inout ReplyTable, _ correlation: Extent, in receiver: borrowing ReceiveBuffer,
     topic: Extent, of aliases: borrowing ReceivedAliases, isAliased: Bool
-  ) -> UInt64? {
+  ) -> ReplyTable.Ended? {
     replies.take(
       receiver.bytes.extracting(correlation.range),
       topic: isAliased
@@ -155,7 +157,9 @@ extension Session {
     }
     guard size <= header.remainingLength else { throw .truncated }
     let headerSize = header.size &+ size
-    guard headerSize < receiver.capacity else {
+    // The header stays at the front. A payload that had to pass through the few bytes behind a long topic would take a
+    // system call, and an event, for each of them.
+    guard receiver.capacity &- headerSize >= receiver.capacity / 4 else {
       return isFull ? try beginWithoutHeader(header) : false
     }
     guard headerSize <= receiver.unread.count else { return false }

@@ -204,7 +204,7 @@ extension Session {
   /// room for it yet.
   public mutating func disconnect() -> Bool {
     guard phase != .disconnected else { return true }
-    guard phase == .connected, !isPeerGone else {
+    guard canSayGoodbye, !isPeerGone else {
       end(Ending(cause: .requested), saying: nil)
       return true
     }
@@ -213,6 +213,10 @@ extension Session {
     phase = .ending
     return true
   }
+
+  /// CONNECT is out as a whole: from then on the server would publish the Will [MQTT-3.1.2-8]. Nobody has to wait for
+  /// CONNACK (§3.1.4).
+  public var canSayGoodbye: Bool { phase == .connected || phase == .awaitingConnack }
 
   private mutating func sayFarewell() -> Bool {
     let packet = Disconnect(rawReasonCode: farewellReason)

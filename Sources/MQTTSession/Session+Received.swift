@@ -28,11 +28,10 @@ extension Session {
       return false
     }
     guard header.packetSize <= receiver.capacity else {
-      guard header.type == .publish, phase == .connected else {
-        violate(.packetTooLarge)
-        return false
-      }
-      return try beginLarge(header)
+      if header.type == .publish, phase == .connected { return try beginLarge(header) }
+      guard try giveUpRequest(header) else { return false }
+      violate(.packetTooLarge)
+      return false
     }
     guard header.packetSize <= receiver.unread.count else { return false }
     // AUTH or CONNACK may come first [MQTT-3.2.0-1], CONNACK only once [MQTT-3.2.0-2].
@@ -41,6 +40,16 @@ extension Session {
       return false
     }
     guard try handle(header) else { return false }
+    return true
+  }
+
+  /// An answer that cannot be read ends its request: sent again, it would be answered in the same way. False: more
+  /// bytes are needed.
+  private mutating func giveUpRequest(_ header: FixedHeader) throws(Malformed) -> Bool {
+    guard header.type == .suback || header.type == .unsuback else { return true }
+    guard receiver.unread.count >= header.size &+ 2 else { return false }
+    var reader = ByteReader(receiver.unread.extracting(header.size..<header.size &+ 2))
+    if let identifier = PacketIdentifier(try reader.uint16()) { requests.giveUp(identifier) }
     return true
   }
 
@@ -112,7 +121,8 @@ extension Session {
       return violate(.unexpectedAuthentication)
     }
     // 3.1 does not say. If the server has no session after all, sending again does no harm.
-    let sessionPresent = version == .v3_1 ? !saidClean : connack.sessionPresent
+    let isKnown = version != .v3_1
+    let sessionPresent = isKnown ? connack.sessionPresent : !saidClean
     phase = .connected
     isAccepted = true
     acceptedVersion = version
@@ -123,16 +133,18 @@ extension Session {
       connects.setCleanStart(false)
     }
     if authentication == .connecting || authentication == .connectingAnswerDue { authentication = .done }
-    limits = ServerLimits(connack, ownKeepAlive: ownKeepAlive, ownSessionExpiry: ownSessionExpiry)
+    limits = ServerLimits(
+      connack, ownKeepAlive: ownKeepAlive,
+      ownSessionExpiry: version.hasProperties ? ownSessionExpiry : saidClean ? 0 : .max)
     keepAlive.start(seconds: limits.keepAlive)
     outbox.connected(
       version, sessionPresent: sessionPresent,
       quota: min(sendMaximum, limits.receiveMaximum), limits: limits)
     requests.connected(version, limits: limits)
-    inbox.connected(sessionPresent: sessionPresent)
+    inbox.connected(version, sessionPresent: sessionPresent, isKnown: isKnown)
     view = .connected(
       ConnectedEvent(
-        sessionPresent: sessionPresent, reasonString: connack.reasonString.shifted(by: offset),
+        sessionPresent: isKnown && sessionPresent, reasonString: connack.reasonString.shifted(by: offset),
         properties: connack.properties.shifted(by: offset)))
     viewRelease = .consume(header.packetSize)
   }
@@ -156,7 +168,7 @@ extension Session {
     }
     guard let slot else { return finish(header) }
     if outbox.isReleased(slot) { return show(packet, cookie: outbox.cookie(of: slot), header) }
-    guard outbox.isCompleted(slot), isWanted(slot) else { return finish(header) }
+    guard outbox.isCompleted(slot) else { return finish(header) }
     let offset = receiver.position &+ header.size
     show(
       .acknowledged(
@@ -206,6 +218,7 @@ extension Session {
     let codes = answer.reasonCodes.shifted(by: offset)
     // The UNSUBACK of 3.1 and 3.1.1 has none.
     guard codes.count == Int(request.count) || (codes.isEmpty && answer.type == .unsuback) else {
+      requests.giveUp(answer.identifier)
       return violate(.reasonCodeCount)
     }
     requests.complete(answer.identifier)

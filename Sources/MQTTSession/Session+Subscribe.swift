@@ -18,6 +18,9 @@ extension Session {
       else { throw .property }
     }
     let count = list.count
+    // Its answer, which has a byte for each filter, must fit.
+    let answer = FixedHeader.packetSize(2 &+ count &+ (acceptedVersion.hasProperties ? 1 : 0))
+    guard answer <= receiver.capacity else { throw .tooLarge }
     let request = SubscriptionRequest(
       type: type, list: list, properties: properties, subscriptionIdentifier: identifier)
     try requests.append(
@@ -46,6 +49,7 @@ extension Session {
       let options = list.options(at: index)
       // [MQTT-3.8.3-4]
       guard !(isShared && options.noLocal) else { throw .topicFilter }
+      needs.noLocal = needs.noLocal || options.noLocal
       guard version.hasProperties || options.rawValue == options.maximumQoS.rawValue else { throw .option }
     }
     guard size <= VariableByteInteger.maximum else { throw .tooLarge }
@@ -76,7 +80,7 @@ extension Session {
     request.own.hasCorrelationData = true
     try publishSpecially(request, handling, at: now)
     replies.add(
-      at: place, cookie: handling.cookie, topic: message.own.responseTopic,
+      at: place, cookie: handling.cookie, slot: outbox.newestSlot, topic: message.own.responseTopic,
       deadline: now.advanced(by: timeout))
   }
 }

@@ -19,6 +19,7 @@ public enum SessionEvent: BitwiseCopyable {
 
 /// The server accepted the connection.
 public struct ConnectedEvent: BitwiseCopyable {
+  /// The server has said so; 3.1 does not say.
   public let sessionPresent: Bool
   public let reasonString: Extent
   public let properties: Extent

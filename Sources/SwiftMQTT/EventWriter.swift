@@ -24,6 +24,7 @@ func describe(
     unsafe result.stage = failure.stage.number
     unsafe result.os_error = failure.cause.systemError
     unsafe result.reason_code = failure.reasonCode.map { Int32($0) } ?? -1
+    unsafe result.protocol = UInt32(client.version.rawValue)
     unsafe result.rule = failure.cause.rule
     unsafe result.attempt = client.attempt
     unsafe result.reason_string = bytes(failure.reasonString, of: client)

@@ -29,7 +29,7 @@ public func smq_reason_code_name(_ protocol: UInt32, _ reason_code: Int32) -> Un
   let name =
     `protocol` == UInt32(SMQ_PROTOCOL_5_0)
     ? unsafe successNames.name(reason_code) ?? refusalNames.name(reason_code)
-    : unsafe returnCodeNames.name(reason_code)
+    : unsafe reason_code == 0x80 ? text("Failure") : returnCodeNames.name(reason_code)
   // A gap in the list is an empty name.
   guard let name = unsafe name, unsafe name.pointee != 0 else { return unsafe text("unknown Reason Code") }
   return unsafe name

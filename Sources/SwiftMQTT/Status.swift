@@ -89,6 +89,7 @@ enum Status: Int32, Error {
       case .aboveLimit: .serverLimit
       case .expired: .expired
       case .aborted: .stream
+      case .unreadable: .protocolError
       }
   }
 

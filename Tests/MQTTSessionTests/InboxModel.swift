@@ -147,8 +147,6 @@ final class InboxModel {
       flights = []
       held = []
     }
-    // A QoS 1 message that did not come again on the connection before will never do.
-    held.removeAll { $0.qos == .atLeastOnce && $0.connection < connection - 1 }
     rig.connect(sessionPresent: isPresent)
     try check(rig.isConnected, "not connected")
     _ = rig.event()

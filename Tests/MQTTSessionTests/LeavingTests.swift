@@ -130,7 +130,8 @@ import Testing
     #expect(packets(rig.drain()).last == [0xE0, 0])
   }
 
-  /// Before CONNACK there is nobody to say goodbye to.
+  /// Once CONNECT is out the server would publish the Will: DISCONNECT does not wait for CONNACK (§3.1.4). Before
+  /// that there is nobody to say goodbye to.
   @Test(arguments: bothVersions, [0, 3, Int.max])
   func disconnectBeforeConnack(version: ProtocolVersion, sent: Int) {
     let rig = Rig(version)
@@ -138,9 +139,9 @@ import Testing
     if sent > 0 { _ = rig.transmit(sent) }
     _ = rig.session.disconnect()
     #expect(rig.ending?.cause == .requested)
-    #expect(!rig.wantsTransmit)
     #expect(!rig.wantsReceive)
-    #expect(rig.drain() == [])
+    #expect(rig.drain() == (sent == .max ? [0xE0, 0] : []))
+    #expect(!rig.wantsTransmit)
     rig.lose()
     rig.connect()
     #expect(rig.isConnected)

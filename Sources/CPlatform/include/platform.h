@@ -15,7 +15,7 @@
 /* Milliseconds of CLOCK_MONOTONIC, wrapping after 49 days. */
 uint32_t platform_now_ms(void);
 
-/* A random number; the time if the system has no randomness yet. */
+/* A random number: the kernel's, as good as it has one at this moment. Never waits. */
 uint32_t platform_random(void);
 
 /* ---- waiting ---- */
