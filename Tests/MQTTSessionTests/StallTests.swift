@@ -276,6 +276,19 @@ import Testing
     #expect(packets(rig.drain()) == (1...10).map { puback(UInt16($0)) })
   }
 
+  /// More answers than the control queue holds stand before what is to be handed out: nobody will read them.
+  @Test(arguments: bothVersions)
+  func peerClosedAndTheControlQueueIsFull(version: ProtocolVersion) {
+    let rig = Rig(version) { $0.controlBytes = 64 }
+    rig.connect()
+    _ = rig.events()
+    rig.receive((1000..<1050).flatMap { pubrec($0) } + publish(version, "m", qos: .atMostOnce))
+    #expect(!rig.hasEvent)
+    #expect(rig.peerClosed())
+    #expect(rig.events() == [.message(ReceivedMessage("m"))])
+    #expect(rig.drain() == [])
+  }
+
   /// What ends the connection may stand behind what is still to be handed out.
   @Test func peerClosedBehindADisconnect() {
     let rig = Rig(.v5_0)
