@@ -130,6 +130,23 @@ import Testing
     #expect(packets(rig.drain()).last == [0xE0, 0])
   }
 
+  /// What it is to say may be larger than what is kept free for it: then it waits for what is in its way.
+  @Test func propertiesWaitForRoom() {
+    let words = property(0x1F, String(repeating: "r", count: 40))
+    let rig = Rig(.v5_0) { $0.controlBytes = 64 }
+    rig.connect()
+    rig.receive((1000..<1200).flatMap { pubrec($0) })
+    rig.session.leave(reasonCode: 0x04, properties: words.span)
+    #expect(!rig.disconnect())
+    #expect(rig.ending == nil)
+    var sent: [UInt8] = []
+    while !rig.disconnect(), let more = rig.transmit() { sent += more }
+    #expect(rig.ending?.cause == .requested)
+    sent += rig.drain()
+    #expect(packets(sent).dropLast().allSatisfy { $0[0] == 0x62 })
+    #expect(packets(sent).last == disconnect(0x04, words))
+  }
+
   /// Before CONNACK there is nobody to say goodbye to.
   @Test(arguments: bothVersions, [0, 3, Int.max])
   func disconnectBeforeConnack(version: ProtocolVersion, sent: Int) {
