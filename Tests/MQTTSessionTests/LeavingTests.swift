@@ -147,6 +147,31 @@ import Testing
     #expect(packets(sent).last == disconnect(0x04, words))
   }
 
+  /// [MQTT-3.2.2-15] [MQTT-3.14.2-3]: as large as the server takes, and not a byte more.
+  @Test func propertiesAndMaximumPacketSize() {
+    for size in 4...256 {
+      let words = property(0x1F, String(repeating: "r", count: size - 3))
+      let full = disconnect(0x04, words)
+      for limit in full.count - 2...full.count {
+        let rig = DeliveryTests.rig(.v5_0, properties: maximumPacketSize(UInt16(limit)))
+        rig.session.leave(reasonCode: 0x04, properties: words.span)
+        #expect(rig.disconnect())
+        #expect(rig.drain() == (full.count <= limit ? full : [0xE0, 1, 0x04]), "\(size), \(limit)")
+      }
+    }
+  }
+
+  /// [MQTT-3.14.2-3] [MQTT-3.14.2-4]: what stays out for its size is text, not the end of the session (§3.14.2.2.2).
+  @Test func sessionExpiryStays() {
+    let expiry = property(0x11, number: 0)
+    let rig = Rig(.v5_0) { $0.sessionExpiry = 9 }
+    rig.connect(properties: maximumPacketSize(30))
+    let words = expiry + property(0x1F, String(repeating: "r", count: 50))
+    rig.session.leave(reasonCode: 0x00, properties: words.span)
+    #expect(rig.disconnect())
+    #expect(rig.drain() == disconnect(0, expiry))
+  }
+
   /// Before CONNACK there is nobody to say goodbye to.
   @Test(arguments: bothVersions, [0, 3, Int.max])
   func disconnectBeforeConnack(version: ProtocolVersion, sent: Int) {
