@@ -25,7 +25,7 @@ extension Session {
     case (ReasonCode.continueAuthentication.rawValue, .renewingAnswerDue) where phase == .connected:
       next = .renewing
     // [MQTT-4.12.1-1]
-    case (ReasonCode.reauthenticate.rawValue, .done) where phase == .connected: next = .renewing
+    case (ReasonCode.reauthenticate.rawValue, .done) where phase == .connected && !isLeaving: next = .renewing
     case (ReasonCode.continueAuthentication.rawValue, _), (ReasonCode.reauthenticate.rawValue, _):
       throw .state
     default: throw .reasonCode

@@ -23,6 +23,7 @@ extension Session {
     isPeerGone = false
     hasHeard = false
     farewellSize = 0
+    farewellExpiry = 0..<0
     farewellReason = 0
     ending = nil
     view = nil

@@ -181,9 +181,21 @@ extension Session {
     isLeaving = true
     farewellReason = reasonCode
     farewellSize = properties.count
+    farewellExpiry = Self.sessionExpiry(in: properties)
     guard properties.count > 0 else { return }
     var place = farewell.mutableBytes(in: 0..<properties.count)
     copy(properties, into: &place)
+  }
+
+  /// Where the Session Expiry Interval is in a list.
+  private static func sessionExpiry(in properties: Span<UInt8>) -> Range<Int> {
+    var reader = PropertyReader(properties, place: .packet(.disconnect, from: .client))
+    var start = 0
+    while let property = try? reader.next() {
+      if property.identifier == .sessionExpiryInterval { return start..<reader.position }
+      start = reader.position
+    }
+    return 0..<0
   }
 
   private func validateFarewell(_ properties: Span<UInt8>) throws(SessionError) {
@@ -220,20 +232,24 @@ extension Session {
 
   private mutating func sayFarewell() -> Bool {
     let packet = Disconnect(rawReasonCode: farewellReason)
-    // Properties that would make it too large stay out [MQTT-3.14.2-3].
-    let size = 2 &+ Disconnect.remainingLengthWithProperties(farewellSize)
-    guard farewellSize > 0, size <= limits.maximumPacketSize else {
-      // Without its Reason Code it would discard the Will: if there is no byte for that, it stays out too.
-      let isSayable = packet.encodedSize(version) <= limits.maximumPacketSize
-      return !isSayable || control.append(packet, version: version)
+    // Texts that would make it too large stay out [MQTT-3.14.2-3] [MQTT-3.14.2-4].
+    if let range = fitting(0..<farewellSize) ?? fitting(farewellExpiry) {
+      return Self.append(packet, to: &control, properties: farewell, range)
     }
-    return Self.append(packet, to: &control, properties: farewell, size: farewellSize)
+    // Without its Reason Code it would discard the Will: if there is no byte for that, it stays out too.
+    let isSayable = packet.encodedSize(version) <= limits.maximumPacketSize
+    return !isSayable || control.append(packet, version: version)
+  }
+
+  private func fitting(_ range: Range<Int>) -> Range<Int>? {
+    let size = FixedHeader.packetSize(Disconnect.remainingLengthWithProperties(range.count))
+    return range.isEmpty || size > limits.maximumPacketSize ? nil : range
   }
 
   // Static, because the compiler takes a span of one part of `self` for a hold on all of it.
   private static func append(
-    _ packet: Disconnect, to control: inout ControlQueue, properties: borrowing Region, size: Int
+    _ packet: Disconnect, to control: inout ControlQueue, properties: borrowing Region, _ range: Range<Int>
   ) -> Bool {
-    control.append(packet, properties: properties.bytes.extracting(0..<size))
+    control.append(packet, properties: properties.bytes.extracting(range))
   }
 }

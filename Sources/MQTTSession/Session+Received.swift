@@ -23,12 +23,9 @@ extension Session {
   private mutating func parseNext() throws(Malformed) -> Bool {
     if incoming != nil { return try receiveMore() }
     guard let header = try FixedHeader(parsing: receiver.unread, version: version) else { return false }
-    guard header.packetSize <= ownMaximumPacketSize || !version.hasProperties else {
-      violate(.packetTooLarge)
-      return false
-    }
-    guard header.packetSize <= receiver.capacity else {
-      if header.type == .publish, phase == .connected { return try beginLarge(header) }
+    let isAllowed = header.packetSize <= ownMaximumPacketSize || !version.hasProperties
+    guard isAllowed, header.packetSize <= receiver.capacity else {
+      if isAllowed, header.type == .publish, phase == .connected { return try beginLarge(header) }
       guard try giveUpRequest(header) else { return false }
       violate(.packetTooLarge)
       return false

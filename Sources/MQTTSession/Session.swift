@@ -64,6 +64,8 @@ public struct Session: ~Copyable {
   /// What DISCONNECT is to say.
   var farewell: Region
   var farewellSize = 0
+  /// Where in it the Session Expiry Interval is.
+  var farewellExpiry = 0..<0
   var farewellReason: UInt8 = 0
   /// The server has said something on this connection.
   var hasHeard = false

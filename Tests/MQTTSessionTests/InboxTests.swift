@@ -328,4 +328,108 @@ import Testing
     #expect(rig.drain() == puback(2))
     #expect(rig.inbox.unacknowledged == 0)
   }
+
+  // MARK: 3.1, which does not say whether it has the session
+
+  /// Nor does the event: an application that is told that its session is there would not subscribe.
+  @Test func sessionPresentIn31() {
+    let rig = Rig(.v3_1)
+    for _ in 0..<3 {
+      rig.connect()
+      #expect(rig.events() == [.connected(sessionPresent: false)])
+      rig.lose()
+    }
+  }
+
+  /// DUP tells what the server sends again (3.1 §2.1) from a new message under an identifier of a session it has lost.
+  @Test(arguments: [true, false], [true, false])
+  func lostSessionIn31(isAcknowledged: Bool, isDuplicate: Bool) {
+    let rig = Rig(.v3_1) { $0.holdsMessages = !isAcknowledged }
+    rig.connect()
+    rig.receive(publish(.v3_1, "a", [1], qos: .exactlyOnce, identifier: 1))
+    #expect(rig.events().count == 2)
+    #expect(rig.drain() == (isAcknowledged ? pubrec(1) : []))
+    rig.reconnect(sessionPresent: false)
+    rig.receive(publish(.v3_1, "a", [2], qos: .exactlyOnce, identifier: 1, duplicate: isDuplicate))
+    let expected: [Happening] = isDuplicate ? [] : [.message(ReceivedMessage("a", [2], qos: .exactlyOnce))]
+    #expect(Array(rig.events().dropFirst()) == expected)
+  }
+
+  // MARK: Short connections
+
+  /// A connection that ends before the server can send anything again says nothing about what was held.
+  @Test(arguments: bothVersions)
+  func heldOverAShortConnection(version: ProtocolVersion) throws {
+    let rig = Rig(version) { $0.holdsMessages = true }
+    rig.connect()
+    rig.receive(publish(version, qos: .atLeastOnce, identifier: 7))
+    _ = rig.event()
+    _ = rig.event()
+    let token = rig.token
+    for _ in 0..<3 { rig.reconnect(sessionPresent: true) }
+    rig.receive(publish(version, qos: .atLeastOnce, identifier: 7, duplicate: true))
+    #expect(rig.events() == [.connected(sessionPresent: true)])
+    try rig.acknowledge(token)
+    #expect(rig.drain() == puback(7))
+  }
+
+  /// A server that sends a later one again, or a new one, is past it [MQTT-4.6.0-1].
+  @Test(arguments: [true, false])
+  func heldAndGivenUp(isNew: Bool) throws {
+    let rig = Rig(.v5_0) { $0.holdsMessages = true }
+    rig.connect()
+    _ = rig.event()
+    rig.receive(publish(.v5_0, qos: .atLeastOnce, identifier: 7))
+    _ = rig.event()
+    let token = rig.token
+    rig.receive(publish(.v5_0, qos: .atLeastOnce, identifier: 8))
+    _ = rig.event()
+    rig.reconnect(sessionPresent: true)
+    rig.receive(publish(.v5_0, qos: .atLeastOnce, identifier: isNew ? 9 : 8, duplicate: !isNew))
+    _ = rig.events()
+    rig.reconnect(sessionPresent: true)
+    #expect(throws: SessionError.token) { try rig.acknowledge(token) }
+  }
+
+  // MARK: Acknowledgements
+
+  /// A refusal of 5.0 that is still to leave when the next connection is one of 3.1.1, which knows none (its §3.4.1).
+  @Test(arguments: [QoS.atLeastOnce, .exactlyOnce])
+  func refusalOverAFallback(qos: QoS) throws {
+    let rig = Rig(.v5_0) {
+      $0.holdsMessages = true
+      $0.allowsFallback = true
+    }
+    rig.connect()
+    _ = rig.event()
+    rig.receive(publish(.v5_0, qos: qos, identifier: 7))
+    _ = rig.event()
+    let token = rig.token
+    rig.lose()
+    try rig.acknowledge(token, 0x97)
+    rig.session.connectionOpened()
+    #expect(rig.fallBack())
+    rig.reconnect(sessionPresent: true)
+    rig.receive(publish(.v3_1_1, qos: qos, identifier: 7, duplicate: true))
+    #expect(rig.drain() == (qos == .atLeastOnce ? puback(7) : pubrec(7)))
+    // Which makes it one that was taken.
+    rig.receive(publish(.v3_1_1, qos: qos, identifier: 7, duplicate: true))
+    let again = rig.events().count { if case .message = $0 { true } else { false } }
+    #expect(again == (qos == .atLeastOnce ? 1 : 0))
+  }
+
+  /// What was acknowledged before has left when the next one brings properties along, though an event is out.
+  @Test func propertiesBehindAnAcknowledgement() throws {
+    let rig = Rig(.v5_0) { $0.holdsMessages = true }
+    rig.connect()
+    _ = rig.event()
+    rig.receive(publish(.v5_0, qos: .atLeastOnce, identifier: 1))
+    _ = rig.event()
+    let first = rig.token
+    rig.receive(publish(.v5_0, qos: .atLeastOnce, identifier: 2))
+    _ = rig.event()
+    try rig.acknowledge(first)
+    try rig.acknowledge(rig.token, 0x97, properties: userProperty("k", "v"))
+    #expect(rig.drain() == puback(1) + packet(0x40, [0, 2, 0x97] + list(.v5_0, userProperty("k", "v"))))
+  }
 }

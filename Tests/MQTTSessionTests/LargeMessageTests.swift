@@ -129,6 +129,18 @@ import Testing
     #expect(faults.isEmpty, "\(faults.prefix(3))")
   }
 
+  /// Neither a topic nor an alias, in a header that does not fit (§3.3.2.1); nor half of a User Property.
+  @Test(arguments: [
+    (hex("00 00 00"), ProtocolVersion.v3_1_1, Malformed.emptyTopic),
+    (hex("00 00 4A") + userProperty("k", String(repeating: "v", count: 68)), .v5_0, .emptyTopic),
+    (hex("00 01 61 4A") + hex("26 00 47") + [UInt8](repeating: 0x6B, count: 71), .v5_0, .truncated),
+  ])
+  func wrongHeaders(header: [UInt8], version: ProtocolVersion, fault: Malformed) {
+    let rig = Self.rig(version, receiveBytes: 64, parts: true)
+    _ = Self.happenings(rig, packet(0x30, header + [UInt8](repeating: 0, count: 80))) { _ in 7 }
+    #expect(rig.ending?.cause == .malformed(fault))
+  }
+
   /// Every buffer from 64 bytes on, messages around one, two and three times its size, in pieces of chance.
   @Test(arguments: bothVersions)
   func everyBuffer(version: ProtocolVersion) {

@@ -130,6 +130,48 @@ import Testing
     #expect(packets(rig.drain()).last == [0xE0, 0])
   }
 
+  /// What it is to say may be larger than what is kept free for it: then it waits for what is in its way.
+  @Test func propertiesWaitForRoom() {
+    let words = property(0x1F, String(repeating: "r", count: 40))
+    let rig = Rig(.v5_0) { $0.controlBytes = 64 }
+    rig.connect()
+    rig.receive((1000..<1200).flatMap { pubrec($0) })
+    rig.session.leave(reasonCode: 0x04, properties: words.span)
+    #expect(!rig.disconnect())
+    #expect(rig.ending == nil)
+    var sent: [UInt8] = []
+    while !rig.disconnect(), let more = rig.transmit() { sent += more }
+    #expect(rig.ending?.cause == .requested)
+    sent += rig.drain()
+    #expect(packets(sent).dropLast().allSatisfy { $0[0] == 0x62 })
+    #expect(packets(sent).last == disconnect(0x04, words))
+  }
+
+  /// [MQTT-3.2.2-15] [MQTT-3.14.2-3]: as large as the server takes, and not a byte more.
+  @Test func propertiesAndMaximumPacketSize() {
+    for size in 4...256 {
+      let words = property(0x1F, String(repeating: "r", count: size - 3))
+      let full = disconnect(0x04, words)
+      for limit in full.count - 2...full.count {
+        let rig = DeliveryTests.rig(.v5_0, properties: maximumPacketSize(UInt16(limit)))
+        rig.session.leave(reasonCode: 0x04, properties: words.span)
+        #expect(rig.disconnect())
+        #expect(rig.drain() == (full.count <= limit ? full : [0xE0, 1, 0x04]), "\(size), \(limit)")
+      }
+    }
+  }
+
+  /// [MQTT-3.14.2-3] [MQTT-3.14.2-4]: what stays out for its size is text, not the end of the session (§3.14.2.2.2).
+  @Test func sessionExpiryStays() {
+    let expiry = property(0x11, number: 0)
+    let rig = Rig(.v5_0) { $0.sessionExpiry = 9 }
+    rig.connect(properties: maximumPacketSize(30))
+    let words = expiry + property(0x1F, String(repeating: "r", count: 50))
+    rig.session.leave(reasonCode: 0x00, properties: words.span)
+    #expect(rig.disconnect())
+    #expect(rig.drain() == disconnect(0, expiry))
+  }
+
   /// Once CONNECT is out the server would publish the Will: DISCONNECT does not wait for CONNACK (§3.1.4). Before
   /// that there is nobody to say goodbye to.
   @Test(arguments: bothVersions, [0, 3, Int.max])

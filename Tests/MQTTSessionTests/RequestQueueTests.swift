@@ -264,6 +264,26 @@ import Testing
     #expect(rig.events() == [.connected(sessionPresent: false), .aboveLimit(4, 0xA2)])
   }
 
+  /// Larger than the receive buffer: it ends the connection, and its request, which would be answered like that again.
+  @Test func answerAboveTheBuffer() throws {
+    let rig = Rig(.v5_0) {
+      $0.receiveBytes = 64
+      $0.maximumPacketSize = 0
+    }
+    rig.connect()
+    _ = rig.events()
+    #expect(throws: SessionError.tooLarge) {
+      try rig.subscribe([String](repeating: "f", count: 60))
+    }
+    try rig.subscribe(["a"], cookie: 5)
+    _ = rig.drain()
+    rig.receive(suback(.v5_0, 65_280, [0], properties: property(0x1F, String(repeating: "r", count: 64))))
+    #expect(rig.ending?.cause == .violation(.packetTooLarge))
+    #expect(rig.events() == [.failed(5, .unreadable)])
+    rig.reconnect(sessionPresent: true)
+    #expect(rig.drain() == [])
+  }
+
   // MARK: An older version
 
   /// What was queued for 5.0 goes to a server of 3.1.1 without what that does not know; but not without what keeps

@@ -121,6 +121,8 @@ final class Rig {
   var isConnected: Bool { session.isConnected }
   var isDrained: Bool { session.isDrained }
   var ending: Ending? { session.ending }
+  var isDelivering: Bool { session.isDelivering }
+  var isVersionUnwelcome: Bool { session.isVersionUnwelcome }
   var wantsTransmit: Bool { session.wantsTransmit }
   var wantsReceive: Bool { session.wantsReceive }
   var nextDeadline: UInt32? { session.nextDeadline?.milliseconds }
@@ -136,6 +138,15 @@ final class Rig {
       numbers.bytes, numbers.bytesPeak, numbers.bytesCapacity, numbers.messages, numbers.messagesPeak,
       numbers.messagesCapacity, numbers.inFlight, numbers.inFlightMaximum,
     ]
+  }
+
+  /// That of this connection, or of the next one.
+  var spoken: ProtocolVersion { session.version }
+  var clientID: String { Self.clientID(session) }
+
+  private static func clientID(_ session: borrowing Session) -> String {
+    let bytes = session.clientID
+    return String(decoding: (0..<bytes.count).map { bytes[$0] }, as: UTF8.self)
   }
 
   // MARK: The network
@@ -232,6 +243,12 @@ final class Rig {
   func fallBack() -> Bool { session.fallBack() }
 
   func disconnect() -> Bool { session.disconnect() }
+
+  /// True: what it had said before has not all been handed out.
+  func peerClosed() -> Bool {
+    session.peerClosed()
+    return session.isDelivering
+  }
 
   func reconnect(sessionPresent: Bool, properties: [UInt8] = []) {
     lose()

@@ -2,7 +2,7 @@
 struct Counts: Sendable {
   enum Kind: Int, CaseIterable {
     case message, connection, sessionLost
-    case resent, releasedAgain, aliased
+    case resent, releasedAgain, handshakeTold, aliased
     case duplicate, oversize, part, aliasReceived, heldOver
     case messageRefused, messageLostWithSession, messageAboveLimit, messageAborted, refusedHere
     case stream, reserved, fallback, keepAlive, left

@@ -22,6 +22,9 @@ extension Endpoint {
       let isRight = answer.refusal == nil && [count, 0].contains(answer.reasonCodes.count)
       try require(isRight, "\(name): a wrong answer")
     case .message(let message): try received(message)
+    case .handshake(let handshake):
+      try require(handshake.properties.count > 0, "\(name): a handshake that says nothing")
+      world.counts[.handshakeTold] += 1
     case .room: isStarved = false
     default: throw Failure("\(name): an event nobody asked for")
     }

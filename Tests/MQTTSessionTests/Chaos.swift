@@ -1,0 +1,304 @@
+import MQTTWire
+
+@testable import MQTTSession
+
+/// A session, its server, its transport and its application, all of whom do by chance what they may do, and sometimes
+/// what they may not.
+final class Chaos {
+  let rig: Rig
+  var random: SeededGenerator
+  private var toClient: [UInt8] = []
+  var fromClient: [UInt8] = []
+  /// Of the requests that the server has seen.
+  var correlations: [[UInt8]] = []
+  private var nextCookie: UInt64 = 1
+  /// Messages, subscriptions and requests that have not ended.
+  private var unfinished: Set<UInt64> = []
+  private var quiet: Set<UInt64> = []
+  private var tokens: [UInt32] = []
+  private var isOpen = false
+  private var reserved: UInt64?
+  private var parts: (offset: Int, size: Int)?
+  var fault: String?
+  private(set) var ended = 0
+  private(set) var handedOut = 0
+  private(set) var endings: Set<String> = []
+
+  init(seed: UInt64) {
+    random = SeededGenerator(seed: seed)
+    let version: ProtocolVersion = random.chance(60) ? .v5_0 : random.chance(80) ? .v3_1_1 : .v3_1
+    var numbers = [Int](repeating: 0, count: 12)
+    for index in numbers.indices { numbers[index] = random.below(1000) }
+    rig = Rig(version) {
+      $0.keepSession = numbers[0] % 4 != 0
+      $0.beginsNewSession = $0.keepSession && version == .v5_0 && numbers[1] % 4 == 0
+      $0.allowsFallback = numbers[1] % 2 == 0
+      $0.holdsMessages = numbers[2] % 4 == 0
+      $0.deliversParts = numbers[3] % 2 == 0
+      $0.maximumPacketSize = numbers[3] % 3 == 0 ? 64 : 0
+      $0.outboxBytes = 64 + numbers[4] % 300
+      $0.outboxMessages = 1 + numbers[5] % 12
+      $0.receiveBytes = 64 + numbers[6] % 100
+      $0.receiveMaximum = 1 + numbers[7] % 6
+      $0.saidReceiveMaximum = UInt16($0.receiveMaximum)
+      $0.inFlightMaximum = 1 + numbers[8] % 10
+      $0.requests = 1 + numbers[9] % 3
+      $0.requestBytes = 64
+      $0.controlBytes = 64 + numbers[10] % 100
+      $0.aliasesReceived = numbers[10] % 4
+      $0.aliasesSent = numbers[11] % 4
+      $0.aliasBytes = 8
+      $0.replies = numbers[11] % 3
+      $0.streamBytes = numbers[8] % 2 == 0 ? 64 : 0
+      $0.pingTimeout = 5000
+      if version == .v5_0, numbers[9] % 3 == 0 { $0.properties = authenticationMethod("M") }
+      $0.random = UInt32(numbers[0] % 4)
+    }
+  }
+
+  var version: ProtocolVersion { rig.spoken }
+
+  func run(steps: Int) {
+    for _ in 0..<steps where fault == nil { step() }
+    finish()
+  }
+
+  private func step() {
+    switch random.below(100) {
+    case 0..<25: call()
+    case 25..<45 where isOpen: toClient += packet()
+    case 25..<70 where isOpen:
+      receive()
+      if random.chance(20) { pull() }
+    case 70..<80: transmit(1 + random.below(50))
+    case 80..<92: takeEvent()
+    case 92..<95: rig.pass(UInt32(random.below(70_000)))
+    case 95..<97 where isOpen: if random.chance(30) { peerClosed() }
+    default:
+      if !isOpen {
+        connect()
+      } else if rig.ending != nil || random.chance(20) {
+        lose()
+      }
+    }
+  }
+
+  // MARK: The connection
+
+  private func open(isNewAttempt: Bool) {
+    toClient = []
+    fromClient = []
+    parts = nil
+    if isNewAttempt { rig.session.connecting() }
+    rig.session.connectionOpened()
+    isOpen = true
+    transmit(.max)
+  }
+
+  private func connect() {
+    open(isNewAttempt: random.chance(80))
+    if random.chance(85) {
+      var properties: [UInt8] = []
+      if version == .v5_0 {
+        if random.chance(30) { properties += receiveMaximum(UInt16(1 + random.below(4))) }
+        if random.chance(20) { properties += maximumPacketSize(UInt16(10 + random.below(100))) }
+        if random.chance(10) { properties += maximumQoS(UInt8(random.below(2))) }
+        if random.chance(40) { properties += topicAliasMaximum(UInt16(random.below(5))) }
+        if random.chance(10) { properties += wildcardAvailable(0) }
+        if random.chance(90), !rig.options.properties.isEmpty { properties += authenticationMethod("M") }
+      }
+      let isPresent = random.chance(60) && rig.options.keepSession && version != .v3_1
+      toClient += connack(version, sessionPresent: isPresent, properties: properties)
+    }
+  }
+
+  /// As the driver does it: what waits is handed out, and then the connection is over.
+  private func lose() {
+    if let ending = rig.ending { endings.insert("\(ending.cause)") }
+    if rig.spoken != .v3_1, !rig.isConnected, random.chance(20) { _ = rig.fallBack() }
+    rig.lose()
+    isOpen = false
+    while rig.hasEvent || rig.isDelivering, fault == nil { takeEvent() }
+  }
+
+  private func peerClosed() {
+    var turns = 0
+    if rig.ending == nil, rig.peerClosed() {
+      while rig.isDelivering, fault == nil {
+        takeEvent()
+        turns += 1
+        if turns > 1000 { fault = "it hands out for ever" }
+      }
+    }
+    lose()
+  }
+
+  private func finish() {
+    guard fault == nil else { return }
+    if isOpen { lose() }
+    try? abort()
+    // A server that answers everything, until all is done.
+    for _ in 0..<60 where fault == nil {
+      open(isNewAttempt: true)
+      toClient = connack(version, properties: version == .v5_0 ? rig.options.properties : [])
+      for _ in 0..<30 {
+        rig.streamPiece = .max
+        while let bytes = rig.transmit() { fromClient += bytes }
+        toClient += answers()
+        receive()
+        while rig.hasEvent, fault == nil { takeEvent() }
+        rig.session.release()
+      }
+      while !tokens.isEmpty { try? rig.acknowledge(tokens.removeLast()) }
+      rig.pass(100_000)
+      while rig.hasEvent, fault == nil { takeEvent() }
+      lose()
+    }
+    guard fault == nil else { return }
+    unfinished.subtract(quiet)
+    if !unfinished.isEmpty { fault = "\(unfinished) never ended" }
+    if rig.outbox.messages > 0 { fault = "\(rig.outbox.messages) messages are left" }
+    if rig.inbox.requests > 0 { fault = "\(rig.inbox.requests) requests are left" }
+  }
+
+  // MARK: The transport
+
+  private func receive() {
+    while !toClient.isEmpty, rig.wantsReceive, rig.ending == nil {
+      let count = 1 + random.below(random.chance(50) ? 10 : 200)
+      let rest = rig.receive(Array(toClient.prefix(count)))
+      let taken = min(count, toClient.count) - rest.count
+      toClient.removeFirst(taken)
+      if taken == 0 || random.chance(30) { break }
+    }
+    if rig.ending != nil { toClient = [] }
+    check()
+  }
+
+  // MARK: The application
+
+  private func call() {
+    let cookie = nextCookie
+    let qos = allQoS[random.below(3)]
+    let topic = ["t", "topic/a", "topic/b", "topic/which/is/long"][random.below(4)]
+    let payload = random.bytes(random.below(random.chance(80) ? 12 : 80))
+    let expiry = random.chance(20) ? UInt32(1 + random.below(100)) : 0
+    let isQuiet = random.chance(20)
+    let properties = version == .v5_0 && random.chance(20) ? userProperty("k", "v") : []
+    do throws(SessionError) {
+      switch random.below(14) {
+      case 0..<4:
+        try rig.publishSpecially(
+          topic, payload, qos: qos, cookie: cookie, isQuiet: isQuiet, expiry: expiry, properties: properties)
+        if isQuiet { quiet.insert(cookie) }
+        note(cookie)
+      case 4:
+        try rig.subscribe([topic + (random.chance(50) ? "/#" : "")], qos: qos, cookie: cookie)
+        note(cookie)
+      case 5:
+        try rig.unsubscribe([topic], cookie: cookie)
+        note(cookie)
+      case 6:
+        try rig.request(topic, payload, qos: qos, timeout: UInt32(1 + random.below(90_000)), cookie: cookie)
+        note(cookie)
+      case 7:
+        try rig.reserve(topic, size: payload.count, qos: qos, cookie: cookie, expiry: expiry)
+        reserved = cookie
+        rig.fill(payload)
+        note(cookie)
+      case 8:
+        try rig.commit(random.below(2))
+        reserved = nil
+      case 9:
+        guard random.chance(30) else { return }
+        try abort()
+      case 10:
+        try rig.stream(topic, payload, qos: qos, cookie: cookie, expiry: expiry)
+        note(cookie)
+      case 11:
+        if random.chance(50), rig.hold() { tokens.append(rig.token) }
+      case 12:
+        guard let token = tokens.randomElement(using: &random) else { return }
+        let code: UInt8 = version == .v5_0 && random.chance(30) ? 0x87 : 0
+        try rig.acknowledge(token, code, properties: random.chance(20) ? property(0x1F, "r") : [])
+        tokens.removeAll { $0 == token }
+      default:
+        try rig.authenticate(random.chance(50) ? 0x18 : 0x19, random.bytes(random.below(10)))
+      }
+    } catch {
+      // Anything may be refused; then nothing has changed.
+    }
+    check()
+  }
+
+  private func abort() throws(SessionError) {
+    try rig.abort()
+    if let reserved { unfinished.remove(reserved) }
+    reserved = nil
+  }
+
+  private func note(_ cookie: UInt64) {
+    unfinished.insert(cookie)
+    nextCookie += 1
+  }
+
+  private func end(_ cookie: UInt64) {
+    if unfinished.remove(cookie) == nil { fault = "\(cookie) ended twice" }
+    ended += 1
+  }
+
+  private func takeEvent() {
+    let isPromised = rig.hasEvent
+    switch rig.event() {
+    case nil: if isPromised { fault = "no event where one was promised" }
+    case .delivered(let cookie), .refused(let cookie, _), .failed(let cookie, _), .aboveLimit(let cookie, _),
+      .answered(let cookie, _, _), .requestFailed(let cookie, _), .requestTimedOut(let cookie):
+      end(cookie)
+    case .message(let message):
+      handedOut += message.isLast ? 1 : 0
+      if let cookie = message.replyCookie { end(cookie) }
+      notePart(message)
+      if rig.token != 0, rig.options.holdsMessages { tokens.append(rig.token) }
+    default: break
+    }
+    check()
+  }
+
+  private func notePart(_ message: ReceivedMessage) {
+    if let last = parts {
+      if message.isFirst || message.payloadOffset != last.offset || message.payloadSize != last.size {
+        fault = "a part that does not fit"
+      }
+    } else if !message.isFirst {
+      fault = "a part without a beginning"
+    }
+    let next = message.payloadOffset + message.payload.count
+    parts = message.isLast ? nil : (next, message.payloadSize)
+    if message.isLast, !message.isOversize, next != message.payloadSize { fault = "bytes are missing" }
+  }
+
+  private func pull() { rig.streamPiece = random.chance(20) ? 0 : 1 + random.below(70) }
+
+  private func transmit(_ count: Int) {
+    guard let bytes = rig.transmit(count) else { return }
+    fromClient += bytes
+    check()
+  }
+
+  // MARK: What must hold
+
+  private func check() {
+    let (inbox, outbox) = (rig.inbox, rig.outbox)
+    if !(0...8 * (inbox.maximum + 4)).contains(inbox.unacknowledged) { fault = "the inbox grows" }
+    if inbox.peak < inbox.unacknowledged { fault = "the peak is below" }
+    if !(0...outbox.bytesCapacity).contains(outbox.bytes) { fault = "\(outbox.bytes) bytes in the outbox" }
+    if outbox.messages > outbox.messagesCapacity { fault = "\(outbox.messages) messages in the outbox" }
+    if inbox.requests > rig.options.requests { fault = "too many requests" }
+    if let ending = rig.ending {
+      if rig.isConnected || rig.wantsReceive { fault = "ended, and goes on" }
+      if max(ending.reasonString.end, ending.properties.end) > rig.options.receiveBytes {
+        fault = "an extent outside"
+      }
+    }
+  }
+}
