@@ -79,8 +79,8 @@ int32_t platform_poller_open(void) {
     return fd < 0 ? -errno : fd;
 }
 
-int32_t platform_poller_set(int32_t poller, int32_t fd, int32_t ready_for, int32_t add) {
-    struct epoll_event event = { 0 };
+int32_t platform_poller_set(int32_t poller, int32_t fd, uint32_t channel, int32_t ready_for, int32_t add) {
+    struct epoll_event event = { .data.u32 = channel };
     if (ready_for & PLATFORM_READABLE) {
         event.events |= EPOLLIN | EPOLLRDHUP;
     }
@@ -92,23 +92,23 @@ int32_t platform_poller_set(int32_t poller, int32_t fd, int32_t ready_for, int32
 
 void platform_poller_remove(int32_t poller, int32_t fd) { epoll_ctl(poller, EPOLL_CTL_DEL, fd, NULL); }
 
-int32_t platform_wait(int32_t poller, int32_t timeout_ms) {
-    struct epoll_event event;
-    int count = epoll_wait(poller, &event, 1, timeout_ms);
+int32_t platform_wait(int32_t poller, int32_t timeout_ms, uint32_t *ready) {
+    struct epoll_event events[PLATFORM_MAX_CHANNELS];
+    int count = epoll_wait(poller, events, PLATFORM_MAX_CHANNELS, timeout_ms);
     if (count < 0) {
         return errno == EINTR ? PLATFORM_INTERRUPTED : -errno;
     }
-    if (count == 0) {
-        return 0;
+    for (int index = 0; index < count; index++) {
+        uint32_t is = 0;
+        if (events[index].events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR)) {
+            is |= PLATFORM_READABLE;
+        }
+        if (events[index].events & (EPOLLOUT | EPOLLHUP | EPOLLERR)) {
+            is |= PLATFORM_WRITABLE;
+        }
+        *ready |= is << 2 * events[index].data.u32;
     }
-    int32_t ready = 0;
-    if (event.events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR)) {
-        ready |= PLATFORM_READABLE;
-    }
-    if (event.events & (EPOLLOUT | EPOLLHUP | EPOLLERR)) {
-        ready |= PLATFORM_WRITABLE;
-    }
-    return ready;
+    return 0;
 }
 
 void platform_close(int32_t fd) { close(fd); /* Linux has closed it even if it says EINTR */ }

@@ -2,7 +2,7 @@ import MQTTSession
 import MQTTTransport
 
 /// The end of a connection: the one the application wants, and every other.
-extension Client {
+extension Client where System: ~Copyable {
   /// Says goodbye when it is time, and closes when all is said.
   mutating func conclude(at now: Instant) {
     guard phase == .open else { return }
@@ -19,8 +19,8 @@ extension Client {
     // Without DISCONNECT on its way this is no farewell: the server will publish the Will.
     guard !session.hasUnsentFarewell else { return end(.timeout) }
     phase = .closing
-    transport.finish()
-    watch(transport.descriptor, readable: true, writable: false)
+    platform.finish(lane)
+    watch(readable: true, writable: false)
     discard()
   }
 
@@ -44,7 +44,7 @@ extension Client {
   /// What the server still says is of no interest; that it closes is.
   mutating func discard() {
     guard phase == .closing else { return }
-    switch transport.discard() {
+    switch platform.discard(lane) {
     case .moved, .later: break
     case .closed, .failed: end(.requested)
     }
@@ -54,7 +54,7 @@ extension Client {
   /// messages, and why it closed.
   mutating func lost(_ cause: Failure.Cause, at now: Instant) {
     loss = cause
-    poller.forget()
+    watch(readable: false, writable: false)
     receiveRest(at: now)
     // Servers that do not speak a version close the connection, or say so.
     if session.isVersionUnwelcome, session.fallBack() { return reopen(at: now) }
@@ -64,17 +64,17 @@ extension Client {
   /// As far as the application has taken what came before.
   mutating func receiveRest(at now: Instant) {
     session.peerClosed()
-    while transport.isOpen, session.wantsReceive {
+    while platform.isOpen(lane), session.wantsReceive {
       if case .moved = receiveOnce(at: now) { continue }
-      transport.close()
+      platform.close(lane)
     }
-    if !session.isDelivering { transport.close() }
+    if !session.isDelivering { platform.close(lane) }
   }
 
   /// Reports that the connection is gone as soon as everything it brought has been handed out. If there was a reason
   /// to end it already, that is the one to report; if the application wanted to leave, DISCONNECT must have gone out.
   mutating func settleLoss() {
-    guard let loss, !transport.isOpen, !session.isDelivering else { return }
+    guard let loss, !platform.isOpen(lane), !session.isDelivering else { return }
     guard let ending = session.ending else { return end(loss) }
     if case .requested = ending.cause, session.wantsTransmit { return end(loss) }
     end(ending)
@@ -82,13 +82,12 @@ extension Client {
 
   /// Begins again with the same address, in another version.
   private mutating func reopen(at now: Instant) {
-    poller.forget()
-    transport.close()
+    platform.close(lane)
     session.connectionClosed()
     loss = nil
     farewellDeadline = nil
-    nextAddress = nextAddress == 0 ? 0 : nextAddress &- 1
-    openNext(lastError: 0, at: now)
+    race.beginAgain(with: lane)
+    startNext(at: now)
   }
 
   private mutating func end(_ ending: Ending) {
@@ -116,14 +115,13 @@ extension Client {
 
   private mutating func end(_ failure: Failure) {
     // A look-up under way is left alone: the next attempt may use it.
-    poller.forget()
-    transport.close()
+    for index in 0..<Channel.lanes { platform.close(.lane(index)) }
+    _ = try? platform.watch(.resolver, readable: false, writable: false)
     session.connectionClosed()
     phase = .disconnected
     isLeaving = false
     isBlocked = false
     connectDeadline = nil
-    addressDeadline = nil
     leaveDeadline = nil
     farewellDeadline = nil
     loss = nil

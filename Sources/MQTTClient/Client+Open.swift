@@ -1,61 +1,94 @@
 import CPlatform
+import FixedMemory
 import MQTTSession
 import MQTTTransport
 
-/// From a name to an open transport.
-extension Client {
+/// From a name to an open connection.
+extension Client where System: ~Copyable {
+  /// An attempt begins.
+  mutating func begin(at now: Instant) {
+    attempt &+= 1
+    session.connecting()
+    connectDeadline = connectTimeout == 0 ? nil : now.advanced(by: connectTimeout)
+    if let numeric = Self.numeric(host, port: port, on: platform) { return open(numeric, at: now) }
+    phase = .resolving
+    do throws(PlatformError) {
+      // A look-up that an earlier attempt did not wait for is still under way: one is enough. If its
+      // answer has come since, it is old.
+      if platform.isResolving, case .none = platform.resolved() {
+      } else {
+        try Self.resolve(host, port: port, on: &platform)
+      }
+      try platform.watch(.resolver, readable: true, writable: false)
+    } catch {
+      end(.network(error.errno))
+    }
+  }
+
   mutating func finishResolving(at now: Instant) {
-    // The answer closes the descriptor.
-    poller.forget()
-    switch resolver.answer() {
-    case .none: watch(resolver.descriptor, readable: true, writable: false)
+    switch platform.resolved() {
+    case .none: break
     case .addresses(let found): open(found, at: now)
     case .noAddress(let error): end(.resolve(error))
     case .failed(let error): end(.network(error))
     }
   }
 
-  mutating func open(_ found: platform_addresses, at now: Instant) {
-    addresses = found
-    nextAddress = 0
-    openNext(lastError: 0, at: now)
+  private mutating func open(_ found: platform_addresses, at now: Instant) {
+    race.begin(found)
+    startNext(at: now)
   }
 
-  /// Tries the addresses one after the other, until one can be waited for. Each gets half of the time
-  /// that is left, the last all of it, so that one which swallows everything does not keep the others
-  /// from their turn.
-  mutating func openNext(lastError: Int32, at now: Instant) {
+  /// The next address begins beside those that are under way.
+  mutating func startNext(at now: Instant) {
     phase = .connecting
-    var lastErrno = lastError
-    while nextAddress < addresses.count {
-      let isLast = nextAddress &+ 1 == addresses.count
-      addressDeadline = isLast ? nil : now.advanced(by: share(at: now))
-      poller.forget()
+    while race.hasNext {
+      let lane = race.start(at: now)
       do throws(PlatformError) {
-        defer { nextAddress += 1 }
-        try transport.connect(to: addresses, at: nextAddress)
-        try poller.watch(transport.descriptor, for: .init(readable: false, writable: true))
-        return
+        try platform.connect(lane, to: race.addresses, at: race.index &- 1)
+        return try platform.watch(lane, readable: false, writable: true)
       } catch {
-        transport.close()
-        lastErrno = error.errno
+        platform.close(lane)
+        race.failed(lane, error.errno)
       }
     }
-    end(.network(lastErrno))
+    if race.isLost { end(.network(race.lastError)) }
   }
 
-  private func share(at now: Instant) -> UInt32 {
-    guard let connectDeadline else { return Self.addressTimeout }
-    return connectDeadline.remaining(at: now) / 2
+  mutating func finishConnecting(_ ready: Readiness, at now: Instant) {
+    var hasFailed = false
+    for index in 0..<Channel.lanes {
+      let lane = Channel.lane(index)
+      guard race.isRunning(lane), ready.isReady(lane) else { continue }
+      let error = platform.outcome(lane)
+      guard error != 0 else { return win(lane) }
+      platform.close(lane)
+      race.failed(lane, error)
+      hasFailed = true
+    }
+    if hasFailed { startNext(at: now) }
   }
 
-  mutating func finishConnecting(at now: Instant) {
-    let error = transport.outcome()
-    guard error == 0 else { return openNext(lastError: error, at: now) }
-    addressDeadline = nil
+  private mutating func win(_ lane: Channel) {
+    for index in 0..<Channel.lanes where Channel.lane(index) != lane { platform.close(.lane(index)) }
+    self.lane = lane
     phase = .open
     isBlocked = false
     isWatchingReceive = false
     session.connectionOpened()
+  }
+
+  // Static, because the compiler takes a span of one part of `self` for a hold on all of it.
+
+  private static func numeric(
+    _ host: borrowing Region, port: UInt16, on platform: borrowing System
+  ) -> platform_addresses? {
+    platform.numeric(host.bytes, port: port)
+  }
+
+  private static func resolve(
+    _ host: borrowing Region, port: UInt16, on platform: inout System
+  ) throws(PlatformError) {
+    try platform.resolve(host.bytes, port: port)
   }
 }

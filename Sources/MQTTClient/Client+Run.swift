@@ -1,9 +1,8 @@
-import CPlatform
 public import MQTTSession
 import MQTTTransport
 
 /// One turn of the driver: what happened goes into the session, what the session wants goes out.
-extension Client {
+extension Client where System: ~Copyable {
   public enum WaitResult: BitwiseCopyable {
     case event
     case nothing  // the time is up, or a signal came
@@ -13,10 +12,10 @@ extension Client {
 
   /// Serves the client until there is an event; -1: as long as it takes.
   public mutating func wait(timeout: Int32) -> WaitResult {
-    var now = Instant(milliseconds: Clock.milliseconds())
+    var now = Instant(milliseconds: platform.now())
     session.release()
     let end = timeout < 0 ? nil : now.advanced(by: UInt32(timeout))
-    serve(.init(readable: false, writable: false), at: now)
+    serve(Readiness(), at: now)
     // With events at hand there is no waiting; but whoever takes them slowly must not keep the
     // server waiting, so every millisecond there is a look at the socket.
     if hasEvent, now == lastPoll { return .event }
@@ -27,8 +26,8 @@ extension Client {
       if let end { pause = end.remaining(at: now) }
       if let deadline = nextDeadline { pause = min(pause, deadline.remaining(at: now)) }
       if hasEvent { pause = 0 }
-      let result = poller.wait(timeout: pause == .max ? -1 : Int32(clamping: pause))
-      now = Instant(milliseconds: Clock.milliseconds())
+      let result = platform.wait(timeout: pause == .max ? -1 : Int32(clamping: pause))
+      now = Instant(milliseconds: platform.now())
       lastPoll = now
       switch result {
       case .failed: return .failed
@@ -44,25 +43,25 @@ extension Client {
   /// Does what is due, without waiting. True: there is an event.
   public mutating func service(at now: Instant) -> Bool {
     session.release()
-    var readiness = Poller.Readiness(readable: false, writable: false)
-    if case .ready(let ready) = poller.wait(timeout: 0) { readiness = ready }
+    var readiness = Readiness()
+    if case .ready(let ready) = platform.wait(timeout: 0) { readiness = ready }
     serve(readiness, at: now)
     return hasEvent
   }
 
-  private mutating func serve(_ ready: Poller.Readiness, at now: Instant) {
+  private mutating func serve(_ ready: Readiness, at now: Instant) {
     if loss != nil {
       receiveRest(at: now)
       return settleLoss()
     }
     switch phase {
     case .disconnected: break
-    case .resolving: if ready.readable { finishResolving(at: now) }
-    case .connecting: if ready.readable || ready.writable { finishConnecting(at: now) }
+    case .resolving: if ready.isReadable(.resolver) { finishResolving(at: now) }
+    case .connecting: finishConnecting(ready, at: now)
     case .open:
-      if ready.writable { isBlocked = false }
-      if ready.readable { receive(at: now) }
-    case .closing: if ready.readable { discard() }
+      if ready.isWritable(lane) { isBlocked = false }
+      if ready.isReadable(lane) { receive(at: now) }
+    case .closing: if ready.isReadable(lane) { discard() }
     }
     checkDeadlines(at: now)
     guard phase == .open, loss == nil else { return }
@@ -85,7 +84,7 @@ extension Client {
   @inline(never)
   mutating func receiveOnce(at now: Instant) -> Transfer {
     guard session.wantsReceive else { return .later }
-    let result = Self.receive(from: &transport, into: &session)
+    let result = Self.receive(lane, of: &platform, into: &session)
     if case .moved(let count) = result {
       session.received(count, at: now)
     }
@@ -95,23 +94,23 @@ extension Client {
   // Static, because the compiler takes a span of one part of `self` for a hold on all of it.
 
   private static func send(
-    from session: borrowing Session, over transport: inout TCPTransport
+    from session: borrowing Session, over lane: Channel, of platform: inout System
   ) -> Transfer {
-    transport.send(session.output)
+    platform.send(lane, session.output)
   }
 
   private static func receive(
-    from transport: inout TCPTransport, into session: inout Session
+    _ lane: Channel, of platform: inout System, into session: inout Session
   ) -> Transfer {
     var space = session.receiveSpace
-    return transport.receive(into: &space)
+    return platform.receive(lane, into: &space)
   }
 
   mutating func transmit(at now: Instant) {
     while !isBlocked {
       if session.pullOffset != nil { pullPayload(at: now) }
       guard session.prepareTransmit(at: now) else { return }
-      switch Self.send(from: session, over: &transport) {
+      switch Self.send(from: session, over: lane, of: &platform) {
       case .moved(let count): session.transmitted(count, at: now)
       case .later: isBlocked = true
       case .closed: return lost(.closed, at: now)
@@ -140,9 +139,7 @@ extension Client {
   private mutating func checkDeadlines(at now: Instant) {
     if session.isAccepted { connectDeadline = nil }
     if let connectDeadline, connectDeadline.isReached(at: now) { return end(.timeout) }
-    if let addressDeadline, addressDeadline.isReached(at: now), phase == .connecting {
-      return openNext(lastError: Self.timedOut, at: now)
-    }
+    if phase == .connecting, let deadline = race.deadline, deadline.isReached(at: now) { startNext(at: now) }
     if phase == .closing, let farewellDeadline, farewellDeadline.isReached(at: now) {
       return end(.requested)
     }
@@ -150,20 +147,15 @@ extension Client {
     if let pullAgain, pullAgain.isReached(at: now) { self.pullAgain = nil }
   }
 
-  /// ETIMEDOUT, which is what the kernel would say in the end.
-  private static var timedOut: Int32 { 110 }
-
   private mutating func watchTransport() {
     guard phase == .open else { return }
     isWatchingReceive = session.wantsReceive
-    watch(transport.descriptor, readable: isWatchingReceive, writable: isBlocked)
+    watch(readable: isWatchingReceive, writable: isBlocked)
   }
 
-  mutating func watch(_ descriptor: Int32, readable: Bool, writable: Bool) {
-    // Of a descriptor that is watched for nothing epoll still tells that it is broken, again and again.
-    guard readable || writable else { return poller.forget() }
+  mutating func watch(readable: Bool, writable: Bool) {
     do throws(PlatformError) {
-      try poller.watch(descriptor, for: .init(readable: readable, writable: writable))
+      try platform.watch(lane, readable: readable, writable: writable)
     } catch {
       end(.network(error.errno))
     }

@@ -1,12 +1,18 @@
-import CPlatform
 public import FixedMemory
 public import MQTTSession
 public import MQTTTransport
 public import MQTTWire
 
-/// The driver: brings a session and a transport together, with one deadline and one descriptor (D8).
+public enum ClientState: BitwiseCopyable { case disconnected, connecting, connected, disconnecting }
+
+public enum ClientEvent {
+  case session(SessionEvent)
+  case disconnected(Failure)
+}
+
+/// The driver: brings a session and a platform together, with one deadline and one descriptor (D8).
 /// The only place where IO meets protocol.
-public struct Client: ~Copyable {
+public struct Client<System: Platform & ~Copyable>: ~Copyable {
   enum Phase: BitwiseCopyable {
     case disconnected
     case resolving
@@ -16,33 +22,23 @@ public struct Client: ~Copyable {
     case closing
   }
 
-  public enum State: BitwiseCopyable { case disconnected, connecting, connected, disconnecting }
-
-  public enum Event {
-    case session(SessionEvent)
-    case disconnected(Failure)
-  }
-
   /// How long the last bytes may take when everything else is over: DISCONNECT has to get past what
   /// the kernel is still holding, and what the kernel has must arrive before the socket is closed.
   static var farewellTimeout: UInt32 { 2000 }
-  /// How long one of several addresses may take if the attempt as a whole has no limit.
-  static var addressTimeout: UInt32 { 10_000 }
   /// When a stream that had nothing is asked again.
   static var pullPause: UInt32 { 10 }
 
   var session: Session
-  var transport = TCPTransport()
-  var resolver = Resolver()
-  var poller: Poller
+  var platform: System
   /// Ends with a zero.
   var host: Region
   let port: UInt16
   let connectTimeout: UInt32
 
   var phase = Phase.disconnected
-  var addresses = platform_addresses()
-  var nextAddress: UInt32 = 0
+  var race = AddressRace()
+  /// The connection, once the race is over.
+  var lane = Channel.lane0
   public internal(set) var attempt: UInt32 = 0
   /// The application wants to leave.
   var isLeaving = false
@@ -51,8 +47,6 @@ public struct Client: ~Copyable {
   /// The descriptor will tell when there is something to receive.
   var isWatchingReceive = false
   var connectDeadline: Instant? = nil
-  /// How long this address may take, when there are others.
-  var addressDeadline: Instant? = nil
   /// How long draining may take.
   var leaveDeadline: Instant? = nil
   /// How long the farewell may take.
@@ -68,14 +62,15 @@ public struct Client: ~Copyable {
 
   /// The caller guarantees that `options` are those the plan was made with.
   public init(
-    _ options: borrowing ClientOptions, plan: ClientPlan, block: borrowing MemoryBlock
-  ) throws(PlatformError) {
-    poller = try Poller()
+    _ options: borrowing ClientOptions, plan: ClientPlan, block: borrowing MemoryBlock,
+    on platform: consuming System
+  ) {
     session = Session(
-      options.session, plan: plan.session, block: block, random: Clock.randomNumber())
+      options.session, plan: plan.session, block: block, random: platform.randomNumber())
     if options.session.connect.isClientIDTemplate {
-      session.fillClientID { UInt8(truncatingIfNeeded: Clock.randomNumber()) }
+      session.fillClientID { UInt8(truncatingIfNeeded: platform.randomNumber()) }
     }
+    self.platform = platform
     handlers = HandlerTable(
       entries: block.table(plan.handlers), filters: block.region(plan.handlerFilters))
     host = block.region(plan.host)
@@ -88,7 +83,7 @@ public struct Client: ~Copyable {
 
   // MARK: Getters
 
-  public var state: State {
+  public var state: ClientState {
     switch phase {
     case .disconnected: .disconnected
     case .closing: .disconnecting
@@ -98,7 +93,7 @@ public struct Client: ~Copyable {
     }
   }
 
-  public var descriptor: Int32 { poller.descriptor }
+  public var descriptor: Int32 { platform.descriptor }
   public var counters: Counters { session.counters }
   public var outboxNumbers: OutboxNumbers { session.outboxNumbers }
   public var inboxNumbers: InboxNumbers { session.inboxNumbers }
@@ -128,33 +123,9 @@ public struct Client: ~Copyable {
   /// Starts an attempt to connect. False: there is a connection, or its end has not been taken.
   public mutating func connect(at now: Instant) -> Bool {
     guard phase == .disconnected, failure == nil else { return false }
-    attempt &+= 1
     isLeaving = false
-    session.connecting()
-    connectDeadline = connectTimeout == 0 ? nil : now.advanced(by: connectTimeout)
-    if let numeric = Resolver.numeric(host.bytes, port: port) {
-      open(numeric, at: now)
-      return true
-    }
-    phase = .resolving
-    do throws(PlatformError) {
-      // A look-up that an earlier attempt did not wait for is still under way: one is enough. If its
-      // answer has come since, it is old.
-      if resolver.isBusy, case .none = resolver.answer() {
-      } else {
-        try Self.start(&resolver, host, port: port)
-      }
-      try poller.watch(resolver.descriptor, for: .init(readable: true, writable: false))
-    } catch {
-      end(.network(error.errno))
-    }
+    begin(at: now)
     return true
-  }
-
-  private static func start(
-    _ resolver: inout Resolver, _ host: borrowing Region, port: UInt16
-  ) throws(PlatformError) {
-    try resolver.start(host.bytes, port: port)
   }
 
   @inline(__always)
@@ -238,7 +209,7 @@ public struct Client: ~Copyable {
   public var hasEvent: Bool { session.hasEvent || failure != nil }
 
   /// In the order in which things happened: the end of a connection comes last.
-  public mutating func nextEvent() -> Event? {
+  public mutating func nextEvent() -> ClientEvent? {
     if let event = session.nextEvent() { return .session(event) }
     settleLoss()
     guard let failure else { return nil }
@@ -268,7 +239,7 @@ public struct Client: ~Copyable {
   private var earliestDeadline: Instant? {
     guard phase != .disconnected else { return session.nextDeadline }
     if let farewellDeadline { return Instant.earlier(farewellDeadline, pullAgain) }
-    let opening = Instant.earlier(connectDeadline, addressDeadline)
+    let opening = Instant.earlier(connectDeadline, phase == .connecting ? race.deadline : nil)
     let own = Instant.earlier(opening, Instant.earlier(leaveDeadline, pullAgain))
     return Instant.earlier(session.nextDeadline, own)
   }

@@ -1,5 +1,9 @@
 import CSwiftMQTT
 import MQTTClient
+import MQTTTransport
+
+/// The driver, on Linux.
+typealias Client = MQTTClient.Client<Linux>
 
 /// What lies at the beginning of the caller's block: what `smq_client *` points to.
 struct ClientSlot: ~Copyable {

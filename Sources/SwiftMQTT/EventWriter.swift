@@ -8,7 +8,7 @@ import MQTTWire
 ///
 /// The pointers in the result last until the event is released.
 func describe(
-  _ event: Client.Event?, of client: borrowing Client, size: UInt32
+  _ event: ClientEvent?, of client: borrowing Client, size: UInt32
 ) -> smq_event {
   var result = unsafe smq_event()
   unsafe result.size = size

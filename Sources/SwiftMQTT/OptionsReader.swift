@@ -92,7 +92,8 @@ func makeClient(
   guard size < 0 || size >= plan.byteCount else { throw .memorySize }
   let slot = unsafe memory.bindMemory(to: ClientSlot.self, capacity: 1)
   do throws(PlatformError) {
-    let client = unsafe try Client(checked, plan: clientPlan, block: MemoryBlock(start: memory))
+    let platform = try Linux()
+    let client = unsafe Client(checked, plan: clientPlan, block: MemoryBlock(start: memory), on: platform)
     unsafe slot.initialize(to: ClientSlot(mark: ClientSlot.aliveMark, client: client))
   } catch {
     throw .noDescriptor

@@ -31,20 +31,25 @@ enum {
     PLATFORM_INTERRUPTED = 4
 };
 
+/* Channels are told apart by a number below this. */
+enum {
+    PLATFORM_MAX_CHANNELS = 8
+};
+
 /* One descriptor to wait on for all others. Returns it, or -errno. */
 int32_t platform_poller_open(void);
 
-/* Waits for fd from now on (add), or changes what it is waited for. Returns 0 or -errno. */
-int32_t platform_poller_set(int32_t poller, int32_t fd, int32_t ready_for, int32_t add);
+/* Waits for fd, as this channel, from now on (add), or changes what it is waited for. Returns 0 or -errno. */
+int32_t platform_poller_set(int32_t poller, int32_t fd, uint32_t channel, int32_t ready_for, int32_t add);
 
 /* Waits for fd no longer. To be called before it is closed: a forked child may hold it open. */
 void platform_poller_remove(int32_t poller, int32_t fd);
 
 /*
- * Waits until the descriptor is ready or timeout_ms is over (-1: for ever). Returns what it is ready for (an
- * error on it counts as both), 0 if the time is up, PLATFORM_INTERRUPTED, or -errno.
+ * Waits until a channel is ready or timeout_ms is over (-1: for ever). *ready, which has to be 0, gets two bits for each
+ * channel: what it is ready for (an error on it counts as both). Returns 0, PLATFORM_INTERRUPTED, or -errno.
  */
-int32_t platform_wait(int32_t poller, int32_t timeout_ms);
+int32_t platform_wait(int32_t poller, int32_t timeout_ms, uint32_t *ready);
 
 void platform_close(int32_t fd);
 

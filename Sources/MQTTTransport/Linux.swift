@@ -1,0 +1,139 @@
+public import CPlatform
+
+/// Sockets, epoll, and libc's resolver in a thread of its own.
+public struct Linux: ~Copyable, Platform {
+  public let descriptor: Int32
+  private var resolver = Resolver()
+  /// -1 while there is none.
+  private var sockets = InlineArray<4, Int32>(repeating: -1)
+  /// What each channel is watched for, to leave out system calls that change nothing.
+  private var watched = InlineArray<5, UInt8>(repeating: 0)
+
+  public init() throws(PlatformError) {
+    descriptor = platform_poller_open()
+    guard descriptor >= 0 else { throw PlatformError(errno: -descriptor) }
+  }
+
+  deinit {
+    for index in 0..<Channel.lanes where sockets[index] >= 0 { platform_close(sockets[index]) }
+    platform_close(descriptor)
+  }
+
+  public func now() -> UInt32 { platform_now_ms() }
+
+  public func randomNumber() -> UInt32 { platform_random() }
+
+  // MARK: Waiting
+
+  // C writes one uint32_t.
+
+  public func wait(timeout: Int32) -> Waited {
+    var ready: UInt32 = 0
+    let result = unsafe platform_wait(descriptor, timeout, &ready)
+    if result < 0 { return .failed(-result) }
+    return result == Int32(PLATFORM_INTERRUPTED) ? .interrupted : .ready(Readiness(bits: ready))
+  }
+
+  public mutating func watch(
+    _ channel: Channel, readable: Bool, writable: Bool
+  ) throws(PlatformError) {
+    let bits = UInt8((readable ? PLATFORM_READABLE : 0) | (writable ? PLATFORM_WRITABLE : 0))
+    let place = Int(channel.rawValue)
+    guard watched[place] != bits else { return }
+    let target = channel == .resolver ? resolver.descriptor : sockets[place]
+    let isNew = watched[place] == 0
+    watched[place] = bits
+    guard bits != 0 else {
+      // Of a descriptor that is watched for nothing epoll still tells that it is broken, again and again.
+      return platform_poller_remove(descriptor, target)
+    }
+    let result = platform_poller_set(
+      descriptor, target, UInt32(channel.rawValue), Int32(bits), isNew ? 1 : 0)
+    guard result == 0 else {
+      watched[place] = 0
+      throw PlatformError(errno: -result)
+    }
+  }
+
+  private mutating func forget(_ channel: Channel) {
+    _ = try? watch(channel, readable: false, writable: false)
+  }
+
+  // MARK: Names
+
+  public func numeric(_ host: Span<UInt8>, port: UInt16) -> platform_addresses? {
+    Resolver.numeric(host, port: port)
+  }
+
+  public mutating func resolve(_ host: Span<UInt8>, port: UInt16) throws(PlatformError) {
+    forget(.resolver)
+    try resolver.start(host, port: port)
+  }
+
+  public var isResolving: Bool { resolver.isBusy }
+
+  public mutating func resolved() -> Resolver.Answer {
+    // The answer closes the descriptor.
+    let wasWatched = watched[Int(Channel.resolver.rawValue)] != 0
+    forget(.resolver)
+    let answer = resolver.answer()
+    if case .none = answer, wasWatched { _ = try? watch(.resolver, readable: true, writable: false) }
+    return answer
+  }
+
+  // MARK: Connections
+
+  public mutating func connect(
+    _ lane: Channel, to addresses: platform_addresses, at index: UInt32
+  ) throws(PlatformError) {
+    close(lane)
+    let result = unsafe withUnsafePointer(to: addresses) { unsafe platform_tcp_connect($0, index) }
+    guard result >= 0 else { throw PlatformError(errno: -result) }
+    sockets[Int(lane.rawValue)] = result
+  }
+
+  public func outcome(_ lane: Channel) -> Int32 { platform_tcp_outcome(socket(lane)) }
+
+  public func isOpen(_ lane: Channel) -> Bool { socket(lane) >= 0 }
+
+  // C reads and writes just the bytes of the spans.
+
+  public func send(_ lane: Channel, _ bytes: Span<UInt8>) -> Transfer {
+    transfer(
+      unsafe bytes.withUnsafeBufferPointer { bytes in
+        unsafe platform_send(socket(lane), bytes.baseAddress, bytes.count)
+      })
+  }
+
+  public func receive(_ lane: Channel, into space: inout MutableSpan<UInt8>) -> Transfer {
+    transfer(
+      unsafe space.withUnsafeMutableBufferPointer { space in
+        unsafe platform_receive(socket(lane), space.baseAddress, space.count)
+      })
+  }
+
+  public func finish(_ lane: Channel) { platform_finish(socket(lane)) }
+
+  public func discard(_ lane: Channel) -> Transfer { transfer(platform_discard(socket(lane))) }
+
+  public mutating func close(_ lane: Channel) {
+    guard isOpen(lane) else { return }
+    // A forked child may hold it open.
+    forget(lane)
+    platform_close(socket(lane))
+    sockets[Int(lane.rawValue)] = -1
+  }
+
+  // MARK: Helpers
+
+  private func socket(_ lane: Channel) -> Int32 { sockets[Int(lane.rawValue)] }
+
+  private func transfer(_ result: Int32) -> Transfer {
+    if result > 0 { return .moved(Int(result)) }
+    switch Int(result) {
+    case PLATFORM_LATER: return .later
+    case PLATFORM_CLOSED: return .closed
+    default: return .failed(-result)
+    }
+  }
+}
