@@ -84,9 +84,14 @@ extension Session {
       let connack = try Connack(parsing: receiver.body(of: header), version: version)
       handle(connack, header)
     case .suback, .unsuback:
-      let answer = try SubscriptionAnswer(
-        parsing: receiver.body(of: header), type: header.type, version: version)
-      handle(answer, header)
+      do throws(Malformed) {
+        let answer = try SubscriptionAnswer(
+          parsing: receiver.body(of: header), type: header.type, version: version)
+        handle(answer, header)
+      } catch {
+        _ = try giveUpRequest(header)
+        throw error
+      }
     case .disconnect where version.hasProperties:
       let disconnect = try Disconnect(parsing: receiver.body(of: header))
       handle(disconnect, header)

@@ -62,6 +62,7 @@ RETURN_CODES = {
     3: "Server unavailable",
     4: "Bad user name or password",
     5: "Not authorized",
+    0x80: "Failure",  # of SUBACK
 }
 
 STAGES = ["none", "resolve", "connect", "connack", "connected", "keep alive", "disconnect"]

@@ -270,3 +270,20 @@ def test_both_at_the_same_time(clients, broker):
     assert client.disconnect(0) == smq.OK
     assert client.disconnected().status == smq.OK
     assert time.monotonic() - start < 1.5
+
+
+# ---- Before CONNACK ----
+
+
+def test_leaving_before_connack(mosquitto, subscriber, clients, protocol):
+    """CONNECT is out, so there is a Will: DISCONNECT does not wait for the answer (section 3.1.4)."""
+    for number in range(10):
+        client = clients(url=mosquitto.url, protocol=protocol, client_id="early", will=smq.Message(**WILL))
+        assert client.connect() == smq.OK
+        client.until(lambda: client.stats.packets_sent == 1)
+        assert client.disconnect(1000) == smq.OK
+        assert client.disconnected().status == smq.OK
+        client.close()
+        mosquitto.publish("after", str(number))
+        (message,) = subscriber.take(1)
+        assert (message.topic, message.payload) == ("after", b"%d" % number)

@@ -281,3 +281,13 @@ def test_mqtt_3_1_1_of_a_real_server(mosquitto, clients):
     """Mosquitto speaks them all: no fall."""
     client = clients(url=mosquitto.url, protocol=V5, client_id="x", flags=FALLBACK)
     assert connected(client).protocol == V5
+
+
+def test_the_version_of_a_refusal(clients, broker):
+    """Its Reason Code means one thing in 5.0 and another in 3.1.1: the event says which it is."""
+    broker.scripts = [Script(at={1: close}), Script(at={1: refuse(5)})]
+    client = clients(url=broker.url, protocol=V5, flags=FALLBACK)
+    assert client.connect() == smq.OK
+    event = client.disconnected()
+    assert (event.status, event.reason_code, event.protocol) == (smq.ERR_REFUSED, 5, V4)
+    assert smq.library.smq_reason_code_name(event.protocol, 5) == b"Not authorized"

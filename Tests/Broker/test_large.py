@@ -358,8 +358,21 @@ def test_another_packet_larger_than_the_buffer(clients, broker):
     event = client.disconnected()
     assert event.status == smq.ERR_RECEIVE_TOO_LARGE
     assert (event.rule, event.reason_code) == (smq.RULE_PACKET_TOO_LARGE, 0x95)
+    assert client.completed(1).status == smq.ERR_PROTOCOL  # it would be answered in the same way again
     client.connected()
-    assert client.completed(1).status == smq.OK
+
+
+@pytest.mark.parametrize("parts", [False, True])
+@pytest.mark.parametrize("left", [1, 2, 100, 127, 128, 129, 400])
+def test_a_long_topic_does_not_make_small_pieces(clients, broker, parts, left):
+    """Who chooses the topic must not choose how many system calls a payload takes."""
+    message = publish_packet(4, "t" * (BUFFER - left - 6), bytes(100_000))
+    broker.scripts = [Script(at={1: answer_then(say(message), say(publish_packet(4, "end")))})]
+    client = clients(url=broker.url, receive_bytes=BUFFER, flags=smq.OPTION_PARTS * parts)
+    client.connected()
+    client.until(lambda: any(m.topic == b"end" for m in client.messages()))
+    assert client.stats.receive_calls < 4 * 100_000 / (BUFFER / 4) + 20
+    assert len(client.messages()) < 100_000 / (BUFFER / 4) + 3
 
 
 # ---- Out: reserve, write, commit ----

@@ -638,7 +638,7 @@ def test_wrong_subscriptions(clients, broker, name, connected):
 
 
 def test_the_ends_of_the_ranges_of_subscriptions(clients):
-    client = clients(url=URL, protocol=5, requests=10, request_bytes=1 << 20)
+    client = clients(url=URL, protocol=5, requests=10, request_bytes=1 << 20, receive_bytes=1 << 17)
     for right in (
         subscriptions(identifier=1),
         subscriptions(identifier=268_435_455),
@@ -839,7 +839,7 @@ def test_names():
     assert library.smq_reason_code_name(smq.PROTOCOL_5_0, 0) == b"Success"
     assert library.smq_reason_code_name(smq.PROTOCOL_5_0, 0x87) == b"Not authorized"
     known = {
-        smq.PROTOCOL_3_1_1: {*range(6)},
+        smq.PROTOCOL_3_1_1: {*range(6), 0x80},
         smq.PROTOCOL_5_0: {0, 1, 2, 4, 0x10, 0x11, 0x18, 0x19},
     }
     known[smq.PROTOCOL_5_0] |= set(range(0x80, 0xA3))
