@@ -485,7 +485,19 @@ enum {
      * take more than three quarters of it. Without it
      * such a message is read to its end, acknowledged, and reported with SMQ_ERR_RECEIVE_TOO_LARGE and without payload.
      */
-    SMQ_OPTION_PARTS = 32
+    SMQ_OPTION_PARTS = 32,
+    /*
+     * After a failed attempt, or a connection that ended, the client does not try again by itself: the program calls
+     * smq_connect() when it likes.
+     */
+    SMQ_OPTION_NO_RECONNECT = 64
+};
+
+/* smq_options.jitter: what chance does to the waits between attempts to connect */
+enum {
+    SMQ_JITTER_FULL = 1,         /* anything from half of reconnect_min_ms to a bound that doubles; the default */
+    SMQ_JITTER_DECORRELATED = 2, /* anything from reconnect_min_ms to three times the last wait */
+    SMQ_JITTER_NONE = 3          /* the bound itself: for tests, and for one client alone */
 };
 
 /* Turns a time off where 0 means the default: keep_alive_s, connect_timeout_ms, … */
@@ -582,14 +594,24 @@ typedef struct smq_options {
     uint32_t replies;           /* smq_request() calls waiting for their reply: 0 to 1,024, each takes 24 bytes */
     uint32_t stream_bytes;      /* the buffer of smq_publish_stream(): 0 (then it is SMQ_ERR_NOT_SUPPORTED), or
                                     64 to 1,048,576 */
-    uint32_t reserved;          /* 0 */
+
+    /*
+     * How long the client waits until it tries again. The bound of the wait begins at reconnect_min_ms and doubles up to
+     * reconnect_max_ms, whatever it was that failed: a name, a refusal, a connection that did not last. Once a
+     * connection has lasted for stable_ms, the next wait is the first of a new sequence.
+     */
+    uint32_t reconnect_min_ms; /* 10 to 86,400,000; 0: 1,000 */
+    uint32_t reconnect_max_ms; /* reconnect_min_ms to 86,400,000; 0: 60,000, or reconnect_min_ms if that is longer */
+    uint32_t stable_ms;        /* 1 to 86,400,000; 0: 30,000 */
+    uint32_t jitter;           /* SMQ_JITTER_…; 0: SMQ_JITTER_FULL */
+    uint32_t reserved;         /* 0 */
 } smq_options;
 
 /* A smq_options with its size set and everything else zero. */
 #define SMQ_OPTIONS_INIT                                                                                               \
     {                                                                                                                  \
         sizeof(smq_options), 0, { NULL, 0 }, { NULL, 0 }, 0, 0, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, NULL,           \
-            { NULL, 0 }, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                 \
+            { NULL, 0 }, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                     \
     }
 
 /*
@@ -680,7 +702,8 @@ enum {
     SMQ_STATE_DISCONNECTED = 0,
     SMQ_STATE_CONNECTING = 1,
     SMQ_STATE_CONNECTED = 2,
-    SMQ_STATE_DISCONNECTING = 3
+    SMQ_STATE_DISCONNECTING = 3,
+    SMQ_STATE_WAITING = 4 /* for the time of the next attempt */
 };
 
 /*
@@ -693,10 +716,11 @@ enum {
 SMQ_API int32_t smq_client_state(const smq_client *client);
 
 /*
- * Starts one attempt to connect, and returns at once. The attempt ends in exactly one event:
+ * Connects, and stays connected: starts an attempt, and returns at once. Each attempt ends in exactly one event:
  * SMQ_EVENT_CONNECTED after the server's CONNACK, or SMQ_EVENT_DISCONNECTED with the reason, at the
- * latest connect_timeout_ms from now. After SMQ_EVENT_DISCONNECTED it may be called again; how long
- * to wait before that is the caller's decision.
+ * latest connect_timeout_ms after it began. After a failed attempt, and when a connection ends, the next attempt follows by
+ * itself after a wait, which retry_ms of the event tells (see smq_options.reconnect_min_ms), as soon as that event has
+ * been taken; until smq_disconnect(). With SMQ_OPTION_NO_RECONNECT it does not, and this may be called again.
  *
  * client   the client, in SMQ_STATE_DISCONNECTED
  *
@@ -727,6 +751,27 @@ SMQ_API int32_t smq_connect(smq_client *client);
  */
 SMQ_API int32_t smq_authenticate(smq_client *client, uint32_t reason_code, const smq_bytes *data,
                                  const smq_bytes *properties);
+
+/*
+ * The network has changed, as the program knows from its modem or from netlink. Up: a wait for the next attempt is cut
+ * short, but no attempt begins sooner than reconnect_min_ms after the last one ended. Up and down: a connection is looked
+ * at with PINGREQ now, and ends after ping_timeout_ms if nobody answers. Nothing is done here but that.
+ *
+ * client   the client
+ * up       1: there is a network, maybe another one than before; 0: there is none
+ *
+ * Returns SMQ_OK, SMQ_ERR_NULL, SMQ_ERR_CLIENT, or SMQ_ERR_OPTION if up is neither.
+ */
+SMQ_API int32_t smq_hint_network(smq_client *client, uint32_t up);
+
+/*
+ * The machine was asleep, or its clock has been stopped in another way: the same as smq_hint_network() with 1.
+ *
+ * client   the client
+ *
+ * Returns SMQ_OK, SMQ_ERR_NULL, SMQ_ERR_CLIENT.
+ */
+SMQ_API int32_t smq_hint_resume(smq_client *client);
 
 /* The Reason Codes a client gives (section 2.4). */
 enum {
@@ -1086,7 +1131,7 @@ typedef struct smq_event {
     void *user;           /* of that entry, or NULL */
     uint64_t token;       /* for smq_ack(); 0: nothing to acknowledge: QoS 0, or not the last part */
     uint32_t subscription_identifier; /* 5.0: the first one the message has; 0: none. There may be more in properties */
-    uint32_t reserved;
+    int32_t retry_ms; /* in SMQ_EVENT_DISCONNECTED: how long until the client tries again by itself; -1: it will not */
 } smq_event;
 
 /* A smq_event with its size set. */

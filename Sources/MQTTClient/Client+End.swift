@@ -113,12 +113,24 @@ extension Client where System: ~Copyable {
     end(Failure(cause: cause, stage: stage(of: cause)))
   }
 
-  private mutating func end(_ failure: Failure) {
+  private mutating func end(_ ended: Failure) {
+    var failure = ended
+    noteStability(at: now)
     // A look-up under way is left alone: the next attempt may use it.
     for index in 0..<Channel.lanes { platform.close(.lane(index)) }
     _ = try? platform.watch(.resolver, readable: false, writable: false)
     session.connectionClosed()
-    phase = .disconnected
+    if isWanted, reconnects {
+      let wait = backoff.next(random: platform.randomNumber())
+      failure.retry = wait
+      retrySince = now
+      retryDeadline = now.advanced(by: wait)
+      phase = .waiting
+    } else {
+      isWanted = false
+      retryDeadline = nil
+      phase = .disconnected
+    }
     isLeaving = false
     isBlocked = false
     connectDeadline = nil
@@ -136,7 +148,7 @@ extension Client where System: ~Copyable {
     default: break
     }
     switch phase {
-    case .disconnected: return .none
+    case .disconnected, .waiting: return .none
     case .resolving: return .resolve
     case .connecting: return .connect
     case .open, .closing:

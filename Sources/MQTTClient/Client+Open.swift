@@ -7,7 +7,10 @@ import MQTTTransport
 extension Client where System: ~Copyable {
   /// An attempt begins.
   mutating func begin(at now: Instant) {
+    self.now = now
     attempt &+= 1
+    retryDeadline = nil
+    stableDeadline = nil
     session.connecting()
     connectDeadline = connectTimeout == 0 ? nil : now.advanced(by: connectTimeout)
     if let numeric = Self.numeric(host, port: port, on: platform) { return open(numeric, at: now) }

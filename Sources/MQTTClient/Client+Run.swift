@@ -50,12 +50,13 @@ extension Client where System: ~Copyable {
   }
 
   private mutating func serve(_ ready: Readiness, at now: Instant) {
+    self.now = now
     if loss != nil {
       receiveRest(at: now)
       return settleLoss()
     }
     switch phase {
-    case .disconnected: break
+    case .disconnected, .waiting: break
     case .resolving: if ready.isReadable(.resolver) { finishResolving(at: now) }
     case .connecting: finishConnecting(ready, at: now)
     case .open:
@@ -137,7 +138,9 @@ extension Client where System: ~Copyable {
   }
 
   private mutating func checkDeadlines(at now: Instant) {
-    if session.isAccepted { connectDeadline = nil }
+    noteStability(at: now)
+    // As long as its event is not taken the last connection is not over.
+    if let retryDeadline, retryDeadline.isReached(at: now), failure == nil { return begin(at: now) }
     if let connectDeadline, connectDeadline.isReached(at: now) { return end(.timeout) }
     if phase == .connecting, let deadline = race.deadline, deadline.isReached(at: now) { startNext(at: now) }
     if phase == .closing, let farewellDeadline, farewellDeadline.isReached(at: now) {
@@ -145,6 +148,14 @@ extension Client where System: ~Copyable {
     }
     if let deadline = session.nextDeadline, deadline.isReached(at: now) { session.timedOut(at: now) }
     if let pullAgain, pullAgain.isReached(at: now) { self.pullAgain = nil }
+  }
+
+  /// A connection that has lasted is a new beginning. No deadline: nobody has to wake up for it.
+  mutating func noteStability(at now: Instant) {
+    guard session.isAccepted else { return }
+    connectDeadline = nil
+    if stableDeadline == nil { stableDeadline = now.advanced(by: stableTime) }
+    if let stableDeadline, stableDeadline.isReached(at: now) { backoff.reset() }
   }
 
   private mutating func watchTransport() {

@@ -3,7 +3,7 @@ public import MQTTSession
 public import MQTTTransport
 public import MQTTWire
 
-public enum ClientState: BitwiseCopyable { case disconnected, connecting, connected, disconnecting }
+public enum ClientState: BitwiseCopyable { case disconnected, connecting, connected, disconnecting, waiting }
 
 public enum ClientEvent {
   case session(SessionEvent)
@@ -15,6 +15,8 @@ public enum ClientEvent {
 public struct Client<System: Platform & ~Copyable>: ~Copyable {
   enum Phase: BitwiseCopyable {
     case disconnected
+    /// For the time of the next attempt.
+    case waiting
     case resolving
     case connecting
     case open
@@ -34,18 +36,29 @@ public struct Client<System: Platform & ~Copyable>: ~Copyable {
   var host: Region
   let port: UInt16
   let connectTimeout: UInt32
+  let reconnects: Bool
+  /// How long a connection has to last until a failure is the first of a new sequence.
+  let stableTime: UInt32
 
   var phase = Phase.disconnected
   var race = AddressRace()
   /// The connection, once the race is over.
   var lane = Channel.lane0
   public internal(set) var attempt: UInt32 = 0
+  /// The application wants a connection: where one ends, the next attempt follows.
+  var isWanted = false
   /// The application wants to leave.
   var isLeaving = false
   /// The kernel takes no more bytes for now.
   var isBlocked = false
   /// The descriptor will tell when there is something to receive.
   var isWatchingReceive = false
+  var backoff: Backoff
+  /// When the last attempt or connection ended, and when the next attempt begins.
+  var retrySince = Instant(milliseconds: 0)
+  var retryDeadline: Instant? = nil
+  /// When this connection will have lasted.
+  var stableDeadline: Instant? = nil
   var connectDeadline: Instant? = nil
   /// How long draining may take.
   var leaveDeadline: Instant? = nil
@@ -56,6 +69,8 @@ public struct Client<System: Platform & ~Copyable>: ~Copyable {
   /// The transport is gone, but messages that it brought are still to be handed out.
   var loss: Failure.Cause? = nil
   var lastPoll = Instant(milliseconds: 0)
+  /// The time of the last turn.
+  var now = Instant(milliseconds: 0)
   public var handlers: HandlerTable
   var payloadSource: PayloadSource? = nil
   var pullAgain: Instant? = nil
@@ -76,6 +91,9 @@ public struct Client<System: Platform & ~Copyable>: ~Copyable {
     host = block.region(plan.host)
     port = options.port
     connectTimeout = options.connectTimeout
+    reconnects = options.reconnects
+    backoff = options.backoff
+    stableTime = options.stableTime
     var text = host.mutableBytes
     copy(options.host, into: &text)
     text[options.host.count] = 0
@@ -86,6 +104,7 @@ public struct Client<System: Platform & ~Copyable>: ~Copyable {
   public var state: ClientState {
     switch phase {
     case .disconnected: .disconnected
+    case .waiting: .waiting
     case .closing: .disconnecting
     case .open where isLeaving || session.ending != nil: .disconnecting
     case .open where session.isAccepted: .connected
@@ -120,10 +139,11 @@ public struct Client<System: Platform & ~Copyable>: ~Copyable {
 
   // MARK: Things the application wants
 
-  /// Starts an attempt to connect. False: there is a connection, or its end has not been taken.
+  /// Starts to connect. False: it is about to already, there is a connection, or its end has not been taken.
   public mutating func connect(at now: Instant) -> Bool {
     guard phase == .disconnected, failure == nil else { return false }
     isLeaving = false
+    isWanted = true
     begin(at: now)
     return true
   }
@@ -192,16 +212,42 @@ public struct Client<System: Platform & ~Copyable>: ~Copyable {
     drain: UInt32, reasonCode: UInt8, properties: Span<UInt8>, at now: Instant
   ) throws(SessionError) {
     try session.checkFarewell(reasonCode: reasonCode, properties: properties)
-    guard phase == .open, session.canSayGoodbye, loss == nil else {
-      if phase != .disconnected, phase != .closing, loss == nil { end(.requested) }
-      return
-    }
+    self.now = now
+    isWanted = false
+    guard phase == .open, session.canSayGoodbye, loss == nil else { return giveUp() }
     connectDeadline = nil
     let deadline = now.advanced(by: session.isAccepted ? drain : 0)
     leaveDeadline = isLeaving ? Instant.earlier(leaveDeadline, deadline) : deadline
     guard !isLeaving else { return }
     isLeaving = true
     session.leave(reasonCode: reasonCode, properties: properties)
+  }
+
+  /// There is nobody to say goodbye to.
+  private mutating func giveUp() {
+    switch phase {
+    case .disconnected, .closing: break
+    case .waiting where failure != nil:
+      // The event that is still to be taken says it all.
+      failure?.retry = nil
+      phase = .disconnected
+      retryDeadline = nil
+    default: if loss == nil { end(.requested) }
+    }
+  }
+
+  /// The network is there again, or the machine woke up: a wait is as short as the backoff allows, and a connection
+  /// is looked at.
+  public mutating func hintUp(at now: Instant) {
+    self.now = now
+    retryDeadline = retryDeadline.map { Instant.earlier($0, retrySince.advanced(by: backoff.shortest)) } ?? nil
+    session.probe(at: now)
+  }
+
+  /// The network is gone, it is said: a connection is looked at.
+  public mutating func hintDown(at now: Instant) {
+    self.now = now
+    session.probe(at: now)
   }
 
   // MARK: Outputs
@@ -240,7 +286,7 @@ public struct Client<System: Platform & ~Copyable>: ~Copyable {
     guard phase != .disconnected else { return session.nextDeadline }
     if let farewellDeadline { return Instant.earlier(farewellDeadline, pullAgain) }
     let opening = Instant.earlier(connectDeadline, phase == .connecting ? race.deadline : nil)
-    let own = Instant.earlier(opening, Instant.earlier(leaveDeadline, pullAgain))
+    let own = Instant.earlier(Instant.earlier(opening, retryDeadline), Instant.earlier(leaveDeadline, pullAgain))
     return Instant.earlier(session.nextDeadline, own)
   }
 }

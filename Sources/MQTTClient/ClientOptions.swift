@@ -24,6 +24,7 @@ public struct RequestedOptions: ~Escapable {
   public var clientIDAsIs = false
   public var hold = false
   public var parts = false
+  public var noReconnect = false
   public var host: Span<UInt8>
   public var port: UInt32 = 0
   public var protocolVersion: UInt32 = 0
@@ -58,6 +59,10 @@ public struct RequestedOptions: ~Escapable {
   public var topicAliasBytes: UInt32 = 0
   public var replies: UInt32 = 0
   public var streamBytes: UInt32 = 0
+  public var reconnectMinimum: UInt32 = 0
+  public var reconnectMaximum: UInt32 = 0
+  public var stableTime: UInt32 = 0
+  public var jitter: UInt32 = 0
 
   @_lifetime(immortal)
   public init() {
@@ -78,6 +83,10 @@ public struct ClientOptions: ~Escapable {
   public let port: UInt16
   /// Milliseconds; 0: none.
   public let connectTimeout: UInt32
+  public let reconnects: Bool
+  public let backoff: Backoff
+  /// Milliseconds.
+  public let stableTime: UInt32
   /// Entries in the table of handlers, and the room for their filters.
   public let handlers: Int
   public let handlerBytes: Int
@@ -136,6 +145,13 @@ public struct ClientOptions: ~Escapable {
     let replies = numbers.value(request.replies, default: 0, maximum: 1024)
     let streamBytes = numbers.value(
       request.streamBytes, default: 0, minimum: 64, maximum: 1_048_576)
+    let shortest = numbers.value(
+      request.reconnectMinimum, default: 1000, minimum: 10, maximum: Self.dayInMilliseconds)
+    let longest = numbers.value(
+      request.reconnectMaximum, default: max(60_000, shortest), minimum: shortest,
+      maximum: Self.dayInMilliseconds)
+    let stableTime = numbers.value(request.stableTime, default: 30_000, maximum: Self.dayInMilliseconds)
+    let jitter = numbers.value(request.jitter, default: Backoff.Jitter.full.rawValue, maximum: 3)
     // What only 5.0 can say. Limits and aliases are an offer, not a wish: an older version goes without.
     let isSayable =
       version.hasProperties
@@ -149,6 +165,10 @@ public struct ClientOptions: ~Escapable {
     host = request.host
     self.port = UInt16(truncatingIfNeeded: port)
     self.connectTimeout = connectTimeout
+    reconnects = !request.noReconnect
+    self.stableTime = stableTime
+    backoff = Backoff(
+      shortest: shortest, longest: longest, jitter: Backoff.Jitter(rawValue: jitter) ?? .full)
     self.handlers = Int(handlers)
     self.handlerBytes = Int(handlerBytes)
     var properties = Connect.SessionProperties()

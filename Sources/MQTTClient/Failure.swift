@@ -28,4 +28,6 @@ public struct Failure: BitwiseCopyable {
   public var reasonString = Extent.empty
   public var serverReference = Extent.empty
   public var properties = Extent.empty
+  /// Milliseconds until the next attempt; `nil`: there will be none.
+  public var retry: UInt32? = nil
 }

@@ -57,6 +57,9 @@ struct KeepAlive: BitwiseCopyable {
   /// The answer may be there and cannot be seen yet.
   mutating func postpone(at now: Instant) { answerDue = now.advanced(by: pingTimeout) }
 
+  /// Somebody doubts that the server is there: PINGREQ now, unless one is on its way.
+  var mayProbe: Bool { answerDue == nil && !isPingQueued }
+
   /// A second PINGREQ does not put off the answer to the first.
   mutating func pinged(at now: Instant) {
     isPingQueued = true

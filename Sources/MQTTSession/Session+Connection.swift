@@ -120,6 +120,13 @@ extension Session {
     }
   }
 
+  /// Looks whether the server is there, without waiting for Keep Alive.
+  public mutating func probe(at now: Instant) {
+    guard phase == .connected, !isPeerGone, keepAlive.mayProbe else { return }
+    _ = control.appendPingRequest()
+    keepAlive.pinged(at: now)
+  }
+
   // MARK: Helpers
 
   /// Ends the connection from this side. 5.0 tells the server why (§4.13), 3.1.1 only says goodbye,

@@ -14,6 +14,7 @@ func describe(
   unsafe result.size = size
   unsafe result.reason_code = -1
   unsafe result.subscription = -1
+  unsafe result.retry_ms = -1
   switch event {
   case nil: break
   case .session(.message(let message)): unsafe describe(message, of: client, in: &result)
@@ -27,6 +28,7 @@ func describe(
     unsafe result.protocol = UInt32(client.version.rawValue)
     unsafe result.rule = failure.cause.rule
     unsafe result.attempt = client.attempt
+    unsafe result.retry_ms = failure.retry.map { Int32(clamping: $0) } ?? -1
     unsafe result.reason_string = bytes(failure.reasonString, of: client)
     unsafe result.server_reference = bytes(failure.serverReference, of: client)
     unsafe result.properties = bytes(failure.properties, of: client)

@@ -85,6 +85,7 @@ public func smq_client_state(_ client: OpaquePointer?) -> Int32 {
     case .connecting: Int32(SMQ_STATE_CONNECTING)
     case .connected: Int32(SMQ_STATE_CONNECTED)
     case .disconnecting: Int32(SMQ_STATE_DISCONNECTING)
+    case .waiting: Int32(SMQ_STATE_WAITING)
     }
   }
 }
@@ -94,6 +95,27 @@ public func smq_connect(_ client: OpaquePointer?) -> Int32 {
   status { () throws(Status) in
     let started = try unsafe slot(client).pointee.client.connect(at: now())
     return (started ? Status.ok : .state).rawValue
+  }
+}
+
+@c @implementation
+public func smq_hint_network(_ client: OpaquePointer?, _ up: UInt32) -> Int32 {
+  status { () throws(Status) in
+    let slot = try unsafe slot(client)
+    switch up {
+    case 0: unsafe slot.pointee.client.hintDown(at: now())
+    case 1: unsafe slot.pointee.client.hintUp(at: now())
+    default: throw .option
+    }
+    return Status.ok.rawValue
+  }
+}
+
+@c @implementation
+public func smq_hint_resume(_ client: OpaquePointer?) -> Int32 {
+  status { () throws(Status) in
+    unsafe try slot(client).pointee.client.hintUp(at: now())
+    return Status.ok.rawValue
   }
 }
 

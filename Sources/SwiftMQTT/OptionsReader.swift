@@ -24,14 +24,15 @@ func makeClient(
   var request = RequestedOptions()
   guard unsafe options.pointee.reserved == 0 else { throw .structSize }
   let flags = unsafe options.pointee.flags
-  // They are the lowest six bits.
-  guard flags < 2 * UInt32(SMQ_OPTION_PARTS) else { throw .option }
+  // They are the lowest seven bits.
+  guard flags < 2 * UInt32(SMQ_OPTION_NO_RECONNECT) else { throw .option }
   request.keepSession = flags & UInt32(SMQ_OPTION_KEEP_SESSION) != 0
   request.newSession = flags & UInt32(SMQ_OPTION_NEW_SESSION) != 0
   request.fallback = flags & UInt32(SMQ_OPTION_FALLBACK) != 0
   request.clientIDAsIs = flags & UInt32(SMQ_OPTION_CLIENT_ID_AS_IS) != 0
   request.hold = flags & UInt32(SMQ_OPTION_HOLD) != 0
   request.parts = flags & UInt32(SMQ_OPTION_PARTS) != 0
+  request.noReconnect = flags & UInt32(SMQ_OPTION_NO_RECONNECT) != 0
   unsafe request.port = options.pointee.port
   unsafe request.protocolVersion = options.pointee.protocol
   unsafe request.keepAlive = options.pointee.keep_alive_s
@@ -54,6 +55,10 @@ func makeClient(
   unsafe request.topicAliasBytes = options.pointee.topic_alias_bytes
   unsafe request.replies = options.pointee.replies
   unsafe request.streamBytes = options.pointee.stream_bytes
+  unsafe request.reconnectMinimum = options.pointee.reconnect_min_ms
+  unsafe request.reconnectMaximum = options.pointee.reconnect_max_ms
+  unsafe request.stableTime = options.pointee.stable_ms
+  unsafe request.jitter = options.pointee.jitter
   request.properties = try unsafe span(options.pointee.properties)
   request.host = try unsafe span(options.pointee.host)
   request.clientID = try unsafe span(options.pointee.client_id)
