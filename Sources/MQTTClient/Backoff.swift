@@ -2,7 +2,7 @@
 /// server was restarted do not come back in one moment.
 public struct Backoff: BitwiseCopyable {
   /// What chance does to a wait.
-  public enum Jitter: UInt32, BitwiseCopyable {
+  public enum Jitter: UInt32, BitwiseCopyable, Sendable {
     /// Anything from half of the shortest wait to a bound that doubles.
     case full = 1
     /// Anything from the shortest wait to three times the last one.

@@ -1,0 +1,110 @@
+import FixedMemory
+import MQTTSession
+import MQTTTransport
+import MQTTWire
+
+@testable import MQTTClient
+
+/// A client on a virtual platform, in memory of its own.
+final class ClientRig {
+  let world: World
+  private let block: UnsafeMutableRawPointer
+  var client: Client<VirtualPlatform>
+
+  init(_ world: World = World(), configure: (inout RequestedOptions) -> Void = { _ in }) throws(OptionsError) {
+    self.world = world
+    let host = Array("server".utf8)
+    let clientID = Array("rig".utf8)
+    var request = RequestedOptions()
+    request.host = host.span
+    request.clientID = clientID.span
+    request.keepSession = true
+    configure(&request)
+    let options = try ClientOptions(checking: request)
+    var memory = MemoryPlan()
+    let plan = ClientPlan(options, in: &memory)
+    block = .allocate(byteCount: memory.byteCount, alignment: MemoryPlan.alignment)
+    client = Client(
+      options, plan: plan, block: unsafe MemoryBlock(start: block), on: VirtualPlatform(world: world))
+  }
+
+  deinit { block.deallocate() }
+
+  var now: Instant { Instant(milliseconds: world.now) }
+  var state: ClientState { client.state }
+
+  @discardableResult
+  func connect() -> Bool { client.connect(at: now) }
+
+  func publish(_ topic: String, qos: QoS = .atLeastOnce, cookie: UInt64 = 0) throws(SessionError) {
+    let name = Array(topic.utf8)
+    try client.publish(
+      Publish(topic: name.span, payload: Span(), qos: qos, retain: false),
+      Handling(cookie: cookie, isQuiet: false))
+  }
+
+  func disconnect(drain: UInt32 = 0) throws(SessionError) {
+    try client.disconnect(drain: drain, reasonCode: 0, properties: Span(), at: now)
+  }
+
+  /// Runs for so long, and takes every event at once.
+  func run(_ milliseconds: UInt32) -> [Told] {
+    let end = Instant(milliseconds: world.now).advanced(by: milliseconds)
+    var told: [Told] = []
+    while !end.isReached(at: now) {
+      _ = client.wait(timeout: Int32(clamping: end.remaining(at: now)))
+      told += take()
+    }
+    return told
+  }
+
+  func take() -> [Told] {
+    var told: [Told] = []
+    while let event = client.nextEvent() { told.append(Told(event, world.now)) }
+    return told
+  }
+}
+
+/// An event, comparable, and when it came.
+struct Told: Equatable, CustomStringConvertible {
+  enum What: Equatable {
+    case connected
+    case disconnected(Status, Failure.Stage, retry: UInt32?)
+    case completed(UInt64)
+    case other
+  }
+
+  /// Why a connection ended, in one word.
+  enum Status: Equatable { case requested, refused, closed, timeout, keepAlive, resolve, network, other }
+
+  let what: What
+  let time: UInt32
+
+  init(_ event: ClientEvent, _ time: UInt32) {
+    self.time = time
+    switch event {
+    case .session(.connected): what = .connected
+    case .session(.completed(let completion)): what = .completed(completion.cookie)
+    case .session: what = .other
+    case .disconnected(let failure):
+      let status: Status =
+        switch failure.cause {
+        case .requested: .requested
+        case .refused: .refused
+        case .closed: .closed
+        case .timeout: .timeout
+        case .keepAlive: .keepAlive
+        case .resolve: .resolve
+        case .network: .network
+        default: .other
+        }
+      what = .disconnected(status, failure.stage, retry: failure.retry)
+    }
+  }
+
+  var description: String { "\(what) at \(time)" }
+
+  var retry: UInt32? {
+    if case .disconnected(_, _, let retry) = what { retry } else { nil }
+  }
+}

@@ -1,0 +1,336 @@
+import MQTTSession
+import MQTTTransport
+import Testing
+
+@testable import MQTTClient
+
+extension Failure.Stage: @unchecked Sendable {}
+
+/// Does a client stay connected, without ever becoming a storm? On a virtual clock: hours take no time.
+@Suite struct ReconnectingTests {
+  static func rig(
+    _ world: World = World(), shortest: UInt32 = 1000, longest: UInt32 = 30_000,
+    jitter: Backoff.Jitter = .none, configure: (inout RequestedOptions) -> Void = { _ in }
+  ) throws -> ClientRig {
+    try ClientRig(world) {
+      $0.reconnectMinimum = shortest
+      $0.reconnectMaximum = longest
+      $0.jitter = jitter.rawValue
+      configure(&$0)
+    }
+  }
+
+  // MARK: Waits
+
+  /// Never above the bound, whatever the server refuses with; on either side of the clock's wrap.
+  @Test(arguments: [1000, UInt32.max - 20_000])
+  func doublesUpToTheBound(start: UInt32) throws {
+    let world = World(now: start)
+    world.addresses = [.refuses(after: 0)]
+    let rig = try Self.rig(world)
+    rig.connect()
+    let told = rig.run(200_000)
+    #expect(
+      told.map(\.retry).prefix(9) == [1000, 2000, 4000, 8000, 16_000, 30_000, 30_000, 30_000, 30_000])
+    for (index, one) in told.enumerated() {
+      #expect(one.what == .disconnected(.network, .connect, retry: one.retry))
+      if index > 0 { #expect(one.time &- told[index - 1].time == (told[index - 1].retry ?? 0) + 1) }
+    }
+    #expect(rig.state == .waiting)
+  }
+
+  @Test func refusalsWaitToo() throws {
+    let world = World()
+    world.server.connack = [0x20, 2, 0, 4]  // bad user name or password
+    let rig = try Self.rig(world)
+    rig.connect()
+    let told = rig.run(60_000)
+    #expect(told.allSatisfy { $0.what == .disconnected(.refused, .connack, retry: $0.retry) })
+    #expect(told.map(\.retry) == [1000, 2000, 4000, 8000, 16_000, 30_000])
+  }
+
+  /// A server that accepts and hangs up: no more attempts a minute than with one that is not there.
+  @Test(arguments: [Backoff.Jitter.full, .decorrelated, .none])
+  func flappingServer(jitter: Backoff.Jitter) throws {
+    let world = World()
+    world.server.lifetime = 0
+    let rig = try Self.rig(world, longest: 60_000, jitter: jitter)
+    rig.connect()
+    _ = rig.run(10 * 60_000)
+    let early = world.attempts.count
+    _ = rig.run(60 * 60_000)
+    let perMinute = Double(world.attempts.count - early) / 60
+    #expect(perMinute < 4, "\(perMinute) attempts a minute")
+    #expect(perMinute > 0.5)
+  }
+
+  @Test(arguments: [(29_000, [1000, 2000]), (30_500, [1000, 1000])] as [(UInt32, [UInt32])])
+  func onlyAStableConnectionIsANewBeginning(lifetime: UInt32, waits: [UInt32]) throws {
+    let world = World()
+    world.server.lifetime = lifetime
+    let rig = try Self.rig(world)
+    rig.connect()
+    let told = rig.run(2 * lifetime + 10_000).filter { $0.what != .connected }
+    #expect(told.map(\.retry).prefix(2) == waits[...].map { $0 }[...])
+    #expect(told.allSatisfy { $0.what == .disconnected(.closed, .connected, retry: $0.retry) })
+  }
+
+  @Test func theNextAttemptWaitsForTheEventOfTheLast() throws {
+    let world = World()
+    world.addresses = [.refuses(after: 0)]
+    let rig = try Self.rig(world)
+    rig.connect()
+    for _ in 0..<100 { _ = rig.client.wait(timeout: 1000) }
+    #expect(world.attempts.count == 1)
+    #expect(rig.take().count == 1)
+    _ = rig.run(1001)
+    #expect(world.attempts.count == 2)
+  }
+
+  @Test func onlyOnce() throws {
+    let world = World()
+    world.addresses = [.refuses(after: 0)]
+    let rig = try Self.rig(world) { $0.noReconnect = true }
+    rig.connect()
+    #expect(rig.run(100_000).map(\.what) == [.disconnected(.network, .connect, retry: nil)])
+    #expect(world.attempts.count == 1)
+    #expect(rig.state == .disconnected)
+    #expect(rig.connect())
+  }
+
+  // MARK: What is wanted
+
+  @Test func leavingEndsTheWait() throws {
+    let world = World()
+    world.addresses = [.refuses(after: 0)]
+    let rig = try Self.rig(world)
+    rig.connect()
+    _ = rig.run(1500)
+    #expect(!rig.connect())
+    try rig.disconnect()
+    #expect(rig.take().map(\.what) == [.disconnected(.requested, .none, retry: nil)])
+    #expect(rig.state == .disconnected)
+    _ = rig.client.wait(timeout: 60_000)
+    #expect(world.attempts.count == 2)
+    #expect(rig.connect())
+  }
+
+  /// The event that was still to be taken says that nothing follows.
+  @Test func leavingWhileAFailureIsUntaken() throws {
+    let world = World()
+    world.addresses = [.refuses(after: 0)]
+    let rig = try Self.rig(world)
+    rig.connect()
+    _ = rig.client.wait(timeout: 1000)
+    try rig.disconnect()
+    #expect(rig.take().map(\.what) == [.disconnected(.network, .connect, retry: nil)])
+    #expect(rig.state == .disconnected)
+  }
+
+  @Test func whatIsQueuedGoesOutOnTheNextConnection() throws {
+    let world = World()
+    world.server.lifetime = 10_000
+    let rig = try Self.rig(world)
+    rig.connect()
+    _ = rig.run(100)
+    world.breakConnections()
+    for cookie: UInt64 in 1...5 { try rig.publish("a", cookie: cookie) }
+    let told = rig.run(5000)
+    let completed = told.compactMap { if case .completed(let cookie) = $0.what { Int(cookie) } else { nil } }
+    #expect(completed == [1, 2, 3, 4, 5])
+  }
+
+  // MARK: Deadlines
+
+  /// Each stage has its name, and the attempt its end, to the millisecond.
+  @Test func connectTimeout() throws {
+    for stage in [Failure.Stage.resolve, .connect, .connack] {
+      let world = World()
+      switch stage {
+      case .resolve: world.name = .never
+      case .connect: world.addresses = [.blackHole, .blackHole, .blackHole]
+      default: world.server.connack = nil
+      }
+      let rig = try Self.rig(world) { $0.connectTimeout = 5000 }
+      rig.connect()
+      let told = rig.run(5500)
+      #expect(told.map(\.what) == [.disconnected(.timeout, stage, retry: 1000)])
+      #expect(told.map(\.time) == [6000])
+    }
+  }
+
+  @Test func unknownName() throws {
+    let world = World()
+    world.name = .unknown(after: 20)
+    let rig = try Self.rig(world)
+    rig.connect()
+    #expect(rig.run(500).map(\.what) == [.disconnected(.resolve, .resolve, retry: 1000)])
+  }
+
+  // MARK: Addresses (RFC 8305)
+
+  @Test(arguments: [
+    // What becomes of each, which are tried when, and when the connection is there.
+    ([World.Address.opens(after: 100), .opens(after: 1)], [0], 100),
+    ([.opens(after: 300), .opens(after: 10)], [0, 250], 260),
+    ([.opens(after: 300), .opens(after: 100)], [0, 250], 300),
+    ([.blackHole, .opens(after: 20)], [0, 250], 270),
+    ([.refuses(after: 30), .opens(after: 20)], [0, 30], 50),
+    ([.noRoute, .opens(after: 20)], [0, 0], 20),
+    ([.noRoute, .noRoute, .opens(after: 20)], [0, 0, 0], 20),
+    ([.blackHole, .blackHole, .blackHole, .blackHole, .opens(after: 20)], [0, 250, 500, 750, 2750], 2770),
+    ([.blackHole, .refuses(after: 300), .opens(after: 500)], [0, 250, 500], 1000),
+  ] as [([World.Address], [UInt32], UInt32)])
+  func addressesRace(addresses: [World.Address], times: [UInt32], connected: UInt32) throws {
+    let world = World()
+    world.addresses = addresses
+    world.server.delay = 0
+    let rig = try Self.rig(world)
+    rig.connect()
+    let start = world.now + 1  // the look-up
+    let told = rig.run(10_000)
+    #expect(told.map(\.what) == [.connected])
+    #expect(told.first?.time == start + connected)
+    #expect(world.tried.map(\.time) == times.map { start + $0 })
+    #expect(world.tried.map(\.address) == Array(0..<times.count))
+    // The others are closed.
+    #expect(world.lanes.count { $0 != nil } == 1)
+  }
+
+  // MARK: Hints
+
+  /// However often: no attempt sooner than the shortest wait after the last one.
+  @Test func hintsShortenAWait() throws {
+    let world = World()
+    world.addresses = [.refuses(after: 0)]
+    let rig = try Self.rig(world, longest: 60_000)
+    rig.connect()
+    _ = rig.run(70_000)
+    let before = world.attempts.count
+    for _ in 0..<600 {
+      rig.client.hintUp(at: rig.now)
+      _ = rig.run(100)
+    }
+    let gaps = zip(world.attempts.dropFirst(), world.attempts).map { $0 - $1 }.dropFirst(before)
+    #expect(gaps.allSatisfy { $0 >= 1000 && $0 < 1200 }, "\(gaps)")
+    // Without hints the backoff is where it was.
+    let told = rig.run(70_000)
+    #expect(told.last?.retry == 60_000)
+  }
+
+  @Test(arguments: [true, false])
+  func hintsLookAtAConnection(isUp: Bool) throws {
+    let world = World()
+    let rig = try Self.rig(world) { $0.pingTimeout = 3000 }
+    rig.connect()
+    _ = rig.run(1000)
+    if isUp { rig.client.hintUp(at: rig.now) } else { rig.client.hintDown(at: rig.now) }
+    #expect(rig.run(5000).isEmpty)
+    #expect(world.packets.count { $0.first == 0xC0 } == 1)
+    world.server.answersPings = false
+    if isUp { rig.client.hintUp(at: rig.now) } else { rig.client.hintDown(at: rig.now) }
+    let told = rig.run(3500)
+    #expect(told.map(\.what) == [.disconnected(.keepAlive, .keepAlive, retry: 1000)])
+  }
+
+  // MARK: Idle
+
+  /// An idle client wakes for Keep Alive, and for nothing else.
+  @Test func wakesOnlyForKeepAlive() throws {
+    let world = World()
+    let rig = try Self.rig(world)
+    rig.connect()
+    _ = rig.run(1000)
+    let before = world.wakeUps
+    _ = rig.run(24 * 3_600_000)
+    let pings = world.packets.count { $0.first == 0xC0 }
+    #expect(pings >= 24 * 60 && pings < 24 * 62)
+    // Once to send PINGREQ, once for the answer; at the end of each wait, which is 24 days at most.
+    #expect(world.wakeUps - before <= 2 * pings + 2, "\(world.wakeUps - before)")
+  }
+
+  /// The machine slept for an hour, and the monotonic clock did not: it looks like a jump.
+  @Test(arguments: [1000, UInt32.max - 1_800_000])
+  func jump(start: UInt32) throws {
+    let world = World(now: start)
+    let rig = try Self.rig(world)
+    rig.connect()
+    _ = rig.run(1000)
+    world.now &+= 3_600_000
+    let told = rig.run(30_000)
+    #expect(told.isEmpty)
+    #expect(rig.state == .connected)
+    #expect(world.packets.count { $0.first == 0xC0 } == 1)
+  }
+}
+
+@Suite struct BackoffTests {
+  @Test(arguments: [(Backoff.Jitter.full, 500), (.decorrelated, 1000)] as [(Backoff.Jitter, UInt32)])
+  func bounds(jitter: Backoff.Jitter, least: UInt32) {
+    var random = World.LCG(state: 7)
+    var sum: UInt64 = 0
+    for _ in 0..<1000 {
+      var backoff = Backoff(shortest: 1000, longest: 30_000, jitter: jitter)
+      var bound: UInt32 = jitter == .full ? 1000 : 3000
+      for _ in 0..<12 {
+        let wait = backoff.next(random: random.next())
+        #expect(wait >= least && wait <= min(bound, 30_000), "\(wait), at most \(bound)")
+        bound = jitter == .full ? min(bound * 2, 30_000) : min(wait * 3, 30_000)
+        sum += UInt64(wait)
+      }
+    }
+    // It is spread over the whole of it.
+    #expect(sum / 12_000 > 5000 && sum / 12_000 < 20_000)
+  }
+
+  @Test func extremes() {
+    for jitter in [Backoff.Jitter.full, .decorrelated, .none] {
+      for (shortest, longest) in [(10, 10), (10, 11), (86_400_000, 86_400_000), (10, 86_400_000)] as [(UInt32, UInt32)] {
+        var backoff = Backoff(shortest: shortest, longest: longest, jitter: jitter)
+        for random in [0, 1, UInt32.max, UInt32.max / 2] + (0..<100).map({ UInt32($0) &* 0x9E37_79B9 }) {
+          let wait = backoff.next(random: random)
+          #expect(wait <= longest && wait >= shortest / 2)
+        }
+        backoff.reset()
+        #expect(backoff.next(random: 0) <= max(shortest, 1) * 3)
+      }
+    }
+  }
+}
+
+@Suite struct ServerRoundTests {
+  private static func order(_ round: ServerRound, _ count: Int) -> [Int] {
+    var round = round
+    var order = [round.current]
+    while round.advance() { order.append(round.current) }
+    return order
+  }
+
+  @Test func inOrder() {
+    var round = ServerRound(count: 3, isShuffled: false)
+    round.begin { 0 }
+    #expect(Self.order(round, 3) == [0, 1, 2])
+    _ = round.advance()
+    round.isGood()
+    round.begin { 0 }
+    #expect(Self.order(round, 3) == [1, 0, 2])
+    _ = round.advance()
+    _ = round.advance()
+    round.isGood()
+    round.begin { 0 }
+    #expect(Self.order(round, 3) == [2, 0, 1])
+  }
+
+  @Test func shuffled() {
+    var random = World.LCG(state: 3)
+    var firsts: Set<Int> = []
+    for _ in 0..<200 {
+      var round = ServerRound(count: 16, isShuffled: true)
+      round.begin { random.next() }
+      let order = Self.order(round, 16)
+      #expect(order.sorted() == Array(0..<16))
+      firsts.insert(order[0])
+    }
+    #expect(firsts.count == 16)
+  }
+}

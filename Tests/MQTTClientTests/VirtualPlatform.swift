@@ -1,0 +1,239 @@
+import CPlatform
+import MQTTTransport
+
+/// A platform whose time passes only in `wait`, with a resolver and a network that do as they are told.
+struct VirtualPlatform: ~Copyable, Platform {
+  let world: World
+
+  var descriptor: Int32 { 99 }
+  func now() -> UInt32 { world.now }
+  func randomNumber() -> UInt32 { world.random.next() }
+  func wait(timeout: Int32) -> Waited { world.wait(timeout) }
+  func watch(_ channel: Channel, readable: Bool, writable: Bool) throws(PlatformError) {
+    world.watched[Int(channel.rawValue)] = (readable, writable)
+  }
+
+  func numeric(_ host: Span<UInt8>, port: UInt16) -> platform_addresses? { nil }
+  func resolve(_ host: Span<UInt8>, port: UInt16) throws(PlatformError) { world.resolve() }
+  var isResolving: Bool { world.isResolving }
+  func resolved() -> Resolver.Answer { world.resolved() }
+
+  func connect(
+    _ lane: Channel, to addresses: platform_addresses, at index: UInt32
+  ) throws(PlatformError) { try world.connect(Int(lane.rawValue), Int(index)) }
+  func outcome(_ lane: Channel) -> Int32 { world.lanes[Int(lane.rawValue)]?.outcome ?? 107 }
+  func isOpen(_ lane: Channel) -> Bool { world.lanes[Int(lane.rawValue)] != nil }
+  func send(_ lane: Channel, _ bytes: Span<UInt8>) -> Transfer {
+    var copy: [UInt8] = []
+    for index in 0..<bytes.count { copy.append(bytes[index]) }
+    return world.send(Int(lane.rawValue), copy)
+  }
+  func receive(_ lane: Channel, into space: inout MutableSpan<UInt8>) -> Transfer {
+    guard let link = world.lanes[Int(lane.rawValue)] else { return .closed }
+    guard !link.received.isEmpty else { return link.isClosed ? .closed : .later }
+    let count = min(space.count, link.received.count)
+    for index in 0..<count { space[index] = link.received[index] }
+    link.received.removeFirst(count)
+    return .moved(count)
+  }
+  func finish(_ lane: Channel) { world.finish(Int(lane.rawValue)) }
+  func discard(_ lane: Channel) -> Transfer {
+    world.lanes[Int(lane.rawValue)]?.received = []
+    return world.lanes[Int(lane.rawValue)]?.isClosed == true ? .closed : .later
+  }
+  func close(_ lane: Channel) {
+    world.lanes[Int(lane.rawValue)] = nil
+    world.watched[Int(lane.rawValue)] = (false, false)
+  }
+}
+
+/// A connection, or an attempt at one.
+final class Link {
+  /// `nil`: not known yet.
+  var outcome: Int32?
+  var received: [UInt8] = []
+  var isClosed = false
+  /// What the client has sent and no packet has been made of.
+  var unread: [UInt8] = []
+}
+
+/// What goes on around a client, on a clock of its own.
+final class World {
+  /// What becomes of an attempt to connect to an address.
+  enum Address: Sendable {
+    case opens(after: UInt32)
+    case refuses(after: UInt32)
+    case blackHole
+    case noRoute  // connect() itself fails
+  }
+
+  enum Name: Sendable {
+    case found(after: UInt32)
+    case unknown(after: UInt32)
+    case never
+  }
+
+  /// What the server does.
+  struct Server: Sendable {
+    /// CONNACK; `nil`: none.
+    var connack: [UInt8]? = [0x20, 2, 0, 0]
+    /// How long after CONNACK it ends the connection; `nil`: never.
+    var lifetime: UInt32?
+    var answersPings = true
+    var answersPublish = true
+    /// How long each of its packets takes.
+    var delay: UInt32 = 1
+  }
+
+  struct LCG {
+    var state: UInt32
+    mutating func next() -> UInt32 {
+      state = state &* 1_664_525 &+ 1_013_904_223
+      return state ^ state >> 13
+    }
+  }
+
+  var now: UInt32
+  var random = LCG(state: 1)
+  var name = Name.found(after: 1)
+  var addresses: [Address] = [.opens(after: 1)]
+  var server = Server()
+
+  var watched = [(Bool, Bool)](repeating: (false, false), count: Channel.count)
+  var lanes: [Link?] = [nil, nil, nil, nil]
+  private var answer: Resolver.Answer?
+  private(set) var isResolving = false
+  private var events: [(time: UInt32, number: Int, action: () -> Void)] = []
+  private var eventCount = 0
+
+  /// When each attempt to connect began: the first address of each look-up.
+  private(set) var attempts: [UInt32] = []
+  /// Which address was tried when.
+  private(set) var tried: [(address: Int, time: UInt32)] = []
+  /// The first byte of each packet the server got, and when.
+  private(set) var packets: [(first: UInt8, time: UInt32)] = []
+  private(set) var wakeUps = 0
+
+  init(now: UInt32 = 1000) { self.now = now }
+
+  // MARK: Time
+
+  private func at(_ delay: UInt32, _ action: @escaping () -> Void) {
+    eventCount += 1
+    events.append((now &+ delay, eventCount, action))
+  }
+
+  /// How long it is from now to then; less than nothing is nothing.
+  private func distance(_ time: UInt32) -> UInt32 {
+    let distance = time &- now
+    return distance > UInt32.max / 2 ? 0 : distance
+  }
+
+  func wait(_ timeout: Int32) -> Waited {
+    wakeUps += 1
+    var left = timeout < 0 ? UInt32.max / 2 : UInt32(timeout)
+    while true {
+      let ready = readiness()
+      if ready != 0 { return .ready(Readiness(bits: ready)) }
+      guard let next = events.min(by: { (distance($0.time), $0.number) < (distance($1.time), $1.number) }),
+        distance(next.time) <= left
+      else {
+        if timeout < 0 { return .failed(35) }  // it would wait for ever
+        now &+= left
+        return .ready(Readiness())
+      }
+      left -= distance(next.time)
+      now &+= distance(next.time)
+      events.removeAll { $0.number == next.number }
+      next.action()
+    }
+  }
+
+  private func readiness() -> UInt32 {
+    var bits: UInt32 = 0
+    for index in 0..<Channel.lanes {
+      guard let link = lanes[index] else { continue }
+      let (readable, writable) = watched[index]
+      let isReadable = !link.received.isEmpty || link.isClosed
+      if readable, isReadable { bits |= 1 << (2 * UInt32(index)) }
+      if writable, link.outcome != nil { bits |= 2 << (2 * UInt32(index)) }
+    }
+    if watched[Int(Channel.resolver.rawValue)].0, answer != nil {
+      bits |= 1 << (2 * UInt32(Channel.resolver.rawValue))
+    }
+    return bits
+  }
+
+  // MARK: Names
+
+  func resolve() {
+    attempts.append(now)
+    isResolving = true
+    answer = nil
+    switch name {
+    case .never: break
+    case .unknown(let delay): at(delay) { self.answer = .noAddress(-2) }
+    case .found(let delay):
+      at(delay) {
+        var found = platform_addresses()
+        found.count = UInt32(self.addresses.count)
+        self.answer = .addresses(found)
+      }
+    }
+  }
+
+  func resolved() -> Resolver.Answer {
+    guard let answer else { return .none }
+    isResolving = false
+    self.answer = nil
+    return answer
+  }
+
+  // MARK: Connections
+
+  func connect(_ lane: Int, _ address: Int) throws(PlatformError) {
+    tried.append((address, now))
+    let link = Link()
+    switch addresses[address] {
+    case .noRoute: throw PlatformError(errno: 101)
+    case .blackHole: break
+    case .opens(let delay): at(delay) { link.outcome = 0 }
+    case .refuses(let delay): at(delay) { link.outcome = 111 }
+    }
+    lanes[lane] = link
+  }
+
+  func finish(_ lane: Int) {
+    guard let link = lanes[lane] else { return }
+    at(server.delay) { link.isClosed = true }
+  }
+
+  func send(_ lane: Int, _ bytes: [UInt8]) -> Transfer {
+    guard let link = lanes[lane], !link.isClosed else { return .failed(32) }
+    link.unread += bytes
+    while link.unread.count >= 2, link.unread.count >= 2 + Int(link.unread[1]) {
+      let packet = Array(link.unread.prefix(2 + Int(link.unread[1])))
+      link.unread.removeFirst(packet.count)
+      packets.append((packet[0], now))
+      answer(packet, link)
+    }
+    return .moved(bytes.count)
+  }
+
+  private func answer(_ packet: [UInt8], _ link: Link) {
+    func say(_ bytes: [UInt8]) { at(server.delay) { if !link.isClosed { link.received += bytes } } }
+    switch packet[0] >> 4 {
+    case 1:
+      if let connack = server.connack { say(connack) }
+      if let lifetime = server.lifetime { at(server.delay + lifetime) { link.isClosed = true } }
+    case 3 where server.answersPublish && packet[0] >> 1 & 3 == 1:
+      let identifier = 4 + Int(packet[3])
+      say([0x40, 2, packet[identifier], packet[identifier + 1]])
+    case 12 where server.answersPings: say([0xD0, 0])
+    default: break
+    }
+  }
+
+  /// The connection breaks without a word.
+  func breakConnections() { for link in lanes { link?.isClosed = true } }
+}
