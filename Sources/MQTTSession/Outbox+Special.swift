@@ -166,7 +166,8 @@ extension Outbox {
         if message.expiresAt > second {
           noteExpiry(message.expiresAt)
         } else if message.state == .queued, !isBegun(slot), !hasDuplicateFlag(message) {
-          if message.flags.contains(.hasAlias), !message.flags.contains(.hasNoTopic) { loseAlias(message.tag) }
+          let wasToEstablish = message.flags.contains(.hasAlias) && !message.flags.contains(.hasNoTopic)
+          if wasToEstablish { loseAlias(message.tag) }
           complete(slot, .expired)
         }
       }
