@@ -2,7 +2,9 @@
 
 PREFIX ?= /usr/local
 DESTDIR ?=
+TARGET ?=
 NATIVE := build/native
+BUILD := build/$(or $(TARGET),native)
 CROSS := aarch64 armv7 riscv64
 
 .PHONY: all demo test mutants interop-rabbitmq cross install uninstall size lint format clean help
@@ -35,9 +37,11 @@ cross: ## TARGET=aarch64|armv7|riscv64: build for it and test under qemu-user
 	@cmake --build build/$(TARGET)
 	@Tests/run --only cross-$(TARGET)
 
-install: ## PREFIX=/usr/local DESTDIR=: the libraries, the header and swiftmqtt.pc; builds only what was never built
-	@test -e $(NATIVE)/libswiftmqtt.a || $(MAKE) all
-	@DESTDIR='$(DESTDIR)' cmake --install $(NATIVE) --prefix '$(PREFIX)'
+install: ## PREFIX=/usr/local DESTDIR= TARGET=: the libraries, the header and swiftmqtt.pc, of this machine or TARGET
+	@test -e $(BUILD)/libswiftmqtt.a || $(MAKE) $(if $(TARGET),cross,all)
+	@! find Sources include cmake CMakeLists.txt -type f -newer $(BUILD)/libswiftmqtt.so | grep -q . || { echo 'the' \
+	    'sources are newer than $(BUILD); first: make$(if $(TARGET), cross TARGET=$(TARGET))' >&2; exit 2; }
+	@DESTDIR='$(DESTDIR)' cmake --install $(BUILD) --prefix '$(PREFIX)'
 
 uninstall: ## PREFIX=/usr/local DESTDIR=: remove what install laid, and nothing else
 	rm -f $(foreach file,lib/libswiftmqtt.so lib/libswiftmqtt.so.1 lib/libswiftmqtt.so.$(VERSION) lib/libswiftmqtt.a \

@@ -1,7 +1,10 @@
 /* Publishes one message and leaves when the server has it: publish [URL] */
+#define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
 #include <stdlib.h>
 #include <swiftmqtt.h>
+
+#include "why.h"
 
 int main(int argc, char **argv) {
     smq_options options = SMQ_OPTIONS_INIT;
@@ -23,7 +26,10 @@ int main(int argc, char **argv) {
         if (smq_next_event(client, &event) == 1) status = event.status;
         if (event.type == SMQ_EVENT_COMPLETED) smq_disconnect(client, 0);
     }
-    if (status < 0) fprintf(stderr, "%s, stage %s\n", smq_status_name(status), smq_stage_name(event.stage));
+    if (event.status)
+        print_why(stderr, &event);
+    else if (status < 0)
+        fprintf(stderr, "%s\n", smq_status_name(status));
     smq_client_close(client);
     free(memory);
     return status < 0 ? EXIT_FAILURE : EXIT_SUCCESS;

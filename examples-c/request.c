@@ -1,9 +1,12 @@
 /* Asks for the time and answers itself: request [URL]. Request and response of MQTT 5.0 in one program. */
+#define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <swiftmqtt.h>
 #include <time.h>
+
+#include "why.h"
 
 /* The answering side: a handler for a Topic Filter. */
 static void answer(void *user, smq_client *client, const smq_event *request) {
@@ -56,7 +59,10 @@ int main(int argc, char **argv) {
         }
         if (event.type == SMQ_EVENT_DISCONNECTED) status = event.status;
     }
-    if (status < 0) fprintf(stderr, "%s, stage %s\n", smq_status_name(status), smq_stage_name(event.stage));
+    if (event.status)
+        print_why(stderr, &event);
+    else if (status < 0)
+        fprintf(stderr, "%s\n", smq_status_name(status));
     smq_client_close(client);
     free(memory);
     return status < 0 ? EXIT_FAILURE : EXIT_SUCCESS;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "sensors.h"
+#include "why.h"
 
 #define USAGE                                                                                                          \
     "sensord [--url mqtt://HOST[:PORT]] [--id ID] [--period-ms N] [--count N] [--root DIR] [--verbose]\n"              \
@@ -77,10 +78,8 @@ static void publish_reading(const void *context, const char *name, const char *j
 static void disconnected(const smq_event *event) {
     greeted = 0;
     if (event->status == SMQ_OK) return;
-    const char *more = event->os_error > 0 ? strerror(event->os_error) : "";
-    if (event->reason_code > 0) more = smq_reason_code_name(SMQ_PROTOCOL_5_0, event->reason_code);
-    fprintf(stderr, "sensord: %s, stage %s; %s; next attempt in %d ms\n", smq_status_name(event->status),
-            smq_stage_name(event->stage), more, (int)pause_ms);
+    fprintf(stderr, "sensord: next attempt in %d ms; ", (int)pause_ms);
+    print_why(stderr, event);
     next_attempt = now_ms() + pause_ms;
     pause_ms = pause_ms * 2 < LONGEST_PAUSE_MS ? pause_ms * 2 : LONGEST_PAUSE_MS;
 }

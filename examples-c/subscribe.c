@@ -1,8 +1,11 @@
 /* Prints what arrives: subscribe [URL [FILTER]]. Ctrl-C leaves. */
+#define _POSIX_C_SOURCE 200809L
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <swiftmqtt.h>
+
+#include "why.h"
 
 static volatile sig_atomic_t is_leaving = 0;
 
@@ -51,14 +54,15 @@ int main(int argc, char **argv) {
         while (smq_next_event(client, &event) == 1) {
             if (event.type == SMQ_EVENT_MESSAGE) print(&event); /* acknowledged by the next call */
             if (event.type == SMQ_EVENT_COMPLETED && event.status) {
-                fprintf(stderr, "not subscribed: %s\n", smq_reason_code_name(options.protocol, event.reason_code));
+                fprintf(stderr, "not subscribed: ");
+                print_why(stderr, &event);
                 smq_disconnect(client, 0);
             }
             if (event.type == SMQ_EVENT_DISCONNECTED) break;
         }
     }
     status = event.status;
-    if (status) fprintf(stderr, "%s, stage %s\n", smq_status_name(status), smq_stage_name(event.stage));
+    if (status) print_why(stderr, &event);
     smq_client_close(client);
     free(memory);
     return status ? EXIT_FAILURE : EXIT_SUCCESS;

@@ -482,8 +482,9 @@ enum {
     SMQ_OPTION_HOLD = 16,
     /*
      * A message larger than the receive buffer arrives in parts, each an SMQ_EVENT_MESSAGE, unless topic and properties
-     * take more than three quarters of it. Without it
-     * such a message is read to its end, acknowledged, and reported with SMQ_ERR_RECEIVE_TOO_LARGE and without payload.
+     * take more than three quarters of it. Without it such a message is read to its end, acknowledged, and reported
+     * with SMQ_ERR_RECEIVE_TOO_LARGE and without payload; but in 5.0 the server is told not to send it, leaves it out, and
+     * nobody hears of it, unless maximum_packet_bytes is set.
      */
     SMQ_OPTION_PARTS = 32,
     /*
@@ -507,7 +508,8 @@ enum {
 
 /*
  * What a client is to be. Zero means the default everywhere, so only what matters need be set;
- * either url or host must be.
+ * either url or host must be. What is for 5.0 only is refused for an older protocol where the comment says "else 0" or
+ * "else empty"; where it says "5.0:" it is an offer, and an older version goes without.
  */
 typedef struct smq_options {
     uint32_t size;  /* sizeof(smq_options) */
@@ -586,10 +588,12 @@ typedef struct smq_options {
     uint32_t control_bytes;     /* the room for acknowledgements, AUTH and DISCONNECT on their way out: 64 to 1,048,576;
                                     0: an eighth of receive_bytes, but 256 to 4,096 */
     uint32_t handlers;          /* entries in the table of smq_handle(): 0 to 65,535, each takes 24 bytes */
-    uint32_t handler_bytes;     /* the room for their Topic Filters; 0: 32 for each */
+    uint32_t handler_bytes;     /* the room for their Topic Filters: 1 to 268,435,456; 0: 32 for each */
     uint32_t topic_aliases_in;  /* 5.0: Topic Aliases the server may use (section 3.3.2.3.4): 0 to 1,024 */
     uint32_t topic_aliases_out; /* 5.0: Topic Aliases to use, as far as the server allows; the least recently used
-                                    makes room: 0 to 1,024. Topics longer than topic_alias_bytes go without */
+                                    makes room: 0 to 1,024. Topics longer than topic_alias_bytes go without; so do
+                                    requests, reserved and streamed messages, and what is published while there is no
+                                    connection */
     uint32_t topic_alias_bytes; /* the longest topic kept for an alias, in each direction: 1 to 65,535; 0: 128 */
     uint32_t replies;           /* smq_request() calls waiting for their reply: 0 to 1,024, each takes 24 bytes */
     uint32_t stream_bytes;      /* the buffer of smq_publish_stream(): 0 (then it is SMQ_ERR_NOT_SUPPORTED), or
@@ -970,6 +974,9 @@ typedef struct smq_subscriptions {
  * smq_disconnect() until that is over: it is sent when there is a connection, and again on the next one whenever that
  * ended before the answer.
  *
+ * An answered subscription lives in the server's session, not in the client. After an SMQ_EVENT_CONNECTED with
+ * session_present 0 (without SMQ_OPTION_KEEP_SESSION, and with 3.1, always) there is none: subscribe again.
+ *
  * The answer is one SMQ_EVENT_COMPLETED with the cookie: status 0 if every filter was accepted, else
  * SMQ_ERR_REFUSED with the first refusal in reason_code; or SMQ_ERR_SERVER_LIMIT if the server that answered cannot do it.
  * reason_codes has one byte for each filter, in their order: for SUBSCRIBE the granted QoS 0, 1 or 2, or from
@@ -1016,7 +1023,8 @@ enum {
     SMQ_EVENT_NONE = 0,
     /*
      * The server accepted the connection (CONNACK). session_present, attempt, protocol and, in 5.0, reason_string and
-     * properties are set; smq_client_server() has what the server can do.
+     * properties are set; smq_client_server() has what the server can do. If session_present is 0, subscribe again: see
+     * smq_subscribe().
      */
     SMQ_EVENT_CONNECTED = 1,
     /*
@@ -1027,7 +1035,8 @@ enum {
      */
     SMQ_EVENT_DISCONNECTED = 2,
     /*
-     * A published message, a SUBSCRIBE or an UNSUBSCRIBE is done with. cookie is its own. status is 0 if all is well:
+     * A published message, a SUBSCRIBE or an UNSUBSCRIBE is done with. cookie is its own: messages and requests share
+     * one space of cookies, and keeping them apart there is the program's affair. status is 0 if all is well:
      * delivered as its QoS promises, every filter accepted; else SMQ_ERR_REFUSED, SMQ_ERR_SESSION_LOST,
      * SMQ_ERR_EXPIRED, SMQ_ERR_STREAM, SMQ_ERR_SERVER_LIMIT, or for a request whose answer broke a rule or was larger
      * than receive_bytes SMQ_ERR_PROTOCOL. reason_code is the server's, or -1; with SMQ_ERR_SERVER_LIMIT it names the
@@ -1098,21 +1107,20 @@ typedef void (*smq_handler)(void *user, smq_client *client, const struct smq_eve
  * means none.
  */
 typedef struct smq_event {
-    uint32_t size;            /* in: sizeof(smq_event) */
-    int32_t type;             /* SMQ_EVENT_… */
-    int32_t status;           /* 0 or SMQ_ERR_… */
-    int32_t stage;            /* SMQ_STAGE_… */
-    int32_t os_error;         /* errno, or an EAI_… value if status is SMQ_ERR_RESOLVE; 0: none */
-    int32_t reason_code;      /* 0 to 255 as the server sent it (section 2.4; 3.1.1: the CONNACK return code);
+    uint32_t size;              /* in: sizeof(smq_event) */
+    int32_t type;               /* SMQ_EVENT_… */
+    int32_t status;             /* 0 or SMQ_ERR_… */
+    int32_t stage;              /* SMQ_STAGE_… */
+    int32_t os_error;           /* errno, or an EAI_… value if status is SMQ_ERR_RESOLVE; 0: none */
+    int32_t reason_code;        /* 0 to 255 as the server sent it (section 2.4; 3.1.1: the CONNACK return code);
                                    -1: none */
-    uint32_t attempt;         /* how many attempts to connect there have been, this one included; wraps */
-    uint32_t session_present; /* 1: the server took up the session it had kept (section 3.2.2.1.1). 3.1 cannot say it:
+    uint32_t attempt;           /* how many attempts to connect there have been, this one included; wraps */
+    uint32_t session_present;   /* 1: the server took up the session it had kept (section 3.2.2.1.1). 3.1 cannot say it:
                                    there it is always 0 */
-    uint32_t protocol;       /* SMQ_PROTOCOL_…, in SMQ_EVENT_CONNECTED and SMQ_EVENT_DISCONNECTED: the version that is
-                                   spoken, in which reason_code is to be read */
-    int32_t rule;            /* SMQ_RULE_…, in SMQ_EVENT_DISCONNECTED: the one the server broke */
-    uint64_t cookie;         /* of the message or request */
-    smq_bytes reason_string; /* 5.0: the server's own words, UTF-8; usually empty */
+    uint32_t protocol;          /* SMQ_PROTOCOL_…: the version that is spoken, in which reason_code is to be read */
+    int32_t rule;               /* SMQ_RULE_…, in SMQ_EVENT_DISCONNECTED: the one the server broke */
+    uint64_t cookie;            /* of the message or request */
+    smq_bytes reason_string;    /* 5.0: the server's own words, UTF-8; usually empty */
     smq_bytes server_reference; /* 5.0: another server to use (section 4.11); usually empty */
     smq_bytes properties;   /* 5.0: all properties of the packet behind the event, to walk with smq_property_next() */
     smq_bytes reason_codes; /* of SUBACK and UNSUBACK: a byte for each filter */
@@ -1205,7 +1213,8 @@ SMQ_API int32_t smq_ack(smq_client *client, uint64_t token, uint32_t reason_code
  * user      for the handler and the event
  *
  * Returns SMQ_OK, or, with nothing changed, SMQ_ERR_NULL, SMQ_ERR_CLIENT, SMQ_ERR_OPTION if index is out of range,
- * SMQ_ERR_TOPIC_FILTER, SMQ_ERR_UTF8, or SMQ_ERR_FULL if handler_bytes are used up.
+ * SMQ_ERR_TOPIC_FILTER, SMQ_ERR_UTF8, SMQ_ERR_TOO_LARGE if the filter is longer than handler_bytes, or SMQ_ERR_FULL if
+ * they are used up: clearing an entry makes room.
  */
 SMQ_API int32_t smq_handle(smq_client *client, uint32_t index, const smq_bytes *filter, smq_handler handler,
                            void *user);
@@ -1224,7 +1233,8 @@ SMQ_API int32_t smq_next_match(const smq_client *client, const smq_bytes *topic,
 
 /*
  * Hands a message to its handler, if it has one. The library itself never calls a handler, so the handler may call
- * anything.
+ * anything; but smq_next_event(), smq_wait() and smq_service() release the event, and after smq_client_close() there is
+ * neither client nor event.
  *
  * Returns 1 if there was a handler, else 0.
  */
@@ -1263,8 +1273,8 @@ SMQ_API int32_t smq_request(smq_client *client, const smq_message *message, cons
  * request   the SMQ_EVENT_MESSAGE, before it is released
  * message   the reply; its topic must be empty, and its properties must not have Correlation Data
  *
- * Returns what smq_publish() does, and SMQ_ERR_OPTION if the request has no Response Topic or message has a topic.
- * SMQ_ERR_STRUCT_SIZE also speaks of request.
+ * Returns what smq_publish() does, and SMQ_ERR_OPTION if the request has no Response Topic, which is how one asks
+ * whether a message is a request, or if message has a topic. SMQ_ERR_STRUCT_SIZE also speaks of request.
  */
 SMQ_API int32_t smq_respond(smq_client *client, const smq_event *request, const smq_message *message);
 

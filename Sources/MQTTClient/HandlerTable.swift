@@ -25,6 +25,7 @@ public struct HandlerTable: ~Copyable {
     case index
     case topicFilter
     case utf8
+    case tooLarge
     case full
   }
 
@@ -56,6 +57,7 @@ public struct HandlerTable: ~Copyable {
     }
     let slot = Int(truncatingIfNeeded: index)
     let old = Int(truncatingIfNeeded: entries[slot].size)
+    guard filter.count <= filters.count else { throw .tooLarge }
     guard filter.count <= filters.count &- used &+ old else { throw .full }
     remove(slot)
     var place = filters.mutableBytes(in: used..<used &+ filter.count)

@@ -44,7 +44,8 @@ extension Outbox {
     // It has to fit with topic and alias: on the next connection it may have to be sent again with its topic.
     let size = FixedHeader.packetSize(publish.remainingLength(version) &+ Publish.topicAliasSize)
     let isTight = size > min(bytes.count, limits.maximumPacketSize)
-    let choice = handling.isSpecial || isTight ? .none : aliases.choice(for: publish.topic)
+    let isPlain = handling.kind == .whole && handling.replyTag == nil
+    let choice = isPlain && !isTight ? aliases.choice(for: publish.topic) : .none
     let slot = tail
     switch choice {
     case .none:
@@ -57,7 +58,7 @@ extension Outbox {
       try storeAside(short, handling, version: version, limits: limits)
       descriptors[slot].flags.set(.hasAlias, true)
       descriptors[slot].flags.set(.hasNoTopic, isEstablished)
-      if isEstablished { descriptors[slot].tag = UInt16(truncatingIfNeeded: index) }
+      descriptors[slot].tag = UInt16(truncatingIfNeeded: index)
     }
     aliases.commit(choice, topic: publish.topic)
   }
@@ -165,8 +166,24 @@ extension Outbox {
         if message.expiresAt > second {
           noteExpiry(message.expiresAt)
         } else if message.state == .queued, !isBegun(slot), !hasDuplicateFlag(message) {
+          let wasToEstablish = message.flags.contains(.hasAlias) && !message.flags.contains(.hasNoTopic)
+          if wasToEstablish { loseAlias(message.tag) }
           complete(slot, .expired)
         }
+      }
+      slot = self.slot(after: slot)
+    }
+  }
+
+  /// The message that was to establish an alias is not sent: those that rely on it, which are behind it, need their
+  /// topic.
+  private mutating func loseAlias(_ alias: UInt16) {
+    aliases.lose(Int(alias))
+    var slot = head
+    for _ in 0..<stored {
+      let message = descriptors[slot]
+      if message.state == .queued, message.flags.contains(.hasNoTopic), message.tag == alias, !isBegun(slot) {
+        descriptors[slot].flags.set(.needsTopic, true)
       }
       slot = self.slot(after: slot)
     }

@@ -22,7 +22,7 @@ public struct Outbox: ~Copyable {
     /// With `MessageFlags.expires`: the second in which it is of no use any more.
     var expiresAt: UInt32
     var flags: MessageFlags
-    /// With `isRequest` what tells it in the table of replies, with `hasNoTopic` its alias in the table of aliases.
+    /// With `isRequest` what tells it in the table of replies, with `hasAlias` its alias in the table of aliases.
     var tag: UInt16
     var state: DeliveryState
     var outcome: Outcome

@@ -153,6 +153,9 @@ struct SentAliases: ~Copyable {
     }
   }
 
+  /// The server will not get to know of it.
+  mutating func lose(_ index: Int) { entries[index].isEstablished = false }
+
   /// A message without a topic needs it no more.
   mutating func release(_ index: Int) { entries[index].users &-= 1 }
 

@@ -15,6 +15,7 @@ func describe(
   unsafe result.reason_code = -1
   unsafe result.subscription = -1
   unsafe result.retry_ms = -1
+  unsafe result.protocol = event == nil ? 0 : UInt32(client.version.rawValue)
   switch event {
   case nil: break
   case .session(.message(let message)): unsafe describe(message, of: client, in: &result)
@@ -25,7 +26,6 @@ func describe(
     unsafe result.stage = failure.stage.number
     unsafe result.os_error = failure.cause.systemError
     unsafe result.reason_code = failure.reasonCode.map { Int32($0) } ?? -1
-    unsafe result.protocol = UInt32(client.version.rawValue)
     unsafe result.rule = failure.cause.rule
     unsafe result.attempt = client.attempt
     unsafe result.retry_ms = failure.retry.map { Int32(clamping: $0) } ?? -1
@@ -47,7 +47,6 @@ private func describe(
     unsafe result.reason_code = 0
     unsafe result.attempt = client.attempt
     unsafe result.session_present = connected.sessionPresent ? 1 : 0
-    unsafe result.protocol = UInt32(client.version.rawValue)
     unsafe result.reason_string = bytes(connected.reasonString, of: client)
     unsafe result.properties = bytes(connected.properties, of: client)
   case .completed(let completion):

@@ -54,6 +54,7 @@ public func smq_handle(
       case .index: throw .option
       case .topicFilter: throw .topicFilter
       case .utf8: throw .utf8
+      case .tooLarge: throw .tooLarge
       case .full: throw .full
       }
     }

@@ -132,7 +132,7 @@ def test_its_room(clients):
     """handlers times 32 bytes, unless handler_bytes says otherwise."""
     client = clients(url=URL, handlers=4, handler_bytes=20)
     before = client.stats
-    assert client.handle_filter(0, "x" * 21) == smq.ERR_FULL
+    assert client.handle_filter(0, "x" * 21) == smq.ERR_TOO_LARGE
     assert client.handle_filter(0, "x" * 20) == smq.OK
     assert client.handle_filter(1, "y") == smq.ERR_FULL
     assert client.next_match("x" * 20) == 0

@@ -119,6 +119,7 @@ import Testing
     let pair = Pair(entries: 3, bytes: 10)
     #expect(pair.set(0, "12345") == nil)
     #expect(pair.set(1, "123456") == .full)
+    #expect(pair.set(1, "12345678901") == .tooLarge)
     #expect(pair.set(1, "67890") == nil)
     #expect(pair.set(2, "x") == .full)
     #expect(pair.set(0, "54321") == nil)
@@ -154,7 +155,8 @@ import Testing
           $0 + ($1.offset == index ? 0 : $1.element?.utf8.count ?? 0)
         }
         let fault = pair.set(UInt32(index), filter, user: UInt(step))
-        if fault != (used + filter.utf8.count > bytes ? .full : nil) {
+        let size = filter.utf8.count
+        if fault != (size > bytes ? .tooLarge : used + size > bytes ? .full : nil) {
           Issue.record("seed \(seed), step \(step): \(filter) gives \(String(describing: fault))")
         }
         if fault != nil { full += 1 }

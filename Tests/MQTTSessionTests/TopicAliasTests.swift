@@ -189,7 +189,7 @@ import Testing
     }
   }
 
-  /// What is special goes without: its topic may be needed when its alias is gone.
+  /// What is written in place, supplied later or waits for a reply goes without.
   @Test func specialMessages() throws {
     let rig = Self.rig(10) {
       $0.aliasesSent = 2
@@ -197,14 +197,53 @@ import Testing
       $0.streamBytes = 64
     }
     try rig.publish("topic", isQuiet: true)
-    try rig.publishSpecially("topic", isQuiet: true, expiry: 5)
     try rig.reserve("topic", size: 0)
     try rig.commit(0)
     try rig.stream("topic", [])
     try rig.request("topic", timeout: 1000)
     let sent = packets(rig.drain()).map { ReadPublish($0, .v5_0) }
-    #expect(sent.map(\.topic) == ["topic", "topic", "topic", "topic", "topic"])
+    #expect(sent.map(\.topic) == ["topic", "topic", "topic", "topic"])
     #expect(sent.dropFirst().allSatisfy { !$0.properties.starts(with: [0x23]) })
+  }
+
+  /// A message that expires may establish an alias, and use one.
+  @Test func expiringMessages() throws {
+    let rig = Self.rig(10)
+    for turn in 0..<3 {
+      try rig.publishSpecially("topic", isQuiet: true, expiry: 5)
+      let expected = topicAlias(1) + messageExpiry(5)
+      #expect(
+        rig.drain()
+          == publish(.v5_0, turn == 0 ? "topic" : "", qos: .atMostOnce, properties: expected))
+    }
+  }
+
+  /// The message that was to establish it expires behind a full window: those behind it get their topic back, and the
+  /// next one establishes it.
+  @Test func expiredBeforeItWasEstablished() throws {
+    let rig = Rig(.v5_0) {
+      $0.aliasesSent = 2
+      $0.inFlightMaximum = 1
+    }
+    rig.connect(properties: topicAliasMaximum(10))
+    _ = rig.events()
+    try rig.publish("window", qos: .atLeastOnce, isQuiet: true)
+    _ = rig.drain()
+    try rig.publishSpecially("topic", [1], qos: .atLeastOnce, cookie: 1, expiry: 1)
+    try rig.publishSpecially("topic", [2], qos: .atLeastOnce, isQuiet: true, expiry: 9)
+    try rig.publish("topic", [3], qos: .atMostOnce, isQuiet: true)
+    rig.pass(2000)
+    #expect(rig.events() == [.failed(1, .expired)])
+    try rig.publish("topic", [4], qos: .atMostOnce, isQuiet: true)
+    try rig.publish("topic", [5], qos: .atMostOnce, isQuiet: true)
+    rig.receive(puback(1))
+    #expect(
+      packets(rig.drain()) == [
+        publish(.v5_0, "topic", [2], qos: .atLeastOnce, identifier: 3, properties: messageExpiry(7)),
+        publish(.v5_0, "topic", [3], qos: .atMostOnce),
+        publish(.v5_0, "topic", [4], qos: .atMostOnce, properties: topicAlias(2)),
+        publish(.v5_0, "", [5], qos: .atMostOnce, properties: topicAlias(2)),
+      ])
   }
 
   /// Random messages over many connections, to servers with other maxima: what a server resolves is always the
@@ -213,6 +252,7 @@ import Testing
   func randomRuns(aliases: Int) throws {
     var uses = 0
     var taken = 0
+    var expiries = 0
     for seed in UInt64(0)..<1500 {
       var random = SeededGenerator(seed: seed)
       let rig = Rig(.v5_0) {
@@ -225,6 +265,7 @@ import Testing
       let topics = ["ab", "topic/1", "topic/2", "topic/3", "topic/4", "topic/5", "topic/which/is/long"]
       var published: [String] = []
       var arrived: [Bool] = []
+      var expired = 0
       var stream: [UInt8] = []
       var known: [UInt16: String] = [:]
       var maximum = 0
@@ -251,6 +292,13 @@ import Testing
         arrived[number] = true
         if message.qos > 0 { window.append((message.identifier, message.qos)) }
       }
+      func note(_ events: [Happening]) {
+        for case .failed(let cookie, .expired) in events {
+          if arrived[Int(cookie)] { fault = "\(cookie) came, and has expired" }
+          arrived[Int(cookie)] = true
+          expired += 1
+        }
+      }
       func connect() {
         rig.lose()
         stream = []
@@ -269,7 +317,8 @@ import Testing
           let properties = random.chance(20) ? userProperty("k", "v") : []
           do throws(SessionError) {
             try rig.publishSpecially(
-              topic, payload, qos: allQoS[random.below(3)], isQuiet: true, properties: properties)
+              topic, payload, qos: allQoS[random.below(3)], cookie: UInt64(published.count), isQuiet: true,
+              expiry: random.chance(40) ? 1 + UInt32(random.below(3)) : 0, properties: properties)
             published.append(topic)
             arrived.append(false)
             taken += 1
@@ -280,13 +329,14 @@ import Testing
             arrive(Array(stream.prefix(size)))
             stream.removeFirst(size)
           }
-        case 75..<97:
+        case 75..<82: rig.pass(UInt32(random.below(800)))
+        case 82..<97:
           guard !window.isEmpty else { continue }
           let (identifier, qos) = window.remove(at: random.below(window.count))
           rig.receive(qos == 1 ? puback(identifier) : pubrec(identifier) + pubcomp(identifier))
         default: connect()
         }
-        _ = rig.events()
+        note(rig.events())
       }
       var turns = 0
       repeat {
@@ -299,7 +349,7 @@ import Testing
           rig.receive(qos == 1 ? puback(identifier) : pubrec(identifier) + pubcomp(identifier))
         }
         window = []
-        _ = rig.events()
+        note(rig.events())
         turns += 1
       } while !rig.isDrained && turns < 50
       if fault == nil, !rig.isDrained || rig.outbox.bytes > 0 { fault = "not drained" }
@@ -308,7 +358,9 @@ import Testing
         Issue.record("seed \(seed): \(fault)")
         return
       }
+      expiries += expired
     }
+    #expect(expiries > 1000)
     #expect(uses > 1500)
     #expect(taken > 20_000)
   }
