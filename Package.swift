@@ -37,7 +37,8 @@ let package = Package(
     tests("FixedMemoryTests", "FixedMemory"),
     tests("MQTTWireTests", excluding: ["Vectors"], "MQTTWire", "FixedMemory"),
     tests("MQTTSessionTests", "MQTTSession", "MQTTWire", "FixedMemory"),
-    tests("MQTTClientTests", "MQTTClient", "MQTTSession", "MQTTTransport", "MQTTWire", "CPlatform", "FixedMemory"),
+    tests(
+      "MQTTClientTests", "MQTTClient", "MQTTSession", "MQTTTransport", "MQTTWire", "CPlatform", "FixedMemory"),
     // Optimised, because it makes 100,000 runs: swift run -c release Simulator
     .executableTarget(
       name: "Simulator", dependencies: ["MQTTSession", "MQTTWire", "FixedMemory"], path: "Tests/Simulator",

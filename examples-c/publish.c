@@ -9,6 +9,7 @@
 int main(int argc, char **argv) {
     smq_options options = SMQ_OPTIONS_INIT;
     options.url = smq_string(argc > 1 ? argv[1] : "mqtt://127.0.0.1");
+    options.flags = SMQ_OPTION_NO_RECONNECT; /* one attempt, and its result */
     smq_message message = SMQ_MESSAGE_INIT;
     message.qos = 1;
     message.topic = smq_string("greetings/hello");

@@ -24,6 +24,7 @@ int main(int argc, char **argv) {
     smq_options options = SMQ_OPTIONS_INIT;
     options.url = smq_string(argc > 1 ? argv[1] : "mqtt://127.0.0.1");
     options.protocol = SMQ_PROTOCOL_5_0;
+    options.flags = SMQ_OPTION_NO_RECONNECT;
     options.handlers = 1;
     options.replies = 1;
 

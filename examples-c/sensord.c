@@ -21,8 +21,6 @@
     "  --verbose    a line for each message published and for each completion"
 
 enum {
-    FIRST_PAUSE_MS = 250,
-    LONGEST_PAUSE_MS = 30000,
     LEAVE_MS = 5000,
     LONGEST_WAIT_MS = 1000,
     DAY_MS = 86400000
@@ -43,7 +41,6 @@ static int verbose;
 static smq_client *client;
 static uint64_t cookie, dropped;
 static int greeted; /* this connection has been told "online" */
-static int64_t next_attempt, pause_ms = FIRST_PAUSE_MS;
 static volatile sig_atomic_t stop;
 
 static void on_signal(int signal) { stop = signal; }
@@ -78,10 +75,8 @@ static void publish_reading(const void *context, const char *name, const char *j
 static void disconnected(const smq_event *event) {
     greeted = 0;
     if (event->status == SMQ_OK) return;
-    fprintf(stderr, "sensord: next attempt in %d ms; ", (int)pause_ms);
+    fprintf(stderr, "sensord: next attempt in %d ms; ", (int)event->retry_ms);
     print_why(stderr, event);
-    next_attempt = now_ms() + pause_ms;
-    pause_ms = pause_ms * 2 < LONGEST_PAUSE_MS ? pause_ms * 2 : LONGEST_PAUSE_MS;
 }
 
 /* Lets the client work until a time, a signal or an event, and takes the events. */
@@ -92,7 +87,6 @@ static void step(int64_t until) {
     smq_wait(client, (int32_t)wait);
     smq_event event = SMQ_EVENT_INIT;
     while (smq_next_event(client, &event) == 1) {
-        if (event.type == SMQ_EVENT_CONNECTED) pause_ms = FIRST_PAUSE_MS;
         if (event.type == SMQ_EVENT_DISCONNECTED) disconnected(&event);
         if (event.type == SMQ_EVENT_COMPLETED && (verbose || event.status != SMQ_OK))
             printf("completed %" PRIu64 " %s\n", event.cookie, smq_status_name(event.status));
@@ -109,18 +103,9 @@ static void run(uint32_t period_ms, uint32_t count) {
             periods++;
             next_reading = periods == count ? INT64_MAX : now + period_ms;
         }
-        int64_t until = next_reading;
-        switch (smq_client_state(client)) {
-        case SMQ_STATE_DISCONNECTED:
-            if (now >= next_attempt)
-                smq_connect(client);
-            else if (next_attempt < until)
-                until = next_attempt;
-            break;
-        case SMQ_STATE_CONNECTED:
-            if (!greeted) greeted = publish(status_topic, "online", 1, 1);
-        }
-        step(until);
+        if (!greeted && smq_client_state(client) == SMQ_STATE_CONNECTED)
+            greeted = publish(status_topic, "online", 1, 1);
+        step(next_reading);
     }
     if (publish(status_topic, "offline", 1, 1)) smq_disconnect(client, LEAVE_MS); /* no room: the Will says it */
     while (smq_client_state(client) == SMQ_STATE_DISCONNECTING) step(INT64_MAX);
@@ -170,6 +155,8 @@ int main(int argc, char **argv) {
     options.will = &will;
     options.flags = SMQ_OPTION_KEEP_SESSION; /* what is in flight when the link breaks is taken up again */
     options.session_expiry_s = 3600;
+    options.reconnect_min_ms = 250;
+    options.reconnect_max_ms = 30000;
     size_t size = smq_client_size(&options);
     void *memory = malloc(size);
     int32_t status = smq_client_init(memory, size, &options, &client);
@@ -180,6 +167,7 @@ int main(int argc, char **argv) {
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGINT, &action, NULL);
     setvbuf(stdout, NULL, _IOLBF, 0);
+    smq_connect(client);
     run(period_ms, count);
 
     smq_stats stats = SMQ_STATS_INIT;

@@ -240,7 +240,8 @@ public struct Client<System: Platform & ~Copyable>: ~Copyable {
   /// is looked at.
   public mutating func hintUp(at now: Instant) {
     self.now = now
-    retryDeadline = retryDeadline.map { Instant.earlier($0, retrySince.advanced(by: backoff.shortest)) } ?? nil
+    retryDeadline =
+      retryDeadline.map { Instant.earlier($0, retrySince.advanced(by: backoff.shortest)) } ?? nil
     session.probe(at: now)
   }
 
@@ -286,7 +287,8 @@ public struct Client<System: Platform & ~Copyable>: ~Copyable {
     guard phase != .disconnected else { return session.nextDeadline }
     if let farewellDeadline { return Instant.earlier(farewellDeadline, pullAgain) }
     let opening = Instant.earlier(connectDeadline, phase == .connecting ? race.deadline : nil)
-    let own = Instant.earlier(Instant.earlier(opening, retryDeadline), Instant.earlier(leaveDeadline, pullAgain))
+    let own = Instant.earlier(
+      Instant.earlier(opening, retryDeadline), Instant.earlier(leaveDeadline, pullAgain))
     return Instant.earlier(session.nextDeadline, own)
   }
 }

@@ -134,7 +134,7 @@ OPTIONS_NUMBERS = (
     "keep_alive_s session_expiry_s connect_timeout_ms ping_timeout_ms outbox_bytes outbox_messages "
     "receive_bytes in_flight_maximum receive_maximum maximum_packet_bytes requests request_bytes "
     "control_bytes handlers handler_bytes topic_aliases_in topic_aliases_out topic_alias_bytes "
-    "replies stream_bytes reserved"
+    "replies stream_bytes reconnect_min_ms reconnect_max_ms stable_ms jitter reserved"
 ).split()
 
 
@@ -220,7 +220,7 @@ class RawEvent(Sized):
         ("user", ctypes.c_void_p),
         ("token", ctypes.c_uint64),
         ("subscription_identifier", ctypes.c_uint32),
-        ("reserved", ctypes.c_uint32),
+        ("retry_ms", ctypes.c_int32),
     ]
 
 
@@ -293,6 +293,8 @@ FUNCTIONS = {  # name: (result, arguments)
     "smq_client_id": (I32, [C, P(Bytes)]),
     "smq_client_state": (I32, [C]),
     "smq_connect": (I32, [C]),
+    "smq_hint_network": (I32, [C, U32]),
+    "smq_hint_resume": (I32, [C]),
     "smq_authenticate": (I32, [C, U32, P(Bytes), P(Bytes)]),
     "smq_disconnect": (I32, [C, U32]),
     "smq_disconnect_with": (I32, [C, U32, U32, P(Bytes)]),
@@ -446,6 +448,7 @@ class Event:
     user: int | None
     token: int
     subscription_identifier: int
+    retry_ms: int
 
     def __repr__(self) -> str:
         kind, status = EVENT_NAMES[self.type], status_name(self.status)
@@ -465,7 +468,10 @@ class Event:
 class Client:
     """A client, its memory, and the events that were taken but not yet asked for."""
 
-    def __init__(self, **options: object):
+    def __init__(self, *, reconnect: bool = False, **options: object):
+        """Unless it is asked for, a client does not connect again by itself: the tests want to see each attempt."""
+        if not reconnect:
+            options["flags"] = options.get("flags", 0) | CONSTANTS["SMQ_OPTION_NO_RECONNECT"]
         self.options = Options(**options)
         size = library.smq_client_size(ctypes.byref(self.options))
         self.block = Block(size)
@@ -497,6 +503,12 @@ class Client:
 
     def connect(self) -> int:
         return library.smq_connect(self.handle)
+
+    def hint_network(self, up: int) -> int:
+        return library.smq_hint_network(self.handle, up)
+
+    def hint_resume(self) -> int:
+        return library.smq_hint_resume(self.handle)
 
     def publish(self, topic: str | bytes, payload: str | bytes = b"", **fields: int) -> int:
         message = Message(topic=topic, payload=payload, **fields)

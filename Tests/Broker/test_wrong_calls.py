@@ -73,7 +73,7 @@ WRONG_OPTIONS: dict[str, tuple[Callable[[], Options], int]] = {
     "url of 1025 bytes": (lambda: options(url="mqtt://u:" + "p" * 1014 + "@h"), smq.ERR_OPTION),
     "host of 254 bytes": (lambda: Options(host="a" * 254), smq.ERR_OPTION),
     "port 65536": (lambda: Options(host="h", port=65536), smq.ERR_OPTION),
-    "unknown flag": (lambda: options(flags=64), smq.ERR_OPTION),
+    "unknown flag": (lambda: options(flags=128), smq.ERR_OPTION),
     "the last flag": (lambda: options(flags=1 << 31), smq.ERR_OPTION),
     "3.1.1: new session": (
         lambda: options(flags=smq.OPTION_KEEP_SESSION + smq.OPTION_NEW_SESSION, client_id="a"),
@@ -375,6 +375,8 @@ EVERY_CALL: dict[str, Callable[[object], int]] = {
     "smq_client_close": library.smq_client_close,
     "smq_client_state": library.smq_client_state,
     "smq_connect": library.smq_connect,
+    "smq_hint_network": lambda client: library.smq_hint_network(client, 1),
+    "smq_hint_resume": library.smq_hint_resume,
     "smq_publish": lambda client: library.smq_publish(client, byref(Message(topic="a"))),
     "smq_disconnect": lambda client: library.smq_disconnect(client, 0),
     "smq_next_event": lambda client: library.smq_next_event(client, byref(RawEvent())),

@@ -11,7 +11,8 @@ final class ClientRig {
   private let block: UnsafeMutableRawPointer
   var client: Client<VirtualPlatform>
 
-  init(_ world: World = World(), configure: (inout RequestedOptions) -> Void = { _ in }) throws(OptionsError) {
+  init(_ world: World = World(), configure: (inout RequestedOptions) -> Void = { _ in }) throws(OptionsError)
+  {
     self.world = world
     let host = Array("server".utf8)
     let clientID = Array("rig".utf8)

@@ -169,18 +169,19 @@ extension Failure.Stage: @unchecked Sendable {}
 
   // MARK: Addresses (RFC 8305)
 
-  @Test(arguments: [
-    // What becomes of each, which are tried when, and when the connection is there.
-    ([World.Address.opens(after: 100), .opens(after: 1)], [0], 100),
-    ([.opens(after: 300), .opens(after: 10)], [0, 250], 260),
-    ([.opens(after: 300), .opens(after: 100)], [0, 250], 300),
-    ([.blackHole, .opens(after: 20)], [0, 250], 270),
-    ([.refuses(after: 30), .opens(after: 20)], [0, 30], 50),
-    ([.noRoute, .opens(after: 20)], [0, 0], 20),
-    ([.noRoute, .noRoute, .opens(after: 20)], [0, 0, 0], 20),
-    ([.blackHole, .blackHole, .blackHole, .blackHole, .opens(after: 20)], [0, 250, 500, 750, 2750], 2770),
-    ([.blackHole, .refuses(after: 300), .opens(after: 500)], [0, 250, 500], 1000),
-  ] as [([World.Address], [UInt32], UInt32)])
+  @Test(
+    arguments: [
+      // What becomes of each, which are tried when, and when the connection is there.
+      ([World.Address.opens(after: 100), .opens(after: 1)], [0], 100),
+      ([.opens(after: 300), .opens(after: 10)], [0, 250], 260),
+      ([.opens(after: 300), .opens(after: 100)], [0, 250], 300),
+      ([.blackHole, .opens(after: 20)], [0, 250], 270),
+      ([.refuses(after: 30), .opens(after: 20)], [0, 30], 50),
+      ([.noRoute, .opens(after: 20)], [0, 0], 20),
+      ([.noRoute, .noRoute, .opens(after: 20)], [0, 0, 0], 20),
+      ([.blackHole, .blackHole, .blackHole, .blackHole, .opens(after: 20)], [0, 250, 500, 750, 2750], 2770),
+      ([.blackHole, .refuses(after: 300), .opens(after: 500)], [0, 250, 500], 1000),
+    ] as [([World.Address], [UInt32], UInt32)])
   func addressesRace(addresses: [World.Address], times: [UInt32], connected: UInt32) throws {
     let world = World()
     world.addresses = addresses
@@ -285,7 +286,9 @@ extension Failure.Stage: @unchecked Sendable {}
 
   @Test func extremes() {
     for jitter in [Backoff.Jitter.full, .decorrelated, .none] {
-      for (shortest, longest) in [(10, 10), (10, 11), (86_400_000, 86_400_000), (10, 86_400_000)] as [(UInt32, UInt32)] {
+      for (shortest, longest) in [(10, 10), (10, 11), (86_400_000, 86_400_000), (10, 86_400_000)]
+        as [(UInt32, UInt32)]
+      {
         var backoff = Backoff(shortest: shortest, longest: longest, jitter: jitter)
         for random in [0, 1, UInt32.max, UInt32.max / 2] + (0..<100).map({ UInt32($0) &* 0x9E37_79B9 }) {
           let wait = backoff.next(random: random)
