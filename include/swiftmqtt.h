@@ -553,9 +553,9 @@ typedef struct smq_options {
     uint32_t session_expiry_s;   /* 5.0 only, else 0: how long the server keeps the session after the connection
                                     (section 3.1.2.11.2). 0: SMQ_FOREVER with SMQ_OPTION_KEEP_SESSION, else it ends
                                     with the connection */
-    uint32_t connect_timeout_ms; /* from smq_connect() to CONNACK, name resolution included: 1 to 86,400,000; 0:
-                                    30,000; SMQ_OFF: none. A name's addresses, 8 at most, are tried in turn, each
-                                    for half of the time that is left */
+    uint32_t connect_timeout_ms; /* for each attempt, from its beginning to CONNACK, name resolution included: 1 to
+                                    86,400,000; 0: 30,000; SMQ_OFF: none. A name's addresses, 8 at most, race: each has a
+                                    head start of 250 ms, then the next begins beside it (RFC 8305) */
     uint32_t ping_timeout_ms;    /* how long after PINGREQ, which is sent when nothing was sent or nothing was heard for
                                     Keep Alive, the server may stay silent: 1 to 86,400,000; 0: 10,000. On a slow link
                                     allow for the bytes that are on their way before it: outbox_bytes and more */
