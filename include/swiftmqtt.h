@@ -491,7 +491,9 @@ enum {
      * After a failed attempt, or a connection that ended, the client does not try again by itself: the program calls
      * smq_connect() when it likes.
      */
-    SMQ_OPTION_NO_RECONNECT = 64
+    SMQ_OPTION_NO_RECONNECT = 64,
+    /* Of several servers the order is drawn anew for each round, so that a fleet spreads over them. */
+    SMQ_OPTION_SHUFFLE = 128
 };
 
 /* smq_options.jitter: what chance does to the waits between attempts to connect */
@@ -516,10 +518,14 @@ typedef struct smq_options {
     uint32_t flags; /* SMQ_OPTION_…, added up */
 
     /*
-     * mqtt://[user[:password]@]host[:port][/]: the server in one line. host is a name, an IPv4
-     * address or an IPv6 address in brackets; user and password may be percent-encoded. Nothing
+     * mqtt://[user[:password]@]host[:port][,host[:port]]…[/]: the server in one line, or up to 16 of them. host is a
+     * name, an IPv4 address or an IPv6 address in brackets; user and password may be percent-encoded. Nothing
      * else is accepted, and nothing is ignored. Sets host, port, user_name and password, which
      * must then be empty. ASCII, at most 1,024 bytes.
+     *
+     * Several servers are tried in their order (or see SMQ_OPTION_SHUFFLE), one right after the other; the last that a
+     * connection to lasted for stable_ms comes first. When all have been tried, the wait of reconnect_min_ms and so on
+     * follows, then the next round. All get the same CONNECT.
      */
     smq_bytes url;
     smq_bytes host;    /* a name or a numeric address, at most 253 bytes */
@@ -1140,13 +1146,15 @@ typedef struct smq_event {
     uint64_t token;       /* for smq_ack(); 0: nothing to acknowledge: QoS 0, or not the last part */
     uint32_t subscription_identifier; /* 5.0: the first one the message has; 0: none. There may be more in properties */
     int32_t retry_ms; /* in SMQ_EVENT_DISCONNECTED: how long until the client tries again by itself; -1: it will not */
+    uint32_t server;  /* in SMQ_EVENT_CONNECTED and SMQ_EVENT_DISCONNECTED: which server of the URL, counted from 0 */
+    uint32_t reserved;
 } smq_event;
 
 /* A smq_event with its size set. */
 #define SMQ_EVENT_INIT                                                                                                 \
     {                                                                                                                  \
         sizeof(smq_event), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 },           \
-            { NULL, 0 }, { NULL, 0 }, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, 0, 0, 0                                         \
+            { NULL, 0 }, { NULL, 0 }, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, 0, 0, 0, 0, 0                                   \
     }
 
 /*

@@ -119,9 +119,8 @@ extension Client where System: ~Copyable {
     // A look-up under way is left alone: the next attempt may use it.
     for index in 0..<Channel.lanes { platform.close(.lane(index)) }
     _ = try? platform.watch(.resolver, readable: false, writable: false)
-    session.connectionClosed()
     if isWanted, reconnects {
-      let wait = backoff.next(random: platform.randomNumber())
+      let wait = waitForNext(wasAccepted: session.isAccepted)
       failure.retry = wait
       retrySince = now
       retryDeadline = now.advanced(by: wait)
@@ -131,6 +130,7 @@ extension Client where System: ~Copyable {
       retryDeadline = nil
       phase = .disconnected
     }
+    session.connectionClosed()
     isLeaving = false
     isBlocked = false
     connectDeadline = nil
@@ -139,6 +139,13 @@ extension Client where System: ~Copyable {
     loss = nil
     pullAgain = nil
     self.failure = failure
+  }
+
+  /// The other servers of the round do not wait; the next round does.
+  private mutating func waitForNext(wasAccepted: Bool) -> UInt32 {
+    if !wasAccepted, round.advance() { return 0 }
+    beginRound()
+    return backoff.next(random: platform.randomNumber())
   }
 
   private func stage(of cause: Failure.Cause) -> Failure.Stage {

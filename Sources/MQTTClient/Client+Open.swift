@@ -2,9 +2,17 @@ import CPlatform
 import FixedMemory
 import MQTTSession
 import MQTTTransport
+import MQTTWire
 
 /// From a name to an open connection.
 extension Client where System: ~Copyable {
+  /// Every server is to be tried once more.
+  mutating func beginRound() { Self.begin(&round, platform) }
+
+  private static func begin(_ round: inout ServerRound, _ platform: borrowing System) {
+    round.begin { platform.randomNumber() }
+  }
+
   /// An attempt begins.
   mutating func begin(at now: Instant) {
     self.now = now
@@ -13,14 +21,18 @@ extension Client where System: ~Copyable {
     stableDeadline = nil
     session.connecting()
     connectDeadline = connectTimeout == 0 ? nil : now.advanced(by: connectTimeout)
-    if let numeric = Self.numeric(host, port: port, on: platform) { return open(numeric, at: now) }
+    serverIndex = round.current
+    let host = servers.host(serverIndex)
+    let port = servers.port(serverIndex)
+    if let numeric = Self.numeric(hosts, host, port, on: platform) { return open(numeric, at: now) }
     phase = .resolving
     do throws(PlatformError) {
-      // A look-up that an earlier attempt did not wait for is still under way: one is enough. If its
+      // A look-up of this name that an earlier attempt did not wait for is still under way: one is enough. If its
       // answer has come since, it is old.
-      if platform.isResolving, case .none = platform.resolved() {
+      if platform.isResolving, resolving == serverIndex, case .none = platform.resolved() {
       } else {
-        try Self.resolve(host, port: port, on: &platform)
+        resolving = serverIndex
+        try Self.resolve(hosts, host, port, on: &platform)
       }
       try platform.watch(.resolver, readable: true, writable: false)
     } catch {
@@ -84,14 +96,14 @@ extension Client where System: ~Copyable {
   // Static, because the compiler takes a span of one part of `self` for a hold on all of it.
 
   private static func numeric(
-    _ host: borrowing Region, port: UInt16, on platform: borrowing System
+    _ hosts: borrowing Region, _ host: Extent, _ port: UInt16, on platform: borrowing System
   ) -> platform_addresses? {
-    platform.numeric(host.bytes, port: port)
+    platform.numeric(hosts.bytes.extracting(host.offset..<host.end &+ 1), port: port)
   }
 
   private static func resolve(
-    _ host: borrowing Region, port: UInt16, on platform: inout System
+    _ hosts: borrowing Region, _ host: Extent, _ port: UInt16, on platform: inout System
   ) throws(PlatformError) {
-    try platform.resolve(host.bytes, port: port)
+    try platform.resolve(hosts.bytes.extracting(host.offset..<host.end &+ 1), port: port)
   }
 }

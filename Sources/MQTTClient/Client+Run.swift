@@ -155,7 +155,10 @@ extension Client where System: ~Copyable {
     guard session.isAccepted else { return }
     connectDeadline = nil
     if stableDeadline == nil { stableDeadline = now.advanced(by: stableTime) }
-    if let stableDeadline, stableDeadline.isReached(at: now) { backoff.reset() }
+    if let stableDeadline, stableDeadline.isReached(at: now) {
+      backoff.reset()
+      round.isGood()
+    }
   }
 
   private mutating func watchTransport() {

@@ -32,15 +32,19 @@ public struct Client<System: Platform & ~Copyable>: ~Copyable {
 
   var session: Session
   var platform: System
-  /// Ends with a zero.
-  var host: Region
-  let port: UInt16
+  /// Each ends with a zero.
+  var hosts: Region
+  /// Where in it, and the port.
+  var servers = ServerPlaces()
+  var round: ServerRound
   let connectTimeout: UInt32
   let reconnects: Bool
   /// How long a connection has to last until a failure is the first of a new sequence.
   let stableTime: UInt32
 
   var phase = Phase.disconnected
+  /// Whose name is being looked up.
+  var resolving = 0
   var race = AddressRace()
   /// The connection, once the race is over.
   var lane = Channel.lane0
@@ -88,15 +92,21 @@ public struct Client<System: Platform & ~Copyable>: ~Copyable {
     self.platform = platform
     handlers = HandlerTable(
       entries: block.table(plan.handlers), filters: block.region(plan.handlerFilters))
-    host = block.region(plan.host)
-    port = options.port
+    hosts = block.region(plan.hosts)
+    round = ServerRound(count: options.servers.count, isShuffled: options.isShuffled)
     connectTimeout = options.connectTimeout
     reconnects = options.reconnects
     backoff = options.backoff
     stableTime = options.stableTime
-    var text = host.mutableBytes
-    copy(options.host, into: &text)
-    text[options.host.count] = 0
+    for index in 0..<options.servers.count {
+      let host = options.servers.host(index)
+      let start = index == 0 ? 0 : servers.host(index &- 1).end &+ 1
+      var text = hosts.mutableBytes(in: start..<start &+ host.count &+ 1)
+      copy(options.hosts.extracting(host.range), into: &text)
+      text[host.count] = 0
+      let port = options.servers.port(index)
+      servers.append(host: Extent(offset: start, count: host.count), port: port == 0 ? options.port : port)
+    }
   }
 
   // MARK: Getters
@@ -112,6 +122,8 @@ public struct Client<System: Platform & ~Copyable>: ~Copyable {
     }
   }
 
+  /// Which of several servers the attempt, or the connection, is with: counted from 0, as the options have them.
+  public internal(set) var serverIndex = 0
   public var descriptor: Int32 { platform.descriptor }
   public var counters: Counters { session.counters }
   public var outboxNumbers: OutboxNumbers { session.outboxNumbers }
@@ -144,6 +156,7 @@ public struct Client<System: Platform & ~Copyable>: ~Copyable {
     guard phase == .disconnected, failure == nil else { return false }
     isLeaving = false
     isWanted = true
+    beginRound()
     begin(at: now)
     return true
   }

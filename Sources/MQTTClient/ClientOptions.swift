@@ -25,8 +25,11 @@ public struct RequestedOptions: ~Escapable {
   public var hold = false
   public var parts = false
   public var noReconnect = false
+  public var shuffle = false
+  /// One server, or the text that several are in.
   public var host: Span<UInt8>
   public var port: UInt32 = 0
+  public var servers = ServerPlaces()
   public var protocolVersion: UInt32 = 0
   public var clientID: Span<UInt8>
   public var userName: Span<UInt8>
@@ -79,8 +82,12 @@ public struct RequestedOptions: ~Escapable {
 
 /// Options that a client can be made with.
 public struct ClientOptions: ~Escapable {
-  public let host: Span<UInt8>
+  /// The text that the hosts are in, and where.
+  public let hosts: Span<UInt8>
+  public let servers: ServerPlaces
+  /// Of those that do not say.
   public let port: UInt16
+  public let isShuffled: Bool
   /// Milliseconds; 0: none.
   public let connectTimeout: UInt32
   public let reconnects: Bool
@@ -106,7 +113,11 @@ public struct ClientOptions: ~Escapable {
     guard let version = ProtocolVersion(rawValue: UInt8(clamping: number)) else {
       throw .notSupported(at: 0)
     }
-    try Self.checkHost(request.host)
+    var servers = request.servers
+    if servers.count == 0 {
+      servers.append(host: Extent(offset: 0, count: request.host.count), port: 0)
+    }
+    for index in 0..<servers.count { try Self.checkHost(request.host.extracting(servers.host(index).range)) }
     try Self.checkTexts(request, version)
     let will = try Self.will(request, version)
 
@@ -162,7 +173,9 @@ public struct ClientOptions: ~Escapable {
       request.sessionExpiry == 0 && request.keepSession && version.hasProperties
       ? UInt32.max : request.sessionExpiry
 
-    host = request.host
+    hosts = request.host
+    self.servers = servers
+    isShuffled = request.shuffle
     self.port = UInt16(truncatingIfNeeded: port)
     self.connectTimeout = connectTimeout
     reconnects = !request.noReconnect
@@ -316,7 +329,7 @@ private struct NumberCheck {
 
 /// Where a client's parts lie in the caller's block.
 public struct ClientPlan {
-  let host: Place<UInt8>
+  let hosts: Place<UInt8>
   let handlers: Place<HandlerTable.Entry>
   let handlerFilters: Place<UInt8>
   let session: SessionPlan
@@ -325,6 +338,6 @@ public struct ClientPlan {
     session = SessionPlan(options.session, in: &plan)
     handlers = plan.reserve(options.handlers, of: HandlerTable.Entry.self)
     handlerFilters = plan.reserve(options.handlerBytes, of: UInt8.self)
-    host = plan.reserve(options.host.count + 1, of: UInt8.self)
+    hosts = plan.reserve(options.servers.byteCount, of: UInt8.self)
   }
 }

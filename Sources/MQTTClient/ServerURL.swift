@@ -1,16 +1,14 @@
 public import MQTTWire
 
-/// `mqtt://[user[:password]@]host[:port][/]`, as extents in the text it was parsed from.
+/// `mqtt://[user[:password]@]host[:port][,host[:port]]…[/]`, as extents in the text it was parsed from.
 ///
 /// Strict: what is not understood is an error with its place, never ignored.
 public struct ServerURL: BitwiseCopyable {
   /// Still percent-encoded; empty if absent, as the password.
   public private(set) var userName = Extent.empty
   public private(set) var password = Extent.empty
-  /// Without the brackets of an IPv6 address.
-  public private(set) var host = Extent.empty
-  /// 0 if absent.
-  public private(set) var port: UInt16 = 0
+  /// At least one; without the brackets of an IPv6 address.
+  public private(set) var servers = ServerPlaces()
 
   public static var maximumSize: Int { 1024 }
 
@@ -28,7 +26,14 @@ public struct ServerURL: BitwiseCopyable {
       hostStart = index + 1
       break
     }
-    try parseServer(text, hostStart..<end)
+    while true {
+      var serverEnd = hostStart
+      while serverEnd < end, text[serverEnd] != comma { serverEnd += 1 }
+      guard servers.count < ServerPlaces.maximum else { throw .url(at: hostStart) }
+      try parseServer(text, hostStart..<serverEnd)
+      guard serverEnd < end else { return }
+      hostStart = serverEnd + 1
+    }
   }
 
   /// The offset behind `mqtt://`.
@@ -70,6 +75,7 @@ public struct ServerURL: BitwiseCopyable {
 
   private mutating func parseServer(_ text: Span<UInt8>, _ range: Range<Int>) throws(OptionsError) {
     var index = range.lowerBound
+    let host: Extent
     if index < range.upperBound, text[index] == UInt8(ascii: "[") {
       index += 1
       let start = index
@@ -90,7 +96,7 @@ public struct ServerURL: BitwiseCopyable {
       guard index > start else { throw .url(at: index) }
       host = Extent(offset: start, count: index - start)
     }
-    guard index < range.upperBound else { return }
+    guard index < range.upperBound else { return servers.append(host: host, port: 0) }
 
     guard text[index] == colon else { throw .url(at: index) }
     index += 1
@@ -103,7 +109,7 @@ public struct ServerURL: BitwiseCopyable {
     }
     guard index == range.upperBound else { throw .url(at: index) }
     guard number > 0 else { throw .url(at: start) }
-    port = UInt16(truncatingIfNeeded: number)
+    servers.append(host: host, port: UInt16(truncatingIfNeeded: number))
   }
 
   /// Undoes percent-encoding; returns how many bytes it put at the front of `target`, which is at
@@ -129,6 +135,7 @@ public struct ServerURL: BitwiseCopyable {
 
 // RFC 3986, as far as it goes here.
 
+private var comma: UInt8 { UInt8(ascii: ",") }
 private var slash: UInt8 { UInt8(ascii: "/") }
 private var colon: UInt8 { UInt8(ascii: ":") }
 private var at: UInt8 { UInt8(ascii: "@") }

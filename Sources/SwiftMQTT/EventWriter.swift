@@ -28,6 +28,7 @@ func describe(
     unsafe result.reason_code = failure.reasonCode.map { Int32($0) } ?? -1
     unsafe result.rule = failure.cause.rule
     unsafe result.attempt = client.attempt
+    unsafe result.server = UInt32(truncatingIfNeeded: client.serverIndex)
     unsafe result.retry_ms = failure.retry.map { Int32(clamping: $0) } ?? -1
     unsafe result.reason_string = bytes(failure.reasonString, of: client)
     unsafe result.server_reference = bytes(failure.serverReference, of: client)
@@ -46,6 +47,7 @@ private func describe(
     unsafe result.type = Int32(SMQ_EVENT_CONNECTED)
     unsafe result.reason_code = 0
     unsafe result.attempt = client.attempt
+    unsafe result.server = UInt32(truncatingIfNeeded: client.serverIndex)
     unsafe result.session_present = connected.sessionPresent ? 1 : 0
     unsafe result.reason_string = bytes(connected.reasonString, of: client)
     unsafe result.properties = bytes(connected.properties, of: client)

@@ -221,6 +221,8 @@ class RawEvent(Sized):
         ("token", ctypes.c_uint64),
         ("subscription_identifier", ctypes.c_uint32),
         ("retry_ms", ctypes.c_int32),
+        ("server", ctypes.c_uint32),
+        ("reserved", ctypes.c_uint32),
     ]
 
 
@@ -449,6 +451,7 @@ class Event:
     token: int
     subscription_identifier: int
     retry_ms: int
+    server: int
 
     def __repr__(self) -> str:
         kind, status = EVENT_NAMES[self.type], status_name(self.status)

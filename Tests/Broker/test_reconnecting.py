@@ -91,6 +91,26 @@ def test_the_next_attempt_is_in_no_haste(clients):
         assert time.monotonic() - begin >= event.retry_ms / 1000 - 0.002
 
 
+def test_several_servers(mosquitto, clients, version):
+    gone = [free_port() for _ in range(2)]
+    hosts = ",".join([f"127.0.0.1:{gone[0]}", f"[::1]:{gone[1]}", f"127.0.0.1:{mosquitto.port}"])
+    client = clients(url=f"mqtt://{hosts}", reconnect=True, reconnect_min_ms=20, **version)
+    for number in range(2):
+        if number == 0:
+            assert client.connect() == smq.OK
+        event = client.wait_event(smq.EVENT_CONNECTED)
+        assert event.server == 2
+        assert [e.server for e in ends(client)] == [0, 1]
+        assert [e.retry_ms for e in ends(client)] == [0, 0]
+        client.events.clear()
+        mosquitto.kill()
+        mosquitto.start()
+        lost = client.wait_event(smq.EVENT_DISCONNECTED)
+        assert (lost.server, lost.stage) == (2, smq.STAGE_CONNECTED)
+        assert lost.retry_ms > 0
+        client.events.clear()
+
+
 def test_leaving_while_it_waits(clients):
     client = clients(url=f"mqtt://127.0.0.1:{free_port()}", reconnect=True, reconnect_min_ms=10_000)
     assert client.connect() == smq.OK
@@ -151,7 +171,7 @@ def test_hints(clients, broker):
         dict(reconnect_max_ms=86_400_001),
         dict(stable_ms=86_400_001),
         dict(jitter=4),
-        dict(flags=128),
+        dict(flags=256),
     ],
 )
 def test_wrong_numbers(numbers):

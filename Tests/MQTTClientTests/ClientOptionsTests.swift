@@ -42,7 +42,7 @@ struct Request: Sendable {
     init(error: String) { self.error = error }
 
     init(_ options: borrowing ClientOptions) {
-      for index in 0..<options.host.count { host.append(options.host[index]) }
+      for index in 0..<options.hosts.count { host.append(options.hosts[index]) }
       numbers = [
         "port": Int(options.port), "keepAlive": Int(options.session.connect.keepAlive),
         "sessionExpiry": Int(options.session.connect.session.sessionExpiryInterval),

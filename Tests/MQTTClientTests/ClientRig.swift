@@ -11,13 +11,19 @@ final class ClientRig {
   private let block: UnsafeMutableRawPointer
   var client: Client<VirtualPlatform>
 
-  init(_ world: World = World(), configure: (inout RequestedOptions) -> Void = { _ in }) throws(OptionsError)
+  init(_ world: World = World(), url: String? = nil, configure: (inout RequestedOptions) -> Void = { _ in })
+    throws(OptionsError)
   {
     self.world = world
     let host = Array("server".utf8)
     let clientID = Array("rig".utf8)
     var request = RequestedOptions()
     request.host = host.span
+    let text = Array((url ?? "mqtt://server").utf8)
+    if url != nil {
+      request.host = text.span
+      request.servers = try ServerURL(parsing: text.span).servers
+    }
     request.clientID = clientID.span
     request.keepSession = true
     configure(&request)

@@ -198,6 +198,66 @@ extension Failure.Stage: @unchecked Sendable {}
     #expect(world.lanes.count { $0 != nil } == 1)
   }
 
+  // MARK: Several servers
+
+  /// In their order, without a pause; then the wait, and the next round.
+  @Test func rounds() throws {
+    let world = World()
+    world.refusing = ["a", "b", "c"]
+    let rig = try ClientRig(world, url: "mqtt://a,b:1884,c") {
+      $0.reconnectMinimum = 1000
+      $0.jitter = Backoff.Jitter.none.rawValue
+    }
+    rig.connect()
+    let told = rig.run(4000)
+    #expect(told.map(\.retry) == [0, 0, 1000, 0, 0, 2000, 0, 0, 4000])
+    #expect(
+      world.looked
+        == Array(repeatElement(["a:1883", "b:1884", "c:1883"], count: 3).joined()))
+  }
+
+  /// The one a connection to lasted comes first in the next round; one that did not last is not good.
+  @Test(arguments: [(40_000, "b"), (10_000, "a")] as [(UInt32, String)])
+  func theGoodOneFirst(lifetime: UInt32, first: String) throws {
+    let world = World()
+    world.refusing = ["a", "c"]
+    let rig = try ClientRig(world, url: "mqtt://a,b,c") { $0.jitter = Backoff.Jitter.none.rawValue }
+    rig.connect()
+    _ = rig.run(lifetime)
+    #expect(world.looked == ["a:1883", "b:1883"])
+    #expect(rig.client.serverIndex == 1)
+    world.breakConnections()
+    world.refusing = ["a", "b", "c"]
+    _ = rig.run(2000)
+    #expect(world.looked[2] == "\(first):1883")
+    #expect(Set(world.looked[2..<5]).count == 3)
+  }
+
+  /// A fleet spreads.
+  @Test func shuffled() throws {
+    var firsts: [String: Int] = [:]
+    for seed in 0..<200 {
+      let world = World()
+      world.random = World.LCG(state: UInt32(seed) &* 7919)
+      let rig = try ClientRig(world, url: "mqtt://a,b,c,d") { $0.shuffle = true }
+      rig.connect()
+      firsts[world.looked[0], default: 0] += 1
+    }
+    #expect(firsts.count == 4 && firsts.values.allSatisfy { $0 > 20 }, "\(firsts)")
+  }
+
+  /// A look-up that hangs is not taken for that of the next server.
+  @Test func aNameThatHangs() throws {
+    let world = World()
+    world.name = .never
+    let rig = try ClientRig(world, url: "mqtt://a,b") { $0.connectTimeout = 5000 }
+    rig.connect()
+    _ = rig.run(4999)
+    world.name = .found(after: 1)
+    #expect(rig.run(100).map(\.what) == [.disconnected(.timeout, .resolve, retry: 0), .connected])
+    #expect(world.looked == ["a:1883", "b:1883"])
+  }
+
   // MARK: Hints
 
   /// However often: no attempt sooner than the shortest wait after the last one.

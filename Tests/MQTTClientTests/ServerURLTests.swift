@@ -7,13 +7,18 @@ import Testing
 struct ParsedURL: Equatable, Sendable {
   var userName = ""
   var password = ""
-  var host = ""
-  var port: UInt16 = 0
+  var servers: [Server] = []
   var error: String?
 
-  init(host: String, port: UInt16 = 0, userName: String = "", password: String = "") {
-    self.host = host
-    self.port = port
+  struct Server: Equatable, Sendable {
+    var host: String
+    var port: UInt16
+  }
+
+  init(
+    host: String, port: UInt16 = 0, userName: String = "", password: String = "", more: [Server] = []
+  ) {
+    servers = [Server(host: host, port: port)] + more
     self.userName = userName
     self.password = password
   }
@@ -24,8 +29,10 @@ struct ParsedURL: Equatable, Sendable {
       // An extent outside would trap here.
       userName = String(decoding: text[url.userName.range], as: UTF8.self)
       password = String(decoding: text[url.password.range], as: UTF8.self)
-      host = String(decoding: text[url.host.range], as: UTF8.self)
-      port = url.port
+      servers = (0..<url.servers.count).map {
+        Server(
+          host: String(decoding: text[url.servers.host($0).range], as: UTF8.self), port: url.servers.port($0))
+      }
     } catch {
       self.error = Self.name(error)
     }
@@ -62,6 +69,12 @@ struct ParsedURL: Equatable, Sendable {
     "mqtt://u%40x:p%2Fq%3a@[::1]": ParsedURL(host: "::1", userName: "u%40x", password: "p%2Fq%3a"),
     "mqtt://a-._~!$&'()*+,;=:b@h": ParsedURL(host: "h", userName: "a-._~!$&'()*+,;=", password: "b"),
     "mqtt://%01@h": ParsedURL(host: "h", userName: "%01"),
+    "mqtt://a,b": ParsedURL(host: "a", more: [.init(host: "b", port: 0)]),
+    "mqtt://u,v:p,q@a:1,[::1]:2,c/": ParsedURL(
+      host: "a", port: 1, userName: "u,v", password: "p,q",
+      more: [.init(host: "::1", port: 2), .init(host: "c", port: 0)]),
+    "mqtt://h0,h1,h2,h3,h4,h5,h6,h7,h8,h9,ha,hb,hc,hd,he,hf": ParsedURL(
+      host: "h0", more: (1..<16).map { .init(host: "h" + String($0, radix: 16), port: 0) }),
   ]
 
   static let bad: [String: String] = [
@@ -115,6 +128,12 @@ struct ParsedURL: Equatable, Sendable {
     "mqtt://h:18x3": "url 11",
     "mqtt://h:-1": "url 9",
     "mqtt://h:1:2": "url 10",
+    "mqtt://h,": "url 9",
+    "mqtt://,h": "url 7",
+    "mqtt://h,,i": "url 9",
+    "mqtt://h:1,i:0": "url 13",
+    "mqtt://h,[::1": "url 13",
+    "mqtt://0,1,2,3,4,5,6,7,8,9,a,b,c,d,e,f,g": "url 39",
     // User and password.
     "mqtt://@h": "url 7",
     "mqtt://:p@h": "url 7",
@@ -142,7 +161,7 @@ struct ParsedURL: Equatable, Sendable {
 
   @Test func atMost1024Bytes() {
     let longest = "mqtt://" + String(repeating: "h", count: 1017)
-    #expect(ParsedURL(parsing: Array(longest.utf8)).host.count == 1017)
+    #expect(ParsedURL(parsing: Array(longest.utf8)).servers.first?.host.count == 1017)
     #expect(ParsedURL(parsing: Array((longest + "h").utf8)).error == "option")
   }
 

@@ -14,7 +14,11 @@ struct VirtualPlatform: ~Copyable, Platform {
   }
 
   func numeric(_ host: Span<UInt8>, port: UInt16) -> platform_addresses? { nil }
-  func resolve(_ host: Span<UInt8>, port: UInt16) throws(PlatformError) { world.resolve() }
+  func resolve(_ host: Span<UInt8>, port: UInt16) throws(PlatformError) {
+    var name: [UInt8] = []
+    for index in 0..<host.count where host[index] != 0 { name.append(host[index]) }
+    world.resolve(String(decoding: name, as: UTF8.self), port)
+  }
   var isResolving: Bool { world.isResolving }
   func resolved() -> Resolver.Answer { world.resolved() }
 
@@ -108,6 +112,10 @@ final class World {
 
   /// When each attempt to connect began: the first address of each look-up.
   private(set) var attempts: [UInt32] = []
+  /// What was looked up.
+  private(set) var looked: [String] = []
+  /// Of these names the address refuses.
+  var refusing: Set<String> = []
   /// Which address was tried when.
   private(set) var tried: [(address: Int, time: UInt32)] = []
   /// The first byte of each packet the server got, and when.
@@ -166,8 +174,9 @@ final class World {
 
   // MARK: Names
 
-  func resolve() {
+  func resolve(_ host: String, _ port: UInt16) {
     attempts.append(now)
+    looked.append("\(host):\(port)")
     isResolving = true
     answer = nil
     switch name {
@@ -194,7 +203,8 @@ final class World {
   func connect(_ lane: Int, _ address: Int) throws(PlatformError) {
     tried.append((address, now))
     let link = Link()
-    switch addresses[address] {
+    let host = looked.last?.prefix { $0 != ":" } ?? ""
+    switch refusing.contains(String(host)) ? .refuses(after: 0) : addresses[address] {
     case .noRoute: throw PlatformError(errno: 101)
     case .blackHole: break
     case .opens(let delay): at(delay) { link.outcome = 0 }

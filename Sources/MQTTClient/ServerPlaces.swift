@@ -1,0 +1,31 @@
+public import MQTTWire
+
+/// Where the hosts of one or several servers are in a text, and their ports.
+public struct ServerPlaces: BitwiseCopyable {
+  public static var maximum: Int { 16 }
+
+  public private(set) var count = 0
+  private var hosts = InlineArray<16, Extent>(repeating: .empty)
+  /// 0: absent.
+  private var ports = InlineArray<16, UInt16>(repeating: 0)
+
+  public init() {}
+
+  public mutating func append(host: Extent, port: UInt16) {
+    precondition(count < Self.maximum)
+    hosts[count] = host
+    ports[count] = port
+    count &+= 1
+  }
+
+  public func host(_ index: Int) -> Extent { hosts[index] }
+
+  public func port(_ index: Int) -> UInt16 { ports[index] }
+
+  /// All the hosts, each with a zero behind it.
+  var byteCount: Int {
+    var sum = 0
+    for index in 0..<count { sum &+= hosts[index].count &+ 1 }
+    return sum
+  }
+}
