@@ -252,7 +252,7 @@ def test_publish_example(mosquitto, subscriber):
         [program, "mqtt://127.0.0.1:1"], capture_output=True, text=True, timeout=10
     )
     assert result.returncode == 1
-    assert result.stderr == "SMQ_ERR_NETWORK, stage connect\n"
+    assert result.stderr == "SMQ_ERR_NETWORK, stage connect: Connection refused\n"
 
 
 def test_3_1(mosquitto, subscriber, clients):

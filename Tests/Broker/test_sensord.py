@@ -220,7 +220,7 @@ def test_killed_and_started_again(mosquitto, subscribe, sensord, board):
 
 
 def test_the_broker_comes_late(start_mosquitto, subscribe, sensord, board):
-    """Readings queue; the pauses grow; in the end all is delivered."""
+    """Readings queue; in the end all is delivered."""
     mosquitto = start_mosquitto()
     mosquitto.stop()
     flags = ("--url", mosquitto.url, "--id", "b4", "--root", board)
@@ -230,7 +230,7 @@ def test_the_broker_comes_late(start_mosquitto, subscribe, sensord, board):
     assert "SMQ_ERR_NETWORK" in lines[0] and "connect" in lines[0]
     assert "Connection refused" in lines[0]
     pauses = [int(re.search(r"in (\d+) ms", line)[1]) for line in lines]
-    assert pauses[1] > pauses[0]
+    assert 125 <= pauses[0] <= 250 and 125 <= pauses[1] <= 500
     mosquitto.start()
     assert daemon.wait() == 0, daemon.err.read_text()
     assert len(daemon.published()) == 5 * len(READINGS) + 2
