@@ -25,7 +25,7 @@ struct AddressRace: BitwiseCopyable {
     addresses = found
   }
 
-  /// Only with the address that won.
+  /// From the address that won on.
   mutating func beginAgain(with lane: Channel) {
     let winner = max(runners[Int(lane.rawValue)], 1) &- 1
     runners = InlineArray(repeating: 0)
