@@ -493,7 +493,15 @@ enum {
      */
     SMQ_OPTION_NO_RECONNECT = 64,
     /* Of several servers the order is drawn anew for each round, so that a fleet spreads over them. */
-    SMQ_OPTION_SHUFFLE = 128
+    SMQ_OPTION_SHUFFLE = 128,
+    /*
+     * 5.0: a server that points to another one (0x9C Use another server, 0x9D Server moved; section 4.11) is followed at
+     * once, if its Server Reference is a name or an address, with or without a port. If that one fails, the servers of
+     * the options follow as ever; one that it was moved to for good comes first as long as connections to it last. No
+     * more than four times in a row. Without this, and after that, server_reference of the event is all there is.
+     * Credentials go to the server that was pointed to: only for servers that are trusted with that.
+     */
+    SMQ_OPTION_REDIRECT = 256
 };
 
 /* smq_options.jitter: what chance does to the waits between attempts to connect */
@@ -1146,7 +1154,8 @@ typedef struct smq_event {
     uint64_t token;       /* for smq_ack(); 0: nothing to acknowledge: QoS 0, or not the last part */
     uint32_t subscription_identifier; /* 5.0: the first one the message has; 0: none. There may be more in properties */
     int32_t retry_ms; /* in SMQ_EVENT_DISCONNECTED: how long until the client tries again by itself; -1: it will not */
-    uint32_t server;  /* in SMQ_EVENT_CONNECTED and SMQ_EVENT_DISCONNECTED: which server of the URL, counted from 0 */
+    uint32_t server;  /* in SMQ_EVENT_CONNECTED and SMQ_EVENT_DISCONNECTED: which server of the URL, counted from 0; behind
+                        the last: the one that another pointed to */
     uint32_t reserved;
 } smq_event;
 

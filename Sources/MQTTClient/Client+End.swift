@@ -120,7 +120,7 @@ extension Client where System: ~Copyable {
     for index in 0..<Channel.lanes { platform.close(.lane(index)) }
     _ = try? platform.watch(.resolver, readable: false, writable: false)
     if isWanted, reconnects {
-      let wait = waitForNext(wasAccepted: session.isAccepted)
+      let wait = waitForNext(failure)
       failure.retry = wait
       retrySince = now
       retryDeadline = now.advanced(by: wait)
@@ -141,9 +141,12 @@ extension Client where System: ~Copyable {
     self.failure = failure
   }
 
-  /// The other servers of the round do not wait; the next round does.
-  private mutating func waitForNext(wasAccepted: Bool) -> UInt32 {
-    if !wasAccepted, round.advance() { return 0 }
+  /// A server that another one points to, and the other servers of the round, do not wait; the next round does.
+  private mutating func waitForNext(_ failure: Failure) -> UInt32 {
+    if follow(failure) { return 0 }
+    let wasRedirected = redirect.isInUse
+    redirect.ended(hasLasted: stableDeadline?.isReached(at: now) ?? false)
+    if !wasRedirected, !session.isAccepted, round.advance() { return 0 }
     beginRound()
     return backoff.next(random: platform.randomNumber())
   }

@@ -21,7 +21,7 @@ extension Client where System: ~Copyable {
     stableDeadline = nil
     session.connecting()
     connectDeadline = connectTimeout == 0 ? nil : now.advanced(by: connectTimeout)
-    serverIndex = round.current
+    serverIndex = redirect.isInUse ? servers.count : round.current
     let host = servers.host(serverIndex)
     let port = servers.port(serverIndex)
     if let numeric = Self.numeric(hosts, host, port, on: platform) { return open(numeric, at: now) }

@@ -157,7 +157,8 @@ extension Client where System: ~Copyable {
     if stableDeadline == nil { stableDeadline = now.advanced(by: stableTime) }
     if let stableDeadline, stableDeadline.isReached(at: now) {
       backoff.reset()
-      round.isGood()
+      redirect.isGood()
+      if !redirect.isInUse { round.isGood() }
     }
   }
 

@@ -37,6 +37,9 @@ public struct Client<System: Platform & ~Copyable>: ~Copyable {
   /// Where in it, and the port.
   var servers = ServerPlaces()
   var round: ServerRound
+  let defaultPort: UInt16
+  let followsRedirects: Bool
+  var redirect = Redirect()
   let connectTimeout: UInt32
   let reconnects: Bool
   /// How long a connection has to last until a failure is the first of a new sequence.
@@ -94,6 +97,8 @@ public struct Client<System: Platform & ~Copyable>: ~Copyable {
       entries: block.table(plan.handlers), filters: block.region(plan.handlerFilters))
     hosts = block.region(plan.hosts)
     round = ServerRound(count: options.servers.count, isShuffled: options.isShuffled)
+    defaultPort = options.port
+    followsRedirects = options.followsRedirects
     connectTimeout = options.connectTimeout
     reconnects = options.reconnects
     backoff = options.backoff
@@ -122,7 +127,8 @@ public struct Client<System: Platform & ~Copyable>: ~Copyable {
     }
   }
 
-  /// Which of several servers the attempt, or the connection, is with: counted from 0, as the options have them.
+  /// Which of several servers the attempt, or the connection, is with: counted from 0, as the options have them;
+  /// behind the last: one that another pointed to.
   public internal(set) var serverIndex = 0
   public var descriptor: Int32 { platform.descriptor }
   public var counters: Counters { session.counters }

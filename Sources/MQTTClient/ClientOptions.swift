@@ -26,6 +26,7 @@ public struct RequestedOptions: ~Escapable {
   public var parts = false
   public var noReconnect = false
   public var shuffle = false
+  public var redirect = false
   /// One server, or the text that several are in.
   public var host: Span<UInt8>
   public var port: UInt32 = 0
@@ -88,6 +89,7 @@ public struct ClientOptions: ~Escapable {
   /// Of those that do not say.
   public let port: UInt16
   public let isShuffled: Bool
+  public let followsRedirects: Bool
   /// Milliseconds; 0: none.
   public let connectTimeout: UInt32
   public let reconnects: Bool
@@ -176,6 +178,7 @@ public struct ClientOptions: ~Escapable {
     hosts = request.host
     self.servers = servers
     isShuffled = request.shuffle
+    followsRedirects = request.redirect && version.hasProperties
     self.port = UInt16(truncatingIfNeeded: port)
     self.connectTimeout = connectTimeout
     reconnects = !request.noReconnect
@@ -338,6 +341,7 @@ public struct ClientPlan {
     session = SessionPlan(options.session, in: &plan)
     handlers = plan.reserve(options.handlers, of: HandlerTable.Entry.self)
     handlerFilters = plan.reserve(options.handlerBytes, of: UInt8.self)
-    hosts = plan.reserve(options.servers.byteCount, of: UInt8.self)
+    let redirected = options.followsRedirects ? Redirect.hostSize : 0
+    hosts = plan.reserve(options.servers.byteCount + redirected, of: UInt8.self)
   }
 }

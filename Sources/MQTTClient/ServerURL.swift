@@ -36,6 +36,14 @@ public struct ServerURL: BitwiseCopyable {
     }
   }
 
+  /// The first server in a Server Reference (§4.11): `host[:port]`, and more behind a space.
+  public init(reference text: Span<UInt8>) throws(OptionsError) {
+    var end = 0
+    while end < text.count, text[end] != UInt8(ascii: " ") { end += 1 }
+    guard end <= 253 + 6 else { throw .option }
+    try parseServer(text, 0..<end)
+  }
+
   /// The offset behind `mqtt://`.
   private static func skipScheme(_ text: Span<UInt8>) throws(OptionsError) -> Int {
     var end = 0

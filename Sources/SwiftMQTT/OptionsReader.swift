@@ -24,14 +24,15 @@ func makeClient(
   var request = RequestedOptions()
   guard unsafe options.pointee.reserved == 0 else { throw .structSize }
   let flags = unsafe options.pointee.flags
-  // They are the lowest eight bits.
-  guard flags < 2 * UInt32(SMQ_OPTION_SHUFFLE) else { throw .option }
+  // They are the lowest nine bits.
+  guard flags < 2 * UInt32(SMQ_OPTION_REDIRECT) else { throw .option }
   request.keepSession = flags & UInt32(SMQ_OPTION_KEEP_SESSION) != 0
   request.newSession = flags & UInt32(SMQ_OPTION_NEW_SESSION) != 0
   request.fallback = flags & UInt32(SMQ_OPTION_FALLBACK) != 0
   request.clientIDAsIs = flags & UInt32(SMQ_OPTION_CLIENT_ID_AS_IS) != 0
   request.hold = flags & UInt32(SMQ_OPTION_HOLD) != 0
   request.parts = flags & UInt32(SMQ_OPTION_PARTS) != 0
+  request.redirect = flags & UInt32(SMQ_OPTION_REDIRECT) != 0
   request.shuffle = flags & UInt32(SMQ_OPTION_SHUFFLE) != 0
   request.noReconnect = flags & UInt32(SMQ_OPTION_NO_RECONNECT) != 0
   unsafe request.port = options.pointee.port

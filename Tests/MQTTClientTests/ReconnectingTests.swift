@@ -258,6 +258,82 @@ extension Failure.Stage: @unchecked Sendable {}
     #expect(world.looked == ["a:1883", "b:1883"])
   }
 
+  // MARK: Redirects (§4.11)
+
+  private static func redirected(
+    _ world: World, _ url: String = "mqtt://a,b", follows: Bool = true
+  ) throws -> ClientRig {
+    try ClientRig(world, url: url) {
+      $0.protocolVersion = 5
+      $0.redirect = follows
+      $0.jitter = Backoff.Jitter.none.rawValue
+    }
+  }
+
+  @Test(arguments: [
+    ("other", "other:1883"), ("other:1884", "other:1884"), ("[::1]:1885 next", "::1:1885"),
+    ("192.0.2.1 [::2]", "192.0.2.1:1883"),
+  ])
+  func followed(reference: String, looked: String) throws {
+    let world = World()
+    world.pointing["a"] = (0x9C, reference)
+    let rig = try Self.redirected(world)
+    rig.connect()
+    #expect(rig.run(100).map(\.what) == [.disconnected(.refused, .connack, retry: 0), .connected])
+    #expect(world.looked == ["a:1883", looked])
+    #expect(rig.client.serverIndex == 2)
+  }
+
+  /// Not asked for; or nothing that one could connect to; or not before 5.0.
+  @Test(arguments: ["", "mqtt://h", "a b:0", "h:0", "x?y", String(repeating: "h", count: 120) + ":99999"])
+  func notFollowed(reference: String) throws {
+    let world = World()
+    world.pointing["a"] = (0x9C, reference == "a b:0" ? "other" : reference)
+    let rig = try Self.redirected(world, follows: reference != "a b:0")
+    rig.connect()
+    _ = rig.run(100)
+    #expect(world.looked == ["a:1883", "b:1883"])
+    #expect(rig.state == .connected)
+  }
+
+  /// Servers that point to each other make no storm.
+  @Test func loops() throws {
+    let world = World()
+    world.pointing = ["a": (0x9C, "b"), "b": (0x9C, "a")]
+    let rig = try Self.redirected(world, "mqtt://a")
+    rig.connect()
+    _ = rig.run(600_000)
+    let early = world.attempts.count
+    _ = rig.run(600_000)
+    #expect(world.looked.prefix(5) == ["a:1883", "b:1883", "a:1883", "b:1883", "a:1883"])
+    #expect(world.attempts.count - early <= 11, "\(world.attempts.count - early) in ten minutes")
+  }
+
+  /// Moved for good: it comes first as long as connections to it last. Else the servers of the options are next.
+  @Test(arguments: [(0x9D, 40_000, "other"), (0x9D, 10_000, "a"), (0x9C, 40_000, "a")] as [(UInt8, UInt32, String)])
+  func moved(code: UInt8, lifetime: UInt32, next: String) throws {
+    let world = World()
+    world.pointing["a"] = (code, "other")
+    let rig = try Self.redirected(world)
+    rig.connect()
+    _ = rig.run(lifetime)
+    #expect(world.looked == ["a:1883", "other:1883"])
+    world.breakConnections()
+    _ = rig.run(1500)
+    #expect(world.looked[2] == "\(next):1883")
+  }
+
+  @Test func theOtherIsNotThere() throws {
+    let world = World()
+    world.pointing["a"] = (0x9C, "other")
+    world.refusing = ["other"]
+    let rig = try Self.redirected(world)
+    rig.connect()
+    let told = rig.run(20_000)
+    #expect(told.map(\.retry).prefix(3) == [0, 1000, 0])
+    #expect(world.looked.prefix(4) == ["a:1883", "other:1883", "a:1883", "other:1883"])
+  }
+
   // MARK: Hints
 
   /// However often: no attempt sooner than the shortest wait after the last one.

@@ -116,6 +116,8 @@ final class World {
   private(set) var looked: [String] = []
   /// Of these names the address refuses.
   var refusing: Set<String> = []
+  /// These names point to another server: the Reason Code, and where.
+  var pointing: [String: (code: UInt8, reference: String)] = [:]
   /// Which address was tried when.
   private(set) var tried: [(address: Int, time: UInt32)] = []
   /// The first byte of each packet the server got, and when.
@@ -234,7 +236,7 @@ final class World {
     func say(_ bytes: [UInt8]) { at(server.delay) { if !link.isClosed { link.received += bytes } } }
     switch packet[0] >> 4 {
     case 1:
-      if let connack = server.connack { say(connack) }
+      if let connack = connack(packet) { say(connack) }
       if let lifetime = server.lifetime { at(server.delay + lifetime) { link.isClosed = true } }
     case 3 where server.answersPublish && packet[0] >> 1 & 3 == 1:
       let identifier = 4 + Int(packet[3])
@@ -242,6 +244,14 @@ final class World {
     case 12 where server.answersPings: say([0xD0, 0])
     default: break
     }
+  }
+
+  private func connack(_ connect: [UInt8]) -> [UInt8]? {
+    let host = looked.last?.prefix { $0 != ":" } ?? ""
+    guard connect[8] == 5 else { return server.connack }
+    guard let (code, reference) = pointing[String(host)] else { return server.connack.map { _ in [0x20, 3, 0, 0, 0] } }
+    let property = [0x1C, 0, UInt8(reference.utf8.count)] + Array(reference.utf8)
+    return [0x20, UInt8(3 + property.count), 0, code, UInt8(property.count)] + property
   }
 
   /// The connection breaks without a word.

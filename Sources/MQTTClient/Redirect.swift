@@ -1,0 +1,60 @@
+import FixedMemory
+import MQTTSession
+import MQTTWire
+
+/// Another server that a server points to (§4.11): 0x9C Use another server, for now; 0x9D Server moved, for good.
+struct Redirect: BitwiseCopyable {
+  /// A name, and a zero.
+  static var hostSize: Int { 254 }
+  /// Servers that point to each other: after so many, without a connection that lasted, the round goes on.
+  static var hops: UInt32 { 4 }
+
+  /// The next attempt, or the connection, is with it.
+  var isInUse = false
+  /// A connection to it comes first in later rounds, too.
+  private var isForGood = false
+  private var followed: UInt32 = 0
+
+  /// A server pointed there. False: that has been enough.
+  mutating func follow(_ reasonCode: UInt8) -> Bool {
+    guard followed < Self.hops else { return false }
+    followed &+= 1
+    isInUse = true
+    isForGood = reasonCode == ReasonCode.serverMoved.rawValue
+    return true
+  }
+
+  /// The connection has lasted.
+  mutating func isGood() { followed = 0 }
+
+  /// The attempt, or the connection, has ended.
+  mutating func ended(hasLasted: Bool) { isInUse = isInUse && isForGood && hasLasted }
+}
+
+extension Client where System: ~Copyable {
+  /// Takes the server down that an ending points to. False: none, or not to be followed.
+  mutating func follow(_ failure: Failure) -> Bool {
+    guard followsRedirects, let reasonCode = failure.reasonCode, !failure.serverReference.isEmpty,
+      reasonCode == ReasonCode.useAnotherServer.rawValue || reasonCode == ReasonCode.serverMoved.rawValue
+    else { return false }
+    guard let place = Self.copy(failure.serverReference, from: session, into: &hosts, behind: servers)
+    else { return false }
+    servers.set(servers.count, host: place.host, port: place.port == 0 ? defaultPort : place.port)
+    return redirect.follow(reasonCode)
+  }
+
+  // Static, because the compiler takes a span of one part of `self` for a hold on all of it.
+  private static func copy(
+    _ reference: Extent, from session: borrowing Session, into hosts: inout Region, behind servers: ServerPlaces
+  ) -> (host: Extent, port: UInt16)? {
+    let text = session.receivedBytes.extracting(reference.range)
+    guard let url = try? ServerURL(reference: text) else { return nil }
+    let host = url.servers.host(0)
+    guard host.count < Redirect.hostSize else { return nil }
+    let start = servers.byteCount
+    var place = hosts.mutableBytes(in: start..<start &+ host.count &+ 1)
+    FixedMemory.copy(text.extracting(host.range), into: &place)
+    place[host.count] = 0
+    return (Extent(offset: start, count: host.count), url.servers.port(0))
+  }
+}
