@@ -40,6 +40,7 @@ int main(int argc, char **argv) {
     smq_client *client = NULL;
     smq_event event = SMQ_EVENT_INIT;
     int32_t status = smq_client_init(memory, size, &options, &client);
+    if (status == SMQ_OK) status = smq_subscribe(client, &request); /* again by itself, when the server has lost it */
     if (status == SMQ_OK) status = smq_connect(client);
     if (status != SMQ_OK) {
         fprintf(stderr, "%s\n", smq_status_name(status));
@@ -51,8 +52,7 @@ int main(int argc, char **argv) {
         if (is_leaving) smq_disconnect(client, 0);
         smq_wait(client, 1000);
         while (smq_next_event(client, &event) == 1) {
-            if (event.type == SMQ_EVENT_CONNECTED) smq_subscribe(client, &request); /* its session is always new */
-            if (event.type == SMQ_EVENT_MESSAGE) print(&event);                     /* acknowledged by the next call */
+            if (event.type == SMQ_EVENT_MESSAGE) print(&event); /* acknowledged by the next call */
             if (event.type == SMQ_EVENT_COMPLETED && event.status) {
                 fprintf(stderr, "not subscribed: ");
                 print_why(stderr, &event);

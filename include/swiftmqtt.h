@@ -511,6 +511,14 @@ enum {
     SMQ_JITTER_NONE = 3          /* the bound itself: for tests, and for one client alone */
 };
 
+/* smq_options.resubscribe: when to subscribe again */
+enum {
+    SMQ_RESUBSCRIBE_IF_LOST = 1, /* after CONNACK without Session Present; with 3.1, which cannot say it, always */
+    SMQ_RESUBSCRIBE_ALWAYS =
+        2, /* on every connection; retained messages come again, unless retain_handling forbids it */
+    SMQ_RESUBSCRIBE_NEVER = 3
+};
+
 /* Turns a time off where 0 means the default: keep_alive_s, connect_timeout_ms, … */
 #define SMQ_OFF UINT32_MAX
 /* session_expiry_s: the session never expires (section 3.1.2.11.2). */
@@ -622,14 +630,22 @@ typedef struct smq_options {
     uint32_t reconnect_max_ms; /* reconnect_min_ms to 86,400,000; 0: 60,000, or reconnect_min_ms if that is longer */
     uint32_t stable_ms;        /* 1 to 86,400,000; 0: 30,000 */
     uint32_t jitter;           /* SMQ_JITTER_…; 0: SMQ_JITTER_FULL */
-    uint32_t reserved;         /* 0 */
+
+    /*
+     * What was subscribed to is subscribed to again, filter by filter, when a connection comes up and the server has lost the
+     * session; without a completion, but see SMQ_EVENT_SUBSCRIPTION_LOST. User Properties are not repeated.
+     */
+    uint32_t subscriptions; /* Topic Filters kept for that: 1 to 1,024, each takes 16 bytes; 0: 16; SMQ_OFF: none */
+    uint32_t subscription_bytes; /* the room for them: 1 to 268,435,456; 0: 32 for each */
+    uint32_t resubscribe;        /* SMQ_RESUBSCRIBE_…; 0: SMQ_RESUBSCRIBE_IF_LOST */
+    uint32_t reserved;           /* 0 */
 } smq_options;
 
 /* A smq_options with its size set and everything else zero. */
 #define SMQ_OPTIONS_INIT                                                                                               \
     {                                                                                                                  \
         sizeof(smq_options), 0, { NULL, 0 }, { NULL, 0 }, 0, 0, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, NULL,           \
-            { NULL, 0 }, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                     \
+            { NULL, 0 }, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0            \
     }
 
 /*
@@ -988,8 +1004,9 @@ typedef struct smq_subscriptions {
  * smq_disconnect() until that is over: it is sent when there is a connection, and again on the next one whenever that
  * ended before the answer.
  *
- * An answered subscription lives in the server's session, not in the client. After an SMQ_EVENT_CONNECTED with
- * session_present 0 (without SMQ_OPTION_KEEP_SESSION, and with 3.1, always) there is none: subscribe again.
+ * What was granted is subscribed to again when the server has lost it (smq_options.subscriptions). Without that table:
+ * an answered subscription lives in the server's session, so after an SMQ_EVENT_CONNECTED with session_present 0 there is
+ * none.
  *
  * The answer is one SMQ_EVENT_COMPLETED with the cookie: status 0 if every filter was accepted, else
  * SMQ_ERR_REFUSED with the first refusal in reason_code; or SMQ_ERR_SERVER_LIMIT if the server that answered cannot do it.
@@ -1014,7 +1031,8 @@ typedef struct smq_subscriptions {
  *   SMQ_ERR_TOO_LARGE      the packet is larger than request_bytes, or than MQTT or the server allows; or its answer,
  *                          count bytes and seven more at most, than receive_bytes
  *   SMQ_ERR_STATE          the client is disconnecting
- *   SMQ_ERR_FULL           requests or request_bytes are used up. The completion of the oldest request makes room; that
+ *   SMQ_ERR_FULL           subscriptions or subscription_bytes are used up, and smq_unsubscribe() makes room; or
+ *                          requests or request_bytes are. The completion of the oldest request makes room; that
  *                          of a younger one does when those before it are complete
  */
 SMQ_API int32_t smq_subscribe(smq_client *client, const smq_subscriptions *subscriptions);
@@ -1037,8 +1055,8 @@ enum {
     SMQ_EVENT_NONE = 0,
     /*
      * The server accepted the connection (CONNACK). session_present, attempt, protocol and, in 5.0, reason_string and
-     * properties are set; smq_client_server() has what the server can do. If session_present is 0, subscribe again: see
-     * smq_subscribe().
+     * properties are set; smq_client_server() has what the server can do. See smq_subscribe() for what becomes of
+     * subscriptions.
      */
     SMQ_EVENT_CONNECTED = 1,
     /*
@@ -1101,7 +1119,12 @@ enum {
      * 5.0: a PUBREL (section 3.6) with properties came for a message with QoS 2 that was received and acknowledged
      * before. reason_code, reason_string and properties are set. For the program's log.
      */
-    SMQ_EVENT_PUBREL = 9
+    SMQ_EVENT_PUBREL = 9,
+    /*
+     * A subscription that was granted once could not be made again after the server had lost it: topic is the Topic
+     * Filter, reason_code the server's, or 0x83 if it cannot do it. The client has forgotten it.
+     */
+    SMQ_EVENT_SUBSCRIPTION_LOST = 10
 };
 
 /* smq_event.part, added up. A message that arrives whole is both. */
@@ -1154,7 +1177,8 @@ typedef struct smq_event {
     uint64_t token;       /* for smq_ack(); 0: nothing to acknowledge: QoS 0, or not the last part */
     uint32_t subscription_identifier; /* 5.0: the first one the message has; 0: none. There may be more in properties */
     int32_t retry_ms; /* in SMQ_EVENT_DISCONNECTED: how long until the client tries again by itself; -1: it will not */
-    uint32_t server;  /* in SMQ_EVENT_CONNECTED and SMQ_EVENT_DISCONNECTED: which server of the URL, counted from 0; behind
+    uint32_t
+        server; /* in SMQ_EVENT_CONNECTED and SMQ_EVENT_DISCONNECTED: which server of the URL, counted from 0; behind
                         the last: the one that another pointed to */
     uint32_t reserved;
 } smq_event;

@@ -149,6 +149,12 @@ public struct Client<System: Platform & ~Copyable>: ~Copyable {
     borrowing get { session.aliasedTopics }
   }
 
+  /// Where the Topic Filter of a subscription is that could not be made again.
+  public var subscribedFilters: Span<UInt8> {
+    @_lifetime(borrow self)
+    borrowing get { session.subscribedFilters }
+  }
+
   /// Where the extents of events point.
   public var receivedBytes: Span<UInt8> {
     @_lifetime(borrow self)

@@ -54,6 +54,9 @@ public struct RequestedOptions: ~Escapable {
   public var receiveMaximum: UInt32 = 0
   public var maximumPacketBytes: UInt32 = 0
   public var requests: UInt32 = 0
+  public var subscriptions: UInt32 = 0
+  public var subscriptionBytes: UInt32 = 0
+  public var resubscribing: UInt32 = 0
   public var requestBytes: UInt32 = 0
   public var controlBytes: UInt32 = 0
   public var handlers: UInt32 = 0
@@ -146,6 +149,11 @@ public struct ClientOptions: ~Escapable {
       request.requests, default: 8, maximum: UInt32(PacketIdentifier.requestCount))
     let requestBytes = numbers.value(
       request.requestBytes, default: 1024, minimum: 64, maximum: Self.largestBuffer)
+    let subscriptions = numbers.value(request.subscriptions, default: 16, maximum: 1024, off: 0)
+    let subscriptionBytes = numbers.value(
+      request.subscriptionBytes, default: 32 &* subscriptions, maximum: Self.largestBuffer)
+    let resubscribing = numbers.value(
+      request.resubscribing, default: Resubscribing.ifLost.rawValue, maximum: 3)
     let controlBytes = numbers.value(
       request.controlBytes, default: min(max(receiveBytes / 8, 256), 4096), minimum: 64,
       maximum: 1_048_576)
@@ -213,6 +221,9 @@ public struct ClientOptions: ~Escapable {
     session.inFlightMaximum = Int(inFlight)
     session.receiveMaximum = Int(receiveMaximum)
     session.requests = Int(requests)
+    session.subscriptions = Int(subscriptions)
+    session.subscriptionBytes = Int(subscriptionBytes)
+    session.resubscribing = Resubscribing(rawValue: resubscribing) ?? .ifLost
     session.requestBytes = Int(requestBytes)
     session.controlBytes = Int(controlBytes)
     session.aliasesReceived = version.hasProperties ? Int(aliasesReceived) : 0

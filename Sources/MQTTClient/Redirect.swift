@@ -45,7 +45,8 @@ extension Client where System: ~Copyable {
 
   // Static, because the compiler takes a span of one part of `self` for a hold on all of it.
   private static func copy(
-    _ reference: Extent, from session: borrowing Session, into hosts: inout Region, behind servers: ServerPlaces
+    _ reference: Extent, from session: borrowing Session, into hosts: inout Region,
+    behind servers: ServerPlaces
   ) -> (host: Extent, port: UInt16)? {
     let text = session.receivedBytes.extracting(reference.range)
     guard let url = try? ServerURL(reference: text) else { return nil }

@@ -22,6 +22,8 @@ struct RequestQueue: ~Copyable {
     var hasProperties: Bool
     /// On a connection before this one.
     var wasSent: Bool
+    /// The session's own: the cookie is the place in the table of subscriptions.
+    var isRepeat: Bool
   }
 
   enum State: UInt8, BitwiseCopyable {
@@ -66,7 +68,7 @@ struct RequestQueue: ~Copyable {
   /// Takes a request in, or changes nothing.
   mutating func append<List: SubscriptionList & ~Copyable & ~Escapable>(
     _ request: borrowing SubscriptionRequest<List>, count: Int, needs: Needs, version: ProtocolVersion,
-    cookie: UInt64, limits: ServerLimits
+    cookie: UInt64, isRepeat: Bool = false, limits: ServerLimits
   ) throws(SessionError) {
     let remainingLength = request.remainingLength(version)
     guard remainingLength <= VariableByteInteger.maximum else { throw .tooLarge }
@@ -82,12 +84,16 @@ struct RequestQueue: ~Copyable {
     table[slot] = Descriptor(
       cookie: cookie, offset: UInt32(truncatingIfNeeded: offset), length: UInt32(truncatingIfNeeded: size),
       count: UInt16(truncatingIfNeeded: count), type: request.type, needs: needs, state: .queued,
-      outcome: .aboveLimit, reasonCode: 0, hasProperties: version.hasProperties, wasSent: false)
+      outcome: .aboveLimit, reasonCode: 0, hasProperties: version.hasProperties, wasSent: false,
+      isRepeat: isRepeat)
     tailOffset = offset &+ size
     stored &+= 1
     incomplete &+= 1
     queued &+= 1
   }
+
+  /// Whether a packet of this size would be taken.
+  func hasRoom(_ size: Int) -> Bool { stored < table.count && size <= bytes.count && place(size) != nil }
 
   private func place(_ size: Int) -> Int? {
     guard stored > 0 else { return 0 }
@@ -127,10 +133,11 @@ struct RequestQueue: ~Copyable {
     failed &+= 1
   }
 
-  /// What was sent and not answered is to be sent again.
+  /// What was sent and not answered is to be sent again, but for the session's own: those it makes anew.
   mutating func connectionLost() {
     sentBytes = 0
     queued = 0
+    dropRepeats()
     for index in 0..<stored {
       let slot = slot(index)
       if table[slot].state == .sent {
@@ -157,20 +164,69 @@ struct RequestQueue: ~Copyable {
     }
   }
 
-  /// A request that a server can't take, or whose answer could not be read.
-  mutating func takeFailure() -> (cookie: UInt64, outcome: Outcome, reasonCode: UInt8?)? {
-    guard failed > 0 else { return nil }
+  private mutating func dropRepeats() {
     for index in 0..<stored {
       let slot = slot(index)
-      guard table[slot].state == .failed else { continue }
-      failed &-= 1
-      let request = table[slot]
-      free(slot)
-      return (
-        request.cookie, request.outcome, request.outcome == .aboveLimit ? request.reasonCode : nil
-      )
+      guard table[slot].isRepeat, table[slot].state == .queued || table[slot].state == .sent else { continue }
+      incomplete &-= 1
+      table[slot].state = .free
     }
+    collect()
+  }
+
+  /// A request that a server can't take, or whose answer could not be read.
+  var firstFailure: Int? {
+    guard failed > 0 else { return nil }
+    for index in 0..<stored where table[slot(index)].state == .failed { return slot(index) }
     return nil
+  }
+
+  mutating func takeFailure(_ slot: Int) -> Descriptor {
+    failed &-= 1
+    let request = table[slot]
+    free(slot)
+    return request
+  }
+
+  /// The place of the request that an identifier belongs to; `request(for:)` has seen that there is one.
+  func place(of identifier: PacketIdentifier) -> Int { identifier.requestPlace ?? 0 }
+
+  /// The Topic Filters of a request, where they are in `filters`, one after the other. `nil`: that was the last.
+  func filter(of slot: Int, at position: inout Int) -> Extent? {
+    let request = table[slot]
+    let end = Int(truncatingIfNeeded: request.offset &+ request.length)
+    if position == 0 { position = firstFilter(request) }
+    guard position < end else { return nil }
+    let packet = bytes.bytes
+    let size = Int(packet[position]) << 8 | Int(packet[position &+ 1])
+    let filter = Extent(offset: position &+ 2, count: size)
+    position = filter.end &+ (request.type == .subscribe ? 1 : 0)
+    return filter
+  }
+
+  subscript(slot: Int) -> Descriptor { table[slot] }
+
+  var filters: Span<UInt8> {
+    @_lifetime(borrow self)
+    borrowing get { bytes.bytes }
+  }
+
+  /// Our own packet: it can be read.
+  private func firstFilter(_ request: Descriptor) -> Int {
+    let packet = bytes.bytes
+    var position = Int(truncatingIfNeeded: request.offset) &+ 1
+    while packet[position] >= 0x80 { position &+= 1 }
+    position &+= 3
+    guard request.hasProperties else { return position }
+    var length = 0
+    var shift = 0
+    while true {
+      let byte = packet[position]
+      position &+= 1
+      length |= Int(byte & 0x7F) << shift
+      shift &+= 7
+      if byte < 0x80 { return position &+ length }
+    }
   }
 
   // MARK: Outputs
@@ -209,6 +265,10 @@ struct RequestQueue: ~Copyable {
 
   private mutating func free(_ slot: Int) {
     table[slot].state = .free
+    collect()
+  }
+
+  private mutating func collect() {
     while stored > 0, table[head].state == .free {
       head = self.slot(1)
       stored &-= 1

@@ -45,6 +45,7 @@ extension Session {
     limits = ServerLimits()
     outbox.connectionLost()
     requests.connectionLost()
+    subscriptions.connectionLost()
     control.removeAll()
     keepAlive.stop()
     streamStart = 0

@@ -5,7 +5,7 @@ extension Session {
   /// `nextEvent` will find one.
   public var hasEvent: Bool {
     (view != nil && !isViewTaken) || outbox.hasCompletion || requests.hasFailure || replyCheck != nil
-      || outbox.hasNewRoom
+      || outbox.hasNewRoom || subscriptions.hasRefused
   }
 
   /// An event was handed out and not yet released: what is behind it has not been looked at.
@@ -29,11 +29,19 @@ extension Session {
       settleReplyCheck()
       return .requestFailed(completion)
     }
-    if let failure = requests.takeFailure() {
+    while let place = requests.firstFailure {
+      let code = ReasonCode.implementationSpecificError.rawValue
+      if requests[place].isRepeat { settleRepeat(place, reasonCode: code) } else { settle(place, nil) }
+      let failure = requests.takeFailure(place)
+      guard !failure.isRepeat else { continue }
       return .completed(
         Completion(
-          cookie: failure.cookie, outcome: failure.outcome, reasonCode: failure.reasonCode, replyTag: nil,
-          slot: -1))
+          cookie: failure.cookie, outcome: failure.outcome,
+          reasonCode: failure.outcome == .aboveLimit ? failure.reasonCode : nil, replyTag: nil, slot: -1))
+    }
+    if let slot = subscriptions.firstRefused {
+      lostSubscription = slot
+      return .subscriptionLost(filter: subscriptions.filter(slot), reasonCode: subscriptions[slot].reasonCode)
     }
     if let replyCheck, let request = replies.takeExpired(at: replyCheck) {
       settleReplyCheck()
@@ -47,6 +55,8 @@ extension Session {
   /// The application has done with the event that was handed out last: a message may be acknowledged, and what
   /// is behind it parsed.
   public mutating func release() {
+    if let lostSubscription { subscriptions.forget(lostSubscription) }
+    lostSubscription = nil
     guard isViewTaken, let event = view else { return }
     view = nil
     isViewTaken = false

@@ -143,6 +143,9 @@ extension Session {
       version, sessionPresent: sessionPresent,
       quota: min(sendMaximum, limits.receiveMaximum), limits: limits)
     requests.connected(version, limits: limits)
+    if resubscribing == .always || (resubscribing == .ifLost && !(isKnown && sessionPresent)) {
+      subscriptions.sessionLost()
+    }
     inbox.connected(version, sessionPresent: sessionPresent, isKnown: isKnown)
     view = .connected(
       ConnectedEvent(
@@ -223,6 +226,14 @@ extension Session {
       requests.giveUp(answer.identifier)
       return violate(.reasonCodeCount)
     }
+    let place = requests.place(of: answer.identifier)
+    if request.isRepeat {
+      let code = receiver.bytes[codes.offset]
+      settleRepeat(place, reasonCode: code)
+      requests.complete(answer.identifier)
+      return finish(header)
+    }
+    if request.type == .subscribe { settle(place, codes) }
     requests.complete(answer.identifier)
     show(
       .answered(

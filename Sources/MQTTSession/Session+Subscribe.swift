@@ -21,10 +21,113 @@ extension Session {
     // Its answer, which has a byte for each filter, must fit.
     let answer = FixedHeader.packetSize(2 &+ count &+ (acceptedVersion.hasProperties ? 1 : 0))
     guard answer <= receiver.capacity else { throw .tooLarge }
+    // What cannot be subscribed to again is not subscribed to at all: else it would be gone without a word.
+    guard type == .unsubscribe || subscriptions.capacity == 0 || subscriptions.hasRoom(for: list)
+    else { throw .full }
     let request = SubscriptionRequest(
       type: type, list: list, properties: properties, subscriptionIdentifier: identifier)
     try requests.append(
       request, count: count, needs: needs, version: acceptedVersion, cookie: cookie, limits: limits)
+    guard subscriptions.capacity > 0 else { return }
+    for index in 0..<count {
+      let filter = request.list.filter(at: index)
+      if type == .subscribe {
+        subscriptions.ask(filter, request.list.options(at: index), identifier: identifier)
+      } else {
+        subscriptions.remove(filter)
+      }
+    }
+  }
+
+  // MARK: Subscribing again
+
+  /// The answer, or the end, of a request: what it asked for is granted or not.
+  mutating func settle(_ place: Int, _ codes: Extent?) {
+    guard subscriptions.capacity > 0 else { return }
+    Self.settle(&subscriptions, requests, place, codes, receiver)
+  }
+
+  // Static, because the compiler takes a span of one part of `self` for a hold on all of it.
+  private static func settle(
+    _ subscriptions: inout SubscriptionTable, _ requests: borrowing RequestQueue, _ place: Int,
+    _ codes: Extent?,
+    _ receiver: borrowing ReceiveBuffer
+  ) {
+    var position = 0
+    var index = 0
+    while let filter = requests.filter(of: place, at: &position) {
+      let isRefused = codes.map { receiver.bytes[$0.offset &+ index] >= 0x80 } ?? true
+      subscriptions.answered(requests.filters.extracting(filter.range), isRefused: isRefused)
+      index &+= 1
+    }
+  }
+
+  /// Whether `repeatSubscriptions` would find something to do.
+  var canRepeatSubscription: Bool {
+    guard let slot = subscriptions.firstLost else { return false }
+    return requests.hasRoom(repeatSize(slot))
+  }
+
+  /// What a SUBSCRIBE for one entry of the table takes.
+  private func repeatSize(_ slot: Int) -> Int {
+    let identifier = subscriptions[slot].identifier
+    let properties =
+      !version.hasProperties
+      ? 0
+      : 1
+        + (identifier == 0
+          ? 0 : 1 + VariableByteInteger.encodedSize(Int(truncatingIfNeeded: identifier)))
+    return FixedHeader.packetSize(2 &+ properties &+ 3 &+ subscriptions.filter(slot).count)
+  }
+
+  /// One packet for each, as long as there is room; the others follow when answers come.
+  mutating func repeatSubscriptions() {
+    while let slot = subscriptions.firstLost, requests.hasRoom(repeatSize(slot)) {
+      let isTaken = Self.repeatSubscription(slot, subscriptions, in: &requests, version, limits)
+      subscriptions.repeated(slot)
+      // It is above a limit of this server.
+      if !isTaken { subscriptions.refuse(slot, ReasonCode.implementationSpecificError.rawValue) }
+    }
+  }
+
+  /// The answer to one that was subscribed to again.
+  mutating func settleRepeat(_ place: Int, reasonCode: UInt8) {
+    Self.settleRepeat(&subscriptions, requests, place, reasonCode)
+  }
+
+  private static func settleRepeat(
+    _ subscriptions: inout SubscriptionTable, _ requests: borrowing RequestQueue, _ place: Int,
+    _ reasonCode: UInt8
+  ) {
+    var position = 0
+    guard let filter = requests.filter(of: place, at: &position) else { return }
+    let text = requests.filters.extracting(filter.range)
+    if reasonCode >= 0x80 { subscriptions.refuse(text, reasonCode) } else { subscriptions.grant(text) }
+  }
+
+  private static func repeatSubscription(
+    _ slot: Int, _ subscriptions: borrowing SubscriptionTable, in requests: inout RequestQueue,
+    _ version: ProtocolVersion, _ limits: ServerLimits
+  ) -> Bool {
+    let entry = subscriptions[slot]
+    let filter = subscriptions.bytes.extracting(subscriptions.filter(slot).range)
+    let list = RepeatedSubscription(filter, entry)
+    var needs = RequestQueue.Needs()
+    needs.shared = TopicFilter.isShared(filter)
+    needs.wildcard = TopicFilter.hasWildcard(filter)
+    needs.identifier = entry.identifier != 0
+    needs.noLocal = list.options(at: 0).noLocal
+    let request = SubscriptionRequest(
+      type: .subscribe, list: list, properties: Span(),
+      subscriptionIdentifier: version.hasProperties ? entry.identifier : 0)
+    do throws(SessionError) {
+      try requests.append(
+        request, count: 1, needs: needs, version: version, cookie: UInt64(UInt32(truncatingIfNeeded: slot)),
+        isRepeat: true, limits: limits)
+      return true
+    } catch {
+      return false
+    }
   }
 
   private static func validate<List: SubscriptionList & ~Copyable & ~Escapable>(

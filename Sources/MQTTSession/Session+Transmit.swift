@@ -35,7 +35,8 @@ extension Session {
       !isPeerGone
         && (outbox.isInsideStream
           ? streamStart < streamEnd
-          : !control.isEmpty || requests.queued > 0 || outbox.canTransmit || outbox.releasesToCheck > 0)
+          : !control.isEmpty || requests.queued > 0 || outbox.canTransmit || outbox.releasesToCheck > 0
+            || canRepeatSubscription)
     case .ending: !control.isEmpty && (!outbox.isInsideStream || streamStart < streamEnd)
     }
   }
@@ -85,7 +86,10 @@ extension Session {
     case .awaitingConnack: return control.isEmpty ? .none : .control
     case .connected, .ending:
       guard !isPeerGone else { return .none }
-      if phase == .connected { refillReleases() }
+      if phase == .connected {
+        refillReleases()
+        repeatSubscriptions()
+      }
       if outbox.isInsideStream { return mayStream && streamStart < streamEnd ? .stream : .none }
       if requests.isInsidePacket { return .request }
       if !control.isEmpty { return outbox.isInsidePacket ? .restOfPacket : .control }

@@ -44,6 +44,10 @@ public struct Session: ~Copyable {
   var connects: ConnectPackets
   var outbox: Outbox
   var requests: RequestQueue
+  var subscriptions: SubscriptionTable
+  let resubscribing: Resubscribing
+  /// The event that was handed out last tells that this one is no more.
+  var lostSubscription: Int? = nil
   var replies: ReplyTable
   var control: ControlQueue
   var receiver: ReceiveBuffer
@@ -119,6 +123,9 @@ public struct Session: ~Copyable {
       first: .message(random: UInt16(truncatingIfNeeded: random)))
     requests = RequestQueue(
       bytes: block.region(plan.requestBytes), table: block.table(plan.requests))
+    subscriptions = SubscriptionTable(
+      entries: block.table(plan.subscriptions), filters: block.region(plan.subscriptionBytes))
+    resubscribing = options.resubscribing
     replies = ReplyTable(entries: block.table(plan.replies), mark: random)
     control = ControlQueue(region: block.region(plan.control))
     farewell = block.region(plan.farewell)
@@ -158,6 +165,12 @@ public struct Session: ~Copyable {
   public var aliasedTopics: Span<UInt8> {
     @_lifetime(borrow self)
     borrowing get { receivedAliases.bytes }
+  }
+
+  /// Where the Topic Filter of a subscription is that could not be made again.
+  public var subscribedFilters: Span<UInt8> {
+    @_lifetime(borrow self)
+    borrowing get { subscriptions.bytes }
   }
 
   public var clientID: Span<UInt8> {

@@ -14,6 +14,8 @@ public enum SessionEvent: BitwiseCopyable {
   case authentication(AuthenticationEvent)
   case requestFailed(Completion)  // its own message came to nothing
   case requestTimedOut(cookie: UInt64)
+  /// It was granted once, and not again; the extent is in `Session.subscribedFilters`.
+  case subscriptionLost(filter: Extent, reasonCode: UInt8)
   case room  // there was none for a message; now there is some
 }
 

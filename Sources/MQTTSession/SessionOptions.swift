@@ -1,6 +1,13 @@
 public import FixedMemory
 public import MQTTWire
 
+/// When to subscribe again to what was granted.
+public enum Resubscribing: UInt32, BitwiseCopyable, Sendable {
+  case ifLost = 1  // the server has no session, or does not say (3.1)
+  case always = 2
+  case never = 3
+}
+
 /// What a session is to be. Every value was checked by whoever made it; see `ClientOptions`.
 public struct SessionOptions: ~Escapable {
   /// What CONNECT says, on every connection.
@@ -26,6 +33,10 @@ public struct SessionOptions: ~Escapable {
   public var receiveMaximum = 64
   /// SUBSCRIBE and UNSUBSCRIBE packets: 1 to 256.
   public var requests = 8
+  /// Topic Filters that are subscribed to again; 0: the application does that.
+  public var subscriptions = 0
+  public var subscriptionBytes = 0
+  public var resubscribing = Resubscribing.ifLost
   public var requestBytes = 1024
   public var controlBytes = 512
   public var aliasesReceived = 0
@@ -59,6 +70,8 @@ public struct SessionPlan {
   let topicsSent: Place<UInt8>
   let requests: Place<RequestQueue.Descriptor>
   let requestBytes: Place<UInt8>
+  let subscriptions: Place<SubscriptionTable.Entry>
+  let subscriptionBytes: Place<UInt8>
   let control: Place<UInt8>
   let farewell: Place<UInt8>
   let receive: Place<UInt8>
@@ -72,6 +85,7 @@ public struct SessionPlan {
   public init(_ options: borrowing SessionOptions, in plan: inout MemoryPlan) {
     descriptors = plan.reserve(options.outboxMessages, of: Outbox.Descriptor.self)
     requests = plan.reserve(options.requests, of: RequestQueue.Descriptor.self)
+    subscriptions = plan.reserve(options.subscriptions, of: SubscriptionTable.Entry.self)
     replies = plan.reserve(options.replies, of: ReplyTable.Entry.self)
     inbox = plan.reserve(options.receiveMaximum, of: Inbox.Entry.self)
     // Those of this connection, and those of the one before; and what Mosquitto sends in a burst.
@@ -90,6 +104,7 @@ public struct SessionPlan {
     topicsSent = plan.reserve(options.aliasesSent * options.aliasBytes, of: UInt8.self)
     topicsReceived = plan.reserve(options.aliasesReceived * options.aliasBytes, of: UInt8.self)
     requestBytes = plan.reserve(options.requestBytes, of: UInt8.self)
+    subscriptionBytes = plan.reserve(options.subscriptionBytes, of: UInt8.self)
     stream = plan.reserve(options.streamBytes, of: UInt8.self)
     receive = plan.reserve(options.receiveBytes, of: UInt8.self)
   }

@@ -41,7 +41,7 @@ public struct SubscriptionOptions: BitwiseCopyable, Equatable {
 public struct SubscriptionRequest<List: SubscriptionList & ~Copyable & ~Escapable>: ~Copyable, ~Escapable {
   /// `.subscribe` or `.unsubscribe`.
   public let type: ControlPacketType
-  private let list: List
+  public let list: List
   /// 5.0: encoded properties, without their length.
   private let properties: Span<UInt8>
   /// 5.0: the Subscription Identifier, in front of the other properties; 0: none.

@@ -81,6 +81,11 @@ private func describe(
     unsafe result.payload = bytes(authentication.data, of: client)
     unsafe result.reason_string = bytes(authentication.reasonString, of: client)
     unsafe result.properties = bytes(authentication.properties, of: client)
+  case .subscriptionLost(let filter, let reasonCode):
+    unsafe result.type = Int32(SMQ_EVENT_SUBSCRIPTION_LOST)
+    unsafe result.status = Status.refused.rawValue
+    unsafe result.reason_code = Int32(reasonCode)
+    unsafe result.topic = pointer(client.subscribedFilters.extracting(filter.range))
   case .room:
     unsafe result.type = Int32(SMQ_EVENT_ROOM)
   }

@@ -48,6 +48,9 @@ func makeClient(
   unsafe request.receiveMaximum = options.pointee.receive_maximum
   unsafe request.maximumPacketBytes = options.pointee.maximum_packet_bytes
   unsafe request.requests = options.pointee.requests
+  unsafe request.subscriptions = options.pointee.subscriptions
+  unsafe request.subscriptionBytes = options.pointee.subscription_bytes
+  unsafe request.resubscribing = options.pointee.resubscribe
   unsafe request.requestBytes = options.pointee.request_bytes
   unsafe request.controlBytes = options.pointee.control_bytes
   unsafe request.handlers = options.pointee.handlers

@@ -134,7 +134,8 @@ OPTIONS_NUMBERS = (
     "keep_alive_s session_expiry_s connect_timeout_ms ping_timeout_ms outbox_bytes outbox_messages "
     "receive_bytes in_flight_maximum receive_maximum maximum_packet_bytes requests request_bytes "
     "control_bytes handlers handler_bytes topic_aliases_in topic_aliases_out topic_alias_bytes "
-    "replies stream_bytes reconnect_min_ms reconnect_max_ms stable_ms jitter reserved"
+    "replies stream_bytes reconnect_min_ms reconnect_max_ms stable_ms jitter "
+    "subscriptions subscription_bytes resubscribe reserved"
 ).split()
 
 
@@ -472,9 +473,10 @@ class Client:
     """A client, its memory, and the events that were taken but not yet asked for."""
 
     def __init__(self, *, reconnect: bool = False, **options: object):
-        """Unless it is asked for, a client does not connect again by itself: the tests want to see each attempt."""
+        """Unless it is asked for, a client neither connects nor subscribes again by itself: the tests want to see it."""
         if not reconnect:
             options["flags"] = options.get("flags", 0) | CONSTANTS["SMQ_OPTION_NO_RECONNECT"]
+            options.setdefault("subscriptions", OFF)
         self.options = Options(**options)
         size = library.smq_client_size(ctypes.byref(self.options))
         self.block = Block(size)

@@ -111,6 +111,47 @@ def test_several_servers(mosquitto, clients, version):
         client.events.clear()
 
 
+def test_subscriptions_survive(mosquitto, clients, version):
+    """A server that is killed has lost its sessions."""
+    client = clients(url=mosquitto.url, **QUICK, subscriptions=3, subscription_bytes=100, **version)
+    assert client.connect() == smq.OK
+    assert client.subscribe("a/+", "b/#", "c", qos=1, cookie=1) == smq.OK
+    assert client.completed(1).status == smq.OK
+    assert client.subscribe("d", cookie=2) == smq.ERR_FULL
+    assert client.unsubscribe("c", cookie=3) == smq.OK
+    assert client.completed(3).status == smq.OK
+    for number in range(3):
+        mosquitto.kill()
+        mosquitto.start()
+        client.wait_event(smq.EVENT_DISCONNECTED)
+        client.wait_event(smq.EVENT_CONNECTED)
+        for topic in ("c", "a/x", "b"):  # retained: they come whether that is before the SUBSCRIBEs or after
+            mosquitto.publish(topic, str(number), "-r")
+        got = [client.message(), client.message()]
+        assert sorted((m.topic, m.payload) for m in got) == [(b"a/x", b"%d" % number), (b"b", b"%d" % number)]
+    assert not client.completions()
+
+
+def test_a_subscription_that_is_refused_later(clients, broker):
+    broker.scripts = [Script(), Script(grant=lambda filter, options: 0x87 if filter == "a" else 0)]
+    client = clients(url=broker.url, protocol=V5, **QUICK, subscriptions=4)
+    assert client.connect() == smq.OK
+    assert client.subscribe("a", "b", cookie=1) == smq.OK
+    assert client.completed(1).status == smq.OK
+    broker.last.end()
+    event = client.wait_event(smq.EVENT_SUBSCRIPTION_LOST)
+    assert (event.topic, event.reason_code, event.status) == (b"a", 0x87, smq.ERR_REFUSED)
+
+
+def test_a_redirect(clients, broker, mosquitto):
+    broker.scripts = [Script(at={1: refuse(0x9C, server_reference=f"127.0.0.1:{mosquitto.port}")})]
+    client = clients(url=broker.url, protocol=V5, flags=smq.OPTION_REDIRECT, **QUICK)
+    assert client.connect() == smq.OK
+    event = client.wait_event(smq.EVENT_CONNECTED)
+    assert event.server == 1  # behind the only one of the URL
+    assert [(e.reason_code, e.retry_ms) for e in ends(client)] == [(0x9C, 0)]
+
+
 def test_leaving_while_it_waits(clients):
     client = clients(url=f"mqtt://127.0.0.1:{free_port()}", reconnect=True, reconnect_min_ms=10_000)
     assert client.connect() == smq.OK
@@ -171,7 +212,10 @@ def test_hints(clients, broker):
         dict(reconnect_max_ms=86_400_001),
         dict(stable_ms=86_400_001),
         dict(jitter=4),
-        dict(flags=256),
+        dict(flags=512),
+        dict(subscriptions=1025),
+        dict(subscription_bytes=268_435_457),
+        dict(resubscribe=4),
     ],
 )
 def test_wrong_numbers(numbers):

@@ -73,7 +73,7 @@ WRONG_OPTIONS: dict[str, tuple[Callable[[], Options], int]] = {
     "url of 1025 bytes": (lambda: options(url="mqtt://u:" + "p" * 1014 + "@h"), smq.ERR_OPTION),
     "host of 254 bytes": (lambda: Options(host="a" * 254), smq.ERR_OPTION),
     "port 65536": (lambda: Options(host="h", port=65536), smq.ERR_OPTION),
-    "unknown flag": (lambda: options(flags=256), smq.ERR_OPTION),
+    "unknown flag": (lambda: options(flags=512), smq.ERR_OPTION),
     "the last flag": (lambda: options(flags=1 << 31), smq.ERR_OPTION),
     "3.1.1: new session": (
         lambda: options(flags=smq.OPTION_KEEP_SESSION + smq.OPTION_NEW_SESSION, client_id="a"),

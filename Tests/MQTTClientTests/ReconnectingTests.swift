@@ -310,7 +310,9 @@ extension Failure.Stage: @unchecked Sendable {}
   }
 
   /// Moved for good: it comes first as long as connections to it last. Else the servers of the options are next.
-  @Test(arguments: [(0x9D, 40_000, "other"), (0x9D, 10_000, "a"), (0x9C, 40_000, "a")] as [(UInt8, UInt32, String)])
+  @Test(
+    arguments: [(0x9D, 40_000, "other"), (0x9D, 10_000, "a"), (0x9C, 40_000, "a")]
+      as [(UInt8, UInt32, String)])
   func moved(code: UInt8, lifetime: UInt32, next: String) throws {
     let world = World()
     world.pointing["a"] = (code, "other")

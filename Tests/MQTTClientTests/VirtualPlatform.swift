@@ -249,7 +249,9 @@ final class World {
   private func connack(_ connect: [UInt8]) -> [UInt8]? {
     let host = looked.last?.prefix { $0 != ":" } ?? ""
     guard connect[8] == 5 else { return server.connack }
-    guard let (code, reference) = pointing[String(host)] else { return server.connack.map { _ in [0x20, 3, 0, 0, 0] } }
+    guard let (code, reference) = pointing[String(host)] else {
+      return server.connack.map { _ in [0x20, 3, 0, 0, 0] }
+    }
     let property = [0x1C, 0, UInt8(reference.utf8.count)] + Array(reference.utf8)
     return [0x20, UInt8(3 + property.count), 0, code, UInt8(property.count)] + property
   }

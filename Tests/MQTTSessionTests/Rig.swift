@@ -29,6 +29,9 @@ final class Rig {
     var inFlightMaximum = 65_535
     var receiveMaximum = 64
     var requests = 8
+    var subscriptions = 0
+    var subscriptionBytes = 256
+    var resubscribing = Resubscribing.ifLost
     var requestBytes = 1024
     var controlBytes = 512
     var aliasesReceived = 0
@@ -99,6 +102,9 @@ final class Rig {
     options.inFlightMaximum = asked.inFlightMaximum
     options.receiveMaximum = asked.receiveMaximum
     options.requests = asked.requests
+    options.subscriptions = asked.subscriptions
+    options.subscriptionBytes = asked.subscriptionBytes
+    options.resubscribing = asked.resubscribing
     options.requestBytes = asked.requestBytes
     options.controlBytes = asked.controlBytes
     options.aliasesReceived = asked.aliasesReceived
@@ -399,6 +405,13 @@ final class Rig {
 
   func aliasedTopic(_ extent: Extent) -> [UInt8] { Self.aliasedTopic(extent, session) }
 
+  func subscribedFilter(_ extent: Extent) -> [UInt8] { Self.subscribedFilter(extent, session) }
+
+  private static func subscribedFilter(_ extent: Extent, _ session: borrowing Session) -> [UInt8] {
+    let bytes = session.subscribedFilters
+    return extent.range.map { bytes[$0] }
+  }
+
   private static func received(_ extent: Extent, _ session: borrowing Session) -> [UInt8] {
     let bytes = session.receivedBytes
     return extent.range.map { bytes[$0] }
@@ -423,6 +436,7 @@ enum Happening: Equatable, Sendable {
   case authentication(UInt8, [UInt8])
   case requestFailed(UInt64, Outcome)
   case requestTimedOut(UInt64)
+  case subscriptionLost(String, UInt8)
   case room
 
   init(_ event: SessionEvent, _ rig: Rig) {
@@ -440,6 +454,8 @@ enum Happening: Equatable, Sendable {
     case .authentication(let event): self = .authentication(event.reasonCode, rig.received(event.data))
     case .requestFailed(let completion): self = .requestFailed(completion.cookie, completion.outcome)
     case .requestTimedOut(let cookie): self = .requestTimedOut(cookie)
+    case .subscriptionLost(let filter, let code):
+      self = .subscriptionLost(String(decoding: rig.subscribedFilter(filter), as: UTF8.self), code)
     case .completed(let completion):
       switch completion.outcome {
       case .delivered: self = .delivered(completion.cookie)
