@@ -118,13 +118,15 @@ struct RequestQueue: ~Copyable {
     free(place)
   }
 
-  /// Its answer could not be read.
-  mutating func giveUp(_ identifier: PacketIdentifier) {
+  /// Its answer could not be read. The place of one that is a repetition, which is not failed.
+  mutating func giveUp(_ identifier: PacketIdentifier) -> Int? {
     guard let place = identifier.requestPlace, place < table.count, isStored(place),
       table[place].state == .sent
-    else { return }
+    else { return nil }
+    if table[place].isRepeat { return place }
     table[place].outcome = .unreadable
     fail(place)
+    return nil
   }
 
   private mutating func fail(_ slot: Int) {

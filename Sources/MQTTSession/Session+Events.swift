@@ -29,11 +29,9 @@ extension Session {
       settleReplyCheck()
       return .requestFailed(completion)
     }
-    while let place = requests.firstFailure {
-      let code = ReasonCode.implementationSpecificError.rawValue
-      if requests[place].isRepeat { settleRepeat(place, reasonCode: code) } else { settle(place, nil) }
+    if let place = requests.firstFailure {
+      settle(place, nil)
       let failure = requests.takeFailure(place)
-      guard !failure.isRepeat else { continue }
       return .completed(
         Completion(
           cookie: failure.cookie, outcome: failure.outcome,

@@ -46,8 +46,15 @@ extension Session {
     guard header.type == .suback || header.type == .unsuback else { return true }
     guard receiver.unread.count >= header.size &+ 2 else { return false }
     var reader = ByteReader(receiver.unread.extracting(header.size..<header.size &+ 2))
-    if let identifier = PacketIdentifier(try reader.uint16()) { requests.giveUp(identifier) }
+    if let identifier = PacketIdentifier(try reader.uint16()) { giveUpRequest(identifier) }
     return true
+  }
+
+  private mutating func giveUpRequest(_ identifier: PacketIdentifier) {
+    guard let place = requests.giveUp(identifier) else { return }
+    // One of the session's own has nobody to tell but the application that made the subscription.
+    settleRepeat(place, reasonCode: ReasonCode.implementationSpecificError.rawValue)
+    requests.complete(identifier)
   }
 
   /// The packet is done with, or an event shows it.
@@ -223,7 +230,7 @@ extension Session {
     let codes = answer.reasonCodes.shifted(by: offset)
     // The UNSUBACK of 3.1 and 3.1.1 has none.
     guard codes.count == Int(request.count) || (codes.isEmpty && answer.type == .unsuback) else {
-      requests.giveUp(answer.identifier)
+      giveUpRequest(answer.identifier)
       return violate(.reasonCodeCount)
     }
     let place = requests.place(of: answer.identifier)

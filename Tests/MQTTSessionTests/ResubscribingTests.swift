@@ -146,6 +146,25 @@ import Testing
     #expect(rig.events() == [.connected(sessionPresent: false), .subscriptionLost("a/#", 0x83)])
   }
 
+  /// An answer that cannot be read: there is an event, unless the application has lost interest.
+  @Test(arguments: [true, false])
+  func unreadable(isWanted: Bool) throws {
+    let rig = Self.rig()
+    try rig.subscribe(["a"])
+    _ = Self.answer(rig)
+    _ = rig.events()
+    rig.reconnect(sessionPresent: false)
+    _ = rig.events()
+    _ = rig.drain()
+    if !isWanted { try rig.unsubscribe(["a"], cookie: 7) }
+    rig.receive(suback(.v5_0, 65_281, [0, 0]))
+    #expect(rig.ending?.cause == .violation(.reasonCodeCount))
+    #expect(rig.hasEvent == isWanted)
+    #expect(rig.events() == (isWanted ? [.subscriptionLost("a", 0x83)] : []))
+    rig.reconnect(sessionPresent: false)
+    #expect(Self.answer(rig) == (isWanted ? [] : ["-a"]))
+  }
+
   /// More than the request queue holds follow as it has room, and the application's own go between them.
   @Test func moreThanTheQueueHolds() throws {
     let rig = Self.rig {
