@@ -22,7 +22,7 @@ struct RequestQueue: ~Copyable {
     var hasProperties: Bool
     /// On a connection before this one.
     var wasSent: Bool
-    /// The session's own: the cookie is the place in the table of subscriptions.
+    /// The session's own; it has no cookie.
     var isRepeat: Bool
   }
 

@@ -122,7 +122,7 @@ extension Session {
       subscriptionIdentifier: version.hasProperties ? entry.identifier : 0)
     do throws(SessionError) {
       try requests.append(
-        request, count: 1, needs: needs, version: version, cookie: UInt64(UInt32(truncatingIfNeeded: slot)),
+        request, count: 1, needs: needs, version: version, cookie: 0,
         isRepeat: true, limits: limits)
       return true
     } catch {
