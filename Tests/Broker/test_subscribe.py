@@ -136,9 +136,9 @@ def test_shared_subscription(mosquitto, clients, protocol):
     group = [clients(url=mosquitto.url, protocol=protocol) for _ in range(2)]
     for client in group:
         client.connected()
-        client.subscribed("$share/group/work/#", qos=1)
+        client.subscribed("$share/group/jobs/#", qos=1)
     for number in range(40):
-        assert group[0].publish("work/x", b"%d" % number, qos=1, quiet=1) == smq.OK
+        assert group[0].publish("jobs/x", b"%d" % number, qos=1, quiet=1) == smq.OK
 
     def everything() -> bool:
         for client in group:

@@ -1,0 +1,93 @@
+import MQTTWire
+
+/// What the options say beside numbers: properties, the host, texts, the Will.
+extension ClientOptions {
+  /// What CONNECT may carry, but what a field of the options says (§3.1.2.11).
+  static func checkProperties(_ list: Span<UInt8>) throws(OptionsError) {
+    var reader = PropertyReader(list, place: .packet(.connect, from: .client))
+    var hasMethod = false
+    var hasData = false
+    do throws(Malformed) {
+      while let property = try reader.next() {
+        switch property.identifier {
+        case .sessionExpiryInterval, .receiveMaximum, .maximumPacketSize, .topicAliasMaximum:
+          throw .propertyNotAllowed
+        case .authenticationMethod: hasMethod = true
+        case .authenticationData: hasData = true
+        default: break
+        }
+      }
+    } catch {
+      throw .property
+    }
+    // §3.1.2.11.10
+    guard hasMethod || !hasData else { throw .property }
+  }
+
+  static func checkWillProperties(
+    _ list: Span<UInt8>, hasExpiry: Bool
+  ) throws(OptionsError) {
+    var reader = PropertyReader(list, place: .will)
+    do throws(Malformed) {
+      while let property = try reader.next() {
+        if property.identifier == .messageExpiryInterval, hasExpiry { throw .propertyRepeated }
+        guard property.identifier == .responseTopic else { continue }
+        guard (try? TopicName.validate(list.extracting(property.text.range))) != nil else {
+          throw .topicName
+        }
+      }
+    } catch {
+      throw .property
+    }
+  }
+
+  /// Printable ASCII: what is a name and what is not, the resolver will say.
+  static func checkHost(_ host: Span<UInt8>) throws(OptionsError) {
+    guard host.count > 0, host.count <= 253 else { throw .option }
+    for index in 0..<host.count where host[index] <= 0x20 || host[index] >= 0x7F { throw .option }
+  }
+
+  static func checkTexts(
+    _ request: borrowing RequestedOptions, _ version: ProtocolVersion
+  ) throws(OptionsError) {
+    let limit = UTF8EncodedString.maximumSize
+    guard request.clientID.count <= limit, request.userName.count <= limit,
+      request.password.count <= limit
+    else { throw .option }
+    guard UTF8EncodedString.isValid(request.clientID), UTF8EncodedString.isValid(request.userName)
+    else { throw .utf8 }
+    // Nobody could take up a session whose client has no name of its own [MQTT-3.1.3-7].
+    guard request.clientID.count > 0 || !request.keepSession else { throw .clientID }
+    // [MQTT-3.1.2-22] of 3.1.1
+    guard version.hasProperties || request.password.count == 0 || request.userName.count > 0 else {
+      throw .option
+    }
+  }
+
+  @_lifetime(copy request)
+  static func will(
+    _ request: RequestedOptions, _ version: ProtocolVersion
+  ) throws(OptionsError) -> Connect.Will {
+    guard request.hasWill else {
+      return Connect.Will(
+        topic: Span(), payload: Span(), qos: .atMostOnce, retain: false, properties: Span())
+    }
+    guard let qos = QoS(rawValue: request.willQoS) else { throw .qos }
+    guard request.willRetain <= 1 else { throw .option }
+    do throws(TopicName.Fault) {
+      try TopicName.validate(request.willTopic)
+    } catch {
+      if case .utf8 = error { throw .utf8 }
+      throw .topicName
+    }
+    guard request.willPayload.count <= 65_535 else { throw .tooLarge }
+    guard version.hasProperties || (request.willProperties.count == 0 && request.willExpiry == 0) else {
+      throw .option
+    }
+    try checkWillProperties(request.willProperties, hasExpiry: request.willExpiry != 0)
+    return Connect.Will(
+      topic: request.willTopic, payload: request.willPayload, qos: qos,
+      retain: request.willRetain == 1, properties: request.willProperties,
+      messageExpiryInterval: request.willExpiry)
+  }
+}

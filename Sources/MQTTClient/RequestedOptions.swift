@@ -1,0 +1,68 @@
+/// What a caller asks for, as it comes: nothing is checked yet, 0 is the default everywhere.
+/// The fields are those of `smq_options`, which explains them.
+public struct RequestedOptions: ~Escapable {
+  public var keepSession = false
+  public var newSession = false
+  public var fallback = false
+  public var clientIDAsIs = false
+  public var hold = false
+  public var parts = false
+  public var noReconnect = false
+  public var shuffle = false
+  public var redirect = false
+  /// One server, or the text that several are in.
+  public var host: Span<UInt8>
+  public var port: UInt32 = 0
+  public var servers = ServerPlaces()
+  public var protocolVersion: UInt32 = 0
+  public var clientID: Span<UInt8>
+  public var userName: Span<UInt8>
+  public var password: Span<UInt8>
+  public var hasWill = false
+  public var willTopic: Span<UInt8>
+  public var willPayload: Span<UInt8>
+  public var willQoS: UInt8 = 0
+  public var willRetain: UInt8 = 0
+  public var willExpiry: UInt32 = 0
+  public var willProperties: Span<UInt8>
+  public var properties: Span<UInt8>
+  public var keepAlive: UInt32 = 0
+  public var sessionExpiry: UInt32 = 0
+  public var connectTimeout: UInt32 = 0
+  public var pingTimeout: UInt32 = 0
+  public var outboxBytes: UInt32 = 0
+  public var outboxMessages: UInt32 = 0
+  public var receiveBytes: UInt32 = 0
+  public var inFlightMaximum: UInt32 = 0
+  public var receiveMaximum: UInt32 = 0
+  public var maximumPacketBytes: UInt32 = 0
+  public var requests: UInt32 = 0
+  public var subscriptions: UInt32 = 0
+  public var subscriptionBytes: UInt32 = 0
+  public var resubscribing: UInt32 = 0
+  public var requestBytes: UInt32 = 0
+  public var controlBytes: UInt32 = 0
+  public var handlers: UInt32 = 0
+  public var handlerBytes: UInt32 = 0
+  public var topicAliasesIn: UInt32 = 0
+  public var topicAliasesOut: UInt32 = 0
+  public var topicAliasBytes: UInt32 = 0
+  public var replies: UInt32 = 0
+  public var streamBytes: UInt32 = 0
+  public var reconnectMinimum: UInt32 = 0
+  public var reconnectMaximum: UInt32 = 0
+  public var stableTime: UInt32 = 0
+  public var jitter: UInt32 = 0
+
+  @_lifetime(immortal)
+  public init() {
+    host = Span()
+    clientID = Span()
+    userName = Span()
+    password = Span()
+    willTopic = Span()
+    willPayload = Span()
+    willProperties = Span()
+    properties = Span()
+  }
+}
