@@ -141,6 +141,7 @@ enum {
     /* There is no room now. Nothing was changed. */
     SMQ_ERR_FULL = -201,          /* the outbox is full: take events, let it drain, try again */
     SMQ_ERR_NO_DESCRIPTOR = -202, /* the system or the process has no descriptor left */
+    SMQ_ERR_OFFLINE = -203,       /* SMQ_OPTION_QOS_0_CONNECTED, and there is no connection */
 
     /* The server. */
     SMQ_ERR_MALFORMED = -301,         /* it sent a packet that cannot be parsed (section 4.13) */
@@ -154,6 +155,9 @@ enum {
     SMQ_ERR_SERVER_LIMIT = -308,      /* a queued message or request is above a limit of the server that answered */
     SMQ_ERR_RECEIVE_MAXIMUM = -309,   /* it sent more QoS 1 and 2 messages than may be unacknowledged at a time */
     SMQ_ERR_EXPIRED = -310,           /* a message's expiry came before it could be sent */
+    SMQ_ERR_DROPPED = -311,           /* a message made room for a later one, as its overflow says; or
+                                         SMQ_OPTION_QOS_0_CONNECTED, and the connection ended before it could be sent */
+    SMQ_ERR_REPLACED = -312, /* a later message with the same topic is sent instead of it: SMQ_OVERFLOW_LATEST */
 
     /* The network. */
     SMQ_ERR_RESOLVE = -401, /* the host name has no address: os_error is getaddrinfo's EAI_… value */
@@ -171,7 +175,9 @@ enum {
     SMQ_STAGE_CONNACK = 3,    /* between sending CONNECT and the server's answer */
     SMQ_STAGE_CONNECTED = 4,  /* in the middle of an established connection */
     SMQ_STAGE_KEEP_ALIVE = 5, /* waiting for PINGRESP */
-    SMQ_STAGE_DISCONNECT = 6  /* sending what was left before the DISCONNECT */
+    SMQ_STAGE_DISCONNECT = 6, /* sending what was left before the DISCONNECT */
+    SMQ_STAGE_ANSWER = 7,     /* waiting for the answer to a PUBLISH, PUBREL, SUBSCRIBE or UNSUBSCRIBE */
+    SMQ_STAGE_WRITE = 8       /* waiting for the peer to take what is sent */
 };
 
 /*
@@ -404,14 +410,38 @@ SMQ_API int32_t smq_property_next(const smq_bytes *list, size_t *position, smq_p
  * ------------------------------------------------------------------------------------------- */
 
 /*
+ * smq_message.overflow: what happens to a message for which there is no room in the outbox, because the link is slow or
+ * has been gone for long. A message that is published with anything but SMQ_OVERFLOW_REFUSE may be dropped for a later one
+ * as long as its first byte was not sent, unless it is a smq_request() or a smq_publish_stream(). Each ends in its
+ * SMQ_EVENT_COMPLETED, with SMQ_ERR_DROPPED or SMQ_ERR_REPLACED, if it is not quiet; the event keeps one of
+ * outbox_messages until it is taken, so whoever publishes for hours without taking events wants such messages quiet.
+ */
+enum {
+    SMQ_OVERFLOW_REFUSE = 0,      /* SMQ_ERR_FULL, as ever */
+    SMQ_OVERFLOW_DROP_OLDEST = 1, /* the oldest of those that may be dropped make room for it; SMQ_ERR_FULL, and nothing
+                                     is dropped, if there would be no room without all of these either */
+    SMQ_OVERFLOW_DROP_NEWEST = 2, /* it is dropped itself: the call returns SMQ_DROPPED */
+    SMQ_OVERFLOW_LATEST = 3 /* only the latest value of its topic is of use: whether there is room or not, one that
+                                     waits with the same topic and SMQ_OVERFLOW_LATEST ends with SMQ_ERR_REPLACED, and if
+                                     the new one is no larger it takes its turn; otherwise as SMQ_OVERFLOW_DROP_OLDEST.
+                                     Goes without Topic Alias */
+};
+
+/* What a call that publishes returns instead of SMQ_OK for a message that SMQ_OVERFLOW_DROP_NEWEST dropped: no event follows. */
+enum {
+    SMQ_DROPPED = 1
+};
+
+/*
  * An Application Message (section 3.3), to be published or to be the Will.
  */
 typedef struct smq_message {
     uint32_t size;     /* sizeof(smq_message) */
     uint8_t qos;       /* 0 at most once, 1 at least once, 2 exactly once (section 4.3) */
     uint8_t retain;    /* 1: the server keeps it for later subscribers (section 3.3.1.3); else 0 */
-    uint8_t quiet;     /* 1: no SMQ_EVENT_COMPLETED if all goes well, only if not; else 0. Ignored in a Will */
-    uint8_t reserved;  /* 0 */
+    uint8_t quiet;     /* 1: no SMQ_EVENT_COMPLETED if all goes well, or as overflow says, only if not; else 0. Ignored
+                          in a Will */
+    uint8_t overflow;  /* SMQ_OVERFLOW_…: what happens when there is no room. Ignored in a Will */
     smq_bytes topic;   /* Topic Name: 1 to 65,535 bytes of UTF-8, no wildcard (section 4.7) */
     smq_bytes payload; /* any bytes; may be empty */
     uint64_t cookie;   /* the caller's own value, handed back in the completion. Ignored in a Will */
@@ -426,12 +456,15 @@ typedef struct smq_message {
      * and a Will cannot have it. Not together with a Message Expiry Interval in properties.
      */
     uint32_t expiry_s;
-    uint32_t reserved2; /* 0 */
+    uint8_t urgent;     /* 1: it goes ahead of all that is not, and has room of its own: smq_options.urgent_messages.
+                             Only for smq_publish(), smq_respond() and smq_submit(); ignored in a Will */
+    uint8_t reserved;   /* 0 */
+    uint16_t reserved2; /* 0 */
 } smq_message;
 
 /* A smq_message with its size set and everything else zero. */
 #define SMQ_MESSAGE_INIT                                                                                               \
-    { sizeof(smq_message), 0, 0, 0, 0, { NULL, 0 }, { NULL, 0 }, 0, { NULL, 0 }, 0, 0 }
+    { sizeof(smq_message), 0, 0, 0, 0, { NULL, 0 }, { NULL, 0 }, 0, { NULL, 0 }, 0, 0, 0, 0 }
 
 /* ---------------------------------------------------------------------------------------------
  * 4  Options, memory, life of a client
@@ -501,7 +534,12 @@ enum {
      * more than four times in a row. Without this, and after that, server_reference of the event is all there is.
      * Credentials go to the server that was pointed to: only for servers that are trusted with that.
      */
-    SMQ_OPTION_REDIRECT = 256
+    SMQ_OPTION_REDIRECT = 256,
+    /*
+     * Messages with QoS 0 are for a connection only: without one publishing them is SMQ_ERR_OFFLINE, and those that were
+     * not sent when it ends do so with SMQ_ERR_DROPPED. Without this they are queued like the others.
+     */
+    SMQ_OPTION_QOS_0_CONNECTED = 512
 };
 
 /* smq_options.jitter: what chance does to the waits between attempts to connect */
@@ -587,11 +625,11 @@ typedef struct smq_options {
      *
      * The outbox holds what is published until it is sent (QoS 0) or acknowledged (QoS 1 and 2),
      * as packets: payload + topic + about 8 bytes each. Room is given back in the order of
-     * publishing, when the completion has been taken: one message that is not acknowledged, or whose
-     * event waits, keeps what was published after it.
+     * publishing: one message that is not acknowledged keeps what was published after it. One that is complete gives its
+     * bytes back at once, and its place among outbox_messages when the event has been taken.
      */
     uint32_t outbox_bytes;      /* 64 to 268,435,456; 0: 65,536 */
-    uint32_t outbox_messages;   /* 1 to 65,279, each takes 32 bytes; 0: 256 */
+    uint32_t outbox_messages;   /* 1 to 65,023, each takes 40 bytes; 0: 256 */
     uint32_t receive_bytes;     /* the receive buffer: 64 to 268,435,456; 0: 4,096. A message that fits arrives whole */
     uint32_t in_flight_maximum; /* QoS 1 and 2 messages sent and not yet acknowledged at any time: 1 to 65,535. The
                                     server's Receive Maximum (section 4.9) holds too. 0: that alone; 20 with 3.1 and 3.1.1,
@@ -638,14 +676,35 @@ typedef struct smq_options {
     uint32_t subscriptions; /* Topic Filters kept for that: 1 to 1,024, each takes 16 bytes; 0: 16; SMQ_OFF: none */
     uint32_t subscription_bytes; /* the room for them: 1 to 268,435,456; 0: 32 for each */
     uint32_t resubscribe;        /* SMQ_RESUBSCRIBE_…; 0: SMQ_RESUBSCRIBE_IF_LOST */
-    uint32_t reserved;           /* 0 */
+
+    /*
+     * A second outbox, for urgent messages only, which go ahead of all others: whatever fills the first, an alarm has its
+     * room. What is in flight counts together.
+     */
+    uint32_t urgent_messages; /* 0: there is none; 1 to 256, each takes 40 bytes */
+    uint32_t urgent_bytes;    /* 64 to 268,435,456; 0: 128 for each */
+
+    /*
+     * A server that stops answering, or taking what is sent, is given up, though it may still answer PINGREQ. Each ends
+     * the connection with SMQ_ERR_TIMEOUT; what was on its way is taken up again on the next.
+     */
+    uint32_t answer_timeout_ms; /* how long nothing at all may be acknowledged while PUBLISH, PUBREL, SUBSCRIBE or
+                                   UNSUBSCRIBE wait for it, at SMQ_STAGE_ANSWER: 1 to 86,400,000; 0: 30,000; SMQ_OFF:
+                                   none. On a slow link allow for the bytes that are on their way before it */
+    uint32_t write_timeout_ms; /* how long the kernel may take no byte, because the peer takes none, at SMQ_STAGE_WRITE:
+                                   1 to 86,400,000; 0: 30,000; SMQ_OFF: none */
+    uint32_t
+        tcp_user_timeout_ms; /* Linux's TCP_USER_TIMEOUT: how long the kernel repeats what nobody acknowledges, before
+                                     the connection ends with ETIMEDOUT: 1 to 86,400,000; 0: as the system has it */
+    uint32_t reserved;       /* 0 */
 } smq_options;
 
 /* A smq_options with its size set and everything else zero. */
 #define SMQ_OPTIONS_INIT                                                                                               \
     {                                                                                                                  \
         sizeof(smq_options), 0, { NULL, 0 }, { NULL, 0 }, 0, 0, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, NULL,           \
-            { NULL, 0 }, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0            \
+            { NULL, 0 }, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,  \
+            0, 0                                                                                                       \
     }
 
 /*
@@ -885,15 +944,16 @@ SMQ_API int32_t smq_disconnect_with(smq_client *client, uint32_t drain_ms, uint3
  * client    the client
  * message   the message; copied, and may be released afterwards
  *
- * Returns SMQ_OK, or, with nothing changed,
+ * Returns SMQ_OK, or SMQ_DROPPED, or, with nothing changed,
  *   SMQ_ERR_NULL          client or message is NULL, or a smq_bytes has a size and no data
  *   SMQ_ERR_CLIENT        not a client
  *   SMQ_ERR_STRUCT_SIZE   message->size is wrong, or unknown or reserved fields are set
- *   SMQ_ERR_OPTION        retain or quiet is neither 0 nor 1; properties before 5.0
+ *   SMQ_ERR_OPTION        retain, quiet or urgent is neither 0 nor 1; overflow is unknown; properties before 5.0
  *   SMQ_ERR_PROPERTY      properties are malformed, not allowed in PUBLISH, or set by the library: Topic Alias; a Message
  *                         Expiry Interval beside expiry_s; a Response Topic with wildcards
  *   SMQ_ERR_QOS           qos is above 2, or above the server's Maximum QoS (section 3.2.2.3.4)
- *   SMQ_ERR_NOT_SUPPORTED retain is 1 and the server said it has no retained messages (section 3.2.2.3.5)
+ *   SMQ_ERR_NOT_SUPPORTED retain is 1 and the server said it has no retained messages (section 3.2.2.3.5); urgent is 1
+ *                         without smq_options.urgent_messages
  *   SMQ_ERR_TOPIC_NAME    the topic is empty, longer than 65,535 bytes or has '+' or '#'
  *   SMQ_ERR_UTF8          the topic is not well-formed UTF-8
  *   SMQ_ERR_TOO_LARGE     the packet is larger than the whole outbox, than the 268,435,455 bytes MQTT
@@ -901,6 +961,7 @@ SMQ_API int32_t smq_disconnect_with(smq_client *client, uint32_t drain_ms, uint3
  *   SMQ_ERR_STATE         the client is disconnecting, or a smq_publish_reserve() is open
  *   SMQ_ERR_FULL          no room in the outbox now. SMQ_EVENT_ROOM tells when there is some again;
  *                         smq_client_stats() has the numbers
+ *   SMQ_ERR_OFFLINE       SMQ_OPTION_QOS_0_CONNECTED, QoS 0, and no connection
  */
 SMQ_API int32_t smq_publish(smq_client *client, const smq_message *message);
 
@@ -913,7 +974,7 @@ SMQ_API int32_t smq_publish(smq_client *client, const smq_message *message);
  * message   as for smq_publish(); payload.size is the most the payload may have, payload.data is not used
  * payload   where to put the pointer; valid until smq_publish_commit() or smq_publish_abort()
  *
- * Returns what smq_publish() does.
+ * Returns what smq_publish() does, and SMQ_ERR_OPTION if message is urgent.
  */
 SMQ_API int32_t smq_publish_reserve(smq_client *client, const smq_message *message, void **payload);
 
@@ -963,7 +1024,7 @@ typedef int32_t (*smq_pull)(void *user, uint32_t offset, void *buffer, size_t si
  *           it needs must last as long. Of a quiet message that succeeds nobody hears
  * user      for pull
  *
- * Returns what smq_publish() does; SMQ_ERR_NOT_SUPPORTED too if stream_bytes is 0; SMQ_ERR_FULL too while another one
+ * Returns what smq_publish() does; SMQ_ERR_OPTION too if message is urgent; SMQ_ERR_NOT_SUPPORTED too if stream_bytes is 0; SMQ_ERR_FULL too while another one
  * is not complete: its completion makes room, and there is no SMQ_EVENT_ROOM.
  */
 SMQ_API int32_t smq_publish_stream(smq_client *client, const smq_message *message, smq_pull pull, void *user);
@@ -1070,7 +1131,7 @@ enum {
      * A published message, a SUBSCRIBE or an UNSUBSCRIBE is done with. cookie is its own: messages and requests share
      * one space of cookies, and keeping them apart there is the program's affair. status is 0 if all is well:
      * delivered as its QoS promises, every filter accepted; else SMQ_ERR_REFUSED, SMQ_ERR_SESSION_LOST,
-     * SMQ_ERR_EXPIRED, SMQ_ERR_STREAM, SMQ_ERR_SERVER_LIMIT, or for a request whose answer broke a rule or was larger
+     * SMQ_ERR_EXPIRED, SMQ_ERR_DROPPED, SMQ_ERR_REPLACED, SMQ_ERR_STREAM, SMQ_ERR_SERVER_LIMIT, or for a request whose answer broke a rule or was larger
      * than receive_bytes SMQ_ERR_PROTOCOL. reason_code is the server's, or -1; with SMQ_ERR_SERVER_LIMIT it names the
      * limit: 0x95 Packet too large, 0x9B QoS not supported, 0x9A Retain not supported, 0x9E, 0xA1 and 0xA2 for
      * subscriptions, 0x84 if the connection is not 5.0. After a SUBSCRIBE or UNSUBSCRIBE reason_codes, reason_string and
@@ -1300,7 +1361,7 @@ static inline int32_t smq_dispatch(smq_client *client, const smq_event *event) {
  * response_topic   Topic Name: where the reply is to be sent
  * timeout_ms       how long to wait for it: 1 to 86,400,000
  *
- * Returns what smq_publish() does, and SMQ_ERR_OPTION if timeout_ms is out of range, SMQ_ERR_NOT_SUPPORTED before 5.0
+ * Returns what smq_publish() does, and SMQ_ERR_OPTION if timeout_ms is out of range or message is urgent, SMQ_ERR_NOT_SUPPORTED before 5.0
  * and without smq_options.replies, SMQ_ERR_FULL if so many are waiting: an SMQ_EVENT_REPLY makes room, and there is no
  * SMQ_EVENT_ROOM.
  */

@@ -130,7 +130,7 @@ int32_t platform_parse_address(const char *host, uint16_t port, struct platform_
     return 1;
 }
 
-int32_t platform_tcp_connect(const struct platform_addresses *addresses, uint32_t index) {
+int32_t platform_tcp_connect(const struct platform_addresses *addresses, uint32_t index, uint32_t user_timeout_ms) {
     if (index >= addresses->count || index >= PLATFORM_MAX_ADDRESSES) {
         return -EINVAL;
     }
@@ -148,6 +148,9 @@ int32_t platform_tcp_connect(const struct platform_addresses *addresses, uint32_
     }
     int on = 1;
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    if (user_timeout_ms > 0) {
+        setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &user_timeout_ms, sizeof user_timeout_ms);
+    }
     /* A connect that EINTR breaks into goes on in the background, like any other that takes its time. */
     if (connect(fd, (struct sockaddr *)&address, length) < 0 && errno != EINPROGRESS && errno != EINTR) {
         int error = errno;

@@ -27,5 +27,11 @@ public struct Counter: BitwiseCopyable {
     if sum.overflow { high &+= 1 }
   }
 
+  public mutating func add(_ other: Counter) {
+    let sum = low.addingReportingOverflow(other.low)
+    low = sum.partialValue
+    high &+= other.high &+ (sum.overflow ? 1 : 0)
+  }
+
   public mutating func increment() { add(1) }
 }

@@ -99,9 +99,11 @@ extension Client where System: ~Copyable {
       case .malformed(let malformed): .malformed(malformed)
       case .violation(let violation): .violation(violation)
       case .keepAlive: .keepAlive
+      case .noAnswer: .timeout
       case .stream: .stream
       }
     var failure = Failure(cause: cause, stage: stage(of: cause))
+    if case .noAnswer = ending.cause { failure = Failure(cause: cause, stage: .answer) }
     failure.reasonCode = ending.reasonCode
     failure.reasonString = ending.reasonString
     failure.serverReference = ending.serverReference
@@ -113,7 +115,7 @@ extension Client where System: ~Copyable {
     end(Failure(cause: cause, stage: stage(of: cause)))
   }
 
-  private mutating func end(_ ended: Failure) {
+  mutating func end(_ ended: Failure) {
     var failure = ended
     noteStability(at: now)
     // A look-up under way is left alone: the next attempt may use it.
@@ -132,7 +134,7 @@ extension Client where System: ~Copyable {
     }
     session.connectionClosed()
     isLeaving = false
-    isBlocked = false
+    unblock()
     connectDeadline = nil
     leaveDeadline = nil
     farewellDeadline = nil

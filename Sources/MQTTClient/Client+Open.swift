@@ -88,7 +88,7 @@ extension Client where System: ~Copyable {
     for index in 0..<Channel.lanes where Channel.lane(index) != lane { platform.close(.lane(index)) }
     self.lane = lane
     phase = .open
-    isBlocked = false
+    unblock()
     isWatchingReceive = false
     session.connectionOpened()
   }

@@ -112,12 +112,25 @@ extension Client where System: ~Copyable {
       if session.pullOffset != nil { pullPayload(at: now) }
       guard session.prepareTransmit(at: now) else { return }
       switch Self.send(from: session, over: lane, of: &platform) {
-      case .moved(let count): session.transmitted(count, at: now)
-      case .later: isBlocked = true
+      case .moved(let count):
+        writeDeadline = nil
+        session.transmitted(count, at: now)
+      case .later: block(at: now)
       case .closed: return lost(.closed, at: now)
       case .failed(let error): return lost(.network(error), at: now)
       }
     }
+  }
+
+  /// The kernel takes nothing. That it says it would take something is not yet that it does.
+  private mutating func block(at now: Instant) {
+    isBlocked = true
+    if writeDeadline == nil, writeTimeout > 0 { writeDeadline = now.advanced(by: writeTimeout) }
+  }
+
+  mutating func unblock() {
+    isBlocked = false
+    writeDeadline = nil
   }
 
   /// Asks for the next bytes of the payload that is being sent.
@@ -145,6 +158,9 @@ extension Client where System: ~Copyable {
     if phase == .connecting, let deadline = race.deadline, deadline.isReached(at: now) { startNext(at: now) }
     if phase == .closing, let farewellDeadline, farewellDeadline.isReached(at: now) {
       return end(.requested)
+    }
+    if let writeDeadline, writeDeadline.isReached(at: now) {
+      return end(Failure(cause: .timeout, stage: .write))
     }
     if let deadline = session.nextDeadline, deadline.isReached(at: now) { session.timedOut(at: now) }
     if let pullAgain, pullAgain.isReached(at: now) { self.pullAgain = nil }

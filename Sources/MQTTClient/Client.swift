@@ -44,6 +44,7 @@ public struct Client<System: Platform & ~Copyable>: ~Copyable {
   let reconnects: Bool
   /// How long a connection has to last until a failure is the first of a new sequence.
   let stableTime: UInt32
+  let writeTimeout: UInt32
 
   var phase = Phase.disconnected
   /// Whose name is being looked up.
@@ -58,6 +59,8 @@ public struct Client<System: Platform & ~Copyable>: ~Copyable {
   var isLeaving = false
   /// The kernel takes no more bytes for now.
   var isBlocked = false
+  /// When it should have taken some.
+  var writeDeadline: Instant? = nil
   /// The descriptor will tell when there is something to receive.
   var isWatchingReceive = false
   var backoff: Backoff
@@ -103,6 +106,7 @@ public struct Client<System: Platform & ~Copyable>: ~Copyable {
     reconnects = options.reconnects
     backoff = options.backoff
     stableTime = options.stableTime
+    writeTimeout = options.writeTimeout
     for index in 0..<options.servers.count {
       let host = options.servers.host(index)
       let start = index == 0 ? 0 : servers.host(index &- 1).end &+ 1
@@ -180,18 +184,20 @@ public struct Client<System: Platform & ~Copyable>: ~Copyable {
     try session.publish(message, handling)
   }
 
+  /// False: it was dropped at once, as it asked for.
   public mutating func publishSpecially(
     _ message: borrowing Publish, _ handling: Handling, at now: Instant
-  ) throws(SessionError) {
+  ) throws(SessionError) -> Bool {
     try session.publishSpecially(message, handling, at: now)
   }
 
   public mutating func publishStream(
     _ message: borrowing Publish, _ handling: Handling, from source: PayloadSource, at now: Instant
-  ) throws(SessionError) {
-    try session.publishSpecially(message, handling, at: now)
+  ) throws(SessionError) -> Bool {
+    guard try session.publishSpecially(message, handling, at: now) else { return false }
     payloadSource = source
     pullAgain = nil
+    return true
   }
 
   public mutating func publishRequest(
@@ -311,9 +317,10 @@ public struct Client<System: Platform & ~Copyable>: ~Copyable {
   private var earliestDeadline: Instant? {
     guard phase != .disconnected else { return session.nextDeadline }
     if let farewellDeadline { return Instant.earlier(farewellDeadline, pullAgain) }
+    let sending = Instant.earlier(writeDeadline, pullAgain)
     let opening = Instant.earlier(connectDeadline, phase == .connecting ? race.deadline : nil)
     let own = Instant.earlier(
-      Instant.earlier(opening, retryDeadline), Instant.earlier(leaveDeadline, pullAgain))
+      Instant.earlier(opening, retryDeadline), Instant.earlier(leaveDeadline, sending))
     return Instant.earlier(session.nextDeadline, own)
   }
 }

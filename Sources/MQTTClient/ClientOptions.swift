@@ -30,6 +30,9 @@ public struct ClientOptions: ~Escapable {
   public let backoff: Backoff
   /// Milliseconds.
   public let stableTime: UInt32
+  /// Milliseconds; 0: none.
+  public let writeTimeout: UInt32
+  public let tcpUserTimeout: UInt32
   /// Entries in the table of handlers, and the room for their filters.
   public let handlers: Int
   public let handlerBytes: Int
@@ -68,7 +71,7 @@ public struct ClientOptions: ~Escapable {
     let outboxBytes = numbers.value(
       request.outboxBytes, default: 65_536, minimum: 64, maximum: Self.largestBuffer)
     let outboxMessages = numbers.value(
-      request.outboxMessages, default: 256, maximum: UInt32(PacketIdentifier.messageCount))
+      request.outboxMessages, default: 256, maximum: UInt32(IdentifierRange.messages.count))
     let receiveBytes = numbers.value(
       request.receiveBytes, default: 4096, minimum: 64, maximum: Self.largestBuffer)
     let inFlight = numbers.value(request.inFlightMaximum, default: 0, maximum: 65_535)
@@ -104,6 +107,16 @@ public struct ClientOptions: ~Escapable {
       maximum: Self.dayInMilliseconds)
     let stableTime = numbers.value(request.stableTime, default: 30_000, maximum: Self.dayInMilliseconds)
     let jitter = numbers.value(request.jitter, default: Backoff.Jitter.full.rawValue, maximum: 3)
+    let urgentMessages = numbers.value(
+      request.urgentMessages, default: 0, maximum: UInt32(IdentifierRange.urgent.count))
+    let urgentBytes = numbers.value(
+      request.urgentBytes, default: 128 &* urgentMessages, minimum: 64, maximum: Self.largestBuffer)
+    let answerTimeout = numbers.value(
+      request.answerTimeout, default: 30_000, maximum: Self.dayInMilliseconds, off: 0)
+    let writeTimeout = numbers.value(
+      request.writeTimeout, default: 30_000, maximum: Self.dayInMilliseconds, off: 0)
+    let tcpUserTimeout = numbers.value(
+      request.tcpUserTimeout, default: 0, maximum: Self.dayInMilliseconds)
     // What only 5.0 can say. Limits and aliases are an offer, not a wish: an older version goes without.
     let isSayable =
       version.hasProperties
@@ -122,6 +135,8 @@ public struct ClientOptions: ~Escapable {
     self.connectTimeout = connectTimeout
     reconnects = !request.noReconnect
     self.stableTime = stableTime
+    self.writeTimeout = writeTimeout
+    self.tcpUserTimeout = tcpUserTimeout
     backoff = Backoff(
       shortest: shortest, longest: longest, jitter: Backoff.Jitter(rawValue: jitter) ?? .full)
     self.handlers = Int(handlers)
@@ -160,6 +175,10 @@ public struct ClientOptions: ~Escapable {
     session.aliasesReceived = version.hasProperties ? Int(aliasesReceived) : 0
     session.aliasesSent = version.hasProperties ? Int(aliasesSent) : 0
     session.aliasBytes = Int(aliasBytes)
+    session.urgentMessages = Int(urgentMessages)
+    session.urgentBytes = urgentMessages > 0 ? Int(urgentBytes) : 0
+    session.needsConnection = request.atMostOnceConnected
+    session.answerTimeout = answerTimeout
     session.replies = version.hasProperties ? Int(replies) : 0
     session.streamBytes = Int(streamBytes)
     self.session = session

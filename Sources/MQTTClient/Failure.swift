@@ -18,7 +18,7 @@ public struct Failure: BitwiseCopyable {
   }
 
   public enum Stage: BitwiseCopyable {
-    case none, resolve, connect, connack, connected, keepAlive, disconnect
+    case none, resolve, connect, connack, connected, keepAlive, disconnect, answer, write
   }
 
   public let cause: Cause

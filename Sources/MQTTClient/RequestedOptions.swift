@@ -10,6 +10,7 @@ public struct RequestedOptions: ~Escapable {
   public var noReconnect = false
   public var shuffle = false
   public var redirect = false
+  public var atMostOnceConnected = false
   /// One server, or the text that several are in.
   public var host: Span<UInt8>
   public var port: UInt32 = 0
@@ -53,6 +54,11 @@ public struct RequestedOptions: ~Escapable {
   public var reconnectMaximum: UInt32 = 0
   public var stableTime: UInt32 = 0
   public var jitter: UInt32 = 0
+  public var urgentMessages: UInt32 = 0
+  public var urgentBytes: UInt32 = 0
+  public var answerTimeout: UInt32 = 0
+  public var writeTimeout: UInt32 = 0
+  public var tcpUserTimeout: UInt32 = 0
 
   @_lifetime(immortal)
   public init() {

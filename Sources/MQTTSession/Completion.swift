@@ -9,6 +9,11 @@ public enum Outcome: UInt8, BitwiseCopyable {
   case expired  // before it could be sent
   case aborted  // its payload was not supplied
   case unreadable  // SUBACK or UNSUBACK broke a rule, or was larger than the receive buffer
+  case dropped  // it was expendable, and made room; or QoS 0 that is for a connection only
+  case replaced  // by a newer one with the same topic
+
+  /// What the message itself asked for.
+  var isAsAsked: Bool { self == .delivered || self == .dropped || self == .replaced }
 }
 
 /// The one report about a message.
@@ -17,6 +22,8 @@ public struct Completion: BitwiseCopyable {
   public let outcome: Outcome
   /// The server's, if it gave one; with `aboveLimit` the one that names the limit.
   public let reasonCode: UInt8?
+  /// Milliseconds from when it was sent until the acknowledgement came.
+  public var latency: UInt32? = nil
   /// 5.0: what came with the acknowledgement; extents in `Session.receivedBytes`, as long as the event is not
   /// released.
   public internal(set) var reasonString = Extent.empty

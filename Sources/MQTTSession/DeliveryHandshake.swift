@@ -18,6 +18,9 @@ enum DeliveryState: UInt8, BitwiseCopyable {
   case completed
   case free
 
+  /// Its fate is open.
+  var isOpen: Bool { rawValue < Self.completed.rawValue }
+
   /// PUBLISH is to be sent, or may have to be sent again.
   var mayBePublished: Bool { rawValue <= Self.sent.rawValue }
 }

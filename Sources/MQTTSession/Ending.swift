@@ -9,6 +9,7 @@ public struct Ending: BitwiseCopyable {
     case malformed(Malformed)
     case violation(Violation)
     case keepAlive
+    case noAnswer  // to anything that waits for one
     case stream  // the application did not supply the payload of a packet that was begun
   }
 

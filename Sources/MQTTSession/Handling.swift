@@ -6,9 +6,20 @@ public struct Handling: BitwiseCopyable {
     case stream  // the payload never is in the outbox
   }
 
+  /// What happens at the brim.
+  public enum Overflow: UInt8, BitwiseCopyable {
+    case refuse
+    case dropOldest  // of those that may be dropped
+    case dropNewest  // this one
+    case latest  // one with the same topic, whether there is room or not; else as `dropOldest`
+  }
+
   public var cookie: UInt64
   public var isQuiet: Bool
   public var kind = Kind.whole
+  public var overflow = Overflow.refuse
+  /// It goes first, and has room of its own.
+  public var isUrgent = false
   /// Seconds from now; 0: it does not expire.
   public var expiry: UInt32 = 0
   /// When that is, in seconds of the session's clock.
@@ -23,9 +34,13 @@ public struct Handling: BitwiseCopyable {
     self.isQuiet = isQuiet
   }
 
+  /// `publish` alone will not do.
+  @inline(__always)
+  public var needsCare: Bool { isUrgent || overflow != .refuse || expiry != 0 }
+
   /// Something else than a message to be sent some time.
   @inline(__always)
-  var isSpecial: Bool { kind != .whole || expiresAt != 0 || replyTag != nil }
+  var isSpecial: Bool { kind != .whole || overflow != .refuse || expiresAt != 0 || replyTag != nil }
 }
 
 /// The message whose payload is being written into the outbox.
@@ -38,7 +53,7 @@ struct Reservation: BitwiseCopyable {
 
 /// The message whose payload is supplied as it is sent.
 struct OutgoingStream: BitwiseCopyable {
-  let slot: Int
+  var slot: Int
   let payloadSize: Int
   /// How much of the payload was sent on this connection.
   var sent = 0

@@ -3,13 +3,13 @@ import MQTTWire
 /// What a descriptor of the outbox says with one bit each. Not an OptionSet: that counts as an allocation
 /// (docs/decisions/0007).
 struct MessageFlags: BitwiseCopyable {
-  private var bits: UInt16
+  private var bits: UInt32
 
   struct Flag: BitwiseCopyable {
-    let bit: UInt16
+    let bit: UInt32
   }
 
-  init(qos: QoS) { bits = UInt16(qos.rawValue) }
+  init(qos: QoS) { bits = UInt32(qos.rawValue) }
 
   var qos: QoS {
     switch bits & 3 {
@@ -50,4 +50,10 @@ extension MessageFlags.Flag {
   static var isRequest: Self { Self(bit: 1 << 12) }
   /// A request whose end has been told: of this message nobody wants to hear.
   static var isDismissed: Self { Self(bit: 1 << 13) }
+  /// It may make room for others.
+  static var isExpendable: Self { Self(bit: 1 << 14) }
+  /// A newer message with the same topic takes its place; `tag` is the topic's hash.
+  static var isLatest: Self { Self(bit: 1 << 15) }
+  /// `since` is how long the server took.
+  static var hasLatency: Self { Self(bit: 1 << 16) }
 }

@@ -15,21 +15,56 @@ public struct Counters: BitwiseCopyable {
   public var messagesOversize = Counter()
 }
 
-/// What became of the messages in the outbox, and how full it is.
+/// What became of the messages that were published, and how full the outbox is.
 public struct OutboxNumbers: BitwiseCopyable {
   /// Messages that ended as their QoS promises, and those that ended otherwise.
-  public let delivered: Counter
-  public let failed: Counter
-  /// Of these, those that were not sent in time.
-  public let expired: Counter
-  public let bytes: Int
-  public let bytesPeak: Int
-  public let bytesCapacity: Int
-  public let messages: Int
-  public let messagesPeak: Int
-  public let messagesCapacity: Int
+  public private(set) var delivered = Counter()
+  public private(set) var failed = Counter()
+  /// Of these, those that were not sent in time, and those that made room.
+  public private(set) var expired = Counter()
+  public private(set) var dropped = Counter()
+  public private(set) var replaced = Counter()
+  public let ordinary: Fill
+  public let urgent: Fill
   public let inFlight: Int
   public let inFlightMaximum: Int
+  public private(set) var latencies = LatencyHistogram()
+
+  public struct Fill: BitwiseCopyable {
+    public let bytes: Int
+    public let bytesPeak: Int
+    public let bytesCapacity: Int
+    public let messages: Int
+    public let messagesPeak: Int
+    public let messagesCapacity: Int
+
+    init(_ outbox: borrowing Outbox) {
+      bytes = outbox.byteCount
+      bytesPeak = outbox.bytesPeak
+      bytesCapacity = outbox.byteCapacity
+      messages = outbox.messageCount
+      messagesPeak = outbox.messagesPeak
+      messagesCapacity = outbox.messageCapacity
+    }
+  }
+
+  init(_ outbox: borrowing Outbox, _ urgent: borrowing Outbox, _ quota: SendQuota) {
+    ordinary = Fill(outbox)
+    self.urgent = Fill(urgent)
+    inFlight = quota.inFlight
+    inFlightMaximum = quota.limit
+    add(outbox)
+    add(urgent)
+  }
+
+  private mutating func add(_ outbox: borrowing Outbox) {
+    delivered.add(outbox.delivered)
+    failed.add(outbox.failed)
+    expired.add(outbox.expired)
+    dropped.add(outbox.dropped)
+    replaced.add(outbox.replaced)
+    latencies.add(outbox.latencies)
+  }
 }
 
 /// What is received and not yet acknowledged or released, and the requests that wait for their answer.

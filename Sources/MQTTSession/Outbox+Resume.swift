@@ -13,8 +13,6 @@ extension Outbox {
     prefixStart = 0
     prefixEnd = 0
     readySlot = sendSlot
-    sendQuota = 0
-    sendQuotaLimit = 0
     releasesToCheck = 0
     stream?.sent = 0
     aliases.connectionLost()
@@ -23,7 +21,7 @@ extension Outbox {
   /// A connection is up: everything that is not complete is to be sent, in the original order
   /// [MQTT-4.6.0-1], as the Session State says (§4.4).
   mutating func connected(
-    _ version: ProtocolVersion, sessionPresent: Bool, quota: Int, limits: ServerLimits
+    _ version: ProtocolVersion, sessionPresent: Bool, quota: inout SendQuota, limits: ServerLimits
   ) {
     aliases.connected(maximum: limits.topicAliasMaximum)
     var slot = head
@@ -55,8 +53,7 @@ extension Outbox {
     runCount = 0
     // What still waits for PUBCOMP counts against Receive Maximum [MQTT-3.3.4-7]. If the server has
     // lowered that below their number, the quota is negative until enough of them are complete.
-    sendQuota = quota &- released
-    sendQuotaLimit = quota
+    quota.left &-= released
     releaseSlot = head
     releasesToCheck = stored
   }

@@ -7,15 +7,20 @@ extension Outbox {
   /// Notes in the newest descriptor what is special.
   @inline(never)
   mutating func note(
-    _ handling: Handling, _ publish: borrowing Publish, remainingLength: Int, version: ProtocolVersion
+    _ handling: Handling, _ publish: borrowing Publish, in slot: Int, version: ProtocolVersion
   ) {
-    let slot = tail
+    descriptors[slot].flags.set(.isExpendable, handling.overflow != .refuse)
+    if handling.overflow == .latest {
+      descriptors[slot].flags.set(.isLatest, true)
+      descriptors[slot].tag = Self.hash(publish.topic)
+    }
     if handling.expiresAt != 0 {
       descriptors[slot].flags.set(.expires, true)
       descriptors[slot].expiresAt = handling.expiresAt
       noteExpiry(handling.expiresAt)
       if version.hasProperties {
-        let offset = publish.expiryOffset(remainingLength, inProperties: handling.expiryInProperties)
+        let offset = publish.expiryOffset(
+          publish.remainingLength(version), inProperties: handling.expiryInProperties)
         descriptors[slot].link = UInt32(truncatingIfNeeded: offset)
       }
     }
@@ -28,7 +33,7 @@ extension Outbox {
     case .reserved:
       descriptors[slot].state = .reserved
       reservation = Reservation(
-        slot: slot, payloadSize: publish.payloadSize, tailOffset: stored > 0 ? tailOffset : 0)
+        slot: slot, payloadSize: publish.payloadSize, tailOffset: live > 0 ? tailOffset : 0)
     case .stream:
       descriptors[slot].flags.set(.isStream, true)
       stream = OutgoingStream(slot: slot, payloadSize: publish.payloadSize)
@@ -44,7 +49,7 @@ extension Outbox {
     // It has to fit with topic and alias: on the next connection it may have to be sent again with its topic.
     let size = FixedHeader.packetSize(publish.remainingLength(version) &+ Publish.topicAliasSize)
     let isTight = size > min(bytes.count, limits.maximumPacketSize)
-    let isPlain = handling.kind == .whole && handling.replyTag == nil
+    let isPlain = handling.kind == .whole && handling.replyTag == nil && handling.overflow != .latest
     let choice = isPlain && !isTight ? aliases.choice(for: publish.topic) : .none
     let slot = tail
     switch choice {
@@ -154,9 +159,9 @@ extension Outbox {
   // MARK: Expiry
 
   /// Ends what is of no use any more and was never sent.
-  mutating func expire(at second: UInt32) {
+  mutating func expire(at second: UInt32, quota: inout SendQuota) {
     guard let due = nextExpiry, due <= second else { return }
-    retractRun()
+    retractRun(&quota)
     nextExpiry = nil
     var slot = head
     for _ in 0..<stored {
@@ -166,13 +171,19 @@ extension Outbox {
         if message.expiresAt > second {
           noteExpiry(message.expiresAt)
         } else if message.state == .queued, !isBegun(slot), !hasDuplicateFlag(message) {
-          let wasToEstablish = message.flags.contains(.hasAlias) && !message.flags.contains(.hasNoTopic)
-          if wasToEstablish { loseAlias(message.tag) }
-          complete(slot, .expired)
+          withdraw(slot, .expired)
         }
       }
       slot = self.slot(after: slot)
     }
+  }
+
+  /// Ends a message that will never be sent.
+  mutating func withdraw(_ slot: Int, _ outcome: Outcome) {
+    let message = descriptors[slot]
+    let wasToEstablish = message.flags.contains(.hasAlias) && !message.flags.contains(.hasNoTopic)
+    if wasToEstablish { loseAlias(message.tag) }
+    complete(slot, outcome)
   }
 
   /// The message that was to establish an alias is not sent: those that rely on it, which are behind it, need their
@@ -212,20 +223,34 @@ extension Outbox {
 
   /// The end of a request has been told: of its message nobody wants to hear any more. If its time was up and the
   /// message was never sent, it never will be.
-  mutating func dismiss(_ request: ReplyTable.Ended, isTimeUp: Bool) {
-    let slot = request.slot
-    let message = descriptors[slot]
-    guard message.flags.contains(.isRequest), message.tag == request.tag, message.cookie == request.cookie
-    else { return }
-    switch message.state {
-    case .free, .reserved: return
+  mutating func dismiss(_ request: ReplyTable.Ended, isTimeUp: Bool, quota: inout SendQuota) {
+    guard let slot = slot(of: request) else { return }
+    switch descriptors[slot].state {
     case .completed: dropCompletion(slot)
     default:
       descriptors[slot].flags.set(.isDismissed, true)
-      guard isTimeUp, message.state == .queued else { return }
-      retractRun()
-      if !isBegun(slot), !hasDuplicateFlag(message) { complete(slot, .expired) }
+      guard isTimeUp, descriptors[slot].state == .queued else { return }
+      retractRun(&quota)
+      if !isBegun(slot), !hasDuplicateFlag(descriptors[slot]) { complete(slot, .expired) }
     }
+  }
+
+  /// Where the message of a request is, if it is there: what was dropped before it has moved it.
+  private func slot(of request: ReplyTable.Ended) -> Int? {
+    if isOf(request, request.slot) { return request.slot }
+    var slot = head
+    for _ in 0..<stored {
+      if isOf(request, slot) { return slot }
+      slot = self.slot(after: slot)
+    }
+    return nil
+  }
+
+  private func isOf(_ request: ReplyTable.Ended, _ slot: Int) -> Bool {
+    guard distance(of: slot) < stored else { return false }
+    let message = descriptors[slot]
+    return message.flags.contains(.isRequest) && message.tag == request.tag && message.cookie == request.cookie
+      && message.state != .free && message.state != .reserved
   }
 
   // MARK: Reserve, commit, abort

@@ -38,19 +38,19 @@ extension Outbox {
   }
 
   /// Whether `extendRun` would find something, or has.
-  var canTransmit: Bool {
+  func canTransmit(_ quota: SendQuota) -> Bool {
     if runCount > 0 { return true }
     guard unsent > 0 else { return false }
     let next = descriptors[readySlot]
     switch next.state {
-    case .queued: return next.qos == .atMostOnce || sendQuota > 0
+    case .queued: return next.qos == .atMostOnce || quota.left > 0
     case .reserved: return false
     default: return true
     }
   }
 
   /// Adds to the run what may be sent and lies right behind it.
-  mutating func extendRun(version: ProtocolVersion, second: UInt32) {
+  mutating func extendRun(version: ProtocolVersion, second: UInt32, quota: inout SendQuota) {
     if runCount > 0, isAlone(descriptors[sendSlot]) { return }
     while runCount < unsent {
       let packet = descriptors[readySlot]
@@ -72,8 +72,8 @@ extension Outbox {
         return  // the ring has wrapped, or the packet is not all in it
       }
       if packet.qos != .atMostOnce {
-        guard sendQuota > 0 else { return }  // [MQTT-4.9.0-2]
-        sendQuota &-= 1
+        guard quota.left > 0 else { return }  // [MQTT-4.9.0-2]
+        quota.left &-= 1
       }
       if packet.flags.contains(.expires) { writeExpiry(readySlot, at: second) }
       if packet.flags.contains(.needsTopic) {
@@ -139,6 +139,7 @@ extension Outbox {
       complete(slot, .delivered)
     } else {
       descriptors[slot].state = .sent
+      descriptors[slot].since = now.milliseconds
     }
   }
 
@@ -146,12 +147,12 @@ extension Outbox {
   func isBegun(_ slot: Int) -> Bool { runCount > 0 && slot == sendSlot && isInsidePacket }
 
   /// Takes back from the run what has not been begun.
-  mutating func retractRun() {
+  mutating func retractRun(_ quota: inout SendQuota) {
     let kept = isInsidePacket ? 1 : 0
     while runCount > kept {
       runCount &-= 1
-      readySlot = readySlot == 0 ? descriptors.count &- 1 : readySlot &- 1
-      if descriptors[readySlot].qos != .atMostOnce { sendQuota &+= 1 }
+      readySlot = slot(before: readySlot)
+      if descriptors[readySlot].qos != .atMostOnce { quota.left &+= 1 }
     }
     if runCount == 0 {
       prefixEnd = 0
@@ -169,9 +170,34 @@ extension Outbox {
     case violation
   }
 
+  /// What an acknowledgement did.
+  struct Effect: BitwiseCopyable {
+    let answer: Answer
+    /// Of the message it was for.
+    var slot: Int? = nil
+    /// Somebody wants to know that it has ended.
+    var isCompleted = false
+    /// PUBREC has come, PUBCOMP not yet.
+    var isReleased = false
+    /// Of a message that somebody wants to hear of, even if it does not fail.
+    var cookie: UInt64? = nil
+  }
+
   /// PUBACK, PUBREC or PUBCOMP came. Before 5.0 it says nothing but that it came.
-  mutating func acknowledged(_ packet: Acknowledgement, hasReasonCode: Bool) -> Answer {
-    guard let slot = slot(of: packet.identifier) else { return unknown(packet) }
+  mutating func acknowledged(
+    _ packet: Acknowledgement, hasReasonCode: Bool, quota: inout SendQuota
+  ) -> Effect {
+    guard let slot = slot(of: packet.identifier) else { return Effect(answer: unknown(packet)) }
+    let answer = acknowledged(slot, packet, hasReasonCode: hasReasonCode, quota: &quota)
+    let message = descriptors[slot]
+    return Effect(
+      answer: answer, slot: slot, isCompleted: message.state == .completed,
+      isReleased: message.state == .released, cookie: message.flags.contains(.isQuiet) ? nil : message.cookie)
+  }
+
+  private mutating func acknowledged(
+    _ slot: Int, _ packet: Acknowledgement, hasReasonCode: Bool, quota: inout SendQuota
+  ) -> Answer {
     let message = descriptors[slot]
     // A server may repeat PUBREC on a resumed session before our PUBLISH comes again. It will answer
     // that one too, and only then may PUBREL follow.
@@ -182,12 +208,14 @@ extension Outbox {
       qos: message.qos, state: message.state, on: packet.type, isRefusal: packet.isRefusal)
     {
     case .complete:
-      sendQuota &+= 1
+      quota.left &+= 1
+      noteLatency(slot)
       // PUBREC says more than the PUBCOMP that follows it.
       complete(slot, .delivered, reasonCode: message.answer ?? reasonCode)
       return .nothing
     case .refuse:
-      sendQuota &+= 1
+      quota.left &+= 1
+      noteLatency(slot)
       complete(slot, .refused, reasonCode: reasonCode)
       return .nothing
     case .release:
@@ -201,16 +229,12 @@ extension Outbox {
     }
   }
 
-  /// A message has ended, and somebody wants to know.
-  func isCompleted(_ slot: Int) -> Bool { descriptors[slot].state == .completed }
-
-  /// PUBREC has come, PUBCOMP not yet.
-  func isReleased(_ slot: Int) -> Bool { descriptors[slot].state == .released }
-
-  /// `nil`: of this message nobody wants to hear unless it fails.
-  func cookie(of slot: Int) -> UInt64? {
-    let message = descriptors[slot]
-    return message.flags.contains(.isQuiet) ? nil : message.cookie
+  /// How long the server took.
+  private mutating func noteLatency(_ slot: Int) {
+    let latency = now.milliseconds &- descriptors[slot].since
+    descriptors[slot].since = latency
+    descriptors[slot].flags.set(.hasLatency, true)
+    latencies.add(latency)
   }
 
   /// An identifier nothing waits for. A PUBREC is answered all the same, or the server would wait

@@ -5,7 +5,8 @@ import MQTTWire
 ///
 /// Two rings. One holds nothing but wire bytes, each packet contiguous, so that one `send` covers
 /// all that is ready. The other holds a descriptor for each packet, in the same order. Room comes
-/// back from the head only: a message that is not acknowledged keeps what came after it.
+/// back from the front only: a message that is not acknowledged keeps what came after it. The bytes of a message that
+/// has ended need not wait until somebody has taken its completion; its descriptor does.
 ///
 /// A message's Packet Identifier follows from its place: the head's identifier plus its distance
 /// from the head. So an acknowledgement finds its message without a search, an identifier can't be
@@ -21,6 +22,8 @@ public struct Outbox: ~Copyable {
     var link: UInt32
     /// With `MessageFlags.expires`: the second in which it is of no use any more.
     var expiresAt: UInt32
+    /// When it was published, once sent when that was, and once `completed` how long it took since then; milliseconds.
+    var since: UInt32
     var flags: MessageFlags
     /// With `isRequest` what tells it in the table of replies, with `hasAlias` its alias in the table of aliases.
     var tag: UInt16
@@ -47,10 +50,13 @@ public struct Outbox: ~Copyable {
   var bytes: Region
   var descriptors: Table<Descriptor>
 
-  // The ring of descriptors: `stored` from `head` on.
+  // The ring of descriptors: `stored` from `head` on. The last `live` of them have bytes; `first` is the first of those.
   private(set) var head = 0
   private(set) var stored = 0
+  private(set) var first = 0
+  private(set) var live = 0
   var tail = 0
+  let identifiers: IdentifierRange
   private var headIdentifier: PacketIdentifier
   var nextIdentifier: PacketIdentifier
   /// Where the next packet would begin, if it fits there.
@@ -71,11 +77,11 @@ public struct Outbox: ~Copyable {
   var prefix: Region
   var prefixStart = 0
   var prefixEnd = 0
-  var sendQuota = 0
-  var sendQuotaLimit = 0
   var releaseSlot = 0
   var releasesToCheck = 0
 
+  /// The time of the last turn.
+  var now = Instant(milliseconds: 0)
   /// The second in which the first message expires, if one does.
   var nextExpiry: UInt32? = nil
   var aliases: SentAliases
@@ -88,27 +94,32 @@ public struct Outbox: ~Copyable {
   private static var none: UInt32 { .max }
 
   /// A message was turned away for want of room, and nobody was told yet that there is some again.
-  private var isStarved = false
+  var isStarved = false
   private(set) var hasNewRoom = false
 
   /// How many messages ended as their QoS promises, and otherwise.
   public private(set) var delivered = Counter()
   public private(set) var failed = Counter()
   public private(set) var expired = Counter()
+  public private(set) var dropped = Counter()
+  public private(set) var replaced = Counter()
+  /// Of QoS 1 and 2: from when it was sent to its acknowledgement.
+  public var latencies = LatencyHistogram()
   public private(set) var bytesPeak = 0
   public private(set) var messagesPeak = 0
 
   init(
     bytes: consuming Region, descriptors: consuming Table<Descriptor>, prefix: consuming Region,
-    aliases: consuming SentAliases, first: PacketIdentifier
+    aliases: consuming SentAliases, identifiers: IdentifierRange, random: UInt16
   ) {
-    precondition(descriptors.count <= PacketIdentifier.messageCount)
+    precondition(descriptors.count <= identifiers.count)
     self.bytes = bytes
     self.descriptors = descriptors
     self.prefix = prefix
     self.aliases = aliases
-    headIdentifier = first
-    nextIdentifier = first
+    self.identifiers = identifiers
+    headIdentifier = identifiers.any(random)
+    nextIdentifier = headIdentifier
   }
 
   // MARK: Getters
@@ -116,11 +127,10 @@ public struct Outbox: ~Copyable {
   public var messageCapacity: Int { descriptors.count }
   public var byteCapacity: Int { bytes.count }
   public var messageCount: Int { stored }
-  public var inFlight: Int { sendQuotaLimit &- sendQuota }
 
   public var byteCount: Int {
-    guard stored > 0 else { return 0 }
-    let headOffset = descriptors[head].start
+    guard live > 0 else { return 0 }
+    let headOffset = descriptors[first].start
     return tailOffset > headOffset
       ? tailOffset - headOffset : bytes.count - headOffset + tailOffset
   }
@@ -145,6 +155,29 @@ public struct Outbox: ~Copyable {
   mutating func store(
     _ publish: borrowing Publish, _ handling: Handling, version: ProtocolVersion, limits: ServerLimits
   ) throws(SessionError) {
+    let size = try checkedSize(publish, handling, version: version, limits: limits)
+    guard stored < descriptors.count, let offset = place(size) else {
+      isStarved = true
+      throw .full
+    }
+    let identifier = nextIdentifier
+    write(publish, handling, to: tail, at: offset, size: size, identifier, version: version)
+    tail = slot(after: tail)
+    tailOffset = offset &+ size
+    nextIdentifier = identifiers.next(after: identifier)
+    stored &+= 1
+    live &+= 1
+    unsent &+= 1
+    incomplete &+= 1
+    messagesPeak = Swift.max(messagesPeak, stored)
+    bytesPeak = Swift.max(bytesPeak, byteCount)
+  }
+
+  /// How many bytes a message takes here, if it can ever be sent.
+  @inline(__always)
+  func checkedSize(
+    _ publish: borrowing Publish, _ handling: Handling, version: ProtocolVersion, limits: ServerLimits
+  ) throws(SessionError) -> Int {
     // Before any sum: on 32 bits a payload of nearly 2 GiB would make it wrap.
     guard publish.payloadSize <= VariableByteInteger.maximum else { throw .tooLarge }
     let remainingLength = publish.remainingLength(version)
@@ -158,41 +191,36 @@ public struct Outbox: ~Copyable {
     case .qosNotSupported: throw .qosNotSupported
     default: throw .retainNotSupported
     }
-    var offset = 0
-    if stored > 0 {
-      let headOffset = descriptors[head].start
-      guard stored < descriptors.count,
-        let place = Self.place(size, head: headOffset, tail: tailOffset, capacity: bytes.count)
-      else {
-        isStarved = true
-        throw .full
-      }
-      offset = place
-    }
+    return size
+  }
 
-    let identifier = nextIdentifier
+  /// Encodes a message, and describes it.
+  @inline(__always)
+  mutating func write(
+    _ publish: borrowing Publish, _ handling: Handling, to slot: Int, at offset: Int, size: Int,
+    _ identifier: PacketIdentifier, version: ProtocolVersion
+  ) {
     var writer = ByteWriter(bytes.mutableBytes(in: offset..<offset &+ size))
     publish.encode(into: &writer, identifier: identifier, version: version)
     var flags = MessageFlags(qos: publish.qos)
     flags.set(.isQuiet, handling.isQuiet)
     flags.set(.retain, publish.retain)
     flags.set(.hasProperties, version.hasProperties)
-    descriptors[tail] = Descriptor(
+    descriptors[slot] = Descriptor(
       cookie: handling.cookie, offset: UInt32(truncatingIfNeeded: offset),
-      length: UInt32(truncatingIfNeeded: size), link: 0, expiresAt: 0, flags: flags, tag: 0,
+      length: UInt32(truncatingIfNeeded: size), link: 0, expiresAt: 0, since: now.milliseconds, flags: flags, tag: 0,
       state: .queued, outcome: .delivered, reasonCode: 0)
-    if handling.isSpecial { note(handling, publish, remainingLength: remainingLength, version: version) }
-    tail = slot(after: tail)
-    tailOffset = offset &+ size
-    nextIdentifier = identifier.next
-    stored &+= 1
-    unsent &+= 1
-    incomplete &+= 1
-    messagesPeak = Swift.max(messagesPeak, stored)
-    bytesPeak = Swift.max(bytesPeak, byteCount)
+    if handling.isSpecial { note(handling, publish, in: slot, version: version) }
   }
 
-  /// Where `size` bytes fit in one piece: behind the tail, or at the front once the head has moved.
+  /// Where `size` bytes fit in one piece.
+  @inline(__always)
+  func place(_ size: Int) -> Int? {
+    guard live > 0 else { return 0 }
+    return Self.place(size, head: descriptors[first].start, tail: tailOffset, capacity: bytes.count)
+  }
+
+  /// Behind the tail, or at the front once the head has moved.
   @inline(__always)
   static func place(_ size: Int, head: Int, tail: Int, capacity: Int) -> Int? {
     if tail > head {
@@ -207,19 +235,35 @@ public struct Outbox: ~Copyable {
   /// Ends a message. If somebody wants to know, its slot is kept until the completion is taken.
   mutating func complete(_ slot: Int, _ outcome: Outcome, reasonCode: UInt8? = nil) {
     incomplete &-= 1
-    if outcome == .delivered { delivered.increment() } else { failed.increment() }
-    if outcome == .expired { expired.increment() }
+    count(outcome)
     let flags = descriptors[slot].flags
     if flags.contains(.hasNoTopic) { aliases.release(Int(descriptors[slot].tag)) }
     if flags.contains(.isStream) { stream = nil }
-    if flags.contains(.isDismissed) || (flags.contains(.isQuiet) && outcome == .delivered) {
+    if flags.contains(.isDismissed) || (flags.contains(.isQuiet) && outcome.isAsAsked) {
       descriptors[slot].state = .free
+      if slot == first { giveBytesBack() }
       if slot == head { collect() }
       return
     }
     descriptors[slot].state = .completed
     descriptors[slot].outcome = outcome
     descriptors[slot].answer = reasonCode
+    if slot == first { giveBytesBack() }
+    queueCompletion(slot)
+  }
+
+  mutating func count(_ outcome: Outcome) {
+    if outcome == .delivered { return delivered.increment() }
+    failed.increment()
+    switch outcome {
+    case .expired: expired.increment()
+    case .dropped: dropped.increment()
+    case .replaced: replaced.increment()
+    default: break
+    }
+  }
+
+  mutating func queueCompletion(_ slot: Int) {
     descriptors[slot].link = Outbox.none
     let link = UInt32(truncatingIfNeeded: slot)
     if lastCompleted == Outbox.none {
@@ -240,6 +284,7 @@ public struct Outbox: ~Copyable {
     if slot == head { collect() }
     return Completion(
       cookie: descriptor.cookie, outcome: descriptor.outcome, reasonCode: descriptor.answer,
+      latency: descriptor.flags.contains(.hasLatency) ? descriptor.since : nil,
       replyTag: descriptor.flags.contains(.isRequest) ? descriptor.tag : nil, slot: slot)
   }
 
@@ -262,7 +307,16 @@ public struct Outbox: ~Copyable {
     if slot == head { collect() }
   }
 
-  /// Gives the room of the free messages at the head back.
+  /// Gives the bytes of the messages at the front that have ended back.
+  private mutating func giveBytesBack() {
+    while live > 0, !descriptors[first].state.isOpen {
+      first = slot(after: first)
+      live &-= 1
+    }
+    hasNewRoom = isStarved
+  }
+
+  /// Gives the descriptors of the messages at the head back that nobody has to hear of any more.
   private mutating func collect() {
     while stored > 0, descriptors[head].state == .free {
       if unsent == stored {
@@ -272,7 +326,7 @@ public struct Outbox: ~Copyable {
         readySlot = sendSlot
       }
       head = slot(after: head)
-      headIdentifier = headIdentifier.next
+      headIdentifier = identifiers.next(after: headIdentifier)
       stored &-= 1
       hasNewRoom = isStarved
     }
@@ -280,13 +334,18 @@ public struct Outbox: ~Copyable {
 
   /// Takes the newest message back: it was never there.
   mutating func removeNewest(tailOffset offset: Int) {
-    tail = slot(head, plus: stored &- 1)
-    nextIdentifier = headIdentifier.advanced(by: stored &- 1)
+    forgetNewest()
     tailOffset = offset
-    stored &-= 1
+    live &-= 1
     unsent &-= 1
     incomplete &-= 1
     hasNewRoom = isStarved
+  }
+
+  private mutating func forgetNewest() {
+    tail = slot(before: tail)
+    nextIdentifier = identifiers.advanced(headIdentifier, by: stored &- 1)
+    stored &-= 1
   }
 
   mutating func takeRoomEvent() -> Bool {
@@ -296,20 +355,93 @@ public struct Outbox: ~Copyable {
     return true
   }
 
+  /// A descriptor behind the newest that says no more than how a message ended whose own place is another's now.
+  mutating func noteCompletion(of message: Descriptor, _ outcome: Outcome) {
+    let slot = tail
+    descriptors[slot] = message
+    descriptors[slot].offset = UInt32(truncatingIfNeeded: tailOffset)
+    descriptors[slot].length = 0
+    descriptors[slot].state = .completed
+    descriptors[slot].outcome = outcome
+    descriptors[slot].answer = nil
+    tail = self.slot(after: slot)
+    nextIdentifier = identifiers.next(after: nextIdentifier)
+    stored &+= 1
+    live &+= 1
+    unsent &+= 1
+    messagesPeak = Swift.max(messagesPeak, stored)
+    queueCompletion(slot)
+  }
+
+  /// Closes the gap that a message leaves of which nobody has to hear: those behind it were never sent, so they can
+  /// move up, and take the identifiers of their new places.
+  mutating func removeFree(_ gap: Int) {
+    let place = distance(of: gap)
+    guard place < stored, descriptors[gap].state == .free else { return }
+    moveCompletions(behind: place)
+    var slot = gap
+    for index in place..<stored &- 1 {
+      let next = self.slot(after: slot)
+      descriptors[slot] = descriptors[next]
+      setIdentifier(slot, identifier(at: index))
+      slot = next
+    }
+    if let moved = stream?.slot, distance(of: moved) > place {
+      let slot = self.slot(before: moved)
+      stream?.slot = slot
+    }
+    if stored &- live > place { first = self.slot(before: first) } else { live &-= 1 }
+    if releasesToCheck > 0 { releasesToCheck &-= 1 }
+    unsent &-= 1
+    forgetNewest()
+    hasNewRoom = isStarved
+  }
+
+  /// Their row is linked by slot.
+  private mutating func moveCompletions(behind place: Int) {
+    var slot = firstCompleted
+    while slot != Outbox.none {
+      let next = descriptors[Int(truncatingIfNeeded: slot)].link
+      descriptors[Int(truncatingIfNeeded: slot)].link = moved(next, behind: place)
+      slot = next
+    }
+    firstCompleted = moved(firstCompleted, behind: place)
+    lastCompleted = moved(lastCompleted, behind: place)
+  }
+
+  private func moved(_ link: UInt32, behind place: Int) -> UInt32 {
+    guard link != Outbox.none else { return link }
+    let slot = Int(truncatingIfNeeded: link)
+    return distance(of: slot) > place ? UInt32(truncatingIfNeeded: self.slot(before: slot)) : link
+  }
+
+  private mutating func setIdentifier(_ slot: Int, _ identifier: PacketIdentifier) {
+    let message = descriptors[slot]
+    guard message.state.isOpen, message.qos != .atMostOnce else { return }
+    var position = message.start &+ 1
+    while bytes.bytes[position] >= 0x80 { position &+= 1 }
+    position &+= 1
+    position &+= 2 &+ (Int(bytes.bytes[position]) << 8 | Int(bytes.bytes[position &+ 1]))
+    var writer = ByteWriter(bytes.mutableBytes(in: position..<position &+ 2))
+    writer.put(identifier.rawValue)
+  }
+
   // MARK: Slots
 
   /// The message an identifier belongs to.
   @inline(__always)
   func slot(of identifier: PacketIdentifier) -> Int? {
-    let distance = identifier.distance(from: headIdentifier)
+    let distance = identifiers.distance(from: headIdentifier, to: identifier)
     guard distance < stored else { return nil }
     return slot(head, plus: distance)
   }
 
-  func identifier(at distance: Int) -> PacketIdentifier { headIdentifier.advanced(by: distance) }
+  func identifier(at distance: Int) -> PacketIdentifier { identifiers.advanced(headIdentifier, by: distance) }
 
   @inline(__always)
   func slot(after slot: Int) -> Int { slot &+ 1 == descriptors.count ? 0 : slot &+ 1 }
+
+  func slot(before slot: Int) -> Int { slot == 0 ? descriptors.count &- 1 : slot &- 1 }
 
   @inline(__always)
   func slot(_ slot: Int, plus distance: Int) -> Int {

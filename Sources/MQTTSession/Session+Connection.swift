@@ -43,11 +43,18 @@ extension Session {
     isAccepted = false
     isLeaving = false
     limits = ServerLimits()
+    quota = SendQuota()
     outbox.connectionLost()
+    urgent.connectionLost()
+    if needsConnection {
+      outbox.dropAtMostOnce()
+      urgent.dropAtMostOnce()
+    }
     requests.connectionLost()
     subscriptions.connectionLost()
     control.removeAll()
     keepAlive.stop()
+    answers.stop()
     streamStart = 0
     streamEnd = 0
   }
@@ -65,6 +72,7 @@ extension Session {
   public mutating func received(_ count: Int, at now: Instant) {
     counters.bytesReceived.add(count)
     counters.receiveCalls.increment()
+    turn(at: now)
     receiver.received(count)
     hasHeard = true
     keepAlive.heard(at: now)
@@ -73,12 +81,14 @@ extension Session {
 
   /// `count` bytes from the front of `output` were handed to the transport.
   public mutating func transmitted(_ count: Int, at now: Instant) {
+    turn(at: now)
     counters.bytesSent.add(count)
     counters.sendCalls.increment()
     switch source {
     case .restOfPacket, .stream: keepAlive.sentPart(at: now)
     default: keepAlive.sent(at: now)
     }
+    defer { answers.sent(at: now, waiting: waitingForAnswer) }
     switch source {
     case .none: break
     case .connect:
@@ -92,6 +102,10 @@ extension Session {
       parse()  // what had to wait for room
     case .request:
       if requests.transmitted(count) { counters.packetsSent.increment() }
+    case .urgent:
+      counters.packetsSent.add(urgent.transmitted(count))
+    case .restOfPacket where urgent.isInsidePacket:
+      counters.packetsSent.add(urgent.transmitted(count))
     case .run, .restOfPacket:
       counters.packetsSent.add(outbox.transmitted(count))
     case .stream:
@@ -104,9 +118,14 @@ extension Session {
   /// `nextDeadline` may have been reached.
   public mutating func timedOut(at now: Instant) {
     clock.advance(to: now)
-    outbox.expire(at: clock.seconds)
+    expire()
     if let deadline = replies.deadline, deadline.isReached(at: now) { replyCheck = now }
     guard phase == .connected else { return }
+    if let deadline = answers.deadline, deadline.isReached(at: now) {
+      // Behind what waits for the application, one may lie unread.
+      guard view != nil || isStalled || incoming != nil else { return end(Ending(cause: .noAnswer), saying: nil) }
+      answers.answered(at: now, waiting: waitingForAnswer)
+    }
     switch keepAlive.verdict(at: now) {
     case .nothing: break
     case .ping:
@@ -129,6 +148,22 @@ extension Session {
   }
 
   // MARK: Helpers
+
+  /// The time of what happens now.
+  mutating func turn(at now: Instant) {
+    outbox.now = now
+    urgent.now = now
+  }
+
+  /// PUBLISH, PUBREL, SUBSCRIBE and UNSUBSCRIBE that the server has not answered.
+  var waitingForAnswer: Int { quota.inFlight &+ requests.incomplete &- requests.queued }
+
+  mutating func answered() { answers.answered(at: outbox.now, waiting: waitingForAnswer) }
+
+  mutating func expire() {
+    outbox.expire(at: clock.seconds, quota: &quota)
+    urgent.expire(at: clock.seconds, quota: &quota)
+  }
 
   /// Ends the connection from this side. 5.0 tells the server why (§4.13), 3.1.1 only says goodbye,
   /// and only if that is meant: a DISCONNECT of 3.1.1 discards the Will.

@@ -4,8 +4,8 @@ import MQTTWire
 extension Session {
   /// `nextEvent` will find one.
   public var hasEvent: Bool {
-    (view != nil && !isViewTaken) || outbox.hasCompletion || requests.hasFailure || replyCheck != nil
-      || outbox.hasNewRoom || subscriptions.hasRefused
+    (view != nil && !isViewTaken) || outbox.hasCompletion || urgent.hasCompletion || requests.hasFailure || replyCheck != nil
+      || outbox.hasNewRoom || urgent.hasNewRoom || subscriptions.hasRefused
   }
 
   /// An event was handed out and not yet released: what is behind it has not been looked at.
@@ -18,8 +18,11 @@ extension Session {
   public mutating func nextEvent() -> SessionEvent? {
     release()
     if case .connected = view, let event = takeView() { return event }
-    if var completion = outbox.takeCompletion() {
-      if case .acknowledged(let details) = view, details.slot == completion.slot {
+    let urgentCompletion = urgent.takeCompletion()
+    if var completion = urgentCompletion ?? outbox.takeCompletion() {
+      if case .acknowledged(let details) = view, details.slot == completion.slot,
+        details.isUrgent == (urgentCompletion != nil)
+      {
         completion.reasonString = details.reasonString
         completion.properties = details.properties
         isViewTaken = true
@@ -43,11 +46,12 @@ extension Session {
     }
     if let replyCheck, let request = replies.takeExpired(at: replyCheck) {
       settleReplyCheck()
-      outbox.dismiss(request, isTimeUp: true)
+      outbox.dismiss(request, isTimeUp: true, quota: &quota)
       return .requestTimedOut(cookie: request.cookie)
     }
     if let event = takeView() { return event }
-    return outbox.takeRoomEvent() ? .room : nil
+    let hasRoom = outbox.takeRoomEvent()
+    return urgent.takeRoomEvent() || hasRoom ? .room : nil
   }
 
   /// The application has done with the event that was handed out last: a message may be acknowledged, and what

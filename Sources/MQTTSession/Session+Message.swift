@@ -130,7 +130,7 @@ extension Session {
       isAliased: event.isTopicAliased)
     guard let request else { return nil }
     settleReplyCheck()
-    outbox.dismiss(request, isTimeUp: false)
+    outbox.dismiss(request, isTimeUp: false, quota: &quota)
     return request.cookie
   }
 

@@ -10,20 +10,28 @@ extension Session {
   ) throws(SessionError) {
     guard !isLeaving else { throw .leaving }
     guard outbox.reservation == nil else { throw .state }
+    guard !needsConnection || message.qos != .atMostOnce || phase == .connected else { throw .offline }
     try Self.validate(message.topic)
     try outbox.append(message, handling, version: acceptedVersion, limits: limits)
     counters.messagesPublished.increment()
   }
 
-  /// Publishes a message with properties, an expiry or in another way than whole.
+  /// Publishes a message with properties, an expiry, a wish of its own or in another way than whole. False: it was
+  /// dropped at once, as it asked for.
   @inline(never)
+  @discardableResult
   public mutating func publishSpecially(
     _ message: borrowing Publish, _ handling: Handling, at now: Instant
-  ) throws(SessionError) {
+  ) throws(SessionError) -> Bool {
     guard !isLeaving else { throw .leaving }
     guard outbox.reservation == nil else { throw .state }
+    guard !needsConnection || message.qos != .atMostOnce || phase == .connected else { throw .offline }
     try Self.validate(message.topic)
     try validate(properties: message.properties, hasExpiry: handling.expiry != 0, own: message.own)
+    if handling.isUrgent {
+      guard handling.kind == .whole, handling.replyTag == nil else { throw .option }
+      guard urgent.messageCapacity > 0 else { throw .notSupported }
+    }
     if handling.kind == .stream {
       guard streamBuffer.count > 0 else { throw .notSupported }
       guard outbox.stream == nil else { throw .full }
@@ -35,23 +43,28 @@ extension Session {
       handling.expiryInProperties = inList.offset
     }
     if handling.expiry != 0 || inList != nil {
-      if outbox.nextExpiry == nil { clock.restart(at: now) } else { clock.advance(to: now) }
+      let isFirst = outbox.nextExpiry == nil && urgent.nextExpiry == nil
+      if isFirst { clock.restart(at: now) } else { clock.advance(to: now) }
       handling.expiresAt = clock.second(after: handling.expiry, from: now)
     }
-    try append(message, handling)
+    turn(at: now)
+    guard try admit(message, handling) else { return false }
     // What is reserved may yet be aborted.
     if handling.kind != .reserved { counters.messagesPublished.increment() }
+    return true
   }
 
-  private mutating func append(
+  private mutating func admit(
     _ message: borrowing Publish, _ handling: Handling
-  ) throws(SessionError) {
-    guard handling.expiry != 0, handling.expiryInProperties == nil else {
-      return try outbox.append(message, handling, version: acceptedVersion, limits: limits)
-    }
+  ) throws(SessionError) -> Bool {
     var message = copy message
-    message.own.messageExpiryInterval = handling.expiry
-    try outbox.append(message, handling, version: acceptedVersion, limits: limits)
+    if handling.expiry != 0, handling.expiryInProperties == nil {
+      message.own.messageExpiryInterval = handling.expiry
+    }
+    if handling.isUrgent {
+      return try urgent.admit(message, handling, version: acceptedVersion, limits: limits, quota: &quota)
+    }
+    return try outbox.admit(message, handling, version: acceptedVersion, limits: limits, quota: &quota)
   }
 
   @inline(__always)

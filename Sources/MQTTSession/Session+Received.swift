@@ -146,10 +146,11 @@ extension Session {
       connack, ownKeepAlive: ownKeepAlive,
       ownSessionExpiry: version.hasProperties ? ownSessionExpiry : saidClean ? 0 : .max)
     keepAlive.start(seconds: limits.keepAlive)
-    outbox.connected(
-      version, sessionPresent: sessionPresent,
-      quota: min(sendMaximum, limits.receiveMaximum), limits: limits)
+    quota = SendQuota(limit: min(sendMaximum, limits.receiveMaximum))
+    outbox.connected(version, sessionPresent: sessionPresent, quota: &quota, limits: limits)
+    urgent.connected(version, sessionPresent: sessionPresent, quota: &quota, limits: limits)
     requests.connected(version, limits: limits)
+    answered()
     if resubscribing == .always || (resubscribing == .ifLost && !(isKnown && sessionPresent)) {
       subscriptions.sessionLost()
     }
@@ -172,20 +173,25 @@ extension Session {
   }
 
   private mutating func handle(_ packet: Acknowledgement, _ header: FixedHeader) {
-    let slot = packet.properties.isEmpty ? nil : outbox.slot(of: packet.identifier)
-    switch outbox.acknowledged(packet, hasReasonCode: version.hasProperties) {
+    let isUrgent = IdentifierRange.urgent.contains(packet.identifier)
+    let effect =
+      isUrgent
+      ? urgent.acknowledged(packet, hasReasonCode: version.hasProperties, quota: &quota)
+      : outbox.acknowledged(packet, hasReasonCode: version.hasProperties, quota: &quota)
+    answered()
+    switch effect.answer {
     case .nothing: break
     case .pubrel(let reason): appendAcknowledgement(.pubrel, packet.identifier, reason)
     case .violation: violate(.handshake)
     }
-    guard let slot else { return finish(header) }
-    if outbox.isReleased(slot) { return show(packet, cookie: outbox.cookie(of: slot), header) }
-    guard outbox.isCompleted(slot) else { return finish(header) }
+    guard !packet.properties.isEmpty, let slot = effect.slot else { return finish(header) }
+    if effect.isReleased { return show(packet, cookie: effect.cookie, header) }
+    guard effect.isCompleted else { return finish(header) }
     let offset = receiver.position &+ header.size
     show(
       .acknowledged(
         AcknowledgementDetails(
-          slot: slot, reasonString: packet.reasonString.shifted(by: offset),
+          slot: slot, isUrgent: isUrgent, reasonString: packet.reasonString.shifted(by: offset),
           properties: packet.properties.shifted(by: offset))),
       header)
   }
@@ -238,10 +244,12 @@ extension Session {
       let code = receiver.bytes[codes.offset]
       settleRepeat(place, reasonCode: code)
       requests.complete(answer.identifier)
+      answered()
       return finish(header)
     }
     if request.type == .subscribe { settle(place, codes) }
     requests.complete(answer.identifier)
+    answered()
     show(
       .answered(
         AnsweredEvent(

@@ -5,6 +5,7 @@ import MQTTWire
 extension Session {
   /// Looks for bytes to send. True: they are in `output`.
   public mutating func prepareTransmit(at now: Instant) -> Bool {
+    turn(at: now)
     source = chooseSource(at: now)
     return source != .none
   }
@@ -18,8 +19,9 @@ extension Session {
       case .connect: connects.bytes.extracting(connectRest)
       case .control: control.pending
       case .request: requests.output
+      case .urgent: urgent.run
       case .run: outbox.run
-      case .restOfPacket: outbox.restOfPacket
+      case .restOfPacket: urgent.isInsidePacket ? urgent.restOfPacket : outbox.restOfPacket
       case .stream: streamBuffer.bytes.extracting(streamStart..<streamEnd)
       }
     }
@@ -35,7 +37,8 @@ extension Session {
       !isPeerGone
         && (outbox.isInsideStream
           ? streamStart < streamEnd
-          : !control.isEmpty || requests.queued > 0 || outbox.canTransmit || outbox.releasesToCheck > 0
+          : !control.isEmpty || requests.queued > 0 || outbox.canTransmit(quota)
+            || urgent.canTransmit(quota) || outbox.releasesToCheck > 0 || urgent.releasesToCheck > 0
             || canRepeatSubscription)
     case .ending: !control.isEmpty && (!outbox.isInsideStream || streamStart < streamEnd)
     }
@@ -63,8 +66,8 @@ extension Session {
   /// When `timedOut` needs to be called, if nothing else happens.
   public var nextDeadline: Instant? {
     @inline(never) get {
-      var deadline = phase == .connected ? keepAlive.deadline : nil
-      if let second = outbox.nextExpiry {
+      var deadline = phase == .connected ? Instant.earlier(keepAlive.deadline, answers.deadline) : nil
+      if let second = earliestExpiry {
         deadline = Instant.earlier(deadline, clock.deadline(of: second))
       }
       return replyCheck == nil ? Instant.earlier(deadline, replies.deadline) : deadline
@@ -72,6 +75,11 @@ extension Session {
   }
 
   // MARK: Helpers
+
+  private var earliestExpiry: UInt32? {
+    guard let second = urgent.nextExpiry else { return outbox.nextExpiry }
+    return min(second, outbox.nextExpiry ?? second)
+  }
 
   private var connectRest: Range<Int> {
     let packet = connects.packet(version)
@@ -92,22 +100,30 @@ extension Session {
       }
       if outbox.isInsideStream { return mayStream && streamStart < streamEnd ? .stream : .none }
       if requests.isInsidePacket { return .request }
-      if !control.isEmpty { return outbox.isInsidePacket ? .restOfPacket : .control }
+      let isInsidePacket = outbox.isInsidePacket || urgent.isInsidePacket
+      if !control.isEmpty { return isInsidePacket ? .restOfPacket : .control }
       guard phase == .connected else { return .none }
       if requests.queued > 0 {
-        if outbox.isInsidePacket { return .restOfPacket }
+        if isInsidePacket { return .restOfPacket }
         requests.prepare()
         return .request
       }
       clock.advance(to: now)
-      outbox.expire(at: clock.seconds)
-      outbox.extendRun(version: version, second: clock.seconds)
+      expire()
+      if urgent.unsent > 0 {
+        if outbox.isInsidePacket { return .restOfPacket }
+        // What is in the run has not been begun, and may wait for its place in the window.
+        outbox.retractRun(&quota)
+        urgent.extendRun(version: version, second: clock.seconds, quota: &quota)
+        if urgent.runCount > 0 { return .urgent }
+      }
+      outbox.extendRun(version: version, second: clock.seconds, quota: &quota)
       return outbox.runCount > 0 ? .run : .none
     }
   }
 
   private mutating func refillReleases() {
-    while outbox.releasesToCheck > 0, control.hasRoom, let identifier = outbox.nextRelease() {
+    while control.hasRoom, let identifier = outbox.nextRelease() ?? urgent.nextRelease() {
       var packet = Acknowledgement(type: .pubrel, identifier: identifier)
       packet.isDuplicate = version == .v3_1  // which has DUP for PUBREL too (its §2.1)
       _ = control.append(packet)

@@ -20,7 +20,7 @@ public struct Session: ~Copyable {
   }
 
   /// Where the bytes to be transmitted lie.
-  enum Source: BitwiseCopyable { case none, connect, control, request, run, restOfPacket, stream }
+  enum Source: BitwiseCopyable { case none, connect, control, request, urgent, run, restOfPacket, stream }
 
   /// What is done with the bytes of an event when it is released.
   enum Release: BitwiseCopyable {
@@ -43,6 +43,11 @@ public struct Session: ~Copyable {
 
   var connects: ConnectPackets
   var outbox: Outbox
+  /// What goes first.
+  var urgent: Outbox
+  var quota = SendQuota()
+  /// QoS 0 is not queued without a connection.
+  let needsConnection: Bool
   var requests: RequestQueue
   var subscriptions: SubscriptionTable
   let resubscribing: Resubscribing
@@ -57,6 +62,7 @@ public struct Session: ~Copyable {
   var streamStart = 0
   var streamEnd = 0
   var keepAlive: KeepAlive
+  var answers: AnswerDeadline
   public internal(set) var limits = ServerLimits()
   var clock = SecondsClock()
 
@@ -120,7 +126,14 @@ public struct Session: ~Copyable {
       aliases: SentAliases(
         entries: block.table(plan.aliasesSent), topics: block.region(plan.topicsSent),
         topicBytes: options.aliasBytes),
-      first: .message(random: UInt16(truncatingIfNeeded: random)))
+      identifiers: .messages, random: UInt16(truncatingIfNeeded: random))
+    urgent = Outbox(
+      bytes: block.region(plan.urgent), descriptors: block.table(plan.urgentDescriptors),
+      prefix: block.region(plan.none),
+      aliases: SentAliases(
+        entries: block.table(plan.noAliases), topics: block.region(plan.none), topicBytes: 0),
+      identifiers: .urgent, random: UInt16(truncatingIfNeeded: random >> 16))
+    needsConnection = options.needsConnection
     requests = RequestQueue(
       bytes: block.region(plan.requestBytes), table: block.table(plan.requests))
     subscriptions = SubscriptionTable(
@@ -137,6 +150,7 @@ public struct Session: ~Copyable {
       topicBytes: options.aliasBytes)
     streamBuffer = block.region(plan.stream)
     keepAlive = KeepAlive(pingTimeout: options.pingTimeout)
+    answers = AnswerDeadline(timeout: options.answerTimeout)
   }
 
   /// Completes a Client Identifier that is a template (`Connect.isClientIDTemplate`). To be called once, before the
@@ -152,7 +166,7 @@ public struct Session: ~Copyable {
 
   /// Every message and every request is complete, and nothing waits to be sent.
   public var isDrained: Bool {
-    outbox.incomplete == 0 && requests.incomplete == 0 && control.isEmpty
+    outbox.incomplete == 0 && urgent.incomplete == 0 && requests.incomplete == 0 && control.isEmpty
   }
 
   /// Where the extents of an `Ending` or of an event point.
@@ -178,14 +192,7 @@ public struct Session: ~Copyable {
     borrowing get { connects.bytes.extracting(connects.clientID.range) }
   }
 
-  public var outboxNumbers: OutboxNumbers {
-    OutboxNumbers(
-      delivered: outbox.delivered, failed: outbox.failed, expired: outbox.expired,
-      bytes: outbox.byteCount, bytesPeak: outbox.bytesPeak, bytesCapacity: outbox.byteCapacity,
-      messages: outbox.messageCount, messagesPeak: outbox.messagesPeak,
-      messagesCapacity: outbox.messageCapacity, inFlight: outbox.inFlight,
-      inFlightMaximum: outbox.sendQuotaLimit)
-  }
+  public var outboxNumbers: OutboxNumbers { OutboxNumbers(outbox, urgent, quota) }
 
   public var inboxNumbers: InboxNumbers {
     InboxNumbers(

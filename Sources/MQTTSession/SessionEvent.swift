@@ -30,6 +30,7 @@ public struct ConnectedEvent: BitwiseCopyable {
 /// PUBACK, PUBREC or PUBCOMP with properties, which ended a message.
 public struct AcknowledgementDetails: BitwiseCopyable {
   let slot: Int
+  let isUrgent: Bool
   let reasonString: Extent
   let properties: Extent
 }

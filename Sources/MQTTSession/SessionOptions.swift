@@ -22,9 +22,16 @@ public struct SessionOptions: ~Escapable {
   public var deliversParts = false
   /// Milliseconds the server may stay silent after PINGREQ.
   public var pingTimeout: UInt32 = 10_000
+  /// Milliseconds without any answer while one is waited for; 0: as many as it takes.
+  public var answerTimeout: UInt32 = 30_000
   public var outboxBytes = 65_536
-  /// 1 to 65,279.
+  /// 1 to 65,023.
   public var outboxMessages = 256
+  /// The room for urgent messages; 0 to 256.
+  public var urgentBytes = 0
+  public var urgentMessages = 0
+  /// QoS 0 is not queued without a connection.
+  public var needsConnection = false
   public var receiveBytes = 4096
   /// QoS 1 and 2 messages that may be unacknowledged at a time: 1 to 65,535; 0: what the server says, and 20 if it
   /// cannot say, which is what Mosquitto takes by default before it closes the connection.
@@ -65,6 +72,10 @@ public struct SessionPlan {
   let connect: Place<UInt8>
   let descriptors: Place<Outbox.Descriptor>
   let outbox: Place<UInt8>
+  let urgentDescriptors: Place<Outbox.Descriptor>
+  let urgent: Place<UInt8>
+  let none: Place<UInt8>
+  let noAliases: Place<SentAliases.Entry>
   let prefix: Place<UInt8>
   let aliasesSent: Place<SentAliases.Entry>
   let topicsSent: Place<UInt8>
@@ -84,6 +95,8 @@ public struct SessionPlan {
 
   public init(_ options: borrowing SessionOptions, in plan: inout MemoryPlan) {
     descriptors = plan.reserve(options.outboxMessages, of: Outbox.Descriptor.self)
+    urgentDescriptors = plan.reserve(options.urgentMessages, of: Outbox.Descriptor.self)
+    noAliases = plan.reserve(0, of: SentAliases.Entry.self)
     requests = plan.reserve(options.requests, of: RequestQueue.Descriptor.self)
     subscriptions = plan.reserve(options.subscriptions, of: SubscriptionTable.Entry.self)
     replies = plan.reserve(options.replies, of: ReplyTable.Entry.self)
@@ -99,6 +112,8 @@ public struct SessionPlan {
       options.connect.version.hasProperties ? min(Session.farewellBytes, options.controlBytes) : 0,
       of: UInt8.self)
     outbox = plan.reserve(options.outboxBytes, of: UInt8.self)
+    urgent = plan.reserve(options.urgentBytes, of: UInt8.self)
+    none = plan.reserve(0, of: UInt8.self)
     prefix = plan.reserve(
       options.aliasesSent > 0 ? Outbox.prefixSize(topicBytes: options.aliasBytes) : 0, of: UInt8.self)
     topicsSent = plan.reserve(options.aliasesSent * options.aliasBytes, of: UInt8.self)

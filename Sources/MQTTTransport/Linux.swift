@@ -9,7 +9,11 @@ public struct Linux: ~Copyable, Platform {
   /// What each channel is watched for, to leave out system calls that change nothing.
   private var watched = InlineArray<5, UInt8>(repeating: 0)
 
-  public init() throws(PlatformError) {
+  /// TCP_USER_TIMEOUT in milliseconds; 0: as the system has it.
+  private let userTimeout: UInt32
+
+  public init(userTimeout: UInt32) throws(PlatformError) {
+    self.userTimeout = userTimeout
     descriptor = platform_poller_open()
     guard descriptor >= 0 else { throw PlatformError(errno: -descriptor) }
   }
@@ -87,7 +91,7 @@ public struct Linux: ~Copyable, Platform {
     _ lane: Channel, to addresses: platform_addresses, at index: UInt32
   ) throws(PlatformError) {
     close(lane)
-    let result = unsafe withUnsafePointer(to: addresses) { unsafe platform_tcp_connect($0, index) }
+    let result = unsafe withUnsafePointer(to: addresses) { unsafe platform_tcp_connect($0, index, userTimeout) }
     guard result >= 0 else { throw PlatformError(errno: -result) }
     sockets[Int(lane.rawValue)] = result
   }

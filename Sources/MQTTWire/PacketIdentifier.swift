@@ -9,54 +9,64 @@ public struct PacketIdentifier: BitwiseCopyable, Equatable {
   }
 
   // Client and Server count for themselves, but a client's PUBLISH, SUBSCRIBE and UNSUBSCRIBE share one set
-  // (§2.2.1). Two ranges keep them apart: messages take 1 to 65,279 in turn, requests one for each place in
-  // their table.
+  // (§2.2.1). Three ranges keep them apart: messages and urgent messages each take theirs in turn, requests one for
+  // each place in their table.
 
-  /// How many identifiers messages have.
-  public static var messageCount: Int { 65_279 }
-  /// How many requests have.
+  /// How many requests have one.
   public static var requestCount: Int { 256 }
 
   public static var first: PacketIdentifier { PacketIdentifier(unchecked: 1) }
 
-  /// The identifier of a message that any 16 bits stand for.
-  public static func message(random bits: UInt16) -> PacketIdentifier {
-    PacketIdentifier(unchecked: bits % UInt16(messageCount) &+ 1)
-  }
-
   /// The identifier of the request at a place.
   public static func request(_ place: Int) -> PacketIdentifier {
     precondition(place >= 0 && place < requestCount)
-    return PacketIdentifier(unchecked: UInt16(messageCount &+ 1 &+ place))
+    return PacketIdentifier(unchecked: IdentifierRange.urgent.last &+ 1 &+ UInt16(place))
   }
 
   /// The place of the request that has this identifier; `nil` for a message's.
   public var requestPlace: Int? {
-    let place = Int(rawValue) &- Self.messageCount &- 1
-    return place >= 0 ? place : nil
-  }
-
-  /// The message identifier after this; 1 after the last.
-  @inline(__always)
-  public var next: PacketIdentifier {
-    PacketIdentifier(unchecked: Int(rawValue) == Self.messageCount ? 1 : rawValue &+ 1)
-  }
-
-  /// How many steps of `next` lead from `start` to this one; a request's identifier is never reached.
-  @inline(__always)
-  public func distance(from start: PacketIdentifier) -> Int {
-    let difference = Int(rawValue) &- Int(start.rawValue)
-    if difference < 0 { return difference &+ Self.messageCount }
-    return Int(rawValue) > Self.messageCount ? .max : difference
-  }
-
-  /// The one that `steps` steps of `next` lead to.
-  public func advanced(by steps: Int) -> PacketIdentifier {
-    let sum = Int(rawValue) &+ steps
-    return PacketIdentifier(
-      unchecked: UInt16(truncatingIfNeeded: sum > Self.messageCount ? sum &- Self.messageCount : sum))
+    rawValue > IdentifierRange.urgent.last ? Int(rawValue &- IdentifierRange.urgent.last) &- 1 : nil
   }
 
   @inline(__always)
-  private init(unchecked rawValue: UInt16) { self.rawValue = rawValue }
+  fileprivate init(unchecked rawValue: UInt16) { self.rawValue = rawValue }
+}
+
+/// Packet Identifiers that are used in turn.
+public struct IdentifierRange: BitwiseCopyable {
+  let first: UInt16
+  let last: UInt16
+
+  public static var messages: IdentifierRange { IdentifierRange(first: 1, last: 65_023) }
+  public static var urgent: IdentifierRange { IdentifierRange(first: 65_024, last: 65_279) }
+
+  public var count: Int { Int(last &- first) &+ 1 }
+
+  @inline(__always)
+  public func contains(_ identifier: PacketIdentifier) -> Bool { first...last ~= identifier.rawValue }
+
+  /// The one that any 16 bits stand for.
+  public func any(_ bits: UInt16) -> PacketIdentifier {
+    PacketIdentifier(unchecked: first &+ bits % (last &- first &+ 1))
+  }
+
+  /// The first after the last.
+  @inline(__always)
+  public func next(after identifier: PacketIdentifier) -> PacketIdentifier {
+    PacketIdentifier(unchecked: identifier.rawValue == last ? first : identifier.rawValue &+ 1)
+  }
+
+  /// How many steps of `next` lead from one to another; one of another range is never reached.
+  @inline(__always)
+  public func distance(from start: PacketIdentifier, to end: PacketIdentifier) -> Int {
+    guard contains(end) else { return .max }
+    let difference = Int(end.rawValue) &- Int(start.rawValue)
+    return difference < 0 ? difference &+ count : difference
+  }
+
+  /// The one that `steps` steps of `next` lead to; at most `count`.
+  public func advanced(_ identifier: PacketIdentifier, by steps: Int) -> PacketIdentifier {
+    let sum = Int(identifier.rawValue) &+ steps
+    return PacketIdentifier(unchecked: UInt16(truncatingIfNeeded: sum > Int(last) ? sum &- count : sum))
+  }
 }

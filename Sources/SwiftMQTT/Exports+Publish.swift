@@ -21,19 +21,17 @@ public func smq_publish(_ client: OpaquePointer?, _ message: UnsafePointer<smq_m
       topic: try unsafe span(message.pointee.topic), payload: try unsafe span(message.pointee.payload),
       qos: qos, retain: unsafe message.pointee.retain == 1,
       properties: try unsafe span(message.pointee.properties))
-    var handling = unsafe Handling(
-      cookie: message.pointee.cookie, isQuiet: message.pointee.quiet == 1)
-    unsafe handling.expiry = message.pointee.expiry_s
+    let handling = unsafe handling(message)
     do throws(SessionError) {
-      if handling.expiry == 0, publish.properties.count == 0 {
+      guard handling.needsCare || publish.properties.count > 0 else {
         try unsafe slot.pointee.client.publish(publish, handling)
-      } else {
-        try unsafe slot.pointee.client.publishSpecially(publish, handling, at: now())
+        return Status.ok.rawValue
       }
+      return unsafe try slot.pointee.client.publishSpecially(publish, handling, at: now())
+        ? Status.ok.rawValue : Int32(SMQ_DROPPED)
     } catch {
       throw Status(error)
     }
-    return Status.ok.rawValue
   }
 }
 
@@ -49,7 +47,9 @@ public func smq_publish_reserve(
     var handling = unsafe handling(message)
     handling.kind = .reserved
     do throws(SessionError) {
-      try unsafe slot.pointee.client.publishSpecially(publish, handling, at: now())
+      guard unsafe try slot.pointee.client.publishSpecially(publish, handling, at: now()) else {
+        return Int32(SMQ_DROPPED)
+      }
     } catch {
       throw Status(error)
     }
@@ -101,12 +101,12 @@ public func smq_publish_stream(
     var handling = unsafe handling(message)
     handling.kind = .stream
     do throws(SessionError) {
-      try unsafe slot.pointee.client.publishStream(
+      return unsafe try slot.pointee.client.publishStream(
         publish, handling, from: PayloadSource(pull, user: user), at: now())
+        ? Status.ok.rawValue : Int32(SMQ_DROPPED)
     } catch {
       throw Status(error)
     }
-    return Status.ok.rawValue
   }
 }
 
@@ -161,11 +161,11 @@ public func smq_respond(
       reply.own.hasCorrelationData = true
     }
     do throws(SessionError) {
-      try unsafe slot.pointee.client.publishSpecially(reply, handling(message), at: now())
+      return unsafe try slot.pointee.client.publishSpecially(reply, handling(message), at: now())
+        ? Status.ok.rawValue : Int32(SMQ_DROPPED)
     } catch {
       throw Status(error)
     }
-    return Status.ok.rawValue
   }
 }
 
@@ -178,7 +178,9 @@ private func check(_ message: UnsafePointer<smq_message>) throws(Status) {
   guard unsafe message.pointee.reserved == 0, unsafe message.pointee.reserved2 == 0 else {
     throw .structSize
   }
-  guard unsafe message.pointee.retain | message.pointee.quiet <= 1 else { throw .option }
+  guard unsafe message.pointee.retain | message.pointee.quiet | message.pointee.urgent <= 1,
+    unsafe message.pointee.overflow <= 3
+  else { throw .option }
 }
 
 /// A message whose payload comes later. The result lasts as long as the call it came with.
@@ -193,9 +195,13 @@ private func withoutPayload(_ message: UnsafePointer<smq_message>) throws(Status
     retain: unsafe message.pointee.retain == 1, properties: try unsafe span(message.pointee.properties))
 }
 
+/// The caller guarantees that the message was checked.
+@inline(__always)
 private func handling(_ message: UnsafePointer<smq_message>) -> Handling {
   var handling = unsafe Handling(cookie: message.pointee.cookie, isQuiet: message.pointee.quiet == 1)
   unsafe handling.expiry = message.pointee.expiry_s
+  unsafe handling.isUrgent = message.pointee.urgent == 1
+  unsafe handling.overflow = Handling.Overflow(rawValue: message.pointee.overflow) ?? .refuse
   return handling
 }
 

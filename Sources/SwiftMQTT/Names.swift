@@ -58,12 +58,12 @@ private var callNames: NameList {
 }
 
 private var roomNames: NameList {
-  NameList(first: 1, count: 2, text: "SMQ_ERR_FULL\0SMQ_ERR_NO_DESCRIPTOR")
+  NameList(first: 1, count: 3, text: "SMQ_ERR_FULL\0SMQ_ERR_NO_DESCRIPTOR\0SMQ_ERR_OFFLINE")
 }
 
 private var serverNames: NameList {
   NameList(
-    first: 1, count: 10,
+    first: 1, count: 12,
     text: """
       SMQ_ERR_MALFORMED\0\
       SMQ_ERR_PROTOCOL\0\
@@ -74,7 +74,9 @@ private var serverNames: NameList {
       SMQ_ERR_RECEIVE_TOO_LARGE\0\
       SMQ_ERR_SERVER_LIMIT\0\
       SMQ_ERR_RECEIVE_MAXIMUM\0\
-      SMQ_ERR_EXPIRED
+      SMQ_ERR_EXPIRED\0\
+      SMQ_ERR_DROPPED\0\
+      SMQ_ERR_REPLACED
       """)
 }
 
@@ -92,7 +94,7 @@ private var networkNames: NameList {
 
 var stageNames: NameList {
   NameList(
-    first: 0, count: 7,
+    first: 0, count: 9,
     text: """
       none\0\
       resolve\0\
@@ -100,7 +102,9 @@ var stageNames: NameList {
       connack\0\
       connected\0\
       keep alive\0\
-      disconnect
+      disconnect\0\
+      answer\0\
+      write
       """)
 }
 

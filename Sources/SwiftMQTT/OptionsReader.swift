@@ -24,8 +24,8 @@ func makeClient(
   var request = RequestedOptions()
   guard unsafe options.pointee.reserved == 0 else { throw .structSize }
   let flags = unsafe options.pointee.flags
-  // They are the lowest nine bits.
-  guard flags < 2 * UInt32(SMQ_OPTION_REDIRECT) else { throw .option }
+  // They are the lowest ten bits.
+  guard flags < 2 * UInt32(SMQ_OPTION_QOS_0_CONNECTED) else { throw .option }
   request.keepSession = flags & UInt32(SMQ_OPTION_KEEP_SESSION) != 0
   request.newSession = flags & UInt32(SMQ_OPTION_NEW_SESSION) != 0
   request.fallback = flags & UInt32(SMQ_OPTION_FALLBACK) != 0
@@ -35,6 +35,7 @@ func makeClient(
   request.redirect = flags & UInt32(SMQ_OPTION_REDIRECT) != 0
   request.shuffle = flags & UInt32(SMQ_OPTION_SHUFFLE) != 0
   request.noReconnect = flags & UInt32(SMQ_OPTION_NO_RECONNECT) != 0
+  request.atMostOnceConnected = flags & UInt32(SMQ_OPTION_QOS_0_CONNECTED) != 0
   unsafe request.port = options.pointee.port
   unsafe request.protocolVersion = options.pointee.protocol
   unsafe request.keepAlive = options.pointee.keep_alive_s
@@ -64,6 +65,11 @@ func makeClient(
   unsafe request.reconnectMaximum = options.pointee.reconnect_max_ms
   unsafe request.stableTime = options.pointee.stable_ms
   unsafe request.jitter = options.pointee.jitter
+  unsafe request.urgentMessages = options.pointee.urgent_messages
+  unsafe request.urgentBytes = options.pointee.urgent_bytes
+  unsafe request.answerTimeout = options.pointee.answer_timeout_ms
+  unsafe request.writeTimeout = options.pointee.write_timeout_ms
+  unsafe request.tcpUserTimeout = options.pointee.tcp_user_timeout_ms
   request.properties = try unsafe span(options.pointee.properties)
   request.host = try unsafe span(options.pointee.host)
   request.clientID = try unsafe span(options.pointee.client_id)
@@ -102,7 +108,7 @@ func makeClient(
   guard size < 0 || size >= plan.byteCount else { throw .memorySize }
   let slot = unsafe memory.bindMemory(to: ClientSlot.self, capacity: 1)
   do throws(PlatformError) {
-    let platform = try Linux()
+    let platform = try Linux(userTimeout: checked.tcpUserTimeout)
     let client = unsafe Client(checked, plan: clientPlan, block: MemoryBlock(start: memory), on: platform)
     unsafe slot.initialize(to: ClientSlot(mark: ClientSlot.aliveMark, client: client))
   } catch {
@@ -117,7 +123,9 @@ private func readWill(
   guard let will = unsafe will else { return }
   try unsafe checkSize(will, will.pointee.size, known: MemoryLayout<smq_message>.size)
   guard unsafe will.pointee.reserved == 0, unsafe will.pointee.reserved2 == 0 else { throw .structSize }
-  guard unsafe will.pointee.quiet <= 1 else { throw .option }
+  guard unsafe will.pointee.quiet | will.pointee.urgent <= 1, unsafe will.pointee.overflow <= 3 else {
+    throw .option
+  }
   request.hasWill = true
   request.willTopic = try unsafe span(will.pointee.topic)
   request.willPayload = try unsafe span(will.pointee.payload)

@@ -26,6 +26,7 @@ enum Status: Int32, Error {
   case reasonCode = -118
   case full = -201
   case noDescriptor = -202
+  case offline = -203
   case malformed = -301
   case protocolError = -302
   case refused = -303
@@ -36,6 +37,8 @@ enum Status: Int32, Error {
   case serverLimit = -308
   case receiveMaximum = -309
   case expired = -310
+  case dropped = -311
+  case replaced = -312
   case resolve = -401
   case network = -402
   case closed = -403
@@ -75,6 +78,7 @@ enum Status: Int32, Error {
       case .utf8: .utf8
       case .tooLarge: .tooLarge
       case .full: .full
+      case .offline: .offline
       case .qosNotSupported: .qos
       case .retainNotSupported, .notSupported: .notSupported
       }
@@ -88,6 +92,8 @@ enum Status: Int32, Error {
       case .sessionLost: .sessionLost
       case .aboveLimit: .serverLimit
       case .expired: .expired
+      case .dropped: .dropped
+      case .replaced: .replaced
       case .aborted: .stream
       case .unreadable: .protocolError
       }
@@ -143,6 +149,8 @@ extension Failure.Stage {
     case .connected: Int32(SMQ_STAGE_CONNECTED)
     case .keepAlive: Int32(SMQ_STAGE_KEEP_ALIVE)
     case .disconnect: Int32(SMQ_STAGE_DISCONNECT)
+    case .answer: Int32(SMQ_STAGE_ANSWER)
+    case .write: Int32(SMQ_STAGE_WRITE)
     }
   }
 }

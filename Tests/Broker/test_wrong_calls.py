@@ -184,7 +184,7 @@ def test_wrong_options(name):
         dict(keep_alive_s=smq.OFF, connect_timeout_ms=smq.OFF),
         dict(session_expiry_s=smq.FOREVER, protocol=smq.PROTOCOL_5_0),
         dict(outbox_bytes=64, outbox_messages=1, receive_bytes=64, in_flight_maximum=1),
-        dict(outbox_messages=65279, in_flight_maximum=65535),
+        dict(outbox_messages=65023, in_flight_maximum=65535),
         dict(receive_maximum=1, requests=1, request_bytes=64, control_bytes=64, stream_bytes=64),
         dict(receive_maximum=65535, requests=256, request_bytes=268_435_456),
         dict(control_bytes=1_048_576, stream_bytes=1_048_576),

@@ -136,7 +136,7 @@ extension String {
       name: "connectTimeout", field: \.connectTimeout, minimum: 1, maximum: 86_400_000, usual: 30_000, off: 0),
     Range(name: "pingTimeout", field: \.pingTimeout, minimum: 1, maximum: 86_400_000, usual: 10_000),
     Range(name: "outboxBytes", field: \.outboxBytes, minimum: 64, maximum: 268_435_456, usual: 65_536),
-    Range(name: "outboxMessages", field: \.outboxMessages, minimum: 1, maximum: 65_279, usual: 256),
+    Range(name: "outboxMessages", field: \.outboxMessages, minimum: 1, maximum: 65_023, usual: 256),
     Range(name: "receiveBytes", field: \.receiveBytes, minimum: 64, maximum: 268_435_456, usual: 4096),
     Range(name: "inFlightMaximum", field: \.inFlightMaximum, minimum: 1, maximum: 65_535, usual: 0),
   ]

@@ -211,13 +211,13 @@ import Testing
   @Test func takesReceiveMaximum() {
     for (asked, given, result) in [(10, 3, 3), (3, 10, 3), (65_535, 65_535, 65_535), (1, 65_535, 1)] {
       let rig = Rig(.v5_0, inFlightMaximum: asked)
-      #expect(rig.outbox.inFlightMaximum == 0)
+      #expect(rig.outboxNumbers.inFlightMaximum == 0)
       rig.connect(properties: receiveMaximum(UInt16(given)))
-      #expect(rig.outbox.inFlightMaximum == result)
+      #expect(rig.outboxNumbers.inFlightMaximum == result)
     }
     let rig = Rig(.v5_0, inFlightMaximum: 7)
     rig.connect()
-    #expect(rig.outbox.inFlightMaximum == 7)
+    #expect(rig.outboxNumbers.inFlightMaximum == 7)
   }
 
   @Test func takesMaximumQoS() throws {

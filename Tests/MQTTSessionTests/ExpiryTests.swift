@@ -100,8 +100,8 @@ import Testing
       #expect(rig.drain() == [])
       rig.pass(1)
       #expect(rig.events() == [.failed(9, .expired)])
-      #expect(rig.outbox.expired.uint64 == 1)
-      #expect(rig.outbox.failed.uint64 == 1)
+      #expect(rig.outboxNumbers.expired.uint64 == 1)
+      #expect(rig.outboxNumbers.failed.uint64 == 1)
       #expect(rig.nextDeadline == nil)
       #expect(rig.drain() == [])
     }
@@ -141,7 +141,7 @@ import Testing
       let last = publish(.v5_0, "last", qos: .atLeastOnce, identifier: 4)
       #expect(rest == (sent == 0 ? last : Self.packet(2, qos: .atLeastOnce, identifier: 1) + last))
       #expect(rig.events() == (sent == 0 ? [1, 2, 3] : [2, 3]).map { .failed($0, .expired) })
-      #expect(rig.outbox.inFlight == (sent == 0 ? 1 : 2))
+      #expect(rig.outboxNumbers.inFlight == (sent == 0 ? 1 : 2))
     }
   }
 

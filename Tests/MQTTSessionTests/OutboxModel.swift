@@ -78,7 +78,7 @@ final class OutboxModel {
     keepsSession = random.chance(80)
     messageCapacity = messages
     byteCapacity = bytes
-    nextIdentifier = random.chance(30) ? 65_274 + random.below(6) : 1 + random.below(65_279)
+    nextIdentifier = random.chance(30) ? 65_018 + random.below(6) : 1 + random.below(65_023)
     rig = Rig(
       version, keepSession: keepsSession, keepAlive: 0, outboxBytes: bytes, outboxMessages: messages,
       firstIdentifier: UInt16(nextIdentifier))
@@ -150,12 +150,17 @@ final class OutboxModel {
     }
   }
 
+  /// From the first whose fate is open: the bytes of those before it are free.
+  private var withBytes: ArraySlice<Message> {
+    messages.drop { $0.state == .completed || $0.state == .free }
+  }
+
   /// Where a packet would go, if it fits anywhere: behind the last one, or else at the front.
   private func place(_ size: Int) -> Int? {
-    guard let last = messages.last else { return 0 }
+    guard let last = withBytes.last else { return 0 }
     return [last.end, 0].first { offset in
       offset + size <= byteCapacity
-        && messages.allSatisfy { offset + size <= $0.offset || offset >= $0.end }
+        && withBytes.allSatisfy { offset + size <= $0.offset || offset >= $0.end }
     }
   }
 
@@ -199,13 +204,13 @@ final class OutboxModel {
       }
       return
     }
-    if let last = messages.last, last.offset > offset! { wrapped += 1 }
+    if let last = withBytes.last, last.offset > offset! { wrapped += 1 }
     messages.append(
       Message(
         cookie: nextCookie, qos: qos, retain: retain, isQuiet: isQuiet, identifier: UInt16(nextIdentifier),
         packet: packet, offset: offset!))
     nextCookie += 1
-    nextIdentifier = nextIdentifier == 65_279 ? 1 : nextIdentifier + 1
+    nextIdentifier = nextIdentifier == 65_023 ? 1 : nextIdentifier + 1
     accepted += 1
   }
 
@@ -231,6 +236,7 @@ final class OutboxModel {
 
   private func complete(_ index: Int, _ event: Happening) {
     ended += 1
+    if messages[index].offset == withBytes.first?.offset, isStarved { hasNewRoom = true }
     if messages[index].isQuiet, case .delivered = event {
       messages[index].state = .free
     } else {
@@ -455,7 +461,7 @@ final class OutboxModel {
 
   private func checkNumbers() throws(Disagreement) {
     var bytes = 0
-    if let first = messages.first, let last = messages.last {
+    if let first = withBytes.first, let last = withBytes.last {
       bytes = last.end - first.offset
       if bytes <= 0 { bytes += byteCapacity }
     }

@@ -226,7 +226,7 @@ import Testing
     #expect(rig.drain() == pubrel(1))
     rig.pass(59_000)
     #expect(rig.drain() == pingreq)
-    #expect(rig.outbox.inFlight == 1)
+    #expect(rig.outboxNumbers.inFlight == 1)
   }
 
   /// [MQTT-3.2.2-15], and [MQTT-3.4.2-2] [MQTT-3.4.2-3] [MQTT-3.5.2-2] [MQTT-3.5.2-3] [MQTT-3.14.2-3] [MQTT-3.14.2-4]

@@ -164,7 +164,7 @@ import Testing
         #expect(rig.nextDeadline == nil)
         #expect(rig.events() == [.delivered(1)])
         #expect(rig.counters.packetsReceived.uint64 <= packetsBefore + 2)
-        #expect(rig.outbox.inFlight == 1)
+        #expect(rig.outboxNumbers.inFlight == 1)
         #expect(rig.drain() == (version == .v5_0 ? [0xE0, 1, violation.code] : []))
         #expect(!rig.wantsTransmit)
         // The message is not lost.

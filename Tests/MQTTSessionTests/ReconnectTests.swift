@@ -95,7 +95,7 @@ import Testing
       told += rig.events()
       #expect(told.count == 1)
       #expect(rig.outbox.messages == 0)
-      #expect(rig.outbox.inFlight == 0)
+      #expect(rig.outboxNumbers.inFlight == 0)
       #expect(rig.isDrained)
     }
   }

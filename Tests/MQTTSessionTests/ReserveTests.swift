@@ -37,7 +37,8 @@ import Testing
           publish(version, "t", data, qos: qos, identifier: 1)
           + publish(version, "next", qos: .atLeastOnce, identifier: 2)
         #expect(rig.drain() == expected, "\(count) of \(size)")
-        #expect(rig.outbox.bytes >= expected.count)
+        // Of a message with QoS 0 that has gone nothing is kept.
+        #expect(qos == .atMostOnce || rig.outbox.bytes >= expected.count)
         if qos != .atMostOnce { rig.receive(qos == .atLeastOnce ? puback(1) : pubrec(1) + pubcomp(1)) }
         rig.receive(puback(2))
         #expect(rig.events() == [.delivered(1), .delivered(0)])

@@ -40,6 +40,10 @@ final class Rig {
     var replies = 0
     var streamBytes = 0
     var random: UInt32 = 0
+    var urgentMessages = 0
+    var urgentBytes = 256
+    var needsConnection = false
+    var answerTimeout: UInt32 = 0
   }
 
   /// The version that was asked for.
@@ -112,6 +116,10 @@ final class Rig {
     options.aliasBytes = asked.aliasBytes
     options.replies = asked.replies
     options.streamBytes = asked.streamBytes
+    options.urgentMessages = asked.urgentMessages
+    options.urgentBytes = asked.urgentMessages > 0 ? asked.urgentBytes : 0
+    options.needsConnection = asked.needsConnection
+    options.answerTimeout = asked.answerTimeout
     var memory = MemoryPlan()
     let plan = SessionPlan(options, in: &memory)
     block = .allocate(byteCount: memory.byteCount, alignment: MemoryPlan.alignment)
@@ -133,7 +141,8 @@ final class Rig {
   var wantsReceive: Bool { session.wantsReceive }
   var nextDeadline: UInt32? { session.nextDeadline?.milliseconds }
   var hasEvent: Bool { !taken.isEmpty || session.hasEvent }
-  var outbox: OutboxNumbers { session.outboxNumbers }
+  var outbox: OutboxNumbers.Fill { session.outboxNumbers.ordinary }
+  var outboxNumbers: OutboxNumbers { session.outboxNumbers }
   var inbox: InboxNumbers { session.inboxNumbers }
   var counters: Counters { session.counters }
 
@@ -141,8 +150,8 @@ final class Rig {
   var numbers: [Int] {
     let numbers = session.outboxNumbers
     return [
-      numbers.bytes, numbers.bytesPeak, numbers.bytesCapacity, numbers.messages, numbers.messagesPeak,
-      numbers.messagesCapacity, numbers.inFlight, numbers.inFlightMaximum,
+      numbers.ordinary.bytes, numbers.ordinary.bytesPeak, numbers.ordinary.bytesCapacity,
+      numbers.ordinary.messages, numbers.ordinary.messagesPeak, numbers.ordinary.messagesCapacity, numbers.inFlight, numbers.inFlightMaximum,
     ]
   }
 

@@ -175,16 +175,20 @@ import Testing
 
   /// Once round from several places: each identifier of a message once, as far from the start as there were
   /// steps; those of requests are not on the way.
-  @Test(arguments: [1, 2, 3, 32_767, 32_768, 65_278, 65_279] as [UInt16])
+  @Test(arguments: [1, 2, 3, 32_767, 32_768, 65_022, 65_023, 65_024, 65_025, 65_278, 65_279] as [UInt16])
   func onceRound(number: UInt16) throws {
     let start = try identifier(number)
+    let range = number <= 65_023 ? IdentifierRange.messages : .urgent
+    #expect(range.contains(start))
+    #expect(range.count == (number <= 65_023 ? 65_023 : 256))
     var seen = [Bool](repeating: false, count: 65_536)
     var current = start
     var wrong = 0
-    for steps in 0..<65_279 {
-      if seen[Int(current.rawValue)] || current.distance(from: start) != steps { wrong += 1 }
+    for steps in 0..<range.count {
+      if seen[Int(current.rawValue)] || range.distance(from: start, to: current) != steps { wrong += 1 }
+      if range.advanced(start, by: steps) != current { wrong += 1 }
       seen[Int(current.rawValue)] = true
-      current = current.next
+      current = range.next(after: current)
     }
     #expect(wrong == 0)
     #expect(current == start)
@@ -193,8 +197,14 @@ import Testing
       let request = PacketIdentifier.request(place)
       #expect(!seen[Int(request.rawValue)])
       #expect(request.requestPlace == place)
-      #expect(request.distance(from: start) >= 65_279)
+      #expect(range.distance(from: start, to: request) == .max)
     }
+    let other = range.contains(.first) ? IdentifierRange.urgent : .messages
+    for bits in 0...65_535 as ClosedRange<UInt16> {
+      if !range.contains(range.any(bits)) { wrong += 1 }
+      if range.distance(from: start, to: other.any(bits)) != .max { wrong += 1 }
+    }
+    #expect(wrong == 0)
     #expect(PacketIdentifier.request(0).rawValue == 65_280)
     #expect(PacketIdentifier.request(255).rawValue == 65_535)
   }
@@ -203,12 +213,15 @@ import Testing
   @Test func everyNext() throws {
     var wrong: [UInt16] = []
     let start = PacketIdentifier.first
-    for number in 1...65_279 as ClosedRange<UInt16> {
+    let range = IdentifierRange.messages
+    for number in 1...65_023 as ClosedRange<UInt16> {
       let current = try #require(PacketIdentifier(number))
-      let next = number == 65_279 ? 1 : number + 1
-      if current.next.rawValue != next || current.next.distance(from: current) != 1
-        || current.distance(from: current.next) != 65_278 || current.distance(from: current) != 0
-        || current.requestPlace != nil || start.advanced(by: Int(number) - 1) != current
+      let next = number == 65_023 ? 1 : number + 1
+      let following = range.next(after: current)
+      if following.rawValue != next || range.distance(from: current, to: following) != 1
+        || range.distance(from: following, to: current) != 65_022
+        || range.distance(from: current, to: current) != 0
+        || current.requestPlace != nil || range.advanced(start, by: Int(number) - 1) != current
       {
         wrong.append(number)
       }

@@ -54,10 +54,11 @@ extension Endpoint {
   ) throws(SessionError) {
     let topic = world.ledger.topics[message.topic]
     guard handling.kind == .whole else {
-      return try session.publishSpecially(
+      _ = try session.publishSpecially(
         Publish(
           topic: topic.span, payloadSize: room, qos: qos, retain: false, properties: properties.span),
         handling, at: world.now)
+      return
     }
     let payload = Ledger.payload(message.number, size: message.size)
     let publish = Publish(

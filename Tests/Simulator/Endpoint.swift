@@ -94,7 +94,7 @@ final class Endpoint {
     let outbox = session.outboxNumbers
     let inbox = session.inboxNumbers
     return "\(name): \(phase); \(link?.up.count ?? 0) bytes up, \(link?.down.count ?? 0) down; outbox"
-      + " \(outbox.messages) messages, \(outbox.inFlight) in flight; inbox \(inbox.unacknowledged) of"
+      + " \(outbox.ordinary.messages) messages, \(outbox.inFlight) in flight; inbox \(inbox.unacknowledged) of"
       + " \(inbox.maximum); event \(session.hasEvent), wants to send \(session.wantsTransmit), to receive"
       + " \(session.wantsReceive)"
   }

@@ -135,7 +135,7 @@ final class Ledger {
       try require(isRefused, "\(name) is said to be refused")
     case .sessionLost:
       try require(message.qos == 2 && message.isAbandoned, "\(name) is said to be lost with its session")
-    case .expired, .unreadable: throw Failure("\(name) is said to be \(message.outcome ?? .delivered)")
+    case .expired, .unreadable, .dropped, .replaced: throw Failure("\(name) is said to be \(message.outcome ?? .delivered)")
     case .aboveLimit, .aborted: break
     }
   }

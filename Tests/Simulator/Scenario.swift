@@ -124,7 +124,7 @@ struct ClientTraits {
     beginsNewSession = version == .v5_0 && chance.percent(20)
     // Now and then where the identifiers begin again.
     firstIdentifier =
-      chance.percent(30) ? UInt16(65_279 - chance.below(12)) : UInt16(1 + chance.below(65_279))
+      chance.percent(30) ? UInt16(65_023 - chance.below(12)) : UInt16(1 + chance.below(65_023))
     holdPercent = chance.pick([0, 0, 30, 80])
     refusePercent = version == .v5_0 && !fallsBack ? chance.pick([0, 0, 10]) : 0
     quietPercent = chance.pick([0, 20, 100])

@@ -92,9 +92,9 @@ int32_t platform_resolved(int32_t fd, struct platform_addresses *addresses, int3
 
 /*
  * Opens a socket and starts to connect it to the address with this index. TCP_NODELAY is set: the library
- * coalesces by itself. Returns the descriptor, which turns writable when the outcome is known; or -errno.
+ * coalesces by itself; TCP_USER_TIMEOUT if user_timeout_ms is not 0. Returns the descriptor, which turns writable when the outcome is known; or -errno.
  */
-int32_t platform_tcp_connect(const struct platform_addresses *addresses, uint32_t index);
+int32_t platform_tcp_connect(const struct platform_addresses *addresses, uint32_t index, uint32_t user_timeout_ms);
 
 /* The outcome: 0 if connected, else the errno. */
 int32_t platform_tcp_outcome(int32_t fd);

@@ -1,0 +1,202 @@
+import FixedMemory
+import MQTTWire
+
+/// What happens at the brim, message by message (docs/decisions/0020).
+///
+/// Room comes back from the front only, and in front of what may be dropped is what the server has not acknowledged.
+/// So that moves up, packet by packet, into the place of what is dropped: it is no more than the window.
+extension Outbox {
+  /// Takes a message in as it asks for. False: it was dropped itself.
+  @inline(never)
+  mutating func admit(
+    _ publish: borrowing Publish, _ handling: Handling, version: ProtocolVersion, limits: ServerLimits,
+    quota: inout SendQuota
+  ) throws(SessionError) -> Bool {
+    if handling.overflow == .latest {
+      if try replace(publish, handling, version: version, limits: limits, quota: &quota) { return true }
+    }
+    let wasStarved = isStarved
+    do throws(SessionError) {
+      try append(publish, handling, version: version, limits: limits)
+    } catch {
+      guard error == .full, handling.overflow != .refuse else { throw error }
+      isStarved = wasStarved
+      if handling.overflow == .dropNewest {
+        count(.dropped)
+        return false
+      }
+      guard makeRoom(for: roomNeeded(publish, handling, version: version), quota: &quota) else {
+        isStarved = true
+        throw .full
+      }
+      try append(publish, handling, version: version, limits: limits)
+    }
+    if handling.overflow == .latest { endOlder(publish.topic, quota: &quota) }
+    return true
+  }
+
+  // MARK: The oldest make room
+
+  private func roomNeeded(
+    _ publish: borrowing Publish, _ handling: Handling, version: ProtocolVersion
+  ) -> Int {
+    let size = FixedHeader.packetSize(publish.remainingLength(version))
+    let room = handling.kind == .stream ? size &- publish.payloadSize : size
+    // One that is to establish an alias says both, if it can.
+    return aliases.isInUse ? min(room &+ Publish.topicAliasSize, bytes.count) : room
+  }
+
+  /// Drops the oldest of those that may be dropped until there is room; none, if there would be no room without them
+  /// either.
+  private mutating func makeRoom(for size: Int, quota: inout SendQuota) -> Bool {
+    retractRun(&quota)
+    guard canMakeRoom(for: size) else { return false }
+    while true {
+      let needsDescriptor = stored == descriptors.count
+      guard needsDescriptor || place(size) == nil else { return true }
+      guard let slot = oldestExpendable(isQuiet: needsDescriptor) else { return false }
+      drop(slot, .dropped)
+    }
+  }
+
+  /// What is to be reported keeps its descriptor until it is.
+  private func oldestExpendable(isQuiet: Bool) -> Int? {
+    var slot = first
+    for _ in 0..<live {
+      if isExpendable(slot), !isQuiet || descriptors[slot].flags.contains(.isQuiet) { return slot }
+      slot = self.slot(after: slot)
+    }
+    return nil
+  }
+
+  private func isExpendable(_ slot: Int) -> Bool {
+    let message = descriptors[slot]
+    return message.state == .queued && message.flags.contains(.isExpendable) && !message.flags.contains(.isStream)
+      && !message.flags.contains(.isRequest) && !isBegun(slot) && !hasDuplicateFlag(message)
+  }
+
+  /// Whether there would be room without all that may be dropped: what is left is laid out in mind as `drop` does.
+  private func canMakeRoom(for size: Int) -> Bool {
+    var hasDescriptor = stored < descriptors.count
+    var limit: Int? = nil
+    var front: Int? = nil
+    var slot = tail
+    for _ in 0..<live {
+      slot = self.slot(before: slot)
+      let message = descriptors[slot]
+      guard message.state.isOpen else { continue }
+      if isExpendable(slot) {
+        if message.flags.contains(.isQuiet) { hasDescriptor = true }
+        limit = limit ?? message.end
+        continue
+      }
+      let start = limit.map { place(of: message, below: $0) } ?? message.start
+      if limit != nil { limit = start }
+      front = start
+    }
+    guard hasDescriptor else { return false }
+    guard let front else { return size <= bytes.count }
+    return Self.place(size, head: front, tail: tailOffset, capacity: bytes.count) != nil
+  }
+
+  /// As far up as a packet can go: to what is behind it, or, if that has wrapped, to the end.
+  private func place(of message: Descriptor, below limit: Int) -> Int {
+    (message.end <= limit ? limit : bytes.count) &- message.size
+  }
+
+  private mutating func drop(_ slot: Int, _ outcome: Outcome) {
+    let end = descriptors[slot].end
+    let hasMessagesBefore = slot != first
+    withdraw(slot, outcome)
+    if hasMessagesBefore { moveUp(before: slot, to: end) }
+    removeFree(slot)
+  }
+
+  private mutating func moveUp(before end: Int, to offset: Int) {
+    var limit = offset
+    var slot = end
+    while slot != first {
+      slot = self.slot(before: slot)
+      let message = descriptors[slot]
+      guard message.state.isOpen else { continue }
+      limit = place(of: message, below: limit)
+      let distance = limit &- message.start
+      guard distance > 0 else { continue }
+      bytes.move(from: message.start, to: limit, count: message.size)
+      descriptors[slot].offset = UInt32(truncatingIfNeeded: limit)
+      // The packet that has been begun takes the run along.
+      if runCount > 0, slot == sendSlot {
+        runBase &+= distance
+        runStart &+= distance
+        runEnd &+= distance
+      }
+    }
+  }
+
+  // MARK: The latest value
+
+  /// Puts a message in the place of an older one with the same topic. False: there is none, or it is too small.
+  private mutating func replace(
+    _ publish: borrowing Publish, _ handling: Handling, version: ProtocolVersion, limits: ServerLimits,
+    quota: inout SendQuota
+  ) throws(SessionError) -> Bool {
+    guard handling.kind == .whole, let slot = older(publish.topic, before: stored) else { return false }
+    let size = try checkedSize(publish, handling, version: version, limits: limits)
+    let message = descriptors[slot]
+    let hasToBeTold = !message.flags.contains(.isQuiet)
+    guard size <= message.size, !hasToBeTold || stored < descriptors.count else { return false }
+    retractRun(&quota)
+    count(.replaced)
+    if hasToBeTold { noteCompletion(of: message, .replaced) }
+    let identifier = identifier(at: distance(of: slot))
+    write(
+      publish, handling, to: slot, at: message.end &- size, size: size, identifier, version: version)
+    return true
+  }
+
+  /// The newest is there: those before it with the same topic are of no use any more.
+  private mutating func endOlder(_ topic: Span<UInt8>, quota: inout SendQuota) {
+    retractRun(&quota)
+    while let slot = older(topic, before: stored &- 1) { drop(slot, .replaced) }
+  }
+
+  private func older(_ topic: Span<UInt8>, before end: Int) -> Int? {
+    let hash = Self.hash(topic)
+    var place = stored &- live
+    var slot = first
+    while place < end {
+      let message = descriptors[slot]
+      if message.flags.contains(.isLatest), message.tag == hash, isExpendable(slot), hasTopic(topic, message) {
+        return slot
+      }
+      slot = self.slot(after: slot)
+      place &+= 1
+    }
+    return nil
+  }
+
+  private func hasTopic(_ topic: Span<UInt8>, _ message: Descriptor) -> Bool {
+    var position = message.start &+ 1
+    while bytes.bytes[position] >= 0x80 { position &+= 1 }
+    position &+= 1
+    guard Int(bytes.bytes[position]) << 8 | Int(bytes.bytes[position &+ 1]) == topic.count else { return false }
+    position &+= 2
+    for index in 0..<topic.count where bytes.bytes[position &+ index] != topic[index] { return false }
+    return true
+  }
+
+  static func hash(_ topic: Span<UInt8>) -> UInt16 { UInt16(truncatingIfNeeded: TopicHash.of(topic)) }
+
+  // MARK: Without a connection
+
+  /// What is for a connection only ends with it.
+  mutating func dropAtMostOnce() {
+    var slot = first
+    for _ in 0..<live {
+      let message = descriptors[slot]
+      let next = self.slot(after: slot)
+      if message.state == .queued, message.qos == .atMostOnce { withdraw(slot, .dropped) }
+      slot = next
+    }
+  }
+}
