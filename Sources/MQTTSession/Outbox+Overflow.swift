@@ -49,8 +49,8 @@ extension Outbox {
   /// Drops the oldest of those that may be dropped until there is room; none, if there would be no room without them
   /// either.
   private mutating func makeRoom(for size: Int, quota: inout SendQuota) -> Bool {
-    retractRun(&quota)
     guard canMakeRoom(for: size) else { return false }
+    retractRun(&quota)
     while true {
       let needsDescriptor = stored == descriptors.count
       guard needsDescriptor || place(size) == nil else { return true }
@@ -78,6 +78,7 @@ extension Outbox {
   /// Whether there would be room without all that may be dropped: what is left is laid out in mind as `drop` does.
   private func canMakeRoom(for size: Int) -> Bool {
     var hasDescriptor = stored < descriptors.count
+    var end: Int? = nil
     var limit: Int? = nil
     var front: Int? = nil
     var slot = tail
@@ -92,11 +93,12 @@ extension Outbox {
       }
       let start = limit.map { place(of: message, below: $0) } ?? message.start
       if limit != nil { limit = start }
+      end = end ?? start &+ message.size
       front = start
     }
-    guard hasDescriptor else { return false }
-    guard let front else { return size <= bytes.count }
-    return Self.place(size, head: front, tail: tailOffset, capacity: bytes.count) != nil
+    guard hasDescriptor, limit != nil else { return false }
+    guard let front, let end else { return size <= bytes.count }
+    return Self.place(size, head: front, tail: end, capacity: bytes.count) != nil
   }
 
   /// As far up as a packet can go: to what is behind it, or, if that has wrapped, to the end.
@@ -110,6 +112,16 @@ extension Outbox {
     withdraw(slot, outcome)
     if hasMessagesBefore { moveUp(before: slot, to: end) }
     removeFree(slot)
+    settleTail()
+  }
+
+  /// The newest packet may be another one now.
+  private mutating func settleTail() {
+    var slot = tail
+    for _ in 0..<live {
+      slot = self.slot(before: slot)
+      if descriptors[slot].state.isOpen { return tailOffset = descriptors[slot].end }
+    }
   }
 
   private mutating func moveUp(before end: Int, to offset: Int) {
@@ -156,6 +168,7 @@ extension Outbox {
 
   /// The newest is there: those before it with the same topic are of no use any more.
   private mutating func endOlder(_ topic: Span<UInt8>, quota: inout SendQuota) {
+    guard older(topic, before: stored &- 1) != nil else { return }
     retractRun(&quota)
     while let slot = older(topic, before: stored &- 1) { drop(slot, .replaced) }
   }

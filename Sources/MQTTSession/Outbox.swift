@@ -391,7 +391,6 @@ public struct Outbox: ~Copyable {
       stream?.slot = slot
     }
     if stored &- live > place { first = self.slot(before: first) } else { live &-= 1 }
-    if releasesToCheck > 0 { releasesToCheck &-= 1 }
     unsent &-= 1
     forgetNewest()
     hasNewRoom = isStarved

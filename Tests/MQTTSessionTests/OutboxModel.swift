@@ -17,10 +17,12 @@ final class OutboxModel {
     let qos: QoS
     let retain: Bool
     let isQuiet: Bool
-    let identifier: UInt16
+    let topic: String
+    let overflow: Handling.Overflow
+    var identifier: UInt16
     /// Without DUP.
-    let packet: [UInt8]
-    let offset: Int
+    var packet: [UInt8]
+    var offset: Int
     var end: Int { offset + packet.count }
     var state = State.queued
     /// It was sent whole in the server's session, which still lives.
@@ -35,6 +37,8 @@ final class OutboxModel {
   }
 
   let seed: UInt64
+  /// Messages may be dropped, and replaced.
+  let hasPolicies: Bool
   let version: ProtocolVersion
   let keepsSession: Bool
   let byteCapacity: Int
@@ -43,6 +47,8 @@ final class OutboxModel {
   var random: SeededGenerator
 
   private var messages: [Message] = []
+  /// Where the newest packet ends.
+  private var tail = 0
   private var nextIdentifier: Int
   private var nextCookie: UInt64 = 1
   private var events: [Happening] = []
@@ -52,6 +58,8 @@ final class OutboxModel {
   private(set) var accepted = 0
   private(set) var ended = 0
   private(set) var refusedAsFull = 0
+  private(set) var dropped = 0
+  private(set) var replaced = 0
   private(set) var resent = 0
   private(set) var wrapped = 0
 
@@ -76,6 +84,7 @@ final class OutboxModel {
     random = SeededGenerator(seed: seed)
     version = random.chance(50) ? .v5_0 : .v3_1_1
     keepsSession = random.chance(80)
+    hasPolicies = seed % 2 == 1
     messageCapacity = messages
     byteCapacity = bytes
     nextIdentifier = random.chance(30) ? 65_018 + random.below(6) : 1 + random.below(65_023)
@@ -101,7 +110,7 @@ final class OutboxModel {
   private func step() throws(Disagreement) {
     let dice = random.below(100)
     switch dice {
-    case 0..<35: try publish(size: randomSize())
+    case 0..<35: try publish(size: randomSize(), as: randomOverflow())
     case 35..<45: try takeEvent()
     case 45..<100 where !isConnected: try connect(isLast: false)
     case 45..<65: _ = try transmit(1 + random.below(random.chance(50) ? 6 : 80))
@@ -132,7 +141,7 @@ final class OutboxModel {
     try transmitAll()
     try check(rig.isDrained, "not drained")
     try check(ended == accepted, "\(accepted) taken, \(ended) ended")
-    try publish(size: byteCapacity)
+    try publish(size: byteCapacity, as: .refuse)
     try check(messages.count == 1, "a packet as large as the ring does not fit")
     try checkNumbers()
   }
@@ -144,7 +153,7 @@ final class OutboxModel {
     case 0: byteCapacity / (1 + random.below(5)) + random.below(3) - 1
     case 1:
       // Just what is left up to the end, or one more or less.
-      byteCapacity - (messages.last?.end ?? 0) + random.below(3) - 1
+      byteCapacity - tail + random.below(3) - 1
     case 2: (messages.first?.offset ?? 0) + random.below(2)
     default: 6 + random.below(24)
     }
@@ -157,61 +166,184 @@ final class OutboxModel {
 
   /// Where a packet would go, if it fits anywhere: behind the last one, or else at the front.
   private func place(_ size: Int) -> Int? {
-    guard let last = withBytes.last else { return 0 }
-    return [last.end, 0].first { offset in
-      offset + size <= byteCapacity
-        && withBytes.allSatisfy { offset + size <= $0.offset || offset >= $0.end }
+    guard let first = withBytes.first else { return 0 }
+    if tail > first.offset {
+      return tail + size <= byteCapacity ? tail : size <= first.offset ? 0 : nil
     }
+    return tail + size <= first.offset ? tail : nil
   }
 
-  private func publish(size wanted: Int) throws(Disagreement) {
+  private func isOpen(_ message: Message) -> Bool { message.state != .completed && message.state != .free }
+
+  private func randomOverflow() -> Handling.Overflow {
+    hasPolicies ? [.refuse, .refuse, .dropOldest, .dropNewest, .latest][random.below(5)] : .refuse
+  }
+
+  private enum Answer { case taken, dropped, failed(SessionError) }
+
+  private func publish(size wanted: Int, as overflow: Handling.Overflow) throws(Disagreement) {
     let qos = allQoS[random.below(3)]
     let retain = random.chance(20)
-    let isQuiet = random.chance(30)
+    let isQuiet = random.chance(hasPolicies ? 60 : 30)
+    let topic = ["t", "u", "v"][random.below(3)]
     // As near to the wanted size as the two sizes of Remaining Length allow.
     let fixed = 3 + (qos == .atMostOnce ? 0 : 2) + (version == .v5_0 ? 1 : 0)
     var payloadSize = max(0, wanted - 2 - fixed)
     if fixed + payloadSize > 127 { payloadSize = max(127 - fixed, payloadSize - 1) }
     let payload = random.bytes(payloadSize)
-    let packet = MQTTSessionTests.publish(
-      version, "t", payload, qos: qos, identifier: UInt16(nextIdentifier), retain: retain)
+    let message = Message(
+      cookie: nextCookie, qos: qos, retain: retain, isQuiet: isQuiet, topic: topic, overflow: overflow,
+      identifier: UInt16(nextIdentifier),
+      packet: MQTTSessionTests.publish(
+        version, topic, payload, qos: qos, identifier: UInt16(nextIdentifier), retain: retain),
+      offset: 0)
 
-    var expected: SessionError? = nil
-    let offset = place(packet.count)
-    if packet.count > byteCapacity || packet.count > limits.packetSize {
-      expected = .tooLarge
-    } else if qos.rawValue > limits.qos {
-      expected = .qosNotSupported
-    } else if retain && !limits.retain {
-      expected = .retainNotSupported
-    } else if messages.count == messageCapacity || offset == nil {
-      expected = .full
-    }
     let before = rig.numbers
-    var error: SessionError? = nil
-    do {
-      try rig.publish("t", payload, qos: qos, retain: retain, cookie: nextCookie, isQuiet: isQuiet)
-    } catch let thrown {
-      error = thrown
+    let starvedBefore = isStarved
+    let expected = admit(message)
+    let right: String
+    switch expected {
+    case .taken: right = "taken"
+    case .dropped: right = "dropped"
+    case .failed(let error): right = "\(error)"
     }
-    let (result, right) = (error.map { "\($0)" } ?? "taken", expected.map { "\($0)" } ?? "taken")
-    try check(result == right, "publish \(packet.count) bytes: \(result), not \(right)")
-    if error != nil {
+    var result = "taken"
+    do {
+      let isTaken = try rig.publish(
+        topic, payload, qos: qos, retain: retain, cookie: nextCookie, isQuiet: isQuiet, overflow: overflow)
+      if !isTaken { result = "dropped" }
+    } catch let thrown {
+      result = "\(thrown)"
+    }
+    try check(result == right, "publish \(message.packet.count) bytes, \(overflow): \(result), not \(right)")
+    switch expected {
+    case .taken:
+      nextCookie += 1
+      accepted += 1
+    case .dropped:
+      try check(rig.numbers == before && isStarved == starvedBefore, "what was dropped changed something")
+      dropped += 1
+    case .failed(let error):
       try check(rig.numbers == before, "a call that failed changed \(before) to \(rig.numbers)")
       if error == .full {
         refusedAsFull += 1
         isStarved = true
       }
-      return
     }
-    if let last = withBytes.last, last.offset > offset! { wrapped += 1 }
-    messages.append(
-      Message(
-        cookie: nextCookie, qos: qos, retain: retain, isQuiet: isQuiet, identifier: UInt16(nextIdentifier),
-        packet: packet, offset: offset!))
-    nextCookie += 1
-    nextIdentifier = nextIdentifier == 65_023 ? 1 : nextIdentifier + 1
-    accepted += 1
+  }
+
+  /// What a call that publishes should do: does it here.
+  private func admit(_ message: Message) -> Answer {
+    let size = message.packet.count
+    if size > byteCapacity || size > limits.packetSize { return .failed(.tooLarge) }
+    if message.qos.rawValue > limits.qos { return .failed(.qosNotSupported) }
+    if message.retain && !limits.retain { return .failed(.retainNotSupported) }
+    if message.overflow == .latest, replace(message) { return .taken }
+    if place(size) == nil || messages.count == messageCapacity {
+      switch message.overflow {
+      case .refuse: return .failed(.full)
+      case .dropNewest: return .dropped
+      default: if !makeRoom(size) { return .failed(.full) }
+      }
+    }
+    var message = message
+    setIdentifier(&message, UInt16(nextIdentifier))
+    message.offset = place(size)!
+    if let last = withBytes.last, last.offset > message.offset { wrapped += 1 }
+    messages.append(message)
+    tail = message.end
+    nextIdentifier = next(nextIdentifier)
+    if message.overflow == .latest {
+      while let older = messages.dropLast().firstIndex(where: { $0.topic == message.topic && isLatest($0) }) {
+        drop(older, .replaced)
+      }
+    }
+    return .taken
+  }
+
+  private func isLatest(_ message: Message) -> Bool { message.overflow == .latest && isExpendable(message) }
+
+  private func isExpendable(_ message: Message) -> Bool {
+    message.state == .queued && message.overflow != .refuse && !message.wasSent && message.cookie != begun
+  }
+
+  /// The message of which a part was sent.
+  private var begun: UInt64? {
+    stream.isEmpty || stream[0] >> 4 != 3 ? nil : messages.first { $0.state == .queued }?.cookie
+  }
+
+  private func replace(_ message: Message) -> Bool {
+    guard let index = messages.firstIndex(where: { $0.topic == message.topic && isLatest($0) }) else { return false }
+    let old = messages[index]
+    guard message.packet.count <= old.packet.count, old.isQuiet || messages.count < messageCapacity else {
+      return false
+    }
+    var new = message
+    setIdentifier(&new, old.identifier)
+    new.offset = old.end - new.packet.count
+    ended += 1
+    replaced += 1
+    if !old.isQuiet {
+      var rest = old
+      rest.packet = []
+      rest.identifier = UInt16(nextIdentifier)
+      rest.offset = tail
+      rest.state = .completed
+      messages.append(rest)
+      nextIdentifier = next(nextIdentifier)
+      events.append(.failed(old.cookie, .replaced))
+    }
+    messages[index] = new
+    return true
+  }
+
+  private func makeRoom(_ size: Int) -> Bool {
+    let (before, room) = ((messages, nextIdentifier, events, ended, dropped), (hasNewRoom, tail))
+    while messages.count == messageCapacity || place(size) == nil {
+      let needsQuiet = messages.count == messageCapacity
+      guard let index = messages.firstIndex(where: { isExpendable($0) && ($0.isQuiet || !needsQuiet) }) else {
+        (messages, nextIdentifier, events, ended, dropped) = before
+        (hasNewRoom, tail) = room
+        return false
+      }
+      drop(index, .dropped)
+    }
+    return true
+  }
+
+  private func drop(_ index: Int, _ outcome: Outcome) {
+    var limit = messages[index].end
+    let cookie = messages[index].cookie
+    let firstWithBytes = withBytes.startIndex
+    if outcome == .dropped { dropped += 1 } else { replaced += 1 }
+    for other in (firstWithBytes..<index).reversed()
+    where isOpen(messages[other]) {
+      let size = messages[other].packet.count
+      messages[other].offset = (messages[other].end <= limit ? limit : byteCapacity) - size
+      limit = messages[other].offset
+    }
+    complete(index, .failed(cookie, outcome))
+    collect()
+    tail = messages.last(where: isOpen)?.end ?? tail
+    guard let gap = messages.firstIndex(where: { $0.cookie == cookie && $0.state == .free }) else { return }
+    messages.remove(at: gap)
+    if isStarved { hasNewRoom = true }
+    var identifier = gap == 0 ? 0 : next(Int(messages[gap - 1].identifier))
+    for other in gap..<messages.count {
+      setIdentifier(&messages[other], UInt16(identifier))
+      identifier = next(identifier)
+    }
+    nextIdentifier = identifier
+  }
+
+  private func next(_ identifier: Int) -> Int { identifier == 65_023 ? 1 : identifier + 1 }
+
+  private func setIdentifier(_ message: inout Message, _ identifier: UInt16) {
+    message.identifier = identifier
+    guard message.qos != .atMostOnce, !message.packet.isEmpty else { return }
+    let position = message.packet[1] < 0x80 ? 5 : 6
+    message.packet[position] = UInt8(identifier >> 8)
+    message.packet[position + 1] = UInt8(truncatingIfNeeded: identifier)
   }
 
   private func takeEvent() throws(Disagreement) {
@@ -236,8 +368,8 @@ final class OutboxModel {
 
   private func complete(_ index: Int, _ event: Happening) {
     ended += 1
-    if messages[index].offset == withBytes.first?.offset, isStarved { hasNewRoom = true }
-    if messages[index].isQuiet, case .delivered = event {
+    if index == withBytes.startIndex, isStarved { hasNewRoom = true }
+    if messages[index].isQuiet, event.isAsAsked {
       messages[index].state = .free
     } else {
       messages[index].state = .completed
@@ -461,8 +593,8 @@ final class OutboxModel {
 
   private func checkNumbers() throws(Disagreement) {
     var bytes = 0
-    if let first = withBytes.first, let last = withBytes.last {
-      bytes = last.end - first.offset
+    if let first = withBytes.first {
+      bytes = tail - first.offset
       if bytes <= 0 { bytes += byteCapacity }
     }
     let numbers = rig.outbox
@@ -472,5 +604,15 @@ final class OutboxModel {
     try check(rig.hasEvent == (!events.isEmpty || hasNewRoom), "hasEvent is wrong")
     let incomplete = messages.contains { $0.state != .completed && $0.state != .free }
     try check(!incomplete || !rig.isDrained, "drained, with messages not complete")
+  }
+}
+
+extension Happening {
+  /// What a quiet message says nothing about.
+  fileprivate var isAsAsked: Bool {
+    switch self {
+    case .delivered, .failed(_, .dropped), .failed(_, .replaced): true
+    default: false
+    }
   }
 }

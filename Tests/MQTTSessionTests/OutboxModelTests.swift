@@ -15,6 +15,8 @@ import Testing
     var full = 0
     var resent = 0
     var wrapped = 0
+    var dropped = 0
+    var replaced = 0
     for seed in UInt64(0)..<2000 {
       let model = OutboxModel(seed: seed, messages: messages, bytes: bytes)
       do throws(OutboxModel.Disagreement) {
@@ -29,12 +31,16 @@ import Testing
       full += model.refusedAsFull
       resent += model.resent
       wrapped += model.wrapped
+      dropped += model.dropped
+      replaced += model.replaced
     }
     #expect(failures == 0)
     // The runs reach what they are for.
     #expect(accepted > 5000)
     #expect(full > 1000)
     #expect(resent > 500)
+    #expect(dropped > 500)
+    #expect(replaced > 10 * messages)
     #expect(wrapped > 500 || messages <= 2)
   }
 }

@@ -276,10 +276,27 @@ final class Rig {
     _ topic: String = "a", _ payload: [UInt8] = [], qos: QoS = .atMostOnce, retain: Bool = false,
     cookie: UInt64 = 0, isQuiet: Bool = false
   ) throws(SessionError) {
-    let name = Array(topic.utf8)
+    let name = topic.bytes
     try session.publish(
       Publish(topic: name.span, payload: payload.span, qos: qos, retain: retain),
       Handling(cookie: cookie, isQuiet: isQuiet))
+  }
+
+  /// The same with a wish of its own. False: it was dropped at once.
+  func publish(
+    _ topic: String = "a", _ payload: [UInt8] = [], qos: QoS = .atMostOnce, retain: Bool = false,
+    cookie: UInt64 = 0, isQuiet: Bool = false, overflow: Handling.Overflow, isUrgent: Bool = false
+  ) throws(SessionError) -> Bool {
+    let name = topic.bytes
+    var handling = Handling(cookie: cookie, isQuiet: isQuiet)
+    handling.overflow = overflow
+    handling.isUrgent = isUrgent
+    let message = Publish(topic: name.span, payload: payload.span, qos: qos, retain: retain)
+    guard handling.needsCare else {
+      try session.publish(message, handling)
+      return true
+    }
+    return try session.publishSpecially(message, handling, at: now)
   }
 
   /// The same with everything else a message may have.
