@@ -974,7 +974,7 @@ SMQ_API int32_t smq_publish(smq_client *client, const smq_message *message);
  * message   as for smq_publish(); payload.size is the most the payload may have, payload.data is not used
  * payload   where to put the pointer; valid until smq_publish_commit() or smq_publish_abort()
  *
- * Returns what smq_publish() does, and SMQ_ERR_OPTION if message is urgent.
+ * Returns what smq_publish() does, and SMQ_ERR_OPTION if message is urgent or SMQ_OVERFLOW_LATEST.
  */
 SMQ_API int32_t smq_publish_reserve(smq_client *client, const smq_message *message, void **payload);
 

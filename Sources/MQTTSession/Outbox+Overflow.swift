@@ -22,7 +22,7 @@ extension Outbox {
       guard error == .full, handling.overflow != .refuse else { throw error }
       isStarved = wasStarved
       if handling.overflow == .dropNewest {
-        count(.dropped)
+        dropped.increment()
         return false
       }
       guard makeRoom(for: roomNeeded(publish, handling, version: version), quota: &quota) else {

@@ -14,6 +14,7 @@ extension Outbox {
     prefixEnd = 0
     readySlot = sendSlot
     releasesToCheck = 0
+    resends = 0
     stream?.sent = 0
     aliases.connectionLost()
   }
@@ -26,6 +27,7 @@ extension Outbox {
     aliases.connected(maximum: limits.topicAliasMaximum)
     var slot = head
     var released = 0
+    resends = 0
     for _ in 0..<stored {
       resume(slot, sessionPresent: sessionPresent)
       if descriptors[slot].state == .released { released &+= 1 }
@@ -45,6 +47,7 @@ extension Outbox {
       } else if descriptors[slot].state == .reserved {
         renew(slot, version: version)
       }
+      if descriptors[slot].state == .queued, hasDuplicateFlag(descriptors[slot]) { resends &+= 1 }
       slot = self.slot(after: slot)
     }
     sendSlot = head
@@ -68,8 +71,9 @@ extension Outbox {
     case (.released, true):
       descriptors[slot].flags.set(.needsRelease, true)
     case (.sent, false) where message.qos == .atLeastOnce:
-      // A new session: a new message.
+      // A new session: a new message. But it may have arrived, so it is no longer one that may be dropped.
       setDuplicateFlag(message, false)
+      descriptors[slot].flags.set(.isExpendable, false)
       descriptors[slot].state = .queued
     case (.sent, false):
       // Sending it again could deliver it twice, leaving it out not at all: the application decides.
@@ -81,6 +85,7 @@ extension Outbox {
       // It was sent in the session that is gone, and was waiting to be sent again.
       if message.qos == .exactlyOnce { return complete(slot, .sessionLost) }
       setDuplicateFlag(message, false)
+      descriptors[slot].flags.set(.isExpendable, false)
     default: break
     }
   }

@@ -49,19 +49,47 @@ extension Outbox {
     }
   }
 
+  /// Where the message that is to be sent again next has its place among those of both lanes; `nil`: there is none.
+  mutating func nextResend() -> UInt16? {
+    guard resends > 0 else { return nil }
+    while runCount == 0, unsent > 0, descriptors[readySlot].state != .queued { stepOver() }
+    return descriptors[readySlot].order
+  }
+
+  /// It has ended, or needs no PUBLISH any more.
+  private mutating func stepOver() {
+    readySlot = slot(after: readySlot)
+    sendSlot = readySlot
+    unsent &-= 1
+  }
+
+  /// What a run may take.
+  enum Extent: BitwiseCopyable {
+    case everything
+    case resends(before: UInt16?)  // of the other lane's next one
+
+    func takes(_ packet: Descriptor, isResend: Bool) -> Bool {
+      guard case .resends(let other) = self else { return true }
+      guard isResend else { return false }
+      // The window is far smaller than half of the numbers.
+      return other.map { Int16(bitPattern: packet.order &- $0) < 0 } ?? true
+    }
+  }
+
   /// Adds to the run what may be sent and lies right behind it.
-  mutating func extendRun(version: ProtocolVersion, second: UInt32, quota: inout SendQuota) {
+  mutating func extendRun(
+    _ extent: Extent = .everything, version: ProtocolVersion, second: UInt32, quota: inout SendQuota
+  ) {
     if runCount > 0, isAlone(descriptors[sendSlot]) { return }
     while runCount < unsent {
       let packet = descriptors[readySlot]
       guard packet.state == .queued else {
         // Ended, or needs no PUBLISH any more: stepped over where the run begins, else it ends here.
         guard runCount == 0, packet.state != .reserved else { return }
-        readySlot = slot(after: readySlot)
-        sendSlot = readySlot
-        unsent &-= 1
+        stepOver()
         continue
       }
+      guard extent.takes(packet, isResend: resends > 0 && hasDuplicateFlag(packet)) else { return }
       let offset = packet.start
       let isAlone = isAlone(packet)
       if runCount == 0 {
@@ -93,7 +121,7 @@ extension Outbox {
   }
 
   /// `count` bytes of the run were handed to the transport. Returns how many packets are whole now.
-  mutating func transmitted(_ count: Int) -> Int {
+  mutating func transmitted(_ count: Int, order: inout UInt16) -> Int {
     if prefixStart < prefixEnd {
       precondition(count >= 0 && count <= prefixEnd &- prefixStart)
       prefixStart &+= count
@@ -109,18 +137,18 @@ extension Outbox {
       let packet = descriptors[slot]
       guard packet.end <= runStart, !packet.flags.contains(.isStream) || isStreamSent else { break }
       runBase = packet.end
-      finishSending(slot)
+      finishSending(slot, order: &order)
       packets &+= 1
     }
     return packets
   }
 
   /// `count` bytes of the stream's payload were handed to the transport. Returns how many packets are whole now.
-  mutating func transmittedStream(_ count: Int) -> Int {
+  mutating func transmittedStream(_ count: Int, order: inout UInt16) -> Int {
     stream?.sent &+= count
     guard isStreamSent else { return 0 }
     runBase = runStart
-    finishSending(sendSlot)
+    finishSending(sendSlot, order: &order)
     return 1
   }
 
@@ -129,7 +157,7 @@ extension Outbox {
     return stream.sent >= stream.payloadSize
   }
 
-  private mutating func finishSending(_ slot: Int) {
+  private mutating func finishSending(_ slot: Int, order: inout UInt16) {
     prefixStart = 0
     prefixEnd = 0
     sendSlot = self.slot(after: slot)
@@ -138,8 +166,11 @@ extension Outbox {
     if descriptors[slot].qos == .atMostOnce {
       complete(slot, .delivered)
     } else {
+      if resends > 0, hasDuplicateFlag(descriptors[slot]) { resends &-= 1 }
       descriptors[slot].state = .sent
       descriptors[slot].since = now.milliseconds
+      descriptors[slot].order = order
+      order &+= 1
     }
   }
 

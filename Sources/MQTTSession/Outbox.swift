@@ -25,6 +25,8 @@ public struct Outbox: ~Copyable {
     /// When it was published, once sent when that was, and once `completed` how long it took since then; milliseconds.
     var since: UInt32
     var flags: MessageFlags
+    /// Once sent: how many were before it, on both lanes; wraps.
+    var order: UInt16
     /// With `isRequest` what tells it in the table of replies, with `hasAlias` its alias in the table of aliases.
     var tag: UInt16
     var state: DeliveryState
@@ -67,6 +69,8 @@ public struct Outbox: ~Copyable {
   // What is to be sent: `unsent` from `sendSlot` on. See Outbox+Transmit.swift.
   var sendSlot = 0
   var unsent = 0
+  /// How many of them are sent again.
+  var resends = 0
   var readySlot = 0
   var runCount = 0
   /// Where the first packet of the run that is not yet whole begins; between it and `runStart` are bytes sent.
@@ -101,7 +105,8 @@ public struct Outbox: ~Copyable {
   public private(set) var delivered = Counter()
   public private(set) var failed = Counter()
   public private(set) var expired = Counter()
-  public private(set) var dropped = Counter()
+  /// And those that were never taken in.
+  public internal(set) var dropped = Counter()
   public private(set) var replaced = Counter()
   /// Of QoS 1 and 2: from when it was sent to its acknowledgement.
   public var latencies = LatencyHistogram()
@@ -208,7 +213,7 @@ public struct Outbox: ~Copyable {
     flags.set(.hasProperties, version.hasProperties)
     descriptors[slot] = Descriptor(
       cookie: handling.cookie, offset: UInt32(truncatingIfNeeded: offset),
-      length: UInt32(truncatingIfNeeded: size), link: 0, expiresAt: 0, since: now.milliseconds, flags: flags, tag: 0,
+      length: UInt32(truncatingIfNeeded: size), link: 0, expiresAt: 0, since: now.milliseconds, flags: flags, order: 0, tag: 0,
       state: .queued, outcome: .delivered, reasonCode: 0)
     if handling.isSpecial { note(handling, publish, in: slot, version: version) }
   }

@@ -103,14 +103,14 @@ extension Session {
     case .request:
       if requests.transmitted(count) { counters.packetsSent.increment() }
     case .urgent:
-      counters.packetsSent.add(urgent.transmitted(count))
+      counters.packetsSent.add(urgent.transmitted(count, order: &order))
     case .restOfPacket where urgent.isInsidePacket:
-      counters.packetsSent.add(urgent.transmitted(count))
+      counters.packetsSent.add(urgent.transmitted(count, order: &order))
     case .run, .restOfPacket:
-      counters.packetsSent.add(outbox.transmitted(count))
+      counters.packetsSent.add(outbox.transmitted(count, order: &order))
     case .stream:
       streamStart &+= count
-      counters.packetsSent.add(outbox.transmittedStream(count))
+      counters.packetsSent.add(outbox.transmittedStream(count, order: &order))
     }
     source = .none
   }

@@ -112,6 +112,7 @@ extension Session {
       expire()
       if urgent.unsent > 0 {
         if outbox.isInsidePacket { return .restOfPacket }
+        if urgent.resends > 0 || outbox.resends > 0 { return chooseResend() }
         // What is in the run has not been begun, and may wait for its place in the window.
         outbox.retractRun(&quota)
         urgent.extendRun(version: version, second: clock.seconds, quota: &quota)
@@ -122,8 +123,20 @@ extension Session {
     }
   }
 
+  /// What is sent again keeps its order, whichever lane it is on [MQTT-4.6.0-1].
+  private mutating func chooseResend() -> Source {
+    outbox.retractRun(&quota)
+    if urgent.isInsidePacket { return .urgent }
+    urgent.retractRun(&quota)
+    let (first, second) = (urgent.nextResend(), outbox.nextResend())
+    urgent.extendRun(.resends(before: second), version: version, second: clock.seconds, quota: &quota)
+    if urgent.runCount > 0 { return .urgent }
+    outbox.extendRun(.resends(before: first), version: version, second: clock.seconds, quota: &quota)
+    return outbox.runCount > 0 ? .run : .none
+  }
+
   private mutating func refillReleases() {
-    while control.hasRoom, let identifier = outbox.nextRelease() ?? urgent.nextRelease() {
+    while control.hasRoom, let identifier = urgent.nextRelease() ?? outbox.nextRelease() {
       var packet = Acknowledgement(type: .pubrel, identifier: identifier)
       packet.isDuplicate = version == .v3_1  // which has DUP for PUBREL too (its §2.1)
       _ = control.append(packet)

@@ -46,6 +46,8 @@ public struct Session: ~Copyable {
   /// What goes first.
   var urgent: Outbox
   var quota = SendQuota()
+  /// How many QoS 1 and 2 messages were sent; wraps.
+  var order: UInt16 = 0
   /// QoS 0 is not queued without a connection.
   let needsConnection: Bool
   var requests: RequestQueue

@@ -27,6 +27,8 @@ final class OutboxModel {
     var state = State.queued
     /// It was sent whole in the server's session, which still lives.
     var wasSent = false
+    /// It was sent whole, in whichever session.
+    var mayHaveArrived = false
   }
 
   struct Limits {
@@ -264,7 +266,7 @@ final class OutboxModel {
   private func isLatest(_ message: Message) -> Bool { message.overflow == .latest && isExpendable(message) }
 
   private func isExpendable(_ message: Message) -> Bool {
-    message.state == .queued && message.overflow != .refuse && !message.wasSent && message.cookie != begun
+    message.state == .queued && message.overflow != .refuse && !message.mayHaveArrived && message.cookie != begun
   }
 
   /// The message of which a part was sent.
@@ -495,6 +497,7 @@ final class OutboxModel {
     guard message.qos != .atMostOnce else { return complete(index, .delivered(message.cookie)) }
     messages[index].state = .sent
     messages[index].wasSent = true
+    messages[index].mayHaveArrived = true
     outstanding.insert(message.identifier)
     try check(outstanding.count <= window, "\(outstanding.count) on their way, \(window) are allowed")
     if message.qos == .atLeastOnce {

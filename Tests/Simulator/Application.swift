@@ -16,19 +16,36 @@ extension Endpoint {
       world.scenario.shape == .broker && qos != .atMostOnce
       && world.chance.percent(world.scenario.server.refusePercent)
     var handling = Handling(cookie: UInt64(message.number), isQuiet: message.isQuiet)
+    // What happens at the brim is the same for all messages with one topic, so that these stay in order.
+    if traits.hasPolicies {
+      switch topic % 5 {
+      case 0: handling.isUrgent = true
+      case 1: handling.overflow = .dropOldest
+      case 2: handling.overflow = .latest
+      case 3: handling.overflow = .dropNewest
+      default: break
+      }
+    }
+    message.isUrgent = handling.isUrgent
+    message.isLatest = handling.overflow == .latest
+    message.isExpendable = handling.overflow != .refuse
     var properties: [UInt8] = []
     var room = message.size
-    if world.chance.percent(traits.specialPercent) {
+    if !handling.isUrgent, world.chance.percent(traits.specialPercent) {
       switch world.chance.below(3) {
       case 0: handling.kind = .stream
-      case 1:
+      case 1 where handling.overflow != .latest:
         handling.kind = .reserved
         room += world.chance.below(150)
       default: if world.scenario.version == .v5_0 { properties = [0x01, 0x01, 0x26, 0, 1, 0x6E, 0, 1, 0x76] }
       }
     }
     do throws(SessionError) {
-      try publish(message, room, qos, handling, properties)
+      guard try publish(message, room, qos, handling, properties) else {
+        world.trace("\(name): message of \(message.size) bytes dropped at once")
+        world.counts[.droppedAtOnce] += 1
+        return true
+      }
     } catch {
       world.trace("\(name): message of \(message.size) bytes not taken: \(error)")
       try check(error, message, handling, room)
@@ -51,23 +68,22 @@ extension Endpoint {
 
   private func publish(
     _ message: Ledger.Message, _ room: Int, _ qos: QoS, _ handling: Handling, _ properties: [UInt8]
-  ) throws(SessionError) {
+  ) throws(SessionError) -> Bool {
     let topic = world.ledger.topics[message.topic]
     guard handling.kind == .whole else {
-      _ = try session.publishSpecially(
+      return try session.publishSpecially(
         Publish(
           topic: topic.span, payloadSize: room, qos: qos, retain: false, properties: properties.span),
         handling, at: world.now)
-      return
     }
     let payload = Ledger.payload(message.number, size: message.size)
     let publish = Publish(
       topic: topic.span, payload: payload.span, qos: qos, retain: false, properties: properties.span)
-    if properties.isEmpty {
+    if properties.isEmpty, !handling.needsCare {
       try session.publish(publish, handling)
-    } else {
-      try session.publishSpecially(publish, handling, at: world.now)
+      return true
     }
+    return try session.publishSpecially(publish, handling, at: world.now)
   }
 
   private func check(
@@ -81,7 +97,8 @@ extension Endpoint {
     case .tooLarge:
       // A PUBLISH with all that may be in it.
       let size = room + world.ledger.topics[message.topic].count + 27
-      isRight = size > min(traits.outboxBytes, session.limits.maximumPacketSize)
+      let capacity = handling.isUrgent ? traits.urgentBytes : traits.outboxBytes
+      isRight = size > min(capacity, session.limits.maximumPacketSize)
     case .leaving: isRight = isLeaving
     case .qosNotSupported: isRight = message.qos > session.limits.maximumQoS
     case .notSupported: isRight = handling.kind == .stream && traits.streamBytes == 0

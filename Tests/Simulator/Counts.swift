@@ -5,6 +5,7 @@ struct Counts: Sendable {
     case resent, releasedAgain, handshakeTold, aliased
     case duplicate, oversize, part, aliasReceived, heldOver
     case messageRefused, messageLostWithSession, messageAboveLimit, messageAborted, refusedHere
+    case messageDropped, messageReplaced, droppedAtOnce
     case stream, reserved, fallback, keepAlive, left
   }
 

@@ -207,6 +207,10 @@ extension ClientTraits {
     options.deliversParts = deliversParts
     options.outboxBytes = outboxBytes
     options.outboxMessages = outboxMessages
+    // Applications hold messages back for as long as they like.
+    options.answerTimeout = 0
+    options.urgentMessages = urgentMessages
+    options.urgentBytes = urgentBytes
     options.receiveBytes = receiveBytes
     options.receiveMaximum = receiveMaximum
     options.requests = requests

@@ -46,6 +46,8 @@ extension Endpoint {
     case .sessionLost: world.counts[.messageLostWithSession] += 1
     case .aboveLimit: world.counts[.messageAboveLimit] += 1
     case .aborted: world.counts[.messageAborted] += 1
+    case .dropped: world.counts[.messageDropped] += 1
+    case .replaced: world.counts[.messageReplaced] += 1
     default: break
     }
     try world.ledger.completed(number, completion.outcome)

@@ -19,6 +19,12 @@ final class Ledger {
     /// How its publisher was told that it ended; a quiet one that was delivered has none.
     var outcome: Outcome? = nil
     var isQuiet = false
+    /// It goes ahead of those that are not.
+    var isUrgent = false
+    /// It takes the turn of an older one.
+    var isLatest = false
+    /// It may make room for others, or be replaced.
+    var isExpendable = false
     /// How often the other side's application got it, and how often it refused it.
     var deliveries = 0
     var refusals = 0
@@ -123,6 +129,8 @@ final class Ledger {
     if message.origin != Self.server, message.outcome == nil {
       try require(message.isQuiet, "\(name) has not ended")
     }
+    // It may have made room.
+    if message.outcome == nil, message.isExpendable, count == 0 { return }
     // Each repetition of QoS 2 was looked at when it came.
     switch message.outcome ?? .delivered {
     case .delivered:
@@ -135,7 +143,9 @@ final class Ledger {
       try require(isRefused, "\(name) is said to be refused")
     case .sessionLost:
       try require(message.qos == 2 && message.isAbandoned, "\(name) is said to be lost with its session")
-    case .expired, .unreadable, .dropped, .replaced: throw Failure("\(name) is said to be \(message.outcome ?? .delivered)")
+    case .dropped, .replaced:
+      try require(message.isExpendable && count == 0, "\(name) is said to be \(message.outcome ?? .delivered)")
+    case .expired, .unreadable: throw Failure("\(name) is said to be \(message.outcome ?? .delivered)")
     case .aboveLimit, .aborted: break
     }
   }

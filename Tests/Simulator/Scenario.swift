@@ -69,6 +69,10 @@ struct Scenario {
 struct ClientTraits {
   let outboxBytes: Int
   let outboxMessages: Int
+  /// Messages may be dropped, replaced and urgent.
+  let hasPolicies: Bool
+  let urgentMessages: Int
+  let urgentBytes: Int
   let receiveBytes: Int
   let inFlightMaximum: Int
   let receiveMaximum: Int
@@ -105,6 +109,9 @@ struct ClientTraits {
     let isTiny = chance.percent(40)
     outboxBytes = isTiny ? chance.pick([64, 70, 100, 150]) : chance.pick([150, 300, 1000, 4096])
     outboxMessages = isTiny ? chance.from(1...3) : chance.pick([2, 5, 8, 32])
+    hasPolicies = chance.percent(40)
+    urgentMessages = hasPolicies ? chance.pick([1, 2, 5]) : 0
+    urgentBytes = hasPolicies ? chance.pick([64, 100, 1000]) : 0
     receiveBytes = chance.percent(50) ? chance.from(64...130) : chance.pick([200, 300, 1024])
     inFlightMaximum = chance.pick([1, 2, 3, 8, 65_535])
     receiveMaximum = chance.pick([1, 1, 2, 3, 8, 20])

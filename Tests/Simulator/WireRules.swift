@@ -43,6 +43,7 @@ final class WireRules {
   private var topicAliasMaximum = 0
   private var aliases: [UInt16: [UInt8]] = [:]
   private var lastNumber = -1
+  private var lastUrgent = -1
   /// PUBACK and PUBREC leave in the order of the messages.
   private var acknowledgementsDue: [Due] = []
   /// The PUBLISH at the front of what was received is counted, but not there yet as a whole.
@@ -76,6 +77,7 @@ final class WireRules {
     topicAliasMaximum = 0
     aliases = [:]
     lastNumber = -1
+    lastUrgent = -1
     acknowledgementsDue = []
     isPublishBegun = false
     releasesDue = []
@@ -134,8 +136,13 @@ final class WireRules {
     try require(packet.qos <= maximumQoS, "\(name) is above Maximum QoS [MQTT-3.2.2-11]")
     try require(try topic(packet).elementsEqual(ledger.topics[message.topic]), "\(name) with another topic")
     // Also what is sent again is sent in its old place [MQTT-4.6.0-1].
-    try require(message.number > lastNumber, "\(name) behind message \(lastNumber)")
-    lastNumber = message.number
+    if message.isUrgent {
+      try require(message.number > lastUrgent, "\(name) behind message \(lastUrgent)")
+      lastUrgent = message.number
+    } else if !message.isLatest {
+      try require(message.number > lastNumber, "\(name) behind message \(lastNumber)")
+      lastNumber = message.number
+    }
     guard packet.qos > 0 else {
       return try require(message.outcome == nil, "\(name) has ended and is sent")
     }
@@ -259,7 +266,9 @@ final class WireRules {
     maximumQoS = connack.maximumQoS
     topicAliasMaximum = connack.topicAliasMaximum
     if connack.sessionPresent {
-      releasesDueAgain = flights.filter(\.isReleased).map(\.identifier)
+      // Urgent messages first, here too.
+      let released = flights.filter(\.isReleased).map(\.identifier)
+      releasesDueAgain = released.filter { $0 >= 65_024 } + released.filter { $0 < 65_024 }
     } else {
       sessionsLost += 1
       for flight in flights { ledger.messages[flight.number].isAbandoned = true }
