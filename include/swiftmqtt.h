@@ -1024,7 +1024,8 @@ typedef int32_t (*smq_pull)(void *user, uint32_t offset, void *buffer, size_t si
  *           it needs must last as long. Of a quiet message that succeeds nobody hears
  * user      for pull
  *
- * Returns what smq_publish() does; SMQ_ERR_OPTION too if message is urgent; SMQ_ERR_NOT_SUPPORTED too if stream_bytes is 0; SMQ_ERR_FULL too while another one
+ * Returns what smq_publish() does; SMQ_ERR_OPTION too if message is urgent or
+ * SMQ_OVERFLOW_LATEST; SMQ_ERR_NOT_SUPPORTED too if stream_bytes is 0; SMQ_ERR_FULL too while another one
  * is not complete: its completion makes room, and there is no SMQ_EVENT_ROOM.
  */
 SMQ_API int32_t smq_publish_stream(smq_client *client, const smq_message *message, smq_pull pull, void *user);
@@ -1361,7 +1362,8 @@ static inline int32_t smq_dispatch(smq_client *client, const smq_event *event) {
  * response_topic   Topic Name: where the reply is to be sent
  * timeout_ms       how long to wait for it: 1 to 86,400,000
  *
- * Returns what smq_publish() does, and SMQ_ERR_OPTION if timeout_ms is out of range or message is urgent, SMQ_ERR_NOT_SUPPORTED before 5.0
+ * Returns what smq_publish() does, and SMQ_ERR_OPTION if timeout_ms is out of range or message is urgent or
+ * SMQ_OVERFLOW_LATEST, SMQ_ERR_NOT_SUPPORTED before 5.0
  * and without smq_options.replies, SMQ_ERR_FULL if so many are waiting: an SMQ_EVENT_REPLY makes room, and there is no
  * SMQ_EVENT_ROOM.
  */

@@ -13,7 +13,10 @@ extension Outbox {
     quota: inout SendQuota
   ) throws(SessionError) -> Bool {
     if handling.overflow == .latest {
-      if try replace(publish, handling, version: version, limits: limits, quota: &quota) { return true }
+      if try replace(publish, handling, version: version, limits: limits, quota: &quota) {
+        endOlder(publish.topic, quota: &quota)
+        return true
+      }
     }
     let wasStarved = isStarved
     do throws(SessionError) {
@@ -147,12 +150,12 @@ extension Outbox {
 
   // MARK: The latest value
 
-  /// Puts a message in the place of an older one with the same topic. False: there is none, or it is too small.
+  /// Puts a message in the place of the last one with the same topic. False: there is none, or it is too small.
   private mutating func replace(
     _ publish: borrowing Publish, _ handling: Handling, version: ProtocolVersion, limits: ServerLimits,
     quota: inout SendQuota
   ) throws(SessionError) -> Bool {
-    guard handling.kind == .whole, let slot = older(publish.topic, before: stored) else { return false }
+    guard let slot = waiting(publish.topic)?.newest else { return false }
     let size = try checkedSize(publish, handling, version: version, limits: limits)
     let message = descriptors[slot]
     let hasToBeTold = !message.flags.contains(.isQuiet)
@@ -166,26 +169,27 @@ extension Outbox {
     return true
   }
 
-  /// The newest is there: those before it with the same topic are of no use any more.
+  /// Those before the newest are of no use any more: two were there if a part of one had been sent.
   private mutating func endOlder(_ topic: Span<UInt8>, quota: inout SendQuota) {
-    guard older(topic, before: stored &- 1) != nil else { return }
-    retractRun(&quota)
-    while let slot = older(topic, before: stored &- 1) { drop(slot, .replaced) }
+    while let (oldest, newest) = waiting(topic), oldest != newest {
+      retractRun(&quota)
+      drop(oldest, .replaced)
+    }
   }
 
-  private func older(_ topic: Span<UInt8>, before end: Int) -> Int? {
+  /// The first and the last message that wait with a topic and would be replaced.
+  private func waiting(_ topic: Span<UInt8>) -> (oldest: Int, newest: Int)? {
     let hash = Self.hash(topic)
-    var place = stored &- live
+    var found: (oldest: Int, newest: Int)? = nil
     var slot = first
-    while place < end {
+    for _ in 0..<live {
       let message = descriptors[slot]
       if message.flags.contains(.isLatest), message.tag == hash, isExpendable(slot), hasTopic(topic, message) {
-        return slot
+        found = (found?.oldest ?? slot, slot)
       }
       slot = self.slot(after: slot)
-      place &+= 1
     }
-    return nil
+    return found
   }
 
   private func hasTopic(_ topic: Span<UInt8>, _ message: Descriptor) -> Bool {

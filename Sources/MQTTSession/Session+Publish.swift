@@ -32,8 +32,10 @@ extension Session {
       guard handling.kind == .whole, handling.replyTag == nil else { throw .option }
       guard urgent.messageCapacity > 0 else { throw .notSupported }
     }
-    // What it would replace must not be lost if it is aborted.
-    guard handling.kind != .reserved || handling.overflow != .latest else { throw .option }
+    // It has to be one that can be replaced itself, or the order would suffer.
+    if handling.overflow == .latest {
+      guard handling.kind == .whole, handling.replyTag == nil else { throw .option }
+    }
     if handling.kind == .stream {
       guard streamBuffer.count > 0 else { throw .notSupported }
       guard outbox.stream == nil else { throw .full }

@@ -240,7 +240,10 @@ final class OutboxModel {
     if size > byteCapacity || size > limits.packetSize { return .failed(.tooLarge) }
     if message.qos.rawValue > limits.qos { return .failed(.qosNotSupported) }
     if message.retain && !limits.retain { return .failed(.retainNotSupported) }
-    if message.overflow == .latest, replace(message) { return .taken }
+    if message.overflow == .latest, replace(message) {
+      endOlder(message)
+      return .taken
+    }
     if place(size) == nil || messages.count == messageCapacity {
       switch message.overflow {
       case .refuse: return .failed(.full)
@@ -255,12 +258,16 @@ final class OutboxModel {
     messages.append(message)
     tail = message.end
     nextIdentifier = next(nextIdentifier)
-    if message.overflow == .latest {
-      while let older = messages.dropLast().firstIndex(where: { $0.topic == message.topic && isLatest($0) }) {
-        drop(older, .replaced)
-      }
-    }
+    if message.overflow == .latest { endOlder(message) }
     return .taken
+  }
+
+  private func endOlder(_ message: Message) {
+    while let older = messages.firstIndex(where: { $0.topic == message.topic && isLatest($0) }),
+      messages[older].cookie != message.cookie
+    {
+      drop(older, .replaced)
+    }
   }
 
   private func isLatest(_ message: Message) -> Bool { message.overflow == .latest && isExpendable(message) }
@@ -275,7 +282,7 @@ final class OutboxModel {
   }
 
   private func replace(_ message: Message) -> Bool {
-    guard let index = messages.firstIndex(where: { $0.topic == message.topic && isLatest($0) }) else { return false }
+    guard let index = messages.lastIndex(where: { $0.topic == message.topic && isLatest($0) }) else { return false }
     let old = messages[index]
     guard message.packet.count <= old.packet.count, old.isQuiet || messages.count < messageCapacity else {
       return false

@@ -33,7 +33,7 @@ extension Endpoint {
     var room = message.size
     if !handling.isUrgent, world.chance.percent(traits.specialPercent) {
       switch world.chance.below(3) {
-      case 0: handling.kind = .stream
+      case 0 where handling.overflow != .latest: handling.kind = .stream
       case 1 where handling.overflow != .latest:
         handling.kind = .reserved
         room += world.chance.below(150)
