@@ -160,11 +160,12 @@ enum {
     SMQ_ERR_REPLACED = -312, /* a later message with the same topic is sent instead of it: SMQ_OVERFLOW_LATEST */
 
     /* The network. */
-    SMQ_ERR_RESOLVE = -401, /* the host name has no address: os_error is getaddrinfo's EAI_… value */
-    SMQ_ERR_NETWORK = -402, /* a system call failed: os_error is its errno */
-    SMQ_ERR_CLOSED = -403,  /* the peer closed the connection without a word */
-    SMQ_ERR_TIMEOUT = -404, /* the stage's time, or the request's, was up */
-    SMQ_ERR_STREAM = -405   /* the pull function of smq_publish_stream() gave up in the middle of a packet */
+    SMQ_ERR_RESOLVE = -401,    /* the host name has no address: os_error is getaddrinfo's EAI_… value */
+    SMQ_ERR_NETWORK = -402,    /* a system call failed: os_error is its errno */
+    SMQ_ERR_CLOSED = -403,     /* the peer closed the connection without a word */
+    SMQ_ERR_TIMEOUT = -404,    /* the stage's time, or the request's, was up */
+    SMQ_ERR_STREAM = -405,     /* the pull function of smq_publish_stream() gave up in the middle of a packet */
+    SMQ_ERR_CREDENTIALS = -406 /* smq_withhold_credentials() was called */
 };
 
 /* Where a connection attempt, or a connection, ended. */
@@ -177,7 +178,8 @@ enum {
     SMQ_STAGE_KEEP_ALIVE = 5, /* waiting for PINGRESP */
     SMQ_STAGE_DISCONNECT = 6, /* sending what was left before the DISCONNECT */
     SMQ_STAGE_ANSWER = 7,     /* waiting for the answer to a PUBLISH, PUBREL, SUBSCRIBE or UNSUBSCRIBE */
-    SMQ_STAGE_WRITE = 8       /* waiting for the peer to take what is sent */
+    SMQ_STAGE_WRITE = 8,      /* waiting for the peer to take what is sent */
+    SMQ_STAGE_CREDENTIALS = 9 /* waiting for smq_credentials() */
 };
 
 /*
@@ -539,7 +541,17 @@ enum {
      * Messages with QoS 0 are for a connection only: without one publishing them is SMQ_ERR_OFFLINE, and those that were
      * not sent when it ends do so with SMQ_ERR_DROPPED. Without this they are queued like the others.
      */
-    SMQ_OPTION_QOS_0_CONNECTED = 512
+    SMQ_OPTION_QOS_0_CONNECTED = 512,
+    /*
+     * Each attempt begins with SMQ_EVENT_CREDENTIALS, and goes on when smq_credentials() has been called; so a token that
+     * has expired, or that the server refused, is replaced by the next attempt. user_name and password must be empty.
+     */
+    SMQ_OPTION_ASK_CREDENTIALS = 1024,
+    /*
+     * Names are not looked up here: an attempt to connect to a server whose host is no numeric address has an
+     * SMQ_EVENT_ADDRESSES, and goes on when smq_addresses() has been called.
+     */
+    SMQ_OPTION_ASK_ADDRESSES = 2048
 };
 
 /* smq_options.jitter: what chance does to the waits between attempts to connect */
@@ -696,7 +708,9 @@ typedef struct smq_options {
     uint32_t
         tcp_user_timeout_ms; /* Linux's TCP_USER_TIMEOUT: how long the kernel repeats what nobody acknowledges, before
                                      the connection ends with ETIMEDOUT: 1 to 86,400,000; 0: as the system has it */
-    uint32_t reserved;       /* 0 */
+    uint32_t
+        credential_bytes; /* with SMQ_OPTION_ASK_CREDENTIALS: the room for user name and password together, once for each
+                                  version that may be spoken: 1 to 131,070; 0: 512. Else 0 */
 } smq_options;
 
 /* A smq_options with its size set and everything else zero. */
@@ -844,6 +858,50 @@ SMQ_API int32_t smq_connect(smq_client *client);
  */
 SMQ_API int32_t smq_authenticate(smq_client *client, uint32_t reason_code, const smq_bytes *data,
                                  const smq_bytes *properties);
+
+/*
+ * Answers SMQ_EVENT_CREDENTIALS: what CONNECT is to say, from this attempt on. Copied.
+ *
+ * client      the client
+ * attempt     that of the event; the answer to an attempt that is over is of no use any more
+ * user_name   UTF-8; NULL or empty: none
+ * password    NULL or empty: none. Only with a user name, unless 5.0 alone may be spoken [MQTT-3.1.2-22]
+ *
+ * Returns SMQ_OK, or, with nothing changed, SMQ_ERR_NULL, SMQ_ERR_CLIENT,
+ *   SMQ_ERR_TOKEN      attempt is not this one
+ *   SMQ_ERR_STATE      it does not wait for this, or not any more
+ *   SMQ_ERR_UTF8       the user name is not well-formed UTF-8
+ *   SMQ_ERR_OPTION     a password without a user name
+ *   SMQ_ERR_TOO_LARGE  one is above 65,535 bytes, or both are above smq_options.credential_bytes
+ */
+SMQ_API int32_t smq_credentials(smq_client *client, uint32_t attempt, const smq_bytes *user_name,
+                                const smq_bytes *password);
+
+/*
+ * Answers SMQ_EVENT_CREDENTIALS: there are none. The attempt ends with SMQ_ERR_CREDENTIALS at SMQ_STAGE_CREDENTIALS, and the
+ * next one, which asks again, follows as ever.
+ *
+ * client    the client
+ * attempt   that of the event
+ * for_good  1: no attempt follows, until smq_connect(); else 0
+ *
+ * Returns SMQ_OK, or, with nothing changed, SMQ_ERR_NULL, SMQ_ERR_CLIENT, SMQ_ERR_OPTION if for_good is neither,
+ * SMQ_ERR_TOKEN if attempt is not this one, or SMQ_ERR_STATE if it does not wait for this.
+ */
+SMQ_API int32_t smq_withhold_credentials(smq_client *client, uint32_t attempt, uint32_t for_good);
+
+/*
+ * Answers SMQ_EVENT_ADDRESSES: where the server is. They race as those of a name do (smq_options.connect_timeout_ms).
+ *
+ * client      the client
+ * attempt     that of the event
+ * addresses   numeric IPv4 or IPv6 addresses, without brackets, the preferred ones first; may be NULL if count is 0
+ * count       0 to 8; 0: there is none, and the attempt ends with SMQ_ERR_RESOLVE
+ *
+ * Returns SMQ_OK, or, with nothing changed, SMQ_ERR_NULL, SMQ_ERR_CLIENT, SMQ_ERR_OPTION if count is above 8 or an address
+ * is none, SMQ_ERR_TOKEN if attempt is not this one, or SMQ_ERR_STATE if it does not wait for this.
+ */
+SMQ_API int32_t smq_addresses(smq_client *client, uint32_t attempt, const smq_bytes *addresses, uint32_t count);
 
 /*
  * The network has changed, as the program knows from its modem or from netlink. Up: a wait for the next attempt is cut
@@ -1186,7 +1244,18 @@ enum {
      * A subscription that was granted once could not be made again after the server had lost it: topic is the Topic
      * Filter, reason_code the server's, or 0x83 if it cannot do it. The client has forgotten it.
      */
-    SMQ_EVENT_SUBSCRIPTION_LOST = 10
+    SMQ_EVENT_SUBSCRIPTION_LOST = 10,
+    /*
+     * SMQ_OPTION_ASK_CREDENTIALS: an attempt has begun, and waits for smq_credentials() or smq_withhold_credentials(), now or
+     * later, for as long as connect_timeout_ms allows. attempt and server are set; whether the last attempt was refused,
+     * its SMQ_EVENT_DISCONNECTED has said.
+     */
+    SMQ_EVENT_CREDENTIALS = 11,
+    /*
+     * SMQ_OPTION_ASK_ADDRESSES: an attempt waits for smq_addresses(), in the same way. server_reference is the name that is to
+     * be looked up, port the port to connect to; attempt and server are set.
+     */
+    SMQ_EVENT_ADDRESSES = 12
 };
 
 /* smq_event.part, added up. A message that arrives whole is both. */
@@ -1240,8 +1309,12 @@ typedef struct smq_event {
     uint32_t subscription_identifier; /* 5.0: the first one the message has; 0: none. There may be more in properties */
     int32_t retry_ms; /* in SMQ_EVENT_DISCONNECTED: how long until the client tries again by itself; -1: it will not */
     uint32_t
-        server; /* in SMQ_EVENT_CONNECTED and SMQ_EVENT_DISCONNECTED: which server of the URL, counted from 0; behind
+        server;    /* in SMQ_EVENT_CONNECTED and SMQ_EVENT_DISCONNECTED: which server of the URL, counted from 0; behind
                         the last: the one that another pointed to */
+    uint32_t port; /* in SMQ_EVENT_ADDRESSES: the server's */
+    int32_t
+        latency_ms; /* in SMQ_EVENT_COMPLETED of a message with QoS 1 or 2 that the server answered: from when it was
+                           handed to the kernel, on this connection, to PUBACK or PUBCOMP; -1: none */
     uint32_t reserved;
 } smq_event;
 
@@ -1249,7 +1322,7 @@ typedef struct smq_event {
 #define SMQ_EVENT_INIT                                                                                                 \
     {                                                                                                                  \
         sizeof(smq_event), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 },           \
-            { NULL, 0 }, { NULL, 0 }, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, 0, 0, 0, 0, 0                                   \
+            { NULL, 0 }, { NULL, 0 }, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, 0, 0, 0, 0, 0, 0, 0                             \
     }
 
 /*
@@ -1479,12 +1552,50 @@ typedef struct smq_stats {
     uint32_t unacknowledged;      /* QoS 1 and 2 messages received and not yet acknowledged or released, now; */
     uint32_t unacknowledged_peak; /* at most so far; */
     uint32_t receive_maximum;     /* and at all */
-    uint32_t requests;            /* SUBSCRIBE and UNSUBSCRIBE packets not yet answered */
+    uint32_t requests;            /* SUBSCRIBE and UNSUBSCRIBE packets not yet answered, now; */
+    uint32_t requests_peak;       /* and at most so far, those included that had to wait for an older one */
+    uint32_t replies;             /* smq_request() calls waiting for their reply, now; */
+    uint32_t replies_peak;        /* and at most so far */
+    uint32_t subscriptions;       /* Topic Filters kept to be subscribed to again */
+    uint32_t receive_bytes_peak;  /* how full the receive buffer was at most */
+    uint32_t control_bytes_peak;  /* and the room for acknowledgements on their way out */
+    uint32_t urgent_bytes;        /* in use now, by urgent messages; */
+    uint32_t urgent_bytes_peak;   /* at most so far */
+    uint32_t urgent_messages;     /* the same in messages */
+    uint32_t urgent_messages_peak;
+    uint32_t
+        outbox_age_ms; /* how long ago, as of the last smq_wait() or smq_service(), the oldest message was published
+                                   that waits to be sent; urgent ones first; 0: none waits */
+    uint32_t attempts; /* to connect, so far; wraps */
+    uint64_t messages_dropped;  /* that made room, SMQ_DROPPED included */
+    uint64_t messages_replaced; /* by a later one with the same topic */
+    /*
+     * How long the server took, counted in classes: [0] below 1 ms, [1] below 2 ms, [2] below 4 ms and so on; [15] all from
+     * 16,384 ms on.
+     */
+    uint32_t latency[16];    /* from a message with QoS 1 or 2 that is handed to the kernel to its PUBACK or PUBCOMP */
+    uint32_t round_trip[16]; /* from PINGREQ to PINGRESP */
+    /* Ends of attempts to connect and of connections, by the status of their SMQ_EVENT_DISCONNECTED. */
+    uint32_t ended_requested;     /* 0 */
+    uint32_t ended_refused;       /* SMQ_ERR_REFUSED */
+    uint32_t ended_server_closed; /* SMQ_ERR_SERVER_CLOSED */
+    uint32_t ended_malformed;     /* SMQ_ERR_MALFORMED */
+    uint32_t ended_protocol;      /* SMQ_ERR_PROTOCOL, SMQ_ERR_RECEIVE_TOO_LARGE, SMQ_ERR_RECEIVE_MAXIMUM */
+    uint32_t ended_keep_alive;    /* SMQ_ERR_KEEP_ALIVE */
+    uint32_t ended_stream;        /* SMQ_ERR_STREAM */
+    uint32_t ended_resolve;       /* SMQ_ERR_RESOLVE */
+    uint32_t ended_network;       /* SMQ_ERR_NETWORK */
+    uint32_t ended_closed;        /* SMQ_ERR_CLOSED */
+    uint32_t ended_timeout;       /* SMQ_ERR_TIMEOUT */
+    uint32_t ended_credentials;   /* SMQ_ERR_CREDENTIALS */
 } smq_stats;
 
 /* A smq_stats with its size set. */
 #define SMQ_STATS_INIT                                                                                                 \
-    { sizeof(smq_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+    {                                                                                                                  \
+        sizeof(smq_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,   \
+            0, 0, 0, 0, 0, 0, 0, 0, 0, 0, { 0 }, { 0 }, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                             \
+    }
 
 /*
  * Reads a client's numbers.

@@ -116,7 +116,10 @@ void platform_close(int32_t fd) { close(fd); /* Linux has closed it even if it s
 int32_t platform_parse_address(const char *host, uint16_t port, struct platform_addresses *addresses) {
     struct sockaddr_in v4 = { .sin_family = AF_INET, .sin_port = htons(port) };
     struct sockaddr_in6 v6 = { .sin6_family = AF_INET6, .sin6_port = htons(port) };
-    struct platform_address *address = &addresses->list[0];
+    if (addresses->count >= PLATFORM_MAX_ADDRESSES) {
+        return 0;
+    }
+    struct platform_address *address = &addresses->list[addresses->count];
     if (inet_pton(AF_INET, host, &v4.sin_addr) == 1) {
         memcpy(address->bytes, &v4, sizeof v4);
         address->length = sizeof v4;
@@ -126,7 +129,7 @@ int32_t platform_parse_address(const char *host, uint16_t port, struct platform_
     } else {
         return 0;
     }
-    addresses->count = 1;
+    addresses->count++;
     return 1;
 }
 

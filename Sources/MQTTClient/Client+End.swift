@@ -118,6 +118,7 @@ extension Client where System: ~Copyable {
   mutating func end(_ ended: Failure) {
     var failure = ended
     noteStability(at: now)
+    endings.add(failure.cause)
     // A look-up under way is left alone: the next attempt may use it.
     for index in 0..<Channel.lanes { platform.close(.lane(index)) }
     _ = try? platform.watch(.resolver, readable: false, writable: false)
@@ -135,6 +136,7 @@ extension Client where System: ~Copyable {
     session.connectionClosed()
     isLeaving = false
     unblock()
+    isQuestionOpen = false
     connectDeadline = nil
     leaveDeadline = nil
     farewellDeadline = nil
@@ -161,6 +163,7 @@ extension Client where System: ~Copyable {
     }
     switch phase {
     case .disconnected, .waiting: return .none
+    case .authorizing: return .credentials
     case .resolving: return .resolve
     case .connecting: return .connect
     case .open, .closing:

@@ -1,6 +1,6 @@
-import CPlatform
-import FixedMemory
-import MQTTSession
+public import CPlatform
+public import FixedMemory
+public import MQTTSession
 import MQTTTransport
 import MQTTWire
 
@@ -22,10 +22,62 @@ extension Client where System: ~Copyable {
     session.connecting()
     connectDeadline = connectTimeout == 0 ? nil : now.advanced(by: connectTimeout)
     serverIndex = redirect.isInUse ? servers.count : round.current
+    guard asksCredentials else { return lookUp(at: now) }
+    phase = .authorizing
+    isQuestionOpen = true
+  }
+
+  // MARK: What the application is asked for
+
+  /// The answer to `credentialsWanted`. Only that of this attempt counts.
+  public mutating func provide(
+    userName: Span<UInt8>, password: Span<UInt8>, attempt: UInt32, at now: Instant
+  ) throws(SessionError) {
+    try check(attempt, .authorizing)
+    try session.setCredentials(userName: userName, password: password)
+    self.now = now
+    isQuestionOpen = false
+    lookUp(at: now)
+  }
+
+  /// There are no credentials now, or never.
+  public mutating func withhold(attempt: UInt32, isFinal: Bool, at now: Instant) throws(SessionError) {
+    try check(attempt, .authorizing)
+    self.now = now
+    if isFinal { isWanted = false }
+    end(.withheld)
+  }
+
+  /// The answer to `addressesWanted`; none: there is no such name.
+  public mutating func provide(
+    addresses: platform_addresses, attempt: UInt32, at now: Instant
+  ) throws(SessionError) {
+    guard asksAddresses else { throw .state }
+    try check(attempt, .resolving)
+    self.now = now
+    isQuestionOpen = false
+    if addresses.count == 0 { end(.resolve(Self.noName)) } else { open(addresses, at: now) }
+  }
+
+  private func check(_ attempt: UInt32, _ phase: Phase) throws(SessionError) {
+    guard attempt == self.attempt else { throw .token }
+    guard self.phase == phase else { throw .state }
+  }
+
+  /// EAI_NONAME
+  private static var noName: Int32 { -2 }
+
+  // MARK: The name
+
+  private mutating func lookUp(at now: Instant) {
     let host = servers.host(serverIndex)
     let port = servers.port(serverIndex)
     if let numeric = Self.numeric(hosts, host, port, on: platform) { return open(numeric, at: now) }
     phase = .resolving
+    guard !asksAddresses else {
+      isQuestionOpen = true
+      return
+    }
     do throws(PlatformError) {
       // A look-up of this name that an earlier attempt did not wait for is still under way: one is enough. If its
       // answer has come since, it is old.

@@ -56,7 +56,7 @@ extension Client where System: ~Copyable {
       return settleLoss()
     }
     switch phase {
-    case .disconnected, .waiting: break
+    case .disconnected, .waiting, .authorizing: break
     case .resolving: if ready.isReadable(.resolver) { finishResolving(at: now) }
     case .connecting: finishConnecting(ready, at: now)
     case .open:

@@ -8,6 +8,10 @@ public enum ClientState: BitwiseCopyable { case disconnected, connecting, connec
 public enum ClientEvent {
   case session(SessionEvent)
   case disconnected(Failure)
+  /// `provide(userName:password:)` or `withhold` is to be called.
+  case credentialsWanted
+  /// `provide(addresses:)` is to be called, for this name in `Client.hostNames`.
+  case addressesWanted(host: Extent, port: UInt16)
 }
 
 /// The driver: brings a session and a platform together, with one deadline and one descriptor (D8).
@@ -17,6 +21,8 @@ public struct Client<System: Platform & ~Copyable>: ~Copyable {
     case disconnected
     /// For the time of the next attempt.
     case waiting
+    /// For the application's answer.
+    case authorizing
     case resolving
     case connecting
     case open
@@ -39,6 +45,10 @@ public struct Client<System: Platform & ~Copyable>: ~Copyable {
   var round: ServerRound
   let defaultPort: UInt16
   let followsRedirects: Bool
+  let asksCredentials: Bool
+  let asksAddresses: Bool
+  /// The application is to be asked what the phase is about.
+  var isQuestionOpen = false
   var redirect = Redirect()
   let connectTimeout: UInt32
   let reconnects: Bool
@@ -53,6 +63,7 @@ public struct Client<System: Platform & ~Copyable>: ~Copyable {
   /// The connection, once the race is over.
   var lane = Channel.lane0
   public internal(set) var attempt: UInt32 = 0
+  public internal(set) var endings = Failure.Counts()
   /// The application wants a connection: where one ends, the next attempt follows.
   var isWanted = false
   /// The application wants to leave.
@@ -102,6 +113,8 @@ public struct Client<System: Platform & ~Copyable>: ~Copyable {
     round = ServerRound(count: options.servers.count, isShuffled: options.isShuffled)
     defaultPort = options.port
     followsRedirects = options.followsRedirects
+    asksCredentials = options.asksCredentials
+    asksAddresses = options.asksAddresses
     connectTimeout = options.connectTimeout
     reconnects = options.reconnects
     backoff = options.backoff
@@ -134,10 +147,17 @@ public struct Client<System: Platform & ~Copyable>: ~Copyable {
   /// Which of several servers the attempt, or the connection, is with: counted from 0, as the options have them;
   /// behind the last: one that another pointed to.
   public internal(set) var serverIndex = 0
+  /// Of that server.
+  public var port: UInt16 { servers.port(serverIndex) }
   public var descriptor: Int32 { platform.descriptor }
   public var counters: Counters { session.counters }
   public var outboxNumbers: OutboxNumbers { session.outboxNumbers }
   public var inboxNumbers: InboxNumbers { session.inboxNumbers }
+  /// How long the oldest message that was not sent yet waits, as of the last turn; 0: none does.
+  public var outboxAge: UInt32 {
+    guard let since = session.outboxNumbers.waitingSince else { return 0 }
+    return now.milliseconds &- since.milliseconds
+  }
   public var version: ProtocolVersion { session.version }
   /// What the server can do; `nil` without a connection.
   public var server: ServerLimits? { session.isAccepted ? session.limits : nil }
@@ -157,6 +177,12 @@ public struct Client<System: Platform & ~Copyable>: ~Copyable {
   public var subscribedFilters: Span<UInt8> {
     @_lifetime(borrow self)
     borrowing get { session.subscribedFilters }
+  }
+
+  /// Where the name is of which the addresses are wanted.
+  public var hostNames: Span<UInt8> {
+    @_lifetime(borrow self)
+    borrowing get { hosts.bytes }
   }
 
   /// Where the extents of events point.
@@ -284,15 +310,20 @@ public struct Client<System: Platform & ~Copyable>: ~Copyable {
 
   // MARK: Outputs
 
-  public var hasEvent: Bool { session.hasEvent || failure != nil }
+  public var hasEvent: Bool { session.hasEvent || failure != nil || isQuestionOpen }
 
   /// In the order in which things happened: the end of a connection comes last.
   public mutating func nextEvent() -> ClientEvent? {
     if let event = session.nextEvent() { return .session(event) }
     settleLoss()
-    guard let failure else { return nil }
-    self.failure = nil
-    return .disconnected(failure)
+    if let failure {
+      self.failure = nil
+      return .disconnected(failure)
+    }
+    guard isQuestionOpen else { return nil }
+    isQuestionOpen = false
+    if phase == .authorizing { return .credentialsWanted }
+    return .addressesWanted(host: servers.host(serverIndex), port: servers.port(serverIndex))
   }
 
   /// When there is something to do even if the descriptor stays silent: milliseconds, -1 for never.

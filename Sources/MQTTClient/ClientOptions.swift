@@ -24,6 +24,9 @@ public struct ClientOptions: ~Escapable {
   public let port: UInt16
   public let isShuffled: Bool
   public let followsRedirects: Bool
+  /// Of the application, before each attempt; and for the addresses of a name.
+  public let asksCredentials: Bool
+  public let asksAddresses: Bool
   /// Milliseconds; 0: none.
   public let connectTimeout: UInt32
   public let reconnects: Bool
@@ -117,11 +120,17 @@ public struct ClientOptions: ~Escapable {
       request.writeTimeout, default: 30_000, maximum: Self.dayInMilliseconds, off: 0)
     let tcpUserTimeout = numbers.value(
       request.tcpUserTimeout, default: 0, maximum: Self.dayInMilliseconds)
+    let credentialBytes = numbers.value(
+      request.credentialBytes, default: request.askCredentials ? 512 : 0, maximum: 131_070)
+    // They come from one place, and there is room for them if they are asked for.
+    let areCredentialsClear =
+      request.askCredentials
+      ? request.userName.count == 0 && request.password.count == 0 : request.credentialBytes == 0
     // What only 5.0 can say. Limits and aliases are an offer, not a wish: an older version goes without.
     let isSayable =
       version.hasProperties
       || (request.sessionExpiry == 0 && !request.newSession && request.properties.count == 0)
-    guard numbers.areValid, isSayable, request.keepSession || !request.newSession else { throw .option }
+    guard numbers.areValid, areCredentialsClear, isSayable, request.keepSession || !request.newSession else { throw .option }
     try Self.checkProperties(request.properties)
     let expiry =
       request.sessionExpiry == 0 && request.keepSession && version.hasProperties
@@ -131,6 +140,8 @@ public struct ClientOptions: ~Escapable {
     self.servers = servers
     isShuffled = request.shuffle
     followsRedirects = request.redirect && version.hasProperties
+    asksCredentials = request.askCredentials
+    asksAddresses = request.ownResolver
     self.port = UInt16(truncatingIfNeeded: port)
     self.connectTimeout = connectTimeout
     reconnects = !request.noReconnect
@@ -154,7 +165,7 @@ public struct ClientOptions: ~Escapable {
     guard connect.clientIDSize <= UTF8EncodedString.maximumSize else { throw .option }
     // 3.1 allows 1 to 23 bytes, later versions leave it to the server.
     guard version != .v3_1 || 1...23 ~= connect.clientIDSize else { throw .clientID }
-    guard connect.bodySize <= VariableByteInteger.maximum else { throw .tooLarge }
+    guard connect.bodySize + 4 + Int(credentialBytes) <= VariableByteInteger.maximum else { throw .tooLarge }
     var session = SessionOptions(connect: connect)
     session.allowsFallback = request.fallback
     session.beginsNewSession = request.newSession
@@ -179,6 +190,7 @@ public struct ClientOptions: ~Escapable {
     session.urgentBytes = urgentMessages > 0 ? Int(urgentBytes) : 0
     session.needsConnection = request.atMostOnceConnected
     session.answerTimeout = answerTimeout
+    session.credentialBytes = Int(credentialBytes)
     session.replies = version.hasProperties ? Int(replies) : 0
     session.streamBytes = Int(streamBytes)
     self.session = session

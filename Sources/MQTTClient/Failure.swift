@@ -15,10 +15,44 @@ public struct Failure: BitwiseCopyable {
     case network(Int32)  // errno
     case closed
     case timeout
+    case withheld  // the application had no credentials
+  }
+
+  /// How often what ended an attempt or a connection.
+  public struct Counts: BitwiseCopyable {
+    public private(set) var requested: UInt32 = 0
+    public private(set) var refused: UInt32 = 0
+    public private(set) var serverClosed: UInt32 = 0
+    public private(set) var malformed: UInt32 = 0
+    public private(set) var violation: UInt32 = 0
+    public private(set) var keepAlive: UInt32 = 0
+    public private(set) var stream: UInt32 = 0
+    public private(set) var resolve: UInt32 = 0
+    public private(set) var network: UInt32 = 0
+    public private(set) var closed: UInt32 = 0
+    public private(set) var timeout: UInt32 = 0
+    public private(set) var withheld: UInt32 = 0
+
+    mutating func add(_ cause: Cause) {
+      switch cause {
+      case .requested: requested &+= 1
+      case .refused: refused &+= 1
+      case .serverClosed: serverClosed &+= 1
+      case .malformed: malformed &+= 1
+      case .violation: violation &+= 1
+      case .keepAlive: keepAlive &+= 1
+      case .stream: stream &+= 1
+      case .resolve: resolve &+= 1
+      case .network: network &+= 1
+      case .closed: closed &+= 1
+      case .timeout: timeout &+= 1
+      case .withheld: withheld &+= 1
+      }
+    }
   }
 
   public enum Stage: BitwiseCopyable {
-    case none, resolve, connect, connack, connected, keepAlive, disconnect, answer, write
+    case none, resolve, connect, connack, connected, keepAlive, disconnect, answer, write, credentials
   }
 
   public let cause: Cause

@@ -11,6 +11,8 @@ public struct RequestedOptions: ~Escapable {
   public var shuffle = false
   public var redirect = false
   public var atMostOnceConnected = false
+  public var askCredentials = false
+  public var ownResolver = false
   /// One server, or the text that several are in.
   public var host: Span<UInt8>
   public var port: UInt32 = 0
@@ -59,6 +61,7 @@ public struct RequestedOptions: ~Escapable {
   public var answerTimeout: UInt32 = 0
   public var writeTimeout: UInt32 = 0
   public var tcpUserTimeout: UInt32 = 0
+  public var credentialBytes: UInt32 = 0
 
   @_lifetime(immortal)
   public init() {

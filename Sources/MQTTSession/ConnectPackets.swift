@@ -20,28 +20,43 @@ struct ConnectPackets: ~Copyable {
   let clientID: Extent
   /// `nil`: there is none.
   let authenticationMethod: Extent?
+  /// The room for a user name and a password that come later, and where the packets are without them and without their
+  /// Fixed Header; empty: the packets have what they need.
+  let credentialBytes: Int
+  private var bodies: InlineArray<3, Extent>
 
   static func size(_ options: borrowing SessionOptions) -> Int {
     var size = 0
     for version in 3...5 as ClosedRange<UInt8> {
       guard let version = ProtocolVersion(rawValue: version), options.speaks(version) else { continue }
-      size += options.connect.downgraded(to: version).encodedSize
+      let connect = options.connect.downgraded(to: version)
+      size += connect.encodedSize
+      if options.credentialBytes > 0 { size += Self.spare(connect) + 4 + options.credentialBytes }
     }
     return size
   }
 
+  /// What a Fixed Header can grow by.
+  private static func spare(_ connect: borrowing Connect) -> Int { 5 - (connect.encodedSize - connect.bodySize) }
+
   init(region: consuming Region, _ options: borrowing SessionOptions) {
     extents = InlineArray(repeating: .empty)
+    bodies = InlineArray(repeating: .empty)
+    credentialBytes = options.credentialBytes
     version = options.connect.version
     var offset = 0
     for version in 3...5 as ClosedRange<UInt8> {
       guard let version = ProtocolVersion(rawValue: version), options.speaks(version) else { continue }
       let connect = options.connect.downgraded(to: version)
       let size = connect.encodedSize
+      if credentialBytes > 0 {
+        offset += Self.spare(connect)
+        bodies[Self.index(version)] = Extent(offset: offset + size - connect.bodySize, count: connect.bodySize)
+      }
       var writer = ByteWriter(region.mutableBytes(in: offset..<offset + size))
       connect.encode(into: &writer)
       extents[Self.index(version)] = Extent(offset: offset, count: size)
-      offset += size
+      offset += size + (credentialBytes > 0 ? 4 + credentialBytes : 0)
     }
     let start = extents[Self.index(version)].offset
     flagsOffset = start + options.connect.flagsOffset
@@ -108,6 +123,34 @@ struct ConnectPackets: ~Copyable {
     while region.bytes[position] >= 0x80 { position += 1 }
     return position + 1 + (index == 0 ? 8 : 6) + 4 + 2 - start
   }
+
+  /// Whether a password needs a user name [MQTT-3.1.2-22] (3.1.1): in a version that may be spoken.
+  var needsUserName: Bool { !extents[0].isEmpty || !extents[1].isEmpty }
+
+  /// Puts them at the end of the packets, and what says so into their beginning. They fit into `credentialBytes`.
+  mutating func setCredentials(userName: Span<UInt8>, password: Span<UInt8>) {
+    for index in 0..<3 where !bodies[index].isEmpty {
+      let body = bodies[index]
+      let extra = Self.sizeWithLength(userName) + Self.sizeWithLength(password)
+      var writer = ByteWriter(region.mutableBytes(in: body.end..<body.end + extra))
+      if userName.count > 0 { writer.put(prefixed: userName) }
+      if password.count > 0 { writer.put(prefixed: password) }
+      let length = body.count + extra
+      let start = body.offset - 1 - VariableByteInteger.encodedSize(length)
+      var header = ByteWriter(region.mutableBytes(in: start..<body.offset))
+      header.put(ControlPacketType.connect.firstByte)
+      header.put(variableByteInteger: length)
+      // Behind Protocol Name and version.
+      let flags = body.offset + (index == 0 ? 9 : 7)
+      var bytes = region.mutableBytes
+      let rest = bytes[flags] & ~(Connect.userNameFlag | Connect.passwordFlag)
+      bytes[flags] =
+        rest | (userName.count > 0 ? Connect.userNameFlag : 0) | (password.count > 0 ? Connect.passwordFlag : 0)
+      extents[index] = Extent(offset: start, count: body.offset - start + length)
+    }
+  }
+
+  private static func sizeWithLength(_ text: Span<UInt8>) -> Int { text.count > 0 ? 2 + text.count : 0 }
 
   mutating func setCleanStart(_ isSet: Bool) {
     let offset = flagsOffset

@@ -8,6 +8,7 @@ struct ControlQueue: ~Copyable {
   private var start = 0
   private var end = 0
   private var packets = 0
+  private(set) var peak = 0
 
   init(region: consuming Region) { self.region = region }
 
@@ -91,6 +92,7 @@ struct ControlQueue: ~Copyable {
 
   private mutating func finish(_ size: Int) {
     end &+= size
+    peak = max(peak, end &- start)
     packets &+= 1
   }
 

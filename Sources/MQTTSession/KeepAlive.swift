@@ -11,6 +11,8 @@ struct KeepAlive: BitwiseCopyable {
   private var answerDue: Instant? = nil
   /// A PINGREQ is queued; nothing was sent since.
   private var isPingQueued = false
+  /// When the PINGREQ that was not answered was sent.
+  private var pinged: Instant? = nil
 
   init(pingTimeout: UInt32) { self.pingTimeout = pingTimeout }
 
@@ -25,16 +27,19 @@ struct KeepAlive: BitwiseCopyable {
     interval = period &- Swift.min(period / 8, 1000)
     answerDue = nil
     isPingQueued = false
+    pinged = nil
   }
 
   mutating func stop() {
     interval = 0
     answerDue = nil
     isPingQueued = false
+    pinged = nil
   }
 
   mutating func sent(at now: Instant) {
     lastSent = now
+    if isPingQueued, answerDue != nil { pinged = pinged ?? now }
     isPingQueued = false
   }
 
@@ -52,7 +57,13 @@ struct KeepAlive: BitwiseCopyable {
     if answerDue != nil { answerDue = now.advanced(by: pingTimeout) }
   }
 
-  mutating func answered() { answerDue = nil }
+  /// PINGRESP came. How long it took, if it answers a PINGREQ.
+  mutating func answered(at now: Instant) -> UInt32? {
+    guard answerDue != nil, let pinged else { return nil }
+    answerDue = nil
+    self.pinged = nil
+    return now.milliseconds &- pinged.milliseconds
+  }
 
   /// The answer may be there and cannot be seen yet.
   mutating func postpone(at now: Instant) { answerDue = now.advanced(by: pingTimeout) }

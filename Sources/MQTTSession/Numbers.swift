@@ -13,6 +13,8 @@ public struct Counters: BitwiseCopyable {
   public var messagesReceived = Counter()
   public var messagesDuplicate = Counter()
   public var messagesOversize = Counter()
+  /// From PINGREQ to PINGRESP.
+  public var roundTrips = LatencyHistogram()
 }
 
 /// What became of the messages that were published, and how full the outbox is.
@@ -28,6 +30,8 @@ public struct OutboxNumbers: BitwiseCopyable {
   public let urgent: Fill
   public let inFlight: Int
   public let inFlightMaximum: Int
+  /// When the oldest that was not sent yet was published; `nil`: all are.
+  public let waitingSince: Instant?
   public private(set) var latencies = LatencyHistogram()
 
   public struct Fill: BitwiseCopyable {
@@ -53,6 +57,7 @@ public struct OutboxNumbers: BitwiseCopyable {
     self.urgent = Fill(urgent)
     inFlight = quota.inFlight
     inFlightMaximum = quota.limit
+    waitingSince = urgent.waitingSince ?? outbox.waitingSince
     add(outbox)
     add(urgent)
   }
@@ -73,4 +78,10 @@ public struct InboxNumbers: BitwiseCopyable {
   public let peak: Int
   public let maximum: Int
   public let requests: Int
+  public let requestsPeak: Int
+  public let replies: Int
+  public let repliesPeak: Int
+  public let subscriptions: Int
+  public let receiveBytesPeak: Int
+  public let controlBytesPeak: Int
 }

@@ -140,6 +140,13 @@ public struct Outbox: ~Copyable {
       ? tailOffset - headOffset : bytes.count - headOffset + tailOffset
   }
 
+  /// When the oldest that was not sent yet was published.
+  var waitingSince: Instant? {
+    guard unsent > 0 else { return nil }
+    let message = descriptors[sendSlot]
+    return message.state == .queued ? Instant(milliseconds: message.since) : nil
+  }
+
   var hasCompletion: Bool { firstCompleted != Outbox.none }
 
   // MARK: What the application wants

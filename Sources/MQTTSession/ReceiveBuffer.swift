@@ -6,6 +6,7 @@ struct ReceiveBuffer: ~Copyable {
   private var region: Region
   private var start = 0
   private var end = 0
+  private(set) var peak = 0
 
   init(region: consuming Region) { self.region = region }
 
@@ -56,6 +57,7 @@ struct ReceiveBuffer: ~Copyable {
   mutating func received(_ count: Int) {
     precondition(count >= 0 && count <= region.count &- end)
     end &+= count
+    peak = max(peak, end &- start)
   }
 
   mutating func consume(_ count: Int) {

@@ -27,6 +27,7 @@ struct ReplyTable: ~Copyable {
   /// Tells the requests of this client from those of others that share a response topic.
   private let mark: UInt32
   private(set) var waiting = 0
+  private(set) var peak = 0
 
   init(entries: consuming Table<Entry>, mark: UInt32) {
     self.entries = entries
@@ -63,6 +64,7 @@ struct ReplyTable: ~Copyable {
       cookie: cookie, topicHash: TopicHash.of(topic), deadline: deadline,
       use: entries[index].use &+ 1, slot: UInt16(truncatingIfNeeded: slot), isWaiting: true)
     waiting &+= 1
+    peak = max(peak, waiting)
   }
 
   /// The request a message replies to; it waits no more.

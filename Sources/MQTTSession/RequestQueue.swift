@@ -49,6 +49,7 @@ struct RequestQueue: ~Copyable {
   private var tailOffset = 0
   private(set) var incomplete = 0
   private(set) var queued = 0
+  private(set) var peak = 0
   private var failed = 0
 
   // The packet being sent.
@@ -90,6 +91,7 @@ struct RequestQueue: ~Copyable {
     stored &+= 1
     incomplete &+= 1
     queued &+= 1
+    peak = max(peak, stored)
   }
 
   /// Whether a packet of this size would be taken.

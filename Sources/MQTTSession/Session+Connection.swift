@@ -6,6 +6,16 @@ extension Session {
   /// An attempt to connect begins, with the version a server accepted last.
   public mutating func connecting() { version = acceptedVersion }
 
+  /// What CONNECT is to say from now on.
+  public mutating func setCredentials(userName: Span<UInt8>, password: Span<UInt8>) throws(SessionError) {
+    let limit = min(connects.credentialBytes, UTF8EncodedString.maximumSize)
+    guard userName.count <= limit, password.count <= limit, userName.count &+ password.count <= connects.credentialBytes
+    else { throw .tooLarge }
+    guard UTF8EncodedString.isValid(userName) else { throw .utf8 }
+    guard password.count == 0 || userName.count > 0 || !connects.needsUserName else { throw .option }
+    connects.setCredentials(userName: userName, password: password)
+  }
+
   /// The server does not speak this version. True: the next connection will be with an older one.
   public mutating func fallBack() -> Bool {
     guard let older = connects.older(than: version) else { return false }

@@ -199,7 +199,9 @@ public struct Session: ~Copyable {
   public var inboxNumbers: InboxNumbers {
     InboxNumbers(
       unacknowledged: inbox.count, peak: inbox.peak, maximum: inbox.maximum,
-      requests: requests.incomplete)
+      requests: requests.incomplete, requestsPeak: requests.peak, replies: replies.waiting,
+      repliesPeak: replies.peak, subscriptions: subscriptions.count, receiveBytesPeak: receiver.peak,
+      controlBytesPeak: control.peak)
   }
 
   /// A server that does not speak this version says so in CONNACK, or closes the connection without a word.

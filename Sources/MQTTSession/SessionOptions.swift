@@ -20,6 +20,8 @@ public struct SessionOptions: ~Escapable {
   public var holdsMessages = false
   /// A message that is larger than the receive buffer is delivered in parts; else its payload is dropped.
   public var deliversParts = false
+  /// The room for a user name and a password that are supplied before each connection; 0: `connect` has them.
+  public var credentialBytes = 0
   /// Milliseconds the server may stay silent after PINGREQ.
   public var pingTimeout: UInt32 = 10_000
   /// Milliseconds without any answer while one is waited for; 0: as many as it takes.

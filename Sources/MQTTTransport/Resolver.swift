@@ -31,6 +31,18 @@ public struct Resolver: ~Copyable {
     return isNumeric == 1 ? addresses : nil
   }
 
+  /// Adds a numeric host, without a zero at its end, to the addresses to be tried. False: it is none, or they are too
+  /// many.
+  public static func add(_ host: Span<UInt8>, port: UInt16, to addresses: inout platform_addresses) -> Bool {
+    var text = InlineArray<64, UInt8>(repeating: 0)
+    guard host.count < 64 else { return false }
+    for index in 0..<host.count { text[index] = host[index] }
+    return unsafe text.span.withUnsafeBytes { host in
+      unsafe platform_parse_address(
+        host.assumingMemoryBound(to: CChar.self).baseAddress, port, &addresses)
+    } == 1
+  }
+
   /// Starts to look a name up. `host` ends with a zero.
   public mutating func start(_ host: Span<UInt8>, port: UInt16) throws(PlatformError) {
     cancel()

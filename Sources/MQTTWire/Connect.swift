@@ -131,6 +131,8 @@ public struct Connect: ~Escapable {
   private var propertiesOffsetInBody: Int { 2 + version.name.utf8CodeUnitCount + 4 }
 
   public static var cleanStartFlag: UInt8 { 0x02 }
+  public static var passwordFlag: UInt8 { 0x40 }
+  public static var userNameFlag: UInt8 { 0x80 }
 
   public static var placeholder: UInt8 { UInt8(ascii: "%") }
 
@@ -172,8 +174,8 @@ public struct Connect: ~Escapable {
   private var flags: UInt8 {
     var flags: UInt8 = cleanStart ? Self.cleanStartFlag : 0
     if will.isPresent { flags |= 0x04 | will.qos.rawValue << 3 | (will.retain ? 0x20 : 0) }
-    if password.count > 0 { flags |= 0x40 }
-    if userName.count > 0 { flags |= 0x80 }
+    if password.count > 0 { flags |= Self.passwordFlag }
+    if userName.count > 0 { flags |= Self.userNameFlag }
     return flags
   }
 

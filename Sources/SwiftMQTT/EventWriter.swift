@@ -15,11 +15,22 @@ func describe(
   unsafe result.reason_code = -1
   unsafe result.subscription = -1
   unsafe result.retry_ms = -1
+  unsafe result.latency_ms = -1
   unsafe result.protocol = event == nil ? 0 : UInt32(client.version.rawValue)
   switch event {
   case nil: break
   case .session(.message(let message)): unsafe describe(message, of: client, in: &result)
   case .session(let event): unsafe describe(event, of: client, in: &result)
+  case .credentialsWanted:
+    unsafe result.type = Int32(SMQ_EVENT_CREDENTIALS)
+    unsafe result.attempt = client.attempt
+    unsafe result.server = UInt32(truncatingIfNeeded: client.serverIndex)
+  case .addressesWanted(let host, let port):
+    unsafe result.type = Int32(SMQ_EVENT_ADDRESSES)
+    unsafe result.attempt = client.attempt
+    unsafe result.server = UInt32(truncatingIfNeeded: client.serverIndex)
+    unsafe result.server_reference = pointer(client.hostNames.extracting(host.range))
+    unsafe result.port = UInt32(port)
   case .disconnected(let failure):
     unsafe result.type = Int32(SMQ_EVENT_DISCONNECTED)
     unsafe result.status = Status(failure.cause).rawValue
@@ -98,6 +109,7 @@ private func describe<Number: BinaryInteger>(
   unsafe result.status = Status(completion.outcome).rawValue
   unsafe result.reason_code = completion.reasonCode.map { Int32($0) } ?? -1
   unsafe result.cookie = completion.cookie
+  unsafe result.latency_ms = completion.latency.map { Int32(clamping: $0) } ?? -1
   unsafe result.reason_string = bytes(completion.reasonString, of: client)
   unsafe result.properties = bytes(completion.properties, of: client)
 }

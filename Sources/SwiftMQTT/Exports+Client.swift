@@ -4,6 +4,7 @@
 // decides nothing; include/swiftmqtt.h says what they promise. A name, a width or a `const` that
 // differs from the header does not compile.
 
+import CPlatform
 public import CSwiftMQTT
 import FixedMemory
 import MQTTClient
@@ -115,6 +116,63 @@ public func smq_hint_network(_ client: OpaquePointer?, _ up: UInt32) -> Int32 {
 public func smq_hint_resume(_ client: OpaquePointer?) -> Int32 {
   status { () throws(Status) in
     unsafe try slot(client).pointee.client.hintUp(at: now())
+    return Status.ok.rawValue
+  }
+}
+
+@c @implementation
+public func smq_credentials(
+  _ client: OpaquePointer?, _ attempt: UInt32, _ user_name: UnsafePointer<smq_bytes>?,
+  _ password: UnsafePointer<smq_bytes>?
+) -> Int32 {
+  status { () throws(Status) in
+    let slot = try unsafe slot(client)
+    let userName = try unsafe span(user_name)
+    let password = try unsafe span(password)
+    do throws(SessionError) {
+      try unsafe slot.pointee.client.provide(
+        userName: userName, password: password, attempt: attempt, at: now())
+    } catch {
+      throw Status(error)
+    }
+    return Status.ok.rawValue
+  }
+}
+
+@c @implementation
+public func smq_withhold_credentials(_ client: OpaquePointer?, _ attempt: UInt32, _ for_good: UInt32) -> Int32 {
+  status { () throws(Status) in
+    let slot = try unsafe slot(client)
+    guard for_good <= 1 else { throw .option }
+    do throws(SessionError) {
+      try unsafe slot.pointee.client.withhold(attempt: attempt, isFinal: for_good == 1, at: now())
+    } catch {
+      throw Status(error)
+    }
+    return Status.ok.rawValue
+  }
+}
+
+@c @implementation
+public func smq_addresses(
+  _ client: OpaquePointer?, _ attempt: UInt32, _ addresses: UnsafePointer<smq_bytes>?, _ count: UInt32
+) -> Int32 {
+  status { () throws(Status) in
+    let slot = try unsafe slot(client)
+    guard count <= UInt32(PLATFORM_MAX_ADDRESSES) else { throw .option }
+    var found = platform_addresses()
+    if count > 0 {
+      guard let addresses = unsafe addresses else { throw .null }
+      for index in 0..<Int(count) {
+        let address = try unsafe span(addresses[index])
+        guard Resolver.add(address, port: unsafe slot.pointee.client.port, to: &found) else { throw .option }
+      }
+    }
+    do throws(SessionError) {
+      try unsafe slot.pointee.client.provide(addresses: found, attempt: attempt, at: now())
+    } catch {
+      throw Status(error)
+    }
     return Status.ok.rawValue
   }
 }

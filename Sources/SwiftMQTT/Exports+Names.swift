@@ -55,6 +55,9 @@ public func smq_client_stats(_ client: OpaquePointer?, _ stats: UnsafeMutablePoi
     unsafe stats.pointee = describe(
       slot.pointee.client.counters, slot.pointee.client.outboxNumbers,
       slot.pointee.client.inboxNumbers, size: size)
+    unsafe add(slot.pointee.client.endings, to: &stats.pointee)
+    unsafe stats.pointee.attempts = slot.pointee.client.attempt
+    unsafe stats.pointee.outbox_age_ms = slot.pointee.client.outboxAge
     unsafe clearTail(stats, size, known: MemoryLayout<smq_stats>.size)
     return Status.ok.rawValue
   } catch {
@@ -93,7 +96,43 @@ private func describe(
   stats.unacknowledged_peak = UInt32(truncatingIfNeeded: inbox.peak)
   stats.receive_maximum = UInt32(truncatingIfNeeded: inbox.maximum)
   stats.requests = UInt32(truncatingIfNeeded: inbox.requests)
+  stats.requests_peak = UInt32(truncatingIfNeeded: inbox.requestsPeak)
+  stats.replies = UInt32(truncatingIfNeeded: inbox.replies)
+  stats.replies_peak = UInt32(truncatingIfNeeded: inbox.repliesPeak)
+  stats.subscriptions = UInt32(truncatingIfNeeded: inbox.subscriptions)
+  stats.receive_bytes_peak = UInt32(truncatingIfNeeded: inbox.receiveBytesPeak)
+  stats.control_bytes_peak = UInt32(truncatingIfNeeded: inbox.controlBytesPeak)
+  stats.urgent_bytes = UInt32(truncatingIfNeeded: outbox.urgent.bytes)
+  stats.urgent_bytes_peak = UInt32(truncatingIfNeeded: outbox.urgent.bytesPeak)
+  stats.urgent_messages = UInt32(truncatingIfNeeded: outbox.urgent.messages)
+  stats.urgent_messages_peak = UInt32(truncatingIfNeeded: outbox.urgent.messagesPeak)
+  stats.messages_dropped = outbox.dropped.uint64
+  stats.messages_replaced = outbox.replaced.uint64
+  // An array of C is a tuple here: as many numbers in a row.
+  unsafe withUnsafeMutableBytes(of: &stats.latency) { unsafe put(outbox.latencies, into: $0) }
+  unsafe withUnsafeMutableBytes(of: &stats.round_trip) { unsafe put(counters.roundTrips, into: $0) }
   return stats
+}
+
+private func put(_ histogram: LatencyHistogram, into bytes: UnsafeMutableRawBufferPointer) {
+  for index in 0..<LatencyHistogram.count {
+    unsafe bytes.storeBytes(of: histogram[index], toByteOffset: 4 * index, as: UInt32.self)
+  }
+}
+
+private func add(_ endings: Failure.Counts, to stats: inout smq_stats) {
+  stats.ended_requested = endings.requested
+  stats.ended_refused = endings.refused
+  stats.ended_server_closed = endings.serverClosed
+  stats.ended_malformed = endings.malformed
+  stats.ended_protocol = endings.violation
+  stats.ended_keep_alive = endings.keepAlive
+  stats.ended_stream = endings.stream
+  stats.ended_resolve = endings.resolve
+  stats.ended_network = endings.network
+  stats.ended_closed = endings.closed
+  stats.ended_timeout = endings.timeout
+  stats.ended_credentials = endings.withheld
 }
 
 @c @implementation

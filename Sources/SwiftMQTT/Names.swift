@@ -82,19 +82,20 @@ private var serverNames: NameList {
 
 private var networkNames: NameList {
   NameList(
-    first: 1, count: 5,
+    first: 1, count: 6,
     text: """
       SMQ_ERR_RESOLVE\0\
       SMQ_ERR_NETWORK\0\
       SMQ_ERR_CLOSED\0\
       SMQ_ERR_TIMEOUT\0\
-      SMQ_ERR_STREAM
+      SMQ_ERR_STREAM\0\
+      SMQ_ERR_CREDENTIALS
       """)
 }
 
 var stageNames: NameList {
   NameList(
-    first: 0, count: 9,
+    first: 0, count: 10,
     text: """
       none\0\
       resolve\0\
@@ -104,7 +105,8 @@ var stageNames: NameList {
       keep alive\0\
       disconnect\0\
       answer\0\
-      write
+      write\0\
+      credentials
       """)
 }
 

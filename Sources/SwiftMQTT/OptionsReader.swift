@@ -22,10 +22,9 @@ func makeClient(
   try unsafe checkSize(options, options.pointee.size, known: MemoryLayout<smq_options>.size)
 
   var request = RequestedOptions()
-  guard unsafe options.pointee.reserved == 0 else { throw .structSize }
   let flags = unsafe options.pointee.flags
-  // They are the lowest ten bits.
-  guard flags < 2 * UInt32(SMQ_OPTION_QOS_0_CONNECTED) else { throw .option }
+  // They are the lowest twelve bits.
+  guard flags < 2 * UInt32(SMQ_OPTION_ASK_ADDRESSES) else { throw .option }
   request.keepSession = flags & UInt32(SMQ_OPTION_KEEP_SESSION) != 0
   request.newSession = flags & UInt32(SMQ_OPTION_NEW_SESSION) != 0
   request.fallback = flags & UInt32(SMQ_OPTION_FALLBACK) != 0
@@ -36,6 +35,8 @@ func makeClient(
   request.shuffle = flags & UInt32(SMQ_OPTION_SHUFFLE) != 0
   request.noReconnect = flags & UInt32(SMQ_OPTION_NO_RECONNECT) != 0
   request.atMostOnceConnected = flags & UInt32(SMQ_OPTION_QOS_0_CONNECTED) != 0
+  request.askCredentials = flags & UInt32(SMQ_OPTION_ASK_CREDENTIALS) != 0
+  request.ownResolver = flags & UInt32(SMQ_OPTION_ASK_ADDRESSES) != 0
   unsafe request.port = options.pointee.port
   unsafe request.protocolVersion = options.pointee.protocol
   unsafe request.keepAlive = options.pointee.keep_alive_s
@@ -70,6 +71,7 @@ func makeClient(
   unsafe request.answerTimeout = options.pointee.answer_timeout_ms
   unsafe request.writeTimeout = options.pointee.write_timeout_ms
   unsafe request.tcpUserTimeout = options.pointee.tcp_user_timeout_ms
+  unsafe request.credentialBytes = options.pointee.credential_bytes
   request.properties = try unsafe span(options.pointee.properties)
   request.host = try unsafe span(options.pointee.host)
   request.clientID = try unsafe span(options.pointee.client_id)

@@ -44,6 +44,7 @@ enum Status: Int32, Error {
   case closed = -403
   case timeout = -404
   case stream = -405
+  case credentials = -406
 
   /// `urlOffset` is set where the error has one.
   init(_ error: OptionsError, _ urlOffset: inout Int?) {
@@ -114,6 +115,7 @@ enum Status: Int32, Error {
       case .network: .network
       case .closed: .closed
       case .timeout: .timeout
+      case .withheld: .credentials
       case .stream: .stream
       }
   }
@@ -151,6 +153,7 @@ extension Failure.Stage {
     case .disconnect: Int32(SMQ_STAGE_DISCONNECT)
     case .answer: Int32(SMQ_STAGE_ANSWER)
     case .write: Int32(SMQ_STAGE_WRITE)
+    case .credentials: Int32(SMQ_STAGE_CREDENTIALS)
     }
   }
 }

@@ -120,13 +120,15 @@ class Message(Sized):
         ("qos", ctypes.c_uint8),
         ("retain", ctypes.c_uint8),
         ("quiet", ctypes.c_uint8),
-        ("reserved", ctypes.c_uint8),
+        ("overflow", ctypes.c_uint8),
         ("topic", Bytes),
         ("payload", Bytes),
         ("cookie", ctypes.c_uint64),
         ("properties", Bytes),
         ("expiry_s", ctypes.c_uint32),
-        ("reserved2", ctypes.c_uint32),
+        ("urgent", ctypes.c_uint8),
+        ("reserved", ctypes.c_uint8),
+        ("reserved2", ctypes.c_uint16),
     ]
 
 
@@ -135,7 +137,8 @@ OPTIONS_NUMBERS = (
     "receive_bytes in_flight_maximum receive_maximum maximum_packet_bytes requests request_bytes "
     "control_bytes handlers handler_bytes topic_aliases_in topic_aliases_out topic_alias_bytes "
     "replies stream_bytes reconnect_min_ms reconnect_max_ms stable_ms jitter "
-    "subscriptions subscription_bytes resubscribe reserved"
+    "subscriptions subscription_bytes resubscribe urgent_messages urgent_bytes "
+    "answer_timeout_ms write_timeout_ms tcp_user_timeout_ms credential_bytes"
 ).split()
 
 
@@ -223,6 +226,8 @@ class RawEvent(Sized):
         ("subscription_identifier", ctypes.c_uint32),
         ("retry_ms", ctypes.c_int32),
         ("server", ctypes.c_uint32),
+        ("port", ctypes.c_uint32),
+        ("latency_ms", ctypes.c_int32),
         ("reserved", ctypes.c_uint32),
     ]
 
@@ -252,7 +257,21 @@ class Stats(Sized):
         ]
         + [
             (name, ctypes.c_uint32)
-            for name in "unacknowledged unacknowledged_peak receive_maximum requests".split()
+            for name in (
+                "unacknowledged unacknowledged_peak receive_maximum requests requests_peak "
+                "replies replies_peak subscriptions receive_bytes_peak control_bytes_peak "
+                "urgent_bytes urgent_bytes_peak urgent_messages urgent_messages_peak "
+                "outbox_age_ms attempts"
+            ).split()
+        ]
+        + [(name, ctypes.c_uint64) for name in ("messages_dropped", "messages_replaced")]
+        + [(name, ctypes.c_uint32 * 16) for name in ("latency", "round_trip")]
+        + [
+            (f"ended_{name}", ctypes.c_uint32)
+            for name in (
+                "requested refused server_closed malformed protocol keep_alive stream resolve "
+                "network closed timeout credentials"
+            ).split()
         ]
     )
 
@@ -296,6 +315,9 @@ FUNCTIONS = {  # name: (result, arguments)
     "smq_client_id": (I32, [C, P(Bytes)]),
     "smq_client_state": (I32, [C]),
     "smq_connect": (I32, [C]),
+    "smq_credentials": (I32, [C, U32, P(Bytes), P(Bytes)]),
+    "smq_withhold_credentials": (I32, [C, U32, U32]),
+    "smq_addresses": (I32, [C, U32, P(Bytes), U32]),
     "smq_hint_network": (I32, [C, U32]),
     "smq_hint_resume": (I32, [C]),
     "smq_authenticate": (I32, [C, U32, P(Bytes), P(Bytes)]),
@@ -453,6 +475,8 @@ class Event:
     subscription_identifier: int
     retry_ms: int
     server: int
+    port: int
+    latency_ms: int
 
     def __repr__(self) -> str:
         kind, status = EVENT_NAMES[self.type], status_name(self.status)
@@ -508,6 +532,21 @@ class Client:
 
     def connect(self) -> int:
         return library.smq_connect(self.handle)
+
+    def credentials(
+        self, attempt: int, user_name: str | bytes | None, password: str | bytes | None
+    ) -> int:
+        return library.smq_credentials(
+            self.handle, attempt, reference(user_name), reference(password)
+        )
+
+    def withhold_credentials(self, attempt: int, for_good: int = 0) -> int:
+        return library.smq_withhold_credentials(self.handle, attempt, for_good)
+
+    def addresses(self, attempt: int, *addresses: str) -> int:
+        views = [view(address) for address in addresses]
+        list = (Bytes * len(views))(*views)
+        return library.smq_addresses(self.handle, attempt, list, len(views))
 
     def hint_network(self, up: int) -> int:
         return library.smq_hint_network(self.handle, up)

@@ -78,6 +78,8 @@ struct Told: Equatable, CustomStringConvertible {
     case connected
     case disconnected(Status, Failure.Stage, retry: UInt32?)
     case completed(UInt64)
+    case credentialsWanted
+    case addressesWanted(UInt16)
     case other
   }
 
@@ -93,6 +95,8 @@ struct Told: Equatable, CustomStringConvertible {
     case .session(.connected): what = .connected
     case .session(.completed(let completion)): what = .completed(completion.cookie)
     case .session: what = .other
+    case .credentialsWanted: what = .credentialsWanted
+    case .addressesWanted(_, let port): what = .addressesWanted(port)
     case .disconnected(let failure):
       let status: Status =
         switch failure.cause {

@@ -69,7 +69,7 @@ struct platform_addresses {
     struct platform_address list[PLATFORM_MAX_ADDRESSES];
 };
 
-/* Parses a numeric IPv4 or IPv6 address, zero-terminated. Returns 1, or 0 if it is none. */
+/* Adds a numeric IPv4 or IPv6 address, zero-terminated. Returns 1, or 0 if it is none, or one too many. */
 int32_t platform_parse_address(const char *host, uint16_t port, struct platform_addresses *addresses);
 
 /*
