@@ -18,8 +18,9 @@
  *    10  Request and response
  *    11  Running a client: the simple loop
  *    12  Running a client: inside a loop of your own
- *    13  Numbers
- *    14  Helpers
+ *    13  Running a client: the bare engine
+ *    14  Numbers
+ *    15  Helpers
  *
  * CONVENTIONS
  *
@@ -551,7 +552,12 @@ enum {
      * Names are not looked up here: an attempt to connect to a server whose host is no numeric address has an
      * SMQ_EVENT_ADDRESSES, and goes on when smq_addresses() has been called.
      */
-    SMQ_OPTION_ASK_ADDRESSES = 2048
+    SMQ_OPTION_ASK_ADDRESSES = 2048,
+    /*
+     * The program has the transport, and the clock: the client is a mere engine, see chapter 13. smq_client_init() makes no
+     * system call but for a random number, and nothing here looks at a clock.
+     */
+    SMQ_OPTION_OWN_TRANSPORT = 4096
 };
 
 /* smq_options.jitter: what chance does to the waits between attempts to connect */
@@ -1255,7 +1261,13 @@ enum {
      * SMQ_OPTION_ASK_ADDRESSES: an attempt waits for smq_addresses(), in the same way. server_reference is the name that is to
      * be looked up, port the port to connect to; attempt and server are set.
      */
-    SMQ_EVENT_ADDRESSES = 12
+    SMQ_EVENT_ADDRESSES = 12,
+    /*
+     * SMQ_OPTION_OWN_TRANSPORT: a connection is wanted, to the server with the name server_reference, at port: open one,
+     * closing the last one first, and call smq_engine_opened(), or smq_engine_closed() if it cannot be had. attempt and
+     * server are set.
+     */
+    SMQ_EVENT_OPEN = 13
 };
 
 /* smq_event.part, added up. A message that arrives whole is both. */
@@ -1493,7 +1505,7 @@ SMQ_API int32_t smq_wait(smq_client *client, int32_t timeout_ms);
  *
  * client   the client
  *
- * Returns the descriptor, or SMQ_ERR_NULL, SMQ_ERR_CLIENT.
+ * Returns the descriptor, or SMQ_ERR_NULL, SMQ_ERR_CLIENT, or SMQ_ERR_STATE with SMQ_OPTION_OWN_TRANSPORT.
  */
 SMQ_API int32_t smq_fd(const smq_client *client);
 
@@ -1520,7 +1532,121 @@ SMQ_API int32_t smq_next_timeout_ms(const smq_client *client);
 SMQ_API int32_t smq_service(smq_client *client);
 
 /* ---------------------------------------------------------------------------------------------
- * 13  Numbers
+ * 13  Running a client: the bare engine
+ *
+ * With SMQ_OPTION_OWN_TRANSPORT the program brings its own IO: a serial line, TLS of its own, a simulation. What it got goes
+ * in, what is to be sent comes out, and time is a number it tells, in milliseconds, from any clock that only goes forward;
+ * it may wrap. Everything else, reconnecting included, is as ever: messages are published and events are taken between
+ * these calls. smq_wait() and smq_fd() are SMQ_ERR_STATE. Calls that take no time happen at the one told last, so it is to be
+ * told before smq_connect().
+ *
+ *     smq_engine_timed_out(client, now);
+ *     smq_connect(client);
+ *     for (;;) {
+ *         while (smq_next_event(client, &event) == 1)
+ *             if (event.type == SMQ_EVENT_OPEN) …                           open; smq_engine_opened(client, now)
+ *             else if (event.type == SMQ_EVENT_DISCONNECTED) …              close
+ *         while (smq_engine_transmit(client, now, &out, &size), size > 0)
+ *             smq_engine_transmitted(client, write(fd, out, size), now);
+ *         …                                       wait, at most smq_engine_next_timeout_ms(client, now); now = …
+ *         smq_engine_receive_buffer(client, &in, &size);
+ *         if (size > 0) smq_engine_received(client, read(fd, in, size), now);
+ *         smq_engine_timed_out(client, now);
+ *     }
+ *
+ * Each of these calls is SMQ_ERR_STATE for a client without SMQ_OPTION_OWN_TRANSPORT.
+ * ------------------------------------------------------------------------------------------- */
+
+/*
+ * The connection that SMQ_EVENT_OPEN asked for is open: CONNECT is the first thing to be sent.
+ *
+ * client   the client
+ * now_ms   the time
+ *
+ * Returns SMQ_OK, SMQ_ERR_NULL, SMQ_ERR_CLIENT, or SMQ_ERR_STATE if none is wanted.
+ */
+SMQ_API int32_t smq_engine_opened(smq_client *client, uint32_t now_ms);
+
+/*
+ * The connection is gone, or cannot be opened. What it brought before goes through smq_engine_received() first.
+ *
+ * client     the client
+ * os_error   0: the peer closed it; else an errno, for the event
+ * now_ms     the time
+ *
+ * Returns SMQ_OK, SMQ_ERR_NULL, SMQ_ERR_CLIENT, SMQ_ERR_OPTION if os_error is negative, or SMQ_ERR_STATE if there is none,
+ * and none is wanted.
+ */
+SMQ_API int32_t smq_engine_closed(smq_client *client, int32_t os_error, uint32_t now_ms);
+
+/*
+ * Where the next bytes from the server go.
+ *
+ * client   the client
+ * data     where to put the pointer; valid until the next call on the client
+ * size     where to put how many there may be; 0: none now, as an event has to be taken first, or there is no connection
+ *
+ * Returns SMQ_OK, SMQ_ERR_NULL, SMQ_ERR_CLIENT, SMQ_ERR_STATE.
+ */
+SMQ_API int32_t smq_engine_receive_buffer(smq_client *client, void **data, size_t *size);
+
+/*
+ * Bytes came, and are where smq_engine_receive_buffer() said.
+ *
+ * client   the client
+ * size     how many: 0 to what it said
+ * now_ms   the time
+ *
+ * Returns SMQ_OK, SMQ_ERR_NULL, SMQ_ERR_CLIENT, SMQ_ERR_STATE, or SMQ_ERR_OPTION if size is larger than that.
+ */
+SMQ_API int32_t smq_engine_received(smq_client *client, size_t size, uint32_t now_ms);
+
+/*
+ * What is to be sent next, in one piece. To be asked again after each smq_engine_transmitted(), until there is nothing.
+ *
+ * client   the client
+ * now_ms   the time
+ * data     where to put the pointer; valid until the next call on the client, which has to be smq_engine_transmitted()
+ * size     where to put how many bytes; 0: nothing
+ *
+ * Returns SMQ_OK, SMQ_ERR_NULL, SMQ_ERR_CLIENT, SMQ_ERR_STATE.
+ */
+SMQ_API int32_t smq_engine_transmit(smq_client *client, uint32_t now_ms, const void **data, size_t *size);
+
+/*
+ * Bytes that smq_engine_transmit() gave were sent, from the front.
+ *
+ * client   the client
+ * size     how many: 0 to what it gave
+ * now_ms   the time
+ *
+ * Returns SMQ_OK, SMQ_ERR_NULL, SMQ_ERR_CLIENT, SMQ_ERR_STATE, or SMQ_ERR_OPTION if size is larger than that.
+ */
+SMQ_API int32_t smq_engine_transmitted(smq_client *client, size_t size, uint32_t now_ms);
+
+/*
+ * When smq_engine_timed_out() needs to be called if nothing else happens.
+ *
+ * client   the client
+ * now_ms   the time
+ *
+ * Returns milliseconds from now, 0 for at once, -1 for never; or SMQ_ERR_NULL, SMQ_ERR_CLIENT, SMQ_ERR_STATE (which are below
+ * -1).
+ */
+SMQ_API int32_t smq_engine_next_timeout_ms(smq_client *client, uint32_t now_ms);
+
+/*
+ * Time has passed: does what is due, and releases the event that was taken last. Calling it too often does no harm.
+ *
+ * client   the client
+ * now_ms   the time
+ *
+ * Returns 1 if an event is waiting, 0 if not; or SMQ_ERR_NULL, SMQ_ERR_CLIENT, SMQ_ERR_STATE.
+ */
+SMQ_API int32_t smq_engine_timed_out(smq_client *client, uint32_t now_ms);
+
+/* ---------------------------------------------------------------------------------------------
+ * 14  Numbers
  * ------------------------------------------------------------------------------------------- */
 
 /* What a client has done since smq_client_init(), and how full it is. */
@@ -1640,7 +1766,7 @@ typedef struct smq_server {
 SMQ_API int32_t smq_client_server(const smq_client *client, smq_server *server);
 
 /* ---------------------------------------------------------------------------------------------
- * 14  Helpers. Any thread, any time.
+ * 15  Helpers. Any thread, any time.
  * ------------------------------------------------------------------------------------------- */
 
 /*

@@ -18,6 +18,7 @@ extension Client where System: ~Copyable {
     guard case .requested = ending.cause else { return end(ending) }
     // Without DISCONNECT on its way this is no farewell: the server will publish the Will.
     guard !session.hasUnsentFarewell else { return end(.timeout) }
+    guard !hasOwnTransport else { return end(.requested) }
     phase = .closing
     platform.finish(lane)
     watch(readable: true, writable: false)
@@ -86,6 +87,7 @@ extension Client where System: ~Copyable {
     session.connectionClosed()
     loss = nil
     farewellDeadline = nil
+    guard !hasOwnTransport else { return askForTransport() }
     race.beginAgain(with: lane)
     startNext(at: now)
   }

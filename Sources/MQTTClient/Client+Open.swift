@@ -70,6 +70,7 @@ extension Client where System: ~Copyable {
   // MARK: The name
 
   private mutating func lookUp(at now: Instant) {
+    guard !hasOwnTransport else { return askForTransport() }
     let host = servers.host(serverIndex)
     let port = servers.port(serverIndex)
     if let numeric = Self.numeric(hosts, host, port, on: platform) { return open(numeric, at: now) }
@@ -139,6 +140,10 @@ extension Client where System: ~Copyable {
   private mutating func win(_ lane: Channel) {
     for index in 0..<Channel.lanes where Channel.lane(index) != lane { platform.close(.lane(index)) }
     self.lane = lane
+    beginSession()
+  }
+
+  mutating func beginSession() {
     phase = .open
     unblock()
     isWatchingReceive = false

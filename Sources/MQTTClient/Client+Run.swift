@@ -6,12 +6,13 @@ extension Client where System: ~Copyable {
   public enum WaitResult: BitwiseCopyable {
     case event
     case nothing  // the time is up, or a signal came
-    case pointless  // nothing is going on, and no end was given
+    case pointless  // nothing is going on, and no end was given; or the application has the transport
     case failed
   }
 
   /// Serves the client until there is an event; -1: as long as it takes.
   public mutating func wait(timeout: Int32) -> WaitResult {
+    guard !hasOwnTransport else { return .pointless }
     var now = Instant(milliseconds: platform.now())
     session.release()
     let end = timeout < 0 ? nil : now.advanced(by: UInt32(timeout))
@@ -44,12 +45,12 @@ extension Client where System: ~Copyable {
   public mutating func service(at now: Instant) -> Bool {
     session.release()
     var readiness = Readiness()
-    if case .ready(let ready) = platform.wait(timeout: 0) { readiness = ready }
+    if !hasOwnTransport, case .ready(let ready) = platform.wait(timeout: 0) { readiness = ready }
     serve(readiness, at: now)
     return hasEvent
   }
 
-  private mutating func serve(_ ready: Readiness, at now: Instant) {
+  mutating func serve(_ ready: Readiness, at now: Instant) {
     self.now = now
     if loss != nil {
       receiveRest(at: now)
@@ -108,6 +109,7 @@ extension Client where System: ~Copyable {
   }
 
   mutating func transmit(at now: Instant) {
+    guard !hasOwnTransport else { return }
     while !isBlocked {
       if session.pullOffset != nil { pullPayload(at: now) }
       guard session.prepareTransmit(at: now) else { return }
@@ -134,7 +136,7 @@ extension Client where System: ~Copyable {
   }
 
   /// Asks for the next bytes of the payload that is being sent.
-  private mutating func pullPayload(at now: Instant) {
+  mutating func pullPayload(at now: Instant) {
     guard pullAgain == nil, let payloadSource, let offset = session.pullOffset else { return }
     switch Self.pull(from: payloadSource, offset, into: &session) {
     case .none: session.pullFailed()
@@ -185,6 +187,7 @@ extension Client where System: ~Copyable {
   }
 
   mutating func watch(readable: Bool, writable: Bool) {
+    guard !hasOwnTransport else { return }
     do throws(PlatformError) {
       try platform.watch(lane, readable: readable, writable: writable)
     } catch {

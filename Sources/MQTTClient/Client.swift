@@ -12,6 +12,8 @@ public enum ClientEvent {
   case credentialsWanted
   /// `provide(addresses:)` is to be called, for this name in `Client.hostNames`.
   case addressesWanted(host: Extent, port: UInt16)
+  /// `opened` or `closed` is to be called.
+  case transportWanted(host: Extent, port: UInt16)
 }
 
 /// The driver: brings a session and a platform together, with one deadline and one descriptor (D8).
@@ -47,6 +49,8 @@ public struct Client<System: Platform & ~Copyable>: ~Copyable {
   let followsRedirects: Bool
   let asksCredentials: Bool
   let asksAddresses: Bool
+  /// The application has the transport, and the clock: see Client+OwnTransport.swift.
+  public let hasOwnTransport: Bool
   /// The application is to be asked what the phase is about.
   var isQuestionOpen = false
   var redirect = Redirect()
@@ -94,6 +98,8 @@ public struct Client<System: Platform & ~Copyable>: ~Copyable {
   var now = Instant(milliseconds: 0)
   public var handlers: HandlerTable
   var payloadSource: PayloadSource? = nil
+  /// How many bytes the application has to send, with a transport of its own.
+  var outputSize = 0
   var pullAgain: Instant? = nil
 
   /// The caller guarantees that `options` are those the plan was made with.
@@ -115,6 +121,7 @@ public struct Client<System: Platform & ~Copyable>: ~Copyable {
     followsRedirects = options.followsRedirects
     asksCredentials = options.asksCredentials
     asksAddresses = options.asksAddresses
+    hasOwnTransport = options.hasOwnTransport
     connectTimeout = options.connectTimeout
     reconnects = options.reconnects
     backoff = options.backoff
@@ -132,6 +139,9 @@ public struct Client<System: Platform & ~Copyable>: ~Copyable {
   }
 
   // MARK: Getters
+
+  /// The time: that of the platform, or the last one the application told.
+  public var time: Instant { hasOwnTransport ? now : Instant(milliseconds: platform.now()) }
 
   public var state: ClientState {
     switch phase {
@@ -322,14 +332,18 @@ public struct Client<System: Platform & ~Copyable>: ~Copyable {
     }
     guard isQuestionOpen else { return nil }
     isQuestionOpen = false
-    if phase == .authorizing { return .credentialsWanted }
-    return .addressesWanted(host: servers.host(serverIndex), port: servers.port(serverIndex))
+    let host = servers.host(serverIndex)
+    switch phase {
+    case .authorizing: return .credentialsWanted
+    case .connecting: return .transportWanted(host: host, port: port)
+    default: return .addressesWanted(host: host, port: port)
+    }
   }
 
   /// When there is something to do even if the descriptor stays silent: milliseconds, -1 for never.
   public func nextTimeout(at now: Instant) -> Int32 {
     if hasEvent || session.isHoldingBack || loss != nil { return 0 }
-    if phase == .open {
+    if phase == .open, !hasOwnTransport {
       if !isBlocked, session.wantsTransmit { return 0 }
       if session.ending != nil, !session.hasUnsentFarewell { return 0 }
       // Taking an event has made room.

@@ -27,6 +27,7 @@ public struct ClientOptions: ~Escapable {
   /// Of the application, before each attempt; and for the addresses of a name.
   public let asksCredentials: Bool
   public let asksAddresses: Bool
+  public let hasOwnTransport: Bool
   /// Milliseconds; 0: none.
   public let connectTimeout: UInt32
   public let reconnects: Bool
@@ -142,6 +143,7 @@ public struct ClientOptions: ~Escapable {
     followsRedirects = request.redirect && version.hasProperties
     asksCredentials = request.askCredentials
     asksAddresses = request.ownResolver
+    hasOwnTransport = request.ownTransport
     self.port = UInt16(truncatingIfNeeded: port)
     self.connectTimeout = connectTimeout
     reconnects = !request.noReconnect

@@ -13,6 +13,7 @@ public struct RequestedOptions: ~Escapable {
   public var atMostOnceConnected = false
   public var askCredentials = false
   public var ownResolver = false
+  public var ownTransport = false
   /// One server, or the text that several are in.
   public var host: Span<UInt8>
   public var port: UInt32 = 0

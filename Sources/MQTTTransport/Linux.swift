@@ -12,6 +12,12 @@ public struct Linux: ~Copyable, Platform {
   /// TCP_USER_TIMEOUT in milliseconds; 0: as the system has it.
   private let userTimeout: UInt32
 
+  /// For a client whose application has the transport: no descriptor, and no system call but for chance.
+  public init() {
+    userTimeout = 0
+    descriptor = -1
+  }
+
   public init(userTimeout: UInt32) throws(PlatformError) {
     self.userTimeout = userTimeout
     descriptor = platform_poller_open()
@@ -20,7 +26,7 @@ public struct Linux: ~Copyable, Platform {
 
   deinit {
     for index in 0..<Channel.lanes where sockets[index] >= 0 { platform_close(sockets[index]) }
-    platform_close(descriptor)
+    if descriptor >= 0 { platform_close(descriptor) }
   }
 
   public func now() -> UInt32 { platform_now_ms() }

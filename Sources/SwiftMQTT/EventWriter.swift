@@ -27,10 +27,10 @@ func describe(
     unsafe result.server = UInt32(truncatingIfNeeded: client.serverIndex)
   case .addressesWanted(let host, let port):
     unsafe result.type = Int32(SMQ_EVENT_ADDRESSES)
-    unsafe result.attempt = client.attempt
-    unsafe result.server = UInt32(truncatingIfNeeded: client.serverIndex)
-    unsafe result.server_reference = pointer(client.hostNames.extracting(host.range))
-    unsafe result.port = UInt32(port)
+    unsafe describe(host, port, of: client, in: &result)
+  case .transportWanted(let host, let port):
+    unsafe result.type = Int32(SMQ_EVENT_OPEN)
+    unsafe describe(host, port, of: client, in: &result)
   case .disconnected(let failure):
     unsafe result.type = Int32(SMQ_EVENT_DISCONNECTED)
     unsafe result.status = Status(failure.cause).rawValue
@@ -46,6 +46,14 @@ func describe(
     unsafe result.properties = bytes(failure.properties, of: client)
   }
   return unsafe result
+}
+
+/// A server that somebody else is to find or to reach.
+private func describe(_ host: Extent, _ port: UInt16, of client: borrowing Client, in result: inout smq_event) {
+  unsafe result.attempt = client.attempt
+  unsafe result.server = UInt32(truncatingIfNeeded: client.serverIndex)
+  unsafe result.server_reference = pointer(client.hostNames.extracting(host.range))
+  unsafe result.port = UInt32(port)
 }
 
 @inline(never)

@@ -22,7 +22,8 @@ func status(_ body: () throws(Status) -> Int32) -> Int32 {
   }
 }
 
-func now() -> Instant { Instant(milliseconds: Clock.milliseconds()) }
+/// The client's time.
+func now(_ slot: UnsafeMutablePointer<ClientSlot>) -> Instant { unsafe slot.pointee.client.time }
 
 // MARK: 4  Options, memory, life of a client
 
@@ -94,7 +95,8 @@ public func smq_client_state(_ client: OpaquePointer?) -> Int32 {
 @c @implementation
 public func smq_connect(_ client: OpaquePointer?) -> Int32 {
   status { () throws(Status) in
-    let started = try unsafe slot(client).pointee.client.connect(at: now())
+    let slot = try unsafe slot(client)
+    let started = unsafe slot.pointee.client.connect(at: now(slot))
     return (started ? Status.ok : .state).rawValue
   }
 }
@@ -104,8 +106,8 @@ public func smq_hint_network(_ client: OpaquePointer?, _ up: UInt32) -> Int32 {
   status { () throws(Status) in
     let slot = try unsafe slot(client)
     switch up {
-    case 0: unsafe slot.pointee.client.hintDown(at: now())
-    case 1: unsafe slot.pointee.client.hintUp(at: now())
+    case 0: unsafe slot.pointee.client.hintDown(at: now(slot))
+    case 1: unsafe slot.pointee.client.hintUp(at: now(slot))
     default: throw .option
     }
     return Status.ok.rawValue
@@ -115,7 +117,8 @@ public func smq_hint_network(_ client: OpaquePointer?, _ up: UInt32) -> Int32 {
 @c @implementation
 public func smq_hint_resume(_ client: OpaquePointer?) -> Int32 {
   status { () throws(Status) in
-    unsafe try slot(client).pointee.client.hintUp(at: now())
+    let slot = try unsafe slot(client)
+    unsafe slot.pointee.client.hintUp(at: now(slot))
     return Status.ok.rawValue
   }
 }
@@ -131,7 +134,7 @@ public func smq_credentials(
     let password = try unsafe span(password)
     do throws(SessionError) {
       try unsafe slot.pointee.client.provide(
-        userName: userName, password: password, attempt: attempt, at: now())
+        userName: userName, password: password, attempt: attempt, at: now(slot))
     } catch {
       throw Status(error)
     }
@@ -145,7 +148,7 @@ public func smq_withhold_credentials(_ client: OpaquePointer?, _ attempt: UInt32
     let slot = try unsafe slot(client)
     guard for_good <= 1 else { throw .option }
     do throws(SessionError) {
-      try unsafe slot.pointee.client.withhold(attempt: attempt, isFinal: for_good == 1, at: now())
+      try unsafe slot.pointee.client.withhold(attempt: attempt, isFinal: for_good == 1, at: now(slot))
     } catch {
       throw Status(error)
     }
@@ -169,7 +172,7 @@ public func smq_addresses(
       }
     }
     do throws(SessionError) {
-      try unsafe slot.pointee.client.provide(addresses: found, attempt: attempt, at: now())
+      try unsafe slot.pointee.client.provide(addresses: found, attempt: attempt, at: now(slot))
     } catch {
       throw Status(error)
     }
@@ -229,7 +232,7 @@ public func smq_disconnect_with(
     guard let reason = UInt8(exactly: reason_code) else { throw .reasonCode }
     do throws(SessionError) {
       try unsafe slot.pointee.client.disconnect(
-        drain: drain_ms, reasonCode: reason, properties: properties, at: now())
+        drain: drain_ms, reasonCode: reason, properties: properties, at: now(slot))
     } catch {
       throw Status(error)
     }
@@ -273,15 +276,25 @@ public func smq_wait(_ client: OpaquePointer?, _ timeout_ms: Int32) -> Int32 {
 
 @c @implementation
 public func smq_fd(_ client: OpaquePointer?) -> Int32 {
-  status { () throws(Status) in unsafe try slot(client).pointee.client.descriptor }
+  status { () throws(Status) in
+    let slot = try unsafe slot(client)
+    guard unsafe !slot.pointee.client.hasOwnTransport else { throw .state }
+    return unsafe slot.pointee.client.descriptor
+  }
 }
 
 @c @implementation
 public func smq_next_timeout_ms(_ client: OpaquePointer?) -> Int32 {
-  status { () throws(Status) in unsafe try slot(client).pointee.client.nextTimeout(at: now()) }
+  status { () throws(Status) in
+    let slot = try unsafe slot(client)
+    return unsafe slot.pointee.client.nextTimeout(at: now(slot))
+  }
 }
 
 @c @implementation
 public func smq_service(_ client: OpaquePointer?) -> Int32 {
-  status { () throws(Status) in unsafe try slot(client).pointee.client.service(at: now()) ? 1 : 0 }
+  status { () throws(Status) in
+    let slot = try unsafe slot(client)
+    return unsafe slot.pointee.client.service(at: now(slot)) ? 1 : 0
+  }
 }

@@ -1,6 +1,6 @@
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 //
-// The C functions of chapters 1 and 13: names and numbers.
+// The C functions of chapters 1 and 14: names and numbers.
 
 public import CSwiftMQTT
 import FixedMemory

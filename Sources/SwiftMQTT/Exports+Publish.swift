@@ -27,7 +27,7 @@ public func smq_publish(_ client: OpaquePointer?, _ message: UnsafePointer<smq_m
         try unsafe slot.pointee.client.publish(publish, handling)
         return Status.ok.rawValue
       }
-      return unsafe try slot.pointee.client.publishSpecially(publish, handling, at: now())
+      return unsafe try slot.pointee.client.publishSpecially(publish, handling, at: now(slot))
         ? Status.ok.rawValue : Int32(SMQ_DROPPED)
     } catch {
       throw Status(error)
@@ -47,7 +47,7 @@ public func smq_publish_reserve(
     var handling = unsafe handling(message)
     handling.kind = .reserved
     do throws(SessionError) {
-      guard unsafe try slot.pointee.client.publishSpecially(publish, handling, at: now()) else {
+      guard unsafe try slot.pointee.client.publishSpecially(publish, handling, at: now(slot)) else {
         return Int32(SMQ_DROPPED)
       }
     } catch {
@@ -102,7 +102,7 @@ public func smq_publish_stream(
     handling.kind = .stream
     do throws(SessionError) {
       return unsafe try slot.pointee.client.publishStream(
-        publish, handling, from: PayloadSource(pull, user: user), at: now())
+        publish, handling, from: PayloadSource(pull, user: user), at: now(slot))
         ? Status.ok.rawValue : Int32(SMQ_DROPPED)
     } catch {
       throw Status(error)
@@ -125,7 +125,7 @@ public func smq_request(
     publish.own.responseTopic = try unsafe span(response_topic)
     do throws(SessionError) {
       try unsafe slot.pointee.client.publishRequest(
-        publish, handling(message), timeout: timeout_ms, at: now())
+        publish, handling(message), timeout: timeout_ms, at: now(slot))
     } catch {
       throw Status(error)
     }
@@ -161,7 +161,7 @@ public func smq_respond(
       reply.own.hasCorrelationData = true
     }
     do throws(SessionError) {
-      return unsafe try slot.pointee.client.publishSpecially(reply, handling(message), at: now())
+      return unsafe try slot.pointee.client.publishSpecially(reply, handling(message), at: now(slot))
         ? Status.ok.rawValue : Int32(SMQ_DROPPED)
     } catch {
       throw Status(error)

@@ -23,8 +23,8 @@ func makeClient(
 
   var request = RequestedOptions()
   let flags = unsafe options.pointee.flags
-  // They are the lowest twelve bits.
-  guard flags < 2 * UInt32(SMQ_OPTION_ASK_ADDRESSES) else { throw .option }
+  // They are the lowest thirteen bits.
+  guard flags < 2 * UInt32(SMQ_OPTION_OWN_TRANSPORT) else { throw .option }
   request.keepSession = flags & UInt32(SMQ_OPTION_KEEP_SESSION) != 0
   request.newSession = flags & UInt32(SMQ_OPTION_NEW_SESSION) != 0
   request.fallback = flags & UInt32(SMQ_OPTION_FALLBACK) != 0
@@ -36,6 +36,7 @@ func makeClient(
   request.noReconnect = flags & UInt32(SMQ_OPTION_NO_RECONNECT) != 0
   request.atMostOnceConnected = flags & UInt32(SMQ_OPTION_QOS_0_CONNECTED) != 0
   request.askCredentials = flags & UInt32(SMQ_OPTION_ASK_CREDENTIALS) != 0
+  request.ownTransport = flags & UInt32(SMQ_OPTION_OWN_TRANSPORT) != 0
   request.ownResolver = flags & UInt32(SMQ_OPTION_ASK_ADDRESSES) != 0
   unsafe request.port = options.pointee.port
   unsafe request.protocolVersion = options.pointee.protocol
@@ -110,7 +111,7 @@ func makeClient(
   guard size < 0 || size >= plan.byteCount else { throw .memorySize }
   let slot = unsafe memory.bindMemory(to: ClientSlot.self, capacity: 1)
   do throws(PlatformError) {
-    let platform = try Linux(userTimeout: checked.tcpUserTimeout)
+    let platform = checked.hasOwnTransport ? Linux() : try Linux(userTimeout: checked.tcpUserTimeout)
     let client = unsafe Client(checked, plan: clientPlan, block: MemoryBlock(start: memory), on: platform)
     unsafe slot.initialize(to: ClientSlot(mark: ClientSlot.aliveMark, client: client))
   } catch {

@@ -59,7 +59,6 @@ WRONG_OPTIONS: dict[str, tuple[Callable[[], Options], int]] = {
     "will's size": (lambda: options(will=sized(will(), 8)), smq.ERR_STRUCT_SIZE),
     "will's reserved": (lambda: options(will=will(reserved=1)), smq.ERR_STRUCT_SIZE),
     "will's second reserved": (lambda: options(will=will(reserved2=1)), smq.ERR_STRUCT_SIZE),
-    "reserved": (lambda: options(reserved=1), smq.ERR_STRUCT_SIZE),
     "properties without bytes": (lambda: options(protocol=5, properties=DANGLING), smq.ERR_NULL),
     "will's properties without bytes": (
         lambda: options(protocol=5, will=will(properties=DANGLING)),
@@ -73,7 +72,21 @@ WRONG_OPTIONS: dict[str, tuple[Callable[[], Options], int]] = {
     "url of 1025 bytes": (lambda: options(url="mqtt://u:" + "p" * 1014 + "@h"), smq.ERR_OPTION),
     "host of 254 bytes": (lambda: Options(host="a" * 254), smq.ERR_OPTION),
     "port 65536": (lambda: Options(host="h", port=65536), smq.ERR_OPTION),
-    "unknown flag": (lambda: options(flags=512), smq.ERR_OPTION),
+    "unknown flag": (lambda: options(flags=8192), smq.ERR_OPTION),
+    "credentials that are asked for and said": (
+        lambda: options(flags=smq.OPTION_ASK_CREDENTIALS, user_name="u"),
+        smq.ERR_OPTION,
+    ),
+    "credential_bytes, and nobody is asked": (lambda: options(credential_bytes=1), smq.ERR_OPTION),
+    "credential_bytes": (
+        lambda: options(flags=smq.OPTION_ASK_CREDENTIALS, credential_bytes=131_071),
+        smq.ERR_OPTION,
+    ),
+    "urgent_messages": (lambda: options(urgent_messages=257), smq.ERR_OPTION),
+    "urgent_bytes": (lambda: options(urgent_messages=1, urgent_bytes=63), smq.ERR_OPTION),
+    "answer_timeout_ms": (lambda: options(answer_timeout_ms=86_400_001), smq.ERR_OPTION),
+    "write_timeout_ms": (lambda: options(write_timeout_ms=86_400_001), smq.ERR_OPTION),
+    "tcp_user_timeout_ms": (lambda: options(tcp_user_timeout_ms=86_400_001), smq.ERR_OPTION),
     "the last flag": (lambda: options(flags=1 << 31), smq.ERR_OPTION),
     "3.1.1: new session": (
         lambda: options(flags=smq.OPTION_KEEP_SESSION + smq.OPTION_NEW_SESSION, client_id="a"),
@@ -379,11 +392,26 @@ EVERY_CALL: dict[str, Callable[[object], int]] = {
     "smq_hint_resume": library.smq_hint_resume,
     "smq_publish": lambda client: library.smq_publish(client, byref(Message(topic="a"))),
     "smq_disconnect": lambda client: library.smq_disconnect(client, 0),
+    "smq_credentials": lambda client: library.smq_credentials(client, 1, None, None),
+    "smq_withhold_credentials": lambda client: library.smq_withhold_credentials(client, 1, 0),
+    "smq_addresses": lambda client: library.smq_addresses(client, 1, None, 0),
     "smq_next_event": lambda client: library.smq_next_event(client, byref(RawEvent())),
     "smq_wait": lambda client: library.smq_wait(client, 0),
     "smq_fd": library.smq_fd,
     "smq_next_timeout_ms": library.smq_next_timeout_ms,
     "smq_service": library.smq_service,
+    "smq_engine_opened": lambda client: library.smq_engine_opened(client, 0),
+    "smq_engine_closed": lambda client: library.smq_engine_closed(client, 0, 0),
+    "smq_engine_receive_buffer": lambda client: library.smq_engine_receive_buffer(
+        client, byref(ctypes.c_void_p()), byref(ctypes.c_size_t())
+    ),
+    "smq_engine_received": lambda client: library.smq_engine_received(client, 0, 0),
+    "smq_engine_transmit": lambda client: library.smq_engine_transmit(
+        client, 0, byref(ctypes.c_void_p()), byref(ctypes.c_size_t())
+    ),
+    "smq_engine_transmitted": lambda client: library.smq_engine_transmitted(client, 0, 0),
+    "smq_engine_next_timeout_ms": lambda client: library.smq_engine_next_timeout_ms(client, 0),
+    "smq_engine_timed_out": lambda client: library.smq_engine_timed_out(client, 0),
     "smq_client_stats": lambda client: library.smq_client_stats(client, byref(Stats())),
     "smq_client_server": lambda client: library.smq_client_server(client, byref(Server())),
     "smq_client_id": lambda client: library.smq_client_id(client, byref(Bytes())),
@@ -830,13 +858,13 @@ def test_names():
     for name, value in smq.CONSTANTS.items():
         if name == "SMQ_OK" or name.startswith("SMQ_ERR_"):
             assert library.smq_status_name(value).decode() == name
-    for value in (1, -1, -100, -119, -200, -203, -300, -311, -400, -406, 2**31 - 1, -(2**31)):
+    for value in (1, -1, -100, -119, -200, -204, -300, -313, -400, -407, 2**31 - 1, -(2**31)):
         assert library.smq_status_name(value) == b"unknown status"
     stages = {
         library.smq_stage_name(value) for name, value in smq.CONSTANTS.items() if "_STAGE_" in name
     }
-    assert len(stages) == 7 and b"connack" in stages and b"unknown stage" not in stages
-    for value in (-1, 7, 2**31 - 1):
+    assert len(stages) == 10 and b"connack" in stages and b"unknown stage" not in stages
+    for value in (-1, 10, 2**31 - 1):
         assert library.smq_stage_name(value) == b"unknown stage"
     assert library.smq_reason_code_name(smq.PROTOCOL_5_0, 0) == b"Success"
     assert library.smq_reason_code_name(smq.PROTOCOL_5_0, 0x87) == b"Not authorized"

@@ -96,6 +96,7 @@ struct Told: Equatable, CustomStringConvertible {
     case .session(.completed(let completion)): what = .completed(completion.cookie)
     case .session: what = .other
     case .credentialsWanted: what = .credentialsWanted
+    case .transportWanted: what = .other
     case .addressesWanted(_, let port): what = .addressesWanted(port)
     case .disconnected(let failure):
       let status: Status =
