@@ -18,8 +18,9 @@
  *    10  Request and response
  *    11  Running a client: the simple loop
  *    12  Running a client: inside a loop of your own
- *    13  Numbers
- *    14  Helpers
+ *    13  Other threads
+ *    14  Numbers
+ *    15  Helpers
  *
  * CONVENTIONS
  *
@@ -31,8 +32,8 @@
  * (Resolving a host name is libc's work: getaddrinfo() runs in a thread of its own, at most one for a
  * client, that ends when libc has its answer, and allocates there. A numeric address needs neither.)
  *
- * Threads. A client has no lock: call it from one thread at a time. Different clients are
- * independent. The library has no global state, installs no signal handler and changes no setting
+ * Threads. A client has no lock: call it from one thread at a time, its owner. Only smq_submit() may be
+ * called by others meanwhile. Different clients are independent. The library has no global state, installs no signal handler and changes no setting
  * of the process. After fork() only one of the two processes may go on using a client; the other
  * leaves it alone, or gives its descriptors back by calling exec.
  *
@@ -638,6 +639,11 @@ typedef struct smq_options {
     uint32_t subscriptions; /* Topic Filters kept for that: 1 to 1,024, each takes 16 bytes; 0: 16; SMQ_OFF: none */
     uint32_t subscription_bytes; /* the room for them: 1 to 268,435,456; 0: 32 for each */
     uint32_t resubscribe;        /* SMQ_RESUBSCRIBE_…; 0: SMQ_RESUBSCRIBE_IF_LOST */
+    uint32_t submit_messages;    /* messages of smq_submit() that wait to be taken into the outbox: 0 (then it is
+                                 SMQ_ERR_NOT_SUPPORTED), or 1 to 65,536, rounded up to a power of two; each takes 40
+                                 bytes and submit_bytes */
+    uint32_t submit_bytes;       /* the room for topic, properties and payload of each: 16 to 1,048,576, all together at
+                              most 268,435,456; 0: 256 */
     uint32_t reserved;           /* 0 */
 } smq_options;
 
@@ -645,7 +651,7 @@ typedef struct smq_options {
 #define SMQ_OPTIONS_INIT                                                                                               \
     {                                                                                                                  \
         sizeof(smq_options), 0, { NULL, 0 }, { NULL, 0 }, 0, 0, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, NULL,           \
-            { NULL, 0 }, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0            \
+            { NULL, 0 }, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0      \
     }
 
 /*
@@ -690,7 +696,7 @@ SMQ_API size_t smq_client_size(const smq_options *options);
 
 /*
  * Makes a client in the caller's memory. No system call is made except one for a descriptor to
- * wait on.
+ * wait on, and with submit_messages two for one that wakes its owner up.
  *
  * memory    the block: aligned to SMQ_MEMORY_ALIGNMENT, not moved until smq_client_close()
  * size      its size in bytes, at least smq_client_size(options)
@@ -823,7 +829,7 @@ enum {
 };
 
 /*
- * Leaves the server: waits until every message in the outbox is complete, at most drain_ms, then
+ * Leaves the server: waits until every message in the outbox, or submitted before, is complete, at most drain_ms, then
  * sends DISCONNECT and closes the connection once the server has closed its side, or after two more
  * seconds. Returns at once; SMQ_EVENT_DISCONNECTED with status 0 tells when it is over. The server does
  * not publish the Will. (If even DISCONNECT cannot be sent for two seconds, the status is
@@ -834,8 +840,8 @@ enum {
  * reserved and neither committed nor aborted is waited for, too.
  *
  * To leave with everything delivered: call it while connected, take events until
- * SMQ_EVENT_DISCONNECTED, and look at the completions, or at smq_client_stats(): outbox_messages is 0
- * if nothing was left behind.
+ * SMQ_EVENT_DISCONNECTED, and look at the completions, or at smq_client_stats(): outbox_messages and
+ * submit_waiting are 0 if nothing was left behind.
  *
  * client     the client
  * drain_ms   0 to 86,400,000 milliseconds; 0: do not wait
@@ -1334,7 +1340,8 @@ SMQ_API int32_t smq_respond(smq_client *client, const smq_event *request, const 
  *
  * Returns 1 if an event is waiting; 0 if the time is up or a signal came; SMQ_ERR_NULL,
  * SMQ_ERR_CLIENT; SMQ_ERR_OPTION if timeout_ms is below -1; SMQ_ERR_STATE with timeout_ms -1 in
- * SMQ_STATE_DISCONNECTED if nothing would ever happen: no message expires, no request times out. SMQ_ERR_CLIENT is also
+ * SMQ_STATE_DISCONNECTED if nothing would ever happen: no message expires, no request times out, and with
+ * smq_options.submit_messages 0 no other thread can submit one. SMQ_ERR_CLIENT is also
  * the answer if the program has closed smq_fd().
  */
 SMQ_API int32_t smq_wait(smq_client *client, int32_t timeout_ms);
@@ -1384,7 +1391,53 @@ SMQ_API int32_t smq_next_timeout_ms(const smq_client *client);
 SMQ_API int32_t smq_service(smq_client *client);
 
 /* ---------------------------------------------------------------------------------------------
- * 13  Numbers
+ * 13  Other threads
+ *
+ * A client belongs to one thread, its owner. smq_submit() is the door for all others.
+ * ------------------------------------------------------------------------------------------- */
+
+/*
+ * Publishes a message from any thread, while another one owns the client: copies it into a queue of
+ * smq_options.submit_messages, from which the owner takes it into the outbox, in the next turn of smq_wait() or
+ * smq_service(), as smq_publish() would. From then on everything is as said there. What a thread submits is published in
+ * its order; of several threads, in the order in which the calls came to their end.
+ *
+ * It takes no lock and waits for nobody: a thread that is interrupted in the middle of it, for however long, keeps one of
+ * the places, and no other thread waiting. So it is fit for a thread of SCHED_FIFO, for a signal handler, and for the owner.
+ * At the most it makes one system call, which wakes the owner up: if nothing else is waiting to be taken. (With an
+ * expiry it also reads the clock, which is one where the kernel has no vDSO.)
+ *
+ * As long as the outbox has no room, or a smq_publish_reserve() is open, messages wait here, and in the end the answer is
+ * SMQ_ERR_FULL; there is no event when there is room again. A message that came before smq_disconnect() is waited for
+ * there like one in the outbox; one that comes later waits for the next connection. What only the owner can know ends the
+ * message with SMQ_EVENT_COMPLETED and its cookie: SMQ_ERR_SERVER_LIMIT if it is above a limit of the server, or has
+ * properties and the connection is not 5.0 (reason_code 0x84); SMQ_ERR_EXPIRED if it waited for too long.
+ *
+ * The client must live until the call returns: end the threads that submit, or keep them from it, before
+ * smq_client_close().
+ *
+ * client    the client
+ * message   the message; copied, and may be released afterwards. expiry_s and a Message Expiry Interval count from this
+ *           call
+ *
+ * Returns SMQ_OK, or, with nothing changed,
+ *   SMQ_ERR_NULL            client or message is NULL, or a smq_bytes has a size and no data
+ *   SMQ_ERR_CLIENT          not a client
+ *   SMQ_ERR_STRUCT_SIZE     message->size is wrong, or unknown or reserved fields are set
+ *   SMQ_ERR_OPTION          retain or quiet is neither 0 nor 1; properties, and smq_options.protocol is not 5.0
+ *   SMQ_ERR_PROPERTY        properties are malformed, not allowed in PUBLISH, or set by the library, as in smq_publish()
+ *   SMQ_ERR_QOS             qos is above 2
+ *   SMQ_ERR_TOPIC_NAME      the topic is empty, longer than 65,535 bytes or has '+' or '#'
+ *   SMQ_ERR_UTF8            the topic is not well-formed UTF-8
+ *   SMQ_ERR_TOO_LARGE       topic, properties and payload are together larger than submit_bytes, or the packet is larger
+ *                           than the whole outbox
+ *   SMQ_ERR_NOT_SUPPORTED   submit_messages is 0
+ *   SMQ_ERR_FULL            submit_messages are waiting
+ */
+SMQ_API int32_t smq_submit(smq_client *client, const smq_message *message);
+
+/* ---------------------------------------------------------------------------------------------
+ * 14  Numbers
  * ------------------------------------------------------------------------------------------- */
 
 /* What a client has done since smq_client_init(), and how full it is. */
@@ -1417,11 +1470,15 @@ typedef struct smq_stats {
     uint32_t unacknowledged_peak; /* at most so far; */
     uint32_t receive_maximum;     /* and at all */
     uint32_t requests;            /* SUBSCRIBE and UNSUBSCRIBE packets not yet answered */
+    uint64_t submitted;           /* smq_submit() calls that took a message */
+    uint64_t submit_full;         /* and those that answered SMQ_ERR_FULL */
+    uint32_t submit_waiting;      /* submitted messages, or such as are being submitted, not yet in the outbox, now; */
+    uint32_t submit_peak;         /* and at most so far */
 } smq_stats;
 
 /* A smq_stats with its size set. */
 #define SMQ_STATS_INIT                                                                                                 \
-    { sizeof(smq_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+    { sizeof(smq_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /*
  * Reads a client's numbers.
@@ -1466,7 +1523,7 @@ typedef struct smq_server {
 SMQ_API int32_t smq_client_server(const smq_client *client, smq_server *server);
 
 /* ---------------------------------------------------------------------------------------------
- * 14  Helpers. Any thread, any time.
+ * 15  Helpers. Any thread, any time.
  * ------------------------------------------------------------------------------------------- */
 
 /*

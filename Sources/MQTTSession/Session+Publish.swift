@@ -23,7 +23,8 @@ extension Session {
     guard !isLeaving else { throw .leaving }
     guard outbox.reservation == nil else { throw .state }
     try Self.validate(message.topic)
-    try validate(properties: message.properties, hasExpiry: handling.expiry != 0, own: message.own)
+    try Self.validate(
+      properties: message.properties, hasExpiry: handling.expiry != 0, own: message.own, version: acceptedVersion)
     if handling.kind == .stream {
       guard streamBuffer.count > 0 else { throw .notSupported }
       guard outbox.stream == nil else { throw .full }
@@ -55,7 +56,7 @@ extension Session {
   }
 
   @inline(__always)
-  private static func validate(_ topic: Span<UInt8>) throws(SessionError) {
+  static func validate(_ topic: Span<UInt8>) throws(SessionError) {
     do throws(TopicName.Fault) {
       try TopicName.validate(topic)
     } catch {
@@ -65,11 +66,11 @@ extension Session {
   }
 
   /// The list must be one a PUBLISH may have, and not say what the library says itself.
-  private func validate(
-    properties: Span<UInt8>, hasExpiry: Bool, own: borrowing Publish.OwnProperties
+  static func validate(
+    properties: Span<UInt8>, hasExpiry: Bool, own: borrowing Publish.OwnProperties, version: ProtocolVersion
   ) throws(SessionError) {
     guard properties.count > 0 else { return }
-    guard acceptedVersion.hasProperties else { throw .option }
+    guard version.hasProperties else { throw .option }
     let hasReply = own.responseTopic.count > 0
     let hasCorrelation = own.hasCorrelationData
     var reader = PropertyReader(properties, place: .packet(.publish, from: .client))
@@ -93,7 +94,7 @@ extension Session {
     }
   }
 
-  private static func expiry(in properties: Span<UInt8>) -> (seconds: UInt32, offset: Int)? {
+  static func expiry(in properties: Span<UInt8>) -> (seconds: UInt32, offset: Int)? {
     guard properties.count > 0 else { return nil }
     var reader = PropertyReader(properties, place: .packet(.publish, from: .client))
     while true {

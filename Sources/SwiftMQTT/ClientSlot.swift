@@ -9,6 +9,8 @@ typealias Client = MQTTClient.Client<Linux>
 struct ClientSlot: ~Copyable {
   /// Tells a client from memory that is none, and from one that was closed.
   var mark: UInt32
+  /// Never changes: other threads read it while the owner changes the client.
+  let door: SubmissionDoor
   var client: Client
 
   static var aliveMark: UInt32 { 0x534D_5154 }  // "SMQT"

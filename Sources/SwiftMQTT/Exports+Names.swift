@@ -1,6 +1,6 @@
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 //
-// The C functions of chapters 1 and 13: names and numbers.
+// The C functions of chapters 1 and 14: names and numbers.
 
 public import CSwiftMQTT
 import FixedMemory
@@ -54,7 +54,7 @@ public func smq_client_stats(_ client: OpaquePointer?, _ stats: UnsafeMutablePoi
     guard size >= UInt32(MemoryLayout<smq_stats>.size), size <= 4096 else { throw .structSize }
     unsafe stats.pointee = describe(
       slot.pointee.client.counters, slot.pointee.client.outboxNumbers,
-      slot.pointee.client.inboxNumbers, size: size)
+      slot.pointee.client.inboxNumbers, slot.pointee.client.submissionNumbers, size: size)
     unsafe clearTail(stats, size, known: MemoryLayout<smq_stats>.size)
     return Status.ok.rawValue
   } catch {
@@ -63,7 +63,8 @@ public func smq_client_stats(_ client: OpaquePointer?, _ stats: UnsafeMutablePoi
 }
 
 private func describe(
-  _ counters: Counters, _ outbox: OutboxNumbers, _ inbox: InboxNumbers, size: UInt32
+  _ counters: Counters, _ outbox: OutboxNumbers, _ inbox: InboxNumbers, _ submissions: SubmissionNumbers,
+  size: UInt32
 ) -> smq_stats {
   var stats = smq_stats()
   stats.size = size
@@ -93,6 +94,10 @@ private func describe(
   stats.unacknowledged_peak = UInt32(truncatingIfNeeded: inbox.peak)
   stats.receive_maximum = UInt32(truncatingIfNeeded: inbox.maximum)
   stats.requests = UInt32(truncatingIfNeeded: inbox.requests)
+  stats.submitted = submissions.taken.uint64
+  stats.submit_full = submissions.refused.uint64
+  stats.submit_waiting = UInt32(truncatingIfNeeded: submissions.waiting)
+  stats.submit_peak = UInt32(truncatingIfNeeded: submissions.peak)
   return stats
 }
 

@@ -51,6 +51,8 @@ func makeClient(
   unsafe request.subscriptions = options.pointee.subscriptions
   unsafe request.subscriptionBytes = options.pointee.subscription_bytes
   unsafe request.resubscribing = options.pointee.resubscribe
+  unsafe request.submitMessages = options.pointee.submit_messages
+  unsafe request.submitBytes = options.pointee.submit_bytes
   unsafe request.requestBytes = options.pointee.request_bytes
   unsafe request.controlBytes = options.pointee.control_bytes
   unsafe request.handlers = options.pointee.handlers
@@ -102,9 +104,11 @@ func makeClient(
   guard size < 0 || size >= plan.byteCount else { throw .memorySize }
   let slot = unsafe memory.bindMemory(to: ClientSlot.self, capacity: 1)
   do throws(PlatformError) {
-    let platform = try Linux()
+    var platform = try Linux()
+    let wakeUp = checked.submitMessages > 0 ? try platform.wakeUp() : .none
     let client = unsafe Client(checked, plan: clientPlan, block: MemoryBlock(start: memory), on: platform)
-    unsafe slot.initialize(to: ClientSlot(mark: ClientSlot.aliveMark, client: client))
+    let door = SubmissionDoor(checked, queue: client.submissions.queue, wakeUp: wakeUp)
+    unsafe slot.initialize(to: ClientSlot(mark: ClientSlot.aliveMark, door: door, client: client))
   } catch {
     throw .noDescriptor
   }

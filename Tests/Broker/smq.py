@@ -135,7 +135,7 @@ OPTIONS_NUMBERS = (
     "receive_bytes in_flight_maximum receive_maximum maximum_packet_bytes requests request_bytes "
     "control_bytes handlers handler_bytes topic_aliases_in topic_aliases_out topic_alias_bytes "
     "replies stream_bytes reconnect_min_ms reconnect_max_ms stable_ms jitter "
-    "subscriptions subscription_bytes resubscribe reserved"
+    "subscriptions subscription_bytes resubscribe submit_messages submit_bytes reserved"
 ).split()
 
 
@@ -254,6 +254,8 @@ class Stats(Sized):
             (name, ctypes.c_uint32)
             for name in "unacknowledged unacknowledged_peak receive_maximum requests".split()
         ]
+        + [(name, ctypes.c_uint64) for name in ("submitted", "submit_full")]
+        + [(name, ctypes.c_uint32) for name in ("submit_waiting", "submit_peak")]
     )
 
     def __eq__(self, other: object) -> bool:
@@ -319,6 +321,7 @@ FUNCTIONS = {  # name: (result, arguments)
     "smq_fd": (I32, [C]),
     "smq_next_timeout_ms": (I32, [C]),
     "smq_service": (I32, [C]),
+    "smq_submit": (I32, [C, P(Message)]),
     "smq_client_stats": (I32, [C, P(Stats)]),
     "smq_client_server": (I32, [C, P(Server)]),
     "smq_topic_name_check": (I32, [P(Bytes)]),
@@ -518,6 +521,10 @@ class Client:
     def publish(self, topic: str | bytes, payload: str | bytes = b"", **fields: int) -> int:
         message = Message(topic=topic, payload=payload, **fields)
         return library.smq_publish(self.handle, ctypes.byref(message))
+
+    def submit(self, topic: str | bytes, payload: str | bytes = b"", **fields: object) -> int:
+        message = Message(topic=topic, payload=payload, **fields)
+        return library.smq_submit(self.handle, ctypes.byref(message))
 
     def reserve(self, topic: str, size: int, **fields: object) -> tuple[int, int | None]:
         """Status, and where the payload goes."""

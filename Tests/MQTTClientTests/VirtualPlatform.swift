@@ -13,6 +13,8 @@ struct VirtualPlatform: ~Copyable, Platform {
     world.watched[Int(channel.rawValue)] = (readable, writable)
   }
 
+  func wakeUp() throws(PlatformError) -> WakeUp { .none }
+
   func numeric(_ host: Span<UInt8>, port: UInt16) -> platform_addresses? { nil }
   func resolve(_ host: Span<UInt8>, port: UInt16) throws(PlatformError) {
     var name: [UInt8] = []

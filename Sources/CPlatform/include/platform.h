@@ -53,6 +53,15 @@ int32_t platform_wait(int32_t poller, int32_t timeout_ms, uint32_t *ready);
 
 void platform_close(int32_t fd);
 
+/*
+ * A descriptor, watched by the poller as this channel, with which any thread can end a platform_wait(): each
+ * platform_wake() is told once. Returns it, or -errno.
+ */
+int32_t platform_wake_open(int32_t poller, uint32_t channel);
+
+/* One system call that does not wait; for a signal handler too. errno stays as it is. */
+void platform_wake(int32_t fd);
+
 /* ---- addresses ---- */
 
 enum {

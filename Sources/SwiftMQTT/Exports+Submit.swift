@@ -1,0 +1,24 @@
+// swift-format-ignore-file: AlwaysUseLowerCamelCase
+//
+// The C functions of chapter 13: other threads.
+
+public import CSwiftMQTT
+import MQTTClient
+import MQTTSession
+import MQTTWire
+
+@c @implementation
+public func smq_submit(_ client: OpaquePointer?, _ message: UnsafePointer<smq_message>?) -> Int32 {
+  status { () throws(Status) in
+    guard let message = unsafe message else { throw .null }
+    let slot = try unsafe slot(client)
+    let publish = try unsafe whole(message)
+    do throws(SessionError) {
+      // Of the slot only this is read: the client is its owner's.
+      try unsafe slot.pointee.door.submit(publish, handling(message), at: now)
+    } catch {
+      throw Status(error)
+    }
+    return Status.ok.rawValue
+  }
+}
