@@ -20,7 +20,9 @@ public struct SharedQueueOwner<Header: BitwiseCopyable>: ~Copyable {
   public var isOpen: Bool { queue.slotCount > 0 }
 
   /// `collect` would find something.
-  public var hasUncollected: Bool { unsafe isOpen && queue.state.pointee.newest.load(ordering: .relaxed) != 0 }
+  public var hasUncollected: Bool {
+    unsafe isOpen && queue.state.pointee.newest.load(ordering: .relaxed) != 0
+  }
 
   public var hasCollected: Bool { first != 0 }
 

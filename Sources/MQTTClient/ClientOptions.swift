@@ -109,12 +109,15 @@ public struct ClientOptions: ~Escapable {
     let jitter = numbers.value(request.jitter, default: Backoff.Jitter.full.rawValue, maximum: 3)
     let submitMessages = numbers.value(request.submitMessages, default: 0, maximum: 65_536)
     let submitBytes = numbers.value(request.submitBytes, default: 256, minimum: 16, maximum: 1_048_576)
-    let submitSlots = submitMessages < 2 ? submitMessages : 1 << (32 &- (submitMessages &- 1).leadingZeroBitCount)
+    let submitSlots =
+      submitMessages < 2 ? submitMessages : 1 << (32 &- (submitMessages &- 1).leadingZeroBitCount)
     // What only 5.0 can say. Limits and aliases are an offer, not a wish: an older version goes without.
     let isSayable =
       version.hasProperties
       || (request.sessionExpiry == 0 && !request.newSession && request.properties.count == 0)
-    guard numbers.areValid, submitBytes <= Self.largestBuffer / max(submitSlots, 1), isSayable, request.keepSession || !request.newSession else { throw .option }
+    guard numbers.areValid, submitBytes <= Self.largestBuffer / max(submitSlots, 1), isSayable,
+      request.keepSession || !request.newSession
+    else { throw .option }
     try Self.checkProperties(request.properties)
     let expiry =
       request.sessionExpiry == 0 && request.keepSession && version.hasProperties

@@ -24,7 +24,8 @@ extension Session {
     guard outbox.reservation == nil else { throw .state }
     try Self.validate(message.topic)
     try Self.validate(
-      properties: message.properties, hasExpiry: handling.expiry != 0, own: message.own, version: acceptedVersion)
+      properties: message.properties, hasExpiry: handling.expiry != 0, own: message.own,
+      version: acceptedVersion)
     if handling.kind == .stream {
       guard streamBuffer.count > 0 else { throw .notSupported }
       guard outbox.stream == nil else { throw .full }

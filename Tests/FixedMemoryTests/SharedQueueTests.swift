@@ -44,7 +44,9 @@ private final class Box: @unchecked Sendable {
     guard owner.hasCollected else { return nil }
     let header = owner.header
     for index in 0..<owner.bytes.count {
-      guard owner.bytes[index] == UInt8(truncatingIfNeeded: header.number &+ header.thread) else { return nil }
+      guard owner.bytes[index] == UInt8(truncatingIfNeeded: header.number &+ header.thread) else {
+        return nil
+      }
     }
     owner.removeFirst()
     return header
