@@ -33,7 +33,7 @@
  * client, that ends when libc has its answer, and allocates there. A numeric address needs neither.)
  *
  * Threads. A client has no lock: call it from one thread at a time, its owner. Only smq_submit() may be
- * called by others meanwhile. Different clients are independent. The library has no global state, installs no signal handler and changes no setting
+ * called by others meanwhile; see chapter 13 also for a thread of the library's that owns a client. Different clients are independent. The library has no global state, installs no signal handler and changes no setting
  * of the process. After fork() only one of the two processes may go on using a client; the other
  * leaves it alone, or gives its descriptors back by calling exec.
  *
@@ -142,6 +142,7 @@ enum {
     /* There is no room now. Nothing was changed. */
     SMQ_ERR_FULL = -201,          /* the outbox is full: take events, let it drain, try again */
     SMQ_ERR_NO_DESCRIPTOR = -202, /* the system or the process has no descriptor left */
+    SMQ_ERR_NO_THREAD = -203,     /* the system gives no thread, or not this one: see smq_runner.os_error */
 
     /* The server. */
     SMQ_ERR_MALFORMED = -301,         /* it sent a packet that cannot be parsed (section 4.13) */
@@ -1333,7 +1334,7 @@ SMQ_API int32_t smq_respond(smq_client *client, const smq_event *request, const 
  * Does everything that is due, and waits until there is an event: sends what was published,
  * receives, keeps the connection alive. Returns early when a signal handler has run, so that a
  * loop can look at its flags. A signal that comes just before the call is not seen by it: a loop that
- * looks at flags does not wait with -1. This is the only call that waits.
+ * looks at flags does not wait with -1. This and smq_runner_stop() are the only calls that wait.
  *
  * client       the client
  * timeout_ms   how long to wait at most; 0: not at all; -1: as long as it takes
@@ -1393,7 +1394,8 @@ SMQ_API int32_t smq_service(smq_client *client);
 /* ---------------------------------------------------------------------------------------------
  * 13  Other threads
  *
- * A client belongs to one thread, its owner. smq_submit() is the door for all others.
+ * A client belongs to one thread, its owner. smq_submit() is the door for all others. The owner may be one of the
+ * program's own threads, or one that smq_runner_start() makes.
  * ------------------------------------------------------------------------------------------- */
 
 /*
@@ -1435,6 +1437,81 @@ SMQ_API int32_t smq_service(smq_client *client);
  *   SMQ_ERR_FULL            submit_messages are waiting
  */
 SMQ_API int32_t smq_submit(smq_client *client, const smq_message *message);
+
+/*
+ * A thread that owns a client, in the caller's memory: aligned to SMQ_MEMORY_ALIGNMENT, and all zero before the first
+ * smq_runner_start(). It must not be moved or copied while it runs.
+ */
+typedef struct smq_runner {
+    int32_t os_error; /* why smq_runner_start() answered SMQ_ERR_NO_THREAD: an errno */
+    uint32_t reserved;
+    uint64_t reserved2[11];
+} smq_runner;
+
+/* A smq_runner that does not run. */
+#define SMQ_RUNNER_INIT                                                                                                \
+    {                                                                                                                  \
+        0, 0, { 0 }                                                                                                    \
+    }
+
+/* How a client is to be run. */
+typedef struct smq_runner_options {
+    uint32_t size;        /* sizeof(smq_runner_options) */
+    int32_t priority;     /* 1 to 99: SCHED_FIFO with this one, which needs CAP_SYS_NICE or RLIMIT_RTPRIO; 0: scheduled
+                             like the thread that starts it */
+    uint32_t stack_bytes; /* 131,072 to 268,435,456; 0: what libc gives. The library needs less than 16,384 of it, the
+                             rest is for on_event */
+    uint32_t reserved;    /* 0 */
+    smq_bytes name;       /* what ps and gdb show: at most 15 bytes, none of them zero; empty: smq-runner */
+    /*
+     * Gets each event, in the runner's thread, which owns the client: it may call anything on it, as after
+     * smq_next_event(), but smq_client_close(). NULL: nobody wants them.
+     */
+    smq_handler on_event;
+    void *user; /* for on_event */
+} smq_runner_options;
+
+/* A smq_runner_options with its size set. */
+#define SMQ_RUNNER_OPTIONS_INIT                                                                                        \
+    { sizeof(smq_runner_options), 0, 0, 0, { NULL, 0 }, NULL, NULL }
+
+/*
+ * Starts a thread that owns the client until smq_runner_stop(): connects it unless it is connected or about to, serves it,
+ * and gives its events to on_event, those first that wait already. Meanwhile other threads may only call smq_submit() and
+ * smq_runner_stop(). So subscribing is done before, or by on_event. The thread ends with smq_runner_stop() only: after
+ * smq_disconnect() by on_event the client is disconnected until on_event calls smq_connect(), or for good. All signals are
+ * blocked in the thread.
+ *
+ * runner    a runner that does not run
+ * client    a client that no other runner has; the calling thread is its owner
+ * options   copied, and may be released afterwards
+ *
+ * Returns SMQ_OK, or, with nothing changed but os_error,
+ *   SMQ_ERR_NULL            runner, client or options is NULL, or name has a size and no data
+ *   SMQ_ERR_CLIENT          not a client
+ *   SMQ_ERR_STRUCT_SIZE     options->size is wrong, or unknown or reserved fields are set
+ *   SMQ_ERR_OPTION          priority, stack_bytes or name is out of range
+ *   SMQ_ERR_STATE           the runner runs
+ *   SMQ_ERR_NO_DESCRIPTOR   the process or the system has none left to wake the thread up with
+ *   SMQ_ERR_NO_THREAD       os_error is EAGAIN: there are too many threads; EPERM: the process may not have this
+ *                           priority; EINVAL: the stack is too small for this system
+ */
+SMQ_API int32_t smq_runner_start(smq_runner *runner, smq_client *client, const smq_runner_options *options);
+
+/*
+ * Has the runner leave the server with smq_disconnect(), and waits until its thread has ended: not longer than drain_ms
+ * and the two times two seconds that a farewell may take, beside what on_event takes. What came before this call, by
+ * smq_submit() too, is delivered first, if there is the time. The last event that on_event gets is SMQ_EVENT_DISCONNECTED, if
+ * there was a connection or an attempt. Afterwards the calling thread owns the client; smq_runner_start() may be called
+ * again. This and smq_wait() are the only calls that wait.
+ *
+ * runner     the runner; if it does not run, nothing is done
+ * drain_ms   0 to 86,400,000 milliseconds; 0: do not wait for what is not yet delivered
+ *
+ * Returns SMQ_OK, SMQ_ERR_NULL, SMQ_ERR_OPTION if drain_ms is above its range, or SMQ_ERR_STATE from on_event, which cannot
+ * wait for its own thread, and while another thread stops the runner.
+ */
+SMQ_API int32_t smq_runner_stop(smq_runner *runner, uint32_t drain_ms);
 
 /* ---------------------------------------------------------------------------------------------
  * 14  Numbers

@@ -11,8 +11,9 @@ extension Client where System: ~Copyable {
     case failed
   }
 
-  /// Serves the client until there is an event; -1: as long as it takes.
-  public mutating func wait(timeout: Int32) -> WaitResult {
+  /// Serves the client until there is an event; -1: as long as it takes. `untilWoken`: no longer than until another
+  /// thread has wakened it.
+  public mutating func wait(timeout: Int32, untilWoken: Bool = false) -> WaitResult {
     var now = Instant(milliseconds: platform.now())
     session.release()
     let end = timeout < 0 ? nil : now.advanced(by: UInt32(timeout))
@@ -33,7 +34,9 @@ extension Client where System: ~Copyable {
       switch result {
       case .failed: return .failed
       case .interrupted: return hasEvent ? .event : .nothing
-      case .ready(let readiness): serve(readiness, at: now)
+      case .ready(let readiness):
+        serve(readiness, at: now)
+        if untilWoken, readiness.isReadable(.wakeUp) { return hasEvent ? .event : .nothing }
       }
       if hasEvent { return .event }
       if let end, end.isReached(at: now) { return .nothing }

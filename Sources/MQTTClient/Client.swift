@@ -279,6 +279,9 @@ public struct Client<System: Platform & ~Copyable>: ~Copyable {
     session.probe(at: now)
   }
 
+  /// What ends a wait from any other thread.
+  public mutating func wakeUp() throws(PlatformError) -> WakeUp { try platform.wakeUp() }
+
   // MARK: Outputs
 
   public var hasEvent: Bool { session.hasEvent || failure != nil }

@@ -58,7 +58,7 @@ private var callNames: NameList {
 }
 
 private var roomNames: NameList {
-  NameList(first: 1, count: 2, text: "SMQ_ERR_FULL\0SMQ_ERR_NO_DESCRIPTOR")
+  NameList(first: 1, count: 3, text: "SMQ_ERR_FULL\0SMQ_ERR_NO_DESCRIPTOR\0SMQ_ERR_NO_THREAD")
 }
 
 private var serverNames: NameList {

@@ -26,6 +26,7 @@ enum Status: Int32, Error {
   case reasonCode = -118
   case full = -201
   case noDescriptor = -202
+  case noThread = -203
   case malformed = -301
   case protocolError = -302
   case refused = -303

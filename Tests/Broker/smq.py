@@ -265,6 +265,26 @@ class Stats(Sized):
         return "Stats(" + ", ".join(f"{n}={getattr(self, n)}" for n, *_ in self._fields_) + ")"
 
 
+class Runner(ctypes.Structure):
+    _fields_ = [
+        ("os_error", ctypes.c_int32),
+        ("reserved", ctypes.c_uint32),
+        ("reserved2", ctypes.c_uint64 * 11),
+    ]
+
+
+class RunnerOptions(Sized):
+    _fields_ = [
+        ("size", ctypes.c_uint32),
+        ("priority", ctypes.c_int32),
+        ("stack_bytes", ctypes.c_uint32),
+        ("reserved", ctypes.c_uint32),
+        ("name", Bytes),
+        ("on_event", ctypes.c_void_p),
+        ("user", ctypes.c_void_p),
+    ]
+
+
 class Server(Sized):
     _fields_ = [
         (name, ctypes.c_uint32)
@@ -322,6 +342,8 @@ FUNCTIONS = {  # name: (result, arguments)
     "smq_next_timeout_ms": (I32, [C]),
     "smq_service": (I32, [C]),
     "smq_submit": (I32, [C, P(Message)]),
+    "smq_runner_start": (I32, [P(Runner), C, P(RunnerOptions)]),
+    "smq_runner_stop": (I32, [P(Runner), U32]),
     "smq_client_stats": (I32, [C, P(Stats)]),
     "smq_client_server": (I32, [C, P(Server)]),
     "smq_topic_name_check": (I32, [P(Bytes)]),

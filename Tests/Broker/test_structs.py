@@ -21,6 +21,8 @@ STRUCTS = {
     "smq_event": smq.RawEvent,
     "smq_stats": smq.Stats,
     "smq_server": smq.Server,
+    "smq_runner": smq.Runner,
+    "smq_runner_options": smq.RunnerOptions,
 }
 
 
@@ -57,7 +59,7 @@ def test_fields_are_those_of_the_header(name):
     header = smq.HEADER.read_text()
     body = header[header.index(f"typedef struct {name} {{") : header.index(f"}} {name};")]
     body = re.sub(r"/\*.*?\*/", "", body, flags=re.S)
-    fields = re.findall(r"(\w+);", body)
+    fields = re.findall(r"(\w+)(?:\[\d+\])?;", body)
     assert fields == [field for field, *_ in STRUCTS[name]._fields_]
 
 
