@@ -45,8 +45,8 @@ public struct Place<Element: ~Copyable>: BitwiseCopyable {
     unsafe Table(start: start + place.offset, count: place.count)
   }
 
-  /// For what several threads use, which therefore is neither a region nor a table.
-  @unsafe func start<Element: ~Copyable>(of place: Place<Element>) -> UnsafeMutablePointer<Element> {
+  /// For what is neither a region nor a table: elements that cannot be copied, or that several threads use.
+  @unsafe public func start<Element: ~Copyable>(of place: Place<Element>) -> UnsafeMutablePointer<Element> {
     unsafe (start + place.offset).bindMemory(to: Element.self, capacity: place.count)
   }
 }

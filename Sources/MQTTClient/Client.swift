@@ -279,8 +279,8 @@ public struct Client<System: Platform & ~Copyable>: ~Copyable {
     session.probe(at: now)
   }
 
-  /// What ends a wait from any other thread.
-  public mutating func wakeUp() throws(PlatformError) -> WakeUp { try platform.wakeUp() }
+  /// What ends a wait from any other thread; `nil`: the system has no descriptor left for it.
+  public mutating func wakeUp() -> WakeUp? { try? platform.wakeUp() }
 
   // MARK: Outputs
 

@@ -20,12 +20,11 @@ public func smq_runner_start(
     let name = try unsafe name(options.pointee.name)
     try unsafe check(options.pointee, name: name)
     guard unsafe runner.pointee.begin() else { throw .state }
-    do throws(PlatformError) {
-      unsafe runner.pointee.wakeUp = try client.pointee.client.wakeUp()
-    } catch {
+    guard let wakeUp = unsafe client.pointee.client.wakeUp() else {
       unsafe runner.pointee.finish()
       throw .noDescriptor
     }
+    unsafe runner.pointee.wakeUp = wakeUp
     unsafe runner.pointee.client = client
     unsafe runner.pointee.onEvent = options.pointee.on_event
     unsafe runner.pointee.user = options.pointee.user

@@ -98,6 +98,7 @@ func makeClient(
 
   var plan = MemoryPlan()
   _ = plan.reserve(1, of: ClientSlot.self)
+  let clientPlace = plan.reserve(1, of: Client.self)
   let clientPlan = ClientPlan(checked, in: &plan)
   guard let memory = unsafe memory else { return plan.byteCount }
   // A size with its highest bit set is no negative number but a very large one.
@@ -106,9 +107,10 @@ func makeClient(
   do throws(PlatformError) {
     var platform = try Linux()
     let wakeUp = checked.submitMessages > 0 ? try platform.wakeUp() : .none
-    let client = unsafe Client(checked, plan: clientPlan, block: MemoryBlock(start: memory), on: platform)
+    let block = unsafe MemoryBlock(start: memory)
+    let client = Client(checked, plan: clientPlan, block: block, on: platform)
     let door = SubmissionDoor(checked, queue: client.submissions.queue, wakeUp: wakeUp)
-    unsafe slot.initialize(to: ClientSlot(mark: ClientSlot.aliveMark, door: door, client: client))
+    unsafe slot.initialize(to: ClientSlot(door: door, client: client, at: block.start(of: clientPlace)))
   } catch {
     throw .noDescriptor
   }
