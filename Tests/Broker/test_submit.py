@@ -8,7 +8,6 @@ import select
 import subprocess
 import threading
 import time
-from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -17,67 +16,18 @@ from . import smq
 from .scripted_broker import PUBLISH, Script, refuse
 
 V4, V5 = smq.PROTOCOL_3_1_1, smq.PROTOCOL_5_0
-HERE = Path(__file__).parent
-SUBMITTERS = HERE.parent / "Threads" / "submitters.c"
 EXPIRY_OF_A_MINUTE = b"\x02\0\0\0\x3c"
 
 
-@pytest.fixture(scope="module")
-def build(tmp_path_factory):
-    """Compiles a program against the library as shipped."""
-    directory = tmp_path_factory.mktemp("submit")
-
-    def build(source: Path) -> Path:
-        program = directory / source.stem
-        if not program.exists():
-            command = ["cc", "-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-pthread"]
-            command += ["-I", smq.HEADER.parent, "-o", program, source, "-L", smq.LIBRARY.parent]
-            command += ["-lswiftmqtt", f"-Wl,-rpath,{smq.LIBRARY.parent}"]
-            subprocess.run(command, check=True, timeout=60)
-        return program
-
-    return build
+# ---- System calls ----
 
 
-# ---- Many threads ----
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    ["", "-r", "-s", "-r -s", "-r -m 1 -t 8 -n 500", "-m 8192 -t 8 -n 2000", "-r -p 10"],
-)
-def test_all_arrive_once_and_each_threads_in_order(build, mosquitto, subscriber, arguments):
-    command = [build(SUBMITTERS), *arguments.split(), mosquitto.url]
-    result = subprocess.run(command, capture_output=True, text=True, timeout=60)
-    if result.returncode == 77:
-        pytest.skip("SCHED_FIFO is not permitted")
-    assert result.returncode == 0, result.stderr
-    figures = {n: int(v) for n, v in re.findall(r"(\w+) (\d+)", result.stdout)}
-    options = dict(re.findall(r"-([tn]) (\d+)", arguments))
-    threads, count = int(options.get("t", 4)), int(options.get("n", 1000))
-    levels = {str(thread): thread % 3 for thread in range(threads)} | {"last": 1}
-    if "-s" in arguments:
-        levels["signal"] = 1
-    total = sum(10 if level == "last" else count for level in levels)
-    assert figures["completed"] == figures["submitted"] == total
-    assert figures["failed"] == figures["waiting"] == figures["outbox"] == 0
-    assert 0 < figures["peak"] <= 8192
-
-    sure = sum(10 if level == "last" else count for level, qos in levels.items() if qos)
-    subscriber.until(lambda: sum(m.qos > 0 for m in subscriber.messages) == sure)
-    numbers = defaultdict(list)
-    for message in subscriber.messages:
-        numbers[message.topic.removeprefix("submit/")].append(int(message.payload))
-    for level, qos in levels.items():
-        if qos:
-            assert numbers[level] == list(range(10 if level == "last" else count))
-        else:  # which the server may drop
-            assert numbers[level] == sorted(set(numbers[level])) != []
-
-
-def test_no_system_call_but_one_that_wakes_the_owner(build, tmp_path):
-    trace = tmp_path / "trace"
-    subprocess.run(["strace", "-o", trace, build(HERE / "submit_calls.c")], check=True, timeout=20)
+def test_no_system_call_but_one_that_wakes_the_owner(tmp_path):
+    program, trace = tmp_path / "submit_calls", tmp_path / "trace"
+    command = ["cc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-I", smq.HEADER.parent, "-o", program]
+    command += [Path(__file__).parent / "submit_calls.c", "-L", smq.LIBRARY.parent, "-lswiftmqtt"]
+    subprocess.run([*command, f"-Wl,-rpath,{smq.LIBRARY.parent}"], check=True, timeout=60)
+    subprocess.run(["strace", "-o", trace, program], check=True, timeout=20)
     calls = re.findall(r"^(\w+)\((.*)", trace.read_text(), re.M)
     between, inside = [], False
     for name, arguments in calls:
