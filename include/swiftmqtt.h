@@ -30,7 +30,8 @@
  * that block: options, strings and messages may be released as soon as the call that took them
  * returns. The block must not be moved, copied or used for another client while the client lives.
  * (Resolving a host name is libc's work: getaddrinfo() runs in a thread of its own, at most one for a
- * client, that ends when libc has its answer, and allocates there. A numeric address needs neither.)
+ * client, that ends when libc has its answer, and allocates there. A numeric address needs neither. The thread of
+ * smq_runner_start() has its stack from libc, too.)
  *
  * Threads. A client has no lock: call it from one thread at a time, its owner. Only smq_submit() may be
  * called by others meanwhile; see chapter 13 also for a thread of the library's that owns a client. Different clients are independent. The library has no global state, installs no signal handler and changes no setting
@@ -716,7 +717,7 @@ SMQ_API int32_t smq_client_init(void *memory, size_t size, const smq_options *op
  * Ends a client at once, in any state: closes its descriptors and gives the memory back to the
  * caller. No DISCONNECT is sent, so a server publishes the Will; call smq_disconnect() before, and
  * wait for its event, to leave politely. Messages in the outbox are gone. Same thread rule as all
- * calls on a client.
+ * calls on a client; nor may a thread be in smq_submit(), or a runner run.
  *
  * client   the client; the handle is invalid afterwards
  *
@@ -1456,13 +1457,13 @@ typedef struct smq_runner {
 
 /* How a client is to be run. */
 typedef struct smq_runner_options {
-    uint32_t size;        /* sizeof(smq_runner_options) */
-    int32_t priority;     /* 1 to 99: SCHED_FIFO with this one, which needs CAP_SYS_NICE or RLIMIT_RTPRIO; 0: scheduled
+    uint32_t size;    /* sizeof(smq_runner_options) */
+    int32_t priority; /* 1 to 99: SCHED_FIFO with this one, which needs CAP_SYS_NICE or RLIMIT_RTPRIO; 0: scheduled
                              like the thread that starts it */
-    uint32_t stack_bytes; /* 131,072 to 268,435,456; 0: what libc gives. The library needs less than 16,384 of it, the
-                             rest is for on_event */
-    uint32_t reserved;    /* 0 */
-    smq_bytes name;       /* what ps and gdb show: at most 15 bytes, none of them zero; empty: smq-runner */
+    uint32_t
+        stack_bytes; /* 131,072 to 268,435,456; 0: what libc gives. The library needs less than 32,768 of it, the rest is for on_event */
+    uint32_t reserved; /* 0 */
+    smq_bytes name;    /* what ps and gdb show: at most 15 bytes, none of them zero; empty: smq-runner */
     /*
      * Gets each event, in the runner's thread, which owns the client: it may call anything on it, as after
      * smq_next_event(), but smq_client_close(). NULL: nobody wants them.
