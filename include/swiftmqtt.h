@@ -1457,11 +1457,14 @@ typedef struct smq_runner {
 
 /* How a client is to be run. */
 typedef struct smq_runner_options {
-    uint32_t size;    /* sizeof(smq_runner_options) */
-    int32_t priority; /* 1 to 99: SCHED_FIFO with this one, which needs CAP_SYS_NICE or RLIMIT_RTPRIO; 0: scheduled
-                             like the thread that starts it */
-    uint32_t
-        stack_bytes; /* 131,072 to 268,435,456; 0: what libc gives. The library needs less than 32,768 of it, the rest is for on_event */
+    uint32_t size; /* sizeof(smq_runner_options) */
+    /*
+     * 1 to 99: SCHED_FIFO with this one, which needs CAP_SYS_NICE or RLIMIT_RTPRIO; 0: scheduled like the thread that
+     * starts it.
+     */
+    int32_t priority;
+    /* 131,072 to 268,435,456; 0: what libc gives. The library needs less than 32,768 of it, the rest is for on_event. */
+    uint32_t stack_bytes;
     uint32_t reserved; /* 0 */
     smq_bytes name;    /* what ps and gdb show: at most 15 bytes, none of them zero; empty: smq-runner */
     /*
