@@ -99,8 +99,10 @@ import Synchronization
       guard unsafe state.pointee.given.load(ordering: .acquiring) != place else { return nil }
       // The owner may be writing here only if `taken` has moved on, and then the exchange fails.
       let slot = unsafe free[Int(bitPattern: place & mask)].load(ordering: .relaxed)
+      // Releases what this thread knows of `given`: who acquires the new `taken` must not see an older `given` than that,
+      // and take it for slots that are free.
       let exchange = unsafe state.pointee.taken.weakCompareExchange(
-        expected: place, desired: place &+ 1, ordering: .relaxed)
+        expected: place, desired: place &+ 1, ordering: .releasing)
       if exchange.exchanged { return Int(truncatingIfNeeded: slot) }
     }
   }

@@ -378,6 +378,7 @@ EVERY_CALL: dict[str, Callable[[object], int]] = {
     "smq_hint_network": lambda client: library.smq_hint_network(client, 1),
     "smq_hint_resume": library.smq_hint_resume,
     "smq_publish": lambda client: library.smq_publish(client, byref(Message(topic="a"))),
+    "smq_submit": lambda client: library.smq_submit(client, byref(Message(topic="a"))),
     "smq_disconnect": lambda client: library.smq_disconnect(client, 0),
     "smq_next_event": lambda client: library.smq_next_event(client, byref(RawEvent())),
     "smq_wait": lambda client: library.smq_wait(client, 0),
