@@ -43,5 +43,9 @@ let package = Package(
     .executableTarget(
       name: "Simulator", dependencies: ["MQTTSession", "MQTTWire", "FixedMemory"], path: "Tests/Simulator",
       swiftSettings: [settings[0]]),
+    // For the thread sanitizer: Tests/Broker/test_sanitizers.py builds it.
+    .executableTarget(
+      name: "Submitters", dependencies: ["SwiftMQTT"], path: "Tests/Threads",
+      cSettings: [.headerSearchPath("../../include")]),
   ]
 )

@@ -19,8 +19,9 @@
  *    11  Running a client: the simple loop
  *    12  Running a client: inside a loop of your own
  *    13  Running a client: the bare engine
- *    14  Numbers
- *    15  Helpers
+ *    14  Other threads
+ *    15  Numbers
+ *    16  Helpers
  *
  * CONVENTIONS
  *
@@ -30,9 +31,11 @@
  * that block: options, strings and messages may be released as soon as the call that took them
  * returns. The block must not be moved, copied or used for another client while the client lives.
  * (Resolving a host name is libc's work: getaddrinfo() runs in a thread of its own, at most one for a
- * client, that ends when libc has its answer, and allocates there. A numeric address needs neither.)
+ * client, that ends when libc has its answer, and allocates there. A numeric address needs neither. The thread of
+ * smq_runner_start() has its stack from libc, too.)
  *
- * Threads. A client has no lock: call it from one thread at a time. Different clients are
+ * Threads. A client has no lock: call it from one thread at a time, its owner. Only smq_submit() may be
+ * called by others meanwhile; chapter 14 also has a thread of the library's own for a client. Different clients are
  * independent. The library has no global state, installs no signal handler and changes no setting
  * of the process. After fork() only one of the two processes may go on using a client; the other
  * leaves it alone, or gives its descriptors back by calling exec.
@@ -143,6 +146,7 @@ enum {
     SMQ_ERR_FULL = -201,          /* the outbox is full: take events, let it drain, try again */
     SMQ_ERR_NO_DESCRIPTOR = -202, /* the system or the process has no descriptor left */
     SMQ_ERR_OFFLINE = -203,       /* SMQ_OPTION_QOS_0_CONNECTED, and there is no connection */
+    SMQ_ERR_NO_THREAD = -204,     /* the system gives no thread, or not this one: see smq_runner.os_error */
 
     /* The server. */
     SMQ_ERR_MALFORMED = -301,         /* it sent a packet that cannot be parsed (section 4.13) */
@@ -717,6 +721,12 @@ typedef struct smq_options {
     uint32_t
         credential_bytes; /* with SMQ_OPTION_ASK_CREDENTIALS: the room for user name and password together, once for each
                                   version that may be spoken: 1 to 131,070; 0: 512. Else 0 */
+    uint32_t submit_messages; /* messages of smq_submit() that wait to be taken into the outbox: 0 (then it is
+                                 SMQ_ERR_NOT_SUPPORTED), or 1 to 65,536, rounded up to a power of two; each takes 40
+                                 bytes and submit_bytes */
+    uint32_t submit_bytes;    /* the room for topic, properties and payload of each: 16 to 1,048,576, all together at
+                              most 268,435,456; 0: 256 */
+    uint32_t reserved;        /* 0 */
 } smq_options;
 
 /* A smq_options with its size set and everything else zero. */
@@ -724,7 +734,7 @@ typedef struct smq_options {
     {                                                                                                                  \
         sizeof(smq_options), 0, { NULL, 0 }, { NULL, 0 }, 0, 0, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, NULL,           \
             { NULL, 0 }, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,  \
-            0, 0                                                                                                       \
+            0, 0, 0, 0, 0                                                                                              \
     }
 
 /*
@@ -769,7 +779,7 @@ SMQ_API size_t smq_client_size(const smq_options *options);
 
 /*
  * Makes a client in the caller's memory. No system call is made except one for a descriptor to
- * wait on.
+ * wait on, and with submit_messages two for one that wakes its owner up.
  *
  * memory    the block: aligned to SMQ_MEMORY_ALIGNMENT, not moved until smq_client_close()
  * size      its size in bytes, at least smq_client_size(options)
@@ -788,7 +798,7 @@ SMQ_API int32_t smq_client_init(void *memory, size_t size, const smq_options *op
  * Ends a client at once, in any state: closes its descriptors and gives the memory back to the
  * caller. No DISCONNECT is sent, so a server publishes the Will; call smq_disconnect() before, and
  * wait for its event, to leave politely. Messages in the outbox are gone. Same thread rule as all
- * calls on a client.
+ * calls on a client; nor may a thread be in smq_submit(), or a runner run.
  *
  * client   the client; the handle is invalid afterwards
  *
@@ -946,7 +956,7 @@ enum {
 };
 
 /*
- * Leaves the server: waits until every message in the outbox is complete, at most drain_ms, then
+ * Leaves the server: waits until every message in the outbox, or submitted before, is complete, at most drain_ms, then
  * sends DISCONNECT and closes the connection once the server has closed its side, or after two more
  * seconds. Returns at once; SMQ_EVENT_DISCONNECTED with status 0 tells when it is over. The server does
  * not publish the Will. (If even DISCONNECT cannot be sent for two seconds, the status is
@@ -957,8 +967,8 @@ enum {
  * reserved and neither committed nor aborted is waited for, too.
  *
  * To leave with everything delivered: call it while connected, take events until
- * SMQ_EVENT_DISCONNECTED, and look at the completions, or at smq_client_stats(): outbox_messages is 0
- * if nothing was left behind.
+ * SMQ_EVENT_DISCONNECTED, and look at the completions, or at smq_client_stats(): outbox_messages and
+ * submit_waiting are 0 if nothing was left behind.
  *
  * client     the client
  * drain_ms   0 to 86,400,000 milliseconds; 0: do not wait
@@ -1475,14 +1485,15 @@ SMQ_API int32_t smq_respond(smq_client *client, const smq_event *request, const 
  * Does everything that is due, and waits until there is an event: sends what was published,
  * receives, keeps the connection alive. Returns early when a signal handler has run, so that a
  * loop can look at its flags. A signal that comes just before the call is not seen by it: a loop that
- * looks at flags does not wait with -1. This is the only call that waits.
+ * looks at flags does not wait with -1. This and smq_runner_stop() are the only calls that wait.
  *
  * client       the client
  * timeout_ms   how long to wait at most; 0: not at all; -1: as long as it takes
  *
  * Returns 1 if an event is waiting; 0 if the time is up or a signal came; SMQ_ERR_NULL,
  * SMQ_ERR_CLIENT; SMQ_ERR_OPTION if timeout_ms is below -1; SMQ_ERR_STATE with timeout_ms -1 in
- * SMQ_STATE_DISCONNECTED if nothing would ever happen: no message expires, no request times out. SMQ_ERR_CLIENT is also
+ * SMQ_STATE_DISCONNECTED if nothing would ever happen: no message expires, no request times out, and with
+ * smq_options.submit_messages 0 no other thread can submit one. SMQ_ERR_CLIENT is also
  * the answer if the program has closed smq_fd().
  */
 SMQ_API int32_t smq_wait(smq_client *client, int32_t timeout_ms);
@@ -1646,7 +1657,135 @@ SMQ_API int32_t smq_engine_next_timeout_ms(smq_client *client, uint32_t now_ms);
 SMQ_API int32_t smq_engine_timed_out(smq_client *client, uint32_t now_ms);
 
 /* ---------------------------------------------------------------------------------------------
- * 14  Numbers
+ * 14  Other threads
+ *
+ * A client belongs to one thread, its owner. smq_submit() is the door for all others. The owner may be one of the
+ * program's own threads, or one that smq_runner_start() makes.
+ * ------------------------------------------------------------------------------------------- */
+
+/*
+ * Publishes a message from any thread, while another one owns the client: copies it into a queue of
+ * smq_options.submit_messages, from which the owner takes it into the outbox, in the next turn of smq_wait() or
+ * smq_service(), as smq_publish() would. From then on everything is as said there. What a thread submits is published in
+ * its order; of several threads, in the order in which the calls came to their end.
+ *
+ * It takes no lock and waits for nobody: a thread that is interrupted in the middle of it, for however long, keeps one of
+ * the places, and no other thread waiting. So it is fit for a thread of SCHED_FIFO, for a signal handler, and for the owner.
+ * At the most it makes one system call, which wakes the owner up: if nothing else is waiting to be taken. (With an
+ * expiry it also reads the clock, which is one where the kernel has no vDSO.)
+ *
+ * As long as the outbox has no room, or a smq_publish_reserve() is open, messages wait here, and in the end the answer is
+ * SMQ_ERR_FULL; there is no event when there is room again. overflow counts when a message's turn comes to be taken into the
+ * outbox (SMQ_OVERFLOW_DROP_NEWEST waits), and so does urgent: up to there messages keep their order. A message that came before smq_disconnect() is waited for
+ * there like one in the outbox; one that comes later waits for the next connection. What only the owner can know ends the
+ * message with SMQ_EVENT_COMPLETED and its cookie: SMQ_ERR_SERVER_LIMIT if it is above a limit of the server, or has
+ * properties and the connection is not 5.0 (reason_code 0x84); SMQ_ERR_EXPIRED if it waited for too long; SMQ_ERR_DROPPED with
+ * SMQ_OPTION_QOS_0_CONNECTED, QoS 0 and no connection. With SMQ_OPTION_OWN_TRANSPORT nobody is woken up.
+ *
+ * The client must live until the call returns: end the threads that submit, or keep them from it, before
+ * smq_client_close().
+ *
+ * client    the client
+ * message   the message; copied, and may be released afterwards. expiry_s and a Message Expiry Interval count from this
+ *           call
+ *
+ * Returns SMQ_OK, or, with nothing changed,
+ *   SMQ_ERR_NULL            client or message is NULL, or a smq_bytes has a size and no data
+ *   SMQ_ERR_CLIENT          not a client
+ *   SMQ_ERR_STRUCT_SIZE     message->size is wrong, or unknown or reserved fields are set
+ *   SMQ_ERR_OPTION          retain, quiet or urgent is neither 0 nor 1; overflow is unknown; properties, and
+ *                           smq_options.protocol is not 5.0
+ *   SMQ_ERR_PROPERTY        properties are malformed, not allowed in PUBLISH, or set by the library, as in smq_publish()
+ *   SMQ_ERR_QOS             qos is above 2
+ *   SMQ_ERR_TOPIC_NAME      the topic is empty, longer than 65,535 bytes or has '+' or '#'
+ *   SMQ_ERR_UTF8            the topic is not well-formed UTF-8
+ *   SMQ_ERR_TOO_LARGE       topic, properties and payload are together larger than submit_bytes, or the packet is larger
+ *                           than the whole outbox
+ *   SMQ_ERR_NOT_SUPPORTED   submit_messages is 0, or urgent_messages and the message is urgent
+ *   SMQ_ERR_FULL            submit_messages are waiting
+ */
+SMQ_API int32_t smq_submit(smq_client *client, const smq_message *message);
+
+/*
+ * A thread that owns a client, in the caller's memory: aligned to SMQ_MEMORY_ALIGNMENT, and all zero before the first
+ * smq_runner_start(). It must not be moved or copied while it runs.
+ */
+typedef struct smq_runner {
+    int32_t os_error; /* why smq_runner_start() answered SMQ_ERR_NO_THREAD: an errno */
+    uint32_t reserved;
+    uint64_t reserved2[11];
+} smq_runner;
+
+/* A smq_runner that does not run. */
+#define SMQ_RUNNER_INIT                                                                                                \
+    {                                                                                                                  \
+        0, 0, { 0 }                                                                                                    \
+    }
+
+/* How a client is to be run. */
+typedef struct smq_runner_options {
+    uint32_t size; /* sizeof(smq_runner_options) */
+    /*
+     * 1 to 99: SCHED_FIFO with this one, which needs CAP_SYS_NICE or RLIMIT_RTPRIO; 0: scheduled like the thread that
+     * starts it.
+     */
+    int32_t priority;
+    /* 131,072 to 268,435,456; 0: what libc gives. The library needs less than 32,768 of it, the rest is for on_event. */
+    uint32_t stack_bytes;
+    uint32_t reserved; /* 0 */
+    smq_bytes name;    /* what ps and gdb show: at most 15 bytes, none of them zero; empty: smq-runner */
+    /*
+     * Gets each event, in the runner's thread, which owns the client: it may call anything on it, as after
+     * smq_next_event(), but smq_client_close(). NULL: nobody wants them.
+     */
+    smq_handler on_event;
+    void *user; /* for on_event */
+} smq_runner_options;
+
+/* A smq_runner_options with its size set. */
+#define SMQ_RUNNER_OPTIONS_INIT                                                                                        \
+    { sizeof(smq_runner_options), 0, 0, 0, { NULL, 0 }, NULL, NULL }
+
+/*
+ * Starts a thread that owns the client until smq_runner_stop(): connects it unless it is connected or about to, serves it,
+ * and gives its events to on_event, those first that wait already. Meanwhile other threads may only call smq_submit() and
+ * smq_runner_stop(). So subscribing is done before, or by on_event. The thread ends with smq_runner_stop() only: after
+ * smq_disconnect() by on_event the client is disconnected until on_event calls smq_connect(), or for good. All signals are
+ * blocked in the thread.
+ *
+ * runner    a runner that does not run
+ * client    a client that no other runner has; the calling thread is its owner
+ * options   copied, and may be released afterwards
+ *
+ * Returns SMQ_OK, or, with nothing changed but os_error,
+ *   SMQ_ERR_NULL            runner, client or options is NULL, or name has a size and no data
+ *   SMQ_ERR_CLIENT          not a client
+ *   SMQ_ERR_STRUCT_SIZE     options->size is wrong, or unknown or reserved fields are set
+ *   SMQ_ERR_OPTION          priority, stack_bytes or name is out of range
+ *   SMQ_ERR_STATE           the runner runs; SMQ_OPTION_OWN_TRANSPORT
+ *   SMQ_ERR_NO_DESCRIPTOR   the process or the system has none left to wake the thread up with
+ *   SMQ_ERR_NO_THREAD       os_error is EAGAIN: there are too many threads; EPERM: the process may not have this
+ *                           priority; EINVAL: the stack is too small for this system
+ */
+SMQ_API int32_t smq_runner_start(smq_runner *runner, smq_client *client, const smq_runner_options *options);
+
+/*
+ * Has the runner leave the server with smq_disconnect(), and waits until its thread has ended: not longer than drain_ms
+ * and the two times two seconds that a farewell may take, beside what on_event takes. What came before this call, by
+ * smq_submit() too, is delivered first, if there is the time. The last event that on_event gets is SMQ_EVENT_DISCONNECTED, if
+ * there was a connection or an attempt. Afterwards the calling thread owns the client; smq_runner_start() may be called
+ * again. This and smq_wait() are the only calls that wait.
+ *
+ * runner     the runner; if it does not run, nothing is done
+ * drain_ms   0 to 86,400,000 milliseconds; 0: do not wait for what is not yet delivered
+ *
+ * Returns SMQ_OK, SMQ_ERR_NULL, SMQ_ERR_OPTION if drain_ms is above its range, or SMQ_ERR_STATE from on_event, which cannot
+ * wait for its own thread, and while another thread stops the runner.
+ */
+SMQ_API int32_t smq_runner_stop(smq_runner *runner, uint32_t drain_ms);
+
+/* ---------------------------------------------------------------------------------------------
+ * 15  Numbers
  * ------------------------------------------------------------------------------------------- */
 
 /* What a client has done since smq_client_init(), and how full it is. */
@@ -1714,13 +1853,17 @@ typedef struct smq_stats {
     uint32_t ended_closed;        /* SMQ_ERR_CLOSED */
     uint32_t ended_timeout;       /* SMQ_ERR_TIMEOUT */
     uint32_t ended_credentials;   /* SMQ_ERR_CREDENTIALS */
+    uint64_t submitted;           /* smq_submit() calls that took a message */
+    uint64_t submit_full;         /* and those that answered SMQ_ERR_FULL */
+    uint32_t submit_waiting;      /* submitted messages, or such as are being submitted, not yet in the outbox, now; */
+    uint32_t submit_peak;         /* and at most so far */
 } smq_stats;
 
 /* A smq_stats with its size set. */
 #define SMQ_STATS_INIT                                                                                                 \
     {                                                                                                                  \
         sizeof(smq_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,   \
-            0, 0, 0, 0, 0, 0, 0, 0, 0, 0, { 0 }, { 0 }, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                             \
+            0, 0, 0, 0, 0, 0, 0, 0, 0, 0, { 0 }, { 0 }, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                 \
     }
 
 /*
@@ -1766,7 +1909,7 @@ typedef struct smq_server {
 SMQ_API int32_t smq_client_server(const smq_client *client, smq_server *server);
 
 /* ---------------------------------------------------------------------------------------------
- * 15  Helpers. Any thread, any time.
+ * 16  Helpers. Any thread, any time.
  * ------------------------------------------------------------------------------------------- */
 
 /*

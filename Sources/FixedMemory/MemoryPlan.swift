@@ -44,4 +44,9 @@ public struct Place<Element: ~Copyable>: BitwiseCopyable {
   public func table<Element: BitwiseCopyable>(_ place: Place<Element>) -> Table<Element> {
     unsafe Table(start: start + place.offset, count: place.count)
   }
+
+  /// For what is neither a region nor a table: elements that cannot be copied, or that several threads use.
+  @unsafe public func start<Element: ~Copyable>(of place: Place<Element>) -> UnsafeMutablePointer<Element> {
+    unsafe (start + place.offset).bindMemory(to: Element.self, capacity: place.count)
+  }
 }

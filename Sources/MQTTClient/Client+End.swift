@@ -7,7 +7,7 @@ extension Client where System: ~Copyable {
   mutating func conclude(at now: Instant) {
     guard phase == .open else { return }
     let isTime = leaveDeadline?.isReached(at: now) ?? false
-    if isLeaving, session.ending == nil, session.isDrained || isTime {
+    if isLeaving, session.ending == nil, isDrained || isTime {
       guard sayFarewell(at: now) else { return }
     }
     guard let ending = session.ending else { return }

@@ -1,3 +1,4 @@
+import FixedMemory
 public import MQTTSession
 import MQTTTransport
 
@@ -10,8 +11,9 @@ extension Client where System: ~Copyable {
     case failed
   }
 
-  /// Serves the client until there is an event; -1: as long as it takes.
-  public mutating func wait(timeout: Int32) -> WaitResult {
+  /// Serves the client until there is an event; -1: as long as it takes. `untilWoken`: no longer than until another
+  /// thread has wakened it.
+  public mutating func wait(timeout: Int32, untilWoken: Bool = false) -> WaitResult {
     guard !hasOwnTransport else { return .pointless }
     var now = Instant(milliseconds: platform.now())
     session.release()
@@ -20,26 +22,31 @@ extension Client where System: ~Copyable {
     // With events at hand there is no waiting; but whoever takes them slowly must not keep the
     // server waiting, so every millisecond there is a look at the socket.
     if hasEvent, now == lastPoll { return .event }
-    if end == nil, phase == .disconnected, !hasEvent, nextDeadline == nil { return .pointless }
+    if end == nil, isPointless, !hasEvent { return .pointless }
 
     while true {
       var pause: UInt32 = .max
       if let end { pause = end.remaining(at: now) }
       if let deadline = nextDeadline { pause = min(pause, deadline.remaining(at: now)) }
-      if hasEvent { pause = 0 }
+      if hasEvent || canTakeSubmissions { pause = 0 }
       let result = platform.wait(timeout: pause == .max ? -1 : Int32(clamping: pause))
       now = Instant(milliseconds: platform.now())
       lastPoll = now
       switch result {
       case .failed: return .failed
       case .interrupted: return hasEvent ? .event : .nothing
-      case .ready(let readiness): serve(readiness, at: now)
+      case .ready(let readiness):
+        serve(readiness, at: now)
+        if untilWoken, readiness.isReadable(.wakeUp) { return hasEvent ? .event : .nothing }
       }
       if hasEvent { return .event }
       if let end, end.isReached(at: now) { return .nothing }
-      if end == nil, phase == .disconnected, nextDeadline == nil { return .pointless }
+      if end == nil, isPointless { return .pointless }
     }
   }
+
+  /// Nothing will ever happen by itself, nor can another thread submit anything.
+  private var isPointless: Bool { phase == .disconnected && nextDeadline == nil && !submissions.isOpen }
 
   /// Does what is due, without waiting. True: there is an event.
   public mutating func service(at now: Instant) -> Bool {
@@ -52,6 +59,7 @@ extension Client where System: ~Copyable {
 
   mutating func serve(_ ready: Readiness, at now: Instant) {
     self.now = now
+    takeSubmissions(at: now)
     if loss != nil {
       receiveRest(at: now)
       return settleLoss()

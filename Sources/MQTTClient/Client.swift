@@ -97,6 +97,7 @@ public struct Client<System: Platform & ~Copyable>: ~Copyable {
   /// The time of the last turn.
   var now = Instant(milliseconds: 0)
   public var handlers: HandlerTable
+  public internal(set) var submissions: SharedQueueOwner<Submission>
   var payloadSource: PayloadSource? = nil
   /// How many bytes the application has to send, with a transport of its own.
   var outputSize = 0
@@ -115,6 +116,7 @@ public struct Client<System: Platform & ~Copyable>: ~Copyable {
     self.platform = platform
     handlers = HandlerTable(
       entries: block.table(plan.handlers), filters: block.region(plan.handlerFilters))
+    submissions = SharedQueueOwner(SharedQueue(plan.submissions, in: block))
     hosts = block.region(plan.hosts)
     round = ServerRound(count: options.servers.count, isShuffled: options.isShuffled)
     defaultPort = options.port
@@ -286,6 +288,7 @@ public struct Client<System: Platform & ~Copyable>: ~Copyable {
     let deadline = now.advanced(by: session.isAccepted ? drain : 0)
     leaveDeadline = isLeaving ? Instant.earlier(leaveDeadline, deadline) : deadline
     guard !isLeaving else { return }
+    submissions.collect()
     isLeaving = true
     session.leave(reasonCode: reasonCode, properties: properties)
   }
@@ -318,6 +321,9 @@ public struct Client<System: Platform & ~Copyable>: ~Copyable {
     session.probe(at: now)
   }
 
+  /// What ends a wait from any other thread; `nil`: the system has no descriptor left for it.
+  public mutating func wakeUp() -> WakeUp? { try? platform.wakeUp() }
+
   // MARK: Outputs
 
   public var hasEvent: Bool { session.hasEvent || failure != nil || isQuestionOpen }
@@ -342,7 +348,7 @@ public struct Client<System: Platform & ~Copyable>: ~Copyable {
 
   /// When there is something to do even if the descriptor stays silent: milliseconds, -1 for never.
   public func nextTimeout(at now: Instant) -> Int32 {
-    if hasEvent || session.isHoldingBack || loss != nil { return 0 }
+    if hasEvent || session.isHoldingBack || loss != nil || canTakeSubmissions { return 0 }
     if phase == .open, !hasOwnTransport {
       if !isBlocked, session.wantsTransmit { return 0 }
       if session.ending != nil, !session.hasUnsentFarewell { return 0 }
@@ -350,10 +356,13 @@ public struct Client<System: Platform & ~Copyable>: ~Copyable {
       if session.wantsReceive, !isWatchingReceive { return 0 }
       if session.pullOffset != nil, pullAgain == nil { return 0 }
     }
-    if isLeaving, session.ending == nil, session.isDrained { return 0 }
+    if isLeaving, session.ending == nil, isDrained { return 0 }
     guard let deadline = nextDeadline else { return -1 }
     return Int32(clamping: deadline.remaining(at: now))
   }
+
+  /// Nothing is left that should go out before DISCONNECT.
+  var isDrained: Bool { session.isDrained && !submissions.hasCollected }
 
   var nextDeadline: Instant? {
     @inline(never) get { earliestDeadline }

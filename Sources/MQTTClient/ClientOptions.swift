@@ -40,6 +40,9 @@ public struct ClientOptions: ~Escapable {
   /// Entries in the table of handlers, and the room for their filters.
   public let handlers: Int
   public let handlerBytes: Int
+  /// Messages of other threads that wait: a power of two, or 0; and the room for each.
+  public let submitMessages: Int
+  public let submitBytes: Int
   public let session: SessionOptions
 
   /// A duration that is switched off.
@@ -127,11 +130,17 @@ public struct ClientOptions: ~Escapable {
     let areCredentialsClear =
       request.askCredentials
       ? request.userName.count == 0 && request.password.count == 0 : request.credentialBytes == 0
+    let submitMessages = numbers.value(request.submitMessages, default: 0, maximum: 65_536)
+    let submitBytes = numbers.value(request.submitBytes, default: 256, minimum: 16, maximum: 1_048_576)
+    let submitSlots =
+      submitMessages < 2 ? submitMessages : 1 << (32 &- (submitMessages &- 1).leadingZeroBitCount)
     // What only 5.0 can say. Limits and aliases are an offer, not a wish: an older version goes without.
     let isSayable =
       version.hasProperties
       || (request.sessionExpiry == 0 && !request.newSession && request.properties.count == 0)
-    guard numbers.areValid, areCredentialsClear, isSayable, request.keepSession || !request.newSession else { throw .option }
+    guard numbers.areValid, submitBytes <= Self.largestBuffer / max(submitSlots, 1), areCredentialsClear, isSayable,
+      request.keepSession || !request.newSession
+    else { throw .option }
     try Self.checkProperties(request.properties)
     let expiry =
       request.sessionExpiry == 0 && request.keepSession && version.hasProperties
@@ -154,6 +163,8 @@ public struct ClientOptions: ~Escapable {
       shortest: shortest, longest: longest, jitter: Backoff.Jitter(rawValue: jitter) ?? .full)
     self.handlers = Int(handlers)
     self.handlerBytes = Int(handlerBytes)
+    self.submitMessages = Int(submitSlots)
+    self.submitBytes = Int(submitBytes)
     var properties = Connect.SessionProperties()
     properties.sessionExpiryInterval = expiry
     properties.receiveMaximum = UInt16(truncatingIfNeeded: receiveMaximum)
@@ -222,11 +233,13 @@ public struct ClientPlan {
   let handlers: Place<HandlerTable.Entry>
   let handlerFilters: Place<UInt8>
   let session: SessionPlan
+  public let submissions: SharedQueue<Submission>.Plan
 
   public init(_ options: borrowing ClientOptions, in plan: inout MemoryPlan) {
     session = SessionPlan(options.session, in: &plan)
     handlers = plan.reserve(options.handlers, of: HandlerTable.Entry.self)
     handlerFilters = plan.reserve(options.handlerBytes, of: UInt8.self)
+    submissions = SharedQueue.Plan(slots: options.submitMessages, slotSize: options.submitBytes, in: &plan)
     let redirected = options.followsRedirects ? Redirect.hostSize : 0
     hosts = plan.reserve(options.servers.byteCount + redirected, of: UInt8.self)
   }

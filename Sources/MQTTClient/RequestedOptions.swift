@@ -44,6 +44,8 @@ public struct RequestedOptions: ~Escapable {
   public var subscriptions: UInt32 = 0
   public var subscriptionBytes: UInt32 = 0
   public var resubscribing: UInt32 = 0
+  public var submitMessages: UInt32 = 0
+  public var submitBytes: UInt32 = 0
   public var requestBytes: UInt32 = 0
   public var controlBytes: UInt32 = 0
   public var handlers: UInt32 = 0

@@ -79,7 +79,7 @@ extension Outbox {
   }
 
   /// Whether there would be room without all that may be dropped: what is left is laid out in mind as `drop` does.
-  private func canMakeRoom(for size: Int) -> Bool {
+  func canMakeRoom(for size: Int) -> Bool {
     var hasDescriptor = stored < descriptors.count
     var end: Int? = nil
     var limit: Int? = nil

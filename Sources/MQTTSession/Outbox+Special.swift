@@ -68,8 +68,9 @@ extension Outbox {
     aliases.commit(choice, topic: publish.topic)
   }
 
+  /// `store` where it need not be fast: once in the code.
   @inline(never)
-  private mutating func storeAside(
+  mutating func storeAside(
     _ publish: borrowing Publish, _ handling: Handling, version: ProtocolVersion, limits: ServerLimits
   ) throws(SessionError) {
     try store(publish, handling, version: version, limits: limits)

@@ -27,7 +27,9 @@ extension Session {
     guard outbox.reservation == nil else { throw .state }
     guard !needsConnection || message.qos != .atMostOnce || phase == .connected else { throw .offline }
     try Self.validate(message.topic)
-    try validate(properties: message.properties, hasExpiry: handling.expiry != 0, own: message.own)
+    try Self.validate(
+      properties: message.properties, hasExpiry: handling.expiry != 0, own: message.own,
+      version: acceptedVersion)
     if handling.isUrgent {
       guard handling.kind == .whole, handling.replyTag == nil else { throw .option }
       guard urgent.messageCapacity > 0 else { throw .notSupported }
@@ -47,8 +49,7 @@ extension Session {
       handling.expiryInProperties = inList.offset
     }
     if handling.expiry != 0 || inList != nil {
-      let isFirst = outbox.nextExpiry == nil && urgent.nextExpiry == nil
-      if isFirst { clock.restart(at: now) } else { clock.advance(to: now) }
+      if isNothingExpiring { clock.restart(at: now) } else { clock.advance(to: now) }
       handling.expiresAt = clock.second(after: handling.expiry, from: now)
     }
     turn(at: now)
@@ -57,6 +58,8 @@ extension Session {
     if handling.kind != .reserved { counters.messagesPublished.increment() }
     return true
   }
+
+  var isNothingExpiring: Bool { outbox.nextExpiry == nil && urgent.nextExpiry == nil }
 
   private mutating func admit(
     _ message: borrowing Publish, _ handling: Handling
@@ -72,7 +75,7 @@ extension Session {
   }
 
   @inline(__always)
-  private static func validate(_ topic: Span<UInt8>) throws(SessionError) {
+  static func validate(_ topic: Span<UInt8>) throws(SessionError) {
     do throws(TopicName.Fault) {
       try TopicName.validate(topic)
     } catch {
@@ -82,11 +85,11 @@ extension Session {
   }
 
   /// The list must be one a PUBLISH may have, and not say what the library says itself.
-  private func validate(
-    properties: Span<UInt8>, hasExpiry: Bool, own: borrowing Publish.OwnProperties
+  static func validate(
+    properties: Span<UInt8>, hasExpiry: Bool, own: borrowing Publish.OwnProperties, version: ProtocolVersion
   ) throws(SessionError) {
     guard properties.count > 0 else { return }
-    guard acceptedVersion.hasProperties else { throw .option }
+    guard version.hasProperties else { throw .option }
     let hasReply = own.responseTopic.count > 0
     let hasCorrelation = own.hasCorrelationData
     var reader = PropertyReader(properties, place: .packet(.publish, from: .client))
@@ -110,7 +113,7 @@ extension Session {
     }
   }
 
-  private static func expiry(in properties: Span<UInt8>) -> (seconds: UInt32, offset: Int)? {
+  static func expiry(in properties: Span<UInt8>) -> (seconds: UInt32, offset: Int)? {
     guard properties.count > 0 else { return nil }
     var reader = PropertyReader(properties, place: .packet(.publish, from: .client))
     while true {

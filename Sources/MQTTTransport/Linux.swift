@@ -7,7 +7,9 @@ public struct Linux: ~Copyable, Platform {
   /// -1 while there is none.
   private var sockets = InlineArray<4, Int32>(repeating: -1)
   /// What each channel is watched for, to leave out system calls that change nothing.
-  private var watched = InlineArray<5, UInt8>(repeating: 0)
+  private var watched = InlineArray<6, UInt8>(repeating: 0)
+  /// -1 until somebody asks for it.
+  private var event: Int32 = -1
 
   /// TCP_USER_TIMEOUT in milliseconds; 0: as the system has it.
   private let userTimeout: UInt32
@@ -26,6 +28,7 @@ public struct Linux: ~Copyable, Platform {
 
   deinit {
     for index in 0..<Channel.lanes where sockets[index] >= 0 { platform_close(sockets[index]) }
+    if event >= 0 { platform_close(event) }
     if descriptor >= 0 { platform_close(descriptor) }
   }
 
@@ -63,6 +66,15 @@ public struct Linux: ~Copyable, Platform {
       watched[place] = 0
       throw PlatformError(errno: -result)
     }
+  }
+
+  public mutating func wakeUp() throws(PlatformError) -> WakeUp {
+    if event < 0 {
+      let result = platform_wake_open(descriptor, UInt32(Channel.wakeUp.rawValue))
+      guard result >= 0 else { throw PlatformError(errno: -result) }
+      event = result
+    }
+    return WakeUp(descriptor: event)
   }
 
   private mutating func forget(_ channel: Channel) {

@@ -19,6 +19,9 @@ public protocol Platform: ~Copyable {
   /// What `wait` is about from now on; neither: nothing of this channel any more.
   mutating func watch(_ channel: Channel, readable: Bool, writable: Bool) throws(PlatformError)
 
+  /// What lets any other thread end a `wait`. Opened when it is asked for first.
+  mutating func wakeUp() throws(PlatformError) -> WakeUp
+
   // MARK: Names
 
   /// The address a numeric host is. `host` ends with a zero.
@@ -62,12 +65,13 @@ public protocol Platform: ~Copyable {
   mutating func close(_ lane: Channel)
 }
 
-/// What one waits for: connections, of which several race to be the first, and the answer of the resolver.
+/// What one waits for: connections, of which several race to be the first, the answer of the resolver, other threads.
 public enum Channel: UInt8, BitwiseCopyable {
   case lane0, lane1, lane2, lane3
   case resolver
+  case wakeUp
 
-  public static var count: Int { 5 }
+  public static var count: Int { 6 }
   public static var lanes: Int { 4 }
 
   public static func lane(_ index: Int) -> Channel {

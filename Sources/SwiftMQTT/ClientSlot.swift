@@ -6,10 +6,31 @@ import MQTTTransport
 typealias Client = MQTTClient.Client<Linux>
 
 /// What lies at the beginning of the caller's block: what `smq_client *` points to.
-struct ClientSlot: ~Copyable {
+///
+/// As long as the client lives nothing in here changes: other threads read it while the owner changes the client, which
+/// therefore lies behind it.
+@safe struct ClientSlot: ~Copyable {
+  /// First, because the thread sanitizer of Swift 6.3.1 takes what is first for the address of `client`.
+  private let place: UnsafeMutablePointer<Client>
   /// Tells a client from memory that is none, and from one that was closed.
   var mark: UInt32
-  var client: Client
+  let door: SubmissionDoor
+
+  /// The caller guarantees room for a client at `place`.
+  @unsafe init(door: SubmissionDoor, client: consuming Client, at place: UnsafeMutablePointer<Client>) {
+    mark = Self.aliveMark
+    self.door = door
+    unsafe self.place = unsafe place
+    unsafe place.initialize(to: client)
+  }
+
+  deinit { unsafe place.deinitialize(count: 1) }
+
+  /// The owner's.
+  var client: Client {
+    unsafeAddress { unsafe UnsafePointer(place) }
+    nonmutating unsafeMutableAddress { unsafe place }
+  }
 
   static var aliveMark: UInt32 { 0x534D_5154 }  // "SMQT"
   static var closedMark: UInt32 { 0 }

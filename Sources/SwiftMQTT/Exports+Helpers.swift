@@ -1,6 +1,6 @@
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 //
-// The C functions of chapters 2 and 15: properties, topics, templates. They need no client.
+// The C functions of chapters 2 and 16: properties, topics, templates. They need no client.
 
 public import CSwiftMQTT
 import FixedMemory
@@ -119,7 +119,7 @@ private func pointer(_ list: Span<UInt8>, _ extent: Extent) -> smq_bytes {
   }
 }
 
-// MARK: 15  Helpers
+// MARK: 16  Helpers
 
 @c @implementation
 public func smq_topic_name_check(_ topic: UnsafePointer<smq_bytes>?) -> Int32 {

@@ -1,6 +1,6 @@
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 //
-// The C functions of chapters 1 and 14: names and numbers.
+// The C functions of chapters 1 and 15: names and numbers.
 
 public import CSwiftMQTT
 import FixedMemory
@@ -54,7 +54,7 @@ public func smq_client_stats(_ client: OpaquePointer?, _ stats: UnsafeMutablePoi
     guard size >= UInt32(MemoryLayout<smq_stats>.size), size <= 4096 else { throw .structSize }
     unsafe stats.pointee = describe(
       slot.pointee.client.counters, slot.pointee.client.outboxNumbers,
-      slot.pointee.client.inboxNumbers, size: size)
+      slot.pointee.client.inboxNumbers, slot.pointee.client.submissionNumbers, size: size)
     unsafe add(slot.pointee.client.endings, to: &stats.pointee)
     unsafe stats.pointee.attempts = slot.pointee.client.attempt
     unsafe stats.pointee.outbox_age_ms = slot.pointee.client.outboxAge
@@ -66,7 +66,8 @@ public func smq_client_stats(_ client: OpaquePointer?, _ stats: UnsafeMutablePoi
 }
 
 private func describe(
-  _ counters: Counters, _ outbox: OutboxNumbers, _ inbox: InboxNumbers, size: UInt32
+  _ counters: Counters, _ outbox: OutboxNumbers, _ inbox: InboxNumbers, _ submissions: SubmissionNumbers,
+  size: UInt32
 ) -> smq_stats {
   var stats = smq_stats()
   stats.size = size
@@ -111,6 +112,10 @@ private func describe(
   // An array of C is a tuple here: as many numbers in a row.
   unsafe withUnsafeMutableBytes(of: &stats.latency) { unsafe put(outbox.latencies, into: $0) }
   unsafe withUnsafeMutableBytes(of: &stats.round_trip) { unsafe put(counters.roundTrips, into: $0) }
+  stats.submitted = submissions.taken.uint64
+  stats.submit_full = submissions.refused.uint64
+  stats.submit_waiting = UInt32(truncatingIfNeeded: submissions.waiting)
+  stats.submit_peak = UInt32(truncatingIfNeeded: submissions.peak)
   return stats
 }
 

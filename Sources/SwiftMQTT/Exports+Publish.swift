@@ -197,7 +197,7 @@ private func withoutPayload(_ message: UnsafePointer<smq_message>) throws(Status
 
 /// The caller guarantees that the message was checked.
 @inline(__always)
-private func handling(_ message: UnsafePointer<smq_message>) -> Handling {
+func handling(_ message: UnsafePointer<smq_message>) -> Handling {
   var handling = unsafe Handling(cookie: message.pointee.cookie, isQuiet: message.pointee.quiet == 1)
   unsafe handling.expiry = message.pointee.expiry_s
   unsafe handling.isUrgent = message.pointee.urgent == 1
@@ -207,7 +207,7 @@ private func handling(_ message: UnsafePointer<smq_message>) -> Handling {
 
 /// A message as the caller gave it. The result lasts as long as the call it came with.
 @_lifetime(immortal)
-private func whole(_ message: UnsafePointer<smq_message>) throws(Status) -> Publish {
+func whole(_ message: UnsafePointer<smq_message>) throws(Status) -> Publish {
   return try unsafe whole(message, topic: span(message.pointee.topic))
 }
 

@@ -58,7 +58,9 @@ private var callNames: NameList {
 }
 
 private var roomNames: NameList {
-  NameList(first: 1, count: 3, text: "SMQ_ERR_FULL\0SMQ_ERR_NO_DESCRIPTOR\0SMQ_ERR_OFFLINE")
+  NameList(
+    first: 1, count: 4,
+    text: "SMQ_ERR_FULL\0SMQ_ERR_NO_DESCRIPTOR\0SMQ_ERR_OFFLINE\0SMQ_ERR_NO_THREAD")
 }
 
 private var serverNames: NameList {

@@ -54,6 +54,8 @@ func makeClient(
   unsafe request.subscriptions = options.pointee.subscriptions
   unsafe request.subscriptionBytes = options.pointee.subscription_bytes
   unsafe request.resubscribing = options.pointee.resubscribe
+  unsafe request.submitMessages = options.pointee.submit_messages
+  unsafe request.submitBytes = options.pointee.submit_bytes
   unsafe request.requestBytes = options.pointee.request_bytes
   unsafe request.controlBytes = options.pointee.control_bytes
   unsafe request.handlers = options.pointee.handlers
@@ -105,15 +107,19 @@ func makeClient(
 
   var plan = MemoryPlan()
   _ = plan.reserve(1, of: ClientSlot.self)
+  let clientPlace = plan.reserve(1, of: Client.self)
   let clientPlan = ClientPlan(checked, in: &plan)
   guard let memory = unsafe memory else { return plan.byteCount }
   // A size with its highest bit set is no negative number but a very large one.
   guard size < 0 || size >= plan.byteCount else { throw .memorySize }
   let slot = unsafe memory.bindMemory(to: ClientSlot.self, capacity: 1)
   do throws(PlatformError) {
-    let platform = checked.hasOwnTransport ? Linux() : try Linux(userTimeout: checked.tcpUserTimeout)
-    let client = unsafe Client(checked, plan: clientPlan, block: MemoryBlock(start: memory), on: platform)
-    unsafe slot.initialize(to: ClientSlot(mark: ClientSlot.aliveMark, client: client))
+    var platform = checked.hasOwnTransport ? Linux() : try Linux(userTimeout: checked.tcpUserTimeout)
+    let wakeUp = checked.submitMessages > 0 && !checked.hasOwnTransport ? try platform.wakeUp() : .none
+    let block = unsafe MemoryBlock(start: memory)
+    let client = Client(checked, plan: clientPlan, block: block, on: platform)
+    let door = SubmissionDoor(checked, queue: client.submissions.queue, wakeUp: wakeUp)
+    unsafe slot.initialize(to: ClientSlot(door: door, client: client, at: block.start(of: clientPlace)))
   } catch {
     throw .noDescriptor
   }

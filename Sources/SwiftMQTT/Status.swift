@@ -27,6 +27,7 @@ enum Status: Int32, Error {
   case full = -201
   case noDescriptor = -202
   case offline = -203
+  case noThread = -204
   case malformed = -301
   case protocolError = -302
   case refused = -303

@@ -138,7 +138,8 @@ OPTIONS_NUMBERS = (
     "control_bytes handlers handler_bytes topic_aliases_in topic_aliases_out topic_alias_bytes "
     "replies stream_bytes reconnect_min_ms reconnect_max_ms stable_ms jitter "
     "subscriptions subscription_bytes resubscribe urgent_messages urgent_bytes "
-    "answer_timeout_ms write_timeout_ms tcp_user_timeout_ms credential_bytes"
+    "answer_timeout_ms write_timeout_ms tcp_user_timeout_ms credential_bytes "
+    "submit_messages submit_bytes reserved"
 ).split()
 
 
@@ -273,6 +274,8 @@ class Stats(Sized):
                 "network closed timeout credentials"
             ).split()
         ]
+        + [(name, ctypes.c_uint64) for name in ("submitted", "submit_full")]
+        + [(name, ctypes.c_uint32) for name in ("submit_waiting", "submit_peak")]
     )
 
     def __eq__(self, other: object) -> bool:
@@ -280,6 +283,26 @@ class Stats(Sized):
 
     def __repr__(self) -> str:
         return "Stats(" + ", ".join(f"{n}={getattr(self, n)}" for n, *_ in self._fields_) + ")"
+
+
+class Runner(ctypes.Structure):
+    _fields_ = [
+        ("os_error", ctypes.c_int32),
+        ("reserved", ctypes.c_uint32),
+        ("reserved2", ctypes.c_uint64 * 11),
+    ]
+
+
+class RunnerOptions(Sized):
+    _fields_ = [
+        ("size", ctypes.c_uint32),
+        ("priority", ctypes.c_int32),
+        ("stack_bytes", ctypes.c_uint32),
+        ("reserved", ctypes.c_uint32),
+        ("name", Bytes),
+        ("on_event", ctypes.c_void_p),
+        ("user", ctypes.c_void_p),
+    ]
 
 
 class Server(Sized):
@@ -349,6 +372,9 @@ FUNCTIONS = {  # name: (result, arguments)
     "smq_engine_transmitted": (I32, [C, SIZE, U32]),
     "smq_engine_next_timeout_ms": (I32, [C, U32]),
     "smq_engine_timed_out": (I32, [C, U32]),
+    "smq_submit": (I32, [C, P(Message)]),
+    "smq_runner_start": (I32, [P(Runner), C, P(RunnerOptions)]),
+    "smq_runner_stop": (I32, [P(Runner), U32]),
     "smq_client_stats": (I32, [C, P(Stats)]),
     "smq_client_server": (I32, [C, P(Server)]),
     "smq_topic_name_check": (I32, [P(Bytes)]),
@@ -565,6 +591,10 @@ class Client:
     def publish(self, topic: str | bytes, payload: str | bytes = b"", **fields: int) -> int:
         message = Message(topic=topic, payload=payload, **fields)
         return library.smq_publish(self.handle, ctypes.byref(message))
+
+    def submit(self, topic: str | bytes, payload: str | bytes = b"", **fields: object) -> int:
+        message = Message(topic=topic, payload=payload, **fields)
+        return library.smq_submit(self.handle, ctypes.byref(message))
 
     def reserve(self, topic: str, size: int, **fields: object) -> tuple[int, int | None]:
         """Status, and where the payload goes."""

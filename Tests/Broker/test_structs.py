@@ -21,6 +21,8 @@ STRUCTS = {
     "smq_event": smq.RawEvent,
     "smq_stats": smq.Stats,
     "smq_server": smq.Server,
+    "smq_runner": smq.Runner,
+    "smq_runner_options": smq.RunnerOptions,
 }
 
 

@@ -391,6 +391,7 @@ EVERY_CALL: dict[str, Callable[[object], int]] = {
     "smq_hint_network": lambda client: library.smq_hint_network(client, 1),
     "smq_hint_resume": library.smq_hint_resume,
     "smq_publish": lambda client: library.smq_publish(client, byref(Message(topic="a"))),
+    "smq_submit": lambda client: library.smq_submit(client, byref(Message(topic="a"))),
     "smq_disconnect": lambda client: library.smq_disconnect(client, 0),
     "smq_credentials": lambda client: library.smq_credentials(client, 1, None, None),
     "smq_withhold_credentials": lambda client: library.smq_withhold_credentials(client, 1, 0),
@@ -858,7 +859,7 @@ def test_names():
     for name, value in smq.CONSTANTS.items():
         if name == "SMQ_OK" or name.startswith("SMQ_ERR_"):
             assert library.smq_status_name(value).decode() == name
-    for value in (1, -1, -100, -119, -200, -204, -300, -313, -400, -407, 2**31 - 1, -(2**31)):
+    for value in (1, -1, -100, -119, -200, -205, -300, -313, -400, -407, 2**31 - 1, -(2**31)):
         assert library.smq_status_name(value) == b"unknown status"
     stages = {
         library.smq_stage_name(value) for name, value in smq.CONSTANTS.items() if "_STAGE_" in name

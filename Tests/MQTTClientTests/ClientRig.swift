@@ -10,6 +10,7 @@ final class ClientRig {
   let world: World
   private let block: UnsafeMutableRawPointer
   var client: Client<VirtualPlatform>
+  let door: SubmissionDoor
 
   init(_ world: World = World(), url: String? = nil, configure: (inout RequestedOptions) -> Void = { _ in })
     throws(OptionsError)
@@ -33,6 +34,7 @@ final class ClientRig {
     block = .allocate(byteCount: memory.byteCount, alignment: MemoryPlan.alignment)
     client = Client(
       options, plan: plan, block: unsafe MemoryBlock(start: block), on: VirtualPlatform(world: world))
+    door = SubmissionDoor(options, queue: client.submissions.queue, wakeUp: .none)
   }
 
   deinit { block.deallocate() }
@@ -48,6 +50,19 @@ final class ClientRig {
     try client.publish(
       Publish(topic: name.span, payload: Span(), qos: qos, retain: false),
       Handling(cookie: cookie, isQuiet: false))
+  }
+
+  func submit(
+    _ topic: String, payload: Int = 0, qos: QoS = .atLeastOnce, cookie: UInt64 = 0, expiry: UInt32 = 0,
+    properties: [UInt8] = []
+  ) throws(SessionError) {
+    let name = Array(topic.utf8)
+    let bytes = [UInt8](repeating: 7, count: payload)
+    var handling = Handling(cookie: cookie, isQuiet: false)
+    handling.expiry = expiry
+    try door.submit(
+      Publish(topic: name.span, payload: bytes.span, qos: qos, retain: false, properties: properties.span),
+      handling, at: { Instant(milliseconds: world.now) })
   }
 
   func disconnect(drain: UInt32 = 0) throws(SessionError) {

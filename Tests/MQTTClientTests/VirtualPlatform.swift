@@ -13,6 +13,8 @@ struct VirtualPlatform: ~Copyable, Platform {
     world.watched[Int(channel.rawValue)] = (readable, writable)
   }
 
+  func wakeUp() throws(PlatformError) -> WakeUp { .none }
+
   func numeric(_ host: Span<UInt8>, port: UInt16) -> platform_addresses? { nil }
   func resolve(_ host: Span<UInt8>, port: UInt16) throws(PlatformError) {
     var name: [UInt8] = []
@@ -122,6 +124,8 @@ final class World {
   private(set) var tried: [(address: Int, time: UInt32)] = []
   /// The first byte of each packet the server got, and when.
   private(set) var packets: [(first: UInt8, time: UInt32)] = []
+  /// And what they were.
+  private(set) var bodies: [[UInt8]] = []
   private(set) var wakeUps = 0
 
   init(now: UInt32 = 1000) { self.now = now }
@@ -227,6 +231,7 @@ final class World {
       let packet = Array(link.unread.prefix(2 + Int(link.unread[1])))
       link.unread.removeFirst(packet.count)
       packets.append((packet[0], now))
+      bodies.append(packet)
       answer(packet, link)
     }
     return .moved(bytes.count)

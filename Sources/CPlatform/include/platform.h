@@ -53,6 +53,32 @@ int32_t platform_wait(int32_t poller, int32_t timeout_ms, uint32_t *ready);
 
 void platform_close(int32_t fd);
 
+/*
+ * A descriptor, watched by the poller as this channel, with which any thread can end a platform_wait(): each
+ * platform_wake() is told once. Returns it, or -errno.
+ */
+int32_t platform_wake_open(int32_t poller, uint32_t channel);
+
+/* One system call that does not wait; for a signal handler too. errno stays as it is. */
+void platform_wake(int32_t fd);
+
+/* ---- a thread ---- */
+
+struct platform_thread {
+    char name[16];        /* zero-terminated */
+    int32_t priority;     /* 0: that of its creator; else SCHED_FIFO with this one */
+    uint32_t stack_bytes; /* 0: libc's own */
+};
+
+/* Starts a thread that takes no signals. Returns 0, or an errno. */
+int32_t platform_thread_start(const struct platform_thread *wanted, void *(*body)(void *), void *argument,
+                              uintptr_t *thread);
+
+/* Waits for its end. */
+void platform_thread_join(uintptr_t thread);
+
+uintptr_t platform_thread_self(void);
+
 /* ---- addresses ---- */
 
 enum {

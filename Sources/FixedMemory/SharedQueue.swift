@@ -1,0 +1,123 @@
+import Synchronization
+
+/// A queue that any thread may put into, and one thread, its owner, takes from: bounded, without a lock, in the
+/// caller's block.
+///
+/// Free slots are handed out through a ring of their numbers. What was put is a chain, newest first, which the owner takes
+/// as a whole and turns round (`SharedQueueOwner`). A slot is nobody's but the putting thread's until its last step, one
+/// exchange of a word, makes it the owner's: wherever a thread is stopped, for however long, it keeps one slot and nobody
+/// else waiting. Items come out in the order of those last steps.
+///
+/// `put` makes no system call and waits for nobody, so a signal handler may call it, on any thread.
+@safe public struct SharedQueue<Header: BitwiseCopyable>: BitwiseCopyable {
+  struct State: ~Copyable {
+    /// How many slots were taken from the ring of the free ones, and how many it has ever been given. As wide as the
+    /// target allows: a thread that is stopped in the middle of `takeSlot` must not find the same count again, which
+    /// with 32 bits would need four thousand million items to pass it, no more and no fewer.
+    let taken = Atomic<UInt>(0)
+    let given: Atomic<UInt>
+    /// The newest item that the owner has not collected: its slot plus one; 0: there is none.
+    let newest = Atomic<UInt32>(0)
+    /// How often there was no free slot; wraps.
+    let refused = Atomic<UInt32>(0)
+
+    init(slots: UInt) { given = Atomic(slots) }
+  }
+
+  public enum Outcome: BitwiseCopyable {
+    case full
+    /// The first one: the owner found, or would have found, nothing before it.
+    case first
+    case further
+  }
+
+  /// Where the parts lie in the caller's block. Each slot takes eight bytes beside its header and its bytes.
+  public struct Plan: BitwiseCopyable {
+    let state: Place<State>
+    let free: Place<Atomic<UInt32>>
+    let links: Place<UInt32>
+    let headers: Place<Header>
+    let bytes: Place<UInt8>
+    let slotSize: Int
+
+    /// `slots` is a power of two; or 0: there is no queue, and it takes no memory.
+    public init(slots: Int, slotSize: Int, in plan: inout MemoryPlan) {
+      precondition(slots & (slots &- 1) == 0 && slots <= 65_536)
+      headers = plan.reserve(slots, of: Header.self)
+      state = plan.reserve(min(slots, 1), of: State.self)
+      free = plan.reserve(slots, of: Atomic<UInt32>.self)
+      links = plan.reserve(slots, of: UInt32.self)
+      bytes = plan.reserve(slots * slotSize, of: UInt8.self)
+      self.slotSize = slotSize
+    }
+  }
+
+  let state: UnsafeMutablePointer<State>
+  let free: UnsafeMutablePointer<Atomic<UInt32>>
+  /// The slot plus one of the next item of a chain; 0: the last.
+  let links: UnsafeMutablePointer<UInt32>
+  let headers: UnsafeMutablePointer<Header>
+  let bytes: UnsafeMutablePointer<UInt8>
+  public let slotCount: Int
+  public let slotSize: Int
+
+  /// An empty queue. The block is used by it alone, through as many copies of this value as one likes.
+  public init(_ plan: Plan, in block: borrowing MemoryBlock) {
+    unsafe state = block.start(of: plan.state)
+    unsafe free = block.start(of: plan.free)
+    unsafe links = block.start(of: plan.links)
+    unsafe headers = block.start(of: plan.headers)
+    unsafe bytes = block.start(of: plan.bytes)
+    slotCount = plan.headers.count
+    slotSize = plan.slotSize
+    guard slotCount > 0 else { return }
+    unsafe state.initialize(to: State(slots: UInt(bitPattern: slotCount)))
+    for slot in 0..<slotCount {
+      unsafe (free + slot).initialize(to: Atomic(UInt32(truncatingIfNeeded: slot)))
+    }
+  }
+
+  /// Puts an item in: `fill` writes into its slot. Of a queue without slots nothing must be asked.
+  public func put(_ header: Header, _ fill: (inout MutableSpan<UInt8>) -> Void) -> Outcome {
+    precondition(slotCount > 0)
+    guard let slot = takeSlot() else {
+      unsafe state.pointee.refused.wrappingAdd(1, ordering: .relaxed)
+      return .full
+    }
+    unsafe headers[slot] = header
+    var space = unsafe MutableSpan(_unsafeStart: bytes + slot &* slotSize, count: slotSize)
+    fill(&space)
+    return publish(slot)
+  }
+
+  /// A free slot, which from now on is the calling thread's.
+  private func takeSlot() -> Int? {
+    let mask = UInt(bitPattern: slotCount &- 1)
+    while true {
+      let place = unsafe state.pointee.taken.load(ordering: .acquiring)
+      // Acquires what the owner did to the slot before it gave it back.
+      guard unsafe state.pointee.given.load(ordering: .acquiring) != place else { return nil }
+      // The owner may be writing here only if `taken` has moved on, and then the exchange fails.
+      let slot = unsafe free[Int(bitPattern: place & mask)].load(ordering: .relaxed)
+      // Releases what this thread knows of `given`: who acquires the new `taken` must not see an older `given` than that,
+      // and take it for slots that are free.
+      let exchange = unsafe state.pointee.taken.weakCompareExchange(
+        expected: place, desired: place &+ 1, ordering: .releasing)
+      if exchange.exchanged { return Int(truncatingIfNeeded: slot) }
+    }
+  }
+
+  private func publish(_ slot: Int) -> Outcome {
+    let item = UInt32(truncatingIfNeeded: slot) &+ 1
+    var newest = unsafe state.pointee.newest.load(ordering: .relaxed)
+    while true {
+      unsafe links[slot] = newest
+      // Releases header, bytes and link. That the same item may be the newest again, after others were, does no harm:
+      // then the link to it is right.
+      let exchange = unsafe state.pointee.newest.weakCompareExchange(
+        expected: newest, desired: item, ordering: .releasing)
+      if exchange.exchanged { return newest == 0 ? .first : .further }
+      newest = exchange.original
+    }
+  }
+}

@@ -1,0 +1,126 @@
+import Synchronization
+
+/// The owner's end of a `SharedQueue`: what it has collected, oldest first. There is one.
+public struct SharedQueueOwner<Header: BitwiseCopyable>: ~Copyable {
+  public let queue: SharedQueue<Header>
+  /// What was collected: slots plus one, chained through the links; 0: nothing.
+  private var first: UInt32 = 0
+  private var last: UInt32 = 0
+  private var putCount = Counter()
+  private var refusedCount = Counter()
+  /// What of the queue's counts is in these two.
+  private var countedPut: UInt = 0
+  private var countedRefused: UInt32 = 0
+  private var peakSeen = 0
+
+  public init(_ queue: SharedQueue<Header>) { self.queue = queue }
+
+  // MARK: Getters
+
+  public var isOpen: Bool { queue.slotCount > 0 }
+
+  /// `collect` would find something.
+  public var hasUncollected: Bool {
+    unsafe isOpen && queue.state.pointee.newest.load(ordering: .relaxed) != 0
+  }
+
+  public var hasCollected: Bool { first != 0 }
+
+  /// How many slots are in use: of items that wait, and of threads that are putting one in.
+  public var count: Int {
+    guard isOpen else { return 0 }
+    let taken = unsafe queue.state.pointee.taken.load(ordering: .relaxed)
+    let given = unsafe queue.state.pointee.given.load(ordering: .relaxed)
+    return queue.slotCount &- Int(bitPattern: given &- taken)
+  }
+
+  /// Between two moments at which the owner gives a slot back the count only grows.
+  public var peak: Int { max(peakSeen, count) }
+
+  /// How many items were put in, and how many found no room.
+  public var totals: (put: Counter, refused: Counter) {
+    var totals = (put: putCount, refused: refusedCount)
+    let counts = counts
+    totals.put.add(Int(bitPattern: counts.put &- countedPut))
+    totals.refused.add(Int(truncatingIfNeeded: counts.refused &- countedRefused))
+    return totals
+  }
+
+  /// The oldest item. There must be one.
+  public var header: Header {
+    get { unsafe queue.headers[slot] }
+    set { unsafe queue.headers[slot] = newValue }
+  }
+
+  public var bytes: Span<UInt8> {
+    @_lifetime(borrow self)
+    borrowing get {
+      let span = unsafe Span<UInt8>(_unsafeStart: queue.bytes + slot &* queue.slotSize, count: queue.slotSize)
+      return unsafe _overrideLifetime(span, borrowing: self)
+    }
+  }
+
+  public var mutableBytes: MutableSpan<UInt8> {
+    @_lifetime(&self)
+    mutating get {
+      let span = unsafe MutableSpan(_unsafeStart: queue.bytes + slot &* queue.slotSize, count: queue.slotSize)
+      return unsafe _overrideLifetime(span, mutating: &self)
+    }
+  }
+
+  // MARK: Changes
+
+  /// Takes over what was put in so far.
+  public mutating func collect() {
+    guard hasUncollected else { return }
+    totalUp()
+    let newest = unsafe queue.state.pointee.newest.exchange(0, ordering: .acquiring)
+    var item = newest
+    var younger: UInt32 = 0
+    while item != 0 {
+      let older = unsafe queue.links[slot(of: item)]
+      unsafe queue.links[slot(of: item)] = younger
+      younger = item
+      item = older
+    }
+    if first == 0 { first = younger } else { unsafe queue.links[slot(of: last)] = younger }
+    last = newest
+  }
+
+  /// Done with the oldest item: its slot is free.
+  public mutating func removeFirst() {
+    peakSeen = peak
+    let slot = slot
+    first = unsafe queue.links[slot]
+    if first == 0 { last = 0 }
+    let given = unsafe queue.state.pointee.given.load(ordering: .relaxed)
+    let place = Int(bitPattern: given) & (queue.slotCount &- 1)
+    unsafe queue.free[place].store(UInt32(truncatingIfNeeded: slot), ordering: .relaxed)
+    unsafe queue.state.pointee.given.store(given &+ 1, ordering: .releasing)
+  }
+
+  // MARK: Helpers
+
+  /// Before a count may have come round.
+  private mutating func totalUp() {
+    let counts = counts
+    putCount.add(Int(bitPattern: counts.put &- countedPut))
+    refusedCount.add(Int(truncatingIfNeeded: counts.refused &- countedRefused))
+    (countedPut, countedRefused) = counts
+  }
+
+  private var counts: (put: UInt, refused: UInt32) {
+    guard isOpen else { return (0, 0) }
+    return unsafe (
+      queue.state.pointee.taken.load(ordering: .relaxed), queue.state.pointee.refused.load(ordering: .relaxed)
+    )
+  }
+
+  private var slot: Int { slot(of: first) }
+
+  private func slot(of item: UInt32) -> Int {
+    let slot = Int(truncatingIfNeeded: item) &- 1
+    precondition(slot >= 0 && slot < queue.slotCount)
+    return slot
+  }
+}

@@ -1,0 +1,103 @@
+public import FixedMemory
+public import MQTTSession
+import MQTTTransport
+import MQTTWire
+
+public struct SubmissionNumbers: BitwiseCopyable {
+  public let taken: Counter
+  public let refused: Counter
+  public let waiting: Int
+  public let peak: Int
+}
+
+/// What other threads submitted goes into the outbox, in their order, as far as there is room: the rest waits.
+extension Client where System: ~Copyable {
+  /// So many in a turn, that submitting threads cannot keep the owner from everything else.
+  static var submissionsPerTurn: Int { 256 }
+
+  public var submissionNumbers: SubmissionNumbers {
+    let totals = submissions.totals
+    return SubmissionNumbers(
+      taken: totals.put, refused: totals.refused, waiting: submissions.count, peak: submissions.peak)
+  }
+
+  /// While the application is leaving only what was submitted before goes out.
+  mutating func takeSubmissions(at now: Instant) {
+    if !isLeaving { submissions.collect() }
+    for _ in 0..<Self.submissionsPerTurn where hasRoomForSubmission {
+      // Of a clock of the program's own other threads know nothing.
+      let knowsAge = !hasOwnTransport
+      guard Self.publishFirst(of: &submissions, into: &session, knowsAge: knowsAge, at: now) else { return }
+    }
+  }
+
+  /// A turn would bring a submitted message into the outbox.
+  var canTakeSubmissions: Bool {
+    if submissions.hasCollected { return hasRoomForSubmission }
+    return !isLeaving && submissions.hasUncollected && !session.hasReservation
+  }
+
+  private var hasRoomForSubmission: Bool {
+    guard submissions.hasCollected, !isLeaving || session.ending == nil else { return false }
+    return Self.hasRoom(for: submissions, in: session)
+  }
+
+  // Static, because the compiler takes a span of one part of `self` for a hold on all of it.
+
+  private static func hasRoom(
+    for submissions: borrowing SharedQueueOwner<Submission>, in session: borrowing Session
+  ) -> Bool {
+    session.hasRoom(for: message(submissions.header, submissions.bytes), submissions.header.handling)
+  }
+
+  /// False: it stays.
+  private static func publishFirst(
+    of submissions: inout SharedQueueOwner<Submission>, into session: inout Session, knowsAge: Bool,
+    at now: Instant
+  ) -> Bool {
+    var submission = submissions.header
+    var handling = submission.handling
+    var isExpired = false
+    if submission.expires {
+      // A second that has begun counts as a whole one, as everywhere.
+      let waited = knowsAge ? (now.milliseconds &- submission.submittedAt.milliseconds) / 1000 : 0
+      isExpired = submission.expiry <= waited
+      submission.expiry = isExpired ? 1 : submission.expiry &- waited
+      handling.expiry = submission.expiry
+      if submission.expiryPlace != 0 {
+        let place = Int(truncatingIfNeeded: submission.expiryPlace &- 1)
+        handling.expiryInProperties = place
+        write(submission.expiry, at: Int(submission.topicSize) &+ place, into: &submissions)
+      }
+    }
+    do throws(SessionError) {
+      try session.publishChecked(
+        message(submission, submissions.bytes), handling, isExpired: isExpired, at: now)
+    } catch {
+      return false
+    }
+    submissions.removeFirst()
+    return true
+  }
+
+  @_lifetime(copy bytes)
+  private static func message(_ submission: Submission, _ bytes: Span<UInt8>) -> Publish {
+    let properties = Int(submission.topicSize)
+    let payload = properties &+ Int(truncatingIfNeeded: submission.propertiesSize)
+    let end = payload &+ Int(truncatingIfNeeded: submission.payloadSize)
+    var message = Publish(
+      topic: bytes.extracting(0..<properties), payload: bytes.extracting(payload..<end), qos: submission.qos,
+      retain: submission.retain, properties: bytes.extracting(properties..<payload))
+    if submission.expiryPlace == 0 { message.own.messageExpiryInterval = submission.expiry }
+    return message
+  }
+
+  private static func write(
+    _ number: UInt32, at offset: Int, into submissions: inout SharedQueueOwner<Submission>
+  ) {
+    var bytes = submissions.mutableBytes
+    for index in 0..<4 {
+      bytes[offset &+ index] = UInt8(truncatingIfNeeded: number >> UInt32(24 &- 8 &* index))
+    }
+  }
+}

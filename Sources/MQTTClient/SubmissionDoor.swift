@@ -1,0 +1,100 @@
+public import FixedMemory
+public import MQTTSession
+public import MQTTTransport
+public import MQTTWire
+
+/// What is said of a submitted message beside topic, properties and payload, which lie behind one another in its slot.
+public struct Submission: BitwiseCopyable {
+  var cookie: UInt64
+  var payloadSize: UInt32
+  var propertiesSize: UInt32
+  var expiry: UInt32
+  /// Where the value of a Message Expiry Interval is in the properties, plus one; 0: there is none.
+  var expiryPlace: UInt32
+  /// When `submit` was called, if it expires.
+  var submittedAt: Instant
+  var topicSize: UInt16
+  var qos: QoS
+  private var bits: UInt8
+
+  fileprivate init(_ message: borrowing Publish, _ handling: Handling) {
+    cookie = handling.cookie
+    payloadSize = UInt32(truncatingIfNeeded: message.payload.count)
+    propertiesSize = UInt32(truncatingIfNeeded: message.properties.count)
+    topicSize = UInt16(truncatingIfNeeded: message.topic.count)
+    qos = message.qos
+    expiry = handling.expiry
+    expiryPlace = 0
+    submittedAt = Instant(milliseconds: 0)
+    bits =
+      (message.retain ? 1 : 0) | (handling.isQuiet ? 2 : 0) | (handling.isUrgent ? 4 : 0)
+      | handling.overflow.rawValue << 3
+  }
+
+  var retain: Bool { bits & 1 != 0 }
+
+  var handling: Handling {
+    var handling = Handling(cookie: cookie, isQuiet: bits & 2 != 0)
+    handling.isUrgent = bits & 4 != 0
+    // There is nobody to be told that it was dropped at once.
+    handling.overflow = Handling.Overflow(rawValue: bits >> 3) ?? .refuse
+    if handling.overflow == .dropNewest { handling.overflow = .refuse }
+    return handling
+  }
+
+  var expires: Bool { expiry != 0 || expiryPlace != 0 }
+}
+
+/// The one door of a client for threads that do not own it (D7). It holds nothing that ever changes but the queue,
+/// and touches nothing of the client.
+public struct SubmissionDoor: BitwiseCopyable {
+  private let queue: SharedQueue<Submission>
+  private let wakeUp: WakeUp
+  /// What the client was made for: it may come to speak an older one.
+  private let version: ProtocolVersion
+  private let outboxBytes: Int
+  /// 0: there is no room for urgent messages.
+  private let urgentBytes: Int
+
+  public init(_ options: borrowing ClientOptions, queue: SharedQueue<Submission>, wakeUp: WakeUp) {
+    self.queue = queue
+    self.wakeUp = wakeUp
+    version = options.session.connect.version
+    outboxBytes = options.session.outboxBytes
+    urgentBytes = options.session.urgentBytes
+  }
+
+  /// Puts a message into the queue, or changes nothing. `now` is asked only for one that expires.
+  public func submit(
+    _ message: consuming Publish, _ handling: Handling, at now: () -> Instant
+  ) throws(SessionError) {
+    guard queue.slotCount > 0, !handling.isUrgent || urgentBytes > 0 else { throw .notSupported }
+    let inList = try Session.check(message, hasExpiry: handling.expiry != 0, version: version)
+    guard message.payload.count <= queue.slotSize, message.properties.count <= queue.slotSize,
+      message.topic.count &+ message.properties.count &+ message.payload.count <= queue.slotSize
+    else { throw .tooLarge }
+    if inList == nil { message.own.messageExpiryInterval = handling.expiry }
+    let room = handling.isUrgent ? urgentBytes : outboxBytes
+    guard FixedHeader.packetSize(message.remainingLength(version)) <= room else { throw .tooLarge }
+
+    var submission = Submission(message, handling)
+    if let inList {
+      submission.expiry = inList.seconds
+      submission.expiryPlace = UInt32(truncatingIfNeeded: inList.offset) &+ 1
+    }
+    if submission.expires { submission.submittedAt = now() }
+    let (topic, properties, payload) = (message.topic, message.properties, message.payload)
+    let outcome = queue.put(submission) { space in
+      copy(topic, into: &space)
+      var rest = space._mutatingExtracting(topic.count...)
+      copy(properties, into: &rest)
+      var end = rest._mutatingExtracting(properties.count...)
+      copy(payload, into: &end)
+    }
+    switch outcome {
+    case .full: throw .full
+    case .first: wakeUp.send()
+    case .further: break
+    }
+  }
+}

@@ -1,0 +1,92 @@
+public import FixedMemory
+public import MQTTWire
+
+/// Messages of other threads: what is checked there, and what is left to do when their turn comes.
+extension Session {
+  /// What can be said of a message without a session. `hasExpiry`: it has one beside its list of properties. Returns the
+  /// Message Expiry Interval in that list, and where its value is.
+  public static func check(
+    _ message: borrowing Publish, hasExpiry: Bool, version: ProtocolVersion
+  ) throws(SessionError) -> (seconds: UInt32, offset: Int)? {
+    try validate(message.topic)
+    try validate(properties: message.properties, hasExpiry: hasExpiry, own: message.own, version: version)
+    return expiry(in: message.properties)
+  }
+
+  /// `publishChecked` would find room for the message.
+  public func hasRoom(for message: borrowing Publish, _ handling: Handling) -> Bool {
+    guard outbox.reservation == nil else { return false }
+    let size = FixedHeader.packetSize(message.remainingLength(acceptedVersion))
+    let mayMakeRoom = handling.overflow != .refuse
+    return handling.isUrgent
+      ? urgent.hasRoom(size, limits: limits, mayMakeRoom: mayMakeRoom)
+      : outbox.hasRoom(size, limits: limits, mayMakeRoom: mayMakeRoom)
+  }
+
+  /// Takes a message into the outbox that `check` has let pass and for which there is room; also while the application
+  /// is leaving. One that the server does not allow ends at once. `isExpired`: so does this one.
+  public mutating func publishChecked(
+    _ message: borrowing Publish, _ handling: Handling, isExpired: Bool, at now: Instant
+  ) throws(SessionError) {
+    var handling = handling
+    if handling.expiry != 0 {
+      if isNothingExpiring { clock.restart(at: now) } else { clock.advance(to: now) }
+      handling.expiresAt = clock.second(after: handling.expiry, from: now)
+    }
+    turn(at: now)
+    let end = end(of: message, isExpired: isExpired)
+    if handling.isUrgent {
+      try urgent.take(message, handling, end, version: acceptedVersion, limits: limits, quota: &quota)
+    } else {
+      try outbox.take(message, handling, end, version: acceptedVersion, limits: limits, quota: &quota)
+    }
+    counters.messagesPublished.increment()
+  }
+
+  /// How a message ends that need not be queued.
+  private func end(of message: borrowing Publish, isExpired: Bool) -> (Outcome, UInt8?)? {
+    if isExpired { return (.expired, nil) }
+    if let limit = limit(message) { return (.aboveLimit, limit.reasonCode.rawValue) }
+    let isOffline = needsConnection && message.qos == .atMostOnce && phase != .connected
+    return isOffline ? (.dropped, nil) : nil
+  }
+
+  private func limit(_ message: borrowing Publish) -> Limit? {
+    if message.properties.count > 0, !acceptedVersion.hasProperties { return .versionTooOld }
+    let size = FixedHeader.packetSize(message.remainingLength(acceptedVersion))
+    return limits.verdict(packetSize: size, qos: message.qos, retain: message.retain)
+  }
+}
+
+extension Outbox {
+  /// Whether a packet of this size could be taken in now.
+  func hasRoom(_ packetSize: Int, limits: ServerLimits, mayMakeRoom: Bool) -> Bool {
+    // The Topic Alias that may be established with it.
+    let tallest = packetSize &+ Publish.topicAliasSize
+    let isAliased = aliases.isInUse && tallest <= min(bytes.count, limits.maximumPacketSize)
+    let size = isAliased ? tallest : packetSize
+    guard size <= bytes.count else { return false }
+    if stored < descriptors.count, place(size) != nil { return true }
+    return mayMakeRoom && canMakeRoom(for: size)
+  }
+
+  mutating func take(
+    _ message: borrowing Publish, _ handling: Handling, _ end: (Outcome, UInt8?)?, version: ProtocolVersion,
+    limits: ServerLimits, quota: inout SendQuota
+  ) throws(SessionError) {
+    let wasStarved = isStarved
+    do throws(SessionError) {
+      if let (outcome, reasonCode) = end {
+        // What will not be sent has no limits, and makes no room; nor may a Topic Alias depend on it.
+        try storeAside(message, handling, version: version, limits: ServerLimits())
+        complete(newestSlot, outcome, reasonCode: reasonCode)
+      } else {
+        _ = try admit(message, handling, version: version, limits: limits, quota: &quota)
+      }
+    } catch {
+      // Who submits is not told of room.
+      isStarved = wasStarved
+      throw error
+    }
+  }
+}

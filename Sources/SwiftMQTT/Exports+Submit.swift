@@ -1,0 +1,27 @@
+// swift-format-ignore-file: AlwaysUseLowerCamelCase
+//
+// The C functions of chapter 14: other threads.
+
+public import CSwiftMQTT
+import MQTTClient
+import MQTTSession
+import MQTTTransport
+import MQTTWire
+
+@c @implementation
+public func smq_submit(_ client: OpaquePointer?, _ message: UnsafePointer<smq_message>?) -> Int32 {
+  status { () throws(Status) in
+    guard let message = unsafe message else { throw .null }
+    let slot = try unsafe slot(client)
+    let publish = try unsafe whole(message)
+    do throws(SessionError) {
+      // Of the slot only this is read: the client is its owner's.
+      try unsafe slot.pointee.door.submit(publish, handling(message)) {
+        Instant(milliseconds: Clock.milliseconds())
+      }
+    } catch {
+      throw Status(error)
+    }
+    return Status.ok.rawValue
+  }
+}

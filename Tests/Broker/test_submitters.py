@@ -1,0 +1,68 @@
+"""Many threads submit to one client: Tests/Threads/submitters.c with the library as shipped, and a real Mosquitto.
+
+SMQ_TARGET=aarch64|armv7|riscv64 runs that target's program under qemu-user. The broker is native.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+from .servers import need
+from .test_sensord import BUILD, QEMU, TARGET
+
+ROOT = Path(__file__).resolve().parents[2]
+COMPILER = {
+    "": "cc",
+    "aarch64": "aarch64-linux-gnu-gcc",
+    "armv7": "arm-linux-gnueabihf-gcc",
+    "riscv64": "riscv64-linux-gnu-gcc",
+}[TARGET]
+
+
+@pytest.fixture(scope="module")
+def submitters(tmp_path_factory) -> list[object]:
+    """The command, without its arguments."""
+    program = tmp_path_factory.mktemp("submitters") / "submitters"
+    command = [COMPILER, "-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-pthread", "-o", program]
+    command += ["-I", ROOT / "include", ROOT / "Tests" / "Threads" / "submitters.c"]
+    subprocess.run([*command, BUILD / "libswiftmqtt.a"], check=True, timeout=60)
+    return [*([need(QEMU[0]), *QEMU[1:]] if QEMU else []), program]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    ["", "-r", "-s", "-r -s", "-r -m 1 -t 8 -n 500", "-m 8192 -t 8 -n 2000", "-r -p 10"],
+)
+def test_all_arrive_once_and_each_threads_in_order(submitters, mosquitto, subscriber, arguments):
+    command = [*submitters, *arguments.split(), mosquitto.url]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    if result.returncode == 77:
+        pytest.skip("SCHED_FIFO is not permitted")
+    assert result.returncode == 0, result.stderr
+    figures = {n: int(v) for n, v in re.findall(r"(\w+) (\d+)", result.stdout)}
+    options = dict(re.findall(r"-([tn]) (\d+)", arguments))
+    threads, count = int(options.get("t", 4)), int(options.get("n", 1000))
+    qos = {str(thread): thread % 3 for thread in range(threads)} | {"last": 1}
+    numbers = {level: list(range(count)) for level in qos} | {"last": list(range(10))}
+    if "-s" in arguments:
+        qos["signal"], numbers["signal"] = 1, list(range(count))
+    assert figures["completed"] == figures["submitted"] == sum(map(len, numbers.values()))
+    assert figures["failed"] == figures["waiting"] == figures["outbox"] == 0
+    assert 0 < figures["peak"] <= 8192
+
+    sure = sum(len(numbers[level]) for level in qos if qos[level])
+    subscriber.until(lambda: sum(m.qos > 0 for m in subscriber.messages) == sure)
+    arrived = defaultdict(list)
+    for message in subscriber.messages:
+        arrived[message.topic.removeprefix("submit/")].append(int(message.payload))
+    for level in qos:
+        if qos[level]:
+            assert arrived[level] == numbers[level]
+        else:  # which the server may drop
+            assert arrived[level] == sorted(set(arrived[level])) != []

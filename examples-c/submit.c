@@ -1,0 +1,102 @@
+/*
+ * A thread that must not be late measures how late it is, every 10 ms, and submits that; the main thread does the talking:
+ * submit [URL [SAMPLES]]. With the right to it (CAP_SYS_NICE) the measuring thread is SCHED_FIFO.
+ */
+#define _POSIX_C_SOURCE 200809L
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <swiftmqtt.h>
+#include <time.h>
+
+#include "why.h"
+
+enum {
+    PERIOD_NS = 10000000,
+    LAST = 1 /* the cookie of the last sample */
+};
+
+static smq_client *client;
+static long samples = 1000, missed;
+
+static void *measure(void *unused) {
+    const struct timespec moment = { 0, 1000000 };
+    char text[16];
+    struct timespec due, now;
+    smq_message sample = SMQ_MESSAGE_INIT;
+    sample.topic = smq_string("example/lateness-us");
+    sample.expiry_s = 5; /* older ones are of no use to anybody */
+    sample.quiet = 1;
+    clock_gettime(CLOCK_MONOTONIC, &due);
+    for (long number = 1; number <= samples; number++) {
+        due.tv_nsec += PERIOD_NS;
+        due.tv_sec += due.tv_nsec / 1000000000;
+        due.tv_nsec %= 1000000000;
+        clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &due, NULL);
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        snprintf(text, sizeof(text), "%ld",
+                 (long)(now.tv_sec - due.tv_sec) * 1000000 + (now.tv_nsec - due.tv_nsec) / 1000);
+        sample.payload = smq_string(text);
+        if (number == samples) {
+            sample.quiet = 0;
+            sample.cookie = LAST;
+            while (smq_submit(client, &sample) == SMQ_ERR_FULL) nanosleep(&moment, NULL);
+        } else if (smq_submit(client, &sample) != SMQ_OK) { /* it never waits: no room, no sample */
+            missed++;
+        }
+    }
+    return unused;
+}
+
+static pthread_t start(void) {
+    pthread_t thread;
+    pthread_attr_t urgent;
+    struct sched_param priority = { 10 };
+    pthread_attr_init(&urgent);
+    pthread_attr_setinheritsched(&urgent, PTHREAD_EXPLICIT_SCHED);
+    pthread_attr_setschedpolicy(&urgent, SCHED_FIFO);
+    pthread_attr_setschedparam(&urgent, &priority);
+    if (pthread_create(&thread, &urgent, measure, NULL) != 0 && pthread_create(&thread, NULL, measure, NULL) != 0)
+        abort();
+    pthread_attr_destroy(&urgent);
+    return thread;
+}
+
+int main(int argc, char **argv) {
+    smq_options options = SMQ_OPTIONS_INIT;
+    options.url = smq_string(argc > 1 ? argv[1] : "mqtt://127.0.0.1");
+    options.submit_messages = 256;
+    options.submit_bytes = 64; /* topic and payload */
+    if (argc > 2) samples = strtol(argv[2], NULL, 10);
+
+    size_t size = smq_client_size(&options);
+    void *memory = malloc(size);
+    smq_event event = SMQ_EVENT_INIT;
+    int32_t status = smq_client_init(memory, size, &options, &client);
+    if (status == SMQ_OK) status = smq_connect(client);
+    if (status != SMQ_OK || samples < 1) {
+        fprintf(stderr, "%s\n", smq_status_name(status));
+        return EXIT_FAILURE;
+    }
+    pthread_t thread = start();
+    int is_done = 0;
+    while (!is_done) {
+        smq_wait(client, 1000); /* ends what expires, sends what there is */
+        while (smq_next_event(client, &event) == 1) {
+            if (event.type == SMQ_EVENT_DISCONNECTED) print_why(stderr, &event);
+            if (event.type == SMQ_EVENT_COMPLETED && event.cookie == LAST) is_done = 1;
+        }
+    }
+    pthread_join(thread, NULL);
+    smq_disconnect(client, 1000);
+    while (smq_client_state(client) != SMQ_STATE_DISCONNECTED)
+        if (smq_wait(client, 100) == 1) smq_next_event(client, &event);
+    smq_stats stats = SMQ_STATS_INIT;
+    smq_client_stats(client, &stats);
+    printf("%ld samples, %ld missed, %llu not sent, at most %u waiting\n", samples, missed,
+           (unsigned long long)stats.messages_failed, stats.submit_peak);
+    smq_client_close(client);
+    free(memory);
+    return EXIT_SUCCESS;
+}
