@@ -13,8 +13,8 @@ from Broker.servers import Server, need
 
 class Witness:
     """mosquitto_sub with a persistent session: subscribed from the start, it is away while things happen, and comes for
-    what waits when all is over. So nothing that happens to the server, and nothing that mosquitto_sub does about it, can
-    be taken for the client's doing."""
+    what waits when all is over. So nothing that happens to the server, and nothing that mosquitto_sub does about it,
+    can be taken for the client's doing."""
 
     def __init__(self, server: Server, topic: str = "audit", name: str = "witness"):
         self.server, self.topic = server, topic

@@ -205,8 +205,7 @@ def test_a_connection_that_is_cut(mosquitto, keeper, inject, fault, status):
 
 @pytest.mark.parametrize("fault", ["black hole", "half-open"])
 def test_a_server_that_is_cut_off(mosquitto, keeper, inject, fault):
-    """Nothing comes any more, and nobody says so: while it is made, in the middle of CONNACK, and later. More is published
-    than the kernel takes."""
+    """Nothing comes any more, and nobody says so: while it is made, in the middle of CONNACK, and later."""
     witness = Witness(mosquitto)
     proxy = inject(mosquitto, first(*(Plan(fault=fault, at=at) for at in (0, 2))))
     publisher = keeper(proxy.url, outbox_bytes=1 << 20, **NERVOUS)

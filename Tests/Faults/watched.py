@@ -37,7 +37,7 @@ class Watch(ctypes.Structure):
         return ", ".join(f"{name} {getattr(self, name)}" for name, _ in self._fields_)
 
     def good(self) -> bool:
-        """No call waited, and none worked, for longer than the limit. How long the machine let it lie does not count."""
+        """No call waited, and none worked, for longer than the limit. That the machine let it lie does not count."""
         return self.longest_us <= LIMIT_US and self.busiest_us <= LIMIT_US
 
 
