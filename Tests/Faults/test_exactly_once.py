@@ -1,8 +1,8 @@
 """Exactly once, counted: 20,000 numbered messages, and connections that break all the time.
 
 What Mosquitto 2.0 can be held to: its state is written when it is told to end, or with SIGUSR1. One that is killed has
-forgotten what it acknowledged after that, which no client can make good. So exactly once is counted over connections that
-are cut at any byte and over restarts with the state; over SIGKILL what counts is what the server could still know.
+forgotten what it acknowledged after that, which no client can make good. So exactly once is counted over connections
+that are cut at any byte and over restarts with the state; over SIGKILL what counts is what the server could still know.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ def quiet_log(start_mosquitto):
 
 
 def cut_somewhere(number: int, chance: random.Random) -> Plan:
-    """The first 50 connections end at any byte, CONNECT and CONNACK included. One direction's bytes are counted; a message
-    is at least 8 down and 20 up, so that 50 cuts are always through before all messages are."""
+    """The first 50 connections end at any byte, CONNECT and CONNACK included. One direction's bytes are counted; a
+    message is at least 8 down and 20 up, so that 50 cuts are always through before all messages are."""
     if number > CUTS:
         return Plan()
     direction = chance.choice((UP, DOWN))
@@ -90,8 +90,8 @@ def test_a_server_that_restarts_again_and_again(start_mosquitto, watched_clients
 
 
 def test_a_server_that_is_killed_with_at_least_once(start_mosquitto, watched_clients, seed):
-    """What the server acknowledged and had not written down is lost with it. Every other message is there: those that it
-    had written down, and those that were not acknowledged, which are sent again to the next."""
+    """What the server acknowledged and had not written down is lost with it. Every other message is there: those that
+    it had written down, and those that were not acknowledged, which are sent again to the next."""
     broker = quiet_log(start_mosquitto)
     witness = Witness(broker)
     publisher = Publisher(watched_clients(url=broker.url, protocol=4, **OPTIONS))
