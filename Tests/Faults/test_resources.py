@@ -65,7 +65,10 @@ def test_a_thousand_clients_in_one_loop(many_descriptors, start_mosquitto, progr
 
 def system_calls(program: Path, url: str, keep_alive_s: int, seconds: int, trace: Path) -> list[str]:
     """Those of idle.c, from CONNACK on."""
-    run(need("strace", "faults"), "-f", "-qq", "-o", trace, "-s", "16", program, url, keep_alive_s, seconds)
+    strace = need("strace", "faults")
+    if subprocess.run([strace, "-o", "/dev/null", "true"], capture_output=True, timeout=20).returncode:
+        pytest.skip("strace is not permitted here")
+    run(strace, "-f", "-qq", "-o", trace, "-s", "16", program, url, keep_alive_s, seconds)
     text = trace.read_text()
     between = text[text.index('"connected\\n"') : text.index('"over\\n"')].splitlines()[1:-1]
     print("\n".join(between))

@@ -87,4 +87,5 @@ class WatchedClient(smq.Client):
         was_open = bool(self.handle)
         super().close()
         if was_open:
+            print(f"watched: {self.watch}")
             assert self.watch.good(), f"the library held its caller up: {self.watch}"
