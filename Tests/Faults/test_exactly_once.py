@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import random
 import signal
+import time
 
 import pytest
 from Broker import smq
@@ -118,3 +119,78 @@ def test_a_server_that_is_killed_with_at_least_once(start_mosquitto, watched_cli
     print(f"{publisher.published} published, {len(at_risk)} at risk, {len(missing)} lost by the server")
     assert missing <= at_risk
     assert len(at_risk) < publisher.published - 5000
+
+
+# ---- The other way ----
+
+
+class Reader:
+    """A client that subscribes, and the numbers that came to it."""
+
+    def __init__(self, client, qos: int):
+        self.client, self.got, self.known = client, [], set()
+        client.on_event = self.note
+        assert client.subscribe("audit", qos=qos, cookie=1) == smq.OK
+        assert client.connect() == smq.OK
+        assert client.completed(1, 60).status == smq.OK
+
+    def note(self, event: smq.Event) -> None:
+        if event.type == smq.EVENT_MESSAGE:
+            self.got.append(int(event.payload))
+            self.known.add(self.got[-1])
+
+    def step(self) -> None:
+        self.client.step(2)
+        self.client.events.clear()
+
+
+def test_messages_for_us_over_connections_that_are_cut(start_mosquitto, watched_clients, inject, seed):
+    """QoS 1: each comes, and the first of each in order. (QoS 2 over any number of cuts is counted with a server of our
+    own, in Tests/Broker: Mosquitto 2.0 sends a message again whose handshake is cut twice.)"""
+    broker = quiet_log(start_mosquitto)
+
+    def cut(number: int, chance: random.Random) -> Plan:
+        at = chance.randint(5, 9000)  # of some 100,000
+        return Plan(fault=chance.choice(("reset", "close")), at=at) if number <= 20 else Plan()
+
+    proxy = inject(broker, cut, seed)
+    publisher = Publisher(watched_clients(url=broker.url, **{**OPTIONS, "client_id": "sender"}))
+    publisher.connect()
+    reader = Reader(watched_clients(url=proxy.url, **OPTIONS), 1)
+    deadline = time.monotonic() + 100
+    while len(reader.known) < 5000 or proxy.struck < 20:
+        assert time.monotonic() < deadline, (len(reader.known), proxy.struck)
+        while publisher.published < len(reader.known) + 500 and publisher.try_one(1):
+            pass
+        publisher.step(0)
+        reader.step()
+    publisher.finish()
+    deadline = time.monotonic() + 30
+    while len(reader.known) < publisher.published:
+        assert time.monotonic() < deadline
+        reader.step()
+    assert list(dict.fromkeys(reader.got)) == list(range(publisher.published))
+    print(f"{publisher.published} messages, {len(reader.got) - publisher.published} of them twice")
+
+
+def test_messages_for_us_from_a_server_that_restarts(start_mosquitto, watched_clients):
+    """QoS 2, with its state: each once, in order."""
+    broker = quiet_log(start_mosquitto)
+    publisher = Publisher(watched_clients(url=broker.url, **{**OPTIONS, "client_id": "sender"}))
+    publisher.connect()
+    reader = Reader(watched_clients(url=broker.url, **OPTIONS), 2)
+    for _ in range(5):
+        publisher.publish(500, 2)
+        for _ in range(3):
+            publisher.step(0)
+            reader.step()
+        broker.stop()
+        broker.start()
+        publisher.finish()
+        deadline = time.monotonic() + 30
+        while len(reader.got) < publisher.published or reader.client.stats.unacknowledged:
+            assert time.monotonic() < deadline, (len(reader.got), reader.client.stats)
+            reader.step()
+    for _ in range(100):
+        reader.step()
+    assert reader.got == list(range(publisher.published))

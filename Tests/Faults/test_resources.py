@@ -3,9 +3,12 @@ and wake-ups do not count."""
 
 from __future__ import annotations
 
+import json
 import re
 import resource
 import subprocess
+import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -85,3 +88,23 @@ def test_an_idle_client_wakes_for_keep_alive_alone(mosquitto, programs, tmp_path
 def test_an_idle_client_without_keep_alive_does_not_wake(mosquitto, programs, tmp_path):
     calls = system_calls(programs("idle.c"), mosquitto.url, 0, 3, tmp_path / "trace")
     assert calls == ["poll", "epoll_wait"]
+
+
+def test_a_fast_feed(start_mosquitto, clients):
+    """A feed of JSON objects, as fast as mosquitto_pub is (row L16): none is missing, none is out of order."""
+    broker = start_mosquitto(log_type="error")
+    client = clients(url=broker.url)
+    client.connected()
+    client.subscribed("feed/#")
+    vehicle = {name: 24.937 for name in "lat long hdg spd acc dl odo drst oday jrn line start loc".split()}
+    lines = "".join(json.dumps({"number": number, **vehicle}) + "\n" for number in range(10_000))
+    with tempfile.TemporaryFile("w+") as feed:
+        feed.write(lines)
+        feed.seek(0)
+        command = [need("mosquitto_pub"), *broker.address, "-l", "-t", "feed/hfp/1"]
+        begin = time.monotonic()
+        with subprocess.Popen(command, stdin=feed) as process:
+            got = client.receive(10_000, 60)
+            print(f"{10_000 / (time.monotonic() - begin):.0f} messages a second")
+            assert process.wait(10) == 0
+    assert [json.loads(message.payload)["number"] for message in got] == list(range(10_000))
