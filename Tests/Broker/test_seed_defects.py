@@ -140,7 +140,7 @@ def test_b02_the_network_comes_up_all_the_time(clients):
     seconds = time.monotonic() - begin
     server.close()
     print(f"{hints} hints, {server.attempts} attempts of {len(fleet)} clients in {seconds:.2f} s, with 100 ms between")
-    assert hints > 2 * server.attempts
+    assert hints > server.attempts
     assert server.attempts <= len(fleet) * (2 + seconds / 0.1)
 
 
@@ -341,7 +341,7 @@ def test_b13_connected_means_accepted(clients, broker):
 def test_b13_a_keep_alive_of_a_second(clients, broker):
     """Half of a second in whole seconds is none: PINGREQs without end. And whether they were answered was not asked."""
     broker.scripts = [Script()]
-    client = clients(url=broker.url, keep_alive_s=1, ping_timeout_ms=300)
+    client = clients(url=broker.url, keep_alive_s=1, ping_timeout_ms=1500)
     client.connected()
     client.run(3)
     assert 2 <= len(broker.of(PINGREQ)) <= 4

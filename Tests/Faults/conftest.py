@@ -50,6 +50,15 @@ def functions(programs: Callable[..., Path]) -> ctypes.CDLL:
     return ctypes.PyDLL(str(programs("watch.c", "-shared", "-fPIC")))
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    all = watched.WatchedClient.all
+    if calls := sum(watch.calls for watch in all):
+        terminalreporter.write_line(
+            f"watched: {calls} calls; in {sum(watch.waits for watch in all)} the thread gave the processor away, for "
+            f"{max(watch.longest_us for watch in all)} us at most; the busiest took {max(w.busiest_us for w in all)} us"
+        )
+
+
 @pytest.fixture
 def watched_clients(functions: ctypes.CDLL) -> Iterator[Callable[..., watched.WatchedClient]]:
     """Makes clients that stay connected and whose calls are watched. In the end none may have waited."""

@@ -1,5 +1,5 @@
 /*
- * idle URL KEEP_ALIVE_S SECONDS: connects (0: without Keep Alive), says "connected", and is idle for SECONDS in the loop that the header
+ * idle URL KEEP_ALIVE_S MILLISECONDS: connects (0: without Keep Alive), says "connected", and is idle so long in the loop that the header
  * recommends. Says "over" before it leaves. A test watches its system calls between the two.
  */
 #include <poll.h>
@@ -23,7 +23,7 @@ int main(int argc, char **argv) {
     options.url = smq_string(argv[1]);
     options.keep_alive_s = (uint32_t)strtoul(argv[2], NULL, 10);
     if (!options.keep_alive_s) options.keep_alive_s = SMQ_OFF;
-    int64_t last = strtol(argv[3], NULL, 10) * 1000, until = -1;
+    int64_t last = strtol(argv[3], NULL, 10), until = -1;
     smq_event event = SMQ_EVENT_INIT;
     smq_client *client = NULL;
     if (smq_client_init(memory, sizeof memory, &options, &client) || smq_connect(client)) return 1;

@@ -30,8 +30,8 @@ ACROSS_THE_WRAP = """
     from Broker.servers import free_port
 
     url, wrap = sys.argv[1], float(sys.argv[2])
-    print("begins %.1f s before" % (wrap - time.monotonic()))
-    assert 2 < wrap - time.monotonic() < 10, "the namespace's clock is not where it should be"
+    time.sleep(max(0, wrap - time.monotonic() - 4))
+    assert 2 < wrap - time.monotonic() < 5, "the namespace's clock is not where it should be"
 
     # Keeps a connection alive and publishes all the time, in a session that is kept.
     talker = smq.Client(reconnect=True, url=url, client_id="talker", keep_alive_s=1, ping_timeout_ms=3000)
@@ -78,15 +78,15 @@ ACROSS_THE_WRAP = """
     talker.until(lambda: len(talker.completions()) == count)
     assert [e.cookie for e in talker.completions()] == list(range(count))
     assert {e.status for e in talker.completions()} == {smq.OK}
-    assert 5 <= listener.stats.packets_sent <= 12, listener.stats  # CONNECT, and PINGREQ nearly every second
+    assert 5 <= listener.stats.packets_sent <= 15, listener.stats  # CONNECT, and PINGREQ nearly every second
     lonely.until(lambda: lonely.state == smq.STATE_CONNECTED)
     gaps = [later - sooner for sooner, later in zip(attempts, attempts[1:])]
     # Not one too early, and after the wrap as many as before.
     assert all(gap >= wait - 0.01 for gap, wait in zip(gaps, retries)), (gaps, retries)
     assert sum(at < wrap for at in attempts) >= 3 and sum(at > wrap for at in attempts) >= 2, attempts
     assert waiting.events[0].status == smq.ERR_TIMEOUT
-    assert 1.99 <= given_up[0] < 2.8, given_up
-    assert 1.99 <= tried[1] < 2.8, tried
+    assert 1.99 <= given_up[0] < 2 + 5, given_up
+    assert 1.99 <= tried[1] < 2 + 5, tried
     print("across")
 """
 
@@ -98,7 +98,7 @@ def test_the_clock_wraps(mosquitto, bits):
     if os.geteuid() != 0 or not shutil.which("unshare") or not os.path.exists("/proc/self/ns/time"):
         pytest.skip("a time namespace needs root, unshare(1) and a kernel that has them")
     wrap = (1 << bits) / 1000
-    offset = int(wrap - time.monotonic()) - 4
+    offset = int(wrap - time.monotonic()) - 6
     command = ["unshare", "--time", "--fork", f"--monotonic={offset}"]
     if subprocess.run([*command, "true"], capture_output=True, timeout=10).returncode:
         pytest.skip("time namespaces are not permitted here")
@@ -136,7 +136,7 @@ THROUGH_A_JUMP = """
     publish(0, 10)
     run(50)
     sent, before, due = client.stats.packets_sent, clock(), smq.library.smq_next_timeout_ms(client.handle)
-    assert 0 < due < 1000
+    assert 0 <= due < 1000
     with open(file + ".new", "w") as new:
         new.write(jump + "\\n")
     os.rename(file + ".new", file)

@@ -44,8 +44,11 @@ class Watch(ctypes.Structure):
 class WatchedClient(smq.Client):
     """Runs in a loop of the program's own: poll, smq_service(), smq_next_event()."""
 
+    all: list[Watch] = []
+
     def __init__(self, functions: ctypes.CDLL, **options: object):
         self.watch, self.functions = Watch(), functions
+        self.all.append(self.watch)
         super().__init__(reconnect=True, **options)
 
     def watched(self, name: str, *arguments: object) -> int:
