@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import fcntl
+import functools
 import heapq
 import os
 import random
@@ -86,6 +87,7 @@ class Namespace:
         os.close(self.descriptor)
 
 
+@functools.cache
 def available() -> str:
     """Why there are no namespaces here; nothing if there are."""
     if os.geteuid() != 0:
@@ -94,9 +96,17 @@ def available() -> str:
     if missing:
         return f"{' and '.join(missing)} missing: .ci/need faults installs it"
     try:
-        Namespace().close()
+        namespace = Namespace()
     except OSError as error:
         return f"network namespaces are not permitted here: {error}"
+    try:
+        namespace.drop("numgen random mod 100 < 1")
+    except AssertionError as error:
+        return f"packets cannot be filtered here: {error}"
+    finally:
+        namespace.close()
+    if not os.access("/dev/net/tun", os.R_OK | os.W_OK):
+        return "there is no /dev/net/tun here"
     return ""
 
 
