@@ -390,14 +390,19 @@ def test_b14_every_request_ends_once(clients, broker):
 
 
 def test_b14_connecting_does_not_wait(clients):
-    """It waited for the network."""
-    client = clients(url="mqtt://192.0.2.1", connect_timeout_ms=1000)
-    begin = time.thread_time()
-    assert client.connect() == smq.OK
-    assert smq.library.smq_service(client.handle) in (0, 1)
-    assert time.thread_time() - begin < 0.2
-    assert client.state in (smq.STATE_CONNECTING, smq.STATE_DISCONNECTED)
-    assert client.disconnected().status in (smq.ERR_TIMEOUT, smq.ERR_NETWORK)
+    """It waited for the network. Here is a server whose queue is full: the kernel leaves SYNs unanswered."""
+    with contextlib.ExitStack() as stack:
+        full = stack.enter_context(socket.create_server(("127.0.0.1", 0), backlog=1))
+        for _ in range(4):
+            waiting = stack.enter_context(socket.socket())
+            waiting.setblocking(False)
+            waiting.connect_ex(full.getsockname())
+        client = clients(host="127.0.0.1", port=full.getsockname()[1], connect_timeout_ms=1000)
+        assert client.connect() == smq.OK
+        assert smq.library.smq_service(client.handle) == 0  # back, and it is still trying
+        assert client.state == smq.STATE_CONNECTING
+        event = client.disconnected()
+        assert (event.status, event.stage) == (smq.ERR_TIMEOUT, smq.STAGE_CONNECT)
 
 
 def test_b15_connecting_from_where_the_end_is_told(clients):
