@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import random
@@ -62,15 +63,12 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 @pytest.fixture
 def watched_clients(functions: ctypes.CDLL) -> Iterator[Callable[..., watched.WatchedClient]]:
     """Makes clients that stay connected and whose calls are watched. In the end none may have waited."""
-    made: list[watched.WatchedClient] = []
+    with contextlib.ExitStack() as stack:
 
-    def make(**options: object) -> watched.WatchedClient:
-        made.append(watched.WatchedClient(functions, **options))
-        return made[-1]
+        def make(**options: object) -> watched.WatchedClient:
+            return stack.enter_context(watched.WatchedClient(functions, **options))
 
-    yield make
-    for client in made:
-        client.close()
+        yield make
 
 
 @pytest.fixture

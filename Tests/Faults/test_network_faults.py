@@ -3,6 +3,7 @@ touched, and the witness is on its side."""
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import time
 from collections.abc import Callable, Iterator
@@ -40,25 +41,19 @@ def networks() -> Iterator[Callable[..., Network]]:
 @pytest.fixture
 def rig(networks: Callable[..., Network], functions: object, tmp_path: Path) -> Iterator[Callable[..., tuple]]:
     """rig(network, options…) is a publisher on the gateway's side, and a witness. The test goes on on that side."""
-    brokers: list[Mosquitto] = []
-    made: list[tuple[Network, WatchedClient]] = []
+    with contextlib.ExitStack() as stack:
 
-    def make(network: Network, **options: object) -> tuple[Publisher, Witness]:
-        with network.server:
-            brokers.append(Mosquitto(tmp_path, network.SERVER))
-            brokers[-1].start()
-            witness = Witness(brokers[-1])
-        client = WatchedClient(functions, url=brokers[-1].url, **{**KEEP, **QUICK, **options})
-        network.gateway.__enter__()
-        made.append((network, client))
-        return Publisher(client), witness
+        def make(network: Network, **options: object) -> tuple[Publisher, Witness]:
+            with network.server:
+                broker = Mosquitto(tmp_path, network.SERVER)
+                stack.callback(broker.stop)
+                broker.start()
+                witness = Witness(broker)
+            client = stack.enter_context(WatchedClient(functions, url=broker.url, **{**KEEP, **QUICK, **options}))
+            stack.enter_context(network.gateway)
+            return Publisher(client), witness
 
-    yield make
-    for network, client in made:
-        network.gateway.__exit__()
-        client.close()
-    for broker in brokers:
-        broker.stop()
+        yield make
 
 
 def audited(network: Network, publisher: Publisher, witness: Witness) -> None:
