@@ -18,7 +18,7 @@ demo: ## publish this machine's sensors to a real broker, and show what arrives
 	@examples-c/demo
 
 test: ## run every test; the last line is the sum
-	@.ci/need build broker interop test
+	@.ci/need build broker faults interop test
 	@Tests/run
 
 mutants: ## not part of test: break the library in each place of Tests/Mutants/mutants.toml; a test has to see it (an hour)

@@ -1,0 +1,95 @@
+"""Fixtures: those of Tests/Broker, watched clients, the fault injector."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import random
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from Broker.conftest import broker, clients, mosquitto, start_mosquitto, subscribe  # noqa: F401
+
+from . import watched
+from .injector import Injector, Planner
+
+
+@pytest.fixture(autouse=True)
+def not_for_ever() -> Iterator[None]:
+    """A test that hangs fails, and the others run."""
+
+    def expired(number: int, frame: object) -> None:
+        raise TimeoutError("a test may take 200 s")
+
+    before = signal.signal(signal.SIGALRM, expired)
+    signal.alarm(200)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
+@pytest.fixture(scope="session")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """Compiles a program of this directory, once."""
+    made: dict[str, Path] = {}
+    directory = tmp_path_factory.mktemp("programs")
+
+    def program(source: str, *more: str) -> Path:
+        if source not in made:
+            made[source] = watched.compile_c(source, directory / source.removesuffix(".c"), *more)
+        return made[source]
+
+    return program
+
+
+@pytest.fixture(scope="session")
+def functions(programs: Callable[..., Path]) -> ctypes.CDLL:
+    """watch.c. The calls must not let go of Python's lock: to get it back a thread has to wait."""
+    return ctypes.PyDLL(str(programs("watch.c", "-shared", "-fPIC")))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    all = watched.WatchedClient.all
+    if calls := sum(watch.calls for watch in all):
+        terminalreporter.write_line(
+            f"watched: {calls} calls; in {sum(watch.waits for watch in all)} the thread gave the processor away, for "
+            f"{max(watch.longest_us for watch in all)} us at most; the busiest took {max(w.busiest_us for w in all)} us"
+        )
+
+
+@pytest.fixture
+def watched_clients(functions: ctypes.CDLL) -> Iterator[Callable[..., watched.WatchedClient]]:
+    """Makes clients that stay connected and whose calls are watched. In the end none may have waited."""
+    with contextlib.ExitStack() as stack:
+
+        def make(**options: object) -> watched.WatchedClient:
+            return stack.enter_context(watched.WatchedClient(functions, **options))
+
+        yield make
+
+
+@pytest.fixture
+def inject() -> Iterator[Callable[..., Injector]]:
+    """inject(server, plans) is a fault injector before it."""
+    made: list[Injector] = []
+
+    def make(server: object, planner: Planner = None, seed: int = 1) -> Injector:
+        more = (planner,) if planner else ()
+        made.append(Injector(server.port, *more, seed=seed))
+        return made[-1]
+
+    yield make
+    for injector in made:
+        injector.close()
+
+
+@pytest.fixture
+def seed() -> int:
+    """SMQ_FAULT_SEED. The same each time unless another is asked for; "new" draws one."""
+    wanted = os.environ.get("SMQ_FAULT_SEED", "2026")
+    seed = random.SystemRandom().randrange(1 << 32) if wanted == "new" else int(wanted)
+    print(f"SMQ_FAULT_SEED={seed}")
+    return seed
