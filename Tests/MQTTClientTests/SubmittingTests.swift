@@ -85,7 +85,7 @@ import Testing
       turns += 1
     }
     #expect(turns == 4)
-    #expect(rig.client.outboxNumbers.messages == 1024)
+    #expect(rig.client.outboxNumbers.ordinary.messages == 1024)
   }
 
   /// `wait` goes on with what the first turn has left.
@@ -96,7 +96,7 @@ import Testing
     }
     for _ in 0..<1000 { try rig.submit("a") }
     #expect(rig.run(5).isEmpty)
-    #expect(rig.client.outboxNumbers.messages == 1000)
+    #expect(rig.client.outboxNumbers.ordinary.messages == 1000)
   }
 
   // MARK: Leaving
@@ -132,7 +132,7 @@ import Testing
     #expect(told.count == 1)
     #expect(told.first?.what == .disconnected(.requested, .none, retry: nil))
     #expect(rig.client.submissionNumbers.waiting == 3)
-    #expect(rig.client.outboxNumbers.messages == 1)
+    #expect(rig.client.outboxNumbers.ordinary.messages == 1)
     world.server.answersPublish = true
     rig.connect()
     #expect(cookies(rig.run(50)) == [1, 2, 3, 4])
@@ -153,7 +153,7 @@ import Testing
     let topic = Array("a".utf8)
     var handling = Handling(cookie: 9, isQuiet: false)
     handling.kind = .reserved
-    try rig.client.publishSpecially(
+    _ = try rig.client.publishSpecially(
       Publish(topic: topic.span, payloadSize: 3, qos: .atLeastOnce, retain: false, properties: Span()),
       handling,
       at: rig.now)
@@ -165,7 +165,7 @@ import Testing
     #expect(rig.client.nextTimeout(at: rig.now) == 0)
     _ = rig.client.service(at: rig.now)
     #expect(rig.client.submissionNumbers.waiting == 0)
-    #expect(rig.client.outboxNumbers.messages == 1)
+    #expect(rig.client.outboxNumbers.ordinary.messages == 1)
   }
 
   // MARK: Expiry
@@ -230,7 +230,7 @@ import Testing
     try rig.submit("a", payload: 15)
     try large.submit("a", payload: 57)
     _ = large.client.service(at: large.now)
-    #expect(large.client.outboxNumbers.bytes == 64)
+    #expect(large.client.outboxNumbers.ordinary.bytes == 64)
   }
 
   @Test(arguments: [(0, 0), (1, 1), (2, 2), (3, 4), (5, 8), (65_536, 65_536)] as [(UInt32, Int)])
