@@ -658,9 +658,8 @@ typedef struct smq_options {
                                     where a server cannot say what it takes, and Mosquitto, by default, closes the
                                     connection at more */
     uint32_t receive_maximum;   /* QoS 1 and 2 messages received and not yet acknowledged at a time: 1 to 65,535, each
-                                    takes 28 to 44 bytes, but 4 KiB at least; 0: 64. 5.0 tells the server, and one that
-                                    sends more ends the connection; before 5.0 what is more waits. QoS 2 messages
-                                    that the server has not released may be twice as many, and 512 in any case */
+                                    takes 12 bytes; 0: 64. 5.0 tells the server, and one that sends more ends the
+                                    connection; before 5.0 what is more waits. See unreleased_maximum too */
     uint32_t maximum_packet_bytes; /* 5.0: the Maximum Packet Size the server is told (section 3.1.2.11.4), which then
                                     leaves larger messages out; receive_bytes to 268,435,460; 0: receive_bytes without
                                     SMQ_OPTION_PARTS, else none; SMQ_OFF: none */
@@ -721,12 +720,15 @@ typedef struct smq_options {
     uint32_t
         credential_bytes; /* with SMQ_OPTION_ASK_CREDENTIALS: the room for user name and password together, once for each
                                   version that may be spoken: 1 to 131,070; 0: 512. Else 0 */
-    uint32_t submit_messages; /* messages of smq_submit() that wait to be taken into the outbox: 0 (then it is
+    uint32_t submit_messages;    /* messages of smq_submit() that wait to be taken into the outbox: 0 (then it is
                                  SMQ_ERR_NOT_SUPPORTED), or 1 to 65,536, rounded up to a power of two; each takes 40
                                  bytes and submit_bytes */
-    uint32_t submit_bytes;    /* the room for topic, properties and payload of each: 16 to 1,048,576, all together at
+    uint32_t submit_bytes;       /* the room for topic, properties and payload of each: 16 to 1,048,576, all together at
                               most 268,435,456; 0: 256 */
-    uint32_t reserved;        /* 0 */
+    uint32_t unreleased_maximum; /* QoS 2 messages that the server has not released (PUBREL) at a time, those of this
+                                    connection and those of the one before: 1 to 65,535, each takes 8 to 16 bytes; 0: twice
+                                    receive_maximum, and 512 at least, as Mosquitto sends so many whatever it is told. One
+                                    more ends the connection with SMQ_ERR_RECEIVE_MAXIMUM */
 } smq_options;
 
 /* A smq_options with its size set and everything else zero. */

@@ -1,5 +1,5 @@
 public import CPlatform
-public import FixedMemory
+import FixedMemory
 public import MQTTSession
 import MQTTTransport
 import MQTTWire
@@ -73,7 +73,7 @@ extension Client where System: ~Copyable {
     guard !hasOwnTransport else { return askForTransport() }
     let host = servers.host(serverIndex)
     let port = servers.port(serverIndex)
-    if let numeric = Self.numeric(hosts, host, port, on: platform) { return open(numeric, at: now) }
+    if let numeric = Self.numeric(servers, host, port, on: platform) { return open(numeric, at: now) }
     phase = .resolving
     guard !asksAddresses else {
       isQuestionOpen = true
@@ -85,7 +85,7 @@ extension Client where System: ~Copyable {
       if platform.isResolving, resolving == serverIndex, case .none = platform.resolved() {
       } else {
         resolving = serverIndex
-        try Self.resolve(hosts, host, port, on: &platform)
+        try Self.resolve(servers, host, port, on: &platform)
       }
       try platform.watch(.resolver, readable: true, writable: false)
     } catch {
@@ -153,14 +153,14 @@ extension Client where System: ~Copyable {
   // Static, because the compiler takes a span of one part of `self` for a hold on all of it.
 
   private static func numeric(
-    _ hosts: borrowing Region, _ host: Extent, _ port: UInt16, on platform: borrowing System
+    _ servers: borrowing ServerTable, _ host: Extent, _ port: UInt16, on platform: borrowing System
   ) -> platform_addresses? {
-    platform.numeric(hosts.bytes.extracting(host.offset..<host.end &+ 1), port: port)
+    platform.numeric(servers.bytes.extracting(host.offset..<host.end &+ 1), port: port)
   }
 
   private static func resolve(
-    _ hosts: borrowing Region, _ host: Extent, _ port: UInt16, on platform: inout System
+    _ servers: borrowing ServerTable, _ host: Extent, _ port: UInt16, on platform: inout System
   ) throws(PlatformError) {
-    try platform.resolve(hosts.bytes.extracting(host.offset..<host.end &+ 1), port: port)
+    try platform.resolve(servers.bytes.extracting(host.offset..<host.end &+ 1), port: port)
   }
 }

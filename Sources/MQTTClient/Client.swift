@@ -40,10 +40,7 @@ public struct Client<System: Platform & ~Copyable>: ~Copyable {
 
   var session: Session
   var platform: System
-  /// Each ends with a zero.
-  var hosts: Region
-  /// Where in it, and the port.
-  var servers = ServerPlaces()
+  var servers: ServerTable
   var round: ServerRound
   let defaultPort: UInt16
   let followsRedirects: Bool
@@ -117,7 +114,7 @@ public struct Client<System: Platform & ~Copyable>: ~Copyable {
     handlers = HandlerTable(
       entries: block.table(plan.handlers), filters: block.region(plan.handlerFilters))
     submissions = SharedQueueOwner(SharedQueue(plan.submissions, in: block))
-    hosts = block.region(plan.hosts)
+    servers = ServerTable(entries: block.table(plan.servers), hosts: block.region(plan.hosts), options)
     round = ServerRound(count: options.servers.count, isShuffled: options.isShuffled)
     defaultPort = options.port
     followsRedirects = options.followsRedirects
@@ -129,15 +126,6 @@ public struct Client<System: Platform & ~Copyable>: ~Copyable {
     backoff = options.backoff
     stableTime = options.stableTime
     writeTimeout = options.writeTimeout
-    for index in 0..<options.servers.count {
-      let host = options.servers.host(index)
-      let start = index == 0 ? 0 : servers.host(index &- 1).end &+ 1
-      var text = hosts.mutableBytes(in: start..<start &+ host.count &+ 1)
-      copy(options.hosts.extracting(host.range), into: &text)
-      text[host.count] = 0
-      let port = options.servers.port(index)
-      servers.append(host: Extent(offset: start, count: host.count), port: port == 0 ? options.port : port)
-    }
   }
 
   // MARK: Getters
@@ -194,7 +182,7 @@ public struct Client<System: Platform & ~Copyable>: ~Copyable {
   /// Where the name is of which the addresses are wanted.
   public var hostNames: Span<UInt8> {
     @_lifetime(borrow self)
-    borrowing get { hosts.bytes }
+    borrowing get { servers.bytes }
   }
 
   /// Where the extents of events point.

@@ -83,6 +83,7 @@ public struct ClientOptions: ~Escapable {
       request.receiveBytes, default: 4096, minimum: 64, maximum: Self.largestBuffer)
     let inFlight = numbers.value(request.inFlightMaximum, default: 0, maximum: 65_535)
     let receiveMaximum = numbers.value(request.receiveMaximum, default: 64, maximum: 65_535)
+    let unreleasedMaximum = numbers.value(request.unreleasedMaximum, default: 0, maximum: 65_535)
     let maximumPacket = numbers.value(
       request.maximumPacketBytes, default: request.parts ? 0 : receiveBytes, minimum: receiveBytes,
       maximum: Self.largestPacket, off: 0)
@@ -190,6 +191,7 @@ public struct ClientOptions: ~Escapable {
     session.receiveBytes = Int(receiveBytes)
     session.inFlightMaximum = Int(inFlight)
     session.receiveMaximum = Int(receiveMaximum)
+    session.unreleasedMaximum = Int(unreleasedMaximum)
     session.requests = Int(requests)
     session.subscriptions = Int(subscriptions)
     session.subscriptionBytes = Int(subscriptionBytes)
@@ -229,6 +231,7 @@ private struct NumberCheck {
 
 /// Where a client's parts lie in the caller's block.
 public struct ClientPlan {
+  let servers: Place<ServerTable.Entry>
   let hosts: Place<UInt8>
   let handlers: Place<HandlerTable.Entry>
   let handlerFilters: Place<UInt8>
@@ -240,7 +243,7 @@ public struct ClientPlan {
     handlers = plan.reserve(options.handlers, of: HandlerTable.Entry.self)
     handlerFilters = plan.reserve(options.handlerBytes, of: UInt8.self)
     submissions = SharedQueue.Plan(slots: options.submitMessages, slotSize: options.submitBytes, in: &plan)
-    let redirected = options.followsRedirects ? Redirect.hostSize : 0
-    hosts = plan.reserve(options.servers.byteCount + redirected, of: UInt8.self)
+    servers = plan.reserve(ServerTable.entryCount(options), of: ServerTable.Entry.self)
+    hosts = plan.reserve(ServerTable.byteCount(options), of: UInt8.self)
   }
 }

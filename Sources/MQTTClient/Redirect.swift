@@ -37,25 +37,19 @@ extension Client where System: ~Copyable {
     guard followsRedirects, let reasonCode = failure.reasonCode, !failure.serverReference.isEmpty,
       reasonCode == ReasonCode.useAnotherServer.rawValue || reasonCode == ReasonCode.serverMoved.rawValue
     else { return false }
-    guard let place = Self.copy(failure.serverReference, from: session, into: &hosts, behind: servers)
-    else { return false }
-    servers.set(servers.count, host: place.host, port: place.port == 0 ? defaultPort : place.port)
+    guard Self.note(failure.serverReference, from: session, in: &servers, defaultPort: defaultPort) else { return false }
     return redirect.follow(reasonCode)
   }
 
   // Static, because the compiler takes a span of one part of `self` for a hold on all of it.
-  private static func copy(
-    _ reference: Extent, from session: borrowing Session, into hosts: inout Region,
-    behind servers: ServerPlaces
-  ) -> (host: Extent, port: UInt16)? {
+  private static func note(
+    _ reference: Extent, from session: borrowing Session, in servers: inout ServerTable, defaultPort: UInt16
+  ) -> Bool {
     let text = session.receivedBytes.extracting(reference.range)
-    guard let url = try? ServerURL(reference: text) else { return nil }
-    let host = url.servers.host(0)
-    guard host.count < Redirect.hostSize else { return nil }
-    let start = servers.byteCount
-    var place = hosts.mutableBytes(in: start..<start &+ host.count &+ 1)
-    FixedMemory.copy(text.extracting(host.range), into: &place)
-    place[host.count] = 0
-    return (Extent(offset: start, count: host.count), url.servers.port(0))
+    guard let url = try? ServerURL(reference: text) else { return false }
+    let (host, port) = (url.servers.host(0), url.servers.port(0))
+    guard host.count < Redirect.hostSize else { return false }
+    servers.set(servers.count, text.extracting(host.range), port: port == 0 ? defaultPort : port)
+    return true
   }
 }

@@ -65,6 +65,7 @@ public struct RequestedOptions: ~Escapable {
   public var writeTimeout: UInt32 = 0
   public var tcpUserTimeout: UInt32 = 0
   public var credentialBytes: UInt32 = 0
+  public var unreleasedMaximum: UInt32 = 0
 
   @_lifetime(immortal)
   public init() {

@@ -40,6 +40,8 @@ public struct SessionOptions: ~Escapable {
   public var inFlightMaximum = 0
   /// The same towards us; CONNECT says so too.
   public var receiveMaximum = 64
+  /// QoS 2 messages whose PUBREL has not come: 1 to 65,535; 0: twice that, and 512 at least.
+  public var unreleasedMaximum = 0
   /// SUBSCRIBE and UNSUBSCRIBE packets: 1 to 256.
   public var requests = 8
   /// Topic Filters that are subscribed to again; 0: the application does that.
@@ -105,7 +107,9 @@ public struct SessionPlan {
     inbox = plan.reserve(options.receiveMaximum, of: Inbox.Entry.self)
     // Those of this connection, and those of the one before; and what Mosquitto sends in a burst.
     unreleased = plan.reserve(
-      IdentifierSet.slotCount(for: max(2 * options.receiveMaximum, 512)), of: UInt32.self)
+      IdentifierSet.slotCount(
+        for: options.unreleasedMaximum > 0 ? options.unreleasedMaximum : max(2 * options.receiveMaximum, 512)),
+      of: UInt32.self)
     aliasesSent = plan.reserve(options.aliasesSent, of: SentAliases.Entry.self)
     aliasesReceived = plan.reserve(options.aliasesReceived, of: ReceivedAliases.Entry.self)
     connect = plan.reserve(ConnectPackets.size(options), of: UInt8.self)

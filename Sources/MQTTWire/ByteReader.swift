@@ -89,17 +89,23 @@ public struct ByteReader: ~Escapable {
 /// A run of bytes within the packet it was parsed from: offset and length instead of a pointer, so
 /// that a parsed packet is a plain value.
 public struct Extent: BitwiseCopyable, Equatable {
-  public let offset: Int
-  public let count: Int
+  // No buffer is so large that it needs more.
+  private let start: UInt32
+  private let size: UInt32
 
+  @inline(__always)
   public init(offset: Int, count: Int) {
-    self.offset = offset
-    self.count = count
+    start = UInt32(truncatingIfNeeded: offset)
+    size = UInt32(truncatingIfNeeded: count)
   }
 
   public static var empty: Extent { Extent(offset: 0, count: 0) }
 
-  public var isEmpty: Bool { count == 0 }
+  @inline(__always)
+  public var offset: Int { Int(truncatingIfNeeded: start) }
+  @inline(__always)
+  public var count: Int { Int(truncatingIfNeeded: size) }
+  public var isEmpty: Bool { size == 0 }
   public var end: Int { offset &+ count }
   public var range: Range<Int> { offset..<end }
 

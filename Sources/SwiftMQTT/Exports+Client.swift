@@ -162,11 +162,11 @@ public func smq_addresses(
 ) -> Int32 {
   status { () throws(Status) in
     let slot = try unsafe slot(client)
-    guard count <= UInt32(PLATFORM_MAX_ADDRESSES) else { throw .option }
+    guard count <= UInt32(truncatingIfNeeded: PLATFORM_MAX_ADDRESSES) else { throw .option }
     var found = platform_addresses()
     if count > 0 {
       guard let addresses = unsafe addresses else { throw .null }
-      for index in 0..<Int(count) {
+      for index in 0..<Int(truncatingIfNeeded: count) {
         let address = try unsafe span(addresses[index])
         guard Resolver.add(address, port: unsafe slot.pointee.client.port, to: &found) else { throw .option }
       }

@@ -110,8 +110,8 @@ private func describe(
   stats.messages_dropped = outbox.dropped.uint64
   stats.messages_replaced = outbox.replaced.uint64
   // An array of C is a tuple here: as many numbers in a row.
-  unsafe withUnsafeMutableBytes(of: &stats.latency) { unsafe put(outbox.latencies, into: $0) }
-  unsafe withUnsafeMutableBytes(of: &stats.round_trip) { unsafe put(counters.roundTrips, into: $0) }
+  unsafe withUnsafeMutablePointer(to: &stats.latency) { unsafe put(outbox.latencies, at: $0) }
+  unsafe withUnsafeMutablePointer(to: &stats.round_trip) { unsafe put(counters.roundTrips, at: $0) }
   stats.submitted = submissions.taken.uint64
   stats.submit_full = submissions.refused.uint64
   stats.submit_waiting = UInt32(truncatingIfNeeded: submissions.waiting)
@@ -119,9 +119,10 @@ private func describe(
   return stats
 }
 
-private func put(_ histogram: LatencyHistogram, into bytes: UnsafeMutableRawBufferPointer) {
+/// The caller guarantees room for all its numbers.
+private func put(_ histogram: LatencyHistogram, at start: UnsafeMutableRawPointer) {
   for index in 0..<LatencyHistogram.count {
-    unsafe bytes.storeBytes(of: histogram[index], toByteOffset: 4 * index, as: UInt32.self)
+    unsafe start.storeBytes(of: histogram[index], toByteOffset: 4 &* index, as: UInt32.self)
   }
 }
 

@@ -1,0 +1,56 @@
+import FixedMemory
+import MQTTWire
+
+/// The servers of a client, and behind them the one that another pointed to.
+struct ServerTable: ~Copyable {
+  struct Entry: BitwiseCopyable {
+    var host: Extent
+    var port: UInt16
+  }
+
+  private var entries: Table<Entry>
+  /// Each host ends with a zero.
+  private var hosts: Region
+  /// Without the one that another pointed to.
+  let count: Int
+
+  static func entryCount(_ options: borrowing ClientOptions) -> Int {
+    options.servers.count &+ (options.followsRedirects ? 1 : 0)
+  }
+
+  static func byteCount(_ options: borrowing ClientOptions) -> Int {
+    var sum = options.followsRedirects ? Redirect.hostSize : 0
+    for index in 0..<options.servers.count { sum &+= options.servers.host(index).count &+ 1 }
+    return sum
+  }
+
+  init(entries: consuming Table<Entry>, hosts: consuming Region, _ options: borrowing ClientOptions) {
+    self.entries = entries
+    self.hosts = hosts
+    count = options.servers.count
+    for index in 0..<count {
+      let port = options.servers.port(index)
+      set(
+        index, options.hosts.extracting(options.servers.host(index).range),
+        port: port == 0 ? options.port : port)
+    }
+  }
+
+  var bytes: Span<UInt8> {
+    @_lifetime(borrow self)
+    borrowing get { hosts.bytes }
+  }
+
+  func host(_ index: Int) -> Extent { entries[index].host }
+
+  func port(_ index: Int) -> UInt16 { entries[index].port }
+
+  /// One host after the other; that at `count` may be set again and again.
+  mutating func set(_ index: Int, _ host: Span<UInt8>, port: UInt16) {
+    let start = index == 0 ? 0 : entries[index &- 1].host.end &+ 1
+    var text = hosts.mutableBytes(in: start..<start &+ host.count &+ 1)
+    copy(host, into: &text)
+    text[host.count] = 0
+    entries[index] = Entry(host: Extent(offset: start, count: host.count), port: port)
+  }
+}
