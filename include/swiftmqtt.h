@@ -1879,6 +1879,68 @@ typedef struct smq_stats {
  */
 SMQ_API int32_t smq_client_stats(const smq_client *client, smq_stats *stats);
 
+/* How much is told to a smq_log; each level includes those before it. */
+enum {
+    SMQ_LOG_OFF = 0,
+    SMQ_LOG_WARNING = 1,
+    SMQ_LOG_INFO = 2,
+    SMQ_LOG_DEBUG = 3
+};
+
+/* What is told, with the two numbers that go with it. smq_log_name() has a name for each. */
+enum {
+    SMQ_LOG_ATTEMPT = 1,        /* info: an attempt to connect begins: its number; server as in smq_event */
+    SMQ_LOG_LOOK_UP = 2,        /* debug: a name is looked up: server */
+    SMQ_LOG_ADDRESSES = 3,      /* debug: there are addresses: how many */
+    SMQ_LOG_ADDRESS = 4,        /* debug: one is tried: which, counted from 0 */
+    SMQ_LOG_ADDRESS_FAILED = 5, /* warning: one failed: in which of the four lanes of the race; errno */
+    SMQ_LOG_OPENED = 6,         /* debug: the network connection is open, CONNECT is sent */
+    SMQ_LOG_CONNECTED = 7,      /* info: CONNACK accepted: SMQ_PROTOCOL_… */
+    SMQ_LOG_ENDED = 8,    /* info: an attempt or a connection ended: its place among the ended_… of smq_stats, counted
+                                   from 0; SMQ_STAGE_… */
+    SMQ_LOG_WAITING = 9,  /* info: for the time of the next attempt: milliseconds */
+    SMQ_LOG_PING = 10,    /* debug: PINGREQ */
+    SMQ_LOG_PONG = 11,    /* debug: PINGRESP: milliseconds it took */
+    SMQ_LOG_BLOCKED = 12, /* debug: the kernel takes no more bytes */
+    SMQ_LOG_UNBLOCKED = 13, /* debug: it does again */
+    SMQ_LOG_HINT = 14,      /* info: smq_hint_network() or smq_hint_resume(): up */
+    SMQ_LOG_FALLBACK = 15,  /* warning: the server does not speak the version: the SMQ_PROTOCOL_… that is tried now */
+    SMQ_LOG_REDIRECTED = 16 /* info: another server is tried, as this one said: server */
+};
+
+/*
+ * Is told what a client does: called from the call that does it, in its thread, and must not call the client. It is told
+ * nothing secret: no user name, password, topic or payload.
+ *
+ * user     what smq_set_log() was given
+ * level    SMQ_LOG_WARNING to SMQ_LOG_DEBUG
+ * what     SMQ_LOG_ATTEMPT and so on; new ones may come
+ * number   as said there, else 0
+ * other    the second number, else 0
+ */
+typedef void (*smq_log)(void *user, int32_t level, int32_t what, int32_t number, int32_t other);
+
+/*
+ * Has what the client does told, or not any more. For a program's log: all that it has to act on are events.
+ *
+ * client   the client
+ * level    SMQ_LOG_OFF to SMQ_LOG_DEBUG
+ * log      who is told, until the next call of this or smq_client_close(); NULL: nobody
+ * user     for log
+ *
+ * Returns SMQ_OK, SMQ_ERR_NULL if client is NULL, SMQ_ERR_CLIENT, or SMQ_ERR_OPTION if level is none.
+ */
+SMQ_API int32_t smq_set_log(smq_client *client, int32_t level, smq_log log, void *user);
+
+/*
+ * The name of what a smq_log is told, such as "connected". Any thread, any time.
+ *
+ * what   one of SMQ_LOG_ATTEMPT to SMQ_LOG_REDIRECTED
+ *
+ * Returns a zero-terminated text that lives as long as the library; "unknown" for other values. Never NULL, no errors.
+ */
+SMQ_API const char *smq_log_name(int32_t what);
+
 /* What the server that is connected can do (section 3.2.2.3); before 5.0 what holds when it does not say. */
 typedef struct smq_server {
     uint32_t size;                 /* in: sizeof(smq_server) */

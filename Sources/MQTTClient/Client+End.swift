@@ -1,5 +1,6 @@
 import MQTTSession
 import MQTTTransport
+import MQTTWire
 
 /// The end of a connection: the one the application wants, and every other.
 extension Client where System: ~Copyable {
@@ -83,6 +84,7 @@ extension Client where System: ~Copyable {
 
   /// Begins again with the same address, in another version.
   private mutating func reopen(at now: Instant) {
+    note(.fallback, Int(session.version.rawValue))
     platform.close(lane)
     session.connectionClosed()
     loss = nil
@@ -121,12 +123,14 @@ extension Client where System: ~Copyable {
     var failure = ended
     noteStability(at: now)
     endings.add(failure.cause)
+    note(.ended, failure.cause.ordinal, Int(failure.stage.rawValue))
     // A look-up under way is left alone: the next attempt may use it.
     for index in 0..<Channel.lanes { platform.close(.lane(index)) }
     _ = try? platform.watch(.resolver, readable: false, writable: false)
     if isWanted, reconnects {
       let wait = waitForNext(failure)
       failure.retry = wait
+      note(.waiting, Int(truncatingIfNeeded: wait))
       retrySince = now
       retryDeadline = now.advanced(by: wait)
       phase = .waiting
@@ -149,7 +153,10 @@ extension Client where System: ~Copyable {
 
   /// A server that another one points to, and the other servers of the round, do not wait; the next round does.
   private mutating func waitForNext(_ failure: Failure) -> UInt32 {
-    if follow(failure) { return 0 }
+    if follow(failure) {
+      note(.redirected, servers.count)
+      return 0
+    }
     let wasRedirected = redirect.isInUse
     redirect.ended(hasLasted: stableDeadline?.isReached(at: now) ?? false)
     if !wasRedirected, !session.isAccepted, round.advance() { return 0 }

@@ -22,6 +22,7 @@ extension Client where System: ~Copyable {
     session.connecting()
     connectDeadline = connectTimeout == 0 ? nil : now.advanced(by: connectTimeout)
     serverIndex = redirect.isInUse ? servers.count : round.current
+    note(.attempt, Int(truncatingIfNeeded: attempt), serverIndex)
     guard asksCredentials else { return lookUp(at: now) }
     phase = .authorizing
     isQuestionOpen = true
@@ -75,6 +76,7 @@ extension Client where System: ~Copyable {
     let port = servers.port(serverIndex)
     if let numeric = Self.numeric(servers, host, port, on: platform) { return open(numeric, at: now) }
     phase = .resolving
+    note(.lookUp, serverIndex)
     guard !asksAddresses else {
       isQuestionOpen = true
       return
@@ -103,6 +105,7 @@ extension Client where System: ~Copyable {
   }
 
   private mutating func open(_ found: platform_addresses, at now: Instant) {
+    note(.addresses, Int(truncatingIfNeeded: found.count))
     race.begin(found)
     startNext(at: now)
   }
@@ -112,12 +115,13 @@ extension Client where System: ~Copyable {
     phase = .connecting
     while race.hasNext {
       let lane = race.start(at: now)
+      note(.address, Int(truncatingIfNeeded: race.index) &- 1)
       do throws(PlatformError) {
         try platform.connect(lane, to: race.addresses, at: race.index &- 1)
         return try platform.watch(lane, readable: false, writable: true)
       } catch {
         platform.close(lane)
-        race.failed(lane, error.errno)
+        fail(lane, error.errno)
       }
     }
     if race.isLost { end(.network(race.lastError)) }
@@ -131,10 +135,15 @@ extension Client where System: ~Copyable {
       let error = platform.outcome(lane)
       guard error != 0 else { return win(lane) }
       platform.close(lane)
-      race.failed(lane, error)
+      fail(lane, error)
       hasFailed = true
     }
     if hasFailed { startNext(at: now) }
+  }
+
+  private mutating func fail(_ lane: Channel, _ error: Int32) {
+    note(.addressFailed, Int(lane.rawValue), Int(error))
+    race.failed(lane, error)
   }
 
   private mutating func win(_ lane: Channel) {
@@ -144,6 +153,7 @@ extension Client where System: ~Copyable {
   }
 
   mutating func beginSession() {
+    note(.opened)
     phase = .open
     unblock()
     isWatchingReceive = false

@@ -1,6 +1,7 @@
 import FixedMemory
 public import MQTTSession
 import MQTTTransport
+import MQTTWire
 
 /// One turn of the driver: what happened goes into the session, what the session wants goes out.
 extension Client where System: ~Copyable {
@@ -69,11 +70,15 @@ extension Client where System: ~Copyable {
     case .resolving: if ready.isReadable(.resolver) { finishResolving(at: now) }
     case .connecting: finishConnecting(ready, at: now)
     case .open:
-      if ready.isWritable(lane) { isBlocked = false }
+      if ready.isWritable(lane), isBlocked {
+        isBlocked = false
+        note(.unblocked)
+      }
       if ready.isReadable(lane) { receive(at: now) }
     case .closing: if ready.isReadable(lane) { discard() }
     }
     checkDeadlines(at: now)
+    noteTurn()
     guard phase == .open, loss == nil else { return }
     transmit(at: now)
     guard loss == nil else { return }
@@ -135,6 +140,7 @@ extension Client where System: ~Copyable {
   /// The kernel takes nothing. That it says it would take something is not yet that it does.
   private mutating func block(at now: Instant) {
     isBlocked = true
+    note(.blocked)
     if writeDeadline == nil, writeTimeout > 0 { writeDeadline = now.advanced(by: writeTimeout) }
   }
 
@@ -180,7 +186,10 @@ extension Client where System: ~Copyable {
   mutating func noteStability(at now: Instant) {
     guard session.isAccepted else { return }
     connectDeadline = nil
-    if stableDeadline == nil { stableDeadline = now.advanced(by: stableTime) }
+    if stableDeadline == nil {
+      stableDeadline = now.advanced(by: stableTime)
+      note(.connected, Int(session.version.rawValue))
+    }
     if let stableDeadline, stableDeadline.isReached(at: now) {
       backoff.reset()
       redirect.isGood()

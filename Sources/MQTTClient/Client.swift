@@ -94,6 +94,11 @@ public struct Client<System: Platform & ~Copyable>: ~Copyable {
   /// The time of the last turn.
   var now = Instant(milliseconds: 0)
   public var handlers: HandlerTable
+  /// `nil`: nobody wants to know.
+  public var log: LogHook? = nil
+  /// Of the session's, those that were told.
+  var toldPings: UInt32 = 0
+  var toldPongs: UInt32 = 0
   public internal(set) var submissions: SharedQueueOwner<Submission>
   var payloadSource: PayloadSource? = nil
   /// How many bytes the application has to send, with a transport of its own.
@@ -298,6 +303,7 @@ public struct Client<System: Platform & ~Copyable>: ~Copyable {
   /// is looked at.
   public mutating func hintUp(at now: Instant) {
     self.now = now
+    note(.hint, 1)
     retryDeadline =
       retryDeadline.map { Instant.earlier($0, retrySince.advanced(by: backoff.shortest)) } ?? nil
     session.probe(at: now)
@@ -306,6 +312,7 @@ public struct Client<System: Platform & ~Copyable>: ~Copyable {
   /// The network is gone, it is said: a connection is looked at.
   public mutating func hintDown(at now: Instant) {
     self.now = now
+    note(.hint, 0)
     session.probe(at: now)
   }
 

@@ -16,6 +16,24 @@ public struct Failure: BitwiseCopyable {
     case closed
     case timeout
     case withheld  // the application had no credentials
+
+    /// As they are counted.
+    var ordinal: Int {
+      switch self {
+      case .requested: 0
+      case .refused: 1
+      case .serverClosed: 2
+      case .malformed: 3
+      case .violation: 4
+      case .keepAlive: 5
+      case .stream: 6
+      case .resolve: 7
+      case .network: 8
+      case .closed: 9
+      case .timeout: 10
+      case .withheld: 11
+      }
+    }
   }
 
   /// How often what ended an attempt or a connection.
@@ -51,7 +69,8 @@ public struct Failure: BitwiseCopyable {
     }
   }
 
-  public enum Stage: BitwiseCopyable {
+  /// The raw values are those of the header.
+  public enum Stage: UInt8, BitwiseCopyable {
     case none, resolve, connect, connack, connected, keepAlive, disconnect, answer, write, credentials
   }
 

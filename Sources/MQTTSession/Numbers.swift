@@ -13,6 +13,10 @@ public struct Counters: BitwiseCopyable {
   public var messagesReceived = Counter()
   public var messagesDuplicate = Counter()
   public var messagesOversize = Counter()
+  public var pings: UInt32 = 0
+  public var pongs: UInt32 = 0
+  /// How long the last of them took, in milliseconds.
+  public var lastRoundTrip: UInt32 = 0
   /// From PINGREQ to PINGRESP.
   public var roundTrips = LatencyHistogram()
 }

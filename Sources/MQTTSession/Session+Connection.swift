@@ -141,8 +141,7 @@ extension Session {
     case .ping:
       // Without room there is something to send already; the server has to show that it lives all
       // the same.
-      _ = control.appendPingRequest()
-      keepAlive.pinged(at: now)
+      ping(at: now)
     case .dead:
       // Behind what waits for the application, its answer may lie unread.
       if view != nil || isStalled { return keepAlive.postpone(at: now) }
@@ -153,11 +152,16 @@ extension Session {
   /// Looks whether the server is there, without waiting for Keep Alive.
   public mutating func probe(at now: Instant) {
     guard phase == .connected, !isPeerGone, keepAlive.mayProbe else { return }
-    _ = control.appendPingRequest()
-    keepAlive.pinged(at: now)
+    ping(at: now)
   }
 
   // MARK: Helpers
+
+  private mutating func ping(at now: Instant) {
+    _ = control.appendPingRequest()
+    keepAlive.pinged(at: now)
+    counters.pings &+= 1
+  }
 
   /// The time of what happens now.
   mutating func turn(at now: Instant) {

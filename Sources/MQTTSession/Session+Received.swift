@@ -85,7 +85,11 @@ extension Session {
       handle(pubrel: packet, header)
     case .pingresp:
       try Ping.parseResponse(receiver.body(of: header))
-      if let time = keepAlive.answered(at: outbox.now) { counters.roundTrips.add(time) }
+      if let time = keepAlive.answered(at: outbox.now) {
+        counters.pongs &+= 1
+        counters.lastRoundTrip = time
+        counters.roundTrips.add(time)
+      }
       finish(header)
     case .connack where phase == .awaitingConnack:
       let connack = try Connack(parsing: receiver.body(of: header), version: version)

@@ -34,7 +34,7 @@ func describe(
   case .disconnected(let failure):
     unsafe result.type = Int32(SMQ_EVENT_DISCONNECTED)
     unsafe result.status = Status(failure.cause).rawValue
-    unsafe result.stage = failure.stage.number
+    unsafe result.stage = Int32(failure.stage.rawValue)
     unsafe result.os_error = failure.cause.systemError
     unsafe result.reason_code = failure.reasonCode.map { Int32($0) } ?? -1
     unsafe result.rule = failure.cause.rule

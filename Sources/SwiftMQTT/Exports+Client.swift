@@ -240,6 +240,22 @@ public func smq_disconnect_with(
   }
 }
 
+@c @implementation
+public func smq_set_log(
+  _ client: OpaquePointer?, _ level: Int32, _ log: smq_log?, _ user: UnsafeMutableRawPointer?
+) -> Int32 {
+  status { () throws(Status) in
+    let slot = try unsafe slot(client)
+    guard level >= 0, level <= Int32(SMQ_LOG_DEBUG) else { throw .option }
+    guard let log = unsafe log, let level = LogHook.Level(rawValue: level) else {
+      unsafe slot.pointee.client.log = nil
+      return Status.ok.rawValue
+    }
+    unsafe slot.pointee.client.log = LogHook(log, user: user, level: level)
+    return Status.ok.rawValue
+  }
+}
+
 // MARK: 8  Events
 
 @c @implementation

@@ -41,6 +41,11 @@ public func smq_stage_name(_ stage: Int32) -> UnsafePointer<CChar>? {
 }
 
 @c @implementation
+public func smq_log_name(_ what: Int32) -> UnsafePointer<CChar>? {
+  unsafe logNames.name(what) ?? text("unknown")
+}
+
+@c @implementation
 public func smq_rule_name(_ rule: Int32) -> UnsafePointer<CChar>? {
   unsafe ruleNames.name(rule) ?? text("unknown rule")
 }

@@ -112,6 +112,29 @@ var stageNames: NameList {
       """)
 }
 
+var logNames: NameList {
+  NameList(
+    first: 1, count: 16,
+    text: """
+      attempt\0\
+      look up\0\
+      addresses\0\
+      address\0\
+      address failed\0\
+      opened\0\
+      connected\0\
+      ended\0\
+      waiting\0\
+      ping\0\
+      pong\0\
+      blocked\0\
+      unblocked\0\
+      hint\0\
+      fallback\0\
+      redirected
+      """)
+}
+
 /// The Connect Return codes of 3.1.1 (its §3.2.2.3). Beside them there is only the 0x80 of SUBACK.
 var returnCodeNames: NameList {
   NameList(

@@ -140,21 +140,3 @@ extension Failure.Cause {
     }
   }
 }
-
-/// The stages of the header.
-extension Failure.Stage {
-  var number: Int32 {
-    switch self {
-    case .none: Int32(SMQ_STAGE_NONE)
-    case .resolve: Int32(SMQ_STAGE_RESOLVE)
-    case .connect: Int32(SMQ_STAGE_CONNECT)
-    case .connack: Int32(SMQ_STAGE_CONNACK)
-    case .connected: Int32(SMQ_STAGE_CONNECTED)
-    case .keepAlive: Int32(SMQ_STAGE_KEEP_ALIVE)
-    case .disconnect: Int32(SMQ_STAGE_DISCONNECT)
-    case .answer: Int32(SMQ_STAGE_ANSWER)
-    case .write: Int32(SMQ_STAGE_WRITE)
-    case .credentials: Int32(SMQ_STAGE_CREDENTIALS)
-    }
-  }
-}

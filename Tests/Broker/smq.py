@@ -319,6 +319,7 @@ class Server(Sized):
 P = ctypes.POINTER
 C = ctypes.c_void_p  # a smq_client *
 I32, U32, SIZE, ANY = ctypes.c_int32, ctypes.c_uint32, ctypes.c_size_t, ctypes.c_void_p
+LOG = ctypes.CFUNCTYPE(None, ANY, I32, I32, I32, I32)
 PULL = ctypes.CFUNCTYPE(I32, ANY, U32, ANY, SIZE)
 HANDLER = ctypes.CFUNCTYPE(None, ANY, C, P(RawEvent))
 FUNCTIONS = {  # name: (result, arguments)
@@ -364,6 +365,8 @@ FUNCTIONS = {  # name: (result, arguments)
     "smq_fd": (I32, [C]),
     "smq_next_timeout_ms": (I32, [C]),
     "smq_service": (I32, [C]),
+    "smq_set_log": (I32, [C, I32, ANY, ANY]),
+    "smq_log_name": (ctypes.c_char_p, [I32]),
     "smq_engine_opened": (I32, [C, U32]),
     "smq_engine_closed": (I32, [C, I32, U32]),
     "smq_engine_receive_buffer": (I32, [C, P(ANY), P(SIZE)]),
