@@ -596,7 +596,7 @@ typedef struct smq_options {
     /*
      * mqtt://[user[:password]@]host[:port][,host[:port]]…[/]: the server in one line, or up to 16 of them. host is a
      * name, an IPv4 address or an IPv6 address in brackets; user and password may be percent-encoded. Nothing
-     * else is accepted, and nothing is ignored. Sets host, port, user_name and password, which
+     * else is accepted, and nothing is ignored: of a query the first key is where the URL is wrong. Sets host, port, user_name and password, which
      * must then be empty. ASCII, at most 1,024 bytes.
      *
      * Several servers are tried in their order (or see SMQ_OPTION_SHUFFLE), one right after the other; the last that a
@@ -778,6 +778,24 @@ SMQ_API int32_t smq_options_check(const smq_options *options, size_t *url_offset
  * Returns the number of bytes, or 0 if smq_options_check() would return an error.
  */
 SMQ_API size_t smq_client_size(const smq_options *options);
+
+/*
+ * Enough bytes, known when a program is compiled, for a client of this header's version: for a static array,
+ *
+ *     static _Alignas(SMQ_MEMORY_ALIGNMENT) uint8_t memory[SMQ_CLIENT_BYTES(8192, 64, 1024, 200)];
+ *
+ * outbox_bytes, outbox_messages, receive_bytes   as in smq_options, but not 0
+ * more   the length of all texts in the options (url or host, client id, user name, password, Will), and what other options
+ *        take beyond their defaults
+ *
+ * About a kilobyte is to spare, for a library that is newer than the header. smq_client_init() says if it is not enough.
+ */
+#define SMQ_CLIENT_BYTES(outbox_bytes, outbox_messages, receive_bytes, more)                                           \
+    ((size_t)(outbox_bytes) + (size_t)(outbox_messages)*40 + (size_t)(receive_bytes) +                                 \
+     ((receive_bytes) < 2048    ? (size_t)256                                                                          \
+      : (receive_bytes) > 32768 ? (size_t)4096                                                                         \
+                                : (size_t)(receive_bytes) / 8) +                                                       \
+     (size_t)(more) + 12288)
 
 /*
  * Makes a client in the caller's memory. No system call is made except one for a descriptor to

@@ -16,9 +16,10 @@ public struct ServerURL: BitwiseCopyable {
     guard text.count <= Self.maximumSize else { throw .option }
     let authority = try Self.skipScheme(text)
     var end = authority
-    while end < text.count, text[end] != slash { end += 1 }
-    // Behind the authority there may be one slash and nothing else.
-    guard text.count - end <= 1 else { throw .url(at: end + 1) }
+    while end < text.count, text[end] != slash, text[end] != question { end += 1 }
+    // Behind the authority there may be one slash and nothing else: no path, and of a query no key is known.
+    let rest = end < text.count && text[end] == slash ? end + 1 : end
+    guard rest == text.count else { throw .url(at: text[rest] == question ? rest + 1 : rest) }
 
     var hostStart = authority
     for index in authority..<end where text[index] == at {
@@ -144,6 +145,7 @@ public struct ServerURL: BitwiseCopyable {
 // RFC 3986, as far as it goes here.
 
 private var comma: UInt8 { UInt8(ascii: ",") }
+private var question: UInt8 { UInt8(ascii: "?") }
 private var slash: UInt8 { UInt8(ascii: "/") }
 private var colon: UInt8 { UInt8(ascii: ":") }
 private var at: UInt8 { UInt8(ascii: "@") }

@@ -99,6 +99,18 @@ int main(void) {
     expect("largest", smq_client_size(&options) > 2 * (size_t)268435456, 1);
     options.outbox_bytes++;
     expect("too large", (int64_t)smq_client_size(&options), 0);
+    for (uint32_t bytes = 64; bytes <= 4194304; bytes *= 4) {
+        options = (smq_options)SMQ_OPTIONS_INIT;
+        options.host = smq_string("127.0.0.1");
+        options.client_id = smq_string("limits");
+        options.protocol = SMQ_PROTOCOL_5_0;
+        options.outbox_bytes = bytes;
+        options.outbox_messages = bytes / 200 + 1;
+        options.receive_bytes = bytes;
+        size_t enough = SMQ_CLIENT_BYTES(bytes, bytes / 200 + 1, bytes, 9 + 6);
+        size_t needed = smq_client_size(&options);
+        expect("static block", needed + 1024 <= enough && enough <= needed + 8192, 1);
+    }
     options = (smq_options)SMQ_OPTIONS_INIT;
     options.host = smq_string("127.0.0.1");
     options.protocol = SMQ_PROTOCOL_5_0;

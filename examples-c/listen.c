@@ -1,0 +1,58 @@
+/* A runner prints what arrives, while the program sleeps until it is told to end: listen [URL [FILTER]] */
+#define _POSIX_C_SOURCE 200809L
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <swiftmqtt.h>
+
+#include "why.h"
+
+/* In the runner's thread. */
+static void on_event(void *user, smq_client *client, const smq_event *event) {
+    (void)user;
+    (void)client;
+    if (event->type == SMQ_EVENT_MESSAGE) {
+        printf("%.*s: %.*s\n", (int)event->topic.size, (const char *)event->topic.data, (int)event->payload.size,
+               (const char *)event->payload.data);
+        fflush(stdout);
+    } else if (event->status) {
+        print_why(stderr, event);
+    }
+}
+
+int main(int argc, char **argv) {
+    /* Before there is a second thread, so that no signal goes astray. */
+    sigset_t signals;
+    int signal;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGTERM);
+    sigprocmask(SIG_BLOCK, &signals, NULL);
+
+    smq_options options = SMQ_OPTIONS_INIT;
+    options.url = smq_string(argc > 1 ? argv[1] : "mqtt://127.0.0.1");
+    smq_subscription wanted = { { NULL, 0 }, 1, 0, 0, 0, 0 };
+    wanted.filter = smq_string(argc > 2 ? argv[2] : "#");
+    smq_subscriptions request = SMQ_SUBSCRIPTIONS_INIT;
+    request.count = 1;
+    request.list = &wanted;
+    smq_runner runner = SMQ_RUNNER_INIT;
+    smq_runner_options running = SMQ_RUNNER_OPTIONS_INIT;
+    running.on_event = on_event;
+
+    size_t size = smq_client_size(&options);
+    void *memory = malloc(size);
+    smq_client *client = NULL;
+    int32_t status = smq_client_init(memory, size, &options, &client);
+    if (status == SMQ_OK) status = smq_subscribe(client, &request);
+    if (status == SMQ_OK) status = smq_runner_start(&runner, client, &running); /* it connects, too */
+    if (status != SMQ_OK) {
+        fprintf(stderr, "%s\n", smq_status_name(status));
+        return EXIT_FAILURE;
+    }
+    sigwait(&signals, &signal);
+    smq_runner_stop(&runner, 1000);
+    smq_client_close(client);
+    free(memory);
+    return EXIT_SUCCESS;
+}

@@ -1,0 +1,138 @@
+/*
+ * The bare engine: speaks MQTT with whatever a command connects it to, and prints what arrives.
+ *
+ *     through FILTER COMMAND [ARGUMENT]…        such as: through 'a/#' openssl s_client -quiet -connect host:8883
+ */
+#define _POSIX_C_SOURCE 200809L
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <swiftmqtt.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "why.h"
+
+static volatile sig_atomic_t is_leaving = 0;
+
+static void leave(int signal) {
+    (void)signal;
+    is_leaving = 1;
+}
+
+static uint32_t now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (uint32_t)time.tv_sec * 1000 + (uint32_t)(time.tv_nsec / 1000000);
+}
+
+/* Starts the command, with a socket for its input and output. Returns our end of it. */
+static int start(char **command, pid_t *child) {
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) < 0) return -1;
+    *child = fork();
+    if (*child == 0) {
+        dup2(ends[1], STDIN_FILENO);
+        dup2(ends[1], STDOUT_FILENO);
+        close(ends[0]);
+        close(ends[1]);
+        execvp(command[0], command);
+        _exit(127);
+    }
+    close(ends[1]);
+    return ends[0];
+}
+
+static void stop(int *fd, pid_t *child) {
+    if (*fd < 0) return;
+    close(*fd);
+    *fd = -1;
+    kill(*child, SIGTERM);
+    waitpid(*child, NULL, 0);
+}
+
+static void transmit(smq_client *client, int fd) {
+    const void *bytes;
+    size_t size;
+    while (fd >= 0 && smq_engine_transmit(client, now(), &bytes, &size) == SMQ_OK && size > 0) {
+        ssize_t sent = send(fd, bytes, size, MSG_NOSIGNAL);
+        smq_engine_transmitted(client, sent > 0 ? (size_t)sent : 0, now());
+        if (sent <= 0) break; /* reading will tell why */
+    }
+}
+
+static void receive(smq_client *client, int fd) {
+    void *space;
+    size_t size;
+    if (smq_engine_receive_buffer(client, &space, &size) != SMQ_OK || size == 0) return;
+    ssize_t count = recv(fd, space, size, 0);
+    if (count > 0)
+        smq_engine_received(client, (size_t)count, now());
+    else if (count == 0 || errno != EINTR)
+        smq_engine_closed(client, count == 0 ? 0 : errno, now());
+}
+
+int main(int argc, char **argv) {
+    if (argc < 3) {
+        fprintf(stderr, "usage: through FILTER COMMAND [ARGUMENT]...\n");
+        return 2;
+    }
+    smq_options options = SMQ_OPTIONS_INIT;
+    options.flags = SMQ_OPTION_OWN_TRANSPORT;
+    options.host = smq_string(argv[2]); /* the command knows where it leads */
+    smq_subscription wanted = { { NULL, 0 }, 0, 0, 0, 0, 0 };
+    wanted.filter = smq_string(argv[1]);
+    wanted.qos = 1;
+    smq_subscriptions request = SMQ_SUBSCRIPTIONS_INIT;
+    request.count = 1;
+    request.list = &wanted;
+    size_t size = smq_client_size(&options);
+    void *memory = malloc(size);
+    smq_client *client = NULL;
+    int32_t status = smq_client_init(memory, size, &options, &client);
+    if (status == SMQ_OK) status = smq_engine_timed_out(client, now());
+    if (status == SMQ_OK) status = smq_subscribe(client, &request);
+    if (status == SMQ_OK) status = smq_connect(client);
+    if (status != SMQ_OK) {
+        fprintf(stderr, "%s\n", smq_status_name(status));
+        return EXIT_FAILURE;
+    }
+    signal(SIGINT, leave);
+    signal(SIGTERM, leave);
+    int fd = -1;
+    pid_t child = 0;
+    smq_event event = SMQ_EVENT_INIT;
+    while (smq_client_state(client) != SMQ_STATE_DISCONNECTED) {
+        while (smq_next_event(client, &event) == 1) {
+            if (event.type == SMQ_EVENT_OPEN) {
+                stop(&fd, &child);
+                fd = start(argv + 2, &child);
+                if (fd < 0)
+                    smq_engine_closed(client, errno, now());
+                else
+                    smq_engine_opened(client, now());
+            }
+            if (event.type == SMQ_EVENT_DISCONNECTED) stop(&fd, &child);
+            if (event.type == SMQ_EVENT_MESSAGE) {
+                printf("%.*s: %.*s\n", (int)event.topic.size, (const char *)event.topic.data, (int)event.payload.size,
+                       (const char *)event.payload.data);
+                fflush(stdout);
+            }
+            if (event.status) print_why(stderr, &event);
+        }
+        if (is_leaving) smq_disconnect(client, 0);
+        transmit(client, fd);
+        struct pollfd poll_fd = { fd, POLLIN, 0 };
+        int32_t timeout = smq_engine_next_timeout_ms(client, now());
+        if (poll(&poll_fd, 1, timeout < 0 || timeout > 1000 ? 1000 : timeout) > 0) receive(client, fd);
+        smq_engine_timed_out(client, now());
+    }
+    stop(&fd, &child);
+    smq_client_close(client);
+    free(memory);
+    return EXIT_SUCCESS;
+}
