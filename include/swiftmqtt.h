@@ -55,7 +55,7 @@
  * in events: once for each attempt to connect, and in the completion of a message or a request.
  *
  * Pointers. A pointer that an event hands out is valid until the next smq_next_event(), smq_wait(),
- * smq_service(), smq_connect() or smq_client_close() on the same client; in between it may be handed to any
+ * smq_service(), smq_engine_timed_out(), smq_connect() or smq_client_close() on the same client; in between it may be handed to any
  * other call. A pointer that the library takes is used only during the call. NULL is allowed for a smq_bytes'
  * data if, and only if, its size is 0. Every other NULL is answered with SMQ_ERR_NULL unless a
  * function says otherwise.
@@ -159,8 +159,9 @@ enum {
                                          for what is needed: see SMQ_EVENT_MESSAGE */
     SMQ_ERR_SERVER_LIMIT = -308,      /* a queued message or request is above a limit of the server that answered */
     SMQ_ERR_RECEIVE_MAXIMUM = -309,   /* it sent more QoS 1 and 2 messages than may be unacknowledged at a time */
-    SMQ_ERR_EXPIRED = -310,           /* a message's expiry came before it could be sent */
-    SMQ_ERR_DROPPED = -311,           /* a message made room for a later one, as its overflow says; or
+    SMQ_ERR_EXPIRED = -310,  /* a message's expiry came before it could be sent, or, with QoS 1, before it could be
+                                         sent again after the server had lost the session */
+    SMQ_ERR_DROPPED = -311,  /* a message made room for a later one, as its overflow says; or
                                          SMQ_OPTION_QOS_0_CONNECTED, and the connection ended before it could be sent */
     SMQ_ERR_REPLACED = -312, /* a later message with the same topic is sent instead of it: SMQ_OVERFLOW_LATEST */
 
@@ -1066,7 +1067,7 @@ SMQ_API int32_t smq_publish(smq_client *client, const smq_message *message);
  *
  * client    the client
  * message   as for smq_publish(); payload.size is the most the payload may have, payload.data is not used
- * payload   where to put the pointer; valid until smq_publish_commit() or smq_publish_abort()
+ * payload   where to put the pointer; valid until smq_publish_commit() or smq_publish_abort(); NULL with SMQ_DROPPED
  *
  * Returns what smq_publish() does, and SMQ_ERR_OPTION if message is urgent or SMQ_OVERFLOW_LATEST.
  */
@@ -1568,7 +1569,8 @@ SMQ_API int32_t smq_service(smq_client *client);
  * With SMQ_OPTION_OWN_TRANSPORT the program brings its own IO: a serial line, TLS of its own, a simulation. What it got goes
  * in, what is to be sent comes out, and time is a number it tells, in milliseconds, from any clock that only goes forward;
  * it may wrap. Everything else, reconnecting included, is as ever: messages are published and events are taken between
- * these calls. smq_wait() and smq_fd() are SMQ_ERR_STATE. Calls that take no time happen at the one told last, so it is to be
+ * these calls, and after any of them there may be something to be sent: ask smq_engine_transmit(). smq_wait() and smq_fd() are
+ * SMQ_ERR_STATE, and write_timeout_ms is the program's affair. Calls that take no time happen at the one told last, so it is to be
  * told before smq_connect().
  *
  *     smq_engine_timed_out(client, now);
@@ -1578,10 +1580,11 @@ SMQ_API int32_t smq_service(smq_client *client);
  *             if (event.type == SMQ_EVENT_OPEN) …                           open; smq_engine_opened(client, now)
  *             else if (event.type == SMQ_EVENT_DISCONNECTED) …              close
  *         while (smq_engine_transmit(client, now, &out, &size), size > 0)
- *             smq_engine_transmitted(client, write(fd, out, size), now);
+ *             smq_engine_transmitted(client, how many of them were sent, now);
  *         …                                       wait, at most smq_engine_next_timeout_ms(client, now); now = …
  *         smq_engine_receive_buffer(client, &in, &size);
- *         if (size > 0) smq_engine_received(client, read(fd, in, size), now);
+ *         …                                       smq_engine_received(client, how many came, now), or, at the end of
+ *                                                 the stream, smq_engine_closed(client, 0, now)
  *         smq_engine_timed_out(client, now);
  *     }
  *
@@ -1599,7 +1602,7 @@ SMQ_API int32_t smq_service(smq_client *client);
 SMQ_API int32_t smq_engine_opened(smq_client *client, uint32_t now_ms);
 
 /*
- * The connection is gone, or cannot be opened. What it brought before goes through smq_engine_received() first.
+ * The connection that was opened last is gone, or none can be opened. What it brought before goes through smq_engine_received() first.
  *
  * client     the client
  * os_error   0: the peer closed it; else an errno, for the event
@@ -1637,7 +1640,8 @@ SMQ_API int32_t smq_engine_received(smq_client *client, size_t size, uint32_t no
  *
  * client   the client
  * now_ms   the time
- * data     where to put the pointer; valid until the next call on the client, which has to be smq_engine_transmitted()
+ * data     where to put the pointer; valid until the next call on the client. If that is not smq_engine_transmitted(), the
+ *          bytes are not taken as sent
  * size     where to put how many bytes; 0: nothing
  *
  * Returns SMQ_OK, SMQ_ERR_NULL, SMQ_ERR_CLIENT, SMQ_ERR_STATE.
@@ -1651,7 +1655,8 @@ SMQ_API int32_t smq_engine_transmit(smq_client *client, uint32_t now_ms, const v
  * size     how many: 0 to what it gave
  * now_ms   the time
  *
- * Returns SMQ_OK, SMQ_ERR_NULL, SMQ_ERR_CLIENT, SMQ_ERR_STATE, or SMQ_ERR_OPTION if size is larger than that.
+ * Returns SMQ_OK, SMQ_ERR_NULL, SMQ_ERR_CLIENT, SMQ_ERR_STATE, or SMQ_ERR_OPTION if size is larger than that, or another
+ * call came in between.
  */
 SMQ_API int32_t smq_engine_transmitted(smq_client *client, size_t size, uint32_t now_ms);
 
@@ -1793,14 +1798,14 @@ SMQ_API int32_t smq_runner_start(smq_runner *runner, smq_client *client, const s
  * Has the runner leave the server with smq_disconnect(), and waits until its thread has ended: not longer than drain_ms
  * and the two times two seconds that a farewell may take, beside what on_event takes. What came before this call, by
  * smq_submit() too, is delivered first, if there is the time. The last event that on_event gets is SMQ_EVENT_DISCONNECTED, if
- * there was a connection or an attempt. Afterwards the calling thread owns the client; smq_runner_start() may be called
+ * there was a connection or an attempt: an attempt that it begins then is given up. Afterwards the calling thread owns the client; smq_runner_start() may be called
  * again. This and smq_wait() are the only calls that wait.
  *
  * runner     the runner; if it does not run, nothing is done
  * drain_ms   0 to 86,400,000 milliseconds; 0: do not wait for what is not yet delivered
  *
  * Returns SMQ_OK, SMQ_ERR_NULL, SMQ_ERR_OPTION if drain_ms is above its range, or SMQ_ERR_STATE from on_event, which cannot
- * wait for its own thread, and while another thread stops the runner.
+ * wait for its own thread, and while another thread starts or stops the runner.
  */
 SMQ_API int32_t smq_runner_stop(smq_runner *runner, uint32_t drain_ms);
 

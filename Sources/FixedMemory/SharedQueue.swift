@@ -18,6 +18,9 @@ import Synchronization
     let given: Atomic<UInt>
     /// The newest item that the owner has not collected: its slot plus one; 0: there is none.
     let newest = Atomic<UInt32>(0)
+    /// How often the owner has collected, and as of when somebody woke it up last; both wrap.
+    let collections = Atomic<UInt32>(1)
+    let wokenAt = Atomic<UInt32>(0)
     /// How often there was no free slot; wraps.
     let refused = Atomic<UInt32>(0)
 
@@ -26,9 +29,7 @@ import Synchronization
 
   public enum Outcome: BitwiseCopyable {
     case full
-    /// The first one: the owner found, or would have found, nothing before it.
-    case first
-    case further
+    case put
   }
 
   /// Where the parts lie in the caller's block. Each slot takes eight bytes beside its header and its bytes.
@@ -115,9 +116,19 @@ import Synchronization
       // Releases header, bytes and link. That the same item may be the newest again, after others were, does no harm:
       // then the link to it is right.
       let exchange = unsafe state.pointee.newest.weakCompareExchange(
-        expected: newest, desired: item, ordering: .releasing)
-      if exchange.exchanged { return newest == 0 ? .first : .further }
+        expected: newest, desired: item, ordering: .sequentiallyConsistent)
+      if exchange.exchanged { return .put }
       newest = exchange.original
     }
+  }
+
+  /// Has the owner woken up, unless somebody has done that since it collected last. Who is stopped before it has done so
+  /// keeps nobody from doing it: it is noted afterwards, and for the collection that it was before.
+  public func wakeOwner(_ wakeUp: () -> Void) {
+    // Behind `put`: what the owner does not find now, it finds in the collection that it has not yet counted.
+    let collection = unsafe state.pointee.collections.load(ordering: .sequentiallyConsistent)
+    guard unsafe state.pointee.wokenAt.load(ordering: .sequentiallyConsistent) != collection else { return }
+    wakeUp()
+    unsafe state.pointee.wokenAt.store(collection, ordering: .sequentiallyConsistent)
   }
 }

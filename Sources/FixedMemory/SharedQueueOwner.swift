@@ -74,7 +74,8 @@ public struct SharedQueueOwner<Header: BitwiseCopyable>: ~Copyable {
   public mutating func collect() {
     guard hasUncollected else { return }
     totalUp()
-    let newest = unsafe queue.state.pointee.newest.exchange(0, ordering: .acquiring)
+    unsafe queue.state.pointee.collections.wrappingAdd(1, ordering: .sequentiallyConsistent)
+    let newest = unsafe queue.state.pointee.newest.exchange(0, ordering: .sequentiallyConsistent)
     var item = newest
     var younger: UInt32 = 0
     while item != 0 {

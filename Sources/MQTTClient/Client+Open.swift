@@ -16,6 +16,7 @@ extension Client where System: ~Copyable {
   /// An attempt begins.
   mutating func begin(at now: Instant) {
     self.now = now
+    session.turn(at: now)
     attempt &+= 1
     retryDeadline = nil
     stableDeadline = nil

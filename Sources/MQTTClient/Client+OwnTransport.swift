@@ -25,6 +25,7 @@ extension Client where System: ~Copyable {
     let space = receiveSpace.count
     guard count >= 0, count <= space else { return false }
     self.now = now
+    outputSize = 0
     if count > 0 { session.received(count, at: now) }
     serve(Readiness(), at: now)
     return true
@@ -44,6 +45,7 @@ extension Client where System: ~Copyable {
   public mutating func closed(error: Int32, at now: Instant) -> Bool {
     guard hasOwnTransport else { return false }
     self.now = now
+    outputSize = 0
     let cause = error == 0 ? Failure.Cause.closed : .network(error)
     switch phase {
     case .connecting: end(cause)
@@ -70,7 +72,11 @@ extension Client where System: ~Copyable {
     self.now = now
     conclude(at: now)
     guard phase == .open else { return false }
-    if session.pullOffset != nil { pullPayload(at: now) }
+    if session.pullOffset != nil {
+      pullPayload(at: now)
+      conclude(at: now)
+      guard phase == .open else { return false }
+    }
     guard session.prepareTransmit(at: now) else { return false }
     outputSize = session.output.count
     return true

@@ -19,7 +19,12 @@ extension Client where System: ~Copyable {
     var now = Instant(milliseconds: platform.now())
     session.release()
     let end = timeout < 0 ? nil : now.advanced(by: UInt32(timeout))
-    serve(Readiness(), at: now)
+    var ready = Readiness()
+    // What a deadline is about may have come while the program did something else.
+    if let deadline = nextDeadline, deadline.isReached(at: now), case .ready(let found) = platform.wait(timeout: 0) {
+      ready = found
+    }
+    serve(ready, at: now)
     // With events at hand there is no waiting; but whoever takes them slowly must not keep the
     // server waiting, so every millisecond there is a look at the socket.
     if hasEvent, now == lastPoll { return .event }
@@ -29,7 +34,7 @@ extension Client where System: ~Copyable {
       var pause: UInt32 = .max
       if let end { pause = end.remaining(at: now) }
       if let deadline = nextDeadline { pause = min(pause, deadline.remaining(at: now)) }
-      if hasEvent || canTakeSubmissions { pause = 0 }
+      if hasEvent || canTakeSubmissions(at: now) { pause = 0 }
       let result = platform.wait(timeout: pause == .max ? -1 : Int32(clamping: pause))
       now = Instant(milliseconds: platform.now())
       lastPoll = now
@@ -60,6 +65,8 @@ extension Client where System: ~Copyable {
 
   mutating func serve(_ ready: Readiness, at now: Instant) {
     self.now = now
+    outputSize = 0
+    session.turn(at: now)
     takeSubmissions(at: now)
     if loss != nil {
       receiveRest(at: now)
@@ -176,7 +183,11 @@ extension Client where System: ~Copyable {
       return end(.requested)
     }
     if let writeDeadline, writeDeadline.isReached(at: now) {
-      return end(Failure(cause: .timeout, stage: .write))
+      // The kernel says that there is room when there is much; that it takes nothing at all is for it to say.
+      isBlocked = false
+      transmit(at: now)
+      guard phase == .open, loss == nil else { return }
+      if isBlocked, self.writeDeadline == writeDeadline { return end(Failure(cause: .timeout, stage: .write)) }
     }
     if let deadline = session.nextDeadline, deadline.isReached(at: now) { session.timedOut(at: now) }
     if let pullAgain, pullAgain.isReached(at: now) { self.pullAgain = nil }

@@ -24,30 +24,40 @@ extension Client where System: ~Copyable {
   /// While the application is leaving only what was submitted before goes out.
   mutating func takeSubmissions(at now: Instant) {
     if !isLeaving { submissions.collect() }
-    for _ in 0..<Self.submissionsPerTurn where hasRoomForSubmission {
-      // Of a clock of the program's own other threads know nothing.
+    for _ in 0..<Self.submissionsPerTurn where hasRoomForSubmission(at: now) {
       let knowsAge = !hasOwnTransport
       guard Self.publishFirst(of: &submissions, into: &session, knowsAge: knowsAge, at: now) else { return }
     }
   }
 
   /// A turn would bring a submitted message into the outbox.
-  var canTakeSubmissions: Bool {
-    if submissions.hasCollected { return hasRoomForSubmission }
+  func canTakeSubmissions(at now: Instant) -> Bool {
+    if submissions.hasCollected { return hasRoomForSubmission(at: now) }
     return !isLeaving && submissions.hasUncollected && !session.hasReservation
   }
 
-  private var hasRoomForSubmission: Bool {
+  private func hasRoomForSubmission(at now: Instant) -> Bool {
     guard submissions.hasCollected, !isLeaving || session.ending == nil else { return false }
-    return Self.hasRoom(for: submissions, in: session)
+    return Self.hasRoom(for: submissions, in: session, isExpired: isExpired(submissions.header, at: now))
+  }
+
+  /// A second that has begun counts as a whole one, as everywhere.
+  private func isExpired(_ submission: Submission, at now: Instant) -> Bool {
+    submission.expires && submission.expiry <= Self.secondsWaited(submission, at: now, knowsAge: !hasOwnTransport)
+  }
+
+  /// Of a clock of the program's own other threads know nothing.
+  private static func secondsWaited(_ submission: Submission, at now: Instant, knowsAge: Bool) -> UInt32 {
+    knowsAge ? (now.milliseconds &- submission.submittedAt.milliseconds) / 1000 : 0
   }
 
   // Static, because the compiler takes a span of one part of `self` for a hold on all of it.
 
   private static func hasRoom(
-    for submissions: borrowing SharedQueueOwner<Submission>, in session: borrowing Session
+    for submissions: borrowing SharedQueueOwner<Submission>, in session: borrowing Session, isExpired: Bool
   ) -> Bool {
-    session.hasRoom(for: message(submissions.header, submissions.bytes), submissions.header.handling)
+    session.hasRoom(
+      for: message(submissions.header, submissions.bytes), submissions.header.handling, isExpired: isExpired)
   }
 
   /// False: it stays.
@@ -59,8 +69,7 @@ extension Client where System: ~Copyable {
     var handling = submission.handling
     var isExpired = false
     if submission.expires {
-      // A second that has begun counts as a whole one, as everywhere.
-      let waited = knowsAge ? (now.milliseconds &- submission.submittedAt.milliseconds) / 1000 : 0
+      let waited = secondsWaited(submission, at: now, knowsAge: knowsAge)
       isExpired = submission.expiry <= waited
       submission.expiry = isExpired ? 1 : submission.expiry &- waited
       handling.expiry = submission.expiry

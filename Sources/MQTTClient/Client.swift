@@ -101,7 +101,7 @@ public struct Client<System: Platform & ~Copyable>: ~Copyable {
   var toldPongs: UInt32 = 0
   public internal(set) var submissions: SharedQueueOwner<Submission>
   var payloadSource: PayloadSource? = nil
-  /// How many bytes the application has to send, with a transport of its own.
+  /// How many bytes the application has to send, with a transport of its own. Any other call may move them.
   var outputSize = 0
   var pullAgain: Instant? = nil
 
@@ -212,6 +212,7 @@ public struct Client<System: Platform & ~Copyable>: ~Copyable {
   public mutating func publish(
     _ message: borrowing Publish, _ handling: Handling
   ) throws(SessionError) {
+    outputSize = 0
     try session.publish(message, handling)
   }
 
@@ -219,12 +220,14 @@ public struct Client<System: Platform & ~Copyable>: ~Copyable {
   public mutating func publishSpecially(
     _ message: borrowing Publish, _ handling: Handling, at now: Instant
   ) throws(SessionError) -> Bool {
-    try session.publishSpecially(message, handling, at: now)
+    outputSize = 0
+    return try session.publishSpecially(message, handling, at: now)
   }
 
   public mutating func publishStream(
     _ message: borrowing Publish, _ handling: Handling, from source: PayloadSource, at now: Instant
   ) throws(SessionError) -> Bool {
+    outputSize = 0
     guard try session.publishSpecially(message, handling, at: now) else { return false }
     payloadSource = source
     pullAgain = nil
@@ -233,8 +236,9 @@ public struct Client<System: Platform & ~Copyable>: ~Copyable {
 
   public mutating func publishRequest(
     _ message: borrowing Publish, _ handling: Handling, timeout: UInt32, at now: Instant
-  ) throws(SessionError) {
-    try session.publishRequest(message, handling, timeout: timeout, at: now)
+  ) throws(SessionError) -> Bool {
+    outputSize = 0
+    return try session.publishRequest(message, handling, timeout: timeout, at: now)
   }
 
   public var reservedPayload: MutableSpan<UInt8> {
@@ -243,15 +247,20 @@ public struct Client<System: Platform & ~Copyable>: ~Copyable {
   }
 
   public mutating func commit(payloadSize: Int) throws(SessionError) {
+    outputSize = 0
     try session.commit(payloadSize: payloadSize)
   }
 
-  public mutating func abort() throws(SessionError) { try session.abort() }
+  public mutating func abort() throws(SessionError) {
+    outputSize = 0
+    try session.abort()
+  }
 
   public mutating func request<List: SubscriptionList & ~Copyable & ~Escapable>(
     _ type: ControlPacketType, _ list: consuming List, properties: Span<UInt8>, identifier: UInt32,
     cookie: UInt64
   ) throws(SessionError) {
+    outputSize = 0
     try session.request(type, list, properties: properties, identifier: identifier, cookie: cookie)
   }
 
@@ -260,12 +269,14 @@ public struct Client<System: Platform & ~Copyable>: ~Copyable {
   public mutating func acknowledge(
     _ serial: UInt32, reasonCode: UInt8, properties: Span<UInt8>
   ) throws(SessionError) {
+    outputSize = 0
     try session.acknowledge(serial, reasonCode: reasonCode, properties: properties)
   }
 
   public mutating func authenticate(
     reasonCode: UInt8, data: Span<UInt8>, properties: Span<UInt8>
   ) throws(SessionError) {
+    outputSize = 0
     try session.authenticate(reasonCode: reasonCode, data: data, properties: properties)
   }
 
@@ -275,6 +286,7 @@ public struct Client<System: Platform & ~Copyable>: ~Copyable {
   ) throws(SessionError) {
     try session.checkFarewell(reasonCode: reasonCode, properties: properties)
     self.now = now
+    outputSize = 0
     isWanted = false
     guard phase == .open, session.canSayGoodbye, loss == nil else { return giveUp() }
     connectDeadline = nil
@@ -303,6 +315,7 @@ public struct Client<System: Platform & ~Copyable>: ~Copyable {
   /// is looked at.
   public mutating func hintUp(at now: Instant) {
     self.now = now
+    outputSize = 0
     note(.hint, 1)
     retryDeadline =
       retryDeadline.map { Instant.earlier($0, retrySince.advanced(by: backoff.shortest)) } ?? nil
@@ -312,6 +325,7 @@ public struct Client<System: Platform & ~Copyable>: ~Copyable {
   /// The network is gone, it is said: a connection is looked at.
   public mutating func hintDown(at now: Instant) {
     self.now = now
+    outputSize = 0
     note(.hint, 0)
     session.probe(at: now)
   }
@@ -325,6 +339,7 @@ public struct Client<System: Platform & ~Copyable>: ~Copyable {
 
   /// In the order in which things happened: the end of a connection comes last.
   public mutating func nextEvent() -> ClientEvent? {
+    outputSize = 0
     if let event = session.nextEvent() { return .session(event) }
     settleLoss()
     if let failure {
@@ -343,13 +358,10 @@ public struct Client<System: Platform & ~Copyable>: ~Copyable {
 
   /// When there is something to do even if the descriptor stays silent: milliseconds, -1 for never.
   public func nextTimeout(at now: Instant) -> Int32 {
-    if hasEvent || session.isHoldingBack || loss != nil || canTakeSubmissions { return 0 }
-    if phase == .open, !hasOwnTransport {
-      if !isBlocked, session.wantsTransmit { return 0 }
+    if hasEvent || session.isHoldingBack || loss != nil || canTakeSubmissions(at: now) { return 0 }
+    if phase == .open {
       if session.ending != nil, !session.hasUnsentFarewell { return 0 }
-      // Taking an event has made room.
-      if session.wantsReceive, !isWatchingReceive { return 0 }
-      if session.pullOffset != nil, pullAgain == nil { return 0 }
+      if !hasOwnTransport, isReadyForTransport { return 0 }
     }
     if isLeaving, session.ending == nil, isDrained { return 0 }
     guard let deadline = nextDeadline else { return -1 }
@@ -358,6 +370,14 @@ public struct Client<System: Platform & ~Copyable>: ~Copyable {
 
   /// Nothing is left that should go out before DISCONNECT.
   var isDrained: Bool { session.isDrained && !submissions.hasCollected }
+
+  /// There is something to do with it that the descriptor will not tell.
+  private var isReadyForTransport: Bool {
+    if !isBlocked, session.wantsTransmit { return true }
+    // Taking an event has made room.
+    if session.wantsReceive, !isWatchingReceive { return true }
+    return session.pullOffset != nil && pullAgain == nil
+  }
 
   var nextDeadline: Instant? {
     @inline(never) get { earliestDeadline }

@@ -91,10 +91,7 @@ public struct SubmissionDoor: BitwiseCopyable {
       var end = rest._mutatingExtracting(properties.count...)
       copy(payload, into: &end)
     }
-    switch outcome {
-    case .full: throw .full
-    case .first: wakeUp.send()
-    case .further: break
-    }
+    guard case .put = outcome else { throw .full }
+    queue.wakeOwner { wakeUp.send() }
   }
 }

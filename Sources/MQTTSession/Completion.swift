@@ -9,7 +9,8 @@ public enum Outcome: UInt8, BitwiseCopyable {
   case expired  // before it could be sent
   case aborted  // its payload was not supplied
   case unreadable  // SUBACK or UNSUBACK broke a rule, or was larger than the receive buffer
-  case dropped  // it was expendable, and made room; or QoS 0 that is for a connection only
+  case dropped  // it was expendable, and made room
+  case disconnected  // QoS 0 that is for a connection only
   case replaced  // by a newer one with the same topic
 
   /// What the message itself asked for.

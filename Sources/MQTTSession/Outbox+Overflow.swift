@@ -3,8 +3,9 @@ import MQTTWire
 
 /// What happens at the brim, message by message (docs/decisions/0020).
 ///
-/// Room comes back from the front only, and in front of what may be dropped is what the server has not acknowledged.
-/// So that moves up, packet by packet, into the place of what is dropped: it is no more than the window.
+/// Room comes back from the front only, and in front of what may be dropped is what the server has not acknowledged. So
+/// what is left is packed, when it is worth it: what was in front moves up, packet by packet, into the place of what is
+/// dropped.
 extension Outbox {
   /// Takes a message in as it asks for. False: it was dropped itself.
   @inline(never)
@@ -28,7 +29,8 @@ extension Outbox {
         dropped.increment()
         return false
       }
-      guard makeRoom(for: roomNeeded(publish, handling, version: version), quota: &quota) else {
+      let room = roomNeeded(publish, handling, version: version, limits: limits)
+      guard makeRoom(for: room, quota: &quota) else {
         isStarved = true
         throw .full
       }
@@ -40,15 +42,6 @@ extension Outbox {
 
   // MARK: The oldest make room
 
-  private func roomNeeded(
-    _ publish: borrowing Publish, _ handling: Handling, version: ProtocolVersion
-  ) -> Int {
-    let size = FixedHeader.packetSize(publish.remainingLength(version))
-    let room = handling.kind == .stream ? size &- publish.payloadSize : size
-    // One that is to establish an alias says both, if it can.
-    return aliases.isInUse ? min(room &+ Publish.topicAliasSize, bytes.count) : room
-  }
-
   /// Drops the oldest of those that may be dropped until there is room; none, if there would be no room without them
   /// either.
   private mutating func makeRoom(for size: Int, quota: inout SendQuota) -> Bool {
@@ -56,7 +49,13 @@ extension Outbox {
     retractRun(&quota)
     while true {
       let needsDescriptor = stored == descriptors.count
-      guard needsDescriptor || place(size) == nil else { return true }
+      if !needsDescriptor {
+        if place(size) != nil { return true }
+        if hasRoomPacked(size, isDropping: false) {
+          pack()
+          return true
+        }
+      }
       guard let slot = oldestExpendable(isQuiet: needsDescriptor) else { return false }
       drop(slot, .dropped)
     }
@@ -78,42 +77,14 @@ extension Outbox {
       && !message.flags.contains(.isRequest) && !isBegun(slot) && !hasDuplicateFlag(message)
   }
 
-  /// Whether there would be room without all that may be dropped: what is left is laid out in mind as `drop` does.
+  /// Whether there would be room without all that may be dropped.
   func canMakeRoom(for size: Int) -> Bool {
-    var hasDescriptor = stored < descriptors.count
-    var end: Int? = nil
-    var limit: Int? = nil
-    var front: Int? = nil
-    var slot = tail
-    for _ in 0..<live {
-      slot = self.slot(before: slot)
-      let message = descriptors[slot]
-      guard message.state.isOpen else { continue }
-      if isExpendable(slot) {
-        if message.flags.contains(.isQuiet) { hasDescriptor = true }
-        limit = limit ?? message.end
-        continue
-      }
-      let start = limit.map { place(of: message, below: $0) } ?? message.start
-      if limit != nil { limit = start }
-      end = end ?? start &+ message.size
-      front = start
-    }
-    guard hasDescriptor, limit != nil else { return false }
-    guard let front, let end else { return size <= bytes.count }
-    return Self.place(size, head: front, tail: end, capacity: bytes.count) != nil
-  }
-
-  /// As far up as a packet can go: to what is behind it, or, if that has wrapped, to the end.
-  private func place(of message: Descriptor, below limit: Int) -> Int {
-    (message.end <= limit ? limit : bytes.count) &- message.size
+    if stored == descriptors.count, oldestExpendable(isQuiet: true) == nil { return false }
+    return hasRoomPacked(size, isDropping: true)
   }
 
   private mutating func drop(_ slot: Int, _ outcome: Outcome) {
-    let end = descriptors[slot].end
-    let hasMessagesBefore = slot != first
     withdraw(slot, outcome)
-    if hasMessagesBefore { moveUp(before: slot, to: end) }
     removeFree(slot)
     settleTail()
   }
@@ -127,24 +98,59 @@ extension Outbox {
     }
   }
 
-  private mutating func moveUp(before end: Int, to offset: Int) {
-    var limit = offset
-    var slot = end
-    while slot != first {
+  // MARK: Packing
+
+  /// Whether a packet has room once all are packed. `isDropping`: without those that may be dropped.
+  private func hasRoomPacked(_ size: Int, isDropping: Bool) -> Bool {
+    var room = bytes.count
+    var slot = first
+    for _ in 0..<live {
+      let message = descriptors[slot]
+      if message.state.isOpen, !isDropping || !isExpendable(slot) { room &-= message.size }
+      slot = self.slot(after: slot)
+    }
+    return size <= room
+  }
+
+  /// Moves the packets together, so that all the room there is lies in one piece: those up to the end of the ring as far up
+  /// as they can go, and those that have wrapped as far down. No run may be under way but one packet that has been begun.
+  private mutating func pack() {
+    guard live > 0 else { return }
+    let front = descriptors[first].start
+    var limit = bytes.count
+    var slot = tail
+    for _ in 0..<live {
       slot = self.slot(before: slot)
       let message = descriptors[slot]
-      guard message.state.isOpen else { continue }
-      limit = place(of: message, below: limit)
-      let distance = limit &- message.start
-      guard distance > 0 else { continue }
-      bytes.move(from: message.start, to: limit, count: message.size)
-      descriptors[slot].offset = UInt32(truncatingIfNeeded: limit)
-      // The packet that has been begun takes the run along.
-      if runCount > 0, slot == sendSlot {
-        runBase &+= distance
-        runStart &+= distance
-        runEnd &+= distance
+      guard message.state.isOpen, message.start >= front else { continue }
+      limit &-= message.size
+      move(slot, to: limit)
+    }
+    tailOffset = bytes.count
+    var end = 0
+    slot = first
+    for _ in 0..<live {
+      let message = descriptors[slot]
+      if message.state.isOpen, message.start < front {
+        move(slot, to: end)
+        end &+= message.size
+        tailOffset = end
       }
+      slot = self.slot(after: slot)
+    }
+  }
+
+  private mutating func move(_ slot: Int, to offset: Int) {
+    let message = descriptors[slot]
+    let distance = offset &- message.start
+    guard distance != 0 else { return }
+    bytes.move(from: message.start, to: offset, count: message.size)
+    descriptors[slot].offset = UInt32(truncatingIfNeeded: offset)
+    // The packet that has been begun takes the run along.
+    if runCount > 0, slot == sendSlot {
+      runBase &+= distance
+      runStart &+= distance
+      runEnd &+= distance
     }
   }
 
@@ -212,7 +218,7 @@ extension Outbox {
     for _ in 0..<live {
       let message = descriptors[slot]
       let next = self.slot(after: slot)
-      if message.state == .queued, message.qos == .atMostOnce { withdraw(slot, .dropped) }
+      if message.state == .queued, message.qos == .atMostOnce { withdraw(slot, .disconnected) }
       slot = next
     }
   }

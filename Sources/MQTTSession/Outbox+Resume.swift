@@ -15,6 +15,7 @@ extension Outbox {
     readySlot = sendSlot
     releasesToCheck = 0
     resends = 0
+    unanswered = 0
     stream?.sent = 0
     aliases.connectionLost()
   }
@@ -22,12 +23,13 @@ extension Outbox {
   /// A connection is up: everything that is not complete is to be sent, in the original order
   /// [MQTT-4.6.0-1], as the Session State says (§4.4).
   mutating func connected(
-    _ version: ProtocolVersion, sessionPresent: Bool, quota: inout SendQuota, limits: ServerLimits
+    _ version: ProtocolVersion, sessionPresent: Bool, order: UInt16, quota: inout SendQuota, limits: ServerLimits
   ) {
     aliases.connected(maximum: limits.topicAliasMaximum)
     var slot = head
     var released = 0
     resends = 0
+    resumedAt = order
     for _ in 0..<stored {
       resume(slot, sessionPresent: sessionPresent)
       if descriptors[slot].state == .released { released &+= 1 }
@@ -57,6 +59,7 @@ extension Outbox {
     // What still waits for PUBCOMP counts against Receive Maximum [MQTT-3.3.4-7]. If the server has
     // lowered that below their number, the quota is negative until enough of them are complete.
     quota.left &-= released
+    unanswered = released
     releaseSlot = head
     releasesToCheck = stored
   }

@@ -46,11 +46,8 @@ extension Outbox {
   mutating func appendUnderAlias(
     _ publish: borrowing Publish, _ handling: Handling, version: ProtocolVersion, limits: ServerLimits
   ) throws(SessionError) {
-    // It has to fit with topic and alias: on the next connection it may have to be sent again with its topic.
-    let size = FixedHeader.packetSize(publish.remainingLength(version) &+ Publish.topicAliasSize)
-    let isTight = size > min(bytes.count, limits.maximumPacketSize)
-    let isPlain = handling.kind == .whole && handling.replyTag == nil && handling.overflow != .latest
-    let choice = isPlain && !isTight ? aliases.choice(for: publish.topic) : .none
+    let mayHaveAlias = mayHaveAlias(publish, handling, version: version, limits: limits)
+    let choice = mayHaveAlias ? aliases.choice(for: publish.topic) : .none
     let slot = tail
     switch choice {
     case .none:
@@ -69,8 +66,29 @@ extension Outbox {
   }
 
   /// `store` where it need not be fast: once in the code.
+  /// It has to fit with topic and alias: on the next connection it may have to be sent again with its topic.
+  private func mayHaveAlias(
+    _ publish: borrowing Publish, _ handling: Handling, version: ProtocolVersion, limits: ServerLimits
+  ) -> Bool {
+    guard aliases.isInUse, handling.kind == .whole, handling.replyTag == nil, handling.overflow != .latest
+    else { return false }
+    let size = FixedHeader.packetSize(publish.remainingLength(version) &+ Publish.topicAliasSize)
+    return size <= min(bytes.count, limits.maximumPacketSize)
+  }
+
+  /// What a message may take in the ring.
+  func roomNeeded(
+    _ publish: borrowing Publish, _ handling: Handling, version: ProtocolVersion, limits: ServerLimits
+  ) -> Int {
+    // One that is to establish an alias says both.
+    let isAliased = mayHaveAlias(publish, handling, version: version, limits: limits)
+    let length = publish.remainingLength(version) &+ (isAliased ? Publish.topicAliasSize : 0)
+    let size = FixedHeader.packetSize(length)
+    return handling.kind == .stream ? size &- publish.payloadSize : size
+  }
+
   @inline(never)
-  mutating func storeAside(
+  private mutating func storeAside(
     _ publish: borrowing Publish, _ handling: Handling, version: ProtocolVersion, limits: ServerLimits
   ) throws(SessionError) {
     try store(publish, handling, version: version, limits: limits)

@@ -49,12 +49,16 @@ extension Outbox {
     }
   }
 
-  /// Where the message that is to be sent again next has its place among those of both lanes; `nil`: there is none.
+  /// How long ago the message that is to be sent again next was sent, counted in messages of both lanes; `nil`: there is
+  /// none.
   mutating func nextResend() -> UInt16? {
     guard resends > 0 else { return nil }
     while runCount == 0, unsent > 0, descriptors[readySlot].state != .queued { stepOver() }
-    return descriptors[readySlot].order
+    return age(descriptors[readySlot])
   }
+
+  /// No more than 65,535 are on their way.
+  private func age(_ message: Descriptor) -> UInt16 { resumedAt &- message.order }
 
   /// It has ended, or needs no PUBLISH any more.
   private mutating func stepOver() {
@@ -68,11 +72,10 @@ extension Outbox {
     case everything
     case resends(before: UInt16?)  // of the other lane's next one
 
-    func takes(_ packet: Descriptor, isResend: Bool) -> Bool {
+    func takes(age: UInt16, isResend: Bool) -> Bool {
       guard case .resends(let other) = self else { return true }
       guard isResend else { return false }
-      // The window is far smaller than half of the numbers.
-      return other.map { Int16(bitPattern: packet.order &- $0) < 0 } ?? true
+      return other.map { age > $0 } ?? true
     }
   }
 
@@ -89,7 +92,7 @@ extension Outbox {
         stepOver()
         continue
       }
-      guard extent.takes(packet, isResend: resends > 0 && hasDuplicateFlag(packet)) else { return }
+      guard extent.takes(age: age(packet), isResend: resends > 0 && hasDuplicateFlag(packet)) else { return }
       let offset = packet.start
       let isAlone = isAlone(packet)
       if runCount == 0 {
@@ -167,6 +170,7 @@ extension Outbox {
       complete(slot, .delivered)
     } else {
       if resends > 0, hasDuplicateFlag(descriptors[slot]) { resends &-= 1 }
+      unanswered &+= 1
       descriptors[slot].state = .sent
       descriptors[slot].since = now.milliseconds
       descriptors[slot].order = order
@@ -240,12 +244,14 @@ extension Outbox {
     {
     case .complete:
       quota.left &+= 1
+      unanswered &-= 1
       noteLatency(slot)
       // PUBREC says more than the PUBCOMP that follows it.
       complete(slot, .delivered, reasonCode: message.answer ?? reasonCode)
       return .nothing
     case .refuse:
       quota.left &+= 1
+      unanswered &-= 1
       noteLatency(slot)
       complete(slot, .refused, reasonCode: reasonCode)
       return .nothing

@@ -71,6 +71,10 @@ public struct Outbox: ~Copyable {
   var unsent = 0
   /// How many of them are sent again.
   var resends = 0
+  /// How many messages both lanes had sent when this connection came up.
+  var resumedAt: UInt16 = 0
+  /// How many were sent, or are waited for from before, and wait for the server.
+  var unanswered = 0
   var readySlot = 0
   var runCount = 0
   /// Where the first packet of the run that is not yet whole begins; between it and `runStart` are bytes sent.
@@ -142,9 +146,13 @@ public struct Outbox: ~Copyable {
 
   /// When the oldest that was not sent yet was published.
   var waitingSince: Instant? {
-    guard unsent > 0 else { return nil }
-    let message = descriptors[sendSlot]
-    return message.state == .queued ? Instant(milliseconds: message.since) : nil
+    var slot = sendSlot
+    for _ in 0..<unsent {
+      let message = descriptors[slot]
+      if message.state == .queued { return Instant(milliseconds: message.since) }
+      slot = self.slot(after: slot)
+    }
+    return nil
   }
 
   var hasCompletion: Bool { firstCompleted != Outbox.none }
@@ -269,7 +277,7 @@ public struct Outbox: ~Copyable {
     failed.increment()
     switch outcome {
     case .expired: expired.increment()
-    case .dropped: dropped.increment()
+    case .dropped, .disconnected: dropped.increment()
     case .replaced: replaced.increment()
     default: break
     }
@@ -368,18 +376,19 @@ public struct Outbox: ~Copyable {
   }
 
   /// A descriptor behind the newest that says no more than how a message ended whose own place is another's now.
-  mutating func noteCompletion(of message: Descriptor, _ outcome: Outcome) {
+  mutating func noteCompletion(of message: Descriptor, _ outcome: Outcome, reasonCode: UInt8? = nil) {
     let slot = tail
     descriptors[slot] = message
     descriptors[slot].offset = UInt32(truncatingIfNeeded: tailOffset)
     descriptors[slot].length = 0
     descriptors[slot].state = .completed
     descriptors[slot].outcome = outcome
-    descriptors[slot].answer = nil
+    descriptors[slot].answer = reasonCode
     tail = self.slot(after: slot)
     nextIdentifier = identifiers.next(after: nextIdentifier)
     stored &+= 1
-    live &+= 1
+    // It has no bytes: before others that have, it only takes part.
+    if live > 0 { live &+= 1 } else { first = tail }
     unsent &+= 1
     messagesPeak = Swift.max(messagesPeak, stored)
     queueCompletion(slot)

@@ -164,13 +164,15 @@ extension Session {
   }
 
   /// The time of what happens now.
-  mutating func turn(at now: Instant) {
+  public mutating func turn(at now: Instant) {
     outbox.now = now
     urgent.now = now
   }
 
   /// PUBLISH, PUBREL, SUBSCRIBE and UNSUBSCRIBE that the server has not answered.
-  var waitingForAnswer: Int { quota.inFlight &+ requests.incomplete &- requests.queued }
+  var waitingForAnswer: Int {
+    outbox.unanswered &+ urgent.unanswered &+ requests.incomplete &- requests.queued
+  }
 
   mutating func answered() { answers.answered(at: outbox.now, waiting: waitingForAnswer) }
 

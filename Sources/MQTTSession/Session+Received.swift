@@ -151,8 +151,8 @@ extension Session {
       ownSessionExpiry: version.hasProperties ? ownSessionExpiry : saidClean ? 0 : .max)
     keepAlive.start(seconds: limits.keepAlive)
     quota = SendQuota(limit: min(sendMaximum, limits.receiveMaximum))
-    outbox.connected(version, sessionPresent: sessionPresent, quota: &quota, limits: limits)
-    urgent.connected(version, sessionPresent: sessionPresent, quota: &quota, limits: limits)
+    outbox.connected(version, sessionPresent: sessionPresent, order: order, quota: &quota, limits: limits)
+    urgent.connected(version, sessionPresent: sessionPresent, order: order, quota: &quota, limits: limits)
     requests.connected(version, limits: limits)
     answered()
     if resubscribing == .always || (resubscribing == .ifLost && !(isKnown && sessionPresent)) {

@@ -14,13 +14,12 @@ extension Session {
   }
 
   /// `publishChecked` would find room for the message.
-  public func hasRoom(for message: borrowing Publish, _ handling: Handling) -> Bool {
+  public func hasRoom(for message: borrowing Publish, _ handling: Handling, isExpired: Bool) -> Bool {
     guard outbox.reservation == nil else { return false }
-    let size = FixedHeader.packetSize(message.remainingLength(acceptedVersion))
-    let mayMakeRoom = handling.overflow != .refuse
+    let endsAtOnce = end(of: message, isExpired: isExpired) != nil
     return handling.isUrgent
-      ? urgent.hasRoom(size, limits: limits, mayMakeRoom: mayMakeRoom)
-      : outbox.hasRoom(size, limits: limits, mayMakeRoom: mayMakeRoom)
+      ? urgent.mayTake(message, handling, endsAtOnce: endsAtOnce, version: acceptedVersion, limits: limits)
+      : outbox.mayTake(message, handling, endsAtOnce: endsAtOnce, version: acceptedVersion, limits: limits)
   }
 
   /// Takes a message into the outbox that `check` has let pass and for which there is room; also while the application
@@ -48,7 +47,7 @@ extension Session {
     if isExpired { return (.expired, nil) }
     if let limit = limit(message) { return (.aboveLimit, limit.reasonCode.rawValue) }
     let isOffline = needsConnection && message.qos == .atMostOnce && phase != .connected
-    return isOffline ? (.dropped, nil) : nil
+    return isOffline ? (.disconnected, nil) : nil
   }
 
   private func limit(_ message: borrowing Publish) -> Limit? {
@@ -59,34 +58,45 @@ extension Session {
 }
 
 extension Outbox {
-  /// Whether a packet of this size could be taken in now.
-  func hasRoom(_ packetSize: Int, limits: ServerLimits, mayMakeRoom: Bool) -> Bool {
-    // The Topic Alias that may be established with it.
-    let tallest = packetSize &+ Publish.topicAliasSize
-    let isAliased = aliases.isInUse && tallest <= min(bytes.count, limits.maximumPacketSize)
-    let size = isAliased ? tallest : packetSize
-    guard size <= bytes.count else { return false }
-    if stored < descriptors.count, place(size) != nil { return true }
-    return mayMakeRoom && canMakeRoom(for: size)
+  /// Whether a message could be taken in now. One that ends at once needs no bytes.
+  func mayTake(
+    _ message: borrowing Publish, _ handling: Handling, endsAtOnce: Bool, version: ProtocolVersion,
+    limits: ServerLimits
+  ) -> Bool {
+    if endsAtOnce { return stored < descriptors.count }
+    let room = roomNeeded(message, handling, version: version, limits: limits)
+    guard room <= bytes.count else { return false }
+    if stored < descriptors.count, place(room) != nil { return true }
+    return handling.overflow != .refuse && canMakeRoom(for: room)
   }
 
   mutating func take(
     _ message: borrowing Publish, _ handling: Handling, _ end: (Outcome, UInt8?)?, version: ProtocolVersion,
     limits: ServerLimits, quota: inout SendQuota
   ) throws(SessionError) {
+    if let (outcome, reasonCode) = end {
+      guard stored < descriptors.count else { throw .full }
+      return note(handling, qos: message.qos, outcome, reasonCode: reasonCode)
+    }
     let wasStarved = isStarved
     do throws(SessionError) {
-      if let (outcome, reasonCode) = end {
-        // What will not be sent has no limits, and makes no room; nor may a Topic Alias depend on it.
-        try storeAside(message, handling, version: version, limits: ServerLimits())
-        complete(newestSlot, outcome, reasonCode: reasonCode)
-      } else {
-        _ = try admit(message, handling, version: version, limits: limits, quota: &quota)
-      }
+      _ = try admit(message, handling, version: version, limits: limits, quota: &quota)
     } catch {
       // Who submits is not told of room.
       isStarved = wasStarved
       throw error
     }
+  }
+
+  /// The end of a message that never was in the ring.
+  private mutating func note(_ handling: Handling, qos: QoS, _ outcome: Outcome, reasonCode: UInt8?) {
+    count(outcome)
+    var flags = MessageFlags(qos: qos)
+    flags.set(.isQuiet, handling.isQuiet)
+    noteCompletion(
+      of: Descriptor(
+        cookie: handling.cookie, offset: 0, length: 0, link: 0, expiresAt: 0, since: 0, flags: flags, order: 0,
+        tag: 0, state: .completed, outcome: outcome, reasonCode: 0),
+      outcome, reasonCode: reasonCode)
   }
 }

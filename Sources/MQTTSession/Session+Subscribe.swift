@@ -162,10 +162,10 @@ extension Session {
 
   // MARK: Requests with replies
 
-  /// Publishes a request (§4.10.1). `message` has no Correlation Data yet.
+  /// Publishes a request (§4.10.1). `message` has no Correlation Data yet. False: it was dropped at once, as it asked for.
   public mutating func publishRequest(
     _ message: borrowing Publish, _ handling: Handling, timeout: UInt32, at now: Instant
-  ) throws(SessionError) {
+  ) throws(SessionError) -> Bool {
     guard acceptedVersion.hasProperties, replies.capacity > 0 else { throw .notSupported }
     do throws(TopicName.Fault) {
       try TopicName.validate(message.own.responseTopic)
@@ -181,9 +181,10 @@ extension Session {
     var request = copy message
     request.own.correlationData = correlation.span
     request.own.hasCorrelationData = true
-    try publishSpecially(request, handling, at: now)
+    guard try publishSpecially(request, handling, at: now) else { return false }
     replies.add(
       at: place, cookie: handling.cookie, slot: outbox.newestSlot, topic: message.own.responseTopic,
       deadline: now.advanced(by: timeout))
+    return true
   }
 }

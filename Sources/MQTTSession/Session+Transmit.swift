@@ -37,8 +37,7 @@ extension Session {
       !isPeerGone
         && (outbox.isInsideStream
           ? streamStart < streamEnd
-          : !control.isEmpty || requests.queued > 0 || outbox.canTransmit(quota)
-            || urgent.canTransmit(quota) || outbox.releasesToCheck > 0 || urgent.releasesToCheck > 0
+          : !control.isEmpty || requests.queued > 0 || canTransmitMessage || outbox.releasesToCheck > 0 || urgent.releasesToCheck > 0
             || canRepeatSubscription)
     case .ending: !control.isEmpty && (!outbox.isInsideStream || streamStart < streamEnd)
     }
@@ -75,6 +74,17 @@ extension Session {
   }
 
   // MARK: Helpers
+
+  /// As `chooseSource` chooses.
+  private var canTransmitMessage: Bool {
+    if urgent.unsent > 0, urgent.resends > 0 || outbox.resends > 0 {
+      return outbox.isInsidePacket || urgent.isInsidePacket || quota.left &+ runQuota > 0
+    }
+    return outbox.canTransmit(quota) || urgent.canTransmit(quota)
+  }
+
+  /// What the runs have taken of the quota, and give back if it is wanted elsewhere.
+  private var runQuota: Int { outbox.runCount > 0 || urgent.runCount > 0 ? 1 : 0 }
 
   private var earliestExpiry: UInt32? {
     guard let second = urgent.nextExpiry else { return outbox.nextExpiry }

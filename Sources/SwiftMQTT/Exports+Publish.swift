@@ -48,6 +48,7 @@ public func smq_publish_reserve(
     handling.kind = .reserved
     do throws(SessionError) {
       guard unsafe try slot.pointee.client.publishSpecially(publish, handling, at: now(slot)) else {
+        unsafe payload.pointee = nil
         return Int32(SMQ_DROPPED)
       }
     } catch {
@@ -124,12 +125,12 @@ public func smq_request(
     var publish = try unsafe whole(message)
     publish.own.responseTopic = try unsafe span(response_topic)
     do throws(SessionError) {
-      try unsafe slot.pointee.client.publishRequest(
+      return unsafe try slot.pointee.client.publishRequest(
         publish, handling(message), timeout: timeout_ms, at: now(slot))
+        ? Status.ok.rawValue : Int32(SMQ_DROPPED)
     } catch {
       throw Status(error)
     }
-    return Status.ok.rawValue
   }
 }
 

@@ -44,6 +44,7 @@ public func smq_runner_start(
       unsafe runner.pointee.finish()
       throw .noThread
     }
+    unsafe runner.pointee.begun()
     return Status.ok.rawValue
   }
 }

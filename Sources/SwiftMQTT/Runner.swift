@@ -9,8 +9,11 @@ import Synchronization
 /// that has ended.
 @safe struct RunnerSlot: ~Copyable {
   private static var idle: UInt32 { 0 }
-  private static var running: UInt32 { 1 }
-  private static var stopping: UInt32 { 2 }
+  private static var starting: UInt32 { 1 }
+  private static var running: UInt32 { 2 }
+  /// Somebody stops it, and is about to say how.
+  private static var claimed: UInt32 { 3 }
+  private static var stopping: UInt32 { 4 }
 
   var osError: Int32
   private let phase: Atomic<UInt32>
@@ -31,12 +34,16 @@ import Synchronization
   var isOwnThread: Bool { owner.load(ordering: .relaxed) == OwnThread.current }
 
   /// False: it runs.
-  func begin() -> Bool { exchange(Self.idle, Self.running) }
+  func begin() -> Bool { exchange(Self.idle, Self.starting) }
 
-  /// False: another thread has asked.
+  /// All of it is written: it may be stopped.
+  func begun() { phase.store(Self.running, ordering: .releasing) }
+
+  /// False: another thread has asked, or is not done with starting it.
   func askToStop(drain milliseconds: UInt32) -> Bool {
+    guard exchange(Self.running, Self.claimed) else { return false }
     drain.store(milliseconds, ordering: .relaxed)
-    guard exchange(Self.running, Self.stopping) else { return false }
+    phase.store(Self.stopping, ordering: .releasing)
     wakeUp.send()
     return true
   }
@@ -67,7 +74,9 @@ import Synchronization
     var isLeaving = false
     while true {
       let hasEnded = unsafe handOut(runner)
-      if isLeaving, unsafe hasEnded || smq_client_state(client) == Int32(SMQ_STATE_DISCONNECTED) { return }
+      if isLeaving, unsafe hasEnded || smq_client_state(client) == Int32(SMQ_STATE_DISCONNECTED) {
+        return unsafe endConnecting(client)
+      }
       if !isLeaving, unsafe runner.pointee.phase.load(ordering: .acquiring) == stopping {
         isLeaving = true
         _ = unsafe smq_disconnect(client, runner.pointee.drain.load(ordering: .relaxed))
@@ -75,6 +84,14 @@ import Synchronization
       }
       if unsafe slot.pointee.client.wait(timeout: .max, untilWoken: true) == .failed { return }
     }
+  }
+
+  /// What the program began when it heard of the end, nobody would serve.
+  private static func endConnecting(_ client: OpaquePointer) {
+    _ = unsafe smq_disconnect(client, 0)
+    var event = unsafe smq_event()
+    unsafe event.size = UInt32(MemoryLayout<smq_event>.size)
+    while unsafe smq_next_event(client, &event) == 1 {}
   }
 
   /// Gives all events to the program. True: a connection has ended.

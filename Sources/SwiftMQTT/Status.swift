@@ -94,7 +94,7 @@ enum Status: Int32, Error {
       case .sessionLost: .sessionLost
       case .aboveLimit: .serverLimit
       case .expired: .expired
-      case .dropped: .dropped
+      case .dropped, .disconnected: .dropped
       case .replaced: .replaced
       case .aborted: .stream
       case .unreadable: .protocolError

@@ -63,13 +63,41 @@ private final class Box: @unchecked Sendable {
 @Suite struct SharedQueueTests {
   @Test func firstInFirstOut() {
     let box = Box(slots: 8)
-    #expect(box.put(1) == .first)
-    #expect(box.put(2) == .further)
-    #expect(box.put(3) == .further)
+    #expect(box.put(1) == .put)
+    #expect(box.put(2) == .put)
+    #expect(box.put(3) == .put)
     #expect(box.takeAll() == [1, 2, 3])
-    #expect(box.put(4) == .first)
+    #expect(box.put(4) == .put)
     #expect(box.takeAll() == [4])
     #expect(box.takeAll() == [])
+  }
+
+  /// The owner is woken up once between two collections, whoever puts how much in; and by another thread if the one
+  /// whose turn it was has been stopped before it did.
+  @Test func oneWakeUpForEachCollection() {
+    let box = Box(slots: 8)
+    var wakeUps = 0
+    func put() {
+      _ = box.put(0)
+      box.queue.wakeOwner { wakeUps += 1 }
+    }
+    for _ in 0..<3 { put() }
+    #expect(wakeUps == 1)
+    _ = box.takeAll()
+    put()
+    put()
+    #expect(wakeUps == 2)
+    _ = box.takeAll()
+    // A thread is stopped in the middle: another one comes, and the owner.
+    _ = box.put(0)
+    box.queue.wakeOwner {
+      put()
+      #expect(wakeUps == 3)
+      _ = box.takeAll()
+    }
+    // What the first notes at last is of a collection that is over.
+    put()
+    #expect(wakeUps == 4)
   }
 
   /// What was collected and not taken stays in front of what comes later.
@@ -78,8 +106,8 @@ private final class Box: @unchecked Sendable {
     for number in 1...3 { _ = box.put(UInt32(number)) }
     box.owner.collect()
     #expect(box.take()?.number == 1)
-    #expect(box.put(4) == .first)
-    #expect(box.put(5) == .further)
+    #expect(box.put(4) == .put)
+    #expect(box.put(5) == .put)
     #expect(box.hasUncollected)
     box.owner.collect()
     #expect(!box.hasUncollected)
@@ -108,7 +136,7 @@ private final class Box: @unchecked Sendable {
     #expect(Box(slots: 0).count == 0)
     for (slots, slotSize) in [(1, 16), (64, 256), (1024, 100)] {
       let header = MemoryLayout<Box.Header>.stride
-      #expect(Box(slots: slots, slotSize: slotSize).byteCount == slots * (header + 8 + slotSize) + 24)
+      #expect(Box(slots: slots, slotSize: slotSize).byteCount == slots * (header + 8 + slotSize) + 32)
     }
   }
 

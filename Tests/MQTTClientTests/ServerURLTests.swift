@@ -105,7 +105,7 @@ struct ParsedURL: Equatable, Sendable {
     "mqtt://u@:1": "url 9",
     "mqtt://h h": "url 8",
     "mqtt://h\u{e4}": "url 8",
-    "mqtt://h?x": "url 8",
+    "mqtt://h?x": "url 9", "mqtt://h/?x=1": "url 10",
     "mqtt://h#x": "url 8",
     "mqtt://h%41": "url 8",
     "mqtt://u@h@i": "url 10",

@@ -308,7 +308,14 @@ final class OutboxModel {
 
   private func makeRoom(_ size: Int) -> Bool {
     let (before, room) = ((messages, nextIdentifier, events, ended, dropped), (hasNewRoom, tail))
-    while messages.count == messageCapacity || place(size) == nil {
+    while true {
+      if messages.count < messageCapacity {
+        if place(size) != nil { return true }
+        let unpacked = (messages, tail)
+        pack()
+        if place(size) != nil { return true }
+        (messages, tail) = unpacked
+      }
       let needsQuiet = messages.count == messageCapacity
       guard let index = messages.firstIndex(where: { isExpendable($0) && ($0.isQuiet || !needsQuiet) }) else {
         (messages, nextIdentifier, events, ended, dropped) = before
@@ -317,20 +324,30 @@ final class OutboxModel {
       }
       drop(index, .dropped)
     }
-    return true
+  }
+
+  /// All the room in one piece: at the front, or between those that have wrapped and the others.
+  private func pack() {
+    guard let front = withBytes.first?.offset else { return }
+    let open = messages.indices.filter { isOpen(messages[$0]) }
+    let wrapped = open.filter { messages[$0].offset < front }
+    tail = byteCapacity
+    var limit = byteCapacity
+    for index in open.reversed() where !wrapped.contains(index) {
+      limit -= messages[index].packet.count
+      messages[index].offset = limit
+    }
+    var end = 0
+    for index in wrapped {
+      messages[index].offset = end
+      end = messages[index].end
+      tail = end
+    }
   }
 
   private func drop(_ index: Int, _ outcome: Outcome) {
-    var limit = messages[index].end
     let cookie = messages[index].cookie
-    let firstWithBytes = withBytes.startIndex
     if outcome == .dropped { dropped += 1 } else { replaced += 1 }
-    for other in (firstWithBytes..<index).reversed()
-    where isOpen(messages[other]) {
-      let size = messages[other].packet.count
-      messages[other].offset = (messages[other].end <= limit ? limit : byteCapacity) - size
-      limit = messages[other].offset
-    }
     complete(index, .failed(cookie, outcome))
     collect()
     tail = messages.last(where: isOpen)?.end ?? tail
