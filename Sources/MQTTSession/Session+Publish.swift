@@ -141,6 +141,8 @@ extension Session {
     guard payloadSize >= 0, payloadSize <= reservation.payloadSize else { throw .option }
     outbox.commit(reservation, payloadSize: payloadSize, limits: limits)
     counters.messagesPublished.increment()
+    // The connection that it was for is gone.
+    if needsConnection, !isAccepted { outbox.dropAtMostOnce() }
   }
 
   public mutating func abort() throws(SessionError) {
