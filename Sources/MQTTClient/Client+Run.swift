@@ -18,7 +18,7 @@ extension Client where System: ~Copyable {
     var now = Instant(milliseconds: platform.now())
     session.release()
     let end = timeout < 0 ? nil : now.advanced(by: UInt32(timeout))
-    serve(Readiness(), at: now)
+    serve(nil, at: now)
     // With events at hand there is no waiting; but whoever takes them slowly must not keep the
     // server waiting, so every millisecond there is a look at the socket.
     if hasEvent, now == lastPoll { return .event }
@@ -57,7 +57,9 @@ extension Client where System: ~Copyable {
     return hasEvent
   }
 
-  mutating func serve(_ ready: Readiness, at now: Instant) {
+  /// `nil`: nobody has looked at the transport. What came in time may lie there unread, so nothing is too late yet.
+  mutating func serve(_ readiness: Readiness?, at now: Instant) {
+    let ready = readiness ?? Readiness()
     self.now = now
     takeSubmissions(at: now)
     if loss != nil {
@@ -73,10 +75,13 @@ extension Client where System: ~Copyable {
       if ready.isReadable(lane) { receive(at: now) }
     case .closing: if ready.isReadable(lane) { discard() }
     }
-    checkDeadlines(at: now)
+    if readiness != nil { checkDeadlines(at: now) }
     guard phase == .open, loss == nil else { return }
     transmit(at: now)
-    guard loss == nil else { return }
+    guard phase == .open, loss == nil else { return }
+    if readiness != nil, let writeDeadline, writeDeadline.isReached(at: now) {
+      return end(Failure(cause: .timeout, stage: .write))
+    }
     conclude(at: now)
     watchTransport()
   }
@@ -168,9 +173,6 @@ extension Client where System: ~Copyable {
     if phase == .connecting, let deadline = race.deadline, deadline.isReached(at: now) { startNext(at: now) }
     if phase == .closing, let farewellDeadline, farewellDeadline.isReached(at: now) {
       return end(.requested)
-    }
-    if let writeDeadline, writeDeadline.isReached(at: now) {
-      return end(Failure(cause: .timeout, stage: .write))
     }
     if let deadline = session.nextDeadline, deadline.isReached(at: now) { session.timedOut(at: now) }
     if let pullAgain, pullAgain.isReached(at: now) { self.pullAgain = nil }

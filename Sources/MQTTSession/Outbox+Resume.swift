@@ -7,6 +7,7 @@ extension Outbox {
   /// rest comes out on the next connection.
   mutating func connectionLost() {
     runCount = 0
+    unsentInWindow = 0
     runBase = 0
     runStart = 0
     runEnd = 0

@@ -102,6 +102,7 @@ extension Outbox {
       if packet.qos != .atMostOnce {
         guard quota.left > 0 else { return }  // [MQTT-4.9.0-2]
         quota.left &-= 1
+        unsentInWindow &+= 1
       }
       if packet.flags.contains(.expires) { writeExpiry(readySlot, at: second) }
       if packet.flags.contains(.needsTopic) {
@@ -166,6 +167,7 @@ extension Outbox {
     if descriptors[slot].qos == .atMostOnce {
       complete(slot, .delivered)
     } else {
+      unsentInWindow &-= 1
       if resends > 0, hasDuplicateFlag(descriptors[slot]) { resends &-= 1 }
       descriptors[slot].state = .sent
       descriptors[slot].since = now.milliseconds
@@ -183,7 +185,9 @@ extension Outbox {
     while runCount > kept {
       runCount &-= 1
       readySlot = slot(before: readySlot)
-      if descriptors[readySlot].qos != .atMostOnce { quota.left &+= 1 }
+      guard descriptors[readySlot].qos != .atMostOnce else { continue }
+      quota.left &+= 1
+      unsentInWindow &-= 1
     }
     if runCount == 0 {
       prefixEnd = 0

@@ -73,6 +73,8 @@ public struct Outbox: ~Copyable {
   var resends = 0
   var readySlot = 0
   var runCount = 0
+  /// How many of the run have a place in the window: the server cannot answer them yet.
+  var unsentInWindow = 0
   /// Where the first packet of the run that is not yet whole begins; between it and `runStart` are bytes sent.
   var runBase = 0
   var runStart = 0

@@ -165,8 +165,10 @@ extension Session {
     urgent.now = now
   }
 
-  /// PUBLISH, PUBREL, SUBSCRIBE and UNSUBSCRIBE that the server has not answered.
-  var waitingForAnswer: Int { quota.inFlight &+ requests.incomplete &- requests.queued }
+  /// PUBLISH, PUBREL, SUBSCRIBE and UNSUBSCRIBE that are sent, each whole, and that the server has not answered.
+  var waitingForAnswer: Int {
+    quota.inFlight &- outbox.unsentInWindow &- urgent.unsentInWindow &+ requests.incomplete &- requests.queued
+  }
 
   mutating func answered() { answers.answered(at: outbox.now, waiting: waitingForAnswer) }
 
