@@ -30,9 +30,10 @@ extension Client where System: ~Copyable {
     return true
   }
 
-  /// `count` bytes from the front of `output` were taken. False: they were not so many.
+  /// `count` bytes from the front of `output` were taken. False: they were not so many, or are no longer there.
   public mutating func transmitted(_ count: Int, at now: Instant) -> Bool {
-    guard count >= 0, count <= outputSize else { return false }
+    let isOpen = phase == .open && loss == nil
+    guard count >= 0, count <= (isOpen ? min(outputSize, session.output.count) : 0) else { return false }
     self.now = now
     outputSize = 0
     if count > 0 { session.transmitted(count, at: now) }
