@@ -76,6 +76,17 @@ import Testing
     #expect(told.count == 6 && rig.isDrained)
   }
 
+  /// What has its place in the window and was not begun gives it back to an urgent one.
+  @Test func takesThePlaceOfWhatWaits() throws {
+    let rig = Self.rig(window: 2)
+    for cookie in 0..<3 { try OverflowTests.add(rig, cookie, .refuse) }
+    var bytes = rig.transmit(5)!
+    try OverflowTests.add(rig, 10, .refuse, isUrgent: true)
+    bytes += rig.drain(piece: 5)
+    #expect(Self.read(bytes).map(OverflowTests.cookie) == [0, 10])
+    #expect(rig.outboxNumbers.inFlight == 2)
+  }
+
   /// QoS 0 needs no place in the window, and so does not wait for those that do.
   @Test func atMostOnceNeedsNoWindow() throws {
     let rig = Self.rig(window: 1)
