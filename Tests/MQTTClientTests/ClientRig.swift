@@ -46,7 +46,9 @@ final class ClientRig {
   @discardableResult
   func connect() -> Bool { client.connect(at: now) }
 
-  func publish(_ topic: String, payload: Int = 0, qos: QoS = .atLeastOnce, cookie: UInt64 = 0) throws(SessionError) {
+  func publish(_ topic: String, payload: Int = 0, qos: QoS = .atLeastOnce, cookie: UInt64 = 0)
+    throws(SessionError)
+  {
     let name = Array(topic.utf8)
     let bytes = [UInt8](repeating: 7, count: payload)
     try client.publish(
@@ -56,7 +58,8 @@ final class ClientRig {
 
   /// SUBSCRIBE or UNSUBSCRIBE.
   func request(_ type: ControlPacketType, _ filter: String) throws(SessionError) {
-    try client.request(type, OneFilter(bytes: Array(filter.utf8)), properties: Span(), identifier: 0, cookie: 0)
+    try client.request(
+      type, OneFilter(bytes: Array(filter.utf8)), properties: Span(), identifier: 0, cookie: 0)
   }
 
   /// The answer to `credentialsWanted`; `nil`: to the attempt that is under way.
@@ -137,7 +140,9 @@ struct Told: Equatable, CustomStringConvertible {
   }
 
   /// Why a connection ended, in one word.
-  enum Status: Equatable { case requested, refused, closed, timeout, keepAlive, resolve, network, withheld, other }
+  enum Status: Equatable {
+    case requested, refused, closed, timeout, keepAlive, resolve, network, withheld, other
+  }
 
   let what: What
   let time: UInt32

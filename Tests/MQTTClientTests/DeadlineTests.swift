@@ -8,7 +8,8 @@ import Testing
 /// A server that acknowledges nothing, and a peer that takes nothing, though something still answers PINGREQ: to the
 /// millisecond, on a virtual clock.
 @Suite struct DeadlineTests {
-  static func rig(_ world: World, answer: UInt32 = 5000, write: UInt32 = UInt32.max, keepAlive: UInt32 = 2) throws
+  static func rig(_ world: World, answer: UInt32 = 5000, write: UInt32 = UInt32.max, keepAlive: UInt32 = 2)
+    throws
     -> ClientRig
   {
     let rig = try ReconnectingTests.rig(world) {
@@ -98,7 +99,8 @@ import Testing
     world.server.connack = [0x20, 2, 1, 0]
     try rig.publish("a")
     let told = rig.run(12_500)
-    #expect(told.map(\.what) == [Self.end(.answer), .connected, .disconnected(.timeout, .answer, retry: 2000)])
+    #expect(
+      told.map(\.what) == [Self.end(.answer), .connected, .disconnected(.timeout, .answer, retry: 2000)])
     #expect(told[2].time == told[1].time + 5000)
   }
 

@@ -20,7 +20,9 @@ import Testing
 
   /// CONNECT, by the book (§3.1), of a client that keeps its session.
   static func connect(_ level: UInt8, userName: String, password: String, keepAlive: UInt8 = 60) -> [UInt8] {
-    func text(_ text: String) -> [UInt8] { [UInt8(text.utf8.count >> 8), UInt8(text.utf8.count & 255)] + Array(text.utf8) }
+    func text(_ text: String) -> [UInt8] {
+      [UInt8(text.utf8.count >> 8), UInt8(text.utf8.count & 255)] + Array(text.utf8)
+    }
     var flags: UInt8 = 0
     if !userName.isEmpty { flags |= 0x80 }
     if !password.isEmpty { flags |= 0x40 }
@@ -30,7 +32,8 @@ import Testing
     body += text("rig")
     if !userName.isEmpty { body += text(userName) }
     if !password.isEmpty { body += text(password) }
-    let length = body.count < 128 ? [UInt8(body.count)] : [UInt8(body.count & 127 | 128), UInt8(body.count >> 7)]
+    let length =
+      body.count < 128 ? [UInt8(body.count)] : [UInt8(body.count & 127 | 128), UInt8(body.count >> 7)]
     return [0x10] + length + body
   }
 
@@ -56,7 +59,9 @@ import Testing
   func ofAnyLength(level: UInt8) throws {
     let world = World()
     let rig = try Self.rig(world, version: UInt32(level)) { $0.credentialBytes = 400 }
-    let lengths = [(1, 0), (1, 1), (0, 0), (200, 200), (2, 0)] + (90..<115).map { ($0, 3) } + (90..<115).reversed().map { (3, $0) }
+    let lengths =
+      [(1, 0), (1, 1), (0, 0), (200, 200), (2, 0)] + (90..<115).map { ($0, 3) }
+      + (90..<115).reversed().map { (3, $0) }
     world.server.judge = { _ in level == 5 ? 0x87 : 5 }
     rig.connect()
     for (name, secret) in lengths {
@@ -114,7 +119,8 @@ import Testing
     #expect(throws: SessionError.token) { try rig.provide("a", "b", attempt: 2) }
     #expect(throws: SessionError.token) { try rig.withhold(attempt: 0) }
     #expect(throws: SessionError.state) { try rig.provide(addresses: 1) }
-    #expect(rig.run(5500).map(\.what) == [.credentialsWanted, .disconnected(.timeout, .credentials, retry: 1000)])
+    #expect(
+      rig.run(5500).map(\.what) == [.credentialsWanted, .disconnected(.timeout, .credentials, retry: 1000)])
     // The attempt is over, and the next has not begun.
     #expect(throws: SessionError.state) { try rig.provide("a", "b", attempt: 1) }
     #expect(throws: SessionError.state) { try rig.withhold(attempt: 1) }
@@ -270,7 +276,8 @@ import Testing
     #expect(world.bodies[2] == Self.connect(3, userName: "me", password: "secret"))
     // The next attempt asks again, and knows the version.
     world.breakConnections()
-    #expect(rig.run(2000).map(\.what) == [.disconnected(.closed, .connected, retry: 1000), .credentialsWanted])
+    #expect(
+      rig.run(2000).map(\.what) == [.disconnected(.closed, .connected, retry: 1000), .credentialsWanted])
     try rig.provide("you", "")
     #expect(rig.run(100).map(\.what) == [.connected])
     #expect(world.bodies[3] == Self.connect(3, userName: "you", password: ""))
@@ -329,7 +336,9 @@ import Testing
     try rig.provide(addresses: 1)
     told = rig.run(100)
     #expect(
-      told.map(\.what) == [.disconnected(.refused, .connack, retry: 0), .disconnected(.refused, .connack, retry: 1000)])
+      told.map(\.what) == [
+        .disconnected(.refused, .connack, retry: 0), .disconnected(.refused, .connack, retry: 1000),
+      ])
     #expect(world.bodies.count == 3)
   }
 

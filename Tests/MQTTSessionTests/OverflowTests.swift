@@ -40,14 +40,17 @@ extension Handling.Overflow: @unchecked Sendable {}
     let name = String(UnicodeScalar(UInt8(ascii: "a") + UInt8(cookie)))
     let size = payload ?? (qos == .atMostOnce ? 11 : 9)
     return try rig.publish(
-      name, [UInt8](repeating: UInt8(cookie), count: size), qos: qos, cookie: UInt64(cookie), isQuiet: isQuiet,
+      name, [UInt8](repeating: UInt8(cookie), count: size), qos: qos, cookie: UInt64(cookie),
+      isQuiet: isQuiet,
       overflow: overflow, isUrgent: isUrgent)
   }
 
   static func cookie(_ publish: ReadPublish) -> Int { Int(publish.topic.utf8.first!) - 97 }
 
   /// What the server gets until all is done, and what the application hears; every message ends under its own cookie.
-  static func finish(_ rig: Rig, _ version: ProtocolVersion = .v3_1_1) -> (published: [ReadPublish], told: [Happening]) {
+  static func finish(_ rig: Rig, _ version: ProtocolVersion = .v3_1_1) -> (
+    published: [ReadPublish], told: [Happening]
+  ) {
     var published: [ReadPublish] = []
     var told: [Happening] = rig.events()
     while true {
@@ -107,11 +110,16 @@ extension Handling.Overflow: @unchecked Sendable {}
       #expect(rig.events() == (isQuiet ? [] : [.failed(UInt64(inFlight), .dropped)]))
       #expect(rig.outboxNumbers.dropped.uint64 == 1)
       #expect(rig.outbox.bytes == 64)
-      if window == nil { rig.connect() } else { for id in 0..<inFlight { rig.receive(puback(UInt16(id + 1))) } }
+      if window == nil {
+        rig.connect()
+      } else {
+        for id in 0..<inFlight { rig.receive(puback(UInt16(id + 1))) }
+      }
       let (published, told) = Self.finish(rig)
       #expect(published.map(Self.cookie) == (0..<5).filter { $0 > inFlight })
       let expected = (0..<5).filter { $0 != inFlight && (!isQuiet || $0 == 4) }
-      #expect(told.compactMap { if case .delivered(let cookie) = $0 { Int(cookie) } else { nil } } == expected)
+      #expect(
+        told.compactMap { if case .delivered(let cookie) = $0 { Int(cookie) } else { nil } } == expected)
     }
   }
 
@@ -132,7 +140,11 @@ extension Handling.Overflow: @unchecked Sendable {}
         #expect(rig.counters.messagesPublished.uint64 == 4)
       }
       #expect(!rig.hasEvent)
-      if window == nil { rig.connect() } else { for id in 0..<window! { rig.receive(puback(UInt16(id + 1))) } }
+      if window == nil {
+        rig.connect()
+      } else {
+        for id in 0..<window! { rig.receive(puback(UInt16(id + 1))) }
+      }
       let (published, told) = Self.finish(rig)
       #expect(published.map(Self.cookie) == Array((window ?? 0)..<4))
       // Whoever was told that it is full hears that there is room; whoever was dropped does not.
@@ -202,7 +214,11 @@ extension Handling.Overflow: @unchecked Sendable {}
       #expect(try Self.add(rig, 4, overflow))
       #expect(!rig.hasEvent)
       #expect(rig.outbox.messages == 4)
-      if window == nil { rig.connect() } else { for id in 0..<inFlight { rig.receive(puback(UInt16(id + 1))) } }
+      if window == nil {
+        rig.connect()
+      } else {
+        for id in 0..<inFlight { rig.receive(puback(UInt16(id + 1))) }
+      }
       let (published, told) = Self.finish(rig)
       #expect(published.map(Self.cookie) == (0..<5).filter { $0 > inFlight })
       #expect(told.contains(.delivered(4)))
@@ -258,7 +274,9 @@ extension Handling.Overflow: @unchecked Sendable {}
   /// In flight messages move up in the ring; what is sent again on the next connection is still what it was.
   @Test func sentAgainAfterADrop() throws {
     let rig = Self.rig(bytes: 6, window: 3)
-    for cookie in 0..<6 { try Self.add(rig, cookie, .dropOldest, qos: cookie == 1 ? .exactlyOnce : .atLeastOnce) }
+    for cookie in 0..<6 {
+      try Self.add(rig, cookie, .dropOldest, qos: cookie == 1 ? .exactlyOnce : .atLeastOnce)
+    }
     _ = rig.drain()
     for cookie in 6..<8 { try Self.add(rig, cookie, .dropOldest) }
     #expect(rig.events() == [.failed(3, .dropped), .failed(4, .dropped)])
@@ -315,7 +333,8 @@ extension Handling.Overflow: @unchecked Sendable {}
     for cookie in 0..<100 {
       let value = [UInt8](repeating: UInt8(cookie), count: cookie % 8)
       #expect(
-        try rig.publish("a", value, qos: .atLeastOnce, cookie: UInt64(cookie), isQuiet: isQuiet, overflow: .latest))
+        try rig.publish(
+          "a", value, qos: .atLeastOnce, cookie: UInt64(cookie), isQuiet: isQuiet, overflow: .latest))
       if cookie % 3 == 0 { told += rig.events() }
     }
     rig.connect()
@@ -400,7 +419,10 @@ extension Handling.Overflow: @unchecked Sendable {}
       #expect(
         try rig.publish(
           "a", [UInt8](repeating: 2, count: newSize), qos: .atLeastOnce, cookie: 2, overflow: .latest))
-      #expect(Set(rig.events().map { "\($0)" }) == ["failed(0, MQTTSession.Outcome.replaced)", "failed(1, MQTTSession.Outcome.replaced)"])
+      #expect(
+        Set(rig.events().map { "\($0)" }) == [
+          "failed(0, MQTTSession.Outcome.replaced)", "failed(1, MQTTSession.Outcome.replaced)",
+        ])
       rig.connect()
       #expect(Self.finish(rig).published.map(\.payload) == [[UInt8](repeating: 2, count: newSize)])
     }
@@ -441,9 +463,12 @@ extension Handling.Overflow: @unchecked Sendable {}
         handling.kind = kind
         handling.isUrgent = isUrgent
         handling.overflow = isUrgent ? .refuse : .latest
-        let message = Publish(topic: name.span, payloadSize: 3, qos: .atLeastOnce, retain: false, properties: Span())
+        let message = Publish(
+          topic: name.span, payloadSize: 3, qos: .atLeastOnce, retain: false, properties: Span())
         let before = Self.state(rig)
-        #expect(throws: SessionError.option) { try rig.session.publishSpecially(message, handling, at: rig.now) }
+        #expect(throws: SessionError.option) {
+          try rig.session.publishSpecially(message, handling, at: rig.now)
+        }
         #expect(Self.state(rig) == before)
       }
     }
@@ -467,7 +492,8 @@ extension Handling.Overflow: @unchecked Sendable {}
     handling.overflow = .dropOldest
     let name = "s".bytes
     _ = try rig.session.publishSpecially(
-      Publish(topic: name.span, payloadSize: 20, qos: .atLeastOnce, retain: false, properties: Span()), handling, at: rig.now)
+      Publish(topic: name.span, payloadSize: 20, qos: .atLeastOnce, retain: false, properties: Span()),
+      handling, at: rig.now)
     rig.streamPayload = [UInt8](repeating: 5, count: 20)
     try rig.request("q", [1, 2, 3], qos: .atLeastOnce, timeout: 100_000, cookie: 2)
     #expect(try rig.publish("a", [1], qos: .atLeastOnce, cookie: 3, overflow: .dropOldest))
@@ -498,7 +524,8 @@ extension Handling.Overflow: @unchecked Sendable {}
     rig.connect()
     _ = rig.events()
     rig.lose()
-    #expect(try rig.publish("a", Self.nine, qos: .atLeastOnce, cookie: 1, isQuiet: isQuiet, overflow: .dropOldest))
+    #expect(
+      try rig.publish("a", Self.nine, qos: .atLeastOnce, cookie: 1, isQuiet: isQuiet, overflow: .dropOldest))
     try rig.request("q", [1], qos: .atLeastOnce, timeout: 1000, cookie: 2)
     #expect(try rig.publish("b", [1], qos: .atLeastOnce, cookie: 3, overflow: .dropOldest))
     try Self.fill(rig)
@@ -528,7 +555,8 @@ extension Handling.Overflow: @unchecked Sendable {}
     for cookie in 1...2 as ClosedRange<UInt8> {
       #expect(
         try rig.publish(
-          "topic", [cookie], qos: .atLeastOnce, cookie: UInt64(cookie), isQuiet: isQuiet, overflow: .dropOldest))
+          "topic", [cookie], qos: .atLeastOnce, cookie: UInt64(cookie), isQuiet: isQuiet,
+          overflow: .dropOldest))
     }
     try rig.publish("topic", [3], qos: .exactlyOnce, cookie: 3)
     #expect(try rig.publish("latest", [4], qos: .atLeastOnce, cookie: 4, overflow: .latest))
@@ -564,7 +592,8 @@ extension Handling.Overflow: @unchecked Sendable {}
       handling.expiry = expiry
       #expect(
         try rig.session.publishSpecially(
-          Publish(topic: name.span, payload: payload.span, qos: .atLeastOnce, retain: false), handling, at: rig.now))
+          Publish(topic: name.span, payload: payload.span, qos: .atLeastOnce, retain: false), handling,
+          at: rig.now))
     }
     try latest("a", [1, 1, 1, 1, 1, 1, 1], 1, expiry: 5)
     try latest("b", [1, 1, 1, 1, 1, 1, 1], 2, expiry: 5)

@@ -101,7 +101,9 @@ import Testing
     for cookie in 0..<4 { try OverflowTests.add(rig, cookie, .refuse, isUrgent: true) }
     let before = OverflowTests.state(rig)
     #expect(throws: SessionError.full) { try OverflowTests.add(rig, 4, .refuse, isUrgent: true) }
-    #expect(throws: SessionError.tooLarge) { try OverflowTests.add(rig, 4, .dropOldest, payload: 60, isUrgent: true) }
+    #expect(throws: SessionError.tooLarge) {
+      try OverflowTests.add(rig, 4, .dropOldest, payload: 60, isUrgent: true)
+    }
     #expect(OverflowTests.state(rig) == before)
     // The other lane is empty.
     try OverflowTests.add(rig, 5, .refuse)
@@ -127,7 +129,9 @@ import Testing
     #expect(rig.events() == [.failed(0, .dropped)])
     rig.connect()
     #expect(
-      OverflowTests.finish(rig).published.map(OverflowTests.cookie) == [12, 13, 14, 13, 1, 2, 3, 4, 5, 6, 7, 8])
+      OverflowTests.finish(rig).published.map(OverflowTests.cookie) == [
+        12, 13, 14, 13, 1, 2, 3, 4, 5, 6, 7, 8,
+      ])
   }
 
   /// Identifiers of the lane wrap in their own range.
@@ -136,7 +140,8 @@ import Testing
       let rig = Self.rig(random: start << 16)
       var identifiers: [UInt16] = []
       for round in 0..<300 {
-        try OverflowTests.add(rig, round % 20, .refuse, qos: round % 2 == 0 ? .atLeastOnce : .exactlyOnce, isUrgent: true)
+        try OverflowTests.add(
+          rig, round % 20, .refuse, qos: round % 2 == 0 ? .atLeastOnce : .exactlyOnce, isUrgent: true)
         let (published, told) = OverflowTests.finish(rig)
         identifiers += published.map(\.identifier)
         #expect(told == [.delivered(UInt64(round % 20))])
@@ -147,7 +152,8 @@ import Testing
 
   /// [MQTT-4.6.0-1]: whichever lane it was on, what is sent again keeps the order in which it was sent.
   @Test(arguments: [
-    [false, true, false, true], [true, true, false, false], [false, false, true, true], [true, false, false, true],
+    [false, true, false, true], [true, true, false, false], [false, false, true, true],
+    [true, false, false, true],
   ])
   func orderAcrossTheLanes(lanes: [Bool]) throws {
     for version in bothVersions {
@@ -177,7 +183,9 @@ import Testing
           rig.reconnect(sessionPresent: true)
           _ = rig.events()
           let again = packets(rig.drain(piece: 6)).prefix(3).map { ReadPublish($0, version) }
-          #expect(again.map(OverflowTests.cookie) == Array(expected.prefix(3)).map { $0 }, "\(lanes) \(acknowledged)")
+          #expect(
+            again.map(OverflowTests.cookie) == Array(expected.prefix(3)).map { $0 },
+            "\(lanes) \(acknowledged)")
           #expect(again.allSatisfy { $0.duplicate })
         }
         rig.reconnect(sessionPresent: true)
