@@ -539,6 +539,37 @@ extension Handling.Overflow: @unchecked Sendable {}
     #expect(told == [.connected(sessionPresent: false), .delivered(3), .delivered(6), .delivered(4)])
   }
 
+  /// What is dropped in front of a stream moves it, too: also while the connection is new.
+  @Test(arguments: [true, false], [1, 2])
+  func aStreamBehindADrop(isQuiet: Bool, qos: UInt8) throws {
+    let rig = Rig(.v5_0) {
+      $0.keepAlive = 0
+      $0.outboxBytes = 100
+      $0.streamBytes = 8
+    }
+    rig.connect()
+    _ = rig.events()
+    rig.lose()
+    for cookie: UInt64 in 1...2 {
+      #expect(
+        try rig.publish(
+          "a", Self.nine, qos: .atLeastOnce, cookie: cookie, isQuiet: isQuiet, overflow: .dropOldest))
+    }
+    let payload = (0..<50 as Range<UInt8>).map { $0 }
+    try rig.stream("s", payload, qos: QoS(rawValue: qos)!, cookie: 3)
+    try Self.fill(rig)
+    #expect(try rig.publish("c", Self.nine, qos: .atLeastOnce, cookie: 4, overflow: .dropOldest))
+    #expect(rig.events() == (isQuiet ? [] : [.failed(1, .dropped)]))
+    rig.connect()
+    let (published, told) = Self.finish(rig, .v5_0)
+    #expect(published.map(\.topic) == ["a", "s", "f", "c"])
+    #expect(published[1].payload == payload)
+    #expect(told.contains(.delivered(3)) && told.contains(.delivered(4)))
+    // Its place is free for the next one.
+    try rig.stream("s", payload, qos: .atLeastOnce, cookie: 5)
+    #expect(Self.finish(rig, .v5_0).told == [.delivered(5)])
+  }
+
   /// The one that was to establish an alias is dropped, or two: those behind it have their topic.
   @Test(arguments: [1, 2], [true, false])
   func topicAliases(drops: Int, isQuiet: Bool) throws {

@@ -96,6 +96,85 @@ import Testing
     #expect(Self.read(rig.drain()).map(OverflowTests.cookie) == [10])
   }
 
+  /// A stream is one packet, however long it takes.
+  @Test func notIntoAStream() throws {
+    let rig = Rig(.v3_1_1) {
+      $0.keepAlive = 0
+      $0.streamBytes = 8
+      $0.urgentMessages = 4
+    }
+    rig.connect()
+    _ = rig.events()
+    let payload = (0..<100 as Range<UInt8>).map { $0 }
+    try rig.stream("s", payload, qos: .atLeastOnce, cookie: 1)
+    rig.streamPiece = 5
+    var bytes: [UInt8] = []
+    for _ in 0..<4 { bytes += rig.transmit(3) ?? [] }
+    try OverflowTests.add(rig, 10, .refuse, isUrgent: true)
+    try OverflowTests.add(rig, 11, .refuse)
+    bytes += rig.drain(piece: 3)
+    let all = Self.read(bytes)
+    #expect(all.map(\.topic) == ["s", "k", "l"])
+    #expect(all.first?.payload == payload)
+  }
+
+  /// An older version after falling back: what was queued for 5.0 goes out without its properties, on this lane too.
+  @Test func anOlderVersion() throws {
+    let rig = Rig(.v5_0) {
+      $0.keepAlive = 0
+      $0.urgentMessages = 4
+      $0.allowsFallback = true
+    }
+    let name = "u".bytes
+    let properties = userProperty("a", "b")
+    var handling = Handling(cookie: 1, isQuiet: false)
+    handling.isUrgent = true
+    handling.expiry = 30
+    _ = try rig.session.publishSpecially(
+      Publish(
+        topic: name.span, payload: Span(), qos: .exactlyOnce, retain: false, properties: properties.span),
+      handling, at: rig.now)
+    rig.open()
+    rig.receive(connack(.v5_0, code: 0x84))
+    #expect(rig.fallBack())
+    rig.lose()
+    rig.connect()
+    let sent = rig.drain()
+    #expect(sent == publish(.v3_1_1, "u", qos: .exactlyOnce, identifier: 65_024))
+    rig.receive(pubrec(65_024))
+    #expect(rig.drain() == pubrel(65_024))
+    rig.receive(pubcomp(65_024))
+    #expect(rig.events().last == .delivered(1))
+  }
+
+  /// Receive Maximum is lowered below what both lanes have released: nothing goes out until it fits.
+  @Test func aLoweredReceiveMaximum() throws {
+    let rig = Rig(.v5_0) {
+      $0.keepAlive = 0
+      $0.urgentMessages = 8
+    }
+    rig.connect()
+    _ = rig.events()
+    for cookie in 0..<2 {
+      try OverflowTests.add(rig, cookie, .refuse, qos: .exactlyOnce)
+      try OverflowTests.add(rig, 10 + cookie, .refuse, qos: .exactlyOnce, isUrgent: true)
+    }
+    _ = rig.drain()
+    for identifier in [1, 2, 65_024, 65_025] as [UInt16] { rig.receive(pubrec(identifier)) }
+    _ = rig.drain()
+    rig.reconnect(sessionPresent: true, properties: receiveMaximum(2))
+    try OverflowTests.add(rig, 5, .refuse)
+    try OverflowTests.add(rig, 15, .refuse, isUrgent: true)
+    let released = packets(rig.drain())
+    #expect(released.count == 4 && released.allSatisfy { $0[0] == 0x62 })
+    rig.receive(pubcomp(65_024) + pubcomp(1))
+    #expect(rig.drain() == [])
+    rig.receive(pubcomp(2))
+    #expect(packets(rig.drain()).map { ReadPublish($0, .v5_0).topic } == ["p"])
+    rig.receive(pubcomp(65_025))
+    #expect(packets(rig.drain()).map { ReadPublish($0, .v5_0).topic } == ["f"])
+  }
+
   @Test func ownBrim() throws {
     let rig = Self.rig(urgent: 8)
     for cookie in 0..<4 { try OverflowTests.add(rig, cookie, .refuse, isUrgent: true) }
