@@ -282,6 +282,22 @@ def test_reserved_for_a_connection_that_is_gone(mosquitto, clients):
     assert client.stats.outbox_messages == 0
 
 
+def test_submitted_without_a_connection(mosquitto, clients):
+    """What only the owner can know ends the message."""
+    client = clients(
+        url=mosquitto.url, flags=smq.OPTION_QOS_0_CONNECTED, submit_messages=8, urgent_messages=2
+    )
+    assert client.submit("a", b"0", cookie=1) == smq.OK
+    assert client.submit("a", b"0", cookie=2, urgent=1) == smq.OK
+    assert client.submit("a", b"0", cookie=3, qos=1, overflow=LATEST) == smq.OK
+    assert client.submit("a", b"1", cookie=4, qos=1, overflow=LATEST) == smq.OK
+    assert client.completed(1).status == smq.ERR_DROPPED
+    assert client.completed(2).status == smq.ERR_DROPPED
+    assert client.completed(3).status == smq.ERR_REPLACED
+    client.connected()
+    assert client.completed(4).status == smq.OK
+
+
 # ---- Numbers ----
 
 

@@ -108,6 +108,34 @@ def test_every_attempt_has_its_own(clients, broker, protocol):
         assert len({len(p.body) - sum(2 + len(t.encode()) for t in q if t) for p, q in zip(packets, pairs)}) == 1
 
 
+def test_beside_all_the_rest_of_connect(clients, broker):
+    """A Will, a Client Identifier with random digits and a version fallen back to: the packet stays in order, in each
+    version, and at each attempt."""
+    broker.scripts = [Script(levels=frozenset({3}))] * 2 + [Script(at={1: refuse(5)}), Script()]
+    client = clients(
+        url=broker.url,
+        protocol=smq.PROTOCOL_5_0,
+        flags=ASK | smq.OPTION_FALLBACK,
+        client_id="c-%%%%",
+        will=smq.Message(topic="will", payload=b"gone" * 20, qos=1, retain=1),
+        **QUICK,
+    )
+    assert client.connect() == smq.OK
+    for attempt, (name, password) in enumerate([("me" * 60, "secret"), ("you", "s" * 100)], 1):
+        event = asked(client)
+        assert event.attempt == attempt
+        assert client.credentials(event.attempt, name, password) == smq.OK
+        client.until(lambda: client.of(smq.EVENT_CREDENTIALS) or client.of(smq.EVENT_CONNECTED))
+    client.wait_event(smq.EVENT_CONNECTED)
+    assert [c["level"] for c in broker.connects] == [5, 4, 3, 5]
+    assert {c["client_id"].encode() for c in broker.connects} == {client.id} and len(client.id) == 10
+    for connect in broker.connects:
+        will = connect["will"]
+        assert (will.topic, will.payload, will.qos, will.retain) == ("will", b"gone" * 20, 1, 1)
+        password = {"me" * 60: b"secret", "you": b"s" * 100}[connect["user"]]
+        assert connect["password"] == password
+
+
 def test_wrong_answers(clients, broker):
     client = clients(url=broker.url, flags=ASK | ASK_ADDRESSES, credential_bytes=10)
     library, handle = smq.library, client.handle
