@@ -172,6 +172,21 @@ extension Handling.Overflow: @unchecked Sendable {}
     #expect(told.contains(.failed(1, .dropped)))
   }
 
+  /// Nor do those make room that are special in another way, and did not ask for it: they expire, or were reserved.
+  @Test func specialOnesStay() throws {
+    let rig = Self.rig()
+    try rig.publishSpecially("a", Self.nine, qos: .atLeastOnce, cookie: 0, expiry: 100)
+    try rig.reserve("b", size: 9, qos: .atLeastOnce, cookie: 1)
+    try rig.commit(9)
+    for cookie in 2..<4 { try Self.add(rig, cookie, .refuse) }
+    let before = Self.state(rig)
+    for overflow in Self.dropping {
+      #expect(throws: SessionError.full) { try Self.add(rig, 4, overflow) }
+    }
+    #expect(Self.state(rig) == before)
+    #expect(!rig.hasEvent)
+  }
+
   /// As many as it takes, from the oldest on, and of those that may be dropped only.
   @Test func severalMakeRoom() throws {
     let rig = Self.rig(bytes: 8)
