@@ -158,6 +158,7 @@ extension Client where System: ~Copyable {
     phase = .open
     unblock()
     isWatchingReceive = false
+    outputSize = 0
     session.connectionOpened()
   }
 

@@ -31,7 +31,7 @@ extension Client where System: ~Copyable {
     return true
   }
 
-  /// `count` bytes from the front of `output` were taken. False: they were not so many.
+  /// `count` bytes from the front of `output` were taken. False: they were not so many, or are no longer there.
   public mutating func transmitted(_ count: Int, at now: Instant) -> Bool {
     guard count >= 0, count <= outputSize else { return false }
     self.now = now

@@ -19,12 +19,7 @@ extension Client where System: ~Copyable {
     var now = Instant(milliseconds: platform.now())
     session.release()
     let end = timeout < 0 ? nil : now.advanced(by: UInt32(timeout))
-    var ready = Readiness()
-    // What a deadline is about may have come while the program did something else.
-    if let deadline = nextDeadline, deadline.isReached(at: now), case .ready(let found) = platform.wait(timeout: 0) {
-      ready = found
-    }
-    serve(ready, at: now)
+    serve(nil, at: now)
     // With events at hand there is no waiting; but whoever takes them slowly must not keep the
     // server waiting, so every millisecond there is a look at the socket.
     if hasEvent, now == lastPoll { return .event }
@@ -63,7 +58,9 @@ extension Client where System: ~Copyable {
     return hasEvent
   }
 
-  mutating func serve(_ ready: Readiness, at now: Instant) {
+  /// `nil`: nobody has looked at the transport. What came in time may lie there unread, so nothing is too late yet.
+  mutating func serve(_ readiness: Readiness?, at now: Instant) {
+    let ready = readiness ?? Readiness()
     self.now = now
     outputSize = 0
     session.turn(at: now)
@@ -84,11 +81,11 @@ extension Client where System: ~Copyable {
       if ready.isReadable(lane) { receive(at: now) }
     case .closing: if ready.isReadable(lane) { discard() }
     }
-    checkDeadlines(at: now)
+    if readiness != nil { checkDeadlines(at: now) }
     noteTurn()
     guard phase == .open, loss == nil else { return }
     transmit(at: now)
-    guard loss == nil else { return }
+    guard phase == .open, loss == nil else { return }
     conclude(at: now)
     watchTransport()
   }
@@ -187,7 +184,9 @@ extension Client where System: ~Copyable {
       isBlocked = false
       transmit(at: now)
       guard phase == .open, loss == nil else { return }
-      if isBlocked, self.writeDeadline == writeDeadline { return end(Failure(cause: .timeout, stage: .write)) }
+      if isBlocked, self.writeDeadline == writeDeadline {
+        return end(Failure(cause: .timeout, stage: .write))
+      }
     }
     if let deadline = session.nextDeadline, deadline.isReached(at: now) { session.timedOut(at: now) }
     if let pullAgain, pullAgain.isReached(at: now) { self.pullAgain = nil }

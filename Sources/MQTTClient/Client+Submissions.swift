@@ -43,7 +43,8 @@ extension Client where System: ~Copyable {
 
   /// A second that has begun counts as a whole one, as everywhere.
   private func isExpired(_ submission: Submission, at now: Instant) -> Bool {
-    submission.expires && submission.expiry <= Self.secondsWaited(submission, at: now, knowsAge: !hasOwnTransport)
+    submission.expires
+      && submission.expiry <= Self.secondsWaited(submission, at: now, knowsAge: !hasOwnTransport)
   }
 
   /// Of a clock of the program's own other threads know nothing.

@@ -139,7 +139,8 @@ public struct ClientOptions: ~Escapable {
     let isSayable =
       version.hasProperties
       || (request.sessionExpiry == 0 && !request.newSession && request.properties.count == 0)
-    guard numbers.areValid, submitBytes <= Self.largestBuffer / max(submitSlots, 1), areCredentialsClear, isSayable,
+    guard numbers.areValid, submitBytes <= Self.largestBuffer / max(submitSlots, 1), areCredentialsClear,
+      isSayable,
       request.keepSession || !request.newSession
     else { throw .option }
     try Self.checkProperties(request.properties)

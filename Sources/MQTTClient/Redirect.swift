@@ -37,7 +37,9 @@ extension Client where System: ~Copyable {
     guard followsRedirects, let reasonCode = failure.reasonCode, !failure.serverReference.isEmpty,
       reasonCode == ReasonCode.useAnotherServer.rawValue || reasonCode == ReasonCode.serverMoved.rawValue
     else { return false }
-    guard Self.note(failure.serverReference, from: session, in: &servers, defaultPort: defaultPort) else { return false }
+    guard Self.note(failure.serverReference, from: session, in: &servers, defaultPort: defaultPort) else {
+      return false
+    }
     return redirect.follow(reasonCode)
   }
 

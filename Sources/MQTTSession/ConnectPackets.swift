@@ -37,7 +37,9 @@ struct ConnectPackets: ~Copyable {
   }
 
   /// What a Fixed Header can grow by.
-  private static func spare(_ connect: borrowing Connect) -> Int { 5 - (connect.encodedSize - connect.bodySize) }
+  private static func spare(_ connect: borrowing Connect) -> Int {
+    5 - (connect.encodedSize - connect.bodySize)
+  }
 
   init(region: consuming Region, _ options: borrowing SessionOptions) {
     extents = InlineArray(repeating: .empty)
@@ -51,7 +53,8 @@ struct ConnectPackets: ~Copyable {
       let size = connect.encodedSize
       if credentialBytes > 0 {
         offset += Self.spare(connect)
-        bodies[Self.index(version)] = Extent(offset: offset + size - connect.bodySize, count: connect.bodySize)
+        bodies[Self.index(version)] = Extent(
+          offset: offset + size - connect.bodySize, count: connect.bodySize)
       }
       var writer = ByteWriter(region.mutableBytes(in: offset..<offset + size))
       connect.encode(into: &writer)
@@ -145,7 +148,8 @@ struct ConnectPackets: ~Copyable {
       var bytes = region.mutableBytes
       let rest = bytes[flags] & ~(Connect.userNameFlag | Connect.passwordFlag)
       bytes[flags] =
-        rest | (userName.count > 0 ? Connect.userNameFlag : 0) | (password.count > 0 ? Connect.passwordFlag : 0)
+        rest | (userName.count > 0 ? Connect.userNameFlag : 0)
+        | (password.count > 0 ? Connect.passwordFlag : 0)
       extents[index] = Extent(offset: start, count: body.offset - start + length)
     }
   }

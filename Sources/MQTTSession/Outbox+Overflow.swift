@@ -73,7 +73,8 @@ extension Outbox {
 
   private func isExpendable(_ slot: Int) -> Bool {
     let message = descriptors[slot]
-    return message.state == .queued && message.flags.contains(.isExpendable) && !message.flags.contains(.isStream)
+    return message.state == .queued && message.flags.contains(.isExpendable)
+      && !message.flags.contains(.isStream)
       && !message.flags.contains(.isRequest) && !isBegun(slot) && !hasDuplicateFlag(message)
   }
 
@@ -190,7 +191,8 @@ extension Outbox {
     var slot = first
     for _ in 0..<live {
       let message = descriptors[slot]
-      if message.flags.contains(.isLatest), message.tag == hash, isExpendable(slot), hasTopic(topic, message) {
+      if message.flags.contains(.isLatest), message.tag == hash, isExpendable(slot), hasTopic(topic, message)
+      {
         found = (found?.oldest ?? slot, slot)
       }
       slot = self.slot(after: slot)
@@ -202,7 +204,9 @@ extension Outbox {
     var position = message.start &+ 1
     while bytes.bytes[position] >= 0x80 { position &+= 1 }
     position &+= 1
-    guard Int(bytes.bytes[position]) << 8 | Int(bytes.bytes[position &+ 1]) == topic.count else { return false }
+    guard Int(bytes.bytes[position]) << 8 | Int(bytes.bytes[position &+ 1]) == topic.count else {
+      return false
+    }
     position &+= 2
     for index in 0..<topic.count where bytes.bytes[position &+ index] != topic[index] { return false }
     return true

@@ -23,7 +23,8 @@ extension Outbox {
   /// A connection is up: everything that is not complete is to be sent, in the original order
   /// [MQTT-4.6.0-1], as the Session State says (§4.4).
   mutating func connected(
-    _ version: ProtocolVersion, sessionPresent: Bool, order: UInt16, quota: inout SendQuota, limits: ServerLimits
+    _ version: ProtocolVersion, sessionPresent: Bool, order: UInt16, quota: inout SendQuota,
+    limits: ServerLimits
   ) {
     aliases.connected(maximum: limits.topicAliasMaximum)
     var slot = head

@@ -268,7 +268,8 @@ extension Outbox {
   private func isOf(_ request: ReplyTable.Ended, _ slot: Int) -> Bool {
     guard distance(of: slot) < stored else { return false }
     let message = descriptors[slot]
-    return message.flags.contains(.isRequest) && message.tag == request.tag && message.cookie == request.cookie
+    return message.flags.contains(.isRequest) && message.tag == request.tag
+      && message.cookie == request.cookie
       && message.state != .free && message.state != .reserved
   }
 

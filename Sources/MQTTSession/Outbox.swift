@@ -228,7 +228,8 @@ public struct Outbox: ~Copyable {
     flags.set(.hasProperties, version.hasProperties)
     descriptors[slot] = Descriptor(
       cookie: handling.cookie, offset: UInt32(truncatingIfNeeded: offset),
-      length: UInt32(truncatingIfNeeded: size), link: 0, expiresAt: 0, since: now.milliseconds, flags: flags, order: 0, tag: 0,
+      length: UInt32(truncatingIfNeeded: size), link: 0, expiresAt: 0, since: now.milliseconds, flags: flags,
+      order: 0, tag: 0,
       state: .queued, outcome: .delivered, reasonCode: 0)
     if handling.isSpecial { note(handling, publish, in: slot, version: version) }
   }

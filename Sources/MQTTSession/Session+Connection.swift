@@ -9,7 +9,8 @@ extension Session {
   /// What CONNECT is to say from now on.
   public mutating func setCredentials(userName: Span<UInt8>, password: Span<UInt8>) throws(SessionError) {
     let limit = min(connects.credentialBytes, UTF8EncodedString.maximumSize)
-    guard userName.count <= limit, password.count <= limit, userName.count &+ password.count <= connects.credentialBytes
+    guard userName.count <= limit, password.count <= limit,
+      userName.count &+ password.count <= connects.credentialBytes
     else { throw .tooLarge }
     guard UTF8EncodedString.isValid(userName) else { throw .utf8 }
     guard password.count == 0 || userName.count > 0 || !connects.needsUserName else { throw .option }
@@ -133,7 +134,9 @@ extension Session {
     guard phase == .connected else { return }
     if let deadline = answers.deadline, deadline.isReached(at: now) {
       // Behind what waits for the application, one may lie unread.
-      guard view != nil || isStalled || incoming != nil else { return end(Ending(cause: .noAnswer), saying: nil) }
+      guard view != nil || isStalled || incoming != nil else {
+        return end(Ending(cause: .noAnswer), saying: nil)
+      }
       answers.answered(at: now, waiting: waitingForAnswer)
     }
     switch keepAlive.verdict(at: now) {
@@ -169,7 +172,7 @@ extension Session {
     urgent.now = now
   }
 
-  /// PUBLISH, PUBREL, SUBSCRIBE and UNSUBSCRIBE that the server has not answered.
+  /// PUBLISH, PUBREL, SUBSCRIBE and UNSUBSCRIBE that are sent, each whole, and that the server has not answered.
   var waitingForAnswer: Int {
     outbox.unanswered &+ urgent.unanswered &+ requests.incomplete &- requests.queued
   }

@@ -4,7 +4,8 @@ import MQTTWire
 extension Session {
   /// `nextEvent` will find one.
   public var hasEvent: Bool {
-    (view != nil && !isViewTaken) || outbox.hasCompletion || urgent.hasCompletion || requests.hasFailure || replyCheck != nil
+    (view != nil && !isViewTaken) || outbox.hasCompletion || urgent.hasCompletion || requests.hasFailure
+      || replyCheck != nil
       || outbox.hasNewRoom || urgent.hasNewRoom || subscriptions.hasRefused
   }
 

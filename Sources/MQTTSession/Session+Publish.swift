@@ -140,6 +140,7 @@ extension Session {
     guard let reservation = outbox.reservation else { throw .state }
     guard payloadSize >= 0, payloadSize <= reservation.payloadSize else { throw .option }
     outbox.commit(reservation, payloadSize: payloadSize, limits: limits)
+    // The connection that it was for is gone.
     if needsConnection, phase != .connected { outbox.dropAtMostOnce() }
     counters.messagesPublished.increment()
   }

@@ -95,7 +95,8 @@ extension Outbox {
     flags.set(.isQuiet, handling.isQuiet)
     noteCompletion(
       of: Descriptor(
-        cookie: handling.cookie, offset: 0, length: 0, link: 0, expiresAt: 0, since: 0, flags: flags, order: 0,
+        cookie: handling.cookie, offset: 0, length: 0, link: 0, expiresAt: 0, since: 0, flags: flags,
+        order: 0,
         tag: 0, state: .completed, outcome: outcome, reasonCode: 0),
       outcome, reasonCode: reasonCode)
   }

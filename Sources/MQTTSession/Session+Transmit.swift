@@ -37,7 +37,8 @@ extension Session {
       !isPeerGone
         && (outbox.isInsideStream
           ? streamStart < streamEnd
-          : !control.isEmpty || requests.queued > 0 || canTransmitMessage || outbox.releasesToCheck > 0 || urgent.releasesToCheck > 0
+          : !control.isEmpty || requests.queued > 0 || canTransmitMessage || outbox.releasesToCheck > 0
+            || urgent.releasesToCheck > 0
             || canRepeatSubscription)
     case .ending: !control.isEmpty && (!outbox.isInsideStream || streamStart < streamEnd)
     }

@@ -109,7 +109,9 @@ public struct Linux: ~Copyable, Platform {
     _ lane: Channel, to addresses: platform_addresses, at index: UInt32
   ) throws(PlatformError) {
     close(lane)
-    let result = unsafe withUnsafePointer(to: addresses) { unsafe platform_tcp_connect($0, index, userTimeout) }
+    let result = unsafe withUnsafePointer(to: addresses) {
+      unsafe platform_tcp_connect($0, index, userTimeout)
+    }
     guard result >= 0 else { throw PlatformError(errno: -result) }
     sockets[Int(lane.rawValue)] = result
   }

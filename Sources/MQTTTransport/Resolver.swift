@@ -36,7 +36,10 @@ public struct Resolver: ~Copyable {
   public static func add(_ host: Span<UInt8>, port: UInt16, to addresses: inout platform_addresses) -> Bool {
     var text = InlineArray<64, UInt8>(repeating: 0)
     guard host.count < 64 else { return false }
-    for index in 0..<host.count { text[index] = host[index] }
+    for index in 0..<host.count {
+      guard host[index] != 0 else { return false }
+      text[index] = host[index]
+    }
     return unsafe text.span.withUnsafeBytes { host in
       unsafe platform_parse_address(
         host.assumingMemoryBound(to: CChar.self).baseAddress, port, &addresses)

@@ -49,7 +49,8 @@ func describe(
 }
 
 /// A server that somebody else is to find or to reach.
-private func describe(_ host: Extent, _ port: UInt16, of client: borrowing Client, in result: inout smq_event) {
+private func describe(_ host: Extent, _ port: UInt16, of client: borrowing Client, in result: inout smq_event)
+{
   unsafe result.attempt = client.attempt
   unsafe result.server = UInt32(truncatingIfNeeded: client.serverIndex)
   unsafe result.server_reference = pointer(client.hostNames.extracting(host.range))

@@ -143,7 +143,8 @@ public func smq_credentials(
 }
 
 @c @implementation
-public func smq_withhold_credentials(_ client: OpaquePointer?, _ attempt: UInt32, _ for_good: UInt32) -> Int32 {
+public func smq_withhold_credentials(_ client: OpaquePointer?, _ attempt: UInt32, _ for_good: UInt32) -> Int32
+{
   status { () throws(Status) in
     let slot = try unsafe slot(client)
     guard for_good <= 1 else { throw .option }

@@ -80,7 +80,9 @@ private func output(of client: borrowing Client) -> (UnsafeRawPointer?, Int) {
 public func smq_engine_transmitted(_ client: OpaquePointer?, _ size: Int, _ now_ms: UInt32) -> Int32 {
   status { () throws(Status) in
     let slot = try unsafe engine(client)
-    guard unsafe slot.pointee.client.transmitted(size, at: Instant(milliseconds: now_ms)) else { throw .option }
+    guard unsafe slot.pointee.client.transmitted(size, at: Instant(milliseconds: now_ms)) else {
+      throw .option
+    }
     return Status.ok.rawValue
   }
 }

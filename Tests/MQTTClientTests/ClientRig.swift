@@ -1,3 +1,4 @@
+import CPlatform
 import FixedMemory
 import MQTTSession
 import MQTTTransport
@@ -45,11 +46,38 @@ final class ClientRig {
   @discardableResult
   func connect() -> Bool { client.connect(at: now) }
 
-  func publish(_ topic: String, qos: QoS = .atLeastOnce, cookie: UInt64 = 0) throws(SessionError) {
+  func publish(_ topic: String, payload: Int = 0, qos: QoS = .atLeastOnce, cookie: UInt64 = 0)
+    throws(SessionError)
+  {
     let name = Array(topic.utf8)
+    let bytes = [UInt8](repeating: 7, count: payload)
     try client.publish(
-      Publish(topic: name.span, payload: Span(), qos: qos, retain: false),
+      Publish(topic: name.span, payload: bytes.span, qos: qos, retain: false),
       Handling(cookie: cookie, isQuiet: false))
+  }
+
+  /// SUBSCRIBE or UNSUBSCRIBE.
+  func request(_ type: ControlPacketType, _ filter: String) throws(SessionError) {
+    try client.request(
+      type, OneFilter(bytes: Array(filter.utf8)), properties: Span(), identifier: 0, cookie: 0)
+  }
+
+  /// The answer to `credentialsWanted`; `nil`: to the attempt that is under way.
+  func provide(_ userName: String, _ password: String, attempt: UInt32? = nil) throws(SessionError) {
+    let (name, secret) = (Array(userName.utf8), Array(password.utf8))
+    try client.provide(
+      userName: name.span, password: secret.span, attempt: attempt ?? client.attempt, at: now)
+  }
+
+  func withhold(isFinal: Bool = false, attempt: UInt32? = nil) throws(SessionError) {
+    try client.withhold(attempt: attempt ?? client.attempt, isFinal: isFinal, at: now)
+  }
+
+  /// The answer to `addressesWanted`: so many.
+  func provide(addresses count: Int, attempt: UInt32? = nil) throws(SessionError) {
+    var found = platform_addresses()
+    found.count = UInt32(count)
+    try client.provide(addresses: found, attempt: attempt ?? client.attempt, at: now)
   }
 
   func submit(
@@ -87,19 +115,34 @@ final class ClientRig {
   }
 }
 
+/// A list with one Topic Filter.
+struct OneFilter: SubscriptionList {
+  let bytes: [UInt8]
+  var count: Int { 1 }
+
+  @_lifetime(borrow self)
+  func filter(at index: Int) -> Span<UInt8> { bytes.span }
+
+  func options(at index: Int) -> SubscriptionOptions { SubscriptionOptions(maximumQoS: .atMostOnce) }
+}
+
 /// An event, comparable, and when it came.
 struct Told: Equatable, CustomStringConvertible {
   enum What: Equatable {
     case connected
     case disconnected(Status, Failure.Stage, retry: UInt32?)
     case completed(UInt64)
+    case answered
+    case message
     case credentialsWanted
     case addressesWanted(UInt16)
     case other
   }
 
   /// Why a connection ended, in one word.
-  enum Status: Equatable { case requested, refused, closed, timeout, keepAlive, resolve, network, other }
+  enum Status: Equatable {
+    case requested, refused, closed, timeout, keepAlive, resolve, network, withheld, other
+  }
 
   let what: What
   let time: UInt32
@@ -109,6 +152,8 @@ struct Told: Equatable, CustomStringConvertible {
     switch event {
     case .session(.connected): what = .connected
     case .session(.completed(let completion)): what = .completed(completion.cookie)
+    case .session(.answered): what = .answered
+    case .session(.message): what = .message
     case .session: what = .other
     case .credentialsWanted: what = .credentialsWanted
     case .transportWanted: what = .other
@@ -123,6 +168,7 @@ struct Told: Equatable, CustomStringConvertible {
         case .keepAlive: .keepAlive
         case .resolve: .resolve
         case .network: .network
+        case .withheld: .withheld
         default: .other
         }
       what = .disconnected(status, failure.stage, retry: failure.retry)

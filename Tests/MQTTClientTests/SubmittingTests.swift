@@ -122,7 +122,7 @@ import Testing
   @Test func leavingInAHurryWaitsForNothing() throws {
     let rig = try Self.rig { $0.outboxMessages = 1 }
     let world = rig.world
-    world.server.answersPublish = false
+    world.server.ignores = [3]
     rig.connect()
     _ = rig.run(10)
     for cookie in 1...4 { try rig.submit("a", cookie: UInt64(cookie)) }
@@ -133,7 +133,7 @@ import Testing
     #expect(told.first?.what == .disconnected(.requested, .none, retry: nil))
     #expect(rig.client.submissionNumbers.waiting == 3)
     #expect(rig.client.outboxNumbers.ordinary.messages == 1)
-    world.server.answersPublish = true
+    world.server.ignores = []
     rig.connect()
     #expect(cookies(rig.run(50)) == [1, 2, 3, 4])
   }

@@ -15,11 +15,17 @@ struct VirtualPlatform: ~Copyable, Platform {
 
   func wakeUp() throws(PlatformError) -> WakeUp { .none }
 
-  func numeric(_ host: Span<UInt8>, port: UInt16) -> platform_addresses? { nil }
+  func numeric(_ host: Span<UInt8>, port: UInt16) -> platform_addresses? {
+    guard world.numericHosts.contains(Self.text(host)) else { return nil }
+    var found = platform_addresses()
+    found.count = UInt32(world.addresses.count)
+    return found
+  }
   func resolve(_ host: Span<UInt8>, port: UInt16) throws(PlatformError) {
-    var name: [UInt8] = []
-    for index in 0..<host.count where host[index] != 0 { name.append(host[index]) }
-    world.resolve(String(decoding: name, as: UTF8.self), port)
+    world.resolve(Self.text(host), port)
+  }
+  private static func text(_ host: Span<UInt8>) -> String {
+    String(decoding: (0..<host.count).map { host[$0] }.filter { $0 != 0 }, as: UTF8.self)
   }
   var isResolving: Bool { world.isResolving }
   func resolved() -> Resolver.Answer { world.resolved() }
@@ -86,7 +92,10 @@ final class World {
     /// How long after CONNACK it ends the connection; `nil`: never.
     var lifetime: UInt32?
     var answersPings = true
-    var answersPublish = true
+    /// Of these no packet is answered: CONNECT is 1, PUBLISH 3, and so on.
+    var ignores: Set<UInt8> = []
+    /// CONNACK's code for a CONNECT; 0: it is as above.
+    var judge: (@Sendable ([UInt8]) -> UInt8)?
     /// How long each of its packets takes.
     var delay: UInt32 = 1
   }
@@ -116,6 +125,10 @@ final class World {
   private(set) var attempts: [UInt32] = []
   /// What was looked up.
   private(set) var looked: [String] = []
+  /// These hosts are addresses.
+  var numericHosts: Set<String> = []
+  /// How many more bytes the kernel takes; `nil`: all.
+  var room: Int?
   /// Of these names the address refuses.
   var refusing: Set<String> = []
   /// These names point to another server: the Reason Code, and where.
@@ -170,7 +183,7 @@ final class World {
       let (readable, writable) = watched[index]
       let isReadable = !link.received.isEmpty || link.isClosed
       if readable, isReadable { bits |= 1 << (2 * UInt32(index)) }
-      if writable, link.outcome != nil { bits |= 2 << (2 * UInt32(index)) }
+      if writable, link.outcome != nil, room != 0 { bits |= 2 << (2 * UInt32(index)) }
     }
     if watched[Int(Channel.resolver.rawValue)].0, answer != nil {
       bits |= 1 << (2 * UInt32(Channel.resolver.rawValue))
@@ -226,40 +239,66 @@ final class World {
 
   func send(_ lane: Int, _ bytes: [UInt8]) -> Transfer {
     guard let link = lanes[lane], !link.isClosed else { return .failed(32) }
-    link.unread += bytes
-    while link.unread.count >= 2, link.unread.count >= 2 + Int(link.unread[1]) {
-      let packet = Array(link.unread.prefix(2 + Int(link.unread[1])))
-      link.unread.removeFirst(packet.count)
+    let count = min(bytes.count, room ?? bytes.count)
+    guard count > 0 else { return .later }
+    room = room.map { $0 - count }
+    link.unread += bytes.prefix(count)
+    while let (header, size) = Self.firstPacket(link.unread), size <= link.unread.count {
+      let packet = Array(link.unread.prefix(size))
+      link.unread.removeFirst(size)
       packets.append((packet[0], now))
       bodies.append(packet)
-      answer(packet, link)
+      answer(packet, packet.dropFirst(header), link)
     }
-    return .moved(bytes.count)
+    return .moved(count)
   }
 
-  private func answer(_ packet: [UInt8], _ link: Link) {
+  /// The size of its Fixed Header, and of all of it.
+  private static func firstPacket(_ bytes: [UInt8]) -> (Int, Int)? {
+    var length = 0
+    for index in 1..<5 where index < bytes.count {
+      length += Int(bytes[index] & 127) << (7 * (index - 1))
+      if bytes[index] < 128 { return (index + 1, index + 1 + length) }
+    }
+    return nil
+  }
+
+  /// `body`: what is behind the Fixed Header.
+  private func answer(_ packet: [UInt8], _ body: ArraySlice<UInt8>, _ link: Link) {
     func say(_ bytes: [UInt8]) { at(server.delay) { if !link.isClosed { link.received += bytes } } }
-    switch packet[0] >> 4 {
+    let type = packet[0] >> 4
+    guard !server.ignores.contains(type) else { return }
+    let body = Array(body)
+    switch type {
     case 1:
-      if let connack = connack(packet) { say(connack) }
+      if let connack = connack(packet, body) { say(connack) }
       if let lifetime = server.lifetime { at(server.delay + lifetime) { link.isClosed = true } }
-    case 3 where server.answersPublish && packet[0] >> 1 & 3 == 1:
-      let identifier = 4 + Int(packet[3])
-      say([0x40, 2, packet[identifier], packet[identifier + 1]])
+    case 3 where packet[0] >> 1 & 3 != 0:
+      let identifier = 2 + (Int(body[0]) << 8 | Int(body[1]))
+      say([packet[0] >> 1 & 3 == 1 ? 0x40 : 0x50, 2, body[identifier], body[identifier + 1]])
+    case 6: say([0x70, 2, body[0], body[1]])
+    case 8: say([0x90, 3, body[0], body[1], 0])
+    case 10: say([0xB0, 2, body[0], body[1]])
     case 12 where server.answersPings: say([0xD0, 0])
     default: break
     }
   }
 
-  private func connack(_ connect: [UInt8]) -> [UInt8]? {
+  private func connack(_ packet: [UInt8], _ body: [UInt8]) -> [UInt8]? {
     let host = looked.last?.prefix { $0 != ":" } ?? ""
-    guard connect[8] == 5 else { return server.connack }
+    let level = body[2 + Int(body[1])]
+    let code = server.judge?(packet) ?? 0
+    guard code == 0 else { return level == 5 ? [0x20, 3, 0, code, 0] : [0x20, 2, 0, code] }
+    guard level == 5 else { return server.connack }
     guard let (code, reference) = pointing[String(host)] else {
       return server.connack.map { _ in [0x20, 3, 0, 0, 0] }
     }
     let property = [0x1C, 0, UInt8(reference.utf8.count)] + Array(reference.utf8)
     return [0x20, UInt8(3 + property.count), 0, code, UInt8(property.count)] + property
   }
+
+  /// The server says something by itself, now.
+  func say(_ bytes: [UInt8]) { for link in lanes { link?.received += bytes } }
 
   /// The connection breaks without a word.
   func breakConnections() { for link in lanes { link?.isClosed = true } }

@@ -273,7 +273,8 @@ final class OutboxModel {
   private func isLatest(_ message: Message) -> Bool { message.overflow == .latest && isExpendable(message) }
 
   private func isExpendable(_ message: Message) -> Bool {
-    message.state == .queued && message.overflow != .refuse && !message.mayHaveArrived && message.cookie != begun
+    message.state == .queued && message.overflow != .refuse && !message.mayHaveArrived
+      && message.cookie != begun
   }
 
   /// The message of which a part was sent.
@@ -282,7 +283,9 @@ final class OutboxModel {
   }
 
   private func replace(_ message: Message) -> Bool {
-    guard let index = messages.lastIndex(where: { $0.topic == message.topic && isLatest($0) }) else { return false }
+    guard let index = messages.lastIndex(where: { $0.topic == message.topic && isLatest($0) }) else {
+      return false
+    }
     let old = messages[index]
     guard message.packet.count <= old.packet.count, old.isQuiet || messages.count < messageCapacity else {
       return false

@@ -151,7 +151,8 @@ final class Rig {
     let numbers = session.outboxNumbers
     return [
       numbers.ordinary.bytes, numbers.ordinary.bytesPeak, numbers.ordinary.bytesCapacity,
-      numbers.ordinary.messages, numbers.ordinary.messagesPeak, numbers.ordinary.messagesCapacity, numbers.inFlight, numbers.inFlightMaximum,
+      numbers.ordinary.messages, numbers.ordinary.messagesPeak, numbers.ordinary.messagesCapacity,
+      numbers.inFlight, numbers.inFlightMaximum,
     ]
   }
 

@@ -163,7 +163,9 @@ import Testing
           #expect(again == publish(version, "t", data, qos: qos, identifier: 1, duplicate: true) + behind)
         default: #expect(again == packet + behind, "after \(lost)")
         }
-        if rig.outboxNumbers.inFlight > 0 { rig.receive(qos == .atLeastOnce ? puback(1) : pubrec(1) + pubcomp(1)) }
+        if rig.outboxNumbers.inFlight > 0 {
+          rig.receive(qos == .atLeastOnce ? puback(1) : pubrec(1) + pubcomp(1))
+        }
         _ = rig.events()
         #expect(rig.outbox.messages == 0)
       }

@@ -144,8 +144,10 @@ final class Ledger {
     case .sessionLost:
       try require(message.qos == 2 && message.isAbandoned, "\(name) is said to be lost with its session")
     case .dropped, .replaced:
-      try require(message.isExpendable && count == 0, "\(name) is said to be \(message.outcome ?? .delivered)")
-    case .expired, .unreadable, .disconnected: throw Failure("\(name) is said to be \(message.outcome ?? .delivered)")
+      try require(
+        message.isExpendable && count == 0, "\(name) is said to be \(message.outcome ?? .delivered)")
+    case .expired, .unreadable, .disconnected:
+      throw Failure("\(name) is said to be \(message.outcome ?? .delivered)")
     case .aboveLimit, .aborted: break
     }
   }

@@ -39,7 +39,8 @@ extension Endpoint {
     try require(!isStarved, "\(name): was not told that there is room")
     let outbox = session.outboxNumbers
     try require(
-      outbox.ordinary.messages == 0 && outbox.ordinary.bytes == 0, "\(name): \(outbox.ordinary.messages) messages in the outbox")
+      outbox.ordinary.messages == 0 && outbox.ordinary.bytes == 0,
+      "\(name): \(outbox.ordinary.messages) messages in the outbox")
     try require(outbox.inFlight == 0, "\(name): \(outbox.inFlight) in flight")
     let accepted = world.ledger.messages.count { $0.origin == name && !$0.isWithdrawn }
     let ended = outbox.delivered.uint64 + outbox.failed.uint64

@@ -1,0 +1,354 @@
+import MQTTSession
+import MQTTTransport
+import MQTTWire
+import Testing
+
+@testable import MQTTClient
+
+/// What a client asks its program for: credentials and addresses, attempt by attempt.
+@Suite struct QuestionTests {
+  static func rig(
+    _ world: World = World(), version: UInt32 = 4, configure: (inout RequestedOptions) -> Void = { _ in }
+  ) throws -> ClientRig {
+    try ReconnectingTests.rig(world) {
+      $0.protocolVersion = version
+      $0.askCredentials = true
+      $0.connectTimeout = 5000
+      configure(&$0)
+    }
+  }
+
+  /// CONNECT, by the book (§3.1), of a client that keeps its session.
+  static func connect(_ level: UInt8, userName: String, password: String, keepAlive: UInt8 = 60) -> [UInt8] {
+    func text(_ text: String) -> [UInt8] {
+      [UInt8(text.utf8.count >> 8), UInt8(text.utf8.count & 255)] + Array(text.utf8)
+    }
+    var flags: UInt8 = 0
+    if !userName.isEmpty { flags |= 0x80 }
+    if !password.isEmpty { flags |= 0x40 }
+    var body = text(level == 3 ? "MQIsdp" : "MQTT") + [level, flags, 0, keepAlive]
+    // Session Expiry Interval, Receive Maximum, and Maximum Packet Size: the receive buffer.
+    if level == 5 { body += [13, 0x11, 255, 255, 255, 255, 0x21, 0, 64, 0x27, 0, 0, 16, 0] }
+    body += text("rig")
+    if !userName.isEmpty { body += text(userName) }
+    if !password.isEmpty { body += text(password) }
+    let length =
+      body.count < 128 ? [UInt8(body.count)] : [UInt8(body.count & 127 | 128), UInt8(body.count >> 7)]
+    return [0x10] + length + body
+  }
+
+  // MARK: Credentials
+
+  @Test(arguments: [3, 4, 5] as [UInt8])
+  func askedFor(level: UInt8) throws {
+    let world = World()
+    let rig = try Self.rig(world, version: UInt32(level))
+    rig.connect()
+    #expect(rig.state == .connecting)
+    #expect(rig.run(2000).map(\.what) == [.credentialsWanted])
+    // Nothing has begun.
+    #expect(world.looked == [])
+    try rig.provide("me", "secret")
+    #expect(rig.run(100).map(\.what) == [.connected])
+    #expect(world.bodies[0] == Self.connect(level, userName: "me", password: "secret"))
+  }
+
+  /// Each attempt asks, and each CONNECT says what was answered to it: longer, shorter, across 128 bytes of Remaining
+  /// Length and back, with and without a password, and none at all.
+  @Test(arguments: [3, 4, 5] as [UInt8])
+  func ofAnyLength(level: UInt8) throws {
+    let world = World()
+    let rig = try Self.rig(world, version: UInt32(level)) { $0.credentialBytes = 400 }
+    let lengths =
+      [(1, 0), (1, 1), (0, 0), (200, 200), (2, 0)] + (90..<115).map { ($0, 3) }
+      + (90..<115).reversed().map { (3, $0) }
+    world.server.judge = { _ in level == 5 ? 0x87 : 5 }
+    rig.connect()
+    for (name, secret) in lengths {
+      let (name, secret) = (String(repeating: "n", count: name), String(repeating: "s", count: secret))
+      while rig.client.state != .connecting { _ = rig.run(1000) }
+      _ = rig.take()
+      try rig.provide(name, secret)
+      let told = rig.run(10)
+      #expect(told.first.map { $0.what == .disconnected(.refused, .connack, retry: $0.retry) } == true)
+      #expect(world.bodies.last == Self.connect(level, userName: name, password: secret))
+    }
+    #expect(world.bodies.count == lengths.count)
+  }
+
+  @Test func limits() throws {
+    let rig = try Self.rig(version: 4) {
+      $0.credentialBytes = 10
+      $0.fallback = false
+    }
+    #expect(throws: SessionError.state) { try rig.provide("a", "b") }
+    rig.connect()
+    #expect(throws: SessionError.tooLarge) { try rig.provide("12345", "123456") }
+    #expect(throws: SessionError.tooLarge) { try rig.provide("12345678901", "") }
+    #expect(throws: SessionError.option) { try rig.provide("", "b") }
+    let (bad, empty) = ([0xFF] as [UInt8], [] as [UInt8])
+    #expect(throws: SessionError.utf8) {
+      try rig.client.provide(userName: bad.span, password: empty.span, attempt: 1, at: rig.now)
+    }
+    #expect(rig.take().map(\.what) == [.credentialsWanted])
+    try rig.provide("12345", "12345")
+    #expect(rig.run(10).map(\.what) == [.connected])
+  }
+
+  /// A password alone, where 5.0 alone may be spoken [MQTT-3.1.2-22] (3.1.1).
+  @Test func aPasswordAlone() throws {
+    for fallback in [false, true] {
+      let world = World()
+      let rig = try Self.rig(world, version: 5) { $0.fallback = fallback }
+      rig.connect()
+      guard !fallback else {
+        #expect(throws: SessionError.option) { try rig.provide("", "secret") }
+        continue
+      }
+      try rig.provide("", "secret")
+      #expect(rig.run(10).map(\.what) == [.connected])
+      #expect(world.bodies[0][9] & 0xC0 == 0x40)
+    }
+  }
+
+  /// Too late, too early, and to another attempt.
+  @Test func lateAnswers() throws {
+    let world = World()
+    let rig = try Self.rig(world)
+    rig.connect()
+    #expect(throws: SessionError.token) { try rig.provide("a", "b", attempt: 2) }
+    #expect(throws: SessionError.token) { try rig.withhold(attempt: 0) }
+    #expect(throws: SessionError.state) { try rig.provide(addresses: 1) }
+    #expect(
+      rig.run(5500).map(\.what) == [.credentialsWanted, .disconnected(.timeout, .credentials, retry: 1000)])
+    // The attempt is over, and the next has not begun.
+    #expect(throws: SessionError.state) { try rig.provide("a", "b", attempt: 1) }
+    #expect(throws: SessionError.state) { try rig.withhold(attempt: 1) }
+    #expect(rig.run(1000).map(\.what) == [.credentialsWanted])
+    #expect(throws: SessionError.token) { try rig.provide("a", "b", attempt: 1) }
+    #expect(throws: SessionError.token) { try rig.withhold(attempt: 1) }
+    try rig.provide("a", "b", attempt: 2)
+    // Once is enough.
+    #expect(throws: SessionError.state) { try rig.provide("a", "b", attempt: 2) }
+    #expect(rig.run(100).map(\.what) == [.connected])
+    #expect(throws: SessionError.state) { try rig.withhold(attempt: 2) }
+    #expect(rig.state == .connected)
+  }
+
+  /// The timeout of the attempt holds from its beginning, the answer included.
+  @Test func connectTimeout() throws {
+    for answered in [false, true] {
+      let world = World()
+      world.server.connack = nil
+      let rig = try Self.rig(world)
+      rig.connect()
+      let begun = world.now
+      _ = rig.run(3000)
+      if answered { try rig.provide("a", "b") }
+      let told = rig.run(2500)
+      #expect(told.map(\.what) == [.disconnected(.timeout, answered ? .connack : .credentials, retry: 1000)])
+      #expect(told.first?.time == begun + 5000)
+    }
+    let rig = try Self.rig { $0.connectTimeout = UInt32.max }
+    rig.connect()
+    #expect(rig.run(10_000_000).map(\.what) == [.credentialsWanted])
+  }
+
+  /// An event that was not taken is of no use any more once the attempt is over.
+  @Test func anUntakenQuestion() throws {
+    let rig = try Self.rig()
+    rig.connect()
+    rig.world.now += 5000
+    _ = rig.client.wait(timeout: 0)
+    #expect(rig.take().map(\.what) == [.disconnected(.timeout, .credentials, retry: 1000)])
+    // Answered before it was taken: there is no question any more.
+    let early = try Self.rig()
+    early.connect()
+    try early.provide("a", "b")
+    #expect(early.run(100).map(\.what) == [.connected])
+  }
+
+  @Test func withheld() throws {
+    let world = World()
+    let rig = try Self.rig(world)
+    rig.connect()
+    var waits: [UInt32] = []
+    while waits.count < 4 {
+      for event in rig.run(1) {
+        guard event.what == .credentialsWanted else { continue }
+        try rig.withhold()
+        let told = rig.take()
+        waits += told.compactMap(\.retry)
+        #expect(told.map(\.what) == [.disconnected(.withheld, .credentials, retry: waits.last)])
+      }
+    }
+    #expect(waits == [1000, 2000, 4000, 8000])
+    #expect(rig.client.endings.withheld == 4)
+    #expect(rig.run(8100).map(\.what) == [.credentialsWanted])
+    try rig.withhold(isFinal: true)
+    #expect(rig.take().map(\.what) == [.disconnected(.withheld, .credentials, retry: nil)])
+    #expect(rig.state == .disconnected)
+    #expect(rig.run(100_000).isEmpty)
+    #expect(world.bodies.isEmpty && world.looked.isEmpty)
+    #expect(rig.connect())
+    try rig.provide("a", "b")
+    #expect(rig.run(100).map(\.what) == [.connected])
+  }
+
+  /// A server that refuses them is asked again through the backoff, and never faster; a fresh token is let in.
+  @Test(arguments: [(4, 4), (4, 5), (5, 0x86), (5, 0x87)] as [(UInt32, UInt8)])
+  func refused(version: UInt32, code: UInt8) throws {
+    let world = World()
+    let rig = try Self.rig(world, version: version)
+    world.server.judge = { $0.suffix(2) == Array("t5".utf8) ? 0 : code }
+    rig.connect()
+    var told: [Told] = []
+    var asked: [UInt32] = []
+    while rig.state != .connected, world.now < 200_000 {
+      for event in rig.run(1) {
+        told.append(event)
+        guard event.what == .credentialsWanted else { continue }
+        asked.append(event.time)
+        try rig.provide("me", "t\(asked.count)")
+      }
+    }
+    #expect(asked.count == 5)
+    let waits = told.compactMap(\.retry)
+    #expect(waits == [1000, 2000, 4000, 8000])
+    for (index, wait) in waits.enumerated() { #expect(asked[index + 1] - asked[index] >= wait) }
+    #expect(world.bodies.filter { $0[0] == 0x10 }.map { $0.last } == (1...5).map { UInt8(ascii: "0") + $0 })
+  }
+
+  /// Several servers: each attempt asks, and the wait comes when all have refused.
+  @Test func everyServerAsks() throws {
+    let world = World()
+    world.server.judge = { _ in 5 }
+    let rig = try ClientRig(world, url: "mqtt://a,b") {
+      $0.askCredentials = true
+      $0.jitter = Backoff.Jitter.none.rawValue
+    }
+    rig.connect()
+    var waits: [UInt32] = []
+    var asked = 0
+    while waits.count < 4, world.now < 100_000 {
+      for event in rig.run(1) {
+        if let retry = event.retry { waits.append(retry) }
+        guard event.what == .credentialsWanted else { continue }
+        asked += 1
+        try rig.provide("n", "p")
+      }
+    }
+    #expect(asked == 4)
+    #expect(waits == [0, 1000, 0, 2000])
+    #expect(world.looked == ["a:1883", "b:1883", "a:1883", "b:1883"])
+  }
+
+  @Test func leavingWhileAsked() throws {
+    for isTaken in [true, false] {
+      let world = World()
+      let rig = try Self.rig(world)
+      rig.connect()
+      if isTaken { #expect(rig.take().map(\.what) == [.credentialsWanted]) }
+      try rig.disconnect(drain: 1000)
+      #expect(rig.take().map(\.what) == [.disconnected(.requested, .none, retry: nil)])
+      #expect(rig.state == .disconnected)
+      #expect(throws: SessionError.state) { try rig.provide("a", "b") }
+      #expect(rig.run(100_000).isEmpty)
+      #expect(world.bodies.isEmpty)
+      #expect(rig.connect())
+      #expect(rig.take().map(\.what) == [.credentialsWanted])
+    }
+  }
+
+  /// The older version that the same attempt falls back to says the same; nobody is asked twice.
+  @Test func fallingBack() throws {
+    let world = World()
+    world.server.judge = { packet in
+      let level = packet[1] < 128 ? packet[4 + Int(packet[3])] : packet[5 + Int(packet[4])]
+      return level == 5 ? 0x84 : level == 4 ? 1 : 0
+    }
+    let rig = try Self.rig(world, version: 5) { $0.fallback = true }
+    rig.connect()
+    try rig.provide("me", "secret")
+    #expect(rig.run(100).map(\.what) == [.connected])
+    #expect(world.bodies.count == 3)
+    #expect(world.bodies[1] == Self.connect(4, userName: "me", password: "secret"))
+    #expect(world.bodies[2] == Self.connect(3, userName: "me", password: "secret"))
+    // The next attempt asks again, and knows the version.
+    world.breakConnections()
+    #expect(
+      rig.run(2000).map(\.what) == [.disconnected(.closed, .connected, retry: 1000), .credentialsWanted])
+    try rig.provide("you", "")
+    #expect(rig.run(100).map(\.what) == [.connected])
+    #expect(world.bodies[3] == Self.connect(3, userName: "you", password: ""))
+  }
+
+  // MARK: Addresses
+
+  static func addressRig(_ world: World, url: String? = nil) throws -> ClientRig {
+    try ClientRig(world, url: url) {
+      $0.ownResolver = true
+      $0.jitter = Backoff.Jitter.none.rawValue
+      $0.connectTimeout = 5000
+    }
+  }
+
+  @Test(arguments: [1, 2, 8])
+  func addresses(count: Int) throws {
+    let world = World()
+    world.addresses = [World.Address](repeating: .refuses(after: 1), count: count - 1) + [.opens(after: 1)]
+    let rig = try Self.addressRig(world)
+    rig.connect()
+    #expect(rig.run(1000).map(\.what) == [.addressesWanted(1883)])
+    #expect(throws: SessionError.state) { try rig.provide("a", "b") }
+    #expect(throws: SessionError.token) { try rig.provide(addresses: 1, attempt: 0) }
+    try rig.provide(addresses: count)
+    #expect(throws: SessionError.state) { try rig.provide(addresses: count) }
+    #expect(rig.run(100).map(\.what) == [.connected])
+    #expect(world.tried.map(\.address) == Array(0..<count))
+    #expect(world.looked.isEmpty)
+  }
+
+  @Test func noAddress() throws {
+    let world = World()
+    let rig = try Self.addressRig(world)
+    rig.connect()
+    try rig.provide(addresses: 0)
+    #expect(rig.take().map(\.what) == [.disconnected(.resolve, .resolve, retry: 1000)])
+    #expect(rig.run(1100).map(\.what) == [.addressesWanted(1883)])
+    let begun = world.now - 100
+    let told = rig.run(6000)
+    #expect(told.first?.what == .disconnected(.timeout, .resolve, retry: 2000))
+    #expect(told.first.map { $0.time == begun + 5000 } == true)
+    #expect(throws: SessionError.state) { try rig.provide(addresses: 1, attempt: 2) }
+    try rig.disconnect()
+  }
+
+  /// A host that is an address is nothing to ask about; a name in the same list is.
+  @Test func numericHosts() throws {
+    let world = World()
+    world.numericHosts = ["192.0.2.1", "::1"]
+    world.server.judge = { _ in 5 }
+    let rig = try Self.addressRig(world, url: "mqtt://192.0.2.1,name:1884,[::1]:1885")
+    rig.connect()
+    var told = rig.run(100)
+    #expect(told.map(\.what) == [.disconnected(.refused, .connack, retry: 0), .addressesWanted(1884)])
+    try rig.provide(addresses: 1)
+    told = rig.run(100)
+    #expect(
+      told.map(\.what) == [
+        .disconnected(.refused, .connack, retry: 0), .disconnected(.refused, .connack, retry: 1000),
+      ])
+    #expect(world.bodies.count == 3)
+  }
+
+  /// Without the options nothing is asked, and answers are of no use.
+  @Test func unasked() throws {
+    let rig = try ReconnectingTests.rig()
+    rig.connect()
+    #expect(throws: SessionError.state) { try rig.provide("a", "b") }
+    #expect(throws: SessionError.state) { try rig.withhold() }
+    #expect(throws: SessionError.state) { try rig.provide(addresses: 1) }
+    #expect(rig.run(100).map(\.what) == [.connected])
+  }
+}
