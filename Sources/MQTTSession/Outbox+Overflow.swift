@@ -48,7 +48,7 @@ extension Outbox {
     guard canMakeRoom(for: size) else { return false }
     retractRun(&quota)
     while true {
-      let needsDescriptor = stored == descriptors.count
+      let needsDescriptor = !hasDescriptor
       if !needsDescriptor {
         if place(size) != nil { return true }
         if hasRoomPacked(size, isDropping: false) {
@@ -80,7 +80,7 @@ extension Outbox {
 
   /// Whether there would be room without all that may be dropped.
   func canMakeRoom(for size: Int) -> Bool {
-    if stored == descriptors.count, oldestExpendable(isQuiet: true) == nil { return false }
+    if !hasDescriptor, oldestExpendable(isQuiet: true) == nil { return false }
     return hasRoomPacked(size, isDropping: true)
   }
 
@@ -162,12 +162,15 @@ extension Outbox {
     _ publish: borrowing Publish, _ handling: Handling, version: ProtocolVersion, limits: ServerLimits,
     quota: inout SendQuota
   ) throws(SessionError) -> Bool {
-    guard let slot = waiting(publish.topic)?.newest else { return false }
+    guard var slot = waiting(publish.topic)?.newest else { return false }
     let size = try checkedSize(publish, handling, version: version, limits: limits)
     let message = descriptors[slot]
     let hasToBeTold = !message.flags.contains(.isQuiet)
-    guard size <= message.size, !hasToBeTold || stored < descriptors.count else { return false }
+    guard size <= message.size, !hasToBeTold || hasDescriptor else { return false }
     retractRun(&quota)
+    if hasToBeTold, stored == descriptors.count, reclaim() {
+      slot = waiting(publish.topic)?.newest ?? slot
+    }
     count(.replaced)
     if hasToBeTold { noteCompletion(of: message, .replaced) }
     let identifier = identifier(at: distance(of: slot))

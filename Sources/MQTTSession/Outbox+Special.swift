@@ -48,7 +48,6 @@ extension Outbox {
   ) throws(SessionError) {
     let mayHaveAlias = mayHaveAlias(publish, handling, version: version, limits: limits)
     let choice = mayHaveAlias ? aliases.choice(for: publish.topic) : .none
-    let slot = tail
     switch choice {
     case .none:
       try storeAside(publish, handling, version: version, limits: limits)
@@ -58,6 +57,7 @@ extension Outbox {
       let short = publish.under(
         alias: UInt16(truncatingIfNeeded: index &+ 1), isEstablished: isEstablished)
       try storeAside(short, handling, version: version, limits: limits)
+      let slot = newestSlot
       descriptors[slot].flags.set(.hasAlias, true)
       descriptors[slot].flags.set(.hasNoTopic, isEstablished)
       descriptors[slot].tag = UInt16(truncatingIfNeeded: index)

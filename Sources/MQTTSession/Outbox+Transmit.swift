@@ -171,6 +171,7 @@ extension Outbox {
     } else {
       if resends > 0, hasDuplicateFlag(descriptors[slot]) { resends &-= 1 }
       unanswered &+= 1
+      known = max(known, distance(of: slot) &+ 1)
       descriptors[slot].state = .sent
       descriptors[slot].since = now.milliseconds
       descriptors[slot].order = order

@@ -73,6 +73,8 @@ public struct Outbox: ~Copyable {
   var resends = 0
   /// How many messages both lanes had sent when this connection came up.
   var resumedAt: UInt16 = 0
+  /// So many from the head on the server may know by their identifiers.
+  var known = 0
   /// How many were sent, or are waited for from before, and wait for the server.
   var unanswered = 0
   var readySlot = 0
@@ -176,7 +178,7 @@ public struct Outbox: ~Copyable {
     _ publish: borrowing Publish, _ handling: Handling, version: ProtocolVersion, limits: ServerLimits
   ) throws(SessionError) {
     let size = try checkedSize(publish, handling, version: version, limits: limits)
-    guard stored < descriptors.count, let offset = place(size) else {
+    guard let offset = place(size), stored < descriptors.count || reclaim() else {
       isStarved = true
       throw .full
     }
@@ -349,6 +351,7 @@ public struct Outbox: ~Copyable {
       head = slot(after: head)
       headIdentifier = identifiers.next(after: headIdentifier)
       stored &-= 1
+      if known > 0 { known &-= 1 }
       hasNewRoom = isStarved
     }
   }
@@ -395,11 +398,13 @@ public struct Outbox: ~Copyable {
     queueCompletion(slot)
   }
 
-  /// Closes the gap that a message leaves of which nobody has to hear: those behind it were never sent, so they can
-  /// move up, and take the identifiers of their new places.
+  /// Closes the gap that a message leaves of which nobody has to hear any more, if those behind it were never sent: then
+  /// they can move up, and take the identifiers of their new places.
   mutating func removeFree(_ gap: Int) {
     let place = distance(of: gap)
-    guard place < stored, descriptors[gap].state == .free else { return }
+    guard place < stored, descriptors[gap].state == .free, place >= known, !isBegun(from: place) else {
+      return
+    }
     moveCompletions(behind: place)
     var slot = gap
     for index in place..<stored &- 1 {
@@ -412,10 +417,44 @@ public struct Outbox: ~Copyable {
       let slot = self.slot(before: moved)
       stream?.slot = slot
     }
+    if let moved = reservation, distance(of: moved.slot) > place {
+      reservation = Reservation(
+        slot: self.slot(before: moved.slot), payloadSize: moved.payloadSize, tailOffset: moved.tailOffset)
+    }
     if stored &- live > place { first = self.slot(before: first) } else { live &-= 1 }
-    unsent &-= 1
+    if stored &- unsent > place {
+      // It had been stepped over.
+      sendSlot = self.slot(before: sendSlot)
+      readySlot = self.slot(before: readySlot)
+    } else {
+      unsent &-= 1
+    }
     forgetNewest()
     hasNewRoom = isStarved
+  }
+
+  /// Whether there is a descriptor for one more message.
+  var hasDescriptor: Bool { stored < descriptors.count || reclaimable != nil }
+
+  /// At the brim those in the middle count, too, of which the application has heard.
+  @inline(never)
+  mutating func reclaim() -> Bool {
+    guard let slot = reclaimable else { return false }
+    removeFree(slot)
+    return true
+  }
+
+  private var reclaimable: Int? {
+    for place in known..<max(known, stored) {
+      let slot = slot(head, plus: place)
+      if descriptors[slot].state == .free, !isBegun(from: place) { return slot }
+    }
+    return nil
+  }
+
+  /// The message at a place, which may have ended meanwhile, or one behind it is being sent, with its identifier.
+  private func isBegun(from place: Int) -> Bool {
+    isInsidePacket && descriptors[sendSlot].qos != .atMostOnce && distance(of: sendSlot) >= place
   }
 
   /// Their row is linked by slot.

@@ -63,10 +63,10 @@ extension Outbox {
     _ message: borrowing Publish, _ handling: Handling, endsAtOnce: Bool, version: ProtocolVersion,
     limits: ServerLimits
   ) -> Bool {
-    if endsAtOnce { return stored < descriptors.count }
+    if endsAtOnce { return hasDescriptor }
     let room = roomNeeded(message, handling, version: version, limits: limits)
     guard room <= bytes.count else { return false }
-    if stored < descriptors.count, place(room) != nil { return true }
+    if hasDescriptor, place(room) != nil { return true }
     return handling.overflow != .refuse && canMakeRoom(for: room)
   }
 
@@ -75,7 +75,7 @@ extension Outbox {
     limits: ServerLimits, quota: inout SendQuota
   ) throws(SessionError) {
     if let (outcome, reasonCode) = end {
-      guard stored < descriptors.count else { throw .full }
+      guard stored < descriptors.count || reclaim() else { throw .full }
       return note(handling, qos: message.qos, outcome, reasonCode: reasonCode)
     }
     let wasStarved = isStarved

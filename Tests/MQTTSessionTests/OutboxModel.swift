@@ -244,13 +244,14 @@ final class OutboxModel {
       endOlder(message)
       return .taken
     }
-    if place(size) == nil || messages.count == messageCapacity {
+    if place(size) == nil || !hasDescriptor {
       switch message.overflow {
       case .refuse: return .failed(.full)
       case .dropNewest: return .dropped
       default: if !makeRoom(size) { return .failed(.full) }
       }
     }
+    reclaim()
     var message = message
     setIdentifier(&message, UInt16(nextIdentifier))
     message.offset = place(size)!
@@ -283,13 +284,16 @@ final class OutboxModel {
   }
 
   private func replace(_ message: Message) -> Bool {
-    guard let index = messages.lastIndex(where: { $0.topic == message.topic && isLatest($0) }) else {
+    guard var index = messages.lastIndex(where: { $0.topic == message.topic && isLatest($0) }) else {
       return false
+    }
+    let isTooSmall = message.packet.count > messages[index].packet.count
+    guard !isTooSmall, messages[index].isQuiet || hasDescriptor else { return false }
+    if !messages[index].isQuiet {
+      reclaim()
+      index = messages.lastIndex { $0.topic == message.topic && isLatest($0) }!
     }
     let old = messages[index]
-    guard message.packet.count <= old.packet.count, old.isQuiet || messages.count < messageCapacity else {
-      return false
-    }
     var new = message
     setIdentifier(&new, old.identifier)
     new.offset = old.end - new.packet.count
@@ -312,14 +316,14 @@ final class OutboxModel {
   private func makeRoom(_ size: Int) -> Bool {
     let (before, room) = ((messages, nextIdentifier, events, ended, dropped), (hasNewRoom, tail))
     while true {
-      if messages.count < messageCapacity {
+      if hasDescriptor {
         if place(size) != nil { return true }
         let unpacked = (messages, tail)
         pack()
         if place(size) != nil { return true }
         (messages, tail) = unpacked
       }
-      let needsQuiet = messages.count == messageCapacity
+      let needsQuiet = !hasDescriptor
       guard let index = messages.firstIndex(where: { isExpendable($0) && ($0.isQuiet || !needsQuiet) }) else {
         (messages, nextIdentifier, events, ended, dropped) = before
         (hasNewRoom, tail) = room
@@ -355,6 +359,25 @@ final class OutboxModel {
     collect()
     tail = messages.last(where: isOpen)?.end ?? tail
     guard let gap = messages.firstIndex(where: { $0.cookie == cookie && $0.state == .free }) else { return }
+    remove(gap)
+  }
+
+  private var hasDescriptor: Bool { messages.count < messageCapacity || reclaimable != nil }
+
+  /// Of a message that has gone, if the server knows neither it nor one behind it.
+  private var reclaimable: Int? {
+    messages.indices.first { gap in
+      messages[gap].state == .free
+        && !messages[gap...].contains { $0.qos != .atMostOnce && ($0.mayHaveArrived || $0.cookie == begun) }
+    }
+  }
+
+  private func reclaim() {
+    if messages.count == messageCapacity, let gap = reclaimable { remove(gap) }
+  }
+
+  /// Those behind a message that has gone take its place.
+  private func remove(_ gap: Int) {
     messages.remove(at: gap)
     if isStarved { hasNewRoom = true }
     var identifier = gap == 0 ? 0 : next(Int(messages[gap - 1].identifier))
