@@ -65,7 +65,8 @@ RETURN_CODES = {
     0x80: "Failure",  # of SUBACK
 }
 
-STAGES = ["none", "resolve", "connect", "connack", "connected", "keep alive", "disconnect"]
+STAGES = ["none", "resolve", "connect", "connack", "connected", "keep alive", "disconnect", "answer", "write",
+          "credentials"]
 
 
 @pytest.fixture(scope="module")

@@ -238,7 +238,7 @@ def test_a_callback_that_connects_again_does_not_keep_it(run, broker):
     assert running.start() == smq.OK
     running.until(lambda: running.of(smq.EVENT_CONNECTED))
     assert running.stop() == smq.OK
-    assert running.client.state == smq.STATE_CONNECTING
+    assert running.client.state == smq.STATE_DISCONNECTED
 
 
 def test_disconnected_it_waits_to_be_stopped(run, broker):

@@ -269,7 +269,7 @@ WRONG_URLS = [  # URL, where parsing stops
     (b"mqtt://h:1883/topic", 14),
     (b"mqtt://h/a", 9),
     (b"mqtt://h//", 9),
-    (b"mqtt://h?x", 8),
+    (b"mqtt://h?x", 9),
     (b"mqtt://h#x", 8),
     (b"mqtt://h h", 8),
     (b"mqtt://h\0", 8),
