@@ -131,6 +131,10 @@ public struct Client<System: Platform & ~Copyable>: ~Copyable {
     backoff = options.backoff
     stableTime = options.stableTime
     writeTimeout = options.writeTimeout
+    if !hasOwnTransport {
+      now = Instant(milliseconds: self.platform.now())
+      session.turn(at: now)
+    }
   }
 
   // MARK: Getters
