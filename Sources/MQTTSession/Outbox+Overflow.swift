@@ -4,8 +4,7 @@ import MQTTWire
 /// What happens at the brim, message by message (docs/decisions/0020).
 ///
 /// Room comes back from the front only, and in front of what may be dropped is what the server has not acknowledged. So
-/// what is left is packed, when it is worth it: what was in front moves up, packet by packet, into the place of what is
-/// dropped.
+/// what is left is packed, if that is what it takes.
 extension Outbox {
   /// Takes a message in as it asks for. False: it was dropped itself.
   @inline(never)

@@ -53,18 +53,18 @@ public struct Outbox: ~Copyable {
   var descriptors: Table<Descriptor>
 
   // The ring of descriptors: `stored` from `head` on. The last `live` of them have bytes; `first` is the first of those.
-  private(set) var head = 0
-  private(set) var stored = 0
-  private(set) var first = 0
-  private(set) var live = 0
+  var head = 0
+  var stored = 0
+  var first = 0
+  var live = 0
   var tail = 0
   let identifiers: IdentifierRange
-  private var headIdentifier: PacketIdentifier
+  var headIdentifier: PacketIdentifier
   var nextIdentifier: PacketIdentifier
   /// Where the next packet would begin, if it fits there.
   var tailOffset = 0
   /// Messages whose fate is open.
-  public private(set) var incomplete = 0
+  public internal(set) var incomplete = 0
 
   // What is to be sent: `unsent` from `sendSlot` on. See Outbox+Transmit.swift.
   var sendSlot = 0
@@ -99,25 +99,25 @@ public struct Outbox: ~Copyable {
   var stream: OutgoingStream? = nil
 
   // The completed messages, in the order in which that happened, linked through `link`.
-  private var firstCompleted: UInt32 = Outbox.none
-  private var lastCompleted: UInt32 = Outbox.none
-  private static var none: UInt32 { .max }
+  var firstCompleted: UInt32 = Outbox.none
+  var lastCompleted: UInt32 = Outbox.none
+  static var none: UInt32 { .max }
 
   /// A message was turned away for want of room, and nobody was told yet that there is some again.
   var isStarved = false
-  private(set) var hasNewRoom = false
+  var hasNewRoom = false
 
   /// How many messages ended as their QoS promises, and otherwise.
-  public private(set) var delivered = Counter()
-  public private(set) var failed = Counter()
-  public private(set) var expired = Counter()
+  public internal(set) var delivered = Counter()
+  public internal(set) var failed = Counter()
+  public internal(set) var expired = Counter()
   /// And those that were never taken in.
   public internal(set) var dropped = Counter()
-  public private(set) var replaced = Counter()
+  public internal(set) var replaced = Counter()
   /// Of QoS 1 and 2: from when it was sent to its acknowledgement.
   public var latencies = LatencyHistogram()
-  public private(set) var bytesPeak = 0
-  public private(set) var messagesPeak = 0
+  public internal(set) var bytesPeak = 0
+  public internal(set) var messagesPeak = 0
 
   init(
     bytes: consuming Region, descriptors: consuming Table<Descriptor>, prefix: consuming Region,
@@ -251,239 +251,6 @@ public struct Outbox: ~Copyable {
       return head >= size ? 0 : nil
     }
     return head &- tail >= size ? tail : nil
-  }
-
-  // MARK: Completion
-
-  /// Ends a message. If somebody wants to know, its slot is kept until the completion is taken.
-  mutating func complete(_ slot: Int, _ outcome: Outcome, reasonCode: UInt8? = nil) {
-    incomplete &-= 1
-    count(outcome)
-    let flags = descriptors[slot].flags
-    if flags.contains(.hasNoTopic) { aliases.release(Int(descriptors[slot].tag)) }
-    if flags.contains(.isStream) { stream = nil }
-    if flags.contains(.isDismissed) || (flags.contains(.isQuiet) && outcome.isAsAsked) {
-      descriptors[slot].state = .free
-      if slot == first { giveBytesBack() }
-      if slot == head { collect() }
-      return
-    }
-    descriptors[slot].state = .completed
-    descriptors[slot].outcome = outcome
-    descriptors[slot].answer = reasonCode
-    if slot == first { giveBytesBack() }
-    queueCompletion(slot)
-  }
-
-  mutating func count(_ outcome: Outcome) {
-    if outcome == .delivered { return delivered.increment() }
-    failed.increment()
-    switch outcome {
-    case .expired: expired.increment()
-    case .dropped, .disconnected: dropped.increment()
-    case .replaced: replaced.increment()
-    default: break
-    }
-  }
-
-  mutating func queueCompletion(_ slot: Int) {
-    descriptors[slot].link = Outbox.none
-    let link = UInt32(truncatingIfNeeded: slot)
-    if lastCompleted == Outbox.none {
-      firstCompleted = link
-    } else {
-      descriptors[Int(truncatingIfNeeded: lastCompleted)].link = link
-    }
-    lastCompleted = link
-  }
-
-  mutating func takeCompletion() -> Completion? {
-    guard firstCompleted != Outbox.none else { return nil }
-    let slot = Int(truncatingIfNeeded: firstCompleted)
-    let descriptor = descriptors[slot]
-    firstCompleted = descriptor.link
-    if firstCompleted == Outbox.none { lastCompleted = Outbox.none }
-    descriptors[slot].state = .free
-    if slot == head { collect() }
-    return Completion(
-      cookie: descriptor.cookie, outcome: descriptor.outcome, reasonCode: descriptor.answer,
-      latency: descriptor.flags.contains(.hasLatency) ? descriptor.since : nil,
-      replyTag: descriptor.flags.contains(.isRequest) ? descriptor.tag : nil, slot: slot)
-  }
-
-  /// Takes a completion out of their row: nobody wants it.
-  mutating func dropCompletion(_ slot: Int) {
-    let link = UInt32(truncatingIfNeeded: slot)
-    let next = descriptors[slot].link
-    var before = Outbox.none
-    if firstCompleted == link {
-      firstCompleted = next
-    } else {
-      before = firstCompleted
-      while descriptors[Int(truncatingIfNeeded: before)].link != link {
-        before = descriptors[Int(truncatingIfNeeded: before)].link
-      }
-      descriptors[Int(truncatingIfNeeded: before)].link = next
-    }
-    if lastCompleted == link { lastCompleted = before }
-    descriptors[slot].state = .free
-    if slot == head { collect() }
-  }
-
-  /// Gives the bytes of the messages at the front that have ended back.
-  private mutating func giveBytesBack() {
-    while live > 0, !descriptors[first].state.isOpen {
-      first = slot(after: first)
-      live &-= 1
-    }
-    hasNewRoom = isStarved
-  }
-
-  /// Gives the descriptors of the messages at the head back that nobody has to hear of any more.
-  private mutating func collect() {
-    while stored > 0, descriptors[head].state == .free {
-      if unsent == stored {
-        // It ended without being sent; the send cursor stood on it.
-        unsent &-= 1
-        sendSlot = slot(after: sendSlot)
-        readySlot = sendSlot
-      }
-      head = slot(after: head)
-      headIdentifier = identifiers.next(after: headIdentifier)
-      stored &-= 1
-      if known > 0 { known &-= 1 }
-      hasNewRoom = isStarved
-    }
-  }
-
-  /// Takes the newest message back: it was never there.
-  mutating func removeNewest(tailOffset offset: Int) {
-    forgetNewest()
-    tailOffset = offset
-    live &-= 1
-    unsent &-= 1
-    incomplete &-= 1
-    hasNewRoom = isStarved
-  }
-
-  private mutating func forgetNewest() {
-    tail = slot(before: tail)
-    nextIdentifier = identifiers.advanced(headIdentifier, by: stored &- 1)
-    stored &-= 1
-  }
-
-  mutating func takeRoomEvent() -> Bool {
-    guard hasNewRoom else { return false }
-    hasNewRoom = false
-    isStarved = false
-    return true
-  }
-
-  /// A descriptor behind the newest that says no more than how a message ended whose own place is another's now.
-  mutating func noteCompletion(of message: Descriptor, _ outcome: Outcome, reasonCode: UInt8? = nil) {
-    let slot = tail
-    descriptors[slot] = message
-    descriptors[slot].offset = UInt32(truncatingIfNeeded: tailOffset)
-    descriptors[slot].length = 0
-    descriptors[slot].state = .completed
-    descriptors[slot].outcome = outcome
-    descriptors[slot].answer = reasonCode
-    tail = self.slot(after: slot)
-    nextIdentifier = identifiers.next(after: nextIdentifier)
-    stored &+= 1
-    // It has no bytes: before others that have, it only takes part.
-    if live > 0 { live &+= 1 } else { first = tail }
-    unsent &+= 1
-    messagesPeak = Swift.max(messagesPeak, stored)
-    queueCompletion(slot)
-  }
-
-  /// Closes the gap that a message leaves of which nobody has to hear any more, if those behind it were never sent: then
-  /// they can move up, and take the identifiers of their new places.
-  mutating func removeFree(_ gap: Int) {
-    let place = distance(of: gap)
-    guard place < stored, descriptors[gap].state == .free, place >= known, !isBegun(from: place) else {
-      return
-    }
-    moveCompletions(behind: place)
-    var slot = gap
-    for index in place..<stored &- 1 {
-      let next = self.slot(after: slot)
-      descriptors[slot] = descriptors[next]
-      setIdentifier(slot, identifier(at: index))
-      slot = next
-    }
-    if let moved = stream?.slot, distance(of: moved) > place {
-      let slot = self.slot(before: moved)
-      stream?.slot = slot
-    }
-    if let moved = reservation, distance(of: moved.slot) > place {
-      reservation = Reservation(
-        slot: self.slot(before: moved.slot), payloadSize: moved.payloadSize, tailOffset: moved.tailOffset)
-    }
-    if stored &- live > place { first = self.slot(before: first) } else { live &-= 1 }
-    if stored &- unsent > place {
-      // It had been stepped over.
-      sendSlot = self.slot(before: sendSlot)
-      readySlot = self.slot(before: readySlot)
-    } else {
-      unsent &-= 1
-    }
-    forgetNewest()
-    hasNewRoom = isStarved
-  }
-
-  /// Whether there is a descriptor for one more message.
-  var hasDescriptor: Bool { stored < descriptors.count || reclaimable != nil }
-
-  /// At the brim those in the middle count, too, of which the application has heard.
-  @inline(never)
-  mutating func reclaim() -> Bool {
-    guard let slot = reclaimable else { return false }
-    removeFree(slot)
-    return true
-  }
-
-  private var reclaimable: Int? {
-    for place in known..<max(known, stored) {
-      let slot = slot(head, plus: place)
-      if descriptors[slot].state == .free, !isBegun(from: place) { return slot }
-    }
-    return nil
-  }
-
-  /// The message at a place, which may have ended meanwhile, or one behind it is being sent, with its identifier.
-  private func isBegun(from place: Int) -> Bool {
-    isInsidePacket && descriptors[sendSlot].qos != .atMostOnce && distance(of: sendSlot) >= place
-  }
-
-  /// Their row is linked by slot.
-  private mutating func moveCompletions(behind place: Int) {
-    var slot = firstCompleted
-    while slot != Outbox.none {
-      let next = descriptors[Int(truncatingIfNeeded: slot)].link
-      descriptors[Int(truncatingIfNeeded: slot)].link = moved(next, behind: place)
-      slot = next
-    }
-    firstCompleted = moved(firstCompleted, behind: place)
-    lastCompleted = moved(lastCompleted, behind: place)
-  }
-
-  private func moved(_ link: UInt32, behind place: Int) -> UInt32 {
-    guard link != Outbox.none else { return link }
-    let slot = Int(truncatingIfNeeded: link)
-    return distance(of: slot) > place ? UInt32(truncatingIfNeeded: self.slot(before: slot)) : link
-  }
-
-  private mutating func setIdentifier(_ slot: Int, _ identifier: PacketIdentifier) {
-    let message = descriptors[slot]
-    guard message.state.isOpen, message.qos != .atMostOnce else { return }
-    var position = message.start &+ 1
-    while bytes.bytes[position] >= 0x80 { position &+= 1 }
-    position &+= 1
-    position &+= 2 &+ (Int(bytes.bytes[position]) << 8 | Int(bytes.bytes[position &+ 1]))
-    var writer = ByteWriter(bytes.mutableBytes(in: position..<position &+ 2))
-    writer.put(identifier.rawValue)
   }
 
   // MARK: Slots

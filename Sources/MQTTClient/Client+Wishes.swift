@@ -1,0 +1,142 @@
+import FixedMemory
+public import MQTTSession
+public import MQTTTransport
+public import MQTTWire
+
+/// Things the application wants. With a transport of its own each may change what it was given to send.
+extension Client where System: ~Copyable {
+  /// Starts to connect. False: it is about to already, there is a connection, or its end has not been taken.
+  public mutating func connect(at now: Instant) -> Bool {
+    guard phase == .disconnected, failure == nil else { return false }
+    isLeaving = false
+    isWanted = true
+    beginRound()
+    begin(at: now)
+    return true
+  }
+
+  @inline(__always)
+  public mutating func publish(
+    _ message: borrowing Publish, _ handling: Handling
+  ) throws(SessionError) {
+    outputSize = 0
+    try session.publish(message, handling)
+  }
+
+  /// False: it was dropped at once, as it asked for.
+  public mutating func publishSpecially(
+    _ message: borrowing Publish, _ handling: Handling, at now: Instant
+  ) throws(SessionError) -> Bool {
+    outputSize = 0
+    return try session.publishSpecially(message, handling, at: now)
+  }
+
+  public mutating func publishStream(
+    _ message: borrowing Publish, _ handling: Handling, from source: PayloadSource, at now: Instant
+  ) throws(SessionError) -> Bool {
+    outputSize = 0
+    guard try session.publishSpecially(message, handling, at: now) else { return false }
+    payloadSource = source
+    pullAgain = nil
+    return true
+  }
+
+  public mutating func publishRequest(
+    _ message: borrowing Publish, _ handling: Handling, timeout: UInt32, at now: Instant
+  ) throws(SessionError) -> Bool {
+    outputSize = 0
+    return try session.publishRequest(message, handling, timeout: timeout, at: now)
+  }
+
+  public var reservedPayload: MutableSpan<UInt8> {
+    @_lifetime(&self)
+    mutating get { session.reservedPayload }
+  }
+
+  public mutating func commit(payloadSize: Int) throws(SessionError) {
+    outputSize = 0
+    try session.commit(payloadSize: payloadSize)
+  }
+
+  public mutating func abort() throws(SessionError) {
+    outputSize = 0
+    try session.abort()
+  }
+
+  public mutating func request<List: SubscriptionList & ~Copyable & ~Escapable>(
+    _ type: ControlPacketType, _ list: consuming List, properties: Span<UInt8>, identifier: UInt32,
+    cookie: UInt64
+  ) throws(SessionError) {
+    outputSize = 0
+    try session.request(type, list, properties: properties, identifier: identifier, cookie: cookie)
+  }
+
+  public mutating func hold() -> Bool { session.hold() }
+
+  public mutating func acknowledge(
+    _ serial: UInt32, reasonCode: UInt8, properties: Span<UInt8>
+  ) throws(SessionError) {
+    outputSize = 0
+    try session.acknowledge(serial, reasonCode: reasonCode, properties: properties)
+  }
+
+  public mutating func authenticate(
+    reasonCode: UInt8, data: Span<UInt8>, properties: Span<UInt8>
+  ) throws(SessionError) {
+    outputSize = 0
+    try session.authenticate(reasonCode: reasonCode, data: data, properties: properties)
+  }
+
+  /// Leaves when all is sent and acknowledged, or after `drain` milliseconds.
+  public mutating func disconnect(
+    drain: UInt32, reasonCode: UInt8, properties: Span<UInt8>, at now: Instant
+  ) throws(SessionError) {
+    try session.checkFarewell(reasonCode: reasonCode, properties: properties)
+    self.now = now
+    outputSize = 0
+    isWanted = false
+    guard phase == .open, session.canSayGoodbye, loss == nil else { return giveUp() }
+    connectDeadline = nil
+    let deadline = now.advanced(by: session.isAccepted ? drain : 0)
+    leaveDeadline = isLeaving ? Instant.earlier(leaveDeadline, deadline) : deadline
+    guard !isLeaving else { return }
+    submissions.collect()
+    isLeaving = true
+    session.leave(reasonCode: reasonCode, properties: properties)
+  }
+
+  /// There is nobody to say goodbye to.
+  private mutating func giveUp() {
+    switch phase {
+    case .disconnected, .closing: break
+    case .waiting where failure != nil:
+      // The event that is still to be taken says it all.
+      failure?.retry = nil
+      phase = .disconnected
+      retryDeadline = nil
+    default: if loss == nil { end(.requested) }
+    }
+  }
+
+  /// The network is there again, or the machine woke up: a wait is as short as the backoff allows, and a connection
+  /// is looked at.
+  public mutating func hintUp(at now: Instant) {
+    self.now = now
+    outputSize = 0
+    note(.hint, 1)
+    retryDeadline =
+      retryDeadline.map { Instant.earlier($0, retrySince.advanced(by: backoff.shortest)) } ?? nil
+    session.probe(at: now)
+  }
+
+  /// The network is gone, it is said: a connection is looked at.
+  public mutating func hintDown(at now: Instant) {
+    self.now = now
+    outputSize = 0
+    note(.hint, 0)
+    session.probe(at: now)
+  }
+
+  /// What ends a wait from any other thread; `nil`: the system has no descriptor left for it.
+  public mutating func wakeUp() -> WakeUp? { try? platform.wakeUp() }
+}

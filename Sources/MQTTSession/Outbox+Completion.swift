@@ -1,0 +1,149 @@
+import FixedMemory
+import MQTTWire
+
+/// How messages end, and how their room comes back: the bytes at once, the descriptor when nobody has to hear of it any
+/// more.
+extension Outbox {
+  /// Ends a message. If somebody wants to know, its slot is kept until the completion is taken.
+  mutating func complete(_ slot: Int, _ outcome: Outcome, reasonCode: UInt8? = nil) {
+    incomplete &-= 1
+    count(outcome)
+    let flags = descriptors[slot].flags
+    if flags.contains(.hasNoTopic) { aliases.release(Int(descriptors[slot].tag)) }
+    if flags.contains(.isStream) { stream = nil }
+    if flags.contains(.isDismissed) || (flags.contains(.isQuiet) && outcome.isAsAsked) {
+      descriptors[slot].state = .free
+      if slot == first { giveBytesBack() }
+      if slot == head { collect() }
+      return
+    }
+    descriptors[slot].state = .completed
+    descriptors[slot].outcome = outcome
+    descriptors[slot].answer = reasonCode
+    if slot == first { giveBytesBack() }
+    queueCompletion(slot)
+  }
+
+  mutating func count(_ outcome: Outcome) {
+    if outcome == .delivered { return delivered.increment() }
+    failed.increment()
+    switch outcome {
+    case .expired: expired.increment()
+    case .dropped, .disconnected: dropped.increment()
+    case .replaced: replaced.increment()
+    default: break
+    }
+  }
+
+  mutating func queueCompletion(_ slot: Int) {
+    descriptors[slot].link = Outbox.none
+    let link = UInt32(truncatingIfNeeded: slot)
+    if lastCompleted == Outbox.none {
+      firstCompleted = link
+    } else {
+      descriptors[Int(truncatingIfNeeded: lastCompleted)].link = link
+    }
+    lastCompleted = link
+  }
+
+  mutating func takeCompletion() -> Completion? {
+    guard firstCompleted != Outbox.none else { return nil }
+    let slot = Int(truncatingIfNeeded: firstCompleted)
+    let descriptor = descriptors[slot]
+    firstCompleted = descriptor.link
+    if firstCompleted == Outbox.none { lastCompleted = Outbox.none }
+    descriptors[slot].state = .free
+    if slot == head { collect() }
+    return Completion(
+      cookie: descriptor.cookie, outcome: descriptor.outcome, reasonCode: descriptor.answer,
+      latency: descriptor.flags.contains(.hasLatency) ? descriptor.since : nil,
+      replyTag: descriptor.flags.contains(.isRequest) ? descriptor.tag : nil, slot: slot)
+  }
+
+  /// Takes a completion out of their row: nobody wants it.
+  mutating func dropCompletion(_ slot: Int) {
+    let link = UInt32(truncatingIfNeeded: slot)
+    let next = descriptors[slot].link
+    var before = Outbox.none
+    if firstCompleted == link {
+      firstCompleted = next
+    } else {
+      before = firstCompleted
+      while descriptors[Int(truncatingIfNeeded: before)].link != link {
+        before = descriptors[Int(truncatingIfNeeded: before)].link
+      }
+      descriptors[Int(truncatingIfNeeded: before)].link = next
+    }
+    if lastCompleted == link { lastCompleted = before }
+    descriptors[slot].state = .free
+    if slot == head { collect() }
+  }
+
+  /// Gives the bytes of the messages at the front that have ended back.
+  private mutating func giveBytesBack() {
+    while live > 0, !descriptors[first].state.isOpen {
+      first = slot(after: first)
+      live &-= 1
+    }
+    hasNewRoom = isStarved
+  }
+
+  /// Gives the descriptors of the messages at the head back that nobody has to hear of any more.
+  private mutating func collect() {
+    while stored > 0, descriptors[head].state == .free {
+      if unsent == stored {
+        // It ended without being sent; the send cursor stood on it.
+        unsent &-= 1
+        sendSlot = slot(after: sendSlot)
+        readySlot = sendSlot
+      }
+      head = slot(after: head)
+      headIdentifier = identifiers.next(after: headIdentifier)
+      stored &-= 1
+      if known > 0 { known &-= 1 }
+      hasNewRoom = isStarved
+    }
+  }
+
+  /// Takes the newest message back: it was never there.
+  mutating func removeNewest(tailOffset offset: Int) {
+    forgetNewest()
+    tailOffset = offset
+    live &-= 1
+    unsent &-= 1
+    incomplete &-= 1
+    hasNewRoom = isStarved
+  }
+
+  mutating func forgetNewest() {
+    tail = slot(before: tail)
+    nextIdentifier = identifiers.advanced(headIdentifier, by: stored &- 1)
+    stored &-= 1
+  }
+
+  mutating func takeRoomEvent() -> Bool {
+    guard hasNewRoom else { return false }
+    hasNewRoom = false
+    isStarved = false
+    return true
+  }
+
+  /// A descriptor behind the newest that says no more than how a message ended whose own place is another's now.
+  mutating func noteCompletion(of message: Descriptor, _ outcome: Outcome, reasonCode: UInt8? = nil) {
+    let slot = tail
+    descriptors[slot] = message
+    descriptors[slot].offset = UInt32(truncatingIfNeeded: tailOffset)
+    descriptors[slot].length = 0
+    descriptors[slot].state = .completed
+    descriptors[slot].outcome = outcome
+    descriptors[slot].answer = reasonCode
+    tail = self.slot(after: slot)
+    nextIdentifier = identifiers.next(after: nextIdentifier)
+    stored &+= 1
+    // It has no bytes: before others that have, it only takes part.
+    if live > 0 { live &+= 1 } else { first = tail }
+    unsent &+= 1
+    messagesPeak = Swift.max(messagesPeak, stored)
+    queueCompletion(slot)
+  }
+}
