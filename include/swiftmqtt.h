@@ -637,7 +637,7 @@ typedef struct smq_options {
                                     (section 3.1.2.11.2). 0: SMQ_FOREVER with SMQ_OPTION_KEEP_SESSION, else it ends
                                     with the connection */
     uint32_t connect_timeout_ms; /* for each attempt, from its beginning to CONNACK, name resolution included: 1 to
-                                    86,400,000; 0: 30,000; SMQ_OFF: none. A name's addresses, 8 at most, race: each has a
+                                    86,400,000; 0: 30,000; SMQ_OFF: none. A name's addresses race: each has a
                                     head start of 250 ms, then the next begins beside it (RFC 8305) */
     uint32_t ping_timeout_ms;    /* how long after PINGREQ, which is sent when nothing was sent or nothing was heard for
                                     Keep Alive, the server may stay silent: 1 to 86,400,000; 0: 10,000. On a slow link
@@ -666,8 +666,8 @@ typedef struct smq_options {
                                     SMQ_OPTION_PARTS, else none; SMQ_OFF: none */
     uint32_t requests;             /* SUBSCRIBE and UNSUBSCRIBE packets not yet answered: 1 to 256, each takes 32
                                     bytes; 0: 8 */
-    uint32_t request_bytes;        /* the room for these packets: 64 to 268,435,456; 0: 1,024 */
-    uint32_t control_bytes;     /* the room for acknowledgements, AUTH and DISCONNECT on their way out: 64 to 1,048,576;
+    uint32_t request_bytes;        /* the room for these packets: 32 to 268,435,456; 0: 1,024 */
+    uint32_t control_bytes;     /* the room for acknowledgements, AUTH and DISCONNECT on their way out: 32 to 1,048,576;
                                     0: an eighth of receive_bytes, but 256 to 4,096 */
     uint32_t handlers;          /* entries in the table of smq_handle(): 0 to 65,535, each takes 24 bytes */
     uint32_t handler_bytes;     /* the room for their Topic Filters: 1 to 268,435,456; 0: 32 for each */
@@ -730,6 +730,7 @@ typedef struct smq_options {
                                     connection and those of the one before: 1 to 65,535, each takes 8 to 16 bytes; 0: twice
                                     receive_maximum, and 512 at least, as Mosquitto sends so many whatever it is told. One
                                     more ends the connection with SMQ_ERR_RECEIVE_MAXIMUM */
+    uint32_t addresses;          /* of a server's name that are tried, the first: 1 to 8, each takes 20 bytes; 0: 8 */
 } smq_options;
 
 /* A smq_options with its size set and everything else zero. */
@@ -737,7 +738,7 @@ typedef struct smq_options {
     {                                                                                                                  \
         sizeof(smq_options), 0, { NULL, 0 }, { NULL, 0 }, 0, 0, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, NULL,           \
             { NULL, 0 }, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,  \
-            0, 0, 0, 0, 0                                                                                              \
+            0, 0, 0, 0, 0, 0                                                                                           \
     }
 
 /*
@@ -933,10 +934,10 @@ SMQ_API int32_t smq_withhold_credentials(smq_client *client, uint32_t attempt, u
  * client      the client
  * attempt     that of the event
  * addresses   numeric IPv4 or IPv6 addresses, without brackets, the preferred ones first; may be NULL if count is 0
- * count       0 to 8; 0: there is none, and the attempt ends with SMQ_ERR_RESOLVE
+ * count       0 to smq_options.addresses; 0: there is none, and the attempt ends with SMQ_ERR_RESOLVE
  *
- * Returns SMQ_OK, or, with nothing changed, SMQ_ERR_NULL, SMQ_ERR_CLIENT, SMQ_ERR_OPTION if count is above 8 or an address
- * is none, SMQ_ERR_TOKEN if attempt is not this one, or SMQ_ERR_STATE if it does not wait for this.
+ * Returns SMQ_OK, or, with nothing changed, SMQ_ERR_NULL, SMQ_ERR_CLIENT, SMQ_ERR_OPTION if count is above that or an address is
+ * none, SMQ_ERR_TOKEN if attempt is not this one, or SMQ_ERR_STATE if it does not wait for this.
  */
 SMQ_API int32_t smq_addresses(smq_client *client, uint32_t attempt, const smq_bytes *addresses, uint32_t count);
 

@@ -113,39 +113,54 @@ int32_t platform_wait(int32_t poller, int32_t timeout_ms, uint32_t *ready) {
 
 void platform_close(int32_t fd) { close(fd); /* Linux has closed it even if it says EINTR */ }
 
+static const uint8_t mapped[12] = { [10] = 0xFF, [11] = 0xFF };
+
+void platform_map_address(const void *v4, struct platform_address *address) {
+    memcpy(address->bytes, mapped, sizeof mapped);
+    memcpy(address->bytes + sizeof mapped, v4, sizeof address->bytes - sizeof mapped);
+    address->scope = 0;
+}
+
 int32_t platform_parse_address(const char *host, uint16_t port, struct platform_addresses *addresses) {
-    struct sockaddr_in v4 = { .sin_family = AF_INET, .sin_port = htons(port) };
-    struct sockaddr_in6 v6 = { .sin6_family = AF_INET6, .sin6_port = htons(port) };
+    struct in_addr v4;
     if (addresses->count >= PLATFORM_MAX_ADDRESSES) {
         return 0;
     }
     struct platform_address *address = &addresses->list[addresses->count];
-    if (inet_pton(AF_INET, host, &v4.sin_addr) == 1) {
-        memcpy(address->bytes, &v4, sizeof v4);
-        address->length = sizeof v4;
-    } else if (inet_pton(AF_INET6, host, &v6.sin6_addr) == 1) {
-        memcpy(address->bytes, &v6, sizeof v6);
-        address->length = sizeof v6;
+    if (inet_pton(AF_INET, host, &v4) == 1) {
+        platform_map_address(&v4, address);
+    } else if (inet_pton(AF_INET6, host, address->bytes) == 1) {
+        address->scope = 0;
     } else {
         return 0;
     }
+    addresses->port = port;
     addresses->count++;
     return 1;
 }
 
-int32_t platform_tcp_connect(const struct platform_addresses *addresses, uint32_t index, uint32_t user_timeout_ms) {
-    if (index >= addresses->count || index >= PLATFORM_MAX_ADDRESSES) {
-        return -EINVAL;
+int32_t platform_tcp_connect(const struct platform_address *wanted, uint16_t port, uint32_t user_timeout_ms) {
+    union {
+        struct sockaddr any;
+        struct sockaddr_in v4;
+        struct sockaddr_in6 v6;
+    } address;
+    socklen_t length;
+    memset(&address, 0, sizeof address);
+    if (memcmp(wanted->bytes, mapped, sizeof mapped) == 0) {
+        address.v4.sin_family = AF_INET;
+        address.v4.sin_port = htons(port);
+        memcpy(&address.v4.sin_addr, wanted->bytes + sizeof mapped, sizeof address.v4.sin_addr);
+        length = sizeof address.v4;
+    } else {
+        address.v6.sin6_family = AF_INET6;
+        address.v6.sin6_port = htons(port);
+        address.v6.sin6_scope_id = wanted->scope;
+        memcpy(&address.v6.sin6_addr, wanted->bytes, sizeof address.v6.sin6_addr);
+        length = sizeof address.v6;
     }
-    struct sockaddr_in6 address; /* the larger of the two kinds */
-    socklen_t length = addresses->list[index].length;
-    if (length > sizeof address) {
-        return -EINVAL;
-    }
-    memcpy(&address, addresses->list[index].bytes, length);
-    sa_family_t family = ((struct sockaddr *)&address)->sa_family;
 
-    int fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    int fd = socket(address.any.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0) {
         return -errno;
     }
@@ -155,7 +170,7 @@ int32_t platform_tcp_connect(const struct platform_addresses *addresses, uint32_
         setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &user_timeout_ms, sizeof user_timeout_ms);
     }
     /* A connect that EINTR breaks into goes on in the background, like any other that takes its time. */
-    if (connect(fd, (struct sockaddr *)&address, length) < 0 && errno != EINPROGRESS && errno != EINTR) {
+    if (connect(fd, &address.any, length) < 0 && errno != EINPROGRESS && errno != EINTR) {
         int error = errno;
         close(fd);
         return -error;

@@ -41,16 +41,21 @@ static int32_t look_up(const struct question *question, struct platform_addresse
     }
     for (struct addrinfo *item = list; item && addresses->count < PLATFORM_MAX_ADDRESSES; item = item->ai_next) {
         struct platform_address *address = &addresses->list[addresses->count];
-        if (item->ai_addrlen > sizeof address->bytes) {
+        if (item->ai_family == AF_INET) {
+            struct sockaddr_in v4;
+            memcpy(&v4, item->ai_addr, sizeof v4);
+            platform_map_address(&v4.sin_addr.s_addr, address);
+        } else if (item->ai_family == AF_INET6) {
+            struct sockaddr_in6 v6;
+            memcpy(&v6, item->ai_addr, sizeof v6);
+            memcpy(address->bytes, &v6.sin6_addr, sizeof address->bytes);
+            address->scope = v6.sin6_scope_id;
+        } else {
             continue;
         }
-        memcpy(address->bytes, item->ai_addr, item->ai_addrlen);
-        address->length = item->ai_addrlen;
-        /* the port has the same place in both kinds of address */
-        uint16_t port = htons(question->port);
-        memcpy(address->bytes + offsetof(struct sockaddr_in, sin_port), &port, sizeof port);
         addresses->count++;
     }
+    addresses->port = question->port;
     freeaddrinfo(list);
     return addresses->count > 0 ? 0 : EAI_NONAME;
 }

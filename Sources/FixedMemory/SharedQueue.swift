@@ -10,7 +10,7 @@ import Synchronization
 ///
 /// `put` makes no system call and waits for nobody, so a signal handler may call it, on any thread.
 @safe public struct SharedQueue<Header: BitwiseCopyable>: BitwiseCopyable {
-  struct State: ~Copyable {
+  @safe struct State: ~Copyable {
     /// How many slots were taken from the ring of the free ones, and how many it has ever been given. As wide as the
     /// target allows: a thread that is stopped in the middle of `takeSlot` must not find the same count again, which
     /// with 32 bits would need four thousand million items to pass it, no more and no fewer.
@@ -24,7 +24,27 @@ import Synchronization
     /// How often there was no free slot; wraps.
     let refused = Atomic<UInt32>(0)
 
-    init(slots: UInt) { given = Atomic(slots) }
+    // Where the rest is; what never changes.
+    let free: UnsafeMutablePointer<Atomic<UInt32>>
+    /// The slot plus one of the next item of a chain; 0: the last.
+    let links: UnsafeMutablePointer<UInt32>
+    let headers: UnsafeMutablePointer<Header>
+    let bytes: UnsafeMutablePointer<UInt8>
+    let slotCount: Int
+    let slotSize: Int
+
+    init(_ plan: Plan, in block: borrowing MemoryBlock) {
+      slotCount = plan.headers.count
+      slotSize = plan.slotSize
+      given = Atomic(UInt(bitPattern: plan.headers.count))
+      unsafe free = block.start(of: plan.free)
+      unsafe links = block.start(of: plan.links)
+      unsafe headers = block.start(of: plan.headers)
+      unsafe bytes = block.start(of: plan.bytes)
+      for slot in 0..<slotCount {
+        unsafe (free + slot).initialize(to: Atomic(UInt32(truncatingIfNeeded: slot)))
+      }
+    }
   }
 
   public enum Outcome: BitwiseCopyable {
@@ -53,53 +73,56 @@ import Synchronization
     }
   }
 
-  let state: UnsafeMutablePointer<State>
-  let free: UnsafeMutablePointer<Atomic<UInt32>>
-  /// The slot plus one of the next item of a chain; 0: the last.
-  let links: UnsafeMutablePointer<UInt32>
-  let headers: UnsafeMutablePointer<Header>
-  let bytes: UnsafeMutablePointer<UInt8>
-  public let slotCount: Int
-  public let slotSize: Int
+  /// `nil`: there is no queue.
+  private let place: UnsafeMutablePointer<State>?
 
   /// An empty queue. The block is used by it alone, through as many copies of this value as one likes.
   public init(_ plan: Plan, in block: borrowing MemoryBlock) {
-    unsafe state = block.start(of: plan.state)
-    unsafe free = block.start(of: plan.free)
-    unsafe links = block.start(of: plan.links)
-    unsafe headers = block.start(of: plan.headers)
-    unsafe bytes = block.start(of: plan.bytes)
-    slotCount = plan.headers.count
-    slotSize = plan.slotSize
-    guard slotCount > 0 else { return }
-    unsafe state.initialize(to: State(slots: UInt(bitPattern: slotCount)))
-    for slot in 0..<slotCount {
-      unsafe (free + slot).initialize(to: Atomic(UInt32(truncatingIfNeeded: slot)))
+    guard plan.state.count > 0 else {
+      unsafe place = nil
+      return
     }
+    let place = unsafe block.start(of: plan.state)
+    unsafe place.initialize(to: State(plan, in: block))
+    unsafe self.place = unsafe place
   }
+
+  public var isOpen: Bool { unsafe place != nil }
+
+  /// Of an open queue.
+  @inline(__always)
+  var state: UnsafeMutablePointer<State> {
+    guard let place = unsafe place else { preconditionFailure() }
+    return unsafe place
+  }
+
+  public var slotCount: Int { unsafe isOpen ? state.pointee.slotCount : 0 }
+  public var slotSize: Int { unsafe isOpen ? state.pointee.slotSize : 0 }
 
   /// Puts an item in: `fill` writes into its slot. Of a queue without slots nothing must be asked.
   public func put(_ header: Header, _ fill: (inout MutableSpan<UInt8>) -> Void) -> Outcome {
-    precondition(slotCount > 0)
+    let state = unsafe state
     guard let slot = takeSlot() else {
       unsafe state.pointee.refused.wrappingAdd(1, ordering: .relaxed)
       return .full
     }
-    unsafe headers[slot] = header
-    var space = unsafe MutableSpan(_unsafeStart: bytes + slot &* slotSize, count: slotSize)
+    unsafe state.pointee.headers[slot] = header
+    let size = unsafe state.pointee.slotSize
+    var space = unsafe MutableSpan(_unsafeStart: state.pointee.bytes + slot &* size, count: size)
     fill(&space)
     return publish(slot)
   }
 
   /// A free slot, which from now on is the calling thread's.
   private func takeSlot() -> Int? {
-    let mask = UInt(bitPattern: slotCount &- 1)
+    let state = unsafe state
+    let mask = unsafe UInt(bitPattern: state.pointee.slotCount &- 1)
     while true {
       let place = unsafe state.pointee.taken.load(ordering: .acquiring)
       // Acquires what the owner did to the slot before it gave it back.
       guard unsafe state.pointee.given.load(ordering: .acquiring) != place else { return nil }
       // The owner may be writing here only if `taken` has moved on, and then the exchange fails.
-      let slot = unsafe free[Int(bitPattern: place & mask)].load(ordering: .relaxed)
+      let slot = unsafe state.pointee.free[Int(bitPattern: place & mask)].load(ordering: .relaxed)
       // Releases what this thread knows of `given`: who acquires the new `taken` must not see an older `given` than that,
       // and take it for slots that are free.
       let exchange = unsafe state.pointee.taken.weakCompareExchange(
@@ -109,10 +132,11 @@ import Synchronization
   }
 
   private func publish(_ slot: Int) -> Outcome {
+    let state = unsafe state
     let item = UInt32(truncatingIfNeeded: slot) &+ 1
     var newest = unsafe state.pointee.newest.load(ordering: .relaxed)
     while true {
-      unsafe links[slot] = newest
+      unsafe state.pointee.links[slot] = newest
       // Releases header, bytes and link. That the same item may be the newest again, after others were, does no harm:
       // then the link to it is right.
       let exchange = unsafe state.pointee.newest.weakCompareExchange(
@@ -126,6 +150,7 @@ import Synchronization
   /// keeps nobody from doing it: it is noted afterwards, and for the collection that it was before.
   public func wakeOwner(_ wakeUp: () -> Void) {
     // Behind `put`: what the owner does not find now, it finds in the collection that it has not yet counted.
+    let state = unsafe state
     let collection = unsafe state.pointee.collections.load(ordering: .sequentiallyConsistent)
     guard unsafe state.pointee.wokenAt.load(ordering: .sequentiallyConsistent) != collection else { return }
     wakeUp()

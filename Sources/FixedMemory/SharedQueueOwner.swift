@@ -17,7 +17,7 @@ public struct SharedQueueOwner<Header: BitwiseCopyable>: ~Copyable {
 
   // MARK: Getters
 
-  public var isOpen: Bool { queue.slotCount > 0 }
+  public var isOpen: Bool { queue.isOpen }
 
   /// `collect` would find something.
   public var hasUncollected: Bool {
@@ -48,14 +48,15 @@ public struct SharedQueueOwner<Header: BitwiseCopyable>: ~Copyable {
 
   /// The oldest item. There must be one.
   public var header: Header {
-    get { unsafe queue.headers[slot] }
-    set { unsafe queue.headers[slot] = newValue }
+    get { unsafe queue.state.pointee.headers[slot] }
+    set { unsafe queue.state.pointee.headers[slot] = newValue }
   }
 
   public var bytes: Span<UInt8> {
     @_lifetime(borrow self)
     borrowing get {
-      let span = unsafe Span<UInt8>(_unsafeStart: queue.bytes + slot &* queue.slotSize, count: queue.slotSize)
+      let span = unsafe Span<UInt8>(
+        _unsafeStart: queue.state.pointee.bytes + slot &* queue.slotSize, count: queue.slotSize)
       return unsafe _overrideLifetime(span, borrowing: self)
     }
   }
@@ -63,7 +64,8 @@ public struct SharedQueueOwner<Header: BitwiseCopyable>: ~Copyable {
   public var mutableBytes: MutableSpan<UInt8> {
     @_lifetime(&self)
     mutating get {
-      let span = unsafe MutableSpan(_unsafeStart: queue.bytes + slot &* queue.slotSize, count: queue.slotSize)
+      let span = unsafe MutableSpan(
+        _unsafeStart: queue.state.pointee.bytes + slot &* queue.slotSize, count: queue.slotSize)
       return unsafe _overrideLifetime(span, mutating: &self)
     }
   }
@@ -79,12 +81,12 @@ public struct SharedQueueOwner<Header: BitwiseCopyable>: ~Copyable {
     var item = newest
     var younger: UInt32 = 0
     while item != 0 {
-      let older = unsafe queue.links[slot(of: item)]
-      unsafe queue.links[slot(of: item)] = younger
+      let older = unsafe queue.state.pointee.links[slot(of: item)]
+      unsafe queue.state.pointee.links[slot(of: item)] = younger
       younger = item
       item = older
     }
-    if first == 0 { first = younger } else { unsafe queue.links[slot(of: last)] = younger }
+    if first == 0 { first = younger } else { unsafe queue.state.pointee.links[slot(of: last)] = younger }
     last = newest
   }
 
@@ -92,11 +94,11 @@ public struct SharedQueueOwner<Header: BitwiseCopyable>: ~Copyable {
   public mutating func removeFirst() {
     peakSeen = peak
     let slot = slot
-    first = unsafe queue.links[slot]
+    first = unsafe queue.state.pointee.links[slot]
     if first == 0 { last = 0 }
     let given = unsafe queue.state.pointee.given.load(ordering: .relaxed)
     let place = Int(bitPattern: given) & (queue.slotCount &- 1)
-    unsafe queue.free[place].store(UInt32(truncatingIfNeeded: slot), ordering: .relaxed)
+    unsafe queue.state.pointee.free[place].store(UInt32(truncatingIfNeeded: slot), ordering: .relaxed)
     unsafe queue.state.pointee.given.store(given &+ 1, ordering: .releasing)
   }
 

@@ -1,28 +1,43 @@
 import CPlatform
+import FixedMemory
 import MQTTSession
 import MQTTTransport
 
 /// Which address of a server is tried when, so that one which swallows everything does not keep the others from their
 /// turn (RFC 8305): each gets a head start, then the next begins beside it, and the first connection is the one.
-struct AddressRace: BitwiseCopyable {
+struct AddressRace: ~Copyable {
   /// The Connection Attempt Delay, in milliseconds.
   static var headStart: UInt32 { 250 }
   /// With as many as there may be at a time, the one that began first is given up after so long.
   static var patience: UInt32 { 2000 }
+  /// The most addresses of a server there can be room for.
+  static var maximum: UInt32 { UInt32(PLATFORM_MAX_ADDRESSES) }
 
-  private(set) var addresses = platform_addresses()
+  private var addresses: Table<platform_address>
+  private var count: UInt16 = 0
+  private(set) var port: UInt16 = 0
   /// The next one.
-  private(set) var index: UInt32 = 0
-  /// When it begins.
-  private(set) var deadline: Instant? = nil
+  private(set) var index: UInt16 = 0
   /// Why the last of those that failed did.
   private(set) var lastError: Int32 = 0
+  /// When the next one begins.
+  private(set) var deadline: Instant? = nil
   /// For each lane which address runs there, counted from 1; 0: none.
-  private var runners = InlineArray<4, UInt32>(repeating: 0)
+  private var runners = InlineArray<4, UInt16>(repeating: 0)
 
+  init(addresses: consuming Table<platform_address>) { self.addresses = addresses }
+
+  var capacity: Int { addresses.count }
+
+  /// Of more than there is room for, the first.
   mutating func begin(_ found: platform_addresses) {
-    self = AddressRace()
-    addresses = found
+    count = min(found.count, UInt16(truncatingIfNeeded: addresses.count))
+    for index in 0..<Int(count) { addresses[index] = Resolver.address(index, of: found) }
+    port = found.port
+    index = 0
+    lastError = 0
+    deadline = nil
+    runners = InlineArray(repeating: 0)
   }
 
   /// From the address that won on.
@@ -32,7 +47,10 @@ struct AddressRace: BitwiseCopyable {
     index = winner
   }
 
-  var hasNext: Bool { index < addresses.count }
+  /// The one that was started last.
+  var address: platform_address { addresses[Int(index) &- 1] }
+
+  var hasNext: Bool { index < count }
 
   /// All have failed.
   var isLost: Bool { !hasNext && running == 0 }

@@ -50,11 +50,12 @@ extension Client where System: ~Copyable {
     end(.withheld)
   }
 
-  /// The answer to `addressesWanted`; none: there is no such name.
+  /// The answer to `addressesWanted`, as many as the options have room for; none: there is no such name.
   public mutating func provide(
     addresses: platform_addresses, attempt: UInt32, at now: Instant
   ) throws(SessionError) {
     guard asksAddresses else { throw .state }
+    guard Int(addresses.count) <= race.capacity else { throw .option }
     try check(attempt, .resolving)
     self.now = now
     isQuestionOpen = false
@@ -118,7 +119,7 @@ extension Client where System: ~Copyable {
       let lane = race.start(at: now)
       note(.address, Int(truncatingIfNeeded: race.index) &- 1)
       do throws(PlatformError) {
-        try platform.connect(lane, to: race.addresses, at: race.index &- 1)
+        try platform.connect(lane, to: race.address, port: race.port)
         return try platform.watch(lane, readable: false, writable: true)
       } catch {
         platform.close(lane)

@@ -60,7 +60,7 @@ public struct Client<System: Platform & ~Copyable>: ~Copyable {
   var phase = Phase.disconnected
   /// Whose name is being looked up.
   var resolving = 0
-  var race = AddressRace()
+  var race: AddressRace
   /// The connection, once the race is over.
   var lane = Channel.lane0
   public internal(set) var attempt: UInt32 = 0
@@ -120,6 +120,7 @@ public struct Client<System: Platform & ~Copyable>: ~Copyable {
       entries: block.table(plan.handlers), filters: block.region(plan.handlerFilters))
     submissions = SharedQueueOwner(SharedQueue(plan.submissions, in: block))
     servers = ServerTable(entries: block.table(plan.servers), hosts: block.region(plan.hosts), options)
+    race = AddressRace(addresses: block.table(plan.addresses))
     round = ServerRound(count: options.servers.count, isShuffled: options.isShuffled)
     defaultPort = options.port
     followsRedirects = options.followsRedirects

@@ -1,3 +1,4 @@
+import CPlatform
 public import FixedMemory
 public import MQTTSession
 public import MQTTWire
@@ -43,6 +44,8 @@ public struct ClientOptions: ~Escapable {
   /// Messages of other threads that wait: a power of two, or 0; and the room for each.
   public let submitMessages: Int
   public let submitBytes: Int
+  /// Of a server, that are tried.
+  public let addresses: Int
   public let session: SessionOptions
 
   /// A duration that is switched off.
@@ -90,14 +93,14 @@ public struct ClientOptions: ~Escapable {
     let requests = numbers.value(
       request.requests, default: 8, maximum: UInt32(PacketIdentifier.requestCount))
     let requestBytes = numbers.value(
-      request.requestBytes, default: 1024, minimum: 64, maximum: Self.largestBuffer)
+      request.requestBytes, default: 1024, minimum: 32, maximum: Self.largestBuffer)
     let subscriptions = numbers.value(request.subscriptions, default: 16, maximum: 1024, off: 0)
     let subscriptionBytes = numbers.value(
       request.subscriptionBytes, default: 32 &* subscriptions, maximum: Self.largestBuffer)
     let resubscribing = numbers.value(
       request.resubscribing, default: Resubscribing.ifLost.rawValue, maximum: 3)
     let controlBytes = numbers.value(
-      request.controlBytes, default: min(max(receiveBytes / 8, 256), 4096), minimum: 64,
+      request.controlBytes, default: min(max(receiveBytes / 8, 256), 4096), minimum: 32,
       maximum: 1_048_576)
     let handlers = numbers.value(request.handlers, default: 0, maximum: 65_535)
     let handlerBytes = numbers.value(
@@ -125,6 +128,8 @@ public struct ClientOptions: ~Escapable {
       request.writeTimeout, default: 30_000, maximum: Self.dayInMilliseconds, off: 0)
     let tcpUserTimeout = numbers.value(
       request.tcpUserTimeout, default: 0, maximum: Self.dayInMilliseconds)
+    let addresses = numbers.value(
+      request.addresses, default: AddressRace.maximum, maximum: AddressRace.maximum)
     let credentialBytes = numbers.value(
       request.credentialBytes, default: request.askCredentials ? 512 : 0, maximum: 131_070)
     // They come from one place, and there is room for them if they are asked for.
@@ -158,6 +163,7 @@ public struct ClientOptions: ~Escapable {
     self.port = UInt16(truncatingIfNeeded: port)
     self.connectTimeout = connectTimeout
     reconnects = !request.noReconnect
+    self.addresses = request.ownTransport ? 0 : Int(addresses)
     self.stableTime = stableTime
     self.writeTimeout = writeTimeout
     self.tcpUserTimeout = tcpUserTimeout
@@ -233,6 +239,7 @@ private struct NumberCheck {
 /// Where a client's parts lie in the caller's block.
 public struct ClientPlan {
   let servers: Place<ServerTable.Entry>
+  let addresses: Place<platform_address>
   let hosts: Place<UInt8>
   let handlers: Place<HandlerTable.Entry>
   let handlerFilters: Place<UInt8>
@@ -245,6 +252,7 @@ public struct ClientPlan {
     handlerFilters = plan.reserve(options.handlerBytes, of: UInt8.self)
     submissions = SharedQueue.Plan(slots: options.submitMessages, slotSize: options.submitBytes, in: &plan)
     servers = plan.reserve(ServerTable.entryCount(options), of: ServerTable.Entry.self)
+    addresses = plan.reserve(options.addresses, of: platform_address.self)
     hosts = plan.reserve(ServerTable.byteCount(options), of: UInt8.self)
   }
 }

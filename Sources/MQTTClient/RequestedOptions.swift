@@ -64,6 +64,7 @@ public struct RequestedOptions: ~Escapable {
   public var answerTimeout: UInt32 = 0
   public var writeTimeout: UInt32 = 0
   public var tcpUserTimeout: UInt32 = 0
+  public var addresses: UInt32 = 0
   public var credentialBytes: UInt32 = 0
   public var unreleasedMaximum: UInt32 = 0
 

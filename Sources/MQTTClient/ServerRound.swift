@@ -3,27 +3,27 @@ public struct ServerRound: BitwiseCopyable {
   public static var maximum: Int { 16 }
 
   /// How many there are.
-  private let count: Int
+  private let count: UInt8
   private let isShuffled: Bool
   private var order = InlineArray<16, UInt8>(repeating: 0)
-  private var position = 0
+  private var position: UInt8 = 0
   /// The one that a connection to lasted.
   private var good: UInt8? = nil
 
   /// The caller guarantees 1 ≤ count ≤ maximum.
   public init(count: Int, isShuffled: Bool) {
-    self.count = count
+    self.count = UInt8(truncatingIfNeeded: count)
     self.isShuffled = isShuffled
   }
 
-  public var current: Int { Int(order[position]) }
+  public var current: Int { Int(order[Int(position)]) }
 
   /// A new round begins. `random` gives any numbers.
   public mutating func begin(random: () -> UInt32) {
     position = 0
-    for index in 0..<count { order[index] = UInt8(truncatingIfNeeded: index) }
+    for index in 0..<Int(count) { order[index] = UInt8(truncatingIfNeeded: index) }
     if isShuffled {
-      for index in 1..<max(count, 1) {
+      for index in 1..<max(Int(count), 1) {
         swap(index, Int(random() % UInt32(truncatingIfNeeded: index &+ 1)))
       }
     }
@@ -45,7 +45,7 @@ public struct ServerRound: BitwiseCopyable {
   }
 
   /// The connection to the current one has lasted.
-  public mutating func isGood() { good = order[position] }
+  public mutating func isGood() { good = order[Int(position)] }
 
   private mutating func swap(_ one: Int, _ other: Int) {
     let moved = order[one]

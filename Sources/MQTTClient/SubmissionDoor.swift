@@ -68,7 +68,7 @@ public struct SubmissionDoor: BitwiseCopyable {
   public func submit(
     _ message: consuming Publish, _ handling: Handling, at now: () -> Instant
   ) throws(SessionError) {
-    guard queue.slotCount > 0, !handling.isUrgent || urgentBytes > 0 else { throw .notSupported }
+    guard queue.isOpen, !handling.isUrgent || urgentBytes > 0 else { throw .notSupported }
     let inList = try Session.check(message, hasExpiry: handling.expiry != 0, version: version)
     guard message.payload.count <= queue.slotSize, message.properties.count <= queue.slotSize,
       message.topic.count &+ message.properties.count &+ message.payload.count <= queue.slotSize

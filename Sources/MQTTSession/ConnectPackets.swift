@@ -11,8 +11,8 @@ public enum HexDigit {
 /// CONNECT, encoded once for each version that may be spoken (docs/decisions/0005).
 struct ConnectPackets: ~Copyable {
   private var region: Region
-  /// For 3.1, 3.1.1 and 5.0; empty: not spoken.
-  private var extents: InlineArray<3, Extent>
+  /// For 3.1, 3.1.1 and 5.0, behind the Fixed Header and without credentials that come later; empty: not spoken.
+  private var bodies: InlineArray<3, Extent>
   /// The version that was asked for.
   let version: ProtocolVersion
   /// In the packet of that version.
@@ -20,10 +20,10 @@ struct ConnectPackets: ~Copyable {
   let clientID: Extent
   /// `nil`: there is none.
   let authenticationMethod: Extent?
-  /// The room for a user name and a password that come later, and where the packets are without them and without their
-  /// Fixed Header; empty: the packets have what they need.
+  /// The room for a user name and a password that come later; 0: the packets have what they need.
   let credentialBytes: Int
-  private var bodies: InlineArray<3, Extent>
+  /// How much of it they take.
+  private var credentialSize = 0
 
   static func size(_ options: borrowing SessionOptions) -> Int {
     var size = 0
@@ -42,7 +42,6 @@ struct ConnectPackets: ~Copyable {
   }
 
   init(region: consuming Region, _ options: borrowing SessionOptions) {
-    extents = InlineArray(repeating: .empty)
     bodies = InlineArray(repeating: .empty)
     credentialBytes = options.credentialBytes
     version = options.connect.version
@@ -51,17 +50,13 @@ struct ConnectPackets: ~Copyable {
       guard let version = ProtocolVersion(rawValue: version), options.speaks(version) else { continue }
       let connect = options.connect.downgraded(to: version)
       let size = connect.encodedSize
-      if credentialBytes > 0 {
-        offset += Self.spare(connect)
-        bodies[Self.index(version)] = Extent(
-          offset: offset + size - connect.bodySize, count: connect.bodySize)
-      }
+      if credentialBytes > 0 { offset += Self.spare(connect) }
+      bodies[Self.index(version)] = Extent(offset: offset + size - connect.bodySize, count: connect.bodySize)
       var writer = ByteWriter(region.mutableBytes(in: offset..<offset + size))
       connect.encode(into: &writer)
-      extents[Self.index(version)] = Extent(offset: offset, count: size)
       offset += size + (credentialBytes > 0 ? 4 + credentialBytes : 0)
     }
-    let start = extents[Self.index(version)].offset
+    let start = Self.packet(bodies[Self.index(version)], 0).offset
     flagsOffset = start + options.connect.flagsOffset
     clientID = Extent(offset: start + options.connect.clientIDOffset, count: options.connect.clientIDSize)
     authenticationMethod = Self.method(options.connect.properties)?
@@ -80,7 +75,16 @@ struct ConnectPackets: ~Copyable {
   }
 
   /// Where the packet of a version is in `bytes`.
-  func packet(_ version: ProtocolVersion) -> Extent { extents[Self.index(version)] }
+  func packet(_ version: ProtocolVersion) -> Extent {
+    Self.packet(bodies[Self.index(version)], credentialSize)
+  }
+
+  /// A body with its Fixed Header and what follows it.
+  private static func packet(_ body: Extent, _ credentialSize: Int) -> Extent {
+    let length = body.count + credentialSize
+    let header = 1 + VariableByteInteger.encodedSize(length)
+    return Extent(offset: body.offset - header, count: header + length)
+  }
 
   var bytes: Span<UInt8> {
     @_lifetime(borrow self)
@@ -93,7 +97,7 @@ struct ConnectPackets: ~Copyable {
     while number > 3 {
       number -= 1
       guard let older = ProtocolVersion(rawValue: number) else { return nil }
-      if !extents[Self.index(older)].isEmpty { return older }
+      if !bodies[Self.index(older)].isEmpty { return older }
     }
     return nil
   }
@@ -112,37 +116,30 @@ struct ConnectPackets: ~Copyable {
       }
       index += 1
     }
-    for older in 0..<Self.index(version) where !extents[older].isEmpty {
-      // The same Client Identifier, behind a shorter Variable Header.
-      region.move(from: id.offset, to: extents[older].offset + olderOffset(older), count: id.count)
+    for older in 0..<Self.index(version) where !bodies[older].isEmpty {
+      // The same Client Identifier, behind a shorter Variable Header: Protocol Name (with its length), version, flags and
+      // Keep Alive, and its own length.
+      let offset = (older == 0 ? 8 : 6) + 4 + 2
+      region.move(from: id.offset, to: bodies[older].offset + offset, count: id.count)
     }
   }
 
-  /// Where the Client Identifier is in the packet of an older version: behind Fixed Header, Protocol Name (with its
-  /// length), version, flags and Keep Alive, and its own length.
-  private func olderOffset(_ index: Int) -> Int {
-    let start = extents[index].offset
-    var position = start + 1
-    while region.bytes[position] >= 0x80 { position += 1 }
-    return position + 1 + (index == 0 ? 8 : 6) + 4 + 2 - start
-  }
-
   /// Whether a password needs a user name [MQTT-3.1.2-22] (3.1.1): in a version that may be spoken.
-  var needsUserName: Bool { !extents[0].isEmpty || !extents[1].isEmpty }
+  var needsUserName: Bool { !bodies[0].isEmpty || !bodies[1].isEmpty }
 
   /// Puts them at the end of the packets, and what says so into their beginning. They fit into `credentialBytes`.
   mutating func setCredentials(userName: Span<UInt8>, password: Span<UInt8>) {
+    let size = Self.sizeWithLength(userName) + Self.sizeWithLength(password)
+    credentialSize = size
     for index in 0..<3 where !bodies[index].isEmpty {
       let body = bodies[index]
-      let extra = Self.sizeWithLength(userName) + Self.sizeWithLength(password)
-      var writer = ByteWriter(region.mutableBytes(in: body.end..<body.end + extra))
+      var writer = ByteWriter(region.mutableBytes(in: body.end..<body.end + size))
       if userName.count > 0 { writer.put(prefixed: userName) }
       if password.count > 0 { writer.put(prefixed: password) }
-      let length = body.count + extra
-      let start = body.offset - 1 - VariableByteInteger.encodedSize(length)
+      let start = Self.packet(body, size).offset
       var header = ByteWriter(region.mutableBytes(in: start..<body.offset))
       header.put(ControlPacketType.connect.firstByte)
-      header.put(variableByteInteger: length)
+      header.put(variableByteInteger: body.count + size)
       // Behind Protocol Name and version.
       let flags = body.offset + (index == 0 ? 9 : 7)
       var bytes = region.mutableBytes
@@ -150,7 +147,6 @@ struct ConnectPackets: ~Copyable {
       bytes[flags] =
         rest | (userName.count > 0 ? Connect.userNameFlag : 0)
         | (password.count > 0 ? Connect.passwordFlag : 0)
-      extents[index] = Extent(offset: start, count: body.offset - start + length)
     }
   }
 

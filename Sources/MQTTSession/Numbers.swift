@@ -39,12 +39,14 @@ public struct OutboxNumbers: BitwiseCopyable {
   public private(set) var latencies = LatencyHistogram()
 
   public struct Fill: BitwiseCopyable {
-    public let bytes: Int
-    public let bytesPeak: Int
-    public let bytesCapacity: Int
-    public let messages: Int
-    public let messagesPeak: Int
-    public let messagesCapacity: Int
+    public private(set) var bytes = 0
+    public private(set) var bytesPeak = 0
+    public private(set) var bytesCapacity = 0
+    public private(set) var messages = 0
+    public private(set) var messagesPeak = 0
+    public private(set) var messagesCapacity = 0
+
+    init() {}
 
     init(_ outbox: borrowing Outbox) {
       bytes = outbox.byteCount
@@ -56,14 +58,20 @@ public struct OutboxNumbers: BitwiseCopyable {
     }
   }
 
-  init(_ outbox: borrowing Outbox, _ urgent: borrowing Outbox, _ quota: SendQuota) {
+  init(_ outbox: borrowing Outbox, _ urgent: borrowing Cell<Outbox>, _ quota: SendQuota) {
     ordinary = Fill(outbox)
-    self.urgent = Fill(urgent)
     inFlight = quota.inFlight
     inFlightMaximum = quota.limit
-    waitingSince = urgent.waitingSince ?? outbox.waitingSince
+    guard !urgent.isEmpty else {
+      self.urgent = Fill()
+      waitingSince = outbox.waitingSince
+      add(outbox)
+      return
+    }
+    self.urgent = Fill(urgent.element)
+    waitingSince = urgent.element.waitingSince ?? outbox.waitingSince
     add(outbox)
-    add(urgent)
+    add(urgent.element)
   }
 
   private mutating func add(_ outbox: borrowing Outbox) {

@@ -157,7 +157,8 @@ public struct Outbox: ~Copyable {
     return nil
   }
 
-  var hasCompletion: Bool { firstCompleted != Outbox.none }
+  /// There is something to tell: a completion, or room.
+  var hasNews: Bool { firstCompleted != Outbox.none || hasNewRoom }
 
   // MARK: What the application wants
 

@@ -56,10 +56,10 @@ extension Session {
     limits = ServerLimits()
     quota = SendQuota()
     outbox.connectionLost()
-    urgent.connectionLost()
-    if needsConnection {
-      outbox.dropAtMostOnce()
-      urgent.dropAtMostOnce()
+    if needsConnection { outbox.dropAtMostOnce() }
+    if !urgent.isEmpty {
+      urgent.element.connectionLost()
+      if needsConnection { urgent.element.dropAtMostOnce() }
     }
     requests.connectionLost()
     subscriptions.connectionLost()
@@ -114,9 +114,9 @@ extension Session {
     case .request:
       if requests.transmitted(count) { counters.packetsSent.increment() }
     case .urgent:
-      counters.packetsSent.add(urgent.transmitted(count, order: &order))
-    case .restOfPacket where urgent.isInsidePacket:
-      counters.packetsSent.add(urgent.transmitted(count, order: &order))
+      counters.packetsSent.add(urgent.element.transmitted(count, order: &order))
+    case .restOfPacket where isInsideUrgent:
+      counters.packetsSent.add(urgent.element.transmitted(count, order: &order))
     case .run, .restOfPacket:
       counters.packetsSent.add(outbox.transmitted(count, order: &order))
     case .stream:
@@ -169,19 +169,20 @@ extension Session {
   /// The time of what happens now.
   public mutating func turn(at now: Instant) {
     outbox.now = now
-    urgent.now = now
+    if !urgent.isEmpty { urgent.element.now = now }
   }
 
   /// PUBLISH, PUBREL, SUBSCRIBE and UNSUBSCRIBE that are sent, each whole, and that the server has not answered.
   var waitingForAnswer: Int {
-    outbox.unanswered &+ urgent.unanswered &+ requests.incomplete &- requests.queued
+    outbox.unanswered &+ (urgent.isEmpty ? 0 : urgent.element.unanswered) &+ requests.incomplete
+      &- requests.queued
   }
 
   mutating func answered() { answers.answered(at: outbox.now, waiting: waitingForAnswer) }
 
   mutating func expire() {
     outbox.expire(at: clock.seconds, quota: &quota)
-    urgent.expire(at: clock.seconds, quota: &quota)
+    if !urgent.isEmpty { urgent.element.expire(at: clock.seconds, quota: &quota) }
   }
 
   /// Ends the connection from this side. 5.0 tells the server why (§4.13), 3.1.1 only says goodbye,

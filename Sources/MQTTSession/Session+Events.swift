@@ -1,12 +1,12 @@
+import FixedMemory
 import MQTTWire
 
 /// Outputs: what the application should know, one event at a time (docs/decisions/0011).
 extension Session {
   /// `nextEvent` will find one.
   public var hasEvent: Bool {
-    (view != nil && !isViewTaken) || outbox.hasCompletion || urgent.hasCompletion || requests.hasFailure
-      || replyCheck != nil
-      || outbox.hasNewRoom || urgent.hasNewRoom || subscriptions.hasRefused
+    (view != nil && !isViewTaken) || outbox.hasNews || (!urgent.isEmpty && urgent.element.hasNews)
+      || requests.hasFailure || replyCheck != nil || subscriptions.hasRefused
   }
 
   /// An event was handed out and not yet released: what is behind it has not been looked at.
@@ -19,7 +19,7 @@ extension Session {
   public mutating func nextEvent() -> SessionEvent? {
     release()
     if case .connected = view, let event = takeView() { return event }
-    let urgentCompletion = urgent.takeCompletion()
+    let urgentCompletion = urgent.isEmpty ? nil : urgent.element.takeCompletion()
     if var completion = urgentCompletion ?? outbox.takeCompletion() {
       if case .acknowledged(let details) = view, details.slot == completion.slot,
         details.isUrgent == (urgentCompletion != nil)
@@ -52,7 +52,8 @@ extension Session {
     }
     if let event = takeView() { return event }
     let hasRoom = outbox.takeRoomEvent()
-    return urgent.takeRoomEvent() || hasRoom ? .room : nil
+    if urgent.isEmpty { return hasRoom ? .room : nil }
+    return urgent.element.takeRoomEvent() || hasRoom ? .room : nil
   }
 
   /// The application has done with the event that was handed out last: a message may be acknowledged, and what

@@ -32,7 +32,7 @@ extension Session {
       version: acceptedVersion)
     if handling.isUrgent {
       guard handling.kind == .whole, handling.replyTag == nil else { throw .option }
-      guard urgent.messageCapacity > 0 else { throw .notSupported }
+      guard !urgent.isEmpty else { throw .notSupported }
     }
     // It has to be one that can be replaced itself, or the order would suffer.
     if handling.overflow == .latest {
@@ -59,7 +59,7 @@ extension Session {
     return true
   }
 
-  var isNothingExpiring: Bool { outbox.nextExpiry == nil && urgent.nextExpiry == nil }
+  var isNothingExpiring: Bool { earliestExpiry == nil }
 
   private mutating func admit(
     _ message: borrowing Publish, _ handling: Handling
@@ -69,7 +69,8 @@ extension Session {
       message.own.messageExpiryInterval = handling.expiry
     }
     if handling.isUrgent {
-      return try urgent.admit(message, handling, version: acceptedVersion, limits: limits, quota: &quota)
+      return try urgent.element.admit(
+        message, handling, version: acceptedVersion, limits: limits, quota: &quota)
     }
     return try outbox.admit(message, handling, version: acceptedVersion, limits: limits, quota: &quota)
   }

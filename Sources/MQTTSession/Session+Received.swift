@@ -152,7 +152,10 @@ extension Session {
     keepAlive.start(seconds: limits.keepAlive)
     quota = SendQuota(limit: min(sendMaximum, limits.receiveMaximum))
     outbox.connected(version, sessionPresent: sessionPresent, order: order, quota: &quota, limits: limits)
-    urgent.connected(version, sessionPresent: sessionPresent, order: order, quota: &quota, limits: limits)
+    if !urgent.isEmpty {
+      urgent.element.connected(
+        version, sessionPresent: sessionPresent, order: order, quota: &quota, limits: limits)
+    }
     requests.connected(version, limits: limits)
     answered()
     if resubscribing == .always || (resubscribing == .ifLost && !(isKnown && sessionPresent)) {
@@ -177,10 +180,10 @@ extension Session {
   }
 
   private mutating func handle(_ packet: Acknowledgement, _ header: FixedHeader) {
-    let isUrgent = IdentifierRange.urgent.contains(packet.identifier)
+    let isUrgent = !urgent.isEmpty && IdentifierRange.urgent.contains(packet.identifier)
     let effect =
       isUrgent
-      ? urgent.acknowledged(packet, hasReasonCode: version.hasProperties, quota: &quota)
+      ? urgent.element.acknowledged(packet, hasReasonCode: version.hasProperties, quota: &quota)
       : outbox.acknowledged(packet, hasReasonCode: version.hasProperties, quota: &quota)
     answered()
     switch effect.answer {

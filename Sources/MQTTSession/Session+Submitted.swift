@@ -18,7 +18,8 @@ extension Session {
     guard outbox.reservation == nil else { return false }
     let endsAtOnce = end(of: message, isExpired: isExpired) != nil
     return handling.isUrgent
-      ? urgent.mayTake(message, handling, endsAtOnce: endsAtOnce, version: acceptedVersion, limits: limits)
+      ? urgent.element.mayTake(
+        message, handling, endsAtOnce: endsAtOnce, version: acceptedVersion, limits: limits)
       : outbox.mayTake(message, handling, endsAtOnce: endsAtOnce, version: acceptedVersion, limits: limits)
   }
 
@@ -35,7 +36,7 @@ extension Session {
     turn(at: now)
     let end = end(of: message, isExpired: isExpired)
     if handling.isUrgent {
-      try urgent.take(message, handling, end, version: acceptedVersion, limits: limits, quota: &quota)
+      try urgent.element.take(message, handling, end, version: acceptedVersion, limits: limits, quota: &quota)
     } else {
       try outbox.take(message, handling, end, version: acceptedVersion, limits: limits, quota: &quota)
     }

@@ -19,9 +19,9 @@ extension Session {
       case .connect: connects.bytes.extracting(connectRest)
       case .control: control.pending
       case .request: requests.output
-      case .urgent: urgent.run
+      case .urgent: urgentOutput
       case .run: outbox.run
-      case .restOfPacket: urgent.isInsidePacket ? urgent.restOfPacket : outbox.restOfPacket
+      case .restOfPacket: isInsideUrgent ? urgentOutput : outbox.restOfPacket
       case .stream: streamBuffer.bytes.extracting(streamStart..<streamEnd)
       }
     }
@@ -38,8 +38,7 @@ extension Session {
         && (outbox.isInsideStream
           ? streamStart < streamEnd
           : !control.isEmpty || requests.queued > 0 || canTransmitMessage || outbox.releasesToCheck > 0
-            || urgent.releasesToCheck > 0
-            || canRepeatSubscription)
+            || (!urgent.isEmpty && urgent.element.releasesToCheck > 0) || canRepeatSubscription)
     case .ending: !control.isEmpty && (!outbox.isInsideStream || streamStart < streamEnd)
     }
   }
@@ -76,21 +75,40 @@ extension Session {
 
   // MARK: Helpers
 
+  /// It lies in the block as long as the session does. The compiler (6.3.1) would have it end with the access to the
+  /// cell.
+  private var urgentOutput: Span<UInt8> {
+    @_lifetime(borrow self)
+    borrowing get {
+      let isRun = source == .urgent
+      let bytes = unsafe urgent.read { lane in
+        let bytes = isRun ? lane.run : lane.restOfPacket
+        return unsafe bytes.withUnsafeBufferPointer { unsafe $0 }
+      }
+      return unsafe _overrideLifetime(Span(_unsafeElements: bytes), borrowing: self)
+    }
+  }
+
   /// As `chooseSource` chooses.
   private var canTransmitMessage: Bool {
-    if urgent.unsent > 0, urgent.resends > 0 || outbox.resends > 0 {
-      return outbox.isInsidePacket || urgent.isInsidePacket || quota.left &+ runQuota > 0
+    if urgent.isEmpty { return outbox.canTransmit(quota) }
+    if urgent.element.unsent > 0, urgent.element.resends > 0 || outbox.resends > 0 {
+      return outbox.isInsidePacket || isInsideUrgent || quota.left &+ runQuota > 0
     }
-    return outbox.canTransmit(quota) || urgent.canTransmit(quota)
+    return outbox.canTransmit(quota) || urgent.element.canTransmit(quota)
   }
 
   /// What the runs have taken of the quota, and give back if it is wanted elsewhere.
-  private var runQuota: Int { outbox.runCount > 0 || urgent.runCount > 0 ? 1 : 0 }
+  private var runQuota: Int { outbox.runCount > 0 || urgent.element.runCount > 0 ? 1 : 0 }
 
-  private var earliestExpiry: UInt32? {
-    guard let second = urgent.nextExpiry else { return outbox.nextExpiry }
+  /// The second in which the first message expires, if one does.
+  var earliestExpiry: UInt32? {
+    guard !urgent.isEmpty, let second = urgent.element.nextExpiry else { return outbox.nextExpiry }
     return min(second, outbox.nextExpiry ?? second)
   }
+
+  /// A part of an urgent message is sent: the rest of it is next.
+  var isInsideUrgent: Bool { !urgent.isEmpty && urgent.element.isInsidePacket }
 
   private var connectRest: Range<Int> {
     let packet = connects.packet(version)
@@ -111,7 +129,7 @@ extension Session {
       }
       if outbox.isInsideStream { return mayStream && streamStart < streamEnd ? .stream : .none }
       if requests.isInsidePacket { return .request }
-      let isInsidePacket = outbox.isInsidePacket || urgent.isInsidePacket
+      let isInsidePacket = outbox.isInsidePacket || isInsideUrgent
       if !control.isEmpty { return isInsidePacket ? .restOfPacket : .control }
       guard phase == .connected else { return .none }
       if requests.queued > 0 {
@@ -121,13 +139,13 @@ extension Session {
       }
       clock.advance(to: now)
       expire()
-      if urgent.unsent > 0 {
+      if !urgent.isEmpty, urgent.element.unsent > 0 {
         if outbox.isInsidePacket { return .restOfPacket }
-        if urgent.resends > 0 || outbox.resends > 0 { return chooseResend() }
+        if urgent.element.resends > 0 || outbox.resends > 0 { return chooseResend() }
         // What is in the run has not been begun, and may wait for its place in the window.
         outbox.retractRun(&quota)
-        urgent.extendRun(version: version, second: clock.seconds, quota: &quota)
-        if urgent.runCount > 0 { return .urgent }
+        urgent.element.extendRun(version: version, second: clock.seconds, quota: &quota)
+        if urgent.element.runCount > 0 { return .urgent }
       }
       outbox.extendRun(version: version, second: clock.seconds, quota: &quota)
       return outbox.runCount > 0 ? .run : .none
@@ -137,20 +155,25 @@ extension Session {
   /// What is sent again keeps its order, whichever lane it is on [MQTT-4.6.0-1].
   private mutating func chooseResend() -> Source {
     outbox.retractRun(&quota)
-    if urgent.isInsidePacket { return .urgent }
-    urgent.retractRun(&quota)
-    let (first, second) = (urgent.nextResend(), outbox.nextResend())
-    urgent.extendRun(.resends(before: second), version: version, second: clock.seconds, quota: &quota)
-    if urgent.runCount > 0 { return .urgent }
+    if urgent.element.isInsidePacket { return .urgent }
+    urgent.element.retractRun(&quota)
+    let (first, second) = (urgent.element.nextResend(), outbox.nextResend())
+    urgent.element.extendRun(.resends(before: second), version: version, second: clock.seconds, quota: &quota)
+    if urgent.element.runCount > 0 { return .urgent }
     outbox.extendRun(.resends(before: first), version: version, second: clock.seconds, quota: &quota)
     return outbox.runCount > 0 ? .run : .none
   }
 
   private mutating func refillReleases() {
-    while control.hasRoom, let identifier = urgent.nextRelease() ?? outbox.nextRelease() {
+    while control.hasRoom, let identifier = nextRelease() {
       var packet = Acknowledgement(type: .pubrel, identifier: identifier)
       packet.isDuplicate = version == .v3_1  // which has DUP for PUBREL too (its §2.1)
       _ = control.append(packet)
     }
+  }
+
+  private mutating func nextRelease() -> PacketIdentifier? {
+    if !urgent.isEmpty, let identifier = urgent.element.nextRelease() { return identifier }
+    return outbox.nextRelease()
   }
 }

@@ -43,8 +43,8 @@ public struct Session: ~Copyable {
 
   var connects: ConnectPackets
   var outbox: Outbox
-  /// What goes first.
-  var urgent: Outbox
+  /// What goes first; empty: there is no room for such messages.
+  var urgent: Cell<Outbox>
   var quota = SendQuota()
   /// How many QoS 1 and 2 messages were sent; wraps.
   var order: UInt16 = 0
@@ -129,12 +129,14 @@ public struct Session: ~Copyable {
         entries: block.table(plan.aliasesSent), topics: block.region(plan.topicsSent),
         topicBytes: options.aliasBytes),
       identifiers: .messages, random: UInt16(truncatingIfNeeded: random))
-    urgent = Outbox(
-      bytes: block.region(plan.urgent), descriptors: block.table(plan.urgentDescriptors),
-      prefix: block.region(plan.none),
-      aliases: SentAliases(
-        entries: block.table(plan.noAliases), topics: block.region(plan.none), topicBytes: 0),
-      identifiers: .urgent, random: UInt16(truncatingIfNeeded: random >> 16))
+    urgent = Cell(plan.urgent, in: block) {
+      Outbox(
+        bytes: block.region(plan.urgentBytes), descriptors: block.table(plan.urgentDescriptors),
+        prefix: block.region(plan.none),
+        aliases: SentAliases(
+          entries: block.table(plan.noAliases), topics: block.region(plan.none), topicBytes: 0),
+        identifiers: .urgent, random: UInt16(truncatingIfNeeded: random >> 16))
+    }
     needsConnection = options.needsConnection
     requests = RequestQueue(
       bytes: block.region(plan.requestBytes), table: block.table(plan.requests))
@@ -168,7 +170,8 @@ public struct Session: ~Copyable {
 
   /// Every message and every request is complete, and nothing waits to be sent.
   public var isDrained: Bool {
-    outbox.incomplete == 0 && urgent.incomplete == 0 && requests.incomplete == 0 && control.isEmpty
+    outbox.incomplete == 0 && (urgent.isEmpty || urgent.element.incomplete == 0) && requests.incomplete == 0
+      && control.isEmpty
   }
 
   /// Where the extents of an `Ending` or of an event point.

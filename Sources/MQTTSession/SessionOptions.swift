@@ -76,8 +76,9 @@ public struct SessionPlan {
   let connect: Place<UInt8>
   let descriptors: Place<Outbox.Descriptor>
   let outbox: Place<UInt8>
+  let urgent: Place<Outbox>
   let urgentDescriptors: Place<Outbox.Descriptor>
-  let urgent: Place<UInt8>
+  let urgentBytes: Place<UInt8>
   let none: Place<UInt8>
   let noAliases: Place<SentAliases.Entry>
   let prefix: Place<UInt8>
@@ -99,6 +100,7 @@ public struct SessionPlan {
 
   public init(_ options: borrowing SessionOptions, in plan: inout MemoryPlan) {
     descriptors = plan.reserve(options.outboxMessages, of: Outbox.Descriptor.self)
+    urgent = plan.reserve(min(options.urgentMessages, 1), of: Outbox.self)
     urgentDescriptors = plan.reserve(options.urgentMessages, of: Outbox.Descriptor.self)
     noAliases = plan.reserve(0, of: SentAliases.Entry.self)
     requests = plan.reserve(options.requests, of: RequestQueue.Descriptor.self)
@@ -118,7 +120,7 @@ public struct SessionPlan {
       options.connect.version.hasProperties ? min(Session.farewellBytes, options.controlBytes) : 0,
       of: UInt8.self)
     outbox = plan.reserve(options.outboxBytes, of: UInt8.self)
-    urgent = plan.reserve(options.urgentBytes, of: UInt8.self)
+    urgentBytes = plan.reserve(options.urgentBytes, of: UInt8.self)
     none = plan.reserve(0, of: UInt8.self)
     prefix = plan.reserve(
       options.aliasesSent > 0 ? Outbox.prefixSize(topicBytes: options.aliasBytes) : 0, of: UInt8.self)

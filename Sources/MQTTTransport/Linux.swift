@@ -106,11 +106,11 @@ public struct Linux: ~Copyable, Platform {
   // MARK: Connections
 
   public mutating func connect(
-    _ lane: Channel, to addresses: platform_addresses, at index: UInt32
+    _ lane: Channel, to address: platform_address, port: UInt16
   ) throws(PlatformError) {
     close(lane)
-    let result = unsafe withUnsafePointer(to: addresses) {
-      unsafe platform_tcp_connect($0, index, userTimeout)
+    let result = unsafe withUnsafePointer(to: address) {
+      unsafe platform_tcp_connect($0, port, userTimeout)
     }
     guard result >= 0 else { throw PlatformError(errno: -result) }
     sockets[Int(lane.rawValue)] = result

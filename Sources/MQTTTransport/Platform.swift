@@ -38,9 +38,9 @@ public protocol Platform: ~Copyable {
 
   // MARK: Connections
 
-  /// Begins to connect to one of `addresses`. The channel turns writable when the outcome is known.
+  /// Begins to connect. The channel turns writable when the outcome is known.
   mutating func connect(
-    _ lane: Channel, to addresses: platform_addresses, at index: UInt32
+    _ lane: Channel, to address: platform_address, port: UInt16
   ) throws(PlatformError)
 
   /// 0: connected; else errno.

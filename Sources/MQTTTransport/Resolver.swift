@@ -14,6 +14,16 @@ public struct Resolver: ~Copyable {
 
   public init() {}
 
+  /// One of those that were found; `index` is below their number.
+  public static func address(_ index: Int, of found: platform_addresses) -> platform_address {
+    precondition(index >= 0 && index < PLATFORM_MAX_ADDRESSES)
+    // C's array is a tuple here, which knows no index.
+    return unsafe withUnsafeBytes(of: found.list) { list in
+      unsafe list.load(
+        fromByteOffset: index &* MemoryLayout<platform_address>.stride, as: platform_address.self)
+    }
+  }
+
   /// A look-up is under way, or its answer has not been read.
   public var isBusy: Bool { descriptor >= 0 }
 

@@ -75,6 +75,7 @@ func makeClient(
   unsafe request.writeTimeout = options.pointee.write_timeout_ms
   unsafe request.tcpUserTimeout = options.pointee.tcp_user_timeout_ms
   unsafe request.credentialBytes = options.pointee.credential_bytes
+  unsafe request.addresses = options.pointee.addresses
   unsafe request.unreleasedMaximum = options.pointee.unreleased_maximum
   request.properties = try unsafe span(options.pointee.properties)
   request.host = try unsafe span(options.pointee.host)

@@ -104,7 +104,14 @@ class Server:
     def stop(self, number: int = signal.SIGTERM) -> None:
         if self.process:
             self.process.send_signal(signal.SIGCONT)
-            self.process.send_signal(number)
+            # Mosquitto loses a SIGTERM that reaches it just before it begins to serve.
+            for _ in range(10):
+                self.process.send_signal(number)
+                try:
+                    self.process.wait(1)
+                    break
+                except subprocess.TimeoutExpired:
+                    pass
             self.process.wait(10)
             self.process = None
 

@@ -139,7 +139,7 @@ OPTIONS_NUMBERS = (
     "replies stream_bytes reconnect_min_ms reconnect_max_ms stable_ms jitter "
     "subscriptions subscription_bytes resubscribe urgent_messages urgent_bytes "
     "answer_timeout_ms write_timeout_ms tcp_user_timeout_ms credential_bytes "
-    "submit_messages submit_bytes unreleased_maximum"
+    "submit_messages submit_bytes unreleased_maximum addresses"
 ).split()
 
 

@@ -75,8 +75,7 @@ final class ClientRig {
 
   /// The answer to `addressesWanted`: so many.
   func provide(addresses count: Int, attempt: UInt32? = nil) throws(SessionError) {
-    var found = platform_addresses()
-    found.count = UInt32(count)
+    let found = VirtualPlatform.addresses(count)
     try client.provide(addresses: found, attempt: attempt ?? client.attempt, at: now)
   }
 

@@ -17,12 +17,23 @@ struct VirtualPlatform: ~Copyable, Platform {
 
   func numeric(_ host: Span<UInt8>, port: UInt16) -> platform_addresses? {
     guard world.numericHosts.contains(Self.text(host)) else { return nil }
-    var found = platform_addresses()
-    found.count = UInt32(world.addresses.count)
-    return found
+    return Self.addresses(world.addresses.count)
   }
   func resolve(_ host: Span<UInt8>, port: UInt16) throws(PlatformError) {
     world.resolve(Self.text(host), port)
+  }
+  /// So many: each is told by its number.
+  static func addresses(_ count: Int) -> platform_addresses {
+    var found = platform_addresses()
+    found.count = UInt16(count)
+    found.list.1.scope = 1
+    found.list.2.scope = 2
+    found.list.3.scope = 3
+    found.list.4.scope = 4
+    found.list.5.scope = 5
+    found.list.6.scope = 6
+    found.list.7.scope = 7
+    return found
   }
   private static func text(_ host: Span<UInt8>) -> String {
     String(decoding: (0..<host.count).map { host[$0] }.filter { $0 != 0 }, as: UTF8.self)
@@ -31,8 +42,8 @@ struct VirtualPlatform: ~Copyable, Platform {
   func resolved() -> Resolver.Answer { world.resolved() }
 
   func connect(
-    _ lane: Channel, to addresses: platform_addresses, at index: UInt32
-  ) throws(PlatformError) { try world.connect(Int(lane.rawValue), Int(index)) }
+    _ lane: Channel, to address: platform_address, port: UInt16
+  ) throws(PlatformError) { try world.connect(Int(lane.rawValue), Int(address.scope)) }
   func outcome(_ lane: Channel) -> Int32 { world.lanes[Int(lane.rawValue)]?.outcome ?? 107 }
   func isOpen(_ lane: Channel) -> Bool { world.lanes[Int(lane.rawValue)] != nil }
   func send(_ lane: Channel, _ bytes: Span<UInt8>) -> Transfer {
@@ -203,9 +214,7 @@ final class World {
     case .unknown(let delay): at(delay) { self.answer = .noAddress(-2) }
     case .found(let delay):
       at(delay) {
-        var found = platform_addresses()
-        found.count = UInt32(self.addresses.count)
-        self.answer = .addresses(found)
+        self.answer = .addresses(VirtualPlatform.addresses(self.addresses.count))
       }
     }
   }

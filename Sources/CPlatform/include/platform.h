@@ -85,15 +85,20 @@ enum {
     PLATFORM_MAX_ADDRESSES = 8
 };
 
+/* A part of every client: as small as it can be. */
 struct platform_address {
-    uint8_t bytes[28]; /* a struct sockaddr_in or sockaddr_in6 */
-    uint32_t length;
+    uint8_t bytes[16]; /* IPv6; an IPv4 address is mapped (RFC 4291 2.5.5.2) */
+    uint32_t scope;    /* of a link-local one: the interface */
 };
 
 struct platform_addresses {
-    uint32_t count;
+    uint16_t count;
+    uint16_t port; /* of all of them */
     struct platform_address list[PLATFORM_MAX_ADDRESSES];
 };
+
+/* Writes an IPv4 address, four bytes in network order. */
+void platform_map_address(const void *v4, struct platform_address *address);
 
 /* Adds a numeric IPv4 or IPv6 address, zero-terminated. Returns 1, or 0 if it is none, or one too many. */
 int32_t platform_parse_address(const char *host, uint16_t port, struct platform_addresses *addresses);
@@ -117,10 +122,10 @@ int32_t platform_resolved(int32_t fd, struct platform_addresses *addresses, int3
 /* ---- TCP ---- */
 
 /*
- * Opens a socket and starts to connect it to the address with this index. TCP_NODELAY is set: the library
+ * Opens a socket and starts to connect it to this address and port. TCP_NODELAY is set: the library
  * coalesces by itself; TCP_USER_TIMEOUT if user_timeout_ms is not 0. Returns the descriptor, which turns writable when the outcome is known; or -errno.
  */
-int32_t platform_tcp_connect(const struct platform_addresses *addresses, uint32_t index, uint32_t user_timeout_ms);
+int32_t platform_tcp_connect(const struct platform_address *wanted, uint16_t port, uint32_t user_timeout_ms);
 
 /* The outcome: 0 if connected, else the errno. */
 int32_t platform_tcp_outcome(int32_t fd);

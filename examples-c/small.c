@@ -1,0 +1,84 @@
+/*
+ * A whole client in 2 KiB, 3 KiB on a 64-bit processor: sends numbers to itself, with QoS 1 both ways: small [URL] [COUNT]
+ *
+ * Every buffer is as small as it can be: of a message topic and payload together have about 50 bytes.
+ */
+#define _POSIX_C_SOURCE 200809L
+#include <stdalign.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <swiftmqtt.h>
+
+#include "why.h"
+
+static alignas(SMQ_MEMORY_ALIGNMENT) unsigned char memory[sizeof(void *) == 4 ? 2048 : 3072];
+
+static int32_t publish(smq_client *client, unsigned number) {
+    char text[16];
+    snprintf(text, sizeof text, "%u", number);
+    smq_message message = SMQ_MESSAGE_INIT;
+    message.qos = 1;
+    message.quiet = 1; /* no event when all is well */
+    message.topic = smq_string("small/number");
+    message.payload = smq_string(text);
+    return smq_publish(client, &message);
+}
+
+static int32_t subscribe(smq_client *client) {
+    smq_subscription number = { .filter = smq_string("small/number"), .qos = 1 };
+    smq_subscriptions request = SMQ_SUBSCRIPTIONS_INIT;
+    request.list = &number;
+    request.count = 1;
+    return smq_subscribe(client, &request);
+}
+
+int main(int argc, char **argv) {
+    unsigned count = argc > 2 ? (unsigned)strtoul(argv[2], NULL, 10) : 3;
+    smq_options options = SMQ_OPTIONS_INIT;
+    options.url = smq_string(argc > 1 ? argv[1] : "mqtt://127.0.0.1");
+    options.flags = SMQ_OPTION_NO_RECONNECT;
+    options.outbox_bytes = 64;
+    options.outbox_messages = 1;
+    options.receive_bytes = 64;
+    options.receive_maximum = 1;
+    options.unreleased_maximum = 1;
+    options.requests = 1;
+    options.request_bytes = 32;
+    options.control_bytes = 32;
+    options.subscriptions = SMQ_OFF;
+    options.addresses = 1;
+
+    smq_client *client = NULL;
+    smq_event event = SMQ_EVENT_INIT;
+    int32_t status = smq_client_init(memory, sizeof memory, &options, &client);
+    if (status == SMQ_OK) status = smq_connect(client);
+    unsigned number = 0;
+    while (status >= 0 && event.type != SMQ_EVENT_DISCONNECTED) {
+        status = smq_wait(client, -1);
+        if (smq_next_event(client, &event) != 1) continue;
+        status = event.status;
+        switch (event.type) {
+        case SMQ_EVENT_CONNECTED:
+            status = subscribe(client);
+            break;
+        case SMQ_EVENT_MESSAGE:
+            printf("%.*s\n", (int)event.payload.size, (const char *)event.payload.data);
+            if (++number == count) smq_disconnect(client, 1000);
+            break;
+        case SMQ_EVENT_DISCONNECTED:
+            continue;
+        default:
+            break;
+        }
+        /* COMPLETED: subscribed; ROOM: the last number's PUBACK came later than the number itself */
+        if (status == SMQ_OK && event.type != SMQ_EVENT_CONNECTED && number < count) status = publish(client, number);
+        if (status == SMQ_ERR_FULL) status = SMQ_OK; /* SMQ_EVENT_ROOM tells when to try again */
+    }
+    if (event.status)
+        print_why(stderr, &event);
+    else if (status < 0)
+        fprintf(stderr, "%s\n", smq_status_name(status));
+    if (status == SMQ_OK) printf("in %zu bytes\n", smq_client_size(&options));
+    smq_client_close(client);
+    return status < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}
