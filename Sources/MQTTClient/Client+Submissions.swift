@@ -23,8 +23,10 @@ extension Client where System: ~Copyable {
 
   /// While the application is leaving only what was submitted before goes out.
   mutating func takeSubmissions(at now: Instant) {
+    guard submissions.isOpen else { return }
     if !isLeaving { submissions.collect() }
-    for _ in 0..<Self.submissionsPerTurn where hasRoomForSubmission(at: now) {
+    for _ in 0..<Self.submissionsPerTurn {
+      guard hasRoomForSubmission(at: now) else { return }
       let knowsAge = !hasOwnTransport
       guard Self.publishFirst(of: &submissions, into: &session, knowsAge: knowsAge, at: now) else { return }
     }
