@@ -37,6 +37,33 @@
     return unsafe _overrideLifetime(span, mutating: &self)
   }
 
+  public subscript(offset: Int) -> UInt8 {
+    @inline(__always) get {
+      precondition(UInt(bitPattern: offset) < UInt(bitPattern: count))
+      return unsafe start[offset]
+    }
+    @inline(__always) set {
+      precondition(UInt(bitPattern: offset) < UInt(bitPattern: count))
+      unsafe start[offset] = newValue
+    }
+  }
+
+  /// A Two Byte Integer of MQTT: the high byte first.
+  @inline(__always)
+  public mutating func write(_ value: UInt16, at offset: Int) {
+    precondition(offset >= 0 && offset <= count &- 2)
+    unsafe UnsafeMutableRawPointer(start + offset).storeBytes(of: value.bigEndian, as: UInt16.self)
+  }
+
+  @inline(__always)
+  public mutating func write(_ bytes: Span<UInt8>, at offset: Int) {
+    precondition(offset >= 0 && offset <= count &- bytes.count)
+    unsafe bytes.withUnsafeBytes { bytes in
+      guard let from = bytes.baseAddress else { return }
+      unsafe UnsafeMutableRawPointer(start + offset).copyMemory(from: from, byteCount: bytes.count)
+    }
+  }
+
   /// Moves `count` bytes from one offset to another; the two runs may overlap.
   public mutating func move(from source: Int, to target: Int, count moved: Int) {
     precondition(moved >= 0 && source >= 0 && target >= 0)

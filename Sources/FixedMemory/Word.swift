@@ -16,11 +16,18 @@ public enum Word {
   @inline(__always)
   public static func nonASCII(_ word: UInt) -> UInt { word & highBits }
 
-  /// Not zero if one of the bytes is `byte`.
+  /// A word of nothing but this byte.
+  @inline(__always)
+  public static func repeated(_ byte: UInt8) -> UInt { ones &* UInt(byte) }
+
+  /// Not zero if one of the bytes is; nor, perhaps, if one of them is not ASCII.
+  @inline(__always)
+  public static func containsZero(_ word: UInt) -> UInt { (word &- ones) & highBits }
+
+  /// Not zero if one of the bytes is `byte`, which is ASCII; nor, perhaps, if one of them is not ASCII.
   @inline(__always)
   public static func contains(_ byte: UInt8, in word: UInt) -> UInt {
-    let difference = word ^ (ones &* UInt(byte))
-    return (difference &- ones) & ~difference & highBits
+    containsZero(word ^ repeated(byte))
   }
 
   /// Whether `isStrange` finds a word of `bytes` strange. Bytes are seen at least once; a word may
@@ -34,7 +41,7 @@ public enum Word {
       return isStrange(word) != 0
     }
     var index = 0
-    while index <= bytes.count &- size {
+    while index < bytes.count &- size {
       strange |= isStrange(load(bytes, at: index))
       index &+= size
     }

@@ -23,6 +23,16 @@ extension Client where System: ~Copyable {
     try session.publish(message, handling)
   }
 
+  /// False: nothing has changed, and `publish` says what is the matter, or takes the message.
+  @inline(__always)
+  public mutating func publishPlain(
+    topic: Span<UInt8>, payload: Span<UInt8>, qos: QoS, retain: Bool, isQuiet: Bool, cookie: UInt64
+  ) -> Bool {
+    outputSize = 0
+    return session.publishPlain(
+      topic: topic, payload: payload, qos: qos, retain: retain, isQuiet: isQuiet, cookie: cookie)
+  }
+
   /// False: it was dropped at once, as it asked for.
   public mutating func publishSpecially(
     _ message: borrowing Publish, _ handling: Handling, at now: Instant

@@ -48,6 +48,7 @@ extension Outbox {
 
   mutating func takeCompletion() -> Completion? {
     guard firstCompleted != Outbox.none else { return nil }
+    notePeaks()
     let slot = Int(truncatingIfNeeded: firstCompleted)
     let descriptor = descriptors[slot]
     firstCompleted = descriptor.link
@@ -107,6 +108,7 @@ extension Outbox {
 
   /// Takes the newest message back: it was never there.
   mutating func removeNewest(tailOffset offset: Int) {
+    notePeaks()
     forgetNewest()
     tailOffset = offset
     live &-= 1
@@ -116,6 +118,7 @@ extension Outbox {
   }
 
   mutating func forgetNewest() {
+    row.count = 0
     tail = slot(before: tail)
     nextIdentifier = identifiers.advanced(headIdentifier, by: stored &- 1)
     stored &-= 1
@@ -131,6 +134,7 @@ extension Outbox {
   /// A descriptor behind the newest that says no more than how a message ended whose own place is another's now.
   mutating func noteCompletion(of message: Descriptor, _ outcome: Outcome, reasonCode: UInt8? = nil) {
     let slot = tail
+    row.count = 0
     descriptors[slot] = message
     descriptors[slot].offset = UInt32(truncatingIfNeeded: tailOffset)
     descriptors[slot].length = 0
@@ -143,7 +147,6 @@ extension Outbox {
     // It has no bytes: before others that have, it only takes part.
     if live > 0 { live &+= 1 } else { first = tail }
     unsent &+= 1
-    messagesPeak = Swift.max(messagesPeak, stored)
     queueCompletion(slot)
   }
 }

@@ -84,6 +84,7 @@ extension Outbox {
   }
 
   private mutating func drop(_ slot: Int, _ outcome: Outcome) {
+    notePeaks()
     withdraw(slot, outcome)
     removeFree(slot)
     settleTail()
@@ -116,6 +117,7 @@ extension Outbox {
   /// as they can go, and those that have wrapped as far down. No run may be under way but one packet that has been begun.
   private mutating func pack() {
     guard live > 0 else { return }
+    row.count = 0
     let front = descriptors[first].start
     var limit = bytes.count
     var slot = tail
@@ -220,6 +222,7 @@ extension Outbox {
 
   /// What is for a connection only ends with it.
   mutating func dropAtMostOnce() {
+    row.count = 0
     var slot = first
     for _ in 0..<live {
       let message = descriptors[slot]

@@ -6,6 +6,7 @@ extension Outbox {
   /// The connection is gone. What the run had taken is unsent again; whether the server has the
   /// rest comes out on the next connection.
   mutating func connectionLost() {
+    row.count = 0
     runCount = 0
     runBase = 0
     runStart = 0
@@ -27,6 +28,7 @@ extension Outbox {
     limits: ServerLimits
   ) {
     aliases.connected(maximum: limits.topicAliasMaximum)
+    row.count = 0
     var slot = head
     var released = 0
     resends = 0

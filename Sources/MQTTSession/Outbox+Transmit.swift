@@ -83,6 +83,7 @@ extension Outbox {
   mutating func extendRun(
     _ extent: Extent = .everything, version: ProtocolVersion, second: UInt32, quota: inout SendQuota
   ) {
+    if case .everything = extent, extendRunByRow(&quota) { return }
     if runCount > 0, isAlone(descriptors[sendSlot]) { return }
     while runCount < unsent {
       let packet = descriptors[readySlot]
@@ -133,6 +134,8 @@ extension Outbox {
     } else {
       precondition(count >= 0 && count <= runEnd &- runStart)
       runStart &+= count
+      let whole = runCount
+      if finishRow(order: &order) { return whole }
     }
     var packets = 0
     while runCount > 0 {

@@ -66,6 +66,9 @@ public struct Outbox: ~Copyable {
   /// Messages whose fate is open.
   public internal(set) var incomplete = 0
 
+  /// See Outbox+Plain.swift.
+  var row = Row()
+
   // What is to be sent: `unsent` from `sendSlot` on. See Outbox+Transmit.swift.
   var sendSlot = 0
   var unsent = 0
@@ -116,8 +119,8 @@ public struct Outbox: ~Copyable {
   public internal(set) var replaced = Counter()
   /// Of QoS 1 and 2: from when it was sent to its acknowledgement.
   public var latencies = LatencyHistogram()
-  public internal(set) var bytesPeak = 0
-  public internal(set) var messagesPeak = 0
+  private var bytesPeakSeen = 0
+  private var messagesPeakSeen = 0
 
   init(
     bytes: consuming Region, descriptors: consuming Table<Descriptor>, prefix: consuming Region,
@@ -146,6 +149,10 @@ public struct Outbox: ~Copyable {
       ? tailOffset - headOffset : bytes.count - headOffset + tailOffset
   }
 
+  /// Between two calls of `notePeaks` there only comes something to it.
+  var bytesPeak: Int { max(bytesPeakSeen, byteCount) }
+  var messagesPeak: Int { max(messagesPeakSeen, stored) }
+
   /// When the oldest that was not sent yet was published.
   var waitingSince: Instant? {
     var slot = sendSlot
@@ -159,6 +166,20 @@ public struct Outbox: ~Copyable {
 
   /// There is something to tell: a completion, or room.
   var hasNews: Bool { firstCompleted != Outbox.none || hasNewRoom }
+
+  // MARK: Things that happened
+
+  /// Time goes on, and something may be taken out.
+  mutating func turn(at now: Instant) {
+    self.now = now
+    notePeaks()
+  }
+
+  /// Before something is taken out.
+  mutating func notePeaks() {
+    bytesPeakSeen = bytesPeak
+    messagesPeakSeen = messagesPeak
+  }
 
   // MARK: What the application wants
 
@@ -185,15 +206,20 @@ public struct Outbox: ~Copyable {
     }
     let identifier = nextIdentifier
     write(publish, handling, to: tail, at: offset, size: size, identifier, version: version)
+    row.count = 0
+    appended(size, at: offset)
+  }
+
+  /// The message behind the last one is there.
+  @inline(__always)
+  mutating func appended(_ size: Int, at offset: Int) {
     tail = slot(after: tail)
     tailOffset = offset &+ size
-    nextIdentifier = identifiers.next(after: identifier)
+    nextIdentifier = identifiers.next(after: nextIdentifier)
     stored &+= 1
     live &+= 1
     unsent &+= 1
     incomplete &+= 1
-    messagesPeak = Swift.max(messagesPeak, stored)
-    bytesPeak = Swift.max(bytesPeak, byteCount)
   }
 
   /// How many bytes a message takes here, if it can ever be sent.

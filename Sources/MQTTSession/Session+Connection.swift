@@ -168,8 +168,8 @@ extension Session {
 
   /// The time of what happens now.
   public mutating func turn(at now: Instant) {
-    outbox.now = now
-    if !urgent.isEmpty { urgent.element.now = now }
+    outbox.turn(at: now)
+    if !urgent.isEmpty { urgent.element.turn(at: now) }
   }
 
   /// PUBLISH, PUBREL, SUBSCRIBE and UNSUBSCRIBE that are sent, each whole, and that the server has not answered.

@@ -98,6 +98,12 @@ public struct Publish: ~Escapable {
     return copy
   }
 
+  /// No more than a topic and a payload.
+  @inline(__always)
+  public var isPlain: Bool {
+    properties.count == 0 && own.encodedSize == 0 && payload.count == payloadSize
+  }
+
   /// What the Fixed Header will announce; above `VariableByteInteger.maximum` it can't be sent.
   @inline(__always)
   public func remainingLength(_ version: ProtocolVersion) -> Int {

@@ -12,6 +12,44 @@ import MQTTWire
 
 @c @implementation
 public func smq_publish(_ client: OpaquePointer?, _ message: UnsafePointer<smq_message>?) -> Int32 {
+  if let client = unsafe client, let message = unsafe message, unsafe publishPlain(client, message) {
+    return Status.ok.rawValue
+  }
+  return unsafe publish(client, message)
+}
+
+/// The short way for a message that is no more than topic and payload. False: nothing has changed.
+@inline(__always)
+private func publishPlain(_ client: OpaquePointer, _ message: UnsafePointer<smq_message>) -> Bool {
+  let slot = unsafe UnsafeMutablePointer<ClientSlot>(client)
+  guard unsafe slot.pointee.mark == ClientSlot.aliveMark, unsafe isPlain(message),
+    let qos = unsafe QoS(rawValue: message.pointee.qos),
+    let topic = unsafe message.pointee.topic.data, unsafe message.pointee.topic.size <= UTF8EncodedString.maximumSize
+  else { return false }
+  let payload = unsafe message.pointee.payload
+  guard unsafe payload.size == 0 || (payload.data != nil && payload.size <= VariableByteInteger.maximum) else {
+    return false
+  }
+  return unsafe slot.pointee.client.publishPlain(
+    topic: Span(_unsafeStart: topic.assumingMemoryBound(to: UInt8.self), count: message.pointee.topic.size),
+    payload: payload.size == 0
+      ? Span() : Span(_unsafeStart: payload.data.assumingMemoryBound(to: UInt8.self), count: payload.size),
+    qos: qos, retain: message.pointee.retain == 1, isQuiet: message.pointee.quiet == 1,
+    cookie: message.pointee.cookie)
+}
+
+@inline(__always)
+private func isPlain(_ message: UnsafePointer<smq_message>) -> Bool {
+  guard unsafe message.pointee.size == UInt32(MemoryLayout<smq_message>.size),
+    unsafe message.pointee.properties.size == 0, unsafe message.pointee.expiry_s == 0,
+    unsafe message.pointee.retain | message.pointee.quiet <= 1
+  else { return false }
+  return unsafe message.pointee.overflow | message.pointee.urgent | message.pointee.reserved == 0
+    && message.pointee.reserved2 == 0
+}
+
+@inline(never)
+private func publish(_ client: OpaquePointer?, _ message: UnsafePointer<smq_message>?) -> Int32 {
   status { () throws(Status) in
     guard let message = unsafe message else { throw .null }
     let slot = try unsafe slot(client)

@@ -1,0 +1,147 @@
+import FixedMemory
+import MQTTWire
+
+/// The short way for what most messages are: a topic and a payload, nothing else, and alike one after the other. It does
+/// what the long way does, for all of them at once, and where it does not apply it says so and changes nothing.
+extension Outbox {
+  /// The newest messages, as far as they are plain, of one kind, and lie one behind the other in the ring.
+  struct Row: BitwiseCopyable {
+    enum Kind: BitwiseCopyable {
+      /// QoS 0 of which nobody wants to hear: gone once they are sent.
+      case atMostOnce
+      /// QoS 1 and 2.
+      case acknowledged
+    }
+
+    var kind = Kind.atMostOnce
+    var count = 0
+  }
+
+  // MARK: What the application wants
+
+  /// Takes a message in, if it is as simple as that. The topic is valid.
+  @inline(__always)
+  mutating func appendPlain(
+    topic: Span<UInt8>, payload: Span<UInt8>, qos: QoS, retain: Bool, isQuiet: Bool, cookie: UInt64,
+    version: ProtocolVersion, limits: ServerLimits
+  ) -> Bool {
+    guard !aliases.isInUse, payload.count <= Self.plainMaximum else { return false }
+    let isAcknowledged = qos != .atMostOnce
+    var remainingLength = 2 &+ topic.count &+ payload.count
+    if isAcknowledged { remainingLength &+= 2 }
+    if version.hasProperties { remainingLength &+= 1 }
+    guard remainingLength <= Self.plainMaximum else { return false }
+    let headerSize = remainingLength < 128 ? 2 : 3
+    let size = headerSize &+ remainingLength
+    guard size <= bytes.count, stored < descriptors.count, let offset = place(size),
+      limits.verdict(packetSize: size, qos: qos, retain: retain) == nil
+    else { return false }
+
+    let slot = tail
+    let identifier = nextIdentifier
+    let first =
+      ControlPacketType.publish.rawValue << 4 | qos.rawValue << 1 | (retain ? Publish.retainFlag : 0)
+    bytes[offset] = first
+    if headerSize == 2 {
+      bytes[offset &+ 1] = UInt8(truncatingIfNeeded: remainingLength)
+    } else {
+      bytes[offset &+ 1] = UInt8(truncatingIfNeeded: remainingLength) | 0x80
+      bytes[offset &+ 2] = UInt8(truncatingIfNeeded: remainingLength >> 7)
+    }
+    var position = offset &+ headerSize
+    bytes.write(UInt16(truncatingIfNeeded: topic.count), at: position)
+    position &+= 2
+    bytes.write(topic, at: position)
+    position &+= topic.count
+    if isAcknowledged {
+      bytes.write(identifier.rawValue, at: position)
+      position &+= 2
+    }
+    if version.hasProperties {
+      bytes[position] = 0
+      position &+= 1
+    }
+    bytes.write(payload, at: position)
+
+    var flags = MessageFlags(qos: qos)
+    flags.set(.isQuiet, isQuiet)
+    flags.set(.retain, retain)
+    flags.set(.hasProperties, version.hasProperties)
+    descriptors[slot] = Descriptor(
+      cookie: cookie, offset: UInt32(truncatingIfNeeded: offset), length: UInt32(truncatingIfNeeded: size),
+      link: 0, expiresAt: 0, since: now.milliseconds, flags: flags, order: 0, tag: 0,
+      state: .queued, outcome: .delivered, reasonCode: 0)
+    let kind = isAcknowledged ? Row.Kind.acknowledged : .atMostOnce
+    if !isAcknowledged, !isQuiet {
+      row.count = 0
+    } else if row.kind == kind, offset == tailOffset {
+      row.count &+= 1
+    } else {
+      row.kind = kind
+      row.count = 1
+    }
+    appended(size, at: offset)
+    return true
+  }
+
+  /// The most that two bytes of Remaining Length can say.
+  private static var plainMaximum: Int { 16_383 }
+
+  // MARK: Outputs
+
+  /// Adds to the run all that may be sent. False: `extendRun` has to look at each.
+  @inline(__always)
+  mutating func extendRunByRow(_ quota: inout SendQuota) -> Bool {
+    let added = unsent &- runCount
+    guard row.count >= unsent, added > 0 else { return false }
+    if row.kind == .acknowledged {
+      guard quota.left >= added else { return false }
+      quota.left &-= added
+    }
+    if runCount == 0 {
+      runBase = descriptors[readySlot].start
+      runStart = runBase
+    }
+    runCount = unsent
+    runEnd = tailOffset
+    readySlot = tail
+    return true
+  }
+
+  /// All of the run was handed to the transport. False: `transmitted` has to look at each packet.
+  @inline(__always)
+  mutating func finishRow(order: inout UInt16) -> Bool {
+    guard row.count >= unsent, runCount == unsent, runStart == runEnd else { return false }
+    switch row.kind {
+    case .atMostOnce:
+      // In front of them nothing is left that waits for an answer, or to be told.
+      guard sendSlot == head, stored == runCount, live == stored else { return false }
+      delivered.add(runCount)
+      incomplete &-= runCount
+      headIdentifier = nextIdentifier
+      head = tail
+      first = tail
+      known = 0
+      stored = 0
+      live = 0
+      hasNewRoom = isStarved
+    case .acknowledged:
+      let packets = runCount
+      var slot = sendSlot
+      known = max(known, distance(of: slot) &+ packets)
+      unanswered &+= packets
+      for _ in 0..<packets {
+        descriptors[slot].state = .sent
+        descriptors[slot].since = now.milliseconds
+        descriptors[slot].order = order
+        order &+= 1
+        slot = self.slot(after: slot)
+      }
+    }
+    runBase = runEnd
+    sendSlot = tail
+    unsent = 0
+    runCount = 0
+    return true
+  }
+}
