@@ -50,6 +50,12 @@
 
   /// A Two Byte Integer of MQTT: the high byte first.
   @inline(__always)
+  public func uint16(at offset: Int) -> UInt16 {
+    precondition(offset >= 0 && offset <= count &- 2)
+    return unsafe UInt16(bigEndian: UnsafeRawPointer(start + offset).loadUnaligned(as: UInt16.self))
+  }
+
+  @inline(__always)
   public mutating func write(_ value: UInt16, at offset: Int) {
     precondition(offset >= 0 && offset <= count &- 2)
     unsafe UnsafeMutableRawPointer(start + offset).storeBytes(of: value.bigEndian, as: UInt16.self)

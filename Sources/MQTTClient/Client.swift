@@ -104,6 +104,7 @@ public struct Client<System: Platform & ~Copyable>: ~Copyable {
   /// How many bytes the application has to send, with a transport of its own. Any other call may move them.
   var outputSize = 0
   var pullAgain: Instant? = nil
+  private let inPlace = InPlace()
 
   /// The caller guarantees that `options` are those the plan was made with.
   public init(
@@ -204,6 +205,32 @@ public struct Client<System: Platform & ~Copyable>: ~Copyable {
   // MARK: Outputs
 
   public var hasEvent: Bool { session.hasEvent || failure != nil || isQuestionOpen }
+
+  /// The next event, if it is the completion of a message without anything special. `nil`: `nextEvent` knows.
+  @inline(__always)
+  public mutating func nextPlainCompletion() -> Completion? {
+    outputSize = 0
+    return session.nextPlainCompletion()
+  }
+
+  /// The same for a message without anything special.
+  @inline(__always)
+  public mutating func nextPlainMessage() -> PlainMessage? { session.nextPlainMessage() }
+
+  /// The first entry of the table of handlers that matches a topic among the received bytes.
+  @inline(__always)
+  public func firstHandler(of topic: Extent) -> (index: Int, handler: HandlerTable.Handler)? {
+    guard !handlers.isEmpty else { return nil }
+    return findHandler(of: topic)
+  }
+
+  @inline(never)
+  private func findHandler(of topic: Extent) -> (index: Int, handler: HandlerTable.Handler)? {
+    guard let index = handlers.firstMatch(session.receivedBytes.extracting(topic.range), after: -1) else {
+      return nil
+    }
+    return (index, handlers[index])
+  }
 
   /// In the order in which things happened: the end of a connection comes last.
   public mutating func nextEvent() -> ClientEvent? {

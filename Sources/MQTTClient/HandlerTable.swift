@@ -42,6 +42,8 @@ public struct HandlerTable: ~Copyable {
     }
   }
 
+  public var isEmpty: Bool { entries.count == 0 }
+
   /// Replaces an entry, or changes nothing. An empty filter clears it.
   public mutating func set(
     _ index: UInt32, filter: Span<UInt8>, handler: Handler

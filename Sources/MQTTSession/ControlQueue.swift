@@ -41,6 +41,15 @@ struct ControlQueue: ~Copyable {
     return true
   }
 
+  /// An acknowledgement of four bytes. There must be room.
+  @inline(__always)
+  mutating func appendPlain(_ firstByte: UInt8, _ identifier: PacketIdentifier) {
+    region[end] = firstByte
+    region[end &+ 1] = Acknowledgement.plainRemainingLength
+    region.write(identifier.rawValue, at: end &+ 2)
+    finish(Acknowledgement.plainSize)
+  }
+
   mutating func append(_ packet: Disconnect, version: ProtocolVersion) -> Bool {
     guard hasRoom(for: packet.encodedSize(version)) else { return false }
     var writer = ByteWriter(region.mutableBytes(in: end..<region.count))

@@ -134,6 +134,28 @@ public struct Inbox: ~Copyable {
     return lastSerial
   }
 
+  /// Both at once for a message that does not come again. `nil`: `received` has to look at it.
+  @inline(__always)
+  mutating func addPlain(_ identifier: PacketIdentifier, qos: QoS) -> UInt32? {
+    guard unseen == 0, pending < ring.count else { return nil }
+    if qos == .exactlyOnce {
+      guard pending == 0, !unreleased.isFull, !unreleased.contains(identifier) else { return nil }
+    }
+    isPastResending = true
+    return add(identifier, qos: qos)
+  }
+
+  /// The application has done with a message: takes it out if it is the first. `nil`: `accept` and `next` have to see to it.
+  @inline(__always)
+  mutating func takeFirst(_ serial: UInt32) -> (identifier: PacketIdentifier, qos: QoS)? {
+    guard unseen == 0, pending > 0, ring[head].serial == serial, !ring[head].isAccepted else { return nil }
+    let entry = ring[head]
+    if entry.qos == .exactlyOnce { unreleased.insert(entry.identifier) }
+    head = slot(1)
+    pending &-= 1
+    return (entry.identifier, entry.qos)
+  }
+
   /// PUBREL came. False: this message is not known.
   mutating func released(_ identifier: PacketIdentifier) -> Bool {
     // Its PUBREC need not be repeated any more.

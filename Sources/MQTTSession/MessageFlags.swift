@@ -19,6 +19,15 @@ struct MessageFlags: BitwiseCopyable {
     }
   }
 
+  /// Its end is more than that of a message.
+  @inline(__always)
+  var needsCare: Bool {
+    bits
+      & (Flag.hasAlias.bit | Flag.hasNoTopic.bit | Flag.needsTopic.bit | Flag.isStream.bit
+        | Flag.isRequest.bit
+        | Flag.isDismissed.bit) != 0
+  }
+
   @inline(__always)
   func contains(_ flag: Flag) -> Bool { bits & flag.bit != 0 }
 

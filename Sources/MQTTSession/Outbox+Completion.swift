@@ -81,7 +81,7 @@ extension Outbox {
   }
 
   /// Gives the bytes of the messages at the front that have ended back.
-  private mutating func giveBytesBack() {
+  mutating func giveBytesBack() {
     while live > 0, !descriptors[first].state.isOpen {
       first = slot(after: first)
       live &-= 1
@@ -90,7 +90,7 @@ extension Outbox {
   }
 
   /// Gives the descriptors of the messages at the head back that nobody has to hear of any more.
-  private mutating func collect() {
+  mutating func collect() {
     while stored > 0, descriptors[head].state == .free {
       if unsent == stored {
         // It ended without being sent; the send cursor stood on it.

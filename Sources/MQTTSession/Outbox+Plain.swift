@@ -87,7 +87,59 @@ extension Outbox {
   /// The most that two bytes of Remaining Length can say.
   private static var plainMaximum: Int { 16_383 }
 
+  // MARK: Things that happened
+
+  /// PUBACK, or PUBCOMP, says that a message has arrived. False: `acknowledged` has to look at it.
+  @inline(__always)
+  mutating func completePlain(
+    _ identifier: PacketIdentifier, hasReasonCode: Bool, isPubcomp: Bool, quota: inout SendQuota
+  ) -> Bool {
+    guard let slot = slot(of: identifier) else { return false }
+    let message = descriptors[slot]
+    let flags = message.flags
+    guard message.state == (isPubcomp ? .released : .sent), !flags.needsCare,
+      flags.qos == (isPubcomp ? .exactlyOnce : .atLeastOnce)
+    else { return false }
+    quota.left &+= 1
+    unanswered &-= 1
+    incomplete &-= 1
+    delivered.increment()
+    let latency = now.milliseconds &- message.since
+    latencies.add(latency)
+    if flags.contains(.isQuiet) {
+      descriptors[slot].state = .free
+    } else {
+      descriptors[slot].since = latency
+      descriptors[slot].flags.set(.hasLatency, true)
+      // Of QoS 2, PUBREC has said it.
+      if hasReasonCode, !isPubcomp { descriptors[slot].answer = ReasonCode.success.rawValue }
+      descriptors[slot].state = .completed
+      queueCompletion(slot)
+    }
+    if slot == first { giveBytesBack() }
+    if slot == head { collect() }
+    return true
+  }
+
+  /// PUBREC says that a message has arrived. False: `acknowledged` has to look at it.
+  @inline(__always)
+  mutating func releasePlain(_ identifier: PacketIdentifier, hasReasonCode: Bool) -> Bool {
+    guard let slot = slot(of: identifier) else { return false }
+    let message = descriptors[slot]
+    guard message.state == .sent, message.flags.qos == .exactlyOnce else { return false }
+    descriptors[slot].state = .released
+    descriptors[slot].answer = hasReasonCode ? ReasonCode.success.rawValue : nil
+    return true
+  }
+
   // MARK: Outputs
+
+  /// `takeCompletion` would find that of a message which is no request.
+  @inline(__always)
+  var hasPlainCompletion: Bool {
+    firstCompleted != Outbox.none
+      && !descriptors[Int(truncatingIfNeeded: firstCompleted)].flags.contains(.isRequest)
+  }
 
   /// Adds to the run all that may be sent. False: `extendRun` has to look at each.
   @inline(__always)

@@ -119,6 +119,7 @@ public struct Outbox: ~Copyable {
   public internal(set) var replaced = Counter()
   /// Of QoS 1 and 2: from when it was sent to its acknowledgement.
   public var latencies = LatencyHistogram()
+  private let inPlace = InPlace()
   private var bytesPeakSeen = 0
   private var messagesPeakSeen = 0
 
@@ -164,8 +165,10 @@ public struct Outbox: ~Copyable {
     return nil
   }
 
+  var hasCompletion: Bool { firstCompleted != Outbox.none }
+
   /// There is something to tell: a completion, or room.
-  var hasNews: Bool { firstCompleted != Outbox.none || hasNewRoom }
+  var hasNews: Bool { hasCompletion || hasNewRoom }
 
   // MARK: Things that happened
 

@@ -38,6 +38,67 @@ struct ReceiveBuffer: ~Copyable {
   /// Where the unread bytes begin in `bytes`.
   var position: Int { start }
 
+  /// The first byte and the Packet Identifier of the next packet, if it is an acknowledgement of four bytes.
+  @inline(__always)
+  var plainAcknowledgement: (firstByte: UInt8, identifier: PacketIdentifier)? {
+    guard end &- start >= Acknowledgement.plainSize,
+      region[start &+ 1] == Acknowledgement.plainRemainingLength,
+      let identifier = PacketIdentifier(region.uint16(at: start &+ 2))
+    else { return nil }
+    return (region[start], identifier)
+  }
+
+  /// A PUBLISH as `plainMessage` finds it.
+  struct PlainPacket: BitwiseCopyable {
+    let packetSize: Int
+    /// In `bytes`.
+    let topic: Extent
+    let payload: Extent
+    let qos: QoS
+    let retain: Bool
+    /// `nil` with QoS 0.
+    let identifier: PacketIdentifier?
+  }
+
+  /// The next packet, if it is a whole PUBLISH without DUP, without properties and with a valid Topic Name.
+  @inline(__always)
+  func plainMessage(hasProperties: Bool) -> PlainPacket? {
+    guard end &- start >= 2 else { return nil }
+    let first = region[start]
+    guard first >> 4 == ControlPacketType.publish.rawValue, first & Publish.duplicateFlag == 0,
+      let qos = QoS(rawValue: first >> 1 & 3)
+    else { return nil }
+    var position = start &+ 2
+    var size = 2 &+ Int(region[start &+ 1])
+    if size >= 130 {
+      guard end &- start >= 3, region[start &+ 2] < 0x80, region[start &+ 2] > 0 else { return nil }
+      size = size &- 130 &+ 3 &+ Int(region[start &+ 2]) << 7
+      position &+= 1
+    }
+    let packetEnd = start &+ size
+    guard packetEnd <= end, position &+ 2 <= packetEnd else { return nil }
+    let topic = Extent(offset: position &+ 2, count: Int(region.uint16(at: position)))
+    position = topic.end
+    var identifier: PacketIdentifier? = nil
+    guard position &+ 3 <= packetEnd || (qos == .atMostOnce && !hasProperties && position <= packetEnd) else {
+      return nil
+    }
+    if qos != .atMostOnce {
+      identifier = PacketIdentifier(region.uint16(at: position))
+      position &+= 2
+      guard identifier != nil else { return nil }
+    }
+    if hasProperties {
+      guard region[position] == 0 else { return nil }
+      position &+= 1
+    }
+    guard TopicName.isValid(region.bytes.extracting(topic.range)) else { return nil }
+    return PlainPacket(
+      packetSize: size, topic: topic, payload: Extent(offset: position, count: packetEnd &- position),
+      qos: qos,
+      retain: first & Publish.retainFlag != 0, identifier: identifier)
+  }
+
   /// The place for the next bytes.
   var space: MutableSpan<UInt8> {
     @_lifetime(&self)

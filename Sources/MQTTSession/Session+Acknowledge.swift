@@ -4,8 +4,7 @@ public import MQTTWire
 extension Session {
   /// The message that was handed out last waits for `acknowledge`. False: there is none.
   public mutating func hold() -> Bool {
-    guard isViewTaken, case .message(let message) = view, message.serial != 0 else { return false }
-    guard inbox.isPending(message.serial) else { return false }
+    guard let serial = takenSerial, inbox.isPending(serial) else { return false }
     isViewHeld = true
     return true
   }
@@ -37,6 +36,13 @@ extension Session {
   }
 
   /// Lets the acknowledgements leave that may, in the order of the messages.
+  /// Of the message that the application has, if it is to be acknowledged.
+  private var takenSerial: UInt32? {
+    if shownSize > 0 { return shownSerial == 0 ? nil : shownSerial }
+    guard isViewTaken, case .message(let message) = view, message.serial != 0 else { return nil }
+    return message.serial
+  }
+
   mutating func sendAcknowledgements() {
     guard inbox.hasPending, phase == .connected, !isPeerGone else { return }
     while control.hasRoom, let packet = inbox.next {

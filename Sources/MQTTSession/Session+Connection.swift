@@ -38,6 +38,7 @@ extension Session {
     farewellReason = 0
     ending = nil
     view = nil
+    shownSize = 0
     isViewTaken = false
     isViewHeld = false
     isStalled = false
@@ -134,7 +135,7 @@ extension Session {
     guard phase == .connected else { return }
     if let deadline = answers.deadline, deadline.isReached(at: now) {
       // Behind what waits for the application, one may lie unread.
-      guard view != nil || isStalled || incoming != nil else {
+      guard isDelivering || isStalled || incoming != nil else {
         return end(Ending(cause: .noAnswer), saying: nil)
       }
       answers.answered(at: now, waiting: waitingForAnswer)
@@ -147,7 +148,7 @@ extension Session {
       ping(at: now)
     case .dead:
       // Behind what waits for the application, its answer may lie unread.
-      if view != nil || isStalled { return keepAlive.postpone(at: now) }
+      if isDelivering || isStalled { return keepAlive.postpone(at: now) }
       end(Ending(cause: .keepAlive), saying: nil)
     }
   }

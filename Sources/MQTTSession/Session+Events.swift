@@ -10,10 +10,10 @@ extension Session {
   }
 
   /// An event was handed out and not yet released: what is behind it has not been looked at.
-  public var isHoldingBack: Bool { isViewTaken }
+  public var isHoldingBack: Bool { isViewTaken || shownSize > 0 }
 
   /// What the transport brought has not all been handed out.
-  public var isDelivering: Bool { view != nil }
+  public var isDelivering: Bool { view != nil || shownSize > 0 }
 
   /// The next thing the application should know. Releases the event before.
   public mutating func nextEvent() -> SessionEvent? {
@@ -61,7 +61,13 @@ extension Session {
   public mutating func release() {
     if let lostSubscription { subscriptions.forget(lostSubscription) }
     lostSubscription = nil
-    guard isViewTaken, let event = view else { return }
+    guard isHoldingBack else { return }
+    if shownSize > 0 { releaseShown() } else { releaseView() }
+    parse()
+  }
+
+  mutating func releaseView() {
+    guard let event = view else { return }
     view = nil
     isViewTaken = false
     if case .message(let message) = event, message.serial != 0, !isViewHeld {
@@ -72,7 +78,6 @@ extension Session {
     case .consume(let count): receiver.consume(count)
     case .cut(let offset, let count): receiver.cut(at: offset, count: count)
     }
-    parse()
   }
 
   // MARK: Helpers

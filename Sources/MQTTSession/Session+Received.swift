@@ -7,8 +7,9 @@ extension Session {
   /// Works through what was received, packet by packet, as long as there is room for the answers and no event
   /// that the application has to be done with first.
   mutating func parse() {
-    while phase == .awaitingConnack || phase == .connected, view == nil {
+    while phase == .awaitingConnack || phase == .connected, !isDelivering {
       sendAcknowledgements()
+      parsePlainAcknowledgements()
       guard control.hasRoom || isPeerGone else { return }
       isStalled = false
       do throws(Malformed) {

@@ -51,7 +51,7 @@ extension Session {
     @_lifetime(&self)
     mutating get {
       // An event points into it, and so does the header of a message that comes in parts.
-      if view == nil, incoming == nil, receiver.isCramped { receiver.moveToFront() }
+      if !isDelivering, incoming == nil, receiver.isCramped { receiver.moveToFront() }
       return receiver.space
     }
   }
@@ -59,7 +59,7 @@ extension Session {
   /// Bytes may be received: not before CONNECT is sent, not after the end.
   public var wantsReceive: Bool {
     guard phase == .awaitingConnack || phase == .connected else { return false }
-    return view == nil && incoming == nil ? receiver.hasSpace : receiver.hasSpaceBehind
+    return !isDelivering && incoming == nil ? receiver.hasSpace : receiver.hasSpaceBehind
   }
 
   /// When `timedOut` needs to be called, if nothing else happens.

@@ -89,6 +89,10 @@ public struct Session: ~Copyable {
   var view: SessionEvent? = nil
   /// The application has it.
   var isViewTaken = false
+  /// Instead of a view: the application has the message at the front of the receive buffer, which takes so many bytes.
+  /// See Session+Plain.swift.
+  var shownSize = 0
+  var shownSerial: UInt32 = 0
   var isViewHeld = false
   var viewRelease = Release.consume(0)
   /// A message is there that has to wait for the application to acknowledge others.
@@ -99,6 +103,7 @@ public struct Session: ~Copyable {
   /// When `timedOut` found that a request waits for too long.
   var replyCheck: Instant? = nil
   public internal(set) var counters = Counters()
+  private let inPlace = InPlace()
 
   static var farewellBytes: Int { 256 }
 

@@ -54,6 +54,15 @@ public struct Acknowledgement: BitwiseCopyable {
     guard Self.allows(reasonCode, in: type) else { throw .reasonCode }
   }
 
+  /// Without a Reason Code, which means success.
+  public static var plainSize: Int { 4 }
+  public static var plainRemainingLength: UInt8 { 2 }
+  // Their first bytes: type and flags (§2.1.2, §2.1.3).
+  public static var pubackFirstByte: UInt8 { 0x40 }
+  public static var pubrecFirstByte: UInt8 { 0x50 }
+  public static var pubrelFirstByte: UInt8 { 0x62 }
+  public static var pubcompFirstByte: UInt8 { 0x70 }
+
   /// With a Reason Code, without properties.
   public static var maximumEncodedSize: Int { 5 }
 

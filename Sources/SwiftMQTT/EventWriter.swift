@@ -48,6 +48,49 @@ func describe(
   return unsafe result
 }
 
+// MARK: The short way
+
+/// The completion of a message that says nothing special.
+@inline(__always)
+func describe(_ completion: Completion, in event: UnsafeMutablePointer<smq_event>) {
+  unsafe event.pointee.type = Int32(SMQ_EVENT_COMPLETED)
+  unsafe event.pointee.status = Status(completion.outcome).rawValue
+  if let reasonCode = completion.reasonCode { unsafe event.pointee.reason_code = Int32(reasonCode) }
+  unsafe event.pointee.cookie = completion.cookie
+  if let latency = completion.latency { unsafe event.pointee.latency_ms = Int32(clamping: latency) }
+}
+
+@inline(__always)
+func describe(_ message: PlainMessage, of client: borrowing Client, in event: UnsafeMutablePointer<smq_event>)
+{
+  unsafe event.pointee.type = Int32(SMQ_EVENT_MESSAGE)
+  unsafe event.pointee.payload = bytes(message.payload, of: client)
+  unsafe event.pointee.payload_total = UInt32(truncatingIfNeeded: message.payload.count)
+  unsafe event.pointee.qos = message.qos.rawValue
+  unsafe event.pointee.retain = message.retain ? 1 : 0
+  unsafe event.pointee.part = UInt8(SMQ_PART_FIRST) | UInt8(SMQ_PART_LAST)
+  unsafe event.pointee.token = Counter(message.serial).uint64
+  unsafe event.pointee.topic = pointer(client.receivedBytes.extracting(message.topic.range))
+  guard let (index, handler) = client.firstHandler(of: message.topic) else { return }
+  unsafe event.pointee.subscription = Int32(truncatingIfNeeded: index)
+  unsafe event.pointee.handler = unsafeBitCast(handler.function, to: smq_handler?.self)
+  unsafe event.pointee.user = UnsafeMutableRawPointer(bitPattern: handler.user)
+}
+
+/// As an event is before anything is said. Its size is set.
+@inline(__always)
+func clear(_ event: UnsafeMutablePointer<smq_event>, _ version: ProtocolVersion) {
+  unsafe event.pointee = smq_event()
+  unsafe event.pointee.size = UInt32(MemoryLayout<smq_event>.size)
+  unsafe event.pointee.reason_code = -1
+  unsafe event.pointee.subscription = -1
+  unsafe event.pointee.retry_ms = -1
+  unsafe event.pointee.latency_ms = -1
+  unsafe event.pointee.protocol = UInt32(version.rawValue)
+}
+
+// MARK: Helpers
+
 /// A server that somebody else is to find or to reach.
 private func describe(_ host: Extent, _ port: UInt16, of client: borrowing Client, in result: inout smq_event)
 {
@@ -168,6 +211,7 @@ private func bytes(_ extent: Extent, of client: borrowing Client) -> smq_bytes {
   return unsafe pointer(client.receivedBytes.extracting(extent.range))
 }
 
+@inline(__always)
 private func pointer(_ span: Span<UInt8>) -> smq_bytes {
   unsafe span.withUnsafeBytes { bytes in unsafe smq_bytes(data: bytes.baseAddress, size: bytes.count) }
 }

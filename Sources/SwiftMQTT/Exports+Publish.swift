@@ -24,14 +24,17 @@ private func publishPlain(_ client: OpaquePointer, _ message: UnsafePointer<smq_
   let slot = unsafe UnsafeMutablePointer<ClientSlot>(client)
   guard unsafe slot.pointee.mark == ClientSlot.aliveMark, unsafe isPlain(message),
     let qos = unsafe QoS(rawValue: message.pointee.qos),
-    let topic = unsafe message.pointee.topic.data, unsafe message.pointee.topic.size <= UTF8EncodedString.maximumSize
+    let topic = unsafe message.pointee.topic.data,
+    unsafe 0...UTF8EncodedString.maximumSize ~= message.pointee.topic.size
   else { return false }
   let payload = unsafe message.pointee.payload
-  guard unsafe payload.size == 0 || (payload.data != nil && payload.size <= VariableByteInteger.maximum) else {
-    return false
-  }
+  guard
+    unsafe payload.size == 0
+      || (payload.data != nil && 0...VariableByteInteger.maximum ~= payload.size)
+  else { return false }
   return unsafe slot.pointee.client.publishPlain(
-    topic: Span(_unsafeStart: topic.assumingMemoryBound(to: UInt8.self), count: message.pointee.topic.size),
+    topic: Span(
+      _unsafeStart: topic.assumingMemoryBound(to: UInt8.self), count: message.pointee.topic.size),
     payload: payload.size == 0
       ? Span() : Span(_unsafeStart: payload.data.assumingMemoryBound(to: UInt8.self), count: payload.size),
     qos: qos, retain: message.pointee.retain == 1, isQuiet: message.pointee.quiet == 1,
