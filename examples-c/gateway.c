@@ -23,7 +23,7 @@
 
 /* Nothing is taken from a heap: the linker knows how much memory this program needs. */
 static alignas(SMQ_MEMORY_ALIGNMENT) unsigned char memory[SMQ_CLIENT_BYTES(OUTBOX_BYTES, OUTBOX_MESSAGES, 1024,
-                                                                           256 + URGENT_MESSAGES * (40 + 128))];
+                                                                           256 + 500 + URGENT_MESSAGES * (40 + 128))];
 
 static int has_failed = 0;
 
