@@ -1,8 +1,11 @@
 /* The bare engine without a network: a day of Keep Alive in no time, with a server of four bytes. Prints what is sent. */
+#define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <swiftmqtt.h>
+
+#include "why.h"
 
 static uint32_t now = 0; /* a clock of our own */
 
@@ -40,8 +43,13 @@ int main(void) {
     void *memory = malloc(size);
     smq_client *client = NULL;
     smq_event event = SMQ_EVENT_INIT;
-    if (smq_client_init(memory, size, &options, &client) != SMQ_OK) return EXIT_FAILURE;
-    smq_connect(client);
+    int32_t status = smq_client_init(memory, size, &options, &client);
+    if (status == SMQ_OK) status = smq_engine_timed_out(client, now); /* from here on it knows the time */
+    if (status == SMQ_OK) status = smq_connect(client);
+    if (status < 0) {
+        print_options_error(stderr, &options, status);
+        return EXIT_FAILURE;
+    }
     while (now < 86400000) {
         while (smq_next_event(client, &event) == 1)
             if (event.type == SMQ_EVENT_OPEN) smq_engine_opened(client, now);

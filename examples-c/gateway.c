@@ -1,13 +1,17 @@
 /*
  * A gateway in a poll() loop of its own: "TOPIC VALUE" from standard input is published, of each topic only the latest value
- * while the link is away; "!TOPIC TEXT" is an alarm, which goes ahead of everything and is never dropped. gateway [URL]
+ * while the link is away; "!TOPIC TEXT" is an alarm, which goes ahead of everything and makes room for nothing: when the
+ * room of the alarms is full, that is said. At the end of the input it leaves as soon as the server has everything, at the
+ * latest after 5 seconds, with status 1 if anything was refused or is left. gateway [URL]
  */
 #define _POSIX_C_SOURCE 200809L
+#include <limits.h>
 #include <poll.h>
 #include <stdalign.h>
 #include <stdio.h>
 #include <string.h>
 #include <swiftmqtt.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "why.h"
@@ -15,10 +19,13 @@
 #define OUTBOX_BYTES 16384
 #define OUTBOX_MESSAGES 128
 #define URGENT_MESSAGES 16
+#define LEAVE_MS 5000
 
 /* Nothing is taken from a heap: the linker knows how much memory this program needs. */
 static alignas(SMQ_MEMORY_ALIGNMENT) unsigned char memory[SMQ_CLIENT_BYTES(OUTBOX_BYTES, OUTBOX_MESSAGES, 1024,
-                                                                           256 + URGENT_MESSAGES * (40 + 128))];
+                                                                           256 + 500 + URGENT_MESSAGES * (40 + 128))];
+
+static int has_failed = 0;
 
 static void publish(smq_client *client, char *line) {
     smq_message message = SMQ_MESSAGE_INIT;
@@ -35,15 +42,22 @@ static void publish(smq_client *client, char *line) {
     message.topic = smq_string(line);
     message.payload = smq_string(value);
     int32_t status = smq_publish(client, &message);
-    if (status < 0) fprintf(stderr, "%s: %s\n", line, smq_status_name(status));
+    if (status < 0) {
+        fprintf(stderr, "%s%s: %s\n", message.urgent ? "alarm lost: " : "", line, smq_status_name(status));
+        has_failed = 1;
+    }
 }
 
-/* Reads what is there, and publishes the lines that are whole. Returns 0 at the end of the input. */
+/* Reads what is there, and publishes the lines that are whole, and the last one. Returns 0 at the end of the input. */
 static int read_lines(smq_client *client) {
     static char text[1024];
     static size_t size = 0;
     ssize_t count = read(STDIN_FILENO, text + size, sizeof text - size);
-    if (count <= 0) return 0;
+    if (count <= 0) {
+        text[size] = '\0'; /* there is room: a full text is given up below */
+        if (size > 0) publish(client, text);
+        return 0;
+    }
     size += (size_t)count;
     char *line = text, *end;
     while ((end = memchr(line, '\n', size - (size_t)(line - text)))) {
@@ -52,7 +66,11 @@ static int read_lines(smq_client *client) {
         line = end + 1;
     }
     size -= (size_t)(line - text);
-    if (size == sizeof text) size = 0; /* no line is that long */
+    if (size == sizeof text) { /* no line is that long */
+        fprintf(stderr, "%zu bytes without an end of line are left out\n", size);
+        has_failed = 1;
+        size = 0;
+    }
     memmove(text, line, size);
     return 1;
 }
@@ -61,6 +79,19 @@ static void log_line(void *user, int32_t level, int32_t what, int32_t number, in
     (void)user;
     fprintf(stderr, "%s%s %d %d\n", level == SMQ_LOG_WARNING ? "warning: " : "", smq_log_name(what), (int)number,
             (int)other);
+}
+
+static int64_t now_ms(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * INT64_C(1000) + now.tv_nsec / 1000000;
+}
+
+/* How many messages the server does not have yet. */
+static unsigned waiting(const smq_client *client) {
+    smq_stats stats = SMQ_STATS_INIT;
+    smq_client_stats(client, &stats);
+    return stats.outbox_messages + stats.urgent_messages;
 }
 
 int main(int argc, char **argv) {
@@ -75,20 +106,31 @@ int main(int argc, char **argv) {
     if (status == SMQ_OK) status = smq_set_log(client, SMQ_LOG_INFO, log_line, NULL);
     if (status == SMQ_OK) status = smq_connect(client);
     if (status != SMQ_OK) {
-        fprintf(stderr, "%s\n", smq_status_name(status));
+        print_options_error(stderr, &options, status);
         return 1;
     }
     struct pollfd fds[] = { { smq_fd(client), POLLIN, 0 }, { STDIN_FILENO, POLLIN, 0 } };
     smq_event event = SMQ_EVENT_INIT;
+    int64_t end = 0; /* when to leave at the latest, once the input has ended */
     while (smq_client_state(client) != SMQ_STATE_DISCONNECTED) {
-        poll(fds, 2, smq_next_timeout_ms(client));
+        int timeout = smq_next_timeout_ms(client);
+        int64_t rest = end ? end - now_ms() : INT_MAX;
+        if (timeout < 0 || timeout > rest) timeout = rest > 0 ? (int)rest : 0;
+        poll(fds, 2, timeout);
         if (fds[1].revents && !read_lines(client)) {
             fds[1].fd = -1;
-            smq_disconnect(client, 5000);
+            end = now_ms() + LEAVE_MS;
         }
         smq_service(client);
-        while (smq_next_event(client, &event) == 1)
+        while (smq_next_event(client, &event) == 1) {
+            if (event.type == SMQ_EVENT_COMPLETED && event.status) has_failed = 1;
             if (event.status) print_why(stderr, &event);
+        }
+        /* Not at once: before CONNACK smq_disconnect() gives the attempt up, and what waits for it stays behind. */
+        if (end && (waiting(client) == 0 || now_ms() >= end)) smq_disconnect(client, 0);
     }
-    return smq_client_close(client) != SMQ_OK;
+    unsigned left = waiting(client);
+    if (left > 0) fprintf(stderr, "messages not delivered: %u\n", left);
+    smq_client_close(client);
+    return has_failed || left > 0;
 }

@@ -47,7 +47,7 @@ int main(int argc, char **argv) {
     if (status == SMQ_OK) status = smq_subscribe(client, &request);
     if (status == SMQ_OK) status = smq_runner_start(&runner, client, &running); /* it connects, too */
     if (status != SMQ_OK) {
-        fprintf(stderr, "%s\n", smq_status_name(status));
+        print_options_error(stderr, &options, status);
         return EXIT_FAILURE;
     }
     sigwait(&signals, &signal);

@@ -63,7 +63,7 @@ int main(int argc, char **argv) {
     if (event.status)
         print_why(stderr, &event);
     else if (status < 0)
-        fprintf(stderr, "%s\n", smq_status_name(status));
+        print_options_error(stderr, &options, status);
     smq_client_close(client);
     free(memory);
     return status < 0 ? EXIT_FAILURE : EXIT_SUCCESS;

@@ -161,7 +161,11 @@ int main(int argc, char **argv) {
     void *memory = malloc(size);
     int32_t status = smq_client_init(memory, size, &options, &client);
     int bad_id = status == SMQ_ERR_TOPIC_NAME || status == SMQ_ERR_UTF8 || status == SMQ_ERR_CLIENT_ID;
-    if (status != SMQ_OK) refuse(bad_id ? "--id" : "--url", smq_status_name(status));
+    if (status != SMQ_OK) {
+        fprintf(stderr, "sensord: %s ", bad_id ? "--id" : "--url");
+        print_options_error(stderr, &options, status);
+        return 2;
+    }
 
     struct sigaction action = { .sa_handler = on_signal };
     sigaction(SIGTERM, &action, NULL);

@@ -77,7 +77,7 @@ int main(int argc, char **argv) {
     if (event.status)
         print_why(stderr, &event);
     else if (status < 0)
-        fprintf(stderr, "%s\n", smq_status_name(status));
+        print_options_error(stderr, &options, status);
     if (status == SMQ_OK) printf("in %zu bytes\n", smq_client_size(&options));
     smq_client_close(client);
     return status < 0 ? EXIT_FAILURE : EXIT_SUCCESS;

@@ -1,6 +1,6 @@
 /*
  * A thread that must not be late measures how late it is, every 10 ms, and submits that; the main thread does the talking:
- * submit [URL [SAMPLES]]. With the right to it (CAP_SYS_NICE) the measuring thread is SCHED_FIFO.
+ * submit [URL [SAMPLES]]. With the right to it (CAP_SYS_NICE) the measuring thread is SCHED_FIFO. Fails if not all were sent.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <pthread.h>
@@ -69,14 +69,18 @@ int main(int argc, char **argv) {
     options.submit_messages = 256;
     options.submit_bytes = 64; /* topic and payload */
     if (argc > 2) samples = strtol(argv[2], NULL, 10);
+    if (samples < 1) {
+        fprintf(stderr, "usage: submit [URL [SAMPLES]]\n");
+        return 2;
+    }
 
     size_t size = smq_client_size(&options);
     void *memory = malloc(size);
     smq_event event = SMQ_EVENT_INIT;
     int32_t status = smq_client_init(memory, size, &options, &client);
     if (status == SMQ_OK) status = smq_connect(client);
-    if (status != SMQ_OK || samples < 1) {
-        fprintf(stderr, "%s\n", smq_status_name(status));
+    if (status != SMQ_OK) {
+        print_options_error(stderr, &options, status);
         return EXIT_FAILURE;
     }
     pthread_t thread = start();
@@ -98,5 +102,5 @@ int main(int argc, char **argv) {
            (unsigned long long)stats.messages_failed, stats.submit_peak);
     smq_client_close(client);
     free(memory);
-    return EXIT_SUCCESS;
+    return missed || stats.messages_failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -43,7 +43,7 @@ int main(int argc, char **argv) {
     if (status == SMQ_OK) status = smq_subscribe(client, &request); /* again by itself, when the server has lost it */
     if (status == SMQ_OK) status = smq_connect(client);
     if (status != SMQ_OK) {
-        fprintf(stderr, "%s\n", smq_status_name(status));
+        print_options_error(stderr, &options, status);
         return EXIT_FAILURE;
     }
     signal(SIGINT, leave);

@@ -35,12 +35,18 @@ static int start(char **command, pid_t *child) {
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) < 0) return -1;
     *child = fork();
+    if (*child < 0) {
+        close(ends[0]);
+        close(ends[1]);
+        return -1;
+    }
     if (*child == 0) {
         dup2(ends[1], STDIN_FILENO);
         dup2(ends[1], STDOUT_FILENO);
         close(ends[0]);
         close(ends[1]);
         execvp(command[0], command);
+        perror(command[0]);
         _exit(127);
     }
     close(ends[1]);
@@ -83,7 +89,7 @@ int main(int argc, char **argv) {
     }
     smq_options options = SMQ_OPTIONS_INIT;
     options.flags = SMQ_OPTION_OWN_TRANSPORT;
-    options.host = smq_string(argv[2]); /* the command knows where it leads */
+    options.host = smq_string("command"); /* which knows where it leads */
     smq_subscription wanted = { { NULL, 0 }, 0, 0, 0, 0, 0 };
     wanted.filter = smq_string(argv[1]);
     wanted.qos = 1;
@@ -98,7 +104,7 @@ int main(int argc, char **argv) {
     if (status == SMQ_OK) status = smq_subscribe(client, &request);
     if (status == SMQ_OK) status = smq_connect(client);
     if (status != SMQ_OK) {
-        fprintf(stderr, "%s\n", smq_status_name(status));
+        print_options_error(stderr, &options, status);
         return EXIT_FAILURE;
     }
     signal(SIGINT, leave);

@@ -26,7 +26,7 @@ int main(int argc, char **argv) {
     int32_t status = smq_client_init(memory, size, &options, &client);
     if (status == SMQ_OK) status = smq_connect(client);
     if (status != SMQ_OK) {
-        fprintf(stderr, "%s\n", smq_status_name(status));
+        print_options_error(stderr, &options, status);
         return EXIT_FAILURE;
     }
     sigset_t signals;

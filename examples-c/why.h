@@ -1,4 +1,4 @@
-/* Says in words why a connection ended, or a message or request failed. */
+/* Says in words why a connection ended, or a message or request failed, or why there is no client. */
 #ifndef WHY_H
 #define WHY_H
 
@@ -7,7 +7,7 @@
 #include <string.h>
 #include <swiftmqtt.h>
 
-static void print_why(FILE *file, const smq_event *event) {
+static inline void print_why(FILE *file, const smq_event *event) {
     fprintf(file, "%s", smq_status_name(event->status));
     if (event->stage != SMQ_STAGE_NONE) fprintf(file, ", stage %s", smq_stage_name(event->stage));
     if (event->status == SMQ_ERR_RESOLVE && event->os_error < 0)
@@ -18,6 +18,17 @@ static void print_why(FILE *file, const smq_event *event) {
     if (event->rule) fprintf(file, ": the rule is: %s", smq_rule_name(event->rule));
     if (event->reason_string.size > 0)
         fprintf(file, ": \"%.*s\"", (int)event->reason_string.size, (const char *)event->reason_string.data);
+    fputc('\n', file);
+}
+
+/* What smq_client_init() answered to these options. Not the URL itself: it may have a password. */
+static inline void print_options_error(FILE *file, const smq_options *options, int32_t status) {
+    size_t offset = 0;
+    fprintf(file, "%s", smq_status_name(status));
+    if (status == SMQ_ERR_MEMORY_SIZE) fprintf(file, ": %zu bytes are needed", smq_client_size(options));
+    if ((status == SMQ_ERR_URL || status == SMQ_ERR_NOT_SUPPORTED) && options->url.size > 0 &&
+        smq_options_check(options, &offset) == status)
+        fprintf(file, ": wrong at byte %zu; a URL is mqtt://[USER[:PASSWORD]@]HOST[:PORT][,HOST[:PORT]]...", offset);
     fputc('\n', file);
 }
 

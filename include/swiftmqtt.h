@@ -420,9 +420,11 @@ SMQ_API int32_t smq_property_next(const smq_bytes *list, size_t *position, smq_p
 /*
  * smq_message.overflow: what happens to a message for which there is no room in the outbox, because the link is slow or
  * has been gone for long. A message that is published with anything but SMQ_OVERFLOW_REFUSE may be dropped for a later one
- * as long as its first byte was not sent, unless it is a smq_request() or a smq_publish_stream(). Each ends in its
- * SMQ_EVENT_COMPLETED, with SMQ_ERR_DROPPED or SMQ_ERR_REPLACED, if it is not quiet; the event keeps one of
- * outbox_messages until it is taken, so whoever publishes for hours without taking events wants such messages quiet.
+ * as long as its first byte was not sent, unless it is a smq_request() or a smq_publish_stream(). Each that is not
+ * quiet ends in an SMQ_EVENT_COMPLETED of its own, with SMQ_ERR_DROPPED or SMQ_ERR_REPLACED, which keeps one of
+ * outbox_messages until it is taken. So does every value that SMQ_OVERFLOW_LATEST replaces: if no place is free, the
+ * newer value gets SMQ_ERR_FULL, and the older one stays. Plan for two places for each topic, and take the events
+ * before the next value comes; or set quiet: then a topic needs one, however long the link is away.
  */
 enum {
     SMQ_OVERFLOW_REFUSE = 0,      /* SMQ_ERR_FULL, as ever */
@@ -632,16 +634,19 @@ typedef struct smq_options {
     smq_bytes properties;
 
     uint32_t keep_alive_s;       /* Keep Alive (section 3.1.2.10): 1 to 65,535; 0: 60; SMQ_OFF: none. The server
-                                    may set another */
+                                    may set another. PINGREQ is sent when nothing was sent, or nothing was heard,
+                                    for that time less an eighth of it, a second at most; and while it is not
+                                    answered, again each time that nothing was sent for as long */
     uint32_t session_expiry_s;   /* 5.0 only, else 0: how long the server keeps the session after the connection
                                     (section 3.1.2.11.2). 0: SMQ_FOREVER with SMQ_OPTION_KEEP_SESSION, else it ends
                                     with the connection */
     uint32_t connect_timeout_ms; /* for each attempt, from its beginning to CONNACK, name resolution included: 1 to
                                     86,400,000; 0: 30,000; SMQ_OFF: none. A name's addresses race: each has a
                                     head start of 250 ms, then the next begins beside it (RFC 8305) */
-    uint32_t ping_timeout_ms;    /* how long after PINGREQ, which is sent when nothing was sent or nothing was heard for
-                                    Keep Alive, the server may stay silent: 1 to 86,400,000; 0: 10,000. On a slow link
-                                    allow for the bytes that are on their way before it: outbox_bytes and more */
+    uint32_t ping_timeout_ms;    /* how long the server may stay silent after PINGREQ: 1 to 86,400,000; 0: 10,000. Any
+                                    byte it sends begins this time anew, PINGRESP alone ends it, and a second PINGREQ
+                                    does not put it off. On a slow link allow for the bytes that are on their way before
+                                    it: outbox_bytes and more */
 
     /*
      * Capacities. They decide how much memory the client takes.
@@ -677,7 +682,8 @@ typedef struct smq_options {
                                     requests, reserved and streamed messages, and what is published while there is no
                                     connection */
     uint32_t topic_alias_bytes; /* the longest topic kept for an alias, in each direction: 1 to 65,535; 0: 128 */
-    uint32_t replies;           /* smq_request() calls waiting for their reply: 0 to 1,024, each takes 24 bytes */
+    uint32_t replies;           /* smq_request() calls waiting for their reply: 0 to 1,024, each takes 24 bytes. Before
+                                    5.0 it takes none, like topic_aliases_in and topic_aliases_out */
     uint32_t stream_bytes;      /* the buffer of smq_publish_stream(): 0 (then it is SMQ_ERR_NOT_SUPPORTED), or
                                     64 to 1,048,576 */
 
@@ -687,7 +693,9 @@ typedef struct smq_options {
      * connection has lasted for stable_ms, the next wait is the first of a new sequence.
      */
     uint32_t reconnect_min_ms; /* 10 to 86,400,000; 0: 1,000 */
-    uint32_t reconnect_max_ms; /* reconnect_min_ms to 86,400,000; 0: 60,000, or reconnect_min_ms if that is longer */
+    uint32_t reconnect_max_ms; /* reconnect_min_ms to 86,400,000; 0: 60,000, or reconnect_min_ms if that is longer. The
+                                  longest that the client still waits when the network is back, even after a short
+                                  outage: set it to the gap that you can bear */
     uint32_t stable_ms;        /* 1 to 86,400,000; 0: 30,000 */
     uint32_t jitter;           /* SMQ_JITTER_…; 0: SMQ_JITTER_FULL */
 
@@ -703,7 +711,7 @@ typedef struct smq_options {
      * A second outbox, for urgent messages only, which go ahead of all others: whatever fills the first, an alarm has its
      * room. What is in flight counts together.
      */
-    uint32_t urgent_messages; /* 0: there is none; 1 to 256, each takes 40 bytes */
+    uint32_t urgent_messages; /* 0: there is none; 1 to 256, each takes 40 bytes, and all together some 500 more */
     uint32_t urgent_bytes;    /* 64 to 268,435,456; 0: 128 for each */
 
     /*
@@ -723,7 +731,7 @@ typedef struct smq_options {
                                   version that may be spoken: 1 to 131,070; 0: 512. Else 0 */
     uint32_t submit_messages;    /* messages of smq_submit() that wait to be taken into the outbox: 0 (then it is
                                  SMQ_ERR_NOT_SUPPORTED), or 1 to 65,536, rounded up to a power of two; each takes 40
-                                 bytes and submit_bytes */
+                                 bytes and submit_bytes, and all together some 80 more */
     uint32_t submit_bytes;       /* the room for topic, properties and payload of each: 16 to 1,048,576, all together at
                               most 268,435,456; 0: 256 */
     uint32_t unreleased_maximum; /* QoS 2 messages that the server has not released (PUBREL) at a time, those of this
@@ -790,7 +798,9 @@ SMQ_API size_t smq_client_size(const smq_options *options);
  * more   the length of all texts in the options (url or host, client id, user name, password, Will), and what other options
  *        take beyond their defaults
  *
- * About a kilobyte is to spare, for a library that is newer than the header. smq_client_init() says if it is not enough.
+ * Some 2,400 bytes are to spare, 3,100 on 32-bit processors, for a library that is newer than the header;
+ * smq_client_init() says if it is not enough. All other options have the room of their defaults, so for a client that
+ * asks for less there it is too generous: 12,700 bytes where 2,800 would do. smq_client_size() is exact.
  */
 #define SMQ_CLIENT_BYTES(outbox_bytes, outbox_messages, receive_bytes, more)                                           \
     ((size_t)(outbox_bytes) + (size_t)(outbox_messages)*40 + (size_t)(receive_bytes) +                                 \
@@ -1212,14 +1222,15 @@ SMQ_API int32_t smq_unsubscribe(smq_client *client, const smq_subscriptions *sub
 enum {
     SMQ_EVENT_NONE = 0,
     /*
-     * The server accepted the connection (CONNACK). session_present, attempt, protocol and, in 5.0, reason_string and
-     * properties are set; smq_client_server() has what the server can do. See smq_subscribe() for what becomes of
-     * subscriptions.
+     * The server accepted the connection (CONNACK). session_present, attempt, server, protocol and, in 5.0,
+     * reason_string and properties are set; smq_client_server() has what the server can do. See smq_subscribe() for
+     * what becomes of subscriptions.
      */
     SMQ_EVENT_CONNECTED = 1,
     /*
      * An attempt to connect, or a connection, ended. status is 0 if the caller asked for it, else the
-     * reason; stage, os_error, reason_code, reason_string, server_reference, properties, rule and attempt say more.
+     * reason; stage, os_error, reason_code, reason_string, server_reference, properties, rule, attempt, server and
+     * retry_ms say more.
      * reason_code is the server's; with SMQ_ERR_MALFORMED and the like it is the one the server was told. With 0x9C Use
      * another server and 0x9D Server moved, server_reference says which (section 4.11).
      */
@@ -1243,7 +1254,8 @@ enum {
     /*
      * A message arrived, or a part of one: topic, payload, qos, retain, duplicate, part, payload_offset, payload_total,
      * token, subscription and, in 5.0, properties and subscription_identifier are set. It is acknowledged when the
-     * event is released, by the next smq_next_event(), smq_wait() or smq_service(); or later, see smq_hold().
+     * event is released, by the next smq_next_event(), smq_wait(), smq_service() or smq_engine_timed_out(); or later,
+     * see smq_hold().
      *
      * status is 0, or SMQ_ERR_RECEIVE_TOO_LARGE: the message is larger than the receive buffer, its payload was read and
      * dropped, payload_total says how many bytes; part is both first and last. topic and properties are empty if they
@@ -1315,8 +1327,8 @@ typedef void (*smq_handler)(void *user, smq_client *client, const struct smq_eve
 
 /*
  * One event. smq_next_event() fills it; pointers in it are valid until the next smq_next_event(), smq_wait(),
- * smq_service(), smq_connect() or smq_client_close() on the client. What a type does not set is 0, or -1 where that
- * means none.
+ * smq_service(), smq_engine_timed_out(), smq_connect() or smq_client_close() on the client. What a type does not set is
+ * 0, or -1 where that means none.
  */
 typedef struct smq_event {
     uint32_t size;              /* in: sizeof(smq_event) */
@@ -1333,7 +1345,8 @@ typedef struct smq_event {
     int32_t rule;               /* SMQ_RULE_…, in SMQ_EVENT_DISCONNECTED: the one the server broke */
     uint64_t cookie;            /* of the message or request */
     smq_bytes reason_string;    /* 5.0: the server's own words, UTF-8; usually empty */
-    smq_bytes server_reference; /* 5.0: another server to use (section 4.11); usually empty */
+    smq_bytes server_reference; /* 5.0: another server to use (section 4.11); usually empty. In SMQ_EVENT_ADDRESSES and
+                                   SMQ_EVENT_OPEN: the server's name */
     smq_bytes properties;   /* 5.0: all properties of the packet behind the event, to walk with smq_property_next() */
     smq_bytes reason_codes; /* of SUBACK and UNSUBACK: a byte for each filter */
 
@@ -1353,9 +1366,9 @@ typedef struct smq_event {
     uint32_t subscription_identifier; /* 5.0: the first one the message has; 0: none. There may be more in properties */
     int32_t retry_ms; /* in SMQ_EVENT_DISCONNECTED: how long until the client tries again by itself; -1: it will not */
     uint32_t
-        server;    /* in SMQ_EVENT_CONNECTED and SMQ_EVENT_DISCONNECTED: which server of the URL, counted from 0; behind
-                        the last: the one that another pointed to */
-    uint32_t port; /* in SMQ_EVENT_ADDRESSES: the server's */
+        server; /* in SMQ_EVENT_CONNECTED, _DISCONNECTED, _CREDENTIALS, _ADDRESSES and _OPEN: which server of the URL,
+                        counted from 0; behind the last: the one that another pointed to */
+    uint32_t port; /* in SMQ_EVENT_ADDRESSES and SMQ_EVENT_OPEN: the server's */
     int32_t
         latency_ms; /* in SMQ_EVENT_COMPLETED of a message with QoS 1 or 2 that the server answered: from when it was
                            handed to the kernel, on this connection, to PUBACK or PUBCOMP; -1: none */
@@ -1453,8 +1466,8 @@ SMQ_API int32_t smq_next_match(const smq_client *client, const smq_bytes *topic,
 
 /*
  * Hands a message to its handler, if it has one. The library itself never calls a handler, so the handler may call
- * anything; but smq_next_event(), smq_wait() and smq_service() release the event, and after smq_client_close() there is
- * neither client nor event.
+ * anything; but smq_next_event(), smq_wait(), smq_service() and smq_engine_timed_out() release the event, and after
+ * smq_client_close() there is neither client nor event.
  *
  * Returns 1 if there was a handler, else 0.
  */
@@ -1567,12 +1580,14 @@ SMQ_API int32_t smq_service(smq_client *client);
 /* ---------------------------------------------------------------------------------------------
  * 13  Running a client: the bare engine
  *
- * With SMQ_OPTION_OWN_TRANSPORT the program brings its own IO: a serial line, TLS of its own, a simulation. What it got goes
- * in, what is to be sent comes out, and time is a number it tells, in milliseconds, from any clock that only goes forward;
- * it may wrap. Everything else, reconnecting included, is as ever: messages are published and events are taken between
- * these calls, and after any of them there may be something to be sent: ask smq_engine_transmit(). smq_wait() and smq_fd() are
- * SMQ_ERR_STATE, and write_timeout_ms is the program's affair. Calls that take no time happen at the one told last, so it is to be
- * told before smq_connect().
+ * With SMQ_OPTION_OWN_TRANSPORT the program brings its own IO: a serial line, TLS of its own, a simulation. What it got
+ * goes in, what is to be sent comes out, and time is a number it tells, in milliseconds, from any clock that only goes
+ * forward; it may wrap. Everything else, reconnecting included, is as ever: messages are published and events are taken
+ * between these calls, and after any of them there may be something to be sent: ask smq_engine_transmit(), as nothing
+ * else tells. smq_wait() and smq_fd() are SMQ_ERR_STATE, and write_timeout_ms is the program's affair. Calls that take
+ * no time happen at the one told last, so it is to be told before smq_connect(). smq_service() and
+ * smq_next_timeout_ms() answer for that time too, with no regard to what is to be sent (0 and, without a deadline, -1):
+ * the calls of this chapter take their place.
  *
  *     smq_engine_timed_out(client, now);
  *     smq_connect(client);
@@ -1580,9 +1595,13 @@ SMQ_API int32_t smq_service(smq_client *client);
  *         while (smq_next_event(client, &event) == 1)
  *             if (event.type == SMQ_EVENT_OPEN) …                           open; smq_engine_opened(client, now)
  *             else if (event.type == SMQ_EVENT_DISCONNECTED) …              close
- *         while (smq_engine_transmit(client, now, &out, &size), size > 0)
- *             smq_engine_transmitted(client, how many of them were sent, now);
- *         …                                       wait, at most smq_engine_next_timeout_ms(client, now); now = …
+ *         is_blocked = 0;
+ *         while (!is_blocked && (smq_engine_transmit(client, now, &out, &size), size > 0)) {
+ *             …                                   send; smq_engine_transmitted(client, how many were taken, now)
+ *             is_blocked = fewer than size were taken;
+ *         }
+ *         …                                       wait for bytes, and, if is_blocked, until more can be sent, at most
+ *                                                 smq_engine_next_timeout_ms(client, now); now = …
  *         smq_engine_receive_buffer(client, &in, &size);
  *         …                                       smq_engine_received(client, how many came, now), or, at the end of
  *                                                 the stream, smq_engine_closed(client, 0, now)
@@ -1637,7 +1656,8 @@ SMQ_API int32_t smq_engine_receive_buffer(smq_client *client, void **data, size_
 SMQ_API int32_t smq_engine_received(smq_client *client, size_t size, uint32_t now_ms);
 
 /*
- * What is to be sent next, in one piece. To be asked again after each smq_engine_transmitted(), until there is nothing.
+ * What is to be sent next, in one piece. To be asked again after each smq_engine_transmitted(), until there is nothing;
+ * or, if fewer bytes were taken than it gave, when the transport takes more.
  *
  * client   the client
  * now_ms   the time
@@ -1662,7 +1682,7 @@ SMQ_API int32_t smq_engine_transmit(smq_client *client, uint32_t now_ms, const v
 SMQ_API int32_t smq_engine_transmitted(smq_client *client, size_t size, uint32_t now_ms);
 
 /*
- * When smq_engine_timed_out() needs to be called if nothing else happens.
+ * When smq_engine_timed_out() needs to be called if nothing else happens. It does not tell that bytes wait to be sent.
  *
  * client   the client
  * now_ms   the time

@@ -78,6 +78,32 @@ def test_gateway(run, mosquitto, clients):
     assert "attempt 1 0\n" in log and "connected 4 0\n" in log
 
 
+def test_gateway_whose_input_ends_at_once(run, mosquitto, clients):
+    """What was read before there is a connection arrives all the same, the last line without its end too."""
+    witness = clients(url=mosquitto.url)
+    witness.connected()
+    assert witness.subscribe("#", qos=1, cookie=1) == smq.OK
+    assert witness.completed(1).status == smq.OK
+    gateway = run("gateway", mosquitto.url)
+    gateway.communicate("t/1 a\n!alarm b\nt/2 c", timeout=20)
+    assert gateway.returncode == 0
+    witness.until(lambda: len(witness.of(smq.EVENT_MESSAGE)) == 3)
+    got = [(e.topic, e.payload) for e in witness.of(smq.EVENT_MESSAGE)]
+    assert got == [(b"alarm", b"b"), (b"t/1", b"a"), (b"t/2", b"c")]
+
+
+def test_gateway_with_nobody_there(run, mosquitto):
+    """It does not wait for ever, and does not say that all is well."""
+    mosquitto.stop()
+    start = time.monotonic()
+    gateway = run("gateway", mosquitto.url)
+    _, log = gateway.communicate("t/1 a\n" + "!alarm b\n" * 17, timeout=20)
+    assert gateway.returncode == 1
+    assert 5 <= time.monotonic() - start < 10
+    assert log.count("alarm lost: alarm: SMQ_ERR_FULL\n") == 1
+    assert log.endswith("messages not delivered: 17\n")
+
+
 def test_uptime(run, mosquitto, clients):
     witness = clients(url=mosquitto.url)
     witness.connected()
@@ -134,3 +160,26 @@ def test_dry(run):
     assert last.endswith("still connected")
     pings = (int(last.split()[3]) - 20) // 2
     assert 8640 <= pings <= 10800
+
+
+def test_submit_with_nobody_there(run, mosquitto):
+    mosquitto.stop()
+    submit = run("submit", mosquitto.url, "3")
+    output, _ = submit.communicate(timeout=20)
+    assert submit.returncode == 1
+    assert output.startswith("3 samples, 0 missed, 3 not sent")
+
+
+def test_through_no_command(run):
+    through = run("through", "#", "/no such command")
+    assert through.stderr.readline() == "/no such command: No such file or directory\n"
+
+
+@pytest.mark.parametrize("name", ["gateway", "listen", "publish", "request", "runner", "small", "submit", "subscribe", "uptime"])
+def test_wrong_url(run, name):
+    """It says where, and tells nobody the password."""
+    program = run(name, "mqtt://user:secret@host:99999")
+    _, errors = program.communicate(timeout=20)
+    assert program.returncode == 1
+    assert errors.startswith("SMQ_ERR_URL: wrong at byte 24; a URL is mqtt://")
+    assert "secret" not in errors
