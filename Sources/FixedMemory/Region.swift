@@ -48,6 +48,13 @@
     }
   }
 
+  /// Four bytes, the first one lowest.
+  @inline(__always)
+  public func littleEndian(at offset: Int) -> UInt32 {
+    precondition(offset >= 0 && offset <= count &- 4)
+    return unsafe UInt32(littleEndian: UnsafeRawPointer(start + offset).loadUnaligned(as: UInt32.self))
+  }
+
   /// A Two Byte Integer of MQTT: the high byte first.
   @inline(__always)
   public func uint16(at offset: Int) -> UInt16 {
@@ -61,13 +68,13 @@
     unsafe UnsafeMutableRawPointer(start + offset).storeBytes(of: value.bigEndian, as: UInt16.self)
   }
 
+  /// A place for exactly `count` bytes.
+  @_lifetime(&self)
   @inline(__always)
-  public mutating func write(_ bytes: Span<UInt8>, at offset: Int) {
-    precondition(offset >= 0 && offset <= count &- bytes.count)
-    unsafe bytes.withUnsafeBytes { bytes in
-      guard let from = bytes.baseAddress else { return }
-      unsafe UnsafeMutableRawPointer(start + offset).copyMemory(from: from, byteCount: bytes.count)
-    }
+  public mutating func writer(at offset: Int, count size: Int) -> PlaceWriter {
+    precondition(offset >= 0 && size >= 0 && offset <= count &- size)
+    let writer = unsafe PlaceWriter(start: start + offset, count: size)
+    return unsafe _overrideLifetime(writer, mutating: &self)
   }
 
   /// Moves `count` bytes from one offset to another; the two runs may overlap.

@@ -30,6 +30,7 @@ import Synchronization
     let links: UnsafeMutablePointer<UInt32>
     let headers: UnsafeMutablePointer<Header>
     let bytes: UnsafeMutablePointer<UInt8>
+    let books: UnsafeMutablePointer<Books>
     let slotCount: Int
     let slotSize: Int
 
@@ -41,10 +42,25 @@ import Synchronization
       unsafe links = block.start(of: plan.links)
       unsafe headers = block.start(of: plan.headers)
       unsafe bytes = block.start(of: plan.bytes)
+      unsafe books = block.start(of: plan.books)
+      unsafe books.initialize(to: Books())
       for slot in 0..<slotCount {
         unsafe (free + slot).initialize(to: Atomic(UInt32(truncatingIfNeeded: slot)))
       }
     }
+  }
+
+  /// What the owner keeps: nobody else looks at it.
+  struct Books: BitwiseCopyable {
+    /// What was collected: slots plus one, chained through the links; 0: nothing.
+    var first: UInt32 = 0
+    var last: UInt32 = 0
+    var put = Counter()
+    var refused = Counter()
+    /// What of the queue's counts is in these two.
+    var countedPut: UInt = 0
+    var countedRefused: UInt32 = 0
+    var peak = 0
   }
 
   public enum Outcome: BitwiseCopyable {
@@ -56,6 +72,7 @@ import Synchronization
   public struct Plan: BitwiseCopyable {
     let state: Place<State>
     let free: Place<Atomic<UInt32>>
+    let books: Place<Books>
     let links: Place<UInt32>
     let headers: Place<Header>
     let bytes: Place<UInt8>
@@ -66,6 +83,7 @@ import Synchronization
       precondition(slots & (slots &- 1) == 0 && slots <= 65_536)
       headers = plan.reserve(slots, of: Header.self)
       state = plan.reserve(min(slots, 1), of: State.self)
+      books = plan.reserve(min(slots, 1), of: Books.self)
       free = plan.reserve(slots, of: Atomic<UInt32>.self)
       links = plan.reserve(slots, of: UInt32.self)
       bytes = plan.reserve(slots * slotSize, of: UInt8.self)
@@ -149,8 +167,8 @@ import Synchronization
   /// Has the owner woken up, unless somebody has done that since it collected last. Who is stopped before it has done so
   /// keeps nobody from doing it: it is noted afterwards, and for the collection that it was before.
   public func wakeOwner(_ wakeUp: () -> Void) {
-    // Behind `put`: what the owner does not find now, it finds in the collection that it has not yet counted.
     let state = unsafe state
+    // Behind `put`: what the owner does not find now, it finds in the collection that it has not yet counted.
     let collection = unsafe state.pointee.collections.load(ordering: .sequentiallyConsistent)
     guard unsafe state.pointee.wokenAt.load(ordering: .sequentiallyConsistent) != collection else { return }
     wakeUp()

@@ -3,17 +3,13 @@ import Synchronization
 /// The owner's end of a `SharedQueue`: what it has collected, oldest first. There is one.
 public struct SharedQueueOwner<Header: BitwiseCopyable>: ~Copyable {
   public let queue: SharedQueue<Header>
-  /// What was collected: slots plus one, chained through the links; 0: nothing.
-  private var first: UInt32 = 0
-  private var last: UInt32 = 0
-  private var putCount = Counter()
-  private var refusedCount = Counter()
-  /// What of the queue's counts is in these two.
-  private var countedPut: UInt = 0
-  private var countedRefused: UInt32 = 0
-  private var peakSeen = 0
-
   public init(_ queue: SharedQueue<Header>) { self.queue = queue }
+
+  /// Of an open queue.
+  private var books: SharedQueue<Header>.Books {
+    unsafeAddress { unsafe UnsafePointer(queue.state.pointee.books) }
+    nonmutating unsafeMutableAddress { unsafe queue.state.pointee.books }
+  }
 
   // MARK: Getters
 
@@ -24,7 +20,7 @@ public struct SharedQueueOwner<Header: BitwiseCopyable>: ~Copyable {
     unsafe isOpen && queue.state.pointee.newest.load(ordering: .relaxed) != 0
   }
 
-  public var hasCollected: Bool { first != 0 }
+  public var hasCollected: Bool { isOpen && books.first != 0 }
 
   /// How many slots are in use: of items that wait, and of threads that are putting one in.
   public var count: Int {
@@ -35,14 +31,15 @@ public struct SharedQueueOwner<Header: BitwiseCopyable>: ~Copyable {
   }
 
   /// Between two moments at which the owner gives a slot back the count only grows.
-  public var peak: Int { max(peakSeen, count) }
+  public var peak: Int { isOpen ? max(books.peak, count) : 0 }
 
   /// How many items were put in, and how many found no room.
   public var totals: (put: Counter, refused: Counter) {
-    var totals = (put: putCount, refused: refusedCount)
+    guard isOpen else { return (Counter(), Counter()) }
+    var totals = (put: books.put, refused: books.refused)
     let counts = counts
-    totals.put.add(Int(bitPattern: counts.put &- countedPut))
-    totals.refused.add(Int(truncatingIfNeeded: counts.refused &- countedRefused))
+    totals.put.add(Int(bitPattern: counts.put &- books.countedPut))
+    totals.refused.add(Int(truncatingIfNeeded: counts.refused &- books.countedRefused))
     return totals
   }
 
@@ -86,16 +83,20 @@ public struct SharedQueueOwner<Header: BitwiseCopyable>: ~Copyable {
       younger = item
       item = older
     }
-    if first == 0 { first = younger } else { unsafe queue.state.pointee.links[slot(of: last)] = younger }
-    last = newest
+    if books.first == 0 {
+      books.first = younger
+    } else {
+      unsafe queue.state.pointee.links[slot(of: books.last)] = younger
+    }
+    books.last = newest
   }
 
   /// Done with the oldest item: its slot is free.
   public mutating func removeFirst() {
-    peakSeen = peak
+    books.peak = peak
     let slot = slot
-    first = unsafe queue.state.pointee.links[slot]
-    if first == 0 { last = 0 }
+    books.first = unsafe queue.state.pointee.links[slot]
+    if books.first == 0 { books.last = 0 }
     let given = unsafe queue.state.pointee.given.load(ordering: .relaxed)
     let place = Int(bitPattern: given) & (queue.slotCount &- 1)
     unsafe queue.state.pointee.free[place].store(UInt32(truncatingIfNeeded: slot), ordering: .relaxed)
@@ -107,9 +108,9 @@ public struct SharedQueueOwner<Header: BitwiseCopyable>: ~Copyable {
   /// Before a count may have come round.
   private mutating func totalUp() {
     let counts = counts
-    putCount.add(Int(bitPattern: counts.put &- countedPut))
-    refusedCount.add(Int(truncatingIfNeeded: counts.refused &- countedRefused))
-    (countedPut, countedRefused) = counts
+    books.put.add(Int(bitPattern: counts.put &- books.countedPut))
+    books.refused.add(Int(truncatingIfNeeded: counts.refused &- books.countedRefused))
+    (books.countedPut, books.countedRefused) = counts
   }
 
   private var counts: (put: UInt, refused: UInt32) {
@@ -119,7 +120,7 @@ public struct SharedQueueOwner<Header: BitwiseCopyable>: ~Copyable {
     )
   }
 
-  private var slot: Int { slot(of: first) }
+  private var slot: Int { slot(of: books.first) }
 
   private func slot(of item: UInt32) -> Int {
     let slot = Int(truncatingIfNeeded: item) &- 1

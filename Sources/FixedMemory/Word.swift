@@ -40,13 +40,16 @@ public enum Word {
       for index in 0..<bytes.count { word = word << 8 | UInt(bytes[index]) }
       return isStrange(word) != 0
     }
-    var index = 0
-    while index < bytes.count &- size {
-      strange |= isStrange(load(bytes, at: index))
-      index &+= size
+    unsafe bytes.withUnsafeBytes { bytes in
+      // Up to the last word, which may overlap what comes before it.
+      let last = bytes.count &- size
+      var index = 0
+      while index < last {
+        strange |= isStrange(unsafe bytes.baseAddress.unsafelyUnwrapped.loadUnaligned(fromByteOffset: index, as: UInt.self))
+        index &+= size
+      }
+      strange |= isStrange(unsafe bytes.baseAddress.unsafelyUnwrapped.loadUnaligned(fromByteOffset: last, as: UInt.self))
     }
-    // The rest, together with what comes before it.
-    strange |= isStrange(load(bytes, at: bytes.count &- size))
     return strange != 0
   }
 

@@ -14,7 +14,7 @@ struct AddressRace: ~Copyable {
   static var maximum: UInt32 { UInt32(PLATFORM_MAX_ADDRESSES) }
 
   private var addresses: Table<platform_address>
-  private var count: UInt16 = 0
+  private var limit: UInt16 = 0
   private(set) var port: UInt16 = 0
   /// The next one.
   private(set) var index: UInt16 = 0
@@ -28,11 +28,12 @@ struct AddressRace: ~Copyable {
   init(addresses: consuming Table<platform_address>) { self.addresses = addresses }
 
   var capacity: Int { addresses.count }
+  var count: Int { Int(limit) }
 
   /// Of more than there is room for, the first.
   mutating func begin(_ found: platform_addresses) {
-    count = min(found.count, UInt16(truncatingIfNeeded: addresses.count))
-    for index in 0..<Int(count) { addresses[index] = Resolver.address(index, of: found) }
+    limit = min(found.count, UInt16(truncatingIfNeeded: addresses.count))
+    for index in 0..<count { addresses[index] = Resolver.address(index, of: found) }
     port = found.port
     index = 0
     lastError = 0
@@ -50,7 +51,7 @@ struct AddressRace: ~Copyable {
   /// The one that was started last.
   var address: platform_address { addresses[Int(index) &- 1] }
 
-  var hasNext: Bool { index < count }
+  var hasNext: Bool { index < limit }
 
   /// All have failed.
   var isLost: Bool { !hasNext && running == 0 }

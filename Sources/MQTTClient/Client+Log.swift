@@ -13,6 +13,12 @@ extension Client where System: ~Copyable {
     log?.tell(what, Int32(truncatingIfNeeded: number), Int32(truncatingIfNeeded: other))
   }
 
+  /// What was done before there was somebody to tell it to.
+  mutating func forgetUntold() {
+    toldPings = session.counters.pings
+    toldPongs = session.counters.pongs
+  }
+
   /// What the session did by itself in this turn.
   @inline(__always)
   mutating func noteTurn() {
@@ -24,7 +30,6 @@ extension Client where System: ~Copyable {
     let counters = session.counters
     if counters.pings != toldPings { note(.ping) }
     if counters.pongs != toldPongs { note(.pong, Int(truncatingIfNeeded: counters.lastRoundTrip)) }
-    toldPings = counters.pings
-    toldPongs = counters.pongs
+    forgetUntold()
   }
 }

@@ -107,8 +107,8 @@ extension Client where System: ~Copyable {
   }
 
   private mutating func open(_ found: platform_addresses, at now: Instant) {
-    note(.addresses, Int(truncatingIfNeeded: found.count))
     race.begin(found)
+    note(.addresses, race.count)
     startNext(at: now)
   }
 

@@ -95,7 +95,9 @@ public struct Client<System: Platform & ~Copyable>: ~Copyable {
   var now = Instant(milliseconds: 0)
   public var handlers: HandlerTable
   /// `nil`: nobody wants to know.
-  public var log: LogHook? = nil
+  public var log: LogHook? = nil {
+    didSet { forgetUntold() }
+  }
   /// Of the session's, those that were told.
   var toldPings: UInt32 = 0
   var toldPongs: UInt32 = 0

@@ -18,7 +18,7 @@
     case address  // which one
     case addressFailed  // lane; errno
     case opened
-    case connected  // version; Session Present
+    case connected  // version
     case ended  // cause; stage
     case waiting  // milliseconds
     case ping

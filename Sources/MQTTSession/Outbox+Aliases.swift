@@ -26,7 +26,6 @@ extension Outbox {
     aliases.commit(choice, topic: publish.topic)
   }
 
-  /// `store` where it need not be fast: once in the code.
   /// It has to fit with topic and alias: on the next connection it may have to be sent again with its topic.
   private func mayHaveAlias(
     _ publish: borrowing Publish, _ handling: Handling, version: ProtocolVersion, limits: ServerLimits

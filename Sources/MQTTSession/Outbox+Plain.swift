@@ -41,27 +41,19 @@ extension Outbox {
     let identifier = nextIdentifier
     let first =
       ControlPacketType.publish.rawValue << 4 | qos.rawValue << 1 | (retain ? Publish.retainFlag : 0)
-    bytes[offset] = first
+    var writer = bytes.writer(at: offset, count: size)
+    writer.put(first)
     if headerSize == 2 {
-      bytes[offset &+ 1] = UInt8(truncatingIfNeeded: remainingLength)
+      writer.put(UInt8(truncatingIfNeeded: remainingLength))
     } else {
-      bytes[offset &+ 1] = UInt8(truncatingIfNeeded: remainingLength) | 0x80
-      bytes[offset &+ 2] = UInt8(truncatingIfNeeded: remainingLength >> 7)
+      writer.put(UInt8(truncatingIfNeeded: remainingLength) | 0x80)
+      writer.put(UInt8(truncatingIfNeeded: remainingLength >> 7))
     }
-    var position = offset &+ headerSize
-    bytes.write(UInt16(truncatingIfNeeded: topic.count), at: position)
-    position &+= 2
-    bytes.write(topic, at: position)
-    position &+= topic.count
-    if isAcknowledged {
-      bytes.write(identifier.rawValue, at: position)
-      position &+= 2
-    }
-    if version.hasProperties {
-      bytes[position] = 0
-      position &+= 1
-    }
-    bytes.write(payload, at: position)
+    writer.put(UInt16(truncatingIfNeeded: topic.count))
+    writer.put(topic)
+    if isAcknowledged { writer.put(identifier.rawValue) }
+    if version.hasProperties { writer.put(UInt8(0)) }
+    writer.put(payload)
 
     var flags = MessageFlags(qos: qos)
     flags.set(.isQuiet, isQuiet)

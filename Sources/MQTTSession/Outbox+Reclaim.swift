@@ -10,7 +10,7 @@ extension Outbox {
     guard place < stored, descriptors[gap].state == .free, place >= known, !isBegun(from: place) else {
       return
     }
-    moveCompletions(behind: place)
+    if place < stored &- 1 { moveCompletions(behind: place) }
     var slot = gap
     for index in place..<stored &- 1 {
       let next = self.slot(after: slot)

@@ -141,7 +141,16 @@ public struct Outbox: ~Copyable {
 
   public var messageCapacity: Int { descriptors.count }
   public var byteCapacity: Int { bytes.count }
-  public var messageCount: Int { stored }
+  /// Without those behind an older one of which everything has been told: they make room when there is no other.
+  public var messageCount: Int {
+    var count = 0
+    var slot = head
+    for _ in 0..<stored {
+      if descriptors[slot].state != .free { count &+= 1 }
+      slot = self.slot(after: slot)
+    }
+    return count
+  }
 
   public var byteCount: Int {
     guard live > 0 else { return 0 }

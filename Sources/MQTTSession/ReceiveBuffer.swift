@@ -7,6 +7,8 @@ struct ReceiveBuffer: ~Copyable {
   private var start = 0
   private var end = 0
   private(set) var peak = 0
+  /// It was full when bytes came last: there may be more where they came from.
+  var wasFilled = false
 
   init(region: consuming Region) { self.region = region }
 
@@ -63,30 +65,36 @@ struct ReceiveBuffer: ~Copyable {
   /// The next packet, if it is a whole PUBLISH without DUP, without properties and with a valid Topic Name.
   @inline(__always)
   func plainMessage(hasProperties: Bool) -> PlainPacket? {
-    guard end &- start >= 2 else { return nil }
-    let first = region[start]
-    guard first >> 4 == ControlPacketType.publish.rawValue, first & Publish.duplicateFlag == 0,
-      let qos = QoS(rawValue: first >> 1 & 3)
+    let available = end &- start
+    guard available >= 5 else { return nil }
+    // First byte, Remaining Length and the length of the topic.
+    let word = region.littleEndian(at: start)
+    guard word & UInt32(Self.plainMask) == UInt32(ControlPacketType.publish.rawValue << 4),
+      let qos = QoS(rawValue: UInt8(truncatingIfNeeded: word >> 1) & 3)
     else { return nil }
-    var position = start &+ 2
-    var size = 2 &+ Int(region[start &+ 1])
-    if size >= 130 {
-      guard end &- start >= 3, region[start &+ 2] < 0x80, region[start &+ 2] > 0 else { return nil }
-      size = size &- 130 &+ 3 &+ Int(region[start &+ 2]) << 7
+    let low = Int(truncatingIfNeeded: word >> 8 & 0xFF)
+    let third = Int(truncatingIfNeeded: word >> 16 & 0xFF)
+    let fourth = Int(truncatingIfNeeded: word >> 24)
+    var size = 2 &+ low
+    var topicCount = third << 8 | fourth
+    var position = start &+ 4
+    if low >= 128 {
+      // In the fewest bytes, and no more than two.
+      guard 1...127 ~= third else { return nil }
+      size = 3 &+ (low & 127 | third << 7)
+      topicCount = fourth << 8 | Int(region[position])
       position &+= 1
     }
+    let topic = Extent(offset: position, count: topicCount)
+    position &+= topicCount
     let packetEnd = start &+ size
-    guard packetEnd <= end, position &+ 2 <= packetEnd else { return nil }
-    let topic = Extent(offset: position &+ 2, count: Int(region.uint16(at: position)))
-    position = topic.end
+    let rest = (qos == .atMostOnce ? 0 : 2) &+ (hasProperties ? 1 : 0)
+    guard size <= available, position &+ rest <= packetEnd else { return nil }
     var identifier: PacketIdentifier? = nil
-    guard position &+ 3 <= packetEnd || (qos == .atMostOnce && !hasProperties && position <= packetEnd) else {
-      return nil
-    }
     if qos != .atMostOnce {
       identifier = PacketIdentifier(region.uint16(at: position))
-      position &+= 2
       guard identifier != nil else { return nil }
+      position &+= 2
     }
     if hasProperties {
       guard region[position] == 0 else { return nil }
@@ -94,10 +102,12 @@ struct ReceiveBuffer: ~Copyable {
     }
     guard TopicName.isValid(region.bytes.extracting(topic.range)) else { return nil }
     return PlainPacket(
-      packetSize: size, topic: topic, payload: Extent(offset: position, count: packetEnd &- position),
-      qos: qos,
-      retain: first & Publish.retainFlag != 0, identifier: identifier)
+      packetSize: size, topic: topic, payload: Extent(offset: position, count: packetEnd &- position), qos: qos,
+      retain: word & UInt32(Publish.retainFlag) != 0, identifier: identifier)
   }
+
+  /// Packet type and DUP.
+  private static var plainMask: UInt8 { 0xF0 | Publish.duplicateFlag }
 
   /// The place for the next bytes.
   var space: MutableSpan<UInt8> {
@@ -119,6 +129,7 @@ struct ReceiveBuffer: ~Copyable {
     precondition(count >= 0 && count <= region.count &- end)
     end &+= count
     peak = max(peak, end &- start)
+    wasFilled = !hasSpaceBehind
   }
 
   mutating func consume(_ count: Int) {

@@ -134,18 +134,16 @@ extension Session {
     if let deadline = replies.deadline, deadline.isReached(at: now) { replyCheck = now }
     guard phase == .connected else { return }
     if let deadline = answers.deadline, deadline.isReached(at: now) {
-      // Behind what waits for the application, one may lie unread.
-      guard isDelivering || isStalled || incoming != nil else {
+      // Behind what waits for the application, or did not fit into the buffer, one may lie unread.
+      guard isDelivering || isStalled || incoming != nil || receiver.wasFilled else {
         return end(Ending(cause: .noAnswer), saying: nil)
       }
+      receiver.wasFilled = false
       answers.answered(at: now, waiting: waitingForAnswer)
     }
     switch keepAlive.verdict(at: now) {
     case .nothing: break
-    case .ping:
-      // Without room there is something to send already; the server has to show that it lives all
-      // the same.
-      ping(at: now)
+    case .ping: ping(at: now)
     case .dead:
       // Behind what waits for the application, its answer may lie unread.
       if isDelivering || isStalled { return keepAlive.postpone(at: now) }

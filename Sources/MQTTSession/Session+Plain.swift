@@ -12,6 +12,27 @@ public struct PlainMessage: BitwiseCopyable {
   public let serial: UInt32
 }
 
+extension MessageEvent {
+  /// The same message as the long way tells it.
+  public init(_ message: PlainMessage) {
+    topic = message.topic
+    isTopicAliased = false
+    payload = message.payload
+    payloadOffset = 0
+    payloadSize = message.payload.count
+    isFirst = true
+    isLast = true
+    isOversize = false
+    properties = .empty
+    qos = message.qos
+    retain = message.retain
+    duplicate = false
+    subscriptionIdentifier = 0
+    serial = message.serial
+    replyCookie = nil
+  }
+}
+
 /// The short way for what comes most: messages and acknowledgements that say nothing special. It does what the long way
 /// does, and where it does not apply it changes nothing and leaves the packet to that.
 extension Session {
@@ -85,13 +106,16 @@ extension Session {
   }
 
   /// The application has done with the message that was handed out last.
+  @inline(__always)
   mutating func releaseShown() {
     receiver.consume(shownSize)
     shownSize = 0
-    guard shownSerial != 0, !isViewHeld else {
-      isViewHeld = false
-      return
-    }
+    if shownSerial != 0, !isViewHeld { acceptShown() }
+    isViewHeld = false
+  }
+
+  @inline(never)
+  private mutating func acceptShown() {
     if phase == .connected, !isPeerGone, control.hasRoom, let (identifier, qos) = inbox.takeFirst(shownSerial)
     {
       control.appendPlain(

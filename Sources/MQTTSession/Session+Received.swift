@@ -10,8 +10,8 @@ extension Session {
     while phase == .awaitingConnack || phase == .connected, !isDelivering {
       sendAcknowledgements()
       parsePlainAcknowledgements()
-      guard control.hasRoom || isPeerGone else { return }
-      isStalled = false
+      isStalled = !control.hasRoom && !isPeerGone
+      guard !isStalled else { return }
       do throws(Malformed) {
         guard try parseNext() else { return }
       } catch {

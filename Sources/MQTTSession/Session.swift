@@ -95,7 +95,7 @@ public struct Session: ~Copyable {
   var shownSerial: UInt32 = 0
   var isViewHeld = false
   var viewRelease = Release.consume(0)
-  /// A message is there that has to wait for the application to acknowledge others.
+  /// What is there has to wait: for the application to acknowledge a message, or for room for an answer.
   var isStalled = false
   /// A PUBLISH that is larger than the receive buffer, and not yet at its end.
   var incoming: IncomingMessage? = nil

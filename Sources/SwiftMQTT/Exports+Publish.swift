@@ -41,14 +41,18 @@ private func publishPlain(_ client: OpaquePointer, _ message: UnsafePointer<smq_
     cookie: message.pointee.cookie)
 }
 
+/// Nothing but QoS, retain and quiet is set, beside topic, payload and cookie.
 @inline(__always)
 private func isPlain(_ message: UnsafePointer<smq_message>) -> Bool {
   guard unsafe message.pointee.size == UInt32(MemoryLayout<smq_message>.size),
-    unsafe message.pointee.properties.size == 0, unsafe message.pointee.expiry_s == 0,
-    unsafe message.pointee.retain | message.pointee.quiet <= 1
+    unsafe message.pointee.properties.size == 0
   else { return false }
-  return unsafe message.pointee.overflow | message.pointee.urgent | message.pointee.reserved == 0
-    && message.pointee.reserved2 == 0
+  // Four bytes at a time: qos, retain, quiet and overflow; expiry_s; urgent and what is reserved. All targets are
+  // little-endian.
+  let flags = unsafe UnsafeRawPointer(message).load(fromByteOffset: 4, as: UInt32.self)
+  let end = unsafe UnsafeRawPointer(message + 1)
+  let rest = unsafe end.load(fromByteOffset: -8, as: UInt32.self) | end.load(fromByteOffset: -4, as: UInt32.self)
+  return flags & ~0x0001_0103 == 0 && rest == 0
 }
 
 @inline(never)

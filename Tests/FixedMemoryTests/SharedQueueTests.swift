@@ -136,7 +136,7 @@ private final class Box: @unchecked Sendable {
     #expect(Box(slots: 0).count == 0)
     for (slots, slotSize) in [(1, 16), (64, 256), (1024, 100)] {
       let header = MemoryLayout<Box.Header>.stride
-      #expect(Box(slots: slots, slotSize: slotSize).byteCount == slots * (header + 8 + slotSize) + 80)
+      #expect(Box(slots: slots, slotSize: slotSize).byteCount == slots * (header + 8 + slotSize) + 136)
     }
   }
 

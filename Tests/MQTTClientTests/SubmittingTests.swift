@@ -245,7 +245,7 @@ import Testing
     request.submitMessages = 0
     var without = MemoryPlan()
     _ = ClientPlan(try ClientOptions(checking: request), in: &without)
-    #expect(plan.byteCount - without.byteCount == (slots == 0 ? 0 : slots * 56 + 80))
+    #expect(plan.byteCount - without.byteCount == (slots == 0 ? 0 : slots * 56 + 136))
   }
 
   @Test(

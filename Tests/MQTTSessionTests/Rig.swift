@@ -416,9 +416,16 @@ final class Rig {
   func event() -> Happening? {
     if !taken.isEmpty { return taken.removeFirst() }
     token = 0
-    guard let event = session.nextEvent() else { return nil }
+    guard let event = nextEvent() else { return nil }
     if case .message(let message) = event { token = message.serial }
     return Happening(event, self)
+  }
+
+  /// By the short way first, as a program gets it.
+  private func nextEvent() -> SessionEvent? {
+    if let completion = session.nextPlainCompletion() { return .completed(completion) }
+    if let message = session.nextPlainMessage() { return .message(MessageEvent(message)) }
+    return session.nextEvent()
   }
 
   func events() -> [Happening] {

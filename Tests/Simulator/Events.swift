@@ -5,7 +5,7 @@ import MQTTWire
 extension Endpoint {
   /// Takes one event, which releases the one before. True: there was one.
   func takeEvent() throws(Failure) -> Bool {
-    guard let event = session.nextEvent() else {
+    guard let event = nextEvent() else {
       try look()
       try settle()
       if phase == .offline { isDone = true }
@@ -126,5 +126,12 @@ extension Endpoint {
     var copy: [UInt8] = []
     for index in extent.range { copy.append(bytes[index]) }
     return copy
+  }
+
+  /// By the short way first, as a program gets it.
+  private func nextEvent() -> SessionEvent? {
+    if let completion = session.nextPlainCompletion() { return .completed(completion) }
+    if let message = session.nextPlainMessage() { return .message(MessageEvent(message)) }
+    return session.nextEvent()
   }
 }
