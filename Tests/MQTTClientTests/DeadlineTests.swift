@@ -193,6 +193,23 @@ import Testing
     #expect(told.first?.time == sent + 5000)
   }
 
+  /// Nor does a request that a message is in the way of.
+  @Test func aRequestBehindALongMessage() throws {
+    let world = World()
+    let rig = try Self.rig(world, keepAlive: UInt32.max)
+    try rig.publish("a", payload: 20_000, qos: .atMostOnce)
+    world.room = 1000
+    #expect(rig.run(1).isEmpty)
+    try rig.request(.subscribe, "a")
+    for _ in 0..<18 {
+      world.room = 1000
+      #expect(rig.run(1000).isEmpty)
+    }
+    #expect(rig.state == .connected)
+    world.room = nil
+    #expect(rig.run(10).map(\.what) == [.completed(0), .answered])
+  }
+
   /// One that waits is given up though another is being sent.
   @Test func aShortOneInFrontOfALongOne() throws {
     let world = World()
