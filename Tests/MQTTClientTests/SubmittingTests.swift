@@ -74,9 +74,9 @@ import Testing
   @Test func nothingToDrop() throws {
     let rig = try Self.rig { $0.outboxMessages = 2 }
     for cookie in 1...3 { try rig.submit("a", cookie: UInt64(cookie), overflow: .dropOldest) }
-    #expect(rig.run(10).isEmpty)
+    _ = rig.client.service(at: rig.now)
     #expect(rig.client.submissionNumbers.waiting == 1)
-    #expect(rig.client.nextTimeout(at: rig.now) != 0)
+    try #require(rig.client.nextTimeout(at: rig.now) != 0)
     rig.connect()
     #expect(cookies(rig.run(100)) == [1, 2, 3])
   }
