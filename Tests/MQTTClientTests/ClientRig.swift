@@ -81,12 +81,14 @@ final class ClientRig {
 
   func submit(
     _ topic: String, payload: Int = 0, qos: QoS = .atLeastOnce, cookie: UInt64 = 0, expiry: UInt32 = 0,
-    properties: [UInt8] = []
+    properties: [UInt8] = [], overflow: Handling.Overflow = .refuse, isUrgent: Bool = false
   ) throws(SessionError) {
     let name = Array(topic.utf8)
     let bytes = [UInt8](repeating: 7, count: payload)
     var handling = Handling(cookie: cookie, isQuiet: false)
     handling.expiry = expiry
+    handling.overflow = overflow
+    handling.isUrgent = isUrgent
     try door.submit(
       Publish(topic: name.span, payload: bytes.span, qos: qos, retain: false, properties: properties.span),
       handling, at: { Instant(milliseconds: world.now) })

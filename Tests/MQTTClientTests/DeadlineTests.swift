@@ -132,7 +132,10 @@ import Testing
     _ = rig.run(1)
     let packet = world.bodies.first { $0[0] >> 4 == 3 }!
     world.say([0x30, 3, 0, 1, 0x61] + [0x40, 2, packet[5], packet[6]])
-    for _ in 0..<40 { _ = rig.client.wait(timeout: 1000) }
+    for _ in 0..<40 {
+      world.now += 1000
+      #expect(rig.client.wait(timeout: 0) == .event)
+    }
     #expect(rig.state == .connected)
     #expect(rig.take().map(\.what) == [.message, .completed(0)])
     #expect(rig.run(20_000).isEmpty)
@@ -191,6 +194,23 @@ import Testing
     let told = rig.run(6000)
     #expect(told.map(\.what) == [Self.end(.answer)])
     #expect(told.first?.time == sent + 5000)
+  }
+
+  /// Nor does a request that a message is in the way of.
+  @Test func aRequestBehindALongMessage() throws {
+    let world = World()
+    let rig = try Self.rig(world, keepAlive: UInt32.max)
+    try rig.publish("a", payload: 20_000, qos: .atMostOnce)
+    world.room = 1000
+    #expect(rig.run(1).isEmpty)
+    try rig.request(.subscribe, "a")
+    for _ in 0..<18 {
+      world.room = 1000
+      #expect(rig.run(1000).isEmpty)
+    }
+    #expect(rig.state == .connected)
+    world.room = nil
+    #expect(rig.run(10).map(\.what) == [.completed(0), .answered])
   }
 
   /// One that waits is given up though another is being sent.

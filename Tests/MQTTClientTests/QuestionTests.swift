@@ -285,8 +285,9 @@ import Testing
 
   // MARK: Addresses
 
-  static func addressRig(_ world: World, url: String? = nil) throws -> ClientRig {
+  static func addressRig(_ world: World, url: String? = nil, room: UInt32 = 0) throws -> ClientRig {
     try ClientRig(world, url: url) {
+      $0.addresses = room
       $0.ownResolver = true
       $0.jitter = Backoff.Jitter.none.rawValue
       $0.connectTimeout = 5000
@@ -307,6 +308,24 @@ import Testing
     #expect(rig.run(100).map(\.what) == [.connected])
     #expect(world.tried.map(\.address) == Array(0..<count))
     #expect(world.looked.isEmpty)
+  }
+
+  /// More than there is room for are no answer.
+  @Test(arguments: [1, 3, 7])
+  func tooManyAddresses(room: Int) throws {
+    let world = World()
+    world.addresses = [World.Address](repeating: .refuses(after: 1), count: 8)
+    let rig = try Self.addressRig(world, room: UInt32(room))
+    rig.connect()
+    for count in [room + 1, 8] {
+      #expect(throws: SessionError.option) { try rig.provide(addresses: count) }
+      #expect(throws: SessionError.option) { try rig.provide(addresses: count, attempt: 0) }
+    }
+    #expect(rig.run(10).map(\.what) == [.addressesWanted(1883)])
+    #expect(world.tried.isEmpty)
+    try rig.provide(addresses: room)
+    #expect(rig.run(100).map(\.what) == [.disconnected(.network, .connect, retry: 1000)])
+    #expect(world.tried.map(\.address) == Array(0..<room))
   }
 
   @Test func noAddress() throws {

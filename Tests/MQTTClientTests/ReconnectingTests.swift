@@ -198,6 +198,17 @@ extension Failure.Stage: @unchecked Sendable {}
     #expect(world.lanes.count { $0 != nil } == 1)
   }
 
+  /// Of more than there is room for, the first.
+  @Test(arguments: [1, 3, 8])
+  func theFirstAddresses(room: Int) throws {
+    let world = World()
+    world.addresses = [World.Address](repeating: .refuses(after: 1), count: 8)
+    let rig = try Self.rig(world) { $0.addresses = UInt32(room) }
+    rig.connect()
+    #expect(rig.run(100).map(\.what) == [.disconnected(.network, .connect, retry: 1000)])
+    #expect(world.tried.map(\.address) == Array(0..<room))
+  }
+
   // MARK: Several servers
 
   /// In their order, without a pause; then the wait, and the next round.

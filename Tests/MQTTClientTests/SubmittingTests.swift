@@ -69,6 +69,18 @@ import Testing
     #expect(told.allSatisfy { $0.what != .other })
   }
 
+  /// At the brim of descriptors nothing can be dropped that is to be reported: what would make room waits, and does not
+  /// keep the client busy.
+  @Test func nothingToDrop() throws {
+    let rig = try Self.rig { $0.outboxMessages = 2 }
+    for cookie in 1...3 { try rig.submit("a", cookie: UInt64(cookie), overflow: .dropOldest) }
+    _ = rig.client.service(at: rig.now)
+    #expect(rig.client.submissionNumbers.waiting == 1)
+    try #require(rig.client.nextTimeout(at: rig.now) != 0)
+    rig.connect()
+    #expect(cookies(rig.run(100)) == [1, 2, 3])
+  }
+
   /// However much is submitted, other things get their turn.
   @Test func aTurnIsBounded() throws {
     let rig = try Self.rig(messages: 1024) {
@@ -208,6 +220,7 @@ import Testing
     typealias Attempt = () throws(SessionError) -> Void
     let attempts: [(SessionError, Attempt)] = [
       (.notSupported, { () throws(SessionError) in try none.submit("a") }),
+      (.notSupported, { () throws(SessionError) in try rig.submit("a", isUrgent: true) }),
       (.topicName, { () throws(SessionError) in try rig.submit("a/#") }),
       (.topicName, { () throws(SessionError) in try rig.submit("") }),
       (.utf8, { () throws(SessionError) in try rig.submit("a\0") }),

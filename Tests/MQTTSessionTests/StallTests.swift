@@ -303,4 +303,46 @@ import Testing
     #expect(rig.ending?.reasonCode == 0x8B)
     #expect(rig.ending.map { rig.received($0.reasonString) } == "bye".bytes)
   }
+
+  /// An answer lies unread behind a message that has to wait for the application: its time is not up.
+  @Test func anAnswerBehindAMessageThatWaits() throws {
+    let rig = Rig(.v3_1_1) {
+      $0.answerTimeout = 5000
+      $0.keepAlive = 0
+      $0.holdsMessages = true
+      $0.receiveMaximum = 1
+    }
+    rig.connect()
+    _ = rig.events()
+    try rig.publish("a", qos: .atLeastOnce, cookie: 1)
+    _ = rig.drain()
+    rig.receive(publish(.v3_1_1, "b", qos: .atLeastOnce, identifier: 1))
+    #expect(rig.event() == .message(ReceivedMessage("b", qos: .atLeastOnce)))
+    let token = rig.token
+    rig.receive(publish(.v3_1_1, "c", qos: .atLeastOnce, identifier: 2) + puback(1))
+    #expect(rig.event() == nil)
+    for _ in 0..<3 { rig.pass(5000) }
+    #expect(rig.ending == nil)
+    try rig.acknowledge(token)
+    #expect(rig.events() == [.message(ReceivedMessage("c", qos: .atLeastOnce)), .delivered(1)])
+  }
+
+  /// Or behind one that is larger than the receive buffer, and takes its time.
+  @Test func anAnswerBehindALargeMessage() throws {
+    let rig = LargeMessageTests.rig(.v3_1_1, parts: true) {
+      $0.answerTimeout = 5000
+      $0.keepAlive = 0
+    }
+    try rig.publish("a", qos: .atLeastOnce, cookie: 1)
+    _ = rig.drain()
+    var rest = publish(.v3_1_1, "b", LargeMessageTests.payload(500), qos: .atMostOnce) + puback(1)
+    var told: [Happening] = []
+    while !rest.isEmpty, rig.ending == nil {
+      rest = rig.receive(rest)
+      told += rig.events()
+      rig.pass(5000)
+    }
+    #expect(rig.ending == nil)
+    #expect(told.last == .delivered(1))
+  }
 }
