@@ -123,8 +123,9 @@ static void await(atomic_uint_fast64_t *counter, atomic_uint_fast64_t *wanted, u
     atomic_store(wanted, UINT64_MAX);
 }
 
-static void flush(bool all) {
-    while (!peer.flush() && all) turn(1000);
+static void flush_all(void) {
+    peer.flush();
+    while (!peer.is_sent()) turn(1);
 }
 
 static void publish(void) {
@@ -235,11 +236,11 @@ static void run_publish(void) {
         }
         publish();
         if (++unflushed == settings.flush_every) {
-            flush(false);
+            peer.flush();
             unflushed = 0;
         }
     }
-    flush(true);
+    flush_all();
     if (limit) await(&completed, &completed_wanted, messages);
     struct sink_counts counts = ask(SINK_COUNT, messages);
     struct account end = account(RUSAGE_SELF);
@@ -258,7 +259,7 @@ static void run_receive(void) {
     struct account begin = account(RUSAGE_SELF);
     ask(SINK_BLAST, messages);
     await(&arrived, &arrived_wanted, messages);
-    flush(true);
+    flush_all();
     request(SINK_COUNT, 0, settings.qos ? messages : 0);
     if (settings.qos && !peer.has_threads)
         while (!take_counts(&counts, MSG_DONTWAIT)) peer.turn(1);
@@ -343,7 +344,7 @@ static void run_first(void) {
     peer.open(&settings);
     peer.prepare(topic, settings.qos);
     publish();
-    flush(true);
+    flush_all();
     ask(SINK_COUNT, 1);
     peer.close();
 }
@@ -393,8 +394,9 @@ static void run(const char *workload) {
     static const struct {
         const char *name;
         void (*run)(void);
-    } workloads[] = { { "publish", run_publish }, { "receive", run_receive }, { "ack", run_ack },     { "echo", run_echo },
-                      { "connect", run_connect }, { "first", run_first },     { "start", run_start }, { "idle", run_idle } };
+    } workloads[] = { { "publish", run_publish }, { "receive", run_receive }, { "ack", run_ack },
+                      { "echo", run_echo },       { "connect", run_connect }, { "first", run_first },
+                      { "start", run_start },     { "idle", run_idle } };
     for (size_t i = 0; i < sizeof(workloads) / sizeof(*workloads); i++) {
         if (strcmp(workloads[i].name, workload)) continue;
         workloads[i].run();

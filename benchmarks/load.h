@@ -30,7 +30,8 @@ struct peer {
     void (*subscribe)(const char *filter, unsigned qos); /* returns after SUBACK */
     void (*prepare)(const char *topic, unsigned qos);    /* what publish() is to publish from now on */
     bool (*publish)(const void *payload, size_t size);   /* false: no room before the next turn() */
-    bool (*flush)(void);          /* hands what was published to the kernel; false: not all of it yet */
+    void (*flush)(void);          /* hands what was published to the kernel, as far as that takes it; */
+    bool (*is_sent)(void);        /* and whether it has taken all */
     void (*turn)(int timeout_ms); /* a turn of its loop: flushes, waits for something to come, takes it */
     void (*close)(void);          /* DISCONNECT, and everything given back */
 };

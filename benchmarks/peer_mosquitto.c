@@ -97,7 +97,9 @@ static bool mosquitto_publish_one(const void *payload, size_t size) {
     return true;
 }
 
-static bool mosquitto_flush(void) { return !mosquitto_want_write(client); }
+static void mosquitto_flush(void) {} /* nothing is held back */
+
+static bool mosquitto_is_sent(void) { return !mosquitto_want_write(client); }
 
 static void mosquitto_close(void) {
     check(mosquitto_disconnect(client), "mosquitto_disconnect");
@@ -118,6 +120,7 @@ const struct peer peer = {
     .prepare = mosquitto_prepare,
     .publish = mosquitto_publish_one,
     .flush = mosquitto_flush,
+    .is_sent = mosquitto_is_sent,
     .turn = mosquitto_turn,
     .close = mosquitto_close,
 };

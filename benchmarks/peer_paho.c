@@ -136,7 +136,9 @@ static bool paho_publish(const void *payload, size_t size) {
     return true;
 }
 
-static bool paho_flush(void) { return true; }
+static void paho_flush(void) {} /* its threads see to it; */
+
+static bool paho_is_sent(void) { return true; } /* and tell by load_completed() */
 
 static void paho_close(void) {
     static char what[] = "MQTTAsync_disconnect";
@@ -169,5 +171,6 @@ const struct peer peer = {
     .prepare = paho_prepare,
     .publish = paho_publish,
     .flush = paho_flush,
+    .is_sent = paho_is_sent,
     .close = paho_close,
 };

@@ -41,11 +41,12 @@ static void send_all(const uint8_t *bytes, size_t size) {
     }
 }
 
-static bool raw_flush(void) {
+static void raw_flush(void) {
     if (out_size) send_all(out, out_size);
     out_size = 0;
-    return true;
 }
+
+static bool raw_is_sent(void) { return out_size == 0; }
 
 static uint8_t *put_string(uint8_t *at, const char *text, size_t size) {
     *at++ = (uint8_t)(size >> 8);
@@ -216,6 +217,7 @@ const struct peer peer = {
     .prepare = raw_prepare,
     .publish = raw_publish,
     .flush = raw_flush,
+    .is_sent = raw_is_sent,
     .turn = raw_turn,
     .close = raw_close,
 };

@@ -48,9 +48,12 @@ static void swiftmqtt_turn(int timeout_ms) {
     take_events();
 }
 
-static bool swiftmqtt_flush(void) {
-    swiftmqtt_turn(0);
-    return smq_next_timeout_ms(client) != 0;
+static void swiftmqtt_flush(void) { swiftmqtt_turn(0); }
+
+static bool swiftmqtt_is_sent(void) {
+    smq_stats stats = SMQ_STATS_INIT;
+    check(smq_client_stats(client, &stats), "smq_client_stats");
+    return stats.outbox_bytes == 0;
 }
 
 static void swiftmqtt_open(const struct settings *settings) {
@@ -118,6 +121,7 @@ const struct peer peer = {
     .prepare = swiftmqtt_prepare,
     .publish = swiftmqtt_publish,
     .flush = swiftmqtt_flush,
+    .is_sent = swiftmqtt_is_sent,
     .turn = swiftmqtt_turn,
     .close = swiftmqtt_close,
 };
