@@ -16,6 +16,7 @@ import os
 import pathlib
 import platform
 import re
+import signal
 import statistics
 import subprocess
 import sys
@@ -356,6 +357,7 @@ def main() -> int:
         write(json.loads(options.render.read_text(encoding="utf-8")), options.out or options.render.parent, options.render.stem)
         return 0
 
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what was started is stopped
     try:
         peers = build([peer for peer in PEERS if re.search(options.peers, peer.name)])
         if not peers:

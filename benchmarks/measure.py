@@ -38,9 +38,11 @@ def finish(process: subprocess.Popen, timeout: float = TIMEOUT_S) -> tuple[str, 
     try:
         out, errors = process.communicate(timeout=timeout)
     except subprocess.TimeoutExpired:
-        process.kill()
-        process.communicate()
         raise Failed(f"took longer than {timeout:.0f} s") from None
+    finally:  # Ctrl-C and SIGTERM too leave nothing behind
+        if process.poll() is None:
+            process.kill()
+            process.communicate()
     if process.returncode:
         lines = [line for line in errors.splitlines() if line and not line.startswith("==")]
         raise Failed(lines[-1] if lines else f"exit status {process.returncode}")
