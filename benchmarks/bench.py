@@ -21,106 +21,13 @@ import statistics
 import subprocess
 import sys
 import time
-from dataclasses import dataclass, field
 
 import measure
 import picture
 import report
-from measure import Failed
-
-HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parent
-LIBRARY = ROOT / "build" / "native"
-BUILD = ROOT / "build" / "bench"
-
-
-@dataclass
-class Workload:
-    name: str
-    title: str
-    options: list[str]
-    counted: int = 1000  # how many messages under callgrind and strace, and twice as many
-    has_prepared: bool = False  # the limit of what is encoded before can do it
-    is_counted_quick: bool = True  # each count of instructions takes a second or two
-
-    def counted_for(self, peer: Peer, is_quick: bool) -> int:
-        """Fewer where each takes long; but a window of 1000 has to be full."""
-        least = 1000 if "-w1000" in self.options else 250
-        return max(self.counted // (2 if is_quick else 1) // (2 if peer.source == "paho" else 1), least)
-
-
-# 780 packets of 84 bytes are 64 KiB, and so are 16 of 4 KiB.
-WORKLOADS = [
-    Workload("publish-0", "Publish QoS 0, flush every 64", ["publish", "-q0"], 2000, True),
-    Workload("publish-0-64k", "Publish QoS 0, flush every 64 KiB", ["publish", "-q0", "-f780"], 3120, True, False),
-    Workload("publish-0-4k", "Publish QoS 0, 4 KiB", ["publish", "-q0", "-s4096", "-f16"], 800, True, False),
-    Workload("publish-1-20", "Publish QoS 1, window 20", ["publish", "-q1", "-w20"]),
-    Workload("publish-1-1000", "Publish QoS 1, window 1000", ["publish", "-q1", "-w1000"], 2000),
-    Workload("publish-2-20", "Publish QoS 2, window 20", ["publish", "-q2", "-w20"], is_counted_quick=False),
-    Workload("receive-0", "Receive QoS 0", ["receive", "-q0"], 4000),
-    Workload("receive-1-20", "Receive QoS 1, 20 in flight", ["receive", "-q1", "-w20"]),
-    Workload("receive-1-1000", "Receive QoS 1, 1000 in flight", ["receive", "-q1", "-w1000"], 2000, is_counted_quick=False),
-    Workload("receive-2-20", "Receive QoS 2, 20 in flight", ["receive", "-q2", "-w20"], is_counted_quick=False),
-]
-CURVE = [1, 4, 16, 64, 256]
-
-
-@dataclass
-class Peer:
-    name: str
-    title: str
-    source: str
-    links: list[str]
-    options: list[str] = field(default_factory=list)
-    is_limit: bool = False
-
-    @property
-    def program(self) -> pathlib.Path:
-        return BUILD / f"load_{self.source}"
-
-    def command(self, server: measure.Server, options: list[str]) -> list[str]:
-        return [str(self.program), *options, *self.options, *server.options]
-
-
-OURS = [f"-I{ROOT}/include", f"-L{LIBRARY}", "-lswiftmqtt", f"-Wl,-rpath,{LIBRARY}"]
-PEERS = [
-    Peer("raw", "raw socket", "raw", [], is_limit=True),
-    Peer("raw-prepared", "raw socket, encoded before", "raw", [], ["-xprepared"], is_limit=True),
-    Peer("swiftmqtt", "libswiftmqtt", "swiftmqtt", OURS),
-    Peer("swiftmqtt-5.0", "libswiftmqtt, MQTT 5.0", "swiftmqtt", OURS, ["-v5"]),
-    Peer("mosquitto", "libmosquitto", "mosquitto", ["-lmosquitto"]),
-    Peer("paho", "Paho C", "paho", ["-lpaho-mqtt3a"]),
-]
-
-
-def say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
-
-
-# ---- Building
-
-
-def compile_c(output: pathlib.Path, arguments: list[str]) -> str:
-    """Returns the first line of what is wrong, or nothing."""
-    done = subprocess.run([os.environ.get("CC", "cc"), "-O2", "-Wall", "-Wextra", "-o", str(output), *arguments],
-                          capture_output=True, text=True)
-    wrong = [line for line in done.stderr.splitlines() if "error" in line or "cannot find" in line]
-    return "" if done.returncode == 0 else (wrong or done.stderr.splitlines() or ["the compiler failed"])[0]
-
-
-def build(peers: list[Peer]) -> list[Peer]:
-    """Returns the peers that can be built; a line says which can't."""
-    BUILD.mkdir(parents=True, exist_ok=True)
-    for output, arguments in [("sink", [HERE / "sink.c"]), ("heap.so", ["-shared", "-fPIC", HERE / "heap.c"])]:
-        if wrong := compile_c(BUILD / output, [str(argument) for argument in arguments]):
-            raise Failed(wrong)
-    missing = {}
-    for source in {peer.source: peer for peer in peers}.values():
-        wrong = compile_c(source.program, [str(HERE / "load.c"), str(HERE / f"peer_{source.source}.c"), *source.links])
-        if wrong:
-            missing[source.source] = wrong
-            say(f"left out: {source.title}: {wrong}")
-    return [peer for peer in peers if peer.source not in missing]
+from build import build
+from measure import Failed, say
+from plan import BUILD, CURVE, HERE, PEERS, ROOT, WORKLOADS, Peer, Workload
 
 
 # ---- The run

@@ -8,120 +8,30 @@
  *     idle      does nothing for -t seconds
  */
 #define _GNU_SOURCE
-#include <errno.h>
 #include <poll.h>
-#include <semaphore.h>
-#include <stdarg.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "load.h"
-#include "sink.h"
+#include "parts.h"
 
 enum {
-    PATIENCE_S = 30,         /* nothing happens for so long: it never will */
     QOS_0_OUTSTANDING = 1000 /* see peer.tells_qos_0 */
 };
 
-static struct settings settings = {
-    .protocol = 4, .keep_alive_s = 60, .window = 20, .flush_every = 64, .payload_bytes = 64
-};
+struct settings settings = { .protocol = 4, .keep_alive_s = 60, .window = 20, .flush_every = 64, .payload_bytes = 64 };
+char topic[] = SINK_TOPIC;
 static uint64_t messages = 10000;
 static unsigned seconds = 60;
-static int control = -1;
 static char **arguments;
-static char topic[] = SINK_TOPIC;
 static uint8_t payload[16 << 10];
 
-/* ---- What the peer tells */
-
-static atomic_uint_fast64_t completed, arrived;
-static atomic_uint_fast64_t completed_wanted = UINT64_MAX, arrived_wanted = UINT64_MAX;
-static atomic_bool is_asleep;
-static sem_t wake_up;
-
-/* Without threads there is nobody to be atomic for. */
-static uint64_t add(atomic_uint_fast64_t *counter, uint64_t count) {
-    if (peer.has_threads) return atomic_fetch_add(counter, count) + count;
-    uint64_t sum = atomic_load_explicit(counter, memory_order_relaxed) + count;
-    atomic_store_explicit(counter, sum, memory_order_relaxed);
-    return sum;
-}
-
-static uint64_t value(atomic_uint_fast64_t *counter) { return atomic_load_explicit(counter, memory_order_acquire); }
-
-void load_completed(unsigned count) {
-    uint64_t sum = add(&completed, count);
-    if (peer.has_threads && sum >= completed_wanted && atomic_exchange(&is_asleep, false)) sem_post(&wake_up);
-}
-
-void load_arrived(size_t topic_size, const void *bytes, size_t size) {
-    const uint8_t *byte = bytes;
-    if (topic_size != sizeof(topic) - 1 || size != settings.payload_bytes) load_fail("a message that was not sent");
-    if (byte[0] != 'x' || byte[size - 1] != 'x') load_fail("a message with other bytes than were sent");
-    uint64_t sum = add(&arrived, 1);
-    if (peer.has_threads && sum >= arrived_wanted && atomic_exchange(&is_asleep, false)) sem_post(&wake_up);
-}
-
-void load_fail(const char *format, ...) {
-    va_list list;
-    va_start(list, format);
-    fprintf(stderr, "%s: ", peer.name);
-    vfprintf(stderr, format, list);
-    fprintf(stderr, " (%llu completed, %llu arrived)\n", (unsigned long long)completed, (unsigned long long)arrived);
-    va_end(list);
-    _exit(1);
-}
-
-/* ---- Turns of the loop */
-
-static void sleep_for(int milliseconds) {
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += milliseconds / 1000;
-    until.tv_nsec += milliseconds % 1000 * 1000000;
-    if (until.tv_nsec >= 1000000000) {
-        until.tv_sec++;
-        until.tv_nsec -= 1000000000;
-    }
-    sem_timedwait(&wake_up, &until);
-}
-
-static void turn(int milliseconds) {
-    if (!peer.has_threads) {
-        peer.turn(milliseconds);
-        return;
-    }
-    atomic_store(&is_asleep, true);
-    if (completed < completed_wanted && arrived < arrived_wanted) sleep_for(milliseconds);
-    atomic_store(&is_asleep, false);
-}
-
-/* Until a counter has come so far. */
-static void await(atomic_uint_fast64_t *counter, atomic_uint_fast64_t *wanted, uint64_t target) {
-    uint64_t since = 0, last = value(counter);
-    atomic_store(wanted, target);
-    while (value(counter) < target) {
-        turn(1000);
-        if (value(counter) != last) {
-            last = value(counter);
-            since = 0;
-        } else if (!since) {
-            since = monotonic_ns();
-        } else if (monotonic_ns() - since > PATIENCE_S * 1000000000ull) {
-            load_fail("waited in vain for %llu", (unsigned long long)target);
-        }
-    }
-    atomic_store(wanted, UINT64_MAX);
-}
+/* ---- Workloads */
 
 static void flush_all(void) {
     peer.flush();
@@ -131,95 +41,6 @@ static void flush_all(void) {
 static void publish(void) {
     while (!peer.publish(payload, settings.payload_bytes)) turn(1000);
 }
-
-/* ---- The sink */
-
-static void request(uint32_t what, uint64_t count, uint64_t acknowledged) {
-    struct sink_request text = { what,  settings.qos, settings.window, (uint32_t)settings.payload_bytes,
-                                 count, acknowledged };
-    if (send(control, &text, sizeof(text), MSG_NOSIGNAL) < 0) load_fail("the sink is gone");
-}
-
-static bool take_counts(struct sink_counts *counts, int flags) {
-    ssize_t size = recv(control, counts, sizeof(*counts), flags);
-    if (size < 0 && errno == EAGAIN && !(flags & MSG_DONTWAIT)) load_fail("the sink has not got all");
-    if (size < 0 && (errno == EAGAIN || errno == EINTR)) return false;
-    if (size != sizeof(*counts)) load_fail("the sink is gone");
-    if (counts->mistakes) load_fail("%llu mistakes, says the sink", (unsigned long long)counts->mistakes);
-    return true;
-}
-
-static struct sink_counts ask(uint32_t what, uint64_t count) {
-    struct sink_counts counts;
-    request(what, count, 0);
-    while (!take_counts(&counts, 0)) continue;
-    return counts;
-}
-
-static void open_control(const char *path) {
-    struct sockaddr_un address = { .sun_family = AF_UNIX };
-    struct timeval patience = { PATIENCE_S, 0 };
-    snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
-    control = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-    if (connect(control, (struct sockaddr *)&address, sizeof(address)) < 0) load_fail("no sink at %s", path);
-    setsockopt(control, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-}
-
-/* What a PUBLISH takes on the wire. */
-static uint64_t packet_bytes(void) {
-    uint64_t rest = 2 + sizeof(topic) - 1 + (settings.qos ? 2 : 0) + (settings.protocol == 5) + settings.payload_bytes;
-    return 1 + (rest < 128 ? 1 : rest < 16384 ? 2 : 3) + rest;
-}
-
-static void compare(const struct sink_counts *counts, uint64_t expected) {
-    if (counts->messages == expected && counts->message_bytes == expected * packet_bytes()) return;
-    load_fail("published %llu messages of %llu bytes; the sink has %llu messages, %llu bytes",
-              (unsigned long long)expected, (unsigned long long)packet_bytes(), (unsigned long long)counts->messages,
-              (unsigned long long)counts->message_bytes);
-}
-
-/* ---- The measurement */
-
-extern uint64_t heap_allocations(void) __attribute__((weak)); /* heap.c, if it is there */
-
-struct account {
-    uint64_t wall_ns, cpu_ns, wake_ups, allocations;
-};
-
-static struct account account(int who) {
-    struct rusage usage;
-    struct account now = { .allocations = heap_allocations ? heap_allocations() : 0 };
-    getrusage(who, &usage);
-    now.cpu_ns = (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000000 +
-                 (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000;
-    now.wake_ups = (uint64_t)usage.ru_nvcsw;
-    now.wall_ns = monotonic_ns();
-    return now;
-}
-
-static void report(const struct account *begin, const struct account *end, uint64_t count) {
-    char version[100] = "";
-    peer.version(version, sizeof(version));
-    printf(
-        "{\"peer\": \"%s\", \"version\": \"%s\", \"n\": %llu, \"wall_ns\": %llu, \"cpu_ns\": %llu, \"wake_ups\": %llu",
-        peer.name, version, (unsigned long long)count, (unsigned long long)(end->wall_ns - begin->wall_ns),
-        (unsigned long long)(end->cpu_ns - begin->cpu_ns), (unsigned long long)(end->wake_ups - begin->wake_ups));
-    if (heap_allocations)
-        printf(", \"allocations\": %llu", (unsigned long long)(end->allocations - begin->allocations));
-}
-
-static int order(const void *one, const void *other) {
-    uint64_t a = *(const uint64_t *)one, b = *(const uint64_t *)other;
-    return a < b ? -1 : a > b;
-}
-
-static void report_times(uint64_t *times, uint64_t count) {
-    qsort(times, count, sizeof(*times), order);
-    printf(", \"p50_ns\": %llu, \"p99_ns\": %llu, \"p999_ns\": %llu", (unsigned long long)times[count / 2],
-           (unsigned long long)times[count * 99 / 100], (unsigned long long)times[count * 999 / 1000]);
-}
-
-/* ---- Workloads */
 
 static void run_publish(void) {
     peer.open(&settings);
@@ -232,7 +53,7 @@ static void run_publish(void) {
     for (uint64_t sent = 0; sent < messages; sent++) {
         if (limit && sent - value(&completed) >= limit) {
             unflushed = 0;
-            await(&completed, &completed_wanted, sent - limit + batch);
+            await(&completed, sent - limit + batch);
         }
         publish();
         if (++unflushed == settings.flush_every) {
@@ -241,11 +62,11 @@ static void run_publish(void) {
         }
     }
     flush_all();
-    if (limit) await(&completed, &completed_wanted, messages);
+    if (limit) await(&completed, messages);
     struct sink_counts counts = ask(SINK_COUNT, messages);
     struct account end = account(RUSAGE_SELF);
     compare(&counts, messages);
-    if (limit && completed != messages) load_fail("completed more than was published");
+    if (limit && value(&completed) != messages) load_fail("completed more than was published");
     report(&begin, &end, messages);
     printf(", \"pieces\": %llu}\n", (unsigned long long)counts.reads);
     peer.close();
@@ -258,7 +79,7 @@ static void run_receive(void) {
     ask(SINK_RESET, 0);
     struct account begin = account(RUSAGE_SELF);
     ask(SINK_BLAST, messages);
-    await(&arrived, &arrived_wanted, messages);
+    await(&arrived, messages);
     flush_all();
     request(SINK_COUNT, 0, settings.qos ? messages : 0);
     if (settings.qos && !peer.has_threads)
@@ -266,7 +87,8 @@ static void run_receive(void) {
     else
         while (!take_counts(&counts, 0)) continue;
     struct account end = account(RUSAGE_SELF);
-    if (arrived != messages || (settings.qos && counts.acknowledged != messages)) load_fail("not as many as were sent");
+    if (value(&arrived) != messages || (settings.qos && counts.acknowledged != messages))
+        load_fail("not as many as were sent");
     report(&begin, &end, messages);
     printf("}\n");
     peer.close();
@@ -294,12 +116,12 @@ static void run_latency(bool is_echo) {
         publish();
         done++;
         if (is_echo)
-            await(&arrived, &arrived_wanted, done);
+            await(&arrived, done);
         else
-            await(&completed, &completed_wanted, done);
+            await(&completed, done);
         uint64_t now = monotonic_ns();
         if (i >= WARM_UP) times[count++] = now - since;
-        if (is_echo) await(&completed, &completed_wanted, done);
+        if (is_echo) await(&completed, done);
         if (now - begin.wall_ns > seconds * 1000000000ull && count >= WARM_UP) break;
     }
     struct account end = account(RUSAGE_SELF);
@@ -455,7 +277,6 @@ int main(int argc, char **argv) {
     }
     if (settings.payload_bytes < 1 || settings.payload_bytes > sizeof(payload)) load_fail("-s is out of range");
     memset(payload, 'x', sizeof(payload));
-    sem_init(&wake_up, 0, 0);
     run(argv[1]);
     return 0;
 }

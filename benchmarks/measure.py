@@ -9,6 +9,7 @@ import re
 import shutil
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -27,6 +28,10 @@ CALLS = {
 
 class Failed(Exception):
     """Its text is the one line that says why."""
+
+
+def say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
 
 
 def start(command: list[str], core: int, **more) -> subprocess.Popen:

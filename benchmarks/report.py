@@ -7,7 +7,7 @@ def number(value: float | None) -> str:
     """Three digits that count, and no more."""
     if value is None:
         return "–"
-    if abs(value) < 0.0005:
+    if abs(value) < 0.0005 or -0.02 < value < 0:
         value = 0  # a difference of two runs may be a hair below
     if value >= 100:
         return f"{value:,.0f}"
