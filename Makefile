@@ -7,7 +7,7 @@ NATIVE := build/native
 BUILD := build/$(or $(TARGET),native)
 CROSS := aarch64 armv7 riscv64
 
-.PHONY: all demo test mutants interop-rabbitmq cross install uninstall size lint format clean help
+.PHONY: all demo test bench mutants interop-rabbitmq cross install uninstall size lint format clean help
 
 all: ## build the library and the examples for this machine, into build/native
 	@.ci/need build
@@ -20,6 +20,11 @@ demo: ## publish this machine's sensors to a real broker, and show what arrives
 test: ## run every test; the last line is the sum
 	@.ci/need build broker faults interop test
 	@Tests/run
+
+bench: ## QUICK=1: compare with libmosquitto, Paho C and the bare socket (benchmarks/README.md; QUICK: two minutes)
+	@.ci/need build bench
+	@$(MAKE) --no-print-directory all
+	@benchmarks/bench.py $(if $(QUICK),--quick)
 
 mutants: ## not part of test: break the library in each place of Tests/Mutants/mutants.toml; a test has to see it (an hour)
 	@.ci/need build broker test
