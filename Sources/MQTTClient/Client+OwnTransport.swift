@@ -70,6 +70,7 @@ extension Client where System: ~Copyable {
   public mutating func prepareTransmit(at now: Instant) -> Bool {
     guard hasOwnTransport, phase == .open, loss == nil else { return false }
     self.now = now
+    outputSize = 0
     conclude(at: now)
     guard phase == .open else { return false }
     if session.pullOffset != nil {

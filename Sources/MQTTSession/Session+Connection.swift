@@ -41,6 +41,7 @@ extension Session {
     shownSize = 0
     isViewTaken = false
     isViewHeld = false
+    lacksRoom = false
     isStalled = false
     incoming = nil
     authentication = connects.authenticationMethod == nil ? .none : .connecting
@@ -135,7 +136,7 @@ extension Session {
     guard phase == .connected else { return }
     if let deadline = answers.deadline, deadline.isReached(at: now) {
       // Behind what waits for the application, or did not fit into the buffer, one may lie unread.
-      guard isDelivering || isStalled || incoming != nil || receiver.wasFilled else {
+      guard isDelivering || isStalled || lacksRoom || incoming != nil || receiver.wasFilled else {
         return end(Ending(cause: .noAnswer), saying: nil)
       }
       receiver.wasFilled = false

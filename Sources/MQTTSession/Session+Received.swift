@@ -10,8 +10,9 @@ extension Session {
     while phase == .awaitingConnack || phase == .connected, !isDelivering {
       sendAcknowledgements()
       parsePlainAcknowledgements()
-      isStalled = !control.hasRoom && !isPeerGone
-      guard !isStalled else { return }
+      lacksRoom = !control.hasRoom && !isPeerGone
+      guard !lacksRoom else { return }
+      isStalled = false
       do throws(Malformed) {
         guard try parseNext() else { return }
       } catch {

@@ -95,8 +95,10 @@ public struct Session: ~Copyable {
   var shownSerial: UInt32 = 0
   var isViewHeld = false
   var viewRelease = Release.consume(0)
-  /// What is there has to wait: for the application to acknowledge a message, or for room for an answer.
+  /// A message is there that has to wait for the application to acknowledge others.
   var isStalled = false
+  /// What is there has to wait for room for the answer to it.
+  var lacksRoom = false
   /// A PUBLISH that is larger than the receive buffer, and not yet at its end.
   var incoming: IncomingMessage? = nil
   var authentication = AuthenticationState.none

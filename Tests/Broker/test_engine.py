@@ -502,6 +502,17 @@ def test_no_time_but_what_is_told(engines, broker):
     assert not broker.of(PINGREQ) and len(broker.of(CONNECT)) == 1
 
 
+def test_asked_twice(engines, broker):
+    """What was given first does not count any more."""
+    engine = engines(broker.port)
+    engine.connected()
+    assert engine.client.disconnect(0) == smq.OK
+    count = len(engine.output())
+    engine.now = (engine.now + 2000) % 2**32
+    assert engine.output() == b""  # the farewell's time was up
+    no_change(engine.client, lambda: engine.tell("transmitted", count, engine.now), smq.ERR_OPTION)
+
+
 def test_init_makes_no_descriptor(clients):
     import os
 
