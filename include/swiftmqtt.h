@@ -731,7 +731,7 @@ typedef struct smq_options {
                                   version that may be spoken: 1 to 131,070; 0: 512. Else 0 */
     uint32_t submit_messages;    /* messages of smq_submit() that wait to be taken into the outbox: 0 (then it is
                                  SMQ_ERR_NOT_SUPPORTED), or 1 to 65,536, rounded up to a power of two; each takes 40
-                                 bytes and submit_bytes, and all together some 80 more */
+                                 bytes and submit_bytes, and all together some 140 more */
     uint32_t submit_bytes;       /* the room for topic, properties and payload of each: 16 to 1,048,576, all together at
                               most 268,435,456; 0: 256 */
     uint32_t unreleased_maximum; /* QoS 2 messages that the server has not released (PUBREL) at a time, those of this

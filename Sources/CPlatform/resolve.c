@@ -41,11 +41,11 @@ static int32_t look_up(const struct question *question, struct platform_addresse
     }
     for (struct addrinfo *item = list; item && addresses->count < PLATFORM_MAX_ADDRESSES; item = item->ai_next) {
         struct platform_address *address = &addresses->list[addresses->count];
-        if (item->ai_family == AF_INET) {
+        if (item->ai_addr->sa_family == AF_INET) {
             struct sockaddr_in v4;
             memcpy(&v4, item->ai_addr, sizeof v4);
             platform_map_address(&v4.sin_addr.s_addr, address);
-        } else if (item->ai_family == AF_INET6) {
+        } else if (item->ai_addr->sa_family == AF_INET6) {
             struct sockaddr_in6 v6;
             memcpy(&v6, item->ai_addr, sizeof v6);
             memcpy(address->bytes, &v6.sin6_addr, sizeof address->bytes);
