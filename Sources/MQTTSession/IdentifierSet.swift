@@ -19,7 +19,7 @@ struct IdentifierSet: ~Copyable {
 
   init(slots: consuming Table<UInt32>) {
     self.slots = slots
-    removeAll()
+    clear()
   }
 
   /// So many that one more would make it slow, or be lost.
@@ -71,14 +71,20 @@ struct IdentifierSet: ~Copyable {
   }
 
   mutating func removeMarks() {
+    guard markedCount > 0 else { return }
     for slot in 0..<slots.count { slots[slot] &= Self.mark &- 1 }
     markedCount = 0
   }
 
   mutating func removeAll() {
-    for slot in 0..<slots.count { slots[slot] = 0 }
+    guard count > 0 else { return }
+    clear()
     count = 0
     markedCount = 0
+  }
+
+  private mutating func clear() {
+    for slot in 0..<slots.count { slots[slot] = 0 }
   }
 
   /// The slot an identifier is in, or the free one where it belongs.
