@@ -46,9 +46,10 @@ extension Outbox {
     lastCompleted = link
   }
 
+  @inline(__always)
   mutating func takeCompletion() -> Completion? {
     guard firstCompleted != Outbox.none else { return nil }
-    notePeaks()
+    noteMessagesPeak()
     let slot = Int(truncatingIfNeeded: firstCompleted)
     let descriptor = descriptors[slot]
     firstCompleted = descriptor.link
@@ -60,6 +61,10 @@ extension Outbox {
       latency: descriptor.flags.contains(.hasLatency) ? descriptor.since : nil,
       replyTag: descriptor.flags.contains(.isRequest) ? descriptor.tag : nil, slot: slot)
   }
+
+  /// The same, once in the code.
+  @inline(never)
+  mutating func takeAnyCompletion() -> Completion? { takeCompletion() }
 
   /// Takes a completion out of their row: nobody wants it.
   mutating func dropCompletion(_ slot: Int) {
@@ -81,29 +86,54 @@ extension Outbox {
   }
 
   /// Gives the bytes of the messages at the front that have ended back.
+  @inline(__always)
   mutating func giveBytesBack() {
-    while live > 0, !descriptors[first].state.isOpen {
+    // Nearly always one.
+    if live > 0, !descriptors[first].state.isOpen {
       first = slot(after: first)
       live &-= 1
+      if live > 0, !descriptors[first].state.isOpen { giveMoreBack() }
     }
     hasNewRoom = isStarved
   }
 
-  /// Gives the descriptors of the messages at the head back that nobody has to hear of any more.
-  mutating func collect() {
-    while stored > 0, descriptors[head].state == .free {
-      if unsent == stored {
-        // It ended without being sent; the send cursor stood on it.
-        unsent &-= 1
-        sendSlot = slot(after: sendSlot)
-        readySlot = sendSlot
-      }
-      head = slot(after: head)
-      headIdentifier = identifiers.next(after: headIdentifier)
-      stored &-= 1
-      if known > 0 { known &-= 1 }
-      hasNewRoom = isStarved
+  @inline(never)
+  private mutating func giveMoreBack() {
+    while live > 0, !descriptors[first].state.isOpen {
+      first = slot(after: first)
+      live &-= 1
     }
+  }
+
+  /// Gives the descriptors of the messages at the head back that nobody has to hear of any more.
+  @inline(__always)
+  mutating func collect() {
+    // Nearly always one.
+    guard collectHead() else { return }
+    collectMore()
+  }
+
+  @inline(never)
+  private mutating func collectMore() {
+    while collectHead() { continue }
+  }
+
+  /// True: there may be another one.
+  @inline(__always)
+  private mutating func collectHead() -> Bool {
+    guard stored > 0, descriptors[head].state == .free else { return false }
+    if unsent == stored {
+      // It ended without being sent; the send cursor stood on it.
+      unsent &-= 1
+      sendSlot = slot(after: sendSlot)
+      readySlot = sendSlot
+    }
+    head = slot(after: head)
+    headIdentifier = identifiers.next(after: headIdentifier)
+    stored &-= 1
+    if known > 0 { known &-= 1 }
+    hasNewRoom = isStarved
+    return stored > 0 && descriptors[head].state == .free
   }
 
   /// Takes the newest message back: it was never there.

@@ -190,8 +190,11 @@ public struct Outbox: ~Copyable {
   /// Before something is taken out.
   mutating func notePeaks() {
     bytesPeakSeen = bytesPeak
-    messagesPeakSeen = messagesPeak
+    noteMessagesPeak()
   }
+
+  @inline(__always)
+  mutating func noteMessagesPeak() { messagesPeakSeen = messagesPeak }
 
   // MARK: What the application wants
 

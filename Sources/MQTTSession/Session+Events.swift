@@ -19,8 +19,8 @@ extension Session {
   public mutating func nextEvent() -> SessionEvent? {
     release()
     if case .connected = view, let event = takeView() { return event }
-    let urgentCompletion = urgent.isEmpty ? nil : urgent.element.takeCompletion()
-    if var completion = urgentCompletion ?? outbox.takeCompletion() {
+    let urgentCompletion = urgent.isEmpty ? nil : urgent.element.takeAnyCompletion()
+    if var completion = urgentCompletion ?? outbox.takeAnyCompletion() {
       if case .acknowledged(let details) = view, details.slot == completion.slot,
         details.isUrgent == (urgentCompletion != nil)
       {
