@@ -1,6 +1,6 @@
 /*
- * libswiftmqtt, as its header recommends: one thread, static memory, QoS 0 messages quiet, one smq_wait(client, 0) for
- * each flush, all events taken before anything else. The message is filled in once; only its payload differs.
+ * libswiftmqtt, as its header recommends: one thread, static memory, QoS 0 messages quiet, one smq_flush() for each
+ * flush, all events taken before anything else. The message is filled in once; only its payload differs.
  */
 #include <stdio.h>
 #include <string.h>
@@ -48,7 +48,7 @@ static void swiftmqtt_turn(int timeout_ms) {
     take_events();
 }
 
-static void swiftmqtt_flush(void) { swiftmqtt_turn(0); }
+static void swiftmqtt_flush(void) { check(smq_flush(client), "smq_flush"); }
 
 static bool swiftmqtt_is_sent(void) {
     smq_stats stats = SMQ_STATS_INIT;

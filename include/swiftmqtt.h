@@ -1577,6 +1577,18 @@ SMQ_API int32_t smq_next_timeout_ms(const smq_client *client);
  */
 SMQ_API int32_t smq_service(smq_client *client);
 
+/*
+ * Hands to the kernel what is ready to be sent, as far as it takes it, without waiting and without a look at what has come:
+ * one system call for all of it, none if there is nothing. For who publishes much between two calls of smq_service() or
+ * smq_wait(), which do so as well. The event that was taken last is not released.
+ *
+ * client   the client
+ *
+ * Returns 1 if an event is waiting, 0 if not; or SMQ_ERR_NULL, SMQ_ERR_CLIENT, or SMQ_ERR_STATE with
+ * SMQ_OPTION_OWN_TRANSPORT. Trouble with the connection arrives as SMQ_EVENT_DISCONNECTED.
+ */
+SMQ_API int32_t smq_flush(smq_client *client);
+
 /* ---------------------------------------------------------------------------------------------
  * 13  Running a client: the bare engine
  *

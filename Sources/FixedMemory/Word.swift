@@ -45,10 +45,12 @@ public enum Word {
       let last = bytes.count &- size
       var index = 0
       while index < last {
-        strange |= isStrange(unsafe bytes.baseAddress.unsafelyUnwrapped.loadUnaligned(fromByteOffset: index, as: UInt.self))
+        strange |= isStrange(
+          unsafe bytes.baseAddress.unsafelyUnwrapped.loadUnaligned(fromByteOffset: index, as: UInt.self))
         index &+= size
       }
-      strange |= isStrange(unsafe bytes.baseAddress.unsafelyUnwrapped.loadUnaligned(fromByteOffset: last, as: UInt.self))
+      strange |= isStrange(
+        unsafe bytes.baseAddress.unsafelyUnwrapped.loadUnaligned(fromByteOffset: last, as: UInt.self))
     }
     return strange != 0
   }

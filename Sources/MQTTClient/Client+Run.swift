@@ -58,6 +58,12 @@ extension Client where System: ~Copyable {
     return hasEvent
   }
 
+  /// Sends what is ready, and looks for nothing else. True: there is an event.
+  public mutating func flush(at now: Instant) -> Bool {
+    serve(nil, at: now)
+    return hasEvent
+  }
+
   /// `nil`: nobody has looked at the transport. What came in time may lie there unread, so nothing is too late yet.
   mutating func serve(_ readiness: Readiness?, at now: Instant) {
     let ready = readiness ?? Readiness()

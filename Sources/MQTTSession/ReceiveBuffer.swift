@@ -102,7 +102,8 @@ struct ReceiveBuffer: ~Copyable {
     }
     guard TopicName.isValid(region.bytes.extracting(topic.range)) else { return nil }
     return PlainPacket(
-      packetSize: size, topic: topic, payload: Extent(offset: position, count: packetEnd &- position), qos: qos,
+      packetSize: size, topic: topic, payload: Extent(offset: position, count: packetEnd &- position),
+      qos: qos,
       retain: word & UInt32(Publish.retainFlag) != 0, identifier: identifier)
   }
 

@@ -341,3 +341,12 @@ public func smq_service(_ client: OpaquePointer?) -> Int32 {
     return unsafe slot.pointee.client.service(at: now(slot)) ? 1 : 0
   }
 }
+
+@c @implementation
+public func smq_flush(_ client: OpaquePointer?) -> Int32 {
+  status { () throws(Status) in
+    let slot = try unsafe slot(client)
+    guard unsafe !slot.pointee.client.hasOwnTransport else { throw .state }
+    return unsafe slot.pointee.client.flush(at: now(slot)) ? 1 : 0
+  }
+}

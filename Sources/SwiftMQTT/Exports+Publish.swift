@@ -51,7 +51,8 @@ private func isPlain(_ message: UnsafePointer<smq_message>) -> Bool {
   // little-endian.
   let flags = unsafe UnsafeRawPointer(message).load(fromByteOffset: 4, as: UInt32.self)
   let end = unsafe UnsafeRawPointer(message + 1)
-  let rest = unsafe end.load(fromByteOffset: -8, as: UInt32.self) | end.load(fromByteOffset: -4, as: UInt32.self)
+  let rest =
+    unsafe end.load(fromByteOffset: -8, as: UInt32.self) | end.load(fromByteOffset: -4, as: UInt32.self)
   return flags & ~0x0001_0103 == 0 && rest == 0
 }
 

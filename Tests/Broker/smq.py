@@ -365,6 +365,7 @@ FUNCTIONS = {  # name: (result, arguments)
     "smq_fd": (I32, [C]),
     "smq_next_timeout_ms": (I32, [C]),
     "smq_service": (I32, [C]),
+    "smq_flush": (I32, [C]),
     "smq_set_log": (I32, [C, I32, ANY, ANY]),
     "smq_log_name": (ctypes.c_char_p, [I32]),
     "smq_engine_opened": (I32, [C, U32]),

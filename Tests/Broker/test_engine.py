@@ -404,6 +404,7 @@ def test_wrong_calls(engines, broker):
             no_change(client, lambda: engine.tell(name, *time, None, byref(size)), smq.ERR_NULL)
             no_change(client, lambda: engine.tell(name, *time, byref(data), None), smq.ERR_NULL)
         no_change(client, lambda: library.smq_wait(client.handle, 0), smq.ERR_STATE)
+        no_change(client, lambda: library.smq_flush(client.handle), smq.ERR_STATE)
         no_change(client, lambda: library.smq_fd(client.handle), smq.ERR_STATE)
 
     def opened(status: int) -> None:

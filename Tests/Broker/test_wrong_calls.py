@@ -401,6 +401,7 @@ EVERY_CALL: dict[str, Callable[[object], int]] = {
     "smq_fd": library.smq_fd,
     "smq_next_timeout_ms": library.smq_next_timeout_ms,
     "smq_service": library.smq_service,
+    "smq_flush": library.smq_flush,
     "smq_set_log": lambda client: library.smq_set_log(client, 0, None, None),
     "smq_engine_opened": lambda client: library.smq_engine_opened(client, 0),
     "smq_engine_closed": lambda client: library.smq_engine_closed(client, 0, 0),

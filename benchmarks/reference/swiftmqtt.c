@@ -115,7 +115,7 @@ static int publish(void *handle, const char *topic, const void *payload, size_t 
 static int flush(void *handle, int is_final) {
     struct bench_client *c = handle;
     smq_stats stats = SMQ_STATS_INIT;
-    if (turn(c, 0) != PEER_OK) return PEER_ERR;
+    if (smq_flush(c->client) < 0) return PEER_ERR;
     if (!is_final) return PEER_OK;
     smq_client_stats(c->client, &stats);
     return stats.outbox_messages > stats.in_flight ? PEER_AGAIN : PEER_OK;
