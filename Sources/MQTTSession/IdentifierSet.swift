@@ -7,6 +7,8 @@ struct IdentifierSet: ~Copyable {
   private var slots: Table<UInt32>
   private(set) var count = 0
   private(set) var markedCount = 0
+  /// How many are not in the slot where they belong, as it was taken.
+  private var displaced = 0
 
   private static var mark: UInt32 { 0x1_0000 }
 
@@ -33,7 +35,10 @@ struct IdentifierSet: ~Copyable {
   mutating func insert(_ identifier: PacketIdentifier) {
     if count == slots.count / 2, !contains(identifier) { removeUnmarked(near: identifier) }
     let slot = find(identifier)
-    if slots[slot] == 0 { count &+= 1 }
+    if slots[slot] == 0 {
+      count &+= 1
+      if slot != home(UInt32(identifier.rawValue)) { displaced &+= 1 }
+    }
     if slots[slot] & Self.mark == 0 { markedCount &+= 1 }
     slots[slot] = UInt32(identifier.rawValue) | Self.mark
   }
@@ -44,18 +49,26 @@ struct IdentifierSet: ~Copyable {
     guard slots[gap] != 0 else { return false }
     count &-= 1
     if slots[gap] & Self.mark != 0 { markedCount &-= 1 }
-    // What was put further on because this slot was taken moves up.
+    if gap != home(UInt32(identifier.rawValue)) { displaced &-= 1 }
+    if displaced > 0 { gap = closed(gap) }
+    slots[gap] = 0
+    return true
+  }
+
+  /// What was put further on because a slot was taken moves up. Returns where the gap is then.
+  private mutating func closed(_ gap: Int) -> Int {
+    var gap = gap
     var next = after(gap)
     while slots[next] != 0 {
-      let distance = (next &- home(slots[next])) & mask
-      if distance >= (next &- gap) & mask {
+      let home = home(slots[next])
+      if (next &- home) & mask >= (next &- gap) & mask {
         slots[gap] = slots[next]
+        if gap == home { displaced &-= 1 }
         gap = next
       }
       next = after(next)
     }
-    slots[gap] = 0
-    return true
+    return gap
   }
 
   private mutating func removeUnmarked(near identifier: PacketIdentifier) {
@@ -79,6 +92,7 @@ struct IdentifierSet: ~Copyable {
   mutating func removeAll() {
     guard count > 0 else { return }
     clear()
+    displaced = 0
     count = 0
     markedCount = 0
   }
