@@ -30,17 +30,19 @@ static uint32_t now(void) {
     return (uint32_t)time.tv_sec * 1000 + (uint32_t)(time.tv_nsec / 1000000);
 }
 
-/* Starts the command, with a socket for its input and output. Returns our end of it. */
+/* Starts the command, with a socket for its input and output. Returns our end of it; -1: errno says why not. */
 static int start(char **command, pid_t *child) {
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) < 0) return -1;
-    *child = fork();
-    if (*child < 0) {
+    pid_t process = fork();
+    if (process < 0) {
+        int error = errno;
         close(ends[0]);
         close(ends[1]);
+        errno = error;
         return -1;
     }
-    if (*child == 0) {
+    if (process == 0) {
         dup2(ends[1], STDIN_FILENO);
         dup2(ends[1], STDOUT_FILENO);
         close(ends[0]);
@@ -50,36 +52,61 @@ static int start(char **command, pid_t *child) {
         _exit(127);
     }
     close(ends[1]);
+    *child = process;
     return ends[0];
 }
 
+/* Ends the command: with SIGKILL if it does not heed SIGTERM within a second. */
 static void stop(int *fd, pid_t *child) {
-    if (*fd < 0) return;
-    close(*fd);
+    const struct timespec moment = { 0, 10000000 };
+    if (*fd >= 0) close(*fd);
     *fd = -1;
+    if (*child <= 0) return;
     kill(*child, SIGTERM);
-    waitpid(*child, NULL, 0);
+    for (int i = 0; i < 100; i++) {
+        if (waitpid(*child, NULL, WNOHANG) != 0) {
+            *child = 0;
+            return;
+        }
+        nanosleep(&moment, NULL);
+    }
+    kill(*child, SIGKILL);
+    while (waitpid(*child, NULL, 0) < 0 && errno == EINTR) {
+    }
+    *child = 0;
 }
 
-static void transmit(smq_client *client, int fd) {
+/* Returns whether something came. */
+static int receive(smq_client *client, int fd) {
+    void *space;
+    size_t size;
+    if (smq_engine_receive_buffer(client, &space, &size) != SMQ_OK || size == 0) return 0;
+    ssize_t count = recv(fd, space, size, MSG_DONTWAIT);
+    if (count > 0)
+        smq_engine_received(client, (size_t)count, now());
+    else if (count == 0 || (errno != EINTR && errno != EAGAIN))
+        smq_engine_closed(client, count == 0 ? 0 : errno, now());
+    return count > 0;
+}
+
+/* Sends what there is. Returns whether some is left, because the command takes no more now. */
+static int transmit(smq_client *client, int fd) {
     const void *bytes;
     size_t size;
     while (fd >= 0 && smq_engine_transmit(client, now(), &bytes, &size) == SMQ_OK && size > 0) {
-        ssize_t sent = send(fd, bytes, size, MSG_NOSIGNAL);
+        ssize_t sent = send(fd, bytes, size, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (sent < 0 && errno == EINTR) continue;
+        if (sent < 0 && errno != EAGAIN) {
+            int error = errno;
+            while (receive(client, fd)) {
+            } /* what it said before it ended, if that can be taken now */
+            smq_engine_closed(client, error, now());
+            return 0;
+        }
         smq_engine_transmitted(client, sent > 0 ? (size_t)sent : 0, now());
-        if (sent <= 0) break; /* reading will tell why */
+        if (sent < (ssize_t)size) return 1;
     }
-}
-
-static void receive(smq_client *client, int fd) {
-    void *space;
-    size_t size;
-    if (smq_engine_receive_buffer(client, &space, &size) != SMQ_OK || size == 0) return;
-    ssize_t count = recv(fd, space, size, 0);
-    if (count > 0)
-        smq_engine_received(client, (size_t)count, now());
-    else if (count == 0 || errno != EINTR)
-        smq_engine_closed(client, count == 0 ? 0 : errno, now());
+    return 0;
 }
 
 int main(int argc, char **argv) {
@@ -123,7 +150,7 @@ int main(int argc, char **argv) {
                     smq_engine_opened(client, now());
             }
             if (event.type == SMQ_EVENT_DISCONNECTED) stop(&fd, &child);
-            if (event.type == SMQ_EVENT_MESSAGE) {
+            if (event.type == SMQ_EVENT_MESSAGE && event.status == SMQ_OK) {
                 printf("%.*s: %.*s\n", (int)event.topic.size, (const char *)event.topic.data, (int)event.payload.size,
                        (const char *)event.payload.data);
                 fflush(stdout);
@@ -131,8 +158,8 @@ int main(int argc, char **argv) {
             if (event.status) print_why(stderr, &event);
         }
         if (is_leaving) smq_disconnect(client, 0);
-        transmit(client, fd);
-        struct pollfd poll_fd = { fd, POLLIN, 0 };
+        int is_blocked = transmit(client, fd);
+        struct pollfd poll_fd = { fd, is_blocked ? POLLIN | POLLOUT : POLLIN, 0 };
         int32_t timeout = smq_engine_next_timeout_ms(client, now());
         if (poll(&poll_fd, 1, timeout < 0 || timeout > 1000 ? 1000 : timeout) > 0) receive(client, fd);
         smq_engine_timed_out(client, now());
