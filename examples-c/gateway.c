@@ -75,6 +75,7 @@ static int read_lines(smq_client *client) {
     return 1;
 }
 
+/* What the two numbers are, the header says: "ended 8 2" is a network that failed, at SMQ_STAGE_CONNECT. */
 static void log_line(void *user, int32_t level, int32_t what, int32_t number, int32_t other) {
     (void)user;
     fprintf(stderr, "%s%s %d %d\n", level == SMQ_LOG_WARNING ? "warning: " : "", smq_log_name(what), (int)number,

@@ -11,12 +11,12 @@
 static void on_event(void *user, smq_client *client, const smq_event *event) {
     (void)user;
     (void)client;
-    if (event->type == SMQ_EVENT_MESSAGE) {
+    if (event->status) { /* of a message, too: one that is too large has no payload */
+        print_why(stderr, event);
+    } else if (event->type == SMQ_EVENT_MESSAGE) {
         printf("%.*s: %.*s\n", (int)event->topic.size, (const char *)event->topic.data, (int)event->payload.size,
                (const char *)event->payload.data);
         fflush(stdout);
-    } else if (event->status) {
-        print_why(stderr, event);
     }
 }
 

@@ -62,8 +62,12 @@ int main(int argc, char **argv) {
     for (int i = 0; i < 2; i++)
         if (pthread_create(&threads[i], NULL, count, topics[i]) != 0) abort();
     for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
-    smq_runner_stop(&runner, 5000); /* delivers what was submitted, and leaves; now the client is ours */
+    smq_runner_stop(&runner, 5000); /* delivers what was submitted, if it is connected; now the client is ours */
     printf("%u of %d delivered\n", delivered, 2 * COUNT);
+    smq_stats stats = SMQ_STATS_INIT;
+    smq_client_stats(client, &stats);
+    if (stats.outbox_messages + stats.submit_waiting > 0)
+        fprintf(stderr, "messages left: %u\n", stats.outbox_messages + stats.submit_waiting);
     smq_client_close(client);
     free(memory);
     return delivered == 2 * COUNT ? EXIT_SUCCESS : EXIT_FAILURE;

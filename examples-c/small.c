@@ -56,6 +56,10 @@ int main(int argc, char **argv) {
     while (status >= 0 && event.type != SMQ_EVENT_DISCONNECTED) {
         status = smq_wait(client, -1);
         if (smq_next_event(client, &event) != 1) continue;
+        if (event.type == SMQ_EVENT_MESSAGE && event.status) { /* somebody else's, for which there is no room here */
+            print_why(stderr, &event);
+            continue;
+        }
         status = event.status;
         switch (event.type) {
         case SMQ_EVENT_CONNECTED:
