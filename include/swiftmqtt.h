@@ -557,7 +557,9 @@ enum {
     SMQ_OPTION_ASK_CREDENTIALS = 1024,
     /*
      * Names are not looked up here: an attempt to connect to a server whose host is no numeric address has an
-     * SMQ_EVENT_ADDRESSES, and goes on when smq_addresses() has been called.
+     * SMQ_EVENT_ADDRESSES, and goes on when smq_addresses() has been called. An address with a zone ("fe80::1%eth0") counts
+     * as a name, and smq_addresses() takes none: a link-local server is only possible as smq_options.host without this,
+     * where libc's resolver finds the zone.
      */
     SMQ_OPTION_ASK_ADDRESSES = 2048,
     /*
@@ -607,7 +609,8 @@ typedef struct smq_options {
      * follows, then the next round. All get the same CONNECT.
      */
     smq_bytes url;
-    smq_bytes host;    /* a name or a numeric address, at most 253 bytes */
+    smq_bytes host;    /* a name or a numeric address, at most 253 bytes. A link-local one has its zone behind it, as in
+                          "fe80::1%eth0", which a URL cannot say; not with SMQ_OPTION_ASK_ADDRESSES */
     uint32_t port;     /* 1 to 65,535; 0: 1883 */
     uint32_t protocol; /* SMQ_PROTOCOL_…; 0: 3.1.1 */
 
@@ -673,7 +676,11 @@ typedef struct smq_options {
                                     bytes; 0: 8 */
     uint32_t request_bytes;        /* the room for these packets: 32 to 268,435,456; 0: 1,024 */
     uint32_t control_bytes;     /* the room for acknowledgements, AUTH and DISCONNECT on their way out: 32 to 1,048,576;
-                                    0: an eighth of receive_bytes, but 256 to 4,096 */
+                                    0: an eighth of receive_bytes, but 256 to 4,096. Eight of them are kept for PINGREQ
+                                    and DISCONNECT: none of these packets can be larger than control_bytes - 8. Beside
+                                    its properties an acknowledgement takes 6 bytes, DISCONNECT 4 (above 120, up to 2
+                                    more). An AUTH must fit, too: with enhanced authentication this is to be 8 + 12 + the
+                                    length of the method + that of the data at least (above 16,000, 2 more) */
     uint32_t handlers;          /* entries in the table of smq_handle(): 0 to 65,535, each takes 24 bytes */
     uint32_t handler_bytes;     /* the room for their Topic Filters: 1 to 268,435,456; 0: 32 for each */
     uint32_t topic_aliases_in;  /* 5.0: Topic Aliases the server may use (section 3.3.2.3.4): 0 to 1,024 */
@@ -738,7 +745,8 @@ typedef struct smq_options {
                                     connection and those of the one before: 1 to 65,535, each takes 8 to 16 bytes; 0: twice
                                     receive_maximum, and 512 at least, as Mosquitto sends so many whatever it is told. One
                                     more ends the connection with SMQ_ERR_RECEIVE_MAXIMUM */
-    uint32_t addresses;          /* of a server's name that are tried, the first: 1 to 8, each takes 20 bytes; 0: 8 */
+    uint32_t addresses;          /* of a server's name that are tried, the first: 1 to 8, each takes 20 bytes; 0: 8.
+                                    With 1 no other is ever tried, even if the first cannot be reached from here */
 } smq_options;
 
 /* A smq_options with its size set and everything else zero. */
@@ -900,8 +908,8 @@ SMQ_API int32_t smq_connect(smq_client *client);
  *                         under way, or no connection, when another is to begin
  *   SMQ_ERR_REASON_CODE   reason_code is another one
  *   SMQ_ERR_PROPERTY      properties are malformed or not allowed in AUTH
- *   SMQ_ERR_TOO_LARGE     data is above 65,535 bytes, or the packet above control_bytes or the server's Maximum Packet
- *                         Size
+ *   SMQ_ERR_TOO_LARGE     data is above 65,535 bytes, or the packet above what control_bytes allows or the server's
+ *                         Maximum Packet Size
  *   SMQ_ERR_FULL          no room behind the acknowledgements that wait to be sent
  */
 SMQ_API int32_t smq_authenticate(smq_client *client, uint32_t reason_code, const smq_bytes *data,
@@ -943,7 +951,8 @@ SMQ_API int32_t smq_withhold_credentials(smq_client *client, uint32_t attempt, u
  *
  * client      the client
  * attempt     that of the event
- * addresses   numeric IPv4 or IPv6 addresses, without brackets, the preferred ones first; may be NULL if count is 0
+ * addresses   numeric IPv4 or IPv6 addresses, without brackets and without a zone, so none that is link-local; the
+ *             preferred ones first; may be NULL if count is 0
  * count       0 to smq_options.addresses; 0: there is none, and the attempt ends with SMQ_ERR_RESOLVE
  *
  * Returns SMQ_OK, or, with nothing changed, SMQ_ERR_NULL, SMQ_ERR_CLIENT, SMQ_ERR_OPTION if count is above that or an address is
@@ -988,19 +997,19 @@ enum {
 };
 
 /*
- * Leaves the server: waits until every message in the outbox, or submitted before, is complete, at most drain_ms, then
- * sends DISCONNECT and closes the connection once the server has closed its side, or after two more
- * seconds. Returns at once; SMQ_EVENT_DISCONNECTED with status 0 tells when it is over. The server does
- * not publish the Will. (If even DISCONNECT cannot be sent for two seconds, the status is
- * SMQ_ERR_TIMEOUT at SMQ_STAGE_DISCONNECT, and it does.) What is still in the outbox then
- * stays there for the next connection. An attempt to connect is given up at once, or, if CONNECT is out
- * already, with DISCONNECT, so that the server does not publish the Will. Called a second
- * time it only shortens the wait. In SMQ_STATE_DISCONNECTED it does nothing, and no event follows. A message that is
- * reserved and neither committed nor aborted is waited for, too.
+ * Leaves the server: while connected, waits until every message in the outbox, or submitted before, is complete, at most
+ * drain_ms, then sends DISCONNECT and closes the connection once the server has closed its side, or after two more
+ * seconds. Without a connection it waits for nothing: an attempt is given up at once, and what is in the outbox, or
+ * submitted, stays there (smq_client_stats() tells how many). Returns at once; SMQ_EVENT_DISCONNECTED with status 0 tells
+ * when it is over. The server does not publish the Will. (If even DISCONNECT cannot be sent for two seconds, the status is
+ * SMQ_ERR_TIMEOUT at SMQ_STAGE_DISCONNECT, and it does.) What is still in the outbox then stays there for the next
+ * connection. An attempt whose CONNECT is out is given up with DISCONNECT, so that the server does not publish the Will.
+ * Called a second time it only shortens the wait. In SMQ_STATE_DISCONNECTED it does nothing, and no event follows. A message
+ * that is reserved and neither committed nor aborted is waited for, too.
  *
  * To leave with everything delivered: call it while connected, take events until
- * SMQ_EVENT_DISCONNECTED, and look at the completions, or at smq_client_stats(): outbox_messages and
- * submit_waiting are 0 if nothing was left behind.
+ * SMQ_EVENT_DISCONNECTED, and look at the completions, or at smq_client_stats(): outbox_messages,
+ * urgent_messages and submit_waiting are 0 if nothing was left behind.
  *
  * client     the client
  * drain_ms   0 to 86,400,000 milliseconds; 0: do not wait
@@ -1023,7 +1032,7 @@ SMQ_API int32_t smq_disconnect(smq_client *client, uint32_t drain_ms);
  *   SMQ_ERR_REASON_CODE   DISCONNECT of this protocol version may not carry this one
  *   SMQ_ERR_PROPERTY      properties are malformed or not allowed; before 5.0; a Session Expiry Interval where
  *                         CONNECT had none (section 3.14.2.2.2)
- *   SMQ_ERR_TOO_LARGE     properties are above 256 bytes or control_bytes
+ *   SMQ_ERR_TOO_LARGE     properties are above 256 bytes, or the packet above what control_bytes allows
  */
 SMQ_API int32_t smq_disconnect_with(smq_client *client, uint32_t drain_ms, uint32_t reason_code,
                                     const smq_bytes *properties);
@@ -1429,7 +1438,7 @@ SMQ_API int32_t smq_hold(smq_client *client);
  *   SMQ_ERR_TOKEN         no message with this token waits: acknowledged before, or its session is gone
  *   SMQ_ERR_REASON_CODE   reason_code is none that an acknowledgement of this protocol version may carry
  *   SMQ_ERR_PROPERTY      properties are malformed or not allowed; before 5.0
- *   SMQ_ERR_TOO_LARGE     the packet is above control_bytes
+ *   SMQ_ERR_TOO_LARGE     the packet is above what control_bytes allows
  *   SMQ_ERR_FULL          properties, and an earlier message is unacknowledged, or no room now
  */
 SMQ_API int32_t smq_ack(smq_client *client, uint64_t token, uint32_t reason_code, const smq_bytes *properties);
@@ -1609,7 +1618,9 @@ SMQ_API int32_t smq_flush(smq_client *client);
  *             else if (event.type == SMQ_EVENT_DISCONNECTED) …              close
  *         is_blocked = 0;
  *         while (!is_blocked && (smq_engine_transmit(client, now, &out, &size), size > 0)) {
- *             …                                   send; smq_engine_transmitted(client, how many were taken, now)
+ *             …                                   send; smq_engine_transmitted(client, how many were taken, now), or,
+ *                                                 if the connection takes none any more, smq_engine_closed(client,
+ *                                                 errno, now): reading does not always tell
  *             is_blocked = fewer than size were taken;
  *         }
  *         …                                       wait for bytes, and, if is_blocked, until more can be sent, at most
@@ -1829,10 +1840,12 @@ SMQ_API int32_t smq_runner_start(smq_runner *runner, smq_client *client, const s
 
 /*
  * Has the runner leave the server with smq_disconnect(), and waits until its thread has ended: not longer than drain_ms
- * and the two times two seconds that a farewell may take, beside what on_event takes. What came before this call, by
- * smq_submit() too, is delivered first, if there is the time. The last event that on_event gets is SMQ_EVENT_DISCONNECTED, if
- * there was a connection or an attempt: an attempt that it begins then is given up. Afterwards the calling thread owns the client; smq_runner_start() may be called
- * again. This and smq_wait() are the only calls that wait.
+ * and the two times two seconds that a farewell may take, beside what on_event takes. While connected, what came before this
+ * call, by smq_submit() too, is delivered first, if there is the time; without a connection it stays where it is, and
+ * smq_client_stats() tells how many: outbox_messages, urgent_messages and submit_waiting. The last event that on_event
+ * gets is SMQ_EVENT_DISCONNECTED, if there was a connection or an attempt: an attempt that it begins then is given up.
+ * Afterwards the calling thread owns the client; smq_runner_start() may be called again. This and smq_wait() are the
+ * only calls that wait.
  *
  * runner     the runner; if it does not run, nothing is done
  * drain_ms   0 to 86,400,000 milliseconds; 0: do not wait for what is not yet delivered
@@ -1862,7 +1875,13 @@ typedef struct smq_stats {
     uint32_t outbox_bytes;          /* in use now; */
     uint32_t outbox_bytes_peak;     /* at most so far; */
     uint32_t outbox_bytes_capacity; /* and at all */
-    uint32_t outbox_messages;       /* the same in messages */
+    /*
+     * outbox_messages: those that are not complete, or whose SMQ_EVENT_COMPLETED was not taken. The peak counts places in the
+     * table: a message of which all is told keeps its place while an older one is not complete. If there is no other place,
+     * it gives it up, but not if it or one behind it was sent: so SMQ_ERR_FULL may come with outbox_messages below the
+     * capacity.
+     */
+    uint32_t outbox_messages;
     uint32_t outbox_messages_peak;
     uint32_t outbox_messages_capacity;
     uint32_t in_flight;           /* QoS 1 and 2 messages handed over for sending on this connection and not yet
@@ -1884,7 +1903,7 @@ typedef struct smq_stats {
     uint32_t control_bytes_peak;  /* and the room for acknowledgements on their way out */
     uint32_t urgent_bytes;        /* in use now, by urgent messages; */
     uint32_t urgent_bytes_peak;   /* at most so far */
-    uint32_t urgent_messages;     /* the same in messages */
+    uint32_t urgent_messages;     /* the same in messages, counted like outbox_messages */
     uint32_t urgent_messages_peak;
     uint32_t
         outbox_age_ms; /* how long ago, as of the last smq_wait() or smq_service(), the oldest message was published
@@ -1940,10 +1959,15 @@ enum {
     SMQ_LOG_OFF = 0,
     SMQ_LOG_WARNING = 1,
     SMQ_LOG_INFO = 2,
-    SMQ_LOG_DEBUG = 3
+    SMQ_LOG_DEBUG = 3 /* steps and pings; no level traces packets */
 };
 
-/* What is told, with the two numbers that go with it. smq_log_name() has a name for each. */
+/*
+ * What is told, with the two numbers that go with it. smq_log_name() has a name for each.
+ *
+ * The first number of SMQ_LOG_ENDED, as of the ended_… in smq_stats: 0 requested, 1 refused, 2 server_closed, 3 malformed,
+ * 4 protocol, 5 keep_alive, 6 stream, 7 resolve, 8 network, 9 closed, 10 timeout, 11 credentials.
+ */
 enum {
     SMQ_LOG_ATTEMPT = 1,        /* info: an attempt to connect begins: its number; server as in smq_event */
     SMQ_LOG_LOOK_UP = 2,        /* debug: a name is looked up: server */
@@ -1951,15 +1975,14 @@ enum {
     SMQ_LOG_ADDRESS = 4,        /* debug: one is tried: which, counted from 0 */
     SMQ_LOG_ADDRESS_FAILED = 5, /* warning: one failed: in which of the four lanes of the race; errno */
     SMQ_LOG_OPENED = 6,         /* debug: the network connection is open, CONNECT is sent */
-    SMQ_LOG_CONNECTED = 7,      /* info: CONNACK accepted: SMQ_PROTOCOL_… */
-    SMQ_LOG_ENDED = 8,    /* info: an attempt or a connection ended: its place among the ended_… of smq_stats, counted
-                                   from 0; SMQ_STAGE_… */
-    SMQ_LOG_WAITING = 9,  /* info: for the time of the next attempt: milliseconds */
-    SMQ_LOG_PING = 10,    /* debug: PINGREQ */
-    SMQ_LOG_PONG = 11,    /* debug: PINGRESP: milliseconds it took */
-    SMQ_LOG_BLOCKED = 12, /* debug: the kernel takes no more bytes */
-    SMQ_LOG_UNBLOCKED = 13, /* debug: it does again */
-    SMQ_LOG_HINT = 14,      /* info: smq_hint_network() or smq_hint_resume(): up */
+    SMQ_LOG_CONNECTED = 7,      /* info: CONNACK accepted: SMQ_PROTOCOL_…, and nothing else */
+    SMQ_LOG_ENDED = 8,          /* info: an attempt or a connection ended: why, see above; SMQ_STAGE_… */
+    SMQ_LOG_WAITING = 9,        /* info: for the time of the next attempt: milliseconds */
+    SMQ_LOG_PING = 10,          /* debug: PINGREQ */
+    SMQ_LOG_PONG = 11,          /* debug: PINGRESP: milliseconds it took */
+    SMQ_LOG_BLOCKED = 12,       /* debug: the kernel takes no more bytes */
+    SMQ_LOG_UNBLOCKED = 13,     /* debug: it does again */
+    SMQ_LOG_HINT = 14,          /* info: smq_hint_network() or smq_hint_resume(): up */
     SMQ_LOG_FALLBACK = 15,  /* warning: the server does not speak the version: the SMQ_PROTOCOL_… that is tried now */
     SMQ_LOG_REDIRECTED = 16 /* info: another server is tried, as this one said: server */
 };
