@@ -124,6 +124,12 @@ def test_listen(run, mosquitto, clients):
     assert client.publish("a/b", b"c", qos=1, retain=1) == smq.OK
     client.until(lambda: client.stats.messages_completed == 1)
     assert listen.stdout.readline() == "a/b: c\n"
+    assert client.publish("a/c", b"x" * 5000, qos=1, retain=1) == smq.OK
+    client.until(lambda: client.stats.messages_completed == 2)
+    assert listen.stderr.readline() == "SMQ_ERR_RECEIVE_TOO_LARGE\n"  # and not as if it were empty
+    assert client.publish("a/d", b"e", qos=1, retain=1) == smq.OK
+    client.until(lambda: client.stats.messages_completed == 3)
+    assert listen.stdout.readline() == "a/d: e\n"
     listen.send_signal(signal.SIGINT)
     assert listen.wait(20) == 0
 
@@ -168,6 +174,22 @@ def test_submit_with_nobody_there(run, mosquitto):
     output, _ = submit.communicate(timeout=20)
     assert submit.returncode == 1
     assert output.startswith("3 samples, 0 missed, 3 not sent")
+
+
+def test_through_a_command_that_ends_at_once(run):
+    """It is told as soon as that is seen, whether reading or sending shows it, and tried again."""
+    through = run("through", "#", "false")
+    for _ in range(2):
+        assert through.stderr.readline().startswith(("SMQ_ERR_CLOSED, ", "SMQ_ERR_NETWORK, "))
+    through.send_signal(signal.SIGTERM)
+    assert through.wait(20) == 0
+
+
+def test_through_a_command_that_heeds_no_signal(run):
+    through = run("through", "#", "sh", "-c", "trap '' TERM; echo ready >&2; while :; do sleep 0.1; done")
+    assert through.stderr.readline() == "ready\n"
+    through.send_signal(signal.SIGTERM)
+    assert through.wait(20) == 0
 
 
 def test_through_no_command(run):

@@ -26,6 +26,15 @@ def test_small(mosquitto, count):
     assert int(re.fullmatch(r"in (\d+) bytes", last)[1]) <= ROOM
 
 
+def test_a_message_too_large_for_it(mosquitto):
+    """Somebody else's: it says so, and goes on."""
+    mosquitto.publish("small/number", "x" * 100, "-r", "-q", "1")
+    command = [*([need(QEMU[0]), *QEMU[1:]] if QEMU else []), BUILD / "examples" / "small"]
+    result = subprocess.run([*command, mosquitto.url, "3"], capture_output=True, text=True, timeout=60)
+    assert (result.returncode, result.stderr) == (0, "SMQ_ERR_RECEIVE_TOO_LARGE\n")
+    assert result.stdout.splitlines()[:3] == ["0", "1", "2"]
+
+
 def test_nobody_there(mosquitto):
     mosquitto.stop()
     command = [*([need(QEMU[0]), *QEMU[1:]] if QEMU else []), BUILD / "examples" / "small"]
