@@ -7,7 +7,7 @@ NATIVE := build/native
 BUILD := build/$(or $(TARGET),native)
 CROSS := aarch64 armv7 riscv64
 
-.PHONY: all demo test bench mutants interop-rabbitmq cross install uninstall size lint format clean help
+.PHONY: all demo test bench mutants interop-rabbitmq cross install uninstall size counts lint format clean help
 
 all: ## build the library and the examples for this machine, into build/native
 	@.ci/need build
@@ -54,6 +54,10 @@ uninstall: ## PREFIX=/usr/local DESTDIR=: remove what install laid, and nothing 
 
 size: ## text and data of every target that is built, against cmake/size-budget.tsv
 	@cmake/size
+
+counts: all ## WRITE=1: instructions of each operation, against Tests/Instructions/instructions.tsv; WRITE renews it
+	@.ci/need test
+	@Tests/Instructions/count $(if $(WRITE),--write)
 
 lint: ## check the format and the syntax of every file
 	@.ci/need lint
