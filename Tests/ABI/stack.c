@@ -10,6 +10,7 @@
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -754,18 +755,65 @@ static void try_socket(const char *host, uint32_t flags, const char *what) {
     EXPECT(SMQ_OK, smq_client_close, (client));
 }
 
+static volatile uint64_t *painted; /* from here on, in the runner's thread */
+static long runner_deepest;
+static int runner_events;
+
+/* In the runner's thread: looks at what it took since the last event, with all that libc keeps at its top. */
+static void on_event(void *user, smq_client *it, const smq_event *what) {
+    (void)user, (void)what;
+    volatile uint64_t *top;
+    STACK_POINTER(top);
+    if (painted) {
+        pthread_attr_t attributes;
+        void *lowest;
+        size_t size;
+        while (painted < top && *painted == PAINT) painted++;
+        pthread_getattr_np(pthread_self(), &attributes);
+        pthread_attr_getstack(&attributes, &lowest, &size);
+        pthread_attr_destroy(&attributes);
+        long deep = (long)((uint8_t *)lowest + size - (uint8_t *)painted);
+        if (deep > runner_deepest) runner_deepest = deep;
+    }
+    painted = top - WORDS;
+    for (long i = 1; i <= WORDS; i++) top[-i] = PAINT;
+    if (__atomic_add_fetch(&runner_events, 1, __ATOMIC_RELEASE) == 4) smq_disconnect(it, 0);
+}
+
+static void attend_until(int events) {
+    for (unsigned i = 0; i < 5000 && __atomic_load_n(&runner_events, __ATOMIC_ACQUIRE) < events; i++) {
+        attend();
+        poll(NULL, 0, 1);
+    }
+    expect("the runner's events", __atomic_load_n(&runner_events, __ATOMIC_ACQUIRE) >= events, 1);
+}
+
 static void try_runner(void) {
     static smq_runner runner = SMQ_RUNNER_INIT;
     smq_runner_options how = SMQ_RUNNER_OPTIONS_INIT;
-    smq_options options = SMQ_OPTIONS_INIT;
-    options.host = text("127.0.0.1");
+    smq_options options = full();
+    options.properties = text("");
+    options.host = text("localhost");
     options.port = port;
+    options.reconnect_min_ms = options.reconnect_max_ms = 10;
     use = "a runner";
     make(&options);
-    how.on_event = ignore;
+    how.on_event = on_event;
+    how.stack_bytes = 4 * AREA;
     EXPECT(SMQ_OK, smq_runner_start, (&runner, client, &how));
+    attend_until(1); /* CONNECTED */
+    smq_message message = told(1, "gateway/01/power");
+    message.properties = list;
+    message.expiry_s = 9;
+    EXPECT(SMQ_OK, smq_submit, (client, &message));
+    attend_until(2); /* COMPLETED */
+    close(peer);
+    peer = -1;
+    attend_until(5); /* DISCONNECTED, CONNECTED, and DISCONNECTED as it was asked for */
     EXPECT(SMQ_OK, smq_runner_stop, (&runner, 100));
     EXPECT(SMQ_OK, smq_client_close, (client));
+    use = "a name, a connection that breaks";
+    note("(the runner's thread)", (size_t)runner_deepest);
 }
 
 static void try_network(int first) {
