@@ -1,5 +1,5 @@
 """How much stack each function of the header takes, as stack.c sees it on this machine: less than 2,048 bytes, but for those
-that are named here. docs/performance-stack.md has the numbers of one machine: run this with -s to see those of yours."""
+that are named here. docs/performance.md has the numbers of one machine: run this with -s to see those of yours."""
 
 import os
 import subprocess
