@@ -1,31 +1,26 @@
 /// One element in the caller's block, or none: for a part that few need, and that takes no memory from the others.
 @safe public struct Cell<Element: ~Copyable>: ~Copyable {
-  private let start: UnsafeMutablePointer<Element>?
+  // First, and no optional: the thread sanitizer of Swift 6.3.1 takes what is first for the address of `element`.
+  private let start: UnsafeMutablePointer<Element>
+  public let isEmpty: Bool
 
   /// Empty, if the place has no room.
   public init(_ place: Place<Element>, in block: borrowing MemoryBlock, _ makeElement: () -> Element) {
-    guard place.count > 0 else {
-      unsafe start = nil
-      return
-    }
-    let start = unsafe block.start(of: place)
-    unsafe start.initialize(to: makeElement())
-    unsafe self.start = start
+    unsafe start = block.start(of: place)
+    isEmpty = place.count == 0
+    if !isEmpty { unsafe start.initialize(to: makeElement()) }
   }
 
-  deinit { unsafe start?.deinitialize(count: 1) }
-
-  @inline(__always)
-  public var isEmpty: Bool { unsafe start == nil }
+  deinit { if !isEmpty { unsafe start.deinitialize(count: 1) } }
 
   /// Of a cell that is not empty.
   public var element: Element {
     @inline(__always) unsafeAddress {
-      guard let start = unsafe start else { preconditionFailure() }
+      precondition(!isEmpty)
       return unsafe UnsafePointer(start)
     }
     @inline(__always) unsafeMutableAddress {
-      guard let start = unsafe start else { preconditionFailure() }
+      precondition(!isEmpty)
       return unsafe start
     }
   }

@@ -30,7 +30,7 @@ import Synchronization
     let links: UnsafeMutablePointer<UInt32>
     let headers: UnsafeMutablePointer<Header>
     let bytes: UnsafeMutablePointer<UInt8>
-    let books: UnsafeMutablePointer<Books>
+    let own: OwnersPlace
     let slotCount: Int
     let slotSize: Int
 
@@ -42,8 +42,7 @@ import Synchronization
       unsafe links = block.start(of: plan.links)
       unsafe headers = block.start(of: plan.headers)
       unsafe bytes = block.start(of: plan.bytes)
-      unsafe books = block.start(of: plan.books)
-      unsafe books.initialize(to: Books())
+      own = OwnersPlace(plan.books, in: block)
       for slot in 0..<slotCount {
         unsafe (free + slot).initialize(to: Atomic(UInt32(truncatingIfNeeded: slot)))
       }
@@ -61,6 +60,22 @@ import Synchronization
     var countedPut: UInt = 0
     var countedRefused: UInt32 = 0
     var peak = 0
+  }
+
+  /// Where they are. (A struct of its own, as the thread sanitizer takes the first pointer of the struct that has an
+  /// addressor for what is changed.)
+  @safe struct OwnersPlace: BitwiseCopyable {
+    private let start: UnsafeMutablePointer<Books>
+
+    init(_ place: Place<Books>, in block: borrowing MemoryBlock) {
+      unsafe start = block.start(of: place)
+      unsafe start.initialize(to: Books())
+    }
+
+    var books: Books {
+      unsafeAddress { unsafe UnsafePointer(start) }
+      nonmutating unsafeMutableAddress { unsafe start }
+    }
   }
 
   public enum Outcome: BitwiseCopyable {
@@ -91,26 +106,22 @@ import Synchronization
     }
   }
 
-  /// `nil`: there is no queue.
-  private let place: UnsafeMutablePointer<State>?
+  // First, and no optional: the thread sanitizer of Swift 6.3.1 takes what is first for an address.
+  private let place: UnsafeMutablePointer<State>
+  /// False: there is no queue.
+  public let isOpen: Bool
 
   /// An empty queue. The block is used by it alone, through as many copies of this value as one likes.
   public init(_ plan: Plan, in block: borrowing MemoryBlock) {
-    guard plan.state.count > 0 else {
-      unsafe place = nil
-      return
-    }
-    let place = unsafe block.start(of: plan.state)
-    unsafe place.initialize(to: State(plan, in: block))
-    unsafe self.place = unsafe place
+    unsafe place = block.start(of: plan.state)
+    isOpen = plan.state.count > 0
+    if isOpen { unsafe place.initialize(to: State(plan, in: block)) }
   }
-
-  public var isOpen: Bool { unsafe place != nil }
 
   /// Of an open queue.
   @inline(__always)
   var state: UnsafeMutablePointer<State> {
-    guard let place = unsafe place else { preconditionFailure() }
+    precondition(isOpen)
     return unsafe place
   }
 

@@ -6,10 +6,7 @@ public struct SharedQueueOwner<Header: BitwiseCopyable>: ~Copyable {
   public init(_ queue: SharedQueue<Header>) { self.queue = queue }
 
   /// Of an open queue.
-  private var books: SharedQueue<Header>.Books {
-    unsafeAddress { unsafe UnsafePointer(queue.state.pointee.books) }
-    nonmutating unsafeMutableAddress { unsafe queue.state.pointee.books }
-  }
+  private var own: SharedQueue<Header>.OwnersPlace { unsafe queue.state.pointee.own }
 
   // MARK: Getters
 
@@ -20,7 +17,7 @@ public struct SharedQueueOwner<Header: BitwiseCopyable>: ~Copyable {
     unsafe isOpen && queue.state.pointee.newest.load(ordering: .relaxed) != 0
   }
 
-  public var hasCollected: Bool { isOpen && books.first != 0 }
+  public var hasCollected: Bool { isOpen && own.books.first != 0 }
 
   /// How many slots are in use: of items that wait, and of threads that are putting one in.
   public var count: Int {
@@ -31,15 +28,15 @@ public struct SharedQueueOwner<Header: BitwiseCopyable>: ~Copyable {
   }
 
   /// Between two moments at which the owner gives a slot back the count only grows.
-  public var peak: Int { isOpen ? max(books.peak, count) : 0 }
+  public var peak: Int { isOpen ? max(own.books.peak, count) : 0 }
 
   /// How many items were put in, and how many found no room.
   public var totals: (put: Counter, refused: Counter) {
     guard isOpen else { return (Counter(), Counter()) }
-    var totals = (put: books.put, refused: books.refused)
+    var totals = (put: own.books.put, refused: own.books.refused)
     let counts = counts
-    totals.put.add(Int(bitPattern: counts.put &- books.countedPut))
-    totals.refused.add(Int(truncatingIfNeeded: counts.refused &- books.countedRefused))
+    totals.put.add(Int(bitPattern: counts.put &- own.books.countedPut))
+    totals.refused.add(Int(truncatingIfNeeded: counts.refused &- own.books.countedRefused))
     return totals
   }
 
@@ -72,6 +69,7 @@ public struct SharedQueueOwner<Header: BitwiseCopyable>: ~Copyable {
   /// Takes over what was put in so far.
   public mutating func collect() {
     guard hasUncollected else { return }
+    let own = own
     totalUp()
     unsafe queue.state.pointee.collections.wrappingAdd(1, ordering: .sequentiallyConsistent)
     let newest = unsafe queue.state.pointee.newest.exchange(0, ordering: .sequentiallyConsistent)
@@ -83,20 +81,21 @@ public struct SharedQueueOwner<Header: BitwiseCopyable>: ~Copyable {
       younger = item
       item = older
     }
-    if books.first == 0 {
-      books.first = younger
+    if own.books.first == 0 {
+      own.books.first = younger
     } else {
-      unsafe queue.state.pointee.links[slot(of: books.last)] = younger
+      unsafe queue.state.pointee.links[slot(of: own.books.last)] = younger
     }
-    books.last = newest
+    own.books.last = newest
   }
 
   /// Done with the oldest item: its slot is free.
   public mutating func removeFirst() {
-    books.peak = peak
+    let own = own
+    own.books.peak = peak
     let slot = slot
-    books.first = unsafe queue.state.pointee.links[slot]
-    if books.first == 0 { books.last = 0 }
+    own.books.first = unsafe queue.state.pointee.links[slot]
+    if own.books.first == 0 { own.books.last = 0 }
     let given = unsafe queue.state.pointee.given.load(ordering: .relaxed)
     let place = Int(bitPattern: given) & (queue.slotCount &- 1)
     unsafe queue.state.pointee.free[place].store(UInt32(truncatingIfNeeded: slot), ordering: .relaxed)
@@ -107,10 +106,11 @@ public struct SharedQueueOwner<Header: BitwiseCopyable>: ~Copyable {
 
   /// Before a count may have come round.
   private mutating func totalUp() {
+    let own = own
     let counts = counts
-    books.put.add(Int(bitPattern: counts.put &- books.countedPut))
-    books.refused.add(Int(truncatingIfNeeded: counts.refused &- books.countedRefused))
-    (books.countedPut, books.countedRefused) = counts
+    own.books.put.add(Int(bitPattern: counts.put &- own.books.countedPut))
+    own.books.refused.add(Int(truncatingIfNeeded: counts.refused &- own.books.countedRefused))
+    (own.books.countedPut, own.books.countedRefused) = counts
   }
 
   private var counts: (put: UInt, refused: UInt32) {
@@ -120,7 +120,7 @@ public struct SharedQueueOwner<Header: BitwiseCopyable>: ~Copyable {
     )
   }
 
-  private var slot: Int { slot(of: books.first) }
+  private var slot: Int { slot(of: own.books.first) }
 
   private func slot(of item: UInt32) -> Int {
     let slot = Int(truncatingIfNeeded: item) &- 1
