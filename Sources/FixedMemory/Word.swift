@@ -5,13 +5,6 @@
 public enum Word {
   public static var size: Int { MemoryLayout<UInt>.size }
 
-  /// The bytes from `index` on, in memory's order.
-  @inline(__always)
-  public static func load(_ bytes: Span<UInt8>, at index: Int) -> UInt {
-    precondition(index >= 0 && index <= bytes.count &- size)
-    return unsafe bytes.withUnsafeBytes { unsafe $0.loadUnaligned(fromByteOffset: index, as: UInt.self) }
-  }
-
   /// The highest bit of each byte that is not ASCII.
   @inline(__always)
   public static func nonASCII(_ word: UInt) -> UInt { word & highBits }
