@@ -26,11 +26,6 @@
   @inline(__always)
   public mutating func put(_ value: UInt16) { unsafe store(value.bigEndian) }
 
-  /// Four bytes, the lowest first.
-  @_lifetime(self: copy self)
-  @inline(__always)
-  public mutating func put(littleEndian value: UInt32) { unsafe store(value.littleEndian) }
-
   @_lifetime(self: copy self)
   @inline(__always)
   public mutating func put(_ bytes: Span<UInt8>) {
