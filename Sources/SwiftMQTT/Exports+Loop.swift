@@ -1,0 +1,103 @@
+// swift-format-ignore-file: AlwaysUseLowerCamelCase
+//
+// The C functions of chapters 8, 11 and 12: events, and the loops that bring them.
+
+public import CSwiftMQTT
+import MQTTClient
+import MQTTSession
+import MQTTTransport
+import MQTTWire
+
+// MARK: 8  Events
+
+@c @implementation
+public func smq_next_event(_ client: OpaquePointer?, _ event: UnsafeMutablePointer<smq_event>?) -> Int32 {
+  if let client = unsafe client, let event = unsafe event, unsafe nextPlainEvent(client, event) { return 1 }
+  return unsafe nextEvent(client, event)
+}
+
+/// The short way for what comes most. False: nothing has been taken.
+@inline(__always)
+private func nextPlainEvent(_ client: OpaquePointer, _ event: UnsafeMutablePointer<smq_event>) -> Bool {
+  let slot = unsafe UnsafeMutablePointer<ClientSlot>(client)
+  guard unsafe slot.pointee.mark == ClientSlot.aliveMark,
+    unsafe event.pointee.size == UInt32(MemoryLayout<smq_event>.size)
+  else { return false }
+  if let completion = unsafe slot.pointee.client.nextPlainCompletion() {
+    unsafe clear(event, slot.pointee.client.version)
+    unsafe describe(completion, in: event)
+    return true
+  }
+  if let message = unsafe slot.pointee.client.nextPlainMessage() {
+    unsafe clear(event, slot.pointee.client.version)
+    unsafe describe(message, of: slot.pointee.client, in: event)
+    return true
+  }
+  return false
+}
+
+@inline(never)
+private func nextEvent(_ client: OpaquePointer?, _ event: UnsafeMutablePointer<smq_event>?) -> Int32 {
+  status { () throws(Status) in
+    guard let event = unsafe event else { throw .null }
+    let slot = try unsafe slot(client)
+    let size = unsafe event.pointee.size
+    guard unsafe size >= UInt32(MemoryLayout<smq_event>.size), size <= 4096 else { throw .structSize }
+    let next = unsafe slot.pointee.client.nextEvent()
+    unsafe event.pointee = describe(next, of: slot.pointee.client, size: size)
+    unsafe clearTail(event, size, known: MemoryLayout<smq_event>.size)
+    return next == nil ? 0 : 1
+  }
+}
+
+// MARK: 11  The simple loop
+
+@c @implementation
+public func smq_wait(_ client: OpaquePointer?, _ timeout_ms: Int32) -> Int32 {
+  status { () throws(Status) in
+    let slot = try unsafe slot(client)
+    guard timeout_ms >= -1 else { throw .option }
+    switch unsafe slot.pointee.client.wait(timeout: timeout_ms) {
+    case .event: return 1
+    case .nothing: return 0
+    case .pointless: throw .state
+    case .failed: throw .client
+    }
+  }
+}
+
+// MARK: 12  A loop of your own
+
+@c @implementation
+public func smq_fd(_ client: OpaquePointer?) -> Int32 {
+  status { () throws(Status) in
+    let slot = try unsafe slot(client)
+    guard unsafe !slot.pointee.client.hasOwnTransport else { throw .state }
+    return unsafe slot.pointee.client.descriptor
+  }
+}
+
+@c @implementation
+public func smq_next_timeout_ms(_ client: OpaquePointer?) -> Int32 {
+  status { () throws(Status) in
+    let slot = try unsafe slot(client)
+    return unsafe slot.pointee.client.nextTimeout(at: now(slot))
+  }
+}
+
+@c @implementation
+public func smq_service(_ client: OpaquePointer?) -> Int32 {
+  status { () throws(Status) in
+    let slot = try unsafe slot(client)
+    return unsafe slot.pointee.client.service(at: now(slot)) ? 1 : 0
+  }
+}
+
+@c @implementation
+public func smq_flush(_ client: OpaquePointer?) -> Int32 {
+  status { () throws(Status) in
+    let slot = try unsafe slot(client)
+    guard unsafe !slot.pointee.client.hasOwnTransport else { throw .state }
+    return unsafe slot.pointee.client.flush(at: now(slot)) ? 1 : 0
+  }
+}
