@@ -26,11 +26,10 @@ extension Client where System: ~Copyable {
   /// False: nothing has changed, and `publish` says what is the matter, or takes the message.
   @inline(__always)
   public mutating func publishPlain(
-    topic: Span<UInt8>, payload: Span<UInt8>, qos: QoS, retain: Bool, isQuiet: Bool, cookie: UInt64
+    topic: Span<UInt8>, payload: Span<UInt8>, _ flags: MessageFlags, cookie: UInt64
   ) -> Bool {
     outputSize = 0
-    return session.publishPlain(
-      topic: topic, payload: payload, qos: qos, retain: retain, isQuiet: isQuiet, cookie: cookie)
+    return session.publishPlain(topic: topic, payload: payload, flags, cookie: cookie)
   }
 
   /// False: it was dropped at once, as it asked for.

@@ -215,9 +215,13 @@ public struct Client<System: Platform & ~Copyable>: ~Copyable {
     return session.nextPlainCompletion()
   }
 
-  /// The same for a message without anything special.
+  /// The next event, if it is a message without anything special: `shownMessage`. False: `nextEvent` knows.
   @inline(__always)
-  public mutating func nextPlainMessage() -> PlainMessage? { session.nextPlainMessage() }
+  public mutating func showNextPlainMessage() -> Bool { session.showNextPlainMessage() }
+
+  public var shownMessage: PlainMessage {
+    @inline(__always) get { session.shown }
+  }
 
   /// The first entry of the table of handlers that matches a topic among the received bytes.
   @inline(__always)

@@ -92,7 +92,7 @@ extension Outbox {
     if live > 0, !descriptors[first].state.isOpen {
       first = slot(after: first)
       live &-= 1
-      if live > 0, !descriptors[first].state.isOpen { giveMoreBack() }
+      if live == 0 || !descriptors[first].state.isOpen { giveMoreBack() }
     }
     hasNewRoom = isStarved
   }
@@ -103,6 +103,7 @@ extension Outbox {
       first = slot(after: first)
       live &-= 1
     }
+    if live == 0 { roomEnd = 0 }
   }
 
   /// Gives the descriptors of the messages at the head back that nobody has to hear of any more.
@@ -140,7 +141,7 @@ extension Outbox {
   mutating func removeNewest(tailOffset offset: Int) {
     notePeaks()
     forgetNewest()
-    tailOffset = offset
+    moveTail(to: offset)
     live &-= 1
     unsent &-= 1
     incomplete &-= 1

@@ -95,7 +95,7 @@ extension Outbox {
     var slot = tail
     for _ in 0..<live {
       slot = self.slot(before: slot)
-      if descriptors[slot].state.isOpen { return tailOffset = descriptors[slot].end }
+      if descriptors[slot].state.isOpen { return moveTail(to: descriptors[slot].end) }
     }
   }
 
@@ -128,7 +128,7 @@ extension Outbox {
       limit &-= message.size
       move(slot, to: limit)
     }
-    tailOffset = bytes.count
+    moveTail(to: bytes.count)
     var end = 0
     slot = first
     for _ in 0..<live {
@@ -136,7 +136,7 @@ extension Outbox {
       if message.state.isOpen, message.start < front {
         move(slot, to: end)
         end &+= message.size
-        tailOffset = end
+        moveTail(to: end)
       }
       slot = self.slot(after: slot)
     }

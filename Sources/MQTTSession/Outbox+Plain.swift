@@ -11,39 +11,49 @@ extension Outbox {
       case atMostOnce
       /// QoS 1 and 2.
       case acknowledged
+      /// No row: its completions have to be told.
+      case other
     }
 
-    var kind = Kind.atMostOnce
+    private(set) var kind = Kind.other
     var count = 0
+
+    @inline(__always)
+    mutating func add(_ added: Kind) {
+      count = kind == added ? count &+ 1 : 1
+      kind = added
+    }
   }
 
   // MARK: What the application wants
 
-  /// Takes a message in, if it is as simple as that. The topic is valid.
+  /// Takes a message in, if it is as simple as that. The topic is valid, and the flags are allowed by the rules.
   @inline(__always)
   mutating func appendPlain(
-    topic: Span<UInt8>, payload: Span<UInt8>, qos: QoS, retain: Bool, isQuiet: Bool, cookie: UInt64,
-    version: ProtocolVersion, limits: ServerLimits
+    topic: Span<UInt8>, payload: Span<UInt8>, _ plainFlags: MessageFlags, cookie: UInt64, _ rules: PlainRules
   ) -> Bool {
-    guard !aliases.isInUse, payload.count <= Self.plainMaximum else { return false }
-    let isAcknowledged = qos != .atMostOnce
-    var remainingLength = 2 &+ topic.count &+ payload.count
-    if isAcknowledged { remainingLength &+= 2 }
-    if version.hasProperties { remainingLength &+= 1 }
-    guard remainingLength <= Self.plainMaximum else { return false }
-    let headerSize = remainingLength < 128 ? 2 : 3
-    let size = headerSize &+ remainingLength
-    guard size <= bytes.count, stored < descriptors.count, let offset = place(size),
-      limits.verdict(packetSize: size, qos: qos, retain: retain) == nil
-    else { return false }
+    guard !aliases.isInUse, reservation == nil, payload.count < Self.plainMaximum else { return false }
+    let isAcknowledged = plainFlags.qos != .atMostOnce
+    let remainingLength =
+      2 &+ topic.count &+ payload.count &+ rules.propertyBytes &+ (isAcknowledged ? 2 : 0)
+    let size = remainingLength &+ (remainingLength < 128 ? 2 : 3)
+    guard size <= rules.maximumSize, stored < descriptors.count else { return false }
+    guard tailOffset &+ size <= roomEnd || findRoom(size) else { return false }
 
-    let slot = tail
+    assert(live == 0 || place(size) == tailOffset)
+    let offset = tailOffset
     let identifier = nextIdentifier
-    let first =
-      ControlPacketType.publish.rawValue << 4 | qos.rawValue << 1 | (retain ? Publish.retainFlag : 0)
+    let flags = plainFlags.adding(rules.added)
+    descriptors[tail] = Descriptor(
+      cookie: cookie, offset: UInt32(truncatingIfNeeded: offset), length: UInt32(truncatingIfNeeded: size),
+      link: 0, expiresAt: 0, since: now.milliseconds, flags: flags, order: 0, tag: 0,
+      state: .queued, outcome: .delivered, reasonCode: 0)
+    row.add(isAcknowledged ? .acknowledged : flags.contains(.isQuiet) ? .atMostOnce : .other)
+    appended(size)
+
     var writer = bytes.writer(at: offset, count: size)
-    writer.put(first)
-    if headerSize == 2 {
+    writer.put(ControlPacketType.publish.rawValue << 4 | flags.publishFlags)
+    if remainingLength < 128 {
       writer.put(UInt8(truncatingIfNeeded: remainingLength))
     } else {
       writer.put(UInt8(truncatingIfNeeded: remainingLength) | 0x80)
@@ -52,32 +62,24 @@ extension Outbox {
     writer.put(UInt16(truncatingIfNeeded: topic.count))
     writer.put(topic)
     if isAcknowledged { writer.put(identifier.rawValue) }
-    if version.hasProperties { writer.put(UInt8(0)) }
+    if rules.propertyBytes > 0 { writer.put(UInt8(0)) }
     writer.put(payload)
-
-    var flags = MessageFlags(qos: qos)
-    flags.set(.isQuiet, isQuiet)
-    flags.set(.retain, retain)
-    flags.set(.hasProperties, version.hasProperties)
-    descriptors[slot] = Descriptor(
-      cookie: cookie, offset: UInt32(truncatingIfNeeded: offset), length: UInt32(truncatingIfNeeded: size),
-      link: 0, expiresAt: 0, since: now.milliseconds, flags: flags, order: 0, tag: 0,
-      state: .queued, outcome: .delivered, reasonCode: 0)
-    let kind = isAcknowledged ? Row.Kind.acknowledged : .atMostOnce
-    if !isAcknowledged, !isQuiet {
-      row.count = 0
-    } else if row.kind == kind, offset == tailOffset {
-      row.count &+= 1
-    } else {
-      row.kind = kind
-      row.count = 1
-    }
-    appended(size, at: offset)
     return true
   }
 
-  /// The most that two bytes of Remaining Length can say.
-  private static var plainMaximum: Int { 16_383 }
+  /// The most that fits behind a Remaining Length of two bytes: the whole packet.
+  static var plainMaximum: Int { 16_386 }
+
+  /// Looks for a place for `size` bytes, and puts the tail there. False: there is none.
+  @inline(never)
+  mutating func findRoom(_ size: Int) -> Bool {
+    guard let offset = place(size) else { return false }
+    if offset != tailOffset { row.count = 0 }
+    tailOffset = offset
+    let head = live > 0 ? descriptors[first].start : 0
+    roomEnd = head > offset ? head : bytes.count
+    return true
+  }
 
   // MARK: Things that happened
 
@@ -137,7 +139,7 @@ extension Outbox {
   @inline(__always)
   mutating func extendRunByRow(_ quota: inout SendQuota) -> Bool {
     let added = unsent &- runCount
-    guard row.count >= unsent, added > 0 else { return false }
+    guard row.count >= unsent, row.kind != .other, added > 0 else { return false }
     if row.kind == .acknowledged {
       guard quota.left >= added else { return false }
       quota.left &-= added
@@ -157,6 +159,7 @@ extension Outbox {
   mutating func finishRow(order: inout UInt16) -> Bool {
     guard row.count >= unsent, runCount == unsent, runStart == runEnd else { return false }
     switch row.kind {
+    case .other: return false
     case .atMostOnce:
       // In front of them nothing is left that waits for an answer, or to be told.
       guard sendSlot == head, stored == runCount, live == stored else { return false }
@@ -168,6 +171,9 @@ extension Outbox {
       known = 0
       stored = 0
       live = 0
+      // All is free: the same bytes again are in the processor's cache.
+      tailOffset = 0
+      roomEnd = bytes.count
       hasNewRoom = isStarved
     case .acknowledged:
       let packets = runCount

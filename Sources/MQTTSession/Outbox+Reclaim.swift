@@ -31,6 +31,7 @@ extension Outbox {
       unsent &-= 1
     }
     forgetNewest()
+    roomEnd = 0
     hasNewRoom = isStarved
   }
 

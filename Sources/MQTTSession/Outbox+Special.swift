@@ -182,6 +182,6 @@ extension Outbox {
     descriptors[slot].offset = message.offset &+ shift
     descriptors[slot].length = message.length &- shift &- UInt32(truncatingIfNeeded: count)
     if message.link != 0 { descriptors[slot].link = message.link &- shift }
-    tailOffset = message.end &- count
+    moveTail(to: message.end &- count)
   }
 }

@@ -63,6 +63,8 @@ public struct Outbox: ~Copyable {
   var nextIdentifier: PacketIdentifier
   /// Where the next packet would begin, if it fits there.
   var tailOffset = 0
+  /// So far the bytes behind `tailOffset` are free, if not further; 0: not known, or there is a better place.
+  var roomEnd = 0
   /// Messages whose fate is open.
   public internal(set) var incomplete = 0
 
@@ -222,14 +224,21 @@ public struct Outbox: ~Copyable {
     let identifier = nextIdentifier
     write(publish, handling, to: tail, at: offset, size: size, identifier, version: version)
     row.count = 0
-    appended(size, at: offset)
+    moveTail(to: offset)
+    appended(size)
+  }
+
+  /// The next packet begins somewhere else than behind the last one.
+  mutating func moveTail(to offset: Int) {
+    tailOffset = offset
+    roomEnd = 0
   }
 
   /// The message behind the last one is there.
   @inline(__always)
-  mutating func appended(_ size: Int, at offset: Int) {
+  mutating func appended(_ size: Int) {
     tail = slot(after: tail)
-    tailOffset = offset &+ size
+    tailOffset &+= size
     nextIdentifier = identifiers.next(after: nextIdentifier)
     stored &+= 1
     live &+= 1

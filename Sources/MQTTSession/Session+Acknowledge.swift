@@ -38,7 +38,7 @@ extension Session {
   /// Lets the acknowledgements leave that may, in the order of the messages.
   /// Of the message that the application has, if it is to be acknowledged.
   private var takenSerial: UInt32? {
-    if shownSize > 0 { return shownSerial == 0 ? nil : shownSerial }
+    if shownSize > 0, isShownTaken { return shown.serial == 0 ? nil : shown.serial }
     guard isViewTaken, case .message(let message) = view, message.serial != 0 else { return nil }
     return message.serial
   }

@@ -39,11 +39,12 @@ extension Session {
     ending = nil
     view = nil
     shownSize = 0
+    isShownTaken = false
     isViewTaken = false
     isViewHeld = false
     lacksRoom = false
     isStalled = false
-    incoming = nil
+    endIncoming()
     authentication = connects.authenticationMethod == nil ? .none : .connecting
     control.removeAll()
     receiver.removeAll()

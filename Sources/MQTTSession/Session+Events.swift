@@ -5,12 +5,12 @@ import MQTTWire
 extension Session {
   /// `nextEvent` will find one.
   public var hasEvent: Bool {
-    (view != nil && !isViewTaken) || outbox.hasNews || (!urgent.isEmpty && urgent.element.hasNews)
+    (view != nil && !isViewTaken) || isShownWaiting || outbox.hasNews || (!urgent.isEmpty && urgent.element.hasNews)
       || requests.hasFailure || replyCheck != nil || subscriptions.hasRefused
   }
 
   /// An event was handed out and not yet released: what is behind it has not been looked at.
-  public var isHoldingBack: Bool { isViewTaken || shownSize > 0 }
+  public var isHoldingBack: Bool { isViewTaken || (shownSize > 0 && isShownTaken) }
 
   /// What the transport brought has not all been handed out.
   public var isDelivering: Bool { view != nil || shownSize > 0 }
@@ -51,6 +51,10 @@ extension Session {
       return .requestTimedOut(cookie: request.cookie)
     }
     if let event = takeView() { return event }
+    if isShownWaiting {
+      takeShown()
+      return .message(MessageEvent(shown))
+    }
     let hasRoom = outbox.takeRoomEvent()
     if urgent.isEmpty { return hasRoom ? .room : nil }
     return urgent.element.takeRoomEvent() || hasRoom ? .room : nil

@@ -146,6 +146,16 @@ extension Session {
 
   // MARK: A message larger than the buffer
 
+  private mutating func begin(_ message: IncomingMessage) {
+    incoming = message
+    settleShortWay()
+  }
+
+  mutating func endIncoming() {
+    incoming = nil
+    settleShortWay()
+  }
+
   /// False: more bytes are needed, or it has to wait.
   mutating func beginLarge(_ header: FixedHeader) throws(Malformed) -> Bool {
     let isFull = receiver.unread.count == receiver.capacity
@@ -185,10 +195,11 @@ extension Session {
     var event = event(publish, topic, at: header.size)
     event.payloadSize = header.remainingLength &- size
     event.isOversize = event.isOversize || !deliversParts
-    incoming = IncomingMessage(
-      stage: .payload, event: event, header: header, identifier: publish.identifier,
-      headerSize: headerSize, remaining: event.payloadSize, isDelivered: deliversParts && !isDuplicate,
-      isDuplicate: isDuplicate, correlation: publish.correlationData?.shifted(by: header.size))
+    begin(
+      IncomingMessage(
+        stage: .payload, event: event, header: header, identifier: publish.identifier,
+        headerSize: headerSize, remaining: event.payloadSize, isDelivered: deliversParts && !isDuplicate,
+        isDuplicate: isDuplicate, correlation: publish.correlationData?.shifted(by: header.size)))
     return true
   }
 
@@ -205,10 +216,11 @@ extension Session {
       retain: header.flags & Publish.retainFlag != 0,
       duplicate: header.flags & Publish.duplicateFlag != 0, subscriptionIdentifier: 0, serial: 0,
       replyCookie: nil)
-    incoming = IncomingMessage(
-      stage: .header(HeaderWalk(skip: topicSize, hasTopic: topicSize > 2)), event: event, header: header,
-      identifier: nil,
-      headerSize: 0, remaining: header.remainingLength, isDelivered: false, isDuplicate: false)
+    begin(
+      IncomingMessage(
+        stage: .header(HeaderWalk(skip: topicSize, hasTopic: topicSize > 2)), event: event, header: header,
+        identifier: nil,
+        headerSize: 0, remaining: header.remainingLength, isDelivered: false, isDuplicate: false))
     receiver.consume(size)
     return true
   }
@@ -248,7 +260,7 @@ extension Session {
     if isLast {
       if let identifier = message.identifier { event.serial = inbox.add(identifier, qos: event.qos) }
       event.replyCookie = takeReply(message.correlation, event)
-      incoming = nil
+      endIncoming()
       counters.messagesReceived.increment()
       show(.message(event), message.header)
       viewRelease = .consume(message.headerSize &+ count)
@@ -263,7 +275,7 @@ extension Session {
   /// The end of a message whose payload nobody gets. It is acknowledged like any other: else the server would
   /// send it again on every connection.
   private mutating func finishDropped(_ message: IncomingMessage) {
-    incoming = nil
+    endIncoming()
     counters.packetsReceived.increment()
     guard !message.isDuplicate else {
       counters.messagesDuplicate.increment()

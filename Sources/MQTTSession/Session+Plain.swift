@@ -4,12 +4,12 @@ public import MQTTWire
 /// A message that came whole, without properties and under its own topic.
 public struct PlainMessage: BitwiseCopyable {
   /// In `Session.receivedBytes`, until the event is released.
-  public let topic: Extent
-  public let payload: Extent
-  public let qos: QoS
-  public let retain: Bool
+  public var topic = Extent.empty
+  public var payload = Extent.empty
+  public var qos = QoS.atMostOnce
+  public var retain = false
   /// What it is acknowledged by; 0: nothing to acknowledge.
-  public let serial: UInt32
+  public var serial: UInt32 = 0
 }
 
 extension MessageEvent {
@@ -33,9 +33,62 @@ extension MessageEvent {
   }
 }
 
+/// What a message has to be like to be published the short way, so that one look at it tells. It follows from the state of
+/// the session, and is worked out anew when that changes.
+struct PlainRules: BitwiseCopyable, Equatable {
+  /// Of `MessageFlags`.
+  var allowed: UInt32 = 0
+  /// Of a packet, in bytes; 0: none may go.
+  var maximumSize = 0
+  /// What is added to the flags of each: how it is encoded.
+  var added: UInt32 = 0
+
+  /// How many bytes of properties a packet has: their length alone, or not even that.
+  var propertyBytes: Int { Int(truncatingIfNeeded: added >> 7) }
+}
+
 /// The short way for what comes most: messages and acknowledgements that say nothing special. It does what the long way
 /// does, and where it does not apply it changes nothing and leaves the packet to that.
 extension Session {
+  // MARK: Things the application wants
+
+  /// Takes a message into the outbox that is no more than topic and payload. False: nothing has changed, and `publish`
+  /// says what is the matter, or takes it.
+  @inline(__always)
+  public mutating func publishPlain(
+    topic: Span<UInt8>, payload: Span<UInt8>, _ flags: MessageFlags, cookie: UInt64
+  ) -> Bool {
+    assert(plainRules == currentPlainRules)
+    guard flags.bits & ~plainRules.allowed == 0, flags.bits & 3 != 3, TopicName.isValid(topic),
+      outbox.appendPlain(topic: topic, payload: payload, flags, cookie: cookie, plainRules)
+    else { return false }
+    counters.messagesPublished.increment()
+    return true
+  }
+
+  /// Something has changed that decides what goes the short way.
+  @inline(never)
+  mutating func settleShortWay() {
+    plainRules = currentPlainRules
+    isShortWayOpen = mayGoShortWay
+  }
+
+  var mayGoShortWay: Bool {
+    phase == .connected && !isPeerGone && incoming == nil && view == nil && lostSubscription == nil
+      && replyCheck == nil && urgent.isEmpty
+  }
+
+  var currentPlainRules: PlainRules {
+    guard !isLeaving, !needsConnection || phase == .connected else { return PlainRules() }
+    var allowed: UInt32 = MessageFlags.Flag.isQuiet.bit
+    if limits.retainAvailable { allowed |= MessageFlags.Flag.retain.bit }
+    if limits.maximumQoS > 0 { allowed |= 1 }
+    if limits.maximumQoS > 1 { allowed |= 2 }
+    return PlainRules(
+      allowed: allowed, maximumSize: min(Outbox.plainMaximum, min(limits.maximumPacketSize, outbox.byteCapacity)),
+      added: acceptedVersion.hasProperties ? MessageFlags.Flag.hasProperties.bit : 0)
+  }
+
   // MARK: Things that happened
 
   /// Works through acknowledgements of four bytes, as long as nothing else comes.
@@ -78,31 +131,36 @@ extension Session {
   /// The next event, if it is a message's completion without anything special and nothing has to be told before it.
   @inline(__always)
   public mutating func nextPlainCompletion() -> Completion? {
-    guard !isDelivering, lostSubscription == nil, urgent.isEmpty, outbox.hasPlainCompletion else {
-      return nil
-    }
+    guard outbox.hasPlainCompletion, isShortWayOpen, !isHoldingBack else { return nil }
     return outbox.takeCompletion()
   }
 
-  /// The next event, if it is a message without anything special and nothing has to be told before it. Releases the one
-  /// before.
+  /// The next event, if it is a message without anything special and nothing has to be told before it: `shown`. Releases
+  /// the one before. False: `nextEvent` knows.
   @inline(__always)
-  public mutating func nextPlainMessage() -> PlainMessage? {
-    guard view == nil || isViewTaken, lostSubscription == nil, phase == .connected, incoming == nil,
-      !isPeerGone,
-      urgent.isEmpty, replyCheck == nil, !outbox.hasCompletion, !requests.hasFailure,
+  public mutating func showNextPlainMessage() -> Bool {
+    assert(isShortWayOpen == mayGoShortWay)
+    guard isShortWayOpen, shownSize > 0, !outbox.hasCompletion, !requests.hasFailure,
       !subscriptions.hasRefused
-    else { return nil }
-    let hasReleased = isHoldingBack
-    if shownSize > 0 {
+    else { return false }
+    if isShownTaken {
       releaseShown()
-    } else if isViewTaken {
-      releaseView()
-      sendAcknowledgements()
+      guard showPlain() else {
+        parse()
+        return false
+      }
     }
-    if let message = showPlain() { return message }
-    if hasReleased { parse() }
-    return nil
+    takeShown()
+    return true
+  }
+
+  /// There is a message for which nobody has asked yet.
+  var isShownWaiting: Bool { shownSize > 0 && !isShownTaken }
+
+  @inline(__always)
+  mutating func takeShown() {
+    isShownTaken = true
+    isViewHeld = holdsMessages
   }
 
   /// The application has done with the message that was handed out last.
@@ -110,39 +168,42 @@ extension Session {
   mutating func releaseShown() {
     receiver.consume(shownSize)
     shownSize = 0
-    if shownSerial != 0, !isViewHeld { acceptShown() }
+    isShownTaken = false
+    if shown.serial != 0, !isViewHeld { acceptShown() }
     isViewHeld = false
   }
 
   @inline(never)
-  private mutating func acceptShown() {
-    if phase == .connected, !isPeerGone, control.hasRoom, let (identifier, qos) = inbox.takeFirst(shownSerial)
+  mutating func acceptShown() {
+    if phase == .connected, !isPeerGone, control.hasRoom, let (identifier, qos) = inbox.takeFirst(shown.serial)
     {
       control.appendPlain(
         qos == .atLeastOnce ? Acknowledgement.pubackFirstByte : Acknowledgement.pubrecFirstByte, identifier)
     } else {
-      _ = inbox.accept(shownSerial, reasonCode: ReasonCode.success.rawValue)
+      _ = inbox.accept(shown.serial, reasonCode: ReasonCode.success.rawValue)
     }
   }
 
+  /// Makes an event of the packet at the front, if it is as simple as that. There is no other event.
   @inline(__always)
-  private mutating func showPlain() -> PlainMessage? {
+  mutating func showPlain() -> Bool {
     guard control.hasRoom, let found = receiver.plainMessage(hasProperties: version.hasProperties),
       found.packetSize <= ownMaximumPacketSize
-    else { return nil }
-    var serial: UInt32 = 0
+    else { return false }
+    shown.serial = 0
     if found.qos != .atMostOnce {
-      guard let identifier = found.identifier, let number = inbox.addPlain(identifier, qos: found.qos) else {
-        return nil
+      guard let identifier = found.identifier, let serial = inbox.addPlain(identifier, qos: found.qos) else {
+        return false
       }
-      serial = number
+      shown.serial = serial
     }
     counters.messagesReceived.increment()
     counters.packetsReceived.increment()
+    shown.topic = found.topic
+    shown.payload = found.payload
+    shown.qos = found.qos
+    shown.retain = found.retain
     shownSize = found.packetSize
-    shownSerial = serial
-    isViewHeld = holdsMessages
-    return PlainMessage(
-      topic: found.topic, payload: found.payload, qos: found.qos, retain: found.retain, serial: serial)
+    return true
   }
 }

@@ -10,8 +10,9 @@ extension Session {
   ) throws(SessionError) {
     if message.isPlain, !handling.needsCare,
       publishPlain(
-        topic: message.topic, payload: message.payload, qos: message.qos, retain: message.retain,
-        isQuiet: handling.isQuiet, cookie: handling.cookie)
+        topic: message.topic, payload: message.payload,
+        MessageFlags(qos: message.qos, retain: message.retain, isQuiet: handling.isQuiet),
+        cookie: handling.cookie)
     {
       return
     }
@@ -21,22 +22,6 @@ extension Session {
     try Self.validate(message.topic)
     try outbox.append(message, handling, version: acceptedVersion, limits: limits)
     counters.messagesPublished.increment()
-  }
-
-  /// Takes a message into the outbox that is no more than topic and payload. False: nothing has changed, and `publish`
-  /// says what is the matter, or takes it.
-  @inline(__always)
-  public mutating func publishPlain(
-    topic: Span<UInt8>, payload: Span<UInt8>, qos: QoS, retain: Bool, isQuiet: Bool, cookie: UInt64
-  ) -> Bool {
-    guard !isLeaving, outbox.reservation == nil,
-      !needsConnection || qos != .atMostOnce || phase == .connected, TopicName.isValid(topic),
-      outbox.appendPlain(
-        topic: topic, payload: payload, qos: qos, retain: retain, isQuiet: isQuiet, cookie: cookie,
-        version: acceptedVersion, limits: limits)
-    else { return false }
-    counters.messagesPublished.increment()
-    return true
   }
 
   /// Publishes a message with properties, an expiry, a wish of its own or in another way than whole. False: it was

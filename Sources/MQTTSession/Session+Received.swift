@@ -13,6 +13,7 @@ extension Session {
       lacksRoom = !control.hasRoom && !isPeerGone
       guard !lacksRoom else { return }
       isStalled = false
+      if isShortWayOpen, showPlain() { return }
       do throws(Malformed) {
         guard try parseNext() else { return }
       } catch {

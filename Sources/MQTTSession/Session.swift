@@ -31,7 +31,7 @@ public struct Session: ~Copyable {
   /// The version of this connection, or of the next one.
   public internal(set) var version: ProtocolVersion
   /// The one that what is queued is encoded for: the last that a server accepted.
-  var acceptedVersion: ProtocolVersion
+  var acceptedVersion: ProtocolVersion { didSet { settleShortWay() } }
   var cleanStart: Bool
   var beginsNewSession: Bool
   let ownKeepAlive: UInt16
@@ -54,7 +54,7 @@ public struct Session: ~Copyable {
   var subscriptions: SubscriptionTable
   let resubscribing: Resubscribing
   /// The event that was handed out last tells that this one is no more.
-  var lostSubscription: Int? = nil
+  var lostSubscription: Int? = nil { didSet { settleShortWay() } }
   var replies: ReplyTable
   var control: ControlQueue
   var receiver: ReceiveBuffer
@@ -65,14 +65,17 @@ public struct Session: ~Copyable {
   var streamEnd = 0
   var keepAlive: KeepAlive
   var answers: AnswerDeadline
-  public internal(set) var limits = ServerLimits()
+  public internal(set) var limits = ServerLimits() { didSet { settleShortWay() } }
   var clock = SecondsClock()
 
-  var phase = Phase.disconnected
+  var phase = Phase.disconnected { didSet { settleShortWay() } }
   var source = Source.none
   var connectSent = 0
   /// The application asked to leave: nothing new is taken.
-  var isLeaving = false
+  var isLeaving = false { didSet { settleShortWay() } }
+  /// What goes the short way, out and in: see Session+Plain.swift.
+  var plainRules = PlainRules()
+  var isShortWayOpen = false
   /// What DISCONNECT is to say.
   var farewell: Region
   var farewellSize = 0
@@ -82,17 +85,18 @@ public struct Session: ~Copyable {
   /// The server has said something on this connection.
   var hasHeard = false
   /// The transport is gone, but what it brought is still being handed out.
-  var isPeerGone = false
+  var isPeerGone = false { didSet { settleShortWay() } }
   public internal(set) var ending: Ending? = nil
 
   /// The event whose bytes are in the receive buffer: nothing behind it is parsed until it is released.
-  var view: SessionEvent? = nil
+  var view: SessionEvent? = nil { didSet { settleShortWay() } }
   /// The application has it.
   var isViewTaken = false
-  /// Instead of a view: the application has the message at the front of the receive buffer, which takes so many bytes.
-  /// See Session+Plain.swift.
+  /// Instead of a view, if `shownSize` is not 0: the message at the front of the receive buffer, which takes so many bytes.
+  public internal(set) var shown = PlainMessage()
   var shownSize = 0
-  var shownSerial: UInt32 = 0
+  /// The application has it.
+  var isShownTaken = false
   var isViewHeld = false
   var viewRelease = Release.consume(0)
   /// A message is there that has to wait for the application to acknowledge others.
@@ -103,7 +107,7 @@ public struct Session: ~Copyable {
   var incoming: IncomingMessage? = nil
   var authentication = AuthenticationState.none
   /// When `timedOut` found that a request waits for too long.
-  var replyCheck: Instant? = nil
+  var replyCheck: Instant? = nil { didSet { settleShortWay() } }
   public internal(set) var counters = Counters()
   private let inPlace = InPlace()
 
@@ -162,6 +166,7 @@ public struct Session: ~Copyable {
     streamBuffer = block.region(plan.stream)
     keepAlive = KeepAlive(pingTimeout: options.pingTimeout)
     answers = AnswerDeadline(timeout: options.answerTimeout)
+    settleShortWay()
   }
 
   /// Completes a Client Identifier that is a template (`Connect.isClientIDTemplate`). To be called once, before the

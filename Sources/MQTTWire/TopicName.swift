@@ -26,9 +26,17 @@ public enum TopicName {
   @inline(__always)
   private static func isStrange(_ name: Span<UInt8>) -> Bool {
     // The two wildcards differ in one bit.
-    Word.anyWord(of: name) { word in
+    let bit = UInt8(ascii: "+") ^ UInt8(ascii: "#")
+    if ByteVector.isSupported, name.count >= ByteVector.size {
+      return ByteVector.anyByte(of: name) { bytes in
+        // What is not ASCII is below zero.
+        bytes .<= ByteVector.repeated(0)
+          .| (bytes | ByteVector.repeated(bit)) .== ByteVector.repeated(UInt8(ascii: "+"))
+      }
+    }
+    return Word.anyWord(of: name) { word in
       Word.nonASCII(word) | Word.containsZero(word)
-        | Word.contains(UInt8(ascii: "+"), in: word | Word.repeated(UInt8(ascii: "+") ^ UInt8(ascii: "#")))
+        | Word.contains(UInt8(ascii: "+"), in: word | Word.repeated(bit))
     }
   }
 

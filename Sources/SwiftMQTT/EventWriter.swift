@@ -64,13 +64,16 @@ func describe(_ completion: Completion, in event: UnsafeMutablePointer<smq_event
 func describe(_ message: PlainMessage, of client: borrowing Client, in event: UnsafeMutablePointer<smq_event>)
 {
   unsafe event.pointee.type = Int32(SMQ_EVENT_MESSAGE)
-  unsafe event.pointee.payload = bytes(message.payload, of: client)
-  unsafe event.pointee.payload_total = UInt32(truncatingIfNeeded: message.payload.count)
+  let received = unsafe client.receivedBytes.withUnsafeBytes { $0.baseAddress }
+  if !message.payload.isEmpty {
+    unsafe event.pointee.payload = bytes(message.payload, at: received)
+    unsafe event.pointee.payload_total = UInt32(truncatingIfNeeded: message.payload.count)
+  }
   unsafe event.pointee.qos = message.qos.rawValue
   unsafe event.pointee.retain = message.retain ? 1 : 0
   unsafe event.pointee.part = UInt8(SMQ_PART_FIRST) | UInt8(SMQ_PART_LAST)
   unsafe event.pointee.token = Counter(message.serial).uint64
-  unsafe event.pointee.topic = pointer(client.receivedBytes.extracting(message.topic.range))
+  unsafe event.pointee.topic = bytes(message.topic, at: received)
   guard let (index, handler) = client.firstHandler(of: message.topic) else { return }
   unsafe event.pointee.subscription = Int32(truncatingIfNeeded: index)
   unsafe event.pointee.handler = unsafeBitCast(handler.function, to: smq_handler?.self)
@@ -204,6 +207,12 @@ private func describe(
   unsafe result.subscription = Int32(truncatingIfNeeded: index)
   unsafe result.handler = unsafeBitCast(handler.function, to: smq_handler?.self)
   unsafe result.user = UnsafeMutableRawPointer(bitPattern: handler.user)
+}
+
+/// The caller guarantees that the extent is of what begins at `start`.
+@inline(__always)
+@unsafe private func bytes(_ extent: Extent, at start: UnsafeRawPointer?) -> smq_bytes {
+  unsafe smq_bytes(data: start.unsafelyUnwrapped + extent.range.lowerBound, size: extent.count)
 }
 
 private func bytes(_ extent: Extent, of client: borrowing Client) -> smq_bytes {

@@ -28,12 +28,10 @@ private func nextPlainEvent(_ client: OpaquePointer, _ event: UnsafeMutablePoint
     unsafe describe(completion, in: event)
     return true
   }
-  if let message = unsafe slot.pointee.client.nextPlainMessage() {
-    unsafe clear(event, slot.pointee.client.version)
-    unsafe describe(message, of: slot.pointee.client, in: event)
-    return true
-  }
-  return false
+  guard unsafe slot.pointee.client.showNextPlainMessage() else { return false }
+  unsafe clear(event, slot.pointee.client.version)
+  unsafe describe(slot.pointee.client.shownMessage, of: slot.pointee.client, in: event)
+  return true
 }
 
 @inline(never)

@@ -23,37 +23,29 @@ public func smq_publish(_ client: OpaquePointer?, _ message: UnsafePointer<smq_m
 private func publishPlain(_ client: OpaquePointer, _ message: UnsafePointer<smq_message>) -> Bool {
   let slot = unsafe UnsafeMutablePointer<ClientSlot>(client)
   guard unsafe slot.pointee.mark == ClientSlot.aliveMark, unsafe isPlain(message),
-    let qos = unsafe QoS(rawValue: message.pointee.qos),
-    let topic = unsafe message.pointee.topic.data,
-    unsafe 0...UTF8EncodedString.maximumSize ~= message.pointee.topic.size
-  else { return false }
-  let payload = unsafe message.pointee.payload
-  guard
-    unsafe payload.size == 0
-      || (payload.data != nil && 0...VariableByteInteger.maximum ~= payload.size)
+    let topic = unsafe message.pointee.topic.data, let payload = unsafe message.pointee.payload.data,
+    unsafe 0...UTF8EncodedString.maximumSize ~= message.pointee.topic.size,
+    unsafe 0...VariableByteInteger.maximum ~= message.pointee.payload.size
   else { return false }
   return unsafe slot.pointee.client.publishPlain(
     topic: Span(
       _unsafeStart: topic.assumingMemoryBound(to: UInt8.self), count: message.pointee.topic.size),
-    payload: payload.size == 0
-      ? Span() : Span(_unsafeStart: payload.data.assumingMemoryBound(to: UInt8.self), count: payload.size),
-    qos: qos, retain: message.pointee.retain == 1, isQuiet: message.pointee.quiet == 1,
+    payload: Span(
+      _unsafeStart: payload.assumingMemoryBound(to: UInt8.self), count: message.pointee.payload.size),
+    MessageFlags(plain: UnsafeRawPointer(message).load(fromByteOffset: 4, as: UInt32.self)),
     cookie: message.pointee.cookie)
 }
 
-/// Nothing but QoS, retain and quiet is set, beside topic, payload and cookie.
+/// Nothing is set but topic, payload, cookie, and the flags of which the session knows what is allowed.
 @inline(__always)
 private func isPlain(_ message: UnsafePointer<smq_message>) -> Bool {
   guard unsafe message.pointee.size == UInt32(MemoryLayout<smq_message>.size),
     unsafe message.pointee.properties.size == 0
   else { return false }
-  // Four bytes at a time: qos, retain, quiet and overflow; expiry_s; urgent and what is reserved. All targets are
-  // little-endian.
-  let flags = unsafe UnsafeRawPointer(message).load(fromByteOffset: 4, as: UInt32.self)
+  // Four bytes at a time: expiry_s; urgent and what is reserved. All targets are little-endian.
   let end = unsafe UnsafeRawPointer(message + 1)
-  let rest =
-    unsafe end.load(fromByteOffset: -8, as: UInt32.self) | end.load(fromByteOffset: -4, as: UInt32.self)
-  return flags & ~0x0001_0103 == 0 && rest == 0
+  return unsafe end.load(fromByteOffset: -8, as: UInt32.self) | end.load(fromByteOffset: -4, as: UInt32.self)
+    == 0
 }
 
 @inline(never)

@@ -424,7 +424,7 @@ final class Rig {
   /// By the short way first, as a program gets it.
   private func nextEvent() -> SessionEvent? {
     if let completion = session.nextPlainCompletion() { return .completed(completion) }
-    if let message = session.nextPlainMessage() { return .message(MessageEvent(message)) }
+    if session.showNextPlainMessage() { return .message(MessageEvent(session.shown)) }
     return session.nextEvent()
   }
 
