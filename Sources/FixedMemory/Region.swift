@@ -28,6 +28,15 @@
     }
   }
 
+  /// `size` bytes from `offset` on.
+  @_lifetime(borrow self)
+  @inline(__always)
+  public func bytes(at offset: Int, count size: Int) -> Span<UInt8> {
+    precondition(offset >= 0 && size >= 0 && offset <= count &- size)
+    let span = unsafe Span(_unsafeStart: UnsafePointer(start) + offset, count: size)
+    return unsafe _overrideLifetime(span, borrowing: self)
+  }
+
   /// The bytes of one range, to be written.
   @_lifetime(&self)
   @inline(__always)

@@ -135,7 +135,7 @@ extension Client where System: ~Copyable {
     guard !hasOwnTransport else { return }
     while !isBlocked {
       if session.pullOffset != nil { pullPayload(at: now) }
-      guard session.prepareTransmit(at: now) else { return }
+      guard session.wantsTransmit, session.prepareTransmit(at: now) else { return }
       switch Self.send(from: session, over: lane, of: &platform) {
       case .moved(let count):
         writeDeadline = nil

@@ -208,6 +208,10 @@ public struct Client<System: Platform & ~Copyable>: ~Copyable {
 
   public var hasEvent: Bool { session.hasEvent || failure != nil || isQuestionOpen }
 
+  /// `nextPlainCompletion` is worth asking.
+  @inline(__always)
+  public var hasCompletion: Bool { session.hasCompletion }
+
   /// The next event, if it is the completion of a message without anything special. `nil`: `nextEvent` knows.
   @inline(__always)
   public mutating func nextPlainCompletion() -> Completion? {
@@ -217,7 +221,10 @@ public struct Client<System: Platform & ~Copyable>: ~Copyable {
 
   /// The next event, if it is a message without anything special: `shownMessage`. False: `nextEvent` knows.
   @inline(__always)
-  public mutating func showNextPlainMessage() -> Bool { session.showNextPlainMessage() }
+  public mutating func showNextPlainMessage() -> Bool {
+    outputSize = 0
+    return session.showNextPlainMessage()
+  }
 
   public var shownMessage: PlainMessage {
     @inline(__always) get { session.shown }

@@ -8,7 +8,9 @@ struct ControlQueue: ~Copyable {
   private var start = 0
   private var end = 0
   private var packets = 0
-  private(set) var peak = 0
+  /// The most bytes there ever were. Between two takings it only becomes more.
+  var peak: Int { max(peakSeen, end &- start) }
+  private var peakSeen = 0
 
   init(region: consuming Region) { self.region = region }
 
@@ -44,9 +46,10 @@ struct ControlQueue: ~Copyable {
   /// An acknowledgement of four bytes. There must be room.
   @inline(__always)
   mutating func appendPlain(_ firstByte: UInt8, _ identifier: PacketIdentifier) {
-    region[end] = firstByte
-    region[end &+ 1] = Acknowledgement.plainRemainingLength
-    region.write(identifier.rawValue, at: end &+ 2)
+    var writer = region.writer(at: end, count: Acknowledgement.plainSize)
+    writer.put(firstByte)
+    writer.put(Acknowledgement.plainRemainingLength)
+    writer.put(identifier.rawValue)
     finish(Acknowledgement.plainSize)
   }
 
@@ -101,13 +104,13 @@ struct ControlQueue: ~Copyable {
 
   private mutating func finish(_ size: Int) {
     end &+= size
-    peak = max(peak, end &- start)
     packets &+= 1
   }
 
   /// Returns how many packets have gone out whole with this, counted when the queue runs empty.
   mutating func transmitted(_ count: Int) -> Int {
     precondition(count >= 0 && count <= end &- start)
+    peakSeen = peak
     start &+= count
     guard start == end else { return 0 }
     let gone = packets
@@ -116,6 +119,7 @@ struct ControlQueue: ~Copyable {
   }
 
   mutating func removeAll() {
+    peakSeen = peak
     start = 0
     end = 0
     packets = 0

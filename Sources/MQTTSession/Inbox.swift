@@ -142,7 +142,11 @@ public struct Inbox: ~Copyable {
       guard pending == 0, !unreleased.isFull, !unreleased.contains(identifier) else { return nil }
     }
     isPastResending = true
-    return add(identifier, qos: qos)
+    ring[slot(pending)] = Entry(
+      serial: nextSerial(), identifier: identifier, qos: qos, isAccepted: false, isRepeat: false)
+    pending &+= 1
+    peak = max(peak, count)
+    return lastSerial
   }
 
   /// The application has done with a message: takes it out if it is the first. `nil`: `accept` and `next` have to see to it.

@@ -30,13 +30,13 @@ public struct MessageFlags: BitwiseCopyable {
     }
   }
 
-  /// Its end is more than that of a message.
+  /// Its end is no more than that of any message, and this is its QoS.
   @inline(__always)
-  var needsCare: Bool {
-    bits
-      & (Flag.hasAlias.bit | Flag.hasNoTopic.bit | Flag.needsTopic.bit | Flag.isStream.bit
-        | Flag.isRequest.bit
-        | Flag.isDismissed.bit) != 0
+  func isPlain(_ qos: QoS) -> Bool {
+    let care =
+      Flag.hasAlias.bit | Flag.hasNoTopic.bit | Flag.needsTopic.bit | Flag.isStream.bit | Flag.isRequest.bit
+      | Flag.isDismissed.bit
+    return bits & (care | 3) == UInt32(qos.rawValue)
   }
 
   /// The flags of a PUBLISH with this QoS and retain (§3.3.1).

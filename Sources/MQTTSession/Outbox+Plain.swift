@@ -83,35 +83,38 @@ extension Outbox {
 
   // MARK: Things that happened
 
-  /// PUBACK, or PUBCOMP, says that a message has arrived. False: `acknowledged` has to look at it.
+  /// PUBACK, or PUBCOMP of QoS 2, says that a message has arrived. False: `acknowledged` has to look at it.
   @inline(__always)
   mutating func completePlain(
-    _ identifier: PacketIdentifier, hasReasonCode: Bool, isPubcomp: Bool, quota: inout SendQuota
+    _ identifier: PacketIdentifier, _ qos: QoS, hasReasonCode: Bool, quota: inout SendQuota
   ) -> Bool {
     guard let slot = slot(of: identifier) else { return false }
     let message = descriptors[slot]
-    let flags = message.flags
-    guard message.state == (isPubcomp ? .released : .sent), !flags.needsCare,
-      flags.qos == (isPubcomp ? .exactlyOnce : .atLeastOnce)
-    else { return false }
+    let state = qos == .exactlyOnce ? DeliveryState.released : .sent
+    guard message.state == state, message.flags.isPlain(qos) else { return false }
     quota.left &+= 1
     unanswered &-= 1
     incomplete &-= 1
     delivered.increment()
     let latency = now.milliseconds &- message.since
     latencies.add(latency)
-    if flags.contains(.isQuiet) {
+    if message.flags.contains(.isQuiet) {
       descriptors[slot].state = .free
-    } else {
-      descriptors[slot].since = latency
-      descriptors[slot].flags.set(.hasLatency, true)
-      // Of QoS 2, PUBREC has said it.
-      if hasReasonCode, !isPubcomp { descriptors[slot].answer = ReasonCode.success.rawValue }
-      descriptors[slot].state = .completed
-      queueCompletion(slot)
+      if slot == first { giveBytesBack() }
+      if slot == head { collect() }
+      return true
     }
+    var flags = message.flags.adding(MessageFlags.Flag.hasLatency.bit)
+    if hasReasonCode {
+      // Of QoS 2, PUBREC has said it.
+      flags = flags.adding(MessageFlags.Flag.hasReasonCode.bit)
+      descriptors[slot].reasonCode = ReasonCode.success.rawValue
+    }
+    descriptors[slot].since = latency
+    descriptors[slot].flags = flags
+    descriptors[slot].state = .completed
+    queueCompletion(slot)
     if slot == first { giveBytesBack() }
-    if slot == head { collect() }
     return true
   }
 
@@ -128,11 +131,12 @@ extension Outbox {
 
   // MARK: Outputs
 
-  /// `takeCompletion` would find that of a message which is no request.
+  /// `takeCompletion` would find that of a message which has arrived, and is no request.
   @inline(__always)
   var hasPlainCompletion: Bool {
-    firstCompleted != Outbox.none
-      && !descriptors[Int(truncatingIfNeeded: firstCompleted)].flags.contains(.isRequest)
+    guard firstCompleted != Outbox.none else { return false }
+    let slot = Int(truncatingIfNeeded: firstCompleted)
+    return descriptors[slot].outcome == .delivered && !descriptors[slot].flags.contains(.isRequest)
   }
 
   /// Adds to the run all that may be sent. False: `extendRun` has to look at each.

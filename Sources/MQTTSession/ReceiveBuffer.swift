@@ -14,6 +14,9 @@ struct ReceiveBuffer: ~Copyable {
 
   var capacity: Int { region.count }
 
+  /// There is nothing that was not parsed.
+  var isEmpty: Bool { start == end }
+
   var hasSpace: Bool { end &- start < region.count }
 
   /// There is space without moving what is unread.
@@ -43,11 +46,12 @@ struct ReceiveBuffer: ~Copyable {
   /// The first byte and the Packet Identifier of the next packet, if it is an acknowledgement of four bytes.
   @inline(__always)
   var plainAcknowledgement: (firstByte: UInt8, identifier: PacketIdentifier)? {
-    guard end &- start >= Acknowledgement.plainSize,
-      region[start &+ 1] == Acknowledgement.plainRemainingLength,
-      let identifier = PacketIdentifier(region.uint16(at: start &+ 2))
+    guard end &- start >= Acknowledgement.plainSize else { return nil }
+    let word = region.littleEndian(at: start)
+    guard UInt8(truncatingIfNeeded: word >> 8) == Acknowledgement.plainRemainingLength,
+      let identifier = PacketIdentifier(UInt16(truncatingIfNeeded: word >> 16).byteSwapped)
     else { return nil }
-    return (region[start], identifier)
+    return (UInt8(truncatingIfNeeded: word), identifier)
   }
 
   /// A PUBLISH as `plainMessage` finds it.
@@ -100,7 +104,7 @@ struct ReceiveBuffer: ~Copyable {
       guard region[position] == 0 else { return nil }
       position &+= 1
     }
-    guard TopicName.isValid(region.bytes.extracting(topic.range)) else { return nil }
+    guard TopicName.isValid(region.bytes(at: topic.offset, count: topicCount)) else { return nil }
     return PlainPacket(
       packetSize: size, topic: topic, payload: Extent(offset: position, count: packetEnd &- position),
       qos: qos,

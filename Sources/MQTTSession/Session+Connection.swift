@@ -37,14 +37,14 @@ extension Session {
     farewellExpiry = 0..<0
     farewellReason = 0
     ending = nil
-    view = nil
+    if view != nil { view = nil }
     shownSize = 0
     isShownTaken = false
     isViewTaken = false
     isViewHeld = false
     lacksRoom = false
     isStalled = false
-    endIncoming()
+    if incoming != nil { endIncoming() }
     authentication = connects.authenticationMethod == nil ? .none : .connecting
     control.removeAll()
     receiver.removeAll()

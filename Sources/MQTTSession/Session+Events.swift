@@ -63,8 +63,10 @@ extension Session {
   /// The application has done with the event that was handed out last: a message may be acknowledged, and what
   /// is behind it parsed.
   public mutating func release() {
-    if let lostSubscription { subscriptions.forget(lostSubscription) }
-    lostSubscription = nil
+    if let lostSubscription {
+      subscriptions.forget(lostSubscription)
+      self.lostSubscription = nil
+    }
     guard isHoldingBack else { return }
     if shownSize > 0 { releaseShown() } else { releaseView() }
     parse()
@@ -75,7 +77,7 @@ extension Session {
     view = nil
     isViewTaken = false
     if case .message(let message) = event, message.serial != 0, !isViewHeld {
-      _ = inbox.accept(message.serial, reasonCode: ReasonCode.success.rawValue)
+      acceptLater(message.serial)
     }
     isViewHeld = false
     switch viewRelease {

@@ -107,10 +107,11 @@ extension Session {
   @inline(__always)
   private mutating func handlePlain(_ type: UInt8, _ identifier: PacketIdentifier) -> Bool {
     switch type {
-    case Acknowledgement.pubackFirstByte, Acknowledgement.pubcompFirstByte:
+    case Acknowledgement.pubackFirstByte:
       return outbox.completePlain(
-        identifier, hasReasonCode: version.hasProperties, isPubcomp: type == Acknowledgement.pubcompFirstByte,
-        quota: &quota)
+        identifier, .atLeastOnce, hasReasonCode: version.hasProperties, quota: &quota)
+    case Acknowledgement.pubcompFirstByte:
+      return outbox.completePlain(identifier, .exactlyOnce, hasReasonCode: false, quota: &quota)
     case Acknowledgement.pubrecFirstByte:
       guard control.hasRoom, outbox.releasePlain(identifier, hasReasonCode: version.hasProperties) else {
         return false
@@ -128,10 +129,14 @@ extension Session {
 
   // MARK: Outputs
 
-  /// The next event, if it is a message's completion without anything special and nothing has to be told before it.
+  /// `nextPlainCompletion` is worth asking.
+  @inline(__always)
+  public var hasCompletion: Bool { outbox.hasCompletion }
+
+  /// The next event, if it is that a message has arrived, without anything special, and nothing has to be told before it.
   @inline(__always)
   public mutating func nextPlainCompletion() -> Completion? {
-    guard outbox.hasPlainCompletion, isShortWayOpen, !isHoldingBack else { return nil }
+    guard isShortWayOpen, !isHoldingBack, outbox.hasPlainCompletion else { return nil }
     return outbox.takeCompletion()
   }
 
@@ -173,28 +178,31 @@ extension Session {
     isViewHeld = false
   }
 
-  @inline(never)
+  @inline(__always)
   mutating func acceptShown() {
-    if phase == .connected, !isPeerGone, control.hasRoom, let (identifier, qos) = inbox.takeFirst(shown.serial)
-    {
-      control.appendPlain(
-        qos == .atLeastOnce ? Acknowledgement.pubackFirstByte : Acknowledgement.pubrecFirstByte, identifier)
-    } else {
-      _ = inbox.accept(shown.serial, reasonCode: ReasonCode.success.rawValue)
+    guard isShortWayOpen, control.hasRoom, let (identifier, qos) = inbox.takeFirst(shown.serial) else {
+      return acceptLater(shown.serial)
     }
+    control.appendPlain(
+      qos == .atLeastOnce ? Acknowledgement.pubackFirstByte : Acknowledgement.pubrecFirstByte, identifier)
+  }
+
+  @inline(never)
+  mutating func acceptLater(_ serial: UInt32) {
+    _ = inbox.accept(serial, reasonCode: ReasonCode.success.rawValue)
   }
 
   /// Makes an event of the packet at the front, if it is as simple as that. There is no other event.
   @inline(__always)
   mutating func showPlain() -> Bool {
-    guard control.hasRoom, let found = receiver.plainMessage(hasProperties: version.hasProperties),
+    guard let found = receiver.plainMessage(hasProperties: version.hasProperties),
       found.packetSize <= ownMaximumPacketSize
     else { return false }
     shown.serial = 0
     if found.qos != .atMostOnce {
-      guard let identifier = found.identifier, let serial = inbox.addPlain(identifier, qos: found.qos) else {
-        return false
-      }
+      guard control.hasRoom, let identifier = found.identifier,
+        let serial = inbox.addPlain(identifier, qos: found.qos)
+      else { return false }
       shown.serial = serial
     }
     counters.messagesReceived.increment()

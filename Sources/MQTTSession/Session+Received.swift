@@ -9,10 +9,12 @@ extension Session {
   mutating func parse() {
     while phase == .awaitingConnack || phase == .connected, !isDelivering {
       sendAcknowledgements()
+      isStalled = false
+      lacksRoom = false
+      guard !receiver.isEmpty else { return }
       parsePlainAcknowledgements()
       lacksRoom = !control.hasRoom && !isPeerGone
       guard !lacksRoom else { return }
-      isStalled = false
       if isShortWayOpen, showPlain() { return }
       do throws(Malformed) {
         guard try parseNext() else { return }

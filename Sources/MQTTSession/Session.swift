@@ -31,7 +31,7 @@ public struct Session: ~Copyable {
   /// The version of this connection, or of the next one.
   public internal(set) var version: ProtocolVersion
   /// The one that what is queued is encoded for: the last that a server accepted.
-  var acceptedVersion: ProtocolVersion { didSet { settleShortWay() } }
+  var acceptedVersion: ProtocolVersion { didSet { if acceptedVersion != oldValue { settleShortWay() } } }
   var cleanStart: Bool
   var beginsNewSession: Bool
   let ownKeepAlive: UInt16
@@ -68,11 +68,11 @@ public struct Session: ~Copyable {
   public internal(set) var limits = ServerLimits() { didSet { settleShortWay() } }
   var clock = SecondsClock()
 
-  var phase = Phase.disconnected { didSet { settleShortWay() } }
+  var phase = Phase.disconnected { didSet { if phase != oldValue { settleShortWay() } } }
   var source = Source.none
   var connectSent = 0
   /// The application asked to leave: nothing new is taken.
-  var isLeaving = false { didSet { settleShortWay() } }
+  var isLeaving = false { didSet { if isLeaving != oldValue { settleShortWay() } } }
   /// What goes the short way, out and in: see Session+Plain.swift.
   var plainRules = PlainRules()
   var isShortWayOpen = false
@@ -85,7 +85,7 @@ public struct Session: ~Copyable {
   /// The server has said something on this connection.
   var hasHeard = false
   /// The transport is gone, but what it brought is still being handed out.
-  var isPeerGone = false { didSet { settleShortWay() } }
+  var isPeerGone = false { didSet { if isPeerGone != oldValue { settleShortWay() } } }
   public internal(set) var ending: Ending? = nil
 
   /// The event whose bytes are in the receive buffer: nothing behind it is parsed until it is released.

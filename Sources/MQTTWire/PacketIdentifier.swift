@@ -43,7 +43,9 @@ public struct IdentifierRange: BitwiseCopyable {
   public var count: Int { Int(last &- first) &+ 1 }
 
   @inline(__always)
-  public func contains(_ identifier: PacketIdentifier) -> Bool { first...last ~= identifier.rawValue }
+  public func contains(_ identifier: PacketIdentifier) -> Bool {
+    identifier.rawValue &- first <= last &- first
+  }
 
   /// The one that any 16 bits stand for.
   public func any(_ bits: UInt16) -> PacketIdentifier {

@@ -4,21 +4,13 @@ import MQTTClient
 import MQTTSession
 import MQTTWire
 
-/// An event in the words of the header.
+/// An event in the words of the header. What it says nothing of is as `clear` leaves it.
 ///
-/// The pointers in the result last until the event is released.
+/// The pointers in it last until the event is released.
 func describe(
-  _ event: ClientEvent?, of client: borrowing Client, size: UInt32
-) -> smq_event {
-  var result = unsafe smq_event()
-  unsafe result.size = size
-  unsafe result.reason_code = -1
-  unsafe result.subscription = -1
-  unsafe result.retry_ms = -1
-  unsafe result.latency_ms = -1
-  unsafe result.protocol = event == nil ? 0 : UInt32(client.version.rawValue)
+  _ event: ClientEvent, of client: borrowing Client, in result: inout smq_event
+) {
   switch event {
-  case nil: break
   case .session(.message(let message)): unsafe describe(message, of: client, in: &result)
   case .session(let event): unsafe describe(event, of: client, in: &result)
   case .credentialsWanted:
@@ -45,16 +37,14 @@ func describe(
     unsafe result.server_reference = bytes(failure.serverReference, of: client)
     unsafe result.properties = bytes(failure.properties, of: client)
   }
-  return unsafe result
 }
 
 // MARK: The short way
 
-/// The completion of a message that says nothing special.
+/// A message has arrived; there is nothing else to say of it.
 @inline(__always)
 func describe(_ completion: Completion, in event: UnsafeMutablePointer<smq_event>) {
   unsafe event.pointee.type = Int32(SMQ_EVENT_COMPLETED)
-  unsafe event.pointee.status = Status(completion.outcome).rawValue
   if let reasonCode = completion.reasonCode { unsafe event.pointee.reason_code = Int32(reasonCode) }
   unsafe event.pointee.cookie = completion.cookie
   if let latency = completion.latency { unsafe event.pointee.latency_ms = Int32(clamping: latency) }

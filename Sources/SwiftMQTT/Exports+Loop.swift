@@ -12,26 +12,39 @@ import MQTTWire
 
 @c @implementation
 public func smq_next_event(_ client: OpaquePointer?, _ event: UnsafeMutablePointer<smq_event>?) -> Int32 {
-  if let client = unsafe client, let event = unsafe event, unsafe nextPlainEvent(client, event) { return 1 }
-  return unsafe nextEvent(client, event)
-}
-
-/// The short way for what comes most. False: nothing has been taken.
-@inline(__always)
-private func nextPlainEvent(_ client: OpaquePointer, _ event: UnsafeMutablePointer<smq_event>) -> Bool {
+  guard let client = unsafe client, let event = unsafe event else { return unsafe nextEvent(client, event) }
   let slot = unsafe UnsafeMutablePointer<ClientSlot>(client)
   guard unsafe slot.pointee.mark == ClientSlot.aliveMark,
     unsafe event.pointee.size == UInt32(MemoryLayout<smq_event>.size)
-  else { return false }
-  if let completion = unsafe slot.pointee.client.nextPlainCompletion() {
-    unsafe clear(event, slot.pointee.client.version)
-    unsafe describe(completion, in: event)
-    return true
+  else { return unsafe nextEvent(client, event) }
+  if unsafe slot.pointee.client.hasCompletion { return unsafe nextCompletion(slot, event) }
+  return unsafe nextMessage(slot, event)
+}
+
+// Each of the short ways is a function of its own, so that none pays for the registers of the others.
+
+@inline(never)
+private func nextCompletion(
+  _ slot: UnsafeMutablePointer<ClientSlot>, _ event: UnsafeMutablePointer<smq_event>
+) -> Int32 {
+  guard let completion = unsafe slot.pointee.client.nextPlainCompletion() else {
+    return unsafe nextEvent(OpaquePointer(slot), event)
   }
-  guard unsafe slot.pointee.client.showNextPlainMessage() else { return false }
+  unsafe clear(event, slot.pointee.client.version)
+  unsafe describe(completion, in: event)
+  return 1
+}
+
+@inline(never)
+private func nextMessage(
+  _ slot: UnsafeMutablePointer<ClientSlot>, _ event: UnsafeMutablePointer<smq_event>
+) -> Int32 {
+  guard unsafe slot.pointee.client.showNextPlainMessage() else {
+    return unsafe nextEvent(OpaquePointer(slot), event)
+  }
   unsafe clear(event, slot.pointee.client.version)
   unsafe describe(slot.pointee.client.shownMessage, of: slot.pointee.client, in: event)
-  return true
+  return 1
 }
 
 @inline(never)
@@ -42,9 +55,15 @@ private func nextEvent(_ client: OpaquePointer?, _ event: UnsafeMutablePointer<s
     let size = unsafe event.pointee.size
     guard unsafe size >= UInt32(MemoryLayout<smq_event>.size), size <= 4096 else { throw .structSize }
     let next = unsafe slot.pointee.client.nextEvent()
-    unsafe event.pointee = describe(next, of: slot.pointee.client, size: size)
+    unsafe clear(event, slot.pointee.client.version)
+    unsafe event.pointee.size = size
     unsafe clearTail(event, size, known: MemoryLayout<smq_event>.size)
-    return next == nil ? 0 : 1
+    guard let next else {
+      unsafe event.pointee.protocol = 0
+      return 0
+    }
+    unsafe describe(next, of: slot.pointee.client, in: &event.pointee)
+    return 1
   }
 }
 
