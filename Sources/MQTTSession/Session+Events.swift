@@ -5,7 +5,8 @@ import MQTTWire
 extension Session {
   /// `nextEvent` will find one.
   public var hasEvent: Bool {
-    (view != nil && !isViewTaken) || isShownWaiting || outbox.hasNews || (!urgent.isEmpty && urgent.element.hasNews)
+    (view != nil && !isViewTaken) || isShownWaiting || outbox.hasNews
+      || (!urgent.isEmpty && urgent.element.hasNews)
       || requests.hasFailure || replyCheck != nil || subscriptions.hasRefused
   }
 

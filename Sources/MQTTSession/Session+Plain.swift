@@ -85,7 +85,8 @@ extension Session {
     if limits.maximumQoS > 0 { allowed |= 1 }
     if limits.maximumQoS > 1 { allowed |= 2 }
     return PlainRules(
-      allowed: allowed, maximumSize: min(Outbox.plainMaximum, min(limits.maximumPacketSize, outbox.byteCapacity)),
+      allowed: allowed,
+      maximumSize: min(Outbox.plainMaximum, min(limits.maximumPacketSize, outbox.byteCapacity)),
       added: acceptedVersion.hasProperties ? MessageFlags.Flag.hasProperties.bit : 0)
   }
 
