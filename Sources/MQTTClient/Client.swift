@@ -42,6 +42,8 @@ public struct Client<System: Platform & ~Copyable>: ~Copyable {
   var platform: System
   var servers: ServerTable
   var round: ServerRound
+
+  // Side by side, as a gap between any two would be memory of every client.
   let defaultPort: UInt16
   let followsRedirects: Bool
   let asksCredentials: Bool
@@ -50,31 +52,33 @@ public struct Client<System: Platform & ~Copyable>: ~Copyable {
   public let hasOwnTransport: Bool
   /// The application is to be asked what the phase is about.
   var isQuestionOpen = false
-  var redirect = Redirect()
-  let connectTimeout: UInt32
   let reconnects: Bool
-  /// How long a connection has to last until a failure is the first of a new sequence.
-  let stableTime: UInt32
-  let writeTimeout: UInt32
-
   var phase = Phase.disconnected
-  /// Whose name is being looked up.
-  var resolving = 0
-  var race: AddressRace
   /// The connection, once the race is over.
   var lane = Channel.lane0
-  public internal(set) var attempt: UInt32 = 0
-  public internal(set) var endings = Failure.Counts()
   /// The application wants a connection: where one ends, the next attempt follows.
   var isWanted = false
   /// The application wants to leave.
   var isLeaving = false
   /// The kernel takes no more bytes for now.
   var isBlocked = false
-  /// When it should have taken some.
-  var writeDeadline: Instant? = nil
   /// The descriptor will tell when there is something to receive.
   var isWatchingReceive = false
+  private let inPlace = InPlace()
+
+  var redirect = Redirect()
+  let connectTimeout: UInt32
+  /// How long a connection has to last until a failure is the first of a new sequence.
+  let stableTime: UInt32
+  let writeTimeout: UInt32
+
+  /// Whose name is being looked up.
+  var resolving = 0
+  var race: AddressRace
+  public internal(set) var attempt: UInt32 = 0
+  public internal(set) var endings = Failure.Counts()
+  /// When the kernel should have taken some bytes.
+  var writeDeadline: Instant? = nil
   var backoff: Backoff
   /// When the last attempt or connection ended, and when the next attempt begins.
   var retrySince = Instant(milliseconds: 0)
@@ -106,7 +110,6 @@ public struct Client<System: Platform & ~Copyable>: ~Copyable {
   /// How many bytes the application has to send, with a transport of its own. Any other call may move them.
   var outputSize = 0
   var pullAgain: Instant? = nil
-  private let inPlace = InPlace()
 
   /// The caller guarantees that `options` are those the plan was made with.
   public init(

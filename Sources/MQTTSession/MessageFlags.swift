@@ -43,6 +43,10 @@ public struct MessageFlags: BitwiseCopyable {
   @inline(__always)
   var publishFlags: UInt8 { UInt8(truncatingIfNeeded: (bits & 3) << 1 | bits >> 8 & 1) }
 
+  /// `hasProperties`, if there is that byte of them.
+  @inline(__always)
+  static func propertyBit(_ bytes: UInt8) -> UInt32 { UInt32(truncatingIfNeeded: bytes) << 7 }
+
   @inline(__always)
   func adding(_ others: UInt32) -> MessageFlags { MessageFlags(plain: bits | others) }
 

@@ -15,8 +15,8 @@ extension Outbox {
       case other
     }
 
-    private(set) var kind = Kind.other
     var count = 0
+    private(set) var kind = Kind.other
 
     @inline(__always)
     mutating func add(_ added: Kind) {
@@ -35,15 +35,16 @@ extension Outbox {
     guard !aliases.isInUse, reservation == nil, payload.count < Self.plainMaximum else { return false }
     let isAcknowledged = plainFlags.qos != .atMostOnce
     let remainingLength =
-      2 &+ topic.count &+ payload.count &+ rules.propertyBytes &+ (isAcknowledged ? 2 : 0)
+      2 &+ topic.count &+ payload.count &+ Int(truncatingIfNeeded: rules.propertyBytes)
+      &+ (isAcknowledged ? 2 : 0)
     let size = remainingLength &+ (remainingLength < 128 ? 2 : 3)
-    guard size <= rules.maximumSize, stored < descriptors.count else { return false }
+    guard size <= Int(truncatingIfNeeded: rules.maximumSize), stored < descriptors.count else { return false }
     guard tailOffset &+ size <= roomEnd || findRoom(size) else { return false }
 
     assert(live == 0 || place(size) == tailOffset)
     let offset = tailOffset
     let identifier = nextIdentifier
-    let flags = plainFlags.adding(rules.added)
+    let flags = plainFlags.adding(MessageFlags.propertyBit(rules.propertyBytes))
     descriptors[tail] = Descriptor(
       cookie: cookie, offset: UInt32(truncatingIfNeeded: offset), length: UInt32(truncatingIfNeeded: size),
       link: 0, expiresAt: 0, since: now.milliseconds, flags: flags, order: 0, tag: 0,

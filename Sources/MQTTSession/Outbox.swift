@@ -70,14 +70,16 @@ public struct Outbox: ~Copyable {
 
   /// See Outbox+Plain.swift.
   var row = Row()
+  /// A message was turned away for want of room, and nobody was told yet that there is some again.
+  var isStarved = false
+  var hasNewRoom = false
+  private let inPlace = InPlace()
 
   // What is to be sent: `unsent` from `sendSlot` on. See Outbox+Transmit.swift.
   var sendSlot = 0
   var unsent = 0
   /// How many of them are sent again.
   var resends = 0
-  /// How many messages both lanes had sent when this connection came up.
-  var resumedAt: UInt16 = 0
   /// So many from the head on the server may know by their identifiers.
   var known = 0
   /// How many were sent, or are waited for from before, and wait for the server.
@@ -99,6 +101,8 @@ public struct Outbox: ~Copyable {
   var now = Instant(milliseconds: 0)
   /// The second in which the first message expires, if one does.
   var nextExpiry: UInt32? = nil
+  /// How many messages both lanes had sent when this connection came up.
+  var resumedAt: UInt16 = 0
   var aliases: SentAliases
   var reservation: Reservation? = nil
   var stream: OutgoingStream? = nil
@@ -107,10 +111,6 @@ public struct Outbox: ~Copyable {
   var firstCompleted: UInt32 = Outbox.none
   var lastCompleted: UInt32 = Outbox.none
   static var none: UInt32 { .max }
-
-  /// A message was turned away for want of room, and nobody was told yet that there is some again.
-  var isStarved = false
-  var hasNewRoom = false
 
   /// How many messages ended as their QoS promises, and otherwise.
   public internal(set) var delivered = Counter()
@@ -121,7 +121,6 @@ public struct Outbox: ~Copyable {
   public internal(set) var replaced = Counter()
   /// Of QoS 1 and 2: from when it was sent to its acknowledgement.
   public var latencies = LatencyHistogram()
-  private let inPlace = InPlace()
   private var bytesPeakSeen = 0
   private var messagesPeakSeen = 0
 

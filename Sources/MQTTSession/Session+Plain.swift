@@ -39,12 +39,9 @@ struct PlainRules: BitwiseCopyable, Equatable {
   /// Of `MessageFlags`.
   var allowed: UInt32 = 0
   /// Of a packet, in bytes; 0: none may go.
-  var maximumSize = 0
-  /// What is added to the flags of each: how it is encoded.
-  var added: UInt32 = 0
-
+  var maximumSize: UInt16 = 0
   /// How many bytes of properties a packet has: their length alone, or not even that.
-  var propertyBytes: Int { Int(truncatingIfNeeded: added >> 7) }
+  var propertyBytes: UInt8 = 0
 }
 
 /// The short way for what comes most: messages and acknowledgements that say nothing special. It does what the long way
@@ -86,8 +83,9 @@ extension Session {
     if limits.maximumQoS > 1 { allowed |= 2 }
     return PlainRules(
       allowed: allowed,
-      maximumSize: min(Outbox.plainMaximum, min(limits.maximumPacketSize, outbox.byteCapacity)),
-      added: acceptedVersion.hasProperties ? MessageFlags.Flag.hasProperties.bit : 0)
+      maximumSize: UInt16(
+        truncatingIfNeeded: min(Outbox.plainMaximum, min(limits.maximumPacketSize, outbox.byteCapacity))),
+      propertyBytes: acceptedVersion.hasProperties ? 1 : 0)
   }
 
   // MARK: Things that happened

@@ -35,26 +35,55 @@ public struct Session: ~Copyable {
   var cleanStart: Bool
   var beginsNewSession: Bool
   let ownKeepAlive: UInt16
+
+  // Side by side, as a gap between any two would be memory of every client.
+  /// How many QoS 1 and 2 messages were sent; wraps.
+  var order: UInt16 = 0
+  let holdsMessages: Bool
+  let deliversParts: Bool
+  /// QoS 0 is not queued without a connection.
+  let needsConnection: Bool
+  var phase = Phase.disconnected { didSet { if phase != oldValue { settleShortWay() } } }
+  var source = Source.none
+  /// The application asked to leave: nothing new is taken.
+  var isLeaving = false { didSet { if isLeaving != oldValue { settleShortWay() } } }
+  /// CONNACK accepted this connection, whatever has become of it since.
+  public internal(set) var isAccepted = false
+  /// The server has said something on this connection.
+  var hasHeard = false
+  /// The transport is gone, but what it brought is still being handed out.
+  var isPeerGone = false { didSet { if isPeerGone != oldValue { settleShortWay() } } }
+  /// The application has the event that is in `view`.
+  var isViewTaken = false
+  /// It has the message that is in `shown`.
+  var isShownTaken = false
+  /// The message that it has waits for `acknowledge`.
+  var isViewHeld = false
+  /// A message is there that has to wait for the application to acknowledge others.
+  var isStalled = false
+  /// What is there has to wait for room for the answer to it.
+  var lacksRoom = false
+  /// What comes, and what completes, may go the short way: see Session+Plain.swift.
+  var isShortWayOpen = false
+  /// What DISCONNECT is to say.
+  var farewellReason: UInt8 = 0
+
   let ownSessionExpiry: UInt32
   let ownMaximumPacketSize: Int
   let inFlightMaximum: Int
-  let holdsMessages: Bool
-  let deliversParts: Bool
 
   var connects: ConnectPackets
   var outbox: Outbox
   /// What goes first; empty: there is no room for such messages.
   var urgent: Cell<Outbox>
   var quota = SendQuota()
-  /// How many QoS 1 and 2 messages were sent; wraps.
-  var order: UInt16 = 0
-  /// QoS 0 is not queued without a connection.
-  let needsConnection: Bool
   var requests: RequestQueue
   var subscriptions: SubscriptionTable
-  let resubscribing: Resubscribing
   /// The event that was handed out last tells that this one is no more.
   var lostSubscription: Int? = nil { didSet { settleShortWay() } }
+  let resubscribing: Resubscribing
+  var authentication = AuthenticationState.none
+  private let inPlace = InPlace()
   var replies: ReplyTable
   var control: ControlQueue
   var receiver: ReceiveBuffer
@@ -68,48 +97,28 @@ public struct Session: ~Copyable {
   public internal(set) var limits = ServerLimits() { didSet { settleShortWay() } }
   var clock = SecondsClock()
 
-  var phase = Phase.disconnected { didSet { if phase != oldValue { settleShortWay() } } }
-  var source = Source.none
-  var connectSent = 0
-  /// The application asked to leave: nothing new is taken.
-  var isLeaving = false { didSet { if isLeaving != oldValue { settleShortWay() } } }
-  /// What goes the short way, out and in: see Session+Plain.swift.
+  /// What may be published the short way.
   var plainRules = PlainRules()
-  var isShortWayOpen = false
-  /// What DISCONNECT is to say.
+  /// The rest of it.
   var farewell: Region
   var farewellSize = 0
   /// Where in it the Session Expiry Interval is.
   var farewellExpiry = 0..<0
-  var farewellReason: UInt8 = 0
-  /// The server has said something on this connection.
-  var hasHeard = false
-  /// The transport is gone, but what it brought is still being handed out.
-  var isPeerGone = false { didSet { if isPeerGone != oldValue { settleShortWay() } } }
   public internal(set) var ending: Ending? = nil
+  /// How many bytes of CONNECT.
+  var connectSent = 0
 
   /// The event whose bytes are in the receive buffer: nothing behind it is parsed until it is released.
   var view: SessionEvent? = nil { didSet { settleShortWay() } }
-  /// The application has it.
-  var isViewTaken = false
   /// Instead of a view, if `shownSize` is not 0: the message at the front of the receive buffer, which takes so many bytes.
   public internal(set) var shown = PlainMessage()
   var shownSize = 0
-  /// The application has it.
-  var isShownTaken = false
-  var isViewHeld = false
   var viewRelease = Release.consume(0)
-  /// A message is there that has to wait for the application to acknowledge others.
-  var isStalled = false
-  /// What is there has to wait for room for the answer to it.
-  var lacksRoom = false
   /// A PUBLISH that is larger than the receive buffer, and not yet at its end.
   var incoming: IncomingMessage? = nil
-  var authentication = AuthenticationState.none
   /// When `timedOut` found that a request waits for too long.
   var replyCheck: Instant? = nil { didSet { settleShortWay() } }
   public internal(set) var counters = Counters()
-  private let inPlace = InPlace()
 
   static var farewellBytes: Int { 256 }
 
@@ -176,9 +185,6 @@ public struct Session: ~Copyable {
   // MARK: Getters
 
   public var isConnected: Bool { phase == .connected }
-
-  /// CONNACK accepted this connection, whatever has become of it since.
-  public internal(set) var isAccepted = false
 
   /// Every message and every request is complete, and nothing waits to be sent.
   public var isDrained: Bool {
