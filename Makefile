@@ -7,12 +7,17 @@ NATIVE := build/native
 BUILD := build/$(or $(TARGET),native)
 CROSS := aarch64 armv7 riscv64
 
-.PHONY: all demo test bench mutants interop-rabbitmq cross install uninstall size counts lint format clean help
+.PHONY: all compat demo test bench mutants interop-rabbitmq cross install uninstall size counts lint format clean help
 
 all: ## build the library and the examples for this machine, into build/native
 	@.ci/need build
 	@cmake -S . -B $(NATIVE) -G Ninja --log-level=WARNING
 	@cmake --build $(NATIVE)
+
+compat: ## build libmosquitto.so.1, on which programs for libmosquitto run unchanged, into build/native/compat
+	@.ci/need build
+	@cmake -S . -B $(NATIVE) -G Ninja --log-level=WARNING
+	@cmake --build $(NATIVE) --target mosquitto_compat
 
 demo: ## publish this machine's sensors to a real broker, and show what arrives
 	@examples-c/demo
