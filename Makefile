@@ -7,7 +7,7 @@ NATIVE := build/native
 BUILD := build/$(or $(TARGET),native)
 CROSS := aarch64 armv7 riscv64
 
-.PHONY: all compat demo test bench mutants interop-rabbitmq cross install uninstall size counts lint format clean help
+.PHONY: all compat demo test bench mutants interop-rabbitmq cross cross-build install uninstall size counts lint format clean help
 
 all: ## build the library and the examples for this machine, into build/native
 	@.ci/need build
@@ -39,13 +39,17 @@ interop-rabbitmq: ## not part of test: publish to RabbitMQ, which knows 3.1 and 
 	@.ci/need build broker rabbitmq test
 	@Tests/run --only build,interop-rabbitmq
 
-cross: ## TARGET=aarch64|armv7|riscv64: build for it and test under qemu-user
-	@$(if $(filter $(TARGET),$(CROSS)),,echo 'make cross TARGET=... with one of: $(CROSS)' >&2; exit 2)
-	@.ci/need build cross-$(TARGET) broker test
+cross: cross-build ## TARGET=aarch64|armv7|riscv64: build for it and test under qemu-user
+	@.ci/need broker test
+	@stage=instructions-$(TARGET); [ -e Tests/Instructions/$$stage.tsv ] || stage=; \
+	    Tests/run --only cross-$(TARGET)$${stage:+,$$stage}
+
+cross-build:
+	@$(if $(filter $(TARGET),$(CROSS)),,echo 'TARGET=... is one of: $(CROSS)' >&2; exit 2)
+	@.ci/need build cross-$(TARGET)
 	@cmake -S . -B build/$(TARGET) -G Ninja --log-level=WARNING --no-warn-unused-cli \
 	    -DCMAKE_TOOLCHAIN_FILE=cmake/toolchains/$(TARGET)-linux.cmake
 	@cmake --build build/$(TARGET)
-	@Tests/run --only cross-$(TARGET)
 
 install: ## PREFIX=/usr/local DESTDIR= TARGET=: the libraries, the header and swiftmqtt.pc, of this machine or TARGET
 	@test -e $(BUILD)/libswiftmqtt.a || $(MAKE) $(if $(TARGET),cross,all)
@@ -60,9 +64,9 @@ uninstall: ## PREFIX=/usr/local DESTDIR=: remove what install laid, and nothing 
 size: ## text and data of every target that is built, against cmake/size-budget.tsv
 	@cmake/size
 
-counts: all ## WRITE=1: instructions of each operation, against Tests/Instructions/instructions.tsv; WRITE renews it
-	@.ci/need test
-	@Tests/Instructions/count $(if $(WRITE),--write)
+counts: $(if $(TARGET),cross-build,all) ## TARGET= WRITE=1: instructions of each operation, against those committed; WRITE renews them
+	@.ci/need $(if $(TARGET),cross-$(TARGET),test)
+	@Tests/Instructions/count $(if $(TARGET),--target $(TARGET)) $(if $(WRITE),--write)
 
 lint: ## check the format and the syntax of every file
 	@.ci/need lint

@@ -1,3 +1,5 @@
+// swift-format-ignore-file: AlwaysUseLowerCamelCase
+
 import CMosquitto
 
 @c public func mosquitto_lib_version(

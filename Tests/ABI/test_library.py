@@ -2,6 +2,8 @@
 
 import re
 
+import pytest
+
 from conftest import ROOT, functions, run
 
 NODE = "SWIFTMQTT_1"
@@ -90,3 +92,12 @@ def test_archive_mentions_no_allocator(build):
     foreign = {name for name in undefined if not name.startswith("__aeabi_")}
     assert foreign - allowed_symbols() == set()
     assert not any(re.search(r"alloc|free$|^swift_", name) for name in undefined)
+
+
+def test_armv7_needs_no_neon(library):
+    """Debian's armhf does without it, and there are boards without it."""
+    attributes = run("readelf", "-A", library)
+    if "Tag_CPU_arch: v7" not in attributes:
+        pytest.skip("only armv7 can be without")
+    assert "Tag_FP_arch: VFPv3-D16" in attributes
+    assert "Advanced_SIMD" not in attributes
