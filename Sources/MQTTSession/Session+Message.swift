@@ -87,12 +87,12 @@ extension Session {
     var isUnknown = false
     if case .unknown = topic { isUnknown = true }
     return MessageEvent(
-      topic: place, isTopicAliased: isAliased,
-      payload: publish.payload.shifted(by: offset), payloadOffset: 0,
-      payloadSize: publish.payload.count, isFirst: true, isLast: true, isOversize: isUnknown,
-      properties: publish.properties.shifted(by: offset), qos: publish.qos, retain: publish.retain,
-      duplicate: publish.duplicate, subscriptionIdentifier: publish.subscriptionIdentifier, serial: 0,
-      replyCookie: nil)
+      topic: place, payload: publish.payload.shifted(by: offset),
+      properties: publish.properties.shifted(by: offset), payloadOffset: 0,
+      payloadSize: publish.payload.count,
+      subscriptionIdentifier: publish.subscriptionIdentifier, serial: 0, replyCookie: nil,
+      isTopicAliased: isAliased, isFirst: true, isLast: true, isOversize: isUnknown, qos: publish.qos,
+      retain: publish.retain, duplicate: publish.duplicate)
   }
 
   /// What a Topic Alias stands for (§3.3.2.3.4). `nil`: for nothing; the connection is over.
@@ -211,11 +211,10 @@ extension Session {
     let topicSize = 2 &+ (Int(receiver.unread[size]) << 8 | Int(receiver.unread[size &+ 1]))
     guard topicSize <= header.remainingLength else { throw .truncated }
     let event = MessageEvent(
-      topic: .empty, isTopicAliased: false, payload: .empty, payloadOffset: 0, payloadSize: 0,
-      isFirst: true, isLast: true, isOversize: true, properties: .empty, qos: qos,
-      retain: header.flags & Publish.retainFlag != 0,
-      duplicate: header.flags & Publish.duplicateFlag != 0, subscriptionIdentifier: 0, serial: 0,
-      replyCookie: nil)
+      topic: .empty, payload: .empty, properties: .empty, payloadOffset: 0, payloadSize: 0,
+      subscriptionIdentifier: 0, serial: 0, replyCookie: nil, isTopicAliased: false, isFirst: true,
+      isLast: true, isOversize: true, qos: qos, retain: header.flags & Publish.retainFlag != 0,
+      duplicate: header.flags & Publish.duplicateFlag != 0)
     begin(
       IncomingMessage(
         stage: .header(HeaderWalk(skip: topicSize, hasTopic: topicSize > 2)), event: event, header: header,

@@ -33,4 +33,15 @@ import Testing
     #expect(told.count == 2)
     #expect(told.last == .message(ReceivedMessage("a", [2], qos: .exactlyOnce)))
   }
+
+  /// A message that waits for somebody to ask for it is nobody's yet.
+  @Test func heldOnlyInHand() {
+    let rig = Rig(.v3_1_1) { _ in }
+    rig.connect()
+    _ = rig.events()
+    rig.receive(Self.message(1, qos: 1))
+    #expect(rig.hasEvent && !rig.hold())
+    #expect(rig.event() == .message(ReceivedMessage("a", [1], qos: .atLeastOnce)))
+    #expect(rig.hold())
+  }
 }
