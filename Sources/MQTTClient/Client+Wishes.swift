@@ -82,6 +82,9 @@ extension Client where System: ~Copyable {
 
   public mutating func hold() -> Bool { session.hold() }
 
+  /// The Packet Identifier that a message came with, as long as it is not acknowledged.
+  public func packetIdentifier(of serial: UInt32) -> UInt16? { session.packetIdentifier(of: serial) }
+
   public mutating func acknowledge(
     _ serial: UInt32, reasonCode: UInt8, properties: Span<UInt8>
   ) throws(SessionError) {

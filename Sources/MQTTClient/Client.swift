@@ -166,6 +166,12 @@ public struct Client<System: Platform & ~Copyable>: ~Copyable {
   /// Of that server.
   public var port: UInt16 { servers.port(serverIndex) }
   public var descriptor: Int32 { platform.descriptor }
+
+  /// The transport is open: CONNECT is on its way, or more.
+  public var isOpen: Bool { phase == .open }
+
+  /// There is something to send that the transport does not take at this moment.
+  public var isBlockedSending: Bool { phase == .open && isBlocked }
   public var counters: Counters { session.counters }
   public var outboxNumbers: OutboxNumbers { session.outboxNumbers }
   public var inboxNumbers: InboxNumbers { session.inboxNumbers }
@@ -303,4 +309,9 @@ public struct Client<System: Platform & ~Copyable>: ~Copyable {
       Instant.earlier(opening, retryDeadline), Instant.earlier(leaveDeadline, sending))
     return Instant.earlier(session.nextDeadline, own)
   }
+}
+
+extension Client where System == Linux {
+  /// The socket of the connection, for those who want to see it; -1: there is none.
+  public var socket: Int32 { phase == .open ? platform.socket(lane) : -1 }
 }

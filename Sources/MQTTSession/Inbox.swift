@@ -224,6 +224,11 @@ public struct Inbox: ~Copyable {
     return true
   }
 
+  func identifier(of serial: UInt32) -> PacketIdentifier? {
+    guard let index = index(of: serial) else { return nil }
+    return ring[slot(index)].identifier
+  }
+
   func isPending(_ serial: UInt32) -> Bool {
     guard let index = index(of: serial) else { return false }
     return !ring[slot(index)].isAccepted

@@ -4,14 +4,15 @@ import MQTTWire
 /// The short way for what most messages are: a topic and a payload, nothing else, and alike one after the other. It does
 /// what the long way does, for all of them at once, and where it does not apply it says so and changes nothing.
 extension Outbox {
-  /// The newest messages, as far as they are plain, of one kind, and lie one behind the other in the ring.
+  /// The newest messages, as far as they are plain, of one kind, and lie one behind the other in the ring; of the kind
+  /// `other` it says nothing.
   struct Row: BitwiseCopyable {
     enum Kind: BitwiseCopyable {
       /// QoS 0 of which nobody wants to hear: gone once they are sent.
       case atMostOnce
       /// QoS 1 and 2.
       case acknowledged
-      /// No row: its completions have to be told.
+      /// QoS 0 of which somebody wants to hear.
       case other
     }
 
@@ -68,7 +69,7 @@ extension Outbox {
     return true
   }
 
-  /// The most that fits behind a Remaining Length of two bytes: the whole packet.
+  /// The largest packet whose Remaining Length has two bytes. (A payload of that size is refused before any sum.)
   static var plainMaximum: Int { 16_386 }
 
   /// Looks for a place for `size` bytes, and puts the tail there. False: there is none.

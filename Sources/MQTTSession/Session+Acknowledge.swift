@@ -9,6 +9,9 @@ extension Session {
     return true
   }
 
+  /// The Packet Identifier that a message came with, as long as it is not acknowledged.
+  public func packetIdentifier(of serial: UInt32) -> UInt16? { inbox.identifier(of: serial)?.rawValue }
+
   /// Acknowledges a message, or changes nothing. It leaves when those before it have.
   public mutating func acknowledge(
     _ serial: UInt32, reasonCode: UInt8, properties: Span<UInt8>
@@ -35,7 +38,6 @@ extension Session {
     parse()
   }
 
-  /// Lets the acknowledgements leave that may, in the order of the messages.
   /// Of the message that the application has, if it is to be acknowledged.
   private var takenSerial: UInt32? {
     if shownSize > 0, isShownTaken { return shown.serial == 0 ? nil : shown.serial }
@@ -43,6 +45,7 @@ extension Session {
     return message.serial
   }
 
+  /// Lets the acknowledgements leave that may, in the order of the messages.
   mutating func sendAcknowledgements() {
     guard inbox.hasPending, phase == .connected, !isPeerGone else { return }
     while control.hasRoom, let packet = inbox.next {

@@ -113,7 +113,9 @@ extension Session {
       }
     case .control:
       counters.packetsSent.add(control.transmitted(count))
-      parse()  // what had to wait for room
+      // What had to wait for room: also behind an event that the application has.
+      sendAcknowledgements()
+      parse()
     case .request:
       if requests.transmitted(count) { counters.packetsSent.increment() }
     case .urgent:
@@ -148,7 +150,7 @@ extension Session {
     case .ping: ping(at: now)
     case .dead:
       // Behind what waits for the application, its answer may lie unread.
-      if isDelivering || isStalled { return keepAlive.postpone(at: now) }
+      if isDelivering || isStalled || lacksRoom { return keepAlive.postpone(at: now) }
       end(Ending(cause: .keepAlive), saying: nil)
     }
   }
@@ -171,6 +173,12 @@ extension Session {
   public mutating func turn(at now: Instant) {
     outbox.turn(at: now)
     if !urgent.isEmpty { urgent.element.turn(at: now) }
+  }
+
+  /// Before an acknowledgement takes something out.
+  mutating func notePeaks() {
+    outbox.notePeaks()
+    if !urgent.isEmpty { urgent.element.notePeaks() }
   }
 
   /// PUBLISH, PUBREL, SUBSCRIBE and UNSUBSCRIBE that are sent, each whole, and that the server has not answered.

@@ -11,9 +11,11 @@ extension Session {
       sendAcknowledgements()
       isStalled = false
       lacksRoom = false
-      guard !receiver.isEmpty else { return }
+      // Of a message larger than the buffer there may be nothing more to come.
+      guard !receiver.isEmpty || incoming != nil else { return }
+      notePeaks()
       parsePlainAcknowledgements()
-      lacksRoom = !control.hasRoom && !isPeerGone
+      lacksRoom = !control.hasRoom && !isPeerGone && !receiver.isEmpty
       guard !lacksRoom else { return }
       if isShortWayOpen, showPlain() { return }
       do throws(Malformed) {

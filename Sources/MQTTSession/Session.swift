@@ -65,7 +65,7 @@ public struct Session: ~Copyable {
   var lacksRoom = false
   /// What comes, and what completes, may go the short way: see Session+Plain.swift.
   var isShortWayOpen = false
-  /// What DISCONNECT is to say.
+  /// The Reason Code of DISCONNECT.
   var farewellReason: UInt8 = 0
 
   let ownSessionExpiry: UInt32
@@ -99,7 +99,7 @@ public struct Session: ~Copyable {
 
   /// What may be published the short way.
   var plainRules = PlainRules()
-  /// The rest of it.
+  /// The properties of DISCONNECT.
   var farewell: Region
   var farewellSize = 0
   /// Where in it the Session Expiry Interval is.
@@ -114,7 +114,8 @@ public struct Session: ~Copyable {
   public internal(set) var shown = PlainMessage()
   var shownSize = 0
   var viewRelease = Release.consume(0)
-  /// A PUBLISH that is larger than the receive buffer, and not yet at its end.
+  /// A PUBLISH that is larger than the receive buffer, and not yet at its end. Set by `begin` and `endIncoming` alone:
+  /// the short way depends on whether there is one.
   var incoming: IncomingMessage? = nil
   /// When `timedOut` found that a request waits for too long.
   var replyCheck: Instant? = nil { didSet { settleShortWay() } }

@@ -150,7 +150,8 @@ public struct Linux: ~Copyable, Platform {
 
   // MARK: Helpers
 
-  private func socket(_ lane: Channel) -> Int32 { sockets[Int(lane.rawValue)] }
+  /// The socket of a channel; -1: it has none.
+  public func socket(_ lane: Channel) -> Int32 { sockets[Int(lane.rawValue)] }
 
   private func transfer(_ result: Int32) -> Transfer {
     if result > 0 { return .moved(Int(result)) }

@@ -399,4 +399,24 @@ import Testing
       }
     }
   }
+
+  /// A header larger than the buffer, and nothing behind it: no other byte is needed for the message to be told and
+  /// acknowledged.
+  @Test(arguments: [ProtocolVersion.v3_1_1, .v5_0], [QoS.atMostOnce, .atLeastOnce, .exactlyOnce])
+  func withoutPayload(version: ProtocolVersion, qos: QoS) {
+    let rig = Self.rig(version, parts: false)
+    let topic = [UInt8](repeating: 0x74, count: 100)
+    var body: [UInt8] = [0, 100] + topic
+    if qos != .atMostOnce { body += [0, 7] }
+    if version.hasProperties { body.append(0) }
+    var rest: [UInt8] = [0x30 | qos.rawValue << 1, UInt8(body.count)] + body
+    while !rest.isEmpty { rest = rig.receive(rest) }
+    guard case .message(let message) = rig.event() else {
+      Issue.record("no event")
+      return
+    }
+    #expect(message.isOversize && message.qos == qos)
+    #expect(rig.events().isEmpty)
+    #expect(rig.drain() == Self.acknowledgement(qos, 7))
+  }
 }

@@ -44,4 +44,51 @@ import Testing
     #expect(rig.event() == .message(ReceivedMessage("a", [1], qos: .atLeastOnce)))
     #expect(rig.hold())
   }
+
+  /// Acknowledgements that had to wait for room leave as soon as there is some, whatever else is in the buffer.
+  @Test func acknowledgementsDoNotWaitForMessages() throws {
+    let rig = Rig(.v3_1_1) {
+      $0.holdsMessages = true
+      $0.controlBytes = 32
+    }
+    rig.connect()
+    _ = rig.events()
+    var tokens: [UInt32] = []
+    for identifier in 1...8 {
+      rig.receive(Self.message(1, qos: 1, identifier: UInt8(identifier)))
+      _ = rig.event()
+      tokens.append(rig.token)
+    }
+    rig.receive(Self.message(2) + Self.message(3) + Self.message(4))
+    #expect(rig.event() == .message(ReceivedMessage("a", [2])))
+    for token in tokens { try rig.acknowledge(token) }
+    #expect(rig.drain() == (1...8).flatMap { puback(UInt16($0)) })
+  }
+
+  /// The most there ever was does not become less.
+  @Test func peaksStay() throws {
+    let rig = Rig(.v3_1_1) { _ in }
+    rig.connect()
+    _ = rig.events()
+    try rig.publish("a", [0], qos: .atLeastOnce)
+    let sent = rig.drain()
+    rig.receive(Self.message(1) + puback(UInt16(sent[5]) << 8 | UInt16(sent[6])))
+    #expect(rig.event() == .message(ReceivedMessage("a", [1])))
+    for number in 1...4 { try rig.publish("a", [UInt8(number)], qos: .atLeastOnce) }
+    _ = rig.events()
+    #expect(rig.outbox.messagesPeak == 5)
+  }
+
+  /// A PINGRESP that lies unread behind acknowledgements that found no room.
+  @Test func unreadPingresp() {
+    let rig = Rig(.v3_1_1) { $0.controlBytes = 32 }
+    rig.connect()
+    _ = rig.events()
+    rig.pass(60_000)
+    #expect(rig.drain() == [0xC0, 0])
+    rig.receive((1...7).flatMap { Self.message(1, qos: 1, identifier: UInt8($0)) } + [0xD0, 0])
+    #expect(rig.events().count >= 5)
+    rig.pass(30_000)
+    #expect(rig.ending == nil)
+  }
 }
