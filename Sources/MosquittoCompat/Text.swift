@@ -1,0 +1,15 @@
+/// A literal ends with a zero and lives as long as the library.
+func text(_ literal: StaticString) -> UnsafePointer<CChar> {
+  unsafe UnsafeRawPointer(literal.utf8Start).assumingMemoryBound(to: CChar.self)
+}
+
+/// Whether a C string says the same as a literal in lower case, whatever the case of its own letters.
+func isSame(_ string: UnsafePointer<CChar>, _ literal: StaticString) -> Bool {
+  // The literal's zero is compared too: it ends both at once.
+  for index in 0...literal.utf8CodeUnitCount {
+    var byte = unsafe UInt8(bitPattern: string[index])
+    if UInt8(ascii: "A")...UInt8(ascii: "Z") ~= byte { byte |= 0x20 }
+    guard unsafe byte == literal.utf8Start[index] else { return false }
+  }
+  return true
+}
