@@ -35,10 +35,11 @@ func encode(_ list: OpaquePointer?, into memory: UnsafeMutablePointer<UInt8>) {
     case .int16: unsafe writer.put(UInt16(truncatingIfNeeded: fields.number))
     case .int32: unsafe writer.put(fields.number)
     case .variable: unsafe writer.put(variableByteInteger: Int(truncatingIfNeeded: fields.number))
-    case .binary, .string: unsafe writer.put(prefixed: bytes(PropertyNode.text(property), fields.textSize))
+    case .binary, .string:
+      unsafe writer.put(prefixed: span(PropertyNode.text(property), Int(fields.textSize)))
     case .pair:
-      unsafe writer.put(prefixed: bytes(PropertyNode.text(property), fields.textSize))
-      unsafe writer.put(prefixed: bytes(PropertyNode.value(property), fields.valueSize))
+      unsafe writer.put(prefixed: span(PropertyNode.text(property), Int(fields.textSize)))
+      unsafe writer.put(prefixed: span(PropertyNode.value(property), Int(fields.valueSize)))
     }
     unsafe next = unsafe fields.next
   }
@@ -69,11 +70,4 @@ func propertyList(of bytes: Span<UInt8>) -> OpaquePointer? {
     unsafe mosquitto_property_free_all(&rest)
     return nil
   }
-}
-
-/// They live as long as the list.
-@_lifetime(immortal)
-private func bytes(_ start: UnsafeRawPointer, _ size: UInt16) -> Span<UInt8> {
-  let span = unsafe Span<UInt8>(_unsafeStart: start.assumingMemoryBound(to: UInt8.self), count: Int(size))
-  return unsafe _overrideLifetime(span, copying: ())
 }

@@ -8,8 +8,7 @@ import MQTTWire
 /// It lets one byte more pass than a string of the wire may have.
 @c public func mosquitto_validate_utf8(_ string: UnsafePointer<CChar>?, _ size: Int32) -> Int32 {
   guard let string = unsafe string, 0...65_536 ~= size else { return Int32(MOSQ_ERR_INVAL) }
-  let start = unsafe UnsafeRawPointer(string).assumingMemoryBound(to: UInt8.self)
-  let bytes = unsafe Span<UInt8>(_unsafeStart: start, count: Int(size))
+  let bytes = unsafe span(UnsafeRawPointer(string), Int(size))
   guard UTF8EncodedString.isValid(bytes), !hasUnwanted(bytes) else { return Int32(MOSQ_ERR_MALFORMED_UTF8) }
   return Int32(MOSQ_ERR_SUCCESS)
 }
