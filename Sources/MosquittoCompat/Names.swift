@@ -1,7 +1,7 @@
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 //
-// What numbers are called, and which number a command has. Programs print these texts and some compare them, so they are
-// libmosquitto's to the letter.
+// What numbers are called, and which number a command has. Programs print these texts and some compare them, so they
+// are libmosquitto's to the letter.
 
 import CMosquitto
 

@@ -1,7 +1,7 @@
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 //
-// The value of a property in a list. Each returns the property, from which a program goes on with skip_first; strings and
-// bytes are copies that the program frees, with a zero behind them.
+// The value of a property in a list. Each returns the property, from which a program goes on with skip_first; strings
+// and bytes are copies that the program frees, with a zero behind them.
 
 import CMosquitto
 

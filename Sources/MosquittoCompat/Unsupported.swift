@@ -1,6 +1,6 @@
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 //
-// What there is no TLS and no proxy for. Each refuses, as libmosquitto does where it was built without.
+// What would need TLS or a proxy: there is neither, and each call says so.
 
 import CMosquitto
 

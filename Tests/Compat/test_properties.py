@@ -49,7 +49,8 @@ def test_add_varint_has_a_limit(lists):
     assert results == [0, 0, 3, 3]
 
 
-@pytest.mark.parametrize("string", STRINGS, ids=lambda string: "NULL" if string is None else f"{string[:4]}{len(string)}")
+@pytest.mark.parametrize(
+    "string", STRINGS, ids=lambda string: "NULL" if string is None else f"{string[:4]}{len(string)}")
 def test_add_strings(lists, string):
     add(lists, "string", 3, string)
     add(lists, "string", 1, string)
@@ -100,8 +101,8 @@ def test_random_lists(real, ours):
                 size = draw.randrange(20)
                 values = (draw.randbytes(size), size)
             else:
-                values = tuple(
-                    draw.choice((b"a", b"c", b"", None, b"\xff", b"b" * 300)) for _ in range(1 + (kind == "string_pair")))
+                count = 1 + (kind == "string_pair")
+                values = tuple(draw.choice((b"a", b"c", b"", None, b"\xff", b"b" * 300)) for _ in range(count))
                 copyable = copyable and all(values)
             add(lists, kind, identifier, *values)
         expected, got = (one.content() for one in lists)

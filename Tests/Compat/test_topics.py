@@ -60,7 +60,8 @@ def test_matches_whatever_they_are(real, ours):
     matched = 0
     for _ in range(100_000):
         topic_filter = b"".join(
-            draw.choices((b"a", b"b", b"/", b"+", b"#", b"$", b"/+/", b"/#"), (2, 1, 2, 1, 1, 0.3, 2, 1), k=draw.randint(1, 7)))
+            draw.choices((b"a", b"b", b"/", b"+", b"#", b"$", b"/+/", b"/#"), (2, 1, 2, 1, 1, 0.3, 2, 1),
+                         k=draw.randint(1, 7)))
         topic = b"".join(
             draw.choices((b"a", b"b", b"/", b"+", b"#", b"$"), (4, 1, 4, 0.2, 0.2, 0.3), k=draw.randint(1, 7)))
         expected = match(real, topic_filter, topic)
