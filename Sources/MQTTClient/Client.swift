@@ -286,7 +286,7 @@ public struct Client<System: Platform & ~Copyable>: ~Copyable {
   }
 
   /// Nothing is left that should go out before DISCONNECT.
-  var isDrained: Bool { session.isDrained && !submissions.hasCollected }
+  public var isDrained: Bool { session.isDrained && !submissions.hasCollected }
 
   /// There is something to do with it that the descriptor will not tell.
   private var isReadyForTransport: Bool {

@@ -57,4 +57,34 @@ void shim_close(int32_t fd);
 
 void shim_sleep_ms(uint32_t milliseconds);
 
+/* ---- lines of log ---- */
+
+#define SHIM_SENDING_CONNECT 0
+#define SHIM_RECEIVED_CONNACK 1
+#define SHIM_SENDING_DISCONNECT 2
+#define SHIM_RECEIVED_DISCONNECT 3
+#define SHIM_SENDING_PUBACK 4
+#define SHIM_SENDING_PUBREC 5
+#define SHIM_SENDING_PUBREL 6
+#define SHIM_SENDING_PUBCOMP 7
+#define SHIM_RECEIVED_PUBACK 8
+#define SHIM_RECEIVED_PUBREC 9
+#define SHIM_RECEIVED_PUBREL 10
+#define SHIM_RECEIVED_PUBCOMP 11
+#define SHIM_RECEIVED_SUBACK 12
+#define SHIM_RECEIVED_UNSUBACK 13
+
+struct shim_publish {
+    int32_t is_received, duplicate, qos, retain, mid;
+    const uint8_t *topic;
+    size_t topic_size, payload_size;
+};
+
+/* Each writes a line of at most size bytes, its zero included, and returns it. */
+const char *shim_line(char *line, size_t size, int32_t kind, const char *id, int32_t first, int32_t second);
+const char *shim_line_publish(char *line, size_t size, const char *id, const struct shim_publish *publish);
+/* options: Subscription Options; -1: it is UNSUBSCRIBE. */
+const char *shim_line_subscribe(char *line, size_t size, const char *id, int32_t mid, const char *filter,
+                                int32_t options);
+
 #endif

@@ -1,0 +1,235 @@
+import CMosquitto
+import MQTTClient
+import MQTTSession
+import MQTTWire
+
+/// What has happened, told by the program's callbacks.
+extension UnsafeMutablePointer where Pointee == Mosquitto {
+  /// Hands out all there is. What a loop returns: how the connection ended, if it did.
+  func dispatch() -> Int32 {
+    unsafe lock()
+    defer { unsafe unlock() }
+    while unsafe !pointee.isDestroyed, let client = unsafe pointee.client,
+      let event = unsafe client.pointee.nextEvent()
+    {
+      unsafe tell(event, of: client)
+      unsafe flush()
+    }
+    guard let result = unsafe pointee.endResult else { return MOSQ_ERR_SUCCESS }
+    unsafe pointee.endResult = nil
+    return result
+  }
+
+  private func tell(_ event: ClientEvent, of client: UnsafeMutablePointer<Client>) {
+    switch event {
+    case .session(.connected(let connected)): unsafe tell(connected, of: client)
+    case .session(.message(let message)): unsafe tell(message, of: client)
+    case .session(.completed(let completion)): unsafe tell(completion, of: client)
+    case .session(.answered(let answer)): unsafe tell(answer, of: client)
+    case .disconnected(let failure): unsafe tell(failure, of: client)
+    default: break
+    }
+  }
+
+  // MARK: Connections
+
+  private func tell(_ connected: ConnectedEvent, of client: UnsafeMutablePointer<Client>) {
+    unsafe pointee.isConnected = true
+    unsafe log(SHIM_RECEIVED_CONNACK, 0)
+    unsafe tellConnect(0, connected.sessionPresent ? 1 : 0, connected.properties, of: client)
+  }
+
+  private func tellConnect(
+    _ code: Int32, _ flags: Int32, _ properties: Extent, of client: UnsafeMutablePointer<Client>
+  ) {
+    let callbacks = unsafe pointee.callbacks
+    let user = unsafe pointee.user
+    if let function = unsafe callbacks.connect { unsafe outside { unsafe function(handle, user, code) } }
+    if let function = unsafe callbacks.connectWithFlags {
+      unsafe outside { unsafe function(handle, user, code, flags) }
+    }
+    if let function = unsafe callbacks.connectV5 {
+      var list = unsafe self.list(properties, of: client)
+      unsafe outside { unsafe function(handle, user, code, flags, list) }
+      unsafe mosquitto_property_free_all(&list)
+    }
+  }
+
+  private func tell(_ failure: Failure, of client: UnsafeMutablePointer<Client>) {
+    unsafe pointee.isConnected = false
+    guard unsafe !pointee.isEndTold else { return }
+    let result = unsafe outcome(of: failure, isOpen: true)
+    var told = result
+    switch failure.cause {
+    case .refused:
+      let code = Int32(failure.reasonCode ?? 0)
+      unsafe log(SHIM_RECEIVED_CONNACK, code)
+      unsafe tellConnect(code, 0, failure.properties, of: client)
+    case .serverClosed:
+      told = Int32(failure.reasonCode ?? UInt8(MOSQ_ERR_CONN_LOST))
+      unsafe log(SHIM_RECEIVED_DISCONNECT, told)
+    default: break
+    }
+    var list = unsafe self.list(failure.properties, of: client)
+    unsafe tellEnd(told, list)
+    unsafe mosquitto_property_free_all(&list)
+    unsafe pointee.endResult = result
+  }
+
+  /// on_disconnect, once for each connection. With the lock held.
+  func tellEnd(_ result: Int32, _ properties: OpaquePointer?) {
+    unsafe pointee.isEndTold = true
+    let callbacks = unsafe pointee.callbacks
+    let user = unsafe pointee.user
+    if let function = unsafe callbacks.disconnect { unsafe outside { unsafe function(handle, user, result) } }
+    if let function = unsafe callbacks.disconnectV5 {
+      unsafe outside { unsafe function(handle, user, result, properties) }
+    }
+  }
+
+  // MARK: Messages
+
+  private func tell(_ event: MessageEvent, of client: UnsafeMutablePointer<Client>) {
+    let mid = unsafe event.serial == 0 ? 0 : client.pointee.packetIdentifier(of: event.serial) ?? 0
+    let topic = unsafe bytes(event.topic, of: client, isAliased: event.isTopicAliased)
+    unsafe logPublish(
+      isReceived: true, duplicate: event.duplicate, qos: event.qos.rawValue, retain: event.retain, mid: mid,
+      topic: topic, payloadSize: event.payloadSize)
+    let ownTopic = unsafe copy(topic)
+    let ownPayload = unsafe copy(bytes(event.payload, of: client))
+    var list = unsafe self.list(event.properties, of: client)
+    defer {
+      unsafe shim_free(ownTopic)
+      unsafe shim_free(ownPayload)
+      unsafe mosquitto_property_free_all(&list)
+    }
+    // The acknowledgement goes out first: programs rely on it.
+    if event.serial != 0 { unsafe acknowledge(event, mid, of: client) }
+    guard !event.isOversize, let ownTopic = unsafe ownTopic, let ownPayload = unsafe ownPayload else {
+      return
+    }
+    var message = unsafe mosquitto_message(
+      mid: Int32(mid), topic: ownTopic,
+      payload: event.payload.isEmpty ? nil : UnsafeMutableRawPointer(ownPayload),
+      payloadlen: Int32(clamping: event.payload.count), qos: Int32(event.qos.rawValue), retain: event.retain)
+    let callbacks = unsafe pointee.callbacks
+    let user = unsafe pointee.user
+    if let function = unsafe callbacks.message { unsafe outside { unsafe function(handle, user, &message) } }
+    if let function = unsafe callbacks.messageV5 {
+      unsafe outside { unsafe function(handle, user, &message, list) }
+    }
+  }
+
+  private func acknowledge(_ event: MessageEvent, _ mid: UInt16, of client: UnsafeMutablePointer<Client>) {
+    do throws(SessionError) {
+      unsafe try client.pointee.acknowledge(event.serial, reasonCode: 0, properties: Span())
+    } catch {
+      return  // the connection is gone: the server sends it again
+    }
+    unsafe flush()
+    unsafe log(event.qos == .atLeastOnce ? SHIM_SENDING_PUBACK : SHIM_SENDING_PUBREC, Int32(mid), 0)
+    guard event.qos == .exactlyOnce else { return }
+  }
+
+  private func tell(_ completion: Completion, of client: UnsafeMutablePointer<Client>) {
+    let mid = Cookie.mid(completion.cookie)
+    let code = Int32(completion.reasonCode ?? 0)
+    guard Cookie.kind(completion.cookie) == Cookie.publish else {
+      return unsafe tellRefused(completion, mid)
+    }
+    switch completion.outcome {
+    case .delivered, .refused: break
+    default: return  // nobody has it: libmosquitto has no word for that
+    }
+    if completion.latency != nil { unsafe log(SHIM_RECEIVED_PUBACK, mid, code) }
+    let callbacks = unsafe pointee.callbacks
+    let user = unsafe pointee.user
+    if let function = unsafe callbacks.publish { unsafe outside { unsafe function(handle, user, mid) } }
+    if let function = unsafe callbacks.publishV5 {
+      var list = unsafe self.list(completion.properties, of: client)
+      unsafe outside { unsafe function(handle, user, mid, code, list) }
+      unsafe mosquitto_property_free_all(&list)
+    }
+  }
+
+  // MARK: Subscriptions
+
+  /// A request that was not sent, or whose answer could not be read, was refused.
+  private func tellRefused(_ completion: Completion, _ mid: Int32) {
+    var code = Int32(completion.reasonCode ?? 0x80)
+    let callbacks = unsafe pointee.callbacks
+    let user = unsafe pointee.user
+    if Cookie.kind(completion.cookie) == Cookie.subscribe {
+      if let function = unsafe callbacks.subscribe {
+        unsafe outside { unsafe function(handle, user, mid, 1, &code) }
+      }
+      if let function = unsafe callbacks.subscribeV5 {
+        unsafe outside { unsafe function(handle, user, mid, 1, &code, nil) }
+      }
+    } else {
+      if let function = unsafe callbacks.unsubscribe { unsafe outside { unsafe function(handle, user, mid) } }
+      if let function = unsafe callbacks.unsubscribeV5 {
+        unsafe outside { unsafe function(handle, user, mid, nil) }
+      }
+    }
+  }
+
+  private func tell(_ answer: AnsweredEvent, of client: UnsafeMutablePointer<Client>) {
+    let mid = Cookie.mid(answer.cookie)
+    let callbacks = unsafe pointee.callbacks
+    let user = unsafe pointee.user
+    var list = unsafe self.list(answer.properties, of: client)
+    defer { unsafe mosquitto_property_free_all(&list) }
+    guard Cookie.kind(answer.cookie) == Cookie.subscribe else {
+      unsafe log(SHIM_RECEIVED_UNSUBACK)
+      if let function = unsafe callbacks.unsubscribe { unsafe outside { unsafe function(handle, user, mid) } }
+      if let function = unsafe callbacks.unsubscribeV5 {
+        unsafe outside { unsafe function(handle, user, mid, list) }
+      }
+      return
+    }
+    unsafe log(SHIM_RECEIVED_SUBACK)
+    let count = answer.reasonCodes.count
+    guard let memory = unsafe shim_allocate(count * MemoryLayout<Int32>.size) else { return }
+    defer { unsafe shim_free(memory) }
+    let granted = unsafe memory.bindMemory(to: Int32.self, capacity: count)
+    let codes = unsafe bytes(answer.reasonCodes, of: client)
+    for index in 0..<count { unsafe granted[index] = Int32(codes[index]) }
+    if let function = unsafe callbacks.subscribe {
+      unsafe outside { unsafe function(handle, user, mid, Int32(count), granted) }
+    }
+    if let function = unsafe callbacks.subscribeV5 {
+      unsafe outside { unsafe function(handle, user, mid, Int32(count), granted, list) }
+    }
+  }
+
+  // MARK: Copies
+
+  private func copy(_ span: Span<UInt8>) -> UnsafeMutablePointer<CChar>? {
+    unsafe span.withUnsafeBytes { unsafe shim_copy($0.baseAddress, $0.count) }
+  }
+
+  /// They lie in the client's block, and stay what they are until the event is released.
+  @_lifetime(immortal)
+  private func bytes(
+    _ extent: Extent, of client: UnsafeMutablePointer<Client>, isAliased: Bool = false
+  ) -> Span<UInt8> {
+    guard !extent.isEmpty,
+      let start = unsafe isAliased ? startOfTopics(client.pointee) : startOfBytes(client.pointee)
+    else { return Span() }
+    return unsafe span(start + extent.offset, extent.count)
+  }
+
+  private func list(_ extent: Extent, of client: UnsafeMutablePointer<Client>) -> OpaquePointer? {
+    guard !extent.isEmpty else { return nil }
+    return unsafe propertyList(of: bytes(extent, of: client))
+  }
+}
+
+private func startOfBytes(_ client: borrowing Client) -> UnsafeRawPointer? {
+  unsafe client.receivedBytes.withUnsafeBytes { $0.baseAddress }
+}
+
+private func startOfTopics(_ client: borrowing Client) -> UnsafeRawPointer? {
+  unsafe client.aliasedTopics.withUnsafeBytes { $0.baseAddress }
+}

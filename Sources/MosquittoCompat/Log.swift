@@ -1,0 +1,69 @@
+import CMosquitto
+import MQTTWire
+
+/// Lines of log, in libmosquitto's words: programs show them, and scripts look for them.
+extension UnsafeMutablePointer where Pointee == Mosquitto {
+  /// With the lock held, which is not held in the callback.
+  func log(_ kind: Int32, _ first: Int32 = 0, _ second: Int32 = 0) {
+    guard unsafe pointee.callbacks.log != nil else { return }
+    var line = Line()
+    unsafe line.withPlace { place, size in
+      unsafe tell(MOSQ_LOG_DEBUG, shim_line(place, size, kind, pointee.id, first, second))
+    }
+  }
+
+  func logPublish(
+    isReceived: Bool, duplicate: Bool, qos: UInt8, retain: Bool, mid: UInt16, topic: Span<UInt8>,
+    payloadSize: Int
+  ) {
+    guard unsafe pointee.callbacks.log != nil else { return }
+    var line = Line()
+    unsafe topic.withUnsafeBytes { topic in
+      var publish = unsafe shim_publish(
+        is_received: isReceived ? 1 : 0, duplicate: duplicate ? 1 : 0, qos: Int32(qos),
+        retain: retain ? 1 : 0, mid: Int32(mid),
+        topic: topic.baseAddress?.assumingMemoryBound(to: UInt8.self), topic_size: topic.count,
+        payload_size: payloadSize)
+      unsafe line.withPlace { place, size in
+        unsafe tell(MOSQ_LOG_DEBUG, shim_line_publish(place, size, pointee.id, &publish))
+      }
+    }
+  }
+
+  /// `options`: those of the subscription; -1: it is UNSUBSCRIBE.
+  func logSubscribe(_ mid: UInt16, _ filter: UnsafePointer<CChar>, options: Int32) {
+    guard unsafe pointee.callbacks.log != nil else { return }
+    var line = Line()
+    unsafe line.withPlace { place, size in
+      unsafe tell(MOSQ_LOG_DEBUG, shim_line_subscribe(place, size, pointee.id, Int32(mid), filter, options))
+    }
+  }
+
+  private func tell(_ level: Int32, _ text: UnsafePointer<CChar>?) {
+    guard let function = unsafe pointee.callbacks.log, let text = unsafe text else { return }
+    unsafe outside { unsafe function(handle, pointee.user, level, text) }
+  }
+
+  /// Calls a callback: without the lock, and known as the one who calls.
+  @inline(__always)
+  func outside(_ body: () -> Void) {
+    let before = unsafe pointee.caller
+    unsafe pointee.caller = shim_self()
+    unsafe unlock()
+    body()
+    unsafe lock()
+    unsafe pointee.caller = before
+  }
+}
+
+/// Room for one line.
+private struct Line {
+  private var bytes = InlineArray<512, CChar>(repeating: 0)
+
+  mutating func withPlace(_ body: (UnsafeMutablePointer<CChar>, Int) -> Void) {
+    var span = bytes.mutableSpan
+    unsafe span.withUnsafeMutableBufferPointer { place in
+      if let start = place.baseAddress { unsafe body(start, place.count) }
+    }
+  }
+}

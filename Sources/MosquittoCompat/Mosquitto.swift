@@ -1,0 +1,170 @@
+import CMosquitto
+import FixedMemory
+import MQTTClient
+import MQTTSession
+import MQTTTransport
+import MQTTWire
+
+/// The driver, on Linux.
+typealias Client = MQTTClient.Client<Linux>
+
+/// What `struct mosquitto *` points to: a client of the core, and what libmosquitto's contract wants beside it.
+///
+/// One mutex guards all of it. It is not held while a callback runs, nor while a loop waits: other threads publish meanwhile.
+/// Only one thread at a time may run a loop, as with libmosquitto.
+@unsafe struct Mosquitto {
+  typealias Text = UnsafeMutablePointer<CChar>
+
+  // What the program set.
+  var id: Text? = nil
+  var cleanSession = true
+  var user: UnsafeMutableRawPointer? = nil
+  var version: UInt32 = UInt32(MQTT_PROTOCOL_V311)
+  var userName: Text? = nil
+  var password: Text? = nil
+  var will = unsafe Will()
+  var host: Text? = nil
+  var port: UInt32 = 0
+  var keepAlive: UInt32 = 60
+  var connectProperties: OpaquePointer? = nil
+  var inFlightMaximum: UInt32 = 20
+  var receiveMaximum: UInt32 = 20
+  var delay: UInt32 = 1
+  var delayMaximum: UInt32 = 1
+  var doublesDelay = false
+  var callbacks = unsafe Callbacks()
+
+  // The core's client, in a block of its own.
+  var memory: UnsafeMutableRawPointer? = nil
+  var client: UnsafeMutablePointer<Client>? = nil
+  /// What the client was made of has changed since.
+  var isOutdated = false
+  /// The message id that was given last.
+  var lastMid: UInt16 = 0
+  /// Messages published before there was a client.
+  var early: UnsafeMutablePointer<EarlyMessage>? = nil
+
+  // Where it stands.
+  /// mosquitto_disconnect() was called, and no new connection since.
+  var isLeaving = false
+  /// CONNACK has accepted this connection.
+  var isConnected = false
+  /// on_disconnect has been told of this end.
+  var isEndTold = true
+  /// What ended the last connection, if that has not been returned by a loop yet.
+  var endResult: Int32? = nil
+
+  // Threads.
+  var lock: UnsafeMutableRawPointer
+  /// Makes a loop that waits look again.
+  var event: Int32 = -1
+  var thread: UnsafeMutableRawPointer? = nil
+  /// The thread's loop is to end at the next look.
+  var isStopping = false
+  var isThreaded = false
+  /// The thread that is in a callback; 0: none.
+  var caller: UInt = 0
+  /// mosquitto_destroy() was called in a callback.
+  var isDestroyed = false
+
+  @unsafe struct Will {
+    var topic: Text? = nil
+    var payload: Text? = nil
+    var payloadSize = 0
+    var qos: UInt8 = 0
+    var retain = false
+    var properties: OpaquePointer? = nil
+  }
+
+  @unsafe struct Callbacks {
+    var connect: mosq_on_connect? = nil
+    var connectWithFlags: mosq_on_connect_with_flags? = nil
+    var connectV5: mosq_on_connect_v5? = nil
+    var disconnect: mosq_on_disconnect? = nil
+    var disconnectV5: mosq_on_disconnect_v5? = nil
+    var publish: mosq_on_publish? = nil
+    var publishV5: mosq_on_publish_v5? = nil
+    var message: mosq_on_message? = nil
+    var messageV5: mosq_on_message_v5? = nil
+    var subscribe: mosq_on_subscribe? = nil
+    var subscribeV5: mosq_on_subscribe_v5? = nil
+    var unsubscribe: mosq_on_unsubscribe? = nil
+    var unsubscribeV5: mosq_on_unsubscribe_v5? = nil
+    var log: mosq_on_log? = nil
+  }
+
+  /// A message and its id, in a list.
+  @unsafe struct EarlyMessage {
+    var next: UnsafeMutablePointer<EarlyMessage>?
+    var mid: UInt16
+    var topic: Text
+    var topicSize: Int
+    var payload: Text
+    var payloadSize: Int
+    var qos: QoS
+    var retain: Bool
+    var properties: OpaquePointer?
+  }
+}
+
+/// The instance behind a handle.
+typealias Instance = UnsafeMutablePointer<Mosquitto>
+
+func instance(_ handle: OpaquePointer?) -> Instance? {
+  guard let handle = unsafe handle else { return nil }
+  return unsafe Instance(handle)
+}
+
+extension UnsafeMutablePointer where Pointee == Mosquitto {
+  var handle: OpaquePointer { OpaquePointer(self) }
+
+  func lock() { unsafe shim_lock(pointee.lock) }
+
+  func unlock() { unsafe shim_unlock(pointee.lock) }
+
+  /// The next message id: 1 to 65,535, and again.
+  func nextMid() -> UInt16 {
+    unsafe pointee.lastMid = unsafe pointee.lastMid == .max ? 1 : pointee.lastMid &+ 1
+    return unsafe pointee.lastMid
+  }
+
+  /// Sends what is ready, and has a loop that waits look at its deadlines again. With the lock held.
+  func flush() {
+    guard let client = unsafe pointee.client else { return }
+    _ = unsafe client.pointee.flush(at: client.pointee.time)
+    if unsafe client.pointee.hasEvent { unsafe wake() }
+  }
+
+  func wake() {
+    if unsafe pointee.event >= 0, unsafe pointee.caller != shim_self() { unsafe shim_wake(pointee.event) }
+  }
+
+  var isInCallback: Bool { unsafe pointee.caller != 0 && pointee.caller == shim_self() }
+}
+
+// MARK: Texts
+
+/// None of NULL.
+@_lifetime(immortal)
+func spanOrNone(_ text: UnsafePointer<CChar>?) -> Span<UInt8> {
+  guard let text = unsafe text else { return Span() }
+  return unsafe span(text)
+}
+
+/// None of NULL, or if there are none.
+@_lifetime(immortal)
+func spanOrNone(_ bytes: UnsafeRawPointer?, _ count: Int) -> Span<UInt8> {
+  guard let bytes = unsafe bytes, count > 0 else { return Span() }
+  return unsafe span(bytes, count)
+}
+
+/// A copy for `shim_free()`.
+func copied(_ text: UnsafePointer<CChar>) -> Mosquitto.Text? { unsafe shim_copy(text, shim_length(text)) }
+
+func free(_ text: inout Mosquitto.Text?) {
+  unsafe shim_free(text)
+  unsafe text = nil
+}
+
+/// An empty text is none.
+func isEmpty(_ text: UnsafePointer<CChar>?) -> Bool { unsafe text == nil || text?.pointee == 0 }

@@ -1,0 +1,167 @@
+// swift-format-ignore-file: AlwaysUseLowerCamelCase
+//
+// Messages out.
+
+import CMosquitto
+import MQTTClient
+import MQTTSession
+import MQTTWire
+
+@c public func mosquitto_publish(
+  _ mosq: OpaquePointer?, _ mid: UnsafeMutablePointer<Int32>?, _ topic: UnsafePointer<CChar>?,
+  _ payloadlen: Int32, _ payload: UnsafeRawPointer?, _ qos: Int32, _ retain: Bool
+) -> Int32 {
+  unsafe mosquitto_publish_v5(mosq, mid, topic, payloadlen, payload, qos, retain, nil)
+}
+
+@c public func mosquitto_publish_v5(
+  _ mosq: OpaquePointer?, _ mid: UnsafeMutablePointer<Int32>?, _ topic: UnsafePointer<CChar>?,
+  _ payloadlen: Int32, _ payload: UnsafeRawPointer?, _ qos: Int32, _ retain: Bool,
+  _ properties: OpaquePointer?
+) -> Int32 {
+  guard let instance = unsafe instance(mosq), 0...2 ~= qos,
+    let level = QoS(rawValue: UInt8(truncatingIfNeeded: qos))
+  else { return MOSQ_ERR_INVAL }
+  if unsafe properties != nil {
+    guard unsafe instance.pointee.version == UInt32(MQTT_PROTOCOL_V5) else { return MOSQ_ERR_NOT_SUPPORTED }
+    let result = unsafe mosquitto_property_check_all(0x30, properties)
+    guard result == MOSQ_ERR_SUCCESS else { return result }
+  }
+  guard let topic = unsafe topic, unsafe !isEmpty(topic) else { return MOSQ_ERR_INVAL }
+  let name = unsafe span(topic)
+  guard unsafe mosquitto_validate_utf8(topic, Int32(clamping: name.count)) == MOSQ_ERR_SUCCESS else {
+    return MOSQ_ERR_MALFORMED_UTF8
+  }
+  guard payloadlen >= 0, Int(payloadlen) <= VariableByteInteger.maximum else { return MOSQ_ERR_PAYLOAD_SIZE }
+  guard unsafe payloadlen == 0 || payload != nil, unsafe mosquitto_pub_topic_check(topic) == MOSQ_ERR_SUCCESS
+  else {
+    return MOSQ_ERR_INVAL
+  }
+  unsafe instance.lock()
+  defer { unsafe instance.unlock() }
+  let number = unsafe instance.nextMid()
+  unsafe mid?.pointee = Int32(number)
+  guard let client = unsafe instance.pointee.client, unsafe client.pointee.state != .disconnected,
+    unsafe !instance.pointee.isLeaving
+  else {
+    // As in libmosquitto: it says that there is no connection, and sends the message on the next one, unless it is of QoS 0.
+    guard level != .atMostOnce else { return MOSQ_ERR_NO_CONN }
+    let result = unsafe instance.keep(
+      number, topic, name.count, payload, Int(payloadlen), level, retain, properties)
+    return result == MOSQ_ERR_SUCCESS ? MOSQ_ERR_NO_CONN : result
+  }
+  let retain = unsafe retain && client.pointee.server?.retainAvailable ?? true
+  let result = unsafe instance.publish(
+    number, name, spanOrNone(payload, Int(payloadlen)), level, retain, properties)
+  guard result == MOSQ_ERR_SUCCESS else { return result }
+  unsafe instance.logPublish(
+    isReceived: false, duplicate: false, qos: level.rawValue, retain: retain, mid: number, topic: name,
+    payloadSize: Int(payloadlen))
+  unsafe instance.flush()
+  return MOSQ_ERR_SUCCESS
+}
+
+/// What a cookie says of: the message id, and above it what it is the id of.
+enum Cookie {
+  static var publish: UInt64 { 0 }
+  static var subscribe: UInt64 { 1 << 16 }
+  static var unsubscribe: UInt64 { 2 << 16 }
+
+  static func mid(_ cookie: UInt64) -> Int32 { Int32(truncatingIfNeeded: cookie & 0xFFFF) }
+  static func kind(_ cookie: UInt64) -> UInt64 { cookie & ~0xFFFF }
+}
+
+extension UnsafeMutablePointer where Pointee == Mosquitto {
+  /// Into the outbox. With the lock held.
+  fileprivate func publish(
+    _ mid: UInt16, _ topic: Span<UInt8>, _ payload: Span<UInt8>, _ qos: QoS, _ retain: Bool,
+    _ properties: OpaquePointer?
+  ) -> Int32 {
+    guard let client = unsafe pointee.client else { return MOSQ_ERR_NO_CONN }
+    let encoded = unsafe EncodedProperties(properties)
+    defer { unsafe encoded.free() }
+    let message = unsafe Publish(
+      topic: topic, payload: payload, qos: qos, retain: retain, properties: encoded.span)
+    let handling = unsafe Handling(cookie: Cookie.publish | wide(mid), isQuiet: !wantsPublished)
+    do throws(SessionError) {
+      if unsafe encoded.span.count > 0 {
+        _ = unsafe try client.pointee.publishSpecially(message, handling, at: client.pointee.time)
+      } else {
+        unsafe try client.pointee.publish(message, handling)
+      }
+      return MOSQ_ERR_SUCCESS
+    } catch {
+      return unsafe number(error)
+    }
+  }
+
+  private var wantsPublished: Bool {
+    unsafe pointee.callbacks.publish != nil || pointee.callbacks.publishV5 != nil
+      || pointee.callbacks.log != nil
+  }
+
+  /// Without a connection: into the outbox if there is a client, else into a list of its own.
+  fileprivate func keep(
+    _ mid: UInt16, _ topic: UnsafePointer<CChar>, _ topicSize: Int, _ payload: UnsafeRawPointer?,
+    _ payloadSize: Int, _ qos: QoS, _ retain: Bool, _ properties: OpaquePointer?
+  ) -> Int32 {
+    guard unsafe pointee.client == nil || pointee.isOutdated else {
+      return unsafe publish(
+        mid, span(UnsafeRawPointer(topic), topicSize), spanOrNone(payload, payloadSize), qos, retain,
+        properties)
+    }
+    guard let memory = unsafe shim_allocate(MemoryLayout<Mosquitto.EarlyMessage>.size),
+      let ownTopic = unsafe shim_copy(topic, topicSize),
+      let ownPayload = unsafe shim_copy(payload, payloadSize)
+    else { return MOSQ_ERR_NOMEM }
+    var ownProperties: OpaquePointer? = nil
+    _ = unsafe mosquitto_property_copy_all(&ownProperties, properties)
+    let message = unsafe memory.bindMemory(to: Mosquitto.EarlyMessage.self, capacity: 1)
+    unsafe message.initialize(
+      to: Mosquitto.EarlyMessage(
+        next: nil, mid: mid, topic: ownTopic, topicSize: topicSize, payload: ownPayload,
+        payloadSize: payloadSize, qos: qos, retain: retain, properties: ownProperties))
+    guard var last = unsafe pointee.early else {
+      unsafe pointee.early = unsafe message
+      return MOSQ_ERR_SUCCESS
+    }
+    var count = 1
+    while let next = unsafe last.pointee.next {
+      unsafe last = unsafe next
+      count += 1
+    }
+    unsafe last.pointee.next = unsafe message
+    return MOSQ_ERR_SUCCESS
+  }
+
+  /// What was published before there was a client.
+  func publishEarly() {
+    var next = unsafe pointee.early
+    while let message = unsafe next {
+      unsafe next = unsafe message.pointee.next
+      _ = unsafe publish(
+        message.pointee.mid, span(UnsafeRawPointer(message.pointee.topic), message.pointee.topicSize),
+        spanOrNone(UnsafeRawPointer(message.pointee.payload), message.pointee.payloadSize),
+        message.pointee.qos, message.pointee.retain, message.pointee.properties)
+    }
+    unsafe freeEarly()
+  }
+
+  /// What a function returns if the core does not take something.
+  func number(_ error: SessionError) -> Int32 {
+    switch error {
+    case .leaving, .offline, .state: MOSQ_ERR_NO_CONN
+    case .full: MOSQ_ERR_NOMEM
+    case .tooLarge: MOSQ_ERR_OVERSIZE_PACKET
+    case .qosNotSupported: MOSQ_ERR_QOS_NOT_SUPPORTED
+    case .retainNotSupported: MOSQ_ERR_RETAIN_NOT_SUPPORTED
+    case .notSupported: MOSQ_ERR_NOT_SUPPORTED
+    case .utf8: MOSQ_ERR_MALFORMED_UTF8
+    case .property: MOSQ_ERR_PROTOCOL
+    default: MOSQ_ERR_INVAL
+    }
+  }
+}
+
+/// Without a widening that the compiler (6.3.1) takes for an allocation on armv7.
+func wide(_ number: UInt16) -> UInt64 { UInt64(truncatingIfNeeded: Int(number)) }

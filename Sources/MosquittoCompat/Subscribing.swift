@@ -1,0 +1,118 @@
+// swift-format-ignore-file: AlwaysUseLowerCamelCase
+//
+// SUBSCRIBE and UNSUBSCRIBE.
+
+import CMosquitto
+import MQTTClient
+import MQTTSession
+import MQTTWire
+
+@c public func mosquitto_subscribe(
+  _ mosq: OpaquePointer?, _ mid: UnsafeMutablePointer<Int32>?, _ sub: UnsafePointer<CChar>?, _ qos: Int32
+) -> Int32 { unsafe mosquitto_subscribe_v5(mosq, mid, sub, qos, 0, nil) }
+
+@c public func mosquitto_subscribe_v5(
+  _ mosq: OpaquePointer?, _ mid: UnsafeMutablePointer<Int32>?, _ sub: UnsafePointer<CChar>?, _ qos: Int32,
+  _ options: Int32, _ properties: OpaquePointer?
+) -> Int32 {
+  guard let sub = unsafe sub else { return MOSQ_ERR_INVAL }
+  var only: UnsafePointer<CChar>? = unsafe sub
+  return unsafe withUnsafePointer(to: &only) { unsafe request(mosq, mid, $0, 1, qos, options, properties) }
+}
+
+@c public func mosquitto_subscribe_multiple(
+  _ mosq: OpaquePointer?, _ mid: UnsafeMutablePointer<Int32>?, _ sub_count: Int32,
+  _ sub: UnsafePointer<UnsafePointer<CChar>?>?, _ qos: Int32, _ options: Int32, _ properties: OpaquePointer?
+) -> Int32 { unsafe request(mosq, mid, sub, sub_count, qos, options, properties) }
+
+@c public func mosquitto_unsubscribe(
+  _ mosq: OpaquePointer?, _ mid: UnsafeMutablePointer<Int32>?, _ sub: UnsafePointer<CChar>?
+) -> Int32 { unsafe mosquitto_unsubscribe_v5(mosq, mid, sub, nil) }
+
+@c public func mosquitto_unsubscribe_v5(
+  _ mosq: OpaquePointer?, _ mid: UnsafeMutablePointer<Int32>?, _ sub: UnsafePointer<CChar>?,
+  _ properties: OpaquePointer?
+) -> Int32 {
+  guard let sub = unsafe sub else { return MOSQ_ERR_INVAL }
+  var only: UnsafePointer<CChar>? = unsafe sub
+  return unsafe withUnsafePointer(to: &only) { unsafe request(mosq, mid, $0, 1, nil, 0, properties) }
+}
+
+@c public func mosquitto_unsubscribe_multiple(
+  _ mosq: OpaquePointer?, _ mid: UnsafeMutablePointer<Int32>?, _ sub_count: Int32,
+  _ sub: UnsafePointer<UnsafePointer<CChar>?>?, _ properties: OpaquePointer?
+) -> Int32 { unsafe request(mosq, mid, sub, sub_count, nil, 0, properties) }
+
+/// `qos`: nil for UNSUBSCRIBE.
+private func request(
+  _ mosq: OpaquePointer?, _ mid: UnsafeMutablePointer<Int32>?,
+  _ filters: UnsafePointer<UnsafePointer<CChar>?>?, _ count: Int32, _ qos: Int32?, _ options: Int32,
+  _ properties: OpaquePointer?
+) -> Int32 {
+  guard let instance = unsafe instance(mosq), let filters = unsafe filters, count > 0, 0...2 ~= qos ?? 0,
+    options & 0x30 != 0x30,
+    options & ~0x3C == 0
+  else { return MOSQ_ERR_INVAL }
+  if unsafe properties != nil {
+    guard unsafe instance.pointee.version == UInt32(MQTT_PROTOCOL_V5) else { return MOSQ_ERR_NOT_SUPPORTED }
+    let result = unsafe mosquitto_property_check_all(qos == nil ? 0xA0 : 0x80, properties)
+    guard result == MOSQ_ERR_SUCCESS else { return result }
+  }
+  let is5 = unsafe instance.pointee.version == UInt32(MQTT_PROTOCOL_V5)
+  for index in 0..<Int(count) {
+    guard let filter = unsafe filters[index], unsafe mosquitto_sub_topic_check(filter) == MOSQ_ERR_SUCCESS
+    else {
+      return MOSQ_ERR_INVAL
+    }
+    guard unsafe mosquitto_validate_utf8(filter, Int32(clamping: shim_length(filter))) == MOSQ_ERR_SUCCESS
+    else {
+      return MOSQ_ERR_MALFORMED_UTF8
+    }
+  }
+  unsafe instance.lock()
+  defer { unsafe instance.unlock() }
+  guard let client = unsafe instance.pointee.client, unsafe client.pointee.state != .disconnected else {
+    return MOSQ_ERR_NO_CONN
+  }
+  let byte = (qos ?? 0) | (is5 ? options : 0)
+  let list = unsafe Filters(first: filters, count: Int(count), options: UInt8(truncatingIfNeeded: byte))
+  var identifier: UInt32 = 0
+  _ = unsafe mosquitto_property_read_varint(
+    properties, Int32(PropertyIdentifier.subscriptionIdentifier.rawValue), &identifier, false)
+  let encoded = unsafe EncodedProperties(properties) {
+    $0 == PropertyIdentifier.subscriptionIdentifier.rawValue
+  }
+  defer { unsafe encoded.free() }
+  let number = unsafe instance.nextMid()
+  do throws(SessionError) {
+    unsafe try client.pointee.request(
+      qos == nil ? .unsubscribe : .subscribe, list, properties: encoded.span, identifier: identifier,
+      cookie: (qos == nil ? Cookie.unsubscribe : Cookie.subscribe) | wide(number))
+  } catch {
+    return unsafe instance.number(error)
+  }
+  unsafe mid?.pointee = Int32(number)
+  for index in 0..<Int(count) {
+    guard let filter = unsafe filters[index] else { continue }
+    unsafe instance.logSubscribe(number, filter, options: qos == nil ? -1 : byte)
+  }
+  unsafe instance.flush()
+  return MOSQ_ERR_SUCCESS
+}
+
+/// The caller's array of C strings, as long as the call lasts; all with the same options.
+@unsafe private struct Filters: SubscriptionList, BitwiseCopyable {
+  let first: UnsafePointer<UnsafePointer<CChar>?>
+  let count: Int
+  let options: UInt8
+
+  @_lifetime(borrow self)
+  func filter(at index: Int) -> Span<UInt8> { unsafe spanOrNone(first[index]) }
+
+  func options(at index: Int) -> SubscriptionOptions {
+    unsafe SubscriptionOptions(
+      maximumQoS: QoS(rawValue: options & 3) ?? .atMostOnce, noLocal: options & 4 != 0,
+      retainAsPublished: options & 8 != 0,
+      retainHandling: .init(rawValue: options >> 4) ?? .send)
+  }
+}
