@@ -53,7 +53,8 @@ cross-build:
 
 install: ## PREFIX=/usr/local DESTDIR= TARGET=: the libraries, the header and swiftmqtt.pc, of this machine or TARGET
 	@test -e $(BUILD)/libswiftmqtt.a || $(MAKE) $(if $(TARGET),cross,all)
-	@! find Sources include cmake CMakeLists.txt -type f -newer $(BUILD)/libswiftmqtt.so | grep -q . || { echo 'the' \
+	@! { find Sources include -path 'Sources/*Mosquitto*' -prune -o -type f -newer $(BUILD)/libswiftmqtt.so -print; \
+	    find cmake CMakeLists.txt -type f -newer $(BUILD)/build.ninja; } | grep -q . || { echo 'the' \
 	    'sources are newer than $(BUILD); first: make$(if $(TARGET), cross TARGET=$(TARGET))' >&2; exit 2; }
 	@DESTDIR='$(DESTDIR)' cmake --install $(BUILD) --prefix '$(PREFIX)'
 
