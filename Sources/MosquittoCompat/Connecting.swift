@@ -228,8 +228,12 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
   private func makeClientIfNeeded() -> Int32 {
     if let client = unsafe pointee.client {
       guard unsafe pointee.isOutdated else { return MOSQ_ERR_SUCCESS }
-      // What waits there was promised to be sent: it goes with what was set before.
-      guard unsafe client.pointee.isDrained else { return MOSQ_ERR_SUCCESS }
+      // What waits there was promised to be sent: it goes to the new server, but with what was set before.
+      guard unsafe client.pointee.isDrained else {
+        return unsafe client.pointee.setServer(
+          spanOrNone(pointee.host), port: UInt16(truncatingIfNeeded: pointee.port))
+          ? MOSQ_ERR_SUCCESS : MOSQ_ERR_INVAL
+      }
       unsafe freeClient()
     }
     let result = unsafe makeClient()
@@ -285,12 +289,13 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
   }
 
   private func makeClient(_ request: RequestedOptions) -> Int32 {
-    let options: ClientOptions
+    var options: ClientOptions
     do throws(OptionsError) {
       options = try ClientOptions(checking: request)
     } catch {
       return MOSQ_ERR_INVAL
     }
+    options.hostBytes = 256
     var plan = MemoryPlan()
     let place = plan.reserve(1, of: Client.self)
     let clientPlan = ClientPlan(options, in: &plan)
