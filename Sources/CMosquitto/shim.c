@@ -29,6 +29,8 @@ char *shim_copy(const void *bytes, size_t size) {
 
 size_t shim_length(const char *text) { return strlen(text); }
 
+bool shim_is_equal(const char *first, const char *second) { return !strcmp(first, second); }
+
 /* ---- errno ---- */
 
 void shim_set_errno(int32_t number) { errno = number; }
@@ -49,14 +51,12 @@ uint32_t shim_environment(const char *name, uint32_t minimum, uint32_t maximum, 
 
 /* ---- threads ---- */
 
+/* The one that this thread holds, or waits for. */
+static __thread const void *held;
+
 void *shim_mutex(void) {
     pthread_mutex_t *mutex = malloc(sizeof(*mutex));
-    pthread_mutexattr_t kind;
-    if (!mutex) return NULL;
-    pthread_mutexattr_init(&kind);
-    pthread_mutexattr_settype(&kind, PTHREAD_MUTEX_RECURSIVE);
-    pthread_mutex_init(mutex, &kind);
-    pthread_mutexattr_destroy(&kind);
+    if (mutex) pthread_mutex_init(mutex, NULL);
     return mutex;
 }
 
@@ -65,9 +65,18 @@ void shim_mutex_free(void *mutex) {
     free(mutex);
 }
 
-void shim_lock(void *mutex) { pthread_mutex_lock(mutex); }
+/* held is set before and reset afterwards: a signal handler is to be told too often rather than once too seldom. */
+void shim_lock(void *mutex) {
+    held = mutex;
+    pthread_mutex_lock(mutex);
+}
 
-void shim_unlock(void *mutex) { pthread_mutex_unlock(mutex); }
+void shim_unlock(void *mutex) {
+    pthread_mutex_unlock(mutex);
+    held = NULL;
+}
+
+bool shim_holds(const void *mutex) { return held == mutex; }
 
 uintptr_t shim_self(void) { return (uintptr_t)pthread_self(); }
 
@@ -103,14 +112,25 @@ void shim_join(void *handle) {
     free(thread);
 }
 
-void shim_cancel(void *handle) {
+void shim_leave(void *handle) {
     struct thread *thread = handle;
-    pthread_cancel(thread->id);
+    pthread_detach(thread->id);
+    free(thread);
 }
+
+bool shim_is_self(const void *handle) {
+    const struct thread *thread = handle;
+    return pthread_equal(thread->id, pthread_self());
+}
+
+/* None of these three changes errno: it says what ended a connection. */
 
 int32_t shim_poll(int32_t first, int32_t second, int32_t timeout_ms) {
     struct pollfd ready[2] = { { first, POLLIN, 0 }, { second, POLLIN, 0 } };
-    if (poll(ready, 2, timeout_ms) < 0) return -errno;
+    int before = errno;
+    int count = poll(ready, 2, timeout_ms);
+    errno = before;
+    if (count < 0) return 0; /* a signal */
     return (ready[0].revents ? 1 : 0) | (ready[1].revents ? 2 : 0);
 }
 
@@ -120,13 +140,17 @@ int32_t shim_event(void) {
 }
 
 void shim_wake(int32_t event) {
-    uint64_t one = 1;
-    if (write(event, &one, sizeof(one)) < 0) return; /* it is readable already */
+    const uint64_t one = 1;
+    int before = errno;
+    (void)!write(event, &one, sizeof(one)); /* it fails if it is readable already */
+    errno = before;
 }
 
 void shim_calm(int32_t event) {
     uint64_t count;
-    if (read(event, &count, sizeof(count)) < 0) return; /* it was not readable */
+    int before = errno;
+    (void)!read(event, &count, sizeof(count)); /* it fails if it was not readable */
+    errno = before;
 }
 
 void shim_close(int32_t fd) { close(fd); }

@@ -5,13 +5,16 @@ import MQTTWire
 
 /// What has happened, told by the program's callbacks.
 extension UnsafeMutablePointer where Pointee == Mosquitto {
-  /// Hands out all there is. What a loop returns: how the connection ended, if it did.
+  /// Hands out all there is. What a loop returns: how the connection ended, if it did. With the lock held.
+  ///
+  /// Each `tell` takes what it needs of the client before it calls anybody: afterwards there may be another one.
   func dispatch() -> Int32 {
-    unsafe lock()
-    defer { unsafe unlock() }
-    while unsafe !pointee.isDestroyed, let client = unsafe pointee.client,
-      let event = unsafe client.pointee.nextEvent()
-    {
+    while unsafe !pointee.isDestroyed, unsafe !pointee.isOpening {
+      if let owed = unsafe takeOwed() {
+        unsafe tellPublished(owed.mid, owed.code, nil)
+        continue
+      }
+      guard let client = unsafe pointee.client, let event = unsafe client.pointee.nextEvent() else { break }
       unsafe tell(event, of: client)
       unsafe flush()
     }
@@ -35,13 +38,13 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
 
   private func tell(_ connected: ConnectedEvent, of client: UnsafeMutablePointer<Client>) {
     unsafe pointee.isConnected = true
+    var list = unsafe self.list(connected.properties, of: client)
     unsafe log(SHIM_RECEIVED_CONNACK, 0)
-    unsafe tellConnect(0, connected.sessionPresent ? 1 : 0, connected.properties, of: client)
+    unsafe tellConnect(0, connected.sessionPresent ? 1 : 0, list)
+    unsafe mosquitto_property_free_all(&list)
   }
 
-  private func tellConnect(
-    _ code: Int32, _ flags: Int32, _ properties: Extent, of client: UnsafeMutablePointer<Client>
-  ) {
+  private func tellConnect(_ code: Int32, _ flags: Int32, _ list: OpaquePointer?) {
     let callbacks = unsafe pointee.callbacks
     let user = unsafe pointee.user
     if let function = unsafe callbacks.connect { unsafe outside { unsafe function(handle, user, code) } }
@@ -49,9 +52,7 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
       unsafe outside { unsafe function(handle, user, code, flags) }
     }
     if let function = unsafe callbacks.connectV5 {
-      var list = unsafe self.list(properties, of: client)
       unsafe outside { unsafe function(handle, user, code, flags, list) }
-      unsafe mosquitto_property_free_all(&list)
     }
   }
 
@@ -60,25 +61,26 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
     guard unsafe !pointee.isEndTold else { return }
     let result = unsafe outcome(of: failure, isOpen: true)
     var told = result
+    var list = unsafe self.list(failure.properties, of: client)
+    // Before any callback, as one of them may connect anew.
+    unsafe pointee.isEndTold = true
+    unsafe pointee.endResult = result
     switch failure.cause {
     case .refused:
       let code = Int32(failure.reasonCode ?? 0)
       unsafe log(SHIM_RECEIVED_CONNACK, code)
-      unsafe tellConnect(code, 0, failure.properties, of: client)
+      unsafe tellConnect(code, 0, list)
     case .serverClosed:
       told = Int32(failure.reasonCode ?? UInt8(MOSQ_ERR_CONN_LOST))
       unsafe log(SHIM_RECEIVED_DISCONNECT, told)
     default: break
     }
-    var list = unsafe self.list(failure.properties, of: client)
     unsafe tellEnd(told, list)
     unsafe mosquitto_property_free_all(&list)
-    unsafe pointee.endResult = result
   }
 
-  /// on_disconnect, once for each connection. With the lock held.
+  /// on_disconnect, once for each connection: `isEndTold` is set already. With the lock held.
   func tellEnd(_ result: Int32, _ properties: OpaquePointer?) {
-    unsafe pointee.isEndTold = true
     let callbacks = unsafe pointee.callbacks
     let user = unsafe pointee.user
     if let function = unsafe callbacks.disconnect { unsafe outside { unsafe function(handle, user, result) } }
@@ -92,9 +94,6 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
   private func tell(_ event: MessageEvent, of client: UnsafeMutablePointer<Client>) {
     let mid = unsafe event.serial == 0 ? 0 : client.pointee.packetIdentifier(of: event.serial) ?? 0
     let topic = unsafe bytes(event.topic, of: client, isAliased: event.isTopicAliased)
-    unsafe logPublish(
-      isReceived: true, duplicate: event.duplicate, qos: event.qos.rawValue, retain: event.retain, mid: mid,
-      topic: topic, payloadSize: event.payloadSize)
     let ownTopic = unsafe copy(topic)
     let ownPayload = unsafe copy(bytes(event.payload, of: client))
     var list = unsafe self.list(event.properties, of: client)
@@ -104,7 +103,13 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
       unsafe mosquitto_property_free_all(&list)
     }
     // The acknowledgement goes out first: programs rely on it.
-    if event.serial != 0 { unsafe acknowledge(event, mid, of: client) }
+    let isAcknowledged = unsafe event.serial != 0 && acknowledge(event, of: client)
+    unsafe logPublish(
+      isReceived: true, duplicate: event.duplicate, qos: event.qos.rawValue, retain: event.retain, mid: mid,
+      topic: spanOrNone(ownTopic), payloadSize: event.payloadSize)
+    if isAcknowledged {
+      unsafe log(event.qos == .atLeastOnce ? SHIM_SENDING_PUBACK : SHIM_SENDING_PUBREC, Int32(mid), 0)
+    }
     guard !event.isOversize, let ownTopic = unsafe ownTopic, let ownPayload = unsafe ownPayload else {
       return
     }
@@ -120,15 +125,15 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
     }
   }
 
-  private func acknowledge(_ event: MessageEvent, _ mid: UInt16, of client: UnsafeMutablePointer<Client>) {
+  /// False: the connection is gone, and the server sends it again.
+  private func acknowledge(_ event: MessageEvent, of client: UnsafeMutablePointer<Client>) -> Bool {
     do throws(SessionError) {
       unsafe try client.pointee.acknowledge(event.serial, reasonCode: 0, properties: Span())
     } catch {
-      return  // the connection is gone: the server sends it again
+      return false
     }
     unsafe flush()
-    unsafe log(event.qos == .atLeastOnce ? SHIM_SENDING_PUBACK : SHIM_SENDING_PUBREC, Int32(mid), 0)
-    guard event.qos == .exactlyOnce else { return }
+    return true
   }
 
   private func tell(_ completion: Completion, of client: UnsafeMutablePointer<Client>) {
@@ -141,14 +146,18 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
     case .delivered, .refused: break
     default: return  // nobody has it: libmosquitto has no word for that
     }
+    var list = unsafe self.list(completion.properties, of: client)
     if completion.latency != nil { unsafe log(SHIM_RECEIVED_PUBACK, mid, code) }
+    unsafe tellPublished(mid, code, list)
+    unsafe mosquitto_property_free_all(&list)
+  }
+
+  private func tellPublished(_ mid: Int32, _ code: Int32, _ list: OpaquePointer?) {
     let callbacks = unsafe pointee.callbacks
     let user = unsafe pointee.user
     if let function = unsafe callbacks.publish { unsafe outside { unsafe function(handle, user, mid) } }
     if let function = unsafe callbacks.publishV5 {
-      var list = unsafe self.list(completion.properties, of: client)
       unsafe outside { unsafe function(handle, user, mid, code, list) }
-      unsafe mosquitto_property_free_all(&list)
     }
   }
 
@@ -188,13 +197,13 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
       }
       return
     }
-    unsafe log(SHIM_RECEIVED_SUBACK)
     let count = answer.reasonCodes.count
     guard let memory = unsafe shim_allocate(count * MemoryLayout<Int32>.size) else { return }
     defer { unsafe shim_free(memory) }
     let granted = unsafe memory.bindMemory(to: Int32.self, capacity: count)
     let codes = unsafe bytes(answer.reasonCodes, of: client)
     for index in 0..<count { unsafe granted[index] = Int32(codes[index]) }
+    unsafe log(SHIM_RECEIVED_SUBACK)
     if let function = unsafe callbacks.subscribe {
       unsafe outside { unsafe function(handle, user, mid, Int32(count), granted) }
     }

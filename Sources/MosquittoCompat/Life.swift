@@ -50,6 +50,7 @@ import MQTTClient
   _ object: UnsafeMutableRawPointer?
 ) -> Int32 {
   guard let instance = unsafe instance(mosq), unsafe clean_session || id != nil else { return MOSQ_ERR_INVAL }
+  guard unsafe instance.mayEnd() else { return MOSQ_ERR_INVAL }
   unsafe instance.stopThread()
   let lock = unsafe instance.pointee.lock
   let event = unsafe instance.pointee.event
@@ -61,16 +62,22 @@ import MQTTClient
 
 @c public func mosquitto_destroy(_ mosq: OpaquePointer?) {
   guard let instance = unsafe instance(mosq) else { return }
-  guard unsafe !instance.isInCallback else {
-    unsafe instance.pointee.isDestroyed = true
-    unsafe instance.pointee.isStopping = true
-    return
-  }
+  guard unsafe instance.mayEnd(isDestroyed: true) else { return }
   unsafe instance.stopThread()
   unsafe instance.free()
 }
 
 extension UnsafeMutablePointer where Pointee == Mosquitto {
+  /// False: in a callback; the loop that called it frees the instance when it is to be destroyed. (A callback of another
+  /// call, which can be on_log only, leaves it as it is: its caller goes on with it.)
+  fileprivate func mayEnd(isDestroyed: Bool = false) -> Bool {
+    unsafe lock()
+    defer { unsafe unlock() }
+    guard unsafe isInCallback else { return true }
+    if isDestroyed { unsafe pointee.isDestroyed = true }
+    return false
+  }
+
   fileprivate func name(
     _ id: UnsafePointer<CChar>?, _ cleanSession: Bool, _ object: UnsafeMutableRawPointer?
   ) -> Int32 {
@@ -96,6 +103,7 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
   fileprivate func freeContents() {
     unsafe freeClient()
     unsafe freeEarly()
+    while unsafe takeOwed() != nil { continue }
     unsafe clearWill()
     unsafe MosquittoCompat.free(&pointee.id)
     unsafe MosquittoCompat.free(&pointee.userName)
@@ -109,6 +117,27 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
     unsafe pointee.client = nil
     unsafe shim_free(pointee.memory)
     unsafe pointee.memory = nil
+  }
+
+  /// What became of a message is to be told later. Its properties go with the connection.
+  func owe(_ mid: Int32, _ code: Int32) {
+    guard let memory = unsafe shim_allocate(MemoryLayout<Mosquitto.OwedCompletion>.size) else { return }
+    let owed = unsafe memory.bindMemory(to: Mosquitto.OwedCompletion.self, capacity: 1)
+    unsafe owed.initialize(to: Mosquitto.OwedCompletion(next: nil, mid: mid, code: code))
+    guard var last = unsafe pointee.owed else {
+      unsafe pointee.owed = unsafe owed
+      return
+    }
+    while let next = unsafe last.pointee.next { unsafe last = unsafe next }
+    unsafe last.pointee.next = unsafe owed
+  }
+
+  func takeOwed() -> (mid: Int32, code: Int32)? {
+    guard let owed = unsafe pointee.owed else { return nil }
+    let completion = unsafe (owed.pointee.mid, owed.pointee.code)
+    unsafe pointee.owed = unsafe owed.pointee.next
+    unsafe shim_free(owed)
+    return completion
   }
 
   func freeEarly() {

@@ -41,18 +41,34 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
 
   private func tell(_ level: Int32, _ text: UnsafePointer<CChar>?) {
     guard let function = unsafe pointee.callbacks.log, let text = unsafe text else { return }
-    unsafe outside { unsafe function(handle, pointee.user, level, text) }
+    let user = unsafe pointee.user
+    unsafe outside { unsafe function(handle, user, level, text) }
   }
 
-  /// Calls a callback: without the lock, and known as the one who calls.
+  /// Calls a callback: without the lock, and known as the one who calls. Several threads may be in callbacks, and leave
+  /// them in any order.
   @inline(__always)
   func outside(_ body: () -> Void) {
-    let before = unsafe pointee.caller
-    unsafe pointee.caller = shim_self()
-    unsafe unlock()
-    body()
-    unsafe lock()
-    unsafe pointee.caller = before
+    var caller = unsafe Mosquitto.Caller(thread: shim_self(), next: pointee.callers)
+    unsafe withUnsafeMutablePointer(to: &caller) { caller in
+      unsafe pointee.callers = unsafe caller
+      unsafe unlock()
+      body()
+      unsafe lock()
+      unsafe remove(caller)
+    }
+  }
+
+  private func remove(_ caller: UnsafeMutablePointer<Mosquitto.Caller>) {
+    guard unsafe pointee.callers != caller else {
+      unsafe pointee.callers = unsafe caller.pointee.next
+      return
+    }
+    var other = unsafe pointee.callers
+    while let here = unsafe other, unsafe here.pointee.next != caller {
+      unsafe other = unsafe here.pointee.next
+    }
+    unsafe other?.pointee.next = unsafe caller.pointee.next
   }
 }
 

@@ -3,6 +3,7 @@
 // The loops: one turn, for ever, in a thread, and piece by piece in a loop of the program's own.
 
 import CMosquitto
+import CPlatform
 import MQTTClient
 
 // MARK: One turn
@@ -53,87 +54,145 @@ import MQTTClient
 }
 
 @c public func mosquitto_loop_start(_ mosq: OpaquePointer?) -> Int32 {
-  guard let instance = unsafe instance(mosq), unsafe instance.pointee.thread == nil else {
+  guard let instance = unsafe instance(mosq) else { return MOSQ_ERR_INVAL }
+  unsafe instance.lock()
+  defer { unsafe instance.unlock() }
+  if unsafe instance.pointee.isReleased, unsafe instance.pointee.hasThreadEnded { unsafe instance.join() }
+  guard unsafe instance.pointee.thread == nil, unsafe !instance.pointee.isThreaded else {
     return MOSQ_ERR_INVAL
   }
-  unsafe instance.pointee.isStopping = false
-  unsafe instance.pointee.isThreaded = true
+  // The thread waits for the lock, and so for its handle.
   unsafe instance.pointee.thread = unsafe shim_thread(
     { argument in
       guard let argument = unsafe argument else { return }
-      _ = unsafe Instance(OpaquePointer(argument)).turnForever(1000)
+      unsafe Instance(OpaquePointer(argument)).runThread()
     }, unsafe instance)
-  guard unsafe instance.pointee.thread == nil else { return MOSQ_ERR_SUCCESS }
-  unsafe instance.pointee.isThreaded = false
-  return MOSQ_ERR_ERRNO
+  guard unsafe instance.pointee.thread != nil else { return MOSQ_ERR_ERRNO }
+  unsafe instance.pointee.isThreaded = true
+  return MOSQ_ERR_SUCCESS
 }
 
 /// Waits for the thread, which ends with the connection once mosquitto_disconnect() was called; with `force` at once.
 @c public func mosquitto_loop_stop(_ mosq: OpaquePointer?, _ force: Bool) -> Int32 {
-  guard let instance = unsafe instance(mosq), let thread = unsafe instance.pointee.thread else {
-    return MOSQ_ERR_INVAL
-  }
+  guard let instance = unsafe instance(mosq) else { return MOSQ_ERR_INVAL }
   unsafe instance.lock()
+  defer { unsafe instance.unlock() }
+  guard let thread = unsafe instance.pointee.thread, unsafe !instance.pointee.isJoining,
+    unsafe !instance.pointee.isReleased
+  else { return MOSQ_ERR_INVAL }
   if force { unsafe instance.pointee.isStopping = true }
   unsafe instance.wake()
-  unsafe instance.unlock()
-  unsafe shim_join(thread)
-  unsafe instance.pointee.thread = nil
-  unsafe instance.pointee.isThreaded = false
+  if unsafe shim_is_self(thread) {
+    unsafe instance.pointee.isReleased = true
+  } else {
+    unsafe instance.join()
+  }
   return MOSQ_ERR_SUCCESS
 }
 
 extension UnsafeMutablePointer where Pointee == Mosquitto {
   func stopThread() {
-    if unsafe pointee.thread != nil { _ = unsafe mosquitto_loop_stop(handle, true) }
+    unsafe lock()
+    defer { unsafe unlock() }
+    guard unsafe pointee.thread != nil, unsafe !pointee.isJoining else { return }
+    unsafe pointee.isStopping = true
+    unsafe wake()
+    unsafe join()
   }
 
+  /// Waits for the thread's end, without the lock, which is held before and afterwards.
+  fileprivate func join() {
+    guard let thread = unsafe pointee.thread else { return }
+    unsafe pointee.isJoining = true
+    unsafe unlock()
+    unsafe shim_join(thread)
+    unsafe lock()
+    unsafe pointee.thread = nil
+    unsafe pointee.isThreaded = false
+    unsafe pointee.isJoining = false
+    unsafe pointee.isReleased = false
+    unsafe pointee.hasThreadEnded = false
+    unsafe pointee.isStopping = false
+  }
+
+  fileprivate func runThread() {
+    _ = unsafe turnForever(1000)
+    unsafe lock()
+    unsafe pointee.hasThreadEnded = true
+    let isDestroyed = unsafe pointee.isDestroyed && !pointee.isJoining
+    if isDestroyed { unsafe shim_leave(pointee.thread) }
+    unsafe unlock()
+    if isDestroyed { unsafe free() }
+  }
+
+  /// What mosquitto_destroy() left to the loop in whose callback it was called.
   func freeIfDestroyed() {
-    if unsafe pointee.isDestroyed, unsafe pointee.caller == 0, unsafe pointee.thread == nil { unsafe free() }
+    unsafe lock()
+    let isFree = unsafe pointee.isDestroyed && pointee.callers == nil && pointee.thread == nil
+    unsafe unlock()
+    if isFree { unsafe free() }
   }
 
   /// Waits for something to happen, no longer than `timeout` milliseconds (-1: 1,000), and does what is due.
   fileprivate func turn(_ timeout: Int32) -> Int32 {
     unsafe lock()
-    guard let client = unsafe pointee.client,
-      unsafe client.pointee.state != .disconnected || client.pointee.hasEvent,
-      unsafe !(pointee.isLeaving && pointee.isEndTold)
-    else {
+    let looper = unsafe pointee.looper
+    unsafe pointee.looper = shim_self()
+    defer {
+      unsafe pointee.looper = looper
       unsafe unlock()
-      return MOSQ_ERR_NO_CONN
     }
-    let next = unsafe client.pointee.nextTimeout(at: client.pointee.time)
+    unsafe leaveAsWished()
     let most = timeout < 0 ? 1000 : timeout
-    let descriptor = unsafe client.pointee.descriptor
-    unsafe unlock()
-    if unsafe shim_poll(descriptor, pointee.event, next < 0 ? most : min(next, most)) & 2 != 0 {
-      unsafe shim_calm(pointee.event)
+    if unsafe pointee.isOpening {
+      unsafe wait(-1, most)
+      return MOSQ_ERR_SUCCESS
     }
-    unsafe lock()
-    // Another thread may have made a new one meanwhile.
+    guard let client = unsafe pointee.client,
+      unsafe client.pointee.state != .disconnected || client.pointee.hasEvent || pointee.owed != nil,
+      unsafe !(pointee.isLeaving && pointee.isEndTold)
+    else { return MOSQ_ERR_NO_CONN }
+    let next = unsafe pointee.owed != nil ? 0 : client.pointee.nextTimeout(at: client.pointee.time)
+    unsafe wait(client.pointee.descriptor, next < 0 ? most : min(next, most))
+    // Another thread may have made a new one meanwhile, or be about to.
+    guard unsafe !pointee.isOpening else { return MOSQ_ERR_SUCCESS }
     if let client = unsafe pointee.client { _ = unsafe client.pointee.service(at: client.pointee.time) }
-    unsafe unlock()
+    unsafe leaveAsWished()
     return unsafe dispatch()
   }
 
   fileprivate func turnForever(_ timeout: Int32) -> Int32 {
     var failures: UInt32 = 0
-    while true {
-      var result = MOSQ_ERR_SUCCESS
-      while result == MOSQ_ERR_SUCCESS, unsafe !pointee.isStopping {
-        result = unsafe turn(timeout)
-        if unsafe pointee.isConnected { failures = 0 }
-        if unsafe pointee.isLeaving, unsafe pointee.isEndTold { return MOSQ_ERR_SUCCESS }
-      }
-      if unsafe pointee.isStopping || pointee.isLeaving { return MOSQ_ERR_SUCCESS }
+    unsafe waitForHost()
+    while unsafe !isOver(MOSQ_ERR_SUCCESS) {
+      let result = unsafe turn(timeout)
+      if unsafe isOver(result) { break }
+      if unsafe isGoingOn(result, &failures) { continue }
       guard unsafe mayGoOn(after: result) else { return result }
       unsafe waitForNextAttempt(failures)
       failures &+= 1
-      if unsafe pointee.isStopping || pointee.isLeaving { return MOSQ_ERR_SUCCESS }
-      guard unsafe pointee.host != nil else { return MOSQ_ERR_INVAL }
-      let opened = unsafe open(waits: true)
-      guard unsafe opened == MOSQ_ERR_SUCCESS || mayGoOn(after: opened) else { return opened }
+      let opened = unsafe open(waits: true, isAgain: true)
+      guard unsafe opened == MOSQ_ERR_SUCCESS || mayGoOn(after: opened) || isOver(opened) else {
+        return opened
+      }
     }
+    return MOSQ_ERR_SUCCESS
+  }
+
+  /// The loop is to end.
+  private func isOver(_ result: Int32) -> Bool {
+    unsafe lock()
+    defer { unsafe unlock() }
+    if unsafe pointee.isStopping || pointee.isDestroyed { return true }
+    return unsafe pointee.isLeaving && (pointee.isEndTold || result != MOSQ_ERR_SUCCESS)
+  }
+
+  /// There is no need to connect: nothing has happened, or a callback or another thread did.
+  private func isGoingOn(_ result: Int32, _ failures: inout UInt32) -> Bool {
+    unsafe lock()
+    defer { unsafe unlock() }
+    if unsafe pointee.isConnected { failures = 0 }
+    return unsafe result == MOSQ_ERR_SUCCESS || isUnderWay
   }
 
   /// Whether another attempt can help.
@@ -147,15 +206,34 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
     }
   }
 
+  /// A thread may be started before mosquitto_connect() says whereto.
+  private func waitForHost() {
+    unsafe lock()
+    defer { unsafe unlock() }
+    while unsafe pointee.thread != nil, unsafe pointee.host == nil, unsafe !pointee.isStopping,
+      unsafe !pointee.isDestroyed
+    {
+      unsafe wait(-1, -1)
+    }
+  }
+
+  /// As long as nobody else connects, or wants to leave.
   private func waitForNextAttempt(_ failures: UInt32) {
+    unsafe lock()
+    defer { unsafe unlock() }
     var seconds = unsafe pointee.delay
     if unsafe pointee.delayMaximum > pointee.delay {
       let factor = min(failures, 16)
       seconds = unsafe pointee.doublesDelay ? seconds &* (1 << factor) : seconds &* (factor + 1)
       seconds = unsafe min(seconds, pointee.delayMaximum)
     }
-    if unsafe shim_poll(-1, pointee.event, Int32(clamping: seconds &* 1000)) != 0 {
-      unsafe shim_calm(pointee.event)
+    let end = platform_now_ms() &+ min(seconds, 2_000_000) &* 1000
+    while unsafe !isUnderWay, unsafe !pointee.isStopping, unsafe !pointee.isLeaving,
+      unsafe !pointee.isDestroyed
+    {
+      let left = Int32(bitPattern: end &- platform_now_ms())
+      guard left > 0 else { return }
+      unsafe wait(-1, left)
     }
   }
 }

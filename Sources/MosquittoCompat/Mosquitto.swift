@@ -10,8 +10,9 @@ typealias Client = MQTTClient.Client<Linux>
 
 /// What `struct mosquitto *` points to: a client of the core, and what libmosquitto's contract wants beside it.
 ///
-/// One mutex guards all of it. It is not held while a callback runs, nor while a loop waits: other threads publish meanwhile.
-/// Only one thread at a time may run a loop, as with libmosquitto.
+/// One mutex guards all of it. It is not held while a callback runs, nor while a loop or an attempt to connect waits: other
+/// threads publish meanwhile, and may connect anew. So nobody takes a pointer to the client, or to its bytes, across one
+/// of these. Only one thread at a time may run a loop, as with libmosquitto.
 @unsafe struct Mosquitto {
   typealias Text = UnsafeMutablePointer<CChar>
 
@@ -43,6 +44,8 @@ typealias Client = MQTTClient.Client<Linux>
   var lastMid: UInt16 = 0
   /// Messages published before there was a client.
   var early: UnsafeMutablePointer<EarlyMessage>? = nil
+  /// What became of messages, learned when a new connection took the place of another: a loop is to tell.
+  var owed: UnsafeMutablePointer<OwedCompletion>? = nil
 
   // Where it stands.
   /// mosquitto_disconnect() was called, and no new connection since.
@@ -51,6 +54,12 @@ typealias Client = MQTTClient.Client<Linux>
   var isConnected = false
   /// on_disconnect has been told of this end.
   var isEndTold = true
+  /// Counts attempts to connect. One that finds another number than its own has been replaced.
+  var attempt: UInt32 = 0
+  /// A thread waits for its attempt, and has the client for itself.
+  var isOpening = false
+  /// A signal handler called mosquitto_disconnect() while its thread held the lock: 256, and the Reason Code.
+  var wishToLeave: Int32 = 0
   /// What ended the last connection, if that has not been returned by a loop yet.
   var endResult: Int32? = nil
 
@@ -62,8 +71,15 @@ typealias Client = MQTTClient.Client<Linux>
   /// The thread's loop is to end at the next look.
   var isStopping = false
   var isThreaded = false
-  /// The thread that is in a callback; 0: none.
-  var caller: UInt = 0
+  /// Somebody waits for the thread's end.
+  var isJoining = false
+  /// mosquitto_loop_stop() was called by the thread itself: to wait for its end is left to others.
+  var isReleased = false
+  var hasThreadEnded = false
+  /// Who runs a loop; 0: nobody.
+  var looper: UInt = 0
+  /// The callbacks that are running.
+  var callers: UnsafeMutablePointer<Caller>? = nil
   /// mosquitto_destroy() was called in a callback.
   var isDestroyed = false
 
@@ -91,6 +107,18 @@ typealias Client = MQTTClient.Client<Linux>
     var unsubscribe: mosq_on_unsubscribe? = nil
     var unsubscribeV5: mosq_on_unsubscribe_v5? = nil
     var log: mosq_on_log? = nil
+  }
+
+  /// A callback that is running, in a list. It lies on its thread's stack.
+  @unsafe struct Caller {
+    let thread: UInt
+    var next: UnsafeMutablePointer<Caller>?
+  }
+
+  @unsafe struct OwedCompletion {
+    var next: UnsafeMutablePointer<OwedCompletion>?
+    let mid: Int32
+    let code: Int32
   }
 
   /// A message and its id, in a list.
@@ -128,6 +156,15 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
     return unsafe pointee.lastMid
   }
 
+  /// Waits until the descriptor (-1: none) is readable, or somebody calls `wake`; without the lock, which is held before
+  /// and afterwards. For a loop only, as it takes the call to wake up away from others.
+  func wait(_ descriptor: Int32, _ timeout: Int32) {
+    let event = unsafe pointee.event
+    unsafe unlock()
+    if shim_poll(descriptor, event, timeout) & 2 != 0 { shim_calm(event) }
+    unsafe lock()
+  }
+
   /// Sends what is ready, and has a loop that waits look at its deadlines again. With the lock held.
   func flush() {
     guard let client = unsafe pointee.client else { return }
@@ -135,11 +172,27 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
     if unsafe client.pointee.hasEvent { unsafe wake() }
   }
 
+  /// Has the loop look again. With the lock held.
   func wake() {
-    if unsafe pointee.event >= 0, unsafe pointee.caller != shim_self() { unsafe shim_wake(pointee.event) }
+    if unsafe pointee.event >= 0, unsafe pointee.looper != shim_self() { unsafe shim_wake(pointee.event) }
   }
 
-  var isInCallback: Bool { unsafe pointee.caller != 0 && pointee.caller == shim_self() }
+  /// This thread is in a callback. With the lock held.
+  var isInCallback: Bool {
+    var next = unsafe pointee.callers
+    while let caller = unsafe next {
+      if unsafe caller.pointee.thread == shim_self() { return true }
+      unsafe next = unsafe caller.pointee.next
+    }
+    return false
+  }
+
+  /// There is a connection, or one is about to be. With the lock held.
+  var isUnderWay: Bool {
+    if unsafe pointee.isOpening { return true }
+    guard let client = unsafe pointee.client else { return false }
+    return unsafe client.pointee.state != .disconnected
+  }
 }
 
 // MARK: Texts

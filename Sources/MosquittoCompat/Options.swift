@@ -6,11 +6,17 @@ import CMosquitto
 import MQTTWire
 
 @c public func mosquitto_user_data_set(_ mosq: OpaquePointer?, _ object: UnsafeMutableRawPointer?) {
-  unsafe instance(mosq)?.pointee.user = unsafe object
+  guard let instance = unsafe instance(mosq) else { return }
+  unsafe instance.lock()
+  unsafe instance.pointee.user = unsafe object
+  unsafe instance.unlock()
 }
 
 @c public func mosquitto_userdata(_ mosq: OpaquePointer?) -> UnsafeMutableRawPointer? {
-  unsafe instance(mosq)?.pointee.user
+  guard let instance = unsafe instance(mosq) else { return nil }
+  unsafe instance.lock()
+  defer { unsafe instance.unlock() }
+  return unsafe instance.pointee.user
 }
 
 // MARK: The Will, user name and password
@@ -104,6 +110,8 @@ private var willCommand: Int32 { 0x100 }
 
 @c public func mosquitto_int_option(_ mosq: OpaquePointer?, _ option: Int32, _ value: Int32) -> Int32 {
   guard let instance = unsafe instance(mosq) else { return MOSQ_ERR_INVAL }
+  unsafe instance.lock()
+  defer { unsafe instance.unlock() }
   switch option {
   case Int32(MOSQ_OPT_PROTOCOL_VERSION):
     guard Int32(MQTT_PROTOCOL_V31)...Int32(MQTT_PROTOCOL_V5) ~= value else { return MOSQ_ERR_INVAL }
@@ -163,6 +171,8 @@ private var willCommand: Int32 { 0x100 }
   _ mosq: OpaquePointer?, _ delay: UInt32, _ maximum: UInt32, _ exponential: Bool
 ) -> Int32 {
   guard let instance = unsafe instance(mosq), delay > 0 || maximum == 0 else { return MOSQ_ERR_INVAL }
+  unsafe instance.lock()
+  defer { unsafe instance.unlock() }
   unsafe instance.pointee.delay = delay == 0 ? 1 : delay
   unsafe instance.pointee.delayMaximum = unsafe max(maximum, instance.pointee.delay)
   unsafe instance.pointee.doublesDelay = exponential
@@ -174,6 +184,8 @@ private var willCommand: Int32 { 0x100 }
 
 @c public func mosquitto_threaded_set(_ mosq: OpaquePointer?, _ threaded: Bool) -> Int32 {
   guard let instance = unsafe instance(mosq) else { return MOSQ_ERR_INVAL }
+  unsafe instance.lock()
   unsafe instance.pointee.isThreaded = threaded
+  unsafe instance.unlock()
   return MOSQ_ERR_SUCCESS
 }

@@ -42,7 +42,7 @@ import MQTTWire
   let number = unsafe instance.nextMid()
   unsafe mid?.pointee = Int32(number)
   guard let client = unsafe instance.pointee.client, unsafe client.pointee.state != .disconnected,
-    unsafe !instance.pointee.isLeaving
+    unsafe !instance.pointee.isLeaving, unsafe instance.pointee.early == nil || level == .atMostOnce
   else {
     // As in libmosquitto: it says that there is no connection, and sends the message on the next one, unless it is of QoS 0.
     guard level != .atMostOnce else { return MOSQ_ERR_NO_CONN }
@@ -105,7 +105,8 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
     _ mid: UInt16, _ topic: UnsafePointer<CChar>, _ topicSize: Int, _ payload: UnsafeRawPointer?,
     _ payloadSize: Int, _ qos: QoS, _ retain: Bool, _ properties: OpaquePointer?
   ) -> Int32 {
-    guard unsafe pointee.client == nil || pointee.isOutdated else {
+    // Behind those that are there already.
+    guard unsafe pointee.client == nil || pointee.isOutdated || pointee.early != nil else {
       return unsafe publish(
         mid, span(UnsafeRawPointer(topic), topicSize), spanOrNone(payload, payloadSize), qos, retain,
         properties)

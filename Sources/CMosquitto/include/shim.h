@@ -18,6 +18,7 @@ void shim_free(void *memory);
 char *shim_copy(const void *bytes, size_t size);
 
 size_t shim_length(const char *text);
+bool shim_is_equal(const char *first, const char *second);
 
 /* ---- errno ---- */
 
@@ -32,11 +33,13 @@ uint32_t shim_environment(const char *name, uint32_t minimum, uint32_t maximum, 
 
 /* ---- threads ---- */
 
-/* A mutex that a thread may lock several times. NULL: there is no memory. */
+/* A mutex, which a thread locks once and has no second one of beside. NULL: there is no memory. */
 void *shim_mutex(void);
 void shim_mutex_free(void *mutex);
 void shim_lock(void *mutex);
 void shim_unlock(void *mutex);
+/* The calling thread has locked it, or is about to: then the caller is a signal handler. */
+bool shim_holds(const void *mutex);
 
 /* A number for the calling thread, the same each time, and no other living thread's; never 0. */
 uintptr_t shim_self(void);
@@ -44,9 +47,12 @@ uintptr_t shim_self(void);
 /* Starts a thread that runs body(argument). NULL or a handle for shim_join(), which waits for its end and frees it. */
 void *shim_thread(void (*body)(void *), void *argument);
 void shim_join(void *thread);
-void shim_cancel(void *thread);
+/* Frees the handle of a thread for whose end nobody is to wait. */
+void shim_leave(void *thread);
+/* It is the thread that calls. */
+bool shim_is_self(const void *thread);
 
-/* Waits until one of two descriptors (-1: none) is readable or timeout_ms is over. A bit for each, or -errno. */
+/* Waits until one of two descriptors (-1: none) is readable or timeout_ms is over, or a signal came. A bit for each. */
 int32_t shim_poll(int32_t first, int32_t second, int32_t timeout_ms);
 
 /* A descriptor that shim_wake() makes readable and shim_calm() unreadable again, or -errno. */

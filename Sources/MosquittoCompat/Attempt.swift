@@ -1,0 +1,160 @@
+// An attempt to connect, and how it ended.
+
+import CMosquitto
+import CPlatform
+import MQTTClient
+import MQTTSession
+import MQTTWire
+
+extension UnsafeMutablePointer where Pointee == Mosquitto {
+  /// Begins a connection; waits until the transport stands, or cannot. `isAgain`: a loop does, and the program may have
+  /// done meanwhile, or want to leave.
+  ///
+  /// Whoever begins last has the client. Others who wait for an attempt of theirs find that it is theirs no more.
+  func open(waits: Bool, isAgain: Bool = false) -> Int32 {
+    unsafe lock()
+    defer { unsafe unlock() }
+    guard unsafe pointee.host != nil else { return MOSQ_ERR_INVAL }
+    if isAgain, unsafe isUnderWay || pointee.isLeaving || pointee.isStopping { return MOSQ_ERR_SUCCESS }
+    unsafe pointee.attempt &+= 1
+    let attempt = unsafe pointee.attempt
+    unsafe pointee.isOpening = true
+    unsafe pointee.isLeaving = false
+    unsafe pointee.wishToLeave = 0
+    unsafe pointee.isConnected = false
+    // From here on, on_disconnect is told nothing of the last connection.
+    unsafe pointee.isEndTold = true
+    unsafe pointee.endResult = nil
+    unsafe wake()
+    let result = unsafe open(attempt, waits)
+    guard unsafe pointee.attempt == attempt else { return MOSQ_ERR_SUCCESS }
+    unsafe pointee.isOpening = false
+    unsafe wake()
+    guard result == MOSQ_ERR_SUCCESS else { return result }
+    unsafe pointee.isEndTold = false
+    unsafe publishEarly()
+    unsafe log(SHIM_SENDING_CONNECT)
+    return MOSQ_ERR_SUCCESS
+  }
+
+  private func open(_ attempt: UInt32, _ waits: Bool) -> Int32 {
+    unsafe closeOld(attempt)
+    guard unsafe pointee.attempt == attempt else { return MOSQ_ERR_SUCCESS }
+    guard unsafe !isUnwanted else { return MOSQ_ERR_NO_CONN }
+    let result = unsafe makeClientIfNeeded()
+    guard result == MOSQ_ERR_SUCCESS, let client = unsafe pointee.client else { return result }
+    guard unsafe client.pointee.connect(at: client.pointee.time) else { return MOSQ_ERR_INVAL }
+    guard waits else { return MOSQ_ERR_SUCCESS }
+    while unsafe pointee.attempt == attempt, let client = unsafe pointee.client,
+      unsafe !client.pointee.isOpen
+    {
+      if unsafe isUnwanted { unsafe cut(client) }
+      if unsafe client.pointee.state == .disconnected {
+        guard let failure = unsafe takeRest(of: client) else { return MOSQ_ERR_NO_CONN }
+        let result = unsafe outcome(of: failure, isOpen: false)
+        return result == MOSQ_ERR_SUCCESS ? MOSQ_ERR_NO_CONN : result
+      }
+      // Not for ever: another thread may have begun another attempt, or want to leave.
+      unsafe pause(100)
+      guard unsafe pointee.attempt == attempt, let client = unsafe pointee.client else { break }
+      _ = unsafe client.pointee.service(at: client.pointee.time)
+    }
+    return MOSQ_ERR_SUCCESS
+  }
+
+  /// mosquitto_disconnect() or the thread's end was asked for since the attempt began.
+  private var isUnwanted: Bool { unsafe pointee.isLeaving || pointee.isStopping }
+
+  /// Waits for the client, without the lock, which is held before and afterwards.
+  func pause(_ most: Int32) {
+    guard let client = unsafe pointee.client else { return }
+    let next = unsafe client.pointee.nextTimeout(at: client.pointee.time)
+    let descriptor = unsafe client.pointee.descriptor
+    unsafe unlock()
+    _ = shim_poll(descriptor, -1, next < 0 ? most : min(next, most))
+    unsafe lock()
+  }
+
+  private func cut(_ client: UnsafeMutablePointer<Client>) {
+    // Nothing that is said here can be refused.
+    _ = unsafe try? client.pointee.disconnect(
+      drain: 0, reasonCode: 0, properties: Span(), at: client.pointee.time)
+  }
+
+  /// What is left of the last connection goes without a word, as nobody waits for it.
+  private func closeOld(_ attempt: UInt32) {
+    guard let client = unsafe pointee.client,
+      unsafe client.pointee.state != .disconnected || client.pointee.hasEvent
+    else { return }
+    unsafe cut(client)
+    let end = platform_now_ms() &+ 2500
+    while unsafe pointee.attempt == attempt, let client = unsafe pointee.client {
+      _ = unsafe client.pointee.service(at: client.pointee.time)
+      _ = unsafe takeRest(of: client)
+      guard unsafe client.pointee.state != .disconnected, Int32(bitPattern: end &- platform_now_ms()) > 0
+      else { return }
+      unsafe pause(20)
+    }
+  }
+
+  /// All that is left to be told, but of messages that went out goes with the connection.
+  private func takeRest(of client: UnsafeMutablePointer<Client>) -> Failure? {
+    var last: Failure? = nil
+    while let event = unsafe client.pointee.nextEvent() {
+      switch event {
+      case .session(.completed(let completion)):
+        guard Cookie.kind(completion.cookie) == Cookie.publish else { continue }
+        switch completion.outcome {
+        case .delivered, .refused:
+          unsafe owe(Cookie.mid(completion.cookie), Int32(completion.reasonCode ?? 0))
+        default: continue
+        }
+      case .disconnected(let failure): last = failure
+      default: continue
+      }
+    }
+    return last
+  }
+
+  private func makeClientIfNeeded() -> Int32 {
+    if let client = unsafe pointee.client {
+      guard unsafe pointee.isOutdated else { return MOSQ_ERR_SUCCESS }
+      // What waits there was promised to be sent: it goes to the new server, but with what was set before.
+      guard unsafe client.pointee.isDrained else {
+        return unsafe client.pointee.setServer(
+          spanOrNone(pointee.host), port: UInt16(truncatingIfNeeded: pointee.port))
+          ? MOSQ_ERR_SUCCESS : MOSQ_ERR_INVAL
+      }
+      unsafe freeClient()
+    }
+    let result = unsafe makeClient()
+    guard result == MOSQ_ERR_SUCCESS else { return result }
+    unsafe pointee.isOutdated = false
+    return MOSQ_ERR_SUCCESS
+  }
+
+  // MARK: How it ended
+
+  /// What a function returns, and on_disconnect tells, of an end.
+  func outcome(of failure: Failure, isOpen: Bool) -> Int32 {
+    switch failure.cause {
+    case .requested: return MOSQ_ERR_SUCCESS
+    case .refused:
+      return unsafe pointee.version == UInt32(MQTT_PROTOCOL_V5) ? MOSQ_ERR_PROTOCOL : MOSQ_ERR_CONN_REFUSED
+    case .serverClosed, .closed: return MOSQ_ERR_CONN_LOST
+    case .malformed: return MOSQ_ERR_MALFORMED_PACKET
+    case .violation: return MOSQ_ERR_PROTOCOL
+    case .keepAlive: return MOSQ_ERR_KEEPALIVE
+    case .stream, .withheld: return MOSQ_ERR_UNKNOWN
+    case .resolve(let number):
+      shim_set_errno(number)
+      return MOSQ_ERR_EAI
+    case .network(let number):
+      shim_set_errno(number)
+      return isOpen ? MOSQ_ERR_CONN_LOST : MOSQ_ERR_ERRNO
+    case .timeout:
+      shim_set_errno(110)  // ETIMEDOUT
+      return isOpen ? MOSQ_ERR_CONN_LOST : MOSQ_ERR_ERRNO
+    }
+  }
+}

@@ -1,0 +1,152 @@
+// The client of the core, made of what the program has set.
+
+import CMosquitto
+import CPlatform
+import FixedMemory
+import MQTTClient
+import MQTTSession
+import MQTTTransport
+import MQTTWire
+
+extension UnsafeMutablePointer where Pointee == Mosquitto {
+  func makeClient() -> Int32 {
+    let is5 = unsafe pointee.version == UInt32(MQTT_PROTOCOL_V5)
+    if unsafe pointee.id == nil, unsafe pointee.version == UInt32(MQTT_PROTOCOL_V31) { unsafe makeUpID() }
+    var request = RequestedOptions()
+    request.noReconnect = true
+    request.clientIDAsIs = true
+    request.hold = true
+    request.keepSession = unsafe !pointee.cleanSession
+    request.host = unsafe spanOrNone(pointee.host)
+    request.port = unsafe pointee.port
+    request.protocolVersion = unsafe pointee.version
+    request.clientID = unsafe spanOrNone(pointee.id)
+    request.userName = unsafe spanOrNone(pointee.userName)
+    request.password = unsafe spanOrNone(pointee.password)
+    request.keepAlive = unsafe pointee.keepAlive == 0 ? .max : pointee.keepAlive
+    request.subscriptions = .max  // none: libmosquitto leaves subscribing again to the program
+    request.inFlightMaximum = unsafe pointee.inFlightMaximum
+    request.receiveMaximum = unsafe is5 ? pointee.receiveMaximum : 1024
+    request.unreleasedMaximum = 4096
+    request.requests = 256
+    request.requestBytes = 262_144
+    request.controlBytes = 4096
+    request.outboxBytes = Limits.outboxBytes
+    request.outboxMessages = Limits.outboxMessages
+    request.receiveBytes = Limits.receiveBytes
+
+    let properties = unsafe EncodedProperties(pointee.connectProperties) { isConnectOption($0) }
+    let willProperties = unsafe EncodedProperties(pointee.will.properties)
+    defer {
+      unsafe properties.free()
+      unsafe willProperties.free()
+    }
+    request.properties = unsafe properties.span
+    unsafe readOptions(from: pointee.connectProperties, into: &request)
+    if let topic = unsafe pointee.will.topic {
+      request.hasWill = true
+      request.willTopic = unsafe span(UnsafePointer(topic))
+      request.willPayload = unsafe spanOrNone(
+        UnsafeRawPointer(pointee.will.payload), pointee.will.payloadSize)
+      request.willQoS = unsafe pointee.will.qos
+      request.willRetain = unsafe pointee.will.retain ? 1 : 0
+      request.willProperties = unsafe willProperties.span
+    }
+    return unsafe makeClient(request)
+  }
+
+  private func makeClient(_ request: RequestedOptions) -> Int32 {
+    var options: ClientOptions
+    do throws(OptionsError) {
+      options = try ClientOptions(checking: request)
+    } catch {
+      return MOSQ_ERR_INVAL
+    }
+    options.hostBytes = 256
+    var plan = MemoryPlan()
+    let place = plan.reserve(1, of: Client.self)
+    let clientPlan = ClientPlan(options, in: &plan)
+    guard let memory = unsafe shim_allocate(plan.byteCount) else { return MOSQ_ERR_NOMEM }
+    do throws(PlatformError) {
+      let platform = try Linux(userTimeout: 0)
+      let block = unsafe MemoryBlock(start: memory)
+      let client = unsafe block.start(of: place)
+      unsafe client.initialize(to: Client(options, plan: clientPlan, block: block, on: platform))
+      unsafe pointee.client = unsafe client
+      unsafe pointee.memory = unsafe memory
+      return MOSQ_ERR_SUCCESS
+    } catch {
+      unsafe shim_free(memory)
+      shim_set_errno(error.errno)
+      return MOSQ_ERR_ERRNO
+    }
+  }
+
+  private func readOptions(from list: OpaquePointer?, into request: inout RequestedOptions) {
+    var number32: UInt32 = 0
+    var number16: UInt16 = 0
+    if unsafe mosquitto_property_read_int32(
+      list, Int32(PropertyIdentifier.sessionExpiryInterval.rawValue), &number32, false) != nil
+    {
+      request.sessionExpiry = number32
+      if number32 == 0 {
+        request.keepSession = false
+      } else if unsafe pointee.id != nil {
+        request.keepSession = true
+      }
+      // Clean Start begins it anew; the interval says how long it is kept afterwards.
+      if unsafe pointee.cleanSession, request.keepSession { request.newSession = true }
+    }
+    if unsafe mosquitto_property_read_int16(
+      list, Int32(PropertyIdentifier.receiveMaximum.rawValue), &number16, false) != nil
+    {
+      request.receiveMaximum = UInt32(number16)
+    }
+    if unsafe mosquitto_property_read_int32(
+      list, Int32(PropertyIdentifier.maximumPacketSize.rawValue), &number32, false) != nil
+    {
+      request.maximumPacketBytes = number32
+    }
+    if unsafe mosquitto_property_read_int16(
+      list, Int32(PropertyIdentifier.topicAliasMaximum.rawValue), &number16, false) != nil
+    {
+      request.topicAliasesIn = UInt32(min(number16, 1024))
+    }
+  }
+}
+
+/// A property of CONNECT that the core sets itself.
+private func isConnectOption(_ identifier: UInt8) -> Bool {
+  identifier == PropertyIdentifier.sessionExpiryInterval.rawValue
+    || identifier == PropertyIdentifier.receiveMaximum.rawValue
+    || identifier == PropertyIdentifier.maximumPacketSize.rawValue
+    || identifier == PropertyIdentifier.topicAliasMaximum.rawValue
+}
+
+/// How much a client takes at most; libmosquitto knows no bound. In bytes and messages, from the environment.
+private enum Limits {
+  static var outboxBytes: UInt32 {
+    unsafe shim_environment(text("MOSQUITTO_OUTBOX_BYTES"), 1024, largest, largest)
+  }
+  static var receiveBytes: UInt32 {
+    unsafe shim_environment(text("MOSQUITTO_RECEIVE_BYTES"), 1024, largest, largest)
+  }
+  static var outboxMessages: UInt32 {
+    unsafe shim_environment(text("MOSQUITTO_OUTBOX_MESSAGES"), 1, 65_000, 65_000)
+  }
+  /// What is not touched takes no memory, only addresses, of which a 32-bit process has few.
+  private static var largest: UInt32 { MemoryLayout<Int>.size == 8 ? 64 << 20 : 8 << 20 }
+}
+
+extension UnsafeMutablePointer where Pointee == Mosquitto {
+  /// What libmosquitto calls a client of 3.1 that has no name: `mosq-` and 18 letters or digits.
+  fileprivate func makeUpID() {
+    guard let id = unsafe shim_copy(text("mosq-000000000000000000"), 23) else { return }
+    for index in 5..<23 {
+      let number = UInt8(truncatingIfNeeded: platform_random() % 62)
+      let letter = number < 10 ? 0x30 &+ number : number < 36 ? 0x37 &+ number : 0x3D &+ number
+      unsafe id[index] = CChar(bitPattern: letter)
+    }
+    unsafe pointee.id = unsafe id
+  }
+}
