@@ -147,7 +147,7 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
     default: return  // nobody has it: libmosquitto has no word for that
     }
     var list = unsafe self.list(completion.properties, of: client)
-    if completion.latency != nil { unsafe log(SHIM_RECEIVED_PUBACK, mid, code) }
+    if completion.latency != nil { unsafe logAcknowledged(completion, mid, code) }
     unsafe tellPublished(mid, code, list)
     unsafe mosquitto_property_free_all(&list)
   }
@@ -159,6 +159,17 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
     if let function = unsafe callbacks.publishV5 {
       unsafe outside { unsafe function(handle, user, mid, code, list) }
     }
+  }
+
+  /// The core tells of a handshake when it is over, so its lines come together; a PUBREC that refuses ends it.
+  private func logAcknowledged(_ completion: Completion, _ mid: Int32, _ code: Int32) {
+    guard Cookie.isExactlyOnce(completion.cookie) else {
+      return unsafe log(SHIM_RECEIVED_PUBACK, mid, code)
+    }
+    unsafe log(SHIM_RECEIVED_PUBREC, mid)
+    guard code < 0x80 else { return }
+    unsafe log(SHIM_SENDING_PUBREL, mid)
+    unsafe log(SHIM_RECEIVED_PUBCOMP, mid, code)
   }
 
   // MARK: Subscriptions

@@ -61,14 +61,16 @@ import MQTTWire
   return MOSQ_ERR_SUCCESS
 }
 
-/// What a cookie says of: the message id, and above it what it is the id of.
+/// What a cookie says of: the message id, above it what it is the id of, and of a message the QoS.
 enum Cookie {
   static var publish: UInt64 { 0 }
   static var subscribe: UInt64 { 1 << 16 }
   static var unsubscribe: UInt64 { 2 << 16 }
+  static var exactlyOnce: UInt64 { 4 << 16 }
 
   static func mid(_ cookie: UInt64) -> Int32 { Int32(truncatingIfNeeded: cookie & 0xFFFF) }
-  static func kind(_ cookie: UInt64) -> UInt64 { cookie & ~0xFFFF }
+  static func kind(_ cookie: UInt64) -> UInt64 { cookie & (3 << 16) }
+  static func isExactlyOnce(_ cookie: UInt64) -> Bool { cookie & exactlyOnce != 0 }
 }
 
 extension UnsafeMutablePointer where Pointee == Mosquitto {
@@ -82,7 +84,8 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
     defer { unsafe encoded.free() }
     let message = unsafe Publish(
       topic: topic, payload: payload, qos: qos, retain: retain, properties: encoded.span)
-    let handling = unsafe Handling(cookie: Cookie.publish | wide(mid), isQuiet: !wantsPublished)
+    let cookie = Cookie.publish | (qos == .exactlyOnce ? Cookie.exactlyOnce : 0) | wide(mid)
+    let handling = unsafe Handling(cookie: cookie, isQuiet: !wantsPublished)
     do throws(SessionError) {
       if unsafe encoded.span.count > 0 {
         _ = unsafe try client.pointee.publishSpecially(message, handling, at: client.pointee.time)
