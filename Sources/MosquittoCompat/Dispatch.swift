@@ -39,9 +39,18 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
   private func tell(_ connected: ConnectedEvent, of client: UnsafeMutablePointer<Client>) {
     unsafe pointee.isConnected = true
     var list = unsafe self.list(connected.properties, of: client)
+    unsafe takeAssignedID(list)
     unsafe log(SHIM_RECEIVED_CONNACK, 0)
     unsafe tellConnect(0, connected.sessionPresent ? 1 : 0, list)
     unsafe mosquitto_property_free_all(&list)
+  }
+
+  /// The name that the server gave to one without is its name from now on: in the log, and on the next connection.
+  private func takeAssignedID(_ list: OpaquePointer?) {
+    guard unsafe pointee.id == nil else { return }
+    let found = unsafe mosquitto_property_read_string(
+      list, Int32(PropertyIdentifier.assignedClientIdentifier.rawValue), &pointee.id, false)
+    if unsafe found != nil { unsafe pointee.isOutdated = true }
   }
 
   private func tellConnect(_ code: Int32, _ flags: Int32, _ list: OpaquePointer?) {
