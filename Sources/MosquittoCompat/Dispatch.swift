@@ -78,7 +78,14 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
     case .refused:
       let code = Int32(failure.reasonCode ?? 0)
       unsafe log(SHIM_RECEIVED_CONNACK, code)
+      unsafe pointee.isTellingRefusal = true
       unsafe tellConnect(code, 0, list)
+      unsafe pointee.isTellingRefusal = false
+      // The program has called mosquitto_disconnect() meanwhile: that is no error any more.
+      if unsafe pointee.isLeaving {
+        told = MOSQ_ERR_SUCCESS
+        unsafe pointee.endResult = told
+      }
     case .serverClosed:
       told = Int32(failure.reasonCode ?? UInt8(MOSQ_ERR_CONN_LOST))
       unsafe log(SHIM_RECEIVED_DISCONNECT, told)

@@ -52,6 +52,8 @@ typealias Client = MQTTClient.Client<Linux>
   var isLeaving = false
   /// CONNACK has accepted this connection.
   var isConnected = false
+  /// on_connect is being told that the server refused.
+  var isTellingRefusal = false
   /// on_disconnect has been told of this end.
   var isEndTold = true
   /// Counts attempts to connect. One that finds another number than its own has been replaced.
