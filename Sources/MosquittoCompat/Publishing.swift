@@ -27,7 +27,9 @@ import MQTTWire
     let result = unsafe mosquitto_property_check_all(0x30, properties)
     guard result == MOSQ_ERR_SUCCESS else { return result }
   }
-  guard let topic = unsafe topic, unsafe !isEmpty(topic) else { return MOSQ_ERR_INVAL }
+  unsafe instance.lock()
+  defer { unsafe instance.unlock() }
+  guard let topic = unsafe instance.topic(topic, withAliasIn: properties) else { return MOSQ_ERR_INVAL }
   let name = unsafe span(topic)
   guard unsafe mosquitto_validate_utf8(topic, Int32(clamping: name.count)) == MOSQ_ERR_SUCCESS else {
     return MOSQ_ERR_MALFORMED_UTF8
@@ -37,8 +39,6 @@ import MQTTWire
   else {
     return MOSQ_ERR_INVAL
   }
-  unsafe instance.lock()
-  defer { unsafe instance.unlock() }
   let number = unsafe instance.nextMid()
   unsafe mid?.pointee = Int32(number)
   guard let client = unsafe instance.pointee.client, unsafe client.pointee.state != .disconnected,
@@ -80,7 +80,8 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
     _ properties: OpaquePointer?
   ) -> Int32 {
     guard let client = unsafe pointee.client else { return MOSQ_ERR_NO_CONN }
-    let encoded = unsafe EncodedProperties(properties)
+    // An alias would do nothing, as the topic goes with every message.
+    let encoded = unsafe EncodedProperties(properties) { $0 == PropertyIdentifier.topicAlias.rawValue }
     defer { unsafe encoded.free() }
     let message = unsafe Publish(
       topic: topic, payload: payload, qos: qos, retain: retain, properties: encoded.span)
