@@ -106,6 +106,7 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
       list, Int32(PropertyIdentifier.maximumPacketSize.rawValue), &number32, false) != nil
     {
       request.maximumPacketBytes = number32
+      request.receiveBytes = min(request.receiveBytes, number32)  // no larger one will come
     }
     if unsafe mosquitto_property_read_int16(
       list, Int32(PropertyIdentifier.topicAliasMaximum.rawValue), &number16, false) != nil
