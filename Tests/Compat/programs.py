@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import signal
 import subprocess
 import tempfile
 from dataclasses import dataclass, field
@@ -75,6 +74,12 @@ class Broker(Mosquitto):
         subprocess.run(command, check=True, timeout=20)
 
 
+def environment(library: str, our_library: Path) -> dict[str, str]:
+    """`library`: real or ours."""
+    variables = {name: value for name, value in os.environ.items() if not name.startswith("LD_")}
+    return variables | ({"LD_LIBRARY_PATH": str(our_library.parent)} if library == "ours" else {})
+
+
 class Bench:
     """A broker, a witness and the two libraries."""
 
@@ -90,12 +95,6 @@ class Bench:
         self.witness.close()
         self.broker.stop()
 
-    def environment(self, library: str) -> dict[str, str]:
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("LD_")}
-        if library == "ours":
-            environment |= {"LD_LIBRARY_PATH": str(self.our_library.parent)}
-        return environment
-
     def arguments(self, row: Row, topic: str) -> list[str]:
         places = {
             "host": self.broker.host, "port": self.broker.port, "t": topic, "file": self.file,
@@ -106,14 +105,15 @@ class Bench:
         """`library`: real or ours. The names are of one length, so that lengths are the same, too."""
         topic = f"row/{number}/{library}"
         trace = Path(tempfile.mkdtemp(dir=self.directory))
-        environment = self.environment(library) | {"LD_DEBUG": "libs", "LD_DEBUG_OUTPUT": str(trace / "loader")}
+        traced = {"LD_DEBUG": "libs", "LD_DEBUG_OUTPUT": str(trace / "loader")}
         for options in row.retained:
             self.broker.send(["-r", "-q", "1", *shlex.split(options.format(t=topic))])
         self.sync()
         since = self.broker.log.stat().st_size
         started = os.times().elapsed
         process = subprocess.Popen(
-            [need(f"mosquitto_{row.program}"), *self.arguments(row, topic)], env=environment,
+            [need(f"mosquitto_{row.program}"), *self.arguments(row, topic)],
+            env=environment(library, self.our_library) | traced,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         try:
             if row.live or row.signal:
@@ -229,5 +229,3 @@ class Cleaner:
         wanted = [re.sub(r"\bm\d+\b|Mid: \d+", "m#", self(line)) for line in wanted if "PING" not in line]
         return [re.sub(r" from \S+ as ", " as ", line) for line in wanted]
 
-
-TERM, KILL, INT = signal.SIGTERM, signal.SIGKILL, signal.SIGINT
