@@ -7,14 +7,15 @@ import re
 import shlex
 import subprocess
 import tempfile
+import threading
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from Broker.servers import Mosquitto, Subscriber, await_condition, free_port, need
 
 NAME, PASSWORD = "somebody", "secret words"
-# What of a 5.0 message the witness tells: content type, correlation data, expiry, format, user properties, response topic.
-PROPERTIES = "%C|%D|%E|%F|%P|%R"
+# Content type, correlation data, expiry, format, user properties, response topic, payload.
+PROPERTIES = "%C|%D|%E|%F|%P|%R|%x"
 
 
 @dataclass(frozen=True)
@@ -88,8 +89,7 @@ class Bench:
         self.broker = Broker(directory)
         self.file = directory / "lines"
         self.file.write_bytes(b"first\nsecond\n")
-        more = ("-V", "mqttv5", "-F", f"%t\t%q\t%r\t{PROPERTIES}|%x")
-        self.witness = Witness(self.broker, "row/#", more=more)
+        self.witness = Witness(self.broker, "row/#", told=PROPERTIES)
 
     def close(self) -> None:
         self.witness.close()
@@ -176,21 +176,30 @@ class Bench:
 
 
 class Witness(Subscriber):
-    """Keeps whole lines."""
+    """Keeps whole lines: topic, QoS, whether retained, and what `told` says."""
 
-    def __init__(self, broker: Broker, *topics: str, more: tuple[str, ...]):
+    def __init__(self, broker: Broker, *topics: str, told: str):
         self.lines: list[str] = []
         self.marks = 0
-        super().__init__(broker, *topics, "mark", more=(*more, "-i", "witness"))
+        command = [need("mosquitto_sub"), *broker.address, "-V", "mqttv5", "-i", "witness", "-q", "2"]
+        command += ["-F", f"%t\t%q\t%r\t{told}"]
+        for topic in (*topics, "mark"):
+            command += ["-t", topic]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE)
+        self.changed = threading.Condition()
+        self.ended = False
+        self.reader = threading.Thread(target=self.read, daemon=True)
+        self.reader.start()
+        await_condition(lambda: any("Sending SUBACK to witness" in line for line in broker.told()), 10, "a witness")
 
     def read(self) -> None:
         for line in self.process.stdout:
             text = line.rstrip(b"\n").decode(errors="replace")
             with self.changed:
-                self.ready = True
-                if text.startswith("row/"):
+                if text.startswith("mark\t"):
+                    self.marks += 1
+                else:
                     self.lines.append(text)
-                self.marks += text.startswith("mark")
                 self.changed.notify_all()
         with self.changed:
             self.ended = True
@@ -203,7 +212,7 @@ class Witness(Subscriber):
 
     def all(self, topic: str) -> list[str]:
         with self.changed:
-            return [line for line in self.lines if line.startswith((f"{topic}\t", f"{topic}/"))]
+            return [line for line in self.lines if line.startswith((f"{topic}\t", f"{topic}/", f"/{topic}/"))]
 
 
 class Cleaner:
