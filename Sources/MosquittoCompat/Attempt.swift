@@ -40,6 +40,7 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
   private func open(_ attempt: UInt32, _ waits: Bool) -> Int32 {
     unsafe closeOld(attempt)
     guard unsafe pointee.attempt == attempt else { return MOSQ_ERR_SUCCESS }
+    unsafe freeAliases()
     guard unsafe !isUnwanted else { return MOSQ_ERR_NO_CONN }
     let result = unsafe makeClientIfNeeded()
     guard result == MOSQ_ERR_SUCCESS, let client = unsafe pointee.client else { return result }
