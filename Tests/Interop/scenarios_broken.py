@@ -1,0 +1,213 @@
+"""Connections that break, and servers that are restarted: what is taken up again, and what is sent again."""
+
+from __future__ import annotations
+
+import time
+from threading import Event
+
+from .scenario import Run, scenario
+from .scenarios_connect import kept
+
+
+class Gate(Event):
+    """In the place of a proxy's `open`: lets so many reads of the server's bytes through, and then no more."""
+
+    def __init__(self, count: int):
+        super().__init__()
+        self.count = count
+        self.set()
+
+    def wait(self, timeout: float | None = None) -> bool:
+        if not self.count:
+            self.clear()
+        self.count -= 1
+        return super().wait(timeout)
+
+
+def breaks_off(run: Run, qos: int, answers: int, **values: object) -> None:
+    """After CONNACK and so many answers the client hears nothing any more; then the connection is cut."""
+    client = run.connected(reconnect=True, **values)
+    proxy = run.proxy(client)
+    proxy.open = Gate(answers)
+    client.publish("a", b"1", qos=qos, wait=False)
+    client.run(0.15)
+    proxy.cut()
+    client.back()
+    client.until(lambda: client.of("published", "failed"), 5)
+
+
+@scenario()
+def comes_back(run: Run) -> None:
+    client = run.connected(reconnect=True)
+    run.proxy(client).cut()
+    client.back()
+    client.publish("a", b"1", qos=1)
+
+
+@scenario()
+def comes_back_to_its_session(run: Run) -> None:
+    client = run.connected(reconnect=True, **kept(run))
+    client.subscribe("a", qos=1)
+    run.proxy(client).cut()
+    client.back()
+    run.peer().publish("a", b"1", qos=1)
+    client.received(1)
+
+
+@scenario()
+def comes_back_with_a_new_session(run: Run) -> None:
+    client = run.connected(reconnect=True)
+    client.subscribe("a", qos=1)
+    run.proxy(client).cut()
+    client.back()
+    client.publish("b", b"1", qos=1)
+
+
+@scenario(versions=(5,))
+def comes_back_to_a_session_that_it_began_anew(run: Run) -> None:
+    client = run.connected(reconnect=True, clean=True, session_expiry=3600)
+    run.proxy(client).cut()
+    client.back()
+
+
+@scenario()
+def comes_back_after_the_server_was_restarted(run: Run) -> None:
+    client = run.connected(reconnect=True, **kept(run))
+    client.subscribe("a", qos=1)
+    run.restart()
+    client.back()
+    run.peer().publish("a", b"1", qos=1)
+    client.received(1)
+
+
+@scenario(server=dict(persistence="false"))
+def comes_back_after_the_server_has_forgotten_it(run: Run) -> None:
+    client = run.connected(reconnect=True, **kept(run))
+    client.subscribe("a", qos=1)
+    run.restart()
+    client.back()
+    client.publish("b", b"1", qos=1)
+
+
+@scenario()
+def comes_back_to_what_it_missed(run: Run) -> None:
+    client = run.connected(reconnect=True, **kept(run))
+    client.subscribe("a", qos=2)
+    run.proxy(client).cut()
+    peer = run.peer()
+    for number in range(6):
+        peer.publish("a", b"%d" % number, qos=1 + number % 2)
+    client.received(6)
+
+
+@scenario()
+def publishes_while_the_server_is_away(run: Run) -> None:
+    client = run.connected(reconnect=True, **kept(run))
+    run.server.stop()
+    client.until(lambda: not client.is_up)
+    for qos in (1, 2, 1):
+        client.publish("a", b"%d" % qos, qos=qos, wait=False)
+    run.restart()
+    client.back()
+    for number in (1, 2, 3):
+        client.completed(number)
+
+
+@scenario()
+def publishes_qos_0_while_the_server_is_away(run: Run) -> None:
+    client = run.connected(reconnect=True, **kept(run))
+    run.server.stop()
+    client.until(lambda: not client.is_up)
+    client.publish("a", b"0", wait=False)
+    run.restart()
+    client.back()
+    client.publish("a", b"1", qos=1)
+
+
+@scenario()
+def misses_puback(run: Run) -> None:
+    breaks_off(run, 1, 0, **kept(run))
+
+
+@scenario()
+def misses_puback_without_a_session(run: Run) -> None:
+    breaks_off(run, 1, 0)
+
+
+@scenario()
+def misses_pubrec(run: Run) -> None:
+    breaks_off(run, 2, 0, **kept(run))
+
+
+@scenario()
+def misses_pubrec_without_a_session(run: Run) -> None:
+    breaks_off(run, 2, 0)
+
+
+@scenario()
+def misses_pubcomp(run: Run) -> None:
+    breaks_off(run, 2, 1, **kept(run))
+
+
+@scenario()
+def misses_pubcomp_without_a_session(run: Run) -> None:
+    breaks_off(run, 2, 1)
+
+
+@scenario(versions=(4, 5))
+def misses_pubacks_of_several(run: Run) -> None:
+    client = run.connected(reconnect=True, in_flight=3, **kept(run))
+    proxy = run.proxy(client)
+    proxy.hold()
+    for number in range(5):
+        client.publish("a", b"%d" % number, qos=1, wait=False)
+    client.run(0.15)
+    proxy.cut()
+    for number in range(5):
+        client.completed(number + 1)
+
+
+@scenario(versions=(4, 5))
+def misses_suback(run: Run) -> None:
+    client = run.connected(reconnect=True)
+    proxy = run.proxy(client)
+    proxy.hold()
+    client.subscribe("a", qos=1, wait=False)
+    client.run(0.1)
+    proxy.cut()
+    client.back()
+    client.publish("b", b"1", qos=1)
+
+
+@scenario(versions=(4, 5))
+def loses_the_acknowledgement_of_qos_1(run: Run) -> None:
+    received(run, 1)
+
+
+@scenario(versions=(4, 5))
+def loses_the_acknowledgement_of_qos_2(run: Run) -> None:
+    received(run, 2)
+
+
+def received(run: Run, qos: int) -> None:
+    """The connection is cut when the server has sent a message, and before it hears that it came."""
+    client = run.connected(reconnect=True, **kept(run))
+    client.subscribe("a", qos=qos)
+    proxy = run.proxy(client)
+    run.peer().publish("a", b"1", qos=qos)
+    run.witness.received(1)
+    time.sleep(0.05)  # the client does not run: it has not read what has come
+    proxy.cut()
+    client.back()
+    client.received(1)
+    client.run(0.1)
+
+
+@scenario(versions=(5,))
+def comes_back_and_counts_its_aliases_anew(run: Run) -> None:
+    client = run.connected(reconnect=True, aliases_out=2)
+    by_hand = run.library == "libmosquitto"
+    for number in range(2):
+        client.publish("a/long/topic", b"%d" % number, properties=[(0x23, 1)] if by_hand else [])
+        run.proxy(client).cut()
+        client.back()
