@@ -1,5 +1,5 @@
-"""A client of either library behind one interface, so that a scenario is written once. What it is told is written down in
-words that belong to neither."""
+"""A client of either library behind one interface, so that a scenario is written once. What it is told is written down
+in words that belong to neither."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+
+from Broker.recording import Proxy
+from Broker.wire_packets import PUBACK, PUBCOMP, PUBLISH, packets
 
 Pairs = Sequence[tuple[int, object]]  # properties: identifier and value
 
@@ -50,6 +53,7 @@ class Client(ABC):
     events: list[tuple] = field(default_factory=list)
     calls: list[tuple] = field(default_factory=list)
     on_message: Callable[[tuple], None] | None = None  # while the message is handed out
+    proxy: Proxy | None = None  # that it talks through
     published: int = 0
     requested: int = 0
 
@@ -141,12 +145,14 @@ class Client(ABC):
         """Returns when the end of that message was told."""
         self.until(lambda: any(event[1] == number for event in self.of("published", "failed")))
 
-    def subscribe(self, *filters: str, qos: int = 0, options: int = 0, properties: Pairs = (), wait: bool = True) -> None:
+    def subscribe(
+        self, *filters: str, qos: int = 0, options: int = 0, properties: Pairs = (), wait: bool = True
+    ) -> None:
         """`options` are the bits of the Subscription Options beside the QoS (section 3.8.3.1)."""
         self.request("subscribe", wait, lambda number: self.ask(number, filters, qos, options, properties))
 
     def unsubscribe(self, *filters: str, properties: Pairs = (), wait: bool = True) -> None:
-        """Returns when it was answered."""
+        """Returns when it was answered, or the connection is over."""
         self.request("unsubscribe", wait, lambda number: self.take_back(number, filters, properties))
 
     def request(self, name: str, wait: bool, call: Callable[[int], str]) -> None:
@@ -155,19 +161,44 @@ class Client(ABC):
         answer = call(number)
         self.calls.append((name, number, answer))
         if wait and answer == "ok":
-            self.until(lambda: any(event[1] == number for event in self.of("subscribed", "unsubscribed")))
+            told = ("subscribed", "unsubscribed")
+            self.until(lambda: any(event[1] == number for event in self.of(*told)) or not self.is_up)
 
     def received(self, count: int, timeout: float = 10) -> None:
-        """Returns when so many messages were handed out since the beginning."""
+        """Returns when so many messages were handed out since the beginning, and are acknowledged."""
         self.until(lambda: len(self.of("message")) >= count, timeout)
+        self.settle()
+
+    def settle(self) -> None:
+        """Returns when nothing that the server sent is without its PUBACK or PUBCOMP: one library hands a message out
+        before it acknowledges it, the other behind that, and what follows is to begin at the same point for both."""
+        deadline = time.monotonic() + 0.5
+        while self.is_up and self.owes() and time.monotonic() < deadline:
+            self.step(2)
+
+    def said(self, type: int, from_client: bool = True) -> int:
+        """How many packets of a type have gone over this connection."""
+        sent = packets(self.proxy.recordings[-1])
+        return sum(packet.type == type and packet.from_client == from_client for packet in sent)
+
+    def owes(self) -> bool:
+        """Whether the server waits for the end of an exchange on this connection."""
+        waiting: set[int] = set()
+        for packet in packets(self.proxy.recordings[-1]):
+            if packet.type == PUBLISH and packet.qos and not packet.from_client:
+                waiting.add(packet.id)
+            elif packet.type in (PUBACK, PUBCOMP) and packet.from_client:
+                waiting.discard(packet.id)
+        return bool(waiting)
 
     def disconnect(self, reason_code: int = 0, properties: Pairs = ()) -> None:
-        """Returns when the connection is over."""
+        """Returns when the connection is over, for the server too."""
         count, up = len(self.of("disconnected")), self.is_up
         answer = self.leave(reason_code, properties)
         self.calls.append(("disconnect", answer))
         if answer == "ok" and up:
             self.until(lambda: len(self.of("disconnected")) > count)
+            self.until(lambda: not any(thread.is_alive() for link in self.proxy.links for thread in link.threads))
 
     def back(self) -> None:
         """Returns when it is connected once more."""

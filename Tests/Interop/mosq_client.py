@@ -10,19 +10,19 @@ from . import mosq
 from .clients import Client, Pairs, Settings
 
 lib = mosq.library
-WORDS = {  # of the answers that both libraries have
-    0: "ok",
-    2: "not possible",  # MOSQ_ERR_PROTOCOL
-    3: "invalid",  # MOSQ_ERR_INVAL
-    4: "no connection",
-    9: "too large",
-    10: "not supported",
-    18: "invalid",  # MOSQ_ERR_MALFORMED_UTF8
-    22: "invalid",  # MOSQ_ERR_DUPLICATE_PROPERTY
-    24: "QoS not supported",
-    25: "too large",
-    28: "not supported",  # MOSQ_ERR_RETAIN_NOT_SUPPORTED
+# The libraries divide what is wrong with a call in ways of their own: that it is refused is what is compared.
+REFUSED = {
+    2: "MOSQ_ERR_PROTOCOL",
+    3: "MOSQ_ERR_INVAL",
+    9: "MOSQ_ERR_PAYLOAD_SIZE",
+    10: "MOSQ_ERR_NOT_SUPPORTED",
+    18: "MOSQ_ERR_MALFORMED_UTF8",
+    22: "MOSQ_ERR_DUPLICATE_PROPERTY",
+    24: "MOSQ_ERR_QOS_NOT_SUPPORTED",
+    25: "MOSQ_ERR_OVERSIZE_PACKET",
+    28: "MOSQ_ERR_RETAIN_NOT_SUPPORTED",
 }
+WORDS = {0: "ok", mosq.ERR_NO_CONN: "no connection"} | dict.fromkeys(REFUSED, "refused")
 
 
 def word(status: int) -> str:
@@ -65,7 +65,7 @@ class MosqClient(Client):
             self.done(lib.mosquitto_username_pw_set(self.handle, user, s.password))
         if w := s.will:
             arguments = (w.topic.encode(), len(w.payload), w.payload, w.qos, w.retain)
-            if s.protocol == 5:  # which takes the properties over
+            if s.protocol == 5 or w.properties:  # which takes the properties over
                 status = lib.mosquitto_will_set_v5(self.handle, *arguments, mosq.Properties(w.properties).head)
             else:
                 status = lib.mosquitto_will_set(self.handle, *arguments)
@@ -175,7 +175,7 @@ class MosqClient(Client):
         elif code == mosq.ERR_CONN_LOST:
             self.tell("down")
         else:
-            self.tell("down", word(code))
+            self.tell("down", f"MOSQ_ERR {code}")
 
     def on_publish(self, _: int, __: int, identifier: int, code: int, properties: int) -> None:
         number = self.messages.get(identifier, self.number)

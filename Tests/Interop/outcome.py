@@ -1,10 +1,11 @@
-"""What a run shows, in a form in which two runs can be compared: packets without their Packet Identifiers and their time,
-events, what the witness got."""
+"""What a run shows, in a form in which two runs can be compared: packets without their Packet Identifiers and their
+time, events, what the witness got."""
 
 from __future__ import annotations
 
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -64,10 +65,10 @@ def brief(data: bytes) -> str | bytes:
 
 
 class Identifiers:
-    """Numbers exchanges in the order in which they began, whatever Packet Identifiers they have."""
+    """Names exchanges for what they are about, whatever their Packet Identifiers; those about the same are numbered."""
 
     def __init__(self) -> None:
-        self.count = {True: 0, False: 0}
+        self.count: Counter[str] = Counter()
         self.names: dict[tuple[bool, int], str] = {}
 
     def name(self, packet: Packet) -> str | None:
@@ -79,8 +80,10 @@ class Identifiers:
         same_way = begins or packet.type in (PUBLISH, 6)
         way = (packet.from_client == same_way, packet.id)
         if begins or way not in self.names:
-            self.count[way[0]] += 1
-            self.names[way] = f"{'client' if way[0] else 'server'} {self.count[way[0]]}"
+            about = packet.topic or " ".join(filter for filter, _ in packet.filters)
+            name = f"{'client' if way[0] else 'server'} {NAMES[packet.type]} {about[:30]}"
+            self.count[name] += 1
+            self.names[way] = f"{name} {self.count[name]}"
         return self.names[way]
 
 
@@ -147,5 +150,3 @@ def witnessed(messages: Iterable[Packet]) -> list[dict]:
         dict(type="PUBLISH", **message(packet), properties=dict(sorted(packet.properties.items())))
         for packet in messages
     ]
-
-

@@ -1,8 +1,9 @@
-"""A third client, of neither library: MQTT 5.0 over a bare socket, to publish to the client under test and to witness what
-the server delivers."""
+"""A third client, of neither library: MQTT 5.0 over a bare socket, to publish to the client under test and to witness
+what the server delivers."""
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import struct
 import threading
@@ -141,17 +142,15 @@ class Peer:
         self.until(lambda: len(self.messages) >= count, timeout)
 
     def settle(self) -> None:
-        """Returns when all that the server had for it has come: of what it subscribed to with '#', a message of its own is
-        the last."""
+        """Returns when all that the server had for it has come: of what it subscribed to with '#', a message of its own
+        is the last."""
         self.publish(END, qos=1)
         self.until(lambda: any(message.topic == END for message in self.messages))
         self.messages = [message for message in self.messages if message.topic != END]
 
     def close(self) -> None:
         """Without a DISCONNECT: it has no Will."""
-        try:
+        with contextlib.suppress(OSError):  # the server was first
             self.socket.shutdown(socket.SHUT_RDWR)
-        except OSError:
-            pass  # the server was first
         self.reader.join(10)
         self.socket.close()

@@ -1,5 +1,5 @@
-"""The language of scenarios. A scenario is a short script that is run twice, with a client of each library, each time against
-a server of its own, through a proxy that records:
+"""The language of scenarios. A scenario is a short script that is run twice, with a client of each library, each time
+against a server of its own, through a proxy that records:
 
     @scenario(versions=(3, 4, 5), shows="an-identifier of docs/differences.md")
     def qos_1_is_acknowledged(run):
@@ -11,6 +11,9 @@ What is still connected in the end is disconnected; then what was recorded, told
 
 from __future__ import annotations
 
+import itertools
+import os
+import socket
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -30,13 +33,33 @@ LIBRARIES: dict[str, type[Client]] = {"libmosquitto": MosqClient, "libswiftmqtt"
 VERSIONS = {3: "3.1", 4: "3.1.1", 5: "5.0"}
 
 
+PORTS = itertools.count(20_000 + os.getpid() % 10_000)
+
+
+def free_port() -> int:
+    """None of those that the system gives away by itself: many runs are under way, and until a server listens the port
+    could go to another one's proxy."""
+    while True:
+        port = next(PORTS)
+        with socket.socket() as sock:
+            # For a moment a process that another thread starts may have this socket, too: it may not bar the server.
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                sock.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return port
+
+
 class Run:
     """One of the two runs of a scenario."""
 
     def __init__(self, library: str, version: int, directory: Path, server: dict[str, object], login: tuple | None):
         self.library, self.version, self.login = library, version, login
         self.directory = directory
-        self.server = Mosquitto(directory, **server)
+        port = free_port()
+        self.server = Mosquitto(directory, listener=f"{port} 127.0.0.1", **server)
+        self.server.port = port
         self.server.start()
         self.clients: list[Client] = []
         self.proxies: list[Proxy] = []
@@ -54,6 +77,7 @@ class Run:
         self.proxies.append(proxy)
         try:
             self.clients.append(LIBRARIES[self.library](self.settings(proxy.port, **values)))
+            self.clients[-1].proxy = proxy
         except ValueError:
             self.notes.append(("no such client",))
             return None
@@ -68,17 +92,13 @@ class Run:
 
     def again(self, client: Client, **values: object) -> Client:
         """What a later process is: a client like that one, which is gone, with other settings here and there."""
-        later = self.connected(**{**vars(client.settings), "port": self.proxies[-1].port, **values})
-        return later
+        like = {name: value for name, value in vars(client.settings).items() if name != "port"}
+        return self.connected(**like | values)
 
     def peer(self, client_id: str = "peer") -> Peer:
         """A third client."""
         self.peers.append(Peer(self.server.port, client_id, self.login))
         return self.peers[-1]
-
-    def proxy(self, client: Client) -> Proxy:
-        """The one that a client talks through."""
-        return next(proxy for proxy in self.proxies if proxy.port == client.settings.port)
 
     def restart(self) -> None:
         """The server goes and comes back, with what it had kept; so does the witness."""
@@ -93,7 +113,9 @@ class Run:
     def finish(self) -> Outcome:
         """Leaves, and gathers what was seen."""
         for client in self.clients:
+            client.proxy.release()
             if client.is_up:
+                client.settle()
                 client.disconnect()
         for proxy in self.proxies:
             await_condition(lambda proxy=proxy: all(r.end for r in proxy.recordings), 5, "every connection has ended")
@@ -121,7 +143,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Scenario:
-    """`shows` names the differences by version; "" stands for all versions."""
+    """A script, the version it is run with, and the differences that it shows."""
 
     script: Callable[[Run], None]
     version: int
@@ -129,7 +151,7 @@ class Scenario:
     server: dict[str, object] = field(default_factory=dict)
     login: tuple[str, str] | None = None
     slow: bool = False  # runs beside the others
-    files: Callable[[Path], dict[str, object]] | None = None  # writes what the server needs, and says so in its settings
+    files: Callable[[Path], dict[str, object]] | None = None  # writes what the server needs; its settings
 
     @property
     def name(self) -> str:
@@ -179,8 +201,8 @@ def scenario(
     slow: bool = False,
     files: Callable[[Path], dict[str, object]] | None = None,
 ) -> Callable[[Callable[[Run], None]], Callable[[Run], None]]:
-    """Enters a script into the list, once for each version. `shows` has identifiers with spaces between them, or those of
-    each version."""
+    """Enters a script into the list, once for each version. `shows` has identifiers with spaces between them, or those
+    of each version."""
 
     def enter(script: Callable[[Run], None]) -> Callable[[Run], None]:
         for version in versions:

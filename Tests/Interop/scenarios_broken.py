@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from threading import Event
+
+from Broker.servers import await_condition
+from Broker.wire_packets import PUBLISH, PUBREL, SUBSCRIBE
 
 from .scenario import Run, scenario
 from .scenarios_connect import kept
@@ -14,8 +16,13 @@ class Gate(Event):
 
     def __init__(self, count: int):
         super().__init__()
-        self.count = count
         self.set()
+        self.count = count
+
+    def set(self) -> None:
+        """The proxy's release(): from now on all goes through."""
+        super().set()
+        self.count = -1
 
     def wait(self, timeout: float | None = None) -> bool:
         if not self.count:
@@ -27,10 +34,10 @@ class Gate(Event):
 def breaks_off(run: Run, qos: int, answers: int, **values: object) -> None:
     """After CONNACK and so many answers the client hears nothing any more; then the connection is cut."""
     client = run.connected(reconnect=True, **values)
-    proxy = run.proxy(client)
+    proxy = client.proxy
     proxy.open = Gate(answers)
     client.publish("a", b"1", qos=qos, wait=False)
-    client.run(0.15)
+    client.until(lambda: client.said(PUBREL if answers else PUBLISH))
     proxy.cut()
     client.back()
     client.until(lambda: client.of("published", "failed"), 5)
@@ -39,38 +46,38 @@ def breaks_off(run: Run, qos: int, answers: int, **values: object) -> None:
 @scenario()
 def comes_back(run: Run) -> None:
     client = run.connected(reconnect=True)
-    run.proxy(client).cut()
+    client.proxy.cut()
     client.back()
     client.publish("a", b"1", qos=1)
 
 
-@scenario()
+@scenario(shows={3: "subscribes-again"})
 def comes_back_to_its_session(run: Run) -> None:
     client = run.connected(reconnect=True, **kept(run))
     client.subscribe("a", qos=1)
-    run.proxy(client).cut()
+    client.proxy.cut()
     client.back()
     run.peer().publish("a", b"1", qos=1)
     client.received(1)
 
 
-@scenario()
+@scenario(shows="subscribes-again")
 def comes_back_with_a_new_session(run: Run) -> None:
     client = run.connected(reconnect=True)
     client.subscribe("a", qos=1)
-    run.proxy(client).cut()
+    client.proxy.cut()
     client.back()
     client.publish("b", b"1", qos=1)
 
 
-@scenario(versions=(5,))
+@scenario(versions=(5,), shows="clean-start-once")
 def comes_back_to_a_session_that_it_began_anew(run: Run) -> None:
     client = run.connected(reconnect=True, clean=True, session_expiry=3600)
-    run.proxy(client).cut()
+    client.proxy.cut()
     client.back()
 
 
-@scenario()
+@scenario(shows={3: "subscribes-again"})
 def comes_back_after_the_server_was_restarted(run: Run) -> None:
     client = run.connected(reconnect=True, **kept(run))
     client.subscribe("a", qos=1)
@@ -80,7 +87,7 @@ def comes_back_after_the_server_was_restarted(run: Run) -> None:
     client.received(1)
 
 
-@scenario(server=dict(persistence="false"))
+@scenario(server=dict(persistence="false"), shows="subscribes-again")
 def comes_back_after_the_server_has_forgotten_it(run: Run) -> None:
     client = run.connected(reconnect=True, **kept(run))
     client.subscribe("a", qos=1)
@@ -89,18 +96,18 @@ def comes_back_after_the_server_has_forgotten_it(run: Run) -> None:
     client.publish("b", b"1", qos=1)
 
 
-@scenario()
+@scenario(shows={3: "subscribes-again qos-2-at-once", 4: "qos-2-at-once", 5: "qos-2-at-once"})
 def comes_back_to_what_it_missed(run: Run) -> None:
     client = run.connected(reconnect=True, **kept(run))
     client.subscribe("a", qos=2)
-    run.proxy(client).cut()
+    client.proxy.cut()
     peer = run.peer()
     for number in range(6):
         peer.publish("a", b"%d" % number, qos=1 + number % 2)
     client.received(6)
 
 
-@scenario()
+@scenario(shows="queued-without-connection dup-at-first")
 def publishes_while_the_server_is_away(run: Run) -> None:
     client = run.connected(reconnect=True, **kept(run))
     run.server.stop()
@@ -113,7 +120,7 @@ def publishes_while_the_server_is_away(run: Run) -> None:
         client.completed(number)
 
 
-@scenario()
+@scenario(shows="queued-without-connection qos-0-without-connection")
 def publishes_qos_0_while_the_server_is_away(run: Run) -> None:
     client = run.connected(reconnect=True, **kept(run))
     run.server.stop()
@@ -129,7 +136,7 @@ def misses_puback(run: Run) -> None:
     breaks_off(run, 1, 0, **kept(run))
 
 
-@scenario()
+@scenario(shows="dup-in-a-new-session")
 def misses_puback_without_a_session(run: Run) -> None:
     breaks_off(run, 1, 0)
 
@@ -139,7 +146,7 @@ def misses_pubrec(run: Run) -> None:
     breaks_off(run, 2, 0, **kept(run))
 
 
-@scenario()
+@scenario(shows="qos-2-in-a-new-session")
 def misses_pubrec_without_a_session(run: Run) -> None:
     breaks_off(run, 2, 0)
 
@@ -149,7 +156,7 @@ def misses_pubcomp(run: Run) -> None:
     breaks_off(run, 2, 1, **kept(run))
 
 
-@scenario()
+@scenario(shows="pubrel-in-a-new-session")
 def misses_pubcomp_without_a_session(run: Run) -> None:
     breaks_off(run, 2, 1)
 
@@ -157,23 +164,23 @@ def misses_pubcomp_without_a_session(run: Run) -> None:
 @scenario(versions=(4, 5))
 def misses_pubacks_of_several(run: Run) -> None:
     client = run.connected(reconnect=True, in_flight=3, **kept(run))
-    proxy = run.proxy(client)
+    proxy = client.proxy
     proxy.hold()
     for number in range(5):
         client.publish("a", b"%d" % number, qos=1, wait=False)
-    client.run(0.15)
+    client.until(lambda: client.said(PUBLISH) >= 3)
     proxy.cut()
     for number in range(5):
         client.completed(number + 1)
 
 
-@scenario(versions=(4, 5))
+@scenario(versions=(4, 5), shows="asks-again")
 def misses_suback(run: Run) -> None:
     client = run.connected(reconnect=True)
-    proxy = run.proxy(client)
+    proxy = client.proxy
     proxy.hold()
     client.subscribe("a", qos=1, wait=False)
-    client.run(0.1)
+    client.until(lambda: client.said(SUBSCRIBE))
     proxy.cut()
     client.back()
     client.publish("b", b"1", qos=1)
@@ -184,7 +191,7 @@ def loses_the_acknowledgement_of_qos_1(run: Run) -> None:
     received(run, 1)
 
 
-@scenario(versions=(4, 5))
+@scenario(versions=(4, 5), shows="qos-2-at-once")
 def loses_the_acknowledgement_of_qos_2(run: Run) -> None:
     received(run, 2)
 
@@ -193,14 +200,13 @@ def received(run: Run, qos: int) -> None:
     """The connection is cut when the server has sent a message, and before it hears that it came."""
     client = run.connected(reconnect=True, **kept(run))
     client.subscribe("a", qos=qos)
-    proxy = run.proxy(client)
+    proxy = client.proxy
     run.peer().publish("a", b"1", qos=qos)
-    run.witness.received(1)
-    time.sleep(0.05)  # the client does not run: it has not read what has come
+    # The client does not run: it has not read what has come.
+    await_condition(lambda: client.said(PUBLISH, from_client=False), 10, "the server has sent the message")
     proxy.cut()
     client.back()
     client.received(1)
-    client.run(0.1)
 
 
 @scenario(versions=(5,))
@@ -209,5 +215,6 @@ def comes_back_and_counts_its_aliases_anew(run: Run) -> None:
     by_hand = run.library == "libmosquitto"
     for number in range(2):
         client.publish("a/long/topic", b"%d" % number, properties=[(0x23, 1)] if by_hand else [])
-        run.proxy(client).cut()
+        run.witness.received(number + 1)
+        client.proxy.cut()
         client.back()

@@ -27,7 +27,7 @@ def connects_again(run: Run) -> None:
     client.publish("a", b"1", qos=1)
 
 
-@scenario()
+@scenario(shows={3: "no-client-id-3-1"})
 def has_no_client_id(run: Run) -> None:
     if client := run.client(client_id=None):
         client.connect()
@@ -43,7 +43,7 @@ def has_a_client_id_of_23_bytes(run: Run) -> None:
     run.connected(client_id="a" * 23)
 
 
-@scenario()
+@scenario(shows={3: "client-id-24-bytes-3-1"})
 def has_a_client_id_of_24_bytes(run: Run) -> None:
     if client := run.client(client_id="a" * 24):
         client.connect()
@@ -54,7 +54,7 @@ def has_a_client_id_that_is_not_ascii(run: Run) -> None:
     run.connected(client_id="gäteway/€")
 
 
-@scenario()
+@scenario(shows="refusal-told-twice")
 def has_a_client_id_that_the_server_does_not_like(run: Run) -> None:
     run.server.stop()
     run.witness.close()
@@ -98,7 +98,7 @@ def ends_the_session_of_an_earlier_process(run: Run) -> None:
     later.connect()
 
 
-@scenario(versions=(5,))
+@scenario(versions=(5,), shows="clean-start-once")
 def begins_a_new_session_and_keeps_it(run: Run) -> None:
     client = run.connected(clean=True, session_expiry=HOUR)
     client.subscribe("a/#", qos=1)
@@ -125,12 +125,12 @@ def changes_its_mind_about_the_session_as_it_leaves(run: Run) -> None:
     client.connect()
 
 
-@scenario(versions=(5,))
+@scenario(versions=(5,), shows="session-expiry")
 def leaves_the_session_expiry_to_the_library(run: Run) -> None:
     run.connected(clean=False)
 
 
-@scenario(versions=(5,))
+@scenario(versions=(5,), shows="limits")
 def leaves_the_limits_to_the_library(run: Run) -> None:
     run.connected(own_defaults=True)
 
@@ -157,7 +157,7 @@ def leaves_with_reason_and_properties(run: Run) -> None:
     client.disconnect(0x98, [(0x1F, b"by order"), (0x26, (b"who", b"me"))])
 
 
-@scenario()
+@scenario(shows="disconnect-without-connection")
 def leaves_without_ever_having_connected(run: Run) -> None:
     run.client().disconnect()
 
@@ -185,12 +185,12 @@ def sees_the_server_stop(run: Run) -> None:
     client.until(lambda: not client.is_up)
 
 
-@scenario(versions=(4, 5))
+@scenario(versions=(4, 5), shows={5: "ping-at-once"})
 def has_no_keep_alive(run: Run) -> None:
-    run.connected(keep_alive=0)
+    run.connected(keep_alive=0).run(0.2)
 
 
-@scenario(versions=(4, 5))
+@scenario(versions=(4, 5), shows="keep-alive-below-5")
 def has_a_keep_alive_of_a_second(run: Run) -> None:
     run.client(keep_alive=1).connect()
 

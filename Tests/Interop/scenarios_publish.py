@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from Broker.wire_packets import PUBLISH
+
 from .scenario import Run, scenario
 
 
@@ -92,7 +94,7 @@ def publishes_to_an_empty_topic(run: Run) -> None:
     run.connected().publish("", b"1")
 
 
-@scenario(versions=(4,))
+@scenario(versions=(4,), shows="control-characters")
 def publishes_to_a_topic_with_a_control_character(run: Run) -> None:
     run.connected().publish("a/\x01", b"1", wait=False)
 
@@ -102,7 +104,7 @@ def publishes_with_qos_3(run: Run) -> None:
     run.connected().publish("a", b"1", qos=3)
 
 
-@scenario(versions=(4, 5))
+@scenario(versions=(4, 5), shows="queued-without-connection qos-0-without-connection")
 def publishes_qos_0_before_it_connects(run: Run) -> None:
     client = run.client()
     client.publish("a", b"0", wait=False)
@@ -110,7 +112,7 @@ def publishes_qos_0_before_it_connects(run: Run) -> None:
     client.publish("a", b"1", qos=1)
 
 
-@scenario(versions=(4, 5))
+@scenario(versions=(4, 5), shows="queued-without-connection dup-at-first")
 def publishes_qos_1_and_2_before_it_connects(run: Run) -> None:
     client = run.client()
     client.publish("a", b"1", qos=1, wait=False)
@@ -124,9 +126,21 @@ def publishes_qos_1_and_2_before_it_connects(run: Run) -> None:
 def has_three_messages_in_flight_at_most(run: Run) -> None:
     client = run.connected(in_flight=3)
     for number in range(10):
-        client.publish("a", b"%d" % number, qos=1 + number % 2, wait=False)
+        client.publish("a", b"%d" % number, qos=1, wait=False)
     for number in range(10):
         client.completed(number + 1)
+
+
+@scenario()
+def sends_no_more_than_it_may(run: Run) -> None:
+    client = run.connected(in_flight=3)
+    client.proxy.hold()
+    for number in range(10):
+        client.publish("a", b"%d" % number, qos=1 + number % 2, wait=False)
+    client.until(lambda: client.said(PUBLISH) >= 3)
+    client.run(0.05)  # in which no more is sent
+    client.proxy.cut()
+    client.until(lambda: not client.is_up)
 
 
 @scenario()
@@ -137,15 +151,15 @@ def has_one_message_in_flight_at_most(run: Run) -> None:
     client.completed(5)
 
 
-@scenario(versions=(4, 5))
+@scenario(versions=(4, 5), shows="qos-0-overtakes")
 def publishes_qos_0_while_the_window_is_full(run: Run) -> None:
     client = run.connected(in_flight=1)
-    run.proxy(client).hold()
+    client.proxy.hold()
     client.publish("a", b"1", qos=1, wait=False)
     client.publish("a", b"2", qos=1, wait=False)
     client.publish("a", b"0", wait=False)
     client.run(0.1)
-    run.proxy(client).release()
+    client.proxy.release()
     client.completed(2)
     client.completed(3)
 
@@ -166,10 +180,10 @@ def publishes_above_the_maximum_qos(run: Run) -> None:
     client.publish("a", b"1", qos=1)
 
 
-@scenario(versions=(5,), server=dict(retain_available="false"))
+@scenario(versions=(5,), server=dict(retain_available="false"), shows="retain-not-available")
 def retains_where_nothing_is_retained(run: Run) -> None:
     client = run.connected()
-    client.publish("a", b"1", retain=True)
+    client.publish("retained", b"1", retain=True)
     client.publish("a", b"1", qos=1)
 
 
@@ -180,7 +194,7 @@ def publishes_more_than_the_server_takes(run: Run) -> None:
     client.publish("a", b"x" * 999, qos=1)
 
 
-@scenario(versions=(4, 5))
+@scenario(versions=(4, 5), shows="queued-without-connection dup-at-first qos-0-without-connection")
 def publishes_after_it_has_left(run: Run) -> None:
     client = run.connected()
     client.disconnect()

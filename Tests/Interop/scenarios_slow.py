@@ -13,10 +13,10 @@ def pings(run: Run) -> None:
     client.run(7)
 
 
-@scenario(versions=(4, 5), slow=True)
+@scenario(versions=(4, 5), slow=True, shows="ping-again")
 def hears_no_answer_to_its_ping(run: Run) -> None:
     client = run.connected(keep_alive=KEEP_ALIVE)
-    run.proxy(client).hold()
+    client.proxy.hold()
     client.until(lambda: not client.is_up, 30)
 
 

@@ -13,6 +13,7 @@ def last(run: Run, client: Client, topic: str) -> None:
     """Returns when a message was handed out before which the server had nothing else for the client."""
     run.peer("last").publish(topic, LAST)
     client.until(lambda: any(event[2] == LAST for event in client.of("message")))
+    client.settle()
 
 
 def receives(run: Run, qos: int) -> None:
@@ -61,7 +62,7 @@ def subscribes_with_wildcards(run: Run) -> None:
     last(run, client, "b/last")
 
 
-@scenario()
+@scenario(shows={5: "qos-2-at-once"})
 def has_overlapping_subscriptions(run: Run) -> None:
     client = run.connected()
     client.subscribe("a/#", qos=2)
@@ -91,7 +92,7 @@ def subscribes_again_with_another_qos(run: Run) -> None:
         client.received(number + 1)
 
 
-@scenario()
+@scenario(shows={5: "unsuback-codes"})
 def unsubscribes(run: Run) -> None:
     client = run.connected()
     client.subscribe("a", "b", "c")
@@ -100,14 +101,14 @@ def unsubscribes(run: Run) -> None:
     last(run, client, "b")
 
 
-@scenario()
+@scenario(shows={5: "unsuback-codes"})
 def unsubscribes_from_several_filters_at_once(run: Run) -> None:
     client = run.connected()
     client.subscribe("a", "b", "c")
     client.unsubscribe("a", "b")
 
 
-@scenario()
+@scenario(shows={5: "unsuback-codes"})
 def unsubscribes_from_what_it_never_subscribed_to(run: Run) -> None:
     run.connected().unsubscribe("a/+")
 
@@ -115,9 +116,21 @@ def unsubscribes_from_what_it_never_subscribed_to(run: Run) -> None:
 @scenario()
 def subscribes_to_no_filter(run: Run) -> None:
     client = run.connected()
-    for filter in ("", "a/#/b", "a#", "#a", "a+", "+a", "a/b+/c", "##", "++"):
+    for filter in ("a/#/b", "a#", "#a", "a+", "+a", "a/b+/c", "##", "++"):
         client.subscribe(filter)
         client.unsubscribe(filter)
+
+
+@scenario(shows="empty-filter")
+def subscribes_to_an_empty_filter(run: Run) -> None:
+    client = run.connected()
+    client.subscribe("")
+
+
+@scenario(shows="empty-filter")
+def unsubscribes_from_an_empty_filter(run: Run) -> None:
+    client = run.connected()
+    client.unsubscribe("")
 
 
 @scenario()
@@ -125,7 +138,7 @@ def subscribes_with_qos_3(run: Run) -> None:
     run.connected().subscribe("a", qos=3)
 
 
-@scenario(versions=(4, 5))
+@scenario(versions=(4, 5), shows="subscribe-without-connection")
 def subscribes_before_it_connects(run: Run) -> None:
     client = run.client()
     client.subscribe("a", qos=1, wait=False)
@@ -146,7 +159,7 @@ def receives_what_is_retained(run: Run) -> None:
     client.received(4)
 
 
-@scenario()
+@scenario(shows="qos-2-at-once")
 def receives_qos_2_before_qos_0(run: Run) -> None:
     peer = run.peer()
     peer.publish("a", b"2", qos=2, retain=True)
@@ -165,7 +178,7 @@ def answers_in_the_callback(run: Run) -> None:
     client.until(lambda: client.of("published"))
 
 
-@scenario()
+@scenario(shows="qos-2-at-once")
 def publishes_to_itself(run: Run) -> None:
     client = run.connected()
     client.subscribe("a", qos=2)
@@ -222,7 +235,7 @@ def subscribes_with_an_identifier(run: Run) -> None:
     client.received(2)
 
 
-@scenario(versions=(5,))
+@scenario(versions=(5,), shows="unsuback-codes")
 def subscribes_with_user_properties(run: Run) -> None:
     client = run.connected()
     client.subscribe("a", qos=1, properties=[(0x26, (b"why", b"so"))])
@@ -234,7 +247,7 @@ def subscribes_with_a_property_of_another_packet(run: Run) -> None:
     run.connected().subscribe("a", properties=[(0x03, b"text/plain")])
 
 
-@scenario(versions=(4, 5))
+@scenario(versions=(4, 5), shows={5: "unsuback-codes"})
 def shares_a_subscription(run: Run) -> None:
     client = run.connected()
     client.subscribe("$share/all/a/#", qos=1)
@@ -243,21 +256,19 @@ def shares_a_subscription(run: Run) -> None:
     client.unsubscribe("$share/all/a/#")
 
 
-@scenario(versions=(4, 5))
+@scenario(versions=(4, 5), shows="share-without-name")
 def shares_a_subscription_without_a_name(run: Run) -> None:
     client = run.connected()
     for filter in ("$share//a", "$share/all", "$share/all/", "$share/a+/b"):
-        client.subscribe(filter, wait=False)
-        client.run(0.05)
+        client.subscribe(filter)
 
 
-@scenario(versions=(5,))
+@scenario(versions=(5,), shows="share-no-local")
 def shares_what_it_would_not_hear_from_itself(run: Run) -> None:
     client = run.connected()
-    client.subscribe("$share/all/a", options=NO_LOCAL, wait=False)
-    client.run(0.05)
+    client.subscribe("$share/all/a", options=NO_LOCAL)
 
 
-@scenario(versions=(4,))
+@scenario(versions=(4,), shows="subscription-options-before-5-0")
 def subscribes_with_options_before_5_0(run: Run) -> None:
-    run.connected().subscribe("a", qos=1, options=NO_LOCAL, wait=False)
+    run.connected().subscribe("a", qos=1, options=NO_LOCAL)

@@ -11,7 +11,7 @@ from .scenario import Run, scenario
 def loses(run: Run, will: Will, **values: object) -> None:
     """A client with this Will is cut off."""
     client = run.connected(will=will, **values)
-    run.proxy(client).cut()
+    client.proxy.cut()
     client.until(lambda: not client.is_up)
 
 
@@ -67,14 +67,16 @@ def has_a_will_with_a_wildcard(run: Run) -> None:
     run.client(will=Will("a/+"))
 
 
-@scenario()
+@scenario(shows="will-without-topic")
 def has_a_will_without_topic(run: Run) -> None:
-    run.client(will=Will(""))
+    if client := run.client(will=Will("")):
+        client.connect()
 
 
-@scenario(versions=(4, 5))
+@scenario(versions=(4, 5), shows="will-qos-3")
 def has_a_will_of_qos_3(run: Run) -> None:
-    run.client(will=Will("a", qos=3))
+    if client := run.client(will=Will("a", qos=3)):
+        client.connect()
 
 
 @scenario(versions=(5,))
@@ -101,7 +103,7 @@ def leaves_a_will_a_second_later(run: Run) -> None:
 @scenario(versions=(5,))
 def is_back_before_its_will_is_due(run: Run) -> None:
     client = run.connected(will=Will("a/will", properties=[(0x18, 1)]), session_expiry=60, clean=False)
-    run.proxy(client).cut()
+    client.proxy.cut()
     client.until(lambda: not client.is_up)
     client.connect()
     time.sleep(1.5)
@@ -113,7 +115,7 @@ def disconnects_with_its_will(run: Run) -> None:
     run.witness.received(1)
 
 
-@scenario(versions=(4,))
+@scenario(versions=(4,), shows="reason-code-before-5-0")
 def would_disconnect_with_its_will_before_5_0(run: Run) -> None:
     client = run.connected(will=Will("a/will"))
     client.disconnect(0x04)

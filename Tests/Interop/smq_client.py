@@ -9,24 +9,14 @@ from Broker import smq
 
 from .clients import Client, Pairs, Settings
 
-WORDS = {  # of the answers that both libraries have
-    0: "ok",
-    smq.ERR_STATE: "not possible",
-    smq.ERR_OPTION: "invalid",
-    smq.ERR_QOS: "invalid",
-    smq.ERR_UTF8: "invalid",
-    smq.ERR_TOPIC_NAME: "invalid",
-    smq.ERR_TOPIC_FILTER: "invalid",
-    smq.ERR_PROPERTY: "invalid",
-    smq.ERR_TOO_LARGE: "too large",
-    smq.ERR_NOT_SUPPORTED: "not supported",
-    smq.ERR_OFFLINE: "no connection",
-}
+WORDS = {0: "ok", smq.ERR_OFFLINE: "no connection"}
 ROOM = 1 << 20  # bytes, for what the largest scenario sends or receives
 
 
 def word(status: int) -> str:
     """What a call returned."""
+    if -200 < status <= -100:  # the call is wrong
+        return "refused"
     return WORDS.get(status) or smq.status_name(status)
 
 
@@ -41,7 +31,9 @@ class SmqClient(Client):
 
     @staticmethod
     def options(s: Settings) -> dict[str, object]:
-        chosen: dict[str, object] = dict(host="127.0.0.1", port=s.port, protocol=s.protocol, client_id=s.client_id or "")
+        chosen: dict[str, object] = dict(
+            host="127.0.0.1", port=s.port, protocol=s.protocol, client_id=s.client_id or ""
+        )
         chosen |= dict(keep_alive_s=s.keep_alive or smq.OFF, flags=0 if s.clean else smq.OPTION_KEEP_SESSION)
         chosen |= dict(reconnect_min_ms=20, reconnect_max_ms=40, outbox_bytes=ROOM)
         if not s.own_defaults:
@@ -126,7 +118,7 @@ class SmqClient(Client):
             self.tell("message", event.topic.decode(), event.payload, event.qos, event.retain, pairs)
         elif event.type == smq.EVENT_COMPLETED and event.cookie >> 32:
             kind = "subscribed" if event.cookie in self.subscribing else "unsubscribed"
-            self.tell(kind, event.cookie >> 32, list(event.reason_codes), pairs)
+            self.tell(kind, event.cookie >> 32, list(event.reason_codes) or None, pairs)
         elif event.type == smq.EVENT_COMPLETED and event.status in (smq.OK, smq.ERR_REFUSED):
             self.tell("published", event.cookie, code, pairs)
         elif event.type == smq.EVENT_COMPLETED:

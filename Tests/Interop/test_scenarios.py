@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 
@@ -15,13 +14,15 @@ from . import (  # noqa: F401
     scenarios_login,
     scenarios_properties,
     scenarios_publish,
+    scenarios_slow,
     scenarios_subscribe,
     scenarios_will,
 )
-from . import scenarios_slow  # noqa: F401, I001: their tests come last, when they are nearly done
 from .differences import EXPLANATIONS, listed
 from .outcome import Outcome
 from .scenario import SCENARIOS, Scenario
+
+AT_A_TIME = 5
 
 
 def unlike(theirs: Outcome, ours: Outcome) -> str:
@@ -34,17 +35,24 @@ def unlike(theirs: Outcome, ours: Outcome) -> str:
     return "\n".join(found)
 
 
-@pytest.fixture(scope="session", autouse=True)
-def slow(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Future]]:
-    """The slow scenarios among those that were asked for, under way."""
+@pytest.fixture(scope="session")
+def under_way(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Future]]:
+    """The scenarios that were asked for, a few at a time: they spend their time waiting. The slow ones beside them."""
     chosen = [item.callspec.params["scenario"] for item in request.session.items if hasattr(item, "callspec")]
-    with ThreadPoolExecutor(len(SCENARIOS)) as pool:
-        yield {s.name: pool.submit(s.outcomes, tmp_path_factory.mktemp("slow")) for s in chosen if s.slow}
+    with ThreadPoolExecutor(AT_A_TIME) as pool, ThreadPoolExecutor(AT_A_TIME) as slow_pool:
+        yield {
+            scenario.name: (slow_pool if scenario.slow else pool).submit(
+                scenario.outcomes, tmp_path_factory.mktemp(scenario.script.__name__)
+            )
+            for scenario in chosen
+        }
+        for each in (pool, slow_pool):  # after -x
+            each.shutdown(wait=True, cancel_futures=True)
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name)
-def test_both_do_the_same(scenario: Scenario, tmp_path: Path, slow: dict[str, Future]) -> None:
-    outcomes = slow[scenario.name].result() if scenario.slow else scenario.outcomes(tmp_path)
+def test_both_do_the_same(scenario: Scenario, under_way: dict[str, Future]) -> None:
+    outcomes = under_way[scenario.name].result()
     theirs, ours = outcomes["libmosquitto"], outcomes["libswiftmqtt"]
     for identifier in scenario.shows:
         assert EXPLANATIONS[identifier](theirs, ours), f"{identifier}: listed, and not seen here any more"
