@@ -41,6 +41,7 @@ class Settings:
     aliases_in: int = 0  # 5.0: Topic Alias Maximum
     aliases_out: int = 0  # 5.0: Topic Aliases to use
     reconnect: bool = False
+    subscribe_again: bool = True  # if the library does that: when the server has lost the session
     properties: Pairs = ()  # 5.0: of CONNECT
     own_defaults: bool = False  # leave receive maximum, packet size and Session Expiry Interval to the library
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from threading import Event
 
 from Broker.servers import await_condition
-from Broker.wire_packets import PUBLISH, PUBREL, SUBSCRIBE
+from Broker.wire_packets import PUBCOMP, PUBLISH, PUBREC, PUBREL, SUBSCRIBE
 
+from .clients import Will
 from .scenario import Run, scenario
 from .scenarios_connect import kept
 
@@ -49,6 +50,22 @@ def comes_back(run: Run) -> None:
     client.proxy.cut()
     client.back()
     client.publish("a", b"1", qos=1)
+
+
+@scenario(versions=(4, 5), shows={5: "assigned-client-id"})
+def comes_back_without_a_client_id(run: Run) -> None:
+    client = run.connected(reconnect=True, client_id=None)
+    client.proxy.cut()
+    client.back()
+
+
+@scenario()
+def comes_back_with_its_will(run: Run) -> None:
+    client = run.connected(reconnect=True, will=Will("a/will", b"gone", qos=1))
+    for count in (1, 2):
+        client.proxy.cut()
+        client.back()
+        run.witness.received(count)
 
 
 @scenario(shows={3: "subscribes-again"})
@@ -159,6 +176,29 @@ def misses_pubcomp(run: Run) -> None:
 @scenario(shows="pubrel-in-a-new-session")
 def misses_pubcomp_without_a_session(run: Run) -> None:
     breaks_off(run, 2, 1)
+
+
+@scenario(shows={3: "subscribes-again qos-2-at-once", 4: "qos-2-at-once", 5: "qos-2-at-once"})
+def misses_pubrel(run: Run) -> None:
+    without_pubrel(run, **kept(run))
+    client = run.clients[0]
+    client.until(lambda: client.said(PUBCOMP))
+
+
+@scenario(shows="handed-out-before-it-was-lost")
+def misses_pubrel_without_a_session(run: Run) -> None:
+    without_pubrel(run, subscribe_again=False)
+
+
+def without_pubrel(run: Run, **values: object) -> None:
+    """The connection is cut between PUBREC and PUBREL."""
+    client = run.connected(reconnect=True, **values)
+    client.subscribe("a", qos=2)
+    client.proxy.open = Gate(1)
+    run.peer().publish("a", b"1", qos=2)
+    client.until(lambda: client.said(PUBREC))
+    client.proxy.cut()
+    client.back()
 
 
 @scenario(versions=(4, 5))

@@ -57,6 +57,14 @@ def leaves_no_will_as_it_disconnects(run: Run) -> None:
 
 
 @scenario()
+def leaves_a_will_as_it_is_pushed_out(run: Run) -> None:
+    client = run.connected(will=Will("a/will", b"pushed", qos=1))
+    run.connected()
+    client.until(lambda: not client.is_up)
+    run.witness.received(1)
+
+
+@scenario()
 def leaves_a_will_of_many_bytes(run: Run) -> None:
     loses(run, Will("a/will", bytes(range(256)) * 200))
     run.witness.received(1)

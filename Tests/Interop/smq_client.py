@@ -35,14 +35,16 @@ class SmqClient(Client):
             host="127.0.0.1", port=s.port, protocol=s.protocol, client_id=s.client_id or ""
         )
         chosen |= dict(keep_alive_s=s.keep_alive or smq.OFF, flags=0 if s.clean else smq.OPTION_KEEP_SESSION)
-        chosen |= dict(reconnect_min_ms=20, reconnect_max_ms=40, outbox_bytes=ROOM)
+        chosen |= dict(reconnect_min_ms=20, reconnect_max_ms=40)
         if not s.own_defaults:
             chosen |= dict(receive_maximum=s.receive_maximum, in_flight_maximum=s.in_flight, receive_bytes=ROOM)
-            chosen["maximum_packet_bytes"] = smq.OFF
+            chosen |= dict(maximum_packet_bytes=smq.OFF, outbox_bytes=ROOM)
         if s.session_expiry is not None:
             chosen["session_expiry_s"] = s.session_expiry
             if s.clean and s.session_expiry:
                 chosen["flags"] |= smq.OPTION_KEEP_SESSION | smq.OPTION_NEW_SESSION
+        if not s.subscribe_again:
+            chosen["resubscribe"] = smq.RESUBSCRIBE_NEVER
         chosen |= dict(topic_aliases_in=s.aliases_in, topic_aliases_out=s.aliases_out)
         if s.user is not None:
             chosen["user_name"] = s.user
@@ -114,7 +116,10 @@ class SmqClient(Client):
         elif event.type == smq.EVENT_DISCONNECTED:
             self.ended(event, pairs)
         elif event.type == smq.EVENT_MESSAGE:
-            assert event.status == 0 and event.part == smq.WHOLE, event
+            assert event.part == smq.WHOLE, event
+            if event.status:
+                self.tell("no room", event.topic.decode(), event.payload_total)
+                return
             self.tell("message", event.topic.decode(), event.payload, event.qos, event.retain, pairs)
         elif event.type == smq.EVENT_COMPLETED and event.cookie >> 32:
             kind = "subscribed" if event.cookie in self.subscribing else "unsubscribed"
