@@ -91,7 +91,8 @@ def _(theirs: Outcome, ours: Outcome) -> bool:
 
 @explains("ping-again")
 def _(theirs: Outcome, ours: Outcome) -> bool:
-    surplus(ours.received, theirs.received, ("PINGRESP",))
+    for outcome in (theirs, ours):  # their answers were held back
+        take(outcome.received, lambda packet: packet["type"] == "PINGRESP")
     return surplus(ours.sent, theirs.sent, ("PINGREQ",))
 
 

@@ -1,5 +1,5 @@
-"""What the explanations of differences are made of, and the table of them. docs/differences.md says of each which of the
-two libraries follows the specification, and why."""
+"""What the explanations of differences are made of, and the table of them. docs/differences.md says of each which of
+the two libraries follows the specification, and why."""
 
 from __future__ import annotations
 

@@ -17,6 +17,7 @@ from . import (  # noqa: F401
     scenarios_login,
     scenarios_properties,
     scenarios_publish,
+    scenarios_random,
     scenarios_slow,
     scenarios_subscribe,
     scenarios_will,
