@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
@@ -41,24 +40,24 @@ def unlike(theirs: Outcome, ours: Outcome) -> str:
 
 
 @pytest.fixture(scope="session")
-def under_way(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Future]]:
-    """The scenarios that were asked for, a few at a time: they spend their time waiting. The slow ones beside them."""
+def outcomes(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Future]:
+    """Of the scenarios that were asked for, a few at a time: they spend their time waiting. The slow ones beside them.
+
+    All of them before the first test: from test to test pytest changes the environment that processes are started with.
+    """
     chosen = [item.callspec.params["scenario"] for item in request.session.items if hasattr(item, "callspec")]
+    found: dict[str, Future] = {}
     with ThreadPoolExecutor(AT_A_TIME) as pool, ThreadPoolExecutor(AT_A_TIME) as slow_pool:
-        yield {
-            scenario.name: (slow_pool if scenario.slow else pool).submit(
-                scenario.outcomes, tmp_path_factory.mktemp(scenario.script.__name__)
-            )
-            for scenario in chosen
-        }
-        for each in (pool, slow_pool):  # after -x
-            each.shutdown(wait=True, cancel_futures=True)
+        for scenario in chosen:
+            directory = tmp_path_factory.mktemp(scenario.script.__name__)
+            found[scenario.name] = (slow_pool if scenario.slow else pool).submit(scenario.outcomes, directory)
+    return found
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name)
-def test_both_do_the_same(scenario: Scenario, under_way: dict[str, Future]) -> None:
-    outcomes = under_way[scenario.name].result()
-    theirs, ours = outcomes["libmosquitto"], outcomes["libswiftmqtt"]
+def test_both_do_the_same(scenario: Scenario, outcomes: dict[str, Future]) -> None:
+    both = outcomes[scenario.name].result()
+    theirs, ours = both["libmosquitto"], both["libswiftmqtt"]
     for identifier in scenario.shows:
         assert EXPLANATIONS[identifier](theirs, ours), f"{identifier}: listed, and not seen here any more"
     difference = unlike(theirs, ours)
