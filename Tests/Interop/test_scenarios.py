@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import difflib
 from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
 from . import (  # noqa: F401
     differences_connect,
     differences_messages,
+    mosq,
     scenarios_broken,
     scenarios_connect,
     scenarios_limits,
@@ -68,3 +70,11 @@ def test_every_listed_difference_is_shown() -> None:
     shown = {identifier for scenario in SCENARIOS for identifier in scenario.shows}
     assert shown == set(EXPLANATIONS), "a difference that no scenario shows, or that nothing explains"
     assert sorted(listed()) == sorted([*EXPLANATIONS, *SHOWN]), "docs/differences.md has a row for each, and no other"
+
+
+def test_it_is_libmosquitto_that_is_compared() -> None:
+    """And not a library that only goes by its name."""
+    loaded = {line.split()[-1] for line in Path("/proc/self/maps").read_text().splitlines() if "libmosquitto" in line}
+    assert len(loaded) == 1
+    assert "swiftmqtt" not in Path(loaded.pop()).relative_to("/usr").as_posix()
+    assert mosq.version()[:2] == (2, 0)
