@@ -68,8 +68,11 @@ class Stage:
 
     def await_subscribed(self, count: int = 1) -> None:
         """The witness is one."""
-        await_condition(
-            lambda: sum("Sending SUBACK to" in line for line in self.broker.told()) > count, 15, self.said)
+        try:
+            await_condition(
+                lambda: sum("Sending SUBACK to" in line for line in self.broker.told()) > count, 15, "a subscription")
+        except AssertionError:
+            pytest.fail(f"{self.library}: {self.said}\n" + "\n".join(self.broker.told()))
 
     def check_loaded(self, process: subprocess.Popen) -> None:
         maps = Path(f"/proc/{process.pid}/maps").read_text()
@@ -209,7 +212,7 @@ def test_baresip(on_both):
     def scene(stage: Stage) -> object:
         config = stage.directory / "config"
         config.write_text(f"""\
-sip_listen 127.0.0.1:{free_port()}
+sip_listen 127.0.0.1:0
 module_path {next(LIBRARIES.glob("baresip/modules/mqtt.so")).parent}
 module menu.so
 module mqtt.so
@@ -227,7 +230,8 @@ mqtt_basetopic {stage.topic}
                 stage.send("command/x", f'{{"command": "{command}", "token": "{token}"}}')
                 stage.await_received(f"/command_resp/{token}\t")
             stage.check_loaded(process)
-        return stage.received()
+            # It says that it ends, too, if it still gets to it.
+            return stage.received()
 
     on_both(scene)
 
