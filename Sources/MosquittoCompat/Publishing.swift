@@ -53,6 +53,12 @@ import MQTTWire
   let retain = unsafe retain && client.pointee.server?.retainAvailable ?? true
   let result = unsafe instance.publish(
     number, name, spanOrNone(payload, Int(payloadlen)), level, retain, properties)
+  // On its way out, the client takes nothing any more.
+  if result == MOSQ_ERR_NO_CONN, level != .atMostOnce {
+    let kept = unsafe instance.keep(
+      number, topic, name.count, payload, Int(payloadlen), level, retain, properties)
+    return kept == MOSQ_ERR_SUCCESS ? MOSQ_ERR_NO_CONN : kept
+  }
   guard result == MOSQ_ERR_SUCCESS else { return result }
   unsafe instance.logPublish(
     isReceived: false, duplicate: false, qos: level.rawValue, retain: retain, mid: number, topic: name,
@@ -104,16 +110,17 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
       || pointee.callbacks.log != nil
   }
 
-  /// Without a connection: into the outbox if there is a client, else into a list of its own.
+  /// Without a connection: into the outbox if there is a client that takes it, else into a list of its own.
   fileprivate func keep(
     _ mid: UInt16, _ topic: UnsafePointer<CChar>, _ topicSize: Int, _ payload: UnsafeRawPointer?,
     _ payloadSize: Int, _ qos: QoS, _ retain: Bool, _ properties: OpaquePointer?
   ) -> Int32 {
     // Behind those that are there already.
-    guard unsafe pointee.client == nil || pointee.isOutdated || pointee.early != nil else {
-      return unsafe publish(
+    if unsafe pointee.client != nil, unsafe !pointee.isOutdated, unsafe pointee.early == nil {
+      let result = unsafe publish(
         mid, span(UnsafeRawPointer(topic), topicSize), spanOrNone(payload, payloadSize), qos, retain,
         properties)
+      guard result == MOSQ_ERR_NO_CONN else { return result }
     }
     guard let memory = unsafe shim_allocate(MemoryLayout<Mosquitto.EarlyMessage>.size),
       let ownTopic = unsafe shim_copy(topic, topicSize),
