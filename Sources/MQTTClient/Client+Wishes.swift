@@ -61,7 +61,7 @@ extension Client where System: ~Copyable {
   }
 
   public mutating func publishRequest(
-    _ message: borrowing Publish, _ handling: Handling, timeout: UInt32, at now: Instant
+    _ message: consuming Publish, _ handling: Handling, timeout: UInt32, at now: Instant
   ) throws(SessionError) -> Bool {
     outputSize = 0
     return try session.publishRequest(message, handling, timeout: timeout, at: now)

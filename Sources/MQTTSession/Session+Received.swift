@@ -98,28 +98,43 @@ extension Session {
         counters.roundTrips.add(time)
       }
       finish(header)
-    case .connack where phase == .awaitingConnack:
-      let connack = try Connack(parsing: receiver.body(of: header), version: version)
-      handle(connack, header)
-    case .suback, .unsuback:
-      do throws(Malformed) {
-        let answer = try SubscriptionAnswer(
-          parsing: receiver.body(of: header), type: header.type, version: version)
-        handle(answer, header)
-      } catch {
-        _ = try giveUpRequest(header)
-        throw error
-      }
-    case .disconnect where version.hasProperties:
-      let disconnect = try Disconnect(parsing: receiver.body(of: header))
-      handle(disconnect, header)
-    case .auth:
-      let auth = try Auth(parsing: receiver.body(of: header))
-      handle(auth, header: header)
+    case .connack where phase == .awaitingConnack: try handleConnack(header)
+    case .suback, .unsuback: try handleAnswer(header)
+    case .disconnect where version.hasProperties: try handleDisconnect(header)
+    case .auth: try handleAuth(header)
     default:
       violate(.unexpectedPacket)  // only clients send it, or not now
     }
     return true
+  }
+
+  // What seldom comes has a frame of its own, so that a message does not need the stack for it.
+
+  @inline(never)
+  private mutating func handleConnack(_ header: FixedHeader) throws(Malformed) {
+    handle(try Connack(parsing: receiver.body(of: header), version: version), header)
+  }
+
+  @inline(never)
+  private mutating func handleAnswer(_ header: FixedHeader) throws(Malformed) {
+    do throws(Malformed) {
+      let answer = try SubscriptionAnswer(
+        parsing: receiver.body(of: header), type: header.type, version: version)
+      handle(answer, header)
+    } catch {
+      _ = try giveUpRequest(header)
+      throw error
+    }
+  }
+
+  @inline(never)
+  private mutating func handleDisconnect(_ header: FixedHeader) throws(Malformed) {
+    handle(try Disconnect(parsing: receiver.body(of: header)), header)
+  }
+
+  @inline(never)
+  private mutating func handleAuth(_ header: FixedHeader) throws(Malformed) {
+    handle(try Auth(parsing: receiver.body(of: header)), header: header)
   }
 
   private mutating func handle(_ connack: Connack, _ header: FixedHeader) {

@@ -164,11 +164,11 @@ extension Session {
 
   /// Publishes a request (§4.10.1). `message` has no Correlation Data yet. False: it was dropped at once, as it asked for.
   public mutating func publishRequest(
-    _ message: borrowing Publish, _ handling: Handling, timeout: UInt32, at now: Instant
+    _ request: consuming Publish, _ handling: Handling, timeout: UInt32, at now: Instant
   ) throws(SessionError) -> Bool {
     guard acceptedVersion.hasProperties, replies.capacity > 0 else { throw .notSupported }
     do throws(TopicName.Fault) {
-      try TopicName.validate(message.own.responseTopic)
+      try TopicName.validate(request.own.responseTopic)
     } catch {
       if case .utf8 = error { throw .utf8 }
       throw .topicName
@@ -178,12 +178,11 @@ extension Session {
     var handling = handling
     handling.isQuiet = true
     handling.replyTag = replies.tag(of: place)
-    var request = copy message
     request.own.correlationData = correlation.span
     request.own.hasCorrelationData = true
     guard try publishSpecially(request, handling, at: now) else { return false }
     replies.add(
-      at: place, cookie: handling.cookie, slot: outbox.newestSlot, topic: message.own.responseTopic,
+      at: place, cookie: handling.cookie, slot: outbox.newestSlot, topic: request.own.responseTopic,
       deadline: now.advanced(by: timeout))
     return true
   }
