@@ -23,7 +23,7 @@ demo: ## publish this machine's sensors to a real broker, and show what arrives
 	@examples-c/demo
 
 test: ## run every test; the last line is the sum
-	@.ci/need build broker faults interop test
+	@.ci/need build broker faults interop compat test
 	@Tests/run
 
 bench: ## QUICK=1: compare with libmosquitto, Paho C and the bare socket (benchmarks/README.md; QUICK: two minutes)
@@ -53,13 +53,14 @@ cross-build:
 
 install: ## PREFIX=/usr/local DESTDIR= TARGET=: the libraries, the header and swiftmqtt.pc, of this machine or TARGET
 	@test -e $(BUILD)/libswiftmqtt.a || $(MAKE) $(if $(TARGET),cross,all)
-	@! find Sources include cmake CMakeLists.txt -type f -newer $(BUILD)/libswiftmqtt.so | grep -q . || { echo 'the' \
+	@! { find Sources include -path 'Sources/*Mosquitto*' -prune -o -type f -newer $(BUILD)/libswiftmqtt.so -print; \
+	    find cmake CMakeLists.txt -type f -newer $(BUILD)/build.ninja; } | grep -q . || { echo 'the' \
 	    'sources are newer than $(BUILD); first: make$(if $(TARGET), cross TARGET=$(TARGET))' >&2; exit 2; }
 	@DESTDIR='$(DESTDIR)' cmake --install $(BUILD) --prefix '$(PREFIX)'
 
 uninstall: ## PREFIX=/usr/local DESTDIR=: remove what install laid, and nothing else
 	rm -f $(foreach file,lib/libswiftmqtt.so lib/libswiftmqtt.so.1 lib/libswiftmqtt.so.$(VERSION) lib/libswiftmqtt.a \
-	    lib/pkgconfig/swiftmqtt.pc include/swiftmqtt.h,'$(DESTDIR)$(PREFIX)/$(file)')
+	    lib/pkgconfig/swiftmqtt.pc lib/swiftmqtt/libmosquitto.so.1 include/swiftmqtt.h,'$(DESTDIR)$(PREFIX)/$(file)')
 
 size: ## text and data of every target that is built, against cmake/size-budget.tsv
 	@cmake/size

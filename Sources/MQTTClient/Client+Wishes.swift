@@ -15,6 +15,16 @@ extension Client where System: ~Copyable {
     return true
   }
 
+  /// The next attempt goes to another server. False: there is an attempt or a connection, or no room for it
+  /// (`ClientOptions.hostBytes`). For a client with one server.
+  public mutating func setServer(_ host: Span<UInt8>, port: UInt16) -> Bool {
+    guard phase == .disconnected, servers.count == 1, servers.hasRoom(for: host.count),
+      (try? ClientOptions.checkHost(host)) != nil
+    else { return false }
+    servers.set(0, host, port: port)
+    return true
+  }
+
   @inline(__always)
   public mutating func publish(
     _ message: borrowing Publish, _ handling: Handling

@@ -46,6 +46,8 @@ public struct ClientOptions: ~Escapable {
   public let submitBytes: Int
   /// Of a server, that are tried.
   public let addresses: Int
+  /// Room for the host, so that `Client.setServer` can name another; 0: no more than it takes.
+  public var hostBytes = 0
   public let session: SessionOptions
 
   /// A duration that is switched off.
@@ -253,6 +255,6 @@ public struct ClientPlan {
     submissions = SharedQueue.Plan(slots: options.submitMessages, slotSize: options.submitBytes, in: &plan)
     servers = plan.reserve(ServerTable.entryCount(options), of: ServerTable.Entry.self)
     addresses = plan.reserve(options.addresses, of: platform_address.self)
-    hosts = plan.reserve(ServerTable.byteCount(options), of: UInt8.self)
+    hosts = plan.reserve(max(ServerTable.byteCount(options), options.hostBytes), of: UInt8.self)
   }
 }

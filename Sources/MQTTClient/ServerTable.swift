@@ -45,6 +45,9 @@ struct ServerTable: ~Copyable {
 
   func port(_ index: Int) -> UInt16 { entries[index].port }
 
+  /// Whether a host of this size can stand alone.
+  func hasRoom(for size: Int) -> Bool { size < hosts.count }
+
   /// One host after the other; that at `count` may be set again and again.
   mutating func set(_ index: Int, _ host: Span<UInt8>, port: UInt16) {
     let start = index == 0 ? 0 : entries[index &- 1].host.end &+ 1

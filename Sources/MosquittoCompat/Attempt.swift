@@ -40,6 +40,7 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
   private func open(_ attempt: UInt32, _ waits: Bool) -> Int32 {
     unsafe closeOld(attempt)
     guard unsafe pointee.attempt == attempt else { return MOSQ_ERR_SUCCESS }
+    unsafe freeAliases()
     guard unsafe !isUnwanted else { return MOSQ_ERR_NO_CONN }
     let result = unsafe makeClientIfNeeded()
     guard result == MOSQ_ERR_SUCCESS, let client = unsafe pointee.client else { return result }
@@ -119,8 +120,12 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
   private func makeClientIfNeeded() -> Int32 {
     if let client = unsafe pointee.client {
       guard unsafe pointee.isOutdated else { return MOSQ_ERR_SUCCESS }
-      // What waits there was promised to be sent: it goes with what was set before.
-      guard unsafe client.pointee.isDrained else { return MOSQ_ERR_SUCCESS }
+      // What waits there was promised to be sent: it goes to the new server, but with what was set before.
+      guard unsafe client.pointee.isDrained else {
+        return unsafe client.pointee.setServer(
+          spanOrNone(pointee.host), port: UInt16(truncatingIfNeeded: pointee.port))
+          ? MOSQ_ERR_SUCCESS : MOSQ_ERR_INVAL
+      }
       unsafe freeClient()
     }
     let result = unsafe makeClient()

@@ -145,7 +145,10 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
     unsafe pointee.isLeaving = true
     defer { unsafe wake() }
     guard let client = unsafe pointee.client, unsafe client.pointee.state != .disconnected else {
-      return MOSQ_ERR_NO_CONN
+      // To an on_connect that is told of a refusal the connection is still there: it ends as if asked for.
+      guard unsafe pointee.isTellingRefusal, unsafe isInCallback else { return MOSQ_ERR_NO_CONN }
+      unsafe log(SHIM_SENDING_DISCONNECT)
+      return MOSQ_ERR_SUCCESS
     }
     do throws(SessionError) {
       // What the kernel has not taken goes out first, as far as it does in a second.

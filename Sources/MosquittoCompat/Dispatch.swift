@@ -39,9 +39,18 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
   private func tell(_ connected: ConnectedEvent, of client: UnsafeMutablePointer<Client>) {
     unsafe pointee.isConnected = true
     var list = unsafe self.list(connected.properties, of: client)
+    unsafe takeAssignedID(list)
     unsafe log(SHIM_RECEIVED_CONNACK, 0)
     unsafe tellConnect(0, connected.sessionPresent ? 1 : 0, list)
     unsafe mosquitto_property_free_all(&list)
+  }
+
+  /// The name that the server gave to one without is its name from now on: in the log, and on the next connection.
+  private func takeAssignedID(_ list: OpaquePointer?) {
+    guard unsafe pointee.id == nil else { return }
+    let found = unsafe mosquitto_property_read_string(
+      list, Int32(PropertyIdentifier.assignedClientIdentifier.rawValue), &pointee.id, false)
+    if unsafe found != nil { unsafe pointee.isOutdated = true }
   }
 
   private func tellConnect(_ code: Int32, _ flags: Int32, _ list: OpaquePointer?) {
@@ -69,7 +78,14 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
     case .refused:
       let code = Int32(failure.reasonCode ?? 0)
       unsafe log(SHIM_RECEIVED_CONNACK, code)
+      unsafe pointee.isTellingRefusal = true
       unsafe tellConnect(code, 0, list)
+      unsafe pointee.isTellingRefusal = false
+      // The program has called mosquitto_disconnect() meanwhile: that is no error any more.
+      if unsafe pointee.isLeaving {
+        told = MOSQ_ERR_SUCCESS
+        unsafe pointee.endResult = told
+      }
     case .serverClosed:
       told = Int32(failure.reasonCode ?? UInt8(MOSQ_ERR_CONN_LOST))
       unsafe log(SHIM_RECEIVED_DISCONNECT, told)
@@ -147,7 +163,7 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
     default: return  // nobody has it: libmosquitto has no word for that
     }
     var list = unsafe self.list(completion.properties, of: client)
-    if completion.latency != nil { unsafe log(SHIM_RECEIVED_PUBACK, mid, code) }
+    if completion.latency != nil { unsafe logAcknowledged(completion, mid, code) }
     unsafe tellPublished(mid, code, list)
     unsafe mosquitto_property_free_all(&list)
   }
@@ -159,6 +175,17 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
     if let function = unsafe callbacks.publishV5 {
       unsafe outside { unsafe function(handle, user, mid, code, list) }
     }
+  }
+
+  /// The core tells of a handshake when it is over, so its lines come together; a PUBREC that refuses ends it.
+  private func logAcknowledged(_ completion: Completion, _ mid: Int32, _ code: Int32) {
+    guard Cookie.isExactlyOnce(completion.cookie) else {
+      return unsafe log(SHIM_RECEIVED_PUBACK, mid, code)
+    }
+    unsafe log(SHIM_RECEIVED_PUBREC, mid)
+    guard code < 0x80 else { return }
+    unsafe log(SHIM_SENDING_PUBREL, mid)
+    unsafe log(SHIM_RECEIVED_PUBCOMP, mid, code)
   }
 
   // MARK: Subscriptions

@@ -104,6 +104,7 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
     unsafe freeClient()
     unsafe freeEarly()
     while unsafe takeOwed() != nil { continue }
+    unsafe freeAliases()
     unsafe clearWill()
     unsafe MosquittoCompat.free(&pointee.id)
     unsafe MosquittoCompat.free(&pointee.userName)

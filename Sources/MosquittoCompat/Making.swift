@@ -56,12 +56,13 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
   }
 
   private func makeClient(_ request: RequestedOptions) -> Int32 {
-    let options: ClientOptions
+    var options: ClientOptions
     do throws(OptionsError) {
       options = try ClientOptions(checking: request)
     } catch {
       return MOSQ_ERR_INVAL
     }
+    options.hostBytes = 256
     var plan = MemoryPlan()
     let place = plan.reserve(1, of: Client.self)
     let clientPlan = ClientPlan(options, in: &plan)
@@ -105,6 +106,7 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
       list, Int32(PropertyIdentifier.maximumPacketSize.rawValue), &number32, false) != nil
     {
       request.maximumPacketBytes = number32
+      request.receiveBytes = min(request.receiveBytes, number32)  // no larger one will come
     }
     if unsafe mosquitto_property_read_int16(
       list, Int32(PropertyIdentifier.topicAliasMaximum.rawValue), &number16, false) != nil

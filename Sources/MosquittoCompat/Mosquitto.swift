@@ -46,12 +46,16 @@ typealias Client = MQTTClient.Client<Linux>
   var early: UnsafeMutablePointer<EarlyMessage>? = nil
   /// What became of messages, learned when a new connection took the place of another: a loop is to tell.
   var owed: UnsafeMutablePointer<OwedCompletion>? = nil
+  /// Topic Aliases that the program has set.
+  var aliases: UnsafeMutablePointer<Alias>? = nil
 
   // Where it stands.
   /// mosquitto_disconnect() was called, and no new connection since.
   var isLeaving = false
   /// CONNACK has accepted this connection.
   var isConnected = false
+  /// on_connect is being told that the server refused.
+  var isTellingRefusal = false
   /// on_disconnect has been told of this end.
   var isEndTold = true
   /// Counts attempts to connect. One that finds another number than its own has been replaced.
@@ -119,6 +123,13 @@ typealias Client = MQTTClient.Client<Linux>
     var next: UnsafeMutablePointer<OwedCompletion>?
     let mid: Int32
     let code: Int32
+  }
+
+  /// A number for a topic, in a list.
+  @unsafe struct Alias {
+    var next: UnsafeMutablePointer<Alias>?
+    let number: UInt16
+    var topic: Text
   }
 
   /// A message and its id, in a list.

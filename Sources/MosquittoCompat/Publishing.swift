@@ -27,7 +27,9 @@ import MQTTWire
     let result = unsafe mosquitto_property_check_all(0x30, properties)
     guard result == MOSQ_ERR_SUCCESS else { return result }
   }
-  guard let topic = unsafe topic, unsafe !isEmpty(topic) else { return MOSQ_ERR_INVAL }
+  unsafe instance.lock()
+  defer { unsafe instance.unlock() }
+  guard let topic = unsafe instance.topic(topic, withAliasIn: properties) else { return MOSQ_ERR_INVAL }
   let name = unsafe span(topic)
   guard unsafe mosquitto_validate_utf8(topic, Int32(clamping: name.count)) == MOSQ_ERR_SUCCESS else {
     return MOSQ_ERR_MALFORMED_UTF8
@@ -37,8 +39,6 @@ import MQTTWire
   else {
     return MOSQ_ERR_INVAL
   }
-  unsafe instance.lock()
-  defer { unsafe instance.unlock() }
   let number = unsafe instance.nextMid()
   unsafe mid?.pointee = Int32(number)
   guard let client = unsafe instance.pointee.client, unsafe client.pointee.state != .disconnected,
@@ -67,14 +67,16 @@ import MQTTWire
   return MOSQ_ERR_SUCCESS
 }
 
-/// What a cookie says of: the message id, and above it what it is the id of.
+/// What a cookie says of: the message id, above it what it is the id of, and of a message the QoS.
 enum Cookie {
   static var publish: UInt64 { 0 }
   static var subscribe: UInt64 { 1 << 16 }
   static var unsubscribe: UInt64 { 2 << 16 }
+  static var exactlyOnce: UInt64 { 4 << 16 }
 
   static func mid(_ cookie: UInt64) -> Int32 { Int32(truncatingIfNeeded: cookie & 0xFFFF) }
-  static func kind(_ cookie: UInt64) -> UInt64 { cookie & ~0xFFFF }
+  static func kind(_ cookie: UInt64) -> UInt64 { cookie & (3 << 16) }
+  static func isExactlyOnce(_ cookie: UInt64) -> Bool { cookie & exactlyOnce != 0 }
 }
 
 extension UnsafeMutablePointer where Pointee == Mosquitto {
@@ -84,11 +86,13 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
     _ properties: OpaquePointer?
   ) -> Int32 {
     guard let client = unsafe pointee.client else { return MOSQ_ERR_NO_CONN }
-    let encoded = unsafe EncodedProperties(properties)
+    // An alias would do nothing, as the topic goes with every message.
+    let encoded = unsafe EncodedProperties(properties) { $0 == PropertyIdentifier.topicAlias.rawValue }
     defer { unsafe encoded.free() }
     let message = unsafe Publish(
       topic: topic, payload: payload, qos: qos, retain: retain, properties: encoded.span)
-    let handling = unsafe Handling(cookie: Cookie.publish | wide(mid), isQuiet: !wantsPublished)
+    let cookie = Cookie.publish | (qos == .exactlyOnce ? Cookie.exactlyOnce : 0) | wide(mid)
+    let handling = unsafe Handling(cookie: cookie, isQuiet: !wantsPublished)
     do throws(SessionError) {
       if unsafe encoded.span.count > 0 {
         _ = unsafe try client.pointee.publishSpecially(message, handling, at: client.pointee.time)

@@ -33,9 +33,12 @@ def files_below(directory):
 
 
 def installed_files():
+    # The drop-in for libmosquitto is installed if it was built.
+    drop_in = "libmosquitto.so.1"
     return {
         "include/swiftmqtt.h", "lib/libswiftmqtt.a", "lib/libswiftmqtt.so", "lib/libswiftmqtt.so.1",
-        f"lib/libswiftmqtt.so.{version()}", "lib/pkgconfig/swiftmqtt.pc"}
+        f"lib/libswiftmqtt.so.{version()}", "lib/pkgconfig/swiftmqtt.pc",
+        *([f"lib/swiftmqtt/{drop_in}"] if (ROOT / "build" / "native" / "compat" / drop_in).exists() else [])}
 
 
 @pytest.fixture(scope="module")

@@ -29,7 +29,7 @@ def lines(*command: object) -> list[str]:
 
 def told(folder: pathlib.Path, *includes: str) -> list[str]:
     """What a C program sees of the structs and of every constant of our header."""
-    constants = re.findall(r"^    (M\w+) = ", HEADER.read_text(), re.M)
+    constants = re.findall(r"^#define (M\w+) [-(0-9]", HEADER.read_text(), re.M)
     assert len(constants) > 50
     wanted = [f"(long)sizeof({struct})" for struct in STRUCTS]
     for struct, fields in STRUCTS.items():

@@ -1,0 +1,240 @@
+"""A program of Debian's, run on libmosquitto and on the drop-in, and all that can be seen of it from outside."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import tempfile
+import threading
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from Broker.servers import Mosquitto, Subscriber, await_condition, free_port, need
+
+NAME, PASSWORD = "somebody", "secret words"
+# Content type, correlation data, expiry, format, user properties, response topic, payload.
+PROPERTIES = "%C|%D|%E|%F|%P|%R|%x"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One command line. `{t}` in it is a topic of its own, `{file}` a file with a few lines."""
+
+    name: str
+    program: str  # mosquitto_…
+    options: str
+    arrives: int = 0  # messages that the witness gets from it
+    code: int = 0
+    stdin: bytes = b""
+    retained: tuple[str, ...] = ()  # options of mosquitto_pub before it starts
+    live: tuple[str, ...] = ()  # and once it has subscribed; with mosquitto_rr, once its request has arrived
+    signal: int = 0  # that ends it, once it has connected (and got what is live)
+    address: str = "-h {host} -p {port}"
+    lasts: float = 0  # seconds, at least
+
+
+@dataclass
+class Outcome:
+    stdout: str
+    stderr: str
+    code: int
+    received: list[str]  # by the witness
+    wire: list[str]  # what the server says it got from the program and sent to it
+    seconds: float = field(default=0, compare=False)
+    loaded: list[str] = field(default_factory=list, compare=False)
+
+    def lines(self) -> list[str]:
+        """All that has to be the same."""
+        return [
+            f"exit status: {self.code}", *(f"stdout: {line}" for line in self.stdout.splitlines(True)),
+            *(f"stderr: {line}" for line in self.stderr.splitlines(True)), *(f"arrives: {line}" for line in self.received),
+            *(f"wire: {line}" for line in self.wire)]
+
+
+class Broker(Mosquitto):
+    """Lets in who gives no name, and who gives the right one; also at a socket in the file system."""
+
+    def __init__(self, directory: Path):
+        passwords = directory / "passwords"
+        subprocess.run([need("mosquitto_passwd"), "-b", "-c", passwords, NAME, PASSWORD], check=True)
+        self.socket = str(Path(tempfile.mkdtemp(dir=directory)) / "s")
+        super().__init__(
+            directory, persistence="false", password_file=passwords, **{"listener 0": self.socket})
+        self.start()
+
+    def told(self, since: int = 0) -> list[str]:
+        with self.log.open(errors="replace") as log:
+            log.seek(since)
+            return log.read().splitlines()
+
+    def send(self, options: list[str]) -> None:
+        """As a helper, whose lines in the log are not looked at."""
+        command = [need("mosquitto_pub"), *self.address, "-I", "helper-", *options]
+        subprocess.run(command, check=True, timeout=20)
+
+
+def environment(library: str, our_library: Path) -> dict[str, str]:
+    """`library`: real or ours."""
+    variables = {name: value for name, value in os.environ.items() if not name.startswith("LD_")}
+    return variables | ({"LD_LIBRARY_PATH": str(our_library.parent)} if library == "ours" else {})
+
+
+class Bench:
+    """A broker, a witness and the two libraries."""
+
+    def __init__(self, directory: Path, our_library: Path):
+        self.directory, self.our_library = directory, our_library
+        self.broker = Broker(directory)
+        self.file = directory / "lines"
+        self.file.write_bytes(b"first\nsecond\n")
+        self.witness = Witness(self.broker, "row/#", told=PROPERTIES)
+
+    def close(self) -> None:
+        self.witness.close()
+        self.broker.stop()
+
+    def arguments(self, row: Row, topic: str) -> list[str]:
+        places = {
+            "host": self.broker.host, "port": self.broker.port, "t": topic, "file": self.file,
+            "socket": self.broker.socket, "closed": free_port(), "name": NAME, "id": topic.replace("/", "-"), "password": shlex.quote(PASSWORD)}
+        return shlex.split(f"{row.address} {row.options}".format_map(places))
+
+    def run(self, row: Row, library: str, number: int) -> Outcome:
+        """`library`: real or ours. The names are of one length, so that lengths are the same, too."""
+        topic = f"row/{number}/{library}"
+        trace = Path(tempfile.mkdtemp(dir=self.directory))
+        traced = {"LD_DEBUG": "libs", "LD_DEBUG_OUTPUT": str(trace / "loader")}
+        for options in row.retained:
+            self.broker.send(["-r", "-q", "1", *shlex.split(options.format(t=topic))])
+        self.sync()
+        since = self.broker.log.stat().st_size
+        started = os.times().elapsed
+        process = subprocess.Popen(
+            [need(f"mosquitto_{row.program}"), *self.arguments(row, topic)],
+            env=environment(library, self.our_library) | traced,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        try:
+            if row.live or row.signal:
+                self.await_ready(row, since, process)
+            for options in row.live:
+                self.broker.send(shlex.split(options.format(t=topic)))
+            if row.signal:
+                if row.live:
+                    self.await_told(r"Sending PUBLISH to (?!helper-|witness)", since, len(row.live))
+                process.send_signal(row.signal)
+            stdout, stderr = process.communicate(row.stdin, 30)
+        finally:
+            process.kill()
+            process.wait()
+        seconds = os.times().elapsed - started
+        names = self.await_end(since)
+        self.sync()
+        clean = Cleaner(process.pid, topic)
+        return Outcome(
+            clean(stdout.decode(errors="replace")), clean(stderr.decode(errors="replace")), process.returncode,
+            [clean(line) for line in self.witness.all(topic)],
+            sorted(clean.wire(self.broker.told(since), names)), seconds,
+            [line.split()[-1] for path in trace.iterdir() for line in path.read_text().splitlines()
+             if "calling init" in line])
+
+    def await_ready(self, row: Row, since: int, process: subprocess.Popen) -> None:
+        if row.program == "pub":
+            pattern, count = r"New client connected .* as (?!helper-|witness)", 1
+        elif row.program == "rr":
+            pattern, count = r"Received PUBLISH from (?!helper-|witness)", 1
+        else:
+            pattern, count = r"Sending SUBACK to (?!helper-|witness)", 1
+            if " -U " in row.options:
+                pattern = r"Sending UNSUBACK to (?!helper-|witness)"
+        self.await_told(pattern, since, count)
+
+    def await_told(self, pattern: str, since: int, count: int) -> None:
+        matcher = re.compile(pattern)
+        await_condition(
+            lambda: sum(bool(matcher.search(line)) for line in self.broker.told(since)) >= count, 10, pattern)
+
+    def await_end(self, since: int) -> list[str]:
+        """Until the server has seen all connections of the program end. Their Client Identifiers."""
+        matcher = re.compile(r"New client connected from \S+ as (\S+) \(")
+        found = [matcher.search(line) for line in self.broker.told(since)]
+        names = [match[1] for match in found if match and not match[1].startswith(("helper-", "witness"))]
+
+        def ended() -> bool:
+            lines = self.broker.told(since)
+            return all(
+                sum(f"Client {name} " in line and ("disconnected" in line or "closed" in line) for line in lines)
+                >= names.count(name) for name in names)
+
+        await_condition(ended, 10, f"the server has seen the end of {names}")
+        return sorted(set(names))
+
+    def sync(self) -> None:
+        """Whatever the server has taken has reached the witness."""
+        self.witness.sync(self.broker)
+
+
+class Witness(Subscriber):
+    """Keeps whole lines: topic, QoS, whether retained, and what `told` says."""
+
+    def __init__(self, broker: Broker, *topics: str, told: str):
+        self.lines: list[str] = []
+        self.marks = 0
+        command = [need("mosquitto_sub"), *broker.address, "-V", "mqttv5", "-i", "witness", "-q", "2"]
+        command += ["-F", f"%t\t%q\t%r\t{told}"]
+        for topic in (*topics, "mark"):
+            command += ["-t", topic]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE)
+        self.changed = threading.Condition()
+        self.ended = False
+        self.reader = threading.Thread(target=self.read, daemon=True)
+        self.reader.start()
+        await_condition(lambda: any("Sending SUBACK to witness" in line for line in broker.told()), 10, "a witness")
+
+    def read(self) -> None:
+        for line in self.process.stdout:
+            text = line.rstrip(b"\n").decode(errors="replace")
+            with self.changed:
+                if text.startswith("mark\t"):
+                    self.marks += 1
+                else:
+                    self.lines.append(text)
+                self.changed.notify_all()
+        with self.changed:
+            self.ended = True
+            self.changed.notify_all()
+
+    def sync(self, broker: Broker) -> None:
+        before = self.marks
+        broker.send(["-t", "mark", "-m", "", "-q", "1"])
+        self.until(lambda: self.marks > before)
+
+    def all(self, topic: str) -> list[str]:
+        with self.changed:
+            return [line for line in self.lines if line.startswith((f"{topic}\t", f"{topic}/", f"/{topic}/"))]
+
+
+class Cleaner:
+    """Takes out what differs by nature:
+
+    - the part of topic and Client Identifier that names the library,
+    - the process id in a Client Identifier (-I), and the whole of one that the server or the library made up,
+    - the port of the connection, and the port where nobody listens.
+
+    And from the server's lines: message ids, as the core counts Packet Identifiers of QoS 1 and 2 only; the time; PINGs;
+    their order, as acknowledgements and messages cross.
+    """
+
+    def __init__(self, pid: int, topic: str):
+        self.pid, self.topic = pid, topic
+
+    def __call__(self, text: str) -> str:
+        text = text.replace(self.topic, "TOPIC").replace(self.topic.replace("/", "-"), "ID")
+        return re.sub(r"\bauto-[0-9A-F-]{36}|\bmosq-\w{18}", "CLIENT", text).replace(str(self.pid), "PID")
+
+    def wire(self, lines: list[str], names: list[str]) -> list[str]:
+        wanted = [line.partition(": ")[2] for line in lines if any(f" {name}" in line for name in names)]
+        wanted = [re.sub(r"\bm\d+\b|Mid: \d+", "m#", self(line)) for line in wanted if "PING" not in line]
+        return [re.sub(r" from \S+ as ", " as ", line) for line in wanted]
+

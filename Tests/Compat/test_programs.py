@@ -1,0 +1,87 @@
+"""mosquitto_pub, mosquitto_sub and mosquitto_rr as Debian built them, on libmosquitto and on the drop-in: what they print,
+how they end, what arrives and what the server saw of them is the same."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from .program_rows import ROWS
+from .programs import Bench
+
+
+@dataclass(frozen=True)
+class Deviation:
+    """Where ours differs from libmosquitto on purpose, or as far as it can: whole lines, as regular expressions."""
+
+    rows: str  # their names
+    reason: str
+    theirs: tuple[str, ...]  # lines that only libmosquitto has
+    ours: tuple[str, ...] = ()
+
+
+QOS_2 = "a message of QoS 2 is handed out once it has come, not when PUBREL says that the server knows"
+NO_WAY = "the drop-in has no {}, and says so"
+UNDONE = (r"exit status: 0", r"arrives: .*", r"wire: .*")  # what a program does that gets as far as connecting
+DEVIATIONS = (
+    Deviation(
+        r"(sub|rr) (mqtt\w+ )?q2|sub properties", QOS_2,
+        (r"stdout: .* (received PUBREL|sending PUBCOMP) .*", "wire: Received PUBCOMP from CLIENT .*")),
+    Deviation(
+        "pub from an address", NO_WAY.format("address to come from"), UNDONE,
+        ("exit status: 1", "stderr: Unable to connect .This feature is not supported.*")),
+    Deviation(
+        "pub through a socket in the file system", NO_WAY.format("other sockets than TCP's"), UNDONE,
+        ("exit status: 1", "stderr: Error: Connection refused")),
+    Deviation(
+        "pub with a certificate that is not there", NO_WAY.format("TLS"),
+        ("stderr: Error: Problem setting TLS options: File not found.",),
+        ("stderr: Error: Problem setting TLS options: This feature is not supported..",)),
+    Deviation("pub through a proxy", NO_WAY.format("proxy"), ("stderr: Error: Connection refused",)),
+)
+# Two threads write what they log, so libmosquitto itself has several orders.
+ANY_ORDER = ("pub lines debugged",)
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory, real_path: Path, our_path: Path) -> Iterator[Bench]:
+    bench = Bench(tmp_path_factory.mktemp("programs"), our_path)
+    yield bench
+    bench.close()
+
+
+@pytest.mark.parametrize("number", range(len(ROWS)), ids=[row.name for row in ROWS])
+def test_command_line(bench: Bench, number: int):
+    row = ROWS[number]
+    real = bench.run(row, "real", number)
+    assert real.code == row.code, real
+    assert len(real.received) == row.arrives + len(row.retained) + len(row.live), real.received
+    ours = bench.run(row, "ours", number)
+    assert [p for p in ours.loaded if 'libmosquitto' in p] == [str(bench.our_library)]
+    assert min(real.seconds, ours.seconds) >= row.lasts
+    told = [sorted(run.lines()) if row.name in ANY_ORDER else run.lines() for run in (real, ours)]
+    if difference := differences(row.name, *told):
+        pytest.fail(difference, pytrace=False)
+
+
+def differences(name: str, real: list[str], ours: list[str]) -> str:
+    """But for those on purpose, of which there has to be one if there may be."""
+    found = [line.rstrip("\n") for line in difflib.unified_diff(real, ours, "libmosquitto", "ours", n=3)][2:]
+    known = [deviation for deviation in DEVIATIONS if re.fullmatch(deviation.rows, name)]
+    if known and not found:
+        return f"there is no difference: {known[0].reason}"
+    allowed = {"-": [p for d in known for p in d.theirs], "+": [p for d in known for p in d.ours]}
+    unknown = [
+        line for line in found if line[:1] in allowed and line[1:]
+        and not any(re.fullmatch(pattern, line[1:]) for pattern in allowed[line[0]])]
+    return "\n".join(found) if unknown else ""
+
+
+def test_the_deviations_are_of_rows():
+    for deviation in DEVIATIONS:
+        assert any(re.fullmatch(deviation.rows, row.name) for row in ROWS), deviation

@@ -1,0 +1,1 @@
+"""What libmosquitto does, what we do, and every difference between the two."""
