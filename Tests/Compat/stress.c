@@ -1,13 +1,14 @@
 /*
- * stress [-s SECONDS] [-p MICROSECONDS] [-l LIMIT] HOST PORT
+ * stress [-s SECONDS] [-p MICROSECONDS] [-r] HOST PORT
  *
  * What programs with threads rely on: 4 threads publish, subscribe, unsubscribe, reconnect and disconnect on 3 clients
  * with a thread each (mosquitto_loop_start), and begin and end clients of their own; a fifth has a client with a loop of
- * its own, the witness. They pause after each call, and no more than LIMIT messages are under way.
+ * its own, the witness. They pause after each call.
  *
  * All sessions are kept, so whatever mosquitto_publish() took with QoS 1 or 2 has to arrive, also when the server is
- * restarted meanwhile, if it keeps what it has. The server is somebody else's business. Prints memory and what
- * it has counted; fails if something was lost, told twice, doubled with QoS 2, or damaged.
+ * restarted meanwhile, if it keeps what it has. Who restarts it says so (-r): Mosquitto 2.0.11 sends a message of QoS 2
+ * whose PUBREL was the last it said once more as PUBLISH. Prints memory and what it has counted; fails if something was
+ * lost, told twice, doubled with QoS 2, or damaged.
  *
  * Compiled twice: against the library as shipped, and by Package.swift, with the thread sanitizer.
  */
@@ -31,16 +32,18 @@
 struct client {
     struct mosquitto *mosq;
     pthread_mutex_t life;
-    atomic_uchar unsure[65536], certain[65536], told[65536]; /* by message id: of QoS 0, of 1 and 2, and by on_publish */
+    atomic_uchar unsure[65536], certain[65536],
+        told[65536]; /* by message id: of QoS 0, of 1 and 2, and by on_publish */
 };
 
 static struct client clients[CLIENTS];
 static struct mosquitto *witness;
 /* By thread and number, the QoS with which it was taken, and how often it arrived: 2 bits each. */
-static uint8_t taken[THREADS][MESSAGES / 4], arrived[THREADS][MESSAGES / 4];
+static atomic_uchar taken[THREADS][MESSAGES / 4], arrived[THREADS][MESSAGES / 4];
 static atomic_ulong published, refused, received, damaged, reconnects, farewells, lives;
 static atomic_bool is_over, is_settled;
-static unsigned seconds = 10, pause_us = 500, limit = 2000;
+static unsigned seconds = 10, pause_us = 500;
+static bool is_restarted;
 static const char *host;
 static int port;
 
@@ -49,10 +52,11 @@ struct payload {
     uint8_t filling[];
 };
 
-static unsigned get(const uint8_t *bits, uint32_t number) { return bits[number / 4] >> number % 4 * 2 & 3; }
+static unsigned get(const atomic_uchar *bits, uint32_t number) { return bits[number / 4] >> number % 4 * 2 & 3; }
 
-static void set(uint8_t *bits, uint32_t number, unsigned value) {
-    bits[number / 4] = (uint8_t)((bits[number / 4] & ~(3u << number % 4 * 2)) | value << number % 4 * 2);
+/* By one thread only. */
+static void set(atomic_uchar *bits, uint32_t number, unsigned value) {
+    bits[number / 4] = (unsigned char)((bits[number / 4] & ~(3u << number % 4 * 2)) | value << number % 4 * 2);
 }
 
 static uint32_t sum(const struct payload *payload) {
@@ -174,11 +178,14 @@ static void *work(void *argument) {
         struct client *client = &clients[rand_r(&seed) % CLIENTS];
         int what = rand_r(&seed) % 1000;
         if (what < 900) {
-            if (published < received + limit + published / 3) publish(thread, number++, client, &seed);
+            if (published < received + 2000 + published / 3) publish(thread, number++, client, &seed);
         } else if (what < 990) {
             subscribe(client, &seed);
         } else if (what < 994) {
+            /* Between mosquitto_disconnect() and the thread's end it would keep the thread. */
+            pthread_mutex_lock(&client->life);
             mosquitto_reconnect(client->mosq);
+            pthread_mutex_unlock(&client->life);
             reconnects++;
         } else if (what < 996) {
             leave_and_come_back(client, what == 995);
@@ -238,13 +245,16 @@ static struct mosquitto *begin(const char *id, void *user) {
 int main(int argc, char **argv) {
     pthread_t threads[THREADS], watcher;
     int option;
-    while ((option = getopt(argc, argv, "s:p:l:")) != -1)
-        *(option == 's' ? &seconds : option == 'p' ? &pause_us : &limit) = (unsigned)strtoul(optarg, NULL, 10);
+    while ((option = getopt(argc, argv, "s:p:r")) != -1) {
+        if (option == 's') seconds = (unsigned)strtoul(optarg, NULL, 10);
+        if (option == 'p') pause_us = (unsigned)strtoul(optarg, NULL, 10);
+        if (option == 'r') is_restarted = true;
+    }
     if (argc - optind != 2) return 2;
     host = argv[optind];
     port = atoi(argv[optind + 1]);
-    memset(taken, 0, sizeof taken); /* now, so that memory does not grow later */
-    memset(arrived, 0, sizeof arrived);
+    memset((void *)taken, 0, sizeof taken); /* now, so that memory does not grow later */
+    memset((void *)arrived, 0, sizeof arrived);
     memset((void *)clients, 0, sizeof clients);
 
     mosquitto_lib_init();
@@ -267,7 +277,8 @@ int main(int argc, char **argv) {
     for (uintptr_t index = 0; index < THREADS; index++) pthread_create(&threads[index], NULL, work, (void *)index);
     for (unsigned second = 0; second < seconds; second++) {
         sleep(1);
-        if (seconds < 60 || second % 10 == 9) printf("%u s: %ld kB, %lu published\n", second + 1, resident_kb(), published);
+        if (seconds < 60 || second % 10 == 9)
+            printf("%u s: %ld kB, %lu published\n", second + 1, resident_kb(), published);
         fflush(stdout);
     }
     is_over = true;
@@ -285,5 +296,5 @@ int main(int argc, char **argv) {
     printf("published %lu refused %lu received %lu reconnects %lu farewells %lu lives %lu\n", published, refused,
            received, reconnects, farewells, lives);
     printf("lost %lu doubled %lu damaged %lu told %s\n", lost, doubled, damaged, has_told ? "once" : "wrongly");
-    return lost || doubled || damaged || !has_told;
+    return lost || (doubled && !is_restarted) || damaged || !has_told;
 }
