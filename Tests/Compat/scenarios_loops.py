@@ -73,7 +73,7 @@ def destroyed_while_it_runs(place: Place) -> list[str]:
     caller.call("loop_start")
     caller.wait_for("on_connect")
     caller.destroy()
-    return caller.story
+    return sorted(caller.story)
 
 
 @scenario
