@@ -7,7 +7,7 @@ NATIVE := build/native
 BUILD := build/$(or $(TARGET),native)
 CROSS := aarch64 armv7 riscv64
 
-.PHONY: all compat demo test bench mutants interop-rabbitmq cross cross-build install uninstall size counts lint format clean help
+.PHONY: all compat compat-stress demo test bench mutants interop-rabbitmq cross cross-build install uninstall size counts lint format clean help
 
 all: ## build the library and the examples for this machine, into build/native
 	@.ci/need build
@@ -18,6 +18,10 @@ compat: ## build libmosquitto.so.1, on which programs for libmosquitto run uncha
 	@.ci/need build
 	@cmake -S . -B $(NATIVE) -G Ninja --log-level=WARNING
 	@cmake --build $(NATIVE) --target mosquitto_compat
+
+compat-stress: compat ## SECONDS=600: not part of test: threads on libmosquitto.so.1, also under the thread sanitizer; memory stays flat
+	@.ci/need broker test
+	@cd Tests/Compat && SMQ_STRESS_SECONDS=$(or $(SECONDS),600) python3 -m pytest -rA -p no:cacheprovider test_stress.py
 
 demo: ## publish this machine's sensors to a real broker, and show what arrives
 	@examples-c/demo

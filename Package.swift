@@ -34,6 +34,10 @@ let package = Package(
     module(
       "SwiftMQTT", "CSwiftMQTT", "MQTTClient", "MQTTSession", "MQTTTransport", "MQTTWire",
       "FixedMemory"),
+    .target(name: "CMosquitto"),
+    module(
+      "MosquittoCompat", "CMosquitto", "CPlatform", "MQTTClient", "MQTTSession", "MQTTTransport", "MQTTWire",
+      "FixedMemory"),
     tests("FixedMemoryTests", "FixedMemory"),
     tests("MQTTWireTests", excluding: ["Vectors"], "MQTTWire", "FixedMemory"),
     tests("MQTTSessionTests", "MQTTSession", "MQTTWire", "FixedMemory"),
@@ -43,9 +47,12 @@ let package = Package(
     .executableTarget(
       name: "Simulator", dependencies: ["MQTTSession", "MQTTWire", "FixedMemory"], path: "Tests/Simulator",
       swiftSettings: [settings[0]]),
-    // For the thread sanitizer: Tests/Broker/test_sanitizers.py builds it.
+    // For the thread sanitizer: Tests/Broker/test_sanitizers.py and Tests/Compat/test_stress.py build them.
     .executableTarget(
       name: "Submitters", dependencies: ["SwiftMQTT"], path: "Tests/Threads",
       cSettings: [.headerSearchPath("../../include")]),
+    .executableTarget(
+      name: "Stress", dependencies: ["MosquittoCompat", "CMosquitto"], path: "Tests/Compat",
+      sources: ["stress.c"]),
   ]
 )

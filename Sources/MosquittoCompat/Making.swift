@@ -24,6 +24,8 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
     request.userName = unsafe spanOrNone(pointee.userName)
     request.password = unsafe spanOrNone(pointee.password)
     request.keepAlive = unsafe pointee.keepAlive == 0 ? .max : pointee.keepAlive
+    // As long as libmosquitto waits for the answer; 0, with which no question is asked, is the core's own time.
+    request.pingTimeout = unsafe pointee.keepAlive &* 1000
     request.subscriptions = .max  // none: libmosquitto leaves subscribing again to the program
     request.inFlightMaximum = unsafe pointee.inFlightMaximum
     request.receiveMaximum = unsafe is5 ? pointee.receiveMaximum : 1024

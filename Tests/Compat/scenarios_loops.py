@@ -1,0 +1,132 @@
+"""Threads, and loops of the program's own."""
+
+from __future__ import annotations
+
+import select
+import threading
+import time
+from ctypes import byref, c_bool, c_int
+
+from .scenario import Place, scenario
+
+
+@scenario
+def another_thread_publishes(place: Place) -> list[str]:
+    caller = place.caller()
+    caller.connect(place.port)
+    caller.call("loop_start")
+    caller.wait_for("on_connect")
+    results = []
+    threads = [threading.Thread(target=lambda: results.extend(
+        place.library.mosquitto_publish(caller.handle, None, b"t", 1, b"x", 1, c_bool(False)) for _ in range(50)))
+        for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    caller.wait_for("on_publish", count=150)
+    caller.call("disconnect")
+    caller.call("loop_stop", c_bool(False))
+    caller.call("loop_stop", c_bool(False))
+    caller.destroy()
+    return [*map(str, results), *sorted(caller.story)]
+
+
+@scenario
+def threads_begin_and_end(place: Place) -> list[str]:
+    caller = place.caller()
+    caller.call("loop_stop", c_bool(True))
+    caller.call("loop_start")
+    caller.call("loop_start")
+    caller.connect(place.port)
+    caller.wait_for("on_connect")
+    caller.call("loop_stop", c_bool(True))
+    caller.call("loop_start")
+    caller.publish(b"a", b"x", 1)
+    caller.wait_for("on_publish")
+    caller.call("disconnect")
+    caller.call("loop_stop", c_bool(False))
+    caller.call("threaded_set", c_bool(True))
+    caller.call("loop_start")
+    caller.call("loop_stop", c_bool(True))
+    caller.destroy()
+    return sorted(caller.story)
+
+
+@scenario
+def a_thread_and_no_server(place: Place) -> list[str]:
+    caller = place.caller()
+    caller.connect(place.closed_port, how="connect_async")
+    caller.call("loop_start")
+    time.sleep(0.2)
+    caller.publish(b"a", b"x", 1)
+    caller.call("disconnect")
+    caller.call("loop_stop", c_bool(False))
+    caller.destroy()
+    return sorted(caller.story)
+
+
+@scenario
+def destroyed_while_it_runs(place: Place) -> list[str]:
+    caller = place.caller()
+    caller.connect(place.port)
+    caller.call("loop_start")
+    caller.wait_for("on_connect")
+    caller.destroy()
+    return sorted(caller.story)
+
+
+@scenario
+def own_poll(place: Place) -> list[str]:
+    caller = place.caller()
+    caller.connect(place.port)
+    caller.does = {"connect": lambda: caller.subscribe(b"poll", 1)}
+    poll = select.poll()
+    end = time.monotonic() + 5
+    while not any(line.startswith("on_message") for line in caller.story) and time.monotonic() < end:
+        descriptor = place.library.mosquitto_socket(caller.handle)
+        wants = place.library.mosquitto_want_write(caller.handle)
+        poll.register(descriptor, select.POLLIN | (select.POLLOUT if wants else 0))
+        for _, event in poll.poll(100):
+            if event & select.POLLIN:
+                caller.call("loop_read", 1, quietly=True)
+            if event & select.POLLOUT:
+                caller.call("loop_write", 1, quietly=True)
+        caller.call("loop_misc", quietly=True)
+        poll.unregister(descriptor)
+        if caller.story[-1].startswith("on_subscribe"):
+            caller.publish(b"poll", b"x", 0)
+    caller.call("want_write")
+    caller.call("disconnect")
+    caller.call("socket")
+    caller.destroy()
+    return [line for line in caller.story if line != "on_publish"]
+
+
+def mid_is_known(place: Place, qos: int) -> list[str]:
+    """What mosquitto_publish() wrote is there when on_publish comes, also of another thread."""
+    caller = place.caller()
+    known: list[bool] = []
+    mid = c_int(0)
+    caller.does = {"publish": lambda: known.append(mid.value > 0)}
+    caller.connect(place.port)
+    caller.call("loop_start")
+    caller.wait_for("on_connect")
+    for number in range(20):
+        mid.value = 0
+        place.library.mosquitto_publish(caller.handle, byref(mid), b"mid", 1, b"x", qos, c_bool(False))
+        caller.wait_for("on_publish", count=number + 1)
+    caller.call("disconnect")
+    caller.call("loop_stop", c_bool(False))
+    caller.destroy()
+    return [str(all(known)), str(len(known))]
+
+
+@scenario
+def mid_is_known_qos1(place: Place) -> list[str]:
+    return mid_is_known(place, 1)
+
+
+@scenario
+def mid_is_known_qos2(place: Place) -> list[str]:
+    return mid_is_known(place, 2)

@@ -1,0 +1,164 @@
+"""What the server sees, and how it can end."""
+
+from __future__ import annotations
+
+import ctypes
+import time
+from ctypes import byref, c_bool
+
+from .calls import Scripted
+from .scenario import CONNACK, Place, scenario
+from .test_messages import Message
+
+
+@scenario
+def acknowledged_before_the_callback_returns(place: Place) -> list[str]:
+    message = bytes.fromhex("320600016100" "0178")
+    server = Scripted({1: CONNACK, 8: lambda packet: b"\x90\x03" + packet[2:4] + b"\1" + message})
+    caller = place.caller()
+    found: list[str] = []
+
+    def look() -> None:
+        end = time.monotonic() + 0.5
+        while time.monotonic() < end and not any(packet[0] == 0x40 for packet in server.packets):
+            time.sleep(0.01)
+        found.append(f"PUBACK in time: {any(packet[0] == 0x40 for packet in server.packets)}")
+
+    caller.does = {"connect": lambda: caller.subscribe(b"a", 1), "message": look}
+    caller.connect(server.port)
+    caller.loop_until("on_message")
+    caller.destroy()
+    server.close()
+    return caller.story + found
+
+
+def ends(place: Place, server: Scripted, keepalive: int, seconds: float, version: int = 4) -> list[str]:
+    """How the end of a connection is told, in a thread's loop that is not to connect again."""
+    caller = place.caller(version=version)
+    caller.call("reconnect_delay_set", 100, 100, c_bool(False))
+    caller.connect(server.port, keepalive)
+    caller.call("loop_start")
+    begin = time.monotonic()
+    caller.wait_for("on_disconnect", seconds)
+    took = time.monotonic() - begin
+    time.sleep(0.3)
+    caller.call("loop_stop", c_bool(True))
+    caller.destroy()
+    server.close()
+    return [*sorted(caller.story), f"in time: {7 < took < 12 if keepalive == 5 else took < 3}"]
+
+
+@scenario
+def the_server_hangs_up(place: Place) -> list[str]:
+    return ends(place, Scripted({1: CONNACK + bytes.fromhex("3004000161" "78"), 12: b""}), 60, 1)
+
+
+@scenario
+def the_server_does_not_answer(place: Place) -> list[str]:
+    """After 7 to 12 seconds, and once."""
+    return ends(place, Scripted({1: CONNACK}), 5, 15)
+
+
+@scenario
+def the_server_says_why_it_leaves(place: Place) -> list[str]:
+    return ends(place, Scripted({1: bytes.fromhex("2003000000" "e0028b00")}), 60, 3, version=5)
+
+
+@scenario
+def the_server_breaks_a_rule(place: Place) -> list[str]:
+    return ends(place, Scripted({1: CONNACK + bytes.fromhex("f000")}), 60, 3)
+
+
+def names(place: Place, id: bytes | None, version: int) -> list[str]:
+    server = Scripted({1: CONNACK if version < 5 else bytes.fromhex("2003000000")})
+    caller = place.caller(id, version=version)
+    caller.connect(server.port)
+    caller.loop_until("on_connect")
+    name = server.client_id()
+    first = server.packets[0]
+    caller.call("disconnect")
+    caller.destroy()
+    server.close()
+    if version == 3 and id is None:
+        return [f"{name[:5]!r} {len(name)} {name[5:].isalnum()}"]
+    return [repr(name), *([first.hex()] if version < 5 else []), *caller.story]
+
+
+@scenario
+def client_ids(place: Place) -> list[str]:
+    return [line for id in (None, b"me") for version in (3, 4, 5) for line in names(place, id, version)]
+
+
+@scenario
+def disconnect_in_callbacks(place: Place) -> list[str]:
+    story = []
+    for where in ("connect", "subscribe", "message", "publish"):
+        caller = place.caller()
+        steps = {"connect": lambda caller=caller: caller.subscribe(b"bye", 0),
+                 "subscribe": lambda caller=caller: caller.publish(b"bye", b"x", 1)}
+        caller.does = steps | {where: lambda caller=caller: caller.call("disconnect")}
+        if where == "publish":
+            caller.does["subscribe"] = lambda caller=caller: caller.publish(b"other", b"x", 1)
+        caller.connect(place.port)
+        caller.call("loop_forever", 100, 1)
+        caller.destroy()
+        story += [line for line in caller.story if where != "message" or line != "on_publish"]
+    return story
+
+
+@scenario
+def will_and_login(place: Place) -> list[str]:
+    server = Scripted({1: CONNACK})
+    caller = place.caller()
+    for arguments in ((None, 0, None, 0), (b"w/#", 0, None, 0), (b"w", -1, None, 0), (b"w", 3, b"bye", 1)):
+        caller.call("will_set", *arguments, c_bool(True))
+    caller.call("username_pw_set", None, b"secret")
+    caller.call("username_pw_set", b"me", None)
+    caller.call("username_pw_set", b"me", b"secret")
+    caller.connect(server.port, 5)
+    caller.loop_until("on_connect")
+    caller.call("will_clear")
+    caller.call("username_pw_set", None, None)
+    caller.call("reconnect")
+    caller.loop_until("on_connect", count=2)
+    caller.destroy()
+    server.close()
+    return [*(packet.hex() for packet in server.packets if packet[0] == 0x10), *caller.story]
+
+
+@scenario
+def will_with_a_wrong_qos(place: Place) -> list[str]:
+    caller = place.caller()
+    caller.call("will_set", b"w", 3, b"bye", 3, c_bool(True))
+    caller.destroy()
+    return caller.story
+
+
+@scenario
+def a_long_life_in_one_call(place: Place) -> list[str]:
+    """mosquitto_subscribe_simple(), whose topic has retained messages."""
+    caller = place.caller()
+    caller.connect(place.port)
+    caller.loop_until("on_connect")
+    caller.publish(b"simple/a", b"one", 1, True)
+    caller.publish(b"simple/b", b"two", 1, True)
+    caller.loop_until("on_publish", count=2)
+    caller.call("disconnect")
+    caller.destroy()
+    story = []
+    for count, retained in ((1, True), (2, True)):
+        messages = ctypes.POINTER(Message)()
+        result = place.library.mosquitto_subscribe_simple(
+            byref(messages), count, c_bool(retained), b"simple/#", 1, b"127.0.0.1", place.port, None, 60, c_bool(True),
+            None, None, None, None)
+        story.append(f"{result} " + " ".join(sorted(
+            f"{ctypes.string_at(messages[index].topic)} {ctypes.string_at(messages[index].payload)}"
+            f" {messages[index].qos} {messages[index].retain}" for index in range(count) if result == 0)) if count > 1
+            else str(result))
+    story.append(str(place.library.mosquitto_subscribe_simple(
+        byref(messages), 1, c_bool(True), b"simple/#", 0, b"127.0.0.1", place.port, None, 60, c_bool(True),
+        b"me", b"right", None, None)))
+    story.append(str(place.library.mosquitto_subscribe_simple(
+        byref(messages), 1, c_bool(True), b"simple/#", 0, b"127.0.0.1", place.closed_port, None, 60, c_bool(True),
+        None, None, None, None)))
+    return story

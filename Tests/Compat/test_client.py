@@ -1,0 +1,95 @@
+"""The same calls on both libraries: what they return, whom they call, and in which order."""
+
+from __future__ import annotations
+
+import ctypes
+import multiprocessing
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from Broker.servers import Mosquitto, free_port
+
+from . import scenarios_calls, scenarios_loops, scenarios_servers  # noqa: F401
+from .calls import Caller
+from .scenario import SCENARIOS, Place
+
+# What differs on purpose: why, and our lines in the place of libmosquitto's.
+DIFFERENCES: dict[str, tuple[str, dict[str, str]]] = {
+    "new_and_destroy": (
+        "libmosquitto leaves errno as it happens to be",
+        {"new b'\\xff' True = False, 9": "new b'\\xff' True = False, 22"}),
+    "wrong_filters_without_a_connection": (
+        "the arguments are looked at first",
+        {"subscribe = 4": "subscribe = 3", "unsubscribe = 4": "unsubscribe = 3"}),
+    "a_host_without_a_name": ("nobody has to look that up", {"connect = 15": "connect = 3"}),
+    "the_server_breaks_a_rule": (
+        "a packet that cannot be read is told as one",
+        {"on_disconnect 2": "on_disconnect 21"}),
+    "will_with_a_wrong_qos": (
+        "libmosquitto takes it, and the server hangs up",
+        {"will_set = 0": "will_set = 3"}),
+    "a_thread_and_no_server": (
+        "we look up names and connect in the loop only, and so tell of it there",
+        {"connect_async = 14": "connect_async = 0", "loop_stop = 0": "loop_stop = 0\non_disconnect 7"}),
+}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mosquitto]:
+    """It knows one user, and lets in those without a name."""
+    folder = tmp_path_factory.mktemp("server")
+    users: Path = folder / "users"
+    subprocess.run(["mosquitto_passwd", "-c", "-b", users, "me", "right"], check=True, timeout=10)
+    server = Mosquitto(folder, password_file=users)
+    server.start()
+    yield server
+    server.stop()
+
+
+def in_a_process(body: Callable[[], list[str]]) -> list[str]:
+    """In a process of its own: what crashes or hangs is a story, too."""
+    context = multiprocessing.get_context("fork")
+    mine, its = context.Pipe()
+    process = context.Process(target=lambda: its.send(body()), daemon=True)
+    process.start()
+    its.close()
+    try:
+        return mine.recv() if mine.poll(30) else ["hangs"]
+    except EOFError:
+        process.join(5)
+        return [f"ended with {process.exitcode}"]
+    finally:
+        process.kill()
+        process.join()
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_the_same(name: str, real: ctypes.CDLL, ours: ctypes.CDLL, server: Mosquitto) -> None:
+    closed = free_port()
+    places = [Place(library, server.port, closed) for library in (real, ours)]
+    stories = [in_a_process(lambda place=place: SCENARIOS[name](place)) for place in places]
+    _, other = DIFFERENCES.get(name, ("", {}))
+    assert stories[1] == [part for line in stories[0] for part in other.get(line, line).split("\n")]
+    assert set(other) <= set(stories[0]), "what is in the table is no difference"
+
+
+def limited(library: ctypes.CDLL, port: int) -> list[str]:
+    os.environ |= {"MOSQUITTO_OUTBOX_BYTES": "2048", "MOSQUITTO_OUTBOX_MESSAGES": "3"}
+    caller = Caller(library)
+    caller.connect(port)
+    for size in (4000, 1000, 100, 100, 100):
+        caller.publish(b"limited", b"x" * size, 1)
+    caller.loop_until("on_publish", count=3)
+    caller.publish(b"limited", b"x" * 1000, 1)
+    caller.destroy()
+    return caller.story
+
+
+def test_limits(ours: ctypes.CDLL, server: Mosquitto) -> None:
+    """Ours only: MOSQ_ERR_OVERSIZE_PACKET for what never fits, MOSQ_ERR_NOMEM for what does not now."""
+    story = in_a_process(lambda: limited(ours, server.port))
+    assert story == ["connect = 0", "publish = 25", *["publish = 0"] * 3, "publish = 1", "on_connect 0",
+                     *["on_publish"] * 3, "publish = 0"]
