@@ -1,0 +1,103 @@
+"""A server that goes away and comes back, under mosquitto_sub and mosquitto_pub: the same lines on both libraries."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from Broker.servers import await_condition, need
+
+from .programs import Broker, environment
+
+
+class Watched:
+    """A program whose stdout can be looked at while it runs."""
+
+    def __init__(self, command: list[object], variables: dict[str, str], said: Path):
+        self.said = said
+        with said.open("wb") as stdout:
+            self.process = subprocess.Popen(
+                ["stdbuf", "-oL", *map(str, command)], env=variables, stdin=subprocess.PIPE, stdout=stdout,
+                stderr=subprocess.STDOUT)
+
+    def lines(self) -> list[str]:
+        return re.sub(r"\bauto-[0-9A-F-]{36}", "CLIENT", self.said.read_text()).splitlines()
+
+    def await_line(self, pattern: str, count: int = 1) -> None:
+        await_condition(
+            lambda: sum(bool(re.search(pattern, line)) for line in self.lines()) >= count, 15,
+            f"{count} times {pattern!r} in {self.lines()}")
+
+    def say(self, text: str) -> None:
+        self.process.stdin.write(text.encode())
+        self.process.stdin.flush()
+
+
+@pytest.fixture
+def on_both(tmp_path: Path, our_path: Path) -> Callable[[Callable[..., None], list[str]], None]:
+    def run(scene: Callable[[Broker, Watched], None], command: list[str]) -> None:
+        told = []
+        for library in ("real", "ours"):
+            directory = tmp_path / library
+            directory.mkdir()
+            with running(directory) as broker:
+                program = Watched(
+                    [need(command[0]), *broker.address, *command[1:]], environment(library, our_path),
+                    directory / "said")
+                try:
+                    scene(broker, program)
+                    program.process.stdin.close()
+                    program.process.wait(10)
+                finally:
+                    program.process.kill()
+                    program.process.wait()
+                told.append((program.process.returncode, program.lines()))
+        assert told[1] == told[0]
+
+    return run
+
+
+@contextmanager
+def running(directory: Path) -> Iterator[Broker]:
+    broker = Broker(directory)
+    try:
+        yield broker
+    finally:
+        broker.stop()
+
+
+@pytest.mark.parametrize("version", ["mqttv311", "mqttv5"])
+@pytest.mark.parametrize("how", ["kill", "stop"])
+def test_sub(on_both, version: str, how: str):
+    """It subscribes again, and gets what comes then."""
+
+    def scene(broker: Broker, program: Watched) -> None:
+        program.await_line("received SUBACK")
+        broker.send(["-t", "some/topic", "-m", "before", "-q", "1"])
+        program.await_line("^before")
+        getattr(broker, how)()
+        broker.start()
+        program.await_line("received SUBACK", 2)
+        broker.send(["-t", "some/topic", "-m", "after", "-q", "1"])
+
+    on_both(scene, ["mosquitto_sub", "-V", version, "-t", "some/topic", "-q", "1", "-C", "2", "-d", "-i", "subscriber"])
+
+
+def test_pub(on_both):
+    """What is said while there is no server is published once there is one again."""
+
+    def scene(broker: Broker, program: Watched) -> None:
+        program.await_line("received CONNACK")
+        program.say("one\n")
+        program.await_line("received PUBACK")
+        broker.kill()
+        broker.start()
+        program.await_line("received CONNACK", 2)
+        program.say("two\n")
+        program.await_line("received PUBACK", 2)
+
+    on_both(scene, ["mosquitto_pub", "-t", "some/topic", "-q", "1", "-l", "-d", "-i", "publisher"])
