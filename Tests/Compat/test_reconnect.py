@@ -73,8 +73,7 @@ def running(directory: Path) -> Iterator[Broker]:
         broker.stop()
 
 
-@pytest.mark.parametrize("version", ["mqttv311", "mqttv5"])
-@pytest.mark.parametrize("how", ["kill", "stop"])
+@pytest.mark.parametrize("version, how", [("mqttv311", "kill"), ("mqttv5", "stop")])
 def test_sub(on_both, version: str, how: str):
     """It subscribes again, and gets what comes then."""
 
