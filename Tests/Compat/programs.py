@@ -184,6 +184,8 @@ class Witness(Subscriber):
         self.marks = 0
         command = [need("mosquitto_sub"), *broker.address, "-V", "mqttv5", "-i", "witness", "-q", "2"]
         command += ["-F", f"%t\t%q\t%r\t{told}"]
+        # With the 20 that it asks for otherwise it sometimes finds that the server has sent too much, and ends.
+        command += ["-D", "connect", "receive-maximum", "65535"]
         for topic in (*topics, "mark"):
             command += ["-t", topic]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE)
