@@ -235,7 +235,8 @@ class Cleaner:
     def __call__(self, text: str) -> str:
         text = text.replace(self.topic, "TOPIC").replace(self.topic.replace("/", "-"), "ID")
         text = re.sub(r'"tst":\s*"[^"]*"', '"tst":TIME', text)
-        return re.sub(r"\bauto-[0-9A-F-]{36}|\bmosq-\w{18}", "CLIENT", text).replace(f"publisher-{self.pid}", "publisher-PID")
+        text = re.sub(r"\bauto-[0-9A-F-]{36}|\bmosq-\w{18}", "CLIENT", text)
+        return text.replace(f"publisher-{self.pid}", "publisher-PID")
 
     def wire(self, lines: list[str], names: list[str]) -> list[str]:
         wanted = [line.partition(": ")[2] for line in lines if any(f" {name}" in line for name in names)]

@@ -67,9 +67,6 @@ class Stage:
     def send(self, topic: str, payload: str, *more: str) -> None:
         self.broker.send(["-t", f"{self.base}/{topic}", "-m", payload, *more])
 
-    def await_said(self, text: str) -> None:
-        await_condition(lambda: text in self.said, 15, f"{text!r} in {self.said!r}")
-
     def await_subscribed(self, count: int = 1) -> None:
         """The witness is one."""
         try:
