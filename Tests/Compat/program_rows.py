@@ -90,12 +90,14 @@ PUB = (
     pub("pub through a socket in the file system", "-t {t} -m hello -q 1", address="--unix {socket}"),
     pub("pub with a certificate that is not there", "-t {t} -m hello --cafile /nowhere/ca.crt", 0, code=1),
     pub("pub through a proxy", "-t {t} -m hello --proxy socks5h://127.0.0.1:{closed}", 0, code=1),
+    pub("pub by a service record", "-t {t} -m hello -S", 0, code=1),
     pub("pub version", "--version", 0, address="", code=1),
     pub("pub help", "--help", 0, address="", code=1),
 )
 
 SUB = (
-    *(sub(f"sub {version} q{qos}", f"-V {version} -q {qos} -t {{t}} -C 2 -d", "-t {t} -m one -q 2", "-t {t} -m two -q 1")
+    *(sub(f"sub {version} q{qos}", f"-V {version} -q {qos} -t {{t}} -C 2 -d",
+          "-t {t} -m one -q 2", "-t {t} -m two -q 1")
       for version in ("mqttv31", "mqttv311", "mqttv5") for qos in (0, 1, 2)),
     sub("sub verbose", "-t {t}/# -v -C 2", "-t {t}/a -m one", "-t {t}/b/c -n"),
     sub("sub several", "-t {t}/a -t {t}/b -t {t}/c/# -v -C 3 -d -q 1",
@@ -116,6 +118,9 @@ SUB = (
     sub("sub until several stand", "-t {t}/a -t {t}/b -E -d -V mqttv5"),
     sub("sub without line ends", "-t {t} -N -C 2", "-t {t} -m one", "-t {t} -m two"),
     sub("sub format", "-t {t}/# -C 2 -F '%t %q %r %l %p %x %% \\n\\t'", "-t {t}/a -m 'one 1'", "-t {t} -n -q 1"),
+    sub("sub JSON", "-t {t} -C 2 -F %j -q 1", "-t {t} -m one -q 1", "-t {t} -n"),
+    sub("sub JSON of JSON", "-t {t} -C 1 -F %J --pretty", """-t {t} -m '{{"a": [1, 2.5, null]}}'"""),
+    sub("sub JSON of 5.0", "-V mqttv5 -t {t} -C 1 -F %j", "-V mqttv5 -t {t} -m one " + USER_PROPERTIES),
     sub("sub format of mids", "-t {t} -C 2 -q 1 -F '%m %q'", "-t {t} -m one -q 1", "-t {t} -m two -q 1"),
     sub("sub format of properties", "-V mqttv5 -t {t} -q 2 -C 2 -F '%A|%C|%D|%E|%F|%P|%R|%S|%p'",
         "-V mqttv5 -t {t} -m hello -q 1 -D publish content-type text/plain -D publish response-topic an/answer "

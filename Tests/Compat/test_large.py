@@ -33,7 +33,8 @@ def test_large(broker: Broker, our_path: Path, tmp_path: Path, size: int, qos: i
     since = broker.log.stat().st_size
     options = [*broker.address, "-q", str(qos), "-t", "large"]
     subscriber = subprocess.Popen(
-        [need("mosquitto_sub"), *options, "-C", "1", "-N"], env=receiver, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        [need("mosquitto_sub"), *options, "-C", "1", "-N"], env=receiver,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
         await_condition(lambda: "Sending SUBACK" in "\n".join(broker.told(since)), 10, "it has subscribed")
         sent = subprocess.run(

@@ -1,5 +1,5 @@
-"""Programs of other people, as Debian built them against libmosquitto, doing what they are for: first on libmosquitto, then
-on the drop-in, and what arrives at a witness is the same."""
+"""Programs of other people, as Debian built them against libmosquitto, doing what they are for: first on libmosquitto,
+then on the drop-in, and what arrives at a witness is the same."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ class Stage:
     """A broker, a witness and one of the libraries."""
 
     def __init__(self, broker: Broker, directory: Path, library: str, variables: dict[str, str], path: Path):
-        self.broker, self.directory, self.library, self.variables, self.path = broker, directory, library, variables, path
+        self.broker, self.directory, self.library = broker, directory, library
+        self.variables, self.path = variables, path
         self.topic = self.base = f"row/{library}"
         self.witness = Witness(broker, f"{self.topic}/#", f"/{self.topic}/#", told="%p")
 
@@ -55,16 +56,16 @@ class Stage:
         return [line for line in lines if line.split("\t")[0].endswith(ending)]
 
     def await_received(self, pattern: str, count: int = 1) -> None:
+        def arrived() -> bool:
+            return sum(bool(re.search(pattern, line)) for line in self.received()) >= count
+
         try:
-            await_condition(lambda: sum(bool(re.search(pattern, line)) for line in self.received()) >= count, 15, pattern)
+            await_condition(arrived, 15, pattern)
         except AssertionError:
             pytest.fail(f"{self.library}: {pattern} is not among {self.received()}\n{self.said}")
 
     def send(self, topic: str, payload: str, *more: str) -> None:
         self.broker.send(["-t", f"{self.base}/{topic}", "-m", payload, *more])
-
-    def await_said(self, text: str) -> None:
-        await_condition(lambda: text in self.said, 15, f"{text!r} in {self.said!r}")
 
     def await_subscribed(self, count: int = 1) -> None:
         """The witness is one."""
@@ -200,6 +201,7 @@ event_route[mqtt:message] {{
                 stage.send("in/number", f"text {number}", "-q", str(number))
                 stage.await_received(rf"/answer\t.*text {number}")
             stage.check_loaded(process)
+        stage.await_received("/will\t")  # it ends without DISCONNECT
         return [line.replace(stage.topic, "TOPIC") for line in stage.received()]
 
     on_both(scene)
@@ -252,6 +254,7 @@ def test_mosquittopp(on_both, tmp_path: Path):
                 stage.send("in", text, "-q", "2")
                 stage.await_received(f"/out\t.*{text}")
             process.wait(10)
+        stage.witness.sync(stage.broker)
         return process.returncode, stage.received(), stage.said.splitlines()
 
     on_both(scene)

@@ -1,5 +1,5 @@
-"""mosquitto_pub, mosquitto_sub and mosquitto_rr as Debian built them, on libmosquitto and on the drop-in: what they print,
-how they end, what arrives and what the server saw of them is the same."""
+"""mosquitto_pub, mosquitto_sub and mosquitto_rr as Debian built them, on libmosquitto and on the drop-in: what they
+print, how they end, what arrives and what the server saw of them is the same."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the loader and Debian's packaging tools look at: names, versions and what other packages take from the library."""
+"""What the loader and Debian's packaging tools look at: names, versions, and what other packages take of them."""
 
 from __future__ import annotations
 
