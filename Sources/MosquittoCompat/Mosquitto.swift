@@ -44,6 +44,9 @@ typealias Client = MQTTClient.Client<Linux>
   var lastMid: UInt16 = 0
   /// Messages published before there was a client.
   var early: UnsafeMutablePointer<EarlyMessage>? = nil
+  var earlyLast: UnsafeMutablePointer<EarlyMessage>? = nil
+  var earlyCount: UInt32 = 0
+  var earlyBytes = 0
   /// What became of messages, learned when a new connection took the place of another: a loop is to tell.
   var owed: UnsafeMutablePointer<OwedCompletion>? = nil
   /// Topic Aliases that the program has set.
@@ -184,6 +187,16 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
   }
 
   /// Has the loop look again. With the lock held.
+  /// The same where nobody runs a loop, and CONNACK may lie unread: without it nothing is sent.
+  func flushAlone() {
+    guard let client = unsafe pointee.client, unsafe pointee.looper == 0, unsafe pointee.callers == nil,
+      unsafe !pointee.isConnected
+    else {
+      return unsafe flush()
+    }
+    _ = unsafe client.pointee.service(at: client.pointee.time)
+  }
+
   func wake() {
     if unsafe pointee.event >= 0, unsafe pointee.looper != shim_self() { unsafe shim_wake(pointee.event) }
   }
