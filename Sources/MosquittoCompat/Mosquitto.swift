@@ -44,8 +44,9 @@ typealias Client = MQTTClient.Client<Linux>
   var lastMid: UInt16 = 0
   /// Messages published before there was a client.
   var early: UnsafeMutablePointer<EarlyMessage>? = nil
-  /// What became of messages, learned when a new connection took the place of another: a loop is to tell.
-  var owed: UnsafeMutablePointer<OwedCompletion>? = nil
+  /// What had happened when a new connection took the place of another: a loop is to tell. The first and the last.
+  var owed: UnsafeMutablePointer<OwedEvent>? = nil
+  var owedLast: UnsafeMutablePointer<OwedEvent>? = nil
   /// Topic Aliases that the program has set.
   var aliases: UnsafeMutablePointer<Alias>? = nil
 
@@ -117,12 +118,6 @@ typealias Client = MQTTClient.Client<Linux>
   @unsafe struct Caller {
     let thread: UInt
     var next: UnsafeMutablePointer<Caller>?
-  }
-
-  @unsafe struct OwedCompletion {
-    var next: UnsafeMutablePointer<OwedCompletion>?
-    let mid: Int32
-    let code: Int32
   }
 
   /// A number for a topic, in a list.
