@@ -96,7 +96,8 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
     }
   }
 
-  /// All that is left to be told, but of messages that went out goes with the connection.
+  /// What is left of a connection that is over goes with it, but for messages: those that came are taken, as the server
+  /// may think so and the core does, and what became of those that went out is to be told.
   private func takeRest(of client: UnsafeMutablePointer<Client>) -> Failure? {
     var last: Failure? = nil
     while let event = unsafe client.pointee.nextEvent() {
@@ -105,9 +106,10 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
         guard Cookie.kind(completion.cookie) == Cookie.publish else { continue }
         switch completion.outcome {
         case .delivered, .refused:
-          unsafe owe(Cookie.mid(completion.cookie), Int32(completion.reasonCode ?? 0))
+          unsafe owe(.published(mid: Cookie.mid(completion.cookie), code: Int32(completion.reasonCode ?? 0)))
         default: continue
         }
+      case .session(.message(let message)): unsafe owe(.arrived(take(message, of: client)))
       case .disconnected(let failure): last = failure
       default: continue
       }

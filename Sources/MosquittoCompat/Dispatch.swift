@@ -11,7 +11,10 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
   func dispatch() -> Int32 {
     while unsafe !pointee.isDestroyed, unsafe !pointee.isOpening {
       if let owed = unsafe takeOwed() {
-        unsafe tellPublished(owed.mid, owed.code, nil)
+        switch unsafe owed {
+        case .published(let mid, let code): unsafe tellPublished(mid, code, nil)
+        case .arrived(let arrived): unsafe tell(arrived)
+        }
         continue
       }
       guard let client = unsafe pointee.client, let event = unsafe client.pointee.nextEvent() else { break }
@@ -26,7 +29,7 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
   private func tell(_ event: ClientEvent, of client: UnsafeMutablePointer<Client>) {
     switch event {
     case .session(.connected(let connected)): unsafe tell(connected, of: client)
-    case .session(.message(let message)): unsafe tell(message, of: client)
+    case .session(.message(let message)): unsafe tell(take(message, of: client))
     case .session(.completed(let completion)): unsafe tell(completion, of: client)
     case .session(.answered(let answer)): unsafe tell(answer, of: client)
     case .disconnected(let failure): unsafe tell(failure, of: client)
@@ -106,51 +109,6 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
   }
 
   // MARK: Messages
-
-  private func tell(_ event: MessageEvent, of client: UnsafeMutablePointer<Client>) {
-    let mid = unsafe event.serial == 0 ? 0 : client.pointee.packetIdentifier(of: event.serial) ?? 0
-    let topic = unsafe bytes(event.topic, of: client, isAliased: event.isTopicAliased)
-    let ownTopic = unsafe copy(topic)
-    let ownPayload = unsafe copy(bytes(event.payload, of: client))
-    var list = unsafe self.list(event.properties, of: client)
-    defer {
-      unsafe shim_free(ownTopic)
-      unsafe shim_free(ownPayload)
-      unsafe mosquitto_property_free_all(&list)
-    }
-    // The acknowledgement goes out first: programs rely on it.
-    let isAcknowledged = unsafe event.serial != 0 && acknowledge(event, of: client)
-    unsafe logPublish(
-      isReceived: true, duplicate: event.duplicate, qos: event.qos.rawValue, retain: event.retain, mid: mid,
-      topic: spanOrNone(ownTopic), payloadSize: event.payloadSize)
-    if isAcknowledged {
-      unsafe log(event.qos == .atLeastOnce ? SHIM_SENDING_PUBACK : SHIM_SENDING_PUBREC, Int32(mid), 0)
-    }
-    guard !event.isOversize, let ownTopic = unsafe ownTopic, let ownPayload = unsafe ownPayload else {
-      return
-    }
-    var message = unsafe mosquitto_message(
-      mid: Int32(mid), topic: ownTopic,
-      payload: event.payload.isEmpty ? nil : UnsafeMutableRawPointer(ownPayload),
-      payloadlen: Int32(clamping: event.payload.count), qos: Int32(event.qos.rawValue), retain: event.retain)
-    let callbacks = unsafe pointee.callbacks
-    let user = unsafe pointee.user
-    if let function = unsafe callbacks.message { unsafe outside { unsafe function(handle, user, &message) } }
-    if let function = unsafe callbacks.messageV5 {
-      unsafe outside { unsafe function(handle, user, &message, list) }
-    }
-  }
-
-  /// False: the connection is gone, and the server sends it again.
-  private func acknowledge(_ event: MessageEvent, of client: UnsafeMutablePointer<Client>) -> Bool {
-    do throws(SessionError) {
-      unsafe try client.pointee.acknowledge(event.serial, reasonCode: 0, properties: Span())
-    } catch {
-      return false
-    }
-    unsafe flush()
-    return true
-  }
 
   private func tell(_ completion: Completion, of client: UnsafeMutablePointer<Client>) {
     let mid = Cookie.mid(completion.cookie)
@@ -241,13 +199,13 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
 
   // MARK: Copies
 
-  private func copy(_ span: Span<UInt8>) -> UnsafeMutablePointer<CChar>? {
+  func copy(_ span: Span<UInt8>) -> UnsafeMutablePointer<CChar>? {
     unsafe span.withUnsafeBytes { unsafe shim_copy($0.baseAddress, $0.count) }
   }
 
   /// They lie in the client's block, and stay what they are until the event is released.
   @_lifetime(immortal)
-  private func bytes(
+  func bytes(
     _ extent: Extent, of client: UnsafeMutablePointer<Client>, isAliased: Bool = false
   ) -> Span<UInt8> {
     guard !extent.isEmpty,
@@ -256,7 +214,7 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
     return unsafe span(start + extent.offset, extent.count)
   }
 
-  private func list(_ extent: Extent, of client: UnsafeMutablePointer<Client>) -> OpaquePointer? {
+  func list(_ extent: Extent, of client: UnsafeMutablePointer<Client>) -> OpaquePointer? {
     guard !extent.isEmpty else { return nil }
     return unsafe propertyList(of: bytes(extent, of: client))
   }

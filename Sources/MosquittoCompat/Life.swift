@@ -103,7 +103,7 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
   fileprivate func freeContents() {
     unsafe freeClient()
     unsafe freeEarly()
-    while unsafe takeOwed() != nil { continue }
+    unsafe freeOwed()
     unsafe freeAliases()
     unsafe clearWill()
     unsafe MosquittoCompat.free(&pointee.id)
@@ -118,27 +118,6 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
     unsafe pointee.client = nil
     unsafe shim_free(pointee.memory)
     unsafe pointee.memory = nil
-  }
-
-  /// What became of a message is to be told later. Its properties go with the connection.
-  func owe(_ mid: Int32, _ code: Int32) {
-    guard let memory = unsafe shim_allocate(MemoryLayout<Mosquitto.OwedCompletion>.size) else { return }
-    let owed = unsafe memory.bindMemory(to: Mosquitto.OwedCompletion.self, capacity: 1)
-    unsafe owed.initialize(to: Mosquitto.OwedCompletion(next: nil, mid: mid, code: code))
-    guard var last = unsafe pointee.owed else {
-      unsafe pointee.owed = unsafe owed
-      return
-    }
-    while let next = unsafe last.pointee.next { unsafe last = unsafe next }
-    unsafe last.pointee.next = unsafe owed
-  }
-
-  func takeOwed() -> (mid: Int32, code: Int32)? {
-    guard let owed = unsafe pointee.owed else { return nil }
-    let completion = unsafe (owed.pointee.mid, owed.pointee.code)
-    unsafe pointee.owed = unsafe owed.pointee.next
-    unsafe shim_free(owed)
-    return completion
   }
 
   func freeEarly() {

@@ -47,8 +47,9 @@ typealias Client = MQTTClient.Client<Linux>
   var earlyLast: UnsafeMutablePointer<EarlyMessage>? = nil
   var earlyCount: UInt32 = 0
   var earlyBytes = 0
-  /// What became of messages, learned when a new connection took the place of another: a loop is to tell.
-  var owed: UnsafeMutablePointer<OwedCompletion>? = nil
+  /// What had happened when a new connection took the place of another: a loop is to tell. The first and the last.
+  var owed: UnsafeMutablePointer<OwedEvent>? = nil
+  var owedLast: UnsafeMutablePointer<OwedEvent>? = nil
   /// Topic Aliases that the program has set.
   var aliases: UnsafeMutablePointer<Alias>? = nil
 
@@ -120,12 +121,6 @@ typealias Client = MQTTClient.Client<Linux>
   @unsafe struct Caller {
     let thread: UInt
     var next: UnsafeMutablePointer<Caller>?
-  }
-
-  @unsafe struct OwedCompletion {
-    var next: UnsafeMutablePointer<OwedCompletion>?
-    let mid: Int32
-    let code: Int32
   }
 
   /// A number for a topic, in a list.
