@@ -127,6 +127,15 @@ extension Client where System: ~Copyable {
     session.leave(reasonCode: reasonCode, properties: properties)
   }
 
+  /// Closes the transport without a word, so that the server takes the client for lost (and its Will for due).
+  public mutating func cutOff(at now: Instant) {
+    self.now = now
+    outputSize = 0
+    guard phase == .open, loss == nil else { return giveUp() }
+    isWanted = false
+    end(Failure(cause: .closed, stage: .connected))
+  }
+
   /// There is nobody to say goodbye to.
   private mutating func giveUp() {
     switch phase {

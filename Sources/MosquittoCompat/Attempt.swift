@@ -77,9 +77,7 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
   }
 
   private func cut(_ client: UnsafeMutablePointer<Client>) {
-    // Nothing that is said here can be refused.
-    _ = unsafe try? client.pointee.disconnect(
-      drain: 0, reasonCode: 0, properties: Span(), at: client.pointee.time)
+    unsafe client.pointee.cutOff(at: client.pointee.time)
   }
 
   /// What is left of the last connection goes without a word, as nobody waits for it.

@@ -150,10 +150,11 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
       unsafe log(SHIM_SENDING_DISCONNECT)
       return MOSQ_ERR_SUCCESS
     }
+    unsafe awaitConnack()
     do throws(SessionError) {
-      // What the kernel has not taken goes out first, as far as it does in a second.
+      // What has not been sent goes out first, as far as it does in half a minute.
       unsafe try client.pointee.disconnect(
-        drain: client.pointee.isBlockedSending ? 1000 : 0,
+        drain: client.pointee.outboxNumbers.waitingSince == nil ? 0 : 30_000,
         reasonCode: pointee.version == UInt32(MQTT_PROTOCOL_V5) ? reasonCode : 0,
         properties: properties, at: client.pointee.time)
     } catch {
@@ -162,6 +163,23 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
     unsafe flush()
     unsafe log(SHIM_SENDING_DISCONNECT)
     return MOSQ_ERR_SUCCESS
+  }
+
+  /// What was published before CONNACK has come is to go out, too: waits for it, no longer than two seconds. A loop in
+  /// another thread reads it meanwhile.
+  private func awaitConnack() {
+    guard unsafe !isInCallback else { return }
+    let attempt = unsafe pointee.attempt
+    let end = platform_now_ms() &+ 2000
+    while unsafe pointee.attempt == attempt, let client = unsafe pointee.client,
+      unsafe client.pointee.state == .connecting, unsafe client.pointee.outboxNumbers.waitingSince != nil,
+      Int32(bitPattern: end &- platform_now_ms()) > 0
+    {
+      if unsafe pointee.looper == 0 || pointee.looper == shim_self() {
+        _ = unsafe client.pointee.service(at: client.pointee.time)
+      }
+      unsafe pause(10)
+    }
   }
 
   /// What a signal handler could not do. With the lock held.
@@ -176,9 +194,11 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
   /// With the lock held.
   fileprivate func finishLeaving() {
     let attempt = unsafe pointee.attempt
-    let end = platform_now_ms() &+ 250
+    var end = platform_now_ms() &+ 250
     while unsafe pointee.attempt == attempt, let client = unsafe pointee.client {
       _ = unsafe client.pointee.service(at: client.pointee.time)
+      // Not before all is sent: the core sees to it that this ends.
+      if unsafe client.pointee.outboxNumbers.waitingSince != nil { end = platform_now_ms() &+ 250 }
       _ = unsafe dispatch()
       let left = Int32(bitPattern: end &- platform_now_ms())
       guard unsafe !pointee.isEndTold, unsafe pointee.attempt == attempt else { return }

@@ -121,6 +121,9 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
   }
 
   func freeEarly() {
+    unsafe pointee.earlyLast = nil
+    unsafe pointee.earlyCount = 0
+    unsafe pointee.earlyBytes = 0
     while let message = unsafe pointee.early {
       unsafe pointee.early = unsafe message.pointee.next
       unsafe shim_free(message.pointee.topic)

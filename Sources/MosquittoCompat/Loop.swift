@@ -200,7 +200,7 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
     switch result {
     case MOSQ_ERR_NOMEM, MOSQ_ERR_PROTOCOL, MOSQ_ERR_INVAL, MOSQ_ERR_NOT_FOUND, MOSQ_ERR_TLS,
       MOSQ_ERR_PAYLOAD_SIZE, MOSQ_ERR_NOT_SUPPORTED, MOSQ_ERR_AUTH, MOSQ_ERR_ACL_DENIED, MOSQ_ERR_UNKNOWN,
-      MOSQ_ERR_EAI, MOSQ_ERR_PROXY:
+      MOSQ_ERR_PROXY:
       false
     default: true
     }
@@ -224,7 +224,8 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
     var seconds = unsafe pointee.delay
     if unsafe pointee.delayMaximum > pointee.delay {
       let factor = min(failures, 16)
-      seconds = unsafe pointee.doublesDelay ? seconds &* (1 << factor) : seconds &* (factor + 1)
+      seconds =
+        unsafe pointee.doublesDelay ? seconds &* (factor + 1) &* (factor + 1) : seconds &* (factor + 1)
       seconds = unsafe min(seconds, pointee.delayMaximum)
     }
     let end = platform_now_ms() &+ min(seconds, 2_000_000) &* 1000

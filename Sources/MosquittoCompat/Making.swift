@@ -96,8 +96,11 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
       } else if unsafe pointee.id != nil {
         request.keepSession = true
       }
-      // Clean Start begins it anew; the interval says how long it is kept afterwards.
-      if unsafe pointee.cleanSession, request.keepSession { request.newSession = true }
+      // Clean Start begins it anew each time; the interval says how long it is kept afterwards.
+      if unsafe pointee.cleanSession { request.keepSession = false }
+    } else if request.keepSession, unsafe pointee.version == UInt32(MQTT_PROTOCOL_V5) {
+      // Without the property it ends with the connection. The core has no word for that but a second.
+      request.sessionExpiry = 1
     }
     if unsafe mosquitto_property_read_int16(
       list, Int32(PropertyIdentifier.receiveMaximum.rawValue), &number16, false) != nil
@@ -108,7 +111,7 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
       list, Int32(PropertyIdentifier.maximumPacketSize.rawValue), &number32, false) != nil
     {
       request.maximumPacketBytes = number32
-      request.receiveBytes = min(request.receiveBytes, number32)  // no larger one will come
+      request.receiveBytes = max(64, min(request.receiveBytes, number32))  // no larger one will come
     }
     if unsafe mosquitto_property_read_int16(
       list, Int32(PropertyIdentifier.topicAliasMaximum.rawValue), &number16, false) != nil
@@ -127,7 +130,7 @@ private func isConnectOption(_ identifier: UInt8) -> Bool {
 }
 
 /// How much a client takes at most; libmosquitto knows no bound. In bytes and messages, from the environment.
-private enum Limits {
+enum Limits {
   static var outboxBytes: UInt32 {
     unsafe shim_environment(text("MOSQUITTO_OUTBOX_BYTES"), 1024, largest, largest)
   }

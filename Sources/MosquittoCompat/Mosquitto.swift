@@ -44,6 +44,9 @@ typealias Client = MQTTClient.Client<Linux>
   var lastMid: UInt16 = 0
   /// Messages published before there was a client.
   var early: UnsafeMutablePointer<EarlyMessage>? = nil
+  var earlyLast: UnsafeMutablePointer<EarlyMessage>? = nil
+  var earlyCount: UInt32 = 0
+  var earlyBytes = 0
   /// What had happened when a new connection took the place of another: a loop is to tell. The first and the last.
   var owed: UnsafeMutablePointer<OwedEvent>? = nil
   var owedLast: UnsafeMutablePointer<OwedEvent>? = nil
@@ -179,6 +182,16 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
   }
 
   /// Has the loop look again. With the lock held.
+  /// The same where nobody runs a loop, and CONNACK may lie unread: without it nothing is sent.
+  func flushAlone() {
+    guard let client = unsafe pointee.client, unsafe pointee.looper == 0, unsafe pointee.callers == nil,
+      unsafe !pointee.isConnected
+    else {
+      return unsafe flush()
+    }
+    _ = unsafe client.pointee.service(at: client.pointee.time)
+  }
+
   func wake() {
     if unsafe pointee.event >= 0, unsafe pointee.looper != shim_self() { unsafe shim_wake(pointee.event) }
   }

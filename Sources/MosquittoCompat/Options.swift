@@ -164,13 +164,13 @@ private var willCommand: Int32 { 0x100 }
 }
 
 @c public func mosquitto_max_inflight_messages_set(_ mosq: OpaquePointer?, _ maximum: UInt32) -> Int32 {
-  unsafe mosquitto_int_option(mosq, Int32(MOSQ_OPT_SEND_MAXIMUM), Int32(min(maximum, 65_535)))
+  unsafe mosquitto_int_option(mosq, Int32(MOSQ_OPT_SEND_MAXIMUM), Int32(clamping: maximum))
 }
 
 @c public func mosquitto_reconnect_delay_set(
   _ mosq: OpaquePointer?, _ delay: UInt32, _ maximum: UInt32, _ exponential: Bool
 ) -> Int32 {
-  guard let instance = unsafe instance(mosq), delay > 0 || maximum == 0 else { return MOSQ_ERR_INVAL }
+  guard let instance = unsafe instance(mosq) else { return MOSQ_ERR_INVAL }
   unsafe instance.lock()
   defer { unsafe instance.unlock() }
   unsafe instance.pointee.delay = delay == 0 ? 1 : delay

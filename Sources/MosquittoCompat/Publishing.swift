@@ -63,7 +63,7 @@ import MQTTWire
   unsafe instance.logPublish(
     isReceived: false, duplicate: false, qos: level.rawValue, retain: retain, mid: number, topic: name,
     payloadSize: Int(payloadlen))
-  unsafe instance.flush()
+  unsafe instance.flushAlone()
   return MOSQ_ERR_SUCCESS
 }
 
@@ -92,7 +92,7 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
     let message = unsafe Publish(
       topic: topic, payload: payload, qos: qos, retain: retain, properties: encoded.span)
     let cookie = Cookie.publish | (qos == .exactlyOnce ? Cookie.exactlyOnce : 0) | wide(mid)
-    let handling = unsafe Handling(cookie: cookie, isQuiet: !wantsPublished)
+    let handling = unsafe Handling(cookie: cookie, isQuiet: qos == .atMostOnce && !wantsPublished)
     do throws(SessionError) {
       if unsafe encoded.span.count > 0 {
         _ = unsafe try client.pointee.publishSpecially(message, handling, at: client.pointee.time)
@@ -122,27 +122,36 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
         properties)
       guard result == MOSQ_ERR_NO_CONN else { return result }
     }
-    guard let memory = unsafe shim_allocate(MemoryLayout<Mosquitto.EarlyMessage>.size),
-      let ownTopic = unsafe shim_copy(topic, topicSize),
-      let ownPayload = unsafe shim_copy(payload, payloadSize)
+    let size = topicSize &+ payloadSize
+    guard size <= Int(truncatingIfNeeded: Limits.outboxBytes) else { return MOSQ_ERR_OVERSIZE_PACKET }
+    guard unsafe pointee.earlyCount < Limits.outboxMessages,
+      unsafe pointee.earlyBytes &+ size <= Int(truncatingIfNeeded: Limits.outboxBytes)
     else { return MOSQ_ERR_NOMEM }
     var ownProperties: OpaquePointer? = nil
-    _ = unsafe mosquitto_property_copy_all(&ownProperties, properties)
+    let memory = unsafe shim_allocate(MemoryLayout<Mosquitto.EarlyMessage>.size)
+    let ownTopic = unsafe shim_copy(topic, topicSize)
+    let ownPayload = unsafe shim_copy(payload, payloadSize)
+    guard let memory = unsafe memory, let ownTopic = unsafe ownTopic, let ownPayload = unsafe ownPayload,
+      unsafe mosquitto_property_copy_all(&ownProperties, properties) == MOSQ_ERR_SUCCESS
+    else {
+      unsafe shim_free(memory)
+      unsafe shim_free(ownTopic)
+      unsafe shim_free(ownPayload)
+      return MOSQ_ERR_NOMEM
+    }
     let message = unsafe memory.bindMemory(to: Mosquitto.EarlyMessage.self, capacity: 1)
     unsafe message.initialize(
       to: Mosquitto.EarlyMessage(
         next: nil, mid: mid, topic: ownTopic, topicSize: topicSize, payload: ownPayload,
         payloadSize: payloadSize, qos: qos, retain: retain, properties: ownProperties))
-    guard var last = unsafe pointee.early else {
+    if let last = unsafe pointee.earlyLast {
+      unsafe last.pointee.next = unsafe message
+    } else {
       unsafe pointee.early = unsafe message
-      return MOSQ_ERR_SUCCESS
     }
-    var count = 1
-    while let next = unsafe last.pointee.next {
-      unsafe last = unsafe next
-      count += 1
-    }
-    unsafe last.pointee.next = unsafe message
+    unsafe pointee.earlyLast = unsafe message
+    unsafe pointee.earlyCount &+= 1
+    unsafe pointee.earlyBytes &+= size
     return MOSQ_ERR_SUCCESS
   }
 

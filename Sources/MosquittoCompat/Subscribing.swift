@@ -96,7 +96,7 @@ private func request(
     guard let filter = unsafe filters[index] else { continue }
     unsafe instance.logSubscribe(number, filter, options: qos == nil ? -1 : byte)
   }
-  unsafe instance.flush()
+  unsafe instance.flushAlone()
   return MOSQ_ERR_SUCCESS
 }
 
