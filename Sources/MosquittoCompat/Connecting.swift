@@ -144,13 +144,17 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
   fileprivate func leave(_ reasonCode: UInt8, _ properties: Span<UInt8>) -> Int32 {
     unsafe pointee.isLeaving = true
     defer { unsafe wake() }
-    guard let client = unsafe pointee.client, unsafe client.pointee.state != .disconnected else {
+    guard unsafe hasConnection else {
       // To an on_connect that is told of a refusal the connection is still there: it ends as if asked for.
       guard unsafe pointee.isTellingRefusal, unsafe isInCallback else { return MOSQ_ERR_NO_CONN }
       unsafe log(SHIM_SENDING_DISCONNECT)
       return MOSQ_ERR_SUCCESS
     }
+    let attempt = unsafe pointee.attempt
     unsafe awaitConnack()
+    // Another thread may have connected anew meanwhile, after this one wanted to leave.
+    guard unsafe pointee.attempt == attempt else { return MOSQ_ERR_SUCCESS }
+    guard unsafe hasConnection, let client = unsafe pointee.client else { return MOSQ_ERR_NO_CONN }
     do throws(SessionError) {
       // What has not been sent goes out first, as far as it does in half a minute.
       unsafe try client.pointee.disconnect(
@@ -163,6 +167,11 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
     unsafe flush()
     unsafe log(SHIM_SENDING_DISCONNECT)
     return MOSQ_ERR_SUCCESS
+  }
+
+  private var hasConnection: Bool {
+    guard let client = unsafe pointee.client else { return false }
+    return unsafe client.pointee.state != .disconnected
   }
 
   /// What was published before CONNACK has come is to go out, too: waits for it, no longer than two seconds. A loop in

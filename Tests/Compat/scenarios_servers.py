@@ -32,6 +32,25 @@ def acknowledged_before_the_callback_returns(place: Place) -> list[str]:
     return caller.story + found
 
 
+@scenario
+def messages_before_a_reconnect(place: Place) -> list[str]:
+    """The second is there, and nobody was told of it, when the program connects anew; it comes again, and another."""
+    one, two, three = (bytes.fromhex(text) for text in ("32060001610001" "31", "32060001610002" "32",
+                                                        "32060001610003" "33"))
+    answers = [CONNACK + one + two, bytes.fromhex("20020100") + b"\x3a" + two[1:] + three]
+    server = Scripted({1: lambda packet: answers.pop(0)})
+    caller = place.caller(clean=False)
+    caller.does = {"message": lambda: caller.does.pop("message") and caller.call("reconnect")}
+    caller.connect(server.port)
+    time.sleep(0.2)
+    end = time.monotonic() + 5
+    while not any(packet == bytes.fromhex("40020003") for packet in server.packets) and time.monotonic() < end:
+        caller.call("loop", 50, 1, quietly=True)
+    caller.destroy()
+    server.close()
+    return sorted([*caller.story, *sorted({packet.hex() for packet in server.packets if packet[0] == 0x40})])
+
+
 def ends(place: Place, server: Scripted, keepalive: int, seconds: float, version: int = 4) -> list[str]:
     """How the end of a connection is told, in a thread's loop that is not to connect again."""
     caller = place.caller(version=version)
