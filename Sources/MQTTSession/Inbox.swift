@@ -128,6 +128,7 @@ public struct Inbox: ~Copyable {
   }
 
   /// The message is being handed out. Its token.
+  @inline(__always)
   mutating func add(_ identifier: PacketIdentifier, qos: QoS) -> UInt32 {
     append(
       Entry(serial: nextSerial(), identifier: identifier, qos: qos, isAccepted: false, isRepeat: false))
@@ -142,11 +143,7 @@ public struct Inbox: ~Copyable {
       guard pending == 0, !unreleased.isFull, !unreleased.contains(identifier) else { return nil }
     }
     isPastResending = true
-    ring[slot(pending)] = Entry(
-      serial: nextSerial(), identifier: identifier, qos: qos, isAccepted: false, isRepeat: false)
-    pending &+= 1
-    peak = max(peak, count)
-    return lastSerial
+    return add(identifier, qos: qos)
   }
 
   /// The application has done with a message: takes it out if it is the first. `nil`: `accept` and `next` have to see to it.
@@ -263,6 +260,7 @@ public struct Inbox: ~Copyable {
     return lastSerial
   }
 
+  @inline(__always)
   private mutating func append(_ entry: Entry) {
     ring[slot(pending)] = entry
     pending &+= 1
