@@ -64,7 +64,11 @@ install: ## PREFIX=/usr/local DESTDIR= TARGET=: the libraries, the header and sw
 
 uninstall: ## PREFIX=/usr/local DESTDIR=: remove what install laid, and nothing else
 	rm -f $(foreach file,lib/libswiftmqtt.so lib/libswiftmqtt.so.1 lib/libswiftmqtt.so.$(VERSION) lib/libswiftmqtt.a \
-	    lib/pkgconfig/swiftmqtt.pc lib/swiftmqtt/libmosquitto.so.1 include/swiftmqtt.h,'$(DESTDIR)$(PREFIX)/$(file)')
+	    lib/pkgconfig/swiftmqtt.pc lib/swiftmqtt/libmosquitto.so.1 include/swiftmqtt.h \
+	    $(addprefix lib/cmake/SwiftMQTT/,SwiftMQTTConfig.cmake SwiftMQTTConfigVersion.cmake \
+	    $(foreach library,shared static,SwiftMQTT-$(library).cmake SwiftMQTT-$(library)-minsizerel.cmake)), \
+	    '$(DESTDIR)$(PREFIX)/$(file)')
+	@rmdir $(foreach folder,lib/cmake/SwiftMQTT lib/swiftmqtt,'$(DESTDIR)$(PREFIX)/$(folder)') 2>/dev/null || true
 
 size: ## text and data of every target that is built, against cmake/size-budget.tsv
 	@cmake/size
