@@ -7,7 +7,7 @@ NATIVE := build/native
 BUILD := build/$(or $(TARGET),native)
 CROSS := aarch64 armv7 riscv64
 
-.PHONY: all compat compat-stress demo test bench mutants interop-rabbitmq cross cross-build install uninstall size counts lint format clean help
+.PHONY: all compat compat-stress demo test bench mutants interop-rabbitmq cross cross-build install uninstall deb size counts lint format clean help
 
 all: ## build the library and the examples for this machine, into build/native
 	@.ci/need build
@@ -70,6 +70,10 @@ uninstall: ## PREFIX=/usr/local DESTDIR=: remove what install laid, and nothing 
 	    '$(DESTDIR)$(PREFIX)/$(file)')
 	@rmdir $(foreach folder,lib/cmake/SwiftMQTT lib/swiftmqtt,'$(DESTDIR)$(PREFIX)/$(folder)') 2>/dev/null || true
 
+deb: ## ARCH="amd64 arm64 armhf riscv64": Debian packages, into build/deb
+	@.ci/need build deb $(foreach arch,$(or $(ARCH),arm64 armhf riscv64),$(DEB_NEEDS_$(arch)))
+	@packaging/deb $(ARCH)
+
 size: ## text and data of every target that is built, against cmake/size-budget.tsv
 	@cmake/size
 
@@ -91,4 +95,7 @@ clean: ## remove what was built
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.* ## /make \1\t/p' Makefile | expand -t 23
 
+DEB_NEEDS_arm64 = cross-aarch64
+DEB_NEEDS_armhf = cross-armv7
+DEB_NEEDS_riscv64 = cross-riscv64
 VERSION = $(shell sed -n 's/^#define SMQ_VERSION_[A-Z]* //p' include/swiftmqtt.h | paste -sd.)
