@@ -7,7 +7,7 @@ NATIVE := build/native
 BUILD := build/$(or $(TARGET),native)
 CROSS := aarch64 armv7 riscv64
 
-.PHONY: all compat compat-stress demo test bench mutants interop-rabbitmq cross cross-build install uninstall deb size counts lint format clean help
+.PHONY: all compat compat-stress demo test bench mutants interop-rabbitmq cross cross-build install uninstall deb size counts abi-check lint format clean help
 
 all: ## build the library and the examples for this machine, into build/native
 	@.ci/need build
@@ -27,7 +27,7 @@ demo: ## publish this machine's sensors to a real broker, and show what arrives
 	@examples-c/demo
 
 test: ## run every test; the last line is the sum
-	@.ci/need build broker faults interop compat test deb cross-armv7
+	@.ci/need build broker faults interop compat test abi deb cross-armv7
 	@Tests/run
 
 bench: ## QUICK=1: compare with libmosquitto, Paho C and the bare socket (benchmarks/README.md; QUICK: two minutes)
@@ -44,7 +44,7 @@ interop-rabbitmq: ## not part of test: publish to RabbitMQ, which knows 3.1 and 
 	@Tests/run --only build,interop-rabbitmq
 
 cross: cross-build ## TARGET=aarch64|armv7|riscv64: build for it and test under qemu-user
-	@.ci/need broker test
+	@.ci/need broker test abi
 	@stage=instructions-$(TARGET); [ -e Tests/Instructions/$$stage.tsv ] || stage=; \
 	    Tests/run --only cross-$(TARGET)$${stage:+,$$stage}
 
@@ -80,6 +80,10 @@ size: ## text and data of every target that is built, against cmake/size-budget.
 counts: $(if $(TARGET),cross-build,all) ## TARGET= WRITE=1: instructions of each operation, against those committed; WRITE renews them
 	@.ci/need $(if $(TARGET),cross-$(TARGET),test)
 	@Tests/Instructions/count $(if $(TARGET),--target $(TARGET)) $(if $(WRITE),--write)
+
+abi-check: ## TARGET= WRITE=1: what the library exports and the header says, against that committed; WRITE adds to it
+	@.ci/need abi
+	@Tests/ABI/check $(if $(TARGET),--target $(TARGET)) $(if $(WRITE),--write)
 
 lint: ## check the format and the syntax of every file
 	@.ci/need lint
