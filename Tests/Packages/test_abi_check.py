@@ -9,8 +9,8 @@ CHECK = ROOT / "Tests" / "ABI" / "check"
 TABLE = ROOT / "Tests" / "ABI" / "abi-64.tsv"
 SYMBOLS = ROOT / "packaging" / "debian" / "libswiftmqtt1.symbols"
 MAP = "SWIFTMQTT_1 { global: smq_*; local: *; };"
-ACK = ("SMQ_API int32_t smq_ack(smq_client *client, uint64_t token, uint32_t reason_code, const smq_bytes *properties);\n",
-       "")
+ACK = ("SMQ_API int32_t smq_ack(smq_client *client, uint64_t token, uint32_t reason_code, "
+       "const smq_bytes *properties);\n", "")
 VERSION = "SMQ_API uint32_t smq_version(void);\n"
 NEW = (VERSION, f"{VERSION}SMQ_API int32_t smq_new(void);\n")
 
@@ -158,4 +158,5 @@ def test_a_struct_that_says_its_size_grows(world):
     text = world.header.read_text()
     end = text.index("} smq_event;")
     world.header.write_text(f"{text[:end]}    uint64_t more;\n{text[end:]}")
-    told_then_written(world, "added: field smq_event.more 208 8 uint64_t", "changed: struct smq_event is 216 8, was 208 8")
+    told_then_written(world, "added: field smq_event.more 208 8 uint64_t",
+                      "changed: struct smq_event is 216 8, was 208 8")
