@@ -7,7 +7,7 @@ NATIVE := build/native
 BUILD := build/$(or $(TARGET),native)
 CROSS := aarch64 armv7 riscv64
 
-.PHONY: all compat compat-stress demo test bench mutants interop-rabbitmq cross cross-build install uninstall deb size counts abi-check lint format clean help
+.PHONY: all compat compat-stress demo test bench mutants interop-rabbitmq cross cross-build install uninstall deb deb-test size counts abi-check lint format clean help
 
 all: ## build the library and the examples for this machine, into build/native
 	@.ci/need build
@@ -73,6 +73,10 @@ uninstall: ## PREFIX=/usr/local DESTDIR=: remove what install laid, and nothing 
 deb: ## ARCH="amd64 arm64 armhf riscv64": Debian packages, into build/deb
 	@.ci/need build deb $(foreach arch,$(or $(ARCH),arm64 armhf riscv64),$(DEB_NEEDS_$(arch)))
 	@packaging/deb $(ARCH)
+
+deb-test: ## not part of test: the Debian packages of every architecture, and those of this one in a fresh Debian (ten minutes)
+	@.ci/need build deb deb-test test cross-aarch64 cross-armv7 cross-riscv64
+	@Tests/run --only deb-test
 
 size: ## text and data of every target that is built, against cmake/size-budget.tsv
 	@cmake/size
