@@ -21,10 +21,7 @@ if(NOT _swift_result EQUAL 0 OR CMAKE_MATCH_1 VERSION_LESS 6.3)
   message(FATAL_ERROR "${SWIFTMQTT_SWIFTC} is Swift '${CMAKE_MATCH_1}': Swift 6.3 or newer is needed")
 endif()
 
-# The cross toolchain files set this. The host's own embedded standard library is for its linux-gnu triple.
-if(NOT DEFINED SWIFTMQTT_SWIFT_TARGET_FLAGS)
-  set(SWIFTMQTT_SWIFT_TARGET_FLAGS -target ${CMAKE_SYSTEM_PROCESSOR}-unknown-linux-gnu)
-endif()
+include("${CMAKE_CURRENT_LIST_DIR}/SwiftTarget.cmake")
 
 set(_swift_flags_file "${CMAKE_CURRENT_LIST_DIR}/swift-flags.txt")
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${_swift_flags_file}")
