@@ -36,7 +36,12 @@ extension Arguments {
     switch option.key {
     case .host: host = value
     case .port: port = UInt32(try number(1...65_535))
-    case .url: url = value
+    case .url:
+      url = value
+      if command.set == Commands.sub, let filter = splitURL(value).topic, !filter.isEmpty {
+        try checked(MQTT.checkFilter(filter), "URL with a Topic Filter")
+        topics.append(filter)
+      }
     case .unix: unix = value
     case .bind: bind = value
     case .user: user = value

@@ -28,6 +28,7 @@ struct Arguments {
   var delay: Int64 = 0  // milliseconds
   var inFlight: UInt32 = 20
   var properties = GivenProperties()
+  var hasProperties = false
   var willTopic: [UInt8]?
   var willPayload: [UInt8]?
   var willQoS: UInt8?
@@ -102,6 +103,7 @@ struct Arguments {
       var value: [UInt8] = []
       if option.key == .property {
         try properties.add(try propertyWords(&words))
+        hasProperties = true
         version = 5
         continue
       } else if option.takesValue {
@@ -152,6 +154,7 @@ struct Arguments {
     if password != nil && user == nil && url.isEmpty && version != 5 && command.set != Commands.rr {
       throw usageError("-P needs a user name (-u), but in 5.0")
     }
+    if hasProperties && version != 5 { throw usageError("-D is for 5.0, and -V says another version") }
     if !unix.isEmpty && !bind.isEmpty { throw usageError("--unix and -A cannot be used together") }
     if !url.isEmpty && !(unix.isEmpty && bind.isEmpty) {
       throw usageError(unix.isEmpty ? "-L and -A cannot be used together" : "-L and --unix cannot be used together")

@@ -54,11 +54,11 @@ private func withoutLogin(_ url: [UInt8]) -> [UInt8] {
   return Array(url[..<7] + url[(at + 1)...])
 }
 
-/// Before 5.0 a client has to name itself; 23 letters and digits are what every server takes.
+/// In 3.1 a client has to name itself, with 23 letters and digits at most; later the broker does it.
 private func clientID(_ arguments: Arguments, _ version: UInt32) -> [UInt8] {
   if let prefix = arguments.prefix { return prefix + decimal(Int64(System.processID)) }
   if let id = arguments.id { return id }
-  return version == 5 ? [] : randomID()
+  return version == 3 ? randomID() : []
 }
 
 func randomID() -> [UInt8] {
@@ -82,8 +82,17 @@ private func setProperties(_ options: inout MQTT.Options, _ arguments: Arguments
   // Otherwise the broker is told the sizes of the client's memory.
   options.receiveMaximum = given.receiveMaximum == 0 ? 20 : given.receiveMaximum
   options.maximumPacket = given.maximumPacket == 0 ? MQTT.off : given.maximumPacket
+  limitReceiving(&options)
   options.aliasesIn = given.topicAliasMaximum
   options.aliasesOut = given.topicAlias > 0 ? 1 : 0
+}
+
+/// The broker can only be told of a maximum that the receive buffer is not larger than.
+func limitReceiving(_ options: inout MQTT.Options) {
+  if options.maximumPacket != 0 && options.maximumPacket < max(options.receiveBytes, 4096) {
+    options.flags |= SMQ_OPTION_PARTS
+    options.receiveBytes = max(64, options.maximumPacket)
+  }
 }
 
 private func refused(_ status: Int, _ offset: Int, _ options: MQTT.Options, _ arguments: Arguments) -> Complaint {

@@ -95,13 +95,14 @@ final class Link {
   }
 
   /// Leaves the broker with DISCONNECT; messages in the outbox are waited for, at most `drain` milliseconds.
-  func leave(drain: UInt32 = 0, properties: [UInt8] = []) {
+  /// In 5.0 `reason` may ask for the Will.
+  func leave(drain: UInt32 = 0, reason: Int = SMQ_REASON_SUCCESS, properties: [UInt8] = []) {
     input = -1
     deadline = nil
-    if properties.isEmpty {
+    if properties.isEmpty && reason == SMQ_REASON_SUCCESS {
       _ = client.disconnect(drain: drain)
     } else {
-      _ = client.disconnect(drain: drain, reason: SMQ_REASON_SUCCESS, properties: properties)
+      _ = client.disconnect(drain: drain, reason: reason, properties: properties)
     }
     while client.state != SMQ_STATE_DISCONNECTED {
       if case .interrupted = next() { _ = client.disconnect(drain: 0) }

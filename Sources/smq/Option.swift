@@ -76,7 +76,7 @@ let options: [Option] = [
     "password; ~others on this machine can see it in the list of processes: a file of options (-o) hides it"),
   Option(
     .id, "-i", "--id", "ID", Commands.mosquitto | Commands.check,
-    "Client Identifier; one is drawn if not given (5.0: the broker assigns it)"),
+    "Client Identifier; the broker assigns one if not given (3.1: it is drawn)"),
   Option(
     .prefix, "-I", "--id-prefix", "PREFIX", Commands.mosquitto | Commands.bench,
     "Client Identifier: PREFIX and the process id"),

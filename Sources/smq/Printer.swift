@@ -3,8 +3,6 @@ import CSwiftMQTT
 /// Prints messages as -v, -F, -N and --pretty say: byte for byte as mosquitto_sub does.
 final class Printer {
   private let arguments: Arguments
-  /// 1 when there was something that could not be printed.
-  private(set) var status: Int32 = 0
 
   init(_ arguments: Arguments) { self.arguments = arguments }
 
@@ -16,6 +14,7 @@ final class Printer {
     if let format = arguments.format {
       formatted(message, format, to: output)
     } else if arguments.verbose {
+      if message.payload.isEmpty && !arguments.newline { return }
       output.write(message.topic + [32])
       output.write(message.payload.isEmpty ? ascii("(null)") : message.payload)
     } else {
@@ -52,10 +51,10 @@ final class Printer {
     case 68: return first(SMQ_PROPERTY_CORRELATION_DATA)?.value ?? []  // D
     case 69: return number(SMQ_PROPERTY_MESSAGE_EXPIRY_INTERVAL)  // E
     case 70: return number(SMQ_PROPERTY_PAYLOAD_FORMAT_INDICATOR)  // F
-    case 73: return cut(Self.time(now.seconds, "FT"), field)  // I
+    case 73: return cut(Self.time(now.seconds), field)  // I
     case 74: return json(message, properties, now, isQuoted: false)  // J
     case 80: return userProperties(properties)  // P
-    case 82: return text(SMQ_PROPERTY_RESPONSE_TOPIC)  // R
+    case 82: return first(SMQ_PROPERTY_RESPONSE_TOPIC) == nil ? [] : text(SMQ_PROPERTY_RESPONSE_TOPIC)  // R
     case 83: return number(SMQ_PROPERTY_SUBSCRIPTION_IDENTIFIER)  // S
     case 85: return Text("\(now.seconds).\(decimal(Int64(now.nanoseconds), digits: 9))").bytes  // U
     case 88: return hexadecimal(message.payload, field, "0123456789ABCDEF")  // X
@@ -71,9 +70,9 @@ final class Printer {
     }
   }
 
-  /// The time of day with its zone; `date` is how it begins.
-  private static func time(_ seconds: Int64, _ date: StaticString) -> [UInt8] {
-    System.time(70, seconds) + [84] + System.time(84, seconds) + System.time(122, seconds)  // %FT%T%z
+  /// Date, time of day and zone, with what stands between the two latter.
+  private static func time(_ seconds: Int64, _ between: [UInt8] = []) -> [UInt8] {
+    System.time(70, seconds) + [84] + System.time(84, seconds) + between + System.time(122, seconds)  // %FT%T%z
   }
 
   private func userProperties(_ properties: [MQTT.Property]) -> [UInt8] {
@@ -120,9 +119,7 @@ final class Printer {
     json.beginObject()
     json.key("tst")
     let micros = decimal(Int64(now.nanoseconds / 1000), digits: 6)
-    json.string(
-      System.time(70, now.seconds) + [84] + System.time(84, now.seconds) + [46] + micros + [90]
-        + System.time(122, now.seconds))
+    json.string(Self.time(now.seconds, [46] + micros + [90]))
     json.key("topic")
     json.string(message.topic)
     json.key("qos")
@@ -138,7 +135,6 @@ final class Printer {
     } else if isQuoted {
       json.string(message.payload)
     } else if !json.copy(message.payload) {
-      status = 1
       complain(arguments.command.title, "the payload on \(message.topic.printable) is not JSON")
       return []
     }

@@ -25,6 +25,7 @@ private final class Requester {
   private let printer: Printer
   private var assembly = Assembly()
   private var isDone = false
+  private var isCutShort = false
   private var hasAsked = false
   var message: MQTT.Message
 
@@ -53,7 +54,9 @@ private final class Requester {
       do {
         switch link.next() {
         case .event(let event): try took(event, link)
-        case .time: failure = Complaint(text: "no answer in the time of -W", status: 27)
+        case .time:
+          failure = Complaint(text: "no answer in the time of -W", status: 27)
+          isCutShort = true
         case .interrupted(let signal): failure = Complaint(text: "interrupted before an answer came", status: 128 + signal)
         case .outputBroken: isDone = true
         case .input: break
@@ -62,10 +65,12 @@ private final class Requester {
         failure = error
       }
     }
-    link.leave(properties: version == 5 ? arguments.properties.disconnect : [])
+    link.leave(
+      reason: isCutShort && version == 5 ? SMQ_REASON_DISCONNECT_WITH_WILL : SMQ_REASON_SUCCESS,
+      properties: version == 5 ? arguments.properties.disconnect : [])
     try link.output.finish()
     if let failure { throw failure }
-    return printer.status
+    return 0
   }
 
   private func took(_ event: Event, _ link: Link) throws(Complaint) {

@@ -2,11 +2,6 @@ import CSwiftMQTT
 
 /// smq sub
 func subscribe(_ arguments: Arguments) throws(Complaint) -> Int32 {
-  var arguments = arguments
-  if !arguments.url.isEmpty, let topic = splitURL(arguments.url).topic, !topic.isEmpty {
-    guard MQTT.checkFilter(topic) == SMQ_OK else { throw usageError("-L: \"\(topic.printable)\" is no Topic Filter") }
-    arguments.topics.append(topic)
-  }
   if arguments.topics.isEmpty && arguments.unsubscribed.isEmpty {
     throw usageError("a Topic Filter is needed: -t, or -L with one")
   }
@@ -25,10 +20,12 @@ func receivingOptions(_ arguments: Arguments, _ version: UInt32) throws(Complain
   var bytes = 32
   for filter in arguments.topics + arguments.unsubscribed + [arguments.responseTopic] { bytes += filter.count + 8 }
   options.flags |= SMQ_OPTION_PARTS
-  options.receiveBytes = 262_144
-  if options.maximumPacket != 0 && options.maximumPacket < options.receiveBytes {
-    options.receiveBytes = max(64, options.maximumPacket)
+  // No more messages than are wanted are to be on their way.
+  if version == 5 && arguments.properties.receiveMaximum == 0 {
+    options.receiveMaximum = UInt32(min(20, arguments.command.set == Commands.rr ? 1 : arguments.count ?? 20))
   }
+  options.receiveBytes = 262_144
+  limitReceiving(&options)
   options.requestBytes = UInt32(2 * bytes + 1024 + arguments.properties.subscribe.count)
   options.subscriptions = UInt32(min(1024, arguments.topics.count + 1))
   options.subscriptionBytes = UInt32(bytes + 64)
@@ -64,6 +61,8 @@ private final class Subscriber {
   private var assembly = Assembly()
   private var counted: Int64 = 0
   private var isDone = false
+  /// By a signal or -W: in 5.0 the Will is published then.
+  private var isCutShort = false
   private var hasSubscribed = false
 
   init(_ arguments: Arguments) {
@@ -80,18 +79,25 @@ private final class Subscriber {
       do {
         switch link.next() {
         case .event(let event): try took(event, link)
-        case .time: failure = Complaint(text: "the time of -W is up", status: 27)
-        case .interrupted, .outputBroken: isDone = true
+        case .time:
+          failure = Complaint(text: "the time of -W is up", status: 27)
+          isCutShort = true
+        case .interrupted:
+          isDone = true
+          isCutShort = true
+        case .outputBroken: isDone = true
         case .input: break
         }
       } catch {
         failure = error
       }
     }
-    link.leave(drain: 5_000, properties: version == 5 ? arguments.properties.disconnect : [])
+    link.leave(
+      drain: 5_000, reason: isCutShort && version == 5 ? SMQ_REASON_DISCONNECT_WITH_WILL : SMQ_REASON_SUCCESS,
+      properties: version == 5 ? arguments.properties.disconnect : [])
     try link.output.finish()
     if let failure { throw failure }
-    return printer.status
+    return 0
   }
 
   private func took(_ event: Event, _ link: Link) throws(Complaint) {
