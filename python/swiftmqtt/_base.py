@@ -559,8 +559,8 @@ class BaseClient:
 
     def _take_completed(self, event: _abi.Event) -> None:
         finish = self._pending.pop(event.cookie, None)
-        if self._streams:
-            self._streams.pop(event.cookie, None)
+        if self._streams and self._streams.pop(event.cookie, None):
+            self._on_room()  # for the next stream; the library does not tell
         if not finish:
             return
         if event.status:
@@ -590,12 +590,14 @@ class BaseClient:
     def _take_reply(self, event: _abi.Event) -> None:
         finish = self._pending.pop(event.cookie, None)
         if event.status not in (Status.OK, Status.RECEIVE_TOO_LARGE):
+            self._on_room()  # for the next request; the library does not tell
             if finish:
                 finish(None, _event_error(event))
             return
         message = self._received(event)
         if not message:
             return
+        self._on_room()
         if not self._manual_ack and message._token:
             self._unacknowledged -= 1
             message.ack()

@@ -156,6 +156,8 @@ def check(struct: _abi.Options, url: str | None) -> None:
 
 def _blame(struct: _abi.Options, status: int) -> str:
     """Names the first option without which the complaint would be another one."""
+    if status not in (Status.OPTION, Status.UTF8, Status.PROPERTY):
+        return ""
     for name in ("port", "protocol", *_abi.OPTION_NUMBERS, *TEXTS, "properties"):
         if name in (*TEXTS, "properties"):
             view = getattr(struct, name)
