@@ -1,0 +1,14 @@
+"""The interface of paho-mqtt on libswiftmqtt: change the import, and keep the program.
+
+    import swiftmqtt.paho.client as mqtt          # import paho.mqtt.client as mqtt
+    import swiftmqtt.paho.publish as publish      # import paho.mqtt.publish as publish
+    import swiftmqtt.paho.subscribe as subscribe  # import paho.mqtt.subscribe as subscribe
+
+That of paho-mqtt 2.1, with both callback API versions. What differs is in python/README.md.
+"""
+
+from .errors import MQTTException
+from .client import *  # noqa: F403
+from .client import __all__ as _client_names
+
+__all__ = ["MQTTException", *_client_names]
