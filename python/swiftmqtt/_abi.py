@@ -18,7 +18,7 @@ class BytesOut(ctypes.Structure):
     _fields_ = [("data", ctypes.c_void_p), ("size", ctypes.c_size_t)]
 
     if TYPE_CHECKING:
-        data: int | None
+        data: int
         size: int
 
 

@@ -165,6 +165,7 @@ class BaseClient:
         block = (ctypes.c_uint64 * ((size + 7) // 8))()
         handle = ctypes.c_void_p()
         check(LIBRARY.smq_client_init(block, ctypes.sizeof(block), ctypes.byref(built), ctypes.byref(handle)))
+        assert handle.value  # the library said that all is well
         self._handle: int | None = handle.value
         self._kept: list[Any] = [block]  # what the library has pointers to, as long as the client lives
         # Closes the descriptors of a client that nobody has any more, and keeps its memory until then.
@@ -285,10 +286,6 @@ class BaseClient:
         self._send_auth(0x19, data)
 
     # ---- For the clients
-
-    def publish(self, topic: str, payload: object = b"", **more: Any) -> Any:
-        """See the clients."""
-        raise NotImplementedError
 
     def _open(self) -> int:
         if self._handle is None:
@@ -651,34 +648,34 @@ class BaseClient:
         self._on_subscription_lost(filter, lost)
 
     def _take_credentials(self, event: _abi.Event) -> None:
-        attempt, answer = event.attempt, None
+        handle, attempt, answer = self._open(), event.attempt, None
         try:
             answer = self._credentials(event.attempt) if self._credentials else None
         finally:
             if answer is None:
-                LIBRARY.smq_withhold_credentials(self._handle, attempt, 0)
+                LIBRARY.smq_withhold_credentials(handle, attempt, 0)
         if answer is not None:
             name, password = (encoded_text("credentials", p) if isinstance(p, str) else bytes(p) for p in answer)
             status = LIBRARY.smq_credentials(
-                self._open(),
+                handle,
                 attempt,
                 ctypes.byref(_abi.BytesIn(name, len(name))),
                 ctypes.byref(_abi.BytesIn(password, len(password))),
             )
             if status < 0:
-                LIBRARY.smq_withhold_credentials(self._handle, attempt, 0)
+                LIBRARY.smq_withhold_credentials(handle, attempt, 0)
                 raise error(status, f"what the credentials hook returned: {errors.MEANING.get(Status(status), '')}")
 
     def _take_addresses(self, event: _abi.Event) -> None:
-        attempt, found = event.attempt, []
+        handle, attempt, found = self._open(), event.attempt, []
         try:
             if self._resolve:
                 found = [encoded_text("resolve", a) for a in self._resolve(_text(event.server_reference), event.port)]
         finally:
             array = (_abi.BytesIn * len(found))(*(_abi.BytesIn(a, len(a)) for a in found[:8]))
-            status = LIBRARY.smq_addresses(self._handle, attempt, array, min(len(found), 8))
+            status = LIBRARY.smq_addresses(handle, attempt, array, min(len(found), 8))
             if status < 0:
-                LIBRARY.smq_addresses(self._handle, attempt, None, 0)
+                LIBRARY.smq_addresses(handle, attempt, None, 0)
         check(status, "what the resolve hook returned are no numeric addresses")
 
 
@@ -742,6 +739,15 @@ def _event_error(event: _abi.Event) -> Error:
         reason_codes=tuple(_bytes(event.reason_codes)),
         retry_ms=event.retry_ms,
     )
+
+
+def size_of(source: Any) -> int:
+    """How many bytes a source has: bytes, or a file that can seek."""
+    if isinstance(source, (bytes, bytearray, memoryview)):
+        return memoryview(source).nbytes
+    if hasattr(source, "seek"):
+        return int(source.seek(0, os.SEEK_END))
+    raise ArgumentError(Status.OPTION, "publish_stream() cannot know the size of this source: it has to be given")
 
 
 def _puller(source: Any) -> tuple[Any, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TypeVar, cast
 from uuid import uuid4
 
 from ._base import (
@@ -18,6 +18,7 @@ from ._base import (
     LogHook,
     ResolveHook,
     Source,
+    size_of,
 )
 from .constants import LogLevel, Overflow, State, Status
 from .errors import ClosedError, Error, NoRoomError
@@ -255,11 +256,11 @@ class Client(BaseClient):
         return self._publishing(struct)
 
     async def publish_stream(
-        self, topic: str, source: bytes | Source | Any, size: int | None = None, **more: Any
+        self, topic: str, source: bytes | BinaryIO | Source, size: int | None = None, **more: Any
     ) -> Answer:
         """Publishes a payload larger than the outbox, piece by piece: see :meth:`swiftmqtt.Client.publish_stream`."""
         struct = self._message(topic, b"", **more)
-        total = len(source) if size is None else size
+        total = size_of(source) if size is None else size
 
         def begin() -> asyncio.Future[Answer]:
             future: asyncio.Future[Answer] = self._future()

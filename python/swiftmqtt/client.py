@@ -6,7 +6,7 @@ import select
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, cast
 
 from ._base import (
     Answer,
@@ -18,6 +18,7 @@ from ._base import (
     LogHook,
     ResolveHook,
     Source,
+    size_of,
 )
 from .constants import LogLevel, Overflow, State, Status
 from .errors import ArgumentError, Error, NoRoomError, error
@@ -285,20 +286,20 @@ class Client(BaseClient):
             return token
 
     def publish_stream(
-        self, topic: str, source: bytes | Source | Any, size: int | None = None, *, timeout: float | None = 0, **more: Any
+        self, topic: str, source: bytes | BinaryIO | Source, size: int | None = None, *, timeout: float | None = 0, **more: Any
     ) -> Token:
         """Publishes a payload larger than the outbox, piece by piece. One at a time.
 
         source   bytes; a file that can seek, opened for binary reading; or source(offset, size), which returns at most
                  `size` bytes from `offset` on and must not call the client. It may be asked for the same bytes again,
                  until the token has ended
-        size     how many bytes the payload has; not needed for bytes
+        size     how many bytes the payload has; not needed for bytes and files
         more     as for publish()
         """
         with self._guard:
             struct = self._message(topic, b"", **more)
             token = Token(self)
-            total = len(source) if size is None else size
+            total = size_of(source) if size is None else size
             self._with_room(lambda: self._stream(struct, total, source, token._finish), timeout)
             return token
 

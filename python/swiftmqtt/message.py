@@ -10,7 +10,6 @@ from .errors import error
 from .properties import Properties, UserProperties
 
 if TYPE_CHECKING:
-    from ._base import BaseClient
     from .payload import Adapter
 
 
@@ -52,7 +51,7 @@ class Message:
     _raw_properties: bytes
     _properties: Properties | None
     _token: int
-    _client: BaseClient
+    _client: Any
 
     @property
     def properties(self) -> Properties:

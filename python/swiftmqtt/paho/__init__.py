@@ -7,8 +7,9 @@
 That of paho-mqtt 2.1, with both callback API versions. What differs is in python/README.md.
 """
 
-from .errors import MQTTException
+from . import client as _client
 from .client import *  # noqa: F403
-from .client import __all__ as _client_names
+from .errors import MQTTException
 
-__all__ = ["MQTTException", *_client_names]
+__all__ = ["MQTTException"]
+__all__ += _client.__all__

@@ -65,9 +65,10 @@ class Link(BaseClient):
     def _logged(self, level: LogLevel, what: LogItem | int, number: int, other: int) -> None:
         if what == LogItem.OPENED:
             self.opened = True
-        elif self.owner and what in (LogItem.PING, LogItem.PONG):
+        owner = self.owner
+        if owner and what in (LogItem.PING, LogItem.PONG):
             text = "Sending PINGREQ" if what == LogItem.PING else "Received PINGRESP"
-            self.calls.append(lambda: self.owner and self.owner._debug(text))  # type: ignore[arg-type,return-value]
+            self.calls.append(lambda: owner._debug(text))
 
     def _on_message(self) -> None:
         message, owner = self._waiting_messages.popleft(), self.owner

@@ -10,7 +10,6 @@ import time
 import uuid
 import warnings
 from collections import OrderedDict, deque
-from collections.abc import Callable
 from typing import Any
 
 from .. import properties as _own
@@ -48,7 +47,6 @@ from .reasoncodes import ReasonCode, ReasonCodes
 from .subscribeoptions import SubscribeOptions
 
 __all__ = [
-    *_names.__all__,
     "CallbackAPIVersion",
     "Client",
     "MQTTErrorCode",
@@ -63,6 +61,7 @@ __all__ = [
     "ReasonCodes",
     "SubscribeOptions",
 ]
+__all__ += _names.__all__
 
 
 class Socket:
@@ -1124,5 +1123,3 @@ def _os_error(failed: Error) -> OSError:
         return OSError(failed.os_error, os.strerror(failed.os_error))
     return ConnectionError(str(failed))
 
-
-_Function = Callable[..., Any]

@@ -43,16 +43,24 @@ class CallbackAPIVersion(enum.Enum):
     VERSION2 = 2
 
 
-MessageType = enum.IntEnum(
-    "MessageType",
-    {
-        name: (number + 1) << 4
-        for number, name in enumerate(
-            "CONNECT CONNACK PUBLISH PUBACK PUBREC PUBREL PUBCOMP SUBSCRIBE SUBACK UNSUBSCRIBE UNSUBACK PINGREQ PINGRESP "
-            "DISCONNECT AUTH".split()
-        )
-    },
-)
+class MessageType(enum.IntEnum):
+    """The Control Packets, as the first byte has them."""
+
+    CONNECT = 0x10
+    CONNACK = 0x20
+    PUBLISH = 0x30
+    PUBACK = 0x40
+    PUBREC = 0x50
+    PUBREL = 0x60
+    PUBCOMP = 0x70
+    SUBSCRIBE = 0x80
+    SUBACK = 0x90
+    UNSUBSCRIBE = 0xA0
+    UNSUBACK = 0xB0
+    PINGREQ = 0xC0
+    PINGRESP = 0xD0
+    DISCONNECT = 0xE0
+    AUTH = 0xF0
 
 
 class LogLevel(enum.IntEnum):
