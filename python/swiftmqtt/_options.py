@@ -158,8 +158,9 @@ def _blame(struct: _abi.Options, status: int) -> str:
     """Names the first option without which the complaint would be another one."""
     if status not in (Status.OPTION, Status.UTF8, Status.PROPERTY):
         return ""
-    for name in ("port", "protocol", *_abi.OPTION_NUMBERS, *TEXTS, "properties"):
-        if name in (*TEXTS, "properties"):
+    texts = ("client_id", "user_name", "password", "properties")
+    for name in ("port", "protocol", *_abi.OPTION_NUMBERS, *texts):
+        if name in texts:
             view = getattr(struct, name)
             was, view.size = view.size, 0
             changed = was and LIBRARY.smq_options_check(ctypes.byref(struct), None) != status
@@ -170,7 +171,7 @@ def _blame(struct: _abi.Options, status: int) -> str:
             changed = was and LIBRARY.smq_options_check(ctypes.byref(struct), None) != status
             setattr(struct, name, was)
         if changed:
-            shown = "" if name in ("password", "properties", "url", *TEXTS) else f"={was}"
+            shown = "" if name in texts else f"={was}"
             return f"the option {name}{shown} is out of its range, or contradicts another one"
     if not struct.url.size and not struct.host.size:
         return "neither a URL nor the option host is given"

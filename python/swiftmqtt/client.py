@@ -461,13 +461,12 @@ class Client(BaseClient):
                     continue
                 timeout_ms = self._next_timeout_ms()
                 if timeout_ms:
-                    left_ms = -1
+                    if timeout_ms < 0 and self.state == State.DISCONNECTED:
+                        raise ArgumentError(Status.STATE, "the client is disconnected: nothing would ever happen")
                     if deadline is not None:
                         left_ms = max(0, int((deadline - time.monotonic()) * 1000) + 1)
                         if timeout_ms < 0 or left_ms < timeout_ms:
                             timeout_ms = left_ms
-                    if timeout_ms < 0 and self.state == State.DISCONNECTED:
-                        raise ArgumentError(Status.STATE, "the client is disconnected: nothing would ever happen")
                     # Here the thread waits, without the GIL, and signals interrupt it as Python has them.
                     self._poll.poll(timeout_ms)
                 self._service()
