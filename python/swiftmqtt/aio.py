@@ -103,7 +103,8 @@ class Client(BaseClient):
         self._room: deque[asyncio.Future[None]] = deque()  # for room in the outbox,
         self._changes: list[asyncio.Future[None]] = []  # or for a connection to come or to go
         self._inbox_maximum = max(1, inbox_maximum)
-        self._replies_to: str | None = None
+        self._replies: asyncio.Task[Answer] | None = None  # subscribes to
+        self._replies_to = f"replies/{uuid4().hex}"
         super().__init__(
             url,
             reconnect=reconnect,
@@ -309,11 +310,7 @@ class Client(BaseClient):
     ) -> Message:
         """Publishes a request (MQTT 5.0) and returns the Message that answers it: see :meth:`swiftmqtt.Client.request`."""
         if response_topic is None:
-            if self._replies_to is None:
-                topic_of_replies = f"replies/{uuid4().hex}"
-                await _within(self.subscribe(topic_of_replies, 1), timeout)
-                self._replies_to = self._replies_to or topic_of_replies
-            response_topic = self._replies_to
+            response_topic = await _within(self._own_replies(), timeout)
         struct, replies_to = self._message(topic, payload, **more), response_topic
 
         def begin() -> asyncio.Future[Message]:
@@ -322,6 +319,14 @@ class Client(BaseClient):
             return future
 
         return await (await self._with_room(begin))
+
+    async def _own_replies(self) -> str:
+        """The topic of this client's own for replies; the first who asks has it subscribed to, for all."""
+        subscribing = self._replies
+        if subscribing is None or subscribing.done() and (subscribing.cancelled() or subscribing.exception()):
+            subscribing = self._replies = asyncio.ensure_future(self.subscribe(self._replies_to, 1))
+        await asyncio.shield(subscribing)
+        return self._replies_to
 
     # ---- Receive
 
