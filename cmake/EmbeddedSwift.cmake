@@ -5,7 +5,9 @@
 # the module that uses it. So only the last module, the one that exports the C functions, gets an object.
 #
 #   embedded_swift_module(<Name> [MODULES <Swift module>…] [C_MODULES <folder with module.modulemap>…])
-#   embedded_swift_object(<Name> <variable for the object's path> [MODULES …] [C_MODULES …])
+#   embedded_swift_object(<Name> <variable for the object's path> [ALLOCATES] [MODULES …] [C_MODULES …])
+#
+# ALLOCATES is for programs: without it code that would allocate does not compile.
 #
 # A module sees what it names, and what that needs, and nothing else: an import that the design does not
 # know does not compile.
@@ -34,7 +36,12 @@ if(SWIFTMQTT_WERROR)
 endif()
 
 function(_embedded_swift_compile name object)
-  cmake_parse_arguments(PARSE_ARGV 2 arg "" "" "MODULES;C_MODULES")
+  cmake_parse_arguments(PARSE_ARGV 2 arg "ALLOCATES" "" "MODULES;C_MODULES")
+  set(flags ${_swift_flags})
+  if(arg_ALLOCATES)
+    list(REMOVE_ITEM flags -no-allocations -O)
+    list(APPEND flags -Osize)
+  endif()
   set(directory "${CMAKE_CURRENT_BINARY_DIR}/swift")
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/Sources/${name}/*.swift")
   if(NOT sources)
@@ -84,7 +91,7 @@ function(_embedded_swift_compile name object)
   endif()
   add_custom_command(
     OUTPUT "${output}"
-    COMMAND "${SWIFTMQTT_SWIFTC}" ${_swift_flags} -module-cache-path "${directory}/cache"
+    COMMAND "${SWIFTMQTT_SWIFTC}" ${flags} -module-cache-path "${directory}/cache"
       ${include} -module-name ${name} ${emit} ${sources}
     ${afterwards}
     DEPENDS ${depends}

@@ -6,10 +6,10 @@
 #define _POSIX_C_SOURCE 200809L
 #include <getopt.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <swiftmqtt.h>
 #include <unistd.h>
 
+#include "daemon.h"
 #include "sensors.h"
 #include "why.h"
 
@@ -20,36 +20,14 @@
     "  --root DIR   where /sys and /proc are\n"                                                                        \
     "  --verbose    a line for each message published and for each completion"
 
-enum {
-    LEAVE_MS = 5000,
-    LONGEST_WAIT_MS = 1000,
-    DAY_MS = 86400000
-};
-
-static const struct kind {
-    const char *name;
-    uint8_t qos;
-    sensor_reader *read;
-} kinds[] = {
-    { "load", 0, read_load },     { "temperature", 1, read_thermal }, { "temperature", 1, read_hwmon },
-    { "memory", 1, read_memory }, { "network", 1, read_network },     { "iio", 1, read_iio },
-    { "uptime", 2, read_uptime },
-};
+#define LEAVE_MS 5000
+#define LONGEST_WAIT_MS 1000
 
 static char id[65] = "gateway", status_topic[80];
 static int verbose;
 static smq_client *client;
 static uint64_t cookie, dropped;
 static int greeted; /* this connection has been told "online" */
-static volatile sig_atomic_t stop;
-
-static void on_signal(int signal) { stop = signal; }
-
-static int64_t now_ms(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * INT64_C(1000) + now.tv_nsec / 1000000;
-}
 
 static int publish(const char *topic, const char *payload, uint8_t qos, uint8_t retain) {
     smq_message message = SMQ_MESSAGE_INIT;
@@ -66,17 +44,10 @@ static int publish(const char *topic, const char *payload, uint8_t qos, uint8_t 
 
 /* A reading that finds no room in the outbox is dropped: newer ones follow. */
 static void publish_reading(const void *context, const char *name, const char *json) {
-    const struct kind *kind = context;
+    const struct sensor_kind *kind = context;
     char topic[256];
     snprintf(topic, sizeof topic, "gateway/%s/%s/%s", id, kind->name, name);
-    if (!publish(topic, json, kind->qos, 0)) dropped++;
-}
-
-static void disconnected(const smq_event *event) {
-    greeted = 0;
-    if (event->status == SMQ_OK) return;
-    fprintf(stderr, "sensord: next attempt in %d ms; ", (int)event->retry_ms);
-    print_why(stderr, event);
+    if (!publish(topic, json, (uint8_t)kind->qos, 0)) dropped++;
 }
 
 /* Lets the client work until a time, a signal or an event, and takes the events. */
@@ -87,7 +58,11 @@ static void step(int64_t until) {
     smq_wait(client, (int32_t)wait);
     smq_event event = SMQ_EVENT_INIT;
     while (smq_next_event(client, &event) == 1) {
-        if (event.type == SMQ_EVENT_DISCONNECTED) disconnected(&event);
+        if (event.type == SMQ_EVENT_DISCONNECTED) {
+            greeted = 0;
+            if (event.status != SMQ_OK) fprintf(stderr, "sensord: next attempt in %d ms; ", (int)event.retry_ms);
+            if (event.status != SMQ_OK) print_why(stderr, &event);
+        }
         if (event.type == SMQ_EVENT_COMPLETED && (verbose || event.status != SMQ_OK))
             printf("completed %" PRIu64 " %s\n", event.cookie, smq_status_name(event.status));
     }
@@ -99,7 +74,7 @@ static void run(uint32_t period_ms, uint32_t count) {
     while (!stop && !(count && periods == count && greeted)) {
         int64_t now = now_ms();
         if (now >= next_reading) {
-            for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) kinds[i].read(publish_reading, &kinds[i]);
+            for (const struct sensor_kind *kind = sensor_kinds; kind->name; kind++) kind->read(publish_reading, kind);
             periods++;
             next_reading = periods == count ? INT64_MAX : now + period_ms;
         }
@@ -111,18 +86,6 @@ static void run(uint32_t period_ms, uint32_t count) {
     while (smq_client_state(client) == SMQ_STATE_DISCONNECTING) step(INT64_MAX);
 }
 
-static void refuse(const char *flag, const char *why) {
-    fprintf(stderr, "sensord: %s %s\n", flag, why);
-    exit(2);
-}
-
-static uint32_t number(const char *flag, const char *text, unsigned long least) {
-    char *end;
-    unsigned long value = strtoul(text, &end, 10);
-    if (!isdigit((unsigned char)*text) || *end || value < least || value > DAY_MS) refuse(flag, "takes a number");
-    return (uint32_t)value;
-}
-
 int main(int argc, char **argv) {
     static const struct option flags[] = { { "url", 1, 0, 'u' },   { "id", 1, 0, 'i' },   { "period-ms", 1, 0, 'p' },
                                            { "count", 1, 0, 'c' }, { "root", 1, 0, 'r' }, { "verbose", 0, 0, 'v' },
@@ -132,15 +95,16 @@ int main(int argc, char **argv) {
     gethostname(id, sizeof id - 1);
     for (int flag; (flag = getopt_long(argc, argv, "", flags, NULL)) != -1;) {
         if (flag == 'u') url = optarg;
-        if (flag == 'i' && snprintf(id, sizeof id, "%s", optarg) >= (int)sizeof id) refuse("--id", "is too long");
-        if (flag == 'p') period_ms = number("--period-ms", optarg, 1);
-        if (flag == 'c') count = number("--count", optarg, 0);
+        if (flag == 'i' && snprintf(id, sizeof id, "%s", optarg) >= (int)sizeof id)
+            refuse("sensord", "--id", "is too long");
+        if (flag == 'p') period_ms = number("sensord", "--period-ms", optarg, 1, 86400000);
+        if (flag == 'c') count = number("sensord", "--count", optarg, 0, 86400000);
         if (flag == 'r') sensor_root = optarg;
         if (flag == 'v') verbose = 1;
         if (flag == 'h') return puts(USAGE) < 0;
         if (flag == '?') return 2; /* getopt_long() has named it */
     }
-    if (optind < argc) refuse(argv[optind], "is not a flag");
+    if (optind < argc) refuse("sensord", argv[optind], "is not a flag");
     snprintf(status_topic, sizeof status_topic, "gateway/%s/status", id);
 
     smq_message will = SMQ_MESSAGE_INIT;
@@ -167,9 +131,7 @@ int main(int argc, char **argv) {
         return 2;
     }
 
-    struct sigaction action = { .sa_handler = on_signal };
-    sigaction(SIGTERM, &action, NULL);
-    sigaction(SIGINT, &action, NULL);
+    stop_on_signals();
     setvbuf(stdout, NULL, _IOLBF, 0);
     smq_connect(client);
     run(period_ms, count);

@@ -134,4 +134,16 @@ static void read_iio(sensor_take *take, const void *context) {
     read_files(take, context, "/sys/bus/iio/devices/iio:device*/in_*_raw", "name", 0);
 }
 
+/* All of them, and the QoS with which each is worth being sent. */
+static const struct sensor_kind {
+    const char *name;
+    int qos;
+    sensor_reader *read;
+} sensor_kinds[] = {
+    { "load", 0, read_load },         { "temperature", 1, read_thermal },
+    { "temperature", 1, read_hwmon }, { "memory", 1, read_memory },
+    { "network", 1, read_network },   { "iio", 1, read_iio },
+    { "uptime", 2, read_uptime },     { NULL, 0, NULL },
+};
+
 #endif

@@ -1,6 +1,7 @@
 /*
  * A thread that must not be late measures how late it is, every 10 ms, and submits that; the main thread does the talking:
- * submit [URL [SAMPLES]]. With the right to it (CAP_SYS_NICE) the measuring thread is SCHED_FIFO. Fails if not all were sent.
+ * submit [URL [SAMPLES]]. With the right to it (CAP_SYS_NICE) the measuring thread is SCHED_FIFO. SIGTERM
+ * ends it early. Fails if not all were sent.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <pthread.h>
@@ -10,6 +11,7 @@
 #include <swiftmqtt.h>
 #include <time.h>
 
+#include "daemon.h"
 #include "why.h"
 
 enum {
@@ -18,7 +20,7 @@ enum {
 };
 
 static smq_client *client;
-static long samples = 1000, missed;
+static uint32_t samples = 1000, taken, missed;
 
 static void *measure(void *unused) {
     const struct timespec moment = { 0, 1000000 };
@@ -29,7 +31,7 @@ static void *measure(void *unused) {
     sample.expiry_s = 5; /* older ones are of no use to anybody */
     sample.quiet = 1;
     clock_gettime(CLOCK_MONOTONIC, &due);
-    for (long number = 1; number <= samples; number++) {
+    do {
         due.tv_nsec += PERIOD_NS;
         due.tv_sec += due.tv_nsec / 1000000000;
         due.tv_nsec %= 1000000000;
@@ -38,14 +40,14 @@ static void *measure(void *unused) {
         snprintf(text, sizeof(text), "%ld",
                  (long)(now.tv_sec - due.tv_sec) * 1000000 + (now.tv_nsec - due.tv_nsec) / 1000);
         sample.payload = smq_string(text);
-        if (number == samples) {
+        if (++taken == samples || stop) {
             sample.quiet = 0;
             sample.cookie = LAST;
             while (smq_submit(client, &sample) == SMQ_ERR_FULL) nanosleep(&moment, NULL);
         } else if (smq_submit(client, &sample) != SMQ_OK) { /* it never waits: no room, no sample */
             missed++;
         }
-    }
+    } while (sample.cookie != LAST);
     return unused;
 }
 
@@ -68,11 +70,7 @@ int main(int argc, char **argv) {
     options.url = smq_string(argc > 1 ? argv[1] : "mqtt://127.0.0.1");
     options.submit_messages = 256;
     options.submit_bytes = 64; /* topic and payload */
-    if (argc > 2) samples = strtol(argv[2], NULL, 10);
-    if (samples < 1) {
-        fprintf(stderr, "usage: submit [URL [SAMPLES]]\n");
-        return 2;
-    }
+    if (argc > 2) samples = number("submit", "SAMPLES", argv[2], 1, UINT32_MAX);
 
     size_t size = smq_client_size(&options);
     void *memory = malloc(size);
@@ -83,6 +81,7 @@ int main(int argc, char **argv) {
         print_options_error(stderr, &options, status);
         return EXIT_FAILURE;
     }
+    stop_on_signals();
     pthread_t thread = start();
     int is_done = 0;
     while (!is_done) {
@@ -98,8 +97,8 @@ int main(int argc, char **argv) {
         if (smq_wait(client, 100) == 1) smq_next_event(client, &event);
     smq_stats stats = SMQ_STATS_INIT;
     smq_client_stats(client, &stats);
-    printf("%ld samples, %ld missed, %llu not sent, at most %u waiting\n", samples, missed,
-           (unsigned long long)stats.messages_failed, stats.submit_peak);
+    printf("%u samples, %u missed, %llu not sent, at most %u waiting\n", (unsigned)taken, (unsigned)missed,
+           (unsigned long long)stats.messages_failed, (unsigned)stats.submit_peak);
     smq_client_close(client);
     free(memory);
     return missed || stats.messages_failed ? EXIT_FAILURE : EXIT_SUCCESS;

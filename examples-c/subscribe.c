@@ -1,35 +1,70 @@
-/* Prints what arrives, however often the server goes away: subscribe [URL [FILTER]]. Ctrl-C leaves. */
+/*
+ * Watches what gateways publish (sensord.c), a handler for each kind of message: subscribe [URL [FILTER]]. FILTER is gateway/# if
+ * none is given; "#" watches everything. However often the server goes away, it goes on; Ctrl-C leaves.
+ */
 #define _POSIX_C_SOURCE 200809L
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <swiftmqtt.h>
 
+#include "daemon.h"
 #include "why.h"
 
-static volatile sig_atomic_t is_leaving = 0;
+#define TEXT(bytes) (int)(bytes).size, (const char *)(bytes).data /* for %.*s */
 
-static void leave(int signal) {
-    (void)signal;
-    is_leaving = 1;
+/* The level of a topic with this number, counted from 0. */
+static smq_bytes level(smq_bytes topic, int wanted) {
+    const char *start = topic.data, *end = start + topic.size, *slash;
+    while ((slash = memchr(start, '/', (size_t)(end - start))) && wanted-- > 0) start = slash + 1;
+    smq_bytes found = { start, (size_t)((slash ? slash : end) - start) };
+    return found;
+}
+
+static void on_status(void *user, smq_client *client, const smq_event *event) {
+    (void)user;
+    (void)client;
+    smq_bytes gateway = level(event->topic, 1);
+    printf("%.*s is %.*s%s\n", TEXT(gateway), TEXT(event->payload), event->retain ? ", as it was before" : "");
+}
+
+/* What user points to belongs to the handler: here a count. */
+static void on_temperature(void *user, smq_client *client, const smq_event *event) {
+    unsigned *count = user;
+    (void)client;
+    smq_bytes gateway = level(event->topic, 1), sensor = level(event->topic, 3);
+    printf("%.*s, temperature %u of %.*s: %.*s\n", TEXT(gateway), ++*count, TEXT(sensor), TEXT(event->payload));
 }
 
 static void print(const smq_event *event) {
-    printf("%.*s", (int)event->topic.size, (const char *)event->topic.data);
-    if (event->retain) printf(" (retained)");
-    if (event->status) printf(" (%u bytes, too large)", event->payload_total);
-    printf(": %.*s\n", (int)event->payload.size, (const char *)event->payload.data);
-    fflush(stdout);
+    printf("%.*s: ", TEXT(event->topic));
+    if (event->status) /* of a message that is larger than the receive buffer only topic and size are left */
+        printf("%u bytes, too large\n", (unsigned)event->payload_total);
+    else
+        printf("%.*s\n", TEXT(event->payload));
 }
 
+struct handler {
+    const char *filter;
+    smq_handler function;
+    void *user;
+};
+
 int main(int argc, char **argv) {
+    unsigned temperatures = 0;
+    /* The first that matches gets the message. */
+    const struct handler handlers[] = { { "gateway/+/status", on_status, NULL },
+                                        { "gateway/+/temperature/+", on_temperature, &temperatures } };
+    const uint32_t count = sizeof handlers / sizeof *handlers;
+
     smq_options options = SMQ_OPTIONS_INIT;
     options.url = smq_string(argc > 1 ? argv[1] : "mqtt://127.0.0.1");
     options.protocol = SMQ_PROTOCOL_5_0;
     options.flags = SMQ_OPTION_FALLBACK; /* to a server that does not speak it */
+    options.handlers = count;
 
+    /* One subscription: of several that match, most servers send the message once for each. */
     smq_subscription wanted = { { NULL, 0 }, 0, 0, 0, 0, 0 };
-    wanted.filter = smq_string(argc > 2 ? argv[2] : "#");
+    wanted.filter = smq_string(argc > 2 ? argv[2] : "gateway/#");
     wanted.qos = 2;
     smq_subscriptions request = SMQ_SUBSCRIPTIONS_INIT;
     request.count = 1;
@@ -39,23 +74,29 @@ int main(int argc, char **argv) {
     void *memory = malloc(size);
     smq_client *client = NULL;
     smq_event event = SMQ_EVENT_INIT;
-    int32_t status = smq_client_init(memory, size, &options, &client);
+    int32_t status = smq_client_init(memory, size, &options, &client), result = EXIT_SUCCESS;
+    for (uint32_t i = 0; i < count && status == SMQ_OK; i++) {
+        smq_bytes filter = smq_string(handlers[i].filter);
+        status = smq_handle(client, i, &filter, handlers[i].function, handlers[i].user);
+    }
     if (status == SMQ_OK) status = smq_subscribe(client, &request); /* again by itself, when the server has lost it */
     if (status == SMQ_OK) status = smq_connect(client);
     if (status != SMQ_OK) {
         print_options_error(stderr, &options, status);
         return EXIT_FAILURE;
     }
-    signal(SIGINT, leave);
-    signal(SIGTERM, leave);
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    stop_on_signals();
     while (smq_client_state(client) != SMQ_STATE_DISCONNECTED) {
-        if (is_leaving) smq_disconnect(client, 0);
+        if (stop) smq_disconnect(client, 0);
         smq_wait(client, 1000);
         while (smq_next_event(client, &event) == 1) {
-            if (event.type == SMQ_EVENT_MESSAGE) print(&event); /* acknowledged by the next call */
+            /* What is handled, or printed, is acknowledged by the next call. */
+            if (!smq_dispatch(client, &event) && event.type == SMQ_EVENT_MESSAGE) print(&event);
             if (event.type == SMQ_EVENT_COMPLETED && event.status) {
                 fprintf(stderr, "not subscribed: ");
                 print_why(stderr, &event);
+                result = EXIT_FAILURE;
                 smq_disconnect(client, 0);
             }
             if (event.type == SMQ_EVENT_DISCONNECTED && event.status) print_why(stderr, &event);
@@ -63,5 +104,5 @@ int main(int argc, char **argv) {
     }
     smq_client_close(client);
     free(memory);
-    return EXIT_SUCCESS;
+    return result;
 }

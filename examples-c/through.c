@@ -4,77 +4,17 @@
  *     through FILTER COMMAND [ARGUMENT]…        such as: through 'a/#' openssl s_client -quiet -connect host:8883
  */
 #define _POSIX_C_SOURCE 200809L
-#include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <swiftmqtt.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
+#include "command.h"
+#include "daemon.h"
 #include "why.h"
 
-static volatile sig_atomic_t is_leaving = 0;
-
-static void leave(int signal) {
-    (void)signal;
-    is_leaving = 1;
-}
-
-static uint32_t now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (uint32_t)time.tv_sec * 1000 + (uint32_t)(time.tv_nsec / 1000000);
-}
-
-/* Starts the command, with a socket for its input and output. Returns our end of it; -1: errno says why not. */
-static int start(char **command, pid_t *child) {
-    int ends[2];
-    if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) < 0) return -1;
-    pid_t process = fork();
-    if (process < 0) {
-        int error = errno;
-        close(ends[0]);
-        close(ends[1]);
-        errno = error;
-        return -1;
-    }
-    if (process == 0) {
-        dup2(ends[1], STDIN_FILENO);
-        dup2(ends[1], STDOUT_FILENO);
-        close(ends[0]);
-        close(ends[1]);
-        execvp(command[0], command);
-        perror(command[0]);
-        _exit(127);
-    }
-    close(ends[1]);
-    *child = process;
-    return ends[0];
-}
-
-/* Ends the command: with SIGKILL if it does not heed SIGTERM within a second. */
-static void stop(int *fd, pid_t *child) {
-    const struct timespec moment = { 0, 10000000 };
-    if (*fd >= 0) close(*fd);
-    *fd = -1;
-    if (*child <= 0) return;
-    kill(*child, SIGTERM);
-    for (int i = 0; i < 100; i++) {
-        if (waitpid(*child, NULL, WNOHANG) != 0) {
-            *child = 0;
-            return;
-        }
-        nanosleep(&moment, NULL);
-    }
-    kill(*child, SIGKILL);
-    while (waitpid(*child, NULL, 0) < 0 && errno == EINTR) {
-    }
-    *child = 0;
-}
+/* The time that the engine is told: it may wrap. */
+static uint32_t now(void) { return (uint32_t)now_ms(); }
 
 /* Returns whether something came. */
 static int receive(smq_client *client, int fd) {
@@ -134,22 +74,21 @@ int main(int argc, char **argv) {
         print_options_error(stderr, &options, status);
         return EXIT_FAILURE;
     }
-    signal(SIGINT, leave);
-    signal(SIGTERM, leave);
+    stop_on_signals();
     int fd = -1;
     pid_t child = 0;
     smq_event event = SMQ_EVENT_INIT;
     while (smq_client_state(client) != SMQ_STATE_DISCONNECTED) {
         while (smq_next_event(client, &event) == 1) {
             if (event.type == SMQ_EVENT_OPEN) {
-                stop(&fd, &child);
-                fd = start(argv + 2, &child);
+                end_command(&fd, &child);
+                fd = start_command(argv + 2, &child);
                 if (fd < 0)
                     smq_engine_closed(client, errno, now());
                 else
                     smq_engine_opened(client, now());
             }
-            if (event.type == SMQ_EVENT_DISCONNECTED) stop(&fd, &child);
+            if (event.type == SMQ_EVENT_DISCONNECTED) end_command(&fd, &child);
             if (event.type == SMQ_EVENT_MESSAGE && event.status == SMQ_OK) {
                 printf("%.*s: %.*s\n", (int)event.topic.size, (const char *)event.topic.data, (int)event.payload.size,
                        (const char *)event.payload.data);
@@ -157,14 +96,14 @@ int main(int argc, char **argv) {
             }
             if (event.status) print_why(stderr, &event);
         }
-        if (is_leaving) smq_disconnect(client, 0);
+        if (stop) smq_disconnect(client, 0);
         int is_blocked = transmit(client, fd);
         struct pollfd poll_fd = { fd, is_blocked ? POLLIN | POLLOUT : POLLIN, 0 };
         int32_t timeout = smq_engine_next_timeout_ms(client, now());
         if (poll(&poll_fd, 1, timeout < 0 || timeout > 1000 ? 1000 : timeout) > 0) receive(client, fd);
         smq_engine_timed_out(client, now());
     }
-    stop(&fd, &child);
+    end_command(&fd, &child);
     smq_client_close(client);
     free(memory);
     return EXIT_SUCCESS;

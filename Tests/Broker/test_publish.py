@@ -241,19 +241,6 @@ def test_keep_alive_keeps_an_idle_client_connected(mosquitto, clients, protocol)
     assert 2 <= client.stats.packets_sent - 1 <= 3, "one PINGREQ a second"
 
 
-def test_publish_example(mosquitto, subscriber):
-    """The program in the README."""
-    program = smq.BUILD / "examples" / "publish"
-    result = subprocess.run([program, mosquitto.url], capture_output=True, text=True, timeout=10)
-    assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
-    (message,) = subscriber.take(1)
-    assert (message.topic, message.qos, message.payload) == ("greetings/hello", 1, b"Hello from C")
-    result = subprocess.run(
-        [program, "mqtt://127.0.0.1:1"], capture_output=True, text=True, timeout=10
-    )
-    assert result.returncode == 1
-    assert result.stderr == "SMQ_ERR_NETWORK, stage connect: Connection refused\n"
-
 
 def test_3_1(mosquitto, subscriber, clients):
     """The oldest version: another name, no empty client id, no Session Present."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import os
 import resource
-import subprocess
 import threading
 import time
 from collections.abc import Callable
@@ -341,17 +340,3 @@ def test_wrong_calls(run, broker):
     library.smq_client_close(handle)
     assert library.smq_runner_start(running.runner, handle, good) == smq.ERR_CLIENT
     running.client.handle = None
-
-
-def test_example(mosquitto, subscriber):
-    program = smq.BUILD / "examples" / "runner"
-    result = subprocess.run([program, mosquitto.url], capture_output=True, text=True, timeout=20)
-    assert (result.returncode, result.stdout) == (0, "200 of 200 delivered\n"), result.stderr
-    subscriber.until(lambda: len(subscriber.messages) == 200)
-    for topic in ("count/one", "count/two"):
-        numbers = [int(m.payload) for m in subscriber.messages if m.topic == topic]
-        assert numbers == list(range(1, 101))
-    url = f"mqtt://127.0.0.1:{free_port()}"
-    result = subprocess.run([program, url], capture_output=True, text=True, timeout=20)
-    assert (result.returncode, result.stdout) == (1, "0 of 200 delivered\n")
-    assert "Connection refused" in result.stderr

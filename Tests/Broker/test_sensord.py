@@ -323,9 +323,3 @@ def test_help():
     assert (result.returncode, result.stderr) == (0, "")
     for flag in ("--url", "--id", "--period-ms", "--count", "--root", "--verbose"):
         assert flag in result.stdout
-
-
-def test_it_is_an_example():
-    """Short enough to be read."""
-    source = Path(__file__).resolve().parents[2] / "examples-c" / "sensord.c"
-    assert len(source.read_text().splitlines()) < 200

@@ -244,16 +244,3 @@ def test_memory(messages, size, slots):
 def test_options_out_of_range(messages, size):
     options = smq.Options(host="h", submit_messages=messages, submit_bytes=size)
     assert smq.library.smq_options_check(ctypes.byref(options), None) == smq.ERR_OPTION
-
-
-def test_example(mosquitto, subscriber):
-    program = smq.BUILD / "examples" / "submit"
-    command = [program, mosquitto.url, "30"]
-    result = subprocess.run(command, capture_output=True, text=True, timeout=20)
-    assert result.returncode == 0, result.stderr
-    assert re.fullmatch(
-        r"30 samples, 0 missed, 0 not sent, at most \d+ waiting\n", result.stdout
-    ), result.stdout
-    samples = subscriber.take(30)
-    assert {m.topic for m in samples} == {"example/lateness-us"}
-    assert all(int(m.payload) >= 0 for m in samples)

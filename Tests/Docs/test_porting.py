@@ -1,0 +1,27 @@
+"""docs/porting.md says what is in the tree."""
+
+from __future__ import annotations
+
+import re
+
+from .blocks import ROOT, blocks
+
+PAGE = ROOT / "docs" / "porting.md"
+PLATFORM = ROOT / "Sources" / "CPlatform"
+
+
+def without_comments(text: str) -> list[str]:
+    return [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
+
+
+def test_the_toolchain_file():
+    shown = next(block for block in blocks(PAGE) if block.language == "cmake")
+    there = (ROOT / "cmake" / "toolchains" / "aarch64-linux.cmake").read_text()
+    assert without_comments(shown.text) == without_comments(there)
+
+
+def test_the_sizes():
+    text = PAGE.read_text()
+    prototypes, code = re.search(r"It is (\d+) lines of prototypes;\s.*? are (\d+) lines", text, re.S).groups()
+    assert int(prototypes) == len((PLATFORM / "include" / "platform.h").read_text().splitlines())
+    assert int(code) == sum(len(path.read_text().splitlines()) for path in PLATFORM.glob("*.c"))

@@ -1,0 +1,90 @@
+"""docs/recipes/systemd.md: what systemd would be told, and whether it would take the unit."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import socket
+import subprocess
+
+import pytest
+from Broker.servers import await_condition
+
+from .blocks import ROOT, blocks
+
+PAGE = ROOT / "docs" / "recipes" / "systemd.md"
+PROGRAM, UNIT = blocks(PAGE)
+
+
+def told(receiver: socket.socket) -> list[str]:
+    """What has come since the last time."""
+    found = []
+    while True:
+        try:
+            found += receiver.recv(4096, socket.MSG_DONTWAIT).decode().splitlines()
+        except BlockingIOError:
+            return found
+
+
+@pytest.mark.parametrize("abstract", [False, True], ids=["path", "abstract"])
+def test_what_systemd_is_told(session, tmp_path, abstract):
+    program = session.compile(PROGRAM, "daemon")
+    name = f"@test-{tmp_path.parent.name}-{tmp_path.name}" if abstract else str(tmp_path / "notify")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as receiver:
+        receiver.bind(name.replace("@", "\0") if abstract else name)
+        environment = {**session.environment, "NOTIFY_SOCKET": name, "WATCHDOG_USEC": "200000"}
+        process = subprocess.Popen([program, session.broker.url], env=environment)
+        lines: list[str] = []
+
+        def until(line: str, times: int = 1) -> None:
+            def has_come() -> bool:
+                lines.extend(told(receiver))
+                return sum(line in each for each in lines) >= times
+
+            await_condition(has_come, 20, f"{line}: {lines}")
+
+        try:
+            until("STATUS=connected")
+            assert lines[0] == "READY=1"
+            until("WATCHDOG=1", 10)
+            session.broker.stop()  # which is no reason to stop feeding
+            until("STATUS=SMQ_ERR_")
+            lines.clear()
+            until("WATCHDOG=1", 10)
+            session.broker.start()
+            until("STATUS=connected")
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(10) == 0
+            until("STOPPING=1")
+        finally:
+            process.kill()
+            process.wait()
+
+
+def test_without_systemd(session):
+    """From a terminal it does the same, and tells nobody."""
+    program = session.compile(PROGRAM, "daemon")
+    process = subprocess.Popen([program, session.broker.url], env=session.environment, stderr=subprocess.PIPE, text=True)
+    try:
+        await_condition(lambda: "New client connected" in session.broker.log.read_text(), 20, "a connection")
+        process.send_signal(signal.SIGTERM)
+        _, errors = process.communicate(timeout=10)
+        assert (process.returncode, errors) == (0, "")
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_the_unit(tmp_path):
+    """Judged by systemd itself where it is installed; its program is replaced by one that exists."""
+    text = UNIT.text
+    for key in ("Type=notify", "WatchdogSec=", "Restart=on-failure", "ExecStart="):
+        assert key in text
+    verify = shutil.which("systemd-analyze")
+    if not verify:
+        pytest.skip("systemd-analyze is not installed")
+    unit = tmp_path / "sensord.service"
+    unit.write_text(text.replace("/usr/local/bin/sensord", "/bin/true"))
+    result = subprocess.run([verify, "verify", "--man=no", unit], capture_output=True, text=True, timeout=60)
+    complaints = [line for line in (result.stdout + result.stderr).splitlines() if "sensord" in line]
+    assert complaints == []

@@ -1,0 +1,146 @@
+"""The tables of the book against the header and the list of statements: whole, and nothing in them that is not there."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+
+import pytest
+
+from .blocks import ROOT
+from .conftest import BUILD
+
+HEADER = (ROOT / "include" / "swiftmqtt.h").read_text()
+CODE = re.sub(r"/\*.*?\*/", "", HEADER, flags=re.S)
+CONSTANTS = {name: int(value, 0) for name, value in re.findall(r"\b(SMQ_[A-Z0-9_]+) = (-?\w+)", CODE)}
+ERRORS = (ROOT / "docs" / "errors.md").read_text()
+PROTOCOL = (ROOT / "docs" / "protocol.md").read_text()
+MEMORY = (ROOT / "docs" / "memory.md").read_text()
+
+
+def named(prefix: str) -> dict[str, int]:
+    return {name: value for name, value in CONSTANTS.items() if name.startswith(prefix)}
+
+
+def rows(text: str) -> list[list[str]]:
+    """The cells of each row of each table."""
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line.startswith("|")]
+
+
+def function_names() -> list[str]:
+    return re.findall(r"\b(smq_[a-z0-9_]+)\(", CODE)
+
+
+# ---- errors.md
+
+
+def test_every_status():
+    """Each once, with its value, in its band, and with something to do."""
+    told = {row[0].strip("`"): row for row in rows(ERRORS) if row[0].startswith("`SMQ_ERR_")}
+    assert list(told) == list(named("SMQ_ERR_"))
+    for name, row in told.items():
+        assert int(row[1].replace("−", "-")) == CONSTANTS[name], name
+        assert len(row) == 4 and row[2] and row[3], name
+    for band, text in re.findall(r"^## (−\dxx).*?\n(.*?)(?=^## |\Z)", ERRORS, re.M | re.S):
+        for name in re.findall(r"^\| `(SMQ_ERR_\w+)`", text, re.M):
+            assert -CONSTANTS[name] // 100 == int(band[1]), name
+
+
+def test_every_stage():
+    library = ctypes.CDLL(str(BUILD / "libswiftmqtt.so"))
+    library.smq_stage_name.restype = ctypes.c_char_p
+    told = {row[0].strip("`"): row[1] for row in rows(ERRORS) if row[0].startswith("`SMQ_STAGE_")}
+    assert told.keys() == named("SMQ_STAGE_").keys()
+    for name, words in told.items():
+        assert library.smq_stage_name(CONSTANTS[name]).decode() == words
+
+
+# ---- What every page says of the interface
+
+
+@pytest.mark.parametrize("page", [*(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "recipes").glob("*.md"),
+                                  ROOT / "README.md"], ids=lambda page: page.name)
+def test_names_exist(page):
+    """A name in a page is one of the header."""
+    text = page.read_text()
+    for name in set(re.findall(r"\b(SMQ_[A-Z0-9_]+[A-Z0-9])\b(?!_|…)", text)):
+        assert re.search(rf"\b{name}\b", HEADER) or name.startswith(("SMQ_TARGET", "SMQ_FAULT", "SMQ_TOPIC", "SMQ_STRESS")), name
+    for name in set(re.findall(r"\b(smq_[a-z0-9_]+)\(", text)):
+        assert name in function_names(), name
+
+
+# ---- memory.md
+
+
+def test_every_capacity():
+    """Each option that takes memory is in the table: those whose comment gives bytes, or which is bytes."""
+    struct = re.search(r"typedef struct smq_options \{(.*?)\n\} smq_options;", HEADER, re.S)[1]
+    struct = struct[struct.index("Capacities.") :]
+    fields = re.findall(r"uint32_t\s+(\w+);\s*(/\*.*?\*/)", struct, re.S)
+    takes = {name for name, comment in fields if name.endswith("_bytes") or re.search(r"takes\s+\d+", comment)}
+    takes -= {"maximum_packet_bytes"}  # a limit
+    told = set(re.findall(r"`(\w+)`", " ".join(row[0] for row in rows(MEMORY))))
+    assert takes <= told
+
+
+# ---- protocol.md
+
+
+def test_every_property():
+    told = {row[0].strip("`"): row for row in rows(PROTOCOL) if row[0].startswith("`SMQ_PROPERTY_")}
+    assert list(told) == [name for name in named("SMQ_PROPERTY_") if name != "SMQ_PROPERTY_INIT"]
+    for name, row in told.items():
+        assert int(row[1], 16) == CONSTANTS[name], name
+        assert len(row) == 5 and row[2] and (row[3] or row[4]), name
+
+
+def test_every_packet():
+    packets = ("CONNECT CONNACK PUBLISH PUBACK PUBREC PUBREL PUBCOMP SUBSCRIBE SUBACK UNSUBSCRIBE UNSUBACK PINGREQ PINGRESP "
+               "DISCONNECT AUTH").split()
+    section = re.search(r"^## Packets\n(.*?)(?=^## )", PROTOCOL, re.M | re.S)[1]
+    assert [row[0] for row in rows(section)[2:]] == packets
+
+
+def places() -> dict[int, set[str]]:
+    """By identifier: where a property may stand, as Sources/MQTTWire/Property.swift has it."""
+    text = (ROOT / "Sources" / "MQTTWire" / "Property.swift").read_text()
+    identifiers = {name: int(value, 16) for name, value in re.findall(r"case (\w+) = (0x\w+)", text)}
+    sets = {"will": {"Will"}}
+
+    def union(expression: str) -> set[str]:
+        found: set[str] = set()
+        for part in expression.split("|"):
+            packet = re.fullmatch(r"\s*(?:client|server|both)\(\.(\w+)\)\s*", part)
+            found |= {packet[1].upper()} if packet else sets[part.strip()]
+        return found
+
+    for name, body in re.findall(r"private static var (\w+): UInt32 \{([^}]*)\}", text):
+        sets[name] = union(body)
+    rules = re.findall(r"case \.(\w+): rule\(\.\w+, ((?:[^(),]|\([^)]*\))*)", text)
+    return {identifiers[name]: union(expression) for name, expression in rules}
+
+
+def test_where_each_property_may_stand():
+    told = {int(row[1], 16): set(row[2].split(", ")) for row in rows(PROTOCOL) if row[0].startswith("`SMQ_PROPERTY_")}
+    assert told == places()
+
+
+def statements() -> dict[tuple[str, str], int]:
+    """version and chapter -> how many statements there are."""
+    counts: dict[tuple[str, str], int] = {}
+    for line in (ROOT / "Tests" / "Conformance" / "statements.tsv").read_text().splitlines():
+        if line and not line.startswith("#"):
+            statement, tests, _ = line.split("\t")
+            assert tests != "-", f"{statement}: the page says that each has a test"
+            version, number = statement.split(" ", 1)
+            chapter = ".".join(number.strip("§").split("-")[0].split(".")[:2]).removesuffix(".0")
+            counts[version, chapter] = counts.get((version, chapter), 0) + 1
+    return counts
+
+
+def test_counts_of_statements():
+    """The table is what the list says; if not, this is what it should be."""
+    section = re.search(r"^## Statements\n(.*?)(?=^## |\Z)", PROTOCOL, re.M | re.S)[1]
+    *told, total = rows(section)[2:]
+    assert {(version, chapter.split()[0]): int(count) for version, chapter, count in told} == statements()
+    assert int(total[2]) == sum(statements().values())
