@@ -7,7 +7,7 @@ NATIVE := build/native
 BUILD := build/$(or $(TARGET),native)
 CROSS := aarch64 armv7 riscv64
 
-.PHONY: all compat compat-stress demo test bench mutants interop-rabbitmq cross cross-build install uninstall size counts lint format clean help
+.PHONY: all compat compat-stress demo test bench mutants interop-rabbitmq cross cross-build install uninstall deb size counts abi-check lint format clean help
 
 all: ## build the library and the examples for this machine, into build/native
 	@.ci/need build
@@ -27,7 +27,7 @@ demo: ## publish this machine's sensors to a real broker, and show what arrives
 	@examples-c/demo
 
 test: ## run every test; the last line is the sum
-	@.ci/need build broker faults interop compat test docs
+	@.ci/need build broker faults interop compat test docs abi deb cross-armv7
 	@Tests/run
 
 bench: ## QUICK=1: compare with libmosquitto, Paho C and the bare socket (benchmarks/README.md; QUICK: two minutes)
@@ -44,7 +44,7 @@ interop-rabbitmq: ## not part of test: publish to RabbitMQ, which knows 3.1 and 
 	@Tests/run --only build,interop-rabbitmq
 
 cross: cross-build ## TARGET=aarch64|armv7|riscv64: build for it and test under qemu-user
-	@.ci/need broker test
+	@.ci/need broker test abi
 	@stage=instructions-$(TARGET); [ -e Tests/Instructions/$$stage.tsv ] || stage=; \
 	    Tests/run --only cross-$(TARGET)$${stage:+,$$stage}
 
@@ -64,7 +64,15 @@ install: ## PREFIX=/usr/local DESTDIR= TARGET=: the libraries, the header and sw
 
 uninstall: ## PREFIX=/usr/local DESTDIR=: remove what install laid, and nothing else
 	rm -f $(foreach file,lib/libswiftmqtt.so lib/libswiftmqtt.so.1 lib/libswiftmqtt.so.$(VERSION) lib/libswiftmqtt.a \
-	    lib/pkgconfig/swiftmqtt.pc lib/swiftmqtt/libmosquitto.so.1 include/swiftmqtt.h,'$(DESTDIR)$(PREFIX)/$(file)')
+	    lib/pkgconfig/swiftmqtt.pc lib/swiftmqtt/libmosquitto.so.1 include/swiftmqtt.h \
+	    $(addprefix lib/cmake/SwiftMQTT/,SwiftMQTTConfig.cmake SwiftMQTTConfigVersion.cmake \
+	    $(foreach library,shared static,SwiftMQTT-$(library).cmake SwiftMQTT-$(library)-minsizerel.cmake)), \
+	    '$(DESTDIR)$(PREFIX)/$(file)')
+	@rmdir $(foreach folder,lib/cmake/SwiftMQTT lib/swiftmqtt,'$(DESTDIR)$(PREFIX)/$(folder)') 2>/dev/null || true
+
+deb: ## ARCH="amd64 arm64 armhf riscv64": Debian packages, into build/deb
+	@.ci/need build deb $(foreach arch,$(or $(ARCH),arm64 armhf riscv64),$(DEB_NEEDS_$(arch)))
+	@packaging/deb $(ARCH)
 
 size: ## text and data of every target that is built, against cmake/size-budget.tsv
 	@cmake/size
@@ -72,6 +80,10 @@ size: ## text and data of every target that is built, against cmake/size-budget.
 counts: $(if $(TARGET),cross-build,all) ## TARGET= WRITE=1: instructions of each operation, against those committed; WRITE renews them
 	@.ci/need $(if $(TARGET),cross-$(TARGET),test)
 	@Tests/Instructions/count $(if $(TARGET),--target $(TARGET)) $(if $(WRITE),--write)
+
+abi-check: ## TARGET= WRITE=1: what the library exports and the header says, against that committed; WRITE adds to it
+	@.ci/need abi
+	@Tests/ABI/check $(if $(TARGET),--target $(TARGET)) $(if $(WRITE),--write)
 
 lint: ## check the format and the syntax of every file
 	@.ci/need lint
@@ -87,4 +99,7 @@ clean: ## remove what was built
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.* ## /make \1\t/p' Makefile | expand -t 23
 
+DEB_NEEDS_arm64 = cross-aarch64
+DEB_NEEDS_armhf = cross-armv7
+DEB_NEEDS_riscv64 = cross-riscv64
 VERSION = $(shell sed -n 's/^#define SMQ_VERSION_[A-Z]* //p' include/swiftmqtt.h | paste -sd.)

@@ -5,7 +5,9 @@
 # the module that uses it. So only the last module, the one that exports the C functions, gets an object.
 #
 #   embedded_swift_module(<Name> [MODULES <Swift module>…] [C_MODULES <folder with module.modulemap>…])
-#   embedded_swift_object(<Name> <variable for the object's path> [MODULES …] [C_MODULES …])
+#   embedded_swift_object(<Name> <variable for the object's path> [ALLOCATES] [MODULES …] [C_MODULES …])
+#
+# ALLOCATES is for programs: without it code that would allocate does not compile.
 #
 # A module sees what it names, and what that needs, and nothing else: an import that the design does not
 # know does not compile.
@@ -21,10 +23,7 @@ if(NOT _swift_result EQUAL 0 OR CMAKE_MATCH_1 VERSION_LESS 6.3)
   message(FATAL_ERROR "${SWIFTMQTT_SWIFTC} is Swift '${CMAKE_MATCH_1}': Swift 6.3 or newer is needed")
 endif()
 
-# The cross toolchain files set this. The host's own embedded standard library is for its linux-gnu triple.
-if(NOT DEFINED SWIFTMQTT_SWIFT_TARGET_FLAGS)
-  set(SWIFTMQTT_SWIFT_TARGET_FLAGS -target ${CMAKE_SYSTEM_PROCESSOR}-unknown-linux-gnu)
-endif()
+include("${CMAKE_CURRENT_LIST_DIR}/SwiftTarget.cmake")
 
 set(_swift_flags_file "${CMAKE_CURRENT_LIST_DIR}/swift-flags.txt")
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${_swift_flags_file}")
@@ -37,7 +36,12 @@ if(SWIFTMQTT_WERROR)
 endif()
 
 function(_embedded_swift_compile name object)
-  cmake_parse_arguments(PARSE_ARGV 2 arg "" "" "MODULES;C_MODULES")
+  cmake_parse_arguments(PARSE_ARGV 2 arg "ALLOCATES" "" "MODULES;C_MODULES")
+  set(flags ${_swift_flags})
+  if(arg_ALLOCATES)
+    list(REMOVE_ITEM flags -no-allocations -O)
+    list(APPEND flags -Osize)
+  endif()
   set(directory "${CMAKE_CURRENT_BINARY_DIR}/swift")
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/Sources/${name}/*.swift")
   if(NOT sources)
@@ -87,7 +91,7 @@ function(_embedded_swift_compile name object)
   endif()
   add_custom_command(
     OUTPUT "${output}"
-    COMMAND "${SWIFTMQTT_SWIFTC}" ${_swift_flags} -module-cache-path "${directory}/cache"
+    COMMAND "${SWIFTMQTT_SWIFTC}" ${flags} -module-cache-path "${directory}/cache"
       ${include} -module-name ${name} ${emit} ${sources}
     ${afterwards}
     DEPENDS ${depends}

@@ -170,6 +170,9 @@ public struct Client<System: Platform & ~Copyable>: ~Copyable {
   /// The transport is open: CONNECT is on its way, or more.
   public var isOpen: Bool { phase == .open }
 
+  /// A name is being looked up.
+  public var isResolving: Bool { phase == .resolving }
+
   /// There is something to send that the transport does not take at this moment.
   public var isBlockedSending: Bool { phase == .open && isBlocked }
   public var counters: Counters { session.counters }
@@ -312,6 +315,17 @@ public struct Client<System: Platform & ~Copyable>: ~Copyable {
 }
 
 extension Client where System == Linux {
-  /// The socket of the connection, for those who want to see it; -1: there is none.
-  public var socket: Int32 { phase == .open ? platform.socket(lane) : -1 }
+  /// The socket of the connection, or the first of those that try to become it, for those who want to see it; -1: there
+  /// is none.
+  public var socket: Int32 {
+    switch phase {
+    case .open: return platform.socket(lane)
+    case .connecting:
+      for index in 0..<Channel.lanes where race.isRunning(.lane(index)) {
+        return platform.socket(.lane(index))
+      }
+      return -1
+    default: return -1
+    }
+  }
 }

@@ -46,9 +46,9 @@ public struct ClientOptions: ~Escapable {
   public let submitBytes: Int
   /// Of a server, that are tried.
   public let addresses: Int
-  /// Room for the host, so that `Client.setServer` can name another; 0: no more than it takes.
+  /// Room for the host, so that `Client.renew` can name another; 0: no more than it takes.
   public var hostBytes = 0
-  public let session: SessionOptions
+  public var session: SessionOptions
 
   /// A duration that is switched off.
   public static var off: UInt32 { .max }
@@ -152,7 +152,7 @@ public struct ClientOptions: ~Escapable {
     else { throw .option }
     try Self.checkProperties(request.properties)
     let expiry =
-      request.sessionExpiry == 0 && request.keepSession && version.hasProperties
+      request.sessionExpiry == 0 && request.keepSession && !request.leavesExpiryOut && version.hasProperties
       ? UInt32.max : request.sessionExpiry
 
     hosts = request.host
@@ -187,7 +187,7 @@ public struct ClientOptions: ~Escapable {
       properties: request.properties, isClientIDTemplate: !request.clientIDAsIs)
     guard connect.clientIDSize <= UTF8EncodedString.maximumSize else { throw .option }
     // 3.1 allows 1 to 23 bytes, later versions leave it to the server.
-    guard version != .v3_1 || 1...23 ~= connect.clientIDSize else { throw .clientID }
+    guard version != .v3_1 || request.anyClientID || 1...23 ~= connect.clientIDSize else { throw .clientID }
     guard connect.bodySize + 4 + Int(credentialBytes) <= VariableByteInteger.maximum else { throw .tooLarge }
     var session = SessionOptions(connect: connect)
     session.allowsFallback = request.fallback

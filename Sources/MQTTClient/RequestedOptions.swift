@@ -14,6 +14,10 @@ public struct RequestedOptions: ~Escapable {
   public var askCredentials = false
   public var ownResolver = false
   public var ownTransport = false
+  /// Not of `smq_options`: no Session Expiry Interval with a session that is kept, which then ends with the connection.
+  public var leavesExpiryOut = false
+  /// Not of `smq_options`: in 3.1 also a Client Identifier of none or more than 23 bytes.
+  public var anyClientID = false
   /// One server, or the text that several are in.
   public var host: Span<UInt8>
   public var port: UInt32 = 0

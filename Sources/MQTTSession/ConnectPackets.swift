@@ -8,7 +8,7 @@ public enum HexDigit {
   }
 }
 
-/// CONNECT, encoded once for each version that may be spoken (docs/decisions/0005).
+/// CONNECT, encoded once for each version that may be spoken (docs/decisions/0005), and again if it is to say something else.
 struct ConnectPackets: ~Copyable {
   private var region: Region
   /// For 3.1, 3.1.1 and 5.0, behind the Fixed Header and without credentials that come later; empty: not spoken.
@@ -63,6 +63,14 @@ struct ConnectPackets: ~Copyable {
       .shifted(by: start + options.connect.propertiesOffset)
     self.region = region
     if options.beginsNewSession { setCleanStart(true) }
+  }
+
+  /// What it is to say from now on. False: it does not fit (`SessionOptions.connectBytes`).
+  mutating func renew(_ options: borrowing SessionOptions) -> Bool {
+    guard Self.size(options) <= region.count else { return false }
+    let region = region
+    self = ConnectPackets(region: region, options)
+    return true
   }
 
   /// Whoever made the options has checked the list.

@@ -24,8 +24,8 @@ extension Outbox {
   /// A connection is up: everything that is not complete is to be sent, in the original order
   /// [MQTT-4.6.0-1], as the Session State says (§4.4).
   mutating func connected(
-    _ version: ProtocolVersion, sessionPresent: Bool, order: UInt16, quota: inout SendQuota,
-    limits: ServerLimits
+    _ version: ProtocolVersion, sessionPresent: Bool, repeatsExactlyOnce: Bool, order: UInt16,
+    quota: inout SendQuota, limits: ServerLimits
   ) {
     aliases.connected(maximum: limits.topicAliasMaximum)
     row.count = 0
@@ -34,7 +34,7 @@ extension Outbox {
     resends = 0
     resumedAt = order
     for _ in 0..<stored {
-      resume(slot, sessionPresent: sessionPresent)
+      resume(slot, sessionPresent: sessionPresent, repeatsExactlyOnce: repeatsExactlyOnce)
       if descriptors[slot].state == .released { released &+= 1 }
       if descriptors[slot].state == .queued {
         renew(slot, version: version)
@@ -67,8 +67,9 @@ extension Outbox {
     releasesToCheck = stored
   }
 
-  private mutating func resume(_ slot: Int, sessionPresent: Bool) {
+  private mutating func resume(_ slot: Int, sessionPresent: Bool, repeatsExactlyOnce: Bool) {
     let message = descriptors[slot]
+    let isRepeated = message.qos == .atLeastOnce || repeatsExactlyOnce
     switch (message.state, sessionPresent) {
     case (.sent, true):
       // [MQTT-4.4.0-1], [MQTT-3.3.1-1]
@@ -76,7 +77,7 @@ extension Outbox {
       descriptors[slot].state = .queued
     case (.released, true):
       descriptors[slot].flags.set(.needsRelease, true)
-    case (.sent, false) where message.qos == .atLeastOnce:
+    case (.sent, false) where isRepeated:
       // A new session: a new message. But it may have arrived, so it is no longer one that may be dropped.
       setDuplicateFlag(message, false)
       descriptors[slot].flags.set(.isExpendable, false)
@@ -89,7 +90,7 @@ extension Outbox {
       complete(slot, .delivered)
     case (.queued, false) where hasDuplicateFlag(message):
       // It was sent in the session that is gone, and was waiting to be sent again.
-      if message.qos == .exactlyOnce { return complete(slot, .sessionLost) }
+      guard isRepeated else { return complete(slot, .sessionLost) }
       setDuplicateFlag(message, false)
       descriptors[slot].flags.set(.isExpendable, false)
     default: break

@@ -152,6 +152,15 @@ struct RequestQueue: ~Copyable {
     }
   }
 
+  /// None is answered any more.
+  mutating func removeAll() {
+    sentBytes = 0
+    queued = 0
+    incomplete = 0
+    failed = 0
+    stored = 0
+  }
+
   mutating func connected(_ version: ProtocolVersion, limits: ServerLimits) {
     for index in 0..<stored {
       let slot = slot(index)

@@ -17,6 +17,24 @@ extension Session {
     connects.setCredentials(userName: userName, password: password)
   }
 
+  /// What CONNECT says, and what follows from it, on the connections to come; the Session State stays. False, and nothing
+  /// has changed: there is a connection, or it does not fit into memory that was laid out for something else.
+  public mutating func renew(_ options: borrowing SessionOptions) -> Bool {
+    guard phase == .disconnected, options.connect.version == connects.version, !options.allowsFallback,
+      options.credentialBytes == 0, options.receiveMaximum <= inbox.maximum,
+      options.receiveBytes <= receiver.capacity, options.aliasesReceived <= receivedAliases.maximum,
+      connects.renew(options)
+    else { return false }
+    cleanStart = options.connect.cleanStart || options.beginsNewSession
+    beginsNewSession = options.beginsNewSession
+    ownKeepAlive = options.connect.keepAlive
+    ownSessionExpiry = options.connect.session.sessionExpiryInterval
+    ownMaximumPacketSize = options.ownMaximumPacketSize
+    inFlightMaximum = options.inFlightMaximum
+    keepAlive = KeepAlive(pingTimeout: options.pingTimeout)
+    return true
+  }
+
   /// The server does not speak this version. True: the next connection will be with an older one.
   public mutating func fallBack() -> Bool {
     guard let older = connects.older(than: version) else { return false }
@@ -64,7 +82,7 @@ extension Session {
       urgent.element.connectionLost()
       if needsConnection { urgent.element.dropAtMostOnce() }
     }
-    requests.connectionLost()
+    if forgetsRequests { requests.removeAll() } else { requests.connectionLost() }
     subscriptions.connectionLost()
     control.removeAll()
     keepAlive.stop()

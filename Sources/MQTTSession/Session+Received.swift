@@ -173,10 +173,13 @@ extension Session {
       ownSessionExpiry: version.hasProperties ? ownSessionExpiry : saidClean ? 0 : .max)
     keepAlive.start(seconds: limits.keepAlive)
     quota = SendQuota(limit: min(sendMaximum, limits.receiveMaximum))
-    outbox.connected(version, sessionPresent: sessionPresent, order: order, quota: &quota, limits: limits)
+    outbox.connected(
+      version, sessionPresent: sessionPresent, repeatsExactlyOnce: repeatsExactlyOnce, order: order,
+      quota: &quota, limits: limits)
     if !urgent.isEmpty {
       urgent.element.connected(
-        version, sessionPresent: sessionPresent, order: order, quota: &quota, limits: limits)
+        version, sessionPresent: sessionPresent, repeatsExactlyOnce: repeatsExactlyOnce, order: order,
+        quota: &quota, limits: limits)
     }
     requests.connected(version, limits: limits)
     answered()

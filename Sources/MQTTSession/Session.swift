@@ -34,7 +34,7 @@ public struct Session: ~Copyable {
   var acceptedVersion: ProtocolVersion { didSet { if acceptedVersion != oldValue { settleShortWay() } } }
   var cleanStart: Bool
   var beginsNewSession: Bool
-  let ownKeepAlive: UInt16
+  var ownKeepAlive: UInt16
 
   // Side by side, as a gap between any two would be memory of every client.
   /// How many QoS 1 and 2 messages were sent; wraps.
@@ -43,6 +43,8 @@ public struct Session: ~Copyable {
   let deliversParts: Bool
   /// QoS 0 is not queued without a connection.
   let needsConnection: Bool
+  let repeatsExactlyOnce: Bool
+  let forgetsRequests: Bool
   var phase = Phase.disconnected { didSet { if phase != oldValue { settleShortWay() } } }
   var source = Source.none
   /// The application asked to leave: nothing new is taken.
@@ -68,9 +70,9 @@ public struct Session: ~Copyable {
   /// The Reason Code of DISCONNECT.
   var farewellReason: UInt8 = 0
 
-  let ownSessionExpiry: UInt32
-  let ownMaximumPacketSize: Int
-  let inFlightMaximum: Int
+  var ownSessionExpiry: UInt32
+  var ownMaximumPacketSize: Int
+  var inFlightMaximum: Int
 
   var connects: ConnectPackets
   var outbox: Outbox
@@ -136,9 +138,7 @@ public struct Session: ~Copyable {
     beginsNewSession = options.beginsNewSession
     ownKeepAlive = options.connect.keepAlive
     ownSessionExpiry = options.connect.session.sessionExpiryInterval
-    let maximum = options.connect.session.maximumPacketSize
-    ownMaximumPacketSize =
-      maximum == 0 || !options.connect.version.hasProperties ? .max : Int(truncatingIfNeeded: maximum)
+    ownMaximumPacketSize = options.ownMaximumPacketSize
     inFlightMaximum = options.inFlightMaximum
     holdsMessages = options.holdsMessages
     deliversParts = options.deliversParts
@@ -159,6 +159,8 @@ public struct Session: ~Copyable {
         identifiers: .urgent, random: UInt16(truncatingIfNeeded: random >> 16))
     }
     needsConnection = options.needsConnection
+    repeatsExactlyOnce = options.repeatsExactlyOnce
+    forgetsRequests = options.forgetsRequests
     requests = RequestQueue(
       bytes: block.region(plan.requestBytes), table: block.table(plan.requests))
     subscriptions = SubscriptionTable(

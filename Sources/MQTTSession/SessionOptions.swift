@@ -22,6 +22,12 @@ public struct SessionOptions: ~Escapable {
   public var deliversParts = false
   /// The room for a user name and a password that are supplied before each connection; 0: `connect` has them.
   public var credentialBytes = 0
+  /// Room for CONNECT, so that `Session.renew` can say more; 0: no more than it takes.
+  public var connectBytes = 0
+  /// QoS 2 that was sent in a session which the server has lost is sent again, though it may arrive twice.
+  public var repeatsExactlyOnce = false
+  /// SUBSCRIBE and UNSUBSCRIBE end with the connection, without a word.
+  public var forgetsRequests = false
   /// Milliseconds the server may stay silent after PINGREQ.
   public var pingTimeout: UInt32 = 10_000
   /// Milliseconds without any answer while one is waited for; 0: as many as it takes.
@@ -58,6 +64,12 @@ public struct SessionOptions: ~Escapable {
 
   @_lifetime(copy connect)
   public init(connect: consuming Connect) { self.connect = connect }
+
+  /// The largest packet that the server may send.
+  var ownMaximumPacketSize: Int {
+    let maximum = connect.session.maximumPacketSize
+    return maximum == 0 || !connect.version.hasProperties ? .max : Int(truncatingIfNeeded: maximum)
+  }
 
   /// Whether CONNECT may be sent with a version: what it has to say must be possible there.
   borrowing func speaks(_ version: ProtocolVersion) -> Bool {
@@ -114,7 +126,7 @@ public struct SessionPlan {
       of: UInt32.self)
     aliasesSent = plan.reserve(options.aliasesSent, of: SentAliases.Entry.self)
     aliasesReceived = plan.reserve(options.aliasesReceived, of: ReceivedAliases.Entry.self)
-    connect = plan.reserve(ConnectPackets.size(options), of: UInt8.self)
+    connect = plan.reserve(max(ConnectPackets.size(options), options.connectBytes), of: UInt8.self)
     control = plan.reserve(options.controlBytes, of: UInt8.self)
     farewell = plan.reserve(
       options.connect.version.hasProperties ? min(Session.farewellBytes, options.controlBytes) : 0,

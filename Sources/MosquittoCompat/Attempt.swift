@@ -41,11 +41,15 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
     unsafe closeOld(attempt)
     guard unsafe pointee.attempt == attempt else { return MOSQ_ERR_SUCCESS }
     unsafe freeAliases()
+    unsafe freeWaiting()
     guard unsafe !isUnwanted else { return MOSQ_ERR_NO_CONN }
     let result = unsafe makeClientIfNeeded()
     guard result == MOSQ_ERR_SUCCESS, let client = unsafe pointee.client else { return result }
     guard unsafe client.pointee.connect(at: client.pointee.time) else { return MOSQ_ERR_INVAL }
-    guard waits else { return MOSQ_ERR_SUCCESS }
+    // Without waiting the name is looked up all the same, and what is refused at once is said at once.
+    if unsafe !waits && !client.pointee.isResolving {
+      _ = unsafe client.pointee.service(at: client.pointee.time)
+    }
     while unsafe pointee.attempt == attempt, let client = unsafe pointee.client,
       unsafe !client.pointee.isOpen
     {
@@ -55,6 +59,7 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
         let result = unsafe outcome(of: failure, isOpen: false)
         return result == MOSQ_ERR_SUCCESS ? MOSQ_ERR_NO_CONN : result
       }
+      guard unsafe waits || client.pointee.isResolving else { break }
       // Not for ever: another thread may have begun another attempt, or want to leave.
       unsafe pause(100)
       guard unsafe pointee.attempt == attempt, let client = unsafe pointee.client else { break }
@@ -115,23 +120,6 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
       }
     }
     return last
-  }
-
-  private func makeClientIfNeeded() -> Int32 {
-    if let client = unsafe pointee.client {
-      guard unsafe pointee.isOutdated else { return MOSQ_ERR_SUCCESS }
-      // What waits there was promised to be sent: it goes to the new server, but with what was set before.
-      guard unsafe client.pointee.isDrained else {
-        return unsafe client.pointee.setServer(
-          spanOrNone(pointee.host), port: UInt16(truncatingIfNeeded: pointee.port))
-          ? MOSQ_ERR_SUCCESS : MOSQ_ERR_INVAL
-      }
-      unsafe freeClient()
-    }
-    let result = unsafe makeClient()
-    guard result == MOSQ_ERR_SUCCESS else { return result }
-    unsafe pointee.isOutdated = false
-    return MOSQ_ERR_SUCCESS
   }
 
   // MARK: How it ended

@@ -128,15 +128,17 @@ private var connectCommand: Int32 { 0x10 }
     return MOSQ_ERR_SUCCESS
   }
   unsafe instance.lock()
-  defer { unsafe instance.unlock() }
   let encoded = unsafe EncodedProperties(properties)
-  defer { unsafe encoded.free() }
   let result = unsafe instance.leave(code, encoded.span)
-  guard result == MOSQ_ERR_SUCCESS, unsafe !instance.pointee.isThreaded, unsafe instance.pointee.looper == 0,
+  unsafe encoded.free()
+  if result == MOSQ_ERR_SUCCESS, unsafe !instance.pointee.isThreaded, unsafe instance.pointee.looper == 0,
     unsafe !instance.isInCallback
-  else { return result }
-  unsafe instance.finishLeaving()
-  return MOSQ_ERR_SUCCESS
+  {
+    unsafe instance.finishLeaving()
+  }
+  unsafe instance.unlock()
+  unsafe instance.freeIfDestroyed()
+  return result
 }
 
 extension UnsafeMutablePointer where Pointee == Mosquitto {

@@ -19,6 +19,8 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
       }
       guard let client = unsafe pointee.client, let event = unsafe client.pointee.nextEvent() else { break }
       unsafe tell(event, of: client)
+      unsafe sendWaiting()
+      unsafe publishEarly()
       unsafe flush()
     }
     guard let result = unsafe pointee.endResult else { return MOSQ_ERR_SUCCESS }

@@ -103,6 +103,7 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
   fileprivate func freeContents() {
     unsafe freeClient()
     unsafe freeEarly()
+    unsafe freeWaiting()
     unsafe freeOwed()
     unsafe freeAliases()
     unsafe clearWill()
@@ -121,16 +122,20 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
   }
 
   func freeEarly() {
-    unsafe pointee.earlyLast = nil
-    unsafe pointee.earlyCount = 0
-    unsafe pointee.earlyBytes = 0
-    while let message = unsafe pointee.early {
-      unsafe pointee.early = unsafe message.pointee.next
-      unsafe shim_free(message.pointee.topic)
-      unsafe shim_free(message.pointee.payload)
-      unsafe mosquitto_property_free_all(&message.pointee.properties)
-      unsafe shim_free(message)
-    }
+    while unsafe pointee.early != nil { unsafe dropEarly() }
+  }
+
+  /// The first of them.
+  func dropEarly() {
+    guard let message = unsafe pointee.early else { return }
+    unsafe pointee.early = unsafe message.pointee.next
+    if unsafe pointee.early == nil { unsafe pointee.earlyLast = nil }
+    unsafe pointee.earlyCount &-= 1
+    unsafe pointee.earlyBytes &-= message.pointee.topicSize &+ message.pointee.payloadSize
+    unsafe shim_free(message.pointee.topic)
+    unsafe shim_free(message.pointee.payload)
+    unsafe mosquitto_property_free_all(&message.pointee.properties)
+    unsafe shim_free(message)
   }
 
   func clearWill() {

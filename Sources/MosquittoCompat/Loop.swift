@@ -39,7 +39,10 @@ import MQTTClient
   guard let instance = unsafe instance(mosq) else { return false }
   unsafe instance.lock()
   defer { unsafe instance.unlock() }
-  return unsafe instance.pointee.client?.pointee.isBlockedSending ?? false
+  guard let client = unsafe instance.pointee.client else { return false }
+  // A socket says that it stands by taking something.
+  return unsafe client.pointee.isBlockedSending
+    || client.pointee.state == .connecting && !client.pointee.isOpen
 }
 
 // MARK: For ever
@@ -75,19 +78,9 @@ import MQTTClient
 /// Waits for the thread, which ends with the connection once mosquitto_disconnect() was called; with `force` at once.
 @c public func mosquitto_loop_stop(_ mosq: OpaquePointer?, _ force: Bool) -> Int32 {
   guard let instance = unsafe instance(mosq) else { return MOSQ_ERR_INVAL }
-  unsafe instance.lock()
-  defer { unsafe instance.unlock() }
-  guard let thread = unsafe instance.pointee.thread, unsafe !instance.pointee.isJoining,
-    unsafe !instance.pointee.isReleased
-  else { return MOSQ_ERR_INVAL }
-  if force { unsafe instance.pointee.isStopping = true }
-  unsafe instance.wake()
-  if unsafe shim_is_self(thread) {
-    unsafe instance.pointee.isReleased = true
-  } else {
-    unsafe instance.join()
-  }
-  return MOSQ_ERR_SUCCESS
+  let result = unsafe instance.endThread(force)
+  unsafe instance.freeIfDestroyed()
+  return result
 }
 
 extension UnsafeMutablePointer where Pointee == Mosquitto {
@@ -98,6 +91,22 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
     unsafe pointee.isStopping = true
     unsafe wake()
     unsafe join()
+  }
+
+  fileprivate func endThread(_ force: Bool) -> Int32 {
+    unsafe lock()
+    defer { unsafe unlock() }
+    guard let thread = unsafe pointee.thread, unsafe !pointee.isJoining, unsafe !pointee.isReleased else {
+      return MOSQ_ERR_INVAL
+    }
+    if force { unsafe pointee.isStopping = true }
+    unsafe wake()
+    if unsafe shim_is_self(thread) {
+      unsafe pointee.isReleased = true
+    } else {
+      unsafe join()
+    }
+    return MOSQ_ERR_SUCCESS
   }
 
   /// Waits for the thread's end, without the lock, which is held before and afterwards.

@@ -9,9 +9,28 @@ import MQTTTransport
 import MQTTWire
 
 extension UnsafeMutablePointer where Pointee == Mosquitto {
-  func makeClient() -> Int32 {
-    let is5 = unsafe pointee.version == UInt32(MQTT_PROTOCOL_V5)
-    if unsafe pointee.id == nil, unsafe pointee.version == UInt32(MQTT_PROTOCOL_V31) { unsafe makeUpID() }
+  /// A client that says in CONNECT what the program has set, by now; one that is there stays what it is otherwise, with
+  /// what waits there and what it knows of messages.
+  func makeClientIfNeeded() -> Int32 {
+    guard let client = unsafe pointee.client else {
+      return unsafe make(pointee.version, { unsafe $0.makeClient($1) })
+    }
+    guard unsafe pointee.isOutdated else { return MOSQ_ERR_SUCCESS }
+    let result = unsafe make(pointee.version, { unsafe $0.renewClient($1) })
+    if result == MOSQ_ERR_SUCCESS { return result }
+    // Of another version. What waits was promised to be sent: it goes out first, to the new server.
+    guard unsafe client.pointee.isDrained else {
+      let result = unsafe make(UInt32(client.pointee.version.rawValue), { unsafe $0.renewClient($1) })
+      unsafe pointee.isOutdated = true
+      return result
+    }
+    unsafe freeClient()
+    return unsafe make(pointee.version, { unsafe $0.makeClient($1) })
+  }
+
+  private func make(_ version: UInt32, _ make: (Self, borrowing ClientOptions) -> Int32) -> Int32 {
+    let is5 = version == UInt32(MQTT_PROTOCOL_V5)
+    if unsafe pointee.id == nil, version == UInt32(MQTT_PROTOCOL_V31) { unsafe makeUpID() }
     var request = RequestedOptions()
     request.noReconnect = true
     request.clientIDAsIs = true
@@ -19,7 +38,8 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
     request.keepSession = unsafe !pointee.cleanSession
     request.host = unsafe spanOrNone(pointee.host)
     request.port = unsafe pointee.port
-    request.protocolVersion = unsafe pointee.version
+    request.protocolVersion = version
+    request.anyClientID = true
     request.clientID = unsafe spanOrNone(pointee.id)
     request.userName = unsafe spanOrNone(pointee.userName)
     request.password = unsafe spanOrNone(pointee.password)
@@ -28,7 +48,7 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
     request.pingTimeout = unsafe pointee.keepAlive &* 1000
     request.subscriptions = .max  // none: libmosquitto leaves subscribing again to the program
     request.inFlightMaximum = unsafe pointee.inFlightMaximum
-    request.receiveMaximum = unsafe is5 ? pointee.receiveMaximum : 1024
+    request.receiveMaximum = unsafe is5 ? pointee.receiveMaximum : Self.inboxMessages
     request.unreleasedMaximum = 4096
     request.requests = 256
     request.requestBytes = 262_144
@@ -37,14 +57,14 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
     request.outboxMessages = Limits.outboxMessages
     request.receiveBytes = Limits.receiveBytes
 
-    let properties = unsafe EncodedProperties(pointee.connectProperties) { isConnectOption($0) }
-    let willProperties = unsafe EncodedProperties(pointee.will.properties)
+    let properties = unsafe EncodedProperties(is5 ? pointee.connectProperties : nil) { isConnectOption($0) }
+    let willProperties = unsafe EncodedProperties(is5 ? pointee.will.properties : nil)
     defer {
       unsafe properties.free()
       unsafe willProperties.free()
     }
     request.properties = unsafe properties.span
-    unsafe readOptions(from: pointee.connectProperties, into: &request)
+    if is5 { unsafe readOptions(from: pointee.connectProperties, into: &request) }
     if let topic = unsafe pointee.will.topic {
       request.hasWill = true
       request.willTopic = unsafe span(UnsafePointer(topic))
@@ -54,10 +74,6 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
       request.willRetain = unsafe pointee.will.retain ? 1 : 0
       request.willProperties = unsafe willProperties.span
     }
-    return unsafe makeClient(request)
-  }
-
-  private func makeClient(_ request: RequestedOptions) -> Int32 {
     var options: ClientOptions
     do throws(OptionsError) {
       options = try ClientOptions(checking: request)
@@ -65,6 +81,28 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
       return MOSQ_ERR_INVAL
     }
     options.hostBytes = 256
+    options.session.connectBytes = unsafe Self.connectBytes
+    // As libmosquitto takes more than it says.
+    options.session.receiveMaximum = unsafe max(options.session.receiveMaximum, Int(Self.inboxMessages))
+    options.session.repeatsExactlyOnce = true
+    options.session.forgetsRequests = true
+    let result = unsafe make(self, options)
+    if result == MOSQ_ERR_SUCCESS { unsafe pointee.isOutdated = false }
+    return result
+  }
+
+  /// Room for any name, password and Will, and some properties.
+  private static var connectBytes: Int { 6 * 65_536 }
+  private static var inboxMessages: UInt32 { 1024 }
+
+  private func renewClient(_ options: borrowing ClientOptions) -> Int32 {
+    guard let client = unsafe pointee.client, unsafe client.pointee.renew(options) else {
+      return MOSQ_ERR_NOMEM
+    }
+    return MOSQ_ERR_SUCCESS
+  }
+
+  private func makeClient(_ options: borrowing ClientOptions) -> Int32 {
     var plan = MemoryPlan()
     let place = plan.reserve(1, of: Client.self)
     let clientPlan = ClientPlan(options, in: &plan)
@@ -98,9 +136,8 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
       }
       // Clean Start begins it anew each time; the interval says how long it is kept afterwards.
       if unsafe pointee.cleanSession { request.keepSession = false }
-    } else if request.keepSession, unsafe pointee.version == UInt32(MQTT_PROTOCOL_V5) {
-      // Without the property it ends with the connection. The core has no word for that but a second.
-      request.sessionExpiry = 1
+    } else {
+      request.leavesExpiryOut = true
     }
     if unsafe mosquitto_property_read_int16(
       list, Int32(PropertyIdentifier.receiveMaximum.rawValue), &number16, false) != nil

@@ -47,6 +47,10 @@ typealias Client = MQTTClient.Client<Linux>
   var earlyLast: UnsafeMutablePointer<EarlyMessage>? = nil
   var earlyCount: UInt32 = 0
   var earlyBytes = 0
+  /// SUBSCRIBE and UNSUBSCRIBE that the client has no room for yet.
+  var waiting: UnsafeMutablePointer<WaitingRequest>? = nil
+  var waitingLast: UnsafeMutablePointer<WaitingRequest>? = nil
+  var waitingCount: UInt32 = 0
   /// What had happened when a new connection took the place of another: a loop is to tell. The first and the last.
   var owed: UnsafeMutablePointer<OwedEvent>? = nil
   var owedLast: UnsafeMutablePointer<OwedEvent>? = nil

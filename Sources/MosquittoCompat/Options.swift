@@ -33,7 +33,8 @@ import MQTTWire
   _ mosq: OpaquePointer?, _ topic: UnsafePointer<CChar>?, _ payloadlen: Int32,
   _ payload: UnsafeRawPointer?, _ qos: Int32, _ retain: Bool, _ properties: OpaquePointer?
 ) -> Int32 {
-  guard let instance = unsafe instance(mosq), let topic = unsafe topic, 0...2 ~= qos else {
+  guard let instance = unsafe instance(mosq), let topic = unsafe topic, unsafe !isEmpty(topic), 0...2 ~= qos
+  else {
     return MOSQ_ERR_INVAL
   }
   guard payloadlen >= 0, Int(payloadlen) <= VariableByteInteger.maximum else { return MOSQ_ERR_PAYLOAD_SIZE }

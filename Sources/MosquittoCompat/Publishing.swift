@@ -48,7 +48,7 @@ import MQTTWire
     guard level != .atMostOnce else { return MOSQ_ERR_NO_CONN }
     let result = unsafe instance.keep(
       number, topic, name.count, payload, Int(payloadlen), level, retain, properties)
-    return result == MOSQ_ERR_SUCCESS ? MOSQ_ERR_NO_CONN : result
+    return unsafe result == MOSQ_ERR_SUCCESS && !instance.isGoingOut ? MOSQ_ERR_NO_CONN : result
   }
   let retain = unsafe retain && client.pointee.server?.retainAvailable ?? true
   let result = unsafe instance.publish(
@@ -155,17 +155,22 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
     return MOSQ_ERR_SUCCESS
   }
 
-  /// What was published before there was a client.
+  /// There is a connection, or an attempt, that takes what waits for room.
+  fileprivate var isGoingOut: Bool {
+    guard let client = unsafe pointee.client, unsafe !pointee.isLeaving else { return false }
+    return unsafe client.pointee.state != .disconnected
+  }
+
+  /// What was published before there was a client, as far as there is room; the rest follows when there is.
   func publishEarly() {
-    var next = unsafe pointee.early
-    while let message = unsafe next {
-      unsafe next = unsafe message.pointee.next
-      _ = unsafe publish(
+    while let message = unsafe pointee.early {
+      let result = unsafe publish(
         message.pointee.mid, span(UnsafeRawPointer(message.pointee.topic), message.pointee.topicSize),
         spanOrNone(UnsafeRawPointer(message.pointee.payload), message.pointee.payloadSize),
         message.pointee.qos, message.pointee.retain, message.pointee.properties)
+      if result == MOSQ_ERR_NOMEM || result == MOSQ_ERR_NO_CONN { return }
+      unsafe dropEarly()
     }
-    unsafe freeEarly()
   }
 
   /// What a function returns if the core does not take something.

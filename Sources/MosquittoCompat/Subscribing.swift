@@ -71,26 +71,18 @@ private func request(
   }
   unsafe instance.lock()
   defer { unsafe instance.unlock() }
-  guard let client = unsafe instance.pointee.client, unsafe client.pointee.state != .disconnected else {
+  guard unsafe instance.pointee.client?.pointee.state ?? .disconnected != .disconnected else {
     return MOSQ_ERR_NO_CONN
   }
   let byte = (qos ?? 0) | (is5 ? options : 0)
   let list = unsafe Filters(first: filters, count: Int(count), options: UInt8(truncatingIfNeeded: byte))
-  var identifier: UInt32 = 0
-  _ = unsafe mosquitto_property_read_varint(
-    properties, Int32(PropertyIdentifier.subscriptionIdentifier.rawValue), &identifier, false)
-  let encoded = unsafe EncodedProperties(properties) {
-    $0 == PropertyIdentifier.subscriptionIdentifier.rawValue
-  }
-  defer { unsafe encoded.free() }
   let number = unsafe instance.nextMid()
-  do throws(SessionError) {
-    unsafe try client.pointee.request(
-      qos == nil ? .unsubscribe : .subscribe, list, properties: encoded.span, identifier: identifier,
-      cookie: (qos == nil ? Cookie.unsubscribe : Cookie.subscribe) | wide(number))
-  } catch {
-    return unsafe instance.number(error)
-  }
+  let cookie = (qos == nil ? Cookie.unsubscribe : Cookie.subscribe) | wide(number)
+  // One behind the other.
+  var result = MOSQ_ERR_NOMEM
+  if unsafe instance.pointee.waiting == nil { result = unsafe instance.send(list, properties, cookie) }
+  if result == MOSQ_ERR_NOMEM { result = unsafe instance.keep(list, properties, cookie) }
+  guard result == MOSQ_ERR_SUCCESS else { return result }
   unsafe mid?.pointee = Int32(number)
   for index in 0..<Int(count) {
     guard let filter = unsafe filters[index] else { continue }
@@ -101,7 +93,7 @@ private func request(
 }
 
 /// The caller's array of C strings, as long as the call lasts; all with the same options.
-@unsafe private struct Filters: SubscriptionList, BitwiseCopyable {
+@unsafe struct Filters: SubscriptionList, BitwiseCopyable {
   let first: UnsafePointer<UnsafePointer<CChar>?>
   let count: Int
   let options: UInt8

@@ -27,8 +27,8 @@ def flags(target):
     common = shlex.split(" ".join(line for line in lines if line.startswith("-")))
     if target == "native":
         return [*common, "-target", f"{platform.machine()}-unknown-linux-gnu"]
-    toolchain = (ROOT / "cmake" / "toolchains" / f"{target}-linux.cmake").read_text()
-    own = re.search(r"set\(SWIFTMQTT_SWIFT_TARGET_FLAGS (.*)\)", toolchain).group(1)
+    triples = (ROOT / "cmake" / "SwiftTarget.cmake").read_text()
+    own = re.search(rf"set\(_{target} (.*)\)", triples).group(1)
     return [*common, *own.split(), "-I", str(ROOT / "cmake" / "freestanding")]
 
 

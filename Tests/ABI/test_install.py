@@ -38,6 +38,9 @@ def installed_files():
     return {
         "include/swiftmqtt.h", "lib/libswiftmqtt.a", "lib/libswiftmqtt.so", "lib/libswiftmqtt.so.1",
         f"lib/libswiftmqtt.so.{version()}", "lib/pkgconfig/swiftmqtt.pc",
+        *(f"lib/cmake/SwiftMQTT/{name}.cmake" for name in (
+            "SwiftMQTTConfig", "SwiftMQTTConfigVersion", "SwiftMQTT-shared", "SwiftMQTT-shared-minsizerel",
+            "SwiftMQTT-static", "SwiftMQTT-static-minsizerel")),
         *([f"lib/swiftmqtt/{drop_in}"] if (ROOT / "build" / "native" / "compat" / drop_in).exists() else [])}
 
 
@@ -93,9 +96,22 @@ def test_program_links_statically(prefix, program, tmp_path):
 def test_destdir_stands_before_the_prefix_and_not_in_the_files(build, tmp_path):
     make("install", "PREFIX=/opt/mqtt", f"DESTDIR={tmp_path}")
     assert files_below(tmp_path) == {f"opt/mqtt/{name}" for name in installed_files()}
-    assert "prefix=/opt/mqtt\n" in (tmp_path / "opt/mqtt/lib/pkgconfig/swiftmqtt.pc").read_text()
+    for name in ("pkgconfig/swiftmqtt.pc", "cmake/SwiftMQTT/SwiftMQTT-shared.cmake",
+                 "cmake/SwiftMQTT/SwiftMQTT-shared-minsizerel.cmake"):
+        text = (tmp_path / "opt/mqtt/lib" / name).read_text()
+        assert "/opt/mqtt" not in text and str(tmp_path) not in text and str(ROOT) not in text
     make("uninstall", "PREFIX=/opt/mqtt", f"DESTDIR={tmp_path}")
     assert files_below(tmp_path) == set()
+
+
+def test_in_usr_pkg_config_leaves_out_what_the_compiler_knows(build, tmp_path):
+    make("install", "PREFIX=/usr", f"DESTDIR={tmp_path}")
+    directories = {"PKG_CONFIG_PATH": f"{tmp_path}/usr/lib/pkgconfig"}
+    command = ("pkg-config", "--cflags", "--libs", "swiftmqtt")
+    assert run(*command, env={**os.environ, **directories}).split() == ["-lswiftmqtt"]
+    sysroot = {"PKG_CONFIG_SYSROOT_DIR": str(tmp_path)}
+    assert run(*command, env={**os.environ, **directories, **sysroot}).split() == [
+        f"-I{tmp_path}/usr/include", f"-L{tmp_path}/usr/lib", "-lswiftmqtt"]
 
 
 def test_uninstall_removes_just_that(build, tmp_path):
@@ -104,6 +120,7 @@ def test_uninstall_removes_just_that(build, tmp_path):
     neighbour.write_text("not ours")
     make("uninstall", f"PREFIX={tmp_path}")
     assert files_below(tmp_path) == {"lib/libother.so.1"}
+    assert not (tmp_path / "lib/cmake/SwiftMQTT").exists() and not (tmp_path / "lib/swiftmqtt").exists()
     # A second time there is nothing to do, and no error.
     make("uninstall", f"PREFIX={tmp_path}")
 

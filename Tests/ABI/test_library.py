@@ -101,3 +101,8 @@ def test_armv7_needs_no_neon(library):
         pytest.skip("only armv7 can be without")
     assert "Tag_FP_arch: VFPv3-D16" in attributes
     assert "Advanced_SIMD" not in attributes
+
+
+def test_abi_is_as_committed(build):
+    """make abi-check. Tests/Packages/test_abi_check.py has what it finds."""
+    run(ROOT / "Tests" / "ABI" / "check", "--target", build.name)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from Broker.servers import Mosquitto, free_port
 
-from . import scenarios_calls, scenarios_loops, scenarios_servers  # noqa: F401
+from . import scenarios_anew, scenarios_calls, scenarios_loops, scenarios_servers  # noqa: F401
 from .calls import Caller
 from .scenario import SCENARIOS, Place
 
@@ -31,9 +31,6 @@ DIFFERENCES: dict[str, tuple[str, dict[str, str]]] = {
     "will_with_a_wrong_qos": (
         "libmosquitto takes it, and the server hangs up",
         {"will_set = 0": "will_set = 3"}),
-    "a_thread_and_no_server": (
-        "we look up names and connect in the loop only, and so tell of it there",
-        {"connect_async = 14": "connect_async = 0", "loop_stop = 0": "loop_stop = 0\non_disconnect 7"}),
 }
 
 

@@ -104,71 +104,78 @@ NUMBERS = {
     "varint": ctypes.c_uint32,
 }
 
-library = ctypes.CDLL("libmosquitto.so.1")
-for function_name, (result, arguments) in FUNCTIONS.items():
-    function = getattr(library, function_name)
-    function.restype, function.argtypes = result, arguments
 libc = ctypes.CDLL(None)
 libc.free.argtypes = [ANY]
-library.mosquitto_lib_init()
 
 
-def version() -> tuple[int, int, int]:
-    """What mosquitto_lib_version() says."""
-    parts = INT(), INT(), INT()
-    library.mosquitto_lib_version(*(ctypes.byref(part) for part in parts))
-    return tuple(part.value for part in parts)
+class Library:
+    """One that has these functions: by its name, which finds the system's, or its path. A property list belongs to the
+    library that has made it."""
+
+    def __init__(self, path: str):
+        self.functions = ctypes.CDLL(path)
+        for name, (result, arguments) in FUNCTIONS.items():
+            function = getattr(self.functions, name)
+            function.restype, function.argtypes = result, arguments
+        self.functions.mosquitto_lib_init()
+
+    def version(self) -> tuple[int, int, int]:
+        """What mosquitto_lib_version() says."""
+        parts = INT(), INT(), INT()
+        self.functions.mosquitto_lib_version(*(ctypes.byref(part) for part in parts))
+        return tuple(part.value for part in parts)
+
+    def properties(self, pairs: Sequence[Property] = ()) -> Properties:
+        return Properties(self.functions, pairs)
+
+    def walk(self, first: int | None) -> list[Property]:
+        """The properties of a callback, in their order."""
+        found: list[Property] = []
+        while first:
+            identifier = self.functions.mosquitto_property_identifier(first)
+            found.append((identifier, self.read(first, identifier)))
+            first = self.functions.mosquitto_property_next(first)
+        return found
+
+    def read(self, item: int, identifier: int) -> object:
+        """The value of the property that `item` points to."""
+        kind = KINDS[identifier]
+        get = getattr(self.functions, f"mosquitto_property_read_{kind}")
+        if kind in NUMBERS:
+            number = NUMBERS[kind]()
+            get(item, identifier, ctypes.byref(number), False)
+            return number.value
+        if kind == "binary":
+            data, size = ANY(), ctypes.c_uint16()
+            get(item, identifier, ctypes.byref(data), ctypes.byref(size), False)
+            return taken(data, size.value)
+        texts = (ANY(), ANY()) if kind == "string_pair" else (ANY(),)
+        get(item, identifier, *(ctypes.byref(text) for text in texts), False)
+        values = tuple(taken(text) for text in texts)
+        return values if kind == "string_pair" else values[0]
 
 
 class Properties:
     """A mosquitto_property list made of pairs; empty ones are NULL."""
 
-    def __init__(self, pairs: Sequence[Property] = ()):
-        self.head = ANY()
+    def __init__(self, functions: ctypes.CDLL, pairs: Sequence[Property]):
+        self.functions, self.head = functions, ANY()
         for identifier, value in pairs:
             kind, place = KINDS[identifier], ctypes.byref(self.head)
-            add = getattr(library, f"mosquitto_property_add_{kind}")
+            add = getattr(functions, f"mosquitto_property_add_{kind}")
             if kind == "binary":
                 status = add(place, identifier, value, len(value))
             elif kind == "string_pair":
                 status = add(place, identifier, *value)
             else:
                 status = add(place, identifier, value)
-            assert status == 0, (hex(identifier), value, library.mosquitto_strerror(status))
+            assert status == 0, (hex(identifier), value, functions.mosquitto_strerror(status))
 
     def __enter__(self) -> ctypes.c_void_p:
         return self.head
 
     def __exit__(self, *_: object) -> None:
-        library.mosquitto_property_free_all(ctypes.byref(self.head))
-
-
-def walk(first: int | None) -> list[Property]:
-    """The properties of a callback, in their order."""
-    found: list[Property] = []
-    while first:
-        identifier = library.mosquitto_property_identifier(first)
-        found.append((identifier, read(first, identifier)))
-        first = library.mosquitto_property_next(first)
-    return found
-
-
-def read(item: int, identifier: int) -> object:
-    """The value of the property that `item` points to."""
-    kind = KINDS[identifier]
-    get = getattr(library, f"mosquitto_property_read_{kind}")
-    if kind in NUMBERS:
-        number = NUMBERS[kind]()
-        get(item, identifier, ctypes.byref(number), False)
-        return number.value
-    if kind == "binary":
-        data, size = ANY(), ctypes.c_uint16()
-        get(item, identifier, ctypes.byref(data), ctypes.byref(size), False)
-        return taken(data, size.value)
-    texts = (ANY(), ANY()) if kind == "string_pair" else (ANY(),)
-    get(item, identifier, *(ctypes.byref(text) for text in texts), False)
-    values = tuple(taken(text) for text in texts)
-    return values if kind == "string_pair" else values[0]
+        self.functions.mosquitto_property_free_all(ctypes.byref(self.head))
 
 
 def taken(data: ctypes.c_void_p, size: int = -1) -> bytes:

@@ -1,4 +1,5 @@
-"""libmosquitto behind the interface of `clients`, run with mosquitto_loop() in the thread of the test."""
+"""libmosquitto, or what takes its place, behind the interface of `clients`, run with mosquitto_loop() in the thread of
+the test."""
 
 from __future__ import annotations
 
@@ -9,7 +10,6 @@ from collections.abc import Callable, Sequence
 from . import mosq
 from .clients import Client, Pairs, Settings
 
-lib = mosq.library
 # The libraries divide what is wrong with a call in ways of their own: that it is refused is what is compared.
 REFUSED = {
     2: "MOSQ_ERR_PROTOCOL",
@@ -25,16 +25,13 @@ REFUSED = {
 WORDS = {0: "ok", mosq.ERR_NO_CONN: "no connection"} | dict.fromkeys(REFUSED, "refused")
 
 
-def word(status: int) -> str:
-    """What a call returned."""
-    return WORDS.get(status) or lib.mosquitto_strerror(status).decode()
-
-
 class MosqClient(Client):
     """A `struct mosquitto`."""
 
-    def __init__(self, settings: Settings):
+    def __init__(self, settings: Settings, library: mosq.Library):
         super().__init__(settings)
+        self.library = library
+        lib = self.lib = library.functions
         s = settings
         self.handle = lib.mosquitto_new(s.client_id.encode() if s.client_id else None, s.clean, None)
         if not self.handle:
@@ -54,7 +51,12 @@ class MosqClient(Client):
         for name, function in self.callbacks.items():
             getattr(lib, f"mosquitto_{name}_v5_callback_set")(self.handle, function)
 
+    def word(self, status: int) -> str:
+        """What a call returned."""
+        return WORDS.get(status) or self.lib.mosquitto_strerror(status).decode()
+
     def set_options(self, s: Settings) -> None:
+        lib = self.lib
         lib.mosquitto_int_option(self.handle, mosq.OPT_PROTOCOL_VERSION, s.protocol)
         lib.mosquitto_int_option(self.handle, mosq.OPT_TCP_NODELAY, 1)
         if not s.own_defaults:
@@ -66,15 +68,14 @@ class MosqClient(Client):
         if w := s.will:
             arguments = (w.topic.encode(), len(w.payload), w.payload, w.qos, w.retain)
             if s.protocol == 5 or w.properties:  # which takes the properties over
-                status = lib.mosquitto_will_set_v5(self.handle, *arguments, mosq.Properties(w.properties).head)
+                status = lib.mosquitto_will_set_v5(self.handle, *arguments, self.library.properties(w.properties).head)
             else:
                 status = lib.mosquitto_will_set(self.handle, *arguments)
             self.done(status)
 
-    @staticmethod
-    def done(status: int) -> None:
+    def done(self, status: int) -> None:
         if status:
-            raise ValueError(lib.mosquitto_strerror(status).decode())
+            raise ValueError(self.lib.mosquitto_strerror(status).decode())
 
     # -- calls --
 
@@ -86,8 +87,8 @@ class MosqClient(Client):
         if s.aliases_in:
             pairs.append((0x22, s.aliases_in))
         self.wanted = True
-        with mosq.Properties(pairs) as list_:
-            status = lib.mosquitto_connect_bind_v5(self.handle, b"127.0.0.1", s.port, s.keep_alive, None, list_)
+        with self.library.properties(pairs) as list_:
+            status = self.lib.mosquitto_connect_bind_v5(self.handle, b"127.0.0.1", s.port, s.keep_alive, None, list_)
         self.attempted(status)
 
     def attempted(self, status: int) -> None:
@@ -101,37 +102,37 @@ class MosqClient(Client):
     def send(self, number: int, topic: str, payload: bytes, qos: int, retain: bool, properties: Pairs) -> str:
         identifier = ctypes.c_int(0)
         self.number = number  # mosquitto_publish() may call back before it returns
-        with mosq.Properties(properties) as list_:
-            status = lib.mosquitto_publish_v5(
+        with self.library.properties(properties) as list_:
+            status = self.lib.mosquitto_publish_v5(
                 self.handle, ctypes.byref(identifier), topic.encode(), len(payload), payload, qos, retain, list_
             )
         self.messages[identifier.value] = number
-        return word(status)
+        return self.word(status)
 
     def ask(self, number: int, filters: Sequence[str], qos: int, options: int, properties: Pairs) -> str:
         def call(identifier: object, list_: object) -> int:
             if len(filters) == 1:
-                return lib.mosquitto_subscribe_v5(self.handle, identifier, filters[0].encode(), qos, options, list_)
+                return self.lib.mosquitto_subscribe_v5(self.handle, identifier, filters[0].encode(), qos, options, list_)
             array = self.array(filters)
-            return lib.mosquitto_subscribe_multiple(self.handle, identifier, len(filters), array, qos, options, list_)
+            return self.lib.mosquitto_subscribe_multiple(self.handle, identifier, len(filters), array, qos, options, list_)
 
         return self.asked(number, properties, call)
 
     def take_back(self, number: int, filters: Sequence[str], properties: Pairs) -> str:
         def call(identifier: object, list_: object) -> int:
             if len(filters) == 1:
-                return lib.mosquitto_unsubscribe_v5(self.handle, identifier, filters[0].encode(), list_)
+                return self.lib.mosquitto_unsubscribe_v5(self.handle, identifier, filters[0].encode(), list_)
             array = self.array(filters)
-            return lib.mosquitto_unsubscribe_multiple(self.handle, identifier, len(filters), array, list_)
+            return self.lib.mosquitto_unsubscribe_multiple(self.handle, identifier, len(filters), array, list_)
 
         return self.asked(number, properties, call)
 
     def asked(self, number: int, properties: Pairs, call: Callable[[object, object], int]) -> str:
         identifier = ctypes.c_int(0)
-        with mosq.Properties(properties) as list_:
+        with self.library.properties(properties) as list_:
             status = call(ctypes.byref(identifier), list_)
         self.requests[identifier.value] = number
-        return word(status)
+        return self.word(status)
 
     @staticmethod
     def array(filters: Sequence[str]) -> ctypes.Array:
@@ -139,22 +140,22 @@ class MosqClient(Client):
 
     def leave(self, reason_code: int, properties: Pairs) -> str:
         self.wanted = False
-        with mosq.Properties(properties) as list_:
-            return word(lib.mosquitto_disconnect_v5(self.handle, reason_code, list_))
+        with self.library.properties(properties) as list_:
+            return self.word(self.lib.mosquitto_disconnect_v5(self.handle, reason_code, list_))
 
     def step(self, timeout_ms: int) -> None:
         """What mosquitto_loop_forever() does in one turn, with a short wait before it connects again."""
         if self.open:
-            self.open = lib.mosquitto_loop(self.handle, timeout_ms, 1) == 0
+            self.open = self.lib.mosquitto_loop(self.handle, timeout_ms, 1) == 0
         elif self.settings.reconnect and self.wanted:
             time.sleep(0.02)
-            self.attempted(lib.mosquitto_reconnect(self.handle))
+            self.attempted(self.lib.mosquitto_reconnect(self.handle))
         else:
             time.sleep(timeout_ms / 1000)
 
     def close(self) -> None:
         if self.handle:
-            lib.mosquitto_destroy(self.handle)
+            self.lib.mosquitto_destroy(self.handle)
             self.handle = None
 
     # -- callbacks --
@@ -163,7 +164,7 @@ class MosqClient(Client):
         if code:
             self.tell("refused", code)
         else:
-            self.tell("connected", flags & 1, sorted(mosq.walk(properties), key=lambda pair: pair[0]))
+            self.tell("connected", flags & 1, sorted(self.library.walk(properties), key=lambda pair: pair[0]))
 
     def on_disconnect(self, _: int, __: int, code: int, properties: int) -> None:
         if code == mosq.ERR_SUCCESS:
@@ -171,7 +172,7 @@ class MosqClient(Client):
         elif code == mosq.ERR_KEEPALIVE:
             self.tell("down", "keep alive")
         elif code >= 0x80:
-            self.tell("down", "server", code, mosq.walk(properties))
+            self.tell("down", "server", code, self.library.walk(properties))
         elif code == mosq.ERR_CONN_LOST:
             self.tell("down")
         else:
@@ -179,15 +180,15 @@ class MosqClient(Client):
 
     def on_publish(self, _: int, __: int, identifier: int, code: int, properties: int) -> None:
         number = self.messages.get(identifier, self.number)
-        self.tell("published", number, code, mosq.walk(properties))
+        self.tell("published", number, code, self.library.walk(properties))
 
     def on_arrived(self, _: int, __: int, message: object, properties: int) -> None:
         m = message.contents
-        pairs = sorted(mosq.walk(properties), key=lambda pair: pair[0])
+        pairs = sorted(self.library.walk(properties), key=lambda pair: pair[0])
         self.tell("message", m.topic.decode(), m.bytes(), m.qos, int(m.retain), pairs)
 
     def on_subscribe(self, _: int, __: int, identifier: int, count: int, codes: object, properties: int) -> None:
-        self.tell("subscribed", self.requests[identifier], [codes[i] for i in range(count)], mosq.walk(properties))
+        self.tell("subscribed", self.requests[identifier], [codes[i] for i in range(count)], self.library.walk(properties))
 
     def on_unsubscribe(self, _: int, __: int, identifier: int, properties: int) -> None:
-        self.tell("unsubscribed", self.requests[identifier], None, mosq.walk(properties))
+        self.tell("unsubscribed", self.requests[identifier], None, self.library.walk(properties))

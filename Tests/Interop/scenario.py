@@ -1,4 +1,4 @@
-"""The language of scenarios. A scenario is a short script that is run twice, with a client of each library, each time
+"""The language of scenarios. A scenario is a short script that is run with a client of each library, each time
 against a server of its own, through a proxy that records:
 
     @scenario(versions=(3, 4, 5), shows="an-identifier of docs/differences.md")
@@ -19,17 +19,25 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from Broker import wire_rules
+from Broker import smq, wire_rules
 from Broker.recording import Proxy
 from Broker.servers import Mosquitto, await_condition
 
+from . import mosq
 from .clients import Client, Settings
 from .mosq_client import MosqClient
 from .outcome import Outcome, conversation, witnessed
 from .peer import Peer
 from .smq_client import SmqClient
 
-LIBRARIES: dict[str, type[Client]] = {"libmosquitto": MosqClient, "libswiftmqtt": SmqClient}
+THEIRS = mosq.Library("libmosquitto.so.1")
+DROP_IN_PATH = str(smq.BUILD / "compat" / "libmosquitto.so.1")
+DROP_IN = mosq.Library(DROP_IN_PATH)
+LIBRARIES: dict[str, Callable[[Settings], Client]] = {
+    "libmosquitto": lambda settings: MosqClient(settings, THEIRS),
+    "libswiftmqtt": SmqClient,
+    "drop-in": lambda settings: MosqClient(settings, DROP_IN),
+}
 VERSIONS = {3: "3.1", 4: "3.1.1", 5: "5.0"}
 
 
@@ -158,7 +166,7 @@ class Scenario:
         return f"{self.script.__name__}[{VERSIONS[self.version]}]"
 
     def outcome(self, library: str, directory: Path) -> Outcome:
-        """Of one of its two runs."""
+        """Of one of its runs."""
         directory.mkdir()
         settings = self.server | (self.files(directory) if self.files else {})
         run = Run(library, self.version, directory, settings, self.login)
@@ -169,7 +177,7 @@ class Scenario:
             run.close()
 
     def outcomes(self, directory: Path) -> dict[str, Outcome]:
-        """Of both, at the same time: most of it is waiting."""
+        """Of all, at the same time: most of it is waiting."""
         found: dict[str, Outcome] = {}
         errors: list[BaseException] = []
 

@@ -44,6 +44,9 @@ final class Rig {
     var urgentBytes = 256
     var needsConnection = false
     var answerTimeout: UInt32 = 0
+    var connectBytes = 0
+    var repeatsExactlyOnce = false
+    var forgetsRequests = false
   }
 
   /// The version that was asked for.
@@ -82,6 +85,30 @@ final class Rig {
     configure(&asked)
     self.version = version
     self.options = asked
+    var plan: SessionPlan?
+    var memory = MemoryPlan()
+    Self.withOptions(version, asked) { plan = SessionPlan($0, in: &memory) }
+    let block = UnsafeMutableRawPointer.allocate(byteCount: memory.byteCount, alignment: MemoryPlan.alignment)
+    // What a caller's memory holds before is nobody's business: here it looks like messages on their way.
+    block.initializeMemory(as: UInt8.self, repeating: 1, count: memory.byteCount)
+    self.block = block
+    session = Self.withOptions(version, asked) {
+      Session($0, plan: plan!, block: unsafe MemoryBlock(start: block), random: asked.random)
+    }
+  }
+
+  deinit { block.deallocate() }
+
+  /// What CONNECT says is to be something else. False: it was not taken.
+  func renew(_ version: ProtocolVersion? = nil, _ configure: (inout Options) -> Void) -> Bool {
+    var asked = options
+    configure(&asked)
+    return Self.withOptions(version ?? self.version, asked) { session.renew($0) }
+  }
+
+  private static func withOptions<Result: ~Copyable>(
+    _ version: ProtocolVersion, _ asked: Options, _ body: (borrowing SessionOptions) -> Result
+  ) -> Result {
     let (clientID, userName, password) = (asked.clientID.bytes, asked.userName.bytes, asked.password.bytes)
     var properties = Connect.SessionProperties()
     properties.maximumPacketSize = asked.maximumPacketSize ?? UInt32(asked.receiveBytes)
@@ -120,16 +147,11 @@ final class Rig {
     options.urgentBytes = asked.urgentMessages > 0 ? asked.urgentBytes : 0
     options.needsConnection = asked.needsConnection
     options.answerTimeout = asked.answerTimeout
-    var memory = MemoryPlan()
-    let plan = SessionPlan(options, in: &memory)
-    block = .allocate(byteCount: memory.byteCount, alignment: MemoryPlan.alignment)
-    // What a caller's memory holds before is nobody's business: here it looks like messages on their way.
-    block.initializeMemory(as: UInt8.self, repeating: 1, count: memory.byteCount)
-    session = Session(
-      options, plan: plan, block: unsafe MemoryBlock(start: block), random: asked.random)
+    options.connectBytes = asked.connectBytes
+    options.repeatsExactlyOnce = asked.repeatsExactlyOnce
+    options.forgetsRequests = asked.forgetsRequests
+    return body(options)
   }
-
-  deinit { block.deallocate() }
 
   // `#expect` can't look into a noncopyable value.
   var isConnected: Bool { session.isConnected }

@@ -1,0 +1,54 @@
+#include "tool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
+int32_t tool_open(const void *path) {
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    return fd < 0 ? -errno : fd;
+}
+
+int64_t tool_read(int32_t fd, void *buffer, size_t size) {
+    for (;;) {
+        ssize_t count = read(fd, buffer, size);
+        if (count >= 0) return count;
+        if (errno != EAGAIN) return -errno;
+        /* Whoever shares the descriptor has made it one that does not block. */
+        struct pollfd waiting = { fd, POLLIN, 0 };
+        if (poll(&waiting, 1, -1) < 0) return -errno;
+    }
+}
+
+int32_t tool_write(int32_t fd, const void *data, size_t size) {
+    const char *next = data;
+    while (size > 0) {
+        ssize_t count = write(fd, next, size);
+        if (count >= 0) {
+            next += count;
+            size -= (size_t)count;
+        } else if (errno == EAGAIN) {
+            struct pollfd waiting = { fd, POLLOUT, 0 };
+            if (poll(&waiting, 1, -1) < 0) return errno;
+        } else {
+            return errno;
+        }
+    }
+    return 0;
+}
+
+void tool_close(int32_t fd) { close(fd); }
+
+int32_t tool_is_terminal(int32_t fd) { return isatty(fd); }
+
+int32_t tool_standard_descriptors(void) {
+    int32_t open_before = 1;
+    for (int fd = 0; fd <= 2; fd++)
+        if (fcntl(fd, F_GETFD) < 0) {
+            open_before = 0;
+            /* Standard output that is not there must fail when it is written to, so it opens for reading only. */
+            if (open("/dev/null", O_RDONLY) < 0) return 0;
+        }
+    return open_before;
+}

@@ -1,0 +1,145 @@
+import CSwiftMQTT
+
+extension Arguments {
+  /// What an option says.
+  mutating func apply(_ option: Option, _ value: [UInt8]) throws(Complaint) {
+    func number(_ range: ClosedRange<Int64>) throws(Complaint) -> Int64 {
+      guard let number = value.number(in: range) else {
+        throw usageError(
+          "\(option.name) is a number from \(range.lowerBound) to \(range.upperBound), not \"\(value.printable)\"")
+      }
+      return number
+    }
+    func milliseconds() throws(Complaint) -> Int64 {
+      guard let time = System.decimal(value, scale: 1000), (0...86_400_000_000).contains(time) else {
+        throw usageError("\(option.name) is a number of seconds, not \"\(value.printable)\"")
+      }
+      return time
+    }
+    func checked(_ status: Int, _ what: StaticString) throws(Complaint) {
+      if status == SMQ_OK { return }
+      if status == SMQ_ERR_UTF8 { throw usageError("\(option.name): \"\(value.printable)\" is not UTF-8") }
+      throw usageError("\(option.name): \"\(value.printable)\" is no \(what)")
+    }
+    func quality() throws(Complaint) -> UInt8 {
+      guard let qos = value.number(in: 0...2) else {
+        throw usageError("\(option.name): QoS is 0, 1 or 2, not \"\(value.printable)\"")
+      }
+      return UInt8(qos)
+    }
+    func set(_ new: Source) throws(Complaint) {
+      if source != nil { throw usageError("\(option.name): only one of -f, -l, -m, -n and -s can be used") }
+      source = new
+    }
+    let most: Int64 = 0x7FFF_FFFF
+
+    switch option.key {
+    case .host: host = value
+    case .port: port = UInt32(try number(1...65_535))
+    case .url:
+      url = value
+      if command.set == Commands.sub, let filter = splitURL(value).topic, !filter.isEmpty {
+        try checked(MQTT.checkFilter(filter), "URL with a Topic Filter")
+        topics.append(filter)
+      }
+    case .unix: unix = value
+    case .bind: bind = value
+    case .user: user = value
+    case .password: password = value
+    case .id: id = value
+    case .prefix: prefix = value
+    case .keepAlive: keepAlive = UInt32(try number(5...65_535))
+    case .version:
+      guard let known = protocolVersion(value) else {
+        throw usageError("\(option.name) is mqttv5, mqttv311 or mqttv31, not \"\(value.printable)\"")
+      }
+      version = known
+    case .persistent: isPersistent = true
+    case .expiry:
+      expiry = value == "-1" || value == "∞" ? MQTT.forever : UInt32(try number(0...0xFFFF_FFFF))
+    case .nodelay: break
+    case .qos: qos = try quality()
+    case .topic:
+      if command.set & Commands.sub != 0 {
+        try checked(MQTT.checkFilter(value), "Topic Filter: are all '+' and '#' in their places?")
+        topics.append(value)
+      } else {
+        try checked(MQTT.checkTopic(value), "topic: it is empty, too long, or has '+' or '#'")
+        topics = [value]
+      }
+    case .responseTopic:
+      try checked(MQTT.checkTopic(value), "topic: it is empty, too long, or has '+' or '#'")
+      responseTopic = value
+    case .message: try set(.text(value))
+    case .file: try set(.file(value))
+    case .lines: try set(.lines)
+    case .nothing: try set(.nothing)
+    case .whole: try set(.whole)
+    case .retain: retain = true
+    case .times: times = try number(1...most)
+    case .delay: delay = try milliseconds()
+    case .inFlight: inFlight = UInt32(min(try number(1...most), 65_535))
+    case .property: break  // its words were taken by parse()
+    case .willTopic:
+      try checked(MQTT.checkTopic(value), "topic: it is empty, too long, or has '+' or '#'")
+      willTopic = value
+    case .willPayload: willPayload = value
+    case .willQoS: willQoS = try quality()
+    case .willRetain: willRetain = true
+    case .unsubscribe:
+      try checked(MQTT.checkFilter(value), "Topic Filter: are all '+' and '#' in their places?")
+      unsubscribed.append(value)
+    case .filterOut:
+      try checked(MQTT.checkFilter(value), "Topic Filter: are all '+' and '#' in their places?")
+      filteredOut.append(value)
+    case .noRetained: noRetained = true
+    case .retainedOnly: retainedOnly = true
+    case .removeRetained: removeRetained = true
+    case .asPublished: asPublished = true
+    case .randomly:
+      guard let percent = System.decimal(value, scale: 100), (10...10_000).contains(percent) else {
+        throw usageError("\(option.name) is a percentage from 0.1 to 100, not \"\(value.printable)\"")
+      }
+      oneIn = percent
+    case .count: count = try number(1...most)
+    case .untilSubscribed: untilSubscribed = true
+    case .timeout: timeout = try number(1...most)
+    case .verbose: verbose = true
+    case .format: format = try Format.parse(value)
+    case .noNewline: newline = false
+    case .pretty: pretty = true
+    case .publishers: publishers = try number(0...65_535)
+    case .subscribers: subscribers = try number(0...65_535)
+    case .size: size = try number(16...1_048_576)
+    case .rate: rate = try number(1...most)
+    case .seconds:
+      seconds = try milliseconds()
+      if seconds == 0 { throw usageError("\(option.name) is a number of seconds above 0") }
+    case .messages: messages = try number(1...most)
+    case .progress: progress = true
+    case .json: json = true
+    case .optionsFile: break  // was read before
+    case .debug: debug = true
+    case .quiet: quiet = true
+    case .step, .help: break
+    case .programVersion: wantsVersion = true
+    case .unsupportedTLS: throw unsupported(option, "there is no TLS in libswiftmqtt yet")
+    case .unsupportedProxy: throw unsupported(option, "there is no SOCKS5 in libswiftmqtt")
+    case .unsupportedSRV: throw unsupported(option, "libswiftmqtt looks up no SRV records: give host and port")
+    }
+  }
+
+  private func unsupported(_ option: Option, _ reason: Text) -> Complaint {
+    Complaint(text: "\(option.name) cannot be used: \(reason)")
+  }
+}
+
+/// SMQ_PROTOCOL_…; nil if it is none.
+private func protocolVersion(_ text: [UInt8]) -> UInt32? {
+  switch text {
+  case let text where text == "5" || text == "mqttv5": 5
+  case let text where text == "311" || text == "mqttv311": 4
+  case let text where text == "31" || text == "mqttv31": 3
+  default: nil
+  }
+}

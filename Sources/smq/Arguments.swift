@@ -1,0 +1,163 @@
+import CSwiftMQTT
+
+/// A mistake in the command line.
+func usageError(_ text: Text) -> Complaint { Complaint(text: text, isUsage: true) }
+
+/// What the command line, and a file of options before it, ask for.
+struct Arguments {
+  let command: Command
+  var url: [UInt8] = []
+  var host: [UInt8] = []
+  var port: UInt32 = 0
+  var unix: [UInt8] = []
+  var bind: [UInt8] = []
+  var user: [UInt8]?
+  var password: [UInt8]?
+  var id: [UInt8]?
+  var prefix: [UInt8]?
+  var keepAlive: UInt32 = 60
+  var version: UInt32?
+  var isPersistent = false
+  var expiry: UInt32?
+  var qos: UInt8 = 0
+  var topics: [[UInt8]] = []
+  var responseTopic: [UInt8] = []
+  var source: Source?
+  var retain = false
+  var times: Int64?
+  var delay: Int64 = 0  // milliseconds
+  var inFlight: UInt32 = 20
+  var properties = GivenProperties()
+  var hasProperties = false
+  var willTopic: [UInt8]?
+  var willPayload: [UInt8]?
+  var willQoS: UInt8?
+  var willRetain = false
+  var unsubscribed: [[UInt8]] = []
+  var filteredOut: [[UInt8]] = []
+  var noRetained = false
+  var retainedOnly = false
+  var removeRetained = false
+  var asPublished = false
+  var oneIn: Int64 = 10_000  // of 10,000: how many messages are taken
+  var count: Int64?
+  var untilSubscribed = false
+  var timeout: Int64?  // seconds
+  var verbose = false
+  var format: [Format.Piece]?
+  var newline = true
+  var pretty = false
+  var publishers: Int64 = 1
+  var subscribers: Int64 = 1
+  var size: Int64 = 64
+  var rate: Int64 = 0
+  var seconds: Int64 = 10_000  // milliseconds
+  var messages: Int64?
+  var progress = false
+  var json = false
+  var debug = false
+  var quiet = false
+  var wantsHelp = false
+  var wantsVersion = false
+
+  /// Where the message comes from.
+  enum Source {
+    case text([UInt8]), file([UInt8]), lines, nothing, whole
+  }
+
+  init(_ command: Command, _ words: [[UInt8]]) throws(Complaint) {
+    self.command = command
+    // --help is answered whatever else is there.
+    if words.contains(where: { $0 == "--help" }) {
+      wantsHelp = true
+      return
+    }
+    var file = try defaultOptions(command)
+    var rest = words[...]
+    while let word = rest.popFirst() {
+      if (word == "-o" || word == "--options-file"), let path = rest.first { file += try optionsFile(path) }
+    }
+    try parse(file)
+    // Of what may be given once only, the command line's replaces the file's.
+    source = nil
+    try parse(words[...])
+    if !wantsVersion { try checkTogether() }
+  }
+
+  mutating func parse(_ words: ArraySlice<[UInt8]>) throws(Complaint) {
+    var words = words
+    while var word = words.popFirst() {
+      // --name=value
+      var attached: [UInt8]?
+      if word.begins(with: "--"), let equals = word.firstIndex(of: 61) {
+        attached = Array(word[(equals + 1)...])
+        word = Array(word[..<equals])
+      }
+      guard let option = options.first(where: { $0.commands & command.set != 0 && $0.isCalled(word) }) else {
+        guard !word.begins(with: "-") && command.set & (Commands.bench | Commands.check) != 0 else {
+          throw unknown(word)
+        }
+        url = word
+        continue
+      }
+      var value: [UInt8] = []
+      if option.key == .property {
+        try properties.add(try propertyWords(&words))
+        hasProperties = true
+        version = 5
+        continue
+      } else if option.takesValue {
+        guard let given = attached ?? words.popFirst() else {
+          throw usageError("\(option.name) needs a value: \(option.value)")
+        }
+        value = given
+      } else if attached != nil {
+        throw usageError("\(option.name) takes no value")
+      }
+      try apply(option, value)
+    }
+  }
+
+  private func propertyWords(_ words: inout ArraySlice<[UInt8]>) throws(Complaint) -> [[UInt8]] {
+    var taken: [[UInt8]] = []
+    var wanted = 3
+    while taken.count < wanted {
+      guard let word = words.popFirst() else { throw usageError("-D needs a packet, a name and a value") }
+      taken.append(word)
+      if taken.count == 2 && word.lowercased == "user-property" { wanted = 4 }
+    }
+    return taken
+  }
+
+  private func unknown(_ word: [UInt8]) -> Complaint {
+    if options.contains(where: { $0.isCalled(word) }) {
+      return usageError("\(word.printable) is no option of \(command.title)")
+    }
+    return usageError("unknown option \"\(word.printable)\"")
+  }
+
+  /// What one option alone cannot know.
+  private func checkTogether() throws(Complaint) {
+    if id != nil && prefix != nil { throw usageError("-i and -I cannot be used together") }
+    if willTopic == nil {
+      if willPayload != nil { throw usageError("--will-payload needs --will-topic") }
+      if willQoS != nil { throw usageError("--will-qos needs --will-topic") }
+      if willRetain { throw usageError("--will-retain needs --will-topic") }
+    }
+    if noRetained && retainedOnly { throw usageError("-R and --retained-only leave nothing to print") }
+    if isPersistent && id == nil && prefix == nil {
+      throw usageError("-c needs a Client Identifier: -i or -I")
+    }
+    if expiry == MQTT.forever && version == 5 && id == nil && prefix == nil {
+      throw usageError("-x: a session that is kept for ever needs a Client Identifier: -i or -I")
+    }
+    if password != nil && user == nil && url.isEmpty && version != 5 && command.set != Commands.rr {
+      throw usageError("-P needs a user name (-u), but in 5.0")
+    }
+    if hasProperties && version != 5 { throw usageError("-D is for 5.0, and -V says another version") }
+    if !unix.isEmpty && !bind.isEmpty { throw usageError("--unix and -A cannot be used together") }
+    if !url.isEmpty && !(unix.isEmpty && bind.isEmpty) {
+      throw usageError(unix.isEmpty ? "-L and -A cannot be used together" : "-L and --unix cannot be used together")
+    }
+  }
+}

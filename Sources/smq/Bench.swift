@@ -1,0 +1,1 @@
+func bench(_ arguments: Arguments) throws(Complaint) -> Int32 { 0 }

@@ -1,0 +1,1 @@
+func check(_ arguments: Arguments) throws(Complaint) -> Int32 { 0 }

@@ -1,0 +1,52 @@
+/// A word behind `smq`.
+struct Command {
+  let name: StaticString
+  let set: UInt8
+  let summary: StaticString
+  /// What it is called with, in a line or two.
+  let usage: StaticString
+  /// What its defaults are read from, in ~/.config; empty: nothing.
+  let file: StaticString
+  let run: (Arguments) throws(Complaint) -> Int32
+
+  var title: Text { "smq \(name)" }
+}
+
+let commands: [Command] = [
+  Command(
+    name: "pub", set: Commands.pub, summary: "publish a message, a file, or each line of standard input",
+    usage: "-t TOPIC {-m TEXT | -f FILE | -l | -n | -s} [OPTION]...", file: "mosquitto_pub", run: publish),
+  Command(
+    name: "sub", set: Commands.sub, summary: "subscribe, and print what comes",
+    usage: "-t FILTER [-t FILTER]... [OPTION]...", file: "mosquitto_sub", run: subscribe),
+  Command(
+    name: "rr", set: Commands.rr, summary: "publish a request, and print the answer",
+    usage: "-t TOPIC -e TOPIC {-m TEXT | -f FILE | -n | -s} [OPTION]...", file: "mosquitto_rr", run: request),
+  Command(
+    name: "bench", set: Commands.bench, summary: "how much a broker takes: many clients, rates, latencies",
+    usage: "[URL] [OPTION]...", file: "", run: bench),
+  Command(
+    name: "check", set: Commands.check, summary: "what works between here and a broker, step by step",
+    usage: "[URL] [OPTION]...", file: "", run: check),
+]
+
+/// The program: its arguments, without its name, and its exit status.
+func run(_ words: [[UInt8]]) -> Int32 {
+  guard let first = words.first else { return usageOfAll(to: 2) }
+  if first == "--version" || first == "version" { return printVersion() }
+  if first == "--help" || first == "help" { return help(Array(words.dropFirst())) }
+  guard let command = commands.first(where: { first == $0.name }) else {
+    complain("smq", "\"\(first.printable)\" is no command: pub, sub, rr, bench, check or help")
+    return 1
+  }
+  do {
+    let arguments = try Arguments(command, Array(words.dropFirst()))
+    if arguments.wantsHelp { return usage(of: command) }
+    if arguments.wantsVersion { return printVersion() }
+    return try command.run(arguments)
+  } catch {
+    complain(command.title, error.text)
+    if error.isUsage { say("smq \(command.name) --help tells what there is.\n", to: 2) }
+    return error.status
+  }
+}

@@ -1,0 +1,114 @@
+import CSwiftMQTT
+
+/// The options of a client, as the command line has them.
+func clientOptions(_ arguments: Arguments, _ version: UInt32) throws(Complaint) -> MQTT.Options {
+  var options = MQTT.Options()
+  options.version = version
+  options.flags = SMQ_OPTION_CLIENT_ID_AS_IS
+  options.keepAlive = arguments.keepAlive
+  options.clientID = clientID(arguments, version)
+  options.userName = arguments.user ?? []
+  options.password = arguments.password ?? []
+  options.inFlightMaximum = arguments.inFlight
+  options.outboxBytes = 1_048_576
+  setAddress(&options, arguments)
+  if arguments.isPersistent {
+    options.flags |= SMQ_OPTION_KEEP_SESSION
+  }
+  setWill(&options, arguments)
+  if version == 5 { setProperties(&options, arguments) }
+  let (status, offset) = MQTT.check(options)
+  guard status == SMQ_OK else { throw refused(status, offset, options, arguments) }
+  return options
+}
+
+/// Where messages of -L go, and the rest of the URL.
+func splitURL(_ url: [UInt8]) -> (broker: [UInt8], topic: [UInt8]?) {
+  guard url.begins(with: "mqtt://") else { return (url, nil) }
+  guard let slash = url[7...].firstIndex(of: 47) else { return (url, nil) }
+  return (Array(url[..<slash]), Array(url[(slash + 1)...]))
+}
+
+/// For messages to people; without what may be secret.
+func place(_ arguments: Arguments) -> Text {
+  if !arguments.unix.isEmpty { return Text(arguments.unix.printable) }
+  if !arguments.url.isEmpty { return Text(withoutLogin(splitURL(arguments.url).broker).printable) }
+  let host: Text = arguments.host.isEmpty ? "localhost" : Text(arguments.host.printable)
+  return "\(host) port \(arguments.port == 0 ? 1883 : Int(arguments.port))"
+}
+
+private func setAddress(_ options: inout MQTT.Options, _ arguments: Arguments) {
+  if !arguments.url.isEmpty {
+    options.url = splitURL(arguments.url).broker
+    // The command line's user name goes before the URL's.
+    if arguments.user != nil || arguments.password != nil { options.url = withoutLogin(options.url) }
+    return
+  }
+  options.host = arguments.host.isEmpty ? ascii("localhost") : arguments.host
+  options.port = arguments.port
+  if !(arguments.unix.isEmpty && arguments.bind.isEmpty) { options.flags |= SMQ_OPTION_OWN_TRANSPORT }
+}
+
+private func withoutLogin(_ url: [UInt8]) -> [UInt8] {
+  guard let at = url.lastIndex(of: 64), url.begins(with: "mqtt://"), at > 7 else { return url }
+  return Array(url[..<7] + url[(at + 1)...])
+}
+
+/// In 3.1 a client has to name itself, with 23 letters and digits at most; later the broker does it.
+private func clientID(_ arguments: Arguments, _ version: UInt32) -> [UInt8] {
+  if let prefix = arguments.prefix { return prefix + decimal(Int64(System.processID)) }
+  if let id = arguments.id { return id }
+  return version == 3 ? randomID() : []
+}
+
+func randomID() -> [UInt8] {
+  let letters = ascii("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
+  return ascii("smq-") + System.random(19).map { letters[Int($0) % letters.count] }
+}
+
+private func setWill(_ options: inout MQTT.Options, _ arguments: Arguments) {
+  guard let topic = arguments.willTopic else { return }
+  var will = MQTT.Message(topic: topic, payload: arguments.willPayload ?? [])
+  will.qos = arguments.willQoS ?? 0
+  will.retain = arguments.willRetain
+  if options.version == 5 { will.properties = arguments.properties.will }
+  options.will = will
+}
+
+private func setProperties(_ options: inout MQTT.Options, _ arguments: Arguments) {
+  let given = arguments.properties
+  options.properties = given.connect
+  options.sessionExpiry = arguments.expiry ?? given.sessionExpiry ?? 0
+  // Otherwise the broker is told the sizes of the client's memory.
+  options.receiveMaximum = given.receiveMaximum == 0 ? 20 : given.receiveMaximum
+  options.maximumPacket = given.maximumPacket == 0 ? MQTT.off : given.maximumPacket
+  limitReceiving(&options)
+  options.aliasesIn = given.topicAliasMaximum
+  options.aliasesOut = given.topicAlias > 0 ? 1 : 0
+}
+
+/// The broker can only be told of a maximum that the receive buffer is not larger than.
+func limitReceiving(_ options: inout MQTT.Options) {
+  if options.maximumPacket != 0 && options.maximumPacket < max(options.receiveBytes, 4096) {
+    options.flags |= SMQ_OPTION_PARTS
+    options.receiveBytes = max(64, options.maximumPacket)
+  }
+}
+
+private func refused(_ status: Int, _ offset: Int, _ options: MQTT.Options, _ arguments: Arguments) -> Complaint {
+  switch status {
+  case SMQ_ERR_URL:
+    usageError("-L: the URL is wrong at byte \(offset): it is mqtt://[USER[:PASSWORD]@]HOST[:PORT][,HOST[:PORT]]...[/TOPIC]")
+  case SMQ_ERR_NOT_SUPPORTED where options.url.begins(with: "mqtts:") || options.url.begins(with: "ws"):
+    Complaint(text: "-L: only mqtt:// can be used: there is no TLS and no WebSocket in libswiftmqtt yet")
+  case SMQ_ERR_NOT_SUPPORTED where !options.url.isEmpty: usageError("-L: the URL has to begin with mqtt://")
+  case SMQ_ERR_CLIENT_ID: usageError("-i: this protocol version does not allow this Client Identifier")
+  case SMQ_ERR_UTF8: usageError("-i, -u or --will-topic: the text is not UTF-8")
+  case SMQ_ERR_TOO_LARGE: usageError("--will-payload: it is larger than 65535 bytes")
+  case SMQ_ERR_PROPERTY: usageError("-D: connect and will cannot carry these properties together")
+  case SMQ_ERR_OPTION where options.host.count > 253: usageError("-h: the name is too long")
+  case SMQ_ERR_OPTION where !options.password.isEmpty && options.userName.isEmpty:
+    usageError("-P needs a user name (-u), but in 5.0")
+  default: usageError("the options do not fit together: \(MQTT.statusName(status))")
+  }
+}

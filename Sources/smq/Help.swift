@@ -1,0 +1,105 @@
+/// Writes to a descriptor, and whether that went well.
+@discardableResult
+func say(_ text: Text, to descriptor: Int32) -> Bool { System.write(descriptor, text.bytes) == 0 }
+
+/// A line on standard error.
+func complain(_ who: Text, _ text: Text) { say("\(who): \(text)\n", to: 2) }
+
+func printVersion() -> Int32 {
+  // Program and library are one source tree, but a program may run on another library than it was built with.
+  finish("smq, an MQTT client for the command line, on libswiftmqtt \(MQTT.libraryVersion)\n", to: 1)
+}
+
+/// The exit status of a program whose last act is to print this.
+private func finish(_ text: Text, to descriptor: Int32) -> Int32 {
+  if say(text, to: descriptor) { return descriptor == 1 ? 0 : 1 }
+  complain("smq", "standard output cannot be written to")
+  return 1
+}
+
+/// smq help [COMMAND | --table]
+func help(_ words: [[UInt8]]) -> Int32 {
+  guard let word = words.first else { return usageOfAll(to: 1) }
+  if word == "--table" { return finish(table(), to: 1) }
+  guard let command = commands.first(where: { word == $0.name }) else {
+    complain("smq help", "\"\(word.printable)\" is no command")
+    return 1
+  }
+  return usage(of: command)
+}
+
+func usageOfAll(to descriptor: Int32) -> Int32 {
+  var text: Text = "Usage: smq COMMAND [OPTION]...\n\n"
+  for command in commands {
+    text += "  \(padded(command.name.bytes, 8))\(command.summary)\n"
+  }
+  text += "  help    what a command takes: smq help COMMAND, or smq COMMAND --help\n"
+  text += "\npub, sub and rr take the options of mosquitto_pub, mosquitto_sub and mosquitto_rr.\n"
+  return finish(text, to: descriptor)
+}
+
+func usage(of command: Command) -> Int32 {
+  var text: Text = "smq \(command.name): \(command.summary)\n\nUsage: smq \(command.name) \(command.usage)\n\n"
+  for option in options where option.commands & command.set != 0 && !option.help.bytes.isEmpty {
+    let names = Text("  \(heading(option))")
+    let isShort = names.bytes.count < 26
+    text += isShort ? Text(padded(names.bytes, 26)) : "\(names)\n\(padded([], 26))" as Text
+    text += "\(wrapped(short(option.help.bytes), indent: 26))\n"
+  }
+  return finish(text, to: 1)
+}
+
+/// "-h, --host HOST"
+private func heading(_ option: Option) -> Text {
+  let comma: StaticString = option.hasShort && option.hasLong ? ", " : option.hasShort ? "" : "    "
+  let space: StaticString = option.takesValue ? " " : ""
+  return "\(option.short)\(comma)\(option.long)\(space)\(option.value)"
+}
+
+/// Without what only the manual says.
+private func short(_ help: [UInt8]) -> [UInt8] {
+  guard let tilde = help.firstIndex(of: 126) else { return help }
+  var end = tilde
+  while end > 0 && (help[end - 1] == 32 || help[end - 1] == 59) { end -= 1 }
+  return Array(help[..<end])
+}
+
+private func padded(_ text: [UInt8], _ width: Int) -> [UInt8] {
+  text + [UInt8](repeating: 32, count: max(0, width - text.count))
+}
+
+/// In lines of 100 characters.
+private func wrapped(_ text: [UInt8], indent: Int) -> Text {
+  var result = Text()
+  var column = indent
+  for word in text.split(separator: 32) {
+    if column > indent && column + 1 + word.count > 100 {
+      result += "\n\(padded([], indent))"
+      column = indent
+    } else if column > indent {
+      result += " "
+      column += 1
+    }
+    result.bytes += word
+    column += word.count
+  }
+  return result
+}
+
+/// All options for a program that makes the manual and the completion of them: a line each, with tabs between
+/// commands (their initials), short and long name, value, help.
+private func table() -> Text {
+  var text = Text()
+  for command in commands { text += "command\t\(command.name)\t\(command.summary)\t\(command.usage)\n" }
+  for option in options {
+    text += "option\t"
+    var comma: StaticString = ""
+    for command in commands where option.commands & command.set != 0 {
+      text += "\(comma)\(command.name)"
+      comma = ","
+    }
+    text += "\t\(option.short)\t\(option.long)\t\(option.value)\t\(option.help)\n"
+  }
+  for name in propertyNames { text += "property\t\(name.name)\t\(Int(name.packets))\n" }
+  return text
+}

@@ -1,0 +1,117 @@
+import CSwiftMQTT
+import CTool
+
+/// Set once, before the first client is made.
+private let signals = System.catchSignals()
+
+/// A client and all that a program with one client waits for.
+final class Link {
+  /// What there is to do.
+  enum Wake {
+    case event(Event)
+    /// `input` can be read, or is at its end.
+    case input
+    /// `deadline` has come.
+    case time
+    case interrupted(Int32)
+    /// Nobody reads standard output any more.
+    case outputBroken
+  }
+
+  let client: Client
+  let output = Output()
+  /// A descriptor to read from, or -1.
+  var input: Int32 = -1
+  /// In System.milliseconds.
+  var deadline: Int64?
+  private(set) var wasConnected = false
+  private let transport: OwnTransport?
+  private var toldSignal = false
+  private var toldOutput = false
+
+  init(_ options: MQTT.Options, _ arguments: Arguments) throws(Complaint) {
+    _ = signals
+    do {
+      client = try Client(options)
+    } catch {
+      throw Complaint(text: "the client cannot be made: \(MQTT.statusName(error.status))")
+    }
+    transport = options.flags & SMQ_OPTION_OWN_TRANSPORT == 0 ? nil : OwnTransport(client, arguments)
+    if arguments.debug { client.logSteps() }
+    transport?.begin()
+    _ = client.connect()
+  }
+
+  /// Waits for what is next.
+  func next() -> Wake {
+    while true {
+      if !toldSignal && System.caughtSignal != 0 {
+        toldSignal = true
+        return .interrupted(System.caughtSignal)
+      }
+      if let event = nextEvent() { return .event(event) }
+      if let transport { transport.serve() } else { client.service() }
+      if let event = nextEvent() { return .event(event) }
+      let now = System.milliseconds
+      if let deadline, now >= deadline { return .time }
+      output.flush()
+      if output.error != 0 && !toldOutput {
+        toldOutput = true
+        return .outputBroken
+      }
+      if wait(now) { return .input }
+    }
+  }
+
+  /// true: there is input.
+  private func wait(_ now: Int64) -> Bool {
+    var timeout = transport?.nextTimeout ?? client.nextTimeout
+    if let deadline, timeout < 0 || timeout > deadline - now { timeout = deadline - now }
+    var list = [
+      System.Wait(descriptor: transport?.descriptor ?? client.descriptor, wantsOutput: transport?.isBlocked ?? false),
+      System.Wait(descriptor: toldSignal ? -1 : signals),
+      System.Wait(descriptor: input),
+      System.Wait(descriptor: toldOutput || !output.isPipe ? -1 : 1, wantsInput: false),
+    ]
+    System.poll(&list, timeout)
+    if list[3].isBroken { output.broke() }
+    return list[2].isReadable || (input >= 0 && list[2].isBroken)
+  }
+
+  private func nextEvent() -> Event? {
+    while let event = client.nextEvent() {
+      if event.type == SMQ_EVENT_CONNECTED { wasConnected = true }
+      guard let transport else { return event }
+      switch event.type {
+      case SMQ_EVENT_OPEN:
+        transport.open(port: event.port)
+        continue
+      case SMQ_EVENT_DISCONNECTED: transport.close()
+      default: break
+      }
+      return event
+    }
+    return nil
+  }
+
+  /// Leaves the broker with DISCONNECT; messages in the outbox are waited for, at most `drain` milliseconds.
+  /// In 5.0 `reason` may ask for the Will.
+  func leave(drain: UInt32 = 0, reason: Int = SMQ_REASON_SUCCESS, properties: [UInt8] = []) {
+    input = -1
+    deadline = nil
+    if properties.isEmpty && reason == SMQ_REASON_SUCCESS {
+      _ = client.disconnect(drain: drain)
+    } else {
+      _ = client.disconnect(drain: drain, reason: reason, properties: properties)
+    }
+    while client.state != SMQ_STATE_DISCONNECTED {
+      if case .interrupted = next() { _ = client.disconnect(drain: 0) }
+    }
+    transport?.close()
+  }
+}
+
+/// What smq_log is told, for -d.
+func tellStep(_ what: Int32, _ number: Int32, _ other: Int32) {
+  say("debug: \(MQTT.logName(what)) \(Int(number)) \(Int(other))\n", to: 2)
+}

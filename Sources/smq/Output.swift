@@ -1,0 +1,35 @@
+import CTool
+
+/// Standard output, in larger pieces: written when nothing else is to be done.
+final class Output {
+  private var buffer: [UInt8] = []
+  /// The errno of a write that failed; nothing is written after it.
+  private(set) var error: Int32 = 0
+  let isPipe = !System.isTerminal(1)
+
+  func write(_ bytes: [UInt8]) {
+    buffer += bytes
+    if buffer.count >= 65_536 { flush() }
+  }
+
+  func write(_ byte: UInt8) { buffer.append(byte) }
+
+  func flush() {
+    guard !buffer.isEmpty else { return }
+    if error == 0 { error = System.write(1, buffer) }
+    buffer.removeAll(keepingCapacity: buffer.count <= 131_072)
+  }
+
+  /// Nobody reads it any more.
+  func broke() {
+    if error == 0 { error = Int32(TOOL_EPIPE) }
+  }
+
+  /// Throws if something could not be written.
+  func finish() throws(Complaint) {
+    flush()
+    if error != 0 && error != Int32(TOOL_EINTR) {
+      throw Complaint(text: "standard output cannot be written to: \(System.errorText(error))")
+    }
+  }
+}

@@ -1,0 +1,173 @@
+import CSwiftMQTT
+
+/// Prints messages as -v, -F, -N and --pretty say: byte for byte as mosquitto_sub does.
+final class Printer {
+  private let arguments: Arguments
+
+  init(_ arguments: Arguments) { self.arguments = arguments }
+
+  func print(_ message: Event, to output: Output) {
+    if arguments.oneIn < 10_000 {
+      let drawn = System.random(4).reduce(0) { $0 << 8 | Int64($1) } % 10_000
+      if drawn >= arguments.oneIn { return }
+    }
+    if let format = arguments.format {
+      formatted(message, format, to: output)
+    } else if arguments.verbose {
+      if message.payload.isEmpty && !arguments.newline { return }
+      output.write(message.topic + [32])
+      output.write(message.payload.isEmpty ? ascii("(null)") : message.payload)
+    } else {
+      if message.payload.isEmpty { return }
+      output.write(message.payload)
+    }
+    if arguments.newline { output.write(10) }
+  }
+
+  private func formatted(_ message: Event, _ format: [Format.Piece], to output: Output) {
+    let now = System.wall
+    let properties = MQTT.properties(message.properties)
+    for piece in format {
+      switch piece {
+      case .text(let text): output.write(text)
+      case .time(78): output.write(decimal(Int64(now.nanoseconds), digits: 9))
+      case .time(let letter): output.write(System.time(letter, now.seconds))
+      case .field(let letter, let field): output.write(value(letter, field, message, properties, now))
+      }
+    }
+  }
+
+  private func value(
+    _ letter: UInt8, _ field: Format.Field, _ message: Event, _ properties: [MQTT.Property],
+    _ now: (seconds: Int64, nanoseconds: Int32)
+  ) -> [UInt8] {
+    func first(_ identifier: Int) -> MQTT.Property? { properties.first { $0.identifier == identifier } }
+    func number(_ identifier: Int) -> [UInt8] { pad(first(identifier).map { decimal(Int64($0.number)) } ?? [], field) }
+    func text(_ identifier: Int) -> [UInt8] { cut(first(identifier)?.value ?? [], field) }
+
+    switch letter {
+    case 65: return number(SMQ_PROPERTY_TOPIC_ALIAS)  // A
+    case 67: return text(SMQ_PROPERTY_CONTENT_TYPE)  // C
+    case 68: return first(SMQ_PROPERTY_CORRELATION_DATA)?.value ?? []  // D
+    case 69: return number(SMQ_PROPERTY_MESSAGE_EXPIRY_INTERVAL)  // E
+    case 70: return number(SMQ_PROPERTY_PAYLOAD_FORMAT_INDICATOR)  // F
+    case 73: return cut(Self.time(now.seconds), field)  // I
+    case 74: return json(message, properties, now, isQuoted: false)  // J
+    case 80: return userProperties(properties)  // P
+    case 82: return first(SMQ_PROPERTY_RESPONSE_TOPIC) == nil ? [] : text(SMQ_PROPERTY_RESPONSE_TOPIC)  // R
+    case 83: return number(SMQ_PROPERTY_SUBSCRIPTION_IDENTIFIER)  // S
+    case 85: return Text("\(now.seconds).\(decimal(Int64(now.nanoseconds), digits: 9))").bytes  // U
+    case 88: return hexadecimal(message.payload, field, "0123456789ABCDEF")  // X
+    case 106: return json(message, properties, now, isQuoted: true)  // j
+    case 108: return pad(decimal(Int64(message.payloadTotal)), field)  // l
+    case 109: return pad([48], field)  // m: the library keeps Packet Identifiers to itself
+    case 112:  // p: the width is the most, too
+      return pad(field.width == 0 ? message.payload : Array(message.payload.prefix(field.width)), field)
+    case 113: return [48 + message.qos]  // q
+    case 114: return [message.retain ? 49 : 48]  // r
+    case 116: return cut(message.topic, field)  // t
+    default: return hexadecimal(message.payload, field, "0123456789abcdef")  // x
+    }
+  }
+
+  /// Date, time of day and zone, with what stands between the two latter.
+  private static func time(_ seconds: Int64, _ between: [UInt8] = []) -> [UInt8] {
+    System.time(70, seconds) + [84] + System.time(84, seconds) + between + System.time(122, seconds)  // %FT%T%z
+  }
+
+  private func userProperties(_ properties: [MQTT.Property]) -> [UInt8] {
+    var result: [UInt8] = []
+    for property in properties where property.identifier == SMQ_PROPERTY_USER_PROPERTY {
+      if !result.isEmpty { result.append(32) }
+      result += property.name + [58] + property.value
+    }
+    return result
+  }
+
+  /// A text: no longer than the precision, at least as wide as the field, with blanks.
+  private func cut(_ text: [UInt8], _ field: Format.Field) -> [UInt8] {
+    var blank = field
+    blank.hasZeros = false
+    return pad(field.precision.map { Array(text.prefix($0)) } ?? text, blank)
+  }
+
+  private func pad(_ text: [UInt8], _ field: Format.Field) -> [UInt8] {
+    guard text.count < field.width else { return text }
+    let filling = [UInt8](repeating: field.hasZeros && !field.isLeft ? 48 : 32, count: field.width - text.count)
+    return field.isLeft ? text + filling : filling + text
+  }
+
+  /// As many whole bytes as the width has room for.
+  private func hexadecimal(_ payload: [UInt8], _ field: Format.Field, _ digits: StaticString) -> [UInt8] {
+    let digits = digits.bytes
+    let taken = field.width == 0 ? payload.count : min(payload.count, field.width / 2)
+    var result: [UInt8] = []
+    result.reserveCapacity(2 * taken)
+    for byte in payload.prefix(taken) {
+      result.append(digits[Int(byte >> 4)])
+      result.append(digits[Int(byte & 15)])
+    }
+    return pad(result, field)
+  }
+
+  // ---- JSON
+
+  private func json(
+    _ message: Event, _ properties: [MQTT.Property], _ now: (seconds: Int64, nanoseconds: Int32), isQuoted: Bool
+  ) -> [UInt8] {
+    var json = JSONWriter(isPretty: arguments.pretty)
+    json.beginObject()
+    json.key("tst")
+    let micros = decimal(Int64(now.nanoseconds / 1000), digits: 6)
+    json.string(Self.time(now.seconds, [46] + micros + [90]))
+    json.key("topic")
+    json.string(message.topic)
+    json.key("qos")
+    json.number(Int64(message.qos))
+    json.key("retain")
+    json.number(message.retain ? 1 : 0)
+    json.key("payloadlen")
+    json.number(Int64(message.payload.count))
+    if !properties.isEmpty { add(properties, to: &json) }
+    json.key("payload")
+    if message.payload.isEmpty {
+      json.raw(ascii("null"))
+    } else if isQuoted {
+      json.string(message.payload)
+    } else if !json.copy(message.payload) {
+      complain(arguments.command.title, "the payload on \(message.topic.printable) is not JSON")
+      return []
+    }
+    json.endObject()
+    return json.bytes
+  }
+
+  private func add(_ properties: [MQTT.Property], to json: inout JSONWriter) {
+    json.key("properties")
+    json.beginObject()
+    var hasPairs = false
+    for property in properties {
+      guard let name = propertyNames.first(where: { $0.identifier == property.identifier }) else { continue }
+      switch name.kind {
+      case .number:
+        json.key(name.name)
+        json.number(Int64(property.number))
+      case .bytes:
+        json.key(name.name)
+        json.string(property.value)
+      case .pair where !hasPairs:
+        // All of them where the first one stands.
+        hasPairs = true
+        json.key("user-properties")
+        json.beginObject()
+        for pair in properties where pair.identifier == property.identifier {
+          json.key(pair.name)
+          json.string(pair.value)
+        }
+        json.endObject()
+      case .pair: break
+      }
+    }
+    json.endObject()
+  }
+}

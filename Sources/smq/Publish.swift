@@ -1,0 +1,142 @@
+import CSwiftMQTT
+
+/// smq pub
+func publish(_ arguments: Arguments) throws(Complaint) -> Int32 {
+  let topic = try topic(of: arguments)
+  guard let source = arguments.source else { throw usageError("a message is needed: -m, -f, -l, -n or -s") }
+  var publisher = Publisher(arguments, topic)
+  if case .lines = source {
+    if arguments.times != nil { throw usageError("--repeat cannot be used with -l") }
+    publisher.lines = Lines()
+  } else {
+    publisher.message.payload = try payload(of: source)
+    publisher.left = arguments.times ?? 1
+  }
+  return try publisher.run()
+}
+
+/// That of -t, or of -L.
+func topic(of arguments: Arguments) throws(Complaint) -> [UInt8] {
+  if let topic = arguments.topics.first { return topic }
+  guard !arguments.url.isEmpty else { throw usageError("a topic is needed: -t, or -L with one") }
+  guard let topic = splitURL(arguments.url).topic else { throw usageError("-L: the URL has no topic, and there is no -t") }
+  guard MQTT.checkTopic(topic) == SMQ_OK else { throw usageError("-L: \"\(topic.printable)\" is no topic") }
+  return topic
+}
+
+/// Publishes one message some times, or many lines, and sees each of them end.
+private struct Publisher {
+  let arguments: Arguments
+  let version: UInt32
+  var message: MQTT.Message
+  /// How often the message is still to be published.
+  var left: Int64 = 0
+  var lines: Lines?
+  /// A line that there was no room for.
+  private var held: [UInt8]?
+  private var open = 0
+  private var status: Int32 = 0
+  private var notBefore: Int64 = 0
+
+  init(_ arguments: Arguments, _ topic: [UInt8]) {
+    self.arguments = arguments
+    version = arguments.version ?? 4
+    message = MQTT.Message(topic: topic)
+    message.qos = arguments.qos
+    message.retain = arguments.retain
+    if version == 5 { message.properties = arguments.properties.publish }
+  }
+
+  private var isAllGiven: Bool {
+    guard let lines else { return left == 0 }
+    return held == nil && lines.isAtEnd
+  }
+
+  mutating func run() throws(Complaint) -> Int32 {
+    var options = try clientOptions(arguments, version)
+    if lines == nil { options.flags |= SMQ_OPTION_NO_RECONNECT } else { options.outboxMessages = 4096 }
+    if lines != nil || isStreamed(message.payload.count) { options.streamBytes = 65_536 }
+    let link = try Link(options, arguments)
+    var failure: Complaint?
+    while !(isAllGiven && open == 0 && link.wasConnected) && failure == nil {
+      link.input = lines != nil && link.wasConnected && held == nil && lines?.isAtEnd == false ? 0 : -1
+      link.deadline = link.wasConnected && left > 0 && notBefore > 0 ? notBefore : nil
+      do {
+        try turn(link)
+      } catch {
+        failure = error
+      }
+    }
+    link.leave(drain: failure == nil ? 30_000 : 0, properties: version == 5 ? arguments.properties.disconnect : [])
+    if let failure {
+      if !arguments.quiet || failure.isUsage { throw failure }
+      return failure.status
+    }
+    return status
+  }
+
+  private mutating func turn(_ link: Link) throws(Complaint) {
+    switch link.next() {
+    case .event(let event): try took(event, link)
+    case .input: try lines?.read()
+    case .time: break
+    case .interrupted(let signal):
+      throw Complaint(text: "interrupted before all was published", status: 128 + signal)
+    case .outputBroken: break
+    }
+    if link.wasConnected && link.client.state == SMQ_STATE_CONNECTED { try give(link) }
+  }
+
+  private mutating func took(_ event: Event, _ link: Link) throws(Complaint) {
+    switch event.type {
+    case SMQ_EVENT_COMPLETED:
+      open -= 1
+      if event.status != SMQ_OK {
+        status = 1
+        if !arguments.quiet { complain("smq pub", "a message was not delivered: \(why(event))") }
+      }
+    case SMQ_EVENT_DISCONNECTED:
+      let isForGood = event.retry < 0 || !link.wasConnected || event.status == SMQ_ERR_REFUSED
+      let text: Text =
+        link.wasConnected ? "the connection to \(place(arguments)) was lost" : "cannot connect to \(place(arguments))"
+      if isForGood {
+        throw Complaint(
+          text: "\(text): \(why(event))",
+          status: exitStatus(event, wasConnected: link.wasConnected && event.status != SMQ_ERR_REFUSED))
+      }
+      if !arguments.quiet { complain("smq pub", "\(text): \(why(event)); trying again") }
+    default: break
+    }
+  }
+
+  /// Publishes what there is, as long as there is room.
+  private mutating func give(_ link: Link) throws(Complaint) {
+    if lines != nil {
+      while let line = held ?? lines?.next() {
+        message.payload = line
+        held = line
+        guard try publishOne(link) else { return }
+        held = nil
+      }
+      return
+    }
+    while left > 0 && System.milliseconds >= notBefore {
+      guard try publishOne(link) else { return }
+      left -= 1
+      if arguments.delay > 0 { notBefore = System.milliseconds + arguments.delay }
+    }
+  }
+
+  /// false: there is no room now; an event will come.
+  private mutating func publishOne(_ link: Link) throws(Complaint) -> Bool {
+    let isLarge = isStreamed(message.payload.count)
+    let answer = isLarge ? link.client.publishStream(message) : link.client.publish(message)
+    if answer == SMQ_ERR_FULL { return false }
+    guard answer == SMQ_OK else { throw Complaint(text: "the message cannot be published: \(whyNot(answer))") }
+    open += 1
+    if arguments.debug {
+      say("debug: PUBLISH \(message.topic), QoS \(Int(message.qos)), \(message.payload.count) bytes\n", to: 2)
+    }
+    return true
+  }
+}

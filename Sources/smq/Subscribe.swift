@@ -1,0 +1,181 @@
+import CSwiftMQTT
+
+/// smq sub
+func subscribe(_ arguments: Arguments) throws(Complaint) -> Int32 {
+  if arguments.topics.isEmpty && arguments.unsubscribed.isEmpty {
+    throw usageError("a Topic Filter is needed: -t, or -L with one")
+  }
+  let subscriber = Subscriber(arguments)
+  do {
+    return try subscriber.run()
+  } catch {
+    if arguments.quiet && !error.isUsage { return error.status }
+    throw error
+  }
+}
+
+/// The options of a client that receives messages of any size.
+func receivingOptions(_ arguments: Arguments, _ version: UInt32) throws(Complaint) -> MQTT.Options {
+  var options = try clientOptions(arguments, version)
+  var bytes = 32
+  for filter in arguments.topics + arguments.unsubscribed + [arguments.responseTopic] { bytes += filter.count + 8 }
+  options.flags |= SMQ_OPTION_PARTS
+  // No more messages than are wanted are to be on their way.
+  if version == 5 && arguments.properties.receiveMaximum == 0 {
+    options.receiveMaximum = UInt32(min(20, arguments.command.set == Commands.rr ? 1 : arguments.count ?? 20))
+  }
+  options.receiveBytes = 262_144
+  limitReceiving(&options)
+  options.requestBytes = UInt32(2 * bytes + 1024 + arguments.properties.subscribe.count)
+  options.subscriptions = UInt32(min(1024, arguments.topics.count + 1))
+  options.subscriptionBytes = UInt32(bytes + 64)
+  return options
+}
+
+/// Collects the parts of messages.
+struct Assembly {
+  private var payload: [UInt8] = []
+
+  /// The whole message, when its last part has come.
+  mutating func add(_ event: Event) -> Event? {
+    if event.part & SMQ_PART_FIRST != 0 {
+      if event.part & SMQ_PART_LAST != 0 { return event }
+      payload = []
+      payload.reserveCapacity(event.payloadTotal)
+    }
+    payload += event.payload
+    guard event.part & SMQ_PART_LAST != 0 else { return nil }
+    var whole = event
+    swap(&whole.payload, &payload)
+    return whole
+  }
+}
+
+private let subscribing: UInt64 = 1
+private let unsubscribing: UInt64 = 2
+
+private final class Subscriber {
+  private let arguments: Arguments
+  private let version: UInt32
+  private let printer: Printer
+  private var assembly = Assembly()
+  private var counted: Int64 = 0
+  private var isDone = false
+  /// By a signal or -W: in 5.0 the Will is published then.
+  private var isCutShort = false
+  private var hasSubscribed = false
+
+  init(_ arguments: Arguments) {
+    self.arguments = arguments
+    version = arguments.version ?? 4
+    printer = Printer(arguments)
+  }
+
+  func run() throws(Complaint) -> Int32 {
+    let link = try Link(try receivingOptions(arguments, version), arguments)
+    if let seconds = arguments.timeout { link.deadline = System.milliseconds + seconds * 1000 }
+    var failure: Complaint?
+    while !isDone && failure == nil {
+      do {
+        switch link.next() {
+        case .event(let event): try took(event, link)
+        case .time:
+          failure = Complaint(text: "the time of -W is up", status: 27)
+          isCutShort = true
+        case .interrupted:
+          isDone = true
+          isCutShort = true
+        case .outputBroken: isDone = true
+        case .input: break
+        }
+      } catch {
+        failure = error
+      }
+    }
+    link.leave(
+      drain: 5_000, reason: isCutShort && version == 5 ? SMQ_REASON_DISCONNECT_WITH_WILL : SMQ_REASON_SUCCESS,
+      properties: version == 5 ? arguments.properties.disconnect : [])
+    try link.output.finish()
+    if let failure { throw failure }
+    return 0
+  }
+
+  private func took(_ event: Event, _ link: Link) throws(Complaint) {
+    switch event.type {
+    case SMQ_EVENT_CONNECTED:
+      if !hasSubscribed { try subscribe(link) }
+      hasSubscribed = true
+    case SMQ_EVENT_COMPLETED: try completed(event)
+    case SMQ_EVENT_MESSAGE:
+      if event.status != SMQ_OK {
+        if !arguments.quiet { complain("smq sub", "a message of \(event.payloadTotal) bytes was too large, and left out") }
+      } else if let message = assembly.add(event) {
+        try came(message, link)
+      }
+    case SMQ_EVENT_SUBSCRIPTION_LOST:
+      if !arguments.quiet { complain("smq sub", "the broker does not subscribe to \(event.topic) any more: \(why(event))") }
+    case SMQ_EVENT_DISCONNECTED:
+      guard link.wasConnected && event.retry >= 0 && event.status != SMQ_ERR_REFUSED else {
+        throw Complaint(
+          text: "cannot connect to \(place(arguments)): \(why(event))", status: exitStatus(event, wasConnected: false))
+      }
+      if !arguments.quiet {
+        complain("smq sub", "the connection to \(place(arguments)) was lost: \(why(event)); trying again")
+      }
+    default: break
+    }
+  }
+
+  private func subscribe(_ link: Link) throws(Complaint) {
+    var answer = SMQ_OK
+    if !arguments.topics.isEmpty {
+      let isNew = version == 5
+      answer = link.client.subscribe(
+        arguments.topics.map {
+          MQTT.Filter(filter: $0, qos: arguments.qos, retainAsPublished: isNew && arguments.asPublished)
+        }, cookie: subscribing, properties: isNew ? arguments.properties.subscribe : [],
+        identifier: isNew ? arguments.properties.subscriptionIdentifier : 0)
+    }
+    if answer == SMQ_OK {
+      for filter in arguments.unsubscribed where answer == SMQ_OK {
+        answer = link.client.unsubscribe(
+          [filter], cookie: unsubscribing, properties: version == 5 ? arguments.properties.unsubscribe : [])
+      }
+    }
+    guard answer == SMQ_OK else { throw Complaint(text: "-t: cannot subscribe: \(whyNot(answer))") }
+  }
+
+  private func completed(_ event: Event) throws(Complaint) {
+    guard event.cookie == subscribing else { return }
+    if event.status != SMQ_OK && !event.reasonCodes.contains(where: { $0 < 128 }) {
+      throw Complaint(text: "the broker refused all subscriptions: \(why(event))", status: 0)
+    }
+    for (index, code) in event.reasonCodes.enumerated() where code >= 128 && index < arguments.topics.count {
+      if !arguments.quiet {
+        let name = MQTT.reasonName(event.version, Int(code))
+        complain("smq sub", "-t: the broker refused \(arguments.topics[index].printable): \(name)")
+      }
+    }
+    if arguments.debug { say("debug: SUBACK\n", to: 2) }
+    if arguments.untilSubscribed { isDone = true }
+  }
+
+  private func came(_ message: Event, _ link: Link) throws(Complaint) {
+    if arguments.retainedOnly && !message.retain {
+      isDone = true
+      return
+    }
+    if arguments.filteredOut.contains(where: { MQTT.matches(filter: $0, topic: message.topic) }) { return }
+    if arguments.removeRetained && message.retain {
+      var empty = MQTT.Message(topic: message.topic)
+      empty.qos = 1
+      empty.retain = true
+      let answer = link.client.publish(empty)
+      if answer != SMQ_OK { throw Complaint(text: "--remove-retained: \(message.topic): \(whyNot(answer))") }
+    }
+    if arguments.noRetained && message.retain { return }
+    printer.print(message, to: link.output)
+    counted += 1
+    if counted == arguments.count { isDone = true }
+  }
+}

@@ -1,0 +1,177 @@
+// What Linux does for this program. One of the two files with `unsafe` (the other is Client.swift): each pointer is
+// of an array that lives during the call, with its size, or a zero-terminated text of libc's.
+
+import CTool
+
+extension StaticString {
+  var bytes: [UInt8] { withUTF8Buffer { unsafe Array($0) } }
+}
+
+/// The bytes of a literal.
+func ascii(_ text: StaticString) -> [UInt8] { text.bytes }
+
+/// The bytes of a zero-terminated text, without its zero.
+func bytes(of text: UnsafePointer<CChar>?) -> [UInt8] {
+  var result: [UInt8] = []
+  guard var next = unsafe text else { return result }
+  while unsafe next.pointee != 0 {
+    unsafe result.append(UInt8(bitPattern: Int8(next.pointee)))
+    unsafe next += 1
+  }
+  return result
+}
+
+enum System {
+  // ---- Time
+
+  static var nanoseconds: Int64 { tool_now_ns() }
+  static var milliseconds: Int64 { tool_now_ns() / 1_000_000 }
+
+  static var wall: (seconds: Int64, nanoseconds: Int32) {
+    var seconds: Int64 = 0
+    var nanoseconds: Int32 = 0
+    unsafe tool_wall(&seconds, &nanoseconds)
+    return (seconds, nanoseconds)
+  }
+
+  /// What strftime() makes of `%` and this conversion.
+  static func time(_ conversion: UInt8, _ seconds: Int64) -> [UInt8] {
+    unsafe filled(200) { unsafe tool_time_text(seconds, conversion, $0, 200) }
+  }
+
+  // ---- Numbers
+
+  /// As a number of JSON is printed; nil if it is none.
+  static func jsonNumber(_ text: [UInt8]) -> [UInt8]? {
+    let result = unsafe text.withUnsafeBytes { source in
+      unsafe filled(32) { unsafe tool_json_number(source.baseAddress, source.count, $0) }
+    }
+    return result.isEmpty ? nil : result
+  }
+
+  /// A decimal fraction, times `scale`; nil if it is none.
+  static func decimal(_ text: [UInt8], scale: Int64) -> Int64? {
+    var value: Int64 = 0
+    let isNumber = unsafe text.withUnsafeBytes {
+      unsafe tool_decimal($0.baseAddress, $0.count, scale, &value) == 1
+    }
+    return isNumber ? value : nil
+  }
+
+  // ---- Files
+
+  static func open(_ path: [UInt8]) -> Int32 { unsafe withTerminated(path) { unsafe tool_open($0) } }
+  static func close(_ descriptor: Int32) { tool_close(descriptor) }
+  static func isTerminal(_ descriptor: Int32) -> Bool { tool_is_terminal(descriptor) == 1 }
+  static func openStandardDescriptors() { _ = tool_standard_descriptors() }
+
+  /// Appends at most `size` bytes to `buffer`. How many; 0 at the end, or -errno.
+  static func read(_ descriptor: Int32, into buffer: inout [UInt8], _ size: Int) -> Int64 {
+    var count: Int64 = 0
+    let chunk = unsafe [UInt8](unsafeUninitializedCapacity: size) { target, initialized in
+      unsafe count = tool_read(descriptor, target.baseAddress, size)
+      initialized = count > 0 ? Int(count) : 0
+    }
+    buffer += chunk
+    return count
+  }
+
+  /// 0 or an errno.
+  static func write(_ descriptor: Int32, _ data: [UInt8]) -> Int32 {
+    unsafe data.withUnsafeBytes { unsafe tool_write(descriptor, $0.baseAddress, $0.count) }
+  }
+
+  // ---- The process
+
+  /// A descriptor that turns readable with SIGINT or SIGTERM.
+  static func catchSignals() -> Int32 { tool_catch_signals() }
+  static var caughtSignal: Int32 { tool_caught_signal() }
+  static var processID: Int { Int(tool_process_id()) }
+  static func errorText(_ error: Int32) -> Text { unsafe Text(bytes(of: tool_error_text(error))) }
+  static func resolveText(_ error: Int32) -> Text { unsafe Text(bytes(of: tool_resolve_text(error))) }
+  static func allowDescriptors(_ wanted: Int64) -> Int64 { tool_allow_descriptors(wanted) }
+
+  static func environment(_ name: StaticString) -> [UInt8] {
+    unsafe withTerminated(name.bytes) { unsafe bytes(of: tool_environment($0)) }
+  }
+
+  static func random(_ count: Int) -> [UInt8] {
+    unsafe filled(count) {
+      unsafe tool_random($0, count)
+      return count
+    }
+  }
+
+  // ---- Waiting
+
+  struct Wait {
+    let descriptor: Int32
+    /// false: only that nobody is at the other end any more matters.
+    var wantsInput = true
+    var wantsOutput = false
+    var isReadable = false
+    var isBroken = false
+  }
+
+  static func poll(_ list: inout [Wait], _ timeout: Int64) {
+    var watches = list.map {
+      tool_watch(
+        fd: $0.descriptor,
+        wanted: Int32(($0.wantsInput ? TOOL_READABLE : 0) | ($0.wantsOutput ? TOOL_WRITABLE : 0)), found: 0)
+    }
+    unsafe _ = tool_poll(&watches, Int32(watches.count), timeout)
+    for index in list.indices {
+      list[index].isReadable = watches[index].found & Int32(TOOL_READABLE) != 0
+      list[index].isBroken = watches[index].found & Int32(TOOL_BROKEN) != 0
+    }
+  }
+
+  /// Many descriptors to wait for, each known by a number.
+  struct Set {
+    private let descriptor = tool_set_open()
+
+    var error: Int32 { descriptor < 0 ? -descriptor : 0 }
+
+    /// 0 or an errno.
+    func add(_ other: Int32, number: UInt32) -> Int32 { tool_set_add(descriptor, other, number) }
+
+    /// The numbers of those that are readable.
+    func wait(_ timeout: Int64) -> [UInt32] {
+      unsafe [UInt32](unsafeUninitializedCapacity: 256) { target, initialized in
+        guard let start = target.baseAddress else { return }
+        unsafe initialized = Int(tool_set_wait(descriptor, start, 256, timeout))
+      }
+    }
+  }
+
+  // ---- Connections of our own
+
+  /// A descriptor, -errno, or -1000 and an EAI_… value.
+  static func connect(host: [UInt8], port: UInt32, from local: [UInt8], path: [UInt8], timeout: Int64) -> Int32 {
+    unsafe withTerminated(host) { host in
+      unsafe withTerminated(local) { local in
+        unsafe withTerminated(path) { path in unsafe tool_connect(host, port, local, path, timeout) }
+      }
+    }
+  }
+
+  // ---- Helpers
+
+  private static func filled(_ capacity: Int, _ fill: (UnsafeMutableRawPointer) -> Int) -> [UInt8] {
+    unsafe [UInt8](unsafeUninitializedCapacity: capacity) { target, initialized in
+      guard let start = target.baseAddress else { return }
+      unsafe initialized = fill(UnsafeMutableRawPointer(start))
+    }
+  }
+
+  private static func withTerminated<Result>(_ text: [UInt8], _ body: (UnsafeRawPointer?) -> Result) -> Result {
+    let terminated = text + [0]
+    return unsafe terminated.withUnsafeBytes { unsafe body($0.baseAddress) }
+  }
+}
+
+@c(main)
+public func start(_ count: Int32, _ values: UnsafePointer<UnsafePointer<CChar>?>) -> Int32 {
+  System.openStandardDescriptors()
+  return run((1..<Swift.max(1, Int(count))).map { unsafe bytes(of: values[$0]) })
+}

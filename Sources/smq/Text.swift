@@ -1,0 +1,101 @@
+/// Bytes that a person reads, or that go over a wire: written as a literal, `"\(name): \(count) lines"`.
+///
+/// Not a `String`: that would bring the tables of Unicode, which are larger than the rest of this program.
+struct Text: ExpressibleByStringInterpolation {
+  var bytes: [UInt8]
+
+  init(_ bytes: [UInt8] = []) { self.bytes = bytes }
+  init(stringLiteral value: StaticString) { bytes = value.bytes }
+  init(stringInterpolation: Interpolation) { bytes = stringInterpolation.bytes }
+
+  struct Interpolation: StringInterpolationProtocol {
+    var bytes: [UInt8] = []
+
+    init(literalCapacity: Int, interpolationCount: Int) {
+      bytes.reserveCapacity(literalCapacity + 16 * interpolationCount)
+    }
+
+    mutating func appendLiteral(_ literal: StaticString) { bytes += literal.bytes }
+    mutating func appendInterpolation(_ text: Text) { bytes += text.bytes }
+    mutating func appendInterpolation(_ text: StaticString) { bytes += text.bytes }
+    mutating func appendInterpolation(_ text: [UInt8]) { bytes += text }
+    mutating func appendInterpolation(_ number: Int) { bytes += decimal(Int64(number)) }
+    mutating func appendInterpolation(_ number: Int64) { bytes += decimal(number) }
+    mutating func appendInterpolation(_ number: UInt32) { bytes += decimal(Int64(number)) }
+  }
+
+  var isEmpty: Bool { bytes.isEmpty }
+
+  static func += (left: inout Text, right: Text) { left.bytes += right.bytes }
+  static func == (left: Text, right: Text) -> Bool { left.bytes == right.bytes }
+}
+
+/// Why something cannot be done, in a line for a person, and the exit status that says so.
+struct Complaint: Error {
+  let text: Text
+  var status: Int32 = 1
+  /// It is about the command line, so a hint at `--help` follows.
+  var isUsage = false
+}
+
+/// A number in decimal digits, with zeros in front up to `digits`.
+func decimal(_ number: Int64, digits: Int = 1) -> [UInt8] {
+  var reversed: [UInt8] = []
+  var rest = number.magnitude
+  repeat {
+    reversed.append(48 + UInt8(truncatingIfNeeded: rest % 10))
+    rest /= 10
+  } while rest > 0
+  while reversed.count < digits { reversed.append(48) }
+  if number < 0 { reversed.append(45) }
+  reversed.reverse()
+  return reversed
+}
+
+/// A number of thousandths, as a decimal fraction with `places` (1 to 3) of them.
+func fraction(thousandths: Int64, places: Int) -> Text {
+  let unit: Int64 = places == 3 ? 1 : places == 2 ? 10 : 100
+  let rounded = (thousandths + unit / 2) / unit
+  let scale = 1000 / unit
+  return "\(rounded / scale).\(decimal(rounded % scale, digits: places))"
+}
+
+/// With a comma between each three digits.
+func grouped(_ number: Int64) -> Text {
+  let digits = decimal(number)
+  var result: [UInt8] = []
+  for (index, digit) in digits.enumerated() {
+    if index > 0 && (digits.count - index) % 3 == 0 { result.append(44) }
+    result.append(digit)
+  }
+  return Text(result)
+}
+
+extension [UInt8] {
+  /// A whole decimal number in the range; nil if these bytes are none.
+  func number(in range: ClosedRange<Int64>) -> Int64? {
+    let isNegative = first == 45
+    let digits = self[(isNegative || first == 43 ? 1 : 0)...]
+    guard !digits.isEmpty && digits.count <= 18 else { return nil }
+    var value: Int64 = 0
+    for byte in digits {
+      guard (48...57).contains(byte) else { return nil }
+      value = value * 10 + Int64(byte - 48)
+    }
+    if isNegative { value = -value }
+    return range.contains(value) ? value : nil
+  }
+
+  func begins(with start: StaticString) -> Bool {
+    let wanted = start.bytes
+    return count >= wanted.count && Array(self[..<wanted.count]) == wanted
+  }
+
+  static func == (left: [UInt8], right: StaticString) -> Bool { left == right.bytes }
+
+  /// In ASCII small letters.
+  var lowercased: [UInt8] { map { (65...90).contains($0) ? $0 + 32 : $0 } }
+
+  /// What a terminal can show without harm: control characters of an argument become '?'.
+  var printable: [UInt8] { map { $0 < 32 || $0 == 127 ? 63 : $0 } }
+}

@@ -1,0 +1,114 @@
+"""A CMake project of somebody else's takes the library: installed, from a folder, and for another processor."""
+
+import os
+import shutil
+
+import pytest
+from conftest import PROGRAM, ROOT, attempt, run, version
+
+SHARED = "target_link_libraries(app PRIVATE SwiftMQTT::swiftmqtt)"
+STATIC = "target_link_libraries(app PRIVATE SwiftMQTT::static)"
+
+
+@pytest.fixture(scope="module")
+def moved(build, tmp_path_factory):
+    """Installed in one place, then carried to another."""
+    directory = tmp_path_factory.mktemp("installed")
+    run("make", "-C", ROOT, "install", f"PREFIX={directory}/first")
+    return (directory / "first").rename(directory / "second")
+
+
+def project(directory, *lines):
+    directory.mkdir(exist_ok=True)
+    (directory / "app.c").write_text(PROGRAM)
+    (directory / "CMakeLists.txt").write_text("\n".join([
+        "cmake_minimum_required(VERSION 3.25)", "project(app LANGUAGES C)", *lines[:-1],
+        "add_executable(app app.c)", lines[-1], ""]))
+    return directory
+
+
+def configure(directory, *options):
+    return attempt("cmake", "-S", directory, "-B", directory / "build", "-G", "Ninja", *options)
+
+
+def built(directory, *options):
+    """The program of the project, built."""
+    result = configure(directory, *options)
+    assert result.returncode == 0, result.stdout
+    assert "Warning" not in result.stdout, result.stdout
+    run("cmake", "--build", directory / "build")
+    return directory / "build" / "app"
+
+
+@pytest.mark.parametrize("found", ["SwiftMQTT 1 REQUIRED", "SwiftMQTT 1.0 REQUIRED COMPONENTS shared static"])
+@pytest.mark.parametrize("link, needs", [(SHARED, True), (STATIC, False)], ids=["shared", "static"])
+def test_find_package(moved, tmp_path, found, link, needs):
+    app = built(project(tmp_path / "user", f"find_package({found})", link), f"-DCMAKE_PREFIX_PATH={moved}")
+    run(app)
+    assert ("libswiftmqtt.so.1" in run("readelf", "-d", app)) == needs
+
+
+def test_each_library_can_be_there_alone(moved, tmp_path):
+    prefix = shutil.copytree(moved, tmp_path / "prefix", symlinks=True)
+    (prefix / "lib" / "libswiftmqtt.a").unlink()
+    option = f"-DCMAKE_PREFIX_PATH={prefix}"
+    run(built(project(tmp_path / "user", "find_package(SwiftMQTT 1 REQUIRED)", SHARED), option))
+    wants = project(tmp_path / "wants", "find_package(SwiftMQTT 1 REQUIRED COMPONENTS static)", STATIC)
+    result = configure(wants, option)
+    assert result.returncode != 0
+    assert "no component 'static'" in " ".join(result.stdout.split())
+    optional = project(tmp_path / "optional", "find_package(SwiftMQTT 1 REQUIRED OPTIONAL_COMPONENTS static)", SHARED)
+    run(built(optional, option))
+
+
+@pytest.mark.parametrize("asked, said", [("2", f"version: {version()}"), ("1 COMPONENTS tls", "no component 'tls'")])
+def test_what_is_not_there_is_not_found(moved, tmp_path, asked, said):
+    user = project(tmp_path, f"find_package(SwiftMQTT {asked} REQUIRED)", SHARED)
+    result = configure(user, f"-DCMAKE_PREFIX_PATH={moved}")
+    assert result.returncode != 0
+    assert said in " ".join(result.stdout.split())
+
+
+def test_pkg_config_finds_it_where_it_is(moved, tmp_path):
+    (tmp_path / "app.c").write_text(PROGRAM)
+    path = f"PKG_CONFIG_PATH={moved}/lib/pkgconfig"
+    flags = run("env", path, "pkg-config", "--cflags", "--libs", "swiftmqtt").split()
+    run("cc", tmp_path / "app.c", *flags, f"-Wl,-rpath,{moved}/lib", "-o", tmp_path / "app")
+    run(tmp_path / "app")
+
+
+def test_a_directory_that_is_not_below_the_prefix_is_refused(tmp_path):
+    result = attempt("cmake", "-S", ROOT, "-B", tmp_path, "-G", "Ninja", "-DSWIFTMQTT_LIBDIR=/opt/lib")
+    assert result.returncode != 0
+    assert "SWIFTMQTT_LIBDIR is '/opt/lib'" in " ".join(result.stdout.split())
+
+
+def test_a_processor_that_is_not_known_is_refused(tmp_path):
+    result = attempt("cmake", "-S", ROOT, "-B", tmp_path, "-G", "Ninja", "-DCMAKE_SYSTEM_NAME=Linux",
+                     "-DCMAKE_SYSTEM_PROCESSOR=mips", "-DCMAKE_C_COMPILER=cc")
+    assert result.returncode != 0
+    assert "CMAKE_SYSTEM_PROCESSOR is 'mips'" in " ".join(result.stdout.split())
+
+
+QEMU = {
+    "aarch64": ["qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"],
+    "armv7": ["qemu-arm", "-L", "/usr/arm-linux-gnueabihf"],
+    "riscv64": ["qemu-riscv64", "-L", "/usr/riscv64-linux-gnu"],
+}
+
+
+# One by default, because it takes long. Tests/ABI/test_install.py has the same for the machine itself.
+@pytest.mark.parametrize("target", os.environ.get("SMQ_PACKAGE_TARGETS", "armv7").split())
+def test_fetch_content_across(tmp_path, target):
+    """The library and the program in one go, for another processor, with the library's toolchain file."""
+    user = project(
+        tmp_path, "include(FetchContent)", f"FetchContent_Declare(swiftmqtt SOURCE_DIR {ROOT})",
+        "FetchContent_MakeAvailable(swiftmqtt)", "add_executable(app_static app.c)",
+        "target_link_libraries(app_static PRIVATE SwiftMQTT::static)", SHARED)
+    app = built(user, f"-DCMAKE_TOOLCHAIN_FILE={ROOT}/cmake/toolchains/{target}-linux.cmake")
+    for program in (app, app.parent / "app_static"):
+        run(*QEMU[target], program)
+    library = app.parent / "_deps" / "swiftmqtt-build" / "libswiftmqtt.so"
+    assert "[libswiftmqtt.so.1]" in run("readelf", "-dW", library)
+    exported = {line.split()[-1] for line in run("nm", "-D", "--defined-only", library).splitlines()}
+    assert all(name.endswith("SWIFTMQTT_1") for name in exported) and len(exported) > 50

@@ -1,0 +1,132 @@
+"""The Debian packages of this machine: built, looked at, and used from a folder. `make deb-test` installs them."""
+
+import re
+
+import pytest
+from conftest import PROGRAM, ROOT, attempt, clean_environment, files_below, run, version
+
+DOCUMENTS = ["changelog.Debian.gz", "changelog.gz", "copyright"]
+CMAKE = ["SwiftMQTTConfig", "SwiftMQTTConfigVersion", "SwiftMQTT-shared", "SwiftMQTT-shared-none", "SwiftMQTT-static",
+         "SwiftMQTT-static-none"]
+
+# What each package lays down; LIB is /usr/lib/<multiarch>, DOC the package's folder of documents.
+CONTENTS = {
+    "libswiftmqtt1": [
+        "LIB/libswiftmqtt.so.1", f"LIB/libswiftmqtt.so.{version()}", "DOC/README.md.gz",
+        "usr/share/lintian/overrides/libswiftmqtt1"],
+    "libswiftmqtt-dev": [
+        "usr/include/swiftmqtt.h", "LIB/libswiftmqtt.a", "LIB/libswiftmqtt.so", "LIB/pkgconfig/swiftmqtt.pc",
+        *(f"LIB/cmake/SwiftMQTT/{name}.cmake" for name in CMAKE),
+        *(f"DOC/examples/{path.name}" for path in (ROOT / "examples-c").glob("*.[ch]"))],
+    "libswiftmqtt-mosquitto": ["LIB/swiftmqtt/libmosquitto.so.1"],
+}
+
+
+@pytest.fixture(scope="module")
+def architecture():
+    return run("dpkg", "--print-architecture").strip()
+
+
+@pytest.fixture(scope="module")
+def multiarch():
+    return run("dpkg-architecture", "-qDEB_HOST_MULTIARCH").strip()
+
+
+@pytest.fixture(scope="module")
+def debs(tmp_path_factory, architecture):
+    directory = tmp_path_factory.mktemp("deb")
+    run(ROOT / "packaging" / "deb", "--output", directory, architecture)
+    return directory
+
+
+def deb(debs, package):
+    found = list(debs.glob(f"{package}_*.deb"))
+    assert len(found) == 1, found
+    return found[0]
+
+
+@pytest.fixture(scope="module")
+def unpacked(debs, tmp_path_factory):
+    """All of them in one folder, as on a board's root."""
+    directory = tmp_path_factory.mktemp("root")
+    for package in CONTENTS:
+        run("dpkg-deb", "-x", deb(debs, package), directory)
+    return directory
+
+
+def test_lintian_finds_nothing(debs):
+    changes, = debs.glob("*.changes")
+    run("lintian", "--allow-root", "--display-info", "--fail-on", "error,warning,info", changes)
+
+
+def test_these_packages_are_built(debs):
+    names = {path.name.split("_")[0] for path in debs.glob("*.deb")}
+    assert {name for name in names if not name.endswith("-dbgsym")} == set(CONTENTS)
+    assert len(list(debs.glob("*.dsc"))) == 1
+
+
+@pytest.mark.parametrize("package", CONTENTS)
+def test_contents(debs, multiarch, tmp_path, package):
+    run("dpkg-deb", "-x", deb(debs, package), tmp_path)
+    expected = CONTENTS[package] + [f"DOC/{name}" for name in DOCUMENTS]
+    places = {"LIB": f"usr/lib/{multiarch}", "DOC": f"usr/share/doc/{package}"}
+    assert files_below(tmp_path) == {re.sub(r"^(LIB|DOC)\b", lambda name: places[name[0]], path) for path in expected}
+
+
+def test_depends_on_the_libc_that_it_needs(debs, unpacked):
+    for package, library in (("libswiftmqtt1", "libswiftmqtt.so.1"), ("libswiftmqtt-mosquitto", "libmosquitto.so.1")):
+        path, = unpacked.rglob(library)
+        needed = {tuple(map(int, number.split("."))) for number in
+                  re.findall(r"\(GLIBC_([0-9.]+)\)", run("objdump", "-T", path))}
+        newest = ".".join(map(str, max(needed)))
+        assert run("dpkg-deb", "-f", deb(debs, package), "Depends").strip() == f"libc6 (>= {newest})"
+
+
+def test_is_hardened(unpacked):
+    for name in ("libswiftmqtt.so.1", "libmosquitto.so.1"):
+        library, = unpacked.rglob(name)
+        assert "NOW" in run("readelf", "-dW", library)
+        assert "GNU_RELRO" in run("readelf", "-lW", library)
+        assert "__stack_chk_fail" in run("nm", "-D", "--undefined-only", library)
+
+
+def test_a_program_is_built_with_what_is_in_them(unpacked, multiarch, tmp_path):
+    library = unpacked / "usr" / "lib" / multiarch
+    (tmp_path / "app.c").write_text(PROGRAM)
+    flags = run("pkg-config", "--cflags", "--libs", "swiftmqtt", env=clean_environment(
+        PKG_CONFIG_PATH=f"{library}/pkgconfig", PKG_CONFIG_SYSROOT_DIR=str(unpacked))).split()
+    run("cc", tmp_path / "app.c", *flags, f"-Wl,-rpath,{library}", "-o", tmp_path / "app")
+    run(tmp_path / "app")
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.25)\nproject(app LANGUAGES C)\nfind_package(SwiftMQTT 1 REQUIRED)\n"
+        "add_executable(app app.c)\ntarget_link_libraries(app PRIVATE SwiftMQTT::swiftmqtt)\n")
+    run("cmake", "-S", tmp_path, "-B", tmp_path / "build", "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={unpacked}/usr")
+    run("cmake", "--build", tmp_path / "build")
+    run(tmp_path / "build" / "app")
+
+
+def test_the_same_bytes_wherever_it_is_built(debs, architecture, tmp_path):
+    """From the source package, in another place, with another user's habits."""
+    source = tmp_path / "somewhere else" / f"libswiftmqtt-{version()}"
+    source.parent.mkdir()
+    orig, = debs.glob("*.orig.tar.xz")
+    run("tar", "-xf", orig, "-C", source.parent)
+    epoch = str(int((source / "Makefile").stat().st_mtime))
+    maintainer = run("dpkg-deb", "-f", deb(debs, "libswiftmqtt1"), "Maintainer")
+    name, address = re.fullmatch(r"(.*) <(.*)>\n", maintainer).groups()
+    run("git", "init", "-q", source)
+    output = tmp_path / "output"
+    run("sh", "-c", "umask 077; exec \"$@\"", "sh", source / "packaging" / "deb", "--output", output, architecture,
+        env=clean_environment(SOURCE_DATE_EPOCH=epoch, DEBFULLNAME=name, DEBEMAIL=address, TZ="Asia/Tokyo",
+                              LC_ALL="C", CFLAGS="-O0", HOME=str(tmp_path)))
+    # .buildinfo and .changes say where and when; all the rest has to be the same.
+    first, second = ({path.name: path.read_bytes() for path in directory.iterdir()
+                      if path.suffix not in (".buildinfo", ".changes", ".log")} for directory in (debs, output))
+    assert len(first) > len(CONTENTS) and set(second) == set(first)
+    assert [name for name in first if second[name] != first[name]] == []
+
+
+def test_says_what_is_wrong():
+    result = attempt(ROOT / "packaging" / "deb", "sparc")
+    assert result.returncode == 2
+    assert result.stdout == "deb: 'sparc' is not one of amd64 arm64 armhf riscv64\n"

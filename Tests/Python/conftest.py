@@ -1,0 +1,63 @@
+"""Fixtures: the package as it is in the tree, on the library that was built, and the servers of Tests/Broker."""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import sys
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = ROOT / "python"
+LIBRARY = ROOT / os.environ.get("SMQ_BUILD_DIR", "build/native") / "libswiftmqtt.so.1"
+os.environ.setdefault("SWIFTMQTT_LIBRARY", str(LIBRARY))
+sys.path.insert(0, str(PACKAGE))
+
+from Broker.conftest import broker, start_mosquitto  # noqa: E402, F401
+from Broker.servers import Mosquitto  # noqa: E402
+
+
+@pytest.fixture(autouse=True)
+def not_for_ever() -> Iterator[None]:
+    """A test that hangs fails, and the others run."""
+
+    def expired(number: int, frame: object) -> None:
+        raise AssertionError("a test may take 60 s")
+
+    before = signal.signal(signal.SIGALRM, expired)
+    signal.alarm(60)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mosquitto]:
+    """A Mosquitto for all tests that do not stop it: each keeps to topics below its `level`."""
+    server = Mosquitto(tmp_path_factory.mktemp("mosquitto"))
+    server.start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def level() -> str:
+    """A topic level of this test's own."""
+    return f"test-{uuid.uuid4()}"
+
+
+@pytest.fixture
+def environment() -> dict[str, str]:
+    """For a Python of its own that is to find the package."""
+    return {**os.environ, "PYTHONPATH": str(PACKAGE), "PYTHONDONTWRITEBYTECODE": "1"}
+
+
+def descriptors() -> int:
+    """How many this process has, once what nobody needs is gone."""
+    gc.collect()
+    return len(os.listdir("/proc/self/fd"))

@@ -1,0 +1,200 @@
+"""Finding the library, and seeing that it is the right one; that the package is what the header says."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from .conftest import LIBRARY, PACKAGE, ROOT
+
+HEADER = (ROOT / "include/swiftmqtt.h").read_text()
+# What the package has no use for: it has ways of its own, or no transport of the program's.
+UNUSED = {
+    "smq_handle",
+    "smq_next_match",
+    "smq_respond",
+    "smq_wait",
+    "smq_publish_reserve",
+    "smq_publish_commit",
+    "smq_publish_abort",
+    "smq_runner_start",
+    "smq_runner_stop",
+    "smq_expand_template",
+}
+
+
+def run(code: str, environment: dict[str, str], **more: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", code], env={**environment, **more}, capture_output=True, text=True, timeout=30
+    )
+
+
+def made(directory: Path, code: str) -> Path:
+    """A library of C."""
+    source, library = directory / "made.c", directory / "made.so"
+    source.write_text(code)
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", library, source], check=True, timeout=30)
+    return library
+
+
+def complaint(environment: dict[str, str], **more: str) -> str:
+    """The last line of an import that fails."""
+    done = run("import swiftmqtt", environment, **more)
+    assert done.returncode == 1, done
+    return done.stderr.splitlines()[-1]
+
+
+def test_there_is_no_library(environment, tmp_path):
+    said = complaint(environment, SWIFTMQTT_LIBRARY=str(tmp_path / "nowhere.so"))
+    assert said.startswith("ImportError: swiftmqtt needs libswiftmqtt.so.1, which was not found")
+    assert "nowhere.so" in said and "SWIFTMQTT_LIBRARY" in said
+
+
+def test_it_is_another_library(environment):
+    assert "is not libswiftmqtt" in complaint(environment, SWIFTMQTT_LIBRARY="libc.so.6")
+
+
+def test_it_is_too_new(environment, tmp_path):
+    library = made(tmp_path, "unsigned smq_version(void) { return 2 << 16; }")
+    assert "is version 2.0.0 of libswiftmqtt: this package needs 1" in complaint(
+        environment, SWIFTMQTT_LIBRARY=str(library)
+    )
+
+
+def test_it_is_too_old(environment, tmp_path):
+    library = made(tmp_path, "unsigned smq_version(void) { return 1 << 16; }")
+    assert "is too old a libswiftmqtt: it has no smq_" in complaint(environment, SWIFTMQTT_LIBRARY=str(library))
+
+
+def test_it_is_where_the_loader_looks(environment, tmp_path):
+    environment.pop("SWIFTMQTT_LIBRARY")
+    if shutil.which("ldconfig") is None and Path("/usr/lib/libswiftmqtt.so.1").exists():
+        pytest.skip("libswiftmqtt is installed here")
+    code = "import swiftmqtt; print(swiftmqtt.library_version())"
+    found = run(code, environment, LD_LIBRARY_PATH=str(LIBRARY.parent))
+    assert found.stdout == "(1, 0, 0)\n", found
+
+
+def test_it_is_beside_the_package(environment, tmp_path):
+    environment.pop("SWIFTMQTT_LIBRARY")
+    shutil.copytree(PACKAGE / "swiftmqtt", tmp_path / "swiftmqtt")
+    shutil.copy(LIBRARY, tmp_path / "swiftmqtt/libswiftmqtt.so.1")
+    code = "import swiftmqtt._library as l; print(l.LIBRARY._name)"
+    assert run(code, environment, PYTHONPATH=str(tmp_path)).stdout.strip() == str(
+        tmp_path / "swiftmqtt/libswiftmqtt.so.1"
+    )
+
+
+# ---- The header
+
+
+def test_every_struct_is_laid_out_as_in_c(tmp_path):
+    from swiftmqtt import _library
+
+    ours = _library.layouts()
+    lines = [
+        f'printf("{name} %zu\\n", ' + (f"offsetof({name.replace('.', ', ')})" if "." in name else f"sizeof({name})") + ");"
+        for name in ours
+    ]
+    source = "#include <stdio.h>\n#include <swiftmqtt.h>\nint main(void) {" + "\n".join(lines) + "return 0; }"
+    (tmp_path / "layout.c").write_text(source)
+    program = tmp_path / "layout"
+    subprocess.run(["gcc", "-I", ROOT / "include", "-o", program, tmp_path / "layout.c"], check=True, timeout=30)
+    said = subprocess.run([program], capture_output=True, text=True, check=True).stdout
+    theirs = {name: int(value) for name, value in map(str.split, said.splitlines())}
+    assert ours == theirs
+
+
+def test_every_function_is_there_or_left_out_on_purpose():
+    from swiftmqtt import _abi
+
+    declared = set(re.findall(r"^SMQ_API .*?\b(smq_\w+)\(", HEADER, re.M))
+    left_out = UNUSED | {name for name in declared if name.startswith("smq_engine_")}
+    assert set(_abi.FUNCTIONS) | left_out >= declared
+    assert set(_abi.FUNCTIONS) <= declared and not set(_abi.FUNCTIONS) & left_out
+
+
+def test_every_number_is_that_of_the_header():
+    from swiftmqtt import constants
+
+    prefixes = {
+        "SMQ_ERR_": constants.Status,
+        "SMQ_STAGE_": constants.Stage,
+        "SMQ_RULE_": constants.Rule,
+        "SMQ_PROPERTY_": constants.PropertyId,
+        "SMQ_OVERFLOW_": constants.Overflow,
+        "SMQ_OPTION_": constants.OptionFlag,
+        "SMQ_JITTER_": constants.Jitter,
+        "SMQ_RESUBSCRIBE_": constants.Resubscribe,
+        "SMQ_STATE_": constants.State,
+        "SMQ_REASON_": constants.ReasonCode,
+        "SMQ_EVENT_": constants.EventType,
+    }
+    numbers = re.findall(r"^\s+(SMQ_[A-Z0-9_]+) =\s+(-?\d\w*)", HEADER, re.M)
+    assert len(numbers) > 150
+    checked = 0
+    for name, value in numbers:
+        for prefix, names in prefixes.items():
+            if name.startswith(prefix):
+                assert names[name[len(prefix) :]] == int(value, 0), name
+                checked += 1
+    logs = {**constants.LogLevel.__members__, **constants.LogItem.__members__}
+    for name, value in numbers:
+        if name.startswith("SMQ_LOG_"):
+            assert logs[name[len("SMQ_LOG_") :]] == int(value, 0)
+            checked += 1
+    assert checked == len(numbers) - 7  # SMQ_OK, SMQ_DROPPED, SMQ_PROTOCOL_…, SMQ_PART_…
+
+
+def test_every_option_of_the_header_can_be_given():
+    from swiftmqtt import _abi, _options
+
+    fields = {name for name, *_ in _abi.Options._fields_}
+    ours = set(_options.Options.__annotations__) | {"url"}
+    elsewhere = {"size", "flags", "properties", "handlers", "handler_bytes"}
+    assert fields - ours == elsewhere
+
+
+def test_names():
+    import swiftmqtt
+
+    assert swiftmqtt.status_name(-201) == "SMQ_ERR_FULL"
+    assert swiftmqtt.reason_code_name(0x87) == "Not authorized"
+    assert swiftmqtt.stage_name(3) == "connack"
+    assert "[MQTT-1.5.4-1]" in swiftmqtt.rule_name(swiftmqtt.Rule.UTF8)
+    assert swiftmqtt.topic_matches("a/+/c", "a/b/c") and not swiftmqtt.topic_matches("a/+", "a/b/c")
+    for wrong in ("a/#/b", "", "a+", "\0"):
+        with pytest.raises(ValueError):
+            swiftmqtt.topic_filter_check(wrong)
+    with pytest.raises(swiftmqtt.ArgumentError) as told:
+        swiftmqtt.topic_name_check("a/#")
+    assert told.value.status == swiftmqtt.Status.TOPIC_NAME
+
+
+def test_everything_public_says_what_it_is():
+    import inspect
+
+    import swiftmqtt
+    import swiftmqtt.aio
+    import swiftmqtt.paho.client
+    import swiftmqtt.payload
+
+    silent = []
+    for module in (swiftmqtt, swiftmqtt.aio, swiftmqtt.payload, swiftmqtt.paho.client):
+        for name, value in vars(module).items():
+            if name.startswith("_") or not (inspect.isclass(value) or inspect.isfunction(value)):
+                continue
+            if not value.__module__.startswith("swiftmqtt"):
+                continue
+            if not value.__doc__:
+                silent.append(f"{module.__name__}.{name}")
+            for member, thing in vars(value).items() if inspect.isclass(value) else ():
+                function = thing.fget if isinstance(thing, property) else thing
+                if not member.startswith("_") and inspect.isfunction(function) and not inspect.getdoc(getattr(value, member)):
+                    silent.append(f"{module.__name__}.{name}.{member}")
+    assert silent == []

@@ -1,0 +1,38 @@
+"""Fixtures: a broker for all tests of a file, and that none lasts for ever."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+
+import pytest
+from Broker.servers import Mosquitto
+
+from .tool import PROGRAM
+
+
+@pytest.fixture(autouse=True)
+def not_for_ever() -> Iterator[None]:
+    """A test that hangs fails, and the others run."""
+
+    def expired(number: int, frame: object) -> None:
+        raise TimeoutError("a test may take 100 s")
+
+    before = signal.signal(signal.SIGALRM, expired)
+    signal.alarm(100)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def built() -> None:
+    assert PROGRAM.exists(), f"{PROGRAM} is not there: run make all"
+
+
+@pytest.fixture(scope="module")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mosquitto]:
+    broker = Mosquitto(tmp_path_factory.mktemp("broker"), persistence="false")
+    broker.start()
+    yield broker
+    broker.stop()

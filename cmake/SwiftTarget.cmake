@@ -1,0 +1,36 @@
+# What the Swift compiler is told about the processor that CMake builds for:
+#   SWIFTMQTT_SWIFT_TARGET_FLAGS  the triple, and the ABI of its C
+#   SWIFTMQTT_SWIFT_FREESTANDING  the triple has no libc: the compiler reads cmake/freestanding instead
+# Any toolchain file will do that sets CMAKE_SYSTEM_NAME, CMAKE_SYSTEM_PROCESSOR and CMAKE_C_COMPILER, ours, those of
+# a distribution's build system or one's own. One that knows better sets the two itself.
+
+if(DEFINED SWIFTMQTT_SWIFT_TARGET_FLAGS)
+  return()
+endif()
+
+# The host's own embedded standard library is for its linux-gnu triple.
+if(NOT CMAKE_CROSSCOMPILING OR CMAKE_SYSTEM_PROCESSOR STREQUAL CMAKE_HOST_SYSTEM_PROCESSOR)
+  set(SWIFTMQTT_SWIFT_TARGET_FLAGS -target ${CMAKE_SYSTEM_PROCESSOR}-unknown-linux-gnu)
+  return()
+endif()
+
+# There is none for other Linux processors: the one of the bare-metal triple does (docs/decisions/0007).
+set(_aarch64 -target aarch64-none-none-elf)
+# Bare metal would pass floats in integer registers and pack enums into bytes; Linux does neither. Every
+# armv7 has Thumb-2, which takes a third less room, and is what Debian's own armhf is made of. NEON not every armv7 has:
+# as armhf does, ours makes do with VFPv3 and 16 registers.
+set(_armv7 -target armv7-none-none-eabi -Xcc -mfloat-abi=hard -Xcc -mfpu=vfpv3-d16 -Xcc -mthumb -Xcc -fno-short-enums)
+# The ABI that Debian uses (lp64d).
+set(_riscv64 -target riscv64-none-none-eabi -Xcc -mabi=lp64d -Xcc -march=rv64gc)
+
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
+  set(SWIFTMQTT_SWIFT_TARGET_FLAGS ${_aarch64})
+elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(arm|armhf|armv7.*)$")
+  set(SWIFTMQTT_SWIFT_TARGET_FLAGS ${_armv7})
+elseif(CMAKE_SYSTEM_PROCESSOR STREQUAL "riscv64")
+  set(SWIFTMQTT_SWIFT_TARGET_FLAGS ${_riscv64})
+else()
+  message(FATAL_ERROR "CMAKE_SYSTEM_PROCESSOR is '${CMAKE_SYSTEM_PROCESSOR}': libswiftmqtt is built for x86_64, "
+    "aarch64, armv7 (hard-float) and riscv64. For another set SWIFTMQTT_SWIFT_TARGET_FLAGS.")
+endif()
+set(SWIFTMQTT_SWIFT_FREESTANDING ON)

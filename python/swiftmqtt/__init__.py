@@ -1,0 +1,95 @@
+"""An MQTT client: MQTT 3.1, 3.1.1 and 5.0 by libswiftmqtt, through ctypes.
+
+:class:`Client` is the synchronous one, :class:`swiftmqtt.aio.Client` the one for asyncio, and :mod:`swiftmqtt.paho` has the
+interface of paho-mqtt. Its contract is include/swiftmqtt.h of libswiftmqtt; the names are those of there.
+"""
+
+from ._base import Answer, Connected, ServerLimits
+from ._library import LIBRARY as _LIBRARY
+from ._options import Options
+from .client import Client, Token
+from .constants import (
+    FOREVER,
+    OFF,
+    Jitter,
+    LogItem,
+    LogLevel,
+    Overflow,
+    PropertyId,
+    Protocol,
+    ReasonCode,
+    Resubscribe,
+    Rule,
+    Stage,
+    State,
+    Status,
+)
+from .errors import (
+    ArgumentError,
+    ClosedError,
+    Error,
+    JournalError,
+    NoRoomError,
+    PeerError,
+    TransportError,
+)
+from .helpers import (
+    library_version,
+    reason_code_name,
+    rule_name,
+    stage_name,
+    status_name,
+    topic_filter_check,
+    topic_matches,
+    topic_name_check,
+)
+from .message import Message, Subscription, Will
+from .payload import Adapter, Adapters
+from .properties import Properties
+
+__version__ = "1.0.0"
+
+__all__ = [
+    "FOREVER",
+    "OFF",
+    "Adapter",
+    "Adapters",
+    "Answer",
+    "ArgumentError",
+    "Client",
+    "ClosedError",
+    "Connected",
+    "Error",
+    "Jitter",
+    "JournalError",
+    "LogItem",
+    "LogLevel",
+    "Message",
+    "NoRoomError",
+    "Options",
+    "Overflow",
+    "PeerError",
+    "Properties",
+    "PropertyId",
+    "Protocol",
+    "ReasonCode",
+    "Resubscribe",
+    "Rule",
+    "ServerLimits",
+    "Stage",
+    "State",
+    "Status",
+    "Subscription",
+    "Token",
+    "TransportError",
+    "Will",
+    "library_version",
+    "reason_code_name",
+    "rule_name",
+    "stage_name",
+    "status_name",
+    "topic_filter_check",
+    "topic_matches",
+    "topic_name_check",
+]
+del _LIBRARY

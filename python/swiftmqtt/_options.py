@@ -1,0 +1,230 @@
+"""What a client is to be: keyword arguments to smq_options."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any, TypedDict
+
+from . import _abi, properties
+from ._library import LIBRARY
+from .constants import OptionFlag, Protocol, Status
+from .errors import ArgumentError, error
+from .message import Will
+from .payload import Adapters
+
+# Where this package's default is another than the library's: a process that runs Python has more memory than a board.
+DEFAULTS = {
+    "outbox_bytes": 1 << 20,
+    "outbox_messages": 4096,
+    "receive_bytes": 1 << 16,
+    "request_bytes": 1 << 13,
+    "requests": 64,
+    "subscriptions": 256,
+    "subscription_bytes": 1 << 14,
+    "replies": 64,
+    "submit_messages": 256,
+    "submit_bytes": 1024,
+    "urgent_messages": 16,
+    "urgent_bytes": 1 << 14,
+    "stream_bytes": 1 << 14,
+}
+
+FLAGS = {
+    "keep_session": OptionFlag.KEEP_SESSION,
+    "new_session": OptionFlag.NEW_SESSION,
+    "fallback": OptionFlag.FALLBACK,
+    "client_id_as_is": OptionFlag.CLIENT_ID_AS_IS,
+    "shuffle": OptionFlag.SHUFFLE,
+    "redirect": OptionFlag.REDIRECT,
+    "qos_0_connected": OptionFlag.QOS_0_CONNECTED,
+}
+TEXTS = ("url", "host", "client_id", "user_name", "password")
+PROPERTIES = (
+    "request_response_information",
+    "request_problem_information",
+    "user_properties",
+    "authentication_method",
+    "authentication_data",
+)
+
+
+class Options(TypedDict, total=False):
+    """The options of smq_options by the names of the header, which says what each means and its range; its flags are bool
+    options, and the properties of CONNECT are options, too."""
+
+    host: str
+    port: int
+    protocol: int
+    client_id: str
+    user_name: str
+    password: str | bytes
+    will: Will | None
+    # flags
+    keep_session: bool
+    new_session: bool
+    fallback: bool
+    client_id_as_is: bool
+    shuffle: bool
+    redirect: bool
+    qos_0_connected: bool
+    # CONNECT's properties, 5.0
+    request_response_information: int
+    request_problem_information: int
+    user_properties: properties.UserProperties
+    authentication_method: str
+    authentication_data: bytes
+    # numbers
+    keep_alive_s: int
+    session_expiry_s: int
+    connect_timeout_ms: int
+    ping_timeout_ms: int
+    outbox_bytes: int
+    outbox_messages: int
+    receive_bytes: int
+    in_flight_maximum: int
+    receive_maximum: int
+    maximum_packet_bytes: int
+    requests: int
+    request_bytes: int
+    control_bytes: int
+    topic_aliases_in: int
+    topic_aliases_out: int
+    topic_alias_bytes: int
+    replies: int
+    stream_bytes: int
+    reconnect_min_ms: int
+    reconnect_max_ms: int
+    stable_ms: int
+    jitter: int
+    subscriptions: int
+    subscription_bytes: int
+    resubscribe: int
+    urgent_messages: int
+    urgent_bytes: int
+    answer_timeout_ms: int
+    write_timeout_ms: int
+    tcp_user_timeout_ms: int
+    credential_bytes: int
+    submit_messages: int
+    submit_bytes: int
+    unreleased_maximum: int
+    addresses: int
+
+
+def build(url: str | None, flags: int, adapters: Adapters, given: dict[str, Any]) -> _abi.Options:
+    """The struct, checked. TypeError and ArgumentError name the option that is wrong."""
+    unknown = [name for name in given if name not in Options.__annotations__]
+    if unknown:
+        raise TypeError(f"there is no option {unknown[0]!r}")
+    struct = _abi.Options()
+    for name, value in {"url": url, **given}.items():
+        if name in TEXTS and value is not None and value != "":
+            struct.put(name, _encoded(name, value))
+    protocol = given.get("protocol")
+    struct.protocol = _number("protocol", protocol) if protocol else Protocol.MQTT_5_0
+    if not protocol and "authentication_method" not in given and given.get("fallback", True):
+        flags |= OptionFlag.FALLBACK
+    for name, flag in FLAGS.items():
+        if given.get(name):
+            flags |= flag
+    struct.flags = flags
+    struct.port = _number("port", given.get("port", 0))
+    for name in _abi.OPTION_NUMBERS:
+        value = given.get(name, DEFAULTS.get(name, 0))
+        setattr(struct, name, _number(name, value))
+    if struct.protocol < Protocol.MQTT_5_0 and "replies" not in given:
+        struct.replies = 0
+    struct.put("properties", properties.encode(None, **{name: given.get(name) for name in PROPERTIES}))
+    if given.get("will") is not None:
+        struct.kept_will = _will(given["will"], adapters, struct.protocol)  # the struct has only its address
+        struct.will = ctypes.addressof(struct.kept_will)
+    check(struct, url)
+    return struct
+
+
+def check(struct: _abi.Options, url: str | None) -> None:
+    """smq_options_check(), and which option it was."""
+    offset = ctypes.c_size_t()
+    status = LIBRARY.smq_options_check(ctypes.byref(struct), ctypes.byref(offset))
+    if not status:
+        return
+    if url and status in (Status.URL, Status.NOT_SUPPORTED):
+        at = offset.value
+        raise error(status, f"the URL {_hidden(url)!r} is wrong at byte {at}: {_hidden(url[at : at + 20])!r}")
+    raise error(status, _blame(struct, status))
+
+
+def _blame(struct: _abi.Options, status: int) -> str:
+    """Names the first option without which the complaint would be another one."""
+    if status not in (Status.OPTION, Status.UTF8, Status.PROPERTY):
+        return ""
+    texts = ("client_id", "user_name", "password", "properties")
+    for name in ("port", "protocol", *_abi.OPTION_NUMBERS, *texts):
+        if name in texts:
+            view = getattr(struct, name)
+            was, view.size = view.size, 0
+            changed = was and LIBRARY.smq_options_check(ctypes.byref(struct), None) != status
+            view.size = was
+        else:
+            was = getattr(struct, name)
+            setattr(struct, name, 0)
+            changed = was and LIBRARY.smq_options_check(ctypes.byref(struct), None) != status
+            setattr(struct, name, was)
+        if changed:
+            shown = "" if name in texts else f"={was}"
+            return f"the option {name}{shown} is out of its range, or contradicts another one"
+    if not struct.url.size and not struct.host.size:
+        return "neither a URL nor the option host is given"
+    return ""
+
+
+def _hidden(url: str) -> str:
+    """Without a password."""
+    scheme, separator, rest = url.rpartition("@")
+    return f"…@{rest}" if separator else url
+
+
+def _number(name: str, value: Any) -> int:
+    try:
+        number = value.__index__()
+    except AttributeError:
+        raise ArgumentError(Status.OPTION, f"the option {name} is a whole number, not {value!r}") from None
+    if not 0 <= number <= 0xFFFFFFFF:
+        raise ArgumentError(Status.OPTION, f"the option {name}={number} is out of range")
+    return int(number)
+
+
+def _encoded(name: str, value: Any) -> bytes:
+    if isinstance(value, (bytes, bytearray)) and name == "password":
+        return bytes(value)
+    if not isinstance(value, str):
+        raise ArgumentError(Status.OPTION, f"the option {name} is a text, not {type(value).__name__}")
+    try:
+        return value.encode()
+    except UnicodeEncodeError:
+        raise ArgumentError(Status.UTF8, f"the option {name} has what UTF-8 cannot express") from None
+
+
+def _will(will: Will, adapters: Adapters, protocol: int) -> _abi.Message:
+    struct = _abi.Message()
+    if will.qos not in (0, 1, 2):
+        raise ArgumentError(Status.QOS, f"the Will's qos is 0, 1 or 2, not {will.qos!r}")
+    payload, content_type, utf8 = adapters.encode(will.payload, will.content_type)
+    more: dict[str, Any] = dict(
+        will_delay_interval=will.delay_s,
+        content_type=content_type,
+        payload_format_indicator=will.payload_format_indicator,
+        response_topic=will.response_topic,
+        correlation_data=will.correlation_data,
+        user_properties=will.user_properties,
+    )
+    if protocol < Protocol.MQTT_5_0:
+        more["content_type"] = will.content_type
+    elif utf8 and more["payload_format_indicator"] is None:
+        more["payload_format_indicator"] = 1
+    struct.put("topic", _encoded("will.topic", will.topic))
+    struct.put("payload", payload)
+    struct.put("properties", properties.encode(None, **more))
+    struct.qos, struct.retain = will.qos, bool(will.retain)
+    struct.expiry_s = _number("will.expiry_s", will.expiry_s)
+    return struct

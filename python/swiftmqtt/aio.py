@@ -1,0 +1,554 @@
+"""The client for asyncio: on the loop's own thread, with the library's one descriptor. No thread, no polling."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TypeVar, cast
+from uuid import uuid4
+
+from ._base import (
+    Answer,
+    AuthenticateHook,
+    BaseClient,
+    Connected,
+    CredentialsHook,
+    Filters,
+    LogHook,
+    ResolveHook,
+    Source,
+    size_of,
+)
+from .constants import LogLevel, Overflow, State, Status
+from .errors import ClosedError, Error, NoRoomError
+from .message import Message
+from .payload import Adapters
+from .properties import Properties, UserProperties
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from typing_extensions import Unpack
+
+    from ._options import Options
+
+T = TypeVar("T")
+
+#: How often, in seconds, deadlines are looked at while messages wait for a program that does not take them.
+HELD_BACK_S = 1.0
+
+
+class Messages(AsyncIterator[Message]):
+    """The messages as they come, across reconnects: ``async for message in client.messages``. Ends when the client was
+    disconnected or closed. Several tasks may take from it; each message goes to one."""
+
+    def __init__(self, client: Client):
+        self._client = client
+
+    def __aiter__(self) -> Messages:
+        return self
+
+    async def __anext__(self) -> Message:
+        try:
+            return await self._client.receive()
+        except ClosedError:
+            raise StopAsyncIteration from None
+
+    def __len__(self) -> int:
+        """How many wait."""
+        return len(self._client._waiting_messages)
+
+
+class Client(BaseClient):
+    """A client for one asyncio loop: that which runs when it is first awaited.
+
+        async with swiftmqtt.aio.Client("mqtt://127.0.0.1") as client:
+            await client.subscribe("greenhouse/+/set", qos=1)
+            await client.publish("greenhouse/temperature", 21.5, qos=1)
+            async for message in client.messages:
+                print(message.topic, message.json())
+
+    Takes what :class:`swiftmqtt.Client` does, and:
+
+    inbox_maximum   messages that wait to be taken from `messages`: with so many the client stops to read, and the server
+                    has to wait, unless something is awaited whose answer comes behind them
+
+    Every call belongs to the loop's thread; only submit() is for any thread. A call that is cancelled leaves the client as it
+    is: what was published is delivered all the same. The hooks are called by the loop and are plain functions.
+    """
+
+    def __init__(
+        self,
+        url: str | None = None,
+        *,
+        inbox_maximum: int = 1000,
+        reconnect: bool = True,
+        manual_ack: bool = False,
+        message_maximum: int = 1 << 24,
+        adapters: Adapters | None = None,
+        credentials: CredentialsHook | None = None,
+        resolve: ResolveHook | None = None,
+        authenticate: AuthenticateHook | None = None,
+        log: LogHook | None = None,
+        log_level: int = LogLevel.INFO,
+        **options: Unpack[Options],
+    ):
+        # First what close() looks at, should the options be wrong.
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._timer: asyncio.Handle | None = None
+        self._soon = False  # whether the timer is the loop's next turn
+        self._held_back = False
+        self._takers: deque[asyncio.Future[None]] = deque()  # those who wait for a message,
+        self._room: deque[asyncio.Future[None]] = deque()  # for room in the outbox,
+        self._changes: list[asyncio.Future[None]] = []  # or for a connection to come or to go
+        self._inbox_maximum = max(1, inbox_maximum)
+        self._replies: asyncio.Task[Answer] | None = None  # subscribes to
+        self._replies_to = f"replies/{uuid4().hex}"
+        super().__init__(
+            url,
+            reconnect=reconnect,
+            manual_ack=manual_ack,
+            message_maximum=message_maximum,
+            adapters=adapters,
+            credentials=credentials,
+            resolve=resolve,
+            authenticate=authenticate,
+            log=log,
+            log_level=log_level,
+            **cast("dict[str, Any]", options),
+        )
+        #: The messages that arrive.
+        self.messages = Messages(self)
+        #: Called with what the server said, when a connection comes up.
+        self.on_connected: Callable[[Connected], None] | None = None
+        #: Called with the reason when an attempt or a connection ends; None: disconnect() was called.
+        self.on_disconnected: Callable[[Error | None], None] | None = None
+        #: Called with the Topic Filter and the reason when a subscription could not be made again.
+        self.on_subscription_lost: Callable[[str, Error], None] | None = None
+
+    # ---- Connect, disconnect
+
+    async def __aenter__(self) -> Client:
+        """Connects, as connect() does, unless the client is connected or about to."""
+        try:
+            if self.state == State.DISCONNECTED:
+                await self.connect()
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
+    ) -> Literal[False]:
+        """Leaves the server, with up to five seconds for what is not yet delivered, none after an exception; closes."""
+        try:
+            if not self.closed:
+                await self.disconnect(drain_s=0 if kind else 5)
+        finally:
+            self.close()
+        return False
+
+    async def connect(self, timeout: float | None = None, *, retry: bool = False) -> Connected:
+        """Connects, and stays connected.
+
+        timeout   seconds for all of it; None: connect_timeout_ms for each attempt is enough
+        retry     whether a failed attempt is followed by the next; otherwise the first one that fails is raised
+
+        Returns what the server said. Raises PeerError or TransportError, and TimeoutError, after which the client is
+        disconnected.
+        """
+        self._attach()
+        ends = self._ends
+        self._connect()
+        self._on_called()
+
+        async def come() -> Connected:
+            while self._connected is None:
+                if self._ended and self._ends > ends and not retry:
+                    raise self._ended
+                await self._change()
+            return self._connected
+
+        try:
+            return await _within(come(), timeout)
+        except BaseException:
+            if not self.closed and self.state != State.DISCONNECTED:
+                ended = self._ended
+                self._leave(0, 0)
+                self._on_called()
+                await asyncio.shield(asyncio.ensure_future(self._gone()))
+                self._ended = ended
+            raise
+
+    async def disconnect(
+        self,
+        drain_s: float = 5,
+        *,
+        reason_code: int = 0,
+        reason_string: str | None = None,
+        session_expiry_interval: int | None = None,
+        user_properties: UserProperties | None = None,
+    ) -> None:
+        """Leaves the server, and returns when it is over; as :meth:`swiftmqtt.Client.disconnect`."""
+        if self.state == State.DISCONNECTED:
+            return
+        self._attach()
+        self._leave(
+            drain_s,
+            reason_code,
+            reason_string=reason_string,
+            session_expiry_interval=session_expiry_interval,
+            user_properties=user_properties,
+        )
+        self._on_called()
+        await self._gone()
+
+    # ---- Publish
+
+    async def publish(
+        self,
+        topic: str,
+        payload: object = b"",
+        *,
+        qos: int = 0,
+        retain: bool = False,
+        expiry_s: int = 0,
+        overflow: int = Overflow.REFUSE,
+        urgent: bool = False,
+        content_type: str | None = None,
+        payload_format_indicator: int | None = None,
+        response_topic: str | None = None,
+        correlation_data: bytes | None = None,
+        user_properties: UserProperties | None = None,
+        properties: Properties | None = None,
+    ) -> Answer:
+        """Publishes a message, and waits until it is delivered as its QoS promises; if there is no room, until there is.
+        The arguments are those of :meth:`swiftmqtt.Client.publish`. Without a connection it waits for one: use
+        asyncio.wait_for() if it is not to. Cancelled, it takes nothing back."""
+        struct = self._message(
+            topic,
+            payload,
+            qos=qos,
+            retain=retain,
+            expiry_s=expiry_s,
+            overflow=overflow,
+            urgent=urgent,
+            content_type=content_type,
+            payload_format_indicator=payload_format_indicator,
+            response_topic=response_topic,
+            correlation_data=correlation_data,
+            user_properties=user_properties,
+            properties=properties,
+        )
+        future = await self._with_room(lambda: self._publishing(struct))
+        return await future
+
+    def publish_soon(self, topic: str, payload: object = b"", **more: Any) -> asyncio.Future[Answer]:
+        """Publishes a message without waiting: the loop's next turn sends it, together with what else there is. Takes what
+        publish() does, and `quiet`. Returns a future that knows how it ended; NoRoomError if there is no room now."""
+        self._attach()
+        struct = self._message(topic, payload, **more)
+        if more.get("quiet"):
+            future: asyncio.Future[Answer] = self._future()
+            self._publish(struct, None)
+            return future
+        return self._publishing(struct)
+
+    async def publish_stream(
+        self, topic: str, source: bytes | BinaryIO | Source, size: int | None = None, **more: Any
+    ) -> Answer:
+        """Publishes a payload larger than the outbox, piece by piece: see :meth:`swiftmqtt.Client.publish_stream`."""
+        struct = self._message(topic, b"", **more)
+        total = size_of(source) if size is None else size
+
+        def begin() -> asyncio.Future[Answer]:
+            future: asyncio.Future[Answer] = self._future()
+            self._stream(struct, total, source, _into(future))
+            return future
+
+        return await (await self._with_room(begin))
+
+    def submit(self, topic: str, payload: object = b"", **more: Any) -> None:
+        """Publishes from any thread. Takes what publish() does; NoRoomError if `submit_messages` are waiting. How it ends,
+        stats tell: nobody waits for it here."""
+        self._submit(self._message(topic, payload, **more), None)
+
+    # ---- Subscribe
+
+    async def subscribe(
+        self,
+        filters: Filters,
+        qos: int = 0,
+        *,
+        no_local: bool = False,
+        retain_as_published: bool = False,
+        retain_handling: int = 0,
+        identifier: int = 0,
+        user_properties: UserProperties | None = None,
+    ) -> Answer:
+        """Subscribes to a Topic Filter, or to several: see :meth:`swiftmqtt.Client.subscribe`. Returns the answer, with the
+        granted QoS of each filter in reason_codes; PeerError if one was refused."""
+        self._attach()
+        future: asyncio.Future[Answer] = self._future()
+        more = {"no_local": no_local, "retain_as_published": retain_as_published, "retain_handling": retain_handling}
+        self._subscribe(True, filters, qos, identifier, user_properties, _into(future), **more)
+        return await future
+
+    async def unsubscribe(self, filters: Filters, *, user_properties: UserProperties | None = None) -> Answer:
+        """Unsubscribes from one Topic Filter, or from several."""
+        self._attach()
+        future: asyncio.Future[Answer] = self._future()
+        self._subscribe(False, filters, 0, 0, user_properties, _into(future))
+        return await future
+
+    # ---- Request and response
+
+    async def request(
+        self, topic: str, payload: object = b"", *, timeout: float = 10, response_topic: str | None = None, **more: Any
+    ) -> Message:
+        """Publishes a request (MQTT 5.0) and returns the Message that answers it: see :meth:`swiftmqtt.Client.request`."""
+        if response_topic is None:
+            response_topic = await _within(self._own_replies(), timeout)
+        struct, replies_to = self._message(topic, payload, **more), response_topic
+
+        def begin() -> asyncio.Future[Message]:
+            future: asyncio.Future[Message] = self._future()
+            self._request(struct, replies_to, timeout, _into(future))
+            return future
+
+        return await (await self._with_room(begin))
+
+    async def _own_replies(self) -> str:
+        """The topic of this client's own for replies; the first who asks has it subscribed to, for all."""
+        subscribing = self._replies
+        if subscribing is None or subscribing.done() and (subscribing.cancelled() or subscribing.exception()):
+            subscribing = self._replies = asyncio.ensure_future(self.subscribe(self._replies_to, 1))
+        await asyncio.shield(subscribing)
+        return self._replies_to
+
+    # ---- Receive
+
+    async def receive(self) -> Message:
+        """The next message. ClosedError if none can come, as the client was disconnected or closed; the error, if it does
+        not connect again by itself. Cancelled, it loses none."""
+        self._attach()
+        while not self._waiting_messages:
+            if self.closed:
+                raise ClosedError()
+            if self.state == State.DISCONNECTED and not self._take():
+                raise self._ended or ClosedError("the client is disconnected")
+            taker: asyncio.Future[None] = self._future()
+            self._takers.append(taker)
+            try:
+                await taker
+            except asyncio.CancelledError:
+                if taker in self._takers:
+                    self._takers.remove(taker)
+                elif self._waiting_messages:
+                    self._wake_taker()
+                raise
+        message = self._next_message()
+        if self._held_back and len(self._waiting_messages) <= self._inbox_maximum // 2:
+            self._go_on()
+        return message
+
+    # ---- The loop
+
+    def _attach(self) -> asyncio.AbstractEventLoop:
+        """The loop that runs; from the first time on, it is the client's."""
+        self._open()
+        if self._loop is None:
+            self._loop = asyncio.get_running_loop()
+            self._loop.add_reader(self._fd, self._ready)
+            self._on_called()
+        return self._loop
+
+    def _future(self) -> asyncio.Future[Any]:
+        return self._attach().create_future()
+
+    def _on_called(self) -> None:
+        """Has the loop call _ready() when the library needs it: what was published meanwhile goes out together."""
+        loop = self._loop
+        if loop is None or self._handle is None or self._soon:
+            return
+        timeout_ms = self._next_timeout_ms()
+        if self._timer:
+            self._timer.cancel()
+            self._timer = None
+        if timeout_ms == 0 and not self._held_back:
+            self._soon = True
+            self._timer = loop.call_soon(self._ready)
+        elif self._held_back:
+            if timeout_ms == 0:
+                self._flush()
+            self._timer = loop.call_later(HELD_BACK_S, self._ready)
+        elif timeout_ms > 0:
+            self._timer = loop.call_later(timeout_ms / 1000, self._ready)
+
+    def _ready(self) -> None:
+        """There is something to do."""
+        self._soon = False
+        if self._handle is None:
+            return
+        with self._guard:
+            try:
+                self._service()
+                while self._handle is not None:
+                    if self._is_full():
+                        self._hold_back()
+                        break
+                    if not self._take():
+                        break
+                    if self._pending and self._unacknowledged:
+                        self._relieve()
+            finally:
+                if self._handle is not None:
+                    self._on_called()
+
+    def _is_full(self) -> bool:
+        return len(self._waiting_messages) >= self._inbox_maximum and not self._pending and not self._changes
+
+    def _hold_back(self) -> None:
+        """Nothing is read any more, until somebody takes messages, or waits for an answer."""
+        if not self._held_back and self._loop:
+            self._held_back = True
+            self._loop.remove_reader(self._fd)
+
+    def _go_on(self) -> None:
+        if self._held_back and self._loop and self._handle is not None:
+            self._held_back = False
+            self._loop.add_reader(self._fd, self._ready)
+            self._on_called()
+
+    def _publishing(self, struct: Any) -> asyncio.Future[Answer]:
+        future: asyncio.Future[Answer] = self._future()
+        self._publish(struct, _into(future))
+        return future
+
+    async def _with_room(self, begin: Callable[[], asyncio.Future[T]]) -> asyncio.Future[T]:
+        """What begin() returns, once there is room; whoever came first has it first."""
+        loop = self._attach()
+        if not self._room:
+            try:
+                return begin()
+            except NoRoomError as full:
+                if full.status != Status.FULL:
+                    raise
+        waiter = loop.create_future()
+        self._room.append(waiter)
+        self._go_on()
+        try:
+            while True:
+                await waiter
+                try:
+                    return begin()
+                except NoRoomError as full:
+                    if full.status != Status.FULL:
+                        raise
+                    woken, waiter = waiter, loop.create_future()
+                    self._room[self._room.index(woken)] = waiter
+        finally:
+            self._room.remove(waiter)
+            self._on_room()  # there may be room for the next one, too
+
+    async def _change(self) -> None:
+        """Waits until a connection comes up, or ends, or the client is closed."""
+        self._open()
+        change: asyncio.Future[None] = self._future()
+        self._changes.append(change)
+        self._go_on()
+        await change
+        self._open()
+
+    async def _gone(self) -> None:
+        """Waits until the client is disconnected."""
+        while not self.closed and self.state != State.DISCONNECTED:
+            await self._change()
+
+    def _expect(self, struct: Any, finish: Any) -> int:
+        """Who waits for an answer has the client read on."""
+        if finish and self._held_back:
+            self._go_on()
+        return super()._expect(struct, finish)
+
+    # ---- What happens
+
+    def _on_message(self) -> None:
+        self._wake_taker()
+
+    def _wake_taker(self) -> None:
+        while self._takers:
+            taker = self._takers.popleft()
+            if not taker.done():
+                taker.set_result(None)
+                return
+
+    def _on_room(self) -> None:
+        """Wakes the first of those who wait for room; it wakes the next."""
+        if self._room and not self._room[0].done():
+            self._room[0].set_result(None)
+
+    def _on_connected(self, connected: Connected) -> None:
+        self._wake_changes()
+        if self.on_connected:
+            self.on_connected(connected)
+
+    def _on_disconnected(self, ended: Error | None) -> None:
+        self._wake_changes()
+        if self.state == State.DISCONNECTED:
+            self._wake_all_takers()
+        if self.on_disconnected:
+            self.on_disconnected(ended)
+
+    def _on_subscription_lost(self, filter: str, ended: Error) -> None:
+        if self.on_subscription_lost:
+            self.on_subscription_lost(filter, ended)
+
+    def _on_closed(self) -> None:
+        loop = self._loop
+        if loop and not loop.is_closed():
+            loop.remove_reader(self._fd)
+            if self._timer:
+                self._timer.cancel()
+        self._loop = None
+        self._wake_changes()
+        self._wake_all_takers()
+        for waiter in self._room:
+            if not waiter.done():
+                waiter.set_exception(ClosedError())
+
+    def _wake_changes(self) -> None:
+        changes, self._changes = self._changes, []
+        for change in changes:
+            if not change.done():
+                change.set_result(None)
+
+    def _wake_all_takers(self) -> None:
+        while self._takers:
+            self._wake_taker()
+
+
+def _into(future: asyncio.Future[Any]) -> Callable[[Any, Error | None], None]:
+    """Tells a future how it ended, unless nobody waits any more."""
+
+    def finish(result: Any, error: Error | None) -> None:
+        if future.done():
+            return
+        if error:
+            future.set_exception(error)
+        else:
+            future.set_result(result)
+
+    return finish
+
+
+async def _within(awaitable: Awaitable[T], timeout: float | None) -> T:
+    """As asyncio.wait_for(), with TimeoutError on every version of Python."""
+    if timeout is None:
+        return await awaitable
+    try:
+        return await asyncio.wait_for(awaitable, timeout)
+    except asyncio.TimeoutError:
+        raise TimeoutError(f"not within {timeout} s") from None

@@ -1,0 +1,524 @@
+"""The synchronous client."""
+
+from __future__ import annotations
+
+import select
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, cast
+
+from ._base import (
+    Answer,
+    AuthenticateHook,
+    BaseClient,
+    Connected,
+    CredentialsHook,
+    Filters,
+    LogHook,
+    ResolveHook,
+    Source,
+    size_of,
+)
+from .constants import LogLevel, Overflow, State, Status
+from .errors import ArgumentError, Error, NoRoomError, error
+from .message import Message
+from .payload import Adapters
+from .properties import Properties, UserProperties
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from typing_extensions import Unpack
+
+    from ._options import Options
+
+#: What wait() of a token may return.
+Result = Any
+
+
+class Token:
+    """What became, or becomes, of something that was asked for. It knows when a call on the client has told it."""
+
+    __slots__ = ("_client", "_result", "_error", "_done", "_callbacks", "_then")
+
+    def __init__(self, client: Client):
+        self._client: Client = client
+        self._result: Result = None
+        self._error: Error | None = None
+        self._done = False
+        self._callbacks: list[Callable[[Token], None]] = []
+        self._then: Callable[[Token], None] | None = None
+
+    @property
+    def done(self) -> bool:
+        """Whether it has ended, well or not."""
+        return self._done
+
+    @property
+    def error(self) -> Error | None:
+        """Why it failed; None: it has not, or has not ended."""
+        return self._error
+
+    def wait(self, timeout: float | None = None) -> Result:
+        """Runs the client until it has ended.
+
+        timeout   seconds; None: as long as it takes
+
+        Returns an :class:`Answer`, of a request the :class:`Message` that answers it. Raises why it failed, or
+        TimeoutError (then it may be waited for again), or ArgumentError if nothing would ever happen.
+        """
+        self._client._run_until(lambda: self._done, timeout, "the answer")
+        if self._error:
+            raise self._error
+        return self._result
+
+    def add_done_callback(self, function: Callable[[Token], None]) -> None:
+        """Has function(token) called when it has ended; at once if it has."""
+        if self._done:
+            function(self)
+        else:
+            self._callbacks.append(function)
+
+    def _finish(self, result: Result, error: Error | None) -> None:
+        self._result, self._error, self._done = result, error, True
+        callbacks, self._callbacks = self._callbacks, []
+        for function in callbacks:
+            function(self)
+
+
+class Client(BaseClient):
+    """A client for a program, or a thread, of its own: it runs while one of its calls waits, or in run().
+
+        with swiftmqtt.Client("mqtt://127.0.0.1", client_id="greenhouse") as client:
+            client.subscribe("greenhouse/+/set", qos=1).wait()
+            client.publish("greenhouse/temperature", 21.5, qos=1).wait()
+            for message in client:
+                print(message.topic, message.json())
+
+    url           mqtt://[user[:password]@]host[:port][,host[:port]]…, or else the option host
+    reconnect     False: after a failed attempt, or a connection that ended, connect() has to be called again
+    manual_ack    messages with QoS 1 and 2 wait for Message.ack(); otherwise one is acknowledged when the program gets it
+    message_maximum   bytes: larger payloads that arrive are dropped, and told with status RECEIVE_TOO_LARGE
+    adapters      how payloads are made: see swiftmqtt.payload
+    credentials   credentials(attempt) gives user name and password before each attempt, or None: there are none now
+    resolve       resolve(host, port) gives the numeric addresses of a name, instead of libc
+    authenticate  authenticate(data) answers the server's Authentication Data (enhanced authentication, MQTT 5.0)
+    log, log_level   see set_log()
+    options       the options of smq_options, by the header's names: see swiftmqtt.Options. MQTT 5.0 is spoken, or what the
+                  server speaks, unless `protocol` says otherwise
+
+    It belongs to one thread at a time; another one gets ArgumentError meanwhile. Only submit() is for any thread at any
+    time. Assign functions to on_connected, on_disconnected and on_subscription_lost to hear of these; they may call the client.
+    """
+
+    def __init__(
+        self,
+        url: str | None = None,
+        *,
+        reconnect: bool = True,
+        manual_ack: bool = False,
+        message_maximum: int = 1 << 24,
+        adapters: Adapters | None = None,
+        credentials: CredentialsHook | None = None,
+        resolve: ResolveHook | None = None,
+        authenticate: AuthenticateHook | None = None,
+        log: LogHook | None = None,
+        log_level: int = LogLevel.INFO,
+        **options: Unpack[Options],
+    ):
+        super().__init__(
+            url,
+            reconnect=reconnect,
+            manual_ack=manual_ack,
+            message_maximum=message_maximum,
+            adapters=adapters,
+            credentials=credentials,
+            resolve=resolve,
+            authenticate=authenticate,
+            log=log,
+            log_level=log_level,
+            **cast("dict[str, Any]", options),
+        )
+        #: Called with what the server said, when a connection comes up.
+        self.on_connected: Callable[[Connected], None] | None = None
+        #: Called with the reason when an attempt or a connection ends; None: disconnect() was called.
+        self.on_disconnected: Callable[[Error | None], None] | None = None
+        #: Called with the Topic Filter and the reason when a subscription could not be made again.
+        self.on_subscription_lost: Callable[[str, Error], None] | None = None
+        self._poll = select.poll()
+        self._poll.register(self._fd, select.POLLIN)
+        self._room = False
+        self._replies_to: str | None = None
+
+    # ---- Connect, disconnect
+
+    def __enter__(self) -> Client:
+        """Connects, as connect() does, unless the client is connected or about to."""
+        try:
+            if self.state == State.DISCONNECTED:
+                self.connect()
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
+    ) -> Literal[False]:
+        """Leaves the server, with up to five seconds for what is not yet delivered, none after an exception; closes."""
+        try:
+            if not self.closed:
+                self.disconnect(drain_s=0 if kind else 5)
+        finally:
+            self.close()
+        return False
+
+    def connect(self, timeout: float | None = None, *, retry: bool = False, wait: bool = True) -> Connected | None:
+        """Connects, and stays connected.
+
+        timeout   seconds for all of it; None: connect_timeout_ms for each attempt is enough
+        retry     whether a failed attempt is followed by the next, as long as the time allows; otherwise the first one
+                  that fails is raised, and no other follows
+        wait      False: begins, and returns None at once; it goes on in the next calls that wait
+
+        Returns what the server said. Raises PeerError or TransportError, and TimeoutError, after which the client is
+        disconnected; ArgumentError if it was not.
+        """
+        with self._guard:
+            ends = self._ends
+            self._connect()
+            if not wait:
+                return None
+            try:
+                self._run_until(
+                    lambda: self._connected or (self._ended and not retry and self._ends > ends), timeout, "CONNACK"
+                )
+            except BaseException:
+                self._give_up()
+                raise
+            if self._connected is None:
+                ended = self._ended
+                self._give_up()
+                raise ended or error(Status.CLOSED)
+            return self._connected
+
+    def disconnect(
+        self,
+        drain_s: float = 5,
+        *,
+        reason_code: int = 0,
+        reason_string: str | None = None,
+        session_expiry_interval: int | None = None,
+        user_properties: UserProperties | None = None,
+    ) -> None:
+        """Leaves the server, and returns when it is over. Without a connection it gives up trying.
+
+        drain_s       how long to wait for what was published to be delivered
+        reason_code   MQTT 5.0: 0x04 has the server publish the Will; see smq_disconnect_with() for others
+        """
+        with self._guard:
+            if self.state == State.DISCONNECTED:
+                return
+            self._leave(
+                drain_s,
+                reason_code,
+                reason_string=reason_string,
+                session_expiry_interval=session_expiry_interval,
+                user_properties=user_properties,
+            )
+            self._run_to_the_end()
+
+    # ---- Publish
+
+    def publish(
+        self,
+        topic: str,
+        payload: object = b"",
+        *,
+        qos: int = 0,
+        retain: bool = False,
+        expiry_s: int = 0,
+        overflow: int = Overflow.REFUSE,
+        urgent: bool = False,
+        quiet: bool = False,
+        content_type: str | None = None,
+        payload_format_indicator: int | None = None,
+        response_topic: str | None = None,
+        correlation_data: bytes | None = None,
+        user_properties: UserProperties | None = None,
+        properties: Properties | None = None,
+        timeout: float | None = 0,
+    ) -> Token:
+        """Publishes a message: it is in the outbox when this returns, and sent by the next call that waits, or flush().
+
+        payload        bytes, str, dict, …: the adapters make bytes of it; in MQTT 5.0 its content type goes along
+        qos, retain    as ever
+        expiry_s       how many seconds the message is of use; 0: for ever
+        overflow       what happens to it when there is no room: Overflow
+        urgent         it goes ahead of all that is not, and has room of its own
+        quiet          nobody is told when all goes well: the token never ends, unless it fails
+        timeout        how many seconds to wait for room; None: as long as it takes; 0: NoRoomError at once
+        the others     MQTT 5.0; `properties` is for what has no name here
+
+        Returns a token; wait() raises if the message was not delivered as its QoS promises.
+        """
+        with self._guard:
+            struct = self._message(
+                topic,
+                payload,
+                qos=qos,
+                retain=retain,
+                expiry_s=expiry_s,
+                overflow=overflow,
+                urgent=urgent,
+                quiet=quiet,
+                content_type=content_type,
+                payload_format_indicator=payload_format_indicator,
+                response_topic=response_topic,
+                correlation_data=correlation_data,
+                user_properties=user_properties,
+                properties=properties,
+            )
+            token = Token(self)
+            finish = None if quiet else token._finish
+            self._with_room(lambda: self._publish(struct, finish), timeout)
+            return token
+
+    def publish_stream(
+        self, topic: str, source: bytes | BinaryIO | Source, size: int | None = None, *, timeout: float | None = 0, **more: Any
+    ) -> Token:
+        """Publishes a payload larger than the outbox, piece by piece. One at a time.
+
+        source   bytes; a file that can seek, opened for binary reading; or source(offset, size), which returns at most
+                 `size` bytes from `offset` on and must not call the client. It may be asked for the same bytes again,
+                 until the token has ended
+        size     how many bytes the payload has; not needed for bytes and files
+        more     as for publish()
+        """
+        with self._guard:
+            struct = self._message(topic, b"", **more)
+            token = Token(self)
+            total = size_of(source) if size is None else size
+            self._with_room(lambda: self._stream(struct, total, source, token._finish), timeout)
+            return token
+
+    def submit(self, topic: str, payload: object = b"", **more: Any) -> Future[Answer]:
+        """Publishes from any thread, while another one owns the client and runs it. Takes what publish() does, but
+        `timeout`. Never waits.
+
+        Returns a future that knows how the message ended; NoRoomError if `submit_messages` are waiting, ArgumentError if
+        it is above `submit_bytes`. No thread may be in here while close() is called.
+        """
+        struct = self._message(topic, payload, **more)
+        future: Future[Answer] = Future()
+        future.set_running_or_notify_cancel()
+
+        def finish(result: Any, error: Error | None) -> None:
+            if error:
+                future.set_exception(error)
+            else:
+                future.set_result(result)
+
+        self._submit(struct, None if more.get("quiet") else finish)
+        return future
+
+    def flush(self) -> None:
+        """Hands what is ready to be sent to the kernel, now and without waiting."""
+        with self._guard:
+            if self.state != State.DISCONNECTED:
+                self._flush()
+
+    # ---- Subscribe
+
+    def subscribe(
+        self,
+        filters: Filters,
+        qos: int = 0,
+        *,
+        no_local: bool = False,
+        retain_as_published: bool = False,
+        retain_handling: int = 0,
+        identifier: int = 0,
+        user_properties: UserProperties | None = None,
+    ) -> Token:
+        """Subscribes to a Topic Filter, or to several. What was granted is subscribed to again when the server has lost it.
+
+        filters      "a/+", Subscription("a/+", qos=1), or several of either
+        qos          the highest to be sent with; with the three that follow (MQTT 5.0): for filters that are just text
+        identifier   MQTT 5.0: the Subscription Identifier that comes with each message; 0: none
+
+        Returns a token, whose answer has the granted QoS of each filter in reason_codes; PeerError if one was refused.
+        """
+        with self._guard:
+            token = Token(self)
+            more = {"no_local": no_local, "retain_as_published": retain_as_published, "retain_handling": retain_handling}
+            self._subscribe(True, filters, qos, identifier, user_properties, token._finish, **more)
+            return token
+
+    def unsubscribe(self, filters: Filters, *, user_properties: UserProperties | None = None) -> Token:
+        """Unsubscribes from one Topic Filter, or from several."""
+        with self._guard:
+            token = Token(self)
+            self._subscribe(False, filters, 0, 0, user_properties, token._finish)
+            return token
+
+    # ---- Request and response
+
+    def request(
+        self,
+        topic: str,
+        payload: object = b"",
+        *,
+        timeout: float = 10,
+        response_topic: str | None = None,
+        **more: Any,
+    ) -> Token:
+        """Publishes a request (MQTT 5.0); the token's answer is the Message that answers it.
+
+        timeout          how many seconds to wait for the reply; then the token fails with SMQ_ERR_TIMEOUT
+        response_topic   where the reply is to go: subscribed to already. None: a topic of this client's own, which is
+                         subscribed to with the first request
+        more             as for publish()
+        """
+        with self._guard:
+            if response_topic is None:
+                if self._replies_to is None:
+                    from uuid import uuid4
+
+                    topic_of_replies = f"replies/{uuid4().hex}"
+                    self.subscribe(topic_of_replies, 1).wait(timeout)
+                    self._replies_to = topic_of_replies
+                response_topic = self._replies_to
+            struct = self._message(topic, payload, **more)
+            token = Token(self)
+            self._request(struct, response_topic, timeout, token._finish)
+            return token
+
+    # ---- Receive
+
+    def __iter__(self) -> Iterator[Message]:
+        """The messages, as they come, across reconnects; ends when the client is disconnected."""
+        return self.messages()
+
+    def messages(self, timeout: float | None = None) -> Iterator[Message]:
+        """The messages as they come; ends too when none has come for `timeout` seconds."""
+        while not self.closed:
+            try:
+                message = self.receive(timeout)
+            except TimeoutError:
+                return
+            except ArgumentError as wrong:
+                if wrong.status in (Status.STATE, Status.CLIENT) and (self.closed or self.state == State.DISCONNECTED):
+                    if self._ended:
+                        raise self._ended from None
+                    return
+                raise
+            yield message
+
+    def receive(self, timeout: float | None = None) -> Message:
+        """The next message. TimeoutError when the time is up; ArgumentError if none can come, as the client is disconnected."""
+        with self._guard:
+            self._run_until(lambda: self._waiting_messages, timeout, "a message", relieve=False)
+            return self._next_message()
+
+    # ---- Run
+
+    def run(self, timeout: float | None = None) -> None:
+        """Runs the client for `timeout` seconds, or until it is disconnected; messages wait for receive()."""
+        try:
+            self._run_until(lambda: False, timeout, "")
+        except TimeoutError:
+            pass
+        except ArgumentError:
+            if self.closed or self.state != State.DISCONNECTED:
+                raise
+
+    def service(self) -> bool:
+        """Does everything that is due, without waiting: for a loop of one's own, with fileno() and next_timeout(). Returns
+        whether messages wait for receive()."""
+        with self._guard:
+            self._service()
+            while self._take():
+                pass
+            return bool(self._waiting_messages)
+
+    def next_timeout(self) -> float | None:
+        """In how many seconds service() needs to be called even if fileno() stays silent; None: never."""
+        timeout_ms = self._next_timeout_ms()
+        return None if timeout_ms < 0 else timeout_ms / 1000
+
+    def _run_until(
+        self, condition: Callable[[], object], timeout: float | None, what: str, relieve: bool = True
+    ) -> None:
+        """Runs until the condition holds. TimeoutError, or ArgumentError if nothing would ever happen."""
+        deadline = None if timeout is None else time.monotonic() + timeout
+        with self._guard:
+            while not condition():
+                if self._take():
+                    if relieve and self._unacknowledged:
+                        self._relieve()
+                    continue
+                timeout_ms = self._next_timeout_ms()
+                if timeout_ms:
+                    if timeout_ms < 0 and self.state == State.DISCONNECTED:
+                        raise ArgumentError(Status.STATE, "the client is disconnected: nothing would ever happen")
+                    if deadline is not None:
+                        left_ms = max(0, int((deadline - time.monotonic()) * 1000) + 1)
+                        if timeout_ms < 0 or left_ms < timeout_ms:
+                            timeout_ms = left_ms
+                    # Here the thread waits, without the GIL, and signals interrupt it as Python has them.
+                    self._poll.poll(timeout_ms)
+                self._service()
+                if deadline is not None and time.monotonic() >= deadline:
+                    while self._take():
+                        pass
+                    if condition():
+                        return
+                    raise TimeoutError(f"{what} did not come within {timeout} s")
+
+    def _with_room(self, publish: Callable[[], None], timeout: float | None) -> None:
+        """Publishes, when there is room."""
+        deadline = None if timeout is None else time.monotonic() + timeout
+        while True:
+            try:
+                return publish()
+            except NoRoomError as full:
+                left = None if deadline is None else deadline - time.monotonic()
+                if full.status != Status.FULL or left is not None and left <= 0:
+                    raise
+                self._room = False
+                try:
+                    self._run_until(lambda: self._room, left, "room")
+                except TimeoutError:
+                    raise full from None
+
+    def _give_up(self) -> None:
+        """After a failed connect(): no other attempt follows."""
+        if self.closed or self.state == State.DISCONNECTED:
+            return
+        self._leave(0, 0)
+        ended = self._ended
+        self._run_to_the_end()
+        self._ended = ended
+
+    def _run_to_the_end(self) -> None:
+        """Runs until the client is disconnected, and all that it has to tell of it is told."""
+        self._run_until(lambda: self.state == State.DISCONNECTED, None, "the end")
+        while not self.closed and self._take():
+            pass
+
+    def _on_room(self) -> None:
+        self._room = True
+
+    def _on_connected(self, connected: Connected) -> None:
+        if self.on_connected:
+            self.on_connected(connected)
+
+    def _on_disconnected(self, ended: Error | None) -> None:
+        if self.on_disconnected:
+            self.on_disconnected(ended)
+
+    def _on_subscription_lost(self, filter: str, ended: Error) -> None:
+        if self.on_subscription_lost:
+            self.on_subscription_lost(filter, ended)

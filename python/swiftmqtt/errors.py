@@ -1,0 +1,181 @@
+"""What goes wrong: one class for each band of status codes, as include/swiftmqtt.h has them."""
+
+from __future__ import annotations
+
+import os
+import socket
+from typing import TYPE_CHECKING
+
+from ._library import LIBRARY
+from .constants import Rule, Stage, Status
+
+if TYPE_CHECKING:
+    from .properties import Properties
+
+# What to say beside the name of a status.
+MEANING = {
+    Status.NULL: "something that is needed was not given",
+    Status.STRUCT_SIZE: "the library does not know this struct",
+    Status.CLIENT: "the client is closed",
+    Status.STATE: "not possible in the state the client is in",
+    Status.OPTION: "an option is out of its range, or two contradict each other",
+    Status.URL: "the URL is malformed",
+    Status.NOT_SUPPORTED: "this is not supported: by the options, the protocol version or the server",
+    Status.CLIENT_ID: "this client id cannot be used with these options",
+    Status.QOS: "the QoS is not 0, 1 or 2, or above what the server takes",
+    Status.TOPIC_NAME: "this is no Topic Name: it is empty, too long, or has a wildcard",
+    Status.UTF8: "a text is not well-formed UTF-8, or has U+0000",
+    Status.TOO_LARGE: "larger than the room for it, or than MQTT or the server allows",
+    Status.TOPIC_FILTER: "this is no Topic Filter: it is empty, too long, or has a misplaced wildcard",
+    Status.PROPERTY: "a property is out of its range, or not allowed here",
+    Status.TOKEN: "nothing with this token waits",
+    Status.REASON_CODE: "this packet may not carry this Reason Code",
+    Status.FULL: "there is no room now",
+    Status.NO_DESCRIPTOR: "the system or the process has no descriptor left",
+    Status.OFFLINE: "there is no connection",
+    Status.MALFORMED: "the server sent a packet that cannot be parsed",
+    Status.PROTOCOL: "the server sent a packet that is not allowed here",
+    Status.REFUSED: "the server refused it",
+    Status.SERVER_CLOSED: "the server closed the connection",
+    Status.KEEP_ALIVE: "the server did not answer PINGREQ in time",
+    Status.SESSION_LOST: "the server forgot the session; whether it has this message is unknown",
+    Status.RECEIVE_TOO_LARGE: "the server sent more than there is room for",
+    Status.SERVER_LIMIT: "above a limit of the server that answered",
+    Status.RECEIVE_MAXIMUM: "the server sent more messages than may be unacknowledged at a time",
+    Status.EXPIRED: "the message expired before it could be sent",
+    Status.DROPPED: "the message made room for a later one, or lost its connection",
+    Status.REPLACED: "a later message with the same topic is sent instead",
+    Status.RESOLVE: "the host name has no address",
+    Status.NETWORK: "the network failed",
+    Status.CLOSED: "the peer closed the connection without a word",
+    Status.TIMEOUT: "the time was up",
+    Status.STREAM: "the source of the payload gave up in the middle of the packet",
+    Status.CREDENTIALS: "the credentials were withheld",
+}
+
+
+class Error(Exception):
+    """The base of all: what failed, and all that is known about why.
+
+    status            one of :class:`Status`; a plain number if a newer library has one more
+    reason_code       what the server said, 0 to 255; -1: nothing
+    reason_string     MQTT 5.0: the server's own words; usually empty
+    stage             one of :class:`Stage`: where a connection attempt, or a connection, ended
+    os_error          errno; with ``Status.RESOLVE`` an EAI_… value; 0: none
+    attempt           how many attempts to connect there had been; 0: none
+    rule              one of :class:`Rule`: which one the server broke
+    properties        MQTT 5.0: those of the packet that told; None: none
+    server_reference  MQTT 5.0: another server to use; usually empty
+    reason_codes      of SUBACK and UNSUBACK: one for each filter
+    retry_ms          how long until the client tries again by itself; -1: it will not
+    """
+
+    def __init__(
+        self,
+        status: int,
+        detail: str = "",
+        *,
+        reason_code: int = -1,
+        reason_string: str = "",
+        protocol: int = 0,
+        stage: int = 0,
+        os_error: int = 0,
+        attempt: int = 0,
+        rule: int = 0,
+        properties: Properties | None = None,
+        server_reference: str = "",
+        reason_codes: tuple[int, ...] = (),
+        retry_ms: int = -1,
+    ):
+        super().__init__(status, detail)
+        self.status = Status(status) if status in Status._value2member_map_ else status
+        self.detail = detail
+        self.reason_code, self.reason_string, self.protocol = reason_code, reason_string, protocol
+        self.stage = Stage(stage) if stage in Stage._value2member_map_ else stage
+        self.os_error, self.attempt = os_error, attempt
+        self.rule = Rule(rule) if rule in Rule._value2member_map_ else rule
+        self.properties, self.server_reference = properties, server_reference
+        self.reason_codes, self.retry_ms = reason_codes, retry_ms
+
+    @property
+    def status_name(self) -> str:
+        """Such as "SMQ_ERR_FULL"."""
+        return text(LIBRARY.smq_status_name(int(self.status)))
+
+    def __str__(self) -> str:
+        said = [self.detail or MEANING.get(Status(self.status), "") if self.status in MEANING else self.detail]
+        if self.reason_code >= 0:
+            name = text(LIBRARY.smq_reason_code_name(self.protocol, self.reason_code))
+            said.append(f"{name} (0x{self.reason_code:02X})")
+        if self.reason_string:
+            said.append(repr(self.reason_string))
+        if self.os_error:
+            said.append(os_error_text(int(self.status), self.os_error))
+        if self.rule:
+            said.append(text(LIBRARY.smq_rule_name(int(self.rule))))
+        if self.stage:
+            said.append("stage " + text(LIBRARY.smq_stage_name(int(self.stage))))
+        return f"{self.status_name}: " + ", ".join(part for part in said if part)
+
+
+class ArgumentError(Error, ValueError):
+    """-1xx: the call is wrong. Nothing was changed."""
+
+
+class ClosedError(ArgumentError):
+    """The client was closed."""
+
+    def __init__(self, detail: str = ""):
+        super().__init__(Status.CLIENT, detail)
+
+
+class NoRoomError(Error):
+    """-2xx: there is no room now. Nothing was changed; try again later."""
+
+
+class PeerError(Error):
+    """-3xx: the server: it refused, closed the connection, or broke a rule."""
+
+
+class TransportError(Error, ConnectionError):
+    """-4xx: the network: no address, no route, no answer in time."""
+
+    def __init__(self, status: int, detail: str = "", **more: object):
+        Error.__init__(self, status, detail, **more)  # type: ignore[arg-type]
+        self.errno = self.os_error or None
+
+
+class JournalError(Error):
+    """-5xx: the journal of the outbox. For a later version of the library."""
+
+
+BANDS = {1: ArgumentError, 2: NoRoomError, 3: PeerError, 4: TransportError, 5: JournalError}
+
+
+def error(status: int, detail: str = "", **more: object) -> Error:
+    """The exception for a status."""
+    if status == Status.CLIENT:
+        return ClosedError(detail)
+    return BANDS.get(-status // 100, Error)(status, detail, **more)  # type: ignore[arg-type]
+
+
+def check(status: int, detail: str = "") -> int:
+    """What a call answered, unless that is an error, which is raised."""
+    if status < 0:
+        raise error(status, detail)
+    return status
+
+
+def text(name: bytes) -> str:
+    """A name that the library gives."""
+    return name.decode("utf-8", "replace")
+
+
+def os_error_text(status: int, number: int) -> str:
+    """What errno, or with ``Status.RESOLVE`` an EAI_… value, means."""
+    if status == Status.RESOLVE:
+        for name in dir(socket):
+            if name.startswith("EAI_") and getattr(socket, name) == number:
+                return name
+        return f"EAI {number}"
+    return os.strerror(number)

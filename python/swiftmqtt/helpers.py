@@ -1,0 +1,61 @@
+"""Names and topics: chapters 1 and 16 of the header. For any thread, any time."""
+
+from __future__ import annotations
+
+import ctypes
+
+from . import _abi
+from ._base import encoded_text
+from ._library import LIBRARY
+from .constants import Protocol
+from .errors import check
+
+
+def library_version() -> tuple[int, int, int]:
+    """The version of the library that was found."""
+    version = LIBRARY.smq_version()
+    return version >> 16, version >> 8 & 0xFF, version & 0xFF
+
+
+def status_name(status: int) -> str:
+    """Such as "SMQ_ERR_FULL"."""
+    return _name(LIBRARY.smq_status_name(status))
+
+
+def reason_code_name(reason_code: int, protocol: int = Protocol.MQTT_5_0) -> str:
+    """What a server answered, as the specification spells it, such as "Not authorized"."""
+    return _name(LIBRARY.smq_reason_code_name(protocol, reason_code))
+
+
+def stage_name(stage: int) -> str:
+    """Such as "connack"."""
+    return _name(LIBRARY.smq_stage_name(stage))
+
+
+def rule_name(rule: int) -> str:
+    """What a rule of the specification says, and where it stands."""
+    return _name(LIBRARY.smq_rule_name(rule))
+
+
+def topic_name_check(topic: str) -> None:
+    """ArgumentError if a message could not be published with this topic."""
+    check(LIBRARY.smq_topic_name_check(_packed("topic", topic)))
+
+
+def topic_filter_check(filter: str) -> None:
+    """ArgumentError if this could not be subscribed to."""
+    check(LIBRARY.smq_topic_filter_check(_packed("filter", filter)))
+
+
+def topic_matches(filter: str, topic: str) -> bool:
+    """Whether a topic is one that a filter asks for. ArgumentError if one of them is none."""
+    return bool(check(LIBRARY.smq_topic_matches(_packed("filter", filter), _packed("topic", topic))))
+
+
+def _packed(name: str, value: str) -> object:
+    encoded = encoded_text(name, value)
+    return ctypes.byref(_abi.BytesIn(encoded, len(encoded)))
+
+
+def _name(found: bytes) -> str:
+    return found.decode("utf-8", "replace")

@@ -1,0 +1,15 @@
+"""The interface of paho-mqtt on libswiftmqtt: change the import, and keep the program.
+
+    import swiftmqtt.paho.client as mqtt          # import paho.mqtt.client as mqtt
+    import swiftmqtt.paho.publish as publish      # import paho.mqtt.publish as publish
+    import swiftmqtt.paho.subscribe as subscribe  # import paho.mqtt.subscribe as subscribe
+
+That of paho-mqtt 2.1, with both callback API versions. What differs is in python/README.md.
+"""
+
+from . import client as _client
+from .client import *  # noqa: F403
+from .errors import MQTTException
+
+__all__ = ["MQTTException"]
+__all__ += _client.__all__
