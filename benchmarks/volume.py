@@ -7,6 +7,7 @@ acknowledgements included. Needs root or CAP_NET_RAW. docs/recipes/lte.md has th
 from __future__ import annotations
 
 import socket
+import struct
 import sys
 import tempfile
 import threading
@@ -35,8 +36,7 @@ class Tap:
         while True:
             data = self.socket.recv(65536)  # as they come in: on their way out only ETH_P_ALL sees them
             header = (data[0] & 15) * 4
-            ports = int.from_bytes(data[header : header + 2], "big"), int.from_bytes(data[header + 2 : header + 4], "big")
-            if self.port in ports:
+            if self.port in struct.unpack_from("!HH", data, header):
                 self.packets += 1
                 self.bytes += int.from_bytes(data[2:4], "big")
 
@@ -75,7 +75,8 @@ def main() -> None:
             tap = Tap(broker.port)
             print("| what | bytes of MQTT | IP packets | bytes of IP |\n|---|--:|--:|--:|")
             measure(tap, broker.url, "3.1.1", {})
-            measure(tap, broker.url, "5.0, a Topic Alias for the topic", dict(protocol=smq.PROTOCOL_5_0, topic_aliases_out=4))
+            aliases = dict(protocol=smq.PROTOCOL_5_0, topic_aliases_out=4)
+            measure(tap, broker.url, "5.0, a Topic Alias for the topic", aliases)
         finally:
             broker.stop()
 

@@ -114,7 +114,7 @@ def test_wrong_url(run, name):
     assert "secret" not in program.complained
 
 
-@pytest.mark.parametrize("name", ["fleet", "listen", "logger", "submit", "subscribe"])
+@pytest.mark.parametrize("name", ["fleet", "listen", "logger", "submit", "subscribe", "transit"])
 def test_told_to_stop_while_nobody_is_there(run, name):
     program = run(name, f"mqtt://127.0.0.1:{free_port()}")
     program.until(lambda: "Connection refused" in program.complained)
@@ -271,6 +271,20 @@ def test_logger_that_ends_without_a_server(run):
     logger.until(lambda: "Connection refused" in logger.complained)
     assert logger.end() == 1
     assert re.search(r"^records not delivered: [1-9]\d*$", logger.complained, re.M)
+
+
+def test_transit(run, mosquitto):
+    """What arrives is shown for each vehicle, and what is no position is counted. test_transit.py has the feed."""
+    program = run("transit", mosquitto.url)
+    program.until(lambda: "Received SUBSCRIBE" in mosquitto.log.read_text())
+    topic = "/hfp/v2/journey/ongoing/vp/bus/0022/%s/2551/1"
+    mosquitto.publish(topic % "00001", '{"VP":{"desi":"550","lat":60.5,"long":null,"dl":-62}}')
+    mosquitto.publish(topic % "00002", '{"VP":')
+    mosquitto.publish("/hfp/v2/journey/ongoing/vp/bus/0022", '{"VP":{}}')
+    program.until(lambda: "0022/00001" in program.said)
+    assert program.end() == 0
+    assert program.said.split() == ["0022/00001", "550", "60.5", "-", "-62", "-"]
+    assert program.complained.startswith("3 messages of 1 vehicles, 2 malformed, 0 ")
 
 
 def test_submit(run, mosquitto, subscriber):

@@ -8,7 +8,7 @@
     In C, Python and the shell, mqtt://127.0.0.1 is a Mosquitto of the test, and so is what mosquitto_pub, _sub and _rr find
     without -p. What else becomes of a block says a comment in the line above it:
 
-    <!-- file: NAME -->        it is that file, in the directory of the page's session; a C or Python one is compiled, not run
+    <!-- file: NAME -->        it is that file, in the directory of the page's session; C and Python are compiled, not run
     <!-- frame: NAME -->       it is a piece, and compiled within frames/NAME.c, where that says BLOCK
     <!-- until: TEXT -->       a program that ends when it is told to: SIGTERM once it has printed TEXT; then status 0.
                                With ", with LIBRARIES" behind TEXT it is compiled with these of pkg-config
@@ -16,7 +16,7 @@
     <!-- not run: REASON -->   only its syntax is checked: shell only
     <!-- picture -->           text that nothing prints
 
-A block of another language has to be a file. A block without a language, and one that is merely indented, is an error."""
+A block of another language has to be a file. One without a language, and one that is merely indented, is an error."""
 
 from __future__ import annotations
 
@@ -47,6 +47,10 @@ class Block:
     @property
     def place(self) -> str:
         return f"{name_of(self.page)}:{self.line}"
+
+    @property
+    def needs_python(self) -> bool:
+        return self.language == "python" or "libswiftmqtt/examples/" in self.text
 
     @property
     def is_program(self) -> bool:

@@ -73,11 +73,11 @@ class Session:
         text = block.text
         if block.directive == "frame":
             frame = (FRAMES / f"{block.value}.c").read_text()
-            text = re.sub(r"^.*\bBLOCK\b.*\n", lambda _: f'#line {block.line + 1} "{block.page}"\n{text}', frame, flags=re.M)
+            piece = f'#line {block.line + 1} "{block.page}"\n{text}'
+            text = re.sub(r"^.*\bBLOCK\b.*\n", lambda _: piece, frame, flags=re.M)
         source = self.write(f"{name}.c", self.here(text))
-        flags = shlex.split(self.call(["pkg-config", "--cflags", "--libs", *libraries.split()], block)) if libraries else []
-        # The headers of others are not judged.
-        flags = [flag.replace("-I", "-isystem", 1) for flag in flags]
+        told = self.call(["pkg-config", "--cflags", "--libs", *libraries.split()], block) if libraries else ""
+        flags = [flag.replace("-I", "-isystem", 1) for flag in shlex.split(told)]  # others' headers are not judged
         self.call(["gcc", *STRICT, "-pthread", f"-I{ROOT}/include", source, f"-L{self.build}", "-lswiftmqtt", *flags,
                    "-o", self.directory / name], block)
         return self.directory / name

@@ -64,7 +64,8 @@ def test_what_systemd_is_told(session, tmp_path, abstract):
 def test_without_systemd(session):
     """From a terminal it does the same, and tells nobody."""
     program = session.compile(PROGRAM, "daemon")
-    process = subprocess.Popen([program, session.broker.url], env=session.environment, stderr=subprocess.PIPE, text=True)
+    command = [program, session.broker.url]
+    process = subprocess.Popen(command, env=session.environment, stderr=subprocess.PIPE, text=True)
     try:
         await_condition(lambda: "New client connected" in session.broker.log.read_text(), 20, "a connection")
         process.send_signal(signal.SIGTERM)
