@@ -52,6 +52,13 @@ CONNACK_REFUSED_NOT_AUTHORIZED = ConnackCode.CONNACK_REFUSED_NOT_AUTHORIZED
 
 mqtt_ms_invalid = MessageState.MQTT_MS_INVALID
 mqtt_ms_publish = MessageState.MQTT_MS_PUBLISH
+mqtt_ms_wait_for_puback = MessageState.MQTT_MS_WAIT_FOR_PUBACK
+mqtt_ms_wait_for_pubrec = MessageState.MQTT_MS_WAIT_FOR_PUBREC
+mqtt_ms_resend_pubrel = MessageState.MQTT_MS_RESEND_PUBREL
+mqtt_ms_wait_for_pubrel = MessageState.MQTT_MS_WAIT_FOR_PUBREL
+mqtt_ms_resend_pubcomp = MessageState.MQTT_MS_RESEND_PUBCOMP
+mqtt_ms_wait_for_pubcomp = MessageState.MQTT_MS_WAIT_FOR_PUBCOMP
+mqtt_ms_send_pubrec = MessageState.MQTT_MS_SEND_PUBREC
 mqtt_ms_queued = MessageState.MQTT_MS_QUEUED
 
 MQTT_ERR_AGAIN = MQTTErrorCode.MQTT_ERR_AGAIN
@@ -146,6 +153,13 @@ __all__ = [
     "mqtt_ms_invalid",
     "mqtt_ms_publish",
     "mqtt_ms_queued",
+    "mqtt_ms_resend_pubcomp",
+    "mqtt_ms_resend_pubrel",
+    "mqtt_ms_send_pubrec",
+    "mqtt_ms_wait_for_puback",
+    "mqtt_ms_wait_for_pubcomp",
+    "mqtt_ms_wait_for_pubrec",
+    "mqtt_ms_wait_for_pubrel",
     "topic_matches_sub",
 ]
 
@@ -192,7 +206,11 @@ _RETURN_CODES = {
     4: ("Connection Refused: bad user name or password.", "Bad user name or password"),
     5: ("Connection Refused: not authorised.", "Not authorized"),
 }
-_DISCONNECTED = {MQTT_ERR_SUCCESS: "Success", MQTT_ERR_KEEPALIVE: "Keep alive timeout"}
+_DISCONNECTED = {
+    MQTT_ERR_SUCCESS: "Success",
+    MQTT_ERR_KEEPALIVE: "Keep alive timeout",
+    MQTT_ERR_PROTOCOL: "Protocol error",
+}
 # What a connection's end is called here.
 _ENDS = {
     Status.REFUSED: MQTT_ERR_CONN_REFUSED,

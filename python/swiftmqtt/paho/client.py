@@ -38,7 +38,8 @@ from ._names import (
     MQTTv311,
     end_code,
 )
-from .enums import CallbackAPIVersion, LogLevel, MQTTErrorCode, MQTTProtocolVersion
+from .enums import CallbackAPIVersion, LogLevel, MQTTErrorCode, MQTTProtocolVersion, PahoClientMode
+from .errors import WrongType
 from .matcher import MQTTMatcher
 from .message import MQTTMessage, MQTTMessageInfo, PayloadType, encode_payload
 from .packettypes import PacketTypes
@@ -54,6 +55,7 @@ __all__ = [
     "MQTTMessage",
     "MQTTMessageInfo",
     "MQTTProtocolVersion",
+    "PahoClientMode",
     "PacketTypes",
     "PayloadType",
     "Properties",
@@ -103,9 +105,9 @@ class Client(Callbacks):
     ):
         super().__init__()
         if isinstance(callback_api_version, str):
-            raise ValueError("Unsupported callback API version: the first argument is a CallbackAPIVersion, not a client id")
+            raise WrongType("Unsupported callback API version: the first argument is a CallbackAPIVersion, not a client id")
         if not isinstance(callback_api_version, CallbackAPIVersion):
-            raise ValueError("Unsupported callback API version")
+            raise WrongType("Unsupported callback API version")
         if callback_api_version is CallbackAPIVersion.VERSION1:
             warnings.warn("Callback API version 1 is deprecated, update to latest version", DeprecationWarning, 2)
         if transport.lower() != "tcp":
@@ -295,7 +297,7 @@ class Client(Callbacks):
     def max_queued_messages_set(self, queue_size: int) -> Client:
         """Sets max_queued_messages."""
         if not isinstance(queue_size, int):
-            raise ValueError("Invalid type of queue size.")
+            raise WrongType("Invalid type of queue size.")
         self.max_queued_messages = queue_size
         return self
 
@@ -666,10 +668,12 @@ class Client(Callbacks):
             self._thread = None
 
     def _is_over(self) -> bool:
+        if self._leaving:
+            return self._socket is None
         if self._stopping:
             # What is on its way is waited for, as long as there is a connection.
             return self._socket is None or not (self._unfinished or self._queue)
-        return self._leaving and self._socket is None
+        return False
 
     def _connect_again(self, may_fail: bool) -> bool:
         try:

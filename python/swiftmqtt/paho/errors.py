@@ -7,3 +7,7 @@ class MQTTException(Exception):
 
 class MalformedPacket(MQTTException):
     """Bytes that are no properties."""
+
+
+class WrongType(TypeError, ValueError):
+    """What paho-mqtt 2.2 tells with TypeError, and 2.1 with ValueError."""

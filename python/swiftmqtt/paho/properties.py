@@ -102,7 +102,8 @@ class Properties:
         if name in _RANGES and not isinstance(value, list):
             low, high = _RANGES[name]
             if not low <= value <= high:
-                raise MQTTException(f"{name} property value must be in the range {low}-{high}")
+                wanted = "0 or 1" if high == 1 else f"in the range {low}-{high}"
+                raise MQTTException(f"{name} property value must be {wanted}")
         if name in _MULTIPLE:
             value = [*self.__dict__.get(name, []), *(value if isinstance(value, list) else [value])]
         object.__setattr__(self, name, value)

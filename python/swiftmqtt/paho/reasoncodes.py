@@ -75,6 +75,9 @@ class ReasonCode:
     KeyError if the packet has no such Reason Code.
     """
 
+    #: number: {name: [packets]}
+    names: dict[int, dict[str, list[int]]] = {}
+
     def __init__(self, packetType: int, aName: str = "Success", identifier: int = -1):
         self.packetType = packetType
         self.value = identifier
@@ -137,6 +140,10 @@ class ReasonCode:
 
     def __repr__(self) -> str:
         return f"ReasonCode({PacketTypes.Names[self.packetType]}, {self.getName()!r})"
+
+
+for _number, _name, _packets in TABLE:
+    ReasonCode.names.setdefault(_number, {})[_name] = [getattr(PacketTypes, _packet) for _packet in _packets.split()]
 
 
 class _AnyReasonCode(type):

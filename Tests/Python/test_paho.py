@@ -1,0 +1,289 @@
+"""The interface of paho-mqtt: the same scripts on paho-mqtt and, with only the import changed, on ours.
+
+What paho-mqtt made of them is in paho_scripts/*.txt; where paho-mqtt is installed it is compared with that, too.
+SMQ_PAHO_WRITE=1 writes it anew."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from .conftest import PACKAGE, ROOT, descriptors
+
+SCRIPTS = sorted((Path(__file__).parent / "paho_scripts").glob("*.py"))
+VENV = ROOT / "build/python-venv/bin/python"
+NAMES = pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
+
+
+def python_with_paho() -> str | None:
+    for python in (sys.executable, str(VENV)):
+        if Path(python).exists():
+            if subprocess.run([python, "-c", "import paho.mqtt.client"], capture_output=True).returncode == 0:
+                return python
+    return None
+
+
+@pytest.fixture(scope="session")
+def closed_server(tmp_path_factory):
+    """A server that lets nobody in."""
+    from Broker.servers import Mosquitto
+
+    server = Mosquitto(tmp_path_factory.mktemp("closed"), allow_anonymous="false")
+    server.start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def output(server, closed_server, level, tmp_path):
+    def run(script: Path, python: str, source: str) -> str:
+        chosen = closed_server if script.stem == "refused" else server
+        copy = tmp_path / script.name
+        copy.write_text(source)
+        environment = {**os.environ, "PYTHONPATH": str(PACKAGE), "PYTHONDONTWRITEBYTECODE": "1"}
+        done = subprocess.run(
+            [python, copy, chosen.host, str(chosen.port), level],
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=50,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        if "swiftmqtt" in source:
+            assert "Traceback" not in done.stderr and "swiftmqtt" not in done.stderr
+        return done.stdout
+
+    return run
+
+
+@NAMES
+def test_as_paho_does(script, output):
+    source = script.read_text().replace("paho.mqtt", "swiftmqtt.paho")
+    assert output(script, sys.executable, source) == script.with_suffix(".txt").read_text()
+
+
+@NAMES
+def test_that_this_is_what_paho_does(script, output):
+    python = python_with_paho()
+    if python is None:
+        pytest.skip("paho-mqtt is not installed here: .ci/need python installs it, where PyPI can be reached")
+    said = output(script, python, script.read_text())
+    if os.environ.get("SMQ_PAHO_WRITE"):
+        script.with_suffix(".txt").write_text(said)
+    assert said == script.with_suffix(".txt").read_text()
+
+
+def test_everything_that_paho_has_is_there():
+    """The public names of its modules, and those of its client."""
+    python = python_with_paho()
+    if python is None:
+        pytest.skip("paho-mqtt is not installed here: .ci/need python installs it, where PyPI can be reached")
+    listing = """
+import importlib, sys
+sys.path.insert(0, sys.argv[2])
+client = importlib.import_module(f"{sys.argv[1]}.client")
+print(*(name for name in vars(client) if name.startswith(("MQTT", "CONN", "mqtt_ms"))), sep="\\n")
+modules = ("properties", "Properties"), ("reasoncodes", "ReasonCode"), ("subscribeoptions", "SubscribeOptions"), ("client", "Client")
+modules += ("client", "MQTTMessage"), ("client", "MQTTMessageInfo"), ("packettypes", "PacketTypes"), ("matcher", "MQTTMatcher")
+for module, name in modules:
+    known = getattr(importlib.import_module(f"{sys.argv[1]}.{module}"), name)
+    print(*(f"{name}.{member}" for member in dir(known) if not member.startswith("_")), sep="\\n")
+for module in ("publish", "subscribe", "enums"):
+    known = importlib.import_module(f"{sys.argv[1]}.{module}")
+    functions = [n for n, v in vars(known).items() if getattr(v, "__module__", "") == known.__name__ and n[0] != "_"]
+    print(*functions, sep="\\n")
+"""
+
+    def names(package: str) -> set[str]:
+        run = subprocess.run([python, "-c", listing, package, str(PACKAGE)], capture_output=True, text=True, timeout=30)
+        assert run.returncode == 0, run.stderr
+        return set(run.stdout.split())
+
+    # Its own parsers, an iterator's second name; and what python/README.md says there is not.
+    inner = {"Properties.readProperty", "Properties.writeProperty", "MQTTMatcher.Node", "MQTTMessageInfo.next"}
+    assert names("paho.mqtt") - names("swiftmqtt.paho") == inner | {"Client.drop_out_messages"}
+
+
+# ---- What only ours is asked
+
+
+@pytest.fixture
+def mqtt():
+    import swiftmqtt.paho.client
+
+    return swiftmqtt.paho.client
+
+
+def test_the_module_itself_has_the_names(mqtt):
+    import swiftmqtt.paho
+
+    assert swiftmqtt.paho.Client is mqtt.Client and swiftmqtt.paho.MQTTv5 == 5
+    assert issubclass(swiftmqtt.paho.MQTTException, Exception)
+
+
+@pytest.mark.parametrize(
+    "call",
+    ["tls_set()", "tls_set_context()", "tls_insecure_set(True)", "ws_set_options()", "proxy_set()", "enable_bridge_mode()"]
+    + ["connect_srv('example.org')"],
+)
+def test_what_there_is_not_says_so(mqtt, call):
+    client = mqtt.Client(mqtt.CallbackAPIVersion.VERSION2)
+    with pytest.raises(NotImplementedError, match="libswiftmqtt"):
+        eval(f"client.{call}")
+    with pytest.raises(ValueError):
+        client.connect("localhost", bind_address="127.0.0.1")
+
+
+def wait(condition, seconds: float = 20) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize("protocol", [4, 5])
+def test_reconnecting(mqtt, start_mosquitto, level, protocol):
+    """The loop's thread connects again; what has QoS 1 and 2 is delivered then; subscriptions are on_connect's affair."""
+    server = start_mosquitto()
+    client = mqtt.Client(mqtt.CallbackAPIVersion.VERSION2, protocol=protocol)
+    told: list[str] = []
+    got: list[bytes] = []
+
+    def on_connect(client, userdata, flags, code, properties):
+        told.append("connect")
+        client.subscribe(level, 2)
+
+    client.on_connect = on_connect
+    client.on_subscribe = lambda *_: told.append("subscribe")
+    client.on_disconnect = lambda c, u, flags, code, p: told.append(f"disconnect {code}")
+    client.on_connect_fail = lambda *_: told.append("fail")
+    client.on_pre_connect = lambda *_: told.append("before")
+    client.on_message = lambda c, u, message: got.append(message.payload)
+    client.reconnect_delay_set(1, 1)
+    client.connect(server.host, server.port)
+    client.loop_start()
+    wait(lambda: "subscribe" in told)
+    server.kill()
+    wait(lambda: "fail" in told)
+    infos = [client.publish(level, f"{qos}", qos) for qos in (0, 1, 2)]
+    assert [info.rc for info in infos] == [mqtt.MQTT_ERR_NO_CONN] * 3
+    server.start()
+    for info in infos[1:]:
+        info.rc = 0
+        info.wait_for_publish(20)
+    wait(lambda: len(got) == 2)
+    assert sorted(got) == [b"1", b"2"] and not client._unfinished
+    assert told[:3] == ["before", "connect", "subscribe"]
+    assert told[3].startswith("disconnect ") and told[-2:] == ["connect", "subscribe"]
+    client.disconnect()
+    client.loop_stop()
+
+
+def test_options_that_change_between_connections(mqtt, start_mosquitto, level):
+    """A new password: what was not delivered goes with the new connection."""
+    server = start_mosquitto()
+    client = mqtt.Client(mqtt.CallbackAPIVersion.VERSION2)
+    client.reconnect_delay_set(1, 1)
+    passwords = []
+
+    def on_pre_connect(client, userdata):
+        passwords.append(f"token {len(passwords)}")
+        client.username_pw_set("me", passwords[-1])
+
+    client.on_pre_connect = on_pre_connect
+    client.connect(server.host, server.port)
+    client.loop_start()
+    wait(client.is_connected)
+    server.kill()
+    wait(lambda: not client.is_connected())
+    info = client.publish(level, "kept", 1, retain=True)
+    server.start()
+    wait(lambda: info._published)
+    assert len(passwords) > 1
+    client.disconnect()
+    client.loop_stop()
+
+
+def test_connect_again_from_on_disconnect(mqtt, server):
+    client = mqtt.Client(mqtt.CallbackAPIVersion.VERSION2)
+    connected = []
+
+    def on_disconnect(client, userdata, flags, code, properties):
+        if len(connected) < 3:
+            client.reconnect()
+
+    def on_connect(client, *_):
+        connected.append(1)
+        client.disconnect()
+
+    client.on_connect, client.on_disconnect = on_connect, on_disconnect
+    client.connect(server.host, server.port)
+    client.loop_forever()
+    assert len(connected) == 3
+
+
+def test_a_callback_may_wait_for_another_thread_that_publishes(mqtt, server, level):
+    """No lock is held while a callback runs."""
+    client = mqtt.Client(mqtt.CallbackAPIVersion.VERSION2)
+    done = threading.Event()
+
+    def on_message(client, userdata, message):
+        if message.payload == b"begin":
+            thread = threading.Thread(target=client.publish, args=(level, "end"))
+            thread.start()
+            thread.join(10)
+            assert not thread.is_alive()
+        else:
+            done.set()
+
+    client.on_connect = lambda c, *_: c.subscribe(level)
+    client.on_subscribe = lambda c, *_: c.publish(level, "begin")
+    client.on_message = on_message
+    client.connect(server.host, server.port)
+    client.loop_start()
+    assert done.wait(20)
+    client.disconnect()
+    client.loop_stop()
+
+
+def test_more_than_fits(mqtt, server, level):
+    """A payload that is larger than the outbox, and more messages than it has places."""
+    client = mqtt.Client(mqtt.CallbackAPIVersion.VERSION2)
+    large = bytes(range(256)) * 24_000  # six megabytes
+    got: list[int] = []
+    client.on_message = lambda c, u, message: got.append(len(message.payload))
+    subscribed = threading.Event()
+    client.on_subscribe = lambda *_: subscribed.set()
+    client.on_connect = lambda c, *_: c.subscribe(level, 1)
+    client.connect(server.host, server.port)
+    client.loop_start()
+    assert subscribed.wait(10)
+    infos = [client.publish(level, large, 1)] + [client.publish(level, b"x" * 1000, 1) for _ in range(10_000)]
+    for info in infos:
+        info.wait_for_publish(40)
+    wait(lambda: len(got) == 10_001)
+    assert got[0] == len(large) and set(got[1:]) == {1000}
+    client.disconnect()
+    client.loop_stop()
+
+
+def test_nothing_is_left_of_clients_that_come_and_go(mqtt, server):
+    def once() -> None:
+        client = mqtt.Client(mqtt.CallbackAPIVersion.VERSION2)
+        client.connect(server.host, server.port)
+        client.loop_start()
+        client.publish("a", "b", 1).wait_for_publish(10)
+        client.disconnect()
+        client.loop_stop()
+
+    once()
+    before = descriptors()
+    for _ in range(20):
+        once()
+    assert descriptors() == before and threading.active_count() == 1
