@@ -84,6 +84,24 @@ int32_t tool_connect(const void *host, uint32_t port, const void *bound_to, cons
     return result;
 }
 
+int32_t tool_resolve(const void *host, void *buffer, size_t capacity) {
+    struct addrinfo hints = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM }, *found;
+    int error = getaddrinfo(host, NULL, &hints, &found);
+    if (error) return error;
+    size_t size = 0;
+    for (const struct addrinfo *address = found; address; address = address->ai_next) {
+        char text[NI_MAXHOST];
+        if (getnameinfo(address->ai_addr, address->ai_addrlen, text, sizeof text, NULL, 0, NI_NUMERICHOST)) continue;
+        size_t length = strlen(text);
+        if (size + length + 1 > capacity) break;
+        if (size > 0) ((char *)buffer)[size++] = ' ';
+        memcpy((char *)buffer + size, text, length);
+        size += length;
+    }
+    freeaddrinfo(found);
+    return (int32_t)size;
+}
+
 int64_t tool_send(int32_t fd, const void *data, size_t size) {
     ssize_t count;
     do

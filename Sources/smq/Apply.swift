@@ -2,7 +2,7 @@ import CSwiftMQTT
 
 extension Arguments {
   /// What an option says.
-  mutating func apply(_ option: Option, _ value: [UInt8]) throws(Complaint) {
+  func apply(_ option: Option, _ value: [UInt8]) throws(Complaint) {
     func number(_ range: ClosedRange<Int64>) throws(Complaint) -> Int64 {
       guard let number = value.number(in: range) else {
         throw usageError(

@@ -4,7 +4,7 @@ import CSwiftMQTT
 func usageError(_ text: Text) -> Complaint { Complaint(text: text, isUsage: true) }
 
 /// What the command line, and a file of options before it, ask for.
-struct Arguments {
+final class Arguments {
   let command: Command
   var url: [UInt8] = []
   var host: [UInt8] = []
@@ -84,7 +84,7 @@ struct Arguments {
     if !wantsVersion { try checkTogether() }
   }
 
-  mutating func parse(_ words: ArraySlice<[UInt8]>) throws(Complaint) {
+  private func parse(_ words: ArraySlice<[UInt8]>) throws(Complaint) {
     var words = words
     while var word = words.popFirst() {
       // --name=value

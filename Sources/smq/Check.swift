@@ -1,1 +1,131 @@
-func check(_ arguments: Arguments) throws(Complaint) -> Int32 { 0 }
+import CSwiftMQTT
+
+/// smq check: 0 if all works, else the status of the first step that does not.
+func check(_ arguments: Arguments) throws(Complaint) -> Int32 {
+  let findings = Findings(isPlain: !arguments.json)
+  for place in try checkedPlaces(arguments) {
+    arguments.url = place.url
+    findings.begin(place.name)
+    Examination(place, findings, arguments).run()
+  }
+  guard findings.finish() else { throw Complaint(text: "standard output cannot be written to") }
+  return findings.status
+}
+
+/// A server that is checked, and its URL; empty: -h and -p have it.
+struct CheckedPlace {
+  let name: Text
+  let host: [UInt8]
+  let port: UInt32
+  let url: [UInt8]
+}
+
+/// Those of the URL, or the one of -h and -p.
+private func checkedPlaces(_ arguments: Arguments) throws(Complaint) -> [CheckedPlace] {
+  if arguments.url.isEmpty {
+    let host = arguments.host.isEmpty ? ascii("localhost") : arguments.host
+    return [
+      CheckedPlace(name: place(arguments), host: host, port: arguments.port == 0 ? 1883 : arguments.port, url: [])
+    ]
+  }
+  // The library knows what a URL is; what it has accepted can be taken to pieces.
+  _ = try clientOptions(arguments, 5)
+  let broker = splitURL(arguments.url).broker
+  let at = broker.lastIndex(of: 64)
+  let login = at.map { Array(broker[7...$0]) } ?? []
+  return broker[(at.map { $0 + 1 } ?? 7)...].split(separator: 44).map { authority in
+    let (host, port) = hostAndPort(Array(authority))
+    return CheckedPlace(name: "\(host.printable) port \(port)", host: host, port: port, url: ascii("mqtt://") + login + authority)
+  }
+}
+
+private func hostAndPort(_ authority: [UInt8]) -> ([UInt8], UInt32) {
+  let bracket = authority.firstIndex(of: 93)
+  let colon = authority.lastIndex(of: 58)
+  guard let colon, colon > (bracket ?? 0) else {
+    return (authority.filter { $0 != 91 && $0 != 93 }, 1883)
+  }
+  let port = Array(authority[(colon + 1)...]).number(in: 1...65_535) ?? 1883
+  return (authority[..<colon].filter { $0 != 91 && $0 != 93 }, UInt32(port))
+}
+
+/// What the steps found, told as they go or, as JSON, at the end.
+final class Findings {
+  enum Result {
+    case fine, note, failure
+  }
+
+  private let isPlain: Bool
+  private var json = JSONWriter(isPretty: false)
+  private var isOpen = false
+  private var isWritten = true
+  /// 3: a name has no address, 4: no connection, 5: CONNECT is refused, 6: what comes after it.
+  private(set) var status: Int32 = 0
+
+  init(isPlain: Bool) {
+    self.isPlain = isPlain
+    json.beginObject()
+    json.key("servers")
+    json.beginArray()
+  }
+
+  func begin(_ server: Text) {
+    if isPlain {
+      print("\(server)\n")
+    } else {
+      end()
+      json.beginObject()
+      json.key("server")
+      json.string(server.bytes)
+      json.key("steps")
+      json.beginArray()
+    }
+    isOpen = true
+  }
+
+  func tell(_ step: StaticString, _ result: Result, _ text: Text, advice: Text = "") {
+    let word: StaticString = result == .fine ? "ok" : result == .note ? "note" : "fail"
+    if isPlain {
+      let blanks: StaticString = result == .fine ? "    " : "  "
+      let gap = [UInt8](repeating: 32, count: max(1, 12 - step.utf8CodeUnitCount))
+      print("  \(word)\(blanks)\(step)\(gap)\(text)\n")
+      if !advice.isEmpty { print("                    -> \(advice)\n") }
+      return
+    }
+    json.beginObject()
+    for (name, value) in [("step", step.bytes), ("result", word.bytes), ("text", text.bytes), ("advice", advice.bytes)]
+      as [(StaticString, [UInt8])]
+    {
+      json.key(name)
+      json.string(value)
+    }
+    json.endObject()
+  }
+
+  func fail(_ step: StaticString, _ status: Int32, _ text: Text, _ advice: Text) {
+    if self.status == 0 { self.status = status }
+    tell(step, .failure, text, advice: advice)
+  }
+
+  /// false: it could not be written.
+  func finish() -> Bool {
+    guard !isPlain else { return isWritten }
+    end()
+    json.endArray()
+    json.key("exit")
+    json.number(Int64(status))
+    json.endObject()
+    return say(Text(json.bytes + [10]), to: 1)
+  }
+
+  private func end() {
+    guard isOpen else { return }
+    json.endArray()
+    json.endObject()
+    isOpen = false
+  }
+
+  private func print(_ text: Text) {
+    if !say(text, to: 1) { isWritten = false }
+  }
+}

@@ -59,7 +59,7 @@ enum MQTT {
   }
 
   /// smq_event, with bytes of its own.
-  struct Event {
+  final class Event {
     var type = 0
     var status = 0
     var stage = 0
@@ -395,11 +395,12 @@ final class Client {
   var state: Int { unsafe Int(smq_client_state(client)) }
   func service() { unsafe _ = smq_service(client) }
 
-  func nextEvent() -> Event? {
+  /// The next event; of its payload no more than `payloadLimit` bytes, and without its topic if there is a limit.
+  func nextEvent(payloadLimit: Int = .max) -> Event? {
     var raw = unsafe smq_event()
     unsafe raw.size = UInt32(MemoryLayout<smq_event>.size)
     guard unsafe smq_next_event(client, &raw) == 1 else { return nil }
-    var event = Event()
+    let event = Event()
     unsafe event.type = Int(raw.type)
     unsafe event.status = Int(raw.status)
     unsafe event.cookie = raw.cookie
@@ -415,8 +416,9 @@ final class Client {
     unsafe event.serverReference = MQTT.copy(raw.server_reference)
     unsafe event.retry = Int64(raw.retry_ms)
     unsafe event.port = raw.port
-    unsafe event.topic = MQTT.copy(raw.topic)
+    unsafe raw.payload.size = Swift.min(raw.payload.size, payloadLimit)
     unsafe event.payload = MQTT.copy(raw.payload)
+    if payloadLimit == .max { unsafe event.topic = MQTT.copy(raw.topic) }
     unsafe event.payloadOffset = Int(raw.payload_offset)
     unsafe event.payloadTotal = Int(raw.payload_total)
     unsafe event.qos = raw.qos
@@ -472,13 +474,19 @@ final class Client {
       keepAlive: raw.keep_alive_s)
   }
 
-  /// Bytes sent and received, and the system calls for them.
-  var traffic: (sent: UInt64, received: UInt64) {
+  /// Messages that are done with, and PINGREQs that were answered.
+  var done: (messages: Int64, pings: Int64) {
     var raw = smq_stats()
     raw.size = UInt32(MemoryLayout<smq_stats>.size)
     unsafe _ = smq_client_stats(client, &raw)
-    return (raw.bytes_sent, raw.bytes_received)
+    let classes = raw.round_trip
+    let pings = classes.0 &+ classes.1 &+ classes.2 &+ classes.3 &+ classes.4 &+ classes.5 &+ classes.6 &+ classes.7
+      &+ classes.8 &+ classes.9 &+ classes.10 &+ classes.11 &+ classes.12 &+ classes.13 &+ classes.14 &+ classes.15
+    return (Int64(raw.messages_completed + raw.messages_failed), Int64(pings))
   }
+
+  /// Sends PINGREQ now.
+  func ping() { unsafe _ = smq_hint_network(client, 1) }
 
   /// Each step is told on standard error, behind this name.
   func logSteps() {

@@ -34,6 +34,7 @@ struct Option {
   /// A sentence, without its full stop. `~` stands in front of what only the manual says.
   let help: StaticString
 
+  @inline(__always)
   init(
     _ key: Key, _ short: StaticString, _ long: StaticString, _ value: StaticString, _ commands: UInt8,
     _ help: StaticString

@@ -4,7 +4,7 @@ import CSwiftMQTT
 func publish(_ arguments: Arguments) throws(Complaint) -> Int32 {
   let topic = try topic(of: arguments)
   guard let source = arguments.source else { throw usageError("a message is needed: -m, -f, -l, -n or -s") }
-  var publisher = Publisher(arguments, topic)
+  let publisher = Publisher(arguments, topic)
   if case .lines = source {
     if arguments.times != nil { throw usageError("--repeat cannot be used with -l") }
     publisher.lines = Lines()
@@ -25,7 +25,7 @@ func topic(of arguments: Arguments) throws(Complaint) -> [UInt8] {
 }
 
 /// Publishes one message some times, or many lines, and sees each of them end.
-private struct Publisher {
+private final class Publisher {
   let arguments: Arguments
   let version: UInt32
   var message: MQTT.Message
@@ -52,7 +52,7 @@ private struct Publisher {
     return held == nil && lines.isAtEnd
   }
 
-  mutating func run() throws(Complaint) -> Int32 {
+  func run() throws(Complaint) -> Int32 {
     var options = try clientOptions(arguments, version)
     if lines == nil { options.flags |= SMQ_OPTION_NO_RECONNECT } else { options.outboxMessages = 4096 }
     if lines != nil || isStreamed(message.payload.count) { options.streamBytes = 65_536 }
@@ -75,7 +75,7 @@ private struct Publisher {
     return status
   }
 
-  private mutating func turn(_ link: Link) throws(Complaint) {
+  private func turn(_ link: Link) throws(Complaint) {
     switch link.next() {
     case .event(let event): try took(event, link)
     case .input: try lines?.read()
@@ -87,7 +87,7 @@ private struct Publisher {
     if link.wasConnected && link.client.state == SMQ_STATE_CONNECTED { try give(link) }
   }
 
-  private mutating func took(_ event: Event, _ link: Link) throws(Complaint) {
+  private func took(_ event: Event, _ link: Link) throws(Complaint) {
     switch event.type {
     case SMQ_EVENT_COMPLETED:
       open -= 1
@@ -110,7 +110,7 @@ private struct Publisher {
   }
 
   /// Publishes what there is, as long as there is room.
-  private mutating func give(_ link: Link) throws(Complaint) {
+  private func give(_ link: Link) throws(Complaint) {
     if lines != nil {
       while let line = held ?? lines?.next() {
         message.payload = line
@@ -128,7 +128,7 @@ private struct Publisher {
   }
 
   /// false: there is no room now; an event will come.
-  private mutating func publishOne(_ link: Link) throws(Complaint) -> Bool {
+  private func publishOne(_ link: Link) throws(Complaint) -> Bool {
     let isLarge = isStreamed(message.payload.count)
     let answer = isLarge ? link.client.publishStream(message) : link.client.publish(message)
     if answer == SMQ_ERR_FULL { return false }

@@ -45,9 +45,8 @@ struct Assembly {
     }
     payload += event.payload
     guard event.part & SMQ_PART_LAST != 0 else { return nil }
-    var whole = event
-    swap(&whole.payload, &payload)
-    return whole
+    swap(&event.payload, &payload)
+    return event
   }
 }
 

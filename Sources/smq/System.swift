@@ -4,10 +4,13 @@
 import CTool
 
 extension StaticString {
-  var bytes: [UInt8] { withUTF8Buffer { unsafe Array($0) } }
+  var bytes: [UInt8] {
+    @inline(never) get { withUTF8Buffer { unsafe Array($0) } }
+  }
 }
 
 /// The bytes of a literal.
+@inline(never)
 func ascii(_ text: StaticString) -> [UInt8] { text.bytes }
 
 /// The bytes of a zero-terminated text, without its zero.
@@ -153,6 +156,16 @@ enum System {
         unsafe withTerminated(path) { path in unsafe tool_connect(host, port, local, path, timeout) }
       }
     }
+  }
+
+  /// A name's addresses, or an EAI_… value.
+  static func addresses(of host: [UInt8]) -> (text: [UInt8], error: Int32) {
+    var result: Int32 = 0
+    let text = unsafe filled(1000) { buffer in
+      unsafe result = withTerminated(host) { unsafe tool_resolve($0, buffer, 1000) }
+      return Int(max(0, result))
+    }
+    return (text, min(0, result))
   }
 
   // ---- Helpers

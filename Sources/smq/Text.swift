@@ -5,28 +5,28 @@ struct Text: ExpressibleByStringInterpolation {
   var bytes: [UInt8]
 
   init(_ bytes: [UInt8] = []) { self.bytes = bytes }
-  init(stringLiteral value: StaticString) { bytes = value.bytes }
+  @inline(never) init(stringLiteral value: StaticString) { bytes = value.bytes }
   init(stringInterpolation: Interpolation) { bytes = stringInterpolation.bytes }
 
   struct Interpolation: StringInterpolationProtocol {
     var bytes: [UInt8] = []
 
-    init(literalCapacity: Int, interpolationCount: Int) {
+    @inline(never) init(literalCapacity: Int, interpolationCount: Int) {
       bytes.reserveCapacity(literalCapacity + 16 * interpolationCount)
     }
 
-    mutating func appendLiteral(_ literal: StaticString) { bytes += literal.bytes }
-    mutating func appendInterpolation(_ text: Text) { bytes += text.bytes }
-    mutating func appendInterpolation(_ text: StaticString) { bytes += text.bytes }
-    mutating func appendInterpolation(_ text: [UInt8]) { bytes += text }
-    mutating func appendInterpolation(_ number: Int) { bytes += decimal(Int64(number)) }
-    mutating func appendInterpolation(_ number: Int64) { bytes += decimal(number) }
-    mutating func appendInterpolation(_ number: UInt32) { bytes += decimal(Int64(number)) }
+    @inline(never) mutating func appendLiteral(_ literal: StaticString) { bytes += literal.bytes }
+    @inline(never) mutating func appendInterpolation(_ text: Text) { bytes += text.bytes }
+    @inline(never) mutating func appendInterpolation(_ text: StaticString) { bytes += text.bytes }
+    @inline(never) mutating func appendInterpolation(_ text: [UInt8]) { bytes += text }
+    @inline(never) mutating func appendInterpolation(_ number: Int) { bytes += decimal(Int64(number)) }
+    @inline(never) mutating func appendInterpolation(_ number: Int64) { bytes += decimal(number) }
+    @inline(never) mutating func appendInterpolation(_ number: UInt32) { bytes += decimal(Int64(number)) }
   }
 
   var isEmpty: Bool { bytes.isEmpty }
 
-  static func += (left: inout Text, right: Text) { left.bytes += right.bytes }
+  @inline(never) static func += (left: inout Text, right: Text) { left.bytes += right.bytes }
   static func == (left: Text, right: Text) -> Bool { left.bytes == right.bytes }
 }
 
@@ -39,6 +39,7 @@ struct Complaint: Error {
 }
 
 /// A number in decimal digits, with zeros in front up to `digits`.
+@inline(never)
 func decimal(_ number: Int64, digits: Int = 1) -> [UInt8] {
   var reversed: [UInt8] = []
   var rest = number.magnitude

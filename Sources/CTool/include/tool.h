@@ -110,6 +110,10 @@ int32_t tool_set_wait(int32_t set, uint32_t *numbers, int32_t capacity, int64_t 
  * descriptor that does not block; -errno; or -1000 + an EAI_… value if a name has no address. */
 int32_t tool_connect(const void *host, uint32_t port, const void *bound_to, const void *path, int64_t timeout_ms);
 
+/* Looks up a name, and writes its addresses, with blanks between them, as far as there is room. Returns the bytes
+ * written, or an EAI_… value, which is negative. */
+int32_t tool_resolve(const void *host, void *buffer, size_t capacity);
+
 /* Sends what the kernel takes. Returns how many bytes, 0: none now, or -errno. */
 int64_t tool_send(int32_t fd, const void *data, size_t size);
 

@@ -1,0 +1,228 @@
+import CSwiftMQTT
+
+/// What a bench does: connects, subscribes, publishes, and waits for what was published. The first 8 bytes of a payload
+/// are the time at which it was published, by the clock of this process.
+final class Load {
+  private let arguments: Arguments
+  private let crowd: Crowd
+  private let topic: [UInt8]
+  private let first: Int
+  private var payload: [UInt8]
+  private var ready = 0
+  private var isConnected: [Bool]
+  private var isFull: [Bool]
+  private var isLeaving = false
+  private var nextPublisher = 0
+  private var lastProgress: Int64 = 0
+  private var publishingSince: Int64 = 0
+
+  private(set) var published: Int64 = 0
+  private(set) var completed: Int64 = 0
+  private(set) var failed: Int64 = 0
+  private(set) var received: Int64 = 0
+  private(set) var disconnections: Int64 = 0
+  private(set) var publishing: Int64 = 0  // nanoseconds
+  private(set) var receiving: Int64 = 0
+  private(set) var connecting: Int64 = 0
+  /// From smq_publish() to the event of the subscriber.
+  private(set) var delivery = Histogram()
+  /// From smq_publish() to PUBACK or PUBCOMP.
+  private(set) var acknowledgement = Histogram()
+
+  var expected: Int64 { published * arguments.subscribers }
+  var lost: Int64 { max(0, expected - received) }
+
+  init(_ arguments: Arguments, _ crowd: Crowd) {
+    self.arguments = arguments
+    self.crowd = crowd
+    first = Int(arguments.subscribers)
+    topic = (arguments.topics.first ?? ascii("smq/bench")) + [47] + Array(randomID().dropFirst(4))
+    payload = [UInt8](repeating: 46, count: Int(arguments.size))
+    isConnected = [Bool](repeating: false, count: crowd.clients.count)
+    isFull = isConnected
+  }
+
+  /// 0, or the signal that ended it early.
+  func run() throws(Complaint) -> Int32 {
+    crowd.took = { (number, event) throws(Complaint) in try self.took(number, event) }
+    try connect()
+    try publish()
+    try drain()
+    isLeaving = true
+    endProgress()
+    try crowd.leave()
+    return crowd.isInterrupted ? System.caughtSignal : 0
+  }
+
+  // ---- The phases
+
+  /// A hundred at a time: more than a broker's queue of connections may hold would be refused.
+  private func connect() throws(Complaint) {
+    let start = System.nanoseconds
+    var begun = 0
+    while ready < crowd.clients.count && !crowd.isInterrupted {
+      while begun < crowd.clients.count && begun - ready < 100 {
+        _ = crowd.clients[begun].connect()
+        try crowd.serve(begun)
+        begun += 1
+      }
+      try crowd.turn(until: System.milliseconds + 1_000)
+      progress("\(ready) of \(crowd.clients.count) clients are ready")
+    }
+    connecting = System.nanoseconds - start
+  }
+
+  private func publish() throws(Complaint) {
+    publishingSince = System.nanoseconds
+    let end = publishingSince + arguments.seconds * 1_000_000
+    while !crowd.isInterrupted {
+      let now = System.nanoseconds
+      if let most = arguments.messages { if published >= most { break } } else if now >= end { break }
+      let isAll = try give(now)
+      var wake = (arguments.messages == nil ? end : .max) / 1_000_000
+      // With a rate, until the next message is due; else until there is room again.
+      if arguments.rate > 0 && isAll {
+        wake = min(wake, (publishingSince + (published + 1) * 1_000_000_000 / arguments.rate) / 1_000_000)
+      }
+      try crowd.turn(until: min(wake, System.milliseconds + 1_000))
+      tellPublished()
+    }
+    publishing = System.nanoseconds - publishingSince
+    // Messages of QoS 0 are published when the kernel has them.
+    while arguments.qos == 0 && !crowd.isInterrupted && crowd.clients[first...].reduce(0, { $0 + $1.done.messages }) < published {
+      try crowd.turn(until: System.milliseconds + 100)
+      publishing = System.nanoseconds - publishingSince
+      tellPublished()
+    }
+  }
+
+  /// Publishes what is due now, in turns. Whether that was possible.
+  private func give(_ now: Int64) throws(Complaint) -> Bool {
+    var wanted = arguments.messages.map { $0 - published } ?? .max
+    if arguments.rate > 0 { wanted = min(wanted, arguments.rate * (now - publishingSince) / 1_000_000_000 + 1 - published) }
+    let count = crowd.clients.count - first
+    var idle = 0
+    while wanted > 0 && idle < count {
+      let number = first + nextPublisher
+      nextPublisher = (nextPublisher + 1) % count
+      // Without a rate each has some in a row, which share a system call.
+      var batch = arguments.rate > 0 ? min(wanted, 1) : min(wanted, 64)
+      var given: Int64 = 0
+      while batch > 0, isConnected[number], !isFull[number], try publishOne(number) {
+        batch -= 1
+        given += 1
+      }
+      wanted -= given
+      idle = given == 0 ? idle + 1 : 0
+      if given > 0 { try crowd.serve(number) }
+    }
+    return wanted <= 0
+  }
+
+  private func publishOne(_ number: Int) throws(Complaint) -> Bool {
+    let now = System.nanoseconds
+    for index in 0..<8 { payload[index] = UInt8(truncatingIfNeeded: now >> Int64(56 - 8 * index)) }
+    var message = MQTT.Message(topic: topic + [47] + decimal(Int64(number - first)), payload: payload)
+    message.qos = arguments.qos
+    message.quiet = arguments.qos == 0
+    message.cookie = UInt64(bitPattern: now)
+    let answer = crowd.clients[number].publish(message)
+    if answer == SMQ_ERR_FULL {
+      isFull[number] = true
+      return false
+    }
+    guard answer == SMQ_OK else { throw Complaint(text: "a message cannot be published: \(whyNot(answer))") }
+    published += 1
+    return true
+  }
+
+  /// Until all has come, or nothing has for two seconds.
+  private func drain() throws(Complaint) {
+    var seen: Int64 = -1
+    var since = System.milliseconds
+    func isDone() -> Bool { received >= expected && (arguments.qos == 0 || completed + failed >= published) }
+    while !isDone() && !crowd.isInterrupted {
+      if received + completed != seen {
+        seen = received + completed
+        since = System.milliseconds
+      }
+      if System.milliseconds - since > 2_000 { break }
+      try crowd.turn(until: System.milliseconds + 200)
+      tellPublished()
+    }
+    if receiving == 0 { receiving = System.nanoseconds - publishingSince }
+  }
+
+  // ---- Events
+
+  private func took(_ number: Int, _ event: Event) throws(Complaint) {
+    switch event.type {
+    case SMQ_EVENT_MESSAGE: came(event)
+    case SMQ_EVENT_COMPLETED:
+      isFull[number] = false
+      if event.cookie == 0 { try subscribed(number, event) } else { ended(event) }
+    case SMQ_EVENT_ROOM: isFull[number] = false
+    case SMQ_EVENT_CONNECTED:
+      isConnected[number] = true
+      if number < first {
+        let answer = crowd.clients[number].subscribe([MQTT.Filter(filter: topic + [47, 35], qos: arguments.qos)], cookie: 0)
+        if answer != SMQ_OK { throw Complaint(text: "cannot subscribe: \(whyNot(answer))") }
+      } else {
+        ready += 1
+      }
+    case SMQ_EVENT_DISCONNECTED where !isLeaving:
+      if !isConnected[number] || publishingSince == 0 {
+        throw Complaint(
+          text: "client \(number + 1) cannot connect to \(place(arguments)): \(why(event))",
+          status: exitStatus(event, wasConnected: false))
+      }
+      disconnections += 1
+    default: break
+    }
+  }
+
+  private func subscribed(_ number: Int, _ event: Event) throws(Complaint) {
+    if event.status != SMQ_OK { throw Complaint(text: "the broker refused a subscription: \(why(event))") }
+    ready += 1
+  }
+
+  private func ended(_ event: Event) {
+    if event.status != SMQ_OK {
+      failed += 1
+    } else {
+      completed += 1
+      acknowledgement.add(System.nanoseconds - Int64(bitPattern: event.cookie))
+    }
+  }
+
+  private func came(_ event: Event) {
+    guard event.part & SMQ_PART_FIRST != 0, event.payload.count >= 8 else { return }
+    let now = System.nanoseconds
+    var time: Int64 = 0
+    for byte in event.payload.prefix(8) { time = time << 8 | Int64(byte) }
+    received += 1
+    receiving = now - publishingSince
+    delivery.add(now - time)
+  }
+
+  // ---- Progress
+
+  private var showsProgress: Bool { arguments.progress || System.isTerminal(2) }
+
+  private func tellPublished() {
+    progress("\(grouped(published)) published, \(grouped(received)) received")
+  }
+
+  /// Once a second: on a terminal the line is written over.
+  private func progress(_ text: @autoclosure () -> Text) {
+    let now = System.milliseconds
+    guard showsProgress && now - lastProgress >= 1_000 else { return }
+    lastProgress = now
+    let line = text()
+    say(System.isTerminal(2) ? "\r\(line)\u{1B}[K" : "\(line)\n", to: 2)
+  }
+
+  private func endProgress() {
+    if showsProgress && System.isTerminal(2) { say("\r\u{1B}[K", to: 2) }
+  }
+}

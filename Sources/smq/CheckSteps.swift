@@ -1,0 +1,226 @@
+import CSwiftMQTT
+
+/// The steps, each on what the one before it found.
+struct Examination {
+  private let place: CheckedPlace
+  private let findings: Findings
+  private let arguments: Arguments
+  private let timeout: Int64
+  private let topic: [UInt8]
+
+  init(_ place: CheckedPlace, _ findings: Findings, _ arguments: Arguments) {
+    self.place = place
+    self.findings = findings
+    self.arguments = arguments
+    timeout = (arguments.timeout ?? 5) * 1000
+    topic = (arguments.topics.first ?? ascii("smq/check")) + [47] + Array(randomID().dropFirst(4))
+  }
+
+  func run() {
+    guard name() && tcp() else { return }
+    // The newest version that is accepted is the one that is tried further.
+    var chosen: UInt32?
+    for version: UInt32 in arguments.version.map({ [$0] }) ?? [5, 4, 3] {
+      let isAccepted = connect(version, isLast: version == (arguments.version ?? 3) && chosen == nil)
+      if isAccepted && chosen == nil { chosen = version }
+      if System.caughtSignal != 0 { return }
+    }
+    if let chosen { exchange(chosen) }
+  }
+
+  private func name() -> Bool {
+    guard arguments.unix.isEmpty else { return true }
+    let (addresses, error) = System.addresses(of: place.host)
+    guard error == 0 && !addresses.isEmpty else {
+      findings.fail("name", 3, "\(place.host.printable): \(System.resolveText(error))", adviceOnNames)
+      return false
+    }
+    findings.tell("name", .fine, "\(place.host.printable) is \(addresses.split(separator: 32).first.map { Array($0) } ?? [])\(more(addresses))")
+    return true
+  }
+
+  private func more(_ addresses: [UInt8]) -> Text {
+    var text = Text()
+    for address in addresses.split(separator: 32).dropFirst() { text += ", \(Array(address))" }
+    return text
+  }
+
+  private func tcp() -> Bool {
+    let start = System.nanoseconds
+    let result = System.connect(
+      host: place.host, port: place.port, from: arguments.bind, path: arguments.unix, timeout: timeout)
+    guard result >= 0 else {
+      let error = result <= -900 ? 99 : -result
+      findings.fail("tcp", 4, "no connection: \(System.errorText(error))", advice(onError: error))
+      return false
+    }
+    System.close(result)
+    findings.tell("tcp", .fine, "a connection in \(elapsed(since: start))")
+    return true
+  }
+
+  private func options(_ version: UInt32) throws(Complaint) -> MQTT.Options {
+    var options = try clientOptions(arguments, version)
+    options.flags |= SMQ_OPTION_NO_RECONNECT
+    options.connectTimeout = UInt32(min(timeout, 86_400_000))
+    options.maximumPacket = 0
+    return options
+  }
+
+  // ---- CONNECT
+
+  private func connect(_ version: UInt32, isLast: Bool) -> Bool {
+    let name = versionName(version)
+    do {
+      let start = System.nanoseconds
+      let link = try Link(try options(version), arguments)
+      let event = wait(link) { $0.type == SMQ_EVENT_CONNECTED || $0.type == SMQ_EVENT_DISCONNECTED }
+      defer { link.leave() }
+      if let event, event.type == SMQ_EVENT_CONNECTED {
+        findings.tell("connect", .fine, "\(name) is accepted, in \(elapsed(since: start))")
+        if version == 5, let server = link.client.server { tell(server) }
+        return true
+      }
+      let reason: Text = event.map { why($0) } ?? "no answer in time"
+      if isLast {
+        findings.fail("connect", 5, "\(name): \(reason)", advice(onConnect: event))
+      } else {
+        findings.tell("connect", .note, "\(name): \(reason)")
+      }
+    } catch {
+      findings.tell("connect", isLast ? .failure : .note, "\(name): \(error.text)")
+    }
+    return false
+  }
+
+  private func tell(_ server: MQTT.Server) {
+    var text: Text = "QoS up to \(server.maximumQoS); "
+    let features: [(StaticString, Bool)] = [
+      ("retained messages", server.retain), ("wildcards", server.wildcards),
+      ("Shared Subscriptions", server.shared), ("Subscription Identifiers", server.identifiers),
+    ]
+    for (name, isThere) in features { text += isThere ? "\(name); " as Text : "no \(name); " }
+    text += "\(server.receiveMaximum) messages of QoS 1 and 2 at a time; Topic Aliases: \(server.aliases); "
+    text += server.maximumPacket == 0 ? "packets of any size" : "packets up to \(server.maximumPacket) bytes" as Text
+    text += "; Keep Alive \(server.keepAlive) s"
+    findings.tell("limits", .fine, text)
+  }
+
+  // ---- Messages
+
+  private func exchange(_ version: UInt32) {
+    do {
+      let link = try Link(try options(version), arguments)
+      defer { link.leave() }
+      guard wait(link, { $0.type == SMQ_EVENT_CONNECTED }) != nil else {
+        return findings.fail("connect", 5, "a second connection is not accepted", "does the broker limit connections?")
+      }
+      let best = link.client.server.map { UInt8($0.maximumQoS) } ?? 2
+      guard subscribe(link, topic, best) else { return }
+      for qos in 0...best where !roundTrip(link, qos) { return }
+      if link.client.server?.retain ?? true {
+        retained(link)
+      } else {
+        findings.tell("retained", .note, "the broker keeps no messages")
+      }
+      ping(link)
+    } catch {
+      findings.fail("connect", 5, error.text, "")
+    }
+  }
+
+  private func subscribe(_ link: Link, _ filter: [UInt8], _ qos: UInt8) -> Bool {
+    let answer = link.client.subscribe([MQTT.Filter(filter: filter, qos: qos)], cookie: 1)
+    let event = answer == SMQ_OK ? wait(link) { $0.type == SMQ_EVENT_COMPLETED && $0.cookie == 1 } : nil
+    guard let event, event.status == SMQ_OK else {
+      let reason: Text = answer == SMQ_OK ? event.map { why($0) } ?? "no answer in time" : whyNot(answer)
+      findings.fail(
+        "subscribe", 6, "\(filter): \(reason)",
+        "the broker does not let this user subscribe there: -t gives a topic that it may use")
+      return false
+    }
+    return true
+  }
+
+  private func roundTrip(_ link: Link, _ qos: UInt8) -> Bool {
+    let start = System.nanoseconds
+    var message = MQTT.Message(topic: topic, payload: ascii("smq check ") + decimal(Int64(qos)))
+    message.qos = qos
+    message.cookie = 2
+    let answer = link.client.publish(message)
+    var failure: Event?
+    let event =
+      answer == SMQ_OK
+      ? wait(link) {
+        if $0.type == SMQ_EVENT_COMPLETED && $0.status != SMQ_OK || $0.type == SMQ_EVENT_DISCONNECTED { failure = $0 }
+        return failure != nil || $0.type == SMQ_EVENT_MESSAGE && $0.payload == message.payload
+      } : nil
+    guard failure == nil && event != nil else {
+      let reason: Text = answer == SMQ_OK ? failure.map { why($0) } ?? "it did not come back" : whyNot(answer)
+      findings.fail(
+        "message", 6, "QoS \(Int(qos)), on \(topic): \(reason)",
+        "the broker may not let this user publish there, or read it: -t gives a topic that it may use")
+      return false
+    }
+    findings.tell("message", .fine, "QoS \(Int(qos)): there and back in \(elapsed(since: start))")
+    return true
+  }
+
+  private func retained(_ link: Link) {
+    var message = MQTT.Message(topic: topic + ascii("/retained"), payload: ascii("smq check"))
+    message.qos = min(1, link.client.server.map { UInt8($0.maximumQoS) } ?? 1)
+    message.retain = true
+    message.cookie = 3
+    let isSent = link.client.publish(message) == SMQ_OK
+    let sent = isSent ? wait(link) { $0.type == SMQ_EVENT_COMPLETED && $0.cookie == 3 } : nil
+    guard sent?.status == SMQ_OK, subscribe(link, message.topic, 0) else {
+      return findings.fail("retained", 6, "a message cannot be retained: \(sent.map { why($0) } ?? "")", "")
+    }
+    if wait(link, { $0.type == SMQ_EVENT_MESSAGE && $0.retain && $0.topic == message.topic }) == nil {
+      findings.fail("retained", 6, "the broker did not keep a message", "are retained messages turned off there?")
+    } else {
+      findings.tell("retained", .fine, "a message was kept, and is removed again")
+    }
+    message.payload = []
+    message.cookie = 4
+    if link.client.publish(message) == SMQ_OK { _ = wait(link) { $0.type == SMQ_EVENT_COMPLETED && $0.cookie == 4 } }
+  }
+
+  private func ping(_ link: Link) {
+    let start = System.nanoseconds
+    let end = System.milliseconds + timeout
+    link.client.ping()
+    // There is no event for PINGRESP.
+    while link.client.done.pings == 0 && System.milliseconds < end && System.caughtSignal == 0 {
+      link.deadline = min(end, System.milliseconds + 1)
+      _ = link.next()
+    }
+    link.deadline = nil
+    if link.client.done.pings > 0 {
+      findings.tell("ping", .fine, "PINGRESP within \(elapsed(since: start))")
+    } else {
+      findings.fail("ping", 6, "no PINGRESP in time", "the connection is slow, or the broker is overloaded")
+    }
+  }
+
+  // ---- Helpers
+
+  /// The event that is waited for; nil if the time is up, or the connection is lost.
+  private func wait(_ link: Link, _ isWanted: (Event) -> Bool) -> Event? {
+    link.deadline = System.milliseconds + timeout
+    defer { link.deadline = nil }
+    while true {
+      switch link.next() {
+      case .event(let event):
+        if isWanted(event) { return event }
+        if event.type == SMQ_EVENT_DISCONNECTED { return nil }
+      case .time, .interrupted, .outputBroken: return nil
+      case .input: break
+      }
+    }
+  }
+
+  private func elapsed(since start: Int64) -> Text {
+    "\(fraction(thousandths: (System.nanoseconds - start) / 1000, places: 2)) ms"
+  }
+}

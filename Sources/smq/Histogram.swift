@@ -1,0 +1,45 @@
+/// How often each duration was seen, to a part in 32. 15 KiB, whatever is counted.
+struct Histogram {
+  private var counts = [UInt32](repeating: 0, count: 60 * 32)
+  private(set) var count: Int64 = 0
+  private(set) var largest: Int64 = 0
+  private(set) var smallest: Int64 = .max
+  private var sum: Int64 = 0
+
+  var mean: Int64 { count == 0 ? 0 : sum / count }
+
+  mutating func add(_ nanoseconds: Int64) {
+    let value = max(0, nanoseconds)
+    counts[Self.index(value)] &+= 1
+    count += 1
+    sum &+= value
+    largest = max(largest, value)
+    smallest = min(smallest, value)
+  }
+
+  /// The duration below which so many of 100,000 are.
+  func percentile(_ part: Int64) -> Int64 {
+    guard count > 0 else { return 0 }
+    let wanted = max(1, (count * part + 99_999) / 100_000)
+    var seen: Int64 = 0
+    for (index, number) in counts.enumerated() {
+      seen += Int64(number)
+      if seen >= wanted { return min(largest, Self.upper(index)) }
+    }
+    return largest
+  }
+
+  /// Below 32 each value has its own class; then each power of two has 32.
+  private static func index(_ value: Int64) -> Int {
+    guard value >= 32 else { return Int(value) }
+    let power = 63 - value.leadingZeroBitCount
+    return (power - 4) * 32 + Int(value >> Int64(power - 5)) - 32
+  }
+
+  /// The largest value of a class.
+  private static func upper(_ index: Int) -> Int64 {
+    guard index >= 32 else { return Int64(index) }
+    let power = index / 32 + 4
+    return (Int64(index % 32 + 33) << Int64(power - 5)) - 1
+  }
+}
