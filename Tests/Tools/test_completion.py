@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -26,8 +27,8 @@ PACKETS = "connect disconnect publish subscribe unsubscribe will"
 
 def complete(*words: str, program: str = str(PROGRAM), directory: Path | None = None) -> list[str]:
     result = subprocess.run(
-        [need("bash"), "-c", SCRIPT, "bash", COMPLETION, program, *words], cwd=directory, capture_output=True, text=True,
-        env=environment(), timeout=20)
+        [need("bash"), "-c", SCRIPT, "bash", COMPLETION, program, *words], cwd=directory, capture_output=True,
+        text=True, env=environment(), timeout=20)
     assert (result.returncode, result.stderr) == (0, "")
     return result.stdout.split()
 
@@ -62,9 +63,8 @@ def test_words(words: str, wanted: str):
 
 def test_every_option_of_the_help():
     text = subprocess.run([PROGRAM, "pub", "--help"], capture_output=True, text=True, check=True).stdout
-    named = {word.rstrip(",") for line in text.splitlines() if line.lstrip().startswith("-") for word in line.split()[:2]
-             if word.startswith("-")}
-    assert set(complete("pub", "-")) == named
+    named = re.findall(r"^ +(?:(-\w)(?:, |\b))?(--[\w-]+)?", text, re.M)
+    assert set(complete("pub", "-")) == {name for names in named for name in names if name}
 
 
 @pytest.mark.parametrize("option", ["-f", "--file", "-o", "--unix"])

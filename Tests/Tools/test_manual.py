@@ -29,14 +29,16 @@ def test_generate_names_what_is_wrong(tmp_path: Path):
         ([], "usage: generate"), (["/nonexistent/smq"], "No such file"), (["false"], "non-zero exit status"),
         ([PROGRAM, tmp_path / "nothing"], "No such file"),
     ):
-        result = subprocess.run([sys.executable, MANUAL / "generate", *arguments], capture_output=True, text=True, timeout=20)
+        result = subprocess.run(
+            [sys.executable, MANUAL / "generate", *arguments], capture_output=True, text=True, timeout=20)
         assert result.returncode == 1 and text in result.stderr and "Traceback" not in result.stderr
 
 
 @pytest.mark.parametrize("page", PAGES)
-@pytest.mark.parametrize("program", [("mandoc", "-T", "lint"), ("groff", "-ww", "-man", "-Tutf8", "-z")], ids=lambda p: p[0])
-def test_nothing_to_complain_about(program: tuple[str, ...], page: str):
-    result = subprocess.run([need(program[0]), *program[1:], MANUAL / page], capture_output=True, text=True, timeout=20)
+@pytest.mark.parametrize("command", ["mandoc -T lint", "groff -ww -man -Tutf8 -z"])
+def test_nothing_to_complain_about(command: str, page: str):
+    program, *options = command.split()
+    result = subprocess.run([need(program), *options, MANUAL / page], capture_output=True, text=True, timeout=20)
     assert (result.stdout, result.stderr) == ("", "")
 
 
