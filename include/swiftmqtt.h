@@ -237,6 +237,17 @@ enum {
 SMQ_API uint32_t smq_version(void);
 
 /*
+ * How the structs of this header are laid out in the library, for bindings that do not compile it:
+ * they compare it with their own declarations before anything is called. Any thread, any time.
+ *
+ * Returns numbers that live as long as the library: for each struct, in the order in which they stand
+ * here, its size, the number of its fields, and for each field its offset and its size, in bytes. A 0
+ * in place of a size is the end. Later versions 1.x may have more fields at the end of a struct that
+ * says its own size, and more structs at the end. Never NULL, no errors.
+ */
+SMQ_API const uint16_t *smq_abi_layout(void);
+
+/*
  * A status code's name, such as "SMQ_ERR_FULL". Any thread, any time.
  *
  * status   any value

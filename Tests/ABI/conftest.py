@@ -12,6 +12,12 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 HEADER = ROOT / "include" / "swiftmqtt.h"
+# SMQ_TARGET: the prefix of Debian's cross tools, and qemu's name.
+TARGETS = {
+    "aarch64": ("aarch64-linux-gnu", "qemu-aarch64"),
+    "armv7": ("arm-linux-gnueabihf", "qemu-arm"),
+    "riscv64": ("riscv64-linux-gnu", "qemu-riscv64"),
+}
 
 
 def run(*command, **options):
@@ -20,6 +26,18 @@ def run(*command, **options):
                             stdin=subprocess.DEVNULL, text=True, errors="replace", timeout=600, **options)
     assert result.returncode == 0, f"{' '.join(map(str, command))}\n{result.stdout}"
     return result.stdout
+
+
+def run_c(build, directory, source):
+    """What a program on the library prints, on the processor the library is for: under qemu-user where that is another."""
+    program = directory / source.stem
+    compiler, emulator = "gcc", []
+    if target := os.environ.get("SMQ_TARGET"):
+        triple, qemu = TARGETS[target]
+        compiler, emulator = f"{triple}-gcc", [qemu, "-L", f"/usr/{triple}"]
+    run(compiler, "-std=c99", "-Wall", "-Wextra", "-Werror", "-I", ROOT / "include", source, "-o", program, f"-L{build}",
+        "-lswiftmqtt", f"-Wl,-rpath,{build}")
+    return run(*emulator, program)
 
 
 @dataclass

@@ -851,6 +851,9 @@ static void try_helpers(void) {
     uint32_t version;
     int64_t result;
     CALL(version, smq_version, ());
+    const uint16_t *layout;
+    CALL(layout, smq_abi_layout, ());
+    expect("layout", layout[0] == sizeof(smq_bytes), 1);
     CALL(name, smq_status_name, (SMQ_ERR_CREDENTIALS));
     CALL(name, smq_stage_name, (SMQ_STAGE_CREDENTIALS));
     CALL(name, smq_rule_name, (SMQ_RULE_UNEXPECTED_AUTHENTICATION));

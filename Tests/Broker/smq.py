@@ -324,6 +324,7 @@ PULL = ctypes.CFUNCTYPE(I32, ANY, U32, ANY, SIZE)
 HANDLER = ctypes.CFUNCTYPE(None, ANY, C, P(RawEvent))
 FUNCTIONS = {  # name: (result, arguments)
     "smq_version": (U32, []),
+    "smq_abi_layout": (P(ctypes.c_uint16), []),
     "smq_status_name": (ctypes.c_char_p, [I32]),
     "smq_reason_code_name": (ctypes.c_char_p, [U32, I32]),
     "smq_stage_name": (ctypes.c_char_p, [I32]),
