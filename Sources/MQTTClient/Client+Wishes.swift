@@ -15,10 +15,10 @@ extension Client where System: ~Copyable {
     return true
   }
 
-  /// The next attempt goes to the server of these options, takes as long as they say, and says what they say in CONNECT;
-  /// what is queued and in flight stays. The rest of them is to be what it was. False, and nothing has changed: there is
-  /// an attempt or a connection, or it does not fit (`ClientOptions.hostBytes`, `SessionOptions.connectBytes`). For a
-  /// client with one server.
+  /// The next attempt goes to the server of these options, takes as long as they say, and says what they say in
+  /// CONNECT; what is queued and in flight stays. The rest of them is to be what it was. False, and nothing has
+  /// changed: there is an attempt or a connection, or it does not fit (`ClientOptions.hostBytes`,
+  /// `SessionOptions.connectBytes`). For a client with one server.
   public mutating func renew(_ options: borrowing ClientOptions) -> Bool {
     let host = options.hosts.extracting(options.servers.host(0).range)
     guard phase == .disconnected, servers.count == 1, options.servers.count == 1,

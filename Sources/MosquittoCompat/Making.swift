@@ -86,7 +86,7 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
       return MOSQ_ERR_INVAL
     }
     options.hostBytes = 256
-    // Room for whatever else the program may set later, as this client is to stay; and libmosquitto takes more than it says.
+    // Room for whatever the program may set later, as this client is to stay; and libmosquitto takes more than it says.
     options.session.connectBytes = unsafe Self.connectBytes
     options.session.receiveMaximum = 65_535
     options.session.receiveBytes = Int(truncatingIfNeeded: Limits.receiveBytes)

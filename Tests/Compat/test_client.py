@@ -114,8 +114,7 @@ def test_a_wrong_reason(ours: ctypes.CDLL) -> None:
 
 
 def slow(library: ctypes.CDLL) -> list[str]:
-    """A client each for a CONNACK and a PUBACK that come after the core's own 30 seconds, and for a CONNACK that does not
-    come."""
+    """A client each for a CONNACK and a PUBACK that come after the core's own 30 seconds, and for none that comes."""
     def late(answer: Callable[[bytes], bytes]) -> Callable[[bytes], bytes]:
         return lambda packet: time.sleep(31) or answer(packet)
 
