@@ -7,7 +7,8 @@ NATIVE := build/native
 BUILD := build/$(or $(TARGET),native)
 CROSS := aarch64 armv7 riscv64
 
-.PHONY: all compat compat-stress demo test bench mutants interop-rabbitmq cross cross-build install uninstall deb deb-test size counts abi-check manual lint format clean help
+.PHONY: all compat compat-stress demo reference test bench mutants interop-rabbitmq cross cross-build install uninstall deb deb-test size counts \
+    abi-check manual lint format clean help
 
 all: ## build the library and the examples for this machine, into build/native
 	@.ci/need build
@@ -25,6 +26,11 @@ compat-stress: compat ## SECONDS=600: not part of test: threads on libmosquitto.
 
 demo: ## publish this machine's sensors to a real broker, and show what arrives
 	@examples-c/demo
+
+reference: ## HTML of include/swiftmqtt.h, by Doxygen, into build/reference; a warning is an error
+	@.ci/need docs
+	@rm -rf build/reference && mkdir -p build
+	@VERSION=$(VERSION) doxygen docs/Doxyfile
 
 test: ## run every test; the last line is the sum
 	@.ci/need tests

@@ -50,6 +50,7 @@ struct handler {
 };
 
 int main(int argc, char **argv) {
+    if (argc > 3) refuse("subscribe", argv[3], "is one argument too many");
     unsigned temperatures = 0;
     /* The first that matches gets the message. */
     const struct handler handlers[] = { { "gateway/+/status", on_status, NULL },
@@ -63,9 +64,7 @@ int main(int argc, char **argv) {
     options.handlers = count;
 
     /* One subscription: of several that match, most servers send the message once for each. */
-    smq_subscription wanted = { { NULL, 0 }, 0, 0, 0, 0, 0 };
-    wanted.filter = smq_string(argc > 2 ? argv[2] : "gateway/#");
-    wanted.qos = 2;
+    smq_subscription wanted = { .filter = smq_string(argc > 2 ? argv[2] : "gateway/#"), .qos = 2 };
     smq_subscriptions request = SMQ_SUBSCRIPTIONS_INIT;
     request.count = 1;
     request.list = &wanted;

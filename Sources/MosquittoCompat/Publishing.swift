@@ -125,7 +125,11 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
       guard result == MOSQ_ERR_NO_CONN else { return result }
     }
     let size = topicSize &+ payloadSize
-    guard size <= Int(truncatingIfNeeded: Limits.outboxBytes) else { return MOSQ_ERR_OVERSIZE_PACKET }
+    // Now, as there is nobody to tell when the outbox refuses it.
+    guard
+      unsafe size &+ encodedSize(of: properties) &+ Self.mostOverhead
+        <= Int(truncatingIfNeeded: Limits.outboxBytes)
+    else { return MOSQ_ERR_OVERSIZE_PACKET }
     guard unsafe pointee.earlyCount < Limits.outboxMessages,
       unsafe pointee.earlyBytes &+ size <= Int(truncatingIfNeeded: Limits.outboxBytes)
     else { return MOSQ_ERR_NOMEM }
@@ -156,6 +160,9 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
     unsafe pointee.earlyBytes &+= size
     return MOSQ_ERR_SUCCESS
   }
+
+  /// Of PUBLISH, beside topic, payload and properties: Fixed Header, and what says how long the three are.
+  private static var mostOverhead: Int { 5 + 2 + 2 + 4 }
 
   /// There is a connection, or an attempt, that takes what waits for room.
   fileprivate var isGoingOut: Bool {

@@ -121,12 +121,26 @@ def test_told_to_stop_while_nobody_is_there(run, name):
     assert program.end() in (0, 1)
 
 
-@pytest.mark.parametrize("name, wrong", [("fleet", "DEVICES"), ("logger", "PERIOD_MS"), ("submit", "SAMPLES")])
+@pytest.mark.parametrize("name, wrong", [
+    ("fleet", "DEVICES"), ("logger", "PERIOD_MS"), ("small", "COUNT"), ("submit", "SAMPLES")])
 @pytest.mark.parametrize("text", ["0", "-1", "x", "1x", "", "99999999999"])
 def test_wrong_number(run, name, wrong, text):
     program = run(name, "mqtt://127.0.0.1", text)
     assert program.wait(20) == 2
     assert program.complained.startswith(f"{name}: {wrong} takes a number from 1 to ")
+
+
+@pytest.mark.parametrize("name", [n for n in PROGRAMS if n not in ("dry", "sensord", "through")])
+def test_too_many_arguments(run, name):
+    """It does not leave out what it does not know."""
+    program = run(name, "mqtt://127.0.0.1", *["1", "1", "1"][: usage(name).count("[") - 1], "surplus")
+    assert program.wait(20) == 2
+    assert program.complained == f"{name}: surplus is one argument too many\n"
+
+
+def usage(name: str) -> str:
+    """As the comment at the head of its source has it."""
+    return re.search(rf"\b{name} \[URL[^.:\n]*\]", (ROOT / "examples-c" / f"{name}.c").read_text())[0]
 
 
 # ---- One by one ----

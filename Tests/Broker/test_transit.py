@@ -25,6 +25,7 @@ from .test_sensord import BUILD
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples"
+CUTS = 24
 TOPIC = "/hfp/v2/journey/ongoing/vp/bus/%s/x"
 ENVIRONMENT = {
     **os.environ,
@@ -118,7 +119,7 @@ def mosquitto_publishing(broker) -> Iterator[Callable[[str, bytes], None]]:
 
 
 class Cuts:
-    """How many bytes each connection may bring: twelve are cut, the next lasts."""
+    """How many bytes each connection may bring: so many are cut, the next lasts."""
 
     def __init__(self, seed: int):
         self.chance, self.count, self.is_over = random.Random(seed), 0, threading.Event()
@@ -127,7 +128,7 @@ class Cuts:
         return self
 
     def __next__(self) -> int:
-        if self.count == 12:
+        if self.count == CUTS:
             self.is_over.set()
             raise StopIteration
         self.count += 1
@@ -164,7 +165,7 @@ def test_a_thousand_a_second_over_a_link_that_is_cut(mosquitto, proxies, transit
     program.send_signal(signal.SIGTERM)
     assert program.wait(20) == 0, program.complained
     assert " messages of 200 vehicles, 0 malformed, 0 of vehicles" in program.complained.splitlines()[-1]
-    assert program.complained.count("\n") >= 12, "each cut is told"
+    assert program.complained.count("\n") >= CUTS, "each cut is told"
 
 
 @has_python

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from .blocks import ROOT
+from .blocks import ROOT, Block, blocks
 from .conftest import BUILD
 
 HEADER = (ROOT / "include" / "swiftmqtt.h").read_text()
@@ -144,3 +144,21 @@ def test_counts_of_statements():
     *told, total = rows(section)[2:]
     assert {(version, chapter.split()[0]): int(count) for version, chapter, count in told} == statements()
     assert int(total[2]) == sum(statements().values())
+
+
+# ---- README.md and memory.md
+
+
+def test_sizes_of_clients(session):
+    """The default client, and the one with what docs/recipes/static-memory.md calls the smallest of everything."""
+    smallest = blocks(ROOT / "docs" / "recipes" / "static-memory.md")[-1].text
+    program = "\n".join((
+        "#include <stdio.h>", "#include <swiftmqtt.h>", "int main(void) {", "smq_options options = SMQ_OPTIONS_INIT;",
+        'options.url = smq_string("mqtt://127.0.0.1");', 'printf("%zu\\n", smq_client_size(&options));', smallest,
+        'printf("%zu\\n", smq_client_size(&options));', "return 0;", "}"))
+    source = session.write("sizes.c", program)
+    run = Block(source, 1, "c", "")
+    session.call(["gcc", source, f"-I{ROOT}/include", f"-L{session.build}", "-lswiftmqtt", "-o", "sizes"], run)
+    sizes = [f"{int(size):,}" for size in session.call([session.directory / "sizes"], run).split()]
+    assert f"| {', '.join(sizes)}, " in (ROOT / "README.md").read_text()
+    assert f"the smallest {sizes[1]};" in MEMORY
