@@ -1,12 +1,16 @@
 SUMMARY = "MQTT client library that never allocates"
-DESCRIPTION = "An MQTT client for C daemons on gateways: 3.1, 3.1.1 and 5.0, both directions. It works in one block of \
-memory that the program hands over, needs nothing but libc, never blocks, and stays connected by itself."
+SUMMARY:swiftmqtt-tools = "MQTT from the command line"
+SUMMARY:python3-swiftmqtt = "MQTT client that never allocates, for Python"
+SUMMARY:${PN}-mosquitto = "Programs for libmosquitto on libswiftmqtt's core"
+DESCRIPTION = "An MQTT client for C daemons on gateways: 3.1, 3.1.1 and 5.0, both directions. It works in one block \
+               of memory that the program hands over, needs nothing but libc, never blocks, and stays connected."
 SECTION = "libs"
 LICENSE = "MIT"
 LIC_FILES_CHKSUM = "file://LICENSE;md5=00f6bd354f4d7f4a2092d9ae5d040b07"
+CVE_PRODUCT = "libswiftmqtt"
 
-# The sources have no public address. What is built is the tree in which this layer lies, unless an address says
-# where your archive or repository is; what belongs to it, SRCREV or checksums, is set with it.
+# What is built is the tree in which this layer lies, unless SWIFTMQTT_SRC_URI says where an archive or a repository of
+# yours is; what belongs to that, SRCREV or checksums, is set with it.
 SWIFTMQTT_SRC_URI ?= ""
 SRC_URI = "${SWIFTMQTT_SRC_URI}"
 
@@ -20,34 +24,41 @@ EXTERNALSRC_SYMLINKS = ""
 # The Swift compiler of the build host, 6.3 or newer: no layer has one.
 SWIFTMQTT_SWIFTC ?= ""
 
-# For another processor it is CMake that says so, of the flags of the tune, too.
+# The tune of one of these may still be for an older processor: CMake looks at its flags, and refuses.
 COMPATIBLE_HOST = "(x86_64|aarch64|arm|riscv64).*-linux"
 
 PACKAGECONFIG ??= "tools python"
 PACKAGECONFIG[tools] = "-DSWIFTMQTT_TOOLS=ON,-DSWIFTMQTT_TOOLS=OFF"
-PACKAGECONFIG[python] = ""
 PACKAGECONFIG[mosquitto] = "-DSWIFTMQTT_MOSQUITTO=ON,-DSWIFTMQTT_MOSQUITTO=OFF"
+PACKAGECONFIG[python] = ""
 
 EXTRA_OECMAKE = "-DSWIFTMQTT_SWIFTC=${SWIFTMQTT_SWIFTC} -DSWIFTMQTT_EXAMPLES=OFF -DSWIFTMQTT_WERROR=OFF"
 
 do_install:append() {
     if ${@bb.utils.contains('PACKAGECONFIG', 'python', 'true', 'false', d)}; then
         (cd ${S}/python && find swiftmqtt -name '*.py' -o -name py.typed) | while read -r file; do
-            install -D -m 0644 ${S}/python/$file ${D}${PYTHON_SITEPACKAGES_DIR}/$file
+            install -D -m 0644 "${S}/python/$file" "${D}${PYTHON_SITEPACKAGES_DIR}/$file"
         done
     fi
 }
 
 PACKAGES =+ "swiftmqtt-tools python3-swiftmqtt ${PN}-mosquitto"
-SUMMARY:swiftmqtt-tools = "MQTT from the command line"
-FILES:swiftmqtt-tools = "${bindir}/smq ${datadir}/bash-completion"
-SUMMARY:python3-swiftmqtt = "MQTT client that never allocates, for Python"
-FILES:python3-swiftmqtt = "${PYTHON_SITEPACKAGES_DIR}/swiftmqtt"
-RDEPENDS:python3-swiftmqtt = "${PN} python3-core python3-asyncio python3-ctypes python3-json python3-logging \
-    python3-plistlib python3-threading"
-# A program for libmosquitto uses it when that directory is in its LD_LIBRARY_PATH; it is nobody's dependency.
-SUMMARY:${PN}-mosquitto = "Programs for libmosquitto on libswiftmqtt's core"
-FILES:${PN}-mosquitto = "${libdir}/swiftmqtt/libmosquitto.so.1"
+FILES:swiftmqtt-tools += "${bindir}/smq ${datadir}/bash-completion"
+FILES:python3-swiftmqtt += "${PYTHON_SITEPACKAGES_DIR}/swiftmqtt"
+FILES:${PN}-mosquitto += "${libdir}/swiftmqtt/libmosquitto.so.1"
+
+RDEPENDS:python3-swiftmqtt = "\
+    ${PN} \
+    python3-asyncio \
+    python3-core \
+    python3-ctypes \
+    python3-json \
+    python3-logging \
+    python3-plistlib \
+    python3-threading \
+"
+
+# A program for libmosquitto uses the drop-in when its directory is in LD_LIBRARY_PATH: it is nobody's dependency.
 PRIVATE_LIBS:${PN}-mosquitto = "libmosquitto.so.1"
 
 # Said when the recipe is read, not an hour later.
