@@ -162,3 +162,16 @@ def test_sizes_of_clients(session):
     sizes = [f"{int(size):,}" for size in session.call([session.directory / "sizes"], run).split()]
     assert f"| {', '.join(sizes)}, " in (ROOT / "README.md").read_text()
     assert f"the smallest {sizes[1]};" in MEMORY
+
+
+# ---- performance.md
+
+
+def test_the_stack_of_every_function():
+    """Each exported one has a row, or is counted among the others."""
+    text = (ROOT / "docs" / "performance.md").read_text()
+    exported = set(re.findall(r"^SMQ_API [^;]*?\b(smq_\w+)\(", CODE, re.M))
+    named = re.findall(r"^\| `(smq_\w+)` \| [\d,]+ \|", text, re.M)
+    others = int(re.search(r"^\| the other (\d+) \|", text, re.M)[1])
+    assert set(named) <= exported and len(named) + others == len(exported)
+    assert f"each of the {len(exported)} exported functions" in text
