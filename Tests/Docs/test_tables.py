@@ -169,9 +169,9 @@ def test_sizes_of_clients(session):
 
 def test_the_stack_of_every_function():
     """Each exported one has a row, or is counted among the others."""
-    text = (ROOT / "docs" / "performance.md").read_text()
+    text = (ROOT / "docs" / "performance.md").read_text().split("\n## Stack\n")[1]
     exported = set(re.findall(r"^SMQ_API [^;]*?\b(smq_\w+)\(", CODE, re.M))
-    named = re.findall(r"^\| `(smq_\w+)` \| [\d,]+ \|", text, re.M)
+    named = re.findall(r"^\| `(smq_\w+)` \|", text, re.M)
     others = int(re.search(r"^\| the other (\d+) \|", text, re.M)[1])
     assert set(named) <= exported and len(named) + others == len(exported)
     assert f"each of the {len(exported)} exported functions" in text
