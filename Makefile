@@ -27,7 +27,7 @@ demo: ## publish this machine's sensors to a real broker, and show what arrives
 	@examples-c/demo
 
 reference: ## HTML of include/swiftmqtt.h, by Doxygen, into build/reference; a warning is an error
-	@.ci/need docs
+	@.ci/need reference
 	@rm -rf build/reference && mkdir -p build
 	@VERSION=$(VERSION) doxygen docs/Doxyfile
 
