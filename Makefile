@@ -7,7 +7,8 @@ NATIVE := build/native
 BUILD := build/$(or $(TARGET),native)
 CROSS := aarch64 armv7 riscv64
 
-.PHONY: all compat compat-stress demo reference test bench mutants interop-rabbitmq cross cross-build install uninstall deb deb-test size counts abi-check lint format clean help
+.PHONY: all compat compat-stress demo reference test bench mutants interop-rabbitmq cross cross-build install uninstall deb deb-test size counts \
+    abi-check manual lint format clean help
 
 all: ## build the library and the examples for this machine, into build/native
 	@.ci/need build
@@ -60,9 +61,11 @@ cross-build:
 	    -DCMAKE_TOOLCHAIN_FILE=cmake/toolchains/$(TARGET)-linux.cmake
 	@cmake --build build/$(TARGET)
 
-install: ## PREFIX=/usr/local DESTDIR= TARGET=: the libraries, the header and swiftmqtt.pc, of this machine or TARGET
+install: ## PREFIX=/usr/local DESTDIR= TARGET=: the libraries, the header, swiftmqtt.pc and smq, of this machine or TARGET
 	@test -e $(BUILD)/libswiftmqtt.a || $(MAKE) $(if $(TARGET),cross,all)
-	@! { find Sources include -path 'Sources/*Mosquitto*' -prune -o -type f -newer $(BUILD)/libswiftmqtt.so -print; \
+	@! { find Sources include \( -path 'Sources/*Mosquitto*' -o -path Sources/smq -o -path Sources/CTool \) -prune \
+	        -o -type f -newer $(BUILD)/libswiftmqtt.so -print; \
+	    find Sources/smq Sources/CTool -name '*.[ch]' -newer $(BUILD)/tools/smq -o -name '*.swift' -newer $(BUILD)/tools/smq; \
 	    find cmake CMakeLists.txt -type f -newer $(BUILD)/build.ninja; } | grep -q . || { echo 'the' \
 	    'sources are newer than $(BUILD); first: make$(if $(TARGET), cross TARGET=$(TARGET))' >&2; exit 2; }
 	@DESTDIR='$(DESTDIR)' cmake --install $(BUILD) --prefix '$(PREFIX)'
@@ -71,7 +74,8 @@ uninstall: ## PREFIX=/usr/local DESTDIR=: remove what install laid, and nothing 
 	rm -f $(foreach file,lib/libswiftmqtt.so lib/libswiftmqtt.so.1 lib/libswiftmqtt.so.$(VERSION) lib/libswiftmqtt.a \
 	    lib/pkgconfig/swiftmqtt.pc lib/swiftmqtt/libmosquitto.so.1 include/swiftmqtt.h \
 	    $(addprefix lib/cmake/SwiftMQTT/,SwiftMQTTConfig.cmake SwiftMQTTConfigVersion.cmake \
-	    $(foreach library,shared static,SwiftMQTT-$(library).cmake SwiftMQTT-$(library)-minsizerel.cmake)), \
+	    $(foreach library,shared static,SwiftMQTT-$(library).cmake SwiftMQTT-$(library)-minsizerel.cmake)) \
+	    bin/smq share/bash-completion/completions/smq $(addprefix share/man/man1/,$(notdir $(wildcard docs/manual/*.1))), \
 	    '$(DESTDIR)$(PREFIX)/$(file)')
 	@rmdir $(foreach folder,lib/cmake/SwiftMQTT lib/swiftmqtt,'$(DESTDIR)$(PREFIX)/$(folder)') 2>/dev/null || true
 
@@ -93,6 +97,9 @@ counts: $(if $(TARGET),cross-build,all) ## TARGET= WRITE=1: instructions of each
 abi-check: ## TARGET= WRITE=1: what the library exports and the header says, against that committed; WRITE adds to it
 	@.ci/need abi
 	@Tests/ABI/check $(if $(TARGET),--target $(TARGET)) $(if $(WRITE),--write)
+
+manual: all ## write the manual pages of smq anew, which are in docs/manual
+	@docs/manual/generate $(NATIVE)/tools/smq
 
 lint: ## check the format and the syntax of every file
 	@.ci/need lint

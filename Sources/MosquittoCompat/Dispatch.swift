@@ -10,6 +10,9 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
   /// Each `tell` takes what it needs of the client before it calls anybody: afterwards there may be another one.
   func dispatch() -> Int32 {
     while unsafe !pointee.isDestroyed, unsafe !pointee.isOpening {
+      // Room comes without an event, too.
+      unsafe sendWaiting()
+      unsafe publishEarly()
       if let owed = unsafe takeOwed() {
         switch unsafe owed {
         case .published(let mid, let code): unsafe tellPublished(mid, code, nil)
@@ -19,8 +22,6 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
       }
       guard let client = unsafe pointee.client, let event = unsafe client.pointee.nextEvent() else { break }
       unsafe tell(event, of: client)
-      unsafe sendWaiting()
-      unsafe publishEarly()
       unsafe flush()
     }
     guard let result = unsafe pointee.endResult else { return MOSQ_ERR_SUCCESS }

@@ -33,7 +33,9 @@ final class Crowd {
     // Each client has two descriptors.
     let allowed = System.allowDescriptors(2 * count + 16)
     guard allowed >= 2 * count + 16 else {
-      throw Complaint(text: "\(count) clients need \(2 * count + 16) descriptors, and there may be \(allowed): see ulimit -n")
+      throw Complaint(
+        text:
+          "\(count) clients need \(2 * count + 16) descriptors, and there may be \(allowed): see ulimit -n")
     }
     _ = set.add(signals, number: .max)
     for number in 0..<Int(count) {

@@ -95,10 +95,14 @@ func limitReceiving(_ options: inout MQTT.Options) {
   }
 }
 
-private func refused(_ status: Int, _ offset: Int, _ options: MQTT.Options, _ arguments: Arguments) -> Complaint {
+private func refused(_ status: Int, _ offset: Int, _ options: MQTT.Options, _ arguments: Arguments)
+  -> Complaint
+{
   switch status {
   case SMQ_ERR_URL:
-    usageError("-L: the URL is wrong at byte \(offset): it is mqtt://[USER[:PASSWORD]@]HOST[:PORT][,HOST[:PORT]]...[/TOPIC]")
+    usageError(
+      "-L: the URL is wrong at byte \(offset): it is mqtt://[USER[:PASSWORD]@]HOST[:PORT][,HOST[:PORT]]...[/TOPIC]"
+    )
   case SMQ_ERR_NOT_SUPPORTED where options.url.begins(with: "mqtts:") || options.url.begins(with: "ws"):
     Complaint(text: "-L: only mqtt:// can be used: there is no TLS and no WebSocket in libswiftmqtt yet")
   case SMQ_ERR_NOT_SUPPORTED where !options.url.isEmpty: usageError("-L: the URL has to begin with mqtt://")

@@ -68,7 +68,8 @@ final class Link {
     var timeout = transport?.nextTimeout ?? client.nextTimeout
     if let deadline, timeout < 0 || timeout > deadline - now { timeout = deadline - now }
     var list = [
-      System.Wait(descriptor: transport?.descriptor ?? client.descriptor, wantsOutput: transport?.isBlocked ?? false),
+      System.Wait(
+        descriptor: transport?.descriptor ?? client.descriptor, wantsOutput: transport?.isBlocked ?? false),
       System.Wait(descriptor: toldSignal ? -1 : signals),
       System.Wait(descriptor: input),
       System.Wait(descriptor: toldOutput || !output.isPipe ? -1 : 1, wantsInput: false),

@@ -54,7 +54,8 @@ private func words(of file: [UInt8]) -> ArraySlice<[UInt8]> {
     words.append(name)
     // -D has several words, of which only the last may have spaces.
     if name == "-D" || name == "--property" {
-      let count = value.split(separator: 32).dropFirst().first.map { Array($0) } == ascii("user-property") ? 3 : 2
+      let count =
+        value.split(separator: 32).dropFirst().first.map { Array($0) } == ascii("user-property") ? 3 : 2
       words += value.split(separator: 32, maxSplits: count).map { Array($0) }
     } else {
       words.append(value)

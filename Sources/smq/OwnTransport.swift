@@ -23,7 +23,8 @@ final class OwnTransport {
   func open(port: UInt32) {
     close()
     let host = arguments.host.isEmpty ? ascii("localhost") : arguments.host
-    let result = System.connect(host: host, port: port, from: arguments.bind, path: arguments.unix, timeout: 30_000)
+    let result = System.connect(
+      host: host, port: port, from: arguments.bind, path: arguments.unix, timeout: 30_000)
     guard result >= 0 else {
       // A name without an address has no errno; EADDRNOTAVAIL is the nearest.
       client.closed(result <= -900 ? 99 : -result, now)

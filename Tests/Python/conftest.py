@@ -18,6 +18,7 @@ LIBRARY = ROOT / os.environ.get("SMQ_BUILD_DIR", "build/native") / "libswiftmqtt
 os.environ.setdefault("SWIFTMQTT_LIBRARY", str(LIBRARY))
 sys.path.insert(0, str(PACKAGE))
 
+from . import pythons  # noqa: E402
 from Broker.conftest import broker, start_mosquitto  # noqa: E402, F401
 from Broker.servers import Mosquitto  # noqa: E402
 
@@ -55,6 +56,27 @@ def level() -> str:
 def environment() -> dict[str, str]:
     """For a Python of its own that is to find the package."""
     return {**os.environ, "PYTHONPATH": str(PACKAGE), "PYTHONDONTWRITEBYTECODE": "1"}
+
+
+@pytest.fixture(scope="session")
+def with_requirements() -> Path:
+    """A Python that has what is in requirements.txt."""
+    try:
+        return pythons.with_requirements()
+    except pythons.Unavailable as why:
+        pytest.skip(f"requirements.txt cannot be installed here: {why}")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Which versions of Python test_versions.py ran: Tests/run shows the line."""
+    ran = [
+        value
+        for report in terminalreporter.stats.get("passed", ())
+        for name, value in report.user_properties
+        if name == "python"
+    ]
+    if ran:
+        terminalreporter.write_line(f"Tests/Python/test_versions.py ran under Python {', '.join(ran)}")
 
 
 def descriptors() -> int:

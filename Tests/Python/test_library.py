@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import re
 import shutil
 import subprocess
@@ -94,20 +95,82 @@ def test_it_is_beside_the_package(environment, tmp_path):
 
 
 def test_every_struct_is_laid_out_as_in_c(tmp_path):
-    from swiftmqtt import _library
+    """ctypes and the C compiler agree on each size, and on each field's offset and size."""
+    from swiftmqtt import _abi
 
-    ours = _library.layouts()
-    lines = [
-        f'printf("{name} %zu\\n", ' + (f"offsetof({name.replace('.', ', ')})" if "." in name else f"sizeof({name})") + ");"
-        for name in ours
-    ]
-    source = "#include <stdio.h>\n#include <swiftmqtt.h>\nint main(void) {" + "\n".join(lines) + "return 0; }"
-    (tmp_path / "layout.c").write_text(source)
+    assert _abi.ORDER == re.findall(r"^} (smq_\w+);", HEADER, re.M)
+    assert set(_abi.ORDER) - set(_abi.STRUCTS) == {"smq_runner", "smq_runner_options"}
+    ours, lines = [], []
+    for name, struct in _abi.STRUCTS.items():
+        ours.append((0, ctypes.sizeof(struct)))
+        lines.append(f"{{0, sizeof({name})}}")
+        for field, *_ in struct._fields_:
+            ours.append((getattr(struct, field).offset, getattr(struct, field).size))
+            lines.append(f"{{offsetof({name}, {field}), sizeof((({name} *)0)->{field})}}")
+    (tmp_path / "layout.c").write_text(
+        "#include <stdio.h>\n#include <swiftmqtt.h>\nstatic const size_t all[][2] = {" + ",\n".join(lines) + "};\n"
+        'int main(void) { for (size_t i = 0; i < sizeof all / sizeof *all; i++) printf("%zu %zu\\n", all[i][0], all[i][1]); }'
+    )
     program = tmp_path / "layout"
     subprocess.run(["gcc", "-I", ROOT / "include", "-o", program, tmp_path / "layout.c"], check=True, timeout=30)
     said = subprocess.run([program], capture_output=True, text=True, check=True).stdout
-    theirs = {name: int(value) for name, value in map(str.split, said.splitlines())}
-    assert ours == theirs
+    assert ours == [tuple(map(int, line.split())) for line in said.splitlines()]
+
+
+class Layouts:
+    """A library that says this of its structs."""
+
+    def __init__(self, layouts):
+        flat = []
+        for size, fields in layouts:
+            flat += [size, len(fields), *(number for field in fields for number in field)]
+        self.numbers = [*flat, 0]
+
+    def smq_abi_layout(self):
+        return self.numbers
+
+
+@pytest.mark.parametrize(
+    "struct, change, said",
+    [
+        ("smq_runner", lambda size, fields: (size, fields), None),  # it is as it was
+        ("smq_message", lambda size, fields: (size + 8, [*fields, (size, 8)]), None),  # a newer library
+        ("smq_property", lambda size, fields: (size, [*fields[:3], (12, 4), *fields[3:]]), None),  # reserved no longer
+        ("smq_runner", lambda size, fields: (size + 8, []), None),  # not used here
+        ("smq_bytes", lambda size, fields: (size + 8, fields), "smq_bytes has 24 bytes there, 16 here"),
+        ("smq_event", lambda size, fields: (size - 8, fields), "smq_event has 200 bytes there, 208 here"),
+        ("smq_options", lambda size, fields: (size, fields[:2] + fields[3:]), "smq_options.url, 16 bytes at 8, is elsewhere"),
+        ("smq_stats", lambda size, fields: (size, [fields[0], (4, 8), *fields[2:]]), "smq_stats.connections, 4 bytes at 4, is"),
+        ("smq_server", lambda size, fields: None, "it has no smq_server"),
+    ],
+)
+def test_a_library_with_other_structs_is_refused(struct, change, said):
+    from swiftmqtt import _abi, _library
+
+    assert list(_library.differences(_library.LIBRARY)) == []
+    layouts = dict(zip(_abi.ORDER, _library.told_layouts(_library.LIBRARY)))
+    layouts[struct] = change(*layouts[struct])
+    told = list(_library.differences(Layouts(layout for layout in layouts.values() if layout)))
+    assert len(told) == (said is not None) and all(line.startswith(said) for line in told), told
+
+
+def test_the_import_fails_if_structs_differ(environment, tmp_path):
+    """A library of 1.0 with every function, whose first struct has a byte more."""
+    from swiftmqtt import _abi
+
+    own = "smq_version", "smq_abi_layout"
+    library = made(
+        tmp_path,
+        "unsigned smq_version(void) { return 1 << 16; }"
+        "const unsigned short *smq_abi_layout(void)"
+        "{ static const unsigned short list[] = {17, 2, 0, 8, 8, 9, 0}; return list; }"
+        + "".join(f"void {name}(void) {{}}\n" for name in _abi.FUNCTIONS if name not in own),
+    )
+    said = complaint(environment, SWIFTMQTT_LIBRARY=str(library))
+    assert said == (
+        f"ImportError: {library} has another ABI than this package: "
+        "smq_bytes.size, 8 bytes at 8, is elsewhere or of another size there"
+    )
 
 
 def test_every_function_is_there_or_left_out_on_purpose():

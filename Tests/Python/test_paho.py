@@ -1,6 +1,6 @@
 """The interface of paho-mqtt: the same scripts on paho-mqtt and, with only the import changed, on ours.
 
-What paho-mqtt made of them is in paho_scripts/*.txt; where paho-mqtt is installed it is compared with that, too.
+What paho-mqtt made of them is in paho_scripts/*.txt; where it can be installed from PyPI it is compared with that, too.
 SMQ_PAHO_WRITE=1 writes it anew."""
 
 from __future__ import annotations
@@ -14,19 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import PACKAGE, ROOT, descriptors
+from .conftest import PACKAGE, descriptors
 
 SCRIPTS = sorted((Path(__file__).parent / "paho_scripts").glob("*.py"))
-VENV = ROOT / "build/python-venv/bin/python"
 NAMES = pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
-
-
-def python_with_paho() -> str | None:
-    for python in (sys.executable, str(VENV)):
-        if Path(python).exists():
-            if subprocess.run([python, "-c", "import paho.mqtt.client"], capture_output=True).returncode == 0:
-                return python
-    return None
 
 
 @pytest.fixture(scope="session")
@@ -42,7 +33,7 @@ def closed_server(tmp_path_factory):
 
 @pytest.fixture
 def output(server, closed_server, level, tmp_path):
-    def run(script: Path, python: str, source: str) -> str:
+    def run(script: Path, python: str | Path, source: str) -> str:
         chosen = closed_server if script.stem == "refused" else server
         copy = tmp_path / script.name
         copy.write_text(source)
@@ -69,21 +60,15 @@ def test_as_paho_does(script, output):
 
 
 @NAMES
-def test_that_this_is_what_paho_does(script, output):
-    python = python_with_paho()
-    if python is None:
-        pytest.skip("paho-mqtt is not installed here: .ci/need python installs it, where PyPI can be reached")
-    said = output(script, python, script.read_text())
+def test_that_this_is_what_paho_does(script, output, with_requirements):
+    said = output(script, with_requirements, script.read_text())
     if os.environ.get("SMQ_PAHO_WRITE"):
         script.with_suffix(".txt").write_text(said)
     assert said == script.with_suffix(".txt").read_text()
 
 
-def test_everything_that_paho_has_is_there():
+def test_everything_that_paho_has_is_there(with_requirements):
     """The public names of its modules, and those of its client."""
-    python = python_with_paho()
-    if python is None:
-        pytest.skip("paho-mqtt is not installed here: .ci/need python installs it, where PyPI can be reached")
     listing = """
 import importlib, sys
 sys.path.insert(0, sys.argv[2])
@@ -101,7 +86,8 @@ for module in ("publish", "subscribe", "enums"):
 """
 
     def names(package: str) -> set[str]:
-        run = subprocess.run([python, "-c", listing, package, str(PACKAGE)], capture_output=True, text=True, timeout=30)
+        command = [with_requirements, "-c", listing, package, PACKAGE]
+        run = subprocess.run(command, capture_output=True, text=True, timeout=30)
         assert run.returncode == 0, run.stderr
         return set(run.stdout.split())
 

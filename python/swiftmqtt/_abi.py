@@ -195,6 +195,12 @@ STRUCTS: dict[str, Any] = {
     "smq_server": Server,
 }
 
+# All structs of the header, in the order in which they stand there: that of smq_abi_layout().
+ORDER = (
+    "smq_bytes smq_properties smq_property smq_message smq_options smq_subscription smq_subscriptions smq_event smq_runner "
+    "smq_runner_options smq_stats smq_server"
+).split()
+
 LOG = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int32, ctypes.c_int32, ctypes.c_int32, ctypes.c_int32)
 PULL = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_void_p, ctypes.c_size_t)
 
@@ -203,6 +209,7 @@ CLIENT = ANY = ctypes.c_void_p
 I32, U32, U64, SIZE, TEXT = ctypes.c_int32, ctypes.c_uint32, ctypes.c_uint64, ctypes.c_size_t, ctypes.c_char_p
 FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {  # name: (result, arguments)
     "smq_version": (U32, []),
+    "smq_abi_layout": (P(ctypes.c_uint16), []),
     "smq_status_name": (TEXT, [I32]),
     "smq_reason_code_name": (TEXT, [U32, I32]),
     "smq_stage_name": (TEXT, [I32]),

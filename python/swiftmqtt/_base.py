@@ -170,7 +170,7 @@ class BaseClient:
         self._kept: list[Any] = [block]  # what the library has pointers to, as long as the client lives
         # Closes the descriptors of a client that nobody has any more, and keeps its memory until then.
         self._finalizer = weakref.finalize(self, _release, handle.value, os.getpid(), self._kept)
-        self._finalizer.atexit = False
+        self._finalizer.atexit = False  # type: ignore[misc, unused-ignore]
         self._fd = check(LIBRARY.smq_fd(self._handle))
         if log:
             self.set_log(log, log_level)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,9 @@ from . import _abi
 NAME = "libswiftmqtt.so.1"
 VARIABLE = "SWIFTMQTT_LIBRARY"
 NEEDED = (1, 0)  # the version of the header this was written for
+
+#: The size of a struct, and offset and size of each field.
+Layout = tuple[int, list[tuple[int, int]]]
 
 
 def candidates() -> list[str]:
@@ -59,24 +63,37 @@ def check(library: ctypes.CDLL, path: str) -> None:
     for name, (result, arguments) in _abi.FUNCTIONS.items():
         function = getattr(library, name)
         function.restype, function.argtypes = result, arguments
-    wrong = differences(library)
+    wrong = next(differences(library), None)
     if wrong:
-        raise ImportError(f"{path} has another ABI than this package: {wrong[0]}")
+        raise ImportError(f"{path} has another ABI than this package: {wrong}")
 
 
-def layouts() -> dict[str, int]:
-    """The offset of each field, and the size of each struct, as ctypes lays them out here."""
-    found: dict[str, int] = {}
-    for name, struct in _abi.STRUCTS.items():
-        found[name] = ctypes.sizeof(struct)
-        for field, *_ in struct._fields_:
-            found[f"{name}.{field}"] = getattr(struct, field).offset
+def told_layouts(library: Any) -> list[Layout]:
+    """How the library lays out the structs of the header, in its order: what smq_abi_layout() says."""
+    numbers, at, found = library.smq_abi_layout(), 0, []
+    while numbers[at]:
+        size, end = numbers[at], at + 2 + 2 * numbers[at + 1]
+        found.append((size, list(zip(numbers[at + 2 : end : 2], numbers[at + 3 : end : 2]))))
+        at = end
     return found
 
 
-def differences(library: Any) -> list[str]:
-    """What the library's smq_abi_layout() says otherwise about structs and fields that both know."""
-    return []
+def differences(library: Any) -> Iterator[str]:
+    """What the library says otherwise about the structs and fields that this package has. A newer library may have more
+    structs, more fields in what was reserved, and more at the end of a struct that says its own size."""
+    told = dict(zip(_abi.ORDER, told_layouts(library)))
+    for name, struct in _abi.STRUCTS.items():
+        if name not in told:
+            yield f"it has no {name}"
+            continue
+        size_there, there = told[name]
+        for field, *_ in struct._fields_:
+            at = getattr(struct, field)
+            if not field.startswith("reserved") and (at.offset, at.size) not in there:
+                yield f"{name}.{field}, {at.size} bytes at {at.offset}, is elsewhere or of another size there"
+        size = ctypes.sizeof(struct)
+        if size_there < size or size_there > size and not issubclass(struct, _abi.Sized):
+            yield f"{name} has {size_there} bytes there, {size} here"
 
 
 LIBRARY = load()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ._library import LIBRARY
 from .constants import Rule, Stage, Status
@@ -140,8 +140,8 @@ class PeerError(Error):
 class TransportError(Error, ConnectionError):
     """-4xx: the network: no address, no route, no answer in time."""
 
-    def __init__(self, status: int, detail: str = "", **more: object):
-        Error.__init__(self, status, detail, **more)  # type: ignore[arg-type]
+    def __init__(self, status: int, detail: str = "", **more: Any):
+        Error.__init__(self, status, detail, **more)
         self.errno = self.os_error or None
 
 
@@ -149,14 +149,20 @@ class JournalError(Error):
     """-5xx: the journal of the outbox. For a later version of the library."""
 
 
-BANDS = {1: ArgumentError, 2: NoRoomError, 3: PeerError, 4: TransportError, 5: JournalError}
+BANDS: dict[int, type[Error]] = {
+    1: ArgumentError,
+    2: NoRoomError,
+    3: PeerError,
+    4: TransportError,
+    5: JournalError,
+}
 
 
-def error(status: int, detail: str = "", **more: object) -> Error:
+def error(status: int, detail: str = "", **more: Any) -> Error:
     """The exception for a status."""
     if status == Status.CLIENT:
         return ClosedError(detail)
-    return BANDS.get(-status // 100, Error)(status, detail, **more)  # type: ignore[arg-type]
+    return BANDS.get(-status // 100, Error)(status, detail, **more)
 
 
 def check(status: int, detail: str = "") -> int:

@@ -1,6 +1,7 @@
 """Messages that the program acknowledges itself; a session that is kept; QoS 1 before the connection."""
 
 import sys
+import threading
 
 import paho.mqtt.client as mqtt
 
@@ -16,12 +17,10 @@ def on_connect(client, userdata, flags, reason_code, properties):
 
 def on_message(client, userdata, message):
     print(message.payload, message.mid > 0, message.dup)
-    if message.payload == b"first" and not message.dup:
-        client.disconnect()  # not acknowledged: it comes again
-    else:
+    if message.dup:  # what was not acknowledged comes again
         print("ack", client.ack(message.mid, message.qos))
-        if message.payload == b"second":
-            client.disconnect()
+    if message.payload == b"second":
+        client.disconnect()
 
 
 def run(client_id):
@@ -34,8 +33,11 @@ def run(client_id):
 client = run(level)
 other = mqtt.Client(V2)
 print([other.publish(level, text, 1).rc for text in ("first", "second")])  # kept until there is a connection
+delivered = threading.Semaphore(0)
+other.on_publish = lambda *_: delivered.release()
 client.on_subscribe = lambda *_: (other.connect(host, port), other.loop_start())
 client.loop_forever()
+print(delivered.acquire(timeout=10), delivered.acquire(timeout=10))
 other.disconnect()
 other.loop_stop()
 run(level).loop_forever()

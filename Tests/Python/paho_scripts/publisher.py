@@ -51,6 +51,8 @@ print(got.wait(10), len(messages), messages[:3])
 for number in range(3):
     mine = [m for m in messages if m.startswith(b"%d/" % number)]
     print(number, mine == [b"%d/%d" % (number, count) for count in range(100)])
-print(client.disconnect(), client.loop_stop(), client.loop_stop(), len(published))
+client.disconnect()
+client.loop_stop()  # or has the thread ended by itself?
+print(client.loop_stop(), len(published))
 info = client.publish(level, "too late")
 print(info.rc, mqtt.error_string(info.rc))

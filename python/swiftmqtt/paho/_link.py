@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import threading
+import weakref
 from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -92,6 +94,40 @@ class Link(BaseClient):
         owner = self.owner
         if owner:
             self.calls.append(owner._feed)
+
+
+class Bell:
+    """Wakes a thread up that waits in poll(). Any thread may ring it."""
+
+    def __init__(self) -> None:
+        self._read, self._write = os.pipe()
+        os.set_blocking(self._read, False)
+        os.set_blocking(self._write, False)
+        self._rung = False
+        weakref.finalize(self, _close, self._read, self._write).atexit = False  # type: ignore[misc, unused-ignore]
+
+    def fileno(self) -> int:
+        """Readable while it rings."""
+        return self._read
+
+    def ring(self) -> None:
+        """Until somebody calls quiet()."""
+        if not self._rung:
+            self._rung = True
+            try:
+                os.write(self._write, b"\0")
+            except BlockingIOError:
+                pass  # it is full: whoever waits is awake
+
+    def quiet(self) -> None:
+        """Whoever waits next is to wait: for the thread that waits, when it is readable."""
+        self._rung = False
+        os.read(self._read, 64)
+
+
+def _close(*descriptors: int) -> None:
+    for descriptor in descriptors:
+        os.close(descriptor)
 
 
 class Turn:

@@ -19,7 +19,7 @@ from ..helpers import topic_filter_check
 from ..message import Message, Subscription, Will
 from . import _names
 from ._callbacks import Callbacks
-from ._link import LARGE, Link, Turn, connect_options, will_of
+from ._link import LARGE, Bell, Link, Turn, connect_options, will_of
 from ._names import *  # noqa: F403
 from ._names import (
     LOGGING_LEVEL,
@@ -149,10 +149,7 @@ class Client(Callbacks):
         self._thread: threading.Thread | None = None
         self._stopping = False
         self._loops = 0  # loop_forever() calls that run
-        self._wake_out, self._wake_in = _socket.socketpair()
-        self._wake_out.setblocking(False)
-        self._wake_in.setblocking(False)
-        self._woken = False
+        self._bell = Bell()  # interrupts a loop that waits
 
     # ---- Settings
 
@@ -272,14 +269,14 @@ class Client(Callbacks):
         self._max_queued_messages = value
 
     @property
-    def will_topic(self) -> str | None:
-        """The Will's topic."""
-        return self._will.topic if self._will else None
+    def will_topic(self) -> str:
+        """The Will's topic; empty without one."""
+        return self._will.topic if self._will else ""
 
     @property
-    def will_payload(self) -> bytes | None:
-        """The Will's payload."""
-        return self._will.payload if self._will else None  # type: ignore[return-value]
+    def will_payload(self) -> bytes:
+        """The Will's payload; empty without one."""
+        return self._will.payload if self._will else b""  # type: ignore[return-value]
 
     @property
     def logger(self) -> logging.Logger | None:
@@ -757,24 +754,15 @@ class Client(Callbacks):
         if seconds <= 0:
             return
         poll = select.poll()
-        poll.register(self._wake_in.fileno(), select.POLLIN)
+        poll.register(self._bell.fileno(), select.POLLIN)
         if link:
             poll.register(link.fileno(), select.POLLIN)
-        for fd, _ in poll.poll(int(seconds * 1000) + 1):
-            if fd == self._wake_in.fileno():
-                self._woken = False
-                try:
-                    self._wake_in.recv(64)
-                except BlockingIOError:
-                    pass
+        ready = dict(poll.poll(int(seconds * 1000) + 1))
+        if self._bell.fileno() in ready:
+            self._bell.quiet()
 
     def _wake(self) -> None:
-        if not self._woken:
-            self._woken = True
-            try:
-                self._wake_out.send(b"\0")
-            except OSError:
-                pass  # it is full: whoever waits is awake
+        self._bell.ring()
 
     def _kick(self) -> None:
         """Something is to be sent: by the loop if one runs, else now."""
