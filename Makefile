@@ -7,8 +7,7 @@ NATIVE := build/native
 BUILD := build/$(or $(TARGET),native)
 CROSS := aarch64 armv7 riscv64
 
-.PHONY: all compat compat-stress demo reference test bench mutants interop-rabbitmq cross cross-build install uninstall deb deb-test size counts \
-    abi-check manual lint format clean help
+.PHONY: $(shell sed -n 's/^\([a-z-]*\):.*/\1/p' Makefile)
 
 all: ## build the library and the examples for this machine, into build/native
 	@.ci/need build
@@ -28,7 +27,7 @@ demo: ## publish this machine's sensors to a real broker, and show what arrives
 	@examples-c/demo
 
 reference: ## HTML of include/swiftmqtt.h, by Doxygen, into build/reference; a warning is an error
-	@.ci/need docs
+	@.ci/need reference
 	@rm -rf build/reference && mkdir -p build
 	@VERSION=$(VERSION) doxygen docs/Doxyfile
 
