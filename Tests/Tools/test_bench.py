@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from Broker.servers import Mosquitto, free_port
+from Broker.servers import Mosquitto
 
 from .tool import SMQ, environment, smq, start
 
@@ -188,8 +188,8 @@ def test_too_many_clients():
     # Root might raise the limit: without its capabilities it may not.
     unable = ["setpriv", "--bounding-set", "-all", "--inh-caps", "-all"] if os.geteuid() == 0 else []
     result = subprocess.run(
-        ["sh", "-c", 'ulimit -S -n 64; ulimit -H -n 64; exec "$@"', "sh", *unable, *SMQ, "bench", "-p", str(free_port()),
-         "--publishers", "60"], capture_output=True, env=environment(), timeout=20)
+        ["sh", "-c", 'ulimit -S -n 64; ulimit -H -n 64; exec "$@"', "sh", *unable, *SMQ, "bench", "--publishers", "60"],
+        capture_output=True, env=environment(), timeout=20)
     assert result.returncode == 1
     assert result.stderr == b"smq bench: 61 clients need 138 descriptors, and there may be 64: see ulimit -n\n"
 
