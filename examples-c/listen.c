@@ -16,7 +16,7 @@ static void on_event(void *user, smq_client *client, const smq_event *event) {
     } else if (event->type == SMQ_EVENT_MESSAGE) {
         printf("%.*s: %.*s\n", (int)event->topic.size, (const char *)event->topic.data, (int)event->payload.size,
                (const char *)event->payload.data);
-        fflush(stdout);
+        flush_output("listen");
     }
 }
 

@@ -84,7 +84,6 @@ int main(int argc, char **argv) {
         print_options_error(stderr, &options, status);
         return EXIT_FAILURE;
     }
-    setvbuf(stdout, NULL, _IOLBF, 0);
     stop_on_signals();
     while (smq_client_state(client) != SMQ_STATE_DISCONNECTED) {
         if (stop) smq_disconnect(client, 0);
@@ -92,6 +91,7 @@ int main(int argc, char **argv) {
         while (smq_next_event(client, &event) == 1) {
             /* What is handled, or printed, is acknowledged by the next call. */
             if (!smq_dispatch(client, &event) && event.type == SMQ_EVENT_MESSAGE) print(&event);
+            flush_output("subscribe");
             if (event.type == SMQ_EVENT_COMPLETED && event.status) {
                 fprintf(stderr, "not subscribed: ");
                 print_why(stderr, &event);

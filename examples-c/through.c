@@ -90,7 +90,7 @@ int main(int argc, char **argv) {
             if (event.type == SMQ_EVENT_MESSAGE && event.status == SMQ_OK) {
                 printf("%.*s: %.*s\n", (int)event.topic.size, (const char *)event.topic.data, (int)event.payload.size,
                        (const char *)event.payload.data);
-                fflush(stdout);
+                flush_output("through");
             }
             if (event.status) print_why(stderr, &event);
         }

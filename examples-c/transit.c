@@ -101,7 +101,7 @@ static void show(int is_terminal) {
         v->has_moved = 0;
         rows--;
     }
-    fflush(stdout);
+    flush_output("transit");
 }
 
 int main(int argc, char **argv) {

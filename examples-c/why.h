@@ -3,6 +3,7 @@
 #define WHY_H
 
 #include <ctype.h>
+#include <errno.h>
 #include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,6 +47,11 @@ static inline uint32_t number(const char *program, const char *flag, const char 
     snprintf(why, sizeof why, "takes a number from %lu to %lu", (unsigned long)least, (unsigned long)most);
     if (!isdigit((unsigned char)*text) || *end || value < least || value > most) refuse(program, flag, why);
     return (uint32_t)value;
+}
+
+/* Whoever reads what is printed gets it at once; it ends the program if nobody can. */
+static inline void flush_output(const char *program) {
+    if (fflush(stdout) != 0) refuse(program, "cannot print:", strerror(errno));
 }
 
 #endif

@@ -36,8 +36,8 @@ while True:
 class Program(subprocess.Popen):
     """One that runs; what it says can be read while it does."""
 
-    def __init__(self, directory: Path, name: str, *arguments: object):
-        self.out, self.err = directory / "out", directory / "err"
+    def __init__(self, directory: Path, name: str, *arguments: object, out: str = "out"):
+        self.out, self.err = directory / out, directory / "err"
         emulator = [need(QEMU[0]), *QEMU[1:]] if QEMU else []
         with self.out.open("wb") as out, self.err.open("wb") as err:
             super().__init__(
@@ -69,10 +69,10 @@ class Program(subprocess.Popen):
 def run(tmp_path: Path) -> Iterator[Callable[..., Program]]:
     running: list[Program] = []
 
-    def start(name: str, *arguments: object) -> Program:
+    def start(name: str, *arguments: object, **more: str) -> Program:
         directory = tmp_path / f"{name}-{len(running)}"
         directory.mkdir()
-        running.append(Program(directory, name, *arguments))
+        running.append(Program(directory, name, *arguments, **more))
         return running[-1]
 
     yield start
@@ -136,6 +136,14 @@ def test_too_many_arguments(run, name):
     program = run(name, "mqtt://127.0.0.1", *["1", "1", "1"][: usage(name).count("[") - 1], "surplus")
     assert program.wait(20) == 2
     assert program.complained == f"{name}: surplus is one argument too many\n"
+
+
+@pytest.mark.parametrize("name", ["listen", "subscribe"])
+def test_what_it_prints_goes_nowhere(run, mosquitto, name):
+    mosquitto.publish("gateway/a/load", "b", "-r")
+    program = run(name, mosquitto.url, out="/dev/full")
+    assert program.wait(20) == 2
+    assert program.complained == f"{name}: cannot print: No space left on device\n"
 
 
 def usage(name: str) -> str:
