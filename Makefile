@@ -89,7 +89,7 @@ deb: ## ARCH="amd64 arm64 armhf riscv64": Debian packages, into build/deb
 	@.ci/need build deb $(foreach arch,$(or $(ARCH),arm64 armhf riscv64),$(DEB_NEEDS_$(arch)))
 	@packaging/deb $(ARCH)
 
-deb-test: ## not part of test: the Debian packages of every architecture, and those of this one in a fresh Debian (ten minutes)
+deb-test: ## not part of test: the Debian packages of every architecture, and those of this one in a fresh Debian; as root; long
 	@.ci/need build deb deb-test test cross-aarch64 cross-armv7 cross-riscv64
 	@Tests/run --only deb-test
 

@@ -75,6 +75,31 @@ def swiftc():
     return shutil.which("swiftc") or pytest.fail("there is no swiftc")
 
 
+def built_elsewhere(debs, architecture, directory):
+    """Builds the packages of an architecture again, from the source package, in another place, with another user's habits;
+    returns what has become different."""
+    source = directory / "somewhere else" / f"libswiftmqtt-{version()}"
+    source.parent.mkdir()
+    orig, = debs.glob("*.orig.tar.xz")
+    run("tar", "-xf", orig, "-C", source.parent)
+    epoch = str(int((source / "Makefile").stat().st_mtime))
+    maintainer = run("dpkg-deb", "-f", next(debs.glob(f"libswiftmqtt1_*_{architecture}.deb")), "Maintainer")
+    name, address = re.fullmatch(r"(.*) <(.*)>\n", maintainer).groups()
+    run("git", "init", "-q", source)
+    output = directory / "output"
+    run("sh", "-c", "umask 077; exec \"$@\"", "sh", source / "packaging" / "deb", "--output", output, architecture,
+        env=clean_environment(SOURCE_DATE_EPOCH=epoch, DEBFULLNAME=name, DEBEMAIL=address, TZ="Asia/Tokyo",
+                              LC_ALL="C", CFLAGS="-O0", HOME=str(directory)), timeout=1200)
+    # .buildinfo and .changes say where and when; all the rest has to be the same.
+    expected, found = (
+        {path.name: path.read_bytes() for path in place.iterdir()
+         if path.suffix not in (".buildinfo", ".changes", ".log")
+         and (path.suffix != ".deb" or re.search(rf"_({architecture}|all)\.deb$", path.name))}
+        for place in (debs, output))
+    assert len(expected) > 10
+    return [name for name in expected.keys() | found.keys() if expected.get(name) != found.get(name)]
+
+
 QEMU = {
     "aarch64": ["qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"],
     "armv7": ["qemu-arm", "-L", "/usr/arm-linux-gnueabihf"],

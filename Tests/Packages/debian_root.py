@@ -1,15 +1,17 @@
 """make deb-test: the packages as whoever gets them uses them. Those for this machine are installed with apt in a fresh
 Debian, used as README.md says, and removed; those for other processors are linked with and run under qemu-user.
 
-pytest takes this file only when it is named: it needs root, Debian's mirror, and minutes."""
+pytest takes this file only when it is named: it needs root, Debian's mirror, and minutes. SMQ_DEBS=build/deb takes the
+packages that make deb has left there."""
 
 import os
+import pathlib
 import re
 import shutil
 import subprocess
 
 import pytest
-from conftest import PROGRAM, ROOT, run
+from conftest import PROGRAM, ROOT, built_elsewhere, run
 
 MIRROR = os.environ.get("DEBIAN_MIRROR", "http://deb.debian.org/debian")
 # What README.md takes for granted, and what the packages depend on: all that is not ours.
@@ -22,6 +24,14 @@ ip link set lo up
 mount -t proc proc "$0/proc"
 exec chroot "$0" sh -c 'cd /tmp && exec sh -eu -c "$1"' sh "$1"
 """
+DROP_IN = """
+int mosquitto_lib_version(int *major, int *minor, int *revision);
+int main(void) {
+    int major, minor, revision;
+    mosquitto_lib_version(&major, &minor, &revision);
+    return major != 2;
+}
+"""
 CROSS = {
     "arm64": ("aarch64-linux-gnu", "qemu-aarch64"),
     "armhf": ("arm-linux-gnueabihf", "qemu-arm"),
@@ -31,8 +41,10 @@ CROSS = {
 
 @pytest.fixture(scope="module")
 def debs(tmp_path_factory):
+    if "SMQ_DEBS" in os.environ:
+        return pathlib.Path(os.environ["SMQ_DEBS"]).resolve(strict=True)
     directory = tmp_path_factory.mktemp("deb")
-    run(ROOT / "packaging" / "deb", "--output", directory)
+    run(ROOT / "packaging" / "deb", "--output", directory, timeout=2400)
     return directory
 
 
@@ -44,7 +56,7 @@ def test_other_processors(debs, tmp_path, architecture):
     triple, qemu = CROSS[architecture]
     changes, = debs.glob(f"*_{architecture}.changes")
     run("lintian", "--allow-root", "--display-info", "--fail-on", "error,warning,info", changes)
-    for package in ("libswiftmqtt1", "libswiftmqtt-dev"):
+    for package in ("libswiftmqtt1", "libswiftmqtt-dev", "libswiftmqtt-mosquitto", "swiftmqtt-tools"):
         run("dpkg-deb", "-x", next(debs.glob(f"{package}_*_{architecture}.deb")), tmp_path)
     (tmp_path / "app.c").write_text(PROGRAM)
     library = tmp_path / "usr" / "lib" / triple
@@ -52,8 +64,18 @@ def test_other_processors(debs, tmp_path, architecture):
         f"-Wl,-rpath,{library}", "-o", tmp_path / "shared")
     run(f"{triple}-gcc", tmp_path / "app.c", f"-I{tmp_path}/usr/include", library / "libswiftmqtt.a", "-o",
         tmp_path / "static")
-    for program in ("shared", "static"):
+    drop_in = library / "swiftmqtt"
+    (tmp_path / "drop_in.c").write_text(DROP_IN)
+    run(f"{triple}-gcc", tmp_path / "drop_in.c", drop_in / "libmosquitto.so.1", f"-Wl,-rpath,{drop_in}", "-o",
+        tmp_path / "drop_in")
+    for program in ("shared", "static", "drop_in"):
         run(qemu, "-L", f"/usr/{triple}", tmp_path / program)
+    run(qemu, "-E", f"LD_LIBRARY_PATH={library}", "-L", f"/usr/{triple}", tmp_path / "usr/bin/smq", "--version")
+
+
+@pytest.mark.parametrize("architecture", CROSS)
+def test_other_processors_have_the_same_bytes_wherever_it_is_built(debs, tmp_path, architecture):
+    assert not built_elsewhere(debs, architecture, tmp_path)
 
 
 # ---- A fresh Debian

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from conftest import PROGRAM, ROOT, attempt, clean_environment, files_below, run, version
+from conftest import PROGRAM, ROOT, attempt, built_elsewhere, clean_environment, files_below, run, version
 
 DOCUMENTS = ["changelog.Debian.gz", "changelog.gz", "copyright"]
 CMAKE = ["SwiftMQTTConfig", "SwiftMQTTConfigVersion", "SwiftMQTT-shared", "SwiftMQTT-shared-none", "SwiftMQTT-static",
@@ -114,24 +114,7 @@ def test_a_program_is_built_with_what_is_in_them(unpacked, multiarch, tmp_path):
 
 
 def test_the_same_bytes_wherever_it_is_built(debs, architecture, tmp_path):
-    """From the source package, in another place, with another user's habits."""
-    source = tmp_path / "somewhere else" / f"libswiftmqtt-{version()}"
-    source.parent.mkdir()
-    orig, = debs.glob("*.orig.tar.xz")
-    run("tar", "-xf", orig, "-C", source.parent)
-    epoch = str(int((source / "Makefile").stat().st_mtime))
-    maintainer = run("dpkg-deb", "-f", deb(debs, "libswiftmqtt1"), "Maintainer")
-    name, address = re.fullmatch(r"(.*) <(.*)>\n", maintainer).groups()
-    run("git", "init", "-q", source)
-    output = tmp_path / "output"
-    run("sh", "-c", "umask 077; exec \"$@\"", "sh", source / "packaging" / "deb", "--output", output, architecture,
-        env=clean_environment(SOURCE_DATE_EPOCH=epoch, DEBFULLNAME=name, DEBEMAIL=address, TZ="Asia/Tokyo",
-                              LC_ALL="C", CFLAGS="-O0", HOME=str(tmp_path)))
-    # .buildinfo and .changes say where and when; all the rest has to be the same.
-    first, second = ({path.name: path.read_bytes() for path in directory.iterdir()
-                      if path.suffix not in (".buildinfo", ".changes", ".log")} for directory in (debs, output))
-    assert len(first) > len(CONTENTS) and set(second) == set(first)
-    assert [name for name in first if second[name] != first[name]] == []
+    assert not built_elsewhere(debs, architecture, tmp_path)
 
 
 def test_says_what_is_wrong():
