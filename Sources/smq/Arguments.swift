@@ -75,11 +75,15 @@ final class Arguments {
     }
     var file = try defaultOptions(command)
     for one in given where one.option.key == .optionsFile { file += try optionsFile(one.words[0]) }
-    let inFile = try read(file)
-    if let wrong = inFile.first(where: { $0.option.key == .optionsFile || $0.option.key == .help }) {
-      throw usageError("\(wrong.option.name) cannot stand in a file of options")
+    do throws(Complaint) {
+      let inFile = try read(file)
+      if let wrong = inFile.first(where: { $0.option.key == .optionsFile || $0.option.key == .help }) {
+        throw usageError("\(wrong.option.name) cannot stand there")
+      }
+      try apply(inFile)
+    } catch {
+      throw usageError("in a file of options: \(error.text)")
     }
-    try apply(inFile)
     // Of what may be given once only, the command line's replaces the file's.
     source = nil
     try apply(given)
@@ -119,6 +123,9 @@ final class Arguments {
         guard !word.begins(with: "-") && command.set & (Commands.bench | Commands.check) != 0,
           let url = options.first(where: { $0.key == .url })
         else { throw unknown(word) }
+        if given.contains(where: { $0.option.key == .url }) {
+          throw usageError("there is a URL already: what is \"\(word.printable)\"?")
+        }
         given.append(Given(option: url, words: [word]))
         continue
       }

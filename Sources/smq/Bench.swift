@@ -4,7 +4,7 @@ import CSwiftMQTT
 func bench(_ arguments: Arguments) throws(Complaint) -> Int32 {
   if arguments.publishers == 0 { throw usageError("--publishers: there has to be one") }
   if arguments.url.isEmpty == false, let topic = splitURL(arguments.url).topic, !topic.isEmpty {
-    throw usageError("-L: the topic is given with -t")
+    throw usageError("the URL: the topic is given with -t")
   }
   let crowd = try Crowd(arguments)
   let load = Load(arguments, crowd)

@@ -35,31 +35,29 @@ struct Examination {
       findings.fail("name", 3, "\(place.host.printable): \(System.resolveText(error))", adviceOnNames)
       return false
     }
-    findings.tell(
-      "name", .fine,
-      "\(place.host.printable) is \(addresses.split(separator: 32).first.map { Array($0) } ?? [])\(more(addresses))"
-    )
+    let list = addresses.split(separator: 32).map { Array($0) }
+    var text: Text =
+      list == [place.host] ? "an address is given: \(list[0])" : "\(place.host.printable) is \(list[0])"
+    for address in list.dropFirst() { text += ", \(address)" }
+    findings.tell("name", .fine, text)
     return true
-  }
-
-  private func more(_ addresses: [UInt8]) -> Text {
-    var text = Text()
-    for address in addresses.split(separator: 32).dropFirst() { text += ", \(Array(address))" }
-    return text
   }
 
   private func tcp() -> Bool {
     let start = System.nanoseconds
-    let result = System.connect(
+    switch System.connect(
       host: place.host, port: place.port, from: arguments.bind, path: arguments.unix, timeout: timeout)
-    guard result >= 0 else {
-      let error = result <= -900 ? 99 : -result
+    {
+    case .open(let descriptor):
+      System.close(descriptor)
+      findings.tell("tcp", .fine, "a connection in \(elapsed(since: start))")
+      return true
+    case .failed(let error):
       findings.fail("tcp", 4, "no connection: \(System.errorText(error))", advice(onError: error))
-      return false
+    case .noAddress(let error):
+      findings.fail("tcp", 4, "-A \(arguments.bind.printable): \(System.resolveText(error))", adviceOnNames)
     }
-    System.close(result)
-    findings.tell("tcp", .fine, "a connection in \(elapsed(since: start))")
-    return true
+    return false
   }
 
   private func options(_ version: UInt32) throws(Complaint) -> MQTT.Options {

@@ -87,7 +87,12 @@ final class Link {
       case SMQ_EVENT_OPEN:
         transport.open(port: event.port)
         continue
-      case SMQ_EVENT_DISCONNECTED: transport.close()
+      case SMQ_EVENT_DISCONNECTED:
+        transport.close()
+        if transport.lookupError != 0 {
+          event.status = SMQ_ERR_RESOLVE
+          event.osError = transport.lookupError
+        }
       default: break
       }
       return event

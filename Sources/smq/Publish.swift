@@ -51,7 +51,7 @@ private final class Publisher {
 
   private var isAllGiven: Bool {
     guard let lines else { return left == 0 }
-    return held == nil && lines.isAtEnd
+    return held == nil && lines.isUsedUp
   }
 
   func run() throws(Complaint) -> Int32 {
@@ -61,7 +61,7 @@ private final class Publisher {
     let link = try Link(options, arguments)
     var failure: Complaint?
     while !(isAllGiven && open == 0 && link.wasConnected) && failure == nil {
-      link.input = lines != nil && link.wasConnected && held == nil && lines?.isAtEnd == false ? 0 : -1
+      link.input = wantsInput(link) ? 0 : -1
       link.deadline = link.wasConnected && left > 0 && notBefore > 0 ? notBefore : nil
       do {
         try turn(link)
@@ -76,6 +76,12 @@ private final class Publisher {
       return failure.status
     }
     return status
+  }
+
+  /// What cannot be published stays where it is: whoever writes it waits.
+  private func wantsInput(_ link: Link) -> Bool {
+    guard let lines else { return false }
+    return !lines.isAtEnd && held == nil && link.client.state == SMQ_STATE_CONNECTED
   }
 
   private func turn(_ link: Link) throws(Complaint) {

@@ -94,7 +94,8 @@ private final class Subscriber {
       }
     }
     link.leave(
-      drain: 5_000, reason: isCutShort && version == 5 ? SMQ_REASON_DISCONNECT_WITH_WILL : SMQ_REASON_SUCCESS,
+      drain: isCutShort ? 500 : 5_000,
+      reason: isCutShort && version == 5 ? SMQ_REASON_DISCONNECT_WITH_WILL : SMQ_REASON_SUCCESS,
       properties: version == 5 ? arguments.properties.disconnect : [])
     try link.output.finish()
     if let failure { throw failure }

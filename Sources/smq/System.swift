@@ -149,15 +149,24 @@ enum System {
 
   // ---- Connections of our own
 
-  /// A descriptor, -errno, or -1000 and an EAI_… value.
+  enum Connection {
+    /// A descriptor.
+    case open(Int32)
+    /// An errno.
+    case failed(Int32)
+    /// An EAI_… value.
+    case noAddress(Int32)
+  }
+
   static func connect(host: [UInt8], port: UInt32, from local: [UInt8], path: [UInt8], timeout: Int64)
-    -> Int32
+    -> Connection
   {
-    unsafe withTerminated(host) { host in
+    let result = unsafe withTerminated(host) { host in
       unsafe withTerminated(local) { local in
         unsafe withTerminated(path) { path in unsafe tool_connect(host, port, local, path, timeout) }
       }
     }
+    return result >= 0 ? .open(result) : result <= -900 ? .noAddress(result + 1000) : .failed(-result)
   }
 
   /// A name's addresses, or an EAI_… value.

@@ -63,14 +63,14 @@ def run(*command: object, seconds: int = 300) -> None:
         raise Unavailable(f"{' '.join(map(str, command[:4]))}: {said[-1] if said else done.returncode}")
 
 
-def with_requirements() -> Path:
-    """A Python, of the version that runs this, which has requirements.txt; below build/, made anew when that changes."""
-    directory = ROOT / f"build/python-{sys.version_info.major}.{sys.version_info.minor}"
+def with_requirements(requirements: Path = REQUIREMENTS, name: str = "python") -> Path:
+    """A Python, of the version that runs this, with what is in the file; below build/, made anew when that changes."""
+    directory = ROOT / f"build/{name}-{sys.version_info.major}.{sys.version_info.minor}"
     python, mark = directory / "bin/python", directory / "requirements"
-    wanted = hashlib.sha256(REQUIREMENTS.read_bytes()).hexdigest()
+    wanted = hashlib.sha256(requirements.read_bytes()).hexdigest()
     if not mark.exists() or mark.read_text() != wanted:
         shutil.rmtree(directory, ignore_errors=True)
         run(sys.executable, "-m", "venv", directory)
-        run(python, "-m", "pip", "install", *PIP, "-r", REQUIREMENTS)
+        run(python, "-m", "pip", "install", *PIP, "-r", requirements)
         mark.write_text(wanted)
     return python
