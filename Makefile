@@ -7,8 +7,7 @@ NATIVE := build/native
 BUILD := build/$(or $(TARGET),native)
 CROSS := aarch64 armv7 riscv64
 
-.PHONY: all compat compat-stress demo reference test bench mutants interop-rabbitmq cross cross-build install uninstall deb deb-test size counts \
-    abi-check manual lint format clean help
+.PHONY: $(shell sed -n 's/^\([a-z-]*\):.*/\1/p' Makefile)
 
 all: ## build the library and the examples for this machine, into build/native
 	@.ci/need build
@@ -50,7 +49,7 @@ interop-rabbitmq: ## not part of test: publish to RabbitMQ, which knows 3.1 and 
 	@Tests/run --only build,interop-rabbitmq
 
 cross: cross-build ## TARGET=aarch64|armv7|riscv64: build for it and test under qemu-user
-	@.ci/need broker test abi
+	@.ci/need broker test abi wheels
 	@stage=instructions-$(TARGET); [ -e Tests/Instructions/$$stage.tsv ] || stage=; \
 	    Tests/run --only cross-$(TARGET)$${stage:+,$$stage}
 
@@ -78,6 +77,13 @@ uninstall: ## PREFIX=/usr/local DESTDIR=: remove what install laid, and nothing 
 	    bin/smq share/bash-completion/completions/smq $(addprefix share/man/man1/,$(notdir $(wildcard docs/manual/*.1))), \
 	    '$(DESTDIR)$(PREFIX)/$(file)')
 	@rmdir $(foreach folder,lib/cmake/SwiftMQTT lib/swiftmqtt,'$(DESTDIR)$(PREFIX)/$(folder)') 2>/dev/null || true
+
+wheels: ## TARGETS="native aarch64 armv7 riscv64": Python wheels that carry the library, into build/wheels
+	@.ci/need build wheels
+	@for target in $(or $(TARGETS),native $(CROSS)); do case $$target in \
+	    native) $(MAKE) --no-print-directory all ;; \
+	    *) $(MAKE) --no-print-directory cross-build TARGET=$$target ;; esac || exit; done
+	@packaging/wheels $(TARGETS)
 
 deb: ## ARCH="amd64 arm64 armhf riscv64": Debian packages, into build/deb
 	@.ci/need build deb $(foreach arch,$(or $(ARCH),arm64 armhf riscv64),$(DEB_NEEDS_$(arch)))

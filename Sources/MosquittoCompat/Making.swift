@@ -61,6 +61,7 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
     request.outboxBytes = Limits.outboxBytes
     request.outboxMessages = Limits.outboxMessages
     request.receiveBytes = Limits.receiveBytes
+    request.topicAliasBytes = UInt32(UTF8EncodedString.maximumSize)
 
     let properties = unsafe EncodedProperties(is5 ? pointee.connectProperties : nil) { isConnectOption($0) }
     let willProperties = unsafe EncodedProperties(is5 ? pointee.will.properties : nil)
@@ -100,7 +101,8 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
 
   /// Room for any name, password and Will, and some properties.
   private static var connectBytes: Int { 6 * 65_536 }
-  private static var aliases: Int { 1024 }
+  /// Each has room for any topic, as a message whose topic is not known could not be handed out.
+  private static var aliases: Int { 64 }
 
   private func renewClient(_ options: borrowing ClientOptions) -> Int32 {
     guard let client = unsafe pointee.client, unsafe client.pointee.renew(options) else {

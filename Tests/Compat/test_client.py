@@ -5,10 +5,11 @@ from __future__ import annotations
 import ctypes
 import multiprocessing
 import os
+import struct
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from ctypes import c_bool
+from ctypes import byref, c_bool, c_void_p
 from pathlib import Path
 
 import pytest
@@ -111,6 +112,46 @@ def test_a_wrong_reason(ours: ctypes.CDLL) -> None:
     """Ours only, libmosquitto sends it: what is refused changes nothing."""
     story = in_a_process(lambda: left_with_a_wrong_reason(ours))
     assert story == ["connect = 0", "on_connect 0", "disconnect_v5 = 3", "publish = 0", "on_publish"]
+
+
+def refused_late(library: ctypes.CDLL) -> list[str]:
+    """There is no room for the last one until the server has said that it has no Shared Subscriptions."""
+    server = Scripted({1: lambda packet: time.sleep(0.3) or bytes.fromhex("2005000002" "2a00"),
+                       8: lambda packet: b"\x90\4" + packet[2:4] + b"\0\1"})
+    caller = Caller(library, version=5)
+    caller.connect(server.port)
+    results = {caller.call("subscribe", None, b"a/%d" % number, 1, quietly=True) for number in range(256)}
+    results.add(caller.call("subscribe", None, b"$share/group/a", 1, quietly=True))
+    caller.loop_until("on_subscribe", count=257)
+    caller.destroy()
+    server.close()
+    return [str(results), *(f"{caller.story.count(f'on_subscribe granted {code}')} {code}" for code in (1, 128))]
+
+
+def test_a_subscription_that_waits_and_is_refused(ours: ctypes.CDLL) -> None:
+    """Ours only, libmosquitto sends it: each call has its on_subscribe."""
+    assert in_a_process(lambda: refused_late(ours)) == ["{0}", "256 1", "1 128"]
+
+
+def with_long_topics(library: ctypes.CDLL) -> list[str]:
+    topic, alias = b"t" * 10_000, b"\3\x23\0\1"
+    body = struct.pack(">H", len(topic)) + topic + alias + b"one"
+    named = b"\x30" + bytes([len(body) & 127 | 128, len(body) >> 7]) + body
+    server = Scripted({1: bytes.fromhex("2003000000") + named + b"\x30\x09\0\0" + alias + b"two"})
+    caller = Caller(library, version=5)
+    properties = c_void_p()
+    library.mosquitto_property_add_int16(byref(properties), 0x22, 10)
+    caller.call("connect_bind_v5", b"127.0.0.1", server.port, 60, None, properties)
+    caller.loop_until("on_message", count=2)
+    caller.destroy()
+    server.close()
+    return [line.replace(topic.decode(), "TOPIC") for line in caller.story]
+
+
+def test_a_long_topic_with_an_alias(ours: ctypes.CDLL) -> None:
+    """Ours only: for libmosquitto the second message is MOSQ_ERR_PROTOCOL."""
+    story = in_a_process(lambda: with_long_topics(ours))
+    assert story == ["connect_bind_v5 = 0", "on_connect 0", "on_message TOPIC one q0 r0", "on_message TOPIC two q0 r0"]
 
 
 def slow(library: ctypes.CDLL) -> list[str]:

@@ -59,6 +59,15 @@ def environment() -> dict[str, str]:
 
 
 @pytest.fixture(scope="session")
+def with_pip() -> None:
+    """pythons.installed() works; this is for its first time, which may take longer than a test."""
+    try:
+        pythons.with_pip()
+    except pythons.Unavailable as why:
+        pytest.skip(f"no virtual environment can be made here: {why}")
+
+
+@pytest.fixture(scope="session")
 def with_requirements() -> Path:
     """A Python that has what is in requirements.txt."""
     try:

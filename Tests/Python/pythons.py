@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 import os
 import shutil
 import subprocess
@@ -63,14 +62,27 @@ def run(*command: object, seconds: int = 300) -> None:
         raise Unavailable(f"{' '.join(map(str, command[:4]))}: {said[-1] if said else done.returncode}")
 
 
+def with_pip(name: str = "python") -> Path:
+    """A Python, of the version that runs this, in an environment of its own below build/, which has pip."""
+    python = ROOT / f"build/{name}-{sys.version_info.major}.{sys.version_info.minor}/bin/python"
+    if not (python.parent / "pip").exists():
+        run(sys.executable, "-m", "venv", "--clear", python.parent.parent)
+    return python
+
+
 def with_requirements(requirements: Path = REQUIREMENTS, name: str = "python") -> Path:
-    """A Python, of the version that runs this, with what is in the file; below build/, made anew when that changes."""
-    directory = ROOT / f"build/{name}-{sys.version_info.major}.{sys.version_info.minor}"
-    python, mark = directory / "bin/python", directory / "requirements"
-    wanted = hashlib.sha256(requirements.read_bytes()).hexdigest()
+    """The same, once it has what is in the file."""
+    python = with_pip(name)
+    mark, wanted = python.parents[1] / "requirements", requirements.read_text()
     if not mark.exists() or mark.read_text() != wanted:
-        shutil.rmtree(directory, ignore_errors=True)
-        run(sys.executable, "-m", "venv", directory)
         run(python, "-m", "pip", "install", *PIP, "-r", requirements)
         mark.write_text(wanted)
+    return python
+
+
+def installed(what: Path, directory: Path) -> Path:
+    """The Python of a new environment, in which this wheel is, and nothing else."""
+    python = directory / "bin/python"
+    run(sys.executable, "-m", "venv", "--without-pip", directory)
+    run(with_pip(), "-m", "pip", "--python", python, "install", *PIP, "--no-index", what)
     return python

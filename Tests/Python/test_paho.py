@@ -22,10 +22,13 @@ NAMES = pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
 
 @pytest.fixture(scope="session")
 def closed_server(tmp_path_factory):
-    """A server that lets nobody in."""
+    """A server that lets in who knows the password."""
     from Broker.servers import Mosquitto
 
-    server = Mosquitto(tmp_path_factory.mktemp("closed"), allow_anonymous="false")
+    directory = tmp_path_factory.mktemp("closed")
+    command = ["mosquitto_passwd", "-c", "-b", directory / "passwords", "somebody", "right"]
+    subprocess.run(command, check=True, timeout=30)
+    server = Mosquitto(directory, allow_anonymous="false", password_file=str(directory / "passwords"))
     server.start()
     yield server
     server.stop()
@@ -34,7 +37,7 @@ def closed_server(tmp_path_factory):
 @pytest.fixture
 def output(server, closed_server, level, tmp_path):
     def run(script: Path, python: str | Path, source: str) -> str:
-        chosen = closed_server if script.stem == "refused" else server
+        chosen = closed_server if script.stem in ("refused", "password") else server
         copy = tmp_path / script.name
         copy.write_text(source)
         environment = {**os.environ, "PYTHONPATH": str(PACKAGE), "PYTHONDONTWRITEBYTECODE": "1"}

@@ -4,7 +4,7 @@
     import swiftmqtt.paho.publish as publish      # import paho.mqtt.publish as publish
     import swiftmqtt.paho.subscribe as subscribe  # import paho.mqtt.subscribe as subscribe
 
-That of paho-mqtt 2.1, with both callback API versions. What differs is in python/README.md.
+That of paho-mqtt 2.2, with both callback API versions. What differs is in python/README.md.
 """
 
 from . import client as _client

@@ -1,0 +1,50 @@
+"""The package where there is nothing but Python: from a wheel with the library, and from one without."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from . import pythons
+from .conftest import PACKAGE, ROOT
+from .test_wheels import packed
+
+
+def bare(**more: str) -> dict[str, str]:
+    """The environment of who has not built anything."""
+    kept = {name: value for name, value in os.environ.items() if name not in ("SWIFTMQTT_LIBRARY", "PYTHONPATH")}
+    return {**kept, "PATH": "/nowhere", **more}
+
+
+def test_it_works_where_there_is_nothing_but_python(with_pip, server, level, tmp_path):
+    wheel = packed(ROOT, tmp_path / "wheel", "native")
+    python = pythons.installed(wheel, tmp_path / "venv")
+    command = [python, Path(__file__).with_name("core.py"), server.url, level]
+    done = subprocess.run(command, env=bare(), cwd=tmp_path, capture_output=True, text=True, timeout=50)
+    assert done.returncode == 0 and done.stdout.startswith("all well"), done.stdout + done.stderr
+    code = "import swiftmqtt, swiftmqtt._library as l; print(swiftmqtt.__file__, l.LIBRARY._name)"
+    done = subprocess.run([python, "-c", code], env=bare(), cwd=tmp_path, capture_output=True, text=True, timeout=30)
+    module, library = done.stdout.split()
+    assert Path(library) == Path(module).with_name("libswiftmqtt.so.1") and str(tmp_path) in module
+
+
+def test_without_a_library_it_takes_the_systems(with_pip, tmp_path):
+    """`pip install ./python`, but for where pip gets the backend from."""
+    backend = next(
+        python
+        for python in (sys.executable, "/usr/bin/python3")
+        if subprocess.run([python, "-c", "import hatchling"], capture_output=True).returncode == 0
+    )
+    command = [backend, "-m", "hatchling", "build", "-d", tmp_path / "built"]
+    subprocess.run(command, cwd=PACKAGE, check=True, capture_output=True, timeout=50)
+    assert (tmp_path / "built/swiftmqtt-1.0.0.tar.gz").exists()
+    python = pythons.installed(tmp_path / "built/swiftmqtt-1.0.0-py3-none-any.whl", tmp_path / "venv")
+    command = [python, "-c", "import swiftmqtt; print(swiftmqtt.library_version())"]
+    library = ROOT / "build/native/libswiftmqtt.so.1"
+    options = {"cwd": tmp_path, "capture_output": True, "text": True, "timeout": 30}
+    done = subprocess.run(command, env=bare(LD_LIBRARY_PATH=str(library.parent)), **options)
+    assert done.stdout == "(1, 0, 0)\n", done.stderr
+    done = subprocess.run(command, env=bare(SWIFTMQTT_LIBRARY="/nowhere.so"), **options)
+    assert done.stderr.splitlines()[-1].startswith("ImportError: swiftmqtt needs libswiftmqtt.so.1, which was not found")

@@ -1,0 +1,109 @@
+"""The wheel of SMQ_TARGET, or of this machine: what is in it, and for which machines it says it is."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from .conftest import PACKAGE, ROOT
+
+TARGET = os.environ.get("SMQ_TARGET") or "native"
+MACHINES = {  # the tag's, and readelf's words
+    "aarch64": ("aarch64", "AArch64"),
+    "armv7": ("armv7l", "ARM"),
+    "riscv64": ("riscv64", "RISC-V"),
+    "x86_64": ("x86_64", "Advanced Micro Devices X86-64"),
+}
+
+
+def packed(tree: Path, output: Path, target: str, **more: str) -> Path:
+    """What packaging/wheels makes in a tree."""
+    command = [tree / "packaging/wheels", "--output", output, target]
+    subprocess.run(command, env={**os.environ, **more}, check=True, timeout=50, stdin=subprocess.DEVNULL)
+    (wheel,) = output.glob("*.whl")
+    return wheel
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory) -> Path:
+    return packed(ROOT, tmp_path_factory.mktemp("wheels"), TARGET)
+
+
+@pytest.fixture(scope="module")
+def content(wheel) -> dict[str, bytes]:
+    with zipfile.ZipFile(wheel) as archive:
+        assert archive.testzip() is None
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+@pytest.fixture
+def readelf(content, tmp_path):
+    (tmp_path / "library").write_bytes(content["swiftmqtt/libswiftmqtt.so.1"])
+
+    def run(what: str) -> str:
+        command = ["readelf", "-W", what, tmp_path / "library"]
+        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=30).stdout
+
+    return run
+
+
+def test_it_says_for_which_machines_it_is(wheel, content, readelf):
+    platform, elf = MACHINES[os.uname().machine if TARGET == "native" else TARGET]
+    version = re.search(r'__version__ = "(.*)"', (PACKAGE / "swiftmqtt/__init__.py").read_text())[1]
+    name = re.fullmatch(r"swiftmqtt-(.*)-(py3-none-manylinux_2_(\d+)_(.*))\.whl", wheel.name)
+    assert (name[1], name[4]) == (version, platform)
+    told = content[f"swiftmqtt-{version}.dist-info/WHEEL"].decode()
+    assert f"Tag: {name[2]}\n" in told and "Root-Is-Purelib: false\n" in told
+    assert f"Machine: {elf}" in " ".join(readelf("--file-header").split())
+    # No function of the library needs a newer glibc than the name says, and nothing else is needed.
+    minors = [int(minor) for minor in re.findall(r"GLIBC_2\.(\d+)", readelf("--version-info"))]
+    assert max(minors) == int(name[3])
+    assert set(re.findall(r"NEEDED.*\[(.*)\]", readelf("--dynamic"))) <= {"libc.so.6", "ld-linux-armhf.so.3"}
+
+
+def test_what_is_in_it(content, readelf):
+    inside = {name for name in content if "dist-info" not in name}
+    files = [path for path in (PACKAGE / "swiftmqtt").rglob("*") if path.suffix in (".py", ".typed")]
+    assert inside == {str(path.relative_to(PACKAGE)) for path in files} | {"swiftmqtt/libswiftmqtt.so.1"}
+    for path in files:
+        assert content[str(path.relative_to(PACKAGE))] == path.read_bytes()
+    (licence,) = (data for name, data in content.items() if name.endswith("/LICENSE"))
+    assert licence == (ROOT / "LICENSE").read_bytes()
+    assert "SONAME" in readelf("--dynamic") and ".symtab" not in readelf("--sections")
+    assert all(f" {name}@@SWIFTMQTT_1" in readelf("--dyn-syms") for name in ("smq_connect", "smq_abi_layout"))
+
+
+def test_the_same_tree_gives_the_same_bytes(wheel, tmp_path):
+    """Elsewhere, with files of another time, by another user's umask."""
+    tree = tmp_path / "elsewhere"
+    shutil.copytree(PACKAGE, tree / "python", ignore=shutil.ignore_patterns("__pycache__"), copy_function=shutil.copyfile)
+    (tree / "packaging").mkdir()
+    shutil.copy(ROOT / "packaging/wheels", tree / "packaging")
+    (tree / "build" / TARGET).mkdir(parents=True)
+    built = ROOT / os.environ.get("SMQ_BUILD_DIR", "build/native") / "libswiftmqtt.so.1"
+    shutil.copyfile(built, tree / "build" / TARGET / "libswiftmqtt.so.1")
+    committed = subprocess.run(["git", "log", "-1", "--format=%ct"], cwd=ROOT, capture_output=True, text=True, check=True)
+    before = os.umask(0o077)
+    try:
+        again = packed(tree, tmp_path / "out", TARGET, SOURCE_DATE_EPOCH=committed.stdout.strip())
+    finally:
+        os.umask(before)
+    assert again.name == wheel.name and again.read_bytes() == wheel.read_bytes()
+
+
+def test_wrong_words():
+    def complaint(*words: str) -> str:
+        done = subprocess.run(
+            [ROOT / "packaging/wheels", *words], capture_output=True, text=True, timeout=30, stdin=subprocess.DEVNULL
+        )
+        assert done.returncode != 0
+        return done.stderr
+
+    assert complaint("mips") == "wheels: 'mips' is not one of native aarch64 armv7 riscv64\n"
+    assert "--output wants a directory" in complaint("--output")
