@@ -59,9 +59,9 @@ class Block:
 
 def pages() -> list[Path]:
     """The book, the front door and the other doors. Decisions are told, not tried."""
-    found = [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "recipes").glob("*.md")]
-    python = ROOT / "python" / "README.md"
-    return sorted(found) + [python] * python.exists()
+    doors = (ROOT / name / "README.md" for name in ("", "examples", "examples-c", "packaging", "python"))
+    book = [*(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "recipes").glob("*.md")]
+    return sorted([*book, *(door for door in doors if door.exists())])
 
 
 def blocks(page: Path) -> list[Block]:
