@@ -98,7 +98,7 @@ def test_without_a_server(name, environment, start_mosquitto):
         assert time.monotonic() - begin < 10
 
 
-@pytest.mark.parametrize("number, code", enumerate(re.findall(r"```python\n(.*?)```", README, re.S)))
+@pytest.mark.parametrize("number, code", list(enumerate(re.findall(r"```python\n(.*?)```", README, re.S))))
 def test_what_the_readme_shows(number, code, environment, start_mosquitto, tmp_path):
     """Each block is a program, which ends."""
     broker = start_mosquitto()

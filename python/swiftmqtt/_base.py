@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any, Union
 
 from . import _abi, _options, errors, properties
+from ._checks import buffer, encoded_text, function, listed, number_to, seconds
 from ._library import LIBRARY
 from .constants import EventType, LogItem, LogLevel, OptionFlag, Protocol, State, Status
 from .errors import ArgumentError, ClosedError, Error, check, error
@@ -139,8 +140,13 @@ class BaseClient:
             flags |= OptionFlag.ASK_CREDENTIALS
         if resolve:
             flags |= OptionFlag.ASK_ADDRESSES
-        self.adapters = adapters or Adapters()
-        self._manual_ack, self._message_maximum = manual_ack, message_maximum
+        self.adapters = Adapters() if adapters is None else adapters
+        if not isinstance(self.adapters, Adapters):
+            raise ArgumentError(Status.OPTION, f"adapters is a swiftmqtt.Adapters, not {type(adapters).__name__}")
+        for name, hook in (("credentials", credentials), ("resolve", resolve), ("authenticate", authenticate)):
+            function(name, hook)
+        self._manual_ack = manual_ack
+        self._message_maximum = number_to("message_maximum", message_maximum, 0xFFFFFFFF, Status.OPTION)
         self._credentials, self._resolve, self._authenticate = credentials, resolve, authenticate
         built = _options.build(url, flags, self.adapters, options)
 
@@ -241,6 +247,8 @@ class BaseClient:
 
     def set_log(self, log: LogHook | None, level: int = LogLevel.INFO) -> None:
         """Has what the client does told to log(level, what, number, other), or not any more. It may call the client."""
+        function("log", log)
+        level = number_to("log_level", level, LogLevel.DEBUG, Status.OPTION)
         with self._guard:
             handle = self._open()
             self._log = log
@@ -249,9 +257,9 @@ class BaseClient:
             def hook(user: int, level: int, what: int, number: int, other: int) -> None:
                 told.append((level, what, number, other))
 
-            function = _abi.LOG(hook) if log else _abi.LOG()
-            check(LIBRARY.smq_set_log(handle, level if log else LogLevel.OFF, function, None), f"no log level {level}")
-            self._kept[1:] = [function]
+            pointer = _abi.LOG(hook) if log else _abi.LOG()
+            check(LIBRARY.smq_set_log(handle, level if log else LogLevel.OFF, pointer, None))
+            self._kept[1:] = [pointer]
 
     def close(self) -> None:
         """Ends the client at once, without a farewell, in any state: the server publishes the Will. What waits to be
@@ -352,7 +360,7 @@ class BaseClient:
 
     def _leave(self, drain_s: float, reason_code: int, **named: Any) -> None:
         """smq_disconnect_with()"""
-        drain_ms = min(max(int(drain_s * 1000), 0), 86_400_000)
+        drain_ms = min(int(seconds("drain_s", drain_s) * 1000), 86_400_000)
         encoded = properties.encode(None, **named)
         packed = ctypes.byref(_abi.BytesIn(encoded, len(encoded))) if encoded else None
         check(LIBRARY.smq_disconnect_with(self._open(), drain_ms, reason_code, packed))
@@ -387,7 +395,7 @@ class BaseClient:
         struct.put("topic", encoded_text("topic", topic))
         struct.put("payload", payload)
         if qos:
-            struct.qos = _small("qos", qos, 2, Status.QOS)
+            struct.qos = number_to("qos", qos, 2, Status.QOS)
         if retain:
             struct.retain = 1
         if quiet:
@@ -395,9 +403,9 @@ class BaseClient:
         if urgent:
             struct.urgent = 1
         if overflow:
-            struct.overflow = _small("overflow", overflow, 3, Status.OPTION)
+            struct.overflow = number_to("overflow", overflow, 3, Status.OPTION)
         if expiry_s:
-            struct.expiry_s = _small("expiry_s", expiry_s, 0xFFFFFFFF, Status.OPTION)
+            struct.expiry_s = number_to("expiry_s", expiry_s, 0xFFFFFFFF, Status.OPTION)
         if (
             content_type is not None
             or payload_format_indicator is not None
@@ -427,9 +435,9 @@ class BaseClient:
 
     def _stream(self, struct: _abi.Message, size: int, source: Any, finish: Finish) -> None:
         """smq_publish_stream()"""
-        cookie = self._expect(struct, finish)
         view, pull = _puller(source)
-        struct.payload.data, struct.payload.size = None, _small("size", size, 0xFFFFFFFF, Status.TOO_LARGE)
+        struct.payload.data, struct.payload.size = None, number_to("size", size, 0xFFFFFFFF, Status.TOO_LARGE)
+        cookie = self._expect(struct, finish)
         status = LIBRARY.smq_publish_stream(self._open(), ctypes.byref(struct), pull, None)
         if status == Status.OK:
             self._streams[cookie] = (view, pull)
@@ -437,9 +445,9 @@ class BaseClient:
 
     def _request(self, struct: _abi.Message, response_topic: str, timeout_s: float, finish: Finish) -> None:
         """smq_request()"""
-        cookie = self._expect(struct, finish)
         encoded = encoded_text("response_topic", response_topic)
-        timeout_ms = min(max(int(timeout_s * 1000), 1), 86_400_000)
+        timeout_ms = min(max(int(seconds("timeout", timeout_s) * 1000), 1), 86_400_000)
+        cookie = self._expect(struct, finish)
         status = LIBRARY.smq_request(
             self._open(), ctypes.byref(struct), ctypes.byref(_abi.BytesIn(encoded, len(encoded))), timeout_ms
         )
@@ -463,21 +471,21 @@ class BaseClient:
         **more: Any,
     ) -> None:
         """smq_subscribe() or smq_unsubscribe()"""
-        chosen = [filters] if isinstance(filters, (str, Subscription)) else list(filters)
+        chosen = [filters] if isinstance(filters, (str, Subscription)) else listed("filters", filters)
         entries = (_abi.Subscription * len(chosen))()
         for entry, wanted in zip(entries, chosen):
             item = wanted if isinstance(wanted, Subscription) else Subscription(wanted, qos, **more)
             entry.put("filter", encoded_text("filter", item.filter))
-            entry.qos = _small("qos", item.qos, 2, Status.QOS)
+            entry.qos = number_to("qos", item.qos, 2, Status.QOS)
             entry.no_local, entry.retain_as_published = bool(item.no_local), bool(item.retain_as_published)
-            entry.retain_handling = _small("retain_handling", item.retain_handling, 2, Status.OPTION)
+            entry.retain_handling = number_to("retain_handling", item.retain_handling, 2, Status.OPTION)
         struct = _abi.Subscriptions()
         struct.count, struct.list = len(chosen), ctypes.addressof(entries)
-        struct.identifier = _small("identifier", identifier, 0xFFFFFFFF, Status.OPTION)
+        struct.identifier = number_to("identifier", identifier, 0xFFFFFFFF, Status.OPTION)
         struct.put("properties", _encode_properties(None, user_properties=user_properties))
         cookie = self._expect(struct, finish)
-        function = LIBRARY.smq_subscribe if subscribing else LIBRARY.smq_unsubscribe
-        status = function(self._open(), ctypes.byref(struct))
+        call = LIBRARY.smq_subscribe if subscribing else LIBRARY.smq_unsubscribe
+        status = call(self._open(), ctypes.byref(struct))
         names = ", ".join(repr(getattr(f, "filter", f)) for f in chosen[:3]) if status == Status.TOPIC_FILTER else ""
         self._accepted(status, cookie, struct, names)
 
@@ -511,7 +519,7 @@ class BaseClient:
             if reason_string is not None:
                 encoded = _encode_properties(None, reason_string=reason_string)
                 packed = ctypes.byref(_abi.BytesIn(encoded, len(encoded)))
-            status = LIBRARY.smq_ack(self._open(), token, _small("reason_code", reason_code, 0xFF, Status.REASON_CODE), packed)
+            status = LIBRARY.smq_ack(self._open(), token, number_to("reason_code", reason_code, 0xFF, Status.REASON_CODE), packed)
             if status != Status.TOKEN:  # its session is gone, and with it what was to be acknowledged
                 check(status)
             self._on_called()
@@ -631,9 +639,10 @@ class BaseClient:
         if event.reason_code == 0x18 and self._authenticate:
             self._send_auth(0x18, self._authenticate(_bytes(event.payload)))
 
-    def _send_auth(self, reason_code: int, data: bytes) -> None:
+    def _send_auth(self, reason_code: int, answer: bytes) -> None:
+        encoded = buffer("Authentication Data", answer)
         with self._guard:
-            packed = ctypes.byref(_abi.BytesIn(bytes(data), len(data)))
+            packed = ctypes.byref(_abi.BytesIn(encoded, len(encoded)))
             check(LIBRARY.smq_authenticate(self._open(), reason_code, packed, None))
             self._on_called()
 
@@ -693,24 +702,7 @@ _TAKES: dict[int, Callable[[BaseClient, _abi.Event], None]] = {
 }
 
 
-def encoded_text(name: str, value: Any) -> bytes:
-    """A text in UTF-8; ArgumentError names it if it is none."""
-    if isinstance(value, str):
-        try:
-            return value.encode()
-        except UnicodeEncodeError:
-            raise ArgumentError(Status.UTF8, f"the {name} has what UTF-8 cannot express") from None
-    raise ArgumentError(Status.OPTION, f"the {name} is a text, not {type(value).__name__}")
-
-
 _encode_properties = properties.encode
-
-
-def _small(name: str, value: Any, maximum: int, status: Status) -> int:
-    """A number that fits its field: ctypes would cut it off."""
-    if not isinstance(value, int) or not 0 <= value <= maximum:
-        raise ArgumentError(status, f"{name} is a whole number from 0 to {maximum}, not {value!r}")
-    return int(value)
 
 
 def _bytes(view: _abi.BytesOut) -> bytes:
@@ -746,7 +738,10 @@ def size_of(source: Any) -> int:
     if isinstance(source, (bytes, bytearray, memoryview)):
         return memoryview(source).nbytes
     if hasattr(source, "seek"):
-        return int(source.seek(0, os.SEEK_END))
+        try:
+            return int(source.seek(0, os.SEEK_END))
+        except (OSError, ValueError) as why:
+            raise ArgumentError(Status.OPTION, f"publish_stream() cannot read from this source: {why}") from None
     raise ArgumentError(Status.OPTION, "publish_stream() cannot know the size of this source: it has to be given")
 
 
@@ -760,20 +755,24 @@ def _puller(source: Any) -> tuple[Any, Any]:
             source.seek(offset)
             return bytes(source.read(size))
 
-    else:
+    elif isinstance(source, (bytes, bytearray, memoryview)):
         view = memoryview(source).cast("B")
 
         def read(offset: int, size: int) -> bytes:
             return bytes(view[offset : offset + size])
 
-    def pull(user: int, offset: int, buffer: int, size: int) -> int:
+    else:
+        kinds = "bytes, a file that was opened for binary reading, or a function"
+        raise ArgumentError(Status.OPTION, f"the source of a stream is {kinds}, not {type(source).__name__}")
+
+    def pull(user: int, offset: int, memory: int, size: int) -> int:
         try:
-            data = read(offset, size)
+            data = buffer("what a source returns", read(offset, size))
         except Exception:
             return -1
         if not data or len(data) > size:
             return -1
-        ctypes.memmove(buffer, data, len(data))
+        ctypes.memmove(memory, data, len(data))
         return len(data)
 
     return source, _abi.PULL(pull)

@@ -207,6 +207,8 @@ def _encoded(name: str, value: Any) -> bytes:
 
 def _will(will: Will, adapters: Adapters, protocol: int) -> _abi.Message:
     struct = _abi.Message()
+    if not isinstance(will, Will):
+        raise ArgumentError(Status.OPTION, f"the option will is a swiftmqtt.Will, not {type(will).__name__}")
     if will.qos not in (0, 1, 2):
         raise ArgumentError(Status.QOS, f"the Will's qos is 0, 1 or 2, not {will.qos!r}")
     payload, content_type, utf8 = adapters.encode(will.payload, will.content_type)

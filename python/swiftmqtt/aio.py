@@ -20,6 +20,7 @@ from ._base import (
     Source,
     size_of,
 )
+from ._checks import seconds
 from .constants import LogLevel, Overflow, State, Status
 from .errors import ClosedError, Error, NoRoomError
 from .message import Message
@@ -172,7 +173,7 @@ class Client(BaseClient):
             return self._connected
 
         try:
-            return await _within(come(), timeout)
+            return await _within(come, timeout)
         except BaseException:
             if not self.closed and self.state != State.DISCONNECTED:
                 ended = self._ended
@@ -310,7 +311,7 @@ class Client(BaseClient):
     ) -> Message:
         """Publishes a request (MQTT 5.0) and returns the Message that answers it: see :meth:`swiftmqtt.Client.request`."""
         if response_topic is None:
-            response_topic = await _within(self._own_replies(), timeout)
+            response_topic = await _within(self._own_replies, timeout)
         struct, replies_to = self._message(topic, payload, **more), response_topic
 
         def begin() -> asyncio.Future[Message]:
@@ -544,11 +545,12 @@ def _into(future: asyncio.Future[Any]) -> Callable[[Any, Error | None], None]:
     return finish
 
 
-async def _within(awaitable: Awaitable[T], timeout: float | None) -> T:
+async def _within(begin: Callable[[], Awaitable[T]], timeout: float | None) -> T:
     """As asyncio.wait_for(), with TimeoutError on every version of Python."""
     if timeout is None:
-        return await awaitable
+        return await begin()
+    limit = seconds("timeout", timeout)
     try:
-        return await asyncio.wait_for(awaitable, timeout)
+        return await asyncio.wait_for(begin(), limit)
     except asyncio.TimeoutError:
         raise TimeoutError(f"not within {timeout} s") from None

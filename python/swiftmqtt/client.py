@@ -20,6 +20,7 @@ from ._base import (
     Source,
     size_of,
 )
+from ._checks import seconds
 from .constants import LogLevel, Overflow, State, Status
 from .errors import ArgumentError, Error, NoRoomError, error
 from .message import Message
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from ._options import Options
+
+#: How long poll() waits at a time: it takes no more than fits an int.
+MAXIMUM_WAIT_MS = 86_400_000
 
 #: What wait() of a token may return.
 Result = Any
@@ -452,7 +456,7 @@ class Client(BaseClient):
         self, condition: Callable[[], object], timeout: float | None, what: str, relieve: bool = True
     ) -> None:
         """Runs until the condition holds. TimeoutError, or ArgumentError if nothing would ever happen."""
-        deadline = None if timeout is None else time.monotonic() + timeout
+        deadline = None if timeout is None else time.monotonic() + seconds("timeout", timeout)
         with self._guard:
             while not condition():
                 if self._take():
@@ -468,7 +472,7 @@ class Client(BaseClient):
                         if timeout_ms < 0 or left_ms < timeout_ms:
                             timeout_ms = left_ms
                     # Here the thread waits, without the GIL, and signals interrupt it as Python has them.
-                    self._poll.poll(timeout_ms)
+                    self._poll.poll(min(timeout_ms, MAXIMUM_WAIT_MS))
                 self._service()
                 if deadline is not None and time.monotonic() >= deadline:
                     while self._take():
@@ -479,7 +483,7 @@ class Client(BaseClient):
 
     def _with_room(self, publish: Callable[[], None], timeout: float | None) -> None:
         """Publishes, when there is room."""
-        deadline = None if timeout is None else time.monotonic() + timeout
+        deadline = None if timeout is None else time.monotonic() + seconds("timeout", timeout)
         while True:
             try:
                 return publish()
