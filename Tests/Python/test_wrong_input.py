@@ -1,5 +1,5 @@
-"""Whatever is handed over, in whatever place: it is accepted, or one of our exceptions says what is wrong; nothing hangs, and
-the client goes on."""
+"""Whatever is handed over, in whatever place: it is accepted, or one of our exceptions says what is wrong; nothing
+hangs, and the client goes on."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """What both clients have in common: a smq_client in memory of its own, whose events are taken one by one.
 
-Nothing here waits. Client waits with poll(), aio.Client has the loop wait; both call _service() when it is time, and take
-events with _take() as long as there are any.
+Nothing here waits. Client waits with poll(), aio.Client has the loop wait; both call _service() when it is time, and
+take events with _take() as long as there are any.
 """
 
 from __future__ import annotations
@@ -239,7 +239,8 @@ class BaseClient:
         return self._ended
 
     def fileno(self) -> int:
-        """The one descriptor, readable when there is something to do: for select() and the like. Not to be read from."""
+        """The one descriptor, readable when there is something to do: for select() and the like. Not to be read
+        from."""
         self._open()
         return self._fd
 
@@ -519,7 +520,8 @@ class BaseClient:
             if reason_string is not None:
                 encoded = _encode_properties(None, reason_string=reason_string)
                 packed = ctypes.byref(_abi.BytesIn(encoded, len(encoded)))
-            status = LIBRARY.smq_ack(self._open(), token, number_to("reason_code", reason_code, 0xFF, Status.REASON_CODE), packed)
+            code = number_to("reason_code", reason_code, 0xFF, Status.REASON_CODE)
+            status = LIBRARY.smq_ack(self._open(), token, code, packed)
             if status != Status.TOKEN:  # its session is gone, and with it what was to be acknowledged
                 check(status)
             self._on_called()

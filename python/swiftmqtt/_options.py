@@ -49,8 +49,8 @@ PROPERTIES = (
 
 
 class Options(TypedDict, total=False):
-    """The options of smq_options by the names of the header, which says what each means and its range; its flags are bool
-    options, and the properties of CONNECT are options, too."""
+    """The options of smq_options by the names of the header, which says what each means and its range; its flags are
+    bool options, and the properties of CONNECT are options, too."""
 
     host: str
     port: int

@@ -72,11 +72,11 @@ class Client(BaseClient):
 
     Takes what :class:`swiftmqtt.Client` does, and:
 
-    inbox_maximum   messages that wait to be taken from `messages`: with so many the client stops to read, and the server
-                    has to wait, unless something is awaited whose answer comes behind them
+    inbox_maximum   messages that wait to be taken from `messages`: with so many the client stops to read, and the
+                    server has to wait, unless something is awaited whose answer comes behind them
 
-    Every call belongs to the loop's thread; only submit() is for any thread. A call that is cancelled leaves the client as it
-    is: what was published is delivered all the same. The hooks are called by the loop and are plain functions.
+    Every call belongs to the loop's thread; only submit() is for any thread. A call that is cancelled leaves the client
+    as it is: what was published is delivered all the same. The hooks are called by the loop and are plain functions.
     """
 
     def __init__(
@@ -225,8 +225,8 @@ class Client(BaseClient):
         user_properties: UserProperties | None = None,
         properties: Properties | None = None,
     ) -> Answer:
-        """Publishes a message, and waits until it is delivered as its QoS promises; if there is no room, until there is.
-        The arguments are those of :meth:`swiftmqtt.Client.publish`. Without a connection it waits for one: use
+        """Publishes a message, and waits until it is delivered as its QoS promises; if there is no room, until there
+        is. The arguments are those of :meth:`swiftmqtt.Client.publish`. Without a connection it waits for one: use
         asyncio.wait_for() if it is not to. Cancelled, it takes nothing back."""
         struct = self._message(
             topic,
@@ -247,8 +247,9 @@ class Client(BaseClient):
         return await future
 
     def publish_soon(self, topic: str, payload: object = b"", **more: Any) -> asyncio.Future[Answer]:
-        """Publishes a message without waiting: the loop's next turn sends it, together with what else there is. Takes what
-        publish() does, and `quiet`. Returns a future that knows how it ended; NoRoomError if there is no room now."""
+        """Publishes a message without waiting: the loop's next turn sends it, together with what else there is. Takes
+        what publish() does, and `quiet`. Returns a future that knows how it ended; NoRoomError if there is no room
+        now."""
         self._attach()
         struct = self._message(topic, payload, **more)
         if more.get("quiet"):
@@ -272,8 +273,8 @@ class Client(BaseClient):
         return await (await self._with_room(begin))
 
     def submit(self, topic: str, payload: object = b"", **more: Any) -> None:
-        """Publishes from any thread. Takes what publish() does; NoRoomError if `submit_messages` are waiting. How it ends,
-        stats tell: nobody waits for it here."""
+        """Publishes from any thread. Takes what publish() does; NoRoomError if `submit_messages` are waiting. How it
+        ends, stats tell: nobody waits for it here."""
         self._submit(self._message(topic, payload, **more), None)
 
     # ---- Subscribe
@@ -289,8 +290,8 @@ class Client(BaseClient):
         identifier: int = 0,
         user_properties: UserProperties | None = None,
     ) -> Answer:
-        """Subscribes to a Topic Filter, or to several: see :meth:`swiftmqtt.Client.subscribe`. Returns the answer, with the
-        granted QoS of each filter in reason_codes; PeerError if one was refused."""
+        """Subscribes to a Topic Filter, or to several: see :meth:`swiftmqtt.Client.subscribe`. Returns the answer, with
+        the granted QoS of each filter in reason_codes; PeerError if one was refused."""
         self._attach()
         future: asyncio.Future[Answer] = self._future()
         more = {"no_local": no_local, "retain_as_published": retain_as_published, "retain_handling": retain_handling}
@@ -309,7 +310,8 @@ class Client(BaseClient):
     async def request(
         self, topic: str, payload: object = b"", *, timeout: float = 10, response_topic: str | None = None, **more: Any
     ) -> Message:
-        """Publishes a request (MQTT 5.0) and returns the Message that answers it: see :meth:`swiftmqtt.Client.request`."""
+        """Publishes a request (MQTT 5.0) and returns the Message that answers it: see
+        :meth:`swiftmqtt.Client.request`."""
         if response_topic is None:
             response_topic = await _within(self._own_replies, timeout)
         struct, replies_to = self._message(topic, payload, **more), response_topic
@@ -332,8 +334,8 @@ class Client(BaseClient):
     # ---- Receive
 
     async def receive(self) -> Message:
-        """The next message. ClosedError if none can come, as the client was disconnected or closed; the error, if it does
-        not connect again by itself. Cancelled, it loses none."""
+        """The next message. ClosedError if none can come, as the client was disconnected or closed; the error, if it
+        does not connect again by itself. Cancelled, it loses none."""
         self._attach()
         while not self._waiting_messages:
             if self.closed:

@@ -21,7 +21,8 @@ UserProperties = Union[Iterable[tuple[str, str]], Mapping[str, str]]
 class Properties:
     """A list of properties. What is None is not there; which packet may carry what, the library knows.
 
-    Texts are str, data are bytes. ``user_properties`` and ``subscription_identifiers`` may be repeated, so they are lists.
+    Texts are str, data are bytes. ``user_properties`` and ``subscription_identifiers`` may be repeated, so they are
+    lists.
     """
 
     payload_format_indicator: int | None = None

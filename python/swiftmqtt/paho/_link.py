@@ -20,7 +20,8 @@ from .properties import Properties
 if TYPE_CHECKING:
     from .client import Client
 
-# What a Python program that publishes faster than the network takes may have waiting in the library; more waits in Python.
+# What a Python program that publishes faster than the network takes may have waiting in the library; more waits in
+# Python.
 OUTBOX_BYTES = 1 << 22
 OUTBOX_MESSAGES = 8192
 # Payloads that are larger than this go in pieces.
@@ -131,8 +132,8 @@ def _close(*descriptors: int) -> None:
 
 
 class Turn:
-    """Who runs the loop: one thread at a time, which may take it several times. A thread that waits for its turn is preferred
-    to one that has just had it."""
+    """Who runs the loop: one thread at a time, which may take it several times. A thread that waits for its turn is
+    preferred to one that has just had it."""
 
     def __init__(self) -> None:
         self.condition = threading.Condition()

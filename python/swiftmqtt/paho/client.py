@@ -67,7 +67,8 @@ __all__ += _names.__all__
 
 
 class Socket:
-    """What socket() returns: something to wait for until it is readable. It is no socket: nothing is to be read from it."""
+    """What socket() returns: something to wait for until it is readable. It is no socket: nothing is to be read from
+    it."""
 
     def __init__(self, fd: int):
         self._fd = fd
@@ -105,7 +106,7 @@ class Client(Callbacks):
     ):
         super().__init__()
         if isinstance(callback_api_version, str):
-            raise WrongType("Unsupported callback API version: the first argument is a CallbackAPIVersion, not a client id")
+            raise WrongType("Unsupported callback API version: it is the first argument, before the client id")
         if not isinstance(callback_api_version, CallbackAPIVersion):
             raise WrongType("Unsupported callback API version")
         if callback_api_version is CallbackAPIVersion.VERSION1:
@@ -305,7 +306,8 @@ class Client(Callbacks):
             self._link.acknowledges = not on
 
     def reconnect_delay_set(self, min_delay: int = 1, max_delay: int = 120) -> None:
-        """How many seconds the loop waits before it connects again: the first time, and at most; it doubles each time."""
+        """How many seconds the loop waits before it connects again: the first time, and at most; it doubles each
+        time."""
         self._min_delay, self._max_delay, self._delay = float(min_delay), float(max_delay), 0.0
 
     def username_pw_set(self, username: str | None, password: str | None = None) -> None:
@@ -355,7 +357,7 @@ class Client(Callbacks):
 
     def tls_set(self, *arguments: Any, **named: Any) -> None:
         """NotImplementedError: libswiftmqtt has no TLS yet."""
-        raise NotImplementedError("TLS is not built into libswiftmqtt yet: use a TLS proxy on this machine, such as stunnel")
+        raise NotImplementedError("libswiftmqtt has no TLS yet: use a TLS proxy on this machine, such as stunnel")
 
     def tls_set_context(self, context: Any = None) -> None:
         """NotImplementedError: see tls_set()."""
@@ -395,7 +397,8 @@ class Client(Callbacks):
     ) -> MQTTErrorCode:
         """Opens the network connection, and returns when it is open; on_connect tells the broker's answer.
 
-        clean_start, properties   5.0: of CONNECT. A session is kept with clean_start False, or with a SessionExpiryInterval
+        clean_start, properties   5.0: of CONNECT. A session is kept with clean_start False, or with a
+                                  SessionExpiryInterval
 
         OSError if it cannot be opened.
         """
@@ -525,8 +528,8 @@ class Client(Callbacks):
         options: SubscribeOptions | None = None,
         properties: Properties | None = None,
     ) -> tuple[MQTTErrorCode, int | None]:
-        """Subscribes: to "topic", to ("topic", qos or options), or to a list of these. Returns an error code and the mid that
-        on_subscribe gets. ValueError for a wrong topic or QoS."""
+        """Subscribes: to "topic", to ("topic", qos or options), or to a list of these. Returns an error code and the
+        mid that on_subscribe gets. ValueError for a wrong topic or QoS."""
         if isinstance(topic, tuple):
             topic, second = topic
             if self._protocol == MQTTv5:
@@ -555,7 +558,8 @@ class Client(Callbacks):
     def unsubscribe(
         self, topic: str | list[str], properties: Properties | None = None
     ) -> tuple[MQTTErrorCode, int | None]:
-        """Unsubscribes from a topic, or from a list of them. Returns an error code and the mid that on_unsubscribe gets."""
+        """Unsubscribes from a topic, or from a list of them. Returns an error code and the mid that on_unsubscribe
+        gets."""
         topics = topic if isinstance(topic, list) else [topic]
         if not topics or not all(isinstance(name, (str, bytes)) and name for name in topics):
             raise ValueError("Invalid topic.")
@@ -576,8 +580,8 @@ class Client(Callbacks):
     # ---- Loops
 
     def loop(self, timeout: float = 1.0) -> MQTTErrorCode:
-        """Waits for at most `timeout` seconds until there is something to do, and does it. Returns why the connection ended,
-        if it did; connecting again is the caller's affair."""
+        """Waits for at most `timeout` seconds until there is something to do, and does it. Returns why the connection
+        ended, if it did; connecting again is the caller's affair."""
         if timeout < 0.0:
             raise ValueError("Invalid timeout.")
         if self._socket is None:
@@ -587,8 +591,8 @@ class Client(Callbacks):
         return self._rc
 
     def loop_forever(self, timeout: float = 1.0, retry_first_connection: bool = False) -> MQTTErrorCode:
-        """Runs until disconnect() was called, and connects again when a connection is lost. OSError if connect_async() was
-        called and the first connection cannot be opened, unless retry_first_connection is true."""
+        """Runs until disconnect() was called, and connects again when a connection is lost. OSError if connect_async()
+        was called and the first connection cannot be opened, unless retry_first_connection is true."""
         self._loops += 1
         try:
             while self._wanted and not self._stopping:
@@ -620,8 +624,8 @@ class Client(Callbacks):
         return MQTT_ERR_SUCCESS
 
     def loop_stop(self) -> MQTTErrorCode:
-        """Ends that thread, and waits for it; what has QoS 1 or 2 and is not delivered is waited for, too, while there is a
-        connection."""
+        """Ends that thread, and waits for it; what has QoS 1 or 2 and is not delivered is waited for, too, while there
+        is a connection."""
         thread = self._thread
         if thread is None:
             return MQTT_ERR_INVAL
@@ -633,8 +637,8 @@ class Client(Callbacks):
         return MQTT_ERR_SUCCESS
 
     def socket(self) -> Socket | None:
-        """For a loop of one's own: what to wait for until it is readable, and then to call loop_read(); call loop_misc()
-        every second or so. None without a connection."""
+        """For a loop of one's own: what to wait for until it is readable, and then to call loop_read(); call
+        loop_misc() every second or so. None without a connection."""
         return self._socket
 
     def loop_read(self, max_packets: int = 1) -> MQTTErrorCode:
@@ -735,8 +739,8 @@ class Client(Callbacks):
             self._turn.give()
 
     def _dispatch(self) -> bool:
-        """Takes the events, and has the callbacks called that they mean; without the lock, so that these may wait for other
-        threads."""
+        """Takes the events, and has the callbacks called that they mean; without the lock, so that these may wait for
+        other threads."""
         did = False
         while True:
             with self._lock:
@@ -901,7 +905,8 @@ class Client(Callbacks):
                     if wrong.status == Status.STATE:
                         return
                     self._queue.popleft()
-                    self._fail(message, MQTT_ERR_PAYLOAD_SIZE if wrong.status == Status.TOO_LARGE else MQTT_ERR_PROTOCOL)
+                    large = wrong.status == Status.TOO_LARGE
+                    self._fail(message, MQTT_ERR_PAYLOAD_SIZE if large else MQTT_ERR_PROTOCOL)
                     self._debug(f"Cannot publish to {message.topic!r}: {wrong}")
                     continue
                 self._queue.popleft()
@@ -921,7 +926,8 @@ class Client(Callbacks):
             struct.put("payload", message.payload)
             link.publish_struct(struct, finish)
         message.info.rc = MQTT_ERR_SUCCESS
-        self._debug(f"Sending PUBLISH (q{message.qos}, m{message.mid}), {message.topic!r} ({len(message.payload)} bytes)")
+        size = len(message.payload)
+        self._debug(f"Sending PUBLISH (q{message.qos}, m{message.mid}), {message.topic!r} ({size} bytes)")
 
     def _fail(self, message: MQTTMessage, rc: MQTTErrorCode) -> None:
         self._unfinished.pop(message.mid, None)
