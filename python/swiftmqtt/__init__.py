@@ -4,7 +4,7 @@
 the interface of paho-mqtt. Its contract is include/swiftmqtt.h of libswiftmqtt; the names are those of there.
 """
 
-from ._base import Answer, Connected, ServerLimits
+from ._answers import Answer, Connected, ServerLimits
 from ._library import LIBRARY as _LIBRARY
 from ._options import Options
 from .client import Client, Token

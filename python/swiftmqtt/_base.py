@@ -13,12 +13,13 @@ import threading
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any, Union
 
 from . import _abi, _options, errors, properties
+from ._answers import Answer, Connected, ServerLimits
 from ._checks import buffer, encoded_text, function, listed, number_to, seconds
 from ._library import LIBRARY
+from ._source import puller
 from .constants import EventType, LogItem, LogLevel, OptionFlag, Protocol, State, Status
 from .errors import ArgumentError, ClosedError, Error, check, error
 from .message import Message, Subscription
@@ -33,8 +34,6 @@ CredentialsHook = Callable[[int], Union["tuple[str, str | bytes]", None]]
 ResolveHook = Callable[[str, int], Iterable[str]]
 #: Given the server's Authentication Data, returns the next.
 AuthenticateHook = Callable[[bytes], bytes]
-#: Supplies a payload: of at most `size` bytes from `offset` on.
-Source = Callable[[int, int], bytes]
 #: What a completion is told to.
 Finish = Callable[[Any, "Error | None"], None]
 #: Filters: one, several, or with their options.
@@ -42,61 +41,6 @@ Filters = Union[str, Subscription, Iterable[Union[str, Subscription]]]
 
 _PART_FIRST, _PART_LAST = 1, 2
 _string_at = ctypes.string_at
-
-
-@dataclass(frozen=True)
-class Answer:
-    """How a message, a SUBSCRIBE or an UNSUBSCRIBE ended well.
-
-    reason_code    what the server said; -1: nothing
-    reason_codes   of SUBACK and UNSUBACK: one for each filter; for SUBSCRIBE the granted QoS
-    reason_string  MQTT 5.0: the server's own words; usually empty
-    properties     MQTT 5.0
-    latency_ms     how long the server took to acknowledge a message with QoS 1 or 2; -1: unknown
-    """
-
-    reason_code: int
-    reason_codes: tuple[int, ...]
-    reason_string: str
-    properties: Properties
-    latency_ms: int
-
-
-@dataclass(frozen=True)
-class Connected:
-    """The server accepted the connection.
-
-    session_present  the server took up the session it had kept
-    protocol         the version that is spoken
-    attempt          how many attempts to connect there have been
-    server           which server of the URL, counted from 0
-    reason_string    MQTT 5.0: the server's own words; usually empty
-    properties       MQTT 5.0: of CONNACK
-    """
-
-    session_present: bool
-    protocol: Protocol
-    attempt: int
-    server: int
-    reason_string: str
-    properties: Properties
-
-
-@dataclass(frozen=True)
-class ServerLimits:
-    """What the server that is connected can do (smq_server)."""
-
-    protocol: int
-    session_expiry_s: int
-    receive_maximum: int
-    maximum_packet_bytes: int
-    maximum_qos: int
-    retain_available: bool
-    wildcard_available: bool
-    shared_available: bool
-    subscription_identifiers_available: bool
-    topic_alias_maximum: int
-    keep_alive_s: int
 
 
 class Guard:
@@ -436,7 +380,7 @@ class BaseClient:
 
     def _stream(self, struct: _abi.Message, size: int, source: Any, finish: Finish) -> None:
         """smq_publish_stream()"""
-        view, pull = _puller(source)
+        view, pull = puller(source)
         struct.payload.data, struct.payload.size = None, number_to("size", size, 0xFFFFFFFF, Status.TOO_LARGE)
         cookie = self._expect(struct, finish)
         status = LIBRARY.smq_publish_stream(self._open(), ctypes.byref(struct), pull, None)
@@ -733,51 +677,6 @@ def _event_error(event: _abi.Event) -> Error:
         reason_codes=tuple(_bytes(event.reason_codes)),
         retry_ms=event.retry_ms,
     )
-
-
-def size_of(source: Any) -> int:
-    """How many bytes a source has: bytes, or a file that can seek."""
-    if isinstance(source, (bytes, bytearray, memoryview)):
-        return memoryview(source).nbytes
-    if hasattr(source, "seek"):
-        try:
-            return int(source.seek(0, os.SEEK_END))
-        except (OSError, ValueError) as why:
-            raise ArgumentError(Status.OPTION, f"publish_stream() cannot read from this source: {why}") from None
-    raise ArgumentError(Status.OPTION, "publish_stream() cannot know the size of this source: it has to be given")
-
-
-def _puller(source: Any) -> tuple[Any, Any]:
-    """A smq_pull that reads from bytes, from a file that can seek, or asks a function."""
-    if callable(source):
-        read = source
-    elif hasattr(source, "readinto"):
-
-        def read(offset: int, size: int) -> bytes:
-            source.seek(offset)
-            return bytes(source.read(size))
-
-    elif isinstance(source, (bytes, bytearray, memoryview)):
-        view = memoryview(source).cast("B")
-
-        def read(offset: int, size: int) -> bytes:
-            return bytes(view[offset : offset + size])
-
-    else:
-        kinds = "bytes, a file that was opened for binary reading, or a function"
-        raise ArgumentError(Status.OPTION, f"the source of a stream is {kinds}, not {type(source).__name__}")
-
-    def pull(user: int, offset: int, memory: int, size: int) -> int:
-        try:
-            data = buffer("what a source returns", read(offset, size))
-        except Exception:
-            return -1
-        if not data or len(data) > size:
-            return -1
-        ctypes.memmove(memory, data, len(data))
-        return len(data)
-
-    return source, _abi.PULL(pull)
 
 
 def _release(handle: int, process: int, kept: list[Any]) -> None:

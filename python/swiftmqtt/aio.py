@@ -8,19 +8,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TypeVar, cast
 from uuid import uuid4
 
-from ._base import (
-    Answer,
-    AuthenticateHook,
-    BaseClient,
-    Connected,
-    CredentialsHook,
-    Filters,
-    LogHook,
-    ResolveHook,
-    Source,
-    size_of,
-)
+from ._answers import Answer, Connected
+from ._base import AuthenticateHook, BaseClient, CredentialsHook, Filters, LogHook, ResolveHook
 from ._checks import seconds
+from ._source import Source, size_of
 from .constants import LogLevel, Overflow, State, Status
 from .errors import ClosedError, Error, NoRoomError
 from .message import Message
@@ -328,6 +319,8 @@ class Client(BaseClient):
         subscribing = self._replies
         if subscribing is None or subscribing.done() and (subscribing.cancelled() or subscribing.exception()):
             subscribing = self._replies = asyncio.ensure_future(self.subscribe(self._replies_to, 1))
+            # Whoever asked may be gone by then: nobody is to be told that nobody looked.
+            subscribing.add_done_callback(lambda done: done.cancelled() or done.exception())
         await asyncio.shield(subscribing)
         return self._replies_to
 

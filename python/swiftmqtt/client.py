@@ -8,19 +8,10 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, cast
 
-from ._base import (
-    Answer,
-    AuthenticateHook,
-    BaseClient,
-    Connected,
-    CredentialsHook,
-    Filters,
-    LogHook,
-    ResolveHook,
-    Source,
-    size_of,
-)
+from ._answers import Answer, Connected
+from ._base import AuthenticateHook, BaseClient, CredentialsHook, Filters, LogHook, ResolveHook
 from ._checks import seconds
+from ._source import Source, size_of
 from .constants import LogLevel, Overflow, State, Status
 from .errors import ArgumentError, Error, NoRoomError, error
 from .message import Message

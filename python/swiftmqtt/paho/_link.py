@@ -9,7 +9,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from .._base import Answer, BaseClient, Connected
+from .._answers import Answer, Connected
+from .._base import BaseClient
 from ..constants import OFF, LogItem, LogLevel, Protocol
 from ..errors import Error
 from ..message import Message, Will
@@ -95,6 +96,18 @@ class Link(BaseClient):
         owner = self.owner
         if owner:
             self.calls.append(owner._feed)
+
+
+class Socket:
+    """What socket() returns: something to wait for until it is readable. It is no socket: nothing is to be read from
+    it."""
+
+    def __init__(self, fd: int):
+        self._fd = fd
+
+    def fileno(self) -> int:
+        """The descriptor."""
+        return self._fd
 
 
 class Bell:
