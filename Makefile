@@ -7,7 +7,7 @@ NATIVE := build/native
 BUILD := build/$(or $(TARGET),native)
 CROSS := aarch64 armv7 riscv64
 
-.PHONY: all compat compat-stress demo test bench mutants interop-rabbitmq cross cross-build install uninstall deb deb-test size counts abi-check wheels lint format clean help
+.PHONY: $(shell sed -n 's/^\([a-z-]*\):.*/\1/p' Makefile)
 
 all: ## build the library and the examples for this machine, into build/native
 	@.ci/need build
@@ -25,6 +25,11 @@ compat-stress: compat ## SECONDS=600: not part of test: threads on libmosquitto.
 
 demo: ## publish this machine's sensors to a real broker, and show what arrives
 	@examples-c/demo
+
+reference: ## HTML of include/swiftmqtt.h, by Doxygen, into build/reference; a warning is an error
+	@.ci/need reference
+	@rm -rf build/reference && mkdir -p build
+	@VERSION=$(VERSION) doxygen docs/Doxyfile
 
 test: ## run every test; the last line is the sum
 	@.ci/need tests
@@ -55,9 +60,11 @@ cross-build:
 	    -DCMAKE_TOOLCHAIN_FILE=cmake/toolchains/$(TARGET)-linux.cmake
 	@cmake --build build/$(TARGET)
 
-install: ## PREFIX=/usr/local DESTDIR= TARGET=: the libraries, the header and swiftmqtt.pc, of this machine or TARGET
+install: ## PREFIX=/usr/local DESTDIR= TARGET=: the libraries, the header, swiftmqtt.pc and smq, of this machine or TARGET
 	@test -e $(BUILD)/libswiftmqtt.a || $(MAKE) $(if $(TARGET),cross,all)
-	@! { find Sources include -path 'Sources/*Mosquitto*' -prune -o -type f -newer $(BUILD)/libswiftmqtt.so -print; \
+	@! { find Sources include \( -path 'Sources/*Mosquitto*' -o -path Sources/smq -o -path Sources/CTool \) -prune \
+	        -o -type f -newer $(BUILD)/libswiftmqtt.so -print; \
+	    find Sources/smq Sources/CTool -name '*.[ch]' -newer $(BUILD)/tools/smq -o -name '*.swift' -newer $(BUILD)/tools/smq; \
 	    find cmake CMakeLists.txt -type f -newer $(BUILD)/build.ninja; } | grep -q . || { echo 'the' \
 	    'sources are newer than $(BUILD); first: make$(if $(TARGET), cross TARGET=$(TARGET))' >&2; exit 2; }
 	@DESTDIR='$(DESTDIR)' cmake --install $(BUILD) --prefix '$(PREFIX)'
@@ -66,7 +73,8 @@ uninstall: ## PREFIX=/usr/local DESTDIR=: remove what install laid, and nothing 
 	rm -f $(foreach file,lib/libswiftmqtt.so lib/libswiftmqtt.so.1 lib/libswiftmqtt.so.$(VERSION) lib/libswiftmqtt.a \
 	    lib/pkgconfig/swiftmqtt.pc lib/swiftmqtt/libmosquitto.so.1 include/swiftmqtt.h \
 	    $(addprefix lib/cmake/SwiftMQTT/,SwiftMQTTConfig.cmake SwiftMQTTConfigVersion.cmake \
-	    $(foreach library,shared static,SwiftMQTT-$(library).cmake SwiftMQTT-$(library)-minsizerel.cmake)), \
+	    $(foreach library,shared static,SwiftMQTT-$(library).cmake SwiftMQTT-$(library)-minsizerel.cmake)) \
+	    bin/smq share/bash-completion/completions/smq $(addprefix share/man/man1/,$(notdir $(wildcard docs/manual/*.1))), \
 	    '$(DESTDIR)$(PREFIX)/$(file)')
 	@rmdir $(foreach folder,lib/cmake/SwiftMQTT lib/swiftmqtt,'$(DESTDIR)$(PREFIX)/$(folder)') 2>/dev/null || true
 
@@ -95,6 +103,9 @@ counts: $(if $(TARGET),cross-build,all) ## TARGET= WRITE=1: instructions of each
 abi-check: ## TARGET= WRITE=1: what the library exports and the header says, against that committed; WRITE adds to it
 	@.ci/need abi
 	@Tests/ABI/check $(if $(TARGET),--target $(TARGET)) $(if $(WRITE),--write)
+
+manual: all ## write the manual pages of smq anew, which are in docs/manual
+	@docs/manual/generate $(NATIVE)/tools/smq
 
 lint: ## check the format and the syntax of every file
 	@.ci/need lint

@@ -92,8 +92,7 @@ static int32_t make(struct device *device, const char *url, int epoll) {
     options.receive_maximum = 1;
     options.unreleased_maximum = 1;
     size_t size = smq_client_size(&options);
-    int32_t status =
-        smq_client_init(malloc(size), size, &options, &device->client); /* for as long as the program runs */
+    int32_t status = smq_client_init(malloc(size), size, &options, &device->client); /* until the program ends */
     if (status != SMQ_OK) print_options_error(stderr, &options, status);
     struct epoll_event interest = { .events = EPOLLIN, .data.ptr = device };
     if (status == SMQ_OK) epoll_ctl(epoll, EPOLL_CTL_ADD, smq_fd(device->client), &interest);
@@ -102,6 +101,7 @@ static int32_t make(struct device *device, const char *url, int epoll) {
 }
 
 int main(int argc, char **argv) {
+    if (argc > 4) refuse("fleet", argv[4], "is one argument too many");
     const char *url = argc > 1 ? argv[1] : "mqtt://127.0.0.1";
     if (argc > 2) count = number("fleet", "DEVICES", argv[2], 1, 1000000);
     if (argc > 3) period_s = number("fleet", "PERIOD_S", argv[3], 1, 86400);

@@ -96,6 +96,7 @@ static unsigned waiting(const smq_client *client) {
 }
 
 int main(int argc, char **argv) {
+    if (argc > 2) refuse("gateway", argv[2], "is one argument too many");
     smq_options options = SMQ_OPTIONS_INIT;
     options.url = smq_string(argc > 1 ? argv[1] : "mqtt://127.0.0.1");
     options.outbox_bytes = OUTBOX_BYTES;

@@ -16,11 +16,12 @@ static void on_event(void *user, smq_client *client, const smq_event *event) {
     } else if (event->type == SMQ_EVENT_MESSAGE) {
         printf("%.*s: %.*s\n", (int)event->topic.size, (const char *)event->topic.data, (int)event->payload.size,
                (const char *)event->payload.data);
-        fflush(stdout);
+        flush_output("listen");
     }
 }
 
 int main(int argc, char **argv) {
+    if (argc > 3) refuse("listen", argv[3], "is one argument too many");
     /* Before there is a second thread, so that no signal goes astray. */
     sigset_t signals;
     int signal;
@@ -31,8 +32,7 @@ int main(int argc, char **argv) {
 
     smq_options options = SMQ_OPTIONS_INIT;
     options.url = smq_string(argc > 1 ? argv[1] : "mqtt://127.0.0.1");
-    smq_subscription wanted = { { NULL, 0 }, 1, 0, 0, 0, 0 };
-    wanted.filter = smq_string(argc > 2 ? argv[2] : "#");
+    smq_subscription wanted = { .filter = smq_string(argc > 2 ? argv[2] : "#"), .qos = 1 };
     smq_subscriptions request = SMQ_SUBSCRIPTIONS_INIT;
     request.count = 1;
     request.list = &wanted;

@@ -70,6 +70,7 @@ static void take_events(void) {
 }
 
 int main(int argc, char **argv) {
+    if (argc > 4) refuse("logger", argv[4], "is one argument too many");
     uint32_t period_ms = argc > 2 ? number("logger", "PERIOD_MS", argv[2], 1, 86400000) : 1000;
     uint32_t room = argc > 3 ? number("logger", "ROOM", argv[3], 1, 65000) : 1000;
     smq_options options = SMQ_OPTIONS_INIT;

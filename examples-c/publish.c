@@ -7,6 +7,7 @@
 #include "why.h"
 
 int main(int argc, char **argv) {
+    if (argc > 2) refuse("publish", argv[2], "is one argument too many");
     smq_options options = SMQ_OPTIONS_INIT;
     options.url = smq_string(argc > 1 ? argv[1] : "mqtt://127.0.0.1");
     options.flags = SMQ_OPTION_NO_RECONNECT; /* one attempt, and its result */

@@ -21,6 +21,7 @@ static void answer(void *user, smq_client *client, const smq_event *request) {
 }
 
 int main(int argc, char **argv) {
+    if (argc > 2) refuse("request", argv[2], "is one argument too many");
     smq_options options = SMQ_OPTIONS_INIT;
     options.url = smq_string(argc > 1 ? argv[1] : "mqtt://127.0.0.1");
     options.protocol = SMQ_PROTOCOL_5_0;

@@ -40,6 +40,7 @@ static void *count(void *topic) {
 }
 
 int main(int argc, char **argv) {
+    if (argc > 2) refuse("runner", argv[2], "is one argument too many");
     static char *topics[] = { "count/one", "count/two" };
     pthread_t threads[2];
     unsigned delivered = 0;

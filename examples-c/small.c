@@ -33,7 +33,8 @@ static int32_t subscribe(smq_client *client) {
 }
 
 int main(int argc, char **argv) {
-    unsigned count = argc > 2 ? (unsigned)strtoul(argv[2], NULL, 10) : 3;
+    if (argc > 3) refuse("small", argv[3], "is one argument too many");
+    unsigned count = argc > 2 ? number("small", "COUNT", argv[2], 1, UINT32_MAX) : 3;
     smq_options options = SMQ_OPTIONS_INIT;
     options.url = smq_string(argc > 1 ? argv[1] : "mqtt://127.0.0.1");
     options.flags = SMQ_OPTION_NO_RECONNECT;

@@ -66,6 +66,7 @@ static pthread_t start(void) {
 }
 
 int main(int argc, char **argv) {
+    if (argc > 3) refuse("submit", argv[3], "is one argument too many");
     smq_options options = SMQ_OPTIONS_INIT;
     options.url = smq_string(argc > 1 ? argv[1] : "mqtt://127.0.0.1");
     options.submit_messages = 256;

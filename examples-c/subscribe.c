@@ -50,6 +50,7 @@ struct handler {
 };
 
 int main(int argc, char **argv) {
+    if (argc > 3) refuse("subscribe", argv[3], "is one argument too many");
     unsigned temperatures = 0;
     /* The first that matches gets the message. */
     const struct handler handlers[] = { { "gateway/+/status", on_status, NULL },
@@ -63,9 +64,7 @@ int main(int argc, char **argv) {
     options.handlers = count;
 
     /* One subscription: of several that match, most servers send the message once for each. */
-    smq_subscription wanted = { { NULL, 0 }, 0, 0, 0, 0, 0 };
-    wanted.filter = smq_string(argc > 2 ? argv[2] : "gateway/#");
-    wanted.qos = 2;
+    smq_subscription wanted = { .filter = smq_string(argc > 2 ? argv[2] : "gateway/#"), .qos = 2 };
     smq_subscriptions request = SMQ_SUBSCRIPTIONS_INIT;
     request.count = 1;
     request.list = &wanted;
@@ -85,7 +84,6 @@ int main(int argc, char **argv) {
         print_options_error(stderr, &options, status);
         return EXIT_FAILURE;
     }
-    setvbuf(stdout, NULL, _IOLBF, 0);
     stop_on_signals();
     while (smq_client_state(client) != SMQ_STATE_DISCONNECTED) {
         if (stop) smq_disconnect(client, 0);
@@ -93,6 +91,7 @@ int main(int argc, char **argv) {
         while (smq_next_event(client, &event) == 1) {
             /* What is handled, or printed, is acknowledged by the next call. */
             if (!smq_dispatch(client, &event) && event.type == SMQ_EVENT_MESSAGE) print(&event);
+            flush_output("subscribe");
             if (event.type == SMQ_EVENT_COMPLETED && event.status) {
                 fprintf(stderr, "not subscribed: ");
                 print_why(stderr, &event);

@@ -57,9 +57,7 @@ int main(int argc, char **argv) {
     smq_options options = SMQ_OPTIONS_INIT;
     options.flags = SMQ_OPTION_OWN_TRANSPORT;
     options.host = smq_string("command"); /* which knows where it leads */
-    smq_subscription wanted = { { NULL, 0 }, 0, 0, 0, 0, 0 };
-    wanted.filter = smq_string(argv[1]);
-    wanted.qos = 1;
+    smq_subscription wanted = { .filter = smq_string(argv[1]), .qos = 1 };
     smq_subscriptions request = SMQ_SUBSCRIPTIONS_INIT;
     request.count = 1;
     request.list = &wanted;
@@ -92,7 +90,7 @@ int main(int argc, char **argv) {
             if (event.type == SMQ_EVENT_MESSAGE && event.status == SMQ_OK) {
                 printf("%.*s: %.*s\n", (int)event.topic.size, (const char *)event.topic.data, (int)event.payload.size,
                        (const char *)event.payload.data);
-                fflush(stdout);
+                flush_output("through");
             }
             if (event.status) print_why(stderr, &event);
         }

@@ -101,10 +101,11 @@ static void show(int is_terminal) {
         v->has_moved = 0;
         rows--;
     }
-    fflush(stdout);
+    flush_output("transit");
 }
 
 int main(int argc, char **argv) {
+    if (argc > 4) refuse("transit", argv[4], "is one argument too many");
     int64_t begin = now_ms(), next_show = begin + SHOW_MS;
     int64_t last = argc > 3 ? begin + 1000 * (int64_t)number("transit", "SECONDS", argv[3], 1, 86400) : INT64_MAX;
     int is_terminal = isatty(STDOUT_FILENO) && argc <= 3;
@@ -114,8 +115,7 @@ int main(int argc, char **argv) {
     options.receive_bytes = 16384;
     options.reconnect_min_ms = 100;
     options.reconnect_max_ms = 1000; /* what is missed is missed */
-    smq_subscription wanted = { { NULL, 0 }, 0, 0, 0, 0, 0 };
-    wanted.filter = smq_string(argc > 2 ? argv[2] : "/hfp/v2/journey/ongoing/vp/#");
+    smq_subscription wanted = { .filter = smq_string(argc > 2 ? argv[2] : "/hfp/v2/journey/ongoing/vp/#") };
     smq_subscriptions request = SMQ_SUBSCRIPTIONS_INIT;
     request.list = &wanted;
     request.count = 1;

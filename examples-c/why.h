@@ -1,9 +1,12 @@
-/* Says in words why a connection ended, or a message or request failed, or why there is no client. */
+/* Says in words why a connection ended, or a message or request failed, why there is no client, and what is no argument. */
 #ifndef WHY_H
 #define WHY_H
 
+#include <ctype.h>
+#include <errno.h>
 #include <netdb.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <swiftmqtt.h>
 
@@ -30,6 +33,25 @@ static inline void print_options_error(FILE *file, const smq_options *options, i
         smq_options_check(options, &offset) == status)
         fprintf(file, ": wrong at byte %zu; a URL is mqtt://[USER[:PASSWORD]@]HOST[:PORT][,HOST[:PORT]]...", offset);
     fputc('\n', file);
+}
+
+static inline void refuse(const char *program, const char *flag, const char *why) {
+    fprintf(stderr, "%s: %s %s\n", program, flag, why);
+    exit(2);
+}
+
+/* What a flag or an argument says; it ends the program if that is not a number from least to most. */
+static inline uint32_t number(const char *program, const char *flag, const char *text, uint32_t least, uint32_t most) {
+    char *end, why[64];
+    unsigned long long value = strtoull(text, &end, 10);
+    snprintf(why, sizeof why, "takes a number from %lu to %lu", (unsigned long)least, (unsigned long)most);
+    if (!isdigit((unsigned char)*text) || *end || value < least || value > most) refuse(program, flag, why);
+    return (uint32_t)value;
+}
+
+/* Whoever reads what is printed gets it at once; it ends the program if nobody can. */
+static inline void flush_output(const char *program) {
+    if (fflush(stdout) != 0) refuse(program, "cannot print:", strerror(errno));
 }
 
 #endif

@@ -63,27 +63,29 @@ def position(vehicle: dict[str, Any], number: int, chance: random.Random) -> dic
 
 def play(path: str, url: str, rate: float, rounds: int) -> None:
     """At that rate, without ever falling behind for good: what is late is sent in one piece."""
-    with open(path, encoding="utf-8") as file:
-        lines = [line.rstrip("\n").split("\t", 1) for line in file]
+    try:
+        with open(path, encoding="utf-8") as file:
+            lines = [line.rstrip("\n").split("\t", 1) for line in file]
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path}: {error}") from error
     if not lines or any(len(line) != 2 for line in lines):
         raise ValueError(f"{path}: each line is a topic, a tab and a payload")
     with swiftmqtt.Client(url) as client:
         begin, sent = time.monotonic(), 0
         for _ in range(rounds):
             for topic, payload in lines:
-                client.publish(topic, payload, quiet=True)
+                client.publish(topic, payload, quiet=True, timeout=None)  # waits for room
                 sent += 1
                 if (ahead := sent / rate - (time.monotonic() - begin)) > 0.005:
                     client.run(ahead)
     took = time.monotonic() - begin
-    print(f"{sent} messages in {took:.1f} s, {sent / took:.0f} a second")
+    print(f"{sent} messages in {took:.1f} s, {sent / took:.0f} a second", flush=True)
 
 
 def at_least_one(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise ValueError
-    return number
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text} is no number from 1 on")
+    return int(text)
 
 
 def main() -> int:

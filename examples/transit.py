@@ -87,6 +87,15 @@ def watch(client: swiftmqtt.Client, fleet: Fleet, once: float | None) -> None:
     fleet.show(is_terminal)
 
 
+def some_seconds(text: str) -> float:
+    try:
+        if 0 < float(text) < float("inf"):
+            return float(text)
+    except ValueError:
+        pass
+    raise argparse.ArgumentTypeError(f"{text} is no number above 0")
+
+
 def complain(ended: swiftmqtt.Error | None) -> None:
     if ended:
         print(ended, file=sys.stderr, flush=True)
@@ -96,8 +105,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("url", nargs="?", default="mqtt://127.0.0.1", help="mqtt://HOST[:PORT]")
     parser.add_argument("filter", nargs="?", default=TOPIC, help=f"what to subscribe to: {TOPIC}")
-    parser.add_argument("--once", type=float, metavar="SECONDS", help="print each vehicle once, after so long")
+    parser.add_argument("--once", type=some_seconds, metavar="SECONDS", help="print each vehicle once, after so long")
     arguments = parser.parse_args()
+    if sys.stdout is None:
+        parser.exit(2, "transit.py: standard output is closed\n")
 
     def leave(number: int, frame: object) -> None:
         raise KeyboardInterrupt
@@ -117,9 +128,9 @@ def main() -> int:
                 fleet.show(sys.stdout.isatty())
     except swiftmqtt.Error as error:
         parser.exit(2, f"transit.py: {error}\n")
-    except BrokenPipeError:
+    except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what Python flushes at its end
-        print("transit.py: nobody reads what it prints", file=sys.stderr)
+        print(f"transit.py: cannot print: {error.strerror}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         pass

@@ -47,8 +47,8 @@ int32_t tool_standard_descriptors(void) {
     for (int fd = 0; fd <= 2; fd++)
         if (fcntl(fd, F_GETFD) < 0) {
             open_before = 0;
-            /* Standard output that is not there must fail when it is written to, so it opens for reading only. */
-            if (open("/dev/null", O_RDONLY) < 0) return 0;
+            /* What is not there must fail when it is used, so it opens for the other direction. */
+            if (open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY) < 0) return 0;
         }
     return open_before;
 }

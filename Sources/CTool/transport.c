@@ -104,8 +104,7 @@ int32_t tool_resolve(const void *host, void *buffer, size_t capacity) {
 
 int64_t tool_send(int32_t fd, const void *data, size_t size) {
     ssize_t count;
-    do
-        count = send(fd, data, size, MSG_NOSIGNAL);
+    do count = send(fd, data, size, MSG_NOSIGNAL);
     while (count < 0 && errno == EINTR);
     if (count >= 0) return count;
     return errno == EAGAIN || errno == EWOULDBLOCK ? 0 : -errno;
@@ -113,8 +112,7 @@ int64_t tool_send(int32_t fd, const void *data, size_t size) {
 
 int64_t tool_receive(int32_t fd, void *buffer, size_t size) {
     ssize_t count;
-    do
-        count = recv(fd, buffer, size, 0);
+    do count = recv(fd, buffer, size, 0);
     while (count < 0 && errno == EINTR);
     return count < 0 ? -errno : count;
 }

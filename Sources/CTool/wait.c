@@ -13,9 +13,10 @@ int32_t tool_poll(tool_watch *list, int32_t count, int64_t timeout_ms) {
     struct pollfd fds[8];
     if (count > 8) count = 8;
     for (int i = 0; i < count; i++)
-        fds[i] = (struct pollfd){
-            list[i].fd, (list[i].wanted & TOOL_READABLE ? POLLIN : 0) | (list[i].wanted & TOOL_WRITABLE ? POLLOUT : 0), 0
-        };
+        fds[i] = (struct pollfd){ list[i].fd,
+                                  (list[i].wanted & TOOL_READABLE ? POLLIN : 0) |
+                                      (list[i].wanted & TOOL_WRITABLE ? POLLOUT : 0),
+                                  0 };
     int found = poll(fds, (nfds_t)count, at_most(timeout_ms));
     for (int i = 0; i < count; i++) {
         short what = found > 0 ? fds[i].revents : 0;

@@ -15,15 +15,17 @@ extension Client where System: ~Copyable {
     return true
   }
 
-  /// The next attempt goes to the server of these options, and says what they say in CONNECT; what is queued and in
-  /// flight stays. The rest of them is to be what it was. False, and nothing has changed: there is an attempt or a
-  /// connection, or it does not fit (`ClientOptions.hostBytes`, `SessionOptions.connectBytes`). For a client with one server.
+  /// The next attempt goes to the server of these options, takes as long as they say, and says what they say in
+  /// CONNECT; what is queued and in flight stays. The rest of them is to be what it was. False, and nothing has
+  /// changed: there is an attempt or a connection, or it does not fit (`ClientOptions.hostBytes`,
+  /// `SessionOptions.connectBytes`). For a client with one server.
   public mutating func renew(_ options: borrowing ClientOptions) -> Bool {
     let host = options.hosts.extracting(options.servers.host(0).range)
     guard phase == .disconnected, servers.count == 1, options.servers.count == 1,
       servers.hasRoom(for: host.count), session.renew(options.session)
     else { return false }
     servers.set(0, host, port: options.servers.port(0) == 0 ? options.port : options.servers.port(0))
+    connectTimeout = options.connectTimeout
     return true
   }
 

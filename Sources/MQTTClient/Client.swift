@@ -67,7 +67,7 @@ public struct Client<System: Platform & ~Copyable>: ~Copyable {
   private let inPlace = InPlace()
 
   var redirect = Redirect()
-  let connectTimeout: UInt32
+  var connectTimeout: UInt32
   /// How long a connection has to last until a failure is the first of a new sequence.
   let stableTime: UInt32
   let writeTimeout: UInt32

@@ -131,8 +131,7 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
     case .refused:
       return unsafe pointee.version == UInt32(MQTT_PROTOCOL_V5) ? MOSQ_ERR_PROTOCOL : MOSQ_ERR_CONN_REFUSED
     case .serverClosed, .closed: return MOSQ_ERR_CONN_LOST
-    case .malformed: return MOSQ_ERR_MALFORMED_PACKET
-    case .violation: return MOSQ_ERR_PROTOCOL
+    case .malformed, .violation: return MOSQ_ERR_PROTOCOL
     case .keepAlive: return MOSQ_ERR_KEEPALIVE
     case .stream, .withheld: return MOSQ_ERR_UNKNOWN
     case .resolve(let number):
@@ -141,6 +140,7 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
     case .network(let number):
       shim_set_errno(number)
       return isOpen ? MOSQ_ERR_CONN_LOST : MOSQ_ERR_ERRNO
+    case .timeout where failure.stage == .connack: return MOSQ_ERR_KEEPALIVE
     case .timeout:
       shim_set_errno(110)  // ETIMEDOUT
       return isOpen ? MOSQ_ERR_CONN_LOST : MOSQ_ERR_ERRNO

@@ -164,6 +164,7 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
         reasonCode: pointee.version == UInt32(MQTT_PROTOCOL_V5) ? reasonCode : 0,
         properties: properties, at: client.pointee.time)
     } catch {
+      unsafe pointee.isLeaving = false
       return MOSQ_ERR_INVAL
     }
     unsafe flush()

@@ -10,6 +10,9 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
   /// Each `tell` takes what it needs of the client before it calls anybody: afterwards there may be another one.
   func dispatch() -> Int32 {
     while unsafe !pointee.isDestroyed, unsafe !pointee.isOpening {
+      // Room comes without an event, too.
+      unsafe sendWaiting()
+      unsafe publishEarly()
       if let owed = unsafe takeOwed() {
         switch unsafe owed {
         case .published(let mid, let code): unsafe tellPublished(mid, code, nil)
@@ -19,8 +22,6 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
       }
       guard let client = unsafe pointee.client, let event = unsafe client.pointee.nextEvent() else { break }
       unsafe tell(event, of: client)
-      unsafe sendWaiting()
-      unsafe publishEarly()
       unsafe flush()
     }
     guard let result = unsafe pointee.endResult else { return MOSQ_ERR_SUCCESS }
@@ -116,7 +117,7 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
     let mid = Cookie.mid(completion.cookie)
     let code = Int32(completion.reasonCode ?? 0)
     guard Cookie.kind(completion.cookie) == Cookie.publish else {
-      return unsafe tellRefused(completion, mid)
+      return unsafe tellRefused(completion.cookie, completion.reasonCode)
     }
     switch completion.outcome {
     case .delivered, .refused: break
@@ -150,12 +151,13 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
 
   // MARK: Subscriptions
 
-  /// A request that was not sent, or whose answer could not be read, was refused.
-  private func tellRefused(_ completion: Completion, _ mid: Int32) {
-    var code = Int32(completion.reasonCode ?? 0x80)
+  /// A request that was not sent, or whose answer could not be read, was refused. With the lock held.
+  func tellRefused(_ cookie: UInt64, _ reasonCode: UInt8?) {
+    let mid = Cookie.mid(cookie)
+    var code = Int32(reasonCode ?? 0x80)
     let callbacks = unsafe pointee.callbacks
     let user = unsafe pointee.user
-    if Cookie.kind(completion.cookie) == Cookie.subscribe {
+    if Cookie.kind(cookie) == Cookie.subscribe {
       if let function = unsafe callbacks.subscribe {
         unsafe outside { unsafe function(handle, user, mid, 1, &code) }
       }

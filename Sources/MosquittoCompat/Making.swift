@@ -46,9 +46,14 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
     request.keepAlive = unsafe pointee.keepAlive == 0 ? .max : pointee.keepAlive
     // As long as libmosquitto waits for the answer; 0, with which no question is asked, is the core's own time.
     request.pingTimeout = unsafe pointee.keepAlive &* 1000
+    // CONNACK has as much time, and looking up the name and TCP half a minute at least.
+    request.connectTimeout = unsafe pointee.keepAlive == 0 ? .max : max(pointee.keepAlive, 30) &* 1000
+    // Keep Alive alone tells who is gone.
+    request.answerTimeout = .max
+    request.writeTimeout = .max
     request.subscriptions = .max  // none: libmosquitto leaves subscribing again to the program
     request.inFlightMaximum = unsafe pointee.inFlightMaximum
-    request.receiveMaximum = unsafe is5 ? pointee.receiveMaximum : Self.inboxMessages
+    request.receiveMaximum = unsafe is5 ? pointee.receiveMaximum : 1024
     request.unreleasedMaximum = 4096
     request.requests = 256
     request.requestBytes = 262_144
@@ -56,6 +61,7 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
     request.outboxBytes = Limits.outboxBytes
     request.outboxMessages = Limits.outboxMessages
     request.receiveBytes = Limits.receiveBytes
+    request.topicAliasBytes = UInt32(UTF8EncodedString.maximumSize)
 
     let properties = unsafe EncodedProperties(is5 ? pointee.connectProperties : nil) { isConnectOption($0) }
     let willProperties = unsafe EncodedProperties(is5 ? pointee.will.properties : nil)
@@ -81,9 +87,11 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
       return MOSQ_ERR_INVAL
     }
     options.hostBytes = 256
+    // Room for whatever the program may set later, as this client is to stay; and libmosquitto takes more than it says.
     options.session.connectBytes = unsafe Self.connectBytes
-    // As libmosquitto takes more than it says.
-    options.session.receiveMaximum = unsafe max(options.session.receiveMaximum, Int(Self.inboxMessages))
+    options.session.receiveMaximum = 65_535
+    options.session.receiveBytes = Int(truncatingIfNeeded: Limits.receiveBytes)
+    options.session.aliasesReceived = is5 ? unsafe Self.aliases : 0
     options.session.repeatsExactlyOnce = true
     options.session.forgetsRequests = true
     let result = unsafe make(self, options)
@@ -93,7 +101,8 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
 
   /// Room for any name, password and Will, and some properties.
   private static var connectBytes: Int { 6 * 65_536 }
-  private static var inboxMessages: UInt32 { 1024 }
+  /// Each has room for any topic, as a message whose topic is not known could not be handed out.
+  private static var aliases: Int { 64 }
 
   private func renewClient(_ options: borrowing ClientOptions) -> Int32 {
     guard let client = unsafe pointee.client, unsafe client.pointee.renew(options) else {
@@ -148,12 +157,12 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
       list, Int32(PropertyIdentifier.maximumPacketSize.rawValue), &number32, false) != nil
     {
       request.maximumPacketBytes = number32
-      request.receiveBytes = max(64, min(request.receiveBytes, number32))  // no larger one will come
+      request.receiveBytes = max(64, min(request.receiveBytes, number32))
     }
     if unsafe mosquitto_property_read_int16(
       list, Int32(PropertyIdentifier.topicAliasMaximum.rawValue), &number16, false) != nil
     {
-      request.topicAliasesIn = UInt32(min(number16, 1024))
+      request.topicAliasesIn = unsafe min(UInt32(number16), UInt32(Self.aliases))
     }
   }
 }

@@ -185,7 +185,6 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
     if unsafe client.pointee.hasEvent { unsafe wake() }
   }
 
-  /// Has the loop look again. With the lock held.
   /// The same where nobody runs a loop, and CONNACK may lie unread: without it nothing is sent.
   func flushAlone() {
     guard let client = unsafe pointee.client, unsafe pointee.looper == 0, unsafe pointee.callers == nil,
@@ -196,6 +195,7 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
     _ = unsafe client.pointee.service(at: client.pointee.time)
   }
 
+  /// Has the loop look again. With the lock held.
   func wake() {
     if unsafe pointee.event >= 0, unsafe pointee.looper != shim_self() { unsafe shim_wake(pointee.event) }
   }

@@ -3,6 +3,7 @@
 // Messages out.
 
 import CMosquitto
+import FixedMemory
 import MQTTClient
 import MQTTSession
 import MQTTWire
@@ -67,15 +68,16 @@ import MQTTWire
   return MOSQ_ERR_SUCCESS
 }
 
-/// What a cookie says of: the message id, above it what it is the id of, and of a message the QoS.
+/// What a cookie says of: the message id, above it what it is the id of, and of a message the QoS. Nothing is shifted:
+/// `1 << 16` widens the 16, see `wide`.
 enum Cookie {
   static var publish: UInt64 { 0 }
-  static var subscribe: UInt64 { 1 << 16 }
-  static var unsubscribe: UInt64 { 2 << 16 }
-  static var exactlyOnce: UInt64 { 4 << 16 }
+  static var subscribe: UInt64 { 0x1_0000 }
+  static var unsubscribe: UInt64 { 0x2_0000 }
+  static var exactlyOnce: UInt64 { 0x4_0000 }
 
   static func mid(_ cookie: UInt64) -> Int32 { Int32(truncatingIfNeeded: cookie & 0xFFFF) }
-  static func kind(_ cookie: UInt64) -> UInt64 { cookie & (3 << 16) }
+  static func kind(_ cookie: UInt64) -> UInt64 { cookie & 0x3_0000 }
   static func isExactlyOnce(_ cookie: UInt64) -> Bool { cookie & exactlyOnce != 0 }
 }
 
@@ -123,7 +125,11 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
       guard result == MOSQ_ERR_NO_CONN else { return result }
     }
     let size = topicSize &+ payloadSize
-    guard size <= Int(truncatingIfNeeded: Limits.outboxBytes) else { return MOSQ_ERR_OVERSIZE_PACKET }
+    // Now, as there is nobody to tell when the outbox refuses it.
+    guard
+      unsafe size &+ encodedSize(of: properties) &+ Self.mostOverhead
+        <= Int(truncatingIfNeeded: Limits.outboxBytes)
+    else { return MOSQ_ERR_OVERSIZE_PACKET }
     guard unsafe pointee.earlyCount < Limits.outboxMessages,
       unsafe pointee.earlyBytes &+ size <= Int(truncatingIfNeeded: Limits.outboxBytes)
     else { return MOSQ_ERR_NOMEM }
@@ -154,6 +160,9 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
     unsafe pointee.earlyBytes &+= size
     return MOSQ_ERR_SUCCESS
   }
+
+  /// Of PUBLISH, beside topic, payload and properties: Fixed Header, and what says how long the three are.
+  private static var mostOverhead: Int { 5 + 2 + 2 + 4 }
 
   /// There is a connection, or an attempt, that takes what waits for room.
   fileprivate var isGoingOut: Bool {
@@ -189,5 +198,5 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
   }
 }
 
-/// Without a widening that the compiler (6.3.1) takes for an allocation on armv7.
-func wide(_ number: UInt16) -> UInt64 { UInt64(truncatingIfNeeded: Int(number)) }
+/// Without a widening, which the compiler takes for an allocation on armv7: see `Counter`.
+func wide(_ number: UInt16) -> UInt64 { Counter(UInt32(number)).uint64 }

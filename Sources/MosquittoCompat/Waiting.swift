@@ -77,9 +77,11 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
   /// As many as there is room for. One that the server turns out not to take is refused. With the lock held.
   func sendWaiting() {
     while let request = unsafe pointee.waiting {
-      let result = unsafe send(request.pointee.filters, request.pointee.properties, request.pointee.cookie)
+      let cookie = unsafe request.pointee.cookie
+      let result = unsafe send(request.pointee.filters, request.pointee.properties, cookie)
       if result == MOSQ_ERR_NOMEM || result == MOSQ_ERR_NO_CONN { return }
       unsafe dropWaiting()
+      if result != MOSQ_ERR_SUCCESS { unsafe tellRefused(cookie, nil) }
     }
   }
 

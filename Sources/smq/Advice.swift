@@ -2,9 +2,12 @@ import CSwiftMQTT
 
 // What to do about what smq check finds.
 
-func versionName(_ version: UInt32) -> Text { version == 5 ? "MQTT 5.0" : version == 4 ? "MQTT 3.1.1" : "MQTT 3.1" }
+func versionName(_ version: UInt32) -> Text {
+  version == 5 ? "MQTT 5.0" : version == 4 ? "MQTT 3.1.1" : "MQTT 3.1"
+}
 
-let adviceOnNames: Text = "is it spelled right? getent ahosts asks the same resolver; a numeric address needs none"
+let adviceOnNames: Text =
+  "is it spelled right? getent ahosts asks the same resolver; a numeric address needs none"
 
 /// On an errno of connect().
 func advice(onError error: Int32) -> Text {
@@ -27,10 +30,12 @@ func advice(onConnect event: Event?) -> Text {
   case (SMQ_ERR_REFUSED, 1), (SMQ_ERR_REFUSED, 0x84): return "the broker speaks other versions of MQTT only"
   case (SMQ_ERR_REFUSED, 2), (SMQ_ERR_REFUSED, 0x85): return "-i gives a Client Identifier that it may accept"
   case (SMQ_ERR_REFUSED, 4), (SMQ_ERR_REFUSED, 5), (SMQ_ERR_REFUSED, 0x86), (SMQ_ERR_REFUSED, 0x87):
-    return "user name (-u) or password (-P) are wrong or missing; Mosquitto 2 wants them unless allow_anonymous is true"
+    return
+      "user name (-u) or password (-P) are wrong or missing; Mosquitto 2 wants them unless allow_anonymous is true"
   case (SMQ_ERR_REFUSED, 3), (SMQ_ERR_REFUSED, 0x88), (SMQ_ERR_REFUSED, 0x89): return "try again later"
   case (SMQ_ERR_REFUSED, 0x9C), (SMQ_ERR_REFUSED, 0x9D): return "check the server that it points to"
-  case (SMQ_ERR_CLOSED, _): return "what listens there may speak TLS (port 8883 as a rule) or WebSockets, and not plain MQTT"
+  case (SMQ_ERR_CLOSED, _):
+    return "what listens there may speak TLS (port 8883 as a rule) or WebSockets, and not plain MQTT"
   case (SMQ_ERR_MALFORMED, _), (SMQ_ERR_PROTOCOL, _): return "what listens there does not speak MQTT"
   case (SMQ_ERR_TIMEOUT, _): return "it takes connections and does not answer: is it MQTT, and without TLS?"
   default: return ""

@@ -6,7 +6,8 @@ extension Arguments {
     func number(_ range: ClosedRange<Int64>) throws(Complaint) -> Int64 {
       guard let number = value.number(in: range) else {
         throw usageError(
-          "\(option.name) is a number from \(range.lowerBound) to \(range.upperBound), not \"\(value.printable)\"")
+          "\(option.name) is a number from \(range.lowerBound) to \(range.upperBound), not \"\(value.printable)\""
+        )
       }
       return number
     }
@@ -118,14 +119,14 @@ extension Arguments {
     case .messages: messages = try number(1...most)
     case .progress: progress = true
     case .json: json = true
-    case .optionsFile: break  // was read before
+    case .optionsFile, .help: break  // was seen to before
     case .debug: debug = true
     case .quiet: quiet = true
-    case .step, .help: break
     case .programVersion: wantsVersion = true
     case .unsupportedTLS: throw unsupported(option, "there is no TLS in libswiftmqtt yet")
     case .unsupportedProxy: throw unsupported(option, "there is no SOCKS5 in libswiftmqtt")
-    case .unsupportedSRV: throw unsupported(option, "libswiftmqtt looks up no SRV records: give host and port")
+    case .unsupportedSRV:
+      throw unsupported(option, "libswiftmqtt looks up no SRV records: give host and port")
     }
   }
 

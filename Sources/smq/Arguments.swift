@@ -67,24 +67,50 @@ final class Arguments {
 
   init(_ command: Command, _ words: [[UInt8]]) throws(Complaint) {
     self.command = command
-    // --help is answered whatever else is there.
-    if words.contains(where: { $0 == "--help" }) {
+    let given = try read(words[...])
+    // --help is answered whatever the files of options say.
+    if given.contains(where: { $0.option.key == .help }) {
       wantsHelp = true
       return
     }
     var file = try defaultOptions(command)
-    var rest = words[...]
-    while let word = rest.popFirst() {
-      if (word == "-o" || word == "--options-file"), let path = rest.first { file += try optionsFile(path) }
+    for one in given where one.option.key == .optionsFile { file += try optionsFile(one.words[0]) }
+    do throws(Complaint) {
+      let inFile = try read(file)
+      if let wrong = inFile.first(where: { $0.option.key == .optionsFile || $0.option.key == .help }) {
+        throw usageError("\(wrong.option.name) cannot stand there")
+      }
+      try apply(inFile)
+    } catch {
+      throw usageError("in a file of options: \(error.text)")
     }
-    try parse(file)
     // Of what may be given once only, the command line's replaces the file's.
     source = nil
-    try parse(words[...])
+    try apply(given)
     if !wantsVersion { try checkTogether() }
   }
 
-  private func parse(_ words: ArraySlice<[UInt8]>) throws(Complaint) {
+  /// An option, and the words behind it that are its value.
+  private struct Given {
+    let option: Option
+    var words: [[UInt8]] = []
+  }
+
+  private func apply(_ given: [Given]) throws(Complaint) {
+    for one in given {
+      if one.option.key == .property {
+        try properties.add(one.words)
+        hasProperties = true
+        version = 5
+      } else {
+        try apply(one.option, one.words.first ?? [])
+      }
+    }
+  }
+
+  /// Takes words to pieces, up to --help.
+  private func read(_ words: ArraySlice<[UInt8]>) throws(Complaint) -> [Given] {
+    var given: [Given] = []
     var words = words
     while var word = words.popFirst() {
       // --name=value
@@ -94,28 +120,30 @@ final class Arguments {
         word = Array(word[..<equals])
       }
       guard let option = options.first(where: { $0.commands & command.set != 0 && $0.isCalled(word) }) else {
-        guard !word.begins(with: "-") && command.set & (Commands.bench | Commands.check) != 0 else {
-          throw unknown(word)
+        guard !word.begins(with: "-") && command.set & (Commands.bench | Commands.check) != 0,
+          let url = options.first(where: { $0.key == .url })
+        else { throw unknown(word) }
+        if given.contains(where: { $0.option.key == .url }) {
+          throw usageError("there is a URL already: what is \"\(word.printable)\"?")
         }
-        url = word
+        given.append(Given(option: url, words: [word]))
         continue
       }
-      var value: [UInt8] = []
       if option.key == .property {
-        try properties.add(try propertyWords(&words))
-        hasProperties = true
-        version = 5
-        continue
+        given.append(Given(option: option, words: try propertyWords(&words)))
       } else if option.takesValue {
-        guard let given = attached ?? words.popFirst() else {
+        guard let value = attached ?? words.popFirst() else {
           throw usageError("\(option.name) needs a value: \(option.value)")
         }
-        value = given
+        given.append(Given(option: option, words: [value]))
       } else if attached != nil {
         throw usageError("\(option.name) takes no value")
+      } else {
+        given.append(Given(option: option))
       }
-      try apply(option, value)
+      if option.key == .help { break }
     }
+    return given
   }
 
   private func propertyWords(_ words: inout ArraySlice<[UInt8]>) throws(Complaint) -> [[UInt8]] {
@@ -157,7 +185,8 @@ final class Arguments {
     if hasProperties && version != 5 { throw usageError("-D is for 5.0, and -V says another version") }
     if !unix.isEmpty && !bind.isEmpty { throw usageError("--unix and -A cannot be used together") }
     if !url.isEmpty && !(unix.isEmpty && bind.isEmpty) {
-      throw usageError(unix.isEmpty ? "-L and -A cannot be used together" : "-L and --unix cannot be used together")
+      throw usageError(
+        unix.isEmpty ? "-L and -A cannot be used together" : "-L and --unix cannot be used together")
     }
   }
 }

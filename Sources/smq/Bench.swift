@@ -4,7 +4,7 @@ import CSwiftMQTT
 func bench(_ arguments: Arguments) throws(Complaint) -> Int32 {
   if arguments.publishers == 0 { throw usageError("--publishers: there has to be one") }
   if arguments.url.isEmpty == false, let topic = splitURL(arguments.url).topic, !topic.isEmpty {
-    throw usageError("-L: the topic is given with -t")
+    throw usageError("the URL: the topic is given with -t")
   }
   let crowd = try Crowd(arguments)
   let load = Load(arguments, crowd)
@@ -33,7 +33,9 @@ final class Crowd {
     // Each client has two descriptors.
     let allowed = System.allowDescriptors(2 * count + 16)
     guard allowed >= 2 * count + 16 else {
-      throw Complaint(text: "\(count) clients need \(2 * count + 16) descriptors, and there may be \(allowed): see ulimit -n")
+      throw Complaint(
+        text:
+          "\(count) clients need \(2 * count + 16) descriptors, and there may be \(allowed): see ulimit -n")
     }
     _ = set.add(signals, number: .max)
     for number in 0..<Int(count) {

@@ -89,7 +89,9 @@ final class Load {
     }
     publishing = System.nanoseconds - publishingSince
     // Messages of QoS 0 are published when the kernel has them.
-    while arguments.qos == 0 && !crowd.isInterrupted && crowd.clients[first...].reduce(0, { $0 + $1.done.messages }) < published {
+    while arguments.qos == 0 && !crowd.isInterrupted
+      && crowd.clients[first...].reduce(0, { $0 + $1.done.messages }) < published
+    {
       try crowd.turn(until: System.milliseconds + 100)
       publishing = System.nanoseconds - publishingSince
       tellPublished()
@@ -99,7 +101,9 @@ final class Load {
   /// Publishes what is due now, in turns. Whether that was possible.
   private func give(_ now: Int64) throws(Complaint) -> Bool {
     var wanted = arguments.messages.map { $0 - published } ?? .max
-    if arguments.rate > 0 { wanted = min(wanted, arguments.rate * (now - publishingSince) / 1_000_000_000 + 1 - published) }
+    if arguments.rate > 0 {
+      wanted = min(wanted, arguments.rate * (now - publishingSince) / 1_000_000_000 + 1 - published)
+    }
     let count = crowd.clients.count - first
     var idle = 0
     while wanted > 0 && idle < count {
@@ -165,7 +169,8 @@ final class Load {
     case SMQ_EVENT_CONNECTED:
       isConnected[number] = true
       if number < first {
-        let answer = crowd.clients[number].subscribe([MQTT.Filter(filter: topic + [47, 35], qos: arguments.qos)], cookie: 0)
+        let answer = crowd.clients[number].subscribe(
+          [MQTT.Filter(filter: topic + [47, 35], qos: arguments.qos)], cookie: 0)
         if answer != SMQ_OK { throw Complaint(text: "cannot subscribe: \(whyNot(answer))") }
       } else {
         ready += 1

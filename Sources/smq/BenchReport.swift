@@ -26,7 +26,9 @@ struct Report {
     return text
   }
 
-  private static func seconds(_ nanoseconds: Int64) -> Text { fraction(thousandths: nanoseconds / 1_000_000, places: 2) }
+  private static func seconds(_ nanoseconds: Int64) -> Text {
+    fraction(thousandths: nanoseconds / 1_000_000, places: 2)
+  }
 
   private static func rate(_ count: Int64, _ nanoseconds: Int64, _ arguments: Arguments) -> Text {
     let each = perSecond(count, nanoseconds)
@@ -46,7 +48,9 @@ struct Report {
   }
 
   private static func microseconds(_ nanoseconds: Int64) -> Text {
-    if nanoseconds >= 1_000_000_000 { return "\(fraction(thousandths: nanoseconds / 1_000_000, places: 2)) s" }
+    if nanoseconds >= 1_000_000_000 {
+      return "\(fraction(thousandths: nanoseconds / 1_000_000, places: 2)) s"
+    }
     return nanoseconds >= 1_000_000
       ? "\(fraction(thousandths: nanoseconds / 1000, places: 2)) ms" : "\((nanoseconds + 500) / 1000) us"
   }
@@ -55,11 +59,15 @@ struct Report {
     var json = JSONWriter(isPretty: false)
     json.beginObject()
     for (name, number) in [
-      ("publishers", arguments.publishers), ("subscribers", arguments.subscribers), ("qos", Int64(arguments.qos)),
-      ("payload_bytes", arguments.size), ("connecting_us", load.connecting / 1000), ("published", load.published),
-      ("publishing_us", load.publishing / 1000), ("published_per_s", perSecond(load.published, load.publishing)),
+      ("publishers", arguments.publishers), ("subscribers", arguments.subscribers),
+      ("qos", Int64(arguments.qos)),
+      ("payload_bytes", arguments.size), ("connecting_us", load.connecting / 1000),
+      ("published", load.published),
+      ("publishing_us", load.publishing / 1000),
+      ("published_per_s", perSecond(load.published, load.publishing)),
       ("received", load.received), ("receiving_us", load.receiving / 1000),
-      ("received_per_s", perSecond(load.received, load.receiving)), ("lost", load.lost), ("failed", load.failed),
+      ("received_per_s", perSecond(load.received, load.receiving)), ("lost", load.lost),
+      ("failed", load.failed),
       ("disconnections", load.disconnections),
     ] as [(StaticString, Int64)] {
       json.key(name)

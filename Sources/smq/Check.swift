@@ -25,7 +25,8 @@ private func checkedPlaces(_ arguments: Arguments) throws(Complaint) -> [Checked
   if arguments.url.isEmpty {
     let host = arguments.host.isEmpty ? ascii("localhost") : arguments.host
     return [
-      CheckedPlace(name: place(arguments), host: host, port: arguments.port == 0 ? 1883 : arguments.port, url: [])
+      CheckedPlace(
+        name: place(arguments), host: host, port: arguments.port == 0 ? 1883 : arguments.port, url: [])
     ]
   }
   // The library knows what a URL is; what it has accepted can be taken to pieces.
@@ -35,7 +36,9 @@ private func checkedPlaces(_ arguments: Arguments) throws(Complaint) -> [Checked
   let login = at.map { Array(broker[7...$0]) } ?? []
   return broker[(at.map { $0 + 1 } ?? 7)...].split(separator: 44).map { authority in
     let (host, port) = hostAndPort(Array(authority))
-    return CheckedPlace(name: "\(host.printable) port \(port)", host: host, port: port, url: ascii("mqtt://") + login + authority)
+    return CheckedPlace(
+      name: "\(host.printable) port \(port)", host: host, port: port,
+      url: ascii("mqtt://") + login + authority)
   }
 }
 
@@ -93,7 +96,9 @@ final class Findings {
       return
     }
     json.beginObject()
-    for (name, value) in [("step", step.bytes), ("result", word.bytes), ("text", text.bytes), ("advice", advice.bytes)]
+    for (name, value) in [
+      ("step", step.bytes), ("result", word.bytes), ("text", text.bytes), ("advice", advice.bytes),
+    ]
       as [(StaticString, [UInt8])]
     {
       json.key(name)

@@ -35,28 +35,29 @@ struct Examination {
       findings.fail("name", 3, "\(place.host.printable): \(System.resolveText(error))", adviceOnNames)
       return false
     }
-    findings.tell("name", .fine, "\(place.host.printable) is \(addresses.split(separator: 32).first.map { Array($0) } ?? [])\(more(addresses))")
+    let list = addresses.split(separator: 32).map { Array($0) }
+    var text: Text =
+      list == [place.host] ? "an address is given: \(list[0])" : "\(place.host.printable) is \(list[0])"
+    for address in list.dropFirst() { text += ", \(address)" }
+    findings.tell("name", .fine, text)
     return true
-  }
-
-  private func more(_ addresses: [UInt8]) -> Text {
-    var text = Text()
-    for address in addresses.split(separator: 32).dropFirst() { text += ", \(Array(address))" }
-    return text
   }
 
   private func tcp() -> Bool {
     let start = System.nanoseconds
-    let result = System.connect(
+    switch System.connect(
       host: place.host, port: place.port, from: arguments.bind, path: arguments.unix, timeout: timeout)
-    guard result >= 0 else {
-      let error = result <= -900 ? 99 : -result
+    {
+    case .open(let descriptor):
+      System.close(descriptor)
+      findings.tell("tcp", .fine, "a connection in \(elapsed(since: start))")
+      return true
+    case .failed(let error):
       findings.fail("tcp", 4, "no connection: \(System.errorText(error))", advice(onError: error))
-      return false
+    case .noAddress(let error):
+      findings.fail("tcp", 4, "-A \(arguments.bind.printable): \(System.resolveText(error))", adviceOnNames)
     }
-    System.close(result)
-    findings.tell("tcp", .fine, "a connection in \(elapsed(since: start))")
-    return true
+    return false
   }
 
   private func options(_ version: UInt32) throws(Complaint) -> MQTT.Options {
@@ -101,7 +102,9 @@ struct Examination {
     ]
     for (name, isThere) in features { text += isThere ? "\(name); " as Text : "no \(name); " }
     text += "\(server.receiveMaximum) messages of QoS 1 and 2 at a time; Topic Aliases: \(server.aliases); "
-    text += server.maximumPacket == 0 ? "packets of any size" : "packets up to \(server.maximumPacket) bytes" as Text
+    text +=
+      server.maximumPacket == 0
+      ? "packets of any size" : "packets up to \(server.maximumPacket) bytes" as Text
     text += "; Keep Alive \(server.keepAlive) s"
     findings.tell("limits", .fine, text)
   }
@@ -113,7 +116,8 @@ struct Examination {
       let link = try Link(try options(version), arguments)
       defer { link.leave() }
       guard wait(link, { $0.type == SMQ_EVENT_CONNECTED }) != nil else {
-        return findings.fail("connect", 5, "a second connection is not accepted", "does the broker limit connections?")
+        return findings.fail(
+          "connect", 5, "a second connection is not accepted", "does the broker limit connections?")
       }
       let best = link.client.server.map { UInt8($0.maximumQoS) } ?? 2
       guard subscribe(link, topic, best) else { return }
@@ -152,7 +156,9 @@ struct Examination {
     let event =
       answer == SMQ_OK
       ? wait(link) {
-        if $0.type == SMQ_EVENT_COMPLETED && $0.status != SMQ_OK || $0.type == SMQ_EVENT_DISCONNECTED { failure = $0 }
+        if $0.type == SMQ_EVENT_COMPLETED && $0.status != SMQ_OK || $0.type == SMQ_EVENT_DISCONNECTED {
+          failure = $0
+        }
         return failure != nil || $0.type == SMQ_EVENT_MESSAGE && $0.payload == message.payload
       } : nil
     guard failure == nil && event != nil else {
@@ -177,13 +183,16 @@ struct Examination {
       return findings.fail("retained", 6, "a message cannot be retained: \(sent.map { why($0) } ?? "")", "")
     }
     if wait(link, { $0.type == SMQ_EVENT_MESSAGE && $0.retain && $0.topic == message.topic }) == nil {
-      findings.fail("retained", 6, "the broker did not keep a message", "are retained messages turned off there?")
+      findings.fail(
+        "retained", 6, "the broker did not keep a message", "are retained messages turned off there?")
     } else {
       findings.tell("retained", .fine, "a message was kept, and is removed again")
     }
     message.payload = []
     message.cookie = 4
-    if link.client.publish(message) == SMQ_OK { _ = wait(link) { $0.type == SMQ_EVENT_COMPLETED && $0.cookie == 4 } }
+    if link.client.publish(message) == SMQ_OK {
+      _ = wait(link) { $0.type == SMQ_EVENT_COMPLETED && $0.cookie == 4 }
+    }
   }
 
   private func ping(_ link: Link) {

@@ -1,275 +1,5 @@
-// libswiftmqtt as this program uses it. One of the two files with `unsafe` (the other is System.swift): what C is
-// given lives during the call, which is all the header asks for; what an event points to is copied before the next.
-
 import CSwiftMQTT
 import CTool
-
-typealias Event = MQTT.Event
-
-enum MQTT {
-  static let off = UInt32.max
-  static let forever = UInt32.max
-
-  struct Message {
-    var topic: [UInt8] = []
-    var payload: [UInt8] = []
-    var properties: [UInt8] = []
-    var qos: UInt8 = 0
-    var retain = false
-    var quiet = false
-    var cookie: UInt64 = 0
-  }
-
-  struct Filter {
-    var filter: [UInt8]
-    var qos: UInt8 = 0
-    var retainAsPublished = false
-    var retainHandling: UInt8 = 0
-  }
-
-  /// smq_options, as far as it is needed here.
-  struct Options {
-    var flags = 0
-    var url: [UInt8] = []
-    var host: [UInt8] = []
-    var port: UInt32 = 0
-    var version: UInt32 = 4
-    var clientID: [UInt8] = []
-    var userName: [UInt8] = []
-    var password: [UInt8] = []
-    var will: Message?
-    var properties: [UInt8] = []
-    var keepAlive: UInt32 = 0
-    var sessionExpiry: UInt32 = 0
-    var connectTimeout: UInt32 = 0
-    var outboxBytes: UInt32 = 0
-    var outboxMessages: UInt32 = 0
-    var receiveBytes: UInt32 = 0
-    var streamBytes: UInt32 = 0
-    var inFlightMaximum: UInt32 = 0
-    var receiveMaximum: UInt32 = 0
-    var maximumPacket: UInt32 = 0
-    var requests: UInt32 = 0
-    var requestBytes: UInt32 = 0
-    var subscriptions: UInt32 = 0
-    var subscriptionBytes: UInt32 = 0
-    var aliasesIn: UInt32 = 0
-    var aliasesOut: UInt32 = 0
-    var reconnectMinimum: UInt32 = 0
-  }
-
-  /// smq_event, with bytes of its own.
-  final class Event {
-    var type = 0
-    var status = 0
-    var stage = 0
-    var osError: Int32 = 0
-    var reasonCode = -1
-    var sessionPresent = false
-    var version: UInt32 = 0
-    var rule: Int32 = 0
-    var cookie: UInt64 = 0
-    var reasonString: [UInt8] = []
-    var serverReference: [UInt8] = []
-    var properties: [UInt8] = []
-    var reasonCodes: [UInt8] = []
-    var topic: [UInt8] = []
-    var payload: [UInt8] = []
-    var payloadOffset = 0
-    var payloadTotal = 0
-    var qos: UInt8 = 0
-    var retain = false
-    var part = 0
-    var retry: Int64 = 0
-    var port: UInt32 = 0
-  }
-
-  /// smq_server.
-  struct Server {
-    var version: UInt32 = 0
-    var sessionExpiry: UInt32 = 0
-    var receiveMaximum: UInt32 = 0
-    var maximumPacket: UInt32 = 0
-    var maximumQoS: UInt32 = 0
-    var retain = false
-    var wildcards = false
-    var shared = false
-    var identifiers = false
-    var aliases: UInt32 = 0
-    var keepAlive: UInt32 = 0
-  }
-
-  /// A property of a list. `name` is that of a User Property.
-  struct Property {
-    var identifier: Int
-    var number: UInt32
-    var name: [UInt8]
-    var value: [UInt8]
-  }
-
-  // ---- Names
-
-  static func statusName(_ status: Int) -> Text { unsafe Text(bytes(of: smq_status_name(Int32(status)))) }
-  static func stageName(_ stage: Int) -> Text { unsafe Text(bytes(of: smq_stage_name(Int32(stage)))) }
-  static func ruleName(_ rule: Int32) -> Text { unsafe Text(bytes(of: smq_rule_name(rule))) }
-  static func logName(_ what: Int32) -> Text { unsafe Text(bytes(of: smq_log_name(what))) }
-
-  static func reasonName(_ version: UInt32, _ code: Int) -> Text {
-    unsafe Text(bytes(of: smq_reason_code_name(version, Int32(code))))
-  }
-
-  static var libraryVersion: Text {
-    let version = smq_version()
-    return "\(version >> 16).\(version >> 8 & 255).\(version & 255)"
-  }
-
-  // ---- Topics and properties
-
-  static func checkTopic(_ topic: [UInt8]) -> Int {
-    let given = Given()
-    var text = unsafe given.bytes(topic)
-    return unsafe Int(smq_topic_name_check(&text))
-  }
-
-  static func checkFilter(_ filter: [UInt8]) -> Int {
-    let given = Given()
-    var text = unsafe given.bytes(filter)
-    return unsafe Int(smq_topic_filter_check(&text))
-  }
-
-  static func matches(filter: [UInt8], topic: [UInt8]) -> Bool {
-    let given = Given()
-    var first = unsafe given.bytes(filter)
-    var second = unsafe given.bytes(topic)
-    return unsafe smq_topic_matches(&first, &second) == 1
-  }
-
-  /// Appends a property to a list. A status.
-  static func put(_ property: Property, kind: PropertyKind, into list: inout [UInt8]) -> Int {
-    let given = Given()
-    var added = [UInt8](repeating: 0, count: property.name.count + property.value.count + 16)
-    var size = 0
-    let status = unsafe added.withUnsafeMutableBytes { buffer in
-      var target = unsafe smq_properties(data: buffer.baseAddress, capacity: buffer.count, size: 0)
-      var name = unsafe given.bytes(property.name)
-      var value = unsafe given.bytes(property.value)
-      let identifier = UInt32(property.identifier)
-      let status: Int32
-      switch kind {
-      case .number: unsafe status = smq_property_put_number(&target, identifier, property.number)
-      case .bytes: unsafe status = smq_property_put_bytes(&target, identifier, &value)
-      case .pair: unsafe status = smq_property_put_pair(&target, &name, &value)
-      }
-      unsafe size = target.size
-      return Int(status)
-    }
-    if status == SMQ_OK { list += added[..<size] }
-    return status
-  }
-
-  static func properties(_ list: [UInt8]) -> [Property] {
-    let given = Given()
-    var found: [Property] = []
-    var whole = unsafe given.bytes(list)
-    var position = 0
-    var property = unsafe smq_property()
-    unsafe property.size = UInt32(MemoryLayout<smq_property>.size)
-    while unsafe smq_property_next(&whole, &position, &property) == 1 {
-      unsafe found.append(
-        Property(
-          identifier: Int(property.identifier), number: property.number, name: copy(property.name),
-          value: copy(property.value)))
-    }
-    return found
-  }
-
-  /// What is wrong with options: a status, and where in the URL.
-  static func check(_ options: Options) -> (status: Int, offset: Int) {
-    let given = Given()
-    var raw = unsafe given.options(options)
-    var offset = 0
-    let status = unsafe smq_options_check(&raw, &offset)
-    return (Int(status), offset)
-  }
-
-  fileprivate static func copy(_ bytes: smq_bytes) -> [UInt8] {
-    guard let start = unsafe bytes.data, unsafe bytes.size > 0 else { return [] }
-    return unsafe Array(UnsafeRawBufferPointer(start: start, count: bytes.size))
-  }
-}
-
-enum PropertyKind {
-  case number, bytes, pair
-}
-
-/// Copies of what C is to read, as long as this lives.
-@safe
-private final class Given {
-  private var blocks: [UnsafeMutableRawPointer] = unsafe []
-
-  deinit {
-    for unsafe block in unsafe blocks { unsafe block.deallocate() }
-  }
-
-  func bytes(_ bytes: [UInt8]) -> smq_bytes {
-    guard !bytes.isEmpty else { return unsafe smq_bytes(data: nil, size: 0) }
-    let block = UnsafeMutableRawPointer.allocate(byteCount: bytes.count, alignment: 8)
-    unsafe bytes.withUnsafeBytes { unsafe block.copyMemory(from: $0.baseAddress!, byteCount: $0.count) }
-    unsafe blocks.append(block)
-    return unsafe smq_bytes(data: block, size: bytes.count)
-  }
-
-  func message(_ message: MQTT.Message) -> smq_message {
-    var raw = unsafe smq_message()
-    unsafe raw.size = UInt32(MemoryLayout<smq_message>.size)
-    unsafe raw.qos = message.qos
-    unsafe raw.retain = message.retain ? 1 : 0
-    unsafe raw.quiet = message.quiet ? 1 : 0
-    unsafe raw.cookie = message.cookie
-    unsafe raw.topic = bytes(message.topic)
-    unsafe raw.payload = bytes(message.payload)
-    unsafe raw.properties = bytes(message.properties)
-    return unsafe raw
-  }
-
-  func options(_ options: MQTT.Options) -> smq_options {
-    var raw = unsafe smq_options()
-    unsafe raw.size = UInt32(MemoryLayout<smq_options>.size)
-    unsafe raw.flags = UInt32(options.flags)
-    unsafe raw.url = bytes(options.url)
-    unsafe raw.host = bytes(options.host)
-    unsafe raw.port = options.port
-    unsafe raw.protocol = options.version
-    unsafe raw.client_id = bytes(options.clientID)
-    unsafe raw.user_name = bytes(options.userName)
-    unsafe raw.password = bytes(options.password)
-    unsafe raw.properties = bytes(options.properties)
-    unsafe raw.keep_alive_s = options.keepAlive
-    unsafe raw.session_expiry_s = options.sessionExpiry
-    unsafe raw.connect_timeout_ms = options.connectTimeout
-    unsafe raw.outbox_bytes = options.outboxBytes
-    unsafe raw.outbox_messages = options.outboxMessages
-    unsafe raw.receive_bytes = options.receiveBytes
-    unsafe raw.stream_bytes = options.streamBytes
-    unsafe raw.in_flight_maximum = options.inFlightMaximum
-    unsafe raw.receive_maximum = options.receiveMaximum
-    unsafe raw.maximum_packet_bytes = options.maximumPacket
-    unsafe raw.requests = options.requests
-    unsafe raw.request_bytes = options.requestBytes
-    unsafe raw.subscriptions = options.subscriptions
-    unsafe raw.subscription_bytes = options.subscriptionBytes
-    unsafe raw.topic_aliases_in = options.aliasesIn
-    unsafe raw.topic_aliases_out = options.aliasesOut
-    unsafe raw.reconnect_min_ms = options.reconnectMinimum
-    if let will = options.will {
-      let block = UnsafeMutablePointer<smq_message>.allocate(capacity: 1)
-      unsafe block.initialize(to: message(will))
-      unsafe blocks.append(UnsafeMutableRawPointer(block))
-      unsafe raw.will = UnsafePointer(block)
-    }
-    return unsafe raw
-  }
-}
 
 /// A smq_client, and the memory it lives in.
 @safe
@@ -336,7 +66,8 @@ final class Client {
     var headless = message
     headless.payload = []
     var raw = unsafe given.message(headless)
-    let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: Swift.max(message.payload.count, 1), alignment: 8)
+    let copy = UnsafeMutableRawBufferPointer.allocate(
+      byteCount: Swift.max(message.payload.count, 1), alignment: 8)
     unsafe copy.copyBytes(from: message.payload)
     unsafe raw.payload.size = message.payload.count
     let status = unsafe smq_publish_stream(
@@ -356,7 +87,9 @@ final class Client {
     return Int(status)
   }
 
-  func subscribe(_ filters: [MQTT.Filter], cookie: UInt64, properties: [UInt8] = [], identifier: UInt32 = 0) -> Int {
+  func subscribe(_ filters: [MQTT.Filter], cookie: UInt64, properties: [UInt8] = [], identifier: UInt32 = 0)
+    -> Int
+  {
     unsafe withSubscriptions(filters, cookie, properties, identifier) { unsafe smq_subscribe(client, &$0) }
   }
 
@@ -374,7 +107,8 @@ final class Client {
     let list = unsafe filters.map { filter in
       unsafe smq_subscription(
         filter: given.bytes(filter.filter), qos: filter.qos, no_local: 0,
-        retain_as_published: filter.retainAsPublished ? 1 : 0, retain_handling: filter.retainHandling, reserved: 0)
+        retain_as_published: filter.retainAsPublished ? 1 : 0, retain_handling: filter.retainHandling,
+        reserved: 0)
     }
     return unsafe list.withUnsafeBufferPointer { list in
       var raw = unsafe smq_subscriptions()
@@ -480,8 +214,10 @@ final class Client {
     raw.size = UInt32(MemoryLayout<smq_stats>.size)
     unsafe _ = smq_client_stats(client, &raw)
     let classes = raw.round_trip
-    let pings = classes.0 &+ classes.1 &+ classes.2 &+ classes.3 &+ classes.4 &+ classes.5 &+ classes.6 &+ classes.7
-      &+ classes.8 &+ classes.9 &+ classes.10 &+ classes.11 &+ classes.12 &+ classes.13 &+ classes.14 &+ classes.15
+    let pings =
+      classes.0 &+ classes.1 &+ classes.2 &+ classes.3 &+ classes.4 &+ classes.5 &+ classes.6 &+ classes.7
+      &+ classes.8 &+ classes.9 &+ classes.10 &+ classes.11 &+ classes.12 &+ classes.13 &+ classes.14
+      &+ classes.15
     return (Int64(raw.messages_completed + raw.messages_failed), Int64(pings))
   }
 

@@ -31,6 +31,11 @@ func splitURL(_ url: [UInt8]) -> (broker: [UInt8], topic: [UInt8]?) {
 
 /// For messages to people; without what may be secret.
 func place(_ arguments: Arguments) -> Text {
+  let broker = brokerPlace(arguments)
+  return arguments.bind.isEmpty ? broker : "\(broker) from \(arguments.bind.printable) (-A)"
+}
+
+private func brokerPlace(_ arguments: Arguments) -> Text {
   if !arguments.unix.isEmpty { return Text(arguments.unix.printable) }
   if !arguments.url.isEmpty { return Text(withoutLogin(splitURL(arguments.url).broker).printable) }
   let host: Text = arguments.host.isEmpty ? "localhost" : Text(arguments.host.printable)
@@ -95,15 +100,34 @@ func limitReceiving(_ options: inout MQTT.Options) {
   }
 }
 
-private func refused(_ status: Int, _ offset: Int, _ options: MQTT.Options, _ arguments: Arguments) -> Complaint {
-  switch status {
+/// The option that has it.
+private func notUTF8(_ arguments: Arguments) -> StaticString {
+  let texts: [(StaticString, [UInt8]?)] = [
+    ("-i", arguments.id), ("-I", arguments.prefix), ("-u", arguments.user),
+  ]
+  for (name, text) in texts {
+    // What else a topic cannot have is of no interest.
+    let letters = (text ?? []).filter { $0 != 35 && $0 != 43 }
+    if MQTT.checkTopic(letters) == SMQ_ERR_UTF8 { return name }
+  }
+  return "-L"
+}
+
+private func refused(_ status: Int, _ offset: Int, _ options: MQTT.Options, _ arguments: Arguments)
+  -> Complaint
+{
+  // smq bench and smq check take it without -L, too.
+  let url: Text = arguments.command.set & Commands.mosquitto != 0 ? "-L" : "the URL"
+  return switch status {
   case SMQ_ERR_URL:
-    usageError("-L: the URL is wrong at byte \(offset): it is mqtt://[USER[:PASSWORD]@]HOST[:PORT][,HOST[:PORT]]...[/TOPIC]")
+    usageError(
+      "\(url): wrong at byte \(offset): it is mqtt://[USER[:PASSWORD]@]HOST[:PORT][,HOST[:PORT]]...[/TOPIC]"
+    )
   case SMQ_ERR_NOT_SUPPORTED where options.url.begins(with: "mqtts:") || options.url.begins(with: "ws"):
-    Complaint(text: "-L: only mqtt:// can be used: there is no TLS and no WebSocket in libswiftmqtt yet")
-  case SMQ_ERR_NOT_SUPPORTED where !options.url.isEmpty: usageError("-L: the URL has to begin with mqtt://")
+    Complaint(text: "\(url): only mqtt:// can be used: there is no TLS and no WebSocket in libswiftmqtt yet")
+  case SMQ_ERR_NOT_SUPPORTED where !options.url.isEmpty: usageError("\(url): it has to begin with mqtt://")
   case SMQ_ERR_CLIENT_ID: usageError("-i: this protocol version does not allow this Client Identifier")
-  case SMQ_ERR_UTF8: usageError("-i, -u or --will-topic: the text is not UTF-8")
+  case SMQ_ERR_UTF8: usageError("\(notUTF8(arguments)): the text is not UTF-8")
   case SMQ_ERR_TOO_LARGE: usageError("--will-payload: it is larger than 65535 bytes")
   case SMQ_ERR_PROPERTY: usageError("-D: connect and will cannot carry these properties together")
   case SMQ_ERR_OPTION where options.host.count > 253: usageError("-h: the name is too long")

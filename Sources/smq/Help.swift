@@ -39,7 +39,8 @@ func usageOfAll(to descriptor: Int32) -> Int32 {
 }
 
 func usage(of command: Command) -> Int32 {
-  var text: Text = "smq \(command.name): \(command.summary)\n\nUsage: smq \(command.name) \(command.usage)\n\n"
+  var text: Text =
+    "smq \(command.name): \(command.summary)\n\nUsage: smq \(command.name) \(command.usage)\n\n"
   for option in options where option.commands & command.set != 0 && !option.help.bytes.isEmpty {
     let names = Text("  \(heading(option))")
     let isShort = names.bytes.count < 26
@@ -86,20 +87,23 @@ private func wrapped(_ text: [UInt8], indent: Int) -> Text {
   return result
 }
 
-/// All options for a program that makes the manual and the completion of them: a line each, with tabs between
-/// commands (their initials), short and long name, value, help.
+/// What there is for programs, such as those that make the manual and the completion: a line each, with tabs.
 private func table() -> Text {
   var text = Text()
   for command in commands { text += "command\t\(command.name)\t\(command.summary)\t\(command.usage)\n" }
   for option in options {
-    text += "option\t"
-    var comma: StaticString = ""
-    for command in commands where option.commands & command.set != 0 {
-      text += "\(comma)\(command.name)"
-      comma = ","
-    }
-    text += "\t\(option.short)\t\(option.long)\t\(option.value)\t\(option.help)\n"
+    let users = listed(commands.filter { option.commands & $0.set != 0 }.map { $0.name })
+    text += "option\t\(users)\t\(option.short)\t\(option.long)\t\(option.value)\t\(option.help)\n"
   }
-  for name in propertyNames { text += "property\t\(name.name)\t\(Int(name.packets))\n" }
+  for property in propertyNames {
+    let packets = PropertyPacket.all.filter { property.packets & $0.packet.rawValue != 0 }
+    text += "property\t\(property.name)\t\(listed(packets.map { $0.name }))\n"
+  }
+  return text
+}
+
+private func listed(_ names: [StaticString]) -> Text {
+  var text = Text()
+  for name in names { text += text.isEmpty ? Text(name.bytes) : ",\(name)" as Text }
   return text
 }

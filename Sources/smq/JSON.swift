@@ -236,7 +236,9 @@ private struct JSONReader {
   private mutating func scalar() -> UInt32? {
     guard let first = fourDigits(), !(0xDC00...0xDFFF).contains(first) else { return nil }
     guard (0xD800...0xDBFF).contains(first) else { return first }
-    guard take(92), take(117), let second = fourDigits(), (0xDC00...0xDFFF).contains(second) else { return nil }
+    guard take(92), take(117), let second = fourDigits(), (0xDC00...0xDFFF).contains(second) else {
+      return nil
+    }
     return 0x10000 + (first - 0xD800) << 10 + (second - 0xDC00)
   }
 

@@ -68,7 +68,8 @@ final class Link {
     var timeout = transport?.nextTimeout ?? client.nextTimeout
     if let deadline, timeout < 0 || timeout > deadline - now { timeout = deadline - now }
     var list = [
-      System.Wait(descriptor: transport?.descriptor ?? client.descriptor, wantsOutput: transport?.isBlocked ?? false),
+      System.Wait(
+        descriptor: transport?.descriptor ?? client.descriptor, wantsOutput: transport?.isBlocked ?? false),
       System.Wait(descriptor: toldSignal ? -1 : signals),
       System.Wait(descriptor: input),
       System.Wait(descriptor: toldOutput || !output.isPipe ? -1 : 1, wantsInput: false),
@@ -86,7 +87,12 @@ final class Link {
       case SMQ_EVENT_OPEN:
         transport.open(port: event.port)
         continue
-      case SMQ_EVENT_DISCONNECTED: transport.close()
+      case SMQ_EVENT_DISCONNECTED:
+        transport.close()
+        if transport.lookupError != 0 {
+          event.status = SMQ_ERR_RESOLVE
+          event.osError = transport.lookupError
+        }
       default: break
       }
       return event

@@ -8,7 +8,7 @@ func payload(of source: Arguments.Source) throws(Complaint) -> [UInt8] {
   case .file(let path): return try contents(of: path, option: "-f")
   case .nothing, .lines: return []
   case .whole:
-    let all = try contents(of: 0, name: "standard input")
+    let all = try contents(of: 0, name: "standard input", option: "-s: ")
     if all.isEmpty { throw Complaint(text: "-s: standard input is empty") }
     return all
   }
@@ -19,7 +19,10 @@ struct Lines {
   private var buffer: [UInt8] = []
   private var start = 0
   private var searched = 0
+  /// There is no more to read.
   private(set) var isAtEnd = false
+  /// And all lines were handed out.
+  var isUsedUp: Bool { isAtEnd && start == buffer.count }
 
   /// Reads once.
   mutating func read() throws(Complaint) {

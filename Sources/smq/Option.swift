@@ -1,11 +1,13 @@
 /// What an option sets. See `options` for what each means.
 enum Key: UInt8 {
-  case host, port, url, unix, bind, user, password, id, prefix, keepAlive, version, persistent, expiry, nodelay
+  case host, port, url, unix, bind, user, password, id, prefix, keepAlive, version, persistent, expiry,
+    nodelay
   case qos, topic, property, willTopic, willPayload, willQoS, willRetain, optionsFile, debug, quiet
   case message, file, lines, nothing, whole, retain, inFlight, times, delay
-  case count, untilSubscribed, format, noNewline, pretty, noRetained, retainedOnly, removeRetained, asPublished
+  case count, untilSubscribed, format, noNewline, pretty, noRetained, retainedOnly, removeRetained,
+    asPublished
   case filterOut, unsubscribe, verbose, timeout, randomly, responseTopic
-  case publishers, subscribers, size, rate, seconds, messages, json, progress, step
+  case publishers, subscribers, size, rate, seconds, messages, json, progress
   case unsupportedTLS, unsupportedProxy, unsupportedSRV
   case help, programVersion
 }
@@ -70,7 +72,8 @@ let options: [Option] = [
     .unix, "", "--unix", "PATH", Commands.mosquitto | Commands.check,
     "connect to a socket in the file system instead"),
   Option(
-    .bind, "-A", "", "ADDRESS", Commands.mosquitto | Commands.check, "connect from this address of this machine"),
+    .bind, "-A", "", "ADDRESS", Commands.mosquitto | Commands.check,
+    "connect from this address of this machine"),
   Option(.user, "-u", "--username", "NAME", Commands.all, "user name"),
   Option(
     .password, "-P", "--pw", "PASSWORD", Commands.all,
@@ -102,7 +105,8 @@ let options: [Option] = [
     "the topic, or to subscribe the Topic Filter, which may be given more than once; ~smq bench and smq check make their own topics below it, smq/bench and smq/check if not given"
   ),
   Option(
-    .responseTopic, "-e", "--response-topic", "TOPIC", Commands.rr, "where the answer comes; it is subscribed to"),
+    .responseTopic, "-e", "--response-topic", "TOPIC", Commands.rr,
+    "where the answer comes; it is subscribed to"),
   Option(.qos, "-q", "--qos", "QOS", Commands.mosquitto | Commands.bench, "Quality of Service: 0, 1 or 2"),
   Option(.message, "-m", "--message", "TEXT", Commands.writing, "the message"),
   Option(.file, "-f", "--file", "FILE", Commands.writing, "the message is what is in the file"),
@@ -127,7 +131,8 @@ let options: [Option] = [
   Option(.willQoS, "", "--will-qos", "QOS", Commands.mosquitto, "its Quality of Service"),
   Option(.willRetain, "", "--will-retain", "", Commands.mosquitto, "the broker keeps it"),
   // ---- What is done with messages
-  Option(.unsubscribe, "-U", "--unsubscribe", "FILTER", Commands.sub, "unsubscribe; may be given more than once"),
+  Option(
+    .unsubscribe, "-U", "--unsubscribe", "FILTER", Commands.sub, "unsubscribe; may be given more than once"),
   Option(
     .filterOut, "-T", "--filter-out", "FILTER", Commands.sub,
     "leave out messages whose topic matches; may be given more than once"),
@@ -147,7 +152,8 @@ let options: [Option] = [
   Option(.untilSubscribed, "-E", "", "", Commands.sub, "end when the broker has answered all subscriptions"),
   Option(
     .timeout, "-W", "", "SECONDS", Commands.reading | Commands.check,
-    "end after so many seconds, with exit status 27; ~in smq check, how long each step may take: 5 if not given"),
+    "end after so many seconds, with exit status 27; ~in smq check, how long each step may take: 5 if not given"
+  ),
   // ---- Output
   Option(.verbose, "-v", "--verbose", "", Commands.reading, "print the topic in front of each message"),
   Option(.format, "-F", "", "FORMAT", Commands.reading, "print each message like this; see OUTPUT FORMAT"),
@@ -155,7 +161,8 @@ let options: [Option] = [
   Option(.pretty, "", "--pretty", "", Commands.reading, "%j and %J on many lines"),
   // ---- bench, check
   Option(.publishers, "", "--publishers", "COUNT", Commands.bench, "clients that publish; 1 if not given"),
-  Option(.subscribers, "", "--subscribers", "COUNT", Commands.bench, "clients that subscribe; 1 if not given"),
+  Option(
+    .subscribers, "", "--subscribers", "COUNT", Commands.bench, "clients that subscribe; 1 if not given"),
   Option(
     .size, "", "--size", "BYTES", Commands.bench, "of each payload, 16 at least; 64 if not given"),
   Option(

@@ -24,19 +24,19 @@ func contents(of path: [UInt8], option: Text) throws(Complaint) -> [UInt8] {
   guard descriptor >= 0 else {
     throw Complaint(text: "\(option): cannot open \(path.printable): \(System.errorText(-descriptor))")
   }
-  return try contents(of: descriptor, name: Text(path.printable))
+  return try contents(of: descriptor, name: Text(path.printable), option: "\(option): ")
 }
 
 /// All that can be read from a descriptor, which is closed. MQTT takes no more than 268,435,455 bytes.
-func contents(of descriptor: Int32, name: Text) throws(Complaint) -> [UInt8] {
+func contents(of descriptor: Int32, name: Text, option: Text = "") throws(Complaint) -> [UInt8] {
   defer { System.close(descriptor) }
   var whole: [UInt8] = []
   while whole.count <= 268_435_455 {
     let count = System.read(descriptor, into: &whole, 65_536)
     if count == 0 { return whole }
-    if count < 0 { throw Complaint(text: "cannot read \(name): \(System.errorText(Int32(-count)))") }
+    if count < 0 { throw Complaint(text: "\(option)cannot read \(name): \(System.errorText(Int32(-count)))") }
   }
-  throw Complaint(text: "\(name) is larger than a message can be")
+  throw Complaint(text: "\(option)\(name) is larger than a message can be")
 }
 
 private func words(of file: [UInt8]) -> ArraySlice<[UInt8]> {
@@ -54,7 +54,8 @@ private func words(of file: [UInt8]) -> ArraySlice<[UInt8]> {
     words.append(name)
     // -D has several words, of which only the last may have spaces.
     if name == "-D" || name == "--property" {
-      let count = value.split(separator: 32).dropFirst().first.map { Array($0) } == ascii("user-property") ? 3 : 2
+      let count =
+        value.split(separator: 32).dropFirst().first.map { Array($0) } == ascii("user-property") ? 3 : 2
       words += value.split(separator: 32, maxSplits: count).map { Array($0) }
     } else {
       words.append(value)

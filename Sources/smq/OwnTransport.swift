@@ -6,6 +6,8 @@ final class OwnTransport {
   private let client: Client
   private let arguments: Arguments
   private(set) var descriptor: Int32 = -1
+  /// Why a name has no address, an EAI_… value: there is no errno for that.
+  private(set) var lookupError: Int32 = 0
   /// The kernel takes no more bytes.
   private(set) var isBlocked = false
 
@@ -23,14 +25,18 @@ final class OwnTransport {
   func open(port: UInt32) {
     close()
     let host = arguments.host.isEmpty ? ascii("localhost") : arguments.host
-    let result = System.connect(host: host, port: port, from: arguments.bind, path: arguments.unix, timeout: 30_000)
-    guard result >= 0 else {
-      // A name without an address has no errno; EADDRNOTAVAIL is the nearest.
-      client.closed(result <= -900 ? 99 : -result, now)
-      return
+    let found = System.connect(
+      host: host, port: port, from: arguments.bind, path: arguments.unix, timeout: 30_000)
+    lookupError = 0
+    switch found {
+    case .open(let descriptor):
+      self.descriptor = descriptor
+      client.opened(now)
+    case .failed(let error): client.closed(error, now)
+    case .noAddress(let error):
+      lookupError = error
+      client.closed(Int32(TOOL_EADDRNOTAVAIL), now)
     }
-    descriptor = result
-    client.opened(now)
   }
 
   func close() {

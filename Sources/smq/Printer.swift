@@ -42,7 +42,9 @@ final class Printer {
     _ now: (seconds: Int64, nanoseconds: Int32)
   ) -> [UInt8] {
     func first(_ identifier: Int) -> MQTT.Property? { properties.first { $0.identifier == identifier } }
-    func number(_ identifier: Int) -> [UInt8] { pad(first(identifier).map { decimal(Int64($0.number)) } ?? [], field) }
+    func number(_ identifier: Int) -> [UInt8] {
+      pad(first(identifier).map { decimal(Int64($0.number)) } ?? [], field)
+    }
     func text(_ identifier: Int) -> [UInt8] { cut(first(identifier)?.value ?? [], field) }
 
     switch letter {
@@ -70,9 +72,9 @@ final class Printer {
     }
   }
 
-  /// Date, time of day and zone, with what stands between the two latter.
+  /// %FT%T%z: date, time of day and zone, with what stands between the two latter.
   private static func time(_ seconds: Int64, _ between: [UInt8] = []) -> [UInt8] {
-    System.time(70, seconds) + [84] + System.time(84, seconds) + between + System.time(122, seconds)  // %FT%T%z
+    System.time(70, seconds) + [84] + System.time(84, seconds) + between + System.time(122, seconds)
   }
 
   private func userProperties(_ properties: [MQTT.Property]) -> [UInt8] {
@@ -93,7 +95,8 @@ final class Printer {
 
   private func pad(_ text: [UInt8], _ field: Format.Field) -> [UInt8] {
     guard text.count < field.width else { return text }
-    let filling = [UInt8](repeating: field.hasZeros && !field.isLeft ? 48 : 32, count: field.width - text.count)
+    let filling = [UInt8](
+      repeating: field.hasZeros && !field.isLeft ? 48 : 32, count: field.width - text.count)
     return field.isLeft ? text + filling : filling + text
   }
 
@@ -113,7 +116,8 @@ final class Printer {
   // ---- JSON
 
   private func json(
-    _ message: Event, _ properties: [MQTT.Property], _ now: (seconds: Int64, nanoseconds: Int32), isQuoted: Bool
+    _ message: Event, _ properties: [MQTT.Property], _ now: (seconds: Int64, nanoseconds: Int32),
+    isQuoted: Bool
   ) -> [UInt8] {
     var json = JSONWriter(isPretty: arguments.pretty)
     json.beginObject()

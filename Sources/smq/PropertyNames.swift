@@ -9,16 +9,15 @@ enum PropertyPacket: UInt8 {
   case disconnect = 16
   case will = 32
 
+  static let all: [(name: StaticString, packet: PropertyPacket)] = [
+    ("connect", .connect), ("publish", .publish), ("subscribe", .subscribe), ("unsubscribe", .unsubscribe),
+    ("disconnect", .disconnect), ("will", .will),
+  ]
+
   init?(_ name: [UInt8]) {
-    switch name.lowercased {
-    case let name where name == "connect": self = .connect
-    case let name where name == "publish": self = .publish
-    case let name where name == "subscribe": self = .subscribe
-    case let name where name == "unsubscribe": self = .unsubscribe
-    case let name where name == "disconnect": self = .disconnect
-    case let name where name == "will": self = .will
-    default: return nil
-    }
+    let name = name.lowercased
+    guard let known = Self.all.first(where: { name == $0.name }) else { return nil }
+    self = known.packet
   }
 }
 
@@ -30,7 +29,8 @@ struct PropertyName {
   let packets: UInt8
   let maximum: Int64
 
-  init(_ name: StaticString, _ identifier: Int, _ kind: PropertyKind, _ packets: UInt8, _ maximum: Int64 = 0) {
+  init(_ name: StaticString, _ identifier: Int, _ kind: PropertyKind, _ packets: UInt8, _ maximum: Int64 = 0)
+  {
     self.name = name
     self.identifier = identifier
     self.kind = kind
@@ -43,7 +43,8 @@ private let ofMessages: UInt8 = 2 | 32
 
 let propertyNames: [PropertyName] = [
   PropertyName("payload-format-indicator", SMQ_PROPERTY_PAYLOAD_FORMAT_INDICATOR, .number, ofMessages, 1),
-  PropertyName("message-expiry-interval", SMQ_PROPERTY_MESSAGE_EXPIRY_INTERVAL, .number, ofMessages, 0xFFFF_FFFF),
+  PropertyName(
+    "message-expiry-interval", SMQ_PROPERTY_MESSAGE_EXPIRY_INTERVAL, .number, ofMessages, 0xFFFF_FFFF),
   PropertyName("content-type", SMQ_PROPERTY_CONTENT_TYPE, .bytes, ofMessages),
   PropertyName("response-topic", SMQ_PROPERTY_RESPONSE_TOPIC, .bytes, ofMessages),
   PropertyName("correlation-data", SMQ_PROPERTY_CORRELATION_DATA, .bytes, ofMessages),
@@ -80,7 +81,9 @@ struct GivenProperties {
   /// PACKET NAME VALUE, or PACKET user-property NAME VALUE.
   mutating func add(_ words: [[UInt8]]) throws(Complaint) {
     guard let packet = PropertyPacket(words[0]) else {
-      throw usageError("-D: \"\(words[0].printable)\" is no packet: connect, publish, subscribe, unsubscribe, disconnect or will")
+      throw usageError(
+        "-D: \"\(words[0].printable)\" is no packet: connect, publish, subscribe, unsubscribe, disconnect or will"
+      )
     }
     guard let known = propertyNames.first(where: { words[1].lowercased == $0.name }) else {
       throw usageError("-D: there is no property \"\(words[1].printable)\"")
@@ -92,7 +95,8 @@ struct GivenProperties {
     switch known.kind {
     case .number:
       guard let number = words[2].number(in: 0...known.maximum) else {
-        throw usageError("-D: \(known.name) is a number from 0 to \(known.maximum), not \"\(words[2].printable)\"")
+        throw usageError(
+          "-D: \(known.name) is a number from 0 to \(known.maximum), not \"\(words[2].printable)\"")
       }
       property.number = UInt32(number)
       if try keep(known.identifier, packet, property.number) { return }
@@ -109,7 +113,9 @@ struct GivenProperties {
   }
 
   /// true: it is an option of the library's.
-  private mutating func keep(_ identifier: Int, _ packet: PropertyPacket, _ number: UInt32) throws(Complaint) -> Bool {
+  private mutating func keep(_ identifier: Int, _ packet: PropertyPacket, _ number: UInt32) throws(Complaint)
+    -> Bool
+  {
     switch identifier {
     case SMQ_PROPERTY_RECEIVE_MAXIMUM where number > 0: receiveMaximum = number
     case SMQ_PROPERTY_MAXIMUM_PACKET_SIZE where number > 0: maximumPacket = number
@@ -125,7 +131,8 @@ struct GivenProperties {
     return true
   }
 
-  private mutating func put(_ property: MQTT.Property, _ kind: PropertyKind, _ packet: PropertyPacket) -> Int {
+  private mutating func put(_ property: MQTT.Property, _ kind: PropertyKind, _ packet: PropertyPacket) -> Int
+  {
     switch packet {
     case .connect: MQTT.put(property, kind: kind, into: &connect)
     case .publish: MQTT.put(property, kind: kind, into: &publish)

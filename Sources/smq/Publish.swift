@@ -19,7 +19,9 @@ func publish(_ arguments: Arguments) throws(Complaint) -> Int32 {
 func topic(of arguments: Arguments) throws(Complaint) -> [UInt8] {
   if let topic = arguments.topics.first { return topic }
   guard !arguments.url.isEmpty else { throw usageError("a topic is needed: -t, or -L with one") }
-  guard let topic = splitURL(arguments.url).topic else { throw usageError("-L: the URL has no topic, and there is no -t") }
+  guard let topic = splitURL(arguments.url).topic else {
+    throw usageError("-L: the URL has no topic, and there is no -t")
+  }
   guard MQTT.checkTopic(topic) == SMQ_OK else { throw usageError("-L: \"\(topic.printable)\" is no topic") }
   return topic
 }
@@ -49,7 +51,7 @@ private final class Publisher {
 
   private var isAllGiven: Bool {
     guard let lines else { return left == 0 }
-    return held == nil && lines.isAtEnd
+    return held == nil && lines.isUsedUp
   }
 
   func run() throws(Complaint) -> Int32 {
@@ -59,7 +61,7 @@ private final class Publisher {
     let link = try Link(options, arguments)
     var failure: Complaint?
     while !(isAllGiven && open == 0 && link.wasConnected) && failure == nil {
-      link.input = lines != nil && link.wasConnected && held == nil && lines?.isAtEnd == false ? 0 : -1
+      link.input = wantsInput(link) ? 0 : -1
       link.deadline = link.wasConnected && left > 0 && notBefore > 0 ? notBefore : nil
       do {
         try turn(link)
@@ -67,12 +69,19 @@ private final class Publisher {
         failure = error
       }
     }
-    link.leave(drain: failure == nil ? 30_000 : 0, properties: version == 5 ? arguments.properties.disconnect : [])
+    link.leave(
+      drain: failure == nil ? 30_000 : 0, properties: version == 5 ? arguments.properties.disconnect : [])
     if let failure {
       if !arguments.quiet || failure.isUsage { throw failure }
       return failure.status
     }
     return status
+  }
+
+  /// What cannot be published stays where it is: whoever writes it waits.
+  private func wantsInput(_ link: Link) -> Bool {
+    guard let lines else { return false }
+    return !lines.isAtEnd && held == nil && link.client.state == SMQ_STATE_CONNECTED
   }
 
   private func turn(_ link: Link) throws(Complaint) {
@@ -98,7 +107,8 @@ private final class Publisher {
     case SMQ_EVENT_DISCONNECTED:
       let isForGood = event.retry < 0 || !link.wasConnected || event.status == SMQ_ERR_REFUSED
       let text: Text =
-        link.wasConnected ? "the connection to \(place(arguments)) was lost" : "cannot connect to \(place(arguments))"
+        link.wasConnected
+        ? "the connection to \(place(arguments)) was lost" : "cannot connect to \(place(arguments))"
       if isForGood {
         throw Complaint(
           text: "\(text): \(why(event))",
@@ -132,7 +142,9 @@ private final class Publisher {
     let isLarge = isStreamed(message.payload.count)
     let answer = isLarge ? link.client.publishStream(message) : link.client.publish(message)
     if answer == SMQ_ERR_FULL { return false }
-    guard answer == SMQ_OK else { throw Complaint(text: "the message cannot be published: \(whyNot(answer))") }
+    guard answer == SMQ_OK else {
+      throw Complaint(text: "the message cannot be published: \(whyNot(answer))")
+    }
     open += 1
     if arguments.debug {
       say("debug: PUBLISH \(message.topic), QoS \(Int(message.qos)), \(message.payload.count) bytes\n", to: 2)

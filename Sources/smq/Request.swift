@@ -57,7 +57,8 @@ private final class Requester {
         case .time:
           failure = Complaint(text: "no answer in the time of -W", status: 27)
           isCutShort = true
-        case .interrupted(let signal): failure = Complaint(text: "interrupted before an answer came", status: 128 + signal)
+        case .interrupted(let signal):
+          failure = Complaint(text: "interrupted before an answer came", status: 128 + signal)
         case .outputBroken: isDone = true
         case .input: break
         }
@@ -81,7 +82,9 @@ private final class Requester {
         properties: version == 5 ? arguments.properties.subscribe : [])
       if answer != SMQ_OK { throw Complaint(text: "-e: cannot subscribe: \(whyNot(answer))") }
     case SMQ_EVENT_COMPLETED where event.status != SMQ_OK:
-      let what: Text = event.cookie == subscribing ? "-e: the broker refused the subscription" : "the request was not delivered"
+      let what: Text =
+        event.cookie == subscribing
+        ? "-e: the broker refused the subscription" : "the request was not delivered"
       throw Complaint(text: "\(what): \(why(event))")
     case SMQ_EVENT_COMPLETED where event.cookie == subscribing: try ask(link)
     case SMQ_EVENT_MESSAGE:
@@ -92,7 +95,8 @@ private final class Requester {
     case SMQ_EVENT_DISCONNECTED:
       guard link.wasConnected && event.status != SMQ_ERR_REFUSED else {
         throw Complaint(
-          text: "cannot connect to \(place(arguments)): \(why(event))", status: exitStatus(event, wasConnected: false))
+          text: "cannot connect to \(place(arguments)): \(why(event))",
+          status: exitStatus(event, wasConnected: false))
       }
       if !arguments.quiet {
         complain("smq rr", "the connection to \(place(arguments)) was lost: \(why(event)); trying again")
@@ -104,7 +108,9 @@ private final class Requester {
   private func ask(_ link: Link) throws(Complaint) {
     let isLarge = isStreamed(message.payload.count)
     let answer = isLarge ? link.client.publishStream(message) : link.client.publish(message)
-    guard answer == SMQ_OK else { throw Complaint(text: "the request cannot be published: \(whyNot(answer))") }
+    guard answer == SMQ_OK else {
+      throw Complaint(text: "the request cannot be published: \(whyNot(answer))")
+    }
     hasAsked = true
   }
 }

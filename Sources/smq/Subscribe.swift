@@ -18,7 +18,9 @@ func subscribe(_ arguments: Arguments) throws(Complaint) -> Int32 {
 func receivingOptions(_ arguments: Arguments, _ version: UInt32) throws(Complaint) -> MQTT.Options {
   var options = try clientOptions(arguments, version)
   var bytes = 32
-  for filter in arguments.topics + arguments.unsubscribed + [arguments.responseTopic] { bytes += filter.count + 8 }
+  for filter in arguments.topics + arguments.unsubscribed + [arguments.responseTopic] {
+    bytes += filter.count + 8
+  }
   options.flags |= SMQ_OPTION_PARTS
   // No more messages than are wanted are to be on their way.
   if version == 5 && arguments.properties.receiveMaximum == 0 {
@@ -92,7 +94,8 @@ private final class Subscriber {
       }
     }
     link.leave(
-      drain: 5_000, reason: isCutShort && version == 5 ? SMQ_REASON_DISCONNECT_WITH_WILL : SMQ_REASON_SUCCESS,
+      drain: isCutShort ? 500 : 5_000,
+      reason: isCutShort && version == 5 ? SMQ_REASON_DISCONNECT_WITH_WILL : SMQ_REASON_SUCCESS,
       properties: version == 5 ? arguments.properties.disconnect : [])
     try link.output.finish()
     if let failure { throw failure }
@@ -107,16 +110,21 @@ private final class Subscriber {
     case SMQ_EVENT_COMPLETED: try completed(event)
     case SMQ_EVENT_MESSAGE:
       if event.status != SMQ_OK {
-        if !arguments.quiet { complain("smq sub", "a message of \(event.payloadTotal) bytes was too large, and left out") }
+        if !arguments.quiet {
+          complain("smq sub", "a message of \(event.payloadTotal) bytes was too large, and left out")
+        }
       } else if let message = assembly.add(event) {
         try came(message, link)
       }
     case SMQ_EVENT_SUBSCRIPTION_LOST:
-      if !arguments.quiet { complain("smq sub", "the broker does not subscribe to \(event.topic) any more: \(why(event))") }
+      if !arguments.quiet {
+        complain("smq sub", "the broker does not subscribe to \(event.topic) any more: \(why(event))")
+      }
     case SMQ_EVENT_DISCONNECTED:
       guard link.wasConnected && event.retry >= 0 && event.status != SMQ_ERR_REFUSED else {
         throw Complaint(
-          text: "cannot connect to \(place(arguments)): \(why(event))", status: exitStatus(event, wasConnected: false))
+          text: "cannot connect to \(place(arguments)): \(why(event))",
+          status: exitStatus(event, wasConnected: false))
       }
       if !arguments.quiet {
         complain("smq sub", "the connection to \(place(arguments)) was lost: \(why(event)); trying again")

@@ -1,5 +1,5 @@
-// What Linux does for this program. One of the two files with `unsafe` (the other is Client.swift): each pointer is
-// of an array that lives during the call, with its size, or a zero-terminated text of libc's.
+// What Linux does for this program, with `unsafe`: each pointer is of an array that lives during the call, with its
+// size, or a zero-terminated text of libc's. See Library.swift for the other side.
 
 import CTool
 
@@ -149,13 +149,24 @@ enum System {
 
   // ---- Connections of our own
 
-  /// A descriptor, -errno, or -1000 and an EAI_… value.
-  static func connect(host: [UInt8], port: UInt32, from local: [UInt8], path: [UInt8], timeout: Int64) -> Int32 {
-    unsafe withTerminated(host) { host in
+  enum Connection {
+    /// A descriptor.
+    case open(Int32)
+    /// An errno.
+    case failed(Int32)
+    /// An EAI_… value.
+    case noAddress(Int32)
+  }
+
+  static func connect(host: [UInt8], port: UInt32, from local: [UInt8], path: [UInt8], timeout: Int64)
+    -> Connection
+  {
+    let result = unsafe withTerminated(host) { host in
       unsafe withTerminated(local) { local in
         unsafe withTerminated(path) { path in unsafe tool_connect(host, port, local, path, timeout) }
       }
     }
+    return result >= 0 ? .open(result) : result <= -900 ? .noAddress(result + 1000) : .failed(-result)
   }
 
   /// A name's addresses, or an EAI_… value.
@@ -177,7 +188,8 @@ enum System {
     }
   }
 
-  private static func withTerminated<Result>(_ text: [UInt8], _ body: (UnsafeRawPointer?) -> Result) -> Result {
+  private static func withTerminated<Result>(_ text: [UInt8], _ body: (UnsafeRawPointer?) -> Result) -> Result
+  {
     let terminated = text + [0]
     return unsafe terminated.withUnsafeBytes { unsafe body($0.baseAddress) }
   }

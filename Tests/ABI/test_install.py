@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 
 import pytest
@@ -38,6 +39,8 @@ def installed_files():
     return {
         "include/swiftmqtt.h", "lib/libswiftmqtt.a", "lib/libswiftmqtt.so", "lib/libswiftmqtt.so.1",
         f"lib/libswiftmqtt.so.{version()}", "lib/pkgconfig/swiftmqtt.pc",
+        "bin/smq", "share/bash-completion/completions/smq", "share/man/man1/smq.1",
+        *(f"share/man/man1/smq-{command}.1" for command in ("bench", "check", "pub", "rr", "sub")),
         *(f"lib/cmake/SwiftMQTT/{name}.cmake" for name in (
             "SwiftMQTTConfig", "SwiftMQTTConfigVersion", "SwiftMQTT-shared", "SwiftMQTT-shared-minsizerel",
             "SwiftMQTT-static", "SwiftMQTT-static-minsizerel")),
@@ -102,6 +105,21 @@ def test_destdir_stands_before_the_prefix_and_not_in_the_files(build, tmp_path):
         assert "/opt/mqtt" not in text and str(tmp_path) not in text and str(ROOT) not in text
     make("uninstall", "PREFIX=/opt/mqtt", f"DESTDIR={tmp_path}")
     assert files_below(tmp_path) == set()
+
+
+def test_smq_finds_the_library_wherever_it_was_laid(prefix, tmp_path):
+    moved = tmp_path / "elsewhere"
+    shutil.copytree(prefix, moved, symlinks=True)
+    for directory in (prefix, moved):
+        assert run(directory / "bin" / "smq", "--version").startswith("smq, an MQTT client")
+        assert f"{directory}/bin/../lib/libswiftmqtt.so.1" in run("ldd", directory / "bin" / "smq")
+
+
+def test_in_usr_smq_has_no_path_of_its_own(build, tmp_path):
+    for directory, wanted in (("/usr", []), ("/usr/local", ["[$ORIGIN/../lib]"])):
+        make("install", f"PREFIX={directory}", f"DESTDIR={tmp_path}")
+        lines = run("readelf", "-d", f"{tmp_path}{directory}/bin/smq").splitlines()
+        assert [line.split()[-1] for line in lines if "(RPATH)" in line or "(RUNPATH)" in line] == wanted
 
 
 def test_in_usr_pkg_config_leaves_out_what_the_compiler_knows(build, tmp_path):

@@ -36,8 +36,8 @@ while True:
 class Program(subprocess.Popen):
     """One that runs; what it says can be read while it does."""
 
-    def __init__(self, directory: Path, name: str, *arguments: object):
-        self.out, self.err = directory / "out", directory / "err"
+    def __init__(self, directory: Path, name: str, *arguments: object, out: str = "out"):
+        self.out, self.err = directory / out, directory / "err"
         emulator = [need(QEMU[0]), *QEMU[1:]] if QEMU else []
         with self.out.open("wb") as out, self.err.open("wb") as err:
             super().__init__(
@@ -69,10 +69,10 @@ class Program(subprocess.Popen):
 def run(tmp_path: Path) -> Iterator[Callable[..., Program]]:
     running: list[Program] = []
 
-    def start(name: str, *arguments: object) -> Program:
+    def start(name: str, *arguments: object, **more: str) -> Program:
         directory = tmp_path / f"{name}-{len(running)}"
         directory.mkdir()
-        running.append(Program(directory, name, *arguments))
+        running.append(Program(directory, name, *arguments, **more))
         return running[-1]
 
     yield start
@@ -121,12 +121,34 @@ def test_told_to_stop_while_nobody_is_there(run, name):
     assert program.end() in (0, 1)
 
 
-@pytest.mark.parametrize("name, wrong", [("fleet", "DEVICES"), ("logger", "PERIOD_MS"), ("submit", "SAMPLES")])
+@pytest.mark.parametrize("name, wrong", [
+    ("fleet", "DEVICES"), ("logger", "PERIOD_MS"), ("small", "COUNT"), ("submit", "SAMPLES")])
 @pytest.mark.parametrize("text", ["0", "-1", "x", "1x", "", "99999999999"])
 def test_wrong_number(run, name, wrong, text):
     program = run(name, "mqtt://127.0.0.1", text)
     assert program.wait(20) == 2
     assert program.complained.startswith(f"{name}: {wrong} takes a number from 1 to ")
+
+
+@pytest.mark.parametrize("name", [n for n in PROGRAMS if n not in ("dry", "sensord", "through")])
+def test_too_many_arguments(run, name):
+    """It does not leave out what it does not know."""
+    program = run(name, "mqtt://127.0.0.1", *["1", "1", "1"][: usage(name).count("[") - 1], "surplus")
+    assert program.wait(20) == 2
+    assert program.complained == f"{name}: surplus is one argument too many\n"
+
+
+@pytest.mark.parametrize("name", ["listen", "subscribe"])
+def test_what_it_prints_goes_nowhere(run, mosquitto, name):
+    mosquitto.publish("gateway/a/load", "b", "-r")
+    program = run(name, mosquitto.url, out="/dev/full")
+    assert program.wait(20) == 2
+    assert program.complained == f"{name}: cannot print: No space left on device\n"
+
+
+def usage(name: str) -> str:
+    """As the comment at the head of its source has it."""
+    return re.search(rf"\b{name} \[URL[^.:\n]*\]", (ROOT / "examples-c" / f"{name}.c").read_text())[0]
 
 
 # ---- One by one ----

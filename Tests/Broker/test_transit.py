@@ -25,6 +25,7 @@ from .test_sensord import BUILD
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples"
+CUTS = 24
 TOPIC = "/hfp/v2/journey/ongoing/vp/bus/%s/x"
 ENVIRONMENT = {
     **os.environ,
@@ -118,7 +119,7 @@ def mosquitto_publishing(broker) -> Iterator[Callable[[str, bytes], None]]:
 
 
 class Cuts:
-    """How many bytes each connection may bring: twelve are cut, the next lasts."""
+    """How many bytes each connection may bring: so many are cut, the next lasts."""
 
     def __init__(self, seed: int):
         self.chance, self.count, self.is_over = random.Random(seed), 0, threading.Event()
@@ -127,7 +128,7 @@ class Cuts:
         return self
 
     def __next__(self) -> int:
-        if self.count == 12:
+        if self.count == CUTS:
             self.is_over.set()
             raise StopIteration
         self.count += 1
@@ -164,7 +165,7 @@ def test_a_thousand_a_second_over_a_link_that_is_cut(mosquitto, proxies, transit
     program.send_signal(signal.SIGTERM)
     assert program.wait(20) == 0, program.complained
     assert " messages of 200 vehicles, 0 malformed, 0 of vehicles" in program.complained.splitlines()[-1]
-    assert program.complained.count("\n") >= 12, "each cut is told"
+    assert program.complained.count("\n") >= CUTS, "each cut is told"
 
 
 @has_python
@@ -177,11 +178,12 @@ def test_the_same_seed_makes_the_same_file(tmp_path):
 
 
 @has_python
-@pytest.mark.parametrize("text, why", [(None, "No such file"), ("", "each line"), ("no tab\n", "each line")])
+@pytest.mark.parametrize("text, why", [
+    (None, "No such file"), ("", "feed: each line"), ("no tab\n", "feed: each line"), ("\xff", "feed: .*decode")])
 def test_a_file_that_cannot_be_played(tmp_path, mosquitto, text, why):
     path = tmp_path / "feed"
     if text is not None:
-        path.write_text(text)
+        path.write_bytes(text.encode("latin-1"))
     result = replay("play", path, mosquitto.url)
     assert result.returncode == 1
     assert re.fullmatch(rf"replay.py: .*{why}.*\n", result.stderr)
@@ -252,6 +254,36 @@ def test_nobody_there(transit):
     await_condition(lambda: program.complained.count("refused") >= 3, 20)
     program.send_signal(signal.SIGTERM)
     assert program.wait(20) == 1
+
+
+def test_what_it_prints_goes_nowhere(mosquitto, transit):
+    with open("/dev/full", "wb") as full:
+        program = transit(mosquitto.url, stdout=full.fileno())
+        await_condition(lambda: "SUBSCRIBE" in mosquitto.log.read_text(), 20)
+        mosquitto.publish(TOPIC % "0001/2", '{"VP":{}}')
+        assert program.wait(20) in (1, 2)
+    assert re.fullmatch(r"transit(\.py)?: cannot print: No space left on device\n", program.complained)
+
+
+@has_python
+@pytest.mark.parametrize("arguments, told", [
+    (["transit.py", "--once", "0"], "--once: 0 is no number above 0"),
+    (["transit.py", "--once", "x"], "--once: x is no number above 0"),
+    (["replay.py", "play", "feed", "--rate", "0"], "--rate: 0 is no number from 1 on"),
+    (["replay.py", "make", "feed", "--vehicles", "x"], "--vehicles: x is no number from 1 on"),
+])
+def test_wrong_numbers(arguments, told):
+    program, *rest = arguments
+    result = subprocess.run([sys.executable, EXAMPLES / program, *rest], env=ENVIRONMENT, capture_output=True, text=True)
+    assert result.returncode == 2
+    assert result.stderr.endswith(f"error: argument {told}\n")
+
+
+@has_python
+def test_faster_than_it_can_be_sent(mosquitto, feed):
+    """It waits for room."""
+    result = replay("play", feed, mosquitto.url, "--rate", 1_000_000)
+    assert (result.returncode, result.stderr) == (0, "") and result.stdout.startswith("3000 messages in ")
 
 
 @pytest.mark.parametrize("arguments", [["http://x"], ["mqtt://127.0.0.1", "a/#/b"]])

@@ -6,7 +6,8 @@ from __future__ import annotations
 import os
 import select
 import time
-from ctypes import c_bool
+from collections.abc import Callable
+from ctypes import byref, c_bool, c_void_p
 
 from .calls import Caller, Scripted
 from .scenario import CONNACK, Place, scenario
@@ -41,6 +42,35 @@ def a_will_while_a_message_waits(place: Place) -> list[str]:
     answers = [b"", b"\x40\2\0\1"]
     server = Scripted({1: CONNACK, 3: lambda packet: answers.pop(0) and b"\x40\2" + packet[5:7]})
     return anew(place, server, place.caller(), will_set=(b"last/will", 5000, b"x" * 5000, 1, c_bool(True)))
+
+
+def more(place: Place, change: Callable[[Caller, Scripted], None], packet_size: int = 0) -> list[str]:
+    """A message waits, and the program takes more, or larger ones, than when it connected first."""
+    server = Scripted({1: bytes.fromhex("2003000000"), 3: b""})
+    caller = place.caller(version=5)
+    properties = c_void_p()
+    if packet_size:
+        place.library.mosquitto_property_add_int32(byref(properties), 0x27, packet_size)
+    caller.call("connect_bind_v5", b"127.0.0.1", server.port, 60, None, properties)
+    caller.loop_until("on_connect")
+    caller.publish(b"a", b"one", 1)
+    caller.loop_until("on_disconnect")
+    server.answers[3] = lambda packet: b"\x40\2" + packet[5:7]
+    change(caller, server)
+    caller.loop_until("on_publish")
+    caller.destroy()
+    server.close()
+    return caller.story
+
+
+@scenario
+def a_larger_receive_maximum_while_a_message_waits(place: Place) -> list[str]:
+    return more(place, lambda caller, server: (caller.call("int_option", 4, 60_000), caller.call("reconnect")))
+
+
+@scenario
+def larger_packets_while_a_message_waits(place: Place) -> list[str]:
+    return more(place, lambda caller, server: caller.connect(server.port), packet_size=1000)
 
 
 @scenario

@@ -88,6 +88,30 @@ def the_server_breaks_a_rule(place: Place) -> list[str]:
     return ends(place, Scripted({1: CONNACK + bytes.fromhex("f000")}), 60, 3)
 
 
+@scenario
+def garbage_and_the_loop(place: Place) -> list[str]:
+    """It ends: to connect again would bring the same."""
+    server = Scripted({1: CONNACK + bytes.fromhex("f000")})
+    caller = place.caller()
+    caller.connect(server.port)
+    caller.call("loop_forever", 100, 1)
+    caller.destroy()
+    server.close()
+    return caller.story
+
+
+@scenario
+def the_server_sends_the_loop_away(place: Place) -> list[str]:
+    server = Scripted({1: bytes.fromhex("2003000000" "e0018b")})
+    caller = place.caller(version=5)
+    caller.does = {"connect": lambda: caller.story.count("on_connect 0") > 1 and caller.call("disconnect")}
+    caller.connect(server.port)
+    result = caller.call("loop_forever", 100, 1, quietly=True)
+    caller.destroy()
+    server.close()
+    return [f"loop_forever = {result} after {caller.story.count('on_connect 0')} connections"]
+
+
 def names(place: Place, id: bytes | None, version: int) -> list[str]:
     server = Scripted({1: CONNACK if version < 5 else bytes.fromhex("2003000000")})
     caller = place.caller(id, version=version)

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from .blocks import ROOT
+from .blocks import ROOT, Block, blocks
 from .conftest import BUILD
 
 HEADER = (ROOT / "include" / "swiftmqtt.h").read_text()
@@ -144,3 +144,48 @@ def test_counts_of_statements():
     *told, total = rows(section)[2:]
     assert {(version, chapter.split()[0]): int(count) for version, chapter, count in told} == statements()
     assert int(total[2]) == sum(statements().values())
+
+
+# ---- README.md and memory.md
+
+
+def test_figures():
+    """They are those of the run that README.md links to, rounded."""
+    text = (ROOT / "README.md").read_text()
+    run = (ROOT / re.search(r"\((benchmarks/results/\S+\.md)\)", text)[1]).read_text()
+    peers, *told = rows(text[text.index("| | bare socket |") :])
+    assert len(told) > 4
+    for workload, *numbers in told[1:]:
+        section = re.search(rf"^### {workload}\n(.*?)^###", run, re.M | re.S)[1]
+        measured = {re.sub(r"^raw ", "bare ", row[0]): row[1] for row in rows(section)}
+        for peer, number in zip(peers[1:], numbers):
+            value = next(value for name, value in measured.items() if name.startswith(peer))
+            assert number == f"{float(value.replace(',', '')):,.0f}", f"{workload}, {peer}"
+
+
+def test_sizes_of_clients(session):
+    """The default client, and the one with what docs/recipes/static-memory.md calls the smallest of everything."""
+    smallest = blocks(ROOT / "docs" / "recipes" / "static-memory.md")[-1].text
+    program = "\n".join((
+        "#include <stdio.h>", "#include <swiftmqtt.h>", "int main(void) {", "smq_options options = SMQ_OPTIONS_INIT;",
+        'options.url = smq_string("mqtt://127.0.0.1");', 'printf("%zu\\n", smq_client_size(&options));', smallest,
+        'printf("%zu\\n", smq_client_size(&options));', "return 0;", "}"))
+    source = session.write("sizes.c", program)
+    run = Block(source, 1, "c", "")
+    session.call(["gcc", source, f"-I{ROOT}/include", f"-L{session.build}", "-lswiftmqtt", "-o", "sizes"], run)
+    sizes = [f"{int(size):,}" for size in session.call([session.directory / "sizes"], run).split()]
+    assert f"| {', '.join(sizes)}, " in (ROOT / "README.md").read_text()
+    assert f"the smallest {sizes[1]};" in MEMORY
+
+
+# ---- performance.md
+
+
+def test_the_stack_of_every_function():
+    """Each exported one has a row, or is counted among the others."""
+    text = (ROOT / "docs" / "performance.md").read_text().split("\n## Stack\n")[1]
+    exported = set(re.findall(r"^SMQ_API [^;]*?\b(smq_\w+)\(", CODE, re.M))
+    named = re.findall(r"^\| `(smq_\w+)` \|", text, re.M)
+    others = int(re.search(r"^\| the other (\d+) \|", text, re.M)[1])
+    assert set(named) <= exported and len(named) + others == len(exported)
+    assert f"each of the {len(exported)} exported functions" in text

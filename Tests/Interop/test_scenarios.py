@@ -24,7 +24,7 @@ from . import (  # noqa: F401
     scenarios_subscribe,
     scenarios_will,
 )
-from .explaining import EXPLANATIONS, listed
+from .explaining import DOCUMENT, EXPLANATIONS, listed
 from .outcome import Outcome
 from .scenario import DROP_IN_PATH, SCENARIOS, THEIRS, Scenario
 from .test_topics import SHOWN
@@ -102,6 +102,12 @@ def test_the_drop_in_does_as_libmosquitto(scenario: Scenario, outcomes: dict[str
             packet.pop("id", None)
     difference = unlike(theirs, ours)
     assert not difference, difference
+
+
+def test_the_guide_lists_what_the_drop_in_shares() -> None:
+    guide = (DOCUMENT.parent / "migrating-from-libmosquitto.md").read_text()
+    paragraph = guide[guide.index("](differences.md) these hold"):].split("\n\n")[0]
+    assert set(re.findall(r"`([a-z0-9-]+)`", paragraph)) == DROP_IN
 
 
 def leave_out(outcome: Outcome, in_order: bool) -> None:

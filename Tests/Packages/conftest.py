@@ -4,11 +4,16 @@ CMake, Debian's packages, what the recipes of other distributions say."""
 import os
 import pathlib
 import re
+import shutil
 import subprocess
+import sys
 
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.path.append(str(ROOT / "Tests" / "Python"))
+
+import pythons  # noqa: E402
 HEADER = ROOT / "include" / "swiftmqtt.h"
 
 PROGRAM = """
@@ -54,3 +59,35 @@ def build():
     if not (directory / "libswiftmqtt.so").exists():
         pytest.fail(f"{directory} has no libswiftmqtt.so: run make")
     return directory
+
+
+@pytest.fixture(scope="session")
+def tools():
+    """The programs of a Python that has requirements.txt."""
+    try:
+        return pythons.with_requirements(pathlib.Path(__file__).with_name("requirements.txt"), "recipes").parent
+    except pythons.Unavailable as why:
+        pytest.skip(f"requirements.txt cannot be installed here: {why}")
+
+
+@pytest.fixture(scope="session")
+def swiftc():
+    return shutil.which("swiftc") or pytest.fail("there is no swiftc")
+
+
+QEMU = {
+    "aarch64": ["qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"],
+    "armv7": ["qemu-arm", "-L", "/usr/arm-linux-gnueabihf"],
+    "riscv64": ["qemu-riscv64", "-L", "/usr/riscv64-linux-gnu"],
+}
+
+
+def runs_on_the_board(image, target, compiler, directory):
+    """A program is built with what lies below `image`, /usr of a board, and runs there; and so does smq."""
+    (directory / "app.c").write_text(PROGRAM)
+    library = image / "usr" / "lib"
+    run(compiler, directory / "app.c", f"-I{image}/usr/include", f"-L{library}", "-lswiftmqtt",
+        f"-Wl,-rpath,{library}", "-o", directory / "app")
+    run(*QEMU[target], directory / "app")
+    found = ("-E", f"LD_LIBRARY_PATH={library}")
+    assert run(QEMU[target][0], *found, *QEMU[target][1:], image / "usr" / "bin" / "smq", "--version").strip()

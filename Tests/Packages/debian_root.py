@@ -121,9 +121,10 @@ def debian(fresh, before, debs):
             shutil.copy(path, fresh.directory / "debs")
     names = [f"/debs/{path.name}" for path in sorted((fresh.directory / "debs").iterdir())]
     fresh.apt("install", *names)
-    # README.md's program, as it stands there.
-    program, = re.findall(r"^```c\n(.*?)^```", (ROOT / "README.md").read_text(), re.M | re.S)
-    (fresh.directory / "tmp" / "app.c").write_text(program)
+    # README.md's programs, as they stand there.
+    for name, language in (("app.c", "c"), ("app.py", "python")):
+        program, = re.findall(rf"^```{language}\n(.*?)^```", (ROOT / "README.md").read_text(), re.M | re.S)
+        (fresh.directory / "tmp" / name).write_text(program)
     return fresh
 
 
@@ -143,6 +144,22 @@ until grep -q 'Sending SUBACK' mosquitto.log; do kill -0 $sub; sleep 0.1; done
 def test_readme(debian, compile_it):
     said = debian.shell(f"{compile_it}\n{SERVER}\n./app\nwait $sub\ncat arrived")
     assert "SMQ_OK" in said and said.endswith("gateway/temperature 21.5\n")
+
+
+def test_readme_in_python(debian):
+    assert debian.shell(f"{SERVER}\npython3 app.py").endswith("gateway/greenhouse 21.5\n")
+
+
+def test_readme_in_the_shell(debian):
+    commands, = re.findall(r"^## In the shell\n\n```sh\n(.*?)^```", (ROOT / "README.md").read_text(), re.M | re.S)
+    said = debian.shell(f"{SERVER}\n{commands}\nwait $sub\ncat arrived")
+    assert said.count("gateway/temperature 21.5\n") == 2
+
+
+def test_smq_has_its_manual_and_its_completion(debian):
+    assert set(debian.shell("ls /usr/share/man/man1").split()) >= {"smq.1.gz", "smq-pub.1.gz", "smq-sub.1.gz"}
+    script = "bash -c '. /usr/share/bash-completion/completions/smq; complete -p smq'"
+    assert debian.shell(script) == "complete -F _smq smq\n"
 
 
 def test_without_a_server_it_says_so(debian):

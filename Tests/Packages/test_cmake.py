@@ -4,7 +4,7 @@ import os
 import shutil
 
 import pytest
-from conftest import PROGRAM, ROOT, attempt, run, version
+from conftest import PROGRAM, QEMU, ROOT, attempt, run, version
 
 SHARED = "target_link_libraries(app PRIVATE SwiftMQTT::swiftmqtt)"
 STATIC = "target_link_libraries(app PRIVATE SwiftMQTT::static)"
@@ -90,14 +90,17 @@ def test_a_processor_that_is_not_known_is_refused(tmp_path):
     assert "CMAKE_SYSTEM_PROCESSOR is 'mips'" in " ".join(result.stdout.split())
 
 
-QEMU = {
-    "aarch64": ["qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"],
-    "armv7": ["qemu-arm", "-L", "/usr/arm-linux-gnueabihf"],
-    "riscv64": ["qemu-riscv64", "-L", "/usr/riscv64-linux-gnu"],
-}
+def test_a_compiler_for_an_older_processor_is_refused(tmp_path):
+    """It would link, and the board would find out."""
+    toolchain = f"-DCMAKE_TOOLCHAIN_FILE={ROOT}/cmake/toolchains/armv7-linux.cmake"
+    result = attempt("cmake", "-S", ROOT, "-B", tmp_path, "-G", "Ninja", toolchain,
+                     "-DCMAKE_C_FLAGS=-march=armv6+fp -marm")
+    assert result.returncode != 0
+    assert "compiles for another processor or ABI than Swift does, which is armv7" in " ".join(result.stdout.split())
 
 
-# One by default, because it takes long. Tests/ABI/test_install.py has the same for the machine itself.
+# One by default, because it takes long; make deb-test takes the others. Tests/ABI/test_install.py has the same for the
+# machine itself.
 @pytest.mark.parametrize("target", os.environ.get("SMQ_PACKAGE_TARGETS", "armv7").split())
 def test_fetch_content_across(tmp_path, target):
     """The library and the program in one go, for another processor, with the library's toolchain file."""

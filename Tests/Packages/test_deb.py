@@ -19,6 +19,12 @@ CONTENTS = {
         *(f"LIB/cmake/SwiftMQTT/{name}.cmake" for name in CMAKE),
         *(f"DOC/examples/{path.name}" for path in (ROOT / "examples-c").glob("*.[ch]"))],
     "libswiftmqtt-mosquitto": ["LIB/swiftmqtt/libmosquitto.so.1"],
+    "swiftmqtt-tools": [
+        "usr/bin/smq", "usr/share/bash-completion/completions/smq",
+        *(f"usr/share/man/man1/{path.name}.gz" for path in (ROOT / "docs" / "manual").glob("*.1"))],
+    "python3-swiftmqtt": [
+        f"usr/lib/python3/dist-packages/{path.relative_to(ROOT / 'python')}"
+        for path in (ROOT / "python" / "swiftmqtt").rglob("*") if path.suffix in (".py", ".typed")],
 }
 
 
@@ -74,20 +80,22 @@ def test_contents(debs, multiarch, tmp_path, package):
 
 
 def test_depends_on_the_libc_that_it_needs(debs, unpacked):
-    for package, library in (("libswiftmqtt1", "libswiftmqtt.so.1"), ("libswiftmqtt-mosquitto", "libmosquitto.so.1")):
-        path, = unpacked.rglob(library)
+    for package, program, also in (
+            ("libswiftmqtt1", "libswiftmqtt.so.1", ""), ("libswiftmqtt-mosquitto", "libmosquitto.so.1", ""),
+            ("swiftmqtt-tools", "smq", f", libswiftmqtt1 (>= {version()})")):
+        path, = (path for path in unpacked.rglob(program) if b"\x7fELF" == path.read_bytes()[:4])
         needed = {tuple(map(int, number.split("."))) for number in
                   re.findall(r"\(GLIBC_([0-9.]+)\)", run("objdump", "-T", path))}
         newest = ".".join(map(str, max(needed)))
-        assert run("dpkg-deb", "-f", deb(debs, package), "Depends").strip() == f"libc6 (>= {newest})"
+        assert run("dpkg-deb", "-f", deb(debs, package), "Depends").strip() == f"libc6 (>= {newest}){also}"
 
 
 def test_is_hardened(unpacked):
-    for name in ("libswiftmqtt.so.1", "libmosquitto.so.1"):
-        library, = unpacked.rglob(name)
-        assert "NOW" in run("readelf", "-dW", library)
-        assert "GNU_RELRO" in run("readelf", "-lW", library)
-        assert "__stack_chk_fail" in run("nm", "-D", "--undefined-only", library)
+    for name in ("libswiftmqtt.so.1", "libmosquitto.so.1", "bin/smq"):
+        path, = unpacked.rglob(name)
+        assert "NOW" in run("readelf", "-dW", path)
+        assert "GNU_RELRO" in run("readelf", "-lW", path)
+        assert "__stack_chk_fail" in run("nm", "-D", "--undefined-only", path)
 
 
 def test_a_program_is_built_with_what_is_in_them(unpacked, multiarch, tmp_path):

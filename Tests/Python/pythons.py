@@ -64,20 +64,20 @@ def run(*command: object, seconds: int = 300) -> None:
         raise Unavailable(f"{' '.join(map(str, command[:4]))}: {said[-1] if said else done.returncode}")
 
 
-def with_pip() -> Path:
+def with_pip(name: str = "python") -> Path:
     """A Python, of the version that runs this, in an environment of its own below build/, which has pip."""
-    python = ROOT / f"build/python-{sys.version_info.major}.{sys.version_info.minor}/bin/python"
+    python = ROOT / f"build/{name}-{sys.version_info.major}.{sys.version_info.minor}/bin/python"
     if not (python.parent / "pip").exists():
         run(sys.executable, "-m", "venv", "--clear", python.parent.parent)
     return python
 
 
-def with_requirements() -> Path:
-    """The same, once it has what is in requirements.txt."""
-    python = with_pip()
-    mark, wanted = python.parents[1] / "requirements", REQUIREMENTS.read_text()
+def with_requirements(requirements: Path = REQUIREMENTS, name: str = "python") -> Path:
+    """The same, once it has what is in the file."""
+    python = with_pip(name)
+    mark, wanted = python.parents[1] / "requirements", requirements.read_text()
     if not mark.exists() or mark.read_text() != wanted:
-        run(python, "-m", "pip", "install", *PIP, "-r", REQUIREMENTS)
+        run(python, "-m", "pip", "install", *PIP, "-r", requirements)
         mark.write_text(wanted)
     return python
 

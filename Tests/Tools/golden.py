@@ -75,9 +75,10 @@ def properties(data: bytes) -> list[bytes]:
 
 
 class Cleaner:
-    """Takes out what differs by nature: the topic of the run; the order of CONNECT's properties; the text of --help; a Client Identifier that was drawn or has a process id;
-    Packet Identifiers, which become the order in which they are first used; the time in JSON. PINGs are left out, and
-    acknowledgements stand behind the rest, in an order of their own, as they cross with messages."""
+    """Takes out what differs by nature: the topic of the run; the order of CONNECT's properties; the text of --help; a
+    Client Identifier that was drawn or has a process id; Packet Identifiers, which become the order in which they are
+    first used; the time in JSON. PINGs are left out, and acknowledgements stand behind the rest, in an order of their
+    own, as they cross with messages."""
 
     def __init__(self, topic: str, pid: int):
         self.topic, self.pid = topic, pid

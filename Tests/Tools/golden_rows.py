@@ -7,7 +7,8 @@ from Compat.program_rows import ROWS as COMPAT_ROWS
 from Compat.program_rows import pub, rr, sub
 from Compat.programs import Row
 
-JSON = ('{{"a": [1, 2.5, null, true], "b": {{}}, "c": "x\\u00e9\\n"}}', "[]", "7", '"text"', "{{", "[1e400, 1e5, -0, 0.1]")
+JSON = (
+    '{{"a": [1, 2.5, null, true], "b": {{}}, "c": "x\\u00e9\\n"}}', "[]", "7", '"text"', "{{", "[1e400, 1e5, -0, 0.1]")
 PROPERTIES = (
     "-V mqttv5 -D publish content-type text/plain -D publish response-topic an/answer -D publish correlation-data num "
     "-D publish payload-format-indicator 1 -D publish user-property one 1 -D publish user-property two 2")
@@ -40,7 +41,8 @@ MORE = (
     sub("sub nothing in a message", "-t {t} -C 2", "-t {t} -n", "-t {t} -m one"),
     sub("sub nothing in a message, without line ends", "-t {t} -C 2 -N", "-t {t} -n", "-t {t} -m one"),
     sub("sub by URL", "-L mqtt://{host}:{port}/{t} -C 1", "-t {t} -m one", address=""),
-    sub("sub by URL and more", "-L mqtt://{host}:{port}/{t} -t {t}/b -C 2 -v", "-t {t} -m one", "-t {t}/b -m two", address=""),
+    sub("sub by URL and more", "-L mqtt://{host}:{port}/{t} -t {t}/b -C 2 -v", "-t {t} -m one", "-t {t}/b -m two",
+        address=""),
     sub("sub by URL with a name", "-L mqtt://{name}:wrong@{host}:{port}/{t}", address="", code=5),
     sub("sub as published", "-V mqttv5 -t {t} --retain-as-published -C 1 -F '%r %p'", "-t {t} -m one -r"),
     sub("sub in another order", "-C 1 -v -q 2 -t {t} -V 5", "-t {t} -m one -q 1"),
@@ -81,7 +83,8 @@ MORE = (
     pub("pub expiry of a session without 5.0", "-t {t} -m one -x 30"),
     pub("pub will qos without a topic", "-t {t} -m one --will-qos 1"),
     pub("pub will with a wrong topic", "-t {t} -m one --will-topic a/#", code=1),
-    pub("pub a will with retain and QoS", "-t {t} -m one --will-topic {t}/w --will-retain --will-qos 2 --will-payload p"),
+    pub("pub a will with retain and QoS",
+        "-t {t} -m one --will-topic {t}/w --will-retain --will-qos 2 --will-payload p"),
     pub("pub a password without a name", "-t {t} -m one -P word", code=1),
     pub("pub a property of no packet", "-t {t} -m one -D nothing user-property a b", code=1),
     pub("pub no such property", "-t {t} -m one -D publish nothing 1", code=1),
@@ -90,8 +93,8 @@ MORE = (
     pub("pub a property and then a version", "-t {t} -m one -D publish content-type text -V 311"),
     pub("pub max inflight of 0", "-t {t} -m one -M 0", code=1),
     pub("pub a will with a delay", "-V 5 -t {t} -m one --will-topic {t}/w -D will will-delay-interval 5 -q 1"),
-    pub("pub authentication", "-V 5 -t {t} -m one -D connect authentication-method none -D connect authentication-data x",
-        code=140),
+    pub("pub authentication",
+        "-V 5 -t {t} -m one -D connect authentication-method none -D connect authentication-data x", code=140),
     rr("rr JSON", "-t {t}/ask -e {t}/answer -m question -F %J", "-t {t}/answer -m '{{}}'"),
     rr("rr verbose without line ends", "-t {t}/ask -e {t}/answer -m question -v -N -q 1", "-t {t}/answer -m yes"),
     rr("rr with a wrong topic", "-t {t}/+ -e {t}/answer -m question", code=1),

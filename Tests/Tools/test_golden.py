@@ -1,5 +1,5 @@
-"""smq pub, smq sub and smq rr next to mosquitto_pub, mosquitto_sub and mosquitto_rr: standard output, exit status and the
-bytes sent are the same, but for what DEVIATIONS has."""
+"""smq pub, smq sub and smq rr next to mosquitto_pub, mosquitto_sub and mosquitto_rr: standard output, exit status and
+the bytes sent are the same, but for what DEVIATIONS has."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ void tool_close(int32_t fd);
 /* 1 if it is a terminal, else 0. */
 int32_t tool_is_terminal(int32_t fd);
 
-/* 1 if 0, 1 and 2 are open, after opening /dev/null in place of those that are not (then 0). */
+/* 1 if 0, 1 and 2 are open; else 0, after opening in place of those that are not what cannot be used. */
 int32_t tool_standard_descriptors(void);
 
 /* ---- The process (process.c) */
@@ -124,6 +124,7 @@ enum {
     TOOL_EAGAIN = 11,
     TOOL_EINTR = 4,
     TOOL_EPIPE = 32,
+    TOOL_EADDRNOTAVAIL = 99,
     TOOL_ETIMEDOUT = 110
 };
 

@@ -1,0 +1,75 @@
+"""What listens and is no broker, or one that fails: each connection gets what a way of it has."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Callable
+
+CONNACK = b"\x20\x02\x00\x00"
+
+
+def silent(connection: socket.socket) -> None:
+    while connection.recv(4096):
+        pass
+
+
+def closing(connection: socket.socket) -> None:
+    connection.recv(4096)
+
+
+def web(connection: socket.socket) -> None:
+    connection.recv(4096)
+    connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+
+
+def refusing(connection: socket.socket) -> None:
+    connection.recv(4096)
+    connection.sendall(b"\x20\x02\x00\x05")
+    connection.recv(4096)
+
+
+def dying(connection: socket.socket) -> None:
+    """Takes CONNECT, and dies of what follows."""
+    connection.recv(4096)
+    connection.sendall(CONNACK)
+    connection.recv(4096)
+
+
+def frozen(connection: socket.socket) -> None:
+    """Takes CONNECT, and answers no more."""
+    connection.recv(4096)
+    connection.sendall(CONNACK)
+    silent(connection)
+
+
+class StrangeBroker:
+    def __init__(self, way: Callable[[socket.socket], None]):
+        self.way = way
+        self.connections: list[socket.socket] = []
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self) -> None:
+        while True:
+            try:
+                connection = self.listener.accept()[0]
+            except OSError:
+                return
+            self.connections.append(connection)
+            threading.Thread(target=self.serve, args=(connection,), daemon=True).start()
+
+    def serve(self, connection: socket.socket) -> None:
+        try:
+            self.way(connection)
+        except OSError:
+            pass  # it has gone
+        connection.close()
+
+    def close(self) -> None:
+        # A thread that waits in accept() is not woken by close() alone.
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
+        for connection in self.connections:
+            connection.close()

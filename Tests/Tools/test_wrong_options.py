@@ -1,0 +1,142 @@
+"""Command lines that are wrong: one line on standard error that names the option or the thing, and exit status 1."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from .tool import smq
+
+PUB = ["pub", "-t", "a", "-m", "x"]
+NOT_UTF8 = "\udcff"  # the byte 0xff, as Python passes it on
+
+# The arguments, and what the line says.
+USAGE = [
+    (["pub"], "smq pub: a topic is needed: -t, or -L with one"),
+    (["pub", "-t", "a"], "smq pub: a message is needed: -m, -f, -l, -n or -s"),
+    (["sub"], "smq sub: a Topic Filter is needed: -t, or -L with one"),
+    (["rr", "-t", "a", "-m", "x"], "smq rr: a topic for the answer is needed: -e"),
+    (["pub", "-t"], "smq pub: -t needs a value: TOPIC"),
+    (["pub", "--topic"], "smq pub: -t needs a value: TOPIC"),
+    ([*PUB, "-D", "publish", "content-type"], "smq pub: -D needs a packet, a name and a value"),
+    ([*PUB, "-D", "publish", "user-property", "a"], "smq pub: -D needs a packet, a name and a value"),
+    ([*PUB, "--wrong"], 'smq pub: unknown option "--wrong"'),
+    ([*PUB, "word"], 'smq pub: unknown option "word"'),
+    ([*PUB, "--wrong\n\x1b[31m"], 'smq pub: unknown option "--wrong??[31m"'),
+    ([*PUB, "-C", "1"], "smq pub: -C is no option of smq pub"),
+    (["check", "--retain"], "smq check: --retain is no option of smq check"),
+    ([*PUB, "--retain=1"], "smq pub: -r takes no value"),
+    ([*PUB, "--qos=3"], 'smq pub: -q: QoS is 0, 1 or 2, not "3"'),
+    ([*PUB, "--qos="], 'smq pub: -q: QoS is 0, 1 or 2, not ""'),
+    ([*PUB, "-q", "-1"], 'smq pub: -q: QoS is 0, 1 or 2, not "-1"'),
+    ([*PUB, "-p", "0"], 'smq pub: -p is a number from 1 to 65535, not "0"'),
+    ([*PUB, "-p", "65536"], 'smq pub: -p is a number from 1 to 65535, not "65536"'),
+    ([*PUB, "-p", "1883x"], 'smq pub: -p is a number from 1 to 65535, not "1883x"'),
+    ([*PUB, "-k", "4"], 'smq pub: -k is a number from 5 to 65535, not "4"'),
+    ([*PUB, "-x", "4294967296"], 'smq pub: -x is a number from 0 to 4294967295, not "4294967296"'),
+    ([*PUB, "--repeat", "9" * 30], f'smq pub: --repeat is a number from 1 to 2147483647, not "{"9" * 30}"'),
+    ([*PUB, "--repeat", "2", "--repeat-delay", "1e3"], 'smq pub: --repeat-delay is a number of seconds, not "1e3"'),
+    ([*PUB, "--repeat", "2", "--repeat-delay", "nan"], 'smq pub: --repeat-delay is a number of seconds, not "nan"'),
+    ([*PUB, "-V", "4"], 'smq pub: -V is mqttv5, mqttv311 or mqttv31, not "4"'),
+    (["sub", "-t", "a", "-C", "0"], 'smq sub: -C is a number from 1 to 2147483647, not "0"'),
+    (["sub", "-t", "a", "--random-filter", "101"],
+     'smq sub: --random-filter is a percentage from 0.1 to 100, not "101"'),
+    (["sub", "-t", "a", "-F", "%Z"], "smq sub: -F: there is no '%Z'"),
+    (["sub", "-t", "a", "-F", "100%"], "smq sub: -F: the format ends in the middle of a '%'"),
+    (["pub", "-t", "a/+", "-m", "x"], "smq pub: -t: \"a/+\" is no topic: it is empty, too long, or has '+' or '#'"),
+    (["pub", "-t", "", "-m", "x"], "smq pub: -t: \"\" is no topic: it is empty, too long, or has '+' or '#'"),
+    (["pub", "-t", "a" * 65536, "-m", "x"], "is no topic: it is empty, too long, or has '+' or '#'"),
+    (["sub", "-t", "a/#/b"], "smq sub: -t: \"a/#/b\" is no Topic Filter: are all '+' and '#' in their places?"),
+    (["sub", "-t", "a", "-T", "b+"], "smq sub: -T: \"b+\" is no Topic Filter: are all '+' and '#' in their places?"),
+    ([*PUB, "--will-topic", "#"], "smq pub: --will-topic: \"#\" is no topic: it is empty, too long, or has '+' or '#'"),
+    (["pub", "-t", NOT_UTF8, "-m", "x"], "is not UTF-8"),
+    (["sub", "-t", NOT_UTF8], "is not UTF-8"),
+    ([*PUB, "--will-topic", NOT_UTF8], "is not UTF-8"),
+    ([*PUB, "-i", NOT_UTF8], "smq pub: -i: the text is not UTF-8"),
+    ([*PUB, "-I", NOT_UTF8], "smq pub: -I: the text is not UTF-8"),
+    ([*PUB, "-u", NOT_UTF8], "smq pub: -u: the text is not UTF-8"),
+    ([*PUB, "-D", "publish", "content-type", NOT_UTF8], "smq pub: -D: content-type: the value is not UTF-8"),
+    ([*PUB, "-D", "nothing", "content-type", "x"], 'smq pub: -D: "nothing" is no packet'),
+    ([*PUB, "-D", "publish", "nothing", "x"], 'smq pub: -D: there is no property "nothing"'),
+    ([*PUB, "-D", "connect", "content-type", "x"], "smq pub: -D: connect cannot carry content-type"),
+    ([*PUB, "-D", "publish", "topic-alias", "65536"],
+     'smq pub: -D: topic-alias is a number from 0 to 65535, not "65536"'),
+    ([*PUB, "-L", "mqtt://"], "smq pub: -L: wrong at byte 7"),
+    ([*PUB, "-L", "mqtt://a:0/b"], "smq pub: -L: wrong at byte 9"),
+    ([*PUB, "-L", "http://a/b"], "smq pub: -L: it has to begin with mqtt://"),
+    ([*PUB, "-h", "a" * 300], "smq pub: -h: the name is too long"),
+    ([*PUB, "-L", "mqtt://localhost/a", "-A", "127.0.0.1"], "smq pub: -L and -A cannot be used together"),
+    (["bench", "http://a"], "smq bench: the URL: it has to begin with mqtt://"),
+    (["bench", "mqtt://a", "b"], 'smq bench: there is a URL already: what is "b"?'),
+    (["bench", "mqtt://a/topic"], "smq bench: the URL: the topic is given with -t"),
+    (["bench", "--publishers", "0"], "smq bench: --publishers: there has to be one"),
+    (["bench", "--size", "15"], 'smq bench: --size is a number from 16 to 1048576, not "15"'),
+    (["bench", "--seconds", "0"], "smq bench: --seconds is a number of seconds above 0"),
+    (["bench", "--rate", "x"], 'smq bench: --rate is a number from 1 to 2147483647, not "x"'),
+    (["check", "mqtt://a:b"], "smq check: the URL: wrong at byte"),
+]
+
+# The same where --help would not help.
+OTHER = [
+    (["nothing"], 'smq: "nothing" is no command: pub, sub, rr, bench, check or help'),
+    (["help", "nothing"], 'smq help: "nothing" is no command'),
+    (["pub", "-t", "a", "-f", "/nonexistent"], "smq pub: -f: cannot open /nonexistent: No such file or directory"),
+    (["pub", "-t", "a", "-f", "/"], "smq pub: -f: cannot read /: Is a directory"),
+    (["pub", "-t", "a", "-f", "/dev/zero"], "smq pub: -f: /dev/zero is larger than a message can be"),
+    (["pub", "-t", "a", "-s"], "smq pub: -s: standard input is empty"),
+    ([*PUB, "-o", "/nonexistent"], "smq pub: -o: cannot open /nonexistent: No such file or directory"),
+    ([*PUB, "-o", "/"], "smq pub: -o: cannot read /: Is a directory"),
+    ([*PUB, "--cafile", "x"], "smq pub: --cafile cannot be used: there is no TLS in libswiftmqtt yet"),
+    ([*PUB, "-L", "mqtts://a/b"], "smq pub: -L: only mqtt:// can be used"),
+    ([*PUB, "--proxy", "socks5h://a"], "smq pub: --proxy cannot be used: there is no SOCKS5 in libswiftmqtt"),
+    (["sub", "-t", "a", "-S"], "smq sub: -S cannot be used: libswiftmqtt looks up no SRV records"),
+]
+
+
+def line_of(result) -> str:
+    assert result.returncode == 1 and result.stdout == b"", result
+    return result.stderr.decode(errors="replace")
+
+
+@pytest.mark.parametrize("arguments, text", USAGE, ids=lambda value: ascii(" ".join(value))[:60])
+def test_usage(arguments: list[str], text: str):
+    line, hint, nothing = line_of(smq(*arguments)).split("\n")
+    assert text in line and line.startswith(f"smq {arguments[0]}: ")
+    assert (hint, nothing) == (f"smq {arguments[0]} --help tells what there is.", "")
+
+
+@pytest.mark.parametrize("arguments, text", OTHER, ids=lambda value: " ".join(value)[:60])
+def test_other(arguments: list[str], text: str):
+    line, nothing = line_of(smq(*arguments)).split("\n")
+    assert line.startswith(text) and nothing == ""
+
+
+@pytest.mark.parametrize("text, line", [
+    ("-z 1", 'smq pub: in a file of options: unknown option "-z"'),
+    ("-q 7", 'smq pub: in a file of options: -q: QoS is 0, 1 or 2, not "7"'),
+    ("-t", "smq pub: in a file of options: -t needs a value: TOPIC"),
+    ("-o another", "smq pub: in a file of options: -o cannot stand there"),
+    ("--help", "smq pub: in a file of options: --help cannot stand there"),
+    ("\0\1\2", 'smq pub: in a file of options: unknown option "???"'),
+])
+@pytest.mark.parametrize("where", ["-o", "--options-file=", "default"])
+def test_file_of_options(tmp_path: Path, text: str, line: str, where: str):
+    file = tmp_path / "mosquitto_pub"
+    file.write_text(f"# a comment\n{text}\n")
+    if where == "default":
+        result = smq(*PUB, XDG_CONFIG_HOME=str(tmp_path))
+    else:
+        result = smq(*PUB, *([where, file] if where == "-o" else [f"{where}{file}"]))
+    assert line_of(result).splitlines()[0] == line
+
+
+def test_without_words_there_is_help_on_standard_error():
+    assert line_of(smq()).startswith("Usage: smq COMMAND")
+
+
+def test_a_value_is_never_taken_for_an_option():
+    assert line_of(smq("pub", "-t", "--help")).startswith("smq pub: a message is needed")
+    assert line_of(smq("pub", "-t", "a", "-f", "-o", "-q", "9")).startswith("smq pub: -q: QoS is")
+    shown = smq("pub", "-t", "a", "--help", "--nonsense")
+    assert shown.returncode == 0 and shown.stdout.startswith(b"smq pub: publish")
