@@ -29,6 +29,9 @@ extension Client where System: ~Copyable {
     return true
   }
 
+  /// `SessionOptions.inFlightMaximum`, from the next CONNACK on.
+  public mutating func setInFlightMaximum(_ maximum: Int) { session.inFlightMaximum = maximum }
+
   @inline(__always)
   public mutating func publish(
     _ message: borrowing Publish, _ handling: Handling

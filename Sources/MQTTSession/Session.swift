@@ -72,7 +72,8 @@ public struct Session: ~Copyable {
 
   var ownSessionExpiry: UInt32
   var ownMaximumPacketSize: Int
-  var inFlightMaximum: Int
+  /// From the next CONNACK on.
+  public var inFlightMaximum: Int
 
   var connects: ConnectPackets
   var outbox: Outbox

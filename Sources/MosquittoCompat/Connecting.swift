@@ -158,9 +158,8 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
     guard unsafe pointee.attempt == attempt else { return MOSQ_ERR_SUCCESS }
     guard unsafe hasConnection, let client = unsafe pointee.client else { return MOSQ_ERR_NO_CONN }
     do throws(SessionError) {
-      // What has not been sent goes out first, as far as it does in half a minute.
       unsafe try client.pointee.disconnect(
-        drain: client.pointee.outboxNumbers.waitingSince == nil ? 0 : 30_000,
+        drain: drainTime(of: client),
         reasonCode: pointee.version == UInt32(MQTT_PROTOCOL_V5) ? reasonCode : 0,
         properties: properties, at: client.pointee.time)
     } catch {
@@ -170,6 +169,13 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
     unsafe flush()
     unsafe log(SHIM_SENDING_DISCONNECT)
     return MOSQ_ERR_SUCCESS
+  }
+
+  /// How long what has not been sent may take to go out first: half a minute where the peer takes no more now; a moment
+  /// where acknowledgements have to come before.
+  private func drainTime(of client: UnsafeMutablePointer<Client>) -> UInt32 {
+    if unsafe client.pointee.isBlockedSending { return 30_000 }
+    return unsafe client.pointee.outboxNumbers.waitingSince == nil ? 0 : 1000
   }
 
   private var hasConnection: Bool {
@@ -203,15 +209,18 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
   }
 
   /// Where nobody runs a loop, on_disconnect is called in mosquitto_disconnect(): waits a moment for the server to close.
-  /// With the lock held.
+  /// What takes longer to send is left to a loop, if the program runs one. With the lock held.
   fileprivate func finishLeaving() {
     let attempt = unsafe pointee.attempt
+    let last = platform_now_ms() &+ 2000
     var end = platform_now_ms() &+ 250
     while unsafe pointee.attempt == attempt, let client = unsafe pointee.client {
       _ = unsafe client.pointee.service(at: client.pointee.time)
-      // Not before all is sent: the core sees to it that this ends.
-      if unsafe client.pointee.outboxNumbers.waitingSince != nil { end = platform_now_ms() &+ 250 }
+      let isSending =
+        unsafe client.pointee.isBlockedSending || client.pointee.outboxNumbers.waitingSince != nil
+      if isSending { end = platform_now_ms() &+ 250 }
       _ = unsafe dispatch()
+      if isSending, Int32(bitPattern: last &- platform_now_ms()) <= 0 { return }
       let left = Int32(bitPattern: end &- platform_now_ms())
       guard unsafe !pointee.isEndTold, unsafe pointee.attempt == attempt else { return }
       guard left > 0 else {

@@ -3,6 +3,7 @@
 // What a program sets before it connects.
 
 import CMosquitto
+import MQTTClient
 import MQTTWire
 
 @c public func mosquitto_user_data_set(_ mosq: OpaquePointer?, _ object: UnsafeMutableRawPointer?) {
@@ -123,6 +124,9 @@ private var willCommand: Int32 { 0x100 }
   case Int32(MOSQ_OPT_SEND_MAXIMUM):
     guard 0...65_535 ~= value else { return MOSQ_ERR_INVAL }
     unsafe instance.pointee.inFlightMaximum = value == 0 ? 65_535 : UInt32(value)
+    // Programs set it between mosquitto_connect() and CONNACK, too.
+    unsafe instance.pointee.client?.pointee.setInFlightMaximum(value == 0 ? 65_535 : Int(value))
+    return MOSQ_ERR_SUCCESS
   case Int32(MOSQ_OPT_TCP_NODELAY): return MOSQ_ERR_SUCCESS  // it always is set
   case Int32(MOSQ_OPT_SSL_CTX_WITH_DEFAULTS), Int32(MOSQ_OPT_TLS_OCSP_REQUIRED),
     Int32(MOSQ_OPT_TLS_USE_OS_CERTS):

@@ -62,6 +62,7 @@ final class Crowd {
     options.receiveBytes = isSubscriber ? max(16_384, 2 * packet) : 1024
     options.maximumPacket = 0
     options.receiveMaximum = isSubscriber ? 64 : 1
+    options.unreleasedMaximum = isSubscriber ? 4096 : 1
     do {
       return try Client(options)
     } catch {

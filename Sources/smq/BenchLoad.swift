@@ -13,14 +13,19 @@ final class Load {
   private var isFull: [Bool]
   private var isLeaving = false
   private var nextPublisher = 0
-  private var lastProgress: Int64 = 0
+  private var lastProgress = System.milliseconds
   private var publishingSince: Int64 = 0
+  private var arrivals = Stillness()
+  /// Of each subscriber, how many have come or are given up.
+  private var arrived: [Int64]
 
   private(set) var published: Int64 = 0
   private(set) var completed: Int64 = 0
   private(set) var failed: Int64 = 0
   private(set) var received: Int64 = 0
   private(set) var disconnections: Int64 = 0
+  /// Whose connection broke last, and why.
+  private(set) var lastBreak = Text()
   private(set) var publishing: Int64 = 0  // nanoseconds
   private(set) var receiving: Int64 = 0
   private(set) var connecting: Int64 = 0
@@ -40,6 +45,7 @@ final class Load {
     payload = [UInt8](repeating: 46, count: Int(arguments.size))
     isConnected = [Bool](repeating: false, count: crowd.clients.count)
     isFull = isConnected
+    arrived = [Int64](repeating: 0, count: first)
   }
 
   /// 0, or the signal that ended it early.
@@ -75,32 +81,58 @@ final class Load {
   private func publish() throws(Complaint) {
     publishingSince = System.nanoseconds
     let end = publishingSince + arguments.seconds * 1_000_000
+    var stillness = Stillness()
     while !crowd.isInterrupted {
       let now = System.nanoseconds
       if let most = arguments.messages { if published >= most { break } } else if now >= end { break }
       let isAll = try give(now)
+      // --messages would wait for ever for a broker that is gone. The rate is one a second at least.
+      if arguments.messages != nil && stillness.lasts(5_000, at: moved) { break }
+      if arrivals.lasts(1_000, at: received) { giveUp() }
       var wake = (arguments.messages == nil ? end : .max) / 1_000_000
       // With a rate, until the next message is due; else until there is room again.
       if arguments.rate > 0 && isAll {
         wake = min(wake, (publishingSince + (published + 1) * 1_000_000_000 / arguments.rate) / 1_000_000)
       }
-      try crowd.turn(until: min(wake, System.milliseconds + 1_000))
+      try crowd.turn(until: min(wake, System.milliseconds + 500))
       tellPublished()
     }
+    // Messages of QoS 0 are published when the kernel has them, others when they are acknowledged.
     publishing = System.nanoseconds - publishingSince
-    // Messages of QoS 0 are published when the kernel has them.
-    while arguments.qos == 0 && !crowd.isInterrupted
-      && crowd.clients[first...].reduce(0, { $0 + $1.done.messages }) < published
-    {
+    var sending = Stillness()
+    while arguments.qos == 0 && sent < published && !crowd.isInterrupted && !sending.lasts(2_000, at: sent) {
       try crowd.turn(until: System.milliseconds + 100)
       publishing = System.nanoseconds - publishingSince
       tellPublished()
     }
   }
 
+  /// Goes up as long as there is a broker.
+  private var moved: Int64 {
+    arguments.qos == 0 && arguments.subscribers == 0 ? published : received + completed
+  }
+
+  private var sent: Int64 { crowd.clients[first...].reduce(0, { $0 + $1.done.messages }) }
+
+  /// So many may be on their way without a rate: more would only wait in queues, and Mosquitto drops those behind the
+  /// first 120 of a subscriber, among which are some that came, and whose acknowledgement it has not read yet.
+  private var window: Int64 { max(1, min(50, 4_194_304 / arguments.size)) }
+
+  /// How many messages may be published now. One that does not come for a second is lost, and does not count any more.
+  private var room: Int64 {
+    guard arguments.rate == 0 && (arguments.subscribers > 0 || arguments.qos > 0) else { return .max }
+    var ended = arguments.qos == 0 ? published : completed + failed
+    for count in arrived { ended = min(ended, count) }
+    return window - (published - ended)
+  }
+
+  private func giveUp() {
+    for number in arrived.indices { arrived[number] = max(arrived[number], published) }
+  }
+
   /// Publishes what is due now, in turns. Whether that was possible.
   private func give(_ now: Int64) throws(Complaint) -> Bool {
-    var wanted = arguments.messages.map { $0 - published } ?? .max
+    var wanted = min(room, arguments.messages.map { $0 - published } ?? .max)
     if arguments.rate > 0 {
       wanted = min(wanted, arguments.rate * (now - publishingSince) / 1_000_000_000 + 1 - published)
     }
@@ -110,7 +142,7 @@ final class Load {
       let number = first + nextPublisher
       nextPublisher = (nextPublisher + 1) % count
       // Without a rate each has some in a row, which share a system call.
-      var batch = arguments.rate > 0 ? min(wanted, 1) : min(wanted, 64)
+      var batch = min(wanted, arguments.rate > 0 ? 1 : max(1, min(64, window / Int64(count))))
       var given: Int64 = 0
       while batch > 0, isConnected[number], !isFull[number], try publishOne(number) {
         batch -= 1
@@ -142,15 +174,9 @@ final class Load {
 
   /// Until all has come, or nothing has for two seconds.
   private func drain() throws(Complaint) {
-    var seen: Int64 = -1
-    var since = System.milliseconds
+    var stillness = Stillness()
     func isDone() -> Bool { received >= expected && (arguments.qos == 0 || completed + failed >= published) }
-    while !isDone() && !crowd.isInterrupted {
-      if received + completed != seen {
-        seen = received + completed
-        since = System.milliseconds
-      }
-      if System.milliseconds - since > 2_000 { break }
+    while !isDone() && !crowd.isInterrupted && !stillness.lasts(2_000, at: received + completed) {
       try crowd.turn(until: System.milliseconds + 200)
       tellPublished()
     }
@@ -161,7 +187,7 @@ final class Load {
 
   private func took(_ number: Int, _ event: Event) throws(Complaint) {
     switch event.type {
-    case SMQ_EVENT_MESSAGE: came(event)
+    case SMQ_EVENT_MESSAGE: came(number, event)
     case SMQ_EVENT_COMPLETED:
       isFull[number] = false
       if event.cookie == 0 { try subscribed(number, event) } else { ended(event) }
@@ -182,6 +208,7 @@ final class Load {
           status: exitStatus(event, wasConnected: false))
       }
       disconnections += 1
+      lastBreak = "\(number < first ? "subscriber" : "publisher" as Text): \(why(event))"
     default: break
     }
   }
@@ -192,6 +219,7 @@ final class Load {
   }
 
   private func ended(_ event: Event) {
+    publishing = System.nanoseconds - publishingSince
     if event.status != SMQ_OK {
       failed += 1
     } else {
@@ -200,12 +228,13 @@ final class Load {
     }
   }
 
-  private func came(_ event: Event) {
+  private func came(_ number: Int, _ event: Event) {
     guard event.part & SMQ_PART_FIRST != 0, event.payload.count >= 8 else { return }
     let now = System.nanoseconds
     var time: Int64 = 0
     for byte in event.payload.prefix(8) { time = time << 8 | Int64(byte) }
     received += 1
+    arrived[number] += 1
     receiving = now - publishingSince
     delivery.add(now - time)
   }
@@ -229,5 +258,21 @@ final class Load {
 
   private func endProgress() {
     if showsProgress && System.isTerminal(2) { say("\r\u{1B}[K", to: 2) }
+  }
+}
+
+/// How long a number has not changed.
+private struct Stillness {
+  private var value: Int64 = -1
+  private var since: Int64 = 0
+
+  /// Whether it has been this one for more than so many milliseconds.
+  mutating func lasts(_ limit: Int64, at value: Int64) -> Bool {
+    let now = System.milliseconds
+    if value != self.value {
+      self.value = value
+      since = now
+    }
+    return now - since > limit
   }
 }

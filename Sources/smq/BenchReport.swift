@@ -20,7 +20,9 @@ struct Report {
     if arguments.subscribers > 0 { text += "received    \(rate(load.received, load.receiving, arguments))\n" }
     if load.lost > 0 { text += "lost        \(grouped(load.lost)) of \(grouped(load.expected))\n" }
     if load.failed > 0 { text += "failed      \(grouped(load.failed))\n" }
-    if load.disconnections > 0 { text += "connections that broke: \(grouped(load.disconnections))\n" }
+    if load.disconnections > 0 {
+      text += "broken      \(grouped(load.disconnections)) connections; the last of a \(load.lastBreak)\n"
+    }
     if load.delivery.count > 0 { text += "delivery    \(latencies(load.delivery))\n" }
     if load.acknowledgement.count > 0 { text += "acknowledged after \(latencies(load.acknowledgement))\n" }
     return text

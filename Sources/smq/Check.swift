@@ -7,8 +7,12 @@ func check(_ arguments: Arguments) throws(Complaint) -> Int32 {
     arguments.url = place.url
     findings.begin(place.name)
     Examination(place, findings, arguments).run()
+    if System.caughtSignal != 0 { break }
   }
   guard findings.finish() else { throw Complaint(text: "standard output cannot be written to") }
+  if System.caughtSignal != 0 {
+    throw Complaint(text: "interrupted before all was checked", status: 128 + System.caughtSignal)
+  }
   return findings.status
 }
 

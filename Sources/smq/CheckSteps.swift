@@ -82,6 +82,7 @@ struct Examination {
         if version == 5, let server = link.client.server { tell(server) }
         return true
       }
+      if System.caughtSignal != 0 { return false }
       let reason: Text = event.map { why($0) } ?? "no answer in time"
       if isLast {
         findings.fail("connect", 5, "\(name): \(reason)", advice(onConnect: event))

@@ -51,6 +51,7 @@ final class Given {
     unsafe raw.stream_bytes = options.streamBytes
     unsafe raw.in_flight_maximum = options.inFlightMaximum
     unsafe raw.receive_maximum = options.receiveMaximum
+    unsafe raw.unreleased_maximum = options.unreleasedMaximum
     unsafe raw.maximum_packet_bytes = options.maximumPacket
     unsafe raw.requests = options.requests
     unsafe raw.request_bytes = options.requestBytes

@@ -26,6 +26,8 @@ func receivingOptions(_ arguments: Arguments, _ version: UInt32) throws(Complain
   if version == 5 && arguments.properties.receiveMaximum == 0 {
     options.receiveMaximum = UInt32(min(20, arguments.command.set == Commands.rr ? 1 : arguments.count ?? 20))
   }
+  // Mosquitto has as many of QoS 2 on their way as there are, whatever it is told.
+  options.unreleasedMaximum = 65_535
   options.receiveBytes = 262_144
   limitReceiving(&options)
   options.requestBytes = UInt32(2 * bytes + 1024 + arguments.properties.subscribe.count)

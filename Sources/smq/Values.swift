@@ -44,6 +44,7 @@ enum MQTT {
     var streamBytes: UInt32 = 0
     var inFlightMaximum: UInt32 = 0
     var receiveMaximum: UInt32 = 0
+    var unreleasedMaximum: UInt32 = 0
     var maximumPacket: UInt32 = 0
     var requests: UInt32 = 0
     var requestBytes: UInt32 = 0

@@ -25,7 +25,7 @@ def now() -> float:
     return STARTED + time.monotonic()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Chunk:
     time: float  # by now()
     from_client: bool

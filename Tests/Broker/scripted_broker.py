@@ -234,7 +234,7 @@ def matches(filter: str, topic: str) -> bool:
 # ---- What is recorded ----
 
 
-@dataclass(slots=True)
+@dataclass
 class Packet:
     """A packet as it came. PUBLISH and the acknowledgements are read further on demand."""
 
@@ -324,7 +324,7 @@ class Packet:
         return f"<{self.connection}: {NAMES[self.type]} flags {self.flags:x}{more}>"
 
 
-@dataclass(slots=True)
+@dataclass
 class Message:
     """An Application Message that the broker has taken over."""
 
@@ -336,7 +336,7 @@ class Message:
     properties: dict[str, object] = field(default_factory=dict)
 
 
-@dataclass(slots=True)
+@dataclass
 class Outgoing:
     """A message for a subscriber, until it is acknowledged."""
 
@@ -362,7 +362,7 @@ class Outgoing:
         )
 
 
-@dataclass(slots=True)
+@dataclass
 class Answer:
     """A PUBACK, PUBREC, PUBREL, PUBCOMP, SUBACK or UNSUBACK that is held back."""
 

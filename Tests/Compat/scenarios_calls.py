@@ -6,7 +6,8 @@ import ctypes
 import time
 from ctypes import c_bool, c_void_p
 
-from .scenario import Place, scenario
+from .calls import Scripted
+from .scenario import CONNACK, Place, scenario
 
 
 @scenario
@@ -73,6 +74,21 @@ def a_host_without_a_name(place: Place) -> list[str]:
     caller.call("connect", b"", 1883, 60)
     caller.destroy()
     return caller.story
+
+
+@scenario
+def in_flight_before_connack(place: Place) -> list[str]:
+    server = Scripted({1: CONNACK})
+    caller = place.caller()
+    caller.connect(server.port)
+    caller.call("max_inflight_messages_set", 5)
+    caller.loop_until("on_connect")
+    for _ in range(30):
+        caller.call("publish", None, b"a", 1, b"x", 1, c_bool(False), quietly=True)
+    caller.loop_for(0.2)
+    caller.destroy()
+    server.close()
+    return [*caller.story, f"{sum(packet[0] & 0xF0 == 0x30 for packet in server.packets)} in flight"]
 
 
 @scenario

@@ -7,7 +7,8 @@ import threading
 import time
 from ctypes import byref, c_bool, c_int
 
-from .scenario import Place, scenario
+from .calls import Scripted
+from .scenario import CONNACK, Place, scenario
 
 
 @scenario
@@ -130,3 +131,42 @@ def mid_is_known_qos1(place: Place) -> list[str]:
 @scenario
 def mid_is_known_qos2(place: Place) -> list[str]:
     return mid_is_known(place, 2)
+
+
+@scenario
+def leaving_without_acknowledgements(place: Place) -> list[str]:
+    """More messages than may be in flight, and none is acknowledged: nobody waits long for that."""
+    server = Scripted({1: CONNACK})
+    caller = place.caller()
+    caller.connect(server.port)
+    caller.loop_until("on_connect")
+    for _ in range(50):
+        caller.call("publish", None, b"a", 1, b"x", 1, c_bool(False), quietly=True)
+    begin = time.monotonic()
+    caller.call("disconnect")
+    took = time.monotonic() - begin
+    caller.destroy()
+    server.close()
+    return [*caller.story, f"in time: {took < 2}"]
+
+
+@scenario
+def leaving_while_the_server_takes_nothing(place: Place) -> list[str]:
+    """It all goes out later, in the program's loop, and DISCONNECT behind it."""
+    server = Scripted({1: CONNACK, 3: lambda packet: len(server.packets) == 2 and time.sleep(4) or None})
+    caller = place.caller()
+    caller.connect(server.port)
+    caller.loop_until("on_connect")
+    for _ in range(8):
+        caller.call("publish", None, b"a", 1_000_000, b"x" * 1_000_000, 0, c_bool(False), quietly=True)
+    begin = time.monotonic()
+    caller.call("disconnect")
+    took = time.monotonic() - begin
+    caller.loop_until("on_disconnect", timeout=10)
+    caller.destroy()
+    end = time.monotonic() + 5
+    while server.packets[-1][0] != 0xE0 and time.monotonic() < end:
+        time.sleep(0.01)
+    server.close()
+    story = [line for line in caller.story if line != "on_publish"]
+    return [*story, f"in time: {took < 3}", f"{[hex(packet[0]) for packet in server.packets]}"]

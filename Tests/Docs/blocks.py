@@ -5,8 +5,8 @@
     ```sh      a piece of one shell session that a page is: `set -eu`, from the top of the page to its end
     ```text    what the block before it prints, exactly, but that … stands for anything
 
-    In C, Python and the shell, mqtt://127.0.0.1 is a Mosquitto of the test, and so is what mosquitto_pub, _sub and _rr find
-    without -p. What else becomes of a block says a comment in the line above it:
+    In C, Python and the shell, mqtt://127.0.0.1 is a Mosquitto of the test, and so is what mosquitto_pub, _sub, _rr and smq
+    find without -p. What else becomes of a block says a comment in the line above it:
 
     <!-- file: NAME -->        it is that file, in the directory of the page's session; C and Python are compiled, not run
     <!-- frame: NAME -->       it is a piece, and compiled within frames/NAME.c, where that says BLOCK
@@ -59,9 +59,9 @@ class Block:
 
 def pages() -> list[Path]:
     """The book, the front door and the other doors. Decisions are told, not tried."""
-    found = [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "recipes").glob("*.md")]
-    python = ROOT / "python" / "README.md"
-    return sorted(found) + [python] * python.exists()
+    doors = (ROOT / name / "README.md" for name in ("", "examples", "examples-c", "packaging", "python"))
+    book = [*(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "recipes").glob("*.md")]
+    return sorted([*book, *(door for door in doors if door.exists())])
 
 
 def blocks(page: Path) -> list[Block]:

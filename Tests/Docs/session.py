@@ -15,9 +15,9 @@ from Broker.servers import MOSQUITTO, Mosquitto, await_condition, need
 from .blocks import FRAMES, ROOT, Block
 
 STRICT = ["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
-# mosquitto_pub and its like with the port of the test, unless they are told another one.
+# mosquitto_pub and its like, and smq, with the port of the test, unless they are told another one.
 WRAPPER = """#!/bin/sh
-case " $* " in *" -p "*|*" -L "*) exec {program} "$@" ;; *) exec {program} -p {port} "$@" ;; esac
+case " $* " in *" -p "*|*mqtt://*) exec {program} "$@" ;; *) exec {program} "$@" -p {port} ;; esac
 """
 # A block of the shell goes on where the last one was: in its directory, with its variables.
 SHELL = """set -eu
@@ -35,15 +35,16 @@ class Session:
         tools = base / "tools"
         for directory in (self.directory, tools):
             directory.mkdir()
-        for name in ("mosquitto_pub", "mosquitto_sub", "mosquitto_rr"):
+        programs = {name: need(name) for name in ("mosquitto_pub", "mosquitto_sub", "mosquitto_rr")}
+        for name, program in {**programs, "smq": build / "tools" / "smq"}.items():
             wrapper = tools / name
-            wrapper.write_text(WRAPPER.format(program=need(name), port=broker.port))
+            wrapper.write_text(WRAPPER.format(program=program, port=broker.port))
             wrapper.chmod(0o755)
         (self.directory / "libswiftmqtt").symlink_to(ROOT)
         self.environment = {
             **os.environ,
             "HOME": str(self.directory),
-            "PATH": f"{tools}:{build}/tools:{os.environ['PATH']}:{Path(MOSQUITTO).parent}",
+            "PATH": f"{tools}:{os.environ['PATH']}:{Path(MOSQUITTO).parent}",
             "LD_LIBRARY_PATH": str(build),
             "PYTHONPATH": str(ROOT / "python"),
             "PYTHONDONTWRITEBYTECODE": "1",

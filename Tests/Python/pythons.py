@@ -17,8 +17,8 @@ PIP = ("-q", "--disable-pip-version-check", "--retries=1", "--timeout=20")
 
 @functools.lru_cache(maxsize=None)
 def found() -> dict[str, str]:
-    """A Python of each minor version from 3.9 on: "3.9.18": its path. The one that runs this, those on PATH, and those that
-    pyenv built, whether it has them chosen or not."""
+    """A Python of each minor version from 3.9 on: "3.9.18": its path. The one that runs this, those on PATH, and those
+    that pyenv built, whether it has them chosen or not."""
     candidates = [sys.executable]
     candidates += [path for minor in range(OLDEST, SOUGHT) if (path := shutil.which(f"python3.{minor}"))]
     candidates += ["/usr/bin/python3"]
@@ -36,7 +36,9 @@ def version_of(python: str) -> tuple[tuple[int, int], str]:
     """(3, 9), "3.9.18"; (0, 0) for what does not run, such as a shim of pyenv's for a version that is not chosen."""
     code = "import platform; print(platform.python_version())"
     try:
-        said = subprocess.run([python, "-c", code], capture_output=True, text=True, timeout=30, stdin=subprocess.DEVNULL)
+        said = subprocess.run(
+            [python, "-c", code], capture_output=True, text=True, timeout=30, stdin=subprocess.DEVNULL
+        )
     except OSError:
         return (0, 0), ""
     numbers = said.stdout.strip().split(".")

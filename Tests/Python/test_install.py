@@ -47,4 +47,5 @@ def test_without_a_library_it_takes_the_systems(with_pip, tmp_path):
     done = subprocess.run(command, env=bare(LD_LIBRARY_PATH=str(library.parent)), **options)
     assert done.stdout == "(1, 0, 0)\n", done.stderr
     done = subprocess.run(command, env=bare(SWIFTMQTT_LIBRARY="/nowhere.so"), **options)
-    assert done.stderr.splitlines()[-1].startswith("ImportError: swiftmqtt needs libswiftmqtt.so.1, which was not found")
+    told = done.stderr.splitlines()[-1]
+    assert told.startswith("ImportError: swiftmqtt needs libswiftmqtt.so.1, which was not found")

@@ -109,7 +109,8 @@ def test_every_struct_is_laid_out_as_in_c(tmp_path):
             lines.append(f"{{offsetof({name}, {field}), sizeof((({name} *)0)->{field})}}")
     (tmp_path / "layout.c").write_text(
         "#include <stdio.h>\n#include <swiftmqtt.h>\nstatic const size_t all[][2] = {" + ",\n".join(lines) + "};\n"
-        'int main(void) { for (size_t i = 0; i < sizeof all / sizeof *all; i++) printf("%zu %zu\\n", all[i][0], all[i][1]); }'
+        "int main(void) { for (size_t i = 0; i < sizeof all / sizeof *all; i++)"
+        ' printf("%zu %zu\\n", all[i][0], all[i][1]); }'
     )
     program = tmp_path / "layout"
     subprocess.run(["gcc", "-I", ROOT / "include", "-o", program, tmp_path / "layout.c"], check=True, timeout=30)
@@ -139,8 +140,8 @@ class Layouts:
         ("smq_runner", lambda size, fields: (size + 8, []), None),  # not used here
         ("smq_bytes", lambda size, fields: (size + 8, fields), "smq_bytes has 24 bytes there, 16 here"),
         ("smq_event", lambda size, fields: (size - 8, fields), "smq_event has 200 bytes there, 208 here"),
-        ("smq_options", lambda size, fields: (size, fields[:2] + fields[3:]), "smq_options.url, 16 bytes at 8, is elsewhere"),
-        ("smq_stats", lambda size, fields: (size, [fields[0], (4, 8), *fields[2:]]), "smq_stats.connections, 4 bytes at 4, is"),
+        ("smq_options", lambda size, fields: (size, fields[:2] + fields[3:]), "smq_options.url, 16 bytes at 8, is "),
+        ("smq_stats", lambda size, fields: (size, [fields[0], (4, 8), *fields[2:]]), "smq_stats.connections, 4 bytes at"),
         ("smq_server", lambda size, fields: None, "it has no smq_server"),
     ],
 )
@@ -258,6 +259,8 @@ def test_everything_public_says_what_it_is():
                 silent.append(f"{module.__name__}.{name}")
             for member, thing in vars(value).items() if inspect.isclass(value) else ():
                 function = thing.fget if isinstance(thing, property) else thing
-                if not member.startswith("_") and inspect.isfunction(function) and not inspect.getdoc(getattr(value, member)):
+                if member.startswith("_") or not inspect.isfunction(function):
+                    continue
+                if not inspect.getdoc(getattr(value, member)):
                     silent.append(f"{module.__name__}.{name}.{member}")
     assert silent == []

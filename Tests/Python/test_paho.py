@@ -56,12 +56,21 @@ def output(server, closed_server, level, tmp_path):
     return run
 
 
+# Before 3.11 an IntEnum prints otherwise; there the two are compared with each other alone.
+PRINTS_AS_WRITTEN = sys.version_info >= (3, 11)
+
+
 @NAMES
-def test_as_paho_does(script, output):
+def test_as_paho_does(script, output, request):
+    if PRINTS_AS_WRITTEN:
+        expected = script.with_suffix(".txt").read_text()
+    else:
+        expected = output(script, request.getfixturevalue("with_requirements"), script.read_text())
     source = script.read_text().replace("paho.mqtt", "swiftmqtt.paho")
-    assert output(script, sys.executable, source) == script.with_suffix(".txt").read_text()
+    assert output(script, sys.executable, source) == expected
 
 
+@pytest.mark.skipif(not PRINTS_AS_WRITTEN, reason="what is written down is what Python 3.11 and later print")
 @NAMES
 def test_that_this_is_what_paho_does(script, output, with_requirements):
     said = output(script, with_requirements, script.read_text())
@@ -77,8 +86,9 @@ import importlib, sys
 sys.path.insert(0, sys.argv[2])
 client = importlib.import_module(f"{sys.argv[1]}.client")
 print(*(name for name in vars(client) if name.startswith(("MQTT", "CONN", "mqtt_ms"))), sep="\\n")
-modules = ("properties", "Properties"), ("reasoncodes", "ReasonCode"), ("subscribeoptions", "SubscribeOptions"), ("client", "Client")
-modules += ("client", "MQTTMessage"), ("client", "MQTTMessageInfo"), ("packettypes", "PacketTypes"), ("matcher", "MQTTMatcher")
+modules = [("properties", "Properties"), ("reasoncodes", "ReasonCode"), ("subscribeoptions", "SubscribeOptions")]
+modules += [("client", "Client"), ("client", "MQTTMessage"), ("client", "MQTTMessageInfo")]
+modules += [("packettypes", "PacketTypes"), ("matcher", "MQTTMatcher")]
 for module, name in modules:
     known = getattr(importlib.import_module(f"{sys.argv[1]}.{module}"), name)
     print(*(f"{name}.{member}" for member in dir(known) if not member.startswith("_")), sep="\\n")
@@ -118,8 +128,8 @@ def test_the_module_itself_has_the_names(mqtt):
 
 @pytest.mark.parametrize(
     "call",
-    ["tls_set()", "tls_set_context()", "tls_insecure_set(True)", "ws_set_options()", "proxy_set()", "enable_bridge_mode()"]
-    + ["connect_srv('example.org')"],
+    ["tls_set()", "tls_set_context()", "tls_insecure_set(True)", "ws_set_options()", "proxy_set()"]
+    + ["enable_bridge_mode()", "connect_srv('example.org')"],
 )
 def test_what_there_is_not_says_so(mqtt, call):
     client = mqtt.Client(mqtt.CallbackAPIVersion.VERSION2)
@@ -138,7 +148,8 @@ def wait(condition, seconds: float = 20) -> None:
 
 @pytest.mark.parametrize("protocol", [4, 5])
 def test_reconnecting(mqtt, start_mosquitto, level, protocol):
-    """The loop's thread connects again; what has QoS 1 and 2 is delivered then; subscriptions are on_connect's affair."""
+    """The loop's thread connects again; what has QoS 1 and 2 is delivered then; subscriptions are on_connect's
+    affair."""
     server = start_mosquitto()
     client = mqtt.Client(mqtt.CallbackAPIVersion.VERSION2, protocol=protocol)
     told: list[str] = []

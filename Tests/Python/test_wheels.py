@@ -82,13 +82,15 @@ def test_what_is_in_it(content, readelf):
 def test_the_same_tree_gives_the_same_bytes(wheel, tmp_path):
     """Elsewhere, with files of another time, by another user's umask."""
     tree = tmp_path / "elsewhere"
-    shutil.copytree(PACKAGE, tree / "python", ignore=shutil.ignore_patterns("__pycache__"), copy_function=shutil.copyfile)
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(PACKAGE, tree / "python", ignore=ignored, copy_function=shutil.copyfile)
     (tree / "packaging").mkdir()
     shutil.copy(ROOT / "packaging/wheels", tree / "packaging")
     (tree / "build" / TARGET).mkdir(parents=True)
     built = ROOT / os.environ.get("SMQ_BUILD_DIR", "build/native") / "libswiftmqtt.so.1"
     shutil.copyfile(built, tree / "build" / TARGET / "libswiftmqtt.so.1")
-    committed = subprocess.run(["git", "log", "-1", "--format=%ct"], cwd=ROOT, capture_output=True, text=True, check=True)
+    command = ["git", "log", "-1", "--format=%ct"]
+    committed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     before = os.umask(0o077)
     try:
         again = packed(tree, tmp_path / "out", TARGET, SOURCE_DATE_EPOCH=committed.stdout.strip())

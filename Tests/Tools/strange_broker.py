@@ -29,6 +29,15 @@ def refusing(connection: socket.socket) -> None:
     connection.recv(4096)
 
 
+def old(connection: socket.socket) -> None:
+    """Knows 3.1 only, and says so (3.1.1, section 3.1.2.2)."""
+    packet = connection.recv(4096)
+    is_known = packet[2:10] == b"\x00\x06MQIsdp"
+    connection.sendall(CONNACK if is_known else b"\x20\x02\x00\x01")
+    if is_known:
+        connection.recv(4096)
+
+
 def dying(connection: socket.socket) -> None:
     """Takes CONNECT, and dies of what follows."""
     connection.recv(4096)

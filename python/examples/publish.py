@@ -17,7 +17,8 @@ def main(url: str = "mqtt://127.0.0.1", count: str = "10") -> None:
     with swiftmqtt.Client(url, will=farewell) as client:
         client.publish("greenhouse/state", "here", qos=1, retain=True)
         for number in range(int(count)):
-            # A dict goes as JSON. When there is no room, because the link is away for long, the oldest reading gives way.
+            # A dict goes as JSON. When there is no room, because the link is away for long, the oldest reading gives
+            # way.
             reading = {"celsius": round(random.gauss(21, 0.5), 1), "at": time.time()}
             token = client.publish(TOPIC, reading, qos=1, expiry_s=3600, overflow=swiftmqtt.Overflow.DROP_OLDEST)
             client.run(1 if number < int(count) - 1 else 0)  # sends it, waits, and stays alive meanwhile

@@ -1,10 +1,10 @@
 """An MQTT client: MQTT 3.1, 3.1.1 and 5.0 by libswiftmqtt, through ctypes.
 
-:class:`Client` is the synchronous one, :class:`swiftmqtt.aio.Client` the one for asyncio, and :mod:`swiftmqtt.paho` has the
-interface of paho-mqtt. Its contract is include/swiftmqtt.h of libswiftmqtt; the names are those of there.
+:class:`Client` is the synchronous one, :class:`swiftmqtt.aio.Client` the one for asyncio, and :mod:`swiftmqtt.paho` has
+the interface of paho-mqtt. Its contract is include/swiftmqtt.h of libswiftmqtt; the names are those of there.
 """
 
-from ._base import Answer, Connected, ServerLimits
+from ._answers import Answer, Connected, ServerLimits
 from ._library import LIBRARY as _LIBRARY
 from ._options import Options
 from .client import Client, Token

@@ -197,8 +197,8 @@ STRUCTS: dict[str, Any] = {
 
 # All structs of the header, in the order in which they stand there: that of smq_abi_layout().
 ORDER = (
-    "smq_bytes smq_properties smq_property smq_message smq_options smq_subscription smq_subscriptions smq_event smq_runner "
-    "smq_runner_options smq_stats smq_server"
+    "smq_bytes smq_properties smq_property smq_message smq_options smq_subscription smq_subscriptions smq_event "
+    "smq_runner smq_runner_options smq_stats smq_server"
 ).split()
 
 LOG = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int32, ctypes.c_int32, ctypes.c_int32, ctypes.c_int32)

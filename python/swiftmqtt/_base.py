@@ -1,7 +1,7 @@
 """What both clients have in common: a smq_client in memory of its own, whose events are taken one by one.
 
-Nothing here waits. Client waits with poll(), aio.Client has the loop wait; both call _service() when it is time, and take
-events with _take() as long as there are any.
+Nothing here waits. Client waits with poll(), aio.Client has the loop wait; both call _service() when it is time, and
+take events with _take() as long as there are any.
 """
 
 from __future__ import annotations
@@ -13,11 +13,13 @@ import threading
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any, Union
 
 from . import _abi, _options, errors, properties
+from ._answers import Answer, Connected, ServerLimits
+from ._checks import buffer, encoded_text, function, listed, number_to, seconds
 from ._library import LIBRARY
+from ._source import puller
 from .constants import EventType, LogItem, LogLevel, OptionFlag, Protocol, State, Status
 from .errors import ArgumentError, ClosedError, Error, check, error
 from .message import Message, Subscription
@@ -32,8 +34,6 @@ CredentialsHook = Callable[[int], Union["tuple[str, str | bytes]", None]]
 ResolveHook = Callable[[str, int], Iterable[str]]
 #: Given the server's Authentication Data, returns the next.
 AuthenticateHook = Callable[[bytes], bytes]
-#: Supplies a payload: of at most `size` bytes from `offset` on.
-Source = Callable[[int, int], bytes]
 #: What a completion is told to.
 Finish = Callable[[Any, "Error | None"], None]
 #: Filters: one, several, or with their options.
@@ -41,61 +41,6 @@ Filters = Union[str, Subscription, Iterable[Union[str, Subscription]]]
 
 _PART_FIRST, _PART_LAST = 1, 2
 _string_at = ctypes.string_at
-
-
-@dataclass(frozen=True)
-class Answer:
-    """How a message, a SUBSCRIBE or an UNSUBSCRIBE ended well.
-
-    reason_code    what the server said; -1: nothing
-    reason_codes   of SUBACK and UNSUBACK: one for each filter; for SUBSCRIBE the granted QoS
-    reason_string  MQTT 5.0: the server's own words; usually empty
-    properties     MQTT 5.0
-    latency_ms     how long the server took to acknowledge a message with QoS 1 or 2; -1: unknown
-    """
-
-    reason_code: int
-    reason_codes: tuple[int, ...]
-    reason_string: str
-    properties: Properties
-    latency_ms: int
-
-
-@dataclass(frozen=True)
-class Connected:
-    """The server accepted the connection.
-
-    session_present  the server took up the session it had kept
-    protocol         the version that is spoken
-    attempt          how many attempts to connect there have been
-    server           which server of the URL, counted from 0
-    reason_string    MQTT 5.0: the server's own words; usually empty
-    properties       MQTT 5.0: of CONNACK
-    """
-
-    session_present: bool
-    protocol: Protocol
-    attempt: int
-    server: int
-    reason_string: str
-    properties: Properties
-
-
-@dataclass(frozen=True)
-class ServerLimits:
-    """What the server that is connected can do (smq_server)."""
-
-    protocol: int
-    session_expiry_s: int
-    receive_maximum: int
-    maximum_packet_bytes: int
-    maximum_qos: int
-    retain_available: bool
-    wildcard_available: bool
-    shared_available: bool
-    subscription_identifiers_available: bool
-    topic_alias_maximum: int
-    keep_alive_s: int
 
 
 class Guard:
@@ -139,8 +84,13 @@ class BaseClient:
             flags |= OptionFlag.ASK_CREDENTIALS
         if resolve:
             flags |= OptionFlag.ASK_ADDRESSES
-        self.adapters = adapters or Adapters()
-        self._manual_ack, self._message_maximum = manual_ack, message_maximum
+        self.adapters = Adapters() if adapters is None else adapters
+        if not isinstance(self.adapters, Adapters):
+            raise ArgumentError(Status.OPTION, f"adapters is a swiftmqtt.Adapters, not {type(adapters).__name__}")
+        for name, hook in (("credentials", credentials), ("resolve", resolve), ("authenticate", authenticate)):
+            function(name, hook)
+        self._manual_ack = manual_ack
+        self._message_maximum = number_to("message_maximum", message_maximum, 0xFFFFFFFF, Status.OPTION)
         self._credentials, self._resolve, self._authenticate = credentials, resolve, authenticate
         built = _options.build(url, flags, self.adapters, options)
 
@@ -233,7 +183,8 @@ class BaseClient:
         return self._ended
 
     def fileno(self) -> int:
-        """The one descriptor, readable when there is something to do: for select() and the like. Not to be read from."""
+        """The one descriptor, readable when there is something to do: for select() and the like. Not to be read
+        from."""
         self._open()
         return self._fd
 
@@ -241,6 +192,8 @@ class BaseClient:
 
     def set_log(self, log: LogHook | None, level: int = LogLevel.INFO) -> None:
         """Has what the client does told to log(level, what, number, other), or not any more. It may call the client."""
+        function("log", log)
+        level = number_to("log_level", level, LogLevel.DEBUG, Status.OPTION)
         with self._guard:
             handle = self._open()
             self._log = log
@@ -249,9 +202,9 @@ class BaseClient:
             def hook(user: int, level: int, what: int, number: int, other: int) -> None:
                 told.append((level, what, number, other))
 
-            function = _abi.LOG(hook) if log else _abi.LOG()
-            check(LIBRARY.smq_set_log(handle, level if log else LogLevel.OFF, function, None), f"no log level {level}")
-            self._kept[1:] = [function]
+            pointer = _abi.LOG(hook) if log else _abi.LOG()
+            check(LIBRARY.smq_set_log(handle, level if log else LogLevel.OFF, pointer, None))
+            self._kept[1:] = [pointer]
 
     def close(self) -> None:
         """Ends the client at once, without a farewell, in any state: the server publishes the Will. What waits to be
@@ -352,7 +305,7 @@ class BaseClient:
 
     def _leave(self, drain_s: float, reason_code: int, **named: Any) -> None:
         """smq_disconnect_with()"""
-        drain_ms = min(max(int(drain_s * 1000), 0), 86_400_000)
+        drain_ms = min(int(seconds("drain_s", drain_s) * 1000), 86_400_000)
         encoded = properties.encode(None, **named)
         packed = ctypes.byref(_abi.BytesIn(encoded, len(encoded))) if encoded else None
         check(LIBRARY.smq_disconnect_with(self._open(), drain_ms, reason_code, packed))
@@ -387,7 +340,7 @@ class BaseClient:
         struct.put("topic", encoded_text("topic", topic))
         struct.put("payload", payload)
         if qos:
-            struct.qos = _small("qos", qos, 2, Status.QOS)
+            struct.qos = number_to("qos", qos, 2, Status.QOS)
         if retain:
             struct.retain = 1
         if quiet:
@@ -395,9 +348,9 @@ class BaseClient:
         if urgent:
             struct.urgent = 1
         if overflow:
-            struct.overflow = _small("overflow", overflow, 3, Status.OPTION)
+            struct.overflow = number_to("overflow", overflow, 3, Status.OPTION)
         if expiry_s:
-            struct.expiry_s = _small("expiry_s", expiry_s, 0xFFFFFFFF, Status.OPTION)
+            struct.expiry_s = number_to("expiry_s", expiry_s, 0xFFFFFFFF, Status.OPTION)
         if (
             content_type is not None
             or payload_format_indicator is not None
@@ -427,9 +380,9 @@ class BaseClient:
 
     def _stream(self, struct: _abi.Message, size: int, source: Any, finish: Finish) -> None:
         """smq_publish_stream()"""
+        view, pull = puller(source)
+        struct.payload.data, struct.payload.size = None, number_to("size", size, 0xFFFFFFFF, Status.TOO_LARGE)
         cookie = self._expect(struct, finish)
-        view, pull = _puller(source)
-        struct.payload.data, struct.payload.size = None, _small("size", size, 0xFFFFFFFF, Status.TOO_LARGE)
         status = LIBRARY.smq_publish_stream(self._open(), ctypes.byref(struct), pull, None)
         if status == Status.OK:
             self._streams[cookie] = (view, pull)
@@ -437,9 +390,9 @@ class BaseClient:
 
     def _request(self, struct: _abi.Message, response_topic: str, timeout_s: float, finish: Finish) -> None:
         """smq_request()"""
-        cookie = self._expect(struct, finish)
         encoded = encoded_text("response_topic", response_topic)
-        timeout_ms = min(max(int(timeout_s * 1000), 1), 86_400_000)
+        timeout_ms = min(max(int(seconds("timeout", timeout_s) * 1000), 1), 86_400_000)
+        cookie = self._expect(struct, finish)
         status = LIBRARY.smq_request(
             self._open(), ctypes.byref(struct), ctypes.byref(_abi.BytesIn(encoded, len(encoded))), timeout_ms
         )
@@ -463,21 +416,21 @@ class BaseClient:
         **more: Any,
     ) -> None:
         """smq_subscribe() or smq_unsubscribe()"""
-        chosen = [filters] if isinstance(filters, (str, Subscription)) else list(filters)
+        chosen = [filters] if isinstance(filters, (str, Subscription)) else listed("filters", filters)
         entries = (_abi.Subscription * len(chosen))()
         for entry, wanted in zip(entries, chosen):
             item = wanted if isinstance(wanted, Subscription) else Subscription(wanted, qos, **more)
             entry.put("filter", encoded_text("filter", item.filter))
-            entry.qos = _small("qos", item.qos, 2, Status.QOS)
+            entry.qos = number_to("qos", item.qos, 2, Status.QOS)
             entry.no_local, entry.retain_as_published = bool(item.no_local), bool(item.retain_as_published)
-            entry.retain_handling = _small("retain_handling", item.retain_handling, 2, Status.OPTION)
+            entry.retain_handling = number_to("retain_handling", item.retain_handling, 2, Status.OPTION)
         struct = _abi.Subscriptions()
         struct.count, struct.list = len(chosen), ctypes.addressof(entries)
-        struct.identifier = _small("identifier", identifier, 0xFFFFFFFF, Status.OPTION)
+        struct.identifier = number_to("identifier", identifier, 0xFFFFFFFF, Status.OPTION)
         struct.put("properties", _encode_properties(None, user_properties=user_properties))
         cookie = self._expect(struct, finish)
-        function = LIBRARY.smq_subscribe if subscribing else LIBRARY.smq_unsubscribe
-        status = function(self._open(), ctypes.byref(struct))
+        call = LIBRARY.smq_subscribe if subscribing else LIBRARY.smq_unsubscribe
+        status = call(self._open(), ctypes.byref(struct))
         names = ", ".join(repr(getattr(f, "filter", f)) for f in chosen[:3]) if status == Status.TOPIC_FILTER else ""
         self._accepted(status, cookie, struct, names)
 
@@ -511,7 +464,8 @@ class BaseClient:
             if reason_string is not None:
                 encoded = _encode_properties(None, reason_string=reason_string)
                 packed = ctypes.byref(_abi.BytesIn(encoded, len(encoded)))
-            status = LIBRARY.smq_ack(self._open(), token, _small("reason_code", reason_code, 0xFF, Status.REASON_CODE), packed)
+            code = number_to("reason_code", reason_code, 0xFF, Status.REASON_CODE)
+            status = LIBRARY.smq_ack(self._open(), token, code, packed)
             if status != Status.TOKEN:  # its session is gone, and with it what was to be acknowledged
                 check(status)
             self._on_called()
@@ -631,9 +585,10 @@ class BaseClient:
         if event.reason_code == 0x18 and self._authenticate:
             self._send_auth(0x18, self._authenticate(_bytes(event.payload)))
 
-    def _send_auth(self, reason_code: int, data: bytes) -> None:
+    def _send_auth(self, reason_code: int, answer: bytes) -> None:
+        encoded = buffer("Authentication Data", answer)
         with self._guard:
-            packed = ctypes.byref(_abi.BytesIn(bytes(data), len(data)))
+            packed = ctypes.byref(_abi.BytesIn(encoded, len(encoded)))
             check(LIBRARY.smq_authenticate(self._open(), reason_code, packed, None))
             self._on_called()
 
@@ -693,24 +648,7 @@ _TAKES: dict[int, Callable[[BaseClient, _abi.Event], None]] = {
 }
 
 
-def encoded_text(name: str, value: Any) -> bytes:
-    """A text in UTF-8; ArgumentError names it if it is none."""
-    if isinstance(value, str):
-        try:
-            return value.encode()
-        except UnicodeEncodeError:
-            raise ArgumentError(Status.UTF8, f"the {name} has what UTF-8 cannot express") from None
-    raise ArgumentError(Status.OPTION, f"the {name} is a text, not {type(value).__name__}")
-
-
 _encode_properties = properties.encode
-
-
-def _small(name: str, value: Any, maximum: int, status: Status) -> int:
-    """A number that fits its field: ctypes would cut it off."""
-    if not isinstance(value, int) or not 0 <= value <= maximum:
-        raise ArgumentError(status, f"{name} is a whole number from 0 to {maximum}, not {value!r}")
-    return int(value)
 
 
 def _bytes(view: _abi.BytesOut) -> bytes:
@@ -739,44 +677,6 @@ def _event_error(event: _abi.Event) -> Error:
         reason_codes=tuple(_bytes(event.reason_codes)),
         retry_ms=event.retry_ms,
     )
-
-
-def size_of(source: Any) -> int:
-    """How many bytes a source has: bytes, or a file that can seek."""
-    if isinstance(source, (bytes, bytearray, memoryview)):
-        return memoryview(source).nbytes
-    if hasattr(source, "seek"):
-        return int(source.seek(0, os.SEEK_END))
-    raise ArgumentError(Status.OPTION, "publish_stream() cannot know the size of this source: it has to be given")
-
-
-def _puller(source: Any) -> tuple[Any, Any]:
-    """A smq_pull that reads from bytes, from a file that can seek, or asks a function."""
-    if callable(source):
-        read = source
-    elif hasattr(source, "readinto"):
-
-        def read(offset: int, size: int) -> bytes:
-            source.seek(offset)
-            return bytes(source.read(size))
-
-    else:
-        view = memoryview(source).cast("B")
-
-        def read(offset: int, size: int) -> bytes:
-            return bytes(view[offset : offset + size])
-
-    def pull(user: int, offset: int, buffer: int, size: int) -> int:
-        try:
-            data = read(offset, size)
-        except Exception:
-            return -1
-        if not data or len(data) > size:
-            return -1
-        ctypes.memmove(buffer, data, len(data))
-        return len(data)
-
-    return source, _abi.PULL(pull)
 
 
 def _release(handle: int, process: int, kept: list[Any]) -> None:

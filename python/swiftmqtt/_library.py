@@ -55,8 +55,8 @@ def check(library: ctypes.CDLL, path: str) -> None:
     found = (version >> 16, version >> 8 & 0xFF)
     if found[0] != NEEDED[0] or found < NEEDED:
         raise ImportError(
-            f"{path} is version {found[0]}.{found[1]}.{version & 0xFF} of libswiftmqtt: this package needs {NEEDED[0]}, "
-            f"from {NEEDED[0]}.{NEEDED[1]} on"
+            f"{path} is version {found[0]}.{found[1]}.{version & 0xFF} of libswiftmqtt: "
+            f"this package needs {NEEDED[0]}, from {NEEDED[0]}.{NEEDED[1]} on"
         )
     if missing:
         raise ImportError(f"{path} is too old a libswiftmqtt: it has no {missing[0]}()")

@@ -49,8 +49,8 @@ PROPERTIES = (
 
 
 class Options(TypedDict, total=False):
-    """The options of smq_options by the names of the header, which says what each means and its range; its flags are bool
-    options, and the properties of CONNECT are options, too."""
+    """The options of smq_options by the names of the header, which says what each means and its range; its flags are
+    bool options, and the properties of CONNECT are options, too."""
 
     host: str
     port: int
@@ -207,6 +207,8 @@ def _encoded(name: str, value: Any) -> bytes:
 
 def _will(will: Will, adapters: Adapters, protocol: int) -> _abi.Message:
     struct = _abi.Message()
+    if not isinstance(will, Will):
+        raise ArgumentError(Status.OPTION, f"the option will is a swiftmqtt.Will, not {type(will).__name__}")
     if will.qos not in (0, 1, 2):
         raise ArgumentError(Status.QOS, f"the Will's qos is 0, 1 or 2, not {will.qos!r}")
     payload, content_type, utf8 = adapters.encode(will.payload, will.content_type)

@@ -8,18 +8,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TypeVar, cast
 from uuid import uuid4
 
-from ._base import (
-    Answer,
-    AuthenticateHook,
-    BaseClient,
-    Connected,
-    CredentialsHook,
-    Filters,
-    LogHook,
-    ResolveHook,
-    Source,
-    size_of,
-)
+from ._answers import Answer, Connected
+from ._base import AuthenticateHook, BaseClient, CredentialsHook, Filters, LogHook, ResolveHook
+from ._checks import seconds
+from ._source import Source, size_of
 from .constants import LogLevel, Overflow, State, Status
 from .errors import ClosedError, Error, NoRoomError
 from .message import Message
@@ -71,11 +63,11 @@ class Client(BaseClient):
 
     Takes what :class:`swiftmqtt.Client` does, and:
 
-    inbox_maximum   messages that wait to be taken from `messages`: with so many the client stops to read, and the server
-                    has to wait, unless something is awaited whose answer comes behind them
+    inbox_maximum   messages that wait to be taken from `messages`: with so many the client stops to read, and the
+                    server has to wait, unless something is awaited whose answer comes behind them
 
-    Every call belongs to the loop's thread; only submit() is for any thread. A call that is cancelled leaves the client as it
-    is: what was published is delivered all the same. The hooks are called by the loop and are plain functions.
+    Every call belongs to the loop's thread; only submit() is for any thread. A call that is cancelled leaves the client
+    as it is: what was published is delivered all the same. The hooks are called by the loop and are plain functions.
     """
 
     def __init__(
@@ -172,7 +164,7 @@ class Client(BaseClient):
             return self._connected
 
         try:
-            return await _within(come(), timeout)
+            return await _within(come, timeout)
         except BaseException:
             if not self.closed and self.state != State.DISCONNECTED:
                 ended = self._ended
@@ -224,8 +216,8 @@ class Client(BaseClient):
         user_properties: UserProperties | None = None,
         properties: Properties | None = None,
     ) -> Answer:
-        """Publishes a message, and waits until it is delivered as its QoS promises; if there is no room, until there is.
-        The arguments are those of :meth:`swiftmqtt.Client.publish`. Without a connection it waits for one: use
+        """Publishes a message, and waits until it is delivered as its QoS promises; if there is no room, until there
+        is. The arguments are those of :meth:`swiftmqtt.Client.publish`. Without a connection it waits for one: use
         asyncio.wait_for() if it is not to. Cancelled, it takes nothing back."""
         struct = self._message(
             topic,
@@ -246,8 +238,9 @@ class Client(BaseClient):
         return await future
 
     def publish_soon(self, topic: str, payload: object = b"", **more: Any) -> asyncio.Future[Answer]:
-        """Publishes a message without waiting: the loop's next turn sends it, together with what else there is. Takes what
-        publish() does, and `quiet`. Returns a future that knows how it ended; NoRoomError if there is no room now."""
+        """Publishes a message without waiting: the loop's next turn sends it, together with what else there is. Takes
+        what publish() does, and `quiet`. Returns a future that knows how it ended; NoRoomError if there is no room
+        now."""
         self._attach()
         struct = self._message(topic, payload, **more)
         if more.get("quiet"):
@@ -271,8 +264,8 @@ class Client(BaseClient):
         return await (await self._with_room(begin))
 
     def submit(self, topic: str, payload: object = b"", **more: Any) -> None:
-        """Publishes from any thread. Takes what publish() does; NoRoomError if `submit_messages` are waiting. How it ends,
-        stats tell: nobody waits for it here."""
+        """Publishes from any thread. Takes what publish() does; NoRoomError if `submit_messages` are waiting. How it
+        ends, stats tell: nobody waits for it here."""
         self._submit(self._message(topic, payload, **more), None)
 
     # ---- Subscribe
@@ -288,8 +281,8 @@ class Client(BaseClient):
         identifier: int = 0,
         user_properties: UserProperties | None = None,
     ) -> Answer:
-        """Subscribes to a Topic Filter, or to several: see :meth:`swiftmqtt.Client.subscribe`. Returns the answer, with the
-        granted QoS of each filter in reason_codes; PeerError if one was refused."""
+        """Subscribes to a Topic Filter, or to several: see :meth:`swiftmqtt.Client.subscribe`. Returns the answer, with
+        the granted QoS of each filter in reason_codes; PeerError if one was refused."""
         self._attach()
         future: asyncio.Future[Answer] = self._future()
         more = {"no_local": no_local, "retain_as_published": retain_as_published, "retain_handling": retain_handling}
@@ -308,9 +301,10 @@ class Client(BaseClient):
     async def request(
         self, topic: str, payload: object = b"", *, timeout: float = 10, response_topic: str | None = None, **more: Any
     ) -> Message:
-        """Publishes a request (MQTT 5.0) and returns the Message that answers it: see :meth:`swiftmqtt.Client.request`."""
+        """Publishes a request (MQTT 5.0) and returns the Message that answers it: see
+        :meth:`swiftmqtt.Client.request`."""
         if response_topic is None:
-            response_topic = await _within(self._own_replies(), timeout)
+            response_topic = await _within(self._own_replies, timeout)
         struct, replies_to = self._message(topic, payload, **more), response_topic
 
         def begin() -> asyncio.Future[Message]:
@@ -325,14 +319,16 @@ class Client(BaseClient):
         subscribing = self._replies
         if subscribing is None or subscribing.done() and (subscribing.cancelled() or subscribing.exception()):
             subscribing = self._replies = asyncio.ensure_future(self.subscribe(self._replies_to, 1))
+            # Whoever asked may be gone by then: nobody is to be told that nobody looked.
+            subscribing.add_done_callback(lambda done: done.cancelled() or done.exception())
         await asyncio.shield(subscribing)
         return self._replies_to
 
     # ---- Receive
 
     async def receive(self) -> Message:
-        """The next message. ClosedError if none can come, as the client was disconnected or closed; the error, if it does
-        not connect again by itself. Cancelled, it loses none."""
+        """The next message. ClosedError if none can come, as the client was disconnected or closed; the error, if it
+        does not connect again by itself. Cancelled, it loses none."""
         self._attach()
         while not self._waiting_messages:
             if self.closed:
@@ -544,11 +540,12 @@ def _into(future: asyncio.Future[Any]) -> Callable[[Any, Error | None], None]:
     return finish
 
 
-async def _within(awaitable: Awaitable[T], timeout: float | None) -> T:
+async def _within(begin: Callable[[], Awaitable[T]], timeout: float | None) -> T:
     """As asyncio.wait_for(), with TimeoutError on every version of Python."""
     if timeout is None:
-        return await awaitable
+        return await begin()
+    limit = seconds("timeout", timeout)
     try:
-        return await asyncio.wait_for(awaitable, timeout)
+        return await asyncio.wait_for(begin(), limit)
     except asyncio.TimeoutError:
         raise TimeoutError(f"not within {timeout} s") from None

@@ -8,18 +8,10 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, cast
 
-from ._base import (
-    Answer,
-    AuthenticateHook,
-    BaseClient,
-    Connected,
-    CredentialsHook,
-    Filters,
-    LogHook,
-    ResolveHook,
-    Source,
-    size_of,
-)
+from ._answers import Answer, Connected
+from ._base import AuthenticateHook, BaseClient, CredentialsHook, Filters, LogHook, ResolveHook
+from ._checks import seconds
+from ._source import Source, size_of
 from .constants import LogLevel, Overflow, State, Status
 from .errors import ArgumentError, Error, NoRoomError, error
 from .message import Message
@@ -32,6 +24,9 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from ._options import Options
+
+#: How long poll() waits at a time: it takes no more than fits an int.
+MAXIMUM_WAIT_MS = 86_400_000
 
 #: What wait() of a token may return.
 Result = Any
@@ -98,18 +93,20 @@ class Client(BaseClient):
 
     url           mqtt://[user[:password]@]host[:port][,host[:port]]…, or else the option host
     reconnect     False: after a failed attempt, or a connection that ended, connect() has to be called again
-    manual_ack    messages with QoS 1 and 2 wait for Message.ack(); otherwise one is acknowledged when the program gets it
+    manual_ack    messages with QoS 1 and 2 wait for Message.ack(); otherwise one is acknowledged when the program gets
+                  it
     message_maximum   bytes: larger payloads that arrive are dropped, and told with status RECEIVE_TOO_LARGE
     adapters      how payloads are made: see swiftmqtt.payload
     credentials   credentials(attempt) gives user name and password before each attempt, or None: there are none now
     resolve       resolve(host, port) gives the numeric addresses of a name, instead of libc
     authenticate  authenticate(data) answers the server's Authentication Data (enhanced authentication, MQTT 5.0)
     log, log_level   see set_log()
-    options       the options of smq_options, by the header's names: see swiftmqtt.Options. MQTT 5.0 is spoken, or what the
-                  server speaks, unless `protocol` says otherwise
+    options       the options of smq_options, by the header's names: see swiftmqtt.Options. MQTT 5.0 is spoken, or what
+                  the server speaks, unless `protocol` says otherwise
 
     It belongs to one thread at a time; another one gets ArgumentError meanwhile. Only submit() is for any thread at any
-    time. Assign functions to on_connected, on_disconnected and on_subscription_lost to hear of these; they may call the client.
+    time. Assign functions to on_connected, on_disconnected and on_subscription_lost to hear of these; they may call the
+    client.
     """
 
     def __init__(
@@ -286,7 +283,13 @@ class Client(BaseClient):
             return token
 
     def publish_stream(
-        self, topic: str, source: bytes | BinaryIO | Source, size: int | None = None, *, timeout: float | None = 0, **more: Any
+        self,
+        topic: str,
+        source: bytes | BinaryIO | Source,
+        size: int | None = None,
+        *,
+        timeout: float | None = 0,
+        **more: Any,
     ) -> Token:
         """Publishes a payload larger than the outbox, piece by piece. One at a time.
 
@@ -307,8 +310,8 @@ class Client(BaseClient):
         """Publishes from any thread, while another one owns the client and runs it. Takes what publish() does, but
         `timeout`. Never waits.
 
-        Returns a future that knows how the message ended; NoRoomError if `submit_messages` are waiting, ArgumentError if
-        it is above `submit_bytes`. No thread may be in here while close() is called.
+        Returns a future that knows how the message ended; NoRoomError if `submit_messages` are waiting, ArgumentError
+        if it is above `submit_bytes`. No thread may be in here while close() is called.
         """
         struct = self._message(topic, payload, **more)
         future: Future[Answer] = Future()
@@ -342,7 +345,8 @@ class Client(BaseClient):
         identifier: int = 0,
         user_properties: UserProperties | None = None,
     ) -> Token:
-        """Subscribes to a Topic Filter, or to several. What was granted is subscribed to again when the server has lost it.
+        """Subscribes to a Topic Filter, or to several. What was granted is subscribed to again when the server has lost
+        it.
 
         filters      "a/+", Subscription("a/+", qos=1), or several of either
         qos          the highest to be sent with; with the three that follow (MQTT 5.0): for filters that are just text
@@ -352,8 +356,17 @@ class Client(BaseClient):
         """
         with self._guard:
             token = Token(self)
-            more = {"no_local": no_local, "retain_as_published": retain_as_published, "retain_handling": retain_handling}
-            self._subscribe(True, filters, qos, identifier, user_properties, token._finish, **more)
+            self._subscribe(
+                True,
+                filters,
+                qos,
+                identifier,
+                user_properties,
+                token._finish,
+                no_local=no_local,
+                retain_as_published=retain_as_published,
+                retain_handling=retain_handling,
+            )
             return token
 
     def unsubscribe(self, filters: Filters, *, user_properties: UserProperties | None = None) -> Token:
@@ -417,7 +430,8 @@ class Client(BaseClient):
             yield message
 
     def receive(self, timeout: float | None = None) -> Message:
-        """The next message. TimeoutError when the time is up; ArgumentError if none can come, as the client is disconnected."""
+        """The next message. TimeoutError when the time is up; ArgumentError if none can come, as the client is
+        disconnected."""
         with self._guard:
             self._run_until(lambda: self._waiting_messages, timeout, "a message", relieve=False)
             return self._next_message()
@@ -435,8 +449,8 @@ class Client(BaseClient):
                 raise
 
     def service(self) -> bool:
-        """Does everything that is due, without waiting: for a loop of one's own, with fileno() and next_timeout(). Returns
-        whether messages wait for receive()."""
+        """Does everything that is due, without waiting: for a loop of one's own, with fileno() and next_timeout().
+        Returns whether messages wait for receive()."""
         with self._guard:
             self._service()
             while self._take():
@@ -452,7 +466,7 @@ class Client(BaseClient):
         self, condition: Callable[[], object], timeout: float | None, what: str, relieve: bool = True
     ) -> None:
         """Runs until the condition holds. TimeoutError, or ArgumentError if nothing would ever happen."""
-        deadline = None if timeout is None else time.monotonic() + timeout
+        deadline = None if timeout is None else time.monotonic() + seconds("timeout", timeout)
         with self._guard:
             while not condition():
                 if self._take():
@@ -468,7 +482,7 @@ class Client(BaseClient):
                         if timeout_ms < 0 or left_ms < timeout_ms:
                             timeout_ms = left_ms
                     # Here the thread waits, without the GIL, and signals interrupt it as Python has them.
-                    self._poll.poll(timeout_ms)
+                    self._poll.poll(min(timeout_ms, MAXIMUM_WAIT_MS))
                 self._service()
                 if deadline is not None and time.monotonic() >= deadline:
                     while self._take():
@@ -479,7 +493,7 @@ class Client(BaseClient):
 
     def _with_room(self, publish: Callable[[], None], timeout: float | None) -> None:
         """Publishes, when there is room."""
-        deadline = None if timeout is None else time.monotonic() + timeout
+        deadline = None if timeout is None else time.monotonic() + seconds("timeout", timeout)
         while True:
             try:
                 return publish()

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ctypes
 
 from . import _abi
-from ._base import encoded_text
+from ._checks import encoded_text
 from ._library import LIBRARY
-from .constants import Protocol
-from .errors import check
+from .constants import Protocol, Status
+from .errors import ArgumentError, check
 
 
 def library_version() -> tuple[int, int, int]:
@@ -19,22 +19,22 @@ def library_version() -> tuple[int, int, int]:
 
 def status_name(status: int) -> str:
     """Such as "SMQ_ERR_FULL"."""
-    return _name(LIBRARY.smq_status_name(status))
+    return _name(LIBRARY.smq_status_name(_number("status", status)))
 
 
 def reason_code_name(reason_code: int, protocol: int = Protocol.MQTT_5_0) -> str:
     """What a server answered, as the specification spells it, such as "Not authorized"."""
-    return _name(LIBRARY.smq_reason_code_name(protocol, reason_code))
+    return _name(LIBRARY.smq_reason_code_name(_number("protocol", protocol), _number("reason_code", reason_code)))
 
 
 def stage_name(stage: int) -> str:
     """Such as "connack"."""
-    return _name(LIBRARY.smq_stage_name(stage))
+    return _name(LIBRARY.smq_stage_name(_number("stage", stage)))
 
 
 def rule_name(rule: int) -> str:
     """What a rule of the specification says, and where it stands."""
-    return _name(LIBRARY.smq_rule_name(rule))
+    return _name(LIBRARY.smq_rule_name(_number("rule", rule)))
 
 
 def topic_name_check(topic: str) -> None:
@@ -55,6 +55,12 @@ def topic_matches(filter: str, topic: str) -> bool:
 def _packed(name: str, value: str) -> object:
     encoded = encoded_text(name, value)
     return ctypes.byref(_abi.BytesIn(encoded, len(encoded)))
+
+
+def _number(name: str, value: int) -> int:
+    if isinstance(value, int):
+        return value
+    raise ArgumentError(Status.OPTION, f"the {name} is a whole number, not {type(value).__name__}")
 
 
 def _name(found: bytes) -> str:

@@ -20,7 +20,8 @@ class Message:
     payload                  its bytes
     qos, retain, duplicate   as it was sent; retain: it was there before the subscription
     subscription_identifier  MQTT 5.0: the first one; 0: none. All are in `properties`
-    status                   0, or ``Status.RECEIVE_TOO_LARGE``: the payload is larger than the client takes, and was dropped
+    status                   0, or ``Status.RECEIVE_TOO_LARGE``: the payload is larger than the client takes, and was
+                             dropped
     payload_total            how many bytes the payload has
     """
 
@@ -77,8 +78,8 @@ class Message:
         """The payload as a value.
 
         as_   what is wanted: ``"json"``, ``"text"``, ``"plist"`` or another content type; a type, such as str, dict,
-              bytes or a protobuf message; or an adapter. None: what the message's content type says (5.0), else str if it
-              says to be UTF-8, else bytes
+              bytes or a protobuf message; or an adapter. None: what the message's content type says (5.0), else str if
+              it says to be UTF-8, else bytes
 
         ValueError if the payload is no such thing; ArgumentError if no adapter is for it.
         """
@@ -86,15 +87,15 @@ class Message:
         return self._client.adapters.decode(self.payload, known.content_type, as_, known.payload_format_indicator == 1)
 
     def ack(self, reason_code: int = 0, *, reason_string: str | None = None) -> None:
-        """Acknowledges the message now, with ``manual_ack=True``; with another reason_code than 0 (MQTT 5.0) refuses it. A
-        message that needs none, or has it already, is left alone."""
+        """Acknowledges the message now, with ``manual_ack=True``; with another reason_code than 0 (MQTT 5.0) refuses
+        it. A message that needs none, or has it already, is left alone."""
         token, self._token = self._token, 0
         if token:
             self._client._ack(token, reason_code, reason_string)
 
     def reply(self, payload: object = b"", **more: Any) -> Any:
-        """Publishes the reply to a request (MQTT 5.0): to its Response Topic, with its Correlation Data. Takes and returns
-        what the client's publish() does. ArgumentError if the message is no request."""
+        """Publishes the reply to a request (MQTT 5.0): to its Response Topic, with its Correlation Data. Takes and
+        returns what the client's publish() does. ArgumentError if the message is no request."""
         response_topic = self.properties.response_topic
         if response_topic is None:
             raise error(Status.OPTION, "the message has no Response Topic: it is no request")
@@ -108,7 +109,8 @@ class Message:
 
 @dataclass
 class Will:
-    """What the server publishes if the connection ends without a farewell (section 3.1.2.5). From delay_s on: MQTT 5.0."""
+    """What the server publishes if the connection ends without a farewell (section 3.1.2.5). From delay_s on: MQTT
+    5.0."""
 
     topic: str
     payload: object = b""

@@ -147,6 +147,10 @@ class Protobuf(Adapter):
         return found
 
 
+#: What ``decode(as_=…)`` may say instead of a content type.
+SHORT = {"json": "application/json", "text": "text/plain", "plist": "application/x-plist"}
+
+
 class Adapters:
     """The chain: the first that takes a value has it. Put one's own in front: ``Adapters(Mine(), *Adapters())``."""
 
@@ -174,7 +178,7 @@ class Adapters:
         if isinstance(as_, Adapter):
             return as_.decode(data)
         if isinstance(as_, str):
-            content_type = {"json": "application/json", "text": "text/plain", "plist": "application/x-plist"}.get(as_, as_)
+            content_type = SHORT.get(as_, as_)
         elif as_ is not None:
             for adapter in self.chain:
                 if as_ in adapter.types or isinstance(adapter, Protobuf) and hasattr(as_, "FromString"):

@@ -9,6 +9,7 @@ from typing import Any, Union
 
 from . import _abi
 from ._library import LIBRARY
+from ._checks import listed
 from .constants import PropertyId, Status
 from .errors import ArgumentError, error
 
@@ -20,7 +21,8 @@ UserProperties = Union[Iterable[tuple[str, str]], Mapping[str, str]]
 class Properties:
     """A list of properties. What is None is not there; which packet may carry what, the library knows.
 
-    Texts are str, data are bytes. ``user_properties`` and ``subscription_identifiers`` may be repeated, so they are lists.
+    Texts are str, data are bytes. ``user_properties`` and ``subscription_identifiers`` may be repeated, so they are
+    lists.
     """
 
     payload_format_indicator: int | None = None
@@ -104,9 +106,9 @@ class Properties:
         if value is None:
             return []
         if name == "user_properties":
-            return list(value.items() if isinstance(value, Mapping) else value)
+            return listed(name, value.items() if isinstance(value, Mapping) else value)
         if name == "subscription_identifiers":
-            return list(value)
+            return listed(name, value)
         return [value]
 
 
@@ -169,6 +171,8 @@ def _put(made: _abi.PropertyList, name: str, value: Any) -> int:
 
 def encode(properties: Properties | None, **named: Any) -> bytes:
     """The bytes of a list, to which what is named and not None is added."""
+    if properties is not None and not isinstance(properties, Properties):
+        raise ArgumentError(Status.PROPERTY, f"properties are swiftmqtt.Properties, not {type(properties).__name__}")
     named = {name: value for name, value in named.items() if value is not None}
     if not named:
         return properties.encode() if properties is not None else b""

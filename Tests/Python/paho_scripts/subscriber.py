@@ -1,4 +1,4 @@
-"""Several filters in one SUBSCRIBE, three messages, UNSUBSCRIBE, leave: with every version of the callbacks and of MQTT."""
+"""Several filters in one SUBSCRIBE, three messages, UNSUBSCRIBE, leave: every version of the callbacks and of MQTT."""
 
 import sys
 import warnings

@@ -16,7 +16,8 @@ def on_connect(client, userdata, flags, reason_code, properties):
     asked = Properties(PacketTypes.SUBSCRIBE)
     asked.SubscriptionIdentifier = 7
     asked.UserProperty = ("why", "test")
-    options = SubscribeOptions(qos=2, noLocal=False, retainAsPublished=True, retainHandling=SubscribeOptions.RETAIN_DO_NOT_SEND)
+    never = SubscribeOptions.RETAIN_DO_NOT_SEND
+    options = SubscribeOptions(qos=2, noLocal=False, retainAsPublished=True, retainHandling=never)
     print(options, options.pack(), options.json())
     client.subscribe(level, options=options, properties=asked)
     client.subscribe((f"{level}/no-local", SubscribeOptions(noLocal=True)))

@@ -1,4 +1,5 @@
-"""The callbacks of a client: attributes, or methods of a class derived from it, with the arguments of either API version."""
+"""The callbacks of a client: attributes, or methods of a class derived from it, with the arguments of either API
+version."""
 
 from __future__ import annotations
 
@@ -107,7 +108,8 @@ class Callbacks:
         self._filtered = MQTTMatcher()
 
     def message_callback_add(self, sub: str, callback: Callback) -> None:
-        """Has callback(client, userdata, message) called, instead of on_message, for messages that match a Topic Filter."""
+        """Has callback(client, userdata, message) called, instead of on_message, for messages that match a Topic
+        Filter."""
         if callback is None or sub is None:
             raise ValueError("sub and callback must both be defined.")
         self._filtered[sub] = callback

@@ -9,7 +9,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from .._base import Answer, BaseClient, Connected
+from .._answers import Answer, Connected
+from .._base import BaseClient
 from ..constants import OFF, LogItem, LogLevel, Protocol
 from ..errors import Error
 from ..message import Message, Will
@@ -20,7 +21,8 @@ from .properties import Properties
 if TYPE_CHECKING:
     from .client import Client
 
-# What a Python program that publishes faster than the network takes may have waiting in the library; more waits in Python.
+# What a Python program that publishes faster than the network takes may have waiting in the library; more waits in
+# Python.
 OUTBOX_BYTES = 1 << 22
 OUTBOX_MESSAGES = 8192
 # Payloads that are larger than this go in pieces.
@@ -96,6 +98,18 @@ class Link(BaseClient):
             self.calls.append(owner._feed)
 
 
+class Socket:
+    """What socket() returns: something to wait for until it is readable. It is no socket: nothing is to be read from
+    it."""
+
+    def __init__(self, fd: int):
+        self._fd = fd
+
+    def fileno(self) -> int:
+        """The descriptor."""
+        return self._fd
+
+
 class Bell:
     """Wakes a thread up that waits in poll(). Any thread may ring it."""
 
@@ -131,8 +145,8 @@ def _close(*descriptors: int) -> None:
 
 
 class Turn:
-    """Who runs the loop: one thread at a time, which may take it several times. A thread that waits for its turn is preferred
-    to one that has just had it."""
+    """Who runs the loop: one thread at a time, which may take it several times. A thread that waits for its turn is
+    preferred to one that has just had it."""
 
     def __init__(self) -> None:
         self.condition = threading.Condition()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import select
 import socket as _socket
 import threading
@@ -16,10 +15,9 @@ from .. import properties as _own
 from ..constants import State, Status
 from ..errors import ArgumentError, Error, NoRoomError
 from ..helpers import topic_filter_check
-from ..message import Message, Subscription, Will
+from ..message import Message, Subscription
 from . import _names
-from ._callbacks import Callbacks
-from ._link import LARGE, Bell, Link, Turn, connect_options, will_of
+from ._link import LARGE, Bell, Link, Socket, Turn, connect_options
 from ._names import *  # noqa: F403
 from ._names import (
     LOGGING_LEVEL,
@@ -34,12 +32,12 @@ from ._names import (
     MQTT_ERR_SUCCESS,
     MQTT_LOG_DEBUG,
     MQTTv5,
-    MQTTv31,
     MQTTv311,
     end_code,
 )
+from ._missing import Missing
+from ._settings import Settings
 from .enums import CallbackAPIVersion, LogLevel, MQTTErrorCode, MQTTProtocolVersion, PahoClientMode
-from .errors import WrongType
 from .matcher import MQTTMatcher
 from .message import MQTTMessage, MQTTMessageInfo, PayloadType, encode_payload
 from .packettypes import PacketTypes
@@ -66,18 +64,7 @@ __all__ = [
 __all__ += _names.__all__
 
 
-class Socket:
-    """What socket() returns: something to wait for until it is readable. It is no socket: nothing is to be read from it."""
-
-    def __init__(self, fd: int):
-        self._fd = fd
-
-    def fileno(self) -> int:
-        """The descriptor."""
-        return self._fd
-
-
-class Client(Callbacks):
+class Client(Settings, Missing):
     """A client with the interface of paho-mqtt's.
 
     callback_api_version   which arguments callbacks get
@@ -103,41 +90,20 @@ class Client(Callbacks):
         reconnect_on_failure: bool = True,
         manual_ack: bool = False,
     ):
-        super().__init__()
-        if isinstance(callback_api_version, str):
-            raise WrongType("Unsupported callback API version: the first argument is a CallbackAPIVersion, not a client id")
-        if not isinstance(callback_api_version, CallbackAPIVersion):
-            raise WrongType("Unsupported callback API version")
-        if callback_api_version is CallbackAPIVersion.VERSION1:
-            warnings.warn("Callback API version 1 is deprecated, update to latest version", DeprecationWarning, 2)
-        if transport.lower() != "tcp":
-            raise ValueError(f"transport is 'tcp': libswiftmqtt has no {transport} yet")
-        if protocol == MQTTv5:
-            if clean_session is not None:
-                raise ValueError("Clean session is not used for MQTT 5.0")
-        elif clean_session is False and not client_id:
-            raise ValueError("A client id must be provided if clean session is False.")
-        self._callback_api_version = callback_api_version
-        self._client_id = client_id or (uuid.uuid4().hex[:22] if protocol == MQTTv31 else "")
-        self._clean_session = clean_session is not False
-        self._clean_start: bool | int = MQTT_CLEAN_START_FIRST_ONLY
-        self._connect_properties: Properties | None = None
-        self._userdata = userdata
-        self._protocol = MQTTProtocolVersion(protocol)
-        self._reconnect_on_failure, self._manual_ack = reconnect_on_failure, manual_ack
-        self._host, self._port, self._keepalive, self._connect_timeout = "", 1883, 60, 5.0
-        self._username: str | None = None
-        self._password: str | bytes | None = None
-        self._will: Will | None = None
-        self._max_inflight_messages, self._max_queued_messages = 20, 0
-        self._min_delay, self._max_delay, self._delay = 1.0, 120.0, 0.0
-        self._logger: logging.Logger | None = None
-
+        super().__init__(
+            callback_api_version,
+            client_id,
+            clean_session,
+            userdata,
+            protocol,
+            transport,
+            reconnect_on_failure,
+            manual_ack,
+        )
         self._lock = threading.RLock()  # around every call on the link
         self._turn = Turn()  # of the loop
         self._link: Link | None = None
         self._link_options: dict[str, Any] = {}
-        self._socket: Socket | None = None  # while the network connection is open
         self._wanted = False  # connect_async() was called, and reconnect() is to follow
         self._leaving = False  # disconnect() was called
         self._ready = False  # connected, and on_connect was called
@@ -151,7 +117,7 @@ class Client(Callbacks):
         self._loops = 0  # loop_forever() calls that run
         self._bell = Bell()  # interrupts a loop that waits
 
-    # ---- Settings
+    # ---- More settings
 
     def reinitialise(self, client_id: str = "", clean_session: bool = True, userdata: Any = None) -> None:
         """Begins anew."""
@@ -162,224 +128,11 @@ class Client(Callbacks):
             self.__dict__.clear()
             Client.__init__(self, version, client_id, clean_session, userdata)
 
-    @property
-    def callback_api_version(self) -> CallbackAPIVersion:
-        """Which arguments callbacks get."""
-        return self._callback_api_version
-
-    @property
-    def host(self) -> str:
-        """Of the broker."""
-        return self._host
-
-    @host.setter
-    def host(self, value: str) -> None:
-        self._check_closed()
-        if not value:
-            raise ValueError("Invalid host.")
-        self._host = value
-
-    @property
-    def port(self) -> int:
-        """Of the broker."""
-        return self._port
-
-    @port.setter
-    def port(self, value: int) -> None:
-        self._check_closed()
-        if value <= 0:
-            raise ValueError("Invalid port number.")
-        self._port = value
-
-    @property
-    def keepalive(self) -> int:
-        """Seconds."""
-        return self._keepalive
-
-    @keepalive.setter
-    def keepalive(self, value: int) -> None:
-        self._check_closed()
-        if value < 0:
-            raise ValueError("Keepalive must be >=0.")
-        self._keepalive = value
-
-    @property
-    def transport(self) -> str:
-        """ "tcp" """
-        return "tcp"
-
-    @property
-    def protocol(self) -> MQTTProtocolVersion:
-        """Which version of MQTT is spoken."""
-        return self._protocol
-
-    @property
-    def connect_timeout(self) -> float:
-        """How many seconds opening the network connection may take."""
-        return self._connect_timeout
-
-    @connect_timeout.setter
-    def connect_timeout(self, value: float) -> None:
-        self._check_closed()
-        if value <= 0.0:
-            raise ValueError("timeout must be a positive number")
-        self._connect_timeout = value
-
-    @property
-    def username(self) -> str | None:
-        """User name."""
-        return self._username
-
-    @username.setter
-    def username(self, value: str | None) -> None:
-        self._check_closed()
-        self._username = value or None
-
-    @property
-    def password(self) -> str | bytes | None:
-        """Password."""
-        return self._password
-
-    @password.setter
-    def password(self, value: str | bytes | None) -> None:
-        self._check_closed()
-        self._password = value or None
-
-    @property
-    def max_inflight_messages(self) -> int:
-        """Messages with QoS 1 and 2 that may be unacknowledged at a time; 0: as many as the broker takes."""
-        return self._max_inflight_messages
-
-    @max_inflight_messages.setter
-    def max_inflight_messages(self, value: int) -> None:
-        self._check_closed()
-        if value < 0:
-            raise ValueError("Invalid inflight.")
-        self._max_inflight_messages = value
-
-    @property
-    def max_queued_messages(self) -> int:
-        """Messages with QoS 1 and 2 that may wait to be delivered; 0: any number."""
-        return self._max_queued_messages
-
-    @max_queued_messages.setter
-    def max_queued_messages(self, value: int) -> None:
-        if value < 0:
-            raise ValueError("Invalid queue size.")
-        self._max_queued_messages = value
-
-    @property
-    def will_topic(self) -> str:
-        """The Will's topic; empty without one."""
-        return self._will.topic if self._will else ""
-
-    @property
-    def will_payload(self) -> bytes:
-        """The Will's payload; empty without one."""
-        return self._will.payload if self._will else b""  # type: ignore[return-value]
-
-    @property
-    def logger(self) -> logging.Logger | None:
-        """Who is told what the client does."""
-        return self._logger
-
-    @logger.setter
-    def logger(self, value: logging.Logger | None) -> None:
-        self._logger = value
-
-    def max_inflight_messages_set(self, inflight: int) -> None:
-        """Sets max_inflight_messages."""
-        self.max_inflight_messages = inflight
-
-    def max_queued_messages_set(self, queue_size: int) -> Client:
-        """Sets max_queued_messages."""
-        if not isinstance(queue_size, int):
-            raise WrongType("Invalid type of queue size.")
-        self.max_queued_messages = queue_size
-        return self
-
     def manual_ack_set(self, on: bool) -> None:
         """Has messages with QoS 1 and 2 wait for ack()."""
         self._manual_ack = on
         if self._link:
             self._link.acknowledges = not on
-
-    def reconnect_delay_set(self, min_delay: int = 1, max_delay: int = 120) -> None:
-        """How many seconds the loop waits before it connects again: the first time, and at most; it doubles each time."""
-        self._min_delay, self._max_delay, self._delay = float(min_delay), float(max_delay), 0.0
-
-    def username_pw_set(self, username: str | None, password: str | None = None) -> None:
-        """For the next connection; None: without."""
-        if username is not None and not isinstance(username, str):
-            raise ValueError("username is a str")
-        self._username, self._password = username or None, password or None
-
-    def will_set(
-        self,
-        topic: str,
-        payload: PayloadType = None,
-        qos: int = 0,
-        retain: bool = False,
-        properties: Properties | None = None,
-    ) -> None:
-        """What the broker is to publish if this client vanishes: for the next connection."""
-        if not topic:
-            raise ValueError("Invalid topic.")
-        if qos not in (0, 1, 2):
-            raise ValueError("Invalid QoS level.")
-        if properties and not isinstance(properties, Properties):
-            raise ValueError("The properties argument must be an instance of the Properties class.")
-        self._will = will_of(topic, encode_payload(payload), qos, retain, properties)
-
-    def will_clear(self) -> None:
-        """No Will any more."""
-        self._will = None
-
-    def user_data_set(self, userdata: Any) -> None:
-        """What every callback gets."""
-        self._userdata = userdata
-
-    def user_data_get(self) -> Any:
-        """What every callback gets."""
-        return self._userdata
-
-    def enable_logger(self, logger: logging.Logger | None = None) -> None:
-        """Has what the client does told to `logger`, or one of its own."""
-        self._logger = logger or self._logger or logging.getLogger(__name__)
-
-    def disable_logger(self) -> None:
-        """Ends it."""
-        self._logger = None
-
-    # ---- What there is not
-
-    def tls_set(self, *arguments: Any, **named: Any) -> None:
-        """NotImplementedError: libswiftmqtt has no TLS yet."""
-        raise NotImplementedError("TLS is not built into libswiftmqtt yet: use a TLS proxy on this machine, such as stunnel")
-
-    def tls_set_context(self, context: Any = None) -> None:
-        """NotImplementedError: see tls_set()."""
-        self.tls_set()
-
-    def tls_insecure_set(self, value: bool) -> None:
-        """NotImplementedError: see tls_set()."""
-        self.tls_set()
-
-    def ws_set_options(self, *arguments: Any, **named: Any) -> None:
-        """NotImplementedError: libswiftmqtt has no WebSockets yet."""
-        raise NotImplementedError("libswiftmqtt has no WebSockets yet")
-
-    def proxy_set(self, **proxy_args: Any) -> None:
-        """NotImplementedError: libswiftmqtt goes through no proxy."""
-        raise NotImplementedError("libswiftmqtt goes through no SOCKS or HTTP proxy")
-
-    def enable_bridge_mode(self) -> None:
-        """NotImplementedError: libswiftmqtt is a client, no bridge."""
-        raise NotImplementedError("libswiftmqtt is a client, no bridge")
-
-    def connect_srv(self, *arguments: Any, **named: Any) -> MQTTErrorCode:
-        """NotImplementedError: look the SRV record up, and connect() to what it says."""
-        raise NotImplementedError("libswiftmqtt looks up no SRV records: look it up, and connect() to what it says")
 
     # ---- Connect, disconnect
 
@@ -395,7 +148,8 @@ class Client(Callbacks):
     ) -> MQTTErrorCode:
         """Opens the network connection, and returns when it is open; on_connect tells the broker's answer.
 
-        clean_start, properties   5.0: of CONNECT. A session is kept with clean_start False, or with a SessionExpiryInterval
+        clean_start, properties   5.0: of CONNECT. A session is kept with clean_start False, or with a
+                                  SessionExpiryInterval
 
         OSError if it cannot be opened.
         """
@@ -525,8 +279,8 @@ class Client(Callbacks):
         options: SubscribeOptions | None = None,
         properties: Properties | None = None,
     ) -> tuple[MQTTErrorCode, int | None]:
-        """Subscribes: to "topic", to ("topic", qos or options), or to a list of these. Returns an error code and the mid that
-        on_subscribe gets. ValueError for a wrong topic or QoS."""
+        """Subscribes: to "topic", to ("topic", qos or options), or to a list of these. Returns an error code and the
+        mid that on_subscribe gets. ValueError for a wrong topic or QoS."""
         if isinstance(topic, tuple):
             topic, second = topic
             if self._protocol == MQTTv5:
@@ -555,7 +309,8 @@ class Client(Callbacks):
     def unsubscribe(
         self, topic: str | list[str], properties: Properties | None = None
     ) -> tuple[MQTTErrorCode, int | None]:
-        """Unsubscribes from a topic, or from a list of them. Returns an error code and the mid that on_unsubscribe gets."""
+        """Unsubscribes from a topic, or from a list of them. Returns an error code and the mid that on_unsubscribe
+        gets."""
         topics = topic if isinstance(topic, list) else [topic]
         if not topics or not all(isinstance(name, (str, bytes)) and name for name in topics):
             raise ValueError("Invalid topic.")
@@ -576,8 +331,8 @@ class Client(Callbacks):
     # ---- Loops
 
     def loop(self, timeout: float = 1.0) -> MQTTErrorCode:
-        """Waits for at most `timeout` seconds until there is something to do, and does it. Returns why the connection ended,
-        if it did; connecting again is the caller's affair."""
+        """Waits for at most `timeout` seconds until there is something to do, and does it. Returns why the connection
+        ended, if it did; connecting again is the caller's affair."""
         if timeout < 0.0:
             raise ValueError("Invalid timeout.")
         if self._socket is None:
@@ -587,8 +342,8 @@ class Client(Callbacks):
         return self._rc
 
     def loop_forever(self, timeout: float = 1.0, retry_first_connection: bool = False) -> MQTTErrorCode:
-        """Runs until disconnect() was called, and connects again when a connection is lost. OSError if connect_async() was
-        called and the first connection cannot be opened, unless retry_first_connection is true."""
+        """Runs until disconnect() was called, and connects again when a connection is lost. OSError if connect_async()
+        was called and the first connection cannot be opened, unless retry_first_connection is true."""
         self._loops += 1
         try:
             while self._wanted and not self._stopping:
@@ -620,8 +375,8 @@ class Client(Callbacks):
         return MQTT_ERR_SUCCESS
 
     def loop_stop(self) -> MQTTErrorCode:
-        """Ends that thread, and waits for it; what has QoS 1 or 2 and is not delivered is waited for, too, while there is a
-        connection."""
+        """Ends that thread, and waits for it; what has QoS 1 or 2 and is not delivered is waited for, too, while there
+        is a connection."""
         thread = self._thread
         if thread is None:
             return MQTT_ERR_INVAL
@@ -633,8 +388,8 @@ class Client(Callbacks):
         return MQTT_ERR_SUCCESS
 
     def socket(self) -> Socket | None:
-        """For a loop of one's own: what to wait for until it is readable, and then to call loop_read(); call loop_misc()
-        every second or so. None without a connection."""
+        """For a loop of one's own: what to wait for until it is readable, and then to call loop_read(); call
+        loop_misc() every second or so. None without a connection."""
         return self._socket
 
     def loop_read(self, max_packets: int = 1) -> MQTTErrorCode:
@@ -735,8 +490,8 @@ class Client(Callbacks):
             self._turn.give()
 
     def _dispatch(self) -> bool:
-        """Takes the events, and has the callbacks called that they mean; without the lock, so that these may wait for other
-        threads."""
+        """Takes the events, and has the callbacks called that they mean; without the lock, so that these may wait for
+        other threads."""
         did = False
         while True:
             with self._lock:
@@ -901,7 +656,8 @@ class Client(Callbacks):
                     if wrong.status == Status.STATE:
                         return
                     self._queue.popleft()
-                    self._fail(message, MQTT_ERR_PAYLOAD_SIZE if wrong.status == Status.TOO_LARGE else MQTT_ERR_PROTOCOL)
+                    large = wrong.status == Status.TOO_LARGE
+                    self._fail(message, MQTT_ERR_PAYLOAD_SIZE if large else MQTT_ERR_PROTOCOL)
                     self._debug(f"Cannot publish to {message.topic!r}: {wrong}")
                     continue
                 self._queue.popleft()
@@ -921,7 +677,8 @@ class Client(Callbacks):
             struct.put("payload", message.payload)
             link.publish_struct(struct, finish)
         message.info.rc = MQTT_ERR_SUCCESS
-        self._debug(f"Sending PUBLISH (q{message.qos}, m{message.mid}), {message.topic!r} ({len(message.payload)} bytes)")
+        size = len(message.payload)
+        self._debug(f"Sending PUBLISH (q{message.qos}, m{message.mid}), {message.topic!r} ({size} bytes)")
 
     def _fail(self, message: MQTTMessage, rc: MQTTErrorCode) -> None:
         self._unfinished.pop(message.mid, None)
@@ -1080,10 +837,6 @@ class Client(Callbacks):
                     link.acknowledge(token, 0, None)
 
     # ---- Helpers
-
-    def _check_closed(self) -> None:
-        if self._socket is not None:
-            raise RuntimeError("this can only be changed while there is no connection")
 
     def _debug(self, text: str) -> None:
         if self._logger is not None or self.on_log is not None:

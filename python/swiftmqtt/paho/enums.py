@@ -37,7 +37,8 @@ class MQTTProtocolVersion(enum.IntEnum):
 
 
 class CallbackAPIVersion(enum.Enum):
-    """Which arguments callbacks get: VERSION1 those of paho-mqtt 1, VERSION2 the same ones for every version of MQTT."""
+    """Which arguments callbacks get: VERSION1 those of paho-mqtt 1, VERSION2 the same ones for every version of
+    MQTT."""
 
     VERSION1 = 1
     VERSION2 = 2

@@ -28,7 +28,8 @@ class MQTTMatcher:
         return bool(self._values)
 
     def iter_match(self, topic: str) -> Iterator[Any]:
-        """The values of all filters that match the topic; at each level a name comes before '+', and that before '#'."""
+        """The values of all filters that match the topic; at each level a name comes before '+', and that before
+        '#'."""
         if not self._values:
             return iter(())
         found = [filter for filter in self._values if topic_matches(filter, topic)]

@@ -28,8 +28,8 @@ class MQTTMessageInfo:
         self._run: Callable[[float], bool] | None = None
 
     def wait_for_publish(self, timeout: float | None = None) -> None:
-        """Waits until the message was published as its QoS has it, or `timeout` seconds are over. If no loop runs, this runs
-        one. ValueError if there was no room; RuntimeError if it cannot be published any more."""
+        """Waits until the message was published as its QoS has it, or `timeout` seconds are over. If no loop runs, this
+        runs one. ValueError if there was no room; RuntimeError if it cannot be published any more."""
         self._raise_if_failed()
         deadline = None if timeout is None else time.monotonic() + timeout
         while not self._published:

@@ -26,6 +26,6 @@ class PacketTypes:
     ) = indexes
     WILLMESSAGE = 99  # has properties, but is no packet
     Names = tuple(
-        "reserved Connect Connack Publish Puback Pubrec Pubrel Pubcomp Subscribe Suback Unsubscribe Unsuback Pingreq Pingresp "
-        "Disconnect Auth".split()
+        "reserved Connect Connack Publish Puback Pubrec Pubrel Pubcomp Subscribe Suback Unsubscribe Unsuback Pingreq "
+        "Pingresp Disconnect Auth".split()
     )

@@ -49,7 +49,8 @@ _TABLE: list[tuple[str, int, list[int]]] = [
     (
         "User Property",
         6,
-        [*_CONNECTING, _P.PUBLISH, *_ACKNOWLEDGING, _P.SUBSCRIBE, _P.UNSUBSCRIBE, _P.DISCONNECT, _P.AUTH, _P.WILLMESSAGE],
+        [*_CONNECTING, _P.PUBLISH, *_ACKNOWLEDGING, _P.SUBSCRIBE, _P.UNSUBSCRIBE, _P.DISCONNECT, _P.AUTH]
+        + [_P.WILLMESSAGE],
     ),
     ("Maximum Packet Size", 2, _CONNECTING),
     ("Wildcard Subscription Available", 0, [_P.CONNACK]),
@@ -83,7 +84,9 @@ class Properties:
 
     types = _TYPES
     names = {name: _own.IDENTIFIERS[_OWN_NAMES[name.replace(" ", "")]] for name, *_ in _TABLE}
-    properties = {_own.IDENTIFIERS[_OWN_NAMES[name.replace(" ", "")]]: (kind, packets) for name, kind, packets in _TABLE}
+    properties = {
+        _own.IDENTIFIERS[_OWN_NAMES[name.replace(" ", "")]]: (kind, packets) for name, kind, packets in _TABLE
+    }
 
     packetType: int
 

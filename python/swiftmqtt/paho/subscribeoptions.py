@@ -44,7 +44,8 @@ class SubscribeOptions:
     def pack(self) -> bytes:
         """The byte of SUBSCRIBE."""
         self._check()
-        return bytes([self.retainHandling << 4 | bool(self.retainAsPublished) << 3 | bool(self.noLocal) << 2 | self.QoS])
+        flags = bool(self.retainAsPublished) << 3 | bool(self.noLocal) << 2
+        return bytes([self.retainHandling << 4 | flags | self.QoS])
 
     def unpack(self, buffer: bytes) -> int:
         """Becomes what a byte says; returns how many were used."""

@@ -1,0 +1,190 @@
+"""smq check: each step against a server where it works and one where it does not, the advice and the exit status."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from Broker.servers import Mosquitto, free_port, need
+
+from . import strange_broker
+from .strange_broker import StrangeBroker
+from .tool import smq, start
+
+
+def steps(*arguments: object, code: int) -> list[tuple[str, str, str, str]]:
+    """Step, result, text and advice of each line behind the first."""
+    result = smq("check", *arguments, timeout=40)
+    assert (result.returncode, result.stderr) == (code, b""), result
+    found: list[tuple[str, str, str, str]] = []
+    for line in result.stdout.decode().splitlines()[1:]:
+        if advice := re.fullmatch(r" {20}-> (.+)", line):
+            found[-1] = (*found[-1][:3], advice[1])
+        else:
+            word, step, text = re.fullmatch(r"  (ok  |note|fail)  (\w+) +(.+)", line).groups()
+            found.append((step, word.strip(), text, ""))
+    return found
+
+
+def summary(found: list[tuple[str, str, str, str]]) -> str:
+    return " ".join(f"{step}:{result}" for step, result, _, _ in found)
+
+
+@pytest.fixture
+def strange() -> Iterator[Callable[[str], list[str]]]:
+    begun: list[StrangeBroker] = []
+
+    def begin(way: str) -> list[str]:
+        begun.append(StrangeBroker(getattr(strange_broker, way)))
+        return ["-h", "127.0.0.1", "-p", str(begun[-1].port)]
+
+    yield begin
+    for broker in begun:
+        broker.close()
+
+
+@pytest.fixture
+def configured(tmp_path: Path) -> Iterator[Callable[..., Mosquitto]]:
+    begun: list[Mosquitto] = []
+
+    def begin(**settings: object) -> Mosquitto:
+        begun.append(Mosquitto(tmp_path, persistence="false", **settings))
+        begun[-1].start()
+        return begun[-1]
+
+    yield begin
+    for broker in begun:
+        broker.stop()
+
+
+ALL_FINE = ("name:ok tcp:ok connect:ok limits:ok connect:ok connect:ok message:ok message:ok message:ok retained:ok "
+            "ping:ok")
+
+
+def test_all_works(broker: Mosquitto):
+    found = steps(broker.url, code=0)
+    assert summary(found) == ALL_FINE
+    accepted = [re.fullmatch(r"(MQTT [\d.]+) is accepted, in [\d.]+ ms", found[line][2])[1] for line in (2, 4, 5)]
+    assert accepted == ["MQTT 5.0", "MQTT 3.1.1", "MQTT 3.1"]
+    assert "QoS up to 2; retained messages; wildcards" in found[3][2]
+    assert not any(advice for *_, advice in found)
+
+
+@pytest.mark.parametrize("options, wanted", [
+    (["-V", "311"], "name:ok tcp:ok connect:ok message:ok message:ok message:ok retained:ok ping:ok"),
+    (["-V", "5", "-t", "another"], ALL_FINE.replace(" connect:ok connect:ok", "")),
+    (["-A", "127.0.0.1"], ALL_FINE),
+])
+def test_options(broker: Mosquitto, options: list[str], wanted: str):
+    assert summary(steps(*broker.address, *options, code=0)) == wanted
+
+
+def test_nothing_is_left_behind(broker: Mosquitto):
+    """The retained message is removed again."""
+    steps(*broker.address, "-t", "left/behind", code=0)
+    result = smq("sub", *broker.address, "-t", "left/#", "-W", 1)
+    assert (result.returncode, result.stdout) == (27, b"")
+
+
+def test_json(broker: Mosquitto):
+    result = smq("check", broker.url, "--json")
+    found = json.loads(result.stdout)
+    assert result.returncode == found["exit"] == 0 and result.stdout.count(b"\n") == 1
+    server, = found["servers"]
+    assert server["server"] == f"127.0.0.1 port {broker.port}"
+    assert " ".join(f"{step['step']}:{step['result']}" for step in server["steps"]) == ALL_FINE
+
+
+def test_several_servers(broker: Mosquitto):
+    closed = free_port()
+    found = json.loads(smq("check", f"mqtt://127.0.0.1:{closed},127.0.0.1:{broker.port}", "--json").stdout)
+    assert found["exit"] == 4
+    assert [[step["result"] for step in server["steps"]][-1] for server in found["servers"]] == ["fail", "ok"]
+
+
+# ---- What does not work
+
+
+def test_the_name_has_no_address():
+    name, = steps("mqtt://name.invalid", code=3)
+    assert name[:2] == ("name", "fail") and "is it spelled right?" in name[3]
+
+
+def test_nobody_listens():
+    _, tcp = steps("-h", "127.0.0.1", "-p", free_port(), code=4)
+    assert tcp[:3] == ("tcp", "fail", "no connection: Connection refused")
+    assert tcp[3].startswith("nothing listens there: is the broker running")
+
+
+def test_there_is_no_such_socket():
+    tcp, = steps("--unix", "/nonexistent", code=4)
+    assert tcp[:2] == ("tcp", "fail") and "is this the path of its socket?" in tcp[3]
+
+
+@pytest.mark.parametrize("way, text, advice", [
+    ("silent", r"MQTT 3\.1: no answer in time \(connack\)", "it takes connections and does not answer: is it MQTT"),
+    ("closing", r"MQTT 3\.1: the broker closed .*", "what listens there may speak TLS"),
+    # 3.1 does not look at what gives a web server away to the others.
+    ("web", r"MQTT 3\.1: the broker (broke a rule|closed the connection).*", "what listens there "),
+    ("refusing", r"MQTT 3\.1: refused: Not authorized", "user name (-u) or password (-P) are wrong or missing"),
+])
+def test_it_is_no_broker(strange, way: str, text: str, advice: str):
+    begin = time.monotonic()
+    found = steps(*strange(way), "-W", 1, code=5)
+    assert summary(found) == "name:ok tcp:ok connect:note connect:note connect:fail"
+    assert re.fullmatch(text, found[-1][2]) and found[-1][3].startswith(advice)
+    assert time.monotonic() - begin < 15
+
+
+def test_it_speaks_an_old_version_only(strange):
+    found = steps(*strange("old"), "-W", 1, code=6)
+    assert summary(found) == "name:ok tcp:ok connect:note connect:note connect:ok subscribe:fail"
+    assert found[2][2].startswith("MQTT 5.0: refused: ")
+
+
+def test_the_broker_wants_a_password(configured, tmp_path: Path):
+    passwords = tmp_path / "passwords"
+    subprocess.run([need("mosquitto_passwd"), "-b", "-c", passwords, "gateway", "secret"], check=True, timeout=20)
+    broker = configured(allow_anonymous="false", password_file=passwords)
+    for login in ([], ["-u", "gateway", "-P", "wrong"]):
+        found = steps(*broker.address, *login, code=5)
+        assert summary(found) == "name:ok tcp:ok connect:note connect:note connect:fail"
+        assert found[-1][3].startswith("user name (-u) or password (-P) are wrong or missing")
+    assert summary(steps(*broker.address, "-u", "gateway", "-P", "secret", code=0)) == ALL_FINE
+    url = f"mqtt://gateway:secret@127.0.0.1:{broker.port}"
+    result = smq("check", url)
+    assert result.returncode == 0 and b"secret" not in result.stdout
+
+
+def test_the_broker_has_limits(configured):
+    broker = configured(max_qos=1, retain_available="false", max_packet_size=2000, max_keepalive=30)
+    found = steps(*broker.address, code=0)
+    assert summary(found) == ("name:ok tcp:ok connect:ok limits:ok connect:ok connect:ok message:ok message:ok "
+                              "retained:note ping:ok")
+    for limit in ("QoS up to 1", "no retained messages", "packets up to 2000 bytes", "Keep Alive 30 s"):
+        assert limit in found[3][2]
+
+
+def test_the_user_may_not_read(configured, tmp_path: Path):
+    (tmp_path / "acl").write_text("topic write smq/check/#\ntopic readwrite allowed/#\n")
+    broker = configured(acl_file=tmp_path / "acl")
+    found = steps(*broker.address, "-W", 1, code=6)
+    assert summary(found[-1:]) == "message:fail" and "-t gives a topic that it may use" in found[-1][3]
+    assert summary(steps(*broker.address, "-t", "allowed", code=0)) == ALL_FINE
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupted(strange, number: int):
+    process = start("check", *strange("silent"), "-W", 30)
+    for _ in range(3):
+        process.stdout.readline()
+    time.sleep(0.3)  # it waits for CONNACK
+    process.send_signal(number)
+    assert process.wait(10) == 128 + number
+    assert process.stderr.read() == b"smq check: interrupted before all was checked\n"

@@ -1,0 +1,63 @@
+"""What the server answered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .constants import Protocol
+from .properties import Properties
+
+
+@dataclass(frozen=True)
+class Answer:
+    """How a message, a SUBSCRIBE or an UNSUBSCRIBE ended well.
+
+    reason_code    what the server said; -1: nothing
+    reason_codes   of SUBACK and UNSUBACK: one for each filter; for SUBSCRIBE the granted QoS
+    reason_string  MQTT 5.0: the server's own words; usually empty
+    properties     MQTT 5.0
+    latency_ms     how long the server took to acknowledge a message with QoS 1 or 2; -1: unknown
+    """
+
+    reason_code: int
+    reason_codes: tuple[int, ...]
+    reason_string: str
+    properties: Properties
+    latency_ms: int
+
+
+@dataclass(frozen=True)
+class Connected:
+    """The server accepted the connection.
+
+    session_present  the server took up the session it had kept
+    protocol         the version that is spoken
+    attempt          how many attempts to connect there have been
+    server           which server of the URL, counted from 0
+    reason_string    MQTT 5.0: the server's own words; usually empty
+    properties       MQTT 5.0: of CONNACK
+    """
+
+    session_present: bool
+    protocol: Protocol
+    attempt: int
+    server: int
+    reason_string: str
+    properties: Properties
+
+
+@dataclass(frozen=True)
+class ServerLimits:
+    """What the server that is connected can do (smq_server)."""
+
+    protocol: int
+    session_expiry_s: int
+    receive_maximum: int
+    maximum_packet_bytes: int
+    maximum_qos: int
+    retain_available: bool
+    wildcard_available: bool
+    shared_available: bool
+    subscription_identifiers_available: bool
+    topic_alias_maximum: int
+    keep_alive_s: int

@@ -1,0 +1,253 @@
+"""What a client is to be: what is set before it connects, or between two connections."""
+
+from __future__ import annotations
+
+import logging
+import uuid
+import warnings
+from typing import Any, TypeVar
+
+from ..message import Will
+from ._callbacks import Callbacks
+from ._link import Socket, will_of
+from ._names import MQTT_CLEAN_START_FIRST_ONLY, MQTTv5, MQTTv31
+from .enums import CallbackAPIVersion, MQTTProtocolVersion
+from .errors import WrongType
+from .message import PayloadType, encode_payload
+from .properties import Properties
+
+Self = TypeVar("Self", bound="Settings")
+
+
+class Settings(Callbacks):
+    """Attributes, and the setters that paho-mqtt had before it had these."""
+
+    def __init__(
+        self,
+        callback_api_version: CallbackAPIVersion,
+        client_id: str | None,
+        clean_session: bool | None,
+        userdata: Any,
+        protocol: MQTTProtocolVersion,
+        transport: str,
+        reconnect_on_failure: bool,
+        manual_ack: bool,
+    ):
+        super().__init__()
+        if isinstance(callback_api_version, str):
+            raise WrongType("Unsupported callback API version: it is the first argument, before the client id")
+        if not isinstance(callback_api_version, CallbackAPIVersion):
+            raise WrongType("Unsupported callback API version")
+        if callback_api_version is CallbackAPIVersion.VERSION1:
+            warnings.warn("Callback API version 1 is deprecated, update to latest version", DeprecationWarning, 3)
+        if transport.lower() != "tcp":
+            raise ValueError(f"transport is 'tcp': libswiftmqtt has no {transport} yet")
+        if protocol == MQTTv5:
+            if clean_session is not None:
+                raise ValueError("Clean session is not used for MQTT 5.0")
+        elif clean_session is False and not client_id:
+            raise ValueError("A client id must be provided if clean session is False.")
+        self._callback_api_version = callback_api_version
+        self._client_id = client_id or (uuid.uuid4().hex[:22] if protocol == MQTTv31 else "")
+        self._clean_session = clean_session is not False
+        self._clean_start: bool | int = MQTT_CLEAN_START_FIRST_ONLY
+        self._connect_properties: Properties | None = None
+        self._userdata = userdata
+        self._protocol = MQTTProtocolVersion(protocol)
+        self._reconnect_on_failure, self._manual_ack = reconnect_on_failure, manual_ack
+        self._host, self._port, self._keepalive, self._connect_timeout = "", 1883, 60, 5.0
+        self._username: str | None = None
+        self._password: str | bytes | None = None
+        self._will: Will | None = None
+        self._max_inflight_messages, self._max_queued_messages = 20, 0
+        self._min_delay, self._max_delay, self._delay = 1.0, 120.0, 0.0
+        self._logger: logging.Logger | None = None
+        self._socket: Socket | None = None  # while the network connection is open
+
+    @property
+    def callback_api_version(self) -> CallbackAPIVersion:
+        """Which arguments callbacks get."""
+        return self._callback_api_version
+
+    @property
+    def host(self) -> str:
+        """Of the broker."""
+        return self._host
+
+    @host.setter
+    def host(self, value: str) -> None:
+        self._check_closed()
+        if not value:
+            raise ValueError("Invalid host.")
+        self._host = value
+
+    @property
+    def port(self) -> int:
+        """Of the broker."""
+        return self._port
+
+    @port.setter
+    def port(self, value: int) -> None:
+        self._check_closed()
+        if value <= 0:
+            raise ValueError("Invalid port number.")
+        self._port = value
+
+    @property
+    def keepalive(self) -> int:
+        """Seconds."""
+        return self._keepalive
+
+    @keepalive.setter
+    def keepalive(self, value: int) -> None:
+        self._check_closed()
+        if value < 0:
+            raise ValueError("Keepalive must be >=0.")
+        self._keepalive = value
+
+    @property
+    def transport(self) -> str:
+        """ "tcp" """
+        return "tcp"
+
+    @property
+    def protocol(self) -> MQTTProtocolVersion:
+        """Which version of MQTT is spoken."""
+        return self._protocol
+
+    @property
+    def connect_timeout(self) -> float:
+        """How many seconds opening the network connection may take."""
+        return self._connect_timeout
+
+    @connect_timeout.setter
+    def connect_timeout(self, value: float) -> None:
+        self._check_closed()
+        if value <= 0.0:
+            raise ValueError("timeout must be a positive number")
+        self._connect_timeout = value
+
+    @property
+    def username(self) -> str | None:
+        """User name."""
+        return self._username
+
+    @username.setter
+    def username(self, value: str | None) -> None:
+        self._check_closed()
+        self._username = value or None
+
+    @property
+    def password(self) -> str | bytes | None:
+        """Password."""
+        return self._password
+
+    @password.setter
+    def password(self, value: str | bytes | None) -> None:
+        self._check_closed()
+        self._password = value or None
+
+    @property
+    def max_inflight_messages(self) -> int:
+        """Messages with QoS 1 and 2 that may be unacknowledged at a time; 0: as many as the broker takes."""
+        return self._max_inflight_messages
+
+    @max_inflight_messages.setter
+    def max_inflight_messages(self, value: int) -> None:
+        self._check_closed()
+        if value < 0:
+            raise ValueError("Invalid inflight.")
+        self._max_inflight_messages = value
+
+    @property
+    def max_queued_messages(self) -> int:
+        """Messages with QoS 1 and 2 that may wait to be delivered; 0: any number."""
+        return self._max_queued_messages
+
+    @max_queued_messages.setter
+    def max_queued_messages(self, value: int) -> None:
+        if value < 0:
+            raise ValueError("Invalid queue size.")
+        self._max_queued_messages = value
+
+    @property
+    def will_topic(self) -> str:
+        """The Will's topic; empty without one."""
+        return self._will.topic if self._will else ""
+
+    @property
+    def will_payload(self) -> bytes:
+        """The Will's payload; empty without one."""
+        return self._will.payload if self._will else b""  # type: ignore[return-value]
+
+    @property
+    def logger(self) -> logging.Logger | None:
+        """Who is told what the client does."""
+        return self._logger
+
+    @logger.setter
+    def logger(self, value: logging.Logger | None) -> None:
+        self._logger = value
+
+    def max_inflight_messages_set(self, inflight: int) -> None:
+        """Sets max_inflight_messages."""
+        self.max_inflight_messages = inflight
+
+    def max_queued_messages_set(self: Self, queue_size: int) -> Self:
+        """Sets max_queued_messages."""
+        if not isinstance(queue_size, int):
+            raise WrongType("Invalid type of queue size.")
+        self.max_queued_messages = queue_size
+        return self
+
+    def reconnect_delay_set(self, min_delay: int = 1, max_delay: int = 120) -> None:
+        """How many seconds the loop waits before it connects again: the first time, and at most; it doubles each
+        time."""
+        self._min_delay, self._max_delay, self._delay = float(min_delay), float(max_delay), 0.0
+
+    def username_pw_set(self, username: str | None, password: str | None = None) -> None:
+        """For the next connection; None: without."""
+        if username is not None and not isinstance(username, str):
+            raise ValueError("username is a str")
+        self._username, self._password = username or None, password or None
+
+    def will_set(
+        self,
+        topic: str,
+        payload: PayloadType = None,
+        qos: int = 0,
+        retain: bool = False,
+        properties: Properties | None = None,
+    ) -> None:
+        """What the broker is to publish if this client vanishes: for the next connection."""
+        if not topic:
+            raise ValueError("Invalid topic.")
+        if qos not in (0, 1, 2):
+            raise ValueError("Invalid QoS level.")
+        if properties and not isinstance(properties, Properties):
+            raise ValueError("The properties argument must be an instance of the Properties class.")
+        self._will = will_of(topic, encode_payload(payload), qos, retain, properties)
+
+    def will_clear(self) -> None:
+        """No Will any more."""
+        self._will = None
+
+    def user_data_set(self, userdata: Any) -> None:
+        """What every callback gets."""
+        self._userdata = userdata
+
+    def user_data_get(self) -> Any:
+        """What every callback gets."""
+        return self._userdata
+
+    def enable_logger(self, logger: logging.Logger | None = None) -> None:
+        """Has what the client does told to `logger`, or one of its own."""
+        self._logger = logger or self._logger or logging.getLogger(__name__)
+
+    def disable_logger(self) -> None:
+        """Ends it."""
+        self._logger = None
+
+    def _check_closed(self) -> None:
+        if self._socket is not None:
+            raise RuntimeError("this can only be changed while there is no connection")
