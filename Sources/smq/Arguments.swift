@@ -86,6 +86,8 @@ final class Arguments {
     }
     // Of what may be given once only, the command line's replaces the file's.
     source = nil
+    if given.contains(where: { $0.option.key == .url }) { (host, port, unix, bind) = ([], 0, [], []) }
+    if given.contains(where: { $0.option.key == .host || $0.option.key == .unix }) { url = [] }
     try apply(given)
     if !wantsVersion { try checkTogether() }
   }
@@ -184,9 +186,12 @@ final class Arguments {
     }
     if hasProperties && version != 5 { throw usageError("-D is for 5.0, and -V says another version") }
     if !unix.isEmpty && !bind.isEmpty { throw usageError("--unix and -A cannot be used together") }
-    if !url.isEmpty && !(unix.isEmpty && bind.isEmpty) {
-      throw usageError(
-        unix.isEmpty ? "-L and -A cannot be used together" : "-L and --unix cannot be used together")
+    let others: [(StaticString, Bool)] = [
+      ("--unix", !unix.isEmpty), ("-A", !bind.isEmpty), ("-h", !host.isEmpty), ("-p", port != 0),
+    ]
+    if !url.isEmpty, let other = others.first(where: { $0.1 }) {
+      let url: Text = command.set & Commands.mosquitto != 0 ? "-L" : "a URL"
+      throw usageError("\(url) and \(other.0) cannot be used together")
     }
   }
 }

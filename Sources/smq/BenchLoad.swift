@@ -202,6 +202,7 @@ final class Load {
         ready += 1
       }
     case SMQ_EVENT_DISCONNECTED where !isLeaving:
+      if !isConnected[number] && nextFollows(event, arguments) { break }
       if !isConnected[number] || publishingSince == 0 {
         throw Complaint(
           text: "client \(number + 1) cannot connect to \(place(arguments)): \(why(event))",

@@ -35,7 +35,8 @@ private func checkedPlaces(_ arguments: Arguments) throws(Complaint) -> [Checked
   }
   // The library knows what a URL is; what it has accepted can be taken to pieces.
   _ = try clientOptions(arguments, 5)
-  let broker = splitURL(arguments.url).broker
+  let (broker, topic) = splitURL(arguments.url)
+  if let topic, !topic.isEmpty { throw usageError("the URL: the topic is given with -t") }
   let at = broker.lastIndex(of: 64)
   let login = at.map { Array(broker[7...$0]) } ?? []
   return broker[(at.map { $0 + 1 } ?? 7)...].split(separator: 44).map { authority in

@@ -90,7 +90,11 @@ struct Examination {
         findings.tell("connect", .note, "\(name): \(reason)")
       }
     } catch {
-      findings.tell("connect", isLast ? .failure : .note, "\(name): \(error.text)")
+      if isLast {
+        findings.fail("connect", 5, "\(name): \(error.text)", "")
+      } else {
+        findings.tell("connect", .note, "\(name): \(error.text)")
+      }
     }
     return false
   }

@@ -8,6 +8,8 @@ final class Client {
   private let client: OpaquePointer
   /// The payload that smq_publish_stream() reads from.
   private var streamed: UnsafeMutableRawBufferPointer?
+  /// Messages that come are not acknowledged any more: the broker keeps them for whoever takes up the session.
+  var leavesMessages = false
 
   init(_ options: MQTT.Options) throws(ClientRefused) {
     let given = Given()
@@ -134,6 +136,7 @@ final class Client {
     var raw = unsafe smq_event()
     unsafe raw.size = UInt32(MemoryLayout<smq_event>.size)
     guard unsafe smq_next_event(client, &raw) == 1 else { return nil }
+    if leavesMessages { unsafe _ = smq_hold(client) }
     let event = Event()
     unsafe event.type = Int(raw.type)
     unsafe event.status = Int(raw.status)

@@ -54,6 +54,11 @@ private func setAddress(_ options: inout MQTT.Options, _ arguments: Arguments) {
   if !(arguments.unix.isEmpty && arguments.bind.isEmpty) { options.flags |= SMQ_OPTION_OWN_TRANSPORT }
 }
 
+/// Whether the next server of -L is tried at once, after this attempt has failed.
+func nextFollows(_ event: Event, _ arguments: Arguments) -> Bool {
+  event.retry == 0 && splitURL(arguments.url).broker.contains(44)
+}
+
 private func withoutLogin(_ url: [UInt8]) -> [UInt8] {
   guard let at = url.lastIndex(of: 64), url.begins(with: "mqtt://"), at > 7 else { return url }
   return Array(url[..<7] + url[(at + 1)...])

@@ -51,9 +51,9 @@ final class Link {
       }
       if let event = nextEvent() { return .event(event) }
       if let transport { transport.serve() } else { client.service() }
-      if let event = nextEvent() { return .event(event) }
       let now = System.milliseconds
       if let deadline, now >= deadline { return .time }
+      if let event = nextEvent() { return .event(event) }
       output.flush()
       if output.error != 0 && !toldOutput {
         toldOutput = true
@@ -85,7 +85,8 @@ final class Link {
       guard let transport else { return event }
       switch event.type {
       case SMQ_EVENT_OPEN:
-        transport.open(port: event.port)
+        transport.open(port: event.port, until: deadline)
+        if let deadline, System.milliseconds >= deadline { return nil }
         continue
       case SMQ_EVENT_DISCONNECTED:
         transport.close()
@@ -105,6 +106,7 @@ final class Link {
   func leave(drain: UInt32 = 0, reason: Int = SMQ_REASON_SUCCESS, properties: [UInt8] = []) {
     input = -1
     deadline = nil
+    client.leavesMessages = true
     if properties.isEmpty && reason == SMQ_REASON_SUCCESS {
       _ = client.disconnect(drain: drain)
     } else {

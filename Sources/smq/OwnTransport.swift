@@ -22,11 +22,13 @@ final class OwnTransport {
 
   func begin() { client.timedOut(now) }
 
-  func open(port: UInt32) {
+  /// Waits for the connection, but not beyond `deadline`.
+  func open(port: UInt32, until deadline: Int64?) {
     close()
+    let left = deadline.map { max(0, $0 - System.milliseconds) } ?? 30_000
     let host = arguments.host.isEmpty ? ascii("localhost") : arguments.host
     let found = System.connect(
-      host: host, port: port, from: arguments.bind, path: arguments.unix, timeout: 30_000)
+      host: host, port: port, from: arguments.bind, path: arguments.unix, timeout: min(left, 30_000))
     lookupError = 0
     switch found {
     case .open(let descriptor):

@@ -58,7 +58,7 @@ private final class Publisher {
 
   func run() throws(Complaint) -> Int32 {
     var options = try clientOptions(arguments, version)
-    if lines == nil { options.flags |= SMQ_OPTION_NO_RECONNECT } else { options.outboxMessages = 4096 }
+    if lines != nil { options.outboxMessages = 4096 }
     if lines != nil || isStreamed(message.payload.count) { options.streamBytes = 65_536 }
     let link = try Link(options, arguments)
     var failure: Complaint?
@@ -110,7 +110,8 @@ private final class Publisher {
         if !arguments.quiet { complain("smq pub", "a message was not delivered: \(why(event))") }
       }
     case SMQ_EVENT_DISCONNECTED:
-      let isForGood = event.retry < 0 || !link.wasConnected || event.status == SMQ_ERR_REFUSED
+      if !link.wasConnected && nextFollows(event, arguments) { break }
+      let isForGood = lines == nil || !link.wasConnected || event.status == SMQ_ERR_REFUSED
       let text: Text =
         link.wasConnected
         ? "the connection to \(place(arguments)) was lost" : "cannot connect to \(place(arguments))"

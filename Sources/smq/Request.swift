@@ -93,6 +93,7 @@ private final class Requester {
       printer.print(answer, to: link.output)
       isDone = true
     case SMQ_EVENT_DISCONNECTED:
+      if !link.wasConnected && nextFollows(event, arguments) { break }
       guard link.wasConnected && event.status != SMQ_ERR_REFUSED else {
         throw Complaint(
           text: "cannot connect to \(place(arguments)): \(why(event))",

@@ -5,6 +5,9 @@ func subscribe(_ arguments: Arguments) throws(Complaint) -> Int32 {
   if arguments.topics.isEmpty && arguments.unsubscribed.isEmpty {
     throw usageError("a Topic Filter is needed: -t, or -L with one")
   }
+  // What the library keeps, and the requests that may wait for their answers.
+  if arguments.topics.count > 1024 { throw usageError("-t: 1024 at most can be given") }
+  if arguments.unsubscribed.count > 255 { throw usageError("-U: 255 at most can be given") }
   let subscriber = Subscriber(arguments)
   do {
     return try subscriber.run()
@@ -31,6 +34,7 @@ func receivingOptions(_ arguments: Arguments, _ version: UInt32) throws(Complain
   options.receiveBytes = 262_144
   limitReceiving(&options)
   options.requestBytes = UInt32(2 * bytes + 1024 + arguments.properties.subscribe.count)
+  options.requests = UInt32(arguments.unsubscribed.count + 1)
   options.subscriptions = UInt32(min(1024, arguments.topics.count + 1))
   options.subscriptionBytes = UInt32(bytes + 64)
   return options
@@ -123,7 +127,8 @@ private final class Subscriber {
         complain("smq sub", "the broker does not subscribe to \(event.topic) any more: \(why(event))")
       }
     case SMQ_EVENT_DISCONNECTED:
-      guard link.wasConnected && event.retry >= 0 && event.status != SMQ_ERR_REFUSED else {
+      if !link.wasConnected && nextFollows(event, arguments) { break }
+      guard link.wasConnected && event.status != SMQ_ERR_REFUSED else {
         throw Complaint(
           text: "cannot connect to \(place(arguments)): \(why(event))",
           status: exitStatus(event, wasConnected: false))

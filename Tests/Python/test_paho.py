@@ -6,6 +6,7 @@ SMQ_PAHO_WRITE=1 writes it anew."""
 from __future__ import annotations
 
 import os
+import select
 import subprocess
 import sys
 import threading
@@ -250,6 +251,29 @@ def test_a_callback_may_wait_for_another_thread_that_publishes(mqtt, server, lev
     assert done.wait(20)
     client.disconnect()
     client.loop_stop()
+
+
+def test_the_bell_is_heard_however_often_it_rings(mqtt):
+    """A ring that comes while another is heard does not make it dumb."""
+    from swiftmqtt.paho._link import Bell
+
+    bell, ringing = Bell(), True
+
+    def ring() -> None:
+        while ringing:
+            bell.ring()
+
+    thread = threading.Thread(target=ring)
+    thread.start()
+    try:
+        for _ in range(10_000):
+            assert select.select([bell.fileno()], [], [], 10)[0]
+            bell.quiet()
+    finally:
+        ringing = False
+        thread.join()
+    bell.ring()
+    assert select.select([bell.fileno()], [], [], 0)[0]
 
 
 def test_more_than_fits(mqtt, server, level):

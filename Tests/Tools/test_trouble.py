@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import signal
+import socket
 import subprocess
 import time
 from pathlib import Path
@@ -75,6 +77,43 @@ def test_it_takes_connections_and_is_silent(strange, command: str):
     result = smq(*COMMANDS[command], *strange("silent"), "-W", 1)
     fails(result, 27, f"smq {command}: .* -W.*")
     assert time.monotonic() - begin >= 1
+
+
+@each_command
+def test_the_next_server_of_a_url(broker: Mosquitto, command: str):
+    """The first one is not there."""
+    url = ["mqtt://127.0.0.1:1,127.0.0.1:2"]
+    if command != "bench":
+        url.insert(0, "-L")
+    fails(smq(*COMMANDS[command], *url), 1, rf"smq {command}: .*cannot connect to {url[-1]}: Connection refused")
+    url[-1] += f",{broker.host}:{broker.port}"
+    options = {"sub": ["-E"], "rr": ["-W", "1"], "bench": ["--messages", "1"]}.get(command, [])
+    result = smq(*COMMANDS[command], *url, *options)
+    assert result.returncode == (27 if command == "rr" else 0), result
+
+
+def test_the_time_of_W_is_up_while_it_connects_by_itself():
+    """Nobody takes the connection off a queue that is full."""
+    with contextlib.ExitStack() as stack:
+        listener = stack.enter_context(socket.create_server(("127.0.0.1", 0), backlog=0))
+        for _ in range(4):
+            queued = stack.enter_context(socket.socket())
+            queued.setblocking(False)
+            queued.connect_ex(listener.getsockname())
+        begin = time.monotonic()
+        options = ["-h", "127.0.0.1", "-p", listener.getsockname()[1], "-A", "127.0.0.1", "-W", 1]
+        fails(smq(*COMMANDS["sub"], *options), 27, "smq sub: the time of -W is up")
+        assert 1 <= time.monotonic() - begin < 15
+
+
+def test_what_is_not_printed_stays_with_the_session(broker: Mosquitto):
+    """More messages are on their way than -C asks for."""
+    options = ["-h", broker.host, "-p", broker.port, "-t", "kept/session", "-q", 1, "-i", "session", "-c"]
+    assert smq("sub", *options, "-E").returncode == 0
+    lines = b"".join(b"%d\n" % number for number in range(30))
+    assert smq("pub", *options[:6], "-q", 1, "-l", stdin=lines).returncode == 0
+    printed = [smq("sub", *options, "-C", 3, "-W", 10).stdout for _ in range(10)]
+    assert b"".join(printed) == lines
 
 
 # ---- The broker dies
