@@ -208,8 +208,8 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
     _ = unsafe leave(UInt8(truncatingIfNeeded: wish), Span())
   }
 
-  /// Where nobody runs a loop, on_disconnect is called in mosquitto_disconnect(): waits a moment for the server to close.
-  /// What takes longer to send is left to a loop, if the program runs one. With the lock held.
+  /// Where nobody runs a loop, on_disconnect is called in mosquitto_disconnect(): waits a moment for the server to
+  /// close. What takes longer to send is left to a loop, if the program runs one. With the lock held.
   fileprivate func finishLeaving() {
     let attempt = unsafe pointee.attempt
     let last = platform_now_ms() &+ 2000

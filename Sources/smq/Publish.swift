@@ -37,6 +37,8 @@ private final class Publisher {
   /// A line that there was no room for.
   private var held: [UInt8]?
   private var open = 0
+  /// There was no room; an event says when there is.
+  private var isFull = false
   private var status: Int32 = 0
   private var notBefore: Int64 = 0
 
@@ -93,13 +95,16 @@ private final class Publisher {
       throw Complaint(text: "interrupted before all was published", status: 128 + signal)
     case .outputBroken: break
     }
-    if link.wasConnected && link.client.state == SMQ_STATE_CONNECTED { try give(link) }
+    if link.wasConnected && !isFull && link.client.state == SMQ_STATE_CONNECTED { try give(link) }
   }
 
   private func took(_ event: Event, _ link: Link) throws(Complaint) {
     switch event.type {
+    case SMQ_EVENT_ROOM: isFull = false
     case SMQ_EVENT_COMPLETED:
       open -= 1
+      // A stream that has ended is told by this alone.
+      if isStreamed(message.payload.count) { isFull = false }
       if event.status != SMQ_OK {
         status = 1
         if !arguments.quiet { complain("smq pub", "a message was not delivered: \(why(event))") }
@@ -138,11 +143,12 @@ private final class Publisher {
     }
   }
 
-  /// false: there is no room now; an event will come.
+  /// false: there is no room now.
   private func publishOne(_ link: Link) throws(Complaint) -> Bool {
     let isLarge = isStreamed(message.payload.count)
     let answer = isLarge ? link.client.publishStream(message) : link.client.publish(message)
-    if answer == SMQ_ERR_FULL { return false }
+    isFull = answer == SMQ_ERR_FULL
+    if isFull { return false }
     guard answer == SMQ_OK else {
       throw Complaint(text: "the message cannot be published: \(whyNot(answer))")
     }

@@ -75,6 +75,15 @@ def swiftc():
     return shutil.which("swiftc") or pytest.fail("there is no swiftc")
 
 
+def debian_packages(tmp_path_factory, *architectures):
+    """Where they are: newly built, or in the directory that SMQ_DEBS names."""
+    if "SMQ_DEBS" in os.environ:
+        return pathlib.Path(os.environ["SMQ_DEBS"]).resolve(strict=True)
+    directory = tmp_path_factory.mktemp("deb")
+    run(ROOT / "packaging" / "deb", "--output", directory, *architectures, timeout=2400)
+    return directory
+
+
 def built_elsewhere(debs, architecture, directory):
     """Builds the packages of an architecture again, from the source package, in another place, with another user's habits;
     returns what has become different."""

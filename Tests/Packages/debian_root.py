@@ -5,13 +5,12 @@ pytest takes this file only when it is named: it needs root, Debian's mirror, an
 packages that make deb has left there."""
 
 import os
-import pathlib
 import re
 import shutil
 import subprocess
 
 import pytest
-from conftest import PROGRAM, ROOT, built_elsewhere, run
+from conftest import PROGRAM, ROOT, built_elsewhere, debian_packages, run
 
 MIRROR = os.environ.get("DEBIAN_MIRROR", "http://deb.debian.org/debian")
 # What README.md takes for granted, and what the packages depend on: all that is not ours.
@@ -41,11 +40,7 @@ CROSS = {
 
 @pytest.fixture(scope="module")
 def debs(tmp_path_factory):
-    if "SMQ_DEBS" in os.environ:
-        return pathlib.Path(os.environ["SMQ_DEBS"]).resolve(strict=True)
-    directory = tmp_path_factory.mktemp("deb")
-    run(ROOT / "packaging" / "deb", "--output", directory, timeout=2400)
-    return directory
+    return debian_packages(tmp_path_factory)
 
 
 # ---- Other processors

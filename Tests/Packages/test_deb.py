@@ -3,7 +3,8 @@
 import re
 
 import pytest
-from conftest import PROGRAM, ROOT, attempt, built_elsewhere, clean_environment, files_below, run, version
+from conftest import (
+    PROGRAM, ROOT, attempt, built_elsewhere, clean_environment, debian_packages, files_below, run, version)
 
 DOCUMENTS = ["changelog.Debian.gz", "changelog.gz", "copyright"]
 CMAKE = ["SwiftMQTTConfig", "SwiftMQTTConfigVersion", "SwiftMQTT-shared", "SwiftMQTT-shared-none", "SwiftMQTT-static",
@@ -40,9 +41,7 @@ def multiarch():
 
 @pytest.fixture(scope="module")
 def debs(tmp_path_factory, architecture):
-    directory = tmp_path_factory.mktemp("deb")
-    run(ROOT / "packaging" / "deb", "--output", directory, architecture)
-    return directory
+    return debian_packages(tmp_path_factory, architecture)
 
 
 def deb(debs, package):

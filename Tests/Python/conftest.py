@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import signal
 import sys
 import uuid
@@ -78,12 +79,8 @@ def with_requirements() -> Path:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Which versions of Python test_versions.py ran: Tests/run shows the line."""
-    ran = [
-        value
-        for report in terminalreporter.stats.get("passed", ())
-        for name, value in report.user_properties
-        if name == "python"
-    ]
+    passed = (report.nodeid for report in terminalreporter.stats.get("passed", ()))
+    ran = [found[1] for found in (re.search(r"test_version\[(.*)\]$", name) for name in passed) if found]
     if ran:
         terminalreporter.write_line(f"Tests/Python/test_versions.py ran under Python {', '.join(ran)}")
 

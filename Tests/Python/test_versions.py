@@ -11,9 +11,8 @@ from . import pythons
 
 
 @pytest.mark.parametrize("version", pythons.found())
-def test_version(version, server, level, environment, record_property):
-    record_property("python", version)
+def test_version(version, server, level, environment):
     core = Path(__file__).with_name("core.py")
-    command = [pythons.found()[version], "-X", "dev", "-W", "error", core, server.url, level]
+    command = [pythons.found()[version], "-W", "error", core, server.url, level]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=50)
     assert (done.returncode, done.stdout, done.stderr) == (0, f"all well with {version}\n", "")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 from Broker.servers import Mosquitto
 
+from . import strange_broker
+from .strange_broker import StrangeBroker
 from .tool import PROGRAM
 
 
@@ -36,3 +38,17 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mosquitto]:
     broker.start()
     yield broker
     broker.stop()
+
+
+@pytest.fixture
+def strange() -> Iterator[Callable[[str], list[str]]]:
+    """Begins a StrangeBroker, and gives its address."""
+    begun: list[StrangeBroker] = []
+
+    def begin(way: str) -> list[str]:
+        begun.append(StrangeBroker(getattr(strange_broker, way)))
+        return ["-h", "127.0.0.1", "-p", str(begun[-1].port)]
+
+    yield begin
+    for broker in begun:
+        broker.close()

@@ -3,10 +3,13 @@ its exit status, and the bytes it sends."""
 
 from __future__ import annotations
 
+import fcntl
 import re
 import shlex
 import subprocess
+import sys
 import tempfile
+import termios
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -129,6 +132,19 @@ class Cleaner:
         return self.text(rest[:at] + identifier + rest[at + 2 + size:])
 
 
+def waiting(process: subprocess.Popen) -> int:
+    """Bytes that it wrote, and that are still to be read."""
+    return int.from_bytes(fcntl.ioctl(process.stdout, termios.FIONREAD, bytes(4)), sys.byteorder)
+
+
+def await_output(process: subprocess.Popen, before: int) -> None:
+    """What has been sent to a program is not what it has printed. One that keeps it to itself until its end is given a
+    second."""
+    end = time.monotonic() + 1
+    while waiting(process) == before and time.monotonic() < end:
+        time.sleep(0.01)
+
+
 class Golden:
     """Runs rows, several at a time, with a broker for all and a recording proxy for each."""
 
@@ -167,11 +183,13 @@ class Golden:
         try:
             if row.live or row.signal:
                 self.await_ready(row, proxy)
+            before = waiting(process)
             for options in row.live:
                 self.broker.send(shlex.split(options.format(t=topic)))
             if row.signal:
                 if row.live:
                     self.await_count(proxy, PUBLISH, len(row.live))
+                    await_output(process, before)
                 process.send_signal(row.signal)
             stdout, stderr = process.communicate(None if row.program == "rr" else row.stdin, 30)
         finally:

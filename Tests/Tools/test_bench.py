@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import pty
@@ -113,14 +114,15 @@ def test_progress_is_asked_for(broker: Mosquitto):
 
 def test_progress_on_a_terminal(broker: Mosquitto):
     ours, theirs = pty.openpty()
-    try:
-        result = subprocess.run(
-            [*SMQ, "bench", *broker.address, "--seconds", "2.5", "--rate", "100"], stdout=subprocess.PIPE,
-            stderr=theirs, stdin=subprocess.DEVNULL, env=environment(), timeout=30)
-        shown = os.read(ours, 10_000).decode()
-    finally:
-        os.close(ours)
-        os.close(theirs)
+    with open(ours, "rb", buffering=0) as terminal:
+        with open(theirs, "wb", buffering=0) as stderr:
+            result = subprocess.run(
+                [*SMQ, "bench", *broker.address, "--seconds", "2.5", "--rate", "100"], stdout=subprocess.PIPE,
+                stderr=stderr, stdin=subprocess.DEVNULL, env=environment(), timeout=30)
+        shown = ""
+        with contextlib.suppress(OSError):  # EIO: nobody has the other side any more
+            while part := terminal.read(10_000):
+                shown += part.decode()
     assert result.returncode == 0
     # The line is written over, and removed in the end.
     assert re.fullmatch(r"(\r[\d,]+ published, [\d,]+ received\x1b\[K){2,3}\r\x1b\[K", shown)

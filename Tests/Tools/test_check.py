@@ -13,8 +13,6 @@ from pathlib import Path
 import pytest
 from Broker.servers import Mosquitto, free_port, need
 
-from . import strange_broker
-from .strange_broker import StrangeBroker
 from .tool import smq, start
 
 
@@ -34,19 +32,6 @@ def steps(*arguments: object, code: int) -> list[tuple[str, str, str, str]]:
 
 def summary(found: list[tuple[str, str, str, str]]) -> str:
     return " ".join(f"{step}:{result}" for step, result, _, _ in found)
-
-
-@pytest.fixture
-def strange() -> Iterator[Callable[[str], list[str]]]:
-    begun: list[StrangeBroker] = []
-
-    def begin(way: str) -> list[str]:
-        begun.append(StrangeBroker(getattr(strange_broker, way)))
-        return ["-h", "127.0.0.1", "-p", str(begun[-1].port)]
-
-    yield begin
-    for broker in begun:
-        broker.close()
 
 
 @pytest.fixture

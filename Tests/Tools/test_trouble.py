@@ -9,14 +9,11 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from Broker.servers import Mosquitto, await_condition, free_port
 
-from . import strange_broker
-from .strange_broker import StrangeBroker
 from .tool import SMQ, environment, smq, start
 
 COMMANDS = {
@@ -26,20 +23,6 @@ COMMANDS = {
     "bench": ["bench", "--seconds", "1"],
 }
 each_command = pytest.mark.parametrize("command", COMMANDS)
-
-
-@pytest.fixture
-def strange() -> Iterator[Callable[[str], list[str]]]:
-    """Begins one, and gives its address."""
-    begun: list[StrangeBroker] = []
-
-    def begin(way: str) -> list[str]:
-        begun.append(StrangeBroker(getattr(strange_broker, way)))
-        return ["-h", "127.0.0.1", "-p", str(begun[-1].port)]
-
-    yield begin
-    for broker in begun:
-        broker.close()
 
 
 def fails(result: subprocess.CompletedProcess, code: int, text: str) -> None:
