@@ -23,11 +23,14 @@ int64_t tool_read(int32_t fd, void *buffer, size_t size) {
 
 int32_t tool_write(int32_t fd, const void *data, size_t size) {
     const char *next = data;
+    int32_t signal_before = tool_caught_signal();
     while (size > 0) {
         ssize_t count = write(fd, next, size);
         if (count >= 0) {
             next += count;
             size -= (size_t)count;
+            /* A signal may end a write in the middle, too. */
+            if (size > 0 && tool_caught_signal() != signal_before) return EINTR;
         } else if (errno == EAGAIN) {
             struct pollfd waiting = { fd, POLLOUT, 0 };
             if (poll(&waiting, 1, -1) < 0) return errno;
