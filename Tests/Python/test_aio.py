@@ -286,6 +286,15 @@ async def test_credentials_that_are_none_end_the_attempt(server):
     client.close()
 
 
+def test_another_loop_is_told_that_the_client_is_not_its_own(server):
+    client = Client(server.url)
+    asyncio.run(client.connect())
+    for call in (client.publish("a"), client.receive(), client.disconnect()):
+        with pytest.raises(swiftmqtt.ArgumentError, match="another loop"):
+            asyncio.run(call)
+    client.close()
+
+
 @asynchronous
 async def test_submitting_from_another_thread(server, level):
     async with Client(server.url) as client:

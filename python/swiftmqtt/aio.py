@@ -13,7 +13,7 @@ from ._base import AuthenticateHook, BaseClient, CredentialsHook, Filters, LogHo
 from ._checks import seconds
 from ._source import Source, size_of
 from .constants import LogLevel, Overflow, State, Status
-from .errors import ClosedError, Error, NoRoomError
+from .errors import ArgumentError, ClosedError, Error, NoRoomError
 from .message import Message
 from .payload import Adapters
 from .properties import Properties, UserProperties
@@ -356,11 +356,14 @@ class Client(BaseClient):
     def _attach(self) -> asyncio.AbstractEventLoop:
         """The loop that runs; from the first time on, it is the client's."""
         self._open()
+        loop = asyncio.get_running_loop()
         if self._loop is None:
-            self._loop = asyncio.get_running_loop()
-            self._loop.add_reader(self._fd, self._ready)
+            self._loop = loop
+            loop.add_reader(self._fd, self._ready)
             self._on_called()
-        return self._loop
+        elif self._loop is not loop:
+            raise ArgumentError(Status.STATE, "the client belongs to another loop: that in which it was first awaited")
+        return loop
 
     def _future(self) -> asyncio.Future[Any]:
         return self._attach().create_future()
