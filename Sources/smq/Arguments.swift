@@ -86,8 +86,10 @@ final class Arguments {
     }
     // Of what may be given once only, the command line's replaces the file's.
     source = nil
-    if given.contains(where: { $0.option.key == .url }) { (host, port, unix, bind) = ([], 0, [], []) }
-    if given.contains(where: { $0.option.key == .host || $0.option.key == .unix }) { url = [] }
+    func isGiven(_ key: Key) -> Bool { given.contains { $0.option.key == key } }
+    if isGiven(.url) || isGiven(.unix) { (host, port, bind) = ([], 0, []) }
+    if isGiven(.url) || isGiven(.host) { unix = [] }
+    if isGiven(.unix) || isGiven(.host) { url = [] }
     try apply(given)
     if !wantsVersion { try checkTogether() }
   }
@@ -185,13 +187,15 @@ final class Arguments {
       throw usageError("-P needs a user name (-u), but in 5.0")
     }
     if hasProperties && version != 5 { throw usageError("-D is for 5.0, and -V says another version") }
-    if !unix.isEmpty && !bind.isEmpty { throw usageError("--unix and -A cannot be used together") }
-    let others: [(StaticString, Bool)] = [
-      ("--unix", !unix.isEmpty), ("-A", !bind.isEmpty), ("-h", !host.isEmpty), ("-p", port != 0),
+    // A URL, or a path, says all of where the broker is.
+    let name: Text = command.set & Commands.mosquitto != 0 ? "-L" : "a URL"
+    let places: [(name: Text, isGiven: Bool)] = [
+      (name, !url.isEmpty), ("--unix", !unix.isEmpty), ("-A", !bind.isEmpty), ("-h", !host.isEmpty),
+      ("-p", port != 0),
     ]
-    if !url.isEmpty, let other = others.first(where: { $0.1 }) {
-      let url: Text = command.set & Commands.mosquitto != 0 ? "-L" : "a URL"
-      throw usageError("\(url) and \(other.0) cannot be used together")
+    let given = places.filter { $0.isGiven }
+    if given.count > 1 && !(url.isEmpty && unix.isEmpty) {
+      throw usageError("\(given[0].name) and \(given[1].name) cannot be used together")
     }
   }
 }

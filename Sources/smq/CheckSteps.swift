@@ -75,7 +75,10 @@ struct Examination {
     do {
       let start = System.nanoseconds
       let link = try Link(try options(version), arguments)
-      let event = wait(link) { $0.type == SMQ_EVENT_CONNECTED || $0.type == SMQ_EVENT_DISCONNECTED }
+      // The client's own time is up first: it says at which stage.
+      let event = wait(link, within: timeout + 1000) {
+        $0.type == SMQ_EVENT_CONNECTED || $0.type == SMQ_EVENT_DISCONNECTED
+      }
       defer { link.leave() }
       if let event, event.type == SMQ_EVENT_CONNECTED {
         findings.tell("connect", .fine, "\(name) is accepted, in \(elapsed(since: start))")
@@ -220,8 +223,8 @@ struct Examination {
   // ---- Helpers
 
   /// The event that is waited for; nil if the time is up, or the connection is lost.
-  private func wait(_ link: Link, _ isWanted: (Event) -> Bool) -> Event? {
-    link.deadline = System.milliseconds + timeout
+  private func wait(_ link: Link, within time: Int64? = nil, _ isWanted: (Event) -> Bool) -> Event? {
+    link.deadline = System.milliseconds + (time ?? timeout)
     defer { link.deadline = nil }
     while true {
       switch link.next() {

@@ -69,6 +69,7 @@ USAGE = [
     ([*PUB, "-L", "mqtt://localhost/a", "-A", "127.0.0.1"], "smq pub: -L and -A cannot be used together"),
     ([*PUB, "-L", "mqtt://localhost/a", "-h", "localhost"], "smq pub: -L and -h cannot be used together"),
     ([*PUB, "-p", "1", "-L", "mqtt://localhost/a"], "smq pub: -L and -p cannot be used together"),
+    ([*PUB, "--unix", "/a", "-h", "a"], "smq pub: --unix and -h cannot be used together"),
     (["check", "mqtt://a", "-p", "1"], "smq check: a URL and -p cannot be used together"),
     (["check", "mqtt://a/topic"], "smq check: the URL: the topic is given with -t"),
     (["sub", *["-t", "a"] * 1025], "smq sub: -t: 1024 at most can be given"),
