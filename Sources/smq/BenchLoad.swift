@@ -84,8 +84,9 @@ final class Load {
     var stillness = Stillness()
     while !crowd.isInterrupted {
       let now = System.nanoseconds
-      if let most = arguments.messages { if published >= most { break } } else if now >= end { break }
+      if arguments.messages == nil && now >= end { break }
       let isAll = try give(now)
+      if let most = arguments.messages, published >= most { break }
       // --messages would wait for ever for a broker that is gone. The rate is one a second at least.
       if arguments.messages != nil && stillness.lasts(5_000, at: moved) { break }
       if arrivals.lasts(1_000, at: received) { giveUp() }

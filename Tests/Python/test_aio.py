@@ -275,6 +275,18 @@ async def test_streaming(server, level):
 
 
 @asynchronous
+async def test_credentials_that_are_none_end_the_attempt(server):
+    """The loop hears of the hook's mistake, and who connects at once that there were none."""
+    told: list[Any] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: told.append(context["exception"]))
+    client = Client(server.url, credentials=lambda attempt: ("name",))
+    with pytest.raises(swiftmqtt.TransportError) as failed:
+        await client.connect(5)
+    assert failed.value.status == Status.CREDENTIALS and isinstance(told[0], ValueError)
+    client.close()
+
+
+@asynchronous
 async def test_submitting_from_another_thread(server, level):
     async with Client(server.url) as client:
         await client.subscribe(level)

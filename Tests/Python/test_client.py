@@ -322,6 +322,29 @@ def test_larger_than_the_buffer(server, level):
         assert message.payload_total == 2 * len(payload)
 
 
+def test_larger_than_what_the_program_takes(server, level):
+    with Client(server.url, message_maximum=100) as client:
+        client.subscribe(level, 1).wait(5)
+        for size in (101, 100):
+            client.publish(level, b"x" * size, qos=1)
+        large, fits = client.receive(5), client.receive(5)
+        assert (large.payload, large.status, large.payload_total) == (b"", Status.RECEIVE_TOO_LARGE, 101)
+        assert (fits.payload, fits.status) == (b"x" * 100, 0)
+
+
+def test_each_server_of_a_url_is_tried_once(server):
+    url = "mqtt://127.0.0.1:1,127.0.0.1:2"
+    ended: list[object] = []
+    with Client(f"{url},{server.host}:{server.port}") as client:
+        assert client.connected and client.connected.server == 2
+    client = Client(url)
+    client.on_disconnected = ended.append
+    with pytest.raises(swiftmqtt.TransportError, match="Connection refused"):
+        client.connect(10)
+    assert len([why for why in ended if why]) == 2 and client.state == State.DISCONNECTED
+    client.close()
+
+
 def test_a_payload_from_a_file_and_from_a_function(server, level, tmp_path):
     payload = bytes(range(256)) * 500
     (tmp_path / "payload").write_bytes(payload)

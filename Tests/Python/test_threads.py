@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 import weakref
+from typing import Any
 
 import pytest
 import swiftmqtt
@@ -101,6 +102,34 @@ def test_submitting_from_many_threads(server, level):
         future = client.submit
     with pytest.raises(swiftmqtt.ClosedError):
         future(level)
+
+
+def test_closing_while_others_submit(server, level):
+    """Each submit() ends well, or says that the client is closed; and each future ends."""
+    for _ in range(10):
+        client = Client(server.url)
+        client.connect()
+        futures: list[Any] = []
+        ended: list[str] = []
+
+        def submit() -> None:
+            while True:
+                try:
+                    futures.append(client.submit(level, b"x" * 200, qos=1))
+                except swiftmqtt.NoRoomError:
+                    pass
+                except swiftmqtt.ClosedError:
+                    ended.append("closed")
+                    return
+
+        threads = [threading.Thread(target=submit) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        client.run(0.02)
+        client.close()
+        for thread in threads:
+            thread.join(10)
+        assert len(ended) == 4 and futures and all(future.done() for future in futures)
 
 
 def test_a_submitted_message_wakes_the_client_up(server, level):

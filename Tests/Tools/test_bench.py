@@ -88,6 +88,13 @@ def test_the_time_is_kept(broker: Mosquitto):
     assert 1 <= time.monotonic() - begin < 10 and found["published"] > 100
 
 
+def test_the_time_ends_with_the_last_message(broker: Mosquitto):
+    """Though no event tells of it."""
+    found = bench(broker, "--subscribers", 0, "--messages", 100)
+    adds_up(found)
+    assert found["published"] == 100 and found["publishing_us"] < 300_000
+
+
 def test_for_people(broker: Mosquitto):
     result = smq("bench", broker.url, "-q", 1, "--messages", 1000)
     number, duration = r"[\d,]+", r"\d+(\.\d\d)? (us|ms|s)"

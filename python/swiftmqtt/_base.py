@@ -95,6 +95,7 @@ class BaseClient:
         built = _options.build(url, flags, self.adapters, options)
 
         self._guard = Guard()
+        self._submitting = threading.RLock()  # close() waits for who is in submit()
         self._event = _abi.Event()
         self._event_reference = ctypes.byref(self._event)
         self._pending: dict[int, Finish] = {}
@@ -212,12 +213,13 @@ class BaseClient:
         if self._handle is None:
             return
         with self._guard:
-            self._handle = None
-            self._finalizer()
+            with self._submitting:
+                self._handle = None
+                self._finalizer()
+                pending, self._pending = self._pending, {}
             self._connected = None
             self._streams.clear()
             self._waiting_messages.clear()
-            pending, self._pending = self._pending, {}
             for finish in pending.values():
                 finish(None, ClosedError("the client was closed before this was completed"))
             self._on_closed()
@@ -302,6 +304,10 @@ class BaseClient:
 
     def _connect(self) -> None:
         check(LIBRARY.smq_connect(self._open()), "connect() is for a client that is not connected")
+
+    def _has_failed(self) -> bool:
+        """Whether the last attempt failed, and no other server is tried at once."""
+        return self._ended is not None and self._ended.retry_ms != 0
 
     def _leave(self, drain_s: float, reason_code: int, **named: Any) -> None:
         """smq_disconnect_with()"""
@@ -400,10 +406,11 @@ class BaseClient:
 
     def _submit(self, struct: _abi.Message, finish: Finish | None) -> None:
         """smq_submit()"""
-        cookie = self._expect(struct, finish)
-        handle = self._open()
-        status = LIBRARY.smq_submit(handle, ctypes.byref(struct))
-        self._accepted(status, cookie, struct)
+        with self._submitting:
+            cookie = self._expect(struct, finish)
+            status = LIBRARY.smq_submit(self._open(), ctypes.byref(struct))
+        if status:
+            self._accepted(status, cookie, struct)
 
     def _subscribe(
         self,
@@ -569,6 +576,8 @@ class BaseClient:
             if not event.part & _PART_LAST:
                 return None
             payload, self._arriving = bytes(joined), None
+        elif len(payload) > self._message_maximum:
+            payload, status = b"", Status.RECEIVE_TOO_LARGE
         message = Message.__new__(Message)
         message._client, message.topic, message.payload = self, _text(event.topic), payload
         message.qos, message.retain, message.duplicate = event.qos, bool(event.retain), bool(event.duplicate)
@@ -603,23 +612,23 @@ class BaseClient:
         self._on_subscription_lost(filter, lost)
 
     def _take_credentials(self, event: _abi.Event) -> None:
-        handle, attempt, answer = self._open(), event.attempt, None
+        handle, attempt, given = self._open(), event.attempt, False
         try:
-            answer = self._credentials(event.attempt) if self._credentials else None
+            answer = self._credentials(attempt) if self._credentials else None
+            if answer is not None:
+                name, password = (_encoded_credential(part) for part in answer)
+                status = LIBRARY.smq_credentials(
+                    handle,
+                    attempt,
+                    ctypes.byref(_abi.BytesIn(name, len(name))),
+                    ctypes.byref(_abi.BytesIn(password, len(password))),
+                )
+                if status < 0:
+                    raise error(status, f"what the credentials hook returned: {errors.MEANING.get(Status(status), '')}")
+                given = True
         finally:
-            if answer is None:
+            if not given:
                 LIBRARY.smq_withhold_credentials(handle, attempt, 0)
-        if answer is not None:
-            name, password = (encoded_text("credentials", p) if isinstance(p, str) else bytes(p) for p in answer)
-            status = LIBRARY.smq_credentials(
-                handle,
-                attempt,
-                ctypes.byref(_abi.BytesIn(name, len(name))),
-                ctypes.byref(_abi.BytesIn(password, len(password))),
-            )
-            if status < 0:
-                LIBRARY.smq_withhold_credentials(handle, attempt, 0)
-                raise error(status, f"what the credentials hook returned: {errors.MEANING.get(Status(status), '')}")
 
     def _take_addresses(self, event: _abi.Event) -> None:
         handle, attempt, found = self._open(), event.attempt, []
@@ -659,6 +668,10 @@ def _bytes(view: _abi.BytesOut) -> bytes:
 def _text(view: _abi.BytesOut) -> str:
     size = view.size
     return _string_at(view.data, size).decode("utf-8", "replace") if size else ""
+
+
+def _encoded_credential(part: str | bytes) -> bytes:
+    return encoded_text("credentials", part) if isinstance(part, str) else buffer("the credentials hook's answer", part)
 
 
 def _event_error(event: _abi.Event) -> Error:

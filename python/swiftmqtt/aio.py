@@ -146,7 +146,8 @@ class Client(BaseClient):
         """Connects, and stays connected.
 
         timeout   seconds for all of it; None: connect_timeout_ms for each attempt is enough
-        retry     whether a failed attempt is followed by the next; otherwise the first one that fails is raised
+        retry     whether a failed attempt is followed by the next; otherwise each server of the URL is tried once, and
+                  the last failure raised
 
         Returns what the server said. Raises PeerError or TransportError, and TimeoutError, after which the client is
         disconnected.
@@ -158,7 +159,7 @@ class Client(BaseClient):
 
         async def come() -> Connected:
             while self._connected is None:
-                if self._ended and self._ends > ends and not retry:
+                if self._ended and self._has_failed() and self._ends > ends and not retry:
                     raise self._ended
                 await self._change()
             return self._connected

@@ -175,8 +175,8 @@ class Client(BaseClient):
         """Connects, and stays connected.
 
         timeout   seconds for all of it; None: connect_timeout_ms for each attempt is enough
-        retry     whether a failed attempt is followed by the next, as long as the time allows; otherwise the first one
-                  that fails is raised, and no other follows
+        retry     whether a failed attempt is followed by the next, as long as the time allows; otherwise each server of
+                  the URL is tried once, and the last failure raised
         wait      False: begins, and returns None at once; it goes on in the next calls that wait
 
         Returns what the server said. Raises PeerError or TransportError, and TimeoutError, after which the client is
@@ -189,7 +189,9 @@ class Client(BaseClient):
                 return None
             try:
                 self._run_until(
-                    lambda: self._connected or (self._ended and not retry and self._ends > ends), timeout, "CONNACK"
+                    lambda: self._connected or (self._has_failed() and not retry and self._ends > ends),
+                    timeout,
+                    "CONNACK",
                 )
             except BaseException:
                 self._give_up()
@@ -311,7 +313,7 @@ class Client(BaseClient):
         `timeout`. Never waits.
 
         Returns a future that knows how the message ended; NoRoomError if `submit_messages` are waiting, ArgumentError
-        if it is above `submit_bytes`. No thread may be in here while close() is called.
+        if it is above `submit_bytes`, ClosedError after close().
         """
         struct = self._message(topic, payload, **more)
         future: Future[Answer] = Future()
