@@ -156,6 +156,8 @@ def check(struct: _abi.Options, url: str | None) -> None:
 
 def _blame(struct: _abi.Options, status: int) -> str:
     """Names the first option without which the complaint would be another one."""
+    if status == Status.TOPIC_NAME:
+        return "the Will's topic is no Topic Name: it is empty, too long, or has a wildcard"
     if status not in (Status.OPTION, Status.UTF8, Status.PROPERTY):
         return ""
     texts = ("client_id", "user_name", "password", "properties")
