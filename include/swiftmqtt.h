@@ -241,9 +241,10 @@ SMQ_API uint32_t smq_version(void);
  * they compare it with their own declarations before anything is called. Any thread, any time.
  *
  * Returns numbers that live as long as the library: for each struct, in the order in which they stand
- * here, its size, the number of its fields, and for each field its offset and its size, in bytes. A 0
- * in place of a size is the end. Later versions 1.x may have more fields at the end of a struct that
- * says its own size, and more structs at the end. Never NULL, no errors.
+ * here, its size, the number of its fields without the reserved ones, and for each of these its offset
+ * and its size, in bytes. A 0 in place of a size is the end. Later versions 1.x may have fields where
+ * reserved ones are now, and at the end of a struct that says its own size, and more structs at the
+ * end: compare by offset. Never NULL, no errors.
  */
 SMQ_API const uint16_t *smq_abi_layout(void);
 

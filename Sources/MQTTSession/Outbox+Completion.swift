@@ -14,7 +14,7 @@ extension Outbox {
     if flags.contains(.isDismissed) || (flags.contains(.isQuiet) && outcome.isAsAsked) {
       descriptors[slot].state = .free
       if slot == first { giveBytesBack() }
-      if slot == head { collect() }
+      collect(slot)
       return
     }
     descriptors[slot].state = .completed
@@ -55,7 +55,7 @@ extension Outbox {
     firstCompleted = descriptor.link
     if firstCompleted == Outbox.none { lastCompleted = Outbox.none }
     descriptors[slot].state = .free
-    if slot == head { collect() }
+    collect(slot)
     return Completion(
       cookie: descriptor.cookie, outcome: descriptor.outcome, reasonCode: descriptor.answer,
       latency: descriptor.flags.contains(.hasLatency) ? descriptor.since : nil,
@@ -82,7 +82,7 @@ extension Outbox {
     }
     if lastCompleted == link { lastCompleted = before }
     descriptors[slot].state = .free
-    if slot == head { collect() }
+    collect(slot)
   }
 
   /// Gives the bytes of the messages at the front that have ended back.
@@ -106,9 +106,10 @@ extension Outbox {
     if live == 0 { roomEnd = 0 }
   }
 
-  /// Gives the descriptors of the messages at the head back that nobody has to hear of any more.
+  /// Nobody has to hear of this message any more: gives its descriptor back, and those behind it that waited for that.
   @inline(__always)
-  mutating func collect() {
+  mutating func collect(_ slot: Int) {
+    guard slot == head else { return hasGap = true }
     // Nearly always one.
     guard collectHead() else { return }
     collectMore()

@@ -103,7 +103,7 @@ extension Outbox {
     if message.flags.contains(.isQuiet) {
       descriptors[slot].state = .free
       if slot == first { giveBytesBack() }
-      if slot == head { collect() }
+      collect(slot)
       return true
     }
     var flags = message.flags.adding(MessageFlags.Flag.hasLatency.bit)

@@ -41,12 +41,17 @@ extension Outbox {
   /// At the brim those in the middle count, too, of which the application has heard.
   @inline(never)
   mutating func reclaim() -> Bool {
-    guard let slot = reclaimable else { return false }
+    guard let slot = reclaimable else {
+      // Whoever asks again and again at the brim does not have all looked through each time.
+      if !isInsidePacket { hasGap = false }
+      return false
+    }
     removeFree(slot)
     return true
   }
 
   private var reclaimable: Int? {
+    guard hasGap else { return nil }
     for place in known..<max(known, stored) {
       let slot = slot(head, plus: place)
       if descriptors[slot].state == .free, !isBegun(from: place) { return slot }

@@ -73,6 +73,8 @@ public struct Outbox: ~Copyable {
   /// A message was turned away for want of room, and nobody was told yet that there is some again.
   var isStarved = false
   var hasNewRoom = false
+  /// Behind the head there may be descriptors of which nobody has to hear any more.
+  var hasGap = false
   private let inPlace = InPlace()
 
   // What is to be sent: `unsent` from `sendSlot` on. See Outbox+Transmit.swift.
