@@ -613,8 +613,8 @@ typedef struct smq_options {
     /*
      * mqtt://[user[:password]@]host[:port][,host[:port]]…[/]: the server in one line, or up to 16 of them. host is a
      * name, an IPv4 address or an IPv6 address in brackets; user and password may be percent-encoded. Nothing
-     * else is accepted, and nothing is ignored: of a query the first key is where the URL is wrong. Sets host, port, user_name and password, which
-     * must then be empty. ASCII, at most 1,024 bytes.
+     * else is accepted, and nothing is ignored: of a query the first key is where the URL is wrong. host and port must then be empty,
+     * and so must user_name and password as far as the URL has them. ASCII, at most 1,024 bytes.
      *
      * Several servers are tried in their order (or see SMQ_OPTION_SHUFFLE), one right after the other; the last that a
      * connection to lasted for stable_ms comes first. When all have been tried, the wait of reconnect_min_ms and so on
@@ -780,8 +780,8 @@ typedef struct smq_options {
  *   SMQ_ERR_NULL            options is NULL, or a smq_bytes has a size and no data
  *   SMQ_ERR_STRUCT_SIZE     a size field is wrong, or unknown or reserved fields are set
  *   SMQ_ERR_OPTION          a number is out of its range, a flag unknown, a text longer than its limit;
- *                           neither url nor host is set, or url together with host, port, user_name
- *                           or password; a session_expiry_s, SMQ_OPTION_NEW_SESSION or properties without
+ *                           neither url nor host is set, or url together with host or port, or with a
+ *                           user_name or password that it has, too; a session_expiry_s, SMQ_OPTION_NEW_SESSION or properties without
  *                           5.0; SMQ_OPTION_NEW_SESSION without SMQ_OPTION_KEEP_SESSION; in 3.1.1 a
  *                           password without a user name; the Will's retain or quiet is neither 0 nor 1;
  *                           a Will with properties or expiry_s before 5.0

@@ -20,10 +20,11 @@ static void on_signal(int number) {
     if (eventfd_write(told, 1) < 0) errno = before;
 }
 
+void tool_ignore_broken_pipes(void) { signal(SIGPIPE, SIG_IGN); }
+
 int32_t tool_catch_signals(void) {
     struct sigaction action;
     memset(&action, 0, sizeof action);
-    signal(SIGPIPE, SIG_IGN);
     told = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (told < 0) return -errno;
     action.sa_handler = on_signal;

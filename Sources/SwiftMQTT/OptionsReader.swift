@@ -89,10 +89,11 @@ func makeClient(
   var userNameSize = 0
   var passwordSize = 0
   if url.count > 0 {
-    guard request.host.count == 0, request.port == 0, request.userName.count == 0,
-      request.password.count == 0
-    else { throw .option }
+    guard request.host.count == 0, request.port == 0 else { throw .option }
     let server = try parse(url, &urlOffset)
+    guard server.userName.range.isEmpty || request.userName.count == 0,
+      server.password.range.isEmpty || request.password.count == 0
+    else { throw .option }
     request.host = url
     request.servers = server.servers
     var room = scratch.mutableSpan

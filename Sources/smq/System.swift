@@ -198,5 +198,6 @@ enum System {
 @c(main)
 public func start(_ count: Int32, _ values: UnsafePointer<UnsafePointer<CChar>?>) -> Int32 {
   System.openStandardDescriptors()
+  tool_ignore_broken_pipes()
   return run((1..<Swift.max(1, Int(count))).map { unsafe bytes(of: values[$0]) })
 }

@@ -188,6 +188,12 @@ def test_password_in_the_url(guarded, clients, protocol):
     clients(url=url, protocol=protocol).connected()
 
 
+def test_password_beside_the_url(guarded, clients, protocol):
+    for user, more in (("", {"user_name": "käte"}), ("k%C3%A4te@", {})):
+        url = f"mqtt://{user}127.0.0.1:{guarded.port}/"
+        clients(url=url, protocol=protocol, password="p:w@%", **more).connected()
+
+
 @pytest.mark.parametrize("login", [dict(user_name="käte", password="wrong"), {}])
 def test_wrong_password(guarded, clients, protocol, login):
     client = clients(host="127.0.0.1", port=guarded.port, protocol=protocol, **login)

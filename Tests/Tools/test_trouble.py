@@ -172,6 +172,16 @@ def test_standard_output_cannot_be_written_to(arguments: list[str], output: str)
     fails(result, 1, "smq.*: standard output cannot be written to")
 
 
+@pytest.mark.parametrize("arguments", [["--help"], ["help", "--table"], ["check", "-p", "1"]])
+def test_standard_output_is_a_pipe_that_nobody_reads(arguments: list[str]):
+    reader, writer = os.pipe()
+    os.close(reader)
+    process = start(*arguments, stdout=writer)
+    os.close(writer)
+    assert process.wait(10) == 1
+    assert re.fullmatch(rb"smq.*: standard output cannot be written to.*\n", process.stderr.read())
+
+
 @pytest.mark.parametrize("output, reason", [(">&-", "Bad file descriptor"), (">/dev/full", "No space left on device")])
 @pytest.mark.parametrize("command", ["sub", "rr"])
 def test_messages_cannot_be_written(broker: Mosquitto, command: str, output: str, reason: str):

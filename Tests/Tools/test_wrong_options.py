@@ -14,6 +14,7 @@ NOT_UTF8 = "\udcff"  # the byte 0xff, as Python passes it on
 # The arguments, and what the line says.
 USAGE = [
     (["pub"], "smq pub: a topic is needed: -t, or -L with one"),
+    (["pub", "-L", "a/b", "-m", "x"], "smq pub: -L: wrong at byte 1: it is mqtt://[USER[:PASSWORD]@]HOST[:PORT][,HOST[:PORT]]...[/TOPIC]"),
     (["pub", "-t", "a"], "smq pub: a message is needed: -m, -f, -l, -n or -s"),
     (["sub"], "smq sub: a Topic Filter is needed: -t, or -L with one"),
     (["rr", "-t", "a", "-m", "x"], "smq rr: a topic for the answer is needed: -e"),
@@ -96,6 +97,7 @@ OTHER = [
     ([*PUB, "-o", "/"], "smq pub: -o: cannot read /: Is a directory"),
     ([*PUB, "--cafile", "x"], "smq pub: --cafile cannot be used: there is no TLS in libswiftmqtt yet"),
     ([*PUB, "-L", "mqtts://a/b"], "smq pub: -L: only mqtt:// can be used"),
+    (["pub", "-L", "ws://a/b", "-m", "x"], "smq pub: -L: only mqtt:// can be used"),
     ([*PUB, "--proxy", "socks5h://a"], "smq pub: --proxy cannot be used: there is no SOCKS5 in libswiftmqtt"),
     (["sub", "-t", "a", "-S"], "smq sub: -S cannot be used: libswiftmqtt looks up no SRV records"),
 ]

@@ -49,9 +49,12 @@ int32_t tool_is_terminal(int32_t fd);
 /* 1 if 0, 1 and 2 are open; else 0, after opening in place of those that are not what cannot be used. */
 int32_t tool_standard_descriptors(void);
 
+/* From now on a pipe that nobody reads is an error of what writes, as /dev/full is, and no signal. */
+void tool_ignore_broken_pipes(void);
+
 /* ---- The process (process.c) */
 
-/* SIGINT and SIGTERM are caught from now on, the first of each; the second does what it always did. SIGPIPE is ignored.
+/* SIGINT and SIGTERM are caught from now on, the first of each; the second does what it always did.
  * Returns a descriptor that turns readable when one was caught, or -errno. */
 int32_t tool_catch_signals(void);
 
