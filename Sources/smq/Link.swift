@@ -101,6 +101,18 @@ final class Link {
     return nil
   }
 
+  /// An attempt or the connection has ended. Throws unless another connection is worth trying for.
+  func lost(_ event: Event, isWorthAnother: Bool, _ arguments: Arguments) throws(Complaint) {
+    if !wasConnected && nextFollows(event, arguments) { return }
+    let isCut = wasConnected && event.status != SMQ_ERR_REFUSED
+    let what: Text =
+      isCut ? "the connection to \(place(arguments)) was lost" : "cannot connect to \(place(arguments))"
+    guard isCut && isWorthAnother else {
+      throw Complaint(text: "\(what): \(why(event))", status: exitStatus(event, wasConnected: isCut))
+    }
+    if !arguments.quiet { complain(arguments.command.title, "\(what): \(why(event)); trying again") }
+  }
+
   /// Leaves the broker with DISCONNECT; messages in the outbox are waited for, at most `drain` milliseconds.
   /// In 5.0 `reason` may ask for the Will.
   func leave(drain: UInt32 = 0, reason: Int = SMQ_REASON_SUCCESS, properties: [UInt8] = []) {

@@ -111,18 +111,7 @@ private final class Publisher {
         status = 1
         if !arguments.quiet { complain("smq pub", "a message was not delivered: \(why(event))") }
       }
-    case SMQ_EVENT_DISCONNECTED:
-      if !link.wasConnected && nextFollows(event, arguments) { break }
-      let isForGood = lines == nil || !link.wasConnected || event.status == SMQ_ERR_REFUSED
-      let text: Text =
-        link.wasConnected
-        ? "the connection to \(place(arguments)) was lost" : "cannot connect to \(place(arguments))"
-      if isForGood {
-        throw Complaint(
-          text: "\(text): \(why(event))",
-          status: exitStatus(event, wasConnected: link.wasConnected && event.status != SMQ_ERR_REFUSED))
-      }
-      if !arguments.quiet { complain("smq pub", "\(text): \(why(event)); trying again") }
+    case SMQ_EVENT_DISCONNECTED: try link.lost(event, isWorthAnother: lines != nil, arguments)
     default: break
     }
   }

@@ -126,16 +126,7 @@ private final class Subscriber {
       if !arguments.quiet {
         complain("smq sub", "the broker does not subscribe to \(event.topic) any more: \(why(event))")
       }
-    case SMQ_EVENT_DISCONNECTED:
-      if !link.wasConnected && nextFollows(event, arguments) { break }
-      guard link.wasConnected && event.status != SMQ_ERR_REFUSED else {
-        throw Complaint(
-          text: "cannot connect to \(place(arguments)): \(why(event))",
-          status: exitStatus(event, wasConnected: false))
-      }
-      if !arguments.quiet {
-        complain("smq sub", "the connection to \(place(arguments)) was lost: \(why(event)); trying again")
-      }
+    case SMQ_EVENT_DISCONNECTED: try link.lost(event, isWorthAnother: true, arguments)
     default: break
     }
   }

@@ -112,7 +112,11 @@ def test_wrong_arguments(server):
         (dict(outbox_bytes=1 << 33), "outbox_bytes"),
         (dict(client_id=b"bytes"), "client_id"),
         (dict(client_id="\0"), "client_id"),
-        (dict(keep_session=True), "SMQ_ERR_CLIENT_ID"),
+        (dict(keep_session=True), "keep_session"),
+        (dict(new_session=True), "new_session"),
+        (dict(client_id="a", protocol=4, keep_session=True, new_session=True), "new_session"),
+        (dict(url="mqtt://127.0.0.1"), "option host"),
+        (dict(url="mqtt://u@127.0.0.1", host="", user_name="u"), "user_name"),
         (dict(protocol=4, session_expiry_s=3), "session_expiry_s"),
         (dict(protocol=4, password="x"), "password"),
         (dict(user_properties=[("a", 3)]), "user_properties"),
@@ -122,7 +126,7 @@ def test_wrong_arguments(server):
 )
 def test_a_wrong_option_is_named(options, named):
     with pytest.raises(swiftmqtt.ArgumentError, match=named):
-        Client(host="127.0.0.1", **options)
+        Client(**{"host": "127.0.0.1", **options})
 
 
 def test_options_that_there_are_not():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Iterator
 from typing import Any, TypedDict
 
 from . import _abi, properties
@@ -155,29 +156,42 @@ def check(struct: _abi.Options, url: str | None) -> None:
 
 
 def _blame(struct: _abi.Options, status: int) -> str:
-    """Names the first option without which the complaint would be another one."""
+    """Names the option without which all would be well, or else the complaint another one."""
     if status == Status.TOPIC_NAME:
         return "the Will's topic is no Topic Name: it is empty, too long, or has a wildcard"
-    if status not in (Status.OPTION, Status.UTF8, Status.PROPERTY):
+    if status not in (Status.OPTION, Status.UTF8, Status.PROPERTY, Status.CLIENT_ID):
         return ""
-    texts = ("client_id", "user_name", "password", "properties")
-    for name in ("port", "protocol", *_abi.OPTION_NUMBERS, *texts):
-        if name in texts:
-            view = getattr(struct, name)
-            was, view.size = view.size, 0
-            changed = was and LIBRARY.smq_options_check(ctypes.byref(struct), None) != status
-            view.size = was
-        else:
-            was = getattr(struct, name)
-            setattr(struct, name, 0)
-            changed = was and LIBRARY.smq_options_check(ctypes.byref(struct), None) != status
-            setattr(struct, name, was)
-        if changed:
-            shown = "" if name in texts else f"={was}"
-            return f"the option {name}{shown} is out of its range, or contradicts another one"
     if not struct.url.size and not struct.host.size:
         return "neither a URL nor the option host is given"
-    return ""
+    without = list(_without_each(struct))
+    well = [what for what, left in without if left == Status.OK]
+    other = [what for what, left in without if left != status]
+    return (well or other or [""])[0]
+
+
+def _without_each(struct: _abi.Options) -> Iterator[tuple[str, int]]:
+    """Of each option that is given: what may be wrong with it, and the status there is without it."""
+    for name in ("port", "protocol", *_abi.OPTION_NUMBERS):
+        if was := getattr(struct, name):
+            setattr(struct, name, 0)
+            yield f"the option {name}={was} is out of its range, or contradicts another one", _status(struct)
+            setattr(struct, name, was)
+    for name in ("host", "client_id", "user_name", "password", "properties"):
+        view = getattr(struct, name)
+        if was := view.size:
+            view.size = 0
+            yield f"the option {name} is out of its range, or contradicts another one", _status(struct)
+            view.size = was
+    for name, flag in FLAGS.items():
+        if struct.flags & flag:
+            struct.flags ^= flag
+            yield f"the option {name} needs another one, or contradicts it", _status(struct)
+            struct.flags ^= flag
+
+
+def _status(struct: _abi.Options) -> int:
+    status: int = LIBRARY.smq_options_check(ctypes.byref(struct), None)
+    return status
 
 
 def _hidden(url: str) -> str:
