@@ -14,7 +14,7 @@ struct Report {
 
   private static func words(_ arguments: Arguments, _ load: Load) -> Text {
     var text: Text =
-      "\(arguments.publishers) publishers, \(arguments.subscribers) subscribers, QoS \(Int(arguments.qos)), payloads of \(arguments.size) bytes\n"
+      "publishers \(arguments.publishers), subscribers \(arguments.subscribers), QoS \(Int(arguments.qos)), payloads of \(arguments.size) bytes\n"
     text += "connected   in \(seconds(load.connecting)) s\n"
     text += "published   \(rate(load.published, load.publishing, arguments))\n"
     if arguments.subscribers > 0 { text += "received    \(rate(load.received, load.receiving, arguments))\n" }
