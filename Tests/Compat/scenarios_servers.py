@@ -64,7 +64,10 @@ def ends(place: Place, server: Scripted, keepalive: int, seconds: float, version
     caller.call("loop_stop", c_bool(True))
     caller.destroy()
     server.close()
-    return [*sorted(caller.story), f"in time: {7 < took < 12 if keepalive == 5 else took < 3}"]
+    # Seldom, libmosquitto connects again long before the delay is over: how that goes on is another story.
+    ended = next((index for index, line in enumerate(caller.story) if line.startswith("on_disconnect")), 0)
+    story = [line for index, line in enumerate(caller.story) if index < ended or not line.startswith("on_connect")]
+    return [*sorted(story), f"in time: {7 < took < 12 if keepalive == 5 else took < 3}"]
 
 
 @scenario
