@@ -52,7 +52,7 @@ def test_what_it_says_of_the_sources(bitbake, tmp_path, swiftc):
     own = "git://git.example.com/mqtt.git;branch=main"
     said = bitbake(tmp_path, f"SWIFTMQTT_SWIFTC={swiftc}", f"SWIFTMQTT_SRC_URI={own}")
     assert said["SRC_URI"] == own and said["EXTERNALSRC"] == ""
-    assert said["S"] == f"{tmp_path}/work/libswiftmqtt-{version()}"
+    assert said["S"] == str(tmp_path / "work" / f"libswiftmqtt-{version()}")
 
 
 def belongs_to(packages, path):
