@@ -44,12 +44,7 @@ final class Client {
   }
 
   func publish(_ message: borrowing MQTT.Message) -> Int {
-    var raw = unsafe smq_message()
-    unsafe raw.size = UInt32(MemoryLayout<smq_message>.size)
-    unsafe raw.qos = message.qos
-    unsafe raw.retain = message.retain ? 1 : 0
-    unsafe raw.quiet = message.quiet ? 1 : 0
-    unsafe raw.cookie = message.cookie
+    var raw = unsafe Given.bare(message)
     return unsafe message.topic.withUnsafeBytes { topic in
       unsafe message.payload.withUnsafeBytes { payload in
         unsafe message.properties.withUnsafeBytes { properties in

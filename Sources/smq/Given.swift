@@ -17,13 +17,19 @@ final class Given {
     return unsafe smq_bytes(data: block, size: bytes.count)
   }
 
-  func message(_ message: MQTT.Message) -> smq_message {
+  /// A message but for its topic, payload and properties.
+  static func bare(_ message: borrowing MQTT.Message) -> smq_message {
     var raw = unsafe smq_message()
     unsafe raw.size = UInt32(MemoryLayout<smq_message>.size)
     unsafe raw.qos = message.qos
     unsafe raw.retain = message.retain ? 1 : 0
     unsafe raw.quiet = message.quiet ? 1 : 0
     unsafe raw.cookie = message.cookie
+    return unsafe raw
+  }
+
+  func message(_ message: MQTT.Message) -> smq_message {
+    var raw = unsafe Self.bare(message)
     unsafe raw.topic = bytes(message.topic)
     unsafe raw.payload = bytes(message.payload)
     unsafe raw.properties = bytes(message.properties)

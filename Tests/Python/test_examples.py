@@ -58,25 +58,18 @@ def test_publish_and_subscribe(begin):
     assert ended(listener) == (130, "", "")
 
 
-def test_publish_that_is_interrupted(begin):
+@pytest.mark.parametrize(
+    "number, state, status", [(signal.SIGINT, b"gone", 130), (signal.SIGKILL, b"vanished", -signal.SIGKILL)]
+)
+def test_publish_that_is_interrupted(begin, number, state, status):
     publisher = begin("publish.py", "1000")
     with swiftmqtt.Client(publisher.broker.url) as client:
         client.subscribe("greenhouse/#").wait(10)
         while client.receive(10).topic != "greenhouse/temperature":
             pass
-        publisher.send_signal(signal.SIGINT)
-        assert next(m.payload for m in client.messages(10) if m.topic == "greenhouse/state") == b"gone"
-    assert publisher.wait(10) == 130
-
-
-def test_publish_that_vanishes(begin):
-    publisher = begin("publish.py", "1000")
-    with swiftmqtt.Client(publisher.broker.url) as client:
-        client.subscribe("greenhouse/#").wait(10)
-        while client.receive(10).topic != "greenhouse/temperature":
-            pass
-        publisher.kill()
-        assert next(m.payload for m in client.messages(10) if m.topic == "greenhouse/state") == b"vanished"
+        publisher.send_signal(number)
+        assert next(m.payload for m in client.messages(10) if m.topic == "greenhouse/state") == state
+    assert publisher.wait(10) == status
 
 
 def test_asyncio(begin):
