@@ -222,9 +222,10 @@ def test_nothing_is_left_of_a_client_that_is_used_for_long(server, level):
 
         def some() -> None:
             for _ in range(2000):
-                client.publish(level, b"x" * 500, qos=1, timeout=5)
+                token = client.publish(level, b"x" * 500, qos=1, timeout=5)
             for _ in range(2000):
                 client.receive(5)
+            token.wait(5)  # the last message may come before its PUBACK
 
         some()
         gc.collect()
