@@ -14,7 +14,7 @@ from Broker.servers import await_condition, free_port
 
 from .audit import Ended, Publisher, Witness, nothing_lost
 from .injector import DOWN, UP, Plan, always, first
-from .watched import LIMIT_US, Watch
+from .watched import LIMIT_US, STALLS, Watch
 
 QUICK = dict(reconnect_min_ms=20, reconnect_max_ms=100)
 KEEP = dict(client_id="keeper", flags=smq.OPTION_KEEP_SESSION, outbox_messages=1000, **QUICK)
@@ -44,11 +44,13 @@ def test_the_watch_sees(functions):
     """A call that waits is seen, and one that works, and they are told apart."""
     watch = Watch()
     functions.watched_sleep(ctypes.byref(watch), ctypes.c_int64(30_000_000))
-    assert watch.waits == 1 and watch.longest_us >= 30_000 and watch.busiest_us < 15_000
+    assert watch.waits == 1 and watch.longest_us >= 30_000
     assert not watch.good()
     watch = Watch()
-    functions.watched_work(ctypes.byref(watch), ctypes.c_int64(LIMIT_US + 5000))
-    assert watch.busiest_us > LIMIT_US
+    for heavy in range(1, STALLS + 2):
+        assert watch.good()
+        functions.watched_work(ctypes.byref(watch), ctypes.c_int64(LIMIT_US + 5000))
+        assert watch.heavy == heavy and watch.busiest_us > LIMIT_US
     assert not watch.good()
 
 

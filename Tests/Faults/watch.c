@@ -1,7 +1,8 @@
 /*
  * The library's calls, watched: each is passed on, and what it did to the calling thread is kept. A thread that had to
  * wait gave the processor away of its own accord (ru_nvcsw); one that was only interrupted by others did not (ru_nivcsw).
- * So what is told here does not depend on how busy the machine is.
+ * So what is told here of waiting does not depend on how busy the machine is. Processor time does: the clock of a thread
+ * runs on while a hypervisor lets the whole machine lie.
  */
 #define _GNU_SOURCE
 #include <stdint.h>
@@ -19,6 +20,8 @@ typedef struct watch {
     int32_t
         waiting_for;   /* the call that longest_us is of: 1 service, 2 publish, 3 next_event, 4 connect, 5 disconnect */
     int32_t busy_with; /* the same of busiest_us */
+    uint64_t heavy;    /* calls that took more processor time than limit_us */
+    int64_t limit_us;
 } watch;
 
 typedef struct moment {
@@ -46,6 +49,7 @@ static int32_t end(watch *w, moment then, int32_t which, int32_t result) {
     w->calls++;
     if (wall > w->slowest_us) w->slowest_us = wall;
     if (thread > w->busiest_us) w->busiest_us = thread, w->busy_with = which;
+    if (thread > w->limit_us) w->heavy++;
     if (usage.ru_nvcsw != then.waits) {
         w->waits++;
         if (wall > w->longest_us) w->longest_us = wall, w->waiting_for = which;

@@ -13,6 +13,8 @@ HERE = Path(__file__).parent
 FLAGS = ["-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-I", str(smq.HEADER.parent)]
 LINK = ["-L", str(smq.LIBRARY.parent), "-lswiftmqtt", f"-Wl,-rpath,{smq.LIBRARY.parent}"]
 LIMIT_US = 20_000
+STALLS = 2  # A machine may lie still for half a second, and count it as a call's work. A library that works so long
+# does it whenever the same happens again.
 
 
 def compile_c(source: str, target: Path, *more: str) -> Path:
@@ -31,14 +33,19 @@ class Watch(ctypes.Structure):
         ("slowest_us", ctypes.c_int64),
         ("waiting_for", ctypes.c_int32),
         ("busy_with", ctypes.c_int32),
+        ("heavy", ctypes.c_uint64),
+        ("limit_us", ctypes.c_int64),
     ]
+
+    def __init__(self) -> None:
+        super().__init__(limit_us=LIMIT_US)
 
     def __repr__(self) -> str:
         return ", ".join(f"{name} {getattr(self, name)}" for name, _ in self._fields_)
 
     def good(self) -> bool:
         """No call waited, and none worked, for longer than the limit. That the machine let it lie does not count."""
-        return self.longest_us <= LIMIT_US and self.busiest_us <= LIMIT_US
+        return self.longest_us <= LIMIT_US and self.heavy <= STALLS
 
 
 class WatchedClient(smq.Client):
