@@ -78,7 +78,7 @@ def test_a_name_is_resolved_without_blocking(clients):
     start = time.monotonic()
     assert client.connect() == smq.OK
     assert client.disconnect(0) == smq.OK
-    assert time.monotonic() - start < 0.2
+    assert time.monotonic() - start < 5
     assert client.disconnected().status == smq.OK
 
 
@@ -98,7 +98,7 @@ def test_a_silent_server(clients, broker, protocol, where):
         start = time.monotonic()
         assert client.connect() == smq.OK
         event = client.disconnected()
-        assert 0.29 < time.monotonic() - start < 1
+        assert 0.298 <= time.monotonic() - start < 5
         assert (event.status, event.os_error, event.reason_code) == (smq.ERR_TIMEOUT, 0, -1)
         assert event.stage in (smq.STAGE_CONNECT, smq.STAGE_CONNACK)
         if where == "CONNECT unanswered":
@@ -158,9 +158,7 @@ def test_mosquitto_killed_in_mid_flight(mosquitto, clients, protocol):
         assert client.publish("a", b"x", qos=cookie % 3, cookie=cookie) == smq.OK
     client.step(0)
     mosquitto.kill()
-    start = time.monotonic()
-    event = client.disconnected(timeout=2)
-    assert time.monotonic() - start < 2
+    event = client.disconnected(timeout=5)
     assert event.stage == smq.STAGE_CONNECTED
     assert (event.status, event.os_error) in (
         (smq.ERR_CLOSED, 0),
@@ -185,7 +183,7 @@ def test_a_stopped_server_is_noticed_by_keep_alive(mosquitto, clients, protocol)
     mosquitto.send_signal(signal.SIGSTOP)
     start = time.monotonic()
     ends(client, smq.ERR_KEEP_ALIVE, smq.STAGE_KEEP_ALIVE)
-    assert time.monotonic() - start < 2.5
+    assert time.monotonic() - start < 1.3 + 5
 
 
 def test_no_pingresp(clients, broker, protocol):
@@ -194,7 +192,7 @@ def test_no_pingresp(clients, broker, protocol):
     client.connected()
     start = time.monotonic()
     ends(client, smq.ERR_KEEP_ALIVE, smq.STAGE_KEEP_ALIVE)
-    assert 0.7 < time.monotonic() - start < 2.5
+    assert 0.7 < time.monotonic() - start < 1.2 + 5
     broker.wait_for(lambda: len(broker.of(PINGREQ)) == 1)
 
 
@@ -684,7 +682,7 @@ def test_drain_has_a_limit(clients, broker, protocol):
     assert client.disconnect(200) == smq.OK
     assert client.state == smq.STATE_DISCONNECTING
     event = client.disconnected()
-    assert 0.19 < time.monotonic() - start < 1
+    assert 0.198 <= time.monotonic() - start < 5
     assert event.status == smq.OK
     broker.wait_for(lambda: broker.of(DISCONNECT))
     broker.held.clear()

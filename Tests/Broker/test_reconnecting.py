@@ -183,15 +183,15 @@ def test_hints(clients, broker):
     """A wait becomes as short as reconnect_min_ms, and a connection is looked at."""
     broker.scripts = [Script(at={1: close})] * 4
     client = clients(
-        url=broker.url, reconnect=True, reconnect_min_ms=100, reconnect_max_ms=60_000, jitter=smq.JITTER_NONE
+        url=broker.url, reconnect=True, reconnect_min_ms=500, reconnect_max_ms=60_000, jitter=smq.JITTER_NONE
     )
     assert client.connect() == smq.OK
     start = time.monotonic()
     for _ in range(4):
         client.wait_event(smq.EVENT_DISCONNECTED)
         assert client.hint_network(1) == smq.OK
-    client.wait_event(smq.EVENT_CONNECTED)  # without hints after 1.5 s
-    assert 0.4 <= time.monotonic() - start < 1.2
+    client.wait_event(smq.EVENT_CONNECTED)  # without hints after 7.5 s
+    assert 1.99 <= time.monotonic() - start < 2 + 5
     for up in (0, 1):
         assert client.hint_network(up) == smq.OK
         client.until(lambda: len(broker.of(PINGREQ)) == 1 + up)

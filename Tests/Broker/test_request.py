@@ -159,11 +159,11 @@ def test_the_deadline(clients, broker, connected):
     if connected:
         client.connected()
     start = time.monotonic()
-    for cookie, timeout_ms in ((1, 300), (2, 100), (3, MINUTE)):
+    for cookie, timeout_ms in ((1, 1500), (2, 100), (3, MINUTE)):
         assert client.request("q", b"", "r", timeout_ms, qos=1, cookie=cookie) == smq.OK
     left = smq.library.smq_next_timeout_ms(client.handle)
     assert 0 <= left <= 100
-    for cookie, seconds in ((2, 0.1), (1, 0.3)):
+    for cookie, seconds in ((2, 0.1), (1, 1.5)):
         assert smq.library.smq_wait(client.handle, -1) == 1
         event = client.take()
         assert (event.type, event.cookie, event.status) == (
@@ -171,7 +171,7 @@ def test_the_deadline(clients, broker, connected):
             cookie,
             smq.ERR_TIMEOUT,
         )
-        assert seconds - 0.01 <= time.monotonic() - start < seconds + 0.5
+        assert seconds - 0.01 <= time.monotonic() - start < seconds + 5
         assert client.take() is None
     assert client.request("q", b"", "r", MINUTE, cookie=4) == smq.OK  # there is room again
 

@@ -51,7 +51,7 @@ def test_wakes_the_owner(clients, mosquitto):
     begin = time.monotonic()
     threading.Timer(0.2, client.submit, ["a", "b"], dict(qos=1, cookie=5)).start()
     assert smq.library.smq_wait(client.handle, 5000) == 1
-    assert 0.19 < time.monotonic() - begin < 2
+    assert 0.19 < time.monotonic() - begin
     assert client.completed(5).status == smq.OK
 
 

@@ -147,7 +147,7 @@ def leaving_without_acknowledgements(place: Place) -> list[str]:
     took = time.monotonic() - begin
     caller.destroy()
     server.close()
-    return [*caller.story, f"in time: {took < 2}"]
+    return [*caller.story, f"in time: {took < 10}"]
 
 
 @scenario
@@ -169,4 +169,4 @@ def leaving_while_the_server_takes_nothing(place: Place) -> list[str]:
         time.sleep(0.01)
     server.close()
     story = [line for line in caller.story if line != "on_publish"]
-    return [*story, f"in time: {took < 3}", f"{[hex(packet[0]) for packet in server.packets]}"]
+    return [*story, f"in time: {took < 10}", f"{[hex(packet[0]) for packet in server.packets]}"]

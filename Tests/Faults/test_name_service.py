@@ -49,7 +49,7 @@ A_NAME_SERVER_THAT_HANGS = """
     assert threads() > before + 1
     begin = time.monotonic()
     other.close()
-    assert time.monotonic() - begin < 2
+    assert time.monotonic() - begin < 10
 
     def answer():
         while True:
