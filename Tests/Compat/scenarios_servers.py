@@ -83,12 +83,12 @@ def the_server_does_not_answer(place: Place) -> list[str]:
 
 @scenario
 def the_server_says_why_it_leaves(place: Place) -> list[str]:
-    return ends(place, Scripted({1: bytes.fromhex("2003000000" "e0028b00")}), 60, 3, version=5)
+    return ends(place, Scripted({1: bytes.fromhex("2003000000" "e0028b00")}), 60, 8, version=5)
 
 
 @scenario
 def the_server_breaks_a_rule(place: Place) -> list[str]:
-    return ends(place, Scripted({1: CONNACK + bytes.fromhex("f000")}), 60, 3)
+    return ends(place, Scripted({1: CONNACK + bytes.fromhex("f000")}), 60, 8)
 
 
 @scenario
