@@ -35,7 +35,7 @@ extension Session {
     guard outbox.reservation == nil else { throw .state }
     guard !needsConnection || message.qos != .atMostOnce || phase == .connected else { throw .offline }
     try Self.validate(message.topic)
-    try Self.validate(
+    let expiry = try Self.validate(
       properties: message.properties, hasExpiry: handling.expiry != 0, own: message.own,
       version: acceptedVersion)
     if handling.isUrgent {
@@ -51,12 +51,11 @@ extension Session {
       guard outbox.stream == nil else { throw .full }
     }
     var handling = handling
-    let inList = Self.expiry(in: message.properties)
-    if let inList {
-      handling.expiry = inList.seconds
-      handling.expiryInProperties = inList.offset
+    if let expiry {
+      handling.expiry = expiry.seconds
+      handling.expiryInProperties = expiry.offset
     }
-    if handling.expiry != 0 || inList != nil {
+    if handling.expiry != 0 || expiry != nil {
       if isNothingExpiring { clock.restart(at: now) } else { clock.advance(to: now) }
       handling.expiresAt = clock.second(after: handling.expiry, from: now)
     }
@@ -93,20 +92,24 @@ extension Session {
     }
   }
 
-  /// The list must be one a PUBLISH may have, and not say what the library says itself.
+  /// The list must be one a PUBLISH may have, and not say what the library says itself. Returns its Message Expiry
+  /// Interval, and where in the list that stands.
   static func validate(
     properties: Span<UInt8>, hasExpiry: Bool, own: borrowing Publish.OwnProperties, version: ProtocolVersion
-  ) throws(SessionError) {
-    guard properties.count > 0 else { return }
+  ) throws(SessionError) -> (seconds: UInt32, offset: Int)? {
+    guard properties.count > 0 else { return nil }
     guard version.hasProperties else { throw .option }
     let hasReply = own.responseTopic.count > 0
     let hasCorrelation = own.hasCorrelationData
+    var expiry: (seconds: UInt32, offset: Int)? = nil
     var reader = PropertyReader(properties, place: .packet(.publish, from: .client))
     do throws(Malformed) {
       while let property = try reader.next() {
         switch property.identifier {
         case .topicAlias: throw .propertyNotAllowed
-        case .messageExpiryInterval: if hasExpiry { throw .propertyRepeated }
+        case .messageExpiryInterval:
+          if hasExpiry { throw .propertyRepeated }
+          expiry = (property.number, reader.position &- 4)  // a Four Byte Integer (§3.3.2.3.3)
         case .correlationData: if hasCorrelation { throw .propertyRepeated }
         case .responseTopic:
           if hasReply { throw .propertyRepeated }
@@ -117,18 +120,9 @@ extension Session {
         default: break
         }
       }
+      return expiry
     } catch {
       throw .property
-    }
-  }
-
-  static func expiry(in properties: Span<UInt8>) -> (seconds: UInt32, offset: Int)? {
-    guard properties.count > 0 else { return nil }
-    var reader = PropertyReader(properties, place: .packet(.publish, from: .client))
-    while true {
-      let position = reader.position
-      guard let property = try? reader.next() else { return nil }
-      if property.identifier == .messageExpiryInterval { return (property.number, position &+ 1) }
     }
   }
 

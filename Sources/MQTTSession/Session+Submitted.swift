@@ -9,8 +9,8 @@ extension Session {
     _ message: borrowing Publish, hasExpiry: Bool, version: ProtocolVersion
   ) throws(SessionError) -> (seconds: UInt32, offset: Int)? {
     try validate(message.topic)
-    try validate(properties: message.properties, hasExpiry: hasExpiry, own: message.own, version: version)
-    return expiry(in: message.properties)
+    return try validate(
+      properties: message.properties, hasExpiry: hasExpiry, own: message.own, version: version)
   }
 
   /// `publishChecked` would find room for the message.

@@ -55,16 +55,6 @@ public enum PropertyPlace: BitwiseCopyable {
   /// Wherever: only that each is a property is checked.
   case anywhere
 
-  var isAnywhere: Bool {
-    if case .anywhere = self { return true }
-    return false
-  }
-
-  var isServersPublish: Bool {
-    if case .packet(.publish, from: .server) = self { return true }
-    return false
-  }
-
   /// Its bit in `PropertyRule.places`. CONNECT and SUBSCRIBE only clients send, CONNACK and SUBACK only
   /// servers; where a rule depends on the sender, the packet has a bit for each.
   var bit: UInt32 {

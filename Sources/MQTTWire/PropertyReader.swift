@@ -2,7 +2,7 @@
 /// allowed in this packet, not repeated, value in range, strings well-formed.
 public struct PropertyReader: ~Escapable {
   private var reader: ByteReader
-  private let place: PropertyPlace
+  private let place: UInt32  // its `bit`
   /// The whole list, without its length.
   public let extent: Extent
   // One bit for each identifier seen so far: 0…31 and 32…63.
@@ -16,7 +16,7 @@ public struct PropertyReader: ~Escapable {
     let length = try reader.variableByteInteger()
     extent = try reader.extent(length)
     self.reader = ByteReader(bytes, in: extent)
-    self.place = place
+    self.place = place.bit
   }
 
   /// A list without its length: what an application hands in, or what was checked before.
@@ -24,7 +24,7 @@ public struct PropertyReader: ~Escapable {
   public init(_ list: Span<UInt8>, place: PropertyPlace) {
     reader = ByteReader(list)
     extent = Extent(offset: 0, count: list.count)
-    self.place = place
+    self.place = place.bit
   }
 
   /// Where the next property begins.
@@ -39,7 +39,7 @@ public struct PropertyReader: ~Escapable {
       throw .unknownProperty
     }
     let rule = PropertyRule.of(identifier)
-    guard rule.places & place.bit != 0 else { throw .propertyNotAllowed }
+    guard rule.places & place != 0 else { throw .propertyNotAllowed }
     try noteSeen(identifier)
 
     var number: UInt32 = 0
@@ -104,11 +104,13 @@ public struct PropertyReader: ~Escapable {
   private mutating func noteSeen(_ identifier: PropertyIdentifier) throws(Malformed) {
     let number = identifier.rawValue
     let bit: UInt32 = 1 << UInt32(number & 31)
-    let again = (number < 32 ? seen.0 : seen.1) & bit != 0
-    let repeatable =
-      identifier == .userProperty || place.isAnywhere
-      || (identifier == .subscriptionIdentifier && place.isServersPublish)
-    guard !again || repeatable else { throw .propertyRepeated }
+    if (number < 32 ? seen.0 : seen.1) & bit != 0 {
+      let isRepeatable =
+        identifier == .userProperty || place == PropertyPlace.anywhere.bit
+        || (identifier == .subscriptionIdentifier
+          && place == PropertyPlace.packet(.publish, from: .server).bit)
+      guard isRepeatable else { throw .propertyRepeated }
+    }
     if number < 32 { seen.0 |= bit } else { seen.1 |= bit }
   }
 }
