@@ -50,7 +50,7 @@ ACROSS_THE_WRAP = """
     clients = [talker, listener, lonely, waiting, patient]
     for client in (talker, listener, lonely):
         assert client.connect() == smq.OK
-    attempts, retries, given_up, started, begun, tried, broker, after = [], [], [], None, None, [], None, 0
+    attempts, retries, given_up, started, tried, broker = [], [], [], None, [], None
     count, next_message = 0, time.monotonic()
     while (now := time.monotonic()) < wrap + 3:
         if started is None and now > wrap - 1:  # these two are in the middle of it at the wrap
