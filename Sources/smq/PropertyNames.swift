@@ -63,6 +63,9 @@ let propertyNames: [PropertyName] = [
   PropertyName("user-property", SMQ_PROPERTY_USER_PROPERTY, .pair, 1 | 2 | 4 | 8 | 16 | 32),
 ]
 
+/// Whether `-D` has two values behind this name.
+func isPair(_ name: [UInt8]) -> Bool { name.lowercased == "user-property" }
+
 /// What `-D` gave, packet by packet. What the library has an option for is kept apart.
 struct GivenProperties {
   var connect: [UInt8] = []
