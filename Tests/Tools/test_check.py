@@ -142,9 +142,10 @@ def test_the_broker_wants_a_password(configured, tmp_path: Path):
         assert summary(found) == "name:ok tcp:ok connect:note connect:note connect:fail"
         assert found[-1][3].startswith("user name (-u) or password (-P) are wrong or missing")
     assert summary(steps(*broker.address, "-u", "gateway", "-P", "secret", code=0)) == ALL_FINE
-    url = f"mqtt://gateway:secret@127.0.0.1:{broker.port}"
-    result = smq("check", url)
-    assert result.returncode == 0 and b"secret" not in result.stdout
+    for login, option in (("gateway:%73ecret", []), ("nobody:%73ecret", ["-u", "gateway"]),
+                          ("%67ateway:wrong", ["-P", "secret"]), ("gateway", ["-P", "secret"])):
+        result = smq("check", f"mqtt://{login}@127.0.0.1:{broker.port}", *option)
+        assert result.returncode == 0 and b"ecret" not in result.stdout, result
 
 
 def test_the_broker_has_limits(configured):
