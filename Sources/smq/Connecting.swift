@@ -119,7 +119,9 @@ private func setWill(_ options: inout MQTT.Options, _ arguments: Arguments) {
 private func setProperties(_ options: inout MQTT.Options, _ arguments: Arguments) {
   let given = arguments.properties
   options.properties = given.connect
-  options.sessionExpiry = arguments.expiry ?? given.sessionExpiry ?? 0
+  // With -c the library's 0 is for ever: a session that is to end with its connection ends a second later.
+  let expiry = arguments.expiry ?? given.sessionExpiry
+  options.sessionExpiry = arguments.isPersistent && expiry == 0 ? 1 : expiry ?? 0
   // Otherwise the broker is told the sizes of the client's memory.
   options.receiveMaximum = given.receiveMaximum == 0 ? 20 : given.receiveMaximum
   options.maximumPacket = given.maximumPacket == 0 ? MQTT.off : given.maximumPacket

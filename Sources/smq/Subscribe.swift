@@ -178,6 +178,7 @@ private final class Subscriber {
       isDone = true
       return
     }
+    if arguments.noRetained && message.retain { return }
     if arguments.filteredOut.contains(where: { MQTT.matches(filter: $0, topic: message.topic) }) { return }
     if arguments.removeRetained && message.retain {
       var empty = MQTT.Message(topic: message.topic)
@@ -186,7 +187,6 @@ private final class Subscriber {
       let answer = link.client.publish(empty)
       if answer != SMQ_OK { throw Complaint(text: "--remove-retained: \(message.topic): \(whyNot(answer))") }
     }
-    if arguments.noRetained && message.retain { return }
     printer.print(message, to: link.output)
     counted += 1
     if counted == arguments.count { isDone = true }
