@@ -6,7 +6,9 @@ func subscribe(_ arguments: Arguments) throws(Complaint) -> Int32 {
     throw usageError("a Topic Filter is needed: -t, or -L with one")
   }
   // What the library keeps, and the requests that may wait for their answers.
-  if arguments.topics.count > 1024 { throw usageError("-t: 1024 at most can be given") }
+  if arguments.topics.count > 1024 {
+    throw usageError("-t: 1024 at most can be given: one with '+' or '#' may stand for many")
+  }
   if arguments.unsubscribed.count > 255 { throw usageError("-U: 255 at most can be given") }
   let subscriber = Subscriber(arguments)
   do {
