@@ -25,7 +25,11 @@ extension Arguments {
       try checked(name, MQTT.checkTopic(name), "topic: it is empty, too long, or has '+' or '#'")
     }
     func filter(_ name: [UInt8]) throws(Complaint) -> [UInt8] {
-      try checked(name, MQTT.checkFilter(name), "Topic Filter: are all '+' and '#' in their places?")
+      let hint: StaticString =
+        name.begins(with: "$share/")
+        ? "Topic Filter: a Shared Subscription is $share/NAME/FILTER"
+        : "Topic Filter: are all '+' and '#' in their places?"
+      return try checked(name, MQTT.checkFilter(name), hint)
     }
     func checked(_ name: [UInt8], _ status: Int, _ what: StaticString) throws(Complaint) -> [UInt8] {
       if status == SMQ_OK { return name }

@@ -180,7 +180,7 @@ final class Arguments {
     if noRetained && retainedOnly { throw usageError("-R and --retained-only leave nothing to print") }
     // With -I nobody would take the session up: each run has another Client Identifier.
     if isPersistent && id == nil { throw usageError("-c needs a Client Identifier: -i") }
-    if expiry == MQTT.forever && version == 5 && id == nil {
+    if expiry == MQTT.forever && (version ?? (command.set == Commands.rr ? 5 : 4)) == 5 && id == nil {
       throw usageError("-x: a session that is kept for ever needs a Client Identifier: -i")
     }
     if password != nil && user == nil && url.isEmpty && version != 5 && command.set != Commands.rr {

@@ -122,6 +122,7 @@ MORE = (
     rr("rr properties", "-t {t}/ask -e {t}/answer -m question -D publish content-type x -D subscribe user-property a b",
        "-t {t}/answer -m yes"),
     rr("rr to a topic that the broker does not take", "-t '$share/{t}' -e {t}/answer -m question", code=7),
+    rr("rr an infinite session without a name", "-t {t} -e {t}/answer -m question -x -1", code=1),
     rr("rr by URL", "-L mqtt://{host}:{port}/{t}/ask -e {t}/answer -m question", "-t {t}/answer -m yes", address=""),
 )
 
