@@ -61,6 +61,7 @@ int main(void) {
     }
     printf("in a day: %zu bytes, %s\n", total,
            smq_client_state(client) == SMQ_STATE_CONNECTED ? "still connected" : "not connected any more");
+    flush_output("dry");
     smq_client_close(client);
     free(memory);
     return EXIT_SUCCESS;

@@ -89,8 +89,7 @@ static int32_t make(struct device *device, const char *url, int epoll) {
     options.outbox_bytes = 512;
     options.outbox_messages = 8;
     options.receive_bytes = 256;
-    options.receive_maximum = 1;
-    options.unreleased_maximum = 1;
+    options.receive_maximum = options.unreleased_maximum = 1;
     size_t size = smq_client_size(&options);
     int32_t status = smq_client_init(malloc(size), size, &options, &device->client); /* until the program ends */
     if (status != SMQ_OK) print_options_error(stderr, &options, status);
@@ -112,6 +111,7 @@ int main(int argc, char **argv) {
     setrlimit(RLIMIT_NOFILE, &limit);
     int epoll = epoll_create1(EPOLL_CLOEXEC);
     devices = calloc(count, sizeof *devices);
+    if (epoll < 0 || !devices) refuse("fleet", "cannot begin:", strerror(errno));
     for (uint32_t i = 0; i < count; i++)
         if (make(&devices[i], url, epoll) != SMQ_OK) return EXIT_FAILURE;
 

@@ -94,7 +94,7 @@ int main(int argc, char **argv) {
         int64_t wait = next - now_ms();
         if (wait <= 0) {
             record();
-            next += period_ms;
+            next = wait < -(int64_t)period_ms ? now_ms() + period_ms : next + period_ms; /* what is missed is missed */
         }
         smq_wait(client, wait <= 0 ? 0 : wait < 1000 ? (int32_t)wait : 1000); /* a signal is seen within a second */
         take_events();

@@ -56,6 +56,7 @@ int main(int argc, char **argv) {
             status = event.status ? event.status : smq_request(client, &question, &filters[1].filter, 5000);
         if (event.type == SMQ_EVENT_REPLY) {
             if (event.status == SMQ_OK) printf("%.*s\n", (int)event.payload.size, (const char *)event.payload.data);
+            flush_output("request");
             status = event.status;
             smq_disconnect(client, 0);
         }

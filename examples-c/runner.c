@@ -61,10 +61,11 @@ int main(int argc, char **argv) {
         return EXIT_FAILURE;
     }
     for (int i = 0; i < 2; i++)
-        if (pthread_create(&threads[i], NULL, count, topics[i]) != 0) abort();
+        if (pthread_create(&threads[i], NULL, count, topics[i]) != 0) refuse("runner", "cannot start", "its threads");
     for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
     smq_runner_stop(&runner, 5000); /* delivers what was submitted, if it is connected; now the client is ours */
     printf("%u of %d delivered\n", delivered, 2 * COUNT);
+    flush_output("runner");
     smq_stats stats = SMQ_STATS_INIT;
     smq_client_stats(client, &stats);
     if (stats.outbox_messages + stats.submit_waiting > 0)

@@ -84,6 +84,7 @@ int main(int argc, char **argv) {
     else if (status < 0)
         print_options_error(stderr, &options, status);
     if (status == SMQ_OK) printf("in %zu bytes\n", smq_client_size(&options));
+    flush_output("small");
     smq_client_close(client);
     return status < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -60,7 +60,7 @@ static pthread_t start(void) {
     pthread_attr_setschedpolicy(&urgent, SCHED_FIFO);
     pthread_attr_setschedparam(&urgent, &priority);
     if (pthread_create(&thread, &urgent, measure, NULL) != 0 && pthread_create(&thread, NULL, measure, NULL) != 0)
-        abort();
+        refuse("submit", "cannot start", "its thread");
     pthread_attr_destroy(&urgent);
     return thread;
 }
@@ -100,6 +100,7 @@ int main(int argc, char **argv) {
     smq_client_stats(client, &stats);
     printf("%u samples, %u missed, %llu not sent, at most %u waiting\n", (unsigned)taken, (unsigned)missed,
            (unsigned long long)stats.messages_failed, (unsigned)stats.submit_peak);
+    flush_output("submit");
     smq_client_close(client);
     free(memory);
     return missed || stats.messages_failed ? EXIT_FAILURE : EXIT_SUCCESS;

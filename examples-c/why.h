@@ -29,6 +29,7 @@ static inline void print_options_error(FILE *file, const smq_options *options, i
     size_t offset = 0;
     fprintf(file, "%s", smq_status_name(status));
     if (status == SMQ_ERR_MEMORY_SIZE) fprintf(file, ": %zu bytes are needed", smq_client_size(options));
+    if (status == SMQ_ERR_OPTION && options->url.size + options->host.size == 0) fprintf(file, ": the URL is empty");
     if ((status == SMQ_ERR_URL || status == SMQ_ERR_NOT_SUPPORTED) && options->url.size > 0 &&
         smq_options_check(options, &offset) == status)
         fprintf(file, ": wrong at byte %zu; a URL is mqtt://[USER[:PASSWORD]@]HOST[:PORT][,HOST[:PORT]]...", offset);

@@ -17,10 +17,28 @@ extension Arguments {
       }
       return time
     }
-    func checked(_ status: Int, _ what: StaticString) throws(Complaint) {
-      if status == SMQ_OK { return }
-      if status == SMQ_ERR_UTF8 { throw usageError("\(option.name): \"\(value.printable)\" is not UTF-8") }
-      throw usageError("\(option.name): \"\(value.printable)\" is no \(what)")
+    func some() throws(Complaint) -> [UInt8] {
+      if value.isEmpty { throw usageError("\(option.name) is empty: its value is \(option.value)") }
+      return value
+    }
+    func topic(_ name: [UInt8]) throws(Complaint) -> [UInt8] {
+      try checked(name, MQTT.checkTopic(name), "topic: it is empty, too long, or has '+' or '#'")
+    }
+    func filter(_ name: [UInt8]) throws(Complaint) -> [UInt8] {
+      let hint: StaticString =
+        name.begins(with: "$share/")
+        ? "Topic Filter: a Shared Subscription is $share/NAME/FILTER"
+        : "Topic Filter: are all '+' and '#' in their places?"
+      return try checked(name, MQTT.checkFilter(name), hint)
+    }
+    func checked(_ name: [UInt8], _ status: Int, _ what: StaticString) throws(Complaint) -> [UInt8] {
+      if status == SMQ_OK { return name }
+      let name: Text = "\(option.name): \"\(name.printable)\""
+      throw usageError(status == SMQ_ERR_UTF8 ? "\(name) is not UTF-8" : "\(name) is no \(what)")
+    }
+    // A publisher has one topic, the last one; a subscriber has them all.
+    func addTopic(_ name: [UInt8]) throws(Complaint) {
+      if command.set == Commands.sub { topics.append(try filter(name)) } else { topics = [try topic(name)] }
     }
     func quality() throws(Complaint) -> UInt8 {
       guard let qos = value.number(in: 0...2) else {
@@ -35,19 +53,18 @@ extension Arguments {
     let most: Int64 = 0x7FFF_FFFF
 
     switch option.key {
-    case .host: host = value
+    case .host: host = try some()
     case .port: port = UInt32(try number(1...65_535))
     case .url:
-      url = value
-      if command.set == Commands.sub, let filter = splitURL(value).topic, !filter.isEmpty {
-        try checked(MQTT.checkFilter(filter), "URL with a Topic Filter")
-        topics.append(filter)
+      url = try some()
+      if command.set & Commands.mosquitto != 0, let name = splitURL(value).topic, !name.isEmpty {
+        try addTopic(name)
       }
-    case .unix: unix = value
-    case .bind: bind = value
+    case .unix: unix = try some()
+    case .bind: bind = try some()
     case .user: user = value
     case .password: password = value
-    case .id: id = value
+    case .id: id = try some()
     case .prefix: prefix = value
     case .keepAlive: keepAlive = UInt32(try number(5...65_535))
     case .version:
@@ -60,17 +77,8 @@ extension Arguments {
       expiry = value == "-1" || value == "∞" ? MQTT.forever : UInt32(try number(0...0xFFFF_FFFF))
     case .nodelay: break
     case .qos: qos = try quality()
-    case .topic:
-      if command.set & Commands.sub != 0 {
-        try checked(MQTT.checkFilter(value), "Topic Filter: are all '+' and '#' in their places?")
-        topics.append(value)
-      } else {
-        try checked(MQTT.checkTopic(value), "topic: it is empty, too long, or has '+' or '#'")
-        topics = [value]
-      }
-    case .responseTopic:
-      try checked(MQTT.checkTopic(value), "topic: it is empty, too long, or has '+' or '#'")
-      responseTopic = value
+    case .topic: try addTopic(value)
+    case .responseTopic: responseTopic = try topic(value)
     case .message: try set(.text(value))
     case .file: try set(.file(value))
     case .lines: try set(.lines)
@@ -81,18 +89,12 @@ extension Arguments {
     case .delay: delay = try milliseconds()
     case .inFlight: inFlight = UInt32(min(try number(1...most), 65_535))
     case .property: break  // its words were taken by parse()
-    case .willTopic:
-      try checked(MQTT.checkTopic(value), "topic: it is empty, too long, or has '+' or '#'")
-      willTopic = value
+    case .willTopic: willTopic = try topic(value)
     case .willPayload: willPayload = value
     case .willQoS: willQoS = try quality()
     case .willRetain: willRetain = true
-    case .unsubscribe:
-      try checked(MQTT.checkFilter(value), "Topic Filter: are all '+' and '#' in their places?")
-      unsubscribed.append(value)
-    case .filterOut:
-      try checked(MQTT.checkFilter(value), "Topic Filter: are all '+' and '#' in their places?")
-      filteredOut.append(value)
+    case .unsubscribe: unsubscribed.append(try filter(value))
+    case .filterOut: filteredOut.append(try filter(value))
     case .noRetained: noRetained = true
     case .retainedOnly: retainedOnly = true
     case .removeRetained: removeRetained = true

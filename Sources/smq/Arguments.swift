@@ -76,7 +76,8 @@ final class Arguments {
     var file = try defaultOptions(command)
     for one in given where one.option.key == .optionsFile { file += try optionsFile(one.words[0]) }
     do throws(Complaint) {
-      let inFile = try read(file)
+      var inFile: [Given] = []
+      for line in file { inFile += try read(line) }
       if let wrong = inFile.first(where: { $0.option.key == .optionsFile || $0.option.key == .help }) {
         throw usageError("\(wrong.option.name) cannot stand there")
       }
@@ -85,8 +86,8 @@ final class Arguments {
       throw usageError("in a file of options: \(error.text)")
     }
     // Of what may be given once only, the command line's replaces the file's.
-    source = nil
     func isGiven(_ key: Key) -> Bool { given.contains { $0.option.key == key } }
+    if [.message, .file, .lines, .nothing, .whole].contains(where: { isGiven($0) }) { source = nil }
     if isGiven(.url) || isGiven(.unix) { (host, port, bind) = ([], 0, []) }
     if isGiven(.url) || isGiven(.host) { unix = [] }
     if isGiven(.unix) || isGiven(.host) { url = [] }
@@ -156,7 +157,7 @@ final class Arguments {
     while taken.count < wanted {
       guard let word = words.popFirst() else { throw usageError("-D needs a packet, a name and a value") }
       taken.append(word)
-      if taken.count == 2 && word.lowercased == "user-property" { wanted = 4 }
+      if taken.count == 2 && isPair(word) { wanted = 4 }
     }
     return taken
   }
@@ -177,11 +178,10 @@ final class Arguments {
       if willRetain { throw usageError("--will-retain needs --will-topic") }
     }
     if noRetained && retainedOnly { throw usageError("-R and --retained-only leave nothing to print") }
-    if isPersistent && id == nil && prefix == nil {
-      throw usageError("-c needs a Client Identifier: -i or -I")
-    }
-    if expiry == MQTT.forever && version == 5 && id == nil && prefix == nil {
-      throw usageError("-x: a session that is kept for ever needs a Client Identifier: -i or -I")
+    // With -I nobody would take the session up: each run has another Client Identifier.
+    if isPersistent && id == nil { throw usageError("-c needs a Client Identifier: -i") }
+    if expiry == MQTT.forever && (version ?? (command.set == Commands.rr ? 5 : 4)) == 5 && id == nil {
+      throw usageError("-x: a session that is kept for ever needs a Client Identifier: -i")
     }
     if password != nil && user == nil && url.isEmpty && version != 5 && command.set != Commands.rr {
       throw usageError("-P needs a user name (-u), but in 5.0")

@@ -205,8 +205,9 @@ final class Load {
     case SMQ_EVENT_DISCONNECTED where !isLeaving:
       if !isConnected[number] && nextFollows(event, arguments) { break }
       if !isConnected[number] || publishingSince == 0 {
+        let what: Text = isConnected[number] ? "was cut off from" : "cannot connect to"
         throw Complaint(
-          text: "client \(number + 1) cannot connect to \(place(arguments)): \(why(event))",
+          text: "client \(number + 1) \(what) \(place(arguments)): \(why(event))",
           status: exitStatus(event, wasConnected: false))
       }
       disconnections += 1

@@ -76,16 +76,16 @@ struct Examination {
       let start = System.nanoseconds
       let link = try Link(try options(version), arguments)
       // The client's own time is up first: it says at which stage.
-      let event = wait(link, within: timeout + 1000) {
-        $0.type == SMQ_EVENT_CONNECTED || $0.type == SMQ_EVENT_DISCONNECTED
-      }
+      let outcome = wait(link, within: timeout + 1000) { $0.type == SMQ_EVENT_CONNECTED }
       defer { link.leave() }
-      if let event, event.type == SMQ_EVENT_CONNECTED {
+      if case .came = outcome {
         findings.tell("connect", .fine, "\(name) is accepted, in \(elapsed(since: start))")
         if version == 5, let server = link.client.server { tell(server) }
         return true
       }
       if System.caughtSignal != 0 { return false }
+      var event: Event?
+      if case .lost(let end) = outcome { event = end }
       let reason: Text = event.map { why($0) } ?? "no answer in time"
       if isLast {
         findings.fail("connect", 5, "\(name): \(reason)", advice(onConnect: event))
@@ -123,15 +123,15 @@ struct Examination {
     do {
       let link = try Link(try options(version), arguments)
       defer { link.leave() }
-      guard wait(link, { $0.type == SMQ_EVENT_CONNECTED }) != nil else {
-        return findings.fail(
-          "connect", 5, "a second connection is not accepted", "does the broker limit connections?")
+      let outcome = wait(link) { $0.type == SMQ_EVENT_CONNECTED }
+      guard case .came = outcome else {
+        return blame("connect", 5, "a second connection", outcome, "does the broker limit connections?")
       }
       let best = link.client.server.map { UInt8($0.maximumQoS) } ?? 2
       guard subscribe(link, topic, best) else { return }
       for qos in 0...best where !roundTrip(link, qos) { return }
       if link.client.server?.retain ?? true {
-        retained(link)
+        guard retained(link) else { return }
       } else {
         findings.tell("retained", .note, "the broker keeps no messages")
       }
@@ -143,97 +143,131 @@ struct Examination {
 
   private func subscribe(_ link: Link, _ filter: [UInt8], _ qos: UInt8) -> Bool {
     let answer = link.client.subscribe([MQTT.Filter(filter: filter, qos: qos)], cookie: 1)
-    let event = answer == SMQ_OK ? wait(link) { $0.type == SMQ_EVENT_COMPLETED && $0.cookie == 1 } : nil
-    guard let event, event.status == SMQ_OK else {
-      let reason: Text = answer == SMQ_OK ? event.map { why($0) } ?? "no answer in time" : whyNot(answer)
-      findings.fail(
-        "subscribe", 6, "\(filter): \(reason)",
-        "the broker does not let this user subscribe there: -t gives a topic that it may use")
-      return false
-    }
-    return true
+    let outcome = wait(link, answer) { $0.type == SMQ_EVENT_COMPLETED && $0.cookie == 1 }
+    if case .came(let event) = outcome, event.status == SMQ_OK { return true }
+    blame(
+      "subscribe", 6, Text(filter), outcome,
+      "the broker may not let this user subscribe there: -t gives a topic that it may use")
+    return false
   }
 
+  /// Until the message has come back, and is acknowledged.
   private func roundTrip(_ link: Link, _ qos: UInt8) -> Bool {
     let start = System.nanoseconds
     var message = MQTT.Message(topic: topic, payload: ascii("smq check ") + decimal(Int64(qos)))
     message.qos = qos
     message.cookie = 2
-    let answer = link.client.publish(message)
-    var failure: Event?
-    let event =
-      answer == SMQ_OK
-      ? wait(link) {
-        if $0.type == SMQ_EVENT_COMPLETED && $0.status != SMQ_OK || $0.type == SMQ_EVENT_DISCONNECTED {
-          failure = $0
-        }
-        return failure != nil || $0.type == SMQ_EVENT_MESSAGE && $0.payload == message.payload
-      } : nil
-    guard failure == nil && event != nil else {
-      let reason: Text = answer == SMQ_OK ? failure.map { why($0) } ?? "it did not come back" : whyNot(answer)
-      findings.fail(
-        "message", 6, "QoS \(Int(qos)), on \(topic): \(reason)",
-        "the broker may not let this user publish there, or read it: -t gives a topic that it may use")
-      return false
+    var isBack = false
+    var isAcknowledged = false
+    let outcome = wait(link, link.client.publish(message)) {
+      if $0.type == SMQ_EVENT_MESSAGE && $0.payload == message.payload { isBack = true }
+      guard $0.type == SMQ_EVENT_COMPLETED && $0.cookie == 2 else { return isBack && isAcknowledged }
+      isAcknowledged = true
+      return $0.status != SMQ_OK || isBack
     }
-    findings.tell("message", .fine, "QoS \(Int(qos)): there and back in \(elapsed(since: start))")
-    return true
+    let what: Text = "QoS \(Int(qos)), on \(topic)"
+    switch outcome {
+    case .came where isBack && isAcknowledged:
+      findings.tell("message", .fine, "QoS \(Int(qos)): there and back in \(elapsed(since: start))")
+      return true
+    case .nothing where isAcknowledged && !isBack:
+      findings.fail("message", 6, "\(what): it did not come back", adviceOnMessages)
+    default: blame("message", 6, what, outcome, adviceOnMessages)
+    }
+    return false
   }
 
-  private func retained(_ link: Link) {
+  /// false: there is no connection any more.
+  private func retained(_ link: Link) -> Bool {
     var message = MQTT.Message(topic: topic + ascii("/retained"), payload: ascii("smq check"))
     message.qos = min(1, link.client.server.map { UInt8($0.maximumQoS) } ?? 1)
     message.retain = true
     message.cookie = 3
-    let isSent = link.client.publish(message) == SMQ_OK
-    let sent = isSent ? wait(link) { $0.type == SMQ_EVENT_COMPLETED && $0.cookie == 3 } : nil
-    guard sent?.status == SMQ_OK, subscribe(link, message.topic, 0) else {
-      return findings.fail("retained", 6, "a message cannot be retained: \(sent.map { why($0) } ?? "")", "")
+    let sent = wait(link, link.client.publish(message)) { $0.type == SMQ_EVENT_COMPLETED && $0.cookie == 3 }
+    guard case .came(let event) = sent, event.status == SMQ_OK else {
+      blame("retained", 6, "a message cannot be retained", sent, adviceOnMessages)
+      return link.client.state == SMQ_STATE_CONNECTED
     }
-    if wait(link, { $0.type == SMQ_EVENT_MESSAGE && $0.retain && $0.topic == message.topic }) == nil {
+    guard subscribe(link, message.topic, 0) else { return false }
+    let kept = wait(link) { $0.type == SMQ_EVENT_MESSAGE && $0.retain && $0.topic == message.topic }
+    switch kept {
+    case .came: findings.tell("retained", .fine, "a message was kept, and is removed again")
+    case .nothing:
       findings.fail(
         "retained", 6, "the broker did not keep a message", "are retained messages turned off there?")
-    } else {
-      findings.tell("retained", .fine, "a message was kept, and is removed again")
+    default: blame("retained", 6, "a message that was retained", kept, adviceOnMessages)
     }
     message.payload = []
     message.cookie = 4
-    if link.client.publish(message) == SMQ_OK {
-      _ = wait(link) { $0.type == SMQ_EVENT_COMPLETED && $0.cookie == 4 }
-    }
+    _ = wait(link, link.client.publish(message)) { $0.type == SMQ_EVENT_COMPLETED && $0.cookie == 4 }
+    return link.client.state == SMQ_STATE_CONNECTED
   }
 
   private func ping(_ link: Link) {
     let start = System.nanoseconds
     let end = System.milliseconds + timeout
     link.client.ping()
+    var outcome = Outcome.nothing
     // There is no event for PINGRESP.
     while link.client.done.pings == 0 && System.milliseconds < end && System.caughtSignal == 0 {
       link.deadline = min(end, System.milliseconds + 1)
-      _ = link.next()
+      if case .event(let event) = link.next(), event.type == SMQ_EVENT_DISCONNECTED {
+        outcome = .lost(event)
+        break
+      }
     }
     link.deadline = nil
     if link.client.done.pings > 0 {
       findings.tell("ping", .fine, "PINGRESP within \(elapsed(since: start))")
     } else {
-      findings.fail("ping", 6, "no PINGRESP in time", "the connection is slow, or the broker is overloaded")
+      blame("ping", 6, "PINGREQ", outcome, adviceOnSilence)
     }
   }
 
   // ---- Helpers
 
-  /// The event that is waited for; nil if the time is up, or the connection is lost.
-  private func wait(_ link: Link, within time: Int64? = nil, _ isWanted: (Event) -> Bool) -> Event? {
+  private enum Outcome {
+    /// The event that was waited for.
+    case came(Event)
+    case lost(Event)
+    /// The library did not take what was to be sent.
+    case refused(Int)
+    /// The time is up.
+    case nothing
+  }
+
+  /// Waits for an event, unless the answer of the library to what it comes of is that it does not.
+  private func wait(
+    _ link: Link, _ answer: Int = SMQ_OK, within time: Int64? = nil, _ isWanted: (Event) -> Bool
+  ) -> Outcome {
+    guard answer == SMQ_OK else { return .refused(answer) }
     link.deadline = System.milliseconds + (time ?? timeout)
     defer { link.deadline = nil }
     while true {
       switch link.next() {
       case .event(let event):
-        if isWanted(event) { return event }
-        if event.type == SMQ_EVENT_DISCONNECTED { return nil }
-      case .time, .interrupted, .outputBroken: return nil
+        if isWanted(event) { return .came(event) }
+        if event.type == SMQ_EVENT_DISCONNECTED { return .lost(event) }
+      case .time, .interrupted, .outputBroken: return .nothing
       case .input: break
       }
+    }
+  }
+
+  /// Tells why a step failed, with the step's own advice unless there is better.
+  private func blame(
+    _ step: StaticString, _ status: Int32, _ what: Text, _ outcome: Outcome, _ advice: Text
+  ) {
+    if System.caughtSignal != 0 { return }
+    switch outcome {
+    case .came(let event): findings.fail(step, status, "\(what): \(why(event))", advice)
+    case .lost(let event):
+      let better = smq.advice(onLoss: event)
+      let end: Text = event.status == SMQ_ERR_REFUSED ? "" : "the connection was lost: "
+      findings.fail(step, status, "\(what): \(end)\(why(event))", better.isEmpty ? advice : better)
+    case .refused(let answer):
+      findings.fail(step, status, "\(what): \(whyNot(answer))", smq.advice(onAnswer: answer))
+    case .nothing: findings.fail(step, status, "\(what): no answer in time", adviceOnSilence)
     }
   }
 

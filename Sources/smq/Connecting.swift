@@ -22,9 +22,12 @@ func clientOptions(_ arguments: Arguments, _ version: UInt32) throws(Complaint) 
   return options
 }
 
+/// A scheme may be in capitals (RFC 3986, section 3.1).
+private func isMQTT(_ url: [UInt8]) -> Bool { url.lowercased.begins(with: "mqtt://") }
+
 /// Where messages of -L go, and the rest of the URL.
 func splitURL(_ url: [UInt8]) -> (broker: [UInt8], topic: [UInt8]?) {
-  guard url.begins(with: "mqtt://") else { return (url, nil) }
+  guard isMQTT(url) else { return (url, nil) }
   guard let slash = url[7...].firstIndex(of: 47) else { return (url, nil) }
   return (Array(url[..<slash]), Array(url[(slash + 1)...]))
 }
@@ -45,8 +48,14 @@ private func brokerPlace(_ arguments: Arguments) -> Text {
 private func setAddress(_ options: inout MQTT.Options, _ arguments: Arguments) {
   if !arguments.url.isEmpty {
     options.url = splitURL(arguments.url).broker
-    // The command line's user name goes before the URL's.
-    if arguments.user != nil || arguments.password != nil { options.url = withoutLogin(options.url) }
+    // What the command line has goes before what the URL has.
+    if arguments.user != nil || arguments.password != nil {
+      let login = login(of: options.url)
+      let colon = login.firstIndex(of: 58) ?? login.endIndex
+      if arguments.user == nil { options.userName = decoded(login[..<colon]) }
+      if arguments.password == nil { options.password = decoded(login[colon...].dropFirst()) }
+      options.url = withoutLogin(options.url)
+    }
     return
   }
   options.host = arguments.host.isEmpty ? ascii("localhost") : arguments.host
@@ -59,9 +68,31 @@ func nextFollows(_ event: Event, _ arguments: Arguments) -> Bool {
   event.retry == 0 && splitURL(arguments.url).broker.contains(44)
 }
 
+/// USER:PASSWORD of a URL.
+private func login(of url: [UInt8]) -> ArraySlice<UInt8> {
+  guard let at = url.lastIndex(of: 64), isMQTT(url), at > 7 else { return [] }
+  return url[7..<at]
+}
+
 private func withoutLogin(_ url: [UInt8]) -> [UInt8] {
-  guard let at = url.lastIndex(of: 64), url.begins(with: "mqtt://"), at > 7 else { return url }
-  return Array(url[..<7] + url[(at + 1)...])
+  let login = login(of: url)
+  return login.isEmpty ? url : Array(url[..<7] + url[(login.endIndex + 1)...])
+}
+
+/// Without percent-encoding (RFC 3986, section 2.1).
+private func decoded(_ text: ArraySlice<UInt8>) -> [UInt8] {
+  var result: [UInt8] = []
+  var rest = text
+  while let byte = rest.popFirst() {
+    let digits = rest.prefix(2).compactMap { hexadecimalValue($0) }
+    if byte == 37 && digits.count == 2 {
+      result.append(digits[0] << 4 | digits[1])
+      rest = rest.dropFirst(2)
+    } else {
+      result.append(byte)
+    }
+  }
+  return result
 }
 
 /// In 3.1 a client has to name itself, with 23 letters and digits at most; later the broker does it.
@@ -88,7 +119,9 @@ private func setWill(_ options: inout MQTT.Options, _ arguments: Arguments) {
 private func setProperties(_ options: inout MQTT.Options, _ arguments: Arguments) {
   let given = arguments.properties
   options.properties = given.connect
-  options.sessionExpiry = arguments.expiry ?? given.sessionExpiry ?? 0
+  // With -c the library's 0 is for ever: a session that is to end with its connection ends a second later.
+  let expiry = arguments.expiry ?? given.sessionExpiry
+  options.sessionExpiry = arguments.isPersistent && expiry == 0 ? 1 : expiry ?? 0
   // Otherwise the broker is told the sizes of the client's memory.
   options.receiveMaximum = given.receiveMaximum == 0 ? 20 : given.receiveMaximum
   options.maximumPacket = given.maximumPacket == 0 ? MQTT.off : given.maximumPacket
@@ -118,6 +151,10 @@ private func notUTF8(_ arguments: Arguments) -> StaticString {
   return "-L"
 }
 
+private func isOfLater(_ url: [UInt8]) -> Bool {
+  url.lowercased.begins(with: "mqtts:") || url.lowercased.begins(with: "ws")
+}
+
 private func refused(_ status: Int, _ offset: Int, _ options: MQTT.Options, _ arguments: Arguments)
   -> Complaint
 {
@@ -128,7 +165,7 @@ private func refused(_ status: Int, _ offset: Int, _ options: MQTT.Options, _ ar
     usageError(
       "\(url): wrong at byte \(offset): it is mqtt://[USER[:PASSWORD]@]HOST[:PORT][,HOST[:PORT]]...[/TOPIC]"
     )
-  case SMQ_ERR_NOT_SUPPORTED where options.url.begins(with: "mqtts:") || options.url.begins(with: "ws"):
+  case SMQ_ERR_NOT_SUPPORTED where isOfLater(options.url):
     Complaint(text: "\(url): only mqtt:// can be used: there is no TLS and no WebSocket in libswiftmqtt yet")
   case SMQ_ERR_NOT_SUPPORTED where !options.url.isEmpty: usageError("\(url): it has to begin with mqtt://")
   case SMQ_ERR_CLIENT_ID: usageError("-i: this protocol version does not allow this Client Identifier")

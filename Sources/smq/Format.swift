@@ -45,13 +45,12 @@ enum Format {
 
   private static func field(_ rest: inout ArraySlice<[UInt8].Element>) throws(Complaint) -> Piece {
     var field = Field()
-    if rest.first == 48 { field.hasZeros = rest.popFirst() != nil }
     if rest.first == 45 { field.isLeft = rest.popFirst() != nil }
     if rest.first == 48 { field.hasZeros = rest.popFirst() != nil }
     field.width = number(&rest) ?? 0
     if rest.first == 46 {
       rest.removeFirst()
-      field.precision = number(&rest)
+      field.precision = number(&rest) ?? 0  // as printf() has it
     }
     guard let letter = rest.popFirst() else { throw usageError("-F: the format ends in the middle of a '%'") }
     if letter == 37 { return .text([37]) }

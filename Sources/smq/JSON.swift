@@ -245,14 +245,9 @@ private struct JSONReader {
   private mutating func fourDigits() -> UInt32? {
     var value: UInt32 = 0
     for _ in 0..<4 {
-      guard let byte = next else { return nil }
+      guard let byte = next, let digit = hexadecimalValue(byte) else { return nil }
       position += 1
-      switch byte {
-      case 48...57: value = value << 4 + UInt32(byte - 48)
-      case 65...70: value = value << 4 + UInt32(byte - 55)
-      case 97...102: value = value << 4 + UInt32(byte - 87)
-      default: return nil
-      }
+      value = value << 4 + UInt32(digit)
     }
     return value
   }

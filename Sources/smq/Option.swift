@@ -142,7 +142,7 @@ let options: [Option] = [
     "leave out all others, and end when the first of them comes"),
   Option(
     .removeRetained, "", "--remove-retained", "", Commands.sub,
-    "have the broker forget each retained message that comes, but for those that -T leaves out"),
+    "have the broker forget each retained message that comes, but for those that -T and -R leave out"),
   Option(
     .asPublished, "", "--retain-as-published", "", Commands.sub,
     "5.0: the retain flag is as the publisher set it"),

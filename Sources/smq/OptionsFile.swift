@@ -1,10 +1,10 @@
 /// The options in a file: one to a line, its name, a space and its value; `#` begins a comment.
-func optionsFile(_ path: [UInt8]) throws(Complaint) -> ArraySlice<[UInt8]> {
-  words(of: try contents(of: path, option: "-o"))
+func optionsFile(_ path: [UInt8]) throws(Complaint) -> [ArraySlice<[UInt8]>] {
+  lines(of: try contents(of: path, option: "-o"))
 }
 
 /// Those in the file that mosquitto_pub and its like read, too; none if it is not there.
-func defaultOptions(_ command: Command) throws(Complaint) -> ArraySlice<[UInt8]> {
+func defaultOptions(_ command: Command) throws(Complaint) -> [ArraySlice<[UInt8]>] {
   guard !command.file.bytes.isEmpty else { return [] }
   var directory = Text(System.environment("XDG_CONFIG_HOME"))
   if directory.isEmpty {
@@ -15,7 +15,7 @@ func defaultOptions(_ command: Command) throws(Complaint) -> ArraySlice<[UInt8]>
   let path: Text = "\(directory)/\(command.file)"
   let descriptor = System.open(path.bytes)
   guard descriptor >= 0 else { return [] }
-  return words(of: try contents(of: descriptor, name: path))
+  return lines(of: try contents(of: descriptor, name: path))
 }
 
 /// All that is in a file.
@@ -39,34 +39,24 @@ func contents(of descriptor: Int32, name: Text, option: Text = "") throws(Compla
   throw Complaint(text: "\(option)\(name) is larger than a message can be")
 }
 
-private func words(of file: [UInt8]) -> ArraySlice<[UInt8]> {
-  var words: [[UInt8]] = []
-  for line in file.split(separator: 10) {
-    var line = Array(line)
-    while let last = line.last, last == 13 || last == 32 { line.removeLast() }
-    guard let first = line.first, first != 35 else { continue }
-    guard let space = line.firstIndex(of: 32) else {
-      words.append(line)
-      continue
-    }
-    let name = Array(line[..<space])
-    let value = Array(line[space...].drop { $0 == 32 })
-    words.append(name)
-    // -D has several words, of which only the last may have spaces.
-    if name == "-D" || name == "--property" {
-      let count =
-        value.split(separator: 32).dropFirst().first.map { Array($0) } == ascii("user-property") ? 3 : 2
-      words += value.split(separator: 32, maxSplits: count).map { Array($0) }
-    } else {
-      words.append(value)
-    }
+/// Each line's words, but for empty lines and comments.
+private func lines(of file: [UInt8]) -> [ArraySlice<[UInt8]>] {
+  file.split(separator: 10).map { words(of: $0) }.filter { words in
+    words.first.map { !$0.begins(with: "#") } ?? false
   }
-  return words[...]
 }
 
-extension Optional where Wrapped == [UInt8] {
-  fileprivate static func == (left: [UInt8]?, right: [UInt8]) -> Bool {
-    guard let left else { return false }
-    return left == right
+/// The name, and a value that may have blanks in it. Of those of -D only the last may.
+private func words(of line: ArraySlice<UInt8>) -> ArraySlice<[UInt8]> {
+  var rest = line.drop { $0 == 32 }
+  while let last = rest.last, last == 13 || last == 32 { rest.removeLast() }
+  var words: [[UInt8]] = []
+  while !rest.isEmpty {
+    let isProperty = words.first.map { $0 == "-D" || $0 == "--property" } ?? false
+    let isLast = isProperty ? words.count == (words.count > 2 && isPair(words[2]) ? 4 : 3) : words.count == 1
+    let word = isLast ? rest : rest.prefix { $0 != 32 }
+    words.append(Array(word))
+    rest = rest[word.endIndex...].drop { $0 == 32 }
   }
+  return words[...]
 }

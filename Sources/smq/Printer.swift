@@ -43,7 +43,10 @@ final class Printer {
   ) -> [UInt8] {
     func first(_ identifier: Int) -> MQTT.Property? { properties.first { $0.identifier == identifier } }
     func number(_ identifier: Int) -> [UInt8] {
-      pad(first(identifier).map { decimal(Int64($0.number)) } ?? [], field)
+      guard let property = first(identifier) else {
+        return [UInt8](repeating: field.hasZeros ? 48 : 32, count: field.width)
+      }
+      return pad(decimal(Int64(property.number)), field)
     }
     func text(_ identifier: Int) -> [UInt8] { cut(first(identifier)?.value ?? [], field) }
 

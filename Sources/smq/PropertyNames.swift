@@ -63,6 +63,9 @@ let propertyNames: [PropertyName] = [
   PropertyName("user-property", SMQ_PROPERTY_USER_PROPERTY, .pair, 1 | 2 | 4 | 8 | 16 | 32),
 ]
 
+/// Whether `-D` has two values behind this name.
+func isPair(_ name: [UInt8]) -> Bool { name.lowercased == "user-property" }
+
 /// What `-D` gave, packet by packet. What the library has an option for is kept apart.
 struct GivenProperties {
   var connect: [UInt8] = []
@@ -118,13 +121,15 @@ struct GivenProperties {
   {
     switch identifier {
     case SMQ_PROPERTY_RECEIVE_MAXIMUM where number > 0: receiveMaximum = number
-    case SMQ_PROPERTY_MAXIMUM_PACKET_SIZE where number > 0: maximumPacket = number
+    // No receive buffer of the library's is smaller.
+    case SMQ_PROPERTY_MAXIMUM_PACKET_SIZE where number < 64:
+      throw usageError("-D: maximum-packet-size has to be 64 at least")
+    case SMQ_PROPERTY_MAXIMUM_PACKET_SIZE: maximumPacket = number
     case SMQ_PROPERTY_TOPIC_ALIAS_MAXIMUM: topicAliasMaximum = min(number, 1024)
     case SMQ_PROPERTY_TOPIC_ALIAS where number > 0: topicAlias = number
     case SMQ_PROPERTY_SUBSCRIPTION_IDENTIFIER where number > 0: subscriptionIdentifier = number
     case SMQ_PROPERTY_SESSION_EXPIRY_INTERVAL where packet == .connect: sessionExpiry = number
-    case SMQ_PROPERTY_RECEIVE_MAXIMUM, SMQ_PROPERTY_MAXIMUM_PACKET_SIZE, SMQ_PROPERTY_TOPIC_ALIAS,
-      SMQ_PROPERTY_SUBSCRIPTION_IDENTIFIER:
+    case SMQ_PROPERTY_RECEIVE_MAXIMUM, SMQ_PROPERTY_TOPIC_ALIAS, SMQ_PROPERTY_SUBSCRIPTION_IDENTIFIER:
       throw usageError("-D: this number cannot be 0")
     default: return false
     }

@@ -15,17 +15,13 @@ func publish(_ arguments: Arguments) throws(Complaint) -> Int32 {
   return try publisher.run()
 }
 
-/// That of -t, or of -L.
+/// The last one that -t or -L gave.
 func topic(of arguments: Arguments) throws(Complaint) -> [UInt8] {
   if let topic = arguments.topics.first { return topic }
   guard !arguments.url.isEmpty else { throw usageError("a topic is needed: -t, or -L with one") }
-  guard let topic = splitURL(arguments.url).topic else {
-    // A URL of another kind has none, either: then it is that what has to be told.
-    _ = try clientOptions(arguments, 5)
-    throw usageError("-L: the URL has no topic, and there is no -t")
-  }
-  guard MQTT.checkTopic(topic) == SMQ_OK else { throw usageError("-L: \"\(topic.printable)\" is no topic") }
-  return topic
+  // A URL of another kind has none, either: then it is that what has to be told.
+  _ = try clientOptions(arguments, 5)
+  throw usageError("-L: the URL has no topic, and there is no -t")
 }
 
 /// Publishes one message some times, or many lines, and sees each of them end.

@@ -92,7 +92,8 @@ private final class Requester {
       if arguments.noRetained && answer.retain { return }
       printer.print(answer, to: link.output)
       isDone = true
-    case SMQ_EVENT_DISCONNECTED: try link.lost(event, isWorthAnother: true, arguments)
+    // The answer may have been lost with it.
+    case SMQ_EVENT_DISCONNECTED: try link.lost(event, isWorthAnother: false, arguments)
     default: break
     }
   }

@@ -6,7 +6,9 @@ func subscribe(_ arguments: Arguments) throws(Complaint) -> Int32 {
     throw usageError("a Topic Filter is needed: -t, or -L with one")
   }
   // What the library keeps, and the requests that may wait for their answers.
-  if arguments.topics.count > 1024 { throw usageError("-t: 1024 at most can be given") }
+  if arguments.topics.count > 1024 {
+    throw usageError("-t: 1024 at most can be given: one with '+' or '#' may stand for many")
+  }
   if arguments.unsubscribed.count > 255 { throw usageError("-U: 255 at most can be given") }
   let subscriber = Subscriber(arguments)
   do {
@@ -71,11 +73,16 @@ private final class Subscriber {
   /// By a signal or -W: in 5.0 the Will is published then.
   private var isCutShort = false
   private var hasSubscribed = false
+  /// The requests whose answers -E waits for: those of -t or, without it, of -U.
+  private let awaited: UInt64
+  private var unanswered: Int
 
   init(_ arguments: Arguments) {
     self.arguments = arguments
     version = arguments.version ?? 4
     printer = Printer(arguments)
+    awaited = arguments.topics.isEmpty ? unsubscribing : subscribing
+    unanswered = arguments.topics.isEmpty ? arguments.unsubscribed.count : 1
   }
 
   func run() throws(Complaint) -> Int32 {
@@ -137,7 +144,9 @@ private final class Subscriber {
       let isNew = version == 5
       answer = link.client.subscribe(
         arguments.topics.map {
-          MQTT.Filter(filter: $0, qos: arguments.qos, retainAsPublished: isNew && arguments.asPublished)
+          MQTT.Filter(
+            filter: $0, qos: arguments.qos, retainAsPublished: isNew && arguments.asPublished,
+            retainHandling: isNew && arguments.noRetained ? 2 : 0)
         }, cookie: subscribing, properties: isNew ? arguments.properties.subscribe : [],
         identifier: isNew ? arguments.properties.subscriptionIdentifier : 0)
     }
@@ -151,6 +160,8 @@ private final class Subscriber {
   }
 
   private func completed(_ event: Event) throws(Complaint) {
+    if event.cookie == awaited { unanswered -= 1 }
+    if arguments.untilSubscribed && unanswered == 0 { isDone = true }
     guard event.cookie == subscribing else { return }
     if event.status != SMQ_OK && !event.reasonCodes.contains(where: { $0 < 128 }) {
       throw Complaint(text: "the broker refused all subscriptions: \(why(event))", status: 0)
@@ -162,7 +173,6 @@ private final class Subscriber {
       }
     }
     if arguments.debug { say("debug: SUBACK\n", to: 2) }
-    if arguments.untilSubscribed { isDone = true }
   }
 
   private func came(_ message: Event, _ link: Link) throws(Complaint) {
@@ -170,6 +180,7 @@ private final class Subscriber {
       isDone = true
       return
     }
+    if arguments.noRetained && message.retain { return }
     if arguments.filteredOut.contains(where: { MQTT.matches(filter: $0, topic: message.topic) }) { return }
     if arguments.removeRetained && message.retain {
       var empty = MQTT.Message(topic: message.topic)
@@ -178,7 +189,6 @@ private final class Subscriber {
       let answer = link.client.publish(empty)
       if answer != SMQ_OK { throw Complaint(text: "--remove-retained: \(message.topic): \(whyNot(answer))") }
     }
-    if arguments.noRetained && message.retain { return }
     printer.print(message, to: link.output)
     counted += 1
     if counted == arguments.count { isDone = true }

@@ -72,6 +72,16 @@ func grouped(_ number: Int64) -> Text {
   return Text(result)
 }
 
+/// Of a hexadecimal digit; nil if it is none.
+func hexadecimalValue(_ digit: UInt8) -> UInt8? {
+  switch digit {
+  case 48...57: digit - 48
+  case 65...70: digit - 55
+  case 97...102: digit - 87
+  default: nil
+  }
+}
+
 extension [UInt8] {
   /// A whole decimal number in the range; nil if these bytes are none.
   func number(in range: ClosedRange<Int64>) -> Int64? {

@@ -138,10 +138,18 @@ def test_too_many_arguments(run, name):
     assert program.complained == f"{name}: surplus is one argument too many\n"
 
 
-@pytest.mark.parametrize("name", ["listen", "subscribe"])
+@pytest.mark.parametrize("name", [n for n in PROGRAMS if n not in ("dry", "sensord", "through")])
+def test_an_empty_url(run, name):
+    program = run(name, "")
+    assert program.wait(20) in (1, 2)
+    assert program.complained == "SMQ_ERR_OPTION: the URL is empty\n"
+
+
+@pytest.mark.parametrize("name", ["dry", "listen", "request", "runner", "small", "submit", "subscribe"])
 def test_what_it_prints_goes_nowhere(run, mosquitto, name):
     mosquitto.publish("gateway/a/load", "b", "-r")
-    program = run(name, mosquitto.url, out="/dev/full")
+    arguments = {"dry": [], "submit": [mosquitto.url, 3]}.get(name, [mosquitto.url])
+    program = run(name, *arguments, out="/dev/full")
     assert program.wait(20) == 2
     assert program.complained == f"{name}: cannot print: No space left on device\n"
 
@@ -286,6 +294,20 @@ def test_logger(run, mosquitto, returning):
     assert int(payloads(witness, "log/lost")[-1]) > 0
     first_gap = next(n for n, after in zip(numbers(), numbers()[1:]) if after != n + 1)
     assert first_gap > 20
+
+
+def test_logger_that_stood_still(run, mosquitto, subscribe):
+    """It does not make up for the records that it could not take."""
+    witness = subscribe(mosquitto, "log/load")
+    logger = run("logger", mosquitto.url, 100)
+    witness.until(lambda: len(witness.messages) > 2)
+    logger.send_signal(signal.SIGSTOP)
+    time.sleep(3)
+    stood = len(witness.messages)
+    logger.send_signal(signal.SIGCONT)
+    witness.until(lambda: len(witness.messages) > stood + 30)
+    seconds = [text.split()[1] for text in payloads(witness, "log/load")]
+    assert max(map(seconds.count, seconds)) <= 12  # ten, and two for the edges
 
 
 def test_logger_that_ends_without_a_server(run):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import struct
 import threading
 from collections.abc import Callable
 
@@ -50,6 +51,39 @@ def frozen(connection: socket.socket) -> None:
     connection.recv(4096)
     connection.sendall(CONNACK)
     silent(connection)
+
+
+def tiny(connection: socket.socket) -> None:
+    """5.0: a Maximum Packet Size that no SUBSCRIBE fits in (section 3.2.2.3.6)."""
+    connection.recv(4096)
+    connection.sendall(b"\x20\x08\x00\x00\x05\x27" + (16).to_bytes(4, "big"))
+    silent(connection)
+
+
+def moving(connection: socket.socket) -> None:
+    """5.0: leaves with DISCONNECT, Server moved."""
+    connection.recv(4096)
+    connection.sendall(b"\x20\x03\x00\x00\x00")
+    connection.recv(4096)
+    connection.sendall(b"\xe0\x01\x9d")
+
+
+def resetting(connection: socket.socket) -> None:
+    connection.recv(4096)
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+
+def forgetful(connection: socket.socket) -> None:
+    """Hands out what is published, and acknowledges nothing of it."""
+    connection.recv(4096)
+    connection.sendall(CONNACK)
+    subscribe = connection.recv(4096)
+    connection.sendall(b"\x90\x03" + subscribe[2:4] + b"\x02")
+    while publish := connection.recv(4096):
+        topic = publish[2:4 + int.from_bytes(publish[2:4], "big")]
+        identifier = 2 if publish[0] & 6 else 0
+        body = topic + publish[2 + len(topic) + identifier:]
+        connection.sendall(bytes([0x30, len(body)]) + body)
 
 
 class StrangeBroker:

@@ -127,6 +127,23 @@ def test_it_is_no_broker(strange, way: str, text: str, advice: str):
     assert time.monotonic() - begin < 15
 
 
+@pytest.mark.parametrize("way, version, step, text, advice", [
+    ("tiny", "5", "subscribe", r"smq/check/\w+: it is larger than the broker, or MQTT, allows",
+     "this is above the limit that it told of"),
+    ("moving", "5", "subscribe", r".*: the connection was lost: the broker ended the connection: Server moved",
+     "check the server that it points to"),
+    ("dying", "311", "subscribe", r".*: the connection was lost: the broker closed the connection without a word",
+     "the broker may not let this user subscribe there"),
+    ("frozen", "311", "subscribe", r".*: no answer in time", "the connection is slow, or the broker is overloaded"),
+    ("forgetful", "311", "message", r"QoS 1, on .*: no answer in time", "the connection is slow, or"),
+    ("resetting", "311", "connect", r"MQTT 3\.1\.1: Connection reset by peer", "what listens there may speak TLS"),
+])
+def test_a_strange_broker(strange, way: str, version: str, step: str, text: str, advice: str):
+    found = steps(*strange(way), "-W", 1, "-V", version, code=5 if step == "connect" else 6)
+    assert found[-1][:2] == (step, "fail")
+    assert re.fullmatch(text, found[-1][2]) and found[-1][3].startswith(advice), found[-1]
+
+
 def test_it_speaks_an_old_version_only(strange):
     found = steps(*strange("old"), "-W", 1, code=6)
     assert summary(found) == "name:ok tcp:ok connect:note connect:note connect:ok subscribe:fail"
@@ -142,9 +159,10 @@ def test_the_broker_wants_a_password(configured, tmp_path: Path):
         assert summary(found) == "name:ok tcp:ok connect:note connect:note connect:fail"
         assert found[-1][3].startswith("user name (-u) or password (-P) are wrong or missing")
     assert summary(steps(*broker.address, "-u", "gateway", "-P", "secret", code=0)) == ALL_FINE
-    url = f"mqtt://gateway:secret@127.0.0.1:{broker.port}"
-    result = smq("check", url)
-    assert result.returncode == 0 and b"secret" not in result.stdout
+    for login, option in (("gateway:%73ecret", []), ("nobody:%73ecret", ["-u", "gateway"]),
+                          ("%67ateway:wrong", ["-P", "secret"]), ("gateway", ["-P", "secret"])):
+        result = smq("check", f"mqtt://{login}@127.0.0.1:{broker.port}", *option)
+        assert result.returncode == 0 and b"ecret" not in result.stdout, result
 
 
 def test_the_broker_has_limits(configured):

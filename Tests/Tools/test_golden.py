@@ -22,6 +22,7 @@ class Deviation:
     reason: str  # smq(1) has it, too, under DIFFERENCES
     theirs: tuple[str, ...] = ()  # lines that only mosquitto's program has
     ours: tuple[str, ...] = ()
+    is_certain: bool = True  # else it depends on what comes first
 
 
 NO_SENSE = "an option that would do nothing is an error"
@@ -37,6 +38,9 @@ DEVIATIONS = (
         "sub properties|rr q2", "a message of QoS 2 is handed out once it has come, not when it is released",
         ("sends: 70  #1 b''",), ("sends: e0 b''",)),
     Deviation(
+        "sub mqttv.* q2", "a message of QoS 1 may overtake the one of QoS 2 before it, or end the program before PUBREL",
+        ("stdout: b'(one|two).n'", "sends: 70  #1 b''"), ("stdout: b'(one|two).n'",), is_certain=False),
+    Deviation(
         "rr (q.|3.1.1|format|correlation data|a file|stdin|JSON|verbose .*|properties|by URL)",
         "mosquitto_rr closes the connection without DISCONNECT, and the broker publishes its Will",
         ("sends: 70  #1 b''",), ("sends: e0 b''",)),
@@ -49,6 +53,9 @@ DEVIATIONS = (
     Deviation(
         "pub repeat and lines|pub will qos without a topic", NO_SENSE, ("exit status: 0", "sends: .*"),
         ("exit status: 1",)),
+    Deviation(
+        "pub a session that ends with its connection", "to the library 0 is for ever, so it is a second",
+        ("sends: 10 .*MQTT.*",), ("sends: 10 .*MQTT.*x11.x00.x00.x00.x01!.*",)),
     Deviation(
         "pub a property and then a version", "mosquitto_pub publishes nothing, and does not say so",
         ("exit status: 0", "sends: .*"), ("exit status: 1",)),
@@ -81,7 +88,7 @@ def differences(name: str, theirs: Outcome, ours: Outcome) -> str:
     """But for those on purpose, of which there has to be one if there may be."""
     found = list(difflib.unified_diff(theirs.lines(), ours.lines(), "mosquitto", "smq", n=3, lineterm=""))[2:]
     known = [deviation for deviation in DEVIATIONS if re.fullmatch(deviation.rows, name)]
-    if known and not found:
+    if not found and any(deviation.is_certain for deviation in known):
         return f"there is no difference: {known[0].reason}"
     allowed = {"-": [p for d in known for p in d.theirs], "+": [p for d in known for p in d.ours]}
     unknown = [line for line in found if line[:1] in allowed and line[1:]
