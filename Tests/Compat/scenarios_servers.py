@@ -172,6 +172,25 @@ def will_and_login(place: Place) -> list[str]:
     return [*(packet.hex() for packet in server.packets if packet[0] == 0x10), *caller.story]
 
 
+def login(place: Place, version: int, name: bytes | None, password: bytes | None) -> list[str]:
+    """Connect Flags and payload of CONNECT."""
+    server = Scripted({1: CONNACK if version < 5 else bytes.fromhex("2003000000")})
+    caller = place.caller(b"id", version=version)
+    caller.call("username_pw_set", name, password)
+    if caller.connect(server.port) == 0:
+        caller.loop_until("on_connect")
+    caller.destroy()
+    server.close()
+    sent = [packet[9 if version > 3 else 11:] for packet in server.packets]
+    return [*caller.story, *(f"{packet[0]:x} {packet[packet.index(b'id'):].hex()}" for packet in sent)]
+
+
+@scenario
+def names_and_passwords_of_no_bytes(place: Place) -> list[str]:
+    return [line for version in (3, 4, 5) for name in (None, b"", b"n") for password in (None, b"", b"p")
+            for line in login(place, version, name, password)]
+
+
 @scenario
 def will_with_a_wrong_qos(place: Place) -> list[str]:
     caller = place.caller()
