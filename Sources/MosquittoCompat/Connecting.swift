@@ -49,11 +49,11 @@ import MQTTSession
 ) -> Int32 { MOSQ_ERR_NOT_SUPPORTED }
 
 @c public func mosquitto_reconnect(_ mosq: OpaquePointer?) -> Int32 {
-  unsafe instance(mosq)?.open(waits: true) ?? MOSQ_ERR_INVAL
+  unsafe instance(mosq)?.reconnect(waits: true) ?? MOSQ_ERR_INVAL
 }
 
 @c public func mosquitto_reconnect_async(_ mosq: OpaquePointer?) -> Int32 {
-  unsafe instance(mosq)?.open(waits: false) ?? MOSQ_ERR_INVAL
+  unsafe instance(mosq)?.reconnect(waits: false) ?? MOSQ_ERR_INVAL
 }
 
 private func connect(
@@ -94,10 +94,16 @@ private func connect(
   unsafe instance.pointee.connectProperties = unsafe ownProperties
   if !isSame { unsafe instance.pointee.isOutdated = true }
   unsafe instance.unlock()
-  return unsafe instance.open(waits: waits)
+  return unsafe instance.reconnect(waits: waits)
 }
 
 extension UnsafeMutablePointer where Pointee == Mosquitto {
+  fileprivate func reconnect(waits: Bool) -> Int32 {
+    let result = unsafe open(waits: waits)
+    unsafe freeIfDestroyed()
+    return result
+  }
+
   fileprivate func isSamePlace(_ host: UnsafePointer<CChar>, _ port: UInt32, _ keepAlive: UInt32) -> Bool {
     guard let own = unsafe pointee.host, unsafe pointee.connectProperties == nil else { return false }
     return unsafe shim_is_equal(own, host) && pointee.port == port && pointee.keepAlive == keepAlive
@@ -148,7 +154,7 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
     defer { unsafe wake() }
     guard unsafe hasConnection else {
       // To an on_connect that is told of a refusal the connection is still there: it ends as if asked for.
-      guard unsafe pointee.isTellingRefusal, unsafe isInCallback else { return MOSQ_ERR_NO_CONN }
+      guard unsafe pointee.isTellingRefusal, unsafe isInCallback else { return unsafe resultOfNone() }
       unsafe log(SHIM_SENDING_DISCONNECT)
       return MOSQ_ERR_SUCCESS
     }

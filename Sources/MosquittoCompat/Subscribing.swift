@@ -53,6 +53,16 @@ private func request(
     options & 0x30 != 0x30,
     options & ~0x3C == 0
   else { return MOSQ_ERR_INVAL }
+  let result = unsafe request(instance, mid, filters, count, qos, options, properties)
+  unsafe instance.freeIfDestroyed()
+  return result
+}
+
+private func request(
+  _ instance: Instance, _ mid: UnsafeMutablePointer<Int32>?,
+  _ filters: UnsafePointer<UnsafePointer<CChar>?>, _ count: Int32, _ qos: Int32?, _ options: Int32,
+  _ properties: OpaquePointer?
+) -> Int32 {
   if unsafe properties != nil {
     guard unsafe instance.pointee.version == UInt32(MQTT_PROTOCOL_V5) else { return MOSQ_ERR_NOT_SUPPORTED }
     let result = unsafe mosquitto_property_check_all(qos == nil ? 0xA0 : 0x80, properties)
@@ -72,7 +82,7 @@ private func request(
   unsafe instance.lock()
   defer { unsafe instance.unlock() }
   guard unsafe instance.pointee.client?.pointee.state ?? .disconnected != .disconnected else {
-    return MOSQ_ERR_NO_CONN
+    return unsafe instance.resultOfNone()
   }
   let byte = (qos ?? 0) | (is5 ? options : 0)
   let list = unsafe Filters(first: filters, count: Int(count), options: UInt8(truncatingIfNeeded: byte))
@@ -88,8 +98,7 @@ private func request(
     guard let filter = unsafe filters[index] else { continue }
     unsafe instance.logSubscribe(number, filter, options: qos == nil ? -1 : byte)
   }
-  unsafe instance.flushAlone()
-  return MOSQ_ERR_SUCCESS
+  return unsafe instance.flushAlone()
 }
 
 /// The caller's array of C strings, as long as the call lasts; all with the same options.

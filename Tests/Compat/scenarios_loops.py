@@ -104,6 +104,23 @@ def own_poll(place: Place) -> list[str]:
     return [line for line in caller.story if line != "on_publish"]
 
 
+@scenario
+def pieces_without_a_connection(place: Place) -> list[str]:
+    """Before the first, after one that nobody took, and after the last: on_disconnect is told each time."""
+    caller = place.caller()
+    calls = [("loop_read", 1), ("loop_write", 1), ("loop_misc",), ("loop", 0, 1)]
+    steps = [lambda: None, lambda: caller.connect(place.closed_port),
+             lambda: (caller.connect(place.port), caller.loop_until("on_connect"), caller.call("disconnect"))]
+    for step in steps:
+        step()
+        for name, *arguments in calls:
+            caller.call(name, *arguments)
+    for name in ("loop_read", "loop_write"):
+        caller.call(name, 0)
+    caller.destroy()
+    return caller.story
+
+
 def mid_is_known(place: Place, qos: int) -> list[str]:
     """What mosquitto_publish() wrote is there when on_publish comes, also of another thread."""
     caller = place.caller()
