@@ -69,10 +69,10 @@ private func connect(
     shim_set_errno(111)  // ECONNREFUSED: nobody ever listens there
     return MOSQ_ERR_ERRNO
   }
-  if unsafe properties != nil {
-    guard unsafe instance.pointee.version == UInt32(MQTT_PROTOCOL_V5) else { return MOSQ_ERR_NOT_SUPPORTED }
-    let result = unsafe mosquitto_property_check_all(connectCommand, properties)
-    guard result == MOSQ_ERR_SUCCESS else { return result }
+  let checked = unsafe mosquitto_property_check_all(connectCommand, properties)
+  guard checked == MOSQ_ERR_SUCCESS else { return checked }
+  guard unsafe properties == nil || instance.pointee.version == UInt32(MQTT_PROTOCOL_V5) else {
+    return MOSQ_ERR_NOT_SUPPORTED
   }
   var ownProperties: OpaquePointer? = nil
   if unsafe properties != nil {
@@ -121,9 +121,12 @@ private var connectCommand: Int32 { 0x10 }
 @c public func mosquitto_disconnect_v5(
   _ mosq: OpaquePointer?, _ reason_code: Int32, _ properties: OpaquePointer?
 ) -> Int32 {
-  guard let instance = unsafe instance(mosq), 0...255 ~= reason_code else { return MOSQ_ERR_INVAL }
+  guard let instance = unsafe instance(mosq) else { return MOSQ_ERR_INVAL }
+  guard unsafe properties == nil || instance.pointee.version == UInt32(MQTT_PROTOCOL_V5) else {
+    return MOSQ_ERR_NOT_SUPPORTED
+  }
+  guard 0...255 ~= reason_code else { return MOSQ_ERR_INVAL }
   if unsafe properties != nil {
-    guard unsafe instance.pointee.version == UInt32(MQTT_PROTOCOL_V5) else { return MOSQ_ERR_NOT_SUPPORTED }
     let result = unsafe mosquitto_property_check_all(0xE0, properties)
     guard result == MOSQ_ERR_SUCCESS else { return result }
   }

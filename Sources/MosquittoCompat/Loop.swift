@@ -42,8 +42,9 @@ import MQTTClient
   unsafe instance.lock()
   defer { unsafe instance.unlock() }
   guard let client = unsafe instance.pointee.client else { return false }
-  // A socket says that it stands by taking something.
+  // A socket says that it stands by taking something; and what is to be told is told by whatever piece of a loop.
   return unsafe client.pointee.isBlockedSending
+    || !instance.pointee.isEndTold && (client.pointee.hasEvent || instance.pointee.owed != nil)
     || client.pointee.state == .connecting && !client.pointee.isOpen
 }
 
