@@ -60,19 +60,18 @@ private func connect(
   _ mosq: OpaquePointer?, _ host: UnsafePointer<CChar>?, _ port: Int32, _ keepalive: Int32,
   _ bindAddress: UnsafePointer<CChar>?, _ properties: OpaquePointer?, waits: Bool
 ) -> Int32 {
-  guard let instance = unsafe instance(mosq), let host = unsafe host, unsafe !isEmpty(host),
-    0...65_535 ~= port,
-    keepalive == 0 || 5...65_535 ~= keepalive
-  else { return MOSQ_ERR_INVAL }
-  guard unsafe bindAddress == nil else { return MOSQ_ERR_NOT_SUPPORTED }
+  guard let instance = unsafe instance(mosq) else { return MOSQ_ERR_INVAL }
+  let checked = unsafe mosquitto_property_check_all(connectCommand, properties)
+  guard checked == MOSQ_ERR_SUCCESS else { return checked }
+  guard let host = unsafe host, 0...65_535 ~= port, keepalive == 0 || 5...65_535 ~= keepalive else {
+    return MOSQ_ERR_INVAL
+  }
+  guard unsafe properties == nil || instance.pointee.version == UInt32(MQTT_PROTOCOL_V5),
+    unsafe bindAddress == nil
+  else { return MOSQ_ERR_NOT_SUPPORTED }
   guard port > 0 else {
     shim_set_errno(111)  // ECONNREFUSED: nobody ever listens there
     return MOSQ_ERR_ERRNO
-  }
-  let checked = unsafe mosquitto_property_check_all(connectCommand, properties)
-  guard checked == MOSQ_ERR_SUCCESS else { return checked }
-  guard unsafe properties == nil || instance.pointee.version == UInt32(MQTT_PROTOCOL_V5) else {
-    return MOSQ_ERR_NOT_SUPPORTED
   }
   var ownProperties: OpaquePointer? = nil
   if unsafe properties != nil {

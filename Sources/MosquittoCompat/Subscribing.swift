@@ -47,7 +47,7 @@ private func request(
   _ filters: UnsafePointer<UnsafePointer<CChar>?>?, _ count: Int32, _ qos: Int32?, _ options: Int32,
   _ properties: OpaquePointer?
 ) -> Int32 {
-  guard let instance = unsafe instance(mosq), let filters = unsafe filters, qos == nil || count != 0 else {
+  guard let instance = unsafe instance(mosq), unsafe qos == nil || count != 0 && filters != nil else {
     return MOSQ_ERR_INVAL
   }
   let result = unsafe request(instance, mid, filters, count, qos, options, properties)
@@ -57,7 +57,7 @@ private func request(
 
 private func request(
   _ instance: Instance, _ mid: UnsafeMutablePointer<Int32>?,
-  _ filters: UnsafePointer<UnsafePointer<CChar>?>, _ count: Int32, _ qos: Int32?, _ options: Int32,
+  _ filters: UnsafePointer<UnsafePointer<CChar>?>?, _ count: Int32, _ qos: Int32?, _ options: Int32,
   _ properties: OpaquePointer?
 ) -> Int32 {
   let is5 = unsafe instance.pointee.version == UInt32(MQTT_PROTOCOL_V5)
@@ -73,7 +73,7 @@ private func request(
     let result = unsafe mosquitto_property_check_all(qos == nil ? 0xA0 : 0x80, properties)
     guard result == MOSQ_ERR_SUCCESS else { return result }
   }
-  guard count > 0 else { return MOSQ_ERR_INVAL }
+  guard let filters = unsafe filters, count > 0 else { return MOSQ_ERR_INVAL }
   for index in 0..<Int(count) {
     guard let filter = unsafe filters[index], unsafe mosquitto_sub_topic_check(filter) == MOSQ_ERR_SUCCESS
     else {

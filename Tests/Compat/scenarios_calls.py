@@ -104,7 +104,10 @@ def which_fault_is_found_first(place: Place) -> list[str]:
 @scenario
 def a_host_without_a_name(place: Place) -> list[str]:
     caller = place.caller()
-    caller.call("connect", b"", 1883, 60)
+    for host in (b"", b" ", b"\xff"):
+        for how in ("connect", "connect_async"):
+            caller.call(how, host, 1883, 60)
+        caller.call("reconnect")
     caller.destroy()
     return caller.story
 

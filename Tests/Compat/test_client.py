@@ -24,7 +24,6 @@ DIFFERENCES: dict[str, tuple[str, dict[str, str]]] = {
     "new_and_destroy": (
         "libmosquitto leaves errno as it happens to be",
         {"new b'\\xff' True = False, 9": "new b'\\xff' True = False, 22"}),
-    "a_host_without_a_name": ("nobody has to look that up", {"connect = 15": "connect = 3"}),
     "the_server_sends_the_loop_away": (
         "a loop whose server says DISCONNECT goes on, as after every other end",
         {"loop_forever = 0 after 1 connections": "loop_forever = 0 after 2 connections"}),
