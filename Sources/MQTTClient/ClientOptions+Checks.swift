@@ -58,10 +58,6 @@ extension ClientOptions {
     else { throw .utf8 }
     // Nobody could take up a session whose client has no name of its own [MQTT-3.1.3-7].
     guard request.clientID.count > 0 || !request.keepSession else { throw .clientID }
-    // [MQTT-3.1.2-22] of 3.1.1
-    guard version.hasProperties || request.password.count == 0 || request.userName.count > 0 else {
-      throw .option
-    }
   }
 
   @_lifetime(copy request)

@@ -184,7 +184,10 @@ public struct ClientOptions: ~Escapable {
       version: version, cleanStart: !request.keepSession,
       keepAlive: UInt16(truncatingIfNeeded: keepAlive), clientID: request.clientID,
       userName: request.userName, password: request.password, will: will, session: properties,
-      properties: request.properties, isClientIDTemplate: !request.clientIDAsIs)
+      properties: request.properties, isClientIDTemplate: !request.clientIDAsIs,
+      credentialFlags: request.credentialFlags)
+    // [MQTT-3.1.2-22] of 3.1.1
+    guard version.hasProperties || !connect.hasPassword || connect.hasUserName else { throw .option }
     guard connect.clientIDSize <= UTF8EncodedString.maximumSize else { throw .option }
     // 3.1 allows 1 to 23 bytes, later versions leave it to the server.
     guard version != .v3_1 || request.anyClientID || 1...23 ~= connect.clientIDSize else { throw .clientID }

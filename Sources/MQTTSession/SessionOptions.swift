@@ -78,7 +78,7 @@ public struct SessionOptions: ~Escapable {
     // An authentication that was asked for is not silently left out.
     guard ConnectPackets.method(connect.properties) == nil else { return false }
     // 3.1.1: [MQTT-3.1.2-22]; 3.1: a client id of 1 to 23 bytes.
-    return (connect.password.count == 0 || connect.userName.count > 0)
+    return (!connect.hasPassword || connect.hasUserName)
       && (version != .v3_1 || 1...23 ~= connect.clientIDSize)
   }
 }

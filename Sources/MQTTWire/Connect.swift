@@ -1,16 +1,16 @@
 /// CONNECT (§3.1): what a client says first.
 public struct Connect: ~Escapable {
-  public let version: ProtocolVersion
+  public private(set) var version: ProtocolVersion
   public let cleanStart: Bool
   /// Seconds; 0: none.
   public let keepAlive: UInt16
   public let clientID: Span<UInt8>
   /// Each '%' in it stands for two characters that are written later; it is encoded as two of itself.
   public let isClientIDTemplate: Bool
-  /// Empty: none.
   public let userName: Span<UInt8>
-  /// Empty: none.
   public let password: Span<UInt8>
+  /// `userNameFlag` and `passwordFlag`: which of the two there are. What has bytes is there; one of no bytes may be.
+  private let credentialFlags: UInt8
   public let will: Will
   public let session: SessionProperties
   /// 5.0: what else the application wants to say; encoded properties, without their length.
@@ -86,7 +86,7 @@ public struct Connect: ~Escapable {
   public init(
     version: ProtocolVersion, cleanStart: Bool, keepAlive: UInt16, clientID: Span<UInt8>,
     userName: Span<UInt8>, password: Span<UInt8>, will: consuming Will, session: SessionProperties,
-    properties: Span<UInt8>, isClientIDTemplate: Bool = false
+    properties: Span<UInt8>, isClientIDTemplate: Bool = false, credentialFlags: UInt8 = 0
   ) {
     self.version = version
     self.cleanStart = cleanStart
@@ -95,6 +95,9 @@ public struct Connect: ~Escapable {
     self.isClientIDTemplate = isClientIDTemplate
     self.userName = userName
     self.password = password
+    self.credentialFlags =
+      credentialFlags | (userName.count > 0 ? Self.userNameFlag : 0)
+      | (password.count > 0 ? Self.passwordFlag : 0)
     self.will = will
     self.session = session
     self.properties = properties
@@ -103,10 +106,9 @@ public struct Connect: ~Escapable {
   /// What is said to a server that speaks an older version: all that needs 5.0 is left out.
   @_lifetime(copy self)
   public func downgraded(to older: ProtocolVersion) -> Connect {
-    Connect(
-      version: older, cleanStart: cleanStart, keepAlive: keepAlive, clientID: clientID,
-      userName: userName, password: password, will: will, session: session, properties: properties,
-      isClientIDTemplate: isClientIDTemplate)
+    var connect = self
+    connect.version = older
+    return connect
   }
 
   /// Where the Client Identifier begins in the encoded packet.
@@ -134,6 +136,9 @@ public struct Connect: ~Escapable {
   public static var passwordFlag: UInt8 { 0x40 }
   public static var userNameFlag: UInt8 { 0x80 }
 
+  public var hasUserName: Bool { credentialFlags & Self.userNameFlag != 0 }
+  public var hasPassword: Bool { credentialFlags & Self.passwordFlag != 0 }
+
   public static var placeholder: UInt8 { UInt8(ascii: "%") }
 
   /// As it is encoded.
@@ -159,8 +164,8 @@ public struct Connect: ~Escapable {
       if version.hasProperties { length += Self.sizeWithLength(will.propertyLength) }
       length += 2 + will.topic.count + 2 + will.payload.count
     }
-    if userName.count > 0 { length += 2 + userName.count }
-    if password.count > 0 { length += 2 + password.count }
+    if hasUserName { length += 2 + userName.count }
+    if hasPassword { length += 2 + password.count }
     return length
   }
 
@@ -174,9 +179,7 @@ public struct Connect: ~Escapable {
   private var flags: UInt8 {
     var flags: UInt8 = cleanStart ? Self.cleanStartFlag : 0
     if will.isPresent { flags |= 0x04 | will.qos.rawValue << 3 | (will.retain ? 0x20 : 0) }
-    if password.count > 0 { flags |= Self.passwordFlag }
-    if userName.count > 0 { flags |= Self.userNameFlag }
-    return flags
+    return flags | credentialFlags
   }
 
   public func encode(into writer: inout ByteWriter) {
@@ -208,7 +211,7 @@ public struct Connect: ~Escapable {
       writer.put(prefixed: will.topic)
       writer.put(prefixed: will.payload)
     }
-    if userName.count > 0 { writer.put(prefixed: userName) }
-    if password.count > 0 { writer.put(prefixed: password) }
+    if hasUserName { writer.put(prefixed: userName) }
+    if hasPassword { writer.put(prefixed: password) }
   }
 }

@@ -43,6 +43,7 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
     unsafe freeAliases()
     unsafe freeWaiting()
     guard unsafe !isUnwanted else { return MOSQ_ERR_NO_CONN }
+    guard unsafe isNamed else { return MOSQ_ERR_EAI }
     let result = unsafe makeClientIfNeeded()
     guard result == MOSQ_ERR_SUCCESS, let client = unsafe pointee.client else { return result }
     guard unsafe client.pointee.connect(at: client.pointee.time) else { return MOSQ_ERR_INVAL }
@@ -70,6 +71,14 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
 
   /// mosquitto_disconnect() or the thread's end was asked for since the attempt began.
   private var isUnwanted: Bool { unsafe pointee.isLeaving || pointee.isStopping }
+
+  /// What can be no name of a host (the core's rule) need not be looked up to say that there is none.
+  private var isNamed: Bool {
+    let host = unsafe spanOrNone(pointee.host)
+    guard 1...253 ~= host.count else { return false }
+    for index in 0..<host.count where !(0x21...0x7E ~= host[index]) { return false }
+    return true
+  }
 
   /// Waits for the client, without the lock, which is held before and afterwards.
   func pause(_ most: Int32) {

@@ -49,30 +49,29 @@ import MQTTSession
 ) -> Int32 { MOSQ_ERR_NOT_SUPPORTED }
 
 @c public func mosquitto_reconnect(_ mosq: OpaquePointer?) -> Int32 {
-  unsafe instance(mosq)?.open(waits: true) ?? MOSQ_ERR_INVAL
+  unsafe instance(mosq)?.reconnect(waits: true) ?? MOSQ_ERR_INVAL
 }
 
 @c public func mosquitto_reconnect_async(_ mosq: OpaquePointer?) -> Int32 {
-  unsafe instance(mosq)?.open(waits: false) ?? MOSQ_ERR_INVAL
+  unsafe instance(mosq)?.reconnect(waits: false) ?? MOSQ_ERR_INVAL
 }
 
 private func connect(
   _ mosq: OpaquePointer?, _ host: UnsafePointer<CChar>?, _ port: Int32, _ keepalive: Int32,
   _ bindAddress: UnsafePointer<CChar>?, _ properties: OpaquePointer?, waits: Bool
 ) -> Int32 {
-  guard let instance = unsafe instance(mosq), let host = unsafe host, unsafe !isEmpty(host),
-    0...65_535 ~= port,
-    keepalive == 0 || 5...65_535 ~= keepalive
-  else { return MOSQ_ERR_INVAL }
-  guard unsafe bindAddress == nil else { return MOSQ_ERR_NOT_SUPPORTED }
+  guard let instance = unsafe instance(mosq) else { return MOSQ_ERR_INVAL }
+  let checked = unsafe mosquitto_property_check_all(connectCommand, properties)
+  guard checked == MOSQ_ERR_SUCCESS else { return checked }
+  guard let host = unsafe host, 0...65_535 ~= port, keepalive == 0 || 5...65_535 ~= keepalive else {
+    return MOSQ_ERR_INVAL
+  }
+  guard unsafe properties == nil || instance.pointee.version == UInt32(MQTT_PROTOCOL_V5),
+    unsafe bindAddress == nil
+  else { return MOSQ_ERR_NOT_SUPPORTED }
   guard port > 0 else {
     shim_set_errno(111)  // ECONNREFUSED: nobody ever listens there
     return MOSQ_ERR_ERRNO
-  }
-  if unsafe properties != nil {
-    guard unsafe instance.pointee.version == UInt32(MQTT_PROTOCOL_V5) else { return MOSQ_ERR_NOT_SUPPORTED }
-    let result = unsafe mosquitto_property_check_all(connectCommand, properties)
-    guard result == MOSQ_ERR_SUCCESS else { return result }
   }
   var ownProperties: OpaquePointer? = nil
   if unsafe properties != nil {
@@ -94,10 +93,16 @@ private func connect(
   unsafe instance.pointee.connectProperties = unsafe ownProperties
   if !isSame { unsafe instance.pointee.isOutdated = true }
   unsafe instance.unlock()
-  return unsafe instance.open(waits: waits)
+  return unsafe instance.reconnect(waits: waits)
 }
 
 extension UnsafeMutablePointer where Pointee == Mosquitto {
+  fileprivate func reconnect(waits: Bool) -> Int32 {
+    let result = unsafe open(waits: waits)
+    unsafe freeIfDestroyed()
+    return result
+  }
+
   fileprivate func isSamePlace(_ host: UnsafePointer<CChar>, _ port: UInt32, _ keepAlive: UInt32) -> Bool {
     guard let own = unsafe pointee.host, unsafe pointee.connectProperties == nil else { return false }
     return unsafe shim_is_equal(own, host) && pointee.port == port && pointee.keepAlive == keepAlive
@@ -115,9 +120,12 @@ private var connectCommand: Int32 { 0x10 }
 @c public func mosquitto_disconnect_v5(
   _ mosq: OpaquePointer?, _ reason_code: Int32, _ properties: OpaquePointer?
 ) -> Int32 {
-  guard let instance = unsafe instance(mosq), 0...255 ~= reason_code else { return MOSQ_ERR_INVAL }
+  guard let instance = unsafe instance(mosq) else { return MOSQ_ERR_INVAL }
+  guard unsafe properties == nil || instance.pointee.version == UInt32(MQTT_PROTOCOL_V5) else {
+    return MOSQ_ERR_NOT_SUPPORTED
+  }
+  guard 0...255 ~= reason_code else { return MOSQ_ERR_INVAL }
   if unsafe properties != nil {
-    guard unsafe instance.pointee.version == UInt32(MQTT_PROTOCOL_V5) else { return MOSQ_ERR_NOT_SUPPORTED }
     let result = unsafe mosquitto_property_check_all(0xE0, properties)
     guard result == MOSQ_ERR_SUCCESS else { return result }
   }
@@ -148,7 +156,7 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
     defer { unsafe wake() }
     guard unsafe hasConnection else {
       // To an on_connect that is told of a refusal the connection is still there: it ends as if asked for.
-      guard unsafe pointee.isTellingRefusal, unsafe isInCallback else { return MOSQ_ERR_NO_CONN }
+      guard unsafe pointee.isTellingRefusal, unsafe isInCallback else { return unsafe resultOfNone() }
       unsafe log(SHIM_SENDING_DISCONNECT)
       return MOSQ_ERR_SUCCESS
     }

@@ -74,7 +74,7 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
   private func tell(_ failure: Failure, of client: UnsafeMutablePointer<Client>) {
     unsafe pointee.isConnected = false
     guard unsafe !pointee.isEndTold else { return }
-    let result = unsafe outcome(of: failure, isOpen: true)
+    let result = unsafe pointee.isLeaving ? MOSQ_ERR_SUCCESS : outcome(of: failure, isOpen: true)
     var told = result
     var list = unsafe self.list(failure.properties, of: client)
     // Before any callback, as one of them may connect anew.

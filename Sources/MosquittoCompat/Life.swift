@@ -62,20 +62,32 @@ import MQTTClient
 
 @c public func mosquitto_destroy(_ mosq: OpaquePointer?) {
   guard let instance = unsafe instance(mosq) else { return }
-  guard unsafe instance.mayEnd(isDestroyed: true) else { return }
+  guard unsafe instance.mayEnd() else { return unsafe instance.endLater() }
   unsafe instance.stopThread()
   unsafe instance.free()
 }
 
 extension UnsafeMutablePointer where Pointee == Mosquitto {
-  /// False: in a callback; the loop that called it frees the instance when it is to be destroyed. (A callback of another
-  /// call, which can be on_log only, leaves it as it is: its caller goes on with it.)
-  fileprivate func mayEnd(isDestroyed: Bool = false) -> Bool {
+  /// False: in a callback, whose caller goes on with the instance.
+  fileprivate func mayEnd() -> Bool {
     unsafe lock()
     defer { unsafe unlock() }
-    guard unsafe isInCallback else { return true }
-    if isDestroyed { unsafe pointee.isDestroyed = true }
-    return false
+    return unsafe !isInCallback
+  }
+
+  /// The function that called the callback frees it.
+  fileprivate func endLater() {
+    if unsafe !isThread { unsafe stopThread() }
+    unsafe lock()
+    unsafe pointee.isDestroyed = true
+    unsafe unlock()
+  }
+
+  private var isThread: Bool {
+    unsafe lock()
+    defer { unsafe unlock() }
+    guard let thread = unsafe pointee.thread else { return false }
+    return unsafe shim_is_self(thread)
   }
 
   fileprivate func name(

@@ -15,9 +15,11 @@ import MQTTClient
   return result
 }
 
+/// Without a connection, on_disconnect is told so each time.
 @c public func mosquitto_loop_read(_ mosq: OpaquePointer?, _ max_packets: Int32) -> Int32 {
   guard let instance = unsafe instance(mosq), max_packets >= 1 else { return MOSQ_ERR_INVAL }
-  let result = unsafe instance.turn(0)
+  var result = unsafe instance.turn(0)
+  if result == MOSQ_ERR_NO_CONN { result = unsafe instance.tellNoConnection() }
   unsafe instance.freeIfDestroyed()
   return result
 }
@@ -26,7 +28,7 @@ import MQTTClient
   unsafe mosquitto_loop_read(mosq, max_packets)
 }
 
-@c public func mosquitto_loop_misc(_ mosq: OpaquePointer?) -> Int32 { unsafe mosquitto_loop_read(mosq, 1) }
+@c public func mosquitto_loop_misc(_ mosq: OpaquePointer?) -> Int32 { unsafe mosquitto_loop(mosq, 0, 1) }
 
 @c public func mosquitto_socket(_ mosq: OpaquePointer?) -> Int32 {
   guard let instance = unsafe instance(mosq) else { return -1 }
@@ -40,8 +42,9 @@ import MQTTClient
   unsafe instance.lock()
   defer { unsafe instance.unlock() }
   guard let client = unsafe instance.pointee.client else { return false }
-  // A socket says that it stands by taking something.
+  // A socket says that it stands by taking something; and what is to be told is told by whatever piece of a loop.
   return unsafe client.pointee.isBlockedSending
+    || !instance.pointee.isEndTold && (client.pointee.hasEvent || instance.pointee.owed != nil)
     || client.pointee.state == .connecting && !client.pointee.isOpen
 }
 
@@ -134,10 +137,11 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
     if isDestroyed { unsafe free() }
   }
 
-  /// What mosquitto_destroy() left to the loop in whose callback it was called.
+  /// What mosquitto_destroy() left to the function in whose callback it was called.
   func freeIfDestroyed() {
     unsafe lock()
-    let isFree = unsafe pointee.isDestroyed && pointee.callers == nil && pointee.thread == nil
+    let isFree =
+      unsafe pointee.isDestroyed && pointee.callers == nil && pointee.thread == nil && pointee.looper == 0
     unsafe unlock()
     if isFree { unsafe free() }
   }
@@ -168,6 +172,14 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
     if let client = unsafe pointee.client { _ = unsafe client.pointee.service(at: client.pointee.time) }
     unsafe leaveAsWished()
     return unsafe dispatch()
+  }
+
+  fileprivate func tellNoConnection() -> Int32 {
+    unsafe lock()
+    defer { unsafe unlock() }
+    let result = unsafe pointee.isLeaving ? MOSQ_ERR_SUCCESS : MOSQ_ERR_NO_CONN
+    unsafe tellEnd(result, nil)
+    return result
   }
 
   fileprivate func turnForever(_ timeout: Int32) -> Int32 {

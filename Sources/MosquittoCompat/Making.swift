@@ -43,6 +43,9 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
     request.clientID = unsafe spanOrNone(pointee.id)
     request.userName = unsafe spanOrNone(pointee.userName)
     request.password = unsafe spanOrNone(pointee.password)
+    request.credentialFlags =
+      unsafe (pointee.userName == nil ? 0 : Connect.userNameFlag)
+      | (pointee.password == nil ? 0 : Connect.passwordFlag)
     request.keepAlive = unsafe pointee.keepAlive == 0 ? .max : pointee.keepAlive
     // As long as libmosquitto waits for the answer; 0, with which no question is asked, is the core's own time.
     request.pingTimeout = unsafe pointee.keepAlive &* 1000

@@ -185,14 +185,38 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
     if unsafe client.pointee.hasEvent { unsafe wake() }
   }
 
-  /// The same where nobody runs a loop, and CONNACK may lie unread: without it nothing is sent.
-  func flushAlone() {
-    guard let client = unsafe pointee.client, unsafe pointee.looper == 0, unsafe pointee.callers == nil,
-      unsafe !pointee.isConnected
-    else {
-      return unsafe flush()
+  /// The same, and what a function returns that has taken something: where nobody runs a loop, how it was sent. There
+  /// CONNACK may lie unread, too: without it nothing is sent.
+  func flushAlone() -> Int32 {
+    guard let client = unsafe pointee.client, unsafe isAlone else {
+      unsafe flush()
+      return MOSQ_ERR_SUCCESS
     }
-    _ = unsafe client.pointee.service(at: client.pointee.time)
+    guard unsafe pointee.isConnected else {
+      _ = unsafe client.pointee.service(at: client.pointee.time)
+      return MOSQ_ERR_SUCCESS
+    }
+    unsafe flush()
+    guard unsafe isBroken else { return MOSQ_ERR_SUCCESS }
+    return shim_errno() == 104 ? MOSQ_ERR_CONN_LOST : MOSQ_ERR_ERRNO  // ECONNRESET
+  }
+
+  /// What a function returns that wants a connection where there is none.
+  func resultOfNone() -> Int32 {
+    guard unsafe isBroken, unsafe isAlone else { return MOSQ_ERR_NO_CONN }
+    shim_set_errno(32)  // EPIPE
+    return MOSQ_ERR_ERRNO
+  }
+
+  /// The connection is gone, and on_disconnect has not been told: to the program there is one, on which writing fails.
+  private var isBroken: Bool {
+    guard let client = unsafe pointee.client else { return false }
+    return unsafe client.pointee.state == .disconnected && !pointee.isEndTold
+  }
+
+  /// Nobody runs a loop.
+  private var isAlone: Bool {
+    unsafe pointee.looper == 0 && !pointee.isThreaded && pointee.callers == nil
   }
 
   /// Has the loop look again. With the lock held.

@@ -34,21 +34,19 @@ import MQTTWire
   _ mosq: OpaquePointer?, _ topic: UnsafePointer<CChar>?, _ payloadlen: Int32,
   _ payload: UnsafeRawPointer?, _ qos: Int32, _ retain: Bool, _ properties: OpaquePointer?
 ) -> Int32 {
-  guard let instance = unsafe instance(mosq), let topic = unsafe topic, unsafe !isEmpty(topic), 0...2 ~= qos
-  else {
-    return MOSQ_ERR_INVAL
-  }
+  guard let instance = unsafe instance(mosq) else { return MOSQ_ERR_INVAL }
+  let checked = unsafe mosquitto_property_check_all(willCommand, properties)
+  guard checked == MOSQ_ERR_SUCCESS else { return checked }
+  guard let topic = unsafe topic, unsafe !isEmpty(topic), 0...2 ~= qos else { return MOSQ_ERR_INVAL }
   guard payloadlen >= 0, Int(payloadlen) <= VariableByteInteger.maximum else { return MOSQ_ERR_PAYLOAD_SIZE }
   guard unsafe payloadlen == 0 || payload != nil else { return MOSQ_ERR_INVAL }
-  if unsafe properties != nil {
-    guard unsafe instance.pointee.version == UInt32(MQTT_PROTOCOL_V5) else { return MOSQ_ERR_NOT_SUPPORTED }
-    let result = unsafe mosquitto_property_check_all(willCommand, properties)
-    guard result == MOSQ_ERR_SUCCESS else { return result }
-  }
+  guard unsafe mosquitto_pub_topic_check(topic) == MOSQ_ERR_SUCCESS else { return MOSQ_ERR_INVAL }
   guard unsafe mosquitto_validate_utf8(topic, Int32(clamping: shim_length(topic))) == MOSQ_ERR_SUCCESS else {
     return MOSQ_ERR_MALFORMED_UTF8
   }
-  guard unsafe mosquitto_pub_topic_check(topic) == MOSQ_ERR_SUCCESS else { return MOSQ_ERR_INVAL }
+  guard unsafe properties == nil || instance.pointee.version == UInt32(MQTT_PROTOCOL_V5) else {
+    return MOSQ_ERR_NOT_SUPPORTED
+  }
   guard let ownTopic = unsafe copied(topic) else { return MOSQ_ERR_NOMEM }
   guard let ownPayload = unsafe shim_copy(payload, Int(payloadlen)) else {
     unsafe shim_free(ownTopic)

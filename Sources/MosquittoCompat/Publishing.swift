@@ -23,6 +23,16 @@ import MQTTWire
   guard let instance = unsafe instance(mosq), 0...2 ~= qos,
     let level = QoS(rawValue: UInt8(truncatingIfNeeded: qos))
   else { return MOSQ_ERR_INVAL }
+  let result = unsafe publish(instance, mid, topic, payloadlen, payload, level, retain, properties)
+  unsafe instance.freeIfDestroyed()
+  return result
+}
+
+private func publish(
+  _ instance: Instance, _ mid: UnsafeMutablePointer<Int32>?, _ topic: UnsafePointer<CChar>?,
+  _ payloadlen: Int32, _ payload: UnsafeRawPointer?, _ level: QoS, _ retain: Bool,
+  _ properties: OpaquePointer?
+) -> Int32 {
   if unsafe properties != nil {
     guard unsafe instance.pointee.version == UInt32(MQTT_PROTOCOL_V5) else { return MOSQ_ERR_NOT_SUPPORTED }
     let result = unsafe mosquitto_property_check_all(0x30, properties)
@@ -46,10 +56,10 @@ import MQTTWire
     unsafe !instance.pointee.isLeaving, unsafe instance.pointee.early == nil || level == .atMostOnce
   else {
     // As in libmosquitto: it says that there is no connection, and sends the message on the next one, unless it is of QoS 0.
-    guard level != .atMostOnce else { return MOSQ_ERR_NO_CONN }
+    guard level != .atMostOnce else { return unsafe instance.resultOfNone() }
     let result = unsafe instance.keep(
       number, topic, name.count, payload, Int(payloadlen), level, retain, properties)
-    return unsafe result == MOSQ_ERR_SUCCESS && !instance.isGoingOut ? MOSQ_ERR_NO_CONN : result
+    return unsafe result == MOSQ_ERR_SUCCESS && !instance.isGoingOut ? instance.resultOfNone() : result
   }
   let retain = unsafe retain && client.pointee.server?.retainAvailable ?? true
   let result = unsafe instance.publish(
@@ -64,8 +74,7 @@ import MQTTWire
   unsafe instance.logPublish(
     isReceived: false, duplicate: false, qos: level.rawValue, retain: retain, mid: number, topic: name,
     payloadSize: Int(payloadlen))
-  unsafe instance.flushAlone()
-  return MOSQ_ERR_SUCCESS
+  return unsafe instance.flushAlone()
 }
 
 /// What a cookie says of: the message id, above it what it is the id of, and of a message the QoS. Nothing is shifted:

@@ -15,8 +15,7 @@ import MQTTWire
   _ mosq: OpaquePointer?, _ mid: UnsafeMutablePointer<Int32>?, _ sub: UnsafePointer<CChar>?, _ qos: Int32,
   _ options: Int32, _ properties: OpaquePointer?
 ) -> Int32 {
-  guard let sub = unsafe sub else { return MOSQ_ERR_INVAL }
-  var only: UnsafePointer<CChar>? = unsafe sub
+  var only = unsafe sub
   return unsafe withUnsafePointer(to: &only) { unsafe request(mosq, mid, $0, 1, qos, options, properties) }
 }
 
@@ -33,8 +32,7 @@ import MQTTWire
   _ mosq: OpaquePointer?, _ mid: UnsafeMutablePointer<Int32>?, _ sub: UnsafePointer<CChar>?,
   _ properties: OpaquePointer?
 ) -> Int32 {
-  guard let sub = unsafe sub else { return MOSQ_ERR_INVAL }
-  var only: UnsafePointer<CChar>? = unsafe sub
+  var only = unsafe sub
   return unsafe withUnsafePointer(to: &only) { unsafe request(mosq, mid, $0, 1, nil, 0, properties) }
 }
 
@@ -49,16 +47,33 @@ private func request(
   _ filters: UnsafePointer<UnsafePointer<CChar>?>?, _ count: Int32, _ qos: Int32?, _ options: Int32,
   _ properties: OpaquePointer?
 ) -> Int32 {
-  guard let instance = unsafe instance(mosq), let filters = unsafe filters, count > 0, 0...2 ~= qos ?? 0,
-    options & 0x30 != 0x30,
-    options & ~0x3C == 0
-  else { return MOSQ_ERR_INVAL }
+  guard let instance = unsafe instance(mosq), unsafe qos == nil || count != 0 && filters != nil else {
+    return MOSQ_ERR_INVAL
+  }
+  let result = unsafe request(instance, mid, filters, count, qos, options, properties)
+  unsafe instance.freeIfDestroyed()
+  return result
+}
+
+private func request(
+  _ instance: Instance, _ mid: UnsafeMutablePointer<Int32>?,
+  _ filters: UnsafePointer<UnsafePointer<CChar>?>?, _ count: Int32, _ qos: Int32?, _ options: Int32,
+  _ properties: OpaquePointer?
+) -> Int32 {
+  let is5 = unsafe instance.pointee.version == UInt32(MQTT_PROTOCOL_V5)
+  guard unsafe properties == nil || is5 else { return MOSQ_ERR_NOT_SUPPORTED }
+  guard 0...2 ~= qos ?? 0, options & 0x30 != 0x30, options & 0xC0 == 0 else { return MOSQ_ERR_INVAL }
+  unsafe instance.lock()
+  defer { unsafe instance.unlock() }
+  // Without a connection the rest is not looked at.
+  guard unsafe instance.pointee.client?.pointee.state ?? .disconnected != .disconnected else {
+    return unsafe instance.resultOfNone()
+  }
   if unsafe properties != nil {
-    guard unsafe instance.pointee.version == UInt32(MQTT_PROTOCOL_V5) else { return MOSQ_ERR_NOT_SUPPORTED }
     let result = unsafe mosquitto_property_check_all(qos == nil ? 0xA0 : 0x80, properties)
     guard result == MOSQ_ERR_SUCCESS else { return result }
   }
-  let is5 = unsafe instance.pointee.version == UInt32(MQTT_PROTOCOL_V5)
+  guard let filters = unsafe filters, count > 0 else { return MOSQ_ERR_INVAL }
   for index in 0..<Int(count) {
     guard let filter = unsafe filters[index], unsafe mosquitto_sub_topic_check(filter) == MOSQ_ERR_SUCCESS
     else {
@@ -69,12 +84,8 @@ private func request(
       return MOSQ_ERR_MALFORMED_UTF8
     }
   }
-  unsafe instance.lock()
-  defer { unsafe instance.unlock() }
-  guard unsafe instance.pointee.client?.pointee.state ?? .disconnected != .disconnected else {
-    return MOSQ_ERR_NO_CONN
-  }
   let byte = (qos ?? 0) | (is5 ? options : 0)
+  guard byte & 3 != 3 else { return MOSQ_ERR_INVAL }
   let list = unsafe Filters(first: filters, count: Int(count), options: UInt8(truncatingIfNeeded: byte))
   let number = unsafe instance.nextMid()
   let cookie = (qos == nil ? Cookie.unsubscribe : Cookie.subscribe) | wide(number)
@@ -88,8 +99,7 @@ private func request(
     guard let filter = unsafe filters[index] else { continue }
     unsafe instance.logSubscribe(number, filter, options: qos == nil ? -1 : byte)
   }
-  unsafe instance.flushAlone()
-  return MOSQ_ERR_SUCCESS
+  return unsafe instance.flushAlone()
 }
 
 /// The caller's array of C strings, as long as the call lasts; all with the same options.

@@ -24,6 +24,7 @@ KINDS = {
     "message": CFUNCTYPE(None, P, P, POINTER(Message)),
     "subscribe": CFUNCTYPE(None, P, P, c_int, c_int, POINTER(c_int)),
     "unsubscribe": CFUNCTYPE(None, P, P, c_int),
+    "log": CFUNCTYPE(None, P, P, c_int, c_char_p),
 }
 
 

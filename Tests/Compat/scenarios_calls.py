@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import time
-from ctypes import c_bool, c_void_p
+from ctypes import byref, c_bool, c_char_p, c_void_p
+from itertools import product
 
 from .calls import Scripted
 from .scenario import CONNACK, Place, scenario
@@ -69,9 +70,44 @@ def wrong_filters_without_a_connection(place: Place) -> list[str]:
 
 
 @scenario
+def which_fault_is_found_first(place: Place) -> list[str]:
+    """Calls with several faults: properties that do not belong there, another version, and what else there is."""
+    story = []
+    for version in (4, 5):
+        caller = place.caller(version=version)
+        for count in (0, 1, 2):
+            list = c_void_p()
+            for _ in range(count):  # only 5.0, only in CONNECT, and only once
+                place.library.mosquitto_property_add_int16(byref(list), 0x21, 10)
+            caller.story.append(f"{version}, {count} properties")
+            for topic, size, payload, qos in product((None, b"a/+", b"\xff", b"a"), (-1, 0, 1), (None, b"x"), (0, 3)):
+                if (qos, topic is None) == (3, False):  # see will_with_a_wrong_qos
+                    continue
+                caller.call("will_set_v5", topic, size, payload, qos, c_bool(False), list if topic != b"a" else None)
+            for filter, qos, options in product((None, b"a#", b"\xff", b"a"), (0, 3), (0, 1, 4, 0x30, 0x40)):
+                caller.call("subscribe_v5", None, filter, qos, options, list)
+                caller.call("unsubscribe_v5", None, filter, list)
+            filters = (c_char_p * 1)(b"a#")
+            for number, qos in product((-1, 0, 1), (0, 3)):
+                caller.call("subscribe_multiple", None, number, filters, qos, 0, list)
+                caller.call("unsubscribe_multiple", None, number, filters, list)
+            for reason in (-1, 0, 256):
+                caller.call("disconnect_v5", reason, list)
+            if count != 1:  # that is no fault
+                caller.call("connect_bind_v5", b"127.0.0.1", place.closed_port, 60, None, list)
+            place.library.mosquitto_property_free_all(byref(list))
+        story += caller.story
+        caller.destroy()
+    return story
+
+
+@scenario
 def a_host_without_a_name(place: Place) -> list[str]:
     caller = place.caller()
-    caller.call("connect", b"", 1883, 60)
+    for host in (b"", b" ", b"\xff"):
+        for how in ("connect", "connect_async"):
+            caller.call(how, host, 1883, 60)
+        caller.call("reconnect")
     caller.destroy()
     return caller.story
 

@@ -104,6 +104,40 @@ def own_poll(place: Place) -> list[str]:
     return [line for line in caller.story if line != "on_publish"]
 
 
+@scenario
+def own_poll_and_nothing_comes(place: Place) -> list[str]:
+    """What there is to be told does not wait for the server, nor for the next mosquitto_loop_misc()."""
+    server = Scripted({1: CONNACK})
+    caller = place.caller()
+    caller.connect(server.port)
+    caller.loop_until("on_connect")
+    caller.publish(b"a", b"x", 0)
+    end = time.monotonic() + 5
+    while place.library.mosquitto_want_write(caller.handle) and time.monotonic() < end:
+        caller.call("loop_write", 1, quietly=True)
+    caller.story.sort()
+    caller.destroy()
+    server.close()
+    return caller.story
+
+
+@scenario
+def pieces_without_a_connection(place: Place) -> list[str]:
+    """Before the first, after one that nobody took, and after the last: on_disconnect is told each time."""
+    caller = place.caller()
+    calls = [("loop_read", 1), ("loop_write", 1), ("loop_misc",), ("loop", 0, 1)]
+    steps = [lambda: None, lambda: caller.connect(place.closed_port),
+             lambda: (caller.connect(place.port), caller.loop_until("on_connect"), caller.call("disconnect"))]
+    for step in steps:
+        step()
+        for name, *arguments in calls:
+            caller.call(name, *arguments)
+    for name in ("loop_read", "loop_write"):
+        caller.call(name, 0)
+    caller.destroy()
+    return caller.story
+
+
 def mid_is_known(place: Place, qos: int) -> list[str]:
     """What mosquitto_publish() wrote is there when on_publish comes, also of another thread."""
     caller = place.caller()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import socket
+import struct
 import time
 from ctypes import byref, c_bool
 
@@ -170,6 +172,73 @@ def will_and_login(place: Place) -> list[str]:
     caller.destroy()
     server.close()
     return [*(packet.hex() for packet in server.packets if packet[0] == 0x10), *caller.story]
+
+
+def login(place: Place, version: int, name: bytes | None, password: bytes | None) -> list[str]:
+    """Connect Flags and payload of CONNECT."""
+    server = Scripted({1: CONNACK if version < 5 else bytes.fromhex("2003000000")})
+    caller = place.caller(b"id", version=version)
+    caller.call("username_pw_set", name, password)
+    if caller.connect(server.port) == 0:
+        caller.loop_until("on_connect")
+    caller.destroy()
+    server.close()
+    sent = [packet[9 if version > 3 else 11:] for packet in server.packets]
+    return [*caller.story, *(f"{packet[0]:x} {packet[packet.index(b'id'):].hex()}" for packet in sent)]
+
+
+@scenario
+def names_and_passwords_of_no_bytes(place: Place) -> list[str]:
+    return [line for version in (3, 4, 5) for name in (None, b"", b"n") for password in (None, b"", b"p")
+            for line in login(place, version, name, password)]
+
+
+def broken(place: Place, how: str, *calls: tuple[object, ...]) -> list[str]:
+    """Calls on a connection that the server has closed, or reset, before a loop could notice; and afterwards."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    caller = place.caller()
+    caller.connect(listener.getsockname()[1])
+    peer, _ = listener.accept()
+    with listener, peer:
+        peer.recv(4096)
+        peer.sendall(CONNACK)
+        caller.loop_until("on_connect")
+        peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", how == "reset", 0))
+    for name, *arguments in calls:
+        if getattr(caller, name, None):
+            getattr(caller, name)(*arguments)
+        else:
+            caller.call(name, *arguments)
+        if caller.story[-1].endswith("= 14"):
+            caller.story.append(f"errno {ctypes.get_errno()}")
+        time.sleep(0.1)  # what was sent is refused by now
+    caller.destroy()
+    return [line for line in caller.story if line != "on_publish"]
+
+
+PUBLISH, SUBSCRIBE = [("publish", b"a", b"x", qos) for qos in (0, 1)], [("subscribe", b"a")]
+UNTIL_TOLD = [("loop", 10, 1), *PUBLISH, *SUBSCRIBE, ("disconnect",), ("loop", 10, 1)]
+
+
+@scenario
+def closed_and_not_noticed(place: Place) -> list[str]:
+    return broken(place, "closed", *PUBLISH, *PUBLISH, *SUBSCRIBE, *UNTIL_TOLD)
+
+
+@scenario
+def reset_and_not_noticed(place: Place) -> list[str]:
+    return broken(place, "reset", *PUBLISH, *SUBSCRIBE, ("unsubscribe", None, b"a"), *UNTIL_TOLD)
+
+
+@scenario
+def reset_and_subscribed(place: Place) -> list[str]:
+    return broken(place, "reset", *SUBSCRIBE, *SUBSCRIBE, *PUBLISH, *UNTIL_TOLD)
+
+
+@scenario
+def reset_and_left(place: Place) -> list[str]:
+    """To a program that has said that it leaves, the end is none that it has to care for."""
+    return broken(place, "reset", *PUBLISH, ("disconnect",), ("loop", 10, 1), ("loop", 10, 1))
 
 
 @scenario

@@ -36,7 +36,6 @@ DROP_IN = {
     "dup-at-first",
     "dup-in-a-new-session",
     "empty-filter",
-    "empty-password",
     "handed-out-before-it-was-lost",
     "ping-again",
     "ping-at-once",

@@ -67,10 +67,9 @@ struct PacketGenerator {
         properties: version == .v5_0 ? self.properties(in: Place(packet: nil, sender: .client)) : [],
         topic: topicName(), payload: bytes(size()))
     }
-    // Empty ones the library does not send: to it they are none.
-    let userName = oneIn(2) ? string(atLeast: 1) : nil
+    let userName = oneIn(2) ? string() : nil
     // Before 5.0 not without a User Name (3.1.1 [MQTT-3.1.2-22]).
-    let password = oneIn(2) && (userName != nil || version == .v5_0) ? bytes(max(1, size())) : nil
+    let password = oneIn(2) && (userName != nil || version == .v5_0) ? bytes(size()) : nil
     // Authentication Data not without its method (§3.1.2.11.10).
     let hasMethod = properties.contains { $0.identifier == 0x15 }
     return Model.Connect(

@@ -240,6 +240,8 @@ extension Model.Connect {
     session.maximumPacketSize = self.session(0x27)
     session.topicAliasMaximum = UInt16(self.session(0x22))
     let others = Model.list(properties.filter { !isSession($0) })
+    let flags =
+      (userName == nil ? 0 : Connect.userNameFlag) | (password == nil ? 0 : Connect.passwordFlag)
     let (userName, password) = (userName ?? [], password ?? [])
     let (topic, payload) = (will?.topic ?? [], will?.payload ?? [])
     let willProperties = Model.list(will?.properties ?? [])
@@ -249,7 +251,7 @@ extension Model.Connect {
       will: Connect.Will(
         topic: topic.span, payload: payload.span, qos: QoS(rawValue: will?.qos ?? 0)!,
         retain: will?.retain ?? false, properties: willProperties.span),
-      session: session, properties: others.span)
+      session: session, properties: others.span, credentialFlags: flags)
     return encoded(connect.encodedSize) { connect.encode(into: &$0) }
   }
 }
