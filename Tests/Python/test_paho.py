@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import select
+import socket
 import subprocess
 import sys
 import threading
@@ -138,6 +139,65 @@ def test_what_there_is_not_says_so(mqtt, call):
         eval(f"client.{call}")
     with pytest.raises(ValueError):
         client.connect("localhost", bind_address="127.0.0.1")
+
+
+@pytest.mark.parametrize("arguments", [(), (False,), (False, "my data"), (False, "my data", 3)])
+def test_the_arguments_of_paho_1(mqtt, arguments):
+    """The client id comes first, and callbacks are those of version 1."""
+    with pytest.warns(DeprecationWarning) as warned:
+        client = mqtt.Client("my client id", *arguments)
+    assert warned[0].filename == __file__
+    given = (client._client_id, client._clean_session, client.user_data_get(), client.protocol)
+    assert given == (b"my client id", *[*arguments, *(True, None, 4)[len(arguments) :]])
+    assert client.callback_api_version is mqtt.CallbackAPIVersion.VERSION1
+    client.message_retry_set(20)
+
+
+def test_what_packages_on_top_of_paho_ask_for(mqtt, server):
+    """aiomqtt and asyncio-mqtt catch an exception that is never raised, and look at attributes that are not public."""
+    client = mqtt.Client(mqtt.CallbackAPIVersion.VERSION2, "somebody")
+    client.transport = "tcp"
+    with pytest.raises(ValueError, match="websockets"):
+        client.transport = "websockets"
+    assert client._sock is None and client._client_id == b"somebody"
+    try:
+        client.connect(server.host, server.port)
+    except mqtt.WebsocketConnectionError:
+        raise
+    assert client._sock is client.socket()
+    client.socket().setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 2048)
+    with pytest.raises(RuntimeError):
+        client.transport = "tcp"
+    client.disconnect()
+
+
+def test_a_loop_of_ones_own_that_only_reads(mqtt, server, level):
+    """What there is to do is done by loop_read(): nothing waits for the next loop_misc()."""
+    client = mqtt.Client(mqtt.CallbackAPIVersion.VERSION2)
+    got: list[int] = []
+    client.on_connect = lambda c, *_: c.subscribe(level, 1)
+    client.on_subscribe = lambda c, *_: c.publish(level, bytes(200_000), 1)
+    client.on_message = lambda c, u, message: got.append(len(message.payload))
+    client.connect(server.host, server.port)
+    while not got:
+        assert select.select([client.socket()], [], [], 20)[0]
+        client.loop_read()
+    assert got == [200_000]
+    client.disconnect()
+
+
+def test_the_keep_alive_of_the_server(mqtt, start_mosquitto):
+    """What the server says counts (MQTT 5.0, 3.2.2.3.14), and is no reason for another link."""
+    server = start_mosquitto(max_keepalive="42")
+    client = mqtt.Client(mqtt.CallbackAPIVersion.VERSION2, protocol=mqtt.MQTTv5)
+    client.connect(server.host, server.port)
+    while not client.is_connected() or client.keepalive == 60:
+        client.loop()
+    assert client.keepalive == 42
+    link = client._link
+    client.reconnect()
+    assert client._link is link
+    client.disconnect()
 
 
 def wait(condition, seconds: float = 20) -> None:

@@ -7,6 +7,7 @@ take events with _take() as long as there are any.
 from __future__ import annotations
 
 import ctypes
+import functools
 import itertools
 import os
 import threading
@@ -104,7 +105,7 @@ class BaseClient:
         self._arriving: bytearray | None = None  # a message that comes in parts
         self._waiting_messages: deque[Message] = deque()
         self._unacknowledged = 0  # of these
-        self._told: deque[tuple[int, int, int, int]] = deque()  # to the log hook, when it is safe
+        self._told: deque[tuple[int, int, int, int, int]] = deque()  # to the log hook, when it is safe
         self._log: LogHook | None = None
         self._protocol: int = built.protocol
         self._receive_maximum: int = built.receive_maximum or 64
@@ -198,12 +199,7 @@ class BaseClient:
         with self._guard:
             handle = self._open()
             self._log = log
-            told = self._told
-
-            def hook(user: int, level: int, what: int, number: int, other: int) -> None:
-                told.append((level, what, number, other))
-
-            pointer = _abi.LOG(hook) if log else _abi.LOG()
+            pointer = _abi.LOG(_appending(self._told)) if log else _abi.LOG()
             check(LIBRARY.smq_set_log(handle, level if log else LogLevel.OFF, pointer, None))
             self._kept[1:] = [pointer]
 
@@ -284,7 +280,7 @@ class BaseClient:
     def _tell(self) -> None:
         """What the log hook has not heard yet."""
         while self._told:
-            level, what, number, other = self._told.popleft()
+            _user, level, what, number, other = self._told.popleft()
             if self._log:
                 known = LogItem(what) if what in LogItem._value2member_map_ else what
                 self._log(LogLevel(level), known, number, other)
@@ -658,6 +654,15 @@ _TAKES: dict[int, Callable[[BaseClient, _abi.Event], None]] = {
 
 
 _encode_properties = properties.encode
+
+
+def _appending(told: deque[Any]) -> Callable[..., object]:
+    """A log function for the library that keeps what it is told. All of it is C: in a function of Python's, Ctrl-C would
+    raise KeyboardInterrupt inside the library, where ctypes drops it, and the program would go on."""
+    call = ctypes.PyDLL(None).PyObject_CallFunction
+    call.argtypes = [ctypes.py_object, ctypes.c_char_p, *_abi.LOG._argtypes_]
+    call.restype = ctypes.py_object
+    return functools.partial(call, told.append, b"((niiii))")
 
 
 def _bytes(view: _abi.BytesOut) -> bytes:

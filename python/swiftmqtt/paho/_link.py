@@ -100,7 +100,7 @@ class Link(BaseClient):
 
 class Socket:
     """What socket() returns: something to wait for until it is readable. It is no socket: nothing is to be read from
-    it."""
+    it, and it has no options."""
 
     def __init__(self, fd: int):
         self._fd = fd
@@ -108,6 +108,9 @@ class Socket:
     def fileno(self) -> int:
         """The descriptor."""
         return self._fd
+
+    def setsockopt(self, *option: Any) -> None:
+        """Nothing: programs ask for smaller buffers, or for TCP_NODELAY, which the library sets by itself."""
 
 
 class Bell:
@@ -209,7 +212,7 @@ def connect_options(client: Client) -> dict[str, Any]:
             MQTTProtocolVersion.MQTTv311: Protocol.MQTT_3_1_1,
             MQTTProtocolVersion.MQTTv5: Protocol.MQTT_5_0,
         }[version],
-        "client_id": client._client_id,
+        "client_id": client._client_id.decode(),
         "client_id_as_is": True,
         "keep_alive_s": client._keepalive or OFF,
         "connect_timeout_ms": int(client._connect_timeout * 1000) + 30_000,

@@ -37,7 +37,9 @@ from ._names import (
 )
 from ._missing import Missing
 from ._settings import Settings
+from ._version_1 import or_those_of_version_1
 from .enums import CallbackAPIVersion, LogLevel, MQTTErrorCode, MQTTProtocolVersion, PahoClientMode
+from .errors import WebsocketConnectionError
 from .matcher import MQTTMatcher
 from .message import MQTTMessage, MQTTMessageInfo, PayloadType, encode_payload
 from .packettypes import PacketTypes
@@ -60,14 +62,18 @@ __all__ = [
     "ReasonCode",
     "ReasonCodes",
     "SubscribeOptions",
+    "WebsocketConnectionError",
 ]
 __all__ += _names.__all__
+
+#: How long, in seconds, a loop does what there is to do before it returns.
+BUSY_S = 0.1
 
 
 class Client(Settings, Missing):
     """A client with the interface of paho-mqtt's.
 
-    callback_api_version   which arguments callbacks get
+    callback_api_version   which arguments callbacks get; without it, the client_id comes first, as with paho-mqtt 1
     client_id              empty: one is drawn by the server, with 3.1 here
     clean_session          3.1 and 3.1.1: False keeps the session, which needs a client_id. Not for 5.0: see connect()
     userdata               anything; every callback gets it
@@ -79,6 +85,7 @@ class Client(Settings, Missing):
     All calls are for any thread; callbacks come from the thread that runs the loop.
     """
 
+    @or_those_of_version_1
     def __init__(
         self,
         callback_api_version: CallbackAPIVersion = CallbackAPIVersion.VERSION1,
@@ -180,7 +187,7 @@ class Client(Settings, Missing):
         if not self._client_id and self._protocol == MQTTv5 and clean_start is not True:
             expires = getattr(properties, "SessionExpiryInterval", 0) if properties else 0
             if clean_start is False or expires:
-                self._client_id = uuid.uuid4().hex
+                self._client_id = uuid.uuid4().hex.encode()
         self._leaving, self._wanted = False, True
         self._wake()
 
@@ -196,17 +203,17 @@ class Client(Settings, Missing):
             link = self._make_link()
             self._debug(f"Sending CONNECT to {self._host}:{self._port}, keepalive {self._keepalive}")
             self._open(link)
-            self._socket = Socket(link.fileno())
+            self._sock = Socket(link.fileno())
         finally:
             self._turn.give()
-        self._call("on_socket_open", self._socket)
+        self._call("on_socket_open", self._sock)
         return MQTT_ERR_SUCCESS
 
     def disconnect(self, reasoncode: ReasonCode | None = None, properties: Properties | None = None) -> MQTTErrorCode:
         """Leaves the broker, once what was published is on its way: two seconds at most are taken for its
         acknowledgements. on_disconnect tells when it is over; without a loop it is when this returns."""
         self._leaving, self._wanted = True, False
-        if self._socket is None:
+        if self._sock is None:
             self._wake()
             return MQTT_ERR_NO_CONN
         self._debug("Sending DISCONNECT")
@@ -219,14 +226,14 @@ class Client(Settings, Missing):
         self._kick()
         if not self._has_loop() and not self._turn.is_mine:
             deadline = time.monotonic() + 10
-            while self._socket is not None and time.monotonic() < deadline:
+            while self._sock is not None and time.monotonic() < deadline:
                 self._step(0.5)
         return MQTT_ERR_SUCCESS
 
     def is_connected(self) -> bool:
         """Whether the broker has accepted the connection, and it lasts."""
         link = self._link
-        return link is not None and self._socket is not None and link.is_connected and not self._leaving
+        return link is not None and self._sock is not None and link.is_connected and not self._leaving
 
     # ---- Publish, subscribe
 
@@ -256,7 +263,7 @@ class Client(Settings, Missing):
             message.payload, message.qos, message.retain, message.properties = data, qos, bool(retain), properties
             message.timestamp = time.monotonic()
             info = message.info
-            connected = self._socket is not None
+            connected = self._sock is not None
             if not connected:
                 info.rc = MQTT_ERR_NO_CONN
             if qos == 0 and not connected:
@@ -321,7 +328,7 @@ class Client(Settings, Missing):
         """Acknowledges a message, with manual_ack."""
         with self._lock:
             token, link = self._tokens.pop(mid, 0), self._link
-            if not link or self._socket is None:
+            if not link or self._sock is None:
                 return MQTT_ERR_NO_CONN
             if token:
                 link.acknowledge(token, 0, None)
@@ -335,7 +342,7 @@ class Client(Settings, Missing):
         ended, if it did; connecting again is the caller's affair."""
         if timeout < 0.0:
             raise ValueError("Invalid timeout.")
-        if self._socket is None:
+        if self._sock is None:
             return MQTT_ERR_NO_CONN
         self._rc = MQTT_ERR_SUCCESS
         self._step(timeout)
@@ -358,7 +365,7 @@ class Client(Settings, Missing):
                     if not self._reconnect_on_failure:
                         break
                     self._wait_to_reconnect()
-                    if not self._is_over() and self._socket is None and (self._host or self._wanted):
+                    if not self._is_over() and self._sock is None and (self._host or self._wanted):
                         self._connect_again(True)
             return MQTT_ERR_SUCCESS if self._leaving else rc
         finally:
@@ -369,7 +376,7 @@ class Client(Settings, Missing):
         if self._thread is not None:
             return MQTT_ERR_INVAL
         self._stopping = False
-        name = f"swiftmqtt-paho-{self._client_id}"
+        name = f"swiftmqtt-paho-{self._client_id.decode()}"
         self._thread = threading.Thread(target=self._run_thread, name=name, daemon=True)
         self._thread.start()
         return MQTT_ERR_SUCCESS
@@ -390,7 +397,7 @@ class Client(Settings, Missing):
     def socket(self) -> Socket | None:
         """For a loop of one's own: what to wait for until it is readable, and then to call loop_read(); call
         loop_misc() every second or so. None without a connection."""
-        return self._socket
+        return self._sock
 
     def loop_read(self, max_packets: int = 1) -> MQTTErrorCode:
         """Does what there is to do. See socket()."""
@@ -398,7 +405,7 @@ class Client(Settings, Missing):
 
     def loop_write(self) -> MQTTErrorCode:
         """Sends what there is to be sent; nobody needs to call this."""
-        if self._socket is None:
+        if self._sock is None:
             return MQTT_ERR_NO_CONN
         self._send()
         return MQTT_ERR_SUCCESS
@@ -421,10 +428,10 @@ class Client(Settings, Missing):
 
     def _is_over(self) -> bool:
         if self._leaving:
-            return self._socket is None
+            return self._sock is None
         if self._stopping:
             # What is on its way is waited for, as long as there is a connection.
-            return self._socket is None or not (self._unfinished or self._queue)
+            return self._sock is None or not (self._unfinished or self._queue)
         return False
 
     def _connect_again(self, may_fail: bool) -> bool:
@@ -448,11 +455,11 @@ class Client(Settings, Missing):
             pass  # it was logged
 
     def _wait_to_reconnect(self) -> None:
-        if self._socket is not None:
+        if self._sock is not None:
             return
         self._delay = min(self._delay * 2, self._max_delay) if self._delay else self._min_delay
         deadline = time.monotonic() + self._delay
-        while not self._leaving and not self._stopping and self._socket is None:
+        while not self._leaving and not self._stopping and self._sock is None:
             left = deadline - time.monotonic()
             if left <= 0:
                 return
@@ -463,7 +470,7 @@ class Client(Settings, Missing):
 
     def _run_for(self, seconds: float) -> bool:
         """Runs the loop if nobody does: for wait_for_publish()."""
-        if self._has_loop() or self._turn.is_mine or self._socket is None:
+        if self._has_loop() or self._turn.is_mine or self._sock is None:
             return False
         self._step(seconds)
         return True
@@ -482,12 +489,21 @@ class Client(Settings, Missing):
                 self._sleep(None, timeout)
                 return
             self._sleep(link, timeout if wait_ms < 0 else min(timeout, wait_ms / 1000))
-            with self._lock:
-                if not link.closed:
-                    link.service()
-            self._dispatch()
+            # What is left for "at once" would else wait for loop_misc(), in a loop of the program's own.
+            enough = time.monotonic() + BUSY_S
+            while self._serve(link) and time.monotonic() < enough:
+                pass
         finally:
             self._turn.give()
+
+    def _serve(self, link: Link) -> bool:
+        """Does what there is to do; whether there is more."""
+        with self._lock:
+            if not link.closed:
+                link.service()
+        self._dispatch()
+        with self._lock:
+            return not link.closed and link.next_timeout_ms() == 0
 
     def _dispatch(self) -> bool:
         """Takes the events, and has the callbacks called that they mean; without the lock, so that these may wait for
@@ -531,7 +547,7 @@ class Client(Settings, Missing):
     def _send(self) -> None:
         with self._lock:
             link = self._link
-            if link and not link.closed and self._socket is not None:
+            if link and not link.closed and self._sock is not None:
                 link.flush()
 
     # ---- The link
@@ -584,7 +600,7 @@ class Client(Settings, Missing):
             link = self._link
             if link is None or link.closed:
                 return
-        link_socket, self._socket = self._socket, None
+        link_socket, self._sock = self._sock, None
         if link_socket:
             self._call("on_socket_close", link_socket)
         self._ready = False
@@ -735,7 +751,7 @@ class Client(Settings, Missing):
     ) -> tuple[MQTTErrorCode, int | None]:
         with self._lock:
             link = self._link
-            if link is None or self._socket is None:
+            if link is None or self._sock is None:
                 return MQTT_ERR_NO_CONN, None
             mid = self._next_mid()
 
@@ -778,9 +794,12 @@ class Client(Settings, Missing):
         with self._lock:
             if link is not self._link or link.closed:
                 return
+            if connected.properties.server_keep_alive is not None:
+                self._keepalive = connected.properties.server_keep_alive
+                self._link_options = connect_options(self)  # no reason for another link
             self._ready = True
             self._feed()
-            if self._leaving and self._socket is not None and link.state == State.CONNECTED:
+            if self._leaving and self._sock is not None and link.state == State.CONNECTED:
                 self._say_farewell(link)
 
     def _ended(self, link: Link, ended: Error | None) -> None:
@@ -803,7 +822,7 @@ class Client(Settings, Missing):
             return
         self._rc = rc if rc != MQTT_ERR_SUCCESS or self._leaving else MQTT_ERR_NO_CONN
         self._ready = False
-        closing, self._socket = self._socket, None
+        closing, self._sock = self._sock, None
         self._lose_qos_0()
         if self._leaving and not by_server:
             self._call_on_disconnect(MQTT_ERR_SUCCESS, None, None)
