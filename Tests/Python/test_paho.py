@@ -186,6 +186,22 @@ def test_a_loop_of_ones_own_that_only_reads(mqtt, server, level):
     client.disconnect()
 
 
+def test_in_the_place_of_paho(environment):
+    """For packages on top of paho-mqtt, whether that is there or not."""
+    code = """
+import swiftmqtt.paho
+swiftmqtt.paho.replace_paho()
+import paho.mqtt, paho.mqtt.client as mqtt, paho.mqtt.publish
+from paho import mqtt as package
+from paho.mqtt.enums import CallbackAPIVersion
+from paho.mqtt import client, MQTTException
+import paho.mqtt.properties, paho.mqtt.packettypes
+assert mqtt is client is swiftmqtt.paho.client and paho.mqtt is package is swiftmqtt.paho
+assert CallbackAPIVersion is mqtt.CallbackAPIVersion and paho.mqtt.properties.Properties is mqtt.Properties
+"""
+    subprocess.run([sys.executable, "-c", code], env=environment, check=True, timeout=30)
+
+
 def test_the_keep_alive_of_the_server(mqtt, start_mosquitto):
     """What the server says counts (MQTT 5.0, 3.2.2.3.14), and is no reason for another link."""
     server = start_mosquitto(max_keepalive="42")
