@@ -310,7 +310,8 @@ class BaseClient:
         drain_ms = min(int(seconds("drain_s", drain_s) * 1000), 86_400_000)
         encoded = properties.encode(None, **named)
         packed = ctypes.byref(_abi.BytesIn(encoded, len(encoded))) if encoded else None
-        check(LIBRARY.smq_disconnect_with(self._open(), drain_ms, reason_code, packed))
+        code = number_to("reason_code", reason_code, 0xFF, Status.REASON_CODE)
+        check(LIBRARY.smq_disconnect_with(self._open(), drain_ms, code, packed))
 
     def _message(
         self,
@@ -382,12 +383,12 @@ class BaseClient:
 
     def _stream(self, struct: _abi.Message, size: int, source: Any, finish: Finish) -> None:
         """smq_publish_stream()"""
-        view, pull = puller(source)
+        view, pull, raised = puller(source)
         struct.payload.data, struct.payload.size = None, number_to("size", size, 0xFFFFFFFF, Status.TOO_LARGE)
         cookie = self._expect(struct, finish)
         status = LIBRARY.smq_publish_stream(self._open(), ctypes.byref(struct), pull, None)
         if status == Status.OK:
-            self._streams[cookie] = (view, pull)
+            self._streams[cookie] = (view, pull, raised)
         self._accepted(status, cookie, struct)
 
     def _request(self, struct: _abi.Message, response_topic: str, timeout_s: float, finish: Finish) -> None:
@@ -513,12 +514,13 @@ class BaseClient:
 
     def _take_completed(self, event: _abi.Event) -> None:
         finish = self._pending.pop(event.cookie, None)
-        if self._streams and self._streams.pop(event.cookie, None):
+        stream = self._streams.pop(event.cookie, None) if self._streams else None
+        if stream:
             self._on_room()  # for the next stream; the library does not tell
-        if not finish:
-            return
         if event.status:
-            finish(None, _event_error(event))
+            self._failed(_event_error(event), finish, stream[-1] if stream else [])
+            return
+        if not finish:
             return
         raw = _bytes(event.properties)
         finish(
@@ -531,6 +533,14 @@ class BaseClient:
             ),
             None,
         )
+
+    def _failed(self, failed: Error, finish: Finish | None, raised: list[BaseException]) -> None:
+        """A message has, as its source has, if it raised something."""
+        failed.__cause__ = raised[0] if raised else None
+        if finish:
+            finish(None, failed)
+        if raised and not isinstance(raised[0], Exception):
+            raise raised[0]  # KeyboardInterrupt: for whoever runs the client
 
     def _take_room(self, event: _abi.Event) -> None:
         self._on_room()

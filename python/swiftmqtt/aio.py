@@ -10,7 +10,7 @@ from uuid import uuid4
 
 from ._answers import Answer, Connected
 from ._base import AuthenticateHook, BaseClient, CredentialsHook, Filters, LogHook, ResolveHook
-from ._checks import seconds
+from ._checks import number_to, seconds
 from ._source import Source, size_of
 from .constants import LogLevel, Overflow, State, Status
 from .errors import ArgumentError, ClosedError, Error, NoRoomError
@@ -94,7 +94,7 @@ class Client(BaseClient):
         self._takers: deque[asyncio.Future[None]] = deque()  # those who wait for a message,
         self._room: deque[asyncio.Future[None]] = deque()  # for room in the outbox,
         self._changes: list[asyncio.Future[None]] = []  # or for a connection to come or to go
-        self._inbox_maximum = max(1, inbox_maximum)
+        self._inbox_maximum = max(1, number_to("inbox_maximum", inbox_maximum, 0xFFFFFFFF, Status.OPTION))
         self._replies: asyncio.Task[Answer] | None = None  # subscribes to
         self._replies_to = f"replies/{uuid4().hex}"
         super().__init__(
@@ -320,8 +320,7 @@ class Client(BaseClient):
         subscribing = self._replies
         if subscribing is None or subscribing.done() and (subscribing.cancelled() or subscribing.exception()):
             subscribing = self._replies = asyncio.ensure_future(self.subscribe(self._replies_to, 1))
-            # Whoever asked may be gone by then: nobody is to be told that nobody looked.
-            subscribing.add_done_callback(lambda done: done.cancelled() or done.exception())
+            subscribing.add_done_callback(_look_at)
         await asyncio.shield(subscribing)
         return self._replies_to
 
@@ -545,11 +544,23 @@ def _into(future: asyncio.Future[Any]) -> Callable[[Any, Error | None], None]:
 
 
 async def _within(begin: Callable[[], Awaitable[T]], timeout: float | None) -> T:
-    """As asyncio.wait_for(), with TimeoutError on every version of Python."""
+    """As asyncio.wait_for(), with TimeoutError on every version of Python, and without forgetting before Python 3.12 that
+    it was cancelled when what it waits for is done at the same time."""
     if timeout is None:
         return await begin()
     limit = seconds("timeout", timeout)
+    task: asyncio.Future[T] = asyncio.ensure_future(begin())
+    task.add_done_callback(_look_at)
     try:
-        return await asyncio.wait_for(begin(), limit)
-    except asyncio.TimeoutError:
-        raise TimeoutError(f"not within {timeout} s") from None
+        await asyncio.wait({task}, timeout=limit)
+        if not task.done():
+            raise TimeoutError(f"not within {timeout} s")
+        return task.result()
+    finally:
+        task.cancel()
+
+
+def _look_at(done: asyncio.Future[Any]) -> None:
+    """Whoever waited may be gone by then: nobody is to be told that nobody looked."""
+    if not done.cancelled():
+        done.exception()
