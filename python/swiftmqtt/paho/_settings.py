@@ -37,7 +37,7 @@ class Settings(Callbacks):
         if not isinstance(callback_api_version, CallbackAPIVersion):
             raise WrongType("Unsupported callback API version")
         if callback_api_version is CallbackAPIVersion.VERSION1:
-            warnings.warn("Callback API version 1 is deprecated, update to latest version", DeprecationWarning, 4)
+            warnings.warn("Callback API version 1 is deprecated, update to latest version", DeprecationWarning, 5)
         _check_transport(transport)
         if protocol == MQTTv5:
             if clean_session is not None:
