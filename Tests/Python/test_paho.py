@@ -153,6 +153,12 @@ def test_the_arguments_of_paho_1(mqtt, arguments):
     client.message_retry_set(20)
 
 
+def test_a_logger_of_its_own(mqtt):
+    client = mqtt.Client(mqtt.CallbackAPIVersion.VERSION2)
+    client.enable_logger()
+    assert client.logger.name == mqtt.__name__
+
+
 def test_what_packages_on_top_of_paho_ask_for(mqtt, server):
     """aiomqtt and asyncio-mqtt catch an exception that is never raised, and look at attributes that are not public."""
     client = mqtt.Client(mqtt.CallbackAPIVersion.VERSION2, "somebody")
@@ -303,6 +309,25 @@ def test_connect_again_from_on_disconnect(mqtt, server):
     client.connect(server.host, server.port)
     client.loop_forever()
     assert len(connected) == 3
+
+
+def test_connecting_again_waits_for_nothing(mqtt, server, monkeypatch):
+    """But for what happens on the way: a wait for anything else would never end here."""
+    client = mqtt.Client(mqtt.CallbackAPIVersion.VERSION2)
+    sleep = client._sleep
+
+    def wait_long(link, seconds):
+        began = time.monotonic()
+        sleep(link, 30)
+        assert time.monotonic() - began < 30
+
+    client.connect(server.host, server.port)
+    while not client.is_connected():
+        client.loop()
+    monkeypatch.setattr(client, "_sleep", wait_long)
+    for _ in range(4):
+        client.reconnect()
+    client._close_connection()
 
 
 def test_a_callback_may_wait_for_another_thread_that_publishes(mqtt, server, level):

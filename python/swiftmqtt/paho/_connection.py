@@ -187,13 +187,12 @@ class Connection(Settings):
                 link.leave(0, 0)
         while True:
             with self._lock:
-                if not link.take():
-                    if link.state == State.DISCONNECTED:
-                        break
-                    wait_ms = link.next_timeout_ms()
-                    link.service()
-                else:
-                    continue
+                link.service()
+                while link.take():
+                    pass
+                if link.state == State.DISCONNECTED:
+                    break
+                wait_ms = link.next_timeout_ms()
             self._sleep(link, 1.0 if wait_ms < 0 else min(1.0, wait_ms / 1000))
         link.calls.clear()
         self._lose_qos_0()

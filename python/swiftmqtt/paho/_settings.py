@@ -247,7 +247,7 @@ class Settings(Callbacks):
 
     def enable_logger(self, logger: logging.Logger | None = None) -> None:
         """Has what the client does told to `logger`, or one of its own."""
-        self._logger = logger or self._logger or logging.getLogger(__name__)
+        self._logger = logger or self._logger or logging.getLogger("swiftmqtt.paho.client")
 
     def disable_logger(self) -> None:
         """Ends it."""
