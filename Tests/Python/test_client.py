@@ -268,7 +268,7 @@ def test_many_filters(start_mosquitto, tmp_path):
 def test_retained_and_will(server, level):
     will = Will(f"{level}/will", {"gone": True}, qos=1, retain=True, user_properties=[("why", "unknown")])
     with Client(server.url, will=will) as doomed, Client(server.url) as witness:
-        doomed.publish(f"{level}/kept", "21", retain=True).wait()
+        doomed.publish(f"{level}/kept", "21", qos=1, retain=True).wait()
         witness.subscribe(f"{level}/#", 1).wait(5)
         message = witness.receive(5)
         assert message.retain and message.text() == "21"

@@ -130,8 +130,8 @@ class Core:
         return text_of(found)
 
     @property
-    def stats(self) -> dict[str, int | tuple[int, ...]]:
-        """The client's numbers: smq_stats, by its names."""
+    def stats(self) -> dict[str, Any]:
+        """The client's numbers: smq_stats, by its names; each is an int, or a tuple of them for a histogram."""
         with self._guard:
             found = _abi.Stats()
             check(LIBRARY.smq_client_stats(self._open(), ctypes.byref(found)))
