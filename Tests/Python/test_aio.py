@@ -163,6 +163,27 @@ async def test_cancelling_loses_nothing(server, level):
 
 
 @asynchronous
+async def test_a_request_that_is_cancelled(server, level):
+    """Whenever that is; before Python 3.12 asyncio.wait_for() forgets it at times."""
+    async with Client(server.url) as client:
+        with pytest.raises(swiftmqtt.TransportError):
+            await client.request(level, timeout=0.05)  # subscribes to the replies
+        for turns in range(8):
+            request = asyncio.ensure_future(client.request(level, timeout=30))
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            request.cancel()
+            await asyncio.wait({request}, timeout=10)
+            assert request.cancelled()
+
+
+@pytest.mark.parametrize("wrong", [None, "many", 1.5, -1])
+def test_an_inbox_of_no_size(wrong):
+    with pytest.raises(swiftmqtt.ArgumentError, match="inbox_maximum"):
+        Client("mqtt://127.0.0.1", inbox_maximum=wrong)
+
+
+@asynchronous
 async def test_cancelled_while_it_waits_for_room():
     client = Client(f"mqtt://127.0.0.1:{free_port()}", outbox_messages=1)
     client.publish_soon("a").add_done_callback(lambda future: future.exception())

@@ -268,7 +268,7 @@ def test_many_filters(start_mosquitto, tmp_path):
 def test_retained_and_will(server, level):
     will = Will(f"{level}/will", {"gone": True}, qos=1, retain=True, user_properties=[("why", "unknown")])
     with Client(server.url, will=will) as doomed, Client(server.url) as witness:
-        doomed.publish(f"{level}/kept", "21", retain=True).wait()
+        doomed.publish(f"{level}/kept", "21", qos=1, retain=True).wait()
         witness.subscribe(f"{level}/#", 1).wait(5)
         message = witness.receive(5)
         assert message.retain and message.text() == "21"
@@ -357,7 +357,8 @@ def test_a_payload_from_a_file_and_from_a_function(server, level, tmp_path):
         with open(tmp_path / "payload", "rb") as file:
             client.publish_stream(level, file).wait(10)
         client.publish_stream(level, lambda offset, size: payload[offset : offset + size], len(payload)).wait(10)
-        assert [client.receive(10).payload for _ in range(2)] == [payload, payload]
+        client.publish_stream(level, memoryview(payload)[::2]).wait(10)
+        assert [client.receive(10).payload for _ in range(3)] == [payload, payload, payload[::2]]
         with pytest.raises(swiftmqtt.ArgumentError, match="size"):
             client.publish_stream(level, lambda offset, size: b"")
 
@@ -370,6 +371,21 @@ def test_a_source_that_gives_up(server, level):
         with pytest.raises(swiftmqtt.TransportError) as told:
             client.publish_stream(level, broken, 10).wait(10)
         assert told.value.status == Status.STREAM
+        assert isinstance(told.value.__cause__, OSError)
+        with pytest.raises(swiftmqtt.TransportError) as told:
+            client.publish_stream(level, lambda offset, size: b"more" * size, 10).wait(10)
+        assert isinstance(told.value.__cause__, swiftmqtt.ArgumentError)
+
+
+def test_control_c_in_a_source(server, level):
+    def interrupted(offset, size):
+        raise KeyboardInterrupt
+
+    with Client(server.url) as client:
+        token = client.publish_stream(level, interrupted, 10)
+        with pytest.raises(KeyboardInterrupt):
+            token.wait(10)
+        assert token.error.status == Status.STREAM
 
 
 def test_request_and_response(server, level):

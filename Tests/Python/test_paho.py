@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import select
+import socket
 import subprocess
 import sys
 import threading
@@ -140,6 +141,87 @@ def test_what_there_is_not_says_so(mqtt, call):
         client.connect("localhost", bind_address="127.0.0.1")
 
 
+@pytest.mark.parametrize("arguments", [(), (False,), (False, "my data"), (False, "my data", 3)])
+def test_the_arguments_of_paho_1(mqtt, arguments):
+    """The client id comes first, and callbacks are those of version 1."""
+    with pytest.warns(DeprecationWarning) as warned:
+        client = mqtt.Client("my client id", *arguments)
+    assert warned[0].filename == __file__
+    given = (client._client_id, client._clean_session, client.user_data_get(), client.protocol)
+    assert given == (b"my client id", *[*arguments, *(True, None, 4)[len(arguments) :]])
+    assert client.callback_api_version is mqtt.CallbackAPIVersion.VERSION1
+    client.message_retry_set(20)
+
+
+def test_a_logger_of_its_own(mqtt):
+    client = mqtt.Client(mqtt.CallbackAPIVersion.VERSION2)
+    client.enable_logger()
+    assert client.logger.name == mqtt.__name__
+
+
+def test_what_packages_on_top_of_paho_ask_for(mqtt, server):
+    """aiomqtt and asyncio-mqtt catch an exception that is never raised, and look at attributes that are not public."""
+    client = mqtt.Client(mqtt.CallbackAPIVersion.VERSION2, "somebody")
+    client.transport = "tcp"
+    with pytest.raises(ValueError, match="websockets"):
+        client.transport = "websockets"
+    assert client._sock is None and client._client_id == b"somebody"
+    try:
+        client.connect(server.host, server.port)
+    except mqtt.WebsocketConnectionError:
+        raise
+    assert client._sock is client.socket()
+    client.socket().setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 2048)
+    with pytest.raises(RuntimeError):
+        client.transport = "tcp"
+    client.disconnect()
+
+
+def test_a_loop_of_ones_own_that_only_reads(mqtt, server, level):
+    """What there is to do is done by loop_read(): nothing waits for the next loop_misc()."""
+    client = mqtt.Client(mqtt.CallbackAPIVersion.VERSION2)
+    got: list[int] = []
+    client.on_connect = lambda c, *_: c.subscribe(level, 1)
+    client.on_subscribe = lambda c, *_: c.publish(level, bytes(200_000), 1)
+    client.on_message = lambda c, u, message: got.append(len(message.payload))
+    client.connect(server.host, server.port)
+    while not got:
+        assert select.select([client.socket()], [], [], 20)[0]
+        client.loop_read()
+    assert got == [200_000]
+    client.disconnect()
+
+
+def test_in_the_place_of_paho(environment):
+    """For packages on top of paho-mqtt, whether that is there or not."""
+    code = """
+import swiftmqtt.paho
+swiftmqtt.paho.replace_paho()
+import paho.mqtt, paho.mqtt.client as mqtt, paho.mqtt.publish
+from paho import mqtt as package
+from paho.mqtt.enums import CallbackAPIVersion
+from paho.mqtt import client, MQTTException
+import paho.mqtt.properties, paho.mqtt.packettypes
+assert mqtt is client is swiftmqtt.paho.client and paho.mqtt is package is swiftmqtt.paho
+assert CallbackAPIVersion is mqtt.CallbackAPIVersion and paho.mqtt.properties.Properties is mqtt.Properties
+"""
+    subprocess.run([sys.executable, "-c", code], env=environment, check=True, timeout=30)
+
+
+def test_the_keep_alive_of_the_server(mqtt, start_mosquitto):
+    """What the server says counts (MQTT 5.0, 3.2.2.3.14), and is no reason for another link."""
+    server = start_mosquitto(max_keepalive="42")
+    client = mqtt.Client(mqtt.CallbackAPIVersion.VERSION2, protocol=mqtt.MQTTv5)
+    client.connect(server.host, server.port)
+    while not client.is_connected() or client.keepalive == 60:
+        client.loop()
+    assert client.keepalive == 42
+    link = client._link
+    client.reconnect()
+    assert client._link is link
+    client.disconnect()
+
+
 def wait(condition, seconds: float = 20) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
@@ -227,6 +309,25 @@ def test_connect_again_from_on_disconnect(mqtt, server):
     client.connect(server.host, server.port)
     client.loop_forever()
     assert len(connected) == 3
+
+
+def test_connecting_again_waits_for_nothing(mqtt, server, monkeypatch):
+    """But for what happens on the way: a wait for anything else would never end here."""
+    client = mqtt.Client(mqtt.CallbackAPIVersion.VERSION2)
+    sleep = client._sleep
+
+    def wait_long(link, seconds):
+        began = time.monotonic()
+        sleep(link, 30)
+        assert time.monotonic() - began < 30
+
+    client.connect(server.host, server.port)
+    while not client.is_connected():
+        client.loop()
+    monkeypatch.setattr(client, "_sleep", wait_long)
+    for _ in range(4):
+        client.reconnect()
+    client._close_connection()
 
 
 def test_a_callback_may_wait_for_another_thread_that_publishes(mqtt, server, level):

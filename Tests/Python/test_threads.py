@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import functools
 import gc
 import os
 import resource
@@ -15,7 +17,7 @@ from typing import Any
 
 import pytest
 import swiftmqtt
-from swiftmqtt import Client, Status
+from swiftmqtt import Client, LogItem, LogLevel, Status
 
 from .conftest import descriptors
 
@@ -156,6 +158,20 @@ with swiftmqtt.Client({server.url!r}, client_id="interrupted", keep_alive_s=1000
     process.send_signal(signal.SIGINT)
     _, told = process.communicate(timeout=10)
     assert told.splitlines()[-1] == "KeyboardInterrupt" and process.returncode == -signal.SIGINT
+
+
+def test_control_c_while_the_library_logs(server):
+    """It is not lost in there: whoever called the library gets it, and the hook what was logged."""
+    told: list[Any] = []
+    with Client(server.url, log=lambda level, what, *numbers: told.append((what, *numbers))) as client:
+        told.clear()
+        log = functools.partial(client._kept[1], None, LogLevel.INFO, 14, 1, 0)
+        interrupt = functools.partial(ctypes.pythonapi.PyErr_SetInterrupt)
+        with pytest.raises(KeyboardInterrupt):
+            # One after the other in C: Python looks for signals in between only if a function of its own is called.
+            list(map(functools.partial.__call__, [interrupt, log]))
+        client.service()
+        assert told == [(LogItem.HINT, 1, 0)]
 
 
 def test_a_signal_handler_runs_while_a_client_waits(server, level):

@@ -99,6 +99,9 @@ def test_a_client_goes_on_after_all_of_them(server, level):
             for wait in (client.receive, client.run, lambda v: client.publish("b").wait(v), client.disconnect):
                 with pytest.raises(swiftmqtt.ArgumentError, match="seconds"):
                     wait(wrong)
+        for wrong in (None, "1", 1.5, -1, 256, 1 << 40):
+            with pytest.raises(swiftmqtt.ArgumentError, match="reason_code"):
+                client.disconnect(reason_code=wrong)
         client.publish(level, "still here", qos=1).wait(10)
         assert next(message for message in client if message.topic == level).text() == "still here"
 

@@ -28,8 +28,9 @@ def size_of(source: Any) -> int:
     raise ArgumentError(Status.OPTION, "publish_stream() cannot know the size of this source: it has to be given")
 
 
-def puller(source: Any) -> tuple[Any, Any]:
-    """A smq_pull that reads from bytes, from a file that can seek, or asks a function."""
+def puller(source: Any) -> tuple[Any, Any, list[BaseException]]:
+    """A smq_pull that reads from bytes, from a file that can seek, or asks a function; what has to live as long; and a
+    list that gets what was raised when it gave up."""
     if callable(source):
         read = source
     elif hasattr(source, "readinto"):
@@ -39,7 +40,8 @@ def puller(source: Any) -> tuple[Any, Any]:
             return bytes(source.read(size))
 
     elif isinstance(source, (bytes, bytearray, memoryview)):
-        view = memoryview(source).cast("B")
+        whole = memoryview(source)
+        view = whole.cast("B") if whole.c_contiguous else memoryview(bytes(whole))
 
         def read(offset: int, size: int) -> bytes:
             return bytes(view[offset : offset + size])
@@ -48,14 +50,17 @@ def puller(source: Any) -> tuple[Any, Any]:
         kinds = "bytes, a file that was opened for binary reading, or a function"
         raise ArgumentError(Status.OPTION, f"the source of a stream is {kinds}, not {type(source).__name__}")
 
+    raised: list[BaseException] = []
+
     def pull(user: int, offset: int, memory: int, size: int) -> int:
         try:
             data = buffer("what a source returns", read(offset, size))
-        except Exception:
-            return -1
-        if not data or len(data) > size:
+            if not 0 < len(data) <= size:
+                raise ArgumentError(Status.OPTION, f"a source returned {len(data)} bytes, asked for 1 to {size}")
+        except BaseException as why:
+            raised.append(why)
             return -1
         ctypes.memmove(memory, data, len(data))
         return len(data)
 
-    return source, _abi.PULL(pull)
+    return source, _abi.PULL(pull), raised

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import select
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, cast
 
 from ._answers import Answer, Connected
-from ._base import AuthenticateHook, BaseClient, CredentialsHook, Filters, LogHook, ResolveHook
-from ._checks import seconds
+from ._base import AuthenticateHook, CredentialsHook, Filters, LogHook, ResolveHook
 from ._source import Source, size_of
+from ._token import Token
+from ._waiting import Waiting
 from .constants import LogLevel, Overflow, State, Status
-from .errors import ArgumentError, Error, NoRoomError, error
+from .errors import ArgumentError, Error, error
 from .message import Message
 from .payload import Adapters
 from .properties import Properties, UserProperties
@@ -25,64 +24,10 @@ if TYPE_CHECKING:
 
     from ._options import Options
 
-#: How long poll() waits at a time: it takes no more than fits an int.
-MAXIMUM_WAIT_MS = 86_400_000
-
-#: What wait() of a token may return.
-Result = Any
+__all__ = ["Client", "Token"]
 
 
-class Token:
-    """What became, or becomes, of something that was asked for. It knows when a call on the client has told it."""
-
-    __slots__ = ("_client", "_result", "_error", "_done", "_callbacks", "_then")
-
-    def __init__(self, client: Client):
-        self._client: Client = client
-        self._result: Result = None
-        self._error: Error | None = None
-        self._done = False
-        self._callbacks: list[Callable[[Token], None]] = []
-        self._then: Callable[[Token], None] | None = None
-
-    @property
-    def done(self) -> bool:
-        """Whether it has ended, well or not."""
-        return self._done
-
-    @property
-    def error(self) -> Error | None:
-        """Why it failed; None: it has not, or has not ended."""
-        return self._error
-
-    def wait(self, timeout: float | None = None) -> Result:
-        """Runs the client until it has ended.
-
-        timeout   seconds; None: as long as it takes
-
-        Returns an :class:`Answer`, of a request the :class:`Message` that answers it. Raises why it failed, or
-        TimeoutError (then it may be waited for again), or ArgumentError if nothing would ever happen.
-        """
-        self._client._run_until(lambda: self._done, timeout, "the answer")
-        if self._error:
-            raise self._error
-        return self._result
-
-    def add_done_callback(self, function: Callable[[Token], None]) -> None:
-        """Has function(token) called when it has ended; at once if it has."""
-        if self._done:
-            function(self)
-        else:
-            self._callbacks.append(function)
-
-    def _finish(self, result: Result, error: Error | None) -> None:
-        self._result, self._error, self._done = result, error, True
-        callbacks, self._callbacks = self._callbacks, []
-        for function in callbacks:
-            function(self)
-
-
-class Client(BaseClient):
+class Client(Waiting):
     """A client for a program, or a thread, of its own: it runs while one of its calls waits, or in run().
 
         with swiftmqtt.Client("mqtt://127.0.0.1", client_id="greenhouse") as client:
@@ -137,15 +82,6 @@ class Client(BaseClient):
             log_level=log_level,
             **cast("dict[str, Any]", options),
         )
-        #: Called with what the server said, when a connection comes up.
-        self.on_connected: Callable[[Connected], None] | None = None
-        #: Called with the reason when an attempt or a connection ends; None: disconnect() was called.
-        self.on_disconnected: Callable[[Error | None], None] | None = None
-        #: Called with the Topic Filter and the reason when a subscription could not be made again.
-        self.on_subscription_lost: Callable[[str, Error], None] | None = None
-        self._poll = select.poll()
-        self._poll.register(self._fd, select.POLLIN)
-        self._room = False
         self._replies_to: str | None = None
 
     # ---- Connect, disconnect
@@ -437,104 +373,3 @@ class Client(BaseClient):
         with self._guard:
             self._run_until(lambda: self._waiting_messages, timeout, "a message", relieve=False)
             return self._next_message()
-
-    # ---- Run
-
-    def run(self, timeout: float | None = None) -> None:
-        """Runs the client for `timeout` seconds, or until it is disconnected; messages wait for receive()."""
-        try:
-            self._run_until(lambda: False, timeout, "")
-        except TimeoutError:
-            pass
-        except ArgumentError:
-            if self.closed or self.state != State.DISCONNECTED:
-                raise
-
-    def service(self) -> bool:
-        """Does everything that is due, without waiting: for a loop of one's own, with fileno() and next_timeout().
-        Returns whether messages wait for receive()."""
-        with self._guard:
-            self._service()
-            while self._take():
-                pass
-            return bool(self._waiting_messages)
-
-    def next_timeout(self) -> float | None:
-        """In how many seconds service() needs to be called even if fileno() stays silent; None: never."""
-        timeout_ms = self._next_timeout_ms()
-        return None if timeout_ms < 0 else timeout_ms / 1000
-
-    def _run_until(
-        self, condition: Callable[[], object], timeout: float | None, what: str, relieve: bool = True
-    ) -> None:
-        """Runs until the condition holds. TimeoutError, or ArgumentError if nothing would ever happen."""
-        deadline = None if timeout is None else time.monotonic() + seconds("timeout", timeout)
-        with self._guard:
-            while not condition():
-                if self._take():
-                    if relieve and self._unacknowledged:
-                        self._relieve()
-                    continue
-                timeout_ms = self._next_timeout_ms()
-                if timeout_ms:
-                    if timeout_ms < 0 and self.state == State.DISCONNECTED:
-                        raise ArgumentError(Status.STATE, "the client is disconnected: nothing would ever happen")
-                    if deadline is not None:
-                        left_ms = max(0, int((deadline - time.monotonic()) * 1000) + 1)
-                        if timeout_ms < 0 or left_ms < timeout_ms:
-                            timeout_ms = left_ms
-                    # Here the thread waits, without the GIL, and signals interrupt it as Python has them.
-                    self._poll.poll(min(timeout_ms, MAXIMUM_WAIT_MS))
-                self._service()
-                if deadline is not None and time.monotonic() >= deadline:
-                    while self._take():
-                        pass
-                    if condition():
-                        return
-                    raise TimeoutError(f"{what} did not come within {timeout} s")
-
-    def _with_room(self, publish: Callable[[], None], timeout: float | None) -> None:
-        """Publishes, when there is room."""
-        deadline = None if timeout is None else time.monotonic() + seconds("timeout", timeout)
-        while True:
-            try:
-                return publish()
-            except NoRoomError as full:
-                left = None if deadline is None else deadline - time.monotonic()
-                if full.status != Status.FULL or left is not None and left <= 0:
-                    raise
-                self._room = False
-                try:
-                    self._run_until(lambda: self._room, left, "room")
-                except TimeoutError:
-                    raise full from None
-
-    def _give_up(self) -> None:
-        """After a failed connect(): no other attempt follows."""
-        if self.closed or self.state == State.DISCONNECTED:
-            return
-        self._leave(0, 0)
-        ended = self._ended
-        self._run_to_the_end()
-        self._ended = ended
-
-    def _run_to_the_end(self) -> None:
-        """Runs until the client is disconnected, and all that it has to tell of it is told."""
-        self._run_until(lambda: self.state == State.DISCONNECTED, None, "the end")
-        while not self.closed and self._take():
-            pass
-
-    def _on_room(self) -> None:
-        self._room = True
-
-    def _on_connected(self, connected: Connected) -> None:
-        if self.on_connected:
-            self.on_connected(connected)
-
-    def _on_disconnected(self, ended: Error | None) -> None:
-        if self.on_disconnected:
-            self.on_disconnected(ended)
-
-    def _on_subscription_lost(self, filter: str, ended: Error) -> None:
-        if self.on_subscription_lost:
-            self.on_subscription_lost(filter, ended)

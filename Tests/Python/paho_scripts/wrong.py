@@ -22,7 +22,6 @@ def tell(*calls):
 
 
 tell(
-    lambda: mqtt.Client("my client id"),
     lambda: mqtt.Client(V2, clean_session=False),
     lambda: mqtt.Client(V2, clean_session=True, protocol=mqtt.MQTTv5),
     lambda: mqtt.Client(V2, transport="pigeon"),

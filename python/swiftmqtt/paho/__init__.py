@@ -8,8 +8,9 @@ That of paho-mqtt 2.2, with both callback API versions. What differs is in pytho
 """
 
 from . import client as _client
+from ._replace import replace_paho
 from .client import *  # noqa: F403
 from .errors import MQTTException
 
-__all__ = ["MQTTException"]
+__all__ = ["MQTTException", "replace_paho"]
 __all__ += _client.__all__

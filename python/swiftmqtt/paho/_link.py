@@ -19,7 +19,8 @@ from .enums import MQTTProtocolVersion
 from .properties import Properties
 
 if TYPE_CHECKING:
-    from .client import Client
+    from ._connection import Connection
+    from ._settings import Settings
 
 # What a Python program that publishes faster than the network takes may have waiting in the library; more waits in
 # Python.
@@ -34,7 +35,7 @@ class Link(BaseClient):
 
     def __init__(self, options: dict[str, Any], manual_ack: bool):
         self.calls: deque[Callable[[], None]] = deque()
-        self.owner: Client | None = None
+        self.owner: Connection | None = None
         self.opened = False  # the network connection
         self.failed: Error | None = None  # why it could not be opened
         super().__init__(
@@ -100,7 +101,7 @@ class Link(BaseClient):
 
 class Socket:
     """What socket() returns: something to wait for until it is readable. It is no socket: nothing is to be read from
-    it."""
+    it, and it has no options."""
 
     def __init__(self, fd: int):
         self._fd = fd
@@ -108,6 +109,9 @@ class Socket:
     def fileno(self) -> int:
         """The descriptor."""
         return self._fd
+
+    def setsockopt(self, *option: Any) -> None:
+        """Nothing: programs ask for smaller buffers, or for TCP_NODELAY, which the library sets by itself."""
 
 
 class Bell:
@@ -198,7 +202,7 @@ class Turn:
         return self.holder == threading.get_ident()
 
 
-def connect_options(client: Client) -> dict[str, Any]:
+def connect_options(client: Settings) -> dict[str, Any]:
     """The options of the library for what was set on a paho client."""
     version = client._protocol
     options: dict[str, Any] = {
@@ -209,7 +213,7 @@ def connect_options(client: Client) -> dict[str, Any]:
             MQTTProtocolVersion.MQTTv311: Protocol.MQTT_3_1_1,
             MQTTProtocolVersion.MQTTv5: Protocol.MQTT_5_0,
         }[version],
-        "client_id": client._client_id,
+        "client_id": client._client_id.decode(),
         "client_id_as_is": True,
         "keep_alive_s": client._keepalive or OFF,
         "connect_timeout_ms": int(client._connect_timeout * 1000) + 30_000,
@@ -241,7 +245,7 @@ def connect_options(client: Client) -> dict[str, Any]:
     return options
 
 
-def _add_properties(options: dict[str, Any], client: Client) -> None:
+def _add_properties(options: dict[str, Any], client: Settings) -> None:
     found = client._connect_properties.own() if client._connect_properties else Properties(1).own()
     expiry = found.session_expiry_interval or 0
     options.update(

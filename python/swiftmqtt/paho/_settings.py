@@ -34,21 +34,18 @@ class Settings(Callbacks):
         manual_ack: bool,
     ):
         super().__init__()
-        if isinstance(callback_api_version, str):
-            raise WrongType("Unsupported callback API version: it is the first argument, before the client id")
         if not isinstance(callback_api_version, CallbackAPIVersion):
             raise WrongType("Unsupported callback API version")
         if callback_api_version is CallbackAPIVersion.VERSION1:
-            warnings.warn("Callback API version 1 is deprecated, update to latest version", DeprecationWarning, 3)
-        if transport.lower() != "tcp":
-            raise ValueError(f"transport is 'tcp': libswiftmqtt has no {transport} yet")
+            warnings.warn("Callback API version 1 is deprecated, update to latest version", DeprecationWarning, 5)
+        _check_transport(transport)
         if protocol == MQTTv5:
             if clean_session is not None:
                 raise ValueError("Clean session is not used for MQTT 5.0")
         elif clean_session is False and not client_id:
             raise ValueError("A client id must be provided if clean session is False.")
         self._callback_api_version = callback_api_version
-        self._client_id = client_id or (uuid.uuid4().hex[:22] if protocol == MQTTv31 else "")
+        self._client_id = (client_id or (uuid.uuid4().hex[:22] if protocol == MQTTv31 else "")).encode()
         self._clean_session = clean_session is not False
         self._clean_start: bool | int = MQTT_CLEAN_START_FIRST_ONLY
         self._connect_properties: Properties | None = None
@@ -62,7 +59,7 @@ class Settings(Callbacks):
         self._max_inflight_messages, self._max_queued_messages = 20, 0
         self._min_delay, self._max_delay, self._delay = 1.0, 120.0, 0.0
         self._logger: logging.Logger | None = None
-        self._socket: Socket | None = None  # while the network connection is open
+        self._sock: Socket | None = None  # while the network connection is open
 
     @property
     def callback_api_version(self) -> CallbackAPIVersion:
@@ -109,6 +106,11 @@ class Settings(Callbacks):
     def transport(self) -> str:
         """ "tcp" """
         return "tcp"
+
+    @transport.setter
+    def transport(self, value: str) -> None:
+        self._check_closed()
+        _check_transport(value)
 
     @property
     def protocol(self) -> MQTTProtocolVersion:
@@ -200,6 +202,9 @@ class Settings(Callbacks):
         self.max_queued_messages = queue_size
         return self
 
+    def message_retry_set(self, retry: int) -> None:
+        """Nothing, as in paho-mqtt 1.6: a message is sent again on the next connection, and at no other time."""
+
     def reconnect_delay_set(self, min_delay: int = 1, max_delay: int = 120) -> None:
         """How many seconds the loop waits before it connects again: the first time, and at most; it doubles each
         time."""
@@ -242,12 +247,17 @@ class Settings(Callbacks):
 
     def enable_logger(self, logger: logging.Logger | None = None) -> None:
         """Has what the client does told to `logger`, or one of its own."""
-        self._logger = logger or self._logger or logging.getLogger(__name__)
+        self._logger = logger or self._logger or logging.getLogger("swiftmqtt.paho.client")
 
     def disable_logger(self) -> None:
         """Ends it."""
         self._logger = None
 
     def _check_closed(self) -> None:
-        if self._socket is not None:
+        if self._sock is not None:
             raise RuntimeError("this can only be changed while there is no connection")
+
+
+def _check_transport(name: str) -> None:
+    if name.lower() != "tcp":
+        raise ValueError(f"transport is 'tcp': libswiftmqtt has no {name} yet")

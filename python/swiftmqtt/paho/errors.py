@@ -9,5 +9,9 @@ class MalformedPacket(MQTTException):
     """Bytes that are no properties."""
 
 
+class WebsocketConnectionError(ConnectionError):
+    """Never raised, as there are no WebSockets yet: for programs that catch it."""
+
+
 class WrongType(TypeError, ValueError):
     """What paho-mqtt 2.2 tells with TypeError, and 2.1 with ValueError."""

@@ -1,0 +1,212 @@
+"""What is asked of the library: to connect and to leave, to publish and to subscribe."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterable
+from typing import Any, Union
+
+from . import _abi, properties
+from ._checks import buffer, encoded_text, listed, number_to, seconds
+from ._core import Core, Finish
+from ._library import LIBRARY
+from ._source import puller
+from .constants import Protocol, Status
+from .errors import check, error
+from .message import Subscription
+from .properties import Properties, UserProperties
+
+#: Filters: one, several, or with their options.
+Filters = Union[str, Subscription, Iterable[Union[str, Subscription]]]
+
+
+class Calls(Core):
+    """The calls of a client, each with its arguments made fit for the library."""
+
+    def reauthenticate(self, data: bytes = b"") -> None:
+        """Begins an exchange of enhanced authentication anew (MQTT 5.0), which goes on with the `authenticate` hook."""
+        self._send_auth(0x19, data)
+
+    # ---- For the clients
+
+    def _connect(self) -> None:
+        check(LIBRARY.smq_connect(self._open()), "connect() is for a client that is not connected")
+
+    def _leave(self, drain_s: float, reason_code: int, **named: Any) -> None:
+        """smq_disconnect_with()"""
+        drain_ms = min(int(seconds("drain_s", drain_s) * 1000), 86_400_000)
+        encoded = properties.encode(None, **named)
+        packed = ctypes.byref(_abi.BytesIn(encoded, len(encoded))) if encoded else None
+        code = number_to("reason_code", reason_code, 0xFF, Status.REASON_CODE)
+        check(LIBRARY.smq_disconnect_with(self._open(), drain_ms, code, packed))
+
+    def _message(
+        self,
+        topic: str,
+        payload: object,
+        *,
+        qos: int = 0,
+        retain: bool = False,
+        expiry_s: int = 0,
+        overflow: int = 0,
+        urgent: bool = False,
+        quiet: bool = False,
+        content_type: str | None = None,
+        payload_format_indicator: int | None = None,
+        response_topic: str | None = None,
+        correlation_data: bytes | None = None,
+        user_properties: UserProperties | None = None,
+        properties: Properties | None = None,
+    ) -> _abi.Message:
+        """The struct of a message."""
+        if type(payload) is not bytes:
+            payload, found, utf8 = self.adapters.encode(payload, content_type)
+            if self._protocol >= Protocol.MQTT_5_0:
+                if content_type is None and (properties is None or properties.content_type is None):
+                    content_type = found
+                if payload_format_indicator is None and utf8 and properties is None:
+                    payload_format_indicator = 1
+        struct = _abi.Message()
+        struct.put("topic", encoded_text("topic", topic))
+        struct.put("payload", payload)
+        if qos:
+            struct.qos = number_to("qos", qos, 2, Status.QOS)
+        if retain:
+            struct.retain = 1
+        if quiet:
+            struct.quiet = 1
+        if urgent:
+            struct.urgent = 1
+        if overflow:
+            struct.overflow = number_to("overflow", overflow, 3, Status.OPTION)
+        if expiry_s:
+            struct.expiry_s = number_to("expiry_s", expiry_s, 0xFFFFFFFF, Status.OPTION)
+        if (
+            content_type is not None
+            or payload_format_indicator is not None
+            or response_topic is not None
+            or correlation_data is not None
+            or user_properties is not None
+            or properties is not None
+        ):
+            struct.put(
+                "properties",
+                _encode_properties(
+                    properties,
+                    content_type=content_type,
+                    payload_format_indicator=payload_format_indicator,
+                    response_topic=response_topic,
+                    correlation_data=correlation_data,
+                    user_properties=user_properties,
+                ),
+            )
+        return struct
+
+    def _publish(self, struct: _abi.Message, finish: Finish | None) -> None:
+        """smq_publish(). `finish` is told how it ended, unless the message is quiet."""
+        cookie = self._expect(struct, finish)
+        status = LIBRARY.smq_publish(self._open(), ctypes.byref(struct))
+        self._accepted(status, cookie, struct)
+
+    def _stream(self, struct: _abi.Message, size: int, source: Any, finish: Finish) -> None:
+        """smq_publish_stream()"""
+        view, pull, raised = puller(source)
+        struct.payload.data, struct.payload.size = None, number_to("size", size, 0xFFFFFFFF, Status.TOO_LARGE)
+        cookie = self._expect(struct, finish)
+        status = LIBRARY.smq_publish_stream(self._open(), ctypes.byref(struct), pull, None)
+        if status == Status.OK:
+            self._streams[cookie] = (view, pull, raised)
+        self._accepted(status, cookie, struct)
+
+    def _request(self, struct: _abi.Message, response_topic: str, timeout_s: float, finish: Finish) -> None:
+        """smq_request()"""
+        encoded = encoded_text("response_topic", response_topic)
+        timeout_ms = min(max(int(seconds("timeout", timeout_s) * 1000), 1), 86_400_000)
+        cookie = self._expect(struct, finish)
+        status = LIBRARY.smq_request(
+            self._open(), ctypes.byref(struct), ctypes.byref(_abi.BytesIn(encoded, len(encoded))), timeout_ms
+        )
+        self._accepted(status, cookie, struct)
+
+    def _submit(self, struct: _abi.Message, finish: Finish | None) -> None:
+        """smq_submit()"""
+        with self._submitting:
+            cookie = self._expect(struct, finish)
+            status = LIBRARY.smq_submit(self._open(), ctypes.byref(struct))
+        if status:
+            self._accepted(status, cookie, struct)
+
+    def _subscribe(
+        self,
+        subscribing: bool,
+        filters: Filters,
+        qos: int,
+        identifier: int,
+        user_properties: UserProperties | None,
+        finish: Finish,
+        **more: Any,
+    ) -> None:
+        """smq_subscribe() or smq_unsubscribe()"""
+        chosen = [filters] if isinstance(filters, (str, Subscription)) else listed("filters", filters)
+        entries = (_abi.Subscription * len(chosen))()
+        for entry, wanted in zip(entries, chosen):
+            item = wanted if isinstance(wanted, Subscription) else Subscription(wanted, qos, **more)
+            entry.put("filter", encoded_text("filter", item.filter))
+            entry.qos = number_to("qos", item.qos, 2, Status.QOS)
+            entry.no_local, entry.retain_as_published = bool(item.no_local), bool(item.retain_as_published)
+            entry.retain_handling = number_to("retain_handling", item.retain_handling, 2, Status.OPTION)
+        struct = _abi.Subscriptions()
+        struct.count, struct.list = len(chosen), ctypes.addressof(entries)
+        struct.identifier = number_to("identifier", identifier, 0xFFFFFFFF, Status.OPTION)
+        struct.put("properties", _encode_properties(None, user_properties=user_properties))
+        cookie = self._expect(struct, finish)
+        call = LIBRARY.smq_subscribe if subscribing else LIBRARY.smq_unsubscribe
+        status = call(self._open(), ctypes.byref(struct))
+        names = ", ".join(repr(getattr(f, "filter", f)) for f in chosen[:3]) if status == Status.TOPIC_FILTER else ""
+        self._accepted(status, cookie, struct, names)
+
+    def _ack(self, token: int, reason_code: int, reason_string: str | None) -> None:
+        """smq_ack()"""
+        with self._guard:
+            packed = None
+            if reason_string is not None:
+                encoded = _encode_properties(None, reason_string=reason_string)
+                packed = ctypes.byref(_abi.BytesIn(encoded, len(encoded)))
+            code = number_to("reason_code", reason_code, 0xFF, Status.REASON_CODE)
+            status = LIBRARY.smq_ack(self._open(), token, code, packed)
+            if status != Status.TOKEN:  # its session is gone, and with it what was to be acknowledged
+                check(status)
+            self._on_called()
+
+    def _send_auth(self, reason_code: int, answer: bytes) -> None:
+        encoded = buffer("Authentication Data", answer)
+        with self._guard:
+            packed = ctypes.byref(_abi.BytesIn(encoded, len(encoded)))
+            check(LIBRARY.smq_authenticate(self._open(), reason_code, packed, None))
+            self._on_called()
+
+    def _expect(self, struct: Any, finish: Finish | None) -> int:
+        self._open()
+        cookie = next(self._cookies)
+        struct.cookie = cookie
+        if finish:
+            self._pending[cookie] = finish
+        return cookie
+
+    def _accepted(self, status: int, cookie: int, struct: Any, what: str = "") -> None:
+        """What a call that publishes or subscribes answered."""
+        if status == Status.OK:
+            self._on_called()
+            return
+        finish = self._pending.pop(cookie, None)
+        if status < 0:
+            if status == Status.TOPIC_NAME:
+                what = f"{struct.topic.data.decode()!r} is no Topic Name: it is empty, too long, or has a wildcard"
+            elif what:
+                what = f"{what} is no Topic Filter: it is empty, too long, or has a misplaced wildcard"
+            raise error(status, what)
+        if finish:
+            finish(None, error(Status.DROPPED))
+
+
+_encode_properties = properties.encode  # where a parameter is called properties, too

@@ -1,0 +1,280 @@
+"""A smq_client in memory of its own: how it is made and how it ends, and what is known of it."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import itertools
+import os
+import threading
+import weakref
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import Any, Union
+
+from . import _abi, _options
+from ._answers import Connected, ServerLimits
+from ._checks import function, number_to
+from ._library import LIBRARY
+from .constants import LogItem, LogLevel, OptionFlag, Protocol, State, Status
+from .errors import ArgumentError, ClosedError, Error, check
+from .message import Message
+from .payload import Adapters
+
+#: What is told to a log hook: level, what, and its two numbers, as chapter 15 of the header says.
+LogHook = Callable[[LogLevel, Union[LogItem, int], int, int], None]
+#: Asked for user name and password before each attempt; None: there are none now.
+CredentialsHook = Callable[[int], Union["tuple[str, str | bytes]", None]]
+#: Asked for the numeric addresses of a name.
+ResolveHook = Callable[[str, int], Iterable[str]]
+#: Given the server's Authentication Data, returns the next.
+AuthenticateHook = Callable[[bytes], bytes]
+#: What a completion is told to.
+Finish = Callable[[Any, "Error | None"], None]
+
+
+class Core:
+    """A client of the library."""
+
+    def __init__(
+        self,
+        url: str | None = None,
+        *,
+        reconnect: bool = True,
+        manual_ack: bool = False,
+        message_maximum: int = 1 << 24,
+        adapters: Adapters | None = None,
+        credentials: CredentialsHook | None = None,
+        resolve: ResolveHook | None = None,
+        authenticate: AuthenticateHook | None = None,
+        log: LogHook | None = None,
+        log_level: int = LogLevel.INFO,
+        **options: Any,
+    ):
+        flags = OptionFlag.PARTS
+        if not reconnect:
+            flags |= OptionFlag.NO_RECONNECT
+        if credentials:
+            flags |= OptionFlag.ASK_CREDENTIALS
+        if resolve:
+            flags |= OptionFlag.ASK_ADDRESSES
+        self.adapters = Adapters() if adapters is None else adapters
+        if not isinstance(self.adapters, Adapters):
+            raise ArgumentError(Status.OPTION, f"adapters is a swiftmqtt.Adapters, not {type(adapters).__name__}")
+        for name, hook in (("credentials", credentials), ("resolve", resolve), ("authenticate", authenticate)):
+            function(name, hook)
+        self._manual_ack = manual_ack
+        self._message_maximum = number_to("message_maximum", message_maximum, 0xFFFFFFFF, Status.OPTION)
+        self._credentials, self._resolve, self._authenticate = credentials, resolve, authenticate
+        built = _options.build(url, flags, self.adapters, options)
+
+        self._guard = Guard()
+        self._submitting = threading.RLock()  # close() waits for who is in submit()
+        self._event = _abi.Event()
+        self._event_reference = ctypes.byref(self._event)
+        self._pending: dict[int, Finish] = {}
+        self._cookies = itertools.count(1)
+        self._streams: dict[int, Any] = {}
+        self._arriving: bytearray | None = None  # a message that comes in parts
+        self._waiting_messages: deque[Message] = deque()
+        self._unacknowledged = 0  # of these
+        self._told: deque[tuple[int, int, int, int, int]] = deque()  # to the log hook, when it is safe
+        self._log: LogHook | None = None
+        self._protocol: int = built.protocol
+        self._receive_maximum: int = built.receive_maximum or 64
+        self._connected: Connected | None = None
+        self._ended: Error | None = None  # why the last attempt or connection ended
+        self._ends = 0  # attempts and connections that ended
+
+        size = LIBRARY.smq_client_size(ctypes.byref(built))
+        block = (ctypes.c_uint64 * ((size + 7) // 8))()
+        handle = ctypes.c_void_p()
+        check(LIBRARY.smq_client_init(block, ctypes.sizeof(block), ctypes.byref(built), ctypes.byref(handle)))
+        assert handle.value  # the library said that all is well
+        self._handle: int | None = handle.value
+        self._kept: list[Any] = [block]  # what the library has pointers to, as long as the client lives
+        # Closes the descriptors of a client that nobody has any more, and keeps its memory until then.
+        self._finalizer = weakref.finalize(self, _release, handle.value, os.getpid(), self._kept)
+        self._finalizer.atexit = False  # type: ignore[misc, unused-ignore]
+        self._fd = check(LIBRARY.smq_fd(self._handle))
+        if log:
+            self.set_log(log, log_level)
+
+    # ---- Facts
+
+    @property
+    def closed(self) -> bool:
+        """Whether close() was called."""
+        return self._handle is None
+
+    @property
+    def state(self) -> State:
+        """What the client is doing."""
+        return State(LIBRARY.smq_client_state(self._open()))
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether there is a connection now."""
+        return self._handle is not None and LIBRARY.smq_client_state(self._handle) == State.CONNECTED
+
+    @property
+    def protocol(self) -> Protocol:
+        """The version of MQTT that is spoken, or will be."""
+        return Protocol(self._protocol)
+
+    @property
+    def client_id(self) -> str:
+        """The Client Identifier that CONNECT carries; empty: the server assigns one."""
+        found = _abi.BytesOut()
+        check(LIBRARY.smq_client_id(self._open(), ctypes.byref(found)))
+        return text_of(found)
+
+    @property
+    def stats(self) -> dict[str, Any]:
+        """The client's numbers: smq_stats, by its names; each is an int, or a tuple of them for a histogram."""
+        with self._guard:
+            found = _abi.Stats()
+            check(LIBRARY.smq_client_stats(self._open(), ctypes.byref(found)))
+        values = {name: getattr(found, name) for name, *_ in found._fields_ if name != "size"}
+        return {name: v if isinstance(v, int) else tuple(v) for name, v in values.items()}
+
+    @property
+    def server(self) -> ServerLimits:
+        """What the server can do. ArgumentError without a connection."""
+        with self._guard:
+            found = _abi.Server()
+            check(LIBRARY.smq_client_server(self._open(), ctypes.byref(found)))
+        values = {name: getattr(found, name) for name, *_ in found._fields_ if name != "size"}
+        return ServerLimits(**{n: bool(v) if n.endswith("_available") else v for n, v in values.items()})
+
+    @property
+    def connected(self) -> Connected | None:
+        """What the server said when it accepted the connection; None without one."""
+        return self._connected
+
+    @property
+    def error(self) -> Error | None:
+        """Why the last attempt to connect, or connection, ended; None: it has not, or somebody asked for it."""
+        return self._ended
+
+    def fileno(self) -> int:
+        """The one descriptor, readable when there is something to do: for select() and the like. Not to be read
+        from."""
+        self._open()
+        return self._fd
+
+    # ---- Life
+
+    def set_log(self, log: LogHook | None, level: int = LogLevel.INFO) -> None:
+        """Has what the client does told to log(level, what, number, other), or not any more. It may call the client."""
+        function("log", log)
+        level = number_to("log_level", level, LogLevel.DEBUG, Status.OPTION)
+        with self._guard:
+            handle = self._open()
+            self._log = log
+            pointer = _abi.LOG(_appending(self._told)) if log else _abi.LOG()
+            check(LIBRARY.smq_set_log(handle, level if log else LogLevel.OFF, pointer, None))
+            self._kept[1:] = [pointer]
+
+    def close(self) -> None:
+        """Ends the client at once, without a farewell, in any state: the server publishes the Will. What waits to be
+        completed fails with ClosedError. A second time it does nothing; every other call raises ClosedError then."""
+        if self._handle is None:
+            return
+        with self._guard:
+            with self._submitting:
+                self._handle = None
+                self._finalizer()
+                pending, self._pending = self._pending, {}
+            self._connected = None
+            self._streams.clear()
+            self._waiting_messages.clear()
+            for finish in pending.values():
+                finish(None, ClosedError("the client was closed before this was completed"))
+            self._on_closed()
+
+    def network_changed(self, up: bool = True) -> None:
+        """There is a network, maybe another one than before, or there is none: smq_hint_network()."""
+        with self._guard:
+            check(LIBRARY.smq_hint_network(self._open(), int(bool(up))))
+            self._on_called()
+
+    def resumed(self) -> None:
+        """The machine was asleep: smq_hint_resume()."""
+        with self._guard:
+            check(LIBRARY.smq_hint_resume(self._open()))
+            self._on_called()
+
+    # ---- For the clients
+
+    def _open(self) -> int:
+        if self._handle is None:
+            raise ClosedError()
+        return self._handle
+
+    def _service(self) -> None:
+        """Does everything that is due."""
+        check(LIBRARY.smq_service(self._open()))
+
+    def _flush(self) -> None:
+        """Sends what is ready to be sent."""
+        check(LIBRARY.smq_flush(self._open()))
+
+    def _next_timeout_ms(self) -> int:
+        """When _service() is next due: in milliseconds; 0: now, -1: never."""
+        timeout_ms: int = LIBRARY.smq_next_timeout_ms(self._open())
+        return timeout_ms if timeout_ms >= -1 else check(timeout_ms)
+
+    def _tell(self) -> None:
+        """What the log hook has not heard yet."""
+        while self._told:
+            _user, level, what, number, other = self._told.popleft()
+            if self._log:
+                known = LogItem(what) if what in LogItem._value2member_map_ else what
+                self._log(LogLevel(level), known, number, other)
+
+    # ---- What the clients may want to know
+
+    def _on_called(self) -> None:
+        """The library was called: when it next needs to run may have changed."""
+
+    def _on_closed(self) -> None:
+        """close() was called."""
+
+
+class Guard:
+    """Sees that two threads are never in a client at once: the second gets an error, and does not wait."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+
+    def __enter__(self) -> None:
+        if not self.lock.acquire(False):
+            raise ArgumentError(
+                Status.STATE, "another thread is using the client: only submit() is for any thread at any time"
+            )
+
+    def __exit__(self, *_: object) -> None:
+        self.lock.release()
+
+
+def _appending(told: deque[Any]) -> Callable[..., object]:
+    """A log function for the library that keeps what it is told. All of it is C: in a function of Python's, Ctrl-C would
+    raise KeyboardInterrupt inside the library, where ctypes drops it, and the program would go on."""
+    call = ctypes.PyDLL(None).PyObject_CallFunction
+    arguments: list[Any] = [ctypes.py_object, ctypes.c_char_p, *_abi.LOG._argtypes_]
+    call.argtypes = arguments
+    call.restype = ctypes.py_object
+    return functools.partial(call, told.append, b"((niiii))")
+
+
+def _release(handle: int, process: int, kept: list[Any]) -> None:
+    """Gives the descriptors back. In a child after fork() the client is the parent's."""
+    if os.getpid() == process:
+        LIBRARY.smq_client_close(handle)
+    kept.clear()
+
+
+def text_of(view: _abi.BytesOut) -> str:
+    size = view.size
+    return ctypes.string_at(view.data, size).decode("utf-8", "replace") if size else ""

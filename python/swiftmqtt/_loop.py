@@ -1,0 +1,258 @@
+"""How the client for asyncio waits: on the loop's own thread, with the library's one descriptor. No thread, no polling."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+from ._answers import Answer, Connected
+from ._base import BaseClient
+from ._checks import number_to, seconds
+from .constants import State, Status
+from .errors import ArgumentError, ClosedError, Error, NoRoomError
+
+T = TypeVar("T")
+
+#: How often, in seconds, deadlines are looked at while messages wait for a program that does not take them.
+HELD_BACK_S = 1.0
+
+
+class LoopClient(BaseClient):
+    """A client that one asyncio loop runs: that in which it is first awaited."""
+
+    def __init__(self, url: str | None, inbox_maximum: int, **named: Any):
+        # First what close() looks at, should the options be wrong.
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._timer: asyncio.Handle | None = None
+        self._soon = False  # whether the timer is the loop's next turn
+        self._held_back = False
+        self._takers: deque[asyncio.Future[None]] = deque()  # those who wait for a message,
+        self._room: deque[asyncio.Future[None]] = deque()  # for room in the outbox,
+        self._changes: list[asyncio.Future[None]] = []  # or for a connection to come or to go
+        self._inbox_maximum = max(1, number_to("inbox_maximum", inbox_maximum, 0xFFFFFFFF, Status.OPTION))
+        super().__init__(url, **named)
+        #: Called with what the server said, when a connection comes up.
+        self.on_connected: Callable[[Connected], None] | None = None
+        #: Called with the reason when an attempt or a connection ends; None: disconnect() was called.
+        self.on_disconnected: Callable[[Error | None], None] | None = None
+        #: Called with the Topic Filter and the reason when a subscription could not be made again.
+        self.on_subscription_lost: Callable[[str, Error], None] | None = None
+
+    # ---- The loop
+
+    def _attach(self) -> asyncio.AbstractEventLoop:
+        """The loop that runs; from the first time on, it is the client's."""
+        self._open()
+        loop = asyncio.get_running_loop()
+        if self._loop is None:
+            self._loop = loop
+            loop.add_reader(self._fd, self._ready)
+            self._on_called()
+        elif self._loop is not loop:
+            raise ArgumentError(Status.STATE, "the client belongs to another loop: that in which it was first awaited")
+        return loop
+
+    def _future(self) -> asyncio.Future[Any]:
+        return self._attach().create_future()
+
+    def _on_called(self) -> None:
+        """Has the loop call _ready() when the library needs it: what was published meanwhile goes out together."""
+        loop = self._loop
+        if loop is None or self._handle is None or self._soon:
+            return
+        timeout_ms = self._next_timeout_ms()
+        if self._timer:
+            self._timer.cancel()
+            self._timer = None
+        if timeout_ms == 0 and not self._held_back:
+            self._soon = True
+            self._timer = loop.call_soon(self._ready)
+        elif self._held_back:
+            if timeout_ms == 0:
+                self._flush()
+            self._timer = loop.call_later(HELD_BACK_S, self._ready)
+        elif timeout_ms > 0:
+            self._timer = loop.call_later(timeout_ms / 1000, self._ready)
+
+    def _ready(self) -> None:
+        """There is something to do."""
+        self._soon = False
+        if self._handle is None:
+            return
+        with self._guard:
+            try:
+                self._service()
+                while self._handle is not None:
+                    if self._is_full():
+                        self._hold_back()
+                        break
+                    if not self._take():
+                        break
+                    if self._pending and self._unacknowledged:
+                        self._relieve()
+            finally:
+                if self._handle is not None:
+                    self._on_called()
+
+    def _is_full(self) -> bool:
+        return len(self._waiting_messages) >= self._inbox_maximum and not self._pending and not self._changes
+
+    def _hold_back(self) -> None:
+        """Nothing is read any more, until somebody takes messages, or waits for an answer."""
+        if not self._held_back and self._loop:
+            self._held_back = True
+            self._loop.remove_reader(self._fd)
+
+    def _go_on(self) -> None:
+        if self._held_back and self._loop and self._handle is not None:
+            self._held_back = False
+            self._loop.add_reader(self._fd, self._ready)
+            self._on_called()
+
+    def _expect(self, struct: Any, finish: Any) -> int:
+        """Who waits for an answer has the client read on."""
+        if finish and self._held_back:
+            self._go_on()
+        return super()._expect(struct, finish)
+
+    # ---- Waiting
+
+    def _publishing(self, struct: Any) -> asyncio.Future[Answer]:
+        future: asyncio.Future[Answer] = self._future()
+        self._publish(struct, into(future))
+        return future
+
+    async def _with_room(self, begin: Callable[[], asyncio.Future[T]]) -> asyncio.Future[T]:
+        """What begin() returns, once there is room; whoever came first has it first."""
+        loop = self._attach()
+        if not self._room:
+            try:
+                return begin()
+            except NoRoomError as full:
+                if full.status != Status.FULL:
+                    raise
+        waiter = loop.create_future()
+        self._room.append(waiter)
+        self._go_on()
+        try:
+            while True:
+                await waiter
+                try:
+                    return begin()
+                except NoRoomError as full:
+                    if full.status != Status.FULL:
+                        raise
+                    woken, waiter = waiter, loop.create_future()
+                    self._room[self._room.index(woken)] = waiter
+        finally:
+            self._room.remove(waiter)
+            self._on_room()  # there may be room for the next one, too
+
+    async def _change(self) -> None:
+        """Waits until a connection comes up, or ends, or the client is closed."""
+        self._open()
+        change: asyncio.Future[None] = self._future()
+        self._changes.append(change)
+        self._go_on()
+        await change
+        self._open()
+
+    async def _gone(self) -> None:
+        """Waits until the client is disconnected."""
+        while not self.closed and self.state != State.DISCONNECTED:
+            await self._change()
+
+    # ---- What happens
+
+    def _on_message(self) -> None:
+        self._wake_taker()
+
+    def _wake_taker(self) -> None:
+        while self._takers:
+            taker = self._takers.popleft()
+            if not taker.done():
+                taker.set_result(None)
+                return
+
+    def _on_room(self) -> None:
+        """Wakes the first of those who wait for room; it wakes the next."""
+        if self._room and not self._room[0].done():
+            self._room[0].set_result(None)
+
+    def _on_connected(self, connected: Connected) -> None:
+        self._wake_changes()
+        if self.on_connected:
+            self.on_connected(connected)
+
+    def _on_disconnected(self, ended: Error | None) -> None:
+        self._wake_changes()
+        if self.state == State.DISCONNECTED:
+            self._wake_all_takers()
+        if self.on_disconnected:
+            self.on_disconnected(ended)
+
+    def _on_subscription_lost(self, filter: str, ended: Error) -> None:
+        if self.on_subscription_lost:
+            self.on_subscription_lost(filter, ended)
+
+    def _on_closed(self) -> None:
+        loop = self._loop
+        if loop and not loop.is_closed():
+            loop.remove_reader(self._fd)
+            if self._timer:
+                self._timer.cancel()
+        self._loop = None
+        self._wake_changes()
+        self._wake_all_takers()
+        for waiter in self._room:
+            if not waiter.done():
+                waiter.set_exception(ClosedError())
+
+    def _wake_changes(self) -> None:
+        changes, self._changes = self._changes, []
+        for change in changes:
+            if not change.done():
+                change.set_result(None)
+
+    def _wake_all_takers(self) -> None:
+        while self._takers:
+            self._wake_taker()
+
+
+def into(future: asyncio.Future[Any]) -> Callable[[Any, Error | None], None]:
+    """Tells a future how it ended, unless nobody waits any more."""
+
+    def finish(result: Any, error: Error | None) -> None:
+        if future.done():
+            return
+        if error:
+            future.set_exception(error)
+        else:
+            future.set_result(result)
+
+    return finish
+
+
+async def within(begin: Callable[[], Awaitable[T]], timeout: float | None) -> T:
+    """As asyncio.wait_for(), with TimeoutError on every version of Python, and without forgetting before Python 3.12 that
+    it was cancelled when what it waits for is done at the same time."""
+    if timeout is None:
+        return await begin()
+    limit = seconds("timeout", timeout)
+    task: asyncio.Future[T] = asyncio.ensure_future(begin())
+    task.add_done_callback(look_at)
+    try:
+        await asyncio.wait({task}, timeout=limit)
+        if not task.done():
+            raise TimeoutError(f"not within {timeout} s")
+        return task.result()
+    finally:
+        task.cancel()
+
+
+def look_at(done: asyncio.Future[Any]) -> None:
+    """Whoever waited may be gone by then: nobody is to be told that nobody looked."""
+    if not done.cancelled():
+        done.exception()

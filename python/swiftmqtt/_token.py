@@ -1,0 +1,62 @@
+"""What became, or becomes, of something that was asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ._waiting import Waiting
+from .errors import Error
+
+#: What wait() of a token may return.
+Result = Any
+
+
+class Token:
+    """What became, or becomes, of something that was asked for. It knows when a call on the client has told it."""
+
+    __slots__ = ("_client", "_result", "_error", "_done", "_callbacks", "_then")
+
+    def __init__(self, client: Waiting):
+        self._client = client
+        self._result: Result = None
+        self._error: Error | None = None
+        self._done = False
+        self._callbacks: list[Callable[[Token], None]] = []
+        self._then: Callable[[Token], None] | None = None
+
+    @property
+    def done(self) -> bool:
+        """Whether it has ended, well or not."""
+        return self._done
+
+    @property
+    def error(self) -> Error | None:
+        """Why it failed; None: it has not, or has not ended."""
+        return self._error
+
+    def wait(self, timeout: float | None = None) -> Result:
+        """Runs the client until it has ended.
+
+        timeout   seconds; None: as long as it takes
+
+        Returns an :class:`Answer`, of a request the :class:`Message` that answers it. Raises why it failed, or
+        TimeoutError (then it may be waited for again), or ArgumentError if nothing would ever happen.
+        """
+        self._client._run_until(lambda: self._done, timeout, "the answer")
+        if self._error:
+            raise self._error
+        return self._result
+
+    def add_done_callback(self, function: Callable[[Token], None]) -> None:
+        """Has function(token) called when it has ended; at once if it has."""
+        if self._done:
+            function(self)
+        else:
+            self._callbacks.append(function)
+
+    def _finish(self, result: Result, error: Error | None) -> None:
+        self._result, self._error, self._done = result, error, True
+        callbacks, self._callbacks = self._callbacks, []
+        for function in callbacks:
+            function(self)

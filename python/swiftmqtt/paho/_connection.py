@@ -1,0 +1,290 @@
+"""The network connection of a client: opening it, and closing it."""
+
+from __future__ import annotations
+
+import os
+import select
+import socket as _socket
+import threading
+import time
+import uuid
+from collections import OrderedDict, deque
+from typing import Any
+
+from .._answers import Connected
+from ..constants import State, Status
+from ..errors import ArgumentError, Error
+from ..message import Message
+from ._link import Bell, Link, Socket, Turn, connect_options
+from ._names import (
+    LOGGING_LEVEL,
+    MQTT_CLEAN_START_FIRST_ONLY,
+    MQTT_ERR_CONN_LOST,
+    MQTT_ERR_SUCCESS,
+    MQTT_LOG_DEBUG,
+    MQTTv5,
+)
+from ._settings import Settings
+from .enums import LogLevel, MQTTErrorCode
+from .message import MQTTMessage
+from .properties import Properties
+
+
+class Connection(Settings):
+    """Connecting, and what a client has of the library."""
+
+    def __init__(self, *arguments: Any):
+        super().__init__(*arguments)
+        self._lock = threading.RLock()  # around every call on the link
+        self._turn = Turn()  # of the loop
+        self._link: Link | None = None
+        self._link_options: dict[str, Any] = {}
+        self._wanted = False  # connect_async() was called, and reconnect() is to follow
+        self._leaving = False  # disconnect() was called
+        self._ready = False  # connected, and on_connect was called
+        self._rc = MQTT_ERR_SUCCESS  # why the connection ended
+        self._last_mid = 0
+        self._unfinished: OrderedDict[int, MQTTMessage] = OrderedDict()  # with QoS 1 and 2
+        self._queue: deque[MQTTMessage] = deque()  # what the link has not got yet
+        self._tokens: dict[int, int] = {}  # mid: token, for ack()
+        self._thread: threading.Thread | None = None
+        self._stopping = False
+        self._loops = 0  # loop_forever() calls that run
+        self._bell = Bell()  # interrupts a loop that waits
+
+    def connect(
+        self,
+        host: str,
+        port: int = 1883,
+        keepalive: int = 60,
+        bind_address: str = "",
+        bind_port: int = 0,
+        clean_start: bool | int = MQTT_CLEAN_START_FIRST_ONLY,
+        properties: Properties | None = None,
+    ) -> MQTTErrorCode:
+        """Opens the network connection, and returns when it is open; on_connect tells the broker's answer.
+
+        clean_start, properties   5.0: of CONNECT. A session is kept with clean_start False, or with a
+                                  SessionExpiryInterval
+
+        OSError if it cannot be opened.
+        """
+        if self._protocol != MQTTv5:
+            if clean_start != MQTT_CLEAN_START_FIRST_ONLY:
+                raise ValueError("Clean start only applies to MQTT V5")
+            if properties:
+                raise ValueError("Properties only apply to MQTT V5")
+        self.connect_async(host, port, keepalive, bind_address, bind_port, clean_start, properties)
+        return self.reconnect()
+
+    def connect_async(
+        self,
+        host: str,
+        port: int = 1883,
+        keepalive: int = 60,
+        bind_address: str = "",
+        bind_port: int = 0,
+        clean_start: bool | int = MQTT_CLEAN_START_FIRST_ONLY,
+        properties: Properties | None = None,
+    ) -> None:
+        """As connect(), but the loop does it, when it runs."""
+        if bind_address or bind_port:
+            raise ValueError("libswiftmqtt binds to no address: bind_address and bind_port have to be empty")
+        self._close_connection()
+        self.host, self.port, self.keepalive = host, port, keepalive
+        self._clean_start, self._connect_properties = clean_start, properties
+        if not self._client_id and self._protocol == MQTTv5 and clean_start is not True:
+            expires = getattr(properties, "SessionExpiryInterval", 0) if properties else 0
+            if clean_start is False or expires:
+                self._client_id = uuid.uuid4().hex.encode()
+        self._leaving, self._wanted = False, True
+        self._wake()
+
+    def reconnect(self) -> MQTTErrorCode:
+        """Opens the network connection anew. OSError if it cannot be opened."""
+        if not self._host:
+            raise ValueError("Invalid host.")
+        self._turn.take(self._wake)
+        try:
+            self._close_connection()
+            self._wanted, self._leaving, self._rc = False, False, MQTT_ERR_SUCCESS
+            self._call("on_pre_connect")
+            link = self._make_link()
+            self._debug(f"Sending CONNECT to {self._host}:{self._port}, keepalive {self._keepalive}")
+            self._open(link)
+            self._sock = Socket(link.fileno())
+        finally:
+            self._turn.give()
+        self._call("on_socket_open", self._sock)
+        return MQTT_ERR_SUCCESS
+
+    def is_connected(self) -> bool:
+        """Whether the broker has accepted the connection, and it lasts."""
+        link = self._link
+        return link is not None and self._sock is not None and link.is_connected and not self._leaving
+
+    def socket(self) -> Socket | None:
+        """For a loop of one's own: what to wait for until it is readable, and then to call loop_read(); call
+        loop_misc() every second or so. None without a connection."""
+        return self._sock
+
+    # ---- The link
+
+    def _make_link(self) -> Link:
+        """The link, or a new one if options have changed: it gets what the old one had not delivered."""
+        options = connect_options(self)
+        with self._lock:
+            if self._link and not self._link.closed and self._link_options == options:
+                return self._link
+            old = self._link
+            try:
+                link = Link(options, self._manual_ack)
+            except ArgumentError as error:
+                raise ValueError(str(error)) from None
+            if old:
+                old.owner = None
+                old.close()
+                waiting = {id(message) for message in self._queue}
+                self._queue.extendleft(m for m in reversed(self._unfinished.values()) if id(m) not in waiting)
+            link.owner = self
+            self._link, self._link_options = link, options
+            return link
+
+    def _open(self, link: Link) -> None:
+        """Begins an attempt, and waits until the network connection is open."""
+        deadline = time.monotonic() + self._connect_timeout
+        with self._lock:
+            self._ready = False
+            link.begin()
+        while True:
+            with self._lock:
+                link.service()
+                if not link.opened:
+                    link.take()
+                if link.opened:
+                    return
+                failed, wait_ms = link.failed, link.next_timeout_ms()
+            left = deadline - time.monotonic()
+            if failed is None and left <= 0:
+                self._close_connection()
+                raise _socket.timeout("timed out")
+            if failed is not None:
+                raise _os_error(failed)
+            self._sleep(link, left if wait_ms < 0 else min(left, wait_ms / 1000))
+
+    def _close_connection(self) -> None:
+        """Ends a connection, or an attempt, without on_disconnect."""
+        with self._lock:
+            link = self._link
+            if link is None or link.closed:
+                return
+        link_socket, self._sock = self._sock, None
+        if link_socket:
+            self._call("on_socket_close", link_socket)
+        self._ready = False
+        with self._lock:
+            if link.state != State.DISCONNECTED:
+                link.leave(0, 0)
+        while True:
+            with self._lock:
+                link.service()
+                while link.take():
+                    pass
+                if link.state == State.DISCONNECTED:
+                    break
+                wait_ms = link.next_timeout_ms()
+            self._sleep(link, 1.0 if wait_ms < 0 else min(1.0, wait_ms / 1000))
+        link.calls.clear()
+        self._lose_qos_0()
+
+    def _lose_qos_0(self) -> None:
+        """What had QoS 0 and was not sent is lost with its connection."""
+        with self._lock:
+            kept = [message for message in self._queue if message.qos > 0]
+            for message in self._queue:
+                if message.qos == 0:
+                    message.info.rc = MQTT_ERR_CONN_LOST
+                    message.info._set_as_published()
+            self._queue = deque(kept)
+
+    def _next_mid(self) -> int:
+        self._last_mid = self._last_mid % 65_535 + 1
+        return self._last_mid
+
+    # ---- Waiting for it, and waking up who waits
+
+    def _sleep(self, link: Link | None, seconds: float) -> None:
+        """Waits until the link has something to do, or another thread calls _wake()."""
+        if seconds <= 0:
+            return
+        poll = select.poll()
+        poll.register(self._bell.fileno(), select.POLLIN)
+        if link:
+            poll.register(link.fileno(), select.POLLIN)
+        ready = dict(poll.poll(int(seconds * 1000) + 1))
+        if self._bell.fileno() in ready:
+            self._bell.quiet()
+
+    def _wake(self) -> None:
+        self._bell.ring()
+
+    def _kick(self) -> None:
+        """Something is to be sent: by the loop if one runs, else now."""
+        if self._turn.is_mine:
+            return
+        if self._turn.holder is not None or self._has_loop():
+            self._wake()
+        else:
+            self._send()
+
+    def _has_loop(self) -> bool:
+        return self._loops > 0 or self._thread is not None
+
+    def _send(self) -> None:
+        with self._lock:
+            link = self._link
+            if link and not link.closed and self._sock is not None:
+                link.flush()
+
+    # ---- What the link tells
+
+    def _established(self, link: Link) -> None:
+        """There is a session; on_connect is still to be called."""
+
+    def _accepted(self, link: Link, connected: Connected) -> None:
+        """CONNACK."""
+
+    def _ended(self, link: Link, ended: Error | None) -> None:
+        """The connection is over."""
+
+    def _arrived(self, link: Link, own: Message) -> None:
+        """A message."""
+
+    def _feed(self) -> None:
+        """There is room for what waits."""
+
+    # ---- Logging
+
+    def _debug(self, text: str) -> None:
+        if self._logger is not None or self.on_log is not None:
+            self._log(MQTT_LOG_DEBUG, text)
+
+    def _log(self, level: LogLevel, text: str) -> None:
+        if self.on_log is not None:
+            try:
+                self.on_log(self, self._userdata, level, text)
+            except Exception:  # noqa: S110
+                pass  # nobody is left to be told
+        if self._logger is not None:
+            self._logger.log(LOGGING_LEVEL[level], "%s", text)
+
+
+def _os_error(failed: Error) -> OSError:
+    """What Python's own sockets would have raised."""
+    if failed.status == Status.RESOLVE:
+        return _socket.gaierror(failed.os_error, str(failed))
+    if failed.status == Status.TIMEOUT:
+        return _socket.timeout("timed out")
+    if failed.os_error:
+        return OSError(failed.os_error, os.strerror(failed.os_error))
+    return ConnectionError(str(failed))

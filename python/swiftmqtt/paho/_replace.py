@@ -1,0 +1,29 @@
+"""Takes the place of paho-mqtt for packages whose imports nobody wants to change."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import types
+
+MODULES = (
+    "client",
+    "enums",
+    "matcher",
+    "packettypes",
+    "properties",
+    "publish",
+    "reasoncodes",
+    "subscribe",
+    "subscribeoptions",
+)
+
+
+def replace_paho() -> None:
+    """Has ``import paho.mqtt.client`` and the like find what is here, in this process: to be called before anything
+    imports them."""
+    top, package = types.ModuleType("paho"), importlib.import_module(__package__)
+    sys.modules["paho"], sys.modules["paho.mqtt"] = top, package
+    top.mqtt = package  # type: ignore[attr-defined]
+    for name in MODULES:
+        sys.modules[f"paho.mqtt.{name}"] = importlib.import_module(f"{__package__}.{name}")
