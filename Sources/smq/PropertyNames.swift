@@ -118,6 +118,8 @@ struct GivenProperties {
     case .pair:
       property.name = words[2]
       property.value = words[3]
+    case .bytes where known.identifier == SMQ_PROPERTY_RESPONSE_TOPIC && MQTT.checkTopic(words[2]) != SMQ_OK:
+      throw usageError("-D: \(known.name): \"\(words[2].printable)\" is no topic")
     case .bytes: break
     }
     let status = put(property, known.kind, packet)

@@ -32,6 +32,8 @@ USAGE = [
     (["sub", "-t", "a", "-D", "connect", "maximum-packet-size", "63"],
      "smq sub: -D: maximum-packet-size has to be 64 at least"),
     ([*PUB, "-D", "connect", "receive-maximum", "0"], "smq pub: -D: this number cannot be 0"),
+    ([*PUB, "-D", "publish", "response-topic", "a/#"], 'smq pub: -D: response-topic: "a/#" is no topic'),
+    ([*PUB, "-D", "will", "response-topic", ""], 'smq pub: -D: response-topic: "" is no topic'),
     ([*PUB, "-D", "disconnect", "session-expiry-interval", "60"],
      "smq pub: -D: disconnect can only keep a session that connect keeps, too: -x"),
     ([*PUB, "-D", "publish", "content-type", "a", "-D", "publish", "Content-Type", "a"],
