@@ -187,6 +187,16 @@ final class Arguments {
       throw usageError("-P needs a user name (-u), but in 5.0")
     }
     if hasProperties && version != 5 { throw usageError("-D is for 5.0, and -V says another version") }
+    if expiry != nil && properties.sessionExpiry != nil {
+      throw usageError("-x and -D connect session-expiry-interval cannot be used together")
+    }
+    // Section 3.14.2.2.2.
+    if properties.lastExpiry > 0 && !isPersistent && (expiry ?? properties.sessionExpiry ?? 0) == 0 {
+      throw usageError("-D: disconnect can only keep a session that connect keeps, too: -x")
+    }
+    if command.set == Commands.rr && properties.has(.publish, SMQ_PROPERTY_RESPONSE_TOPIC) {
+      throw usageError("-D: the response-topic is given with -e")
+    }
     // A URL, or a path, says all of where the broker is.
     let name: Text = command.set & Commands.mosquitto != 0 ? "-L" : "a URL"
     let places: [(name: Text, isGiven: Bool)] = [

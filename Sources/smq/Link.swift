@@ -119,10 +119,10 @@ final class Link {
     input = -1
     deadline = nil
     client.leavesMessages = true
-    if properties.isEmpty && reason == SMQ_REASON_SUCCESS {
+    if properties.isEmpty && reason == SMQ_REASON_SUCCESS
+      || client.disconnect(drain: drain, reason: reason, properties: properties) != SMQ_OK
+    {
       _ = client.disconnect(drain: drain)
-    } else {
-      _ = client.disconnect(drain: drain, reason: reason, properties: properties)
     }
     while client.state != SMQ_STATE_DISCONNECTED {
       if case .interrupted = next() { _ = client.disconnect(drain: 0) }

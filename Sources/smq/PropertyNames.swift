@@ -80,6 +80,14 @@ struct GivenProperties {
   var topicAlias: UInt32 = 0
   var subscriptionIdentifier: UInt32 = 0
   var sessionExpiry: UInt32?
+  /// Of DISCONNECT.
+  var lastExpiry: UInt32 = 0
+  /// Packets and properties, of which only a User Property may stand twice (section 2.2.2.2).
+  private var given: [(packet: PropertyPacket, identifier: Int)] = []
+
+  func has(_ packet: PropertyPacket, _ identifier: Int) -> Bool {
+    given.contains { $0.packet == packet && $0.identifier == identifier }
+  }
 
   /// PACKET NAME VALUE, or PACKET user-property NAME VALUE.
   mutating func add(_ words: [[UInt8]]) throws(Complaint) {
@@ -94,6 +102,10 @@ struct GivenProperties {
     guard known.packets & packet.rawValue != 0 else {
       throw usageError("-D: \(words[0].lowercased.printable) cannot carry \(known.name)")
     }
+    if known.kind != .pair && has(packet, known.identifier) {
+      throw usageError("-D: \(words[0].lowercased.printable) can carry \(known.name) once only")
+    }
+    given.append((packet, known.identifier))
     var property = MQTT.Property(identifier: known.identifier, number: 0, name: [], value: words[2])
     switch known.kind {
     case .number:
@@ -106,6 +118,8 @@ struct GivenProperties {
     case .pair:
       property.name = words[2]
       property.value = words[3]
+    case .bytes where known.identifier == SMQ_PROPERTY_RESPONSE_TOPIC && MQTT.checkTopic(words[2]) != SMQ_OK:
+      throw usageError("-D: \(known.name): \"\(words[2].printable)\" is no topic")
     case .bytes: break
     }
     let status = put(property, known.kind, packet)
@@ -129,6 +143,9 @@ struct GivenProperties {
     case SMQ_PROPERTY_TOPIC_ALIAS where number > 0: topicAlias = number
     case SMQ_PROPERTY_SUBSCRIPTION_IDENTIFIER where number > 0: subscriptionIdentifier = number
     case SMQ_PROPERTY_SESSION_EXPIRY_INTERVAL where packet == .connect: sessionExpiry = number
+    case SMQ_PROPERTY_SESSION_EXPIRY_INTERVAL:
+      lastExpiry = number
+      return false
     case SMQ_PROPERTY_RECEIVE_MAXIMUM, SMQ_PROPERTY_TOPIC_ALIAS, SMQ_PROPERTY_SUBSCRIPTION_IDENTIFIER:
       throw usageError("-D: this number cannot be 0")
     default: return false

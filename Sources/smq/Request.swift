@@ -79,7 +79,8 @@ private final class Requester {
     case SMQ_EVENT_CONNECTED where !hasAsked:
       let answer = link.client.subscribe(
         [MQTT.Filter(filter: arguments.responseTopic, qos: arguments.qos)], cookie: subscribing,
-        properties: version == 5 ? arguments.properties.subscribe : [])
+        properties: version == 5 ? arguments.properties.subscribe : [],
+        identifier: version == 5 ? arguments.properties.subscriptionIdentifier : 0)
       if answer != SMQ_OK { throw Complaint(text: "-e: cannot subscribe: \(whyNot(answer))") }
     case SMQ_EVENT_COMPLETED where event.status != SMQ_OK:
       let what: Text =

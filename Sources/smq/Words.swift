@@ -13,6 +13,7 @@ func why(_ event: Event) -> Text {
   case SMQ_ERR_NETWORK: text = event.osError > 0 ? System.errorText(event.osError) : "the network failed"
   case SMQ_ERR_MALFORMED, SMQ_ERR_PROTOCOL: text = "the broker broke a rule"
   case SMQ_ERR_SERVER_LIMIT: text = "above a limit of the broker"
+  case SMQ_ERR_EXPIRED: text = "its Message Expiry Interval is over"
   default: text = MQTT.statusName(event.status)
   }
   if event.status == SMQ_ERR_RESOLVE && event.osError < 0 { text += ": \(System.resolveText(event.osError))" }

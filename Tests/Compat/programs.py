@@ -59,6 +59,8 @@ class Broker(Mosquitto):
     def __init__(self, directory: Path):
         passwords = directory / "passwords"
         subprocess.run([need("mosquitto_passwd"), "-b", "-c", passwords, NAME, PASSWORD], check=True)
+        # pytest changes its own for each test: what a thread starts meanwhile may find none (EFAULT).
+        self.environment = dict(os.environ)
         self.socket = str(Path(tempfile.mkdtemp(dir=directory)) / "s")
         super().__init__(
             directory, persistence="false", password_file=passwords, **{"listener 0": self.socket})
@@ -72,7 +74,7 @@ class Broker(Mosquitto):
     def send(self, options: list[str]) -> None:
         """As a helper, whose lines in the log are not looked at."""
         command = [need("mosquitto_pub"), *self.address, "-I", "helper-", *options]
-        subprocess.run(command, check=True, timeout=20)
+        subprocess.run(command, check=True, timeout=20, env=self.environment)
 
 
 def environment(library: str, our_library: Path) -> dict[str, str]:

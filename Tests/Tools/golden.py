@@ -151,6 +151,7 @@ class Golden:
     def __init__(self, directory: Path, rows: tuple[Row, ...]):
         self.directory = directory
         self.broker = Broker(directory)
+        self.environment = environment()  # in the thread that changes it
         self.file = directory / "lines"
         self.file.write_bytes(b"first\nsecond\n")
         self.pool = ThreadPoolExecutor(6)
@@ -178,7 +179,8 @@ class Golden:
             stdin.write(row.stdin)
             stdin.seek(0)
         process = subprocess.Popen(
-            [*program, *shlex.split(f"{row.address} {row.options}".format_map(places))], env=environment(),
+            [*program, *shlex.split(f"{row.address} {row.options}".format_map(places))],
+            env=self.environment,
             stdin=stdin if row.program == "rr" else subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         try:
             if row.live or row.signal:

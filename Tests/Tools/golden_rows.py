@@ -87,6 +87,9 @@ MORE = (
     pub("pub a session of a prefix", "-t {t} -m one -c -I prefix", code=1),
     pub("pub a session of a prefix for ever", "-V 5 -t {t} -m one -x -1 -I prefix", code=1),
     pub("pub a session that ends with its connection", "-V 5 -t {t} -m one -i {id} -c -x 0"),
+    pub("pub a property twice", "-t {t} -m one -D publish content-type a -D publish content-type b", code=1),
+    pub("pub expiry of a session twice", "-t {t} -m one -x 30 -D connect session-expiry-interval 30", code=1),
+    pub("pub a session that lasts longer than it began", "-t {t} -m one -x 30 -D disconnect session-expiry-interval 60"),
     pub("pub by a URL of HTTP", "-L http://{host}:{port}/{t} -m one", address="", code=1),
     pub("pub lines without an end", "-t {t} -l -q 1", stdin=b"one\ntwo"),
     pub("pub lines with CR", "-t {t} -l", stdin=b"one\r\ntwo\r\n"),
@@ -123,6 +126,10 @@ MORE = (
        "-t {t}/answer -m yes"),
     rr("rr to a topic that the broker does not take", "-t '$share/{t}' -e {t}/answer -m question", code=7),
     rr("rr an infinite session without a name", "-t {t} -e {t}/answer -m question -x -1", code=1),
+    rr("rr with an identifier",
+        "-t {t}/ask -e {t}/answer -m question -F '%S %p' -D subscribe subscription-identifier 12345",
+        "-t {t}/answer -m yes"),
+    rr("rr with another response topic", "-t {t} -e {t}/answer -m question -D publish response-topic {t}", code=1),
     rr("rr by URL", "-L mqtt://{host}:{port}/{t}/ask -e {t}/answer -m question", "-t {t}/answer -m yes", address=""),
 )
 

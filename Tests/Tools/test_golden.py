@@ -41,7 +41,7 @@ DEVIATIONS = (
         "sub mqttv.* q2", "a message of QoS 1 may overtake the one of QoS 2 before it, or end the program before PUBREL",
         ("stdout: b'(one|two).n'", "sends: 70  #1 b''"), ("stdout: b'(one|two).n'",), is_certain=False),
     Deviation(
-        "rr (q.|3.1.1|format|correlation data|a file|stdin|JSON|verbose .*|properties|by URL)",
+        "rr (q.|3.1.1|with an identifier|format|correlation data|a file|stdin|JSON|verbose .*|properties|by URL)",
         "mosquitto_rr closes the connection without DISCONNECT, and the broker publishes its Will",
         ("sends: 70  #1 b''",), ("sends: e0 b''",)),
     Deviation(
