@@ -13,7 +13,7 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
   /// Whoever begins last has the client. Others who wait for an attempt of theirs find that it is theirs no more.
   func open(waits: Bool, isAgain: Bool = false) -> Int32 {
     unsafe lock()
-    defer { unsafe unlock() }
+    defer { if isAgain { unsafe unlock() } else { unsafe unlockOrFree() } }
     guard unsafe pointee.host != nil else { return MOSQ_ERR_INVAL }
     if isAgain, unsafe isUnderWay || pointee.isLeaving || pointee.isStopping { return MOSQ_ERR_SUCCESS }
     unsafe pointee.attempt &+= 1

@@ -49,11 +49,11 @@ import MQTTSession
 ) -> Int32 { MOSQ_ERR_NOT_SUPPORTED }
 
 @c public func mosquitto_reconnect(_ mosq: OpaquePointer?) -> Int32 {
-  unsafe instance(mosq)?.reconnect(waits: true) ?? MOSQ_ERR_INVAL
+  unsafe instance(mosq)?.open(waits: true) ?? MOSQ_ERR_INVAL
 }
 
 @c public func mosquitto_reconnect_async(_ mosq: OpaquePointer?) -> Int32 {
-  unsafe instance(mosq)?.reconnect(waits: false) ?? MOSQ_ERR_INVAL
+  unsafe instance(mosq)?.open(waits: false) ?? MOSQ_ERR_INVAL
 }
 
 private func connect(
@@ -93,16 +93,10 @@ private func connect(
   unsafe instance.pointee.connectProperties = unsafe ownProperties
   if !isSame { unsafe instance.pointee.isOutdated = true }
   unsafe instance.unlock()
-  return unsafe instance.reconnect(waits: waits)
+  return unsafe instance.open(waits: waits)
 }
 
 extension UnsafeMutablePointer where Pointee == Mosquitto {
-  fileprivate func reconnect(waits: Bool) -> Int32 {
-    let result = unsafe open(waits: waits)
-    unsafe freeIfDestroyed()
-    return result
-  }
-
   fileprivate func isSamePlace(_ host: UnsafePointer<CChar>, _ port: UInt32, _ keepAlive: UInt32) -> Bool {
     guard let own = unsafe pointee.host, unsafe pointee.connectProperties == nil else { return false }
     return unsafe shim_is_equal(own, host) && pointee.port == port && pointee.keepAlive == keepAlive
@@ -144,8 +138,7 @@ private var connectCommand: Int32 { 0x10 }
   {
     unsafe instance.finishLeaving()
   }
-  unsafe instance.unlock()
-  unsafe instance.freeIfDestroyed()
+  unsafe instance.unlockOrFree()
   return result
 }
 

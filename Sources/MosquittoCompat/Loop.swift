@@ -140,6 +140,11 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
   /// What mosquitto_destroy() left to the function in whose callback it was called.
   func freeIfDestroyed() {
     unsafe lock()
+    unsafe unlockOrFree()
+  }
+
+  /// The same with the lock held, which is held no more afterwards: from then on another thread may destroy the instance.
+  func unlockOrFree() {
     let isFree =
       unsafe pointee.isDestroyed && pointee.callers == nil && pointee.thread == nil && pointee.looper == 0
     unsafe unlock()

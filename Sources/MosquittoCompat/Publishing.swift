@@ -23,23 +23,13 @@ import MQTTWire
   guard let instance = unsafe instance(mosq), 0...2 ~= qos,
     let level = QoS(rawValue: UInt8(truncatingIfNeeded: qos))
   else { return MOSQ_ERR_INVAL }
-  let result = unsafe publish(instance, mid, topic, payloadlen, payload, level, retain, properties)
-  unsafe instance.freeIfDestroyed()
-  return result
-}
-
-private func publish(
-  _ instance: Instance, _ mid: UnsafeMutablePointer<Int32>?, _ topic: UnsafePointer<CChar>?,
-  _ payloadlen: Int32, _ payload: UnsafeRawPointer?, _ level: QoS, _ retain: Bool,
-  _ properties: OpaquePointer?
-) -> Int32 {
   if unsafe properties != nil {
     guard unsafe instance.pointee.version == UInt32(MQTT_PROTOCOL_V5) else { return MOSQ_ERR_NOT_SUPPORTED }
     let result = unsafe mosquitto_property_check_all(0x30, properties)
     guard result == MOSQ_ERR_SUCCESS else { return result }
   }
   unsafe instance.lock()
-  defer { unsafe instance.unlock() }
+  defer { unsafe instance.unlockOrFree() }
   guard let topic = unsafe instance.topic(topic, withAliasIn: properties) else { return MOSQ_ERR_INVAL }
   let name = unsafe span(topic)
   guard unsafe mosquitto_validate_utf8(topic, Int32(clamping: name.count)) == MOSQ_ERR_SUCCESS else {

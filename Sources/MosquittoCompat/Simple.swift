@@ -15,9 +15,7 @@ import CMosquitto
   guard unsafe tls == nil else { return MOSQ_ERR_NOT_SUPPORTED }
   var task = unsafe Task(callback: callback, user: userdata, topic: topic, qos: qos)
   return unsafe withUnsafeMutablePointer(to: &task) { task in
-    guard let mosq = unsafe mosquitto_new(client_id, clean_session, task) else {
-      return shim_errno() == 12 ? MOSQ_ERR_NOMEM : MOSQ_ERR_INVAL
-    }
+    guard let mosq = unsafe mosquitto_new(client_id, clean_session, task) else { return MOSQ_ERR_NOMEM }
     defer { unsafe mosquitto_destroy(mosq) }
     if let will = unsafe will {
       let result = unsafe mosquitto_will_set(

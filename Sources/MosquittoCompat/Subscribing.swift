@@ -50,21 +50,11 @@ private func request(
   guard let instance = unsafe instance(mosq), unsafe qos == nil || count != 0 && filters != nil else {
     return MOSQ_ERR_INVAL
   }
-  let result = unsafe request(instance, mid, filters, count, qos, options, properties)
-  unsafe instance.freeIfDestroyed()
-  return result
-}
-
-private func request(
-  _ instance: Instance, _ mid: UnsafeMutablePointer<Int32>?,
-  _ filters: UnsafePointer<UnsafePointer<CChar>?>?, _ count: Int32, _ qos: Int32?, _ options: Int32,
-  _ properties: OpaquePointer?
-) -> Int32 {
   let is5 = unsafe instance.pointee.version == UInt32(MQTT_PROTOCOL_V5)
   guard unsafe properties == nil || is5 else { return MOSQ_ERR_NOT_SUPPORTED }
   guard 0...2 ~= qos ?? 0, options & 0x30 != 0x30, options & 0xC0 == 0 else { return MOSQ_ERR_INVAL }
   unsafe instance.lock()
-  defer { unsafe instance.unlock() }
+  defer { unsafe instance.unlockOrFree() }
   // Without a connection the rest is not looked at.
   guard unsafe instance.pointee.client?.pointee.state ?? .disconnected != .disconnected else {
     return unsafe instance.resultOfNone()

@@ -273,6 +273,10 @@ def a_long_life_in_one_call(place: Place) -> list[str]:
     story.append(str(place.library.mosquitto_subscribe_simple(
         byref(messages), 1, c_bool(True), b"simple/#", 0, b"127.0.0.1", place.port, None, 60, c_bool(True),
         b"me", b"right", None, None)))
+    for id in (None, b"", b"\xff"):
+        story.append(str(place.library.mosquitto_subscribe_simple(
+            byref(messages), 1, c_bool(True), b"simple/#", 0, b"127.0.0.1", place.port, id, 60, c_bool(id is not None),
+            None, None, None, None)))
     story.append(str(place.library.mosquitto_subscribe_simple(
         byref(messages), 1, c_bool(True), b"simple/#", 0, b"127.0.0.1", place.closed_port, None, 60, c_bool(True),
         None, None, None, None)))
