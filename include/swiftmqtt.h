@@ -680,7 +680,8 @@ typedef struct smq_options {
                                     connection at more */
     uint32_t receive_maximum;   /* QoS 1 and 2 messages received and not yet acknowledged at a time: 1 to 65,535, each
                                     takes 12 bytes; 0: 64. 5.0 tells the server, and one that sends more ends the
-                                    connection; before 5.0 what is more waits. See unreleased_maximum too */
+                                    connection; before 5.0, and in a session that the server kept, what is more waits.
+                                    See unreleased_maximum too */
     uint32_t maximum_packet_bytes; /* 5.0: the Maximum Packet Size the server is told (section 3.1.2.11.4), which then
                                     leaves larger messages out; receive_bytes to 268,435,460; 0: receive_bytes without
                                     SMQ_OPTION_PARTS, else none; SMQ_OFF: none */

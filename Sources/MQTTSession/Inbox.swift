@@ -41,6 +41,8 @@ public struct Inbox: ~Copyable {
   private var lastSerial: UInt32 = 0
   /// Whether the server has the session is known, not assumed: 3.1 does not say.
   private var isSessionKnown = true
+  /// The server had kept the session.
+  private var isResumed = false
   /// The server is past what it sends again [MQTT-4.6.0-1]: what has not come by now will never do.
   private var isPastResending = false
   private(set) var peak = 0
@@ -119,9 +121,10 @@ public struct Inbox: ~Copyable {
   /// `nil`: there is room for one more.
   private mutating func makeRoom(isStrict: Bool) -> Verdict? {
     if pending &- unseen >= ring.count {
-      // Before 5.0 the server has not been told how many; it has to wait for the application, if that is
-      // what is missing.
-      return !isStrict && pending > unseen ? .wait : .tooMany
+      // Before 5.0 the server has not been told how many; it has to wait for the application, if that is what is
+      // missing. So has one that kept the session: Mosquitto 2.0 sends all it has kept, whatever it was told, and
+      // would do so on each connection that ended for it.
+      return (!isStrict || isResumed) && pending > unseen ? .wait : .tooMany
     }
     if pending == ring.count { remove(at: 0) }  // of an earlier connection
     return nil
@@ -175,6 +178,7 @@ public struct Inbox: ~Copyable {
   /// The server kept the session, or it did not, and then everything in it is gone.
   mutating func connected(_ version: ProtocolVersion, sessionPresent: Bool, isKnown: Bool) {
     isSessionKnown = isKnown
+    isResumed = sessionPresent
     let wasPastResending = isPastResending
     isPastResending = false
     guard sessionPresent else {

@@ -759,6 +759,26 @@ def test_before_5_0_what_is_too_much_waits(clients, broker):
     client.until(lambda: not server.session.outgoing)
 
 
+@pytest.mark.parametrize("qos", [1, 2])
+def test_above_receive_maximum_in_a_session_that_was_kept(clients, broker, qos):
+    """Mosquitto 2.0 sends all it has kept at once: what is too much waits, or each connection would end there."""
+    client = clients(url=broker.url, receive_maximum=5, protocol=V5, **HOLD)
+    subscribed(client, broker)
+    client.leave()
+    client.connected()
+    server = broker.last
+    for number in range(12):
+        server.publish("a", b"%d" % number, qos)
+    got = []
+    while len(got) < 12:
+        got += client.receive(1)
+        assert client.stats.unacknowledged_peak <= 5 or qos == 2
+        assert client.ack(got[-1].token) == smq.OK
+    assert [m.payload for m in got] == [b"%d" % n for n in range(12)]
+    client.until(lambda: client.stats.unacknowledged == 0)
+    assert client.stats.connections == 2
+
+
 def test_a_burst_of_qos_2(clients, broker, version):
     """More than it was told, all at once, as Mosquitto 2.0 does it: there is room for them."""
     client = clients(url=broker.url, receive_maximum=5, **version)
