@@ -173,7 +173,7 @@ class Client(ABC):
     def settle(self) -> None:
         """Returns when nothing that the server sent is without its PUBACK or PUBCOMP: one library hands a message out
         before it acknowledges it, the other behind that, and what follows is to begin at the same point for both."""
-        deadline = time.monotonic() + 0.5
+        deadline = time.monotonic() + 3
         while self.is_up and self.owes() and time.monotonic() < deadline:
             self.step(2)
 
