@@ -213,12 +213,13 @@ int32_t platform_receive(int32_t fd, uint8_t *bytes, size_t count) {
 void platform_finish(int32_t fd) { shutdown(fd, SHUT_WR); }
 
 int32_t platform_discard(int32_t fd) {
-    uint8_t few[256]; /* mostly there is nothing more, and valgrind complains of receiving to nowhere */
+    uint8_t few[256]; /* mostly there is no more, and valgrind complains of receiving to nowhere */
     /* A peer that sends without end must not hold the caller: the poller will tell again. */
+    ssize_t count = 0;
     for (int round = 0; round < 8; round++) {
-        ssize_t count = round == 0
-                            ? recv(fd, few, sizeof few, 0)
-                            : recv(fd, NULL, MOVE_MAX, MSG_TRUNC); /* TCP throws away what it would have copied */
+        count = count < (ssize_t)sizeof few
+                    ? recv(fd, few, sizeof few, 0)
+                    : recv(fd, NULL, MOVE_MAX, MSG_TRUNC); /* TCP throws away what it would have copied */
         if (count == 0 || (count < 0 && errno != EINTR)) {
             return moved(count);
         }

@@ -46,9 +46,10 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
   }
 
   /// Calls a callback: without the lock, and known as the one who calls. Several threads may be in callbacks, and leave
-  /// them in any order.
+  /// them in any order. After mosquitto_destroy() in one of them nothing more is told: what they use may be gone.
   @inline(__always)
   func outside(_ body: () -> Void) {
+    guard unsafe !pointee.isDestroyed else { return }
     var caller = unsafe Mosquitto.Caller(thread: shim_self(), next: pointee.callers)
     unsafe withUnsafeMutablePointer(to: &caller) { caller in
       unsafe pointee.callers = unsafe caller

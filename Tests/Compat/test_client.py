@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import multiprocessing
 import os
 import struct
@@ -180,6 +181,44 @@ def test_destroyed_in_on_log(ours: ctypes.CDLL, server: Mosquitto) -> None:
     story = in_a_process(lambda: destroyed_in_on_log(ours, server.port))
     told = [line for name, *ways in LOGGED for _ in ways for line in ("on_log 16", f"{name} = 0")]
     assert story == [*told, "0 descriptors more"]
+
+
+def destroyed_at(library: ctypes.CDLL, port: int, place: int) -> list[str]:
+    """A client that is destroyed when so much has been told: all of that."""
+    told: list[str] = []
+    caller = Caller(library)
+
+    def note(name: str) -> None:
+        told.append(name)
+        if len(told) == place:
+            caller.destroy()
+
+    names = ("log", "connect", "connect_with_flags", "connect_v5", "subscribe", "publish", "message", "unsubscribe",
+             "disconnect", "disconnect_v5")
+    caller.does = {name: functools.partial(note, name) for name in names}
+    caller.kept += [caller.callback(name) for name in names]
+    steps = [lambda: caller.connect(port), "connect_v5", lambda: caller.subscribe(b"destroyed", 2), "subscribe",
+             lambda: caller.publish(b"destroyed", b"x", 2), "publish", "message",
+             lambda: caller.call("unsubscribe", None, b"destroyed"), "unsubscribe",
+             lambda: caller.call("disconnect"), caller.destroy]
+    for step in steps:
+        if callable(step):
+            step()
+        while isinstance(step, str) and step not in told and len(told) < place:
+            caller.call("loop", 1000, 1, quietly=True)
+        if len(told) >= place:
+            break
+    return told
+
+
+def test_destroyed_in_any_callback(ours: ctypes.CDLL, server: Mosquitto) -> None:
+    """Ours only: nothing is told any more, as what the callbacks use may have gone, too."""
+    place, told = 0, []
+    while len(told) == place:
+        place += 1
+        told = in_a_process(functools.partial(destroyed_at, ours, server.port, place))
+        assert len(told) <= place, f"destroyed in {told[place - 1]}, then {told[place:]}"
+    assert told[-1] == "disconnect_v5" and {"message", "publish", "subscribe", "unsubscribe"} <= set(told)
 
 
 def slow(library: ctypes.CDLL) -> list[str]:

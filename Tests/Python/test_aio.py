@@ -166,8 +166,7 @@ async def test_cancelling_loses_nothing(server, level):
 async def test_a_request_that_is_cancelled(server, level):
     """Whenever that is; before Python 3.12 asyncio.wait_for() forgets it at times."""
     async with Client(server.url) as client:
-        with pytest.raises(swiftmqtt.TransportError):
-            await client.request(level, timeout=0.05)  # subscribes to the replies
+        await client._own_replies()  # is subscribed to once
         for turns in range(8):
             request = asyncio.ensure_future(client.request(level, timeout=30))
             for _ in range(turns):

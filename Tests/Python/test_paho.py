@@ -201,7 +201,12 @@ import paho.mqtt, paho.mqtt.client as mqtt, paho.mqtt.publish
 from paho import mqtt as package
 from paho.mqtt.enums import CallbackAPIVersion
 from paho.mqtt import client, MQTTException
+from paho.mqtt.exception import MalformedPacket
 import paho.mqtt.properties, paho.mqtt.packettypes
+import importlib.util
+assert all(importlib.util.find_spec(name) for name in ("paho", "paho.mqtt", "paho.mqtt.client"))
+assert paho.mqtt.__version__ == "2.2.0"
+assert issubclass(MalformedPacket, MQTTException)
 assert mqtt is client is swiftmqtt.paho.client and paho.mqtt is package is swiftmqtt.paho
 assert CallbackAPIVersion is mqtt.CallbackAPIVersion and paho.mqtt.properties.Properties is mqtt.Properties
 """

@@ -139,7 +139,7 @@ def test_it_is_no_broker(strange, way: str, text: str, advice: str):
     ("resetting", "311", "connect", r"MQTT 3\.1\.1: Connection reset by peer", "what listens there may speak TLS"),
 ])
 def test_a_strange_broker(strange, way: str, version: str, step: str, text: str, advice: str):
-    found = steps(*strange(way), "-W", 1, "-V", version, code=5 if step == "connect" else 6)
+    found = steps(*strange(way), "-W", 5, "-V", version, code=5 if step == "connect" else 6)
     assert found[-1][:2] == (step, "fail")
     assert re.fullmatch(text, found[-1][2]) and found[-1][3].startswith(advice), found[-1]
 

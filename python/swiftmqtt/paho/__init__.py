@@ -12,5 +12,8 @@ from ._replace import replace_paho
 from .client import *  # noqa: F403
 from .errors import MQTTException
 
+#: Which paho-mqtt this has the interface of: packages ask for it, to know what Client() wants.
+__version__ = "2.2.0"
+
 __all__ = ["MQTTException", "replace_paho"]
 __all__ += _client.__all__

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.machinery
 import sys
 import types
 
@@ -23,7 +24,11 @@ def replace_paho() -> None:
     """Has ``import paho.mqtt.client`` and the like find what is here, in this process: to be called before anything
     imports them."""
     top, package = types.ModuleType("paho"), importlib.import_module(__package__)
+    # importlib.util.find_spec("paho"), by which packages see whether it is there, asks a module that is loaded for its own.
+    top.__spec__ = importlib.machinery.ModuleSpec("paho", None, is_package=True)
+    top.__path__ = []
     sys.modules["paho"], sys.modules["paho.mqtt"] = top, package
     top.mqtt = package  # type: ignore[attr-defined]
     for name in MODULES:
         sys.modules[f"paho.mqtt.{name}"] = importlib.import_module(f"{__package__}.{name}")
+    sys.modules["paho.mqtt.exception"] = importlib.import_module(f"{__package__}.errors")
