@@ -126,6 +126,7 @@ class Bench:
             if row.signal:
                 if row.live:
                     self.await_told(r"Sending PUBLISH to (?!helper-|witness)", since, len(row.live))
+                await_condition(lambda: self.is_idle(process), 10, "it has read what the server sent")
                 process.send_signal(row.signal)
             stdout, stderr = process.communicate(row.stdin, 30)
         finally:
@@ -152,6 +153,13 @@ class Bench:
             if " -U " in row.options:
                 pattern = r"Sending UNSUBACK to (?!helper-|witness)"
         self.await_told(pattern, since, count)
+
+    def is_idle(self, process: subprocess.Popen) -> bool:
+        """Nothing that the server sent is unread, and the program waits."""
+        rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+        to_server = f":{self.broker.port:04X}"
+        unread = any(row[2].endswith(to_server) and not row[4].endswith(":00000000") for row in rows)
+        return not unread and Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[0] in "SZ"
 
     def await_told(self, pattern: str, since: int, count: int) -> None:
         matcher = re.compile(pattern)
