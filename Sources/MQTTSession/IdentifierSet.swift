@@ -1,13 +1,14 @@
 import FixedMemory
 import MQTTWire
 
-/// A set of Packet Identifiers, each with one mark. It never holds more than `maximum`, so no search in it is without an end.
+/// A set of Packet Identifiers. It never holds more than `maximum`, so no search in it is without an end.
 ///
-/// Small, it is a hash table with open addressing that is at most half full: 32 bits a slot. From 1,025 identifiers on that
-/// would take as much as two bits for each of the 65,535 there are, and so it is these.
+/// Small, it is a hash table with open addressing that is at most half full, and each identifier has a mark: 32 bits a slot.
+/// From 513 identifiers on that would take as much as a bit for each of the 65,535 there are, and so it is these, without
+/// marks: they tell what may be forgotten for want of room.
 struct IdentifierSet: ~Copyable {
   /// Of a hash table. 0: free. Else the identifier, and the mark above it.
-  /// Of a map: the bits of sixteen identifiers, the identifier itself and its mark above it.
+  /// Of a map: the bits of 32 identifiers.
   private var slots: Table<UInt32>
   private(set) var count = 0
   private(set) var markedCount = 0
@@ -15,7 +16,7 @@ struct IdentifierSet: ~Copyable {
   private var displaced = 0
 
   private static var mark: UInt32 { 0x1_0000 }
-  private static var mapSlots: Int { 65_536 / 16 }
+  private static var mapSlots: Int { 65_536 / 32 }
 
   /// How many slots hold `count` identifiers: a power of two.
   static func slotCount(for count: Int) -> Int {
@@ -40,8 +41,7 @@ struct IdentifierSet: ~Copyable {
   }
 
   func isMarked(_ identifier: PacketIdentifier) -> Bool {
-    if isMap { return slots[word(identifier)] & bit(identifier) << 1 != 0 }
-    return slots[find(identifier)] & Self.mark != 0
+    !isMap && slots[find(identifier)] & Self.mark != 0
   }
 
   /// Adds an identifier, or marks one that is there. False, and nothing has changed: there is no room.
@@ -54,14 +54,10 @@ struct IdentifierSet: ~Copyable {
     isMap ? removeFromMap(identifier) : removeFromHashTable(identifier)
   }
 
+  /// Makes room. In a map there is room for all.
   mutating func removeUnmarked() {
-    guard count > markedCount else { return }
+    guard !isMap, count > markedCount else { return }
     for slot in 0..<slots.count {
-      if isMap {
-        let marks = slots[slot] >> 1 & Self.evenBits
-        slots[slot] = marks | marks << 1
-        continue
-      }
       // What moves up into the gap is looked at, too.
       while slots[slot] != 0, slots[slot] & Self.mark == 0,
         let identifier = PacketIdentifier(UInt16(truncatingIfNeeded: slots[slot]))
@@ -69,13 +65,11 @@ struct IdentifierSet: ~Copyable {
         guard removeFromHashTable(identifier) else { break }
       }
     }
-    count = markedCount
   }
 
   mutating func removeMarks() {
     guard markedCount > 0 else { return }
-    let kept = isMap ? Self.evenBits : Self.mark &- 1
-    for slot in 0..<slots.count { slots[slot] &= kept }
+    for slot in 0..<slots.count { slots[slot] &= Self.mark &- 1 }
     markedCount = 0
   }
 
@@ -95,22 +89,19 @@ struct IdentifierSet: ~Copyable {
 
   private var isMap: Bool { slots.count == Self.mapSlots }
 
-  private static var evenBits: UInt32 { 0x5555_5555 }
-
   private func word(_ identifier: PacketIdentifier) -> Int {
-    Int(truncatingIfNeeded: identifier.rawValue >> 4)
+    Int(truncatingIfNeeded: identifier.rawValue >> 5)
   }
 
   private func bit(_ identifier: PacketIdentifier) -> UInt32 {
-    1 << (UInt32(identifier.rawValue & 15) &* 2)
+    1 << UInt32(identifier.rawValue & 31)
   }
 
   private mutating func insertIntoMap(_ identifier: PacketIdentifier) -> Bool {
     let word = word(identifier)
     let bit = bit(identifier)
     if slots[word] & bit == 0 { count &+= 1 }
-    if slots[word] & bit << 1 == 0 { markedCount &+= 1 }
-    slots[word] |= bit | bit << 1
+    slots[word] |= bit
     return true
   }
 
@@ -119,8 +110,7 @@ struct IdentifierSet: ~Copyable {
     let bit = bit(identifier)
     guard slots[word] & bit != 0 else { return false }
     count &-= 1
-    if slots[word] & bit << 1 != 0 { markedCount &-= 1 }
-    slots[word] &= ~(bit | bit << 1)
+    slots[word] &= ~bit
     return true
   }
 
@@ -151,9 +141,17 @@ struct IdentifierSet: ~Copyable {
   }
 
   /// The slot an identifier is in, or the free one where it belongs: there always is one, as half of them are free.
+  @inline(__always)
   private func find(_ identifier: PacketIdentifier) -> Int {
     let wanted = UInt32(identifier.rawValue)
-    var slot = home(wanted)
+    let slot = home(wanted)
+    let entry = slots[slot]
+    return entry == 0 || entry & (Self.mark &- 1) == wanted ? slot : findFurther(wanted, from: slot)
+  }
+
+  @inline(never)
+  private func findFurther(_ wanted: UInt32, from home: Int) -> Int {
+    var slot = home
     for _ in 0..<slots.count {
       if slots[slot] == 0 || slots[slot] & (Self.mark &- 1) == wanted { break }
       slot = after(slot)

@@ -276,6 +276,7 @@ class Stats(Sized):
         ]
         + [(name, ctypes.c_uint64) for name in ("submitted", "submit_full")]
         + [(name, ctypes.c_uint32) for name in ("submit_waiting", "submit_peak")]
+        + [("messages_postponed", ctypes.c_uint64)]
     )
 
     def __eq__(self, other: object) -> bool:

@@ -170,6 +170,7 @@ class Stats(Sized):
         "ended_stream ended_resolve ended_network ended_closed ended_timeout ended_credentials",
         "u64 submitted submit_full",
         "u32 submit_waiting submit_peak",
+        "u64 messages_postponed",
     )
 
 
