@@ -188,6 +188,14 @@ public struct Session: ~Copyable {
   /// first connection.
   public mutating func fillClientID(_ nextByte: () -> UInt8) { connects.fillClientID(nextByte) }
 
+  /// The session is over, and its block goes back to whoever it belongs to: credentials and authentication data do not.
+  public mutating func wipeSecrets() {
+    connects.wipe()
+    farewell.wipe(0..<farewell.count)
+    control.wipe()
+    if connects.authenticationMethod != nil { receiver.wipe() }
+  }
+
   // MARK: Getters
 
   public var isConnected: Bool { phase == .connected }

@@ -4,6 +4,7 @@ every connection get further? Mosquitto 2.0 sends all of them before its first P
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable
 
 import pytest
@@ -11,10 +12,16 @@ import pytest
 from . import smq
 from .servers import Mosquitto
 
-# 50,000 by hand.
+# 50,000 by hand: a minute or two each, as Mosquitto looks through a list for each PUBREC.
 COUNT = int(os.environ.get("SMQ_BACKLOG", "5000"))
+SECONDS = 80 * max(1, COUNT // 5000)
 KEEP = dict(client_id="keeper", flags=smq.OPTION_KEEP_SESSION)
 AGAIN = dict(reconnect=True, reconnect_min_ms=10, reconnect_max_ms=10)
+
+
+@pytest.fixture(autouse=True)
+def time_enough() -> None:
+    signal.alarm(20 + SECONDS)
 
 
 @pytest.fixture
@@ -51,7 +58,7 @@ def publish(clients, server: Mosquitto, count: int, meanwhile: Callable[[], obje
 def take(client: smq.Client, count: int) -> list[int]:
     """What arrives, over as many connections as it takes; the client connects again by itself."""
     assert client.connect() == smq.OK
-    client.until(lambda: client.stats.messages_received >= count and not client.stats.unacknowledged, timeout=80)
+    client.until(lambda: client.stats.messages_received >= count and not client.stats.unacknowledged, timeout=SECONDS)
     return [int(message.payload) for message in client.messages()]
 
 
