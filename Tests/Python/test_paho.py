@@ -361,9 +361,9 @@ def test_a_callback_may_wait_for_another_thread_that_publishes(mqtt, server, lev
 
 def test_the_bell_is_heard_however_often_it_rings(mqtt, monkeypatch):
     """A ring that comes while another is heard does not make it dumb."""
-    from swiftmqtt.paho import _link
+    from swiftmqtt import _bell
 
-    bell, read = _link.Bell(), os.read
+    bell, read = _bell.Bell(), os.read
     bell.ring()
 
     def read_late(descriptor: int, size: int) -> bytes:
@@ -371,7 +371,7 @@ def test_the_bell_is_heard_however_often_it_rings(mqtt, monkeypatch):
         return read(descriptor, size)
 
     with monkeypatch.context() as patched:
-        patched.setattr(_link.os, "read", read_late)
+        patched.setattr(_bell.os, "read", read_late)
         bell.quiet()
     bell.ring()
     assert select.select([bell.fileno()], [], [], 0)[0]

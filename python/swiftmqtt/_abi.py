@@ -80,6 +80,8 @@ class Property(Sized):
 class Message(Sized):
     """smq_message"""
 
+    topic_text: str  # for those who read what is said of it
+
     _fields_ = fields(
         "u32 size",
         "u8 qos retain quiet overflow",

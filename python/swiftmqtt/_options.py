@@ -8,6 +8,7 @@ from typing import Any, TypedDict
 
 from . import _abi, properties
 from ._library import LIBRARY
+from ._names import meant
 from .constants import OptionFlag, Protocol, Status
 from .errors import ArgumentError, error
 from .message import Will
@@ -47,6 +48,9 @@ PROPERTIES = (
     "authentication_method",
     "authentication_data",
 )
+
+# Arguments of a client that are no options of the library's.
+OTHERS = "url run inbox_maximum reconnect manual_ack message_maximum adapters credentials resolve authenticate log log_level"
 
 
 class Options(TypedDict, total=False):
@@ -116,7 +120,7 @@ def build(url: str | None, flags: int, adapters: Adapters, given: dict[str, Any]
     """The struct, checked. TypeError and ArgumentError name the option that is wrong."""
     unknown = [name for name in given if name not in Options.__annotations__]
     if unknown:
-        raise TypeError(f"there is no option {unknown[0]!r}")
+        raise TypeError(f"there is no option {unknown[0]!r}{meant(unknown[0], [*Options.__annotations__, *OTHERS.split()])}")
     struct = _abi.Options()
     for name, value in {"url": url, **given}.items():
         if name in TEXTS and value is not None and value != "":
@@ -153,6 +157,14 @@ def check(struct: _abi.Options, url: str | None) -> None:
         at = offset.value
         raise error(status, f"the URL {_hidden(url)!r} is wrong at byte {at}: {_hidden(url[at : at + 20])!r}")
     raise error(status, _blame(struct, status))
+
+
+def servers(struct: _abi.Options, url: str | None) -> list[str]:
+    """Host and port of each server, as the library counts them."""
+    given = url.partition("://")[2].rpartition("@")[2] if url else struct.host.data.decode()
+    port = struct.port or 1883
+    parts = given.partition("/")[0].split(",") if url else [given if ":" not in given else f"[{given}]"]
+    return [part if part.rpartition("]")[2].rpartition(":")[1] else f"{part}:{port}" for part in parts]
 
 
 def _blame(struct: _abi.Options, status: int) -> str:

@@ -12,10 +12,11 @@ from collections import OrderedDict, deque
 from typing import Any
 
 from .._answers import Connected
+from .._bell import Bell
 from ..constants import State, Status
 from ..errors import ArgumentError, Error
 from ..message import Message
-from ._link import Bell, Link, Socket, Turn, connect_options
+from ._link import Link, Socket, Turn, connect_options
 from ._names import (
     LOGGING_LEVEL,
     MQTT_CLEAN_START_FIRST_ONLY,
