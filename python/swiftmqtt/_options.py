@@ -61,8 +61,8 @@ class Options(TypedDict, total=False):
     port: int
     protocol: int
     client_id: str
-    user_name: str
-    password: str | bytes
+    user_name: str | None
+    password: str | bytes | None
     will: Will | None
     # flags
     keep_session: bool
@@ -123,8 +123,11 @@ def build(url: str | None, flags: int, adapters: Adapters, given: dict[str, Any]
         raise TypeError(f"there is no option {unknown[0]!r}{meant(unknown[0], [*Options.__annotations__, *OTHERS.split()])}")
     struct = _abi.Options()
     for name, value in {"url": url, **given}.items():
-        if name in TEXTS and value is not None and value != "":
+        if name in TEXTS and value is not None:
             struct.put(name, _encoded(name, value))
+    # One of no bytes is something else than none.
+    flags |= OptionFlag.USER_NAME if given.get("user_name") is not None else 0
+    flags |= OptionFlag.PASSWORD if given.get("password") is not None else 0
     protocol = given.get("protocol")
     struct.protocol = _number("protocol", protocol) if protocol else Protocol.MQTT_5_0
     if not protocol and "authentication_method" not in given and given.get("fallback", True):
@@ -194,7 +197,7 @@ def _without_each(struct: _abi.Options) -> Iterator[tuple[str, int]]:
             view.size = 0
             yield f"the option {name} is out of its range, or contradicts another one", _status(struct)
             view.size = was
-    for name, flag in FLAGS.items():
+    for name, flag in {**FLAGS, "user_name": OptionFlag.USER_NAME, "password": OptionFlag.PASSWORD}.items():
         if struct.flags & flag:
             struct.flags ^= flag
             yield f"the option {name} needs another one, or contradicts it", _status(struct)

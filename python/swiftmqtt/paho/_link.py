@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._answers import Answer, Connected
 from .._base import BaseClient
+from .._library import LIBRARY
 from ..constants import OFF, LogItem, LogLevel, Protocol
 from ..errors import Error
 from ..message import Message, Will
@@ -65,6 +66,10 @@ class Link(BaseClient):
     subscribe_filters = BaseClient._subscribe
     acknowledge = BaseClient._ack
 
+    def identifier_of(self, message: Message) -> int:
+        """The Packet Identifier of a message that is not acknowledged; 0: it has none."""
+        return max(0, LIBRARY.smq_packet_identifier(self._open(), message._token)) if message._token else 0
+
     def _logged(self, level: LogLevel, what: LogItem | int, number: int, other: int) -> None:
         if what == LogItem.OPENED:
             self.opened = True
@@ -76,7 +81,8 @@ class Link(BaseClient):
     def _on_message(self) -> None:
         message, owner = self._waiting_messages.popleft(), self.owner
         if owner:
-            self.calls.append(lambda: owner._arrived(self, message))
+            identifier = self.identifier_of(message)
+            self.calls.append(lambda: owner._arrived(self, message, identifier))
 
     def _on_connected(self, connected: Connected) -> None:
         owner = self.owner
@@ -177,13 +183,13 @@ def connect_options(client: Settings) -> dict[str, Any]:
         "client_id_as_is": True,
         "keep_alive_s": client._keepalive or OFF,
         "connect_timeout_ms": int(client._connect_timeout * 1000) + 30_000,
-        "user_name": client._username or "",
-        "password": client._password or b"",
+        "user_name": client._username,
+        "password": client._password if client._username is not None else None,
         "outbox_bytes": OUTBOX_BYTES,
         "outbox_messages": OUTBOX_MESSAGES,
         "receive_bytes": 1 << 16,
         "in_flight_maximum": min(client._max_inflight_messages, 65_535) or 65_535,
-        "receive_maximum": 65_535 if client._manual_ack else 1024,
+        "receive_maximum": 65_535,  # paho-mqtt has no limit
         "requests": 256,
         "request_bytes": 1 << 17,
         "subscriptions": OFF,
