@@ -639,7 +639,7 @@ typedef struct smq_options {
      */
     smq_bytes client_id;
     smq_bytes user_name; /* UTF-8, at most 65,535 bytes; empty: none, or see SMQ_OPTION_USER_NAME */
-    smq_bytes password;  /* at most 65,535 bytes; empty: none, or see SMQ_OPTION_PASSWORD. In 3.1.1 only with a user name
+    smq_bytes password; /* at most 65,535 bytes; empty: none, or see SMQ_OPTION_PASSWORD. In 3.1.1 only with a user name
                             [MQTT-3.1.2-22] */
 
     /*
