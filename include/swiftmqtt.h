@@ -579,7 +579,13 @@ enum {
      * The program has the transport, and the clock: the client is a mere engine, see chapter 13. smq_client_init() makes no
      * system call but for a random number, and nothing here looks at a clock.
      */
-    SMQ_OPTION_OWN_TRANSPORT = 4096
+    SMQ_OPTION_OWN_TRANSPORT = 4096,
+    /*
+     * CONNECT has a user name, or a password, also if user_name or password is empty: one of no bytes, which is something
+     * else than none (sections 3.1.3.5 and 3.1.3.6). Not with SMQ_OPTION_ASK_CREDENTIALS.
+     */
+    SMQ_OPTION_USER_NAME = 8192,
+    SMQ_OPTION_PASSWORD = 16384
 };
 
 /* smq_options.jitter: what chance does to the waits between attempts to connect */
@@ -633,8 +639,9 @@ typedef struct smq_options {
      * SMQ_OPTION_KEEP_SESSION.
      */
     smq_bytes client_id;
-    smq_bytes user_name; /* UTF-8, at most 65,535 bytes; empty: none */
-    smq_bytes password;  /* at most 65,535 bytes; empty: none. In 3.1.1 only with a user name [MQTT-3.1.2-22] */
+    smq_bytes user_name; /* UTF-8, at most 65,535 bytes; empty: none, or see SMQ_OPTION_USER_NAME */
+    smq_bytes password; /* at most 65,535 bytes; empty: none, or see SMQ_OPTION_PASSWORD. In 3.1.1 only with a user name
+                            [MQTT-3.1.2-22] */
 
     /*
      * The Will: what the server publishes if the connection ends without smq_disconnect()
@@ -1462,6 +1469,17 @@ SMQ_API int32_t smq_hold(smq_client *client);
  *   SMQ_ERR_FULL          properties, and an earlier message is unacknowledged, or no room now
  */
 SMQ_API int32_t smq_ack(smq_client *client, uint64_t token, uint32_t reason_code, const smq_bytes *properties);
+
+/*
+ * The Packet Identifier that a message came with: for a log, or a program's own bookkeeping. The library goes by tokens.
+ *
+ * client   the client
+ * token    of the message's event
+ *
+ * Returns 1 to 65,535; or SMQ_ERR_NULL, SMQ_ERR_CLIENT, or SMQ_ERR_TOKEN if no message with this token waits to be
+ * acknowledged.
+ */
+SMQ_API int32_t smq_packet_identifier(smq_client *client, uint64_t token);
 
 /*
  * Puts a Topic Filter into the table that each message is matched with: its event tells the first entry that

@@ -936,3 +936,23 @@ def test_properties_of_pubrel(clients, broker):
     event = client.wait_event(smq.EVENT_PUBREL)
     assert (event.reason_code, event.reason_string) == (0, b"go on")
     client.until(lambda: broker.of(PUBCOMP))
+
+
+@pytest.mark.parametrize("qos", [1, 2])
+def test_the_packet_identifier_of_a_message(clients, broker, protocol, qos):
+    """As long as the message is not acknowledged, held or not; nothing else has one."""
+    client = clients(url=broker.url, protocol=protocol, **HOLD)
+    client.connected()
+    tokens = []
+    for identifier in (7, 65_535, 1):
+        broker.last.publish("a", b"x", qos, identifier=identifier)
+        event = client.message()
+        assert client.packet_identifier(event.token) == identifier
+        tokens.append((event.token, identifier))
+        client.hold()
+    for token, identifier in tokens:
+        assert client.packet_identifier(token) == identifier
+        assert client.ack(token) == smq.OK
+        assert client.packet_identifier(token) == smq.ERR_TOKEN
+    for token in (0, 99, 1 << 40, (1 << 64) - 1):
+        assert client.packet_identifier(token) == smq.ERR_TOKEN
