@@ -26,7 +26,10 @@ static void forget_identifiers(void) {
 
 void server_reset(void) {
     forget_identifiers();
-    for (int i = 0; i < world.touched_count; i++) world.came[world.touched[i]] = world.was_sent[world.touched[i]] = 0;
+    for (int i = 0; i < world.touched_count; i++) {
+        uint16_t id = world.touched[i];
+        world.came[id] = world.releases[id] = world.was_sent[id] = 0;
+    }
     world.touched_count = 0;
 }
 
@@ -40,7 +43,7 @@ void server_connection_opened(void) {
     memset(world.alias, 0, sizeof world.alias);
     memset(world.alias_out, 0, sizeof world.alias_out);
     for (int i = 0; i < world.touched_count; i++) {
-        world.here[world.touched[i]] = world.came[world.touched[i]] = 0;
+        world.here[world.touched[i]] = world.came[world.touched[i]] = world.releases[world.touched[i]] = 0;
         world.pubrec_unknown[world.touched[i]] = 0;
     }
     world.is_open = true;
@@ -66,7 +69,9 @@ static void check_content(const struct packet *packet, int index, struct view to
     const struct asked *asked = &world.asked[index];
     uint8_t payload[1 << 12];
     if (asked->kind != A_MESSAGE && asked->kind != A_REQUEST) broken("PUBLISH of what is no message: %d", index);
-    if (asked->is_done) broken("%d is sent after it was told to be over", index);
+    /* The time of a request may be up; what was sent of it by then is sent again. */
+    bool may_be_told = asked->kind == A_REQUEST && asked->whole > 0;
+    if (asked->is_done && !may_be_told) broken("%d is sent after it was told to be over", index);
     ledger_payload(index, payload, asked->payload_size);
     if (packet->payload.size != asked->payload_size || memcmp(payload, packet->payload.data, packet->payload.size) != 0)
         broken("%d is sent with another payload", index);
@@ -136,7 +141,7 @@ static void request_came(const struct packet *packet) {
 
 /* PUBACK or PUBREC of the client's. */
 static void acknowledged(const struct packet *packet) {
-    if (!(world.came[packet->id] & 1)) broken("an acknowledgement of what has not come: %u", packet->id);
+    if (!world.came[packet->id]) broken("an acknowledgement of what has not come: %u", packet->id);
     if (world.is_raw || world.is_broken) return;
     if (world.arrival_first == world.arrival_count) broken("more acknowledgements than messages");
     int serial = world.arrivals[world.arrival_first++];
@@ -153,8 +158,8 @@ static void acknowledged(const struct packet *packet) {
 }
 
 static void pubcomp_came(const struct packet *packet) {
-    if (!(world.came[packet->id] & 2)) broken("PUBCOMP for what was not released: %u", packet->id);
-    world.came[packet->id] &= (uint8_t)~2;
+    if (world.releases[packet->id] == 0) broken("PUBCOMP for what was not released: %u", packet->id);
+    world.releases[packet->id]--;
     for (int i = 0; i < world.down_count; i++)
         if (world.downs[i].id == packet->id && world.downs[i].state == D_RECEIVED) world.downs[i].state = D_DONE;
 }
@@ -264,6 +269,11 @@ static void connack_arrived(const struct packet *packet) {
     }
     world.has_connack = true;
     if (!packet->session_present) {
+        /* What has its PUBREC is complete: the server has it (docs/decisions/0004). */
+        for (int i = 0; i < world.touched_count; i++) {
+            uint16_t id = world.touched[i];
+            if (world.state[id] == QOS_2_RECEIVED || world.state[id] == RELEASED) complete(id, 0);
+        }
         forget_identifiers();
         world.is_raw = false;
         for (int i = 0; i < world.down_count; i++)
@@ -281,7 +291,7 @@ static void connack_arrived(const struct packet *packet) {
 static void publish_arrived(const struct packet *packet, bool is_raw) {
     if (packet->qos > 0) {
         touch(packet->id);
-        world.came[packet->id] |= 1;
+        world.came[packet->id] = 1;
     }
     if (is_raw && (packet->qos > 0 || wire_has(&packet->properties, 0x23))) world.is_raw = true;
     int serial = is_raw ? -1 : server_message(packet->payload);
@@ -318,7 +328,7 @@ static void packet_arrived(const uint8_t *bytes, size_t size, bool is_raw) {
         break;
     case PUBREL:
         touch(id);
-        world.came[id] |= 2;
+        if (world.releases[id] < 255) world.releases[id]++;
         if (is_raw) world.is_raw = true;
         break;
     case PUBCOMP:

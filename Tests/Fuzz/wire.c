@@ -183,7 +183,7 @@ uint32_t wire_number(const struct properties *properties, int identifier, uint32
     return wire_has(properties, identifier) ? properties->number[identifier] : otherwise;
 }
 
-static const char *check_value(int identifier, uint32_t value, bool is_will) {
+static const char *check_value(int identifier, uint32_t value) {
     switch (identifier) {
     case 0x01:
     case 0x17:
@@ -197,16 +197,15 @@ static const char *check_value(int identifier, uint32_t value, bool is_will) {
     case 0x21:
     case 0x23:
     case 0x27: return value == 0 ? "a property is 0 that may not be" : NULL;
-    default: (void)is_will; return NULL;
+    default: return NULL;
     }
 }
 
-static const char *properties(struct reader *reader, int where, bool is_from_client, struct properties *found) {
+const char *wire_properties(const uint8_t *bytes, size_t size, int where, bool is_from_client,
+                            struct properties *found) {
     memset(found, 0, sizeof *found);
-    uint32_t size = variable(reader);
-    found->list = take(reader, size);
-    if (reader->failed) return "properties that are longer than their packet";
-    struct reader list = { found->list.data, found->list.data + found->list.size, false };
+    found->list = (struct view){ bytes, size };
+    struct reader list = { bytes, bytes + size, false };
     while (left(&list) > 0) {
         uint32_t identifier = variable(&list);
         if (list.failed || identifier >= 64 || rules[identifier].kind == 0) return "an unknown property";
@@ -229,7 +228,7 @@ static const char *properties(struct reader *reader, int where, bool is_from_cli
             break;
         }
         if (list.failed) return "a property that is no such value";
-        const char *wrong = check_value((int)identifier, value, where == 0);
+        const char *wrong = check_value((int)identifier, value);
         if (wrong) return wrong;
         if (identifier == 0x08 && !wire_is_topic_name(found->value[identifier]))
             return "a Response Topic that is no Topic Name";
@@ -237,6 +236,13 @@ static const char *properties(struct reader *reader, int where, bool is_from_cli
     }
     if (wire_has(found, 0x16) && !wire_has(found, 0x15)) return "Authentication Data without a method";
     return NULL;
+}
+
+static const char *properties(struct reader *reader, int where, bool is_from_client, struct properties *found) {
+    uint32_t size = variable(reader);
+    struct view list = take(reader, size);
+    if (reader->failed) return "properties that are longer than their packet";
+    return wire_properties(list.data, list.size, where, is_from_client, found);
 }
 
 /* ---- Packets */
@@ -374,8 +380,11 @@ static const char *farewell(struct reader *reader, struct packet *packet, bool i
     packet->reason = (uint8_t)number(reader, 1);
     if (!is_reason(is_from_client ? client_reasons : server_reasons, packet->type, packet->reason))
         return "an unknown Reason Code";
-    if (left(reader) == 0) return NULL;
-    return properties(reader, packet->type, is_from_client, &packet->properties);
+    /* Section 3.14.2.2.1: DISCONNECT may end here; of AUTH nothing says so. */
+    if (left(reader) == 0) return packet->type == AUTH ? "AUTH without Property Length" : NULL;
+    const char *wrong = properties(reader, packet->type, is_from_client, &packet->properties);
+    /* Section 3.15.2.2.2. */
+    return !wrong && packet->type == AUTH && !wire_has(&packet->properties, 0x15) ? "AUTH without a method" : wrong;
 }
 
 const char *wire_decode(const uint8_t *bytes, size_t size, int version, bool is_from_client, struct packet *packet) {

@@ -69,6 +69,9 @@ int64_t wire_size(const uint8_t *bytes, size_t size);
 /* What is wrong with a whole packet, in words; NULL: nothing. */
 const char *wire_decode(const uint8_t *bytes, size_t size, int version, bool is_from_client, struct packet *packet);
 
+/* The same for a list of properties without its length in front; where: a packet type, or 0 for the Will. */
+const char *wire_properties(const uint8_t *bytes, size_t size, int where, bool is_from_client, struct properties *found);
+
 /* A property is there. */
 bool wire_has(const struct properties *properties, int identifier);
 /* Its number, or what holds without it. */

@@ -102,7 +102,8 @@ struct world {
     uint8_t here[IDENTIFIERS];      /* sent on this connection */
     uint8_t pubrec_unknown[IDENTIFIERS];
     uint8_t was_sent[IDENTIFIERS];  /* in this session or one that was lost */
-    uint8_t came[IDENTIFIERS];      /* the server's PUBLISH with this identifier came on this connection; 2: its PUBREL */
+    uint8_t came[IDENTIFIERS];      /* the server's PUBLISH with this identifier came on this connection */
+    uint8_t releases[IDENTIFIERS];  /* its PUBRELs that have no PUBCOMP */
     uint16_t touched[4096];
     int touched_count;
     int answers; /* SUBACK and UNSUBACK that came, less those that were told */
