@@ -40,6 +40,10 @@ bench: ## QUICK=1: compare with libmosquitto, Paho C and the bare socket (benchm
 	@$(MAKE) --no-print-directory all
 	@benchmarks/bench.py $(if $(QUICK),--quick)
 
+fuzz: ## SECONDS=60 TARGETS="engine url": not part of test: coverage-guided fuzzing with the address sanitizer; docs/testing.md
+	@.ci/need build
+	@Tests/Fuzz/run --seconds $(or $(SECONDS),60) $(TARGETS)
+
 mutants: ## not part of test: break the library in each place of Tests/Mutants/mutants.toml; a test has to see it (an hour)
 	@.ci/need build broker test
 	@Tests/Mutants/run

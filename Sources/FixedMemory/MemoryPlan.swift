@@ -10,13 +10,21 @@ public struct MemoryPlan {
 
   public init() {}
 
+  #if SWIFTMQTT_POISON
+    /// What lies behind each place and belongs to nobody, so that the address sanitizer sees who goes beyond one.
+    private static var gap: Int { poisonedSize }
+  #else
+    @inline(__always)
+    private static var gap: Int { 0 }
+  #endif
+
   /// Sets room for `count` elements aside.
   public mutating func reserve<Element>(_ count: Int, of type: Element.Type) -> Place<Element>
   where Element: ~Copyable {
     precondition(MemoryLayout<Element>.alignment <= Self.alignment)
     let mask = MemoryLayout<Element>.alignment - 1
     let offset = (byteCount + mask) & ~mask
-    byteCount = offset + MemoryLayout<Element>.stride * count
+    byteCount = offset + MemoryLayout<Element>.stride * count + Self.gap
     return Place(offset: offset, count: count)
   }
 }
@@ -38,15 +46,35 @@ public struct Place<Element: ~Copyable>: BitwiseCopyable {
   }
 
   public func region(_ place: Place<UInt8>) -> Region {
-    unsafe Region(start: start + place.offset, count: place.count)
+    markEnd(of: place)
+    return unsafe Region(start: start + place.offset, count: place.count)
   }
 
   public func table<Element: BitwiseCopyable>(_ place: Place<Element>) -> Table<Element> {
-    unsafe Table(start: start + place.offset, count: place.count)
+    markEnd(of: place)
+    return unsafe Table(start: start + place.offset, count: place.count)
   }
 
   /// For what is neither a region nor a table: elements that cannot be copied, or that several threads use.
   @unsafe public func start<Element: ~Copyable>(of place: Place<Element>) -> UnsafeMutablePointer<Element> {
-    unsafe (start + place.offset).bindMemory(to: Element.self, capacity: place.count)
+    markEnd(of: place)
+    return unsafe (start + place.offset).bindMemory(to: Element.self, capacity: place.count)
+  }
+
+  /// Where a place ends the address sanitizer is to see it.
+  @inline(__always)
+  private func markEnd<Element: ~Copyable>(of place: Place<Element>) {
+    #if SWIFTMQTT_POISON
+      unsafe poison(start + place.offset + MemoryLayout<Element>.stride * place.count, poisonedSize)
+    #endif
   }
 }
+
+#if SWIFTMQTT_POISON
+  // Only in the build that is fuzzed (Tests/Fuzz): whoever gives the block back, or uses it anew, makes it readable again.
+
+  private var poisonedSize: Int { 32 }
+
+  @_silgen_name("__asan_poison_memory_region")
+  private func poison(_ start: UnsafeMutableRawPointer, _ size: Int)
+#endif

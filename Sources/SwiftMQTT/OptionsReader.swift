@@ -112,17 +112,17 @@ func makeClient(
   let checked = try check(request, &urlOffset)
 
   var plan = MemoryPlan()
-  _ = plan.reserve(1, of: ClientSlot.self)
+  let slotPlace = plan.reserve(1, of: ClientSlot.self)
   let clientPlace = plan.reserve(1, of: Client.self)
   let clientPlan = ClientPlan(checked, in: &plan)
   guard let memory = unsafe memory else { return plan.byteCount }
   // A size with its highest bit set is no negative number but a very large one.
   guard size < 0 || size >= plan.byteCount else { throw .memorySize }
-  let slot = unsafe memory.bindMemory(to: ClientSlot.self, capacity: 1)
   do throws(PlatformError) {
     var platform = checked.hasOwnTransport ? Linux() : try Linux(userTimeout: checked.tcpUserTimeout)
     let wakeUp = checked.submitMessages > 0 && !checked.hasOwnTransport ? try platform.wakeUp() : .none
     let block = unsafe MemoryBlock(start: memory)
+    let slot = unsafe block.start(of: slotPlace)
     let client = Client(checked, plan: clientPlan, block: block, on: platform)
     let door = SubmissionDoor(checked, queue: client.submissions.queue, wakeUp: wakeUp)
     unsafe slot.initialize(to: ClientSlot(door: door, client: client, at: block.start(of: clientPlace)))
