@@ -65,6 +65,8 @@ public struct Session: ~Copyable {
   var isStalled = false
   /// What is there has to wait for room for the answer to it.
   var lacksRoom = false
+  /// Whether all has come that the server had to say to a backlog: see Session+Backlog.swift.
+  var roundTrip = RoundTrip.none
   /// What comes, and what completes, may go the short way: see Session+Plain.swift.
   var isShortWayOpen = false
   /// The Reason Code of DISCONNECT.
