@@ -71,8 +71,9 @@ void packet_left(const struct packet *packet) {
         if (packet->type == 4) world.finished = 1;
         break;
     }
+    case 12: /* asks whether the server has no more to say */
     case 14:
-        if (!scene->may_leave_unanswered) violation("the client leaves");
+        if (!scene->may_leave_unanswered) violation("PINGREQ without Keep Alive, or DISCONNECT");
         break;
     case 1:
     case 6:

@@ -54,7 +54,7 @@ void put_down(uint8_t type, const uint8_t *body, size_t size) {
     uint8_t *at = world.down + world.down_size;
     at[0] = type;
     at[1] = (uint8_t)size;
-    memcpy(at + 2, body, size);
+    if (size > 0) memcpy(at + 2, body, size);
     world.down_size += (uint8_t)(2 + size);
 }
 
