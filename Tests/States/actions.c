@@ -59,8 +59,7 @@ static int take_event(int unused) {
 
 static int acknowledge(int message) {
     if (!world.held[message]) return 0;
-    for (int other = 0; scene->holds_all && other < gets(); other++)
-        if (!world.handed[other]) return 0;
+    if (scene->holds_long && world.down_size > 0) return 0;
     int32_t status = smq_ack(engine(), world.token[message], SMQ_REASON_SUCCESS, NULL);
     if (status != (world.stale[message] ? SMQ_ERR_TOKEN : SMQ_OK)) violation("smq_ack() says something else");
     world.held[message] = world.stale[message] = 0;
@@ -78,7 +77,7 @@ static int turn(int unused) {
 
 /* To the next deadline. */
 static int time_passes(int is_waiting) {
-    if ((smq_client_state(engine()) == SMQ_STATE_WAITING) != is_waiting) return 0;
+    if ((smq_client_state(seen()) == SMQ_STATE_WAITING) != is_waiting) return 0;
     int32_t wait = smq_engine_next_timeout_ms(engine(), world.now);
     if (wait < 0) return 0;
     world.now += (uint32_t)wait;

@@ -21,6 +21,8 @@ smq_client *engine(void) {
     return client;
 }
 
+const smq_client *seen(void) { return client; }
+
 static uint32_t or_at_least(uint32_t value, uint32_t otherwise, uint32_t least) {
     if (value == 0) value = otherwise;
     return value < least ? least : value;

@@ -121,6 +121,9 @@ void serve(void) {
     case 8:
         take_subscribe(&packet);
         break;
+    case 12:
+        put_down(0xD0, NULL, 0); /* PINGRESP */
+        break;
     default:
         break; /* DISCONNECT, as the ledger lets nothing else through */
     }

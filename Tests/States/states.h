@@ -57,7 +57,7 @@ struct scene {
     uint8_t forgets;             /* how often the server loses the session, between connections */
     uint8_t clean;               /* without SMQ_OPTION_KEEP_SESSION */
     uint8_t holds;               /* each message waits for smq_ack(), which comes in any order; */
-    uint8_t holds_all;           /* and only when the program has all of them */
+    uint8_t holds_long;          /* and only when nothing more is on its way */
     uint8_t subscribes;
     uint8_t transmits, receives; /* HALF and so on */
     uint8_t in_flight_maximum;   /* smq_options */
@@ -148,9 +148,10 @@ extern struct world world;
 
 extern uint8_t block[BLOCK_BYTES];
 extern size_t block_size;
-extern int block_changed; /* since it was restored */
-smq_client *engine(void); /* for a call: the block may change */
-int make_client(void);    /* for the scene; 0: it cannot be had */
+extern int block_changed;     /* since it was restored */
+smq_client *engine(void);     /* for a call: the block may change */
+const smq_client *seen(void); /* for a question: it does not */
+int make_client(void);        /* for the scene; 0: it cannot be had */
 
 /* ---- Packets (packets.c) */
 
