@@ -206,8 +206,8 @@ void list_actions(void); /* those of the scene */
 
 struct result {
     uint64_t states, worlds, steps, complete, too_deep, endless;
-    int deepest, unset; /* unset: bytes of the block that are never set */
-    double seconds;
+    int deepest, unset;    /* unset: bytes of the block that are never set */
+    double seconds;        /* of processor time */
     const char *violation; /* NULL: none */
 };
 
