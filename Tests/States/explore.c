@@ -219,6 +219,10 @@ static const char *visit_all(struct result *result, const uint8_t *known_ends, i
         }
         result->worlds += (uint64_t)is_new_world(of_world, result->worlds);
         if (is_complete(&world)) {
+            if ((what = left_behind())) {
+                *path_length = path_to_here(path);
+                return what;
+            }
             result->complete++;
             mark_end(slot);
         }

@@ -249,3 +249,13 @@ int is_complete(const struct world *at) {
     }
     return 1;
 }
+
+/* Nothing is left in the client of what has come to its end. */
+const char *left_behind(void) {
+    smq_stats stats = SMQ_STATS_INIT;
+    if (smq_client_stats(seen(), &stats) != SMQ_OK) return "smq_client_stats() refused";
+    if (stats.outbox_messages + stats.urgent_messages + stats.submit_waiting > 0)
+        return "all is told, and something is left in the client";
+    if (stats.in_flight > 0) return "all is told, and the window is not whole";
+    return NULL;
+}

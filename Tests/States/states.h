@@ -188,6 +188,7 @@ void event_came(const smq_event *event);
 void event_released(void);
 void connection_ended(void);
 int is_complete(const struct world *world);
+const char *left_behind(void); /* where all is complete; NULL: nothing */
 
 /* ---- The actions (actions.c) */
 
