@@ -104,6 +104,10 @@ counts: $(if $(TARGET),cross-build,all) ## TARGET= WRITE=1: instructions of each
 	@.ci/need $(if $(TARGET),cross-$(TARGET),test)
 	@Tests/Instructions/count $(if $(TARGET),--target $(TARGET)) $(if $(WRITE),--write)
 
+states: $(if $(TARGET),cross-build,all) ## TARGET= SIZE=small|usual|large SCENES= WRITE=1: every state of libswiftmqtt.a in each scene; WRITE renews how many
+	@.ci/need $(if $(TARGET),cross-$(TARGET),test)
+	@Tests/States/run --size $(or $(SIZE),large) $(if $(TARGET),--target $(TARGET)) $(if $(WRITE),--write) $(SCENES)
+
 abi-check: ## TARGET= WRITE=1: what the library exports and the header says, against that committed; WRITE adds to it
 	@.ci/need abi
 	@Tests/ABI/check $(if $(TARGET),--target $(TARGET)) $(if $(WRITE),--write)
