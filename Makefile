@@ -48,6 +48,10 @@ mutants: ## not part of test: break the library in each place of Tests/Mutants/m
 	@.ci/need build broker test
 	@Tests/Mutants/run
 
+coverage: all ## not part of test: lines and regions of the core that the tests reach, and what nothing reaches (half an hour)
+	@.ci/need broker test python interop
+	@Tests/Coverage/run
+
 interop-rabbitmq: ## not part of test: publish to RabbitMQ, which knows 3.1 and 3.1.1 (installs it; a minute)
 	@.ci/need build broker rabbitmq test
 	@Tests/run --only build,interop-rabbitmq
