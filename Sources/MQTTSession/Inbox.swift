@@ -156,7 +156,9 @@ public struct Inbox: ~Copyable {
       return .answerAgain
     }
     // Behind those that came before it on this connection.
-    if !unreleased.isMarked(identifier), pending &- unseen >= ring.count, let verdict = makeRoom(isStrict: isStrict) {
+    if !unreleased.isMarked(identifier), pending &- unseen >= ring.count,
+      let verdict = makeRoom(isStrict: isStrict)
+    {
       return verdict
     }
     // Else its PUBREC is on this connection already, or comes on the next: what is held is not forgotten for it.
@@ -192,7 +194,8 @@ public struct Inbox: ~Copyable {
   mutating func addPlain(_ identifier: PacketIdentifier, qos: QoS) -> UInt32? {
     guard unseen == 0, pending < ring.count else { return nil }
     if qos == .exactlyOnce {
-      guard pending == 0, !isPostponing, !unreleased.isFull, !unreleased.contains(identifier) else { return nil }
+      guard pending == 0, !isPostponing, !unreleased.isFull else { return nil }
+      guard !unreleased.contains(identifier) else { return nil }
       hasProgressed = true
     }
     isPastResending = true
