@@ -41,12 +41,16 @@ bench: ## QUICK=1: compare with libmosquitto, Paho C and the bare socket (benchm
 	@benchmarks/bench.py $(if $(QUICK),--quick)
 
 fuzz: ## SECONDS=60 TARGETS="engine url": not part of test: coverage-guided fuzzing with the address sanitizer; docs/testing.md
-	@.ci/need build
+	@.ci/need build fuzz
 	@Tests/Fuzz/run --seconds $(or $(SECONDS),60) $(TARGETS)
 
 mutants: ## not part of test: break the library in each place of Tests/Mutants/mutants.toml; a test has to see it (an hour)
-	@.ci/need build broker test
+	@.ci/need build broker fuzz test
 	@Tests/Mutants/run
+
+coverage: all ## not part of test: lines and regions of the core that the tests reach, and what nothing reaches (half an hour)
+	@.ci/need broker test python interop
+	@Tests/Coverage/run
 
 interop-rabbitmq: ## not part of test: publish to RabbitMQ, which knows 3.1 and 3.1.1 (installs it; a minute)
 	@.ci/need build broker rabbitmq test

@@ -1,3 +1,5 @@
+// swift-format-ignore-file: AlwaysUseLowerCamelCase
+//
 // Compiled together with the sources of smq, for the target "smq".
 
 import CSwiftMQTT
@@ -16,7 +18,9 @@ import CSwiftMQTT
     return 1
   } catch {
     // Each complaint is a line for a person: there is one, and it has no control characters.
-    guard !error.text.isEmpty, !error.text.bytes.contains(where: { $0 < 32 || $0 == 127 }) else { fatalError() }
+    guard !error.text.isEmpty, !error.text.bytes.contains(where: { $0 < 32 || $0 == 127 }) else {
+      fatalError()
+    }
     return 0
   }
 }

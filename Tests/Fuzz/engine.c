@@ -22,7 +22,9 @@ __attribute__((no_sanitize("address"))) static uint64_t hash_of_block(void) {
         static uint64_t last[sizeof block / 8];
         for (size_t i = 0; i < world.block_size / 8; i++)
             if (last[i] != words[i]) {
-                if (is_traced > 1) trace("    word at %zu: %llx, was %llx", 8 * i, (unsigned long long)words[i], (unsigned long long)last[i]);
+                if (is_traced > 1)
+                    trace("    word at %zu: %llx, was %llx", 8 * i, (unsigned long long)words[i],
+                          (unsigned long long)last[i]);
                 last[i] = words[i];
             }
     }
@@ -45,7 +47,8 @@ static int32_t checked(int32_t result, const struct before *before, const char *
     if (result != SMQ_OK) trace("%.30s: %s", name, smq_status_name(result));
     if (result > SMQ_ERR_NULL || result <= -200) return result;
     struct before now = look();
-    if (memcmp(&now.stats, &before->stats, sizeof now.stats) != 0) broken("%s failed, and the numbers have changed", name);
+    if (memcmp(&now.stats, &before->stats, sizeof now.stats) != 0)
+        broken("%s failed, and the numbers have changed", name);
     /* Not a byte of the block; but what asks for more than a plain message does what is due before. */
     if (!world.is_time_read && now.hash != before->hash)
         broken("%s failed with %s, and has changed something", name, smq_status_name(result));
@@ -65,7 +68,8 @@ static void acknowledge(int which, uint8_t reason, smq_bytes properties) {
     if (world.held_count == 0) return;
     which %= world.held_count;
     int serial = world.held_serials[which];
-    int32_t status = CHECKED(smq_ack(world.client, world.held_tokens[which], reason, properties.size ? &properties : NULL));
+    int32_t status =
+        CHECKED(smq_ack(world.client, world.held_tokens[which], reason, properties.size ? &properties : NULL));
     if (status != SMQ_OK && status != SMQ_ERR_TOKEN) return;
     if (serial >= 0) {
         released(&world.downs[serial]);
@@ -230,8 +234,8 @@ static void publish(const uint8_t *data, size_t size, bool submits) {
     smq_message message = make_message(asked, data, size, payload);
     asked->submitted = submits;
     if (submits) asked->keeps_order = false;
-    asked->is_accepted =
-        (submits ? CHECKED(smq_submit(world.client, &message)) : CHECKED(smq_publish(world.client, &message))) == SMQ_OK;
+    asked->is_accepted = (submits ? CHECKED(smq_submit(world.client, &message))
+                                  : CHECKED(smq_publish(world.client, &message))) == SMQ_OK;
 }
 
 static void reserve(const uint8_t *data, size_t size) {
@@ -245,7 +249,8 @@ static void reserve(const uint8_t *data, size_t size) {
     void *place = NULL;
     if (CHECKED(smq_publish_reserve(world.client, &message, &place)) != SMQ_OK) return;
     uint8_t *start = place;
-    if (start < block || start + message.payload.size > block + world.block_size) broken("a reserved payload is not in the block");
+    if (start < block || start + message.payload.size > block + world.block_size)
+        broken("a reserved payload is not in the block");
     world.reserved = (int)(asked - world.asked);
     world.reserved_payload = place;
     memset(place, 0xAA, message.payload.size); /* all of it is the program's */
@@ -261,7 +266,8 @@ static void commit(size_t size, bool aborts) {
         if (smq_publish_abort(world.client) != SMQ_OK) broken("smq_publish_abort");
     } else {
         if (size > asked->payload_size) {
-            if (CHECKED(smq_publish_commit(world.client, size)) != SMQ_ERR_OPTION) broken("more is committed than was reserved");
+            if (CHECKED(smq_publish_commit(world.client, size)) != SMQ_ERR_OPTION)
+                broken("more is committed than was reserved");
             return;
         }
         if (size < 2) size = 2;
@@ -302,7 +308,8 @@ static void request(const uint8_t *data, size_t size) {
     smq_message message = make_message(asked, data, size, payload);
     smq_bytes response = smq_string("r");
     world.is_time_read = true;
-    asked->is_accepted = CHECKED(smq_request(world.client, &message, &response, size > 1 ? data[1] * 100u : 1000)) == SMQ_OK;
+    asked->is_accepted =
+        CHECKED(smq_request(world.client, &message, &response, size > 1 ? data[1] * 100u : 1000)) == SMQ_OK;
 }
 
 static void respond(const uint8_t *data, size_t size) {
@@ -343,8 +350,10 @@ static void subscribe(const uint8_t *data, size_t size, bool off) {
         }
     }
     if (size > 2 && data[2] & 1) subscriptions.identifier = data[2];
-    if (size > 3 && data[2] & 2) subscriptions.properties = (smq_bytes){ data + 3, size - 3 };
-    else if (size > 3) list[0].filter = (smq_bytes){ data + 3, size - 3 };
+    if (size > 3 && data[2] & 2)
+        subscriptions.properties = (smq_bytes){ data + 3, size - 3 };
+    else if (size > 3)
+        list[0].filter = (smq_bytes){ data + 3, size - 3 };
     asked->is_accepted = (off ? CHECKED(smq_unsubscribe(world.client, &subscriptions))
                               : CHECKED(smq_subscribe(world.client, &subscriptions))) == SMQ_OK;
 }
@@ -355,24 +364,54 @@ static void wrong_calls(uint8_t which) {
     smq_bytes id, topic = smq_string("a");
     smq_message message = SMQ_MESSAGE_INIT;
     switch (which % 16) {
-    case 0: smq_client_stats(world.client, &stats); break;
-    case 1: smq_client_server(world.client, &server); break;
-    case 2: smq_client_id(world.client, &id); break;
-    case 3: smq_client_state(world.client); break;
-    case 4: smq_engine_next_timeout_ms(world.client, world.now); break;
-    case 5: smq_next_timeout_ms(world.client); break;
-    case 6: smq_next_match(world.client, &topic, which >> 4); break;
-    case 7: CHECKED(smq_publish(world.client, &message)); break;
-    case 8: CHECKED(smq_ack(world.client, which, 0, NULL)); break;
-    case 9: CHECKED(smq_wait(world.client, 0)); break;
-    case 10: CHECKED(smq_hold(world.client)); break;
-    case 11: CHECKED(smq_credentials(world.client, which, NULL, NULL)); break;
-    case 12: CHECKED(smq_withhold_credentials(world.client, which, 0)); break;
+    case 0:
+        smq_client_stats(world.client, &stats);
+        break;
+    case 1:
+        smq_client_server(world.client, &server);
+        break;
+    case 2:
+        smq_client_id(world.client, &id);
+        break;
+    case 3:
+        smq_client_state(world.client);
+        break;
+    case 4:
+        smq_engine_next_timeout_ms(world.client, world.now);
+        break;
+    case 5:
+        smq_next_timeout_ms(world.client);
+        break;
+    case 6:
+        smq_next_match(world.client, &topic, which >> 4);
+        break;
+    case 7:
+        CHECKED(smq_publish(world.client, &message));
+        break;
+    case 8:
+        CHECKED(smq_ack(world.client, which, 0, NULL));
+        break;
+    case 9:
+        CHECKED(smq_wait(world.client, 0));
+        break;
+    case 10:
+        CHECKED(smq_hold(world.client));
+        break;
+    case 11:
+        CHECKED(smq_credentials(world.client, which, NULL, NULL));
+        break;
+    case 12:
+        CHECKED(smq_withhold_credentials(world.client, which, 0));
+        break;
     case 13:
         if (smq_client_state(world.client) != SMQ_STATE_CONNECTING) CHECKED(smq_engine_opened(world.client, world.now));
         break;
-    case 14: CHECKED(smq_addresses(world.client, which, NULL, 0)); break;
-    case 15: CHECKED(smq_flush(world.client)); break;
+    case 14:
+        CHECKED(smq_addresses(world.client, which, NULL, 0));
+        break;
+    case 15:
+        CHECKED(smq_flush(world.client));
+        break;
     }
 }
 
@@ -397,11 +436,21 @@ static void step(uint8_t which, const uint8_t *data, size_t size) {
         if (world.is_open) server_send(data, size, true);
         receive(SIZE_MAX);
         break;
-    case 1: server_answer(0, 0); break;
-    case 2: server_answer(first, second); break;
-    case 3: server_publish(first, second, third); break;
-    case 4: server_release(first); break;
-    case 5: receive(first ? first : SIZE_MAX); break;
+    case 1:
+        server_answer(0, 0);
+        break;
+    case 2:
+        server_answer(first, second);
+        break;
+    case 3:
+        server_publish(first, second, third);
+        break;
+    case 4:
+        server_release(first);
+        break;
+    case 5:
+        receive(first ? first : SIZE_MAX);
+        break;
     case 6:
         if (world.has_connect) server_connack(data, size);
         break;
@@ -410,26 +459,63 @@ static void step(uint8_t which, const uint8_t *data, size_t size) {
         receive(SIZE_MAX);
         break;
     case 8:
-    case 9: publish(data, size, false); break;
-    case 10: reserve(data, size); break;
-    case 11: commit(first, second & 1); break;
-    case 12: stream(data, size); break;
-    case 13: request(data, size); break;
-    case 14: respond(data, size); break;
-    case 15: publish(data, size, true); break;
-    case 16: subscribe(data, size, false); break;
-    case 17: subscribe(data, size, true); break;
-    case 18: hold(); break;
-    case 19: acknowledge(first, second, (smq_bytes){ data + 2, size > 2 ? size - 2 : 0 }); break;
-    case 20: take_event(); break;
-    case 21: take_events(); break;
-    case 22: transmit(first); break;
-    case 23: transmit_all(); break;
-    case 24: tell_time((uint32_t)first << (second % 24)); break;
-    case 25: close_link(first & 127); break;
+    case 9:
+        publish(data, size, false);
+        break;
+    case 10:
+        reserve(data, size);
+        break;
+    case 11:
+        commit(first, second & 1);
+        break;
+    case 12:
+        stream(data, size);
+        break;
+    case 13:
+        request(data, size);
+        break;
+    case 14:
+        respond(data, size);
+        break;
+    case 15:
+        publish(data, size, true);
+        break;
+    case 16:
+        subscribe(data, size, false);
+        break;
+    case 17:
+        subscribe(data, size, true);
+        break;
+    case 18:
+        hold();
+        break;
+    case 19:
+        acknowledge(first, second, (smq_bytes){ data + 2, size > 2 ? size - 2 : 0 });
+        break;
+    case 20:
+        take_event();
+        break;
+    case 21:
+        take_events();
+        break;
+    case 22:
+        transmit(first);
+        break;
+    case 23:
+        transmit_all();
+        break;
+    case 24:
+        tell_time((uint32_t)first << (second % 24));
+        break;
+    case 25:
+        close_link(first & 127);
+        break;
     case 26:
-        if (second & 1) CHECKED(smq_disconnect_with(world.client, first * 64u, third, &(smq_bytes){ data + 3, size > 3 ? size - 3 : 0 }));
-        else smq_disconnect(world.client, first * 64u);
+        if (second & 1)
+            CHECKED(smq_disconnect_with(world.client, first * 64u, third,
+                                        &(smq_bytes){ data + 3, size > 3 ? size - 3 : 0 }));
+        else
+            smq_disconnect(world.client, first * 64u);
         break;
     case 27:
         ledger_release();
@@ -440,9 +526,15 @@ static void step(uint8_t which, const uint8_t *data, size_t size) {
         if (first & 4) smq_hint_network(world.client, first >> 3 & 1);
         if (first & 16) CHECKED(smq_authenticate(world.client, first & 32 ? 0x18 : 0x19, NULL, NULL));
         break;
-    case 29: smq_handle(world.client, first & 3, &(smq_bytes){ data + 1, size > 1 ? size - 1 : 0 }, NULL, NULL); break;
-    case 30: wrong_calls(first); break;
-    case 31: run(); break;
+    case 29:
+        smq_handle(world.client, first & 3, &(smq_bytes){ data + 1, size > 1 ? size - 1 : 0 }, NULL, NULL);
+        break;
+    case 30:
+        wrong_calls(first);
+        break;
+    case 31:
+        run();
+        break;
     }
 }
 
@@ -499,7 +591,8 @@ static smq_client *make_client(const uint8_t *choice) {
     smq_client *client;
     /* Memory that is not 0 to begin with. */
     memset(block, 0xA5, world.block_size);
-    if (smq_client_init(block, world.block_size, &options, &client) != SMQ_OK) broken("a client that has a size cannot be made");
+    if (smq_client_init(block, world.block_size, &options, &client) != SMQ_OK)
+        broken("a client that has a size cannot be made");
     return client;
 }
 
@@ -544,7 +637,9 @@ static void close_client(void) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size) {
-    enum { CHOICES = 6 };
+    enum {
+        CHOICES = 6
+    };
     if (size < CHOICES || size > 4096) return 0;
     server_reset();
     memset(&world, 0, offsetof(struct world, asked));
@@ -552,7 +647,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size) {
     world.last_first_sent = -1;
     world.reserved = world.streamed = world.event_serial = -1;
     world.pull_mode = 0;
-    world.has_event = world.is_held = world.is_open = world.is_wanted = world.is_attempt_told = world.is_connected_told = false;
+    world.has_event = world.is_held = world.is_open = world.is_wanted = world.is_attempt_told =
+        world.is_connected_told = false;
     world.is_over = true;
     world.was_cut = world.is_raw = world.has_request = false;
     world.has_connect = world.has_connack = false;

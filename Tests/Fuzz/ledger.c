@@ -7,7 +7,9 @@
 #include <string.h>
 
 int is_traced;
-__attribute__((constructor)) static void look_for_trace(void) { is_traced = getenv("FUZZ_TRACE") ? atoi(getenv("FUZZ_TRACE")) : 0; }
+__attribute__((constructor)) static void look_for_trace(void) {
+    is_traced = getenv("FUZZ_TRACE") ? atoi(getenv("FUZZ_TRACE")) : 0;
+}
 
 static volatile uint64_t sink; /* every byte that is handed out is read, so that the sanitizer sees a wrong one */
 
@@ -28,13 +30,15 @@ void ledger_payload(int index, uint8_t *payload, size_t size) {
 static void check_view(smq_bytes bytes, const char *name) {
     if (bytes.size == 0) return;
     const uint8_t *start = bytes.data;
-    if (start < block || start + bytes.size > block + world.block_size) broken("%s of an event is not in the block", name);
+    if (start < block || start + bytes.size > block + world.block_size)
+        broken("%s of an event is not in the block", name);
     for (size_t i = 0; i < bytes.size; i++) sink += start[i];
 }
 
 static struct asked *asked_by(uint64_t cookie) {
     uint64_t index = cookie - 0xC00C1E00;
-    if (index >= (uint64_t)world.asked_count) broken("an event with a cookie that was never given: %llx", (unsigned long long)cookie);
+    if (index >= (uint64_t)world.asked_count)
+        broken("an event with a cookie that was never given: %llx", (unsigned long long)cookie);
     struct asked *asked = &world.asked[index];
     if (!asked->is_accepted) broken("an event for what was not accepted: %d", (int)index);
     return asked;
@@ -63,12 +67,13 @@ static void end(struct asked *asked, const smq_event *event) {
 /* A message of the server's that is handed out. */
 static void handed_out(const smq_event *event) {
     world.event_serial = -1;
-    if (event->part != (SMQ_PART_FIRST | SMQ_PART_LAST) || event->status != SMQ_OK) return;
+    if (event->part != (SMQ_PART_FIRST | SMQ_PART_LAST)) return;
     int serial = server_message((struct view){ event->payload.data, event->payload.size });
     if (serial < 0) return;
     struct down *down = &world.downs[serial];
     world.event_serial = serial;
-    if (world.is_raw) return;
+    /* An alias may stand for a topic that is longer than those that are kept. */
+    if (world.is_raw || event->status != SMQ_OK) return;
     const char *topic = down->is_reply ? "r" : topics[down->topic];
     if (event->qos != down->qos || event->retain != down->retain || event->topic.size != strlen(topic) ||
         memcmp(event->topic.data, topic, event->topic.size) != 0)
@@ -76,8 +81,10 @@ static void handed_out(const smq_event *event) {
     if ((event->token != 0) != (event->qos > 0)) broken("a token of a message with QoS %d", event->qos);
     down->handed_out++;
     if (down->handed_out > down->arrivals) broken("message %d is handed out more often than it came", serial);
-    if (down->qos == 2 && down->handed_out > 1 && !down->is_refused) broken("QoS 2: message %d is handed out twice", serial);
-    if (down->last_arrival <= world.last_handed) broken("message %d is handed out in another order than it came", serial);
+    if (down->qos == 2 && down->handed_out > 1 && !down->is_refused)
+        broken("QoS 2: message %d is handed out twice", serial);
+    if (down->last_arrival <= world.last_handed)
+        broken("message %d is handed out in another order than it came", serial);
     world.last_handed = down->last_arrival;
 }
 
@@ -89,9 +96,9 @@ void ledger_release(void) {
 }
 
 void ledger_event(const smq_event *event) {
-    trace("event %d: %s, cookie %d, reason %d, rule %d, retry %d, token %llx", event->type, smq_status_name(event->status),
-          (int)(event->cookie - 0xC00C1E00), event->reason_code, event->rule, event->retry_ms,
-          (unsigned long long)event->token);
+    trace("event %d: %s, cookie %d, reason %d, rule %d, retry %d, token %llx", event->type,
+          smq_status_name(event->status), (int)(event->cookie - 0xC00C1E00), event->reason_code, event->rule,
+          event->retry_ms, (unsigned long long)event->token);
     world.event = *event;
     world.has_event = true;
     world.event_serial = -1;
@@ -126,7 +133,9 @@ void ledger_event(const smq_event *event) {
         if (asked->qos != 2 || asked->is_done) broken("PUBREC of a message that is told, or not of QoS 2");
         break;
     }
-    case SMQ_EVENT_MESSAGE: handed_out(event); break;
+    case SMQ_EVENT_MESSAGE:
+        handed_out(event);
+        break;
     case SMQ_EVENT_OPEN:
         world.is_wanted = true;
         world.is_over = false;
@@ -145,7 +154,8 @@ void ledger_event(const smq_event *event) {
         server_connection_closed();
         break;
     default:
-        if (event->type < SMQ_EVENT_CONNECTED || event->type > SMQ_EVENT_OPEN) broken("an unknown event: %d", event->type);
+        if (event->type < SMQ_EVENT_CONNECTED || event->type > SMQ_EVENT_OPEN)
+            broken("an unknown event: %d", event->type);
     }
 }
 

@@ -41,12 +41,14 @@ const char *mosquitto_reason_string(int code);
 struct mosquitto *mosquitto_new(const char *id, bool clean_session, void *object);
 void mosquitto_destroy(struct mosquitto *client);
 int mosquitto_int_option(struct mosquitto *client, int option, int value);
-int mosquitto_will_set_v5(struct mosquitto *client, const char *topic, int size, const void *payload, int qos, bool retain,
-                          mosquitto_property *properties);
+int mosquitto_will_set_v5(struct mosquitto *client, const char *topic, int size, const void *payload, int qos,
+                          bool retain, mosquitto_property *properties);
 int mosquitto_publish_v5(struct mosquitto *client, int *mid, const char *topic, int size, const void *payload, int qos,
                          bool retain, const mosquitto_property *properties);
 
-enum { MANY = 32 };
+enum {
+    MANY = 32
+};
 
 struct entry {
     int identifier, type;
@@ -76,17 +78,30 @@ static void compare(const mosquitto_property *list) {
         void *bytes;
         bool is_right = false;
         switch (entry->type) {
-        case MQTT_PROP_TYPE_BYTE: is_right = mosquitto_property_read_byte(next, entry->identifier, &byte, false) == next && byte == entry->number; break;
-        case MQTT_PROP_TYPE_INT16: is_right = mosquitto_property_read_int16(next, entry->identifier, &two, false) == next && two == entry->number; break;
-        case MQTT_PROP_TYPE_INT32: is_right = mosquitto_property_read_int32(next, entry->identifier, &four, false) == next && four == entry->number; break;
-        case MQTT_PROP_TYPE_VARINT: is_right = mosquitto_property_read_varint(next, entry->identifier, &four, false) == next && four == entry->number; break;
+        case MQTT_PROP_TYPE_BYTE:
+            is_right =
+                mosquitto_property_read_byte(next, entry->identifier, &byte, false) == next && byte == entry->number;
+            break;
+        case MQTT_PROP_TYPE_INT16:
+            is_right =
+                mosquitto_property_read_int16(next, entry->identifier, &two, false) == next && two == entry->number;
+            break;
+        case MQTT_PROP_TYPE_INT32:
+            is_right =
+                mosquitto_property_read_int32(next, entry->identifier, &four, false) == next && four == entry->number;
+            break;
+        case MQTT_PROP_TYPE_VARINT:
+            is_right =
+                mosquitto_property_read_varint(next, entry->identifier, &four, false) == next && four == entry->number;
+            break;
         case MQTT_PROP_TYPE_BINARY:
-            is_right = mosquitto_property_read_binary(next, entry->identifier, &bytes, &size, false) == next && size == entry->size &&
-                       (size == 0 || memcmp(bytes, entry->text, size) == 0);
+            is_right = mosquitto_property_read_binary(next, entry->identifier, &bytes, &size, false) == next &&
+                       size == entry->size && (size == 0 || memcmp(bytes, entry->text, size) == 0);
             free(bytes);
             break;
         case MQTT_PROP_TYPE_STRING:
-            is_right = mosquitto_property_read_string(next, entry->identifier, &text, false) == next && strcmp(text, entry->text) == 0;
+            is_right = mosquitto_property_read_string(next, entry->identifier, &text, false) == next &&
+                       strcmp(text, entry->text) == 0;
             free(text);
             break;
         case MQTT_PROP_TYPE_STRING_PAIR:
@@ -98,7 +113,8 @@ static void compare(const mosquitto_property *list) {
         }
         if (!is_right) BROKEN("property %d is read in another way than it was added", i);
         /* Of another kind there is nothing to be read. */
-        if (entry->type != MQTT_PROP_TYPE_BYTE && mosquitto_property_read_byte(next, entry->identifier, &byte, false)) BROKEN("a byte of what is none");
+        if (entry->type != MQTT_PROP_TYPE_BYTE && mosquitto_property_read_byte(next, entry->identifier, &byte, false))
+            BROKEN("a byte of what is none");
     }
     if (next) BROKEN("there are more properties than were added");
 }
@@ -123,12 +139,24 @@ static bool add(mosquitto_property **list, struct entry *entry, const uint8_t *d
     for (size_t i = 0; i < size && i < 4; i++) entry->number = entry->number << 8 | data[i];
     int identifier = entry->identifier, status = MOSQ_ERR_INVAL;
     switch (entry->type) {
-    case MQTT_PROP_TYPE_BYTE: status = mosquitto_property_add_byte(list, identifier, (uint8_t)(entry->number &= 0xFF)); break;
-    case MQTT_PROP_TYPE_INT16: status = mosquitto_property_add_int16(list, identifier, (uint16_t)(entry->number &= 0xFFFF)); break;
-    case MQTT_PROP_TYPE_INT32: status = mosquitto_property_add_int32(list, identifier, entry->number); break;
-    case MQTT_PROP_TYPE_VARINT: status = mosquitto_property_add_varint(list, identifier, entry->number); break;
-    case MQTT_PROP_TYPE_BINARY: status = mosquitto_property_add_binary(list, identifier, entry->text, (uint16_t)size); break;
-    case MQTT_PROP_TYPE_STRING: status = mosquitto_property_add_string(list, identifier, entry->text); break;
+    case MQTT_PROP_TYPE_BYTE:
+        status = mosquitto_property_add_byte(list, identifier, (uint8_t)(entry->number &= 0xFF));
+        break;
+    case MQTT_PROP_TYPE_INT16:
+        status = mosquitto_property_add_int16(list, identifier, (uint16_t)(entry->number &= 0xFFFF));
+        break;
+    case MQTT_PROP_TYPE_INT32:
+        status = mosquitto_property_add_int32(list, identifier, entry->number);
+        break;
+    case MQTT_PROP_TYPE_VARINT:
+        status = mosquitto_property_add_varint(list, identifier, entry->number);
+        break;
+    case MQTT_PROP_TYPE_BINARY:
+        status = mosquitto_property_add_binary(list, identifier, entry->text, (uint16_t)size);
+        break;
+    case MQTT_PROP_TYPE_STRING:
+        status = mosquitto_property_add_string(list, identifier, entry->text);
+        break;
     case MQTT_PROP_TYPE_STRING_PAIR:
         memcpy(entry->value, data + half, size - half);
         entry->value[size - half] = 0;
@@ -149,10 +177,12 @@ static void text_functions(const char *text, size_t size) {
         strcmp(mosquitto_property_identifier_to_string(number), text) != 0)
         BROKEN("the name of a property is another one");
     mosquitto_string_to_command(text, &number);
-    if (mosquitto_validate_utf8(text, (int)size) == MOSQ_ERR_SUCCESS && !wire_is_utf8((struct view){ (const uint8_t *)text, size }))
+    if (mosquitto_validate_utf8(text, (int)size) == MOSQ_ERR_SUCCESS &&
+        !wire_is_utf8((struct view){ (const uint8_t *)text, size }))
         BROKEN("what is no UTF-8 is taken for it");
     bool has_wildcard = memchr(text, '+', size) || memchr(text, '#', size);
-    if ((mosquitto_pub_topic_check2(text, size) == MOSQ_ERR_SUCCESS) == has_wildcard) BROKEN("mosquitto_pub_topic_check2");
+    if ((mosquitto_pub_topic_check2(text, size) == MOSQ_ERR_SUCCESS) == has_wildcard)
+        BROKEN("mosquitto_pub_topic_check2");
     mosquitto_sub_topic_check2(text, size);
     mosquitto_topic_matches_sub(text, rest, &matches);
     mosquitto_topic_matches_sub(rest, text, &matches);
@@ -168,7 +198,8 @@ static void text_functions(const char *text, size_t size) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size) {
     if (size < 2 || size > 1024) return 0;
-    static const int commands[] = { 0x10, 0x20, 0x30, 0x40, 0x62, 0x82, 0x90, 0xA2, 0xB0, 0xE0, 0xF0, 0x100, 0x80, 0, 0x60, -1 };
+    static const int commands[] = { 0x10, 0x20, 0x30, 0x40,  0x62, 0x82, 0x90, 0xA2,
+                                    0xB0, 0xE0, 0xF0, 0x100, 0x80, 0,    0x60, -1 };
     int command = commands[input[0] % 16];
     bool has_client = input[0] & 16, sets_will = input[0] & 32;
     mosquitto_property *list = NULL, *copy = NULL;
@@ -200,7 +231,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size) {
     if (has_client) {
         struct mosquitto *client = mosquitto_new("z", true, NULL);
         mosquitto_int_option(client, MOSQ_OPT_PROTOCOL_VERSION, MQTT_PROTOCOL_V5);
-        if (!sets_will) mosquitto_publish_v5(client, NULL, "t", 1, "p", 1, false, list);
+        if (!sets_will)
+            mosquitto_publish_v5(client, NULL, "t", 1, "p", 1, false, list);
         else if (mosquitto_will_set_v5(client, "t", 1, "p", 1, false, list) == MOSQ_ERR_SUCCESS)
             list = NULL; /* it is the client's now */
         mosquitto_destroy(client);

@@ -21,9 +21,12 @@ static smq_bytes next_bytes(struct reader *reader) {
 
 /* Values at which something changes, and any. */
 static uint32_t next_number(struct reader *reader) {
-    static const uint32_t values[] = { 0, 1, 2, 3, 5, 20, 31, 32, 63, 64, 65, 128, 255, 256, 512, 1024, 1025, 4096, 65023, 65024,
-                                       65535, 65536, 65537, 86400000, 86400001, 1048576, 268435455, 268435460, 268435461,
-                                       UINT32_MAX - 1, UINT32_MAX };
+    static const uint32_t values[] = { 0,         1,       2,         3,         5,         20,
+                                       31,        32,      63,        64,        65,        128,
+                                       255,       256,     512,       1024,      1025,      4096,
+                                       65023,     65024,   65535,     65536,     65537,     86400000,
+                                       86400001,  1048576, 268435455, 268435460, 268435461, UINT32_MAX - 1,
+                                       UINT32_MAX };
     uint8_t which = next(reader);
     if (which < sizeof values / sizeof values[0]) return values[which];
     if (which < 128) return next(reader);
@@ -39,18 +42,22 @@ static void check_connect(const smq_options *options, const struct packet *packe
     int version = options->protocol ? (int)options->protocol : 4;
     if (packet->version != version) BROKEN("CONNECT with another version");
     if (packet->clean != (!keeps || is_new)) BROKEN("CONNECT with another Clean Start");
-    uint32_t keep_alive = options->keep_alive_s == 0 ? 60 : options->keep_alive_s == SMQ_OFF ? 0 : options->keep_alive_s;
+    uint32_t keep_alive = options->keep_alive_s == 0         ? 60
+                          : options->keep_alive_s == SMQ_OFF ? 0
+                                                             : options->keep_alive_s;
     if (packet->keep_alive != keep_alive) BROKEN("CONNECT with another Keep Alive");
     /* A '%' is a random byte. */
     bool is_as_is = options->flags & SMQ_OPTION_CLIENT_ID_AS_IS || !options->client_id.size ||
                     !memchr(options->client_id.data, '%', options->client_id.size);
     if (is_as_is && !is_same(options->client_id, packet->client_id)) BROKEN("CONNECT with another Client Identifier");
     bool asks = options->flags & SMQ_OPTION_ASK_CREDENTIALS;
-    if (!asks && !options->url.size && (!is_same(options->user_name, packet->user) || !is_same(options->password, packet->password)))
+    if (!asks && !options->url.size &&
+        (!is_same(options->user_name, packet->user) || !is_same(options->password, packet->password)))
         BROKEN("CONNECT with another user name or password");
     if (packet->has_will != (options->will != NULL)) BROKEN("CONNECT with or without the Will");
-    if (options->will && (!is_same(options->will->topic, packet->will_topic) || !is_same(options->will->payload, packet->will_payload) ||
-                          packet->will_qos != options->will->qos))
+    if (options->will &&
+        (!is_same(options->will->topic, packet->will_topic) || !is_same(options->will->payload, packet->will_payload) ||
+         packet->will_qos != options->will->qos))
         BROKEN("CONNECT with another Will");
     if (version < 5) return;
     const struct properties *found = &packet->properties;
@@ -60,7 +67,9 @@ static void check_connect(const smq_options *options, const struct packet *packe
     if (wire_number(found, 0x21, 65535) != receive_maximum) BROKEN("CONNECT with another Receive Maximum");
     if (wire_number(found, 0x22, 0) != options->topic_aliases_in) BROKEN("CONNECT with another Topic Alias Maximum");
     uint32_t usual = options->flags & SMQ_OPTION_PARTS ? 0 : options->receive_bytes ? options->receive_bytes : 4096;
-    uint32_t packet_size = options->maximum_packet_bytes == SMQ_OFF ? 0 : options->maximum_packet_bytes ? options->maximum_packet_bytes : usual;
+    uint32_t packet_size = options->maximum_packet_bytes == SMQ_OFF ? 0
+                           : options->maximum_packet_bytes          ? options->maximum_packet_bytes
+                                                                    : usual;
     if (wire_number(found, 0x27, 0) != packet_size) BROKEN("CONNECT with another Maximum Packet Size");
 }
 
@@ -71,8 +80,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size) {
     options.flags = SMQ_OPTION_OWN_TRANSPORT ^ ((uint32_t)next(&reader) << 8 | next(&reader));
     options.protocol = next(&reader) % 7;
     uint8_t what = next(&reader);
-    if (what & 1) options.url = next_bytes(&reader);
-    else options.host = smq_string("h");
+    if (what & 1)
+        options.url = next_bytes(&reader);
+    else
+        options.host = smq_string("h");
     options.client_id = next_bytes(&reader);
     if (what & 2) options.user_name = next_bytes(&reader);
     if (what & 4) options.password = next_bytes(&reader);
@@ -104,11 +115,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size) {
     int32_t status = smq_options_check(copy, &offset);
     if (status > 0) BROKEN("smq_options_check: %d", status);
     size_t memory = smq_client_size(copy);
-    if ((memory > 0) != (status == SMQ_OK)) BROKEN("smq_client_size %zu and smq_options_check %s disagree", memory, smq_status_name(status));
+    if ((memory > 0) != (status == SMQ_OK))
+        BROKEN("smq_client_size %zu and smq_options_check %s disagree", memory, smq_status_name(status));
     smq_client *client = NULL;
-    if (status != SMQ_OK && smq_client_init(block, sizeof block, copy, &client) != status) BROKEN("smq_client_init says another error");
+    if (status != SMQ_OK && smq_client_init(block, sizeof block, copy, &client) != status)
+        BROKEN("smq_client_init says another error");
     if (status == SMQ_OK && memory <= sizeof block && options.flags & SMQ_OPTION_OWN_TRANSPORT) {
-        if (smq_client_init(block, memory - 1, copy, &client) != SMQ_ERR_MEMORY_SIZE) BROKEN("a block that is too small");
+        if (smq_client_init(block, memory - 1, copy, &client) != SMQ_ERR_MEMORY_SIZE)
+            BROKEN("a block that is too small");
         smq_event event;
         client = tool_client(block, memory, copy, &event);
         static uint8_t sent[8192];
@@ -121,8 +135,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size) {
         tool_close(client, block, memory);
     }
     free(copy);
-    const smq_bytes *texts[] = { &options.url, &options.client_id, &options.user_name, &options.password, &options.properties,
-                                 &will.topic, &will.payload, &will.properties };
+    const smq_bytes *texts[] = { &options.url,        &options.client_id, &options.user_name, &options.password,
+                                 &options.properties, &will.topic,        &will.payload,      &will.properties };
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) free((void *)texts[i]->data);
     if (what & 32) free((void *)options.host.data);
     return 0;

@@ -4,7 +4,9 @@
  */
 #include "engine_tools.h"
 
-enum { VERSIONS = 3 };
+enum {
+    VERSIONS = 3
+};
 static _Alignas(8) uint8_t blocks[VERSIONS][1 << 14], saved[VERSIONS][1 << 14];
 static size_t sizes[VERSIONS];
 static smq_client *clients[VERSIONS];
@@ -88,7 +90,8 @@ static smq_client *restore(int which) {
 }
 
 static void read_all(smq_bytes bytes) {
-    if (bytes.size > 0 && ((const uint8_t *)bytes.data < block || (const uint8_t *)bytes.data + bytes.size > block + sizeof blocks[0]))
+    if (bytes.size > 0 &&
+        ((const uint8_t *)bytes.data < block || (const uint8_t *)bytes.data + bytes.size > block + sizeof blocks[0]))
         BROKEN("a view that is not in the block");
     for (size_t i = 0; i < bytes.size; i++) sink += ((const uint8_t *)bytes.data)[i];
 }

@@ -29,7 +29,8 @@ static void walk(smq_bytes list) {
         else if ((status = smq_property_put_number(&again, property.identifier, property.number)) == SMQ_ERR_PROPERTY)
             status = smq_property_put_bytes(&again, property.identifier, &property.value);
         if (status != SMQ_OK) BROKEN("property %u was found, and cannot be put: %d", property.identifier, status);
-        if (again.size != position || memcmp(buffer + before, (const uint8_t *)list.data + before, position - before) != 0)
+        if (again.size != position ||
+            memcmp(buffer + before, (const uint8_t *)list.data + before, position - before) != 0)
             BROKEN("property %u is put in another way than it was found", property.identifier);
     }
     /* No room: nothing is written. */
@@ -40,7 +41,8 @@ static void walk(smq_bytes list) {
 
 static void compare(const char *what, bool is_expected, int32_t status) {
     bool is_accepted = status == SMQ_OK;
-    if (is_accepted != is_expected) BROKEN("%s: %s, and it should be %s", what, smq_status_name(status), is_expected ? "taken" : "refused");
+    if (is_accepted != is_expected)
+        BROKEN("%s: %s, and it should be %s", what, smq_status_name(status), is_expected ? "taken" : "refused");
     if (!is_accepted && status != SMQ_ERR_PROPERTY) BROKEN("%s: %s", what, smq_status_name(status));
 }
 

@@ -6,10 +6,12 @@
 
 #include <string.h>
 
-const char *const topics[TOPICS] = { "a",           "b", "c/d", "sensors/kitchen/temperature", "e",
-                                     "$SYS/uptime", "r", "sensors/kitchen/humidity/of/the/last/hour" };
+const char *const topics[TOPICS] = { "a", "b",           "c/d", "sensors/kitchen/temperature",
+                                     "e", "$SYS/uptime", "r",   "sensors/kitchen/humidity/of/the/last/hour" };
 
-enum { RELEASED = 5 }; /* the client's PUBREL came */
+enum {
+    RELEASED = 5
+}; /* the client's PUBREL came */
 
 static void touch(uint16_t id) {
     if (world.touched_count < 4096) world.touched[world.touched_count++] = id;
@@ -77,7 +79,8 @@ static void check_content(const struct packet *packet, int index, struct view to
         broken("%d is sent with another payload", index);
     if (topic.size != asked->topic_size || memcmp(topic.data, asked->topic, topic.size) != 0)
         broken("%d is sent with another topic", index);
-    if (packet->qos != asked->qos || packet->retain != asked->retain) broken("%d is sent with another QoS or RETAIN", index);
+    if (packet->qos != asked->qos || packet->retain != asked->retain)
+        broken("%d is sent with another QoS or RETAIN", index);
 }
 
 static void publish_came(const struct packet *packet) {
@@ -170,7 +173,8 @@ static void connect_came(const struct packet *packet) {
     world.version = packet->version;
     bool may_fall_back = world.options.flags & SMQ_OPTION_FALLBACK;
     int wanted = world.options.protocol ? (int)world.options.protocol : 4;
-    if (packet->version > wanted || (packet->version < wanted && !may_fall_back)) broken("CONNECT with another version");
+    if (packet->version > wanted || (packet->version < wanted && !may_fall_back))
+        broken("CONNECT with another version");
     world.asked_clean = packet->clean;
     world.has_method = wire_has(&packet->properties, 0x15);
     world.client_receive_maximum = wire_number(&packet->properties, 0x21, 65535);
@@ -182,7 +186,8 @@ static void connect_came(const struct packet *packet) {
 static void packet_came(const uint8_t *bytes, size_t size) {
     struct packet packet;
     const char *wrong = wire_decode(bytes, size, world.version, true, &packet);
-    trace("  client: type %d flags %d, %zu bytes, id %d, reason %d", packet.type, packet.flags, size, packet.id, packet.reason);
+    trace("  client: type %d flags %d, %zu bytes, id %d, reason %d", packet.type, packet.flags, size, packet.id,
+          packet.reason);
     if (wrong) broken("the client sends %s: type %d, %zu bytes", wrong, bytes[0] >> 4, size);
     if (world.has_left) broken("a packet after DISCONNECT: %d", packet.type);
     if (!world.has_connect && packet.type != CONNECT) broken("the first packet is no CONNECT: %d", packet.type);
@@ -192,7 +197,8 @@ static void packet_came(const uint8_t *bytes, size_t size) {
     }
     if (!world.has_connack && packet.type != AUTH && packet.type != DISCONNECT)
         broken("packet %d before CONNACK", packet.type);
-    if (size > world.server_packet && world.has_connack) broken("a packet above the Maximum Packet Size: %d, %zu", packet.type, size);
+    if (size > world.server_packet && world.has_connack)
+        broken("a packet above the Maximum Packet Size: %d, %zu", packet.type, size);
     switch (packet.type) {
     case PUBLISH:
         publish_came(&packet);
@@ -202,7 +208,9 @@ static void packet_came(const uint8_t *bytes, size_t size) {
         }
         break;
     case PUBACK:
-    case PUBREC: acknowledged(&packet); break;
+    case PUBREC:
+        acknowledged(&packet);
+        break;
     case PUBREL: {
         uint8_t state = world.state[packet.id];
         bool is_unknown = state == FREE && (world.was_sent[packet.id] || world.pubrec_unknown[packet.id]);
@@ -212,15 +220,23 @@ static void packet_came(const uint8_t *bytes, size_t size) {
         wait_for_answer(PUBREL, packet.id);
         break;
     }
-    case PUBCOMP: pubcomp_came(&packet); break;
+    case PUBCOMP:
+        pubcomp_came(&packet);
+        break;
     case SUBSCRIBE:
-    case UNSUBSCRIBE: request_came(&packet); break;
-    case PINGREQ: wait_for_answer(PINGREQ, 0); break;
+    case UNSUBSCRIBE:
+        request_came(&packet);
+        break;
+    case PINGREQ:
+        wait_for_answer(PINGREQ, 0);
+        break;
     case AUTH:
         if (!world.has_method) broken("AUTH without a method");
         wait_for_answer(AUTH, 0);
         break;
-    case DISCONNECT: world.has_left = true; break;
+    case DISCONNECT:
+        world.has_left = true;
+        break;
     }
 }
 
@@ -315,16 +331,22 @@ static void packet_arrived(const uint8_t *bytes, size_t size, bool is_raw) {
     uint16_t id = packet.id;
     if (packet.type != CONNACK && !world.has_connack) return;
     switch (packet.type) {
-    case CONNACK: connack_arrived(&packet); break;
-    case PUBLISH: publish_arrived(&packet, is_raw); break;
+    case CONNACK:
+        connack_arrived(&packet);
+        break;
+    case PUBLISH:
+        publish_arrived(&packet, is_raw);
+        break;
     case PUBACK:
         if (world.state[id] == QOS_1) complete(id, packet.reason);
         break;
     case PUBREC:
         touch(id);
         if (world.state[id] == FREE) world.pubrec_unknown[id] = 1;
-        if (world.state[id] == QOS_2 && packet.reason < 0x80) world.state[id] = QOS_2_RECEIVED;
-        else if ((world.state[id] == QOS_2 || world.state[id] == QOS_2_RECEIVED) && packet.reason >= 0x80) complete(id, packet.reason);
+        if (world.state[id] == QOS_2 && packet.reason < 0x80)
+            world.state[id] = QOS_2_RECEIVED;
+        else if ((world.state[id] == QOS_2 || world.state[id] == QOS_2_RECEIVED) && packet.reason >= 0x80)
+            complete(id, packet.reason);
         break;
     case PUBREL:
         touch(id);
@@ -480,7 +502,8 @@ static void send_again(void) {
     for (int i = 0; i < world.down_count; i++) {
         if (world.downs[i].state == D_SENT) send_message(i, true, 0);
         if (world.downs[i].state == D_RECEIVED)
-            server_send((uint8_t[]){ 0x62, 2, (uint8_t)(world.downs[i].id >> 8), (uint8_t)world.downs[i].id }, 4, false);
+            server_send((uint8_t[]){ 0x62, 2, (uint8_t)(world.downs[i].id >> 8), (uint8_t)world.downs[i].id }, 4,
+                        false);
     }
 }
 
@@ -546,19 +569,30 @@ bool server_answer(int which, uint8_t reason) {
     uint8_t high = (uint8_t)(id >> 8), low = (uint8_t)id;
     bool is_5 = world.version == 5;
     switch (type) {
-    case CONNECT: server_connack((uint8_t[]){ reason }, 1); break;
+    case CONNECT:
+        server_connack((uint8_t[]){ reason }, 1);
+        break;
     case PUBLISH: {
         uint8_t answer = world.state[id] == QOS_1 ? PUBACK : PUBREC;
         static const uint8_t reasons[] = { 0x10, 0x80, 0x87, 0x97 };
-        if (reason == 0 || !is_5) server_send((uint8_t[]){ (uint8_t)(answer << 4), 2, high, low }, 4, false);
+        if (reason == 0 || !is_5)
+            server_send((uint8_t[]){ (uint8_t)(answer << 4), 2, high, low }, 4, false);
         else if (reason & 8)
-            server_send((uint8_t[]){ (uint8_t)(answer << 4), 8, high, low, reasons[reason % 4], 4, 0x1F, 0, 1, 'w' }, 10, false);
-        else server_send((uint8_t[]){ (uint8_t)(answer << 4), 3, high, low, reasons[reason % 4] }, 5, false);
+            server_send((uint8_t[]){ (uint8_t)(answer << 4), 8, high, low, reasons[reason % 4], 4, 0x1F, 0, 1, 'w' },
+                        10, false);
+        else
+            server_send((uint8_t[]){ (uint8_t)(answer << 4), 3, high, low, reasons[reason % 4] }, 5, false);
         break;
     }
-    case PUBREL: server_send((uint8_t[]){ 0x70, 2, high, low }, 4, false); break;
-    case PINGREQ: server_send((uint8_t[]){ 0xD0, 0 }, 2, false); break;
-    case AUTH: server_send((uint8_t[]){ 0xF0, 6, (uint8_t)(world.has_connack ? 0 : 0x18), 4, 0x15, 0, 1, 'm' }, 8, false); break;
+    case PUBREL:
+        server_send((uint8_t[]){ 0x70, 2, high, low }, 4, false);
+        break;
+    case PINGREQ:
+        server_send((uint8_t[]){ 0xD0, 0 }, 2, false);
+        break;
+    case AUTH:
+        server_send((uint8_t[]){ 0xF0, 6, (uint8_t)(world.has_connack ? 0 : 0x18), 4, 0x15, 0, 1, 'm' }, 8, false);
+        break;
     case SUBSCRIBE:
     case UNSUBSCRIBE: {
         uint8_t packet[64] = { type == SUBSCRIBE ? 0x90 : 0xB0, 0, high, low };

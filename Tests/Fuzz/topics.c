@@ -32,7 +32,8 @@ static bool matches(struct view filter, struct view topic) {
         if (is_text(wanted, "#")) return true;
         if (names.is_over) return false;
         struct view level = next_level(&names);
-        if (!is_text(wanted, "+") && (wanted.size != level.size || memcmp(wanted.data, level.data, level.size) != 0)) return false;
+        if (!is_text(wanted, "+") && (wanted.size != level.size || memcmp(wanted.data, level.data, level.size) != 0))
+            return false;
         /* "a/#" matches "a", too. */
         if (names.is_over && !filters.is_over && is_text(filters.text, "#")) return true;
     }
@@ -59,11 +60,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size) {
     for (size_t i = 0; i < split; i++) wanted += first[i] == '%';
     uint8_t *text = malloc(wanted + 1);
     if (smq_expand_template(&filter_bytes, text, wanted) != (int32_t)wanted) BROKEN("a template of another size");
-    if (wanted > 0 && smq_expand_template(&filter_bytes, text, wanted - 1) != SMQ_ERR_FULL) BROKEN("a template without room");
+    if (wanted > 0 && smq_expand_template(&filter_bytes, text, wanted - 1) != SMQ_ERR_FULL)
+        BROKEN("a template without room");
     size_t at = 0;
     for (size_t i = 0; i < split; i++) {
         bool is_literal = first[i] != '%';
-        if (is_literal ? text[at] != first[i] : !strchr("0123456789ABCDEF", text[at])) BROKEN("a template with other words");
+        if (is_literal ? text[at] != first[i] : !strchr("0123456789ABCDEF", text[at]))
+            BROKEN("a template with other words");
         at += is_literal ? 1 : 2;
     }
     free(text);

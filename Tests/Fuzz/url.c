@@ -18,9 +18,13 @@ struct url {
     bool has_password;
 };
 
-static bool is_one_of(uint8_t byte, const char *others) { return byte != 0 && (isalnum(byte) || strchr(others, byte)) && byte < 128; }
+static bool is_one_of(uint8_t byte, const char *others) {
+    return byte != 0 && (isalnum(byte) || strchr(others, byte)) && byte < 128;
+}
 
-static int digit(uint8_t byte) { return byte < 128 && isxdigit(byte) ? (isdigit(byte) ? byte - '0' : (byte | 32) - 'a' + 10) : -1; }
+static int digit(uint8_t byte) {
+    return byte < 128 && isxdigit(byte) ? (isdigit(byte) ? byte - '0' : (byte | 32) - 'a' + 10) : -1;
+}
 
 static bool parse_user(struct view text, struct url *url) {
     bool is_password = false;
@@ -39,8 +43,10 @@ static bool parse_user(struct view text, struct url *url) {
         } else if (!is_one_of(byte, "-._~!$&'()*+,;=:")) {
             return false;
         }
-        if (is_password) url->password[url->password_size++] = byte;
-        else url->user[url->user_size++] = byte;
+        if (is_password)
+            url->password[url->password_size++] = byte;
+        else
+            url->user[url->user_size++] = byte;
     }
     return url->user_size > 0;
 }
@@ -112,7 +118,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size) {
     size_t offset = SIZE_MAX;
     int32_t status = smq_options_check(&options, &offset);
     bool tells_place = status == SMQ_ERR_URL || status == SMQ_ERR_NOT_SUPPORTED;
-    if (tells_place ? offset > size : offset != SIZE_MAX) BROKEN("url_offset %zu with %s", offset, smq_status_name(status));
+    if (tells_place ? offset > size : offset != SIZE_MAX)
+        BROKEN("url_offset %zu with %s", offset, smq_status_name(status));
     /* A user name is UTF-8, which a URL need not be. */
     if (is_right && !wire_is_utf8((struct view){ url.user, url.user_size })) {
         if (status != SMQ_ERR_UTF8) BROKEN("a user name that is not UTF-8: %s", smq_status_name(status));
@@ -130,7 +137,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size) {
                 if (smq_engine_closed(client, 0, 0) != SMQ_OK) BROKEN("smq_engine_closed");
                 if (smq_next_event(client, &event) != 1 || event.type != SMQ_EVENT_DISCONNECTED) BROKEN("no end");
                 smq_engine_timed_out(client, 0);
-                if (smq_next_event(client, &event) != 1 || event.type != SMQ_EVENT_OPEN) BROKEN("server %d is not tried", i);
+                if (smq_next_event(client, &event) != 1 || event.type != SMQ_EVENT_OPEN)
+                    BROKEN("server %d is not tried", i);
             }
             if (!is_same(url.servers[i].host, event.server_reference.data, event.server_reference.size) ||
                 event.port != url.servers[i].port || event.server != (uint32_t)i)
@@ -142,7 +150,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size) {
         size_t count = tool_sent(client, sent, sizeof sent);
         const char *wrong = wire_decode(sent, count, 5, true, &packet);
         if (wrong || packet.type != CONNECT) BROKEN("CONNECT: %s", wrong ? wrong : "another packet");
-        if (!is_same(packet.user, url.user, url.user_size) || !is_same(packet.password, url.password, url.password_size))
+        if (!is_same(packet.user, url.user, url.user_size) ||
+            !is_same(packet.password, url.password, url.password_size))
             BROKEN("CONNECT with another user name or password");
         tool_close(client, block, memory);
     }

@@ -4,7 +4,15 @@
 
 /* ---- Properties: Table 2-4 */
 
-enum { BYTE = 1, TWO, FOUR, VARIABLE, TEXT, BINARY, PAIR };
+enum {
+    BYTE = 1,
+    TWO,
+    FOUR,
+    VARIABLE,
+    TEXT,
+    BINARY,
+    PAIR
+};
 
 /* Where a property may stand: a bit for each packet type, and bit 0 for the Will. */
 #define AT(type) (1u << (type))
@@ -59,8 +67,8 @@ static const uint8_t client_reasons[16][MANY] = {
     [AUTH] = { 0x00, 0x18, 0x19 },
 };
 static const uint8_t server_reasons[16][MANY] = {
-    [CONNACK] = { 0x00, 0x80, 0x81, 0x82, 0x83, 0x84, 0x85, 0x86, 0x87, 0x88, 0x89, 0x8A,
-                  0x8C, 0x90, 0x95, 0x97, 0x99, 0x9A, 0x9B, 0x9C, 0x9D, 0x9F },
+    [CONNACK] = { 0x00, 0x80, 0x81, 0x82, 0x83, 0x84, 0x85, 0x86, 0x87, 0x88, 0x89,
+                  0x8A, 0x8C, 0x90, 0x95, 0x97, 0x99, 0x9A, 0x9B, 0x9C, 0x9D, 0x9F },
     [PUBACK] = { 0x00, 0x10, 0x80, 0x83, 0x87, 0x90, 0x91, 0x97, 0x99 },
     [PUBREC] = { 0x00, 0x10, 0x80, 0x83, 0x87, 0x90, 0x91, 0x97, 0x99 },
     [PUBREL] = { 0x00, 0x92 },
@@ -192,12 +200,15 @@ static const char *check_value(int identifier, uint32_t value) {
     case 0x25:
     case 0x28:
     case 0x29:
-    case 0x2A: return value > 1 ? "a property is neither 0 nor 1" : NULL;
+    case 0x2A:
+        return value > 1 ? "a property is neither 0 nor 1" : NULL;
     case 0x0B:
     case 0x21:
     case 0x23:
-    case 0x27: return value == 0 ? "a property is 0 that may not be" : NULL;
-    default: return NULL;
+    case 0x27:
+        return value == 0 ? "a property is 0 that may not be" : NULL;
+    default:
+        return NULL;
     }
 }
 
@@ -216,12 +227,24 @@ const char *wire_properties(const uint8_t *bytes, size_t size, int where, bool i
         found->seen |= (uint64_t)1 << identifier;
         uint32_t value = 0;
         switch (rules[identifier].kind) {
-        case BYTE: value = number(&list, 1); break;
-        case TWO: value = number(&list, 2); break;
-        case FOUR: value = number(&list, 4); break;
-        case VARIABLE: value = variable(&list); break;
-        case TEXT: found->value[identifier] = text(&list); break;
-        case BINARY: found->value[identifier] = binary(&list); break;
+        case BYTE:
+            value = number(&list, 1);
+            break;
+        case TWO:
+            value = number(&list, 2);
+            break;
+        case FOUR:
+            value = number(&list, 4);
+            break;
+        case VARIABLE:
+            value = variable(&list);
+            break;
+        case TEXT:
+            found->value[identifier] = text(&list);
+            break;
+        case BINARY:
+            found->value[identifier] = binary(&list);
+            break;
         case PAIR:
             text(&list);
             text(&list);
@@ -368,7 +391,8 @@ static const char *answer(struct reader *reader, struct packet *packet) {
     packet->list = take(reader, packet->count);
     for (size_t i = 0; i < packet->count; i++) {
         uint8_t reason = packet->list.data[i];
-        bool is_known = packet->version == 5 ? is_reason(server_reasons, packet->type, reason) : reason <= 2 || reason == 0x80;
+        bool is_known =
+            packet->version == 5 ? is_reason(server_reasons, packet->type, reason) : reason <= 2 || reason == 0x80;
         if (!is_known) return "an unknown Reason Code";
     }
     return packet->count == 0 ? "an answer to nothing" : NULL;
@@ -395,17 +419,22 @@ const char *wire_decode(const uint8_t *bytes, size_t size, int version, bool is_
     struct reader reader = { bytes + 1, bytes + size, false };
     uint32_t length = variable(&reader);
     if (reader.failed || length != left(&reader)) return "a Remaining Length that is none";
-    static const uint32_t clients = AT(CONNECT) | AT(PUBLISH) | ACKS | AT(SUBSCRIBE) | AT(UNSUBSCRIBE) | AT(PINGREQ) |
-                                    AT(DISCONNECT) | AT(AUTH);
+    static const uint32_t clients =
+        AT(CONNECT) | AT(PUBLISH) | ACKS | AT(SUBSCRIBE) | AT(UNSUBSCRIBE) | AT(PINGREQ) | AT(DISCONNECT) | AT(AUTH);
     static const uint32_t servers =
         AT(CONNACK) | AT(PUBLISH) | ACKS | AT(SUBACK) | AT(UNSUBACK) | AT(PINGRESP) | AT(DISCONNECT) | AT(AUTH);
-    if (!((is_from_client ? clients : servers) >> packet->type & 1)) return "a packet type that does not come from here";
+    if (!((is_from_client ? clients : servers) >> packet->type & 1))
+        return "a packet type that does not come from here";
     int fixed = packet->type == PUBREL || packet->type == SUBSCRIBE || packet->type == UNSUBSCRIBE ? 2 : 0;
     if (packet->type != PUBLISH && packet->flags != fixed) return "reserved flags of the Fixed Header";
     const char *wrong = NULL;
     switch (packet->type) {
-    case CONNECT: wrong = connect(&reader, packet); break;
-    case CONNACK: wrong = connack(&reader, packet); break;
+    case CONNECT:
+        wrong = connect(&reader, packet);
+        break;
+    case CONNACK:
+        wrong = connack(&reader, packet);
+        break;
     case PUBLISH:
         packet->qos = packet->flags >> 1 & 3;
         packet->dup = packet->flags & 8;
@@ -415,14 +444,23 @@ const char *wire_decode(const uint8_t *bytes, size_t size, int version, bool is_
     case PUBACK:
     case PUBREC:
     case PUBREL:
-    case PUBCOMP: wrong = acknowledgement(&reader, packet, is_from_client); break;
+    case PUBCOMP:
+        wrong = acknowledgement(&reader, packet, is_from_client);
+        break;
     case SUBSCRIBE:
-    case UNSUBSCRIBE: wrong = request(&reader, packet); break;
+    case UNSUBSCRIBE:
+        wrong = request(&reader, packet);
+        break;
     case SUBACK:
-    case UNSUBACK: wrong = answer(&reader, packet); break;
+    case UNSUBACK:
+        wrong = answer(&reader, packet);
+        break;
     case DISCONNECT:
-    case AUTH: wrong = farewell(&reader, packet, is_from_client); break;
-    default: break;
+    case AUTH:
+        wrong = farewell(&reader, packet, is_from_client);
+        break;
+    default:
+        break;
     }
     if (wrong) return wrong;
     if (reader.failed) return "a packet that is cut short";

@@ -70,7 +70,8 @@ int64_t wire_size(const uint8_t *bytes, size_t size);
 const char *wire_decode(const uint8_t *bytes, size_t size, int version, bool is_from_client, struct packet *packet);
 
 /* The same for a list of properties without its length in front; where: a packet type, or 0 for the Will. */
-const char *wire_properties(const uint8_t *bytes, size_t size, int where, bool is_from_client, struct properties *found);
+const char *wire_properties(const uint8_t *bytes, size_t size, int where, bool is_from_client,
+                            struct properties *found);
 
 /* A property is there. */
 bool wire_has(const struct properties *properties, int identifier);

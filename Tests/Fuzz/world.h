@@ -12,18 +12,30 @@
 #include "swiftmqtt.h"
 #include "wire.h"
 
-enum { MESSAGES = 96, ARRIVALS = 256, DOWN_MESSAGES = 128, LINK_BYTES = 16384, PENDING = 128, IDENTIFIERS = 65536 };
+enum {
+    MESSAGES = 96,
+    ARRIVALS = 256,
+    DOWN_MESSAGES = 128,
+    LINK_BYTES = 16384,
+    PENDING = 128,
+    IDENTIFIERS = 65536
+};
 
 /* What the program has asked for, and what became of it. Its index is in the cookie, and in the first bytes of the payload. */
 struct asked {
-    enum { A_MESSAGE, A_REQUEST, A_SUBSCRIBE, A_UNSUBSCRIBE } kind;
+    enum {
+        A_MESSAGE,
+        A_REQUEST,
+        A_SUBSCRIBE,
+        A_UNSUBSCRIBE
+    } kind;
     uint8_t qos, retain, overflow;
     bool quiet, urgent, submitted, keeps_order;
     uint8_t topic[64];
     size_t topic_size, payload_size;
     bool is_accepted, is_done;
-    int whole;       /* times it came to the server whole */
-    int deliveries;  /* times the server passed it on */
+    int whole;        /* times it came to the server whole */
+    int deliveries;   /* times the server passed it on */
     bool is_answered; /* by the packet that ends its exchange */
     uint8_t answer;
 };
@@ -38,11 +50,22 @@ struct down {
     int last_arrival;
     bool is_released; /* by the program, that is acknowledged */
     bool is_refused;
-    enum { D_NONE, D_SENT, D_RECEIVED, D_DONE } state; /* the server's: sent; PUBREC came; over */
+    enum {
+        D_NONE,
+        D_SENT,
+        D_RECEIVED,
+        D_DONE
+    } state; /* the server's: sent; PUBREC came; over */
 };
 
 /* What the server has to do with a Packet Identifier of the client's. */
-enum { FREE = 0, QOS_1, QOS_2, QOS_2_RECEIVED, REQUESTED };
+enum {
+    FREE = 0,
+    QOS_1,
+    QOS_2,
+    QOS_2_RECEIVED,
+    REQUESTED
+};
 
 struct world {
     smq_client *client;
@@ -98,12 +121,12 @@ struct world {
     /* The session, as the server sees it. */
     uint8_t state[IDENTIFIERS];
     int16_t owner[IDENTIFIERS];
-    uint8_t count[IDENTIFIERS];     /* filters */
-    uint8_t here[IDENTIFIERS];      /* sent on this connection */
+    uint8_t count[IDENTIFIERS]; /* filters */
+    uint8_t here[IDENTIFIERS];  /* sent on this connection */
     uint8_t pubrec_unknown[IDENTIFIERS];
-    uint8_t was_sent[IDENTIFIERS];  /* in this session or one that was lost */
-    uint8_t came[IDENTIFIERS];      /* the server's PUBLISH with this identifier came on this connection */
-    uint8_t releases[IDENTIFIERS];  /* its PUBRELs that have no PUBCOMP */
+    uint8_t was_sent[IDENTIFIERS]; /* in this session or one that was lost */
+    uint8_t came[IDENTIFIERS];     /* the server's PUBLISH with this identifier came on this connection */
+    uint8_t releases[IDENTIFIERS]; /* its PUBRELs that have no PUBCOMP */
     uint16_t touched[4096];
     int touched_count;
     int answers; /* SUBACK and UNSUBACK that came, less those that were told */
@@ -147,7 +170,7 @@ void ledger_payload(int index, uint8_t *payload, size_t size);
 void server_reset(void);
 void server_connection_opened(void);
 void server_connection_closed(void);
-void server_received(const uint8_t *bytes, size_t size); /* from the client */
+void server_received(const uint8_t *bytes, size_t size);                      /* from the client */
 void server_delivered(const uint8_t *bytes, const uint8_t *raw, size_t size); /* to the client */
 void server_send(const void *bytes, size_t size, bool is_raw);
 bool server_answer(int which, uint8_t reason);

@@ -191,13 +191,15 @@ def _without_each(struct: _abi.Options) -> Iterator[tuple[str, int]]:
             setattr(struct, name, 0)
             yield f"the option {name}={was} is out of its range, or contradicts another one", _status(struct)
             setattr(struct, name, was)
+    said = {"user_name": OptionFlag.USER_NAME, "password": OptionFlag.PASSWORD}
     for name in ("host", "client_id", "user_name", "password", "properties"):
-        view = getattr(struct, name)
-        if was := view.size:
-            view.size = 0
+        view, flags = getattr(struct, name), struct.flags
+        was = view.size
+        if was or flags & said.get(name, 0):
+            view.size, struct.flags = 0, flags & ~int(said.get(name, 0))
             yield f"the option {name} is out of its range, or contradicts another one", _status(struct)
-            view.size = was
-    for name, flag in {**FLAGS, "user_name": OptionFlag.USER_NAME, "password": OptionFlag.PASSWORD}.items():
+            view.size, struct.flags = was, flags
+    for name, flag in FLAGS.items():
         if struct.flags & flag:
             struct.flags ^= flag
             yield f"the option {name} needs another one, or contradicts it", _status(struct)
