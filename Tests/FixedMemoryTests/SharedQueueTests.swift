@@ -20,11 +20,18 @@ final class Box: @unchecked Sendable {
     let place = SharedQueue<Header>.Plan(slots: slots, slotSize: slotSize, in: &plan)
     byteCount = plan.byteCount
     memory = .allocate(byteCount: max(byteCount, 8), alignment: MemoryPlan.alignment)
+    memory.initializeMemory(as: UInt8.self, repeating: 0, count: byteCount)
     queue = SharedQueue(place, in: MemoryBlock(start: memory))
     owner = SharedQueueOwner(queue)
   }
 
   deinit { memory.deallocate() }
+
+  /// All that the queue consists of, to go back to.
+  var contents: [UInt8] {
+    get { [UInt8](UnsafeRawBufferPointer(start: memory, count: byteCount)) }
+    set { newValue.withUnsafeBytes { memory.copyMemory(from: $0.baseAddress!, byteCount: byteCount) } }
+  }
 
   // The macros of the tests want values that can be copied.
   var count: Int { owner.count }
