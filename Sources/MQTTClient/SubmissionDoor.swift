@@ -68,6 +68,16 @@ public struct SubmissionDoor: BitwiseCopyable {
   public func submit(
     _ message: consuming Publish, _ handling: Handling, at now: () -> Instant
   ) throws(SessionError) {
+    try put(message, handling, at: now)
+    wakeOwner()
+  }
+
+  // The two halves, as a thread can be stopped between them: the simulator does that.
+
+  @inline(__always)
+  public func put(
+    _ message: consuming Publish, _ handling: Handling, at now: () -> Instant
+  ) throws(SessionError) {
     guard queue.isOpen, !handling.isUrgent || urgentBytes > 0 else { throw .notSupported }
     let inList = try Session.check(message, hasExpiry: handling.expiry != 0, version: version)
     guard message.payload.count <= queue.slotSize, message.properties.count <= queue.slotSize,
@@ -92,6 +102,8 @@ public struct SubmissionDoor: BitwiseCopyable {
       copy(payload, into: &end)
     }
     guard case .put = outcome else { throw .full }
-    queue.wakeOwner { wakeUp.send() }
   }
+
+  @inline(__always)
+  public func wakeOwner() { queue.wakeOwner { wakeUp.send() } }
 }
