@@ -2,12 +2,11 @@
   import Glibc
 #endif
 
-/// Simulator [--driver] [--backlog] [--runs N] [--seed FIRST] [--replay SEED] [--jobs N]
+/// Simulator [--driver [--backlog] [--stopped-threads]] [--runs N] [--seed FIRST] [--replay SEED] [--jobs N]
 struct Arguments: Sendable {
   /// Clients, with their driver, instead of sessions.
   var isDriver = false
-  /// The server may send more QoS 2 messages, in a session that it kept, than a client has places for.
-  var hasBacklog = false
+  var hardships = Hardships()
   var runs = 1000
   var seed: UInt64 = 1
   var replay: UInt64? = nil
@@ -16,24 +15,29 @@ struct Arguments: Sendable {
   init() {
     var words = CommandLine.arguments.dropFirst()
     while let word = words.popFirst() {
-      if word == "--driver" || word == "--backlog" {
-        isDriver = true
-        hasBacklog = hasBacklog || word == "--backlog"
-        continue
-      }
-      guard let number = words.popFirst().flatMap({ UInt64($0) }) else { Self.giveUp() }
       switch word {
-      case "--runs": runs = Int(number)
-      case "--seed": seed = number
-      case "--replay": replay = number
-      case "--jobs": jobs = Int(number)
-      default: Self.giveUp()
+      case "--driver": isDriver = true
+      case "--backlog": hardships.hasBacklog = true
+      case "--stopped-threads": hardships.stopsThreads = true
+      default: read(word, &words)
       }
     }
   }
 
+  private mutating func read(_ word: String, _ words: inout ArraySlice<String>) {
+    guard let number = words.popFirst().flatMap({ UInt64($0) }) else { Self.giveUp() }
+    switch word {
+    case "--runs": runs = Int(number)
+    case "--seed": seed = number
+    case "--replay": replay = number
+    case "--jobs": jobs = Int(number)
+    default: Self.giveUp()
+    }
+  }
+
   static func giveUp() -> Never {
-    print("usage: Simulator [--driver] [--backlog] [--runs N] [--seed FIRST] [--replay SEED] [--jobs N]")
+    print("usage: Simulator [--driver [--backlog] [--stopped-threads]]")
+    print("                 [--runs N] [--seed FIRST] [--replay SEED] [--jobs N]")
     exit(2)
   }
 }
@@ -137,9 +141,9 @@ for number in [SIGILL, SIGTRAP, SIGSEGV, SIGBUS, SIGABRT] {
   }
 }
 guard arguments.isDriver else { exit(await main(arguments, runSessions)) }
-let hasBacklog = arguments.hasBacklog
+let hardships = arguments.hardships
 exit(
   await main(arguments) { seed, trace in
-    let run = DriverRun(seed: seed, trace: trace, hasBacklog: hasBacklog)
+    let run = DriverRun(seed: seed, trace: trace, hardships)
     return (failure(of: run.run), run.counts)
   })

@@ -31,11 +31,14 @@ final class AttemptRules {
   private var tried: Set<Int> = []
   private var redirects = 0
   private var isRedirected = false
+  private var isForGood = false
+  private var isRedirectUnknown = false
   private var extraEnds: UInt32 = 0
 
   // Leaving.
   private(set) var isLeaving = false
-  private(set) var hasHinted = false
+  var hasHinted: Bool { hintedAt != nil }
+  private var hintedAt: UInt64? = nil
   private var leaveEnd: UInt64? = nil
 
   // The race.
@@ -82,7 +85,7 @@ final class AttemptRules {
 
   /// The network is there again: the wait may be the shortest there is.
   func hinted(isUp: Bool = false) {
-    hasHinted = true
+    hintedAt = world.now
     guard isUp, let time = nextAt else { return }
     let shortest = endedAt + UInt64(traits.shortest)
     earliest = min(time, shortest)
@@ -111,7 +114,8 @@ final class AttemptRules {
     if attempt != self.attempt {
       world.counts[.attempt] += Int(attempt &- self.attempt)
       try require(attempt == self.attempt &+ 1, "attempt \(attempt) behind \(self.attempt)")
-      try require(UInt32(endsTold) == self.attempt &+ extraEnds, "an attempt before the end of the last was told")
+      try require(
+        UInt32(endsTold) == self.attempt &+ extraEnds, "an attempt before the end of the last was told")
       began = lookedUpAt ?? world.now
       if let nextAt, !world.hasSteppedClock {
         try require(
@@ -141,9 +145,13 @@ final class AttemptRules {
   /// When it wants to be called again: not behind anything that is due.
   func checkWaking(_ wakeAt: UInt64, requests: UInt64?, hasEvent: Bool) throws(Failure) {
     guard !hasEvent, !world.hasSteppedClock else { return }
-    if let requests { try require(wakeAt <= max(requests, world.now), "a reply's time is not waited for") }
+    // While it says goodbye a client waits for nothing else.
+    if let requests, !isLeaving {
+      try require(wakeAt <= max(requests, world.now), "a reply's time is not waited for")
+    }
     if let nextAt, state == .waiting {
-      try require(wakeAt <= max(nextAt, world.now), "the next attempt is at \(nextAt), and it sleeps until \(wakeAt)")
+      try require(
+        wakeAt <= max(nextAt, world.now), "the next attempt is at \(nextAt), and it sleeps until \(wakeAt)")
     }
     if state == .connecting, let limit = timeout(traits.connectTimeout, usual: 30_000), !isLeaving {
       try require(wakeAt <= began + limit, "an attempt has no end: it sleeps until \(wakeAt)")
@@ -186,17 +194,21 @@ final class AttemptRules {
     }
     isLeaving = false
     leaveEnd = nil
-    guard wants, traits.reconnects else {
-      return try require(failure.retry == nil, "another attempt in \(failure.retry ?? 0) ms, and none is wanted")
-    }
-    guard let retry = failure.retry else { throw Failure("\(number): no other attempt follows") }
     if let lasted, lasted >= UInt64(traits.stableTime) {
       bound = 0
       redirects = 0
     }
+    guard wants, traits.reconnects else {
+      // Whether it still was wanted when the server pointed elsewhere, nobody can tell.
+      isRedirectUnknown = true
+      return try require(
+        failure.retry == nil, "another attempt in \(failure.retry ?? 0) ms, and none is wanted")
+    }
+    guard let retry = failure.retry else { throw Failure("\(number): no other attempt follows") }
     if !world.hasSteppedClock { try checkWait(UInt64(retry), failure, servers) }
     nextAt = endedAt + UInt64(retry)
     earliest = nextAt!
+    if let hintedAt, hintedAt >= endedAt { earliest = min(earliest, endedAt + UInt64(traits.shortest)) }
   }
 
   private func checkTimeout(_ failure: MQTTClient.Failure) throws(Failure) {
@@ -213,6 +225,8 @@ final class AttemptRules {
   private func checkWait(_ retry: UInt64, _ failure: MQTTClient.Failure, _ servers: Int) throws(Failure) {
     let wasAccepted = lasted != nil
     let pointsElsewhere = failure.reasonCode == 0x9C || failure.reasonCode == 0x9D
+    if isRedirectUnknown { isRedirected = server == servers }
+    isRedirectUnknown = false
     let wasRedirected = isRedirected
     if !wasRedirected { tried.insert(server) }
     try require(wasRedirected == (server == servers), "server \(server), redirected: \(wasRedirected)")
@@ -220,12 +234,14 @@ final class AttemptRules {
     if pointsElsewhere, traits.redirects, redirects < 4 {
       redirects += 1
       isRedirected = true
+      isForGood = failure.reasonCode == 0x9D
       world.counts[.redirected] += 1
       return try require(retry == 0, "another server, and a wait of \(retry) ms")
     }
     if !wasRedirected, !wasAccepted, tried.count < servers {
       world.counts[.nextServer] += 1
-      return try require(retry == 0, "\(tried.count) of \(servers) servers were tried, and a wait of \(retry) ms")
+      return try require(
+        retry == 0, "\(tried.count) of \(servers) servers were tried, and a wait of \(retry) ms")
     }
     // A server that moved for good is the one to come back to.
     isRedirected = wasRedirected && isForGood && (lasted.map { $0 >= UInt64(traits.stableTime) } ?? false)
@@ -233,9 +249,6 @@ final class AttemptRules {
     world.counts[.backedOff] += 1
     try checkBackoff(retry)
   }
-
-  private var isForGood: Bool { lastRedirectCode == 0x9D }
-  private var lastRedirectCode: UInt8 = 0
 
   private func checkBackoff(_ retry: UInt64) throws(Failure) {
     let (shortest, longest) = (UInt64(traits.shortest), UInt64(traits.longest))
@@ -265,8 +278,12 @@ final class AttemptRules {
     var fault: String? = nil
     switch LogHook.What(rawValue: what) {
     case .attempt:
-      if number != Int32(bitPattern: logged &+ 1) { fault = "the log says attempt \(number) behind \(logged)" }
-      if loggedEnds != logged &+ extraEnds { fault = "the log says attempt, with \(loggedEnds) ends of \(logged)" }
+      if number != Int32(bitPattern: logged &+ 1) {
+        fault = "the log says attempt \(number) behind \(logged)"
+      }
+      if loggedEnds != logged &+ extraEnds {
+        fault = "the log says attempt, with \(loggedEnds) ends of \(logged)"
+      }
       logged = UInt32(bitPattern: number)
       isLoggedOpen = false
     case .opened: isLoggedOpen = true

@@ -42,7 +42,8 @@ extension BrokerModel {
     let program = connection.wire.program
     let number = try world.ledger.find(bytes[packet.payload])
     let message = world.ledger.messages[number]
-    try require(message.origin == program && message.qos == packet.qos, "message \(number) is not of \(program)")
+    try require(
+      message.origin == program && message.qos == packet.qos, "message \(number) is not of \(program)")
     var topic = Array(bytes[packet.topic])
     if packet.topicAlias != 0 {
       if topic.isEmpty { topic = connection.aliases[packet.topicAlias] ?? [] }
@@ -51,11 +52,16 @@ extension BrokerModel {
     try require(!topic.isEmpty, "message \(number) without a topic")
     if connection.version == .v5_0, message.expiry > 0 {
       try require(
-        packet.expiry > 0 && packet.expiry <= Int(message.expiry), "message \(number) expires in \(packet.expiry) s")
+        packet.expiry > 0 && packet.expiry <= Int(message.expiry),
+        "message \(number) expires in \(packet.expiry) s")
     }
     var properties: [UInt8] = []
-    if !packet.responseTopic.isEmpty { properties += [0x08] + Encoding.string(Array(bytes[packet.responseTopic])) }
-    if !packet.correlation.isEmpty { properties += [0x09] + Encoding.string(Array(bytes[packet.correlation])) }
+    if !packet.responseTopic.isEmpty {
+      properties += [0x08] + Encoding.string(Array(bytes[packet.responseTopic]))
+    }
+    if !packet.correlation.isEmpty {
+      properties += [0x09] + Encoding.string(Array(bytes[packet.correlation]))
+    }
     let body = (topic, properties)
     switch packet.qos {
     case 0: try accept(number, body)
@@ -92,6 +98,16 @@ extension BrokerModel {
   }
 
   // MARK: To subscribers
+
+  /// Somebody else publishes: so many at once.
+  func publish(_ count: Int, qos: UInt8?) throws(Failure) {
+    for _ in 0..<count {
+      let message = world.ledger.draft(
+        world.ledger.programs, qos: qos ?? UInt8(world.chance.below(3)), size: 4 + world.chance.below(30))
+      world.ledger.add(message)
+      try accept(message.number, (world.chance.pick(world.scenario.topics), []))
+    }
+  }
 
   private func accept(_ number: Int, _ body: (topic: [UInt8], properties: [UInt8])) throws(Failure) {
     try world.ledger.taken(number)
@@ -132,8 +148,11 @@ extension BrokerModel {
     }
   }
 
-  /// What a kept session had waiting goes out at once.
+  /// What a kept session had waiting goes out at once; of QoS 2 no more than was asked for, unless there is a backlog.
   func flood(_ program: Int) {
+    let session = sessions[program]!
+    let hasQoS2 = session.queue.contains { $0.qos == 2 } || session.flights.contains { $0.qos == 2 }
+    guard traits.hasBacklog || !hasQoS2 else { return }
     while let next = sessions[program]!.queue.first {
       guard next.qos < 2 || hasPlace(program) else { return }
       sessions[program]!.queue.removeFirst()
@@ -206,7 +225,8 @@ extension BrokerModel {
     for program in sessions.indices {
       guard let session = sessions[program] else { continue }
       guard session.queue.isEmpty, session.flights.isEmpty else {
-        return "\(session.queue.count) messages wait for \(program), \(session.flights.count) are on their way"
+        return
+          "\(session.queue.count) messages wait for \(program), \(session.flights.count) are on their way"
       }
       guard session.stored.isEmpty || world.ledger.isServerUnreliable else {
         return "\(session.stored.count) messages of \(program) are not released"

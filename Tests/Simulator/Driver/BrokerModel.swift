@@ -109,8 +109,12 @@ final class BrokerModel {
 
   // MARK: What goes wrong
 
+  /// When what was sent was held up last.
+  var lastTrouble: UInt64 = 0
+
   func stall(_ duration: Int) {
     stalledUntil = world.now + UInt64(duration)
+    lastTrouble = max(lastTrouble, stalledUntil)
     world.at(stalledUntil) { [self] () throws(Failure) in
       for connection in connections { try read(connection.wire) }
     }
@@ -151,8 +155,12 @@ final class BrokerModel {
       guard world.now >= connection.lastHeard + UInt64(1500 * connection.keepAlive) else {
         return watch(connection)
       }
-      // What it has not read it cannot blame the client for.
-      guard connection.wire.isDead || world.now < stalledUntil else {
+      // What is still on its way it cannot blame the client for, nor that the program does not look.
+      let scenario = world.scenario
+      let isSlow =
+        scenario.programs[connection.wire.program].slowPercent > 0 || scenario.capacity < 1000
+        || scenario.latency.upperBound > 40
+      guard connection.wire.isDead || world.hasSteppedClock || isSlow || lastTrouble + 5000 > world.now else {
         throw Failure("\(connection.wire.program) was silent for one and a half Keep Alive [MQTT-3.1.2-20]")
       }
       close(connection)
@@ -177,7 +185,8 @@ final class BrokerModel {
     if !world.isPeaceful, version == .v5_0, world.chance.percent(traits.redirectPercent) {
       let reference = reference()
       connection.wire.write(
-        Encoding.packet(0x20, [0, world.chance.percent(50) ? 0x9C : 0x9D, UInt8(reference.count)] + reference))
+        Encoding.packet(
+          0x20, [0, world.chance.percent(50) ? 0x9C : 0x9D, UInt8(reference.count)] + reference))
       return close(connection)
     }
     for old in connections where old.isConnected && old.wire.program == program {

@@ -5,8 +5,8 @@ final class DriverRun {
   private let broker: BrokerModel
   private let network: Network
 
-  init(seed: UInt64, trace: Trace, hasBacklog: Bool) {
-    world = DriverWorld(seed: seed, trace: trace, hasBacklog: hasBacklog)
+  init(seed: UInt64, trace: Trace, _ hardships: Hardships) {
+    world = DriverWorld(seed: seed, trace: trace, hardships)
     broker = BrokerModel(world)
     network = Network(world, broker)
   }
@@ -26,10 +26,13 @@ final class DriverRun {
     }
     for program in world.programs { try program.start() }
     if world.scenario.faultPace > 0 { scheduleFault() }
+    for _ in 0..<world.scenario.bursts { scheduleBurst() }
     try go(until: UInt64(world.scenario.length)) { false }
     world.trace("---- peace")
     try makePeace()
-    try go(until: world.now + (world.hasSteppedClock ? Self.patienceWithSteps : Self.patience)) { unfinished() == nil }
+    try go(until: world.now + (world.hasSteppedClock ? Self.patienceWithSteps : Self.patience)) {
+      unfinished() == nil
+    }
     if let text = unfinished() { throw Failure("there is no end to it: \(text)") }
     try checkSubscriptions()
     try leave()
@@ -58,7 +61,9 @@ final class DriverRun {
   private func unfinished() -> String? {
     for program in world.programs {
       if let text = program.unfinished() { return text }
-      if broker.connection(of: program.number) == nil { return "\(program.number) takes itself for connected" }
+      if broker.connection(of: program.number) == nil {
+        return "\(program.number) takes itself for connected"
+      }
     }
     return broker.unfinished()
   }
@@ -91,6 +96,7 @@ final class DriverRun {
 
   private func makePeace() throws(Failure) {
     world.isPeaceful = true
+    broker.lastTrouble = max(broker.lastTrouble, min(world.outageEnd, world.now))
     world.outageEnd = 0
     network.redraw()
     for wire in network.wires where !wire.isClosed {
@@ -104,6 +110,15 @@ final class DriverRun {
     for program in world.programs {
       program.host.answerLookUp()
       program.stir()
+    }
+  }
+
+  private func scheduleBurst() {
+    world.after(world.chance.below(world.scenario.length)) { [self] () throws(Failure) in
+      let count = world.chance.from(1...world.scenario.burst)
+      world.trace("---- somebody publishes \(count) messages")
+      world.counts[.burst] += 1
+      try broker.publish(count, qos: world.chance.percent(50) ? 2 : nil)
     }
   }
 
@@ -130,6 +145,7 @@ final class DriverRun {
       world.trace("---- nothing gets through for \(duration) ms")
       world.counts[.outage] += 1
       world.outageEnd = world.now + UInt64(duration)
+      broker.lastTrouble = max(broker.lastTrouble, world.outageEnd)
     case 50..<58:
       let duration = world.chance.from(1...3000)
       world.trace("---- the server stands still for \(duration) ms")

@@ -1,5 +1,13 @@
 import MQTTWire
 
+/// What a run has only if it is asked for.
+struct Hardships: Sendable {
+  /// The server may send more QoS 2 messages, in a session that it kept, than a client has places for.
+  var hasBacklog = false
+  /// A thread that submits may be stopped between its two steps.
+  var stopsThreads = false
+}
+
 /// What a run of drivers is like; decided before it begins.
 struct DriverScenario {
   let programs: [ProgramTraits]
@@ -13,27 +21,33 @@ struct DriverScenario {
   let latency: ClosedRange<Int>
   /// How many bytes are on their way until a client has to wait.
   let capacity: Int
+  /// How often somebody else publishes many messages at once, and at most how many.
+  let bursts: Int
+  let burst: Int
   /// Of a hundred transfers, how many move only a part.
   let partPercent: Int
   let clockStart: UInt32
   let stepsClock: Bool
   /// Between the two steps of submitting.
-  let stopsThreads = false
+  let stopsThreads: Bool
 
-  /// `hasBacklog`: the server may send more QoS 2 messages, in a session that it kept, than a client has places for.
-  init(_ chance: inout Chance, hasBacklog: Bool) {
+  init(_ chance: inout Chance, _ hardships: Hardships) {
+    stopsThreads = hardships.stopsThreads
     topics = (0..<chance.from(1...3)).map { Array("t/\($0)".utf8) }
     length = chance.pick([300, 2000, 2000, 8000, 30_000])
     faultPace = chance.pick([0, 50, 200, 200, 1000, 5000])
     latency = chance.pick([0...0, 0...3, 1...40, 20...400])
-    capacity = chance.pick([16, 100, 1000, 1000, 65_536])
+    // A slow link is not a narrow one, too: nothing would get through in the time of a Keep Alive.
+    capacity = latency.upperBound > 40 ? 1000 : chance.pick([16, 100, 1000, 65_536])
     partPercent = chance.pick([0, 0, 10, 60])
     stepsClock = chance.percent(4)
     clockStart = chance.percent(30) ? .max - UInt32(chance.below(20_000)) : UInt32(chance.below(1 << 30))
+    bursts = chance.pick([0, 0, 1, 3])
+    burst = chance.pick([3, 10, 40])
     let count = chance.percent(60) ? 2 : 1
     let first = ProgramTraits(&chance)
     programs = [first] + (1..<count).map { _ in ProgramTraits(&chance) }
-    server = BrokerTraits(&chance, hasBacklog: hasBacklog)
+    server = BrokerTraits(&chance, hasBacklog: hardships.hasBacklog)
   }
 }
 
@@ -120,7 +134,7 @@ struct ProgramTraits {
     unreleasedMaximum = chance.pick([0, 0, 1, 2, 5])
     inFlightMaximum = chance.pick([0, 1, 2, 10])
     urgentMessages = chance.pick([0, 0, 2])
-    replies = version == .v5_0 && !fallback ? chance.pick([0, 1, 3]) : 0
+    replies = version == .v5_0 && !fallback ? chance.pick([0, 2, 3]) : 0
     addresses = chance.pick([0, 1, 2, 5])
     aliases = version == .v5_0 ? chance.pick([0, 0, 2]) : 0
     submitMessages = chance.pick([0, 1, 4, 16])

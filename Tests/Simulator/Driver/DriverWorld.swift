@@ -33,9 +33,9 @@ final class DriverWorld {
   private var events: [Event] = []
   private var eventCount = 0
 
-  init(seed: UInt64, trace: Trace, hasBacklog: Bool) {
+  init(seed: UInt64, trace: Trace, _ hardships: Hardships) {
     chance = Chance(seed: seed)
-    scenario = DriverScenario(&chance, hasBacklog: hasBacklog)
+    scenario = DriverScenario(&chance, hardships)
     ledger = DriverLedger(programs: scenario.programs.count)
     offset = scenario.clockStart
     self.trace = trace

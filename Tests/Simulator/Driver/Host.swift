@@ -47,7 +47,9 @@ final class Host {
       if watched[index].readable, wire.isReadable { bits |= 1 << (2 * UInt32(index)) }
       if watched[index].writable, wire.isWritable { bits |= 2 << (2 * UInt32(index)) }
       // As epoll does with an error.
-      if watched[index].readable || watched[index].writable, wire.error != nil { bits |= 3 << (2 * UInt32(index)) }
+      if watched[index].readable || watched[index].writable, wire.error != nil {
+        bits |= 3 << (2 * UInt32(index))
+      }
     }
     if watched[Int(Channel.resolver.rawValue)].readable, lookUp?.hasAnswer == true {
       bits |= 1 << (2 * UInt32(Channel.resolver.rawValue))
@@ -59,7 +61,7 @@ final class Host {
   func wait(_ timeout: Int32) -> Waited {
     waits += 1
     if world.failure != nil { return .failed(1) }
-    noteWait()
+    noteWait(timeout)
     if timeout != 0, readiness == 0 {
       guard timeout > 0 else {
         world.failure = Failure("\(number): waits without end, and was not asked to")
@@ -79,11 +81,17 @@ final class Host {
   }
 
   /// Nothing may be looked at again and again, with nothing done and no time passed.
-  private func noteWait() {
+  private func noteWait(_ timeout: Int32) {
     idleWaits = world.now == lastTime && activity == lastActivity ? idleWaits + 1 : 0
     lastTime = world.now
     lastActivity = activity
-    if idleWaits > 12 { world.failure = world.failure ?? Failure("\(number): \(idleWaits) turns for nothing") }
+    if idleWaits > 12 {
+      world.failure =
+        world.failure
+        ?? Failure(
+          "\(number): \(idleWaits) turns for nothing, ready for \(String(readiness, radix: 2)), timeout \(timeout)"
+        )
+    }
   }
 
   func watch(_ channel: Channel, _ readable: Bool, _ writable: Bool) {
@@ -208,7 +216,9 @@ struct SimulatedPlatform: ~Copyable, Platform {
     host.program.looksUp()
     return text.first?.isNumber == true ? host.network.addresses(of: text, port: port) : nil
   }
-  func resolve(_ name: Span<UInt8>, port: UInt16) throws(PlatformError) { host.resolve(Self.text(name), port) }
+  func resolve(_ name: Span<UInt8>, port: UInt16) throws(PlatformError) {
+    host.resolve(Self.text(name), port)
+  }
   var isResolving: Bool { host.isResolving }
   func resolved() -> Resolver.Answer { host.resolved() }
 

@@ -50,9 +50,9 @@ extension Program {
         client.hintDown(at: world.instant)
         rules.hinted()
       }
-    case 20..<26 where traits.replies > 0 && traits.subscribesAll: try request()
-    case 26..<30: _ = client.flush(at: world.instant)
-    case 30..<45: try acknowledge()
+    case 20..<30 where traits.replies > 0 && traits.subscribesAll: try request()
+    case 30..<33: _ = client.flush(at: world.instant)
+    case 33..<45: try acknowledge()
     case 45..<52: try reply()
     default: if wants || world.chance.percent(30) { try publish() }
     }
@@ -275,7 +275,8 @@ extension Program {
     host.lookForWakeUp()
     threads[thread] = false
     let isSeen = !queue.hasUncollected || host.isWoken || !isAsleep || rules.isLeaving
-    try require(isSeen || threads.contains(true), "\(number): messages lie at the door, and nobody is wakened")
+    try require(
+      isSeen || threads.contains(true), "\(number): messages lie at the door, and nobody is wakened")
     schedule(thread, within: world.chance.pick([1, 20, 200]))
   }
 }

@@ -46,6 +46,7 @@ extension Program {
     case .connected(let connected):
       world.trace("\(number): connected, session present: \(connected.sessionPresent)")
       try rules.connected(attempt: client.attempt)
+      if client.version != traits.version { world.counts[.fallback] += 1 }
       stir()
     case .completed(let completion): try completed(completion)
     case .answered(let answer):
@@ -64,7 +65,8 @@ extension Program {
         throw Failure("\(number): request \(cookie) ends twice")
       }
       world.counts[.timedOut] += 1
-      try require(world.now >= request.deadline, "\(number): request \(cookie) ends too early")
+      let isTime = world.now >= request.deadline || world.hasSteppedClock
+      try require(isTime, "\(number): request \(cookie) ends too early")
     case .handshake: break
     case .room: isStarved = false
     default: throw Failure("\(number): an event nobody asked for: \(event)")

@@ -107,7 +107,9 @@ final class Program {
   }
 
   /// It is neither blocked in a wait, nor between two calls.
-  var isAsleep: Bool { isBlocked || (wakeAt > world.now && nextAction > world.now && pausedUntil <= world.now) }
+  var isAsleep: Bool {
+    isBlocked || (wakeAt > world.now && nextAction > world.now && pausedUntil <= world.now)
+  }
 
   func turn() throws(Failure) {
     switch traits.style {
@@ -145,7 +147,9 @@ final class Program {
     try observe()
     if nextAction <= world.now { try act() }
     try observe()
-    if world.isPeaceful, turns > 50_000 { throw Failure("\(number): \(turns) turns, and \(unfinished() ?? "no end")") }
+    if world.isPeaceful, turns > 50_000 {
+      throw Failure("\(number): \(turns) turns, and \(unfinished() ?? "no end")")
+    }
     let timeout = client.nextTimeout(at: world.instant)
     wakeAt = timeout < 0 ? .max : world.now + UInt64(timeout)
     pausedUntil = world.now
@@ -154,16 +158,18 @@ final class Program {
       wakeAt = min(wakeAt, pausedUntil)
       rules.pauses(pausedUntil - world.now)
     } else {
-      try rules.checkWaking(wakeAt, requests: requests.values.map(\.deadline).min(), hasEvent: client.hasEvent)
+      try rules.checkWaking(
+        wakeAt, requests: requests.values.map(\.deadline).min(), hasEvent: client.hasEvent)
     }
   }
 
   private func act() throws(Failure) {
     host.activity += 1
     try world.isPeaceful ? finish() : actByChance()
-    let pace = world.isPeaceful ? 20 : traits.pace
-    nextAction = world.now + UInt64(world.chance.from(1...max(pace, 1)))
-    if world.isPeaceful, isIdle { nextAction = .max }
+    // A program that has published all has little to do.
+    let pace = world.isPeaceful ? 100 : published < traits.messages ? traits.pace : 400 + 4 * traits.pace
+    nextAction = world.now + UInt64(world.chance.from(1...pace))
+    if world.isPeaceful, held.isEmpty, replies.isEmpty, pendingAnswer == nil { nextAction = .max }
   }
 
   /// It has something to do again.
@@ -196,7 +202,9 @@ final class Program {
     guard isIdle else { return "\(number) has something to do" }
     guard client.isDrained, !queue.hasUncollected else { return "\(number) is not drained" }
     guard !client.hasEvent, requests.isEmpty else { return "\(number) waits for \(requests.count) replies" }
-    guard submitted == submissions || !threads.contains(true) else { return "a thread of \(number) is stopped" }
+    guard submitted == submissions || !threads.contains(true) else {
+      return "a thread of \(number) is stopped"
+    }
     guard submitted == submissions else { return "threads of \(number) are not done" }
     return nil
   }

@@ -65,6 +65,7 @@ final class Wire {
     guard !isDead else { return count }
     upTime = max(upTime, arrival())
     world.at(upTime) { [self] () throws(Failure) in
+      guard !isDead else { return }
       let moved = min(count, up.count)
       unread.append(contentsOf: up.prefix(moved))
       up.removeFirst(moved)
