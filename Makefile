@@ -35,6 +35,10 @@ test: ## run every test; the last line is the sum
 	@.ci/need tests
 	@Tests/run
 
+simulate: ## SEEDS=1000000 FIRST=1: not part of test: so many runs of clients and a server by chance (tests make 100,000)
+	@.ci/need build
+	@swift run -c release Simulator --driver --runs $(or $(SEEDS),1000000) --seed $(or $(FIRST),1)
+
 bench: ## QUICK=1: compare with libmosquitto, Paho C and the bare socket (benchmarks/README.md; QUICK: two minutes)
 	@.ci/need build bench
 	@$(MAKE) --no-print-directory all

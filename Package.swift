@@ -45,7 +45,9 @@ let package = Package(
       "MQTTClientTests", "MQTTClient", "MQTTSession", "MQTTTransport", "MQTTWire", "CPlatform", "FixedMemory"),
     // Optimised, because it makes 100,000 runs: swift run -c release Simulator
     .executableTarget(
-      name: "Simulator", dependencies: ["MQTTSession", "MQTTWire", "FixedMemory"], path: "Tests/Simulator",
+      name: "Simulator",
+      dependencies: ["MQTTClient", "MQTTSession", "MQTTTransport", "MQTTWire", "CPlatform", "FixedMemory"],
+      path: "Tests/Simulator",
       swiftSettings: [settings[0]]),
     // For the thread sanitizer: Tests/Broker/test_sanitizers.py and Tests/Compat/test_stress.py build them.
     .executableTarget(

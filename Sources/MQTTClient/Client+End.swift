@@ -87,6 +87,8 @@ extension Client where System: ~Copyable {
     note(.fallback, Int(session.version.rawValue))
     platform.close(lane)
     session.connectionClosed()
+    // What the last connection did not take is no affair of the next.
+    unblock()
     loss = nil
     farewellDeadline = nil
     guard !hasOwnTransport else { return askForTransport() }

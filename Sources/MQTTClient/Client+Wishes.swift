@@ -138,8 +138,8 @@ extension Client where System: ~Copyable {
   public mutating func cutOff(at now: Instant) {
     self.now = now
     outputSize = 0
-    guard phase == .open, loss == nil else { return giveUp() }
     isWanted = false
+    guard phase == .open, loss == nil else { return giveUp() }
     end(Failure(cause: .closed, stage: .connected))
   }
 

@@ -68,6 +68,15 @@ public struct SubmissionDoor: BitwiseCopyable {
   public func submit(
     _ message: consuming Publish, _ handling: Handling, at now: () -> Instant
   ) throws(SessionError) {
+    wakeOwner(for: try put(message, handling, at: now))
+  }
+
+  // The two halves, as a thread can be stopped between them: the simulator does that.
+
+  @inline(__always)
+  public func put(
+    _ message: consuming Publish, _ handling: Handling, at now: () -> Instant
+  ) throws(SessionError) -> ChainEnd {
     guard queue.isOpen, !handling.isUrgent || urgentBytes > 0 else { throw .notSupported }
     let inList = try Session.check(message, hasExpiry: handling.expiry != 0, version: version)
     guard message.payload.count <= queue.slotSize, message.properties.count <= queue.slotSize,
@@ -92,6 +101,9 @@ public struct SubmissionDoor: BitwiseCopyable {
       copy(payload, into: &end)
     }
     guard case .put(let found) = outcome else { throw .full }
-    queue.wakeOwner(for: found) { wakeUp.send() }
+    return found
   }
+
+  @inline(__always)
+  public func wakeOwner(for found: ChainEnd) { queue.wakeOwner(for: found) { wakeUp.send() } }
 }

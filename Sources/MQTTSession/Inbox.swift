@@ -177,8 +177,19 @@ public struct Inbox: ~Copyable {
       // would do so on each connection that ended for it.
       return (!isStrict || isResumed) && pending > unseen ? .wait : .tooMany
     }
-    if pending == ring.count { remove(at: 0) }  // of an earlier connection
+    if pending == ring.count { forgetUnseen() }
     return nil
+  }
+
+  /// A message of an earlier connection that has not come again gives up its room, and its token. One of QoS 1 may be handed out
+  /// once more; of QoS 2 the identifier is remembered, which has its place.
+  private mutating func forgetUnseen() {
+    var index = 0
+    while index &+ 1 < unseen, ring[slot(index)].qos == .exactlyOnce { index &+= 1 }
+    if ring[slot(index)].qos == .exactlyOnce { index = 0 }
+    let entry = ring[slot(index)]
+    remove(at: index)
+    if entry.qos == .exactlyOnce { _ = unreleased.insert(entry.identifier) }
   }
 
   /// The message is being handed out. Its token.

@@ -223,6 +223,35 @@ import Testing
     }
   }
 
+  /// The ring is full of what was handed out on the last connection when something comes that is not in it: a QoS 1
+  /// message whose PUBACK was lost. What was handed out of QoS 2 is not handed out again.
+  @Test(arguments: bothVersions, [1, 2])
+  func fullOfWhatWasHandedOut(version: ProtocolVersion, room: Int) {
+    let rig = Rig(version) {
+      $0.sessionExpiry = version == .v5_0 ? .max : 0
+      $0.receiveMaximum = room
+    }
+    rig.connect()
+    _ = rig.events()
+    rig.receive(publish(version, qos: .atLeastOnce, identifier: 1))
+    #expect(rig.events().count == 1)
+    for identifier in UInt16(2)...UInt16(1 + room) {
+      rig.receive(publish(version, qos: .exactlyOnce, identifier: identifier))
+      _ = rig.event()
+      #expect(rig.hold())
+    }
+    rig.session.release()
+    rig.reconnect(sessionPresent: true)
+    _ = rig.events()
+    rig.receive(publish(version, qos: .atLeastOnce, identifier: 1, duplicate: true))
+    #expect(rig.events().count == 1)
+    for identifier in UInt16(2)...UInt16(1 + room) {
+      rig.receive(publish(version, qos: .exactlyOnce, identifier: identifier, duplicate: true))
+      #expect(rig.events().isEmpty)
+    }
+    #expect(rig.drain() == puback(1) + pubrec(2))
+  }
+
   /// What takes the places is of a session that the server does not know any more: it neither repeats nor releases it. Two
   /// connections that bring nothing are enough.
   @Test(arguments: bothVersions)

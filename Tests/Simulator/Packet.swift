@@ -14,6 +14,10 @@ struct Packet {
   var count = 0
   var version = ProtocolVersion.v3_1_1
   var cleanStart = false
+  var clientID = 0..<0
+  var keepAlive = 0
+  /// With the QoS that is asked for.
+  var filters: [(text: Range<Int>, qos: UInt8)] = []
   var sessionPresent = false
   // Properties, with what holds without them.
   var topicAlias: UInt16 = 0
@@ -21,6 +25,10 @@ struct Packet {
   var topicAliasMaximum = 0
   var maximumPacketSize = Int.max
   var maximumQoS: UInt8 = 2
+  var sessionExpiry = 0
+  var expiry = 0
+  var responseTopic = 0..<0
+  var correlation = 0..<0
 
   var qos: UInt8 { flags >> 1 & 3 }
   var isDuplicate: Bool { flags & 8 != 0 }
@@ -58,11 +66,14 @@ struct Packet {
     guard let version = ProtocolVersion(rawValue: try cursor.byte()) else { throw Failure("version") }
     self.version = version
     let flags = try cursor.byte()
-    try require(flags & ~2 == 0, "Connect Flags \(flags)")
-    cleanStart = flags == 2
-    _ = try cursor.number(2)  // Keep Alive
+    try require(flags & ~0xC2 == 0, "Connect Flags \(flags)")
+    cleanStart = flags & 2 != 0
+    keepAlive = try cursor.number(2)
     if version == .v5_0 { try readProperties(&cursor, [0x11, 0x21, 0x22, 0x27]) }
-    try require(try cursor.string().count > 0, "no Client Identifier")
+    clientID = try cursor.string()
+    try require(clientID.count > 0, "no Client Identifier")
+    if flags & 0x80 != 0 { _ = try cursor.string() }
+    if flags & 0x40 != 0 { _ = try cursor.string() }
   }
 
   private mutating func readConnack(_ cursor: inout Cursor) throws(Failure) {
@@ -79,7 +90,7 @@ struct Packet {
       throw Failure("a wildcard in a Topic Name [MQTT-3.3.2-2]")
     }
     if qos > 0 { identifier = try cursor.identifier() }
-    if version == .v5_0 { try readProperties(&cursor, [0x01, 0x03, 0x0B, 0x23, 0x26]) }
+    if version == .v5_0 { try readProperties(&cursor, [0x01, 0x02, 0x03, 0x08, 0x09, 0x0B, 0x23, 0x26]) }
     try require(!topic.isEmpty || topicAlias != 0, "neither topic nor alias")
     payload = cursor.position..<cursor.end
     cursor.position = cursor.end
@@ -100,10 +111,14 @@ struct Packet {
     identifier = try cursor.identifier()
     if version == .v5_0 { try readProperties(&cursor, type == .subscribe ? [0x0B, 0x26] : [0x26]) }
     while !cursor.isAtEnd {
-      try require(try cursor.string().count > 0, "an empty Topic Filter")
+      let filter = try cursor.string()
+      try require(filter.count > 0, "an empty Topic Filter")
+      var options: UInt8 = 0
       if type == .subscribe {
-        try require(try cursor.byte() < (version == .v5_0 ? 0x30 : 3), "reserved bits [MQTT-3.8.3-5]")
+        options = try cursor.byte()
+        try require(options < (version == .v5_0 ? 0x30 : 3), "reserved bits [MQTT-3.8.3-5]")
       }
+      filters.append((filter, options & 3))
       count += 1
     }
     try require(count > 0, "no Topic Filter [MQTT-3.8.3-2]")
@@ -132,9 +147,12 @@ struct Packet {
       try require(allowed.contains(identifier), "property \(identifier) in \(type)")
       switch identifier {
       case 0x01: _ = try cursor.byte()
+      case 0x02: expiry = try cursor.number(4)
       case 0x03, 0x1F: _ = try cursor.string()
+      case 0x08: responseTopic = try cursor.string()
+      case 0x09: correlation = try cursor.string()
       case 0x0B: try require(try cursor.variableByteInteger() > 0, "Subscription Identifier 0")
-      case 0x11: _ = try cursor.number(4)
+      case 0x11: sessionExpiry = try cursor.number(4)
       case 0x21: receiveMaximum = try cursor.number(2)
       case 0x22: topicAliasMaximum = try cursor.number(2)
       case 0x23:

@@ -43,7 +43,7 @@ final class Run {
   }
 
   /// What it was good for.
-  var counts: Counts {
+  var counts: Counts<SessionCount> {
     var counts = world.counts
     counts[.message] = world.ledger.messages.count
     for endpoint in endpoints {

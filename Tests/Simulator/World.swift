@@ -6,7 +6,7 @@ final class World {
   let scenario: Scenario
   let ledger: Ledger
   let trace: Trace
-  var counts = Counts()
+  var counts = Counts<SessionCount>()
   var chance: Chance
   var now: Instant
   /// Nothing goes wrong any more, and everybody does all there is to do.

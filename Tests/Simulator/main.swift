@@ -2,8 +2,11 @@
   import Glibc
 #endif
 
-/// Simulator [--runs N] [--seed FIRST] [--replay SEED] [--jobs N]
-struct Arguments {
+/// Simulator [--driver [--backlog] [--stopped-threads]] [--runs N] [--seed FIRST] [--replay SEED] [--jobs N]
+struct Arguments: Sendable {
+  /// Clients, with their driver, instead of sessions.
+  var isDriver = false
+  var hardships = Hardships()
   var runs = 1000
   var seed: UInt64 = 1
   var replay: UInt64? = nil
@@ -12,19 +15,29 @@ struct Arguments {
   init() {
     var words = CommandLine.arguments.dropFirst()
     while let word = words.popFirst() {
-      guard let number = words.popFirst().flatMap({ UInt64($0) }) else { Self.giveUp() }
       switch word {
-      case "--runs": runs = Int(number)
-      case "--seed": seed = number
-      case "--replay": replay = number
-      case "--jobs": jobs = Int(number)
-      default: Self.giveUp()
+      case "--driver": isDriver = true
+      case "--backlog": hardships.hasBacklog = true
+      case "--stopped-threads": hardships.stopsThreads = true
+      default: read(word, &words)
       }
     }
   }
 
+  private mutating func read(_ word: String, _ words: inout ArraySlice<String>) {
+    guard let number = words.popFirst().flatMap({ UInt64($0) }) else { Self.giveUp() }
+    switch word {
+    case "--runs": runs = Int(number)
+    case "--seed": seed = number
+    case "--replay": replay = number
+    case "--jobs": jobs = Int(number)
+    default: Self.giveUp()
+    }
+  }
+
   static func giveUp() -> Never {
-    print("usage: Simulator [--runs N] [--seed FIRST] [--replay SEED] [--jobs N]")
+    print("usage: Simulator [--driver [--backlog] [--stopped-threads]]")
+    print("                 [--runs N] [--seed FIRST] [--replay SEED] [--jobs N]")
     exit(2)
   }
 }
@@ -33,24 +46,30 @@ struct Arguments {
 nonisolated(unsafe) let running = UnsafeMutablePointer<UInt64>.allocate(capacity: 64)
 
 /// Runs a seed. What is wrong with it, and how much of what happened.
-func run(_ seed: UInt64, _ trace: Trace) -> (failure: Failure?, counts: Counts) {
+typealias Runner<Kind: CountKind> = @Sendable (UInt64, Trace) -> (failure: Failure?, counts: Counts<Kind>)
+
+func runSessions(_ seed: UInt64, _ trace: Trace) -> (failure: Failure?, counts: Counts<SessionCount>) {
   let run = Run(seed: seed, trace: trace)
+  return (failure(of: run.run), run.counts)
+}
+
+func failure(of run: () throws(Failure) -> Void) -> Failure? {
   do throws(Failure) {
-    try run.run()
-    return (nil, run.counts)
+    try run()
+    return nil
   } catch {
-    return (error, run.counts)
+    return error
   }
 }
 
-func replay(_ seed: UInt64) -> Bool {
+func replay<Kind>(_ seed: UInt64, _ run: Runner<Kind>) -> Bool {
   let failure = run(seed, Trace(.printed)).failure
   print("seed \(seed): \(failure?.text ?? "passed")")
   return failure == nil
 }
 
 /// The last of what happened in a run that failed.
-func show(_ seed: UInt64) {
+func show<Kind>(_ seed: UInt64, _ run: Runner<Kind>) {
   let trace = Trace(.kept)
   let failure = run(seed, trace).failure
   print("  …")
@@ -58,17 +77,17 @@ func show(_ seed: UInt64) {
   print("seed \(seed): \(failure?.text ?? "passed")\n")
 }
 
-struct Result: Sendable {
+struct Result<Kind: CountKind>: Sendable {
   var failures: [(seed: UInt64, failure: Failure)] = []
-  var counts = Counts()
+  var counts = Counts<Kind>()
 }
 
 /// Every seed from `arguments.seed` on; those that failed, with what is wrong.
-func runAll(_ arguments: Arguments) async -> Result {
-  await withTaskGroup(of: Result.self) { group in
+func runAll<Kind>(_ arguments: Arguments, _ run: @escaping Runner<Kind>) async -> Result<Kind> {
+  await withTaskGroup(of: Result<Kind>.self) { group in
     for job in 0..<arguments.jobs {
       group.addTask {
-        var result = Result()
+        var result = Result<Kind>()
         for index in stride(from: job, to: arguments.runs, by: arguments.jobs) {
           let seed = arguments.seed + UInt64(index)
           unsafe running[job] = seed
@@ -79,7 +98,7 @@ func runAll(_ arguments: Arguments) async -> Result {
         return result
       }
     }
-    var sum = Result()
+    var sum = Result<Kind>()
     for await result in group {
       sum.failures += result.failures
       sum.counts += result.counts
@@ -87,6 +106,26 @@ func runAll(_ arguments: Arguments) async -> Result {
     sum.failures.sort { $0.seed < $1.seed }
     return sum
   }
+}
+
+/// Does what the arguments say. The exit status.
+func main<Kind>(_ arguments: Arguments, _ run: @escaping Runner<Kind>) async -> Int32 {
+  if let seed = arguments.replay {
+    unsafe running[0] = seed
+    return replay(seed, run) ? 0 : 1
+  }
+  let result = await runAll(arguments, run)
+  for failed in result.failures.prefix(3) { show(failed.seed, run) }
+  for failed in result.failures.prefix(20) { print("seed \(failed.seed): \(failed.failure.text)") }
+  print(result.counts.text)
+  // Many runs that never see something are as good as a failed one.
+  let unseen = Kind.allCases.filter { result.counts[$0] < arguments.runs / 200 }
+  if arguments.runs >= 10_000, !unseen.isEmpty {
+    print("hardly ever: \(unseen)")
+    return 1
+  }
+  print("\(arguments.runs - result.failures.count) passed, \(result.failures.count) failed")
+  return result.failures.isEmpty ? 0 : 1
 }
 
 let arguments = Arguments()
@@ -101,19 +140,10 @@ for number in [SIGILL, SIGTRAP, SIGSEGV, SIGBUS, SIGABRT] {
     raise(number)
   }
 }
-if let seed = arguments.replay {
-  unsafe running[0] = seed
-  exit(replay(seed) ? 0 : 1)
-}
-let result = await runAll(arguments)
-for failed in result.failures.prefix(3) { show(failed.seed) }
-for failed in result.failures.prefix(20) { print("seed \(failed.seed): \(failed.failure.text)") }
-print(result.counts.text)
-// Many runs that never see something are as good as a failed one.
-let unseen = Counts.Kind.allCases.filter { result.counts[$0] < arguments.runs / 200 }
-if arguments.runs >= 10_000, !unseen.isEmpty {
-  print("hardly ever: \(unseen)")
-  exit(1)
-}
-print("\(arguments.runs - result.failures.count) passed, \(result.failures.count) failed")
-exit(result.failures.isEmpty ? 0 : 1)
+guard arguments.isDriver else { exit(await main(arguments, runSessions)) }
+let hardships = arguments.hardships
+exit(
+  await main(arguments) { seed, trace in
+    let run = DriverRun(seed: seed, trace: trace, hardships)
+    return (failure(of: run.run), run.counts)
+  })

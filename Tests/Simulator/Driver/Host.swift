@@ -1,0 +1,254 @@
+import CPlatform
+import MQTTTransport
+
+/// What one client's platform stands on: its descriptors, its resolver, and who waits for what.
+final class Host {
+  let world: DriverWorld
+  let network: Network
+  let number: Int
+  unowned var program: Program! = nil
+  private var chance: Chance
+
+  private(set) var lanes: [Wire?] = [nil, nil, nil, nil]
+  private var watched = [(readable: Bool, writable: Bool)](repeating: (false, false), count: Channel.count)
+  private var lookUp: (host: String, port: UInt16, hasAnswer: Bool)? = nil
+  private var lookUps = 0
+  /// A real one, as the door for other threads writes to a real descriptor.
+  private var wakeUpSource: WakeUpSource? = nil
+  private(set) var isWoken = false
+
+  /// Counts everything that shows that a turn was of use.
+  var activity = 0
+  private var lastActivity = -1
+  private var lastTime = UInt64.max
+  private var idleWaits = 0
+  private(set) var waits = 0
+
+  /// When each address was tried in this attempt.
+  var tried: [(scope: UInt32, time: UInt64)] = []
+
+  init(_ world: DriverWorld, _ network: Network, _ number: Int) {
+    self.world = world
+    self.network = network
+    self.number = number
+    chance = Chance(seed: world.chance.next())
+  }
+
+  func randomNumber() -> UInt32 { UInt32(truncatingIfNeeded: chance.next() >> 32) }
+
+  var openLanes: Int { lanes.count { $0 != nil } }
+
+  // MARK: Waiting
+
+  var readiness: UInt32 {
+    var bits: UInt32 = 0
+    for index in 0..<Channel.lanes {
+      guard let wire = lanes[index] else { continue }
+      if watched[index].readable, wire.isReadable { bits |= 1 << (2 * UInt32(index)) }
+      if watched[index].writable, wire.isWritable { bits |= 2 << (2 * UInt32(index)) }
+      // As epoll does with an error.
+      if watched[index].readable || watched[index].writable, wire.error != nil {
+        bits |= 3 << (2 * UInt32(index))
+      }
+    }
+    if watched[Int(Channel.resolver.rawValue)].readable, lookUp?.hasAnswer == true {
+      bits |= 1 << (2 * UInt32(Channel.resolver.rawValue))
+    }
+    if isWoken { bits |= 1 << (2 * UInt32(Channel.wakeUp.rawValue)) }
+    return bits
+  }
+
+  func wait(_ timeout: Int32) -> Waited {
+    waits += 1
+    if world.failure != nil { return .failed(1) }
+    noteWait(timeout)
+    if timeout != 0, readiness == 0 {
+      guard timeout > 0 else {
+        world.failure = Failure("\(number): waits without end, and was not asked to")
+        return .failed(1)
+      }
+      world.block(program, until: world.now + UInt64(timeout)) { readiness != 0 }
+      if world.failure != nil { return .failed(1) }
+      if chance.percent(1) { return .interrupted }
+    }
+    let ready = readiness
+    if isWoken {
+      isWoken = false
+      activity += 1
+      world.counts[.wokenUp] += 1
+    }
+    return .ready(Readiness(bits: ready))
+  }
+
+  /// Nothing may be looked at again and again, with nothing done and no time passed.
+  private func noteWait(_ timeout: Int32) {
+    idleWaits = world.now == lastTime && activity == lastActivity ? idleWaits + 1 : 0
+    lastTime = world.now
+    lastActivity = activity
+    if idleWaits > 12 {
+      world.failure =
+        world.failure
+        ?? Failure(
+          "\(number): \(idleWaits) turns for nothing, ready for \(String(readiness, radix: 2)), timeout \(timeout)"
+        )
+    }
+  }
+
+  func watch(_ channel: Channel, _ readable: Bool, _ writable: Bool) {
+    watched[Int(channel.rawValue)] = (readable, writable)
+  }
+
+  // MARK: Other threads
+
+  func wakeUp() throws(PlatformError) -> WakeUp {
+    if wakeUpSource == nil { wakeUpSource = try WakeUpSource() }
+    return try wakeUpSource!.wakeUp()
+  }
+
+  /// A thread has been at the door.
+  func lookForWakeUp() {
+    if wakeUpSource?.take() == true { isWoken = true }
+  }
+
+  // MARK: Names
+
+  func resolve(_ host: String, _ port: UInt16) {
+    activity += 1
+    lookUps += 1
+    let number = lookUps
+    lookUp = (host, port, false)
+    let delay: Int
+    switch network.place(host).name {
+    case .silent: return
+    case .found(let after), .unknown(let after): delay = after
+    }
+    world.after(delay) { [self] () throws(Failure) in if number == lookUps { lookUp?.hasAnswer = true } }
+  }
+
+  /// One that no answer came to, at last.
+  func answerLookUp() { lookUp?.hasAnswer = true }
+
+  var isResolving: Bool { lookUp != nil }
+
+  func resolved() -> Resolver.Answer {
+    guard let lookUp, lookUp.hasAnswer else { return .none }
+    activity += 1
+    self.lookUp = nil
+    watched[Int(Channel.resolver.rawValue)] = (false, false)
+    if case .unknown = network.place(lookUp.host).name { return .noAddress(-2) }
+    return .addresses(network.addresses(of: lookUp.host, port: lookUp.port))
+  }
+
+  // MARK: Connections
+
+  func connect(_ lane: Int, _ scope: UInt32) throws(PlatformError) {
+    activity += 1
+    program.tries(scope, running: openLanes)
+    lanes[lane] = try network.connect(to: scope, from: number)
+  }
+
+  func close(_ lane: Int) {
+    if lanes[lane] != nil { activity += 1 }
+    lanes[lane]?.close()
+    lanes[lane] = nil
+    watched[lane] = (false, false)
+  }
+
+  func send(_ lane: Int, _ bytes: [UInt8]) -> Transfer {
+    guard let wire = lanes[lane] else { return .failed(9) }
+    guard let count = wire.send(bytes) else {
+      world.counts[.blocked] += 1
+      return .later
+    }
+    activity += 1
+    return count > 0 ? .moved(count) : .failed(Int32(-count))
+  }
+
+  func receive(_ lane: Int, _ limit: Int) -> (bytes: [UInt8], Transfer) {
+    guard let wire = lanes[lane] else { return ([], .failed(9)) }
+    let bytes = wire.receive(world.portion(of: limit))
+    activity += 1
+    if !bytes.isEmpty { return (bytes, .moved(bytes.count)) }
+    if let error = wire.error { return ([], .failed(error)) }
+    guard !wire.hasEnded else { return ([], .closed) }
+    activity -= 1
+    return ([], .later)
+  }
+
+  func discard(_ lane: Int) -> Transfer {
+    guard let wire = lanes[lane] else { return .closed }
+    activity += 1
+    wire.discard()
+    if let error = wire.error { return .failed(error) }
+    return wire.hasEnded ? .closed : .later
+  }
+}
+
+/// A descriptor that a door can write to.
+private final class WakeUpSource {
+  private var linux: Linux
+
+  init() throws(PlatformError) { linux = try Linux(userTimeout: 0) }
+
+  func wakeUp() throws(PlatformError) -> WakeUp { try linux.wakeUp() }
+
+  func take() -> Bool {
+    guard case .ready(let ready) = linux.wait(timeout: 0) else { return false }
+    return ready.isReadable(.wakeUp)
+  }
+}
+
+/// The platform of a simulated client.
+struct SimulatedPlatform: ~Copyable, Platform {
+  let host: Host
+
+  var descriptor: Int32 { 99 }
+  func now() -> UInt32 { host.world.clock }
+  func randomNumber() -> UInt32 { host.randomNumber() }
+  func wait(timeout: Int32) -> Waited { host.wait(timeout) }
+  func watch(_ channel: Channel, readable: Bool, writable: Bool) throws(PlatformError) {
+    host.watch(channel, readable, writable)
+  }
+  func wakeUp() throws(PlatformError) -> WakeUp { try host.wakeUp() }
+
+  func numeric(_ name: Span<UInt8>, port: UInt16) -> platform_addresses? {
+    let text = Self.text(name)
+    host.program.looksUp()
+    return text.first?.isNumber == true ? host.network.addresses(of: text, port: port) : nil
+  }
+  func resolve(_ name: Span<UInt8>, port: UInt16) throws(PlatformError) {
+    host.resolve(Self.text(name), port)
+  }
+  var isResolving: Bool { host.isResolving }
+  func resolved() -> Resolver.Answer { host.resolved() }
+
+  private static func text(_ name: Span<UInt8>) -> String {
+    var bytes: [UInt8] = []
+    for index in 0..<name.count where name[index] != 0 { bytes.append(name[index]) }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  func connect(_ lane: Channel, to address: platform_address, port: UInt16) throws(PlatformError) {
+    try host.connect(Int(lane.rawValue), address.scope)
+  }
+  func outcome(_ lane: Channel) -> Int32 {
+    guard let wire = host.lanes[Int(lane.rawValue)] else { return 9 }
+    return wire.outcome ?? 115
+  }
+  func isOpen(_ lane: Channel) -> Bool { host.lanes[Int(lane.rawValue)] != nil }
+  func send(_ lane: Channel, _ bytes: Span<UInt8>) -> Transfer {
+    let copy = [UInt8](unsafeUninitializedCapacity: bytes.count) { copy, count in
+      for index in 0..<bytes.count { unsafe copy[index] = bytes[index] }
+      count = bytes.count
+    }
+    return host.send(Int(lane.rawValue), copy)
+  }
+  func receive(_ lane: Channel, into space: inout MutableSpan<UInt8>) -> Transfer {
+    let (bytes, result) = host.receive(Int(lane.rawValue), space.count)
+    for index in 0..<bytes.count { space[index] = bytes[index] }
+    return result
+  }
+  func finish(_ lane: Channel) { host.lanes[Int(lane.rawValue)]?.finish() }
+  func discard(_ lane: Channel) -> Transfer { host.discard(Int(lane.rawValue)) }
+  func close(_ lane: Channel) { host.close(Int(lane.rawValue)) }
+}

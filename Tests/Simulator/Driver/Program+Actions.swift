@@ -1,0 +1,284 @@
+import CPlatform
+import FixedMemory
+import MQTTClient
+import MQTTSession
+import MQTTWire
+
+/// What the program does.
+extension Program {
+  private struct Filter: SubscriptionList {
+    let bytes: [UInt8]
+    let qos: QoS
+    var count: Int { 1 }
+
+    @_lifetime(borrow self)
+    borrowing func filter(at index: Int) -> Span<UInt8> { bytes.span }
+    borrowing func options(at index: Int) -> SubscriptionOptions { SubscriptionOptions(maximumQoS: qos) }
+  }
+
+  func start() throws(Failure) {
+    subscription = traits.subscribesAll ? Array("t/#".utf8) : world.scenario.topics[0]
+    do throws(SessionError) {
+      try client.request(
+        .subscribe, Filter(bytes: subscription, qos: QoS(rawValue: traits.subscribedQoS) ?? .atMostOnce),
+        properties: Span(), identifier: 0, cookie: Self.subscribeCookie)
+    } catch {
+      throw Failure("\(number): SUBSCRIBE: \(error)")
+    }
+    // What comes before the server has the subscription is not for this client.
+    for _ in 0..<world.chance.below(3) { try publish() }
+    try connect()
+    for thread in threads.indices { schedule(thread, within: 200) }
+  }
+
+  func connect() throws(Failure) {
+    guard !wants || client.state == .disconnected else { return }
+    guard client.connect(at: world.instant) else { return }
+    world.trace("\(number): connects")
+    wants = true
+    rules.connects()
+  }
+
+  func actByChance() throws(Failure) {
+    try answerQuestion()
+    switch world.chance.below(100) {
+    case 0..<max(1, traits.leavePercent) where traits.leavePercent > 0: try leave()
+    case 10..<(10 + traits.hintPercent):
+      if world.chance.percent(50) {
+        client.hintUp(at: world.instant)
+        rules.hinted(isUp: true)
+      } else {
+        client.hintDown(at: world.instant)
+        rules.hinted()
+      }
+    case 20..<30 where traits.replies > 0 && traits.subscribesAll: try request()
+    case 30..<33: _ = client.flush(at: world.instant)
+    case 33..<45: try acknowledge()
+    case 45..<52: try reply()
+    default: if wants || world.chance.percent(30) { try publish() }
+    }
+    if !wants, world.chance.percent(20) { try connect() }
+  }
+
+  /// Nothing new, but everything there is.
+  func finish() throws(Failure) {
+    try answerQuestion()
+    while !held.isEmpty { try acknowledge() }
+    while !replies.isEmpty {
+      let before = replies.count
+      try reply()
+      if replies.count == before { break }
+    }
+    if client.state == .disconnected, !isLast { try connect() }
+  }
+
+  private func leave() throws(Failure) {
+    let wasWaiting = client.state == .waiting && !client.hasEvent
+    if world.chance.percent(25) {
+      world.trace("\(number): cuts off")
+      wants = false
+      rules.givesUp(wasWaiting: wasWaiting, drain: 0)
+      return client.cutOff(at: world.instant)
+    }
+    let drain = UInt32(world.chance.pick([0, 50, 1000]))
+    try disconnect(drain: drain)
+  }
+
+  func disconnect(drain: UInt32) throws(Failure) {
+    let wasWaiting = client.state == .waiting && !client.hasEvent
+    world.trace("\(number): disconnects, \(drain) ms")
+    world.counts[.left] += 1
+    wants = false
+    rules.givesUp(wasWaiting: wasWaiting, drain: drain)
+    do throws(SessionError) {
+      try client.disconnect(drain: drain, reasonCode: 0, properties: Span(), at: world.instant)
+    } catch {
+      throw Failure("\(number): cannot disconnect: \(error)")
+    }
+  }
+
+  // MARK: Messages
+
+  private func draft() -> DriverLedger.Message {
+    let qos = world.chance.pick([QoS.atMostOnce, .atLeastOnce, .exactlyOnce, .exactlyOnce])
+    var message = world.ledger.draft(
+      number, qos: qos.rawValue, size: 4 + world.chance.below(traits.largest))
+    message.isQuiet = world.chance.percent(traits.quietPercent)
+    if world.chance.percent(traits.expiryPercent) { message.expiry = UInt32(world.chance.from(1...4)) }
+    message.isUrgent = traits.urgentMessages > 0 && world.chance.percent(20)
+    message.acceptedAt = world.now
+    message.sessionsLost = network.broker.newSessions[number]
+    return message
+  }
+
+  private func handling(_ message: DriverLedger.Message) -> Handling {
+    var handling = Handling(cookie: UInt64(message.number), isQuiet: message.isQuiet)
+    handling.isUrgent = message.isUrgent
+    handling.expiry = message.expiry
+    return handling
+  }
+
+  private func publish() throws(Failure) {
+    guard published < traits.messages else { return }
+    try send(draft(), topic: world.chance.pick(world.scenario.topics), properties: [])
+    published += 1
+  }
+
+  private func send(
+    _ message: DriverLedger.Message, topic: [UInt8], properties: [UInt8]
+  ) throws(Failure) {
+    let payload = Ledger.payload(message.number, size: message.size)
+    let packet = Publish(
+      topic: topic.span, payload: payload.span, qos: QoS(rawValue: message.qos) ?? .atMostOnce, retain: false,
+      properties: properties.span)
+    let handling = handling(message)
+    // Before the call, as a message can be on its way when it returns.
+    world.ledger.add(message)
+    do throws(SessionError) {
+      if handling.needsCare || !properties.isEmpty {
+        let isTaken = try client.publishSpecially(packet, handling, at: world.instant)
+        try? require(isTaken, "a message is dropped")
+      } else {
+        try client.publish(packet, handling)
+      }
+      world.trace("\(number): message \(message.number), QoS \(message.qos), expires \(message.expiry)")
+    } catch {
+      world.ledger.removeLast()
+      try check(error, message)
+    }
+  }
+
+  private func check(_ error: SessionError, _ message: DriverLedger.Message) throws(Failure) {
+    let isRight: Bool
+    switch error {
+    case .full:
+      isStarved = true
+      isRight = true
+    case .offline: isRight = traits.onlyConnected && message.qos == 0
+    case .leaving: isRight = !wants
+    default: isRight = false
+    }
+    try require(isRight, "\(number): message \(message.number) is not taken: \(error)")
+  }
+
+  private func request() throws(Failure) {
+    guard published < traits.messages else { return }
+    var message = draft()
+    message.isQuiet = true
+    message.isRequest = true
+    message.isUrgent = false
+    let topic = world.chance.pick(world.scenario.topics)
+    let answer = Array("t/r\(number)".utf8)
+    let payload = Ledger.payload(message.number, size: message.size)
+    let timeout = world.chance.pick([100, 1000, 5000])
+    let cookie = UInt64(message.number)
+    var packet = Publish(
+      topic: topic.span, payload: payload.span, qos: QoS(rawValue: message.qos) ?? .atMostOnce, retain: false)
+    packet.own.responseTopic = answer.span
+    let handling = handling(message)
+    world.ledger.add(message)
+    do throws(SessionError) {
+      _ = try client.publishRequest(packet, handling, timeout: UInt32(timeout), at: world.instant)
+    } catch {
+      world.ledger.removeLast()
+      return try check(error, message)
+    }
+    world.trace("\(number): request \(message.number), \(timeout) ms")
+    published += 1
+    world.counts[.request] += 1
+    requests[cookie] = (message.number, world.now + UInt64(timeout))
+  }
+
+  private func reply() throws(Failure) {
+    guard let (topic, correlation) = replies.first else { return }
+    var message = draft()
+    message.expiry = 0
+    message.isUrgent = false
+    let count = world.ledger.messages.count
+    try send(message, topic: topic, properties: [0x09] + Encoding.string(correlation))
+    if world.ledger.messages.count > count || client.server == nil { replies.removeFirst() }
+  }
+
+  private func acknowledge() throws(Failure) {
+    guard !held.isEmpty else { return }
+    let serial = held.remove(at: world.chance.below(held.count))
+    do throws(SessionError) {
+      try client.acknowledge(serial, reasonCode: 0, properties: Span())
+    } catch {
+      // Its session is gone, or it will come again.
+      try require(error == .token, "\(number): cannot acknowledge: \(error)")
+    }
+  }
+
+  // MARK: What it is asked
+
+  private func answerQuestion() throws(Failure) {
+    guard let question = pendingAnswer, question.time <= world.now || world.isPeaceful else { return }
+    pendingAnswer = nil
+    let attempt = client.attempt
+    do throws(SessionError) {
+      if question.isCredentials {
+        if !world.isPeaceful, world.chance.percent(20) {
+          let isFinal = world.chance.percent(30)
+          if isFinal { wants = false }
+          try client.withhold(attempt: attempt, isFinal: isFinal, at: world.instant)
+        } else {
+          let (name, password) = (Array("name".utf8), Array("password".utf8))
+          try client.provide(
+            userName: name.span, password: password.span, attempt: attempt, at: world.instant)
+        }
+      } else {
+        var found = network.addresses(of: wantedHost.0, port: wantedHost.1)
+        found.count = min(found.count, UInt16(traits.addresses == 0 ? 8 : traits.addresses))
+        try client.provide(addresses: found, attempt: attempt, at: world.instant)
+      }
+    } catch {
+      // The attempt is over, or another one has asked.
+      try require(error == .state || error == .token, "\(number): an answer is refused: \(error)")
+    }
+  }
+
+  // MARK: Other threads
+
+  func schedule(_ thread: Int, within limit: Int) {
+    world.after(world.chance.below(limit + 1)) { [self] () throws(Failure) in try act(thread) }
+  }
+
+  /// A thread at the door: it may be stopped between its two steps.
+  private func act(_ thread: Int) throws(Failure) {
+    if let found = threads[thread] { return try wake(thread, for: found) }
+    guard submitted < submissions else { return }
+    var message = draft()
+    message.wasSubmitted = true
+    let payload = Ledger.payload(message.number, size: message.size)
+    let topic = world.chance.pick(world.scenario.topics)
+    world.ledger.add(message)
+    let found: ChainEnd
+    do throws(SessionError) {
+      found = try door.put(
+        Publish(
+          topic: topic.span, payload: payload.span, qos: QoS(rawValue: message.qos) ?? .atMostOnce,
+          retain: false), handling(message), at: { world.instant })
+    } catch {
+      world.ledger.removeLast()
+      try require(error == .full, "\(number): cannot submit: \(error)")
+      return schedule(thread, within: 500)
+    }
+    world.trace("\(number): submits message \(message.number), QoS \(message.qos)")
+    world.counts[.submitted] += 1
+    submitted += 1
+    threads[thread] = found
+    if !world.scenario.stopsThreads || world.chance.percent(60) { return try wake(thread, for: found) }
+    schedule(thread, within: world.chance.pick([0, 5, 100]))
+  }
+
+  private func wake(_ thread: Int, for found: ChainEnd) throws(Failure) {
+    door.wakeOwner(for: found)
+    host.lookForWakeUp()
+    threads[thread] = nil
+    let isSeen = !queue.hasUncollected || host.isWoken || !isAsleep || rules.isLeaving
+    try require(
+      isSeen || threads.contains(where: { $0 != nil }), "\(number): messages lie at the door, and nobody is wakened")
+    schedule(thread, within: world.chance.pick([1, 20, 200]))
+  }
+}
