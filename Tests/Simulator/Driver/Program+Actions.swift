@@ -278,7 +278,8 @@ extension Program {
     threads[thread] = nil
     let isSeen = !queue.hasUncollected || host.isWoken || !isAsleep || rules.isLeaving
     try require(
-      isSeen || threads.contains(where: { $0 != nil }), "\(number): messages lie at the door, and nobody is wakened")
+      isSeen || threads.contains(where: { $0 != nil }),
+      "\(number): messages lie at the door, and nobody is wakened")
     schedule(thread, within: world.chance.pick([1, 20, 200]))
   }
 }
