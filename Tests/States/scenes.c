@@ -117,8 +117,6 @@ const struct scene scenes[] = {
       .gets = { Q1, Q2, Q1 }, .holds = 1, .cuts = 1 },
     { "both-large", "5.0: QoS 2 and 1 in both directions; each takes one at a time", LARGE, 26,
       V5, .sends = { Q2, Q1 }, .gets = { Q2, Q1 }, .server_takes = 1, .receive_maximum = 1, .cuts = 1 },
-    { "urgent-large", "two urgent ones among QoS 1 and 2, halves", LARGE, 26,
-      .sends = { Q1, Q2 | URGENT, Q1, Q1 | URGENT }, .transmits = HALF, .cuts = 1 },
     { "forget-large", "the server loses the session twice: QoS 2, 1 and 2", LARGE, 26,
       .sends = { Q2, Q1, Q2 }, .cuts = 3, .forgets = 2 },
     { "held-backlog-5", "five are held until nothing more comes, and there is room for two", LARGE, 28,
@@ -128,8 +126,6 @@ const struct scene scenes[] = {
       .gets = { Q2, Q2, Q2, Q2 }, .unreleased_maximum = 1, .is_eager = 1, .may_leave_unanswered = 1, .cuts = 1 },
     { "backlog-2221", "three unreleased messages come and one of QoS 1, and there is room for two", LARGE, 24,
       .gets = { Q2, Q2, Q2, Q1 }, .unreleased_maximum = 1, .is_eager = 1, .may_leave_unanswered = 1, .cuts = 1 },
-    { "backlog-large", "six unreleased messages come, and there is room for two", LARGE, 26,
-      .gets = { Q2, Q2, Q2, Q2, Q2, Q1 }, .unreleased_maximum = 1, .is_eager = 1, .may_leave_unanswered = 1, .cuts = 2 },
 };
 /* clang-format on */
 const size_t scene_count = sizeof scenes / sizeof scenes[0];
