@@ -101,7 +101,7 @@ import Testing
   }
 
   /// Nothing whose `smq_submit` has returned lies there while the owner sleeps and no wake-up is on its way.
-  @Test(arguments: [(8, 2), (1, 2), (2, 3), (8, 3)]) func nothingIsForgotten(slots: Int, messages: UInt32) {
+  @Test(arguments: [(8, 2), (1, 2), (2, 3)]) func nothingIsForgotten(slots: Int, messages: UInt32) {
     let search = Search(slots: slots, messages: messages, wakes: true)
     search.run()
     #expect(search.forgotten == 0)
