@@ -48,6 +48,10 @@ mutants: ## not part of test: break the library in each place of Tests/Mutants/m
 	@.ci/need build broker fuzz test
 	@Tests/Mutants/run
 
+coverage: all ## not part of test: lines and regions of the core that the tests reach, and what nothing reaches (half an hour)
+	@.ci/need broker test python interop
+	@Tests/Coverage/run
+
 interop-rabbitmq: ## not part of test: publish to RabbitMQ, which knows 3.1 and 3.1.1 (installs it; a minute)
 	@.ci/need build broker rabbitmq test
 	@Tests/run --only build,interop-rabbitmq
@@ -103,6 +107,10 @@ size: ## text and data of every target that is built, against cmake/size-budget.
 counts: $(if $(TARGET),cross-build,all) ## TARGET= WRITE=1: instructions of each operation, against those committed; WRITE renews them
 	@.ci/need $(if $(TARGET),cross-$(TARGET),test)
 	@Tests/Instructions/count $(if $(TARGET),--target $(TARGET)) $(if $(WRITE),--write)
+
+states: $(if $(TARGET),cross-build,all) ## TARGET= SIZE=small|usual|large SCENES= WRITE=1: every state of libswiftmqtt.a in each scene; WRITE renews how many
+	@.ci/need $(if $(TARGET),cross-$(TARGET),test)
+	@Tests/States/run --size $(or $(SIZE),large) $(if $(TARGET),--target $(TARGET)) $(if $(WRITE),--write) $(SCENES)
 
 abi-check: ## TARGET= WRITE=1: what the library exports and the header says, against that committed; WRITE adds to it
 	@.ci/need abi

@@ -50,6 +50,7 @@ let package = Package(
     // For the thread sanitizer: Tests/Broker/test_sanitizers.py and Tests/Compat/test_stress.py build them.
     .executableTarget(
       name: "Submitters", dependencies: ["SwiftMQTT"], path: "Tests/Threads",
+      sources: ["submitters.c"],
       cSettings: [.headerSearchPath("../../include")]),
     .executableTarget(
       name: "Stress", dependencies: ["MosquittoCompat", "CMosquitto"], path: "Tests/Compat",

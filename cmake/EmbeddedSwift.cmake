@@ -30,7 +30,7 @@ set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${_swift_flags_f
 file(STRINGS "${_swift_flags_file}" _swift_flags REGEX "^-")
 list(JOIN _swift_flags " " _swift_flags)
 separate_arguments(_swift_flags UNIX_COMMAND "${_swift_flags}")
-list(APPEND _swift_flags ${SWIFTMQTT_SWIFT_TARGET_FLAGS})
+list(APPEND _swift_flags ${SWIFTMQTT_SWIFT_TARGET_FLAGS} ${SWIFTMQTT_SWIFT_HARDENING})
 if(SWIFTMQTT_WERROR)
   list(APPEND _swift_flags -warnings-as-errors)
 endif()

@@ -158,7 +158,8 @@ enum {
     SMQ_ERR_RECEIVE_TOO_LARGE = -307, /* it sent a packet larger than it may, or a message of which there is no room
                                          for what is needed: see SMQ_EVENT_MESSAGE */
     SMQ_ERR_SERVER_LIMIT = -308,      /* a queued message or request is above a limit of the server that answered */
-    SMQ_ERR_RECEIVE_MAXIMUM = -309,   /* it sent more QoS 1 and 2 messages than may be unacknowledged at a time */
+    SMQ_ERR_RECEIVE_MAXIMUM = -309,   /* it sent more QoS 1 and 2 messages than there is room for: receive_maximum,
+                                         unreleased_maximum */
     SMQ_ERR_EXPIRED = -310,  /* a message's expiry came before it could be sent, or, with QoS 1, before it could be
                                          sent again after the server had lost the session */
     SMQ_ERR_DROPPED = -311,  /* a message made room for a later one, as its overflow says; or
@@ -578,7 +579,13 @@ enum {
      * The program has the transport, and the clock: the client is a mere engine, see chapter 13. smq_client_init() makes no
      * system call but for a random number, and nothing here looks at a clock.
      */
-    SMQ_OPTION_OWN_TRANSPORT = 4096
+    SMQ_OPTION_OWN_TRANSPORT = 4096,
+    /*
+     * CONNECT has a user name, or a password, also if user_name or password is empty: one of no bytes, which is something
+     * else than none (sections 3.1.3.5 and 3.1.3.6). Not with SMQ_OPTION_ASK_CREDENTIALS.
+     */
+    SMQ_OPTION_USER_NAME = 8192,
+    SMQ_OPTION_PASSWORD = 16384
 };
 
 /* smq_options.jitter: what chance does to the waits between attempts to connect */
@@ -632,8 +639,9 @@ typedef struct smq_options {
      * SMQ_OPTION_KEEP_SESSION.
      */
     smq_bytes client_id;
-    smq_bytes user_name; /* UTF-8, at most 65,535 bytes; empty: none */
-    smq_bytes password;  /* at most 65,535 bytes; empty: none. In 3.1.1 only with a user name [MQTT-3.1.2-22] */
+    smq_bytes user_name; /* UTF-8, at most 65,535 bytes; empty: none, or see SMQ_OPTION_USER_NAME */
+    smq_bytes password; /* at most 65,535 bytes; empty: none, or see SMQ_OPTION_PASSWORD. In 3.1.1 only with a user name
+                            [MQTT-3.1.2-22] */
 
     /*
      * The Will: what the server publishes if the connection ends without smq_disconnect()
@@ -754,10 +762,16 @@ typedef struct smq_options {
                                  bytes and submit_bytes, and all together some 140 more */
     uint32_t submit_bytes;       /* the room for topic, properties and payload of each: 16 to 1,048,576, all together at
                               most 268,435,456; 0: 256 */
-    uint32_t unreleased_maximum; /* QoS 2 messages that the server has not released (PUBREL) at a time, those of this
-                                    connection and those of the one before: 1 to 65,535, each takes 8 to 16 bytes; 0: twice
-                                    receive_maximum, and 512 at least, as Mosquitto sends so many whatever it is told. One
-                                    more ends the connection with SMQ_ERR_RECEIVE_MAXIMUM */
+    uint32_t unreleased_maximum; /* QoS 2 messages at a time that were handed out and that the server has not released
+                                    (PUBREL), those of this connection and of the one before: 1 to 65,535. Up to 512
+                                    take 8 to 16 bytes each; from 513 on it is all 65,535 there can be, in 8,192 bytes.
+                                    0: all, but receive_maximum in a session that ends with the connection.
+                                    A server may send more: Mosquitto sends all that a session has kept, whatever it is
+                                    told. Where the session is kept, what is too much is not handed out; when the server
+                                    has released the others, the connection ends with SMQ_ERR_RECEIVE_MAXIMUM, and on the
+                                    next one the server sends the rest again, so that each of them brings this many
+                                    messages at least. Nothing is lost, and the order stays. Else everything is handed
+                                    out, as nothing that was can come again */
     uint32_t addresses;          /* of a server's name that are tried, the first: 1 to 8, each takes 20 bytes; 0: 8.
                                     With 1 no other is ever tried, even if the first cannot be reached from here */
 } smq_options;
@@ -821,14 +835,14 @@ SMQ_API size_t smq_client_size(const smq_options *options);
  *
  * Some 2,400 bytes are to spare, 3,100 on 32-bit processors, for a library that is newer than the header;
  * smq_client_init() says if it is not enough. All other options have the room of their defaults, so for a client that
- * asks for less there it is too generous: 12,700 bytes where 2,800 would do. smq_client_size() is exact.
+ * asks for less there it is too generous: 16,800 bytes where 2,800 would do. smq_client_size() is exact.
  */
 #define SMQ_CLIENT_BYTES(outbox_bytes, outbox_messages, receive_bytes, more)                                           \
     ((size_t)(outbox_bytes) + (size_t)(outbox_messages)*40 + (size_t)(receive_bytes) +                                 \
      ((receive_bytes) < 2048    ? (size_t)256                                                                          \
       : (receive_bytes) > 32768 ? (size_t)4096                                                                         \
                                 : (size_t)(receive_bytes) / 8) +                                                       \
-     (size_t)(more) + 12288)
+     (size_t)(more) + 16384)
 
 /*
  * Makes a client in the caller's memory. No system call is made except one for a descriptor to
@@ -1457,6 +1471,17 @@ SMQ_API int32_t smq_hold(smq_client *client);
 SMQ_API int32_t smq_ack(smq_client *client, uint64_t token, uint32_t reason_code, const smq_bytes *properties);
 
 /*
+ * The Packet Identifier that a message came with: for a log, or a program's own bookkeeping. The library goes by tokens.
+ *
+ * client   the client
+ * token    of the message's event
+ *
+ * Returns 1 to 65,535; or SMQ_ERR_NULL, SMQ_ERR_CLIENT, or SMQ_ERR_TOKEN if no message with this token waits to be
+ * acknowledged.
+ */
+SMQ_API int32_t smq_packet_identifier(smq_client *client, uint64_t token);
+
+/*
  * Puts a Topic Filter into the table that each message is matched with: its event tells the first entry that
  * matches. It subscribes to nothing. What it replaces is gone; the others keep their index. Wildcards match as the
  * server's do; of "$share/name/filter" the filter counts.
@@ -1947,13 +1972,15 @@ typedef struct smq_stats {
     uint64_t submit_full;         /* and those that answered SMQ_ERR_FULL */
     uint32_t submit_waiting;      /* submitted messages, or such as are being submitted, not yet in the outbox, now; */
     uint32_t submit_peak;         /* and at most so far */
+    uint64_t messages_postponed;  /* QoS 2 messages that had no place (unreleased_maximum) and were left to a later
+                                   connection, each counted on every connection on which it came in vain */
 } smq_stats;
 
 /* A smq_stats with its size set. */
 #define SMQ_STATS_INIT                                                                                                 \
     {                                                                                                                  \
         sizeof(smq_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,   \
-            0, 0, 0, 0, 0, 0, 0, 0, 0, 0, { 0 }, { 0 }, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                 \
+            0, 0, 0, 0, 0, 0, 0, 0, 0, 0, { 0 }, { 0 }, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0              \
     }
 
 /*

@@ -1,11 +1,20 @@
 /* The layout of the structs that programs and the library share, as the compiler of the library sees it. */
 #include "../../include/swiftmqtt.h"
 
+#include <assert.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #define STRUCT(type, fields) sizeof(type), fields
 #define FIELD(type, name) offsetof(type, name), sizeof(((type *)0)->name)
+
+/* smq_publish() reads four one-byte fields of a message as one number, and what must be zero at its end as two
+   (Exports+Publish.swift, MessageFlags). */
+static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the first byte is the lowest");
+static_assert(offsetof(smq_message, qos) == 4 && offsetof(smq_message, retain) == 5, "QoS, then retain");
+static_assert(offsetof(smq_message, quiet) == 6 && offsetof(smq_message, overflow) == 7, "quiet, then overflow");
+static_assert(offsetof(smq_message, expiry_s) == sizeof(smq_message) - 8, "expiry is the last but one");
+static_assert(offsetof(smq_message, urgent) == sizeof(smq_message) - 4, "urgent and what is reserved are the last");
 
 /* In the order of the header. What is added goes to the end of its struct, and a new struct to the end of the list. */
 static const uint16_t layout[] = {
@@ -138,7 +147,7 @@ static const uint16_t layout[] = {
     FIELD(smq_runner_options, name),
     FIELD(smq_runner_options, on_event),
     FIELD(smq_runner_options, user),
-    STRUCT(smq_stats, 59),
+    STRUCT(smq_stats, 60),
     FIELD(smq_stats, size),
     FIELD(smq_stats, connections),
     FIELD(smq_stats, messages_published),
@@ -198,6 +207,7 @@ static const uint16_t layout[] = {
     FIELD(smq_stats, submit_full),
     FIELD(smq_stats, submit_waiting),
     FIELD(smq_stats, submit_peak),
+    FIELD(smq_stats, messages_postponed),
     STRUCT(smq_server, 12),
     FIELD(smq_server, size),
     FIELD(smq_server, protocol),

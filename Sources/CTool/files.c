@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 int32_t tool_open(const void *path) {
@@ -19,6 +20,26 @@ int64_t tool_read(int32_t fd, void *buffer, size_t size) {
         struct pollfd waiting = { fd, POLLIN, 0 };
         if (poll(&waiting, 1, -1) < 0) return -errno;
     }
+}
+
+tool_file tool_file_state(int32_t fd) {
+    struct stat now;
+    if (fstat(fd, &now) < 0 || !S_ISREG(now.st_mode)) return (tool_file){ -1, 0, 0 };
+    return (tool_file){ now.st_size, now.st_mtim.tv_sec, now.st_mtim.tv_nsec };
+}
+
+int32_t tool_read_at(int32_t fd, const tool_file *was, int64_t offset, void *buffer, size_t size) {
+    char *next = buffer;
+    while (size > 0) {
+        ssize_t count = pread(fd, next, size, (off_t)offset);
+        if (count < 0 && errno == EINTR) continue;
+        if (count <= 0) return -1;
+        next += count;
+        offset += count;
+        size -= (size_t)count;
+    }
+    tool_file now = tool_file_state(fd);
+    return now.size == was->size && now.changed_s == was->changed_s && now.changed_ns == was->changed_ns ? 0 : -1;
 }
 
 int32_t tool_write(int32_t fd, const void *data, size_t size) {

@@ -38,7 +38,9 @@ int32_t tool_caught_signal(void) { return caught; }
 
 const char *tool_error_text(int32_t error) { return strerror(error); }
 
-const char *tool_resolve_text(int32_t error) { return gai_strerror(error); }
+const char *tool_resolve_text(int32_t error) {
+    return error == EAI_INPROGRESS ? "no answer in time" : gai_strerror(error);
+}
 
 const char *tool_environment(const void *name) { return getenv(name); }
 

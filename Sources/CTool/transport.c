@@ -1,3 +1,4 @@
+#include "lookup.h"
 #include "tool.h"
 
 #include <errno.h>
@@ -60,12 +61,12 @@ static int bound_socket(const struct addrinfo *address, const struct addrinfo *l
 int32_t tool_connect(const void *host, uint32_t port, const void *bound_to, const void *path, int64_t timeout_ms) {
     int64_t deadline_ns = tool_now_ns() + timeout_ms * 1000000;
     if (*(const char *)path) return connect_path(path, deadline_ns);
-    struct addrinfo hints = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM }, *remote, *local = NULL;
+    struct addrinfo *remote, *local = NULL;
     char service[12];
     snprintf(service, sizeof service, "%u", (unsigned)port);
-    int error = getaddrinfo(host, service, &hints, &remote);
+    int error = tool_lookup(host, service, deadline_ns, &remote);
     if (error) return -1000 + error;
-    if (*(const char *)bound_to && (error = getaddrinfo(bound_to, NULL, &hints, &local))) {
+    if (*(const char *)bound_to && (error = tool_lookup(bound_to, NULL, deadline_ns, &local))) {
         freeaddrinfo(remote);
         return -1000 + error;
     }
@@ -84,9 +85,9 @@ int32_t tool_connect(const void *host, uint32_t port, const void *bound_to, cons
     return result;
 }
 
-int32_t tool_resolve(const void *host, void *buffer, size_t capacity) {
-    struct addrinfo hints = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM }, *found;
-    int error = getaddrinfo(host, NULL, &hints, &found);
+int32_t tool_resolve(const void *host, void *buffer, size_t capacity, int64_t timeout_ms) {
+    struct addrinfo *found;
+    int error = tool_lookup(host, NULL, tool_now_ns() + timeout_ms * 1000000, &found);
     if (error) return error;
     size_t size = 0;
     for (const struct addrinfo *address = found; address; address = address->ai_next) {

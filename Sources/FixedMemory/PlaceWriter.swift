@@ -1,7 +1,8 @@
 /// Writes front to back into a place whose size was checked once, instead of each field anew.
 ///
-/// The caller guarantees that what is written fits: its size is what the place was asked for with. Debug builds check it
-/// with every write. `ByteWriter` is the same with a check each time.
+/// Each `put` is unsafe: the caller guarantees that what is written fits, as its size is what the place was asked for with. Debug
+/// builds check it with every write. `ByteWriter` is the same with a check each time; here that would take a message 8 to
+/// 15 instructions of 260 to 300.
 @safe public struct PlaceWriter: ~Copyable, ~Escapable {
   private var next: UnsafeMutableRawPointer
   #if DEBUG
@@ -19,16 +20,16 @@
 
   @_lifetime(self: copy self)
   @inline(__always)
-  public mutating func put(_ byte: UInt8) { unsafe store(byte) }
+  @unsafe public mutating func put(_ byte: UInt8) { unsafe store(byte) }
 
   /// A Two Byte Integer of MQTT: the high byte first.
   @_lifetime(self: copy self)
   @inline(__always)
-  public mutating func put(_ value: UInt16) { unsafe store(value.bigEndian) }
+  @unsafe public mutating func put(_ value: UInt16) { unsafe store(value.bigEndian) }
 
   @_lifetime(self: copy self)
   @inline(__always)
-  public mutating func put(_ bytes: Span<UInt8>) {
+  @unsafe public mutating func put(_ bytes: Span<UInt8>) {
     let place = unsafe next
     unsafe bytes.withUnsafeBytes { bytes in
       guard let from = bytes.baseAddress else { return }

@@ -86,6 +86,12 @@
     return unsafe _overrideLifetime(writer, mutating: &self)
   }
 
+  /// Overwrites what was there with zeros. The block belongs to somebody else, who may look at it: no compiler may leave that out.
+  public mutating func wipe(_ range: Range<Int>) {
+    precondition(range.lowerBound >= 0 && range.upperBound <= count)
+    unsafe (start + range.lowerBound).update(repeating: 0, count: range.count)
+  }
+
   /// Moves `count` bytes from one offset to another; the two runs may overlap.
   public mutating func move(from source: Int, to target: Int, count moved: Int) {
     precondition(moved >= 0 && source >= 0 && target >= 0)

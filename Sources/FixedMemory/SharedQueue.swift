@@ -16,11 +16,8 @@ import Synchronization
     /// with 32 bits would need four thousand million items to pass it, no more and no fewer.
     let taken = Atomic<UInt>(0)
     let given: Atomic<UInt>
-    /// The newest item that the owner has not collected: its slot plus one; 0: there is none.
-    let newest = Atomic<UInt32>(0)
-    /// How often the owner has collected, and as of when somebody woke it up last; both wrap.
-    let collections = Atomic<UInt32>(1)
-    let wokenAt = Atomic<UInt32>(0)
+    /// What the owner has not collected: a `ChainEnd`.
+    let end = Atomic<UInt>(0)
     /// How often there was no free slot; wraps.
     let refused = Atomic<UInt32>(0)
 
@@ -80,7 +77,8 @@ import Synchronization
 
   public enum Outcome: BitwiseCopyable {
     case full
-    case put
+    /// Behind what it found: `wakeOwner` is to be called with that.
+    case put(ChainEnd)
   }
 
   /// Where the parts lie in the caller's block. Each slot takes eight bytes beside its header and its bytes.
@@ -139,7 +137,7 @@ import Synchronization
     let size = unsafe state.pointee.slotSize
     var space = unsafe MutableSpan(_unsafeStart: state.pointee.bytes + slot &* size, count: size)
     fill(&space)
-    return publish(slot)
+    return .put(publish(slot))
   }
 
   /// A free slot, which from now on is the calling thread's.
@@ -160,29 +158,51 @@ import Synchronization
     }
   }
 
-  private func publish(_ slot: Int) -> Outcome {
+  /// What was at the end of the chain before the slot was.
+  private func publish(_ slot: Int) -> ChainEnd {
     let state = unsafe state
     let item = UInt32(truncatingIfNeeded: slot) &+ 1
-    var newest = unsafe state.pointee.newest.load(ordering: .relaxed)
+    var end = self.end
     while true {
-      unsafe state.pointee.links[slot] = newest
+      unsafe state.pointee.links[slot] = end.newest
       // Releases header, bytes and link. That the same item may be the newest again, after others were, does no harm:
       // then the link to it is right.
-      let exchange = unsafe state.pointee.newest.weakCompareExchange(
-        expected: newest, desired: item, ordering: .sequentiallyConsistent)
-      if exchange.exchanged { return .put }
-      newest = exchange.original
+      let exchange = unsafe state.pointee.end.weakCompareExchange(
+        expected: end.word, desired: end.putting(item).word, ordering: .releasing)
+      if exchange.exchanged { return end }
+      end = ChainEnd(word: exchange.original)
     }
   }
 
-  /// Has the owner woken up, unless somebody has done that since it collected last. Who is stopped before it has done so
-  /// keeps nobody from doing it: it is noted afterwards, and for the collection that it was before.
-  public func wakeOwner(_ wakeUp: () -> Void) {
-    let state = unsafe state
-    // Behind `put`: what the owner does not find now, it finds in the collection that it has not yet counted.
-    let collection = unsafe state.pointee.collections.load(ordering: .sequentiallyConsistent)
-    guard unsafe state.pointee.wokenAt.load(ordering: .sequentiallyConsistent) != collection else { return }
+  // MARK: Waking the owner
+
+  // That nothing is left lying there rests on the order of the changes of one word, which is the same for all threads,
+  // and on this: who has found the chain empty wakes the owner up, behind its own exchange, unless it sees that the owner
+  // has collected since. So for each chain there is a wake-up after which the owner looks. That the others do the same, until
+  // one of them has noted that it is done, is for the sake of time: whoever is stopped before it wakes the owner up keeps
+  // nobody else from doing it. (Tests/Models/submit.pml)
+
+  /// Has the owner woken up for what was put in behind `found`, unless somebody has done that for the same chain before.
+  public func wakeOwner(for found: ChainEnd, _ wakeUp: () -> Void) {
+    guard isWakeUpDue(for: found) else { return }
     wakeUp()
-    unsafe state.pointee.wokenAt.store(collection, ordering: .sequentiallyConsistent)
+    noteWakeUp(for: found)
   }
+
+  /// Another chain's number means that the owner has taken this one.
+  func isWakeUpDue(for found: ChainEnd) -> Bool { found.needsWakeUp && end.isOfSameChain(as: found) }
+
+  /// Not before it is done. Should the number of chains have come round meanwhile, others may leave it to the one that has
+  /// found that chain empty.
+  func noteWakeUp(for found: ChainEnd) {
+    var end = self.end
+    while end.isOfSameChain(as: found), end.needsWakeUp {
+      let exchange = unsafe state.pointee.end.weakCompareExchange(
+        expected: end.word, desired: end.woken.word, ordering: .releasing)
+      if exchange.exchanged { return }
+      end = ChainEnd(word: exchange.original)
+    }
+  }
+
+  var end: ChainEnd { unsafe ChainEnd(word: state.pointee.end.load(ordering: .relaxed)) }
 }

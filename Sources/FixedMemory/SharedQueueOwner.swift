@@ -13,9 +13,7 @@ public struct SharedQueueOwner<Header: BitwiseCopyable>: ~Copyable {
   public var isOpen: Bool { queue.isOpen }
 
   /// `collect` would find something.
-  public var hasUncollected: Bool {
-    unsafe isOpen && queue.state.pointee.newest.load(ordering: .relaxed) != 0
-  }
+  public var hasUncollected: Bool { isOpen && queue.end.newest != 0 }
 
   public var hasCollected: Bool { isOpen && own.books.first != 0 }
 
@@ -66,13 +64,16 @@ public struct SharedQueueOwner<Header: BitwiseCopyable>: ~Copyable {
 
   // MARK: Changes
 
-  /// Takes over what was put in so far.
+  /// Takes over what was put in so far. It is to be called at least once between being woken up and sleeping.
   public mutating func collect() {
-    guard hasUncollected else { return }
+    guard isOpen else { return }
+    // Nobody else begins a chain anew.
+    let end = queue.end
+    guard end.newest != 0 else { return }
     let own = own
     totalUp()
-    unsafe queue.state.pointee.collections.wrappingAdd(1, ordering: .sequentiallyConsistent)
-    let newest = unsafe queue.state.pointee.newest.exchange(0, ordering: .sequentiallyConsistent)
+    let collected = unsafe queue.state.pointee.end.exchange(end.collected.word, ordering: .acquiring)
+    let newest = ChainEnd(word: collected).newest
     var item = newest
     var younger: UInt32 = 0
     while item != 0 {

@@ -102,6 +102,7 @@ extension Client where System: ~Copyable {
       case .disconnected: .serverClosed
       case .malformed(let malformed): .malformed(malformed)
       case .violation(let violation): .violation(violation)
+      case .backlog: .backlog
       case .keepAlive: .keepAlive
       case .noAnswer: .timeout
       case .stream: .stream
@@ -161,6 +162,8 @@ extension Client where System: ~Copyable {
     redirect.ended(hasLasted: stableDeadline?.isReached(at: now) ?? false)
     if !wasRedirected, !session.isAccepted, round.advance() { return 0 }
     beginRound()
+    // That connection did what it was for.
+    if case .backlog = failure.cause { backoff.reset() }
     return backoff.next(random: platform.randomNumber())
   }
 

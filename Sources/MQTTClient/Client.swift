@@ -257,6 +257,9 @@ public struct Client<System: Platform & ~Copyable>: ~Copyable {
     return (index, handlers[index])
   }
 
+  /// Before the block goes back to whoever it belongs to.
+  public mutating func wipeSecrets() { session.wipeSecrets() }
+
   /// In the order in which things happened: the end of a connection comes last.
   public mutating func nextEvent() -> ClientEvent? {
     outputSize = 0

@@ -137,7 +137,8 @@ public struct ClientOptions: ~Escapable {
     // They come from one place, and there is room for them if they are asked for.
     let areCredentialsClear =
       request.askCredentials
-      ? request.userName.count == 0 && request.password.count == 0 : request.credentialBytes == 0
+      ? request.userName.count == 0 && request.password.count == 0 && request.credentialFlags == 0
+      : request.credentialBytes == 0
     let submitMessages = numbers.value(request.submitMessages, default: 0, maximum: 65_536)
     let submitBytes = numbers.value(request.submitBytes, default: 256, minimum: 16, maximum: 1_048_576)
     let submitSlots =

@@ -9,6 +9,7 @@ public struct Failure: BitwiseCopyable {
     case serverClosed
     case malformed(Malformed)
     case violation(Violation)
+    case backlog
     case keepAlive
     case stream
     case resolve(Int32)  // EAI_…
@@ -24,7 +25,7 @@ public struct Failure: BitwiseCopyable {
       case .refused: 1
       case .serverClosed: 2
       case .malformed: 3
-      case .violation: 4
+      case .violation, .backlog: 4
       case .keepAlive: 5
       case .stream: 6
       case .resolve: 7
@@ -57,7 +58,7 @@ public struct Failure: BitwiseCopyable {
       case .refused: refused &+= 1
       case .serverClosed: serverClosed &+= 1
       case .malformed: malformed &+= 1
-      case .violation: violation &+= 1
+      case .violation, .backlog: violation &+= 1
       case .keepAlive: keepAlive &+= 1
       case .stream: stream &+= 1
       case .resolve: resolve &+= 1

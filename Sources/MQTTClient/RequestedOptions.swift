@@ -18,7 +18,7 @@ public struct RequestedOptions: ~Escapable {
   public var leavesExpiryOut = false
   /// Not of `smq_options`: in 3.1 also a Client Identifier of none or more than 23 bytes.
   public var anyClientID = false
-  /// Not of `smq_options`: the Connect Flags of a user name or a password that is said though it has no bytes.
+  /// The Connect Flags of a user name or a password that is said though it has no bytes.
   public var credentialFlags: UInt8 = 0
   /// One server, or the text that several are in.
   public var host: Span<UInt8>

@@ -91,7 +91,7 @@ public struct SubmissionDoor: BitwiseCopyable {
       var end = rest._mutatingExtracting(properties.count...)
       copy(payload, into: &end)
     }
-    guard case .put = outcome else { throw .full }
-    queue.wakeOwner { wakeUp.send() }
+    guard case .put(let found) = outcome else { throw .full }
+    queue.wakeOwner(for: found) { wakeUp.send() }
   }
 }

@@ -68,6 +68,7 @@ struct ConnectPackets: ~Copyable {
   /// What it is to say from now on. False: it does not fit (`SessionOptions.connectBytes`).
   mutating func renew(_ options: borrowing SessionOptions) -> Bool {
     guard Self.size(options) <= region.count else { return false }
+    wipe()
     let region = region
     self = ConnectPackets(region: region, options)
     return true
@@ -144,6 +145,8 @@ struct ConnectPackets: ~Copyable {
       var writer = ByteWriter(region.mutableBytes(in: body.end..<body.end + size))
       if userName.count > 0 { writer.put(prefixed: userName) }
       if password.count > 0 { writer.put(prefixed: password) }
+      // Of longer ones before.
+      region.wipe(body.end + size..<body.end + 4 + credentialBytes)
       let start = Self.packet(body, size).offset
       var header = ByteWriter(region.mutableBytes(in: start..<body.offset))
       header.put(ControlPacketType.connect.firstByte)
@@ -157,6 +160,9 @@ struct ConnectPackets: ~Copyable {
         | (password.count > 0 ? Connect.passwordFlag : 0)
     }
   }
+
+  /// User name, password and authentication data leave the memory.
+  mutating func wipe() { region.wipe(0..<region.count) }
 
   private static func sizeWithLength(_ text: Span<UInt8>) -> Int { text.count > 0 ? 2 + text.count : 0 }
 

@@ -46,10 +46,11 @@ struct ControlQueue: ~Copyable {
   /// An acknowledgement of four bytes. There must be room.
   @inline(__always)
   mutating func appendPlain(_ firstByte: UInt8, _ identifier: PacketIdentifier) {
+    // Four bytes.
     var writer = region.writer(at: end, count: Acknowledgement.plainSize)
-    writer.put(firstByte)
-    writer.put(Acknowledgement.plainRemainingLength)
-    writer.put(identifier.rawValue)
+    unsafe writer.put(firstByte)
+    unsafe writer.put(Acknowledgement.plainRemainingLength)
+    unsafe writer.put(identifier.rawValue)
     finish(Acknowledgement.plainSize)
   }
 
@@ -117,6 +118,9 @@ struct ControlQueue: ~Copyable {
     removeAll()
     return gone
   }
+
+  /// Authentication data leaves the memory.
+  mutating func wipe() { region.wipe(0..<region.count) }
 
   mutating func removeAll() {
     peakSeen = peak

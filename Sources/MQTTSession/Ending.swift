@@ -8,9 +8,18 @@ public struct Ending: BitwiseCopyable {
     case disconnected  // DISCONNECT from the server
     case malformed(Malformed)
     case violation(Violation)
+    case backlog  // the server sends again what had no place: Session+Backlog.swift
     case keepAlive
     case noAnswer  // to anything that waits for one
     case stream  // the application did not supply the payload of a packet that was begun
+
+    /// Acknowledgements that are on their way go out before the connection is closed.
+    var keepsAcknowledgements: Bool {
+      switch self {
+      case .backlog, .violation(.receiveMaximum): true
+      default: false
+      }
+    }
   }
 
   public let cause: Cause

@@ -21,13 +21,18 @@ public struct Inbox: ~Copyable {
     /// It was accepted before, and its PUBREC is only repeated.
     let isRepeat: Bool
     var reasonCode: UInt8 = 0
+
+    /// Its identifier will get into `unreleased`, and is not there yet.
+    var needsPlace: Bool { qos == .exactlyOnce && !isRepeat }
   }
 
   /// What is to be done with a message that comes.
   enum Verdict: BitwiseCopyable {
     case deliver
     case duplicate  // the application has or had it: not again
+    case answerAgain  // the same, and PUBREC goes at once
     case wait  // no room until the application acknowledges one
+    case postpone  // no place for its identifier: it is left to a later connection
     case tooMany  // the server goes beyond Receive Maximum
   }
 
@@ -38,6 +43,21 @@ public struct Inbox: ~Copyable {
   private var unseen = 0
   /// QoS 2 messages whose PUBREC is out; marked, those of this connection.
   private var unreleased: IdentifierSet
+  /// How many pending messages will have to get into it.
+  private var reserved = 0
+  /// No message of this session comes again on another connection (§4.1).
+  private var endsWithConnection = false
+  /// Identifiers of this connection did not get into `unreleased`; only if `endsWithConnection`.
+  private var hasForgotten = false
+  /// A message of QoS 2 was left to a later connection; so are all that come behind it, as they have to keep their
+  /// order [MQTT-4.6.0-6].
+  private(set) var isPostponing = false
+  /// A QoS 2 message has got a place on this connection, or PUBREL has freed one.
+  private var hasProgressed = false
+  /// PUBREL has freed a place since `forgetProgress`.
+  private(set) var hasReleased = false
+  /// How many connections in a row brought the backlog no further.
+  private var fruitless: UInt8 = 0
   private var lastSerial: UInt32 = 0
   /// Whether the server has the session is known, not assumed: 3.1 does not say.
   private var isSessionKnown = true
@@ -81,12 +101,34 @@ public struct Inbox: ~Copyable {
       }
       // The server has given that one up, and uses its identifier for another.
     }
-    // What waits for PUBREL counts too, by the letter of §4.9. But Mosquitto 2.0 sends bursts of it, many times what
-    // it was told, and there is room for it: only where there is none, there is too much.
-    if qos == .exactlyOnce, unreleased.isFull { return .tooMany }
+    if qos == .exactlyOnce, let verdict = makePlace(identifier, duplicate: duplicate, isStrict: isStrict) {
+      return verdict
+    }
     if let verdict = makeRoom(isStrict: isStrict) { return verdict }
     if !duplicate { isPastResending = true }
     return .deliver
+  }
+
+  /// Every pending QoS 2 message has its place in `unreleased` before it is handed out.
+  private var hasPlace: Bool { unreleased.count &+ reserved < unreleased.maximum }
+
+  /// `nil`: the message may be handed out.
+  ///
+  /// What waits for PUBREL counts to Receive Maximum (§4.9). But Mosquitto 2.0 sends bursts, many times what it was told,
+  /// and PUBREL lies behind them: not to read on would be a deadlock, and to end the connection a livelock.
+  private mutating func makePlace(
+    _ identifier: PacketIdentifier, duplicate: Bool, isStrict: Bool
+  ) -> Verdict? {
+    if endsWithConnection {
+      // Nothing is sent again but on a later connection [MQTT-4.4.0-1]; 3.1 and 3.1.1 allow it, with DUP [MQTT-3.3.1-1].
+      return duplicate && hasForgotten ? repeatAcknowledgement(identifier, isStrict: isStrict) : nil
+    }
+    guard isPostponing || !hasPlace else {
+      hasProgressed = true
+      return nil
+    }
+    isPostponing = true
+    return .postpone
   }
 
   /// In 3.1 a server that has lost the session does not say so; but what it sends again has DUP (its §2.1).
@@ -109,8 +151,15 @@ public struct Inbox: ~Copyable {
   /// [MQTT-4.3.3-10]: PUBREC again, and nothing else.
   private mutating func repeatAcknowledgement(_ identifier: PacketIdentifier, isStrict: Bool) -> Verdict {
     guard index(of: identifier, qos: .exactlyOnce, before: pending) == nil else { return .duplicate }
-    if !unreleased.isMarked(identifier), let verdict = makeRoom(isStrict: isStrict) { return verdict }
-    // Else its PUBREC is on this connection already.
+    guard pending > unseen else {
+      _ = unreleased.insert(identifier)
+      return .answerAgain
+    }
+    // Behind those that came before it on this connection.
+    if !unreleased.isMarked(identifier), pending &- unseen >= ring.count, let verdict = makeRoom(isStrict: isStrict) {
+      return verdict
+    }
+    // Else its PUBREC is on this connection already, or comes on the next: what is held is not forgotten for it.
     guard pending < ring.count else { return .duplicate }
     append(
       Entry(serial: nextSerial(), identifier: identifier, qos: .exactlyOnce, isAccepted: true, isRepeat: true)
@@ -143,7 +192,8 @@ public struct Inbox: ~Copyable {
   mutating func addPlain(_ identifier: PacketIdentifier, qos: QoS) -> UInt32? {
     guard unseen == 0, pending < ring.count else { return nil }
     if qos == .exactlyOnce {
-      guard pending == 0, !unreleased.isFull, !unreleased.contains(identifier) else { return nil }
+      guard pending == 0, !isPostponing, !unreleased.isFull, !unreleased.contains(identifier) else { return nil }
+      hasProgressed = true
     }
     isPastResending = true
     return add(identifier, qos: qos)
@@ -154,7 +204,10 @@ public struct Inbox: ~Copyable {
   mutating func takeFirst(_ serial: UInt32) -> (identifier: PacketIdentifier, qos: QoS)? {
     guard unseen == 0, pending > 0, ring[head].serial == serial, !ring[head].isAccepted else { return nil }
     let entry = ring[head]
-    if entry.qos == .exactlyOnce { unreleased.insert(entry.identifier) }
+    if entry.qos == .exactlyOnce {
+      reserved &-= 1
+      if !unreleased.insert(entry.identifier) { hasForgotten = true }
+    }
     head = slot(1)
     pending &-= 1
     return (entry.identifier, entry.qos)
@@ -166,7 +219,10 @@ public struct Inbox: ~Copyable {
     if let index = index(of: identifier, qos: .exactlyOnce, before: pending), ring[slot(index)].isRepeat {
       remove(at: index)
     }
-    return unreleased.remove(identifier)
+    guard unreleased.remove(identifier) else { return hasForgotten }
+    hasReleased = true
+    hasProgressed = true
+    return true
   }
 
   /// A PUBREL for a message that was not acknowledged on this connection.
@@ -176,15 +232,23 @@ public struct Inbox: ~Copyable {
   }
 
   /// The server kept the session, or it did not, and then everything in it is gone.
-  mutating func connected(_ version: ProtocolVersion, sessionPresent: Bool, isKnown: Bool) {
+  mutating func connected(
+    _ version: ProtocolVersion, sessionPresent: Bool, isKnown: Bool, endsWithConnection: Bool
+  ) {
     isSessionKnown = isKnown
     isResumed = sessionPresent
     let wasPastResending = isPastResending
     isPastResending = false
+    self.endsWithConnection = endsWithConnection
+    hasForgotten = false
+    isPostponing = false
+    hasProgressed = false
     guard sessionPresent else {
       head = 0
       pending = 0
       unseen = 0
+      reserved = 0
+      fruitless = 0
       return unreleased.removeAll()
     }
     unreleased.removeMarks()
@@ -251,10 +315,29 @@ public struct Inbox: ~Copyable {
   }
 
   mutating func removeNext() {
-    let entry = ring[slot(unseen)]
     // With a refusal the exchange ends [MQTT-4.3.3-9].
-    if entry.qos == .exactlyOnce, entry.reasonCode < 0x80 { unreleased.insert(entry.identifier) }
+    let entry = ring[slot(unseen)]
+    if entry.qos == .exactlyOnce, entry.reasonCode < 0x80, !unreleased.insert(entry.identifier) {
+      hasForgotten = true
+    }
     remove(at: unseen)
+  }
+
+  // MARK: A backlog that has no place
+
+  /// Of the messages that were postponed one more will have a place on the next connection, unless the application holds
+  /// so many that it has to acknowledge first. What may be acknowledged now goes first.
+  var mayPassOn: Bool { isPostponing && next == nil && reserved < unreleased.maximum }
+
+  mutating func forgetReleased() { hasReleased = false }
+
+  /// The connection is given up, so that the server sends again what was postponed. If two in a row got no further, the
+  /// server does not know the identifiers either that take all the places: it has neither repeated nor released them.
+  mutating func passOn() {
+    fruitless = hasProgressed ? 0 : fruitless &+ 1
+    guard fruitless >= 2 else { return }
+    unreleased.removeUnmarked()
+    fruitless = 0
   }
 
   // MARK: Helpers
@@ -268,6 +351,7 @@ public struct Inbox: ~Copyable {
   private mutating func append(_ entry: Entry) {
     ring[slot(pending)] = entry
     pending &+= 1
+    if entry.needsPlace { reserved &+= 1 }
     peak = max(peak, count)
   }
 
@@ -301,6 +385,7 @@ public struct Inbox: ~Copyable {
   /// Nearly always the first.
   private mutating func remove(at index: Int) {
     if index < unseen { unseen &-= 1 }
+    if ring[slot(index)].needsPlace { reserved &-= 1 }
     var place = index
     while place > 0 {
       ring[slot(place)] = ring[slot(place &- 1)]

@@ -13,6 +13,7 @@ public struct Counters: BitwiseCopyable {
   public var messagesReceived = Counter()
   public var messagesDuplicate = Counter()
   public var messagesOversize = Counter()
+  public var messagesPostponed = Counter()
   public var pings: UInt32 = 0
   public var pongs: UInt32 = 0
   /// How long the last of them took, in milliseconds.

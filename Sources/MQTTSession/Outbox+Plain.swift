@@ -53,19 +53,20 @@ extension Outbox {
     row.add(isAcknowledged ? .acknowledged : flags.contains(.isQuiet) ? .atMostOnce : .other)
     appended(size)
 
+    // These are the parts of which `size` is the sum.
     var writer = bytes.writer(at: offset, count: size)
-    writer.put(ControlPacketType.publish.rawValue << 4 | flags.publishFlags)
+    unsafe writer.put(ControlPacketType.publish.rawValue << 4 | flags.publishFlags)
     if remainingLength < 128 {
-      writer.put(UInt8(truncatingIfNeeded: remainingLength))
+      unsafe writer.put(UInt8(truncatingIfNeeded: remainingLength))
     } else {
-      writer.put(UInt8(truncatingIfNeeded: remainingLength) | 0x80)
-      writer.put(UInt8(truncatingIfNeeded: remainingLength >> 7))
+      unsafe writer.put(UInt8(truncatingIfNeeded: remainingLength) | 0x80)
+      unsafe writer.put(UInt8(truncatingIfNeeded: remainingLength >> 7))
     }
-    writer.put(UInt16(truncatingIfNeeded: topic.count))
-    writer.put(topic)
-    if isAcknowledged { writer.put(identifier.rawValue) }
-    if rules.propertyBytes > 0 { writer.put(UInt8(0)) }
-    writer.put(payload)
+    unsafe writer.put(UInt16(truncatingIfNeeded: topic.count))
+    unsafe writer.put(topic)
+    if isAcknowledged { unsafe writer.put(identifier.rawValue) }
+    if rules.propertyBytes > 0 { unsafe writer.put(UInt8(0)) }
+    unsafe writer.put(payload)
     return true
   }
 

@@ -172,13 +172,17 @@ extension Outbox {
     if descriptors[slot].qos == .atMostOnce {
       complete(slot, .delivered)
     } else {
-      if resends > 0, hasDuplicateFlag(descriptors[slot]) { resends &-= 1 }
       unanswered &+= 1
       known = max(known, distance(of: slot) &+ 1)
       descriptors[slot].state = .sent
       descriptors[slot].since = now.milliseconds
-      descriptors[slot].order = order
-      order &+= 1
+      if resends > 0, hasDuplicateFlag(descriptors[slot]) {
+        // It keeps its order: the connection may end before the next one has been sent again.
+        resends &-= 1
+      } else {
+        descriptors[slot].order = order
+        order &+= 1
+      }
     }
   }
 

@@ -151,6 +151,9 @@ struct ReceiveBuffer: ~Copyable {
     end &-= count
   }
 
+  /// What the server has said leaves the memory.
+  mutating func wipe() { region.wipe(0..<region.count) }
+
   mutating func removeAll() {
     start = 0
     end = 0

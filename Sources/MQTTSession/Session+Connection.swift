@@ -62,6 +62,7 @@ extension Session {
     isViewHeld = false
     lacksRoom = false
     isStalled = false
+    roundTrip = .none
     if incoming != nil { endIncoming() }
     authentication = connects.authenticationMethod == nil ? .none : .connecting
     control.removeAll()
@@ -181,7 +182,7 @@ extension Session {
 
   // MARK: Helpers
 
-  private mutating func ping(at now: Instant) {
+  mutating func ping(at now: Instant) {
     _ = control.appendPingRequest()
     keepAlive.pinged(at: now)
     counters.pings &+= 1
@@ -224,7 +225,7 @@ extension Session {
       if packet.encodedSize(version) <= limits.maximumPacketSize {
         _ = control.append(packet, version: version)
       }
-    } else if case .violation(.receiveMaximum) = ending.cause {
+    } else if ending.cause.keepsAcknowledgements {
       // What is acknowledged is not sent again: the next connection gets further.
     } else {
       control.removeAll()  // nobody listens any more

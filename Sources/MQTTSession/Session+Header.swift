@@ -53,18 +53,10 @@ extension Session {
     let count = reader.position
     guard properties <= message.remaining &- count else { throw .truncated }
     if let identifier {
-      switch inbox.received(
-        identifier, qos: message.event.qos, duplicate: message.event.duplicate,
-        isStrict: version.hasProperties)
-      {
-      case .deliver: break
-      case .duplicate: incoming?.isDuplicate = true
-      case .wait:
-        isStalled = true
-        return false
-      case .tooMany:
-        violate(.receiveMaximum)
-        return false
+      switch admit(identifier, message.event.qos, duplicate: message.event.duplicate) {
+      case .handOut: break
+      case .drop: incoming?.isDropped = true
+      case .wait: return false
       }
     }
     incoming?.identifier = identifier

@@ -23,8 +23,8 @@ struct IncomingMessage: BitwiseCopyable {
   var remaining: Int
   /// In parts; else the payload is dropped.
   let isDelivered: Bool
-  /// It has been handed out before: nothing is told.
-  var isDuplicate: Bool
+  /// Nothing is told: it was handed out before, or is left to a later connection.
+  var isDropped: Bool
   /// The Correlation Data in the header.
   var correlation: Extent? = nil
 }
@@ -36,6 +36,35 @@ extension Session {
     case inPacket
     case alias(UInt16)
     case unknown  // an alias whose topic did not fit
+  }
+
+  /// What is done with a message of QoS 1 or 2.
+  enum Admission: BitwiseCopyable {
+    case handOut
+    case drop  // nothing is told
+    case wait  // nothing behind it is read, or the connection is over
+  }
+
+  mutating func admit(_ identifier: PacketIdentifier, _ qos: QoS, duplicate: Bool) -> Admission {
+    switch inbox.received(identifier, qos: qos, duplicate: duplicate, isStrict: version.hasProperties) {
+    case .deliver: return .handOut
+    case .duplicate:
+      counters.messagesDuplicate.increment()
+      return .drop
+    case .answerAgain:
+      counters.messagesDuplicate.increment()
+      _ = control.append(Acknowledgement(type: .pubrec, identifier: identifier))
+      return .drop
+    case .postpone:
+      counters.messagesPostponed.increment()
+      return .drop
+    case .wait:
+      isStalled = true
+      return .wait
+    case .tooMany:
+      violate(.receiveMaximum)
+      return .wait
+    }
   }
 
   // MARK: A whole message
@@ -52,21 +81,13 @@ extension Session {
     guard let topic = resolve(publish, at: offset) else { return false }
     var serial: UInt32 = 0
     if let identifier = publish.identifier {
-      switch inbox.received(
-        identifier, qos: publish.qos, duplicate: publish.duplicate, isStrict: version.hasProperties)
-      {
-      case .deliver: serial = inbox.add(identifier, qos: publish.qos)
-      case .duplicate:
-        counters.messagesDuplicate.increment()
+      switch admit(identifier, publish.qos, duplicate: publish.duplicate) {
+      case .handOut: serial = inbox.add(identifier, qos: publish.qos)
+      case .drop:
         counters.packetsReceived.increment()
         receiver.consume(header.packetSize)
         return true
-      case .wait:
-        isStalled = true
-        return false
-      case .tooMany:
-        violate(.receiveMaximum)
-        return false
+      case .wait: return false
       }
     }
     var event = event(publish, topic, at: offset)
@@ -176,19 +197,12 @@ extension Session {
     let publish = try ReceivedPublish(
       parsing: receiver.unread.extracting(header.size..<headerSize), flags: header.flags, version: version)
     guard let topic = resolve(publish, at: receiver.position &+ header.size) else { return false }
-    var isDuplicate = false
+    var isDropped = false
     if let identifier = publish.identifier {
-      switch inbox.received(
-        identifier, qos: publish.qos, duplicate: publish.duplicate, isStrict: version.hasProperties)
-      {
-      case .deliver: break
-      case .duplicate: isDuplicate = true
-      case .wait:
-        isStalled = true
-        return false
-      case .tooMany:
-        violate(.receiveMaximum)
-        return false
+      switch admit(identifier, publish.qos, duplicate: publish.duplicate) {
+      case .handOut: break
+      case .drop: isDropped = true
+      case .wait: return false
       }
     }
     receiver.moveToFront()
@@ -198,8 +212,8 @@ extension Session {
     begin(
       IncomingMessage(
         stage: .payload, event: event, header: header, identifier: publish.identifier,
-        headerSize: headerSize, remaining: event.payloadSize, isDelivered: deliversParts && !isDuplicate,
-        isDuplicate: isDuplicate, correlation: publish.correlationData?.shifted(by: header.size)))
+        headerSize: headerSize, remaining: event.payloadSize, isDelivered: deliversParts && !isDropped,
+        isDropped: isDropped, correlation: publish.correlationData?.shifted(by: header.size)))
     return true
   }
 
@@ -219,7 +233,7 @@ extension Session {
       IncomingMessage(
         stage: .header(HeaderWalk(skip: topicSize, hasTopic: topicSize > 2)), event: event, header: header,
         identifier: nil,
-        headerSize: 0, remaining: header.remainingLength, isDelivered: false, isDuplicate: false))
+        headerSize: 0, remaining: header.remainingLength, isDelivered: false, isDropped: false))
     receiver.consume(size)
     return true
   }
@@ -276,8 +290,7 @@ extension Session {
   private mutating func finishDropped(_ message: IncomingMessage) {
     endIncoming()
     counters.packetsReceived.increment()
-    guard !message.isDuplicate else {
-      counters.messagesDuplicate.increment()
+    guard !message.isDropped else {
       receiver.consume(message.headerSize)
       return
     }

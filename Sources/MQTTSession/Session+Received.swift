@@ -7,6 +7,11 @@ extension Session {
   /// Works through what was received, packet by packet, as long as there is room for the answers and no event
   /// that the application has to be done with first.
   mutating func parse() {
+    parsePackets()
+    if inbox.isPostponing { settleBacklog() }
+  }
+
+  private mutating func parsePackets() {
     while phase == .awaitingConnack || phase == .connected, !isDelivering {
       sendAcknowledgements()
       isStalled = false
@@ -96,6 +101,7 @@ extension Session {
         counters.pongs &+= 1
         counters.lastRoundTrip = time
         counters.roundTrips.add(time)
+        if roundTrip == .asked { roundTrip = .answered }
       }
       finish(header)
     case .connack where phase == .awaitingConnack: try handleConnack(header)
@@ -186,7 +192,9 @@ extension Session {
     if resubscribing == .always || (resubscribing == .ifLost && !(isKnown && sessionPresent)) {
       subscriptions.sessionLost()
     }
-    inbox.connected(version, sessionPresent: sessionPresent, isKnown: isKnown)
+    inbox.connected(
+      version, sessionPresent: sessionPresent, isKnown: isKnown,
+      endsWithConnection: cleanStart || limits.sessionExpiry == 0)
     view = .connected(
       ConnectedEvent(
         sessionPresent: isKnown && sessionPresent, reasonString: connack.reasonString.shifted(by: offset),

@@ -65,6 +65,8 @@ public struct Session: ~Copyable {
   var isStalled = false
   /// What is there has to wait for room for the answer to it.
   var lacksRoom = false
+  /// Whether all has come that the server had to say to a backlog: see Session+Backlog.swift.
+  var roundTrip = RoundTrip.none
   /// What comes, and what completes, may go the short way: see Session+Plain.swift.
   var isShortWayOpen = false
   /// The Reason Code of DISCONNECT.
@@ -185,6 +187,14 @@ public struct Session: ~Copyable {
   /// Completes a Client Identifier that is a template (`Connect.isClientIDTemplate`). To be called once, before the
   /// first connection.
   public mutating func fillClientID(_ nextByte: () -> UInt8) { connects.fillClientID(nextByte) }
+
+  /// The session is over, and its block goes back to whoever it belongs to: credentials and authentication data do not.
+  public mutating func wipeSecrets() {
+    connects.wipe()
+    farewell.wipe(0..<farewell.count)
+    control.wipe()
+    if connects.authenticationMethod != nil { receiver.wipe() }
+  }
 
   // MARK: Getters
 

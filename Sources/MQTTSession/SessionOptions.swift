@@ -46,7 +46,8 @@ public struct SessionOptions: ~Escapable {
   public var inFlightMaximum = 0
   /// The same towards us; CONNECT says so too.
   public var receiveMaximum = 64
-  /// QoS 2 messages whose PUBREL has not come: 1 to 65,535; 0: twice that, and 512 at least.
+  /// QoS 2 messages whose PUBREL has not come: 1 to 65,535; 0: as many as there are identifiers, or, in a session that ends with
+  /// the connection, `receiveMaximum`.
   public var unreleasedMaximum = 0
   /// SUBSCRIBE and UNSUBSCRIBE packets: 1 to 256.
   public var requests = 8
@@ -69,6 +70,11 @@ public struct SessionOptions: ~Escapable {
   var ownMaximumPacketSize: Int {
     let maximum = connect.session.maximumPacketSize
     return maximum == 0 || !connect.version.hasProperties ? .max : Int(truncatingIfNeeded: maximum)
+  }
+
+  fileprivate var unreleasedPlaces: Int {
+    if unreleasedMaximum > 0 { return unreleasedMaximum }
+    return connect.cleanStart && !beginsNewSession ? receiveMaximum : 65_535
   }
 
   /// Whether CONNECT may be sent with a version: what it has to say must be possible there.
@@ -119,11 +125,7 @@ public struct SessionPlan {
     subscriptions = plan.reserve(options.subscriptions, of: SubscriptionTable.Entry.self)
     replies = plan.reserve(options.replies, of: ReplyTable.Entry.self)
     inbox = plan.reserve(options.receiveMaximum, of: Inbox.Entry.self)
-    // Those of this connection, and those of the one before; and what Mosquitto sends in a burst.
-    unreleased = plan.reserve(
-      IdentifierSet.slotCount(
-        for: options.unreleasedMaximum > 0 ? options.unreleasedMaximum : max(2 * options.receiveMaximum, 512)),
-      of: UInt32.self)
+    unreleased = plan.reserve(IdentifierSet.slotCount(for: options.unreleasedPlaces), of: UInt32.self)
     aliasesSent = plan.reserve(options.aliasesSent, of: SentAliases.Entry.self)
     aliasesReceived = plan.reserve(options.aliasesReceived, of: ReceivedAliases.Entry.self)
     connect = plan.reserve(max(ConnectPackets.size(options), options.connectBytes), of: UInt8.self)

@@ -140,7 +140,7 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
     case .refused:
       return unsafe pointee.version == UInt32(MQTT_PROTOCOL_V5) ? MOSQ_ERR_PROTOCOL : MOSQ_ERR_CONN_REFUSED
     case .serverClosed, .closed: return MOSQ_ERR_CONN_LOST
-    case .malformed, .violation: return MOSQ_ERR_PROTOCOL
+    case .malformed, .violation, .backlog: return MOSQ_ERR_PROTOCOL
     case .keepAlive: return MOSQ_ERR_KEEPALIVE
     case .stream, .withheld: return MOSQ_ERR_UNKNOWN
     case .resolve(let number):

@@ -71,6 +71,7 @@ public func smq_client_init(
 public func smq_client_close(_ client: OpaquePointer?) -> Int32 {
   status { () throws(Status) in
     let slot = try unsafe slot(client)
+    unsafe slot.pointee.client.wipeSecrets()
     unsafe slot.deinitialize(count: 1)
     unsafe slot.pointee.mark = ClientSlot.closedMark
     return Status.ok.rawValue

@@ -121,6 +121,7 @@ private func describe(
   stats.submit_full = submissions.refused.uint64
   stats.submit_waiting = UInt32(truncatingIfNeeded: submissions.waiting)
   stats.submit_peak = UInt32(truncatingIfNeeded: submissions.peak)
+  stats.messages_postponed = counters.messagesPostponed.uint64
   return stats
 }
 

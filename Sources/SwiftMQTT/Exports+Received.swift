@@ -36,6 +36,17 @@ public func smq_ack(
 }
 
 @c @implementation
+public func smq_packet_identifier(_ client: OpaquePointer?, _ token: UInt64) -> Int32 {
+  status { () throws(Status) in
+    let slot = try unsafe slot(client)
+    guard let serial = Counter.uint32(token), serial != 0,
+      let identifier = unsafe slot.pointee.client.packetIdentifier(of: serial)
+    else { throw .token }
+    return Int32(identifier)
+  }
+}
+
+@c @implementation
 public func smq_handle(
   _ client: OpaquePointer?, _ index: UInt32, _ filter: UnsafePointer<smq_bytes>?,
   _ handler: smq_handler?, _ user: UnsafeMutableRawPointer?

@@ -23,8 +23,8 @@ func makeClient(
 
   var request = RequestedOptions()
   let flags = unsafe options.pointee.flags
-  // They are the lowest thirteen bits.
-  guard flags < 2 * UInt32(SMQ_OPTION_OWN_TRANSPORT) else { throw .option }
+  // They are the lowest fifteen bits.
+  guard flags < 2 * UInt32(SMQ_OPTION_PASSWORD) else { throw .option }
   request.keepSession = flags & UInt32(SMQ_OPTION_KEEP_SESSION) != 0
   request.newSession = flags & UInt32(SMQ_OPTION_NEW_SESSION) != 0
   request.fallback = flags & UInt32(SMQ_OPTION_FALLBACK) != 0
@@ -37,6 +37,9 @@ func makeClient(
   request.atMostOnceConnected = flags & UInt32(SMQ_OPTION_QOS_0_CONNECTED) != 0
   request.askCredentials = flags & UInt32(SMQ_OPTION_ASK_CREDENTIALS) != 0
   request.ownTransport = flags & UInt32(SMQ_OPTION_OWN_TRANSPORT) != 0
+  request.credentialFlags =
+    (flags & UInt32(SMQ_OPTION_USER_NAME) != 0 ? Connect.userNameFlag : 0)
+    | (flags & UInt32(SMQ_OPTION_PASSWORD) != 0 ? Connect.passwordFlag : 0)
   request.ownResolver = flags & UInt32(SMQ_OPTION_ASK_ADDRESSES) != 0
   unsafe request.port = options.pointee.port
   unsafe request.protocolVersion = options.pointee.protocol

@@ -108,7 +108,7 @@ enum Status: Int32, Error {
       case .refused: .refused
       case .serverClosed: .serverClosed
       case .malformed: .malformed
-      case .violation(.receiveMaximum): .receiveMaximum
+      case .backlog, .violation(.receiveMaximum): .receiveMaximum
       case .violation(.packetTooLarge): .receiveTooLarge
       case .violation: .protocolError
       case .keepAlive: .keepAlive

@@ -12,6 +12,9 @@ let adviceOnNames: Text =
 let adviceOnMessages: Text =
   "the broker may not let this user publish there, or read it: -t gives a topic that it may use"
 
+let adviceOnSubscribing: Text =
+  "the broker may not let this user subscribe there: -t gives a topic that it may use"
+
 let adviceOnSilence: Text = "the connection is slow, or the broker is overloaded: -W gives it more time"
 
 private let adviceOnListener: Text =

@@ -5,9 +5,10 @@ extension Arguments {
   func apply(_ option: Option, _ value: [UInt8]) throws(Complaint) {
     func number(_ range: ClosedRange<Int64>) throws(Complaint) -> Int64 {
       guard let number = value.number(in: range) else {
-        throw usageError(
-          "\(option.name) is a number from \(range.lowerBound) to \(range.upperBound), not \"\(value.printable)\""
-        )
+        let wanted: Text = "\(option.name) is a number from \(range.lowerBound) to \(range.upperBound)"
+        // To other programs -p is the password.
+        let isSecret = option.key == .port && value.contains { !(48...57).contains($0) }
+        throw usageError(isSecret ? wanted : "\(wanted), not \"\(value.printable)\"")
       }
       return number
     }

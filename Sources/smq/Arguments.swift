@@ -77,7 +77,7 @@ final class Arguments {
     for one in given where one.option.key == .optionsFile { file += try optionsFile(one.words[0]) }
     do throws(Complaint) {
       var inFile: [Given] = []
-      for line in file { inFile += try read(line) }
+      for line in file { inFile += try read(line, isInFile: true) }
       if let wrong = inFile.first(where: { $0.option.key == .optionsFile || $0.option.key == .help }) {
         throw usageError("\(wrong.option.name) cannot stand there")
       }
@@ -114,7 +114,7 @@ final class Arguments {
   }
 
   /// Takes words to pieces, up to --help.
-  private func read(_ words: ArraySlice<[UInt8]>) throws(Complaint) -> [Given] {
+  private func read(_ words: ArraySlice<[UInt8]>, isInFile: Bool = false) throws(Complaint) -> [Given] {
     var given: [Given] = []
     var words = words
     while var word = words.popFirst() {
@@ -127,7 +127,11 @@ final class Arguments {
       guard let option = options.first(where: { $0.commands & command.set != 0 && $0.isCalled(word) }) else {
         guard !word.begins(with: "-") && command.set & (Commands.bench | Commands.check) != 0,
           let url = options.first(where: { $0.key == .url })
-        else { throw unknown(word) }
+        else {
+          // It may be a password, or a part of one.
+          let isSecret = !word.begins(with: "-") && (isInFile || given.last?.option.key == .password)
+          throw isSecret ? usageError("a word that is neither an option nor the value of one") : unknown(word)
+        }
         if given.contains(where: { $0.option.key == .url }) {
           throw usageError("there is a URL already: what is \"\(word.printable)\"?")
         }
@@ -166,7 +170,16 @@ final class Arguments {
     if options.contains(where: { $0.isCalled(word) }) {
       return usageError("\(word.printable) is no option of \(command.title)")
     }
-    return usageError("unknown option \"\(word.printable)\"")
+    if let option = options.first(where: { $0.key == .password }),
+      word.begins(with: option.short) || word.begins(with: option.long)
+    {
+      return usageError("\(option.name) and its value are two words")
+    }
+    // What follows may be a secret: of a URL, or of an option that is written as in another program.
+    let isShort = word.begins(with: "-") && !word.begins(with: "--")
+    let name = word.prefix(isShort ? 2 : word.count).prefix { !ascii("=:@/").contains($0) }
+    let points: StaticString = name.count < word.count ? "..." : ""
+    return usageError("unknown option \"\(Array(name).printable)\(points)\"")
   }
 
   /// What one option alone cannot know.

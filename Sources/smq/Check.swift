@@ -3,6 +3,7 @@ import CSwiftMQTT
 /// smq check: 0 if all works, else the status of the first step that does not.
 func check(_ arguments: Arguments) throws(Complaint) -> Int32 {
   let findings = Findings(isPlain: !arguments.json)
+  _ = signals  // a name takes its time, too
   for place in try checkedPlaces(arguments) {
     arguments.url = place.url
     findings.begin(place.name)

@@ -30,7 +30,8 @@ struct Examination {
 
   private func name() -> Bool {
     guard arguments.unix.isEmpty else { return true }
-    let (addresses, error) = System.addresses(of: place.host)
+    let (addresses, error) = System.addresses(of: place.host, timeout: timeout)
+    if System.caughtSignal != 0 { return false }
     guard error == 0 && !addresses.isEmpty else {
       findings.fail("name", 3, "\(place.host.printable): \(System.resolveText(error))", adviceOnNames)
       return false
@@ -52,10 +53,12 @@ struct Examination {
       System.close(descriptor)
       findings.tell("tcp", .fine, "a connection in \(elapsed(since: start))")
       return true
+    case .failed where System.caughtSignal != 0, .noAddress where System.caughtSignal != 0: break
     case .failed(let error):
       findings.fail("tcp", 4, "no connection: \(System.errorText(error))", advice(onError: error))
     case .noAddress(let error):
-      findings.fail("tcp", 4, "-A \(arguments.bind.printable): \(System.resolveText(error))", adviceOnNames)
+      let name: Text = arguments.bind.isEmpty ? "" : "-A \(arguments.bind.printable): "
+      findings.fail("tcp", 4, "\(name)\(System.resolveText(error))", adviceOnNames)
     }
     return false
   }
@@ -76,7 +79,7 @@ struct Examination {
       let start = System.nanoseconds
       let link = try Link(try options(version), arguments)
       // The client's own time is up first: it says at which stage.
-      let outcome = wait(link, within: timeout + 1000) { $0.type == SMQ_EVENT_CONNECTED }
+      let outcome = wait(link, until: System.milliseconds + timeout + 1000) { $0.type == SMQ_EVENT_CONNECTED }
       defer { link.leave() }
       if case .came = outcome {
         findings.tell("connect", .fine, "\(name) is accepted, in \(elapsed(since: start))")
@@ -145,9 +148,7 @@ struct Examination {
     let answer = link.client.subscribe([MQTT.Filter(filter: filter, qos: qos)], cookie: 1)
     let outcome = wait(link, answer) { $0.type == SMQ_EVENT_COMPLETED && $0.cookie == 1 }
     if case .came(let event) = outcome, event.status == SMQ_OK { return true }
-    blame(
-      "subscribe", 6, Text(filter), outcome,
-      "the broker may not let this user subscribe there: -t gives a topic that it may use")
+    blame("subscribe", 6, Text(filter.printable), outcome, adviceOnSubscribing)
     return false
   }
 
@@ -165,7 +166,7 @@ struct Examination {
       isAcknowledged = true
       return $0.status != SMQ_OK || isBack
     }
-    let what: Text = "QoS \(Int(qos)), on \(topic)"
+    let what: Text = "QoS \(Int(qos)), on \(topic.printable)"
     switch outcome {
     case .came where isBack && isAcknowledged:
       findings.tell("message", .fine, "QoS \(Int(qos)): there and back in \(elapsed(since: start))")
@@ -183,24 +184,43 @@ struct Examination {
     message.qos = min(1, link.client.server.map { UInt8($0.maximumQoS) } ?? 1)
     message.retain = true
     message.cookie = 3
-    let sent = wait(link, link.client.publish(message)) { $0.type == SMQ_EVENT_COMPLETED && $0.cookie == 3 }
+    let end = System.milliseconds + timeout
+    let sent = wait(link, link.client.publish(message), until: end) {
+      $0.type == SMQ_EVENT_COMPLETED && $0.cookie == 3
+    }
     guard case .came(let event) = sent, event.status == SMQ_OK else {
       blame("retained", 6, "a message cannot be retained", sent, adviceOnMessages)
       return link.client.state == SMQ_STATE_CONNECTED
     }
-    guard subscribe(link, message.topic, 0) else { return false }
-    let kept = wait(link) { $0.type == SMQ_EVENT_MESSAGE && $0.retain && $0.topic == message.topic }
-    switch kept {
-    case .came: findings.tell("retained", .fine, "a message was kept, and is removed again")
-    case .nothing:
-      findings.fail(
-        "retained", 6, "the broker did not keep a message", "are retained messages turned off there?")
-    default: blame("retained", 6, "a message that was retained", kept, adviceOnMessages)
-    }
+    look(for: message, link, until: end)
     message.payload = []
     message.cookie = 4
-    _ = wait(link, link.client.publish(message)) { $0.type == SMQ_EVENT_COMPLETED && $0.cookie == 4 }
+    // Whatever the step found, it leaves nothing behind.
+    _ = wait(link, link.client.publish(message), until: max(end, System.milliseconds + 1000)) {
+      $0.type == SMQ_EVENT_COMPLETED && $0.cookie == 4
+    }
     return link.client.state == SMQ_STATE_CONNECTED
+  }
+
+  /// Subscribes, and waits for what was retained: it may come before SUBACK [MQTT-3.8.4].
+  private func look(for message: MQTT.Message, _ link: Link, until end: Int64) {
+    var isBack = false
+    var isSubscribed = false
+    let answer = link.client.subscribe([MQTT.Filter(filter: message.topic, qos: 0)], cookie: 1)
+    let outcome = wait(link, answer, until: end) {
+      if $0.type == SMQ_EVENT_MESSAGE && $0.retain && $0.topic == message.topic { isBack = true }
+      guard $0.type == SMQ_EVENT_COMPLETED && $0.cookie == 1 else { return isBack && isSubscribed }
+      isSubscribed = $0.status == SMQ_OK
+      return isBack || !isSubscribed
+    }
+    switch outcome {
+    case .came where isSubscribed:
+      findings.tell("retained", .fine, "a message was kept, and is removed again")
+    case .nothing where isSubscribed:
+      findings.fail(
+        "retained", 6, "the broker did not keep a message", "are retained messages turned off there?")
+    default: blame("retained", 6, Text(message.topic.printable), outcome, adviceOnSubscribing)
+    }
   }
 
   private func ping(_ link: Link) {
@@ -238,10 +258,10 @@ struct Examination {
 
   /// Waits for an event, unless the answer of the library to what it comes of is that it does not.
   private func wait(
-    _ link: Link, _ answer: Int = SMQ_OK, within time: Int64? = nil, _ isWanted: (Event) -> Bool
+    _ link: Link, _ answer: Int = SMQ_OK, until end: Int64? = nil, _ isWanted: (Event) -> Bool
   ) -> Outcome {
     guard answer == SMQ_OK else { return .refused(answer) }
-    link.deadline = System.milliseconds + (time ?? timeout)
+    link.deadline = end ?? System.milliseconds + timeout
     defer { link.deadline = nil }
     while true {
       switch link.next() {

@@ -7,7 +7,7 @@ final class Client {
   private let memory: UnsafeMutableRawPointer
   private let client: OpaquePointer
   /// The payload that smq_publish_stream() reads from.
-  private var streamed: UnsafeMutableRawBufferPointer?
+  private var streamed: LargePayload?
   /// Messages that come are not acknowledged any more: the broker keeps them for whoever takes up the session.
   var leavesMessages = false
 
@@ -29,7 +29,6 @@ final class Client {
   deinit {
     unsafe smq_client_close(client)
     unsafe memory.deallocate()
-    if let streamed = unsafe streamed { unsafe streamed.deallocate() }
   }
 
   // ---- What it is to do. A status each.
@@ -43,7 +42,8 @@ final class Client {
     return unsafe Int(smq_disconnect_with(client, drain, UInt32(reason), &list))
   }
 
-  func publish(_ message: borrowing MQTT.Message) -> Int {
+  func publish(_ message: MQTT.Message) -> Int {
+    if let large = message.large { return publish(message, large) }
     var raw = unsafe Given.bare(message)
     return unsafe message.topic.withUnsafeBytes { topic in
       unsafe message.payload.withUnsafeBytes { payload in
@@ -58,29 +58,19 @@ final class Client {
   }
 
   /// For a payload larger than the outbox; one at a time.
-  func publishStream(_ message: MQTT.Message) -> Int {
+  private func publish(_ message: MQTT.Message, _ payload: LargePayload) -> Int {
     let given = Given()
-    var headless = message
-    headless.payload = []
-    var raw = unsafe given.message(headless)
-    let copy = UnsafeMutableRawBufferPointer.allocate(
-      byteCount: Swift.max(message.payload.count, 1), alignment: 8)
-    unsafe copy.copyBytes(from: message.payload)
-    unsafe raw.payload.size = message.payload.count
+    var raw = unsafe given.message(message)
+    unsafe raw.payload.size = payload.size
     let status = unsafe smq_publish_stream(
       client, &raw,
       { user, offset, buffer, size in
         guard let user = unsafe user, let buffer = unsafe buffer else { return -1 }
-        // The library asks for no more than the payload has.
-        unsafe buffer.copyMemory(from: user + Int(offset), byteCount: size)
-        return Int32(size)
-      }, copy.baseAddress)
-    if status == SMQ_OK {
-      if let streamed = unsafe streamed { unsafe streamed.deallocate() }
-      unsafe streamed = unsafe copy
-    } else {
-      unsafe copy.deallocate()
-    }
+        // It lives as `streamed`, and the library asks for no more than the payload has.
+        let payload = unsafe Unmanaged<LargePayload>.fromOpaque(user).takeUnretainedValue()
+        return unsafe payload.read(at: Int(offset), into: buffer, size)
+      }, Unmanaged.passUnretained(payload).toOpaque())
+    if status == SMQ_OK { streamed = payload }
     return Int(status)
   }
 

@@ -2,8 +2,8 @@
 @discardableResult
 func say(_ text: Text, to descriptor: Int32) -> Bool { System.write(descriptor, text.bytes) == 0 }
 
-/// A line on standard error.
-func complain(_ who: Text, _ text: Text) { say("\(who): \(text)\n", to: 2) }
+/// A line on standard error, whatever is in the text.
+func complain(_ who: Text, _ text: Text) { say("\(who): \(text.bytes.escaped)\n", to: 2) }
 
 func printVersion() -> Int32 {
   // Program and library are one source tree, but a program may run on another library than it was built with.

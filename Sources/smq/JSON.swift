@@ -2,12 +2,17 @@
 struct JSONWriter {
   private(set) var bytes: [UInt8] = []
   let isPretty: Bool
+  /// DEL and C1 are escaped, too, which a terminal would obey.
+  private let isForTerminal: Bool
   private var depth = 0
   /// Something stands before the next value of the object or array.
   private var needsComma = false
   private var isInArray = false
 
-  init(isPretty: Bool) { self.isPretty = isPretty }
+  init(isPretty: Bool, isForTerminal: Bool = false) {
+    self.isPretty = isPretty
+    self.isForTerminal = isForTerminal
+  }
 
   mutating func beginObject() {
     separate()
@@ -75,6 +80,7 @@ struct JSONWriter {
 
   private mutating func quote(_ text: [UInt8]) {
     bytes.append(34)
+    var before: UInt8 = 0
     for byte in text {
       switch byte {
       case 34, 92: bytes += [92, byte]
@@ -84,13 +90,17 @@ struct JSONWriter {
       case 12: bytes += [92, 102]
       case 13: bytes += [92, 114]
       case 0..<32: bytes += ascii("\\u00") + [48 + byte >> 4, hexadecimalDigit(byte & 15)]
+      case 127 where isForTerminal: bytes += ascii("\\u007f")
+      // The two bytes of U+0080 to U+009F.
+      case 0x80..<0xA0 where isForTerminal && before == 0xC2:
+        bytes.removeLast()
+        bytes += ascii("\\u00") + [48 + byte >> 4, hexadecimalDigit(byte & 15)]
       default: bytes.append(byte)
       }
+      before = byte
     }
     bytes.append(34)
   }
-
-  private func hexadecimalDigit(_ value: UInt8) -> UInt8 { value < 10 ? 48 + value : 87 + value }
 }
 
 extension JSONWriter {

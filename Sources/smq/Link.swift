@@ -2,7 +2,7 @@ import CSwiftMQTT
 import CTool
 
 /// Set once, before the first client is made.
-private let signals = System.catchSignals()
+let signals = System.catchSignals()
 
 /// A client and all that a program with one client waits for.
 final class Link {
@@ -72,7 +72,7 @@ final class Link {
         descriptor: transport?.descriptor ?? client.descriptor, wantsOutput: transport?.isBlocked ?? false),
       System.Wait(descriptor: toldSignal ? -1 : signals),
       System.Wait(descriptor: input),
-      System.Wait(descriptor: toldOutput || !output.isPipe ? -1 : 1, wantsInput: false),
+      System.Wait(descriptor: toldOutput || output.isTerminal ? -1 : 1, wantsInput: false),
     ]
     System.poll(&list, timeout)
     if list[3].isBroken { output.broke() }

@@ -1,17 +1,41 @@
-/// Whether a message this large goes out in pieces, instead of through the outbox.
-func isStreamed(_ size: Int) -> Bool { size > 524_288 }
+import CTool
+
+/// What is published: a few bytes, or many of which only the pieces that are wanted are read.
+enum Content {
+  case bytes([UInt8])
+  case large(LargePayload)
+
+  /// As much as goes through the outbox, at most.
+  static let most = 524_288
+
+  init(_ bytes: [UInt8]) { self = bytes.count > Self.most ? .large(LargePayload(bytes)) : .bytes(bytes) }
+}
 
 /// The one message of -m, -f, -n or -s.
-func payload(of source: Arguments.Source) throws(Complaint) -> [UInt8] {
+func content(of source: Arguments.Source) throws(Complaint) -> Content {
   switch source {
-  case .text(let text): return text
-  case .file(let path): return try contents(of: path, option: "-f")
-  case .nothing, .lines: return []
+  case .text(let text): return Content(text)
+  case .file(let path):
+    let descriptor = try opened(path, option: "-f")
+    let state = System.state(descriptor)
+    let name = Text(path.printable)
+    if state.size > 268_435_455 { throw tooLarge(name, "-f: ") }
+    if state.size > Content.most { return .large(LargePayload(descriptor, state, name)) }
+    return try content(of: descriptor, name: name, option: "-f: ")
+  case .nothing, .lines: return .bytes([])
   case .whole:
-    let all = try contents(of: 0, name: "standard input", option: "-s: ")
-    if all.isEmpty { throw Complaint(text: "-s: standard input is empty") }
+    let all = try content(of: 0, name: "standard input", option: "-s: ")
+    if case .bytes(let bytes) = all, bytes.isEmpty { throw Complaint(text: "-s: standard input is empty") }
     return all
   }
+}
+
+/// All that can be read, kept once: in pieces, as a list that grows is copied.
+private func content(of descriptor: Int32, name: Text, option: Text) throws(Complaint) -> Content {
+  var pieces: [[UInt8]] = []
+  try readAll(of: descriptor, name: name, option: option) { pieces.append($0) }
+  let size = pieces.reduce(0) { $0 + $1.count }
+  return size > Content.most ? .large(LargePayload(pieces, size)) : .bytes(pieces.reduce([]) { $0 + $1 })
 }
 
 /// The lines of standard input, as far as they have come.

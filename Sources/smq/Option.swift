@@ -151,9 +151,8 @@ let options: [Option] = [
   Option(.count, "-C", "", "COUNT", Commands.sub, "end after so many messages"),
   Option(.untilSubscribed, "-E", "", "", Commands.sub, "end when the broker has answered all subscriptions"),
   Option(
-    .timeout, "-W", "", "SECONDS", Commands.reading | Commands.check,
-    "end after so many seconds, with exit status 27; ~in smq check, how long each step may take: 5 if not given"
-  ),
+    .timeout, "-W", "", "SECONDS", Commands.reading, "end after so many seconds, with exit status 27"),
+  Option(.timeout, "-W", "", "SECONDS", Commands.check, "how long each step may take; 5 if not given"),
   // ---- Output
   Option(.verbose, "-v", "--verbose", "", Commands.reading, "print the topic in front of each message"),
   Option(.format, "-F", "", "FORMAT", Commands.reading, "print each message like this; see OUTPUT FORMAT"),

@@ -1,6 +1,6 @@
 /// The options in a file: one to a line, its name, a space and its value; `#` begins a comment.
 func optionsFile(_ path: [UInt8]) throws(Complaint) -> [ArraySlice<[UInt8]>] {
-  lines(of: try contents(of: path, option: "-o"))
+  lines(of: try contents(of: try opened(path, option: "-o"), name: Text(path.printable), option: "-o: "))
 }
 
 /// Those in the file that mosquitto_pub and its like read, too; none if it is not there.
@@ -18,25 +18,43 @@ func defaultOptions(_ command: Command) throws(Complaint) -> [ArraySlice<[UInt8]
   return lines(of: try contents(of: descriptor, name: path))
 }
 
-/// All that is in a file.
-func contents(of path: [UInt8], option: Text) throws(Complaint) -> [UInt8] {
+func opened(_ path: [UInt8], option: Text) throws(Complaint) -> Int32 {
   let descriptor = System.open(path)
   guard descriptor >= 0 else {
     throw Complaint(text: "\(option): cannot open \(path.printable): \(System.errorText(-descriptor))")
   }
-  return try contents(of: descriptor, name: Text(path.printable), option: "\(option): ")
+  return descriptor
 }
 
-/// All that can be read from a descriptor, which is closed. MQTT takes no more than 268,435,455 bytes.
-func contents(of descriptor: Int32, name: Text, option: Text = "") throws(Complaint) -> [UInt8] {
-  defer { System.close(descriptor) }
+/// All that can be read from a descriptor, which is closed.
+private func contents(of descriptor: Int32, name: Text, option: Text = "") throws(Complaint) -> [UInt8] {
   var whole: [UInt8] = []
-  while whole.count <= 268_435_455 {
-    let count = System.read(descriptor, into: &whole, 65_536)
-    if count == 0 { return whole }
+  try readAll(of: descriptor, name: name, option: option) { whole += $0 }
+  return whole
+}
+
+/// Hands on what can be read, in pieces of 65,536 bytes but for the last, and closes the descriptor. MQTT takes no more
+/// than 268,435,455 bytes.
+func readAll(of descriptor: Int32, name: Text, option: Text, _ take: ([UInt8]) -> Void) throws(Complaint) {
+  defer { System.close(descriptor) }
+  var size = 0
+  while true {
+    var piece: [UInt8] = []
+    piece.reserveCapacity(65_536)
+    var count: Int64 = 1
+    while count > 0 && piece.count < 65_536 {
+      count = System.read(descriptor, into: &piece, 65_536 - piece.count)
+    }
     if count < 0 { throw Complaint(text: "\(option)cannot read \(name): \(System.errorText(Int32(-count)))") }
+    size += piece.count
+    if size > 268_435_455 { throw tooLarge(name, option) }
+    if !piece.isEmpty { take(piece) }
+    if count == 0 { return }
   }
-  throw Complaint(text: "\(option)\(name) is larger than a message can be")
+}
+
+func tooLarge(_ name: Text, _ option: Text) -> Complaint {
+  Complaint(text: "\(option)\(name) is larger than a message can be")
 }
 
 /// Each line's words, but for empty lines and comments.

@@ -5,7 +5,7 @@ final class Output {
   private var buffer: [UInt8] = []
   /// The errno of a write that failed; nothing is written after it.
   private(set) var error: Int32 = 0
-  let isPipe = !System.isTerminal(1)
+  let isTerminal = System.isTerminal(1)
 
   func write(_ bytes: [UInt8]) {
     buffer += bytes

@@ -15,13 +15,18 @@ final class Printer {
       formatted(message, format, to: output)
     } else if arguments.verbose {
       if message.payload.isEmpty && !arguments.newline { return }
-      output.write(message.topic + [32])
-      output.write(message.payload.isEmpty ? ascii("(null)") : message.payload)
+      output.write(shown(message.topic, output) + [32])
+      output.write(message.payload.isEmpty ? ascii("(null)") : shown(message.payload, output))
     } else {
       if message.payload.isEmpty { return }
-      output.write(message.payload)
+      output.write(shown(message.payload, output))
     }
     if arguments.newline { output.write(10) }
+  }
+
+  /// Scripts get what came, byte for byte; a person's terminal gets nothing that it would obey.
+  private func shown(_ bytes: [UInt8], _ output: Output) -> [UInt8] {
+    output.isTerminal ? bytes.onTerminal : bytes
   }
 
   private func formatted(_ message: Event, _ format: [Format.Piece], to output: Output) {
@@ -32,7 +37,13 @@ final class Printer {
       case .text(let text): output.write(text)
       case .time(78): output.write(decimal(Int64(now.nanoseconds), digits: 9))
       case .time(let letter): output.write(System.time(letter, now.seconds))
-      case .field(let letter, let field): output.write(value(letter, field, message, properties, now))
+      case .field(let letter, let field):
+        let isJSON = letter == 74 || letter == 106
+        let bytes =
+          isJSON
+          ? json(message, properties, now, isQuoted: letter == 106, output)
+          : value(letter, field, message, properties, now)
+        output.write(shown(bytes, output))
       }
     }
   }
@@ -57,13 +68,11 @@ final class Printer {
     case 69: return number(SMQ_PROPERTY_MESSAGE_EXPIRY_INTERVAL)  // E
     case 70: return number(SMQ_PROPERTY_PAYLOAD_FORMAT_INDICATOR)  // F
     case 73: return cut(Self.time(now.seconds), field)  // I
-    case 74: return json(message, properties, now, isQuoted: false)  // J
     case 80: return userProperties(properties)  // P
     case 82: return first(SMQ_PROPERTY_RESPONSE_TOPIC) == nil ? [] : text(SMQ_PROPERTY_RESPONSE_TOPIC)  // R
     case 83: return number(SMQ_PROPERTY_SUBSCRIPTION_IDENTIFIER)  // S
     case 85: return Text("\(now.seconds).\(decimal(Int64(now.nanoseconds), digits: 9))").bytes  // U
     case 88: return hexadecimal(message.payload, field, "0123456789ABCDEF")  // X
-    case 106: return json(message, properties, now, isQuoted: true)  // j
     case 108: return pad(decimal(Int64(message.payloadTotal)), field)  // l
     case 109: return pad([48], field)  // m: the library keeps Packet Identifiers to itself
     case 112:  // p: the width is the most, too
@@ -120,9 +129,9 @@ final class Printer {
 
   private func json(
     _ message: Event, _ properties: [MQTT.Property], _ now: (seconds: Int64, nanoseconds: Int32),
-    isQuoted: Bool
+    isQuoted: Bool, _ output: Output
   ) -> [UInt8] {
-    var json = JSONWriter(isPretty: arguments.pretty)
+    var json = JSONWriter(isPretty: arguments.pretty, isForTerminal: output.isTerminal)
     json.beginObject()
     json.key("tst")
     let micros = decimal(Int64(now.nanoseconds / 1000), digits: 6)
@@ -142,7 +151,7 @@ final class Printer {
     } else if isQuoted {
       json.string(message.payload)
     } else if !json.copy(message.payload) {
-      complain(arguments.command.title, "the payload on \(message.topic.printable) is not JSON")
+      complain(arguments.command.title, "the payload on \(message.topic.escaped) is not JSON")
       return []
     }
     json.endObject()

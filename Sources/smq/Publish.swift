@@ -9,7 +9,7 @@ func publish(_ arguments: Arguments) throws(Complaint) -> Int32 {
     if arguments.times != nil { throw usageError("--repeat cannot be used with -l") }
     publisher.lines = Lines()
   } else {
-    publisher.message.payload = try payload(of: source)
+    publisher.message.content = try content(of: source)
     publisher.left = arguments.times ?? 1
   }
   return try publisher.run()
@@ -57,7 +57,7 @@ private final class Publisher {
   func run() throws(Complaint) -> Int32 {
     var options = try clientOptions(arguments, version)
     if lines != nil { options.outboxMessages = 4096 }
-    if lines != nil || isStreamed(message.payload.count) { options.streamBytes = 65_536 }
+    if lines != nil || message.large != nil { options.streamBytes = 65_536 }
     let link = try Link(options, arguments)
     var failure: Complaint?
     while !(isAllGiven && open == 0 && link.wasConnected) && failure == nil {
@@ -97,12 +97,13 @@ private final class Publisher {
   }
 
   private func took(_ event: Event, _ link: Link) throws(Complaint) {
+    if let failure = message.large?.failure { throw Complaint(text: failure) }
     switch event.type {
     case SMQ_EVENT_ROOM: isFull = false
     case SMQ_EVENT_COMPLETED:
       open -= 1
       // A stream that has ended is told by this alone.
-      if isStreamed(message.payload.count) { isFull = false }
+      if message.large != nil { isFull = false }
       if event.status != SMQ_OK {
         status = 1
         if !arguments.quiet { complain("smq pub", "a message was not delivered: \(why(event))") }
@@ -116,7 +117,7 @@ private final class Publisher {
   private func give(_ link: Link) throws(Complaint) {
     if lines != nil {
       while let line = held ?? lines?.next() {
-        message.payload = line
+        message.content = Content(line)
         held = line
         guard try publishOne(link) else { return }
         held = nil
@@ -132,8 +133,7 @@ private final class Publisher {
 
   /// false: there is no room now.
   private func publishOne(_ link: Link) throws(Complaint) -> Bool {
-    let isLarge = isStreamed(message.payload.count)
-    let answer = isLarge ? link.client.publishStream(message) : link.client.publish(message)
+    let answer = link.client.publish(message)
     isFull = answer == SMQ_ERR_FULL
     if isFull { return false }
     guard answer == SMQ_OK else {
@@ -141,7 +141,9 @@ private final class Publisher {
     }
     open += 1
     if arguments.debug {
-      say("debug: PUBLISH \(message.topic), QoS \(Int(message.qos)), \(message.payload.count) bytes\n", to: 2)
+      say(
+        "debug: PUBLISH \(message.topic.printable), QoS \(Int(message.qos)), \(message.large?.size ?? message.payload.count) bytes\n",
+        to: 2)
     }
     return true
   }

@@ -5,7 +5,7 @@ func request(_ arguments: Arguments) throws(Complaint) -> Int32 {
   let requester = Requester(arguments, try topic(of: arguments))
   guard !arguments.responseTopic.isEmpty else { throw usageError("a topic for the answer is needed: -e") }
   guard let source = arguments.source else { throw usageError("a message is needed: -m, -f, -n or -s") }
-  requester.message.payload = try payload(of: source)
+  requester.message.content = try content(of: source)
   do {
     return try requester.run()
   } catch {
@@ -46,7 +46,7 @@ private final class Requester {
       _ = MQTT.put(response, kind: .bytes, into: &message.properties)
     }
     var options = try receivingOptions(arguments, version)
-    if isStreamed(message.payload.count) { options.streamBytes = 65_536 }
+    if message.large != nil { options.streamBytes = 65_536 }
     let link = try Link(options, arguments)
     if let seconds = arguments.timeout { link.deadline = System.milliseconds + seconds * 1000 }
     var failure: Complaint?
@@ -75,6 +75,7 @@ private final class Requester {
   }
 
   private func took(_ event: Event, _ link: Link) throws(Complaint) {
+    if let failure = message.large?.failure { throw Complaint(text: failure) }
     switch event.type {
     case SMQ_EVENT_CONNECTED where !hasAsked:
       let answer = link.client.subscribe(
@@ -100,8 +101,7 @@ private final class Requester {
   }
 
   private func ask(_ link: Link) throws(Complaint) {
-    let isLarge = isStreamed(message.payload.count)
-    let answer = isLarge ? link.client.publishStream(message) : link.client.publish(message)
+    let answer = link.client.publish(message)
     guard answer == SMQ_OK else {
       throw Complaint(text: "the request cannot be published: \(whyNot(answer))")
     }

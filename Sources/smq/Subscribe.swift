@@ -131,7 +131,7 @@ private final class Subscriber {
       }
     case SMQ_EVENT_SUBSCRIPTION_LOST:
       if !arguments.quiet {
-        complain("smq sub", "the broker does not subscribe to \(event.topic) any more: \(why(event))")
+        complain("smq sub", "the broker does not subscribe to \(event.topic.escaped) any more: \(why(event))")
       }
     case SMQ_EVENT_DISCONNECTED: try link.lost(event, isWorthAnother: true, arguments)
     default: break
@@ -187,7 +187,9 @@ private final class Subscriber {
       empty.qos = 1
       empty.retain = true
       let answer = link.client.publish(empty)
-      if answer != SMQ_OK { throw Complaint(text: "--remove-retained: \(message.topic): \(whyNot(answer))") }
+      if answer != SMQ_OK {
+        throw Complaint(text: "--remove-retained: \(message.topic.escaped): \(whyNot(answer))")
+      }
     }
     printer.print(message, to: link.output)
     counted += 1

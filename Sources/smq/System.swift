@@ -79,6 +79,17 @@ enum System {
     return count
   }
 
+  /// Its size; below 0: it is no file but a pipe or the like.
+  static func state(_ descriptor: Int32) -> tool_file { tool_file_state(descriptor) }
+
+  /// false: the file cannot be read there, or is not what it was.
+  static func read(
+    _ descriptor: Int32, _ state: tool_file, at offset: Int, into target: UnsafeMutableRawPointer, _ size: Int
+  ) -> Bool {
+    var state = state
+    return unsafe tool_read_at(descriptor, &state, Int64(offset), target, size) == 0
+  }
+
   /// 0 or an errno.
   static func write(_ descriptor: Int32, _ data: [UInt8]) -> Int32 {
     unsafe data.withUnsafeBytes { unsafe tool_write(descriptor, $0.baseAddress, $0.count) }
@@ -170,10 +181,10 @@ enum System {
   }
 
   /// A name's addresses, or an EAI_… value.
-  static func addresses(of host: [UInt8]) -> (text: [UInt8], error: Int32) {
+  static func addresses(of host: [UInt8], timeout: Int64) -> (text: [UInt8], error: Int32) {
     var result: Int32 = 0
     let text = unsafe filled(1000) { buffer in
-      unsafe result = withTerminated(host) { unsafe tool_resolve($0, buffer, 1000) }
+      unsafe result = withTerminated(host) { unsafe tool_resolve($0, buffer, 1000, timeout) }
       return Int(max(0, result))
     }
     return (text, min(0, result))

@@ -106,7 +106,4 @@ extension [UInt8] {
 
   /// In ASCII small letters.
   var lowercased: [UInt8] { map { (65...90).contains($0) ? $0 + 32 : $0 } }
-
-  /// What a terminal can show without harm: control characters of an argument become '?'.
-  var printable: [UInt8] { map { $0 < 32 || $0 == 127 ? 63 : $0 } }
 }

@@ -9,11 +9,23 @@ enum MQTT {
   struct Message {
     var topic: [UInt8] = []
     var payload: [UInt8] = []
+    /// Instead of `payload`, if it is set.
+    var large: LargePayload?
     var properties: [UInt8] = []
     var qos: UInt8 = 0
     var retain = false
     var quiet = false
     var cookie: UInt64 = 0
+
+    var content: Content {
+      get { large.map { .large($0) } ?? .bytes(payload) }
+      set {
+        switch newValue {
+        case .bytes(let bytes): (payload, large) = (bytes, nil)
+        case .large(let source): (payload, large) = ([], source)
+        }
+      }
+    }
   }
 
   struct Filter {

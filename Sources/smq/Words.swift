@@ -19,8 +19,8 @@ func why(_ event: Event) -> Text {
   if event.status == SMQ_ERR_RESOLVE && event.osError < 0 { text += ": \(System.resolveText(event.osError))" }
   if event.rule != 0 { text += ": \(MQTT.ruleName(event.rule))" }
   if event.reasonCode > 0 { text += ": \(MQTT.reasonName(event.version, event.reasonCode))" }
-  if !event.reasonString.isEmpty { text += ": \"\(event.reasonString.printable)\"" }
-  if !event.serverReference.isEmpty { text += "; it points to \(event.serverReference.printable)" }
+  if !event.reasonString.isEmpty { text += ": \"\(event.reasonString.escaped)\"" }
+  if !event.serverReference.isEmpty { text += "; it points to \(event.serverReference.escaped)" }
   return text
 }
 

@@ -103,6 +103,7 @@ int main(void) {
         options = (smq_options)SMQ_OPTIONS_INIT;
         options.host = smq_string("127.0.0.1");
         options.client_id = smq_string("limits");
+        options.flags = SMQ_OPTION_KEEP_SESSION;
         options.protocol = SMQ_PROTOCOL_5_0;
         options.outbox_bytes = bytes;
         options.outbox_messages = bytes / 200 + 1;

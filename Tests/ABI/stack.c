@@ -488,6 +488,7 @@ static void try_receiving(void) {
         converse();
         if (holds && token) {
             use = "properties";
+            RUN(smq_packet_identifier, (client, token));
             RUN(smq_ack, (client, token, 0x80, &more_properties));
             RUN(smq_ack, (client, token, 0, NULL));
             use = "packets of every kind";

@@ -276,6 +276,7 @@ class Stats(Sized):
         ]
         + [(name, ctypes.c_uint64) for name in ("submitted", "submit_full")]
         + [(name, ctypes.c_uint32) for name in ("submit_waiting", "submit_peak")]
+        + [("messages_postponed", ctypes.c_uint64)]
     )
 
     def __eq__(self, other: object) -> bool:
@@ -358,6 +359,7 @@ FUNCTIONS = {  # name: (result, arguments)
     "smq_next_event": (I32, [C, P(RawEvent)]),
     "smq_hold": (I32, [C]),
     "smq_ack": (I32, [C, ctypes.c_uint64, U32, P(Bytes)]),
+    "smq_packet_identifier": (I32, [C, ctypes.c_uint64]),
     "smq_handle": (I32, [C, U32, P(Bytes), ANY, ANY]),
     "smq_next_match": (I32, [C, P(Bytes), I32]),
     "smq_request": (I32, [C, P(Message), P(Bytes), U32]),
@@ -647,6 +649,9 @@ class Client:
 
     def ack(self, token: int, reason_code: int = 0, properties: bytes | None = None) -> int:
         return library.smq_ack(self.handle, token, reason_code, reference(properties))
+
+    def packet_identifier(self, token: int) -> int:
+        return library.smq_packet_identifier(self.handle, token)
 
     def request(
         self, topic: str, payload: bytes, response_topic: str, timeout_ms: int, **fields: object

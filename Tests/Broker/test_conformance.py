@@ -307,3 +307,21 @@ def test_a_session_that_is_lost_is_forgotten(clients, broker, protocol):
     assert client.completed(1).status == smq.OK
     again = [[(p.payload, p.dup) for p in broker.of(PUBLISH, n) if p.qos] for n in (1, 2, 3)]
     assert again == [[(b"1", 0), (b"2", 0)], [(b"1", 0)], [(b"1", 1)]]
+
+
+@pytest.mark.parametrize("flags, sent", [
+    (0, (None, None)),
+    (smq.OPTION_USER_NAME, ("", None)),
+    (smq.OPTION_USER_NAME + smq.OPTION_PASSWORD, ("", b"")),
+    (smq.OPTION_PASSWORD, (None, b"")),
+])  # fmt: skip
+def test_credentials_of_no_bytes(clients, broker, protocol, flags, sent):
+    """A user name that is empty is something else than none (sections 3.1.3.5 and 3.1.3.6)."""
+    options = dict(host=broker.host, port=broker.port, protocol=protocol, flags=flags)
+    if flags == smq.OPTION_PASSWORD and protocol != V5:
+        with pytest.raises(ValueError, match="SMQ_ERR_OPTION"):  # [MQTT-3.1.2-22]
+            clients(**options)
+        return
+    clients(**options).connected()
+    (connect,) = broker.connects
+    assert (connect["user"], connect["password"]) == sent

@@ -794,16 +794,18 @@ def test_a_burst_of_qos_2(clients, broker, version):
 
 
 def test_a_server_that_sends_too_many_of_qos_2(clients, broker, version):
-    """What is missing is PUBREL, which is behind the messages: waiting would not help. But each
-    connection brings the session on; it does not end in the same place for ever."""
+    """More than there are places for, and no PUBREL: each connection brings the session on; it does not end in the same
+    place again and again."""
     broker.scripts = [Script(hold={PUBREL})]
-    client = clients(url=broker.url, receive_maximum=5, **{**version, **KEEP})
+    client = clients(url=broker.url, receive_maximum=5, unreleased_maximum=256, **{**version, **KEEP})
     server = subscribed(client, broker)
     for number in range(700):
         server.publish("a", b"%d" % number, 2)
     event = client.disconnected()
-    assert (event.status, event.rule) == (smq.ERR_RECEIVE_MAXIMUM, smq.RULE_RECEIVE_MAXIMUM)
-    until_all_is_done(client, 700, seconds=10)
+    assert (event.status, event.rule) == (smq.ERR_RECEIVE_MAXIMUM, 0)
+    assert event.reason_code == (0x97 if version["protocol"] == V5 else -1)
+    assert client.stats.messages_postponed == 700 - 256
+    until_all_is_done(client, 700, seconds=20)
     assert [m.payload for m in client.messages()] == [b"%d" % n for n in range(700)]
     assert client.stats.connections < 20
 
@@ -934,3 +936,23 @@ def test_properties_of_pubrel(clients, broker):
     event = client.wait_event(smq.EVENT_PUBREL)
     assert (event.reason_code, event.reason_string) == (0, b"go on")
     client.until(lambda: broker.of(PUBCOMP))
+
+
+@pytest.mark.parametrize("qos", [1, 2])
+def test_the_packet_identifier_of_a_message(clients, broker, protocol, qos):
+    """As long as the message is not acknowledged, held or not; nothing else has one."""
+    client = clients(url=broker.url, protocol=protocol, **HOLD)
+    client.connected()
+    tokens = []
+    for identifier in (7, 65_535, 1):
+        broker.last.publish("a", b"x", qos, identifier=identifier)
+        event = client.message()
+        assert client.packet_identifier(event.token) == identifier
+        tokens.append((event.token, identifier))
+        client.hold()
+    for token, identifier in tokens:
+        assert client.packet_identifier(token) == identifier
+        assert client.ack(token) == smq.OK
+        assert client.packet_identifier(token) == smq.ERR_TOKEN
+    for token in (0, 99, 1 << 40, (1 << 64) - 1):
+        assert client.packet_identifier(token) == smq.ERR_TOKEN

@@ -73,7 +73,7 @@ WRONG_OPTIONS: dict[str, tuple[Callable[[], Options], int]] = {
     "url of 1025 bytes": (lambda: options(url="mqtt://u:" + "p" * 1014 + "@h"), smq.ERR_OPTION),
     "host of 254 bytes": (lambda: Options(host="a" * 254), smq.ERR_OPTION),
     "port 65536": (lambda: Options(host="h", port=65536), smq.ERR_OPTION),
-    "unknown flag": (lambda: options(flags=8192), smq.ERR_OPTION),
+    "unknown flag": (lambda: options(flags=32768), smq.ERR_OPTION),
     "credentials that are asked for and said": (
         lambda: options(flags=smq.OPTION_ASK_CREDENTIALS, user_name="u"),
         smq.ERR_OPTION,
@@ -435,6 +435,7 @@ EVERY_CALL: dict[str, Callable[[object], int]] = {
     "smq_unsubscribe": lambda client: library.smq_unsubscribe(client, byref(Subscriptions("a"))),
     "smq_hold": lambda client: library.smq_hold(client),
     "smq_ack": lambda client: library.smq_ack(client, 1, 0, None),
+    "smq_packet_identifier": lambda client: library.smq_packet_identifier(client, 1),
     "smq_handle": lambda client: library.smq_handle(client, 0, reference("a"), None, None),
     "smq_next_match": lambda client: library.smq_next_match(client, reference("a"), -1),
     "smq_request": lambda client: library.smq_request(

@@ -4,7 +4,7 @@ import Testing
 @testable import FixedMemory
 
 /// A queue in memory of its own.
-private final class Box: @unchecked Sendable {
+final class Box: @unchecked Sendable {
   struct Header: BitwiseCopyable {
     var thread: UInt32
     var number: UInt32
@@ -33,10 +33,13 @@ private final class Box: @unchecked Sendable {
   var refusedTotal: UInt64 { owner.totals.refused.uint64 }
   var hasUncollected: Bool { owner.hasUncollected }
 
-  func put(_ number: UInt32, thread: UInt32 = 0) -> SharedQueue<Header>.Outcome {
-    queue.put(Header(thread: thread, number: number)) { space in
+  /// `nil`: there is no room.
+  func put(_ number: UInt32, thread: UInt32 = 0) -> ChainEnd? {
+    let outcome = queue.put(Header(thread: thread, number: number)) { space in
       for index in 0..<space.count { space[index] = UInt8(truncatingIfNeeded: number &+ thread) }
     }
+    if case .put(let found) = outcome { return found }
+    return nil
   }
 
   /// The oldest item that was collected, if its bytes are those that were put.
@@ -63,41 +66,13 @@ private final class Box: @unchecked Sendable {
 @Suite struct SharedQueueTests {
   @Test func firstInFirstOut() {
     let box = Box(slots: 8)
-    #expect(box.put(1) == .put)
-    #expect(box.put(2) == .put)
-    #expect(box.put(3) == .put)
+    #expect(box.put(1) != nil)
+    #expect(box.put(2) != nil)
+    #expect(box.put(3) != nil)
     #expect(box.takeAll() == [1, 2, 3])
-    #expect(box.put(4) == .put)
+    #expect(box.put(4) != nil)
     #expect(box.takeAll() == [4])
     #expect(box.takeAll() == [])
-  }
-
-  /// The owner is woken up once between two collections, whoever puts how much in; and by another thread if the one
-  /// whose turn it was has been stopped before it did.
-  @Test func oneWakeUpForEachCollection() {
-    let box = Box(slots: 8)
-    var wakeUps = 0
-    func put() {
-      _ = box.put(0)
-      box.queue.wakeOwner { wakeUps += 1 }
-    }
-    for _ in 0..<3 { put() }
-    #expect(wakeUps == 1)
-    _ = box.takeAll()
-    put()
-    put()
-    #expect(wakeUps == 2)
-    _ = box.takeAll()
-    // A thread is stopped in the middle: another one comes, and the owner.
-    _ = box.put(0)
-    box.queue.wakeOwner {
-      put()
-      #expect(wakeUps == 3)
-      _ = box.takeAll()
-    }
-    // What the first notes at last is of a collection that is over.
-    put()
-    #expect(wakeUps == 4)
   }
 
   /// What was collected and not taken stays in front of what comes later.
@@ -106,8 +81,8 @@ private final class Box: @unchecked Sendable {
     for number in 1...3 { _ = box.put(UInt32(number)) }
     box.owner.collect()
     #expect(box.take()?.number == 1)
-    #expect(box.put(4) == .put)
-    #expect(box.put(5) == .put)
+    #expect(box.put(4) != nil)
+    #expect(box.put(5) != nil)
     #expect(box.hasUncollected)
     box.owner.collect()
     #expect(!box.hasUncollected)
@@ -117,11 +92,11 @@ private final class Box: @unchecked Sendable {
   @Test(arguments: [1, 2, 64]) func isBounded(slots: Int) {
     let box = Box(slots: slots)
     for round in 0..<5 {
-      for number in 0..<slots { #expect(box.put(UInt32(number)) != .full) }
-      #expect(box.put(99) == .full)
+      for number in 0..<slots { #expect(box.put(UInt32(number)) != nil) }
+      #expect(box.put(99) == nil)
       box.owner.collect()
       // What is collected is not yet taken.
-      #expect(box.put(99) == .full)
+      #expect(box.put(99) == nil)
       #expect(box.count == slots)
       #expect(box.takeAll() == (0..<UInt32(slots)).map { $0 })
       #expect(box.count == 0)
@@ -148,7 +123,7 @@ private final class Box: @unchecked Sendable {
     let box = Box(slots: slots, slotSize: 24)
     let putters = (0..<threads).map { thread in
       Thread {
-        for number in 0..<each { while box.put(number, thread: UInt32(thread)) == .full { sched_yield() } }
+        for number in 0..<each { while box.put(number, thread: UInt32(thread)) == nil { sched_yield() } }
       }
     }
     var next = [UInt32](repeating: 0, count: threads)

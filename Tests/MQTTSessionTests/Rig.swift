@@ -28,6 +28,7 @@ final class Rig {
     var receiveBytes = 1024
     var inFlightMaximum = 65_535
     var receiveMaximum = 64
+    var unreleasedMaximum = 0
     var requests = 8
     var subscriptions = 0
     var subscriptionBytes = 256
@@ -132,6 +133,7 @@ final class Rig {
     options.receiveBytes = asked.receiveBytes
     options.inFlightMaximum = asked.inFlightMaximum
     options.receiveMaximum = asked.receiveMaximum
+    options.unreleasedMaximum = asked.unreleasedMaximum
     options.requests = asked.requests
     options.subscriptions = asked.subscriptions
     options.subscriptionBytes = asked.subscriptionBytes

@@ -276,6 +276,25 @@ import Testing
     }
   }
 
+  /// [MQTT-4.6.0-1]: the order in which they were sent first, also if a connection ended before all had been sent again.
+  @Test(arguments: 1...70)
+  func orderAfterACutInBetween(sent: Int) throws {
+    for lanes in [[true, false], [false, true], [true, false, false, true]] {
+      let rig = Self.rig()
+      for (cookie, isUrgent) in lanes.enumerated() {
+        try OverflowTests.add(rig, cookie, .refuse, isUrgent: isUrgent)
+        _ = rig.drain()
+      }
+      rig.reconnect(sessionPresent: true)
+      _ = rig.events()
+      var left = sent
+      while left > 0, let bytes = rig.transmit(left), !bytes.isEmpty { left -= bytes.count }
+      rig.reconnect(sessionPresent: true)
+      _ = rig.events()
+      #expect(Self.read(rig.drain()).map(OverflowTests.cookie) == Array(lanes.indices), "\(lanes)")
+    }
+  }
+
   /// With a window of one, what is sent again from one lane does not starve the other.
   @Test func sentAgainThroughASmallWindow() throws {
     let rig = Self.rig(window: 4)

@@ -95,6 +95,8 @@ def test_is_hardened(unpacked):
         assert "NOW" in run("readelf", "-dW", path)
         assert "GNU_RELRO" in run("readelf", "-lW", path)
         assert "__stack_chk_fail" in run("nm", "-D", "--undefined-only", path)
+        if name.endswith(".so.1") and "X86-64" in run("readelf", "-h", path):
+            assert "IBT, SHSTK" in run("readelf", "-nW", path)
 
 
 def test_a_program_is_built_with_what_is_in_them(unpacked, multiarch, tmp_path):

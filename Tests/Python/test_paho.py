@@ -361,9 +361,9 @@ def test_a_callback_may_wait_for_another_thread_that_publishes(mqtt, server, lev
 
 def test_the_bell_is_heard_however_often_it_rings(mqtt, monkeypatch):
     """A ring that comes while another is heard does not make it dumb."""
-    from swiftmqtt.paho import _link
+    from swiftmqtt import _bell
 
-    bell, read = _link.Bell(), os.read
+    bell, read = _bell.Bell(), os.read
     bell.ring()
 
     def read_late(descriptor: int, size: int) -> bytes:
@@ -371,7 +371,7 @@ def test_the_bell_is_heard_however_often_it_rings(mqtt, monkeypatch):
         return read(descriptor, size)
 
     with monkeypatch.context() as patched:
-        patched.setattr(_link.os, "read", read_late)
+        patched.setattr(_bell.os, "read", read_late)
         bell.quiet()
     bell.ring()
     assert select.select([bell.fileno()], [], [], 0)[0]
@@ -412,3 +412,76 @@ def test_nothing_is_left_of_clients_that_come_and_go(mqtt, server):
     for _ in range(20):
         once()
     assert descriptors() == before and threading.active_count() == 1
+
+
+def test_settings_are_for_a_client_without_a_connection(with_requirements, server):
+    """From connect() on they raise, until disconnect(): what paho-mqtt does, said by both."""
+    script = """
+import sys, threading
+import paho.mqtt.client as mqtt
+client = mqtt.Client(mqtt.CallbackAPIVersion.VERSION2)
+names = dict(host="h", port=1, keepalive=5, connect_timeout=3, username="u", password="p", transport="tcp",
+             max_inflight_messages=5, max_queued_messages=7)
+def attempt(when):
+    for name, value in names.items():
+        try:
+            setattr(client, name, value)
+            print(when, name, "is set")
+        except Exception as error:
+            print(when, name, type(error).__name__, error)
+    for call in (lambda: client.max_inflight_messages_set(3), lambda: client.max_queued_messages_set(3),
+                 lambda: client.username_pw_set("a", "b"), lambda: client.will_set("w"), client.will_clear):
+        try:
+            call()
+            print(when, "called")
+        except Exception as error:
+            print(when, type(error).__name__, error)
+attempt("before")
+client.username_pw_set(None)
+ready = threading.Event()
+client.on_connect = lambda *_: ready.set()
+client.connect(sys.argv[1], int(sys.argv[2]))
+attempt("behind connect()")
+client.loop_start()
+assert ready.wait(20)
+attempt("connected")
+client.disconnect()
+client.loop_stop()
+attempt("afterwards")
+"""
+
+    def output(python: object, source: str) -> str:
+        environment = {**os.environ, "PYTHONPATH": str(PACKAGE), "PYTHONDONTWRITEBYTECODE": "1"}
+        command = [str(python), "-c", source, server.host, str(server.port)]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=50)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    ours = output(sys.executable, script.replace("paho.mqtt", "swiftmqtt.paho"))
+    assert ours == output(with_requirements, script)
+    assert "connected username RuntimeError updating username on established connection is not supported" in ours
+
+
+@pytest.mark.parametrize("qos", [1, 2])
+def test_the_mid_of_a_message_that_arrived_is_the_wires(mqtt, broker, qos):
+    from Broker.scripted_broker import SUBSCRIBE, Script, answer_then, publish
+
+    sends = [publish("a", b"x", qos, identifier=identifier) for identifier in (9, 65_535)]
+    sends.append(publish("a", b"x", qos, identifier=300, dup=1))
+    broker.scripts = [Script(on={SUBSCRIBE: [answer_then(*sends)]})]
+    client, came, done = mqtt.Client(mqtt.CallbackAPIVersion.VERSION2, manual_ack=True), [], threading.Event()
+
+    def on_message(client, userdata, message):
+        came.append((message.mid, message.qos, message.dup))
+        assert client.ack(message.mid, message.qos) == mqtt.MQTT_ERR_SUCCESS
+        if len(came) == 3:
+            done.set()
+
+    client.on_message = on_message
+    client.on_connect = lambda *_: client.subscribe("a", qos)
+    client.connect("127.0.0.1", broker.port)
+    client.loop_start()
+    assert done.wait(20)
+    client.disconnect()
+    client.loop_stop()
+    assert came == [(9, qos, False), (65_535, qos, False), (300, qos, True)]

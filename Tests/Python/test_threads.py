@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 import weakref
 from typing import Any
 
@@ -47,7 +48,7 @@ def test_others_run_while_a_client_waits(server):
 
 
 def test_another_thread_is_told_that_the_client_is_in_use(server):
-    with Client(server.url) as client:
+    with Client(server.url, run=False) as client:
         waits, seen = threading.Event(), []
 
         def intrude() -> None:
@@ -76,7 +77,7 @@ def test_another_thread_is_told_that_the_client_is_in_use(server):
 
 
 def test_submitting_from_many_threads(server, level):
-    with Client(server.url, submit_messages=4096) as client:
+    with Client(server.url, submit_messages=4096, run=False) as client:
         client.subscribe(level, 1).wait(5)
         futures: list[object] = []
 
@@ -128,7 +129,9 @@ def test_closing_while_others_submit(server, level):
         for thread in threads:
             thread.start()
         client.run(0.02)
-        client.close()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", swiftmqtt.UndeliveredWarning)
+            client.close()
         for thread in threads:
             thread.join(10)
         assert len(ended) == 4 and futures and all(future.done() for future in futures)
@@ -163,7 +166,7 @@ with swiftmqtt.Client({server.url!r}, client_id="interrupted", keep_alive_s=1000
 def test_control_c_while_the_library_logs(server):
     """It is not lost in there: whoever called the library gets it, and the hook what was logged."""
     told: list[Any] = []
-    with Client(server.url, log=lambda level, what, *numbers: told.append((what, *numbers))) as client:
+    with Client(server.url, run=False, log=lambda level, what, *numbers: told.append((what, *numbers))) as client:
         told.clear()
         log = functools.partial(client._kept[1], None, LogLevel.INFO, 14, 1, 0)
         interrupt = functools.partial(ctypes.pythonapi.PyErr_SetInterrupt)
@@ -188,7 +191,8 @@ def test_a_signal_handler_runs_while_a_client_waits(server, level):
 def test_closing():
     client = Client("mqtt://127.0.0.1")
     token = client.publish("a")
-    client.close()
+    with pytest.warns(swiftmqtt.UndeliveredWarning, match="1 message was not delivered: 'a'; connect.. was never called"):
+        client.close()
     client.close()
     assert client.closed and token.done and isinstance(token.error, swiftmqtt.ClosedError)
     for call in (
@@ -199,6 +203,7 @@ def test_closing():
         client.service,
         client.fileno,
         client.next_timeout,
+        client.run,
         client.resumed,
         client.network_changed,
         client.reauthenticate,
@@ -252,17 +257,27 @@ def test_nothing_is_left_of_a_client_that_is_used_for_long(server, level):
         assert not client._pending and not client._waiting_messages
 
 
-def test_a_client_that_is_forgotten_gives_its_descriptors_back(server):
+@pytest.mark.parametrize("run", [True, False])
+def test_a_client_that_is_forgotten_gives_its_descriptors_back(server, run, recwarn):
+    """With a thread: once what it has is delivered. Without one it never will be, which is told."""
     before = descriptors()
+    warnings.simplefilter("always")
     for _ in range(5):
-        client = Client(server.url, log=lambda *_: None)
+        client = Client(server.url, log=lambda *_: None, run=run)
         client.connect()
         client.publish("a", qos=1)
         gone = weakref.ref(client)
         del client
-        gc.collect()
+        deadline = time.monotonic() + 10
+        while gone() and time.monotonic() < deadline:
+            gc.collect()
+            time.sleep(0.01)
         assert gone() is None
+    while descriptors() != before and time.monotonic() < deadline:
+        time.sleep(0.01)  # the thread has closed its own at last
     assert descriptors() == before
+    told = [str(w.message) for w in recwarn if w.category is swiftmqtt.UndeliveredWarning]
+    assert told == ([] if run else ["a client was forgotten before 1 of its messages was delivered"] * 5)
 
 
 def test_a_client_that_could_not_be_made_leaves_nothing():
@@ -300,7 +315,7 @@ def test_a_child_leaves_its_parents_client_alone(server, level):
 def test_in_a_loop_of_ones_own(server, level):
     import select
 
-    client = Client(server.url)
+    client = Client(server.url, run=False)
     client.connect(wait=False)
     client.subscribe(level)
     client.publish(level, "mine", qos=1)

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from Broker.servers import Mosquitto, free_port, need
 
-from .tool import smq, start
+from .tool import PROGRAM, TARGET, environment, smq, start
 
 
 def steps(*arguments: object, code: int) -> list[tuple[str, str, str, str]]:
@@ -142,6 +142,82 @@ def test_a_strange_broker(strange, way: str, version: str, step: str, text: str,
     found = steps(*strange(way), "-W", 5, "-V", version, code=5 if step == "connect" else 6)
     assert found[-1][:2] == (step, "fail")
     assert re.fullmatch(text, found[-1][2]) and found[-1][3].startswith(advice), found[-1]
+
+
+def test_a_retained_message_before_suback(strange):
+    """The server may send PUBLISH packets that match the subscription before SUBACK [MQTT-3.8.4]."""
+    found = steps(*strange("eager"), "-V", "311", code=0)
+    assert summary(found) == "name:ok tcp:ok connect:ok message:ok message:ok message:ok retained:ok ping:ok"
+
+
+def test_a_retained_message_without_suback(strange):
+    found = steps(*strange("keeping_quiet"), "-V", "311", "-W", 1, code=6)
+    assert summary(found).endswith("message:ok retained:fail ping:ok")
+    assert re.fullmatch("smq/check/.*/retained: no answer in time", found[-2][2])
+
+
+def test_a_message_is_not_kept(strange):
+    found = steps(*strange("oblivious"), "-V", "311", "-W", 1, code=6)
+    assert summary(found).endswith("message:ok retained:fail ping:ok")
+    assert found[-2][2] == "the broker did not keep a message"
+
+
+# ---- -W
+
+
+def test_help_says_what_W_does():
+    shown = smq("check", "--help").stdout.decode()
+    assert re.search(r"-W SECONDS +how long each step may take; 5 if not given\n", shown)
+    for command in ("sub", "rr"):
+        assert re.search(r"-W SECONDS +end after so many seconds, with exit status 27\n",
+                         smq(command, "--help").stdout.decode())
+
+
+SLOW = """
+#include <netdb.h>
+#include <unistd.h>
+int getaddrinfo(const char *name, const char *service, const struct addrinfo *hints, struct addrinfo **found) {
+    (void)name, (void)service, (void)hints, (void)found;
+    sleep(100);
+    return EAI_AGAIN;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def slow_resolver(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A library that makes all look-ups last."""
+    directory = tmp_path_factory.mktemp("resolver")
+    (directory / "slow.c").write_text(SLOW)
+    subprocess.run([need("gcc"), "-shared", "-fPIC", directory / "slow.c", "-o", directory / "slow.so"], check=True)
+    return str(directory / "slow.so")
+
+
+@pytest.mark.skipif(bool(TARGET), reason="the library is for this machine")
+def test_the_name_takes_no_longer_than_W(slow_resolver: str):
+    begin = time.monotonic()
+    result = smq("check", "mqtt://name.example", "-W", 2, LD_PRELOAD=slow_resolver)
+    assert 2 <= time.monotonic() - begin < 15
+    assert result.returncode == 3, result
+    assert b"  fail  name        name.example: no answer in time\n" in result.stdout
+
+
+@pytest.mark.skipif(bool(TARGET), reason="the library is for this machine")
+def test_a_signal_ends_a_look_up(slow_resolver: str):
+    process = subprocess.Popen([PROGRAM, "check", "mqtt://name.example", "-W", "60"], stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, env=environment(LD_PRELOAD=slow_resolver))
+    process.stdout.readline()
+    time.sleep(0.3)  # it looks the name up
+    process.send_signal(signal.SIGINT)
+    assert process.wait(10) == 130
+    assert process.stderr.read() == b"smq check: interrupted before all was checked\n"
+
+
+def test_a_step_of_many_packets_takes_no_longer_than_W(strange):
+    """Each answer to the step "retained" comes after 0.9 s: one is in time, all of them are not."""
+    found = steps(*strange("dawdling"), "-V", "311", "-W", 2, code=6)
+    retained, = (step for step in found if step[0] == "retained")
+    assert retained[1] == "fail" and "no answer in time" in retained[2], found
 
 
 def test_it_speaks_an_old_version_only(strange):

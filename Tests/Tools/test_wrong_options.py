@@ -24,7 +24,7 @@ USAGE = [
     ([*PUB, "-D", "publish", "user-property", "a"], "smq pub: -D needs a packet, a name and a value"),
     ([*PUB, "--wrong"], 'smq pub: unknown option "--wrong"'),
     ([*PUB, "word"], 'smq pub: unknown option "word"'),
-    ([*PUB, "--wrong\n\x1b[31m"], 'smq pub: unknown option "--wrong??[31m"'),
+    ([*PUB, "--wrong\n\x1b[31m"], 'smq pub: unknown option "--wrong\\x0a\\x1b[31m"'),
     ([*PUB, "-C", "1"], "smq pub: -C is no option of smq pub"),
     (["check", "--retain"], "smq check: --retain is no option of smq check"),
     (["sub", "-t", "$share/group"],
@@ -51,7 +51,8 @@ USAGE = [
     ([*PUB, "-q", "-1"], 'smq pub: -q: QoS is 0, 1 or 2, not "-1"'),
     ([*PUB, "-p", "0"], 'smq pub: -p is a number from 1 to 65535, not "0"'),
     ([*PUB, "-p", "65536"], 'smq pub: -p is a number from 1 to 65535, not "65536"'),
-    ([*PUB, "-p", "1883x"], 'smq pub: -p is a number from 1 to 65535, not "1883x"'),
+    ([*PUB, "-p", "1883x"], "smq pub: -p is a number from 1 to 65535"),
+    ([*PUB, "-p", "-1"], "smq pub: -p is a number from 1 to 65535"),
     ([*PUB, "-k", "4"], 'smq pub: -k is a number from 5 to 65535, not "4"'),
     ([*PUB, "-x", "4294967296"], 'smq pub: -x is a number from 0 to 4294967295, not "4294967296"'),
     ([*PUB, "--repeat", "9" * 30], f'smq pub: --repeat is a number from 1 to 2147483647, not "{"9" * 30}"'),
@@ -145,7 +146,8 @@ def test_other(arguments: list[str], text: str):
     ("-t", "smq pub: in a file of options: -t needs a value: TOPIC"),
     ("-o another", "smq pub: in a file of options: -o cannot stand there"),
     ("--help", "smq pub: in a file of options: --help cannot stand there"),
-    ("\0\1\2", 'smq pub: in a file of options: unknown option "???"'),
+    ("\0\1\2", "smq pub: in a file of options: a word that is neither an option nor the value of one"),
+    ("-\0\1", 'smq pub: in a file of options: unknown option "-\\x00..."'),
 ])
 @pytest.mark.parametrize("where", ["-o", "--options-file=", "default"])
 def test_file_of_options(tmp_path: Path, text: str, line: str, where: str):
@@ -156,6 +158,56 @@ def test_file_of_options(tmp_path: Path, text: str, line: str, where: str):
     else:
         result = smq(*PUB, *([where, file] if where == "-o" else [f"{where}{file}"]))
     assert line_of(result).splitlines()[0] == line
+
+
+# Where a password may stand by mistake. It is in no message.
+SECRET = "s3cr\u00e9t"
+LOGIN = f"gateway:{SECRET}@127.0.0.1:1"
+MISPLACED = [
+    ["pub", f"mqtt://{LOGIN}"], ["pub", "-t", "a", f"mqtt://{LOGIN}/b"], ["sub", LOGIN],
+    ["rr", f"mqtt://gateway:{SECRET}"], [f"mqtt://{LOGIN}"], ["help", f"mqtt://{LOGIN}"],
+    ["pub", "-t", f"mqtt://{LOGIN}/#", "-m", "x"], ["sub", "-t", f"mqtt://{LOGIN}/#/b"],
+    ["sub", "-t", "a", "-T", f"mqtt://a:{SECRET}/x/y@h/#/b"], ["sub", "-U", f"mqtt://gateway:{SECRET}/#/b"],
+    [*PUB, "--will-topic", f"mqtt://{LOGIN}/+"],
+    *([*PUB, option, f"mqtt://{LOGIN}"] for option in (
+        "-q", "-p", "-k", "-x", "-V", "-M", "--repeat", "-h", "-A", "-o", "--unix")),
+    [*PUB, "-p", SECRET], [*PUB, "-p", "1" + SECRET], [*PUB, "-h", LOGIN],
+    ["check", "-h", f"mqtt://{LOGIN}", "-W", "2"], ["check", "mqtt://127.0.0.1", f"mqtt://{LOGIN}"],
+    ["bench", LOGIN], ["check", LOGIN], ["check", f"mqtt://gateway:{SECRET}"], ["bench", f"mqtt://{LOGIN}/a"],
+    [*PUB, "-L", f"mqtt://{LOGIN}"], [*PUB, "-L", f"http://{LOGIN}"], [*PUB, "-L", LOGIN],
+    [*PUB, "-u", "gateway", f"-P{SECRET}"], [*PUB, f"--pw{SECRET}"], [*PUB, f"-p{SECRET}"],
+    [*PUB, f"-p={SECRET}"], [*PUB, f"--password={SECRET}"], [*PUB, f"-pw={SECRET}"],
+    [*PUB, "-u", "gateway", "-P", "not", SECRET], [*PUB, f"password={SECRET}"], [*PUB, f"--url:{LOGIN}"],
+    ["pub", "-t", "a", "-f", f"mqtt://{LOGIN}"], ["sub", "-t", "a", "-F", f"%mqtt://{LOGIN}"],
+    [*PUB, "-D", f"mqtt://{LOGIN}", "a", "b"], [*PUB, "-D", "publish", f"mqtt://{LOGIN}", "b"],
+    [*PUB, "-D", "connect", "receive-maximum", f"mqtt://{LOGIN}"],
+    [*PUB, "-D", "publish", "response-topic", f"mqtt://{LOGIN}/#"],
+]
+
+
+@pytest.mark.parametrize("arguments", MISPLACED, ids=lambda value: " ".join(value)[:60])
+def test_a_password_is_never_repeated(arguments: list[str]):
+    result = smq(*arguments)
+    assert result.returncode != 0 and result.stderr + result.stdout
+    told = (result.stderr + result.stdout).decode()
+    assert "s3cr" not in told and "\u00e9" not in told and "xc3" not in told
+
+
+@pytest.mark.parametrize("text", [
+    f"mqtt://{LOGIN}", SECRET, f"password={SECRET}", f"-P{SECRET}", f"-r {SECRET}", f"-p {SECRET}",
+    f"-L mqtt://gateway:{SECRET}/a:b", f"--pw:{SECRET}", f"user gateway password {SECRET}"])
+def test_a_password_in_a_file_of_options_is_never_repeated(tmp_path: Path, text: str):
+    (tmp_path / "options").write_text(f"{text}\n")
+    result = smq(*PUB, "-o", tmp_path / "options")
+    assert result.returncode == 1 and b"s3cr" not in result.stderr
+
+
+def test_the_rest_of_a_url_is_told():
+    for topic, told in ((f"mqtt://{LOGIN}/#", "mqtt://...@127.0.0.1:1/#"), ("user@host/#", "user@host/#"),
+                        *((url, url) for url in ("mqtt://host:1883/#", "mqtt://[::1]:1883/#"))):
+        assert line_of(smq("pub", "-t", topic, "-m", "x")).startswith(f'smq pub: -t: "{told}" is no topic')
+    assert line_of(smq(*PUB, "-h", "gateway:secret@127.0.0.1:1")).startswith("smq pub: cannot connect to ...@127.0.0.1:1 port 1883: ")
+    assert line_of(smq("sub", f"mqtt://{LOGIN}")).startswith('smq sub: unknown option "mqtt..."')
 
 
 def test_without_words_there_is_help_on_standard_error():

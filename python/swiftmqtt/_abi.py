@@ -80,6 +80,8 @@ class Property(Sized):
 class Message(Sized):
     """smq_message"""
 
+    topic_text: str  # for those who read what is said of it
+
     _fields_ = fields(
         "u32 size",
         "u8 qos retain quiet overflow",
@@ -170,6 +172,7 @@ class Stats(Sized):
         "ended_stream ended_resolve ended_network ended_closed ended_timeout ended_credentials",
         "u64 submitted submit_full",
         "u32 submit_waiting submit_peak",
+        "u64 messages_postponed",
     )
 
 
@@ -240,6 +243,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {  # name: (result, arguments)
     "smq_next_event": (I32, [CLIENT, P(Event)]),
     "smq_hold": (I32, [CLIENT]),
     "smq_ack": (I32, [CLIENT, U64, U32, P(BytesIn)]),
+    "smq_packet_identifier": (I32, [CLIENT, U64]),
     "smq_request": (I32, [CLIENT, P(Message), P(BytesIn), U32]),
     "smq_fd": (I32, [CLIENT]),
     "smq_next_timeout_ms": (I32, [CLIENT]),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
+from typing import Any
 
 from . import _abi, errors
 from ._answers import Answer, Connected
@@ -23,11 +24,17 @@ from .properties import Properties
 __all__ = ["AuthenticateHook", "BaseClient", "CredentialsHook", "Filters", "LogHook", "ResolveHook"]
 
 _PART_FIRST, _PART_LAST = 1, 2
+# How messages end that are not delivered because the program wanted it so: expiry_s, overflow, qos_0_connected.
+_AS_ASKED = (Status.EXPIRED, Status.DROPPED, Status.REPLACED)
+# What an answer to an attempt gets that is over, or whose time was up, before a hook had the answer.
+_LATE = (Status.STATE, Status.TOKEN)
 _string_at = ctypes.string_at
 
 
 class BaseClient(Calls):
     """A client of the library, and what its events do."""
+
+    _inbox_maximum = 0xFFFFFFFF  # messages that may wait for the program
 
     # ---- What the clients may want to know
 
@@ -45,6 +52,10 @@ class BaseClient(Calls):
 
     def _on_subscription_lost(self, filter: str, ended: Error) -> None:
         """A subscription could not be made again."""
+
+    def _later(self, function: Callable[..., object], *arguments: Any) -> None:
+        """Calls what is the program's, now, or when the client is not in use."""
+        function(*arguments)
 
     # ---- For the clients
 
@@ -73,6 +84,23 @@ class BaseClient(Calls):
             message.ack()
         return message
 
+    def _has_many(self) -> bool:
+        """So many messages wait for the program that the server is to wait, too. With one more in the library, that nobody
+        takes, they are as many as may be unacknowledged, and it looks at nothing behind that one: not every server
+        counts (Mosquitto 2.0.11 does not, and before MQTT 5.0 none can)."""
+        return (
+            len(self._waiting_messages) >= self._inbox_maximum
+            or 1 < self._receive_maximum <= self._unacknowledged + 1
+            and not self._manual_ack
+        )
+
+    def _has_few(self) -> bool:
+        """So few that it need not any more."""
+        return (
+            len(self._waiting_messages) <= self._inbox_maximum // 2
+            and self._unacknowledged <= self._receive_maximum // 2
+        )
+
     def _relieve(self) -> None:
         """Somebody waits for what may be behind more messages than may be unacknowledged: acknowledges those that wait
         here. They are in memory already."""
@@ -87,6 +115,7 @@ class BaseClient(Calls):
         self._protocol = event.protocol
         self._ended = None
         self._arriving = None
+        self._was_connected = True
         self._connected = Connected(
             bool(event.session_present),
             Protocol(event.protocol),
@@ -99,17 +128,18 @@ class BaseClient(Calls):
 
     def _take_disconnected(self, event: _abi.Event) -> None:
         self._connected = None
-        self._ended = _event_error(event) if event.status else None
+        server = self._servers[event.server] if event.server < len(self._servers) else ""
+        self._ended = _event_error(event, server) if event.status else None
         self._ends += 1
         self._on_disconnected(self._ended)
 
     def _take_completed(self, event: _abi.Event) -> None:
-        finish = self._pending.pop(event.cookie, None)
+        finish, topic = self._pending.pop(event.cookie, None), self._topics.pop(event.cookie, None)
         stream = self._streams.pop(event.cookie, None) if self._streams else None
         if stream:
             self._on_room()  # for the next stream; the library does not tell
         if event.status:
-            self._failed(_event_error(event), finish, stream[-1] if stream else [])
+            self._failed(_event_error(event), finish, stream[-1] if stream else [], topic)
             return
         if not finish:
             return
@@ -125,9 +155,13 @@ class BaseClient(Calls):
             None,
         )
 
-    def _failed(self, failed: Error, finish: Finish | None, raised: list[BaseException]) -> None:
+    def _failed(
+        self, failed: Error, finish: Finish | None, raised: list[BaseException], topic: str | None
+    ) -> None:
         """A message has, as its source has, if it raised something."""
         failed.__cause__ = raised[0] if raised else None
+        if topic is not None and failed.status not in _AS_ASKED:
+            self._failures.note(failed, topic)
         if finish:
             finish(None, failed)
         if raised and not isinstance(raised[0], Exception):
@@ -143,11 +177,10 @@ class BaseClient(Calls):
             self._on_message()
 
     def _take_reply(self, event: _abi.Event) -> None:
-        finish = self._pending.pop(event.cookie, None)
+        finish, topic = self._pending.pop(event.cookie, None), self._topics.pop(event.cookie, None)
         if event.status not in (Status.OK, Status.RECEIVE_TOO_LARGE):
             self._on_room()  # for the next request; the library does not tell
-            if finish:
-                finish(None, _event_error(event))
+            self._failed(_event_error(event), finish, [], topic)
             return
         message = self._received(event)
         if not message:
@@ -189,7 +222,11 @@ class BaseClient(Calls):
 
     def _take_authenticate(self, event: _abi.Event) -> None:
         if event.reason_code == 0x18 and self._authenticate:
-            self._send_auth(0x18, self._authenticate(_bytes(event.payload)))
+            self._later(self._answer_authenticate, _bytes(event.payload))
+
+    def _answer_authenticate(self, data: bytes) -> None:
+        if self._authenticate:
+            self._send_auth(0x18, self._authenticate(data))
 
     def _take_subscription_lost(self, event: _abi.Event) -> None:
         filter = text_of(event.topic)
@@ -202,35 +239,49 @@ class BaseClient(Calls):
         self._on_subscription_lost(filter, lost)
 
     def _take_credentials(self, event: _abi.Event) -> None:
-        handle, attempt, given = self._open(), event.attempt, False
+        self._later(self._answer_credentials, event.attempt)
+
+    def _answer_credentials(self, attempt: int) -> None:
+        given = False
         try:
             answer = self._credentials(attempt) if self._credentials else None
             if answer is not None:
                 name, password = (_encoded_credential(part) for part in answer)
-                status = LIBRARY.smq_credentials(
-                    handle,
-                    attempt,
-                    ctypes.byref(_abi.BytesIn(name, len(name))),
-                    ctypes.byref(_abi.BytesIn(password, len(password))),
-                )
-                if status < 0:
+                with self._guard:
+                    status = LIBRARY.smq_credentials(
+                        self._open(),
+                        attempt,
+                        ctypes.byref(_abi.BytesIn(name, len(name))),
+                        ctypes.byref(_abi.BytesIn(password, len(password))),
+                    )
+                if status < 0 and status not in _LATE:
                     raise error(status, f"what the credentials hook returned: {errors.MEANING.get(Status(status), '')}")
                 given = True
         finally:
-            if not given:
-                LIBRARY.smq_withhold_credentials(handle, attempt, 0)
+            with self._guard:
+                if not given and self._handle is not None:
+                    LIBRARY.smq_withhold_credentials(self._handle, attempt, 0)
+                self._on_called()
 
     def _take_addresses(self, event: _abi.Event) -> None:
-        handle, attempt, found = self._open(), event.attempt, []
+        self._later(self._answer_addresses, event.attempt, text_of(event.server_reference), event.port)
+
+    def _answer_addresses(self, attempt: int, host: str, port: int) -> None:
+        found: list[bytes] = []
         try:
             if self._resolve:
-                found = [encoded_text("resolve", a) for a in self._resolve(text_of(event.server_reference), event.port)]
+                found = [encoded_text("resolve", address) for address in self._resolve(host, port)]
         finally:
+            status = Status.OK
             array = (_abi.BytesIn * len(found))(*(_abi.BytesIn(a, len(a)) for a in found[:8]))
-            status = LIBRARY.smq_addresses(handle, attempt, array, min(len(found), 8))
-            if status < 0:
-                LIBRARY.smq_addresses(handle, attempt, None, 0)
-        check(status, "what the resolve hook returned are no numeric addresses")
+            with self._guard:
+                if self._handle is not None:
+                    status = LIBRARY.smq_addresses(self._handle, attempt, array, min(len(found), 8))
+                    if status < 0:
+                        LIBRARY.smq_addresses(self._handle, attempt, None, 0)
+                self._on_called()
+        if status not in _LATE:
+            check(status, "what the resolve hook returned are no numeric addresses")
 
 
 _TAKES: dict[int, Callable[[BaseClient, _abi.Event], None]] = {
@@ -256,7 +307,7 @@ def _encoded_credential(part: str | bytes) -> bytes:
     return encoded_text("credentials", part) if isinstance(part, str) else buffer("the credentials hook's answer", part)
 
 
-def _event_error(event: _abi.Event) -> Error:
+def _event_error(event: _abi.Event, server: str = "") -> Error:
     raw = _bytes(event.properties)
     return error(
         event.status,
@@ -271,4 +322,5 @@ def _event_error(event: _abi.Event) -> Error:
         server_reference=text_of(event.server_reference),
         reason_codes=tuple(_bytes(event.reason_codes)),
         retry_ms=event.retry_ms,
+        server=server,
     )

@@ -31,6 +31,7 @@ class Calls(Core):
 
     def _connect(self) -> None:
         check(LIBRARY.smq_connect(self._open()), "connect() is for a client that is not connected")
+        self._was_begun = True
 
     def _leave(self, drain_s: float, reason_code: int, **named: Any) -> None:
         """smq_disconnect_with()"""
@@ -67,6 +68,7 @@ class Calls(Core):
                 if payload_format_indicator is None and utf8 and properties is None:
                     payload_format_indicator = 1
         struct = _abi.Message()
+        struct.topic_text = topic
         struct.put("topic", encoded_text("topic", topic))
         struct.put("payload", payload)
         if qos:
@@ -123,6 +125,7 @@ class Calls(Core):
         encoded = encoded_text("response_topic", response_topic)
         timeout_ms = min(max(int(seconds("timeout", timeout_s) * 1000), 1), 86_400_000)
         cookie = self._expect(struct, finish)
+        self._topics.pop(cookie, None)  # it is delivered, or not, long before it ends
         status = LIBRARY.smq_request(
             self._open(), ctypes.byref(struct), ctypes.byref(_abi.BytesIn(encoded, len(encoded))), timeout_ms
         )
@@ -191,14 +194,17 @@ class Calls(Core):
         struct.cookie = cookie
         if finish:
             self._pending[cookie] = finish
+            if isinstance(struct, _abi.Message):
+                self._topics[cookie] = struct.topic_text
         return cookie
 
     def _accepted(self, status: int, cookie: int, struct: Any, what: str = "") -> None:
         """What a call that publishes or subscribes answered."""
         if status == Status.OK:
-            self._on_called()
+            self._on_accepted()
             return
         finish = self._pending.pop(cookie, None)
+        self._topics.pop(cookie, None)
         if status < 0:
             if status == Status.TOPIC_NAME:
                 what = f"{struct.topic.data.decode()!r} is no Topic Name: it is empty, too long, or has a wildcard"
@@ -207,6 +213,7 @@ class Calls(Core):
             raise error(status, what)
         if finish:
             finish(None, error(Status.DROPPED))
+            self._on_called()
 
 
 _encode_properties = properties.encode  # where a parameter is called properties, too

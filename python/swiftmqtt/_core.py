@@ -7,6 +7,7 @@ import functools
 import itertools
 import os
 import threading
+import warnings
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterable
@@ -16,8 +17,9 @@ from . import _abi, _options
 from ._answers import Connected, ServerLimits
 from ._checks import function, number_to
 from ._library import LIBRARY
+from ._undelivered import Failures, count_in
 from .constants import LogItem, LogLevel, OptionFlag, Protocol, State, Status
-from .errors import ArgumentError, ClosedError, Error, check
+from .errors import ArgumentError, ClosedError, Error, UndeliveredWarning, check
 from .message import Message
 from .payload import Adapters
 
@@ -35,6 +37,8 @@ Finish = Callable[[Any, "Error | None"], None]
 
 class Core:
     """A client of the library."""
+
+    _tells = False  # of messages that are lost with it
 
     def __init__(
         self,
@@ -68,11 +72,14 @@ class Core:
         self._credentials, self._resolve, self._authenticate = credentials, resolve, authenticate
         built = _options.build(url, flags, self.adapters, options)
 
-        self._guard = Guard()
+        self._servers = _options.servers(built, url)
+        self._guard: Any = self._made_guard()
         self._submitting = threading.RLock()  # close() waits for who is in submit()
         self._event = _abi.Event()
         self._event_reference = ctypes.byref(self._event)
         self._pending: dict[int, Finish] = {}
+        self._topics: dict[int, str] = {}  # of those of these that are messages
+        self._failures = Failures()
         self._cookies = itertools.count(1)
         self._streams: dict[int, Any] = {}
         self._arriving: bytearray | None = None  # a message that comes in parts
@@ -85,6 +92,9 @@ class Core:
         self._connected: Connected | None = None
         self._ended: Error | None = None  # why the last attempt or connection ended
         self._ends = 0  # attempts and connections that ended
+        self._was_begun = False  # connect() was called
+        self._was_connected = False
+        self._was_up = False  # when it was last told to leave
 
         size = LIBRARY.smq_client_size(ctypes.byref(built))
         block = (ctypes.c_uint64 * ((size + 7) // 8))()
@@ -93,8 +103,9 @@ class Core:
         assert handle.value  # the library said that all is well
         self._handle: int | None = handle.value
         self._kept: list[Any] = [block]  # what the library has pointers to, as long as the client lives
+        self._lost = [self._tells]  # whether messages are lost without a word, should nobody have the client any more
         # Closes the descriptors of a client that nobody has any more, and keeps its memory until then.
-        self._finalizer = weakref.finalize(self, _release, handle.value, os.getpid(), self._kept)
+        self._finalizer = weakref.finalize(self, _release, handle.value, os.getpid(), self._kept, self._lost)
         self._finalizer.atexit = False  # type: ignore[misc, unused-ignore]
         self._fd = check(LIBRARY.smq_fd(self._handle))
         if log:
@@ -184,9 +195,11 @@ class Core:
         with self._guard:
             with self._submitting:
                 self._handle = None
+                self._lost[0] = False
                 self._finalizer()
                 pending, self._pending = self._pending, {}
             self._connected = None
+            self._topics.clear()
             self._streams.clear()
             self._waiting_messages.clear()
             for finish in pending.values():
@@ -235,6 +248,14 @@ class Core:
 
     # ---- What the clients may want to know
 
+    def _made_guard(self) -> Any:
+        """What is entered around the calls on the library."""
+        return Guard()
+
+    def _on_accepted(self) -> None:
+        """The library has something to be sent."""
+        self._on_called()
+
     def _on_called(self) -> None:
         """The library was called: when it next needs to run may have changed."""
 
@@ -268,9 +289,14 @@ def _appending(told: deque[Any]) -> Callable[..., object]:
     return functools.partial(call, told.append, b"((niiii))")
 
 
-def _release(handle: int, process: int, kept: list[Any]) -> None:
+def _release(handle: int, process: int, kept: list[Any], lost: list[bool]) -> None:
     """Gives the descriptors back. In a child after fork() the client is the parent's."""
     if os.getpid() == process:
+        left = count_in(handle) if lost[0] else 0
+        if left:
+            were = "was" if left == 1 else "were"
+            told = f"a client was forgotten before {left} of its messages {were} delivered"
+            warnings.warn(told, UndeliveredWarning, stacklevel=2)
         LIBRARY.smq_client_close(handle)
     kept.clear()
 

@@ -7,9 +7,12 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
+from . import _undelivered
 from ._answers import Answer, Connected
 from ._base import BaseClient
 from ._checks import number_to, seconds
+from ._names import Named
+from ._undelivered import Undelivered
 from .constants import State, Status
 from .errors import ArgumentError, ClosedError, Error, NoRoomError
 
@@ -19,8 +22,19 @@ T = TypeVar("T")
 HELD_BACK_S = 1.0
 
 
-class LoopClient(BaseClient):
+class LoopClient(Named, BaseClient):
     """A client that one asyncio loop runs: that in which it is first awaited."""
+
+    #: Called with what the server said, when a connection comes up.
+    on_connected: Callable[[Connected], None] | None = None
+    #: Called with the reason when an attempt or a connection ends; None: disconnect() was called.
+    on_disconnected: Callable[[Error | None], None] | None = None
+    #: Called with the Topic Filter and the reason when a subscription could not be made again.
+    on_subscription_lost: Callable[[str, Error], None] | None = None
+
+    #: How payloads are made.
+    adapters: Any = None
+    _tells = True
 
     def __init__(self, url: str | None, inbox_maximum: int, **named: Any):
         # First what close() looks at, should the options be wrong.
@@ -33,12 +47,8 @@ class LoopClient(BaseClient):
         self._changes: list[asyncio.Future[None]] = []  # or for a connection to come or to go
         self._inbox_maximum = max(1, number_to("inbox_maximum", inbox_maximum, 0xFFFFFFFF, Status.OPTION))
         super().__init__(url, **named)
-        #: Called with what the server said, when a connection comes up.
-        self.on_connected: Callable[[Connected], None] | None = None
-        #: Called with the reason when an attempt or a connection ends; None: disconnect() was called.
-        self.on_disconnected: Callable[[Error | None], None] | None = None
-        #: Called with the Topic Filter and the reason when a subscription could not be made again.
-        self.on_subscription_lost: Callable[[str, Error], None] | None = None
+        self._failures.are_seen = True
+        _undelivered.watch(self)
 
     # ---- The loop
 
@@ -97,7 +107,7 @@ class LoopClient(BaseClient):
                     self._on_called()
 
     def _is_full(self) -> bool:
-        return len(self._waiting_messages) >= self._inbox_maximum and not self._pending and not self._changes
+        return self._has_many() and not self._pending and not self._changes
 
     def _hold_back(self) -> None:
         """Nothing is read any more, until somebody takes messages, or waits for an answer."""
@@ -163,6 +173,29 @@ class LoopClient(BaseClient):
         """Waits until the client is disconnected."""
         while not self.closed and self.state != State.DISCONNECTED:
             await self._change()
+
+    # ---- The end
+
+    def close(self) -> None:
+        """Ends the client at once, without a farewell, in any state: the server publishes the Will. What is awaited fails
+        with ClosedError, and an UndeliveredWarning says how many messages were not delivered. A second time it does
+        nothing; every other call raises ClosedError then."""
+        if not self.closed:
+            self._end().warn(2)
+
+    def _end(self) -> Undelivered:
+        """Closes; what was not delivered."""
+        with self._guard:
+            left = Undelivered(self)
+            super().close()
+        return left
+
+    def _left_at_exit(self, timeout: float) -> Undelivered:
+        """The process ends, and its loop has: what is not delivered."""
+        return Undelivered(self)
+
+    def _left_to_parent(self) -> None:
+        """A child after fork() may go on with it, if the parent does not."""
 
     # ---- What happens
 

@@ -8,6 +8,7 @@ from typing import Any, TypedDict
 
 from . import _abi, properties
 from ._library import LIBRARY
+from ._names import meant
 from .constants import OptionFlag, Protocol, Status
 from .errors import ArgumentError, error
 from .message import Will
@@ -48,6 +49,9 @@ PROPERTIES = (
     "authentication_data",
 )
 
+# Arguments of a client that are no options of the library's.
+OTHERS = "url run inbox_maximum reconnect manual_ack message_maximum adapters credentials resolve authenticate log log_level"
+
 
 class Options(TypedDict, total=False):
     """The options of smq_options by the names of the header, which says what each means and its range; its flags are
@@ -57,8 +61,8 @@ class Options(TypedDict, total=False):
     port: int
     protocol: int
     client_id: str
-    user_name: str
-    password: str | bytes
+    user_name: str | None
+    password: str | bytes | None
     will: Will | None
     # flags
     keep_session: bool
@@ -116,11 +120,14 @@ def build(url: str | None, flags: int, adapters: Adapters, given: dict[str, Any]
     """The struct, checked. TypeError and ArgumentError name the option that is wrong."""
     unknown = [name for name in given if name not in Options.__annotations__]
     if unknown:
-        raise TypeError(f"there is no option {unknown[0]!r}")
+        raise TypeError(f"there is no option {unknown[0]!r}{meant(unknown[0], [*Options.__annotations__, *OTHERS.split()])}")
     struct = _abi.Options()
     for name, value in {"url": url, **given}.items():
-        if name in TEXTS and value is not None and value != "":
+        if name in TEXTS and value is not None:
             struct.put(name, _encoded(name, value))
+    # One of no bytes is something else than none.
+    flags |= OptionFlag.USER_NAME if given.get("user_name") is not None else 0
+    flags |= OptionFlag.PASSWORD if given.get("password") is not None else 0
     protocol = given.get("protocol")
     struct.protocol = _number("protocol", protocol) if protocol else Protocol.MQTT_5_0
     if not protocol and "authentication_method" not in given and given.get("fallback", True):
@@ -155,6 +162,14 @@ def check(struct: _abi.Options, url: str | None) -> None:
     raise error(status, _blame(struct, status))
 
 
+def servers(struct: _abi.Options, url: str | None) -> list[str]:
+    """Host and port of each server, as the library counts them."""
+    given = url.partition("://")[2].rpartition("@")[2] if url else struct.host.data.decode()
+    port = struct.port or 1883
+    parts = given.partition("/")[0].split(",") if url else [given if ":" not in given else f"[{given}]"]
+    return [part if part.rpartition("]")[2].rpartition(":")[1] else f"{part}:{port}" for part in parts]
+
+
 def _blame(struct: _abi.Options, status: int) -> str:
     """Names the option without which all would be well, or else the complaint another one."""
     if status == Status.TOPIC_NAME:
@@ -176,12 +191,14 @@ def _without_each(struct: _abi.Options) -> Iterator[tuple[str, int]]:
             setattr(struct, name, 0)
             yield f"the option {name}={was} is out of its range, or contradicts another one", _status(struct)
             setattr(struct, name, was)
+    said = {"user_name": OptionFlag.USER_NAME, "password": OptionFlag.PASSWORD}
     for name in ("host", "client_id", "user_name", "password", "properties"):
-        view = getattr(struct, name)
-        if was := view.size:
-            view.size = 0
+        view, flags = getattr(struct, name), struct.flags
+        was = view.size
+        if was or flags & said.get(name, 0):
+            view.size, struct.flags = 0, flags & ~int(said.get(name, 0))
             yield f"the option {name} is out of its range, or contradicts another one", _status(struct)
-            view.size = was
+            view.size, struct.flags = was, flags
     for name, flag in FLAGS.items():
         if struct.flags & flag:
             struct.flags ^= flag

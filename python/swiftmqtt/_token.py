@@ -13,9 +13,10 @@ Result = Any
 
 
 class Token:
-    """What became, or becomes, of something that was asked for. It knows when a call on the client has told it."""
+    """What became, or becomes, of something that was asked for. It knows as soon as the client does: at once, or, without a
+    thread, in the next call that waits."""
 
-    __slots__ = ("_client", "_result", "_error", "_done", "_callbacks", "_then")
+    __slots__ = ("_client", "_result", "_error", "_done", "_callbacks")
 
     def __init__(self, client: Waiting):
         self._client = client
@@ -23,7 +24,6 @@ class Token:
         self._error: Error | None = None
         self._done = False
         self._callbacks: list[Callable[[Token], None]] = []
-        self._then: Callable[[Token], None] | None = None
 
     @property
     def done(self) -> bool:
@@ -33,30 +33,37 @@ class Token:
     @property
     def error(self) -> Error | None:
         """Why it failed; None: it has not, or has not ended."""
+        self._client._failures.seen(self._error)
         return self._error
 
     def wait(self, timeout: float | None = None) -> Result:
-        """Runs the client until it has ended.
+        """Waits until it has ended.
 
         timeout   seconds; None: as long as it takes
 
         Returns an :class:`Answer`, of a request the :class:`Message` that answers it. Raises why it failed, or
-        TimeoutError (then it may be waited for again), or ArgumentError if nothing would ever happen.
+        TimeoutError (then it may be waited for again), or ArgumentError if nothing would ever happen, and in a
+        callback of a client with a thread, which cannot wait for itself.
         """
         self._client._run_until(lambda: self._done, timeout, "the answer")
         if self._error:
+            self._client._failures.seen(self._error)
             raise self._error
         return self._result
 
     def add_done_callback(self, function: Callable[[Token], None]) -> None:
-        """Has function(token) called when it has ended; at once if it has."""
-        if self._done:
-            function(self)
-        else:
-            self._callbacks.append(function)
+        """Has function(token) called when it has ended, by the client's thread; at once, and in this one, if it has."""
+        with self._client._guard:
+            if not self._done:
+                self._callbacks.append(function)
+                return
+        self._client._failures.seen(self._error)
+        function(self)
 
     def _finish(self, result: Result, error: Error | None) -> None:
         self._result, self._error, self._done = result, error, True
         callbacks, self._callbacks = self._callbacks, []
+        if callbacks:
+            self._client._failures.seen(error)
         for function in callbacks:
-            function(self)
+            self._client._later(function, self)

@@ -1,43 +1,68 @@
-"""How the synchronous client waits: with poll(), while it does what is due."""
+"""How the synchronous client waits: for its thread, or, without one, with poll(), while it does what is due."""
 
 from __future__ import annotations
 
 import select
+import sys
+import threading
 import time
+import warnings
 from collections.abc import Callable
 from typing import Any
 
+from . import _undelivered
 from ._answers import Connected
 from ._base import BaseClient
-from ._checks import seconds
+from ._checks import number_to, seconds
+from ._core import Guard
+from ._names import Named
+from ._runner import EVENTS, HELD_BACK_MS, MAXIMUM_WAIT_MS, PATIENCE_S, Runner, Turns
+from ._undelivered import DRAIN_S, Undelivered
 from .constants import State, Status
-from .errors import ArgumentError, Error, NoRoomError
-
-#: How long poll() waits at a time: it takes no more than fits an int.
-MAXIMUM_WAIT_MS = 86_400_000
+from .errors import ArgumentError, ClosedError, Error, NoRoomError
 
 
-class Waiting(BaseClient):
-    """A client that runs while one of its calls waits."""
+class Waiting(Named, BaseClient):
+    """A client that its thread runs, or that runs while one of its calls waits."""
 
-    def __init__(self, url: str | None, **named: Any):
+    #: Called with what the server said, when a connection comes up.
+    on_connected: Callable[[Connected], None] | None = None
+    #: Called with the reason when an attempt or a connection ends; None: disconnect() was called.
+    on_disconnected: Callable[[Error | None], None] | None = None
+    #: Called with the Topic Filter and the reason when a subscription could not be made again.
+    on_subscription_lost: Callable[[str, Error], None] | None = None
+
+    #: How payloads are made.
+    adapters: Any = None
+    _runner: Runner | None = None
+    _tells = True
+
+    def __init__(self, url: str | None, run: bool, inbox_maximum: int, **named: Any):
+        self._runs = bool(run)
+        self._inbox_maximum = max(1, number_to("inbox_maximum", inbox_maximum, 0xFFFFFFFF, Status.OPTION))
+        self._room = False
+        self._waiters = 0  # threads that wait for something to happen,
+        self._askers = 0  # and of these those for whom messages are not to be in the way
+        self._all_told = True  # nothing waits in the library to be taken
+        self._thrown: BaseException | None = None  # by a callback: it ends the program
+        self._broken: Error | None = None  # why there is no thread any more
+        self._ends_in = 0  # the thread in which the process ends
+        self._is_parents = False  # this process came out of fork()
         super().__init__(url, **named)
-        #: Called with what the server said, when a connection comes up.
-        self.on_connected: Callable[[Connected], None] | None = None
-        #: Called with the reason when an attempt or a connection ends; None: disconnect() was called.
-        self.on_disconnected: Callable[[Error | None], None] | None = None
-        #: Called with the Topic Filter and the reason when a subscription could not be made again.
-        self.on_subscription_lost: Callable[[str, Error], None] | None = None
         self._poll = select.poll()
         self._poll.register(self._fd, select.POLLIN)
-        self._room = False
+        _undelivered.watch(self)
+
+    def _made_guard(self) -> Any:
+        return Turns() if self._runs else Guard()
 
     # ---- For a loop of one's own
 
     def run(self, timeout: float | None = None) -> None:
-        """Runs the client for `timeout` seconds, or until it is disconnected; messages wait for receive()."""
+        """Returns after `timeout` seconds, or when the client is disconnected; messages wait for receive(). A client
+        without a thread runs meanwhile."""
         try:
-            self._run_until(lambda: False, timeout, "")
+            self._run_until(lambda: False, timeout, "", relieve=not self._runs)
         except TimeoutError:
             pass
         except ArgumentError:
@@ -45,8 +70,9 @@ class Waiting(BaseClient):
                 raise
 
     def service(self) -> bool:
-        """Does everything that is due, without waiting: for a loop of one's own, with fileno() and next_timeout().
-        Returns whether messages wait for receive()."""
+        """Does everything that is due, without waiting: for a loop of one's own, with fileno() and next_timeout(), and
+        run=False. Returns whether messages wait for receive()."""
+        self._without_thread("service()")
         with self._guard:
             self._service()
             while self._take():
@@ -55,43 +81,310 @@ class Waiting(BaseClient):
 
     def next_timeout(self) -> float | None:
         """In how many seconds service() needs to be called even if fileno() stays silent; None: never."""
+        self._without_thread("next_timeout()")
         timeout_ms = self._next_timeout_ms()
         return None if timeout_ms < 0 else timeout_ms / 1000
+
+    def fileno(self) -> int:
+        """The one descriptor, readable when there is something to do: for select() and the like. Not to be read
+        from."""
+        self._without_thread("fileno()")
+        return super().fileno()
+
+    def _without_thread(self, name: str) -> None:
+        self._open()
+        if self._runs:
+            raise ArgumentError(Status.STATE, f"{name} is for a client without a thread of its own: give it run=False")
+
+    # ---- Life
+
+    @property
+    def state(self) -> State:
+        """What the client is doing."""
+        with self._guard if self._runs else _NOTHING:
+            return super().state
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether there is a connection now."""
+        with self._guard if self._runs else _NOTHING:
+            return super().is_connected
+
+    def close(self) -> None:
+        """Ends the client at once, without a farewell, in any state: the server publishes the Will. What waits to be
+        completed fails with ClosedError, and an UndeliveredWarning says how many messages that are. A second time it
+        does nothing; every other call raises ClosedError then."""
+        if not self.closed:
+            self._end().warn(2)
+
+    def _end(self) -> Undelivered:
+        """Closes; what was not delivered."""
+        with self._guard:
+            left = Undelivered(self)
+            super().close()
+        runner = self._runner
+        if runner and not runner.is_mine:
+            runner.thread.join(PATIENCE_S)
+            if runner.thread.is_alive():
+                warnings.warn(
+                    f"a callback of a client that was closed has not returned for {PATIENCE_S:g} s: its thread goes on",
+                    RuntimeWarning,
+                    stacklevel=4,
+                )
+        return left
+
+    def _drain(self, timeout: float) -> None:
+        """Waits until all is delivered, or the time is up, or nothing would ever be."""
+        try:
+            self._run_until(lambda: not (_undelivered.count_in(self._handle) or self._topics), timeout, "")
+        except (TimeoutError, ArgumentError):
+            pass
+
+    def _left(self, drain_s: float, timeout: float | None) -> Undelivered:
+        """Leaves the server, once what there is is delivered, and closes; what was not delivered."""
+        try:
+            if drain_s and not self._broken and self.state != State.DISCONNECTED:
+                self._drain(drain_s)
+            if not self._broken and self.state != State.DISCONNECTED:
+                ended, self._was_up = self._ended, self._connected is not None
+                self._leave(0, 0)
+                self._run_to_the_end(timeout)
+                self._ended = self._ended or ended
+        except TimeoutError:
+            pass
+        except BaseException:
+            self._end().warn(3)
+            raise
+        return self._end()
+
+    def _left_at_exit(self, timeout: float) -> Undelivered:
+        """The process ends: leaves the server, once what there is is delivered; what is not."""
+        if self._runner is None:
+            return Undelivered(self)  # nobody runs it any more
+        self._ends_in = threading.get_ident()
+        return self._left(timeout, 1.0)
+
+    def _left_to_parent(self) -> None:
+        """In the child after fork(): a client with a thread is the parent's, where the thread is."""
+        if self._runner:
+            self._is_parents = True
+            self._handle = None
+            self._runner = None
+            self._guard = Turns()
+
+    def _open(self) -> int:
+        if self._handle is None:
+            raise ClosedError(
+                "after fork() the client is the parent's: this process has to make one of its own"
+                if self._is_parents
+                else ""
+            )
+        return self._handle
+
+    # ---- The thread
+
+    def _begin(self) -> None:
+        """There is going to be something to do: starts the thread, if it is to have one."""
+        if not self._runs:
+            return
+        if self._thrown:
+            thrown, self._thrown = self._thrown, None
+            raise thrown
+        if self._broken:
+            raise self._broken
+        if self._runner is None:
+            self._open()
+            runner = Runner(self)
+            try:
+                runner.start()
+            except RuntimeError as why:
+                raise NoRoomError(Status.NO_THREAD, f"no thread can be started: {why}") from None
+            self._runner = runner
+
+    def _turn(self, runner: Runner) -> int | None:
+        """What the thread does again and again: how long it may wait then; None: it is over."""
+        with self._guard.lock:
+            runner.due = 0.0
+            if self._handle is None:
+                return None
+            try:
+                self._service()
+                self._all_told = self._taken()
+                timeout_ms = self._next_timeout_ms()
+            except Error as broken:
+                self._broken, self._all_told = broken, True
+                self._guard.changed.notify_all()
+                return None
+            except BaseException as ends:  # of the source of a stream
+                self._throw(ends)
+                return 0
+            if self._waiters:
+                self._guard.changed.notify_all()
+            self._hear(runner)
+            if runner.calls:
+                return 0
+            runner.held_back = self._is_full()
+            if runner.held_back:
+                return runner.sleeps_for(HELD_BACK_MS if timeout_ms < 0 else min(timeout_ms or HELD_BACK_MS, HELD_BACK_MS))
+            return runner.sleeps_for(timeout_ms)
+
+    def _taken(self) -> bool:
+        """Takes events; whether there are no more."""
+        for _ in range(EVENTS):
+            if self._handle is None or self._is_full():
+                return False
+            if not self._take():
+                return True
+            if self._unacknowledged and (self._askers or self._pending):
+                self._relieve()
+        return False
+
+    def _is_full(self) -> bool:
+        """Whether nothing is to be read, as the program does not keep up, and nothing is awaited that comes behind."""
+        return self._has_many() and not self._pending and not self._askers
+
+    def _is_busy(self) -> bool:
+        """Whether the client is needed even if the program has forgotten it."""
+        return bool(self._pending or self._waiters or _undelivered.count_in(self._handle))
+
+    def _throw(self, ends: BaseException) -> None:
+        """A callback wants the program to end: the next call on the client raises it, in its own thread."""
+        with self._guard:
+            self._thrown = ends
+            if not self._waiters and sys.stderr is not None:
+                print(
+                    f"swiftmqtt: {type(ends).__name__} in a callback, which runs in the client's thread: the next call "
+                    "on the client raises it",
+                    file=sys.stderr,
+                )
+            self._guard.changed.notify_all()
+
+    def _later(self, function: Callable[..., object], *arguments: Any) -> None:
+        if self._runner:
+            self._runner.calls.append((function, *arguments))
+        else:
+            function(*arguments)
+
+    def _tell(self) -> None:
+        """What the log hook has not heard yet; with a thread, _hear() has it."""
+        if not self._runs:
+            super()._tell()
+
+    def _hear(self, runner: Runner) -> None:
+        if self._told and self._log:
+            runner.calls.append((super()._tell,))
+
+    def _on_called(self) -> None:
+        runner = self._runner
+        if runner and self._handle is not None and not runner.is_mine:
+            if self._told or runner.calls:
+                runner.wake()
+            else:
+                runner.wake_before(self._next_timeout_ms())
+
+    def _on_accepted(self) -> None:
+        """Sends at once, but for what a callback has: that goes out when it has returned."""
+        runner = self._runner
+        if runner and not runner.is_mine:
+            self._flush()
+            if runner.held_back:
+                runner.wake()
+            self._on_called()
+
+    def _on_closed(self) -> None:
+        if self._runner:
+            self._runner.wake()
+            self._guard.changed.notify_all()
 
     # ---- For the client
 
     def _run_until(
         self, condition: Callable[[], object], timeout: float | None, what: str, relieve: bool = True
     ) -> None:
-        """Runs until the condition holds. TimeoutError, or ArgumentError if nothing would ever happen."""
+        """Returns when the condition holds. TimeoutError, or ArgumentError if nothing would ever happen."""
         deadline = None if timeout is None else time.monotonic() + seconds("timeout", timeout)
         with self._guard:
-            while not condition():
-                if self._take():
-                    if relieve and self._unacknowledged:
-                        self._relieve()
+            if self._runs:
+                self._await(condition, timeout, deadline, what, relieve)
+            else:
+                self._run_here(condition, timeout, deadline, what, relieve)
+
+    def _await(
+        self, condition: Callable[[], object], timeout: float | None, deadline: float | None, what: str, relieve: bool
+    ) -> None:
+        """Waits for the client's thread."""
+        self._begin()
+        if condition():
+            return
+        runner = self._runner
+        if runner is None or deadline is not None and deadline <= time.monotonic():
+            raise TimeoutError(f"{what} did not come within {timeout} s")
+        self._may_wait()
+        self._waiters += 1
+        self._askers += relieve
+        try:
+            if runner.held_back or relieve and self._unacknowledged:
+                runner.wake()
+            while True:
+                if self._ends_in not in (0, threading.get_ident()):
+                    self._guard.changed.wait()  # with the process: that needs no telling
                     continue
-                timeout_ms = self._next_timeout_ms()
-                if timeout_ms:
-                    if timeout_ms < 0 and self.state == State.DISCONNECTED:
-                        raise ArgumentError(Status.STATE, "the client is disconnected: nothing would ever happen")
-                    if deadline is not None:
-                        left_ms = max(0, int((deadline - time.monotonic()) * 1000) + 1)
-                        if timeout_ms < 0 or left_ms < timeout_ms:
-                            timeout_ms = left_ms
-                    # Here the thread waits, without the GIL, and signals interrupt it as Python has them.
-                    self._poll.poll(min(timeout_ms, MAXIMUM_WAIT_MS))
-                self._service()
-                if deadline is not None and time.monotonic() >= deadline:
-                    while self._take():
-                        pass
-                    if condition():
-                        return
+                if condition():
+                    break
+                if self._thrown or self._broken:
+                    self._begin()
+                if self._all_told and self._next_timeout_ms() < 0 and self.state == State.DISCONNECTED:
+                    raise ArgumentError(Status.STATE, "the client is disconnected: nothing would ever happen")
+                left = MAXIMUM_WAIT_MS / 1000 if deadline is None else deadline - time.monotonic()
+                if left <= 0:
                     raise TimeoutError(f"{what} did not come within {timeout} s")
+                self._guard.changed.wait(min(left, MAXIMUM_WAIT_MS / 1000))
+            if self._thrown:
+                self._begin()
+        finally:
+            self._waiters -= 1
+            self._askers -= relieve
+
+    def _may_wait(self) -> None:
+        """ArgumentError in a callback: what it would wait for is told by the thread that it is in."""
+        if self._runner and self._runner.is_mine:
+            raise ArgumentError(
+                Status.STATE,
+                "a callback cannot wait: it runs in the client's own thread, which would wait for itself. Use "
+                "add_done_callback() of what is to be waited for, or wait in another thread",
+            )
+
+    def _run_here(
+        self, condition: Callable[[], object], timeout: float | None, deadline: float | None, what: str, relieve: bool
+    ) -> None:
+        """Runs the client in this thread."""
+        while not condition():
+            if self._take():
+                if relieve and self._unacknowledged:
+                    self._relieve()
+                continue
+            timeout_ms = self._next_timeout_ms()
+            if timeout_ms:
+                if timeout_ms < 0 and self.state == State.DISCONNECTED:
+                    raise ArgumentError(Status.STATE, "the client is disconnected: nothing would ever happen")
+                if deadline is not None:
+                    left_ms = max(0, int((deadline - time.monotonic()) * 1000) + 1)
+                    if timeout_ms < 0 or left_ms < timeout_ms:
+                        timeout_ms = left_ms
+                # Here the thread waits, without the GIL, and signals interrupt it as Python has them.
+                self._poll.poll(min(timeout_ms, MAXIMUM_WAIT_MS))
+            self._service()
+            if deadline is not None and time.monotonic() >= deadline:
+                while self._take():
+                    pass
+                if condition():
+                    return
+                raise TimeoutError(f"{what} did not come within {timeout} s")
 
     def _with_room(self, publish: Callable[[], None], timeout: float | None) -> None:
         """Publishes, when there is room."""
         deadline = None if timeout is None else time.monotonic() + seconds("timeout", timeout)
+        self._begin()
         while True:
             try:
                 return publish()
@@ -114,25 +407,57 @@ class Waiting(BaseClient):
         self._run_to_the_end()
         self._ended = ended
 
-    def _run_to_the_end(self) -> None:
+    def _run_to_the_end(self, timeout: float | None = None) -> None:
         """Runs until the client is disconnected, and all that it has to tell of it is told."""
-        self._run_until(lambda: self.state == State.DISCONNECTED, None, "the end")
+        if self._runs:
+            self._begin()
+            self._all_told = False
+            if self._runner:
+                self._runner.wake()
+            self._run_until(lambda: self._all_told and self.state == State.DISCONNECTED, timeout, "the end")
+            self._until_heard()
+            return
+        self._run_until(lambda: self.state == State.DISCONNECTED, timeout, "the end")
         while not self.closed and self._take():
             pass
 
+    def _until_heard(self) -> None:
+        """Waits for callbacks that are due, unless this is one; not for those that do not return."""
+        runner = self._runner
+        if runner and not runner.is_mine:
+            deadline = time.monotonic() + PATIENCE_S
+            with self._guard:
+                while (runner.calls or runner.calling) and time.monotonic() < deadline and not self._thrown:
+                    self._guard.changed.wait(PATIENCE_S)
+                self._begin()
+
     # ---- What happens
+
+    def _on_message(self) -> None:
+        pass  # who waits is told at the end of the turn
 
     def _on_room(self) -> None:
         self._room = True
 
     def _on_connected(self, connected: Connected) -> None:
         if self.on_connected:
-            self.on_connected(connected)
+            self._later(self.on_connected, connected)
 
     def _on_disconnected(self, ended: Error | None) -> None:
         if self.on_disconnected:
-            self.on_disconnected(ended)
+            self._later(self.on_disconnected, ended)
 
     def _on_subscription_lost(self, filter: str, ended: Error) -> None:
         if self.on_subscription_lost:
-            self.on_subscription_lost(filter, ended)
+            self._later(self.on_subscription_lost, filter, ended)
+
+
+class _Nothing:
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+_NOTHING = _Nothing()

@@ -11,6 +11,7 @@ from ._answers import Answer, Connected
 from ._base import AuthenticateHook, CredentialsHook, Filters, LogHook, ResolveHook
 from ._loop import LoopClient, into, look_at, within
 from ._source import Source, size_of
+from ._undelivered import DRAIN_S
 from .constants import LogLevel, Overflow, State
 from .errors import ClosedError
 from .message import Message
@@ -96,10 +97,14 @@ class Client(LoopClient):
             log_level=log_level,
             **cast("dict[str, Any]", options),
         )
-        #: The messages that arrive.
-        self.messages = Messages(self)
+        self._messages = Messages(self)
         self._replies: asyncio.Task[Answer] | None = None  # subscribes to
         self._replies_to = f"replies/{uuid4().hex}"
+
+    @property
+    def messages(self) -> Messages:
+        """The messages that arrive."""
+        return self._messages
 
     # ---- Connect, disconnect
 
@@ -116,12 +121,21 @@ class Client(LoopClient):
     async def __aexit__(
         self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
     ) -> Literal[False]:
-        """Leaves the server, with up to five seconds for what is not yet delivered, none after an exception; closes."""
+        """Leaves the server, with up to five seconds for what is not yet delivered, none after an exception, and closes.
+        UndeliveredError if something was not delivered that nobody awaits; after an exception, which goes on, an
+        UndeliveredWarning."""
+        if self.closed:
+            return False
         try:
-            if not self.closed:
-                await self.disconnect(drain_s=0 if kind else 5)
-        finally:
+            self._was_up = self._connected is not None
+            await self.disconnect(drain_s=0 if kind else DRAIN_S)
+        except BaseException:
             self.close()
+            raise
+        left = self._end()
+        if left.count and kind is None:
+            raise left.error()
+        left.warn(2)
         return False
 
     async def connect(self, timeout: float | None = None, *, retry: bool = False) -> Connected:
@@ -328,6 +342,6 @@ class Client(LoopClient):
                     self._wake_taker()
                 raise
         message = self._next_message()
-        if self._held_back and len(self._waiting_messages) <= self._inbox_maximum // 2:
+        if self._held_back and self._has_few():
             self._go_on()
         return message

@@ -10,6 +10,7 @@ from ._answers import Answer, Connected
 from ._base import AuthenticateHook, CredentialsHook, Filters, LogHook, ResolveHook
 from ._source import Source, size_of
 from ._token import Token
+from ._undelivered import DRAIN_S
 from ._waiting import Waiting
 from .constants import LogLevel, Overflow, State, Status
 from .errors import ArgumentError, Error, error
@@ -28,7 +29,8 @@ __all__ = ["Client", "Token"]
 
 
 class Client(Waiting):
-    """A client for a program, or a thread, of its own: it runs while one of its calls waits, or in run().
+    """A client with a thread of its own, from connect() on: what is published is sent at once, and what arrives waits for
+    receive().
 
         with swiftmqtt.Client("mqtt://127.0.0.1", client_id="greenhouse") as client:
             client.subscribe("greenhouse/+/set", qos=1).wait()
@@ -37,6 +39,10 @@ class Client(Waiting):
                 print(message.topic, message.json())
 
     url           mqtt://[user[:password]@]host[:port][,host[:port]]…, or else the option host
+    run           False: no thread. The client then runs while one of its calls waits, and nothing happens between them
+    inbox_maximum   messages that wait for receive(): with so many the client stops to read, and the server has to wait,
+                  unless somebody waits for an answer that comes behind them. Without a thread nothing is read between
+                  two calls, and this is not needed
     reconnect     False: after a failed attempt, or a connection that ended, connect() has to be called again
     manual_ack    messages with QoS 1 and 2 wait for Message.ack(); otherwise one is acknowledged when the program gets
                   it
@@ -49,15 +55,18 @@ class Client(Waiting):
     options       the options of smq_options, by the header's names: see swiftmqtt.Options. MQTT 5.0 is spoken, or what
                   the server speaks, unless `protocol` says otherwise
 
-    It belongs to one thread at a time; another one gets ArgumentError meanwhile. Only submit() is for any thread at any
-    time. Assign functions to on_connected, on_disconnected and on_subscription_lost to hear of these; they may call the
-    client.
+    Every call is for any thread, but with run=False: then the client belongs to one thread at a time, another one gets
+    ArgumentError meanwhile, and only submit() is for any. Assign functions to on_connected, on_disconnected and
+    on_subscription_lost to hear of these. They, the hooks, and the callbacks of tokens run in the client's thread: they
+    may call the client, but what would wait raises ArgumentError there (disconnect() begins to leave, and returns).
     """
 
     def __init__(
         self,
         url: str | None = None,
         *,
+        run: bool = True,
+        inbox_maximum: int = 1000,
         reconnect: bool = True,
         manual_ack: bool = False,
         message_maximum: int = 1 << 24,
@@ -71,6 +80,8 @@ class Client(Waiting):
     ):
         super().__init__(
             url,
+            run,
+            inbox_maximum,
             reconnect=reconnect,
             manual_ack=manual_ack,
             message_maximum=message_maximum,
@@ -99,12 +110,16 @@ class Client(Waiting):
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
     ) -> Literal[False]:
-        """Leaves the server, with up to five seconds for what is not yet delivered, none after an exception; closes."""
-        try:
-            if not self.closed:
-                self.disconnect(drain_s=0 if kind else 5)
-        finally:
-            self.close()
+        """Leaves the server, with up to five seconds for what is not yet delivered, none after an exception, and closes.
+        UndeliveredError if something was not delivered, or failed and nobody looked; after an exception, which goes on,
+        an UndeliveredWarning."""
+        if not self.closed:
+            if kind:
+                self._thrown = None  # the first one goes on
+            left = self._left(0 if kind else DRAIN_S, None)
+            if left.count and kind is None:
+                raise left.error()
+            left.warn(2)
         return False
 
     def connect(self, timeout: float | None = None, *, retry: bool = False, wait: bool = True) -> Connected | None:
@@ -119,8 +134,12 @@ class Client(Waiting):
         disconnected; ArgumentError if it was not.
         """
         with self._guard:
+            self._begin()
+            if wait:
+                self._may_wait()
             ends = self._ends
             self._connect()
+            self._on_called()
             if not wait:
                 return None
             try:
@@ -136,7 +155,9 @@ class Client(Waiting):
                 ended = self._ended
                 self._give_up()
                 raise ended or error(Status.CLOSED)
-            return self._connected
+            connected = self._connected
+            self._until_heard()
+            return connected
 
     def disconnect(
         self,
@@ -147,7 +168,8 @@ class Client(Waiting):
         session_expiry_interval: int | None = None,
         user_properties: UserProperties | None = None,
     ) -> None:
-        """Leaves the server, and returns when it is over. Without a connection it gives up trying.
+        """Leaves the server, and returns when it is over; in a callback, at once. Without a connection it gives up
+        trying.
 
         drain_s       how long to wait for what was published to be delivered
         reason_code   MQTT 5.0: 0x04 has the server publish the Will; see smq_disconnect_with() for others
@@ -162,6 +184,8 @@ class Client(Waiting):
                 session_expiry_interval=session_expiry_interval,
                 user_properties=user_properties,
             )
+            if self._runner and self._runner.is_mine:
+                return
             self._run_to_the_end()
 
     # ---- Publish
@@ -185,7 +209,8 @@ class Client(Waiting):
         properties: Properties | None = None,
         timeout: float | None = 0,
     ) -> Token:
-        """Publishes a message: it is in the outbox when this returns, and sent by the next call that waits, or flush().
+        """Publishes a message: when this returns it is on its way, or, without a connection, in the outbox. (With
+        run=False it is in the outbox, and sent by the next call that waits, or flush().)
 
         payload        bytes, str, dict, …: the adapters make bytes of it; in MQTT 5.0 its content type goes along
         qos, retain    as ever
@@ -245,8 +270,8 @@ class Client(Waiting):
             return token
 
     def submit(self, topic: str, payload: object = b"", **more: Any) -> Future[Answer]:
-        """Publishes from any thread, while another one owns the client and runs it. Takes what publish() does, but
-        `timeout`. Never waits.
+        """Publishes from a signal handler, or, with run=False, from another thread than the one that runs the client.
+        Takes what publish() does, but `timeout`. Never waits, also not for a lock.
 
         Returns a future that knows how the message ended; NoRoomError if `submit_messages` are waiting, ArgumentError
         if it is above `submit_bytes`, ClosedError after close().
@@ -257,9 +282,9 @@ class Client(Waiting):
 
         def finish(result: Any, error: Error | None) -> None:
             if error:
-                future.set_exception(error)
+                self._later(future.set_exception, error)
             else:
-                future.set_result(result)
+                self._later(future.set_result, result)
 
         self._submit(struct, None if more.get("quiet") else finish)
         return future
@@ -293,6 +318,7 @@ class Client(Waiting):
         Returns a token, whose answer has the granted QoS of each filter in reason_codes; PeerError if one was refused.
         """
         with self._guard:
+            self._begin()
             token = Token(self)
             self._subscribe(
                 True,
@@ -310,6 +336,7 @@ class Client(Waiting):
     def unsubscribe(self, filters: Filters, *, user_properties: UserProperties | None = None) -> Token:
         """Unsubscribes from one Topic Filter, or from several."""
         with self._guard:
+            self._begin()
             token = Token(self)
             self._subscribe(False, filters, 0, 0, user_properties, token._finish)
             return token
@@ -333,8 +360,10 @@ class Client(Waiting):
         more             as for publish()
         """
         with self._guard:
+            self._begin()
             if response_topic is None:
                 if self._replies_to is None:
+                    self._may_wait()
                     from uuid import uuid4
 
                     topic_of_replies = f"replies/{uuid4().hex}"
@@ -372,4 +401,8 @@ class Client(Waiting):
         disconnected."""
         with self._guard:
             self._run_until(lambda: self._waiting_messages, timeout, "a message", relieve=False)
-            return self._next_message()
+            message = self._next_message()
+            runner = self._runner
+            if runner and runner.held_back and self._has_few():
+                runner.wake()
+            return message

@@ -167,6 +167,8 @@ class OptionFlag(IntFlag):
     ASK_CREDENTIALS = 1024
     ASK_ADDRESSES = 2048
     OWN_TRANSPORT = 4096
+    USER_NAME = 8192
+    PASSWORD = 16384
 
 
 class Jitter(IntEnum):

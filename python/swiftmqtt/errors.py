@@ -68,6 +68,7 @@ class Error(Exception):
     server_reference  MQTT 5.0: another server to use; usually empty
     reason_codes      of SUBACK and UNSUBACK: one for each filter
     retry_ms          how long until the client tries again by itself; -1: it will not
+    server            which server it was, "host:port"; empty: it is not about one
     """
 
     def __init__(
@@ -86,6 +87,7 @@ class Error(Exception):
         server_reference: str = "",
         reason_codes: tuple[int, ...] = (),
         retry_ms: int = -1,
+        server: str = "",
     ):
         super().__init__(status, detail)
         self.status = Status(status) if status in Status._value2member_map_ else status
@@ -95,7 +97,7 @@ class Error(Exception):
         self.os_error, self.attempt = os_error, attempt
         self.rule = Rule(rule) if rule in Rule._value2member_map_ else rule
         self.properties, self.server_reference = properties, server_reference
-        self.reason_codes, self.retry_ms = reason_codes, retry_ms
+        self.reason_codes, self.retry_ms, self.server = reason_codes, retry_ms, server
 
     @property
     def status_name(self) -> str:
@@ -104,6 +106,8 @@ class Error(Exception):
 
     def __str__(self) -> str:
         said = [self.detail or MEANING.get(Status(self.status), "") if self.status in MEANING else self.detail]
+        if self.server:
+            said.append(self.server)
         if self.reason_code >= 0:
             name = text(LIBRARY.smq_reason_code_name(self.protocol, self.reason_code))
             said.append(f"{name} (0x{self.reason_code:02X})")
@@ -145,8 +149,25 @@ class TransportError(Error, ConnectionError):
         self.errno = self.os_error or None
 
 
-class JournalError(Error):
-    """-5xx: the journal of the outbox. For a later version of the library."""
+class UndeliveredError(Error):
+    """A block was left before all that was published in it was delivered as its QoS promises, or some of it failed and
+    nobody looked. The last error of the connection, or the first of a message, is its ``__cause__``.
+
+    count    how many messages
+    topics   of these, without repetition; if there are very many, not all
+    """
+
+    def __init__(self, count: int, topics: tuple[str, ...], detail: str):
+        super().__init__(Status.TIMEOUT, detail)
+        self.count, self.topics = count, topics
+
+    def __str__(self) -> str:
+        return self.detail
+
+
+class UndeliveredWarning(RuntimeWarning):
+    """The same, where nothing can be raised: close() was called, an exception is on its way already, or nobody has the
+    client any more."""
 
 
 BANDS: dict[int, type[Error]] = {
@@ -154,7 +175,6 @@ BANDS: dict[int, type[Error]] = {
     2: NoRoomError,
     3: PeerError,
     4: TransportError,
-    5: JournalError,
 }
 
 

@@ -32,6 +32,17 @@ int32_t tool_decimal(const void *text, size_t size, int64_t scale, int64_t *valu
 
 /* ---- Files (files.c) */
 
+/* What a file was when it was opened. */
+typedef struct tool_file {
+    int64_t size; /* -1: it is none whose size is known, such as a pipe */
+    int64_t changed_s, changed_ns;
+} tool_file;
+
+tool_file tool_file_state(int32_t fd);
+
+/* Reads size bytes at an offset of a file. Returns 0; or -1 if it cannot be, or the file is not what it was. */
+int32_t tool_read_at(int32_t fd, const tool_file *was, int64_t offset, void *buffer, size_t size);
+
 /* Opens a file for reading. Returns a descriptor, or -errno. */
 int32_t tool_open(const void *path);
 
@@ -64,7 +75,7 @@ int32_t tool_caught_signal(void);
 /* Why it failed, in libc's words. */
 const char *tool_error_text(int32_t error);
 
-/* The same for an EAI_… value. */
+/* The same for an EAI_… value. EAI_INPROGRESS: the time was up. */
 const char *tool_resolve_text(int32_t error);
 
 /* NULL if there is none. */
@@ -113,9 +124,9 @@ int32_t tool_set_wait(int32_t set, uint32_t *numbers, int32_t capacity, int64_t 
  * descriptor that does not block; -errno; or -1000 + an EAI_… value if a name has no address. */
 int32_t tool_connect(const void *host, uint32_t port, const void *bound_to, const void *path, int64_t timeout_ms);
 
-/* Looks up a name, and writes its addresses, with blanks between them, as far as there is room. Returns the bytes
- * written, or an EAI_… value, which is negative. */
-int32_t tool_resolve(const void *host, void *buffer, size_t capacity);
+/* Looks up a name, and writes its addresses, with blanks between them, as far as there is room. Waits as tool_connect()
+ * does. Returns the bytes written, or an EAI_… value, which is negative. */
+int32_t tool_resolve(const void *host, void *buffer, size_t capacity, int64_t timeout_ms);
 
 /* Sends what the kernel takes. Returns how many bytes, 0: none now, or -errno. */
 int64_t tool_send(int32_t fd, const void *data, size_t size);

@@ -12,10 +12,11 @@ from collections import OrderedDict, deque
 from typing import Any
 
 from .._answers import Connected
+from .._bell import Bell
 from ..constants import State, Status
 from ..errors import ArgumentError, Error
 from ..message import Message
-from ._link import Bell, Link, Socket, Turn, connect_options
+from ._link import Link, Socket, Turn, connect_options
 from ._names import (
     LOGGING_LEVEL,
     MQTT_CLEAN_START_FIRST_ONLY,
@@ -40,7 +41,6 @@ class Connection(Settings):
         self._link: Link | None = None
         self._link_options: dict[str, Any] = {}
         self._wanted = False  # connect_async() was called, and reconnect() is to follow
-        self._leaving = False  # disconnect() was called
         self._ready = False  # connected, and on_connect was called
         self._rc = MQTT_ERR_SUCCESS  # why the connection ended
         self._last_mid = 0
@@ -91,7 +91,9 @@ class Connection(Settings):
         if bind_address or bind_port:
             raise ValueError("libswiftmqtt binds to no address: bind_address and bind_port have to be empty")
         self._close_connection()
+        self._is_begun = False
         self.host, self.port, self.keepalive = host, port, keepalive
+        self._is_begun = True
         self._clean_start, self._connect_properties = clean_start, properties
         if not self._client_id and self._protocol == MQTTv5 and clean_start is not True:
             expires = getattr(properties, "SessionExpiryInterval", 0) if properties else 0
@@ -257,7 +259,7 @@ class Connection(Settings):
     def _ended(self, link: Link, ended: Error | None) -> None:
         """The connection is over."""
 
-    def _arrived(self, link: Link, own: Message) -> None:
+    def _arrived(self, link: Link, own: Message, identifier: int) -> None:
         """A message."""
 
     def _feed(self) -> None:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import threading
-import weakref
 from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from .._answers import Answer, Connected
 from .._base import BaseClient
+from .._library import LIBRARY
 from ..constants import OFF, LogItem, LogLevel, Protocol
 from ..errors import Error
 from ..message import Message, Will
@@ -67,6 +66,10 @@ class Link(BaseClient):
     subscribe_filters = BaseClient._subscribe
     acknowledge = BaseClient._ack
 
+    def identifier_of(self, message: Message) -> int:
+        """The Packet Identifier of a message that is not acknowledged; 0: it has none."""
+        return max(0, LIBRARY.smq_packet_identifier(self._open(), message._token)) if message._token else 0
+
     def _logged(self, level: LogLevel, what: LogItem | int, number: int, other: int) -> None:
         if what == LogItem.OPENED:
             self.opened = True
@@ -78,7 +81,8 @@ class Link(BaseClient):
     def _on_message(self) -> None:
         message, owner = self._waiting_messages.popleft(), self.owner
         if owner:
-            self.calls.append(lambda: owner._arrived(self, message))
+            identifier = self.identifier_of(message)
+            self.calls.append(lambda: owner._arrived(self, message, identifier))
 
     def _on_connected(self, connected: Connected) -> None:
         owner = self.owner
@@ -112,44 +116,6 @@ class Socket:
 
     def setsockopt(self, *option: Any) -> None:
         """Nothing: programs ask for smaller buffers, or for TCP_NODELAY, which the library sets by itself."""
-
-
-class Bell:
-    """Wakes a thread up that waits in poll(). Any thread may ring it."""
-
-    def __init__(self) -> None:
-        self._read, self._write = os.pipe()
-        os.set_blocking(self._read, False)
-        os.set_blocking(self._write, False)
-        self._rung = False
-        weakref.finalize(self, _close, self._read, self._write).atexit = False  # type: ignore[misc, unused-ignore]
-
-    def fileno(self) -> int:
-        """Readable while it rings."""
-        return self._read
-
-    def ring(self) -> None:
-        """Until somebody calls quiet()."""
-        if not self._rung:
-            self._rung = True
-            try:
-                os.write(self._write, b"\0")
-            except BlockingIOError:
-                pass  # it is full: whoever waits is awake
-
-    def quiet(self) -> None:
-        """Whoever waits next is to wait: for the thread that waits, when it is readable."""
-        try:
-            os.read(self._read, 64)
-        except BlockingIOError:
-            pass  # another thread waited, too, and was faster
-        # Last: a ring in between would be read with the others, and no later one would write.
-        self._rung = False
-
-
-def _close(*descriptors: int) -> None:
-    for descriptor in descriptors:
-        os.close(descriptor)
 
 
 class Turn:
@@ -217,13 +183,13 @@ def connect_options(client: Settings) -> dict[str, Any]:
         "client_id_as_is": True,
         "keep_alive_s": client._keepalive or OFF,
         "connect_timeout_ms": int(client._connect_timeout * 1000) + 30_000,
-        "user_name": client._username or "",
-        "password": client._password or b"",
+        "user_name": client._username,
+        "password": client._password if client._username is not None else None,
         "outbox_bytes": OUTBOX_BYTES,
         "outbox_messages": OUTBOX_MESSAGES,
         "receive_bytes": 1 << 16,
         "in_flight_maximum": min(client._max_inflight_messages, 65_535) or 65_535,
-        "receive_maximum": 65_535 if client._manual_ack else 1024,
+        "receive_maximum": 65_535,  # paho-mqtt has no limit
         "requests": 256,
         "request_bytes": 1 << 17,
         "subscriptions": OFF,

@@ -59,6 +59,8 @@ class Settings(Callbacks):
         self._max_inflight_messages, self._max_queued_messages = 20, 0
         self._min_delay, self._max_delay, self._delay = 1.0, 120.0, 0.0
         self._logger: logging.Logger | None = None
+        self._is_begun = False  # connect() or connect_async() was called,
+        self._leaving = False  # and disconnect()
         self._sock: Socket | None = None  # while the network connection is open
 
     @property
@@ -73,7 +75,7 @@ class Settings(Callbacks):
 
     @host.setter
     def host(self, value: str) -> None:
-        self._check_closed()
+        self._check_closed("host")
         if not value:
             raise ValueError("Invalid host.")
         self._host = value
@@ -85,7 +87,7 @@ class Settings(Callbacks):
 
     @port.setter
     def port(self, value: int) -> None:
-        self._check_closed()
+        self._check_closed("port")
         if value <= 0:
             raise ValueError("Invalid port number.")
         self._port = value
@@ -97,7 +99,7 @@ class Settings(Callbacks):
 
     @keepalive.setter
     def keepalive(self, value: int) -> None:
-        self._check_closed()
+        self._check_closed("keepalive")
         if value < 0:
             raise ValueError("Keepalive must be >=0.")
         self._keepalive = value
@@ -109,7 +111,7 @@ class Settings(Callbacks):
 
     @transport.setter
     def transport(self, value: str) -> None:
-        self._check_closed()
+        self._check_closed("transport")
         _check_transport(value)
 
     @property
@@ -124,7 +126,7 @@ class Settings(Callbacks):
 
     @connect_timeout.setter
     def connect_timeout(self, value: float) -> None:
-        self._check_closed()
+        self._check_closed("connect_timeout")
         if value <= 0.0:
             raise ValueError("timeout must be a positive number")
         self._connect_timeout = value
@@ -136,8 +138,8 @@ class Settings(Callbacks):
 
     @username.setter
     def username(self, value: str | None) -> None:
-        self._check_closed()
-        self._username = value or None
+        self._check_closed("username")
+        self._username = value
 
     @property
     def password(self) -> str | bytes | None:
@@ -146,8 +148,8 @@ class Settings(Callbacks):
 
     @password.setter
     def password(self, value: str | bytes | None) -> None:
-        self._check_closed()
-        self._password = value or None
+        self._check_closed("password")
+        self._password = value
 
     @property
     def max_inflight_messages(self) -> int:
@@ -156,7 +158,7 @@ class Settings(Callbacks):
 
     @max_inflight_messages.setter
     def max_inflight_messages(self, value: int) -> None:
-        self._check_closed()
+        self._check_closed("max_inflight_messages")
         if value < 0:
             raise ValueError("Invalid inflight.")
         self._max_inflight_messages = value
@@ -168,6 +170,7 @@ class Settings(Callbacks):
 
     @max_queued_messages.setter
     def max_queued_messages(self, value: int) -> None:
+        self._check_closed("max_queued_messages")
         if value < 0:
             raise ValueError("Invalid queue size.")
         self._max_queued_messages = value
@@ -214,7 +217,7 @@ class Settings(Callbacks):
         """For the next connection; None: without."""
         if username is not None and not isinstance(username, str):
             raise ValueError("username is a str")
-        self._username, self._password = username or None, password or None
+        self._username, self._password = username, password
 
     def will_set(
         self,
@@ -253,9 +256,10 @@ class Settings(Callbacks):
         """Ends it."""
         self._logger = None
 
-    def _check_closed(self) -> None:
-        if self._sock is not None:
-            raise RuntimeError("this can only be changed while there is no connection")
+    def _check_closed(self, name: str) -> None:
+        """From connect() on until disconnect() is over, also while there is no connection between two."""
+        if self._is_begun and not (self._leaving and self._sock is None):
+            raise RuntimeError(f"updating {name} on established connection is not supported")
 
 
 def _check_transport(name: str) -> None:

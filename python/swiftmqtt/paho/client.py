@@ -205,19 +205,17 @@ class Client(Publishing, Subscribing, Missing):
                 self._call("on_socket_close", closing)
             self._call_on_disconnect(rc, by_server, properties)
 
-    def _arrived(self, link: Link, own: Message) -> None:
+    def _arrived(self, link: Link, own: Message, identifier: int) -> None:
         """A message."""
         if own.status:
             self._debug(f"Received PUBLISH that is too large: {own.topic!r} ({own.payload_total} bytes)")
-        message = MQTTMessage(0, own.topic.encode())
+        message = MQTTMessage(identifier, own.topic.encode())
         message.timestamp = time.monotonic()
         message.payload, message.qos = own.payload, own.qos
         message.retain, message.dup = own.retain, own.duplicate
         token, own._token = own._token, 0
-        if token:
-            message.mid = token % 65_535 + 1
-            if not link.acknowledges:
-                self._tokens[message.mid] = token
+        if token and not link.acknowledges:
+            self._tokens[identifier] = token
         if self._protocol == MQTTv5:
             message.properties = Properties(PacketTypes.PUBLISH).fill(own.properties)
         self._debug(f"Received PUBLISH (q{own.qos}, m{message.mid}), {own.topic!r} ({len(own.payload)} bytes)")

@@ -80,7 +80,7 @@ class MQTTMessage:
     topic       text
     payload     bytes
     qos, retain, dup
-    mid         counts messages with QoS 1 and 2: for ack(), not the Packet Identifier
+    mid         of a message that arrived: its Packet Identifier, for ack(); 0 with QoS 0
     properties  MQTT 5.0; else None
     timestamp   when it came, by time.monotonic()
     """

@@ -1,0 +1,53 @@
+import CTool
+
+/// A payload that the library asks for piece by piece (smq_publish_stream), as often as the connection is lost.
+@safe
+final class LargePayload {
+  let size: Int
+  /// Why a piece could not be had.
+  private(set) var failure: Text?
+  private let pieces: [[UInt8]]
+  /// Of all pieces but the last.
+  private let pieceSize: Int
+  private let file: (descriptor: Int32, state: tool_file, name: Text)?
+
+  /// A file, of which nothing is kept. One that changes while it is sent is an error: its parts would be of two.
+  init(_ descriptor: Int32, _ state: tool_file, _ name: Text) {
+    size = Int(state.size)
+    pieces = []
+    pieceSize = 1
+    file = (descriptor, state, name)
+  }
+
+  init(_ pieces: [[UInt8]], _ size: Int) {
+    self.size = size
+    self.pieces = pieces
+    pieceSize = pieces[0].count
+    file = nil
+  }
+
+  convenience init(_ bytes: [UInt8]) { self.init([bytes], bytes.count) }
+
+  deinit {
+    if let file { System.close(file.descriptor) }
+  }
+
+  /// Puts bytes at `target`, which has room for `wanted` of them. How many; below 0: they cannot be had.
+  func read(at offset: Int, into target: UnsafeMutableRawPointer, _ wanted: Int) -> Int32 {
+    if let file {
+      guard unsafe System.read(file.descriptor, file.state, at: offset, into: target, wanted) else {
+        failure = "-f: \(file.name) has changed while it was sent"
+        return -1
+      }
+      return Int32(wanted)
+    }
+    let piece = pieces[offset / pieceSize]
+    let start = offset % pieceSize
+    let count = min(wanted, piece.count - start)
+    // `count` bytes from `start` are in the piece, and no more than there is room for.
+    unsafe piece.withUnsafeBytes {
+      unsafe target.copyMemory(from: $0.baseAddress! + start, byteCount: count)
+    }
+    return Int32(count)
+  }
+}

@@ -1,0 +1,286 @@
+import MQTTWire
+import Testing
+
+@testable import MQTTSession
+
+/// A server that has kept more QoS 2 messages than there are places for their identifiers, and sends them all before its first
+/// PUBREL, as Mosquitto 2.0 does: does every one arrive once, in its order, whatever is cut in between?
+@Suite struct BacklogTests {
+  /// The server, and the program that takes what comes.
+  final class Scene {
+    let version: ProtocolVersion
+    let rig: Rig
+    private var random: SeededGenerator
+    /// In the order in which they were published: the identifier is the number.
+    private var queue: [(number: UInt16, isSent: Bool, isReleased: Bool)]
+    /// What is sent and has not been taken.
+    private var line: [UInt8] = []
+    private var fromClient: [UInt8] = []
+    /// Of what is sent in one connection.
+    let payloadSize: Int
+    private(set) var connections = 0
+    private(set) var handedOut: [UInt16] = []
+    private(set) var faults: [String] = []
+    private var tokens: [UInt32] = []
+    let holds: Bool
+
+    init(
+      _ version: ProtocolVersion, seed: UInt64, count: UInt16, places: Int, room: Int = 64, payload: Int = 2,
+      holds: Bool = false
+    ) {
+      self.version = version
+      self.holds = holds
+      random = SeededGenerator(seed: seed)
+      queue = (1...count).map { ($0, false, false) }
+      payloadSize = payload
+      rig = Rig(version) {
+        $0.sessionExpiry = version == .v5_0 ? .max : 0
+        $0.receiveMaximum = room
+        $0.unreleasedMaximum = places
+        $0.receiveBytes = 128
+        $0.maximumPacketSize = 0
+        $0.controlBytes = 64
+        $0.holdsMessages = holds
+      }
+    }
+
+    var isDone: Bool { queue.isEmpty }
+
+    func connect() {
+      if connections > 0 { rig.lose() }
+      connections += 1
+      line = []
+      fromClient = []
+      rig.connect(sessionPresent: connections > 1 || version == .v3_1_1)
+      _ = rig.event()
+      for index in queue.indices {
+        let message = queue[index]
+        queue[index].isSent = true
+        line +=
+          message.isReleased
+          ? pubrel(message.number)
+          : publish(
+            version, "t", twoBytes(message.number) + [UInt8](repeating: 0, count: payloadSize - 2),
+            qos: .exactlyOnce, identifier: message.number, duplicate: message.isSent)
+      }
+    }
+
+    /// Until there is nothing more to do on this connection, or `steps` were taken.
+    func run(steps: Int) {
+      var idle = 0
+      for _ in 0..<steps where rig.ending == nil && idle < 100 {
+        idle += 1
+        switch random.below(4) {
+        case 0:
+          let count = min(line.count, 1 + random.below(400))
+          let rest = rig.receive(Array(line.prefix(count)))
+          if rest.count < count { idle = 0 }
+          line.removeFirst(count - rest.count)
+        case 1: if takeEvent() { idle = 0 }
+        case 2:
+          guard !tokens.isEmpty else { break }
+          idle = 0
+          let token = tokens.remove(at: random.below(tokens.count))
+          do throws(SessionError) { try rig.acknowledge(token) } catch { faults.append("\(error)") }
+        default:
+          guard let bytes = rig.transmit(1 + random.below(100)) else { break }
+          idle = 0
+          fromClient += bytes
+          while let size = firstPacketSize(fromClient[...]) {
+            answer(Array(fromClient.prefix(size)))
+            fromClient.removeFirst(size)
+          }
+        }
+      }
+    }
+
+    private func takeEvent() -> Bool {
+      guard let event = rig.event() else { return false }
+      guard case .message(let message) = event else { return true }
+      if holds { tokens.append(rig.token) }
+      if message.payload.count >= 2 {
+        handedOut.append(UInt16(message.payload[0]) << 8 | UInt16(message.payload[1]))
+      }
+      return true
+    }
+
+    private func answer(_ packet: [UInt8]) {
+      if packet[0] == 0xC0 { return line += pingresp }
+      if packet[0] == 0xE0 { return }
+      let number = UInt16(packet[2]) << 8 | UInt16(packet[3])
+      guard let index = queue.firstIndex(where: { $0.number == number }) else {
+        return faults.append("\(packet) answers nothing")
+      }
+      switch packet[0] {
+      case 0x50:
+        queue[index].isReleased = true
+        line += pubrel(number)
+      case 0x70: queue.remove(at: index)
+      default: faults.append("sent \(packet)")
+      }
+    }
+
+    /// What the server had noted is gone, but not the messages: restored from a copy of yesterday.
+    func forgetAnswers() {
+      for index in queue.indices { queue[index].isReleased = false }
+    }
+  }
+
+  static let places = [1, 2, 8, 20]
+
+  /// 300 messages through so many places, in as many connections as they take and no more.
+  @Test(arguments: bothVersions, places)
+  func everyMessageOnce(version: ProtocolVersion, places: Int) {
+    let scene = Scene(version, seed: 1, count: 300, places: places)
+    while !scene.isDone, scene.connections < 400 {
+      scene.connect()
+      scene.run(steps: 100_000)
+    }
+    #expect(scene.isDone && scene.faults.isEmpty)
+    #expect(scene.handedOut == Array(1...300))
+    #expect(scene.connections <= 300 / places + 1)
+    #expect(scene.rig.inbox.unacknowledged == 0)
+    #expect(scene.rig.counters.messagesPostponed.uint64 > 0)
+  }
+
+  /// The same while the link is cut by chance, the program holds what it gets, and payloads do not fit into the buffer.
+  @Test(arguments: bothVersions, [false, true])
+  func everyMessageOnceOverCuts(version: ProtocolVersion, holds: Bool) {
+    for seed in UInt64(0)..<200 {
+      let scene = Scene(
+        version, seed: seed, count: 60, places: 1 + Int(seed) % 9, room: 1 + Int(seed) % 12,
+        payload: seed % 3 == 0 ? 300 : 2, holds: holds)
+      while !scene.isDone, scene.connections < 500 {
+        scene.connect()
+        scene.run(steps: seed % 2 == 0 ? 100_000 : 40 + Int(seed) * 20)
+      }
+      #expect(scene.isDone && scene.faults.isEmpty, "seed \(seed): \(scene.faults)")
+      // A payload that is dropped has no number.
+      if seed % 3 != 0 { #expect(scene.handedOut == Array(1...60), "seed \(seed)") }
+      #expect(scene.rig.inbox.unacknowledged == 0, "seed \(seed)")
+    }
+  }
+
+  /// With the default every identifier has a place: one connection.
+  @Test(arguments: bothVersions)
+  func byDefaultThereIsAPlaceForAll(version: ProtocolVersion) {
+    let scene = Scene(version, seed: 1, count: 3000, places: 0)
+    scene.connect()
+    scene.run(steps: 1_000_000)
+    #expect(scene.isDone && scene.faults.isEmpty)
+    #expect(scene.handedOut == Array(1...3000))
+    #expect(scene.rig.counters.messagesPostponed.uint64 == 0)
+  }
+
+  /// In a session that ends with its connection nothing comes again, so nothing has to be remembered.
+  @Test(arguments: bothVersions)
+  func withoutAKeptSession(version: ProtocolVersion) {
+    let rig = Rig(version) {
+      $0.keepSession = false
+      $0.unreleasedMaximum = 1
+      $0.controlBytes = 4096
+    }
+    rig.connect()
+    for number in UInt16(1)...500 {
+      rig.receive(publish(version, qos: .exactlyOnce, identifier: number))
+      #expect(rig.events().contains(.message(ReceivedMessage("a", qos: .exactlyOnce))))
+      #expect(rig.drain() == pubrec(number))
+    }
+    // 3.1 and 3.1.1 let a server repeat it on the same connection.
+    rig.receive(publish(version, qos: .exactlyOnce, identifier: 400, duplicate: true))
+    #expect(rig.events().isEmpty)
+    #expect(rig.drain() == pubrec(400))
+    for number in UInt16(1)...500 {
+      rig.receive(pubrel(number))
+      #expect(rig.drain() == pubcomp(number))
+    }
+    #expect(rig.ending == nil && rig.inbox.unacknowledged == 0)
+  }
+
+  /// More held than there are places for: 20 and 8 did not come back from the 17th acknowledgement.
+  @Test(arguments: bothVersions, [(20, 8), (64, 1), (9, 8), (3, 1)])
+  func moreHeldThanPlaces(version: ProtocolVersion, numbers: (held: Int, places: Int)) throws {
+    for keeps in [false, true] {
+      let rig = Rig(version) {
+        $0.keepSession = keeps
+        $0.sessionExpiry = keeps && version == .v5_0 ? .max : 0
+        $0.receiveMaximum = numbers.held
+        $0.unreleasedMaximum = numbers.places
+        $0.holdsMessages = true
+      }
+      rig.connect()
+      _ = rig.events()
+      var tokens: [UInt32] = []
+      for number in 1...UInt16(numbers.held) {
+        rig.receive(publish(version, qos: .exactlyOnce, identifier: number))
+        if case .message = rig.event() { tokens.append(rig.token) }
+      }
+      let places = IdentifierSet.slotCount(for: numbers.places) / 2
+      #expect(tokens.count == (keeps ? min(places, numbers.held) : numbers.held))
+      for token in tokens { try rig.acknowledge(token) }
+      let sent = packets(rig.drain()).filter { $0[0] == 0x50 }
+      #expect(sent == (1...UInt16(tokens.count)).map { pubrec($0) })
+    }
+  }
+
+  /// What takes the places is of a session that the server does not know any more: it neither repeats nor releases it. Two
+  /// connections that bring nothing are enough.
+  @Test(arguments: bothVersions)
+  func placesThatNothingFrees(version: ProtocolVersion) {
+    let rig = Rig(version) {
+      $0.sessionExpiry = version == .v5_0 ? .max : 0
+      $0.unreleasedMaximum = 2
+    }
+    func turn() -> [[UInt8]] {
+      var sent: [[UInt8]] = []
+      for _ in 0..<3 {
+        let more = packets(rig.drain())
+        sent += more
+        for packet in more where packet == pingreq { rig.receive(pingresp) }
+      }
+      return sent
+    }
+    rig.connect()
+    for number in UInt16(1)...2 { rig.receive(publish(version, qos: .exactlyOnce, identifier: number)) }
+    _ = rig.events()
+    #expect(turn() == [pubrec(1), pubrec(2)])
+    for connection in 1...3 {
+      rig.reconnect(sessionPresent: true)
+      _ = rig.events()
+      rig.receive(publish(version, qos: .exactlyOnce, identifier: 7, duplicate: connection > 1))
+      let messages = rig.events().count
+      let sent = turn()
+      #expect(messages == (connection == 3 ? 1 : 0))
+      #expect(sent.contains(pingreq) == (connection < 3))
+      #expect((rig.ending == nil) == (connection == 3))
+    }
+    #expect(rig.drain() == [])
+  }
+
+  /// The places are taken by what the program holds: the connection stays until it acknowledges.
+  @Test(arguments: bothVersions)
+  func waitsForTheProgram(version: ProtocolVersion) throws {
+    let scene = Scene(version, seed: 3, count: 20, places: 2, holds: true)
+    scene.connect()
+    for number in UInt16(1)...2 {
+      scene.rig.receive(publish(version, qos: .exactlyOnce, identifier: number))
+    }
+    _ = scene.rig.event()
+    let first = scene.rig.token
+    _ = scene.rig.event()
+    _ = scene.rig.event()
+    scene.rig.receive(publish(version, qos: .exactlyOnce, identifier: 3))
+    #expect(scene.rig.events().isEmpty)
+    #expect(scene.rig.drain() == [])
+    try scene.rig.acknowledge(first)
+    #expect(packets(scene.rig.drain()) == [pubrec(1), pingreq])
+    // PUBREL frees a place; the other one is still held. There may be more PUBREL.
+    scene.rig.receive(pubrel(1) + pingresp)
+    #expect(packets(scene.rig.drain()) == [pubcomp(1), pingreq])
+    #expect(scene.rig.ending == nil)
+    scene.rig.receive(pingresp)
+    #expect(scene.rig.ending != nil)
+    if version == .v5_0 { #expect(scene.rig.ending?.reasonCode == 0x97) }
+    #expect(scene.rig.drain() == (version == .v5_0 ? packet(0xE0, [0x97]) : []))
+  }
+}
