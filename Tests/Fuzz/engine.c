@@ -565,7 +565,6 @@ static smq_client *make_client(const uint8_t *choice) {
     if (choice[2] & 128) options.resubscribe = SMQ_RESUBSCRIBE_ALWAYS;
     options.receive_maximum = 1 + (choice[3] & 7);
     options.unreleased_maximum = choice[3] >> 3 & 7;
-    if (options.unreleased_maximum > 0) options.unreleased_maximum += options.receive_maximum;
     options.in_flight_maximum = choice[3] >> 6;
     options.urgent_messages = choice[4] & 3;
     options.submit_messages = choice[4] >> 2 & 3;

@@ -466,13 +466,11 @@ void server_publish(uint8_t how, uint8_t topic, uint8_t size) {
     /* What fits its smallest buffer: else it comes without its payload. */
     if (strlen(topics[down.topic]) + down.payload_size > 48) down.topic = 0;
     if (down.qos > 0) {
-        uint32_t in_flight = 0, unreleased = 0;
+        uint32_t in_flight = 0;
         for (int i = 0; i < world.down_count; i++) {
             if (world.downs[i].state == D_SENT || world.downs[i].state == D_RECEIVED) in_flight++;
-            if (world.downs[i].qos == 2 && world.downs[i].state != D_DONE) unreleased++;
         }
-        uint32_t room = world.options.unreleased_maximum ? world.options.unreleased_maximum : 512;
-        if (in_flight >= (world.version == 5 ? world.client_receive_maximum : 32) || unreleased >= room) return;
+        if (in_flight >= (world.version == 5 ? world.client_receive_maximum : 32)) return;
         down.id = world.next_id = world.next_id % 200 + 1;
         for (int i = 0; i < world.down_count; i++)
             if (world.downs[i].id == down.id && world.downs[i].state != D_DONE) return;
