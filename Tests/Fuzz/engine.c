@@ -395,7 +395,7 @@ static void wrong_calls(uint8_t which) {
         CHECKED(smq_wait(world.client, 0));
         break;
     case 10:
-        CHECKED(smq_hold(world.client));
+        if (!world.has_event || world.event.token == 0) CHECKED(smq_hold(world.client));
         break;
     case 11:
         CHECKED(smq_credentials(world.client, which, NULL, NULL));
@@ -565,7 +565,6 @@ static smq_client *make_client(const uint8_t *choice) {
     if (choice[2] & 128) options.resubscribe = SMQ_RESUBSCRIBE_ALWAYS;
     options.receive_maximum = 1 + (choice[3] & 7);
     options.unreleased_maximum = choice[3] >> 3 & 7;
-    if (options.unreleased_maximum > 0) options.unreleased_maximum += options.receive_maximum;
     options.in_flight_maximum = choice[3] >> 6;
     options.urgent_messages = choice[4] & 3;
     options.submit_messages = choice[4] >> 2 & 3;
@@ -603,6 +602,8 @@ static bool is_all_told(void) {
         const struct asked *asked = &world.asked[i];
         if (asked->is_accepted && !asked->is_done && !asked->quiet) return false;
     }
+    for (int i = 0; i < world.down_count && !world.is_raw; i++)
+        if (world.downs[i].state == D_SENT || world.downs[i].state == D_RECEIVED) return false;
     return stats.outbox_messages + stats.urgent_messages + stats.submit_waiting + stats.requests + stats.replies == 0;
 }
 
@@ -618,7 +619,9 @@ static void finish(void) {
         while (world.held_count > 0) acknowledge(0, 0, (smq_bytes){ NULL, 0 });
         if (smq_client_state(world.client) == SMQ_STATE_DISCONNECTED) smq_connect(world.client);
         while (transmit(SIZE_MAX)) moved = true;
-        while (server_answer(0, 0)) moved = true;
+        /* A session that is to be kept is. */
+        bool keeps = world.options.flags & SMQ_OPTION_KEEP_SESSION && !world.has_connack && !world.is_raw;
+        while (server_answer(0, keeps && world.pending[0].type == CONNECT)) moved = true;
         server_release(0);
         if (receive(SIZE_MAX)) moved = true;
         int32_t wait = smq_engine_next_timeout_ms(world.client, world.now);
@@ -655,7 +658,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size) {
     world.up_size = world.down_size = world.pending_count = world.arrival_first = world.arrival_count = 0;
     world.arrival_clock = world.last_handed = 0;
     world.next_id = 0;
-    world.answers = 0;
+    world.answers = world.connections = 0;
+    world.is_crowded = false;
     world.version = 5;
     world.now = input[0] & 1 ? 0xFFFFFF00 : 0; /* the clock wraps in the middle */
     world.client = make_client(input);

@@ -162,7 +162,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size) {
     }
     if (!has_ended) has_ended = take(client, &end);
     if (is_wrong && !has_ended) {
-        smq_engine_timed_out(client, 3000); /* what it may take to say farewell */
+        smq_engine_timed_out(client, 3000); /* what it may take to leave */
         has_ended = take(client, &end);
     }
     if (is_wrong && !has_ended) BROKEN("what is no packet goes unnoticed");

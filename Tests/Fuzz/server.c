@@ -36,6 +36,7 @@ void server_reset(void) {
 }
 
 void server_connection_opened(void) {
+    world.connections++;
     world.has_connect = world.has_connack = world.has_left = world.has_method = world.was_refused = false;
     world.up_size = world.down_size = world.arrived_size = world.to_skip = 0;
     world.arrived_is_raw = world.is_broken = false;
@@ -72,7 +73,7 @@ static void check_content(const struct packet *packet, int index, struct view to
     uint8_t payload[1 << 12];
     if (asked->kind != A_MESSAGE && asked->kind != A_REQUEST) broken("PUBLISH of what is no message: %d", index);
     /* The time of a request may be up; what was sent of it by then is sent again. */
-    bool may_be_told = asked->kind == A_REQUEST && asked->whole > 0;
+    bool may_be_told = asked->kind == A_REQUEST && (asked->whole > 0 || world.was_begun);
     if (asked->is_done && !may_be_told) broken("%d is sent after it was told to be over", index);
     ledger_payload(index, payload, asked->payload_size);
     if (packet->payload.size != asked->payload_size || memcmp(payload, packet->payload.data, packet->payload.size) != 0)
@@ -142,22 +143,33 @@ static void request_came(const struct packet *packet) {
     wait_for_answer(packet->type, id);
 }
 
+static void settle(struct down *down, const struct packet *packet) {
+    down->state = down->qos == 2 && packet->reason < 0x80 ? D_RECEIVED : D_DONE;
+    if (packet->reason >= 0x80) down->is_refused = true;
+}
+
 /* PUBACK or PUBREC of the client's. */
 static void acknowledged(const struct packet *packet) {
     if (!world.came[packet->id]) broken("an acknowledgement of what has not come: %u", packet->id);
-    if (world.is_raw || world.is_broken) return;
+    if (world.is_raw || world.is_broken) {
+        for (int i = 0; i < world.down_count; i++)
+            if (world.downs[i].id == packet->id && world.downs[i].state == D_SENT) settle(&world.downs[i], packet);
+        return;
+    }
+    /* What had no place is left to a later connection, and not acknowledged on this one. */
+    bool may_postpone = world.options.unreleased_maximum > 0 && world.options.flags & SMQ_OPTION_KEEP_SESSION;
+    while (may_postpone && world.arrival_first < world.arrival_count) {
+        const struct down *first = &world.downs[world.arrivals[world.arrival_first]];
+        if (first->id == packet->id || first->qos != 2 || first->handed_out > 0) break;
+        world.arrival_first++;
+    }
     if (world.arrival_first == world.arrival_count) broken("more acknowledgements than messages");
     int serial = world.arrivals[world.arrival_first++];
     struct down *down = &world.downs[serial];
     if (down->id != packet->id) broken("acknowledgements in another order than the messages came");
     if (down->qos != (packet->type == PUBACK ? 1 : 2)) broken("an acknowledgement of another QoS");
     if (!down->is_released) broken("message %d is acknowledged before it was released", serial);
-    if (down->qos == 2 && packet->reason < 0x80) {
-        down->state = D_RECEIVED;
-    } else {
-        down->state = D_DONE;
-        if (packet->reason >= 0x80) down->is_refused = true;
-    }
+    settle(down, packet);
 }
 
 static void pubcomp_came(const struct packet *packet) {
@@ -243,6 +255,7 @@ static void packet_came(const uint8_t *bytes, size_t size) {
 void server_received(const uint8_t *bytes, size_t size) {
     if (!world.is_open || world.is_over) broken("bytes without a connection");
     if (size > sizeof world.up - world.up_size) broken("a packet that is too large");
+    world.was_begun = world.up_size > 0;
     memcpy(world.up + world.up_size, bytes, size);
     world.up_size += size;
     size_t at = 0;
@@ -251,6 +264,7 @@ void server_received(const uint8_t *bytes, size_t size) {
         if (whole < 0) broken("the client sends a Remaining Length that is none");
         if (whole == 0 || (size_t)whole > world.up_size - at) break;
         packet_came(world.up + at, (size_t)whole);
+        world.was_begun = false;
         at += (size_t)whole;
     }
     memmove(world.up, world.up + at, world.up_size - at);
@@ -293,7 +307,11 @@ static void connack_arrived(const struct packet *packet) {
         forget_identifiers();
         world.is_raw = false;
         for (int i = 0; i < world.down_count; i++)
-            if (world.downs[i].state != D_NONE && world.downs[i].arrivals > 0) world.downs[i].state = D_DONE;
+            if (world.downs[i].state != D_NONE && world.downs[i].state != D_DONE &&
+                world.downs[i].connection != world.connections) {
+                world.downs[i].state = D_DONE;
+                world.downs[i].is_dropped = true;
+            }
     }
     const struct properties *properties = &packet->properties;
     bool is_5 = world.version == 5;
@@ -326,6 +344,8 @@ static void packet_arrived(const uint8_t *bytes, size_t size, bool is_raw) {
           packet.reason, is_raw ? ", raw" : "", wrong ? wrong : "");
     if (wrong) {
         world.is_broken = true;
+        /* One that is larger than the client's buffer is not looked at so closely, and taken for a message. */
+        if (packet.type == PUBLISH) world.is_raw = true;
         return;
     }
     uint16_t id = packet.id;
@@ -455,6 +475,7 @@ static void send_message(int serial, bool is_again, int alias) {
 void server_publish(uint8_t how, uint8_t topic, uint8_t size) {
     if (!world.has_connack || world.down_count == DOWN_MESSAGES || world.down_size > LINK_BYTES / 2) return;
     struct down down = { 0 };
+    down.connection = world.connections;
     down.qos = how % 3;
     down.retain = how >> 2 & 1;
     down.topic = topic % TOPICS;
@@ -466,13 +487,12 @@ void server_publish(uint8_t how, uint8_t topic, uint8_t size) {
     /* What fits its smallest buffer: else it comes without its payload. */
     if (strlen(topics[down.topic]) + down.payload_size > 48) down.topic = 0;
     if (down.qos > 0) {
-        uint32_t in_flight = 0, unreleased = 0;
+        uint32_t in_flight = 0;
         for (int i = 0; i < world.down_count; i++) {
             if (world.downs[i].state == D_SENT || world.downs[i].state == D_RECEIVED) in_flight++;
-            if (world.downs[i].qos == 2 && world.downs[i].state != D_DONE) unreleased++;
         }
-        uint32_t room = world.options.unreleased_maximum ? world.options.unreleased_maximum : 512;
-        if (in_flight >= (world.version == 5 ? world.client_receive_maximum : 32) || unreleased >= room) return;
+        if (in_flight >= world.options.receive_maximum) world.is_crowded = true;
+        if (in_flight >= (world.version == 5 ? world.client_receive_maximum : 32)) return;
         down.id = world.next_id = world.next_id % 200 + 1;
         for (int i = 0; i < world.down_count; i++)
             if (world.downs[i].id == down.id && world.downs[i].state != D_DONE) return;

@@ -9,18 +9,18 @@
 /* Tests/Fuzz/CommandLine.swift, which is compiled with the sources of smq. 0: the words are a mistake; 1: they are a command. */
 int32_t fuzz_command_line(int32_t command, const uint8_t *words, size_t size);
 
-/* ---- Files: what is in all of them, instead of Sources/CTool/files.c */
+/* ---- Files: what is in all of them. The linker has these called instead of those in Sources/CTool/files.c. */
 
 static const uint8_t *file;
 static size_t file_size, file_at;
 
-int32_t tool_open(const void *path) {
+int32_t __wrap_tool_open(const void *path) {
     if (strlen(path) % 5 == 4) return -2; /* ENOENT */
     file_at = 0;
     return 1000;
 }
 
-int64_t tool_read(int32_t fd, void *buffer, size_t size) {
+int64_t __wrap_tool_read(int32_t fd, void *buffer, size_t size) {
     if (fd != 1000) return -9; /* EBADF */
     if (size > file_size - file_at) size = file_size - file_at;
     memcpy(buffer, file + file_at, size);
@@ -28,16 +28,14 @@ int64_t tool_read(int32_t fd, void *buffer, size_t size) {
     return (int64_t)size;
 }
 
-int32_t tool_write(int32_t fd, const void *data, size_t size) {
+int32_t __wrap_tool_write(int32_t fd, const void *data, size_t size) {
     (void)fd;
     (void)data;
     (void)size;
     return 0;
 }
 
-void tool_close(int32_t fd) { (void)fd; }
-int32_t tool_is_terminal(int32_t fd) { return fd < 0; }
-int32_t tool_standard_descriptors(void) { return 1; }
+void __wrap_tool_close(int32_t fd) { (void)fd; }
 
 int LLVMFuzzerInitialize(int *count, char ***values) {
     (void)count;

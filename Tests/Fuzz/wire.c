@@ -398,7 +398,7 @@ static const char *answer(struct reader *reader, struct packet *packet) {
     return packet->count == 0 ? "an answer to nothing" : NULL;
 }
 
-static const char *farewell(struct reader *reader, struct packet *packet, bool is_from_client) {
+static const char *end(struct reader *reader, struct packet *packet, bool is_from_client) {
     if (packet->version < 5) return packet->type == AUTH || !is_from_client ? "a packet of 5.0" : NULL;
     if (left(reader) == 0) return NULL;
     packet->reason = (uint8_t)number(reader, 1);
@@ -457,7 +457,7 @@ const char *wire_decode(const uint8_t *bytes, size_t size, int version, bool is_
         break;
     case DISCONNECT:
     case AUTH:
-        wrong = farewell(&reader, packet, is_from_client);
+        wrong = end(&reader, packet, is_from_client);
         break;
     default:
         break;

@@ -47,9 +47,10 @@ struct down {
     bool is_reply;
     uint8_t correlation[8];
     int arrivals, handed_out;
+    int connection; /* on which it was sent first */
     int last_arrival;
-    bool is_released; /* by the program, that is acknowledged */
-    bool is_refused;
+    bool is_released;            /* by the program, that is acknowledged */
+    bool is_refused, is_dropped; /* by the program; by a server that forgot the session */
     enum {
         D_NONE,
         D_SENT,
@@ -98,6 +99,7 @@ struct world {
     bool is_connected_told;
     uint8_t up[LINK_BYTES]; /* from the client, not yet a whole packet */
     size_t up_size;
+    bool was_begun;           /* the packet that came has been begun before */
     uint8_t down[LINK_BYTES]; /* to the client, not yet taken */
     uint8_t down_raw[LINK_BYTES];
     size_t down_size;
@@ -130,7 +132,9 @@ struct world {
     uint16_t touched[4096];
     int touched_count;
     int answers; /* SUBACK and UNSUBACK that came, less those that were told */
-    bool is_raw; /* the server's messages are not all ours in this session: nothing is known of them */
+    int connections;
+    bool is_crowded; /* more in flight than receive_maximum, which a server before 5.0 does not know */
+    bool is_raw;     /* the server's messages are not all ours in this session: nothing is known of them */
 
     struct pending {
         int type;
