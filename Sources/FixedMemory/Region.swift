@@ -46,15 +46,10 @@
     return unsafe _overrideLifetime(span, mutating: &self)
   }
 
+  @inline(__always)
   public subscript(offset: Int) -> UInt8 {
-    @inline(__always) get {
-      precondition(UInt(bitPattern: offset) < UInt(bitPattern: count))
-      return unsafe start[offset]
-    }
-    @inline(__always) set {
-      precondition(UInt(bitPattern: offset) < UInt(bitPattern: count))
-      unsafe start[offset] = newValue
-    }
+    precondition(UInt(bitPattern: offset) < UInt(bitPattern: count))
+    return unsafe start[offset]
   }
 
   /// Four bytes, the first one lowest.
@@ -69,12 +64,6 @@
   public func uint16(at offset: Int) -> UInt16 {
     precondition(offset >= 0 && offset <= count &- 2)
     return unsafe UInt16(bigEndian: UnsafeRawPointer(start + offset).loadUnaligned(as: UInt16.self))
-  }
-
-  @inline(__always)
-  public mutating func write(_ value: UInt16, at offset: Int) {
-    precondition(offset >= 0 && offset <= count &- 2)
-    unsafe UnsafeMutableRawPointer(start + offset).storeBytes(of: value.bigEndian, as: UInt16.self)
   }
 
   /// A place for exactly `count` bytes.

@@ -1,7 +1,5 @@
 /// Which of several servers is next: each is tried once in a round, the last good one first.
 public struct ServerRound: BitwiseCopyable {
-  public static var maximum: Int { 16 }
-
   /// How many there are.
   private let count: UInt8
   private let isShuffled: Bool
@@ -10,7 +8,7 @@ public struct ServerRound: BitwiseCopyable {
   /// The one that a connection to lasted.
   private var good: UInt8? = nil
 
-  /// The caller guarantees 1 ≤ count ≤ maximum.
+  /// The caller guarantees 1 ≤ count ≤ `ServerPlaces.maximum`.
   public init(count: Int, isShuffled: Bool) {
     self.count = UInt8(truncatingIfNeeded: count)
     self.isShuffled = isShuffled

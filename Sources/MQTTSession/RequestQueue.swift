@@ -62,7 +62,6 @@ struct RequestQueue: ~Copyable {
   }
 
   var hasFailure: Bool { failed > 0 }
-  var byteCapacity: Int { bytes.count }
 
   // MARK: What the application wants
 
@@ -216,8 +215,6 @@ struct RequestQueue: ~Copyable {
     position = filter.end &+ (request.type == .subscribe ? 1 : 0)
     return filter
   }
-
-  subscript(slot: Int) -> Descriptor { table[slot] }
 
   var filters: Span<UInt8> {
     @_lifetime(borrow self)

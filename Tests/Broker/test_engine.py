@@ -179,6 +179,32 @@ def test_a_whole_conversation(engines, mosquitto, subscriber, protocol):
     assert "protocol error" not in mosquitto.log.read_text().lower()
 
 
+@pytest.mark.parametrize("piece", [1, 60, 1 << 20])
+def test_a_stream(engines, mosquitto, subscriber, protocol, piece):
+    """Its pieces are pulled when bytes are asked for."""
+    engine = engines(mosquitto.port, piece=piece, protocol=protocol, stream_bytes=64)
+    engine.connected()
+    payload = bytes(range(256)) * 4
+    pulled = []
+
+    def pull(offset: int, size: int) -> bytes:
+        pulled.append(offset)
+        return payload[offset:offset + size]
+
+    assert engine.client.stream("a", len(payload), pull, qos=1, cookie=1) == smq.OK
+    assert engine.event(smq.EVENT_COMPLETED, cookie=1).status == smq.OK
+    assert subscriber.take(1)[0].payload == payload
+    assert pulled == sorted(set(pulled)) and len(pulled) >= len(payload) / 64
+
+
+def test_a_stream_that_gives_up(engines, mosquitto):
+    engine = engines(mosquitto.port, stream_bytes=64)
+    engine.connected()
+    assert engine.client.stream("a", 100, lambda offset, size: bytes(size) if offset == 0 else -1, cookie=1) == smq.OK
+    assert engine.event(smq.EVENT_DISCONNECTED).status == smq.ERR_STREAM
+    assert engine.event(smq.EVENT_COMPLETED, cookie=1).status == smq.ERR_STREAM
+
+
 @pytest.mark.parametrize("start", [0, START])
 def test_keep_alive(engines, mosquitto, start):
     """On the clock that is told: PINGREQ in time, and the end to the millisecond if nobody answers."""

@@ -147,6 +147,47 @@ def test_dropped_but_held(clients, broker, version):
     acknowledged(client, broker)
 
 
+# A Topic Alias stands for a topic in a packet whose properties are larger than the buffer, too (section 3.3.2.3.4).
+
+
+@pytest.mark.parametrize("parts", [False, True])
+def test_an_alias_among_properties_larger_than_the_buffer(clients, broker, parts):
+    client = clients(url=broker.url, protocol=V5, topic_aliases_in=4, **(PARTS if parts else small(V5)))
+    client.connected()
+    broker.last.publish("known", b"first", topic_alias=1)
+    assert client.message().topic == b"known"
+    users = [("key", "x" * 500)] * 4
+    broker.last.publish("", b"second", topic_alias=1, user_property=users)
+    event = client.message()
+    assert (event.status, event.topic, event.payload_total) == (smq.ERR_RECEIVE_TOO_LARGE, b"known", 6)
+    # What an alias stands for is not known any more when it was given where it could not be kept.
+    broker.last.publish("other", b"third", topic_alias=1, user_property=users)
+    assert client.message().status == smq.ERR_RECEIVE_TOO_LARGE
+    for more in ({}, dict(user_property=users)):
+        broker.last.publish("", b"fourth", topic_alias=1, **more)
+        event = client.message()
+        assert (event.status, event.topic) == (smq.ERR_RECEIVE_TOO_LARGE, b"")
+
+
+def test_an_alias_of_nothing_among_properties_larger_than_the_buffer(clients, broker):
+    client = clients(url=broker.url, protocol=V5, topic_aliases_in=4, **small(V5))
+    client.connected()
+    broker.last.publish("", b"x", topic_alias=2, user_property=[("key", "x" * 500)] * 4)
+    event = client.disconnected()
+    assert (event.status, event.rule) == (smq.ERR_PROTOCOL, smq.RULE_UNKNOWN_TOPIC_ALIAS)
+
+
+def test_an_unknown_property_behind_ones_larger_than_the_buffer(clients, broker):
+    client = clients(url=broker.url, protocol=V5, **small(V5))
+    client.connected()
+    packet = publish_packet(V5, "a", b"x", user_property=[("key", "x" * 500)] * 4)
+    end = len(packet) - 1  # the payload
+    at = packet.rindex(b"\x26\x00\x03key")
+    broker.last.post(packet[:at] + b"\x7f" + packet[at + 1:end] + b"x")
+    event = client.disconnected()
+    assert (event.status, event.rule) == (smq.ERR_MALFORMED, smq.RULE_UNKNOWN_PROPERTY)
+
+
 # ---- In parts ----
 
 

@@ -116,6 +116,15 @@ def test_the_newest_is_dropped(mosquitto, subscriber, clients):
     assert not client.of(smq.EVENT_ROOM)
 
 
+def test_the_newest_is_dropped_before_it_is_written(clients):
+    """There is no place for its payload, and nothing to be committed."""
+    client = clients(url="mqtt://127.0.0.1", outbox_messages=1)
+    assert client.publish("a", b"0", qos=1) == smq.OK
+    assert client.reserve("a", 5, qos=1, overflow=NEWEST) == (smq.DROPPED, None)
+    assert client.commit(5) == smq.ERR_STATE
+    assert client.stats.messages_dropped == 1
+
+
 def test_alarms_go_ahead(mosquitto, subscriber, clients, protocol):
     client = clients(
         url=mosquitto.url, protocol=protocol, outbox_messages=100, urgent_messages=4, urgent_bytes=256
