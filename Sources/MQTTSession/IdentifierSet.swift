@@ -45,8 +45,8 @@ struct IdentifierSet: ~Copyable {
   }
 
   /// Adds an identifier, or marks one that is there. False, and nothing has changed: there is no room.
-  mutating func insert(_ identifier: PacketIdentifier) -> Bool {
-    isMap ? insertIntoMap(identifier) : insertIntoHashTable(identifier)
+  mutating func insert(_ identifier: PacketIdentifier, marked: Bool = true) -> Bool {
+    isMap ? insertIntoMap(identifier) : insertIntoHashTable(identifier, marked: marked)
   }
 
   /// False: it was not there.
@@ -116,13 +116,17 @@ struct IdentifierSet: ~Copyable {
 
   // MARK: The hash table
 
-  private mutating func insertIntoHashTable(_ identifier: PacketIdentifier) -> Bool {
+  private mutating func insertIntoHashTable(_ identifier: PacketIdentifier, marked: Bool) -> Bool {
     let slot = find(identifier)
     let entry = slots[slot]
     if entry == 0 {
       guard !isFull else { return false }
       count &+= 1
       if slot != home(UInt32(identifier.rawValue)) { displaced &+= 1 }
+    }
+    guard marked else {
+      if entry == 0 { slots[slot] = UInt32(identifier.rawValue) }
+      return true
     }
     if entry & Self.mark == 0 { markedCount &+= 1 }
     slots[slot] = UInt32(identifier.rawValue) | Self.mark

@@ -156,12 +156,8 @@ public struct Inbox: ~Copyable {
       return .answerAgain
     }
     // Behind those that came before it on this connection.
-    if !unreleased.isMarked(identifier), pending &- unseen >= ring.count,
-      let verdict = makeRoom(isStrict: isStrict)
-    {
-      return verdict
-    }
-    // Else its PUBREC is on this connection already, or comes on the next: what is held is not forgotten for it.
+    if !unreleased.isMarked(identifier), let verdict = makeRoom(isStrict: isStrict) { return verdict }
+    // Else its PUBREC is on this connection already.
     guard pending < ring.count else { return .duplicate }
     append(
       Entry(serial: nextSerial(), identifier: identifier, qos: .exactlyOnce, isAccepted: true, isRepeat: true)
@@ -189,7 +185,7 @@ public struct Inbox: ~Copyable {
     if ring[slot(index)].qos == .exactlyOnce { index = 0 }
     let entry = ring[slot(index)]
     remove(at: index)
-    if entry.qos == .exactlyOnce { _ = unreleased.insert(entry.identifier) }
+    if entry.qos == .exactlyOnce { _ = unreleased.insert(entry.identifier, marked: false) }
   }
 
   /// The message is being handed out. Its token.

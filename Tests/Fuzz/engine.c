@@ -659,7 +659,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size) {
     world.arrival_clock = world.last_handed = 0;
     world.next_id = 0;
     world.answers = world.connections = 0;
-    world.is_crowded = false;
     world.version = 5;
     world.now = input[0] & 1 ? 0xFFFFFF00 : 0; /* the clock wraps in the middle */
     world.client = make_client(input);

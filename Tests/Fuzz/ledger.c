@@ -64,14 +64,6 @@ static void end(struct asked *asked, const smq_event *event) {
     if (event->status == SMQ_ERR_REPLACED && asked->overflow != SMQ_OVERFLOW_LATEST) broken("%d is replaced", index);
 }
 
-/*
- * With more in flight than receive_maximum, which only 3.1 and 3.1.1 allow, one of an earlier connection that is accepted and
- * not yet acknowledged on this one makes room for one that comes (Inbox.makeRoom), and is then taken for new.
- */
-enum {
-    FORGETS_WHEN_CROWDED = 1
-};
-
 /* A message of the server's that is handed out. */
 static void handed_out(const smq_event *event) {
     world.event_serial = -1;
@@ -87,8 +79,7 @@ static void handed_out(const smq_event *event) {
     }
     down->handed_out++;
     if (down->handed_out > down->arrivals) broken("message %d is handed out more often than it came", serial);
-    bool may_be_forgotten = FORGETS_WHEN_CROWDED && world.is_crowded && world.version < 5;
-    if (down->qos == 2 && down->handed_out > 1 && !down->is_refused && !may_be_forgotten)
+    if (down->qos == 2 && down->handed_out > 1 && !down->is_refused)
         broken("QoS 2: message %d is handed out twice", serial);
     if (down->last_arrival <= world.last_handed)
         broken("message %d is handed out in another order than it came", serial);

@@ -491,7 +491,6 @@ void server_publish(uint8_t how, uint8_t topic, uint8_t size) {
         for (int i = 0; i < world.down_count; i++) {
             if (world.downs[i].state == D_SENT || world.downs[i].state == D_RECEIVED) in_flight++;
         }
-        if (in_flight >= world.options.receive_maximum) world.is_crowded = true;
         if (in_flight >= (world.version == 5 ? world.client_receive_maximum : 32)) return;
         down.id = world.next_id = world.next_id % 200 + 1;
         for (int i = 0; i < world.down_count; i++)

@@ -133,7 +133,6 @@ struct world {
     int touched_count;
     int answers; /* SUBACK and UNSUBACK that came, less those that were told */
     int connections;
-    bool is_crowded; /* more in flight than receive_maximum, which a server before 5.0 does not know */
     bool is_raw;     /* the server's messages are not all ours in this session: nothing is known of them */
 
     struct pending {
