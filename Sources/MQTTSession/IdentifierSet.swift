@@ -45,8 +45,15 @@ struct IdentifierSet: ~Copyable {
   }
 
   /// Adds an identifier, or marks one that is there. False, and nothing has changed: there is no room.
-  mutating func insert(_ identifier: PacketIdentifier, marked: Bool = true) -> Bool {
-    isMap ? insertIntoMap(identifier) : insertIntoHashTable(identifier, marked: marked)
+  mutating func insert(_ identifier: PacketIdentifier) -> Bool {
+    isMap ? insertIntoMap(identifier) : insertIntoHashTable(identifier)
+  }
+
+  /// Adds an identifier without a mark; one that is there stays as it is.
+  mutating func insertUnmarked(_ identifier: PacketIdentifier) {
+    guard !contains(identifier), insert(identifier), !isMap else { return }
+    slots[find(identifier)] &= ~Self.mark
+    markedCount &-= 1
   }
 
   /// False: it was not there.
@@ -116,17 +123,13 @@ struct IdentifierSet: ~Copyable {
 
   // MARK: The hash table
 
-  private mutating func insertIntoHashTable(_ identifier: PacketIdentifier, marked: Bool) -> Bool {
+  private mutating func insertIntoHashTable(_ identifier: PacketIdentifier) -> Bool {
     let slot = find(identifier)
     let entry = slots[slot]
     if entry == 0 {
       guard !isFull else { return false }
       count &+= 1
       if slot != home(UInt32(identifier.rawValue)) { displaced &+= 1 }
-    }
-    guard marked else {
-      if entry == 0 { slots[slot] = UInt32(identifier.rawValue) }
-      return true
     }
     if entry & Self.mark == 0 { markedCount &+= 1 }
     slots[slot] = UInt32(identifier.rawValue) | Self.mark

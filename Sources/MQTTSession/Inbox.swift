@@ -185,7 +185,7 @@ public struct Inbox: ~Copyable {
     if ring[slot(index)].qos == .exactlyOnce { index = 0 }
     let entry = ring[slot(index)]
     remove(at: index)
-    if entry.qos == .exactlyOnce { _ = unreleased.insert(entry.identifier, marked: false) }
+    if entry.qos == .exactlyOnce { unreleased.insertUnmarked(entry.identifier) }
   }
 
   /// The message is being handed out. Its token.

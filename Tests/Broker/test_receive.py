@@ -804,7 +804,8 @@ def test_a_server_that_sends_too_many_of_qos_2(clients, broker, version):
     event = client.disconnected()
     assert (event.status, event.rule) == (smq.ERR_RECEIVE_MAXIMUM, 0)
     assert event.reason_code == (0x97 if version["protocol"] == V5 else -1)
-    assert client.stats.messages_postponed == 700 - 256
+    # Of those that the server had sent by then.
+    assert 1 <= client.stats.messages_postponed <= 700 - 256
     until_all_is_done(client, 700, seconds=20)
     assert [m.payload for m in client.messages()] == [b"%d" % n for n in range(700)]
     assert client.stats.connections < 20

@@ -61,10 +61,12 @@ def test_it_says_for_which_machines_it_is(wheel, content, readelf):
     told = content[f"swiftmqtt-{version}.dist-info/WHEEL"].decode()
     assert f"Tag: {name[2]}\n" in told and "Root-Is-Purelib: false\n" in told
     assert f"Machine: {elf}" in " ".join(readelf("--file-header").split())
-    # No function of the library needs a newer glibc than the name says, and nothing else is needed.
+    # No function of the library needs a newer glibc than the name says, and nothing else is needed: the loader has the guard
+    # of the stack, where the processor's ABI has no register for it.
     minors = [int(minor) for minor in re.findall(r"GLIBC_2\.(\d+)", readelf("--version-info"))]
     assert max(minors) == int(name[3])
-    assert set(re.findall(r"NEEDED.*\[(.*)\]", readelf("--dynamic"))) <= {"libc.so.6", "ld-linux-armhf.so.3"}
+    needed = re.findall(r"NEEDED.*\[(.*)\]", readelf("--dynamic"))
+    assert all(name == "libc.so.6" or name.startswith("ld-linux-") for name in needed)
 
 
 def test_what_is_in_it(content, readelf):
