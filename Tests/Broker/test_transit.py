@@ -291,7 +291,7 @@ def test_wrong_arguments(transit, arguments):
     program = transit(*arguments)
     assert program.wait(20) == 2
     # There may be no broker, which is told, too.
-    assert "Traceback" not in program.complained and program.complained.splitlines()[-1].startswith("transit")
+    assert "Traceback" not in program.complained and program.complained.count("\n") in (1, 2)
 
 
 HARNESS = """

@@ -139,6 +139,7 @@ bool wire_is_topic_filter(struct view filter) {
 struct reader {
     const uint8_t *at, *end;
     bool failed;
+    bool takes_long; /* before 5.0 a length may take more bytes than it needs */
 };
 
 static size_t left(const struct reader *reader) { return (size_t)(reader->end - reader->at); }
@@ -160,7 +161,7 @@ static uint32_t variable(struct reader *reader) {
         value |= (next & 0x7F) << shift;
         if (next & 0x80) continue;
         /* [MQTT-1.5.5-1]: no more bytes than it takes. */
-        if (next == 0 && shift > 0) reader->failed = true;
+        if (next == 0 && shift > 0 && !reader->takes_long) reader->failed = true;
         return value;
     }
     reader->failed = true;
@@ -216,7 +217,7 @@ const char *wire_properties(const uint8_t *bytes, size_t size, int where, bool i
                             struct properties *found) {
     memset(found, 0, sizeof *found);
     found->list = (struct view){ bytes, size };
-    struct reader list = { bytes, bytes + size, false };
+    struct reader list = { bytes, bytes + size, false, false };
     while (left(&list) > 0) {
         uint32_t identifier = variable(&list);
         if (list.failed || identifier >= 64 || rules[identifier].kind == 0) return "an unknown property";
@@ -416,7 +417,7 @@ const char *wire_decode(const uint8_t *bytes, size_t size, int version, bool is_
     packet->type = bytes[0] >> 4;
     packet->flags = bytes[0] & 15;
     packet->version = version;
-    struct reader reader = { bytes + 1, bytes + size, false };
+    struct reader reader = { bytes + 1, bytes + size, .takes_long = version < 5 && !is_from_client };
     uint32_t length = variable(&reader);
     if (reader.failed || length != left(&reader)) return "a Remaining Length that is none";
     static const uint32_t clients =
