@@ -51,22 +51,24 @@ final class Link {
       }
       if let event = nextEvent() { return .event(event) }
       if let transport { transport.serve() } else { client.service() }
-      let now = System.milliseconds
-      if let deadline, now >= deadline { return .time }
+      if isTimeUp { return .time }
       if let event = nextEvent() { return .event(event) }
       output.flush()
       if output.error != 0 && !toldOutput {
         toldOutput = true
         return .outputBroken
       }
-      if wait(now) { return .input }
+      if wait() { return .input }
     }
   }
 
   /// true: there is input.
-  private func wait(_ now: Int64) -> Bool {
+  private func wait() -> Bool {
     var timeout = transport?.nextTimeout ?? client.nextTimeout
-    if let deadline, timeout < 0 || timeout > deadline - now { timeout = deadline - now }
+    if let deadline {
+      let left = max(0, deadline - System.milliseconds)
+      if timeout < 0 || timeout > left { timeout = left }
+    }
     var list = [
       System.Wait(
         descriptor: transport?.descriptor ?? client.descriptor, wantsOutput: transport?.isBlocked ?? false),
@@ -79,14 +81,16 @@ final class Link {
     return list[2].isReadable || (input >= 0 && list[2].isBroken)
   }
 
+  private var isTimeUp: Bool { deadline.map { System.milliseconds >= $0 } ?? false }
+
   private func nextEvent() -> Event? {
-    while let event = client.nextEvent() {
+    // A connection that did not come in time is the time's end, not the connection's.
+    while !(transport != nil && isTimeUp), let event = client.nextEvent() {
       if event.type == SMQ_EVENT_CONNECTED { wasConnected = true }
       guard let transport else { return event }
       switch event.type {
       case SMQ_EVENT_OPEN:
         transport.open(port: event.port, until: deadline)
-        if let deadline, System.milliseconds >= deadline { return nil }
         continue
       case SMQ_EVENT_DISCONNECTED:
         transport.close()
