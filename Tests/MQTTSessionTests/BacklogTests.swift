@@ -252,6 +252,26 @@ import Testing
     #expect(rig.drain() == puback(1) + pubrec(2))
   }
 
+  /// A place that becomes free on this connection is for the next: what comes now would pass those that were postponed
+  /// [MQTT-4.6.0-6].
+  @Test(arguments: bothVersions)
+  func nothingPassesWhatWasPostponed(version: ProtocolVersion) {
+    let rig = Rig(version) {
+      $0.sessionExpiry = version == .v5_0 ? .max : 0
+      $0.unreleasedMaximum = 2
+    }
+    rig.connect()
+    _ = rig.events()
+    for number in UInt16(1)...3 { rig.receive(publish(version, qos: .exactlyOnce, identifier: number)) }
+    #expect(rig.events().count == 2)
+    #expect(packets(rig.drain()).prefix(2) == [pubrec(1), pubrec(2)])
+    rig.receive(pubrel(1))
+    #expect(packets(rig.drain()).contains(pubcomp(1)))
+    rig.receive(publish(version, qos: .exactlyOnce, identifier: 4))
+    #expect(rig.events().isEmpty && rig.ending == nil)
+    #expect(rig.counters.messagesPostponed.uint64 == 2)
+  }
+
   /// What takes the places is of a session that the server does not know any more: it neither repeats nor releases it. Two
   /// connections that bring nothing are enough.
   @Test(arguments: bothVersions)
