@@ -344,8 +344,9 @@ static void packet_arrived(const uint8_t *bytes, size_t size, bool is_raw) {
           packet.reason, is_raw ? ", raw" : "", wrong ? wrong : "");
     if (wrong) {
         world.is_broken = true;
-        /* One that is larger than the client's buffer is not looked at so closely, and taken for a message. */
         if (packet.type == PUBLISH) world.is_raw = true;
+        /* One that is larger than the client's buffer is not looked at so closely, and taken for a message. */
+        if (packet.type == PUBLISH && size > world.options.receive_bytes) world.came[packet.id] = 1;
         return;
     }
     uint16_t id = packet.id;
