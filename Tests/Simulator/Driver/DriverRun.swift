@@ -18,7 +18,7 @@ final class DriverRun {
   }
 
   func run() throws(Failure) {
-    defer { world.programs = [] }
+    defer { world.end() }
     world.trace("\(world.scenario)")
     for number in world.scenario.programs.indices {
       let program = try Program(world, network, number)
