@@ -190,7 +190,10 @@ extension Client where System: ~Copyable {
       isBlocked = false
       transmit(at: now)
       guard phase == .open, loss == nil else { return }
-      if isBlocked, self.writeDeadline == writeDeadline {
+      if !isBlocked {
+        // Nothing is left to send: it has expired, say.
+        self.writeDeadline = nil
+      } else if self.writeDeadline == writeDeadline {
         return end(Failure(cause: .timeout, stage: .write))
       }
     }

@@ -95,7 +95,7 @@ public struct Inbox: ~Copyable {
       let entry = ring[slot(index)]
       remove(at: index)
       if duplicate || (qos == .exactlyOnce && !isNewInLostSession(duplicate)) {
-        removeStale(before: index)
+        removeStale(.atLeastOnce, before: index)
         append(entry)
         return .duplicate
       }
@@ -134,12 +134,15 @@ public struct Inbox: ~Copyable {
   /// In 3.1 a server that has lost the session does not say so; but what it sends again has DUP (its §2.1).
   private func isNewInLostSession(_ duplicate: Bool) -> Bool { !isSessionKnown && !duplicate }
 
-  /// Messages are sent again in their order [MQTT-4.6.0-1]: QoS 1 messages in front of one that has come will not.
-  private mutating func removeStale(before end: Int) {
+  /// Of QoS 1: messages are sent again in their order [MQTT-4.6.0-1], and those in front of one that has come will not.
+  /// Of QoS 2 those that the application has done with go: see `passOn`.
+  @inline(never)
+  private mutating func removeStale(_ qos: QoS, before end: Int) {
     var left = end
     var index = 0
     while index < left {
-      if ring[slot(index)].qos == .atLeastOnce {
+      let entry = ring[slot(index)]
+      if entry.qos == qos, qos == .atLeastOnce || entry.isAccepted {
         remove(at: index)
         left &-= 1
       } else {
@@ -337,7 +340,16 @@ public struct Inbox: ~Copyable {
 
   /// Of the messages that were postponed one more will have a place on the next connection, unless the application holds
   /// so many that it has to acknowledge first. What may be acknowledged now goes first.
-  var mayPassOn: Bool { isPostponing && next == nil && reserved < unreleased.maximum }
+  var mayPassOn: Bool { isPostponing && next == nil && (reserved < unreleased.maximum || hasStranded) }
+
+  /// The application has done with a message that has not come again: PUBREC cannot leave, and its place is taken in vain.
+  private var hasStranded: Bool {
+    for index in 0..<unseen {
+      let entry = ring[slot(index)]
+      if entry.isAccepted, entry.qos == .exactlyOnce { return true }
+    }
+    return false
+  }
 
   mutating func forgetReleased() { hasReleased = false }
 
@@ -347,6 +359,7 @@ public struct Inbox: ~Copyable {
     fruitless = hasProgressed ? 0 : fruitless &+ 1
     guard fruitless >= 2 else { return }
     unreleased.removeUnmarked()
+    removeStale(.exactlyOnce, before: unseen)
     fruitless = 0
   }
 

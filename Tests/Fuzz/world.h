@@ -133,7 +133,7 @@ struct world {
     int touched_count;
     int answers; /* SUBACK and UNSUBACK that came, less those that were told */
     int connections;
-    bool is_raw;     /* the server's messages are not all ours in this session: nothing is known of them */
+    bool is_raw; /* the server's messages are not all ours in this session: nothing is known of them */
 
     struct pending {
         int type;

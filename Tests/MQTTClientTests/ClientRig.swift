@@ -13,9 +13,10 @@ final class ClientRig {
   var client: Client<VirtualPlatform>
   let door: SubmissionDoor
 
-  init(_ world: World = World(), url: String? = nil, configure: (inout RequestedOptions) -> Void = { _ in })
-    throws(OptionsError)
-  {
+  init(
+    _ world: World = World(), url: String? = nil, wakeUp: WakeUp = .none,
+    configure: (inout RequestedOptions) -> Void = { _ in }
+  ) throws(OptionsError) {
     self.world = world
     let host = Array("server".utf8)
     let clientID = Array("rig".utf8)
@@ -35,7 +36,7 @@ final class ClientRig {
     block = .allocate(byteCount: memory.byteCount, alignment: MemoryPlan.alignment)
     client = Client(
       options, plan: plan, block: unsafe MemoryBlock(start: block), on: VirtualPlatform(world: world))
-    door = SubmissionDoor(options, queue: client.submissions.queue, wakeUp: .none)
+    door = SubmissionDoor(options, queue: client.submissions.queue, wakeUp: wakeUp)
   }
 
   deinit { block.deallocate() }

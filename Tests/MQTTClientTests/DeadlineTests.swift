@@ -276,6 +276,31 @@ import Testing
     #expect(rig.run(5000).map(\.time) == [sent + 3000])
   }
 
+  /// What was to be sent has expired meanwhile: there is nothing to wait for, and nobody wakes up for it again and again.
+  @Test func nothingIsLeftToSend() throws {
+    let world = World()
+    let rig = try ReconnectingTests.rig(world) {
+      $0.writeTimeout = 3000
+      $0.keepAlive = UInt32.max
+      $0.submitMessages = 1
+    }
+    rig.connect()
+    _ = rig.run(100)
+    world.room = 0
+    try rig.submit("a", qos: .atMostOnce, cookie: 1, expiry: 1)
+    #expect(rig.run(2500).map(\.what) == [.completed(1)])
+    world.now += 1000
+    _ = rig.client.service(at: rig.now)
+    let timeout = rig.client.nextTimeout(at: rig.now)
+    #expect(timeout == -1)
+    #expect(rig.state == .connected)
+    // What comes later has a time of its own.
+    try rig.submit("a", qos: .atMostOnce)
+    _ = rig.client.service(at: rig.now)
+    let sent = world.now
+    #expect(rig.run(5000).map(\.time) == [sent + 3000])
+  }
+
   @Test func writeOff() throws {
     let world = World()
     let rig = try Self.rig(world, answer: UInt32.max, keepAlive: UInt32.max)

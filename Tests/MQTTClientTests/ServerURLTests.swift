@@ -117,6 +117,8 @@ struct ParsedURL: Equatable, Sendable {
     "mqtt://[::1]x": "url 12",
     "mqtt://[fe80::1%eth0]": "url 15",
     "mqtt://[g]": "url 8",
+    "mqtt://[1]": "url 8",
+    "mqtt://[192.0.2.7]": "url 8",
     "mqtt://::1": "url 7",
     // The port.
     "mqtt://h:": "url 9",

@@ -207,7 +207,43 @@ import Testing
     #expect(Array(sent[1][7...]) == [5, 0x02, 0, 0, 0, 57])
   }
 
+  /// The owner sleeps until a thread has been at its door.
+  @Test func wakesTheOwner() throws {
+    var linux = try Linux(userTimeout: 0)
+    let rig = try ClientRig(wakeUp: try linux.wakeUp()) { $0.submitMessages = 4 }
+    func isWoken() -> Bool {
+      guard case .ready(let ready) = linux.wait(timeout: 0) else { return false }
+      return ready.isReadable(.wakeUp)
+    }
+    #expect(!isWoken())
+    for cookie in 1...2 {
+      try rig.submit("a", cookie: UInt64(cookie))
+      #expect(isWoken())
+      try rig.submit("a")
+      // Once is enough until the owner has looked.
+      #expect(!isWoken())
+      _ = rig.client.service(at: rig.now)
+    }
+  }
+
   // MARK: What is refused
+
+  /// Each outbox has its own size.
+  @Test func urgentOnesHaveTheirOwnRoom() throws {
+    for (urgent, ordinary) in [(64, 256), (256, 64)] as [(UInt32, UInt32)] {
+      let rig = try Self.rig {
+        $0.urgentMessages = 1
+        $0.urgentBytes = urgent
+        $0.outboxBytes = ordinary
+      }
+      let isUrgentTooLarge = error { () throws(SessionError) in
+        try rig.submit("a", payload: 100, isUrgent: true)
+      }
+      let isTooLarge = error { () throws(SessionError) in try rig.submit("a", payload: 100) }
+      #expect(isUrgentTooLarge == (urgent < 100 ? .tooLarge : nil))
+      #expect(isTooLarge == (ordinary < 100 ? .tooLarge : nil))
+    }
+  }
 
   @Test func refusesAndChangesNothing() throws {
     let rig = try Self.rig {

@@ -272,6 +272,17 @@ import Testing
     #expect(rig.counters.messagesPostponed.uint64 == 2)
   }
 
+  /// All that is sent, to a server that answers PINGREQ.
+  private func answered(_ rig: Rig) -> [[UInt8]] {
+    var sent: [[UInt8]] = []
+    for _ in 0..<3 {
+      let more = packets(rig.drain())
+      sent += more
+      for packet in more where packet == pingreq { rig.receive(pingresp) }
+    }
+    return sent
+  }
+
   /// What takes the places is of a session that the server does not know any more: it neither repeats nor releases it. Two
   /// connections that bring nothing are enough.
   @Test(arguments: bothVersions)
@@ -280,30 +291,54 @@ import Testing
       $0.sessionExpiry = version == .v5_0 ? .max : 0
       $0.unreleasedMaximum = 2
     }
-    func turn() -> [[UInt8]] {
-      var sent: [[UInt8]] = []
-      for _ in 0..<3 {
-        let more = packets(rig.drain())
-        sent += more
-        for packet in more where packet == pingreq { rig.receive(pingresp) }
-      }
-      return sent
-    }
     rig.connect()
     for number in UInt16(1)...2 { rig.receive(publish(version, qos: .exactlyOnce, identifier: number)) }
     _ = rig.events()
-    #expect(turn() == [pubrec(1), pubrec(2)])
+    #expect(answered(rig) == [pubrec(1), pubrec(2)])
     for connection in 1...3 {
       rig.reconnect(sessionPresent: true)
       _ = rig.events()
       rig.receive(publish(version, qos: .exactlyOnce, identifier: 7, duplicate: connection > 1))
       let messages = rig.events().count
-      let sent = turn()
+      let sent = answered(rig)
       #expect(messages == (connection == 3 ? 1 : 0))
       #expect(sent.contains(pingreq) == (connection < 3))
       #expect((rig.ending == nil) == (connection == 3))
     }
     #expect(rig.drain() == [])
+  }
+
+  /// So with messages that the program held when the connection ended, and has done with since: PUBREC cannot leave as they do
+  /// not come again. As long as the program holds them it is waited for.
+  @Test(arguments: bothVersions)
+  func placesOfWhatWasHeldAndDoesNotComeAgain(version: ProtocolVersion) throws {
+    let rig = Rig(version) {
+      $0.sessionExpiry = version == .v5_0 ? .max : 0
+      $0.unreleasedMaximum = 2
+      $0.holdsMessages = true
+    }
+    rig.connect()
+    _ = rig.events()
+    var tokens: [UInt32] = []
+    for number in UInt16(1)...2 {
+      rig.receive(publish(version, qos: .exactlyOnce, identifier: number))
+      _ = rig.event()
+      tokens.append(rig.token)
+    }
+    for connection in 1...3 {
+      rig.reconnect(sessionPresent: true)
+      _ = rig.events()
+      rig.receive(publish(version, qos: .exactlyOnce, identifier: 7, duplicate: connection > 1))
+      let messages = rig.events().count
+      if connection == 1 {
+        #expect(answered(rig) == [])
+        for token in tokens { try rig.acknowledge(token) }
+      }
+      let sent = answered(rig)
+      #expect(messages == (connection == 3 ? 1 : 0))
+      #expect(sent.contains(pingreq) == (connection < 3))
+      #expect((rig.ending == nil) == (connection == 3))
+    }
   }
 
   /// The places are taken by what the program holds: the connection stays until it acknowledges.

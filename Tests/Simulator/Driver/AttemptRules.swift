@@ -32,7 +32,8 @@ final class AttemptRules {
   private var redirects = 0
   private var isRedirected = false
   private var isForGood = false
-  private var isRedirectUnknown = false
+  /// The wait behind the end that is to be told was drawn, and given up before anybody heard of it.
+  private var isWaitGivenUp = false
   private var extraEnds: UInt32 = 0
 
   // Leaving.
@@ -75,8 +76,11 @@ final class AttemptRules {
     leaveEnd = nil
   }
 
-  func givesUp(wasWaiting: Bool, drain: UInt32) {
-    if wasWaiting { extraEnds += 1 }
+  func givesUp(drain: UInt32) {
+    if state == .waiting {
+      // That the wait ends is an end of its own, unless the one before it is still to be told.
+      if endsTold == ends { extraEnds += 1 } else { isWaitGivenUp = true }
+    }
     nextAt = nil
     isLeaving = true
     let end = world.now + UInt64(drain) + 2000
@@ -145,9 +149,10 @@ final class AttemptRules {
   /// When it wants to be called again: not behind anything that is due.
   func checkWaking(_ wakeAt: UInt64, requests: UInt64?, hasEvent: Bool) throws(Failure) {
     guard !hasEvent, !world.hasSteppedClock else { return }
-    // While it says goodbye a client waits for nothing else.
-    if let requests, !isLeaving {
-      try require(wakeAt <= max(requests, world.now), "a reply's time is not waited for")
+    // While it says goodbye a client waits for nothing else, for two seconds at most (docs/architecture.md, the farewell).
+    let farewell: UInt64 = state == .disconnecting ? 2000 : 0
+    if let requests {
+      try require(wakeAt <= max(requests, world.now + farewell), "a reply's time is not waited for")
     }
     if let nextAt, state == .waiting {
       try require(
@@ -199,10 +204,12 @@ final class AttemptRules {
       redirects = 0
     }
     guard wants, traits.reconnects else {
-      // Whether it still was wanted when the server pointed elsewhere, nobody can tell.
-      isRedirectUnknown = true
-      return try require(
-        failure.retry == nil, "another attempt in \(failure.retry ?? 0) ms, and none is wanted")
+      try require(failure.retry == nil, "another attempt in \(failure.retry ?? 0) ms, and none is wanted")
+      // It counts as a failure like any other: only a connection that lasted begins a new sequence (header,
+      // `reconnect_min_ms`).
+      if isWaitGivenUp, !world.hasSteppedClock { try checkWait(nil, failure, servers) }
+      isWaitGivenUp = false
+      return
     }
     guard let retry = failure.retry else { throw Failure("\(number): no other attempt follows") }
     if !world.hasSteppedClock { try checkWait(UInt64(retry), failure, servers) }
@@ -222,11 +229,10 @@ final class AttemptRules {
     try require(endedAt >= began + limit, "an attempt was given up after \(endedAt - began) ms")
   }
 
-  private func checkWait(_ retry: UInt64, _ failure: MQTTClient.Failure, _ servers: Int) throws(Failure) {
+  /// `nil`: a wait that nobody was told of.
+  private func checkWait(_ retry: UInt64?, _ failure: MQTTClient.Failure, _ servers: Int) throws(Failure) {
     let wasAccepted = lasted != nil
     let pointsElsewhere = failure.reasonCode == 0x9C || failure.reasonCode == 0x9D
-    if isRedirectUnknown { isRedirected = server == servers }
-    isRedirectUnknown = false
     let wasRedirected = isRedirected
     if !wasRedirected { tried.insert(server) }
     try require(wasRedirected == (server == servers), "server \(server), redirected: \(wasRedirected)")
@@ -236,35 +242,37 @@ final class AttemptRules {
       isRedirected = true
       isForGood = failure.reasonCode == 0x9D
       world.counts[.redirected] += 1
-      return try require(retry == 0, "another server, and a wait of \(retry) ms")
+      return try require((retry ?? 0) == 0, "another server, and a wait of \(retry ?? 0) ms")
     }
     if !wasRedirected, !wasAccepted, tried.count < servers {
       world.counts[.nextServer] += 1
       return try require(
-        retry == 0, "\(tried.count) of \(servers) servers were tried, and a wait of \(retry) ms")
+        (retry ?? 0) == 0, "\(tried.count) of \(servers) servers were tried, and a wait of \(retry ?? 0) ms")
     }
     // A server that moved for good is the one to come back to.
     isRedirected = wasRedirected && isForGood && (lasted.map { $0 >= UInt64(traits.stableTime) } ?? false)
     tried = []
     world.counts[.backedOff] += 1
+    // A connection that was given up so that the server sends the rest again has done what it was for: the wait before
+    // the next is the shortest (docs/decisions/0014).
+    if case .backlog = failure.cause { bound = 0 }
     try checkBackoff(retry)
   }
 
-  private func checkBackoff(_ retry: UInt64) throws(Failure) {
+  private func checkBackoff(_ told: UInt64?) throws(Failure) {
     let (shortest, longest) = (UInt64(traits.shortest), UInt64(traits.longest))
-    let last = bound
-    switch traits.jitter {
-    case 3:
-      bound = last == 0 ? shortest : min(2 * last, longest)
-      try require(retry == bound, "a wait of \(retry) ms, not \(bound)")
-    case 2:
-      let most = min(3 * (last == 0 ? shortest : last), longest)
-      try require(shortest <= retry && retry <= most, "a wait of \(retry) ms, not \(shortest) to \(most)")
-      bound = retry
-    default:
-      bound = last == 0 ? shortest : min(2 * last, longest)
-      try require(shortest / 2 <= retry && retry <= bound, "a wait of \(retry) ms, not at most \(bound)")
+    let last = bound == 0 ? shortest : bound
+    let allowed: ClosedRange<UInt64>
+    if traits.jitter == 2 {
+      allowed = shortest...min(3 * last, longest)
+      // Of one that was not told the most it may have been is what counts.
+      bound = told ?? allowed.upperBound
+    } else {
+      bound = bound == 0 ? shortest : min(2 * last, longest)
+      allowed = (traits.jitter == 3 ? bound : shortest / 2)...bound
     }
+    guard let told else { return }
+    try require(allowed ~= told, "a wait of \(told) ms, not of \(allowed)")
   }
 
   // MARK: The log

@@ -155,9 +155,10 @@ struct ProgramTraits {
     subscribesAll = chance.percent(80)
   }
 
-  /// How many QoS 2 messages there is a place for.
+  /// How many QoS 2 messages there is a place for, as the header says of `unreleased_maximum`.
   var unreleased: Int {
-    unreleasedMaximum > 0 ? Int(unreleasedMaximum) : max(2 * Int(receiveMaximum), 512)
+    if unreleasedMaximum > 0 { return Int(unreleasedMaximum) }
+    return keepsSession ? 65_535 : Int(receiveMaximum)
   }
 }
 
