@@ -54,6 +54,10 @@ typealias Client = MQTTClient.Client<Linux>
   /// What had happened when a new connection took the place of another: a loop is to tell. The first and the last.
   var owed: UnsafeMutablePointer<OwedEvent>? = nil
   var owedLast: UnsafeMutablePointer<OwedEvent>? = nil
+  /// QoS 2 messages until PUBREL.
+  var kept: UnsafeMutablePointer<KeptMessage>? = nil
+  var keptLast: UnsafeMutablePointer<KeptMessage>? = nil
+  var keptBytes = 0
   /// Topic Aliases that the program has set.
   var aliases: UnsafeMutablePointer<Alias>? = nil
 
@@ -163,10 +167,16 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
 
   func unlock() { unsafe shim_unlock(pointee.lock) }
 
-  /// The next message id: 1 to 65,535, and again.
-  func nextMid() -> UInt16 {
-    unsafe pointee.lastMid = unsafe pointee.lastMid == .max ? 1 : pointee.lastMid &+ 1
-    return unsafe pointee.lastMid
+  /// The next message id: 1 to 65,535, and again; it is the Packet Identifier on the wire. Whoever takes it says so
+  /// (`lastMid`).
+  var nextMid: UInt16 {
+    var mid = unsafe pointee.lastMid
+    while true {
+      mid = mid == .max ? 1 : mid &+ 1
+      guard let identifier = PacketIdentifier(mid), let client = unsafe pointee.client,
+        unsafe client.pointee.isGiven(identifier)
+      else { return mid }
+    }
   }
 
   /// Waits until the descriptor (-1: none) is readable, or somebody calls `wake`; without the lock, which is held before
@@ -262,7 +272,7 @@ func spanOrNone(_ bytes: UnsafeRawPointer?, _ count: Int) -> Span<UInt8> {
 func copied(_ text: UnsafePointer<CChar>) -> Mosquitto.Text? { unsafe shim_copy(text, shim_length(text)) }
 
 func free(_ text: inout Mosquitto.Text?) {
-  unsafe shim_free(text)
+  unsafe shim_forget(text, text.map { unsafe shim_length($0) } ?? 0)
   unsafe text = nil
 }
 

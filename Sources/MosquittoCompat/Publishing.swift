@@ -23,6 +23,16 @@ import MQTTWire
   guard let instance = unsafe instance(mosq), 0...2 ~= qos,
     let level = QoS(rawValue: UInt8(truncatingIfNeeded: qos))
   else { return MOSQ_ERR_INVAL }
+  return unsafe withOutgoing(properties) {
+    unsafe publish(instance, mid, topic, payloadlen, payload, level, retain, $0)
+  }
+}
+
+private func publish(
+  _ instance: Instance, _ mid: UnsafeMutablePointer<Int32>?, _ given: UnsafePointer<CChar>?,
+  _ payloadlen: Int32, _ payload: UnsafeRawPointer?, _ level: QoS, _ retain: Bool,
+  _ properties: OpaquePointer?
+) -> Int32 {
   if unsafe properties != nil {
     guard unsafe instance.pointee.version == UInt32(MQTT_PROTOCOL_V5) else { return MOSQ_ERR_NOT_SUPPORTED }
     let result = unsafe mosquitto_property_check_all(0x30, properties)
@@ -30,7 +40,7 @@ import MQTTWire
   }
   unsafe instance.lock()
   defer { unsafe instance.unlockOrFree() }
-  guard let topic = unsafe instance.topic(topic, withAliasIn: properties) else { return MOSQ_ERR_INVAL }
+  guard let topic = unsafe instance.topic(given, withAliasIn: properties) else { return MOSQ_ERR_INVAL }
   let name = unsafe span(topic)
   guard unsafe mosquitto_validate_utf8(topic, Int32(clamping: name.count)) == MOSQ_ERR_SUCCESS else {
     return MOSQ_ERR_MALFORMED_UTF8
@@ -40,30 +50,43 @@ import MQTTWire
   else {
     return MOSQ_ERR_INVAL
   }
-  let number = unsafe instance.nextMid()
-  unsafe mid?.pointee = Int32(number)
+  let number = unsafe instance.nextMid
+  // What is refused takes no message id.
+  func take() {
+    unsafe instance.pointee.lastMid = number
+    unsafe mid?.pointee = Int32(number)
+  }
   guard let client = unsafe instance.pointee.client, unsafe client.pointee.state != .disconnected,
     unsafe !instance.pointee.isLeaving, unsafe instance.pointee.early == nil || level == .atMostOnce
   else {
     // As in libmosquitto: it says that there is no connection, and sends the message on the next one, unless it is of QoS 0.
-    guard level != .atMostOnce else { return unsafe instance.resultOfNone() }
+    guard level != .atMostOnce else {
+      take()
+      return unsafe instance.resultOfNone()
+    }
     let result = unsafe instance.keep(
       number, topic, name.count, payload, Int(payloadlen), level, retain, properties)
+    if result == MOSQ_ERR_SUCCESS { take() }
     return unsafe result == MOSQ_ERR_SUCCESS && !instance.isGoingOut ? instance.resultOfNone() : result
   }
   let retain = unsafe retain && client.pointee.server?.retainAvailable ?? true
+  // Under its alias alone if the program says so; but what may have to be sent again, on a connection that does not know the
+  // alias, has its topic, too.
+  let isNamed = unsafe level != .atMostOnce || !isEmpty(given)
   let result = unsafe instance.publish(
-    number, name, spanOrNone(payload, Int(payloadlen)), level, retain, properties)
+    number, isNamed ? name : Span(), spanOrNone(payload, Int(payloadlen)), level, retain, properties)
   // On its way out, the client takes nothing any more.
   if result == MOSQ_ERR_NO_CONN, level != .atMostOnce {
     let kept = unsafe instance.keep(
       number, topic, name.count, payload, Int(payloadlen), level, retain, properties)
+    if kept == MOSQ_ERR_SUCCESS { take() }
     return kept == MOSQ_ERR_SUCCESS ? MOSQ_ERR_NO_CONN : kept
   }
   guard result == MOSQ_ERR_SUCCESS else { return result }
+  take()
   unsafe instance.logPublish(
-    isReceived: false, duplicate: false, qos: level.rawValue, retain: retain, mid: number, topic: name,
-    payloadSize: Int(payloadlen))
+    isReceived: false, duplicate: false, qos: level.rawValue, retain: retain, mid: number,
+    topic: isEmpty(given) ? span(text("(null)")) : name, payloadSize: Int(payloadlen))
   return unsafe instance.flushAlone()
 }
 
@@ -87,8 +110,7 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
     _ properties: OpaquePointer?
   ) -> Int32 {
     guard let client = unsafe pointee.client else { return MOSQ_ERR_NO_CONN }
-    // An alias would do nothing, as the topic goes with every message.
-    let encoded = unsafe EncodedProperties(properties) { $0 == PropertyIdentifier.topicAlias.rawValue }
+    let encoded = unsafe EncodedProperties(properties)
     defer { unsafe encoded.free() }
     let message = unsafe Publish(
       topic: topic, payload: payload, qos: qos, retain: retain, properties: encoded.span)
