@@ -199,6 +199,13 @@ def a_name_without_a_password(wire: Wire) -> None:
 
 
 @call(*ONLY_5)
+def a_password_without_a_name(wire: Wire) -> None:
+    wire.call("username_pw_set", None, b"secret")
+    wire.open()
+    wire.close()
+
+
+@call(*ONLY_5)
 def connect_properties(wire: Wire) -> None:
     """In whatever order: it stays."""
     wire.open(USER, ALIAS_MAXIMUM, SESSION_EXPIRY, USER_AGAIN, MAXIMUM_PACKET, RECEIVE_MAXIMUM, REQUEST_PROBLEM)
@@ -384,6 +391,14 @@ def topic_aliases(wire: Wire) -> None:
 
 
 @call(*ONLY_5)
+def an_alias_that_stands_for_nothing(wire: Wire) -> None:
+    wire.open()
+    wire.send(None, b"x", 0, alias(1))
+    wire.loop_for(0.1)
+    wire.close()
+
+
+@call(*ONLY_5)
 def an_alias_instead_of_the_topic_and_qos_1(wire: Wire) -> None:
     wire.connack = packet(0x20, b"\0\0\3\x22\0\x0a")
     wire.open()
@@ -518,7 +533,26 @@ def disconnect_with_reason_and_properties(wire: Wire) -> None:
     wire.until(14)
 
 
+@call(*ONLY_5)
+def a_session_that_was_to_end_is_to_stay(wire: Wire) -> None:
+    wire.open()
+    if wire.call("disconnect_v5", 0, wire.list(SESSION_EXPIRY)) == 0:
+        wire.until(14)
+    else:
+        wire.close()
+
+
 # ---- Another connection ----
+
+
+@call(*ALL)
+def published_before_connecting(wire: Wire) -> None:
+    wire.send(b"a", b"x", 1)
+    wire.send(b"a", b"x", 0)
+    wire.send(b"a", b"x", 2)
+    wire.open()
+    wire.loop_until("on_publish", count=2)
+    wire.close()
 
 
 def lost(wire: Wire, at: int, session_present: int) -> None:
