@@ -103,7 +103,9 @@ extension Client where System: ~Copyable {
   public func packetIdentifier(of serial: UInt32) -> UInt16? { session.packetIdentifier(of: serial) }
 
   /// A message or a request has this Packet Identifier; the drop-in asks.
-  public func isGiven(_ identifier: PacketIdentifier) -> Bool { session.isGiven(identifier) }
+  public func isGiven(_ identifier: PacketIdentifier, _ count: UInt32) -> Bool {
+    session.isGiven(identifier, count)
+  }
 
   public mutating func acknowledge(
     _ serial: UInt32, reasonCode: UInt8, properties: Span<UInt8>

@@ -34,15 +34,10 @@ extension Outbox {
     return message.state.isOpen && message.qos != .atMostOnce && givenIdentifier(slot) == identifier
   }
 
-  /// Whether a message has it. Nearly always it lies behind the newest, and nothing is searched.
-  func isGiven(_ identifier: PacketIdentifier) -> Bool {
-    guard stored > 0 else { return false }
-    let oldest = givenIdentifier(head)
-    let newest = givenIdentifier(newestSlot)
-    guard
-      IdentifierRange.distanceOfGiven(from: oldest, to: identifier)
-        <= IdentifierRange.distanceOfGiven(from: oldest, to: newest)
-    else { return false }
+  /// Whether a message has it. Nearly always they have not come round since the oldest, and nothing is searched: `count` is
+  /// how many were given so far, and in the upper half of a cookie, how many that were.
+  func isGiven(_ identifier: PacketIdentifier, _ count: UInt32) -> Bool {
+    guard stored > 0, count &- Counter.high(descriptors[head].cookie) >= 65_535 else { return false }
     return slotOfGiven(identifier) != nil
   }
 }
@@ -68,7 +63,7 @@ extension RequestQueue {
 
 extension Session {
   /// It may not be used again yet [MQTT-2.2.1-3] [MQTT-2.2.1-4].
-  public func isGiven(_ identifier: PacketIdentifier) -> Bool {
-    outbox.isGiven(identifier) || requests.isGiven(identifier)
+  public func isGiven(_ identifier: PacketIdentifier, _ count: UInt32) -> Bool {
+    outbox.isGiven(identifier, count) || requests.isGiven(identifier)
   }
 }

@@ -27,6 +27,6 @@ func withOutgoing(_ list: OpaquePointer?, _ body: (OpaquePointer?) -> Int32) -> 
     return unsafe body(list)
   }
   guard let alone = unsafe PropertyNode.copy(first) else { return MOSQ_ERR_NOMEM }
-  defer { unsafe shim_free(alone) }
+  defer { unsafe shim_forget(alone, PropertyNode.size(alone)) }
   return unsafe body(OpaquePointer(alone))
 }

@@ -7,6 +7,8 @@ import CMosquitto
 @unsafe struct KeptMessage {
   var next: UnsafeMutablePointer<KeptMessage>?
   let arrived: Arrived
+  /// Bytes, its own among them.
+  let size: Int
 }
 
 extension UnsafeMutablePointer where Pointee == Mosquitto {
@@ -16,14 +18,19 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
     guard unsafe arrived.message.qos == 2, unsafe arrived.isAcknowledged, unsafe !arrived.isOversize else {
       return false
     }
-    let size = unsafe arrived.size
-    // Whatever has this identifier was never released, and will not be.
-    if let other = unsafe takeKept(arrived.message.mid) { unsafe owe(.released(other)) }
+    let size = unsafe MemoryLayout<KeptMessage>.size &+ spanOrNone(arrived.message.topic).count
+      &+ arrived.size &+ encodedSize(of: arrived.properties)
+    // In 3.1 a server does not say that it has lost the session: what has the same identifier will not be released.
+    if unsafe pointee.version == UInt32(MQTT_PROTOCOL_V31),
+      let other = unsafe takeKept(arrived.message.mid)
+    {
+      unsafe owe(.released(other))
+    }
     guard unsafe pointee.keptBytes &+ size <= Int(truncatingIfNeeded: Limits.receiveBytes),
       let memory = unsafe shim_allocate(MemoryLayout<KeptMessage>.size)
     else { return false }
     let message = unsafe memory.bindMemory(to: KeptMessage.self, capacity: 1)
-    unsafe message.initialize(to: KeptMessage(next: nil, arrived: arrived))
+    unsafe message.initialize(to: KeptMessage(next: nil, arrived: arrived, size: size))
     if let last = unsafe pointee.keptLast {
       unsafe last.pointee.next = unsafe message
     } else {
@@ -65,7 +72,7 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
       unsafe pointee.kept = unsafe next
     }
     if unsafe next == nil { unsafe pointee.keptLast = unsafe before }
-    unsafe pointee.keptBytes &-= arrived.size
+    unsafe pointee.keptBytes &-= message.pointee.size
     unsafe shim_free(message)
     return unsafe arrived
   }

@@ -40,8 +40,8 @@ typealias Client = MQTTClient.Client<Linux>
   var client: UnsafeMutablePointer<Client>? = nil
   /// What the client was made of has changed since.
   var isOutdated = false
-  /// The message id that was given last.
-  var lastMid: UInt16 = 0
+  /// How many message ids were given.
+  var midCount: UInt32 = 0
   /// Messages published before there was a client.
   var early: UnsafeMutablePointer<EarlyMessage>? = nil
   var earlyLast: UnsafeMutablePointer<EarlyMessage>? = nil
@@ -141,7 +141,7 @@ typealias Client = MQTTClient.Client<Linux>
   /// A message and its id, in a list.
   @unsafe struct EarlyMessage {
     var next: UnsafeMutablePointer<EarlyMessage>?
-    var mid: UInt16
+    let mid: Mid
     var topic: Text
     var topicSize: Int
     var payload: Text
@@ -150,6 +150,16 @@ typealias Client = MQTTClient.Client<Linux>
     var retain: Bool
     var properties: OpaquePointer?
   }
+}
+
+/// A message id: 1 to 65,535, and again; and the how manieth it is.
+struct Mid: BitwiseCopyable {
+  let count: UInt32
+
+  var mid: UInt16 { UInt16(truncatingIfNeeded: (count &- 1) % 65_535 &+ 1) }
+
+  /// 2 to the power of 32 is one more than a multiple of 65,535.
+  var following: Mid { Mid(count: count == .max ? 1 : count &+ 1) }
 }
 
 /// The instance behind a handle.
@@ -167,15 +177,14 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
 
   func unlock() { unsafe shim_unlock(pointee.lock) }
 
-  /// The next message id: 1 to 65,535, and again; it is the Packet Identifier on the wire. Whoever takes it says so
-  /// (`lastMid`).
-  var nextMid: UInt16 {
-    var mid = unsafe pointee.lastMid
+  /// The next message id, which is the Packet Identifier on the wire. Whoever takes it says so (`midCount`).
+  var nextMid: Mid {
+    var next = unsafe Mid(count: pointee.midCount)
     while true {
-      mid = mid == .max ? 1 : mid &+ 1
-      guard let identifier = PacketIdentifier(mid), let client = unsafe pointee.client,
-        unsafe client.pointee.isGiven(identifier)
-      else { return mid }
+      next = next.following
+      guard let identifier = PacketIdentifier(next.mid), let client = unsafe pointee.client,
+        unsafe client.pointee.isGiven(identifier, next.count)
+      else { return next }
     }
   }
 

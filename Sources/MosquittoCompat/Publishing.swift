@@ -53,8 +53,8 @@ private func publish(
   let number = unsafe instance.nextMid
   // What is refused takes no message id.
   func take() {
-    unsafe instance.pointee.lastMid = number
-    unsafe mid?.pointee = Int32(number)
+    unsafe instance.pointee.midCount = number.count
+    unsafe mid?.pointee = Int32(number.mid)
   }
   guard let client = unsafe instance.pointee.client, unsafe client.pointee.state != .disconnected,
     unsafe !instance.pointee.isLeaving, unsafe instance.pointee.early == nil || level == .atMostOnce
@@ -85,18 +85,20 @@ private func publish(
   guard result == MOSQ_ERR_SUCCESS else { return result }
   take()
   unsafe instance.logPublish(
-    isReceived: false, duplicate: false, qos: level.rawValue, retain: retain, mid: number,
+    isReceived: false, duplicate: false, qos: level.rawValue, retain: retain, mid: number.mid,
     topic: isEmpty(given) ? span(text("(null)")) : name, payloadSize: Int(payloadlen))
   return unsafe instance.flushAlone()
 }
 
-/// What a cookie says of: the message id, above it what it is the id of, and of a message the QoS. Nothing is shifted:
-/// `1 << 16` widens the 16, see `wide`.
+/// What a cookie says: the message id, above it what it is the id of, and of a message the QoS; in the upper half how many
+/// ids were given by then. Nothing is shifted: `1 << 16` widens the 16, which the compiler takes for an allocation on armv7.
 enum Cookie {
   static var publish: UInt64 { 0 }
   static var subscribe: UInt64 { 0x1_0000 }
   static var unsubscribe: UInt64 { 0x2_0000 }
   static var exactlyOnce: UInt64 { 0x4_0000 }
+
+  static func of(_ mid: Mid) -> UInt64 { Counter(low: UInt32(mid.mid), high: mid.count).uint64 }
 
   static func mid(_ cookie: UInt64) -> Int32 { Int32(truncatingIfNeeded: cookie & 0xFFFF) }
   static func kind(_ cookie: UInt64) -> UInt64 { cookie & 0x3_0000 }
@@ -106,7 +108,7 @@ enum Cookie {
 extension UnsafeMutablePointer where Pointee == Mosquitto {
   /// Into the outbox. With the lock held.
   fileprivate func publish(
-    _ mid: UInt16, _ topic: Span<UInt8>, _ payload: Span<UInt8>, _ qos: QoS, _ retain: Bool,
+    _ mid: Mid, _ topic: Span<UInt8>, _ payload: Span<UInt8>, _ qos: QoS, _ retain: Bool,
     _ properties: OpaquePointer?
   ) -> Int32 {
     guard let client = unsafe pointee.client else { return MOSQ_ERR_NO_CONN }
@@ -114,7 +116,7 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
     defer { unsafe encoded.free() }
     let message = unsafe Publish(
       topic: topic, payload: payload, qos: qos, retain: retain, properties: encoded.span)
-    let cookie = Cookie.publish | (qos == .exactlyOnce ? Cookie.exactlyOnce : 0) | wide(mid)
+    let cookie = Cookie.publish | (qos == .exactlyOnce ? Cookie.exactlyOnce : 0) | Cookie.of(mid)
     let handling = unsafe Handling(cookie: cookie, isQuiet: qos == .atMostOnce && !wantsPublished)
     do throws(SessionError) {
       if unsafe encoded.span.count > 0 {
@@ -135,7 +137,7 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
 
   /// Without a connection: into the outbox if there is a client that takes it, else into a list of its own.
   fileprivate func keep(
-    _ mid: UInt16, _ topic: UnsafePointer<CChar>, _ topicSize: Int, _ payload: UnsafeRawPointer?,
+    _ mid: Mid, _ topic: UnsafePointer<CChar>, _ topicSize: Int, _ payload: UnsafeRawPointer?,
     _ payloadSize: Int, _ qos: QoS, _ retain: Bool, _ properties: OpaquePointer?
   ) -> Int32 {
     // Behind those that are there already.
@@ -218,6 +220,3 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
     }
   }
 }
-
-/// Without a widening, which the compiler takes for an allocation on armv7: see `Counter`.
-func wide(_ number: UInt16) -> UInt64 { Counter(UInt32(number)).uint64 }
