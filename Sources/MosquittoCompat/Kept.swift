@@ -18,7 +18,8 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
     guard unsafe arrived.message.qos == 2, unsafe arrived.isAcknowledged, unsafe !arrived.isOversize else {
       return false
     }
-    let size = unsafe MemoryLayout<KeptMessage>.size &+ spanOrNone(arrived.message.topic).count
+    let size =
+      unsafe MemoryLayout<KeptMessage>.size &+ spanOrNone(arrived.message.topic).count
       &+ arrived.size &+ encodedSize(of: arrived.properties)
     // In 3.1 a server does not say that it has lost the session: what has the same identifier will not be released.
     if unsafe pointee.version == UInt32(MQTT_PROTOCOL_V31),
