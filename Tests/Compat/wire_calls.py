@@ -332,6 +332,25 @@ def one_count_for_all(wire: Wire) -> None:
 
 
 @call(*ALL)
+def acknowledged_with_a_gap_before(wire: Wire) -> None:
+    """A SUBSCRIBE has the number between, and the first message waits for its acknowledgement longest."""
+    waiting: list[bytes] = []
+
+    def answer(data: bytes) -> bytes | None:
+        waiting.append(packet(0x40, wire.mid_of(data)))
+        return waiting[1] + waiting[2] + waiting[0] if len(waiting) == 3 else None
+
+    wire.answers[PUBLISH] = answer
+    wire.open()
+    wire.send(b"a", b"1", 1)
+    wire.ask(b"a", 0)
+    wire.send(b"a", b"2", 1)
+    wire.send(b"a", b"3", 1)
+    wire.loop_until("on_publish", count=3)
+    wire.close()
+
+
+@call(*ALL)
 def a_refused_message_has_no_mid(wire: Wire) -> None:
     wire.send(b"a", b"x", 0)
     wire.open()
