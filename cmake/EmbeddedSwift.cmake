@@ -4,9 +4,10 @@
 # In Embedded Swift a module's code is carried in its .swiftmodule and compiled into the object file of
 # the module that uses it. So only the last module, the one that exports the C functions, gets an object.
 #
-#   embedded_swift_module(<Name> [MODULES <Swift module>…] [C_MODULES <folder with module.modulemap>…])
-#   embedded_swift_object(<Name> <variable for the object's path> [ALLOCATES] [MODULES …] [C_MODULES …])
+#   embedded_swift_module(<Name> [VARIANT <condition>] [MODULES <Swift module>…] [C_MODULES <folder with module.modulemap>…])
+#   embedded_swift_object(<Name> <variable for the object's path> [ALLOCATES] [VARIANT …] [MODULES …] [C_MODULES …])
 #
+# VARIANT: compiled with this condition (#if), in a folder of its own, on modules of the same variant.
 # ALLOCATES is for programs: without it code that would allocate does not compile.
 #
 # A module sees what it names, and what that needs, and nothing else: an import that the design does not
@@ -36,13 +37,17 @@ if(SWIFTMQTT_WERROR)
 endif()
 
 function(_embedded_swift_compile name object)
-  cmake_parse_arguments(PARSE_ARGV 2 arg "ALLOCATES" "" "MODULES;C_MODULES")
+  cmake_parse_arguments(PARSE_ARGV 2 arg "ALLOCATES" "VARIANT" "MODULES;C_MODULES")
   set(flags ${_swift_flags})
+  set(directory "${CMAKE_CURRENT_BINARY_DIR}/swift")
+  if(arg_VARIANT)
+    list(APPEND flags -D ${arg_VARIANT})
+    string(APPEND directory "-${arg_VARIANT}")
+  endif()
   if(arg_ALLOCATES)
     list(REMOVE_ITEM flags -no-allocations -O)
     list(APPEND flags -Osize)
   endif()
-  set(directory "${CMAKE_CURRENT_BINARY_DIR}/swift")
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/Sources/${name}/*.swift")
   if(NOT sources)
     message(FATAL_ERROR "Sources/${name} has no Swift file")

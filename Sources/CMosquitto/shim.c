@@ -19,6 +19,11 @@ void *shim_resize(void *memory, size_t size) { return realloc(memory, size ? siz
 
 void shim_free(void *memory) { free(memory); }
 
+void shim_forget(void *memory, size_t size) {
+    if (memory) explicit_bzero(memory, size);
+    free(memory);
+}
+
 char *shim_copy(const void *bytes, size_t size) {
     char *copy = size < SIZE_MAX ? malloc(size + 1) : NULL;
     if (!copy) return NULL;

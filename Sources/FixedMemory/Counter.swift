@@ -10,6 +10,13 @@ public struct Counter: BitwiseCopyable {
 
   public init(_ value: UInt32) { low = value }
 
+  public init(low: UInt32, high: UInt32) {
+    self.low = low
+    self.high = high
+  }
+
+  public static func high(_ value: UInt64) -> UInt32 { unsafe unsafeBitCast(value, to: Counter.self).high }
+
   /// The value as 32 bits; `nil`: it needs more.
   public static func uint32(_ value: UInt64) -> UInt32? {
     let counter = unsafe unsafeBitCast(value, to: Counter.self)

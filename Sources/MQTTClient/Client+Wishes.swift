@@ -102,6 +102,11 @@ extension Client where System: ~Copyable {
   /// The Packet Identifier that a message came with, as long as it is not acknowledged.
   public func packetIdentifier(of serial: UInt32) -> UInt16? { session.packetIdentifier(of: serial) }
 
+  /// A message or a request has this Packet Identifier; the drop-in asks.
+  public func isGiven(_ identifier: PacketIdentifier, _ count: UInt32) -> Bool {
+    session.isGiven(identifier, count)
+  }
+
   public mutating func acknowledge(
     _ serial: UInt32, reasonCode: UInt8, properties: Span<UInt8>
   ) throws(SessionError) {

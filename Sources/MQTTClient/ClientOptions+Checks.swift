@@ -11,7 +11,7 @@ extension ClientOptions {
       while let property = try reader.next() {
         switch property.identifier {
         case .sessionExpiryInterval, .receiveMaximum, .maximumPacketSize, .topicAliasMaximum:
-          throw .propertyNotAllowed
+          guard DropIn.isOn else { throw .propertyNotAllowed }
         case .authenticationMethod: hasMethod = true
         case .authenticationData: hasData = true
         default: break

@@ -44,7 +44,7 @@ extension Outbox {
 
     assert(live == 0 || place(size) == tailOffset)
     let offset = tailOffset
-    let identifier = nextIdentifier
+    let identifier = newIdentifier(cookie)
     let flags = plainFlags.adding(MessageFlags.propertyBit(rules.propertyBytes))
     descriptors[tail] = Descriptor(
       cookie: cookie, offset: UInt32(truncatingIfNeeded: offset), length: UInt32(truncatingIfNeeded: size),

@@ -75,11 +75,11 @@ extension Outbox {
       // [MQTT-4.4.0-1], [MQTT-3.3.1-1]
       setDuplicateFlag(message, true)
       descriptors[slot].state = .queued
-    case (.released, true):
+    case (.released, _) where sessionPresent || DropIn.isOn:
       descriptors[slot].flags.set(.needsRelease, true)
     case (.sent, false) where isRepeated:
       // A new session: a new message. But it may have arrived, so it is no longer one that may be dropped.
-      setDuplicateFlag(message, false)
+      setDuplicateFlag(message, DropIn.isOn)
       descriptors[slot].flags.set(.isExpendable, false)
       descriptors[slot].state = .queued
     case (.sent, false):
@@ -91,7 +91,7 @@ extension Outbox {
     case (.queued, false) where hasDuplicateFlag(message):
       // It was sent in the session that is gone, and was waiting to be sent again.
       guard isRepeated else { return complete(slot, .sessionLost) }
-      setDuplicateFlag(message, false)
+      setDuplicateFlag(message, DropIn.isOn)
       descriptors[slot].flags.set(.isExpendable, false)
     default: break
     }

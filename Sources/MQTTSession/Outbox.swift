@@ -222,7 +222,7 @@ public struct Outbox: ~Copyable {
       isStarved = true
       throw .full
     }
-    let identifier = nextIdentifier
+    let identifier = newIdentifier(handling.cookie)
     write(publish, handling, to: tail, at: offset, size: size, identifier, version: version)
     row.count = 0
     moveTail(to: offset)
@@ -310,12 +310,22 @@ public struct Outbox: ~Copyable {
   /// The message an identifier belongs to.
   @inline(__always)
   func slot(of identifier: PacketIdentifier) -> Int? {
+    guard !DropIn.isOn else { return slotOfGiven(identifier) }
     let distance = identifiers.distance(from: headIdentifier, to: identifier)
     guard distance < stored else { return nil }
     return slot(head, plus: distance)
   }
 
-  func identifier(at distance: Int) -> PacketIdentifier { identifiers.advanced(headIdentifier, by: distance) }
+  func identifier(at distance: Int) -> PacketIdentifier {
+    guard !DropIn.isOn else { return givenIdentifier(slot(head, plus: distance)) }
+    return identifiers.advanced(headIdentifier, by: distance)
+  }
+
+  /// Of the message that is taken in next.
+  @inline(__always)
+  func newIdentifier(_ cookie: UInt64) -> PacketIdentifier {
+    DropIn.isOn ? PacketIdentifier(given: cookie) : nextIdentifier
+  }
 
   @inline(__always)
   func slot(after slot: Int) -> Int { slot &+ 1 == descriptors.count ? 0 : slot &+ 1 }

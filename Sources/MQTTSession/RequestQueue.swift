@@ -43,9 +43,9 @@ struct RequestQueue: ~Copyable {
   }
 
   private var bytes: Region
-  private var table: Table<Descriptor>
+  private(set) var table: Table<Descriptor>
   private var head = 0
-  private var stored = 0
+  private(set) var stored = 0
   private var tailOffset = 0
   private(set) var incomplete = 0
   private(set) var queued = 0
@@ -80,7 +80,7 @@ struct RequestQueue: ~Copyable {
     guard stored < table.count, let offset = place(size) else { throw .full }
     let slot = slot(stored)
     var writer = ByteWriter(bytes.mutableBytes(in: offset..<offset &+ size))
-    request.encode(into: &writer, identifier: .request(slot), version: version)
+    request.encode(into: &writer, identifier: Self.identifier(slot, cookie), version: version)
     table[slot] = Descriptor(
       cookie: cookie, offset: UInt32(truncatingIfNeeded: offset), length: UInt32(truncatingIfNeeded: size),
       count: UInt16(truncatingIfNeeded: count), type: request.type, needs: needs, state: .queued,
@@ -106,7 +106,7 @@ struct RequestQueue: ~Copyable {
 
   /// The request that a SUBACK or UNSUBACK answers. `nil`: there is none, or one of the other kind.
   func request(for answer: SubscriptionAnswer) -> Descriptor? {
-    guard let place = answer.identifier.requestPlace, place < table.count, isStored(place) else { return nil }
+    guard let place = place(answer.identifier), place < table.count, isStored(place) else { return nil }
     let request = table[place]
     let expected: ControlPacketType = answer.type == .suback ? .subscribe : .unsubscribe
     return request.state == .sent && request.type == expected ? request : nil
@@ -114,14 +114,14 @@ struct RequestQueue: ~Copyable {
 
   /// It is answered.
   mutating func complete(_ identifier: PacketIdentifier) {
-    guard let place = identifier.requestPlace else { return }
+    guard let place = place(identifier) else { return }
     incomplete &-= 1
     free(place)
   }
 
   /// Its answer could not be read. The place of one that is a repetition, which is not failed.
   mutating func giveUp(_ identifier: PacketIdentifier) -> Int? {
-    guard let place = identifier.requestPlace, place < table.count, isStored(place),
+    guard let place = place(identifier), place < table.count, isStored(place),
       table[place].state == .sent
     else { return nil }
     if table[place].isRepeat { return place }
@@ -201,7 +201,7 @@ struct RequestQueue: ~Copyable {
   }
 
   /// The place of the request that an identifier belongs to; `request(for:)` has seen that there is one.
-  func place(of identifier: PacketIdentifier) -> Int { identifier.requestPlace ?? 0 }
+  func place(of identifier: PacketIdentifier) -> Int { place(identifier) ?? 0 }
 
   /// The Topic Filters of a request, where they are in `filters`, one after the other. `nil`: that was the last.
   func filter(of slot: Int, at position: inout Int) -> Extent? {
@@ -290,7 +290,17 @@ struct RequestQueue: ~Copyable {
     return distance < stored
   }
 
-  private func slot(_ index: Int) -> Int {
+  @inline(__always)
+  private static func identifier(_ slot: Int, _ cookie: UInt64) -> PacketIdentifier {
+    DropIn.isOn ? PacketIdentifier(given: cookie) : .request(slot)
+  }
+
+  @inline(__always)
+  private func place(_ identifier: PacketIdentifier) -> Int? {
+    DropIn.isOn ? placeOfGiven(identifier) : identifier.requestPlace
+  }
+
+  func slot(_ index: Int) -> Int {
     let sum = head &+ index
     return sum >= table.count ? sum &- table.count : sum
   }
@@ -325,7 +335,7 @@ struct RequestQueue: ~Copyable {
     var header = ByteWriter(packet._mutatingExtracting(start..<filters))
     header.put(request.type.firstByte)
     header.put(variableByteInteger: remainingLength)
-    header.put(PacketIdentifier.request(slot).rawValue)
+    header.put(Self.identifier(slot, request.cookie).rawValue)
     table[slot].offset = request.offset &+ UInt32(truncatingIfNeeded: start)
     table[slot].length = request.length &- UInt32(truncatingIfNeeded: start)
     table[slot].hasProperties = false

@@ -78,7 +78,7 @@ extension Session {
     limits = ServerLimits()
     quota = SendQuota()
     outbox.connectionLost()
-    if needsConnection { outbox.dropAtMostOnce() }
+    if needsConnection || DropIn.isOn { outbox.dropAtMostOnce() }
     if !urgent.isEmpty {
       urgent.element.connectionLost()
       if needsConnection { urgent.element.dropAtMostOnce() }

@@ -118,7 +118,7 @@ extension Session {
       control.appendPlain(Acknowledgement.pubrelFirstByte, identifier)
       return true
     case Acknowledgement.pubrelFirstByte:
-      guard control.hasRoom, !inbox.hasPending, inbox.released(identifier) else { return false }
+      guard !DropIn.isOn, control.hasRoom, !inbox.hasPending, inbox.released(identifier) else { return false }
       control.appendPlain(Acknowledgement.pubcompFirstByte, identifier)
       return true
     default:

@@ -34,7 +34,8 @@ extension Session {
     guard !isLeaving else { throw .leaving }
     guard outbox.reservation == nil else { throw .state }
     guard !needsConnection || message.qos != .atMostOnce || phase == .connected else { throw .offline }
-    try Self.validate(message.topic)
+    // In the drop-in a Topic Alias may stand for it, and the program knows which.
+    if !DropIn.isOn || message.topic.count > 0 { try Self.validate(message.topic) }
     let expiry = try Self.validate(
       properties: message.properties, hasExpiry: handling.expiry != 0, own: message.own,
       version: acceptedVersion)
@@ -106,8 +107,9 @@ extension Session {
     do throws(Malformed) {
       while let property = try reader.next() {
         switch property.identifier {
-        case .topicAlias: throw .propertyNotAllowed
+        case .topicAlias: guard DropIn.isOn else { throw .propertyNotAllowed }
         case .messageExpiryInterval:
+          if DropIn.isOn { break }  // it goes as it is
           if hasExpiry { throw .propertyRepeated }
           expiry = (property.number, reader.position &- 4)  // a Four Byte Integer (§3.3.2.3.3)
         case .correlationData: if hasCorrelation { throw .propertyRepeated }

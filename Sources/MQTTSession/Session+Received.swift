@@ -238,7 +238,7 @@ extension Session {
 
   /// In the middle of the delivery: there is an event if there is something to be read.
   private mutating func show(_ packet: Acknowledgement, cookie: UInt64?, _ header: FixedHeader) {
-    guard let cookie, !packet.properties.isEmpty else { return finish(header) }
+    guard let cookie, !packet.properties.isEmpty || DropIn.isOn else { return finish(header) }
     let offset = receiver.position &+ header.size
     show(
       .handshake(
@@ -254,13 +254,15 @@ extension Session {
     if inbox.isUnacknowledged(packet.identifier) { return violate(.handshake) }
     let isKnown = inbox.released(packet.identifier)
     appendAcknowledgement(.pubcomp, packet.identifier, isKnown ? .success : .packetIdentifierNotFound)
-    show(packet, cookie: 0, header)
+    // The drop-in has kept the message until now, under its identifier.
+    show(
+      packet, cookie: DropIn.isOn ? Counter(UInt32(packet.identifier.rawValue)).uint64 : 0, header)
   }
 
   private mutating func appendAcknowledgement(
     _ type: ControlPacketType, _ identifier: PacketIdentifier, _ reason: ReasonCode
   ) {
-    let said = version.hasProperties ? reason : .success
+    let said = version.hasProperties && !DropIn.isOn ? reason : .success
     _ = control.append(withinLimits(Acknowledgement(type: type, identifier: identifier, reasonCode: said)))
   }
 

@@ -12,9 +12,12 @@ extension Session {
     needs.identifier = identifier != 0
     if properties.count > 0 || identifier != 0 {
       guard acceptedVersion.hasProperties else { throw .option }
+      // In the drop-in it is among them.
       guard
-        PropertyReader.isValid(
-          properties, in: .packet(type, from: .client), without: .subscriptionIdentifier)
+        DropIn.isOn
+          ? PropertyReader.isValid(properties, in: .packet(type, from: .client))
+          : PropertyReader.isValid(
+            properties, in: .packet(type, from: .client), without: .subscriptionIdentifier)
       else { throw .property }
     }
     let count = list.count
@@ -25,7 +28,8 @@ extension Session {
     guard type == .unsubscribe || subscriptions.capacity == 0 || subscriptions.hasRoom(for: list)
     else { throw .full }
     let request = SubscriptionRequest(
-      type: type, list: list, properties: properties, subscriptionIdentifier: identifier)
+      type: type, list: list, properties: properties,
+      subscriptionIdentifier: DropIn.isOn ? 0 : identifier)
     try requests.append(
       request, count: count, needs: needs, version: acceptedVersion, cookie: cookie, limits: limits)
     guard subscriptions.capacity > 0 else { return }

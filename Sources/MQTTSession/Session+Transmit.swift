@@ -167,7 +167,7 @@ extension Session {
   private mutating func refillReleases() {
     while control.hasRoom, let identifier = nextRelease() {
       var packet = Acknowledgement(type: .pubrel, identifier: identifier)
-      packet.isDuplicate = version == .v3_1  // which has DUP for PUBREL too (its §2.1)
+      packet.isDuplicate = version == .v3_1 && !DropIn.isOn  // which has DUP for PUBREL too (its §2.1)
       _ = control.append(packet)
     }
   }

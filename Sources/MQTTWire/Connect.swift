@@ -28,12 +28,16 @@ public struct Connect: ~Escapable {
 
     public init() {}
 
+    // The drop-in has all of them in the program's list, in its order.
+
     var encodedSize: Int {
-      (sessionExpiryInterval != 0 ? 5 : 0) + (receiveMaximum != 0 ? 3 : 0)
+      guard !DropIn.isOn else { return 0 }
+      return (sessionExpiryInterval != 0 ? 5 : 0) + (receiveMaximum != 0 ? 3 : 0)
         + (maximumPacketSize != 0 ? 5 : 0) + (topicAliasMaximum != 0 ? 3 : 0)
     }
 
     func encode(into writer: inout ByteWriter) {
+      guard !DropIn.isOn else { return }
       if sessionExpiryInterval != 0 {
         writer.put(PropertyIdentifier.sessionExpiryInterval.rawValue)
         writer.put(sessionExpiryInterval)

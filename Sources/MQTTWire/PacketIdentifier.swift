@@ -28,6 +28,12 @@ public struct PacketIdentifier: BitwiseCopyable, Equatable {
     rawValue > IdentifierRange.urgent.last ? Int(rawValue &- IdentifierRange.urgent.last) &- 1 : nil
   }
 
+  /// In the drop-in each has the message id that the program was told, which its cookie says.
+  public init(given cookie: UInt64) {
+    precondition(UInt16(truncatingIfNeeded: cookie) != 0)
+    self.init(unchecked: UInt16(truncatingIfNeeded: cookie))
+  }
+
   @inline(__always)
   fileprivate init(unchecked rawValue: UInt16) { self.rawValue = rawValue }
 }
@@ -64,6 +70,12 @@ public struct IdentifierRange: BitwiseCopyable {
     guard contains(end) else { return .max }
     let difference = Int(end.rawValue) &- Int(start.rawValue)
     return difference < 0 ? difference &+ count : difference
+  }
+
+  /// The same among all there are.
+  public static func distanceOfGiven(from start: PacketIdentifier, to end: PacketIdentifier) -> Int {
+    let difference = Int(end.rawValue) &- Int(start.rawValue)
+    return difference < 0 ? difference &+ 65_535 : difference
   }
 
   /// The one that `steps` steps of `next` lead to; at most `count`.

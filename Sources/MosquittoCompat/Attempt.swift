@@ -123,7 +123,11 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
           unsafe owe(.published(mid: Cookie.mid(completion.cookie), code: Int32(completion.reasonCode ?? 0)))
         default: continue
         }
-      case .session(.message(let message)): unsafe owe(.arrived(take(message, of: client)))
+      case .session(.message(let message)):
+        let arrived = unsafe take(message, of: client)
+        if unsafe !keepUntilReleased(arrived) { unsafe owe(.arrived(arrived)) }
+      case .session(.handshake(let handshake)) where handshake.type == .pubrel:
+        if let arrived = unsafe takeKept(Cookie.mid(handshake.cookie)) { unsafe owe(.released(arrived)) }
       case .disconnected(let failure): last = failure
       default: continue
       }

@@ -60,6 +60,13 @@ private func connect(
   _ mosq: OpaquePointer?, _ host: UnsafePointer<CChar>?, _ port: Int32, _ keepalive: Int32,
   _ bindAddress: UnsafePointer<CChar>?, _ properties: OpaquePointer?, waits: Bool
 ) -> Int32 {
+  unsafe withOutgoing(properties) { unsafe begin(mosq, host, port, keepalive, bindAddress, $0, waits: waits) }
+}
+
+private func begin(
+  _ mosq: OpaquePointer?, _ host: UnsafePointer<CChar>?, _ port: Int32, _ keepalive: Int32,
+  _ bindAddress: UnsafePointer<CChar>?, _ properties: OpaquePointer?, waits: Bool
+) -> Int32 {
   guard let instance = unsafe instance(mosq) else { return MOSQ_ERR_INVAL }
   let checked = unsafe mosquitto_property_check_all(connectCommand, properties)
   guard checked == MOSQ_ERR_SUCCESS else { return checked }
@@ -114,6 +121,10 @@ private var connectCommand: Int32 { 0x10 }
 @c public func mosquitto_disconnect_v5(
   _ mosq: OpaquePointer?, _ reason_code: Int32, _ properties: OpaquePointer?
 ) -> Int32 {
+  unsafe withOutgoing(properties) { unsafe disconnect(mosq, reason_code, $0) }
+}
+
+private func disconnect(_ mosq: OpaquePointer?, _ reason_code: Int32, _ properties: OpaquePointer?) -> Int32 {
   guard let instance = unsafe instance(mosq) else { return MOSQ_ERR_INVAL }
   guard unsafe properties == nil || instance.pointee.version == UInt32(MQTT_PROTOCOL_V5) else {
     return MOSQ_ERR_NOT_SUPPORTED

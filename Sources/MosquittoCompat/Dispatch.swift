@@ -17,6 +17,7 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
         switch unsafe owed {
         case .published(let mid, let code): unsafe tellPublished(mid, code, nil)
         case .arrived(let arrived): unsafe tell(arrived)
+        case .released(let arrived): unsafe handOut(arrived)
         }
         continue
       }
@@ -33,6 +34,8 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
     switch event {
     case .session(.connected(let connected)): unsafe tell(connected, of: client)
     case .session(.message(let message)): unsafe tell(take(message, of: client))
+    case .session(.handshake(let handshake)) where handshake.type == .pubrel:
+      unsafe tellReleased(Cookie.mid(handshake.cookie))
     case .session(.completed(let completion)): unsafe tell(completion, of: client)
     case .session(.answered(let answer)): unsafe tell(answer, of: client)
     case .disconnected(let failure): unsafe tell(failure, of: client)
@@ -44,6 +47,7 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
 
   private func tell(_ connected: ConnectedEvent, of client: UnsafeMutablePointer<Client>) {
     unsafe pointee.isConnected = true
+    if !connected.sessionPresent { unsafe settleKept() }
     var list = unsafe self.list(connected.properties, of: client)
     unsafe takeAssignedID(list)
     unsafe log(SHIM_RECEIVED_CONNACK, 0)

@@ -11,31 +11,22 @@ import CMosquitto
     if let memory = unsafe memory { unsafe encode(list, into: memory) }
   }
 
-  /// Without those that `isOut` names.
-  init(_ list: OpaquePointer?, _ isOut: (UInt8) -> Bool) {
-    var copy: OpaquePointer? = nil
-    _ = unsafe mosquitto_property_copy_all(&copy, list)
-    var rest = unsafe PropertyAppender()
-    var next = unsafe PropertyNode.Property(copy)
-    while let property = unsafe next {
-      unsafe next = unsafe property.pointee.next
-      unsafe property.pointee.next = nil
-      if unsafe isOut(property.pointee.identifier) {
-        unsafe shim_free(property)
-      } else {
-        unsafe rest.append(property)
-      }
-    }
-    unsafe copy = unsafe rest.first
-    unsafe self.init(copy)
-    unsafe mosquitto_property_free_all(&copy)
-  }
-
   /// As long as it is not freed.
   var span: Span<UInt8> {
     @_lifetime(immortal)
     get { unsafe spanOrNone(UnsafeRawPointer(memory), size) }
   }
 
-  func free() { unsafe shim_free(memory) }
+  func free() { unsafe shim_forget(memory, size) }
+}
+
+/// What of a list goes into a packet: all of it. But of one that came from the server the first alone, as with libmosquitto:
+/// programs that answer with what they were asked with would send the other's User Properties along.
+func withOutgoing(_ list: OpaquePointer?, _ body: (OpaquePointer?) -> Int32) -> Int32 {
+  guard let first = unsafe PropertyNode.Property(list), unsafe first.pointee.isReceived else {
+    return unsafe body(list)
+  }
+  guard let alone = unsafe PropertyNode.copy(first) else { return MOSQ_ERR_NOMEM }
+  defer { unsafe shim_forget(alone, PropertyNode.size(alone)) }
+  return unsafe body(OpaquePointer(alone))
 }

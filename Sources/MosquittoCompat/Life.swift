@@ -117,6 +117,7 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
     unsafe freeEarly()
     unsafe freeWaiting()
     unsafe freeOwed()
+    unsafe freeKept()
     unsafe freeAliases()
     unsafe clearWill()
     unsafe MosquittoCompat.free(&pointee.id)
@@ -126,7 +127,9 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
     unsafe mosquitto_property_free_all(&pointee.connectProperties)
   }
 
+  /// What it has said of who it is goes before its memory does.
   func freeClient() {
+    unsafe pointee.client?.pointee.wipeSecrets()
     unsafe pointee.client?.deinitialize(count: 1)
     unsafe pointee.client = nil
     unsafe shim_free(pointee.memory)

@@ -65,8 +65,9 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
     request.outboxMessages = Limits.outboxMessages
     request.receiveBytes = Limits.receiveBytes
     request.topicAliasBytes = UInt32(UTF8EncodedString.maximumSize)
+    request.maximumPacketBytes = .max  // nothing is said that the program has not said
 
-    let properties = unsafe EncodedProperties(is5 ? pointee.connectProperties : nil) { isConnectOption($0) }
+    let properties = unsafe encodedConnectProperties(is5)
     let willProperties = unsafe EncodedProperties(is5 ? pointee.will.properties : nil)
     defer {
       unsafe properties.free()
@@ -134,6 +135,25 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
     }
   }
 
+  /// What the program has said, in its order, and behind it Receive Maximum, if it is not among it.
+  private func encodedConnectProperties(_ is5: Bool) -> EncodedProperties {
+    guard is5 else { return unsafe EncodedProperties(nil) }
+    var list: OpaquePointer? = nil
+    defer { unsafe mosquitto_property_free_all(&list) }
+    _ = unsafe mosquitto_property_copy_all(&list, pointee.connectProperties)
+    let receiveMaximum = Int32(PropertyIdentifier.receiveMaximum.rawValue)
+    if unsafe mosquitto_property_read_int16(list, receiveMaximum, nil, false) == nil {
+      _ = unsafe mosquitto_property_add_int16(
+        &list, receiveMaximum, UInt16(truncatingIfNeeded: pointee.receiveMaximum))
+    }
+    let aliasMaximum = Int32(PropertyIdentifier.topicAliasMaximum.rawValue)
+    if let property = unsafe PropertyNode.find(aliasMaximum, .int16, in: list, skipFirst: false) {
+      unsafe property.pointee.number = unsafe min(property.pointee.number, UInt32(Self.aliases))
+    }
+    return unsafe EncodedProperties(list)
+  }
+
+  /// What of it the core goes by.
   private func readOptions(from list: OpaquePointer?, into request: inout RequestedOptions) {
     var number32: UInt32 = 0
     var number16: UInt16 = 0
@@ -159,8 +179,8 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
     if unsafe mosquitto_property_read_int32(
       list, Int32(PropertyIdentifier.maximumPacketSize.rawValue), &number32, false) != nil
     {
-      request.maximumPacketBytes = number32
       request.receiveBytes = max(64, min(request.receiveBytes, number32))
+      request.maximumPacketBytes = max(request.receiveBytes, min(number32, 268_435_460))
     }
     if unsafe mosquitto_property_read_int16(
       list, Int32(PropertyIdentifier.topicAliasMaximum.rawValue), &number16, false) != nil
@@ -168,14 +188,6 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
       request.topicAliasesIn = unsafe min(UInt32(number16), UInt32(Self.aliases))
     }
   }
-}
-
-/// A property of CONNECT that the core sets itself.
-private func isConnectOption(_ identifier: UInt8) -> Bool {
-  identifier == PropertyIdentifier.sessionExpiryInterval.rawValue
-    || identifier == PropertyIdentifier.receiveMaximum.rawValue
-    || identifier == PropertyIdentifier.maximumPacketSize.rawValue
-    || identifier == PropertyIdentifier.topicAliasMaximum.rawValue
 }
 
 /// How much a client takes at most; libmosquitto knows no bound. In bytes and messages, from the environment.

@@ -40,8 +40,8 @@ typealias Client = MQTTClient.Client<Linux>
   var client: UnsafeMutablePointer<Client>? = nil
   /// What the client was made of has changed since.
   var isOutdated = false
-  /// The message id that was given last.
-  var lastMid: UInt16 = 0
+  /// How many message ids were given.
+  var midCount: UInt32 = 0
   /// Messages published before there was a client.
   var early: UnsafeMutablePointer<EarlyMessage>? = nil
   var earlyLast: UnsafeMutablePointer<EarlyMessage>? = nil
@@ -54,6 +54,10 @@ typealias Client = MQTTClient.Client<Linux>
   /// What had happened when a new connection took the place of another: a loop is to tell. The first and the last.
   var owed: UnsafeMutablePointer<OwedEvent>? = nil
   var owedLast: UnsafeMutablePointer<OwedEvent>? = nil
+  /// QoS 2 messages until PUBREL.
+  var kept: UnsafeMutablePointer<KeptMessage>? = nil
+  var keptLast: UnsafeMutablePointer<KeptMessage>? = nil
+  var keptBytes = 0
   /// Topic Aliases that the program has set.
   var aliases: UnsafeMutablePointer<Alias>? = nil
 
@@ -137,7 +141,7 @@ typealias Client = MQTTClient.Client<Linux>
   /// A message and its id, in a list.
   @unsafe struct EarlyMessage {
     var next: UnsafeMutablePointer<EarlyMessage>?
-    var mid: UInt16
+    let mid: Mid
     var topic: Text
     var topicSize: Int
     var payload: Text
@@ -146,6 +150,16 @@ typealias Client = MQTTClient.Client<Linux>
     var retain: Bool
     var properties: OpaquePointer?
   }
+}
+
+/// A message id: 1 to 65,535, and again; and the how manieth it is.
+struct Mid: BitwiseCopyable {
+  let count: UInt32
+
+  var mid: UInt16 { UInt16(truncatingIfNeeded: (count &- 1) % 65_535 &+ 1) }
+
+  /// 2 to the power of 32 is one more than a multiple of 65,535.
+  var following: Mid { Mid(count: count == .max ? 1 : count &+ 1) }
 }
 
 /// The instance behind a handle.
@@ -163,10 +177,15 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
 
   func unlock() { unsafe shim_unlock(pointee.lock) }
 
-  /// The next message id: 1 to 65,535, and again.
-  func nextMid() -> UInt16 {
-    unsafe pointee.lastMid = unsafe pointee.lastMid == .max ? 1 : pointee.lastMid &+ 1
-    return unsafe pointee.lastMid
+  /// The next message id, which is the Packet Identifier on the wire. Whoever takes it says so (`midCount`).
+  var nextMid: Mid {
+    var next = unsafe Mid(count: pointee.midCount)
+    while true {
+      next = next.following
+      guard let identifier = PacketIdentifier(next.mid), let client = unsafe pointee.client,
+        unsafe client.pointee.isGiven(identifier, next.count)
+      else { return next }
+    }
   }
 
   /// Waits until the descriptor (-1: none) is readable, or somebody calls `wake`; without the lock, which is held before
@@ -262,7 +281,7 @@ func spanOrNone(_ bytes: UnsafeRawPointer?, _ count: Int) -> Span<UInt8> {
 func copied(_ text: UnsafePointer<CChar>) -> Mosquitto.Text? { unsafe shim_copy(text, shim_length(text)) }
 
 func free(_ text: inout Mosquitto.Text?) {
-  unsafe shim_free(text)
+  unsafe shim_forget(text, text.map { unsafe shim_length($0) } ?? 0)
   unsafe text = nil
 }
 

@@ -20,6 +20,8 @@ import MQTTWire
   @unsafe enum Kind {
     case published(mid: Int32, code: Int32)
     case arrived(Arrived)
+    /// One that was kept until PUBREL.
+    case released(Arrived)
   }
 
   var next: UnsafeMutablePointer<OwedEvent>?
@@ -55,11 +57,9 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
     return true
   }
 
-  /// Calls on_message, and frees it.
+  /// A message has come: it is handed out, or kept until the server says that it knows.
   func tell(_ arrived: Arrived) {
-    var message = unsafe arrived.message
-    let memory = unsafe message.payload
-    defer { unsafe free(arrived) }
+    let message = unsafe arrived.message
     let mid = unsafe UInt16(truncatingIfNeeded: message.mid)
     unsafe logPublish(
       isReceived: true, duplicate: arrived.isDuplicate, qos: UInt8(truncatingIfNeeded: message.qos),
@@ -67,6 +67,14 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
     if unsafe arrived.isAcknowledged {
       unsafe log(message.qos == 1 ? SHIM_SENDING_PUBACK : SHIM_SENDING_PUBREC, message.mid, 0)
     }
+    if unsafe !keepUntilReleased(arrived) { unsafe handOut(arrived) }
+  }
+
+  /// Calls on_message, and frees it.
+  func handOut(_ arrived: Arrived) {
+    var message = unsafe arrived.message
+    let memory = unsafe message.payload
+    defer { unsafe free(arrived) }
     guard unsafe !arrived.isOversize, unsafe message.topic != nil, unsafe memory != nil else { return }
     if unsafe message.payloadlen == 0 { unsafe message.payload = nil }
     let callbacks = unsafe pointee.callbacks
@@ -77,7 +85,7 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
     }
   }
 
-  private func free(_ arrived: Arrived) {
+  func free(_ arrived: Arrived) {
     var properties = unsafe arrived.properties
     unsafe shim_free(arrived.message.topic)
     unsafe shim_free(arrived.message.payload)
@@ -88,7 +96,7 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
 
   func owe(_ kind: OwedEvent.Kind) {
     guard let memory = unsafe shim_allocate(MemoryLayout<OwedEvent>.size) else {
-      if case .arrived(let arrived) = unsafe kind { unsafe free(arrived) }
+      unsafe free(kind)
       return
     }
     let owed = unsafe memory.bindMemory(to: OwedEvent.self, capacity: 1)
@@ -110,9 +118,14 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
     return unsafe kind
   }
 
-  func freeOwed() {
-    while let kind = unsafe takeOwed() {
-      if case .arrived(let arrived) = unsafe kind { unsafe free(arrived) }
+  private func free(_ kind: OwedEvent.Kind) {
+    switch unsafe kind {
+    case .published: break
+    case .arrived(let arrived), .released(let arrived): unsafe free(arrived)
     }
+  }
+
+  func freeOwed() {
+    while let kind = unsafe takeOwed() { unsafe free(kind) }
   }
 }

@@ -59,7 +59,7 @@ func propertyList(of bytes: Span<UInt8>) -> OpaquePointer? {
           text: bytes.baseAddress.map { unsafe $0 + property.text.offset },
           textSize: UInt16(truncatingIfNeeded: property.text.count),
           value: unsafe bytes.baseAddress.map { unsafe $0 + property.value.offset },
-          valueSize: UInt16(truncatingIfNeeded: property.value.count))
+          valueSize: UInt16(truncatingIfNeeded: property.value.count), isReceived: true)
       }
       guard let new = unsafe new else { throw .truncated }
       unsafe list.append(new)

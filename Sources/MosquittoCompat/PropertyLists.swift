@@ -18,7 +18,7 @@ import CMosquitto
   var next = unsafe PropertyNode.Property(list.pointee)
   while let property = unsafe next {
     unsafe next = unsafe property.pointee.next
-    unsafe shim_free(property)
+    unsafe shim_forget(property, PropertyNode.size(property))
   }
   unsafe list.pointee = nil
 }
@@ -33,18 +33,13 @@ import CMosquitto
   var next = unsafe PropertyNode.Property(list)
   unsafe target.pointee = nil
   while let property = unsafe next {
-    let fields = unsafe property.pointee
-    guard
-      let new = unsafe PropertyNode.make(
-        fields.kind, fields.identifier, number: fields.number, text: PropertyNode.text(property),
-        textSize: fields.textSize, value: PropertyNode.value(property), valueSize: fields.valueSize)
-    else {
+    guard let new = unsafe PropertyNode.copy(property) else {
       var rest = unsafe copy.first
       unsafe mosquitto_property_free_all(&rest)
       return Int32(MOSQ_ERR_NOMEM)
     }
     unsafe copy.append(new)
-    unsafe next = unsafe fields.next
+    unsafe next = unsafe property.pointee.next
   }
   unsafe target.pointee = unsafe copy.first
   return Int32(MOSQ_ERR_SUCCESS)

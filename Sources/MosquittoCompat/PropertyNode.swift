@@ -9,14 +9,16 @@ import CMosquitto
   let textSize: UInt16
   let valueSize: UInt16
   /// Its value if that is a number, else 0.
-  let number: UInt32
+  var number: UInt32
+  /// It came from the server.
+  let isReceived: Bool
 
   typealias Property = UnsafeMutablePointer<PropertyNode>
 
   /// nil: there is no memory. What has no size need not be there.
   static func make(
     _ kind: PropertyKind, _ identifier: UInt8, number: UInt32 = 0, text: UnsafeRawPointer? = nil,
-    textSize: UInt16 = 0, value: UnsafeRawPointer? = nil, valueSize: UInt16 = 0
+    textSize: UInt16 = 0, value: UnsafeRawPointer? = nil, valueSize: UInt16 = 0, isReceived: Bool = false
   ) -> Property? {
     let header = unsafe MemoryLayout<PropertyNode>.size
     guard let memory = unsafe shim_allocate(header + Int(textSize) + Int(valueSize)) else { return nil }
@@ -24,7 +26,7 @@ import CMosquitto
     unsafe property.initialize(
       to: PropertyNode(
         next: nil, kind: kind, identifier: identifier, textSize: textSize, valueSize: valueSize,
-        number: number))
+        number: number, isReceived: isReceived))
     if let text = unsafe text, textSize > 0 {
       unsafe (memory + header).copyMemory(from: text, byteCount: Int(textSize))
     }
@@ -32,6 +34,19 @@ import CMosquitto
       unsafe (memory + header + Int(textSize)).copyMemory(from: value, byteCount: Int(valueSize))
     }
     return unsafe property
+  }
+
+  /// By itself.
+  static func copy(_ property: Property) -> Property? {
+    let fields = unsafe property.pointee
+    return unsafe make(
+      fields.kind, fields.identifier, number: fields.number, text: text(property), textSize: fields.textSize,
+      value: value(property), valueSize: fields.valueSize, isReceived: fields.isReceived)
+  }
+
+  /// How many bytes it takes.
+  static func size(_ property: Property) -> Int {
+    unsafe MemoryLayout<PropertyNode>.size + Int(property.pointee.textSize) + Int(property.pointee.valueSize)
   }
 
   static func text(_ property: Property) -> UnsafeRawPointer {

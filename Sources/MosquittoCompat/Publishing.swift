@@ -23,6 +23,16 @@ import MQTTWire
   guard let instance = unsafe instance(mosq), 0...2 ~= qos,
     let level = QoS(rawValue: UInt8(truncatingIfNeeded: qos))
   else { return MOSQ_ERR_INVAL }
+  return unsafe withOutgoing(properties) {
+    unsafe publish(instance, mid, topic, payloadlen, payload, level, retain, $0)
+  }
+}
+
+private func publish(
+  _ instance: Instance, _ mid: UnsafeMutablePointer<Int32>?, _ given: UnsafePointer<CChar>?,
+  _ payloadlen: Int32, _ payload: UnsafeRawPointer?, _ level: QoS, _ retain: Bool,
+  _ properties: OpaquePointer?
+) -> Int32 {
   if unsafe properties != nil {
     guard unsafe instance.pointee.version == UInt32(MQTT_PROTOCOL_V5) else { return MOSQ_ERR_NOT_SUPPORTED }
     let result = unsafe mosquitto_property_check_all(0x30, properties)
@@ -30,7 +40,7 @@ import MQTTWire
   }
   unsafe instance.lock()
   defer { unsafe instance.unlockOrFree() }
-  guard let topic = unsafe instance.topic(topic, withAliasIn: properties) else { return MOSQ_ERR_INVAL }
+  guard let topic = unsafe instance.topic(given, withAliasIn: properties) else { return MOSQ_ERR_INVAL }
   let name = unsafe span(topic)
   guard unsafe mosquitto_validate_utf8(topic, Int32(clamping: name.count)) == MOSQ_ERR_SUCCESS else {
     return MOSQ_ERR_MALFORMED_UTF8
@@ -40,40 +50,55 @@ import MQTTWire
   else {
     return MOSQ_ERR_INVAL
   }
-  let number = unsafe instance.nextMid()
-  unsafe mid?.pointee = Int32(number)
+  let number = unsafe instance.nextMid
+  // What is refused takes no message id.
+  func take() {
+    unsafe instance.pointee.midCount = number.count
+    unsafe mid?.pointee = Int32(number.mid)
+  }
   guard let client = unsafe instance.pointee.client, unsafe client.pointee.state != .disconnected,
     unsafe !instance.pointee.isLeaving, unsafe instance.pointee.early == nil || level == .atMostOnce
   else {
     // As in libmosquitto: it says that there is no connection, and sends the message on the next one, unless it is of QoS 0.
-    guard level != .atMostOnce else { return unsafe instance.resultOfNone() }
+    guard level != .atMostOnce else {
+      take()
+      return unsafe instance.resultOfNone()
+    }
     let result = unsafe instance.keep(
       number, topic, name.count, payload, Int(payloadlen), level, retain, properties)
+    if result == MOSQ_ERR_SUCCESS { take() }
     return unsafe result == MOSQ_ERR_SUCCESS && !instance.isGoingOut ? instance.resultOfNone() : result
   }
   let retain = unsafe retain && client.pointee.server?.retainAvailable ?? true
+  // Under its alias alone if the program says so; but what may have to be sent again, on a connection that does not know the
+  // alias, has its topic, too.
+  let isNamed = unsafe level != .atMostOnce || !isEmpty(given)
   let result = unsafe instance.publish(
-    number, name, spanOrNone(payload, Int(payloadlen)), level, retain, properties)
+    number, isNamed ? name : Span(), spanOrNone(payload, Int(payloadlen)), level, retain, properties)
   // On its way out, the client takes nothing any more.
   if result == MOSQ_ERR_NO_CONN, level != .atMostOnce {
     let kept = unsafe instance.keep(
       number, topic, name.count, payload, Int(payloadlen), level, retain, properties)
+    if kept == MOSQ_ERR_SUCCESS { take() }
     return kept == MOSQ_ERR_SUCCESS ? MOSQ_ERR_NO_CONN : kept
   }
   guard result == MOSQ_ERR_SUCCESS else { return result }
+  take()
   unsafe instance.logPublish(
-    isReceived: false, duplicate: false, qos: level.rawValue, retain: retain, mid: number, topic: name,
-    payloadSize: Int(payloadlen))
+    isReceived: false, duplicate: false, qos: level.rawValue, retain: retain, mid: number.mid,
+    topic: isEmpty(given) ? span(text("(null)")) : name, payloadSize: Int(payloadlen))
   return unsafe instance.flushAlone()
 }
 
-/// What a cookie says of: the message id, above it what it is the id of, and of a message the QoS. Nothing is shifted:
-/// `1 << 16` widens the 16, see `wide`.
+/// What a cookie says: the message id, above it what it is the id of, and of a message the QoS; in the upper half how many
+/// ids were given by then. Nothing is shifted: `1 << 16` widens the 16, which the compiler takes for an allocation on armv7.
 enum Cookie {
   static var publish: UInt64 { 0 }
   static var subscribe: UInt64 { 0x1_0000 }
   static var unsubscribe: UInt64 { 0x2_0000 }
   static var exactlyOnce: UInt64 { 0x4_0000 }
+
+  static func of(_ mid: Mid) -> UInt64 { Counter(low: UInt32(mid.mid), high: mid.count).uint64 }
 
   static func mid(_ cookie: UInt64) -> Int32 { Int32(truncatingIfNeeded: cookie & 0xFFFF) }
   static func kind(_ cookie: UInt64) -> UInt64 { cookie & 0x3_0000 }
@@ -83,16 +108,15 @@ enum Cookie {
 extension UnsafeMutablePointer where Pointee == Mosquitto {
   /// Into the outbox. With the lock held.
   fileprivate func publish(
-    _ mid: UInt16, _ topic: Span<UInt8>, _ payload: Span<UInt8>, _ qos: QoS, _ retain: Bool,
+    _ mid: Mid, _ topic: Span<UInt8>, _ payload: Span<UInt8>, _ qos: QoS, _ retain: Bool,
     _ properties: OpaquePointer?
   ) -> Int32 {
     guard let client = unsafe pointee.client else { return MOSQ_ERR_NO_CONN }
-    // An alias would do nothing, as the topic goes with every message.
-    let encoded = unsafe EncodedProperties(properties) { $0 == PropertyIdentifier.topicAlias.rawValue }
+    let encoded = unsafe EncodedProperties(properties)
     defer { unsafe encoded.free() }
     let message = unsafe Publish(
       topic: topic, payload: payload, qos: qos, retain: retain, properties: encoded.span)
-    let cookie = Cookie.publish | (qos == .exactlyOnce ? Cookie.exactlyOnce : 0) | wide(mid)
+    let cookie = Cookie.publish | (qos == .exactlyOnce ? Cookie.exactlyOnce : 0) | Cookie.of(mid)
     let handling = unsafe Handling(cookie: cookie, isQuiet: qos == .atMostOnce && !wantsPublished)
     do throws(SessionError) {
       if unsafe encoded.span.count > 0 {
@@ -113,7 +137,7 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
 
   /// Without a connection: into the outbox if there is a client that takes it, else into a list of its own.
   fileprivate func keep(
-    _ mid: UInt16, _ topic: UnsafePointer<CChar>, _ topicSize: Int, _ payload: UnsafeRawPointer?,
+    _ mid: Mid, _ topic: UnsafePointer<CChar>, _ topicSize: Int, _ payload: UnsafeRawPointer?,
     _ payloadSize: Int, _ qos: QoS, _ retain: Bool, _ properties: OpaquePointer?
   ) -> Int32 {
     // Behind those that are there already.
@@ -196,6 +220,3 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
     }
   }
 }
-
-/// Without a widening, which the compiler takes for an allocation on armv7: see `Counter`.
-func wide(_ number: UInt16) -> UInt64 { Counter(UInt32(number)).uint64 }

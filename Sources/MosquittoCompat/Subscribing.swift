@@ -47,6 +47,14 @@ private func request(
   _ filters: UnsafePointer<UnsafePointer<CChar>?>?, _ count: Int32, _ qos: Int32?, _ options: Int32,
   _ properties: OpaquePointer?
 ) -> Int32 {
+  unsafe withOutgoing(properties) { unsafe ask(mosq, mid, filters, count, qos, options, $0) }
+}
+
+private func ask(
+  _ mosq: OpaquePointer?, _ mid: UnsafeMutablePointer<Int32>?,
+  _ filters: UnsafePointer<UnsafePointer<CChar>?>?, _ count: Int32, _ qos: Int32?, _ options: Int32,
+  _ properties: OpaquePointer?
+) -> Int32 {
   guard let instance = unsafe instance(mosq), unsafe qos == nil || count != 0 && filters != nil else {
     return MOSQ_ERR_INVAL
   }
@@ -77,17 +85,18 @@ private func request(
   let byte = (qos ?? 0) | (is5 ? options : 0)
   guard byte & 3 != 3 else { return MOSQ_ERR_INVAL }
   let list = unsafe Filters(first: filters, count: Int(count), options: UInt8(truncatingIfNeeded: byte))
-  let number = unsafe instance.nextMid()
-  let cookie = (qos == nil ? Cookie.unsubscribe : Cookie.subscribe) | wide(number)
+  let number = unsafe instance.nextMid
+  let cookie = (qos == nil ? Cookie.unsubscribe : Cookie.subscribe) | Cookie.of(number)
   // One behind the other.
   var result = MOSQ_ERR_NOMEM
   if unsafe instance.pointee.waiting == nil { result = unsafe instance.send(list, properties, cookie) }
   if result == MOSQ_ERR_NOMEM { result = unsafe instance.keep(list, properties, cookie) }
   guard result == MOSQ_ERR_SUCCESS else { return result }
-  unsafe mid?.pointee = Int32(number)
+  unsafe instance.pointee.midCount = number.count
+  unsafe mid?.pointee = Int32(number.mid)
   for index in 0..<Int(count) {
     guard let filter = unsafe filters[index] else { continue }
-    unsafe instance.logSubscribe(number, filter, options: qos == nil ? -1 : byte)
+    unsafe instance.logSubscribe(number.mid, filter, options: qos == nil ? -1 : byte)
   }
   return unsafe instance.flushAlone()
 }

@@ -20,9 +20,7 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
     var identifier: UInt32 = 0
     _ = unsafe mosquitto_property_read_varint(
       properties, Int32(PropertyIdentifier.subscriptionIdentifier.rawValue), &identifier, false)
-    let encoded = unsafe EncodedProperties(properties) {
-      $0 == PropertyIdentifier.subscriptionIdentifier.rawValue
-    }
+    let encoded = unsafe EncodedProperties(properties)
     defer { unsafe encoded.free() }
     do throws(SessionError) {
       unsafe try client.pointee.request(

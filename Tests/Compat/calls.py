@@ -3,6 +3,7 @@ that answers as it is told."""
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import socket
 import struct
@@ -22,6 +23,7 @@ KINDS = {
     "disconnect_v5": CFUNCTYPE(None, P, P, c_int, P),
     "publish": CFUNCTYPE(None, P, P, c_int),
     "message": CFUNCTYPE(None, P, P, POINTER(Message)),
+    "message_v5": CFUNCTYPE(None, P, P, POINTER(Message), P),
     "subscribe": CFUNCTYPE(None, P, P, c_int, c_int, POINTER(c_int)),
     "unsubscribe": CFUNCTYPE(None, P, P, c_int),
     "log": CFUNCTYPE(None, P, P, c_int, c_char_p),
@@ -155,7 +157,8 @@ class Scripted:
                     if answer == b"":
                         return
                     if answer:
-                        peer.sendall(answer)
+                        with contextlib.suppress(ConnectionError):  # who has gone has sent something before
+                            peer.sendall(answer)
 
     def close(self) -> None:
         self.listener.close()

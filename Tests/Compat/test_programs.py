@@ -25,13 +25,9 @@ class Deviation:
     ours: tuple[str, ...] = ()
 
 
-QOS_2 = "a message of QoS 2 is handed out once it has come, not when PUBREL says that the server knows"
 NO_WAY = "the drop-in has no {}, and says so"
 UNDONE = (r"exit status: 0", r"arrives: .*", r"wire: .*")  # what a program does that gets as far as connecting
 DEVIATIONS = (
-    Deviation(
-        r"(sub|rr) (mqtt\w+ )?q2|sub properties", QOS_2,
-        (r"stdout: .* (received PUBREL|sending PUBCOMP) .*", "wire: Received PUBCOMP from CLIENT .*")),
     Deviation(
         "pub from an address", NO_WAY.format("address to come from"), UNDONE,
         ("exit status: 1", "stderr: Unable to connect .This feature is not supported.*")),

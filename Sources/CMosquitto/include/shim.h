@@ -13,6 +13,8 @@
 void *shim_allocate(size_t size);
 void *shim_resize(void *memory, size_t size);
 void shim_free(void *memory);
+/* Overwrites it with zeros before: it has said who a client is. */
+void shim_forget(void *memory, size_t size);
 
 /* size bytes and a zero behind them; NULL: there is no memory. */
 char *shim_copy(const void *bytes, size_t size);
