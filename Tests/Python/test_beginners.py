@@ -63,16 +63,14 @@ PUBLISHING = {
     "def f():\n client = Client(URL); client.connect(); client.publish(TOPIC, 'a', qos=QOS)\n"
     "child = multiprocessing.get_context('fork').Process(target=f); child.start(); child.join(); sys.exit(child.exitcode)",
     "of a process of multiprocessing whose parent had a client": "import multiprocessing.util\nClient(URL).close()\n"
-    "def f():\n client = Client(URL); client.connect(); client.publish(TOPIC, 'a', qos=QOS)\n"
+    "def f():\n global client; client = Client(URL); client.connect(wait=False); client.publish(TOPIC, 'a', qos=QOS)\n"
     "child = multiprocessing.get_context('fork').Process(target=f); child.start(); child.join(); sys.exit(child.exitcode)",
-    "an exit in a block": "with Client(URL) as client: client.publish(TOPIC, 'a', qos=QOS); sys.exit(0)",
+    "an exit in a block": "client = Client(URL); client.connect(wait=False)\n"
+    "with client: client.publish(TOPIC, 'a', qos=QOS); sys.exit(0)",
     "a generator that is left": "def f():\n"
-    " with Client(URL) as client: client.publish(TOPIC, 'a', qos=QOS); yield\n"
+    " client = Client(URL); client.connect(wait=False)\n"
+    " with client: client.publish(TOPIC, 'a', qos=QOS); yield\n"
     "next(f())",
-    "an exit in a block of asyncio": "import asyncio, swiftmqtt.aio\n"
-    "async def main():\n"
-    " async with swiftmqtt.aio.Client(URL) as client: client.publish_soon(TOPIC, 'a', qos=QOS); sys.exit(0)\n"
-    "asyncio.run(main())",
     "a task that has not begun": "import asyncio, swiftmqtt.aio\n"
     "async def main():\n"
     " async with swiftmqtt.aio.Client(URL) as client: task = asyncio.create_task(client.publish(TOPIC, 'a', qos=QOS))\n"
@@ -92,6 +90,21 @@ def test_a_message_arrives(script, arrived, name, qos):
     status, out, err = script(PUBLISHING[name].replace("QOS", str(qos)))
     assert (status, out, err) == (0, "", "")
     assert arrived(1) == ["a"]
+
+
+@pytest.mark.parametrize("leaves", ["sys.exit(0)", "pass"])
+def test_an_exit_in_a_block_of_asyncio(script, arrived, leaves):
+    status, out, err = script(f"""
+import asyncio, swiftmqtt.aio
+async def main():
+    async with swiftmqtt.aio.Client(URL, in_flight_maximum=1) as client:
+        for number in range(50):
+            client.publish_soon(TOPIC, number, qos=1)
+        {leaves}
+asyncio.run(main())
+""")
+    assert (status, out, err) == (0, "", "")
+    assert arrived(50) == [str(number) for number in range(50)]
 
 
 PAHO = """import swiftmqtt.paho.client as paho

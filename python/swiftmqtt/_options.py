@@ -6,8 +6,7 @@ import ctypes
 from collections.abc import Iterator
 from typing import Any, TypedDict
 
-from . import _abi, properties
-from ._checks import flag as checked_flag
+from . import _abi, _checks, properties
 from ._library import LIBRARY
 from ._names import meant
 from .constants import OptionFlag, Protocol, Status
@@ -150,7 +149,7 @@ def build(url: str | None, flags: int, adapters: Adapters, given: dict[str, Any]
     if not protocol and "authentication_method" not in given and given.get("fallback", True):
         flags |= OptionFlag.FALLBACK
     for name, flag in FLAGS.items():
-        if given.get(name) is not None and checked_flag(f"the option {name}", given[name]):
+        if given.get(name) is not None and _checks.flag(f"the option {name}", given[name]):
             flags |= flag
     struct.flags = flags
     struct.port = _number("port", given.get("port", 0))
@@ -289,6 +288,6 @@ def _will(will: Will, adapters: Adapters, protocol: int) -> _abi.Message:
     struct.put("topic", _encoded("will.topic", will.topic))
     struct.put("payload", payload)
     struct.put("properties", properties.encode(None, **more))
-    struct.qos, struct.retain = will.qos, checked_flag("the Will's retain", will.retain)
+    struct.qos, struct.retain = will.qos, _checks.flag("the Will's retain", will.retain)
     struct.expiry_s = _number("will.expiry_s", will.expiry_s)
     return struct
