@@ -3,15 +3,19 @@ and with another status than 0. None loses a message in silence."""
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from typing import Any
 
 import pytest
 import swiftmqtt
+import swiftmqtt.aio
 from Broker.servers import free_port
 
 from . import pythons
@@ -58,6 +62,25 @@ PUBLISHING = {
     "of a process of multiprocessing": "import multiprocessing\n"
     "def f():\n client = Client(URL); client.connect(); client.publish(TOPIC, 'a', qos=QOS)\n"
     "child = multiprocessing.get_context('fork').Process(target=f); child.start(); child.join(); sys.exit(child.exitcode)",
+    "of a process of multiprocessing whose parent had a client": "import multiprocessing.util\nClient(URL).close()\n"
+    "def f():\n global client; client = Client(URL); client.connect(wait=False); client.publish(TOPIC, 'a', qos=QOS)\n"
+    "child = multiprocessing.get_context('fork').Process(target=f); child.start(); child.join(); sys.exit(child.exitcode)",
+    "an exit in a block": "client = Client(URL); client.connect(wait=False)\n"
+    "with client: client.publish(TOPIC, 'a', qos=QOS); sys.exit(0)",
+    "a generator that is left": "def f():\n"
+    " client = Client(URL); client.connect(wait=False)\n"
+    " with client: client.publish(TOPIC, 'a', qos=QOS); yield\n"
+    "next(f())",
+    "a task that has not begun": "import asyncio, swiftmqtt.aio\n"
+    "async def main():\n"
+    " async with swiftmqtt.aio.Client(URL) as client: task = asyncio.create_task(client.publish(TOPIC, 'a', qos=QOS))\n"
+    " await task\n"
+    "asyncio.run(main())",
+    "a task that has not begun, and disconnect()": "import asyncio, swiftmqtt.aio\n"
+    "async def main():\n"
+    " client = swiftmqtt.aio.Client(URL); await client.connect()\n"
+    " task = asyncio.create_task(client.publish(TOPIC, 'a', qos=QOS)); await client.disconnect(); await task\n"
+    "asyncio.run(main())",
 }
 
 
@@ -67,6 +90,88 @@ def test_a_message_arrives(script, arrived, name, qos):
     status, out, err = script(PUBLISHING[name].replace("QOS", str(qos)))
     assert (status, out, err) == (0, "", "")
     assert arrived(1) == ["a"]
+
+
+@pytest.mark.parametrize("leaves", ["sys.exit(0)", "pass"])
+def test_an_exit_in_a_block_of_asyncio(script, arrived, leaves):
+    status, out, err = script(f"""
+import asyncio, swiftmqtt.aio
+async def main():
+    async with swiftmqtt.aio.Client(URL, in_flight_maximum=1) as client:
+        for number in range(50):
+            client.publish_soon(TOPIC, number, qos=1)
+        {leaves}
+asyncio.run(main())
+""")
+    assert (status, out, err) == (0, "", "")
+    assert arrived(50) == [str(number) for number in range(50)]
+
+
+PAHO = """import swiftmqtt.paho.client as paho
+client = paho.Client(paho.CallbackAPIVersion.VERSION2)
+def connect(): client.connect("127.0.0.1", int(URL.rpartition(":")[2]))
+"""
+PUBLISHING_WITH_PAHO = {
+    "no loop": "connect(); client.publish(TOPIC, 'a', QOS)",
+    "no loop, and a sleep": "connect(); client.publish(TOPIC, '', QOS)\n"
+    "time.sleep(0.5); client.publish(TOPIC, 'a', QOS); time.sleep(0.5); os._exit(0)",
+    "no loop, and disconnect()": "connect(); client.publish(TOPIC, 'a', QOS); client.disconnect()",
+    "a thread": "connect(); client.loop_start(); client.publish(TOPIC, 'a', QOS)",
+    "a thread, and disconnect()": "connect(); client.loop_start(); client.publish(TOPIC, 'a', QOS); client.disconnect()",
+    "a thread that ended": "connect(); client.loop_start(); client.publish(TOPIC, 'a', QOS); client.loop_stop()",
+    "on_connect raises": "client.on_connect = lambda *_: 1 / 0; client.suppress_exceptions = True; connect()\n"
+    "client.loop_start(); time.sleep(0.5); client.publish(TOPIC, 'a', QOS); client.disconnect()",
+}
+
+
+@pytest.mark.parametrize("qos", [0, 1])
+@pytest.mark.parametrize("name", PUBLISHING_WITH_PAHO)
+def test_a_message_of_a_paho_client_arrives(script, arrived, name, qos):
+    began = time.monotonic()
+    status, out, err = script(PAHO + PUBLISHING_WITH_PAHO[name].replace("QOS", str(qos)))
+    assert (status, out, err) == (0, "", "") and time.monotonic() - began < 8
+    came = arrived(2 if name == "no loop, and a sleep" else 1)
+    assert came[-1] == "a"
+
+
+def test_a_paho_client_whose_on_connect_raises(script, arrived):
+    """The exception ends the loop, as with paho-mqtt; what is published goes out all the same."""
+    began = time.monotonic()
+    status, _, err = script(PAHO + """
+client.on_connect = lambda *_: 1 / 0
+connect()
+try:
+    client.loop_forever()
+except ZeroDivisionError:
+    client.publish(TOPIC, "a", 1)
+    client.disconnect()
+""")
+    assert (status, err) == (0, "") and time.monotonic() - began < 8
+    assert arrived(1) == ["a"]
+
+
+def test_a_message_of_a_paho_client_that_cannot_arrive(script):
+    status, _, err = script(PAHO + "client.publish(TOPIC, 'a', 1)")
+    assert status == 120 and "swiftmqtt: 1 message was not delivered" in err
+
+
+def test_a_child_leaves_the_messages_of_its_parent_alone(script, arrived):
+    status, out, err = script(PAHO + """
+import multiprocessing, swiftmqtt.aio, warnings
+warnings.simplefilter("ignore", DeprecationWarning)  # of fork() with threads, from Python 3.12 on
+mine = swiftmqtt.aio.Client(URL)
+mine.submit("lost", "b")
+connect(); client.publish(TOPIC, "a", 1)
+for _ in range(2):
+    child = multiprocessing.get_context("fork").Process(target=print); child.start(); child.join()
+    assert child.exitcode == 0
+warnings.simplefilter("ignore", swiftmqtt.UndeliveredWarning)
+mine.close()
+if os.fork() == 0:
+    sys.exit(0)
+assert os.wait()[1] == 0
+""")
+    assert (status, err) == (0, "") and arrived(1) == ["a"]
 
 
 def test_a_sensor_that_sleeps(script, arrived):
@@ -118,6 +223,19 @@ LOSING = {
         "client = Client(URL); client.publish(TOPIC, 'b'); sys.exit(3)",
         120,
         r"swiftmqtt: 1 message was not delivered: '(\S+)'; connect\(\) was never called",
+    ),
+    "an exit in a block": (
+        "client = Client(URL); client.connect(wait=False)\nwith client: client.publish(TOPIC, 'a'); sys.exit(0)",
+        1,
+        rf"swiftmqtt.errors.UndeliveredError: 1 message was not delivered: '(\S+)'; {REFUSED}",
+    ),
+    "a generator that is left": (
+        "def f():\n"
+        " client = Client(URL); client.connect(wait=False)\n"
+        " with client: client.publish(TOPIC, 'a'); yield\n"
+        "next(f())",
+        0,
+        r".*UndeliveredWarning: 1 message was not delivered: '(\S+)'; .*",
     ),
     "closed at once": (
         "client = Client(URL); client.publish(TOPIC, 'a'); client.close()",
@@ -217,6 +335,138 @@ def test_a_wrong_host_and_a_wrong_port(script):
 def test_a_typing_error(script, text, told):
     status, _, err = script(text)
     assert status == 1 and err.strip().splitlines()[-1].startswith(told)
+
+
+@pytest.mark.parametrize("text", ["for m in client: pass", "client.run()", "client.run(1)", "client.receive(1)"])
+def test_a_forgotten_connect(script, text):
+    status, _, err = script(f"client = Client(URL); {text}" if text[0] != "f" else f"client = Client(URL)\n{text}")
+    assert status == 1 and err.strip().endswith("ArgumentError: SMQ_ERR_STATE: connect() was never called")
+
+
+def test_a_forgotten_connect_with_asyncio(script):
+    status, _, err = script("""
+import asyncio, swiftmqtt.aio
+async def main():
+    async for message in swiftmqtt.aio.Client(URL).messages:
+        pass
+asyncio.run(main())
+""")
+    assert status == 1 and err.strip().endswith("ArgumentError: SMQ_ERR_STATE: connect() was never called")
+
+
+@pytest.mark.parametrize(
+    "call, told",
+    [
+        ("c.subscribe({'a/b': 2})", 'filters is a list of Subscription("a/b", qos=2), not dict'),
+        ("c.subscribe([])", "filters is empty"),
+        ("c.unsubscribe([])", "filters is empty"),
+        ("c.subscribe(('a', 1))", 'a filter is a text, or Subscription("a/b", qos=1), not 1'),
+        ("c.subscribe([('a', 1)])", """a filter is a text, or Subscription("a/b", qos=1), not ('a', 1)"""),
+        ("c.subscribe(b'a')", "filters is a text, a Subscription, or a list of these, not bytes"),
+        ("c.subscribe('a', no_local='no')", "no_local is True or False, not 'no'"),
+        ("c.publish('a', retain='false')", "retain is True or False, not 'false'"),
+        ("c.publish('a', retain=2)", "retain is True or False, not 2"),
+        ("c.publish('a', urgent=None)", "urgent is True or False, not None"),
+        ("c.publish('a', quiet='yes')", "quiet is True or False, not 'yes'"),
+        ("c.publish('a', properties={'content_type': 'b'})", "properties is a swiftmqtt.Properties, not dict"),
+        ("setattr(c, 'on_connected', 5)", "on_connected is a function, not int"),
+        ("c.connect(wait='no')", "wait is True or False, not 'no'"),
+        ("Client(U, run='no')", "run is True or False, not 'no'"),
+        ("Client(U, reconnect='no')", "reconnect is True or False, not 'no'"),
+        ("Client(U, keep_session='no')", "the option keep_session is True or False, not 'no'"),
+        ("Client(U, will=swiftmqtt.Will('a', retain='no'))", "the Will's retain is True or False, not 'no'"),
+        ("Client('localhost')", "'localhost' is no URL: mqtt://localhost, or the options host and port"),
+        ("Client('127.0.0.1:1883')", "'127.0.0.1:1883' is no URL: mqtt://127.0.0.1:1883, or the options host and port"),
+        ("Client('me:secret@h')", "'…@h' is no URL: mqtt://…@h, or the options host and port"),
+        ("Client('a b')", "'a b' is no URL, which begins with mqtt://"),
+        ("Client(host='mqtt://h')", "the option host is a name or an address; a URL is the first argument"),
+        ("Client('mqtts://h')", "there is no TLS yet: the scheme is mqtt://"),
+        ("Client('ws://h')", "there is no WebSocket yet: the scheme is mqtt://"),
+        ("Client('TCP://h')", "the scheme is mqtt://"),
+        ("Client(U, tls=True)", "there is no option 'tls': there is no TLS yet"),
+        ("Client(U, transport='websockets')", "there is no option 'transport': there is no WebSocket yet"),
+        (
+            "c.publish('a', bytes(2_000_000))",
+            "topic, properties and payload have 2000001 bytes, and outbox_bytes is 1048576: publish_stream() has no such "
+            "limit, or make it larger",
+        ),
+        (
+            "c.submit('a', bytes(2000))",
+            "topic, properties and payload have 2001 bytes, and submit_bytes is 1024: publish() takes larger ones, or make "
+            "it larger",
+        ),
+        (
+            "[c.publish('a', bytes(200_000)) for _ in range(9)]",
+            "there is no room now: outbox_messages is 4096 and outbox_bytes 1048576; publish(…, timeout=None) waits for "
+            "room, and overflow says what may be dropped",
+        ),
+        ("[c.submit('a') for _ in range(999)]", "there is no room now: submit_messages is 256; try again later, or make it larger"),
+        ("swiftmqtt.aio.Client(U).__enter__()", "swiftmqtt.aio.Client is for async with, not for with"),
+        ("next(iter(swiftmqtt.aio.Client(U)))", "messages come from async for message in client.messages"),
+        ("asyncio.run(over(swiftmqtt.aio.Client(U)))", "messages come from async for message in client.messages"),
+        ("asyncio.run(into(c))", "swiftmqtt.Client is for with, not for async with: that is swiftmqtt.aio.Client"),
+        ("asyncio.run(over(c))", "swiftmqtt.Client is for for, not for async for: that is swiftmqtt.aio.Client"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::swiftmqtt.UndeliveredWarning")
+def test_what_is_wrong_is_said_in_words(call, told):
+    async def over(client):
+        async for _ in client:
+            pass
+
+    async def into(client):
+        async with client:
+            pass
+
+    with contextlib.closing(swiftmqtt.Client(NOWHERE)) as c:
+        known = {"c": c, "U": NOWHERE, "Client": swiftmqtt.Client, "over": over, "into": into}
+        with pytest.raises((swiftmqtt.Error, TypeError)) as raised:
+            eval(call, {**globals(), **known})
+        assert (getattr(raised.value, "detail", "") or str(raised.value)) == told
+        c.on_connected = None
+
+
+def test_the_server_takes_no_packets_so_large(start_mosquitto):
+    server = start_mosquitto(max_packet_size="1000")
+    with swiftmqtt.Client(server.url) as client:
+        with pytest.raises(swiftmqtt.ArgumentError, match="have 2001 bytes, and the server takes packets of up to 1000 bytes"):
+            client.publish("a", bytes(2000))
+
+
+def test_publishing_while_leaving(server, level):
+    told = []
+
+    def publish(_):
+        try:
+            client.publish(level)
+        except swiftmqtt.ArgumentError as error:
+            told.append(error.detail)
+
+    client = swiftmqtt.Client(server.url)
+    client.on_connected = lambda _: (client.disconnect(), publish(_))
+    client.connect(wait=False)
+    client.run(10)
+    client.close()
+    assert told == ["the client is leaving the server"]
+
+
+@pytest.mark.parametrize(
+    "answer, told", [("me:secret", "str"), (("me",), "tuple of 1"), ({"me": "secret"}, "dict"), (["a", "b", "c"], "list of 3")]
+)
+def test_credentials_of_a_wrong_shape(server, answer, told, monkeypatch):
+    seen = []
+    monkeypatch.setattr(threading, "excepthook", seen.append)
+    client = swiftmqtt.Client(server.url, credentials=lambda attempt: answer)
+    with pytest.raises(swiftmqtt.TransportError):
+        client.connect()
+    client.close()
+    assert seen[0].exc_value.detail == f"the credentials hook returns (user_name, password), not {told}"
+
+
+def test_an_address_and_not_a_list_of_them(server):
+    port = int(server.url.rpartition(":")[2])
+    with swiftmqtt.Client(host="some.where", port=port, resolve=lambda host, port: "127.0.0.1") as client:
+        assert client.is_connected
 
 
 def test_a_class_of_ones_own_has_what_it_wants(server, level):
@@ -341,8 +591,6 @@ def test_many_threads_use_one_client(server, level):
     with swiftmqtt.Client(server.url) as client:
         client.subscribe(level, 1).wait(10)
         came: list[str] = []
-        import threading
-
         def publish(number: int) -> None:
             for count in range(200):
                 client.publish(level, f"{number} {count}", qos=1, timeout=20)

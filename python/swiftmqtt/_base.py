@@ -13,11 +13,11 @@ from typing import Any
 from . import _abi, errors
 from ._answers import Answer, Connected
 from ._calls import Calls, Filters
-from ._checks import buffer, encoded_text
+from ._checks import buffer, encoded_text, listed
 from ._core import AuthenticateHook, CredentialsHook, Finish, LogHook, ResolveHook, text_of
 from ._library import LIBRARY
 from .constants import EventType, Protocol, Status
-from .errors import Error, check, error
+from .errors import ArgumentError, Error, check, error
 from .message import Message
 from .properties import Properties
 
@@ -246,6 +246,9 @@ class BaseClient(Calls):
         try:
             answer = self._credentials(attempt) if self._credentials else None
             if answer is not None:
+                if not isinstance(answer, (tuple, list)) or len(answer) != 2:
+                    wrong = f"the credentials hook returns (user_name, password), not {_shape(answer)}"
+                    raise ArgumentError(Status.OPTION, wrong)
                 name, password = (_encoded_credential(part) for part in answer)
                 with self._guard:
                     status = LIBRARY.smq_credentials(
@@ -270,7 +273,9 @@ class BaseClient(Calls):
         found: list[bytes] = []
         try:
             if self._resolve:
-                found = [encoded_text("resolve", address) for address in self._resolve(host, port)]
+                answer = self._resolve(host, port)
+                addresses = [answer] if isinstance(answer, str) else listed("what the resolve hook returns", answer)
+                found = [encoded_text("resolve", address) for address in addresses]
         finally:
             status = Status.OK
             array = (_abi.BytesIn * len(found))(*(_abi.BytesIn(a, len(a)) for a in found[:8]))
@@ -301,6 +306,12 @@ _TAKES: dict[int, Callable[[BaseClient, _abi.Event], None]] = {
 def _bytes(view: _abi.BytesOut) -> bytes:
     size = view.size
     return _string_at(view.data, size) if size else b""
+
+
+def _shape(answer: Any) -> str:
+    """What it is, without what it says, which may be a password."""
+    name = type(answer).__name__
+    return f"{name} of {len(answer)}" if isinstance(answer, (tuple, list)) else name
 
 
 def _encoded_credential(part: str | bytes) -> bytes:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Union
 
 from . import _abi, properties
-from ._checks import buffer, encoded_text, listed, number_to, seconds
+from ._checks import buffer, encoded_text, flag, number_to, seconds
 from ._core import Core, Finish
 from ._library import LIBRARY
 from ._source import puller
 from .constants import Protocol, Status
-from .errors import check, error
+from .errors import ArgumentError, check, error
 from .message import Subscription
 from .properties import Properties, UserProperties
 
@@ -22,6 +22,8 @@ Filters = Union[str, Subscription, Iterable[Union[str, Subscription]]]
 
 class Calls(Core):
     """The calls of a client, each with its arguments made fit for the library."""
+
+    _waits_for_room = ""  # how the program can
 
     def reauthenticate(self, data: bytes = b"") -> None:
         """Begins an exchange of enhanced authentication anew (MQTT 5.0), which goes on with the `authenticate` hook."""
@@ -60,6 +62,9 @@ class Calls(Core):
         properties: Properties | None = None,
     ) -> _abi.Message:
         """The struct of a message."""
+        if properties is not None and not isinstance(properties, Properties):
+            wrong = f"properties is a swiftmqtt.Properties, not {type(properties).__name__}"
+            raise ArgumentError(Status.PROPERTY, wrong)
         if type(payload) is not bytes:
             payload, found, utf8 = self.adapters.encode(payload, content_type)
             if self._protocol >= Protocol.MQTT_5_0:
@@ -73,12 +78,12 @@ class Calls(Core):
         struct.put("payload", payload)
         if qos:
             struct.qos = number_to("qos", qos, 2, Status.QOS)
-        if retain:
-            struct.retain = 1
-        if quiet:
-            struct.quiet = 1
-        if urgent:
-            struct.urgent = 1
+        if retain is not False:
+            struct.retain = flag("retain", retain)
+        if quiet is not False:
+            struct.quiet = flag("quiet", quiet)
+        if urgent is not False:
+            struct.urgent = flag("urgent", urgent)
         if overflow:
             struct.overflow = number_to("overflow", overflow, 3, Status.OPTION)
         if expiry_s:
@@ -108,7 +113,7 @@ class Calls(Core):
         """smq_publish(). `finish` is told how it ended, unless the message is quiet."""
         cookie = self._expect(struct, finish)
         status = LIBRARY.smq_publish(self._open(), ctypes.byref(struct))
-        self._accepted(status, cookie, struct)
+        self._accepted(status, cookie, struct, room="urgent" if struct.urgent else "outbox")
 
     def _stream(self, struct: _abi.Message, size: int, source: Any, finish: Finish) -> None:
         """smq_publish_stream()"""
@@ -137,7 +142,7 @@ class Calls(Core):
             cookie = self._expect(struct, finish)
             status = LIBRARY.smq_submit(self._open(), ctypes.byref(struct))
         if status:
-            self._accepted(status, cookie, struct)
+            self._accepted(status, cookie, struct, room="submit")
 
     def _subscribe(
         self,
@@ -150,13 +155,14 @@ class Calls(Core):
         **more: Any,
     ) -> None:
         """smq_subscribe() or smq_unsubscribe()"""
-        chosen = [filters] if isinstance(filters, (str, Subscription)) else listed("filters", filters)
+        chosen = _chosen(filters)
         entries = (_abi.Subscription * len(chosen))()
         for entry, wanted in zip(entries, chosen):
             item = wanted if isinstance(wanted, Subscription) else Subscription(wanted, qos, **more)
             entry.put("filter", encoded_text("filter", item.filter))
             entry.qos = number_to("qos", item.qos, 2, Status.QOS)
-            entry.no_local, entry.retain_as_published = bool(item.no_local), bool(item.retain_as_published)
+            entry.no_local = flag("no_local", item.no_local)
+            entry.retain_as_published = flag("retain_as_published", item.retain_as_published)
             entry.retain_handling = number_to("retain_handling", item.retain_handling, 2, Status.OPTION)
         struct = _abi.Subscriptions()
         struct.count, struct.list = len(chosen), ctypes.addressof(entries)
@@ -198,15 +204,22 @@ class Calls(Core):
                 self._topics[cookie] = struct.topic_text
         return cookie
 
-    def _accepted(self, status: int, cookie: int, struct: Any, what: str = "") -> None:
-        """What a call that publishes or subscribes answered."""
+    def _accepted(self, status: int, cookie: int, struct: Any, what: str = "", room: str = "") -> None:
+        """What a call that publishes or subscribes answered. room: the place in the library that may be too small, or
+        full."""
         if status == Status.OK:
             self._on_accepted()
             return
         finish = self._pending.pop(cookie, None)
         self._topics.pop(cookie, None)
         if status < 0:
-            if status == Status.TOPIC_NAME:
+            if status == Status.STATE:
+                what = "the client is leaving the server"
+            elif room and status == Status.TOO_LARGE:
+                what = self._too_large(struct, room)
+            elif room and status == Status.FULL and self._waits_for_room:
+                what = self._full(room)
+            elif status == Status.TOPIC_NAME:
                 what = f"{struct.topic.data.decode()!r} is no Topic Name: it is empty, too long, or has a wildcard"
             elif what:
                 what = f"{what} is no Topic Filter: it is empty, too long, or has a misplaced wildcard"
@@ -214,6 +227,44 @@ class Calls(Core):
         if finish:
             finish(None, error(Status.DROPPED))
             self._on_called()
+
+    def _too_large(self, struct: _abi.Message, room: str) -> str:
+        size = sum(part.size for part in (struct.topic, struct.payload, struct.properties))
+        limit = self._limits[f"{room}_bytes"]
+        said = f"topic, properties and payload have {size} bytes"
+        found = _abi.Server()
+        if LIBRARY.smq_client_server(self._open(), ctypes.byref(found)) == Status.OK:
+            if 0 < found.maximum_packet_bytes < size + 8:
+                return f"{said}, and the server takes packets of up to {found.maximum_packet_bytes} bytes"
+        other = "publish() takes larger ones" if room == "submit" else "publish_stream() has no such limit"
+        return f"{said}, and {room}_bytes is {limit}: {other}, or make it larger"
+
+    def _full(self, room: str) -> str:
+        messages, size = self._limits[f"{room}_messages"], self._limits[f"{room}_bytes"]
+        if room == "submit":
+            return f"there is no room now: submit_messages is {messages}; try again later, or make it larger"
+        limits = f"{room}_messages is {messages} and {room}_bytes {size}"
+        return f"there is no room now: {limits}; {self._waits_for_room}, and overflow says what may be dropped"
+
+
+def _chosen(filters: Any) -> list[str | Subscription]:
+    """The filters, as a list."""
+    if isinstance(filters, (str, Subscription)):
+        return [filters]
+    if isinstance(filters, Mapping):
+        name = type(filters).__name__
+        raise ArgumentError(Status.OPTION, f'filters is a list of Subscription("a/b", qos=2), not {name}')
+    if isinstance(filters, (bytes, bytearray, memoryview)) or not isinstance(filters, Iterable):
+        name = type(filters).__name__
+        raise ArgumentError(Status.OPTION, f"filters is a text, a Subscription, or a list of these, not {name}")
+    chosen = list(filters)
+    for one in chosen:
+        if not isinstance(one, (str, Subscription)):
+            wrong = f'a filter is a text, or Subscription("a/b", qos=1), not {one!r}'
+            raise ArgumentError(Status.OPTION, wrong)
+    if not chosen:
+        raise ArgumentError(Status.OPTION, "filters is empty")
+    return chosen
 
 
 _encode_properties = properties.encode  # where a parameter is called properties, too

@@ -47,6 +47,13 @@ def listed(name: str, value: Any) -> list[Any]:
     raise ArgumentError(Status.OPTION, f"{name} is a list, not {type(value).__name__}")
 
 
+def flag(name: str, value: Any) -> bool:
+    """Yes or no: a text that says "false" would be a yes."""
+    if isinstance(value, int) and value in (0, 1):
+        return bool(value)
+    raise ArgumentError(Status.OPTION, f"{name} is True or False, not {value!r}")
+
+
 def function(name: str, value: Any) -> None:
     """A function, or None."""
     if value is not None and not callable(value):

@@ -15,7 +15,7 @@ from typing import Any, Union
 
 from . import _abi, _options
 from ._answers import Connected, ServerLimits
-from ._checks import function, number_to
+from ._checks import flag, function, number_to
 from ._library import LIBRARY
 from ._undelivered import Failures, count_in
 from .constants import LogItem, LogLevel, OptionFlag, Protocol, State, Status
@@ -33,6 +33,10 @@ ResolveHook = Callable[[str, int], Iterable[str]]
 AuthenticateHook = Callable[[bytes], bytes]
 #: What a completion is told to.
 Finish = Callable[[Any, "Error | None"], None]
+
+
+# What a message may be too large for, or find full.
+_LIMITS = ("urgent_bytes", "urgent_messages", "submit_bytes", "submit_messages", "outbox_bytes", "outbox_messages")
 
 
 class Core:
@@ -56,7 +60,7 @@ class Core:
         **options: Any,
     ):
         flags = OptionFlag.PARTS
-        if not reconnect:
+        if not flag("reconnect", reconnect):
             flags |= OptionFlag.NO_RECONNECT
         if credentials:
             flags |= OptionFlag.ASK_CREDENTIALS
@@ -67,7 +71,7 @@ class Core:
             raise ArgumentError(Status.OPTION, f"adapters is a swiftmqtt.Adapters, not {type(adapters).__name__}")
         for name, hook in (("credentials", credentials), ("resolve", resolve), ("authenticate", authenticate)):
             function(name, hook)
-        self._manual_ack = manual_ack
+        self._manual_ack = flag("manual_ack", manual_ack)
         self._message_maximum = number_to("message_maximum", message_maximum, 0xFFFFFFFF, Status.OPTION)
         self._credentials, self._resolve, self._authenticate = credentials, resolve, authenticate
         built = _options.build(url, flags, self.adapters, options)
@@ -87,6 +91,7 @@ class Core:
         self._unacknowledged = 0  # of these
         self._told: deque[tuple[int, int, int, int, int]] = deque()  # to the log hook, when it is safe
         self._log: LogHook | None = None
+        self._limits = {name: getattr(built, name) for name in _LIMITS}
         self._protocol: int = built.protocol
         self._receive_maximum: int = built.receive_maximum or 64
         self._connected: Connected | None = None
@@ -209,7 +214,7 @@ class Core:
     def network_changed(self, up: bool = True) -> None:
         """There is a network, maybe another one than before, or there is none: smq_hint_network()."""
         with self._guard:
-            check(LIBRARY.smq_hint_network(self._open(), int(bool(up))))
+            check(LIBRARY.smq_hint_network(self._open(), int(flag("up", up))))
             self._on_called()
 
     def resumed(self) -> None:

@@ -35,6 +35,7 @@ class LoopClient(Named, BaseClient):
     #: How payloads are made.
     adapters: Any = None
     _tells = True
+    _waits_for_room = "await publish(…) waits for room"
 
     def __init__(self, url: str | None, inbox_maximum: int, **named: Any):
         # First what close() looks at, should the options be wrong.

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from ._checks import function
+
 #: What other clients call it, and what it is called here.
 ELSEWHERE = {
     "broker": "host",
@@ -65,6 +67,8 @@ class Named:
         if name[0] != "_" and name not in self.__dict__ and not hasattr(type(self), name):
             if _is_ours(type(self)) or name in INSTEAD or name.startswith("on_"):
                 raise AttributeError(self._unknown(name))
+        if name.startswith("on_"):
+            function(name, value)
         object.__setattr__(self, name, value)
 
     if not TYPE_CHECKING:

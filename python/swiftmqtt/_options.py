@@ -6,7 +6,7 @@ import ctypes
 from collections.abc import Iterator
 from typing import Any, TypedDict
 
-from . import _abi, properties
+from . import _abi, _checks, properties
 from ._library import LIBRARY
 from ._names import meant
 from .constants import OptionFlag, Protocol, Status
@@ -48,6 +48,18 @@ PROPERTIES = (
     "authentication_method",
     "authentication_data",
 )
+
+# What other clients have, and what is said of it.
+_NO_TLS, _NO_WEBSOCKET = "there is no TLS yet", "there is no WebSocket yet"
+SCHEMES = {
+    **dict.fromkeys(("mqtts", "tls", "ssl"), f"{_NO_TLS}: the scheme is mqtt://"),
+    **dict.fromkeys(("ws", "wss"), f"{_NO_WEBSOCKET}: the scheme is mqtt://"),
+    **dict.fromkeys(("tcp", "http", "https"), "the scheme is mqtt://"),
+}
+NOT_YET = {
+    **dict.fromkeys(("tls", "ssl", "tls_context", "tls_params", "ca_certs", "cafile", "certfile"), _NO_TLS),
+    **dict.fromkeys(("transport", "websocket", "websockets", "websocket_path"), _NO_WEBSOCKET),
+}
 
 # Arguments of a client that are no options of the library's.
 OTHERS = "url run inbox_maximum reconnect manual_ack message_maximum adapters credentials resolve authenticate log log_level"
@@ -120,7 +132,11 @@ def build(url: str | None, flags: int, adapters: Adapters, given: dict[str, Any]
     """The struct, checked. TypeError and ArgumentError name the option that is wrong."""
     unknown = [name for name in given if name not in Options.__annotations__]
     if unknown:
+        if unknown[0] in NOT_YET:
+            raise TypeError(f"there is no option {unknown[0]!r}: {NOT_YET[unknown[0]]}")
         raise TypeError(f"there is no option {unknown[0]!r}{meant(unknown[0], [*Options.__annotations__, *OTHERS.split()])}")
+    if isinstance(given.get("host"), str) and "://" in given["host"]:
+        raise ArgumentError(Status.OPTION, "the option host is a name or an address; a URL is the first argument")
     struct = _abi.Options()
     for name, value in {"url": url, **given}.items():
         if name in TEXTS and value is not None:
@@ -133,7 +149,7 @@ def build(url: str | None, flags: int, adapters: Adapters, given: dict[str, Any]
     if not protocol and "authentication_method" not in given and given.get("fallback", True):
         flags |= OptionFlag.FALLBACK
     for name, flag in FLAGS.items():
-        if given.get(name):
+        if given.get(name) is not None and _checks.flag(f"the option {name}", given[name]):
             flags |= flag
     struct.flags = flags
     struct.port = _number("port", given.get("port", 0))
@@ -157,9 +173,21 @@ def check(struct: _abi.Options, url: str | None) -> None:
     if not status:
         return
     if url and status in (Status.URL, Status.NOT_SUPPORTED):
+        if said := _about_scheme(struct, url):
+            raise error(status, said)
         at = offset.value
         raise error(status, f"the URL {_hidden(url)!r} is wrong at byte {at}: {_hidden(url[at : at + 20])!r}")
     raise error(status, _blame(struct, status))
+
+
+def _about_scheme(struct: _abi.Options, url: str) -> str:
+    """What is to be said if that is what is wrong: there is none, or another one."""
+    scheme, separator, _ = url.partition("://")
+    if not separator:
+        struct.put("url", f"mqtt://{url}".encode())
+        way_out = "" if _status(struct) else f": mqtt://{_hidden(url)}, or the options host and port"
+        return f"{_hidden(url)!r} is no URL{way_out or ', which begins with mqtt://'}"
+    return SCHEMES.get(scheme.lower(), "")
 
 
 def servers(struct: _abi.Options, url: str | None) -> list[str]:
@@ -260,6 +288,6 @@ def _will(will: Will, adapters: Adapters, protocol: int) -> _abi.Message:
     struct.put("topic", _encoded("will.topic", will.topic))
     struct.put("payload", payload)
     struct.put("properties", properties.encode(None, **more))
-    struct.qos, struct.retain = will.qos, bool(will.retain)
+    struct.qos, struct.retain = will.qos, _checks.flag("the Will's retain", will.retain)
     struct.expiry_s = _number("will.expiry_s", will.expiry_s)
     return struct

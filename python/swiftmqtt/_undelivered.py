@@ -25,6 +25,16 @@ DRAIN_S = 5.0
 REMEMBERED = 100
 
 
+def is_orderly(kind: type[BaseException] | None) -> bool:
+    """Whether a block is left in a way that the program means: what was published is to be delivered."""
+    return kind is None or issubclass(kind, (SystemExit, GeneratorExit))
+
+
+def is_to_be_raised(kind: type[BaseException] | None) -> bool:
+    """Whether the end of a block may raise what was not delivered: instead of sys.exit(), whose status may be 0, too."""
+    return kind is None or issubclass(kind, SystemExit)
+
+
 class Failures:
     """Messages that failed, and of which nobody has yet looked how they ended."""
 
@@ -113,17 +123,29 @@ def watch(client: Any) -> None:
     if multiprocessing and not _Child.is_watched:
         # A process of multiprocessing ends without what atexit has.
         _Child.is_watched = True
-        multiprocessing.Finalize(None, _at_exit_of_a_child, exitpriority=-1000)
+        _Child.watch(multiprocessing)
+        # A child begins without the finalizers of its parent.
+        multiprocessing.register_after_fork(multiprocessing, _Child.begins)
 
 
 class _Child:
     is_watched = False
+
+    @staticmethod
+    def watch(multiprocessing: Any) -> None:
+        multiprocessing.Finalize(None, _at_exit_of_a_child, exitpriority=-1000)
+
+    @staticmethod
+    def begins(multiprocessing: Any) -> None:
+        _clients.clear()  # of the parent, which is told itself
+        _Child.watch(multiprocessing)
 
 
 def _leave() -> int:
     """Has all clients leave, once what they have is delivered, and tells what is not. Returns how many that are."""
     deadline, count = time.monotonic() + DRAIN_S, 0
     for client in list(_clients):
+        _clients.discard(client)
         try:
             if client.closed:
                 continue

@@ -13,7 +13,7 @@ from typing import Any
 from . import _undelivered
 from ._answers import Connected
 from ._base import BaseClient
-from ._checks import number_to, seconds
+from ._checks import flag, number_to, seconds
 from ._core import Guard
 from ._names import Named
 from ._runner import EVENTS, HELD_BACK_MS, MAXIMUM_WAIT_MS, PATIENCE_S, Runner, Turns
@@ -36,9 +36,10 @@ class Waiting(Named, BaseClient):
     adapters: Any = None
     _runner: Runner | None = None
     _tells = True
+    _waits_for_room = "publish(…, timeout=None) waits for room"
 
     def __init__(self, url: str | None, run: bool, inbox_maximum: int, **named: Any):
-        self._runs = bool(run)
+        self._runs = flag("run", run)
         self._inbox_maximum = max(1, number_to("inbox_maximum", inbox_maximum, 0xFFFFFFFF, Status.OPTION))
         self._room = False
         self._waiters = 0  # threads that wait for something to happen,
@@ -66,7 +67,7 @@ class Waiting(Named, BaseClient):
         except TimeoutError:
             pass
         except ArgumentError:
-            if self.closed or self.state != State.DISCONNECTED:
+            if self.closed or self.state != State.DISCONNECTED or not self._was_begun:
                 raise
 
     def service(self) -> bool:
@@ -334,7 +335,7 @@ class Waiting(Named, BaseClient):
                 if self._thrown or self._broken:
                     self._begin()
                 if self._all_told and self._next_timeout_ms() < 0 and self.state == State.DISCONNECTED:
-                    raise ArgumentError(Status.STATE, "the client is disconnected: nothing would ever happen")
+                    raise self._nothing_comes()
                 left = MAXIMUM_WAIT_MS / 1000 if deadline is None else deadline - time.monotonic()
                 if left <= 0:
                     raise TimeoutError(f"{what} did not come within {timeout} s")
@@ -344,6 +345,10 @@ class Waiting(Named, BaseClient):
         finally:
             self._waiters -= 1
             self._askers -= relieve
+
+    def _nothing_comes(self) -> ArgumentError:
+        why = "the client is disconnected: nothing would ever happen" if self._was_begun else "connect() was never called"
+        return ArgumentError(Status.STATE, why)
 
     def _may_wait(self) -> None:
         """ArgumentError in a callback: what it would wait for is told by the thread that it is in."""
@@ -366,7 +371,7 @@ class Waiting(Named, BaseClient):
             timeout_ms = self._next_timeout_ms()
             if timeout_ms:
                 if timeout_ms < 0 and self.state == State.DISCONNECTED:
-                    raise ArgumentError(Status.STATE, "the client is disconnected: nothing would ever happen")
+                    raise self._nothing_comes()
                 if deadline is not None:
                     left_ms = max(0, int((deadline - time.monotonic()) * 1000) + 1)
                     if timeout_ms < 0 or left_ms < timeout_ms:

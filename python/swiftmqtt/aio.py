@@ -9,11 +9,12 @@ from uuid import uuid4
 
 from ._answers import Answer, Connected
 from ._base import AuthenticateHook, CredentialsHook, Filters, LogHook, ResolveHook
+from ._checks import flag
 from ._loop import LoopClient, into, look_at, within
 from ._source import Source, size_of
-from ._undelivered import DRAIN_S
-from .constants import LogLevel, Overflow, State
-from .errors import ClosedError
+from ._undelivered import DRAIN_S, is_orderly, is_to_be_raised
+from .constants import LogLevel, Overflow, State, Status
+from .errors import ArgumentError, ClosedError
 from .message import Message
 from .payload import Adapters
 from .properties import Properties, UserProperties
@@ -108,6 +109,20 @@ class Client(LoopClient):
 
     # ---- Connect, disconnect
 
+    if not TYPE_CHECKING:
+
+        def __enter__(self):
+            raise TypeError("swiftmqtt.aio.Client is for async with, not for with")
+
+        def __exit__(self, *_):
+            pass
+
+        def __aiter__(self):
+            raise TypeError("messages come from async for message in client.messages")
+
+        def __iter__(self):
+            raise TypeError("messages come from async for message in client.messages")
+
     async def __aenter__(self) -> Client:
         """Connects, as connect() does, unless the client is connected or about to."""
         try:
@@ -121,19 +136,21 @@ class Client(LoopClient):
     async def __aexit__(
         self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
     ) -> Literal[False]:
-        """Leaves the server, with up to five seconds for what is not yet delivered, none after an exception, and closes.
-        UndeliveredError if something was not delivered that nobody awaits; after an exception, which goes on, an
-        UndeliveredWarning."""
+        """Leaves the server, with up to five seconds for what is not yet delivered, none after an exception but that of
+        sys.exit() and of a generator's end, and closes. UndeliveredError if something was not delivered that nobody
+        awaits; after an exception, which goes on, an UndeliveredWarning."""
         if self.closed:
             return False
         try:
+            if is_to_be_raised(kind):
+                await asyncio.sleep(0)  # tasks that were just made begin, and publish
             self._was_up = self._connected is not None
-            await self.disconnect(drain_s=0 if kind else DRAIN_S)
+            await self._disconnect(DRAIN_S if is_orderly(kind) else 0)
         except BaseException:
             self.close()
             raise
         left = self._end()
-        if left.count and kind is None:
+        if left.count and is_to_be_raised(kind):
             raise left.error()
         left.warn(2)
         return False
@@ -148,6 +165,7 @@ class Client(LoopClient):
         Returns what the server said. Raises PeerError or TransportError, and TimeoutError, after which the client is
         disconnected.
         """
+        retry = flag("retry", retry)
         self._attach()
         ends = self._ends
         self._connect()
@@ -181,16 +199,20 @@ class Client(LoopClient):
         user_properties: UserProperties | None = None,
     ) -> None:
         """Leaves the server, and returns when it is over; as :meth:`swiftmqtt.Client.disconnect`."""
-        if self.state == State.DISCONNECTED:
-            return
-        self._attach()
-        self._leave(
+        await asyncio.sleep(0)  # tasks that were just made begin, and publish
+        await self._disconnect(
             drain_s,
             reason_code,
             reason_string=reason_string,
             session_expiry_interval=session_expiry_interval,
             user_properties=user_properties,
         )
+
+    async def _disconnect(self, drain_s: float, reason_code: int = 0, **named: Any) -> None:
+        if self.state == State.DISCONNECTED:
+            return
+        self._attach()
+        self._leave(drain_s, reason_code, **named)
         self._on_called()
         await self._gone()
 
@@ -323,13 +345,15 @@ class Client(LoopClient):
     # ---- Receive
 
     async def receive(self) -> Message:
-        """The next message. ClosedError if none can come, as the client was disconnected or closed; the error, if it
-        does not connect again by itself. Cancelled, it loses none."""
+        """The next message. ClosedError if none can come, as the client was disconnected or closed; ArgumentError if
+        connect() was never called; the error, if it does not connect again by itself. Cancelled, it loses none."""
         self._attach()
         while not self._waiting_messages:
             if self.closed:
                 raise ClosedError()
             if self.state == State.DISCONNECTED and not self._take():
+                if not self._was_begun:
+                    raise ArgumentError(Status.STATE, "connect() was never called")
                 raise self._ended or ClosedError("the client is disconnected")
             taker: asyncio.Future[None] = self._future()
             self._takers.append(taker)

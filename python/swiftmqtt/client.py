@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal, cast
 
 from ._answers import Answer, Connected
 from ._base import AuthenticateHook, CredentialsHook, Filters, LogHook, ResolveHook
+from ._checks import flag
 from ._source import Source, size_of
 from ._token import Token
-from ._undelivered import DRAIN_S
+from ._undelivered import DRAIN_S, is_orderly, is_to_be_raised
 from ._waiting import Waiting
 from .constants import LogLevel, Overflow, State, Status
 from .errors import ArgumentError, Error, error
@@ -97,6 +98,17 @@ class Client(Waiting):
 
     # ---- Connect, disconnect
 
+    if not TYPE_CHECKING:
+
+        async def __aenter__(self):
+            raise TypeError("swiftmqtt.Client is for with, not for async with: that is swiftmqtt.aio.Client")
+
+        async def __aexit__(self, *_):
+            pass
+
+        def __aiter__(self):
+            raise TypeError("swiftmqtt.Client is for for, not for async for: that is swiftmqtt.aio.Client")
+
     def __enter__(self) -> Client:
         """Connects, as connect() does, unless the client is connected or about to."""
         try:
@@ -110,14 +122,14 @@ class Client(Waiting):
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
     ) -> Literal[False]:
-        """Leaves the server, with up to five seconds for what is not yet delivered, none after an exception, and closes.
-        UndeliveredError if something was not delivered, or failed and nobody looked; after an exception, which goes on,
-        an UndeliveredWarning."""
+        """Leaves the server, with up to five seconds for what is not yet delivered, none after an exception but that of
+        sys.exit() and of a generator's end, and closes. UndeliveredError if something was not delivered, or failed and
+        nobody looked; after an exception, which goes on, an UndeliveredWarning."""
         if not self.closed:
             if kind:
                 self._thrown = None  # the first one goes on
-            left = self._left(0 if kind else DRAIN_S, None)
-            if left.count and kind is None:
+            left = self._left(DRAIN_S if is_orderly(kind) else 0, None)
+            if left.count and is_to_be_raised(kind):
                 raise left.error()
             left.warn(2)
         return False
@@ -125,7 +137,8 @@ class Client(Waiting):
     def connect(self, timeout: float | None = None, *, retry: bool = False, wait: bool = True) -> Connected | None:
         """Connects, and stays connected.
 
-        timeout   seconds for all of it; None: connect_timeout_ms for each attempt is enough
+        timeout   seconds for all of it; None: connect_timeout_ms for each attempt is enough. A server that is silent
+                  gets two more, to see that the client leaves
         retry     whether a failed attempt is followed by the next, as long as the time allows; otherwise each server of
                   the URL is tried once, and the last failure raised
         wait      False: begins, and returns None at once; it goes on in the next calls that wait
@@ -133,6 +146,7 @@ class Client(Waiting):
         Returns what the server said. Raises PeerError or TransportError, and TimeoutError, after which the client is
         disconnected; ArgumentError if it was not.
         """
+        retry, wait = flag("retry", retry), flag("wait", wait)
         with self._guard:
             self._begin()
             if wait:
@@ -392,7 +406,8 @@ class Client(Waiting):
                 if wrong.status in (Status.STATE, Status.CLIENT) and (self.closed or self.state == State.DISCONNECTED):
                     if self._ended:
                         raise self._ended from None
-                    return
+                    if self._was_begun or self.closed:
+                        return
                 raise
             yield message
 

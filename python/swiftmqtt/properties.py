@@ -172,7 +172,7 @@ def _put(made: _abi.PropertyList, name: str, value: Any) -> int:
 def encode(properties: Properties | None, **named: Any) -> bytes:
     """The bytes of a list, to which what is named and not None is added."""
     if properties is not None and not isinstance(properties, Properties):
-        raise ArgumentError(Status.PROPERTY, f"properties are swiftmqtt.Properties, not {type(properties).__name__}")
+        raise ArgumentError(Status.PROPERTY, f"properties is a swiftmqtt.Properties, not {type(properties).__name__}")
     named = {name: value for name, value in named.items() if value is not None}
     if not named:
         return properties.encode() if properties is not None else b""

@@ -11,6 +11,7 @@ import uuid
 from collections import OrderedDict, deque
 from typing import Any
 
+from .. import _undelivered
 from .._answers import Connected
 from .._bell import Bell
 from ..constants import State, Status
@@ -51,6 +52,9 @@ class Connection(Settings):
         self._stopping = False
         self._loops = 0  # loop_forever() calls that run
         self._bell = Bell()  # interrupts a loop that waits
+        self._is_looped = False  # somebody ran a loop, or is about to
+        self._is_parents = False  # this process came out of fork(), and does nothing with it
+        _undelivered.watch(self)
 
     def connect(
         self,
@@ -106,6 +110,8 @@ class Connection(Settings):
         """Opens the network connection anew. OSError if it cannot be opened."""
         if not self._host:
             raise ValueError("Invalid host.")
+        self._is_parents = False
+        _undelivered.watch(self)
         self._turn.take(self._wake)
         try:
             self._close_connection()
@@ -128,6 +134,7 @@ class Connection(Settings):
     def socket(self) -> Socket | None:
         """For a loop of one's own: what to wait for until it is readable, and then to call loop_read(); call
         loop_misc() every second or so. None without a connection."""
+        self._is_looped = True
         return self._sock
 
     # ---- The link

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 
+from .._undelivered import count_in
 from ._connection import Connection
 from ._link import Link
 from ._names import MQTT_ERR_INVAL, MQTT_ERR_NO_CONN, MQTT_ERR_SUCCESS
@@ -12,6 +13,14 @@ from .enums import MQTTErrorCode
 
 #: How long, in seconds, a loop does what there is to do before it returns.
 BUSY_S = 0.1
+
+
+class Left:
+    """What was not delivered."""
+
+    def __init__(self, count: int):
+        self.count = count
+        self.text = f"{count} message{'' if count == 1 else 's'} {'was' if count == 1 else 'were'} not delivered"
 
 
 class Loops(Connection):
@@ -22,6 +31,7 @@ class Loops(Connection):
         ended, if it did; connecting again is the caller's affair."""
         if timeout < 0.0:
             raise ValueError("Invalid timeout.")
+        self._is_looped = True
         if self._sock is None:
             return MQTT_ERR_NO_CONN
         self._rc = MQTT_ERR_SUCCESS
@@ -32,6 +42,7 @@ class Loops(Connection):
         """Runs until disconnect() was called, and connects again when a connection is lost. OSError if connect_async()
         was called and the first connection cannot be opened, unless retry_first_connection is true."""
         self._loops += 1
+        self._is_looped = True
         try:
             while self._wanted and not self._stopping:
                 if self._connect_again(retry_first_connection):
@@ -55,7 +66,7 @@ class Loops(Connection):
         """Runs loop_forever() in a thread."""
         if self._thread is not None:
             return MQTT_ERR_INVAL
-        self._stopping = False
+        self._stopping, self._is_looped = False, True
         name = f"swiftmqtt-paho-{self._client_id.decode()}"
         self._thread = threading.Thread(target=self._run_thread, name=name, daemon=True)
         self._thread.start()
@@ -139,6 +150,37 @@ class Loops(Connection):
             if left <= 0:
                 return
             self._sleep(None, left)
+
+    # ---- The end of the process
+
+    closed = False
+
+    def _left_at_exit(self, timeout: float) -> Left:
+        """The process ends: what was published goes out first, and a farewell that was begun; what is not delivered."""
+        if self._is_parents:
+            return Left(0)
+        deadline = time.monotonic() + timeout
+        while self._is_on_its_way() and (left := deadline - time.monotonic()) > 0:
+            if self._has_loop() or self._turn.holder is not None:
+                time.sleep(min(left, 0.01))
+            else:
+                self._step(min(left, 0.5))
+        return Left(self._undelivered_messages())
+
+    def _is_on_its_way(self) -> bool:
+        """Whether it is of use to wait."""
+        if self._sock is None and (self._leaving or not self._has_loop()):
+            return False
+        return self._leaving or self._undelivered_messages() > 0
+
+    def _undelivered_messages(self) -> int:
+        with self._lock:
+            waiting = len({id(message) for message in (*self._queue, *self._unfinished.values())})
+            return max(waiting, count_in(self._link._handle) if self._link else 0)
+
+    def _left_to_parent(self) -> None:
+        """A child after fork() may go on with it, if the parent does not."""
+        self._is_parents = True
 
     # ---- A step of it
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from ..constants import Status
+from ..constants import State, Status
 from ..errors import ArgumentError, Error, NoRoomError
 from ._link import LARGE, Link
 from ._loops import Loops
@@ -63,11 +63,30 @@ class Publishing(Loops):
                     info.rc = MQTT_ERR_QUEUE_SIZE
                     return info
                 self._unfinished[message.mid] = message
+            self._is_parents = False
             info._run = self._run_for
             self._queue.append(message)
             self._feed()
         self._kick()
+        self._send_without_loop()
         return info
+
+    def _send_without_loop(self) -> None:
+        """Nobody has run a loop yet, and maybe nobody will: what was published goes out, once CONNACK came. Callbacks wait
+        for a loop."""
+        with self._lock:
+            link = self._link
+            if self._is_looped or self.on_socket_open or self._turn.holder is not None:
+                return
+            if self._sock is None or link is None or link.closed:
+                return
+            link.service()
+            while link.take():
+                pass
+            if link.state == State.CONNECTED:
+                self._ready = True
+                self._feed()
+                link.flush()
 
     def _feed(self) -> None:
         """Gives the link what waits, as far as it has room."""

@@ -162,7 +162,13 @@ class Client(Publishing, Subscribing, Missing):
         """CONNACK."""
         self._debug("Received CONNACK")
         properties = Properties(PacketTypes.CONNACK).fill(connected.properties) if self._protocol == MQTTv5 else None
-        self._call_on_connect(connected.session_present, 0, properties)
+        try:
+            self._call_on_connect(connected.session_present, 0, properties)
+        finally:  # also if it raises: the connection is up, and what was published goes out
+            self._go_ahead(link, connected)
+
+    def _go_ahead(self, link: Link, connected: Any) -> None:
+        """on_connect was called: sends what was published before."""
         with self._lock:
             if link is not self._link or link.closed:
                 return
