@@ -15,7 +15,7 @@ extension Client where System: ~Copyable {
     let deadline = farewellDeadline ?? now.advanced(by: Self.farewellTimeout)
     farewellDeadline = deadline
     if session.hasUnsentFarewell, !deadline.isReached(at: now) { return }
-    if session.isVersionUnwelcome, session.fallBack() { return reopen(at: now) }
+    if fallsBack() { return reopen(at: now) }
     guard case .requested = ending.cause else { return end(ending) }
     // Without DISCONNECT on its way this is no farewell: the server will publish the Will.
     guard !session.hasUnsentFarewell else { return end(.timeout) }
@@ -25,6 +25,9 @@ extension Client where System: ~Copyable {
     watch(readable: true, writable: false)
     discard()
   }
+
+  /// The next connection is one with an older version. Who leaves wants none.
+  private mutating func fallsBack() -> Bool { !isLeaving && session.isVersionUnwelcome && session.fallBack() }
 
   /// False: the connection is over, or there is no room for DISCONNECT yet.
   private mutating func sayFarewell(at now: Instant) -> Bool {
@@ -59,7 +62,7 @@ extension Client where System: ~Copyable {
     watch(readable: false, writable: false)
     receiveRest(at: now)
     // Servers that do not speak a version close the connection, or say so.
-    if session.isVersionUnwelcome, session.fallBack() { return reopen(at: now) }
+    if fallsBack() { return reopen(at: now) }
     settleLoss()
   }
 

@@ -123,6 +123,9 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
           unsafe owe(.published(mid: Cookie.mid(completion.cookie), code: Int32(completion.reasonCode ?? 0)))
         default: continue
         }
+      case .session(.connected(let connected)):
+        // What comes next is of another session.
+        if !connected.sessionPresent { unsafe settleKept() }
       case .session(.message(let message)):
         let arrived = unsafe take(message, of: client)
         if unsafe !keepUntilReleased(arrived) { unsafe owe(.arrived(arrived)) }

@@ -21,11 +21,11 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
     let size =
       unsafe MemoryLayout<KeptMessage>.size &+ spanOrNone(arrived.message.topic).count
       &+ arrived.size &+ encodedSize(of: arrived.properties)
-    // In 3.1 a server does not say that it has lost the session: what has the same identifier will not be released.
-    if unsafe pointee.version == UInt32(MQTT_PROTOCOL_V31),
-      let other = unsafe takeKept(arrived.message.mid)
-    {
-      unsafe owe(.released(other))
+    // What has the same identifier will not be released: in 3.1 a server does not say that it has lost the session. Or the
+    // client was made anew, and does not know that it has had what comes again.
+    let is31 = unsafe pointee.version == UInt32(MQTT_PROTOCOL_V31)
+    if unsafe is31 || arrived.isDuplicate, let other = unsafe takeKept(arrived.message.mid) {
+      if is31 { unsafe owe(.released(other)) } else { unsafe free(other) }
     }
     guard unsafe pointee.keptBytes &+ size <= Int(truncatingIfNeeded: Limits.receiveBytes),
       let memory = unsafe shim_allocate(MemoryLayout<KeptMessage>.size)

@@ -154,9 +154,14 @@ typealias Client = MQTTClient.Client<Linux>
 
 /// A message id: 1 to 65,535, and again; and the how manieth it is.
 struct Mid: BitwiseCopyable {
+  static var all: UInt32 { 65_535 }
+
   let count: UInt32
 
-  var mid: UInt16 { UInt16(truncatingIfNeeded: (count &- 1) % 65_535 &+ 1) }
+  var mid: UInt16 { UInt16(truncatingIfNeeded: (count &- 1) % Self.all &+ 1) }
+
+  /// All have been given since that one.
+  func isRound(since older: UInt32) -> Bool { count &- older >= Self.all }
 
   /// 2 to the power of 32 is one more than a multiple of 65,535.
   var following: Mid { Mid(count: count == .max ? 1 : count &+ 1) }
@@ -179,13 +184,50 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
 
   /// The next message id, which is the Packet Identifier on the wire. Whoever takes it says so (`midCount`).
   var nextMid: Mid {
-    var next = unsafe Mid(count: pointee.midCount)
-    while true {
+    var next = unsafe Mid(count: pointee.midCount).following
+    for _ in 0..<Mid.all {
+      guard unsafe isInUse(&next) else { break }
       next = next.following
-      guard let identifier = PacketIdentifier(next.mid), let client = unsafe pointee.client,
-        unsafe client.pointee.isGiven(identifier, next.count)
-      else { return next }
     }
+    return next
+  }
+
+  /// Whether something that waits, or is not acknowledged, has this message id. `mid` may be moved on over others in use.
+  private func isInUse(_ mid: inout Mid) -> Bool {
+    if let identifier = PacketIdentifier(mid.mid), let client = unsafe pointee.client,
+      unsafe client.pointee.isGiven(identifier, mid.count)
+    {
+      return true
+    }
+    return unsafe isEarly(&mid) || isWaiting(mid)
+  }
+
+  /// They are in the order of their numbers: nothing is searched before these have come round since the first. Those behind
+  /// the one that has this id mostly have the next ones.
+  private func isEarly(_ mid: inout Mid) -> Bool {
+    guard let first = unsafe pointee.early, unsafe mid.isRound(since: first.pointee.mid.count) else { return false }
+    var next: UnsafeMutablePointer<Mosquitto.EarlyMessage>? = unsafe first
+    while let message = unsafe next, unsafe message.pointee.mid.mid != mid.mid || message.pointee.qos == .atMostOnce {
+      unsafe next = unsafe message.pointee.next
+    }
+    guard var message = unsafe next else { return false }
+    while let other = unsafe message.pointee.next, unsafe other.pointee.mid.mid == mid.following.mid,
+      unsafe other.pointee.qos != .atMostOnce
+    {
+      unsafe message = unsafe other
+      mid = mid.following
+    }
+    return true
+  }
+
+  private func isWaiting(_ mid: Mid) -> Bool {
+    var next = unsafe pointee.waiting
+    guard let first = unsafe next, unsafe mid.isRound(since: Counter.high(first.pointee.cookie)) else { return false }
+    while let request = unsafe next {
+      if unsafe Cookie.mid(request.pointee.cookie) == Int32(mid.mid) { return true }
+      unsafe next = unsafe request.pointee.next
+    }
+    return false
   }
 
   /// Waits until the descriptor (-1: none) is readable, or somebody calls `wake`; without the lock, which is held before

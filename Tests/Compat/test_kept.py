@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import time
 from ctypes import byref, c_bool, c_int
 
 from .test_client import in_a_process
@@ -89,3 +90,49 @@ def test_what_is_in_use_is_passed_over(ours: ctypes.CDLL) -> None:
     story = in_a_process(lambda: counted_round(ours), 60)
     assert story == ["connect = 0", "on_connect 0", "publish = 0, m1", "publish = 0, m150", "publish = 0, m2",
                      "subscribe = 0, m3", "on_subscribe granted 0", "publish = 0, m151"]
+
+
+def counted_round_before_a_connection(library: ctypes.CDLL) -> list[str]:
+    wire, mid = Wire(library, 4), c_int(0)
+    for number in range(3):
+        wire.send(b"a", b"waits", 1)
+    while mid.value != 65_535:
+        library.mosquitto_publish(wire.handle, byref(mid), b"a", 0, None, 0, c_bool(False))
+    wire.send(b"a", b"next", 1)
+    wire.open()
+    wire.until(3, 4)
+    wire.call("destroy", quietly=True)
+    sent = [data for data in wire.server.packets if data[0] >> 4 == 3]
+    return [*wire.story, *(str(int.from_bytes(wire.mid_of(data), "big")) for data in sent)]
+
+
+def test_what_waits_for_a_first_connection_is_in_use(ours: ctypes.CDLL) -> None:
+    story = in_a_process(lambda: counted_round_before_a_connection(ours), 60)
+    assert story[:4] == ["publish = 4, m1", "publish = 4, m2", "publish = 4, m3", "publish = 4, m4"]
+    assert story[-4:] == ["1", "2", "3", "4"]
+
+
+def connack_that_nobody_takes(library: ctypes.CDLL) -> list[str]:
+    """Between PUBREC and PUBREL the link breaks, and the session is lost; what says so is read while a message is published,
+    and the program connects again before a loop could tell. The third connection has the session of the second."""
+    wire = Wire(library, 4, clean=False)
+    accepted = packet(0x20, b"\0\0")
+    answers = [accepted + message(b"a", b"old", 2, 1, properties=b""), accepted,
+               packet(0x20, b"\1\0") + message(b"a", b"new", 2, 1, properties=b"")]
+    breaks = [b""]
+    wire.answers = {CONNECT: lambda data: answers.pop(0),
+                    5: lambda data: breaks.pop() if breaks else packet(0x62, data[2:4])}
+    wire.open()
+    wire.loop_until("on_disconnect")
+    wire.call("reconnect", quietly=True)
+    time.sleep(0.2)
+    wire.send(b"p", b"", 0)
+    wire.call("reconnect", quietly=True)
+    wire.loop_until("on_message", count=2)
+    wire.close()
+    return [line for line in wire.story if line.startswith("on_message")]
+
+
+def test_a_lost_session_that_nobody_was_told_of(ours: ctypes.CDLL) -> None:
+    story = in_a_process(lambda: connack_that_nobody_takes(ours))
+    assert story == ["on_message a old q2 r0", "on_message a new q2 r0"]

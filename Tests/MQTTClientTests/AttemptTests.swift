@@ -75,6 +75,26 @@ import Testing
     #expect(version == .v3_1_1)
   }
 
+  /// The server hangs up on CONNECT while the program leaves: there is no other connection, and an end.
+  @Test func noOlderVersionForOneThatLeaves() throws {
+    let world = World()
+    world.server.connack = nil
+    let rig = try ReconnectingTests.rig(world) {
+      $0.protocolVersion = 5
+      $0.fallback = true
+    }
+    rig.connect()
+    #expect(rig.run(100).isEmpty)
+    try rig.disconnect()
+    world.addresses = [.blackHole]
+    world.breakConnections()
+    // It looks at the transport first.
+    _ = rig.client.service(at: rig.now)
+    #expect(rig.run(1000).count == 1)
+    #expect(world.tried.count == 1)
+    #expect(rig.client.nextTimeout(at: rig.now) != 0)
+  }
+
   // MARK: Redirects (§4.11)
 
   private static func redirected(_ world: World) throws -> ClientRig {

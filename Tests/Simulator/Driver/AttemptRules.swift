@@ -107,7 +107,8 @@ final class AttemptRules {
   func observe(
     attempt: UInt32, server: Int, isAccepted: Bool, ended: Int, state: ClientState, openLanes: Int
   ) throws(Failure) {
-    if ended != ends {
+    let hasEnded = ended != ends
+    if hasEnded {
       lasted = acceptedAt.map { world.now - $0 }
       ends = ended
       endedAt = world.now
@@ -120,7 +121,8 @@ final class AttemptRules {
       try require(attempt == self.attempt &+ 1, "attempt \(attempt) behind \(self.attempt)")
       try require(
         UInt32(endsTold) == self.attempt &+ extraEnds, "an attempt before the end of the last was told")
-      began = lookedUpAt ?? world.now
+      // One that also ended meanwhile began when it was due.
+      began = lookedUpAt ?? (hasEnded ? nextAt : nil) ?? world.now
       if let nextAt, !world.hasSteppedClock {
         try require(
           began >= min(nextAt, earliest), "attempt \(attempt) is \(nextAt - began) ms too early")

@@ -220,7 +220,8 @@ extension Program {
       if question.isCredentials {
         if !world.isPeaceful, world.chance.percent(20) {
           let isFinal = world.chance.percent(30)
-          if isFinal { wants = false }
+          // An attempt that is over is not asked about any more, though its end is still to be told.
+          if isFinal, client.state == .connecting { wants = false }
           try client.withhold(attempt: attempt, isFinal: isFinal, at: world.instant)
         } else {
           let (name, password) = (Array("name".utf8), Array("password".utf8))
