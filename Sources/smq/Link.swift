@@ -118,17 +118,19 @@ final class Link {
   }
 
   /// Leaves the broker with DISCONNECT; messages in the outbox are waited for, at most `drain` milliseconds.
-  /// In 5.0 `reason` may ask for the Will.
-  func leave(drain: UInt32 = 0, reason: Int = SMQ_REASON_SUCCESS, properties: [UInt8] = []) {
+  /// In 5.0 `reason` may ask for the Will. `isShort`: half a second for all of it, though the server has not closed.
+  func leave(
+    drain: UInt32 = 0, reason: Int = SMQ_REASON_SUCCESS, properties: [UInt8] = [], isShort: Bool = false
+  ) {
     input = -1
-    deadline = nil
+    deadline = isShort ? System.milliseconds + 500 : nil
     client.leavesMessages = true
     if properties.isEmpty && reason == SMQ_REASON_SUCCESS
       || client.disconnect(drain: drain, reason: reason, properties: properties) != SMQ_OK
     {
       _ = client.disconnect(drain: drain)
     }
-    while client.state != SMQ_STATE_DISCONNECTED {
+    while client.state != SMQ_STATE_DISCONNECTED, !isTimeUp {
       if case .interrupted = next() { _ = client.disconnect(drain: 0) }
     }
     transport?.close()

@@ -68,7 +68,7 @@ private final class Requester {
     }
     link.leave(
       reason: isCutShort && version == 5 ? SMQ_REASON_DISCONNECT_WITH_WILL : SMQ_REASON_SUCCESS,
-      properties: version == 5 ? arguments.properties.disconnect : [])
+      properties: version == 5 ? arguments.properties.disconnect : [], isShort: isCutShort)
     try link.output.finish()
     if let failure { throw failure }
     return 0

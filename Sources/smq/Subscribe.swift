@@ -107,9 +107,9 @@ private final class Subscriber {
       }
     }
     link.leave(
-      drain: isCutShort ? 500 : 5_000,
+      drain: isCutShort ? 200 : 5_000,
       reason: isCutShort && version == 5 ? SMQ_REASON_DISCONNECT_WITH_WILL : SMQ_REASON_SUCCESS,
-      properties: version == 5 ? arguments.properties.disconnect : [])
+      properties: version == 5 ? arguments.properties.disconnect : [], isShort: isCutShort)
     try link.output.finish()
     if let failure { throw failure }
     return 0
