@@ -205,9 +205,13 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
   /// They are in the order of their numbers: nothing is searched before these have come round since the first. Those behind
   /// the one that has this id mostly have the next ones.
   private func isEarly(_ mid: inout Mid) -> Bool {
-    guard let first = unsafe pointee.early, unsafe mid.isRound(since: first.pointee.mid.count) else { return false }
+    guard let first = unsafe pointee.early, unsafe mid.isRound(since: first.pointee.mid.count) else {
+      return false
+    }
     var next: UnsafeMutablePointer<Mosquitto.EarlyMessage>? = unsafe first
-    while let message = unsafe next, unsafe message.pointee.mid.mid != mid.mid || message.pointee.qos == .atMostOnce {
+    while let message = unsafe next,
+      unsafe message.pointee.mid.mid != mid.mid || message.pointee.qos == .atMostOnce
+    {
       unsafe next = unsafe message.pointee.next
     }
     guard var message = unsafe next else { return false }
@@ -222,7 +226,9 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
 
   private func isWaiting(_ mid: Mid) -> Bool {
     var next = unsafe pointee.waiting
-    guard let first = unsafe next, unsafe mid.isRound(since: Counter.high(first.pointee.cookie)) else { return false }
+    guard let first = unsafe next, unsafe mid.isRound(since: Counter.high(first.pointee.cookie)) else {
+      return false
+    }
     while let request = unsafe next {
       if unsafe Cookie.mid(request.pointee.cookie) == Int32(mid.mid) { return true }
       unsafe next = unsafe request.pointee.next

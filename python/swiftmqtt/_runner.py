@@ -55,6 +55,7 @@ class Runner:
         self.held_back = False  # nothing is read, as the program takes no messages
         self.calls: deque[tuple[Any, ...]] = deque()  # of the program's functions
         self.calling = False  # one of them
+        self.needed: Waiting | None = None  # it has something to do; the thread may not have seen that yet
         self.thread = threading.Thread(
             target=_run, args=(weakref.ref(client, self._forgotten), self), name="swiftmqtt", daemon=True
         )
@@ -110,7 +111,7 @@ def _run(of: weakref.ref[Waiting], runner: Runner) -> None:
         if guests or client._waiters:
             time.sleep(0.00005)  # a lock is not fair: the others come first now
         if timeout_ms:
-            if not client._is_busy():
+            if client._lets_go(runner):
                 client = None
             polls[runner.held_back].poll(timeout_ms)
             runner.bell.quiet()

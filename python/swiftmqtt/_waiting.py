@@ -248,6 +248,14 @@ class Waiting(Named, BaseClient):
         """Whether the client is needed even if the program has forgotten it."""
         return bool(self._pending or self._waiters or _undelivered.count_in(self._handle))
 
+    def _lets_go(self, runner: Runner) -> bool:
+        """Whether the thread may forget the client, too, if the program does."""
+        with self._guard:
+            if self._is_busy():
+                return False
+            runner.needed = None
+            return True
+
     def _throw(self, ends: BaseException) -> None:
         """A callback wants the program to end: the next call on the client raises it, in its own thread."""
         with self._guard:
@@ -287,6 +295,8 @@ class Waiting(Named, BaseClient):
         """Sends at once, but for what a callback has: that goes out when it has returned."""
         runner = self._runner
         if runner and not runner.is_mine:
+            if runner.thread.is_alive():
+                runner.needed = self
             self._flush()
             if runner.held_back:
                 runner.wake()
