@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import os
+import subprocess
+import sys
 from ctypes import byref, c_char_p, c_void_p
-from pathlib import Path
 
 from Broker.servers import free_port
 
@@ -16,16 +17,25 @@ MASKED, KEY = bytes(byte ^ 0x55 for byte in range(0x61, 0x71)), 0x55
 M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4
 
 
+#: Another process looks: to read a heap into itself writes over what was freed there.
+LOOK = f"""
+import sys
+found = b""
+with open(f"/proc/{{sys.argv[1]}}/mem", "rb") as memory, open(f"/proc/{{sys.argv[1]}}/maps") as maps:
+    for line in maps:
+        if " rw-p " in line and line.rstrip().endswith("[heap]"):
+            first, last = (int(number, 16) for number in line.split()[0].split("-"))
+            memory.seek(first)
+            found += memory.read(last - first)
+print(found.count(bytes(byte ^ {KEY} for byte in {MASKED!r})))
+"""
+PR_SET_PTRACER, ANYBODY = 0x59616D61, ctypes.c_ulong(-1)
+
+
 def copies() -> int:
-    """How often the secret is in the memory of this process. It is there as a whole only when that has been read."""
-    found = b""
-    with open("/proc/self/mem", "rb") as memory:
-        for line in Path("/proc/self/maps").read_text().splitlines():
-            if " rw-p " in line and line.endswith("[heap]"):
-                first, last = (int(number, 16) for number in line.split()[0].split("-"))
-                memory.seek(first)
-                found += memory.read(last - first)
-    return found.count(bytes(byte ^ KEY for byte in MASKED))
+    """How often the secret is in the memory of this process."""
+    ctypes.CDLL(None).prctl(PR_SET_PTRACER, ANYBODY, 0, 0, 0)
+    return int(subprocess.run([sys.executable, "-c", LOOK, str(os.getpid())], capture_output=True, check=True).stdout)
 
 
 def secret() -> ctypes.Array:
