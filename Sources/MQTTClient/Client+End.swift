@@ -26,7 +26,7 @@ extension Client where System: ~Copyable {
     discard()
   }
 
-  /// The next connection is one with an older version. Who leaves wants none.
+  /// Whether the next connection is to use an older version. A client that is disconnecting opens no other.
   private mutating func fallsBack() -> Bool { !isLeaving && session.isVersionUnwelcome && session.fallBack() }
 
   /// False: the connection is over, or there is no room for DISCONNECT yet.

@@ -156,7 +156,7 @@ class Loops(Connection):
     closed = False
 
     def _left_at_exit(self, timeout: float) -> Left:
-        """The process ends: what was published goes out first, and a farewell that was begun; what is not delivered."""
+        """The process ends: sends what was published, and a DISCONNECT that was begun. Returns what is not delivered."""
         if self._is_parents:
             return Left(0)
         deadline = time.monotonic() + timeout
