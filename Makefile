@@ -5,7 +5,10 @@ DESTDIR ?=
 TARGET ?=
 NATIVE := build/native
 BUILD := build/$(or $(TARGET),native)
-CROSS := aarch64 armv7 riscv64
+# cmake/targets has a file for each; those that have a triple for Swift are built with a cross compiler.
+CROSS := $(notdir $(shell grep -l '^swift ' cmake/targets/*))
+target_says = $(shell sed -n 's/^$1 *//p' cmake/targets/$2)
+architecture_of = $(foreach target,$1,$(call target_says,debian,$(target)))
 
 .PHONY: $(shell sed -n 's/^\([a-z-]*\):.*/\1/p' Makefile)
 
@@ -60,7 +63,7 @@ interop-rabbitmq: ## not part of test: publish to RabbitMQ, which knows 3.1 and 
 	@.ci/need build broker rabbitmq test
 	@Tests/run --only build,interop-rabbitmq
 
-cross: cross-build ## TARGET=aarch64|armv7|riscv64: build for it and test under qemu-user
+cross: cross-build ## TARGET=aarch64 armv7 …: build for it and test under qemu-user
 	@.ci/need broker test abi wheels
 	@stage=instructions-$(TARGET); [ -e Tests/Instructions/$$stage.tsv ] || stage=; \
 	    Tests/run --only cross-$(TARGET)$${stage:+,$$stage}
@@ -90,22 +93,23 @@ uninstall: ## PREFIX=/usr/local DESTDIR=: remove what install laid, and nothing 
 	    '$(DESTDIR)$(PREFIX)/$(file)')
 	@rmdir $(foreach folder,lib/cmake/SwiftMQTT lib/swiftmqtt,'$(DESTDIR)$(PREFIX)/$(folder)') 2>/dev/null || true
 
-wheels: ## TARGETS="native aarch64 armv7 riscv64": Python wheels that carry the library, into build/wheels
+wheels: ## TARGETS="native armv7 …": Python wheels that carry the library, into build/wheels
 	@.ci/need build wheels
 	@for target in $(or $(TARGETS),native $(CROSS)); do case $$target in \
 	    native) $(MAKE) --no-print-directory all ;; \
 	    *) $(MAKE) --no-print-directory cross-build TARGET=$$target ;; esac || exit; done
 	@packaging/wheels $(TARGETS)
 
-deb: ## ARCH="amd64 arm64 armhf riscv64": Debian packages, into build/deb
-	@.ci/need build deb $(foreach arch,$(or $(ARCH),arm64 armhf riscv64),$(DEB_NEEDS_$(arch)))
+deb: ## ARCH="amd64 armhf …": Debian packages, into build/deb
+	@.ci/need build deb \
+	    $(foreach target,$(CROSS),$(if $(filter $(or $(ARCH),%),$(call architecture_of,$(target))),cross-$(target)))
 	@packaging/deb $(ARCH)
 
 deb-test: ## not part of test: the Debian packages of every architecture, and those of this one in a fresh Debian; as root; long
-	@.ci/need build deb deb-test test cross-aarch64 cross-armv7 cross-riscv64
+	@.ci/need build deb deb-test test $(CROSS:%=cross-%)
 	@Tests/run --only deb-test
 
-size: ## text and data of every target that is built, against cmake/size-budget.tsv
+size: ## text and data of every target that is built, against the budgets in cmake/targets
 	@cmake/size
 
 counts: $(if $(TARGET),cross-build,all) ## TARGET= WRITE=1: instructions of each operation, against those committed; WRITE renews them
@@ -137,7 +141,4 @@ clean: ## remove what was built
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.* ## /make \1\t/p' Makefile | expand -t 23
 
-DEB_NEEDS_arm64 = cross-aarch64
-DEB_NEEDS_armhf = cross-armv7
-DEB_NEEDS_riscv64 = cross-riscv64
 VERSION = $(shell sed -n 's/^#define SMQ_VERSION_[A-Z]* //p' include/swiftmqtt.h | paste -sd.)

@@ -1,6 +1,6 @@
 """The examples, as somebody would run them, against a real Mosquitto. sensord and small have files of their own.
 
-SMQ_TARGET=aarch64|armv7|riscv64 runs that target's programs under qemu-user. The broker is native.
+SMQ_TARGET=armv7, for one, runs that target's programs under qemu-user. The broker is native.
 """
 
 from __future__ import annotations

@@ -109,4 +109,4 @@ def test_built_for_a_board(board, tmp_path):
     assert not (tmp_path / "build" / "libswiftmqtt-custom" / "build").exists()  # what was built in the tree stays there
     library = run("readelf", "-hdW", target / "usr/lib/libswiftmqtt.so.1")
     assert "hard-float ABI" in library and "[libswiftmqtt.so.1]" in library
-    runs_on_the_board(tmp_path / "build" / "staging", "armv7", "arm-linux-gnueabihf-gcc", tmp_path)
+    runs_on_the_board(tmp_path / "build" / "staging", "armv7", tmp_path)

@@ -3,8 +3,9 @@
 import os
 import shutil
 
+import lists
 import pytest
-from conftest import PROGRAM, QEMU, ROOT, attempt, run, version
+from conftest import PROGRAM, ROOT, attempt, run, version
 
 SHARED = "target_link_libraries(app PRIVATE SwiftMQTT::swiftmqtt)"
 STATIC = "target_link_libraries(app PRIVATE SwiftMQTT::static)"
@@ -110,7 +111,7 @@ def test_fetch_content_across(tmp_path, target):
         "target_link_libraries(app_static PRIVATE SwiftMQTT::static)", SHARED)
     app = built(user, f"-DCMAKE_TOOLCHAIN_FILE={ROOT}/cmake/toolchains/{target}-linux.cmake")
     for program in (app, app.parent / "app_static"):
-        run(*QEMU[target], program)
+        run(*lists.CROSS[target].emulator, program)
     library = app.parent / "_deps" / "swiftmqtt-build" / "libswiftmqtt.so"
     assert "[libswiftmqtt.so.1]" in run("readelf", "-dW", library)
     exported = {line.split()[-1] for line in run("nm", "-D", "--defined-only", library).splitlines()}

@@ -1,5 +1,5 @@
 /* The layout of the structs that programs and the library share, as the compiler of the library sees it. */
-#include "../../include/swiftmqtt.h"
+#include "swiftmqtt.h"
 
 #include <assert.h>
 #include <stddef.h>
