@@ -33,29 +33,29 @@ let package = Package(
     .target(name: "CPlatform"),
     .target(name: "CMosquitto"),
     .target(name: "CTool", cSettings: [.define("_GNU_SOURCE")]),
-    module("FixedMemory"),
-    module("MQTTWire", "FixedMemory"),
-    module("MQTTSession", "FixedMemory", "MQTTWire"),
+    module("Storage"),
+    module("MQTTWire", "Storage"),
+    module("MQTTSession", "Storage", "MQTTWire"),
     module("MQTTTransport", "CPlatform"),
-    module("MQTTClient", "CPlatform", "FixedMemory", "MQTTSession", "MQTTTransport", "MQTTWire"),
+    module("MQTTClient", "CPlatform", "Storage", "MQTTSession", "MQTTTransport", "MQTTWire"),
     module(
-      "SwiftMQTT", "CPlatform", "CSwiftMQTT", "FixedMemory", "MQTTClient", "MQTTSession", "MQTTTransport",
+      "SwiftMQTT", "CPlatform", "CSwiftMQTT", "Storage", "MQTTClient", "MQTTSession", "MQTTTransport",
       "MQTTWire"),
     module(
-      "MosquittoCompat", "CMosquitto", "CPlatform", "FixedMemory", "MQTTClient", "MQTTSession",
+      "MosquittoCompat", "CMosquitto", "CPlatform", "Storage", "MQTTClient", "MQTTSession",
       "MQTTTransport", "MQTTWire"),
     .target(
       name: "smq", dependencies: ["CSwiftMQTT", "CTool"], exclude: ["smq.bash"], swiftSettings: settings),
 
-    tests("FixedMemoryTests", "FixedMemory"),
-    tests("MQTTWireTests", excluding: ["Vectors"], "MQTTWire", "FixedMemory"),
-    tests("MQTTSessionTests", "MQTTSession", "MQTTWire", "FixedMemory"),
+    tests("StorageTests", "Storage"),
+    tests("MQTTWireTests", excluding: ["Vectors"], "MQTTWire", "Storage"),
+    tests("MQTTSessionTests", "MQTTSession", "MQTTWire", "Storage"),
     tests(
-      "MQTTClientTests", "MQTTClient", "MQTTSession", "MQTTTransport", "MQTTWire", "CPlatform", "FixedMemory"),
+      "MQTTClientTests", "MQTTClient", "MQTTSession", "MQTTTransport", "MQTTWire", "CPlatform", "Storage"),
     // Optimised, because it makes 100,000 runs: swift run -c release Simulator
     .executableTarget(
       name: "Simulator",
-      dependencies: ["MQTTClient", "MQTTSession", "MQTTTransport", "MQTTWire", "CPlatform", "FixedMemory"],
+      dependencies: ["MQTTClient", "MQTTSession", "MQTTTransport", "MQTTWire", "CPlatform", "Storage"],
       path: "Tests/Simulator",
       swiftSettings: testSettings),
     // For the thread sanitizer: Tests/Broker/test_sanitizers.py and Tests/Compat/test_stress.py build them.
