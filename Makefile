@@ -9,17 +9,28 @@ BUILD := build/$(or $(TARGET),native)
 CROSS := $(notdir $(shell grep -l '^swift ' cmake/targets/*))
 target_says = $(shell sed -n 's/^$1 *//p' cmake/targets/$2)
 architecture_of = $(foreach target,$1,$(call target_says,debian,$(target)))
+CONFIGURE_NATIVE = cmake -S . -B $(NATIVE) -G Ninja --log-level=WARNING
+CONFIGURE = $(if $(TARGET),cmake -S . -B $(BUILD) -G Ninja --log-level=WARNING --no-warn-unused-cli \
+    -DCMAKE_TOOLCHAIN_FILE=cmake/toolchains/$(TARGET)-linux.cmake,$(CONFIGURE_NATIVE))
+# What is installed is what the sources say: what is stale is built first, by whose build it is, so that a `sudo make install`
+# leaves nothing of root's there.
+AS_OWNER = $(shell [ -O $(BUILD) ] || [ ! -e $(BUILD) ] || stat -c 'setpriv --reuid=%u --regid=%g --clear-groups' $(BUILD))
 
 .PHONY: $(shell sed -n 's/^\([a-z-]*\):.*/\1/p' Makefile)
 
 all: ## build the library and the examples for this machine, into build/native
 	@.ci/need build
-	@cmake -S . -B $(NATIVE) -G Ninja --log-level=WARNING
+	@$(CONFIGURE_NATIVE)
 	@cmake --build $(NATIVE)
+
+check: ## TARGET=: compile every Swift file in Embedded mode, without making code of it: a minute at most, seconds after a change
+	@.ci/need build $(TARGET:%=cross-%)
+	@$(CONFIGURE)
+	@cmake --build $(BUILD) --target swiftmqtt_check
 
 compat: ## build libmosquitto.so.1, on which programs for libmosquitto run unchanged, into build/native/compat
 	@.ci/need build
-	@cmake -S . -B $(NATIVE) -G Ninja --log-level=WARNING
+	@$(CONFIGURE_NATIVE)
 	@cmake --build $(NATIVE) --target mosquitto_compat
 
 compat-stress: compat ## SECONDS=600: not part of test: threads on libmosquitto.so.1, also under the thread sanitizer; memory stays flat
@@ -71,17 +82,13 @@ cross: cross-build ## TARGET=aarch64 armv7 …: build for it and test under qemu
 cross-build:
 	@$(if $(filter $(TARGET),$(CROSS)),,echo 'TARGET=... is one of: $(CROSS)' >&2; exit 2)
 	@.ci/need build cross-$(TARGET)
-	@cmake -S . -B build/$(TARGET) -G Ninja --log-level=WARNING --no-warn-unused-cli \
-	    -DCMAKE_TOOLCHAIN_FILE=cmake/toolchains/$(TARGET)-linux.cmake
-	@cmake --build build/$(TARGET)
+	@$(CONFIGURE)
+	@cmake --build $(BUILD)
 
 install: ## PREFIX=/usr/local DESTDIR= TARGET=: the libraries, the header, swiftmqtt.pc and smq, of this machine or TARGET
-	@test -e $(BUILD)/libswiftmqtt.a || $(MAKE) $(if $(TARGET),cross,all)
-	@! { find Sources include \( -path 'Sources/*Mosquitto*' -o -path Sources/smq -o -path Sources/CTool \) -prune \
-	        -o -type f -newer $(BUILD)/libswiftmqtt.so -print; \
-	    find Sources/smq Sources/CTool -name '*.[ch]' -newer $(BUILD)/tools/smq -o -name '*.swift' -newer $(BUILD)/tools/smq; \
-	    find cmake CMakeLists.txt -type f -newer $(BUILD)/build.ninja; } | grep -q . || { echo 'the' \
-	    'sources are newer than $(BUILD); first: make$(if $(TARGET), cross TARGET=$(TARGET))' >&2; exit 2; }
+	@test -e $(BUILD)/libswiftmqtt.a || $(MAKE) --no-print-directory $(if $(TARGET),cross-build,all)
+	@$(AS_OWNER) cmake --build $(BUILD) --target all \
+	    $(if $(wildcard $(BUILD)/compat/libmosquitto.so.1),mosquitto_compat) -- --quiet
 	@DESTDIR='$(DESTDIR)' cmake --install $(BUILD) --prefix '$(PREFIX)'
 
 uninstall: ## PREFIX=/usr/local DESTDIR=: remove what install laid, and nothing else

@@ -44,14 +44,17 @@ let package = Package(
     module(
       "MosquittoCompat", "CMosquitto", "CPlatform", "Storage", "MQTTClient", "MQTTSession",
       "MQTTTransport", "MQTTWire"),
+    // In the language mode that swiftc has unless it is told: the program is one thread.
     .target(
-      name: "smq", dependencies: ["CSwiftMQTT", "CTool"], exclude: ["smq.bash"], swiftSettings: settings),
+      name: "smq", dependencies: ["CSwiftMQTT", "CTool"], exclude: ["smq.bash"],
+      swiftSettings: settings + [.swiftLanguageMode(.v5)]),
 
     tests("StorageTests", "Storage"),
     tests("MQTTWireTests", excluding: ["Vectors"], "MQTTWire", "Storage"),
     tests("MQTTSessionTests", "MQTTSession", "MQTTWire", "Storage"),
     tests(
       "MQTTClientTests", "MQTTClient", "MQTTSession", "MQTTTransport", "MQTTWire", "CPlatform", "Storage"),
+    tests("SmqTests", "smq", "SwiftMQTT"),
     // Optimised, because it makes 100,000 runs: swift run -c release Simulator
     .executableTarget(
       name: "Simulator",

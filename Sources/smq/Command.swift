@@ -7,7 +7,7 @@ struct Command {
   let usage: StaticString
   /// What its defaults are read from, in ~/.config; empty: nothing.
   let file: StaticString
-  let run: @Sendable (Arguments) throws(Complaint) -> Int32
+  let run: (Arguments) throws(Complaint) -> Int32
 
   var title: Text { "smq \(name)" }
 }

@@ -1,6 +1,6 @@
 """The main job: sensord reads sensors and publishes them to a real Mosquitto.
 
-SMQ_TARGET=armv7, for one, runs that target's sensord under qemu-user. The broker is native.
+With SMQ_TARGET that target's sensord runs under qemu-user. The broker is native.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The smallest client there can be, at work: examples-c/small.c, 2 KiB on 32 bits.
 
-SMQ_TARGET=armv7, for one, runs that target's program under qemu-user. The broker is native.
+With SMQ_TARGET that target's program runs under qemu-user. The broker is native.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Many threads submit to one client: Tests/Threads/submitters.c with the library as shipped, and a real Mosquitto.
 
-SMQ_TARGET=armv7, for one, runs that target's program under qemu-user. The broker is native.
+With SMQ_TARGET that target's program runs under qemu-user. The broker is native.
 """
 
 from __future__ import annotations
