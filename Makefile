@@ -82,8 +82,21 @@ cross: cross-build ## TARGET=aarch64 armv7 …: build for it and test under qemu
 cross-build:
 	@$(if $(filter $(TARGET),$(CROSS)),,echo 'TARGET=... is one of: $(CROSS)' >&2; exit 2)
 	@.ci/need build cross-$(TARGET)
+	@mkdir -p build
+	@flock build/$(TARGET).lock sh -c '$(CONFIGURE) && cmake --build $(BUILD)'
+
+dist: ## a tarball that plain gcc and make build, without Swift: the core as assembly for each target; into build/dist
+	@packaging/dist
+
+# What the Swift compiler makes for each target; `make dist` packs it.
+assembly: $(addprefix assembly-,native $(CROSS))
+assembly-%:
+	@.ci/need build $(if $(filter native,$*),,cross-$*)
+	@mkdir -p build
+	@flock build/$*.lock $(MAKE) --no-print-directory assembly-of TARGET=$(filter-out native,$*)
+assembly-of:
 	@$(CONFIGURE)
-	@cmake --build $(BUILD)
+	@cmake --build $(BUILD) --target swiftmqtt_assembly
 
 install: ## PREFIX=/usr/local DESTDIR= TARGET=: the libraries, the header, swiftmqtt.pc and smq, of this machine or TARGET
 	@test -e $(BUILD)/libswiftmqtt.a || $(MAKE) --no-print-directory $(if $(TARGET),cross-build,all)
@@ -129,6 +142,7 @@ states: $(if $(TARGET),cross-build,all) ## TARGET= SIZE=small|usual|large SCENES
 
 abi-check: ## TARGET= WRITE=1: what the library exports and the header says, against that committed; WRITE adds to it
 	@.ci/need abi
+	@cmake/layout $(if $(WRITE),--write)
 	@Tests/ABI/check $(if $(TARGET),--target $(TARGET)) $(if $(WRITE),--write)
 
 manual: all ## write the manual pages of smq anew, which are in docs/manual

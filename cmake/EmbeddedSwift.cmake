@@ -1,11 +1,12 @@
 # Compiles Embedded Swift modules with plain custom commands: CMake's own Swift support knows neither
 # Embedded Swift nor a C compiler of another target beside it. What there is, and what imports what, is in modules.txt.
 #
-# In Embedded Swift a module's code is carried in its .swiftmodule and compiled into the object file of
-# the module that uses it. So only the last module, the one that exports the C functions, gets an object.
+# In Embedded Swift a module's code is carried in its .swiftmodule and compiled into the code of the module that uses
+# it. So only the last module, the one that exports the C functions, gets code. It is assembly, which the C compiler makes
+# an object of: here, and where there is no Swift (docs/decisions/0027).
 #
 #   embedded_swift_core([VARIANT <condition>])     the modules of the core
-#   embedded_swift_object(<Name> <variable for the object's path> [VARIANT <condition>])
+#   embedded_swift_assembly(<Name> <variable for the path of the assembly> [VARIANT <condition>])
 #   embedded_swift_check(<target>)                 a target that compiles every module as far as the compiler finds
 #                                                  mistakes, allocations among them, and makes no code of it
 #
@@ -27,6 +28,7 @@ endif()
 
 include("${CMAKE_CURRENT_LIST_DIR}/SwiftTarget.cmake")
 
+set(_portable "${CMAKE_CURRENT_LIST_DIR}/portable.awk")
 set(_swift_flags_file "${CMAKE_CURRENT_LIST_DIR}/swift-flags.txt")
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${_swift_flags_file}")
 file(STRINGS "${_swift_flags_file}" _swift_flags REGEX "^-")
@@ -44,7 +46,7 @@ function(_embedded_swift_compile name directory output)
   if(NOT sources)
     message(FATAL_ERROR "Sources/${name} has no Swift file")
   endif()
-  set(depends ${sources} "${_swift_flags_file}")
+  set(depends ${sources} "${_swift_flags_file}" "${_portable}")
   set(include "")
   foreach(module IN LISTS SWIFTMQTT_SEES_${name})
     if(SWIFTMQTT_KIND_${module} STREQUAL c)
@@ -91,19 +93,18 @@ function(embedded_swift_core)
   endforeach()
 endfunction()
 
-function(embedded_swift_object name variable)
+function(embedded_swift_assembly name variable)
   cmake_parse_arguments(PARSE_ARGV 2 arg "" "VARIANT" "")
   _embedded_swift_variant("${arg_VARIANT}")
   if(SWIFTMQTT_KIND_${name} STREQUAL program)
     list(REMOVE_ITEM flags -no-allocations -O)
     list(APPEND flags -Osize)
   endif()
-  set(output "${directory}/${name}/${name}.o")
-  # The section is the compiler's note for its own incremental builds, a hash of paths among others: without it the same
-  # sources give the same bytes everywhere.
-  _embedded_swift_compile(${name} "${directory}" "${output}" FLAGS ${flags} EMIT -c -o "${output}"
-    AFTERWARDS COMMAND ${CMAKE_OBJCOPY} --remove-section .swift_modhash "${output}")
-  set_source_files_properties("${output}" PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)
+  set(output "${directory}/${name}/${name}.s")
+  set(llvm "${directory}/${name}/llvm/${name}.s")
+  file(MAKE_DIRECTORY "${directory}/${name}/llvm")
+  _embedded_swift_compile(${name} "${directory}" "${output}" FLAGS ${flags} EMIT -S -o "${llvm}"
+    AFTERWARDS COMMAND sh -c "awk -f \"$0\" \"$1\" >\"$2\"" "${_portable}" "${llvm}" "${output}")
   set(${variable} "${output}" PARENT_SCOPE)
 endfunction()
 

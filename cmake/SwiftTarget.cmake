@@ -28,15 +28,4 @@ endif()
 separate_arguments(SWIFTMQTT_SWIFT_TARGET_FLAGS UNIX_COMMAND "${_swift}")
 set(SWIFTMQTT_SWIFT_FREESTANDING ON)
 
-# A C compiler that is set to an older processor or another ABI would link with it, and the board find out.
-swiftmqtt_target(macros ${_processor} _macros)
-block()
-  include(CheckCSourceCompiles)
-  set(CMAKE_TRY_COMPILE_TARGET_TYPE STATIC_LIBRARY)
-  set(CMAKE_REQUIRED_QUIET ON)
-  check_c_source_compiles("#if !(${_macros})\n#error\n#endif\nint answer;" SWIFTMQTT_C_FITS_${_processor})
-  if(NOT SWIFTMQTT_C_FITS_${_processor})
-    message(FATAL_ERROR "${CMAKE_C_COMPILER} with CMAKE_C_FLAGS '${CMAKE_C_FLAGS}' compiles for another processor or ABI "
-      "than Swift does, which is ${_processor}: ${_macros}")
-  endif()
-endblock()
+swiftmqtt_check_compiler(${_processor})

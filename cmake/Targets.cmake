@@ -18,6 +18,7 @@
 #   SWIFTMQTT_TARGETS                             their names
 #   swiftmqtt_target(<key> <name> <variable>)     the value of a key; empty if there is none
 #   swiftmqtt_target_of(<processor> <variable>)   the name of CMake's processor; empty if it is none of them
+#   swiftmqtt_check_compiler(<name>)              fails if the C compiler's processor or ABI is another
 
 set(_targets "${CMAKE_CURRENT_LIST_DIR}/targets")
 file(GLOB SWIFTMQTT_TARGETS RELATIVE "${_targets}" "${_targets}/*")
@@ -36,4 +37,17 @@ function(swiftmqtt_target_of processor variable)
       set(${variable} ${name} PARENT_SCOPE)
     endif()
   endforeach()
+endfunction()
+
+# A C compiler that is set to an older processor or another ABI would link with it, and the board find out.
+function(swiftmqtt_check_compiler name)
+  include(CheckCSourceCompiles)
+  swiftmqtt_target(macros ${name} macros)
+  set(CMAKE_TRY_COMPILE_TARGET_TYPE STATIC_LIBRARY)
+  set(CMAKE_REQUIRED_QUIET ON)
+  check_c_source_compiles("#if !(${macros})\n#error\n#endif\nint answer;" SWIFTMQTT_C_FITS_${name})
+  if(NOT SWIFTMQTT_C_FITS_${name})
+    message(FATAL_ERROR "${CMAKE_C_COMPILER} with CMAKE_C_FLAGS '${CMAKE_C_FLAGS}' compiles for another processor or ABI "
+      "than Swift does, which is ${name}: ${macros}")
+  endif()
 endfunction()

@@ -26,8 +26,8 @@ def properties(path):
 
 def compiled(build):
     """Each object that a part of ours is compiled to."""
-    objects = [path for path in (build / "swift").rglob("*.o")]
-    for name in ("swiftmqtt_platform", "mosquitto_compat", "smq"):
+    objects = []
+    for name in ("swiftmqtt_core", "swiftmqtt_platform", "mosquitto_core", "mosquitto_compat", "smq_core", "smq"):
         objects += (build / "CMakeFiles" / f"{name}.dir").rglob("*.o")
     assert len(objects) >= 12
     return objects

@@ -72,6 +72,15 @@ def tools():
 
 
 @pytest.fixture(scope="session")
+def dist(tmp_path_factory):
+    """The tree of a tarball of `make dist`: what is built of it needs no Swift."""
+    directory = tmp_path_factory.mktemp("dist")
+    run("make", "-C", ROOT, "--no-print-directory", "dist", timeout=1200)
+    run("tar", "-xzf", ROOT / "build" / "dist" / f"libswiftmqtt-{version()}.tar.gz", "-C", directory)
+    return directory / f"libswiftmqtt-{version()}"
+
+
+@pytest.fixture(scope="session")
 def swiftc():
     return shutil.which("swiftc") or pytest.fail("there is no swiftc")
 
@@ -90,7 +99,7 @@ def built_elsewhere(debs, architecture, directory):
     returns what has become different."""
     source = directory / "somewhere else" / f"libswiftmqtt-{version()}"
     source.parent.mkdir()
-    orig, = debs.glob("*.orig.tar.xz")
+    orig, = debs.glob("*.orig.tar.gz")
     run("tar", "-xf", orig, "-C", source.parent)
     epoch = str(int((source / "Makefile").stat().st_mtime))
     maintainer = run("dpkg-deb", "-f", next(debs.glob(f"libswiftmqtt1_*_{architecture}.deb")), "Maintainer")

@@ -41,12 +41,12 @@ def board(tools, tmp_path, monkeypatch):
     return board
 
 
-def make(directory, options, *arguments):
+def make(directory, options, *arguments, tree=TREE):
     """What make says to that configuration."""
     options.write_config(str(directory / ".config"))
     return attempt("make", "-f", ROOT / "Tests" / "Packages" / "buildroot" / "Makefile",
                    f"DOTCONFIG={directory}/.config", f"BUILD_DIR={directory}/build",
-                   f"BR2_EXTERNAL_SWIFTMQTT_PATH={TREE}", *arguments)
+                   f"BR2_EXTERNAL_SWIFTMQTT_PATH={tree}", *arguments)
 
 
 @pytest.mark.parametrize("chosen, offered", [
@@ -95,11 +95,12 @@ def test_says_at_once_that_there_is_no_compiler(board, tmp_path):
     assert make(tmp_path, options, "show").returncode == 0
 
 
-def test_built_for_a_board(board, tmp_path):
+def test_built_for_a_board(board, tmp_path, dist):
+    """Of a tarball, without Swift."""
     options = board(ARMV7 | TOOLCHAIN | {"BR2_PACKAGE_PYTHON3"})
     for name in (LIBRARY, f"{LIBRARY}_TOOLS", f"{LIBRARY}_MOSQUITTO", f"{LIBRARY}_PYTHON"):
         options.syms[name].set_value("y")
-    result = make(tmp_path, options, "-j2", "libswiftmqtt")
+    result = make(tmp_path, options, "-j2", "libswiftmqtt", tree=dist / "packaging" / "buildroot")
     assert result.returncode == 0, result.stdout[-3000:]
     target = tmp_path / "build" / "target"
     assert {
