@@ -103,8 +103,9 @@ def test_a_compiler_for_an_older_processor_is_refused(tmp_path):
 # One by default, because it takes long; make deb-test takes the others. Tests/ABI/test_install.py has the same for the
 # machine itself.
 @pytest.mark.parametrize("target", os.environ.get("SMQ_PACKAGE_TARGETS", "armv7").split())
-def test_fetch_content_across(tmp_path, target):
-    """The library and the program in one go, for another processor, with the library's toolchain file."""
+def test_fetch_content_across(tmp_path, dist, target):
+    """The library and the program in one go, for another processor, with the library's toolchain file. Swift makes the same of
+    it as anywhere."""
     user = project(
         tmp_path, "include(FetchContent)", f"FetchContent_Declare(swiftmqtt SOURCE_DIR {ROOT})",
         "FetchContent_MakeAvailable(swiftmqtt)", "add_executable(app_static app.c)",
@@ -113,6 +114,8 @@ def test_fetch_content_across(tmp_path, target):
     for program in (app, app.parent / "app_static"):
         run(*lists.CROSS[target].emulator, program)
     library = app.parent / "_deps" / "swiftmqtt-build" / "libswiftmqtt.so"
+    assembly = library.parent / "swift" / lists.LIBRARY / f"{lists.LIBRARY}.s"
+    assert assembly.read_bytes() == (dist / "assembly" / target / f"{lists.LIBRARY}.s").read_bytes()
     assert "[libswiftmqtt.so.1]" in run("readelf", "-dW", library)
     exported = {line.split()[-1] for line in run("nm", "-D", "--defined-only", library).splitlines()}
     assert all(name.endswith("SWIFTMQTT_1") for name in exported) and len(exported) > 50
