@@ -84,6 +84,7 @@ def test_the_same_tree_gives_the_same_bytes(wheel, tmp_path):
     shutil.copytree(PACKAGE, tree / "python", ignore=ignored, copy_function=shutil.copyfile)
     (tree / "packaging").mkdir()
     shutil.copy(ROOT / "packaging/wheels", tree / "packaging")
+    shutil.copytree(ROOT / "cmake/targets", tree / "cmake/targets")
     (tree / "build" / TARGET).mkdir(parents=True)
     built = ROOT / os.environ.get("SMQ_BUILD_DIR", "build/native") / "libswiftmqtt.so.1"
     shutil.copyfile(built, tree / "build" / TARGET / "libswiftmqtt.so.1")
