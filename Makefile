@@ -6,7 +6,7 @@ TARGET ?=
 NATIVE := build/native
 BUILD := build/$(or $(TARGET),native)
 # cmake/targets has a file for each; those that have a triple for Swift are built with a cross compiler.
-CROSS := $(notdir $(shell grep -l '^swift ' cmake/targets/*))
+CROSS := $(notdir $(shell grep -sl '^swift ' cmake/targets/*))
 target_says = $(shell sed -n 's/^$1 *//p' cmake/targets/$2)
 architecture_of = $(foreach target,$1,$(call target_says,debian,$(target)))
 CONFIGURE_NATIVE = cmake -S . -B $(NATIVE) -G Ninja --log-level=WARNING
