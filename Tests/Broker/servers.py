@@ -11,6 +11,7 @@ import subprocess
 import threading
 import time
 import uuid
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,11 +30,21 @@ def need(program: str, group: str = "broker") -> str:
     return path
 
 
+# The last ports that free_port() gave away, each bound and not listened at.
+reserved: deque[socket.socket] = deque(maxlen=64)
+
+
 def free_port(host: str = "127.0.0.1") -> int:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.socket(family) as sock:
-        sock.bind((host, 0))
-        return sock.getsockname()[1]
+    """A port at which nobody listens, and which nobody else gets, though tests run at the same time: the kernel gives none
+    away that is bound, neither to who asks for any port nor to who connects. A server that asks for it by its number, with
+    SO_REUSEADDR as servers do, does get it."""
+    sock = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    sock.bind((host, 0))
+    if len(reserved) == reserved.maxlen:
+        reserved.popleft().close()
+    reserved.append(sock)
+    return sock.getsockname()[1]
 
 
 def await_condition(condition: Callable[[], object], timeout: float = 10, what: str = "") -> object:

@@ -485,7 +485,7 @@ def wrong_for(place: object, *set_by_the_library: str) -> dict[str, bytes]:
     allowed = scripted_broker.OF_A_CLIENT[place]
     wrong = {name: ALL[name] for name in ALL if name not in allowed}
     wrong |= {f"{name}, which the library sets": ALL[name] for name in set_by_the_library}
-    for name in allowed - {"user_property", *set_by_the_library}:
+    for name in sorted(allowed - {"user_property", *set_by_the_library}):  # in the same order in every process
         wrong[f"{name} twice"] = ALL[name] + ALL[name]
     return wrong | MALFORMED
 

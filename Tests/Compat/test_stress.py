@@ -74,7 +74,7 @@ def test_as_shipped(our_path: Path, server: Mosquitto, tmp_path: Path) -> None:
 
 
 def test_without_races(server: Mosquitto) -> None:
-    folder = ROOT / "build" / "thread-sanitizer"
+    folder = ROOT / "build" / "thread-sanitizer-drop-in"
     command = ["swift", "build", "--sanitize=thread", "--product", "Stress", "--scratch-path", folder]
     command += ["-Xswiftc", "-DDROP_IN"]
     result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600)
