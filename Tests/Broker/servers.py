@@ -47,7 +47,7 @@ def free_port(host: str = "127.0.0.1") -> int:
     return sock.getsockname()[1]
 
 
-def await_condition(condition: Callable[[], object], timeout: float = 10, what: str = "") -> object:
+def await_condition(condition: Callable[[], object], timeout: float = 30, what: str = "") -> object:
     """For what happens in other processes and tells nobody."""
     deadline = time.monotonic() + timeout
     while not (result := condition()):
@@ -334,13 +334,13 @@ class Subscriber:
             self.ended = True
             self.changed.notify_all()
 
-    def until(self, condition: Callable[[], object], timeout: float = 10) -> None:
+    def until(self, condition: Callable[[], object], timeout: float = 30) -> None:
         with self.changed:
             met = self.changed.wait_for(lambda: condition() or self.ended, timeout)
             assert met, f"not within {timeout} s; {len(self.messages)}: {self.messages[-3:]}"
             assert condition(), "mosquitto_sub has ended"
 
-    def take(self, count: int, timeout: float = 10) -> list[Received]:
+    def take(self, count: int, timeout: float = 30) -> list[Received]:
         """The next messages, as many as `count`."""
         self.until(lambda: len(self.messages) >= count, timeout)
         with self.changed:

@@ -36,7 +36,7 @@ V5 = smq.PROTOCOL_5_0
 KEEP = dict(client_id="keeper", flags=smq.OPTION_KEEP_SESSION)
 
 
-def ends(client: smq.Client, status: int, stage: int, timeout: float = 10) -> smq.Event:
+def ends(client: smq.Client, status: int, stage: int, timeout: float = 30) -> smq.Event:
     """The connection, or the attempt, ends in one event that says so."""
     event = client.disconnected(timeout)
     assert (smq.status_name(event.status), event.stage) == (smq.status_name(status), stage)
@@ -716,14 +716,14 @@ def test_more_messages_than_packet_identifiers(clients, broker, protocol, held_b
         return count
 
     sent = publish_all(total)
-    client.until(lambda: len(broker.messages) == sent + held_back, timeout=60)
+    client.until(lambda: len(broker.messages) == sent + held_back, timeout=150)
     client.until(lambda: client.stats.in_flight == held_back)
     if held_back:
         assert sent == 65022
         broker.release()
         assert client.completed(1).status == smq.OK
         sent += 1 + publish_all(total - sent - 1)
-        client.until(lambda: len(broker.messages) == sent, timeout=60)
+        client.until(lambda: len(broker.messages) == sent, timeout=150)
         client.until(lambda: client.stats.in_flight == 0)
     assert sent == len(broker.messages) == total
     assert broker.violations == []

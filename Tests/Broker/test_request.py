@@ -14,7 +14,7 @@ KEEP = dict(client_id="keeper", flags=smq.OPTION_KEEP_SESSION)
 MINUTE = 60_000
 
 
-def reply(client: smq.Client, cookie: int, timeout: float = 10) -> smq.Event:
+def reply(client: smq.Client, cookie: int, timeout: float = 30) -> smq.Event:
     """The one end of a request."""
     event = client.wait_event(smq.EVENT_REPLY, timeout, cookie=cookie)
     client.run(0.02)

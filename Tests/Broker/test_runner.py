@@ -60,7 +60,7 @@ class Running:
     def of(self, type: int) -> list[Told]:
         return [told for told in self.told if told.type == type]
 
-    def until(self, condition: Callable[[], object], timeout: float = 10) -> None:
+    def until(self, condition: Callable[[], object], timeout: float = 30) -> None:
         deadline = time.monotonic() + timeout
         while not condition():
             assert time.monotonic() < deadline, self.told

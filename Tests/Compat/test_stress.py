@@ -42,12 +42,13 @@ def stress(
         command, env=os.environ | settings, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     try:
         end = time.monotonic() + seconds
-        pause = max(3, seconds / 20)
-        while restarts and time.monotonic() + pause + 1 < end and process.poll() is None:
+        pause, away = max(3, seconds / 20), 2  # the first time for so long that all waits that may: its memory is kept
+        while restarts and time.monotonic() + pause + away < end and process.poll() is None:
             time.sleep(pause)
             server.stop()  # by SIGTERM: it keeps what it has
-            time.sleep(0.3)
+            time.sleep(away)
             server.start()
+            away = 0.3
         output, _ = process.communicate(timeout=seconds + 60)
     finally:
         process.kill()

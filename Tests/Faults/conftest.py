@@ -6,29 +6,15 @@ import contextlib
 import ctypes
 import os
 import random
-import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from Broker.conftest import broker, clients, mosquitto, start_mosquitto, subscribe  # noqa: F401
+from Support.time_limit import not_for_ever  # noqa: F401
 
 from . import watched
 from .injector import Injector, Planner
-
-
-@pytest.fixture(autouse=True)
-def not_for_ever() -> Iterator[None]:
-    """A test that hangs fails, and the others run."""
-
-    def expired(number: int, frame: object) -> None:
-        raise TimeoutError("a test may take 200 s")
-
-    before = signal.signal(signal.SIGALRM, expired)
-    signal.alarm(200)
-    yield
-    signal.alarm(0)
-    signal.signal(signal.SIGALRM, before)
 
 
 @pytest.fixture(scope="session")
