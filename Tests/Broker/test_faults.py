@@ -98,7 +98,7 @@ def test_a_silent_server(clients, broker, protocol, where):
         start = time.monotonic()
         assert client.connect() == smq.OK
         event = client.disconnected()
-        assert 0.298 <= time.monotonic() - start < 5
+        assert 0.298 <= time.monotonic() - start < 20
         assert (event.status, event.os_error, event.reason_code) == (smq.ERR_TIMEOUT, 0, -1)
         assert event.stage in (smq.STAGE_CONNECT, smq.STAGE_CONNACK)
         if where == "CONNECT unanswered":
@@ -183,7 +183,7 @@ def test_a_stopped_server_is_noticed_by_keep_alive(mosquitto, clients, protocol)
     mosquitto.send_signal(signal.SIGSTOP)
     start = time.monotonic()
     ends(client, smq.ERR_KEEP_ALIVE, smq.STAGE_KEEP_ALIVE)
-    assert time.monotonic() - start < 1.3 + 5
+    assert time.monotonic() - start < 1.3 + 20
 
 
 def test_no_pingresp(clients, broker, protocol):
@@ -192,7 +192,7 @@ def test_no_pingresp(clients, broker, protocol):
     client.connected()
     start = time.monotonic()
     ends(client, smq.ERR_KEEP_ALIVE, smq.STAGE_KEEP_ALIVE)
-    assert 0.7 < time.monotonic() - start < 1.2 + 5
+    assert 0.7 < time.monotonic() - start < 1.2 + 20
     broker.wait_for(lambda: len(broker.of(PINGREQ)) == 1)
 
 
@@ -682,7 +682,7 @@ def test_drain_has_a_limit(clients, broker, protocol):
     assert client.disconnect(200) == smq.OK
     assert client.state == smq.STATE_DISCONNECTING
     event = client.disconnected()
-    assert 0.198 <= time.monotonic() - start < 5
+    assert 0.198 <= time.monotonic() - start < 20
     assert event.status == smq.OK
     broker.wait_for(lambda: broker.of(DISCONNECT))
     broker.held.clear()

@@ -364,7 +364,7 @@ def test_a_real_server_delays_the_will(mosquitto, subscriber, clients):
     start = time.monotonic()
     (message,) = subscriber.take(1)
     assert message.topic == "gone"
-    assert 0.5 < time.monotonic() - start < 8
+    assert 0.5 < time.monotonic() - start < 20
 
 
 def test_connect(clients, broker):

@@ -171,7 +171,7 @@ def test_the_deadline(clients, broker, connected):
             cookie,
             smq.ERR_TIMEOUT,
         )
-        assert seconds - 0.01 <= time.monotonic() - start < seconds + 5
+        assert seconds - 0.01 <= time.monotonic() - start < seconds + 20
         assert client.take() is None
     assert client.request("q", b"", "r", MINUTE, cookie=4) == smq.OK  # there is room again
 

@@ -17,11 +17,10 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
-KEPT_SECONDS = 7 * 24 * 3600  # since it was used last
+KEPT_BYTES = 500_000_000  # of what was used last; all that the tests compile of one tree is a tenth of that
 OUTPUTS = {"-o": "-c", "-emit-module-path": "-emit-module"}  # the option of each needs this one
 SEEN = {".h", ".modulemap", ".swiftmodule"}  # what the compiler reads below a folder of -I
 
@@ -61,10 +60,12 @@ class Cache:
         (self.directory / "keys" / digest(output.read_bytes())).write_text(entry.name)
 
     def forget_the_old(self) -> None:
-        for path in (*self.directory.iterdir(), *(self.directory / "keys").iterdir()):
-            with contextlib.suppress(FileNotFoundError):
-                if path.is_file() and path.stat().st_mtime < time.time() - KEPT_SECONDS:
-                    path.unlink()
+        size = 0
+        entries = {path: path.stat() for path in (*self.directory.glob("*"), *self.directory.glob("keys/*")) if path.is_file()}
+        for path in sorted(entries, key=lambda path: entries[path].st_mtime, reverse=True):
+            size += entries[path].st_size
+            if size > KEPT_BYTES:
+                path.unlink(missing_ok=True)
 
 
 def key_and_output(compiler: Path, arguments: list[str], cache: Cache) -> tuple[str, Path]:
