@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""swiftc_cache.py SWIFTC CACHE ARGUMENT…: runs SWIFTC with these arguments, or gives what it made for the same ones before.
+"""swiftc_cache.py SWIFTC CACHE ARGUMENT…: runs SWIFTC with these arguments, or gives what it made for the same before.
 
-The tests build the library many times: as a Debian package, by the recipes of other distributions, from another project. Each
-time the same sources are compiled with the same flags in another directory. An entry's key is all that the compiler sees: its
-own identity, the flags, the content of the sources, headers and modules, but no directory's name. Kept is only what compiles to
-one file without a warning; so it does not matter either whether warnings were errors.
+The tests build the library many times: as a Debian package, by the recipes of other distributions, from another
+project. Each time the same sources are compiled with the same flags in another directory. An entry's key is all that
+the compiler sees: its own identity, the flags, the content of the sources, headers and modules, but no directory's
+name. Kept is only what compiles to one file without a warning; so it does not matter either whether warnings were
+errors.
 
 A test that compares two compilations has to call the compiler itself: uncached_path() is a PATH for it."""
 
@@ -14,6 +15,7 @@ import contextlib
 import fcntl
 import hashlib
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -21,7 +23,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 KEPT_BYTES = 500_000_000  # of what was used last; all that the tests compile of one tree is a tenth of that
-OUTPUTS = {"-o": "-c", "-emit-module-path": "-emit-module"}  # the option of each needs this one
+OUTPUTS = {"-o": {"-c", "-S"}, "-emit-module-path": {"-emit-module"}}  # what the option of each goes with
 SEEN = {".h", ".modulemap", ".swiftmodule"}  # what the compiler reads below a folder of -I
 
 
@@ -39,8 +41,8 @@ class Cache:
         (directory / "keys").mkdir(parents=True, exist_ok=True)
 
     def identity(self, file: Path) -> str:
-        """A file's content. A module has the names of its sources' directories within: that of one that was made here is its
-        key."""
+        """A file's content. A module has the names of its sources' directories within: that of one that was made here
+        is its key."""
         content = digest(file.read_bytes())
         with contextlib.suppress(FileNotFoundError):
             return (self.directory / "keys" / content).read_text()
@@ -61,7 +63,8 @@ class Cache:
 
     def forget_the_old(self) -> None:
         size = 0
-        entries = {path: path.stat() for path in (*self.directory.glob("*"), *self.directory.glob("keys/*")) if path.is_file()}
+        files = (path for path in self.directory.rglob("*") if path.is_file() and path.parent.name != "bin")
+        entries = {path: path.stat() for path in files}
         for path in sorted(entries, key=lambda path: entries[path].st_mtime, reverse=True):
             size += entries[path].st_size
             if size > KEPT_BYTES:
@@ -75,7 +78,7 @@ def key_and_output(compiler: Path, arguments: list[str], cache: Cache) -> tuple[
     rest = iter(arguments)
     for argument in rest:
         if argument in OUTPUTS:
-            if output is not None or OUTPUTS[argument] not in arguments:
+            if output is not None or not OUTPUTS[argument].intersection(arguments):
                 raise NotKept
             output = Path(next(rest))
             described += [argument, output.suffix]
@@ -95,7 +98,8 @@ def key_and_output(compiler: Path, arguments: list[str], cache: Cache) -> tuple[
             raise NotKept
         else:
             described.append(argument)
-    names = [name for files in folders for name in files if name != "module.modulemap"]  # of which each folder may have its own
+    # Each folder may have a module map of its own; of others with one name, which is taken depends on the order.
+    names = [name for files in folders for name in files if name != "module.modulemap"]
     if output is None or "-wmo" not in arguments or len(names) != len(set(names)):
         raise NotKept
     contents = sorted(sorted(files.items()) for files in folders if files)
@@ -133,14 +137,16 @@ def install(directory: Path) -> Path | None:
     folder.mkdir(parents=True, exist_ok=True)
     Cache(directory).forget_the_old()
     script = folder / f"swiftc.{os.getpid()}"
-    script.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{Path(__file__).resolve()}" "{compiler}" "{directory}" "$@"\n')
+    command = [sys.executable, str(Path(__file__).resolve()), compiler, str(directory)]
+    script.write_text(f'#!/bin/sh\nexec {shlex.join(command)} "$@"\n')
     script.chmod(0o755)
     script.rename(folder / "swiftc")
     return folder
 
 
 def uncached_path() -> str:
-    return os.pathsep.join(part for part in os.environ["PATH"].split(os.pathsep) if not part.endswith("/swiftc-cache/bin"))
+    folders = os.environ["PATH"].split(os.pathsep)
+    return os.pathsep.join(folder for folder in folders if not folder.endswith("/swiftc-cache/bin"))
 
 
 if __name__ == "__main__":
