@@ -182,14 +182,14 @@ def test_this_machine_arrives_exactly(mosquitto, subscriber, sensord):
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_status_while_it_runs_and_after_a_signal(mosquitto, subscribe, sensord, board, number):
-    flags = ("--url", mosquitto.url, "--id", "b2", "--root", board, "--period-ms", 10_000)
+    flags = ("--url", mosquitto.url, "--id", "b2", "--root", board, "--period-ms", 60_000)
     daemon = sensord(*flags)
     witness = subscribe(mosquitto, "gateway/b2/status")
     witness.until(lambda: witness.messages and witness.messages[-1].payload == b"online")
     start = time.monotonic()
     daemon.process.send_signal(number)
     assert daemon.wait() == 0, daemon.err.read_text()
-    assert time.monotonic() - start < 8, "it does not wait for the next period"
+    assert time.monotonic() - start < 30, "it does not wait for the next period"
     witness.until(lambda: witness.messages[-1].payload == b"offline")
     late = subscribe(mosquitto, "gateway/b2/status")
     assert late.take(1) == [Received("gateway/b2/status", 1, 1, b"offline")]

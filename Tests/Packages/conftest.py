@@ -15,6 +15,8 @@ sys.path += [str(ROOT / "Tests"), str(ROOT / "Tests" / "Python")]
 
 import lists  # noqa: E402
 import pythons  # noqa: E402
+from Support import swiftc_cache  # noqa: E402
+
 HEADER = ROOT / "include" / "swiftmqtt.h"
 
 PROGRAM = """
@@ -108,7 +110,7 @@ def built_elsewhere(debs, architecture, directory):
     output = directory / "output"
     run("sh", "-c", "umask 077; exec \"$@\"", "sh", source / "packaging" / "deb", "--output", output, architecture,
         env=clean_environment(SOURCE_DATE_EPOCH=epoch, DEBFULLNAME=name, DEBEMAIL=address, TZ="Asia/Tokyo",
-                              LC_ALL="C", CFLAGS="-O0", HOME=str(directory)), timeout=1200)
+                              LC_ALL="C", CFLAGS="-O0", HOME=str(directory), PATH=swiftc_cache.uncached_path()), timeout=1200)
     # .buildinfo and .changes say where and when; all the rest has to be the same.
     expected, found = (
         {path.name: path.read_bytes() for path in place.iterdir()
