@@ -22,6 +22,6 @@ def test_the_toolchain_file():
 
 def test_the_sizes():
     text = PAGE.read_text()
-    prototypes, code = re.search(r"It is (\d+) lines of prototypes;\s.*? are (\d+) lines", text, re.S).groups()
+    prototypes, code = re.search(r"It has (\d+) lines of prototypes\..*? in (\d+) lines\.", text, re.S).groups()
     assert int(prototypes) == len((PLATFORM / "include" / "platform.h").read_text().splitlines())
     assert int(code) == sum(len(path.read_text().splitlines()) for path in PLATFORM.glob("*.c"))
