@@ -79,11 +79,11 @@ final class Arguments {
       var inFile: [Given] = []
       for line in file { inFile += try read(line, isInFile: true) }
       if let wrong = inFile.first(where: { $0.option.key == .optionsFile || $0.option.key == .help }) {
-        throw usageError("\(wrong.option.name) cannot stand there")
+        throw usageError("\(wrong.option.name) is not allowed there")
       }
       try apply(inFile)
     } catch {
-      throw usageError("in a file of options: \(error.text)")
+      throw usageError("in an options file: \(error.text)")
     }
     // Of what may be given once only, the command line's replaces the file's.
     func isGiven(_ key: Key) -> Bool { given.contains { $0.option.key == key } }
@@ -130,10 +130,10 @@ final class Arguments {
         else {
           // It may be a password, or a part of one.
           let isSecret = !word.begins(with: "-") && (isInFile || given.last?.option.key == .password)
-          throw isSecret ? usageError("a word that is neither an option nor the value of one") : unknown(word)
+          throw isSecret ? usageError("a word is neither an option nor the value of one") : unknown(word)
         }
         if given.contains(where: { $0.option.key == .url }) {
-          throw usageError("there is a URL already: what is \"\(word.printable)\"?")
+          throw usageError("\"\(word.printable)\" is unexpected: there is a URL already")
         }
         given.append(Given(option: url, words: [word]))
         continue
@@ -168,7 +168,7 @@ final class Arguments {
 
   private func unknown(_ word: [UInt8]) -> Complaint {
     if options.contains(where: { $0.isCalled(word) }) {
-      return usageError("\(word.printable) is no option of \(command.title)")
+      return usageError("\(word.printable) is not an option of \(command.title)")
     }
     if let option = options.first(where: { $0.key == .password }),
       word.begins(with: option.short) || word.begins(with: option.long)
@@ -194,12 +194,12 @@ final class Arguments {
     // With -I nobody would take the session up: each run has another Client Identifier.
     if isPersistent && id == nil { throw usageError("-c needs a Client Identifier: -i") }
     if expiry == MQTT.forever && (version ?? (command.set == Commands.rr ? 5 : 4)) == 5 && id == nil {
-      throw usageError("-x: a session that is kept for ever needs a Client Identifier: -i")
+      throw usageError("-x: a session that is kept forever needs a Client Identifier: -i")
     }
     if password != nil && user == nil && url.isEmpty && version != 5 && command.set != Commands.rr {
-      throw usageError("-P needs a user name (-u), but in 5.0")
+      throw usageError("-P needs a user name (-u), except in 5.0")
     }
-    if hasProperties && version != 5 { throw usageError("-D is for 5.0, and -V says another version") }
+    if hasProperties && version != 5 { throw usageError("-D needs MQTT 5.0, but -V selects another version") }
     if expiry != nil && properties.sessionExpiry != nil {
       throw usageError("-x and -D connect session-expiry-interval cannot be used together")
     }
@@ -208,7 +208,7 @@ final class Arguments {
       throw usageError("-D: disconnect can only keep a session that connect keeps, too: -x")
     }
     if command.set == Commands.rr && properties.has(.publish, SMQ_PROPERTY_RESPONSE_TOPIC) {
-      throw usageError("-D: the response-topic is given with -e")
+      throw usageError("-D: -e gives the response-topic")
     }
     // A URL, or a path, says all of where the broker is.
     let name: Text = command.set & Commands.mosquitto != 0 ? "-L" : "a URL"

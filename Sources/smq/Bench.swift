@@ -2,16 +2,16 @@ import CSwiftMQTT
 
 /// smq bench
 func bench(_ arguments: Arguments) throws(Complaint) -> Int32 {
-  if arguments.publishers == 0 { throw usageError("--publishers: there has to be one") }
+  if arguments.publishers == 0 { throw usageError("--publishers has to be at least 1") }
   if arguments.url.isEmpty == false, let topic = splitURL(arguments.url).topic, !topic.isEmpty {
-    throw usageError("the URL: the topic is given with -t")
+    throw usageError("the URL: it must not have a topic; use -t")
   }
   let crowd = try Crowd(arguments)
   let load = Load(arguments, crowd)
   let interrupted = try load.run()
   let report = Report(arguments, load)
   guard say(arguments.json ? report.json : report.plain, to: 1) else {
-    throw Complaint(text: "standard output cannot be written to")
+    throw Complaint(text: "cannot write to standard output")
   }
   return interrupted == 0 ? (load.lost == 0 && load.failed == 0 ? 0 : 1) : 128 + interrupted
 }
@@ -35,7 +35,8 @@ final class Crowd {
     guard allowed >= 2 * count + 16 else {
       throw Complaint(
         text:
-          "\(count) clients need \(2 * count + 16) descriptors, and there may be \(allowed): see ulimit -n")
+          "\(count) clients need \(2 * count + 16) descriptors, but only \(allowed) are allowed: see ulimit -n"
+      )
     }
     _ = set.add(signals, number: .max)
     for number in 0..<Int(count) {
@@ -66,7 +67,7 @@ final class Crowd {
     do {
       return try Client(options)
     } catch {
-      throw Complaint(text: "client \(number + 1) cannot be made: \(MQTT.statusName(error.status))")
+      throw Complaint(text: "cannot create client \(number + 1): \(MQTT.statusName(error.status))")
     }
   }
 

@@ -205,7 +205,7 @@ final class Load {
     case SMQ_EVENT_DISCONNECTED where !isLeaving:
       if !isConnected[number] && nextFollows(event, arguments) { break }
       if !isConnected[number] || publishingSince == 0 {
-        let what: Text = isConnected[number] ? "was cut off from" : "cannot connect to"
+        let what: Text = isConnected[number] ? "lost the connection to" : "cannot connect to"
         throw Complaint(
           text: "client \(number + 1) \(what) \(place(arguments)): \(why(event))",
           status: exitStatus(event, wasConnected: false))

@@ -10,9 +10,9 @@ func check(_ arguments: Arguments) throws(Complaint) -> Int32 {
     Examination(place, findings, arguments).run()
     if System.caughtSignal != 0 { break }
   }
-  guard findings.finish() else { throw Complaint(text: "standard output cannot be written to") }
+  guard findings.finish() else { throw Complaint(text: "cannot write to standard output") }
   if System.caughtSignal != 0 {
-    throw Complaint(text: "interrupted before all was checked", status: 128 + System.caughtSignal)
+    throw Complaint(text: "interrupted before everything was checked", status: 128 + System.caughtSignal)
   }
   return findings.status
 }
@@ -37,7 +37,7 @@ private func checkedPlaces(_ arguments: Arguments) throws(Complaint) -> [Checked
   // The library knows what a URL is; what it has accepted can be taken to pieces.
   _ = try clientOptions(arguments, 5)
   let (broker, topic) = splitURL(arguments.url)
-  if let topic, !topic.isEmpty { throw usageError("the URL: the topic is given with -t") }
+  if let topic, !topic.isEmpty { throw usageError("the URL: it must not have a topic; use -t") }
   let at = broker.lastIndex(of: 64)
   let login = at.map { Array(broker[7...$0]) } ?? []
   return broker[(at.map { $0 + 1 } ?? 7)...].split(separator: 44).map { authority in

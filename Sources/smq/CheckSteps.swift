@@ -128,7 +128,8 @@ struct Examination {
       defer { link.leave() }
       let outcome = wait(link) { $0.type == SMQ_EVENT_CONNECTED }
       guard case .came = outcome else {
-        return blame("connect", 5, "a second connection", outcome, "does the broker limit connections?")
+        return blame(
+          "connect", 5, "a second connection", outcome, "check whether the broker limits connections")
       }
       let best = link.client.server.map { UInt8($0.maximumQoS) } ?? 2
       guard subscribe(link, topic, best) else { return }
@@ -136,7 +137,7 @@ struct Examination {
       if link.client.server?.retain ?? true {
         guard retained(link) else { return }
       } else {
-        findings.tell("retained", .note, "the broker keeps no messages")
+        findings.tell("retained", .note, "the broker does not retain messages")
       }
       ping(link)
     } catch {
@@ -215,10 +216,11 @@ struct Examination {
     }
     switch outcome {
     case .came where isSubscribed:
-      findings.tell("retained", .fine, "a message was kept, and is removed again")
+      findings.tell("retained", .fine, "a message was retained, and has been removed again")
     case .nothing where isSubscribed:
       findings.fail(
-        "retained", 6, "the broker did not keep a message", "are retained messages turned off there?")
+        "retained", 6, "the broker did not retain a message",
+        "check whether its configuration turns retained messages off")
     default: blame("retained", 6, Text(message.topic.printable), outcome, adviceOnSubscribing)
     }
   }

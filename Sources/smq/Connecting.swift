@@ -163,7 +163,7 @@ private func refused(_ status: Int, _ offset: Int, _ options: MQTT.Options, _ ar
   return switch status {
   case SMQ_ERR_URL:
     usageError(
-      "\(url): wrong at byte \(offset): it is mqtt://[USER[:PASSWORD]@]HOST[:PORT][,HOST[:PORT]]...[/TOPIC]"
+      "\(url): malformed at byte \(offset): the form is mqtt://[USER[:PASSWORD]@]HOST[:PORT][,HOST[:PORT]]...[/TOPIC]"
     )
   case SMQ_ERR_NOT_SUPPORTED where isOfLater(options.url):
     Complaint(text: "\(url): only mqtt:// can be used: there is no TLS and no WebSocket in libswiftmqtt yet")
@@ -174,7 +174,7 @@ private func refused(_ status: Int, _ offset: Int, _ options: MQTT.Options, _ ar
   case SMQ_ERR_PROPERTY: usageError("-D: connect and will cannot carry these properties together")
   case SMQ_ERR_OPTION where options.host.count > 253: usageError("-h: the name is too long")
   case SMQ_ERR_OPTION where !options.password.isEmpty && options.userName.isEmpty:
-    usageError("-P needs a user name (-u), but in 5.0")
-  default: usageError("the options do not fit together: \(MQTT.statusName(status))")
+    usageError("-P needs a user name (-u), except in 5.0")
+  default: usageError("the options contradict each other: \(MQTT.statusName(status))")
   }
 }

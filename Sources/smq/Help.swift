@@ -13,7 +13,7 @@ func printVersion() -> Int32 {
 /// The exit status of a program whose last act is to print this.
 private func finish(_ text: Text, to descriptor: Int32) -> Int32 {
   if say(text, to: descriptor) { return descriptor == 1 ? 0 : 1 }
-  complain("smq", "standard output cannot be written to")
+  complain("smq", "cannot write to standard output")
   return 1
 }
 
@@ -22,7 +22,7 @@ func help(_ words: [[UInt8]]) -> Int32 {
   guard let word = words.first else { return usageOfAll(to: 1) }
   if word == "--table" { return finish(table(), to: 1) }
   guard let command = commands.first(where: { word == $0.name }) else {
-    complain("smq help", "\"\(word.printable)\" is no command")
+    complain("smq help", "\"\(word.printable)\" is not a command")
     return 1
   }
   return usage(of: command)
@@ -33,7 +33,7 @@ func usageOfAll(to descriptor: Int32) -> Int32 {
   for command in commands {
     text += "  \(padded(command.name.bytes, 8))\(command.summary)\n"
   }
-  text += "  help    what a command takes: smq help COMMAND, or smq COMMAND --help\n"
+  text += "  help    show the options of a command: smq help COMMAND, or smq COMMAND --help\n"
   text += "\npub, sub and rr take the options of mosquitto_pub, mosquitto_sub and mosquitto_rr.\n"
   return finish(text, to: descriptor)
 }

@@ -36,7 +36,7 @@ final class LargePayload {
   func read(at offset: Int, into target: UnsafeMutableRawPointer, _ wanted: Int) -> Int32 {
     if let file {
       guard unsafe System.read(file.descriptor, file.state, at: offset, into: target, wanted) else {
-        failure = "-f: \(file.name) has changed while it was sent"
+        failure = "-f: \(file.name) changed while it was being sent"
         return -1
       }
       return Int32(wanted)

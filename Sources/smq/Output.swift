@@ -29,7 +29,7 @@ final class Output {
   func finish() throws(Complaint) {
     flush()
     if error != 0 && error != Int32(TOOL_EINTR) {
-      throw Complaint(text: "standard output cannot be written to: \(System.errorText(error))")
+      throw Complaint(text: "cannot write to standard output: \(System.errorText(error))")
     }
   }
 }

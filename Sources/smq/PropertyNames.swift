@@ -93,7 +93,7 @@ struct GivenProperties {
   mutating func add(_ words: [[UInt8]]) throws(Complaint) {
     guard let packet = PropertyPacket(words[0]) else {
       throw usageError(
-        "-D: \"\(words[0].printable)\" is no packet: connect, publish, subscribe, unsubscribe, disconnect or will"
+        "-D: \"\(words[0].printable)\" is not a packet: connect, publish, subscribe, unsubscribe, disconnect or will"
       )
     }
     guard let known = propertyNames.first(where: { words[1].lowercased == $0.name }) else {
@@ -103,7 +103,7 @@ struct GivenProperties {
       throw usageError("-D: \(words[0].lowercased.printable) cannot carry \(known.name)")
     }
     if known.kind != .pair && has(packet, known.identifier) {
-      throw usageError("-D: \(words[0].lowercased.printable) can carry \(known.name) once only")
+      throw usageError("-D: \(words[0].lowercased.printable) can carry \(known.name) only once")
     }
     given.append((packet, known.identifier))
     var property = MQTT.Property(identifier: known.identifier, number: 0, name: [], value: words[2])
@@ -111,7 +111,7 @@ struct GivenProperties {
     case .number:
       guard let number = words[2].number(in: 0...known.maximum) else {
         throw usageError(
-          "-D: \(known.name) is a number from 0 to \(known.maximum), not \"\(words[2].printable)\"")
+          "-D: \(known.name) needs a number from 0 to \(known.maximum), not \"\(words[2].printable)\"")
       }
       property.number = UInt32(number)
       if try keep(known.identifier, packet, property.number) { return }
@@ -119,7 +119,7 @@ struct GivenProperties {
       property.name = words[2]
       property.value = words[3]
     case .bytes where known.identifier == SMQ_PROPERTY_RESPONSE_TOPIC && MQTT.checkTopic(words[2]) != SMQ_OK:
-      throw usageError("-D: \(known.name): \"\(words[2].printable)\" is no topic")
+      throw usageError("-D: \(known.name): \"\(words[2].printable)\" is not a topic")
     case .bytes: break
     }
     let status = put(property, known.kind, packet)
@@ -137,7 +137,7 @@ struct GivenProperties {
     case SMQ_PROPERTY_RECEIVE_MAXIMUM where number > 0: receiveMaximum = number
     // No receive buffer of the library's is smaller.
     case SMQ_PROPERTY_MAXIMUM_PACKET_SIZE where number < 64:
-      throw usageError("-D: maximum-packet-size has to be 64 at least")
+      throw usageError("-D: maximum-packet-size has to be at least 64")
     case SMQ_PROPERTY_MAXIMUM_PACKET_SIZE: maximumPacket = number
     case SMQ_PROPERTY_TOPIC_ALIAS_MAXIMUM: topicAliasMaximum = min(number, 1024)
     case SMQ_PROPERTY_TOPIC_ALIAS where number > 0: topicAlias = number
@@ -147,7 +147,7 @@ struct GivenProperties {
       lastExpiry = number
       return false
     case SMQ_PROPERTY_RECEIVE_MAXIMUM, SMQ_PROPERTY_TOPIC_ALIAS, SMQ_PROPERTY_SUBSCRIPTION_IDENTIFIER:
-      throw usageError("-D: this number cannot be 0")
+      throw usageError("-D: this number must not be 0")
     default: return false
     }
     return true

@@ -3,7 +3,9 @@ import CSwiftMQTT
 /// smq pub
 func publish(_ arguments: Arguments) throws(Complaint) -> Int32 {
   let topic = try topic(of: arguments)
-  guard let source = arguments.source else { throw usageError("a message is needed: -m, -f, -l, -n or -s") }
+  guard let source = arguments.source else {
+    throw usageError("a message is required: use -m, -f, -l, -n or -s")
+  }
   let publisher = Publisher(arguments, topic)
   if case .lines = source {
     if arguments.times != nil { throw usageError("--repeat cannot be used with -l") }
@@ -18,7 +20,7 @@ func publish(_ arguments: Arguments) throws(Complaint) -> Int32 {
 /// The last one that -t or -L gave.
 func topic(of arguments: Arguments) throws(Complaint) -> [UInt8] {
   if let topic = arguments.topics.first { return topic }
-  guard !arguments.url.isEmpty else { throw usageError("a topic is needed: -t, or -L with one") }
+  guard !arguments.url.isEmpty else { throw usageError("a topic is required: use -t, or -L with a topic") }
   // A URL of another kind has none, either: then it is that what has to be told.
   _ = try clientOptions(arguments, 5)
   throw usageError("-L: the URL has no topic, and there is no -t")
@@ -90,7 +92,7 @@ private final class Publisher {
     case .input: try lines?.read()
     case .time: break
     case .interrupted(let signal):
-      throw Complaint(text: "interrupted before all was published", status: 128 + signal)
+      throw Complaint(text: "interrupted before everything was published", status: 128 + signal)
     case .outputBroken: break
     }
     if link.wasConnected && !isFull && link.client.state == SMQ_STATE_CONNECTED { try give(link) }

@@ -3,13 +3,13 @@ import CSwiftMQTT
 /// smq sub
 func subscribe(_ arguments: Arguments) throws(Complaint) -> Int32 {
   if arguments.topics.isEmpty && arguments.unsubscribed.isEmpty {
-    throw usageError("a Topic Filter is needed: -t, or -L with one")
+    throw usageError("a Topic Filter is required: use -t, or -L with one")
   }
   // What the library keeps, and the requests that may wait for their answers.
   if arguments.topics.count > 1024 {
-    throw usageError("-t: 1024 at most can be given: one with '+' or '#' may stand for many")
+    throw usageError("-t can be given at most 1024 times: a filter with '+' or '#' may replace many")
   }
-  if arguments.unsubscribed.count > 255 { throw usageError("-U: 255 at most can be given") }
+  if arguments.unsubscribed.count > 255 { throw usageError("-U can be given at most 255 times") }
   let subscriber = Subscriber(arguments)
   do {
     return try subscriber.run()
@@ -124,14 +124,15 @@ private final class Subscriber {
     case SMQ_EVENT_MESSAGE:
       if event.status != SMQ_OK {
         if !arguments.quiet {
-          complain("smq sub", "a message of \(event.payloadTotal) bytes was too large, and left out")
+          complain("smq sub", "a message of \(event.payloadTotal) bytes was too large, and was not printed")
         }
       } else if let message = assembly.add(event) {
         try came(message, link)
       }
     case SMQ_EVENT_SUBSCRIPTION_LOST:
       if !arguments.quiet {
-        complain("smq sub", "the broker does not subscribe to \(event.topic.escaped) any more: \(why(event))")
+        complain(
+          "smq sub", "the broker no longer accepts the subscription to \(event.topic.escaped): \(why(event))")
       }
     case SMQ_EVENT_DISCONNECTED: try link.lost(event, isWorthAnother: true, arguments)
     default: break

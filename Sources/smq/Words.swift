@@ -6,14 +6,14 @@ func why(_ event: Event) -> Text {
   switch event.status {
   case SMQ_ERR_REFUSED: text = "refused"
   case SMQ_ERR_RESOLVE: text = "the name has no address"
-  case SMQ_ERR_CLOSED: text = "the broker closed the connection without a word"
+  case SMQ_ERR_CLOSED: text = "the broker closed the connection without giving a reason"
   case SMQ_ERR_SERVER_CLOSED: text = "the broker ended the connection"
   case SMQ_ERR_TIMEOUT: text = "no answer in time (\(MQTT.stageName(event.stage)))"
   case SMQ_ERR_KEEP_ALIVE: text = "the broker does not answer PINGREQ"
   case SMQ_ERR_NETWORK: text = event.osError > 0 ? System.errorText(event.osError) : "the network failed"
-  case SMQ_ERR_MALFORMED, SMQ_ERR_PROTOCOL: text = "the broker broke a rule"
-  case SMQ_ERR_SERVER_LIMIT: text = "above a limit of the broker"
-  case SMQ_ERR_EXPIRED: text = "its Message Expiry Interval is over"
+  case SMQ_ERR_MALFORMED, SMQ_ERR_PROTOCOL: text = "the broker violated the protocol"
+  case SMQ_ERR_SERVER_LIMIT: text = "it exceeds a limit of the broker"
+  case SMQ_ERR_EXPIRED: text = "its Message Expiry Interval has passed"
   default: text = MQTT.statusName(event.status)
   }
   if event.status == SMQ_ERR_RESOLVE && event.osError < 0 { text += ": \(System.resolveText(event.osError))" }
@@ -39,9 +39,9 @@ func whyNot(_ status: Int) -> Text {
   case SMQ_ERR_TOPIC_FILTER: "the Topic Filter is empty, too long, or has a misplaced '+' or '#'"
   case SMQ_ERR_UTF8: "the topic is not UTF-8"
   case SMQ_ERR_TOO_LARGE: "it is larger than the broker, or MQTT, allows"
-  case SMQ_ERR_QOS: "the broker does not take this QoS"
-  case SMQ_ERR_NOT_SUPPORTED: "the broker cannot do this (CONNACK said so)"
-  case SMQ_ERR_PROPERTY: "a property cannot stand there, or has a value that it cannot have"
+  case SMQ_ERR_QOS: "the broker does not support this QoS"
+  case SMQ_ERR_NOT_SUPPORTED: "the broker does not support this, as its CONNACK says"
+  case SMQ_ERR_PROPERTY: "a property is not allowed there, or has an invalid value"
   default: MQTT.statusName(status)
   }
 }
