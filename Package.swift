@@ -24,29 +24,29 @@ func tests(_ name: String, excluding excluded: [String] = [], _ dependencies: Ta
 let package = Package(
   name: "libswiftmqtt",
   targets: [
-    module("FixedMemory"),
-    module("MQTTWire", "FixedMemory"),
-    module("MQTTSession", "MQTTWire", "FixedMemory"),
+    module("Storage"),
+    module("MQTTWire", "Storage"),
+    module("MQTTSession", "MQTTWire", "Storage"),
     .target(name: "CPlatform"),
     module("MQTTTransport", "CPlatform"),
-    module("MQTTClient", "MQTTSession", "MQTTTransport", "MQTTWire", "CPlatform", "FixedMemory"),
+    module("MQTTClient", "MQTTSession", "MQTTTransport", "MQTTWire", "CPlatform", "Storage"),
     .systemLibrary(name: "CSwiftMQTT", path: "include"),
     module(
       "SwiftMQTT", "CSwiftMQTT", "MQTTClient", "MQTTSession", "MQTTTransport", "MQTTWire",
-      "FixedMemory"),
+      "Storage"),
     .target(name: "CMosquitto"),
     module(
       "MosquittoCompat", "CMosquitto", "CPlatform", "MQTTClient", "MQTTSession", "MQTTTransport", "MQTTWire",
-      "FixedMemory"),
-    tests("FixedMemoryTests", "FixedMemory"),
-    tests("MQTTWireTests", excluding: ["Vectors"], "MQTTWire", "FixedMemory"),
-    tests("MQTTSessionTests", "MQTTSession", "MQTTWire", "FixedMemory"),
+      "Storage"),
+    tests("StorageTests", "Storage"),
+    tests("MQTTWireTests", excluding: ["Vectors"], "MQTTWire", "Storage"),
+    tests("MQTTSessionTests", "MQTTSession", "MQTTWire", "Storage"),
     tests(
-      "MQTTClientTests", "MQTTClient", "MQTTSession", "MQTTTransport", "MQTTWire", "CPlatform", "FixedMemory"),
+      "MQTTClientTests", "MQTTClient", "MQTTSession", "MQTTTransport", "MQTTWire", "CPlatform", "Storage"),
     // Optimised, because it makes 100,000 runs: swift run -c release Simulator
     .executableTarget(
       name: "Simulator",
-      dependencies: ["MQTTClient", "MQTTSession", "MQTTTransport", "MQTTWire", "CPlatform", "FixedMemory"],
+      dependencies: ["MQTTClient", "MQTTSession", "MQTTTransport", "MQTTWire", "CPlatform", "Storage"],
       path: "Tests/Simulator",
       swiftSettings: [settings[0]]),
     // For the thread sanitizer: Tests/Broker/test_sanitizers.py and Tests/Compat/test_stress.py build them.

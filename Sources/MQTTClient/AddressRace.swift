@@ -1,5 +1,5 @@
 import CPlatform
-import FixedMemory
+import Storage
 import MQTTSession
 import MQTTTransport
 

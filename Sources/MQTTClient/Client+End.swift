@@ -8,17 +8,17 @@ extension Client where System: ~Copyable {
   mutating func conclude(at now: Instant) {
     guard phase == .open else { return }
     let isTime = leaveDeadline?.isReached(at: now) ?? false
-    if isLeaving, session.ending == nil, isDrained || isTime {
-      guard sayFarewell(at: now) else { return }
+    if isLeaving, session.closeReason == nil, isDrained || isTime {
+      guard queueDisconnect(at: now) else { return }
     }
-    guard let ending = session.ending else { return }
+    guard let ending = session.closeReason else { return }
     let deadline = farewellDeadline ?? now.advanced(by: Self.farewellTimeout)
     farewellDeadline = deadline
-    if session.hasUnsentFarewell, !deadline.isReached(at: now) { return }
+    if session.hasUnsentDisconnect, !deadline.isReached(at: now) { return }
     if fallsBack() { return reopen(at: now) }
     guard case .requested = ending.cause else { return end(ending) }
     // Without DISCONNECT on its way this is no farewell: the server will publish the Will.
-    guard !session.hasUnsentFarewell else { return end(.timeout) }
+    guard !session.hasUnsentDisconnect else { return end(.timeout) }
     guard !hasOwnTransport else { return end(.requested) }
     phase = .closing
     platform.finish(lane)
@@ -27,10 +27,10 @@ extension Client where System: ~Copyable {
   }
 
   /// Whether the next connection is to use an older version. A client that is disconnecting opens no other.
-  private mutating func fallsBack() -> Bool { !isLeaving && session.isVersionUnwelcome && session.fallBack() }
+  private mutating func fallsBack() -> Bool { !isLeaving && session.serverRejectedVersion && session.fallBack() }
 
   /// False: the connection is over, or there is no room for DISCONNECT yet.
-  private mutating func sayFarewell(at now: Instant) -> Bool {
+  private mutating func queueDisconnect(at now: Instant) -> Bool {
     if !session.disconnect() {
       // What is in its way goes first, for as long as a farewell may take.
       let deadline = farewellDeadline ?? now.advanced(by: Self.farewellTimeout)
@@ -73,14 +73,14 @@ extension Client where System: ~Copyable {
       if case .moved = receiveOnce(at: now) { continue }
       platform.close(lane)
     }
-    if !session.isDelivering { platform.close(lane) }
+    if !session.hasUndeliveredEvent { platform.close(lane) }
   }
 
   /// Reports that the connection is gone as soon as everything it brought has been handed out. If there was a reason
   /// to end it already, that is the one to report; if the application wanted to leave, DISCONNECT must have gone out.
   mutating func settleLoss() {
-    guard let loss, !platform.isOpen(lane), !session.isDelivering else { return }
-    guard let ending = session.ending else { return end(loss) }
+    guard let loss, !platform.isOpen(lane), !session.hasUndeliveredEvent else { return }
+    guard let ending = session.closeReason else { return end(loss) }
     if case .requested = ending.cause, session.wantsTransmit { return end(loss) }
     end(ending)
   }
@@ -99,7 +99,7 @@ extension Client where System: ~Copyable {
     startNext(at: now)
   }
 
-  private mutating func end(_ ending: Ending) {
+  private mutating func end(_ ending: CloseReason) {
     let cause: Failure.Cause =
       switch ending.cause {
       case .requested: .requested
@@ -109,11 +109,11 @@ extension Client where System: ~Copyable {
       case .violation(let violation): .violation(violation)
       case .backlog: .backlog
       case .keepAlive: .keepAlive
-      case .noAnswer: .timeout
+      case .ackTimeout: .timeout
       case .stream: .stream
       }
     var failure = Failure(cause: cause, stage: stage(of: cause))
-    if case .noAnswer = ending.cause { failure = Failure(cause: cause, stage: .answer) }
+    if case .ackTimeout = ending.cause { failure = Failure(cause: cause, stage: .answer) }
     failure.reasonCode = ending.reasonCode
     failure.reasonString = ending.reasonString
     failure.serverReference = ending.serverReference

@@ -1,5 +1,5 @@
 public import CPlatform
-import FixedMemory
+import Storage
 public import MQTTSession
 import MQTTTransport
 import MQTTWire
@@ -16,7 +16,7 @@ extension Client where System: ~Copyable {
   /// An attempt begins.
   mutating func begin(at now: Instant) {
     self.now = now
-    session.turn(at: now)
+    session.advance(to: now)
     attempt &+= 1
     retryDeadline = nil
     stableDeadline = nil
@@ -166,13 +166,13 @@ extension Client where System: ~Copyable {
   // Static, because the compiler takes a span of one part of `self` for a hold on all of it.
 
   private static func numeric(
-    _ servers: borrowing ServerTable, _ host: Extent, _ port: UInt16, on platform: borrowing System
+    _ servers: borrowing ServerTable, _ host: ByteRange, _ port: UInt16, on platform: borrowing System
   ) -> platform_addresses? {
     platform.numeric(servers.bytes.extracting(host.offset..<host.end &+ 1), port: port)
   }
 
   private static func resolve(
-    _ servers: borrowing ServerTable, _ host: Extent, _ port: UInt16, on platform: inout System
+    _ servers: borrowing ServerTable, _ host: ByteRange, _ port: UInt16, on platform: inout System
   ) throws(PlatformError) {
     try platform.resolve(servers.bytes.extracting(host.offset..<host.end &+ 1), port: port)
   }

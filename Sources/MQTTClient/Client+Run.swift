@@ -1,4 +1,4 @@
-import FixedMemory
+import Storage
 public import MQTTSession
 import MQTTTransport
 import MQTTWire
@@ -69,7 +69,7 @@ extension Client where System: ~Copyable {
     let ready = readiness ?? Readiness()
     self.now = now
     outputSize = 0
-    session.turn(at: now)
+    session.advance(to: now)
     takeSubmissions(at: now)
     if loss != nil {
       receiveRest(at: now)

@@ -1,4 +1,4 @@
-public import FixedMemory
+public import Storage
 public import MQTTSession
 import MQTTTransport
 import MQTTWire
@@ -39,7 +39,7 @@ extension Client where System: ~Copyable {
   }
 
   private func hasRoomForSubmission(at now: Instant) -> Bool {
-    guard submissions.hasCollected, !isLeaving || session.ending == nil else { return false }
+    guard submissions.hasCollected, !isLeaving || session.closeReason == nil else { return false }
     return Self.hasRoom(for: submissions, in: session, isExpired: isExpired(submissions.header, at: now))
   }
 
@@ -57,7 +57,7 @@ extension Client where System: ~Copyable {
   // Static, because the compiler takes a span of one part of `self` for a hold on all of it.
 
   private static func hasRoom(
-    for submissions: borrowing SharedQueueOwner<Submission>, in session: borrowing Session, isExpired: Bool
+    for submissions: borrowing MPSCConsumer<Submission>, in session: borrowing Session, isExpired: Bool
   ) -> Bool {
     session.hasRoom(
       for: message(submissions.header, submissions.bytes), submissions.header.handling, isExpired: isExpired)
@@ -65,7 +65,7 @@ extension Client where System: ~Copyable {
 
   /// False: it stays.
   private static func publishFirst(
-    of submissions: inout SharedQueueOwner<Submission>, into session: inout Session, knowsAge: Bool,
+    of submissions: inout MPSCConsumer<Submission>, into session: inout Session, knowsAge: Bool,
     at now: Instant
   ) -> Bool {
     var submission = submissions.header
@@ -105,7 +105,7 @@ extension Client where System: ~Copyable {
   }
 
   private static func write(
-    _ number: UInt32, at offset: Int, into submissions: inout SharedQueueOwner<Submission>
+    _ number: UInt32, at offset: Int, into submissions: inout MPSCConsumer<Submission>
   ) {
     var bytes = submissions.mutableBytes
     for index in 0..<4 {

@@ -1,4 +1,4 @@
-import FixedMemory
+import Storage
 public import MQTTSession
 public import MQTTTransport
 public import MQTTWire
@@ -34,7 +34,7 @@ extension Client where System: ~Copyable {
 
   @inline(__always)
   public mutating func publish(
-    _ message: borrowing Publish, _ handling: Handling
+    _ message: borrowing Publish, _ handling: PublishOptions
   ) throws(SessionError) {
     outputSize = 0
     try session.publish(message, handling)
@@ -50,25 +50,25 @@ extension Client where System: ~Copyable {
   }
 
   /// False: it was dropped at once, as it asked for.
-  public mutating func publishSpecially(
-    _ message: borrowing Publish, _ handling: Handling, at now: Instant
+  public mutating func publish(
+    _ message: borrowing Publish, _ handling: PublishOptions, at now: Instant
   ) throws(SessionError) -> Bool {
     outputSize = 0
-    return try session.publishSpecially(message, handling, at: now)
+    return try session.publish(message, handling, at: now)
   }
 
   public mutating func publishStream(
-    _ message: borrowing Publish, _ handling: Handling, from source: PayloadSource, at now: Instant
+    _ message: borrowing Publish, _ handling: PublishOptions, from source: PayloadSource, at now: Instant
   ) throws(SessionError) -> Bool {
     outputSize = 0
-    guard try session.publishSpecially(message, handling, at: now) else { return false }
+    guard try session.publish(message, handling, at: now) else { return false }
     payloadSource = source
     pullAgain = nil
     return true
   }
 
   public mutating func publishRequest(
-    _ message: consuming Publish, _ handling: Handling, timeout: UInt32, at now: Instant
+    _ message: consuming Publish, _ handling: PublishOptions, timeout: UInt32, at now: Instant
   ) throws(SessionError) -> Bool {
     outputSize = 0
     return try session.publishRequest(message, handling, timeout: timeout, at: now)
@@ -100,7 +100,7 @@ extension Client where System: ~Copyable {
   public mutating func hold() -> Bool { session.hold() }
 
   /// The Packet Identifier that a message came with, as long as it is not acknowledged.
-  public func packetIdentifier(of serial: UInt32) -> UInt16? { session.packetIdentifier(of: serial) }
+  public func packetIdentifier(of token: UInt32) -> UInt16? { session.packetIdentifier(of: token) }
 
   /// A message or a request has this Packet Identifier; the drop-in asks.
   public func isGiven(_ identifier: PacketIdentifier, _ count: UInt32) -> Bool {
@@ -108,10 +108,10 @@ extension Client where System: ~Copyable {
   }
 
   public mutating func acknowledge(
-    _ serial: UInt32, reasonCode: UInt8, properties: Span<UInt8>
+    _ token: UInt32, reasonCode: UInt8, properties: Span<UInt8>
   ) throws(SessionError) {
     outputSize = 0
-    try session.acknowledge(serial, reasonCode: reasonCode, properties: properties)
+    try session.acknowledge(token, reasonCode: reasonCode, properties: properties)
   }
 
   public mutating func authenticate(
@@ -125,18 +125,18 @@ extension Client where System: ~Copyable {
   public mutating func disconnect(
     drain: UInt32, reasonCode: UInt8, properties: Span<UInt8>, at now: Instant
   ) throws(SessionError) {
-    try session.checkFarewell(reasonCode: reasonCode, properties: properties)
+    try session.checkDisconnect(reasonCode: reasonCode, properties: properties)
     self.now = now
     outputSize = 0
     isWanted = false
-    guard phase == .open, session.canSayGoodbye, loss == nil else { return giveUp() }
+    guard phase == .open, session.canSendDisconnect, loss == nil else { return giveUp() }
     connectDeadline = nil
     let deadline = now.advanced(by: session.isAccepted ? drain : 0)
     leaveDeadline = isLeaving ? Instant.earlier(leaveDeadline, deadline) : deadline
     guard !isLeaving else { return }
     submissions.collect()
     isLeaving = true
-    session.leave(reasonCode: reasonCode, properties: properties)
+    session.beginDisconnect(reasonCode: reasonCode, properties: properties)
   }
 
   /// Closes the transport without a word, so that the server takes the client for lost (and its Will for due).

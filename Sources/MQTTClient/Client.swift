@@ -1,4 +1,4 @@
-public import FixedMemory
+public import Storage
 public import MQTTSession
 public import MQTTTransport
 public import MQTTWire
@@ -11,9 +11,9 @@ public enum ClientEvent {
   /// `provide(userName:password:)` or `withhold` is to be called.
   case credentialsWanted
   /// `provide(addresses:)` is to be called, for this name in `Client.hostNames`.
-  case addressesWanted(host: Extent, port: UInt16)
+  case addressesWanted(host: ByteRange, port: UInt16)
   /// `opened` or `closed` is to be called.
-  case transportWanted(host: Extent, port: UInt16)
+  case transportWanted(host: ByteRange, port: UInt16)
 }
 
 /// The driver: brings a session and a platform together, with one deadline and one descriptor (D8).
@@ -105,7 +105,7 @@ public struct Client<System: Platform & ~Copyable>: ~Copyable {
   /// Of the session's, those that were told.
   var toldPings: UInt32 = 0
   var toldPongs: UInt32 = 0
-  public internal(set) var submissions: SharedQueueOwner<Submission>
+  public internal(set) var submissions: MPSCConsumer<Submission>
   var payloadSource: PayloadSource? = nil
   /// How many bytes the application has to send, with a transport of its own. Any other call may move them.
   var outputSize = 0
@@ -113,7 +113,7 @@ public struct Client<System: Platform & ~Copyable>: ~Copyable {
 
   /// The caller guarantees that `options` are those the plan was made with.
   public init(
-    _ options: borrowing ClientOptions, plan: ClientPlan, block: borrowing MemoryBlock,
+    _ options: borrowing ClientOptions, plan: ClientPlan, block: borrowing Arena,
     on platform: consuming System
   ) {
     session = Session(
@@ -124,7 +124,7 @@ public struct Client<System: Platform & ~Copyable>: ~Copyable {
     self.platform = platform
     handlers = HandlerTable(
       entries: block.table(plan.handlers), filters: block.region(plan.handlerFilters))
-    submissions = SharedQueueOwner(SharedQueue(plan.submissions, in: block))
+    submissions = MPSCConsumer(MPSCQueue(plan.submissions, in: block))
     servers = ServerTable(entries: block.table(plan.servers), hosts: block.region(plan.hosts), options)
     race = AddressRace(addresses: block.table(plan.addresses))
     round = ServerRound(count: options.servers.count, isShuffled: options.isShuffled)
@@ -140,7 +140,7 @@ public struct Client<System: Platform & ~Copyable>: ~Copyable {
     writeTimeout = options.writeTimeout
     if !hasOwnTransport {
       now = Instant(milliseconds: self.platform.now())
-      session.turn(at: now)
+      session.advance(to: now)
     }
   }
 
@@ -154,7 +154,7 @@ public struct Client<System: Platform & ~Copyable>: ~Copyable {
     case .disconnected: .disconnected
     case .waiting: .waiting
     case .closing: .disconnecting
-    case .open where isLeaving || session.ending != nil: .disconnecting
+    case .open where isLeaving || session.closeReason != nil: .disconnecting
     case .open where session.isAccepted: .connected
     default: .connecting
     }
@@ -244,13 +244,13 @@ public struct Client<System: Platform & ~Copyable>: ~Copyable {
 
   /// The first entry of the table of handlers that matches a topic among the received bytes.
   @inline(__always)
-  public func firstHandler(of topic: Extent) -> (index: Int, handler: HandlerTable.Handler)? {
+  public func firstHandler(of topic: ByteRange) -> (index: Int, handler: HandlerTable.Handler)? {
     guard !handlers.isEmpty else { return nil }
     return findHandler(of: topic)
   }
 
   @inline(never)
-  private func findHandler(of topic: Extent) -> (index: Int, handler: HandlerTable.Handler)? {
+  private func findHandler(of topic: ByteRange) -> (index: Int, handler: HandlerTable.Handler)? {
     guard let index = handlers.firstMatch(session.receivedBytes.extracting(topic.range), after: -1) else {
       return nil
     }
@@ -281,12 +281,12 @@ public struct Client<System: Platform & ~Copyable>: ~Copyable {
 
   /// When there is something to do even if the descriptor stays silent: milliseconds, -1 for never.
   public func nextTimeout(at now: Instant) -> Int32 {
-    if hasEvent || session.isHoldingBack || loss != nil || canTakeSubmissions(at: now) { return 0 }
+    if hasEvent || session.eventIsBorrowed || loss != nil || canTakeSubmissions(at: now) { return 0 }
     if phase == .open {
-      if session.ending != nil, !session.hasUnsentFarewell { return 0 }
+      if session.closeReason != nil, !session.hasUnsentDisconnect { return 0 }
       if !hasOwnTransport, isReadyForTransport { return 0 }
     }
-    if isLeaving, session.ending == nil, isDrained { return 0 }
+    if isLeaving, session.closeReason == nil, isDrained { return 0 }
     guard let deadline = nextDeadline else { return -1 }
     return Int32(clamping: deadline.remaining(at: now))
   }

@@ -1,5 +1,5 @@
 import CPlatform
-public import FixedMemory
+public import Storage
 public import MQTTSession
 public import MQTTWire
 
@@ -66,7 +66,7 @@ public struct ClientOptions: ~Escapable {
     }
     var servers = request.servers
     if servers.count == 0 {
-      servers.append(host: Extent(offset: 0, count: request.host.count), port: 0)
+      servers.append(host: ByteRange(offset: 0, count: request.host.count), port: 0)
     }
     for index in 0..<servers.count { try Self.checkHost(request.host.extracting(servers.host(index).range)) }
     try Self.checkTexts(request, version)
@@ -244,19 +244,19 @@ private struct NumberCheck {
 
 /// Where a client's parts lie in the caller's block.
 public struct ClientPlan {
-  let servers: Place<ServerTable.Entry>
-  let addresses: Place<platform_address>
-  let hosts: Place<UInt8>
-  let handlers: Place<HandlerTable.Entry>
-  let handlerFilters: Place<UInt8>
+  let servers: ArenaSlice<ServerTable.Entry>
+  let addresses: ArenaSlice<platform_address>
+  let hosts: ArenaSlice<UInt8>
+  let handlers: ArenaSlice<HandlerTable.Entry>
+  let handlerFilters: ArenaSlice<UInt8>
   let session: SessionPlan
-  public let submissions: SharedQueue<Submission>.Plan
+  public let submissions: MPSCQueue<Submission>.Plan
 
-  public init(_ options: borrowing ClientOptions, in plan: inout MemoryPlan) {
+  public init(_ options: borrowing ClientOptions, in plan: inout ArenaLayout) {
     session = SessionPlan(options.session, in: &plan)
     handlers = plan.reserve(options.handlers, of: HandlerTable.Entry.self)
     handlerFilters = plan.reserve(options.handlerBytes, of: UInt8.self)
-    submissions = SharedQueue.Plan(slots: options.submitMessages, slotSize: options.submitBytes, in: &plan)
+    submissions = MPSCQueue.Plan(slots: options.submitMessages, slotSize: options.submitBytes, in: &plan)
     servers = plan.reserve(ServerTable.entryCount(options), of: ServerTable.Entry.self)
     addresses = plan.reserve(options.addresses, of: platform_address.self)
     hosts = plan.reserve(max(ServerTable.byteCount(options), options.hostBytes), of: UInt8.self)

@@ -8,7 +8,7 @@ public struct Failure: BitwiseCopyable {
     case refused
     case serverClosed
     case malformed(Malformed)
-    case violation(Violation)
+    case violation(ProtocolViolation)
     case backlog
     case keepAlive
     case stream
@@ -79,9 +79,9 @@ public struct Failure: BitwiseCopyable {
   public let stage: Stage
   /// What the server said, if it said anything; the extents are in `Client.receivedBytes`.
   public var reasonCode: UInt8? = nil
-  public var reasonString = Extent.empty
-  public var serverReference = Extent.empty
-  public var properties = Extent.empty
+  public var reasonString = ByteRange.empty
+  public var serverReference = ByteRange.empty
+  public var properties = ByteRange.empty
   /// Milliseconds until the next attempt; `nil`: there will be none.
   public var retry: UInt32? = nil
 }

@@ -1,4 +1,4 @@
-public import FixedMemory
+public import Storage
 import MQTTWire
 
 /// Topic Filters, each with what the application wants to find with the messages that match.

@@ -1,4 +1,4 @@
-import FixedMemory
+import Storage
 import MQTTSession
 import MQTTWire
 
@@ -45,7 +45,7 @@ extension Client where System: ~Copyable {
 
   // Static, because the compiler takes a span of one part of `self` for a hold on all of it.
   private static func note(
-    _ reference: Extent, from session: borrowing Session, in servers: inout ServerTable, defaultPort: UInt16
+    _ reference: ByteRange, from session: borrowing Session, in servers: inout ServerTable, defaultPort: UInt16
   ) -> Bool {
     let text = session.receivedBytes.extracting(reference.range)
     guard let url = try? ServerURL(reference: text) else { return false }

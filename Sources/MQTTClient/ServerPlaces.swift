@@ -5,19 +5,19 @@ public struct ServerPlaces: BitwiseCopyable {
   public static var maximum: Int { 16 }
 
   public private(set) var count = 0
-  private var hosts = InlineArray<16, Extent>(repeating: .empty)
+  private var hosts = InlineArray<16, ByteRange>(repeating: .empty)
   /// 0: absent.
   private var ports = InlineArray<16, UInt16>(repeating: 0)
 
   public init() {}
 
-  public mutating func append(host: Extent, port: UInt16) {
+  public mutating func append(host: ByteRange, port: UInt16) {
     hosts[count] = host
     ports[count] = port
     count &+= 1
   }
 
-  public func host(_ index: Int) -> Extent { hosts[index] }
+  public func host(_ index: Int) -> ByteRange { hosts[index] }
 
   public func port(_ index: Int) -> UInt16 { ports[index] }
 }

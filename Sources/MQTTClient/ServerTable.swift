@@ -1,10 +1,10 @@
-import FixedMemory
+import Storage
 import MQTTWire
 
 /// The servers of a client, and behind them the one that another pointed to.
 struct ServerTable: ~Copyable {
   struct Entry: BitwiseCopyable {
-    var host: Extent
+    var host: ByteRange
     var port: UInt16
   }
 
@@ -41,7 +41,7 @@ struct ServerTable: ~Copyable {
     borrowing get { hosts.bytes }
   }
 
-  func host(_ index: Int) -> Extent { entries[index].host }
+  func host(_ index: Int) -> ByteRange { entries[index].host }
 
   func port(_ index: Int) -> UInt16 { entries[index].port }
 
@@ -54,6 +54,6 @@ struct ServerTable: ~Copyable {
     var text = hosts.mutableBytes(in: start..<start &+ host.count &+ 1)
     copy(host, into: &text)
     text[host.count] = 0
-    entries[index] = Entry(host: Extent(offset: start, count: host.count), port: port)
+    entries[index] = Entry(host: ByteRange(offset: start, count: host.count), port: port)
   }
 }

@@ -5,8 +5,8 @@ public import MQTTWire
 /// Strict: what is not understood is an error with its place, never ignored.
 public struct ServerURL: BitwiseCopyable {
   /// Still percent-encoded; empty if absent, as the password.
-  public private(set) var userName = Extent.empty
-  public private(set) var password = Extent.empty
+  public private(set) var userName = ByteRange.empty
+  public private(set) var password = ByteRange.empty
   /// At least one; without the brackets of an IPv6 address.
   public private(set) var servers = ServerPlaces()
 
@@ -76,15 +76,15 @@ public struct ServerURL: BitwiseCopyable {
       index += 1
     }
     guard separator > range.lowerBound else { throw .url(at: range.lowerBound) }
-    userName = Extent(offset: range.lowerBound, count: separator - range.lowerBound)
+    userName = ByteRange(offset: range.lowerBound, count: separator - range.lowerBound)
     if separator < range.upperBound {
-      password = Extent(offset: separator + 1, count: range.upperBound - separator - 1)
+      password = ByteRange(offset: separator + 1, count: range.upperBound - separator - 1)
     }
   }
 
   private mutating func parseServer(_ text: Span<UInt8>, _ range: Range<Int>) throws(OptionsError) {
     var index = range.lowerBound
-    let host: Extent
+    let host: ByteRange
     if index < range.upperBound, text[index] == UInt8(ascii: "[") {
       index += 1
       let start = index
@@ -97,13 +97,13 @@ public struct ServerURL: BitwiseCopyable {
       guard index > start, index < range.upperBound, text[index] == UInt8(ascii: "]") else {
         throw .url(at: index)
       }
-      host = Extent(offset: start, count: index - start)
+      host = ByteRange(offset: start, count: index - start)
       index += 1
     } else {
       let start = index
       while index < range.upperBound, isHostName(text[index]) { index += 1 }
       guard index > start else { throw .url(at: index) }
-      host = Extent(offset: start, count: index - start)
+      host = ByteRange(offset: start, count: index - start)
     }
     guard index < range.upperBound else { return servers.append(host: host, port: 0) }
 

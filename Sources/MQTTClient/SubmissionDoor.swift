@@ -1,4 +1,4 @@
-public import FixedMemory
+public import Storage
 public import MQTTSession
 public import MQTTTransport
 public import MQTTWire
@@ -17,7 +17,7 @@ public struct Submission: BitwiseCopyable {
   var qos: QoS
   private var bits: UInt8
 
-  fileprivate init(_ message: borrowing Publish, _ handling: Handling) {
+  fileprivate init(_ message: borrowing Publish, _ handling: PublishOptions) {
     cookie = handling.cookie
     payloadSize = UInt32(truncatingIfNeeded: message.payload.count)
     propertiesSize = UInt32(truncatingIfNeeded: message.properties.count)
@@ -33,11 +33,11 @@ public struct Submission: BitwiseCopyable {
 
   var retain: Bool { bits & 1 != 0 }
 
-  var handling: Handling {
-    var handling = Handling(cookie: cookie, isQuiet: bits & 2 != 0)
+  var handling: PublishOptions {
+    var handling = PublishOptions(cookie: cookie, isQuiet: bits & 2 != 0)
     handling.isUrgent = bits & 4 != 0
     // There is nobody to be told that it was dropped at once.
-    handling.overflow = Handling.Overflow(rawValue: bits >> 3) ?? .refuse
+    handling.overflow = PublishOptions.Overflow(rawValue: bits >> 3) ?? .refuse
     if handling.overflow == .dropNewest { handling.overflow = .refuse }
     return handling
   }
@@ -48,7 +48,7 @@ public struct Submission: BitwiseCopyable {
 /// The one door of a client for threads that do not own it (D7). It holds nothing that ever changes but the queue,
 /// and touches nothing of the client.
 public struct SubmissionDoor: BitwiseCopyable {
-  private let queue: SharedQueue<Submission>
+  private let queue: MPSCQueue<Submission>
   private let wakeUp: WakeUp
   /// What the client was made for: it may come to speak an older one.
   private let version: ProtocolVersion
@@ -56,7 +56,7 @@ public struct SubmissionDoor: BitwiseCopyable {
   /// 0: there is no room for urgent messages.
   private let urgentBytes: Int
 
-  public init(_ options: borrowing ClientOptions, queue: SharedQueue<Submission>, wakeUp: WakeUp) {
+  public init(_ options: borrowing ClientOptions, queue: MPSCQueue<Submission>, wakeUp: WakeUp) {
     self.queue = queue
     self.wakeUp = wakeUp
     version = options.session.connect.version
@@ -66,7 +66,7 @@ public struct SubmissionDoor: BitwiseCopyable {
 
   /// Puts a message into the queue, or changes nothing. `now` is asked only for one that expires.
   public func submit(
-    _ message: consuming Publish, _ handling: Handling, at now: () -> Instant
+    _ message: consuming Publish, _ handling: PublishOptions, at now: () -> Instant
   ) throws(SessionError) {
     wakeOwner(for: try put(message, handling, at: now))
   }
@@ -75,7 +75,7 @@ public struct SubmissionDoor: BitwiseCopyable {
 
   @inline(__always)
   public func put(
-    _ message: consuming Publish, _ handling: Handling, at now: () -> Instant
+    _ message: consuming Publish, _ handling: PublishOptions, at now: () -> Instant
   ) throws(SessionError) -> ChainEnd {
     guard queue.isOpen, !handling.isUrgent || urgentBytes > 0 else { throw .notSupported }
     let inList = try Session.check(message, hasExpiry: handling.expiry != 0, version: version)

@@ -27,8 +27,8 @@ public struct Completion: BitwiseCopyable {
   public var latency: UInt32? = nil
   /// 5.0: what came with the acknowledgement; extents in `Session.receivedBytes`, as long as the event is not
   /// released.
-  public internal(set) var reasonString = Extent.empty
-  public internal(set) var properties = Extent.empty
+  public internal(set) var reasonString = ByteRange.empty
+  public internal(set) var properties = ByteRange.empty
   /// With a request what tells it in the table of replies.
   let replyTag: UInt16?
   let slot: Int

@@ -1,4 +1,4 @@
-import FixedMemory
+import Storage
 import MQTTWire
 
 /// Half a byte as text.
@@ -12,14 +12,14 @@ public enum HexDigit {
 struct ConnectPackets: ~Copyable {
   private var region: Region
   /// For 3.1, 3.1.1 and 5.0, behind the Fixed Header and without credentials that come later; empty: not spoken.
-  private var bodies: InlineArray<3, Extent>
+  private var bodies: InlineArray<3, ByteRange>
   /// The version that was asked for.
   let version: ProtocolVersion
   /// In the packet of that version.
   private let flagsOffset: Int
-  let clientID: Extent
+  let clientID: ByteRange
   /// `nil`: there is none.
-  let authenticationMethod: Extent?
+  let authenticationMethod: ByteRange?
   /// The room for a user name and a password that come later; 0: the packets have what they need.
   let credentialBytes: Int
   /// How much of it they take.
@@ -51,14 +51,14 @@ struct ConnectPackets: ~Copyable {
       let connect = options.connect.downgraded(to: version)
       let size = connect.encodedSize
       if credentialBytes > 0 { offset += Self.spare(connect) }
-      bodies[Self.index(version)] = Extent(offset: offset + size - connect.bodySize, count: connect.bodySize)
+      bodies[Self.index(version)] = ByteRange(offset: offset + size - connect.bodySize, count: connect.bodySize)
       var writer = ByteWriter(region.mutableBytes(in: offset..<offset + size))
       connect.encode(into: &writer)
       offset += size + (credentialBytes > 0 ? 4 + credentialBytes : 0)
     }
     let start = Self.packet(bodies[Self.index(version)], 0).offset
     flagsOffset = start + options.connect.flagsOffset
-    clientID = Extent(offset: start + options.connect.clientIDOffset, count: options.connect.clientIDSize)
+    clientID = ByteRange(offset: start + options.connect.clientIDOffset, count: options.connect.clientIDSize)
     authenticationMethod = Self.method(options.connect.properties)?
       .shifted(by: start + options.connect.propertiesOffset)
     self.region = region
@@ -75,7 +75,7 @@ struct ConnectPackets: ~Copyable {
   }
 
   /// Whoever made the options has checked the list.
-  static func method(_ properties: Span<UInt8>) -> Extent? {
+  static func method(_ properties: Span<UInt8>) -> ByteRange? {
     var reader = PropertyReader(properties, place: .packet(.connect, from: .client))
     while let property = try? reader.next() {
       if property.identifier == .authenticationMethod { return property.text }
@@ -84,15 +84,15 @@ struct ConnectPackets: ~Copyable {
   }
 
   /// Where the packet of a version is in `bytes`.
-  func packet(_ version: ProtocolVersion) -> Extent {
+  func packet(_ version: ProtocolVersion) -> ByteRange {
     Self.packet(bodies[Self.index(version)], credentialSize)
   }
 
   /// A body with its Fixed Header and what follows it.
-  private static func packet(_ body: Extent, _ credentialSize: Int) -> Extent {
+  private static func packet(_ body: ByteRange, _ credentialSize: Int) -> ByteRange {
     let length = body.count + credentialSize
     let header = 1 + VariableByteInteger.encodedSize(length)
-    return Extent(offset: body.offset - header, count: header + length)
+    return ByteRange(offset: body.offset - header, count: header + length)
   }
 
   var bytes: Span<UInt8> {

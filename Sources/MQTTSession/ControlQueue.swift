@@ -1,4 +1,4 @@
-import FixedMemory
+import Storage
 import MQTTWire
 
 /// The small packets that go ahead of the outbox, between its packets: acknowledgements, PINGREQ,

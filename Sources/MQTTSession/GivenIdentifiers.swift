@@ -1,4 +1,4 @@
-import FixedMemory
+import Storage
 public import MQTTWire
 
 /// Packet Identifiers that are given: in the drop-in for libmosquitto the message id that a program was told is the one on
@@ -42,7 +42,7 @@ extension Outbox {
   }
 }
 
-extension RequestQueue {
+extension SubscribeQueue {
   /// Where the request is that waits for its answer with this identifier.
   func placeOfGiven(_ identifier: PacketIdentifier) -> Int? {
     for index in 0..<stored {

@@ -1,4 +1,4 @@
-import FixedMemory
+import Storage
 import MQTTWire
 
 /// A set of Packet Identifiers. It never holds more than `maximum`, so no search in it is without an end.

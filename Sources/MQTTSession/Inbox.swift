@@ -1,4 +1,4 @@
-import FixedMemory
+import Storage
 import MQTTWire
 
 /// The receiver's side of QoS 1 and 2 (§4.3): which messages were handed out and not yet acknowledged, and
@@ -13,7 +13,7 @@ import MQTTWire
 /// connections; one that comes again on this one moves behind what came before it.
 public struct Inbox: ~Copyable {
   struct Entry: BitwiseCopyable {
-    var serial: UInt32
+    var token: UInt32
     let identifier: PacketIdentifier
     let qos: QoS
     /// The application has it.
@@ -40,7 +40,7 @@ public struct Inbox: ~Copyable {
   private var head = 0
   private var pending = 0
   /// How many of them have not come on this connection, and cannot be acknowledged on it.
-  private var unseen = 0
+  private var notRedelivered = 0
   /// QoS 2 messages whose PUBREC is out; marked, those of this connection.
   private var unreleased: IdentifierSet
   /// How many pending messages will have to get into it.
@@ -58,13 +58,13 @@ public struct Inbox: ~Copyable {
   private(set) var hasReleased = false
   /// How many connections in a row brought the backlog no further.
   private var fruitless: UInt8 = 0
-  private var lastSerial: UInt32 = 0
+  private var lastToken: UInt32 = 0
   /// Whether the server has the session is known, not assumed: 3.1 does not say.
   private var isSessionKnown = true
   /// The server had kept the session.
   private var isResumed = false
   /// The server is past what it sends again [MQTT-4.6.0-1]: what has not come by now will never do.
-  private var isPastResending = false
+  private var redeliveryIsOver = false
   private(set) var peak = 0
 
   init(ring: consuming Table<Entry>, unreleased: consuming IdentifierSet) {
@@ -90,12 +90,12 @@ public struct Inbox: ~Copyable {
       }
       _ = unreleased.remove(identifier)
     }
-    if let index = index(of: identifier, qos: qos, before: qos == .exactlyOnce ? pending : unseen) {
-      guard index < unseen else { return .duplicate }
+    if let index = index(of: identifier, qos: qos, before: qos == .exactlyOnce ? pending : notRedelivered) {
+      guard index < notRedelivered else { return .duplicate }
       let entry = ring[slot(index)]
       remove(at: index)
       if duplicate || (qos == .exactlyOnce && !isNewInLostSession(duplicate)) {
-        removeStale(.atLeastOnce, before: index)
+        dropSuperseded(.atLeastOnce, before: index)
         append(entry)
         return .duplicate
       }
@@ -105,7 +105,7 @@ public struct Inbox: ~Copyable {
       return verdict
     }
     if let verdict = makeRoom(isStrict: isStrict) { return verdict }
-    if !duplicate { isPastResending = true }
+    if !duplicate { redeliveryIsOver = true }
     return .deliver
   }
 
@@ -137,7 +137,7 @@ public struct Inbox: ~Copyable {
   /// Of QoS 1: messages are sent again in their order [MQTT-4.6.0-1], and those in front of one that has come will not.
   /// Of QoS 2 those that the application has done with go: see `passOn`.
   @inline(never)
-  private mutating func removeStale(_ qos: QoS, before end: Int) {
+  private mutating func dropSuperseded(_ qos: QoS, before end: Int) {
     var left = end
     var index = 0
     while index < left {
@@ -154,7 +154,7 @@ public struct Inbox: ~Copyable {
   /// [MQTT-4.3.3-10]: PUBREC again, and nothing else.
   private mutating func repeatAcknowledgement(_ identifier: PacketIdentifier, isStrict: Bool) -> Verdict {
     guard index(of: identifier, qos: .exactlyOnce, before: pending) == nil else { return .duplicate }
-    guard pending > unseen else {
+    guard pending > notRedelivered else {
       _ = unreleased.insert(identifier)
       return .answerAgain
     }
@@ -163,28 +163,28 @@ public struct Inbox: ~Copyable {
     // Else its PUBREC is on this connection already.
     guard pending < ring.count else { return .duplicate }
     append(
-      Entry(serial: nextSerial(), identifier: identifier, qos: .exactlyOnce, isAccepted: true, isRepeat: true)
+      Entry(token: nextToken(), identifier: identifier, qos: .exactlyOnce, isAccepted: true, isRepeat: true)
     )
     return .duplicate
   }
 
   /// `nil`: there is room for one more.
   private mutating func makeRoom(isStrict: Bool) -> Verdict? {
-    if pending &- unseen >= ring.count {
+    if pending &- notRedelivered >= ring.count {
       // Before 5.0 the server has not been told how many; it has to wait for the application, if that is what is
       // missing. So has one that kept the session: Mosquitto 2.0 sends all it has kept, whatever it was told, and
       // would do so on each connection that ended for it.
-      return (!isStrict || isResumed) && pending > unseen ? .wait : .tooMany
+      return (!isStrict || isResumed) && pending > notRedelivered ? .wait : .tooMany
     }
-    if pending == ring.count { forgetUnseen() }
+    if pending == ring.count { forgetNotRedelivered() }
     return nil
   }
 
   /// A message of an earlier connection that has not come again gives up its room, and its token. One of QoS 1 may be handed out
   /// once more; of QoS 2 the identifier is remembered, which has its place.
-  private mutating func forgetUnseen() {
+  private mutating func forgetNotRedelivered() {
     var index = 0
-    while index &+ 1 < unseen, ring[slot(index)].qos == .exactlyOnce { index &+= 1 }
+    while index &+ 1 < notRedelivered, ring[slot(index)].qos == .exactlyOnce { index &+= 1 }
     if ring[slot(index)].qos == .exactlyOnce { index = 0 }
     let entry = ring[slot(index)]
     remove(at: index)
@@ -195,27 +195,27 @@ public struct Inbox: ~Copyable {
   @inline(__always)
   mutating func add(_ identifier: PacketIdentifier, qos: QoS) -> UInt32 {
     append(
-      Entry(serial: nextSerial(), identifier: identifier, qos: qos, isAccepted: false, isRepeat: false))
-    return lastSerial
+      Entry(token: nextToken(), identifier: identifier, qos: qos, isAccepted: false, isRepeat: false))
+    return lastToken
   }
 
   /// Both at once for a message that does not come again. `nil`: `received` has to look at it.
   @inline(__always)
   mutating func addPlain(_ identifier: PacketIdentifier, qos: QoS) -> UInt32? {
-    guard unseen == 0, pending < ring.count else { return nil }
+    guard notRedelivered == 0, pending < ring.count else { return nil }
     if qos == .exactlyOnce {
       guard pending == 0, !isPostponing, !unreleased.isFull else { return nil }
       guard !unreleased.contains(identifier) else { return nil }
       hasProgressed = true
     }
-    isPastResending = true
+    redeliveryIsOver = true
     return add(identifier, qos: qos)
   }
 
   /// The application has done with a message: takes it out if it is the first. `nil`: `accept` and `next` have to see to it.
   @inline(__always)
-  mutating func takeFirst(_ serial: UInt32) -> (identifier: PacketIdentifier, qos: QoS)? {
-    guard unseen == 0, pending > 0, ring[head].serial == serial, !ring[head].isAccepted else { return nil }
+  mutating func takeFirst(_ token: UInt32) -> (identifier: PacketIdentifier, qos: QoS)? {
+    guard notRedelivered == 0, pending > 0, ring[head].token == token, !ring[head].isAccepted else { return nil }
     let entry = ring[head]
     if entry.qos == .exactlyOnce {
       reserved &-= 1
@@ -241,7 +241,7 @@ public struct Inbox: ~Copyable {
   /// A PUBREL for a message that was not acknowledged on this connection.
   func isUnacknowledged(_ identifier: PacketIdentifier) -> Bool {
     guard let index = index(of: identifier, qos: .exactlyOnce, before: pending) else { return false }
-    return index >= unseen && !ring[slot(index)].isRepeat
+    return index >= notRedelivered && !ring[slot(index)].isRepeat
   }
 
   /// The server kept the session, or it did not, and then everything in it is gone.
@@ -250,8 +250,8 @@ public struct Inbox: ~Copyable {
   ) {
     isSessionKnown = isKnown
     isResumed = sessionPresent
-    let wasPastResending = isPastResending
-    isPastResending = false
+    let redeliveryWasOver = redeliveryIsOver
+    redeliveryIsOver = false
     self.endsWithConnection = endsWithConnection
     hasForgotten = false
     isPostponing = false
@@ -259,27 +259,27 @@ public struct Inbox: ~Copyable {
     guard sessionPresent else {
       head = 0
       pending = 0
-      unseen = 0
+      notRedelivered = 0
       reserved = 0
       fruitless = 0
       return unreleased.removeAll()
     }
     unreleased.removeMarks()
     // What came again on the last connection is the beginning of what the server sends again; the others follow.
-    for _ in 0..<unseen {
+    for _ in 0..<notRedelivered {
       let entry = ring[head]
       head = slot(1)
       ring[slot(pending &- 1)] = entry
     }
-    let seen = pending &- unseen
-    unseen = 0
+    let seen = pending &- notRedelivered
+    notRedelivered = 0
     var place = 0
     var index = 0
     while index < pending {
       let entry = ring[slot(index)]
       let wasUnseen = place >= seen
       place &+= 1
-      if entry.isRepeat || (entry.qos == .atLeastOnce && wasUnseen && wasPastResending) {
+      if entry.isRepeat || (entry.qos == .atLeastOnce && wasUnseen && redeliveryWasOver) {
         remove(at: index)
       } else {
         // Before 5.0 there is no refusing.
@@ -287,14 +287,14 @@ public struct Inbox: ~Copyable {
         index &+= 1
       }
     }
-    unseen = pending
+    notRedelivered = pending
   }
 
   // MARK: Things the application wants
 
   /// False: there is no such message, or it was accepted before.
-  mutating func accept(_ serial: UInt32, reasonCode: UInt8) -> Bool {
-    guard let index = index(of: serial) else { return false }
+  mutating func accept(_ token: UInt32, reasonCode: UInt8) -> Bool {
+    guard let index = index(of: token) else { return false }
     let slot = slot(index)
     guard !ring[slot].isAccepted else { return false }
     ring[slot].isAccepted = true
@@ -302,25 +302,25 @@ public struct Inbox: ~Copyable {
     return true
   }
 
-  func identifier(of serial: UInt32) -> PacketIdentifier? {
-    guard let index = index(of: serial) else { return nil }
+  func identifier(of token: UInt32) -> PacketIdentifier? {
+    guard let index = index(of: token) else { return nil }
     return ring[slot(index)].identifier
   }
 
-  func isPending(_ serial: UInt32) -> Bool {
-    guard let index = index(of: serial) else { return false }
+  func isPending(_ token: UInt32) -> Bool {
+    guard let index = index(of: token) else { return false }
     return !ring[slot(index)].isAccepted
   }
 
   /// Whether the acknowledgement of a message would be the next to leave.
-  func isNext(_ serial: UInt32) -> Bool { pending > unseen && ring[slot(unseen)].serial == serial }
+  func isNext(_ token: UInt32) -> Bool { pending > notRedelivered && ring[slot(notRedelivered)].token == token }
 
   // MARK: Outputs
 
   /// The acknowledgement that may leave now; `removeNext` follows when it does.
   var next: Acknowledgement? {
-    guard pending > unseen else { return nil }
-    let entry = ring[slot(unseen)]
+    guard pending > notRedelivered else { return nil }
+    let entry = ring[slot(notRedelivered)]
     guard entry.isAccepted else { return nil }
     return Acknowledgement(
       type: entry.qos == .atLeastOnce ? .puback : .pubrec, identifier: entry.identifier,
@@ -329,11 +329,11 @@ public struct Inbox: ~Copyable {
 
   mutating func removeNext() {
     // With a refusal the exchange ends [MQTT-4.3.3-9].
-    let entry = ring[slot(unseen)]
+    let entry = ring[slot(notRedelivered)]
     if entry.qos == .exactlyOnce, entry.reasonCode < 0x80, !unreleased.insert(entry.identifier) {
       hasForgotten = true
     }
-    remove(at: unseen)
+    remove(at: notRedelivered)
   }
 
   // MARK: A backlog that has no place
@@ -344,7 +344,7 @@ public struct Inbox: ~Copyable {
 
   /// The application has done with a message that has not come again: PUBREC cannot leave, and its place is taken in vain.
   private var hasStranded: Bool {
-    for index in 0..<unseen {
+    for index in 0..<notRedelivered {
       let entry = ring[slot(index)]
       if entry.isAccepted, entry.qos == .exactlyOnce { return true }
     }
@@ -359,15 +359,15 @@ public struct Inbox: ~Copyable {
     fruitless = hasProgressed ? 0 : fruitless &+ 1
     guard fruitless >= 2 else { return }
     unreleased.removeUnmarked()
-    removeStale(.exactlyOnce, before: unseen)
+    dropSuperseded(.exactlyOnce, before: notRedelivered)
     fruitless = 0
   }
 
   // MARK: Helpers
 
-  private mutating func nextSerial() -> UInt32 {
-    lastSerial = lastSerial == .max ? 1 : lastSerial &+ 1
-    return lastSerial
+  private mutating func nextToken() -> UInt32 {
+    lastToken = lastToken == .max ? 1 : lastToken &+ 1
+    return lastToken
   }
 
   @inline(__always)
@@ -386,20 +386,20 @@ public struct Inbox: ~Copyable {
     return nil
   }
 
-  /// Serials grow along the ring, with gaps: it is where it would be without them, or before; or behind, if
+  /// Tokens grow along the ring, with gaps: it is where it would be without them, or before; or behind, if
   /// it came again.
-  private func index(of serial: UInt32) -> Int? {
+  private func index(of token: UInt32) -> Int? {
     guard pending > 0 else { return nil }
-    let distance = serial &- ring[head].serial
+    let distance = token &- ring[head].token
     let guess = Int(truncatingIfNeeded: min(distance, UInt32(truncatingIfNeeded: pending &- 1)))
     var index = guess
     while index >= 0 {
-      if ring[slot(index)].serial == serial { return index }
+      if ring[slot(index)].token == token { return index }
       index &-= 1
     }
     index = guess &+ 1
     while index < pending {
-      if ring[slot(index)].serial == serial { return index }
+      if ring[slot(index)].token == token { return index }
       index &+= 1
     }
     return nil
@@ -407,7 +407,7 @@ public struct Inbox: ~Copyable {
 
   /// Nearly always the first.
   private mutating func remove(at index: Int) {
-    if index < unseen { unseen &-= 1 }
+    if index < notRedelivered { notRedelivered &-= 1 }
     if ring[slot(index)].needsPlace { reserved &-= 1 }
     var place = index
     while place > 0 {

@@ -18,7 +18,7 @@ public struct MessageFlags: BitwiseCopyable {
   }
 
   /// QoS, retain and quiet as they lie in `smq_message`, one byte each from the lowest on. Whether anything else is set
-  /// there, `PlainRules` sees.
+  /// there, `FastPathLimits` sees.
   @inline(__always)
   public init(plain bits: UInt32) { self.bits = bits }
 

@@ -1,11 +1,11 @@
-import FixedMemory
+import Storage
 import MQTTWire
 
 /// Messages under a Topic Alias, and what becomes of them where it means nothing (docs/decisions/0015).
 extension Outbox {
   @inline(never)
   mutating func appendUnderAlias(
-    _ publish: borrowing Publish, _ handling: Handling, version: ProtocolVersion, limits: ServerLimits
+    _ publish: borrowing Publish, _ handling: PublishOptions, version: ProtocolVersion, limits: ServerLimits
   ) throws(SessionError) {
     let mayHaveAlias = mayHaveAlias(publish, handling, version: version, limits: limits)
     let choice = mayHaveAlias ? aliases.choice(for: publish.topic) : .none
@@ -28,7 +28,7 @@ extension Outbox {
 
   /// It has to fit with topic and alias: on the next connection it may have to be sent again with its topic.
   private func mayHaveAlias(
-    _ publish: borrowing Publish, _ handling: Handling, version: ProtocolVersion, limits: ServerLimits
+    _ publish: borrowing Publish, _ handling: PublishOptions, version: ProtocolVersion, limits: ServerLimits
   ) -> Bool {
     guard aliases.isInUse, handling.kind == .whole, handling.replyTag == nil, handling.overflow != .latest
     else { return false }
@@ -38,7 +38,7 @@ extension Outbox {
 
   /// What a message may take in the ring.
   func roomNeeded(
-    _ publish: borrowing Publish, _ handling: Handling, version: ProtocolVersion, limits: ServerLimits
+    _ publish: borrowing Publish, _ handling: PublishOptions, version: ProtocolVersion, limits: ServerLimits
   ) -> Int {
     // One that is to establish an alias says both.
     let isAliased = mayHaveAlias(publish, handling, version: version, limits: limits)
@@ -49,7 +49,7 @@ extension Outbox {
 
   @inline(never)
   private mutating func storeAside(
-    _ publish: borrowing Publish, _ handling: Handling, version: ProtocolVersion, limits: ServerLimits
+    _ publish: borrowing Publish, _ handling: PublishOptions, version: ProtocolVersion, limits: ServerLimits
   ) throws(SessionError) {
     try store(publish, handling, version: version, limits: limits)
   }
@@ -139,7 +139,7 @@ extension Outbox {
 /// Where the parts of a PUBLISH of 5.0 in the ring are, as a connection of `version` needs them.
 private struct PacketParts: BitwiseCopyable {
   /// Topic Name and Packet Identifier, as they are.
-  let topic: Extent
+  let topic: ByteRange
   /// What is left of the properties.
   let propertyLength: Int
   /// How many bytes that length takes; 0 before 5.0.
@@ -156,7 +156,7 @@ private struct PacketParts: BitwiseCopyable {
     let topicSize =
       2 &+ (Int(bytes[position]) << 8 | Int(bytes[position &+ 1]))
       &+ (message.qos == .atMostOnce ? 0 : 2)
-    topic = Extent(offset: position, count: topicSize)
+    topic = ByteRange(offset: position, count: topicSize)
     position &+= topicSize
     var length = 0
     var shift = 0

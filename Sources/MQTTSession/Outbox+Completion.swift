@@ -1,4 +1,4 @@
-import FixedMemory
+import Storage
 import MQTTWire
 
 /// How messages end, and how their room comes back: the bytes at once, the descriptor when nobody has to hear of it any

@@ -1,4 +1,4 @@
-import FixedMemory
+import Storage
 import MQTTWire
 
 /// What happens at the brim, message by message (docs/decisions/0020).
@@ -9,7 +9,7 @@ extension Outbox {
   /// Takes a message in as it asks for. False: it was dropped itself.
   @inline(never)
   mutating func admit(
-    _ publish: borrowing Publish, _ handling: Handling, version: ProtocolVersion, limits: ServerLimits,
+    _ publish: borrowing Publish, _ handling: PublishOptions, version: ProtocolVersion, limits: ServerLimits,
     quota: inout SendQuota
   ) throws(SessionError) -> Bool {
     if handling.overflow == .latest {
@@ -45,7 +45,7 @@ extension Outbox {
   /// either.
   private mutating func makeRoom(for size: Int, quota: inout SendQuota) -> Bool {
     guard canMakeRoom(for: size) else { return false }
-    retractRun(&quota)
+    shrinkWindow(&quota)
     while true {
       let needsDescriptor = !hasDescriptor
       if !needsDescriptor {
@@ -160,7 +160,7 @@ extension Outbox {
 
   /// Puts a message in the place of the last one with the same topic. False: there is none, or it is too small.
   private mutating func replace(
-    _ publish: borrowing Publish, _ handling: Handling, version: ProtocolVersion, limits: ServerLimits,
+    _ publish: borrowing Publish, _ handling: PublishOptions, version: ProtocolVersion, limits: ServerLimits,
     quota: inout SendQuota
   ) throws(SessionError) -> Bool {
     guard var slot = waiting(publish.topic)?.newest else { return false }
@@ -168,7 +168,7 @@ extension Outbox {
     let message = descriptors[slot]
     let hasToBeTold = !message.flags.contains(.isQuiet)
     guard size <= message.size, !hasToBeTold || hasDescriptor else { return false }
-    retractRun(&quota)
+    shrinkWindow(&quota)
     if hasToBeTold, stored == descriptors.count, reclaim() {
       slot = waiting(publish.topic)?.newest ?? slot
     }
@@ -183,7 +183,7 @@ extension Outbox {
   /// Those before the newest are of no use any more: two were there if a part of one had been sent.
   private mutating func endOlder(_ topic: Span<UInt8>, quota: inout SendQuota) {
     while let (oldest, newest) = waiting(topic), oldest != newest {
-      retractRun(&quota)
+      shrinkWindow(&quota)
       drop(oldest, .replaced)
     }
   }

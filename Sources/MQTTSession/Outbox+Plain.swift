@@ -1,4 +1,4 @@
-import FixedMemory
+import Storage
 import MQTTWire
 
 /// The short way for what most messages are: a topic and a payload, nothing else, and alike one after the other. It does
@@ -31,7 +31,7 @@ extension Outbox {
   /// Takes a message in, if it is as simple as that. The topic is valid, and the flags are allowed by the rules.
   @inline(__always)
   mutating func appendPlain(
-    topic: Span<UInt8>, payload: Span<UInt8>, _ plainFlags: MessageFlags, cookie: UInt64, _ rules: PlainRules
+    topic: Span<UInt8>, payload: Span<UInt8>, _ plainFlags: MessageFlags, cookie: UInt64, _ rules: FastPathLimits
   ) -> Bool {
     guard !aliases.isInUse, reservation == nil, payload.count < Self.plainMaximum else { return false }
     let isAcknowledged = plainFlags.qos != .atMostOnce
@@ -96,7 +96,7 @@ extension Outbox {
     let state = qos == .exactlyOnce ? DeliveryState.released : .sent
     guard message.state == state, message.flags.isPlain(qos) else { return false }
     quota.left &+= 1
-    unanswered &-= 1
+    unacknowledged &-= 1
     incomplete &-= 1
     delivered.increment()
     let latency = now.milliseconds &- message.since
@@ -142,7 +142,7 @@ extension Outbox {
     return descriptors[slot].outcome == .delivered && !descriptors[slot].flags.contains(.isRequest)
   }
 
-  /// Adds to the run all that may be sent. False: `extendRun` has to look at each.
+  /// Adds to the run all that may be sent. False: `extendWindow` has to look at each.
   @inline(__always)
   mutating func extendRunByRow(_ quota: inout SendQuota) -> Bool {
     let added = unsent &- runCount
@@ -186,7 +186,7 @@ extension Outbox {
       let packets = runCount
       var slot = sendSlot
       known = max(known, distance(of: slot) &+ packets)
-      unanswered &+= packets
+      unacknowledged &+= packets
       for _ in 0..<packets {
         descriptors[slot].state = .sent
         descriptors[slot].since = now.milliseconds

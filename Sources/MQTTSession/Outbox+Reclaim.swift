@@ -1,4 +1,4 @@
-import FixedMemory
+import Storage
 import MQTTWire
 
 /// Descriptors in the middle: they can be closed up as long as the server knows no message behind them by its identifier.

@@ -1,4 +1,4 @@
-import FixedMemory
+import Storage
 import MQTTWire
 
 /// The Session State across connections (§4.4): what is sent again, and what it becomes.
@@ -16,7 +16,7 @@ extension Outbox {
     readySlot = sendSlot
     releasesToCheck = 0
     resends = 0
-    unanswered = 0
+    unacknowledged = 0
     stream?.sent = 0
     aliases.connectionLost()
   }
@@ -62,7 +62,7 @@ extension Outbox {
     // What still waits for PUBCOMP counts against Receive Maximum [MQTT-3.3.4-7]. If the server has
     // lowered that below their number, the quota is negative until enough of them are complete.
     quota.left &-= released
-    unanswered = released
+    unacknowledged = released
     releaseSlot = head
     releasesToCheck = stored
   }

@@ -1,4 +1,4 @@
-import FixedMemory
+import Storage
 import MQTTWire
 
 /// Messages that are more than bytes to be sent: those that expire, wait for a reply, have their payload written later, or
@@ -7,7 +7,7 @@ extension Outbox {
   /// Notes in the newest descriptor what is special.
   @inline(never)
   mutating func note(
-    _ handling: Handling, _ publish: borrowing Publish, in slot: Int, version: ProtocolVersion
+    _ handling: PublishOptions, _ publish: borrowing Publish, in slot: Int, version: ProtocolVersion
   ) {
     descriptors[slot].flags.set(.isExpendable, handling.overflow != .refuse)
     if handling.overflow == .latest {
@@ -45,7 +45,7 @@ extension Outbox {
   /// Ends what is of no use any more and was never sent.
   mutating func expire(at second: UInt32, quota: inout SendQuota) {
     guard let due = nextExpiry, due <= second else { return }
-    retractRun(&quota)
+    shrinkWindow(&quota)
     nextExpiry = nil
     var slot = head
     for _ in 0..<stored {
@@ -107,20 +107,20 @@ extension Outbox {
 
   /// The end of a request has been told: of its message nobody wants to hear any more. If its time was up and the
   /// message was never sent, it never will be.
-  mutating func dismiss(_ request: ReplyTable.Ended, isTimeUp: Bool, quota: inout SendQuota) {
+  mutating func dismiss(_ request: PendingResponses.Ended, isTimeUp: Bool, quota: inout SendQuota) {
     guard let slot = slot(of: request) else { return }
     switch descriptors[slot].state {
     case .completed: dropCompletion(slot)
     default:
       descriptors[slot].flags.set(.isDismissed, true)
       guard isTimeUp, descriptors[slot].state == .queued else { return }
-      retractRun(&quota)
+      shrinkWindow(&quota)
       if !isBegun(slot), !hasDuplicateFlag(descriptors[slot]) { complete(slot, .expired) }
     }
   }
 
   /// Where the message of a request is, if it is there: what was dropped before it has moved it.
-  private func slot(of request: ReplyTable.Ended) -> Int? {
+  private func slot(of request: PendingResponses.Ended) -> Int? {
     if isOf(request, request.slot) { return request.slot }
     var slot = head
     for _ in 0..<stored {
@@ -130,7 +130,7 @@ extension Outbox {
     return nil
   }
 
-  private func isOf(_ request: ReplyTable.Ended, _ slot: Int) -> Bool {
+  private func isOf(_ request: PendingResponses.Ended, _ slot: Int) -> Bool {
     guard distance(of: slot) < stored else { return false }
     let message = descriptors[slot]
     return message.flags.contains(.isRequest) && message.tag == request.tag

@@ -1,4 +1,4 @@
-import FixedMemory
+import Storage
 import MQTTWire
 
 /// Sending from the outbox, and what the server's acknowledgements do to it.
@@ -37,7 +37,7 @@ extension Outbox {
     }
   }
 
-  /// Whether `extendRun` would find something, or has.
+  /// Whether `extendWindow` would find something, or has.
   func canTransmit(_ quota: SendQuota) -> Bool {
     if runCount > 0 { return true }
     guard unsent > 0 else { return false }
@@ -68,7 +68,7 @@ extension Outbox {
   }
 
   /// What a run may take.
-  enum Extent: BitwiseCopyable {
+  enum ByteRange: BitwiseCopyable {
     case everything
     case resends(before: UInt16?)  // of the other lane's next one
 
@@ -80,8 +80,8 @@ extension Outbox {
   }
 
   /// Adds to the run what may be sent and lies right behind it.
-  mutating func extendRun(
-    _ extent: Extent = .everything, version: ProtocolVersion, second: UInt32, quota: inout SendQuota
+  mutating func extendWindow(
+    _ extent: ByteRange = .everything, version: ProtocolVersion, second: UInt32, quota: inout SendQuota
   ) {
     if case .everything = extent, extendRunByRow(&quota) { return }
     if runCount > 0, isAlone(descriptors[sendSlot]) { return }
@@ -172,7 +172,7 @@ extension Outbox {
     if descriptors[slot].qos == .atMostOnce {
       complete(slot, .delivered)
     } else {
-      unanswered &+= 1
+      unacknowledged &+= 1
       known = max(known, distance(of: slot) &+ 1)
       descriptors[slot].state = .sent
       descriptors[slot].since = now.milliseconds
@@ -190,7 +190,7 @@ extension Outbox {
   func isBegun(_ slot: Int) -> Bool { runCount > 0 && slot == sendSlot && isInsidePacket }
 
   /// Takes back from the run what has not been begun.
-  mutating func retractRun(_ quota: inout SendQuota) {
+  mutating func shrinkWindow(_ quota: inout SendQuota) {
     let kept = isInsidePacket ? 1 : 0
     while runCount > kept {
       runCount &-= 1
@@ -252,14 +252,14 @@ extension Outbox {
     {
     case .complete:
       quota.left &+= 1
-      unanswered &-= 1
+      unacknowledged &-= 1
       noteLatency(slot)
       // PUBREC says more than the PUBCOMP that follows it.
       complete(slot, .delivered, reasonCode: message.answer ?? reasonCode)
       return .nothing
     case .refuse:
       quota.left &+= 1
-      unanswered &-= 1
+      unacknowledged &-= 1
       noteLatency(slot)
       complete(slot, .refused, reasonCode: reasonCode)
       return .nothing

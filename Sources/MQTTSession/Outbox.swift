@@ -1,4 +1,4 @@
-import FixedMemory
+import Storage
 import MQTTWire
 
 /// What was published: encoded once, kept until it needs no sending any more (D4).
@@ -85,7 +85,7 @@ public struct Outbox: ~Copyable {
   /// So many from the head on the server may know by their identifiers.
   var known = 0
   /// How many were sent, or are waited for from before, and wait for the server.
-  var unanswered = 0
+  var unacknowledged = 0
   var readySlot = 0
   var runCount = 0
   /// Where the first packet of the run that is not yet whole begins; between it and `runStart` are bytes sent.
@@ -185,7 +185,7 @@ public struct Outbox: ~Copyable {
   // MARK: Things that happened
 
   /// Time goes on, and something may be taken out.
-  mutating func turn(at now: Instant) {
+  mutating func advance(to now: Instant) {
     self.now = now
     notePeaks()
   }
@@ -204,7 +204,7 @@ public struct Outbox: ~Copyable {
   /// Takes a message in, or changes nothing.
   @inline(__always)
   mutating func append(
-    _ publish: borrowing Publish, _ handling: Handling, version: ProtocolVersion, limits: ServerLimits
+    _ publish: borrowing Publish, _ handling: PublishOptions, version: ProtocolVersion, limits: ServerLimits
   ) throws(SessionError) {
     if aliases.isInUse {
       try appendUnderAlias(publish, handling, version: version, limits: limits)
@@ -215,7 +215,7 @@ public struct Outbox: ~Copyable {
 
   @inline(__always)
   mutating func store(
-    _ publish: borrowing Publish, _ handling: Handling, version: ProtocolVersion, limits: ServerLimits
+    _ publish: borrowing Publish, _ handling: PublishOptions, version: ProtocolVersion, limits: ServerLimits
   ) throws(SessionError) {
     let size = try checkedSize(publish, handling, version: version, limits: limits)
     guard let offset = place(size), stored < descriptors.count || reclaim() else {
@@ -250,7 +250,7 @@ public struct Outbox: ~Copyable {
   /// How many bytes a message takes here, if it can ever be sent.
   @inline(__always)
   func checkedSize(
-    _ publish: borrowing Publish, _ handling: Handling, version: ProtocolVersion, limits: ServerLimits
+    _ publish: borrowing Publish, _ handling: PublishOptions, version: ProtocolVersion, limits: ServerLimits
   ) throws(SessionError) -> Int {
     // Before any sum: on 32 bits a payload of nearly 2 GiB would make it wrap.
     guard publish.payloadSize <= VariableByteInteger.maximum else { throw .tooLarge }
@@ -271,7 +271,7 @@ public struct Outbox: ~Copyable {
   /// Encodes a message, and describes it.
   @inline(__always)
   mutating func write(
-    _ publish: borrowing Publish, _ handling: Handling, to slot: Int, at offset: Int, size: Int,
+    _ publish: borrowing Publish, _ handling: PublishOptions, to slot: Int, at offset: Int, size: Int,
     _ identifier: PacketIdentifier, version: ProtocolVersion
   ) {
     var writer = ByteWriter(bytes.mutableBytes(in: offset..<offset &+ size))

@@ -1,4 +1,4 @@
-import FixedMemory
+import Storage
 import MQTTWire
 
 /// Bytes from the server in one linear run, parsed where they lie.
@@ -20,7 +20,7 @@ struct ReceiveBuffer: ~Copyable {
   var hasSpace: Bool { end &- start < region.count }
 
   /// There is space without moving what is unread.
-  var hasSpaceBehind: Bool { end < region.count }
+  var hasTailSpace: Bool { end < region.count }
 
   /// What was received and not yet parsed.
   var unread: Span<UInt8> {
@@ -58,8 +58,8 @@ struct ReceiveBuffer: ~Copyable {
   struct PlainPacket: BitwiseCopyable {
     let packetSize: Int
     /// In `bytes`.
-    let topic: Extent
-    let payload: Extent
+    let topic: ByteRange
+    let payload: ByteRange
     let qos: QoS
     let retain: Bool
     /// `nil` with QoS 0.
@@ -89,7 +89,7 @@ struct ReceiveBuffer: ~Copyable {
       topicCount = fourth << 8 | Int(region[position])
       position &+= 1
     }
-    let topic = Extent(offset: position, count: topicCount)
+    let topic = ByteRange(offset: position, count: topicCount)
     position &+= topicCount
     let packetEnd = start &+ size
     let rest = (qos == .atMostOnce ? 0 : 2) &+ (hasProperties ? 1 : 0)
@@ -106,7 +106,7 @@ struct ReceiveBuffer: ~Copyable {
     }
     guard TopicName.isValid(region.bytes(at: topic.offset, count: topicCount)) else { return nil }
     return PlainPacket(
-      packetSize: size, topic: topic, payload: Extent(offset: position, count: packetEnd &- position),
+      packetSize: size, topic: topic, payload: ByteRange(offset: position, count: packetEnd &- position),
       qos: qos,
       retain: word & UInt32(Publish.retainFlag) != 0, identifier: identifier)
   }
@@ -121,10 +121,10 @@ struct ReceiveBuffer: ~Copyable {
   }
 
   /// Less than half of the region is behind the unread bytes, and there is some in front of them.
-  var isCramped: Bool { start > 0 && region.count &- end < region.count / 2 }
+  var shouldCompact: Bool { start > 0 && region.count &- end < region.count / 2 }
 
   /// Makes the most of the space. No event may point into it.
-  mutating func moveToFront() {
+  mutating func compact() {
     region.move(from: start, to: 0, count: end &- start)
     end &-= start
     start = 0
@@ -134,7 +134,7 @@ struct ReceiveBuffer: ~Copyable {
     precondition(count >= 0 && count <= region.count &- end)
     end &+= count
     peak = max(peak, end &- start)
-    wasFilled = !hasSpaceBehind
+    wasFilled = !hasTailSpace
   }
 
   mutating func consume(_ count: Int) {
@@ -144,7 +144,7 @@ struct ReceiveBuffer: ~Copyable {
   }
 
   /// Drops `count` unread bytes that begin `offset` bytes behind the front.
-  mutating func cut(at offset: Int, count: Int) {
+  mutating func removeRange(at offset: Int, count: Int) {
     precondition(offset >= 0 && count >= 0 && offset + count <= end - start)
     let rest = start &+ offset &+ count
     region.move(from: rest, to: rest &- count, count: end &- rest)

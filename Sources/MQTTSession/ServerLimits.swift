@@ -68,7 +68,7 @@ public struct ServerLimits: BitwiseCopyable {
   }
 
   /// The same for SUBSCRIBE and UNSUBSCRIBE (§3.2.2.3.11 to 13).
-  func verdict(packetSize: Int, needs: RequestQueue.Needs, version: ProtocolVersion) -> Limit? {
+  func verdict(packetSize: Int, needs: SubscribeQueue.Needs, version: ProtocolVersion) -> Limit? {
     if packetSize > maximumPacketSize { return .packetTooLarge }
     if needs.wildcard && !wildcardAvailable { return .wildcardNotSupported }
     if needs.shared && !sharedAvailable { return .sharedNotSupported }

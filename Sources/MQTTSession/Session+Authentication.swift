@@ -1,4 +1,4 @@
-import FixedMemory
+import Storage
 public import MQTTWire
 
 /// Enhanced authentication (§4.12).
@@ -72,7 +72,7 @@ extension Session {
 
   /// Every AUTH and a CONNACK that accepts repeat the method of CONNECT [MQTT-4.12.0-5]; without one there
   /// is none [MQTT-4.12.0-6].
-  func isMethodOurs(_ method: Extent) -> Bool {
+  func isMethodOurs(_ method: ByteRange) -> Bool {
     guard let own = connects.authenticationMethod else { return method.isEmpty }
     guard own.count == method.count else { return false }
     let ours = connects.bytes.extracting(own.range)

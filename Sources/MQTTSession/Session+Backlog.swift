@@ -12,14 +12,14 @@ extension Session {
   enum RoundTrip: BitwiseCopyable { case none, asked, answered }
 
   mutating func settleBacklog() {
-    guard inbox.isPostponing, phase == .connected, !isPeerGone, !isDelivering, incoming == nil, !isStalled,
+    guard inbox.isPostponing, phase == .connected, !isPeerGone, !hasUndeliveredEvent, incoming == nil, !isStalled,
       !lacksRoom, inbox.mayPassOn
     else { return }
     switch roundTrip {
     case .asked: break
     case .answered where !inbox.hasReleased:
       inbox.passOn()
-      end(Ending(cause: .backlog), saying: .quotaExceeded)
+      end(CloseReason(cause: .backlog), saying: .quotaExceeded)
     case .none, .answered:
       guard control.hasRoom, keepAlive.mayProbe else { return }
       inbox.forgetReleased()

@@ -1,4 +1,4 @@
-import FixedMemory
+import Storage
 import MQTTWire
 
 /// Things that happened: the beginning of a connection, its bytes, its time, its end.
@@ -50,11 +50,11 @@ extension Session {
     isAccepted = false
     isLeaving = false
     isPeerGone = false
-    hasHeard = false
+    receivedAnything = false
     farewellSize = 0
     farewellExpiry = 0..<0
     farewellReason = 0
-    ending = nil
+    closeReason = nil
     if view != nil { view = nil }
     shownSize = 0
     isShownTaken = false
@@ -93,7 +93,7 @@ extension Session {
   }
 
   /// The peer takes nothing any more. What it had sent before can still be `received`, and is handed out as long as
-  /// `isDelivering`.
+  /// `hasUndeliveredEvent`.
   public mutating func peerClosed() {
     guard phase == .connected else { return }
     isPeerGone = true
@@ -105,16 +105,16 @@ extension Session {
   public mutating func received(_ count: Int, at now: Instant) {
     counters.bytesReceived.add(count)
     counters.receiveCalls.increment()
-    turn(at: now)
+    advance(to: now)
     receiver.received(count)
-    hasHeard = true
+    receivedAnything = true
     keepAlive.heard(at: now)
     parse()
   }
 
   /// `count` bytes from the front of `output` were handed to the transport.
   public mutating func transmitted(_ count: Int, at now: Instant) {
-    turn(at: now)
+    advance(to: now)
     counters.bytesSent.add(count)
     counters.sendCalls.increment()
     switch source {
@@ -158,8 +158,8 @@ extension Session {
     guard phase == .connected else { return }
     if let deadline = answers.deadline, deadline.isReached(at: now) {
       // Behind what waits for the application, or did not fit into the buffer, one may lie unread.
-      guard isDelivering || isStalled || lacksRoom || incoming != nil || receiver.wasFilled else {
-        return end(Ending(cause: .noAnswer), saying: nil)
+      guard hasUndeliveredEvent || isStalled || lacksRoom || incoming != nil || receiver.wasFilled else {
+        return end(CloseReason(cause: .ackTimeout), saying: nil)
       }
       receiver.wasFilled = false
       answers.answered(at: now, waiting: waitingForAnswer)
@@ -169,8 +169,8 @@ extension Session {
     case .ping: ping(at: now)
     case .dead:
       // Behind what waits for the application, its answer may lie unread.
-      if isDelivering || isStalled || lacksRoom { return keepAlive.postpone(at: now) }
-      end(Ending(cause: .keepAlive), saying: nil)
+      if hasUndeliveredEvent || isStalled || lacksRoom { return keepAlive.postpone(at: now) }
+      end(CloseReason(cause: .keepAlive), saying: nil)
     }
   }
 
@@ -189,9 +189,9 @@ extension Session {
   }
 
   /// The time of what happens now.
-  public mutating func turn(at now: Instant) {
-    outbox.turn(at: now)
-    if !urgent.isEmpty { urgent.element.turn(at: now) }
+  public mutating func advance(to now: Instant) {
+    outbox.advance(to: now)
+    if !urgent.isEmpty { urgent.element.advance(to: now) }
   }
 
   /// Before an acknowledgement takes something out.
@@ -202,7 +202,7 @@ extension Session {
 
   /// PUBLISH, PUBREL, SUBSCRIBE and UNSUBSCRIBE that are sent, each whole, and that the server has not answered.
   var waitingForAnswer: Int {
-    outbox.unanswered &+ (urgent.isEmpty ? 0 : urgent.element.unanswered) &+ requests.incomplete
+    outbox.unacknowledged &+ (urgent.isEmpty ? 0 : urgent.element.unacknowledged) &+ requests.incomplete
       &- requests.queued
   }
 
@@ -215,24 +215,24 @@ extension Session {
 
   /// Ends the connection from this side. 5.0 tells the server why (§4.13), 3.1.1 only says goodbye,
   /// and only if that is meant: a DISCONNECT of 3.1.1 discards the Will.
-  mutating func end(_ ending: Ending, saying reason: ReasonCode?) {
-    self.ending = ending
+  mutating func end(_ closeReason: CloseReason, saying reason: ReasonCode?) {
+    self.closeReason = closeReason
     phase = .ending
     if let reason, version.hasProperties || reason == .success {
-      if version.hasProperties, reason != .success { self.ending?.reasonCode = reason.rawValue }
+      if version.hasProperties, reason != .success { self.closeReason?.reasonCode = reason.rawValue }
       let packet = Disconnect(reasonCode: reason)
       // There may be no byte for the reason [MQTT-3.2.2-15]; a DISCONNECT without it would discard the Will.
       if packet.encodedSize(version) <= limits.maximumPacketSize {
         _ = control.append(packet, version: version)
       }
-    } else if ending.cause.keepsAcknowledgements {
+    } else if closeReason.cause.keepsAcknowledgements {
       // What is acknowledged is not sent again: the next connection gets further.
     } else {
       control.removeAll()  // nobody listens any more
     }
   }
 
-  mutating func violate(_ violation: Violation) {
-    end(Ending(cause: .violation(violation)), saying: violation.reasonCode)
+  mutating func violate(_ violation: ProtocolViolation) {
+    end(CloseReason(cause: .violation(violation)), saying: violation.reasonCode)
   }
 }

@@ -1,4 +1,4 @@
-import FixedMemory
+import Storage
 import MQTTWire
 
 /// Outputs: what the application should know, one event at a time (docs/decisions/0011).
@@ -11,10 +11,10 @@ extension Session {
   }
 
   /// An event was handed out and not yet released: what is behind it has not been looked at.
-  public var isHoldingBack: Bool { isViewTaken || (shownSize > 0 && isShownTaken) }
+  public var eventIsBorrowed: Bool { isViewTaken || (shownSize > 0 && isShownTaken) }
 
   /// What the transport brought has not all been handed out.
-  public var isDelivering: Bool { view != nil || shownSize > 0 }
+  public var hasUndeliveredEvent: Bool { view != nil || shownSize > 0 }
 
   /// The next thing the application should know. Releases the event before.
   public mutating func nextEvent() -> SessionEvent? {
@@ -49,7 +49,7 @@ extension Session {
     if let replyCheck, let request = replies.takeExpired(at: replyCheck) {
       settleReplyCheck()
       outbox.dismiss(request, isTimeUp: true, quota: &quota)
-      return .requestTimedOut(cookie: request.cookie)
+      return .responseTimedOut(cookie: request.cookie)
     }
     if let event = takeView() { return event }
     if isShownWaiting {
@@ -68,7 +68,7 @@ extension Session {
       subscriptions.forget(lostSubscription)
       self.lostSubscription = nil
     }
-    guard isHoldingBack else { return }
+    guard eventIsBorrowed else { return }
     if shownSize > 0 { releaseShown() } else { releaseView() }
     parse()
   }
@@ -77,13 +77,13 @@ extension Session {
     guard let event = view else { return }
     view = nil
     isViewTaken = false
-    if case .message(let message) = event, message.serial != 0, !isViewHeld {
-      acceptLater(message.serial)
+    if case .message(let message) = event, message.token != 0, !isViewHeld {
+      acceptLater(message.token)
     }
     isViewHeld = false
     switch viewRelease {
     case .consume(let count): receiver.consume(count)
-    case .cut(let offset, let count): receiver.cut(at: offset, count: count)
+    case .cut(let offset, let count): receiver.removeRange(at: offset, count: count)
     }
   }
 

@@ -18,7 +18,7 @@ extension Session {
     // The longest step: Packet Identifier and Property Length.
     let wanted = walk.skip > 0 ? 1 : min(6, message.remaining)
     guard receiver.unread.count >= wanted else {
-      receiver.moveToFront()
+      receiver.compact()
       return false
     }
     guard walk.skip == 0 else {

@@ -1,4 +1,4 @@
-import FixedMemory
+import Storage
 import MQTTWire
 
 /// A PUBLISH from the server that is larger than the receive buffer, on its way through it.
@@ -26,7 +26,7 @@ struct IncomingMessage: BitwiseCopyable {
   /// Nothing is told: it was handed out before, or is left to a later connection.
   var isDropped: Bool
   /// The Correlation Data in the header.
-  var correlation: Extent? = nil
+  var correlation: ByteRange? = nil
 }
 
 /// Messages from the server (§3.3).
@@ -79,10 +79,10 @@ extension Session {
       parsing: receiver.body(of: header), flags: header.flags, version: version)
     let offset = receiver.position &+ header.size
     guard let topic = resolve(publish, at: offset) else { return false }
-    var serial: UInt32 = 0
+    var token: UInt32 = 0
     if let identifier = publish.identifier {
       switch admit(identifier, publish.qos, duplicate: publish.duplicate) {
-      case .handOut: serial = inbox.add(identifier, qos: publish.qos)
+      case .handOut: token = inbox.add(identifier, qos: publish.qos)
       case .drop:
         counters.packetsReceived.increment()
         receiver.consume(header.packetSize)
@@ -91,8 +91,8 @@ extension Session {
       }
     }
     var event = event(publish, topic, at: offset)
-    event.serial = serial
-    event.replyCookie = takeReply(publish.correlationData?.shifted(by: offset), event)
+    event.token = token
+    event.replyCookie = matchResponse(publish.correlationData?.shifted(by: offset), event)
     counters.messagesReceived.increment()
     show(.message(event), header)
     return true
@@ -111,7 +111,7 @@ extension Session {
       topic: place, payload: publish.payload.shifted(by: offset),
       properties: publish.properties.shifted(by: offset), payloadOffset: 0,
       payloadSize: publish.payload.count,
-      subscriptionIdentifier: publish.subscriptionIdentifier, serial: 0, replyCookie: nil,
+      subscriptionIdentifier: publish.subscriptionIdentifier, token: 0, replyCookie: nil,
       isTopicAliased: isAliased, isFirst: true, isLast: true, isOversize: isUnknown, qos: publish.qos,
       retain: publish.retain, duplicate: publish.duplicate)
   }
@@ -139,12 +139,12 @@ extension Session {
 
   // Static, because the compiler takes a span of one part of `self` for a hold on all of it.
   private static func set(
-    _ aliases: inout ReceivedAliases, _ alias: Int, to topic: Extent, in receiver: borrowing ReceiveBuffer
+    _ aliases: inout ReceivedAliases, _ alias: Int, to topic: ByteRange, in receiver: borrowing ReceiveBuffer
   ) {
     aliases.set(alias, to: receiver.bytes.extracting(topic.range))
   }
 
-  private mutating func takeReply(_ correlation: Extent?, _ event: MessageEvent) -> UInt64? {
+  private mutating func matchResponse(_ correlation: ByteRange?, _ event: MessageEvent) -> UInt64? {
     guard replies.waiting > 0, let correlation else { return nil }
     let request = Self.take(
       &replies, correlation, in: receiver, topic: event.topic, of: receivedAliases,
@@ -156,9 +156,9 @@ extension Session {
   }
 
   private static func take(
-    _ replies: inout ReplyTable, _ correlation: Extent, in receiver: borrowing ReceiveBuffer,
-    topic: Extent, of aliases: borrowing ReceivedAliases, isAliased: Bool
-  ) -> ReplyTable.Ended? {
+    _ replies: inout PendingResponses, _ correlation: ByteRange, in receiver: borrowing ReceiveBuffer,
+    topic: ByteRange, of aliases: borrowing ReceivedAliases, isAliased: Bool
+  ) -> PendingResponses.Ended? {
     replies.take(
       receiver.bytes.extracting(correlation.range),
       topic: isAliased
@@ -169,12 +169,12 @@ extension Session {
 
   private mutating func begin(_ message: IncomingMessage) {
     incoming = message
-    settleShortWay()
+    updateFastPath()
   }
 
   mutating func endIncoming() {
     incoming = nil
-    settleShortWay()
+    updateFastPath()
   }
 
   /// False: more bytes are needed, or it has to wait.
@@ -205,7 +205,7 @@ extension Session {
       case .wait: return false
       }
     }
-    receiver.moveToFront()
+    receiver.compact()
     var event = event(publish, topic, at: header.size)
     event.payloadSize = header.remainingLength &- size
     event.isOversize = event.isOversize || !deliversParts
@@ -226,7 +226,7 @@ extension Session {
     guard topicSize <= header.remainingLength else { throw .truncated }
     let event = MessageEvent(
       topic: .empty, payload: .empty, properties: .empty, payloadOffset: 0, payloadSize: 0,
-      subscriptionIdentifier: 0, serial: 0, replyCookie: nil, isTopicAliased: false, isFirst: true,
+      subscriptionIdentifier: 0, token: 0, replyCookie: nil, isTopicAliased: false, isFirst: true,
       isLast: true, isOversize: true, qos: qos, retain: header.flags & Publish.retainFlag != 0,
       duplicate: header.flags & Publish.duplicateFlag != 0)
     begin(
@@ -258,21 +258,21 @@ extension Session {
     let count = min(receiver.unread.count &- message.headerSize, message.remaining)
     let isLast = count == message.remaining
     guard message.isDelivered else {
-      receiver.cut(at: message.headerSize, count: count)
+      receiver.removeRange(at: message.headerSize, count: count)
       incoming?.remaining = message.remaining &- count
       guard isLast else { return false }
       finishDropped(message)
       return true
     }
-    guard isLast || !receiver.hasSpaceBehind else { return false }
+    guard isLast || !receiver.hasTailSpace else { return false }
     var event = message.event
-    event.payload = Extent(offset: receiver.position &+ message.headerSize, count: count)
+    event.payload = ByteRange(offset: receiver.position &+ message.headerSize, count: count)
     event.payloadOffset = event.payloadSize &- message.remaining
     event.isFirst = event.payloadOffset == 0
     event.isLast = isLast
     if isLast {
-      if let identifier = message.identifier { event.serial = inbox.add(identifier, qos: event.qos) }
-      event.replyCookie = takeReply(message.correlation, event)
+      if let identifier = message.identifier { event.token = inbox.add(identifier, qos: event.qos) }
+      event.replyCookie = matchResponse(message.correlation, event)
       endIncoming()
       counters.messagesReceived.increment()
       show(.message(event), message.header)
@@ -295,8 +295,8 @@ extension Session {
       return
     }
     var event = message.event
-    if let identifier = message.identifier { event.serial = inbox.add(identifier, qos: event.qos) }
-    event.replyCookie = takeReply(message.correlation, event)
+    if let identifier = message.identifier { event.token = inbox.add(identifier, qos: event.qos) }
+    event.replyCookie = matchResponse(message.correlation, event)
     event.payload = .empty
     counters.messagesReceived.increment()
     counters.messagesOversize.increment()

@@ -1,15 +1,15 @@
-public import FixedMemory
+public import Storage
 public import MQTTWire
 
 /// A message that came whole, without properties and under its own topic.
 public struct PlainMessage: BitwiseCopyable {
   /// In `Session.receivedBytes`, until the event is released.
-  public var topic = Extent.empty
-  public var payload = Extent.empty
+  public var topic = ByteRange.empty
+  public var payload = ByteRange.empty
   public var qos = QoS.atMostOnce
   public var retain = false
   /// What it is acknowledged by; 0: nothing to acknowledge.
-  public var serial: UInt32 = 0
+  public var token: UInt32 = 0
 }
 
 extension MessageEvent {
@@ -28,14 +28,14 @@ extension MessageEvent {
     retain = message.retain
     duplicate = false
     subscriptionIdentifier = 0
-    serial = message.serial
+    token = message.token
     replyCookie = nil
   }
 }
 
 /// What a message has to be like to be published the short way, so that one look at it tells. It follows from the state of
 /// the session, and is worked out anew when that changes.
-struct PlainRules: BitwiseCopyable, Equatable {
+struct FastPathLimits: BitwiseCopyable, Equatable {
   /// Of `MessageFlags`.
   var allowed: UInt32 = 0
   /// Of a packet, in bytes; 0: none may go.
@@ -55,9 +55,9 @@ extension Session {
   public mutating func publishPlain(
     topic: Span<UInt8>, payload: Span<UInt8>, _ flags: MessageFlags, cookie: UInt64
   ) -> Bool {
-    assert(plainRules == currentPlainRules)
-    guard flags.bits & ~plainRules.allowed == 0, flags.bits & 3 != 3, TopicName.isValid(topic),
-      outbox.appendPlain(topic: topic, payload: payload, flags, cookie: cookie, plainRules)
+    assert(fastPathLimits == currentFastPathLimits)
+    guard flags.bits & ~fastPathLimits.allowed == 0, flags.bits & 3 != 3, TopicName.isValid(topic),
+      outbox.appendPlain(topic: topic, payload: payload, flags, cookie: cookie, fastPathLimits)
     else { return false }
     counters.messagesPublished.increment()
     return true
@@ -65,23 +65,23 @@ extension Session {
 
   /// Something has changed that decides what goes the short way.
   @inline(never)
-  mutating func settleShortWay() {
-    plainRules = currentPlainRules
-    isShortWayOpen = mayGoShortWay
+  mutating func updateFastPath() {
+    fastPathLimits = currentFastPathLimits
+    isFastPathOpen = fastPathIsPossible
   }
 
-  var mayGoShortWay: Bool {
+  var fastPathIsPossible: Bool {
     phase == .connected && !isPeerGone && incoming == nil && view == nil && lostSubscription == nil
       && replyCheck == nil && urgent.isEmpty
   }
 
-  var currentPlainRules: PlainRules {
-    guard !isLeaving, !needsConnection || phase == .connected else { return PlainRules() }
+  var currentFastPathLimits: FastPathLimits {
+    guard !isLeaving, !needsConnection || phase == .connected else { return FastPathLimits() }
     var allowed: UInt32 = MessageFlags.Flag.isQuiet.bit
     if limits.retainAvailable { allowed |= MessageFlags.Flag.retain.bit }
     if limits.maximumQoS > 0 { allowed |= 1 }
     if limits.maximumQoS > 1 { allowed |= 2 }
-    return PlainRules(
+    return FastPathLimits(
       allowed: allowed,
       maximumSize: UInt16(
         truncatingIfNeeded: min(Outbox.plainMaximum, min(limits.maximumPacketSize, outbox.byteCapacity))),
@@ -135,7 +135,7 @@ extension Session {
   /// The next event, if it is that a message has arrived, without anything special, and nothing has to be told before it.
   @inline(__always)
   public mutating func nextPlainCompletion() -> Completion? {
-    guard isShortWayOpen, !isHoldingBack, outbox.hasPlainCompletion else { return nil }
+    guard isFastPathOpen, !eventIsBorrowed, outbox.hasPlainCompletion else { return nil }
     return outbox.takeCompletion()
   }
 
@@ -143,8 +143,8 @@ extension Session {
   /// the one before. False: `nextEvent` knows.
   @inline(__always)
   public mutating func showNextPlainMessage() -> Bool {
-    assert(isShortWayOpen == mayGoShortWay)
-    guard isShortWayOpen, shownSize > 0, !outbox.hasCompletion, !requests.hasFailure,
+    assert(isFastPathOpen == fastPathIsPossible)
+    guard isFastPathOpen, shownSize > 0, !outbox.hasCompletion, !requests.hasFailure,
       !subscriptions.hasRefused
     else { return false }
     if isShownTaken {
@@ -173,22 +173,22 @@ extension Session {
     receiver.consume(shownSize)
     shownSize = 0
     isShownTaken = false
-    if shown.serial != 0, !isViewHeld { acceptShown() }
+    if shown.token != 0, !isViewHeld { acceptShown() }
     isViewHeld = false
   }
 
   @inline(__always)
   mutating func acceptShown() {
-    guard isShortWayOpen, control.hasRoom, let (identifier, qos) = inbox.takeFirst(shown.serial) else {
-      return acceptLater(shown.serial)
+    guard isFastPathOpen, control.hasRoom, let (identifier, qos) = inbox.takeFirst(shown.token) else {
+      return acceptLater(shown.token)
     }
     control.appendPlain(
       qos == .atLeastOnce ? Acknowledgement.pubackFirstByte : Acknowledgement.pubrecFirstByte, identifier)
   }
 
   @inline(never)
-  mutating func acceptLater(_ serial: UInt32) {
-    _ = inbox.accept(serial, reasonCode: ReasonCode.success.rawValue)
+  mutating func acceptLater(_ token: UInt32) {
+    _ = inbox.accept(token, reasonCode: ReasonCode.success.rawValue)
   }
 
   /// Makes an event of the packet at the front, if it is as simple as that. There is no other event.
@@ -197,12 +197,12 @@ extension Session {
     guard let found = receiver.plainMessage(hasProperties: version.hasProperties),
       found.packetSize <= ownMaximumPacketSize
     else { return false }
-    shown.serial = 0
+    shown.token = 0
     if found.qos != .atMostOnce {
       guard control.hasRoom, let identifier = found.identifier,
-        let serial = inbox.addPlain(identifier, qos: found.qos)
+        let token = inbox.addPlain(identifier, qos: found.qos)
       else { return false }
-      shown.serial = serial
+      shown.token = token
     }
     counters.messagesReceived.increment()
     counters.packetsReceived.increment()

@@ -1,4 +1,4 @@
-public import FixedMemory
+public import Storage
 public import MQTTWire
 
 /// What the application wants: messages to be published, and their end.
@@ -6,7 +6,7 @@ extension Session {
   /// Takes a message into the outbox, or changes nothing.
   @inline(never)
   public mutating func publish(
-    _ message: borrowing Publish, _ handling: Handling
+    _ message: borrowing Publish, _ handling: PublishOptions
   ) throws(SessionError) {
     if message.isPlain, !handling.needsCare,
       publishPlain(
@@ -28,8 +28,8 @@ extension Session {
   /// dropped at once, as it asked for.
   @inline(never)
   @discardableResult
-  public mutating func publishSpecially(
-    _ message: borrowing Publish, _ handling: Handling, at now: Instant
+  public mutating func publish(
+    _ message: borrowing Publish, _ handling: PublishOptions, at now: Instant
   ) throws(SessionError) -> Bool {
     guard !isLeaving else { throw .leaving }
     guard outbox.reservation == nil else { throw .state }
@@ -60,7 +60,7 @@ extension Session {
       if isNothingExpiring { clock.restart(at: now) } else { clock.advance(to: now) }
       handling.expiresAt = clock.second(after: handling.expiry, from: now)
     }
-    turn(at: now)
+    advance(to: now)
     guard try admit(message, handling) else { return false }
     // What is reserved may yet be aborted.
     if handling.kind != .reserved { counters.messagesPublished.increment() }
@@ -70,7 +70,7 @@ extension Session {
   var isNothingExpiring: Bool { earliestExpiry == nil }
 
   private mutating func admit(
-    _ message: borrowing Publish, _ handling: Handling
+    _ message: borrowing Publish, _ handling: PublishOptions
   ) throws(SessionError) -> Bool {
     var message = copy message
     if handling.expiry != 0, handling.expiryInProperties == nil {
@@ -132,7 +132,7 @@ extension Session {
 
   public var hasReservation: Bool { outbox.reservation != nil }
 
-  /// Where the payload goes of the message that was published with `Handling.Kind.reserved`.
+  /// Where the payload goes of the message that was published with `PublishOptions.Kind.reserved`.
   public var reservedPayload: MutableSpan<UInt8> {
     @_lifetime(&self)
     mutating get {
@@ -185,25 +185,25 @@ extension Session {
   /// There will be no more: the packet that was begun cannot be ended.
   public mutating func pullFailed() {
     if let stream = outbox.stream { outbox.complete(stream.slot, .aborted) }
-    end(Ending(cause: .stream), saying: nil)
+    end(CloseReason(cause: .stream), saying: nil)
   }
 
   // MARK: Leaving
 
   /// Whether DISCONNECT could say so; changes nothing.
-  public func checkFarewell(reasonCode: UInt8, properties: Span<UInt8>) throws(SessionError) {
+  public func checkDisconnect(reasonCode: UInt8, properties: Span<UInt8>) throws(SessionError) {
     guard Disconnect.isAllowedFromClient(reasonCode, version) else { throw .reasonCode }
     if properties.count > 0 {
       guard version.hasProperties else { throw .property }
-      try validateFarewell(properties)
+      try validateDisconnect(properties)
       let size = FixedHeader.packetSize(Disconnect.remainingLength(properties: properties))
       guard properties.count <= farewell.count, size <= control.capacity else { throw .tooLarge }
     }
   }
 
   /// No more messages: the application wants to leave when all is drained, and DISCONNECT is to say what
-  /// `checkFarewell` allowed.
-  public mutating func leave(reasonCode: UInt8, properties: Span<UInt8>) {
+  /// `checkDisconnect` allowed.
+  public mutating func beginDisconnect(reasonCode: UInt8, properties: Span<UInt8>) {
     guard !isLeaving else { return }
     isLeaving = true
     farewellReason = reasonCode
@@ -225,7 +225,7 @@ extension Session {
     return 0..<0
   }
 
-  private func validateFarewell(_ properties: Span<UInt8>) throws(SessionError) {
+  private func validateDisconnect(_ properties: Span<UInt8>) throws(SessionError) {
     var reader = PropertyReader(properties, place: .packet(.disconnect, from: .client))
     do throws(Malformed) {
       while let property = try reader.next() {
@@ -239,25 +239,25 @@ extension Session {
     }
   }
 
-  /// DISCONNECT is the last packet [MQTT-3.14.4-1]; `ending` tells when the transport may go. False: there is no
+  /// DISCONNECT is the last packet [MQTT-3.14.4-1]; `closeReason` tells when the transport may go. False: there is no
   /// room for it yet.
   public mutating func disconnect() -> Bool {
     guard phase != .disconnected else { return true }
-    guard canSayGoodbye, !isPeerGone else {
-      end(Ending(cause: .requested), saying: nil)
+    guard canSendDisconnect, !isPeerGone else {
+      end(CloseReason(cause: .requested), saying: nil)
       return true
     }
-    guard sayFarewell() else { return false }
-    ending = Ending(cause: .requested)
+    guard queueDisconnect() else { return false }
+    closeReason = CloseReason(cause: .requested)
     phase = .ending
     return true
   }
 
   /// CONNECT is out as a whole: from then on the server would publish the Will [MQTT-3.1.2-8]. Nobody has to wait for
   /// CONNACK (§3.1.4).
-  public var canSayGoodbye: Bool { phase == .connected || phase == .awaitingConnack }
+  public var canSendDisconnect: Bool { phase == .connected || phase == .awaitingConnack }
 
-  private mutating func sayFarewell() -> Bool {
+  private mutating func queueDisconnect() -> Bool {
     let packet = Disconnect(rawReasonCode: farewellReason)
     // Texts that would make it too large stay out [MQTT-3.14.2-3] [MQTT-3.14.2-4].
     if let range = fitting(0..<farewellSize) ?? fitting(farewellExpiry) {

@@ -1,4 +1,4 @@
-import FixedMemory
+import Storage
 import MQTTWire
 
 /// What a packet from the server does. Parsing yields plain values, so that every decision is made
@@ -12,7 +12,7 @@ extension Session {
   }
 
   private mutating func parsePackets() {
-    while phase == .awaitingConnack || phase == .connected, !isDelivering {
+    while phase == .awaitingConnack || phase == .connected, !hasUndeliveredEvent {
       sendAcknowledgements()
       isStalled = false
       lacksRoom = false
@@ -22,11 +22,11 @@ extension Session {
       parsePlainAcknowledgements()
       lacksRoom = !control.hasRoom && !isPeerGone && !receiver.isEmpty
       guard !lacksRoom else { return }
-      if isShortWayOpen, showPlain() { return }
+      if isFastPathOpen, showPlain() { return }
       do throws(Malformed) {
         guard try parseNext() else { return }
       } catch {
-        end(Ending(cause: .malformed(error)), saying: error.reasonCode)
+        end(CloseReason(cause: .malformed(error)), saying: error.reasonCode)
       }
     }
   }
@@ -65,7 +65,7 @@ extension Session {
   private mutating func giveUpRequest(_ identifier: PacketIdentifier) {
     guard let place = requests.giveUp(identifier) else { return }
     // One of the session's own has nobody to tell but the application that made the subscription.
-    settleRepeat(place, reasonCode: ReasonCode.implementationSpecificError.rawValue)
+    resubscribeCompleted(place, reasonCode: ReasonCode.implementationSpecificError.rawValue)
     requests.complete(identifier)
   }
 
@@ -124,7 +124,7 @@ extension Session {
   @inline(never)
   private mutating func handleAnswer(_ header: FixedHeader) throws(Malformed) {
     do throws(Malformed) {
-      let answer = try SubscriptionAnswer(
+      let answer = try Suback(
         parsing: receiver.body(of: header), type: header.type, version: version)
       handle(answer, header)
     } catch {
@@ -148,7 +148,7 @@ extension Session {
     counters.packetsReceived.increment()
     guard connack.isAccepted else {
       return end(
-        Ending(
+        CloseReason(
           cause: .refused, reasonCode: connack.reasonCode,
           reasonString: connack.reasonString.shifted(by: offset),
           serverReference: connack.serverReference.shifted(by: offset),
@@ -272,7 +272,7 @@ extension Session {
     return Acknowledgement(type: packet.type, identifier: packet.identifier)
   }
 
-  private mutating func handle(_ answer: SubscriptionAnswer, _ header: FixedHeader) {
+  private mutating func handle(_ answer: Suback, _ header: FixedHeader) {
     guard let request = requests.request(for: answer) else { return violate(.handshake) }
     let offset = receiver.position &+ header.size
     let codes = answer.reasonCodes.shifted(by: offset)
@@ -284,7 +284,7 @@ extension Session {
     let place = requests.place(of: answer.identifier)
     if request.isRepeat {
       let code = receiver.bytes[codes.offset]
-      settleRepeat(place, reasonCode: code)
+      resubscribeCompleted(place, reasonCode: code)
       requests.complete(answer.identifier)
       answered()
       return finish(header)
@@ -294,14 +294,14 @@ extension Session {
     answered()
     show(
       .answered(
-        AnsweredEvent(
+        SubscribeResult(
           cookie: request.cookie, refusal: refusal(codes), reasonCodes: codes,
           reasonString: answer.reasonString.shifted(by: offset),
           properties: answer.properties.shifted(by: offset))),
       header)
   }
 
-  private func refusal(_ codes: Extent) -> UInt8? {
+  private func refusal(_ codes: ByteRange) -> UInt8? {
     let bytes = receiver.bytes
     for index in codes.range where bytes[index] >= 0x80 { return bytes[index] }
     return nil
@@ -311,7 +311,7 @@ extension Session {
     let offset = receiver.position &+ header.size
     counters.packetsReceived.increment()
     end(
-      Ending(
+      CloseReason(
         cause: .disconnected, reasonCode: disconnect.reasonCode,
         reasonString: disconnect.reasonString.shifted(by: offset),
         serverReference: disconnect.serverReference.shifted(by: offset),

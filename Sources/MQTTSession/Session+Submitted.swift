@@ -1,4 +1,4 @@
-public import FixedMemory
+public import Storage
 public import MQTTWire
 
 /// Messages of other threads: what is checked there, and what is left to do when their turn comes.
@@ -14,7 +14,7 @@ extension Session {
   }
 
   /// `publishChecked` would find room for the message.
-  public func hasRoom(for message: borrowing Publish, _ handling: Handling, isExpired: Bool) -> Bool {
+  public func hasRoom(for message: borrowing Publish, _ handling: PublishOptions, isExpired: Bool) -> Bool {
     guard outbox.reservation == nil else { return false }
     let endsAtOnce = end(of: message, isExpired: isExpired) != nil
     return handling.isUrgent
@@ -26,14 +26,14 @@ extension Session {
   /// Takes a message into the outbox that `check` has let pass and for which there is room; also while the application
   /// is leaving. One that the server does not allow ends at once. `isExpired`: so does this one.
   public mutating func publishChecked(
-    _ message: borrowing Publish, _ handling: Handling, isExpired: Bool, at now: Instant
+    _ message: borrowing Publish, _ handling: PublishOptions, isExpired: Bool, at now: Instant
   ) throws(SessionError) {
     var handling = handling
     if handling.expiry != 0 {
       if isNothingExpiring { clock.restart(at: now) } else { clock.advance(to: now) }
       handling.expiresAt = clock.second(after: handling.expiry, from: now)
     }
-    turn(at: now)
+    advance(to: now)
     let end = end(of: message, isExpired: isExpired)
     if handling.isUrgent {
       try urgent.element.take(message, handling, end, version: acceptedVersion, limits: limits, quota: &quota)
@@ -61,7 +61,7 @@ extension Session {
 extension Outbox {
   /// Whether a message could be taken in now. One that ends at once needs no bytes.
   func mayTake(
-    _ message: borrowing Publish, _ handling: Handling, endsAtOnce: Bool, version: ProtocolVersion,
+    _ message: borrowing Publish, _ handling: PublishOptions, endsAtOnce: Bool, version: ProtocolVersion,
     limits: ServerLimits
   ) -> Bool {
     if endsAtOnce { return hasDescriptor }
@@ -72,7 +72,7 @@ extension Outbox {
   }
 
   mutating func take(
-    _ message: borrowing Publish, _ handling: Handling, _ end: (Outcome, UInt8?)?, version: ProtocolVersion,
+    _ message: borrowing Publish, _ handling: PublishOptions, _ end: (Outcome, UInt8?)?, version: ProtocolVersion,
     limits: ServerLimits, quota: inout SendQuota
   ) throws(SessionError) {
     if let (outcome, reasonCode) = end {
@@ -90,7 +90,7 @@ extension Outbox {
   }
 
   /// The end of a message that never was in the ring.
-  private mutating func note(_ handling: Handling, qos: QoS, _ outcome: Outcome, reasonCode: UInt8?) {
+  private mutating func note(_ handling: PublishOptions, qos: QoS, _ outcome: Outcome, reasonCode: UInt8?) {
     count(outcome)
     var flags = MessageFlags(qos: qos)
     flags.set(.isQuiet, handling.isQuiet)

@@ -46,15 +46,15 @@ extension Session {
   // MARK: Subscribing again
 
   /// The answer, or the end, of a request: what it asked for is granted or not.
-  mutating func settle(_ place: Int, _ codes: Extent?) {
+  mutating func settle(_ place: Int, _ codes: ByteRange?) {
     guard subscriptions.capacity > 0 else { return }
     Self.settle(&subscriptions, requests, place, codes, receiver)
   }
 
   // Static, because the compiler takes a span of one part of `self` for a hold on all of it.
   private static func settle(
-    _ subscriptions: inout SubscriptionTable, _ requests: borrowing RequestQueue, _ place: Int,
-    _ codes: Extent?,
+    _ subscriptions: inout SubscriptionTable, _ requests: borrowing SubscribeQueue, _ place: Int,
+    _ codes: ByteRange?,
     _ receiver: borrowing ReceiveBuffer
   ) {
     var position = 0
@@ -66,8 +66,8 @@ extension Session {
     }
   }
 
-  /// Whether `repeatSubscriptions` would find something to do.
-  var canRepeatSubscription: Bool {
+  /// Whether `resubscribe` would find something to do.
+  var canResubscribe: Bool {
     guard let slot = subscriptions.firstLost else { return false }
     return requests.hasRoom(repeatSize(slot))
   }
@@ -85,9 +85,9 @@ extension Session {
   }
 
   /// One packet for each, as long as there is room; the others follow when answers come.
-  mutating func repeatSubscriptions() {
+  mutating func resubscribe() {
     while let slot = subscriptions.firstLost, requests.hasRoom(repeatSize(slot)) {
-      let isTaken = Self.repeatSubscription(slot, subscriptions, in: &requests, version, limits)
+      let isTaken = Self.enqueueResubscription(slot, subscriptions, in: &requests, version, limits)
       subscriptions.repeated(slot)
       // It is above a limit of this server.
       if !isTaken { subscriptions.refuse(slot, ReasonCode.implementationSpecificError.rawValue) }
@@ -95,12 +95,12 @@ extension Session {
   }
 
   /// The answer to one that was subscribed to again.
-  mutating func settleRepeat(_ place: Int, reasonCode: UInt8) {
-    Self.settleRepeat(&subscriptions, requests, place, reasonCode)
+  mutating func resubscribeCompleted(_ place: Int, reasonCode: UInt8) {
+    Self.resubscribeCompleted(&subscriptions, requests, place, reasonCode)
   }
 
-  private static func settleRepeat(
-    _ subscriptions: inout SubscriptionTable, _ requests: borrowing RequestQueue, _ place: Int,
+  private static func resubscribeCompleted(
+    _ subscriptions: inout SubscriptionTable, _ requests: borrowing SubscribeQueue, _ place: Int,
     _ reasonCode: UInt8
   ) {
     var position = 0
@@ -109,14 +109,14 @@ extension Session {
     if reasonCode >= 0x80 { subscriptions.refuse(text, reasonCode) } else { subscriptions.grant(text) }
   }
 
-  private static func repeatSubscription(
-    _ slot: Int, _ subscriptions: borrowing SubscriptionTable, in requests: inout RequestQueue,
+  private static func enqueueResubscription(
+    _ slot: Int, _ subscriptions: borrowing SubscriptionTable, in requests: inout SubscribeQueue,
     _ version: ProtocolVersion, _ limits: ServerLimits
   ) -> Bool {
     let entry = subscriptions[slot]
     let filter = subscriptions.bytes.extracting(subscriptions.filter(slot).range)
-    let list = RepeatedSubscription(filter, entry)
-    var needs = RequestQueue.Needs()
+    let list = Resubscription(filter, entry)
+    var needs = SubscribeQueue.Needs()
     needs.shared = TopicFilter.isShared(filter)
     needs.wildcard = TopicFilter.hasWildcard(filter)
     needs.identifier = entry.identifier != 0
@@ -136,8 +136,8 @@ extension Session {
 
   private static func validate<List: SubscriptionList & ~Copyable & ~Escapable>(
     _ list: borrowing List, _ type: ControlPacketType, _ version: ProtocolVersion
-  ) throws(SessionError) -> RequestQueue.Needs {
-    var needs = RequestQueue.Needs()
+  ) throws(SessionError) -> SubscribeQueue.Needs {
+    var needs = SubscribeQueue.Needs()
     var size = 0
     for index in 0..<list.count {
       let filter = list.filter(at: index)
@@ -161,14 +161,14 @@ extension Session {
     }
     guard size <= VariableByteInteger.maximum else { throw .tooLarge }
     // An UNSUBSCRIBE asks for nothing that a server may lack.
-    return type == .subscribe ? needs : RequestQueue.Needs()
+    return type == .subscribe ? needs : SubscribeQueue.Needs()
   }
 
   // MARK: Requests with replies
 
   /// Publishes a request (§4.10.1). `message` has no Correlation Data yet. False: it was dropped at once, as it asked for.
   public mutating func publishRequest(
-    _ request: consuming Publish, _ handling: Handling, timeout: UInt32, at now: Instant
+    _ request: consuming Publish, _ handling: PublishOptions, timeout: UInt32, at now: Instant
   ) throws(SessionError) -> Bool {
     guard acceptedVersion.hasProperties, replies.capacity > 0 else { throw .notSupported }
     do throws(TopicName.Fault) {
@@ -184,7 +184,7 @@ extension Session {
     handling.replyTag = replies.tag(of: place)
     request.own.correlationData = correlation.span
     request.own.hasCorrelationData = true
-    guard try publishSpecially(request, handling, at: now) else { return false }
+    guard try publish(request, handling, at: now) else { return false }
     replies.add(
       at: place, cookie: handling.cookie, slot: outbox.newestSlot, topic: request.own.responseTopic,
       deadline: now.advanced(by: timeout))

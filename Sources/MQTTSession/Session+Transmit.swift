@@ -1,11 +1,11 @@
-public import FixedMemory
+public import Storage
 import MQTTWire
 
 /// Outputs: what is to be sent, where the received bytes go, and when something is due.
 extension Session {
   /// Looks for bytes to send. True: they are in `output`.
   public mutating func prepareTransmit(at now: Instant) -> Bool {
-    turn(at: now)
+    advance(to: now)
     source = chooseSource(at: now)
     return source != .none
   }
@@ -38,20 +38,20 @@ extension Session {
         && (outbox.isInsideStream
           ? streamStart < streamEnd
           : !control.isEmpty || requests.queued > 0 || canTransmitMessage || outbox.releasesToCheck > 0
-            || (!urgent.isEmpty && urgent.element.releasesToCheck > 0) || canRepeatSubscription)
+            || (!urgent.isEmpty && urgent.element.releasesToCheck > 0) || canResubscribe)
     case .ending: !control.isEmpty && (!outbox.isInsideStream || streamStart < streamEnd)
     }
   }
 
   /// DISCONNECT, or what is in its way, was not handed to the transport.
-  public var hasUnsentFarewell: Bool { !control.isEmpty }
+  public var hasUnsentDisconnect: Bool { !control.isEmpty }
 
   /// Where the next bytes from the transport go; empty if they have to wait.
   public var receiveSpace: MutableSpan<UInt8> {
     @_lifetime(&self)
     mutating get {
       // An event points into it, and so does the header of a message that comes in parts.
-      if !isDelivering, incoming == nil, receiver.isCramped { receiver.moveToFront() }
+      if !hasUndeliveredEvent, incoming == nil, receiver.shouldCompact { receiver.compact() }
       return receiver.space
     }
   }
@@ -59,7 +59,7 @@ extension Session {
   /// Bytes may be received: not before CONNECT is sent, not after the end.
   public var wantsReceive: Bool {
     guard phase == .awaitingConnack || phase == .connected else { return false }
-    return !isDelivering && incoming == nil ? receiver.hasSpace : receiver.hasSpaceBehind
+    return !hasUndeliveredEvent && incoming == nil ? receiver.hasSpace : receiver.hasTailSpace
   }
 
   /// When `timedOut` needs to be called, if nothing else happens.
@@ -125,7 +125,7 @@ extension Session {
       guard !isPeerGone else { return .none }
       if phase == .connected {
         refillReleases()
-        repeatSubscriptions()
+        resubscribe()
       }
       if outbox.isInsideStream { return mayStream && streamStart < streamEnd ? .stream : .none }
       if requests.isInsidePacket { return .request }
@@ -143,24 +143,24 @@ extension Session {
         if outbox.isInsidePacket { return .restOfPacket }
         if urgent.element.resends > 0 || outbox.resends > 0 { return chooseResend() }
         // What is in the run has not been begun, and may wait for its place in the window.
-        outbox.retractRun(&quota)
-        urgent.element.extendRun(version: version, second: clock.seconds, quota: &quota)
+        outbox.shrinkWindow(&quota)
+        urgent.element.extendWindow(version: version, second: clock.seconds, quota: &quota)
         if urgent.element.runCount > 0 { return .urgent }
       }
-      outbox.extendRun(version: version, second: clock.seconds, quota: &quota)
+      outbox.extendWindow(version: version, second: clock.seconds, quota: &quota)
       return outbox.runCount > 0 ? .run : .none
     }
   }
 
   /// What is sent again keeps its order, whichever lane it is on [MQTT-4.6.0-1].
   private mutating func chooseResend() -> Source {
-    outbox.retractRun(&quota)
+    outbox.shrinkWindow(&quota)
     if urgent.element.isInsidePacket { return .urgent }
-    urgent.element.retractRun(&quota)
+    urgent.element.shrinkWindow(&quota)
     let (first, second) = (urgent.element.nextResend(), outbox.nextResend())
-    urgent.element.extendRun(.resends(before: second), version: version, second: clock.seconds, quota: &quota)
+    urgent.element.extendWindow(.resends(before: second), version: version, second: clock.seconds, quota: &quota)
     if urgent.element.runCount > 0 { return .urgent }
-    outbox.extendRun(.resends(before: first), version: version, second: clock.seconds, quota: &quota)
+    outbox.extendWindow(.resends(before: first), version: version, second: clock.seconds, quota: &quota)
     return outbox.runCount > 0 ? .run : .none
   }
 

@@ -1,11 +1,11 @@
-public import FixedMemory
+public import Storage
 public import MQTTWire
 
 /// The protocol, without IO: bytes and instants go in; bytes, one deadline and events come out (D1).
 ///
 /// Four families of methods, in this order: getters, things that happened, things the application
 /// wants, outputs. After any of the second and third, whoever drives the session looks at the
-/// fourth: `prepareTransmit`, `nextDeadline`, `ending`, `nextEvent`. Here is the state and what can be asked of it.
+/// fourth: `prepareTransmit`, `nextDeadline`, `closeReason`, `nextEvent`. Here is the state and what can be asked of it.
 /// What happened is in Session+Connection.swift, and what a packet from the server does in Session+Received.swift and
 /// Session+Message.swift; what the application wants in Session+Publish.swift, +Subscribe, +Acknowledge and
 /// +Authentication; the outputs are in Session+Transmit.swift and Session+Events.swift.
@@ -31,7 +31,7 @@ public struct Session: ~Copyable {
   /// The version of this connection, or of the next one.
   public internal(set) var version: ProtocolVersion
   /// The one that what is queued is encoded for: the last that a server accepted.
-  var acceptedVersion: ProtocolVersion { didSet { if acceptedVersion != oldValue { settleShortWay() } } }
+  var acceptedVersion: ProtocolVersion { didSet { if acceptedVersion != oldValue { updateFastPath() } } }
   var cleanStart: Bool
   var beginsNewSession: Bool
   var ownKeepAlive: UInt16
@@ -45,16 +45,16 @@ public struct Session: ~Copyable {
   let needsConnection: Bool
   let repeatsExactlyOnce: Bool
   let forgetsRequests: Bool
-  var phase = Phase.disconnected { didSet { if phase != oldValue { settleShortWay() } } }
+  var phase = Phase.disconnected { didSet { if phase != oldValue { updateFastPath() } } }
   var source = Source.none
   /// The application asked to leave: nothing new is taken.
-  var isLeaving = false { didSet { if isLeaving != oldValue { settleShortWay() } } }
+  var isLeaving = false { didSet { if isLeaving != oldValue { updateFastPath() } } }
   /// CONNACK accepted this connection, whatever has become of it since.
   public internal(set) var isAccepted = false
   /// The server has said something on this connection.
-  var hasHeard = false
+  var receivedAnything = false
   /// The transport is gone, but what it brought is still being handed out.
-  var isPeerGone = false { didSet { if isPeerGone != oldValue { settleShortWay() } } }
+  var isPeerGone = false { didSet { if isPeerGone != oldValue { updateFastPath() } } }
   /// The application has the event that is in `view`.
   var isViewTaken = false
   /// It has the message that is in `shown`.
@@ -68,7 +68,7 @@ public struct Session: ~Copyable {
   /// Whether all has come that the server had to say to a backlog: see Session+Backlog.swift.
   var roundTrip = RoundTrip.none
   /// What comes, and what completes, may go the short way: see Session+Plain.swift.
-  var isShortWayOpen = false
+  var isFastPathOpen = false
   /// The Reason Code of DISCONNECT.
   var farewellReason: UInt8 = 0
 
@@ -80,16 +80,16 @@ public struct Session: ~Copyable {
   var connects: ConnectPackets
   var outbox: Outbox
   /// What goes first; empty: there is no room for such messages.
-  var urgent: Cell<Outbox>
+  var urgent: OptionalSlot<Outbox>
   var quota = SendQuota()
-  var requests: RequestQueue
+  var requests: SubscribeQueue
   var subscriptions: SubscriptionTable
   /// The event that was handed out last tells that this one is no more.
-  var lostSubscription: Int? = nil { didSet { settleShortWay() } }
+  var lostSubscription: Int? = nil { didSet { updateFastPath() } }
   let resubscribing: Resubscribing
   var authentication = AuthenticationState.none
   private let inPlace = InPlace()
-  var replies: ReplyTable
+  var replies: PendingResponses
   var control: ControlQueue
   var receiver: ReceiveBuffer
   var inbox: Inbox
@@ -98,23 +98,23 @@ public struct Session: ~Copyable {
   var streamStart = 0
   var streamEnd = 0
   var keepAlive: KeepAlive
-  var answers: AnswerDeadline
-  public internal(set) var limits = ServerLimits() { didSet { settleShortWay() } }
-  var clock = SecondsClock()
+  var answers: AckTimeout
+  public internal(set) var limits = ServerLimits() { didSet { updateFastPath() } }
+  var clock = ExpiryClock()
 
   /// What may be published the short way.
-  var plainRules = PlainRules()
+  var fastPathLimits = FastPathLimits()
   /// The properties of DISCONNECT.
   var farewell: Region
   var farewellSize = 0
   /// Where in it the Session Expiry Interval is.
   var farewellExpiry = 0..<0
-  public internal(set) var ending: Ending? = nil
+  public internal(set) var closeReason: CloseReason? = nil
   /// How many bytes of CONNECT.
   var connectSent = 0
 
   /// The event whose bytes are in the receive buffer: nothing behind it is parsed until it is released.
-  var view: SessionEvent? = nil { didSet { settleShortWay() } }
+  var view: SessionEvent? = nil { didSet { updateFastPath() } }
   /// Instead of a view, if `shownSize` is not 0: the message at the front of the receive buffer, which takes so many bytes.
   public internal(set) var shown = PlainMessage()
   var shownSize = 0
@@ -123,7 +123,7 @@ public struct Session: ~Copyable {
   /// the short way depends on whether there is one.
   var incoming: IncomingMessage? = nil
   /// When `timedOut` found that a request waits for too long.
-  var replyCheck: Instant? = nil { didSet { settleShortWay() } }
+  var replyCheck: Instant? = nil { didSet { updateFastPath() } }
   public internal(set) var counters = Counters()
 
   static var farewellBytes: Int { 256 }
@@ -132,7 +132,7 @@ public struct Session: ~Copyable {
   /// begin at random, so that a client which takes up the session of an
   /// earlier process does not begin with the identifiers that one had in flight.
   public init(
-    _ options: borrowing SessionOptions, plan: SessionPlan, block: borrowing MemoryBlock,
+    _ options: borrowing SessionOptions, plan: SessionPlan, block: borrowing Arena,
     random: UInt32
   ) {
     version = options.connect.version
@@ -153,7 +153,7 @@ public struct Session: ~Copyable {
         entries: block.table(plan.aliasesSent), topics: block.region(plan.topicsSent),
         topicBytes: options.aliasBytes),
       identifiers: .messages, random: UInt16(truncatingIfNeeded: random))
-    urgent = Cell(plan.urgent, in: block) {
+    urgent = OptionalSlot(plan.urgent, in: block) {
       Outbox(
         bytes: block.region(plan.urgentBytes), descriptors: block.table(plan.urgentDescriptors),
         prefix: block.region(plan.none),
@@ -164,12 +164,12 @@ public struct Session: ~Copyable {
     needsConnection = options.needsConnection
     repeatsExactlyOnce = options.repeatsExactlyOnce
     forgetsRequests = options.forgetsRequests
-    requests = RequestQueue(
+    requests = SubscribeQueue(
       bytes: block.region(plan.requestBytes), table: block.table(plan.requests))
     subscriptions = SubscriptionTable(
       entries: block.table(plan.subscriptions), filters: block.region(plan.subscriptionBytes))
     resubscribing = options.resubscribing
-    replies = ReplyTable(entries: block.table(plan.replies), mark: random)
+    replies = PendingResponses(entries: block.table(plan.replies), mark: random)
     control = ControlQueue(region: block.region(plan.control))
     farewell = block.region(plan.farewell)
     receiver = ReceiveBuffer(region: block.region(plan.receive))
@@ -180,8 +180,8 @@ public struct Session: ~Copyable {
       topicBytes: options.aliasBytes)
     streamBuffer = block.region(plan.stream)
     keepAlive = KeepAlive(pingTimeout: options.pingTimeout)
-    answers = AnswerDeadline(timeout: options.answerTimeout)
-    settleShortWay()
+    answers = AckTimeout(timeout: options.answerTimeout)
+    updateFastPath()
   }
 
   /// Completes a Client Identifier that is a template (`Connect.isClientIDTemplate`). To be called once, before the
@@ -206,7 +206,7 @@ public struct Session: ~Copyable {
       && control.isEmpty
   }
 
-  /// Where the extents of an `Ending` or of an event point.
+  /// Where the extents of an `CloseReason` or of an event point.
   public var receivedBytes: Span<UInt8> {
     @_lifetime(borrow self)
     borrowing get { receiver.bytes }
@@ -240,16 +240,16 @@ public struct Session: ~Copyable {
   }
 
   /// A server that does not speak this version says so in CONNACK, or closes the connection without a word.
-  public var isVersionUnwelcome: Bool {
-    guard let ending else { return isUnheard }
-    guard case .refused = ending.cause else { return false }
+  public var serverRejectedVersion: Bool {
+    guard let closeReason else { return isUnheard }
+    guard case .refused = closeReason.cause else { return false }
     let code = version.hasProperties ? ReasonCode.unsupportedProtocolVersion.rawValue : 1
-    return ending.reasonCode == code
+    return closeReason.reasonCode == code
   }
 
   /// CONNECT is sent, or a part of it, and not a byte came back; nor has this server ever spoken this version.
   private var isUnheard: Bool {
-    guard !hasHeard, counters.connections == 0 else { return false }
+    guard !receivedAnything, counters.connections == 0 else { return false }
     return phase == .awaitingConnack || (phase == .sendingConnect && connectSent > 0)
   }
 }

@@ -9,13 +9,13 @@ public enum SessionEvent: BitwiseCopyable {
   /// Not handed out: what a completion that waits to be taken has in the receive buffer.
   case acknowledged(AcknowledgementDetails)
   case handshake(HandshakeEvent)
-  case answered(AnsweredEvent)
+  case answered(SubscribeResult)
   case message(MessageEvent)
   case authentication(AuthenticationEvent)
   case requestFailed(Completion)  // its own message came to nothing
-  case requestTimedOut(cookie: UInt64)
+  case responseTimedOut(cookie: UInt64)
   /// It was granted once, and not again; the extent is in `Session.subscribedFilters`.
-  case subscriptionLost(filter: Extent, reasonCode: UInt8)
+  case subscriptionLost(filter: ByteRange, reasonCode: UInt8)
   case room  // there was none for a message; now there is some
 }
 
@@ -23,16 +23,16 @@ public enum SessionEvent: BitwiseCopyable {
 public struct ConnectedEvent: BitwiseCopyable {
   /// The server has said so; 3.1 does not say.
   public let sessionPresent: Bool
-  public let reasonString: Extent
-  public let properties: Extent
+  public let reasonString: ByteRange
+  public let properties: ByteRange
 }
 
 /// PUBACK, PUBREC or PUBCOMP with properties, which ended a message.
 public struct AcknowledgementDetails: BitwiseCopyable {
   let slot: Int
   let isUrgent: Bool
-  let reasonString: Extent
-  let properties: Extent
+  let reasonString: ByteRange
+  let properties: ByteRange
 }
 
 /// PUBREC or PUBREL with properties, in the middle of the delivery of a QoS 2 message.
@@ -41,40 +41,40 @@ public struct HandshakeEvent: BitwiseCopyable {
   /// Of the message that PUBREC is for. Of the one that PUBREL is for nothing is kept but its Packet Identifier.
   public let cookie: UInt64
   public let reasonCode: UInt8
-  public let reasonString: Extent
-  public let properties: Extent
+  public let reasonString: ByteRange
+  public let properties: ByteRange
 }
 
 /// SUBACK or UNSUBACK.
-public struct AnsweredEvent: BitwiseCopyable {
+public struct SubscribeResult: BitwiseCopyable {
   public let cookie: UInt64
   /// The first refusal among `reasonCodes`.
   public let refusal: UInt8?
   /// One for each Topic Filter.
-  public let reasonCodes: Extent
-  public let reasonString: Extent
-  public let properties: Extent
+  public let reasonCodes: ByteRange
+  public let reasonString: ByteRange
+  public let properties: ByteRange
 }
 
 /// AUTH.
 public struct AuthenticationEvent: BitwiseCopyable {
   public let reasonCode: UInt8
-  public let data: Extent
-  public let reasonString: Extent
-  public let properties: Extent
+  public let data: ByteRange
+  public let reasonString: ByteRange
+  public let properties: ByteRange
 }
 
 /// An Application Message, or a part of one. The large fields first, so that an event has no gaps: up to 64 bytes the
 /// compiler copies in place on 32-bit processors too.
 public struct MessageEvent: BitwiseCopyable {
-  public internal(set) var topic: Extent
-  public internal(set) var payload: Extent
-  public let properties: Extent
+  public internal(set) var topic: ByteRange
+  public internal(set) var payload: ByteRange
+  public let properties: ByteRange
   public internal(set) var payloadOffset: Int
   public internal(set) var payloadSize: Int
   public let subscriptionIdentifier: UInt32
   /// What it is acknowledged by; 0: nothing to acknowledge.
-  public internal(set) var serial: UInt32
+  public internal(set) var token: UInt32
   /// The request it replies to.
   public internal(set) var replyCookie: UInt64?
   /// `topic` is in `Session.aliasedTopics`: it came as a Topic Alias.

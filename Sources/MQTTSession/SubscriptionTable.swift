@@ -1,4 +1,4 @@
-import FixedMemory
+import Storage
 import MQTTWire
 
 /// What the application has subscribed to, so that it can be subscribed to again where the server has lost it. This is what
@@ -159,8 +159,8 @@ struct SubscriptionTable: ~Copyable {
   subscript(slot: Int) -> Entry { entries[slot] }
 
   /// Where a filter is in `bytes`.
-  func filter(_ slot: Int) -> Extent {
-    Extent(offset: Int(truncatingIfNeeded: entries[slot].offset), count: Int(entries[slot].size))
+  func filter(_ slot: Int) -> ByteRange {
+    ByteRange(offset: Int(truncatingIfNeeded: entries[slot].offset), count: Int(entries[slot].size))
   }
 
   var bytes: Span<UInt8> {
@@ -196,7 +196,7 @@ struct SubscriptionTable: ~Copyable {
 }
 
 /// One entry of the table, as a list.
-struct RepeatedSubscription: SubscriptionList, ~Escapable {
+struct Resubscription: SubscriptionList, ~Escapable {
   private let filter: Span<UInt8>
   private let entry: SubscriptionTable.Entry
 

@@ -1,4 +1,4 @@
-import FixedMemory
+import Storage
 import MQTTWire
 
 /// Tells topics apart without keeping them: FNV-1a.
@@ -54,8 +54,8 @@ struct ReceivedAliases: ~Copyable {
   func state(_ alias: Int) -> State { entries[alias &- 1].state }
 
   /// Where the topic is in `bytes`.
-  func topic(_ alias: Int) -> Extent {
-    Extent(offset: (alias &- 1) &* topicBytes, count: Int(entries[alias &- 1].length))
+  func topic(_ alias: Int) -> ByteRange {
+    ByteRange(offset: (alias &- 1) &* topicBytes, count: Int(entries[alias &- 1].length))
   }
 
   var bytes: Span<UInt8> {

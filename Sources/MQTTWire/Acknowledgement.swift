@@ -5,8 +5,8 @@ public struct Acknowledgement: BitwiseCopyable {
   /// 0 in 3.1.1, which has none.
   public let reasonCode: UInt8
   /// 5.0, in received packets: extents in the body. `properties` are all, without their length; checked.
-  public let reasonString: Extent
-  public let properties: Extent
+  public let reasonString: ByteRange
+  public let properties: ByteRange
   /// DUP, which 3.1 has for PUBREL too; in packets that are sent.
   public var isDuplicate = false
 
@@ -33,8 +33,8 @@ public struct Acknowledgement: BitwiseCopyable {
     var reader = ByteReader(body)
     guard let identifier = PacketIdentifier(try reader.uint16()) else { throw .packetIdentifier }
     self.identifier = identifier
-    var reason = Extent.empty
-    var all = Extent.empty
+    var reason = ByteRange.empty
+    var all = ByteRange.empty
     if version.hasProperties && !reader.isAtEnd {
       reasonCode = try reader.byte()
       // No Reason Code: success. No Property Length: no properties (§3.4.2.2.1).

@@ -1,4 +1,4 @@
-import FixedMemory
+import Storage
 
 /// Writes a packet front to back into a span that is known to be large enough.
 ///

@@ -2,10 +2,10 @@
 public struct Disconnect: BitwiseCopyable {
   public let reasonCode: UInt8
   /// In received packets: extents in the body.
-  public private(set) var reasonString = Extent.empty
-  public private(set) var serverReference = Extent.empty
+  public private(set) var reasonString = ByteRange.empty
+  public private(set) var serverReference = ByteRange.empty
   /// All properties, without their length; checked.
-  public private(set) var properties = Extent.empty
+  public private(set) var properties = ByteRange.empty
 
   public init(reasonCode: ReasonCode) {
     self.reasonCode = reasonCode.rawValue

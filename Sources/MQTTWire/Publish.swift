@@ -157,15 +157,15 @@ public struct Publish: ~Escapable {
 
 /// PUBLISH as it is received.
 public struct ReceivedPublish: BitwiseCopyable {
-  public let topic: Extent
+  public let topic: ByteRange
   /// All properties of 5.0, without their length; checked.
-  public let properties: Extent
+  public let properties: ByteRange
   /// 0: none.
   public private(set) var topicAlias: UInt16 = 0
   /// The first one; 0: none.
   public private(set) var subscriptionIdentifier: UInt32 = 0
-  public private(set) var correlationData: Extent? = nil
-  public let payload: Extent
+  public private(set) var correlationData: ByteRange? = nil
+  public let payload: ByteRange
   public let qos: QoS
   public let retain: Bool
   public let duplicate: Bool
@@ -233,7 +233,7 @@ public struct ReceivedPublish: BitwiseCopyable {
     }
   }
 
-  private static func checkTopic(_ body: Span<UInt8>, _ topic: Extent) throws(Malformed) {
+  private static func checkTopic(_ body: Span<UInt8>, _ topic: ByteRange) throws(Malformed) {
     do throws(TopicName.Fault) {
       try TopicName.validate(body.extracting(topic.range))
     } catch {

@@ -176,7 +176,7 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
     }
   }
 
-  private func tell(_ answer: AnsweredEvent, of client: UnsafeMutablePointer<Client>) {
+  private func tell(_ answer: SubscribeResult, of client: UnsafeMutablePointer<Client>) {
     let mid = Cookie.mid(answer.cookie)
     let callbacks = unsafe pointee.callbacks
     let user = unsafe pointee.user
@@ -214,7 +214,7 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
   /// They lie in the client's block, and stay what they are until the event is released.
   @_lifetime(immortal)
   func bytes(
-    _ extent: Extent, of client: UnsafeMutablePointer<Client>, isAliased: Bool = false
+    _ extent: ByteRange, of client: UnsafeMutablePointer<Client>, isAliased: Bool = false
   ) -> Span<UInt8> {
     guard !extent.isEmpty,
       let start = unsafe isAliased ? startOfTopics(client.pointee) : startOfBytes(client.pointee)
@@ -222,7 +222,7 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
     return unsafe span(start + extent.offset, extent.count)
   }
 
-  func list(_ extent: Extent, of client: UnsafeMutablePointer<Client>) -> OpaquePointer? {
+  func list(_ extent: ByteRange, of client: UnsafeMutablePointer<Client>) -> OpaquePointer? {
     guard !extent.isEmpty else { return nil }
     return unsafe propertyList(of: bytes(extent, of: client))
   }

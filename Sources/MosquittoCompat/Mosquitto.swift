@@ -1,5 +1,5 @@
 import CMosquitto
-import FixedMemory
+import Storage
 import MQTTClient
 import MQTTSession
 import MQTTTransport

@@ -3,7 +3,7 @@
 // Messages out.
 
 import CMosquitto
-import FixedMemory
+import Storage
 import MQTTClient
 import MQTTSession
 import MQTTWire
@@ -117,10 +117,10 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
     let message = unsafe Publish(
       topic: topic, payload: payload, qos: qos, retain: retain, properties: encoded.span)
     let cookie = Cookie.publish | (qos == .exactlyOnce ? Cookie.exactlyOnce : 0) | Cookie.of(mid)
-    let handling = unsafe Handling(cookie: cookie, isQuiet: qos == .atMostOnce && !wantsPublished)
+    let handling = unsafe PublishOptions(cookie: cookie, isQuiet: qos == .atMostOnce && !wantsPublished)
     do throws(SessionError) {
       if unsafe encoded.span.count > 0 {
-        _ = unsafe try client.pointee.publishSpecially(message, handling, at: client.pointee.time)
+        _ = unsafe try client.pointee.publish(message, handling, at: client.pointee.time)
       } else {
         unsafe try client.pointee.publish(message, handling)
       }

@@ -1,5 +1,5 @@
 import CSwiftMQTT
-import FixedMemory
+import Storage
 import MQTTClient
 import MQTTSession
 import MQTTWire
@@ -62,7 +62,7 @@ func describe(_ message: PlainMessage, of client: borrowing Client, in event: Un
   unsafe event.pointee.qos = message.qos.rawValue
   unsafe event.pointee.retain = message.retain ? 1 : 0
   unsafe event.pointee.part = UInt8(SMQ_PART_FIRST) | UInt8(SMQ_PART_LAST)
-  unsafe event.pointee.token = Counter(message.serial).uint64
+  unsafe event.pointee.token = Counter(message.token).uint64
   unsafe event.pointee.topic = bytes(message.topic, at: received)
   guard let (index, handler) = client.firstHandler(of: message.topic) else { return }
   unsafe event.pointee.subscription = Int32(truncatingIfNeeded: index)
@@ -85,7 +85,7 @@ func clear(_ event: UnsafeMutablePointer<smq_event>, _ version: ProtocolVersion)
 // MARK: Helpers
 
 /// A server that somebody else is to find or to reach.
-private func describe(_ host: Extent, _ port: UInt16, of client: borrowing Client, in result: inout smq_event)
+private func describe(_ host: ByteRange, _ port: UInt16, of client: borrowing Client, in result: inout smq_event)
 {
   unsafe result.attempt = client.attempt
   unsafe result.server = UInt32(truncatingIfNeeded: client.serverIndex)
@@ -111,7 +111,7 @@ private func describe(
     unsafe describe(completion, of: client, type: SMQ_EVENT_COMPLETED, in: &result)
   case .requestFailed(let completion):
     unsafe describe(completion, of: client, type: SMQ_EVENT_REPLY, in: &result)
-  case .requestTimedOut(let cookie):
+  case .responseTimedOut(let cookie):
     unsafe result.type = Int32(SMQ_EVENT_REPLY)
     unsafe result.status = Status.timeout.rawValue
     unsafe result.cookie = cookie
@@ -177,7 +177,7 @@ private func describe(
   unsafe result.duplicate = message.duplicate ? 1 : 0
   unsafe result.part =
     (message.isFirst ? UInt8(SMQ_PART_FIRST) : 0) | (message.isLast ? UInt8(SMQ_PART_LAST) : 0)
-  unsafe result.token = Counter(message.serial).uint64
+  unsafe result.token = Counter(message.token).uint64
   unsafe result.subscription_identifier = message.subscriptionIdentifier
   guard !message.topic.isEmpty else { return }
   if message.isTopicAliased {
@@ -201,11 +201,11 @@ private func describe(
 
 /// The caller guarantees that the extent is of what begins at `start`.
 @inline(__always)
-@unsafe private func bytes(_ extent: Extent, at start: UnsafeRawPointer?) -> smq_bytes {
+@unsafe private func bytes(_ extent: ByteRange, at start: UnsafeRawPointer?) -> smq_bytes {
   unsafe smq_bytes(data: start.unsafelyUnwrapped + extent.range.lowerBound, size: extent.count)
 }
 
-private func bytes(_ extent: Extent, of client: borrowing Client) -> smq_bytes {
+private func bytes(_ extent: ByteRange, of client: borrowing Client) -> smq_bytes {
   guard !extent.isEmpty else { return unsafe smq_bytes() }
   return unsafe pointer(client.receivedBytes.extracting(extent.range))
 }

@@ -6,7 +6,7 @@
 
 import CPlatform
 public import CSwiftMQTT
-import FixedMemory
+import Storage
 import MQTTClient
 import MQTTSession
 import MQTTTransport
@@ -57,7 +57,7 @@ public func smq_client_init(
 ) -> Int32 {
   status { () throws(Status) in
     guard let memory = unsafe memory, let client = unsafe client else { throw .null }
-    guard UInt(bitPattern: memory) % UInt(MemoryPlan.alignment) == 0 else {
+    guard UInt(bitPattern: memory) % UInt(ArenaLayout.alignment) == 0 else {
       throw .memoryAlignment
     }
     var offset: Int? = nil

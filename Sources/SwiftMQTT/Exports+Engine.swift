@@ -3,7 +3,7 @@
 // The C functions of the engine: a client whose caller has the transport and the clock.
 
 import CSwiftMQTT
-import FixedMemory
+import Storage
 import MQTTClient
 import MQTTSession
 

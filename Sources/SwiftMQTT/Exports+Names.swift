@@ -3,7 +3,7 @@
 // The C functions of chapters 1 and 15: names and numbers.
 
 public import CSwiftMQTT
-import FixedMemory
+import Storage
 import MQTTClient
 import MQTTSession
 import MQTTWire

@@ -3,7 +3,7 @@
 // The C functions of chapters 6 and 10: messages out, requests and replies.
 
 public import CSwiftMQTT
-import FixedMemory
+import Storage
 import MQTTClient
 import MQTTSession
 import MQTTWire
@@ -65,7 +65,7 @@ private func publish(_ client: OpaquePointer?, _ message: UnsafePointer<smq_mess
         try unsafe slot.pointee.client.publish(publish, handling)
         return Status.ok.rawValue
       }
-      return unsafe try slot.pointee.client.publishSpecially(publish, handling, at: now(slot))
+      return unsafe try slot.pointee.client.publish(publish, handling, at: now(slot))
         ? Status.ok.rawValue : Int32(SMQ_DROPPED)
     } catch {
       throw Status(error)
@@ -85,7 +85,7 @@ public func smq_publish_reserve(
     var handling = unsafe handling(message)
     handling.kind = .reserved
     do throws(SessionError) {
-      guard unsafe try slot.pointee.client.publishSpecially(publish, handling, at: now(slot)) else {
+      guard unsafe try slot.pointee.client.publish(publish, handling, at: now(slot)) else {
         unsafe payload.pointee = nil
         return Int32(SMQ_DROPPED)
       }
@@ -186,8 +186,8 @@ public func smq_respond(
     try unsafe check(message)
     guard unsafe message.pointee.topic.size == 0 else { throw .option }
     let list = try unsafe span(request.pointee.properties)
-    var topic = Extent.empty
-    var correlation: Extent? = nil
+    var topic = ByteRange.empty
+    var correlation: ByteRange? = nil
     var reader = PropertyReader(list, place: .packet(.publish, from: .server))
     while let property = try? reader.next() {
       if property.identifier == .responseTopic { topic = property.text }
@@ -200,7 +200,7 @@ public func smq_respond(
       reply.own.hasCorrelationData = true
     }
     do throws(SessionError) {
-      return unsafe try slot.pointee.client.publishSpecially(reply, handling(message), at: now(slot))
+      return unsafe try slot.pointee.client.publish(reply, handling(message), at: now(slot))
         ? Status.ok.rawValue : Int32(SMQ_DROPPED)
     } catch {
       throw Status(error)
@@ -236,11 +236,11 @@ private func withoutPayload(_ message: UnsafePointer<smq_message>) throws(Status
 
 /// The caller guarantees that the message was checked.
 @inline(__always)
-func handling(_ message: UnsafePointer<smq_message>) -> Handling {
-  var handling = unsafe Handling(cookie: message.pointee.cookie, isQuiet: message.pointee.quiet == 1)
+func handling(_ message: UnsafePointer<smq_message>) -> PublishOptions {
+  var handling = unsafe PublishOptions(cookie: message.pointee.cookie, isQuiet: message.pointee.quiet == 1)
   unsafe handling.expiry = message.pointee.expiry_s
   unsafe handling.isUrgent = message.pointee.urgent == 1
-  unsafe handling.overflow = Handling.Overflow(rawValue: message.pointee.overflow) ?? .refuse
+  unsafe handling.overflow = PublishOptions.Overflow(rawValue: message.pointee.overflow) ?? .refuse
   return handling
 }
 

@@ -3,7 +3,7 @@
 // The C functions of chapter 7: subscriptions.
 
 public import CSwiftMQTT
-import FixedMemory
+import Storage
 import MQTTClient
 import MQTTSession
 import MQTTWire

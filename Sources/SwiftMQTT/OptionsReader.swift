@@ -1,5 +1,5 @@
 import CSwiftMQTT
-import FixedMemory
+import Storage
 import MQTTClient
 import MQTTTransport
 import MQTTWire
@@ -13,7 +13,7 @@ typealias URLScratch = InlineArray<1024, UInt8>
 /// One function for three exports, because nearly all of it is the same code.
 ///
 /// The caller guarantees that `options` points to as many bytes as its size field says, and `memory`,
-/// if it is not nil, to `size` bytes, aligned to `MemoryPlan.alignment`.
+/// if it is not nil, to `size` bytes, aligned to `ArenaLayout.alignment`.
 func makeClient(
   _ options: UnsafePointer<smq_options>?, urlOffset: inout Int?, memory: UnsafeMutableRawPointer?,
   size: Int
@@ -111,7 +111,7 @@ func makeClient(
   }
   let checked = try check(request, &urlOffset)
 
-  var plan = MemoryPlan()
+  var plan = ArenaLayout()
   let slotPlace = plan.reserve(1, of: ClientSlot.self)
   let clientPlace = plan.reserve(1, of: Client.self)
   let clientPlan = ClientPlan(checked, in: &plan)
@@ -121,7 +121,7 @@ func makeClient(
   do throws(PlatformError) {
     var platform = checked.hasOwnTransport ? Linux() : try Linux(userTimeout: checked.tcpUserTimeout)
     let wakeUp = checked.submitMessages > 0 && !checked.hasOwnTransport ? try platform.wakeUp() : .none
-    let block = unsafe MemoryBlock(start: memory)
+    let block = unsafe Arena(start: memory)
     let slot = unsafe block.start(of: slotPlace)
     let client = Client(checked, plan: clientPlan, block: block, on: platform)
     let door = SubmissionDoor(checked, queue: client.submissions.queue, wakeUp: wakeUp)

@@ -130,7 +130,7 @@ enum Status: Int32, Error {
   }
 }
 
-/// The rules of the header: those of `Malformed`, then those of `Violation`.
+/// The rules of the header: those of `Malformed`, then those of `ProtocolViolation`.
 extension Failure.Cause {
   var rule: Int32 {
     switch self {

@@ -1,4 +1,4 @@
-import FixedMemory
+import Storage
 import MQTTWire
 import Testing
 

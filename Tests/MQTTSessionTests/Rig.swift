@@ -1,4 +1,4 @@
-import FixedMemory
+import Storage
 import MQTTSession
 import MQTTWire
 
@@ -87,14 +87,14 @@ final class Rig {
     self.version = version
     self.options = asked
     var plan: SessionPlan?
-    var memory = MemoryPlan()
+    var memory = ArenaLayout()
     Self.withOptions(version, asked) { plan = SessionPlan($0, in: &memory) }
-    let block = UnsafeMutableRawPointer.allocate(byteCount: memory.byteCount, alignment: MemoryPlan.alignment)
+    let block = UnsafeMutableRawPointer.allocate(byteCount: memory.byteCount, alignment: ArenaLayout.alignment)
     // What a caller's memory holds before is nobody's business: here it looks like messages on their way.
     block.initializeMemory(as: UInt8.self, repeating: 1, count: memory.byteCount)
     self.block = block
     session = Self.withOptions(version, asked) {
-      Session($0, plan: plan!, block: unsafe MemoryBlock(start: block), random: asked.random)
+      Session($0, plan: plan!, block: unsafe Arena(start: block), random: asked.random)
     }
   }
 
@@ -158,9 +158,9 @@ final class Rig {
   // `#expect` can't look into a noncopyable value.
   var isConnected: Bool { session.isConnected }
   var isDrained: Bool { session.isDrained }
-  var ending: Ending? { session.ending }
-  var isDelivering: Bool { session.isDelivering }
-  var isVersionUnwelcome: Bool { session.isVersionUnwelcome }
+  var ending: CloseReason? { session.closeReason }
+  var hasUndeliveredEvent: Bool { session.hasUndeliveredEvent }
+  var serverRejectedVersion: Bool { session.serverRejectedVersion }
   var wantsTransmit: Bool { session.wantsTransmit }
   var wantsReceive: Bool { session.wantsReceive }
   var nextDeadline: UInt32? { session.nextDeadline?.milliseconds }
@@ -287,7 +287,7 @@ final class Rig {
   /// True: what it had said before has not all been handed out.
   func peerClosed() -> Bool {
     session.peerClosed()
-    return session.isDelivering
+    return session.hasUndeliveredEvent
   }
 
   func reconnect(sessionPresent: Bool, properties: [UInt8] = []) {
@@ -304,16 +304,16 @@ final class Rig {
     let name = topic.bytes
     try session.publish(
       Publish(topic: name.span, payload: payload.span, qos: qos, retain: retain),
-      Handling(cookie: cookie, isQuiet: isQuiet))
+      PublishOptions(cookie: cookie, isQuiet: isQuiet))
   }
 
   /// The same with a wish of its own. False: it was dropped at once.
   func publish(
     _ topic: String = "a", _ payload: [UInt8] = [], qos: QoS = .atMostOnce, retain: Bool = false,
-    cookie: UInt64 = 0, isQuiet: Bool = false, overflow: Handling.Overflow, isUrgent: Bool = false
+    cookie: UInt64 = 0, isQuiet: Bool = false, overflow: PublishOptions.Overflow, isUrgent: Bool = false
   ) throws(SessionError) -> Bool {
     let name = topic.bytes
-    var handling = Handling(cookie: cookie, isQuiet: isQuiet)
+    var handling = PublishOptions(cookie: cookie, isQuiet: isQuiet)
     handling.overflow = overflow
     handling.isUrgent = isUrgent
     let message = Publish(topic: name.span, payload: payload.span, qos: qos, retain: retain)
@@ -321,18 +321,18 @@ final class Rig {
       try session.publish(message, handling)
       return true
     }
-    return try session.publishSpecially(message, handling, at: now)
+    return try session.publish(message, handling, at: now)
   }
 
   /// The same with everything else a message may have.
-  func publishSpecially(
+  func publish(
     _ topic: String = "a", _ payload: [UInt8] = [], qos: QoS = .atMostOnce, cookie: UInt64 = 0,
     isQuiet: Bool = false, expiry: UInt32 = 0, properties: [UInt8] = []
   ) throws(SessionError) {
     let name = topic.bytes
-    var handling = Handling(cookie: cookie, isQuiet: isQuiet)
+    var handling = PublishOptions(cookie: cookie, isQuiet: isQuiet)
     handling.expiry = expiry
-    try session.publishSpecially(
+    try session.publish(
       Publish(
         topic: name.span, payload: payload.span, qos: qos, retain: false, properties: properties.span),
       handling, at: now)
@@ -370,14 +370,14 @@ final class Rig {
   }
 
   private func publishWithoutPayload(
-    _ kind: Handling.Kind, _ topic: String, size: Int, qos: QoS, cookie: UInt64, expiry: UInt32,
+    _ kind: PublishOptions.Kind, _ topic: String, size: Int, qos: QoS, cookie: UInt64, expiry: UInt32,
     properties: [UInt8]
   ) throws(SessionError) {
     let name = topic.bytes
-    var handling = Handling(cookie: cookie, isQuiet: false)
+    var handling = PublishOptions(cookie: cookie, isQuiet: false)
     handling.kind = kind
     handling.expiry = expiry
-    try session.publishSpecially(
+    try session.publish(
       Publish(topic: name.span, payloadSize: size, qos: qos, retain: false, properties: properties.span),
       handling, at: now)
   }
@@ -390,7 +390,7 @@ final class Rig {
     var message = Publish(
       topic: name.span, payload: payload.span, qos: qos, retain: false, properties: properties.span)
     message.own.responseTopic = response.span
-    var handling = Handling(cookie: cookie, isQuiet: false)
+    var handling = PublishOptions(cookie: cookie, isQuiet: false)
     handling.expiry = expiry
     try session.publishRequest(message, handling, timeout: timeout, at: now)
   }
@@ -441,7 +441,7 @@ final class Rig {
     if !taken.isEmpty { return taken.removeFirst() }
     token = 0
     guard let event = nextEvent() else { return nil }
-    if case .message(let message) = event { token = message.serial }
+    if case .message(let message) = event { token = message.token }
     return Happening(event, self)
   }
 
@@ -459,23 +459,23 @@ final class Rig {
   }
 
   /// The bytes an extent of an event or of an ending stands for.
-  func received(_ extent: Extent) -> [UInt8] { Self.received(extent, session) }
+  func received(_ extent: ByteRange) -> [UInt8] { Self.received(extent, session) }
 
-  func aliasedTopic(_ extent: Extent) -> [UInt8] { Self.aliasedTopic(extent, session) }
+  func aliasedTopic(_ extent: ByteRange) -> [UInt8] { Self.aliasedTopic(extent, session) }
 
-  func subscribedFilter(_ extent: Extent) -> [UInt8] { Self.subscribedFilter(extent, session) }
+  func subscribedFilter(_ extent: ByteRange) -> [UInt8] { Self.subscribedFilter(extent, session) }
 
-  private static func subscribedFilter(_ extent: Extent, _ session: borrowing Session) -> [UInt8] {
+  private static func subscribedFilter(_ extent: ByteRange, _ session: borrowing Session) -> [UInt8] {
     let bytes = session.subscribedFilters
     return extent.range.map { bytes[$0] }
   }
 
-  private static func received(_ extent: Extent, _ session: borrowing Session) -> [UInt8] {
+  private static func received(_ extent: ByteRange, _ session: borrowing Session) -> [UInt8] {
     let bytes = session.receivedBytes
     return extent.range.map { bytes[$0] }
   }
 
-  private static func aliasedTopic(_ extent: Extent, _ session: borrowing Session) -> [UInt8] {
+  private static func aliasedTopic(_ extent: ByteRange, _ session: borrowing Session) -> [UInt8] {
     let bytes = session.aliasedTopics
     return extent.range.map { bytes[$0] }
   }
@@ -493,7 +493,7 @@ enum Happening: Equatable, Sendable {
   case handshake(ControlPacketType, UInt64, UInt8, reason: [UInt8], properties: [UInt8])
   case authentication(UInt8, [UInt8])
   case requestFailed(UInt64, Outcome)
-  case requestTimedOut(UInt64)
+  case responseTimedOut(UInt64)
   case subscriptionLost(String, UInt8)
   case room
 
@@ -511,7 +511,7 @@ enum Happening: Equatable, Sendable {
     case .message(let message): self = .message(ReceivedMessage(message, rig))
     case .authentication(let event): self = .authentication(event.reasonCode, rig.received(event.data))
     case .requestFailed(let completion): self = .requestFailed(completion.cookie, completion.outcome)
-    case .requestTimedOut(let cookie): self = .requestTimedOut(cookie)
+    case .responseTimedOut(let cookie): self = .responseTimedOut(cookie)
     case .subscriptionLost(let filter, let code):
       self = .subscriptionLost(String(decoding: rig.subscribedFilter(filter), as: UTF8.self), code)
     case .completed(let completion):

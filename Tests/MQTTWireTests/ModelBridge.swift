@@ -24,7 +24,7 @@ extension Model.Packet {
   }
 
   private init(_ received: Received, _ type: ControlPacketType, _ body: [UInt8]) throws {
-    func read(_ extent: Extent) throws -> Properties { try Properties(body[extent], of: type) }
+    func read(_ extent: ByteRange) throws -> Properties { try Properties(body[extent], of: type) }
     switch received {
     case .connack(let connack):
       let properties = try read(connack.properties)

@@ -92,7 +92,7 @@ func hex(_ text: String) -> [UInt8] {
 }
 
 extension [UInt8] {
-  subscript(extent: Extent) -> [UInt8] { Array(self[extent.range]) }
+  subscript(extent: ByteRange) -> [UInt8] { Array(self[extent.range]) }
 }
 
 extension String {
@@ -120,7 +120,7 @@ enum Received {
   case publish(ReceivedPublish)
   case acknowledgement(Acknowledgement)
   case pingresp
-  case subscriptionAnswer(SubscriptionAnswer)
+  case subscriptionAnswer(Suback)
   case disconnect(Disconnect)
   case auth(Auth)
 
@@ -137,7 +137,7 @@ enum Received {
       try Ping.parseResponse(body)
       self = .pingresp
     case .suback, .unsuback:
-      self = .subscriptionAnswer(try SubscriptionAnswer(parsing: body, type: type, version: version))
+      self = .subscriptionAnswer(try Suback(parsing: body, type: type, version: version))
     // Before 5.0 a server has no DISCONNECT to send (3.1.1: Table 2.1).
     case .disconnect where version.hasProperties: self = .disconnect(try Disconnect(parsing: body))
     case .auth: self = .auth(try Auth(parsing: body))
@@ -155,7 +155,7 @@ enum Received {
       flags: header.flags, version: version)
   }
 
-  var extents: [Extent] {
+  var extents: [ByteRange] {
     switch self {
     case .connack(let connack):
       [

@@ -76,11 +76,11 @@ extension Endpoint {
     }
     let message = world.ledger.messages[number]
     world.trace(
-      "\(name): gets message \(number)\(event.isOversize ? ", too large" : ""), token \(event.serial)")
+      "\(name): gets message \(number)\(event.isOversize ? ", too large" : ""), token \(event.token)")
     try require(message.origin == isFrom, "\(name): message \(number) comes back")
     try require(event.qos.rawValue == message.qos, "\(name): message \(number) with another QoS")
     try require(
-      (event.serial != 0) == (message.qos > 0), "\(name): message \(number) with token \(event.serial)")
+      (event.token != 0) == (message.qos > 0), "\(name): message \(number) with token \(event.token)")
     if event.isTopicAliased { world.counts[.aliasReceived] += 1 }
     if !event.topic.isEmpty {
       let topic = event.isTopicAliased ? copyAliased(event.topic) : copy(event.topic)
@@ -90,7 +90,7 @@ extension Endpoint {
       try require(event.isOversize, "\(name): message \(number) without a topic")
     }
     try world.ledger.delivered(number)
-    try decide(event.serial, number)
+    try decide(event.token, number)
   }
 
   /// The whole payload, when its last part is there.
@@ -100,7 +100,7 @@ extension Endpoint {
     try require(event.payloadOffset == before.count, "\(name): a part at \(event.payloadOffset)")
     try require(event.isFirst == (event.payloadOffset == 0), "\(name): not the first part")
     let whole = before + bytes
-    try require(event.isLast || event.serial == 0, "\(name): a token before the last part")
+    try require(event.isLast || event.token == 0, "\(name): a token before the last part")
     try require(event.isLast || traits.deliversParts, "\(name): a part")
     partial = event.isLast ? nil : whole
     if !event.isLast { world.counts[.part] += 1 }
@@ -109,9 +109,9 @@ extension Endpoint {
     return whole
   }
 
-  private func copy(_ extent: Extent) -> [UInt8] { Self.copy(session, extent) }
+  private func copy(_ extent: ByteRange) -> [UInt8] { Self.copy(session, extent) }
 
-  private static func copy(_ session: borrowing Session, _ extent: Extent) -> [UInt8] {
+  private static func copy(_ session: borrowing Session, _ extent: ByteRange) -> [UInt8] {
     let bytes = session.receivedBytes
     return [UInt8](unsafeUninitializedCapacity: extent.count) { copy, count in
       for index in 0..<extent.count { unsafe copy[index] = bytes[extent.offset + index] }
@@ -119,9 +119,9 @@ extension Endpoint {
     }
   }
 
-  private func copyAliased(_ extent: Extent) -> [UInt8] { Self.copyAliased(session, extent) }
+  private func copyAliased(_ extent: ByteRange) -> [UInt8] { Self.copyAliased(session, extent) }
 
-  private static func copyAliased(_ session: borrowing Session, _ extent: Extent) -> [UInt8] {
+  private static func copyAliased(_ session: borrowing Session, _ extent: ByteRange) -> [UInt8] {
     let bytes = session.aliasedTopics
     var copy: [UInt8] = []
     for index in extent.range { copy.append(bytes[index]) }

@@ -1,5 +1,5 @@
 import CPlatform
-import FixedMemory
+import Storage
 import MQTTClient
 import MQTTSession
 import MQTTWire
@@ -111,8 +111,8 @@ extension Program {
     return message
   }
 
-  private func handling(_ message: DriverLedger.Message) -> Handling {
-    var handling = Handling(cookie: UInt64(message.number), isQuiet: message.isQuiet)
+  private func handling(_ message: DriverLedger.Message) -> PublishOptions {
+    var handling = PublishOptions(cookie: UInt64(message.number), isQuiet: message.isQuiet)
     handling.isUrgent = message.isUrgent
     handling.expiry = message.expiry
     return handling
@@ -136,7 +136,7 @@ extension Program {
     world.ledger.add(message)
     do throws(SessionError) {
       if handling.needsCare || !properties.isEmpty {
-        let isTaken = try client.publishSpecially(packet, handling, at: world.instant)
+        let isTaken = try client.publish(packet, handling, at: world.instant)
         try? require(isTaken, "a message is dropped")
       } else {
         try client.publish(packet, handling)
@@ -201,9 +201,9 @@ extension Program {
 
   private func acknowledge() throws(Failure) {
     guard !held.isEmpty else { return }
-    let serial = held.remove(at: world.chance.below(held.count))
+    let token = held.remove(at: world.chance.below(held.count))
     do throws(SessionError) {
-      try client.acknowledge(serial, reasonCode: 0, properties: Span())
+      try client.acknowledge(token, reasonCode: 0, properties: Span())
     } catch {
       // Its session is gone, or it will come again.
       try require(error == .token, "\(number): cannot acknowledge: \(error)")

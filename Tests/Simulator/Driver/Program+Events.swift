@@ -60,7 +60,7 @@ extension Program {
       let request = requests.removeValue(forKey: completion.cookie)
       try require(request != nil, "\(number): request \(completion.cookie) ends twice")
       try end(completion)
-    case .requestTimedOut(let cookie):
+    case .responseTimedOut(let cookie):
       guard let request = requests.removeValue(forKey: cookie) else {
         throw Failure("\(number): request \(cookie) ends twice")
       }
@@ -99,15 +99,15 @@ extension Program {
     try require(event.isFirst && event.isLast && !event.isOversize, "\(number): a part")
     let bytes = copy(event.payload)
     let message = try world.ledger.find(bytes[...])
-    world.trace("\(number): gets message \(message), QoS \(event.qos), token \(event.serial)")
+    world.trace("\(number): gets message \(message), QoS \(event.qos), token \(event.token)")
     if world.ledger.messages[message].delivered[number] > 0 { world.counts[.again] += 1 }
     try world.ledger.delivered(message, to: number, qos: event.qos.rawValue)
     if let cookie = event.replyCookie {
       try require(requests.removeValue(forKey: cookie) != nil, "\(number): request \(cookie) ends twice")
       world.counts[.reply] += 1
     }
-    if traits.holds, event.serial != 0 {
-      held.append(event.serial)
+    if traits.holds, event.token != 0 {
+      held.append(event.token)
       stir()
     }
     if world.ledger.messages[message].isRequest { try note(copy(event.properties), of: message) }
@@ -131,9 +131,9 @@ extension Program {
     stir()
   }
 
-  private func copy(_ extent: Extent) -> [UInt8] { Self.copy(client, extent) }
+  private func copy(_ extent: ByteRange) -> [UInt8] { Self.copy(client, extent) }
 
-  private static func copy(_ client: borrowing Client<SimulatedPlatform>, _ extent: Extent) -> [UInt8] {
+  private static func copy(_ client: borrowing Client<SimulatedPlatform>, _ extent: ByteRange) -> [UInt8] {
     let bytes = client.receivedBytes
     return [UInt8](unsafeUninitializedCapacity: extent.count) { copy, count in
       for index in 0..<extent.count { unsafe copy[index] = bytes[extent.offset + index] }
@@ -141,9 +141,9 @@ extension Program {
     }
   }
 
-  private func text(_ host: Extent) -> String { Self.text(client, host) }
+  private func text(_ host: ByteRange) -> String { Self.text(client, host) }
 
-  private static func text(_ client: borrowing Client<SimulatedPlatform>, _ host: Extent) -> String {
+  private static func text(_ client: borrowing Client<SimulatedPlatform>, _ host: ByteRange) -> String {
     let bytes = client.hostNames
     var copy: [UInt8] = []
     for index in host.range { copy.append(bytes[index]) }

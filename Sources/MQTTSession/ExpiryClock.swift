@@ -1,6 +1,6 @@
 /// A count of seconds, from 1 on, for expiries that are longer than an `Instant` reaches: Message Expiry
 /// Interval goes up to 136 years.
-struct SecondsClock: BitwiseCopyable {
+struct ExpiryClock: BitwiseCopyable {
   private(set) var seconds: UInt32 = 1
   /// The instant at which the last of them began.
   private var begin = Instant(milliseconds: 0)

@@ -4,7 +4,7 @@ import Testing
 @testable import MQTTSession
 
 /// Where the short way must leave it to the long one.
-@Suite struct ShortWayTests {
+@Suite struct FastPathTests {
   private static func message(_ payload: UInt8, qos: UInt8 = 0, identifier: UInt8 = 5) -> [UInt8] {
     let rest: [UInt8] = [0, 1, 0x61] + (qos > 0 ? [0, identifier] : []) + [payload]
     return [0x30 | qos << 1, UInt8(rest.count)] + rest
@@ -15,7 +15,7 @@ import Testing
     let rig = Rig(.v3_1_1) { _ in }
     rig.connect()
     _ = rig.events()
-    try rig.publishSpecially("a", cookie: 7, expiry: 1)
+    try rig.publish("a", cookie: 7, expiry: 1)
     rig.receive(Self.message(1) + Self.message(2) + Self.message(3))
     #expect(rig.event() == .message(ReceivedMessage("a", [1])))
     rig.pass(2000)

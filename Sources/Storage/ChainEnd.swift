@@ -1,4 +1,4 @@
-/// The one word in which the threads of a `SharedQueue` meet: the newest item of the chain; whether the owner was woken up
+/// The one word in which the threads of a `MPSCQueue` meet: the newest item of the chain; whether the owner was woken up
 /// for this chain; and the number of the chain, which is how often the owner has collected, and wraps.
 public struct ChainEnd: BitwiseCopyable {
   private static var itemBits: UInt { 0x1_FFFF }

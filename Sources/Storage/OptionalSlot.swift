@@ -1,11 +1,11 @@
 /// One element in the caller's block, or none: for a part that few need, and that takes no memory from the others.
-@safe public struct Cell<Element: ~Copyable>: ~Copyable {
+@safe public struct OptionalSlot<Element: ~Copyable>: ~Copyable {
   // First, and no optional: the thread sanitizer of Swift 6.3.1 takes what is first for the address of `element`.
   private let start: UnsafeMutablePointer<Element>
   public let isEmpty: Bool
 
   /// Empty, if the place has no room.
-  public init(_ place: Place<Element>, in block: borrowing MemoryBlock, _ makeElement: () -> Element) {
+  public init(_ place: ArenaSlice<Element>, in block: borrowing Arena, _ makeElement: () -> Element) {
     unsafe start = block.start(of: place)
     isEmpty = place.count == 0
     if !isEmpty { unsafe start.initialize(to: makeElement()) }

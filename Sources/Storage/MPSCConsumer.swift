@@ -1,12 +1,12 @@
 import Synchronization
 
-/// The owner's end of a `SharedQueue`: what it has collected, oldest first. There is one.
-public struct SharedQueueOwner<Header: BitwiseCopyable>: ~Copyable {
-  public let queue: SharedQueue<Header>
-  public init(_ queue: SharedQueue<Header>) { self.queue = queue }
+/// The owner's end of a `MPSCQueue`: what it has collected, oldest first. There is one.
+public struct MPSCConsumer<Header: BitwiseCopyable>: ~Copyable {
+  public let queue: MPSCQueue<Header>
+  public init(_ queue: MPSCQueue<Header>) { self.queue = queue }
 
   /// Of an open queue.
-  private var own: SharedQueue<Header>.OwnersPlace { unsafe queue.state.pointee.own }
+  private var own: MPSCQueue<Header>.OwnersPlace { unsafe queue.state.pointee.own }
 
   // MARK: Getters
 

@@ -4,12 +4,12 @@ import Synchronization
 /// caller's block.
 ///
 /// Free slots are handed out through a ring of their numbers. What was put is a chain, newest first, which the owner takes
-/// as a whole and turns round (`SharedQueueOwner`). A slot is nobody's but the putting thread's until its last step, one
+/// as a whole and turns round (`MPSCConsumer`). A slot is nobody's but the putting thread's until its last step, one
 /// exchange of a word, makes it the owner's: wherever a thread is stopped, for however long, it keeps one slot and nobody
 /// else waiting. Items come out in the order of those last steps.
 ///
 /// `put` makes no system call and waits for nobody, so a signal handler may call it, on any thread.
-@safe public struct SharedQueue<Header: BitwiseCopyable>: BitwiseCopyable {
+@safe public struct MPSCQueue<Header: BitwiseCopyable>: BitwiseCopyable {
   @safe struct State: ~Copyable {
     /// How many slots were taken from the ring of the free ones, and how many it has ever been given. As wide as the
     /// target allows: a thread that is stopped in the middle of `takeSlot` must not find the same count again, which
@@ -31,7 +31,7 @@ import Synchronization
     let slotCount: Int
     let slotSize: Int
 
-    init(_ plan: Plan, in block: borrowing MemoryBlock) {
+    init(_ plan: Plan, in block: borrowing Arena) {
       slotCount = plan.headers.count
       slotSize = plan.slotSize
       given = Atomic(UInt(bitPattern: plan.headers.count))
@@ -64,7 +64,7 @@ import Synchronization
   @safe struct OwnersPlace: BitwiseCopyable {
     private let start: UnsafeMutablePointer<Books>
 
-    init(_ place: Place<Books>, in block: borrowing MemoryBlock) {
+    init(_ place: ArenaSlice<Books>, in block: borrowing Arena) {
       unsafe start = block.start(of: place)
       unsafe start.initialize(to: Books())
     }
@@ -83,16 +83,16 @@ import Synchronization
 
   /// Where the parts lie in the caller's block. Each slot takes eight bytes beside its header and its bytes.
   public struct Plan: BitwiseCopyable {
-    let state: Place<State>
-    let free: Place<Atomic<UInt32>>
-    let books: Place<Books>
-    let links: Place<UInt32>
-    let headers: Place<Header>
-    let bytes: Place<UInt8>
+    let state: ArenaSlice<State>
+    let free: ArenaSlice<Atomic<UInt32>>
+    let books: ArenaSlice<Books>
+    let links: ArenaSlice<UInt32>
+    let headers: ArenaSlice<Header>
+    let bytes: ArenaSlice<UInt8>
     let slotSize: Int
 
     /// `slots` is a power of two; or 0: there is no queue, and it takes no memory.
-    public init(slots: Int, slotSize: Int, in plan: inout MemoryPlan) {
+    public init(slots: Int, slotSize: Int, in plan: inout ArenaLayout) {
       precondition(slots & (slots &- 1) == 0 && slots <= 65_536)
       headers = plan.reserve(slots, of: Header.self)
       state = plan.reserve(min(slots, 1), of: State.self)
@@ -110,7 +110,7 @@ import Synchronization
   public let isOpen: Bool
 
   /// An empty queue. The block is used by it alone, through as many copies of this value as one likes.
-  public init(_ plan: Plan, in block: borrowing MemoryBlock) {
+  public init(_ plan: Plan, in block: borrowing Arena) {
     unsafe place = block.start(of: plan.state)
     isOpen = plan.state.count > 0
     if isOpen { unsafe place.initialize(to: State(plan, in: block)) }

@@ -1,8 +1,8 @@
 import Testing
 
-@testable import FixedMemory
+@testable import Storage
 
-/// When the owner of a `SharedQueue` is woken up.
+/// When the owner of a `MPSCQueue` is woken up.
 @Suite struct WakeUpTests {
   private let box = Box(slots: 8)
 

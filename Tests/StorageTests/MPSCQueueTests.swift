@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-@testable import FixedMemory
+@testable import Storage
 
 /// A queue in memory of its own.
 final class Box: @unchecked Sendable {
@@ -10,19 +10,19 @@ final class Box: @unchecked Sendable {
     var number: UInt32
   }
 
-  let queue: SharedQueue<Header>
-  var owner: SharedQueueOwner<Header>
+  let queue: MPSCQueue<Header>
+  var owner: MPSCConsumer<Header>
   let byteCount: Int
   private let memory: UnsafeMutableRawPointer
 
   init(slots: Int, slotSize: Int = 4) {
-    var plan = MemoryPlan()
-    let place = SharedQueue<Header>.Plan(slots: slots, slotSize: slotSize, in: &plan)
+    var plan = ArenaLayout()
+    let place = MPSCQueue<Header>.Plan(slots: slots, slotSize: slotSize, in: &plan)
     byteCount = plan.byteCount
-    memory = .allocate(byteCount: max(byteCount, 8), alignment: MemoryPlan.alignment)
+    memory = .allocate(byteCount: max(byteCount, 8), alignment: ArenaLayout.alignment)
     memory.initializeMemory(as: UInt8.self, repeating: 0, count: byteCount)
-    queue = SharedQueue(place, in: MemoryBlock(start: memory))
-    owner = SharedQueueOwner(queue)
+    queue = MPSCQueue(place, in: Arena(start: memory))
+    owner = MPSCConsumer(queue)
   }
 
   deinit { memory.deallocate() }
@@ -70,7 +70,7 @@ final class Box: @unchecked Sendable {
   }
 }
 
-@Suite struct SharedQueueTests {
+@Suite struct MPSCQueueTests {
   @Test func firstInFirstOut() {
     let box = Box(slots: 8)
     #expect(box.put(1) != nil)

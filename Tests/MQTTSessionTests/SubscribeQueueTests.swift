@@ -4,7 +4,7 @@ import Testing
 @testable import MQTTSession
 
 /// Does every SUBSCRIBE and UNSUBSCRIBE get sent, and its one answer?
-@Suite struct RequestQueueTests {
+@Suite struct SubscribeQueueTests {
   static func rig(
     _ version: ProtocolVersion, properties: [UInt8] = [], configure: (inout Rig.Options) -> Void = { _ in }
   ) -> Rig {
@@ -155,7 +155,7 @@ import Testing
     rig.accept()
     #expect(
       rig.drain() == request(version, 0x82, 65_280, [("a", 0)]) + request(version, 0x82, 65_281, [("b", 0)]))
-    rig.session.leave(reasonCode: 0, properties: Span())
+    rig.session.beginDisconnect(reasonCode: 0, properties: Span())
     #expect(throws: SessionError.leaving) { try rig.subscribe(["c"]) }
   }
 

@@ -69,9 +69,9 @@
   /// A place for exactly `count` bytes.
   @_lifetime(&self)
   @inline(__always)
-  public mutating func writer(at offset: Int, count size: Int) -> PlaceWriter {
+  public mutating func writer(at offset: Int, count size: Int) -> UncheckedWriter {
     precondition(offset >= 0 && size >= 0 && offset <= count &- size)
-    let writer = unsafe PlaceWriter(start: start + offset, count: size)
+    let writer = unsafe UncheckedWriter(start: start + offset, count: size)
     return unsafe _overrideLifetime(writer, mutating: &self)
   }
 

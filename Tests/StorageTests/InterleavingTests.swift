@@ -1,6 +1,6 @@
 import Testing
 
-@testable import FixedMemory
+@testable import Storage
 
 /// The real queue under all interleavings of two threads that submit and the owner: every state that they can come to, at the
 /// granularity of the calls. What lies beneath that, and weak memory, is for Tests/Models/submit.pml.

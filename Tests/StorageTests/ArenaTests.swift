@@ -1,21 +1,21 @@
 import Testing
 
-@testable import FixedMemory
+@testable import Storage
 
 /// Gives `body` a block as a plan asks for, and checks that nothing beyond it was touched.
-private func withBlock(of plan: MemoryPlan, _ body: (borrowing MemoryBlock) -> Void) {
+private func withBlock(of plan: ArenaLayout, _ body: (borrowing Arena) -> Void) {
   let guardSize = 32
   let start = UnsafeMutableRawPointer.allocate(
-    byteCount: plan.byteCount + guardSize, alignment: MemoryPlan.alignment)
+    byteCount: plan.byteCount + guardSize, alignment: ArenaLayout.alignment)
   defer { start.deallocate() }
   start.initializeMemory(as: UInt8.self, repeating: 0xEE, count: plan.byteCount + guardSize)
-  body(MemoryBlock(start: start))
+  body(Arena(start: start))
   let beyond = UnsafeRawBufferPointer(start: start + plan.byteCount, count: guardSize)
   #expect(beyond.allSatisfy { $0 == 0xEE })
 }
 
 private func withRegion(_ contents: [UInt8], _ body: (inout Region) -> Void) {
-  var plan = MemoryPlan()
+  var plan = ArenaLayout()
   let place = plan.reserve(contents.count, of: UInt8.self)
   withBlock(of: plan) { block in
     var region = block.region(place)
@@ -33,11 +33,11 @@ private func array(_ bytes: Span<UInt8>) -> [UInt8] { bytes.indices.map { bytes[
 
 @Suite struct MemoryPlanTests {
   @Test func emptyPlanNeedsNothing() {
-    #expect(MemoryPlan().byteCount == 0)
+    #expect(ArenaLayout().byteCount == 0)
   }
 
   @Test func placesFollowEachOtherWithTheLeastPadding() {
-    var plan = MemoryPlan()
+    var plan = ArenaLayout()
     let bytes = plan.reserve(3, of: UInt8.self)
     let shorts = plan.reserve(1, of: UInt16.self)
     let longs = plan.reserve(2, of: UInt64.self)
@@ -49,14 +49,14 @@ private func array(_ bytes: Span<UInt8>) -> [UInt8] { bytes.indices.map { bytes[
   }
 
   @Test func theLastPlaceEndsTheBlock() {
-    var plan = MemoryPlan()
+    var plan = ArenaLayout()
     _ = plan.reserve(1, of: UInt64.self)
     _ = plan.reserve(5, of: UInt8.self)
     #expect(plan.byteCount == 13)
   }
 
   @Test func noElementsNeedNoRoom() {
-    var plan = MemoryPlan()
+    var plan = ArenaLayout()
     _ = plan.reserve(8, of: UInt8.self)
     #expect(plan.reserve(0, of: UInt64.self).offset == 8)
     #expect(plan.byteCount == 8)
@@ -68,14 +68,14 @@ private func array(_ bytes: Span<UInt8>) -> [UInt8] { bytes.indices.map { bytes[
       var long: UInt32
       var byte: UInt8
     }
-    var plan = MemoryPlan()
+    var plan = ArenaLayout()
     _ = plan.reserve(3, of: Padded.self)
     #expect(plan.byteCount == 24)
   }
 
   @Test func samePlanTwice() {
     func make() -> [Int] {
-      var plan = MemoryPlan()
+      var plan = ArenaLayout()
       let first = plan.reserve(100, of: UInt8.self)
       let second = plan.reserve(7, of: UInt32.self)
       return [first.offset, second.offset, plan.byteCount]
@@ -85,7 +85,7 @@ private func array(_ bytes: Span<UInt8>) -> [UInt8] { bytes.indices.map { bytes[
   }
 
   @Test func everythingCarvedIsAlignedAndApart() {
-    var plan = MemoryPlan()
+    var plan = ArenaLayout()
     let first = plan.reserve(5, of: UInt8.self)
     let table = plan.reserve(3, of: UInt32.self)
     let last = plan.reserve(2, of: UInt8.self)
@@ -159,7 +159,7 @@ private func array(_ bytes: Span<UInt8>) -> [UInt8] { bytes.indices.map { bytes[
   }
 
   @Test func elementsChangeInPlace() {
-    var plan = MemoryPlan()
+    var plan = ArenaLayout()
     let place = plan.reserve(3, of: Slot.self)
     withBlock(of: plan) { block in
       var table = block.table(place)
@@ -178,7 +178,7 @@ private func array(_ bytes: Span<UInt8>) -> [UInt8] { bytes.indices.map { bytes[
 
   /// Two tables over the same place see each other's writes: nothing is kept elsewhere.
   @Test func elementsLiveInTheBlock() {
-    var plan = MemoryPlan()
+    var plan = ArenaLayout()
     let place = plan.reserve(2, of: UInt16.self)
     withBlock(of: plan) { block in
       var table = block.table(place)
@@ -191,7 +191,7 @@ private func array(_ bytes: Span<UInt8>) -> [UInt8] { bytes.indices.map { bytes[
   @Test(arguments: [-1, 2, Int.max, Int.min])
   func slotsOutsideTrap(slot: Int) async {
     await #expect(processExitsWith: .failure) { [slot] in
-      var plan = MemoryPlan()
+      var plan = ArenaLayout()
       let place = plan.reserve(2, of: UInt16.self)
       withBlock(of: plan) { block in
         var table = block.table(place)

@@ -1,8 +1,8 @@
-import FixedMemory
+import Storage
 
 /// The requests that wait for their reply (§4.10). A reply is known by its Correlation Data: eight bytes that
 /// tell the place in the table, and how often it was used, so that a late reply meets nobody.
-struct ReplyTable: ~Copyable {
+struct PendingResponses: ~Copyable {
   struct Entry: BitwiseCopyable {
     var cookie: UInt64
     /// Of the response topic: the request itself, should it come back, is no reply.

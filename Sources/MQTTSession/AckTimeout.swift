@@ -1,6 +1,6 @@
 /// For how long a server may acknowledge nothing at all while something waits for it. PINGRESP is no answer to a
 /// PUBLISH: a server can be alive and do nothing.
-struct AnswerDeadline: BitwiseCopyable {
+struct AckTimeout: BitwiseCopyable {
   /// Milliseconds; 0: for ever.
   let timeout: UInt32
   /// When the last answer came, or the first of what waits was sent; `nil`: nothing waits.

@@ -1,4 +1,4 @@
-import FixedMemory
+import Storage
 import MQTTWire
 
 /// SUBSCRIBE and UNSUBSCRIBE packets until they are answered. They go ahead of the outbox: messages in flight
@@ -6,7 +6,7 @@ import MQTTWire
 ///
 /// The Packet Identifier tells the place in the table. A packet whose connection ended before the answer is
 /// sent once more on the next one: both mean the same when they come twice.
-struct RequestQueue: ~Copyable {
+struct SubscribeQueue: ~Copyable {
   struct Descriptor: BitwiseCopyable {
     let cookie: UInt64
     var offset: UInt32
@@ -105,7 +105,7 @@ struct RequestQueue: ~Copyable {
   // MARK: Things that happened
 
   /// The request that a SUBACK or UNSUBACK answers. `nil`: there is none, or one of the other kind.
-  func request(for answer: SubscriptionAnswer) -> Descriptor? {
+  func request(for answer: Suback) -> Descriptor? {
     guard let place = place(answer.identifier), place < table.count, isStored(place) else { return nil }
     let request = table[place]
     let expected: ControlPacketType = answer.type == .suback ? .subscribe : .unsubscribe
@@ -204,14 +204,14 @@ struct RequestQueue: ~Copyable {
   func place(of identifier: PacketIdentifier) -> Int { place(identifier) ?? 0 }
 
   /// The Topic Filters of a request, where they are in `filters`, one after the other. `nil`: that was the last.
-  func filter(of slot: Int, at position: inout Int) -> Extent? {
+  func filter(of slot: Int, at position: inout Int) -> ByteRange? {
     let request = table[slot]
     let end = Int(truncatingIfNeeded: request.offset &+ request.length)
     if position == 0 { position = firstFilter(request) }
     guard position < end else { return nil }
     let packet = bytes.bytes
     let size = Int(packet[position]) << 8 | Int(packet[position &+ 1])
-    let filter = Extent(offset: position &+ 2, count: size)
+    let filter = ByteRange(offset: position &+ 2, count: size)
     position = filter.end &+ (request.type == .subscribe ? 1 : 0)
     return filter
   }

@@ -3,7 +3,7 @@
 /// Each `put` is unsafe: the caller guarantees that what is written fits, as its size is what the place was asked for with. Debug
 /// builds check it with every write. `ByteWriter` is the same with a check each time; here that would take a message 8 to
 /// 15 instructions of 260 to 300.
-@safe public struct PlaceWriter: ~Copyable, ~Escapable {
+@safe public struct UncheckedWriter: ~Copyable, ~Escapable {
   private var next: UnsafeMutableRawPointer
   #if DEBUG
     private var left: Int

@@ -1,5 +1,5 @@
 /// How a message is to be handled, beside what it says.
-public struct Handling: BitwiseCopyable {
+public struct PublishOptions: BitwiseCopyable {
   public enum Kind: BitwiseCopyable {
     case whole
     case reserved  // the payload is written into the outbox later

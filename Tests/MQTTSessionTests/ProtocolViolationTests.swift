@@ -5,9 +5,9 @@ import Testing
 
 /// Each rule a server may break with packets that can be parsed (§4.13): what is it told, and what is left of the session?
 /// Malformed ones are in ReceivingTests.
-@Suite struct ViolationTests {
+@Suite struct ProtocolViolationTests {
   struct Case: Sendable, CustomTestStringConvertible {
-    let violation: Violation
+    let violation: ProtocolViolation
     /// What DISCONNECT says in 5.0.
     var code: UInt8 = 0x82
     let what: String
@@ -109,7 +109,7 @@ import Testing
 
   /// Before CONNACK (ConnectingTests has every packet): what is queued is still there afterwards.
   @Test func beforeConnack() throws {
-    let cases: [(Violation, [ProtocolVersion], Bool, [UInt8], UInt8)] = [
+    let cases: [(ProtocolViolation, [ProtocolVersion], Bool, [UInt8], UInt8)] = [
       (.firstPacket, bothVersions, true, pingresp, 0x82),
       (.unwantedSession, [.v3_1_1], false, connack(.v3_1_1, sessionPresent: true), 0),
       (.unwantedSession, Self.only5, false, connack(.v5_0, sessionPresent: true), 0x82),
@@ -142,8 +142,8 @@ import Testing
   /// All of them have been looked at.
   @Test func noneIsForgotten() {
     let tested = Set(Self.cases.map(\.violation.rawValue))
-      .union([Violation.firstPacket.rawValue, Violation.unwantedSession.rawValue])
+      .union([ProtocolViolation.firstPacket.rawValue, ProtocolViolation.unwantedSession.rawValue])
     #expect(tested == Set(21...30))
-    #expect(Violation(rawValue: 20) == nil && Violation(rawValue: 31) == nil)
+    #expect(ProtocolViolation(rawValue: 20) == nil && ProtocolViolation(rawValue: 31) == nil)
   }
 }

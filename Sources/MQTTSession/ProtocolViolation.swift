@@ -2,7 +2,7 @@ import MQTTWire
 
 /// Why a packet that can be parsed is not allowed here: a Protocol Error (§4.13). Raw values go on where those of
 /// `Malformed` end.
-public enum Violation: UInt8, Error, BitwiseCopyable {
+public enum ProtocolViolation: UInt8, Error, BitwiseCopyable {
   case unexpectedPacket = 21  // only clients send it, or not now
   case firstPacket  // [MQTT-3.2.0-1]
   case unwantedSession  // [MQTT-3.2.2-4]
