@@ -271,6 +271,17 @@ SMQ_API const uint16_t *smq_abi_layout(void);
 SMQ_API const char *smq_status_name(int32_t status);
 
 /*
+ * Returns what a status code means, as an English sentence, such as "the host name has no address". It has
+ * no capital letter and no full stop, so that it can follow a colon. Any thread, any time.
+ *
+ * status   any value
+ *
+ * Returns a zero-terminated string that lives as long as the library; "the status is unknown" for a value
+ * that is not defined here. Never NULL, no errors.
+ */
+SMQ_API const char *smq_status_text(int32_t status);
+
+/*
  * Returns the name of a server's Reason Code as the specification spells it, such as "Not authorized". Any
  * thread, any time.
  *

@@ -28,7 +28,8 @@ func advice(onError error: Int32) -> Text {
   case 111:  // ECONNREFUSED
     "nothing listens there: check that the broker is running, uses this port, and listens not only on its own machine (Mosquitto: listener)"
   case 110: "nothing answers: a firewall blocks it, the address is wrong, or the broker is down"  // ETIMEDOUT
-  case 101, 113: "there is no route to that address: check that the network is up"  // ENETUNREACH, EHOSTUNREACH
+  case 101, 113:  // ENETUNREACH, EHOSTUNREACH
+    "there is no route to that address: check that the network is up"
   case 99: "check that -A is an address of this machine, of the same family as the broker's"  // EADDRNOTAVAIL
   case 2: "check that the broker is running, and that this is the path of its socket"  // ENOENT
   case 13: "this user has no permission to connect to that socket"  // EACCES

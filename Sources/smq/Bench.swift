@@ -67,7 +67,7 @@ final class Crowd {
     do {
       return try Client(options)
     } catch {
-      throw Complaint(text: "cannot create client \(number + 1): \(MQTT.statusName(error.status))")
+      throw Complaint(text: "cannot create client \(number + 1): \(MQTT.statusText(error.status))")
     }
   }
 

@@ -175,6 +175,6 @@ private func refused(_ status: Int, _ offset: Int, _ options: MQTT.Options, _ ar
   case SMQ_ERR_OPTION where options.host.count > 253: usageError("-h: the name is too long")
   case SMQ_ERR_OPTION where !options.password.isEmpty && options.userName.isEmpty:
     usageError("-P needs a user name (-u), except in 5.0")
-  default: usageError("the options contradict each other: \(MQTT.statusName(status))")
+  default: usageError("the options contradict each other: \(MQTT.statusText(status))")
   }
 }

@@ -6,7 +6,7 @@ import CSwiftMQTT
 extension MQTT {
   // ---- Names
 
-  static func statusName(_ status: Int) -> Text { unsafe Text(bytes(of: smq_status_name(Int32(status)))) }
+  static func statusText(_ status: Int) -> Text { unsafe Text(bytes(of: smq_status_text(Int32(status)))) }
   static func stageName(_ stage: Int) -> Text { unsafe Text(bytes(of: smq_stage_name(Int32(stage)))) }
   static func ruleName(_ rule: Int32) -> Text { unsafe Text(bytes(of: smq_rule_name(rule))) }
   static func logName(_ what: Int32) -> Text { unsafe Text(bytes(of: smq_log_name(what))) }

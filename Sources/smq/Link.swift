@@ -34,7 +34,7 @@ final class Link {
     do {
       client = try Client(options)
     } catch {
-      throw Complaint(text: "cannot create the client: \(MQTT.statusName(error.status))")
+      throw Complaint(text: "cannot create the client: \(MQTT.statusText(error.status))")
     }
     transport = options.flags & SMQ_OPTION_OWN_TRANSPORT == 0 ? nil : OwnTransport(client, arguments)
     if arguments.debug { client.logSteps() }

@@ -125,7 +125,7 @@ struct GivenProperties {
     let status = put(property, known.kind, packet)
     guard status == SMQ_OK else {
       throw usageError(
-        "-D: \(known.name): \(status == SMQ_ERR_UTF8 ? "the value is not UTF-8" : MQTT.statusName(status))")
+        "-D: \(known.name): \(status == SMQ_ERR_UTF8 ? "the value is not UTF-8" : MQTT.statusText(status))")
     }
   }
 

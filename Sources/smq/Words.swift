@@ -14,7 +14,7 @@ func why(_ event: Event) -> Text {
   case SMQ_ERR_MALFORMED, SMQ_ERR_PROTOCOL: text = "the broker violated the protocol"
   case SMQ_ERR_SERVER_LIMIT: text = "it exceeds a limit of the broker"
   case SMQ_ERR_EXPIRED: text = "its Message Expiry Interval has passed"
-  default: text = MQTT.statusName(event.status)
+  default: text = MQTT.statusText(event.status)
   }
   if event.status == SMQ_ERR_RESOLVE && event.osError < 0 { text += ": \(System.resolveText(event.osError))" }
   if event.rule != 0 { text += ": \(MQTT.ruleName(event.rule))" }
@@ -42,6 +42,6 @@ func whyNot(_ status: Int) -> Text {
   case SMQ_ERR_QOS: "the broker does not support this QoS"
   case SMQ_ERR_NOT_SUPPORTED: "the broker does not support this, as its CONNACK says"
   case SMQ_ERR_PROPERTY: "a property is not allowed there, or has an invalid value"
-  default: MQTT.statusName(status)
+  default: MQTT.statusText(status)
   }
 }

@@ -258,7 +258,7 @@ class BaseClient(Calls):
                         ctypes.byref(_abi.BytesIn(password, len(password))),
                     )
                 if status < 0 and status not in _LATE:
-                    raise error(status, f"what the credentials hook returned: {errors.MEANING.get(Status(status), '')}")
+                    raise error(status, f"what the credentials hook returned: {errors.text(LIBRARY.smq_status_text(status))}")
                 given = True
         finally:
             with self._guard:

@@ -12,48 +12,6 @@ from .constants import Rule, Stage, Status
 if TYPE_CHECKING:
     from .properties import Properties
 
-# What to say beside the name of a status.
-MEANING = {
-    Status.NULL: "something that is needed was not given",
-    Status.STRUCT_SIZE: "the library does not know this struct",
-    Status.CLIENT: "the client is closed",
-    Status.STATE: "not possible in the state the client is in",
-    Status.OPTION: "an option is out of its range, or two contradict each other",
-    Status.URL: "the URL is malformed",
-    Status.NOT_SUPPORTED: "this is not supported: by the options, the protocol version or the server",
-    Status.CLIENT_ID: "this client id cannot be used with these options",
-    Status.QOS: "the QoS is not 0, 1 or 2, or above what the server takes",
-    Status.TOPIC_NAME: "this is no Topic Name: it is empty, too long, or has a wildcard",
-    Status.UTF8: "a text is not well-formed UTF-8, or has U+0000",
-    Status.TOO_LARGE: "larger than the room for it, or than MQTT or the server allows",
-    Status.TOPIC_FILTER: "this is no Topic Filter: it is empty, too long, or has a misplaced wildcard",
-    Status.PROPERTY: "a property is out of its range, or not allowed here",
-    Status.TOKEN: "nothing with this token waits",
-    Status.REASON_CODE: "this packet may not carry this Reason Code",
-    Status.FULL: "there is no room now",
-    Status.NO_DESCRIPTOR: "the system or the process has no descriptor left",
-    Status.OFFLINE: "there is no connection",
-    Status.MALFORMED: "the server sent a packet that cannot be parsed",
-    Status.PROTOCOL: "the server sent a packet that is not allowed here",
-    Status.REFUSED: "the server refused it",
-    Status.SERVER_CLOSED: "the server closed the connection",
-    Status.KEEP_ALIVE: "the server did not answer PINGREQ in time",
-    Status.SESSION_LOST: "the server forgot the session; whether it has this message is unknown",
-    Status.RECEIVE_TOO_LARGE: "the server sent more than there is room for",
-    Status.SERVER_LIMIT: "above a limit of the server that answered",
-    Status.RECEIVE_MAXIMUM: "the server sent more messages than may be unacknowledged at a time",
-    Status.EXPIRED: "the message expired before it could be sent",
-    Status.DROPPED: "the message made room for a later one, or lost its connection",
-    Status.REPLACED: "a later message with the same topic is sent instead",
-    Status.RESOLVE: "the host name has no address",
-    Status.NETWORK: "the network failed",
-    Status.CLOSED: "the peer closed the connection without a word",
-    Status.TIMEOUT: "the time was up",
-    Status.STREAM: "the source of the payload gave up in the middle of the packet",
-    Status.CREDENTIALS: "the credentials were withheld",
-}
-
-
 class Error(Exception):
     """The base of all: what failed, and all that is known about why.
 
@@ -105,7 +63,7 @@ class Error(Exception):
         return text(LIBRARY.smq_status_name(int(self.status)))
 
     def __str__(self) -> str:
-        said = [self.detail or MEANING.get(Status(self.status), "") if self.status in MEANING else self.detail]
+        said = [self.detail or text(LIBRARY.smq_status_text(int(self.status)))]
         if self.server:
             said.append(self.server)
         if self.reason_code >= 0:

@@ -22,6 +22,11 @@ def status_name(status: int) -> str:
     return _name(LIBRARY.smq_status_name(_number("status", status)))
 
 
+def status_text(status: int) -> str:
+    """What a status means, such as "the host name has no address"."""
+    return _name(LIBRARY.smq_status_text(_number("status", status)))
+
+
 def reason_code_name(reason_code: int, protocol: int = Protocol.MQTT_5_0) -> str:
     """What a server answered, as the specification spells it, such as "Not authorized"."""
     return _name(LIBRARY.smq_reason_code_name(_number("protocol", protocol), _number("reason_code", reason_code)))
