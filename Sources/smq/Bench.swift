@@ -80,7 +80,7 @@ final class Crowd {
     due[number] = timeout < 0 ? .max : System.milliseconds + timeout
   }
 
-  /// Waits at most until `deadline`, in milliseconds, and serves whoever has something to do.
+  /// Waits at most until `deadline`, in milliseconds, and runs the clients that have something to do.
   func turn(until deadline: Int64) throws(Complaint) {
     var next = deadline
     for time in due where time < next { next = time }

@@ -87,7 +87,7 @@ final class Load {
       if arguments.messages == nil && now >= end { break }
       let isAll = try give(now)
       if let most = arguments.messages, published >= most { break }
-      // --messages would wait for ever for a broker that is gone. The rate is one a second at least.
+      // --messages would wait forever for a broker that is gone. The rate is at least one a second.
       if arguments.messages != nil && stillness.lasts(5_000, at: moved) { break }
       if arrivals.lasts(1_000, at: received) { giveUp() }
       var wake = (arguments.messages == nil ? end : .max) / 1_000_000

@@ -196,7 +196,7 @@ struct Examination {
     look(for: message, link, until: end)
     message.payload = []
     message.cookie = 4
-    // Whatever the step found, it leaves nothing behind.
+    // Whatever the step found, it removes its message again.
     _ = wait(link, link.client.publish(message), until: max(end, System.milliseconds + 1000)) {
       $0.type == SMQ_EVENT_COMPLETED && $0.cookie == 4
     }

@@ -8,7 +8,7 @@ final class Client {
   private let client: OpaquePointer
   /// The payload that smq_publish_stream() reads from.
   private var streamed: LargePayload?
-  /// Messages that come are not acknowledged any more: the broker keeps them for whoever takes up the session.
+  /// Received messages are no longer acknowledged: the broker keeps them for the client that resumes the session.
   var leavesMessages = false
 
   init(_ options: MQTT.Options) throws(ClientRefused) {

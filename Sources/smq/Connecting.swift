@@ -119,7 +119,7 @@ private func setWill(_ options: inout MQTT.Options, _ arguments: Arguments) {
 private func setProperties(_ options: inout MQTT.Options, _ arguments: Arguments) {
   let given = arguments.properties
   options.properties = given.connect
-  // With -c the library's 0 is for ever: a session that is to end with its connection ends a second later.
+  // With -c the library's 0 means forever: a session that should end with its connection ends a second later.
   let expiry = arguments.expiry ?? given.sessionExpiry
   options.sessionExpiry = arguments.isPersistent && expiry == 0 ? 1 : expiry ?? 0
   // Otherwise the broker is told the sizes of the client's memory.

@@ -45,7 +45,7 @@ struct Lines {
   private var searched = 0
   /// There is no more to read.
   private(set) var isAtEnd = false
-  /// And all lines were handed out.
+  /// There is no more to read, and all lines were returned.
   var isUsedUp: Bool { isAtEnd && start == buffer.count }
 
   /// Reads once.

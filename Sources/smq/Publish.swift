@@ -80,7 +80,7 @@ private final class Publisher {
     return status
   }
 
-  /// What cannot be published stays where it is: whoever writes it waits.
+  /// A line that cannot be published stays in the pipe, and its writer waits.
   private func wantsInput(_ link: Link) -> Bool {
     guard let lines else { return false }
     return !lines.isAtEnd && held == nil && link.client.state == SMQ_STATE_CONNECTED

@@ -165,7 +165,7 @@ class BaseClient(Calls):
         if finish:
             finish(None, failed)
         if raised and not isinstance(raised[0], Exception):
-            raise raised[0]  # KeyboardInterrupt: for whoever runs the client
+            raise raised[0]  # KeyboardInterrupt: for the thread that runs the client
 
     def _take_room(self, event: _abi.Event) -> None:
         self._on_room()

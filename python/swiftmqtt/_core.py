@@ -99,7 +99,7 @@ class Core:
         self._ends = 0  # attempts and connections that ended
         self._was_begun = False  # connect() was called
         self._was_connected = False
-        self._was_up = False  # when it was last told to leave
+        self._was_up = False  # when it was last asked to disconnect
 
         size = LIBRARY.smq_client_size(ctypes.byref(built))
         block = (ctypes.c_uint64 * ((size + 7) // 8))()
@@ -108,7 +108,7 @@ class Core:
         assert handle.value  # the library said that all is well
         self._handle: int | None = handle.value
         self._kept: list[Any] = [block]  # what the library has pointers to, as long as the client lives
-        self._lost = [self._tells]  # whether messages are lost without a word, should nobody have the client any more
+        self._lost = [self._tells]  # whether messages are lost silently if the client is dropped
         # Closes the descriptors of a client that nobody has any more, and keeps its memory until then.
         self._finalizer = weakref.finalize(self, _release, handle.value, os.getpid(), self._kept, self._lost)
         self._finalizer.atexit = False  # type: ignore[misc, unused-ignore]

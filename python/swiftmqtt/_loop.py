@@ -288,6 +288,6 @@ async def within(begin: Callable[[], Awaitable[T]], timeout: float | None) -> T:
 
 
 def look_at(done: asyncio.Future[Any]) -> None:
-    """Whoever waited may be gone by then: nobody is to be told that nobody looked."""
+    """The task that waited may be gone by then: marks the exception as retrieved, so that nothing complains."""
     if not done.cancelled():
         done.exception()

@@ -57,7 +57,7 @@ class Waiting(Named, BaseClient):
     def _made_guard(self) -> Any:
         return Turns() if self._runs else Guard()
 
-    # ---- For a loop of one's own
+    # ---- For a loop of the program
 
     def run(self, timeout: float | None = None) -> None:
         """Returns after `timeout` seconds, or when the client is disconnected; messages wait for receive(). A client

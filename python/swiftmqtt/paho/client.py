@@ -113,12 +113,12 @@ class Client(Publishing, Subscribing, Missing):
             self._wake()
             return MQTT_ERR_NO_CONN
         self._debug("Sending DISCONNECT")
-        self._farewell = (reasoncode.value if reasoncode else 0, properties.own() if properties else None)
+        self._pending_disconnect = (reasoncode.value if reasoncode else 0, properties.own() if properties else None)
         with self._lock:
             link = self._link
             # What was published before CONNACK came goes out first.
             if link and (self._ready or not self._queue):
-                self._say_farewell(link)
+                self._send_disconnect(link)
         self._kick()
         if not self._has_loop() and not self._turn.is_mine:
             deadline = time.monotonic() + 10
@@ -143,8 +143,8 @@ class Client(Publishing, Subscribing, Missing):
         if self._link:
             self._link.close()
 
-    def _say_farewell(self, link: Link) -> None:
-        code, properties = getattr(self, "_farewell", (0, None))
+    def _send_disconnect(self, link: Link) -> None:
+        code, properties = getattr(self, "_pending_disconnect", (0, None))
         named: dict[str, Any] = {}
         if properties:
             named = {
@@ -180,7 +180,7 @@ class Client(Publishing, Subscribing, Missing):
             self._ready = True
             self._feed()
             if self._leaving and self._sock is not None and link.state == State.CONNECTED:
-                self._say_farewell(link)
+                self._send_disconnect(link)
 
     def _ended(self, link: Link, ended: Error | None) -> None:
         """The connection is over."""

@@ -40,7 +40,7 @@ class MQTTMessageInfo:
                 continue
             with self._condition:
                 if not self._published:
-                    # Not for ever: the loop that runs now may end.
+                    # Not forever: the loop that runs now may end.
                     self._condition.wait(1.0 if left is None else min(left, 1.0))
         if self.rc > 0:
             raise RuntimeError(f"Message publish failed: {error_string(self.rc)}")
