@@ -1,6 +1,6 @@
 import CSwiftMQTT
 
-// What to do about what smq check finds.
+// Advice for what smq check finds.
 
 func versionName(_ version: UInt32) -> Text {
   version == 5 ? "MQTT 5.0" : version == 4 ? "MQTT 3.1.1" : "MQTT 3.1"
@@ -22,7 +22,7 @@ private let adviceOnListener: Text =
 
 private let adviceOnReference: Text = "check the server that it points to"
 
-/// On an errno of connect().
+/// For an errno of connect().
 func advice(onError error: Int32) -> Text {
   switch error {
   case 111:  // ECONNREFUSED
@@ -38,14 +38,14 @@ func advice(onError error: Int32) -> Text {
   }
 }
 
-/// On what the library did not take.
+/// For what the library rejected.
 func advice(onAnswer status: Int) -> Text {
   status == SMQ_ERR_TOO_LARGE
     ? "this exceeds the limit that the broker announced (Mosquitto: max_packet_size): raise it, or shorten -t"
     : ""
 }
 
-/// On the end of a connection that the broker had accepted; empty: on what was asked for last.
+/// For the end of a connection that the broker had accepted; empty: use the advice for the last operation.
 func advice(onLoss event: Event) -> Text {
   switch (event.status, event.reasonCode) {
   case (SMQ_ERR_SERVER_CLOSED, 0x9C), (SMQ_ERR_SERVER_CLOSED, 0x9D): adviceOnReference
@@ -56,7 +56,7 @@ func advice(onLoss event: Event) -> Text {
   }
 }
 
-/// On how an attempt ended after the connection was there. 5.0 and 3.1.1 have codes of their own.
+/// For an attempt that ended after the connection was open. 5.0 and 3.1.1 have codes of their own.
 func advice(onConnect event: Event?) -> Text {
   guard let event else {
     return "it accepts connections but sends nothing: check that it speaks MQTT without TLS"

@@ -1,12 +1,12 @@
 import CSwiftMQTT
 
 extension Arguments {
-  /// What an option says.
+  /// Applies one option.
   func apply(_ option: Option, _ value: [UInt8]) throws(Complaint) {
     func number(_ range: ClosedRange<Int64>) throws(Complaint) -> Int64 {
       guard let number = value.number(in: range) else {
         let wanted: Text = "\(option.name) needs a number from \(range.lowerBound) to \(range.upperBound)"
-        // To other programs -p is the password.
+        // Other programs use -p for the password.
         let isSecret = option.key == .port && value.contains { !(48...57).contains($0) }
         throw usageError(isSecret ? wanted : "\(wanted), not \"\(value.printable)\"")
       }
@@ -37,7 +37,7 @@ extension Arguments {
       let name: Text = "\(option.name): \"\(name.printable)\""
       throw usageError(status == SMQ_ERR_UTF8 ? "\(name) is not UTF-8" : "\(name) is not a \(what)")
     }
-    // A publisher has one topic, the last one; a subscriber has them all.
+    // A publisher has one topic, the last one given; a subscriber has all of them.
     func addTopic(_ name: [UInt8]) throws(Complaint) {
       if command.set == Commands.sub { topics.append(try filter(name)) } else { topics = [try topic(name)] }
     }
@@ -138,7 +138,7 @@ extension Arguments {
   }
 }
 
-/// SMQ_PROTOCOL_…; nil if it is none.
+/// SMQ_PROTOCOL_…; nil if the name is unknown.
 private func protocolVersion(_ text: [UInt8]) -> UInt32? {
   switch text {
   case let text where text == "5" || text == "mqttv5": 5

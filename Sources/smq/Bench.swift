@@ -16,7 +16,7 @@ func bench(_ arguments: Arguments) throws(Complaint) -> Int32 {
   return interrupted == 0 ? (load.lost == 0 && load.failed == 0 ? 0 : 1) : 128 + interrupted
 }
 
-/// The clients of a bench, the subscribers first, and the one place where they are waited for.
+/// The clients of a bench, the subscribers first, and the one place that waits for them.
 final class Crowd {
   let arguments: Arguments
   private(set) var clients: [Client] = []
@@ -24,7 +24,7 @@ final class Crowd {
   private var due: [Int64] = []
   private let signals = System.catchSignals()
   private(set) var isInterrupted = false
-  /// What comes, and of which client.
+  /// Receives each event, with the number of its client.
   var took: (Int, Event) throws(Complaint) -> Void = { (_, _) throws(Complaint) in }
 
   init(_ arguments: Arguments) throws(Complaint) {
@@ -71,7 +71,7 @@ final class Crowd {
     }
   }
 
-  /// Serves one client, and hands on its events.
+  /// Runs one client, and passes its events on.
   func serve(_ number: Int) throws(Complaint) {
     let client = clients[number]
     client.service()
@@ -93,7 +93,7 @@ final class Crowd {
     if System.caughtSignal != 0 { isInterrupted = true }
   }
 
-  /// Leaves the broker with all of them.
+  /// Disconnects all of them.
   func leave() throws(Complaint) {
     for (number, client) in clients.enumerated() {
       _ = client.disconnect(drain: 0)

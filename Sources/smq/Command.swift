@@ -1,11 +1,11 @@
-/// A word behind `smq`.
+/// A word after `smq`.
 struct Command {
   let name: StaticString
   let set: UInt8
   let summary: StaticString
-  /// What it is called with, in a line or two.
+  /// Its arguments, in a line or two.
   let usage: StaticString
-  /// What its defaults are read from, in ~/.config; empty: nothing.
+  /// The file in ~/.config with its default options; empty: none.
   let file: StaticString
   let run: (Arguments) throws(Complaint) -> Int32
 

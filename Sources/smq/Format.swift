@@ -1,9 +1,9 @@
 /// The pieces of -F.
 enum Format {
-  /// What stands between '%' and the letter.
+  /// The part between '%' and the letter.
   struct Field {
     var width = 0
-    /// At most so many bytes; nil: all.
+    /// The maximum number of bytes; nil: all.
     var precision: Int?
     var isLeft = false
     var hasZeros = false

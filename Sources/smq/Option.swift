@@ -25,15 +25,15 @@ enum Commands {
   static let all = mosquitto | bench | check
 }
 
-/// A line of the table of options. Parsing, `--help`, the completion and the manual pages are made of it.
+/// A line of the table of options, from which parsing, `--help`, completion and manual pages are made.
 struct Option {
   let key: Key
   let short: StaticString
   let long: StaticString
-  /// What its value is called; empty: it has none.
+  /// The name of its value; empty: it has none.
   let value: StaticString
   let commands: UInt8
-  /// A sentence, without its full stop. `~` stands in front of what only the manual says.
+  /// A sentence without its full stop. The part after `~` is only in the manual.
   let help: StaticString
 
   @inline(__always)
@@ -53,13 +53,13 @@ struct Option {
   var hasShort: Bool { short.utf8CodeUnitCount > 0 }
   var hasLong: Bool { long.utf8CodeUnitCount > 0 }
 
-  /// As an error names it.
+  /// The name for error texts.
   var name: Text { Text(hasShort ? short.bytes : long.bytes) }
 
   func isCalled(_ name: [UInt8]) -> Bool { (hasShort && name == short) || (hasLong && name == long) }
 }
 
-/// The options, in the order in which they are told.
+/// The options, in the order of the help.
 let options: [Option] = [
   // ---- The broker
   Option(
@@ -101,7 +101,7 @@ let options: [Option] = [
   Option(
     .nodelay, "", "--nodelay", "", Commands.mosquitto,
     "send small packets at once; ~smq always does so, and accepts the option for the sake of scripts"),
-  // ---- What
+  // ---- Messages
   Option(
     .topic, "-t", "--topic", "TOPIC", Commands.all,
     "the topic; for smq sub, the Topic Filter, which may be given more than once; ~smq bench and smq check use topics below it (default: smq/bench and smq/check)"
@@ -135,7 +135,7 @@ let options: [Option] = [
   ),
   Option(.willQoS, "", "--will-qos", "QOS", Commands.mosquitto, "the Quality of Service of the Will"),
   Option(.willRetain, "", "--will-retain", "", Commands.mosquitto, "have the broker retain the Will"),
-  // ---- What is done with messages
+  // ---- Receiving
   Option(
     .unsubscribe, "-U", "--unsubscribe", "FILTER", Commands.sub, "unsubscribe; may be given more than once"),
   Option(
@@ -190,7 +190,7 @@ let options: [Option] = [
   Option(.quiet, "", "--quiet", "", Commands.mosquitto, "do not print error messages"),
   Option(.help, "", "--help", "", Commands.all, "print this help and end"),
   Option(.programVersion, "", "--version", "", Commands.all, "print the version and end"),
-  // ---- What mosquitto_pub and its like have beyond that
+  // ---- Options of mosquitto_pub and its like that are not supported
   Option(.unsupportedTLS, "", "--cafile", "FILE", Commands.mosquitto, ""),
   Option(.unsupportedTLS, "", "--capath", "DIRECTORY", Commands.mosquitto, ""),
   Option(.unsupportedTLS, "", "--cert", "FILE", Commands.mosquitto, ""),

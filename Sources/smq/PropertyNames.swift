@@ -21,7 +21,7 @@ enum PropertyPacket: UInt8 {
   }
 }
 
-/// A property that `-D` may set: its name, what its value is, and the packets it may stand in.
+/// A property that `-D` may set: its name, the kind of its value, and the packets that may carry it.
 struct PropertyName {
   let name: StaticString
   let identifier: Int
@@ -63,10 +63,10 @@ let propertyNames: [PropertyName] = [
   PropertyName("user-property", SMQ_PROPERTY_USER_PROPERTY, .pair, 1 | 2 | 4 | 8 | 16 | 32),
 ]
 
-/// Whether `-D` has two values behind this name.
+/// Whether `-D` takes two values after this name.
 func isPair(_ name: [UInt8]) -> Bool { name.lowercased == "user-property" }
 
-/// What `-D` gave, packet by packet. What the library has an option for is kept apart.
+/// The properties of `-D` by packet. Those that are options of the library are kept apart.
 struct GivenProperties {
   var connect: [UInt8] = []
   var publish: [UInt8] = []
@@ -82,7 +82,7 @@ struct GivenProperties {
   var sessionExpiry: UInt32?
   /// Of DISCONNECT.
   var lastExpiry: UInt32 = 0
-  /// Packets and properties, of which only a User Property may stand twice (section 2.2.2.2).
+  /// Packets and properties, of which only a User Property may appear twice (section 2.2.2.2).
   private var given: [(packet: PropertyPacket, identifier: Int)] = []
 
   func has(_ packet: PropertyPacket, _ identifier: Int) -> Bool {
@@ -129,13 +129,13 @@ struct GivenProperties {
     }
   }
 
-  /// true: it is an option of the library's.
+  /// true: it is an option of the library.
   private mutating func keep(_ identifier: Int, _ packet: PropertyPacket, _ number: UInt32) throws(Complaint)
     -> Bool
   {
     switch identifier {
     case SMQ_PROPERTY_RECEIVE_MAXIMUM where number > 0: receiveMaximum = number
-    // No receive buffer of the library's is smaller.
+    // The library's receive buffer is never smaller.
     case SMQ_PROPERTY_MAXIMUM_PACKET_SIZE where number < 64:
       throw usageError("-D: maximum-packet-size has to be at least 64")
     case SMQ_PROPERTY_MAXIMUM_PACKET_SIZE: maximumPacket = number

@@ -17,27 +17,27 @@ func publish(_ arguments: Arguments) throws(Complaint) -> Int32 {
   return try publisher.run()
 }
 
-/// The last one that -t or -L gave.
+/// The last topic of -t or -L.
 func topic(of arguments: Arguments) throws(Complaint) -> [UInt8] {
   if let topic = arguments.topics.first { return topic }
   guard !arguments.url.isEmpty else { throw usageError("a topic is required: use -t, or -L with a topic") }
-  // A URL of another kind has none, either: then it is that what has to be told.
+  // A URL with another scheme has none, either: then that is the error.
   _ = try clientOptions(arguments, 5)
   throw usageError("-L: the URL has no topic, and there is no -t")
 }
 
-/// Publishes one message some times, or many lines, and sees each of them end.
+/// Publishes one message several times, or many lines, and waits until each of them ends.
 private final class Publisher {
   let arguments: Arguments
   let version: UInt32
   var message: MQTT.Message
-  /// How often the message is still to be published.
+  /// How many times the message still has to be published.
   var left: Int64 = 0
   var lines: Lines?
-  /// A line that there was no room for.
+  /// A line for which there was no room.
   private var held: [UInt8]?
   private var open = 0
-  /// There was no room; an event says when there is.
+  /// There was no room; an event reports when there is.
   private var isFull = false
   private var status: Int32 = 0
   private var notBefore: Int64 = 0
@@ -104,7 +104,7 @@ private final class Publisher {
     case SMQ_EVENT_ROOM: isFull = false
     case SMQ_EVENT_COMPLETED:
       open -= 1
-      // A stream that has ended is told by this alone.
+      // Only this reports the end of a stream.
       if message.large != nil { isFull = false }
       if event.status != SMQ_OK {
         status = 1
@@ -115,7 +115,7 @@ private final class Publisher {
     }
   }
 
-  /// Publishes what there is, as long as there is room.
+  /// Publishes what is available, as long as there is room.
   private func give(_ link: Link) throws(Complaint) {
     if lines != nil {
       while let line = held ?? lines?.next() {

@@ -19,8 +19,8 @@ func request(_ arguments: Arguments) throws(Complaint) -> Int32 {
 private let subscribing: UInt64 = 1
 private let asking: UInt64 = 2
 
-/// Subscribes, asks, and prints the first message that comes on the response topic. Correlation Data is not looked at:
-/// before 5.0 there is none.
+/// Subscribes, publishes the request, and prints the first message that arrives on the response topic. It ignores
+/// Correlation Data, which does not exist before 5.0.
 private final class Requester {
   private let arguments: Arguments
   private let version: UInt32
@@ -96,7 +96,7 @@ private final class Requester {
       if arguments.noRetained && answer.retain { return }
       printer.print(answer, to: link.output)
       isDone = true
-    // The answer may have been lost with it.
+    // The response may have been lost with it.
     case SMQ_EVENT_DISCONNECTED: try link.lost(event, isWorthAnother: false, arguments)
     default: break
     }

@@ -1,6 +1,6 @@
 import CSwiftMQTT
 
-/// Why an attempt to connect, or a connection, or a message came to its end.
+/// Why an attempt to connect, a connection, or a message ended.
 func why(_ event: Event) -> Text {
   var text: Text
   switch event.status {
@@ -24,15 +24,15 @@ func why(_ event: Event) -> Text {
   return text
 }
 
-/// The exit status of an attempt that failed, as mosquitto_pub and its like have it: what CONNACK said, or 1; and 7 for
-/// a connection that was lost.
+/// The exit status of a failed attempt, as with mosquitto_pub and its like: the code of CONNACK, or 1; and 7 for a lost
+/// connection.
 func exitStatus(_ event: Event, wasConnected: Bool) -> Int32 {
   if wasConnected { return 7 }
   if event.status == SMQ_ERR_REFUSED && event.reasonCode > 0 { return Int32(event.reasonCode) }
   return 1
 }
 
-/// What the library answered to a message or a subscription that it did not take.
+/// Why the library rejected a message or a subscription.
 func whyNot(_ status: Int) -> Text {
   switch status {
   case SMQ_ERR_TOPIC_NAME: "the topic is empty, too long, or has '+' or '#'"
