@@ -167,7 +167,7 @@ private var networkTexts: NameList {
     first: 1, count: 6,
     text: """
       the host name has no address\0\
-      a system call of the network failed\0\
+      the network failed\0\
       the peer closed the connection without giving a reason\0\
       the time is up\0\
       the source of the payload failed in the middle of the packet\0\
