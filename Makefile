@@ -5,20 +5,34 @@ DESTDIR ?=
 TARGET ?=
 NATIVE := build/native
 BUILD := build/$(or $(TARGET),native)
-CROSS := aarch64 armv7 riscv64
+# cmake/targets has a file for each; those that have a triple for Swift are built with a cross compiler.
+CROSS := $(notdir $(shell grep -sl '^swift ' cmake/targets/*))
+target_says = $(shell sed -n 's/^$1 *//p' cmake/targets/$2)
+architecture_of = $(foreach target,$1,$(call target_says,debian,$(target)))
+CONFIGURE_NATIVE = cmake -S . -B $(NATIVE) -G Ninja --log-level=WARNING
+CONFIGURE = $(if $(TARGET),cmake -S . -B $(BUILD) -G Ninja --log-level=WARNING --no-warn-unused-cli \
+    -DCMAKE_TOOLCHAIN_FILE=cmake/toolchains/$(TARGET)-linux.cmake,$(CONFIGURE_NATIVE))
+# What is installed is what the sources say: what is stale is built first, by whose build it is, so that a `sudo make install`
+# leaves nothing of root's there.
+AS_OWNER = $(shell [ -O $(BUILD) ] || [ ! -e $(BUILD) ] || stat -c 'setpriv --reuid=%u --regid=%g --clear-groups' $(BUILD))
 
 .PHONY: $(shell sed -n 's/^\([a-z-]*\):.*/\1/p' Makefile)
 
 all: ## build the library, smq and the examples for this machine, into build/native
 	@.ci/need build
-	@cmake -S . -B $(NATIVE) -G Ninja --log-level=WARNING
+	@$(CONFIGURE_NATIVE)
 	@cmake --build $(NATIVE)
 	@echo 'Built in $(NATIVE): libswiftmqtt.so, libswiftmqtt.a, tools/smq and examples/.'
 	@echo 'Next: make demo shows it at work, make install installs it, make help lists the other commands.'
 
+check: ## TARGET=: type-check every Swift file in Embedded mode: a minute at most, seconds after a change
+	@.ci/need build $(TARGET:%=cross-%)
+	@$(CONFIGURE)
+	@cmake --build $(BUILD) --target swiftmqtt_check
+
 compat: ## build libmosquitto.so.1, for programs that use libmosquitto, into build/native/compat
 	@.ci/need build
-	@cmake -S . -B $(NATIVE) -G Ninja --log-level=WARNING
+	@$(CONFIGURE_NATIVE)
 	@cmake --build $(NATIVE) --target mosquitto_compat
 
 compat-stress: compat ## SECONDS=600: not part of test: stress libmosquitto.so.1 with threads, also under the thread sanitizer
@@ -62,27 +76,36 @@ interop-rabbitmq: ## not part of test: publish to RabbitMQ, which speaks 3.1 and
 	@.ci/need build broker rabbitmq test
 	@Tests/run --only build,interop-rabbitmq
 
-cross: cross-build ## TARGET=aarch64|armv7|riscv64: build for a board, and run the tests under qemu-user
+cross: cross-build ## TARGET=aarch64|armv7|…: build for a board, and run the tests under qemu-user
 	@.ci/need broker test abi wheels
 	@stage=instructions-$(TARGET); [ -e Tests/Instructions/$$stage.tsv ] || stage=; \
 	    Tests/run --only cross-$(TARGET)$${stage:+,$$stage}
 
-cross-build: ## TARGET=aarch64|armv7|riscv64: build the library for a board, into build/TARGET
+cross-build: ## TARGET=aarch64|armv7|…: build the library for a board, into build/TARGET
 	@$(if $(filter $(TARGET),$(CROSS)),,echo 'TARGET=... is one of: $(CROSS)' >&2; exit 2)
 	@.ci/need build cross-$(TARGET)
-	@cmake -S . -B build/$(TARGET) -G Ninja --log-level=WARNING --no-warn-unused-cli \
-	    -DCMAKE_TOOLCHAIN_FILE=cmake/toolchains/$(TARGET)-linux.cmake
-	@cmake --build build/$(TARGET)
-	@echo 'Built in build/$(TARGET): libswiftmqtt.so, libswiftmqtt.a, tools/smq and examples/.'
+	@mkdir -p build
+	@flock build/$(TARGET).lock sh -c '$(CONFIGURE) && cmake --build $(BUILD)'
+	@echo 'Built in $(BUILD): libswiftmqtt.so, libswiftmqtt.a, tools/smq and examples/.'
 	@echo 'Next: make install TARGET=$(TARGET) DESTDIR=... installs it into the root directory of the board.'
 
+dist: ## make a tarball that gcc and make build without Swift: the core as assembly for each target; into build/dist
+	@packaging/dist
+
+# What the Swift compiler makes for each target; `make dist` packs it.
+assembly: $(addprefix assembly-,native $(CROSS))
+assembly-%:
+	@.ci/need build $(if $(filter native,$*),,cross-$*)
+	@mkdir -p build
+	@flock build/$*.lock $(MAKE) --no-print-directory assembly-of TARGET=$(filter-out native,$*)
+assembly-of:
+	@$(CONFIGURE)
+	@cmake --build $(BUILD) --target swiftmqtt_assembly
+
 install: ## PREFIX=/usr/local DESTDIR= TARGET=: install the libraries, the header, swiftmqtt.pc and smq
-	@test -e $(BUILD)/libswiftmqtt.a || $(MAKE) $(if $(TARGET),cross,all)
-	@! { find Sources include \( -path 'Sources/*Mosquitto*' -o -path Sources/smq -o -path Sources/CTool \) -prune \
-	        -o -type f -newer $(BUILD)/libswiftmqtt.so -print; \
-	    find Sources/smq Sources/CTool -name '*.[ch]' -newer $(BUILD)/tools/smq -o -name '*.swift' -newer $(BUILD)/tools/smq; \
-	    find cmake CMakeLists.txt -type f -newer $(BUILD)/build.ninja; } | grep -q . || { echo 'the' \
-	    'sources are newer than $(BUILD); first: make$(if $(TARGET), cross TARGET=$(TARGET))' >&2; exit 2; }
+	@test -e $(BUILD)/libswiftmqtt.a || $(MAKE) --no-print-directory $(if $(TARGET),cross-build,all)
+	@$(AS_OWNER) cmake --build $(BUILD) --target all \
+	    $(if $(wildcard $(BUILD)/compat/libmosquitto.so.1),mosquitto_compat) -- --quiet
 	@DESTDIR='$(DESTDIR)' cmake --install $(BUILD) --prefix '$(PREFIX)'
 
 uninstall: ## PREFIX=/usr/local DESTDIR=: remove exactly what install installed
@@ -94,22 +117,23 @@ uninstall: ## PREFIX=/usr/local DESTDIR=: remove exactly what install installed
 	    '$(DESTDIR)$(PREFIX)/$(file)')
 	@rmdir $(foreach folder,lib/cmake/SwiftMQTT lib/swiftmqtt,'$(DESTDIR)$(PREFIX)/$(folder)') 2>/dev/null || true
 
-wheels: ## TARGETS="native aarch64 armv7 riscv64": make Python wheels that contain the library, into build/wheels
+wheels: ## TARGETS="native armv7 …": make Python wheels that contain the library, into build/wheels
 	@.ci/need build wheels
 	@for target in $(or $(TARGETS),native $(CROSS)); do case $$target in \
 	    native) $(MAKE) --no-print-directory all ;; \
 	    *) $(MAKE) --no-print-directory cross-build TARGET=$$target ;; esac || exit; done
 	@packaging/wheels $(TARGETS)
 
-deb: ## ARCH="amd64 arm64 armhf riscv64": make Debian packages, into build/deb
-	@.ci/need build deb $(foreach arch,$(or $(ARCH),arm64 armhf riscv64),$(DEB_NEEDS_$(arch)))
+deb: ## ARCH="amd64 armhf …": make Debian packages, into build/deb
+	@.ci/need build deb \
+	    $(foreach target,$(CROSS),$(if $(filter $(or $(ARCH),%),$(call architecture_of,$(target))),cross-$(target)))
 	@packaging/deb $(ARCH)
 
 deb-test: ## not part of test: test the Debian packages of every architecture, in a fresh Debian; as root; long
-	@.ci/need build deb deb-test test cross-aarch64 cross-armv7 cross-riscv64
+	@.ci/need build deb deb-test test $(CROSS:%=cross-%)
 	@Tests/run --only deb-test
 
-size: ## compare text and data of every built target with cmake/size-budget.tsv
+size: ## compare text and data of every built target with the budgets in cmake/targets
 	@cmake/size
 
 counts: $(if $(TARGET),cross-build,all) ## TARGET= WRITE=1: count the instructions of each operation and compare; WRITE renews the numbers
@@ -122,6 +146,7 @@ states: $(if $(TARGET),cross-build,all) ## TARGET= SIZE=small|usual|large SCENES
 
 abi-check: ## TARGET= WRITE=1: compare the exports and the header with the committed lists; WRITE adds to them
 	@.ci/need abi
+	@cmake/layout $(if $(WRITE),--write)
 	@Tests/ABI/check $(if $(TARGET),--target $(TARGET)) $(if $(WRITE),--write)
 
 manual: all ## write the manual pages of smq anew, into docs/manual
@@ -141,7 +166,4 @@ clean: ## remove what was built
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.* ## /make \1\t/p' Makefile | expand -t 23
 
-DEB_NEEDS_arm64 = cross-aarch64
-DEB_NEEDS_armhf = cross-armv7
-DEB_NEEDS_riscv64 = cross-riscv64
 VERSION = $(shell sed -n 's/^#define SMQ_VERSION_[A-Z]* //p' include/swiftmqtt.h | paste -sd.)
