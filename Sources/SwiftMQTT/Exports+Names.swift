@@ -3,10 +3,10 @@
 // The C functions of chapters 1 and 15: names and numbers.
 
 public import CSwiftMQTT
-import Storage
 import MQTTClient
 import MQTTSession
 import MQTTWire
+import Storage
 
 /// A literal ends with a zero and lives as long as the library.
 private func text(_ literal: StaticString) -> UnsafePointer<CChar>? {
