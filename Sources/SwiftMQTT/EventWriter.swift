@@ -124,7 +124,8 @@ private func describe(
   _ event: SessionEvent, of client: borrowing Client, in result: inout smq_event
 ) {
   switch event {
-  case .message, .completed, .requestFailed, .acknowledged: break  // see above; the last goes with its completion
+  // See above; the last goes with its completion.
+  case .message, .completed, .requestFailed, .acknowledged: break
   case .connected(let connected):
     unsafe result.type = Int32(SMQ_EVENT_CONNECTED)
     unsafe result.reason_code = 0
