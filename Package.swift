@@ -1,7 +1,10 @@
-// swift-tools-version: 6.2
+// swift-tools-version: 6.3
 //
 // The test build: the same sources with the normal Swift runtime, because an Embedded module can't
 // be imported by a normal one. The shipped library is built by CMakeLists.txt.
+//
+// The modules are those of cmake/modules.txt. They are not read from there: the package manager keeps what a manifest came to
+// until the manifest itself changes. Tests/Lists/check compares the two.
 
 import PackageDescription
 
@@ -11,44 +14,53 @@ let settings: [SwiftSetting] = [
   .strictMemorySafety(),
   .treatWarning("StrictMemorySafety", as: .error),
 ]
+// Tests look into memory that a program would not, and #expect takes expressions apart: marking each as unsafe says nothing
+// that the test does not.
+let testSettings = [settings[0]]
 
-func module(_ name: String, _ dependencies: Target.Dependency...) -> Target {
-  .target(name: name, dependencies: dependencies, swiftSettings: settings)
+func module(_ name: String, _ imports: Target.Dependency...) -> Target {
+  .target(name: name, dependencies: imports, swiftSettings: settings)
 }
 
-func tests(_ name: String, excluding excluded: [String] = [], _ dependencies: Target.Dependency...) -> Target
-{
-  .testTarget(name: name, dependencies: dependencies, exclude: excluded, swiftSettings: [settings[0]])
+func tests(_ name: String, excluding excluded: [String] = [], _ imports: Target.Dependency...) -> Target {
+  .testTarget(name: name, dependencies: imports, exclude: excluded, swiftSettings: testSettings)
 }
 
 let package = Package(
   name: "libswiftmqtt",
   targets: [
+    .target(name: "CSwiftMQTT"),
+    .target(name: "CPlatform"),
+    .target(name: "CMosquitto"),
+    .target(name: "CTool", cSettings: [.define("_GNU_SOURCE")]),
     module("Storage"),
     module("MQTTWire", "Storage"),
-    module("MQTTSession", "MQTTWire", "Storage"),
-    .target(name: "CPlatform"),
+    module("MQTTSession", "Storage", "MQTTWire"),
     module("MQTTTransport", "CPlatform"),
-    module("MQTTClient", "MQTTSession", "MQTTTransport", "MQTTWire", "CPlatform", "Storage"),
-    .systemLibrary(name: "CSwiftMQTT", path: "include"),
+    module("MQTTClient", "CPlatform", "Storage", "MQTTSession", "MQTTTransport", "MQTTWire"),
     module(
-      "SwiftMQTT", "CSwiftMQTT", "MQTTClient", "MQTTSession", "MQTTTransport", "MQTTWire",
-      "Storage"),
-    .target(name: "CMosquitto"),
+      "SwiftMQTT", "CPlatform", "CSwiftMQTT", "Storage", "MQTTClient", "MQTTSession", "MQTTTransport",
+      "MQTTWire"),
     module(
-      "MosquittoCompat", "CMosquitto", "CPlatform", "MQTTClient", "MQTTSession", "MQTTTransport", "MQTTWire",
-      "Storage"),
+      "MosquittoCompat", "CMosquitto", "CPlatform", "Storage", "MQTTClient", "MQTTSession",
+      "MQTTTransport", "MQTTWire"),
+    // In the language mode that swiftc has unless it is told: the program is one thread.
+    .target(
+      name: "smq", dependencies: ["CSwiftMQTT", "CTool"], exclude: ["smq.bash"],
+      swiftSettings: settings + [.swiftLanguageMode(.v5)]),
+
     tests("StorageTests", "Storage"),
     tests("MQTTWireTests", excluding: ["Vectors"], "MQTTWire", "Storage"),
     tests("MQTTSessionTests", "MQTTSession", "MQTTWire", "Storage"),
     tests(
       "MQTTClientTests", "MQTTClient", "MQTTSession", "MQTTTransport", "MQTTWire", "CPlatform", "Storage"),
+    tests("SmqTests", "smq", "SwiftMQTT"),
     // Optimised, because it makes 100,000 runs: swift run -c release Simulator
     .executableTarget(
       name: "Simulator",
       dependencies: ["MQTTClient", "MQTTSession", "MQTTTransport", "MQTTWire", "CPlatform", "Storage"],
       path: "Tests/Simulator",
-      swiftSettings: [settings[0]]),
+      swiftSettings: testSettings),
     // For the thread sanitizer: Tests/Broker/test_sanitizers.py and Tests/Compat/test_stress.py build them.
     .executableTarget(
       name: "Submitters", dependencies: ["SwiftMQTT"], path: "Tests/Threads",

@@ -60,7 +60,7 @@ extension Client where System: ~Copyable {
     for submissions: borrowing MPSCConsumer<Submission>, in session: borrowing Session, isExpired: Bool
   ) -> Bool {
     session.hasRoom(
-      for: message(submissions.header, submissions.bytes), submissions.header.handling, isExpired: isExpired)
+      for: message(submissions.header, submissions.bytes), submissions.header.options, isExpired: isExpired)
   }
 
   /// False: it stays.
@@ -69,22 +69,22 @@ extension Client where System: ~Copyable {
     at now: Instant
   ) -> Bool {
     var submission = submissions.header
-    var handling = submission.handling
+    var options = submission.options
     var isExpired = false
     if submission.expires {
       let waited = secondsWaited(submission, at: now, knowsAge: knowsAge)
       isExpired = submission.expiry <= waited
       submission.expiry = isExpired ? 1 : submission.expiry &- waited
-      handling.expiry = submission.expiry
+      options.expiry = submission.expiry
       if submission.expiryPlace != 0 {
         let place = Int(truncatingIfNeeded: submission.expiryPlace &- 1)
-        handling.expiryInProperties = place
+        options.expiryInProperties = place
         write(submission.expiry, at: Int(submission.topicSize) &+ place, into: &submissions)
       }
     }
     do throws(SessionError) {
       try session.publishChecked(
-        message(submission, submissions.bytes), handling, isExpired: isExpired, at: now)
+        message(submission, submissions.bytes), options, isExpired: isExpired, at: now)
     } catch {
       return false
     }

@@ -32,46 +32,38 @@ extension Client where System: ~Copyable {
   /// `SessionOptions.inFlightMaximum`, from the next CONNACK on.
   public mutating func setInFlightMaximum(_ maximum: Int) { session.inFlightMaximum = maximum }
 
+  /// A message that is no more than a topic and a payload.
   @inline(__always)
   public mutating func publish(
-    _ message: borrowing Publish, _ handling: PublishOptions
+    topic: Span<UInt8>, payload: Span<UInt8>, _ flags: MessageFlags, cookie: UInt64
   ) throws(SessionError) {
     outputSize = 0
-    try session.publish(message, handling)
-  }
-
-  /// False: nothing has changed, and `publish` says what is the matter, or takes the message.
-  @inline(__always)
-  public mutating func publishPlain(
-    topic: Span<UInt8>, payload: Span<UInt8>, _ flags: MessageFlags, cookie: UInt64
-  ) -> Bool {
-    outputSize = 0
-    return session.publishPlain(topic: topic, payload: payload, flags, cookie: cookie)
+    try session.publish(topic: topic, payload: payload, flags, cookie: cookie)
   }
 
   /// False: it was dropped at once, as it asked for.
   public mutating func publish(
-    _ message: borrowing Publish, _ handling: PublishOptions, at now: Instant
+    _ message: borrowing Publish, _ options: PublishOptions, at now: Instant
   ) throws(SessionError) -> Bool {
     outputSize = 0
-    return try session.publish(message, handling, at: now)
+    return try session.publish(message, options, at: now)
   }
 
   public mutating func publishStream(
-    _ message: borrowing Publish, _ handling: PublishOptions, from source: PayloadSource, at now: Instant
+    _ message: borrowing Publish, _ options: PublishOptions, from source: PayloadSource, at now: Instant
   ) throws(SessionError) -> Bool {
     outputSize = 0
-    guard try session.publish(message, handling, at: now) else { return false }
+    guard try session.publish(message, options, at: now) else { return false }
     payloadSource = source
     pullAgain = nil
     return true
   }
 
   public mutating func publishRequest(
-    _ message: consuming Publish, _ handling: PublishOptions, timeout: UInt32, at now: Instant
+    _ message: consuming Publish, _ options: PublishOptions, timeout: UInt32, at now: Instant
   ) throws(SessionError) -> Bool {
     outputSize = 0
-    return try session.publishRequest(message, handling, timeout: timeout, at: now)
+    return try session.publishRequest(message, options, timeout: timeout, at: now)
   }
 
   public var reservedPayload: MutableSpan<UInt8> {

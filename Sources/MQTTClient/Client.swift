@@ -220,40 +220,56 @@ public struct Client<System: Platform & ~Copyable>: ~Copyable {
 
   public var hasEvent: Bool { session.hasEvent || failure != nil || isQuestionOpen }
 
-  /// `nextPlainCompletion` is worth asking.
-  @inline(__always)
-  public var hasCompletion: Bool { session.hasCompletion }
+  /// `advanceToNextEvent` has something to release.
+  public var hasEventToRelease: Bool {
+    @inline(__always) get { session.hasEventToRelease }
+  }
 
-  /// The next event, if it is the completion of a message without anything special. `nil`: `nextEvent` knows.
+  /// What comes next, where there is nothing to release.
+  public var nextSource: EventSource {
+    @inline(__always) mutating get {
+      outputSize = 0
+      return session.nextSource
+    }
+  }
+
+  /// Releases the event before. What comes next is there to be taken; `none`: something else may be, which `take` knows.
   @inline(__always)
-  public mutating func nextPlainCompletion() -> Completion? {
+  public mutating func advanceToNextEvent() -> EventSource {
     outputSize = 0
-    return session.nextPlainCompletion()
+    return session.advanceToNextEvent()
   }
 
-  /// The next event, if it is a message without anything special: `shownMessage`. False: `nextEvent` knows.
+  /// The next completion says no more than that its message has arrived.
+  public var nextCompletionIsPlain: Bool {
+    @inline(__always) get { session.nextCompletionIsPlain }
+  }
+
+  /// That of `EventSource.completion`.
   @inline(__always)
-  public mutating func showNextPlainMessage() -> Bool {
-    outputSize = 0
-    return session.showNextPlainMessage()
-  }
+  public mutating func takeCompletion() -> Completion? { session.takeCompletion() }
 
-  public var shownMessage: PlainMessage {
-    @inline(__always) get { session.shown }
-  }
-
-  /// The first entry of the table of handlers that matches a topic among the received bytes.
+  /// That of `EventSource.plainMessage`.
   @inline(__always)
-  public func firstHandler(of topic: ByteRange) -> (index: Int, handler: HandlerTable.Handler)? {
+  public mutating func takePlainMessage() -> PlainMessage { session.takePlainMessage() }
+
+  /// The first entry of the table of handlers that matches the topic of a message.
+  @inline(__always)
+  public func firstHandler(
+    of topic: ByteRange, isAliased: Bool
+  ) -> (index: Int, handler: HandlerTable.Handler)? {
     guard !handlers.isEmpty else { return nil }
-    return findHandler(of: topic)
+    return findHandler(of: topic, isAliased: isAliased)
   }
 
   @inline(never)
-  private func findHandler(of topic: ByteRange) -> (index: Int, handler: HandlerTable.Handler)? {
-    guard let index = handlers.firstMatch(session.receivedBytes.extracting(topic.range), after: -1) else {
-      return nil
-    }
+  private func findHandler(
+    of topic: ByteRange, isAliased: Bool
+  ) -> (index: Int, handler: HandlerTable.Handler)? {
+    let name =
+      isAliased
+      ? session.aliasedTopics.extracting(topic.range) : session.receivedBytes.extracting(topic.range)
+    guard let index = handlers.firstMatch(name, after: -1) else { return nil }
     return (index, handlers[index])
   }
 
@@ -261,9 +277,11 @@ public struct Client<System: Platform & ~Copyable>: ~Copyable {
   public mutating func wipeSecrets() { session.wipeSecrets() }
 
   /// In the order in which things happened: the end of a connection comes last.
-  public mutating func nextEvent() -> ClientEvent? {
-    outputSize = 0
-    if let event = session.nextEvent() { return .session(event) }
+  public mutating func nextEvent() -> ClientEvent? { take(advanceToNextEvent()) }
+
+  /// The event of the source that `advanceToNextEvent` has told.
+  public mutating func take(_ source: EventSource) -> ClientEvent? {
+    if let event = session.take(source) { return .session(event) }
     settleLoss()
     if let failure {
       self.failure = nil

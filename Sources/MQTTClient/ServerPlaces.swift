@@ -1,4 +1,5 @@
-public import MQTTWire
+public import Storage
+import MQTTWire
 
 /// Where the hosts of one or several servers are in a text, and their ports.
 public struct ServerPlaces: BitwiseCopyable {

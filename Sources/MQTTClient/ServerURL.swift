@@ -1,4 +1,5 @@
-public import MQTTWire
+public import Storage
+import MQTTWire
 
 /// `mqtt://[user[:password]@]host[:port][,host[:port]]…[/]`, as extents in the text it was parsed from.
 ///

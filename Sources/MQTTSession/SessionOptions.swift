@@ -107,7 +107,7 @@ public struct SessionPlan {
   let subscriptions: ArenaSlice<SubscriptionTable.Entry>
   let subscriptionBytes: ArenaSlice<UInt8>
   let control: ArenaSlice<UInt8>
-  let farewell: ArenaSlice<UInt8>
+  let disconnectProperties: ArenaSlice<UInt8>
   let receive: ArenaSlice<UInt8>
   let inbox: ArenaSlice<Inbox.Entry>
   let unreleased: ArenaSlice<UInt32>
@@ -130,8 +130,8 @@ public struct SessionPlan {
     aliasesReceived = plan.reserve(options.aliasesReceived, of: ReceivedAliases.Entry.self)
     connect = plan.reserve(max(ConnectPackets.size(options), options.connectBytes), of: UInt8.self)
     control = plan.reserve(options.controlBytes, of: UInt8.self)
-    farewell = plan.reserve(
-      options.connect.version.hasProperties ? min(Session.farewellBytes, options.controlBytes) : 0,
+    disconnectProperties = plan.reserve(
+      options.connect.version.hasProperties ? min(Session.disconnectPropertyBytes, options.controlBytes) : 0,
       of: UInt8.self)
     outbox = plan.reserve(options.outboxBytes, of: UInt8.self)
     urgentBytes = plan.reserve(options.urgentBytes, of: UInt8.self)

@@ -1,3 +1,5 @@
+public import Storage
+
 /// PUBACK, PUBREC, PUBREL and PUBCOMP (§3.4 to §3.7): one layout, one type.
 public struct Acknowledgement: BitwiseCopyable {
   public let type: ControlPacketType
@@ -57,18 +59,15 @@ public struct Acknowledgement: BitwiseCopyable {
   /// Without a Reason Code, which means success.
   public static var plainSize: Int { 4 }
   public static var plainRemainingLength: UInt8 { 2 }
-  // Their first bytes: type and flags (§2.1.2, §2.1.3).
-  public static var pubackFirstByte: UInt8 { 0x40 }
-  public static var pubrecFirstByte: UInt8 { 0x50 }
-  public static var pubrelFirstByte: UInt8 { 0x62 }
-  public static var pubcompFirstByte: UInt8 { 0x70 }
 
   /// With a Reason Code, without properties.
   public static var maximumEncodedSize: Int { 5 }
 
+  @inline(__always)
   public var encodedSize: Int { reasonCode == 0 ? 4 : 5 }
 
-  public func encode(into writer: inout ByteWriter) {
+  @inline(__always)
+  public func encode<Writer: PacketWriter & ~Copyable & ~Escapable>(into writer: inout Writer) {
     writer.put(type.firstByte | (isDuplicate ? Publish.duplicateFlag : 0))
     writer.put(UInt8(truncatingIfNeeded: encodedSize &- 2))
     writer.put(identifier.rawValue)

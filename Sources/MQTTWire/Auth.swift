@@ -1,3 +1,5 @@
+public import Storage
+
 /// AUTH (§3.15), in either direction: enhanced authentication, 5.0 only.
 public struct Auth: BitwiseCopyable {
   public let reasonCode: UInt8

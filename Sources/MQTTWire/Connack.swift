@@ -1,3 +1,5 @@
+public import Storage
+
 /// CONNACK (§3.2): the server's answer to CONNECT.
 public struct Connack: BitwiseCopyable {
   public let sessionPresent: Bool

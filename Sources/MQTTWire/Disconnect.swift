@@ -1,3 +1,5 @@
+public import Storage
+
 /// DISCONNECT (§3.14), in either direction.
 public struct Disconnect: BitwiseCopyable {
   public let reasonCode: UInt8

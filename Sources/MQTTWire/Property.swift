@@ -1,3 +1,5 @@
+public import Storage
+
 /// The properties of MQTT 5.0 (§2.2.2.2, Table 2-4). Raw values are the identifiers of the wire.
 public enum PropertyIdentifier: UInt8, BitwiseCopyable {
   case payloadFormatIndicator = 0x01

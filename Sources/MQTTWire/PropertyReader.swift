@@ -1,3 +1,5 @@
+public import Storage
+
 /// Reads the properties of a received packet one by one, and checks each against Table 2-4: known,
 /// allowed in this packet, not repeated, value in range, strings well-formed.
 public struct PropertyReader: ~Escapable {

@@ -1,3 +1,5 @@
+public import Storage
+
 /// What SUBSCRIBE and UNSUBSCRIBE are about: Topic Filters, and for SUBSCRIBE their options. Whoever
 /// has the list keeps it in a form of his own.
 public protocol SubscriptionList: ~Copyable, ~Escapable {

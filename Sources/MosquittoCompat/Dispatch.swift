@@ -1,3 +1,4 @@
+import Storage
 import CMosquitto
 import MQTTClient
 import MQTTSession
@@ -123,7 +124,7 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
     guard Cookie.kind(completion.cookie) == Cookie.publish else {
       return unsafe tellRefused(completion.cookie, completion.reasonCode)
     }
-    switch completion.outcome {
+    switch completion.result {
     case .delivered, .refused: break
     default: return  // nobody has it: libmosquitto has no word for that
     }

@@ -59,17 +59,19 @@
     return unsafe UInt32(littleEndian: UnsafeRawPointer(start + offset).loadUnaligned(as: UInt32.self))
   }
 
-  /// A Two Byte Integer of MQTT: the high byte first.
+  /// Two bytes, the high one first.
   @inline(__always)
   public func uint16(at offset: Int) -> UInt16 {
     precondition(offset >= 0 && offset <= count &- 2)
     return unsafe UInt16(bigEndian: UnsafeRawPointer(start + offset).loadUnaligned(as: UInt16.self))
   }
 
-  /// A place for exactly `count` bytes.
+  /// For a packet of `size` bytes at most, from `offset` on.
+  ///
+  /// The caller guarantees that it writes no more than that.
   @_lifetime(&self)
   @inline(__always)
-  public mutating func writer(at offset: Int, count size: Int) -> UncheckedWriter {
+  @unsafe public mutating func writer(at offset: Int, count size: Int) -> UncheckedWriter {
     precondition(offset >= 0 && size >= 0 && offset <= count &- size)
     let writer = unsafe UncheckedWriter(start: start + offset, count: size)
     return unsafe _overrideLifetime(writer, mutating: &self)

@@ -8,10 +8,21 @@ import MQTTWire
 ///
 /// The pointers in it last until the event is released.
 func describe(
-  _ event: ClientEvent, of client: borrowing Client, in result: inout smq_event
+  _ event: ClientEvent, of client: borrowing Client, in target: UnsafeMutablePointer<smq_event>
 ) {
   switch event {
-  case .session(.message(let message)): unsafe describe(message, of: client, in: &result)
+  case .session(.message(let message)): unsafe describe(message, of: client, in: target)
+  case .session(.completed(let completion)):
+    unsafe describe(completion, of: client, type: Int32(SMQ_EVENT_COMPLETED), in: target)
+  case .session(.requestFailed(let completion)):
+    unsafe describe(completion, of: client, type: Int32(SMQ_EVENT_REPLY), in: target)
+  default: unsafe describeRare(event, of: client, in: &target.pointee)
+  }
+}
+
+@inline(never)
+private func describeRare(_ event: ClientEvent, of client: borrowing Client, in result: inout smq_event) {
+  switch event {
   case .session(let event): unsafe describe(event, of: client, in: &result)
   case .credentialsWanted:
     unsafe result.type = Int32(SMQ_EVENT_CREDENTIALS)
@@ -39,32 +50,45 @@ func describe(
   }
 }
 
-// MARK: The short way
+// MARK: What comes most
 
-/// A message has arrived; there is nothing else to say of it.
+// Inlined where the message or the completion is a plain one: then most of it is known, and falls away.
+
+/// How a message ended.
 @inline(__always)
-func describe(_ completion: Completion, in event: UnsafeMutablePointer<smq_event>) {
-  unsafe event.pointee.type = Int32(SMQ_EVENT_COMPLETED)
+func describe(_ completion: Completion, type: Int32, in event: UnsafeMutablePointer<smq_event>) {
+  unsafe event.pointee.type = type
   if let reasonCode = completion.reasonCode { unsafe event.pointee.reason_code = Int32(reasonCode) }
   unsafe event.pointee.cookie = completion.cookie
   if let latency = completion.latency { unsafe event.pointee.latency_ms = Int32(clamping: latency) }
 }
 
 @inline(__always)
-func describe(_ message: PlainMessage, of client: borrowing Client, in event: UnsafeMutablePointer<smq_event>)
-{
-  unsafe event.pointee.type = Int32(SMQ_EVENT_MESSAGE)
+func describe(
+  _ message: MessageEvent, of client: borrowing Client, in event: UnsafeMutablePointer<smq_event>
+) {
+  unsafe event.pointee.type = Int32(message.responseCookie == nil ? SMQ_EVENT_MESSAGE : SMQ_EVENT_REPLY)
+  if let cookie = message.responseCookie { unsafe event.pointee.cookie = cookie }
+  if message.isOversize { unsafe event.pointee.status = Status.receiveTooLarge.rawValue }
   let received = unsafe client.receivedBytes.withUnsafeBytes { $0.baseAddress }
-  if !message.payload.isEmpty {
-    unsafe event.pointee.payload = bytes(message.payload, at: received)
-    unsafe event.pointee.payload_total = UInt32(truncatingIfNeeded: message.payload.count)
-  }
+  if !message.properties.isEmpty { unsafe event.pointee.properties = bytes(message.properties, at: received) }
+  if !message.payload.isEmpty { unsafe event.pointee.payload = bytes(message.payload, at: received) }
+  unsafe event.pointee.payload_offset = UInt32(truncatingIfNeeded: message.payloadOffset)
+  unsafe event.pointee.payload_total = UInt32(truncatingIfNeeded: message.payloadSize)
   unsafe event.pointee.qos = message.qos.rawValue
   unsafe event.pointee.retain = message.retain ? 1 : 0
-  unsafe event.pointee.part = UInt8(SMQ_PART_FIRST) | UInt8(SMQ_PART_LAST)
+  unsafe event.pointee.duplicate = message.duplicate ? 1 : 0
+  unsafe event.pointee.part =
+    (message.isFirst ? UInt8(SMQ_PART_FIRST) : 0) | (message.isLast ? UInt8(SMQ_PART_LAST) : 0)
   unsafe event.pointee.token = Counter(message.token).uint64
-  unsafe event.pointee.topic = bytes(message.topic, at: received)
-  guard let (index, handler) = client.firstHandler(of: message.topic) else { return }
+  unsafe event.pointee.subscription_identifier = message.subscriptionIdentifier
+  guard !message.topic.isEmpty else { return }
+  let topics =
+    message.isTopicAliased ? unsafe client.aliasedTopics.withUnsafeBytes { $0.baseAddress } : unsafe received
+  unsafe event.pointee.topic = bytes(message.topic, at: topics)
+  guard let (index, handler) = client.firstHandler(of: message.topic, isAliased: message.isTopicAliased) else {
+    return
+  }
   unsafe event.pointee.subscription = Int32(truncatingIfNeeded: index)
   unsafe event.pointee.handler = unsafeBitCast(handler.function, to: smq_handler?.self)
   unsafe event.pointee.user = UnsafeMutableRawPointer(bitPattern: handler.user)
@@ -98,7 +122,7 @@ private func describe(
   _ event: SessionEvent, of client: borrowing Client, in result: inout smq_event
 ) {
   switch event {
-  case .message, .acknowledged: break  // the one above, the other with its completion
+  case .message, .completed, .requestFailed, .acknowledged: break  // see above; the last goes with its completion
   case .connected(let connected):
     unsafe result.type = Int32(SMQ_EVENT_CONNECTED)
     unsafe result.reason_code = 0
@@ -107,10 +131,6 @@ private func describe(
     unsafe result.session_present = connected.sessionPresent ? 1 : 0
     unsafe result.reason_string = bytes(connected.reasonString, of: client)
     unsafe result.properties = bytes(connected.properties, of: client)
-  case .completed(let completion):
-    unsafe describe(completion, of: client, type: SMQ_EVENT_COMPLETED, in: &result)
-  case .requestFailed(let completion):
-    unsafe describe(completion, of: client, type: SMQ_EVENT_REPLY, in: &result)
   case .responseTimedOut(let cookie):
     unsafe result.type = Int32(SMQ_EVENT_REPLY)
     unsafe result.status = Status.timeout.rawValue
@@ -147,56 +167,14 @@ private func describe(
   }
 }
 
-private func describe<Number: BinaryInteger>(
-  _ completion: Completion, of client: borrowing Client, type: Number, in result: inout smq_event
-) {
-  unsafe result.type = Int32(truncatingIfNeeded: type)
-  unsafe result.status = Status(completion.outcome).rawValue
-  unsafe result.reason_code = completion.reasonCode.map { Int32($0) } ?? -1
-  unsafe result.cookie = completion.cookie
-  unsafe result.latency_ms = completion.latency.map { Int32(clamping: $0) } ?? -1
-  unsafe result.reason_string = bytes(completion.reasonString, of: client)
-  unsafe result.properties = bytes(completion.properties, of: client)
-}
-
+@inline(never)
 private func describe(
-  _ message: MessageEvent, of client: borrowing Client, in result: inout smq_event
+  _ completion: Completion, of client: borrowing Client, type: Int32, in event: UnsafeMutablePointer<smq_event>
 ) {
-  unsafe result.type = Int32(SMQ_EVENT_MESSAGE)
-  if let cookie = message.replyCookie {
-    unsafe result.type = Int32(SMQ_EVENT_REPLY)
-    unsafe result.cookie = cookie
-  }
-  if message.isOversize { unsafe result.status = Status.receiveTooLarge.rawValue }
-  unsafe result.properties = bytes(message.properties, of: client)
-  unsafe result.payload = bytes(message.payload, of: client)
-  unsafe result.payload_offset = UInt32(truncatingIfNeeded: message.payloadOffset)
-  unsafe result.payload_total = UInt32(truncatingIfNeeded: message.payloadSize)
-  unsafe result.qos = message.qos.rawValue
-  unsafe result.retain = message.retain ? 1 : 0
-  unsafe result.duplicate = message.duplicate ? 1 : 0
-  unsafe result.part =
-    (message.isFirst ? UInt8(SMQ_PART_FIRST) : 0) | (message.isLast ? UInt8(SMQ_PART_LAST) : 0)
-  unsafe result.token = Counter(message.token).uint64
-  unsafe result.subscription_identifier = message.subscriptionIdentifier
-  guard !message.topic.isEmpty else { return }
-  if message.isTopicAliased {
-    unsafe describe(client.aliasedTopics.extracting(message.topic.range), of: client, in: &result)
-  } else {
-    unsafe describe(client.receivedBytes.extracting(message.topic.range), of: client, in: &result)
-  }
-}
-
-/// The topic, and what the table of handlers has for it.
-private func describe(
-  _ topic: Span<UInt8>, of client: borrowing Client, in result: inout smq_event
-) {
-  unsafe result.topic = pointer(topic)
-  guard let index = client.handlers.firstMatch(topic, after: -1) else { return }
-  let handler = client.handlers[index]
-  unsafe result.subscription = Int32(truncatingIfNeeded: index)
-  unsafe result.handler = unsafeBitCast(handler.function, to: smq_handler?.self)
-  unsafe result.user = UnsafeMutableRawPointer(bitPattern: handler.user)
+  unsafe describe(completion, type: type, in: event)
+  unsafe event.pointee.status = Status(completion.result).rawValue
+  unsafe event.pointee.reason_string = bytes(completion.reasonString, of: client)
+  unsafe event.pointee.properties = bytes(completion.properties, of: client)
 }
 
 /// The caller guarantees that the extent is of what begins at `start`.

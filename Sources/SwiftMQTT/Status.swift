@@ -86,7 +86,7 @@ enum Status: Int32, Error {
       }
   }
 
-  init(_ outcome: Outcome) {
+  init(_ outcome: DeliveryResult) {
     self =
       switch outcome {
       case .delivered: .ok

@@ -52,9 +52,7 @@ final class ClientRig {
   {
     let name = Array(topic.utf8)
     let bytes = [UInt8](repeating: 7, count: payload)
-    try client.publish(
-      Publish(topic: name.span, payload: bytes.span, qos: qos, retain: false),
-      PublishOptions(cookie: cookie, isQuiet: false))
+    try client.publish(topic: name.span, payload: bytes.span, MessageFlags(qos: qos), cookie: cookie)
   }
 
   /// SUBSCRIBE or UNSUBSCRIBE.

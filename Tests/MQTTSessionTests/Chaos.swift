@@ -256,7 +256,7 @@ final class Chaos {
       end(cookie)
     case .message(let message):
       handedOut += message.isLast ? 1 : 0
-      if let cookie = message.replyCookie { end(cookie) }
+      if let cookie = message.responseCookie { end(cookie) }
       notePart(message)
       if rig.token != 0, rig.options.holdsMessages { tokens.append(rig.token) }
     default: break

@@ -352,7 +352,7 @@ final class OutboxModel {
     }
   }
 
-  private func drop(_ index: Int, _ outcome: Outcome) {
+  private func drop(_ index: Int, _ outcome: DeliveryResult) {
     let cookie = messages[index].cookie
     if outcome == .dropped { dropped += 1 } else { replaced += 1 }
     complete(index, .failed(cookie, outcome))

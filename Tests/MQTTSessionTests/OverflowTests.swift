@@ -434,7 +434,7 @@ extension PublishOptions.Overflow: @unchecked Sendable {}
           "a", [UInt8](repeating: 2, count: newSize), qos: .atLeastOnce, cookie: 2, overflow: .latest))
       #expect(
         Set(rig.events().map { "\($0)" }) == [
-          "failed(0, MQTTSession.Outcome.replaced)", "failed(1, MQTTSession.Outcome.replaced)",
+          "failed(0, MQTTSession.DeliveryResult.replaced)", "failed(1, MQTTSession.DeliveryResult.replaced)",
         ])
       rig.connect()
       #expect(Self.finish(rig).published.map(\.payload) == [[UInt8](repeating: 2, count: newSize)])
@@ -718,7 +718,7 @@ extension PublishOptions.Overflow: @unchecked Sendable {}
     #expect(throws: SessionError.offline) { try rig.publish("a", qos: .atMostOnce) }
     #expect(
       Set(rig.events().map { "\($0)" })
-        == Set([1, 3, 5].map { "failed(\($0), MQTTSession.Outcome.disconnected)" }))
+        == Set([1, 3, 5].map { "failed(\($0), MQTTSession.DeliveryResult.disconnected)" }))
     #expect(rig.outboxNumbers.dropped.uint64 == 3)
     #expect(rig.outboxNumbers.urgent.messages == 0)
     rig.connect()

@@ -5,7 +5,7 @@ import MQTTWire
 extension ProtocolVersion: @unchecked Sendable {}
 extension ControlPacketType: @unchecked Sendable {}
 extension QoS: @unchecked Sendable {}
-extension Outcome: @unchecked Sendable {}
+extension DeliveryResult: @unchecked Sendable {}
 extension CloseReason.Cause: @unchecked Sendable {}
 extension SubscriptionOptions: @unchecked Sendable {}
 

@@ -30,7 +30,7 @@ import Testing
   static func cookies(_ events: [Happening]) -> [Int] {
     events.compactMap {
       guard case .message(let message) = $0 else { return nil }
-      return message.replyCookie.map { Int($0) } ?? -1
+      return message.responseCookie.map { Int($0) } ?? -1
     }
   }
 
@@ -56,7 +56,7 @@ import Testing
     rig.receive(Self.reply(correlation, [7], topic: "r/s"))
     var expected = ReceivedMessage("r/s", [7])
     expected.properties = correlationData(correlation)
-    expected.replyCookie = 5
+    expected.responseCookie = 5
     #expect(rig.events() == [.message(expected)])
     rig.pass(1000)
     #expect(rig.events() == [])
@@ -257,7 +257,7 @@ import Testing
       Issue.record("no end")
       return
     }
-    #expect(completion.cookie == 1 && completion.outcome == .refused && completion.reasonCode == 0x87)
+    #expect(completion.cookie == 1 && completion.result == .refused && completion.reasonCode == 0x87)
     rig.pass(1000)
     #expect(rig.events() == [])
 
@@ -365,10 +365,10 @@ import Testing
           var cookie: UInt64?
           switch event {
           case .message(let message):
-            if let reply = message.replyCookie, message.payload != [UInt8(truncatingIfNeeded: reply)] {
+            if let reply = message.responseCookie, message.payload != [UInt8(truncatingIfNeeded: reply)] {
               fault = "another's reply"
             }
-            cookie = message.replyCookie
+            cookie = message.responseCookie
             if cookie != nil { ends[0] += 1 }
           case .responseTimedOut(let late):
             cookie = late

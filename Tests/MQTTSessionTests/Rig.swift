@@ -303,8 +303,8 @@ final class Rig {
   ) throws(SessionError) {
     let name = topic.bytes
     try session.publish(
-      Publish(topic: name.span, payload: payload.span, qos: qos, retain: retain),
-      PublishOptions(cookie: cookie, isQuiet: isQuiet))
+      topic: name.span, payload: payload.span, MessageFlags(qos: qos, retain: retain, isQuiet: isQuiet),
+      cookie: cookie)
   }
 
   /// The same with a wish of its own. False: it was dropped at once.
@@ -316,12 +316,12 @@ final class Rig {
     var handling = PublishOptions(cookie: cookie, isQuiet: isQuiet)
     handling.overflow = overflow
     handling.isUrgent = isUrgent
-    let message = Publish(topic: name.span, payload: payload.span, qos: qos, retain: retain)
     guard handling.needsCare else {
-      try session.publish(message, handling)
+      try publish(topic, payload, qos: qos, retain: retain, cookie: cookie, isQuiet: isQuiet)
       return true
     }
-    return try session.publish(message, handling, at: now)
+    return try session.publish(
+      Publish(topic: name.span, payload: payload.span, qos: qos, retain: retain), handling, at: now)
   }
 
   /// The same with everything else a message may have.
@@ -445,11 +445,13 @@ final class Rig {
     return Happening(event, self)
   }
 
-  /// By the short way first, as a program gets it.
+  /// As smq_next_event() takes it.
   private func nextEvent() -> SessionEvent? {
-    if let completion = session.nextPlainCompletion() { return .completed(completion) }
-    if session.showNextPlainMessage() { return .message(MessageEvent(session.shown)) }
-    return session.nextEvent()
+    switch session.advanceToNextEvent() {
+    case .completion where session.nextCompletionIsPlain: session.takeCompletion().map { .completed($0) }
+    case .plainMessage: .message(MessageEvent(session.takePlainMessage()))
+    case let source: session.take(source)
+    }
   }
 
   func events() -> [Happening] {
@@ -486,13 +488,13 @@ enum Happening: Equatable, Sendable {
   case connected(sessionPresent: Bool)
   case delivered(UInt64)
   case refused(UInt64, UInt8?)
-  case failed(UInt64, Outcome)
+  case failed(UInt64, DeliveryResult)
   case aboveLimit(UInt64, UInt8?)
   case answered(UInt64, [UInt8], refusal: UInt8?)
   case message(ReceivedMessage)
   case handshake(ControlPacketType, UInt64, UInt8, reason: [UInt8], properties: [UInt8])
   case authentication(UInt8, [UInt8])
-  case requestFailed(UInt64, Outcome)
+  case requestFailed(UInt64, DeliveryResult)
   case responseTimedOut(UInt64)
   case subscriptionLost(String, UInt8)
   case room
@@ -510,16 +512,16 @@ enum Happening: Equatable, Sendable {
         properties: rig.received(event.properties))
     case .message(let message): self = .message(ReceivedMessage(message, rig))
     case .authentication(let event): self = .authentication(event.reasonCode, rig.received(event.data))
-    case .requestFailed(let completion): self = .requestFailed(completion.cookie, completion.outcome)
+    case .requestFailed(let completion): self = .requestFailed(completion.cookie, completion.result)
     case .responseTimedOut(let cookie): self = .responseTimedOut(cookie)
     case .subscriptionLost(let filter, let code):
       self = .subscriptionLost(String(decoding: rig.subscribedFilter(filter), as: UTF8.self), code)
     case .completed(let completion):
-      switch completion.outcome {
+      switch completion.result {
       case .delivered: self = .delivered(completion.cookie)
       case .refused: self = .refused(completion.cookie, completion.reasonCode)
       case .aboveLimit: self = .aboveLimit(completion.cookie, completion.reasonCode)
-      default: self = .failed(completion.cookie, completion.outcome)
+      default: self = .failed(completion.cookie, completion.result)
       }
     }
   }
@@ -539,7 +541,7 @@ struct ReceivedMessage: Equatable, Sendable {
   var retain = false
   var duplicate = false
   var subscriptionIdentifier: UInt32 = 0
-  var replyCookie: UInt64?
+  var responseCookie: UInt64?
 
   init(_ topic: String, _ payload: [UInt8] = [], qos: QoS = .atMostOnce, duplicate: Bool = false) {
     self.topic = topic
@@ -563,7 +565,7 @@ struct ReceivedMessage: Equatable, Sendable {
     retain = event.retain
     duplicate = event.duplicate
     subscriptionIdentifier = event.subscriptionIdentifier
-    replyCookie = event.replyCookie
+    responseCookie = event.responseCookie
   }
 }
 

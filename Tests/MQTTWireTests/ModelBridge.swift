@@ -1,3 +1,4 @@
+import Storage
 import MQTTWire
 
 /// What this module says of one packet in two places, and not the same.

@@ -80,7 +80,9 @@ extension Endpoint {
     let publish = Publish(
       topic: topic.span, payload: payload.span, qos: qos, retain: false, properties: properties.span)
     if properties.isEmpty, !handling.needsCare {
-      try session.publish(publish, handling)
+      try session.publish(
+        topic: topic.span, payload: payload.span, MessageFlags(qos: qos, isQuiet: handling.isQuiet),
+        cookie: handling.cookie)
       return true
     }
     return try session.publish(publish, handling, at: world.now)

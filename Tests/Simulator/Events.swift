@@ -1,3 +1,4 @@
+import Storage
 import MQTTSession
 import MQTTWire
 
@@ -35,13 +36,13 @@ extension Endpoint {
     guard completion.cookie < 1 << 32 else {
       world.trace("\(name): request \(completion.cookie & 0xFFFF) cannot be sent")
       _ = try finishRequest(completion.cookie)
-      return try require(completion.outcome == .aboveLimit, "\(name): request \(completion.outcome)")
+      return try require(completion.result == .aboveLimit, "\(name): request \(completion.result)")
     }
     let number = Int(completion.cookie)
-    world.trace("\(name): message \(number) \(completion.outcome)")
+    world.trace("\(name): message \(number) \(completion.result)")
     try require(number < world.ledger.messages.count, "a completion of nobody")
     try require(world.ledger.messages[number].origin == name, "\(name): a completion of another")
-    switch completion.outcome {
+    switch completion.result {
     case .refused: world.counts[.messageRefused] += 1
     case .sessionLost: world.counts[.messageLostWithSession] += 1
     case .aboveLimit: world.counts[.messageAboveLimit] += 1
@@ -50,7 +51,7 @@ extension Endpoint {
     case .replaced: world.counts[.messageReplaced] += 1
     default: break
     }
-    try world.ledger.completed(number, completion.outcome)
+    try world.ledger.completed(number, completion.result)
   }
 
   private func finishRequest(_ cookie: UInt64) throws(Failure) -> Int {
@@ -128,10 +129,12 @@ extension Endpoint {
     return copy
   }
 
-  /// By the short way first, as a program gets it.
+  /// As smq_next_event() takes it.
   private func nextEvent() -> SessionEvent? {
-    if let completion = session.nextPlainCompletion() { return .completed(completion) }
-    if session.showNextPlainMessage() { return .message(MessageEvent(session.shown)) }
-    return session.nextEvent()
+    switch session.advanceToNextEvent() {
+    case .completion where session.nextCompletionIsPlain: session.takeCompletion().map { .completed($0) }
+    case .plainMessage: .message(MessageEvent(session.takePlainMessage()))
+    case let source: session.take(source)
+    }
   }
 }

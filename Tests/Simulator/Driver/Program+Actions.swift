@@ -139,7 +139,10 @@ extension Program {
         let isTaken = try client.publish(packet, handling, at: world.instant)
         try? require(isTaken, "a message is dropped")
       } else {
-        try client.publish(packet, handling)
+        try client.publish(
+          topic: topic.span, payload: payload.span,
+          MessageFlags(qos: QoS(rawValue: message.qos) ?? .atMostOnce, isQuiet: handling.isQuiet),
+          cookie: handling.cookie)
       }
       world.trace("\(number): message \(message.number), QoS \(message.qos), expires \(message.expiry)")
     } catch {

@@ -1,3 +1,4 @@
+import Storage
 import MQTTClient
 import MQTTSession
 import MQTTWire
@@ -36,9 +37,11 @@ extension Program {
   }
 
   private func nextEvent() -> ClientEvent? {
-    if let completion = client.nextPlainCompletion() { return .session(.completed(completion)) }
-    if client.showNextPlainMessage() { return .session(.message(MessageEvent(client.shownMessage))) }
-    return client.nextEvent()
+    switch client.advanceToNextEvent() {
+    case .completion where client.nextCompletionIsPlain: client.takeCompletion().map { .session(.completed($0)) }
+    case .plainMessage: .session(.message(MessageEvent(client.takePlainMessage())))
+    case let source: client.take(source)
+    }
   }
 
   private func take(_ event: SessionEvent) throws(Failure) {
@@ -74,24 +77,24 @@ extension Program {
   }
 
   private func completed(_ completion: Completion) throws(Failure) {
-    try require(completion.cookie < Self.subscribeCookie, "\(number): SUBSCRIBE \(completion.outcome)")
+    try require(completion.cookie < Self.subscribeCookie, "\(number): SUBSCRIBE \(completion.result)")
     try end(completion)
   }
 
   private func end(_ completion: Completion) throws(Failure) {
     let message = Int(completion.cookie)
-    world.trace("\(number): message \(message) \(completion.outcome)")
+    world.trace("\(number): message \(message) \(completion.result)")
     try require(
       message < world.ledger.messages.count && world.ledger.messages[message].origin == number,
       "\(number): a completion of nobody")
-    switch completion.outcome {
+    switch completion.result {
     case .delivered: world.counts[.delivered] += 1
     case .sessionLost: world.counts[.sessionLost] += 1
     case .expired: world.counts[.expired] += 1
     default: break
     }
     try world.ledger.completed(
-      message, completion.outcome, at: world.now, sessionsLost: network.broker.newSessions[number],
+      message, completion.result, at: world.now, sessionsLost: network.broker.newSessions[number],
       isTimeUnknown: world.hasSteppedClock)
   }
 
@@ -102,7 +105,7 @@ extension Program {
     world.trace("\(number): gets message \(message), QoS \(event.qos), token \(event.token)")
     if world.ledger.messages[message].delivered[number] > 0 { world.counts[.again] += 1 }
     try world.ledger.delivered(message, to: number, qos: event.qos.rawValue)
-    if let cookie = event.replyCookie {
+    if let cookie = event.responseCookie {
       try require(requests.removeValue(forKey: cookie) != nil, "\(number): request \(cookie) ends twice")
       world.counts[.reply] += 1
     }
