@@ -27,7 +27,9 @@ extension Client where System: ~Copyable {
   }
 
   /// Whether the next connection is to use an older version. A client that is disconnecting opens no other.
-  private mutating func fallsBack() -> Bool { !isLeaving && session.serverRejectedVersion && session.fallBack() }
+  private mutating func fallsBack() -> Bool {
+    !isLeaving && session.serverRejectedVersion && session.fallBack()
+  }
 
   /// False: the connection is over, or there is no room for DISCONNECT yet.
   private mutating func queueDisconnect(at now: Instant) -> Bool {

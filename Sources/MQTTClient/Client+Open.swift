@@ -1,8 +1,8 @@
 public import CPlatform
-import Storage
 public import MQTTSession
 import MQTTTransport
 import MQTTWire
+import Storage
 
 /// From a name to an open connection.
 extension Client where System: ~Copyable {

@@ -1,7 +1,7 @@
-import Storage
 public import MQTTSession
 import MQTTTransport
 import MQTTWire
+import Storage
 
 /// One turn of the driver: what happened goes into the session, what the session wants goes out.
 extension Client where System: ~Copyable {

@@ -1,7 +1,7 @@
-public import Storage
 public import MQTTSession
 import MQTTTransport
 import MQTTWire
+public import Storage
 
 public struct SubmissionNumbers: BitwiseCopyable {
   public let taken: Counter

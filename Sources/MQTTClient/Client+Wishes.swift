@@ -1,7 +1,7 @@
-import Storage
 public import MQTTSession
 public import MQTTTransport
 public import MQTTWire
+import Storage
 
 /// Things the application wants. With a transport of its own each may change what it was given to send.
 extension Client where System: ~Copyable {

@@ -1,7 +1,7 @@
-public import Storage
 public import MQTTSession
 public import MQTTTransport
 public import MQTTWire
+public import Storage
 
 public enum ClientState: BitwiseCopyable { case disconnected, connecting, connected, disconnecting, waiting }
 

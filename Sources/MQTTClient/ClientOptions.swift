@@ -1,7 +1,7 @@
 import CPlatform
-public import Storage
 public import MQTTSession
 public import MQTTWire
+public import Storage
 
 /// Why options can't be used.
 public enum OptionsError: Error, BitwiseCopyable {

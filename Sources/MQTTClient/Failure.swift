@@ -1,6 +1,6 @@
-public import Storage
 public import MQTTSession
 public import MQTTWire
+public import Storage
 
 /// Why and where an attempt to connect, or a connection, ended (D9).
 public struct Failure: BitwiseCopyable {

@@ -1,5 +1,5 @@
-public import Storage
 import MQTTWire
+public import Storage
 
 /// Topic Filters, each with what the application wants to find with the messages that match.
 public struct HandlerTable: ~Copyable {

@@ -1,6 +1,6 @@
-import Storage
 import MQTTSession
 import MQTTWire
+import Storage
 
 /// Another server that a server points to (§4.11): 0x9C Use another server, for now; 0x9D Server moved, for good.
 struct Redirect: BitwiseCopyable {
@@ -45,7 +45,8 @@ extension Client where System: ~Copyable {
 
   // Static, because the compiler takes a span of one part of `self` for a hold on all of it.
   private static func note(
-    _ reference: ByteRange, from session: borrowing Session, in servers: inout ServerTable, defaultPort: UInt16
+    _ reference: ByteRange, from session: borrowing Session, in servers: inout ServerTable,
+    defaultPort: UInt16
   ) -> Bool {
     let text = session.receivedBytes.extracting(reference.range)
     guard let url = try? ServerURL(reference: text) else { return false }

@@ -1,5 +1,5 @@
-public import Storage
 import MQTTWire
+public import Storage
 
 /// Where the hosts of one or several servers are in a text, and their ports.
 public struct ServerPlaces: BitwiseCopyable {

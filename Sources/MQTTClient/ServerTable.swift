@@ -1,5 +1,5 @@
-import Storage
 import MQTTWire
+import Storage
 
 /// The servers of a client, and behind them the one that another pointed to.
 struct ServerTable: ~Copyable {

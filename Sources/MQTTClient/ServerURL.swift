@@ -1,5 +1,5 @@
-public import Storage
 import MQTTWire
+public import Storage
 
 /// `mqtt://[user[:password]@]host[:port][,host[:port]]…[/]`, as extents in the text it was parsed from.
 ///

@@ -1,7 +1,7 @@
-public import Storage
 public import MQTTSession
 public import MQTTTransport
 public import MQTTWire
+public import Storage
 
 /// What is said of a submitted message beside topic, properties and payload, which lie behind one another in its slot.
 public struct Submission: BitwiseCopyable {

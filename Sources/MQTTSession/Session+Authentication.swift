@@ -1,5 +1,5 @@
-import Storage
 public import MQTTWire
+import Storage
 
 /// Enhanced connection.authentication (§4.12).
 enum AuthenticationState: BitwiseCopyable {
@@ -20,7 +20,8 @@ extension Session {
     let next: AuthenticationState
     switch (reasonCode, connection.authentication) {
     // [MQTT-4.12.0-3]
-    case (ReasonCode.continueAuthentication.rawValue, .connectingAnswerDue) where connection.phase == .awaitingConnack:
+    case (ReasonCode.continueAuthentication.rawValue, .connectingAnswerDue)
+    where connection.phase == .awaitingConnack:
       next = .connecting
     case (ReasonCode.continueAuthentication.rawValue, .renewingAnswerDue) where connection.isUp:
       next = .renewing

@@ -19,7 +19,8 @@ extension Session {
   public mutating func beginDisconnect(reasonCode: UInt8, properties: Span<UInt8>) {
     guard !isLeaving else { return }
     connection.pendingDisconnect = Connection.PendingDisconnect(
-      reasonCode: reasonCode, propertyBytes: properties.count, sessionExpiry: Self.sessionExpiry(in: properties))
+      reasonCode: reasonCode, propertyBytes: properties.count,
+      sessionExpiry: Self.sessionExpiry(in: properties))
     guard properties.count > 0 else { return }
     var target = disconnectProperties.mutableBytes(in: 0..<properties.count)
     copy(properties, into: &target)
@@ -76,7 +77,9 @@ extension Session {
     }
     let packet = Disconnect(rawReasonCode: pending.reasonCode)
     // Texts that would make it too large stay out [MQTT-3.14.2-3] [MQTT-3.14.2-4].
-    if let range = fitting(ByteRange(offset: 0, count: pending.propertyBytes)) ?? fitting(pending.sessionExpiry) {
+    if let range = fitting(ByteRange(offset: 0, count: pending.propertyBytes))
+      ?? fitting(pending.sessionExpiry)
+    {
       return Self.append(packet, to: &control, properties: disconnectProperties, range)
     }
     return queue(packet)

@@ -1,5 +1,5 @@
-public import Storage
 public import MQTTWire
+public import Storage
 
 /// What the application wants: messages to be published, and their end.
 extension Session {

@@ -1,5 +1,5 @@
-public import Storage
 public import MQTTWire
+public import Storage
 
 /// Messages of other threads: what is checked there, and what is left to do when their turn comes.
 extension Session {
@@ -19,8 +19,11 @@ extension Session {
     let endsAtOnce = end(of: message, isExpired: isExpired) != nil
     return options.isUrgent
       ? state.urgent.element.mayTake(
-        message, options, endsAtOnce: endsAtOnce, version: identity.acceptedVersion, limits: connection.limits)
-      : state.outbox.mayTake(message, options, endsAtOnce: endsAtOnce, version: identity.acceptedVersion, limits: connection.limits)
+        message, options, endsAtOnce: endsAtOnce, version: identity.acceptedVersion, limits: connection.limits
+      )
+      : state.outbox.mayTake(
+        message, options, endsAtOnce: endsAtOnce, version: identity.acceptedVersion, limits: connection.limits
+      )
   }
 
   /// Takes a message into the state.outbox that `check` has let pass and for which there is room; also while the application
@@ -33,9 +36,13 @@ extension Session {
     advance(to: now)
     let end = end(of: message, isExpired: isExpired)
     if options.isUrgent {
-      try state.urgent.element.take(message, options, end, version: identity.acceptedVersion, limits: connection.limits, quota: &connection.quota)
+      try state.urgent.element.take(
+        message, options, end, version: identity.acceptedVersion, limits: connection.limits,
+        quota: &connection.quota)
     } else {
-      try state.outbox.take(message, options, end, version: identity.acceptedVersion, limits: connection.limits, quota: &connection.quota)
+      try state.outbox.take(
+        message, options, end, version: identity.acceptedVersion, limits: connection.limits,
+        quota: &connection.quota)
     }
     counters.messagesPublished.increment()
   }

@@ -1,5 +1,5 @@
-import Storage
 public import MQTTWire
+import Storage
 
 /// What the application wants: state.subscriptions, and requests with state.responses.
 extension Session {
@@ -32,7 +32,8 @@ extension Session {
       type: type, list: list, properties: properties,
       subscriptionIdentifier: DropIn.isOn ? 0 : identifier)
     try state.requests.append(
-      request, count: count, needs: needs, version: identity.acceptedVersion, cookie: cookie, limits: connection.limits)
+      request, count: count, needs: needs, version: identity.acceptedVersion, cookie: cookie,
+      limits: connection.limits)
     guard state.subscriptions.capacity > 0 else { return }
     for index in 0..<count {
       let filter = request.list.filter(at: index)
@@ -88,7 +89,8 @@ extension Session {
   /// One packet for each, as long as there is room; the others follow when answers come.
   mutating func resubscribe() {
     while let slot = state.subscriptions.firstLost, state.requests.hasRoom(repeatSize(slot)) {
-      let isTaken = Self.enqueueResubscription(slot, state.subscriptions, in: &state.requests, version, limits)
+      let isTaken = Self.enqueueResubscription(
+        slot, state.subscriptions, in: &state.requests, version, limits)
       state.subscriptions.repeated(slot)
       // It is above a limit of this server.
       if !isTaken { state.subscriptions.refuse(slot, ReasonCode.implementationSpecificError.rawValue) }

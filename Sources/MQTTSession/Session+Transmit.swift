@@ -1,5 +1,5 @@
-public import Storage
 import MQTTWire
+public import Storage
 
 /// Outputs: what is to be sent, where the received bytes go, and when something is due.
 extension Session {
@@ -36,7 +36,8 @@ extension Session {
     case .connected:
       state.outbox.isInsideStream
         ? !connection.stream.isEmpty
-        : !control.isEmpty || state.requests.queued > 0 || canTransmitMessage || hasPubrelsToCheck || canResubscribe
+        : !control.isEmpty || state.requests.queued > 0 || canTransmitMessage || hasPubrelsToCheck
+          || canResubscribe
     case .closing: !control.isEmpty && (!state.outbox.isInsideStream || !connection.stream.isEmpty)
     }
   }

@@ -1,5 +1,5 @@
-public import Storage
 public import MQTTWire
+public import Storage
 
 /// The protocol, without IO: bytes and instants go in; bytes, one deadline and events come out (D1).
 ///
@@ -128,7 +128,8 @@ public struct Session: ~Copyable {
     policy = Policy(options)
     inFlightMaximum = options.inFlightMaximum
     state = SessionState(options, plan: plan, block: block, random: random)
-    connection = Connection(.disconnected, pingTimeout: options.pingTimeout, ackTimeout: options.answerTimeout)
+    connection = Connection(
+      .disconnected, pingTimeout: options.pingTimeout, ackTimeout: options.answerTimeout)
     connects = ConnectPackets(region: block.region(plan.connect), options)
     control = ControlQueue(region: block.region(plan.control))
     receiver = ReceiveBuffer(region: block.region(plan.receive))
@@ -200,8 +201,10 @@ public struct Session: ~Copyable {
   public var inboxNumbers: InboxNumbers {
     InboxNumbers(
       unacknowledged: state.inbox.count, peak: state.inbox.peak, maximum: state.inbox.maximum,
-      requests: state.requests.incomplete, requestsPeak: state.requests.peak, replies: state.responses.waiting,
-      repliesPeak: state.responses.peak, subscriptions: state.subscriptions.count, receiveBytesPeak: receiver.peak,
+      requests: state.requests.incomplete, requestsPeak: state.requests.peak,
+      replies: state.responses.waiting,
+      repliesPeak: state.responses.peak, subscriptions: state.subscriptions.count,
+      receiveBytesPeak: receiver.peak,
       controlBytesPeak: control.peak)
   }
 

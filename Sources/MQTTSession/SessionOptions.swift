@@ -1,5 +1,5 @@
-public import Storage
 public import MQTTWire
+public import Storage
 
 /// When to subscribe again to what was granted.
 public enum Resubscribing: UInt32, BitwiseCopyable, Sendable {

@@ -1,8 +1,8 @@
-import Storage
 import CMosquitto
 import MQTTClient
 import MQTTSession
 import MQTTWire
+import Storage
 
 /// What has happened, told by the program's callbacks.
 extension UnsafeMutablePointer where Pointee == Mosquitto {

@@ -2,11 +2,11 @@
 
 import CMosquitto
 import CPlatform
-import Storage
 import MQTTClient
 import MQTTSession
 import MQTTTransport
 import MQTTWire
+import Storage
 
 extension UnsafeMutablePointer where Pointee == Mosquitto {
   /// A client that says in CONNECT what the program has set, by now; one that is there stays what it is otherwise, with

@@ -1,9 +1,9 @@
 import CMosquitto
-import Storage
 import MQTTClient
 import MQTTSession
 import MQTTTransport
 import MQTTWire
+import Storage
 
 /// The driver, on Linux.
 typealias Client = MQTTClient.Client<Linux>

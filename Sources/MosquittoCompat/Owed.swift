@@ -4,6 +4,7 @@ import CMosquitto
 import MQTTClient
 import MQTTSession
 import MQTTWire
+import Storage
 
 /// A message as the program gets it, with its memory.
 @unsafe struct Arrived {

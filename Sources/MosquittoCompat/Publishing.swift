@@ -3,10 +3,10 @@
 // Messages out.
 
 import CMosquitto
-import Storage
 import MQTTClient
 import MQTTSession
 import MQTTWire
+import Storage
 
 @c public func mosquitto_publish(
   _ mosq: OpaquePointer?, _ mid: UnsafeMutablePointer<Int32>?, _ topic: UnsafePointer<CChar>?,
@@ -124,7 +124,8 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
           message, PublishOptions(cookie: cookie, isQuiet: isQuiet), at: client.pointee.time)
       } else {
         unsafe try client.pointee.publish(
-          topic: topic, payload: payload, MessageFlags(qos: qos, retain: retain, isQuiet: isQuiet), cookie: cookie)
+          topic: topic, payload: payload, MessageFlags(qos: qos, retain: retain, isQuiet: isQuiet),
+          cookie: cookie)
       }
       return MOSQ_ERR_SUCCESS
     } catch {

@@ -56,7 +56,9 @@ public struct ArenaSlice<Element: ~Copyable>: BitwiseCopyable {
   }
 
   /// For what is neither a region nor a table: elements that cannot be copied, or that several threads use.
-  @unsafe public func start<Element: ~Copyable>(of place: ArenaSlice<Element>) -> UnsafeMutablePointer<Element> {
+  @unsafe public func start<Element: ~Copyable>(of place: ArenaSlice<Element>) -> UnsafeMutablePointer<
+    Element
+  > {
     markEnd(of: place)
     return unsafe (start + place.offset).bindMemory(to: Element.self, capacity: place.count)
   }

@@ -1,8 +1,8 @@
 import CSwiftMQTT
-import Storage
 import MQTTClient
 import MQTTSession
 import MQTTWire
+import Storage
 
 /// An event in the words of the header. What it says nothing of is as `clear` leaves it.
 ///
@@ -86,7 +86,8 @@ func describe(
   let topics =
     message.isTopicAliased ? unsafe client.aliasedTopics.withUnsafeBytes { $0.baseAddress } : unsafe received
   unsafe event.pointee.topic = bytes(message.topic, at: topics)
-  guard let (index, handler) = client.firstHandler(of: message.topic, isAliased: message.isTopicAliased) else {
+  guard let (index, handler) = client.firstHandler(of: message.topic, isAliased: message.isTopicAliased)
+  else {
     return
   }
   unsafe event.pointee.subscription = Int32(truncatingIfNeeded: index)
@@ -109,8 +110,9 @@ func clear(_ event: UnsafeMutablePointer<smq_event>, _ version: ProtocolVersion)
 // MARK: Helpers
 
 /// A server that somebody else is to find or to reach.
-private func describe(_ host: ByteRange, _ port: UInt16, of client: borrowing Client, in result: inout smq_event)
-{
+private func describe(
+  _ host: ByteRange, _ port: UInt16, of client: borrowing Client, in result: inout smq_event
+) {
   unsafe result.attempt = client.attempt
   unsafe result.server = UInt32(truncatingIfNeeded: client.serverIndex)
   unsafe result.server_reference = pointer(client.hostNames.extracting(host.range))
@@ -122,7 +124,8 @@ private func describe(
   _ event: SessionEvent, of client: borrowing Client, in result: inout smq_event
 ) {
   switch event {
-  case .message, .completed, .requestFailed, .acknowledged: break  // see above; the last goes with its completion
+  // See above; the last goes with its completion.
+  case .message, .completed, .requestFailed, .acknowledged: break
   case .connected(let connected):
     unsafe result.type = Int32(SMQ_EVENT_CONNECTED)
     unsafe result.reason_code = 0
@@ -169,7 +172,8 @@ private func describe(
 
 @inline(never)
 private func describe(
-  _ completion: Completion, of client: borrowing Client, type: Int32, in event: UnsafeMutablePointer<smq_event>
+  _ completion: Completion, of client: borrowing Client, type: Int32,
+  in event: UnsafeMutablePointer<smq_event>
 ) {
   unsafe describe(completion, type: type, in: event)
   unsafe event.pointee.status = Status(completion.result).rawValue

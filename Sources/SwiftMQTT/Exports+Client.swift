@@ -6,11 +6,11 @@
 
 import CPlatform
 public import CSwiftMQTT
-import Storage
 import MQTTClient
 import MQTTSession
 import MQTTTransport
 import MQTTWire
+import Storage
 
 /// Runs `body` and gives its result, or the number of what it throws.
 @inline(__always)

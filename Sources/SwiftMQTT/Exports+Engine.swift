@@ -3,9 +3,9 @@
 // The C functions of the engine: a client whose caller has the transport and the clock.
 
 import CSwiftMQTT
-import Storage
 import MQTTClient
 import MQTTSession
+import Storage
 
 @c @implementation
 public func smq_engine_opened(_ client: OpaquePointer?, _ now_ms: UInt32) -> Int32 {

@@ -3,10 +3,10 @@
 // The C functions of chapters 2 and 16: properties, topics, templates. They need no client.
 
 public import CSwiftMQTT
-import Storage
 import MQTTSession
 import MQTTTransport
 import MQTTWire
+import Storage
 
 // MARK: 2  Properties
 

@@ -3,10 +3,10 @@
 // The C functions of chapters 1 and 15: names and numbers.
 
 public import CSwiftMQTT
-import Storage
 import MQTTClient
 import MQTTSession
 import MQTTWire
+import Storage
 
 /// A literal ends with a zero and lives as long as the library.
 private func text(_ literal: StaticString) -> UnsafePointer<CChar>? {
@@ -21,6 +21,11 @@ public func smq_version() -> UInt32 {
 @c @implementation
 public func smq_status_name(_ status: Int32) -> UnsafePointer<CChar>? {
   unsafe statusName(status) ?? text("unknown status")
+}
+
+@c @implementation
+public func smq_status_text(_ status: Int32) -> UnsafePointer<CChar>? {
+  unsafe statusText(status) ?? text("the status is unknown")
 }
 
 @c @implementation

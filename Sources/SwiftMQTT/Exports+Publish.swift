@@ -3,10 +3,10 @@
 // The C functions of chapters 6 and 10: messages out, requests and replies.
 
 public import CSwiftMQTT
-import Storage
 import MQTTClient
 import MQTTSession
 import MQTTWire
+import Storage
 
 // MARK: 6  Publish
 

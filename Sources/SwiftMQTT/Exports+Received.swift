@@ -3,10 +3,10 @@
 // The C functions of chapter 9: received messages.
 
 public import CSwiftMQTT
-import Storage
 import MQTTClient
 import MQTTSession
 import MQTTWire
+import Storage
 
 @c @implementation
 public func smq_hold(_ client: OpaquePointer?) -> Int32 {

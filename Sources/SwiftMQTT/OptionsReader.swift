@@ -1,8 +1,8 @@
 import CSwiftMQTT
-import Storage
 import MQTTClient
 import MQTTTransport
 import MQTTWire
+import Storage
 
 /// Room for a user name and a password out of a URL, decoded.
 typealias URLScratch = InlineArray<1024, UInt8>

@@ -1,8 +1,8 @@
 import CPlatform
-import Storage
 import MQTTSession
 import MQTTTransport
 import MQTTWire
+import Storage
 
 @testable import MQTTClient
 

@@ -1,7 +1,7 @@
-import Storage
 import MQTTSession
 import MQTTTransport
 import MQTTWire
+import Storage
 import Testing
 
 @testable import MQTTClient

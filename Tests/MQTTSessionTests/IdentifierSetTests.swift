@@ -1,5 +1,5 @@
-import Storage
 import MQTTWire
+import Storage
 import Testing
 
 @testable import MQTTSession

@@ -34,7 +34,8 @@ extension PublishOptions.Overflow: @unchecked Sendable {}
   /// The topic tells the cookie.
   @discardableResult
   static func add(
-    _ rig: Rig, _ cookie: Int, _ overflow: PublishOptions.Overflow, qos: QoS = .atLeastOnce, isQuiet: Bool = false,
+    _ rig: Rig, _ cookie: Int, _ overflow: PublishOptions.Overflow, qos: QoS = .atLeastOnce,
+    isQuiet: Bool = false,
     payload: Int? = nil, isUrgent: Bool = false
   ) throws(SessionError) -> Bool {
     let name = String(UnicodeScalar(UInt8(ascii: "a") + UInt8(cookie)))

@@ -128,7 +128,8 @@ import Testing
       cause: .malformed(.remainingLength), code: 0x81),
     ProtocolViolation(
       statement: "Packet Identifier 0", packet: puback(0), cause: .malformed(.packetIdentifier), code: 0x81),
-    ProtocolViolation(statement: "half a PUBACK", packet: hex("40 01 00"), cause: .malformed(.truncated), code: 0x81),
+    ProtocolViolation(
+      statement: "half a PUBACK", packet: hex("40 01 00"), cause: .malformed(.truncated), code: 0x81),
     ProtocolViolation(
       statement: "PINGRESP with a body", packet: hex("D0 01 00"), cause: .malformed(.trailingBytes),
       code: 0x81),

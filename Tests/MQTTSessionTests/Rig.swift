@@ -1,6 +1,6 @@
-import Storage
 import MQTTSession
 import MQTTWire
+import Storage
 
 /// A session in memory of its own, driven by hand: bytes and instants in, bytes and events out.
 final class Rig {
@@ -89,7 +89,8 @@ final class Rig {
     var plan: SessionPlan?
     var memory = ArenaLayout()
     Self.withOptions(version, asked) { plan = SessionPlan($0, in: &memory) }
-    let block = UnsafeMutableRawPointer.allocate(byteCount: memory.byteCount, alignment: ArenaLayout.alignment)
+    let block = UnsafeMutableRawPointer.allocate(
+      byteCount: memory.byteCount, alignment: ArenaLayout.alignment)
     // What a caller's memory holds before is nobody's business: here it looks like messages on their way.
     block.initializeMemory(as: UInt8.self, repeating: 1, count: memory.byteCount)
     self.block = block

@@ -1,5 +1,5 @@
-import Storage
 import MQTTWire
+import Storage
 import Testing
 
 @testable import MQTTSession
@@ -421,7 +421,8 @@ import Testing
 
   @Test func wrongAliases() {
     for (maximum, packet, violation, code) in [
-      (3, Self.establishing("abc", 4), ProtocolViolation.topicAlias, 0x94), (3, Self.using(4), .topicAlias, 0x94),
+      (3, Self.establishing("abc", 4), ProtocolViolation.topicAlias, 0x94),
+      (3, Self.using(4), .topicAlias, 0x94),
       (0, Self.establishing("abc", 1), .topicAlias, 0x94), (3, Self.using(2), .unknownTopicAlias, 0x82),
       (3, Self.using(65_535), .topicAlias, 0x94),
     ] as [(Int, [UInt8], ProtocolViolation, UInt8)] {

@@ -1,5 +1,5 @@
-import Storage
 import MQTTWire
+import Storage
 
 /// What this module says of one packet in two places, and not the same.
 struct Contradiction: Error {

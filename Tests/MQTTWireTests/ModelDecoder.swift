@@ -92,7 +92,9 @@ extension ModelReader {
       let properties = has5 ? try properties(kind.place) : []
       // UNSUBACK has no payload before 5.0 (3.1.1 §3.11.3).
       let codes = kind.type == .unsuback && !has5 ? [] : rest()
-      guard codes.isEmpty == (kind.type == .unsuback && !has5) else { throw ProtocolViolation("§3.9.3, §3.11.3") }
+      guard codes.isEmpty == (kind.type == .unsuback && !has5) else {
+        throw ProtocolViolation("§3.9.3, §3.11.3")
+      }
       for code in codes {
         let isTolerated = code == 0x80 && kind.version == .v3_1 && tolerating.contains(.failureIn31)
         guard kind.codes.contains(code) || isTolerated else { throw ProtocolViolation("[MQTT-3.9.3-2]") }
@@ -147,7 +149,9 @@ extension ModelReader {
     let code = try byte()
     try check(code, kind)
     let properties = try properties(kind.place)
-    guard properties.contains(where: { $0.identifier == 0x15 }) else { throw ProtocolViolation("§3.15.2.2.2") }
+    guard properties.contains(where: { $0.identifier == 0x15 }) else {
+      throw ProtocolViolation("§3.15.2.2.2")
+    }
     return .auth(code: code, properties: properties)
   }
 
@@ -175,7 +179,9 @@ extension ModelReader {
     let place = Place(packet: .connect, sender: .client)
     let properties = version == .v5_0 ? try properties(place) : []
     let identifiers = properties.map(\.identifier)
-    guard identifiers.contains(0x15) || !identifiers.contains(0x16) else { throw ProtocolViolation("§3.1.2.11.10") }
+    guard identifiers.contains(0x15) || !identifiers.contains(0x16) else {
+      throw ProtocolViolation("§3.1.2.11.10")
+    }
     let clientIdentifier = try string()
     switch version {
     case .v3_1:
@@ -199,7 +205,9 @@ extension ModelReader {
   }
 
   /// §3.8.3: at least one [MQTT-3.8.3-2].
-  private mutating func subscriptions(_ version: ProtocolVersion) throws(ProtocolViolation) -> [Model.Subscription] {
+  private mutating func subscriptions(_ version: ProtocolVersion) throws(ProtocolViolation) -> [Model
+    .Subscription]
+  {
     var list: [Model.Subscription] = []
     repeat {
       let filter = try string()
@@ -207,7 +215,9 @@ extension ModelReader {
       guard !filter.isEmpty else { throw ProtocolViolation("[MQTT-4.7.3-1]") }
       guard options % 4 < 3 else { throw ProtocolViolation("§3.8.3.1: Maximum QoS 3") }
       guard version == .v5_0 || options < 4 else { throw ProtocolViolation("3.1.1 [MQTT-3.8.3-4]: reserved") }
-      guard options < 0x30 else { throw ProtocolViolation("§3.8.3.1: Retain PublishOptions 3, [MQTT-3.8.3-5]") }
+      guard options < 0x30 else {
+        throw ProtocolViolation("§3.8.3.1: Retain PublishOptions 3, [MQTT-3.8.3-5]")
+      }
       let isShared = filter.starts(with: "$share/".bytes)
       guard options & 4 == 0 || !isShared else { throw ProtocolViolation("[MQTT-3.8.3-4]: No Local") }
       list.append(

@@ -1,5 +1,5 @@
-import Storage
 import MQTTWire
+import Storage
 import Testing
 
 /// A list of properties that the specification knows: in a packet, from one side, or in a Will.

@@ -1,5 +1,5 @@
-import Storage
 import MQTTWire
+import Storage
 import Testing
 
 /// Topic Filters with their options, one behind the other.

@@ -1,6 +1,6 @@
-import Storage
 import Foundation
 import MQTTWire
+import Storage
 import Testing
 
 // Plain enumerations: they may stand in tables of tests. (Inside their module they need not say so.)

@@ -95,7 +95,8 @@ extension Endpoint {
   /// Says goodbye when it is time, and closes when all is said.
   private func conclude() throws(Failure) -> Bool {
     guard phase == .open else { return false }
-    if isLeaving, session.closeReason == nil, session.isDrained || world.isEnding || world.chance.percent(10) {
+    if isLeaving, session.closeReason == nil, session.isDrained || world.isEnding || world.chance.percent(10)
+    {
       world.trace("\(name): disconnects")
       world.counts[.left] += 1
       _ = session.disconnect()

@@ -1,6 +1,6 @@
-import Storage
 import MQTTSession
 import MQTTWire
+import Storage
 
 /// A session, and what MQTTClient does for it: the same turns in the same order, over a simulated link. What the
 /// application does is in Application.swift.

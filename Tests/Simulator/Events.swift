@@ -1,6 +1,6 @@
-import Storage
 import MQTTSession
 import MQTTWire
+import Storage
 
 /// What the application of a session is told.
 extension Endpoint {

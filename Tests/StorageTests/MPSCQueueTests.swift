@@ -125,8 +125,9 @@ final class Box: @unchecked Sendable {
   /// Four threads put into few slots while a fifth takes: nothing is lost, nothing comes twice, each thread's items
   /// come in its order, and the bytes are those of their header. Where there are few slots nearly every item waits for one,
   /// and each wait gives the processor away: fewer items show as much.
-  @Test(arguments: zip([1, 4, 256], [5_000, 5_000, 20_000] as [UInt32]))
-  func manyThreads(slots: Int, each: UInt32) {
+  @Test(arguments: zip([1, 4, 256], [5_000, 5_000, 20_000] as [UInt32])) func manyThreads(
+    slots: Int, each: UInt32
+  ) {
     let threads = 4
     let box = Box(slots: slots, slotSize: 24)
     let putters = (0..<threads).map { thread in

@@ -1,5 +1,5 @@
-public import Storage
 import MQTTWire
+public import Storage
 
 /// Why a session wants its connection closed.
 public struct CloseReason: BitwiseCopyable {

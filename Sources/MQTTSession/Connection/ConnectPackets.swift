@@ -1,5 +1,5 @@
-import Storage
 import MQTTWire
+import Storage
 
 /// Half a byte as text.
 public enum HexDigit {
@@ -51,7 +51,8 @@ struct ConnectPackets: ~Copyable {
       let connect = options.connect.downgraded(to: version)
       let size = connect.encodedSize
       if credentialBytes > 0 { offset += Self.spare(connect) }
-      bodies[Self.index(version)] = ByteRange(offset: offset + size - connect.bodySize, count: connect.bodySize)
+      bodies[Self.index(version)] = ByteRange(
+        offset: offset + size - connect.bodySize, count: connect.bodySize)
       var writer = ByteWriter(region.mutableBytes(in: offset..<offset + size))
       connect.encode(into: &writer)
       offset += size + (credentialBytes > 0 ? 4 + credentialBytes : 0)

@@ -17,7 +17,9 @@ struct Connection: BitwiseCopyable {
   }
 
   /// Where the bytes to be transmitted lie.
-  enum Source: BitwiseCopyable { case none, connect, control, subscribe, urgent, window, restOfPacket, stream }
+  enum Source: BitwiseCopyable {
+    case none, connect, control, subscribe, urgent, window, restOfPacket, stream
+  }
 
   /// What DISCONNECT is to say once all is drained.
   struct PendingDisconnect: BitwiseCopyable {

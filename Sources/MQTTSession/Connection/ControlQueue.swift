@@ -1,5 +1,5 @@
-import Storage
 import MQTTWire
+import Storage
 
 /// The small packets that go ahead of the outbox, between its packets: acknowledgements, PINGREQ,
 /// DISCONNECT. Nothing in it outlives a connection.

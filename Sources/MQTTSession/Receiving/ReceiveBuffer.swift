@@ -1,5 +1,5 @@
-import Storage
 import MQTTWire
+import Storage
 
 /// Bytes from the server in one linear run, parsed where they lie.
 struct ReceiveBuffer: ~Copyable {

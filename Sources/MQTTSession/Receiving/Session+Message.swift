@@ -1,5 +1,5 @@
-import Storage
 import MQTTWire
+import Storage
 
 /// Messages from the server (§3.3).
 extension Session {

@@ -1,5 +1,5 @@
-public import Storage
 public import MQTTWire
+public import Storage
 
 /// What a session tells the application.
 ///

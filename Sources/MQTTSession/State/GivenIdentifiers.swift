@@ -1,5 +1,5 @@
-import Storage
 public import MQTTWire
+import Storage
 
 /// Packet Identifiers that are given: in the drop-in for libmosquitto the message id that a program was told is the one on
 /// the wire (docs/decisions/0026). It is in the cookie, and so in the descriptor.

@@ -1,5 +1,5 @@
-import Storage
 import MQTTWire
+import Storage
 
 /// A set of Packet Identifiers. It never holds more than `maximum`, so no search in it is without an end.
 ///

@@ -1,5 +1,5 @@
-import Storage
 import MQTTWire
+import Storage
 
 /// The receiver's side of QoS 1 and 2 (§4.3): which messages were handed out and not yet acknowledged, and
 /// which QoS 2 ones the server has not yet released.
@@ -302,7 +302,9 @@ public struct Inbox: ~Copyable {
 
   /// Whether the acknowledgement of a message would be the next to leave.
   @inline(__always)
-  func isNext(_ token: UInt32) -> Bool { pending > notRedelivered && ring[slot(notRedelivered)].token == token }
+  func isNext(_ token: UInt32) -> Bool {
+    pending > notRedelivered && ring[slot(notRedelivered)].token == token
+  }
 
   // MARK: Outputs
 

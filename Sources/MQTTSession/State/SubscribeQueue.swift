@@ -1,5 +1,5 @@
-import Storage
 import MQTTWire
+import Storage
 
 /// SUBSCRIBE and UNSUBSCRIBE packets until they are answered. They go ahead of the outbox: messages in flight
 /// must not hold them back [MQTT-3.3.4-8].

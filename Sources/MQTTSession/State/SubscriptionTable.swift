@@ -1,5 +1,5 @@
-import Storage
 import MQTTWire
+import Storage
 
 /// What the application has subscribed to, so that it can be subscribed to again where the server has lost it. This is what
 /// is wanted, not what a server has: it outlives every connection.

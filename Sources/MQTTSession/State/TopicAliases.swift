@@ -1,5 +1,5 @@
-import Storage
 import MQTTWire
+import Storage
 
 /// Tells topics apart without keeping them: FNV-1a.
 enum TopicHash {

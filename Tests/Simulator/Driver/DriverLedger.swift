@@ -91,7 +91,9 @@ final class DriverLedger {
       "message \(number) with QoS \(qos) is delivered \(message.delivered[receiver]) times to \(receiver)")
   }
 
-  func completed(_ number: Int, _ outcome: DeliveryResult, at now: UInt64, sessionsLost: Int, isTimeUnknown: Bool)
+  func completed(
+    _ number: Int, _ outcome: DeliveryResult, at now: UInt64, sessionsLost: Int, isTimeUnknown: Bool
+  )
     throws(Failure)
   {
     let message = messages[number]

@@ -1,8 +1,8 @@
 import CPlatform
-import Storage
 import MQTTClient
 import MQTTSession
 import MQTTWire
+import Storage
 
 /// What the program does.
 extension Program {

@@ -1,7 +1,7 @@
-import Storage
 import MQTTClient
 import MQTTSession
 import MQTTWire
+import Storage
 
 /// What the program is told.
 extension Program {
@@ -38,7 +38,8 @@ extension Program {
 
   private func nextEvent() -> ClientEvent? {
     switch client.advanceToNextEvent() {
-    case .completion where client.nextCompletionIsPlain: client.takeCompletion().map { .session(.completed($0)) }
+    case .completion where client.nextCompletionIsPlain:
+      client.takeCompletion().map { .session(.completed($0)) }
     case .plainMessage: .session(.message(MessageEvent(client.takePlainMessage())))
     case let source: client.take(source)
     }

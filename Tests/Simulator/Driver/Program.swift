@@ -1,8 +1,8 @@
-import Storage
 import MQTTClient
 import MQTTSession
 import MQTTTransport
 import MQTTWire
+import Storage
 
 /// A program with a client: it calls what a program calls, and is told what a program is told.
 final class Program {

@@ -1,5 +1,5 @@
-public import Storage
 import MQTTWire
+public import Storage
 
 /// How a message ended.
 public enum DeliveryResult: UInt8, BitwiseCopyable {

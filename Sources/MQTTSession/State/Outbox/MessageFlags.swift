@@ -19,7 +19,8 @@ public struct MessageFlags: BitwiseCopyable {
   /// From three bytes, the lowest first: QoS, retain, quiet. `nil`: that is not what they are, or there is something else.
   @inline(__always)
   public init?(bytes: UInt32) {
-    guard bytes & ~(Self.qosBits | Flag.retain.bit | Flag.isQuiet.bit) == 0, bytes & Self.qosBits != Self.qosBits
+    guard bytes & ~(Self.qosBits | Flag.retain.bit | Flag.isQuiet.bit) == 0,
+      bytes & Self.qosBits != Self.qosBits
     else { return nil }
     bits = bytes
   }

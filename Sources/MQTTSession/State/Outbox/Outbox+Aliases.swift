@@ -1,5 +1,5 @@
-import Storage
 import MQTTWire
+import Storage
 
 /// Messages under a Topic Alias, and what becomes of them where it means nothing (docs/decisions/0015).
 extension Outbox {

@@ -1,5 +1,5 @@
-import Storage
 import MQTTWire
+import Storage
 
 /// How messages end, and how their room comes back: the bytes at once, the descriptor when nobody has to hear of it any
 /// more.

@@ -1,5 +1,5 @@
-import Storage
 import MQTTWire
+import Storage
 
 /// Descriptors in the middle: they can be closed up as long as the server knows no message behind them by its identifier.
 extension Outbox {

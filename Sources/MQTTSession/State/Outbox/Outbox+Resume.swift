@@ -1,5 +1,5 @@
-import Storage
 import MQTTWire
+import Storage
 
 /// The Session State across connections (§4.4): what is sent again, and what it becomes.
 extension Outbox {

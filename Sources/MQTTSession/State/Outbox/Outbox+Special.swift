@@ -1,5 +1,5 @@
-import Storage
 import MQTTWire
+import Storage
 
 /// Messages that are more than bytes to be sent: those that expire, wait for a reply, have their payload written later, or
 /// never have it here.

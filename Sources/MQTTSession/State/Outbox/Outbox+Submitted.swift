@@ -16,7 +16,8 @@ extension Outbox {
   }
 
   mutating func take(
-    _ message: borrowing Publish, _ options: PublishOptions, _ end: (DeliveryResult, UInt8?)?, version: ProtocolVersion,
+    _ message: borrowing Publish, _ options: PublishOptions, _ end: (DeliveryResult, UInt8?)?,
+    version: ProtocolVersion,
     limits: ServerLimits, quota: inout SendQuota
   ) throws(SessionError) {
     if let (result, reasonCode) = end {
@@ -34,7 +35,9 @@ extension Outbox {
   }
 
   /// The end of a message that never was in the ring.
-  private mutating func appendEnded(_ options: PublishOptions, qos: QoS, _ result: DeliveryResult, reasonCode: UInt8?) {
+  private mutating func appendEnded(
+    _ options: PublishOptions, qos: QoS, _ result: DeliveryResult, reasonCode: UInt8?
+  ) {
     count(result)
     let flags = MessageFlags(qos: qos, isQuiet: options.isQuiet)
     appendCompletion(

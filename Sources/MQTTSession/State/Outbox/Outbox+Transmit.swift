@@ -1,5 +1,5 @@
-import Storage
 import MQTTWire
+import Storage
 
 /// Sending from the outbox, and what the server's acknowledgements do to it.
 ///

@@ -1,5 +1,5 @@
-import Storage
 import MQTTWire
+import Storage
 
 /// What was published: encoded once, kept until it needs no sending any more (D4).
 ///
