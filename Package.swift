@@ -28,25 +28,32 @@ let package = Package(
     module("MQTTWire", "FixedMemory"),
     module("MQTTSession", "MQTTWire", "FixedMemory"),
     .target(name: "CPlatform"),
-    module("MQTTTransport", "CPlatform"),
-    module("MQTTClient", "MQTTSession", "MQTTTransport", "MQTTWire", "CPlatform", "FixedMemory"),
+    module("Platform", "CPlatform"),
+    module("Transports", "Platform", "FixedMemory"),
+    module("Driver", "Transports", "Platform", "FixedMemory"),
+    module("MQTTClient", "Driver", "Transports", "Platform", "MQTTSession", "MQTTWire", "FixedMemory"),
     .systemLibrary(name: "CSwiftMQTT", path: "include"),
     module(
-      "SwiftMQTT", "CSwiftMQTT", "MQTTClient", "MQTTSession", "MQTTTransport", "MQTTWire",
+      "SwiftMQTT", "CSwiftMQTT", "MQTTClient", "Driver", "Transports", "Platform", "MQTTSession", "MQTTWire",
       "FixedMemory"),
     .target(name: "CMosquitto"),
     module(
-      "MosquittoCompat", "CMosquitto", "CPlatform", "MQTTClient", "MQTTSession", "MQTTTransport", "MQTTWire",
-      "FixedMemory"),
+      "MosquittoCompat", "CMosquitto", "CPlatform", "MQTTClient", "Driver", "Transports", "Platform",
+      "MQTTSession", "MQTTWire", "FixedMemory"),
     tests("FixedMemoryTests", "FixedMemory"),
     tests("MQTTWireTests", excluding: ["Vectors"], "MQTTWire", "FixedMemory"),
     tests("MQTTSessionTests", "MQTTSession", "MQTTWire", "FixedMemory"),
+    tests("DriverTests", "Driver", "Transports", "Platform", "FixedMemory"),
     tests(
-      "MQTTClientTests", "MQTTClient", "MQTTSession", "MQTTTransport", "MQTTWire", "CPlatform", "FixedMemory"),
+      "MQTTClientTests", "MQTTClient", "Driver", "Transports", "Platform", "MQTTSession", "MQTTWire",
+      "FixedMemory"),
+    tests("SwiftMQTTTests", "SwiftMQTT", "CSwiftMQTT", "MQTTClient", "MQTTWire", "FixedMemory"),
     // Optimised, because it makes 100,000 runs: swift run -c release Simulator
     .executableTarget(
       name: "Simulator",
-      dependencies: ["MQTTClient", "MQTTSession", "MQTTTransport", "MQTTWire", "CPlatform", "FixedMemory"],
+      dependencies: [
+        "MQTTClient", "Driver", "Transports", "Platform", "MQTTSession", "MQTTWire", "FixedMemory",
+      ],
       path: "Tests/Simulator",
       swiftSettings: [settings[0]]),
     // For the thread sanitizer: Tests/Broker/test_sanitizers.py and Tests/Compat/test_stress.py build them.

@@ -1,3 +1,4 @@
+import FixedMemory
 public import MQTTWire
 
 /// What the application wants: subscriptions, and requests with replies.

@@ -3,6 +3,7 @@
 // Messages out.
 
 import CMosquitto
+import Driver
 import FixedMemory
 import MQTTClient
 import MQTTSession

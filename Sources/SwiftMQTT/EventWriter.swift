@@ -1,4 +1,5 @@
 import CSwiftMQTT
+import Driver
 import FixedMemory
 import MQTTClient
 import MQTTSession
@@ -8,11 +9,12 @@ import MQTTWire
 ///
 /// The pointers in it last until the event is released.
 func describe(
-  _ event: ClientEvent, of client: borrowing Client, in result: inout smq_event
+  _ event: ClientEvent, of client: borrowing Client, _ handlers: borrowing HandlerTable,
+  in result: inout smq_event
 ) {
   switch event {
-  case .session(.message(let message)): unsafe describe(message, of: client, in: &result)
-  case .session(let event): unsafe describe(event, of: client, in: &result)
+  case .engine(.message(let message)): unsafe describe(message, of: client, handlers, in: &result)
+  case .engine(let event): unsafe describe(event, of: client, in: &result)
   case .credentialsWanted:
     unsafe result.type = Int32(SMQ_EVENT_CREDENTIALS)
     unsafe result.attempt = client.attempt
@@ -28,14 +30,15 @@ func describe(
     unsafe result.status = Status(failure.cause).rawValue
     unsafe result.stage = Int32(failure.stage.rawValue)
     unsafe result.os_error = failure.cause.systemError
-    unsafe result.reason_code = failure.reasonCode.map { Int32($0) } ?? -1
     unsafe result.rule = failure.cause.rule
     unsafe result.attempt = client.attempt
     unsafe result.server = UInt32(truncatingIfNeeded: client.serverIndex)
     unsafe result.retry_ms = failure.retry.map { Int32(clamping: $0) } ?? -1
-    unsafe result.reason_string = bytes(failure.reasonString, of: client)
-    unsafe result.server_reference = bytes(failure.serverReference, of: client)
-    unsafe result.properties = bytes(failure.properties, of: client)
+    guard let details = failure.details else { return }
+    unsafe result.reason_code = details.reasonCode.map { Int32($0) } ?? -1
+    unsafe result.reason_string = bytes(details.reasonString, of: client)
+    unsafe result.server_reference = bytes(details.serverReference, of: client)
+    unsafe result.properties = bytes(details.properties, of: client)
   }
 }
 
@@ -51,8 +54,10 @@ func describe(_ completion: Completion, in event: UnsafeMutablePointer<smq_event
 }
 
 @inline(__always)
-func describe(_ message: PlainMessage, of client: borrowing Client, in event: UnsafeMutablePointer<smq_event>)
-{
+func describe(
+  _ message: PlainMessage, of client: borrowing Client, _ handlers: borrowing HandlerTable,
+  in event: UnsafeMutablePointer<smq_event>
+) {
   unsafe event.pointee.type = Int32(SMQ_EVENT_MESSAGE)
   let received = unsafe client.receivedBytes.withUnsafeBytes { $0.baseAddress }
   if !message.payload.isEmpty {
@@ -64,10 +69,15 @@ func describe(_ message: PlainMessage, of client: borrowing Client, in event: Un
   unsafe event.pointee.part = UInt8(SMQ_PART_FIRST) | UInt8(SMQ_PART_LAST)
   unsafe event.pointee.token = Counter(message.serial).uint64
   unsafe event.pointee.topic = bytes(message.topic, at: received)
-  guard let (index, handler) = client.firstHandler(of: message.topic) else { return }
-  unsafe event.pointee.subscription = Int32(truncatingIfNeeded: index)
-  unsafe event.pointee.handler = unsafeBitCast(handler.function, to: smq_handler?.self)
-  unsafe event.pointee.user = UnsafeMutableRawPointer(bitPattern: handler.user)
+  if !handlers.isEmpty { unsafe find(message.topic, of: client, handlers, in: event) }
+}
+
+@inline(never)
+private func find(
+  _ topic: Extent, of client: borrowing Client, _ handlers: borrowing HandlerTable,
+  in event: UnsafeMutablePointer<smq_event>
+) {
+  unsafe find(client.receivedBytes.extracting(topic.range), handlers, in: &event.pointee)
 }
 
 /// As an event is before anything is said. Its size is set.
@@ -85,8 +95,9 @@ func clear(_ event: UnsafeMutablePointer<smq_event>, _ version: ProtocolVersion)
 // MARK: Helpers
 
 /// A server that somebody else is to find or to reach.
-private func describe(_ host: Extent, _ port: UInt16, of client: borrowing Client, in result: inout smq_event)
-{
+private func describe(
+  _ host: ByteRange, _ port: UInt16, of client: borrowing Client, in result: inout smq_event
+) {
   unsafe result.attempt = client.attempt
   unsafe result.server = UInt32(truncatingIfNeeded: client.serverIndex)
   unsafe result.server_reference = pointer(client.hostNames.extracting(host.range))
@@ -160,7 +171,8 @@ private func describe<Number: BinaryInteger>(
 }
 
 private func describe(
-  _ message: MessageEvent, of client: borrowing Client, in result: inout smq_event
+  _ message: MessageEvent, of client: borrowing Client, _ handlers: borrowing HandlerTable,
+  in result: inout smq_event
 ) {
   unsafe result.type = Int32(SMQ_EVENT_MESSAGE)
   if let cookie = message.replyCookie {
@@ -181,19 +193,23 @@ private func describe(
   unsafe result.subscription_identifier = message.subscriptionIdentifier
   guard !message.topic.isEmpty else { return }
   if message.isTopicAliased {
-    unsafe describe(client.aliasedTopics.extracting(message.topic.range), of: client, in: &result)
+    unsafe describe(client.aliasedTopics.extracting(message.topic.range), handlers, in: &result)
   } else {
-    unsafe describe(client.receivedBytes.extracting(message.topic.range), of: client, in: &result)
+    unsafe describe(client.receivedBytes.extracting(message.topic.range), handlers, in: &result)
   }
 }
 
 /// The topic, and what the table of handlers has for it.
 private func describe(
-  _ topic: Span<UInt8>, of client: borrowing Client, in result: inout smq_event
+  _ topic: Span<UInt8>, _ handlers: borrowing HandlerTable, in result: inout smq_event
 ) {
   unsafe result.topic = pointer(topic)
-  guard let index = client.handlers.firstMatch(topic, after: -1) else { return }
-  let handler = client.handlers[index]
+  unsafe find(topic, handlers, in: &result)
+}
+
+private func find(_ topic: Span<UInt8>, _ handlers: borrowing HandlerTable, in result: inout smq_event) {
+  guard let index = handlers.firstMatch(topic, after: -1) else { return }
+  let handler = handlers[index]
   unsafe result.subscription = Int32(truncatingIfNeeded: index)
   unsafe result.handler = unsafeBitCast(handler.function, to: smq_handler?.self)
   unsafe result.user = UnsafeMutableRawPointer(bitPattern: handler.user)
@@ -215,7 +231,7 @@ private func pointer(_ span: Span<UInt8>) -> smq_bytes {
   unsafe span.withUnsafeBytes { bytes in unsafe smq_bytes(data: bytes.baseAddress, size: bytes.count) }
 }
 
-extension Failure.Cause {
+extension FailureCause {
   fileprivate var systemError: Int32 {
     switch self {
     case .network(let error), .resolve(let error): error

@@ -5,8 +5,8 @@
 public import CSwiftMQTT
 import FixedMemory
 import MQTTSession
-import MQTTTransport
 import MQTTWire
+import Platform
 
 // MARK: 2  Properties
 

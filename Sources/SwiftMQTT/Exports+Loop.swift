@@ -3,10 +3,11 @@
 // The C functions of chapters 8, 11 and 12: events, and the loops that bring them.
 
 public import CSwiftMQTT
+import Driver
 import MQTTClient
 import MQTTSession
-import MQTTTransport
 import MQTTWire
+import Platform
 
 // MARK: 8  Events
 
@@ -43,7 +44,7 @@ private func nextMessage(
     return unsafe nextEvent(OpaquePointer(slot), event)
   }
   unsafe clear(event, slot.pointee.client.version)
-  unsafe describe(slot.pointee.client.shownMessage, of: slot.pointee.client, in: event)
+  unsafe describe(slot.pointee.client.shownMessage, of: slot.pointee.client, slot.pointee.handlers, in: event)
   return 1
 }
 
@@ -62,7 +63,7 @@ private func nextEvent(_ client: OpaquePointer?, _ event: UnsafeMutablePointer<s
       unsafe event.pointee.protocol = 0
       return 0
     }
-    unsafe describe(next, of: slot.pointee.client, in: &event.pointee)
+    unsafe describe(next, of: slot.pointee.client, slot.pointee.handlers, in: &event.pointee)
     return 1
   }
 }
@@ -77,7 +78,7 @@ public func smq_wait(_ client: OpaquePointer?, _ timeout_ms: Int32) -> Int32 {
     switch unsafe slot.pointee.client.wait(timeout: timeout_ms) {
     case .event: return 1
     case .nothing: return 0
-    case .pointless: throw .state
+    case .wouldWaitForever: throw .state
     case .failed: throw .client
     }
   }
@@ -89,7 +90,7 @@ public func smq_wait(_ client: OpaquePointer?, _ timeout_ms: Int32) -> Int32 {
 public func smq_fd(_ client: OpaquePointer?) -> Int32 {
   status { () throws(Status) in
     let slot = try unsafe slot(client)
-    guard unsafe !slot.pointee.client.hasOwnTransport else { throw .state }
+    guard unsafe !slot.pointee.client.isCallerDriven else { throw .state }
     return unsafe slot.pointee.client.descriptor
   }
 }
@@ -114,7 +115,7 @@ public func smq_service(_ client: OpaquePointer?) -> Int32 {
 public func smq_flush(_ client: OpaquePointer?) -> Int32 {
   status { () throws(Status) in
     let slot = try unsafe slot(client)
-    guard unsafe !slot.pointee.client.hasOwnTransport else { throw .state }
+    guard unsafe !slot.pointee.client.isCallerDriven else { throw .state }
     return unsafe slot.pointee.client.flush(at: now(slot)) ? 1 : 0
   }
 }

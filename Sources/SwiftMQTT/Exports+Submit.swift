@@ -3,10 +3,11 @@
 // The C functions of chapter 14: other threads.
 
 public import CSwiftMQTT
+import FixedMemory
 import MQTTClient
 import MQTTSession
-import MQTTTransport
 import MQTTWire
+import Platform
 
 @c @implementation
 public func smq_submit(_ client: OpaquePointer?, _ message: UnsafePointer<smq_message>?) -> Int32 {

@@ -1,3 +1,4 @@
+import FixedMemory
 import MQTTWire
 import Testing
 

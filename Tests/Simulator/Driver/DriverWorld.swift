@@ -1,3 +1,4 @@
+import FixedMemory
 import MQTTSession
 
 /// What all parts of a run of drivers share: time, chance, and what is going to happen.

@@ -1,3 +1,5 @@
+import Driver
+import FixedMemory
 import MQTTClient
 import MQTTSession
 import MQTTWire
@@ -11,7 +13,7 @@ extension Program {
     // Taking the last message of a connection that is gone ends it.
     try observe()
     switch event {
-    case .session(let event): try take(event)
+    case .engine(let event): try take(event)
     case .disconnected(let failure):
       world.trace("\(number): disconnected: \(failure.cause), \(failure.stage), retry \(failure.retry ?? 0)")
       pendingAnswer = nil
@@ -36,8 +38,8 @@ extension Program {
   }
 
   private func nextEvent() -> ClientEvent? {
-    if let completion = client.nextPlainCompletion() { return .session(.completed(completion)) }
-    if client.showNextPlainMessage() { return .session(.message(MessageEvent(client.shownMessage))) }
+    if let completion = client.nextPlainCompletion() { return .engine(.completed(completion)) }
+    if client.showNextPlainMessage() { return .engine(.message(MessageEvent(client.shownMessage))) }
     return client.nextEvent()
   }
 
@@ -141,16 +143,16 @@ extension Program {
     }
   }
 
-  private func text(_ host: Extent) -> String { Self.text(client, host) }
+  private func text(_ host: ByteRange) -> String { Self.text(client, host) }
 
-  private static func text(_ client: borrowing Client<SimulatedPlatform>, _ host: Extent) -> String {
+  private static func text(_ client: borrowing Client<SimulatedPlatform>, _ host: ByteRange) -> String {
     let bytes = client.hostNames
     var copy: [UInt8] = []
     for index in host.range { copy.append(bytes[index]) }
     return String(decoding: copy, as: UTF8.self)
   }
 
-  private func count(_ failure: MQTTClient.Failure) throws(Failure) {
+  private func count(_ failure: ClientFailure) throws(Failure) {
     switch failure.cause {
     case .requested: world.counts[.endRequested] += 1
     case .refused: world.counts[.endRefused] += 1
@@ -163,10 +165,10 @@ extension Program {
     case .resolve: world.counts[.endResolve] += 1
     case .network: world.counts[.endNetwork] += 1
     case .closed: world.counts[.endClosed] += 1
-    case .timeout where failure.stage == .answer: world.counts[.endAnswer] += 1
+    case .timeout where failure.stage == .acknowledgement: world.counts[.endAnswer] += 1
     case .timeout where failure.stage == .write: world.counts[.endWrite] += 1
     case .timeout: world.counts[.endTimeout] += 1
-    case .withheld: world.counts[.endWithheld] += 1
+    case .declined: world.counts[.endWithheld] += 1
     case .backlog:
       // A server that came back with an old disk has forgotten what takes the places (docs/decisions/0014).
       try require(
