@@ -5,18 +5,32 @@ DESTDIR ?=
 TARGET ?=
 NATIVE := build/native
 BUILD := build/$(or $(TARGET),native)
-CROSS := aarch64 armv7 riscv64
+# cmake/targets has a file for each; those that have a triple for Swift are built with a cross compiler.
+CROSS := $(notdir $(shell grep -sl '^swift ' cmake/targets/*))
+target_says = $(shell sed -n 's/^$1 *//p' cmake/targets/$2)
+architecture_of = $(foreach target,$1,$(call target_says,debian,$(target)))
+CONFIGURE_NATIVE = cmake -S . -B $(NATIVE) -G Ninja --log-level=WARNING
+CONFIGURE = $(if $(TARGET),cmake -S . -B $(BUILD) -G Ninja --log-level=WARNING --no-warn-unused-cli \
+    -DCMAKE_TOOLCHAIN_FILE=cmake/toolchains/$(TARGET)-linux.cmake,$(CONFIGURE_NATIVE))
+# What is installed is what the sources say: what is stale is built first, by whose build it is, so that a `sudo make install`
+# leaves nothing of root's there.
+AS_OWNER = $(shell [ -O $(BUILD) ] || [ ! -e $(BUILD) ] || stat -c 'setpriv --reuid=%u --regid=%g --clear-groups' $(BUILD))
 
 .PHONY: $(shell sed -n 's/^\([a-z-]*\):.*/\1/p' Makefile)
 
 all: ## build the library and the examples for this machine, into build/native
 	@.ci/need build
-	@cmake -S . -B $(NATIVE) -G Ninja --log-level=WARNING
+	@$(CONFIGURE_NATIVE)
 	@cmake --build $(NATIVE)
+
+check: ## TARGET=: compile every Swift file in Embedded mode, without making code of it: a minute at most, seconds after a change
+	@.ci/need build $(TARGET:%=cross-%)
+	@$(CONFIGURE)
+	@cmake --build $(BUILD) --target swiftmqtt_check
 
 compat: ## build libmosquitto.so.1, on which programs for libmosquitto run unchanged, into build/native/compat
 	@.ci/need build
-	@cmake -S . -B $(NATIVE) -G Ninja --log-level=WARNING
+	@$(CONFIGURE_NATIVE)
 	@cmake --build $(NATIVE) --target mosquitto_compat
 
 compat-stress: compat ## SECONDS=600: not part of test: threads on libmosquitto.so.1, also under the thread sanitizer; memory stays flat
@@ -60,7 +74,7 @@ interop-rabbitmq: ## not part of test: publish to RabbitMQ, which knows 3.1 and 
 	@.ci/need build broker rabbitmq test
 	@Tests/run --only build,interop-rabbitmq
 
-cross: cross-build ## TARGET=aarch64|armv7|riscv64: build for it and test under qemu-user
+cross: cross-build ## TARGET=aarch64 armv7 …: build for it and test under qemu-user
 	@.ci/need broker test abi wheels
 	@stage=instructions-$(TARGET); [ -e Tests/Instructions/$$stage.tsv ] || stage=; \
 	    Tests/run --only cross-$(TARGET)$${stage:+,$$stage}
@@ -68,17 +82,26 @@ cross: cross-build ## TARGET=aarch64|armv7|riscv64: build for it and test under 
 cross-build:
 	@$(if $(filter $(TARGET),$(CROSS)),,echo 'TARGET=... is one of: $(CROSS)' >&2; exit 2)
 	@.ci/need build cross-$(TARGET)
-	@cmake -S . -B build/$(TARGET) -G Ninja --log-level=WARNING --no-warn-unused-cli \
-	    -DCMAKE_TOOLCHAIN_FILE=cmake/toolchains/$(TARGET)-linux.cmake
-	@cmake --build build/$(TARGET)
+	@mkdir -p build
+	@flock build/$(TARGET).lock sh -c '$(CONFIGURE) && cmake --build $(BUILD)'
+
+dist: ## a tarball that plain gcc and make build, without Swift: the core as assembly for each target; into build/dist
+	@packaging/dist
+
+# What the Swift compiler makes for each target; `make dist` packs it.
+assembly: $(addprefix assembly-,native $(CROSS))
+assembly-%:
+	@.ci/need build $(if $(filter native,$*),,cross-$*)
+	@mkdir -p build
+	@flock build/$*.lock $(MAKE) --no-print-directory assembly-of TARGET=$(filter-out native,$*)
+assembly-of:
+	@$(CONFIGURE)
+	@cmake --build $(BUILD) --target swiftmqtt_assembly
 
 install: ## PREFIX=/usr/local DESTDIR= TARGET=: the libraries, the header, swiftmqtt.pc and smq, of this machine or TARGET
-	@test -e $(BUILD)/libswiftmqtt.a || $(MAKE) $(if $(TARGET),cross,all)
-	@! { find Sources include \( -path 'Sources/*Mosquitto*' -o -path Sources/smq -o -path Sources/CTool \) -prune \
-	        -o -type f -newer $(BUILD)/libswiftmqtt.so -print; \
-	    find Sources/smq Sources/CTool -name '*.[ch]' -newer $(BUILD)/tools/smq -o -name '*.swift' -newer $(BUILD)/tools/smq; \
-	    find cmake CMakeLists.txt -type f -newer $(BUILD)/build.ninja; } | grep -q . || { echo 'the' \
-	    'sources are newer than $(BUILD); first: make$(if $(TARGET), cross TARGET=$(TARGET))' >&2; exit 2; }
+	@test -e $(BUILD)/libswiftmqtt.a || $(MAKE) --no-print-directory $(if $(TARGET),cross-build,all)
+	@$(AS_OWNER) cmake --build $(BUILD) --target all \
+	    $(if $(wildcard $(BUILD)/compat/libmosquitto.so.1),mosquitto_compat) -- --quiet
 	@DESTDIR='$(DESTDIR)' cmake --install $(BUILD) --prefix '$(PREFIX)'
 
 uninstall: ## PREFIX=/usr/local DESTDIR=: remove what install laid, and nothing else
@@ -90,22 +113,23 @@ uninstall: ## PREFIX=/usr/local DESTDIR=: remove what install laid, and nothing 
 	    '$(DESTDIR)$(PREFIX)/$(file)')
 	@rmdir $(foreach folder,lib/cmake/SwiftMQTT lib/swiftmqtt,'$(DESTDIR)$(PREFIX)/$(folder)') 2>/dev/null || true
 
-wheels: ## TARGETS="native aarch64 armv7 riscv64": Python wheels that carry the library, into build/wheels
+wheels: ## TARGETS="native armv7 …": Python wheels that carry the library, into build/wheels
 	@.ci/need build wheels
 	@for target in $(or $(TARGETS),native $(CROSS)); do case $$target in \
 	    native) $(MAKE) --no-print-directory all ;; \
 	    *) $(MAKE) --no-print-directory cross-build TARGET=$$target ;; esac || exit; done
 	@packaging/wheels $(TARGETS)
 
-deb: ## ARCH="amd64 arm64 armhf riscv64": Debian packages, into build/deb
-	@.ci/need build deb $(foreach arch,$(or $(ARCH),arm64 armhf riscv64),$(DEB_NEEDS_$(arch)))
+deb: ## ARCH="amd64 armhf …": Debian packages, into build/deb
+	@.ci/need build deb \
+	    $(foreach target,$(CROSS),$(if $(filter $(or $(ARCH),%),$(call architecture_of,$(target))),cross-$(target)))
 	@packaging/deb $(ARCH)
 
 deb-test: ## not part of test: the Debian packages of every architecture, and those of this one in a fresh Debian; as root; long
-	@.ci/need build deb deb-test test cross-aarch64 cross-armv7 cross-riscv64
+	@.ci/need build deb deb-test test $(CROSS:%=cross-%)
 	@Tests/run --only deb-test
 
-size: ## text and data of every target that is built, against cmake/size-budget.tsv
+size: ## text and data of every target that is built, against the budgets in cmake/targets
 	@cmake/size
 
 counts: $(if $(TARGET),cross-build,all) ## TARGET= WRITE=1: instructions of each operation, against those committed; WRITE renews them
@@ -118,6 +142,7 @@ states: $(if $(TARGET),cross-build,all) ## TARGET= SIZE=small|usual|large SCENES
 
 abi-check: ## TARGET= WRITE=1: what the library exports and the header says, against that committed; WRITE adds to it
 	@.ci/need abi
+	@cmake/layout $(if $(WRITE),--write)
 	@Tests/ABI/check $(if $(TARGET),--target $(TARGET)) $(if $(WRITE),--write)
 
 manual: all ## write the manual pages of smq anew, which are in docs/manual
@@ -137,7 +162,4 @@ clean: ## remove what was built
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.* ## /make \1\t/p' Makefile | expand -t 23
 
-DEB_NEEDS_arm64 = cross-aarch64
-DEB_NEEDS_armhf = cross-armv7
-DEB_NEEDS_riscv64 = cross-riscv64
 VERSION = $(shell sed -n 's/^#define SMQ_VERSION_[A-Z]* //p' include/swiftmqtt.h | paste -sd.)

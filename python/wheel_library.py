@@ -1,5 +1,5 @@
 """Puts the library into a wheel, beside the package: with SWIFTMQTT_WHEEL_LIBRARY, its path, and
-SWIFTMQTT_WHEEL_PLATFORM, the platform it is for, such as manylinux_2_34_aarch64. Without them the wheel is for every
+SWIFTMQTT_WHEEL_PLATFORM, the platform it is for, such as manylinux_2_34_x86_64. Without them the wheel is for every
 platform, and has none."""
 
 from __future__ import annotations

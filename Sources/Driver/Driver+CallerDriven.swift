@@ -1,5 +1,5 @@
-public import FixedMemory
 import Platform
+public import Storage
 
 /// The driver without a system's transport (`CallerDriven`): bytes and instants go in, bytes, events and one
 /// deadline come out. Who has the transport opens it when it is wanted, and closes it when the connection has

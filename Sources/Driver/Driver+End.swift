@@ -1,5 +1,5 @@
-import FixedMemory
 import Platform
+import Storage
 import Transports
 
 /// The end of a connection: the one the application wants, and every other.

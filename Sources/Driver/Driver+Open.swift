@@ -1,5 +1,5 @@
-public import FixedMemory
 public import Platform
+public import Storage
 import Transports
 
 /// From a name to an open connection.

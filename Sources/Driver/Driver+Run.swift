@@ -1,5 +1,5 @@
-public import FixedMemory
 import Platform
+public import Storage
 import Transports
 
 public enum WaitResult: BitwiseCopyable {

@@ -1,5 +1,5 @@
-public import FixedMemory
 public import Platform
+public import Storage
 public import Transports
 
 public enum DriverState: BitwiseCopyable { case disconnected, connecting, connected, disconnecting, waiting }
@@ -82,7 +82,7 @@ public struct Driver<
   public init(
     over link: consuming Link, on system: consuming System, _ options: borrowing DriverOptions,
     plan: DriverPlan,
-    block: borrowing MemoryBlock, engine: (borrowing System) -> Engine
+    block: borrowing Arena, engine: (borrowing System) -> Engine
   ) {
     self.engine = engine(system)
     self.link = link
@@ -169,6 +169,11 @@ public struct Driver<
   public mutating func nextEvent() -> Event? {
     offeredBytes = 0
     if let event = engine.nextEvent() { return .engine(event) }
+    return nextOwnEvent()
+  }
+
+  /// What comes when the engine has nothing to tell.
+  public mutating func nextOwnEvent() -> Event? {
     settleTransportError()
     if let failure {
       self.failure = nil

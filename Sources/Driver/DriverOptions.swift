@@ -1,5 +1,5 @@
-public import FixedMemory
 public import Platform
+public import Storage
 
 /// What a driver is made with.
 public struct DriverOptions: ~Escapable {
@@ -45,11 +45,11 @@ public struct DriverOptions: ~Escapable {
 
 /// Where a driver's tables lie in the caller's block.
 public struct DriverPlan {
-  let servers: Place<ServerTable.Entry>
-  public let addresses: Place<IPAddress>
-  let hosts: Place<UInt8>
+  let servers: ArenaSlice<ServerTable.Entry>
+  public let addresses: ArenaSlice<IPAddress>
+  let hosts: ArenaSlice<UInt8>
 
-  public init(_ options: borrowing DriverOptions, in plan: inout MemoryPlan) {
+  public init(_ options: borrowing DriverOptions, in plan: inout ArenaLayout) {
     servers = plan.reserve(ServerTable.entryCount(options), of: ServerTable.Entry.self)
     addresses = plan.reserve(options.addresses, of: IPAddress.self)
     hosts = plan.reserve(max(ServerTable.byteCount(options), options.hostBytes), of: UInt8.self)

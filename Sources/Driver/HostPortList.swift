@@ -1,4 +1,4 @@
-public import FixedMemory
+public import Storage
 
 /// Where the hosts of one or several servers are in a text, and their ports.
 public struct HostPortList: BitwiseCopyable {

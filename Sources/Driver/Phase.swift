@@ -1,4 +1,4 @@
-import FixedMemory
+import Storage
 
 /// Where the driver is, with what is so only there: what a phase knows is gone with it.
 enum Phase: BitwiseCopyable {

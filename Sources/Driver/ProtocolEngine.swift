@@ -1,4 +1,4 @@
-public import FixedMemory
+public import Storage
 public import Transports
 
 /// What the driver needs of a protocol: bytes and instants go in; bytes, events and one deadline come out. It

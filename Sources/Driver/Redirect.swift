@@ -1,4 +1,4 @@
-import FixedMemory
+import Storage
 
 /// Another server that a server points to, for now or for good.
 struct Redirect: BitwiseCopyable {

@@ -1,4 +1,4 @@
-import FixedMemory
+import Storage
 
 /// The servers of a client, and behind them the one that another pointed to.
 struct ServerTable: ~Copyable {

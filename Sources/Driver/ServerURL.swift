@@ -1,4 +1,4 @@
-public import FixedMemory
+public import Storage
 
 /// What is wrong with a URL, and where.
 public enum URLError: Error, BitwiseCopyable {

@@ -1,4 +1,4 @@
-import FixedMemory
+import Storage
 
 /// Everything the driver itself waits for. (What the engine and the transport wait for, they say.)
 enum Timer: UInt8, BitwiseCopyable {

@@ -1,8 +1,8 @@
 public import Driver
-import FixedMemory
 public import MQTTSession
 public import MQTTWire
 import Platform
+import Storage
 import Transports
 
 /// Things the application wants of MQTT. With a transport of its own each may change what it was given to
@@ -25,45 +25,37 @@ extension Driver where Engine == MQTTEngine, Link: ~Copyable, System: ~Copyable 
   /// `SessionOptions.inFlightMaximum`, from the next CONNACK on.
   public mutating func setInFlightMaximum(_ maximum: Int) { engine.session.inFlightMaximum = maximum }
 
+  /// A message that is no more than a topic and a payload.
   @inline(__always)
   public mutating func publish(
-    _ message: borrowing Publish, _ handling: Handling
+    topic: Span<UInt8>, payload: Span<UInt8>, _ flags: MessageFlags, cookie: UInt64
   ) throws(SessionError) {
     offeredBytes = 0
-    try engine.session.publish(message, handling)
-  }
-
-  /// False: nothing has changed, and `publish` says what is the matter, or takes the message.
-  @inline(__always)
-  public mutating func publishPlain(
-    topic: Span<UInt8>, payload: Span<UInt8>, _ flags: MessageFlags, cookie: UInt64
-  ) -> Bool {
-    offeredBytes = 0
-    return engine.session.publishPlain(topic: topic, payload: payload, flags, cookie: cookie)
+    try engine.session.publish(topic: topic, payload: payload, flags, cookie: cookie)
   }
 
   /// False: it was dropped at once, as it asked for.
-  public mutating func publishSpecially(
-    _ message: borrowing Publish, _ handling: Handling, at now: Instant
+  public mutating func publish(
+    _ message: borrowing Publish, _ options: PublishOptions, at now: Instant
   ) throws(SessionError) -> Bool {
     offeredBytes = 0
-    return try engine.session.publishSpecially(message, handling, at: now)
+    return try engine.session.publish(message, options, at: now)
   }
 
   public mutating func publishStream(
-    _ message: borrowing Publish, _ handling: Handling, from source: PayloadSource, at now: Instant
+    _ message: borrowing Publish, _ options: PublishOptions, from source: PayloadSource, at now: Instant
   ) throws(SessionError) -> Bool {
     offeredBytes = 0
-    guard try engine.session.publishSpecially(message, handling, at: now) else { return false }
+    guard try engine.session.publish(message, options, at: now) else { return false }
     engine.pull(from: source)
     return true
   }
 
   public mutating func publishRequest(
-    _ message: consuming Publish, _ handling: Handling, timeout: UInt32, at now: Instant
+    _ message: consuming Publish, _ options: PublishOptions, timeout: UInt32, at now: Instant
   ) throws(SessionError) -> Bool {
     offeredBytes = 0
-    return try engine.session.publishRequest(message, handling, timeout: timeout, at: now)
+    return try engine.session.publishRequest(message, options, timeout: timeout, at: now)
   }
 
   public var reservedPayload: MutableSpan<UInt8> {
@@ -92,7 +84,7 @@ extension Driver where Engine == MQTTEngine, Link: ~Copyable, System: ~Copyable 
   public mutating func hold() -> Bool { engine.session.hold() }
 
   /// The Packet Identifier that a message came with, as long as it is not acknowledged.
-  public func packetIdentifier(of serial: UInt32) -> UInt16? { engine.session.packetIdentifier(of: serial) }
+  public func packetIdentifier(of token: UInt32) -> UInt16? { engine.session.packetIdentifier(of: token) }
 
   /// A message or a request has this Packet Identifier; the drop-in asks.
   public func isGiven(_ identifier: PacketIdentifier, _ count: UInt32) -> Bool {
@@ -100,10 +92,10 @@ extension Driver where Engine == MQTTEngine, Link: ~Copyable, System: ~Copyable 
   }
 
   public mutating func acknowledge(
-    _ serial: UInt32, reasonCode: UInt8, properties: Span<UInt8>
+    _ token: UInt32, reasonCode: UInt8, properties: Span<UInt8>
   ) throws(SessionError) {
     offeredBytes = 0
-    try engine.session.acknowledge(serial, reasonCode: reasonCode, properties: properties)
+    try engine.session.acknowledge(token, reasonCode: reasonCode, properties: properties)
   }
 
   public mutating func authenticate(
@@ -130,7 +122,7 @@ extension Driver where Engine == MQTTEngine, Link: ~Copyable, System: ~Copyable 
   public mutating func disconnect(
     drain: UInt32, reasonCode: UInt8, properties: Span<UInt8>, at now: Instant
   ) throws(SessionError) {
-    try engine.session.checkFarewell(reasonCode: reasonCode, properties: properties)
+    try engine.session.checkDisconnect(reasonCode: reasonCode, properties: properties)
     if beginLeaving(drain: drain, at: now) { engine.leave(reasonCode: reasonCode, properties: properties) }
   }
 }

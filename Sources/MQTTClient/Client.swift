@@ -1,8 +1,8 @@
 public import Driver
-public import FixedMemory
 public import MQTTSession
 public import MQTTWire
 public import Platform
+public import Storage
 public import Transports
 
 /// MQTT's driver.
@@ -14,7 +14,7 @@ public typealias ClientFailure = ConnectionFailure<MQTTEngine.CloseDetails>
 extension Driver where Engine == MQTTEngine, Link == AnyTransport, System: ~Copyable {
   /// The caller guarantees that `options` are those the plan was made with.
   public init(
-    _ options: borrowing ClientOptions, plan: ClientPlan, block: borrowing MemoryBlock,
+    _ options: borrowing ClientOptions, plan: ClientPlan, block: borrowing Arena,
     on system: consuming System
   ) {
     let isCallerDriven = options.driver.isCallerDriven
@@ -71,28 +71,45 @@ extension Driver where Engine == MQTTEngine, Link: ~Copyable, System: ~Copyable 
     borrowing get { engine.session.receivedBytes }
   }
 
-  // MARK: The short way of events
+  // MARK: Events
 
-  /// `nextPlainCompletion` is worth asking.
-  @inline(__always)
-  public var hasCompletion: Bool { engine.session.hasCompletion }
-
-  /// The next event, if it is the completion of a message without anything special. `nil`: `nextEvent` knows.
-  @inline(__always)
-  public mutating func nextPlainCompletion() -> Completion? {
-    offeredBytes = 0
-    return engine.session.nextPlainCompletion()
+  /// `advanceToNextEvent` has something to release.
+  public var hasEventToRelease: Bool {
+    @inline(__always) get { engine.session.hasEventToRelease }
   }
 
-  /// The next event, if it is a message without anything special: `shownMessage`. False: `nextEvent` knows.
-  @inline(__always)
-  public mutating func showNextPlainMessage() -> Bool {
-    offeredBytes = 0
-    return engine.session.showNextPlainMessage()
+  /// What comes next, where there is nothing to release.
+  public var nextSource: EventSource {
+    @inline(__always) mutating get {
+      offeredBytes = 0
+      return engine.session.nextSource
+    }
   }
 
-  public var shownMessage: PlainMessage {
-    @inline(__always) get { engine.session.shown }
+  /// Releases the event before. What comes next is there to be taken; `none`: something else may be, which `take` knows.
+  @inline(__always)
+  public mutating func advanceToNextEvent() -> EventSource {
+    offeredBytes = 0
+    return engine.session.advanceToNextEvent()
+  }
+
+  /// The next completion says no more than that its message has arrived.
+  public var nextCompletionIsPlain: Bool {
+    @inline(__always) get { engine.session.nextCompletionIsPlain }
+  }
+
+  /// That of `EventSource.completion`.
+  @inline(__always)
+  public mutating func takeCompletion() -> Completion? { engine.session.takeCompletion() }
+
+  /// That of `EventSource.plainMessage`.
+  @inline(__always)
+  public mutating func takePlainMessage() -> PlainMessage { engine.session.takePlainMessage() }
+
+  /// The event of the source that `advanceToNextEvent` has told.
+  public mutating func take(_ source: EventSource) -> ClientEvent? {
+    if let event = engine.session.take(source) { return .engine(event) }
+    return nextOwnEvent()
   }
 
   /// Before the block goes back to whoever it belongs to.

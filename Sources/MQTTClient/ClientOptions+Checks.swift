@@ -1,4 +1,5 @@
 import MQTTWire
+import Storage
 
 /// What the options say beside numbers: properties, the host, texts, the Will.
 extension ClientOptions {

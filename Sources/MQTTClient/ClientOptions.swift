@@ -1,8 +1,8 @@
 public import Driver
-public import FixedMemory
 public import MQTTSession
 public import MQTTWire
 import Platform
+public import Storage
 
 /// Why options can't be used.
 public enum OptionsError: Error, BitwiseCopyable {
@@ -225,12 +225,12 @@ private struct NumberCheck {
 /// Where a client's parts lie in the caller's block.
 public struct ClientPlan {
   let session: SessionPlan
-  public let submissions: SharedQueue<Submission>.Plan
+  public let submissions: MPSCQueue<Submission>.Plan
   let driver: DriverPlan
 
-  public init(_ options: borrowing ClientOptions, in plan: inout MemoryPlan) {
+  public init(_ options: borrowing ClientOptions, in plan: inout ArenaLayout) {
     session = SessionPlan(options.session, in: &plan)
-    submissions = SharedQueue.Plan(slots: options.submitMessages, slotSize: options.submitBytes, in: &plan)
+    submissions = MPSCQueue.Plan(slots: options.submitMessages, slotSize: options.submitBytes, in: &plan)
     driver = DriverPlan(options.driver, in: &plan)
   }
 }

@@ -1,6 +1,6 @@
-public import FixedMemory
 public import MQTTSession
 import MQTTWire
+public import Storage
 
 public struct SubmissionNumbers: BitwiseCopyable {
   public let taken: Counter
@@ -40,7 +40,7 @@ extension MQTTEngine {
   }
 
   private func hasRoomForSubmission(at now: Instant) -> Bool {
-    guard submissions.hasCollected, !isLeaving || session.ending == nil else { return false }
+    guard submissions.hasCollected, !isLeaving || session.closeReason == nil else { return false }
     return Self.hasRoom(for: submissions, in: session, isExpired: isExpired(submissions.header, at: now))
   }
 
@@ -58,34 +58,34 @@ extension MQTTEngine {
   // Static, because the compiler takes a span of one part of `self` for a hold on all of it.
 
   private static func hasRoom(
-    for submissions: borrowing SharedQueueOwner<Submission>, in session: borrowing Session, isExpired: Bool
+    for submissions: borrowing MPSCConsumer<Submission>, in session: borrowing Session, isExpired: Bool
   ) -> Bool {
     session.hasRoom(
-      for: message(submissions.header, submissions.bytes), submissions.header.handling, isExpired: isExpired)
+      for: message(submissions.header, submissions.bytes), submissions.header.options, isExpired: isExpired)
   }
 
   /// False: it stays.
   private static func publishFirst(
-    of submissions: inout SharedQueueOwner<Submission>, into session: inout Session, knowsAge: Bool,
+    of submissions: inout MPSCConsumer<Submission>, into session: inout Session, knowsAge: Bool,
     at now: Instant
   ) -> Bool {
     var submission = submissions.header
-    var handling = submission.handling
+    var options = submission.options
     var isExpired = false
     if submission.expires {
       let waited = secondsWaited(submission, at: now, knowsAge: knowsAge)
       isExpired = submission.expiry <= waited
       submission.expiry = isExpired ? 1 : submission.expiry &- waited
-      handling.expiry = submission.expiry
+      options.expiry = submission.expiry
       if submission.expiryPlace != 0 {
         let place = Int(truncatingIfNeeded: submission.expiryPlace &- 1)
-        handling.expiryInProperties = place
+        options.expiryInProperties = place
         write(submission.expiry, at: Int(submission.topicSize) &+ place, into: &submissions)
       }
     }
     do throws(SessionError) {
       try session.publishChecked(
-        message(submission, submissions.bytes), handling, isExpired: isExpired, at: now)
+        message(submission, submissions.bytes), options, isExpired: isExpired, at: now)
     } catch {
       return false
     }
@@ -106,7 +106,7 @@ extension MQTTEngine {
   }
 
   private static func write(
-    _ number: UInt32, at offset: Int, into submissions: inout SharedQueueOwner<Submission>
+    _ number: UInt32, at offset: Int, into submissions: inout MPSCConsumer<Submission>
   ) {
     var bytes = submissions.mutableBytes
     for index in 0..<4 {

@@ -1,8 +1,8 @@
 public import Driver
-public import FixedMemory
 public import MQTTSession
 import MQTTWire
 import Platform
+public import Storage
 import Transports
 
 /// MQTT, as the driver knows it: a session, what other threads have submitted to it, and where the payload of
@@ -13,16 +13,16 @@ public struct MQTTEngine: ~Copyable, ProtocolEngine {
   /// The places are in `receivedBytes`, which stay there until the next connection is opened.
   public struct CloseDetails: BitwiseCopyable {
     public let reasonCode: UInt8?
-    public let reasonString: Extent
-    public let serverReference: Extent
-    public let properties: Extent
+    public let reasonString: ByteRange
+    public let serverReference: ByteRange
+    public let properties: ByteRange
   }
 
   /// When a stream that had nothing is asked again.
   static var pullPause: UInt32 { 10 }
 
   public var session: Session
-  public internal(set) var submissions: SharedQueueOwner<Submission>
+  public internal(set) var submissions: MPSCConsumer<Submission>
   var payloadSource: PayloadSource? = nil
   public private(set) var refillDeadline: Instant? = nil
   /// Of a clock of the application's own other threads know nothing.
@@ -34,11 +34,11 @@ public struct MQTTEngine: ~Copyable, ProtocolEngine {
   private var loggedPongs: UInt32 = 0
 
   init<System: Platform & ~Copyable>(
-    _ options: borrowing ClientOptions, plan: ClientPlan, block: borrowing MemoryBlock,
+    _ options: borrowing ClientOptions, plan: ClientPlan, block: borrowing Arena,
     on system: borrowing System
   ) {
     session = Session(options.session, plan: plan.session, block: block, random: system.randomNumber())
-    submissions = SharedQueueOwner(SharedQueue(plan.submissions, in: block))
+    submissions = MPSCConsumer(MPSCQueue(plan.submissions, in: block))
     knowsAge = !options.driver.isCallerDriven
     if options.session.connect.isClientIDTemplate {
       session.fillClientID { UInt8(truncatingIfNeeded: system.randomNumber()) }
@@ -50,8 +50,8 @@ public struct MQTTEngine: ~Copyable, ProtocolEngine {
   public var isAccepted: Bool { session.isAccepted }
   public var versionNumber: Int { Int(session.version.rawValue) }
   public var hasEvent: Bool { session.hasEvent }
-  public var hasUndeliveredEvent: Bool { session.isDelivering }
-  public var eventIsBorrowed: Bool { session.isHoldingBack }
+  public var hasUndeliveredEvent: Bool { session.hasUndeliveredEvent }
+  public var eventIsBorrowed: Bool { session.eventIsBorrowed }
   public var isDrained: Bool { session.isDrained && !submissions.hasCollected }
 
   public var receivedBytes: Span<UInt8> {
@@ -61,7 +61,7 @@ public struct MQTTEngine: ~Copyable, ProtocolEngine {
 
   // MARK: Things that happened
 
-  public mutating func advance(to now: Instant) { session.turn(at: now) }
+  public mutating func advance(to now: Instant) { session.advance(to: now) }
   public mutating func attemptBegins() { session.connecting() }
   public mutating func opened() { session.connectionOpened() }
   public mutating func received(_ count: Int, at now: Instant) { session.received(count, at: now) }
@@ -135,33 +135,33 @@ public struct MQTTEngine: ~Copyable, ProtocolEngine {
 
   // MARK: The end
 
-  public var canSayGoodbye: Bool { session.canSayGoodbye }
+  public var canSayGoodbye: Bool { session.canSendDisconnect }
   public mutating func sayGoodbye() -> Bool { session.disconnect() }
-  public var hasUnsentGoodbye: Bool { session.hasUnsentFarewell }
-  public var wantsClose: Bool { session.ending != nil }
+  public var hasUnsentGoodbye: Bool { session.hasUnsentDisconnect }
+  public var wantsClose: Bool { session.closeReason != nil }
 
   /// Servers that do not speak a version close the connection, or say so.
-  public mutating func fallBack() -> Bool { session.isVersionUnwelcome && session.fallBack() }
+  public mutating func fallBack() -> Bool { session.serverRejectedVersion && session.fallBack() }
 
   /// What is submitted from now on, and what the application wants, stays out.
   mutating func leave(reasonCode: UInt8, properties: Span<UInt8>) {
     submissions.collect()
     isLeaving = true
-    session.leave(reasonCode: reasonCode, properties: properties)
+    session.beginDisconnect(reasonCode: reasonCode, properties: properties)
   }
 
   public var closeRequest: CloseRequest<CloseDetails>? {
-    @inline(never) get { request(of: session.ending) }
+    @inline(never) get { request(of: session.closeReason) }
   }
 
-  private func request(of ending: Ending?) -> CloseRequest<CloseDetails>? {
-    guard let ending else { return nil }
+  private func request(of reason: CloseReason?) -> CloseRequest<CloseDetails>? {
+    guard let reason else { return nil }
     let details = CloseDetails(
-      reasonCode: ending.reasonCode, reasonString: ending.reasonString,
-      serverReference: ending.serverReference, properties: ending.properties)
+      reasonCode: reason.reasonCode, reasonString: reason.reasonString,
+      serverReference: reason.serverReference, properties: reason.properties)
     let cause: FailureCause
     var stage: FailureStage? = nil
-    switch ending.cause {
+    switch reason.cause {
     case .requested: cause = .requested
     case .refused: cause = .refused
     case .disconnected: cause = .serverClosed
@@ -170,7 +170,7 @@ public struct MQTTEngine: ~Copyable, ProtocolEngine {
     case .backlog: cause = .backlog
     case .keepAlive: cause = .keepAlive
     case .stream: cause = .stream
-    case .noAnswer: (cause, stage) = (.timeout, .acknowledgement)
+    case .ackTimeout: (cause, stage) = (.timeout, .acknowledgement)
     }
     return CloseRequest(cause, stage: stage, details: details)
   }
@@ -180,8 +180,6 @@ public struct MQTTEngine: ~Copyable, ProtocolEngine {
     guard let reasonCode = details.reasonCode, !details.serverReference.isEmpty else { return nil }
     let isPermanent = reasonCode == ReasonCode.serverMoved.rawValue
     guard isPermanent || reasonCode == ReasonCode.useAnotherServer.rawValue else { return nil }
-    let reference = details.serverReference
-    return Referral(
-      ByteRange(offset: reference.offset, count: reference.count), isPermanent: isPermanent)
+    return Referral(details.serverReference, isPermanent: isPermanent)
   }
 }

@@ -1,7 +1,7 @@
-public import FixedMemory
 public import MQTTSession
 public import MQTTWire
 public import Platform
+public import Storage
 
 /// What is said of a submitted message beside topic, properties and payload, which lie behind one another in
 /// its slot.
@@ -18,29 +18,29 @@ public struct Submission: BitwiseCopyable {
   var qos: QoS
   private var bits: UInt8
 
-  fileprivate init(_ message: borrowing Publish, _ handling: Handling) {
-    cookie = handling.cookie
+  fileprivate init(_ message: borrowing Publish, _ options: PublishOptions) {
+    cookie = options.cookie
     payloadSize = UInt32(truncatingIfNeeded: message.payload.count)
     propertiesSize = UInt32(truncatingIfNeeded: message.properties.count)
     topicSize = UInt16(truncatingIfNeeded: message.topic.count)
     qos = message.qos
-    expiry = handling.expiry
+    expiry = options.expiry
     expiryPlace = 0
     submittedAt = Instant(milliseconds: 0)
     bits =
-      (message.retain ? 1 : 0) | (handling.isQuiet ? 2 : 0) | (handling.isUrgent ? 4 : 0)
-      | handling.overflow.rawValue << 3
+      (message.retain ? 1 : 0) | (options.isQuiet ? 2 : 0) | (options.isUrgent ? 4 : 0)
+      | options.overflow.rawValue << 3
   }
 
   var retain: Bool { bits & 1 != 0 }
 
-  var handling: Handling {
-    var handling = Handling(cookie: cookie, isQuiet: bits & 2 != 0)
-    handling.isUrgent = bits & 4 != 0
+  var options: PublishOptions {
+    var options = PublishOptions(cookie: cookie, isQuiet: bits & 2 != 0)
+    options.isUrgent = bits & 4 != 0
     // There is nobody to be told that it was dropped at once.
-    handling.overflow = Handling.Overflow(rawValue: bits >> 3) ?? .refuse
-    if handling.overflow == .dropNewest { handling.overflow = .refuse }
-    return handling
+    options.overflow = PublishOptions.Overflow(rawValue: bits >> 3) ?? .refuse
+    if options.overflow == .dropNewest { options.overflow = .refuse }
+    return options
   }
 
   var expires: Bool { expiry != 0 || expiryPlace != 0 }
@@ -49,7 +49,7 @@ public struct Submission: BitwiseCopyable {
 /// The one door of a client for threads that do not own it (D7). It holds nothing that ever changes but the
 /// queue, and touches nothing of the client.
 public struct SubmissionDoor: BitwiseCopyable {
-  private let queue: SharedQueue<Submission>
+  private let queue: MPSCQueue<Submission>
   private let wakeUp: WakeUp
   /// What the client was made for: it may come to speak an older one.
   private let version: ProtocolVersion
@@ -57,7 +57,7 @@ public struct SubmissionDoor: BitwiseCopyable {
   /// 0: there is no room for urgent messages.
   private let urgentBytes: Int
 
-  public init(_ options: borrowing ClientOptions, queue: SharedQueue<Submission>, wakeUp: WakeUp) {
+  public init(_ options: borrowing ClientOptions, queue: MPSCQueue<Submission>, wakeUp: WakeUp) {
     self.queue = queue
     self.wakeUp = wakeUp
     version = options.session.connect.version
@@ -67,27 +67,27 @@ public struct SubmissionDoor: BitwiseCopyable {
 
   /// Puts a message into the queue, or changes nothing. `now` is asked only for one that expires.
   public func submit(
-    _ message: consuming Publish, _ handling: Handling, at now: () -> Instant
+    _ message: consuming Publish, _ options: PublishOptions, at now: () -> Instant
   ) throws(SessionError) {
-    wakeOwner(for: try put(message, handling, at: now))
+    wakeOwner(for: try put(message, options, at: now))
   }
 
   // The two halves, as a thread can be stopped between them: the simulator does that.
 
   @inline(__always)
   public func put(
-    _ message: consuming Publish, _ handling: Handling, at now: () -> Instant
+    _ message: consuming Publish, _ options: PublishOptions, at now: () -> Instant
   ) throws(SessionError) -> ChainEnd {
-    guard queue.isOpen, !handling.isUrgent || urgentBytes > 0 else { throw .notSupported }
-    let inList = try Session.check(message, hasExpiry: handling.expiry != 0, version: version)
+    guard queue.isOpen, !options.isUrgent || urgentBytes > 0 else { throw .notSupported }
+    let inList = try Session.check(message, hasExpiry: options.expiry != 0, version: version)
     guard message.payload.count <= queue.slotSize, message.properties.count <= queue.slotSize,
       message.topic.count &+ message.properties.count &+ message.payload.count <= queue.slotSize
     else { throw .tooLarge }
-    if inList == nil { message.own.messageExpiryInterval = handling.expiry }
-    let room = handling.isUrgent ? urgentBytes : outboxBytes
+    if inList == nil { message.own.messageExpiryInterval = options.expiry }
+    let room = options.isUrgent ? urgentBytes : outboxBytes
     guard FixedHeader.packetSize(message.remainingLength(version)) <= room else { throw .tooLarge }
 
-    var submission = Submission(message, handling)
+    var submission = Submission(message, options)
     if let inList {
       submission.expiry = inList.seconds
       submission.expiryPlace = UInt32(truncatingIfNeeded: inList.offset) &+ 1

@@ -1,4 +1,4 @@
-public import FixedMemory
+public import Storage
 
 /// What `Session` counts; read by the statistics.
 public struct Counters: BitwiseCopyable {
@@ -59,7 +59,7 @@ public struct OutboxNumbers: BitwiseCopyable {
     }
   }
 
-  init(_ outbox: borrowing Outbox, _ urgent: borrowing Cell<Outbox>, _ quota: SendQuota) {
+  init(_ outbox: borrowing Outbox, _ urgent: borrowing OptionalSlot<Outbox>, _ quota: SendQuota) {
     ordinary = Fill(outbox)
     inFlight = quota.inFlight
     inFlightMaximum = quota.limit

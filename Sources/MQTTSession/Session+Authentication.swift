@@ -1,7 +1,7 @@
-import FixedMemory
 public import MQTTWire
+import Storage
 
-/// Enhanced authentication (§4.12).
+/// Enhanced connection.authentication (§4.12).
 enum AuthenticationState: BitwiseCopyable {
   case none  // CONNECT has no Authentication Method
   case connecting  // until CONNACK
@@ -18,14 +18,15 @@ extension Session {
   ) throws(SessionError) {
     guard let method = connects.authenticationMethod else { throw .state }
     let next: AuthenticationState
-    switch (reasonCode, authentication) {
+    switch (reasonCode, connection.authentication) {
     // [MQTT-4.12.0-3]
-    case (ReasonCode.continueAuthentication.rawValue, .connectingAnswerDue) where phase == .awaitingConnack:
+    case (ReasonCode.continueAuthentication.rawValue, .connectingAnswerDue)
+    where connection.phase == .awaitingConnack:
       next = .connecting
-    case (ReasonCode.continueAuthentication.rawValue, .renewingAnswerDue) where phase == .connected:
+    case (ReasonCode.continueAuthentication.rawValue, .renewingAnswerDue) where connection.isUp:
       next = .renewing
     // [MQTT-4.12.1-1]
-    case (ReasonCode.reauthenticate.rawValue, .done) where phase == .connected && !isLeaving: next = .renewing
+    case (ReasonCode.reauthenticate.rawValue, .done) where connection.isUp && !isLeaving: next = .renewing
     case (ReasonCode.continueAuthentication.rawValue, _), (ReasonCode.reauthenticate.rawValue, _):
       throw .state
     default: throw .reasonCode
@@ -39,13 +40,13 @@ extension Session {
       Auth.remainingLength(
         propertyLength: Auth.propertyLength(
           method: connects.bytes.extracting(method.range), data: data, properties: properties)))
-    guard size <= control.capacity, size <= limits.maximumPacketSize else { throw .tooLarge }
+    guard size <= control.capacity, size <= connection.limits.maximumPacketSize else { throw .tooLarge }
     guard
       control.appendAuth(
         reasonCode: reasonCode, method: connects.bytes.extracting(method.range), data: data,
         properties: properties)
     else { throw .full }
-    authentication = next
+    connection.authentication = next
   }
 
   /// AUTH came.
@@ -54,10 +55,10 @@ extension Session {
     // AUTH of Remaining Length 0 says Success and nothing else (§3.15.2.1), though [MQTT-4.12.0-5] wants the method.
     guard auth.properties.isEmpty || isMethodOurs(auth.method.shifted(by: receiver.position &+ header.size))
     else { return violate(.unexpectedAuthentication) }
-    switch (authentication, isFinal) {
-    case (.connecting, false): authentication = .connectingAnswerDue
-    case (.renewing, false): authentication = .renewingAnswerDue
-    case (.renewing, true): authentication = .done
+    switch (connection.authentication, isFinal) {
+    case (.connecting, false): connection.authentication = .connectingAnswerDue
+    case (.renewing, false): connection.authentication = .renewingAnswerDue
+    case (.renewing, true): connection.authentication = .done
     default: return violate(.unexpectedAuthentication)
     }
     let offset = receiver.position &+ header.size
@@ -72,7 +73,7 @@ extension Session {
 
   /// Every AUTH and a CONNACK that accepts repeat the method of CONNECT [MQTT-4.12.0-5]; without one there
   /// is none [MQTT-4.12.0-6].
-  func isMethodOurs(_ method: Extent) -> Bool {
+  func isMethodOurs(_ method: ByteRange) -> Bool {
     guard let own = connects.authenticationMethod else { return method.isEmpty }
     guard own.count == method.count else { return false }
     let ours = connects.bytes.extracting(own.range)

@@ -1,10 +1,10 @@
-import FixedMemory
 import MQTTWire
+import Storage
 
 /// Things that happened: the beginning of a connection, its bytes, its time, its end.
 extension Session {
   /// An attempt to connect begins, with the version a server accepted last.
-  public mutating func connecting() { version = acceptedVersion }
+  public mutating func connecting() { version = identity.acceptedVersion }
 
   /// What CONNECT is to say from now on.
   public mutating func setCredentials(userName: Span<UInt8>, password: Span<UInt8>) throws(SessionError) {
@@ -20,18 +20,15 @@ extension Session {
   /// What CONNECT says, and what follows from it, on the connections to come; the Session State stays. False, and nothing
   /// has changed: there is a connection, or it does not fit into memory that was laid out for something else.
   public mutating func renew(_ options: borrowing SessionOptions) -> Bool {
-    guard phase == .disconnected, options.connect.version == connects.version, !options.allowsFallback,
-      options.credentialBytes == 0, options.receiveMaximum <= inbox.maximum,
-      options.receiveBytes <= receiver.capacity, options.aliasesReceived <= receivedAliases.maximum,
-      connects.renew(options)
+    guard connection.phase == .disconnected, options.connect.version == connects.version,
+      !options.allowsFallback, options.credentialBytes == 0,
+      options.receiveMaximum <= state.inbox.maximum, options.receiveBytes <= receiver.capacity,
+      options.aliasesReceived <= receivedAliases.maximum, connects.renew(options)
     else { return false }
-    cleanStart = options.connect.cleanStart || options.beginsNewSession
-    beginsNewSession = options.beginsNewSession
-    ownKeepAlive = options.connect.keepAlive
-    ownSessionExpiry = options.connect.session.sessionExpiryInterval
-    ownMaximumPacketSize = options.ownMaximumPacketSize
+    let acceptedVersion = identity.acceptedVersion
+    identity = Identity(options)
+    identity.acceptedVersion = acceptedVersion
     inFlightMaximum = options.inFlightMaximum
-    keepAlive = KeepAlive(pingTimeout: options.pingTimeout)
     return true
   }
 
@@ -44,27 +41,10 @@ extension Session {
 
   /// The transport is open: CONNECT is the first packet on it [MQTT-3.1.0-1].
   public mutating func connectionOpened() {
-    precondition(phase == .disconnected)
-    phase = .sendingConnect
-    connectSent = 0
-    isAccepted = false
-    isLeaving = false
-    isPeerGone = false
-    hasHeard = false
-    farewellSize = 0
-    farewellExpiry = 0..<0
-    farewellReason = 0
-    ending = nil
-    if view != nil { view = nil }
-    shownSize = 0
-    isShownTaken = false
-    isViewTaken = false
-    isViewHeld = false
-    lacksRoom = false
-    isStalled = false
-    roundTrip = .none
-    if incoming != nil { endIncoming() }
-    authentication = connects.authenticationMethod == nil ? .none : .connecting
+    precondition(connection.phase == .disconnected)
+    connection = newConnection(.sendingConnect(sent: 0))
+    if connects.authenticationMethod != nil { connection.authentication = .connecting }
+    arrival = Arrival()
     control.removeAll()
     receiver.removeAll()
     receivedAliases.removeAll()
@@ -72,31 +52,20 @@ extension Session {
 
   /// The transport is closed, by either side. The Session State stays [MQTT-4.1.0-1].
   public mutating func connectionClosed() {
-    phase = .disconnected
-    isAccepted = false
-    isLeaving = false
-    limits = ServerLimits()
-    quota = SendQuota()
-    outbox.connectionLost()
-    if needsConnection || DropIn.isOn { outbox.dropAtMostOnce() }
-    if !urgent.isEmpty {
-      urgent.element.connectionLost()
-      if needsConnection { urgent.element.dropAtMostOnce() }
-    }
-    if forgetsRequests { requests.removeAll() } else { requests.connectionLost() }
-    subscriptions.connectionLost()
+    connection = newConnection(.disconnected)
     control.removeAll()
-    keepAlive.stop()
-    answers.stop()
-    streamStart = 0
-    streamEnd = 0
+    state.connectionLost(dropsAtMostOnce: policy.needsConnection, forgetsRequests: policy.forgetsRequests)
+  }
+
+  private func newConnection(_ phase: Connection.Phase) -> Connection {
+    Connection(phase, pingTimeout: identity.pingTimeout, ackTimeout: policy.ackTimeout)
   }
 
   /// The peer takes nothing any more. What it had sent before can still be `received`, and is handed out as long as
-  /// `isDelivering`.
+  /// `hasUndeliveredEvent`.
   public mutating func peerClosed() {
-    guard phase == .connected else { return }
-    isPeerGone = true
+    guard connection.isUp else { return }
+    connection.phase = .peerClosed
     control.removeAll()
     parse()
   }
@@ -105,134 +74,124 @@ extension Session {
   public mutating func received(_ count: Int, at now: Instant) {
     counters.bytesReceived.add(count)
     counters.receiveCalls.increment()
-    turn(at: now)
+    advance(to: now)
     receiver.received(count)
-    hasHeard = true
-    keepAlive.heard(at: now)
+    arrival.hasBegun = true
+    connection.keepAlive.heard(at: now)
     parse()
   }
 
   /// `count` bytes from the front of `output` were handed to the transport.
   public mutating func transmitted(_ count: Int, at now: Instant) {
-    turn(at: now)
+    advance(to: now)
     counters.bytesSent.add(count)
     counters.sendCalls.increment()
-    switch source {
-    case .restOfPacket, .stream: keepAlive.sentPart(at: now)
-    default: keepAlive.sent(at: now)
+    switch connection.source {
+    case .restOfPacket, .stream: connection.keepAlive.sentPart(at: now)
+    default: connection.keepAlive.sent(at: now)
     }
-    defer { answers.sent(at: now, waiting: waitingForAnswer) }
-    switch source {
+    defer { connection.ackTimeout.sent(at: now, waiting: state.unacknowledged) }
+    switch connection.source {
     case .none: break
-    case .connect:
-      connectSent &+= count
-      if connectSent == connects.packet(version).count {
-        counters.packetsSent.increment()
-        phase = .awaitingConnack
-      }
+    case .connect: transmittedConnect(count)
     case .control:
       counters.packetsSent.add(control.transmitted(count))
       // What had to wait for room: also behind an event that the application has.
       sendAcknowledgements()
       parse()
-    case .request:
-      if requests.transmitted(count) { counters.packetsSent.increment() }
+    case .subscribe:
+      if state.requests.transmitted(count) { counters.packetsSent.increment() }
     case .urgent:
-      counters.packetsSent.add(urgent.element.transmitted(count, order: &order))
-    case .restOfPacket where isInsideUrgent:
-      counters.packetsSent.add(urgent.element.transmitted(count, order: &order))
-    case .run, .restOfPacket:
-      counters.packetsSent.add(outbox.transmitted(count, order: &order))
+      counters.packetsSent.add(state.urgent.element.transmitted(count, order: &state.order))
+    case .restOfPacket where state.isInsideUrgent:
+      counters.packetsSent.add(state.urgent.element.transmitted(count, order: &state.order))
+    case .window, .restOfPacket:
+      counters.packetsSent.add(state.outbox.transmitted(count, order: &state.order))
     case .stream:
-      streamStart &+= count
-      counters.packetsSent.add(outbox.transmittedStream(count, order: &order))
+      connection.stream = connection.stream.dropping(count)
+      counters.packetsSent.add(state.outbox.transmittedStream(count, order: &state.order))
     }
-    source = .none
+    connection.source = .none
+  }
+
+  private mutating func transmittedConnect(_ count: Int) {
+    guard case .sendingConnect(var sent) = connection.phase else { return }
+    sent &+= UInt32(truncatingIfNeeded: count)
+    connection.phase = .sendingConnect(sent: sent)
+    guard Int(truncatingIfNeeded: sent) == connects.packet(version).count else { return }
+    counters.packetsSent.increment()
+    connection.phase = .awaitingConnack
   }
 
   /// `nextDeadline` may have been reached.
   public mutating func timedOut(at now: Instant) {
-    clock.advance(to: now)
-    expire()
-    if let deadline = replies.deadline, deadline.isReached(at: now) { replyCheck = now }
-    guard phase == .connected else { return }
-    if let deadline = answers.deadline, deadline.isReached(at: now) {
+    state.expiry.advance(to: now)
+    state.expire(quota: &connection.quota)
+    if let deadline = state.responses.deadline, deadline.isReached(at: now) { state.overdueAt = now }
+    guard connection.isUp else { return }
+    if let deadline = connection.ackTimeout.deadline, deadline.isReached(at: now) {
       // Behind what waits for the application, or did not fit into the buffer, one may lie unread.
-      guard isDelivering || isStalled || lacksRoom || incoming != nil || receiver.wasFilled else {
-        return end(Ending(cause: .noAnswer), saying: nil)
+      guard isHeldUp || arrival.hasLarge || receiver.wasFilled else {
+        return close(CloseReason(cause: .ackTimeout), saying: nil)
       }
       receiver.wasFilled = false
-      answers.answered(at: now, waiting: waitingForAnswer)
+      connection.ackTimeout.answered(at: now, waiting: state.unacknowledged)
     }
-    switch keepAlive.verdict(at: now) {
+    switch connection.keepAlive.verdict(at: now) {
     case .nothing: break
     case .ping: ping(at: now)
     case .dead:
       // Behind what waits for the application, its answer may lie unread.
-      if isDelivering || isStalled || lacksRoom { return keepAlive.postpone(at: now) }
-      end(Ending(cause: .keepAlive), saying: nil)
+      if isHeldUp { return connection.keepAlive.postpone(at: now) }
+      close(CloseReason(cause: .keepAlive), saying: nil)
     }
   }
 
+  /// What the server has sent may lie unread.
+  private var isHeldUp: Bool { hasUndeliveredEvent || arrival.blockage != .none }
+
   /// Looks whether the server is there, without waiting for Keep Alive.
   public mutating func probe(at now: Instant) {
-    guard phase == .connected, !isPeerGone, keepAlive.mayProbe else { return }
+    guard connection.phase == .connected, connection.keepAlive.mayProbe else { return }
     ping(at: now)
   }
+
+  /// The time of what happens now.
+  public mutating func advance(to now: Instant) { state.advance(to: now) }
 
   // MARK: Helpers
 
   mutating func ping(at now: Instant) {
     _ = control.appendPingRequest()
-    keepAlive.pinged(at: now)
+    connection.keepAlive.pinged(at: now)
     counters.pings &+= 1
   }
 
-  /// The time of what happens now.
-  public mutating func turn(at now: Instant) {
-    outbox.turn(at: now)
-    if !urgent.isEmpty { urgent.element.turn(at: now) }
-  }
-
-  /// Before an acknowledgement takes something out.
-  mutating func notePeaks() {
-    outbox.notePeaks()
-    if !urgent.isEmpty { urgent.element.notePeaks() }
-  }
-
-  /// PUBLISH, PUBREL, SUBSCRIBE and UNSUBSCRIBE that are sent, each whole, and that the server has not answered.
-  var waitingForAnswer: Int {
-    outbox.unanswered &+ (urgent.isEmpty ? 0 : urgent.element.unanswered) &+ requests.incomplete
-      &- requests.queued
-  }
-
-  mutating func answered() { answers.answered(at: outbox.now, waiting: waitingForAnswer) }
-
-  mutating func expire() {
-    outbox.expire(at: clock.seconds, quota: &quota)
-    if !urgent.isEmpty { urgent.element.expire(at: clock.seconds, quota: &quota) }
+  /// The server has acknowledged something.
+  mutating func answered() {
+    connection.ackTimeout.answered(at: state.outbox.now, waiting: state.unacknowledged)
   }
 
   /// Ends the connection from this side. 5.0 tells the server why (§4.13), 3.1.1 only says goodbye,
   /// and only if that is meant: a DISCONNECT of 3.1.1 discards the Will.
-  mutating func end(_ ending: Ending, saying reason: ReasonCode?) {
-    self.ending = ending
-    phase = .ending
+  mutating func close(_ closeReason: CloseReason, saying reason: ReasonCode?) {
+    arrival.closeReason = closeReason
+    connection.beginClosing()
     if let reason, version.hasProperties || reason == .success {
-      if version.hasProperties, reason != .success { self.ending?.reasonCode = reason.rawValue }
+      if version.hasProperties, reason != .success { arrival.closeReason?.reasonCode = reason.rawValue }
       let packet = Disconnect(reasonCode: reason)
       // There may be no byte for the reason [MQTT-3.2.2-15]; a DISCONNECT without it would discard the Will.
-      if packet.encodedSize(version) <= limits.maximumPacketSize {
+      if packet.encodedSize(version) <= connection.limits.maximumPacketSize {
         _ = control.append(packet, version: version)
       }
-    } else if ending.cause.keepsAcknowledgements {
+    } else if closeReason.cause.keepsAcknowledgements {
       // What is acknowledged is not sent again: the next connection gets further.
     } else {
       control.removeAll()  // nobody listens any more
     }
   }
 
-  mutating func violate(_ violation: Violation) {
-    end(Ending(cause: .violation(violation)), saying: violation.reasonCode)
+  mutating func violate(_ violation: ProtocolViolation) {
+    close(CloseReason(cause: .violation(violation)), saying: violation.reasonCode)
   }
 }

@@ -1,96 +1,120 @@
-public import FixedMemory
 public import MQTTWire
+public import Storage
 
 /// What the application wants: messages to be published, and their end.
 extension Session {
-  /// Takes a message into the outbox, or changes nothing.
-  @inline(never)
+  /// Takes a message that is no more than a topic and a payload into the outbox, or changes nothing.
+  ///
+  /// Inlined into `smq_publish`: what is known of such a message falls away there.
+  @inline(__always)
   public mutating func publish(
-    _ message: borrowing Publish, _ handling: Handling
+    topic: Span<UInt8>, payload: Span<UInt8>, _ flags: MessageFlags, cookie: UInt64
   ) throws(SessionError) {
-    if message.isPlain, !handling.needsCare,
-      publishPlain(
-        topic: message.topic, payload: message.payload,
-        MessageFlags(qos: message.qos, retain: message.retain, isQuiet: handling.isQuiet),
-        cookie: handling.cookie)
-    {
-      return
+    try checkMayPublish(isAcknowledged: flags.isAcknowledged)
+    guard TopicName.isValid(topic) else { throw Self.fault(of: topic) }
+    if state.outbox.aliases.isInUse {
+      try publishUnderAlias(topic: topic, payload: payload, flags, cookie: cookie)
+    } else {
+      try state.outbox.store(
+        Publish(topic: topic, payload: payload, flags),
+        PublishOptions(cookie: cookie, isQuiet: false), flags, isPlain: true,
+        version: identity.acceptedVersion, limits: connection.limits)
     }
-    guard !isLeaving else { throw .leaving }
-    guard outbox.reservation == nil else { throw .state }
-    guard !needsConnection || message.qos != .atMostOnce || phase == .connected else { throw .offline }
-    try Self.validate(message.topic)
-    try outbox.append(message, handling, version: acceptedVersion, limits: limits)
     counters.messagesPublished.increment()
   }
 
-  /// Publishes a message with properties, an expiry, a wish of its own or in another way than whole. False: it was
-  /// dropped at once, as it asked for.
+  @inline(never)
+  private mutating func publishUnderAlias(
+    topic: Span<UInt8>, payload: Span<UInt8>, _ flags: MessageFlags, cookie: UInt64
+  ) throws(SessionError) {
+    try state.outbox.append(
+      Publish(topic: topic, payload: payload, flags),
+      PublishOptions(cookie: cookie, isQuiet: flags.contains(.isQuiet)), version: identity.acceptedVersion,
+      limits: connection.limits)
+  }
+
+  /// The same with properties, an expiry, a policy of its own or in another way than whole. False: it was dropped at once, as
+  /// it asked for.
   @inline(never)
   @discardableResult
-  public mutating func publishSpecially(
-    _ message: borrowing Publish, _ handling: Handling, at now: Instant
+  public mutating func publish(
+    _ message: borrowing Publish, _ options: PublishOptions, at now: Instant
   ) throws(SessionError) -> Bool {
-    guard !isLeaving else { throw .leaving }
-    guard outbox.reservation == nil else { throw .state }
-    guard !needsConnection || message.qos != .atMostOnce || phase == .connected else { throw .offline }
+    try checkMayPublish(isAcknowledged: message.qos != .atMostOnce)
     // In the drop-in a Topic Alias may stand for it, and the program knows which.
     if !DropIn.isOn || message.topic.count > 0 { try Self.validate(message.topic) }
     let expiry = try Self.validate(
-      properties: message.properties, hasExpiry: handling.expiry != 0, own: message.own,
-      version: acceptedVersion)
-    if handling.isUrgent {
-      guard handling.kind == .whole, handling.replyTag == nil else { throw .option }
-      guard !urgent.isEmpty else { throw .notSupported }
+      properties: message.properties, hasExpiry: options.expiry != 0, own: message.own,
+      version: identity.acceptedVersion)
+    if options.isUrgent {
+      guard options.kind == .whole, options.responseTag == nil else { throw .option }
+      guard !state.urgent.isEmpty else { throw .notSupported }
     }
     // It has to be one that can be replaced itself, or the order would suffer.
-    if handling.overflow == .latest {
-      guard handling.kind == .whole, handling.replyTag == nil else { throw .option }
+    if options.overflow == .latest {
+      guard options.kind == .whole, options.responseTag == nil else { throw .option }
     }
-    if handling.kind == .stream {
+    if options.kind == .stream {
       guard streamBuffer.count > 0 else { throw .notSupported }
-      guard outbox.stream == nil else { throw .full }
+      guard state.outbox.stream == nil else { throw .full }
     }
-    var handling = handling
+    var options = options
     if let expiry {
-      handling.expiry = expiry.seconds
-      handling.expiryInProperties = expiry.offset
+      options.expiry = expiry.seconds
+      options.expiryInProperties = expiry.offset
     }
-    if handling.expiry != 0 || expiry != nil {
-      if isNothingExpiring { clock.restart(at: now) } else { clock.advance(to: now) }
-      handling.expiresAt = clock.second(after: handling.expiry, from: now)
-    }
-    turn(at: now)
-    guard try admit(message, handling) else { return false }
+    if options.expiry != 0 || expiry != nil { setExpiry(&options, at: now) }
+    advance(to: now)
+    guard try admit(message, options) else { return false }
     // What is reserved may yet be aborted.
-    if handling.kind != .reserved { counters.messagesPublished.increment() }
+    if options.kind != .reserved { counters.messagesPublished.increment() }
     return true
   }
 
-  var isNothingExpiring: Bool { earliestExpiry == nil }
-
-  private mutating func admit(
-    _ message: borrowing Publish, _ handling: Handling
-  ) throws(SessionError) -> Bool {
-    var message = copy message
-    if handling.expiry != 0, handling.expiryInProperties == nil {
-      message.own.messageExpiryInterval = handling.expiry
-    }
-    if handling.isUrgent {
-      return try urgent.element.admit(
-        message, handling, version: acceptedVersion, limits: limits, quota: &quota)
-    }
-    return try outbox.admit(message, handling, version: acceptedVersion, limits: limits, quota: &quota)
+  /// Whether messages are taken at all now.
+  @inline(__always)
+  private func checkMayPublish(isAcknowledged: Bool) throws(SessionError) {
+    guard !isLeaving else { throw .leaving }
+    guard state.outbox.reservation == nil else { throw .state }
+    guard !policy.needsConnection || isAcknowledged || connection.isUp else { throw .offline }
   }
 
-  @inline(__always)
+  /// When a message expires, in seconds of the session's clock.
+  mutating func setExpiry(_ options: inout PublishOptions, at now: Instant) {
+    if state.earliestExpiry == nil { state.expiry.restart(at: now) } else { state.expiry.advance(to: now) }
+    options.expiresAt = state.expiry.second(after: options.expiry, from: now)
+  }
+
+  private mutating func admit(
+    _ message: borrowing Publish, _ options: PublishOptions
+  ) throws(SessionError) -> Bool {
+    var message = copy message
+    if options.expiry != 0, options.expiryInProperties == nil {
+      message.own.messageExpiryInterval = options.expiry
+    }
+    if options.isUrgent {
+      return try state.urgent.element.admit(
+        message, options, version: identity.acceptedVersion, limits: connection.limits,
+        quota: &connection.quota)
+    }
+    return try state.outbox.admit(
+      message, options, version: identity.acceptedVersion, limits: connection.limits,
+      quota: &connection.quota)
+  }
+
   static func validate(_ topic: Span<UInt8>) throws(SessionError) {
+    guard TopicName.isValid(topic) else { throw fault(of: topic) }
+  }
+
+  /// What is wrong with a topic.
+  @inline(never)
+  private static func fault(of topic: Span<UInt8>) -> SessionError {
     do throws(TopicName.Fault) {
       try TopicName.validate(topic)
     } catch {
-      if case .utf8 = error { throw .utf8 }
-      throw .topicName
+      if case .utf8 = error { return .utf8 }
     }
+    return .topicName
   }
 
   /// The list must be one a PUBLISH may have, and not say what the library says itself. Returns its Message Expiry
@@ -130,153 +154,67 @@ extension Session {
 
   // MARK: Reserve, commit, abort
 
-  public var hasReservation: Bool { outbox.reservation != nil }
+  public var hasReservation: Bool { state.outbox.reservation != nil }
 
-  /// Where the payload goes of the message that was published with `Handling.Kind.reserved`.
+  /// Where the payload goes of the message that was published with `PublishOptions.Kind.reserved`.
   public var reservedPayload: MutableSpan<UInt8> {
     @_lifetime(&self)
     mutating get {
-      guard let reservation = outbox.reservation else { return MutableSpan() }
-      return outbox.reservedPayload(reservation)
+      guard let reservation = state.outbox.reservation else { return MutableSpan() }
+      return state.outbox.reservedPayload(reservation)
     }
   }
 
   public mutating func commit(payloadSize: Int) throws(SessionError) {
-    guard let reservation = outbox.reservation else { throw .state }
+    guard let reservation = state.outbox.reservation else { throw .state }
     guard payloadSize >= 0, payloadSize <= reservation.payloadSize else { throw .option }
-    outbox.commit(reservation, payloadSize: payloadSize, limits: limits)
+    state.outbox.commit(reservation, payloadSize: payloadSize, limits: connection.limits)
     // The connection that it was for is gone.
-    if needsConnection, phase != .connected { outbox.dropAtMostOnce() }
+    if policy.needsConnection, !connection.isUp { state.outbox.dropAtMostOnce() }
     counters.messagesPublished.increment()
   }
 
   public mutating func abort() throws(SessionError) {
-    guard let reservation = outbox.reservation else { throw .state }
-    outbox.abort(reservation)
+    guard let reservation = state.outbox.reservation else { throw .state }
+    state.outbox.abort(reservation)
   }
 
   // MARK: The payload of a stream
 
   /// Where the next bytes of the payload that is being sent begin in it; `nil`: none are needed now.
   public var pullOffset: Int? {
-    guard mayStream, outbox.isInsideStream, let stream = outbox.stream else { return nil }
-    guard streamStart == streamEnd, stream.sent < stream.payloadSize else { return nil }
+    guard mayStream, state.outbox.isInsideStream, let stream = state.outbox.stream else { return nil }
+    guard connection.stream.isEmpty, stream.sent < stream.payloadSize else { return nil }
     return stream.sent
   }
 
   /// Also at the end, if there is something to say behind it.
-  var mayStream: Bool { (phase == .connected || (phase == .ending && !control.isEmpty)) && !isPeerGone }
+  var mayStream: Bool {
+    switch connection.phase {
+    case .connected: true
+    case .closing(after: .connecting), .closing(after: .connected): !control.isEmpty
+    default: false
+    }
+  }
 
   /// Where they go.
   public var pullSpace: MutableSpan<UInt8> {
     @_lifetime(&self)
     mutating get {
-      let left = outbox.stream.map { $0.payloadSize &- $0.sent } ?? 0
+      let left = state.outbox.stream.map { $0.payloadSize &- $0.sent } ?? 0
       return streamBuffer.mutableBytes(in: 0..<min(left, streamBuffer.count))
     }
   }
 
   public mutating func pulled(_ count: Int) {
     precondition(count >= 0 && count <= streamBuffer.count)
-    streamStart = 0
-    streamEnd = count
+    connection.stream = ByteRange(offset: 0, count: count)
   }
 
   /// There will be no more: the packet that was begun cannot be ended.
   public mutating func pullFailed() {
-    if let stream = outbox.stream { outbox.complete(stream.slot, .aborted) }
-    end(Ending(cause: .stream), saying: nil)
+    if let stream = state.outbox.stream { state.outbox.complete(stream.slot, .aborted) }
+    close(CloseReason(cause: .stream), saying: nil)
   }
 
-  // MARK: Leaving
-
-  /// Whether DISCONNECT could say so; changes nothing.
-  public func checkFarewell(reasonCode: UInt8, properties: Span<UInt8>) throws(SessionError) {
-    guard Disconnect.isAllowedFromClient(reasonCode, version) else { throw .reasonCode }
-    if properties.count > 0 {
-      guard version.hasProperties else { throw .property }
-      try validateFarewell(properties)
-      let size = FixedHeader.packetSize(Disconnect.remainingLength(properties: properties))
-      guard properties.count <= farewell.count, size <= control.capacity else { throw .tooLarge }
-    }
-  }
-
-  /// No more messages: the application wants to leave when all is drained, and DISCONNECT is to say what
-  /// `checkFarewell` allowed.
-  public mutating func leave(reasonCode: UInt8, properties: Span<UInt8>) {
-    guard !isLeaving else { return }
-    isLeaving = true
-    farewellReason = reasonCode
-    farewellSize = properties.count
-    farewellExpiry = Self.sessionExpiry(in: properties)
-    guard properties.count > 0 else { return }
-    var place = farewell.mutableBytes(in: 0..<properties.count)
-    copy(properties, into: &place)
-  }
-
-  /// Where the Session Expiry Interval is in a list.
-  private static func sessionExpiry(in properties: Span<UInt8>) -> Range<Int> {
-    var reader = PropertyReader(properties, place: .packet(.disconnect, from: .client))
-    var start = 0
-    while let property = try? reader.next() {
-      if property.identifier == .sessionExpiryInterval { return start..<reader.position }
-      start = reader.position
-    }
-    return 0..<0
-  }
-
-  private func validateFarewell(_ properties: Span<UInt8>) throws(SessionError) {
-    var reader = PropertyReader(properties, place: .packet(.disconnect, from: .client))
-    do throws(Malformed) {
-      while let property = try reader.next() {
-        // A session that was to end with the connection cannot be kept now (§3.14.2.2.2).
-        if property.identifier == .sessionExpiryInterval, property.number != 0, ownSessionExpiry == 0 {
-          throw .propertyValue
-        }
-      }
-    } catch {
-      throw .property
-    }
-  }
-
-  /// DISCONNECT is the last packet [MQTT-3.14.4-1]; `ending` tells when the transport may go. False: there is no
-  /// room for it yet.
-  public mutating func disconnect() -> Bool {
-    guard phase != .disconnected else { return true }
-    guard canSayGoodbye, !isPeerGone else {
-      end(Ending(cause: .requested), saying: nil)
-      return true
-    }
-    guard sayFarewell() else { return false }
-    ending = Ending(cause: .requested)
-    phase = .ending
-    return true
-  }
-
-  /// CONNECT is out as a whole: from then on the server would publish the Will [MQTT-3.1.2-8]. Nobody has to wait for
-  /// CONNACK (§3.1.4).
-  public var canSayGoodbye: Bool { phase == .connected || phase == .awaitingConnack }
-
-  private mutating func sayFarewell() -> Bool {
-    let packet = Disconnect(rawReasonCode: farewellReason)
-    // Texts that would make it too large stay out [MQTT-3.14.2-3] [MQTT-3.14.2-4].
-    if let range = fitting(0..<farewellSize) ?? fitting(farewellExpiry) {
-      return Self.append(packet, to: &control, properties: farewell, range)
-    }
-    // Without its Reason Code it would discard the Will: if there is no byte for that, it stays out too.
-    let isSayable = packet.encodedSize(version) <= limits.maximumPacketSize
-    return !isSayable || control.append(packet, version: version)
-  }
-
-  private func fitting(_ range: Range<Int>) -> Range<Int>? {
-    let size = FixedHeader.packetSize(Disconnect.remainingLengthWithProperties(range.count))
-    return range.isEmpty || size > limits.maximumPacketSize ? nil : range
-  }
-
-  // Static, because the compiler takes a span of one part of `self` for a hold on all of it.
-  private static func append(
-    _ packet: Disconnect, to control: inout ControlQueue, properties: borrowing Region, _ range: Range<Int>
-  ) -> Bool {
-    control.append(packet, properties: properties.bytes.extracting(range))
-  }
 }

@@ -1,5 +1,5 @@
-public import FixedMemory
 public import MQTTWire
+public import Storage
 
 /// Messages of other threads: what is checked there, and what is left to do when their turn comes.
 extension Session {
@@ -14,91 +14,50 @@ extension Session {
   }
 
   /// `publishChecked` would find room for the message.
-  public func hasRoom(for message: borrowing Publish, _ handling: Handling, isExpired: Bool) -> Bool {
-    guard outbox.reservation == nil else { return false }
+  public func hasRoom(for message: borrowing Publish, _ options: PublishOptions, isExpired: Bool) -> Bool {
+    guard state.outbox.reservation == nil else { return false }
     let endsAtOnce = end(of: message, isExpired: isExpired) != nil
-    return handling.isUrgent
-      ? urgent.element.mayTake(
-        message, handling, endsAtOnce: endsAtOnce, version: acceptedVersion, limits: limits)
-      : outbox.mayTake(message, handling, endsAtOnce: endsAtOnce, version: acceptedVersion, limits: limits)
+    return options.isUrgent
+      ? state.urgent.element.mayTake(
+        message, options, endsAtOnce: endsAtOnce, version: identity.acceptedVersion, limits: connection.limits
+      )
+      : state.outbox.mayTake(
+        message, options, endsAtOnce: endsAtOnce, version: identity.acceptedVersion, limits: connection.limits
+      )
   }
 
-  /// Takes a message into the outbox that `check` has let pass and for which there is room; also while the application
+  /// Takes a message into the state.outbox that `check` has let pass and for which there is room; also while the application
   /// is leaving. One that the server does not allow ends at once. `isExpired`: so does this one.
   public mutating func publishChecked(
-    _ message: borrowing Publish, _ handling: Handling, isExpired: Bool, at now: Instant
+    _ message: borrowing Publish, _ options: PublishOptions, isExpired: Bool, at now: Instant
   ) throws(SessionError) {
-    var handling = handling
-    if handling.expiry != 0 {
-      if isNothingExpiring { clock.restart(at: now) } else { clock.advance(to: now) }
-      handling.expiresAt = clock.second(after: handling.expiry, from: now)
-    }
-    turn(at: now)
+    var options = options
+    if options.expiry != 0 { setExpiry(&options, at: now) }
+    advance(to: now)
     let end = end(of: message, isExpired: isExpired)
-    if handling.isUrgent {
-      try urgent.element.take(message, handling, end, version: acceptedVersion, limits: limits, quota: &quota)
+    if options.isUrgent {
+      try state.urgent.element.take(
+        message, options, end, version: identity.acceptedVersion, limits: connection.limits,
+        quota: &connection.quota)
     } else {
-      try outbox.take(message, handling, end, version: acceptedVersion, limits: limits, quota: &quota)
+      try state.outbox.take(
+        message, options, end, version: identity.acceptedVersion, limits: connection.limits,
+        quota: &connection.quota)
     }
     counters.messagesPublished.increment()
   }
 
   /// How a message ends that need not be queued.
-  private func end(of message: borrowing Publish, isExpired: Bool) -> (Outcome, UInt8?)? {
+  private func end(of message: borrowing Publish, isExpired: Bool) -> (DeliveryResult, UInt8?)? {
     if isExpired { return (.expired, nil) }
     if let limit = limit(message) { return (.aboveLimit, limit.reasonCode.rawValue) }
-    let isOffline = needsConnection && message.qos == .atMostOnce && phase != .connected
+    let isOffline = policy.needsConnection && message.qos == .atMostOnce && !connection.isUp
     return isOffline ? (.disconnected, nil) : nil
   }
 
   private func limit(_ message: borrowing Publish) -> Limit? {
-    if message.properties.count > 0, !acceptedVersion.hasProperties { return .versionTooOld }
-    let size = FixedHeader.packetSize(message.remainingLength(acceptedVersion))
-    return limits.verdict(packetSize: size, qos: message.qos, retain: message.retain)
-  }
-}
-
-extension Outbox {
-  /// Whether a message could be taken in now. One that ends at once needs no bytes.
-  func mayTake(
-    _ message: borrowing Publish, _ handling: Handling, endsAtOnce: Bool, version: ProtocolVersion,
-    limits: ServerLimits
-  ) -> Bool {
-    if endsAtOnce { return hasDescriptor }
-    let room = roomNeeded(message, handling, version: version, limits: limits)
-    guard room <= bytes.count else { return false }
-    if hasDescriptor, place(room) != nil { return true }
-    return handling.overflow != .refuse && canMakeRoom(for: room)
-  }
-
-  mutating func take(
-    _ message: borrowing Publish, _ handling: Handling, _ end: (Outcome, UInt8?)?, version: ProtocolVersion,
-    limits: ServerLimits, quota: inout SendQuota
-  ) throws(SessionError) {
-    if let (outcome, reasonCode) = end {
-      guard stored < descriptors.count || reclaim() else { throw .full }
-      return note(handling, qos: message.qos, outcome, reasonCode: reasonCode)
-    }
-    let wasStarved = isStarved
-    do throws(SessionError) {
-      _ = try admit(message, handling, version: version, limits: limits, quota: &quota)
-    } catch {
-      // Who submits is not told of room.
-      isStarved = wasStarved
-      throw error
-    }
-  }
-
-  /// The end of a message that never was in the ring.
-  private mutating func note(_ handling: Handling, qos: QoS, _ outcome: Outcome, reasonCode: UInt8?) {
-    count(outcome)
-    var flags = MessageFlags(qos: qos)
-    flags.set(.isQuiet, handling.isQuiet)
-    noteCompletion(
-      of: Descriptor(
-        cookie: handling.cookie, offset: 0, length: 0, link: 0, expiresAt: 0, since: 0, flags: flags,
-        order: 0,
-        tag: 0, state: .completed, outcome: outcome, reasonCode: 0),
-      outcome, reasonCode: reasonCode)
+    if message.properties.count > 0, !identity.acceptedVersion.hasProperties { return .versionTooOld }
+    let size = FixedHeader.packetSize(message.remainingLength(identity.acceptedVersion))
+    return connection.limits.verdict(packetSize: size, MessageFlags(qos: message.qos, retain: message.retain))
   }
 }

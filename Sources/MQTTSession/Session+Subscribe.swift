@@ -1,7 +1,7 @@
-import FixedMemory
 public import MQTTWire
+import Storage
 
-/// What the application wants: subscriptions, and requests with replies.
+/// What the application wants: state.subscriptions, and requests with state.responses.
 extension Session {
   /// Takes a SUBSCRIBE or UNSUBSCRIBE, or changes nothing. `identifier` is the Subscription Identifier; 0: none.
   public mutating func request<List: SubscriptionList & ~Copyable & ~Escapable>(
@@ -9,10 +9,10 @@ extension Session {
     cookie: UInt64
   ) throws(SessionError) {
     guard !isLeaving else { throw .leaving }
-    var needs = try Self.validate(list, type, acceptedVersion)
+    var needs = try Self.validate(list, type, identity.acceptedVersion)
     needs.identifier = identifier != 0
     if properties.count > 0 || identifier != 0 {
-      guard acceptedVersion.hasProperties else { throw .option }
+      guard identity.acceptedVersion.hasProperties else { throw .option }
       // In the drop-in it is among them.
       guard
         DropIn.isOn
@@ -23,23 +23,24 @@ extension Session {
     }
     let count = list.count
     // Its answer, which has a byte for each filter, must fit.
-    let answer = FixedHeader.packetSize(2 &+ count &+ (acceptedVersion.hasProperties ? 1 : 0))
+    let answer = FixedHeader.packetSize(2 &+ count &+ (identity.acceptedVersion.hasProperties ? 1 : 0))
     guard answer <= receiver.capacity else { throw .tooLarge }
     // What cannot be subscribed to again is not subscribed to at all: else it would be gone without a word.
-    guard type == .unsubscribe || subscriptions.capacity == 0 || subscriptions.hasRoom(for: list)
+    guard type == .unsubscribe || state.subscriptions.capacity == 0 || state.subscriptions.hasRoom(for: list)
     else { throw .full }
     let request = SubscriptionRequest(
       type: type, list: list, properties: properties,
       subscriptionIdentifier: DropIn.isOn ? 0 : identifier)
-    try requests.append(
-      request, count: count, needs: needs, version: acceptedVersion, cookie: cookie, limits: limits)
-    guard subscriptions.capacity > 0 else { return }
+    try state.requests.append(
+      request, count: count, needs: needs, version: identity.acceptedVersion, cookie: cookie,
+      limits: connection.limits)
+    guard state.subscriptions.capacity > 0 else { return }
     for index in 0..<count {
       let filter = request.list.filter(at: index)
       if type == .subscribe {
-        subscriptions.ask(filter, request.list.options(at: index), identifier: identifier)
+        state.subscriptions.ask(filter, request.list.options(at: index), identifier: identifier)
       } else {
-        subscriptions.remove(filter)
+        state.subscriptions.remove(filter)
       }
     }
   }
@@ -47,15 +48,15 @@ extension Session {
   // MARK: Subscribing again
 
   /// The answer, or the end, of a request: what it asked for is granted or not.
-  mutating func settle(_ place: Int, _ codes: Extent?) {
-    guard subscriptions.capacity > 0 else { return }
-    Self.settle(&subscriptions, requests, place, codes, receiver)
+  mutating func settle(_ place: Int, _ codes: ByteRange?) {
+    guard state.subscriptions.capacity > 0 else { return }
+    Self.settle(&state.subscriptions, state.requests, place, codes, receiver)
   }
 
   // Static, because the compiler takes a span of one part of `self` for a hold on all of it.
   private static func settle(
-    _ subscriptions: inout SubscriptionTable, _ requests: borrowing RequestQueue, _ place: Int,
-    _ codes: Extent?,
+    _ subscriptions: inout SubscriptionTable, _ requests: borrowing SubscribeQueue, _ place: Int,
+    _ codes: ByteRange?,
     _ receiver: borrowing ReceiveBuffer
   ) {
     var position = 0
@@ -67,41 +68,42 @@ extension Session {
     }
   }
 
-  /// Whether `repeatSubscriptions` would find something to do.
-  var canRepeatSubscription: Bool {
-    guard let slot = subscriptions.firstLost else { return false }
-    return requests.hasRoom(repeatSize(slot))
+  /// Whether `resubscribe` would find something to do.
+  var canResubscribe: Bool {
+    guard let slot = state.subscriptions.firstLost else { return false }
+    return state.requests.hasRoom(repeatSize(slot))
   }
 
   /// What a SUBSCRIBE for one entry of the table takes.
   private func repeatSize(_ slot: Int) -> Int {
-    let identifier = subscriptions[slot].identifier
+    let identifier = state.subscriptions[slot].identifier
     let properties =
       !version.hasProperties
       ? 0
       : 1
         + (identifier == 0
           ? 0 : 1 + VariableByteInteger.encodedSize(Int(truncatingIfNeeded: identifier)))
-    return FixedHeader.packetSize(2 &+ properties &+ 3 &+ subscriptions.filter(slot).count)
+    return FixedHeader.packetSize(2 &+ properties &+ 3 &+ state.subscriptions.filter(slot).count)
   }
 
   /// One packet for each, as long as there is room; the others follow when answers come.
-  mutating func repeatSubscriptions() {
-    while let slot = subscriptions.firstLost, requests.hasRoom(repeatSize(slot)) {
-      let isTaken = Self.repeatSubscription(slot, subscriptions, in: &requests, version, limits)
-      subscriptions.repeated(slot)
+  mutating func resubscribe() {
+    while let slot = state.subscriptions.firstLost, state.requests.hasRoom(repeatSize(slot)) {
+      let isTaken = Self.enqueueResubscription(
+        slot, state.subscriptions, in: &state.requests, version, limits)
+      state.subscriptions.repeated(slot)
       // It is above a limit of this server.
-      if !isTaken { subscriptions.refuse(slot, ReasonCode.implementationSpecificError.rawValue) }
+      if !isTaken { state.subscriptions.refuse(slot, ReasonCode.implementationSpecificError.rawValue) }
     }
   }
 
   /// The answer to one that was subscribed to again.
-  mutating func settleRepeat(_ place: Int, reasonCode: UInt8) {
-    Self.settleRepeat(&subscriptions, requests, place, reasonCode)
+  mutating func resubscribeCompleted(_ place: Int, reasonCode: UInt8) {
+    Self.resubscribeCompleted(&state.subscriptions, state.requests, place, reasonCode)
   }
 
-  private static func settleRepeat(
-    _ subscriptions: inout SubscriptionTable, _ requests: borrowing RequestQueue, _ place: Int,
+  private static func resubscribeCompleted(
+    _ subscriptions: inout SubscriptionTable, _ requests: borrowing SubscribeQueue, _ place: Int,
     _ reasonCode: UInt8
   ) {
     var position = 0
@@ -110,14 +112,14 @@ extension Session {
     if reasonCode >= 0x80 { subscriptions.refuse(text, reasonCode) } else { subscriptions.grant(text) }
   }
 
-  private static func repeatSubscription(
-    _ slot: Int, _ subscriptions: borrowing SubscriptionTable, in requests: inout RequestQueue,
+  private static func enqueueResubscription(
+    _ slot: Int, _ subscriptions: borrowing SubscriptionTable, in requests: inout SubscribeQueue,
     _ version: ProtocolVersion, _ limits: ServerLimits
   ) -> Bool {
     let entry = subscriptions[slot]
     let filter = subscriptions.bytes.extracting(subscriptions.filter(slot).range)
-    let list = RepeatedSubscription(filter, entry)
-    var needs = RequestQueue.Needs()
+    let list = Resubscription(filter, entry)
+    var needs = SubscribeQueue.Needs()
     needs.shared = TopicFilter.isShared(filter)
     needs.wildcard = TopicFilter.hasWildcard(filter)
     needs.identifier = entry.identifier != 0
@@ -137,8 +139,8 @@ extension Session {
 
   private static func validate<List: SubscriptionList & ~Copyable & ~Escapable>(
     _ list: borrowing List, _ type: ControlPacketType, _ version: ProtocolVersion
-  ) throws(SessionError) -> RequestQueue.Needs {
-    var needs = RequestQueue.Needs()
+  ) throws(SessionError) -> SubscribeQueue.Needs {
+    var needs = SubscribeQueue.Needs()
     var size = 0
     for index in 0..<list.count {
       let filter = list.filter(at: index)
@@ -162,32 +164,32 @@ extension Session {
     }
     guard size <= VariableByteInteger.maximum else { throw .tooLarge }
     // An UNSUBSCRIBE asks for nothing that a server may lack.
-    return type == .subscribe ? needs : RequestQueue.Needs()
+    return type == .subscribe ? needs : SubscribeQueue.Needs()
   }
 
-  // MARK: Requests with replies
+  // MARK: Requests with state.responses
 
   /// Publishes a request (§4.10.1). `message` has no Correlation Data yet. False: it was dropped at once, as it asked for.
   public mutating func publishRequest(
-    _ request: consuming Publish, _ handling: Handling, timeout: UInt32, at now: Instant
+    _ request: consuming Publish, _ options: PublishOptions, timeout: UInt32, at now: Instant
   ) throws(SessionError) -> Bool {
-    guard acceptedVersion.hasProperties, replies.capacity > 0 else { throw .notSupported }
+    guard identity.acceptedVersion.hasProperties, state.responses.capacity > 0 else { throw .notSupported }
     do throws(TopicName.Fault) {
       try TopicName.validate(request.own.responseTopic)
     } catch {
       if case .utf8 = error { throw .utf8 }
       throw .topicName
     }
-    guard let place = replies.free else { throw .full }
-    let correlation = replies.correlation(of: place)
-    var handling = handling
-    handling.isQuiet = true
-    handling.replyTag = replies.tag(of: place)
+    guard let place = state.responses.free else { throw .full }
+    let correlation = state.responses.correlation(of: place)
+    var options = options
+    options.isQuiet = true
+    options.responseTag = state.responses.tag(of: place)
     request.own.correlationData = correlation.span
     request.own.hasCorrelationData = true
-    guard try publishSpecially(request, handling, at: now) else { return false }
-    replies.add(
-      at: place, cookie: handling.cookie, slot: outbox.newestSlot, topic: request.own.responseTopic,
+    guard try publish(request, options, at: now) else { return false }
+    state.responses.add(
+      at: place, cookie: options.cookie, slot: state.outbox.newestSlot, topic: request.own.responseTopic,
       deadline: now.advanced(by: timeout))
     return true
   }

@@ -1,88 +1,89 @@
-public import FixedMemory
 import MQTTWire
+public import Storage
 
 /// Outputs: what is to be sent, where the received bytes go, and when something is due.
 extension Session {
   /// Looks for bytes to send. True: they are in `output`.
   public mutating func prepareTransmit(at now: Instant) -> Bool {
-    turn(at: now)
-    source = chooseSource(at: now)
-    return source != .none
+    advance(to: now)
+    connection.source = chooseSource(at: now)
+    return connection.source != .none
   }
 
   /// The bytes to send, in one piece; after `prepareTransmit` said there are any.
   public var output: Span<UInt8> {
     @_lifetime(borrow self)
     borrowing get {
-      switch source {
+      switch connection.source {
       case .none: Span()
       case .connect: connects.bytes.extracting(connectRest)
       case .control: control.pending
-      case .request: requests.output
+      case .subscribe: state.requests.output
       case .urgent: urgentOutput
-      case .run: outbox.run
-      case .restOfPacket: isInsideUrgent ? urgentOutput : outbox.restOfPacket
-      case .stream: streamBuffer.bytes.extracting(streamStart..<streamEnd)
+      case .window: state.outbox.window
+      case .restOfPacket: state.isInsideUrgent ? urgentOutput : state.outbox.restOfPacket
+      case .stream: streamBuffer.bytes.extracting(connection.stream.range)
       }
     }
   }
 
   /// Whether `prepareTransmit` might find something: asks without changing anything.
   public var wantsTransmit: Bool {
-    switch phase {
-    case .disconnected: false
+    switch connection.phase {
+    case .disconnected, .peerClosed: false
     case .sendingConnect: true
     case .awaitingConnack: !control.isEmpty
     case .connected:
-      !isPeerGone
-        && (outbox.isInsideStream
-          ? streamStart < streamEnd
-          : !control.isEmpty || requests.queued > 0 || canTransmitMessage || outbox.releasesToCheck > 0
-            || (!urgent.isEmpty && urgent.element.releasesToCheck > 0) || canRepeatSubscription)
-    case .ending: !control.isEmpty && (!outbox.isInsideStream || streamStart < streamEnd)
+      state.outbox.isInsideStream
+        ? !connection.stream.isEmpty
+        : !control.isEmpty || state.requests.queued > 0 || canTransmitMessage || hasPubrelsToCheck
+          || canResubscribe
+    case .closing: !control.isEmpty && (!state.outbox.isInsideStream || !connection.stream.isEmpty)
     }
   }
 
   /// DISCONNECT, or what is in its way, was not handed to the transport.
-  public var hasUnsentFarewell: Bool { !control.isEmpty }
+  public var hasUnsentDisconnect: Bool { !control.isEmpty }
 
   /// Where the next bytes from the transport go; empty if they have to wait.
   public var receiveSpace: MutableSpan<UInt8> {
     @_lifetime(&self)
     mutating get {
       // An event points into it, and so does the header of a message that comes in parts.
-      if !isDelivering, incoming == nil, receiver.isCramped { receiver.moveToFront() }
+      if !hasUndeliveredEvent, !arrival.hasLarge, receiver.shouldCompact { receiver.compact() }
       return receiver.space
     }
   }
 
   /// Bytes may be received: not before CONNECT is sent, not after the end.
   public var wantsReceive: Bool {
-    guard phase == .awaitingConnack || phase == .connected else { return false }
-    return !isDelivering && incoming == nil ? receiver.hasSpace : receiver.hasSpaceBehind
+    guard connection.isReceiving else { return false }
+    return !hasUndeliveredEvent && !arrival.hasLarge ? receiver.hasSpace : receiver.hasTailSpace
   }
 
   /// When `timedOut` needs to be called, if nothing else happens.
   public var nextDeadline: Instant? {
     @inline(never) get {
-      var deadline = phase == .connected ? Instant.earlier(keepAlive.deadline, answers.deadline) : nil
-      if let second = earliestExpiry {
-        deadline = Instant.earlier(deadline, clock.deadline(of: second))
+      var deadline =
+        connection.isUp
+        ? Instant.earlier(connection.keepAlive.deadline, connection.ackTimeout.deadline) : nil
+      if let second = state.earliestExpiry {
+        deadline = Instant.earlier(deadline, state.expiry.deadline(of: second))
       }
-      return replyCheck == nil ? Instant.earlier(deadline, replies.deadline) : deadline
+      return state.overdueAt == nil ? Instant.earlier(deadline, state.responses.deadline) : deadline
     }
   }
 
   // MARK: Helpers
 
   /// It lies in the block as long as the session does. The compiler (6.3.1) would have it end with the access to the
-  /// cell.
+  /// slot.
   private var urgentOutput: Span<UInt8> {
     @_lifetime(borrow self)
     borrowing get {
-      let isRun = source == .urgent
-      let bytes = unsafe urgent.read { lane in
-        let bytes = isRun ? lane.run : lane.restOfPacket
+      let isWindow = connection.source == .urgent
+      let bytes = unsafe state.urgent.read { urgent in
+        let bytes = isWindow ? urgent.window : urgent.restOfPacket
         return unsafe bytes.withUnsafeBufferPointer { unsafe $0 }
       }
       return unsafe _overrideLifetime(Span(_unsafeElements: bytes), borrowing: self)
@@ -91,89 +92,95 @@ extension Session {
 
   /// As `chooseSource` chooses.
   private var canTransmitMessage: Bool {
-    if urgent.isEmpty { return outbox.canTransmit(quota) }
-    if urgent.element.unsent > 0, urgent.element.resends > 0 || outbox.resends > 0 {
-      return outbox.isInsidePacket || isInsideUrgent || quota.left &+ runQuota > 0
+    let quota = connection.quota
+    if state.urgent.isEmpty { return state.outbox.canTransmit(quota) }
+    let urgentUnsent = state.urgent.element.unsent
+    if urgentUnsent > 0, state.urgent.element.resends > 0 || state.outbox.resends > 0 {
+      return state.outbox.isInsidePacket || state.isInsideUrgent || quota.left &+ windowQuota > 0
     }
-    return outbox.canTransmit(quota) || urgent.element.canTransmit(quota)
+    return state.outbox.canTransmit(quota) || state.urgent.element.canTransmit(quota)
   }
 
-  /// What the runs have taken of the quota, and give back if it is wanted elsewhere.
-  private var runQuota: Int { outbox.runCount > 0 || urgent.element.runCount > 0 ? 1 : 0 }
-
-  /// The second in which the first message expires, if one does.
-  var earliestExpiry: UInt32? {
-    guard !urgent.isEmpty, let second = urgent.element.nextExpiry else { return outbox.nextExpiry }
-    return min(second, outbox.nextExpiry ?? second)
+  /// What the windows have taken of the quota, and give back if it is wanted elsewhere.
+  private var windowQuota: Int {
+    state.outbox.windowCount > 0 || state.urgent.element.windowCount > 0 ? 1 : 0
   }
 
-  /// A part of an urgent message is sent: the rest of it is next.
-  var isInsideUrgent: Bool { !urgent.isEmpty && urgent.element.isInsidePacket }
+  private var hasPubrelsToCheck: Bool {
+    state.outbox.pubrelsToCheck > 0 || (!state.urgent.isEmpty && state.urgent.element.pubrelsToCheck > 0)
+  }
 
   private var connectRest: Range<Int> {
+    guard case .sendingConnect(let sent) = connection.phase else { return 0..<0 }
     let packet = connects.packet(version)
-    return packet.offset &+ connectSent..<packet.end
+    return packet.offset &+ Int(truncatingIfNeeded: sent)..<packet.end
+  }
+
+  private mutating func chooseSource(at now: Instant) -> Connection.Source {
+    switch connection.phase {
+    case .disconnected, .peerClosed, .closing(after: .peerClosed): .none
+    case .sendingConnect: .connect
+    case .awaitingConnack: control.isEmpty ? .none : .control
+    case .connected, .closing: choosePacket(at: now)
+    }
   }
 
   /// Control packets go first, but never into the middle of another packet.
-  private mutating func chooseSource(at now: Instant) -> Source {
-    switch phase {
-    case .disconnected: return .none
-    case .sendingConnect: return .connect
-    case .awaitingConnack: return control.isEmpty ? .none : .control
-    case .connected, .ending:
-      guard !isPeerGone else { return .none }
-      if phase == .connected {
-        refillReleases()
-        repeatSubscriptions()
-      }
-      if outbox.isInsideStream { return mayStream && streamStart < streamEnd ? .stream : .none }
-      if requests.isInsidePacket { return .request }
-      let isInsidePacket = outbox.isInsidePacket || isInsideUrgent
-      if !control.isEmpty { return isInsidePacket ? .restOfPacket : .control }
-      guard phase == .connected else { return .none }
-      if requests.queued > 0 {
-        if isInsidePacket { return .restOfPacket }
-        requests.prepare()
-        return .request
-      }
-      clock.advance(to: now)
-      expire()
-      if !urgent.isEmpty, urgent.element.unsent > 0 {
-        if outbox.isInsidePacket { return .restOfPacket }
-        if urgent.element.resends > 0 || outbox.resends > 0 { return chooseResend() }
-        // What is in the run has not been begun, and may wait for its place in the window.
-        outbox.retractRun(&quota)
-        urgent.element.extendRun(version: version, second: clock.seconds, quota: &quota)
-        if urgent.element.runCount > 0 { return .urgent }
-      }
-      outbox.extendRun(version: version, second: clock.seconds, quota: &quota)
-      return outbox.runCount > 0 ? .run : .none
+  private mutating func choosePacket(at now: Instant) -> Connection.Source {
+    let isConnected = connection.phase == .connected
+    if isConnected {
+      resendPubrels()
+      resubscribe()
     }
+    if state.outbox.isInsideStream { return mayStream && !connection.stream.isEmpty ? .stream : .none }
+    if state.requests.isInsidePacket { return .subscribe }
+    let isInsidePacket = state.outbox.isInsidePacket || state.isInsideUrgent
+    if !control.isEmpty { return isInsidePacket ? .restOfPacket : .control }
+    guard isConnected else { return .none }
+    if state.requests.queued > 0 {
+      if isInsidePacket { return .restOfPacket }
+      state.requests.prepare()
+      return .subscribe
+    }
+    state.expiry.advance(to: now)
+    state.expire(quota: &connection.quota)
+    if !state.urgent.isEmpty, state.urgent.element.unsent > 0 {
+      if state.outbox.isInsidePacket { return .restOfPacket }
+      if state.urgent.element.resends > 0 || state.outbox.resends > 0 { return chooseResend() }
+      // What is in the window has not been begun, and may wait for its turn.
+      state.outbox.shrinkWindow(&connection.quota)
+      state.urgent.element.extendWindow(
+        version: version, second: state.expiry.seconds, quota: &connection.quota)
+      if state.urgent.element.windowCount > 0 { return .urgent }
+    }
+    state.outbox.extendWindow(version: version, second: state.expiry.seconds, quota: &connection.quota)
+    return state.outbox.windowCount > 0 ? .window : .none
   }
 
-  /// What is sent again keeps its order, whichever lane it is on [MQTT-4.6.0-1].
-  private mutating func chooseResend() -> Source {
-    outbox.retractRun(&quota)
-    if urgent.element.isInsidePacket { return .urgent }
-    urgent.element.retractRun(&quota)
-    let (first, second) = (urgent.element.nextResend(), outbox.nextResend())
-    urgent.element.extendRun(.resends(before: second), version: version, second: clock.seconds, quota: &quota)
-    if urgent.element.runCount > 0 { return .urgent }
-    outbox.extendRun(.resends(before: first), version: version, second: clock.seconds, quota: &quota)
-    return outbox.runCount > 0 ? .run : .none
+  /// What is sent again keeps its order, whichever queue it is in [MQTT-4.6.0-1].
+  private mutating func chooseResend() -> Connection.Source {
+    state.outbox.shrinkWindow(&connection.quota)
+    if state.urgent.element.isInsidePacket { return .urgent }
+    state.urgent.element.shrinkWindow(&connection.quota)
+    let (first, second) = (state.urgent.element.nextResend(), state.outbox.nextResend())
+    state.urgent.element.extendWindow(
+      .resends(before: second), version: version, second: state.expiry.seconds, quota: &connection.quota)
+    if state.urgent.element.windowCount > 0 { return .urgent }
+    state.outbox.extendWindow(
+      .resends(before: first), version: version, second: state.expiry.seconds, quota: &connection.quota)
+    return state.outbox.windowCount > 0 ? .window : .none
   }
 
-  private mutating func refillReleases() {
-    while control.hasRoom, let identifier = nextRelease() {
+  private mutating func resendPubrels() {
+    while control.hasRoom, let identifier = nextPubrel() {
       var packet = Acknowledgement(type: .pubrel, identifier: identifier)
       packet.isDuplicate = version == .v3_1 && !DropIn.isOn  // which has DUP for PUBREL too (its §2.1)
-      _ = control.append(packet)
+      control.put(packet)
     }
   }
 
-  private mutating func nextRelease() -> PacketIdentifier? {
-    if !urgent.isEmpty, let identifier = urgent.element.nextRelease() { return identifier }
-    return outbox.nextRelease()
+  private mutating func nextPubrel() -> PacketIdentifier? {
+    if !state.urgent.isEmpty, let identifier = state.urgent.element.nextPubrel() { return identifier }
+    return state.outbox.nextPubrel()
   }
 }

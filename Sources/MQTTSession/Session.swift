@@ -1,187 +1,143 @@
-public import FixedMemory
 public import MQTTWire
+public import Storage
 
 /// The protocol, without IO: bytes and instants go in; bytes, one deadline and events come out (D1).
 ///
 /// Four families of methods, in this order: getters, things that happened, things the application
 /// wants, outputs. After any of the second and third, whoever drives the session looks at the
-/// fourth: `prepareTransmit`, `nextDeadline`, `ending`, `nextEvent`. Here is the state and what can be asked of it.
+/// fourth: `prepareTransmit`, `nextDeadline`, `closeReason`, `nextEvent`. Here is the state and what can be asked of it.
 /// What happened is in Session+Connection.swift, and what a packet from the server does in Session+Received.swift and
 /// Session+Message.swift; what the application wants in Session+Publish.swift, +Subscribe, +Acknowledge and
 /// +Authentication; the outputs are in Session+Transmit.swift and Session+Events.swift.
 public struct Session: ~Copyable {
-  enum Phase: BitwiseCopyable {
-    case disconnected
-    case sendingConnect
-    case awaitingConnack
-    case connected
-    /// Nothing more is accepted from the server; what is in the control queue still goes out.
-    case ending
+  /// What CONNECT says, and what follows from it.
+  struct Identity: BitwiseCopyable {
+    /// The version that what is queued is encoded for: the last that a server accepted.
+    var acceptedVersion: ProtocolVersion
+    var cleanStart: Bool
+    var beginsNewSession: Bool
+    var keepAlive: UInt16
+    var sessionExpiry: UInt32
+    /// The largest packet that the server may send.
+    var maximumPacketSize: Int
+    /// Milliseconds.
+    var pingTimeout: UInt32
+
+    init(_ options: borrowing SessionOptions) {
+      acceptedVersion = options.connect.version
+      cleanStart = options.connect.cleanStart || options.beginsNewSession
+      beginsNewSession = options.beginsNewSession
+      keepAlive = options.connect.keepAlive
+      sessionExpiry = options.connect.session.sessionExpiryInterval
+      maximumPacketSize = options.ownMaximumPacketSize
+      pingTimeout = options.pingTimeout
+    }
   }
 
-  /// Where the bytes to be transmitted lie.
-  enum Source: BitwiseCopyable { case none, connect, control, request, urgent, run, restOfPacket, stream }
+  /// What the options say for good.
+  struct Policy: BitwiseCopyable {
+    let holdsMessages: Bool
+    let deliversParts: Bool
+    /// QoS 0 is not queued without a connection.
+    let needsConnection: Bool
+    let repeatsExactlyOnce: Bool
+    let forgetsRequests: Bool
+    let resubscribing: Resubscribing
+    /// Milliseconds.
+    let ackTimeout: UInt32
 
-  /// What is done with the bytes of an event when it is released.
-  enum Release: BitwiseCopyable {
-    case consume(Int)  // from the front
-    case cut(at: Int, count: Int)  // a part of a message, behind its header
+    init(_ options: borrowing SessionOptions) {
+      holdsMessages = options.holdsMessages
+      deliversParts = options.deliversParts
+      needsConnection = options.needsConnection
+      repeatsExactlyOnce = options.repeatsExactlyOnce
+      forgetsRequests = options.forgetsRequests
+      resubscribing = options.resubscribing
+      ackTimeout = options.answerTimeout
+    }
+  }
+
+  /// What came in on a connection and was not handed out: it outlasts the connection, until the next one begins.
+  struct Arrival: BitwiseCopyable {
+    enum Blockage: BitwiseCopyable {
+      case none
+      /// A message is there that has to wait for the application to acknowledge others.
+      case inboxFull
+      /// What is there has to wait for room for the answer to it.
+      case controlQueueFull
+    }
+
+    var event = PendingEvent()
+    /// A PUBLISH that is larger than the receive buffer, and not yet at its end.
+    var large: LargeMessage? = nil
+    /// There is one: to look into an optional of that size is a call.
+    private(set) var hasLarge = false
+    var blockage = Blockage.none
+    /// The server has said something.
+    var hasBegun = false
+    /// Why the session wants this connection closed.
+    var closeReason: CloseReason? = nil
+
+    mutating func begin(_ message: LargeMessage) {
+      large = message
+      hasLarge = true
+    }
+
+    mutating func endLarge() {
+      large = nil
+      hasLarge = false
+    }
   }
 
   /// The version of this connection, or of the next one.
   public internal(set) var version: ProtocolVersion
-  /// The one that what is queued is encoded for: the last that a server accepted.
-  var acceptedVersion: ProtocolVersion { didSet { if acceptedVersion != oldValue { settleShortWay() } } }
-  var cleanStart: Bool
-  var beginsNewSession: Bool
-  var ownKeepAlive: UInt16
-
-  // Side by side, as a gap between any two would be memory of every client.
-  /// How many QoS 1 and 2 messages were sent; wraps.
-  var order: UInt16 = 0
-  let holdsMessages: Bool
-  let deliversParts: Bool
-  /// QoS 0 is not queued without a connection.
-  let needsConnection: Bool
-  let repeatsExactlyOnce: Bool
-  let forgetsRequests: Bool
-  var phase = Phase.disconnected { didSet { if phase != oldValue { settleShortWay() } } }
-  var source = Source.none
-  /// The application asked to leave: nothing new is taken.
-  var isLeaving = false { didSet { if isLeaving != oldValue { settleShortWay() } } }
-  /// CONNACK accepted this connection, whatever has become of it since.
-  public internal(set) var isAccepted = false
-  /// The server has said something on this connection.
-  var hasHeard = false
-  /// The transport is gone, but what it brought is still being handed out.
-  var isPeerGone = false { didSet { if isPeerGone != oldValue { settleShortWay() } } }
-  /// The application has the event that is in `view`.
-  var isViewTaken = false
-  /// It has the message that is in `shown`.
-  var isShownTaken = false
-  /// The message that it has waits for `acknowledge`.
-  var isViewHeld = false
-  /// A message is there that has to wait for the application to acknowledge others.
-  var isStalled = false
-  /// What is there has to wait for room for the answer to it.
-  var lacksRoom = false
-  /// Whether all has come that the server had to say to a backlog: see Session+Backlog.swift.
-  var roundTrip = RoundTrip.none
-  /// What comes, and what completes, may go the short way: see Session+Plain.swift.
-  var isShortWayOpen = false
-  /// The Reason Code of DISCONNECT.
-  var farewellReason: UInt8 = 0
-
-  var ownSessionExpiry: UInt32
-  var ownMaximumPacketSize: Int
+  var identity: Identity
+  let policy: Policy
+  private let inPlace = InPlace()
   /// From the next CONNACK on.
   public var inFlightMaximum: Int
 
+  /// What outlives a connection.
+  var state: SessionState
+  /// What dies with one.
+  var connection: Connection
+  var arrival = Arrival()
+
+  // Memory for what dies with a connection.
   var connects: ConnectPackets
-  var outbox: Outbox
-  /// What goes first; empty: there is no room for such messages.
-  var urgent: Cell<Outbox>
-  var quota = SendQuota()
-  var requests: RequestQueue
-  var subscriptions: SubscriptionTable
-  /// The event that was handed out last tells that this one is no more.
-  var lostSubscription: Int? = nil { didSet { settleShortWay() } }
-  let resubscribing: Resubscribing
-  var authentication = AuthenticationState.none
-  private let inPlace = InPlace()
-  var replies: ReplyTable
   var control: ControlQueue
   var receiver: ReceiveBuffer
-  var inbox: Inbox
   var receivedAliases: ReceivedAliases
   var streamBuffer: Region
-  var streamStart = 0
-  var streamEnd = 0
-  var keepAlive: KeepAlive
-  var answers: AnswerDeadline
-  public internal(set) var limits = ServerLimits() { didSet { settleShortWay() } }
-  var clock = SecondsClock()
-
-  /// What may be published the short way.
-  var plainRules = PlainRules()
   /// The properties of DISCONNECT.
-  var farewell: Region
-  var farewellSize = 0
-  /// Where in it the Session Expiry Interval is.
-  var farewellExpiry = 0..<0
-  public internal(set) var ending: Ending? = nil
-  /// How many bytes of CONNECT.
-  var connectSent = 0
+  var disconnectProperties: Region
 
-  /// The event whose bytes are in the receive buffer: nothing behind it is parsed until it is released.
-  var view: SessionEvent? = nil { didSet { settleShortWay() } }
-  /// Instead of a view, if `shownSize` is not 0: the message at the front of the receive buffer, which takes so many bytes.
-  public internal(set) var shown = PlainMessage()
-  var shownSize = 0
-  var viewRelease = Release.consume(0)
-  /// A PUBLISH that is larger than the receive buffer, and not yet at its end. Set by `begin` and `endIncoming` alone:
-  /// the short way depends on whether there is one.
-  var incoming: IncomingMessage? = nil
-  /// When `timedOut` found that a request waits for too long.
-  var replyCheck: Instant? = nil { didSet { settleShortWay() } }
   public internal(set) var counters = Counters()
 
-  static var farewellBytes: Int { 256 }
+  static var disconnectPropertyBytes: Int { 256 }
 
   /// The caller guarantees that `options` are those the plan was made with. Packet Identifiers
   /// begin at random, so that a client which takes up the session of an
   /// earlier process does not begin with the identifiers that one had in flight.
   public init(
-    _ options: borrowing SessionOptions, plan: SessionPlan, block: borrowing MemoryBlock,
+    _ options: borrowing SessionOptions, plan: SessionPlan, block: borrowing Arena,
     random: UInt32
   ) {
     version = options.connect.version
-    acceptedVersion = options.connect.version
-    cleanStart = options.connect.cleanStart || options.beginsNewSession
-    beginsNewSession = options.beginsNewSession
-    ownKeepAlive = options.connect.keepAlive
-    ownSessionExpiry = options.connect.session.sessionExpiryInterval
-    ownMaximumPacketSize = options.ownMaximumPacketSize
+    identity = Identity(options)
+    policy = Policy(options)
     inFlightMaximum = options.inFlightMaximum
-    holdsMessages = options.holdsMessages
-    deliversParts = options.deliversParts
+    state = SessionState(options, plan: plan, block: block, random: random)
+    connection = Connection(
+      .disconnected, pingTimeout: options.pingTimeout, ackTimeout: options.answerTimeout)
     connects = ConnectPackets(region: block.region(plan.connect), options)
-    outbox = Outbox(
-      bytes: block.region(plan.outbox), descriptors: block.table(plan.descriptors),
-      prefix: block.region(plan.prefix),
-      aliases: SentAliases(
-        entries: block.table(plan.aliasesSent), topics: block.region(plan.topicsSent),
-        topicBytes: options.aliasBytes),
-      identifiers: .messages, random: UInt16(truncatingIfNeeded: random))
-    urgent = Cell(plan.urgent, in: block) {
-      Outbox(
-        bytes: block.region(plan.urgentBytes), descriptors: block.table(plan.urgentDescriptors),
-        prefix: block.region(plan.none),
-        aliases: SentAliases(
-          entries: block.table(plan.noAliases), topics: block.region(plan.none), topicBytes: 0),
-        identifiers: .urgent, random: UInt16(truncatingIfNeeded: random >> 16))
-    }
-    needsConnection = options.needsConnection
-    repeatsExactlyOnce = options.repeatsExactlyOnce
-    forgetsRequests = options.forgetsRequests
-    requests = RequestQueue(
-      bytes: block.region(plan.requestBytes), table: block.table(plan.requests))
-    subscriptions = SubscriptionTable(
-      entries: block.table(plan.subscriptions), filters: block.region(plan.subscriptionBytes))
-    resubscribing = options.resubscribing
-    replies = ReplyTable(entries: block.table(plan.replies), mark: random)
     control = ControlQueue(region: block.region(plan.control))
-    farewell = block.region(plan.farewell)
     receiver = ReceiveBuffer(region: block.region(plan.receive))
-    inbox = Inbox(
-      ring: block.table(plan.inbox), unreleased: IdentifierSet(slots: block.table(plan.unreleased)))
     receivedAliases = ReceivedAliases(
       entries: block.table(plan.aliasesReceived), topics: block.region(plan.topicsReceived),
       topicBytes: options.aliasBytes)
     streamBuffer = block.region(plan.stream)
-    keepAlive = KeepAlive(pingTimeout: options.pingTimeout)
-    answers = AnswerDeadline(timeout: options.answerTimeout)
-    settleShortWay()
+    disconnectProperties = block.region(plan.disconnectProperties)
   }
 
   /// Completes a Client Identifier that is a template (`Connect.isClientIDTemplate`). To be called once, before the
@@ -191,22 +147,33 @@ public struct Session: ~Copyable {
   /// The session is over, and its block goes back to whoever it belongs to: credentials and authentication data do not.
   public mutating func wipeSecrets() {
     connects.wipe()
-    farewell.wipe(0..<farewell.count)
+    disconnectProperties.wipe(0..<disconnectProperties.count)
     control.wipe()
     if connects.authenticationMethod != nil { receiver.wipe() }
   }
 
   // MARK: Getters
 
-  public var isConnected: Bool { phase == .connected }
+  public var isConnected: Bool { connection.isUp }
 
-  /// Every message and every request is complete, and nothing waits to be sent.
-  public var isDrained: Bool {
-    outbox.incomplete == 0 && (urgent.isEmpty || urgent.element.incomplete == 0) && requests.incomplete == 0
-      && control.isEmpty
+  /// CONNACK accepted this connection, whatever has become of it since.
+  public var isAccepted: Bool { connection.wasAccepted }
+
+  /// What the server that answered can do.
+  public var limits: ServerLimits { connection.limits }
+
+  /// Why the session wants the connection closed; `nil`: it does not.
+  public var closeReason: CloseReason? { arrival.closeReason }
+
+  /// The application asked to leave: nothing new is taken.
+  var isLeaving: Bool {
+    @inline(__always) get { connection.pendingDisconnect != nil }
   }
 
-  /// Where the extents of an `Ending` or of an event point.
+  /// Every message and every request is complete, and nothing waits to be sent.
+  public var isDrained: Bool { state.isDrained && control.isEmpty }
+
+  /// Where the extents of an `CloseReason` or of an event point.
   public var receivedBytes: Span<UInt8> {
     @_lifetime(borrow self)
     borrowing get { receiver.bytes }
@@ -221,7 +188,7 @@ public struct Session: ~Copyable {
   /// Where the Topic Filter of a subscription is that could not be made again.
   public var subscribedFilters: Span<UInt8> {
     @_lifetime(borrow self)
-    borrowing get { subscriptions.bytes }
+    borrowing get { state.subscriptions.bytes }
   }
 
   public var clientID: Span<UInt8> {
@@ -229,27 +196,33 @@ public struct Session: ~Copyable {
     borrowing get { connects.bytes.extracting(connects.clientID.range) }
   }
 
-  public var outboxNumbers: OutboxNumbers { OutboxNumbers(outbox, urgent, quota) }
+  public var outboxNumbers: OutboxNumbers { OutboxNumbers(state.outbox, state.urgent, connection.quota) }
 
   public var inboxNumbers: InboxNumbers {
     InboxNumbers(
-      unacknowledged: inbox.count, peak: inbox.peak, maximum: inbox.maximum,
-      requests: requests.incomplete, requestsPeak: requests.peak, replies: replies.waiting,
-      repliesPeak: replies.peak, subscriptions: subscriptions.count, receiveBytesPeak: receiver.peak,
+      unacknowledged: state.inbox.count, peak: state.inbox.peak, maximum: state.inbox.maximum,
+      requests: state.requests.incomplete, requestsPeak: state.requests.peak,
+      replies: state.responses.waiting,
+      repliesPeak: state.responses.peak, subscriptions: state.subscriptions.count,
+      receiveBytesPeak: receiver.peak,
       controlBytesPeak: control.peak)
   }
 
   /// A server that does not speak this version says so in CONNACK, or closes the connection without a word.
-  public var isVersionUnwelcome: Bool {
-    guard let ending else { return isUnheard }
-    guard case .refused = ending.cause else { return false }
+  public var serverRejectedVersion: Bool {
+    guard let closeReason else { return closedWithoutAWord }
+    guard case .refused = closeReason.cause else { return false }
     let code = version.hasProperties ? ReasonCode.unsupportedProtocolVersion.rawValue : 1
-    return ending.reasonCode == code
+    return closeReason.reasonCode == code
   }
 
   /// CONNECT is sent, or a part of it, and not a byte came back; nor has this server ever spoken this version.
-  private var isUnheard: Bool {
-    guard !hasHeard, counters.connections == 0 else { return false }
-    return phase == .awaitingConnack || (phase == .sendingConnect && connectSent > 0)
+  private var closedWithoutAWord: Bool {
+    guard !arrival.hasBegun, counters.connections == 0 else { return false }
+    switch connection.phase {
+    case .awaitingConnack: return true
+    case .sendingConnect(let sent): return sent > 0
+    default: return false
+    }
   }
 }

@@ -1,5 +1,5 @@
-public import FixedMemory
 public import MQTTWire
+public import Storage
 
 /// When to subscribe again to what was granted.
 public enum Resubscribing: UInt32, BitwiseCopyable, Sendable {
@@ -91,47 +91,47 @@ public struct SessionOptions: ~Escapable {
 
 /// Where a session's parts lie in the caller's block.
 public struct SessionPlan {
-  let connect: Place<UInt8>
-  let descriptors: Place<Outbox.Descriptor>
-  let outbox: Place<UInt8>
-  let urgent: Place<Outbox>
-  let urgentDescriptors: Place<Outbox.Descriptor>
-  let urgentBytes: Place<UInt8>
-  let none: Place<UInt8>
-  let noAliases: Place<SentAliases.Entry>
-  let prefix: Place<UInt8>
-  let aliasesSent: Place<SentAliases.Entry>
-  let topicsSent: Place<UInt8>
-  let requests: Place<RequestQueue.Descriptor>
-  let requestBytes: Place<UInt8>
-  let subscriptions: Place<SubscriptionTable.Entry>
-  let subscriptionBytes: Place<UInt8>
-  let control: Place<UInt8>
-  let farewell: Place<UInt8>
-  let receive: Place<UInt8>
-  let inbox: Place<Inbox.Entry>
-  let unreleased: Place<UInt32>
-  let aliasesReceived: Place<ReceivedAliases.Entry>
-  let topicsReceived: Place<UInt8>
-  let replies: Place<ReplyTable.Entry>
-  let stream: Place<UInt8>
+  let connect: ArenaSlice<UInt8>
+  let descriptors: ArenaSlice<Outbox.Descriptor>
+  let outbox: ArenaSlice<UInt8>
+  let urgent: ArenaSlice<Outbox>
+  let urgentDescriptors: ArenaSlice<Outbox.Descriptor>
+  let urgentBytes: ArenaSlice<UInt8>
+  let none: ArenaSlice<UInt8>
+  let noAliases: ArenaSlice<SentAliases.Entry>
+  let prefix: ArenaSlice<UInt8>
+  let aliasesSent: ArenaSlice<SentAliases.Entry>
+  let topicsSent: ArenaSlice<UInt8>
+  let requests: ArenaSlice<SubscribeQueue.Descriptor>
+  let requestBytes: ArenaSlice<UInt8>
+  let subscriptions: ArenaSlice<SubscriptionTable.Entry>
+  let subscriptionBytes: ArenaSlice<UInt8>
+  let control: ArenaSlice<UInt8>
+  let disconnectProperties: ArenaSlice<UInt8>
+  let receive: ArenaSlice<UInt8>
+  let inbox: ArenaSlice<Inbox.Entry>
+  let unreleased: ArenaSlice<UInt32>
+  let aliasesReceived: ArenaSlice<ReceivedAliases.Entry>
+  let topicsReceived: ArenaSlice<UInt8>
+  let replies: ArenaSlice<PendingResponses.Entry>
+  let stream: ArenaSlice<UInt8>
 
-  public init(_ options: borrowing SessionOptions, in plan: inout MemoryPlan) {
+  public init(_ options: borrowing SessionOptions, in plan: inout ArenaLayout) {
     descriptors = plan.reserve(options.outboxMessages, of: Outbox.Descriptor.self)
     urgent = plan.reserve(min(options.urgentMessages, 1), of: Outbox.self)
     urgentDescriptors = plan.reserve(options.urgentMessages, of: Outbox.Descriptor.self)
     noAliases = plan.reserve(0, of: SentAliases.Entry.self)
-    requests = plan.reserve(options.requests, of: RequestQueue.Descriptor.self)
+    requests = plan.reserve(options.requests, of: SubscribeQueue.Descriptor.self)
     subscriptions = plan.reserve(options.subscriptions, of: SubscriptionTable.Entry.self)
-    replies = plan.reserve(options.replies, of: ReplyTable.Entry.self)
+    replies = plan.reserve(options.replies, of: PendingResponses.Entry.self)
     inbox = plan.reserve(options.receiveMaximum, of: Inbox.Entry.self)
     unreleased = plan.reserve(IdentifierSet.slotCount(for: options.unreleasedPlaces), of: UInt32.self)
     aliasesSent = plan.reserve(options.aliasesSent, of: SentAliases.Entry.self)
     aliasesReceived = plan.reserve(options.aliasesReceived, of: ReceivedAliases.Entry.self)
     connect = plan.reserve(max(ConnectPackets.size(options), options.connectBytes), of: UInt8.self)
     control = plan.reserve(options.controlBytes, of: UInt8.self)
-    farewell = plan.reserve(
-      options.connect.version.hasProperties ? min(Session.farewellBytes, options.controlBytes) : 0,
+    disconnectProperties = plan.reserve(
+      options.connect.version.hasProperties ? min(Session.disconnectPropertyBytes, options.controlBytes) : 0,
       of: UInt8.self)
     outbox = plan.reserve(options.outboxBytes, of: UInt8.self)
     urgentBytes = plan.reserve(options.urgentBytes, of: UInt8.self)

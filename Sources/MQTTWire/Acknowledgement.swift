@@ -1,3 +1,5 @@
+public import Storage
+
 /// PUBACK, PUBREC, PUBREL and PUBCOMP (§3.4 to §3.7): one layout, one type.
 public struct Acknowledgement: BitwiseCopyable {
   public let type: ControlPacketType
@@ -5,8 +7,8 @@ public struct Acknowledgement: BitwiseCopyable {
   /// 0 in 3.1.1, which has none.
   public let reasonCode: UInt8
   /// 5.0, in received packets: extents in the body. `properties` are all, without their length; checked.
-  public let reasonString: Extent
-  public let properties: Extent
+  public let reasonString: ByteRange
+  public let properties: ByteRange
   /// DUP, which 3.1 has for PUBREL too; in packets that are sent.
   public var isDuplicate = false
 
@@ -33,8 +35,8 @@ public struct Acknowledgement: BitwiseCopyable {
     var reader = ByteReader(body)
     guard let identifier = PacketIdentifier(try reader.uint16()) else { throw .packetIdentifier }
     self.identifier = identifier
-    var reason = Extent.empty
-    var all = Extent.empty
+    var reason = ByteRange.empty
+    var all = ByteRange.empty
     if version.hasProperties && !reader.isAtEnd {
       reasonCode = try reader.byte()
       // No Reason Code: success. No Property Length: no properties (§3.4.2.2.1).
@@ -57,18 +59,15 @@ public struct Acknowledgement: BitwiseCopyable {
   /// Without a Reason Code, which means success.
   public static var plainSize: Int { 4 }
   public static var plainRemainingLength: UInt8 { 2 }
-  // Their first bytes: type and flags (§2.1.2, §2.1.3).
-  public static var pubackFirstByte: UInt8 { 0x40 }
-  public static var pubrecFirstByte: UInt8 { 0x50 }
-  public static var pubrelFirstByte: UInt8 { 0x62 }
-  public static var pubcompFirstByte: UInt8 { 0x70 }
 
   /// With a Reason Code, without properties.
   public static var maximumEncodedSize: Int { 5 }
 
+  @inline(__always)
   public var encodedSize: Int { reasonCode == 0 ? 4 : 5 }
 
-  public func encode(into writer: inout ByteWriter) {
+  @inline(__always)
+  public func encode<Writer: PacketWriter & ~Copyable & ~Escapable>(into writer: inout Writer) {
     writer.put(type.firstByte | (isDuplicate ? Publish.duplicateFlag : 0))
     writer.put(UInt8(truncatingIfNeeded: encodedSize &- 2))
     writer.put(identifier.rawValue)

@@ -1,11 +1,13 @@
+public import Storage
+
 /// AUTH (§3.15), in either direction: enhanced authentication, 5.0 only.
 public struct Auth: BitwiseCopyable {
   public let reasonCode: UInt8
-  public private(set) var method = Extent.empty
-  public private(set) var data = Extent.empty
-  public private(set) var reasonString = Extent.empty
+  public private(set) var method = ByteRange.empty
+  public private(set) var data = ByteRange.empty
+  public private(set) var reasonString = ByteRange.empty
   /// All properties, without their length; checked.
-  public private(set) var properties = Extent.empty
+  public private(set) var properties = ByteRange.empty
 
   /// Reads what follows the Fixed Header of one from a server; extents are offsets in `body`.
   public init(parsing body: Span<UInt8>) throws(Malformed) {

@@ -1,3 +1,5 @@
+public import Storage
+
 /// Reads a packet's fields front to back. Throws where the bytes end too early; never traps on what
 /// the peer sent.
 public struct ByteReader: ~Escapable {
@@ -16,7 +18,7 @@ public struct ByteReader: ~Escapable {
 
   /// A reader of a part of the same span, in the same offsets.
   @_lifetime(copy bytes)
-  public init(_ bytes: Span<UInt8>, in extent: Extent) {
+  public init(_ bytes: Span<UInt8>, in extent: ByteRange) {
     precondition(extent.offset >= 0 && extent.end <= bytes.count)
     self.bytes = bytes
     self.position = extent.offset
@@ -61,56 +63,27 @@ public struct ByteReader: ~Escapable {
   }
 
   /// The next `count` bytes.
-  public mutating func extent(_ count: Int) throws(Malformed) -> Extent {
+  public mutating func extent(_ count: Int) throws(Malformed) -> ByteRange {
     guard count >= 0, end &- position >= count else { throw .truncated }
     defer { position &+= count }
-    return Extent(offset: position, count: count)
+    return ByteRange(offset: position, count: count)
   }
 
   /// Binary Data (§1.5.6).
-  public mutating func binaryData() throws(Malformed) -> Extent {
+  public mutating func binaryData() throws(Malformed) -> ByteRange {
     try extent(Int(try uint16()))
   }
 
   /// A UTF-8 Encoded String (§1.5.4), checked.
-  public mutating func string() throws(Malformed) -> Extent {
+  public mutating func string() throws(Malformed) -> ByteRange {
     let extent = try binaryData()
     guard UTF8EncodedString.isValid(bytes.extracting(extent.range)) else { throw .utf8 }
     return extent
   }
 
   /// Everything up to the end.
-  public mutating func rest() -> Extent {
+  public mutating func rest() -> ByteRange {
     defer { position = end }
-    return Extent(offset: position, count: end &- position)
-  }
-}
-
-/// A run of bytes within the packet it was parsed from: offset and length instead of a pointer, so
-/// that a parsed packet is a plain value.
-public struct Extent: BitwiseCopyable, Equatable {
-  // No buffer is so large that it needs more.
-  private let start: UInt32
-  private let size: UInt32
-
-  @inline(__always)
-  public init(offset: Int, count: Int) {
-    start = UInt32(truncatingIfNeeded: offset)
-    size = UInt32(truncatingIfNeeded: count)
-  }
-
-  public static var empty: Extent { Extent(offset: 0, count: 0) }
-
-  @inline(__always)
-  public var offset: Int { Int(truncatingIfNeeded: start) }
-  @inline(__always)
-  public var count: Int { Int(truncatingIfNeeded: size) }
-  public var isEmpty: Bool { size == 0 }
-  public var end: Int { offset &+ count }
-  public var range: Range<Int> { offset..<end }
-
-  /// The same bytes, seen from `distance` bytes further ahead.
-  public func shifted(by distance: Int) -> Extent {
-    Extent(offset: offset &+ distance, count: count)
+    return ByteRange(offset: position, count: end &- position)
   }
 }

@@ -1,10 +1,10 @@
-import FixedMemory
+public import Storage
 
 /// Writes a packet front to back into a span that is known to be large enough.
 ///
 /// Every packet tells its `encodedSize` first, so running over the end is a bug in this module and
 /// traps; it can't be caused from outside.
-public struct ByteWriter: ~Copyable, ~Escapable {
+public struct ByteWriter: PacketWriter, ~Copyable, ~Escapable {
   private var target: MutableSpan<UInt8>
   public private(set) var count = 0
 
@@ -29,6 +29,17 @@ public struct ByteWriter: ~Copyable, ~Escapable {
     put(UInt8(truncatingIfNeeded: value))
   }
 
+  @_lifetime(self: copy self)
+  @inline(__always)
+  public mutating func put(_ bytes: Span<UInt8>) {
+    var place = target._mutatingExtracting(count..<count &+ bytes.count)
+    copy(bytes, into: &place)
+    count &+= bytes.count
+  }
+}
+
+/// The data types of §1.5 that are made of those.
+extension PacketWriter where Self: ~Copyable, Self: ~Escapable {
   /// A Four Byte Integer (§1.5.3).
   @_lifetime(self: copy self)
   public mutating func put(_ value: UInt32) {
@@ -36,6 +47,7 @@ public struct ByteWriter: ~Copyable, ~Escapable {
     put(UInt16(truncatingIfNeeded: value))
   }
 
+  /// A Variable Byte Integer (§1.5.5).
   @_lifetime(self: copy self)
   @inline(__always)
   public mutating func put(variableByteInteger value: Int) {
@@ -45,14 +57,6 @@ public struct ByteWriter: ~Copyable, ~Escapable {
       rest >>= 7
     }
     put(UInt8(truncatingIfNeeded: rest))
-  }
-
-  @_lifetime(self: copy self)
-  @inline(__always)
-  public mutating func put(_ bytes: Span<UInt8>) {
-    var place = target._mutatingExtracting(count..<count &+ bytes.count)
-    copy(bytes, into: &place)
-    count &+= bytes.count
   }
 
   /// UTF-8 Encoded String or Binary Data: a Two Byte Integer length, then the bytes (§1.5.4, §1.5.6).

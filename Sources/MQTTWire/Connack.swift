@@ -1,3 +1,5 @@
+public import Storage
+
 /// CONNACK (§3.2): the server's answer to CONNECT.
 public struct Connack: BitwiseCopyable {
   public let sessionPresent: Bool
@@ -10,19 +12,19 @@ public struct Connack: BitwiseCopyable {
   public private(set) var retainAvailable = true
   /// 0: none but MQTT's own.
   public private(set) var maximumPacketSize: UInt32 = 0
-  public private(set) var assignedClientIdentifier = Extent.empty
+  public private(set) var assignedClientIdentifier = ByteRange.empty
   public private(set) var topicAliasMaximum: UInt16 = 0
-  public private(set) var reasonString = Extent.empty
+  public private(set) var reasonString = ByteRange.empty
   public private(set) var wildcardSubscriptionAvailable = true
   public private(set) var subscriptionIdentifiersAvailable = true
   public private(set) var sharedSubscriptionAvailable = true
   public private(set) var serverKeepAlive: UInt16? = nil
-  public private(set) var responseInformation = Extent.empty
-  public private(set) var serverReference = Extent.empty
-  public private(set) var authenticationMethod = Extent.empty
-  public private(set) var authenticationData = Extent.empty
+  public private(set) var responseInformation = ByteRange.empty
+  public private(set) var serverReference = ByteRange.empty
+  public private(set) var authenticationMethod = ByteRange.empty
+  public private(set) var authenticationData = ByteRange.empty
   /// All of them, without their length; checked.
-  public private(set) var properties = Extent.empty
+  public private(set) var properties = ByteRange.empty
 
   public var isAccepted: Bool { reasonCode == 0 }
 

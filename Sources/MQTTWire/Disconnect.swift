@@ -1,11 +1,13 @@
+public import Storage
+
 /// DISCONNECT (§3.14), in either direction.
 public struct Disconnect: BitwiseCopyable {
   public let reasonCode: UInt8
   /// In received packets: extents in the body.
-  public private(set) var reasonString = Extent.empty
-  public private(set) var serverReference = Extent.empty
+  public private(set) var reasonString = ByteRange.empty
+  public private(set) var serverReference = ByteRange.empty
   /// All properties, without their length; checked.
-  public private(set) var properties = Extent.empty
+  public private(set) var properties = ByteRange.empty
 
   public init(reasonCode: ReasonCode) {
     self.reasonCode = reasonCode.rawValue

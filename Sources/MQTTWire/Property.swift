@@ -1,3 +1,5 @@
+public import Storage
+
 /// The properties of MQTT 5.0 (§2.2.2.2, Table 2-4). Raw values are the identifiers of the wire.
 public enum PropertyIdentifier: UInt8, BitwiseCopyable {
   case payloadFormatIndicator = 0x01
@@ -35,9 +37,9 @@ public struct Property: BitwiseCopyable {
   /// Its value if that is a number, else 0.
   public let number: UInt32
   /// Its value if that is a string or Binary Data; the name of a User Property.
-  public let text: Extent
+  public let text: ByteRange
   /// The value of a User Property.
-  public let value: Extent
+  public let value: ByteRange
 }
 
 /// How a property's value is encoded (Table 2-4).

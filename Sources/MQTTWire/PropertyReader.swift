@@ -1,10 +1,12 @@
+public import Storage
+
 /// Reads the properties of a received packet one by one, and checks each against Table 2-4: known,
 /// allowed in this packet, not repeated, value in range, strings well-formed.
 public struct PropertyReader: ~Escapable {
   private var reader: ByteReader
   private let place: UInt32  // its `bit`
   /// The whole list, without its length.
-  public let extent: Extent
+  public let extent: ByteRange
   // One bit for each identifier seen so far: 0…31 and 32…63.
   private var seen: (UInt32, UInt32) = (0, 0)
 
@@ -23,7 +25,7 @@ public struct PropertyReader: ~Escapable {
   @_lifetime(copy list)
   public init(_ list: Span<UInt8>, place: PropertyPlace) {
     reader = ByteReader(list)
-    extent = Extent(offset: 0, count: list.count)
+    extent = ByteRange(offset: 0, count: list.count)
     self.place = place.bit
   }
 
@@ -43,8 +45,8 @@ public struct PropertyReader: ~Escapable {
     try noteSeen(identifier)
 
     var number: UInt32 = 0
-    var text = Extent.empty
-    var value = Extent.empty
+    var text = ByteRange.empty
+    var value = ByteRange.empty
     switch rule.type {
     case .byte: number = UInt32(try reader.byte())
     case .twoByteInteger: number = UInt32(try reader.uint16())

@@ -1,3 +1,5 @@
+public import Storage
+
 /// PUBLISH as it is sent (§3.3): one Application Message.
 public struct Publish: ~Escapable {
   /// Empty only together with a Topic Alias.
@@ -5,8 +7,8 @@ public struct Publish: ~Escapable {
   /// Empty if whoever sends the packet puts the payload behind it himself.
   public let payload: Span<UInt8>
   public let payloadSize: Int
-  public let qos: QoS
-  public let retain: Bool
+  /// QoS and retain, as the Fixed Header has them (§3.3.1).
+  public let headerFlags: UInt8
   /// 5.0: encoded properties, without their length; checked by whoever hands them in.
   public let properties: Span<UInt8>
   /// 5.0: the properties the library sets itself, in front of the others.
@@ -28,7 +30,7 @@ public struct Publish: ~Escapable {
       correlationData = Span()
     }
 
-    @inline(__always)
+    @inline(__always) @usableFromInline
     var encodedSize: Int {
       var size = topicAlias == 0 ? 0 : Publish.topicAliasSize
       if messageExpiryInterval != 0 { size &+= 5 }
@@ -37,8 +39,8 @@ public struct Publish: ~Escapable {
       return size
     }
 
-    @inline(__always)
-    func encode(into writer: inout ByteWriter) {
+    @inline(__always) @usableFromInline
+    func encode<Writer: PacketWriter & ~Copyable & ~Escapable>(into writer: inout Writer) {
       if topicAlias != 0 {
         writer.put(PropertyIdentifier.topicAlias.rawValue)
         writer.put(topicAlias)
@@ -67,9 +69,20 @@ public struct Publish: ~Escapable {
     self.topic = topic
     self.payload = payload
     self.payloadSize = payload.count
-    self.qos = qos
-    self.retain = retain
+    headerFlags = Self.headerFlags(qos, retain)
     self.properties = properties
+    own = OwnProperties()
+  }
+
+  /// No more than a topic and a payload.
+  @_lifetime(copy topic, copy payload)
+  @inline(__always)
+  public init(topic: Span<UInt8>, payload: Span<UInt8>, headerFlags: UInt8) {
+    self.topic = topic
+    self.payload = payload
+    self.payloadSize = payload.count
+    self.headerFlags = headerFlags
+    self.properties = Span()
     own = OwnProperties()
   }
 
@@ -81,8 +94,7 @@ public struct Publish: ~Escapable {
     self.topic = topic
     self.payload = Span()
     self.payloadSize = payloadSize
-    self.qos = qos
-    self.retain = retain
+    headerFlags = Self.headerFlags(qos, retain)
     self.properties = properties
     own = OwnProperties()
   }
@@ -98,28 +110,33 @@ public struct Publish: ~Escapable {
     return copy
   }
 
-  /// No more than a topic and a payload.
-  @inline(__always)
-  public var isPlain: Bool {
-    properties.count == 0 && own.encodedSize == 0 && payload.count == payloadSize
+  public var qos: QoS { QoS(rawValue: headerFlags >> 1 & 3) ?? .atMostOnce }
+  public var retain: Bool { headerFlags & Self.retainFlag != 0 }
+
+  /// QoS 1 and 2 have a Packet Identifier [MQTT-2.2.1-2].
+  @inline(__always) @usableFromInline
+  var hasIdentifier: Bool { headerFlags & 0b110 != 0 }
+
+  private static func headerFlags(_ qos: QoS, _ retain: Bool) -> UInt8 {
+    qos.rawValue << 1 | (retain ? retainFlag : 0)
   }
 
   /// What the Fixed Header will announce; above `VariableByteInteger.maximum` it can't be sent.
   @inline(__always)
   public func remainingLength(_ version: ProtocolVersion) -> Int {
-    2 &+ topic.count &+ (qos == .atMostOnce ? 0 : 2) &+ propertySize(version) &+ payloadSize
+    2 &+ topic.count &+ (hasIdentifier ? 2 : 0) &+ propertySize(version) &+ payloadSize
   }
 
-  /// `identifier` is not used with QoS 0. The writer's target has the packet's exact size.
-  @inline(__always)
-  public func encode(
-    into writer: inout ByteWriter, identifier: PacketIdentifier, version: ProtocolVersion
+  /// `identifier` is not used with QoS 0. What is written is as large as `FixedHeader.packetSize` says of `remainingLength`,
+  /// without the payload if that is not here.
+  @inline(always)
+  public func encode<Writer: PacketWriter & ~Copyable & ~Escapable>(
+    into writer: inout Writer, identifier: PacketIdentifier, version: ProtocolVersion
   ) {
-    writer.put(
-      ControlPacketType.publish.rawValue << 4 | qos.rawValue << 1 | (retain ? Self.retainFlag : 0))
+    writer.put(ControlPacketType.publish.rawValue << 4 | headerFlags)
     writer.put(variableByteInteger: remainingLength(version))
     writer.put(prefixed: topic)
-    if qos != .atMostOnce { writer.put(identifier.rawValue) }
+    if hasIdentifier { writer.put(identifier.rawValue) }
     if version.hasProperties {
       writer.put(variableByteInteger: propertyLength)
       own.encode(into: &writer)
@@ -133,16 +150,16 @@ public struct Publish: ~Escapable {
   public func expiryOffset(_ remainingLength: Int, inProperties offset: Int?) -> Int {
     let list =
       1 &+ VariableByteInteger.encodedSize(remainingLength) &+ 2 &+ topic.count
-      &+ (qos == .atMostOnce ? 0 : 2) &+ VariableByteInteger.encodedSize(propertyLength)
+      &+ (hasIdentifier ? 2 : 0) &+ VariableByteInteger.encodedSize(propertyLength)
     if let offset { return list &+ own.encodedSize &+ offset }
     return list &+ (own.topicAlias == 0 ? 0 : Self.topicAliasSize) &+ 1
   }
 
-  @inline(__always)
-  private var propertyLength: Int { own.encodedSize &+ properties.count }
+  @inline(__always) @usableFromInline
+  var propertyLength: Int { own.encodedSize &+ properties.count }
 
-  @inline(__always)
-  private func propertySize(_ version: ProtocolVersion) -> Int {
+  @inline(__always) @usableFromInline
+  func propertySize(_ version: ProtocolVersion) -> Int {
     guard version.hasProperties else { return 0 }
     let length = propertyLength
     return VariableByteInteger.encodedSize(length) &+ length
@@ -157,15 +174,15 @@ public struct Publish: ~Escapable {
 
 /// PUBLISH as it is received.
 public struct ReceivedPublish: BitwiseCopyable {
-  public let topic: Extent
+  public let topic: ByteRange
   /// All properties of 5.0, without their length; checked.
-  public let properties: Extent
+  public let properties: ByteRange
   /// 0: none.
   public private(set) var topicAlias: UInt16 = 0
   /// The first one; 0: none.
   public private(set) var subscriptionIdentifier: UInt32 = 0
-  public private(set) var correlationData: Extent? = nil
-  public let payload: Extent
+  public private(set) var correlationData: ByteRange? = nil
+  public let payload: ByteRange
   public let qos: QoS
   public let retain: Bool
   public let duplicate: Bool
@@ -233,7 +250,7 @@ public struct ReceivedPublish: BitwiseCopyable {
     }
   }
 
-  private static func checkTopic(_ body: Span<UInt8>, _ topic: Extent) throws(Malformed) {
+  private static func checkTopic(_ body: Span<UInt8>, _ topic: ByteRange) throws(Malformed) {
     do throws(TopicName.Fault) {
       try TopicName.validate(body.extracting(topic.range))
     } catch {

@@ -1,3 +1,5 @@
+public import Storage
+
 /// What SUBSCRIBE and UNSUBSCRIBE are about: Topic Filters, and for SUBSCRIBE their options. Whoever
 /// has the list keeps it in a form of his own.
 public protocol SubscriptionList: ~Copyable, ~Escapable {
@@ -103,14 +105,14 @@ public struct SubscriptionRequest<List: SubscriptionList & ~Copyable & ~Escapabl
 
 /// SUBACK (§3.9) and UNSUBACK (§3.11): one Reason Code for each Topic Filter, in their order. The
 /// UNSUBACK of 3.1.1 has none.
-public struct SubscriptionAnswer: BitwiseCopyable {
+public struct Suback: BitwiseCopyable {
   public let type: ControlPacketType
   public let identifier: PacketIdentifier
   /// One byte each.
-  public let reasonCodes: Extent
-  public let reasonString: Extent
+  public let reasonCodes: ByteRange
+  public let reasonString: ByteRange
   /// 5.0: all properties, without their length; checked.
-  public let properties: Extent
+  public let properties: ByteRange
 
   /// Reads what follows the Fixed Header; extents are offsets in `body`.
   public init(
@@ -120,8 +122,8 @@ public struct SubscriptionAnswer: BitwiseCopyable {
     var reader = ByteReader(body)
     guard let identifier = PacketIdentifier(try reader.uint16()) else { throw .packetIdentifier }
     self.identifier = identifier
-    var reason = Extent.empty
-    var all = Extent.empty
+    var reason = ByteRange.empty
+    var all = ByteRange.empty
     if version.hasProperties {
       var list = try PropertyReader(body, reader: &reader, place: .packet(type, from: .server))
       all = list.extent

@@ -1,4 +1,4 @@
-import FixedMemory
+import Storage
 
 /// The rules for Topic Names (§4.7).
 public enum TopicName {

@@ -1,4 +1,4 @@
-import FixedMemory
+import Storage
 
 /// The rules for UTF-8 Encoded Strings (§1.5.4).
 public enum UTF8EncodedString {

@@ -120,7 +120,7 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
       switch event {
       case .engine(.completed(let completion)):
         guard Cookie.kind(completion.cookie) == Cookie.publish else { continue }
-        switch completion.outcome {
+        switch completion.result {
         case .delivered, .refused:
           unsafe owe(.published(mid: Cookie.mid(completion.cookie), code: Int32(completion.reasonCode ?? 0)))
         default: continue

@@ -3,6 +3,7 @@ import Driver
 import MQTTClient
 import MQTTSession
 import MQTTWire
+import Storage
 
 /// What has happened, told by the program's callbacks.
 extension UnsafeMutablePointer where Pointee == Mosquitto {
@@ -124,7 +125,7 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
     guard Cookie.kind(completion.cookie) == Cookie.publish else {
       return unsafe tellRefused(completion.cookie, completion.reasonCode)
     }
-    switch completion.outcome {
+    switch completion.result {
     case .delivered, .refused: break
     default: return  // nobody has it: libmosquitto has no word for that
     }
@@ -177,7 +178,7 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
     }
   }
 
-  private func tell(_ answer: AnsweredEvent, of client: UnsafeMutablePointer<Client>) {
+  private func tell(_ answer: SubscribeResult, of client: UnsafeMutablePointer<Client>) {
     let mid = Cookie.mid(answer.cookie)
     let callbacks = unsafe pointee.callbacks
     let user = unsafe pointee.user
@@ -215,7 +216,7 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
   /// They lie in the client's block, and stay what they are until the event is released.
   @_lifetime(immortal)
   func bytes(
-    _ extent: Extent, of client: UnsafeMutablePointer<Client>, isAliased: Bool = false
+    _ extent: ByteRange, of client: UnsafeMutablePointer<Client>, isAliased: Bool = false
   ) -> Span<UInt8> {
     guard !extent.isEmpty,
       let start = unsafe isAliased ? startOfTopics(client.pointee) : startOfBytes(client.pointee)
@@ -223,7 +224,7 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
     return unsafe span(start + extent.offset, extent.count)
   }
 
-  func list(_ extent: Extent, of client: UnsafeMutablePointer<Client>) -> OpaquePointer? {
+  func list(_ extent: ByteRange, of client: UnsafeMutablePointer<Client>) -> OpaquePointer? {
     guard !extent.isEmpty else { return nil }
     return unsafe propertyList(of: bytes(extent, of: client))
   }

@@ -3,11 +3,11 @@
 import CMosquitto
 import CPlatform
 import Driver
-import FixedMemory
 import MQTTClient
 import MQTTSession
 import MQTTWire
 import Platform
+import Storage
 
 extension UnsafeMutablePointer where Pointee == Mosquitto {
   /// A client that says in CONNECT what the program has set, by now; one that is there stays what it is otherwise, with
@@ -117,13 +117,13 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
   }
 
   private func makeClient(_ options: borrowing ClientOptions) -> Int32 {
-    var plan = MemoryPlan()
+    var plan = ArenaLayout()
     let place = plan.reserve(1, of: Client.self)
     let clientPlan = ClientPlan(options, in: &plan)
     guard let memory = unsafe shim_allocate(plan.byteCount) else { return MOSQ_ERR_NOMEM }
     do throws(PlatformError) {
       let platform = try Linux(userTimeout: 0)
-      let block = unsafe MemoryBlock(start: memory)
+      let block = unsafe Arena(start: memory)
       let client = unsafe block.start(of: place)
       unsafe client.initialize(to: Client(options, plan: clientPlan, block: block, on: platform))
       unsafe pointee.client = unsafe client

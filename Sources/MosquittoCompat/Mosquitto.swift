@@ -1,10 +1,10 @@
 import CMosquitto
 import Driver
-import FixedMemory
 import MQTTClient
 import MQTTSession
 import MQTTWire
 import Platform
+import Storage
 
 /// The driver, on Linux.
 typealias Client = MQTTClient.Client<Linux>

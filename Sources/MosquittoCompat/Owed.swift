@@ -33,7 +33,7 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
   /// A copy of it; the acknowledgement goes out first: programs rely on it. It has to go out in any case, as none of a later
   /// message would overtake it.
   func take(_ event: MessageEvent, of client: UnsafeMutablePointer<Client>) -> Arrived {
-    let mid = unsafe event.serial == 0 ? 0 : client.pointee.packetIdentifier(of: event.serial) ?? 0
+    let mid = unsafe event.token == 0 ? 0 : client.pointee.packetIdentifier(of: event.token) ?? 0
     let topic = unsafe bytes(event.topic, of: client, isAliased: event.isTopicAliased)
     let ownTopic = unsafe copy(topic)
     let ownPayload = unsafe copy(bytes(event.payload, of: client))
@@ -44,13 +44,13 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
         payloadlen: Int32(clamping: event.payload.count), qos: Int32(event.qos.rawValue), retain: event.retain
       ),
       properties: list, isDuplicate: event.duplicate, size: event.payloadSize, isOversize: event.isOversize,
-      isAcknowledged: event.serial != 0 && acknowledge(event, of: client))
+      isAcknowledged: event.token != 0 && acknowledge(event, of: client))
   }
 
   /// False: there is nothing to acknowledge any more.
   private func acknowledge(_ event: MessageEvent, of client: UnsafeMutablePointer<Client>) -> Bool {
     do throws(SessionError) {
-      unsafe try client.pointee.acknowledge(event.serial, reasonCode: 0, properties: Span())
+      unsafe try client.pointee.acknowledge(event.token, reasonCode: 0, properties: Span())
     } catch {
       return false
     }

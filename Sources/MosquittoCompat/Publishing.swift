@@ -3,11 +3,10 @@
 // Messages out.
 
 import CMosquitto
-import Driver
-import FixedMemory
 import MQTTClient
 import MQTTSession
 import MQTTWire
+import Storage
 
 @c public func mosquitto_publish(
   _ mosq: OpaquePointer?, _ mid: UnsafeMutablePointer<Int32>?, _ topic: UnsafePointer<CChar>?,
@@ -115,15 +114,18 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
     guard let client = unsafe pointee.client else { return MOSQ_ERR_NO_CONN }
     let encoded = unsafe EncodedProperties(properties)
     defer { unsafe encoded.free() }
-    let message = unsafe Publish(
-      topic: topic, payload: payload, qos: qos, retain: retain, properties: encoded.span)
     let cookie = Cookie.publish | (qos == .exactlyOnce ? Cookie.exactlyOnce : 0) | Cookie.of(mid)
-    let handling = unsafe Handling(cookie: cookie, isQuiet: qos == .atMostOnce && !wantsPublished)
+    let isQuiet = unsafe qos == .atMostOnce && !wantsPublished
     do throws(SessionError) {
       if unsafe encoded.span.count > 0 {
-        _ = unsafe try client.pointee.publishSpecially(message, handling, at: client.pointee.time)
+        let message = unsafe Publish(
+          topic: topic, payload: payload, qos: qos, retain: retain, properties: encoded.span)
+        _ = unsafe try client.pointee.publish(
+          message, PublishOptions(cookie: cookie, isQuiet: isQuiet), at: client.pointee.time)
       } else {
-        unsafe try client.pointee.publish(message, handling)
+        unsafe try client.pointee.publish(
+          topic: topic, payload: payload, MessageFlags(qos: qos, retain: retain, isQuiet: isQuiet),
+          cookie: cookie)
       }
       return MOSQ_ERR_SUCCESS
     } catch {

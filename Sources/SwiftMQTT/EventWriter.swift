@@ -1,19 +1,30 @@
 import CSwiftMQTT
 import Driver
-import FixedMemory
 import MQTTClient
 import MQTTSession
 import MQTTWire
+import Storage
 
 /// An event in the words of the header. What it says nothing of is as `clear` leaves it.
 ///
 /// The pointers in it last until the event is released.
 func describe(
   _ event: ClientEvent, of client: borrowing Client, _ handlers: borrowing HandlerTable,
-  in result: inout smq_event
+  in target: UnsafeMutablePointer<smq_event>
 ) {
   switch event {
-  case .engine(.message(let message)): unsafe describe(message, of: client, handlers, in: &result)
+  case .engine(.message(let message)): unsafe describe(message, of: client, handlers, in: target)
+  case .engine(.completed(let completion)):
+    unsafe describe(completion, of: client, type: Int32(SMQ_EVENT_COMPLETED), in: target)
+  case .engine(.requestFailed(let completion)):
+    unsafe describe(completion, of: client, type: Int32(SMQ_EVENT_REPLY), in: target)
+  default: unsafe describeRare(event, of: client, in: &target.pointee)
+  }
+}
+
+@inline(never)
+private func describeRare(_ event: ClientEvent, of client: borrowing Client, in result: inout smq_event) {
+  switch event {
   case .engine(let event): unsafe describe(event, of: client, in: &result)
   case .credentialsWanted:
     unsafe result.type = Int32(SMQ_EVENT_CREDENTIALS)
@@ -42,12 +53,14 @@ func describe(
   }
 }
 
-// MARK: The short way
+// MARK: What comes most
 
-/// A message has arrived; there is nothing else to say of it.
+// Inlined where the message or the completion is a plain one: then most of it is known, and falls away.
+
+/// How a message ended.
 @inline(__always)
-func describe(_ completion: Completion, in event: UnsafeMutablePointer<smq_event>) {
-  unsafe event.pointee.type = Int32(SMQ_EVENT_COMPLETED)
+func describe(_ completion: Completion, type: Int32, in event: UnsafeMutablePointer<smq_event>) {
+  unsafe event.pointee.type = type
   if let reasonCode = completion.reasonCode { unsafe event.pointee.reason_code = Int32(reasonCode) }
   unsafe event.pointee.cookie = completion.cookie
   if let latency = completion.latency { unsafe event.pointee.latency_ms = Int32(clamping: latency) }
@@ -55,29 +68,45 @@ func describe(_ completion: Completion, in event: UnsafeMutablePointer<smq_event
 
 @inline(__always)
 func describe(
-  _ message: PlainMessage, of client: borrowing Client, _ handlers: borrowing HandlerTable,
+  _ message: MessageEvent, of client: borrowing Client, _ handlers: borrowing HandlerTable,
   in event: UnsafeMutablePointer<smq_event>
 ) {
-  unsafe event.pointee.type = Int32(SMQ_EVENT_MESSAGE)
+  unsafe event.pointee.type = Int32(message.responseCookie == nil ? SMQ_EVENT_MESSAGE : SMQ_EVENT_REPLY)
+  if let cookie = message.responseCookie { unsafe event.pointee.cookie = cookie }
+  if message.isOversize { unsafe event.pointee.status = Status.receiveTooLarge.rawValue }
   let received = unsafe client.receivedBytes.withUnsafeBytes { $0.baseAddress }
-  if !message.payload.isEmpty {
-    unsafe event.pointee.payload = bytes(message.payload, at: received)
-    unsafe event.pointee.payload_total = UInt32(truncatingIfNeeded: message.payload.count)
-  }
+  if !message.properties.isEmpty { unsafe event.pointee.properties = bytes(message.properties, at: received) }
+  if !message.payload.isEmpty { unsafe event.pointee.payload = bytes(message.payload, at: received) }
+  unsafe event.pointee.payload_offset = UInt32(truncatingIfNeeded: message.payloadOffset)
+  unsafe event.pointee.payload_total = UInt32(truncatingIfNeeded: message.payloadSize)
   unsafe event.pointee.qos = message.qos.rawValue
   unsafe event.pointee.retain = message.retain ? 1 : 0
-  unsafe event.pointee.part = UInt8(SMQ_PART_FIRST) | UInt8(SMQ_PART_LAST)
-  unsafe event.pointee.token = Counter(message.serial).uint64
-  unsafe event.pointee.topic = bytes(message.topic, at: received)
-  if !handlers.isEmpty { unsafe find(message.topic, of: client, handlers, in: event) }
+  unsafe event.pointee.duplicate = message.duplicate ? 1 : 0
+  unsafe event.pointee.part =
+    (message.isFirst ? UInt8(SMQ_PART_FIRST) : 0) | (message.isLast ? UInt8(SMQ_PART_LAST) : 0)
+  unsafe event.pointee.token = Counter(message.token).uint64
+  unsafe event.pointee.subscription_identifier = message.subscriptionIdentifier
+  guard !message.topic.isEmpty else { return }
+  let topics =
+    message.isTopicAliased ? unsafe client.aliasedTopics.withUnsafeBytes { $0.baseAddress } : unsafe received
+  unsafe event.pointee.topic = bytes(message.topic, at: topics)
+  if !handlers.isEmpty { unsafe describe(message, of: client, foundIn: handlers, in: event) }
 }
 
+/// What the first entry has whose filter matches the topic.
 @inline(never)
-private func find(
-  _ topic: Extent, of client: borrowing Client, _ handlers: borrowing HandlerTable,
+private func describe(
+  _ message: MessageEvent, of client: borrowing Client, foundIn handlers: borrowing HandlerTable,
   in event: UnsafeMutablePointer<smq_event>
 ) {
-  unsafe find(client.receivedBytes.extracting(topic.range), handlers, in: &event.pointee)
+  let range = message.topic.range
+  let topic =
+    message.isTopicAliased ? client.aliasedTopics.extracting(range) : client.receivedBytes.extracting(range)
+  guard let index = handlers.firstMatch(topic, after: -1) else { return }
+  let handler = handlers[index]
+  unsafe event.pointee.subscription = Int32(truncatingIfNeeded: index)
+  unsafe event.pointee.handler = unsafeBitCast(handler.function, to: smq_handler?.self)
+  unsafe event.pointee.user = UnsafeMutableRawPointer(bitPattern: handler.user)
 }
 
 /// As an event is before anything is said. Its size is set.
@@ -109,7 +138,7 @@ private func describe(
   _ event: SessionEvent, of client: borrowing Client, in result: inout smq_event
 ) {
   switch event {
-  case .message, .acknowledged: break  // the one above, the other with its completion
+  case .message, .completed, .requestFailed, .acknowledged: break  // see above; the last goes with its completion
   case .connected(let connected):
     unsafe result.type = Int32(SMQ_EVENT_CONNECTED)
     unsafe result.reason_code = 0
@@ -118,11 +147,7 @@ private func describe(
     unsafe result.session_present = connected.sessionPresent ? 1 : 0
     unsafe result.reason_string = bytes(connected.reasonString, of: client)
     unsafe result.properties = bytes(connected.properties, of: client)
-  case .completed(let completion):
-    unsafe describe(completion, of: client, type: SMQ_EVENT_COMPLETED, in: &result)
-  case .requestFailed(let completion):
-    unsafe describe(completion, of: client, type: SMQ_EVENT_REPLY, in: &result)
-  case .requestTimedOut(let cookie):
+  case .responseTimedOut(let cookie):
     unsafe result.type = Int32(SMQ_EVENT_REPLY)
     unsafe result.status = Status.timeout.rawValue
     unsafe result.cookie = cookie
@@ -158,70 +183,24 @@ private func describe(
   }
 }
 
-private func describe<Number: BinaryInteger>(
-  _ completion: Completion, of client: borrowing Client, type: Number, in result: inout smq_event
-) {
-  unsafe result.type = Int32(truncatingIfNeeded: type)
-  unsafe result.status = Status(completion.outcome).rawValue
-  unsafe result.reason_code = completion.reasonCode.map { Int32($0) } ?? -1
-  unsafe result.cookie = completion.cookie
-  unsafe result.latency_ms = completion.latency.map { Int32(clamping: $0) } ?? -1
-  unsafe result.reason_string = bytes(completion.reasonString, of: client)
-  unsafe result.properties = bytes(completion.properties, of: client)
-}
-
+@inline(never)
 private func describe(
-  _ message: MessageEvent, of client: borrowing Client, _ handlers: borrowing HandlerTable,
-  in result: inout smq_event
+  _ completion: Completion, of client: borrowing Client, type: Int32,
+  in event: UnsafeMutablePointer<smq_event>
 ) {
-  unsafe result.type = Int32(SMQ_EVENT_MESSAGE)
-  if let cookie = message.replyCookie {
-    unsafe result.type = Int32(SMQ_EVENT_REPLY)
-    unsafe result.cookie = cookie
-  }
-  if message.isOversize { unsafe result.status = Status.receiveTooLarge.rawValue }
-  unsafe result.properties = bytes(message.properties, of: client)
-  unsafe result.payload = bytes(message.payload, of: client)
-  unsafe result.payload_offset = UInt32(truncatingIfNeeded: message.payloadOffset)
-  unsafe result.payload_total = UInt32(truncatingIfNeeded: message.payloadSize)
-  unsafe result.qos = message.qos.rawValue
-  unsafe result.retain = message.retain ? 1 : 0
-  unsafe result.duplicate = message.duplicate ? 1 : 0
-  unsafe result.part =
-    (message.isFirst ? UInt8(SMQ_PART_FIRST) : 0) | (message.isLast ? UInt8(SMQ_PART_LAST) : 0)
-  unsafe result.token = Counter(message.serial).uint64
-  unsafe result.subscription_identifier = message.subscriptionIdentifier
-  guard !message.topic.isEmpty else { return }
-  if message.isTopicAliased {
-    unsafe describe(client.aliasedTopics.extracting(message.topic.range), handlers, in: &result)
-  } else {
-    unsafe describe(client.receivedBytes.extracting(message.topic.range), handlers, in: &result)
-  }
-}
-
-/// The topic, and what the table of handlers has for it.
-private func describe(
-  _ topic: Span<UInt8>, _ handlers: borrowing HandlerTable, in result: inout smq_event
-) {
-  unsafe result.topic = pointer(topic)
-  unsafe find(topic, handlers, in: &result)
-}
-
-private func find(_ topic: Span<UInt8>, _ handlers: borrowing HandlerTable, in result: inout smq_event) {
-  guard let index = handlers.firstMatch(topic, after: -1) else { return }
-  let handler = handlers[index]
-  unsafe result.subscription = Int32(truncatingIfNeeded: index)
-  unsafe result.handler = unsafeBitCast(handler.function, to: smq_handler?.self)
-  unsafe result.user = UnsafeMutableRawPointer(bitPattern: handler.user)
+  unsafe describe(completion, type: type, in: event)
+  unsafe event.pointee.status = Status(completion.result).rawValue
+  unsafe event.pointee.reason_string = bytes(completion.reasonString, of: client)
+  unsafe event.pointee.properties = bytes(completion.properties, of: client)
 }
 
 /// The caller guarantees that the extent is of what begins at `start`.
 @inline(__always)
-@unsafe private func bytes(_ extent: Extent, at start: UnsafeRawPointer?) -> smq_bytes {
+@unsafe private func bytes(_ extent: ByteRange, at start: UnsafeRawPointer?) -> smq_bytes {
   unsafe smq_bytes(data: start.unsafelyUnwrapped + extent.range.lowerBound, size: extent.count)
 }
 
-private func bytes(_ extent: Extent, of client: borrowing Client) -> smq_bytes {
+private func bytes(_ extent: ByteRange, of client: borrowing Client) -> smq_bytes {
   guard !extent.isEmpty else { return unsafe smq_bytes() }
   return unsafe pointer(client.receivedBytes.extracting(extent.range))
 }

@@ -6,11 +6,11 @@
 
 public import CSwiftMQTT
 import Driver
-import FixedMemory
 import MQTTClient
 import MQTTSession
 import MQTTWire
 import Platform
+import Storage
 import Transports
 
 /// Runs `body` and gives its result, or the number of what it throws.
@@ -58,7 +58,7 @@ public func smq_client_init(
 ) -> Int32 {
   status { () throws(Status) in
     guard let memory = unsafe memory, let client = unsafe client else { throw .null }
-    guard UInt(bitPattern: memory) % UInt(MemoryPlan.alignment) == 0 else {
+    guard UInt(bitPattern: memory) % UInt(ArenaLayout.alignment) == 0 else {
       throw .memoryAlignment
     }
     var offset: Int? = nil

@@ -4,9 +4,9 @@
 
 import CSwiftMQTT
 import Driver
-import FixedMemory
 import MQTTClient
 import MQTTSession
+import Storage
 
 @c @implementation
 public func smq_engine_opened(_ client: OpaquePointer?, _ now_ms: UInt32) -> Int32 {

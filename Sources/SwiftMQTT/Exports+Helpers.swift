@@ -3,10 +3,10 @@
 // The C functions of chapters 2 and 16: properties, topics, templates. They need no client.
 
 public import CSwiftMQTT
-import FixedMemory
 import MQTTSession
 import MQTTWire
 import Platform
+import Storage
 
 // MARK: 2  Properties
 
@@ -112,7 +112,7 @@ public func smq_property_next(
   }
 }
 
-private func pointer(_ list: Span<UInt8>, _ extent: Extent) -> smq_bytes {
+private func pointer(_ list: Span<UInt8>, _ extent: ByteRange) -> smq_bytes {
   guard !extent.isEmpty else { return unsafe smq_bytes() }
   return unsafe list.extracting(extent.range).withUnsafeBytes { bytes in
     unsafe smq_bytes(data: bytes.baseAddress, size: bytes.count)

@@ -18,36 +18,62 @@ public func smq_next_event(_ client: OpaquePointer?, _ event: UnsafeMutablePoint
   guard unsafe slot.pointee.mark == ClientSlot.aliveMark,
     unsafe event.pointee.size == UInt32(MemoryLayout<smq_event>.size)
   else { return unsafe nextEvent(client, event) }
-  if unsafe slot.pointee.client.hasCompletion { return unsafe nextCompletion(slot, event) }
-  return unsafe nextMessage(slot, event)
+  // A completion finds no event to be released, and is spared the way of a message.
+  if unsafe slot.pointee.client.hasEventToRelease { return unsafe releaseAndTake(slot, event) }
+  let source = unsafe slot.pointee.client.nextSource
+  if source == .completion, unsafe slot.pointee.client.nextCompletionIsPlain {
+    return unsafe takeCompletion(slot, event)
+  }
+  return unsafe take(source, slot, event)
 }
 
-// Each of the short ways is a function of its own, so that none pays for the registers of the others.
-
 @inline(never)
-private func nextCompletion(
+private func releaseAndTake(
   _ slot: UnsafeMutablePointer<ClientSlot>, _ event: UnsafeMutablePointer<smq_event>
 ) -> Int32 {
-  guard let completion = unsafe slot.pointee.client.nextPlainCompletion() else {
-    return unsafe nextEvent(OpaquePointer(slot), event)
+  switch unsafe slot.pointee.client.advanceToNextEvent() {
+  case .plainMessage: unsafe takePlainMessage(slot, event)
+  case .completion where unsafe slot.pointee.client.nextCompletionIsPlain: unsafe takeCompletion(slot, event)
+  case let source: unsafe take(source, slot, event)
   }
+}
+
+@inline(never)
+private func takeCompletion(
+  _ slot: UnsafeMutablePointer<ClientSlot>, _ event: UnsafeMutablePointer<smq_event>
+) -> Int32 {
+  guard let completion = unsafe slot.pointee.client.takeCompletion() else { return 0 }
   unsafe clear(event, slot.pointee.client.version)
-  unsafe describe(completion, in: event)
+  unsafe describe(completion, type: Int32(SMQ_EVENT_COMPLETED), in: event)
+  return 1
+}
+
+@inline(__always)
+private func takePlainMessage(
+  _ slot: UnsafeMutablePointer<ClientSlot>, _ event: UnsafeMutablePointer<smq_event>
+) -> Int32 {
+  let message = unsafe slot.pointee.client.takePlainMessage()
+  unsafe clear(event, slot.pointee.client.version)
+  unsafe describe(
+    MessageEvent(message), of: slot.pointee.client, slot.pointee.handlers, in: event)
   return 1
 }
 
 @inline(never)
-private func nextMessage(
-  _ slot: UnsafeMutablePointer<ClientSlot>, _ event: UnsafeMutablePointer<smq_event>
+private func take(
+  _ source: EventSource, _ slot: UnsafeMutablePointer<ClientSlot>, _ event: UnsafeMutablePointer<smq_event>
 ) -> Int32 {
-  guard unsafe slot.pointee.client.showNextPlainMessage() else {
-    return unsafe nextEvent(OpaquePointer(slot), event)
-  }
+  let next = unsafe slot.pointee.client.take(source)
   unsafe clear(event, slot.pointee.client.version)
-  unsafe describe(slot.pointee.client.shownMessage, of: slot.pointee.client, slot.pointee.handlers, in: event)
+  guard let next else {
+    unsafe event.pointee.protocol = 0
+    return 0
+  }
+  unsafe describe(next, of: slot.pointee.client, slot.pointee.handlers, in: event)
   return 1
 }
 
+/// The same for a handle or a struct that has to be looked at more closely.
 @inline(never)
 private func nextEvent(_ client: OpaquePointer?, _ event: UnsafeMutablePointer<smq_event>?) -> Int32 {
   status { () throws(Status) in
@@ -55,16 +81,10 @@ private func nextEvent(_ client: OpaquePointer?, _ event: UnsafeMutablePointer<s
     let slot = try unsafe slot(client)
     let size = unsafe event.pointee.size
     guard unsafe size >= UInt32(MemoryLayout<smq_event>.size), size <= 4096 else { throw .structSize }
-    let next = unsafe slot.pointee.client.nextEvent()
-    unsafe clear(event, slot.pointee.client.version)
+    let result = unsafe take(slot.pointee.client.advanceToNextEvent(), slot, event)
     unsafe event.pointee.size = size
     unsafe clearTail(event, size, known: MemoryLayout<smq_event>.size)
-    guard let next else {
-      unsafe event.pointee.protocol = 0
-      return 0
-    }
-    unsafe describe(next, of: slot.pointee.client, slot.pointee.handlers, in: &event.pointee)
-    return 1
+    return result
   }
 }
 

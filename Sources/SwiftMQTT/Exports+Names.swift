@@ -4,10 +4,10 @@
 
 public import CSwiftMQTT
 import Driver
-import FixedMemory
 import MQTTClient
 import MQTTSession
 import MQTTWire
+import Storage
 
 /// A literal ends with a zero and lives as long as the library.
 private func text(_ literal: StaticString) -> UnsafePointer<CChar>? {

@@ -3,69 +3,60 @@
 // The C functions of chapters 6 and 10: messages out, requests and replies.
 
 public import CSwiftMQTT
-import FixedMemory
 import MQTTClient
 import MQTTSession
 import MQTTWire
+import Storage
 
 // MARK: 6  Publish
 
 @c @implementation
 public func smq_publish(_ client: OpaquePointer?, _ message: UnsafePointer<smq_message>?) -> Int32 {
-  if let client = unsafe client, let message = unsafe message, unsafe publishPlain(client, message) {
-    return Status.ok.rawValue
-  }
-  return unsafe publish(client, message)
-}
-
-/// The short way for a message that is no more than topic and payload. False: nothing has changed.
-@inline(__always)
-private func publishPlain(_ client: OpaquePointer, _ message: UnsafePointer<smq_message>) -> Bool {
-  let slot = unsafe UnsafeMutablePointer<ClientSlot>(client)
-  guard unsafe slot.pointee.mark == ClientSlot.aliveMark, unsafe isPlain(message),
-    let topic = unsafe message.pointee.topic.data, let payload = unsafe message.pointee.payload.data,
+  guard let client = unsafe client, let message = unsafe message,
+    let flags = unsafe plainFlags(message), let topic = unsafe message.pointee.topic.data,
+    let payload = unsafe message.pointee.payload.data,
     unsafe 0...UTF8EncodedString.maximumSize ~= message.pointee.topic.size,
-    unsafe 0...VariableByteInteger.maximum ~= message.pointee.payload.size
-  else { return false }
-  return unsafe slot.pointee.client.publishPlain(
-    topic: Span(
-      _unsafeStart: topic.assumingMemoryBound(to: UInt8.self), count: message.pointee.topic.size),
-    payload: Span(
-      _unsafeStart: payload.assumingMemoryBound(to: UInt8.self), count: message.pointee.payload.size),
-    MessageFlags(plain: UnsafeRawPointer(message).load(fromByteOffset: 4, as: UInt32.self)),
-    cookie: message.pointee.cookie)
+    // With any topic it still fits into a packet.
+    unsafe 0...VariableByteInteger.maximum &- 0x1_0010 ~= message.pointee.payload.size
+  else { return unsafe publishAny(client, message) }
+  let slot = unsafe UnsafeMutablePointer<ClientSlot>(client)
+  guard unsafe slot.pointee.mark == ClientSlot.aliveMark else { return Status.client.rawValue }
+  do throws(SessionError) {
+    try unsafe slot.pointee.client.publish(
+      topic: Span(
+        _unsafeStart: topic.assumingMemoryBound(to: UInt8.self), count: message.pointee.topic.size),
+      payload: Span(
+        _unsafeStart: payload.assumingMemoryBound(to: UInt8.self), count: message.pointee.payload.size),
+      flags, cookie: message.pointee.cookie)
+    return Status.ok.rawValue
+  } catch {
+    return Status(error).rawValue
+  }
 }
 
-/// Nothing is set but topic, payload, cookie, and the flags of which the session knows what is allowed.
+/// Of a message that is no more than a topic and a payload. `nil`: it asks for more, or is not what it should be; `publishAny`
+/// looks.
+///
+/// Four bytes at a time: qos, retain, quiet and overflow; expiry_s; urgent and what is reserved. That they lie so, the first one
+/// lowest, layout.c asserts.
 @inline(__always)
-private func isPlain(_ message: UnsafePointer<smq_message>) -> Bool {
+private func plainFlags(_ message: UnsafePointer<smq_message>) -> MessageFlags? {
+  let start = unsafe UnsafeRawPointer(message)
+  let end = unsafe start.load(fromByteOffset: MemoryLayout<smq_message>.size &- 4, as: UInt32.self)
   guard unsafe message.pointee.size == UInt32(MemoryLayout<smq_message>.size),
-    unsafe message.pointee.properties.size == 0
-  else { return false }
-  // Four bytes at a time: expiry_s; urgent and what is reserved. All targets are little-endian.
-  let end = unsafe UnsafeRawPointer(message + 1)
-  return unsafe end.load(fromByteOffset: -8, as: UInt32.self) | end.load(fromByteOffset: -4, as: UInt32.self)
-    == 0
+    unsafe message.pointee.properties.size == 0, unsafe message.pointee.expiry_s | end == 0
+  else { return nil }
+  return unsafe MessageFlags(bytes: start.load(fromByteOffset: 4, as: UInt32.self))
 }
 
 @inline(never)
-private func publish(_ client: OpaquePointer?, _ message: UnsafePointer<smq_message>?) -> Int32 {
+private func publishAny(_ client: OpaquePointer?, _ message: UnsafePointer<smq_message>?) -> Int32 {
   status { () throws(Status) in
     guard let message = unsafe message else { throw .null }
     let slot = try unsafe slot(client)
-    try unsafe check(message)
-    guard let qos = unsafe QoS(rawValue: message.pointee.qos) else { throw .qos }
-    let publish = Publish(
-      topic: try unsafe span(message.pointee.topic), payload: try unsafe span(message.pointee.payload),
-      qos: qos, retain: unsafe message.pointee.retain == 1,
-      properties: try unsafe span(message.pointee.properties))
-    let handling = unsafe handling(message)
+    let publish = try unsafe whole(message)
     do throws(SessionError) {
-      guard handling.needsCare || publish.properties.count > 0 else {
-        try unsafe slot.pointee.client.publish(publish, handling)
-        return Status.ok.rawValue
-      }
-      return unsafe try slot.pointee.client.publishSpecially(publish, handling, at: now(slot))
+      return unsafe try slot.pointee.client.publish(publish, options(message), at: now(slot))
         ? Status.ok.rawValue : Int32(SMQ_DROPPED)
     } catch {
       throw Status(error)
@@ -82,10 +73,10 @@ public func smq_publish_reserve(
     guard let message = unsafe message, let payload = unsafe payload else { throw .null }
     let slot = try unsafe slot(client)
     let publish = try unsafe withoutPayload(message)
-    var handling = unsafe handling(message)
-    handling.kind = .reserved
+    var options = unsafe options(message)
+    options.kind = .reserved
     do throws(SessionError) {
-      guard unsafe try slot.pointee.client.publishSpecially(publish, handling, at: now(slot)) else {
+      guard unsafe try slot.pointee.client.publish(publish, options, at: now(slot)) else {
         unsafe payload.pointee = nil
         return Int32(SMQ_DROPPED)
       }
@@ -137,11 +128,11 @@ public func smq_publish_stream(
     guard let message = unsafe message, let pull = unsafe pull else { throw .null }
     let slot = try unsafe slot(client)
     let publish = try unsafe withoutPayload(message)
-    var handling = unsafe handling(message)
-    handling.kind = .stream
+    var options = unsafe options(message)
+    options.kind = .stream
     do throws(SessionError) {
       return unsafe try slot.pointee.client.publishStream(
-        publish, handling, from: PayloadSource(pull, user: user), at: now(slot))
+        publish, options, from: PayloadSource(pull, user: user), at: now(slot))
         ? Status.ok.rawValue : Int32(SMQ_DROPPED)
     } catch {
       throw Status(error)
@@ -164,7 +155,7 @@ public func smq_request(
     publish.own.responseTopic = try unsafe span(response_topic)
     do throws(SessionError) {
       return unsafe try slot.pointee.client.publishRequest(
-        publish, handling(message), timeout: timeout_ms, at: now(slot))
+        publish, options(message), timeout: timeout_ms, at: now(slot))
         ? Status.ok.rawValue : Int32(SMQ_DROPPED)
     } catch {
       throw Status(error)
@@ -186,8 +177,8 @@ public func smq_respond(
     try unsafe check(message)
     guard unsafe message.pointee.topic.size == 0 else { throw .option }
     let list = try unsafe span(request.pointee.properties)
-    var topic = Extent.empty
-    var correlation: Extent? = nil
+    var topic = ByteRange.empty
+    var correlation: ByteRange? = nil
     var reader = PropertyReader(list, place: .packet(.publish, from: .server))
     while let property = try? reader.next() {
       if property.identifier == .responseTopic { topic = property.text }
@@ -200,7 +191,7 @@ public func smq_respond(
       reply.own.hasCorrelationData = true
     }
     do throws(SessionError) {
-      return unsafe try slot.pointee.client.publishSpecially(reply, handling(message), at: now(slot))
+      return unsafe try slot.pointee.client.publish(reply, options(message), at: now(slot))
         ? Status.ok.rawValue : Int32(SMQ_DROPPED)
     } catch {
       throw Status(error)
@@ -236,12 +227,12 @@ private func withoutPayload(_ message: UnsafePointer<smq_message>) throws(Status
 
 /// The caller guarantees that the message was checked.
 @inline(__always)
-func handling(_ message: UnsafePointer<smq_message>) -> Handling {
-  var handling = unsafe Handling(cookie: message.pointee.cookie, isQuiet: message.pointee.quiet == 1)
-  unsafe handling.expiry = message.pointee.expiry_s
-  unsafe handling.isUrgent = message.pointee.urgent == 1
-  unsafe handling.overflow = Handling.Overflow(rawValue: message.pointee.overflow) ?? .refuse
-  return handling
+func options(_ message: UnsafePointer<smq_message>) -> PublishOptions {
+  var options = unsafe PublishOptions(cookie: message.pointee.cookie, isQuiet: message.pointee.quiet == 1)
+  unsafe options.expiry = message.pointee.expiry_s
+  unsafe options.isUrgent = message.pointee.urgent == 1
+  unsafe options.overflow = PublishOptions.Overflow(rawValue: message.pointee.overflow) ?? .refuse
+  return options
 }
 
 /// A message as the caller gave it. The result lasts as long as the call it came with.

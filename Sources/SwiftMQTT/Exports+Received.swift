@@ -3,10 +3,10 @@
 // The C functions of chapter 9: received messages.
 
 public import CSwiftMQTT
-import FixedMemory
 import MQTTClient
 import MQTTSession
 import MQTTWire
+import Storage
 
 @c @implementation
 public func smq_hold(_ client: OpaquePointer?) -> Int32 {
@@ -24,10 +24,10 @@ public func smq_ack(
   status { () throws(Status) in
     let slot = try unsafe slot(client)
     let properties = try unsafe span(properties)
-    guard let serial = Counter.uint32(token), serial != 0 else { throw .token }
+    guard let token = Counter.uint32(token), token != 0 else { throw .token }
     guard let reason = UInt8(exactly: reason_code) else { throw .reasonCode }
     do throws(SessionError) {
-      try unsafe slot.pointee.client.acknowledge(serial, reasonCode: reason, properties: properties)
+      try unsafe slot.pointee.client.acknowledge(token, reasonCode: reason, properties: properties)
     } catch {
       throw Status(error)
     }
@@ -39,8 +39,8 @@ public func smq_ack(
 public func smq_packet_identifier(_ client: OpaquePointer?, _ token: UInt64) -> Int32 {
   status { () throws(Status) in
     let slot = try unsafe slot(client)
-    guard let serial = Counter.uint32(token), serial != 0,
-      let identifier = unsafe slot.pointee.client.packetIdentifier(of: serial)
+    guard let token = Counter.uint32(token), token != 0,
+      let identifier = unsafe slot.pointee.client.packetIdentifier(of: token)
     else { throw .token }
     return Int32(identifier)
   }

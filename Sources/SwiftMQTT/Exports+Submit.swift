@@ -3,11 +3,11 @@
 // The C functions of chapter 14: other threads.
 
 public import CSwiftMQTT
-import FixedMemory
 import MQTTClient
 import MQTTSession
 import MQTTWire
 import Platform
+import Storage
 
 @c @implementation
 public func smq_submit(_ client: OpaquePointer?, _ message: UnsafePointer<smq_message>?) -> Int32 {
@@ -17,7 +17,7 @@ public func smq_submit(_ client: OpaquePointer?, _ message: UnsafePointer<smq_me
     let publish = try unsafe whole(message)
     do throws(SessionError) {
       // Of the slot only this is read: the client is its owner's.
-      try unsafe slot.pointee.door.submit(publish, handling(message)) {
+      try unsafe slot.pointee.door.submit(publish, options(message)) {
         Instant(milliseconds: Clock.milliseconds())
       }
     } catch {

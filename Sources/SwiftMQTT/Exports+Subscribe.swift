@@ -3,10 +3,10 @@
 // The C functions of chapter 7: subscriptions.
 
 public import CSwiftMQTT
-import FixedMemory
 import MQTTClient
 import MQTTSession
 import MQTTWire
+import Storage
 
 @c @implementation
 public func smq_subscribe(

@@ -1,5 +1,5 @@
-import FixedMemory
 import MQTTWire
+import Storage
 
 /// Topic Filters, each with what the application wants to find with the messages that match.
 struct HandlerTable: ~Copyable {
@@ -39,10 +39,10 @@ struct HandlerTable: ~Copyable {
   }
 
   struct Plan {
-    let entries: Place<Entry>
-    let filters: Place<UInt8>
+    let entries: ArenaSlice<Entry>
+    let filters: ArenaSlice<UInt8>
 
-    init(entries: Int, bytes: Int, in plan: inout MemoryPlan) {
+    init(entries: Int, bytes: Int, in plan: inout ArenaLayout) {
       self.entries = plan.reserve(entries, of: Entry.self)
       filters = plan.reserve(bytes, of: UInt8.self)
     }

@@ -1,9 +1,9 @@
 import CSwiftMQTT
 import Driver
-import FixedMemory
 import MQTTClient
 import MQTTWire
 import Platform
+import Storage
 
 /// Room for a user name and a password out of a URL, decoded.
 typealias URLScratch = InlineArray<1024, UInt8>
@@ -14,7 +14,7 @@ typealias URLScratch = InlineArray<1024, UInt8>
 /// One function for three exports, because nearly all of it is the same code.
 ///
 /// The caller guarantees that `options` points to as many bytes as its size field says, and `memory`,
-/// if it is not nil, to `size` bytes, aligned to `MemoryPlan.alignment`.
+/// if it is not nil, to `size` bytes, aligned to `ArenaLayout.alignment`.
 func makeClient(
   _ options: UnsafePointer<smq_options>?, urlOffset: inout Int?, memory: UnsafeMutableRawPointer?,
   size: Int
@@ -112,7 +112,7 @@ func makeClient(
   }
   let checked = try check(request, &urlOffset)
 
-  var plan = MemoryPlan()
+  var plan = ArenaLayout()
   let slotPlace = plan.reserve(1, of: ClientSlot.self)
   let clientPlace = plan.reserve(1, of: Client.self)
   let clientPlan = ClientPlan(checked, in: &plan)
@@ -126,7 +126,7 @@ func makeClient(
     let isCallerDriven = checked.driver.isCallerDriven
     var system = isCallerDriven ? Linux() : try Linux(userTimeout: checked.tcpUserTimeout)
     let wakeUp = checked.submitMessages > 0 && !isCallerDriven ? try system.wakeUp() : .none
-    let block = unsafe MemoryBlock(start: memory)
+    let block = unsafe Arena(start: memory)
     let slot = unsafe block.start(of: slotPlace)
     let client = Client(checked, plan: clientPlan, block: block, on: system)
     let door = SubmissionDoor(checked, queue: client.engine.submissions.queue, wakeUp: wakeUp)

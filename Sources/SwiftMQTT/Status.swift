@@ -87,7 +87,7 @@ enum Status: Int32, Error {
       }
   }
 
-  init(_ outcome: Outcome) {
+  init(_ outcome: DeliveryResult) {
     self =
       switch outcome {
       case .delivered: .ok
@@ -110,7 +110,7 @@ enum Status: Int32, Error {
       case .serverClosed: .serverClosed
       case .malformed: .malformed
       case .backlog: .receiveMaximum
-      case .violation(let rule): Status(Violation(rawValue: rule))
+      case .violation(let rule): Status(ProtocolViolation(rawValue: rule))
       case .keepAlive: .keepAlive
       case .resolve: .resolve
       case .network: .network
@@ -121,7 +121,7 @@ enum Status: Int32, Error {
       }
   }
 
-  private init(_ violation: Violation?) {
+  private init(_ violation: ProtocolViolation?) {
     self =
       switch violation {
       case .receiveMaximum: .receiveMaximum
@@ -148,7 +148,7 @@ enum Status: Int32, Error {
   }
 }
 
-/// The rules of the header: those of `Malformed`, then those of `Violation`.
+/// The rules of the header: those of `Malformed`, then those of `ProtocolViolation`.
 extension FailureCause {
   var rule: Int32 {
     switch self {

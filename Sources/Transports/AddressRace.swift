@@ -1,5 +1,5 @@
-import FixedMemory
 import Platform
+import Storage
 
 /// Which address of a server is tried when, so that one which swallows everything does not keep the others
 /// from their turn (RFC 8305): each gets a head start, then the next begins beside it, and the first

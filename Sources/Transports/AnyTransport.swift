@@ -1,5 +1,5 @@
-public import FixedMemory
 public import Platform
+public import Storage
 
 /// TCP or the caller's own transport, as it is made: one driver in the library serves both, which as two
 /// would take twice the code (docs/decisions/0028).

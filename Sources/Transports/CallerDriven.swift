@@ -1,5 +1,5 @@
-public import FixedMemory
 public import Platform
+public import Storage
 
 /// The application's own transport: it opens it when it is asked to, and carries bytes and tells the time
 /// through Driver+CallerDriven.swift. There is no socket, and nothing of the system is asked for.

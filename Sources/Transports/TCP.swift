@@ -1,5 +1,5 @@
-public import FixedMemory
 public import Platform
+public import Storage
 
 /// TCP: looks the server's name up, and lets its addresses race.
 public struct TCP: ~Copyable, Transport {

@@ -1,5 +1,5 @@
-public import FixedMemory
 public import Platform
+public import Storage
 
 /// What carries the bytes of a connection: TCP, a socket in the file system, the application itself
 /// (`CallerDriven`), or a layer on another transport, such as a proxy's handshake, TLS or WebSocket:

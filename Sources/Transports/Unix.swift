@@ -1,5 +1,5 @@
-public import FixedMemory
 public import Platform
+public import Storage
 
 /// A socket in the file system, which is what the host names.
 public struct Unix: ~Copyable, Transport {

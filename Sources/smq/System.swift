@@ -206,7 +206,9 @@ enum System {
   }
 }
 
-@c(main)
+#if !SWIFT_PACKAGE  // a program of tests has its own
+  @c(main)
+#endif
 public func start(_ count: Int32, _ values: UnsafePointer<UnsafePointer<CChar>?>) -> Int32 {
   System.openStandardDescriptors()
   tool_ignore_broken_pipes()

@@ -6,18 +6,16 @@ import os
 import pathlib
 import re
 import subprocess
+import sys
 from dataclasses import dataclass
 
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 HEADER = ROOT / "include" / "swiftmqtt.h"
-# SMQ_TARGET: the prefix of Debian's cross tools, and qemu's name.
-TARGETS = {
-    "aarch64": ("aarch64-linux-gnu", "qemu-aarch64"),
-    "armv7": ("arm-linux-gnueabihf", "qemu-arm"),
-    "riscv64": ("riscv64-linux-gnu", "qemu-riscv64"),
-}
+sys.path.append(str(ROOT / "Tests"))
+
+import lists  # noqa: E402
 
 
 def run(*command, **options):
@@ -32,9 +30,8 @@ def run_c(build, directory, source):
     """What a program on the library prints, on the processor the library is for: under qemu-user where that is another."""
     program = directory / source.stem
     compiler, emulator = "gcc", []
-    if target := os.environ.get("SMQ_TARGET"):
-        triple, qemu = TARGETS[target]
-        compiler, emulator = f"{triple}-gcc", [qemu, "-L", f"/usr/{triple}"]
+    if target := lists.chosen():
+        compiler, emulator = target.compiler, target.emulator
     run(compiler, "-std=c99", "-Wall", "-Wextra", "-Werror", "-I", ROOT / "include", source, "-o", program, f"-L{build}",
         "-lswiftmqtt", f"-Wl,-rpath,{build}")
     return run(*emulator, program)

@@ -72,6 +72,16 @@ def test_lays_exactly_these_files(prefix):
     assert os.readlink(prefix / "lib" / "libswiftmqtt.so.1") == f"libswiftmqtt.so.{version()}"
 
 
+def test_what_is_stale_is_built_first_by_whose_build_it_is(tmp_path):
+    if os.getuid() != 0:
+        pytest.skip("only root may install for somebody else")
+    (tmp_path / "libswiftmqtt.a").touch()
+    for owner, command in ((0, "cmake"), (12345, "setpriv --reuid=12345 --regid=12345 --clear-groups cmake")):
+        os.chown(tmp_path, owner, owner)
+        said = make("-n", "--no-print-directory", "install", f"BUILD={tmp_path}")
+        assert re.search(rf"^{command} --build {tmp_path} [^;]*\n.* cmake --install {tmp_path} ", said, re.M | re.S)
+
+
 def test_ldd_shows_libc_only(prefix):
     names = {line.split()[0].rpartition("/")[2] for line in run("ldd", prefix / "lib/libswiftmqtt.so").splitlines()}
     assert "libc.so.6" in names

@@ -2,31 +2,17 @@
 
 from __future__ import annotations
 
-import signal
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
+from Support.time_limit import not_for_ever  # noqa: F401
 
 from . import scripted_broker, wire_rules
 from .cutting_proxy import CuttingProxy
 from .recording import Proxy
 from .servers import Ejabberd, Mosquitto, Server, Subscriber
-
-
-@pytest.fixture(autouse=True)
-def not_for_ever() -> Iterator[None]:
-    """A test that hangs fails, and the others run."""
-
-    def expired(number: int, frame: object) -> None:
-        raise TimeoutError("a test may take 100 s")
-
-    before = signal.signal(signal.SIGALRM, expired)
-    signal.alarm(100)
-    yield
-    signal.alarm(0)
-    signal.signal(signal.SIGALRM, before)
 
 
 @pytest.fixture(params=[4, 5], ids=["3.1.1", "5.0"])

@@ -1020,7 +1020,7 @@ class Broker:
 
     # -- for tests --
 
-    def wait_for(self, condition: Callable[[], object], timeout: float = 10) -> object:
+    def wait_for(self, condition: Callable[[], object], timeout: float = 30) -> object:
         """Waits until the condition holds; fails with the last packets if it does not in time."""
         with self.changed:
             result = self.changed.wait_for(condition, timeout)

@@ -11,6 +11,7 @@ import subprocess
 import threading
 import time
 import uuid
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,14 +30,24 @@ def need(program: str, group: str = "broker") -> str:
     return path
 
 
+# The last ports that free_port() gave away, each bound and not listened at.
+reserved: deque[socket.socket] = deque(maxlen=64)
+
+
 def free_port(host: str = "127.0.0.1") -> int:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.socket(family) as sock:
-        sock.bind((host, 0))
-        return sock.getsockname()[1]
+    """A port at which nobody listens, and which nobody else gets, though tests run at the same time: the kernel gives none
+    away that is bound, neither to who asks for any port nor to who connects. A server that asks for it by its number, with
+    SO_REUSEADDR as servers do, does get it."""
+    sock = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    sock.bind((host, 0))
+    if len(reserved) == reserved.maxlen:
+        reserved.popleft().close()
+    reserved.append(sock)
+    return sock.getsockname()[1]
 
 
-def await_condition(condition: Callable[[], object], timeout: float = 10, what: str = "") -> object:
+def await_condition(condition: Callable[[], object], timeout: float = 30, what: str = "") -> object:
     """For what happens in other processes and tells nobody."""
     deadline = time.monotonic() + timeout
     while not (result := condition()):
@@ -323,13 +334,13 @@ class Subscriber:
             self.ended = True
             self.changed.notify_all()
 
-    def until(self, condition: Callable[[], object], timeout: float = 10) -> None:
+    def until(self, condition: Callable[[], object], timeout: float = 30) -> None:
         with self.changed:
             met = self.changed.wait_for(lambda: condition() or self.ended, timeout)
             assert met, f"not within {timeout} s; {len(self.messages)}: {self.messages[-3:]}"
             assert condition(), "mosquitto_sub has ended"
 
-    def take(self, count: int, timeout: float = 10) -> list[Received]:
+    def take(self, count: int, timeout: float = 30) -> list[Received]:
         """The next messages, as many as `count`."""
         self.until(lambda: len(self.messages) >= count, timeout)
         with self.changed:

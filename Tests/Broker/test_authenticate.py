@@ -118,7 +118,7 @@ def test_the_exchange_has_to_be_over_in_time(clients, broker):
     assert client.authenticate(CONTINUE, b"!") == smq.OK
     event = client.disconnected()
     assert (event.status, event.stage) == (smq.ERR_TIMEOUT, smq.STAGE_CONNACK)
-    assert 0.298 <= time.monotonic() - start < 5
+    assert 0.298 <= time.monotonic() - start < 20
 
 
 def test_given_up_in_the_middle(clients, broker):

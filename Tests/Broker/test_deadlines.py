@@ -37,7 +37,7 @@ def test_no_answer(clients, broker, protocol, held):
     assert ask(client, held) == smq.OK
     begin = time.monotonic()
     event = client.disconnected()
-    assert 0.298 <= time.monotonic() - begin < 5  # the clock is read in whole milliseconds
+    assert 0.298 <= time.monotonic() - begin < 20  # the clock is read in whole milliseconds
     assert (event.status, event.stage) == (smq.ERR_TIMEOUT, smq.STAGE_ANSWER)
     client.wait_event(smq.EVENT_CONNECTED)
     event = client.completed(1)
@@ -162,7 +162,7 @@ def test_nothing_is_taken(clients):
         assert client.publish("a", bytes(BIG), qos=1, cookie=1) == smq.OK
         begin = time.monotonic()
         event = client.disconnected()
-        assert 0.298 <= time.monotonic() - begin < 5
+        assert 0.298 <= time.monotonic() - begin < 20
         assert (event.status, event.stage) == (smq.ERR_TIMEOUT, smq.STAGE_WRITE)
         stats = client.stats
         assert stats.ended_timeout == 1 and stats.outbox_messages == 1

@@ -157,7 +157,7 @@ def test_stopped_halfway(tree, start, number):
     begin = time.monotonic()
     demo.process.send_signal(number)
     status, _, err = demo.finish()
-    assert time.monotonic() - begin < 10
+    assert time.monotonic() - begin < 40
     assert (status, err) == (128 + number, f"demo: stopped by {number.name}\n")
 
 

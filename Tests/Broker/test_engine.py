@@ -110,7 +110,7 @@ class Engine:
             self.receive()
         self.timed_out()
 
-    def until(self, condition, timeout: float = 10) -> object:
+    def until(self, condition, timeout: float = 30) -> object:
         deadline = time.monotonic() + timeout
         while not (result := condition()):
             assert time.monotonic() < deadline, f"events {self.events[-9:]}, {self.client.stats}"

@@ -1,6 +1,6 @@
 """The examples, as somebody would run them, against a real Mosquitto. sensord and small have files of their own.
 
-SMQ_TARGET=aarch64|armv7|riscv64 runs that target's programs under qemu-user. The broker is native.
+With SMQ_TARGET that target's programs run under qemu-user. The broker is native.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ V5 = smq.PROTOCOL_5_0
 KEEP = dict(client_id="keeper", flags=smq.OPTION_KEEP_SESSION)
 
 
-def ends(client: smq.Client, status: int, stage: int, timeout: float = 10) -> smq.Event:
+def ends(client: smq.Client, status: int, stage: int, timeout: float = 30) -> smq.Event:
     """The connection, or the attempt, ends in one event that says so."""
     event = client.disconnected(timeout)
     assert (smq.status_name(event.status), event.stage) == (smq.status_name(status), stage)
@@ -98,7 +98,7 @@ def test_a_silent_server(clients, broker, protocol, where):
         start = time.monotonic()
         assert client.connect() == smq.OK
         event = client.disconnected()
-        assert 0.298 <= time.monotonic() - start < 5
+        assert 0.298 <= time.monotonic() - start < 20
         assert (event.status, event.os_error, event.reason_code) == (smq.ERR_TIMEOUT, 0, -1)
         assert event.stage in (smq.STAGE_CONNECT, smq.STAGE_CONNACK)
         if where == "CONNECT unanswered":
@@ -183,7 +183,7 @@ def test_a_stopped_server_is_noticed_by_keep_alive(mosquitto, clients, protocol)
     mosquitto.send_signal(signal.SIGSTOP)
     start = time.monotonic()
     ends(client, smq.ERR_KEEP_ALIVE, smq.STAGE_KEEP_ALIVE)
-    assert time.monotonic() - start < 1.3 + 5
+    assert time.monotonic() - start < 1.3 + 20
 
 
 def test_no_pingresp(clients, broker, protocol):
@@ -192,7 +192,7 @@ def test_no_pingresp(clients, broker, protocol):
     client.connected()
     start = time.monotonic()
     ends(client, smq.ERR_KEEP_ALIVE, smq.STAGE_KEEP_ALIVE)
-    assert 0.7 < time.monotonic() - start < 1.2 + 5
+    assert 0.7 < time.monotonic() - start < 1.2 + 20
     broker.wait_for(lambda: len(broker.of(PINGREQ)) == 1)
 
 
@@ -682,7 +682,7 @@ def test_drain_has_a_limit(clients, broker, protocol):
     assert client.disconnect(200) == smq.OK
     assert client.state == smq.STATE_DISCONNECTING
     event = client.disconnected()
-    assert 0.198 <= time.monotonic() - start < 5
+    assert 0.198 <= time.monotonic() - start < 20
     assert event.status == smq.OK
     broker.wait_for(lambda: broker.of(DISCONNECT))
     broker.held.clear()
@@ -716,14 +716,14 @@ def test_more_messages_than_packet_identifiers(clients, broker, protocol, held_b
         return count
 
     sent = publish_all(total)
-    client.until(lambda: len(broker.messages) == sent + held_back, timeout=60)
+    client.until(lambda: len(broker.messages) == sent + held_back, timeout=150)
     client.until(lambda: client.stats.in_flight == held_back)
     if held_back:
         assert sent == 65022
         broker.release()
         assert client.completed(1).status == smq.OK
         sent += 1 + publish_all(total - sent - 1)
-        client.until(lambda: len(broker.messages) == sent, timeout=60)
+        client.until(lambda: len(broker.messages) == sent, timeout=150)
         client.until(lambda: client.stats.in_flight == 0)
     assert sent == len(broker.messages) == total
     assert broker.violations == []

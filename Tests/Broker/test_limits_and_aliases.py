@@ -331,7 +331,7 @@ def test_expired_while_offline(clients, broker, protocol, how):
     left = smq.library.smq_next_timeout_ms(client.handle)
     assert 0 <= left <= 1000
     assert smq.library.smq_wait(client.handle, -1) == 1  # there is something to wait for
-    assert 0.9 < time.monotonic() - start < 5
+    assert 0.9 < time.monotonic() - start < 20
     for qos in (0, 1, 2):
         event = client.completed(qos, timeout=1)
         assert (event.status, event.reason_code) == (smq.ERR_EXPIRED, -1)

@@ -364,7 +364,7 @@ def test_a_real_server_delays_the_will(mosquitto, subscriber, clients):
     start = time.monotonic()
     (message,) = subscriber.take(1)
     assert message.topic == "gone"
-    assert 0.5 < time.monotonic() - start < 8
+    assert 0.5 < time.monotonic() - start < 20
 
 
 def test_connect(clients, broker):
@@ -485,7 +485,7 @@ def wrong_for(place: object, *set_by_the_library: str) -> dict[str, bytes]:
     allowed = scripted_broker.OF_A_CLIENT[place]
     wrong = {name: ALL[name] for name in ALL if name not in allowed}
     wrong |= {f"{name}, which the library sets": ALL[name] for name in set_by_the_library}
-    for name in allowed - {"user_property", *set_by_the_library}:
+    for name in sorted(allowed - {"user_property", *set_by_the_library}):  # in the same order in every process
         wrong[f"{name} twice"] = ALL[name] + ALL[name]
     return wrong | MALFORMED
 

@@ -14,7 +14,7 @@ KEEP = dict(client_id="keeper", flags=smq.OPTION_KEEP_SESSION)
 MINUTE = 60_000
 
 
-def reply(client: smq.Client, cookie: int, timeout: float = 10) -> smq.Event:
+def reply(client: smq.Client, cookie: int, timeout: float = 30) -> smq.Event:
     """The one end of a request."""
     event = client.wait_event(smq.EVENT_REPLY, timeout, cookie=cookie)
     client.run(0.02)
@@ -171,7 +171,7 @@ def test_the_deadline(clients, broker, connected):
             cookie,
             smq.ERR_TIMEOUT,
         )
-        assert seconds - 0.01 <= time.monotonic() - start < seconds + 5
+        assert seconds - 0.01 <= time.monotonic() - start < seconds + 20
         assert client.take() is None
     assert client.request("q", b"", "r", MINUTE, cookie=4) == smq.OK  # there is room again
 

@@ -60,7 +60,7 @@ class Running:
     def of(self, type: int) -> list[Told]:
         return [told for told in self.told if told.type == type]
 
-    def until(self, condition: Callable[[], object], timeout: float = 10) -> None:
+    def until(self, condition: Callable[[], object], timeout: float = 30) -> None:
         deadline = time.monotonic() + timeout
         while not condition():
             assert time.monotonic() < deadline, self.told
@@ -93,7 +93,7 @@ def test_connects_and_leaves(run, broker, submit_messages):
     running.until(lambda: running.of(smq.EVENT_CONNECTED))
     begin = time.monotonic()
     assert running.stop() == smq.OK
-    assert time.monotonic() - begin < 10
+    assert time.monotonic() - begin < 25
     assert [told.type for told in running.told] == [smq.EVENT_CONNECTED, smq.EVENT_DISCONNECTED]
     assert running.told[-1].status == smq.OK
     assert {told.thread for told in running.told} != {threading.get_native_id()}
@@ -200,7 +200,7 @@ def test_while_nobody_answers(run, broker):
     time.sleep(0.1)
     begin = time.monotonic()
     assert running.stop(30_000) == smq.OK
-    assert time.monotonic() - begin < 10
+    assert time.monotonic() - begin < 25
     assert [told.type for told in running.told] == [smq.EVENT_DISCONNECTED]
 
 
@@ -212,7 +212,7 @@ def test_drains_no_longer_than_it_may(run, broker):
     assert running.client.submit("a", qos=1) == smq.OK
     begin = time.monotonic()
     assert running.stop(300) == smq.OK
-    assert 0.29 < time.monotonic() - begin < 5
+    assert 0.29 < time.monotonic() - begin < 20
     assert running.told[-1].type == smq.EVENT_DISCONNECTED
     assert running.client.stats.outbox_messages == 1
 
@@ -225,7 +225,7 @@ def test_while_it_waits_for_the_next_attempt(run):
     assert running.client.submit("a") == smq.ERR_NOT_SUPPORTED
     begin = time.monotonic()
     assert running.stop() == smq.OK
-    assert time.monotonic() - begin < 10
+    assert time.monotonic() - begin < 25
 
 
 def test_a_callback_that_connects_again_does_not_keep_it(run, broker):

@@ -44,7 +44,7 @@ def for_addresses(tmp_path_factory) -> Path:
     command = ["gcc", "-std=gnu11", "-g", "-O1", "-Wall", "-Wextra", "-pthread", "-o", program]
     command += ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-Wl,--gc-sections"]
     command += ["-I", smq.HEADER.parent, "-I", PLATFORM / "include", SUBMITTERS]
-    command += [*PLATFORM.glob("*.c"), smq.BUILD / "swift" / "SwiftMQTT" / "SwiftMQTT.o"]
+    command += [*PLATFORM.glob("*.c"), smq.BUILD / "swift" / "SwiftMQTT" / "SwiftMQTT.s"]
     subprocess.run(command, check=True, timeout=60)
     return program
 

@@ -182,7 +182,7 @@ def test_b04_a_time_limit_is_no_multiple_of_a_tick(clients, broker):
         client.step(0)
         rounds += 1
     assert rounds <= 8  # connected, CONNECT sent, the time is up
-    assert 0.332 <= time.monotonic() - begin < 5
+    assert 0.332 <= time.monotonic() - begin < 20
     assert client.disconnected().status == smq.ERR_TIMEOUT
 
 

@@ -1,12 +1,11 @@
 """The main job: sensord reads sensors and publishes them to a real Mosquitto.
 
-SMQ_TARGET=aarch64|armv7|riscv64 runs that target's sensord under qemu-user. The broker is native.
+With SMQ_TARGET that target's sensord runs under qemu-user. The broker is native.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import re
 import signal
 import subprocess
@@ -14,21 +13,15 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import lists
 import pytest
 
 from .servers import Received, await_condition, free_port, need
 from .scripted_broker import CONNECT, PUBACK, Broker, Script
 
-TARGET = os.environ.get("SMQ_TARGET", "")
-QEMU = {
-    "": [],
-    "aarch64": ["qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"],
-    "armv7": ["qemu-arm", "-L", "/usr/arm-linux-gnueabihf"],
-    "riscv64": ["qemu-riscv64", "-L", "/usr/riscv64-linux-gnu"],
-}[TARGET]
-BUILD = Path(__file__).resolve().parents[2] / os.environ.get(
-    "SMQ_BUILD_DIR", f"build/{TARGET or 'native'}"
-)
+TARGET = lists.chosen()
+QEMU = TARGET.emulator if TARGET else []
+BUILD = lists.chosen_build()
 SENSORD = [*([need(QEMU[0]), *QEMU[1:]] if QEMU else []), str(BUILD / "examples" / "sensord")]
 
 FILES = {  # a made-up board: file -> what is in it
@@ -189,14 +182,14 @@ def test_this_machine_arrives_exactly(mosquitto, subscriber, sensord):
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_status_while_it_runs_and_after_a_signal(mosquitto, subscribe, sensord, board, number):
-    flags = ("--url", mosquitto.url, "--id", "b2", "--root", board, "--period-ms", 10_000)
+    flags = ("--url", mosquitto.url, "--id", "b2", "--root", board, "--period-ms", 60_000)
     daemon = sensord(*flags)
     witness = subscribe(mosquitto, "gateway/b2/status")
     witness.until(lambda: witness.messages and witness.messages[-1].payload == b"online")
     start = time.monotonic()
     daemon.process.send_signal(number)
     assert daemon.wait() == 0, daemon.err.read_text()
-    assert time.monotonic() - start < 8, "it does not wait for the next period"
+    assert time.monotonic() - start < 30, "it does not wait for the next period"
     witness.until(lambda: witness.messages[-1].payload == b"offline")
     late = subscribe(mosquitto, "gateway/b2/status")
     assert late.take(1) == [Received("gateway/b2/status", 1, 1, b"offline")]

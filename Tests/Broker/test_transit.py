@@ -25,7 +25,7 @@ from .test_sensord import BUILD
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples"
-CUTS = 24
+CUTS = 10
 TOPIC = "/hfp/v2/journey/ongoing/vp/bus/%s/x"
 ENVIRONMENT = {
     **os.environ,

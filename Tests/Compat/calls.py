@@ -86,7 +86,7 @@ class Caller:
     def subscribe(self, filter: bytes, qos: int = 0) -> int:
         return self.call("subscribe", None, filter, qos)
 
-    def loop_until(self, word: str, timeout: float = 5, count: int = 1) -> None:
+    def loop_until(self, word: str, timeout: float = 20, count: int = 1) -> None:
         """mosquitto_loop(), until the story has it; what it returns is told if it is a failure."""
         end = time.monotonic() + timeout
         while sum(line.startswith(word) for line in self.story) < count and time.monotonic() < end:
@@ -95,7 +95,7 @@ class Caller:
                 self.story.append(f"loop = {result}")
                 return
 
-    def wait_for(self, word: str, timeout: float = 5, count: int = 1) -> None:
+    def wait_for(self, word: str, timeout: float = 20, count: int = 1) -> None:
         end = time.monotonic() + timeout
         while sum(line.startswith(word) for line in self.story) < count and time.monotonic() < end:
             time.sleep(0.01)
@@ -116,6 +116,7 @@ class Scripted:
 
     def __init__(self, answers: dict[int, bytes | Callable[[bytes], bytes]]):
         self.answers, self.packets = answers, []
+        self.answered = 0  # of the packets: the answer to each is chosen, if not sent
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.port = self.listener.getsockname()[1]
         threading.Thread(target=self.serve, daemon=True).start()
@@ -153,6 +154,7 @@ class Scripted:
                     answer = self.answers.get(data[0] >> 4)
                     if callable(answer):
                         answer = answer(data[:place + size])
+                    self.answered += 1
                     data = data[place + size:]
                     if answer == b"":
                         return

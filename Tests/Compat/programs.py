@@ -247,7 +247,8 @@ class Cleaner:
 
     - the part of topic and Client Identifier that names the library,
     - the process id in a Client Identifier (-I), and the whole of one that the server or the library made up,
-    - the time in JSON.
+    - the time in JSON,
+    - what is left of a Message Expiry Interval of 100 s, when the server hands the message on.
 
     And from the server's lines: message ids, as the core counts Packet Identifiers of QoS 1 and 2 only; the time; the
     port of the connection; PINGs; their order, as acknowledgements and messages cross.
@@ -259,6 +260,7 @@ class Cleaner:
     def __call__(self, text: str) -> str:
         text = text.replace(self.topic, "TOPIC").replace(self.topic.replace("/", "-"), "ID")
         text = re.sub(r'"tst":\s*"[^"]*"', '"tst":TIME', text)
+        text = re.sub(r"(?<=\|)(100|[89]\d)(?=\|)", "EXPIRY", text)
         text = re.sub(r"\bauto-[0-9A-F-]{36}|\bmosq-\w{18}", "CLIENT", text)
         return text.replace(f"publisher-{self.pid}", "publisher-PID")
 

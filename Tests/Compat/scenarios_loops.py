@@ -187,7 +187,8 @@ def leaving_without_acknowledgements(place: Place) -> list[str]:
 @scenario
 def leaving_while_the_server_takes_nothing(place: Place) -> list[str]:
     """It all goes out later, in the program's loop, and DISCONNECT behind it."""
-    server = Scripted({1: CONNACK, 3: lambda packet: len(server.packets) == 2 and time.sleep(4) or None})
+    has_left = threading.Event()
+    server = Scripted({1: CONNACK, 3: lambda packet: len(server.packets) == 2 and has_left.wait(30) and None})
     caller = place.caller()
     caller.connect(server.port)
     caller.loop_until("on_connect")
@@ -196,6 +197,7 @@ def leaving_while_the_server_takes_nothing(place: Place) -> list[str]:
     begin = time.monotonic()
     caller.call("disconnect")
     took = time.monotonic() - begin
+    has_left.set()
     caller.loop_until("on_disconnect", timeout=10)
     caller.destroy()
     end = time.monotonic() + 5

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from Broker.conftest import mosquitto, not_for_ever, start_mosquitto, subscribe  # noqa: F401
+from Broker.conftest import mosquitto, start_mosquitto, subscribe  # noqa: F401
 from Broker.servers import Mosquitto
+from Support.time_limit import not_for_ever  # noqa: F401
 
 from .blocks import ROOT
 from .session import Session

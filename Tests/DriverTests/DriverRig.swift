@@ -1,6 +1,6 @@
 import Driver
-import FixedMemory
 import Platform
+import Storage
 import Transports
 
 /// Memory for a driver, and what it needs to be made.
@@ -8,16 +8,16 @@ final class Memory {
   let host: [UInt8]
   private let block: UnsafeMutableRawPointer
   private let driverPlan: DriverPlan
-  private let rooms: [Place<UInt8>]
+  private let rooms: [ArenaSlice<UInt8>]
 
   init(_ host: String) {
     self.host = Array(host.utf8)
-    var plan = MemoryPlan()
+    var plan = ArenaLayout()
     let name = Array(host.utf8)
     let options = Self.options(name.span)
     driverPlan = DriverPlan(options, in: &plan)
     rooms = [plan.reserve(64, of: UInt8.self), plan.reserve(256, of: UInt8.self)]
-    block = .allocate(byteCount: plan.byteCount, alignment: MemoryPlan.alignment)
+    block = .allocate(byteCount: plan.byteCount, alignment: ArenaLayout.alignment)
   }
 
   deinit { block.deallocate() }
@@ -34,7 +34,7 @@ final class Memory {
     return options
   }
 
-  private var carved: MemoryBlock { MemoryBlock(start: block) }
+  private var carved: Arena { Arena(start: block) }
   func tcp() -> TCP { TCP(addresses: carved.table(driverPlan.addresses), asksAddresses: false) }
   func unix() -> Unix { Unix(path: carved.region(rooms[1])) }
 

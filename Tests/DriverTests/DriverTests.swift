@@ -1,7 +1,7 @@
 import Driver
-import FixedMemory
 import Glibc
 import Platform
+import Storage
 import Testing
 import Transports
 

@@ -1,5 +1,5 @@
 import Driver
-import FixedMemory
+import Storage
 
 /// A protocol of a few lines: it says HELLO, the server says OK, then each line is an event, until one says
 /// BYE.

@@ -1,5 +1,5 @@
-import FixedMemory
 import Platform
+import Storage
 import Transports
 
 /// What TLS will be to the driver: a layer on another transport, with a handshake of its own (one byte each

@@ -1,4 +1,4 @@
-import FixedMemory
+import Storage
 import Testing
 
 @testable import Driver

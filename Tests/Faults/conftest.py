@@ -6,29 +6,15 @@ import contextlib
 import ctypes
 import os
 import random
-import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from Broker.conftest import broker, clients, mosquitto, start_mosquitto, subscribe  # noqa: F401
+from Support.time_limit import not_for_ever  # noqa: F401
 
 from . import watched
 from .injector import Injector, Planner
-
-
-@pytest.fixture(autouse=True)
-def not_for_ever() -> Iterator[None]:
-    """A test that hangs fails, and the others run."""
-
-    def expired(number: int, frame: object) -> None:
-        raise TimeoutError("a test may take 200 s")
-
-    before = signal.signal(signal.SIGALRM, expired)
-    signal.alarm(200)
-    yield
-    signal.alarm(0)
-    signal.signal(signal.SIGALRM, before)
 
 
 @pytest.fixture(scope="session")
@@ -51,12 +37,31 @@ def functions(programs: Callable[..., Path]) -> ctypes.CDLL:
     return ctypes.PyDLL(str(programs("watch.c", "-shared", "-fPIC")))
 
 
+def seen() -> list[tuple[int, int, int, int]]:
+    """Of each client that was watched here: calls, those in which it waited, the longest wait and the most work in one."""
+    return [(watch.calls, watch.waits, watch.longest_us, watch.busiest_us) for watch in watched.WatchedClient.all]
+
+
+seen_by_workers: list[tuple[int, int, int, int]] = []
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["watched"] = seen()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: object) -> None:
+    """pytest-xdist's, when one of its workers has ended."""
+    seen_by_workers.extend(getattr(node, "workeroutput", {}).get("watched", ()))
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    all = watched.WatchedClient.all
-    if calls := sum(watch.calls for watch in all):
+    if all := seen() + seen_by_workers:
+        calls, waits, longest_us, busiest_us = zip(*all, strict=True)
         terminalreporter.write_line(
-            f"watched: {calls} calls; in {sum(watch.waits for watch in all)} the thread gave the processor away, for "
-            f"{max(watch.longest_us for watch in all)} us at most; the busiest took {max(w.busiest_us for w in all)} us"
+            f"watched: {sum(calls)} calls; in {sum(waits)} the thread gave the processor away, for "
+            f"{max(longest_us)} us at most; the busiest took {max(busiest_us)} us"
         )
 
 

@@ -6,7 +6,7 @@ import ctypes
 import os
 
 import pytest
-from Broker.conftest import not_for_ever  # noqa: F401
+from Support.time_limit import not_for_ever  # noqa: F401
 
 try:
     ctypes.CDLL("libmosquitto.so.1")

@@ -103,7 +103,7 @@ class Peer:
                 (self.messages if packet.type == PUBLISH else self.answers).append(packet)
             self.changed.notify_all()
 
-    def until(self, condition: Callable[[], object], timeout: float = 10) -> None:
+    def until(self, condition: Callable[[], object], timeout: float = 30) -> None:
         """Returns when it holds."""
         with self.changed:
             met = self.changed.wait_for(lambda: condition() or self.ended, timeout)
@@ -137,7 +137,7 @@ class Peer:
         if qos and await_answer:
             self.answered(PUBACK if qos == 1 else PUBCOMP, self.identifier)
 
-    def received(self, count: int, timeout: float = 10) -> None:
+    def received(self, count: int, timeout: float = 30) -> None:
         """Returns when so many messages have come since the beginning."""
         self.until(lambda: len(self.messages) >= count, timeout)
 

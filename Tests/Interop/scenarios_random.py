@@ -84,6 +84,7 @@ class Walk:
         qos = self.chance.randrange(3)
         for _ in range(self.chance.randrange(4)):
             self.from_peer(self.topic(), qos)
+        self.run.witness.received(self.published)  # the server has them all
         self.client.connect()
 
 

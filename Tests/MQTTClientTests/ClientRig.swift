@@ -1,8 +1,8 @@
 import Driver
-import FixedMemory
 import MQTTSession
 import MQTTWire
 import Platform
+import Storage
 
 @testable import MQTTClient
 
@@ -31,11 +31,11 @@ final class ClientRig {
     request.keepSession = true
     configure(&request)
     let options = try ClientOptions(checking: request)
-    var memory = MemoryPlan()
+    var memory = ArenaLayout()
     let plan = ClientPlan(options, in: &memory)
-    block = .allocate(byteCount: memory.byteCount, alignment: MemoryPlan.alignment)
+    block = .allocate(byteCount: memory.byteCount, alignment: ArenaLayout.alignment)
     client = Client(
-      options, plan: plan, block: unsafe MemoryBlock(start: block), on: VirtualPlatform(world: world))
+      options, plan: plan, block: unsafe Arena(start: block), on: VirtualPlatform(world: world))
     door = SubmissionDoor(options, queue: client.engine.submissions.queue, wakeUp: wakeUp)
   }
 
@@ -52,9 +52,7 @@ final class ClientRig {
   {
     let name = Array(topic.utf8)
     let bytes = [UInt8](repeating: 7, count: payload)
-    try client.publish(
-      Publish(topic: name.span, payload: bytes.span, qos: qos, retain: false),
-      Handling(cookie: cookie, isQuiet: false))
+    try client.publish(topic: name.span, payload: bytes.span, MessageFlags(qos: qos), cookie: cookie)
   }
 
   /// SUBSCRIBE or UNSUBSCRIBE.
@@ -82,11 +80,11 @@ final class ClientRig {
 
   func submit(
     _ topic: String, payload: Int = 0, qos: QoS = .atLeastOnce, cookie: UInt64 = 0, expiry: UInt32 = 0,
-    properties: [UInt8] = [], overflow: Handling.Overflow = .refuse, isUrgent: Bool = false
+    properties: [UInt8] = [], overflow: PublishOptions.Overflow = .refuse, isUrgent: Bool = false
   ) throws(SessionError) {
     let name = Array(topic.utf8)
     let bytes = [UInt8](repeating: 7, count: payload)
-    var handling = Handling(cookie: cookie, isQuiet: false)
+    var handling = PublishOptions(cookie: cookie, isQuiet: false)
     handling.expiry = expiry
     handling.overflow = overflow
     handling.isUrgent = isUrgent

@@ -45,7 +45,7 @@ import Testing
 
   /// Exactly then, however often the server answers PINGREQ, on either side of the clock's wrap.
   @Test(arguments: Kind.allCases, [1000, UInt32.max - 2000])
-  func noAnswer(kind: Kind, start: UInt32) throws {
+  func ackTimeout(kind: Kind, start: UInt32) throws {
     let world = World(now: start)
     let rig = try Self.rig(world)
     world.server.ignores = [kind == .pubcomp ? 6 : try Self.ask(rig, kind)]

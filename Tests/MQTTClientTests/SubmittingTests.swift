@@ -1,13 +1,13 @@
 import Driver
-import FixedMemory
 import MQTTSession
 import MQTTWire
 import Platform
+import Storage
 import Testing
 
 @testable import MQTTClient
 
-/// What becomes of messages that other threads submit. The threads themselves are in SharedQueueTests and Tests/Threads.
+/// What becomes of messages that other threads submit. The threads themselves are in MPSCQueueTests and Tests/Threads.
 @Suite struct SubmittingTests {
   static func rig(
     _ world: World = World(), messages: UInt32 = 4, configure: (inout RequestedOptions) -> Void = { _ in }
@@ -164,9 +164,9 @@ import Testing
   @Test func anOpenReservationHoldsBack() throws {
     let rig = try Self.rig()
     let topic = Array("a".utf8)
-    var handling = Handling(cookie: 9, isQuiet: false)
+    var handling = PublishOptions(cookie: 9, isQuiet: false)
     handling.kind = .reserved
-    _ = try rig.client.publishSpecially(
+    _ = try rig.client.publish(
       Publish(topic: topic.span, payloadSize: 3, qos: .atLeastOnce, retain: false, properties: Span()),
       handling,
       at: rig.now)
@@ -290,10 +290,10 @@ import Testing
     request.host = host.span
     request.submitMessages = messages
     request.submitBytes = 16
-    var plan = MemoryPlan()
+    var plan = ArenaLayout()
     _ = ClientPlan(try ClientOptions(checking: request), in: &plan)
     request.submitMessages = 0
-    var without = MemoryPlan()
+    var without = ArenaLayout()
     _ = ClientPlan(try ClientOptions(checking: request), in: &without)
     #expect(plan.byteCount - without.byteCount == (slots == 0 ? 0 : slots * 56 + 136))
   }

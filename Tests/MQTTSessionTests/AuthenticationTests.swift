@@ -229,7 +229,7 @@ import Testing
       #expect(throws: SessionError.state) { try without.authenticate(0x19) }
       #expect(throws: SessionError.state) { try without.authenticate(0x18) }
     }
-    rig.session.leave(reasonCode: 0, properties: Span())
+    rig.session.beginDisconnect(reasonCode: 0, properties: Span())
     #expect(throws: SessionError.state) { try rig.authenticate(0x19) }
   }
 

@@ -118,13 +118,13 @@ final class Chaos {
     if rig.spoken != .v3_1, !rig.isConnected, random.chance(20) { _ = rig.fallBack() }
     rig.lose()
     isOpen = false
-    while rig.hasEvent || rig.isDelivering, fault == nil { takeEvent() }
+    while rig.hasEvent || rig.hasUndeliveredEvent, fault == nil { takeEvent() }
   }
 
   private func peerClosed() {
     var turns = 0
     if rig.ending == nil, rig.peerClosed() {
-      while rig.isDelivering, fault == nil {
+      while rig.hasUndeliveredEvent, fault == nil {
         takeEvent()
         turns += 1
         if turns > 1000 { fault = "it hands out for ever" }
@@ -188,7 +188,7 @@ final class Chaos {
     do throws(SessionError) {
       switch random.below(14) {
       case 0..<4:
-        try rig.publishSpecially(
+        try rig.publish(
           topic, payload, qos: qos, cookie: cookie, isQuiet: isQuiet, expiry: expiry, properties: properties)
         if isQuiet { quiet.insert(cookie) }
         note(cookie)
@@ -252,11 +252,11 @@ final class Chaos {
     switch rig.event() {
     case nil: if isPromised { fault = "no event where one was promised" }
     case .delivered(let cookie), .refused(let cookie, _), .failed(let cookie, _), .aboveLimit(let cookie, _),
-      .answered(let cookie, _, _), .requestFailed(let cookie, _), .requestTimedOut(let cookie):
+      .answered(let cookie, _, _), .requestFailed(let cookie, _), .responseTimedOut(let cookie):
       end(cookie)
     case .message(let message):
       handedOut += message.isLast ? 1 : 0
-      if let cookie = message.replyCookie { end(cookie) }
+      if let cookie = message.responseCookie { end(cookie) }
       notePart(message)
       if rig.token != 0, rig.options.holdsMessages { tokens.append(rig.token) }
     default: break

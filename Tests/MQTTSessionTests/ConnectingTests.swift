@@ -1,5 +1,5 @@
-import FixedMemory
 import MQTTWire
+import Storage
 import Testing
 
 @testable import MQTTSession
@@ -201,7 +201,7 @@ import Testing
       let rig = Rig(version)
       rig.open()
       rig.receive(packet)
-      let violation = packet == auth ? Violation.unexpectedAuthentication : .firstPacket
+      let violation = packet == auth ? ProtocolViolation.unexpectedAuthentication : .firstPacket
       #expect(rig.ending?.cause == .violation(violation), "\(packet)")
       #expect(rig.drain() == (version == .v5_0 ? [0xE0, 1, 0x82] : []), "\(packet)")
     }

@@ -169,7 +169,7 @@ import Testing
       Issue.record("no completion")
       return
     }
-    #expect(completion.outcome == .delivered)
+    #expect(completion.result == .delivered)
     #expect(completion.reasonCode == 0x10)
     #expect(rig.drain() == pubrel(2))
   }

@@ -1,5 +1,5 @@
-import FixedMemory
 import MQTTWire
+import Storage
 import Testing
 
 @testable import MQTTSession
@@ -23,9 +23,9 @@ import Testing
     throws(SessionError)
   {
     switch way {
-    case .field: try rig.publishSpecially("t", [1], qos: qos, cookie: cookie, expiry: seconds)
+    case .field: try rig.publish("t", [1], qos: qos, cookie: cookie, expiry: seconds)
     case .property:
-      try rig.publishSpecially("t", [1], qos: qos, cookie: cookie, properties: messageExpiry(seconds))
+      try rig.publish("t", [1], qos: qos, cookie: cookie, properties: messageExpiry(seconds))
     }
   }
 
@@ -57,7 +57,7 @@ import Testing
     ] {
       for qos in allQoS {
         let rig = Rig(.v5_0)
-        try rig.publishSpecially(
+        try rig.publish(
           "t", [1], qos: qos, cookie: 1, properties: before + messageExpiry(100) + behind)
         rig.now = Instant(milliseconds: 42_000)
         rig.connect()
@@ -69,10 +69,10 @@ import Testing
     }
     let rig = Rig(.v5_0)
     #expect(throws: SessionError.property) {
-      try rig.publishSpecially("t", expiry: 1, properties: messageExpiry(100))
+      try rig.publish("t", expiry: 1, properties: messageExpiry(100))
     }
     #expect(throws: SessionError.property) {
-      try rig.publishSpecially("t", properties: messageExpiry(1) + messageExpiry(2))
+      try rig.publish("t", properties: messageExpiry(1) + messageExpiry(2))
     }
   }
 
@@ -280,7 +280,7 @@ import Testing
 
   @Test func quiet() throws {
     let rig = Rig(.v3_1_1)
-    try rig.publishSpecially("t", cookie: 3, isQuiet: true, expiry: 1)
+    try rig.publish("t", cookie: 3, isQuiet: true, expiry: 1)
     rig.pass(1000)
     #expect(rig.events() == [.failed(3, .expired)])
   }
@@ -373,7 +373,7 @@ import Testing
 @Suite struct SecondsClockTests {
   @Test(arguments: [0, 1, 0x7FFF_FFFF, 0x8000_0000, 0xFFFF_FFFF] as [UInt32])
   func counts(start: UInt32) {
-    var clock = SecondsClock()
+    var clock = ExpiryClock()
     #expect(clock.seconds == 1)
     clock.advance(to: Instant(milliseconds: start))
     #expect(clock.seconds == 1)
@@ -388,7 +388,7 @@ import Testing
   /// Ten years, in steps of any length that is allowed, round the clock of milliseconds many times.
   @Test func goesOn() {
     var random = SeededGenerator(seed: 4)
-    var clock = SecondsClock()
+    var clock = ExpiryClock()
     var milliseconds: UInt64 = 12_345
     clock.advance(to: Instant(milliseconds: 12_345))
     var wrong = 0
@@ -401,7 +401,7 @@ import Testing
   }
 
   @Test func deadlines() {
-    var clock = SecondsClock()
+    var clock = ExpiryClock()
     clock.advance(to: Instant(milliseconds: 0xFFFF_FF00))
     #expect(clock.deadline(of: 1) == Instant(milliseconds: 0xFFFF_FF00))
     #expect(clock.deadline(of: 0) == Instant(milliseconds: 0xFFFF_FF00))
@@ -414,7 +414,7 @@ import Testing
   }
 
   @Test func ends() {
-    var clock = SecondsClock()
+    var clock = ExpiryClock()
     let now = Instant(milliseconds: 500)
     clock.restart(at: now)
     #expect(clock.second(after: 10, from: now) == 11)
@@ -427,7 +427,7 @@ import Testing
   }
 
   @Test func restarts() {
-    var clock = SecondsClock()
+    var clock = ExpiryClock()
     clock.restart(at: Instant(milliseconds: 100))
     clock.restart(at: Instant(milliseconds: 2900))
     #expect(clock.seconds == 3)

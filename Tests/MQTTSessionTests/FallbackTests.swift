@@ -32,7 +32,7 @@ import Testing
   static func isRefused(_ rig: Rig) -> Bool {
     let version = rig.spoken
     rig.receive(connack(version, code: version == .v5_0 ? 0x84 : 1))
-    guard rig.isVersionUnwelcome else { return false }
+    guard rig.serverRejectedVersion else { return false }
     rig.lose()
     return true
   }
@@ -80,7 +80,7 @@ import Testing
         rig.open()
         rig.receive(connack(version, code: code))
         #expect(rig.ending?.cause == .refused)
-        #expect(!rig.isVersionUnwelcome)
+        #expect(!rig.serverRejectedVersion)
       }
     }
   }
@@ -90,20 +90,20 @@ import Testing
   @Test func closedWithoutAWord() {
     let rig = Self.rig()
     rig.session.connectionOpened()
-    #expect(!rig.isVersionUnwelcome)
+    #expect(!rig.serverRejectedVersion)
     _ = rig.transmit(1)
-    #expect(rig.isVersionUnwelcome)
+    #expect(rig.serverRejectedVersion)
     _ = rig.drain()
-    #expect(rig.isVersionUnwelcome)
+    #expect(rig.serverRejectedVersion)
     rig.receive([0x20])
-    #expect(!rig.isVersionUnwelcome)
+    #expect(!rig.serverRejectedVersion)
     rig.lose()
     rig.open()
-    #expect(rig.isVersionUnwelcome)
+    #expect(rig.serverRejectedVersion)
     rig.accept()
     rig.lose()
     rig.open()
-    #expect(!rig.isVersionUnwelcome)
+    #expect(!rig.serverRejectedVersion)
   }
 
   @Test func onlyIfAsked() {
@@ -268,11 +268,11 @@ import Testing
 
   // MARK: What is queued
 
-  /// TopicAliasTests, RequestQueueTests, StreamTests and ReserveTests look at the packets. Here: nothing is forgotten
+  /// TopicAliasTests, SubscribeQueueTests, StreamTests and ReserveTests look at the packets. Here: nothing is forgotten
   /// on the way back.
   @Test func queuedOverAFailedFallback() throws {
     let rig = Self.rig()
-    try rig.publishSpecially("t", [1], qos: .atLeastOnce, cookie: 1, properties: userProperty("k", "v"))
+    try rig.publish("t", [1], qos: .atLeastOnce, cookie: 1, properties: userProperty("k", "v"))
     try rig.subscribe(["f"], identifier: 4)
     rig.open()
     #expect(rig.fallBack())
@@ -295,9 +295,9 @@ import Testing
     #expect(rig.fallBack())
     rig.lose()
     rig.connect()
-    #expect(throws: SessionError.option) { try rig.publishSpecially("t", properties: userProperty("k", "v")) }
+    #expect(throws: SessionError.option) { try rig.publish("t", properties: userProperty("k", "v")) }
     #expect(throws: SessionError.option) { try rig.subscribe(["f"], identifier: 1) }
-    try rig.publishSpecially("t", expiry: 5)
+    try rig.publish("t", expiry: 5)
     #expect(rig.drain() == publish(.v3_1_1, "t", qos: .atMostOnce))
   }
 }

@@ -14,7 +14,7 @@ import Testing
     _ = rig.drain()
     rig.pass(1001)
     #expect(rig.hasEvent)
-    #expect(rig.events() == [.requestTimedOut(5)])
+    #expect(rig.events() == [.responseTimedOut(5)])
     rig.receive(hex("40 0A 00 01 97 06 1F 00 03 77 68 79"))
     #expect(!rig.hasEvent)
     #expect(rig.event() == nil)
@@ -41,7 +41,7 @@ import Testing
     #expect(rig.event() == nil)
     #expect(rig.nextDeadline == 3000)
     rig.pass(2000)
-    #expect(rig.events() == [.requestTimedOut(6)])
+    #expect(rig.events() == [.responseTimedOut(6)])
     #expect(!rig.hasEvent)
   }
 }

@@ -43,7 +43,7 @@ final class InboxModel {
   private var toClient: [UInt8] = []
   private var fromClient: [UInt8] = []
   /// The PUBLISH packets of this connection that wait for their PUBACK or PUBREC.
-  private var unanswered: [UInt16] = []
+  private var unacknowledged: [UInt16] = []
   private var isConnected = false
   private var connection = 0
 
@@ -140,7 +140,7 @@ final class InboxModel {
     isConnected = true
     toClient = []
     fromClient = []
-    unanswered = []
+    unacknowledged = []
     sentNow = []
     lastHandedOut = 0
     if !isPresent {
@@ -185,7 +185,7 @@ final class InboxModel {
     toClient += publish(
       version, "t", twoBytes(UInt16(flight.number)), qos: flight.qos, identifier: flight.identifier,
       duplicate: duplicate)
-    unanswered.append(flight.identifier)
+    unacknowledged.append(flight.identifier)
     sentNow.append((flight.number, duplicate))
   }
 
@@ -229,8 +229,8 @@ final class InboxModel {
     switch packet[0] >> 4 {
     case 4, 5:
       // [MQTT-4.6.0-2] [MQTT-4.6.0-3]
-      try check(unanswered.first == identifier, "\(packet), but \(unanswered) wait in this order")
-      unanswered.removeFirst()
+      try check(unacknowledged.first == identifier, "\(packet), but \(unacknowledged) wait in this order")
+      unacknowledged.removeFirst()
       try check(packet[0] >> 4 == (flights[index].qos == .atLeastOnce ? 4 : 5), "\(packet) of the wrong kind")
       try check(!flights[index].isReleased, "\(packet) once more")
       if packet[0] >> 4 == 4 || isRefusal {

@@ -1,5 +1,5 @@
-import FixedMemory
 import MQTTWire
+import Storage
 import Testing
 
 @testable import MQTTSession

@@ -341,13 +341,13 @@ import Testing
       .v5_0, "r", Self.payload(150), qos: .atMostOnce, properties: correlationData(correlation))
     for lost in [70, 150] {
       let parts = Self.happenings(rig, Array(reply.prefix(lost))) { _ in 64 }
-      #expect(parts.allSatisfy { $0.replyCookie == nil })
+      #expect(parts.allSatisfy { $0.responseCookie == nil })
       rig.reconnect(sessionPresent: true)
       #expect(rig.events() == [.connected(sessionPresent: true)])
     }
     let parts = Self.happenings(rig, reply) { _ in 64 }
-    #expect(parts.last?.replyCookie == 8)
-    #expect(parts.dropLast().allSatisfy { $0.replyCookie == nil })
+    #expect(parts.last?.responseCookie == 8)
+    #expect(parts.dropLast().allSatisfy { $0.responseCookie == nil })
     rig.pass(5000)
     #expect(rig.events() == [])
   }
@@ -359,7 +359,7 @@ import Testing
     let reply = publish(
       .v5_0, "r", Self.payload(150), qos: .atMostOnce, properties: correlationData(correlation))
     let messages = Self.happenings(rig, reply) { _ in 64 }
-    #expect(messages.map(\.replyCookie) == [8])
+    #expect(messages.map(\.responseCookie) == [8])
     #expect(messages.map(\.isOversize) == [true])
   }
 

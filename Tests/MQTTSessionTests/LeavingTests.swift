@@ -8,7 +8,7 @@ import Testing
   @Test func leaveTakesNothingNew() throws {
     let rig = DeliveryTests.rig(.v3_1_1)
     try rig.publish(qos: .atLeastOnce, cookie: 1)
-    rig.session.leave(reasonCode: 0, properties: Span())
+    rig.session.beginDisconnect(reasonCode: 0, properties: Span())
     let before = rig.numbers
     #expect(throws: SessionError.leaving) { try rig.publish() }
     // Also where something else is wrong with it.
@@ -25,11 +25,11 @@ import Testing
     rig.lose()
     try rig.publish()
     rig.connect()
-    rig.session.leave(reasonCode: 0, properties: Span())
+    rig.session.beginDisconnect(reasonCode: 0, properties: Span())
     rig.reconnect(sessionPresent: false)
     try rig.publish()
     rig.lose()
-    rig.session.leave(reasonCode: 0, properties: Span())
+    rig.session.beginDisconnect(reasonCode: 0, properties: Span())
     rig.connect()
     try rig.publish()
   }
@@ -136,7 +136,7 @@ import Testing
     let rig = Rig(.v5_0) { $0.controlBytes = 64 }
     rig.connect()
     rig.receive((1000..<1200).flatMap { pubrec($0) })
-    rig.session.leave(reasonCode: 0x04, properties: words.span)
+    rig.session.beginDisconnect(reasonCode: 0x04, properties: words.span)
     #expect(!rig.disconnect())
     #expect(rig.ending == nil)
     var sent: [UInt8] = []
@@ -154,7 +154,7 @@ import Testing
       let full = disconnect(0x04, words)
       for limit in full.count - 2...full.count {
         let rig = DeliveryTests.rig(.v5_0, properties: maximumPacketSize(UInt16(limit)))
-        rig.session.leave(reasonCode: 0x04, properties: words.span)
+        rig.session.beginDisconnect(reasonCode: 0x04, properties: words.span)
         #expect(rig.disconnect())
         #expect(rig.drain() == (full.count <= limit ? full : [0xE0, 1, 0x04]), "\(size), \(limit)")
       }
@@ -167,7 +167,7 @@ import Testing
     let rig = Rig(.v5_0) { $0.sessionExpiry = 9 }
     rig.connect(properties: maximumPacketSize(30))
     let words = expiry + property(0x1F, String(repeating: "r", count: 50))
-    rig.session.leave(reasonCode: 0x00, properties: words.span)
+    rig.session.beginDisconnect(reasonCode: 0x00, properties: words.span)
     #expect(rig.disconnect())
     #expect(rig.drain() == disconnect(0, expiry))
   }

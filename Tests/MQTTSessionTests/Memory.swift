@@ -1,14 +1,14 @@
-import FixedMemory
+import Storage
 
 /// Memory for parts of a session that are tested by themselves. It has to outlive them.
 final class Memory {
   private let size: Int
   private let start: UnsafeMutableRawPointer
-  private var plan = MemoryPlan()
+  private var plan = ArenaLayout()
 
   init(_ size: Int) {
     self.size = size
-    start = .allocate(byteCount: size, alignment: MemoryPlan.alignment)
+    start = .allocate(byteCount: size, alignment: ArenaLayout.alignment)
     start.initializeMemory(as: UInt8.self, repeating: 1, count: size)
   }
 
@@ -17,12 +17,12 @@ final class Memory {
   func table<Element: BitwiseCopyable>(_ count: Int, of type: Element.Type) -> Table<Element> {
     let place = plan.reserve(count, of: type)
     precondition(plan.byteCount <= size)
-    return MemoryBlock(start: start).table(place)
+    return Arena(start: start).table(place)
   }
 
   func region(_ count: Int) -> Region {
     let place = plan.reserve(count, of: UInt8.self)
     precondition(plan.byteCount <= size)
-    return MemoryBlock(start: start).region(place)
+    return Arena(start: start).region(place)
   }
 }

@@ -18,7 +18,7 @@ final class OutboxModel {
     let retain: Bool
     let isQuiet: Bool
     let topic: String
-    let overflow: Handling.Overflow
+    let overflow: PublishOptions.Overflow
     var identifier: UInt16
     /// Without DUP.
     var packet: [UInt8]
@@ -177,13 +177,13 @@ final class OutboxModel {
 
   private func isOpen(_ message: Message) -> Bool { message.state != .completed && message.state != .free }
 
-  private func randomOverflow() -> Handling.Overflow {
+  private func randomOverflow() -> PublishOptions.Overflow {
     hasPolicies ? [.refuse, .refuse, .dropOldest, .dropNewest, .latest][random.below(5)] : .refuse
   }
 
   private enum Answer { case taken, dropped, failed(SessionError) }
 
-  private func publish(size wanted: Int, as overflow: Handling.Overflow) throws(Disagreement) {
+  private func publish(size wanted: Int, as overflow: PublishOptions.Overflow) throws(Disagreement) {
     let qos = allQoS[random.below(3)]
     let retain = random.chance(20)
     let isQuiet = random.chance(hasPolicies ? 60 : 30)
@@ -352,7 +352,7 @@ final class OutboxModel {
     }
   }
 
-  private func drop(_ index: Int, _ outcome: Outcome) {
+  private func drop(_ index: Int, _ outcome: DeliveryResult) {
     let cookie = messages[index].cookie
     if outcome == .dropped { dropped += 1 } else { replaced += 1 }
     complete(index, .failed(cookie, outcome))

@@ -3,13 +3,13 @@ import Testing
 
 @testable import MQTTSession
 
-extension Handling.Overflow: @unchecked Sendable {}
+extension PublishOptions.Overflow: @unchecked Sendable {}
 
 /// What happens at the brim (docs/decisions/0020), case by case; OutboxModelTests has it by chance. A packet of
 /// `packet(in:)` takes 16 bytes.
 @Suite struct OverflowTests {
   static let nine = [UInt8](repeating: 9, count: 9)
-  static let dropping: [Handling.Overflow] = [.dropOldest, .latest]
+  static let dropping: [PublishOptions.Overflow] = [.dropOldest, .latest]
 
   /// Room for `count` messages of 16 bytes; connected if there is a window.
   static func rig(
@@ -34,7 +34,8 @@ extension Handling.Overflow: @unchecked Sendable {}
   /// The topic tells the cookie.
   @discardableResult
   static func add(
-    _ rig: Rig, _ cookie: Int, _ overflow: Handling.Overflow, qos: QoS = .atLeastOnce, isQuiet: Bool = false,
+    _ rig: Rig, _ cookie: Int, _ overflow: PublishOptions.Overflow, qos: QoS = .atLeastOnce,
+    isQuiet: Bool = false,
     payload: Int? = nil, isUrgent: Bool = false
   ) throws(SessionError) -> Bool {
     let name = String(UnicodeScalar(UInt8(ascii: "a") + UInt8(cookie)))
@@ -125,7 +126,7 @@ extension Handling.Overflow: @unchecked Sendable {}
 
   @Test(arguments: [nil, 1, 2, 4])
   func refusedOrDroppedItself(window: Int?) throws {
-    for overflow in [Handling.Overflow.refuse, .dropNewest] {
+    for overflow in [PublishOptions.Overflow.refuse, .dropNewest] {
       let rig = Self.rig(window: window)
       for cookie in 0..<4 { try Self.add(rig, cookie, .dropOldest) }
       if window != nil { _ = rig.drain() }
@@ -175,7 +176,7 @@ extension Handling.Overflow: @unchecked Sendable {}
   /// Nor do those make room that are special in another way, and did not ask for it: they expire, or were reserved.
   @Test func specialOnesStay() throws {
     let rig = Self.rig()
-    try rig.publishSpecially("a", Self.nine, qos: .atLeastOnce, cookie: 0, expiry: 100)
+    try rig.publish("a", Self.nine, qos: .atLeastOnce, cookie: 0, expiry: 100)
     try rig.reserve("b", size: 9, qos: .atLeastOnce, cookie: 1)
     try rig.commit(9)
     for cookie in 2..<4 { try Self.add(rig, cookie, .refuse) }
@@ -199,7 +200,7 @@ extension Handling.Overflow: @unchecked Sendable {}
 
   /// What is larger than all of it is so at once, whatever the policy.
   @Test func tooLarge() throws {
-    for overflow in [Handling.Overflow.refuse, .dropOldest, .dropNewest, .latest] {
+    for overflow in [PublishOptions.Overflow.refuse, .dropOldest, .dropNewest, .latest] {
       let rig = Self.rig()
       for cookie in 0..<4 { try Self.add(rig, cookie, .dropOldest) }
       let before = Self.state(rig)
@@ -243,7 +244,7 @@ extension Handling.Overflow: @unchecked Sendable {}
   /// With something in flight, or one that is replaced, in front of them, the descriptors of those whose events have been
   /// taken are free all the same: a link that is gone for long does not fill up.
   @Test(arguments: dropping)
-  func descriptorsInTheMiddle(overflow: Handling.Overflow) throws {
+  func descriptorsInTheMiddle(overflow: PublishOptions.Overflow) throws {
     let rig = Self.rig(messages: 8, window: 20)
     if overflow == .dropOldest {
       try Self.add(rig, 0, .dropOldest)
@@ -434,7 +435,7 @@ extension Handling.Overflow: @unchecked Sendable {}
           "a", [UInt8](repeating: 2, count: newSize), qos: .atLeastOnce, cookie: 2, overflow: .latest))
       #expect(
         Set(rig.events().map { "\($0)" }) == [
-          "failed(0, MQTTSession.Outcome.replaced)", "failed(1, MQTTSession.Outcome.replaced)",
+          "failed(0, MQTTSession.DeliveryResult.replaced)", "failed(1, MQTTSession.DeliveryResult.replaced)",
         ])
       rig.connect()
       #expect(Self.finish(rig).published.map(\.payload) == [[UInt8](repeating: 2, count: newSize)])
@@ -470,9 +471,9 @@ extension Handling.Overflow: @unchecked Sendable {}
       $0.urgentMessages = 2
     }
     let name = "a".bytes
-    for kind in [Handling.Kind.reserved, .stream] {
+    for kind in [PublishOptions.Kind.reserved, .stream] {
       for isUrgent in [true, false] {
-        var handling = Handling(cookie: 1, isQuiet: false)
+        var handling = PublishOptions(cookie: 1, isQuiet: false)
         handling.kind = kind
         handling.isUrgent = isUrgent
         handling.overflow = isUrgent ? .refuse : .latest
@@ -480,7 +481,7 @@ extension Handling.Overflow: @unchecked Sendable {}
           topic: name.span, payloadSize: 3, qos: .atLeastOnce, retain: false, properties: Span())
         let before = Self.state(rig)
         #expect(throws: SessionError.option) {
-          try rig.session.publishSpecially(message, handling, at: rig.now)
+          try rig.session.publish(message, handling, at: rig.now)
         }
         #expect(Self.state(rig) == before)
       }
@@ -500,11 +501,11 @@ extension Handling.Overflow: @unchecked Sendable {}
     rig.connect()
     _ = rig.events()
     rig.lose()
-    var handling = Handling(cookie: 1, isQuiet: true)
+    var handling = PublishOptions(cookie: 1, isQuiet: true)
     handling.kind = .stream
     handling.overflow = .dropOldest
     let name = "s".bytes
-    _ = try rig.session.publishSpecially(
+    _ = try rig.session.publish(
       Publish(topic: name.span, payloadSize: 20, qos: .atLeastOnce, retain: false, properties: Span()),
       handling, at: rig.now)
     rig.streamPayload = [UInt8](repeating: 5, count: 20)
@@ -545,7 +546,7 @@ extension Handling.Overflow: @unchecked Sendable {}
     #expect(try rig.publish("c", Self.nine, qos: .atLeastOnce, cookie: 4, overflow: .dropOldest))
     #expect(rig.events() == (isQuiet ? [] : [.failed(1, .dropped)]))
     rig.pass(1000)
-    #expect(rig.events() == [.requestTimedOut(2)])
+    #expect(rig.events() == [.responseTimedOut(2)])
     rig.connect()
     let (published, told) = Self.finish(rig, .v5_0)
     #expect(published.map(\.topic) == ["b", "f", "c"])
@@ -632,11 +633,11 @@ extension Handling.Overflow: @unchecked Sendable {}
     }
     func latest(_ topic: String, _ payload: [UInt8], _ cookie: UInt64, expiry: UInt32) throws {
       let name = topic.bytes
-      var handling = Handling(cookie: cookie, isQuiet: false)
+      var handling = PublishOptions(cookie: cookie, isQuiet: false)
       handling.overflow = .latest
       handling.expiry = expiry
       #expect(
-        try rig.session.publishSpecially(
+        try rig.session.publish(
           Publish(topic: name.span, payload: payload.span, qos: .atLeastOnce, retain: false), handling,
           at: rig.now))
     }
@@ -697,7 +698,7 @@ extension Handling.Overflow: @unchecked Sendable {}
       $0.urgentMessages = 4
     }
     #expect(throws: SessionError.offline) { try rig.publish("a", qos: .atMostOnce) }
-    for overflow in [Handling.Overflow.dropOldest, .dropNewest, .latest] {
+    for overflow in [PublishOptions.Overflow.dropOldest, .dropNewest, .latest] {
       #expect(throws: SessionError.offline) { try Self.add(rig, 0, overflow, qos: .atMostOnce) }
     }
     #expect(throws: SessionError.offline) { try Self.add(rig, 0, .refuse, qos: .atMostOnce, isUrgent: true) }
@@ -718,7 +719,7 @@ extension Handling.Overflow: @unchecked Sendable {}
     #expect(throws: SessionError.offline) { try rig.publish("a", qos: .atMostOnce) }
     #expect(
       Set(rig.events().map { "\($0)" })
-        == Set([1, 3, 5].map { "failed(\($0), MQTTSession.Outcome.disconnected)" }))
+        == Set([1, 3, 5].map { "failed(\($0), MQTTSession.DeliveryResult.disconnected)" }))
     #expect(rig.outboxNumbers.dropped.uint64 == 3)
     #expect(rig.outboxNumbers.urgent.messages == 0)
     rig.connect()

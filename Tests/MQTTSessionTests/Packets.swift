@@ -5,14 +5,14 @@ import MQTTWire
 extension ProtocolVersion: @unchecked Sendable {}
 extension ControlPacketType: @unchecked Sendable {}
 extension QoS: @unchecked Sendable {}
-extension Outcome: @unchecked Sendable {}
-extension Ending.Cause: @unchecked Sendable {}
+extension DeliveryResult: @unchecked Sendable {}
+extension CloseReason.Cause: @unchecked Sendable {}
 extension SubscriptionOptions: @unchecked Sendable {}
 
 let bothVersions: [ProtocolVersion] = [.v3_1_1, .v5_0]
 let allQoS: [QoS] = [.atMostOnce, .atLeastOnce, .exactlyOnce]
 
-extension Ending.Cause: Equatable {
+extension CloseReason.Cause: Equatable {
   public static func == (one: Self, other: Self) -> Bool {
     switch (one, other) {
     case (.malformed(let one), .malformed(let other)): one == other

@@ -179,8 +179,8 @@ import Testing
   @Test func expiryEndsWithPublish() throws {
     for released in [false, true] {
       let rig = DeliveryTests.rig(.v5_0, properties: receiveMaximum(1))
-      try rig.publishSpecially(qos: .exactlyOnce, cookie: 1, expiry: 1)
-      try rig.publishSpecially(qos: .exactlyOnce, cookie: 2, expiry: 1)
+      try rig.publish(qos: .exactlyOnce, cookie: 1, expiry: 1)
+      try rig.publish(qos: .exactlyOnce, cookie: 2, expiry: 1)
       #expect(packets(rig.drain()).count == 1)
       if released { rig.receive(pubrec(1)) }
       if released { #expect(rig.drain() == pubrel(1)) }
@@ -263,7 +263,7 @@ import Testing
           if limit >= 5 { #expect(sizes == (Int(limit) >= full ? [full, full] : [4, 5]), "\(limit)") }
         }
       }
-      rig.session.leave(reasonCode: 0x04, properties: words.span)
+      rig.session.beginDisconnect(reasonCode: 0x04, properties: words.span)
       _ = rig.session.disconnect()
       let last = rig.drain()
       if limit < 3 {

@@ -25,7 +25,7 @@ import Testing
   struct Result: Equatable {
     var sent: [UInt8] = []
     var events: [Happening] = []
-    var cause: Ending.Cause?
+    var cause: CloseReason.Cause?
     var reason: [UInt8] = []
     var packets: UInt64 = 0
   }
@@ -109,46 +109,47 @@ import Testing
 
   // MARK: The end
 
-  struct Violation: Sendable, CustomTestStringConvertible {
+  struct ProtocolViolation: Sendable, CustomTestStringConvertible {
     let statement: String
     let packet: [UInt8]
-    let cause: Ending.Cause
+    let cause: CloseReason.Cause
     let code: UInt8
     var versions = bothVersions
     var testDescription: String { statement }
   }
 
-  /// Malformed Packets (§4.13); Protocol Errors are in ViolationTests.
-  static let violations: [Violation] = [
-    Violation(statement: "type 0", packet: hex("00 00"), cause: .malformed(.packetType), code: 0x81),
-    Violation(
+  /// Malformed Packets (§4.13); Protocol Errors are in ProtocolViolationTests.
+  static let violations: [ProtocolViolation] = [
+    ProtocolViolation(statement: "type 0", packet: hex("00 00"), cause: .malformed(.packetType), code: 0x81),
+    ProtocolViolation(
       statement: "reserved flags", packet: hex("41 02 00 01"), cause: .malformed(.reservedFlags), code: 0x81),
-    Violation(
+    ProtocolViolation(
       statement: "Remaining Length of five bytes", packet: hex("40 80 80 80 80 01"),
       cause: .malformed(.remainingLength), code: 0x81),
-    Violation(
+    ProtocolViolation(
       statement: "Packet Identifier 0", packet: puback(0), cause: .malformed(.packetIdentifier), code: 0x81),
-    Violation(statement: "half a PUBACK", packet: hex("40 01 00"), cause: .malformed(.truncated), code: 0x81),
-    Violation(
+    ProtocolViolation(
+      statement: "half a PUBACK", packet: hex("40 01 00"), cause: .malformed(.truncated), code: 0x81),
+    ProtocolViolation(
       statement: "PINGRESP with a body", packet: hex("D0 01 00"), cause: .malformed(.trailingBytes),
       code: 0x81),
-    Violation(
+    ProtocolViolation(
       statement: "PUBACK with a code of 5.0", packet: puback(1, 0x80), cause: .malformed(.trailingBytes),
       code: 0x81, versions: [.v3_1_1]),
-    Violation(
+    ProtocolViolation(
       statement: "PUBACK with an unknown code", packet: puback(1, 0x01), cause: .malformed(.reasonCode),
       code: 0x81, versions: [.v5_0]),
-    Violation(
+    ProtocolViolation(
       statement: "a property twice", packet: hex("40 0C 00 01 00 08 1F 00 01 61 1F 00 01 61"),
       cause: .malformed(.propertyRepeated), code: 0x82, versions: [.v5_0]),
-    Violation(
+    ProtocolViolation(
       statement: "AUTH in 3.1.1", packet: hex("F0 00"), cause: .malformed(.packetType), code: 0,
       versions: [.v3_1_1]),
   ]
 
   /// The connection ends with the cause, 5.0 says why, and nothing behind it is looked at.
   @Test(arguments: violations)
-  func violation(_ violation: Violation) throws {
+  func violation(_ violation: ProtocolViolation) throws {
     for version in violation.versions {
       for piece in [1, .max] {
         let rig = DeliveryTests.rig(version)

@@ -8,7 +8,7 @@ import Testing
   private static func rig(_ version: ProtocolVersion, configure: (inout Rig.Options) -> Void = { _ in })
     -> Rig
   {
-    RequestQueueTests.rig(version) {
+    SubscribeQueueTests.rig(version) {
       $0.connectBytes = 300
       configure(&$0)
     }

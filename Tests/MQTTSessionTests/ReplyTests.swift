@@ -1,5 +1,5 @@
-import FixedMemory
 import MQTTWire
+import Storage
 import Testing
 
 @testable import MQTTSession
@@ -31,7 +31,7 @@ import Testing
   static func cookies(_ events: [Happening]) -> [Int] {
     events.compactMap {
       guard case .message(let message) = $0 else { return nil }
-      return message.replyCookie.map { Int($0) } ?? -1
+      return message.responseCookie.map { Int($0) } ?? -1
     }
   }
 
@@ -57,7 +57,7 @@ import Testing
     rig.receive(Self.reply(correlation, [7], topic: "r/s"))
     var expected = ReceivedMessage("r/s", [7])
     expected.properties = correlationData(correlation)
-    expected.replyCookie = 5
+    expected.responseCookie = 5
     #expect(rig.events() == [.message(expected)])
     rig.pass(1000)
     #expect(rig.events() == [])
@@ -102,7 +102,7 @@ import Testing
     try rig.request("command", qos: qos, timeout: 100, cookie: 5)
     try rig.publish("behind", qos: .atLeastOnce)
     rig.pass(101)
-    #expect(rig.events() == [.requestTimedOut(5)])
+    #expect(rig.events() == [.responseTimedOut(5)])
     rig.connect()
     #expect(packets(rig.drain()).map { ReadPublish($0, .v5_0).topic } == ["before", "behind"])
     #expect(rig.outbox.messages == 2)
@@ -212,14 +212,14 @@ import Testing
     #expect(!rig.hasEvent)
     rig.pass(1)
     #expect(rig.hasEvent)
-    #expect(rig.events() == [.requestTimedOut(2)])
+    #expect(rig.events() == [.responseTimedOut(2)])
     #expect(!rig.hasEvent)
     #expect(rig.nextDeadline == start &+ 500)
     // Too late, and it is a message like any other.
     rig.receive(Self.reply(correlations[1]))
     #expect(Self.cookies(rig.events()) == [-1])
     rig.pass(1000)
-    #expect(rig.events() == [.requestTimedOut(1), .requestTimedOut(3)])
+    #expect(rig.events() == [.responseTimedOut(1), .responseTimedOut(3)])
     #expect(rig.nextDeadline == nil)
   }
 
@@ -229,7 +229,7 @@ import Testing
     try rig.request(timeout: 300, cookie: 6)
     #expect(rig.nextDeadline == 300)
     rig.pass(300)
-    #expect(rig.events() == [.requestTimedOut(6)])
+    #expect(rig.events() == [.responseTimedOut(6)])
     try rig.request(timeout: 300, cookie: 7)
     #expect(throws: SessionError.full) { try rig.request() }
   }
@@ -258,7 +258,7 @@ import Testing
       Issue.record("no end")
       return
     }
-    #expect(completion.cookie == 1 && completion.outcome == .refused && completion.reasonCode == 0x87)
+    #expect(completion.cookie == 1 && completion.result == .refused && completion.reasonCode == 0x87)
     rig.pass(1000)
     #expect(rig.events() == [])
 
@@ -278,7 +278,7 @@ import Testing
     #expect(throws: SessionError.qosNotSupported) { try rig.request(qos: .exactlyOnce) }
     try rig.request(timeout: 100, cookie: 2)
     rig.pass(100)
-    #expect(rig.events() == [.requestTimedOut(2)])
+    #expect(rig.events() == [.responseTimedOut(2)])
   }
 
   /// A request that ended before its message did is not ended again, and nobody else is in its stead.
@@ -292,7 +292,7 @@ import Testing
       #expect(Self.cookies(rig.events()) == [1])
     } else {
       rig.pass(100)
-      #expect(rig.events() == [.requestTimedOut(1)])
+      #expect(rig.events() == [.responseTimedOut(1)])
     }
     // The place is taken by another one.
     try rig.request(qos: .atLeastOnce, timeout: 5000, cookie: 2)
@@ -316,7 +316,7 @@ import Testing
       try rig.request(qos: .exactlyOnce, timeout: 100, cookie: cookie)
       guard cookie < 150 else { break }
       rig.pass(100)
-      #expect(rig.events() == [.requestTimedOut(cookie)])
+      #expect(rig.events() == [.responseTimedOut(cookie)])
     }
     rig.connect(properties: maximumQoS(1))
     #expect(rig.events() == [.connected(sessionPresent: false), .requestFailed(150, .aboveLimit)])
@@ -333,7 +333,7 @@ import Testing
       late.append(Self.correlations(rig.drain())[0])
       if turn % 3 == 0 {
         rig.pass(100)
-        #expect(rig.events() == [.requestTimedOut(UInt64(turn))])
+        #expect(rig.events() == [.responseTimedOut(UInt64(turn))])
       } else {
         rig.receive(Self.reply(late.randomElement(using: &random)!))
         let isRight = Self.cookies(rig.events()).allSatisfy { $0 == -1 || $0 == turn }
@@ -359,19 +359,19 @@ import Testing
       var open: Set<UInt64> = []
       var nextCookie: UInt64 = 1
       var correlations: [UInt64: [UInt8]] = [:]
-      var unanswered: [UInt16] = []
+      var unacknowledged: [UInt16] = []
       var fault: String?
       func take() {
         for event in rig.events() {
           var cookie: UInt64?
           switch event {
           case .message(let message):
-            if let reply = message.replyCookie, message.payload != [UInt8(truncatingIfNeeded: reply)] {
+            if let reply = message.responseCookie, message.payload != [UInt8(truncatingIfNeeded: reply)] {
               fault = "another's reply"
             }
-            cookie = message.replyCookie
+            cookie = message.responseCookie
             if cookie != nil { ends[0] += 1 }
-          case .requestTimedOut(let late):
+          case .responseTimedOut(let late):
             cookie = late
             ends[1] += 1
           case .requestFailed(let failed, _):
@@ -403,22 +403,22 @@ import Testing
             let cookie =
               nextCookie - 1 - UInt64(UInt8(truncatingIfNeeded: nextCookie - 1) &- message.payload[0])
             correlations[cookie] = Array(message.properties.suffix(8))
-            if message.qos == 1, !unanswered.contains(message.identifier) {
-              unanswered.append(message.identifier)
+            if message.qos == 1, !unacknowledged.contains(message.identifier) {
+              unacknowledged.append(message.identifier)
             }
           }
         case 5, 6:
           guard let cookie = correlations.keys.sorted().randomElement(using: &random) else { continue }
           rig.receive(Self.reply(correlations[cookie]!, [UInt8(truncatingIfNeeded: cookie)]))
         case 7:
-          guard !unanswered.isEmpty else { continue }
-          rig.receive(puback(unanswered.removeFirst(), random.chance(50) ? 0x87 : 0))
+          guard !unacknowledged.isEmpty else { continue }
+          rig.receive(puback(unacknowledged.removeFirst(), random.chance(50) ? 0x87 : 0))
         case 8: rig.pass(UInt32(random.below(400)))
         default:
           guard random.chance(30) else { continue }
           take()
           rig.reconnect(sessionPresent: random.chance(50))
-          unanswered = []
+          unacknowledged = []
         }
         if random.chance(70) { take() }
       }

@@ -87,7 +87,7 @@ import Testing
     try rig.publish("before", qos: .atLeastOnce)
     try rig.reserve("t", size: 3, cookie: 7)
     #expect(throws: SessionError.state) { try rig.publish() }
-    #expect(throws: SessionError.state) { try rig.publishSpecially("t", expiry: 1) }
+    #expect(throws: SessionError.state) { try rig.publish("t", expiry: 1) }
     #expect(throws: SessionError.state) { try rig.reserve(size: 1) }
     try rig.subscribe(["f"])
     rig.receive(publish(version, "m", qos: .exactlyOnce, identifier: 5) + pubrec(99))

@@ -1,6 +1,6 @@
-import FixedMemory
 import MQTTSession
 import MQTTWire
+import Storage
 
 /// A session in memory of its own, driven by hand: bytes and instants in, bytes and events out.
 final class Rig {
@@ -87,14 +87,15 @@ final class Rig {
     self.version = version
     self.options = asked
     var plan: SessionPlan?
-    var memory = MemoryPlan()
+    var memory = ArenaLayout()
     Self.withOptions(version, asked) { plan = SessionPlan($0, in: &memory) }
-    let block = UnsafeMutableRawPointer.allocate(byteCount: memory.byteCount, alignment: MemoryPlan.alignment)
+    let block = UnsafeMutableRawPointer.allocate(
+      byteCount: memory.byteCount, alignment: ArenaLayout.alignment)
     // What a caller's memory holds before is nobody's business: here it looks like messages on their way.
     block.initializeMemory(as: UInt8.self, repeating: 1, count: memory.byteCount)
     self.block = block
     session = Self.withOptions(version, asked) {
-      Session($0, plan: plan!, block: unsafe MemoryBlock(start: block), random: asked.random)
+      Session($0, plan: plan!, block: unsafe Arena(start: block), random: asked.random)
     }
   }
 
@@ -158,9 +159,9 @@ final class Rig {
   // `#expect` can't look into a noncopyable value.
   var isConnected: Bool { session.isConnected }
   var isDrained: Bool { session.isDrained }
-  var ending: Ending? { session.ending }
-  var isDelivering: Bool { session.isDelivering }
-  var isVersionUnwelcome: Bool { session.isVersionUnwelcome }
+  var ending: CloseReason? { session.closeReason }
+  var hasUndeliveredEvent: Bool { session.hasUndeliveredEvent }
+  var serverRejectedVersion: Bool { session.serverRejectedVersion }
   var wantsTransmit: Bool { session.wantsTransmit }
   var wantsReceive: Bool { session.wantsReceive }
   var nextDeadline: UInt32? { session.nextDeadline?.milliseconds }
@@ -287,7 +288,7 @@ final class Rig {
   /// True: what it had said before has not all been handed out.
   func peerClosed() -> Bool {
     session.peerClosed()
-    return session.isDelivering
+    return session.hasUndeliveredEvent
   }
 
   func reconnect(sessionPresent: Bool, properties: [UInt8] = []) {
@@ -303,36 +304,36 @@ final class Rig {
   ) throws(SessionError) {
     let name = topic.bytes
     try session.publish(
-      Publish(topic: name.span, payload: payload.span, qos: qos, retain: retain),
-      Handling(cookie: cookie, isQuiet: isQuiet))
+      topic: name.span, payload: payload.span, MessageFlags(qos: qos, retain: retain, isQuiet: isQuiet),
+      cookie: cookie)
   }
 
   /// The same with a wish of its own. False: it was dropped at once.
   func publish(
     _ topic: String = "a", _ payload: [UInt8] = [], qos: QoS = .atMostOnce, retain: Bool = false,
-    cookie: UInt64 = 0, isQuiet: Bool = false, overflow: Handling.Overflow, isUrgent: Bool = false
+    cookie: UInt64 = 0, isQuiet: Bool = false, overflow: PublishOptions.Overflow, isUrgent: Bool = false
   ) throws(SessionError) -> Bool {
     let name = topic.bytes
-    var handling = Handling(cookie: cookie, isQuiet: isQuiet)
+    var handling = PublishOptions(cookie: cookie, isQuiet: isQuiet)
     handling.overflow = overflow
     handling.isUrgent = isUrgent
-    let message = Publish(topic: name.span, payload: payload.span, qos: qos, retain: retain)
     guard handling.needsCare else {
-      try session.publish(message, handling)
+      try publish(topic, payload, qos: qos, retain: retain, cookie: cookie, isQuiet: isQuiet)
       return true
     }
-    return try session.publishSpecially(message, handling, at: now)
+    return try session.publish(
+      Publish(topic: name.span, payload: payload.span, qos: qos, retain: retain), handling, at: now)
   }
 
   /// The same with everything else a message may have.
-  func publishSpecially(
+  func publish(
     _ topic: String = "a", _ payload: [UInt8] = [], qos: QoS = .atMostOnce, cookie: UInt64 = 0,
     isQuiet: Bool = false, expiry: UInt32 = 0, properties: [UInt8] = []
   ) throws(SessionError) {
     let name = topic.bytes
-    var handling = Handling(cookie: cookie, isQuiet: isQuiet)
+    var handling = PublishOptions(cookie: cookie, isQuiet: isQuiet)
     handling.expiry = expiry
-    try session.publishSpecially(
+    try session.publish(
       Publish(
         topic: name.span, payload: payload.span, qos: qos, retain: false, properties: properties.span),
       handling, at: now)
@@ -370,14 +371,14 @@ final class Rig {
   }
 
   private func publishWithoutPayload(
-    _ kind: Handling.Kind, _ topic: String, size: Int, qos: QoS, cookie: UInt64, expiry: UInt32,
+    _ kind: PublishOptions.Kind, _ topic: String, size: Int, qos: QoS, cookie: UInt64, expiry: UInt32,
     properties: [UInt8]
   ) throws(SessionError) {
     let name = topic.bytes
-    var handling = Handling(cookie: cookie, isQuiet: false)
+    var handling = PublishOptions(cookie: cookie, isQuiet: false)
     handling.kind = kind
     handling.expiry = expiry
-    try session.publishSpecially(
+    try session.publish(
       Publish(topic: name.span, payloadSize: size, qos: qos, retain: false, properties: properties.span),
       handling, at: now)
   }
@@ -390,7 +391,7 @@ final class Rig {
     var message = Publish(
       topic: name.span, payload: payload.span, qos: qos, retain: false, properties: properties.span)
     message.own.responseTopic = response.span
-    var handling = Handling(cookie: cookie, isQuiet: false)
+    var handling = PublishOptions(cookie: cookie, isQuiet: false)
     handling.expiry = expiry
     try session.publishRequest(message, handling, timeout: timeout, at: now)
   }
@@ -441,15 +442,17 @@ final class Rig {
     if !taken.isEmpty { return taken.removeFirst() }
     token = 0
     guard let event = nextEvent() else { return nil }
-    if case .message(let message) = event { token = message.serial }
+    if case .message(let message) = event { token = message.token }
     return Happening(event, self)
   }
 
-  /// By the short way first, as a program gets it.
+  /// As smq_next_event() takes it.
   private func nextEvent() -> SessionEvent? {
-    if let completion = session.nextPlainCompletion() { return .completed(completion) }
-    if session.showNextPlainMessage() { return .message(MessageEvent(session.shown)) }
-    return session.nextEvent()
+    switch session.advanceToNextEvent() {
+    case .completion where session.nextCompletionIsPlain: session.takeCompletion().map { .completed($0) }
+    case .plainMessage: .message(MessageEvent(session.takePlainMessage()))
+    case let source: session.take(source)
+    }
   }
 
   func events() -> [Happening] {
@@ -459,23 +462,23 @@ final class Rig {
   }
 
   /// The bytes an extent of an event or of an ending stands for.
-  func received(_ extent: Extent) -> [UInt8] { Self.received(extent, session) }
+  func received(_ extent: ByteRange) -> [UInt8] { Self.received(extent, session) }
 
-  func aliasedTopic(_ extent: Extent) -> [UInt8] { Self.aliasedTopic(extent, session) }
+  func aliasedTopic(_ extent: ByteRange) -> [UInt8] { Self.aliasedTopic(extent, session) }
 
-  func subscribedFilter(_ extent: Extent) -> [UInt8] { Self.subscribedFilter(extent, session) }
+  func subscribedFilter(_ extent: ByteRange) -> [UInt8] { Self.subscribedFilter(extent, session) }
 
-  private static func subscribedFilter(_ extent: Extent, _ session: borrowing Session) -> [UInt8] {
+  private static func subscribedFilter(_ extent: ByteRange, _ session: borrowing Session) -> [UInt8] {
     let bytes = session.subscribedFilters
     return extent.range.map { bytes[$0] }
   }
 
-  private static func received(_ extent: Extent, _ session: borrowing Session) -> [UInt8] {
+  private static func received(_ extent: ByteRange, _ session: borrowing Session) -> [UInt8] {
     let bytes = session.receivedBytes
     return extent.range.map { bytes[$0] }
   }
 
-  private static func aliasedTopic(_ extent: Extent, _ session: borrowing Session) -> [UInt8] {
+  private static func aliasedTopic(_ extent: ByteRange, _ session: borrowing Session) -> [UInt8] {
     let bytes = session.aliasedTopics
     return extent.range.map { bytes[$0] }
   }
@@ -486,14 +489,14 @@ enum Happening: Equatable, Sendable {
   case connected(sessionPresent: Bool)
   case delivered(UInt64)
   case refused(UInt64, UInt8?)
-  case failed(UInt64, Outcome)
+  case failed(UInt64, DeliveryResult)
   case aboveLimit(UInt64, UInt8?)
   case answered(UInt64, [UInt8], refusal: UInt8?)
   case message(ReceivedMessage)
   case handshake(ControlPacketType, UInt64, UInt8, reason: [UInt8], properties: [UInt8])
   case authentication(UInt8, [UInt8])
-  case requestFailed(UInt64, Outcome)
-  case requestTimedOut(UInt64)
+  case requestFailed(UInt64, DeliveryResult)
+  case responseTimedOut(UInt64)
   case subscriptionLost(String, UInt8)
   case room
 
@@ -510,16 +513,16 @@ enum Happening: Equatable, Sendable {
         properties: rig.received(event.properties))
     case .message(let message): self = .message(ReceivedMessage(message, rig))
     case .authentication(let event): self = .authentication(event.reasonCode, rig.received(event.data))
-    case .requestFailed(let completion): self = .requestFailed(completion.cookie, completion.outcome)
-    case .requestTimedOut(let cookie): self = .requestTimedOut(cookie)
+    case .requestFailed(let completion): self = .requestFailed(completion.cookie, completion.result)
+    case .responseTimedOut(let cookie): self = .responseTimedOut(cookie)
     case .subscriptionLost(let filter, let code):
       self = .subscriptionLost(String(decoding: rig.subscribedFilter(filter), as: UTF8.self), code)
     case .completed(let completion):
-      switch completion.outcome {
+      switch completion.result {
       case .delivered: self = .delivered(completion.cookie)
       case .refused: self = .refused(completion.cookie, completion.reasonCode)
       case .aboveLimit: self = .aboveLimit(completion.cookie, completion.reasonCode)
-      default: self = .failed(completion.cookie, completion.outcome)
+      default: self = .failed(completion.cookie, completion.result)
       }
     }
   }
@@ -539,7 +542,7 @@ struct ReceivedMessage: Equatable, Sendable {
   var retain = false
   var duplicate = false
   var subscriptionIdentifier: UInt32 = 0
-  var replyCookie: UInt64?
+  var responseCookie: UInt64?
 
   init(_ topic: String, _ payload: [UInt8] = [], qos: QoS = .atMostOnce, duplicate: Bool = false) {
     self.topic = topic
@@ -563,7 +566,7 @@ struct ReceivedMessage: Equatable, Sendable {
     retain = event.retain
     duplicate = event.duplicate
     subscriptionIdentifier = event.subscriptionIdentifier
-    replyCookie = event.replyCookie
+    responseCookie = event.responseCookie
   }
 }
 

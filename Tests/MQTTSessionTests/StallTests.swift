@@ -230,7 +230,7 @@ import Testing
         .message(ReceivedMessage("m2", qos: .exactlyOnce)), .answered(4, [0], refusal: nil),
         .message(ReceivedMessage("m3")),
       ])
-    #expect(!rig.isDelivering)
+    #expect(!rig.hasUndeliveredEvent)
     #expect(rig.drain() == [])
     #expect(rig.ending == nil)
     // The server has heard nothing, and sends them again: QoS 2 is not handed out again.

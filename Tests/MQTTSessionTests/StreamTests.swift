@@ -116,7 +116,7 @@ import Testing
     #expect(throws: SessionError.property) { try rig.stream("t", [1], properties: topicAlias(1)) }
     let without = Rig(.v5_0)
     #expect(throws: SessionError.notSupported) { try without.stream("t", [1]) }
-    rig.session.leave(reasonCode: 0, properties: Span())
+    rig.session.beginDisconnect(reasonCode: 0, properties: Span())
     #expect(throws: SessionError.leaving) { try rig.stream("t", [1]) }
   }
 

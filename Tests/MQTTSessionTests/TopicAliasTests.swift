@@ -1,5 +1,5 @@
-import FixedMemory
 import MQTTWire
+import Storage
 import Testing
 
 @testable import MQTTSession
@@ -102,7 +102,7 @@ import Testing
     for properties in [[], userProperty("k", "v"), userProperty("k", String(repeating: "v", count: 120))] {
       for piece in [1, 2, 5, Int.max] {
         let rig = Self.rig(10)
-        for _ in 0..<3 { try rig.publishSpecially("topic", payload, qos: qos, properties: properties) }
+        for _ in 0..<3 { try rig.publish("topic", payload, qos: qos, properties: properties) }
         let sent = packets(rig.drain())
         #expect(
           sent
@@ -150,7 +150,7 @@ import Testing
           $0.allowsFallback = true
         }
         for (topic, properties) in cases {
-          try rig.publishSpecially(topic, payload, qos: .atLeastOnce, properties: properties)
+          try rig.publish(topic, payload, qos: .atLeastOnce, properties: properties)
         }
         if piece == 3 { _ = rig.drain() }
         rig.lose()
@@ -210,7 +210,7 @@ import Testing
   @Test func expiringMessages() throws {
     let rig = Self.rig(10)
     for turn in 0..<3 {
-      try rig.publishSpecially("topic", isQuiet: true, expiry: 5)
+      try rig.publish("topic", isQuiet: true, expiry: 5)
       let expected = topicAlias(1) + messageExpiry(5)
       #expect(
         rig.drain()
@@ -229,8 +229,8 @@ import Testing
     _ = rig.events()
     try rig.publish("window", qos: .atLeastOnce, isQuiet: true)
     _ = rig.drain()
-    try rig.publishSpecially("topic", [1], qos: .atLeastOnce, cookie: 1, expiry: 1)
-    try rig.publishSpecially("topic", [2], qos: .atLeastOnce, isQuiet: true, expiry: 9)
+    try rig.publish("topic", [1], qos: .atLeastOnce, cookie: 1, expiry: 1)
+    try rig.publish("topic", [2], qos: .atLeastOnce, isQuiet: true, expiry: 9)
     try rig.publish("topic", [3], qos: .atMostOnce, isQuiet: true)
     rig.pass(2000)
     #expect(rig.events() == [.failed(1, .expired)])
@@ -316,7 +316,7 @@ import Testing
           let payload = [UInt8(published.count)] + random.bytes(random.below(8))
           let properties = random.chance(20) ? userProperty("k", "v") : []
           do throws(SessionError) {
-            try rig.publishSpecially(
+            try rig.publish(
               topic, payload, qos: allQoS[random.below(3)], cookie: UInt64(published.count), isQuiet: true,
               expiry: random.chance(40) ? 1 + UInt32(random.below(3)) : 0, properties: properties)
             published.append(topic)
@@ -421,10 +421,11 @@ import Testing
 
   @Test func wrongAliases() {
     for (maximum, packet, violation, code) in [
-      (3, Self.establishing("abc", 4), Violation.topicAlias, 0x94), (3, Self.using(4), .topicAlias, 0x94),
+      (3, Self.establishing("abc", 4), ProtocolViolation.topicAlias, 0x94),
+      (3, Self.using(4), .topicAlias, 0x94),
       (0, Self.establishing("abc", 1), .topicAlias, 0x94), (3, Self.using(2), .unknownTopicAlias, 0x82),
       (3, Self.using(65_535), .topicAlias, 0x94),
-    ] as [(Int, [UInt8], Violation, UInt8)] {
+    ] as [(Int, [UInt8], ProtocolViolation, UInt8)] {
       let rig = Self.receiver(maximum)
       rig.receive(packet)
       #expect(rig.ending?.cause == .violation(violation))

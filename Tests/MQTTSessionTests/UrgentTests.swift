@@ -127,10 +127,10 @@ import Testing
     }
     let name = "u".bytes
     let properties = userProperty("a", "b")
-    var handling = Handling(cookie: 1, isQuiet: false)
+    var handling = PublishOptions(cookie: 1, isQuiet: false)
     handling.isUrgent = true
     handling.expiry = 30
-    _ = try rig.session.publishSpecially(
+    _ = try rig.session.publish(
       Publish(
         topic: name.span, payload: Span(), qos: .exactlyOnce, retain: false, properties: properties.span),
       handling, at: rig.now)
@@ -330,10 +330,10 @@ import Testing
   @Test func expires() throws {
     let rig = Self.rig(window: nil)
     let name = "u".bytes
-    var handling = Handling(cookie: 1, isQuiet: false)
+    var handling = PublishOptions(cookie: 1, isQuiet: false)
     handling.isUrgent = true
     handling.expiry = 2
-    _ = try rig.session.publishSpecially(
+    _ = try rig.session.publish(
       Publish(topic: name.span, payload: Span(), qos: .atLeastOnce, retain: false), handling, at: rig.now)
     #expect(rig.nextDeadline != nil)
     rig.pass(3000)

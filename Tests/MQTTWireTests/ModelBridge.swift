@@ -1,4 +1,5 @@
 import MQTTWire
+import Storage
 
 /// What this module says of one packet in two places, and not the same.
 struct Contradiction: Error {
@@ -24,7 +25,7 @@ extension Model.Packet {
   }
 
   private init(_ received: Received, _ type: ControlPacketType, _ body: [UInt8]) throws {
-    func read(_ extent: Extent) throws -> Properties { try Properties(body[extent], of: type) }
+    func read(_ extent: ByteRange) throws -> Properties { try Properties(body[extent], of: type) }
     switch received {
     case .connack(let connack):
       let properties = try read(connack.properties)

@@ -38,7 +38,7 @@ import Testing
     }
 
     init(specification bytes: [UInt8], _ version: ProtocolVersion, tolerating: Set<Tolerance>) {
-      do throws(Violation) {
+      do throws(ProtocolViolation) {
         let decoded = try Model.Packet.decode(bytes, version, from: .server, tolerating: tolerating)
         self = decoded.map { .packet($0.packet) } ?? .needsMore
       } catch {

@@ -1,4 +1,5 @@
 import MQTTWire
+import Storage
 import Testing
 
 /// A list of properties that the specification knows: in a packet, from one side, or in a Will.
@@ -154,7 +155,7 @@ struct PropertyRow: Sendable, CustomTestStringConvertible {
   /// The same from a list without its length, as an application hands it in.
   private func readList(_ bytes: [UInt8], in place: Place) throws -> [UInt8] {
     var properties = PropertyReader(bytes.span, place: place.propertyPlace)
-    #expect(properties.extent == Extent(offset: 0, count: bytes.count))
+    #expect(properties.extent == ByteRange(offset: 0, count: bytes.count))
     var identifiers: [UInt8] = []
     while let property = try properties.next() { identifiers.append(property.identifier.rawValue) }
     #expect(properties.position == bytes.count)

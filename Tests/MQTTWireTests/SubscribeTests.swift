@@ -1,4 +1,5 @@
 import MQTTWire
+import Storage
 import Testing
 
 /// Topic Filters with their options, one behind the other.
@@ -199,7 +200,7 @@ extension SubscriptionOptions: @unchecked Sendable {
     let version = Vector.named(name).version
     let (header, body) = try split(vector(name), version)
     #expect(header.type == (name.hasPrefix("un") ? .unsuback : .suback))
-    let answer = try SubscriptionAnswer(parsing: body.span, type: header.type, version: version)
+    let answer = try Suback(parsing: body.span, type: header.type, version: version)
     #expect(answer.type == header.type)
     let fields = Fields(
       identifier: answer.identifier.rawValue, reasonCodes: body[answer.reasonCodes],
@@ -227,11 +228,11 @@ extension SubscriptionOptions: @unchecked Sendable {
       for codes: [UInt8] in [[code], [code, 0], [0, code, 0], [0, code]] {
         let body = [0, 10] + (version == .v5_0 ? [0] : []) + codes
         if allowed.contains(code) {
-          let answer = try SubscriptionAnswer(parsing: body.span, type: type, version: version)
+          let answer = try Suback(parsing: body.span, type: type, version: version)
           #expect(body[answer.reasonCodes] == codes)
         } else {
           #expect(throws: Malformed.reasonCode, "\(code)") {
-            try SubscriptionAnswer(parsing: body.span, type: type, version: version)
+            try Suback(parsing: body.span, type: type, version: version)
           }
         }
       }
@@ -241,7 +242,7 @@ extension SubscriptionOptions: @unchecked Sendable {
   /// As many as a server likes: how many it must be, knows who asked.
   @Test func manyReasonCodes() throws {
     let body = [0, 10] + [UInt8](repeating: 1, count: 50_000)
-    let answer = try SubscriptionAnswer(parsing: body.span, type: .suback, version: .v3_1_1)
-    #expect(answer.reasonCodes == Extent(offset: 2, count: 50_000))
+    let answer = try Suback(parsing: body.span, type: .suback, version: .v3_1_1)
+    #expect(answer.reasonCodes == ByteRange(offset: 2, count: 50_000))
   }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import MQTTWire
+import Storage
 import Testing
 
 // Plain enumerations: they may stand in tables of tests. (Inside their module they need not say so.)
@@ -92,7 +93,7 @@ func hex(_ text: String) -> [UInt8] {
 }
 
 extension [UInt8] {
-  subscript(extent: Extent) -> [UInt8] { Array(self[extent.range]) }
+  subscript(extent: ByteRange) -> [UInt8] { Array(self[extent.range]) }
 }
 
 extension String {
@@ -120,7 +121,7 @@ enum Received {
   case publish(ReceivedPublish)
   case acknowledgement(Acknowledgement)
   case pingresp
-  case subscriptionAnswer(SubscriptionAnswer)
+  case subscriptionAnswer(Suback)
   case disconnect(Disconnect)
   case auth(Auth)
 
@@ -137,7 +138,7 @@ enum Received {
       try Ping.parseResponse(body)
       self = .pingresp
     case .suback, .unsuback:
-      self = .subscriptionAnswer(try SubscriptionAnswer(parsing: body, type: type, version: version))
+      self = .subscriptionAnswer(try Suback(parsing: body, type: type, version: version))
     // Before 5.0 a server has no DISCONNECT to send (3.1.1: Table 2.1).
     case .disconnect where version.hasProperties: self = .disconnect(try Disconnect(parsing: body))
     case .auth: self = .auth(try Auth(parsing: body))
@@ -155,7 +156,7 @@ enum Received {
       flags: header.flags, version: version)
   }
 
-  var extents: [Extent] {
+  var extents: [ByteRange] {
     switch self {
     case .connack(let connack):
       [

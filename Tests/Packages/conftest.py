@@ -11,9 +11,12 @@ import sys
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-sys.path.append(str(ROOT / "Tests" / "Python"))
+sys.path += [str(ROOT / "Tests"), str(ROOT / "Tests" / "Python")]
 
+import lists  # noqa: E402
 import pythons  # noqa: E402
+from Support import swiftc_cache  # noqa: E402
+
 HEADER = ROOT / "include" / "swiftmqtt.h"
 
 PROGRAM = """
@@ -71,6 +74,15 @@ def tools():
 
 
 @pytest.fixture(scope="session")
+def dist(tmp_path_factory):
+    """The tree of a tarball of `make dist`: what is built of it needs no Swift."""
+    directory = tmp_path_factory.mktemp("dist")
+    run("make", "-C", ROOT, "--no-print-directory", "dist", timeout=1200)
+    run("tar", "-xzf", ROOT / "build" / "dist" / f"libswiftmqtt-{version()}.tar.gz", "-C", directory)
+    return directory / f"libswiftmqtt-{version()}"
+
+
+@pytest.fixture(scope="session")
 def swiftc():
     return shutil.which("swiftc") or pytest.fail("there is no swiftc")
 
@@ -89,7 +101,7 @@ def built_elsewhere(debs, architecture, directory):
     returns what has become different."""
     source = directory / "somewhere else" / f"libswiftmqtt-{version()}"
     source.parent.mkdir()
-    orig, = debs.glob("*.orig.tar.xz")
+    orig, = debs.glob("*.orig.tar.gz")
     run("tar", "-xf", orig, "-C", source.parent)
     epoch = str(int((source / "Makefile").stat().st_mtime))
     maintainer = run("dpkg-deb", "-f", next(debs.glob(f"libswiftmqtt1_*_{architecture}.deb")), "Maintainer")
@@ -98,7 +110,7 @@ def built_elsewhere(debs, architecture, directory):
     output = directory / "output"
     run("sh", "-c", "umask 077; exec \"$@\"", "sh", source / "packaging" / "deb", "--output", output, architecture,
         env=clean_environment(SOURCE_DATE_EPOCH=epoch, DEBFULLNAME=name, DEBEMAIL=address, TZ="Asia/Tokyo",
-                              LC_ALL="C", CFLAGS="-O0", HOME=str(directory)), timeout=1200)
+                              LC_ALL="C", CFLAGS="-O0", HOME=str(directory), PATH=swiftc_cache.uncached_path()), timeout=1200)
     # .buildinfo and .changes say where and when; all the rest has to be the same.
     expected, found = (
         {path.name: path.read_bytes() for path in place.iterdir()
@@ -109,19 +121,13 @@ def built_elsewhere(debs, architecture, directory):
     return [name for name in expected.keys() | found.keys() if expected.get(name) != found.get(name)]
 
 
-QEMU = {
-    "aarch64": ["qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"],
-    "armv7": ["qemu-arm", "-L", "/usr/arm-linux-gnueabihf"],
-    "riscv64": ["qemu-riscv64", "-L", "/usr/riscv64-linux-gnu"],
-}
-
-
-def runs_on_the_board(image, target, compiler, directory):
+def runs_on_the_board(image, target, directory):
     """A program is built with what lies below `image`, /usr of a board, and runs there; and so does smq."""
     (directory / "app.c").write_text(PROGRAM)
     library = image / "usr" / "lib"
-    run(compiler, directory / "app.c", f"-I{image}/usr/include", f"-L{library}", "-lswiftmqtt",
+    run(lists.CROSS[target].compiler, directory / "app.c", f"-I{image}/usr/include", f"-L{library}", "-lswiftmqtt",
         f"-Wl,-rpath,{library}", "-o", directory / "app")
-    run(*QEMU[target], directory / "app")
+    qemu, *root = lists.CROSS[target].emulator
+    run(qemu, *root, directory / "app")
     found = ("-E", f"LD_LIBRARY_PATH={library}")
-    assert run(QEMU[target][0], *found, *QEMU[target][1:], image / "usr" / "bin" / "smq", "--version").strip()
+    assert run(qemu, *found, *root, image / "usr" / "bin" / "smq", "--version").strip()

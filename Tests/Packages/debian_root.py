@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 
+import lists
 import pytest
 from conftest import PROGRAM, ROOT, built_elsewhere, debian_packages, run
 
@@ -31,11 +32,7 @@ int main(void) {
     return major != 2;
 }
 """
-CROSS = {
-    "arm64": ("aarch64-linux-gnu", "qemu-aarch64"),
-    "armhf": ("arm-linux-gnueabihf", "qemu-arm"),
-    "riscv64": ("riscv64-linux-gnu", "qemu-riscv64"),
-}
+CROSS = {target.debian: target for target in lists.CROSS.values()}
 
 
 @pytest.fixture(scope="module")
@@ -48,24 +45,24 @@ def debs(tmp_path_factory):
 
 @pytest.mark.parametrize("architecture", CROSS)
 def test_other_processors(debs, tmp_path, architecture):
-    triple, qemu = CROSS[architecture]
+    target = CROSS[architecture]
     changes, = debs.glob(f"*_{architecture}.changes")
     run("lintian", "--allow-root", "--display-info", "--fail-on", "error,warning,info", changes)
     for package in ("libswiftmqtt1", "libswiftmqtt-dev", "libswiftmqtt-mosquitto", "swiftmqtt-tools"):
         run("dpkg-deb", "-x", next(debs.glob(f"{package}_*_{architecture}.deb")), tmp_path)
     (tmp_path / "app.c").write_text(PROGRAM)
-    library = tmp_path / "usr" / "lib" / triple
-    run(f"{triple}-gcc", tmp_path / "app.c", f"-I{tmp_path}/usr/include", f"-L{library}", "-lswiftmqtt",
+    library = tmp_path / "usr" / "lib" / target.tools
+    run(target.compiler, tmp_path / "app.c", f"-I{tmp_path}/usr/include", f"-L{library}", "-lswiftmqtt",
         f"-Wl,-rpath,{library}", "-o", tmp_path / "shared")
-    run(f"{triple}-gcc", tmp_path / "app.c", f"-I{tmp_path}/usr/include", library / "libswiftmqtt.a", "-o",
+    run(target.compiler, tmp_path / "app.c", f"-I{tmp_path}/usr/include", library / "libswiftmqtt.a", "-o",
         tmp_path / "static")
     drop_in = library / "swiftmqtt"
     (tmp_path / "drop_in.c").write_text(DROP_IN)
-    run(f"{triple}-gcc", tmp_path / "drop_in.c", drop_in / "libmosquitto.so.1", f"-Wl,-rpath,{drop_in}", "-o",
+    run(target.compiler, tmp_path / "drop_in.c", drop_in / "libmosquitto.so.1", f"-Wl,-rpath,{drop_in}", "-o",
         tmp_path / "drop_in")
     for program in ("shared", "static", "drop_in"):
-        run(qemu, "-L", f"/usr/{triple}", tmp_path / program)
-    run(qemu, "-E", f"LD_LIBRARY_PATH={library}", "-L", f"/usr/{triple}", tmp_path / "usr/bin/smq", "--version")
+        run(*target.emulator, tmp_path / program)
+    run(target.qemu, "-E", f"LD_LIBRARY_PATH={library}", "-L", target.root, tmp_path / "usr/bin/smq", "--version")
 
 
 @pytest.mark.parametrize("architecture", CROSS)

@@ -41,12 +41,12 @@ def board(tools, tmp_path, monkeypatch):
     return board
 
 
-def make(directory, options, *arguments):
+def make(directory, options, *arguments, tree=TREE):
     """What make says to that configuration."""
     options.write_config(str(directory / ".config"))
     return attempt("make", "-f", ROOT / "Tests" / "Packages" / "buildroot" / "Makefile",
                    f"DOTCONFIG={directory}/.config", f"BUILD_DIR={directory}/build",
-                   f"BR2_EXTERNAL_SWIFTMQTT_PATH={TREE}", *arguments)
+                   f"BR2_EXTERNAL_SWIFTMQTT_PATH={tree}", *arguments)
 
 
 @pytest.mark.parametrize("chosen, offered", [
@@ -95,11 +95,12 @@ def test_says_at_once_that_there_is_no_compiler(board, tmp_path):
     assert make(tmp_path, options, "show").returncode == 0
 
 
-def test_built_for_a_board(board, tmp_path):
+def test_built_for_a_board(board, tmp_path, dist):
+    """Of a tarball, without Swift."""
     options = board(ARMV7 | TOOLCHAIN | {"BR2_PACKAGE_PYTHON3"})
     for name in (LIBRARY, f"{LIBRARY}_TOOLS", f"{LIBRARY}_MOSQUITTO", f"{LIBRARY}_PYTHON"):
         options.syms[name].set_value("y")
-    result = make(tmp_path, options, "-j2", "libswiftmqtt")
+    result = make(tmp_path, options, "-j2", "libswiftmqtt", tree=dist / "packaging" / "buildroot")
     assert result.returncode == 0, result.stdout[-3000:]
     target = tmp_path / "build" / "target"
     assert {
@@ -109,4 +110,4 @@ def test_built_for_a_board(board, tmp_path):
     assert not (tmp_path / "build" / "libswiftmqtt-custom" / "build").exists()  # what was built in the tree stays there
     library = run("readelf", "-hdW", target / "usr/lib/libswiftmqtt.so.1")
     assert "hard-float ABI" in library and "[libswiftmqtt.so.1]" in library
-    runs_on_the_board(tmp_path / "build" / "staging", "armv7", "arm-linux-gnueabihf-gcc", tmp_path)
+    runs_on_the_board(tmp_path / "build" / "staging", "armv7", tmp_path)

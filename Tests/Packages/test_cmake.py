@@ -3,8 +3,9 @@
 import os
 import shutil
 
+import lists
 import pytest
-from conftest import PROGRAM, QEMU, ROOT, attempt, run, version
+from conftest import PROGRAM, ROOT, attempt, run, version
 
 SHARED = "target_link_libraries(app PRIVATE SwiftMQTT::swiftmqtt)"
 STATIC = "target_link_libraries(app PRIVATE SwiftMQTT::static)"
@@ -102,16 +103,19 @@ def test_a_compiler_for_an_older_processor_is_refused(tmp_path):
 # One by default, because it takes long; make deb-test takes the others. Tests/ABI/test_install.py has the same for the
 # machine itself.
 @pytest.mark.parametrize("target", os.environ.get("SMQ_PACKAGE_TARGETS", "armv7").split())
-def test_fetch_content_across(tmp_path, target):
-    """The library and the program in one go, for another processor, with the library's toolchain file."""
+def test_fetch_content_across(tmp_path, dist, target):
+    """The library and the program in one go, for another processor, with the library's toolchain file. Swift makes the same of
+    it as anywhere."""
     user = project(
         tmp_path, "include(FetchContent)", f"FetchContent_Declare(swiftmqtt SOURCE_DIR {ROOT})",
         "FetchContent_MakeAvailable(swiftmqtt)", "add_executable(app_static app.c)",
         "target_link_libraries(app_static PRIVATE SwiftMQTT::static)", SHARED)
     app = built(user, f"-DCMAKE_TOOLCHAIN_FILE={ROOT}/cmake/toolchains/{target}-linux.cmake")
     for program in (app, app.parent / "app_static"):
-        run(*QEMU[target], program)
+        run(*lists.CROSS[target].emulator, program)
     library = app.parent / "_deps" / "swiftmqtt-build" / "libswiftmqtt.so"
+    assembly = library.parent / "swift" / lists.LIBRARY / f"{lists.LIBRARY}.s"
+    assert assembly.read_bytes() == (dist / "assembly" / target / f"{lists.LIBRARY}.s").read_bytes()
     assert "[libswiftmqtt.so.1]" in run("readelf", "-dW", library)
     exported = {line.split()[-1] for line in run("nm", "-D", "--defined-only", library).splitlines()}
     assert all(name.endswith("SWIFTMQTT_1") for name in exported) and len(exported) > 50

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import os
 import re
-import signal
 import sys
 import uuid
 from collections.abc import Iterator
@@ -22,20 +21,7 @@ sys.path.insert(0, str(PACKAGE))
 from . import pythons  # noqa: E402
 from Broker.conftest import broker, start_mosquitto  # noqa: E402, F401
 from Broker.servers import Mosquitto  # noqa: E402
-
-
-@pytest.fixture(autouse=True)
-def not_for_ever() -> Iterator[None]:
-    """A test that hangs fails, and the others run."""
-
-    def expired(number: int, frame: object) -> None:
-        raise AssertionError("a test may take 60 s")
-
-    before = signal.signal(signal.SIGALRM, expired)
-    signal.alarm(60)
-    yield
-    signal.alarm(0)
-    signal.signal(signal.SIGALRM, before)
+from Support.time_limit import not_for_ever  # noqa: E402, F401
 
 
 @pytest.fixture(scope="session")

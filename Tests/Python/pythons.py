@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import functools
 import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -64,21 +67,41 @@ def run(*command: object, seconds: int = 300) -> None:
         raise Unavailable(f"{' '.join(map(str, command[:4]))}: {said[-1] if said else done.returncode}")
 
 
-def with_pip(name: str = "python") -> Path:
-    """A Python, of the version that runs this, in an environment of its own below build/, which has pip."""
-    python = ROOT / f"build/{name}-{sys.version_info.major}.{sys.version_info.minor}/bin/python"
+def environment_path(name: str) -> Path:
+    return ROOT / f"build/{name}-{sys.version_info.major}.{sys.version_info.minor}/bin/python"
+
+
+@contextlib.contextmanager
+def one_at_a_time(name: str) -> Iterator[None]:
+    """Tests that run at the same time, in processes of their own, make an environment once."""
+    place = environment_path(name).parents[1]
+    place.parent.mkdir(exist_ok=True)
+    with place.with_name(f"{place.name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def make_with_pip(name: str) -> Path:
+    python = environment_path(name)
     if not (python.parent / "pip").exists():
         run(sys.executable, "-m", "venv", "--clear", python.parent.parent)
     return python
 
 
+def with_pip(name: str = "python") -> Path:
+    """A Python, of the version that runs this, in an environment of its own below build/, which has pip."""
+    with one_at_a_time(name):
+        return make_with_pip(name)
+
+
 def with_requirements(requirements: Path = REQUIREMENTS, name: str = "python") -> Path:
     """The same, once it has what is in the file."""
-    python = with_pip(name)
-    mark, wanted = python.parents[1] / "requirements", requirements.read_text()
-    if not mark.exists() or mark.read_text() != wanted:
-        run(python, "-m", "pip", "install", *PIP, "-r", requirements)
-        mark.write_text(wanted)
+    with one_at_a_time(name):
+        python = make_with_pip(name)
+        mark, wanted = python.parents[1] / "requirements", requirements.read_text()
+        if not mark.exists() or mark.read_text() != wanted:
+            run(python, "-m", "pip", "install", *PIP, "-r", requirements)
+            mark.write_text(wanted)
     return python
 
 

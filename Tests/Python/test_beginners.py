@@ -30,7 +30,7 @@ def script(server, level, environment):
     def run(text: str, *, python: str = sys.executable, url: str = server.url, **more: Any) -> tuple[int, str, str]:
         text = IMPORTS + f"URL, TOPIC = {url!r}, {level!r}\n" + text
         command = [python, "-X", "dev", "-c", text]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=40, **more)
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=100, **more)
         assert "Fatal" not in done.stderr and done.returncode >= 0, done.stderr
         return done.returncode, done.stdout, done.stderr
 
@@ -129,7 +129,7 @@ PUBLISHING_WITH_PAHO = {
 def test_a_message_of_a_paho_client_arrives(script, arrived, name, qos):
     began = time.monotonic()
     status, out, err = script(PAHO + PUBLISHING_WITH_PAHO[name].replace("QOS", str(qos)))
-    assert (status, out, err) == (0, "", "") and time.monotonic() - began < 8
+    assert (status, out, err) == (0, "", "") and time.monotonic() - began < 20
     came = arrived(2 if name == "no loop, and a sleep" else 1)
     assert came[-1] == "a"
 
@@ -146,7 +146,7 @@ except ZeroDivisionError:
     client.publish(TOPIC, "a", 1)
     client.disconnect()
 """)
-    assert (status, err) == (0, "") and time.monotonic() - began < 8
+    assert (status, err) == (0, "") and time.monotonic() - began < 20
     assert arrived(1) == ["a"]
 
 
@@ -293,7 +293,7 @@ def test_a_callback_that_does_not_return(script, arrived):
 client = Client(URL); client.on_connected = lambda _: time.sleep(100)
 client.connect(wait=False); time.sleep(0.5); client.publish(TOPIC, "a")
 """)
-    assert time.monotonic() - began < 35 and "has not returned" in err or "was not delivered" in err
+    assert time.monotonic() - began < 30 + 20 and "has not returned" in err or "was not delivered" in err
     assert arrived(1) == ["a"]
 
 

@@ -96,10 +96,10 @@ def test_without_a_server(name, environment, start_mosquitto):
     for arguments, said in ((away, "refused"), (wrong, "Invalid port|URL")):
         begin = time.monotonic()
         done = subprocess.run(
-            [sys.executable, EXAMPLES / name, *arguments], env=environment, capture_output=True, text=True, timeout=20
+            [sys.executable, EXAMPLES / name, *arguments], env=environment, capture_output=True, text=True, timeout=60
         )
         assert done.returncode == 1 and re.fullmatch(rf"{name}: .*({said}).*\n", done.stderr), done
-        assert time.monotonic() - begin < 10
+        assert time.monotonic() - begin < 20
 
 
 @pytest.mark.parametrize("number, code", list(enumerate(re.findall(r"```python\n(.*?)```", README, re.S))))

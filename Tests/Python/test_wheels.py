@@ -9,17 +9,12 @@ import subprocess
 import zipfile
 from pathlib import Path
 
+import lists
 import pytest
 
 from .conftest import PACKAGE, ROOT
 
 TARGET = os.environ.get("SMQ_TARGET") or "native"
-MACHINES = {  # the tag's, and readelf's words
-    "aarch64": ("aarch64", "AArch64"),
-    "armv7": ("armv7l", "ARM"),
-    "riscv64": ("riscv64", "RISC-V"),
-    "x86_64": ("x86_64", "Advanced Micro Devices X86-64"),
-}
 
 
 def packed(tree: Path, output: Path, target: str, **more: str) -> Path:
@@ -54,7 +49,8 @@ def readelf(content, tmp_path):
 
 
 def test_it_says_for_which_machines_it_is(wheel, content, readelf):
-    platform, elf = MACHINES[os.uname().machine if TARGET == "native" else TARGET]
+    target = lists.chosen() or lists.this_machine()
+    platform, elf = target.wheel, target.elf
     version = re.search(r'__version__ = "(.*)"', (PACKAGE / "swiftmqtt/__init__.py").read_text())[1]
     name = re.fullmatch(r"swiftmqtt-(.*)-(py3-none-manylinux_2_(\d+)_(.*))\.whl", wheel.name)
     assert (name[1], name[4]) == (version, platform)
@@ -88,6 +84,7 @@ def test_the_same_tree_gives_the_same_bytes(wheel, tmp_path):
     shutil.copytree(PACKAGE, tree / "python", ignore=ignored, copy_function=shutil.copyfile)
     (tree / "packaging").mkdir()
     shutil.copy(ROOT / "packaging/wheels", tree / "packaging")
+    shutil.copytree(ROOT / "cmake/targets", tree / "cmake/targets")
     (tree / "build" / TARGET).mkdir(parents=True)
     built = ROOT / os.environ.get("SMQ_BUILD_DIR", "build/native") / "libswiftmqtt.so.1"
     shutil.copyfile(built, tree / "build" / TARGET / "libswiftmqtt.so.1")
@@ -109,5 +106,5 @@ def test_wrong_words():
         assert done.returncode != 0
         return done.stderr
 
-    assert complaint("mips") == "wheels: 'mips' is not one of native aarch64 armv7 riscv64\n"
+    assert complaint("mips") == f"wheels: 'mips' is not one of native {' '.join(lists.CROSS)}\n"
     assert "--output wants a directory" in complaint("--output")

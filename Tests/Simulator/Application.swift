@@ -15,7 +15,7 @@ extension Endpoint {
     message.isRefused =
       world.scenario.shape == .broker && qos != .atMostOnce
       && world.chance.percent(world.scenario.server.refusePercent)
-    var handling = Handling(cookie: UInt64(message.number), isQuiet: message.isQuiet)
+    var handling = PublishOptions(cookie: UInt64(message.number), isQuiet: message.isQuiet)
     // What happens at the brim is the same for all messages with one topic, so that these stay in order.
     if traits.hasPolicies {
       switch topic % 5 {
@@ -67,11 +67,11 @@ extension Endpoint {
   }
 
   private func publish(
-    _ message: Ledger.Message, _ room: Int, _ qos: QoS, _ handling: Handling, _ properties: [UInt8]
+    _ message: Ledger.Message, _ room: Int, _ qos: QoS, _ handling: PublishOptions, _ properties: [UInt8]
   ) throws(SessionError) -> Bool {
     let topic = world.ledger.topics[message.topic]
     guard handling.kind == .whole else {
-      return try session.publishSpecially(
+      return try session.publish(
         Publish(
           topic: topic.span, payloadSize: room, qos: qos, retain: false, properties: properties.span),
         handling, at: world.now)
@@ -80,14 +80,16 @@ extension Endpoint {
     let publish = Publish(
       topic: topic.span, payload: payload.span, qos: qos, retain: false, properties: properties.span)
     if properties.isEmpty, !handling.needsCare {
-      try session.publish(publish, handling)
+      try session.publish(
+        topic: topic.span, payload: payload.span, MessageFlags(qos: qos, isQuiet: handling.isQuiet),
+        cookie: handling.cookie)
       return true
     }
-    return try session.publishSpecially(publish, handling, at: world.now)
+    return try session.publish(publish, handling, at: world.now)
   }
 
   private func check(
-    _ error: SessionError, _ message: Ledger.Message, _ handling: Handling, _ room: Int
+    _ error: SessionError, _ message: Ledger.Message, _ handling: PublishOptions, _ room: Int
   ) throws(Failure) {
     let isRight: Bool
     switch error {
@@ -187,7 +189,7 @@ extension Endpoint {
     let isWordy = isNew && !world.isEnding && world.chance.percent(20)
     let properties: [UInt8] = isWordy ? [0x1F, 0, 1, 0x78] : []
     do throws(SessionError) {
-      try session.acknowledge(message.serial, reasonCode: isRefusal ? 0x83 : 0, properties: properties.span)
+      try session.acknowledge(message.token, reasonCode: isRefusal ? 0x83 : 0, properties: properties.span)
     } catch {
       world.trace("\(name): message \(message.number) not acknowledged: \(error)")
       if error == .full, isWordy { return false }
@@ -213,12 +215,12 @@ extension Endpoint {
   }
 
   /// A message was handed out: the application decides what becomes of it.
-  func decide(_ serial: UInt32, _ number: Int) throws(Failure) {
-    guard serial != 0 else {
+  func decide(_ token: UInt32, _ number: Int) throws(Failure) {
+    guard token != 0 else {
       return try require(!session.hold(), "\(name): nothing to be acknowledged, and held")
     }
     let message = Held(
-      serial: serial, number: number, connection: rules.connections, session: rules.sessionsLost)
+      token: token, number: number, connection: rules.connections, session: rules.sessionsLost)
     if traits.holdsMessages || world.chance.percent(traits.holdPercent) {
       if !traits.holdsMessages || world.chance.percent(50) {
         try require(session.hold(), "\(name): message \(number) cannot be held")

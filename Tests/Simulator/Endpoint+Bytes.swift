@@ -95,17 +95,18 @@ extension Endpoint {
   /// Says goodbye when it is time, and closes when all is said.
   private func conclude() throws(Failure) -> Bool {
     guard phase == .open else { return false }
-    if isLeaving, session.ending == nil, session.isDrained || world.isEnding || world.chance.percent(10) {
+    if isLeaving, session.closeReason == nil, session.isDrained || world.isEnding || world.chance.percent(10)
+    {
       world.trace("\(name): disconnects")
       world.counts[.left] += 1
       _ = session.disconnect()
       try look()
     }
-    guard let ending = session.ending else { return false }
+    guard let ending = session.closeReason else { return false }
     farewellTurns += 1
     guard !session.wantsTransmit || farewellTurns > 40 else { return world.isEnding }
     world.trace("\(name): the session has ended: \(ending.cause)")
-    if session.isVersionUnwelcome, session.fallBack() {
+    if session.serverRejectedVersion, session.fallBack() {
       try reopen()
     } else {
       try end()

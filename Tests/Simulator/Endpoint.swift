@@ -1,6 +1,6 @@
-import FixedMemory
 import MQTTSession
 import MQTTWire
+import Storage
 
 /// A session, and what MQTTClient does for it: the same turns in the same order, over a simulated link. What the
 /// application does is in Application.swift.
@@ -42,7 +42,7 @@ final class Endpoint {
   var nextRequest: UInt64 = 1 << 32
 
   struct Held {
-    let serial: UInt32
+    let token: UInt32
     let number: Int
     let connection: Int
     let session: Int
@@ -75,13 +75,13 @@ final class Endpoint {
     traits.set(&options)
     options.inFlightMaximum = inFlightMaximum
     options.beginsNewSession = traits.beginsNewSession && scenario.keepsSession
-    var memory = MemoryPlan()
+    var memory = ArenaLayout()
     let plan = SessionPlan(options, in: &memory)
-    block = .allocate(byteCount: memory.byteCount, alignment: MemoryPlan.alignment)
+    block = .allocate(byteCount: memory.byteCount, alignment: ArenaLayout.alignment)
     // What a caller's memory holds before is nobody's business: here it looks like messages on their way.
     unsafe block.initializeMemory(as: UInt8.self, repeating: 1, count: memory.byteCount)
     session = Session(
-      options, plan: plan, block: unsafe MemoryBlock(start: block), random: UInt32(traits.firstIdentifier) - 1
+      options, plan: plan, block: unsafe Arena(start: block), random: UInt32(traits.firstIdentifier) - 1
     )
   }
 
@@ -125,8 +125,8 @@ final class Endpoint {
   func lost() throws(Failure) {
     world.trace("\(name): the connection is lost")
     session.peerClosed()
-    if session.isVersionUnwelcome, session.fallBack() { return try reopen() }
-    if session.isDelivering {
+    if session.serverRejectedVersion, session.fallBack() { return try reopen() }
+    if session.hasUndeliveredEvent {
       phase = .settling
       closeLink()
       return try look()
@@ -165,7 +165,7 @@ final class Endpoint {
       hasNoticed = true
       server.noticed(by: name)
     }
-    guard let ending = session.ending else { return }
+    guard let ending = session.closeReason else { return }
     switch ending.cause {
     case .requested, .refused, .stream: break
     case .keepAlive:
@@ -176,7 +176,7 @@ final class Endpoint {
   }
 
   func settle() throws(Failure) {
-    if phase == .settling, !session.isDelivering { try end() }
+    if phase == .settling, !session.hasUndeliveredEvent { try end() }
   }
 
   /// The application leaves, with messages in flight or without.
@@ -184,7 +184,7 @@ final class Endpoint {
     guard phase == .open, session.isAccepted, !isLeaving else { return }
     world.trace("\(name): leaves")
     isLeaving = true
-    session.leave(reasonCode: 0, properties: Span())
+    session.beginDisconnect(reasonCode: 0, properties: Span())
   }
 
   func release() throws(Failure) {

@@ -1,5 +1,6 @@
 import MQTTSession
 import MQTTWire
+import Storage
 
 /// What the application of a session is told.
 extension Endpoint {
@@ -35,13 +36,13 @@ extension Endpoint {
     guard completion.cookie < 1 << 32 else {
       world.trace("\(name): request \(completion.cookie & 0xFFFF) cannot be sent")
       _ = try finishRequest(completion.cookie)
-      return try require(completion.outcome == .aboveLimit, "\(name): request \(completion.outcome)")
+      return try require(completion.result == .aboveLimit, "\(name): request \(completion.result)")
     }
     let number = Int(completion.cookie)
-    world.trace("\(name): message \(number) \(completion.outcome)")
+    world.trace("\(name): message \(number) \(completion.result)")
     try require(number < world.ledger.messages.count, "a completion of nobody")
     try require(world.ledger.messages[number].origin == name, "\(name): a completion of another")
-    switch completion.outcome {
+    switch completion.result {
     case .refused: world.counts[.messageRefused] += 1
     case .sessionLost: world.counts[.messageLostWithSession] += 1
     case .aboveLimit: world.counts[.messageAboveLimit] += 1
@@ -50,7 +51,7 @@ extension Endpoint {
     case .replaced: world.counts[.messageReplaced] += 1
     default: break
     }
-    try world.ledger.completed(number, completion.outcome)
+    try world.ledger.completed(number, completion.result)
   }
 
   private func finishRequest(_ cookie: UInt64) throws(Failure) -> Int {
@@ -76,11 +77,11 @@ extension Endpoint {
     }
     let message = world.ledger.messages[number]
     world.trace(
-      "\(name): gets message \(number)\(event.isOversize ? ", too large" : ""), token \(event.serial)")
+      "\(name): gets message \(number)\(event.isOversize ? ", too large" : ""), token \(event.token)")
     try require(message.origin == isFrom, "\(name): message \(number) comes back")
     try require(event.qos.rawValue == message.qos, "\(name): message \(number) with another QoS")
     try require(
-      (event.serial != 0) == (message.qos > 0), "\(name): message \(number) with token \(event.serial)")
+      (event.token != 0) == (message.qos > 0), "\(name): message \(number) with token \(event.token)")
     if event.isTopicAliased { world.counts[.aliasReceived] += 1 }
     if !event.topic.isEmpty {
       let topic = event.isTopicAliased ? copyAliased(event.topic) : copy(event.topic)
@@ -90,7 +91,7 @@ extension Endpoint {
       try require(event.isOversize, "\(name): message \(number) without a topic")
     }
     try world.ledger.delivered(number)
-    try decide(event.serial, number)
+    try decide(event.token, number)
   }
 
   /// The whole payload, when its last part is there.
@@ -100,7 +101,7 @@ extension Endpoint {
     try require(event.payloadOffset == before.count, "\(name): a part at \(event.payloadOffset)")
     try require(event.isFirst == (event.payloadOffset == 0), "\(name): not the first part")
     let whole = before + bytes
-    try require(event.isLast || event.serial == 0, "\(name): a token before the last part")
+    try require(event.isLast || event.token == 0, "\(name): a token before the last part")
     try require(event.isLast || traits.deliversParts, "\(name): a part")
     partial = event.isLast ? nil : whole
     if !event.isLast { world.counts[.part] += 1 }
@@ -109,9 +110,9 @@ extension Endpoint {
     return whole
   }
 
-  private func copy(_ extent: Extent) -> [UInt8] { Self.copy(session, extent) }
+  private func copy(_ extent: ByteRange) -> [UInt8] { Self.copy(session, extent) }
 
-  private static func copy(_ session: borrowing Session, _ extent: Extent) -> [UInt8] {
+  private static func copy(_ session: borrowing Session, _ extent: ByteRange) -> [UInt8] {
     let bytes = session.receivedBytes
     return [UInt8](unsafeUninitializedCapacity: extent.count) { copy, count in
       for index in 0..<extent.count { unsafe copy[index] = bytes[extent.offset + index] }
@@ -119,19 +120,21 @@ extension Endpoint {
     }
   }
 
-  private func copyAliased(_ extent: Extent) -> [UInt8] { Self.copyAliased(session, extent) }
+  private func copyAliased(_ extent: ByteRange) -> [UInt8] { Self.copyAliased(session, extent) }
 
-  private static func copyAliased(_ session: borrowing Session, _ extent: Extent) -> [UInt8] {
+  private static func copyAliased(_ session: borrowing Session, _ extent: ByteRange) -> [UInt8] {
     let bytes = session.aliasedTopics
     var copy: [UInt8] = []
     for index in extent.range { copy.append(bytes[index]) }
     return copy
   }
 
-  /// By the short way first, as a program gets it.
+  /// As smq_next_event() takes it.
   private func nextEvent() -> SessionEvent? {
-    if let completion = session.nextPlainCompletion() { return .completed(completion) }
-    if session.showNextPlainMessage() { return .message(MessageEvent(session.shown)) }
-    return session.nextEvent()
+    switch session.advanceToNextEvent() {
+    case .completion where session.nextCompletionIsPlain: session.takeCompletion().map { .completed($0) }
+    case .plainMessage: .message(MessageEvent(session.takePlainMessage()))
+    case let source: session.take(source)
+    }
   }
 }

@@ -17,7 +17,7 @@ final class Ledger {
     /// The server said that it has it, or will not have it.
     var isAcknowledged = false
     /// How its publisher was told that it ended; a quiet one that was delivered has none.
-    var outcome: Outcome? = nil
+    var outcome: DeliveryResult? = nil
     var isQuiet = false
     /// It goes ahead of those that are not.
     var isUrgent = false
@@ -108,7 +108,7 @@ final class Ledger {
     last[place] = number
   }
 
-  func completed(_ number: Int, _ outcome: Outcome) throws(Failure) {
+  func completed(_ number: Int, _ outcome: DeliveryResult) throws(Failure) {
     let message = messages[number]
     try require(message.outcome == nil, "message \(number) ends twice")
     try require(!message.isWithdrawn, "message \(number) was taken back and ends")

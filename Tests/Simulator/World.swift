@@ -1,6 +1,6 @@
-import FixedMemory
 import MQTTSession
 import MQTTWire
+import Storage
 
 /// What all parts of a run share.
 final class World {

@@ -119,9 +119,9 @@ func main<Kind>(_ arguments: Arguments, _ run: @escaping Runner<Kind>) async -> 
   for failed in result.failures.prefix(20) { print("seed \(failed.seed): \(failed.failure.text)") }
   print(result.counts.text)
   // Many runs that never see something are as good as a failed one.
-  let unseen = Kind.allCases.filter { result.counts[$0] < arguments.runs / 200 }
-  if arguments.runs >= 10_000, !unseen.isEmpty {
-    print("hardly ever: \(unseen)")
+  let notRedelivered = Kind.allCases.filter { result.counts[$0] < arguments.runs / 200 }
+  if arguments.runs >= 10_000, !notRedelivered.isEmpty {
+    print("hardly ever: \(notRedelivered)")
     return 1
   }
   print("\(arguments.runs - result.failures.count) passed, \(result.failures.count) failed")

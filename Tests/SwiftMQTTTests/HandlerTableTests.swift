@@ -1,5 +1,5 @@
-import FixedMemory
 import MQTTWire
+import Storage
 import Testing
 
 @testable import SwiftMQTT
@@ -15,12 +15,12 @@ import Testing
     private(set) var users: [UInt]
 
     init(entries: Int, bytes: Int) {
-      var plan = MemoryPlan()
+      var plan = ArenaLayout()
       let table = plan.reserve(entries, of: HandlerTable.Entry.self)
       let filters = plan.reserve(bytes, of: UInt8.self)
-      memory = .allocate(byteCount: max(plan.byteCount, 1), alignment: MemoryPlan.alignment)
+      memory = .allocate(byteCount: max(plan.byteCount, 1), alignment: ArenaLayout.alignment)
       memory.initializeMemory(as: UInt8.self, repeating: 1, count: plan.byteCount)
-      let block = MemoryBlock(start: memory)
+      let block = Arena(start: memory)
       self.table = HandlerTable(entries: block.table(table), filters: block.region(filters))
       self.bytes = bytes
       self.filters = [String?](repeating: nil, count: entries)

@@ -2,29 +2,15 @@
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Callable, Iterator
 
 import pytest
 from Broker.servers import Mosquitto
+from Support.time_limit import not_for_ever  # noqa: F401
 
 from . import strange_broker
 from .strange_broker import StrangeBroker
 from .tool import PROGRAM
-
-
-@pytest.fixture(autouse=True)
-def not_for_ever() -> Iterator[None]:
-    """A test that hangs fails, and the others run."""
-
-    def expired(number: int, frame: object) -> None:
-        raise TimeoutError("a test may take 100 s")
-
-    before = signal.signal(signal.SIGALRM, expired)
-    signal.alarm(100)
-    yield
-    signal.alarm(0)
-    signal.signal(signal.SIGALRM, before)
 
 
 @pytest.fixture(scope="session", autouse=True)

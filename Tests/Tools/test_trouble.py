@@ -139,7 +139,7 @@ def test_lines_outlive_the_broker(tmp_path: Path):
     broker.start()
     try:
         subscriber = start("sub", *broker.address, "-t", "a", "-q", 1, "-c", "-i", "witness", "-k", 5)
-        await_condition(lambda: "witness" in broker.log.read_text(), 10, "it has connected")
+        await_condition(lambda: "Sending SUBACK to witness" in broker.log.read_text(), 30, "it has subscribed")
         publisher = start("pub", *broker.address, "-t", "a", "-q", 1, "-l", "-k", 5, stdin=subprocess.PIPE)
         lines = [b"line %d\n" % number for number in range(20)]
         publisher.stdin.write(b"".join(lines[:10]))

@@ -6,17 +6,13 @@ import os
 import subprocess
 from pathlib import Path
 
+import lists
 from Broker.servers import need
 
 ROOT = Path(__file__).resolve().parents[2]
-TARGET = os.environ.get("SMQ_TARGET", "")
-QEMU = {
-    "": [],
-    "aarch64": ["qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"],
-    "armv7": ["qemu-arm", "-L", "/usr/arm-linux-gnueabihf"],
-    "riscv64": ["qemu-riscv64", "-L", "/usr/riscv64-linux-gnu"],
-}[TARGET]
-BUILD = ROOT / os.environ.get("SMQ_BUILD_DIR", f"build/{TARGET or 'native'}")
+TARGET = lists.chosen()
+QEMU = TARGET.emulator if TARGET else []
+BUILD = lists.chosen_build()
 PROGRAM = BUILD / "tools" / "smq"
 SMQ = [*([need(QEMU[0]), *QEMU[1:]] if QEMU else []), str(PROGRAM)]
 

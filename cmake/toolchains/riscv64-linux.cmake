@@ -1,10 +1,2 @@
-# 64-bit RISC-V Linux with Debian's cross gcc. cmake/SwiftTarget.cmake has what Swift needs.
-set(CMAKE_SYSTEM_NAME Linux)
-set(CMAKE_SYSTEM_PROCESSOR riscv64)
-set(CMAKE_C_COMPILER riscv64-linux-gnu-gcc)
-
-set(CMAKE_CROSSCOMPILING_EMULATOR qemu-riscv64 -L /usr/riscv64-linux-gnu)
-set(CMAKE_FIND_ROOT_PATH /usr/riscv64-linux-gnu)
-set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
-set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
-set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
+set(target riscv64)
+include("${CMAKE_CURRENT_LIST_DIR}/debian.cmake")

@@ -17,7 +17,7 @@ final class DriverLedger {
     var acceptedAt: UInt64 = 0
     /// The publisher was told by then of so many lost sessions.
     var sessionsLost = 0
-    var outcome: Outcome? = nil
+    var outcome: DeliveryResult? = nil
     /// How often the server has taken it as a new one.
     var taken = 0
     /// By receiver: how many copies the server made, and how many of them the program got.
@@ -91,7 +91,9 @@ final class DriverLedger {
       "message \(number) with QoS \(qos) is delivered \(message.delivered[receiver]) times to \(receiver)")
   }
 
-  func completed(_ number: Int, _ outcome: Outcome, at now: UInt64, sessionsLost: Int, isTimeUnknown: Bool)
+  func completed(
+    _ number: Int, _ outcome: DeliveryResult, at now: UInt64, sessionsLost: Int, isTimeUnknown: Bool
+  )
     throws(Failure)
   {
     let message = messages[number]

@@ -1,8 +1,8 @@
 import Driver
-import FixedMemory
 import MQTTClient
 import MQTTSession
 import MQTTWire
+import Storage
 
 /// What the program does.
 extension Program {
@@ -111,8 +111,8 @@ extension Program {
     return message
   }
 
-  private func handling(_ message: DriverLedger.Message) -> Handling {
-    var handling = Handling(cookie: UInt64(message.number), isQuiet: message.isQuiet)
+  private func handling(_ message: DriverLedger.Message) -> PublishOptions {
+    var handling = PublishOptions(cookie: UInt64(message.number), isQuiet: message.isQuiet)
     handling.isUrgent = message.isUrgent
     handling.expiry = message.expiry
     return handling
@@ -136,10 +136,13 @@ extension Program {
     world.ledger.add(message)
     do throws(SessionError) {
       if handling.needsCare || !properties.isEmpty {
-        let isTaken = try client.publishSpecially(packet, handling, at: world.instant)
+        let isTaken = try client.publish(packet, handling, at: world.instant)
         try? require(isTaken, "a message is dropped")
       } else {
-        try client.publish(packet, handling)
+        try client.publish(
+          topic: topic.span, payload: payload.span,
+          MessageFlags(qos: QoS(rawValue: message.qos) ?? .atMostOnce, isQuiet: handling.isQuiet),
+          cookie: handling.cookie)
       }
       world.trace("\(number): message \(message.number), QoS \(message.qos), expires \(message.expiry)")
     } catch {
@@ -201,9 +204,9 @@ extension Program {
 
   private func acknowledge() throws(Failure) {
     guard !held.isEmpty else { return }
-    let serial = held.remove(at: world.chance.below(held.count))
+    let token = held.remove(at: world.chance.below(held.count))
     do throws(SessionError) {
-      try client.acknowledge(serial, reasonCode: 0, properties: Span())
+      try client.acknowledge(token, reasonCode: 0, properties: Span())
     } catch {
       // Its session is gone, or it will come again.
       try require(error == .token, "\(number): cannot acknowledge: \(error)")

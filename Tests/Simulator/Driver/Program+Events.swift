@@ -1,8 +1,8 @@
 import Driver
-import FixedMemory
 import MQTTClient
 import MQTTSession
 import MQTTWire
+import Storage
 
 /// What the program is told.
 extension Program {
@@ -38,9 +38,12 @@ extension Program {
   }
 
   private func nextEvent() -> ClientEvent? {
-    if let completion = client.nextPlainCompletion() { return .engine(.completed(completion)) }
-    if client.showNextPlainMessage() { return .engine(.message(MessageEvent(client.shownMessage))) }
-    return client.nextEvent()
+    switch client.advanceToNextEvent() {
+    case .completion where client.nextCompletionIsPlain:
+      client.takeCompletion().map { .engine(.completed($0)) }
+    case .plainMessage: .engine(.message(MessageEvent(client.takePlainMessage())))
+    case let source: client.take(source)
+    }
   }
 
   private func take(_ event: SessionEvent) throws(Failure) {
@@ -62,7 +65,7 @@ extension Program {
       let request = requests.removeValue(forKey: completion.cookie)
       try require(request != nil, "\(number): request \(completion.cookie) ends twice")
       try end(completion)
-    case .requestTimedOut(let cookie):
+    case .responseTimedOut(let cookie):
       guard let request = requests.removeValue(forKey: cookie) else {
         throw Failure("\(number): request \(cookie) ends twice")
       }
@@ -76,24 +79,24 @@ extension Program {
   }
 
   private func completed(_ completion: Completion) throws(Failure) {
-    try require(completion.cookie < Self.subscribeCookie, "\(number): SUBSCRIBE \(completion.outcome)")
+    try require(completion.cookie < Self.subscribeCookie, "\(number): SUBSCRIBE \(completion.result)")
     try end(completion)
   }
 
   private func end(_ completion: Completion) throws(Failure) {
     let message = Int(completion.cookie)
-    world.trace("\(number): message \(message) \(completion.outcome)")
+    world.trace("\(number): message \(message) \(completion.result)")
     try require(
       message < world.ledger.messages.count && world.ledger.messages[message].origin == number,
       "\(number): a completion of nobody")
-    switch completion.outcome {
+    switch completion.result {
     case .delivered: world.counts[.delivered] += 1
     case .sessionLost: world.counts[.sessionLost] += 1
     case .expired: world.counts[.expired] += 1
     default: break
     }
     try world.ledger.completed(
-      message, completion.outcome, at: world.now, sessionsLost: network.broker.newSessions[number],
+      message, completion.result, at: world.now, sessionsLost: network.broker.newSessions[number],
       isTimeUnknown: world.hasSteppedClock)
   }
 
@@ -101,15 +104,15 @@ extension Program {
     try require(event.isFirst && event.isLast && !event.isOversize, "\(number): a part")
     let bytes = copy(event.payload)
     let message = try world.ledger.find(bytes[...])
-    world.trace("\(number): gets message \(message), QoS \(event.qos), token \(event.serial)")
+    world.trace("\(number): gets message \(message), QoS \(event.qos), token \(event.token)")
     if world.ledger.messages[message].delivered[number] > 0 { world.counts[.again] += 1 }
     try world.ledger.delivered(message, to: number, qos: event.qos.rawValue)
-    if let cookie = event.replyCookie {
+    if let cookie = event.responseCookie {
       try require(requests.removeValue(forKey: cookie) != nil, "\(number): request \(cookie) ends twice")
       world.counts[.reply] += 1
     }
-    if traits.holds, event.serial != 0 {
-      held.append(event.serial)
+    if traits.holds, event.token != 0 {
+      held.append(event.token)
       stir()
     }
     if world.ledger.messages[message].isRequest { try note(copy(event.properties), of: message) }
@@ -133,9 +136,9 @@ extension Program {
     stir()
   }
 
-  private func copy(_ extent: Extent) -> [UInt8] { Self.copy(client, extent) }
+  private func copy(_ extent: ByteRange) -> [UInt8] { Self.copy(client, extent) }
 
-  private static func copy(_ client: borrowing Client<SimulatedPlatform>, _ extent: Extent) -> [UInt8] {
+  private static func copy(_ client: borrowing Client<SimulatedPlatform>, _ extent: ByteRange) -> [UInt8] {
     let bytes = client.receivedBytes
     return [UInt8](unsafeUninitializedCapacity: extent.count) { copy, count in
       for index in 0..<extent.count { unsafe copy[index] = bytes[extent.offset + index] }

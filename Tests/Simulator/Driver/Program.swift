@@ -1,9 +1,9 @@
 import Driver
-import FixedMemory
 import MQTTClient
 import MQTTSession
 import MQTTWire
 import Platform
+import Storage
 import Transports
 
 /// A program with a client: it calls what a program calls, and is told what a program is told.
@@ -17,7 +17,7 @@ final class Program {
   var client: Client<SimulatedPlatform>
   let door: SubmissionDoor
   /// Of the same queue, to look at.
-  let queue: SharedQueueOwner<Submission>
+  let queue: MPSCConsumer<Submission>
   let rules: AttemptRules
   let serverCount: Int
 
@@ -73,15 +73,15 @@ final class Program {
       serverCount = request.servers.count
       traits.set(&request)
       let options = try ClientOptions(checking: request)
-      var memory = MemoryPlan()
+      var memory = ArenaLayout()
       let plan = ClientPlan(options, in: &memory)
-      block = .allocate(byteCount: memory.byteCount, alignment: MemoryPlan.alignment)
+      block = .allocate(byteCount: memory.byteCount, alignment: ArenaLayout.alignment)
       unsafe block.initializeMemory(as: UInt8.self, repeating: 1, count: memory.byteCount)
       client = Client(
-        options, plan: plan, block: unsafe MemoryBlock(start: block), on: SimulatedPlatform(host: host))
+        options, plan: plan, block: unsafe Arena(start: block), on: SimulatedPlatform(host: host))
       let wakeUp = traits.threads > 0 ? client.wakeUp() ?? .none : .none
       door = SubmissionDoor(options, queue: client.engine.submissions.queue, wakeUp: wakeUp)
-      queue = SharedQueueOwner(client.engine.submissions.queue)
+      queue = MPSCConsumer(client.engine.submissions.queue)
     } catch {
       throw Failure("\(number): options: \(error)")
     }

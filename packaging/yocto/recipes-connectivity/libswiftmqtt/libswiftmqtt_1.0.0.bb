@@ -9,8 +9,8 @@ LICENSE = "MIT"
 LIC_FILES_CHKSUM = "file://LICENSE;md5=00f6bd354f4d7f4a2092d9ae5d040b07"
 CVE_PRODUCT = "libswiftmqtt"
 
-# What is built is the tree in which this layer lies, unless SWIFTMQTT_SRC_URI says where an archive or a repository of
-# yours is; what belongs to that, SRCREV or checksums, is set with it.
+# What is built is the tree in which this layer lies, that of a tarball of `make dist`, unless SWIFTMQTT_SRC_URI says where
+# an archive or a repository of yours is; what belongs to that, SRCREV or checksums, is set with it.
 SWIFTMQTT_SRC_URI ?= ""
 SRC_URI = "${SWIFTMQTT_SRC_URI}"
 
@@ -21,7 +21,8 @@ EXTERNALSRC ?= "${@'' if d.getVar('SWIFTMQTT_SRC_URI') else d.getVar('SWIFTMQTT_
 # The tree stays as it is.
 EXTERNALSRC_SYMLINKS = ""
 
-# The Swift compiler of the build host, 6.3 or newer: no layer has one.
+# Such a tarball has what the Swift compiler makes, as assembly. Other sources need the compiler itself, 6.3 or newer, on
+# the build host: no layer has one.
 SWIFTMQTT_SWIFTC ?= ""
 
 # The tune of one of these may still be for an older processor: CMake looks at its flags, and refuses.
@@ -32,7 +33,8 @@ PACKAGECONFIG[tools] = "-DSWIFTMQTT_TOOLS=ON,-DSWIFTMQTT_TOOLS=OFF"
 PACKAGECONFIG[mosquitto] = "-DSWIFTMQTT_MOSQUITTO=ON,-DSWIFTMQTT_MOSQUITTO=OFF"
 PACKAGECONFIG[python] = ""
 
-EXTRA_OECMAKE = "-DSWIFTMQTT_SWIFTC=${SWIFTMQTT_SWIFTC} -DSWIFTMQTT_EXAMPLES=OFF -DSWIFTMQTT_WERROR=OFF"
+EXTRA_OECMAKE = "-DSWIFTMQTT_EXAMPLES=OFF -DSWIFTMQTT_WERROR=OFF"
+EXTRA_OECMAKE += "${@'-DSWIFTMQTT_SWIFTC=' + d.getVar('SWIFTMQTT_SWIFTC') if d.getVar('SWIFTMQTT_SWIFTC') else ''}"
 
 do_install:append() {
     if ${@bb.utils.contains('PACKAGECONFIG', 'python', 'true', 'false', d)}; then
@@ -65,10 +67,11 @@ PRIVATE_LIBS:${PN}-mosquitto = "libmosquitto.so.1"
 python () {
     compiler = d.getVar('SWIFTMQTT_SWIFTC')
     source = d.getVar('EXTERNALSRC')
-    if not compiler:
-        raise bb.parse.SkipRecipe("set SWIFTMQTT_SWIFTC to the path of swiftc on the build host, Swift 6.3 or newer")
-    if not os.path.isabs(compiler) or not os.access(compiler, os.X_OK):
-        raise bb.parse.SkipRecipe("SWIFTMQTT_SWIFTC is '%s', which is not the path of a program" % compiler)
     if source and not os.path.exists(os.path.join(source, 'include', 'swiftmqtt.h')):
         raise bb.parse.SkipRecipe("'%s' has no sources of libswiftmqtt: set SWIFTMQTT_SRC_URI or EXTERNALSRC" % source)
+    if source and not compiler and not os.path.exists(os.path.join(source, 'assembly')):
+        raise bb.parse.SkipRecipe("'%s' is not of a tarball of make dist: take one, or set SWIFTMQTT_SWIFTC to the path of "
+                                  "swiftc on the build host, Swift 6.3 or newer" % source)
+    if compiler and (not os.path.isabs(compiler) or not os.access(compiler, os.X_OK)):
+        raise bb.parse.SkipRecipe("SWIFTMQTT_SWIFTC is '%s', which is not the path of a program" % compiler)
 }

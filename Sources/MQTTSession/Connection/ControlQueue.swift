@@ -1,0 +1,127 @@
+import MQTTWire
+import Storage
+
+/// The small packets that go ahead of the outbox, between its packets: acknowledgements, PINGREQ,
+/// DISCONNECT. Nothing in it outlives a connection.
+struct ControlQueue: ~Copyable {
+  private var region: Region
+  private var start = 0
+  private var end = 0
+  private var packets = 0
+  /// The most bytes there ever were. Between two takings it only becomes more.
+  var peak: Int { max(peakSeen, end &- start) }
+  private var peakSeen = 0
+
+  init(region: consuming Region) { self.region = region }
+
+  var isEmpty: Bool { start == end }
+
+  /// Room for one more acknowledgement, and for the PINGREQ or DISCONNECT that must always get in.
+  var hasRoom: Bool { hasRoom(for: Acknowledgement.maximumEncodedSize &+ Self.reserve) }
+
+  private static var reserve: Int { 8 }
+
+  /// The largest packet that can ever get in.
+  var capacity: Int { region.count &- Self.reserve }
+
+  /// Room for a packet of this size, and for what must always get in.
+  func hasRoom(besides size: Int) -> Bool { hasRoom(for: size &+ Self.reserve) }
+
+  private func hasRoom(for size: Int) -> Bool { region.count &- end >= size }
+
+  var pending: Span<UInt8> {
+    @_lifetime(borrow self)
+    borrowing get { region.bytes.extracting(start..<end) }
+  }
+
+  /// False, and nothing has changed: there is no room. So it is with each of these.
+  mutating func append(_ packet: Acknowledgement) -> Bool {
+    guard hasRoom else { return false }
+    put(packet)
+    return true
+  }
+
+  /// The caller has seen that there is room.
+  @inline(__always)
+  mutating func put(_ packet: Acknowledgement) {
+    // It is as large as it says.
+    var writer = unsafe region.writer(at: end, count: packet.encodedSize)
+    packet.encode(into: &writer)
+    finish(packet.encodedSize)
+  }
+
+  mutating func append(_ packet: Disconnect, version: ProtocolVersion) -> Bool {
+    guard hasRoom(for: packet.encodedSize(version)) else { return false }
+    var writer = ByteWriter(region.mutableBytes(in: end..<region.count))
+    packet.encode(into: &writer, version: version)
+    finish(writer.count)
+    return true
+  }
+
+  mutating func append(_ packet: Acknowledgement, properties: Span<UInt8>) -> Bool {
+    let length = Acknowledgement.remainingLength(properties: properties)
+    guard hasRoom(besides: FixedHeader.packetSize(length)) else { return false }
+    var writer = ByteWriter(region.mutableBytes(in: end..<region.count))
+    packet.encode(into: &writer, properties: properties)
+    finish(writer.count)
+    return true
+  }
+
+  mutating func append(_ packet: Disconnect, properties: Span<UInt8>) -> Bool {
+    let length = Disconnect.remainingLength(properties: properties)
+    guard hasRoom(for: FixedHeader.packetSize(length)) else { return false }
+    var writer = ByteWriter(region.mutableBytes(in: end..<region.count))
+    packet.encode(into: &writer, properties: properties)
+    finish(writer.count)
+    return true
+  }
+
+  /// AUTH (§3.15).
+  mutating func appendAuth(
+    reasonCode: UInt8, method: Span<UInt8>, data: Span<UInt8>, properties: Span<UInt8>
+  ) -> Bool {
+    let length = Auth.remainingLength(
+      propertyLength: Auth.propertyLength(method: method, data: data, properties: properties))
+    guard hasRoom(besides: FixedHeader.packetSize(length)) else { return false }
+    var writer = ByteWriter(region.mutableBytes(in: end..<region.count))
+    Auth.encode(
+      into: &writer, reasonCode: reasonCode, method: method, data: data, properties: properties)
+    finish(writer.count)
+    return true
+  }
+
+  /// Leaves room for a DISCONNECT.
+  mutating func appendPingRequest() -> Bool {
+    guard hasRoom(for: Ping.encodedSize &+ 3) else { return false }
+    var writer = ByteWriter(region.mutableBytes(in: end..<region.count))
+    Ping.encodeRequest(into: &writer)
+    finish(writer.count)
+    return true
+  }
+
+  private mutating func finish(_ size: Int) {
+    end &+= size
+    packets &+= 1
+  }
+
+  /// Returns how many packets have gone out whole with this, counted when the queue runs empty.
+  mutating func transmitted(_ count: Int) -> Int {
+    precondition(count >= 0 && count <= end &- start)
+    peakSeen = peak
+    start &+= count
+    guard start == end else { return 0 }
+    let gone = packets
+    removeAll()
+    return gone
+  }
+
+  /// Authentication data leaves the memory.
+  mutating func wipe() { region.wipe(0..<region.count) }
+
+  mutating func removeAll() {
+    peakSeen = peak
+    start = 0
+    end = 0
+    packets = 0
+  }
+}

@@ -1,0 +1,81 @@
+import MQTTWire
+public import Storage
+
+/// A message that came whole, without properties and under its own topic.
+public struct PlainMessage: BitwiseCopyable {
+  /// In `Session.receivedBytes`, until the event is released.
+  public var topic = ByteRange.empty
+  public var payload = ByteRange.empty
+  public var qos = QoS.atMostOnce
+  public var retain = false
+  /// What it is acknowledged by; 0: nothing to acknowledge.
+  public var token: UInt32 = 0
+}
+
+/// The event whose bytes are in the receive buffer: nothing behind it is parsed until it is released.
+struct PendingEvent: BitwiseCopyable {
+  enum Kind: BitwiseCopyable {
+    case none
+    /// `message`, which is cheaper to hand over than `event`.
+    case plainMessage
+    case event
+    /// `event` says that the server has accepted the connection: before everything else.
+    case connected
+    /// `event` goes with the completion of its message.
+    case acknowledged
+  }
+
+  private(set) var kind = Kind.none
+  /// The application has it.
+  var isBorrowed = false
+  /// The message that it has waits for `acknowledge`.
+  var isHeld = false
+  /// What the message that it is, if it is one, is acknowledged by; 0: nothing to acknowledge.
+  private(set) var token: UInt32 = 0
+  /// The bytes that are free once it is released: from the front of what is unread, or, if they are a part of a message,
+  /// behind its header.
+  private(set) var bytes = ByteRange.empty
+  private(set) var message = PlainMessage()
+  private(set) var event = SessionEvent.room
+
+  /// The application may still ask for it.
+  var isWaiting: Bool {
+    @inline(__always) get { kind != .none && kind != .acknowledged && !isBorrowed }
+  }
+
+  @inline(__always)
+  mutating func show(
+    plain topic: ByteRange, _ payload: ByteRange, _ qos: QoS, retain: Bool, token: UInt32, packetSize: Int
+  ) {
+    message.topic = topic
+    message.payload = payload
+    message.qos = qos
+    message.retain = retain
+    message.token = token
+    self.token = token
+    bytes = ByteRange(offset: 0, count: packetSize)
+    kind = .plainMessage
+  }
+
+  mutating func show(_ event: SessionEvent, _ bytes: ByteRange) {
+    self.event = event
+    self.bytes = bytes
+    token = 0
+    switch event {
+    case .connected: kind = .connected
+    case .acknowledged: kind = .acknowledged
+    case .message(let message):
+      kind = .event
+      token = message.token
+    default: kind = .event
+    }
+  }
+
+  /// There is none any more.
+  @inline(__always)
+  mutating func clear() {
+    kind = .none
+    isBorrowed = false
+    isHeld = false
+  }
+}

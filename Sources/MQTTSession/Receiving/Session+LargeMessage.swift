@@ -1,0 +1,158 @@
+import MQTTWire
+import Storage
+
+/// A PUBLISH from the server that is larger than the receive buffer, on its way through it.
+struct LargeMessage: BitwiseCopyable {
+  enum Stage: BitwiseCopyable {
+    /// The header stays at the front of the buffer; the payload passes behind it.
+    case payload
+    /// Not even the header fits.
+    case header(HeaderWalk)
+    /// Behind that.
+    case rest
+  }
+
+  var stage: Stage
+  /// What the application is told, as far as it is told anything.
+  var event: MessageEvent
+  let header: FixedHeader
+  var identifier: PacketIdentifier?
+  /// Bytes at the front of the buffer that stay there.
+  let headerSize: Int
+  /// Bytes that are still to come.
+  var remaining: Int
+  /// In parts; else the payload is dropped.
+  let isDelivered: Bool
+  /// Nothing is told: it was handed out before, or is left to a later connection.
+  var isDropped: Bool
+  /// The Correlation Data in the header.
+  var correlation: ByteRange? = nil
+}
+
+/// A message that is larger than the receive buffer (§3.3): in parts, or without its payload.
+extension Session {
+  /// False: more bytes are needed, or it has to wait.
+  mutating func beginLarge(_ header: FixedHeader) throws(Malformed) -> Bool {
+    let isFull = receiver.unread.count == receiver.capacity
+    guard
+      let size = ReceivedPublish.variableHeaderSize(
+        of: receiver.unread.extracting(header.size...), flags: header.flags, version: version)
+    else {
+      return isFull ? try beginWithoutHeader(header) : false
+    }
+    guard size <= header.remainingLength else { throw .truncated }
+    let headerSize = header.size &+ size
+    // The header stays at the front. A payload that had to pass through the few bytes behind a long topic would take a
+    // system call, and an event, for each of them.
+    guard receiver.capacity &- headerSize >= receiver.capacity / 4 else {
+      return isFull ? try beginWithoutHeader(header) : false
+    }
+    guard headerSize <= receiver.unread.count else { return false }
+    let publish = try ReceivedPublish(
+      parsing: receiver.unread.extracting(header.size..<headerSize), flags: header.flags, version: version)
+    guard let topic = resolve(publish, at: receiver.position &+ header.size) else { return false }
+    var isDropped = false
+    if let identifier = publish.identifier {
+      switch admit(identifier, publish.qos, duplicate: publish.duplicate) {
+      case .handOut: break
+      case .drop: isDropped = true
+      case .wait: return false
+      }
+    }
+    receiver.compact()
+    var event = event(publish, topic, at: header.size)
+    event.payloadSize = header.remainingLength &- size
+    event.isOversize = event.isOversize || !policy.deliversParts
+    arrival.begin(
+      LargeMessage(
+        stage: .payload, event: event, header: header, identifier: publish.identifier,
+        headerSize: headerSize, remaining: event.payloadSize, isDelivered: policy.deliversParts && !isDropped,
+        isDropped: isDropped, correlation: publish.correlationData?.shifted(by: header.size)))
+    return true
+  }
+
+  /// Topic and properties are too large: of the message only its size will be known.
+  private mutating func beginWithoutHeader(_ header: FixedHeader) throws(Malformed) -> Bool {
+    guard let qos = QoS(rawValue: header.flags >> 1 & 3) else { throw .qos }
+    guard qos != .atMostOnce || header.flags & Publish.duplicateFlag == 0 else { throw .duplicateFlag }
+    let size = header.size
+    let topicSize = 2 &+ (Int(receiver.unread[size]) << 8 | Int(receiver.unread[size &+ 1]))
+    guard topicSize <= header.remainingLength else { throw .truncated }
+    let event = MessageEvent(
+      topic: .empty, payload: .empty, properties: .empty, payloadOffset: 0, payloadSize: 0,
+      subscriptionIdentifier: 0, token: 0, responseCookie: nil, isTopicAliased: false, isFirst: true,
+      isLast: true, isOversize: true, qos: qos, retain: header.flags & Publish.retainFlag != 0,
+      duplicate: header.flags & Publish.duplicateFlag != 0)
+    arrival.begin(
+      LargeMessage(
+        stage: .header(HeaderWalk(skip: topicSize, hasTopic: topicSize > 2)), event: event, header: header,
+        identifier: nil,
+        headerSize: 0, remaining: header.remainingLength, isDelivered: false, isDropped: false))
+    receiver.consume(size)
+    return true
+  }
+
+  /// Goes on with the message that is on its way. False: more bytes are needed, or it has to wait.
+  mutating func receiveMore() throws(Malformed) -> Bool {
+    guard let message = arrival.large else { return false }
+    switch message.stage {
+    case .payload: return receivePayload(message)
+    case .header(let walk): return try walkHeader(message, walk)
+    case .rest:
+      let count = min(receiver.unread.count, message.remaining)
+      receiver.consume(count)
+      arrival.large?.remaining = message.remaining &- count
+      guard message.remaining == count else { return false }
+      finishDropped(message)
+      return true
+    }
+  }
+
+  private mutating func receivePayload(_ message: LargeMessage) -> Bool {
+    let count = min(receiver.unread.count &- message.headerSize, message.remaining)
+    let isLast = count == message.remaining
+    guard message.isDelivered else {
+      receiver.removeRange(at: message.headerSize, count: count)
+      arrival.large?.remaining = message.remaining &- count
+      guard isLast else { return false }
+      finishDropped(message)
+      return true
+    }
+    guard isLast || !receiver.hasTailSpace else { return false }
+    var event = message.event
+    event.payload = ByteRange(offset: receiver.position &+ message.headerSize, count: count)
+    event.payloadOffset = event.payloadSize &- message.remaining
+    event.isFirst = event.payloadOffset == 0
+    event.isLast = isLast
+    if isLast {
+      if let identifier = message.identifier { event.token = state.inbox.add(identifier, qos: event.qos) }
+      event.responseCookie = matchResponse(message.correlation, event)
+      arrival.endLarge()
+      counters.messagesReceived.increment()
+      counters.packetsReceived.increment()
+      arrival.event.show(.message(event), ByteRange(offset: 0, count: message.headerSize &+ count))
+    } else {
+      arrival.large?.remaining = message.remaining &- count
+      arrival.event.show(.message(event), ByteRange(offset: message.headerSize, count: count))
+    }
+    return true
+  }
+
+  /// The end of a message whose payload nobody gets. It is acknowledged like any other: else the server would
+  /// send it again on every connection.
+  private mutating func finishDropped(_ message: LargeMessage) {
+    arrival.endLarge()
+    counters.packetsReceived.increment()
+    guard !message.isDropped else {
+      receiver.consume(message.headerSize)
+      return
+    }
+    var event = message.event
+    if let identifier = message.identifier { event.token = state.inbox.add(identifier, qos: event.qos) }
+    event.responseCookie = matchResponse(message.correlation, event)
+    event.payload = .empty
+    counters.messagesReceived.increment()
+    counters.messagesOversize.increment()
+    arrival.event.show(.message(event), ByteRange(offset: 0, count: message.headerSize))
+  }
+}

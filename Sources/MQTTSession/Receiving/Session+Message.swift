@@ -1,0 +1,182 @@
+import MQTTWire
+import Storage
+
+/// Messages from the server (§3.3).
+extension Session {
+  /// Topic Name or Topic Alias, as the application gets it.
+  enum Topic: BitwiseCopyable {
+    case inPacket
+    case alias(UInt16)
+    case unknown  // an alias whose topic did not fit
+  }
+
+  /// What is done with a message of QoS 1 or 2.
+  enum Admission: BitwiseCopyable {
+    case handOut
+    case drop  // nothing is told
+    case wait  // nothing behind it is read, or the connection is over
+  }
+
+  mutating func admit(_ identifier: PacketIdentifier, _ qos: QoS, duplicate: Bool) -> Admission {
+    switch state.inbox.received(identifier, qos: qos, duplicate: duplicate, isStrict: version.hasProperties) {
+    case .deliver: return .handOut
+    case .duplicate:
+      counters.messagesDuplicate.increment()
+      return .drop
+    case .answerAgain:
+      counters.messagesDuplicate.increment()
+      _ = control.append(Acknowledgement(type: .pubrec, identifier: identifier))
+      return .drop
+    case .postpone:
+      counters.messagesPostponed.increment()
+      return .drop
+    case .wait:
+      arrival.blockage = .inboxFull
+      return .wait
+    case .tooMany:
+      violate(.receiveMaximum)
+      return .wait
+    }
+  }
+
+  // MARK: A whole message
+
+  /// What became of a message at the front of the buffer.
+  enum Reception: BitwiseCopyable {
+    case shown
+    case finished  // nothing of it is told
+    case waits  // nothing behind it is read, or the connection is over
+    case notPlain
+  }
+
+  /// The same where the way is longer anyway.
+  @inline(never)
+  mutating func showPlainMessageOutOfLine() -> Reception { showPlainMessage() }
+
+  /// Makes an event of the message at the front, if it is whole and says nothing special. There is no other event.
+  @inline(always)
+  mutating func showPlainMessage() -> Reception {
+    guard connection.isUp, !arrival.hasLarge,
+      let found = receiver.plainMessage(hasProperties: version.hasProperties),
+      found.packetSize <= identity.maximumPacketSize
+    else { return .notPlain }
+    var token: UInt32 = 0
+    if let identifier = found.identifier {
+      guard control.hasRoom || connection.phase == .peerClosed else { return .notPlain }
+      switch admit(identifier, found.qos, duplicate: false) {
+      case .handOut: token = state.inbox.add(identifier, qos: found.qos)
+      case .drop:
+        finish(found.packetSize)
+        return .finished
+      case .wait: return .waits
+      }
+    }
+    counters.messagesReceived.increment()
+    counters.packetsReceived.increment()
+    arrival.event.show(
+      plain: found.topic, found.payload, found.qos, retain: found.retain, token: token,
+      packetSize: found.packetSize)
+    return .shown
+  }
+
+  /// False: it has to wait.
+  mutating func receivePublish(_ header: FixedHeader) throws(Malformed) -> Bool {
+    guard connection.isUp else {
+      violate(.unexpectedPacket)
+      return false
+    }
+    let publish = try ReceivedPublish(
+      parsing: receiver.body(of: header), flags: header.flags, version: version)
+    let offset = receiver.position &+ header.size
+    guard let topic = resolve(publish, at: offset) else { return false }
+    var token: UInt32 = 0
+    if let identifier = publish.identifier {
+      switch admit(identifier, publish.qos, duplicate: publish.duplicate) {
+      case .handOut: token = state.inbox.add(identifier, qos: publish.qos)
+      case .drop:
+        finish(header.packetSize)
+        return true
+      case .wait: return false
+      }
+    }
+    var event = event(publish, topic, at: offset)
+    event.token = token
+    event.responseCookie = matchResponse(publish.correlationData?.shifted(by: offset), event)
+    counters.messagesReceived.increment()
+    show(.message(event), header)
+    return true
+  }
+
+  /// The packet at the front is done with.
+  mutating func finish(_ packetSize: Int) {
+    counters.packetsReceived.increment()
+    receiver.consume(packetSize)
+  }
+
+  func event(_ publish: ReceivedPublish, _ topic: Topic, at offset: Int) -> MessageEvent {
+    var place = publish.topic.shifted(by: offset)
+    var isAliased = false
+    if case .alias(let alias) = topic {
+      place = receivedAliases.topic(Int(alias))
+      isAliased = true
+    }
+    var isUnknown = false
+    if case .unknown = topic { isUnknown = true }
+    return MessageEvent(
+      topic: place, payload: publish.payload.shifted(by: offset),
+      properties: publish.properties.shifted(by: offset), payloadOffset: 0,
+      payloadSize: publish.payload.count,
+      subscriptionIdentifier: publish.subscriptionIdentifier, token: 0, responseCookie: nil,
+      isTopicAliased: isAliased, isFirst: true, isLast: true, isOversize: isUnknown, qos: publish.qos,
+      retain: publish.retain, duplicate: publish.duplicate)
+  }
+
+  /// What a Topic Alias stands for (§3.3.2.3.4). `nil`: for nothing; the connection is over.
+  mutating func resolve(_ publish: ReceivedPublish, at offset: Int) -> Topic? {
+    guard publish.topicAlias != 0 else { return .inPacket }
+    let alias = Int(publish.topicAlias)
+    guard alias <= receivedAliases.maximum else {
+      violate(.topicAlias)
+      return nil
+    }
+    guard publish.topic.isEmpty else {
+      Self.set(&receivedAliases, alias, to: publish.topic.shifted(by: offset), in: receiver)
+      return .inPacket
+    }
+    switch receivedAliases.state(alias) {
+    case .known: return .alias(publish.topicAlias)
+    case .tooLong: return .unknown
+    case .unknown:
+      violate(.unknownTopicAlias)
+      return nil
+    }
+  }
+
+  // Static, because the compiler takes a span of one part of `self` for a hold on all of it.
+  private static func set(
+    _ aliases: inout ReceivedAliases, _ alias: Int, to topic: ByteRange, in receiver: borrowing ReceiveBuffer
+  ) {
+    aliases.set(alias, to: receiver.bytes.extracting(topic.range))
+  }
+
+  mutating func matchResponse(_ correlation: ByteRange?, _ event: MessageEvent) -> UInt64? {
+    guard state.responses.waiting > 0, let correlation else { return nil }
+    let request = Self.take(
+      &state.responses, correlation, in: receiver, topic: event.topic, of: receivedAliases,
+      isAliased: event.isTopicAliased)
+    guard let request else { return nil }
+    updateOverdue()
+    state.outbox.dismiss(request, isTimeUp: false, quota: &connection.quota)
+    return request.cookie
+  }
+
+  private static func take(
+    _ responses: inout PendingResponses, _ correlation: ByteRange, in receiver: borrowing ReceiveBuffer,
+    topic: ByteRange, of aliases: borrowing ReceivedAliases, isAliased: Bool
+  ) -> PendingResponses.Ended? {
+    responses.take(
+      receiver.bytes.extracting(correlation.range),
+      topic: isAliased
+        ? aliases.bytes.extracting(topic.range) : receiver.bytes.extracting(topic.range))
+  }
+}

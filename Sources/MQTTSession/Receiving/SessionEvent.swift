@@ -1,0 +1,90 @@
+public import MQTTWire
+public import Storage
+
+/// What a session tells the application.
+///
+/// Extents are in `Session.receivedBytes`, as long as the event is not released.
+public enum SessionEvent: BitwiseCopyable {
+  case connected(ConnectedEvent)
+  case completed(Completion)
+  /// Not handed out: what a completion that waits to be taken has in the receive buffer.
+  case acknowledged(AcknowledgementDetails)
+  case handshake(HandshakeEvent)
+  case answered(SubscribeResult)
+  case message(MessageEvent)
+  case authentication(AuthenticationEvent)
+  case requestFailed(Completion)  // its own message came to nothing
+  case responseTimedOut(cookie: UInt64)
+  /// It was granted once, and not again; the extent is in `Session.subscribedFilters`.
+  case subscriptionLost(filter: ByteRange, reasonCode: UInt8)
+  case room  // there was none for a message; now there is some
+}
+
+/// The server accepted the connection.
+public struct ConnectedEvent: BitwiseCopyable {
+  /// The server has said so; 3.1 does not say.
+  public let sessionPresent: Bool
+  public let reasonString: ByteRange
+  public let properties: ByteRange
+}
+
+/// PUBACK, PUBREC or PUBCOMP with properties, which ended a message.
+public struct AcknowledgementDetails: BitwiseCopyable {
+  let slot: Int
+  let isUrgent: Bool
+  let reasonString: ByteRange
+  let properties: ByteRange
+}
+
+/// PUBREC or PUBREL with properties, in the middle of the delivery of a QoS 2 message.
+public struct HandshakeEvent: BitwiseCopyable {
+  public let type: ControlPacketType
+  /// Of the message that PUBREC is for. Of the one that PUBREL is for nothing is kept but its Packet Identifier.
+  public let cookie: UInt64
+  public let reasonCode: UInt8
+  public let reasonString: ByteRange
+  public let properties: ByteRange
+}
+
+/// SUBACK or UNSUBACK.
+public struct SubscribeResult: BitwiseCopyable {
+  public let cookie: UInt64
+  /// The first refusal among `reasonCodes`.
+  public let refusal: UInt8?
+  /// One for each Topic Filter.
+  public let reasonCodes: ByteRange
+  public let reasonString: ByteRange
+  public let properties: ByteRange
+}
+
+/// AUTH.
+public struct AuthenticationEvent: BitwiseCopyable {
+  public let reasonCode: UInt8
+  public let data: ByteRange
+  public let reasonString: ByteRange
+  public let properties: ByteRange
+}
+
+/// An Application Message, or a part of one. The large fields first, so that an event has no gaps: up to 64 bytes the
+/// compiler copies in place on 32-bit processors too.
+public struct MessageEvent: BitwiseCopyable {
+  public internal(set) var topic: ByteRange
+  public internal(set) var payload: ByteRange
+  public let properties: ByteRange
+  public internal(set) var payloadOffset: Int
+  public internal(set) var payloadSize: Int
+  public let subscriptionIdentifier: UInt32
+  /// What it is acknowledged by; 0: nothing to acknowledge.
+  public internal(set) var token: UInt32
+  /// The request it replies to.
+  public internal(set) var responseCookie: UInt64?
+  /// `topic` is in `Session.aliasedTopics`: it came as a Topic Alias.
+  public internal(set) var isTopicAliased: Bool
+  public internal(set) var isFirst: Bool
+  public internal(set) var isLast: Bool
+  /// Its payload was dropped, or its topic is not known, for want of room.
+  public internal(set) var isOversize: Bool
+  public let qos: QoS
+  public let retain: Bool
+  public let duplicate: Bool
+}

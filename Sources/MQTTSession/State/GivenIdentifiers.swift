@@ -1,0 +1,69 @@
+public import MQTTWire
+import Storage
+
+/// Packet Identifiers that are given: in the drop-in for libmosquitto the message id that a program was told is the one on
+/// the wire (docs/decisions/0026). It is in the cookie, and so in the descriptor.
+///
+/// In the library an identifier is a place (docs/decisions/0001). Here it is one nearly: message ids grow along the ring, with
+/// gaps where a number went to a request. So a message is where it would be without gaps, or some places before.
+extension Outbox {
+  func givenIdentifier(_ slot: Int) -> PacketIdentifier { PacketIdentifier(given: descriptors[slot].cookie) }
+
+  /// The message whose fate is open, and that has this identifier.
+  func slotOfGiven(_ identifier: PacketIdentifier) -> Int? {
+    guard stored > 0 else { return nil }
+    let distance = IdentifierRange.distanceOfGiven(from: givenIdentifier(head), to: identifier)
+    let guess = min(distance, stored &- 1)
+    var index = guess
+    while index >= 0 {
+      if isOpen(index, identifier) { return slot(head, plus: index) }
+      index &-= 1
+    }
+    // The count has begun anew behind one that waits for long.
+    index = guess &+ 1
+    while index < stored {
+      if isOpen(index, identifier) { return slot(head, plus: index) }
+      index &+= 1
+    }
+    return nil
+  }
+
+  private func isOpen(_ index: Int, _ identifier: PacketIdentifier) -> Bool {
+    let slot = slot(head, plus: index)
+    let message = descriptors[slot]
+    return message.state.isOpen && message.qos != .atMostOnce && givenIdentifier(slot) == identifier
+  }
+
+  /// Whether a message has it. Nearly always they have not come round since the oldest, and nothing is searched: `count` is
+  /// how many were given so far, and in the upper half of a cookie, how many that were.
+  func isGiven(_ identifier: PacketIdentifier, _ count: UInt32) -> Bool {
+    guard stored > 0, count &- Counter.high(descriptors[head].cookie) >= 65_535 else { return false }
+    return slotOfGiven(identifier) != nil
+  }
+}
+
+extension SubscribeQueue {
+  /// Where the request is that waits for its answer with this identifier.
+  func placeOfGiven(_ identifier: PacketIdentifier) -> Int? {
+    for index in 0..<stored {
+      let slot = slot(index)
+      if table[slot].state == .sent, PacketIdentifier(given: table[slot].cookie) == identifier { return slot }
+    }
+    return nil
+  }
+
+  func isGiven(_ identifier: PacketIdentifier) -> Bool {
+    for index in 0..<stored {
+      let request = table[slot(index)]
+      if request.state != .free, PacketIdentifier(given: request.cookie) == identifier { return true }
+    }
+    return false
+  }
+}
+
+extension Session {
+  /// It may not be used again yet [MQTT-2.2.1-3] [MQTT-2.2.1-4].
+  public func isGiven(_ identifier: PacketIdentifier, _ count: UInt32) -> Bool {
+    state.outbox.isGiven(identifier, count) || state.requests.isGiven(identifier)
+  }
+}

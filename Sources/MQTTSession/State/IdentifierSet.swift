@@ -1,0 +1,192 @@
+import MQTTWire
+import Storage
+
+/// A set of Packet Identifiers. It never holds more than `maximum`, so no search in it is without an end.
+///
+/// Small, it is a hash table with open addressing that is at most half full, and each identifier has a mark: 32 bits a slot.
+/// From 513 identifiers on that would take as much as a bit for each of the 65,535 there are, and so it is these, without
+/// marks: they tell what may be forgotten for want of room.
+struct IdentifierSet: ~Copyable {
+  /// Of a hash table. 0: free. Else the identifier, and the mark above it.
+  /// Of a map: the bits of 32 identifiers.
+  private var slots: Table<UInt32>
+  private(set) var count = 0
+  private(set) var markedCount = 0
+  /// How many are not in the slot where they belong, as it was taken.
+  private var displaced = 0
+
+  private static var mark: UInt32 { 0x1_0000 }
+  private static var mapSlots: Int { 65_536 / 32 }
+
+  /// How many slots hold `count` identifiers: a power of two.
+  static func slotCount(for count: Int) -> Int {
+    var slots = 4
+    while slots < 2 * count, slots < mapSlots { slots *= 2 }
+    return slots
+  }
+
+  init(slots: consuming Table<UInt32>) {
+    self.slots = slots
+    clear()
+  }
+
+  /// How many there is room for.
+  var maximum: Int { isMap ? 65_535 : slots.count / 2 }
+
+  var isFull: Bool { count >= maximum }
+
+  func contains(_ identifier: PacketIdentifier) -> Bool {
+    if isMap { return slots[word(identifier)] & bit(identifier) != 0 }
+    return slots[find(identifier)] != 0
+  }
+
+  func isMarked(_ identifier: PacketIdentifier) -> Bool {
+    !isMap && slots[find(identifier)] & Self.mark != 0
+  }
+
+  /// Adds an identifier, or marks one that is there. False, and nothing has changed: there is no room.
+  mutating func insert(_ identifier: PacketIdentifier) -> Bool {
+    isMap ? insertIntoMap(identifier) : insertIntoHashTable(identifier)
+  }
+
+  /// Adds an identifier without a mark; one that is there stays as it is.
+  mutating func insertUnmarked(_ identifier: PacketIdentifier) {
+    guard !contains(identifier), insert(identifier), !isMap else { return }
+    slots[find(identifier)] &= ~Self.mark
+    markedCount &-= 1
+  }
+
+  /// False: it was not there.
+  mutating func remove(_ identifier: PacketIdentifier) -> Bool {
+    isMap ? removeFromMap(identifier) : removeFromHashTable(identifier)
+  }
+
+  /// Makes room. In a map there is room for all.
+  mutating func removeUnmarked() {
+    guard !isMap, count > markedCount else { return }
+    for slot in 0..<slots.count {
+      // What moves up into the gap is looked at, too.
+      while slots[slot] != 0, slots[slot] & Self.mark == 0,
+        let identifier = PacketIdentifier(UInt16(truncatingIfNeeded: slots[slot]))
+      {
+        guard removeFromHashTable(identifier) else { break }
+      }
+    }
+  }
+
+  mutating func removeMarks() {
+    guard markedCount > 0 else { return }
+    for slot in 0..<slots.count { slots[slot] &= Self.mark &- 1 }
+    markedCount = 0
+  }
+
+  mutating func removeAll() {
+    guard count > 0 else { return }
+    clear()
+    displaced = 0
+    count = 0
+    markedCount = 0
+  }
+
+  private mutating func clear() {
+    for slot in 0..<slots.count { slots[slot] = 0 }
+  }
+
+  // MARK: The map
+
+  private var isMap: Bool { slots.count == Self.mapSlots }
+
+  private func word(_ identifier: PacketIdentifier) -> Int {
+    Int(truncatingIfNeeded: identifier.rawValue >> 5)
+  }
+
+  private func bit(_ identifier: PacketIdentifier) -> UInt32 {
+    1 << UInt32(identifier.rawValue & 31)
+  }
+
+  private mutating func insertIntoMap(_ identifier: PacketIdentifier) -> Bool {
+    let word = word(identifier)
+    let bit = bit(identifier)
+    if slots[word] & bit == 0 { count &+= 1 }
+    slots[word] |= bit
+    return true
+  }
+
+  private mutating func removeFromMap(_ identifier: PacketIdentifier) -> Bool {
+    let word = word(identifier)
+    let bit = bit(identifier)
+    guard slots[word] & bit != 0 else { return false }
+    count &-= 1
+    slots[word] &= ~bit
+    return true
+  }
+
+  // MARK: The hash table
+
+  private mutating func insertIntoHashTable(_ identifier: PacketIdentifier) -> Bool {
+    let slot = find(identifier)
+    let entry = slots[slot]
+    if entry == 0 {
+      guard !isFull else { return false }
+      count &+= 1
+      if slot != home(UInt32(identifier.rawValue)) { displaced &+= 1 }
+    }
+    if entry & Self.mark == 0 { markedCount &+= 1 }
+    slots[slot] = UInt32(identifier.rawValue) | Self.mark
+    return true
+  }
+
+  private mutating func removeFromHashTable(_ identifier: PacketIdentifier) -> Bool {
+    var gap = find(identifier)
+    guard slots[gap] != 0 else { return false }
+    count &-= 1
+    if slots[gap] & Self.mark != 0 { markedCount &-= 1 }
+    if gap != home(UInt32(identifier.rawValue)) { displaced &-= 1 }
+    if displaced > 0 { gap = closed(gap) }
+    slots[gap] = 0
+    return true
+  }
+
+  /// The slot an identifier is in, or the free one where it belongs: there always is one, as half of them are free.
+  @inline(__always)
+  private func find(_ identifier: PacketIdentifier) -> Int {
+    let wanted = UInt32(identifier.rawValue)
+    let slot = home(wanted)
+    let entry = slots[slot]
+    return entry == 0 || entry & (Self.mark &- 1) == wanted ? slot : findFurther(wanted, from: slot)
+  }
+
+  @inline(never)
+  private func findFurther(_ wanted: UInt32, from home: Int) -> Int {
+    var slot = home
+    for _ in 0..<slots.count {
+      if slots[slot] == 0 || slots[slot] & (Self.mark &- 1) == wanted { break }
+      slot = after(slot)
+    }
+    return slot
+  }
+
+  /// What was put further on because a slot was taken moves up. Returns where the gap is then.
+  private mutating func closed(_ gap: Int) -> Int {
+    var gap = gap
+    var next = after(gap)
+    for _ in 0..<slots.count {
+      if slots[next] == 0 { break }
+      let home = home(slots[next])
+      if (next &- home) & mask >= (next &- gap) & mask {
+        slots[gap] = slots[next]
+        if gap == home { displaced &-= 1 }
+        gap = next
+      }
+      next = after(next)
+    }
+    return gap
+  }
+
+  private var mask: Int { slots.count &- 1 }
+
+  private func after(_ slot: Int) -> Int { (slot &+ 1) & mask }
+
+  /// Servers count upwards: consecutive identifiers lie side by side.
+  private func home(_ entry: UInt32) -> Int { Int(truncatingIfNeeded: entry & (Self.mark &- 1)) & mask }
+}

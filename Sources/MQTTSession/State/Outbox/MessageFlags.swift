@@ -1,0 +1,102 @@
+import MQTTWire
+
+/// What a descriptor of the outbox says with one bit each. Not an OptionSet: that counts as an allocation
+/// (docs/decisions/0007).
+public struct MessageFlags: BitwiseCopyable {
+  private(set) var bits: UInt32
+
+  static var qosBits: UInt32 { 3 }
+
+  struct Flag: BitwiseCopyable {
+    let bit: UInt32
+  }
+
+  @inline(__always)
+  public init(qos: QoS, retain: Bool = false, isQuiet: Bool = false) {
+    bits = UInt32(qos.rawValue) | (retain ? Flag.retain.bit : 0) | (isQuiet ? Flag.isQuiet.bit : 0)
+  }
+
+  /// From three bytes, the lowest first: QoS, retain, quiet. `nil`: that is not what they are, or there is something else.
+  @inline(__always)
+  public init?(bytes: UInt32) {
+    guard bytes & ~(Self.qosBits | Flag.retain.bit | Flag.isQuiet.bit) == 0,
+      bytes & Self.qosBits != Self.qosBits
+    else { return nil }
+    bits = bytes
+  }
+
+  @inline(__always)
+  func adding(_ flag: Flag, if isSet: Bool) -> MessageFlags {
+    var flags = self
+    flags.bits |= isSet ? flag.bit : 0
+    return flags
+  }
+
+  @inline(__always)
+  var qos: QoS { QoS(rawValue: UInt8(truncatingIfNeeded: bits & Self.qosBits)) ?? .exactlyOnce }
+
+  /// QoS 1 or 2.
+  @inline(__always)
+  var isAcknowledged: Bool { bits & Self.qosBits != 0 }
+
+  /// The flags of a PUBLISH with this QoS and retain (§3.3.1).
+  @inline(__always)
+  var headerFlags: UInt8 { UInt8(truncatingIfNeeded: (bits & Self.qosBits) << 1 | bits >> 8 & 1) }
+
+  /// Whether one of these flags is set.
+  @inline(__always)
+  func containsAny(_ one: Flag, _ other: Flag) -> Bool { bits & (one.bit | other.bit) != 0 }
+
+  @inline(__always)
+  func contains(_ flag: Flag) -> Bool { bits & flag.bit != 0 }
+
+  @inline(__always)
+  mutating func set(_ flag: Flag, _ isSet: Bool) {
+    if isSet { bits |= flag.bit } else { bits &= ~flag.bit }
+  }
+}
+
+extension MessageFlags.Flag {
+  /// PUBREL is to be sent again on this connection.
+  static var needsPubrel: Self { Self(bit: 1 << 2) }
+  static var hasReasonCode: Self { Self(bit: 1 << 3) }
+  static var expires: Self { Self(bit: 1 << 4) }
+  /// `since` is how long the server took.
+  static var hasLatency: Self { Self(bit: 1 << 5) }
+  /// It may make room for others.
+  static var isExpendable: Self { Self(bit: 1 << 6) }
+  /// Encoded as 5.0 has it.
+  static var hasProperties: Self { Self(bit: 1 << 7) }
+  static var retain: Self { Self(bit: 1 << 8) }
+  /// The first property is a Topic Alias of the connection it was encoded for.
+  static var hasAlias: Self { Self(bit: 1 << 9) }
+  /// It has an alias instead of a topic.
+  static var hasNoTopic: Self { Self(bit: 1 << 10) }
+  /// Its alias is of a connection that is gone: its topic has to be put in front of it.
+  static var needsTopic: Self { Self(bit: 1 << 11) }
+  /// Its payload is not in the ring.
+  static var isStream: Self { Self(bit: 1 << 12) }
+  /// Somebody waits for a reply.
+  static var isRequest: Self { Self(bit: 1 << 13) }
+  /// A request whose end has been told: of this message nobody wants to hear.
+  static var isDismissed: Self { Self(bit: 1 << 14) }
+  /// A newer message with the same topic takes its place; `tag` is the topic's hash.
+  static var isLatest: Self { Self(bit: 1 << 15) }
+  /// No completion if all goes well.
+  static var isQuiet: Self { Self(bit: 1 << 16) }
+}
+
+extension Publish {
+  /// What its descriptor says of the message itself.
+  @inline(__always)
+  func flags(_ options: PublishOptions) -> MessageFlags {
+    MessageFlags(qos: qos, retain: retain, isQuiet: options.isQuiet)
+  }
+
+  /// No more than a topic and a payload.
+  @_lifetime(copy topic, copy payload)
+  @inline(__always)
+  init(topic: Span<UInt8>, payload: Span<UInt8>, _ flags: MessageFlags) {
+    self.init(topic: topic, payload: payload, headerFlags: flags.headerFlags)
+  }
+}

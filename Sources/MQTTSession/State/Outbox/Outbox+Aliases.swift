@@ -1,0 +1,176 @@
+import MQTTWire
+import Storage
+
+/// Messages under a Topic Alias, and what becomes of them where it means nothing (docs/decisions/0015).
+extension Outbox {
+  @inline(never)
+  mutating func appendUnderAlias(
+    _ publish: borrowing Publish, _ options: PublishOptions, version: ProtocolVersion, limits: ServerLimits
+  ) throws(SessionError) {
+    let mayHaveAlias = mayHaveAlias(publish, options, version: version, limits: limits)
+    let choice = mayHaveAlias ? aliases.choice(for: publish.topic) : .none
+    switch choice {
+    case .none:
+      try store(publish, options, version: version, limits: limits)
+    case .establish(let index), .use(let index):
+      var isEstablished = false
+      if case .use = choice { isEstablished = true }
+      let short = publish.under(
+        alias: UInt16(truncatingIfNeeded: index &+ 1), isEstablished: isEstablished)
+      try store(short, options, version: version, limits: limits)
+      let slot = newestSlot
+      batch.count = 0
+      descriptors[slot].flags.set(.hasAlias, true)
+      descriptors[slot].flags.set(.hasNoTopic, isEstablished)
+      descriptors[slot].tag = UInt16(truncatingIfNeeded: index)
+    }
+    aliases.commit(choice, topic: publish.topic)
+  }
+
+  /// It has to fit with topic and alias: on the next connection it may have to be sent again with its topic.
+  private func mayHaveAlias(
+    _ publish: borrowing Publish, _ options: PublishOptions, version: ProtocolVersion, limits: ServerLimits
+  ) -> Bool {
+    guard aliases.isInUse, options.kind == .whole, options.responseTag == nil, options.overflow != .latest
+    else { return false }
+    let size = FixedHeader.packetSize(publish.remainingLength(version) &+ Publish.topicAliasSize)
+    return size <= min(bytes.count, limits.maximumPacketSize)
+  }
+
+  /// What a message may take in the ring.
+  func roomNeeded(
+    _ publish: borrowing Publish, _ options: PublishOptions, version: ProtocolVersion, limits: ServerLimits
+  ) -> Int {
+    // One that is to establish an alias says both.
+    let isAliased = mayHaveAlias(publish, options, version: version, limits: limits)
+    let length = publish.remainingLength(version) &+ (isAliased ? Publish.topicAliasSize : 0)
+    let size = FixedHeader.packetSize(length)
+    return options.kind == .stream ? size &- publish.payloadSize : size
+  }
+
+  /// Makes a packet fit a new connection: its alias means nothing there, and an older version has no
+  /// properties. What is left is moved up against the payload; the room in front is given back with the rest.
+  mutating func renew(_ slot: Int, version: ProtocolVersion) {
+    let message = descriptors[slot]
+    let losesProperties = message.flags.contains(.hasProperties) && !version.hasProperties
+    let hasAlias = message.flags.contains(.hasAlias)
+    guard losesProperties || hasAlias else { return }
+    guard !message.flags.contains(.hasNoTopic) else {
+      descriptors[slot].flags.set(.needsTopic, true)
+      return
+    }
+    let parts = PacketParts(bytes.bytes, message, version)
+    let beginning = parts.topic.count &+ parts.propertyLengthSize
+    let remainingLength = beginning &+ parts.tailSize &+ payloadOutside(slot)
+    let start =
+      parts.tail &- beginning &- 1 &- VariableByteInteger.encodedSize(remainingLength)
+    let target = parts.tail &- beginning
+    let first = bytes.bytes[message.start]
+    bytes.move(from: parts.topic.offset, to: target, count: parts.topic.count)
+    var header = ByteWriter(bytes.mutableBytes(in: start..<target))
+    header.put(first)
+    header.put(variableByteInteger: remainingLength)
+    if version.hasProperties {
+      var length = ByteWriter(bytes.mutableBytes(in: target &+ parts.topic.count..<parts.tail))
+      length.put(variableByteInteger: parts.propertyLength)
+    }
+    let shift = UInt32(truncatingIfNeeded: start &- message.start)
+    descriptors[slot].offset = message.offset &+ shift
+    descriptors[slot].length = message.length &- shift
+    if message.link != 0 { descriptors[slot].link = version.hasProperties ? message.link &- shift : 0 }
+    descriptors[slot].flags.set(.hasAlias, false)
+    descriptors[slot].flags.set(.hasProperties, version.hasProperties)
+  }
+
+  /// Writes the beginning of a packet that has no topic of its own. Returns where in the ring it goes on.
+  mutating func buildPrefix(_ slot: Int, version: ProtocolVersion) -> Int {
+    let message = descriptors[slot]
+    let parts = PacketParts(bytes.bytes, message, version)
+    let first = bytes.bytes[message.start]
+    prefixEnd = Self.encodePrefix(
+      into: &prefix, first: first, remainingLength: remainingLength(message, parts),
+      topic: Int(message.tag), of: aliases,
+      identifier: message.qos == .atMostOnce ? nil : identifier(at: distance(of: slot)),
+      propertyLength: version.hasProperties ? parts.propertyLength : nil)
+    prefixStart = 0
+    return parts.tail
+  }
+
+  private static func encodePrefix(
+    into prefix: inout Region, first: UInt8, remainingLength: Int, topic: Int,
+    of aliases: borrowing SentAliases, identifier: PacketIdentifier?, propertyLength: Int?
+  ) -> Int {
+    var writer = ByteWriter(prefix.mutableBytes)
+    writer.put(first)
+    writer.put(variableByteInteger: remainingLength)
+    writer.put(prefixed: aliases.topic(topic))
+    if let identifier { writer.put(identifier.rawValue) }
+    if let propertyLength { writer.put(variableByteInteger: propertyLength) }
+    return writer.count
+  }
+
+  /// What a prefix takes at most, with a topic of so many bytes.
+  static func prefixSize(topicBytes: Int) -> Int { 5 &+ 2 &+ topicBytes &+ 2 &+ 4 }
+
+  /// With its topic put back.
+  private func remainingLength(_ message: Descriptor, _ parts: PacketParts) -> Int {
+    parts.topic.count &+ aliases.topic(Int(message.tag)).count &+ parts.propertyLengthSize &+ parts.tailSize
+  }
+
+  /// The size of the packet that will be sent, which may not all be in the ring.
+  func packetSize(_ slot: Int, version: ProtocolVersion) -> Int {
+    let message = descriptors[slot]
+    guard message.flags.contains(.needsTopic) else { return message.size &+ payloadOutside(slot) }
+    return FixedHeader.packetSize(remainingLength(message, PacketParts(bytes.bytes, message, version)))
+  }
+
+  func payloadOutside(_ slot: Int) -> Int {
+    guard descriptors[slot].flags.contains(.isStream), let stream else { return 0 }
+    return stream.payloadSize
+  }
+}
+
+/// Where the parts of a PUBLISH of 5.0 in the ring are, as a connection of `version` needs them.
+private struct PacketParts: BitwiseCopyable {
+  /// Topic Name and Packet Identifier, as they are.
+  let topic: ByteRange
+  /// What is left of the properties.
+  let propertyLength: Int
+  /// How many bytes that length takes; 0 before 5.0.
+  let propertyLengthSize: Int
+  /// Where the rest begins: the properties that are left, and the payload.
+  let tail: Int
+  let tailSize: Int
+
+  /// Our own packet: it is what it should be.
+  init(_ bytes: Span<UInt8>, _ message: Outbox.Descriptor, _ version: ProtocolVersion) {
+    var position = message.start &+ 1
+    while bytes[position] >= 0x80 { position &+= 1 }
+    position &+= 1
+    let topicSize =
+      2 &+ (Int(bytes[position]) << 8 | Int(bytes[position &+ 1]))
+      &+ (message.qos == .atMostOnce ? 0 : 2)
+    topic = ByteRange(offset: position, count: topicSize)
+    position &+= topicSize
+    var length = 0
+    var shift = 0
+    while true {
+      let byte = bytes[position]
+      position &+= 1
+      length |= Int(byte & 0x7F) << shift
+      shift &+= 7
+      if byte < 0x80 { break }
+    }
+    if version.hasProperties {
+      let alias = message.flags.contains(.hasAlias) ? Publish.topicAliasSize : 0
+      propertyLength = length &- alias
+      propertyLengthSize = VariableByteInteger.encodedSize(propertyLength)
+      tail = position &+ alias
+    } else {
+      propertyLength = 0
+      propertyLengthSize = 0
+      tail = position &+ length
+    }
+    tailSize = message.end &- tail
+  }
+}

@@ -1,0 +1,220 @@
+import MQTTWire
+import Storage
+
+/// How messages end, and how their room comes back: the bytes at once, the descriptor when nobody has to hear of it any
+/// more.
+extension Outbox {
+  /// Ends a message. If somebody wants to know, its descriptor is kept until the completion is taken.
+  @inline(never)
+  mutating func complete(_ slot: Int, _ result: DeliveryResult, reasonCode: UInt8? = nil) {
+    finish(slot, result, reasonCode: reasonCode, latency: nil)
+  }
+
+  /// The same where it is called for each message. `latency`: how long the server took, in milliseconds.
+  @inline(always)
+  mutating func finish(_ slot: Int, _ result: DeliveryResult, reasonCode: UInt8?, latency: UInt32?) {
+    incomplete &-= 1
+    count(result)
+    var flags = descriptors[slot].flags
+    if flags.containsAny(.hasNoTopic, .isStream) { releaseParts(of: slot) }
+    let isUnwanted =
+      result.isAsAsked ? flags.containsAny(.isDismissed, .isQuiet) : flags.contains(.isDismissed)
+    if isUnwanted {
+      descriptors[slot].state = .free
+      if slot == first { freeBytes() }
+      return freeDescriptor(slot)
+    }
+    if let latency {
+      descriptors[slot].since = latency
+      flags.set(.hasLatency, true)
+    }
+    flags.set(.hasReasonCode, reasonCode != nil)
+    descriptors[slot].flags = flags
+    descriptors[slot].reasonCode = reasonCode ?? 0
+    descriptors[slot].result = result
+    descriptors[slot].state = .completed
+    if slot == first { freeBytes() }
+    queueCompletion(slot)
+  }
+
+  /// What a message has beside its bytes here.
+  @inline(never)
+  private mutating func releaseParts(of slot: Int) {
+    let message = descriptors[slot]
+    if message.flags.contains(.hasNoTopic) { aliases.release(Int(message.tag)) }
+    if message.flags.contains(.isStream) { stream = nil }
+  }
+
+  @inline(__always)
+  mutating func count(_ result: DeliveryResult) {
+    if result == .delivered { return delivered.increment() }
+    countFailure(result)
+  }
+
+  @inline(never)
+  private mutating func countFailure(_ result: DeliveryResult) {
+    failed.increment()
+    switch result {
+    case .expired: expired.increment()
+    case .dropped, .disconnected: dropped.increment()
+    case .replaced: replaced.increment()
+    default: break
+    }
+  }
+
+  /// The next completion is of a message that was delivered, and is no request.
+  @inline(__always)
+  var nextIsPlain: Bool {
+    guard firstCompleted != Outbox.none else { return false }
+    let slot = Int(truncatingIfNeeded: firstCompleted)
+    return descriptors[slot].result == .delivered && !descriptors[slot].flags.contains(.isRequest)
+  }
+
+  @inline(__always)
+  mutating func queueCompletion(_ slot: Int) {
+    descriptors[slot].link = Outbox.none
+    let link = UInt32(truncatingIfNeeded: slot)
+    if lastCompleted == Outbox.none {
+      firstCompleted = link
+    } else {
+      descriptors[Int(truncatingIfNeeded: lastCompleted)].link = link
+    }
+    lastCompleted = link
+  }
+
+  @inline(__always)
+  mutating func takeCompletion() -> Completion? {
+    guard firstCompleted != Outbox.none else { return nil }
+    recordMessagesPeak()
+    let slot = Int(truncatingIfNeeded: firstCompleted)
+    let descriptor = descriptors[slot]
+    firstCompleted = descriptor.link
+    if firstCompleted == Outbox.none { lastCompleted = Outbox.none }
+    descriptors[slot].state = .free
+    freeDescriptor(slot)
+    return Completion(
+      cookie: descriptor.cookie, result: descriptor.result, reasonCode: descriptor.serverReason,
+      latency: descriptor.flags.contains(.hasLatency) ? descriptor.since : nil,
+      responseTag: descriptor.flags.contains(.isRequest) ? descriptor.tag : nil, slot: slot)
+  }
+
+  /// The same out of line, which saves 300 bytes.
+  @inline(never)
+  mutating func takeAnyCompletion() -> Completion? { takeCompletion() }
+
+  /// Takes a completion out of their list: nobody wants it.
+  mutating func dropCompletion(_ slot: Int) {
+    let link = UInt32(truncatingIfNeeded: slot)
+    let next = descriptors[slot].link
+    var before = Outbox.none
+    if firstCompleted == link {
+      firstCompleted = next
+    } else {
+      before = firstCompleted
+      while descriptors[Int(truncatingIfNeeded: before)].link != link {
+        before = descriptors[Int(truncatingIfNeeded: before)].link
+      }
+      descriptors[Int(truncatingIfNeeded: before)].link = next
+    }
+    if lastCompleted == link { lastCompleted = before }
+    descriptors[slot].state = .free
+    freeDescriptor(slot)
+  }
+
+  /// Gives the bytes of the messages at the front that have ended back.
+  @inline(__always)
+  mutating func freeBytes() {
+    // Nearly always there is one.
+    if live > 0, !descriptors[first].state.isOpen {
+      first = slot(after: first)
+      live &-= 1
+      if live == 0 || !descriptors[first].state.isOpen { freeMoreBytes() }
+    }
+    hasNewRoom = isStarved
+  }
+
+  @inline(never)
+  private mutating func freeMoreBytes() {
+    while live > 0, !descriptors[first].state.isOpen {
+      first = slot(after: first)
+      live &-= 1
+    }
+    if live == 0 { roomEnd = 0 }
+  }
+
+  /// Nobody has to hear of this message any more: gives its descriptor back, and those behind it that waited for that.
+  @inline(__always)
+  mutating func freeDescriptor(_ slot: Int) {
+    guard slot == head else { return hasGap = true }
+    // Nearly always there is one.
+    guard freeHead() else { return }
+    freeMoreDescriptors()
+  }
+
+  @inline(never)
+  private mutating func freeMoreDescriptors() {
+    while freeHead() { continue }
+  }
+
+  /// True: there may be another one.
+  @inline(__always)
+  private mutating func freeHead() -> Bool {
+    guard stored > 0, descriptors[head].state == .free else { return false }
+    if unsent == stored {
+      // It ended without being sent; the send cursor stood on it.
+      unsent &-= 1
+      sendSlot = slot(after: sendSlot)
+      readySlot = sendSlot
+    }
+    head = slot(after: head)
+    headIdentifier = identifiers.next(after: headIdentifier)
+    stored &-= 1
+    if known > 0 { known &-= 1 }
+    hasNewRoom = isStarved
+    return stored > 0 && descriptors[head].state == .free
+  }
+
+  /// Takes the newest message back: it was never there.
+  mutating func removeNewest(tailOffset offset: Int) {
+    recordPeaks()
+    forgetNewest()
+    moveTail(to: offset)
+    live &-= 1
+    unsent &-= 1
+    incomplete &-= 1
+    hasNewRoom = isStarved
+  }
+
+  mutating func forgetNewest() {
+    batch.count = 0
+    tail = slot(before: tail)
+    nextIdentifier = identifiers.advanced(headIdentifier, by: stored &- 1)
+    stored &-= 1
+  }
+
+  mutating func takeRoomEvent() -> Bool {
+    guard hasNewRoom else { return false }
+    hasNewRoom = false
+    isStarved = false
+    return true
+  }
+
+  /// A descriptor behind the newest that says no more than how a message ended whose own place is another's now.
+  mutating func appendCompletion(of message: Descriptor, _ result: DeliveryResult, reasonCode: UInt8? = nil) {
+    let slot = tail
+    batch.count = 0
+    descriptors[slot] = message
+    descriptors[slot].offset = UInt32(truncatingIfNeeded: tailOffset)
+    descriptors[slot].length = 0
+    descriptors[slot].state = .completed
+    descriptors[slot].result = result
+    descriptors[slot].serverReason = reasonCode
+    tail = self.slot(after: slot)
+    nextIdentifier = identifiers.next(after: nextIdentifier)
+    stored &+= 1
+    // It has no bytes: before others that have, it only takes part.
+    if live > 0 { live &+= 1 } else { first = tail }
+    unsent &+= 1
+    queueCompletion(slot)
+  }
+}

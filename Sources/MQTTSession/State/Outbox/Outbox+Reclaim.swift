@@ -1,0 +1,95 @@
+import MQTTWire
+import Storage
+
+/// Descriptors in the middle: they can be closed up as long as the server knows no message behind them by its identifier.
+extension Outbox {
+  /// Closes the gap that a message leaves of which nobody has to hear any more, if those behind it were never sent: then
+  /// they can move up, and take the identifiers of their new places.
+  mutating func removeFree(_ gap: Int) {
+    let place = distance(of: gap)
+    guard place < stored, descriptors[gap].state == .free, place >= known, !isBegun(from: place) else {
+      return
+    }
+    if place < stored &- 1 { moveCompletions(behind: place) }
+    var slot = gap
+    for index in place..<stored &- 1 {
+      let next = self.slot(after: slot)
+      descriptors[slot] = descriptors[next]
+      setIdentifier(slot, identifier(at: index))
+      slot = next
+    }
+    if let moved = stream?.slot, distance(of: moved) > place {
+      let slot = self.slot(before: moved)
+      stream?.slot = slot
+    }
+    if stored &- live > place { first = self.slot(before: first) } else { live &-= 1 }
+    if stored &- unsent > place {
+      // It had been stepped over.
+      sendSlot = self.slot(before: sendSlot)
+      readySlot = self.slot(before: readySlot)
+    } else {
+      unsent &-= 1
+    }
+    forgetNewest()
+    roomEnd = 0
+    hasNewRoom = isStarved
+  }
+
+  /// Whether there is a descriptor for one more message.
+  var hasDescriptor: Bool { stored < descriptors.count || reclaimable != nil }
+
+  /// At the brim those in the middle count, too, of which the application has heard.
+  @inline(never)
+  mutating func reclaim() -> Bool {
+    guard let slot = reclaimable else {
+      // Whoever asks again and again at the brim does not have all looked through each time.
+      if !isInsidePacket { hasGap = false }
+      return false
+    }
+    removeFree(slot)
+    return true
+  }
+
+  private var reclaimable: Int? {
+    guard hasGap else { return nil }
+    for place in known..<max(known, stored) {
+      let slot = slot(head, plus: place)
+      if descriptors[slot].state == .free, !isBegun(from: place) { return slot }
+    }
+    return nil
+  }
+
+  /// The message at a place, which may have ended meanwhile, or one behind it is being sent, with its identifier.
+  private func isBegun(from place: Int) -> Bool {
+    isInsidePacket && descriptors[sendSlot].qos != .atMostOnce && distance(of: sendSlot) >= place
+  }
+
+  /// Their row is linked by slot.
+  private mutating func moveCompletions(behind place: Int) {
+    var slot = firstCompleted
+    while slot != Outbox.none {
+      let next = descriptors[Int(truncatingIfNeeded: slot)].link
+      descriptors[Int(truncatingIfNeeded: slot)].link = moved(next, behind: place)
+      slot = next
+    }
+    firstCompleted = moved(firstCompleted, behind: place)
+    lastCompleted = moved(lastCompleted, behind: place)
+  }
+
+  private func moved(_ link: UInt32, behind place: Int) -> UInt32 {
+    guard link != Outbox.none else { return link }
+    let slot = Int(truncatingIfNeeded: link)
+    return distance(of: slot) > place ? UInt32(truncatingIfNeeded: self.slot(before: slot)) : link
+  }
+
+  private mutating func setIdentifier(_ slot: Int, _ identifier: PacketIdentifier) {
+    let message = descriptors[slot]
+    guard message.state.isOpen, message.qos != .atMostOnce else { return }
+    var position = message.start &+ 1
+    while bytes.bytes[position] >= 0x80 { position &+= 1 }
+    position &+= 1
+    position &+= 2 &+ (Int(bytes.bytes[position]) << 8 | Int(bytes.bytes[position &+ 1]))
+    var writer = ByteWriter(bytes.mutableBytes(in: position..<position &+ 2))
+    writer.put(identifier.rawValue)
+  }
+}

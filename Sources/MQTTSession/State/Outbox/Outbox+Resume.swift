@@ -1,0 +1,122 @@
+import MQTTWire
+import Storage
+
+/// The Session State across connections (§4.4): what is sent again, and what it becomes.
+extension Outbox {
+  /// The connection is gone. What the run had taken is unsent again; whether the server has the
+  /// rest comes out on the next connection.
+  mutating func connectionLost() {
+    batch.count = 0
+    windowCount = 0
+    windowBase = 0
+    windowStart = 0
+    windowEnd = 0
+    prefixStart = 0
+    prefixEnd = 0
+    readySlot = sendSlot
+    pubrelsToCheck = 0
+    resends = 0
+    unacknowledged = 0
+    stream?.sent = 0
+    aliases.connectionLost()
+  }
+
+  /// A connection is up: everything that is not complete is to be sent, in the original order
+  /// [MQTT-4.6.0-1], as the Session State says (§4.4).
+  mutating func connected(
+    _ version: ProtocolVersion, sessionPresent: Bool, repeatsExactlyOnce: Bool, order: UInt16,
+    quota: inout SendQuota, limits: ServerLimits
+  ) {
+    aliases.connected(maximum: limits.topicAliasMaximum)
+    batch.count = 0
+    var slot = head
+    var released = 0
+    resends = 0
+    resumedAt = order
+    for _ in 0..<stored {
+      resume(slot, sessionPresent: sessionPresent, repeatsExactlyOnce: repeatsExactlyOnce)
+      if descriptors[slot].state == .released { released &+= 1 }
+      if descriptors[slot].state == .queued {
+        renew(slot, version: version)
+        let message = descriptors[slot]
+        var limit = limits.verdict(packetSize: packetSize(slot, version: version), message.flags)
+        // Without Response Topic nobody could answer.
+        if message.flags.contains(.isRequest), !version.hasProperties { limit = .versionTooOld }
+        if let limit {
+          complete(slot, .aboveLimit, reasonCode: limit.reasonCode.rawValue)
+        } else if message.flags.contains(.expires) {
+          recordExpiry(message.expiresAt)  // what has become a new message can expire again
+        }
+      } else if descriptors[slot].state == .reserved {
+        renew(slot, version: version)
+      }
+      if descriptors[slot].state == .queued, hasDuplicateFlag(descriptors[slot]) { resends &+= 1 }
+      slot = self.slot(after: slot)
+    }
+    sendSlot = head
+    readySlot = head
+    unsent = stored
+    windowCount = 0
+    // What still waits for PUBCOMP counts against Receive Maximum [MQTT-3.3.4-7]. If the server has
+    // lowered that below their number, the quota is negative until enough of them are complete.
+    quota.left &-= released
+    unacknowledged = released
+    pubrelSlot = head
+    pubrelsToCheck = stored
+  }
+
+  private mutating func resume(_ slot: Int, sessionPresent: Bool, repeatsExactlyOnce: Bool) {
+    let message = descriptors[slot]
+    let isRepeated = message.qos == .atLeastOnce || repeatsExactlyOnce
+    switch (message.state, sessionPresent) {
+    case (.sent, true):
+      // [MQTT-4.4.0-1], [MQTT-3.3.1-1]
+      setDuplicateFlag(message, true)
+      descriptors[slot].state = .queued
+    case (.released, _) where sessionPresent || DropIn.isOn:
+      descriptors[slot].flags.set(.needsPubrel, true)
+    case (.sent, false) where isRepeated:
+      // A new session: a new message. But it may have arrived, so it is no longer one that may be dropped.
+      setDuplicateFlag(message, DropIn.isOn)
+      descriptors[slot].flags.set(.isExpendable, false)
+      descriptors[slot].state = .queued
+    case (.sent, false):
+      // Sending it again could deliver it twice, leaving it out not at all: the application decides.
+      complete(slot, .sessionLost)
+    case (.released, false):
+      // PUBREC said that the server has it.
+      complete(slot, .delivered)
+    case (.queued, false) where hasDuplicateFlag(message):
+      // It was sent in the session that is gone, and was waiting to be sent again.
+      guard isRepeated else { return complete(slot, .sessionLost) }
+      setDuplicateFlag(message, DropIn.isOn)
+      descriptors[slot].flags.set(.isExpendable, false)
+    default: break
+    }
+  }
+
+  func hasDuplicateFlag(_ message: Descriptor) -> Bool {
+    bytes.bytes[message.start] & Publish.duplicateFlag != 0
+  }
+
+  mutating func setDuplicateFlag(_ message: Descriptor, _ isSet: Bool) {
+    let offset = message.start
+    var packet = bytes.mutableBytes
+    let rest = packet[offset] & ~Publish.duplicateFlag
+    packet[offset] = isSet ? rest | Publish.duplicateFlag : rest
+  }
+
+  /// The next message whose PUBREL is to be sent again [MQTT-4.4.0-1].
+  mutating func nextPubrel() -> PacketIdentifier? {
+    while pubrelsToCheck > 0 {
+      let slot = pubrelSlot
+      pubrelSlot = self.slot(after: slot)
+      pubrelsToCheck &-= 1
+      if descriptors[slot].state == .released, descriptors[slot].flags.contains(.needsPubrel) {
+        descriptors[slot].flags.set(.needsPubrel, false)
+        return identifier(at: distance(of: slot))
+      }
+    }
+    return nil
+  }
+}

@@ -1,0 +1,50 @@
+import MQTTWire
+import Storage
+
+/// Messages of other threads: they are checked already, and end at once where the server does not allow them.
+extension Outbox {
+  /// Whether a message could be taken in now. One that ends at once needs no bytes.
+  func mayTake(
+    _ message: borrowing Publish, _ options: PublishOptions, endsAtOnce: Bool, version: ProtocolVersion,
+    limits: ServerLimits
+  ) -> Bool {
+    if endsAtOnce { return hasDescriptor }
+    let room = roomNeeded(message, options, version: version, limits: limits)
+    guard room <= bytes.count else { return false }
+    if hasDescriptor, self.room(for: room) != nil { return true }
+    return options.overflow != .refuse && canMakeRoom(for: room)
+  }
+
+  mutating func take(
+    _ message: borrowing Publish, _ options: PublishOptions, _ end: (DeliveryResult, UInt8?)?,
+    version: ProtocolVersion,
+    limits: ServerLimits, quota: inout SendQuota
+  ) throws(SessionError) {
+    if let (result, reasonCode) = end {
+      guard stored < descriptors.count || reclaim() else { throw .full }
+      return appendEnded(options, qos: message.qos, result, reasonCode: reasonCode)
+    }
+    let wasStarved = isStarved
+    do throws(SessionError) {
+      _ = try admit(message, options, version: version, limits: limits, quota: &quota)
+    } catch {
+      // Who submits is not told of room.
+      isStarved = wasStarved
+      throw error
+    }
+  }
+
+  /// The end of a message that never was in the ring.
+  private mutating func appendEnded(
+    _ options: PublishOptions, qos: QoS, _ result: DeliveryResult, reasonCode: UInt8?
+  ) {
+    count(result)
+    let flags = MessageFlags(qos: qos, isQuiet: options.isQuiet)
+    appendCompletion(
+      of: Descriptor(
+        cookie: options.cookie, offset: 0, length: 0, link: 0, expiresAt: 0, since: 0, flags: flags,
+        order: 0,
+        tag: 0, state: .completed, result: result, reasonCode: 0),
+      result, reasonCode: reasonCode)
+  }
+}

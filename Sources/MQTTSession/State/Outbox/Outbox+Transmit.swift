@@ -1,0 +1,207 @@
+import MQTTWire
+import Storage
+
+/// Sending from the outbox, and what the server's acknowledgements do to it.
+///
+///         head            sendSlot        readySlot       tail
+///     ─────┼───────────────┼───────────────┼───────────────┼─────
+///          │ sent, waiting │ the window:  │ not yet ready │
+///          │ for the server│ piece of bytes│               │
+extension Outbox {
+  // MARK: Outputs
+
+  /// The bytes that can be sent now in one piece; the run grows as far as quota and memory allow.
+  var window: Span<UInt8> {
+    @_lifetime(borrow self)
+    borrowing get {
+      prefixStart < prefixEnd
+        ? prefix.bytes.extracting(prefixStart..<prefixEnd) : bytes.bytes.extracting(windowStart..<windowEnd)
+    }
+  }
+
+  /// True between the first and the last byte of a packet: nothing else may be sent then.
+  var isInsidePacket: Bool { prefixStart > 0 || windowStart > windowBase || isInsideStream }
+
+  /// The header of the stream is out: its payload is next.
+  var isInsideStream: Bool {
+    windowCount > 0 && windowStart == windowEnd && descriptors[sendSlot].flags.contains(.isStream)
+  }
+
+  /// The rest of the packet that is being sent.
+  var restOfPacket: Span<UInt8> {
+    @_lifetime(borrow self)
+    borrowing get {
+      prefixStart < prefixEnd
+        ? prefix.bytes.extracting(prefixStart..<prefixEnd)
+        : bytes.bytes.extracting(windowStart..<descriptors[sendSlot].end)
+    }
+  }
+
+  /// Whether `extendWindow` would find something, or has.
+  func canTransmit(_ quota: SendQuota) -> Bool {
+    if windowCount > 0 { return true }
+    guard unsent > 0 else { return false }
+    let next = descriptors[readySlot]
+    switch next.state {
+    case .queued: return next.qos == .atMostOnce || quota.left > 0
+    case .reserved: return false
+    default: return true
+    }
+  }
+
+  /// How long ago the message that is to be sent again next was sent, counted in messages of both lanes; `nil`: there is
+  /// none.
+  mutating func nextResend() -> UInt16? {
+    guard resends > 0 else { return nil }
+    while windowCount == 0, unsent > 0, descriptors[readySlot].state != .queued { stepOver() }
+    return age(descriptors[readySlot])
+  }
+
+  /// No more than 65,535 are on their way.
+  private func age(_ message: Descriptor) -> UInt16 { resumedAt &- message.order }
+
+  /// It has ended, or needs no PUBLISH any more.
+  private mutating func stepOver() {
+    readySlot = slot(after: readySlot)
+    sendSlot = readySlot
+    unsent &-= 1
+  }
+
+  /// What the window may take.
+  enum ResendLimit: BitwiseCopyable {
+    case everything
+    case resends(before: UInt16?)  // of the other queue's next one
+
+    func takes(age: UInt16, isResend: Bool) -> Bool {
+      guard case .resends(let other) = self else { return true }
+      guard isResend else { return false }
+      return other.map { age > $0 } ?? true
+    }
+  }
+
+  /// Adds to the run what may be sent and lies right behind it.
+  mutating func extendWindow(
+    _ range: ResendLimit = .everything, version: ProtocolVersion, second: UInt32, quota: inout SendQuota
+  ) {
+    if case .everything = range, extendWindowByBatch(&quota) { return }
+    if windowCount > 0, isAlone(descriptors[sendSlot]) { return }
+    while windowCount < unsent {
+      let packet = descriptors[readySlot]
+      guard packet.state == .queued else {
+        // Ended, or needs no PUBLISH any more: stepped over where the run begins, else it ends here.
+        guard windowCount == 0, packet.state != .reserved else { return }
+        stepOver()
+        continue
+      }
+      guard range.takes(age: age(packet), isResend: resends > 0 && hasDuplicateFlag(packet)) else { return }
+      let offset = packet.start
+      let isAlone = isAlone(packet)
+      if windowCount == 0 {
+        windowBase = offset
+        windowStart = offset
+        windowEnd = offset
+      } else if offset != windowEnd || isAlone {
+        return  // the ring has wrapped, or the packet is not all in it
+      }
+      if packet.qos != .atMostOnce {
+        guard quota.left > 0 else { return }  // [MQTT-4.9.0-2]
+        quota.left &-= 1
+      }
+      if packet.flags.contains(.expires) { writeExpiry(readySlot, at: second) }
+      if packet.flags.contains(.needsTopic) {
+        windowStart = buildPrefix(readySlot, version: version)
+        windowBase = windowStart
+      }
+      windowEnd = packet.end
+      windowCount &+= 1
+      readySlot = slot(after: readySlot)
+      if isAlone { return }
+    }
+  }
+
+  /// A packet that is not all in the ring.
+  private func isAlone(_ packet: Descriptor) -> Bool {
+    packet.flags.contains(.isStream) || packet.flags.contains(.needsTopic)
+  }
+
+  /// `count` bytes of the run were handed to the transport. Returns how many packets are whole now.
+  mutating func transmitted(_ count: Int, order: inout UInt16) -> Int {
+    if prefixStart < prefixEnd {
+      precondition(count >= 0 && count <= prefixEnd &- prefixStart)
+      prefixStart &+= count
+      // Without payload and properties the prefix is the packet.
+      guard prefixStart == prefixEnd, windowStart == windowEnd else { return 0 }
+    } else {
+      precondition(count >= 0 && count <= windowEnd &- windowStart)
+      windowStart &+= count
+      let whole = windowCount
+      if finishBatch(order: &order) { return whole }
+    }
+    var packets = 0
+    while windowCount > 0 {
+      let slot = sendSlot
+      let packet = descriptors[slot]
+      guard packet.end <= windowStart, !packet.flags.contains(.isStream) || isStreamSent else { break }
+      windowBase = packet.end
+      finishSending(slot, order: &order)
+      packets &+= 1
+    }
+    return packets
+  }
+
+  /// `count` bytes of the stream's payload were handed to the transport. Returns how many packets are whole now.
+  mutating func transmittedStream(_ count: Int, order: inout UInt16) -> Int {
+    stream?.sent &+= count
+    guard isStreamSent else { return 0 }
+    windowBase = windowStart
+    finishSending(sendSlot, order: &order)
+    return 1
+  }
+
+  private var isStreamSent: Bool {
+    guard let stream else { return true }
+    return stream.sent >= stream.payloadSize
+  }
+
+  private mutating func finishSending(_ slot: Int, order: inout UInt16) {
+    prefixStart = 0
+    prefixEnd = 0
+    sendSlot = self.slot(after: slot)
+    unsent &-= 1
+    windowCount &-= 1
+    if descriptors[slot].qos == .atMostOnce {
+      complete(slot, .delivered)
+    } else {
+      unacknowledged &+= 1
+      known = max(known, distance(of: slot) &+ 1)
+      descriptors[slot].state = .sent
+      descriptors[slot].since = now.milliseconds
+      if resends > 0, hasDuplicateFlag(descriptors[slot]) {
+        // It keeps its order: the connection may end before the next one has been sent again.
+        resends &-= 1
+      } else {
+        descriptors[slot].order = order
+        order &+= 1
+      }
+    }
+  }
+
+  /// Whether the first byte of a message has been handed to the transport.
+  func isBegun(_ slot: Int) -> Bool { windowCount > 0 && slot == sendSlot && isInsidePacket }
+
+  /// Takes back from the run what has not been begun.
+  mutating func shrinkWindow(_ quota: inout SendQuota) {
+    let kept = isInsidePacket ? 1 : 0
+    while windowCount > kept {
+      windowCount &-= 1
+      readySlot = slot(before: readySlot)
+      if descriptors[readySlot].qos != .atMostOnce { quota.left &+= 1 }
+    }
+    if windowCount == 0 {
+      prefixEnd = 0
+      windowEnd = windowStart
+    } else {
+      windowEnd = descriptors[sendSlot].end
+    }
+  }
+}

@@ -1,0 +1,239 @@
+import MQTTWire
+import Storage
+
+/// What was published: encoded once, kept until it needs no sending any more (D4).
+///
+/// Two rings. One holds nothing but wire bytes, each packet contiguous, so that one `send` covers
+/// all that is ready. The other holds a descriptor for each packet, in the same order. Room comes
+/// back from the front only: a message that is not acknowledged keeps what came after it. The bytes of a message that
+/// has ended need not wait until somebody has taken its completion; its descriptor does.
+///
+/// A message's Packet Identifier follows from its place: the head's identifier plus its distance
+/// from the head. So an acknowledgement finds its message without a search, an identifier can't be
+/// used twice at a time, and QoS 0 simply skips a number.
+public struct Outbox: ~Copyable {
+  struct Descriptor: BitwiseCopyable {
+    var cookie: UInt64
+    var offset: UInt32
+    /// Of what is in the ring: the packet, or of a stream what comes before its payload.
+    var length: UInt32
+    /// While `completed` the next completed message; before that, where the Message Expiry Interval is in the
+    /// packet, or 0.
+    var link: UInt32
+    /// With `MessageFlags.expires`: the second in which it is of no use any more.
+    var expiresAt: UInt32
+    /// When it was published, once sent when that was, and once `completed` how long it took since then; milliseconds.
+    var since: UInt32
+    var flags: MessageFlags
+    /// Once sent: how many were before it, on both lanes; wraps.
+    var order: UInt16
+    /// With `isRequest` what tells it in the table of replies, with `hasAlias` its alias in the table of aliases.
+    var tag: UInt16
+    var state: DeliveryState
+    var result: DeliveryResult
+    /// With `hasReasonCode` the server's: of PUBREC while `released`, of the end once `completed`.
+    var reasonCode: UInt8
+
+    var qos: QoS { flags.qos }
+    var size: Int { Int(truncatingIfNeeded: length) }
+    var start: Int { Int(truncatingIfNeeded: offset) }
+    var end: Int { Int(truncatingIfNeeded: offset &+ length) }
+
+    /// What the server said about it.
+    var serverReason: UInt8? {
+      get { flags.contains(.hasReasonCode) ? reasonCode : nil }
+      set {
+        flags.set(.hasReasonCode, newValue != nil)
+        reasonCode = newValue ?? 0
+      }
+    }
+  }
+
+  var bytes: Region
+  var descriptors: Table<Descriptor>
+
+  // The ring of descriptors: `stored` from `head` on. The last `live` of them have bytes; `first` is the first of those.
+  var head = 0
+  var stored = 0
+  var first = 0
+  var live = 0
+  var tail = 0
+  let identifiers: IdentifierRange
+  var headIdentifier: PacketIdentifier
+  var nextIdentifier: PacketIdentifier
+  /// Where the next packet would begin, if it fits there.
+  var tailOffset = 0
+  /// So far the bytes behind `tailOffset` are free, if not further; 0: not known, or there is a better place.
+  var roomEnd = 0
+  /// Messages whose fate is open.
+  public internal(set) var incomplete = 0
+
+  /// See Outbox+Batch.swift.
+  var batch = Batch()
+  /// A message was turned away for want of room, and nobody was told yet that there is some again.
+  var isStarved = false
+  var hasNewRoom = false
+  /// Behind the head there may be descriptors of which nobody has to hear any more.
+  var hasGap = false
+  private let inPlace = InPlace()
+
+  // What is to be sent: `unsent` from `sendSlot` on. See Outbox+Transmit.swift.
+  var sendSlot = 0
+  var unsent = 0
+  /// How many of them are sent again.
+  var resends = 0
+  /// So many from the head on the server may know by their identifiers.
+  var known = 0
+  /// How many were sent, or are waited for from before, and wait for the server.
+  var unacknowledged = 0
+  var readySlot = 0
+  var windowCount = 0
+  /// Where the first packet of the run that is not yet whole begins; between it and `windowStart` are bytes sent.
+  var windowBase = 0
+  var windowStart = 0
+  var windowEnd = 0
+  /// What goes before the run: the beginning of a packet that has lost its own.
+  var prefix: Region
+  var prefixStart = 0
+  var prefixEnd = 0
+  var pubrelSlot = 0
+  var pubrelsToCheck = 0
+
+  /// The time of the last turn.
+  var now = Instant(milliseconds: 0)
+  /// The second in which the first message expires, if one does.
+  var nextExpiry: UInt32? = nil
+  /// How many messages both lanes had sent when this connection came up.
+  var resumedAt: UInt16 = 0
+  var aliases: SentAliases
+  var reservation: Reservation? = nil
+  var stream: OutgoingStream? = nil
+
+  // The completed messages, in the order in which that happened, linked through `link`.
+  var firstCompleted: UInt32 = Outbox.none
+  var lastCompleted: UInt32 = Outbox.none
+  static var none: UInt32 { .max }
+
+  /// How many messages ended as their QoS promises, and otherwise.
+  public internal(set) var delivered = Counter()
+  public internal(set) var failed = Counter()
+  public internal(set) var expired = Counter()
+  /// And those that were never taken in.
+  public internal(set) var dropped = Counter()
+  public internal(set) var replaced = Counter()
+  /// Of QoS 1 and 2: from when it was sent to its acknowledgement.
+  public var latencies = LatencyHistogram()
+  private var bytesPeakSeen = 0
+  private var messagesPeakSeen = 0
+
+  init(
+    bytes: consuming Region, descriptors: consuming Table<Descriptor>, prefix: consuming Region,
+    aliases: consuming SentAliases, identifiers: IdentifierRange, random: UInt16
+  ) {
+    precondition(descriptors.count <= identifiers.count)
+    self.bytes = bytes
+    self.descriptors = descriptors
+    self.prefix = prefix
+    self.aliases = aliases
+    self.identifiers = identifiers
+    headIdentifier = identifiers.any(random)
+    nextIdentifier = headIdentifier
+  }
+
+  // MARK: Getters
+
+  public var messageCapacity: Int { descriptors.count }
+  public var byteCapacity: Int { bytes.count }
+  /// Without those behind an older one of which everything has been told: they make room when there is no other.
+  public var messageCount: Int {
+    var count = 0
+    var slot = head
+    for _ in 0..<stored {
+      if descriptors[slot].state != .free { count &+= 1 }
+      slot = self.slot(after: slot)
+    }
+    return count
+  }
+
+  public var byteCount: Int {
+    guard live > 0 else { return 0 }
+    let headOffset = descriptors[first].start
+    return tailOffset > headOffset
+      ? tailOffset - headOffset : bytes.count - headOffset + tailOffset
+  }
+
+  /// Between two calls of `recordPeaks` there only comes something to it.
+  var bytesPeak: Int { max(bytesPeakSeen, byteCount) }
+  var messagesPeak: Int { max(messagesPeakSeen, stored) }
+
+  /// When the oldest that was not sent yet was published.
+  var waitingSince: Instant? {
+    var slot = sendSlot
+    for _ in 0..<unsent {
+      let message = descriptors[slot]
+      if message.state == .queued { return Instant(milliseconds: message.since) }
+      slot = self.slot(after: slot)
+    }
+    return nil
+  }
+
+  var hasCompletion: Bool { firstCompleted != Outbox.none }
+
+  /// There is something to tell: a completion, or room.
+  var hasNews: Bool { hasCompletion || hasNewRoom }
+
+  // MARK: Things that happened
+
+  /// Time goes on, and something may be taken out.
+  mutating func advance(to now: Instant) {
+    self.now = now
+    recordPeaks()
+  }
+
+  /// Before something is taken out.
+  mutating func recordPeaks() {
+    bytesPeakSeen = bytesPeak
+    recordMessagesPeak()
+  }
+
+  @inline(__always)
+  mutating func recordMessagesPeak() { messagesPeakSeen = messagesPeak }
+
+  // MARK: Slots
+
+  /// The message an identifier belongs to.
+  @inline(__always)
+  func slot(of identifier: PacketIdentifier) -> Int? {
+    guard !DropIn.isOn else { return slotOfGiven(identifier) }
+    let distance = identifiers.distance(from: headIdentifier, to: identifier)
+    guard distance < stored else { return nil }
+    return slot(head, plus: distance)
+  }
+
+  func identifier(at distance: Int) -> PacketIdentifier {
+    guard !DropIn.isOn else { return givenIdentifier(slot(head, plus: distance)) }
+    return identifiers.advanced(headIdentifier, by: distance)
+  }
+
+  /// Of the message that is taken in next.
+  @inline(__always)
+  func newIdentifier(_ cookie: UInt64) -> PacketIdentifier {
+    DropIn.isOn ? PacketIdentifier(given: cookie) : nextIdentifier
+  }
+
+  @inline(__always)
+  func slot(after slot: Int) -> Int { slot &+ 1 == descriptors.count ? 0 : slot &+ 1 }
+
+  func slot(before slot: Int) -> Int { slot == 0 ? descriptors.count &- 1 : slot &- 1 }
+
+  @inline(__always)
+  func slot(_ slot: Int, plus distance: Int) -> Int {
+    let sum = slot &+ distance
+    return sum >= descriptors.count ? sum &- descriptors.count : sum
+  }
+
+  /// How far a slot is from the head.
+  func distance(of slot: Int) -> Int {
+    slot >= head ? slot &- head : slot &- head &+ descriptors.count
+  }
+}

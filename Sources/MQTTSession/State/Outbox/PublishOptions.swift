@@ -1,0 +1,60 @@
+/// How a message is to be handled, beside what it says.
+public struct PublishOptions: BitwiseCopyable {
+  public enum Kind: BitwiseCopyable {
+    case whole
+    case reserved  // the payload is written into the outbox later
+    case stream  // the payload never is in the outbox
+  }
+
+  /// What happens at the brim.
+  public enum Overflow: UInt8, BitwiseCopyable {
+    case refuse
+    case dropOldest  // of those that may be dropped
+    case dropNewest  // this one
+    case latest  // one with the same topic, whether there is room or not; else as `dropOldest`
+  }
+
+  public var cookie: UInt64
+  public var isQuiet: Bool
+  public var kind = Kind.whole
+  public var overflow = Overflow.refuse
+  /// It goes first, and has room of its own.
+  public var isUrgent = false
+  /// Seconds from now; 0: it does not expire.
+  public var expiry: UInt32 = 0
+  /// When that is, in seconds of the session's clock.
+  var expiresAt: UInt32 = 0
+  /// Where the value of a Message Expiry Interval is in the message's own list of properties.
+  public var expiryInProperties: Int? = nil
+  /// Tells the request in the table of replies.
+  var responseTag: UInt16? = nil
+
+  public init(cookie: UInt64, isQuiet: Bool) {
+    self.cookie = cookie
+    self.isQuiet = isQuiet
+  }
+
+  /// `publish` alone will not do.
+  @inline(__always)
+  public var needsCare: Bool { isUrgent || overflow != .refuse || expiry != 0 }
+
+  /// Something else than a message to be sent some time.
+  @inline(__always)
+  var isSpecial: Bool { kind != .whole || overflow != .refuse || expiresAt != 0 || responseTag != nil }
+}
+
+/// The message whose payload is being written into the outbox.
+struct Reservation: BitwiseCopyable {
+  let slot: Int
+  let payloadSize: Int
+  /// Where the tail was before.
+  let tailOffset: Int
+}
+
+/// The message whose payload is supplied as it is sent.
+struct OutgoingStream: BitwiseCopyable {
+  var slot: Int
+  let payloadSize: Int
+  /// How much of the payload was sent on this connection.
+  var sent = 0
+}

@@ -1,0 +1,110 @@
+import MQTTWire
+import Storage
+
+/// The Session State (§4.1), and what the application is still to be told: what outlives a connection.
+struct SessionState: ~Copyable {
+  var outbox: Outbox
+  /// The priority queue: messages that go first; empty: there is no room for such.
+  var urgent: OptionalSlot<Outbox>
+  /// How many QoS 1 and 2 messages were sent; wraps.
+  var order: UInt16 = 0
+  var inbox: Inbox
+  var requests: SubscribeQueue
+  var subscriptions: SubscriptionTable
+  var responses: PendingResponses
+  var expiry = ExpiryClock()
+  /// When `timedOut` found that a response was overdue.
+  var overdueAt: Instant? = nil
+  /// The event that was handed out last tells that this subscription is no more.
+  var lostSubscription: Int? = nil
+
+  init(_ options: borrowing SessionOptions, plan: SessionPlan, block: borrowing Arena, random: UInt32) {
+    outbox = Outbox(
+      bytes: block.region(plan.outbox), descriptors: block.table(plan.descriptors),
+      prefix: block.region(plan.prefix),
+      aliases: SentAliases(
+        entries: block.table(plan.aliasesSent), topics: block.region(plan.topicsSent),
+        topicBytes: options.aliasBytes),
+      identifiers: .messages, random: UInt16(truncatingIfNeeded: random))
+    urgent = OptionalSlot(plan.urgent, in: block) {
+      Outbox(
+        bytes: block.region(plan.urgentBytes), descriptors: block.table(plan.urgentDescriptors),
+        prefix: block.region(plan.none),
+        aliases: SentAliases(
+          entries: block.table(plan.noAliases), topics: block.region(plan.none), topicBytes: 0),
+        identifiers: .urgent, random: UInt16(truncatingIfNeeded: random >> 16))
+    }
+    inbox = Inbox(
+      ring: block.table(plan.inbox), unreleased: IdentifierSet(slots: block.table(plan.unreleased)))
+    requests = SubscribeQueue(
+      bytes: block.region(plan.requestBytes), table: block.table(plan.requests))
+    subscriptions = SubscriptionTable(
+      entries: block.table(plan.subscriptions), filters: block.region(plan.subscriptionBytes))
+    responses = PendingResponses(entries: block.table(plan.replies), mark: random)
+  }
+
+  /// Every message and every request is complete.
+  var isDrained: Bool {
+    outbox.incomplete == 0 && (urgent.isEmpty || urgent.element.incomplete == 0) && requests.incomplete == 0
+  }
+
+  /// PUBLISH, PUBREL, SUBSCRIBE and UNSUBSCRIBE that are sent, each whole, and that the server has not acknowledged.
+  var unacknowledged: Int {
+    outbox.unacknowledged &+ (urgent.isEmpty ? 0 : urgent.element.unacknowledged) &+ requests.incomplete
+      &- requests.queued
+  }
+
+  /// The second in which the first message expires, if one does.
+  var earliestExpiry: UInt32? {
+    guard !urgent.isEmpty, let second = urgent.element.nextExpiry else { return outbox.nextExpiry }
+    return min(second, outbox.nextExpiry ?? second)
+  }
+
+  /// A part of an urgent message is sent: the rest of it is next.
+  var isInsideUrgent: Bool { !urgent.isEmpty && urgent.element.isInsidePacket }
+
+  mutating func advance(to now: Instant) {
+    outbox.advance(to: now)
+    if !urgent.isEmpty { urgent.element.advance(to: now) }
+  }
+
+  /// Before an acknowledgement takes something out.
+  mutating func recordPeaks() {
+    outbox.recordPeaks()
+    if !urgent.isEmpty { urgent.element.recordPeaks() }
+  }
+
+  /// Ends what has expired.
+  mutating func expire(quota: inout SendQuota) {
+    outbox.expire(at: expiry.seconds, quota: &quota)
+    if !urgent.isEmpty { urgent.element.expire(at: expiry.seconds, quota: &quota) }
+  }
+
+  /// The connection is gone [MQTT-4.1.0-1].
+  mutating func connectionLost(dropsAtMostOnce: Bool, forgetsRequests: Bool) {
+    outbox.connectionLost()
+    if dropsAtMostOnce || DropIn.isOn { outbox.dropAtMostOnce() }
+    if !urgent.isEmpty {
+      urgent.element.connectionLost()
+      if dropsAtMostOnce { urgent.element.dropAtMostOnce() }
+    }
+    if forgetsRequests { requests.removeAll() } else { requests.connectionLost() }
+    subscriptions.connectionLost()
+  }
+
+  /// A connection is up: what is not complete is to be sent, as the server has the session or has not (§4.4).
+  mutating func connected(
+    _ version: ProtocolVersion, sessionPresent: Bool, repeatsExactlyOnce: Bool, quota: inout SendQuota,
+    limits: ServerLimits
+  ) {
+    outbox.connected(
+      version, sessionPresent: sessionPresent, repeatsExactlyOnce: repeatsExactlyOnce, order: order,
+      quota: &quota, limits: limits)
+    if !urgent.isEmpty {
+      urgent.element.connected(
+        version, sessionPresent: sessionPresent, repeatsExactlyOnce: repeatsExactlyOnce, order: order,
+        quota: &quota, limits: limits)
+    }
+    requests.connected(version, limits: limits)
+  }
+}

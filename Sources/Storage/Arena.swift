@@ -1,0 +1,82 @@
+/// Where everything goes in the caller's block, before there is a block.
+///
+/// `smq_client_size` and `smq_client_init` make the same plan, so that they cannot disagree.
+public struct ArenaLayout {
+  /// What every place is aligned to at most, and the whole block must be.
+  public static var alignment: Int { 8 }
+
+  /// How many bytes the block needs.
+  public private(set) var byteCount = 0
+
+  public init() {}
+
+  #if SWIFTMQTT_POISON
+    /// What lies behind each place and belongs to nobody, so that the address sanitizer sees who goes beyond one.
+    private static var gap: Int { poisonedSize }
+  #else
+    @inline(__always)
+    private static var gap: Int { 0 }
+  #endif
+
+  /// Sets room for `count` elements aside.
+  public mutating func reserve<Element>(_ count: Int, of type: Element.Type) -> ArenaSlice<Element>
+  where Element: ~Copyable {
+    precondition(MemoryLayout<Element>.alignment <= Self.alignment)
+    let mask = MemoryLayout<Element>.alignment - 1
+    let offset = (byteCount + mask) & ~mask
+    byteCount = offset + MemoryLayout<Element>.stride * count + Self.gap
+    return ArenaSlice(offset: offset, count: count)
+  }
+}
+
+/// Room that a plan set aside: `count` elements, `offset` bytes into the block.
+public struct ArenaSlice<Element: ~Copyable>: BitwiseCopyable {
+  public let offset: Int
+  public let count: Int
+}
+
+/// The caller's block, being carved as a plan says.
+@safe public struct Arena: ~Copyable {
+  private let start: UnsafeMutableRawPointer
+
+  /// The caller guarantees the plan's `byteCount` bytes at `start`, aligned to
+  /// `ArenaLayout.alignment`, as long as anything carved from the block is in use.
+  @unsafe public init(start: UnsafeMutableRawPointer) {
+    unsafe self.start = start
+  }
+
+  public func region(_ place: ArenaSlice<UInt8>) -> Region {
+    markEnd(of: place)
+    return unsafe Region(start: start + place.offset, count: place.count)
+  }
+
+  public func table<Element: BitwiseCopyable>(_ place: ArenaSlice<Element>) -> Table<Element> {
+    markEnd(of: place)
+    return unsafe Table(start: start + place.offset, count: place.count)
+  }
+
+  /// For what is neither a region nor a table: elements that cannot be copied, or that several threads use.
+  @unsafe public func start<Element: ~Copyable>(of place: ArenaSlice<Element>) -> UnsafeMutablePointer<
+    Element
+  > {
+    markEnd(of: place)
+    return unsafe (start + place.offset).bindMemory(to: Element.self, capacity: place.count)
+  }
+
+  /// Where a place ends the address sanitizer is to see it.
+  @inline(__always)
+  private func markEnd<Element: ~Copyable>(of place: ArenaSlice<Element>) {
+    #if SWIFTMQTT_POISON
+      unsafe poison(start + place.offset + MemoryLayout<Element>.stride * place.count, poisonedSize)
+    #endif
+  }
+}
+
+#if SWIFTMQTT_POISON
+  // Only in the build that is fuzzed (Tests/Fuzz): whoever gives the block back, or uses it anew, makes it readable again.
+
+  private var poisonedSize: Int { 32 }
+
+  @_silgen_name("__asan_poison_memory_region")
+  private func poison(_ start: UnsafeMutableRawPointer, _ size: Int)
+#endif
