@@ -70,7 +70,7 @@ public struct MQTTEngine: ~Copyable, ProtocolEngine {
   public mutating func probe(at now: Instant) { session.probe(at: now) }
 
   public mutating func timedOut(at now: Instant) {
-    if let deadline = session.nextDeadline, deadline.isReached(at: now) { session.timedOut(at: now) }
+    session.timedOut(at: now)
     if let deadline = refillDeadline, deadline.isReached(at: now) { refillDeadline = nil }
   }
 

@@ -9,11 +9,10 @@ import Storage
 ///
 /// The pointers in it last until the event is released.
 func describe(
-  _ event: ClientEvent, of client: borrowing Client, _ handlers: borrowing HandlerTable,
-  in target: UnsafeMutablePointer<smq_event>
+  _ event: ClientEvent, of client: borrowing Client, in target: UnsafeMutablePointer<smq_event>
 ) {
   switch event {
-  case .engine(.message(let message)): unsafe describe(message, of: client, handlers, in: target)
+  case .engine(.message(let message)): unsafe describe(message, of: client, in: target)
   case .engine(.completed(let completion)):
     unsafe describe(completion, of: client, type: Int32(SMQ_EVENT_COMPLETED), in: target)
   case .engine(.requestFailed(let completion)):
@@ -68,8 +67,7 @@ func describe(_ completion: Completion, type: Int32, in event: UnsafeMutablePoin
 
 @inline(__always)
 func describe(
-  _ message: MessageEvent, of client: borrowing Client, _ handlers: borrowing HandlerTable,
-  in event: UnsafeMutablePointer<smq_event>
+  _ message: MessageEvent, of client: borrowing Client, in event: UnsafeMutablePointer<smq_event>
 ) {
   unsafe event.pointee.type = Int32(message.responseCookie == nil ? SMQ_EVENT_MESSAGE : SMQ_EVENT_REPLY)
   if let cookie = message.responseCookie { unsafe event.pointee.cookie = cookie }
@@ -90,19 +88,16 @@ func describe(
   let topics =
     message.isTopicAliased ? unsafe client.aliasedTopics.withUnsafeBytes { $0.baseAddress } : unsafe received
   unsafe event.pointee.topic = bytes(message.topic, at: topics)
-  if !handlers.isEmpty { unsafe describe(message, of: client, foundIn: handlers, in: event) }
 }
 
-/// What the first entry has whose filter matches the topic.
+/// What the first entry of the table has whose filter matches the topic of a message that is described.
 @inline(never)
-private func describe(
-  _ message: MessageEvent, of client: borrowing Client, foundIn handlers: borrowing HandlerTable,
-  in event: UnsafeMutablePointer<smq_event>
-) {
-  let range = message.topic.range
-  let topic =
-    message.isTopicAliased ? client.aliasedTopics.extracting(range) : client.receivedBytes.extracting(range)
-  guard let index = handlers.firstMatch(topic, after: -1) else { return }
+func addHandler(_ handlers: borrowing HandlerTable, to event: UnsafeMutablePointer<smq_event>) {
+  let type = unsafe event.pointee.type
+  guard type == Int32(SMQ_EVENT_MESSAGE) || type == Int32(SMQ_EVENT_REPLY),
+    let topic = try? unsafe span(event.pointee.topic), topic.count > 0,
+    let index = handlers.firstMatch(topic, after: -1)
+  else { return }
   let handler = handlers[index]
   unsafe event.pointee.subscription = Int32(truncatingIfNeeded: index)
   unsafe event.pointee.handler = unsafeBitCast(handler.function, to: smq_handler?.self)
@@ -138,7 +133,8 @@ private func describe(
   _ event: SessionEvent, of client: borrowing Client, in result: inout smq_event
 ) {
   switch event {
-  case .message, .completed, .requestFailed, .acknowledged: break  // see above; the last goes with its completion
+  // See above; the last goes with its completion.
+  case .message, .completed, .requestFailed, .acknowledged: break
   case .connected(let connected):
     unsafe result.type = Int32(SMQ_EVENT_CONNECTED)
     unsafe result.reason_code = 0

@@ -54,8 +54,8 @@ private func takePlainMessage(
 ) -> Int32 {
   let message = unsafe slot.pointee.client.takePlainMessage()
   unsafe clear(event, slot.pointee.client.version)
-  unsafe describe(
-    MessageEvent(message), of: slot.pointee.client, slot.pointee.handlers, in: event)
+  unsafe describe(MessageEvent(message), of: slot.pointee.client, in: event)
+  if unsafe !slot.pointee.handlers.isEmpty { unsafe addHandler(slot.pointee.handlers, to: event) }
   return 1
 }
 
@@ -69,7 +69,8 @@ private func take(
     unsafe event.pointee.protocol = 0
     return 0
   }
-  unsafe describe(next, of: slot.pointee.client, slot.pointee.handlers, in: event)
+  unsafe describe(next, of: slot.pointee.client, in: event)
+  if unsafe !slot.pointee.handlers.isEmpty { unsafe addHandler(slot.pointee.handlers, to: event) }
   return 1
 }
 
