@@ -1,4 +1,4 @@
-# The list of commands. `make help` tells what each does; what takes more than a line is in a script.
+# The list of commands; `make help` explains each. Everything that takes more than a line is in a script.
 
 PREFIX ?= /usr/local
 DESTDIR ?=
@@ -18,38 +18,40 @@ AS_OWNER = $(shell [ -O $(BUILD) ] || [ ! -e $(BUILD) ] || stat -c 'setpriv --re
 
 .PHONY: $(shell sed -n 's/^\([a-z-]*\):.*/\1/p' Makefile)
 
-all: ## build the library and the examples for this machine, into build/native
+all: ## build the library, smq and the examples for this machine, into build/native
 	@.ci/need build
 	@$(CONFIGURE_NATIVE)
 	@cmake --build $(NATIVE)
+	@echo 'Built in $(NATIVE): libswiftmqtt.so, libswiftmqtt.a, tools/smq and examples/.'
+	@echo 'Next: make demo shows it at work, make install installs it, make help lists the other commands.'
 
-check: ## TARGET=: compile every Swift file in Embedded mode, without making code of it: a minute at most, seconds after a change
+check: ## TARGET=: type-check every Swift file in Embedded mode: a minute at most, seconds after a change
 	@.ci/need build $(TARGET:%=cross-%)
 	@$(CONFIGURE)
 	@cmake --build $(BUILD) --target swiftmqtt_check
 
-compat: ## build libmosquitto.so.1, on which programs for libmosquitto run unchanged, into build/native/compat
+compat: ## build libmosquitto.so.1, for programs that use libmosquitto, into build/native/compat
 	@.ci/need build
 	@$(CONFIGURE_NATIVE)
 	@cmake --build $(NATIVE) --target mosquitto_compat
 
-compat-stress: compat ## SECONDS=600: not part of test: threads on libmosquitto.so.1, also under the thread sanitizer; memory stays flat
+compat-stress: compat ## SECONDS=600: not part of test: stress libmosquitto.so.1 with threads, also under the thread sanitizer
 	@.ci/need broker test
 	@cd Tests/Compat && SMQ_STRESS_SECONDS=$(or $(SECONDS),600) python3 -m pytest -rA -p no:cacheprovider test_stress.py
 
 demo: ## publish this machine's sensors to a real broker, and show what arrives
 	@examples-c/demo
 
-reference: ## HTML of include/swiftmqtt.h, by Doxygen, into build/reference; a warning is an error
+reference: ## make HTML of include/swiftmqtt.h with Doxygen, into build/reference; a warning is an error
 	@.ci/need reference
 	@rm -rf build/reference && mkdir -p build
 	@VERSION=$(VERSION) doxygen docs/Doxyfile
 
-test: ## run every test; the last line is the sum
+test: ## run every test; the last line is the result
 	@.ci/need tests
 	@Tests/run
 
-simulate: ## SEEDS=1000000 FIRST=1: not part of test: so many runs of clients and a server by chance (tests make 100,000)
+simulate: ## SEEDS=1000000 FIRST=1: not part of test: that many random runs of clients and a server (tests make 100,000)
 	@.ci/need build
 	@swift run -c release Simulator --driver --runs $(or $(SEEDS),1000000) --seed $(or $(FIRST),1)
 
@@ -62,30 +64,32 @@ fuzz: ## SECONDS=60 TARGETS="engine url": not part of test: coverage-guided fuzz
 	@.ci/need build fuzz
 	@Tests/Fuzz/run --seconds $(or $(SECONDS),60) $(TARGETS)
 
-mutants: ## not part of test: break the library in each place of Tests/Mutants/mutants.toml; a test has to see it (an hour)
+mutants: ## not part of test: break the library in each place of Tests/Mutants/mutants.toml; a test has to fail (an hour)
 	@.ci/need build broker fuzz test
 	@Tests/Mutants/run
 
-coverage: all ## not part of test: lines and regions of the core that the tests reach, and what nothing reaches (half an hour)
+coverage: all ## not part of test: measure which lines and regions of the core the tests reach (half an hour)
 	@.ci/need broker test python interop
 	@Tests/Coverage/run
 
-interop-rabbitmq: ## not part of test: publish to RabbitMQ, which knows 3.1 and 3.1.1 (installs it; a minute)
+interop-rabbitmq: ## not part of test: publish to RabbitMQ, which speaks 3.1 and 3.1.1 (installs it; a minute)
 	@.ci/need build broker rabbitmq test
 	@Tests/run --only build,interop-rabbitmq
 
-cross: cross-build ## TARGET=aarch64 armv7 …: build for it and test under qemu-user
+cross: cross-build ## TARGET=aarch64|armv7|…: build for a board, and run the tests under qemu-user
 	@.ci/need broker test abi wheels
 	@stage=instructions-$(TARGET); [ -e Tests/Instructions/$$stage.tsv ] || stage=; \
 	    Tests/run --only cross-$(TARGET)$${stage:+,$$stage}
 
-cross-build:
+cross-build: ## TARGET=aarch64|armv7|…: build the library for a board, into build/TARGET
 	@$(if $(filter $(TARGET),$(CROSS)),,echo 'TARGET=... is one of: $(CROSS)' >&2; exit 2)
 	@.ci/need build cross-$(TARGET)
 	@mkdir -p build
 	@flock build/$(TARGET).lock sh -c '$(CONFIGURE) && cmake --build $(BUILD)'
+	@echo 'Built in $(BUILD): libswiftmqtt.so, libswiftmqtt.a, tools/smq and examples/.'
+	@echo 'Next: make install TARGET=$(TARGET) DESTDIR=... installs it into the root directory of the board.'
 
-dist: ## a tarball that plain gcc and make build, without Swift: the core as assembly for each target; into build/dist
+dist: ## make a tarball that gcc and make build without Swift: the core as assembly for each target; into build/dist
 	@packaging/dist
 
 # What the Swift compiler makes for each target; `make dist` packs it.
@@ -98,13 +102,13 @@ assembly-of:
 	@$(CONFIGURE)
 	@cmake --build $(BUILD) --target swiftmqtt_assembly
 
-install: ## PREFIX=/usr/local DESTDIR= TARGET=: the libraries, the header, swiftmqtt.pc and smq, of this machine or TARGET
+install: ## PREFIX=/usr/local DESTDIR= TARGET=: install the libraries, the header, swiftmqtt.pc and smq
 	@test -e $(BUILD)/libswiftmqtt.a || $(MAKE) --no-print-directory $(if $(TARGET),cross-build,all)
 	@$(AS_OWNER) cmake --build $(BUILD) --target all \
 	    $(if $(wildcard $(BUILD)/compat/libmosquitto.so.1),mosquitto_compat) -- --quiet
 	@DESTDIR='$(DESTDIR)' cmake --install $(BUILD) --prefix '$(PREFIX)'
 
-uninstall: ## PREFIX=/usr/local DESTDIR=: remove what install laid, and nothing else
+uninstall: ## PREFIX=/usr/local DESTDIR=: remove exactly what install installed
 	rm -f $(foreach file,lib/libswiftmqtt.so lib/libswiftmqtt.so.1 lib/libswiftmqtt.so.$(VERSION) lib/libswiftmqtt.a \
 	    lib/pkgconfig/swiftmqtt.pc lib/swiftmqtt/libmosquitto.so.1 include/swiftmqtt.h \
 	    $(addprefix lib/cmake/SwiftMQTT/,SwiftMQTTConfig.cmake SwiftMQTTConfigVersion.cmake \
@@ -113,46 +117,46 @@ uninstall: ## PREFIX=/usr/local DESTDIR=: remove what install laid, and nothing 
 	    '$(DESTDIR)$(PREFIX)/$(file)')
 	@rmdir $(foreach folder,lib/cmake/SwiftMQTT lib/swiftmqtt,'$(DESTDIR)$(PREFIX)/$(folder)') 2>/dev/null || true
 
-wheels: ## TARGETS="native armv7 …": Python wheels that carry the library, into build/wheels
+wheels: ## TARGETS="native armv7 …": make Python wheels that contain the library, into build/wheels
 	@.ci/need build wheels
 	@for target in $(or $(TARGETS),native $(CROSS)); do case $$target in \
 	    native) $(MAKE) --no-print-directory all ;; \
 	    *) $(MAKE) --no-print-directory cross-build TARGET=$$target ;; esac || exit; done
 	@packaging/wheels $(TARGETS)
 
-deb: ## ARCH="amd64 armhf …": Debian packages, into build/deb
+deb: ## ARCH="amd64 armhf …": make Debian packages, into build/deb
 	@.ci/need build deb \
 	    $(foreach target,$(CROSS),$(if $(filter $(or $(ARCH),%),$(call architecture_of,$(target))),cross-$(target)))
 	@packaging/deb $(ARCH)
 
-deb-test: ## not part of test: the Debian packages of every architecture, and those of this one in a fresh Debian; as root; long
+deb-test: ## not part of test: test the Debian packages of every architecture, in a fresh Debian; as root; long
 	@.ci/need build deb deb-test test $(CROSS:%=cross-%)
 	@Tests/run --only deb-test
 
-size: ## text and data of every target that is built, against the budgets in cmake/targets
+size: ## compare text and data of every built target with the budgets in cmake/targets
 	@cmake/size
 
-counts: $(if $(TARGET),cross-build,all) ## TARGET= WRITE=1: instructions of each operation, against those committed; WRITE renews them
+counts: $(if $(TARGET),cross-build,all) ## TARGET= WRITE=1: count the instructions of each operation and compare; WRITE renews the numbers
 	@.ci/need $(if $(TARGET),cross-$(TARGET),test)
 	@Tests/Instructions/count $(if $(TARGET),--target $(TARGET)) $(if $(WRITE),--write)
 
-states: $(if $(TARGET),cross-build,all) ## TARGET= SIZE=small|usual|large SCENES= WRITE=1: every state of libswiftmqtt.a in each scene; WRITE renews how many
+states: $(if $(TARGET),cross-build,all) ## TARGET= SIZE=small|usual|large SCENES= WRITE=1: explore every state of libswiftmqtt.a; WRITE renews the numbers
 	@.ci/need $(if $(TARGET),cross-$(TARGET),test)
 	@Tests/States/run --size $(or $(SIZE),large) $(if $(TARGET),--target $(TARGET)) $(if $(WRITE),--write) $(SCENES)
 
-abi-check: ## TARGET= WRITE=1: what the library exports and the header says, against that committed; WRITE adds to it
+abi-check: ## TARGET= WRITE=1: compare the exports and the header with the committed lists; WRITE adds to them
 	@.ci/need abi
 	@cmake/layout $(if $(WRITE),--write)
 	@Tests/ABI/check $(if $(TARGET),--target $(TARGET)) $(if $(WRITE),--write)
 
-manual: all ## write the manual pages of smq anew, which are in docs/manual
+manual: all ## write the manual pages of smq anew, into docs/manual
 	@docs/manual/generate $(NATIVE)/tools/smq
 
-lint: ## check the format and the syntax of every file
+lint: ## check the format, the syntax and the prose of every file
 	@.ci/need lint
 	@.ci/lint
 
-format: ## put every Swift and C file in order
+format: ## format every Swift and C file
 	@.ci/need lint
 	@.ci/lint --fix
 

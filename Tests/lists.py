@@ -106,11 +106,6 @@ class Target:
     def emulator(self):
         return [self.qemu, "-L", self.root]
 
-    @property
-    def swift_target(self):
-        """What the Swift compiler is told in a cross build."""
-        return [*self.swift.split(), "-I", str(ROOT / "cmake" / "freestanding")]
-
 
 ALL = {path.name: Target(path) for path in sorted((ROOT / "cmake" / "targets").iterdir())}
 # Those that are built with a cross compiler: what Swift is told there is known.

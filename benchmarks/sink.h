@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <time.h>
 
-/* Whom the sink blasts at: whoever subscribed last, with this topic (16 bytes). */
+/* The sink sends to the last subscriber, with this topic (16 bytes). */
 #define SINK_TOPIC "plant/line/03/mV"
 
 enum {

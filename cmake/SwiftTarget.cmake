@@ -2,7 +2,7 @@
 #   SWIFTMQTT_SWIFT_TARGET_FLAGS  the triple, and the ABI of its C
 #   SWIFTMQTT_SWIFT_FREESTANDING  the triple has no libc: the compiler reads cmake/freestanding instead
 # Any toolchain file will do that sets CMAKE_SYSTEM_NAME, CMAKE_SYSTEM_PROCESSOR and CMAKE_C_COMPILER, ours, those of
-# a distribution's build system or one's own. One that knows better sets the two itself.
+# a distribution's build system or your own. One that knows better sets the two itself.
 
 if(DEFINED SWIFTMQTT_SWIFT_TARGET_FLAGS)
   return()

@@ -1,4 +1,4 @@
-/* A command as a transport: a socket is its standard input and output. */
+/* Uses a command as the transport: a socket is its standard input and output. */
 #ifndef COMMAND_H
 #define COMMAND_H
 
@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Starts the command, with a socket for its input and output. Returns our end of it; -1: errno says why not. */
+/* Starts the command, with a socket for its input and output. Returns our end of it, or -1 with errno set. */
 static inline int start_command(char **command, pid_t *child) {
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) < 0) return -1;
@@ -36,7 +36,7 @@ static inline int start_command(char **command, pid_t *child) {
     return ends[0];
 }
 
-/* Ends the command: with SIGKILL if it does not heed SIGTERM within a second. */
+/* Ends the command: with SIGKILL if it ignores SIGTERM for a second. */
 static inline void end_command(int *fd, pid_t *child) {
     const struct timespec moment = { 0, 10000000 };
     if (*fd >= 0) close(*fd);

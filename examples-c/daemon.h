@@ -1,4 +1,4 @@
-/* What a daemon needs beside MQTT: SIGTERM and SIGINT ask it to stop, and its clock only goes forward. */
+/* What a daemon needs besides MQTT: it stops on SIGTERM and SIGINT, and its clock only goes forward. */
 #ifndef DAEMON_H
 #define DAEMON_H
 

@@ -1,4 +1,4 @@
-/* The bare engine without a network: a day of Keep Alive in no time, with a server of four bytes. Prints what is sent. */
+/* The bare engine without a network: simulates a day of Keep Alive in an instant, and prints what is sent. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,7 +44,7 @@ int main(void) {
     smq_client *client = NULL;
     smq_event event = SMQ_EVENT_INIT;
     int32_t status = smq_client_init(memory, size, &options, &client);
-    if (status == SMQ_OK) status = smq_engine_timed_out(client, now); /* from here on it knows the time */
+    if (status == SMQ_OK) status = smq_engine_timed_out(client, now); /* from here on the client knows the time */
     if (status == SMQ_OK) status = smq_connect(client);
     if (status < 0) {
         print_options_error(stderr, &options, status);

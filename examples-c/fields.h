@@ -1,6 +1,6 @@
 /*
- * Fields of a JSON object, where they stand: no memory, no recursion, and never a look beyond the text. What is not asked for is only
- * skipped, so that a value that is no JSON may go unnoticed there.
+ * Reads fields of a JSON object in place, without memory, recursion or reads beyond the text. Other fields are
+ * only skipped, so a value there that is not JSON may go unnoticed.
  */
 #ifndef FIELDS_H
 #define FIELDS_H
@@ -13,16 +13,16 @@ static inline const char *skip_space(const char *at, const char *end) {
     return at;
 }
 
-/* Behind the string that begins here; NULL if it has no end. */
+/* Returns the end of the string that begins here; NULL if it has none. */
 static inline const char *skip_string(const char *at, const char *end) {
     for (at++; at < end; at++) {
         if (*at == '"') return at + 1;
-        if (*at == '\\') at++; /* whatever it escapes is no quote */
+        if (*at == '\\') at++; /* the escaped character is not the closing quote */
     }
     return NULL;
 }
 
-/* Behind the value that begins here, objects and arrays with all that is in them; NULL if it has no end. */
+/* Returns the end of the value that begins here, also of a whole object or array; NULL if it has none. */
 static inline const char *skip_value(const char *at, const char *end) {
     const char *start = at;
     size_t depth = 0;
@@ -44,12 +44,13 @@ static inline const char *skip_value(const char *at, const char *end) {
         }
         if (depth == 0) return at; /* a string, or the end of an object or an array */
     }
-    return NULL; /* of numbers, too: an object ends behind them */
+    return NULL; /* of a number, too: an object has to end after it */
 }
 
 /*
- * Looks a field up. Returns 1 if the object has it: value is its text, of a string what is between its quotes, as it stands there; 0 if
- * it does not have it; -1 if the text is no object as far as was looked.
+ * Looks up a field. Returns 1 if the object has it: value is its text, for a string the part between the quotes,
+ * without unescaping. Returns 0 if the object does not have it, and -1 if the text, as far as it was read, is
+ * not an object.
  */
 static inline int json_field(smq_bytes object, const char *name, smq_bytes *value) {
     const char *at = object.data, *end = at ? at + object.size : at;

@@ -1,7 +1,7 @@
 /*
- * A thousand clients in one epoll loop: a gateway whose devices each have a connection of their own, so that the server
- * knows them apart: fleet [URL [DEVICES [PERIOD_S]]]. Each device says "online" in fleet/N/status, and each period for how
- * long this machine has run in fleet/N/uptime; its Will says "offline". SIGTERM has all of them leave; then nobody needs the Will.
+ * Runs a thousand clients in one epoll loop: fleet [URL [DEVICES [PERIOD_S]]]. It is a gateway whose devices each have
+ * a connection, so that the server can distinguish them. Each device publishes "online" to fleet/N/status and, once a
+ * period, the uptime of this machine to fleet/N/uptime; its Will is "offline". SIGTERM disconnects all of them.
  */
 #define _GNU_SOURCE
 #include <signal.h>
@@ -19,9 +19,9 @@
 
 static struct device {
     smq_client *client;
-    int64_t due;       /* when to serve it, though its descriptor is silent */
+    int64_t due;       /* when to call smq_service() even if its descriptor is silent */
     int64_t reading;   /* when to publish next; INT64_MAX without a connection */
-    int is_connecting; /* for the first time; all others follow by themselves */
+    int is_connecting; /* for the first time; later attempts follow by themselves */
 } * devices;
 static uint32_t count = 1000, period_s = 10, connected, connecting, started;
 
@@ -105,7 +105,7 @@ int main(int argc, char **argv) {
     if (argc > 2) count = number("fleet", "DEVICES", argv[2], 1, 1000000);
     if (argc > 3) period_s = number("fleet", "PERIOD_S", argv[3], 1, 86400);
     setvbuf(stdout, NULL, _IOLBF, 0);
-    struct rlimit limit; /* as many descriptors as the system lets us have: two for each client */
+    struct rlimit limit; /* as many descriptors as the system allows: two for each client */
     getrlimit(RLIMIT_NOFILE, &limit);
     limit.rlim_cur = limit.rlim_max;
     setrlimit(RLIMIT_NOFILE, &limit);
@@ -119,7 +119,7 @@ int main(int argc, char **argv) {
     sigemptyset(&signals);
     sigaddset(&signals, SIGINT);
     sigaddset(&signals, SIGTERM);
-    sigprocmask(SIG_BLOCK, &signals, &before); /* but while it waits */
+    sigprocmask(SIG_BLOCK, &signals, &before); /* except while it waits */
     stop_on_signals();
     struct epoll_event ready[READY];
     for (int is_leaving = 0;;) {

@@ -1,8 +1,8 @@
 /*
- * A gateway in a poll() loop of its own: "TOPIC VALUE" from standard input is published, of each topic only the latest value
- * while the link is away; "!TOPIC TEXT" is an alarm, which goes ahead of everything and makes room for nothing: when the
- * room of the alarms is full, that is said. At the end of the input it leaves as soon as the server has everything, at the
- * latest after 5 seconds, with status 1 if anything was refused or is left. gateway [URL]
+ * A gateway in its own poll() loop: gateway [URL]. It publishes each "TOPIC VALUE" from standard input; while the link
+ * is down, only the latest value of each topic. "!TOPIC TEXT" is an alarm, which is sent before everything else and
+ * never dropped: if there is no room for it, the gateway says so. At the end of the input it disconnects as soon as
+ * the server has everything, at the latest after 5 seconds, with status 1 if anything was refused or is left.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <limits.h>
@@ -21,7 +21,7 @@
 #define URGENT_MESSAGES 16
 #define LEAVE_MS 5000
 
-/* Nothing is taken from a heap: the linker knows how much memory this program needs. */
+/* There is no heap: the linker knows how much memory this program needs. */
 static alignas(SMQ_MEMORY_ALIGNMENT) unsigned char memory[SMQ_CLIENT_BYTES(OUTBOX_BYTES, OUTBOX_MESSAGES, 1024,
                                                                            256 + 500 + URGENT_MESSAGES * (40 + 128))];
 
@@ -48,13 +48,13 @@ static void publish(smq_client *client, char *line) {
     }
 }
 
-/* Reads what is there, and publishes the lines that are whole, and the last one. Returns 0 at the end of the input. */
+/* Reads what is available and publishes all complete lines, at the end also the last one. Returns 0 at the end. */
 static int read_lines(smq_client *client) {
     static char text[1024];
     static size_t size = 0;
     ssize_t count = read(STDIN_FILENO, text + size, sizeof text - size);
     if (count <= 0) {
-        text[size] = '\0'; /* there is room: a full text is given up below */
+        text[size] = '\0'; /* there is room: a full buffer is discarded below */
         if (size > 0) publish(client, text);
         return 0;
     }
@@ -67,7 +67,7 @@ static int read_lines(smq_client *client) {
     }
     size -= (size_t)(line - text);
     if (size == sizeof text) { /* no line is that long */
-        fprintf(stderr, "%zu bytes without an end of line are left out\n", size);
+        fprintf(stderr, "%zu bytes without an end of line are discarded\n", size);
         has_failed = 1;
         size = 0;
     }
@@ -75,7 +75,7 @@ static int read_lines(smq_client *client) {
     return 1;
 }
 
-/* What the two numbers are, the header says: "ended 8 2" is a network that failed, at SMQ_STAGE_CONNECT. */
+/* The header describes the two numbers: "ended 8 2" is a network that failed, at SMQ_STAGE_CONNECT. */
 static void log_line(void *user, int32_t level, int32_t what, int32_t number, int32_t other) {
     (void)user;
     fprintf(stderr, "%s%s %d %d\n", level == SMQ_LOG_WARNING ? "warning: " : "", smq_log_name(what), (int)number,
@@ -113,7 +113,7 @@ int main(int argc, char **argv) {
     }
     struct pollfd fds[] = { { smq_fd(client), POLLIN, 0 }, { STDIN_FILENO, POLLIN, 0 } };
     smq_event event = SMQ_EVENT_INIT;
-    int64_t end = 0; /* when to leave at the latest, once the input has ended */
+    int64_t end = 0; /* when to disconnect at the latest, once the input has ended */
     while (smq_client_state(client) != SMQ_STATE_DISCONNECTED) {
         int timeout = smq_next_timeout_ms(client);
         int64_t rest = end ? end - now_ms() : INT_MAX;
@@ -128,7 +128,7 @@ int main(int argc, char **argv) {
             if (event.type == SMQ_EVENT_COMPLETED && event.status) has_failed = 1;
             if (event.status) print_why(stderr, &event);
         }
-        /* Not at once: before CONNACK smq_disconnect() gives the attempt up, and what waits for it stays behind. */
+        /* Not at once: before CONNACK smq_disconnect() gives up the attempt, and waiting messages are not sent. */
         if (end && (waiting(client) == 0 || now_ms() >= end)) smq_disconnect(client, 0);
     }
     unsigned left = waiting(client);

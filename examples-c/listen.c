@@ -1,4 +1,4 @@
-/* A runner prints what arrives, while the program sleeps until it is told to end: listen [URL [FILTER]] */
+/* A runner prints received messages while the program sleeps until SIGTERM: listen [URL [FILTER]] */
 #define _POSIX_C_SOURCE 200809L
 #include <signal.h>
 #include <stdio.h>
@@ -7,11 +7,11 @@
 
 #include "why.h"
 
-/* In the runner's thread. */
+/* Runs in the runner's thread. */
 static void on_event(void *user, smq_client *client, const smq_event *event) {
     (void)user;
     (void)client;
-    if (event->status) { /* of a message, too: one that is too large has no payload */
+    if (event->status) { /* a message may have a status, too: one that is too large has no payload */
         print_why(stderr, event);
     } else if (event->type == SMQ_EVENT_MESSAGE) {
         printf("%.*s: %.*s\n", (int)event->topic.size, (const char *)event->topic.data, (int)event->payload.size,
@@ -22,7 +22,7 @@ static void on_event(void *user, smq_client *client, const smq_event *event) {
 
 int main(int argc, char **argv) {
     if (argc > 3) refuse("listen", argv[3], "is one argument too many");
-    /* Before there is a second thread, so that no signal goes astray. */
+    /* Before there is a second thread, so that no signal is delivered to it. */
     sigset_t signals;
     int signal;
     sigemptyset(&signals);
@@ -45,7 +45,7 @@ int main(int argc, char **argv) {
     smq_client *client = NULL;
     int32_t status = smq_client_init(memory, size, &options, &client);
     if (status == SMQ_OK) status = smq_subscribe(client, &request);
-    if (status == SMQ_OK) status = smq_runner_start(&runner, client, &running); /* it connects, too */
+    if (status == SMQ_OK) status = smq_runner_start(&runner, client, &running); /* this also connects */
     if (status != SMQ_OK) {
         print_options_error(stderr, &options, status);
         return EXIT_FAILURE;

@@ -1,8 +1,9 @@
 /*
- * A logger for a link that is away for hours: logger [URL [PERIOD_MS [ROOM]]]. Each period it records the load of this machine
- * in log/load: number, time, load. Without a connection the records wait, at most ROOM of them, then the oldest make room. When
- * the link is back, what waited is delivered, in order, and log/lost says how many are lost so far. A record may come twice.
- * What waits is in memory: the end of the program is its end. SIGTERM: it delivers what it can, and leaves.
+ * A logger for a link that is down for hours: logger [URL [PERIOD_MS [ROOM]]]. Each period it publishes the load of
+ * this machine to log/load: number, time, load. Without a connection at most ROOM records wait, then the oldest are
+ * dropped. When the link is back, the waiting records are delivered in order, and log/lost says how many were lost so
+ * far. A record may arrive twice. Waiting records are in memory and end with the program. On SIGTERM the logger
+ * delivers what it can, and disconnects.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
@@ -13,13 +14,13 @@
 #include "why.h"
 
 enum {
-    RECORD_BYTES = 64, /* a record at most, with its topic, as a packet */
+    RECORD_BYTES = 64, /* the largest record with its topic, as a packet */
     LEAVE_MS = 5000
 };
 
 static smq_client *client;
 
-/* How many records were dropped so far. Nothing else is ever dropped here: log/lost is only replaced by a later one. */
+/* How many records were dropped so far. Nothing else is dropped here: log/lost is only replaced by a later one. */
 static uint64_t dropped(void) {
     smq_stats stats = SMQ_STATS_INIT;
     smq_client_stats(client, &stats);
@@ -49,7 +50,7 @@ static void record(void) {
     publish("log/load", text, SMQ_OVERFLOW_DROP_OLDEST, 0);
 }
 
-/* Once there is a connection, and again when the number has grown. It goes ahead of the records, and has room of its own. */
+/* On each connection, and again when the number has grown. It is urgent: sent first, with room of its own. */
 static void tell_lost(void) {
     static uint64_t told = 0;
     uint64_t lost = dropped();
@@ -77,7 +78,7 @@ int main(int argc, char **argv) {
     options.url = smq_string(argc > 1 ? argv[1] : "mqtt://127.0.0.1");
     options.outbox_messages = room;
     options.outbox_bytes = room * RECORD_BYTES;
-    options.urgent_messages = 2; /* one on its way, and one that waits */
+    options.urgent_messages = 2; /* one in flight, and one that waits */
     options.reconnect_max_ms = 60000;
     size_t size = smq_client_size(&options);
     void *memory = malloc(size);
@@ -94,7 +95,7 @@ int main(int argc, char **argv) {
         int64_t wait = next - now_ms();
         if (wait <= 0) {
             record();
-            next = wait < -(int64_t)period_ms ? now_ms() + period_ms : next + period_ms; /* what is missed is missed */
+            next = wait < -(int64_t)period_ms ? now_ms() + period_ms : next + period_ms; /* no catching up */
         }
         smq_wait(client, wait <= 0 ? 0 : wait < 1000 ? (int32_t)wait : 1000); /* a signal is seen within a second */
         take_events();

@@ -1,4 +1,4 @@
-/* Publishes one message and leaves when the server has it: publish [URL] */
+/* Publishes one message, and disconnects when the server has it: publish [URL] */
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
 #include <stdlib.h>

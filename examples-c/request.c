@@ -1,4 +1,4 @@
-/* Asks for the time and answers itself: request [URL]. Request and response of MQTT 5.0 in one program. */
+/* MQTT 5.0's request and response in one program, which asks for the time and answers itself: request [URL] */
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 
 #include "why.h"
 
-/* The answering side: a handler for a Topic Filter. */
+/* The responder: a handler for a Topic Filter. */
 static void answer(void *user, smq_client *client, const smq_event *request) {
     char text[32];
     time_t now = time(NULL);

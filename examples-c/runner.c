@@ -1,4 +1,4 @@
-/* Two threads submit what they count; a third one, the library's, owns the client: runner [URL] */
+/* Two threads submit the numbers that they count; a thread of the library owns the client: runner [URL] */
 #define _POSIX_C_SOURCE 200809L
 #include <pthread.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@ enum {
 
 static smq_client *client;
 
-/* In the runner's thread, which may call anything on the client. */
+/* Runs in the runner's thread, which may call anything on the client. */
 static void on_event(void *user, smq_client *owned, const smq_event *event) {
     unsigned *delivered = user;
     (void)owned;
@@ -22,7 +22,7 @@ static void on_event(void *user, smq_client *owned, const smq_event *event) {
     if (event->type == SMQ_EVENT_DISCONNECTED && event->status != SMQ_OK) print_why(stderr, event);
 }
 
-/* In threads of the program, which may call smq_submit() and nothing else. */
+/* Runs in threads of the program, which may only call smq_submit() on the client. */
 static void *count(void *topic) {
     const struct timespec moment = { 0, 1000000 };
     char text[16];
@@ -63,7 +63,7 @@ int main(int argc, char **argv) {
     for (int i = 0; i < 2; i++)
         if (pthread_create(&threads[i], NULL, count, topics[i]) != 0) refuse("runner", "cannot start", "its threads");
     for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
-    smq_runner_stop(&runner, 5000); /* delivers what was submitted, if it is connected; now the client is ours */
+    smq_runner_stop(&runner, 5000); /* delivers what was submitted, if connected; now this thread owns the client */
     printf("%u of %d delivered\n", delivered, 2 * COUNT);
     flush_output("runner");
     smq_stats stats = SMQ_STATS_INIT;

@@ -1,7 +1,7 @@
 /*
- * sensord: publishes what a gateway board measures, as JSON, to gateway/<id>/<kind>/<name>.
- * gateway/<id>/status (retained) is "online" while it runs, and "offline" once it has left or was
- * lost: then the server publishes its Will.
+ * sensord publishes the measurements of a gateway board, as JSON, to gateway/<id>/<kind>/<name>.
+ * gateway/<id>/status (retained) is "online" while it runs, and "offline" once it has disconnected
+ * or was lost: then the server publishes its Will.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <getopt.h>
@@ -27,7 +27,7 @@ static char id[65] = "gateway", status_topic[80];
 static int verbose;
 static smq_client *client;
 static uint64_t cookie, dropped;
-static int greeted; /* this connection has been told "online" */
+static int greeted; /* "online" was published on this connection */
 
 static int publish(const char *topic, const char *payload, uint8_t qos, uint8_t retain) {
     smq_message message = SMQ_MESSAGE_INIT;
@@ -42,7 +42,7 @@ static int publish(const char *topic, const char *payload, uint8_t qos, uint8_t 
     return 1;
 }
 
-/* A reading that finds no room in the outbox is dropped: newer ones follow. */
+/* A reading for which the outbox has no room is dropped: newer ones follow. */
 static void publish_reading(const void *context, const char *name, const char *json) {
     const struct sensor_kind *kind = context;
     char topic[256];
@@ -50,11 +50,11 @@ static void publish_reading(const void *context, const char *name, const char *j
     if (!publish(topic, json, (uint8_t)kind->qos, 0)) dropped++;
 }
 
-/* Lets the client work until a time, a signal or an event, and takes the events. */
+/* Runs the client until a time, a signal or an event, and takes the events. */
 static void step(int64_t until) {
     int64_t wait = until - now_ms();
     if (wait < 0) wait = 0;
-    if (wait > LONGEST_WAIT_MS) wait = LONGEST_WAIT_MS; /* a signal just before smq_wait() is then seen in time */
+    if (wait > LONGEST_WAIT_MS) wait = LONGEST_WAIT_MS; /* a signal just before smq_wait() is noticed in time */
     smq_wait(client, (int32_t)wait);
     smq_event event = SMQ_EVENT_INIT;
     while (smq_next_event(client, &event) == 1) {
@@ -82,7 +82,7 @@ static void run(uint32_t period_ms, uint32_t count) {
             greeted = publish(status_topic, "online", 1, 1);
         step(next_reading);
     }
-    if (publish(status_topic, "offline", 1, 1)) smq_disconnect(client, LEAVE_MS); /* no room: the Will says it */
+    if (publish(status_topic, "offline", 1, 1)) smq_disconnect(client, LEAVE_MS); /* no room: the Will says so */
     while (smq_client_state(client) == SMQ_STATE_DISCONNECTING) step(INT64_MAX);
 }
 
@@ -117,7 +117,7 @@ int main(int argc, char **argv) {
     options.protocol = SMQ_PROTOCOL_5_0;
     options.client_id = smq_string(id);
     options.will = &will;
-    options.flags = SMQ_OPTION_KEEP_SESSION; /* what is in flight when the link breaks is taken up again */
+    options.flags = SMQ_OPTION_KEEP_SESSION; /* what is in flight when the link breaks is resent */
     options.session_expiry_s = 3600;
     options.reconnect_min_ms = 250;
     options.reconnect_max_ms = 30000;

@@ -1,6 +1,6 @@
 /*
- * What a board says about itself: the readers of sensord.c. Each gives its sensors' names and
- * readings, as JSON, to a function. What a board does not have is left out.
+ * The sensors of a board, for sensord.c. Each reader passes its sensors' names and readings, as
+ * JSON, to a function. Sensors that a board does not have are skipped.
  */
 #ifndef SENSORS_H
 #define SENSORS_H
@@ -34,7 +34,7 @@ static char *text_of(const char *format, ...) {
     return text;
 }
 
-/* Makes a first line fit to be one level of a topic, and a string in JSON. */
+/* Makes the first line suitable as one level of a topic, and as a string in JSON. */
 static char *clean(char *text) {
     text[strcspn(text, "\n")] = 0;
     for (char *c = text; *c; c++)
@@ -42,7 +42,7 @@ static char *clean(char *text) {
     return text;
 }
 
-/* Hands over a reading: when, and what `format` says. */
+/* Passes a reading on: its time, and what `format` says. */
 static void report(sensor_take *take, const void *context, const char *name, const char *format, ...) {
     char level[64], json[320];
     struct timespec now;
@@ -112,7 +112,7 @@ static void read_files(sensor_take *take, const void *context, const char *files
         const char *path = found.gl_pathv[i] + strlen(sensor_root), *file = strrchr(path, '/') + 1, *name = file - 1;
         char *text = text_of("%s", path), *end;
         double value = strtod(text, &end);
-        if (end == text) continue; /* asleep, or gone */
+        if (end == text) continue; /* the sensor is asleep, or gone */
         value *= scale != 0 ? scale : iio_scale(path);
         while (name[-1] != '/') name--; /* hwmon0/temp1_input */
         report(take, context, name, "\"sensor\":\"%.64s\",\"value\":%.3f}",
@@ -134,7 +134,7 @@ static void read_iio(sensor_take *take, const void *context) {
     read_files(take, context, "/sys/bus/iio/devices/iio:device*/in_*_raw", "name", 0);
 }
 
-/* All of them, and the QoS with which each is worth being sent. */
+/* All readers, and the QoS with which to send each reading. */
 static const struct sensor_kind {
     const char *name;
     int qos;

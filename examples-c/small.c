@@ -1,7 +1,8 @@
 /*
- * A whole client in 2 KiB, 3 KiB on a 64-bit processor: sends numbers to itself, with QoS 1 both ways: small [URL] [COUNT]
+ * A whole client in 2 KiB, 3 KiB on a 64-bit processor: small [URL] [COUNT]. It sends numbers to itself, with QoS 1
+ * in both directions.
  *
- * Every buffer is as small as it can be: of a message topic and payload together have about 50 bytes.
+ * Every buffer is as small as it can be: topic and payload of a message have about 50 bytes together.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <stdalign.h>
@@ -18,7 +19,7 @@ static int32_t publish(smq_client *client, unsigned number) {
     snprintf(text, sizeof text, "%u", number);
     smq_message message = SMQ_MESSAGE_INIT;
     message.qos = 1;
-    message.quiet = 1; /* no event when all is well */
+    message.quiet = 1; /* no event for a success */
     message.topic = smq_string("small/number");
     message.payload = smq_string(text);
     return smq_publish(client, &message);
@@ -57,7 +58,7 @@ int main(int argc, char **argv) {
     while (status >= 0 && event.type != SMQ_EVENT_DISCONNECTED) {
         status = smq_wait(client, -1);
         if (smq_next_event(client, &event) != 1) continue;
-        if (event.type == SMQ_EVENT_MESSAGE && event.status) { /* somebody else's, for which there is no room here */
+        if (event.type == SMQ_EVENT_MESSAGE && event.status) { /* another client's, too large here */
             print_why(stderr, &event);
             continue;
         }
@@ -75,9 +76,9 @@ int main(int argc, char **argv) {
         default:
             break;
         }
-        /* COMPLETED: subscribed; ROOM: the last number's PUBACK came later than the number itself */
+        /* COMPLETED: subscribed; ROOM: the last number's PUBACK arrived after the number itself */
         if (status == SMQ_OK && event.type != SMQ_EVENT_CONNECTED && number < count) status = publish(client, number);
-        if (status == SMQ_ERR_FULL) status = SMQ_OK; /* SMQ_EVENT_ROOM tells when to try again */
+        if (status == SMQ_ERR_FULL) status = SMQ_OK; /* SMQ_EVENT_ROOM says when to try again */
     }
     if (event.status)
         print_why(stderr, &event);

@@ -1,7 +1,7 @@
 /*
- * A thread that must not be late measures how late it is, every 10 ms, and submits that; the main thread does the talking:
- * submit [URL [SAMPLES]]. With the right to it (CAP_SYS_NICE) the measuring thread is SCHED_FIFO. SIGTERM
- * ends it early. Fails if not all were sent.
+ * A thread that must not be late measures every 10 ms how late it is, and submits the result; the main thread runs the
+ * client: submit [URL [SAMPLES]]. With CAP_SYS_NICE the measuring thread is SCHED_FIFO. SIGTERM ends it early. It
+ * fails if not all samples were sent.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <pthread.h>
@@ -28,7 +28,7 @@ static void *measure(void *unused) {
     struct timespec due, now;
     smq_message sample = SMQ_MESSAGE_INIT;
     sample.topic = smq_string("example/lateness-us");
-    sample.expiry_s = 5; /* older ones are of no use to anybody */
+    sample.expiry_s = 5; /* older samples are of no use */
     sample.quiet = 1;
     clock_gettime(CLOCK_MONOTONIC, &due);
     do {
@@ -44,7 +44,7 @@ static void *measure(void *unused) {
             sample.quiet = 0;
             sample.cookie = LAST;
             while (smq_submit(client, &sample) == SMQ_ERR_FULL) nanosleep(&moment, NULL);
-        } else if (smq_submit(client, &sample) != SMQ_OK) { /* it never waits: no room, no sample */
+        } else if (smq_submit(client, &sample) != SMQ_OK) { /* it never waits: without room the sample is lost */
             missed++;
         }
     } while (sample.cookie != LAST);
@@ -86,7 +86,7 @@ int main(int argc, char **argv) {
     pthread_t thread = start();
     int is_done = 0;
     while (!is_done) {
-        smq_wait(client, 1000); /* ends what expires, sends what there is */
+        smq_wait(client, 1000); /* ends expired samples, sends the others */
         while (smq_next_event(client, &event) == 1) {
             if (event.type == SMQ_EVENT_DISCONNECTED) print_why(stderr, &event);
             if (event.type == SMQ_EVENT_COMPLETED && event.cookie == LAST) is_done = 1;

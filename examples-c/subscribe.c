@@ -1,6 +1,6 @@
 /*
- * Watches what gateways publish (sensord.c), a handler for each kind of message: subscribe [URL [FILTER]]. FILTER is gateway/# if
- * none is given; "#" watches everything. However often the server goes away, it goes on; Ctrl-C leaves.
+ * Prints what gateways publish (sensord.c), with a handler for each kind of message: subscribe [URL [FILTER]]. The
+ * default FILTER is gateway/#; "#" prints everything. It reconnects whenever it loses the server; Ctrl-C ends it.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
@@ -27,7 +27,7 @@ static void on_status(void *user, smq_client *client, const smq_event *event) {
     printf("%.*s is %.*s%s\n", TEXT(gateway), TEXT(event->payload), event->retain ? ", as it was before" : "");
 }
 
-/* What user points to belongs to the handler: here a count. */
+/* The handler owns what user points to: here a count. */
 static void on_temperature(void *user, smq_client *client, const smq_event *event) {
     unsigned *count = user;
     (void)client;
@@ -37,7 +37,7 @@ static void on_temperature(void *user, smq_client *client, const smq_event *even
 
 static void print(const smq_event *event) {
     printf("%.*s: ", TEXT(event->topic));
-    if (event->status) /* of a message that is larger than the receive buffer only topic and size are left */
+    if (event->status) /* a message larger than the receive buffer has only its topic and size */
         printf("%u bytes, too large\n", (unsigned)event->payload_total);
     else
         printf("%.*s\n", TEXT(event->payload));
@@ -60,10 +60,10 @@ int main(int argc, char **argv) {
     smq_options options = SMQ_OPTIONS_INIT;
     options.url = smq_string(argc > 1 ? argv[1] : "mqtt://127.0.0.1");
     options.protocol = SMQ_PROTOCOL_5_0;
-    options.flags = SMQ_OPTION_FALLBACK; /* to a server that does not speak it */
+    options.flags = SMQ_OPTION_FALLBACK; /* for a server that does not speak 5.0 */
     options.handlers = count;
 
-    /* One subscription: of several that match, most servers send the message once for each. */
+    /* One subscription: if several match, most servers send the message once for each. */
     smq_subscription wanted = { .filter = smq_string(argc > 2 ? argv[2] : "gateway/#"), .qos = 2 };
     smq_subscriptions request = SMQ_SUBSCRIPTIONS_INIT;
     request.count = 1;
@@ -78,7 +78,7 @@ int main(int argc, char **argv) {
         smq_bytes filter = smq_string(handlers[i].filter);
         status = smq_handle(client, i, &filter, handlers[i].function, handlers[i].user);
     }
-    if (status == SMQ_OK) status = smq_subscribe(client, &request); /* again by itself, when the server has lost it */
+    if (status == SMQ_OK) status = smq_subscribe(client, &request); /* resubscribed if the server loses it */
     if (status == SMQ_OK) status = smq_connect(client);
     if (status != SMQ_OK) {
         print_options_error(stderr, &options, status);
@@ -89,7 +89,7 @@ int main(int argc, char **argv) {
         if (stop) smq_disconnect(client, 0);
         smq_wait(client, 1000);
         while (smq_next_event(client, &event) == 1) {
-            /* What is handled, or printed, is acknowledged by the next call. */
+            /* The next call acknowledges the message that was handled or printed. */
             if (!smq_dispatch(client, &event) && event.type == SMQ_EVENT_MESSAGE) print(&event);
             flush_output("subscribe");
             if (event.type == SMQ_EVENT_COMPLETED && event.status) {

@@ -1,5 +1,5 @@
 /*
- * The bare engine: speaks MQTT with whatever a command connects it to, and prints what arrives.
+ * The bare engine over a command: speaks MQTT through its standard input and output, and prints received messages.
  *
  *     through FILTER COMMAND [ARGUMENT]…        such as: through 'a/#' openssl s_client -quiet -connect host:8883
  */
@@ -16,7 +16,7 @@
 /* The time that the engine is told: it may wrap. */
 static uint32_t now(void) { return (uint32_t)now_ms(); }
 
-/* Returns whether something came. */
+/* Returns whether something arrived. */
 static int receive(smq_client *client, int fd) {
     void *space;
     size_t size;
@@ -29,7 +29,7 @@ static int receive(smq_client *client, int fd) {
     return count > 0;
 }
 
-/* Sends what there is. Returns whether some is left, because the command takes no more now. */
+/* Sends what is ready. Returns whether bytes are left because the command accepts no more now. */
 static int transmit(smq_client *client, int fd) {
     const void *bytes;
     size_t size;
@@ -39,7 +39,7 @@ static int transmit(smq_client *client, int fd) {
         if (sent < 0 && errno != EAGAIN) {
             int error = errno;
             while (receive(client, fd)) {
-            } /* what it said before it ended, if that can be taken now */
+            } /* what it sent before it ended, if that can be received now */
             smq_engine_closed(client, error, now());
             return 0;
         }
@@ -56,7 +56,7 @@ int main(int argc, char **argv) {
     }
     smq_options options = SMQ_OPTIONS_INIT;
     options.flags = SMQ_OPTION_OWN_TRANSPORT;
-    options.host = smq_string("command"); /* which knows where it leads */
+    options.host = smq_string("command"); /* the command knows the real host */
     smq_subscription wanted = { .filter = smq_string(argv[1]), .qos = 1 };
     smq_subscriptions request = SMQ_SUBSCRIPTIONS_INIT;
     request.count = 1;

@@ -1,8 +1,8 @@
 /*
- * Where the vehicles of a city are: transit [URL [FILTER [SECONDS]]]. Takes a feed as that of Digitransit: {"VP":{"desi":"550",
- * "lat":60.2,"long":24.9,"dl":-62,"hdg":196,…}} on /hfp/v2/journey/ongoing/vp/MODE/OPERATOR/VEHICLE/…, and keeps the latest position of
- * each vehicle, in fixed memory. On a terminal it shows a table, each second anew; elsewhere a line for each vehicle that has moved
- * meanwhile. With SECONDS it prints each vehicle once, after so long, and leaves.
+ * Shows the vehicles of a city: transit [URL [FILTER [SECONDS]]]. Reads a feed like Digitransit's, {"VP":{"desi":"550",
+ * "lat":60.2,"long":24.9,"dl":-62,"hdg":196,…}} on /hfp/v2/journey/ongoing/vp/MODE/OPERATOR/VEHICLE/…, and keeps the
+ * latest position of each vehicle in fixed memory. On a terminal it draws a table once a second; elsewhere it prints a
+ * line for each vehicle that has moved. With SECONDS it prints each vehicle once after that time, and ends.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <stdalign.h>
@@ -28,7 +28,7 @@ static unsigned known, left_out, malformed;
 static unsigned long long messages;
 static alignas(SMQ_MEMORY_ALIGNMENT) unsigned char memory[SMQ_CLIENT_BYTES(1024, 256, 16384, 1200)];
 
-/* A text that fits its field, or "-". Whatever is no printable ASCII could be the terminal's. */
+/* A text that fits its field, or "-". Other characters than printable ASCII could control the terminal. */
 static void keep(char *field, size_t size, smq_bytes text) {
     const char *from = text.data;
     size_t length = text.size < size - 1 ? text.size : size - 1;
@@ -53,7 +53,7 @@ static smq_bytes vehicle_of(smq_bytes topic) {
     return found;
 }
 
-/* Its place in the table, which is its own from then on; NULL if none is left. */
+/* The vehicle's place in the table; NULL if none is free. */
 static struct vehicle *place_of(smq_bytes id) {
     char name[sizeof vehicles->id];
     uint32_t hash = 2166136261u; /* FNV-1a */
@@ -75,7 +75,7 @@ static void take(const smq_event *event) {
     messages++;
     int is_good = event->status == SMQ_OK && id.size > 0 && json_field(event->payload, "VP", &position) == 1;
     for (int i = 0; i < 5 && is_good; i++) {
-        value[i] = smq_string(NULL); /* a field that is not there is not known */
+        value[i] = smq_string(NULL); /* a missing field is unknown */
         is_good = json_field(position, fields[i], &value[i]) >= 0;
     }
     struct vehicle *vehicle = is_good ? place_of(id) : NULL;
@@ -86,7 +86,7 @@ static void take(const smq_event *event) {
     vehicle->has_moved = 1;
 }
 
-/* Those that have moved; on a terminal as many as there is room for. */
+/* Prints the vehicles that have moved; on a terminal, as many as fit. */
 static void show(int is_terminal) {
     struct winsize window = { .ws_row = 24 };
     if (is_terminal) ioctl(STDOUT_FILENO, TIOCGWINSZ, &window);
@@ -114,7 +114,7 @@ int main(int argc, char **argv) {
     options.outbox_bytes = 1024; /* nothing is published */
     options.receive_bytes = 16384;
     options.reconnect_min_ms = 100;
-    options.reconnect_max_ms = 1000; /* what is missed is missed */
+    options.reconnect_max_ms = 1000; /* missed positions are not sent again */
     smq_subscription wanted = { .filter = smq_string(argc > 2 ? argv[2] : "/hfp/v2/journey/ongoing/vp/#") };
     smq_subscriptions request = SMQ_SUBSCRIPTIONS_INIT;
     request.list = &wanted;
@@ -122,7 +122,7 @@ int main(int argc, char **argv) {
     smq_client *client = NULL;
     smq_event event = SMQ_EVENT_INIT;
     int32_t status = smq_client_init(memory, sizeof memory, &options, &client);
-    if (status == SMQ_OK) status = smq_subscribe(client, &request); /* again by itself on each new connection */
+    if (status == SMQ_OK) status = smq_subscribe(client, &request); /* the client resubscribes by itself */
     if (status == SMQ_OK) status = smq_connect(client);
     if (status != SMQ_OK) {
         print_options_error(stderr, &options, status);

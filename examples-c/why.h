@@ -1,4 +1,4 @@
-/* Says in words why a connection ended, or a message or request failed, why there is no client, and what is no argument. */
+/* Prints why a connection ended, a message or request failed, a client was not created, or an argument is wrong. */
 #ifndef WHY_H
 #define WHY_H
 
@@ -24,7 +24,7 @@ static inline void print_why(FILE *file, const smq_event *event) {
     fputc('\n', file);
 }
 
-/* What smq_client_init() answered to these options. Not the URL itself: it may have a password. */
+/* Prints an error of smq_client_init(), but not the URL itself: it may contain a password. */
 static inline void print_options_error(FILE *file, const smq_options *options, int32_t status) {
     size_t offset = 0;
     fprintf(file, "%s", smq_status_name(status));
@@ -41,7 +41,7 @@ static inline void refuse(const char *program, const char *flag, const char *why
     exit(2);
 }
 
-/* What a flag or an argument says; it ends the program if that is not a number from least to most. */
+/* The number of a flag or an argument; ends the program if it is not a number from least to most. */
 static inline uint32_t number(const char *program, const char *flag, const char *text, uint32_t least, uint32_t most) {
     char *end, why[64];
     unsigned long long value = strtoull(text, &end, 10);
@@ -50,7 +50,7 @@ static inline uint32_t number(const char *program, const char *flag, const char 
     return (uint32_t)value;
 }
 
-/* Whoever reads what is printed gets it at once; it ends the program if nobody can. */
+/* Flushes standard output; ends the program if that fails. */
 static inline void flush_output(const char *program) {
     if (fflush(stdout) != 0) refuse(program, "cannot print:", strerror(errno));
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes a feed of vehicle positions as that of Digitransit, and plays it.
+"""Generates a feed of vehicle positions like Digitransit's, and plays it.
 
     replay.py make FILE [--vehicles 200] [--messages 10000] [--seed 1]
     replay.py play FILE [URL] [--rate 1000] [--rounds 1]
@@ -24,7 +24,7 @@ STEP_DEGREES = 0.0003
 
 
 def make(path: str, vehicles: int, messages: int, seed: int) -> None:
-    """Vehicles that drive through Helsinki by chance; now and then one that does not know where it is."""
+    """Vehicles that drive through Helsinki at random; now and then one does not know its position."""
     chance = random.Random(seed)
     fleet = [
         {"desi": chance.choice(LINES), "oper": chance.randint(1, 90), "veh": number + 1, "hdg": chance.randrange(360),
@@ -50,7 +50,7 @@ def drive(vehicle: dict[str, Any], chance: random.Random) -> None:
 
 
 def position(vehicle: dict[str, Any], number: int, chance: random.Random) -> dict[str, Any]:
-    """As the vehicles of Helsinki say it."""
+    """The format of Helsinki's vehicles."""
     is_lost = chance.random() < 0.01
     return {
         "desi": vehicle["desi"], "dir": "1", "oper": vehicle["oper"], "veh": vehicle["veh"], "tsi": 1700000000 + number,
@@ -62,7 +62,7 @@ def position(vehicle: dict[str, Any], number: int, chance: random.Random) -> dic
 
 
 def play(path: str, url: str, rate: float, rounds: int) -> None:
-    """At that rate, without ever falling behind for good: what is late is sent in one piece."""
+    """Plays at that rate and catches up when it is late: late messages are sent in one batch."""
     try:
         with open(path, encoding="utf-8") as file:
             lines = [line.rstrip("\n").split("\t", 1) for line in file]

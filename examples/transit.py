@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Where the vehicles of a city are. Takes a feed as that of Digitransit and keeps the latest position of each vehicle.
+"""Shows the vehicles of a city. Reads a feed like Digitransit's and keeps the latest position of each vehicle.
 
 On a terminal it shows a table, each second anew; elsewhere a line for each vehicle that has moved meanwhile. With --once it
-prints each vehicle once, after so many seconds, and leaves."""
+prints each vehicle once, after that many seconds, and ends."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SHOW_S = 1.0
 
 
 class Fleet:
-    """The latest of each vehicle."""
+    """The latest position of each vehicle."""
 
     def __init__(self) -> None:
         self.latest: dict[str, tuple[object, ...]] = {}
@@ -50,7 +50,7 @@ class Fleet:
         self.moved.add(vehicle)
 
     def show(self, is_terminal: bool) -> None:
-        """Those that have moved; on a terminal as many as there is room for."""
+        """Prints the vehicles that have moved; on a terminal, as many as fit."""
         if is_terminal:
             room = max(1, shutil.get_terminal_size().lines - 3)
             print(f"\033[H\033[J{len(self.latest)} vehicles, {self.messages} messages")
@@ -65,7 +65,7 @@ class Fleet:
 
 
 def row(cells: tuple[object, ...]) -> str:
-    """What is no printable ASCII could be the terminal's."""
+    """Without characters that could control the terminal: only printable ASCII is left."""
     texts = ("-" if cell is None else str(cell) for cell in cells)
     name, *rest = ("".join(c if " " < c < "\x7f" else "?" for c in text) for text in texts)
     return f"{name:<24.23}" + "".join(f"{text:>12.11}" for text in rest)

@@ -42,7 +42,7 @@ extension Session {
   /// The transport is open: CONNECT is the first packet on it [MQTT-3.1.0-1].
   public mutating func connectionOpened() {
     precondition(connection.phase == .disconnected)
-    connection = newConnection(.sendingConnect(sent: 0))
+    connection = newConnection(.sendingConnect)
     if connects.authenticationMethod != nil { connection.authentication = .connecting }
     arrival = Arrival()
     control.removeAll()
@@ -115,10 +115,8 @@ extension Session {
   }
 
   private mutating func transmittedConnect(_ count: Int) {
-    guard case .sendingConnect(var sent) = connection.phase else { return }
-    sent &+= UInt32(truncatingIfNeeded: count)
-    connection.phase = .sendingConnect(sent: sent)
-    guard Int(truncatingIfNeeded: sent) == connects.packet(version).count else { return }
+    connection.connectSent &+= count
+    guard connection.connectSent == connects.packet(version).count else { return }
     counters.packetsSent.increment()
     connection.phase = .awaitingConnack
   }

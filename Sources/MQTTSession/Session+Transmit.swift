@@ -111,9 +111,8 @@ extension Session {
   }
 
   private var connectRest: Range<Int> {
-    guard case .sendingConnect(let sent) = connection.phase else { return 0..<0 }
     let packet = connects.packet(version)
-    return packet.offset &+ Int(truncatingIfNeeded: sent)..<packet.end
+    return packet.offset &+ connection.connectSent..<packet.end
   }
 
   private mutating func chooseSource(at now: Instant) -> Connection.Source {

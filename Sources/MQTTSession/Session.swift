@@ -221,7 +221,7 @@ public struct Session: ~Copyable {
     guard !arrival.hasBegun, counters.connections == 0 else { return false }
     switch connection.phase {
     case .awaitingConnack: return true
-    case .sendingConnect(let sent): return sent > 0
+    case .sendingConnect: return connection.connectSent > 0
     default: return false
     }
   }

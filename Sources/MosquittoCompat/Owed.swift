@@ -5,6 +5,7 @@ import Driver
 import MQTTClient
 import MQTTSession
 import MQTTWire
+import Storage
 
 /// A message as the program gets it, with its memory.
 @unsafe struct Arrived {

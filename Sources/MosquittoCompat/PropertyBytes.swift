@@ -2,6 +2,7 @@
 
 import CMosquitto
 import MQTTWire
+import Storage
 
 /// How many bytes `encode` writes.
 func encodedSize(of list: OpaquePointer?) -> Int {

@@ -82,7 +82,7 @@ private func nextEvent(_ client: OpaquePointer?, _ event: UnsafeMutablePointer<s
     let slot = try unsafe slot(client)
     let size = unsafe event.pointee.size
     guard unsafe size >= UInt32(MemoryLayout<smq_event>.size), size <= 4096 else { throw .structSize }
-    let result = unsafe take(slot.pointee.client.advanceToNextEvent(), slot, event)
+    let result = unsafe releaseAndTake(slot, event)
     unsafe event.pointee.size = size
     unsafe clearTail(event, size, known: MemoryLayout<smq_event>.size)
     return result

@@ -25,6 +25,11 @@ public func smq_status_name(_ status: Int32) -> UnsafePointer<CChar>? {
 }
 
 @c @implementation
+public func smq_status_text(_ status: Int32) -> UnsafePointer<CChar>? {
+  unsafe statusText(status) ?? text("the status is unknown")
+}
+
+@c @implementation
 public func smq_reason_code_name(_ protocol: UInt32, _ reason_code: Int32) -> UnsafePointer<CChar>? {
   if reason_code == -1 { return unsafe text("none") }
   let name =

@@ -1,6 +1,6 @@
-/// Names for consecutive numbers, one behind the other, each ended by a zero.
+/// Names for consecutive numbers, one after the other, each ended by a zero.
 ///
-/// A third of the code a `switch` over the names would take: nobody is in a hurry for them.
+/// This takes a third of the code of a `switch` over the names, and names are not needed quickly.
 struct NameList {
   let first: Int32
   let count: Int32
@@ -8,7 +8,7 @@ struct NameList {
 
   /// The name of `number`; `nil` if it is not in the list. Lives as long as the library.
   ///
-  /// That there are `count` names is what keeps the walk inside `text`; a test asks for all of them.
+  /// The walk stays inside `text` because there are `count` names; a test asks for all of them.
   func name(_ number: Int32) -> UnsafePointer<CChar>? {
     guard number >= first, number - first < count else { return nil }
     var name = unsafe UnsafeRawPointer(text.utf8Start).assumingMemoryBound(to: CChar.self)
@@ -20,7 +20,7 @@ struct NameList {
   }
 }
 
-/// The status codes, a list for each band; in the order of the header.
+/// The status codes, a list for each band, in the order of the header.
 func statusName(_ status: Int32) -> UnsafePointer<CChar>? {
   switch status {
   case 0: unsafe NameList(first: 0, count: 1, text: "SMQ_OK").name(0)
@@ -28,6 +28,18 @@ func statusName(_ status: Int32) -> UnsafePointer<CChar>? {
   case -299 ... -201: unsafe roomNames.name(-200 - status)
   case -399 ... -301: unsafe serverNames.name(-300 - status)
   case -499 ... -401: unsafe networkNames.name(-400 - status)
+  default: nil
+  }
+}
+
+/// The same as a sentence, without a capital letter and a full stop, so that it fits behind a colon.
+func statusText(_ status: Int32) -> UnsafePointer<CChar>? {
+  switch status {
+  case 0: unsafe NameList(first: 0, count: 1, text: "the call succeeded").name(0)
+  case -199 ... -101: unsafe callTexts.name(-100 - status)
+  case -299 ... -201: unsafe roomTexts.name(-200 - status)
+  case -399 ... -301: unsafe serverTexts.name(-300 - status)
+  case -499 ... -401: unsafe networkTexts.name(-400 - status)
   default: nil
   }
 }
@@ -92,6 +104,74 @@ private var networkNames: NameList {
       SMQ_ERR_TIMEOUT\0\
       SMQ_ERR_STREAM\0\
       SMQ_ERR_CREDENTIALS
+      """)
+}
+
+private var callTexts: NameList {
+  NameList(
+    first: 1, count: 18,
+    text: """
+      a pointer is NULL that must not be\0\
+      the library does not know this size or a field of the struct\0\
+      the block of memory is too small\0\
+      the block of memory is not aligned to 8 bytes\0\
+      this is not a client, or it was closed\0\
+      this is not possible in the client's state\0\
+      an option is out of its range, or two options contradict each other\0\
+      the URL is malformed\0\
+      the options, the protocol version or the server do not support this\0\
+      these options do not allow this client id\0\
+      the QoS is not 0, 1 or 2, or the server does not support it\0\
+      the Topic Name is empty, too long, or has a wildcard\0\
+      a string is not well-formed UTF-8, or contains U+0000\0\
+      the packet is larger than its buffer, or than MQTT or the server allows\0\
+      the Topic Filter is empty, too long, or has a misplaced wildcard\0\
+      a property is malformed, out of its range, or not allowed here\0\
+      nothing with this token waits\0\
+      this packet must not carry this Reason Code
+      """)
+}
+
+private var roomTexts: NameList {
+  NameList(
+    first: 1, count: 4,
+    text: """
+      there is no room now\0\
+      the process or the system has no descriptor left\0\
+      there is no connection\0\
+      the system cannot create the thread
+      """)
+}
+
+private var serverTexts: NameList {
+  NameList(
+    first: 1, count: 12,
+    text: """
+      the server sent a packet that cannot be parsed\0\
+      the server sent a packet that is not allowed here\0\
+      the server refused it\0\
+      the server closed the connection with DISCONNECT\0\
+      the server did not answer PINGREQ in time\0\
+      the server lost the session, and it is unknown whether it has the message\0\
+      the server sent more than there is room for\0\
+      a limit of the server does not allow it\0\
+      the server sent more unacknowledged messages than it may\0\
+      the message expired before it could be sent\0\
+      the message made room for a later one, or its connection ended\0\
+      a later message with the same topic is sent instead
+      """)
+}
+
+private var networkTexts: NameList {
+  NameList(
+    first: 1, count: 6,
+    text: """
+      the host name has no address\0\
+      the network failed\0\
+      the peer closed the connection without giving a reason\0\
+      the time is up\0\
+      the source of the payload failed in the middle of the packet\0\
+      the program has no credentials
       """)
 }
 

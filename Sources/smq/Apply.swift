@@ -1,12 +1,12 @@
 import CSwiftMQTT
 
 extension Arguments {
-  /// What an option says.
+  /// Applies one option.
   func apply(_ option: Option, _ value: [UInt8]) throws(Complaint) {
     func number(_ range: ClosedRange<Int64>) throws(Complaint) -> Int64 {
       guard let number = value.number(in: range) else {
-        let wanted: Text = "\(option.name) is a number from \(range.lowerBound) to \(range.upperBound)"
-        // To other programs -p is the password.
+        let wanted: Text = "\(option.name) needs a number from \(range.lowerBound) to \(range.upperBound)"
+        // Other programs use -p for the password.
         let isSecret = option.key == .port && value.contains { !(48...57).contains($0) }
         throw usageError(isSecret ? wanted : "\(wanted), not \"\(value.printable)\"")
       }
@@ -14,12 +14,12 @@ extension Arguments {
     }
     func milliseconds() throws(Complaint) -> Int64 {
       guard let time = System.decimal(value, scale: 1000), (0...86_400_000_000).contains(time) else {
-        throw usageError("\(option.name) is a number of seconds, not \"\(value.printable)\"")
+        throw usageError("\(option.name) needs a number of seconds, not \"\(value.printable)\"")
       }
       return time
     }
     func some() throws(Complaint) -> [UInt8] {
-      if value.isEmpty { throw usageError("\(option.name) is empty: its value is \(option.value)") }
+      if value.isEmpty { throw usageError("\(option.name) must not be empty: its value is \(option.value)") }
       return value
     }
     func topic(_ name: [UInt8]) throws(Complaint) -> [UInt8] {
@@ -29,15 +29,15 @@ extension Arguments {
       let hint: StaticString =
         name.begins(with: "$share/")
         ? "Topic Filter: a Shared Subscription is $share/NAME/FILTER"
-        : "Topic Filter: are all '+' and '#' in their places?"
+        : "Topic Filter: it is empty, too long, or has a misplaced '+' or '#'"
       return try checked(name, MQTT.checkFilter(name), hint)
     }
     func checked(_ name: [UInt8], _ status: Int, _ what: StaticString) throws(Complaint) -> [UInt8] {
       if status == SMQ_OK { return name }
       let name: Text = "\(option.name): \"\(name.printable)\""
-      throw usageError(status == SMQ_ERR_UTF8 ? "\(name) is not UTF-8" : "\(name) is no \(what)")
+      throw usageError(status == SMQ_ERR_UTF8 ? "\(name) is not UTF-8" : "\(name) is not a \(what)")
     }
-    // A publisher has one topic, the last one; a subscriber has them all.
+    // A publisher has one topic, the last one given; a subscriber has all of them.
     func addTopic(_ name: [UInt8]) throws(Complaint) {
       if command.set == Commands.sub { topics.append(try filter(name)) } else { topics = [try topic(name)] }
     }
@@ -70,7 +70,7 @@ extension Arguments {
     case .keepAlive: keepAlive = UInt32(try number(5...65_535))
     case .version:
       guard let known = protocolVersion(value) else {
-        throw usageError("\(option.name) is mqttv5, mqttv311 or mqttv31, not \"\(value.printable)\"")
+        throw usageError("\(option.name) needs mqttv5, mqttv311 or mqttv31, not \"\(value.printable)\"")
       }
       version = known
     case .persistent: isPersistent = true
@@ -102,7 +102,7 @@ extension Arguments {
     case .asPublished: asPublished = true
     case .randomly:
       guard let percent = System.decimal(value, scale: 100), (10...10_000).contains(percent) else {
-        throw usageError("\(option.name) is a percentage from 0.1 to 100, not \"\(value.printable)\"")
+        throw usageError("\(option.name) needs a percentage from 0.1 to 100, not \"\(value.printable)\"")
       }
       oneIn = percent
     case .count: count = try number(1...most)
@@ -118,7 +118,7 @@ extension Arguments {
     case .rate: rate = try number(1...most)
     case .seconds:
       seconds = try milliseconds()
-      if seconds == 0 { throw usageError("\(option.name) is a number of seconds above 0") }
+      if seconds == 0 { throw usageError("\(option.name) needs a number of seconds above 0") }
     case .messages: messages = try number(1...most)
     case .progress: progress = true
     case .json: json = true
@@ -138,7 +138,7 @@ extension Arguments {
   }
 }
 
-/// SMQ_PROTOCOL_…; nil if it is none.
+/// SMQ_PROTOCOL_…; nil if the name is unknown.
 private func protocolVersion(_ text: [UInt8]) -> UInt32? {
   switch text {
   case let text where text == "5" || text == "mqttv5": 5

@@ -3,7 +3,7 @@ import CSwiftMQTT
 /// A mistake in the command line.
 func usageError(_ text: Text) -> Complaint { Complaint(text: text, isUsage: true) }
 
-/// What the command line, and a file of options before it, ask for.
+/// What the command line, and an options file before it, ask for.
 final class Arguments {
   let command: Command
   var url: [UInt8] = []
@@ -68,7 +68,7 @@ final class Arguments {
   init(_ command: Command, _ words: [[UInt8]]) throws(Complaint) {
     self.command = command
     let given = try read(words[...])
-    // --help is answered whatever the files of options say.
+    // --help works whatever the options files contain.
     if given.contains(where: { $0.option.key == .help }) {
       wantsHelp = true
       return
@@ -79,13 +79,13 @@ final class Arguments {
       var inFile: [Given] = []
       for line in file { inFile += try read(line, isInFile: true) }
       if let wrong = inFile.first(where: { $0.option.key == .optionsFile || $0.option.key == .help }) {
-        throw usageError("\(wrong.option.name) cannot stand there")
+        throw usageError("\(wrong.option.name) is not allowed there")
       }
       try apply(inFile)
     } catch {
-      throw usageError("in a file of options: \(error.text)")
+      throw usageError("in an options file: \(error.text)")
     }
-    // Of what may be given once only, the command line's replaces the file's.
+    // An option that may be given only once replaces the file's.
     func isGiven(_ key: Key) -> Bool { given.contains { $0.option.key == key } }
     if [.message, .file, .lines, .nothing, .whole].contains(where: { isGiven($0) }) { source = nil }
     if isGiven(.url) || isGiven(.unix) { (host, port, bind) = ([], 0, []) }
@@ -95,7 +95,7 @@ final class Arguments {
     if !wantsVersion { try checkTogether() }
   }
 
-  /// An option, and the words behind it that are its value.
+  /// An option, and the following words that are its value.
   private struct Given {
     let option: Option
     var words: [[UInt8]] = []
@@ -113,7 +113,7 @@ final class Arguments {
     }
   }
 
-  /// Takes words to pieces, up to --help.
+  /// Parses words, up to --help.
   private func read(_ words: ArraySlice<[UInt8]>, isInFile: Bool = false) throws(Complaint) -> [Given] {
     var given: [Given] = []
     var words = words
@@ -128,12 +128,12 @@ final class Arguments {
         guard !word.begins(with: "-") && command.set & (Commands.bench | Commands.check) != 0,
           let url = options.first(where: { $0.key == .url })
         else {
-          // It may be a password, or a part of one.
+          // The word may be a password, or part of one.
           let isSecret = !word.begins(with: "-") && (isInFile || given.last?.option.key == .password)
-          throw isSecret ? usageError("a word that is neither an option nor the value of one") : unknown(word)
+          throw isSecret ? usageError("a word is neither an option nor the value of one") : unknown(word)
         }
         if given.contains(where: { $0.option.key == .url }) {
-          throw usageError("there is a URL already: what is \"\(word.printable)\"?")
+          throw usageError("\"\(word.printable)\" is unexpected: there is a URL already")
         }
         given.append(Given(option: url, words: [word]))
         continue
@@ -168,21 +168,21 @@ final class Arguments {
 
   private func unknown(_ word: [UInt8]) -> Complaint {
     if options.contains(where: { $0.isCalled(word) }) {
-      return usageError("\(word.printable) is no option of \(command.title)")
+      return usageError("\(word.printable) is not an option of \(command.title)")
     }
     if let option = options.first(where: { $0.key == .password }),
       word.begins(with: option.short) || word.begins(with: option.long)
     {
       return usageError("\(option.name) and its value are two words")
     }
-    // What follows may be a secret: of a URL, or of an option that is written as in another program.
+    // The rest may be a secret: part of a URL, or of an option that is written as in another program.
     let isShort = word.begins(with: "-") && !word.begins(with: "--")
     let name = word.prefix(isShort ? 2 : word.count).prefix { !ascii("=:@/").contains($0) }
     let points: StaticString = name.count < word.count ? "..." : ""
     return usageError("unknown option \"\(Array(name).printable)\(points)\"")
   }
 
-  /// What one option alone cannot know.
+  /// Checks that need more than one option.
   private func checkTogether() throws(Complaint) {
     if id != nil && prefix != nil { throw usageError("-i and -I cannot be used together") }
     if willTopic == nil {
@@ -191,15 +191,15 @@ final class Arguments {
       if willRetain { throw usageError("--will-retain needs --will-topic") }
     }
     if noRetained && retainedOnly { throw usageError("-R and --retained-only leave nothing to print") }
-    // With -I nobody would take the session up: each run has another Client Identifier.
+    // With -I no run could resume the session: each has another Client Identifier.
     if isPersistent && id == nil { throw usageError("-c needs a Client Identifier: -i") }
     if expiry == MQTT.forever && (version ?? (command.set == Commands.rr ? 5 : 4)) == 5 && id == nil {
-      throw usageError("-x: a session that is kept for ever needs a Client Identifier: -i")
+      throw usageError("-x: a session that is kept forever needs a Client Identifier: -i")
     }
     if password != nil && user == nil && url.isEmpty && version != 5 && command.set != Commands.rr {
-      throw usageError("-P needs a user name (-u), but in 5.0")
+      throw usageError("-P needs a user name (-u), except in 5.0")
     }
-    if hasProperties && version != 5 { throw usageError("-D is for 5.0, and -V says another version") }
+    if hasProperties && version != 5 { throw usageError("-D needs MQTT 5.0, but -V selects another version") }
     if expiry != nil && properties.sessionExpiry != nil {
       throw usageError("-x and -D connect session-expiry-interval cannot be used together")
     }
@@ -208,9 +208,9 @@ final class Arguments {
       throw usageError("-D: disconnect can only keep a session that connect keeps, too: -x")
     }
     if command.set == Commands.rr && properties.has(.publish, SMQ_PROPERTY_RESPONSE_TOPIC) {
-      throw usageError("-D: the response-topic is given with -e")
+      throw usageError("-D: -e gives the response-topic")
     }
-    // A URL, or a path, says all of where the broker is.
+    // A URL, or a path, names the broker completely.
     let name: Text = command.set & Commands.mosquitto != 0 ? "-L" : "a URL"
     let places: [(name: Text, isGiven: Bool)] = [
       (name, !url.isEmpty), ("--unix", !unix.isEmpty), ("-A", !bind.isEmpty), ("-h", !host.isEmpty),

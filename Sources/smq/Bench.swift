@@ -2,21 +2,21 @@ import CSwiftMQTT
 
 /// smq bench
 func bench(_ arguments: Arguments) throws(Complaint) -> Int32 {
-  if arguments.publishers == 0 { throw usageError("--publishers: there has to be one") }
+  if arguments.publishers == 0 { throw usageError("--publishers has to be at least 1") }
   if arguments.url.isEmpty == false, let topic = splitURL(arguments.url).topic, !topic.isEmpty {
-    throw usageError("the URL: the topic is given with -t")
+    throw usageError("the URL: it must not have a topic; use -t")
   }
   let crowd = try Crowd(arguments)
   let load = Load(arguments, crowd)
   let interrupted = try load.run()
   let report = Report(arguments, load)
   guard say(arguments.json ? report.json : report.plain, to: 1) else {
-    throw Complaint(text: "standard output cannot be written to")
+    throw Complaint(text: "cannot write to standard output")
   }
   return interrupted == 0 ? (load.lost == 0 && load.failed == 0 ? 0 : 1) : 128 + interrupted
 }
 
-/// The clients of a bench, the subscribers first, and the one place where they are waited for.
+/// The clients of a bench, the subscribers first, and the one place that waits for them.
 final class Crowd {
   let arguments: Arguments
   private(set) var clients: [Client] = []
@@ -24,7 +24,7 @@ final class Crowd {
   private var due: [Int64] = []
   private let signals = System.catchSignals()
   private(set) var isInterrupted = false
-  /// What comes, and of which client.
+  /// Receives each event, with the number of its client.
   var took: (Int, Event) throws(Complaint) -> Void = { (_, _) throws(Complaint) in }
 
   init(_ arguments: Arguments) throws(Complaint) {
@@ -35,7 +35,8 @@ final class Crowd {
     guard allowed >= 2 * count + 16 else {
       throw Complaint(
         text:
-          "\(count) clients need \(2 * count + 16) descriptors, and there may be \(allowed): see ulimit -n")
+          "\(count) clients need \(2 * count + 16) descriptors, but only \(allowed) are allowed: see ulimit -n"
+      )
     }
     _ = set.add(signals, number: .max)
     for number in 0..<Int(count) {
@@ -66,11 +67,11 @@ final class Crowd {
     do {
       return try Client(options)
     } catch {
-      throw Complaint(text: "client \(number + 1) cannot be made: \(MQTT.statusName(error.status))")
+      throw Complaint(text: "cannot create client \(number + 1): \(MQTT.statusText(error.status))")
     }
   }
 
-  /// Serves one client, and hands on its events.
+  /// Runs one client, and passes its events on.
   func serve(_ number: Int) throws(Complaint) {
     let client = clients[number]
     client.service()
@@ -79,7 +80,7 @@ final class Crowd {
     due[number] = timeout < 0 ? .max : System.milliseconds + timeout
   }
 
-  /// Waits at most until `deadline`, in milliseconds, and serves whoever has something to do.
+  /// Waits at most until `deadline`, in milliseconds, and runs the clients that have something to do.
   func turn(until deadline: Int64) throws(Complaint) {
     var next = deadline
     for time in due where time < next { next = time }
@@ -92,7 +93,7 @@ final class Crowd {
     if System.caughtSignal != 0 { isInterrupted = true }
   }
 
-  /// Leaves the broker with all of them.
+  /// Disconnects all of them.
   func leave() throws(Complaint) {
     for (number, client) in clients.enumerated() {
       _ = client.disconnect(drain: 0)

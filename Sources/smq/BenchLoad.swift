@@ -1,7 +1,7 @@
 import CSwiftMQTT
 
-/// What a bench does: connects, subscribes, publishes, and waits for what was published. The first 8 bytes of a payload
-/// are the time at which it was published, by the clock of this process.
+/// The load of a bench: connects, subscribes, publishes, and waits for what was published. The first 8 bytes of a
+/// payload are the time of publishing, by the clock of this process.
 final class Load {
   private let arguments: Arguments
   private let crowd: Crowd
@@ -16,7 +16,7 @@ final class Load {
   private var lastProgress = System.milliseconds
   private var publishingSince: Int64 = 0
   private var arrivals = Stillness()
-  /// Of each subscriber, how many have come or are given up.
+  /// For each subscriber, how many messages have arrived or are given up.
   private var arrived: [Int64]
 
   private(set) var published: Int64 = 0
@@ -24,7 +24,7 @@ final class Load {
   private(set) var failed: Int64 = 0
   private(set) var received: Int64 = 0
   private(set) var disconnections: Int64 = 0
-  /// Whose connection broke last, and why.
+  /// Which connection broke last, and why.
   private(set) var lastBreak = Text()
   private(set) var publishing: Int64 = 0  // nanoseconds
   private(set) var receiving: Int64 = 0
@@ -62,7 +62,7 @@ final class Load {
 
   // ---- The phases
 
-  /// A hundred at a time: more than a broker's queue of connections may hold would be refused.
+  /// A hundred at a time: a broker refuses more than its queue of connections may hold.
   private func connect() throws(Complaint) {
     let start = System.nanoseconds
     var begun = 0
@@ -87,18 +87,18 @@ final class Load {
       if arguments.messages == nil && now >= end { break }
       let isAll = try give(now)
       if let most = arguments.messages, published >= most { break }
-      // --messages would wait for ever for a broker that is gone. The rate is one a second at least.
+      // --messages would wait forever for a broker that is gone. The rate is at least one a second.
       if arguments.messages != nil && stillness.lasts(5_000, at: moved) { break }
       if arrivals.lasts(1_000, at: received) { giveUp() }
       var wake = (arguments.messages == nil ? end : .max) / 1_000_000
-      // With a rate, until the next message is due; else until there is room again.
+      // With a rate, until the next message is due; otherwise until there is room again.
       if arguments.rate > 0 && isAll {
         wake = min(wake, (publishingSince + (published + 1) * 1_000_000_000 / arguments.rate) / 1_000_000)
       }
       try crowd.turn(until: min(wake, System.milliseconds + 500))
       tellPublished()
     }
-    // Messages of QoS 0 are published when the kernel has them, others when they are acknowledged.
+    // QoS 0 messages are published when the kernel has them, others when they are acknowledged.
     publishing = System.nanoseconds - publishingSince
     var sending = Stillness()
     while arguments.qos == 0 && sent < published && !crowd.isInterrupted && !sending.lasts(2_000, at: sent) {
@@ -108,18 +108,18 @@ final class Load {
     }
   }
 
-  /// Goes up as long as there is a broker.
+  /// Continues as long as there is a broker.
   private var moved: Int64 {
     arguments.qos == 0 && arguments.subscribers == 0 ? published : received + completed
   }
 
   private var sent: Int64 { crowd.clients[first...].reduce(0, { $0 + $1.done.messages }) }
 
-  /// So many may be on their way without a rate: more would only wait in queues, and Mosquitto drops those behind the
-  /// first 120 of a subscriber, among which are some that came, and whose acknowledgement it has not read yet.
+  /// How many messages may be in flight without a rate: more would only wait in queues, and Mosquitto drops those after
+  /// the first 120 of a subscriber, among which are some that arrived and whose acknowledgements it has not read yet.
   private var window: Int64 { max(1, min(50, 4_194_304 / arguments.size)) }
 
-  /// How many messages may be published now. One that does not come for a second is lost, and does not count any more.
+  /// How many messages may be published now. One that does not arrive for a second is lost, and no longer counts.
   private var room: Int64 {
     guard arguments.rate == 0 && (arguments.subscribers > 0 || arguments.qos > 0) else { return .max }
     var ended = arguments.qos == 0 ? published : completed + failed
@@ -131,7 +131,7 @@ final class Load {
     for number in arrived.indices { arrived[number] = max(arrived[number], published) }
   }
 
-  /// Publishes what is due now, in turns. Whether that was possible.
+  /// Publishes what is due now, from each client in turn. Returns whether that was possible.
   private func give(_ now: Int64) throws(Complaint) -> Bool {
     var wanted = min(room, arguments.messages.map { $0 - published } ?? .max)
     if arguments.rate > 0 {
@@ -142,7 +142,7 @@ final class Load {
     while wanted > 0 && idle < count {
       let number = first + nextPublisher
       nextPublisher = (nextPublisher + 1) % count
-      // Without a rate each has some in a row, which share a system call.
+      // Without a rate, each client publishes some as a batch, which shares a system call.
       var batch = min(wanted, arguments.rate > 0 ? 1 : max(1, min(64, window / Int64(count))))
       var given: Int64 = 0
       while batch > 0, isConnected[number], !isFull[number], try publishOne(number) {
@@ -173,7 +173,7 @@ final class Load {
     return true
   }
 
-  /// Until all has come, or nothing has for two seconds.
+  /// Waits until everything has arrived, or nothing has for two seconds.
   private func drain() throws(Complaint) {
     var stillness = Stillness()
     func isDone() -> Bool { received >= expected && (arguments.qos == 0 || completed + failed >= published) }
@@ -205,7 +205,7 @@ final class Load {
     case SMQ_EVENT_DISCONNECTED where !isLeaving:
       if !isConnected[number] && nextFollows(event, arguments) { break }
       if !isConnected[number] || publishingSince == 0 {
-        let what: Text = isConnected[number] ? "was cut off from" : "cannot connect to"
+        let what: Text = isConnected[number] ? "lost the connection to" : "cannot connect to"
         throw Complaint(
           text: "client \(number + 1) \(what) \(place(arguments)): \(why(event))",
           status: exitStatus(event, wasConnected: false))
@@ -250,7 +250,7 @@ final class Load {
     progress("\(grouped(published)) published, \(grouped(received)) received")
   }
 
-  /// Once a second: on a terminal the line is written over.
+  /// Prints once a second; on a terminal the line is overwritten.
   private func progress(_ text: @autoclosure () -> Text) {
     let now = System.milliseconds
     guard showsProgress && now - lastProgress >= 1_000 else { return }
@@ -264,12 +264,12 @@ final class Load {
   }
 }
 
-/// How long a number has not changed.
+/// For how long a number has not changed.
 private struct Stillness {
   private var value: Int64 = -1
   private var since: Int64 = 0
 
-  /// Whether it has been this one for more than so many milliseconds.
+  /// Whether the number has been the same for more than that many milliseconds.
   mutating func lasts(_ limit: Int64, at value: Int64) -> Bool {
     let now = System.milliseconds
     if value != self.value {

@@ -1,4 +1,4 @@
-/// What a bench found, in words or as JSON.
+/// The result of a bench, as text or as JSON.
 struct Report {
   let plain: Text
   let json: Text

@@ -1,6 +1,6 @@
 import CSwiftMQTT
 
-/// smq check: 0 if all works, else the status of the first step that does not.
+/// smq check: 0 if everything works, otherwise the status of the first step that fails.
 func check(_ arguments: Arguments) throws(Complaint) -> Int32 {
   let findings = Findings(isPlain: !arguments.json)
   _ = signals  // a name takes its time, too
@@ -10,14 +10,14 @@ func check(_ arguments: Arguments) throws(Complaint) -> Int32 {
     Examination(place, findings, arguments).run()
     if System.caughtSignal != 0 { break }
   }
-  guard findings.finish() else { throw Complaint(text: "standard output cannot be written to") }
+  guard findings.finish() else { throw Complaint(text: "cannot write to standard output") }
   if System.caughtSignal != 0 {
-    throw Complaint(text: "interrupted before all was checked", status: 128 + System.caughtSignal)
+    throw Complaint(text: "interrupted before everything was checked", status: 128 + System.caughtSignal)
   }
   return findings.status
 }
 
-/// A server that is checked, and its URL; empty: -h and -p have it.
+/// A server to check, and its URL; empty: -h and -p name it.
 struct CheckedPlace {
   let name: Text
   let host: [UInt8]
@@ -25,7 +25,7 @@ struct CheckedPlace {
   let url: [UInt8]
 }
 
-/// Those of the URL, or the one of -h and -p.
+/// The servers of the URL, or the one of -h and -p.
 private func checkedPlaces(_ arguments: Arguments) throws(Complaint) -> [CheckedPlace] {
   if arguments.url.isEmpty {
     let host = arguments.host.isEmpty ? ascii("localhost") : arguments.host
@@ -34,10 +34,10 @@ private func checkedPlaces(_ arguments: Arguments) throws(Complaint) -> [Checked
         name: place(arguments), host: host, port: arguments.port == 0 ? 1883 : arguments.port, url: [])
     ]
   }
-  // The library knows what a URL is; what it has accepted can be taken to pieces.
+  // The library checks URLs; one that it has accepted can be split.
   _ = try clientOptions(arguments, 5)
   let (broker, topic) = splitURL(arguments.url)
-  if let topic, !topic.isEmpty { throw usageError("the URL: the topic is given with -t") }
+  if let topic, !topic.isEmpty { throw usageError("the URL: it must not have a topic; use -t") }
   let at = broker.lastIndex(of: 64)
   let login = at.map { Array(broker[7...$0]) } ?? []
   return broker[(at.map { $0 + 1 } ?? 7)...].split(separator: 44).map { authority in
@@ -58,7 +58,7 @@ private func hostAndPort(_ authority: [UInt8]) -> ([UInt8], UInt32) {
   return (authority[..<colon].filter { $0 != 91 && $0 != 93 }, UInt32(port))
 }
 
-/// What the steps found, told as they go or, as JSON, at the end.
+/// What the steps found, printed as they run or, as JSON, at the end.
 final class Findings {
   enum Result {
     case fine, note, failure
@@ -68,7 +68,7 @@ final class Findings {
   private var json = JSONWriter(isPretty: false)
   private var isOpen = false
   private var isWritten = true
-  /// 3: a name has no address, 4: no connection, 5: CONNECT is refused, 6: what comes after it.
+  /// 3: a name has no address, 4: no connection, 5: CONNECT is refused, 6: a later step.
   private(set) var status: Int32 = 0
 
   init(isPlain: Bool) {

@@ -1,6 +1,6 @@
 import CSwiftMQTT
 
-/// The steps, each on what the one before it found.
+/// The steps; each builds on what the one before it found.
 struct Examination {
   private let place: CheckedPlace
   private let findings: Findings
@@ -18,7 +18,7 @@ struct Examination {
 
   func run() {
     guard name() && tcp() else { return }
-    // The newest version that is accepted is the one that is tried further.
+    // The later steps use the newest version that is accepted.
     var chosen: UInt32?
     for version: UInt32 in arguments.version.map({ [$0] }) ?? [5, 4, 3] {
       let isAccepted = connect(version, isLast: version == (arguments.version ?? 3) && chosen == nil)
@@ -78,7 +78,7 @@ struct Examination {
     do {
       let start = System.nanoseconds
       let link = try Link(try options(version), arguments)
-      // The client's own time is up first: it says at which stage.
+      // The client's own timeout comes first, because it says at which stage.
       let outcome = wait(link, until: System.milliseconds + timeout + 1000) { $0.type == SMQ_EVENT_CONNECTED }
       defer { link.leave() }
       if case .came = outcome {
@@ -128,7 +128,8 @@ struct Examination {
       defer { link.leave() }
       let outcome = wait(link) { $0.type == SMQ_EVENT_CONNECTED }
       guard case .came = outcome else {
-        return blame("connect", 5, "a second connection", outcome, "does the broker limit connections?")
+        return blame(
+          "connect", 5, "a second connection", outcome, "check whether the broker limits connections")
       }
       let best = link.client.server.map { UInt8($0.maximumQoS) } ?? 2
       guard subscribe(link, topic, best) else { return }
@@ -136,7 +137,7 @@ struct Examination {
       if link.client.server?.retain ?? true {
         guard retained(link) else { return }
       } else {
-        findings.tell("retained", .note, "the broker keeps no messages")
+        findings.tell("retained", .note, "the broker does not retain messages")
       }
       ping(link)
     } catch {
@@ -152,7 +153,7 @@ struct Examination {
     return false
   }
 
-  /// Until the message has come back, and is acknowledged.
+  /// Waits until the message has come back and is acknowledged.
   private func roundTrip(_ link: Link, _ qos: UInt8) -> Bool {
     let start = System.nanoseconds
     var message = MQTT.Message(topic: topic, payload: ascii("smq check ") + decimal(Int64(qos)))
@@ -195,14 +196,14 @@ struct Examination {
     look(for: message, link, until: end)
     message.payload = []
     message.cookie = 4
-    // Whatever the step found, it leaves nothing behind.
+    // Whatever the step found, it removes its message again.
     _ = wait(link, link.client.publish(message), until: max(end, System.milliseconds + 1000)) {
       $0.type == SMQ_EVENT_COMPLETED && $0.cookie == 4
     }
     return link.client.state == SMQ_STATE_CONNECTED
   }
 
-  /// Subscribes, and waits for what was retained: it may come before SUBACK [MQTT-3.8.4].
+  /// Subscribes, and waits for the retained message, which may arrive before SUBACK [MQTT-3.8.4].
   private func look(for message: MQTT.Message, _ link: Link, until end: Int64) {
     var isBack = false
     var isSubscribed = false
@@ -215,10 +216,11 @@ struct Examination {
     }
     switch outcome {
     case .came where isSubscribed:
-      findings.tell("retained", .fine, "a message was kept, and is removed again")
+      findings.tell("retained", .fine, "a message was retained, and has been removed again")
     case .nothing where isSubscribed:
       findings.fail(
-        "retained", 6, "the broker did not keep a message", "are retained messages turned off there?")
+        "retained", 6, "the broker did not retain a message",
+        "check whether its configuration turns retained messages off")
     default: blame("retained", 6, Text(message.topic.printable), outcome, adviceOnSubscribing)
     }
   }
@@ -250,13 +252,13 @@ struct Examination {
     /// The event that was waited for.
     case came(Event)
     case lost(Event)
-    /// The library did not take what was to be sent.
+    /// The library rejected what was to be sent.
     case refused(Int)
     /// The time is up.
     case nothing
   }
 
-  /// Waits for an event, unless the answer of the library to what it comes of is that it does not.
+  /// Waits for an event, unless the library has rejected the call that would cause it.
   private func wait(
     _ link: Link, _ answer: Int = SMQ_OK, until end: Int64? = nil, _ isWanted: (Event) -> Bool
   ) -> Outcome {
@@ -274,7 +276,7 @@ struct Examination {
     }
   }
 
-  /// Tells why a step failed, with the step's own advice unless there is better.
+  /// Reports why a step failed, with the step's own advice unless there is better.
   private func blame(
     _ step: StaticString, _ status: Int32, _ what: Text, _ outcome: Outcome, _ advice: Text
   ) {

@@ -1,14 +1,14 @@
 import CSwiftMQTT
 import CTool
 
-/// A smq_client, and the memory it lives in.
+/// A smq_client, and the memory in which it lives.
 @safe
 final class Client {
   private let memory: UnsafeMutableRawPointer
   private let client: OpaquePointer
   /// The payload that smq_publish_stream() reads from.
   private var streamed: LargePayload?
-  /// Messages that come are not acknowledged any more: the broker keeps them for whoever takes up the session.
+  /// Received messages are no longer acknowledged: the broker keeps them for the client that resumes the session.
   var leavesMessages = false
 
   init(_ options: MQTT.Options) throws(ClientRefused) {
@@ -31,7 +31,7 @@ final class Client {
     unsafe memory.deallocate()
   }
 
-  // ---- What it is to do. A status each.
+  // ---- What it does. Each returns a status.
 
   func connect() -> Int { unsafe Int(smq_connect(client)) }
   func disconnect(drain: UInt32) -> Int { unsafe Int(smq_disconnect(client, drain)) }
@@ -66,7 +66,7 @@ final class Client {
       client, &raw,
       { user, offset, buffer, size in
         guard let user = unsafe user, let buffer = unsafe buffer else { return -1 }
-        // It lives as `streamed`, and the library asks for no more than the payload has.
+        // It lives as `streamed`, and the library asks for no more than the payload's size.
         let payload = unsafe Unmanaged<LargePayload>.fromOpaque(user).takeUnretainedValue()
         return unsafe payload.read(at: Int(offset), into: buffer, size)
       }, Unmanaged.passUnretained(payload).toOpaque())
@@ -156,7 +156,7 @@ final class Client {
   func timedOut(_ now: UInt32) { unsafe _ = smq_engine_timed_out(client, now) }
   func engineTimeout(_ now: UInt32) -> Int64 { unsafe Int64(smq_engine_next_timeout_ms(client, now)) }
 
-  /// Sends what is to be sent. 0, or the errno of a connection that takes no more.
+  /// Sends what is ready. 0, or the errno of a connection that accepts no more.
   func send(to descriptor: Int32, _ now: UInt32) -> Int32 {
     while true {
       var data: UnsafeRawPointer? = nil
@@ -170,7 +170,7 @@ final class Client {
     }
   }
 
-  /// Receives what is there, once. More than 0: bytes; 0: the end; below: -errno, or nil if there is no room.
+  /// Receives what is available, once. Above 0: bytes; 0: the end; below: -errno; nil if there is no room.
   func receive(from descriptor: Int32, _ now: UInt32) -> Int64? {
     var data: UnsafeMutableRawPointer? = nil
     var size = 0
@@ -181,7 +181,7 @@ final class Client {
     return count
   }
 
-  // ---- What it says of itself
+  // ---- What it reports
 
   /// The name of the broker's limits; nil without a connection.
   var server: MQTT.Server? {
@@ -196,7 +196,7 @@ final class Client {
       keepAlive: raw.keep_alive_s)
   }
 
-  /// Messages that are done with, and PINGREQs that were answered.
+  /// Completed messages, and answered PINGREQs.
   var done: (messages: Int64, pings: Int64) {
     var raw = smq_stats()
     raw.size = UInt32(MemoryLayout<smq_stats>.size)
@@ -212,7 +212,7 @@ final class Client {
   /// Sends PINGREQ now.
   func ping() { unsafe _ = smq_hint_network(client, 1) }
 
-  /// Each step is told on standard error, behind this name.
+  /// Prints each step on standard error, after this name.
   func logSteps() {
     unsafe _ = smq_set_log(
       client, Int32(SMQ_LOG_DEBUG), { _, _, what, number, other in tellStep(what, number, other) }, nil)

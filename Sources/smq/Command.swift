@@ -1,11 +1,11 @@
-/// A word behind `smq`.
+/// A word after `smq`.
 struct Command {
   let name: StaticString
   let set: UInt8
   let summary: StaticString
-  /// What it is called with, in a line or two.
+  /// Its arguments, in a line or two.
   let usage: StaticString
-  /// What its defaults are read from, in ~/.config; empty: nothing.
+  /// The file in ~/.config with its default options; empty: none.
   let file: StaticString
   let run: (Arguments) throws(Complaint) -> Int32
 
@@ -17,16 +17,16 @@ let commands: [Command] = [
     name: "pub", set: Commands.pub, summary: "publish a message, a file, or each line of standard input",
     usage: "-t TOPIC {-m TEXT | -f FILE | -l | -n | -s} [OPTION]...", file: "mosquitto_pub", run: publish),
   Command(
-    name: "sub", set: Commands.sub, summary: "subscribe, and print what comes",
+    name: "sub", set: Commands.sub, summary: "subscribe, and print the messages that arrive",
     usage: "-t FILTER [-t FILTER]... [OPTION]...", file: "mosquitto_sub", run: subscribe),
   Command(
-    name: "rr", set: Commands.rr, summary: "publish a request, and print the answer",
+    name: "rr", set: Commands.rr, summary: "publish a request, and print the response",
     usage: "-t TOPIC -e TOPIC {-m TEXT | -f FILE | -n | -s} [OPTION]...", file: "mosquitto_rr", run: request),
   Command(
-    name: "bench", set: Commands.bench, summary: "how much a broker takes: many clients, rates, latencies",
+    name: "bench", set: Commands.bench, summary: "measure a broker: many clients, rates, latencies",
     usage: "[URL] [OPTION]...", file: "", run: bench),
   Command(
-    name: "check", set: Commands.check, summary: "what works between here and a broker, step by step",
+    name: "check", set: Commands.check, summary: "check the path to a broker, step by step",
     usage: "[URL] [OPTION]...", file: "", run: check),
 ]
 
@@ -36,7 +36,7 @@ func run(_ words: [[UInt8]]) -> Int32 {
   if first == "--version" || first == "version" { return printVersion() }
   if first == "--help" || first == "help" { return help(Array(words.dropFirst())) }
   guard let command = commands.first(where: { first == $0.name }) else {
-    complain("smq", "\"\(first.printable)\" is no command: pub, sub, rr, bench, check or help")
+    complain("smq", "\"\(first.printable)\" is not a command: use pub, sub, rr, bench, check or help")
     return 1
   }
   do {
@@ -46,7 +46,7 @@ func run(_ words: [[UInt8]]) -> Int32 {
     return try command.run(arguments)
   } catch {
     complain(command.title, error.text)
-    if error.isUsage { say("smq \(command.name) --help tells what there is.\n", to: 2) }
+    if error.isUsage { say("smq \(command.name) --help lists the options.\n", to: 2) }
     return error.status
   }
 }

@@ -1,6 +1,6 @@
 import CSwiftMQTT
 
-/// The options of a client, as the command line has them.
+/// The options of a client, according to the command line.
 func clientOptions(_ arguments: Arguments, _ version: UInt32) throws(Complaint) -> MQTT.Options {
   var options = MQTT.Options()
   options.version = version
@@ -22,17 +22,17 @@ func clientOptions(_ arguments: Arguments, _ version: UInt32) throws(Complaint) 
   return options
 }
 
-/// A scheme may be in capitals (RFC 3986, section 3.1).
+/// A scheme may be in upper case (RFC 3986, section 3.1).
 private func isMQTT(_ url: [UInt8]) -> Bool { url.lowercased.begins(with: "mqtt://") }
 
-/// Where messages of -L go, and the rest of the URL.
+/// The topic of -L, and the rest of the URL.
 func splitURL(_ url: [UInt8]) -> (broker: [UInt8], topic: [UInt8]?) {
   guard isMQTT(url) else { return (url, nil) }
   guard let slash = url[7...].firstIndex(of: 47) else { return (url, nil) }
   return (Array(url[..<slash]), Array(url[(slash + 1)...]))
 }
 
-/// For messages to people; without what may be secret.
+/// The broker, for error texts; without what may be secret.
 func place(_ arguments: Arguments) -> Text {
   let broker = brokerPlace(arguments)
   return arguments.bind.isEmpty ? broker : "\(broker) from \(arguments.bind.printable) (-A)"
@@ -48,7 +48,7 @@ private func brokerPlace(_ arguments: Arguments) -> Text {
 private func setAddress(_ options: inout MQTT.Options, _ arguments: Arguments) {
   if !arguments.url.isEmpty {
     options.url = splitURL(arguments.url).broker
-    // What the command line has goes before what the URL has.
+    // The command line takes precedence over the URL.
     if arguments.user != nil || arguments.password != nil {
       let login = login(of: options.url)
       let colon = login.firstIndex(of: 58) ?? login.endIndex
@@ -63,7 +63,7 @@ private func setAddress(_ options: inout MQTT.Options, _ arguments: Arguments) {
   if !(arguments.unix.isEmpty && arguments.bind.isEmpty) { options.flags |= SMQ_OPTION_OWN_TRANSPORT }
 }
 
-/// Whether the next server of -L is tried at once, after this attempt has failed.
+/// Whether the client tries the next server of -L at once, after this attempt has failed.
 func nextFollows(_ event: Event, _ arguments: Arguments) -> Bool {
   event.retry == 0 && splitURL(arguments.url).broker.contains(44)
 }
@@ -95,7 +95,7 @@ private func decoded(_ text: ArraySlice<UInt8>) -> [UInt8] {
   return result
 }
 
-/// In 3.1 a client has to name itself, with 23 letters and digits at most; later the broker does it.
+/// In 3.1 a client has to name itself, with at most 23 letters and digits; later the broker can assign a name.
 private func clientID(_ arguments: Arguments, _ version: UInt32) -> [UInt8] {
   if let prefix = arguments.prefix { return prefix + decimal(Int64(System.processID)) }
   if let id = arguments.id { return id }
@@ -119,10 +119,10 @@ private func setWill(_ options: inout MQTT.Options, _ arguments: Arguments) {
 private func setProperties(_ options: inout MQTT.Options, _ arguments: Arguments) {
   let given = arguments.properties
   options.properties = given.connect
-  // With -c the library's 0 is for ever: a session that is to end with its connection ends a second later.
+  // With -c the library's 0 means forever: a session that should end with its connection ends a second later.
   let expiry = arguments.expiry ?? given.sessionExpiry
   options.sessionExpiry = arguments.isPersistent && expiry == 0 ? 1 : expiry ?? 0
-  // Otherwise the broker is told the sizes of the client's memory.
+  // Otherwise the broker learns the sizes of the client's memory.
   options.receiveMaximum = given.receiveMaximum == 0 ? 20 : given.receiveMaximum
   options.maximumPacket = given.maximumPacket == 0 ? MQTT.off : given.maximumPacket
   limitReceiving(&options)
@@ -130,7 +130,7 @@ private func setProperties(_ options: inout MQTT.Options, _ arguments: Arguments
   options.aliasesOut = given.topicAlias > 0 ? 1 : 0
 }
 
-/// The broker can only be told of a maximum that the receive buffer is not larger than.
+/// The broker may only be told a maximum that the receive buffer does not exceed.
 func limitReceiving(_ options: inout MQTT.Options) {
   if options.maximumPacket != 0 && options.maximumPacket < max(options.receiveBytes, 4096) {
     options.flags |= SMQ_OPTION_PARTS
@@ -138,13 +138,13 @@ func limitReceiving(_ options: inout MQTT.Options) {
   }
 }
 
-/// The option that has it.
+/// The option with a value that is not UTF-8.
 private func notUTF8(_ arguments: Arguments) -> StaticString {
   let texts: [(StaticString, [UInt8]?)] = [
     ("-i", arguments.id), ("-I", arguments.prefix), ("-u", arguments.user),
   ]
   for (name, text) in texts {
-    // What else a topic cannot have is of no interest.
+    // Here only UTF-8 matters.
     let letters = (text ?? []).filter { $0 != 35 && $0 != 43 }
     if MQTT.checkTopic(letters) == SMQ_ERR_UTF8 { return name }
   }
@@ -158,12 +158,12 @@ private func isOfLater(_ url: [UInt8]) -> Bool {
 private func refused(_ status: Int, _ offset: Int, _ options: MQTT.Options, _ arguments: Arguments)
   -> Complaint
 {
-  // smq bench and smq check take it without -L, too.
+  // smq bench and smq check accept a URL without -L, too.
   let url: Text = arguments.command.set & Commands.mosquitto != 0 ? "-L" : "the URL"
   return switch status {
   case SMQ_ERR_URL:
     usageError(
-      "\(url): wrong at byte \(offset): it is mqtt://[USER[:PASSWORD]@]HOST[:PORT][,HOST[:PORT]]...[/TOPIC]"
+      "\(url): malformed at byte \(offset): the form is mqtt://[USER[:PASSWORD]@]HOST[:PORT][,HOST[:PORT]]...[/TOPIC]"
     )
   case SMQ_ERR_NOT_SUPPORTED where isOfLater(options.url):
     Complaint(text: "\(url): only mqtt:// can be used: there is no TLS and no WebSocket in libswiftmqtt yet")
@@ -174,7 +174,7 @@ private func refused(_ status: Int, _ offset: Int, _ options: MQTT.Options, _ ar
   case SMQ_ERR_PROPERTY: usageError("-D: connect and will cannot carry these properties together")
   case SMQ_ERR_OPTION where options.host.count > 253: usageError("-h: the name is too long")
   case SMQ_ERR_OPTION where !options.password.isEmpty && options.userName.isEmpty:
-    usageError("-P needs a user name (-u), but in 5.0")
-  default: usageError("the options do not fit together: \(MQTT.statusName(status))")
+    usageError("-P needs a user name (-u), except in 5.0")
+  default: usageError("the options contradict each other: \(MQTT.statusText(status))")
   }
 }

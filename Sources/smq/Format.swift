@@ -1,9 +1,9 @@
 /// The pieces of -F.
 enum Format {
-  /// What stands between '%' and the letter.
+  /// The part between '%' and the letter.
   struct Field {
     var width = 0
-    /// At most so many bytes; nil: all.
+    /// The maximum number of bytes; nil: all.
     var precision: Int?
     var isLeft = false
     var hasZeros = false
@@ -55,7 +55,7 @@ enum Format {
     guard let letter = rest.popFirst() else { throw usageError("-F: the format ends in the middle of a '%'") }
     if letter == 37 { return .text([37]) }
     guard letters.bytes.contains(letter) else {
-      throw usageError("-F: there is no '%\([letter].printable)'")
+      throw usageError("-F: unknown '%\([letter].printable)'")
     }
     return .field(letter, field)
   }
@@ -85,7 +85,7 @@ enum Format {
     case 116: return 9  // \t
     case 118: return 11  // \v
     case nil: throw usageError("-F: the format ends in '\\'")
-    case let letter?: throw usageError("-F: there is no '\\\([letter].printable)'")
+    case let letter?: throw usageError("-F: unknown '\\\([letter].printable)'")
     }
   }
 }

@@ -1,6 +1,6 @@
 import CSwiftMQTT
 
-/// Copies of what C is to read, as long as this lives.
+/// Copies of what C reads, which live as long as this object.
 @safe
 final class Given {
   private var blocks: [UnsafeMutableRawPointer] = unsafe []
@@ -17,7 +17,7 @@ final class Given {
     return unsafe smq_bytes(data: block, size: bytes.count)
   }
 
-  /// A message but for its topic, payload and properties.
+  /// A message without its topic, payload and properties.
   static func bare(_ message: borrowing MQTT.Message) -> smq_message {
     var raw = unsafe smq_message()
     unsafe raw.size = UInt32(MemoryLayout<smq_message>.size)

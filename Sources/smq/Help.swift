@@ -1,19 +1,19 @@
-/// Writes to a descriptor, and whether that went well.
+/// Writes to a descriptor; returns whether that succeeded.
 @discardableResult
 func say(_ text: Text, to descriptor: Int32) -> Bool { System.write(descriptor, text.bytes) == 0 }
 
-/// A line on standard error, whatever is in the text.
+/// Prints a line on standard error, whatever characters the text has.
 func complain(_ who: Text, _ text: Text) { say("\(who): \(text.bytes.escaped)\n", to: 2) }
 
 func printVersion() -> Int32 {
-  // Program and library are one source tree, but a program may run on another library than it was built with.
+  // Program and library are one source tree, but the program may run with another library.
   finish("smq, an MQTT client for the command line, on libswiftmqtt \(MQTT.libraryVersion)\n", to: 1)
 }
 
-/// The exit status of a program whose last act is to print this.
+/// The exit status of a program that ends by printing this.
 private func finish(_ text: Text, to descriptor: Int32) -> Int32 {
   if say(text, to: descriptor) { return descriptor == 1 ? 0 : 1 }
-  complain("smq", "standard output cannot be written to")
+  complain("smq", "cannot write to standard output")
   return 1
 }
 
@@ -22,7 +22,7 @@ func help(_ words: [[UInt8]]) -> Int32 {
   guard let word = words.first else { return usageOfAll(to: 1) }
   if word == "--table" { return finish(table(), to: 1) }
   guard let command = commands.first(where: { word == $0.name }) else {
-    complain("smq help", "\"\(word.printable)\" is no command")
+    complain("smq help", "\"\(word.printable)\" is not a command")
     return 1
   }
   return usage(of: command)
@@ -33,7 +33,7 @@ func usageOfAll(to descriptor: Int32) -> Int32 {
   for command in commands {
     text += "  \(padded(command.name.bytes, 8))\(command.summary)\n"
   }
-  text += "  help    what a command takes: smq help COMMAND, or smq COMMAND --help\n"
+  text += "  help    show the options of a command: smq help COMMAND, or smq COMMAND --help\n"
   text += "\npub, sub and rr take the options of mosquitto_pub, mosquitto_sub and mosquitto_rr.\n"
   return finish(text, to: descriptor)
 }
@@ -57,7 +57,7 @@ private func heading(_ option: Option) -> Text {
   return "\(option.short)\(comma)\(option.long)\(space)\(option.value)"
 }
 
-/// Without what only the manual says.
+/// Without the part that only the manual has.
 private func short(_ help: [UInt8]) -> [UInt8] {
   guard let tilde = help.firstIndex(of: 126) else { return help }
   var end = tilde
@@ -87,7 +87,7 @@ private func wrapped(_ text: [UInt8], indent: Int) -> Text {
   return result
 }
 
-/// What there is for programs, such as those that make the manual and the completion: a line each, with tabs.
+/// The table for programs, such as those that make the manual and the completion: lines with tabs.
 private func table() -> Text {
   var text = Text()
   for command in commands { text += "command\t\(command.name)\t\(command.summary)\t\(command.usage)\n" }

@@ -1,4 +1,4 @@
-/// How often each duration was seen, to a part in 32. 15 KiB, whatever is counted.
+/// How often each duration occurred, with a resolution of 1/32, in 15 KiB whatever the count.
 struct Histogram {
   private var counts = [UInt32](repeating: 0, count: 60 * 32)
   private(set) var count: Int64 = 0
@@ -17,7 +17,7 @@ struct Histogram {
     smallest = min(smallest, value)
   }
 
-  /// The duration below which so many of 100,000 are.
+  /// The duration below which that many of 100,000 are.
   func percentile(_ part: Int64) -> Int64 {
     guard count > 0 else { return 0 }
     let wanted = max(1, (count * part + 99_999) / 100_000)

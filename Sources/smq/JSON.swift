@@ -2,10 +2,10 @@
 struct JSONWriter {
   private(set) var bytes: [UInt8] = []
   let isPretty: Bool
-  /// DEL and C1 are escaped, too, which a terminal would obey.
+  /// DEL and C1 are escaped, too, because terminals interpret them.
   private let isForTerminal: Bool
   private var depth = 0
-  /// Something stands before the next value of the object or array.
+  /// The object or array already has a value.
   private var needsComma = false
   private var isInArray = false
 
@@ -71,7 +71,7 @@ struct JSONWriter {
     needsComma = true
   }
 
-  /// Between the elements of an array; behind a key there is nothing to separate.
+  /// Between the elements of an array; after a key nothing has to be separated.
   private mutating func separate() {
     if needsComma { bytes += isPretty ? [44, 32] : [44] }
   }
@@ -104,7 +104,7 @@ struct JSONWriter {
 }
 
 extension JSONWriter {
-  /// Writes the value that a text of JSON is; false, with nothing written, if it is none.
+  /// Writes the value of a JSON text; false, with nothing written, if it is not JSON.
   mutating func copy(_ text: [UInt8]) -> Bool {
     var reader = JSONReader(text)
     var result = self
@@ -114,8 +114,8 @@ extension JSONWriter {
   }
 }
 
-/// Reads a text of JSON and hands it on to a writer. As lenient as cJSON: about leading zeros, and control characters
-/// in strings.
+/// Reads a JSON text and passes it on to a writer. It is as lenient as cJSON about leading zeros, and control
+/// characters in strings.
 private struct JSONReader {
   private let text: [UInt8]
   private var position = 0
@@ -242,7 +242,7 @@ private struct JSONReader {
     return true
   }
 
-  /// What stands behind \u, and the second half of a pair of them.
+  /// The code point after \u, and the second half of a pair.
   private mutating func scalar() -> UInt32? {
     guard let first = fourDigits(), !(0xDC00...0xDFFF).contains(first) else { return nil }
     guard (0xD800...0xDBFF).contains(first) else { return first }

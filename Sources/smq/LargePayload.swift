@@ -1,17 +1,17 @@
 import CTool
 
-/// A payload that the library asks for piece by piece (smq_publish_stream), as often as the connection is lost.
+/// A payload that the library reads piece by piece (smq_publish_stream), again after each lost connection.
 @safe
 final class LargePayload {
   let size: Int
-  /// Why a piece could not be had.
+  /// Why a piece could not be read.
   private(set) var failure: Text?
   private let pieces: [[UInt8]]
-  /// Of all pieces but the last.
+  /// The size of all pieces but the last.
   private let pieceSize: Int
   private let file: (descriptor: Int32, state: tool_file, name: Text)?
 
-  /// A file, of which nothing is kept. One that changes while it is sent is an error: its parts would be of two.
+  /// A file, of which nothing is kept. A file that changes while it is sent is an error: its parts would not match.
   init(_ descriptor: Int32, _ state: tool_file, _ name: Text) {
     size = Int(state.size)
     pieces = []
@@ -32,11 +32,11 @@ final class LargePayload {
     if let file { System.close(file.descriptor) }
   }
 
-  /// Puts bytes at `target`, which has room for `wanted` of them. How many; below 0: they cannot be had.
+  /// Writes up to `wanted` bytes to `target`. Returns how many; below 0: they cannot be read.
   func read(at offset: Int, into target: UnsafeMutableRawPointer, _ wanted: Int) -> Int32 {
     if let file {
       guard unsafe System.read(file.descriptor, file.state, at: offset, into: target, wanted) else {
-        failure = "-f: \(file.name) has changed while it was sent"
+        failure = "-f: \(file.name) changed while it was being sent"
         return -1
       }
       return Int32(wanted)
@@ -44,7 +44,7 @@ final class LargePayload {
     let piece = pieces[offset / pieceSize]
     let start = offset % pieceSize
     let count = min(wanted, piece.count - start)
-    // `count` bytes from `start` are in the piece, and no more than there is room for.
+    // `count` bytes from `start` are in the piece, and fit into the room.
     unsafe piece.withUnsafeBytes {
       unsafe target.copyMemory(from: $0.baseAddress! + start, byteCount: count)
     }

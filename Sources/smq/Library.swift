@@ -1,12 +1,12 @@
-// What the library is asked without a client. As in Given.swift and Client.swift, which have `unsafe`, too: what C is
-// given lives during the call, which is all the header asks for; what an event points to is copied before the next.
+// Calls to the library without a client. As in Given.swift and Client.swift, which also contain `unsafe`: memory that C
+// gets lives during the call, as the header requires; what an event points to is copied before the next event.
 
 import CSwiftMQTT
 
 extension MQTT {
   // ---- Names
 
-  static func statusName(_ status: Int) -> Text { unsafe Text(bytes(of: smq_status_name(Int32(status)))) }
+  static func statusText(_ status: Int) -> Text { unsafe Text(bytes(of: smq_status_text(Int32(status)))) }
   static func stageName(_ stage: Int) -> Text { unsafe Text(bytes(of: smq_stage_name(Int32(stage)))) }
   static func ruleName(_ rule: Int32) -> Text { unsafe Text(bytes(of: smq_rule_name(rule))) }
   static func logName(_ what: Int32) -> Text { unsafe Text(bytes(of: smq_log_name(what))) }
@@ -41,7 +41,7 @@ extension MQTT {
     return unsafe smq_topic_matches(&first, &second) == 1
   }
 
-  /// Appends a property to a list. A status.
+  /// Appends a property to a list. Returns a status.
   static func put(_ property: Property, kind: PropertyKind, into list: inout [UInt8]) -> Int {
     let given = Given()
     var added = [UInt8](repeating: 0, count: property.name.count + property.value.count + 16)

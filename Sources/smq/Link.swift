@@ -1,20 +1,20 @@
 import CSwiftMQTT
 import CTool
 
-/// Set once, before the first client is made.
+/// Set once, before the first client is created.
 let signals = System.catchSignals()
 
-/// A client and all that a program with one client waits for.
+/// A client and everything that a program with one client waits for.
 final class Link {
-  /// What there is to do.
+  /// What happened.
   enum Wake {
     case event(Event)
     /// `input` can be read, or is at its end.
     case input
-    /// `deadline` has come.
+    /// `deadline` has passed.
     case time
     case interrupted(Int32)
-    /// Nobody reads standard output any more.
+    /// The reader of standard output is gone.
     case outputBroken
   }
 
@@ -34,7 +34,7 @@ final class Link {
     do {
       client = try Client(options)
     } catch {
-      throw Complaint(text: "the client cannot be made: \(MQTT.statusName(error.status))")
+      throw Complaint(text: "cannot create the client: \(MQTT.statusText(error.status))")
     }
     transport = options.flags & SMQ_OPTION_OWN_TRANSPORT == 0 ? nil : OwnTransport(client, arguments)
     if arguments.debug { client.logSteps() }
@@ -42,7 +42,7 @@ final class Link {
     _ = client.connect()
   }
 
-  /// Waits for what is next.
+  /// Waits for the next thing to do.
   func next() -> Wake {
     while true {
       if !toldSignal && System.caughtSignal != 0 {
@@ -84,7 +84,7 @@ final class Link {
   private var isTimeUp: Bool { deadline.map { System.milliseconds >= $0 } ?? false }
 
   private func nextEvent() -> Event? {
-    // A connection that did not come in time is the time's end, not the connection's.
+    // A connection that was not opened in time counts as the end of the time, not as a failed connection.
     while !(transport != nil && isTimeUp), let event = client.nextEvent() {
       if event.type == SMQ_EVENT_CONNECTED { wasConnected = true }
       guard let transport else { return event }
@@ -105,7 +105,7 @@ final class Link {
     return nil
   }
 
-  /// An attempt or the connection has ended. Throws unless another connection is worth trying for.
+  /// An attempt or the connection has ended. Throws unless reconnecting makes sense.
   func lost(_ event: Event, isWorthAnother: Bool, _ arguments: Arguments) throws(Complaint) {
     if !wasConnected && nextFollows(event, arguments) { return }
     let isCut = wasConnected && event.status != SMQ_ERR_REFUSED
@@ -117,8 +117,8 @@ final class Link {
     if !arguments.quiet { complain(arguments.command.title, "\(what): \(why(event)); trying again") }
   }
 
-  /// Leaves the broker with DISCONNECT; messages in the outbox are waited for, at most `drain` milliseconds.
-  /// In 5.0 `reason` may ask for the Will. `isShort`: half a second for all of it, though the server has not closed.
+  /// Disconnects; waits at most `drain` milliseconds for messages in the outbox.
+  /// In 5.0 `reason` may ask for the Will. `isShort`: at most half a second, even if the server has not closed.
   func leave(
     drain: UInt32 = 0, reason: Int = SMQ_REASON_SUCCESS, properties: [UInt8] = [], isShort: Bool = false
   ) {
@@ -137,7 +137,7 @@ final class Link {
   }
 }
 
-/// What smq_log is told, for -d.
+/// The log function of -d.
 func tellStep(_ what: Int32, _ number: Int32, _ other: Int32) {
   say("debug: \(MQTT.logName(what)) \(Int(number)) \(Int(other))\n", to: 2)
 }

@@ -1,11 +1,11 @@
 import CTool
 
-/// What is published: a few bytes, or many of which only the pieces that are wanted are read.
+/// What to publish: a few bytes, or a large payload that is read piece by piece.
 enum Content {
   case bytes([UInt8])
   case large(LargePayload)
 
-  /// As much as goes through the outbox, at most.
+  /// The largest payload that goes through the outbox.
   static let most = 524_288
 
   init(_ bytes: [UInt8]) { self = bytes.count > Self.most ? .large(LargePayload(bytes)) : .bytes(bytes) }
@@ -30,7 +30,7 @@ func content(of source: Arguments.Source) throws(Complaint) -> Content {
   }
 }
 
-/// All that can be read, kept once: in pieces, as a list that grows is copied.
+/// Everything that can be read, kept once: in pieces, because a growing list is copied.
 private func content(of descriptor: Int32, name: Text, option: Text) throws(Complaint) -> Content {
   var pieces: [[UInt8]] = []
   try readAll(of: descriptor, name: name, option: option) { pieces.append($0) }
@@ -38,14 +38,14 @@ private func content(of descriptor: Int32, name: Text, option: Text) throws(Comp
   return size > Content.most ? .large(LargePayload(pieces, size)) : .bytes(pieces.reduce([]) { $0 + $1 })
 }
 
-/// The lines of standard input, as far as they have come.
+/// The lines of standard input that have been read so far.
 struct Lines {
   private var buffer: [UInt8] = []
   private var start = 0
   private var searched = 0
   /// There is no more to read.
   private(set) var isAtEnd = false
-  /// And all lines were handed out.
+  /// There is no more to read, and all lines were returned.
   var isUsedUp: Bool { isAtEnd && start == buffer.count }
 
   /// Reads once.
@@ -63,7 +63,7 @@ struct Lines {
     if buffer.count > 268_435_455 { throw Complaint(text: "-l: a line is larger than a message can be") }
   }
 
-  /// A whole line, without its end; the last one may have none.
+  /// A whole line without its end; the last one may have none.
   mutating func next() -> [UInt8]? {
     while searched < buffer.count {
       if buffer[searched] == 10 {

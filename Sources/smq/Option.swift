@@ -25,15 +25,15 @@ enum Commands {
   static let all = mosquitto | bench | check
 }
 
-/// A line of the table of options. Parsing, `--help`, the completion and the manual pages are made of it.
+/// A line of the table of options, from which parsing, `--help`, completion and manual pages are made.
 struct Option {
   let key: Key
   let short: StaticString
   let long: StaticString
-  /// What its value is called; empty: it has none.
+  /// The name of its value; empty: it has none.
   let value: StaticString
   let commands: UInt8
-  /// A sentence, without its full stop. `~` stands in front of what only the manual says.
+  /// A sentence without its full stop. The part after `~` is only in the manual.
   let help: StaticString
 
   @inline(__always)
@@ -53,137 +53,144 @@ struct Option {
   var hasShort: Bool { short.utf8CodeUnitCount > 0 }
   var hasLong: Bool { long.utf8CodeUnitCount > 0 }
 
-  /// As an error names it.
+  /// The name for error texts.
   var name: Text { Text(hasShort ? short.bytes : long.bytes) }
 
   func isCalled(_ name: [UInt8]) -> Bool { (hasShort && name == short) || (hasLong && name == long) }
 }
 
-/// The options, in the order in which they are told.
+/// The options, in the order of the help.
 let options: [Option] = [
   // ---- The broker
-  Option(.host, "-h", "--host", "HOST", Commands.all, "the broker's name or address; localhost if not given"),
-  Option(.port, "-p", "--port", "PORT", Commands.all, "its port; 1883 if not given"),
+  Option(
+    .host, "-h", "--host", "HOST", Commands.all, "the broker's host name or address (default: localhost)"),
+  Option(.port, "-p", "--port", "PORT", Commands.all, "the broker's port (default: 1883)"),
   Option(
     .url, "-L", "--url", "URL", Commands.all,
-    "mqtt://[USER[:PASSWORD]@]HOST[:PORT][,HOST[:PORT]]...[/TOPIC]: the broker, or several that are tried in turn, and the topic"
+    "mqtt://[USER[:PASSWORD]@]HOST[:PORT][,HOST[:PORT]]...[/TOPIC]: the broker, or several to try in turn, and the topic"
   ),
   Option(
     .unix, "", "--unix", "PATH", Commands.mosquitto | Commands.check,
     "connect to a socket in the file system instead"),
   Option(
     .bind, "-A", "", "ADDRESS", Commands.mosquitto | Commands.check,
-    "connect from this address of this machine"),
-  Option(.user, "-u", "--username", "NAME", Commands.all, "user name"),
+    "connect from this local address"),
+  Option(.user, "-u", "--username", "NAME", Commands.all, "the user name"),
   Option(
     .password, "-P", "--pw", "PASSWORD", Commands.all,
-    "password; ~others on this machine can see it in the list of processes: a file of options (-o) hides it"),
+    "the password; ~other users of this machine can see it in the list of processes: an options file (-o) hides it"
+  ),
   Option(
     .id, "-i", "--id", "ID", Commands.mosquitto | Commands.check,
-    "Client Identifier; the broker assigns one if not given (3.1: it is drawn)"),
+    "the Client Identifier; without it the broker assigns one (3.1: a random one is used)"),
   Option(
     .prefix, "-I", "--id-prefix", "PREFIX", Commands.mosquitto | Commands.bench,
-    "Client Identifier: PREFIX and the process id"),
+    "use PREFIX and the process id as the Client Identifier"),
   Option(
-    .keepAlive, "-k", "--keepalive", "SECONDS", Commands.all, "Keep Alive, 5 to 65535; 60 if not given"),
+    .keepAlive, "-k", "--keepalive", "SECONDS", Commands.all, "the Keep Alive, 5 to 65535 (default: 60)"),
   Option(
     .version, "-V", "--protocol-version", "VERSION", Commands.all,
-    "mqttv5, mqttv311 or mqttv31, or 5, 311, 31; ~mqttv311 if not given, mqttv5 with -D and in smq rr. smq check tries all three without it"
+    "mqttv5, mqttv311 or mqttv31, or 5, 311, 31; ~the default is mqttv311, with -D and in smq rr mqttv5. Without this option smq check tries all three"
   ),
   Option(
     .persistent, "-c", "--disable-clean-session", "", Commands.mosquitto,
-    "keep the session after the connection, and take up the one there is; needs -i"),
+    "keep the session after the connection, and resume an existing one; needs -i"),
   Option(
     .expiry, "-x", "--session-expiry-interval", "SECONDS", Commands.mosquitto,
-    "5.0: how long the broker keeps the session; -1: for ever"),
+    "5.0: how long the broker keeps the session; -1: forever"),
   Option(
     .nodelay, "", "--nodelay", "", Commands.mosquitto,
-    "send small packets at once; ~this is always so here, and the option is there for scripts that give it"),
-  // ---- What
+    "send small packets at once; ~smq always does so, and accepts the option for the sake of scripts"),
+  // ---- Messages
   Option(
     .topic, "-t", "--topic", "TOPIC", Commands.all,
-    "the topic, or to subscribe the Topic Filter, which may be given more than once; ~smq bench and smq check make their own topics below it, smq/bench and smq/check if not given"
+    "the topic; for smq sub, the Topic Filter, which may be given more than once; ~smq bench and smq check use topics below it (default: smq/bench and smq/check)"
   ),
   Option(
     .responseTopic, "-e", "--response-topic", "TOPIC", Commands.rr,
-    "where the answer comes; it is subscribed to"),
-  Option(.qos, "-q", "--qos", "QOS", Commands.mosquitto | Commands.bench, "Quality of Service: 0, 1 or 2"),
+    "the topic of the response, which smq rr subscribes to"),
+  Option(
+    .qos, "-q", "--qos", "QOS", Commands.mosquitto | Commands.bench, "the Quality of Service: 0, 1 or 2"),
   Option(.message, "-m", "--message", "TEXT", Commands.writing, "the message"),
-  Option(.file, "-f", "--file", "FILE", Commands.writing, "the message is what is in the file"),
-  Option(.lines, "-l", "--stdin-line", "", Commands.pub, "each line of standard input is a message"),
-  Option(.nothing, "-n", "--null-message", "", Commands.writing, "the message is empty"),
-  Option(.whole, "-s", "--stdin-file", "", Commands.writing, "the message is all of standard input"),
-  Option(.retain, "-r", "--retain", "", Commands.pub, "the broker keeps the message for later subscribers"),
-  Option(.times, "", "--repeat", "COUNT", Commands.pub, "publish the message so often"),
+  Option(.file, "-f", "--file", "FILE", Commands.writing, "publish the content of the file"),
+  Option(.lines, "-l", "--stdin-line", "", Commands.pub, "publish each line of standard input as a message"),
+  Option(.nothing, "-n", "--null-message", "", Commands.writing, "publish an empty message"),
+  Option(.whole, "-s", "--stdin-file", "", Commands.writing, "publish all of standard input as one message"),
+  Option(
+    .retain, "-r", "--retain", "", Commands.pub, "have the broker retain the message for later subscribers"),
+  Option(.times, "", "--repeat", "COUNT", Commands.pub, "publish the message that many times"),
   Option(
     .delay, "", "--repeat-delay", "SECONDS", Commands.pub,
-    "wait so long in between; fractions are allowed"),
+    "wait that long in between; fractions are allowed"),
   Option(
     .inFlight, "-M", "--max-inflight", "COUNT", Commands.pub,
-    "messages of QoS 1 and 2 on their way at a time; 20 if not given"),
+    "how many messages of QoS 1 and 2 may be in flight (default: 20)"),
   Option(
     .property, "-D", "--property", "PACKET NAME VALUE", Commands.mosquitto,
     "5.0: a property of connect, publish, subscribe, unsubscribe, disconnect or will; user-property has two values; ~the names are those of the specification with '-' between the words"
   ),
   Option(.willTopic, "", "--will-topic", "TOPIC", Commands.mosquitto, "the topic of the Will"),
   Option(
-    .willPayload, "", "--will-payload", "TEXT", Commands.mosquitto, "its message; empty if not given"),
-  Option(.willQoS, "", "--will-qos", "QOS", Commands.mosquitto, "its Quality of Service"),
-  Option(.willRetain, "", "--will-retain", "", Commands.mosquitto, "the broker keeps it"),
-  // ---- What is done with messages
+    .willPayload, "", "--will-payload", "TEXT", Commands.mosquitto, "the payload of the Will (default: empty)"
+  ),
+  Option(.willQoS, "", "--will-qos", "QOS", Commands.mosquitto, "the Quality of Service of the Will"),
+  Option(.willRetain, "", "--will-retain", "", Commands.mosquitto, "have the broker retain the Will"),
+  // ---- Receiving
   Option(
     .unsubscribe, "-U", "--unsubscribe", "FILTER", Commands.sub, "unsubscribe; may be given more than once"),
   Option(
     .filterOut, "-T", "--filter-out", "FILTER", Commands.sub,
-    "leave out messages whose topic matches; may be given more than once"),
-  Option(.noRetained, "-R", "", "", Commands.reading, "leave out messages that were retained"),
+    "do not print messages whose topic matches; may be given more than once"),
+  Option(.noRetained, "-R", "", "", Commands.reading, "do not print retained messages"),
   Option(
     .retainedOnly, "", "--retained-only", "", Commands.sub,
-    "leave out all others, and end when the first of them comes"),
+    "print only retained messages, and end when the first other message arrives"),
   Option(
     .removeRetained, "", "--remove-retained", "", Commands.sub,
-    "have the broker forget each retained message that comes, but for those that -T and -R leave out"),
+    "have the broker delete each retained message that arrives, except those that -T and -R exclude"),
   Option(
     .asPublished, "", "--retain-as-published", "", Commands.sub,
-    "5.0: the retain flag is as the publisher set it"),
+    "5.0: receive the retain flag as the publisher set it"),
   Option(
-    .randomly, "", "--random-filter", "PERCENT", Commands.sub, "take only so many of the messages, by chance"),
-  Option(.count, "-C", "", "COUNT", Commands.sub, "end after so many messages"),
+    .randomly, "", "--random-filter", "PERCENT", Commands.sub, "print only a random selection of this size"),
+  Option(.count, "-C", "", "COUNT", Commands.sub, "end after that many messages"),
   Option(.untilSubscribed, "-E", "", "", Commands.sub, "end when the broker has answered all subscriptions"),
   Option(
-    .timeout, "-W", "", "SECONDS", Commands.reading, "end after so many seconds, with exit status 27"),
-  Option(.timeout, "-W", "", "SECONDS", Commands.check, "how long each step may take; 5 if not given"),
+    .timeout, "-W", "", "SECONDS", Commands.reading, "end after that many seconds, with exit status 27"),
+  Option(.timeout, "-W", "", "SECONDS", Commands.check, "how long each step may take (default: 5)"),
   // ---- Output
-  Option(.verbose, "-v", "--verbose", "", Commands.reading, "print the topic in front of each message"),
-  Option(.format, "-F", "", "FORMAT", Commands.reading, "print each message like this; see OUTPUT FORMAT"),
-  Option(.noNewline, "-N", "", "", Commands.reading, "no new line after each message"),
-  Option(.pretty, "", "--pretty", "", Commands.reading, "%j and %J on many lines"),
+  Option(.verbose, "-v", "--verbose", "", Commands.reading, "print the topic before each message"),
+  Option(
+    .format, "-F", "", "FORMAT", Commands.reading,
+    "the output format of a message; see OUTPUT FORMAT in the manual"),
+  Option(.noNewline, "-N", "", "", Commands.reading, "print no newline after each message"),
+  Option(.pretty, "", "--pretty", "", Commands.reading, "print %j and %J on several lines"),
   // ---- bench, check
-  Option(.publishers, "", "--publishers", "COUNT", Commands.bench, "clients that publish; 1 if not given"),
+  Option(.publishers, "", "--publishers", "COUNT", Commands.bench, "how many clients publish (default: 1)"),
   Option(
-    .subscribers, "", "--subscribers", "COUNT", Commands.bench, "clients that subscribe; 1 if not given"),
+    .subscribers, "", "--subscribers", "COUNT", Commands.bench, "how many clients subscribe (default: 1)"),
   Option(
-    .size, "", "--size", "BYTES", Commands.bench, "of each payload, 16 at least; 64 if not given"),
+    .size, "", "--size", "BYTES", Commands.bench, "the size of each payload, at least 16 (default: 64)"),
   Option(
     .rate, "", "--rate", "COUNT", Commands.bench,
-    "messages a second, of all publishers together; as many as go if not given"),
-  Option(.seconds, "", "--seconds", "SECONDS", Commands.bench, "how long to publish; 10 if not given"),
+    "messages per second of all publishers together; without it, as fast as possible"),
+  Option(.seconds, "", "--seconds", "SECONDS", Commands.bench, "how long to publish (default: 10)"),
   Option(
     .messages, "", "--messages", "COUNT", Commands.bench,
-    "end after so many messages of all publishers together, instead"),
+    "end after that many messages of all publishers together instead"),
   Option(
     .progress, "", "--progress", "", Commands.bench,
-    "a line on standard error each second, even if that is no terminal"),
+    "print a line on standard error each second, even if that is not a terminal"),
   Option(.json, "", "--json", "", Commands.bench | Commands.check, "print the result as JSON"),
   // ---- The rest
   Option(
     .optionsFile, "-o", "--options-file", "FILE", Commands.all,
-    "read options from the file, one to a line; those of the command line go before"),
-  Option(.debug, "-d", "--debug", "", Commands.mosquitto, "tell each step on standard error"),
-  Option(.quiet, "", "--quiet", "", Commands.mosquitto, "no messages about what goes wrong"),
-  Option(.help, "", "--help", "", Commands.all, "print this and end"),
+    "read options from the file, one per line; the command line takes precedence"),
+  Option(.debug, "-d", "--debug", "", Commands.mosquitto, "print each step on standard error"),
+  Option(.quiet, "", "--quiet", "", Commands.mosquitto, "do not print error messages"),
+  Option(.help, "", "--help", "", Commands.all, "print this help and end"),
   Option(.programVersion, "", "--version", "", Commands.all, "print the version and end"),
-  // ---- What mosquitto_pub and its like have beyond that
+  // ---- Options of mosquitto_pub and its like that are not supported
   Option(.unsupportedTLS, "", "--cafile", "FILE", Commands.mosquitto, ""),
   Option(.unsupportedTLS, "", "--capath", "DIRECTORY", Commands.mosquitto, ""),
   Option(.unsupportedTLS, "", "--cert", "FILE", Commands.mosquitto, ""),

@@ -3,7 +3,7 @@ func optionsFile(_ path: [UInt8]) throws(Complaint) -> [ArraySlice<[UInt8]>] {
   lines(of: try contents(of: try opened(path, option: "-o"), name: Text(path.printable), option: "-o: "))
 }
 
-/// Those in the file that mosquitto_pub and its like read, too; none if it is not there.
+/// The options of the file that mosquitto_pub and its like read, too; none if it does not exist.
 func defaultOptions(_ command: Command) throws(Complaint) -> [ArraySlice<[UInt8]>] {
   guard !command.file.bytes.isEmpty else { return [] }
   var directory = Text(System.environment("XDG_CONFIG_HOME"))
@@ -26,15 +26,15 @@ func opened(_ path: [UInt8], option: Text) throws(Complaint) -> Int32 {
   return descriptor
 }
 
-/// All that can be read from a descriptor, which is closed.
+/// Reads everything from a descriptor, and closes it.
 private func contents(of descriptor: Int32, name: Text, option: Text = "") throws(Complaint) -> [UInt8] {
   var whole: [UInt8] = []
   try readAll(of: descriptor, name: name, option: option) { whole += $0 }
   return whole
 }
 
-/// Hands on what can be read, in pieces of 65,536 bytes but for the last, and closes the descriptor. MQTT takes no more
-/// than 268,435,455 bytes.
+/// Passes on what can be read, in pieces of 65,536 bytes except the last, and closes the descriptor. MQTT allows at
+/// most 268,435,455 bytes.
 func readAll(of descriptor: Int32, name: Text, option: Text, _ take: ([UInt8]) -> Void) throws(Complaint) {
   defer { System.close(descriptor) }
   var size = 0
@@ -57,14 +57,14 @@ func tooLarge(_ name: Text, _ option: Text) -> Complaint {
   Complaint(text: "\(option)\(name) is larger than a message can be")
 }
 
-/// Each line's words, but for empty lines and comments.
+/// The words of each line, without empty lines and comments.
 private func lines(of file: [UInt8]) -> [ArraySlice<[UInt8]>] {
   file.split(separator: 10).map { words(of: $0) }.filter { words in
     words.first.map { !$0.begins(with: "#") } ?? false
   }
 }
 
-/// The name, and a value that may have blanks in it. Of those of -D only the last may.
+/// The name, and a value that may contain spaces; for -D only the last part may.
 private func words(of line: ArraySlice<UInt8>) -> ArraySlice<[UInt8]> {
   var rest = line.drop { $0 == 32 }
   while let last = rest.last, last == 13 || last == 32 { rest.removeLast() }

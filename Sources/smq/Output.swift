@@ -1,6 +1,6 @@
 import CTool
 
-/// Standard output, in larger pieces: written when nothing else is to be done.
+/// Standard output, in larger pieces: written when there is nothing else to do.
 final class Output {
   private var buffer: [UInt8] = []
   /// The errno of a write that failed; nothing is written after it.
@@ -20,7 +20,7 @@ final class Output {
     buffer.removeAll(keepingCapacity: buffer.count <= 131_072)
   }
 
-  /// Nobody reads it any more.
+  /// The reader is gone.
   func broke() {
     if error == 0 { error = Int32(TOOL_EPIPE) }
   }
@@ -29,7 +29,7 @@ final class Output {
   func finish() throws(Complaint) {
     flush()
     if error != 0 && error != Int32(TOOL_EINTR) {
-      throw Complaint(text: "standard output cannot be written to: \(System.errorText(error))")
+      throw Complaint(text: "cannot write to standard output: \(System.errorText(error))")
     }
   }
 }

@@ -1,14 +1,14 @@
 import CTool
 
-/// A connection that the library's own transport does not make: from an address of this machine, or to a socket in the
-/// file system. It is opened while nothing else is done.
+/// A connection that the library's own transport does not support: from an address of this machine, or to a socket in
+/// the file system. Opening it blocks.
 final class OwnTransport {
   private let client: Client
   private let arguments: Arguments
   private(set) var descriptor: Int32 = -1
-  /// Why a name has no address, an EAI_… value: there is no errno for that.
+  /// Why a host name has no address, an EAI_… value: there is no errno for that.
   private(set) var lookupError: Int32 = 0
-  /// The kernel takes no more bytes.
+  /// The kernel accepts no more bytes.
   private(set) var isBlocked = false
 
   init(_ client: Client, _ arguments: Arguments) {

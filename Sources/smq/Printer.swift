@@ -1,6 +1,6 @@
 import CSwiftMQTT
 
-/// Prints messages as -v, -F, -N and --pretty say: byte for byte as mosquitto_sub does.
+/// Prints messages according to -v, -F, -N and --pretty: byte for byte as mosquitto_sub does.
 final class Printer {
   private let arguments: Arguments
 
@@ -24,7 +24,7 @@ final class Printer {
     if arguments.newline { output.write(10) }
   }
 
-  /// Scripts get what came, byte for byte; a person's terminal gets nothing that it would obey.
+  /// Scripts get what arrived, byte for byte; a terminal gets nothing that it would interpret.
   private func shown(_ bytes: [UInt8], _ output: Output) -> [UInt8] {
     output.isTerminal ? bytes.onTerminal : bytes
   }
@@ -84,7 +84,7 @@ final class Printer {
     }
   }
 
-  /// %FT%T%z: date, time of day and zone, with what stands between the two latter.
+  /// %FT%T%z: date, time of day and zone, with a fraction before the zone.
   private static func time(_ seconds: Int64, _ between: [UInt8] = []) -> [UInt8] {
     System.time(70, seconds) + [84] + System.time(84, seconds) + between + System.time(122, seconds)
   }
@@ -98,7 +98,7 @@ final class Printer {
     return result
   }
 
-  /// A text: no longer than the precision, at least as wide as the field, with blanks.
+  /// A text, no longer than the precision, padded to the width of the field.
   private func cut(_ text: [UInt8], _ field: Format.Field) -> [UInt8] {
     var blank = field
     blank.hasZeros = false
@@ -112,7 +112,7 @@ final class Printer {
     return field.isLeft ? text + filling : filling + text
   }
 
-  /// As many whole bytes as the width has room for.
+  /// As many whole bytes as fit into the width.
   private func hexadecimal(_ payload: [UInt8], _ field: Format.Field, _ digits: StaticString) -> [UInt8] {
     let digits = digits.bytes
     let taken = field.width == 0 ? payload.count : min(payload.count, field.width / 2)
@@ -172,7 +172,7 @@ final class Printer {
         json.key(name.name)
         json.string(property.value)
       case .pair where !hasPairs:
-        // All of them where the first one stands.
+        // All of them in place of the first one.
         hasPairs = true
         json.key("user-properties")
         json.beginObject()

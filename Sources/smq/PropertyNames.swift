@@ -21,7 +21,7 @@ enum PropertyPacket: UInt8 {
   }
 }
 
-/// A property that `-D` may set: its name, what its value is, and the packets it may stand in.
+/// A property that `-D` may set: its name, the kind of its value, and the packets that may carry it.
 struct PropertyName {
   let name: StaticString
   let identifier: Int
@@ -63,10 +63,10 @@ let propertyNames: [PropertyName] = [
   PropertyName("user-property", SMQ_PROPERTY_USER_PROPERTY, .pair, 1 | 2 | 4 | 8 | 16 | 32),
 ]
 
-/// Whether `-D` has two values behind this name.
+/// Whether `-D` takes two values after this name.
 func isPair(_ name: [UInt8]) -> Bool { name.lowercased == "user-property" }
 
-/// What `-D` gave, packet by packet. What the library has an option for is kept apart.
+/// The properties of `-D` by packet. Those that are options of the library are kept apart.
 struct GivenProperties {
   var connect: [UInt8] = []
   var publish: [UInt8] = []
@@ -82,7 +82,7 @@ struct GivenProperties {
   var sessionExpiry: UInt32?
   /// Of DISCONNECT.
   var lastExpiry: UInt32 = 0
-  /// Packets and properties, of which only a User Property may stand twice (section 2.2.2.2).
+  /// Packets and properties, of which only a User Property may appear twice (section 2.2.2.2).
   private var given: [(packet: PropertyPacket, identifier: Int)] = []
 
   func has(_ packet: PropertyPacket, _ identifier: Int) -> Bool {
@@ -93,7 +93,7 @@ struct GivenProperties {
   mutating func add(_ words: [[UInt8]]) throws(Complaint) {
     guard let packet = PropertyPacket(words[0]) else {
       throw usageError(
-        "-D: \"\(words[0].printable)\" is no packet: connect, publish, subscribe, unsubscribe, disconnect or will"
+        "-D: \"\(words[0].printable)\" is not a packet: connect, publish, subscribe, unsubscribe, disconnect or will"
       )
     }
     guard let known = propertyNames.first(where: { words[1].lowercased == $0.name }) else {
@@ -103,7 +103,7 @@ struct GivenProperties {
       throw usageError("-D: \(words[0].lowercased.printable) cannot carry \(known.name)")
     }
     if known.kind != .pair && has(packet, known.identifier) {
-      throw usageError("-D: \(words[0].lowercased.printable) can carry \(known.name) once only")
+      throw usageError("-D: \(words[0].lowercased.printable) can carry \(known.name) only once")
     }
     given.append((packet, known.identifier))
     var property = MQTT.Property(identifier: known.identifier, number: 0, name: [], value: words[2])
@@ -111,7 +111,7 @@ struct GivenProperties {
     case .number:
       guard let number = words[2].number(in: 0...known.maximum) else {
         throw usageError(
-          "-D: \(known.name) is a number from 0 to \(known.maximum), not \"\(words[2].printable)\"")
+          "-D: \(known.name) needs a number from 0 to \(known.maximum), not \"\(words[2].printable)\"")
       }
       property.number = UInt32(number)
       if try keep(known.identifier, packet, property.number) { return }
@@ -119,25 +119,25 @@ struct GivenProperties {
       property.name = words[2]
       property.value = words[3]
     case .bytes where known.identifier == SMQ_PROPERTY_RESPONSE_TOPIC && MQTT.checkTopic(words[2]) != SMQ_OK:
-      throw usageError("-D: \(known.name): \"\(words[2].printable)\" is no topic")
+      throw usageError("-D: \(known.name): \"\(words[2].printable)\" is not a topic")
     case .bytes: break
     }
     let status = put(property, known.kind, packet)
     guard status == SMQ_OK else {
       throw usageError(
-        "-D: \(known.name): \(status == SMQ_ERR_UTF8 ? "the value is not UTF-8" : MQTT.statusName(status))")
+        "-D: \(known.name): \(status == SMQ_ERR_UTF8 ? "the value is not UTF-8" : MQTT.statusText(status))")
     }
   }
 
-  /// true: it is an option of the library's.
+  /// true: it is an option of the library.
   private mutating func keep(_ identifier: Int, _ packet: PropertyPacket, _ number: UInt32) throws(Complaint)
     -> Bool
   {
     switch identifier {
     case SMQ_PROPERTY_RECEIVE_MAXIMUM where number > 0: receiveMaximum = number
-    // No receive buffer of the library's is smaller.
+    // The library's receive buffer is never smaller.
     case SMQ_PROPERTY_MAXIMUM_PACKET_SIZE where number < 64:
-      throw usageError("-D: maximum-packet-size has to be 64 at least")
+      throw usageError("-D: maximum-packet-size has to be at least 64")
     case SMQ_PROPERTY_MAXIMUM_PACKET_SIZE: maximumPacket = number
     case SMQ_PROPERTY_TOPIC_ALIAS_MAXIMUM: topicAliasMaximum = min(number, 1024)
     case SMQ_PROPERTY_TOPIC_ALIAS where number > 0: topicAlias = number
@@ -147,7 +147,7 @@ struct GivenProperties {
       lastExpiry = number
       return false
     case SMQ_PROPERTY_RECEIVE_MAXIMUM, SMQ_PROPERTY_TOPIC_ALIAS, SMQ_PROPERTY_SUBSCRIPTION_IDENTIFIER:
-      throw usageError("-D: this number cannot be 0")
+      throw usageError("-D: this number must not be 0")
     default: return false
     }
     return true

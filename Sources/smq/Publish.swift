@@ -3,7 +3,9 @@ import CSwiftMQTT
 /// smq pub
 func publish(_ arguments: Arguments) throws(Complaint) -> Int32 {
   let topic = try topic(of: arguments)
-  guard let source = arguments.source else { throw usageError("a message is needed: -m, -f, -l, -n or -s") }
+  guard let source = arguments.source else {
+    throw usageError("a message is required: use -m, -f, -l, -n or -s")
+  }
   let publisher = Publisher(arguments, topic)
   if case .lines = source {
     if arguments.times != nil { throw usageError("--repeat cannot be used with -l") }
@@ -15,27 +17,27 @@ func publish(_ arguments: Arguments) throws(Complaint) -> Int32 {
   return try publisher.run()
 }
 
-/// The last one that -t or -L gave.
+/// The last topic of -t or -L.
 func topic(of arguments: Arguments) throws(Complaint) -> [UInt8] {
   if let topic = arguments.topics.first { return topic }
-  guard !arguments.url.isEmpty else { throw usageError("a topic is needed: -t, or -L with one") }
-  // A URL of another kind has none, either: then it is that what has to be told.
+  guard !arguments.url.isEmpty else { throw usageError("a topic is required: use -t, or -L with a topic") }
+  // A URL with another scheme has none, either: then that is the error.
   _ = try clientOptions(arguments, 5)
   throw usageError("-L: the URL has no topic, and there is no -t")
 }
 
-/// Publishes one message some times, or many lines, and sees each of them end.
+/// Publishes one message several times, or many lines, and waits until each of them ends.
 private final class Publisher {
   let arguments: Arguments
   let version: UInt32
   var message: MQTT.Message
-  /// How often the message is still to be published.
+  /// How many times the message still has to be published.
   var left: Int64 = 0
   var lines: Lines?
-  /// A line that there was no room for.
+  /// A line for which there was no room.
   private var held: [UInt8]?
   private var open = 0
-  /// There was no room; an event says when there is.
+  /// There was no room; an event reports when there is.
   private var isFull = false
   private var status: Int32 = 0
   private var notBefore: Int64 = 0
@@ -78,7 +80,7 @@ private final class Publisher {
     return status
   }
 
-  /// What cannot be published stays where it is: whoever writes it waits.
+  /// A line that cannot be published stays in the pipe, and its writer waits.
   private func wantsInput(_ link: Link) -> Bool {
     guard let lines else { return false }
     return !lines.isAtEnd && held == nil && link.client.state == SMQ_STATE_CONNECTED
@@ -90,7 +92,7 @@ private final class Publisher {
     case .input: try lines?.read()
     case .time: break
     case .interrupted(let signal):
-      throw Complaint(text: "interrupted before all was published", status: 128 + signal)
+      throw Complaint(text: "interrupted before everything was published", status: 128 + signal)
     case .outputBroken: break
     }
     if link.wasConnected && !isFull && link.client.state == SMQ_STATE_CONNECTED { try give(link) }
@@ -102,7 +104,7 @@ private final class Publisher {
     case SMQ_EVENT_ROOM: isFull = false
     case SMQ_EVENT_COMPLETED:
       open -= 1
-      // A stream that has ended is told by this alone.
+      // Only this reports the end of a stream.
       if message.large != nil { isFull = false }
       if event.status != SMQ_OK {
         status = 1
@@ -113,7 +115,7 @@ private final class Publisher {
     }
   }
 
-  /// Publishes what there is, as long as there is room.
+  /// Publishes what is available, as long as there is room.
   private func give(_ link: Link) throws(Complaint) {
     if lines != nil {
       while let line = held ?? lines?.next() {

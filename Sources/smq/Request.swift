@@ -3,8 +3,10 @@ import CSwiftMQTT
 /// smq rr
 func request(_ arguments: Arguments) throws(Complaint) -> Int32 {
   let requester = Requester(arguments, try topic(of: arguments))
-  guard !arguments.responseTopic.isEmpty else { throw usageError("a topic for the answer is needed: -e") }
-  guard let source = arguments.source else { throw usageError("a message is needed: -m, -f, -n or -s") }
+  guard !arguments.responseTopic.isEmpty else {
+    throw usageError("a topic for the response is required: use -e")
+  }
+  guard let source = arguments.source else { throw usageError("a message is required: use -m, -f, -n or -s") }
   requester.message.content = try content(of: source)
   do {
     return try requester.run()
@@ -17,8 +19,8 @@ func request(_ arguments: Arguments) throws(Complaint) -> Int32 {
 private let subscribing: UInt64 = 1
 private let asking: UInt64 = 2
 
-/// Subscribes, asks, and prints the first message that comes on the response topic. Correlation Data is not looked at:
-/// before 5.0 there is none.
+/// Subscribes, publishes the request, and prints the first message that arrives on the response topic. It ignores
+/// Correlation Data, which does not exist before 5.0.
 private final class Requester {
   private let arguments: Arguments
   private let version: UInt32
@@ -55,10 +57,10 @@ private final class Requester {
         switch link.next() {
         case .event(let event): try took(event, link)
         case .time:
-          failure = Complaint(text: "no answer in the time of -W", status: 27)
+          failure = Complaint(text: "no response within the time of -W", status: 27)
           isCutShort = true
         case .interrupted(let signal):
-          failure = Complaint(text: "interrupted before an answer came", status: 128 + signal)
+          failure = Complaint(text: "interrupted before a response arrived", status: 128 + signal)
         case .outputBroken: isDone = true
         case .input: break
         }
@@ -94,7 +96,7 @@ private final class Requester {
       if arguments.noRetained && answer.retain { return }
       printer.print(answer, to: link.output)
       isDone = true
-    // The answer may have been lost with it.
+    // The response may have been lost with it.
     case SMQ_EVENT_DISCONNECTED: try link.lost(event, isWorthAnother: false, arguments)
     default: break
     }

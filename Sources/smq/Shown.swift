@@ -1,16 +1,16 @@
-// How what others wrote is shown to people: so that it does nothing to their terminal, and gives nothing away.
+// How foreign text is shown to people: it must neither control their terminal nor reveal a password.
 
 extension [UInt8] {
-  /// For a line to people, wherever that goes: control characters and what is not UTF-8 become \xNN, byte by byte.
+  /// For an error text, wherever it goes: control characters and invalid UTF-8 become \xNN, byte by byte.
   var escaped: [UInt8] { shown { _ in false } }
 
-  /// The same for a word of the command line, which may have a login in it: of that three points are left.
+  /// The same for a word of the command line, which may contain user name and password: they become three dots.
   var printable: [UInt8] { withoutLogin.escaped }
 
-  /// For a terminal, where lines and tabs of a payload stay.
+  /// For a terminal, where newlines and tabs of a payload stay.
   var onTerminal: [UInt8] { shown { $0 == 10 || $0 == 9 } }
 
-  /// Without control characters, C0, DEL and C1, but for those that are kept.
+  /// Without control characters (C0, DEL and C1) except those that are kept.
   private func shown(keeping isKept: (UInt8) -> Bool) -> [UInt8] {
     var result: [UInt8] = []
     result.reserveCapacity(count)
@@ -31,7 +31,7 @@ extension [UInt8] {
     return result
   }
 
-  /// The bytes of a character of UTF-8 (RFC 3629, section 4); 0 if there is none.
+  /// The number of bytes of a UTF-8 character (RFC 3629, section 4); 0 if it is invalid.
   private func scalarSize(at index: Int) -> Int {
     let first = self[index]
     let size: Int
@@ -55,7 +55,7 @@ extension [UInt8] {
     return size
   }
 
-  /// A URL may stand where none belongs, and NAME:PASSWORD@HOST without mqtt:// in front.
+  /// A URL may be in the wrong place, and NAME:PASSWORD@HOST may have no mqtt:// in front.
   private var withoutLogin: [UInt8] {
     let start = authority ?? 0
     let rest = self[start...]
@@ -63,7 +63,7 @@ extension [UInt8] {
     return rest[..<at].contains(58) ? self[..<start] + ascii("...") + self[at...] : self
   }
 
-  /// mqtt://NAME:PASSWORD, where the rest was forgotten: what stands there is no port.
+  /// mqtt://NAME:PASSWORD without the rest: what is in its place is not a port.
   private var withoutHalfALogin: [UInt8] {
     guard let start = authority, self[start...].first != 91, let colon = self[start...].firstIndex(of: 58)
     else { return self }
@@ -71,7 +71,7 @@ extension [UInt8] {
     return isPort ? self : self[...colon] + ascii("...")
   }
 
-  /// Behind "://".
+  /// The part after "://".
   private var authority: Int? {
     indices.dropLast(2).first { self[$0] == 58 && self[$0 + 1] == 47 && self[$0 + 2] == 47 }.map { $0 + 3 }
   }

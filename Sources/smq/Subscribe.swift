@@ -3,13 +3,13 @@ import CSwiftMQTT
 /// smq sub
 func subscribe(_ arguments: Arguments) throws(Complaint) -> Int32 {
   if arguments.topics.isEmpty && arguments.unsubscribed.isEmpty {
-    throw usageError("a Topic Filter is needed: -t, or -L with one")
+    throw usageError("a Topic Filter is required: use -t, or -L with one")
   }
-  // What the library keeps, and the requests that may wait for their answers.
+  // The limits of the library's table and of pending requests.
   if arguments.topics.count > 1024 {
-    throw usageError("-t: 1024 at most can be given: one with '+' or '#' may stand for many")
+    throw usageError("-t can be given at most 1024 times: a filter with '+' or '#' may replace many")
   }
-  if arguments.unsubscribed.count > 255 { throw usageError("-U: 255 at most can be given") }
+  if arguments.unsubscribed.count > 255 { throw usageError("-U can be given at most 255 times") }
   let subscriber = Subscriber(arguments)
   do {
     return try subscriber.run()
@@ -27,11 +27,11 @@ func receivingOptions(_ arguments: Arguments, _ version: UInt32) throws(Complain
     bytes += filter.count + 8
   }
   options.flags |= SMQ_OPTION_PARTS
-  // No more messages than are wanted are to be on their way.
+  // No more messages should be in flight than are wanted.
   if version == 5 && arguments.properties.receiveMaximum == 0 {
     options.receiveMaximum = UInt32(min(20, arguments.command.set == Commands.rr ? 1 : arguments.count ?? 20))
   }
-  // Mosquitto has as many of QoS 2 on their way as there are, whatever it is told.
+  // Mosquitto sends all QoS 2 messages that it has, whatever limit it is told.
   options.unreleasedMaximum = 65_535
   options.receiveBytes = 262_144
   limitReceiving(&options)
@@ -46,7 +46,7 @@ func receivingOptions(_ arguments: Arguments, _ version: UInt32) throws(Complain
 struct Assembly {
   private var payload: [UInt8] = []
 
-  /// The whole message, when its last part has come.
+  /// The whole message, when its last part has arrived.
   mutating func add(_ event: Event) -> Event? {
     if event.part & SMQ_PART_FIRST != 0 {
       if event.part & SMQ_PART_LAST != 0 { return event }
@@ -70,10 +70,10 @@ private final class Subscriber {
   private var assembly = Assembly()
   private var counted: Int64 = 0
   private var isDone = false
-  /// By a signal or -W: in 5.0 the Will is published then.
+  /// Ended by a signal or -W: in 5.0 the Will is published then.
   private var isCutShort = false
   private var hasSubscribed = false
-  /// The requests whose answers -E waits for: those of -t or, without it, of -U.
+  /// The requests whose acknowledgements -E waits for: those of -t or, without it, of -U.
   private let awaited: UInt64
   private var unanswered: Int
 
@@ -124,14 +124,15 @@ private final class Subscriber {
     case SMQ_EVENT_MESSAGE:
       if event.status != SMQ_OK {
         if !arguments.quiet {
-          complain("smq sub", "a message of \(event.payloadTotal) bytes was too large, and left out")
+          complain("smq sub", "a message of \(event.payloadTotal) bytes was too large, and was not printed")
         }
       } else if let message = assembly.add(event) {
         try came(message, link)
       }
     case SMQ_EVENT_SUBSCRIPTION_LOST:
       if !arguments.quiet {
-        complain("smq sub", "the broker does not subscribe to \(event.topic.escaped) any more: \(why(event))")
+        complain(
+          "smq sub", "the broker no longer accepts the subscription to \(event.topic.escaped): \(why(event))")
       }
     case SMQ_EVENT_DISCONNECTED: try link.lost(event, isWorthAnother: true, arguments)
     default: break

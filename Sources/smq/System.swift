@@ -1,5 +1,5 @@
-// What Linux does for this program, with `unsafe`: each pointer is of an array that lives during the call, with its
-// size, or a zero-terminated text of libc's. See Library.swift for the other side.
+// The calls of Linux, with `unsafe`: each pointer is that of an array that lives during the call, with its size, or a
+// zero-terminated string of libc. See Library.swift for the library's calls.
 
 import CTool
 
@@ -37,14 +37,14 @@ enum System {
     return (seconds, nanoseconds)
   }
 
-  /// What strftime() makes of `%` and this conversion.
+  /// The result of strftime() for `%` and this conversion.
   static func time(_ conversion: UInt8, _ seconds: Int64) -> [UInt8] {
     unsafe filled(200) { unsafe tool_time_text(seconds, conversion, $0, 200) }
   }
 
   // ---- Numbers
 
-  /// As a number of JSON is printed; nil if it is none.
+  /// As JSON prints a number; nil if it is not one.
   static func jsonNumber(_ text: [UInt8]) -> [UInt8]? {
     let result = unsafe text.withUnsafeBytes { source in
       unsafe filled(32) { unsafe tool_json_number(source.baseAddress, source.count, $0) }
@@ -52,7 +52,7 @@ enum System {
     return result.isEmpty ? nil : result
   }
 
-  /// A decimal fraction, times `scale`; nil if it is none.
+  /// A decimal fraction, times `scale`; nil if it is not one.
   static func decimal(_ text: [UInt8], scale: Int64) -> Int64? {
     var value: Int64 = 0
     let isNumber = unsafe text.withUnsafeBytes {
@@ -68,7 +68,7 @@ enum System {
   static func isTerminal(_ descriptor: Int32) -> Bool { tool_is_terminal(descriptor) == 1 }
   static func openStandardDescriptors() { _ = tool_standard_descriptors() }
 
-  /// Appends at most `size` bytes to `buffer`. How many; 0 at the end, or -errno.
+  /// Appends at most `size` bytes to `buffer`. Returns how many; 0 at the end, or -errno.
   static func read(_ descriptor: Int32, into buffer: inout [UInt8], _ size: Int) -> Int64 {
     var count: Int64 = 0
     let chunk = unsafe [UInt8](unsafeUninitializedCapacity: size) { target, initialized in
@@ -79,10 +79,10 @@ enum System {
     return count
   }
 
-  /// Its size; below 0: it is no file but a pipe or the like.
+  /// Its size; below 0: it is not a file but a pipe or similar.
   static func state(_ descriptor: Int32) -> tool_file { tool_file_state(descriptor) }
 
-  /// false: the file cannot be read there, or is not what it was.
+  /// false: the file cannot be read there, or has changed.
   static func read(
     _ descriptor: Int32, _ state: tool_file, at offset: Int, into target: UnsafeMutableRawPointer, _ size: Int
   ) -> Bool {
@@ -97,7 +97,7 @@ enum System {
 
   // ---- The process
 
-  /// A descriptor that turns readable with SIGINT or SIGTERM.
+  /// A descriptor that becomes readable with SIGINT or SIGTERM.
   static func catchSignals() -> Int32 { tool_catch_signals() }
   static var caughtSignal: Int32 { tool_caught_signal() }
   static var processID: Int { Int(tool_process_id()) }
@@ -120,7 +120,7 @@ enum System {
 
   struct Wait {
     let descriptor: Int32
-    /// false: only that nobody is at the other end any more matters.
+    /// false: it only matters whether the other end is gone.
     var wantsInput = true
     var wantsOutput = false
     var isReadable = false

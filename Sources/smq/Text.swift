@@ -1,6 +1,6 @@
 /// Bytes that a person reads, or that go over a wire: written as a literal, `"\(name): \(count) lines"`.
 ///
-/// Not a `String`: that would bring the tables of Unicode, which are larger than the rest of this program.
+/// It is not a `String`, which would bring the tables of Unicode, larger than the rest of this program.
 struct Text: ExpressibleByStringInterpolation {
   var bytes: [UInt8]
 
@@ -30,15 +30,15 @@ struct Text: ExpressibleByStringInterpolation {
   static func == (left: Text, right: Text) -> Bool { left.bytes == right.bytes }
 }
 
-/// Why something cannot be done, in a line for a person, and the exit status that says so.
+/// Why something cannot be done, in one line, with the exit status.
 struct Complaint: Error {
   let text: Text
   var status: Int32 = 1
-  /// It is about the command line, so a hint at `--help` follows.
+  /// The error is in the command line, so a hint at `--help` follows.
   var isUsage = false
 }
 
-/// A number in decimal digits, with zeros in front up to `digits`.
+/// A number in decimal digits, with leading zeros up to `digits`.
 @inline(never)
 func decimal(_ number: Int64, digits: Int = 1) -> [UInt8] {
   var reversed: [UInt8] = []
@@ -72,7 +72,7 @@ func grouped(_ number: Int64) -> Text {
   return Text(result)
 }
 
-/// Of a hexadecimal digit; nil if it is none.
+/// The value of a hexadecimal digit; nil if it is not one.
 func hexadecimalValue(_ digit: UInt8) -> UInt8? {
   switch digit {
   case 48...57: digit - 48
@@ -83,7 +83,7 @@ func hexadecimalValue(_ digit: UInt8) -> UInt8? {
 }
 
 extension [UInt8] {
-  /// A whole decimal number in the range; nil if these bytes are none.
+  /// A whole decimal number in the range; nil if these bytes are not one.
   func number(in range: ClosedRange<Int64>) -> Int64? {
     let isNegative = first == 45
     let digits = self[(isNegative || first == 43 ? 1 : 0)...]
@@ -104,6 +104,6 @@ extension [UInt8] {
 
   static func == (left: [UInt8], right: StaticString) -> Bool { left == right.bytes }
 
-  /// In ASCII small letters.
+  /// In lower-case ASCII.
   var lowercased: [UInt8] { map { (65...90).contains($0) ? $0 + 32 : $0 } }
 }

@@ -1,4 +1,4 @@
-// What the library takes and gives, as structs with bytes of their own.
+// What the library takes and returns, as structs that own their bytes.
 
 typealias Event = MQTT.Event
 
@@ -9,7 +9,7 @@ enum MQTT {
   struct Message {
     var topic: [UInt8] = []
     var payload: [UInt8] = []
-    /// Instead of `payload`, if it is set.
+    /// Replaces `payload`, if it is set.
     var large: LargePayload?
     var properties: [UInt8] = []
     var qos: UInt8 = 0
@@ -35,7 +35,7 @@ enum MQTT {
     var retainHandling: UInt8 = 0
   }
 
-  /// smq_options, as far as it is needed here.
+  /// smq_options, as far as needed here.
   struct Options {
     var flags = 0
     var url: [UInt8] = []
@@ -67,7 +67,7 @@ enum MQTT {
     var reconnectMinimum: UInt32 = 0
   }
 
-  /// smq_event, with bytes of its own.
+  /// smq_event, with its own bytes.
   final class Event {
     var type = 0
     var status = 0

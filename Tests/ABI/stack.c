@@ -856,6 +856,7 @@ static void try_helpers(void) {
     CALL(layout, smq_abi_layout, ());
     expect("layout", layout[0] == sizeof(smq_bytes), 1);
     CALL(name, smq_status_name, (SMQ_ERR_CREDENTIALS));
+    CALL(name, smq_status_text, (SMQ_ERR_CREDENTIALS));
     CALL(name, smq_stage_name, (SMQ_STAGE_CREDENTIALS));
     CALL(name, smq_rule_name, (SMQ_RULE_UNEXPECTED_AUTHENTICATION));
     CALL(name, smq_log_name, (SMQ_LOG_REDIRECTED));

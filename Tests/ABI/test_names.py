@@ -72,7 +72,7 @@ STAGES = ["none", "resolve", "connect", "connack", "connected", "keep alive", "d
 @pytest.fixture(scope="module")
 def library(library):
     loaded = ctypes.CDLL(str(library))
-    for name in ("smq_status_name", "smq_stage_name", "smq_reason_code_name"):
+    for name in ("smq_status_name", "smq_status_text", "smq_stage_name", "smq_reason_code_name"):
         getattr(loaded, name).restype = ctypes.c_char_p
     return loaded
 
@@ -94,6 +94,17 @@ def test_statuses_are_named_as_in_the_header(library):
     assert len(header) > 20
     for status in [*range(-1000, 1000), 2**31 - 1, -(2**31)]:
         assert library.smq_status_name(status).decode() == header.get(status, "unknown status"), status
+
+
+def test_statuses_have_a_sentence(library):
+    """Each status its own, which can follow a colon; and no other value has one."""
+    statuses = [int(value) for value in re.findall(r"\b(?:SMQ_OK|SMQ_ERR_\w+) = (-?\d+)", HEADER.read_text())]
+    sentences = {status: library.smq_status_text(status).decode() for status in statuses}
+    assert len(set(sentences.values())) == len(statuses) > 20
+    for status, sentence in sentences.items():
+        assert re.fullmatch(r"[a-z].* .*[^.]", sentence), (status, sentence)
+    for status in {*range(-1000, 1000), 2**31 - 1, -(2**31)} - {*statuses}:
+        assert library.smq_status_text(status) == b"the status is unknown", status
 
 
 def test_stages(library):

@@ -327,6 +327,7 @@ FUNCTIONS = {  # name: (result, arguments)
     "smq_version": (U32, []),
     "smq_abi_layout": (P(ctypes.c_uint16), []),
     "smq_status_name": (ctypes.c_char_p, [I32]),
+    "smq_status_text": (ctypes.c_char_p, [I32]),
     "smq_reason_code_name": (ctypes.c_char_p, [U32, I32]),
     "smq_stage_name": (ctypes.c_char_p, [I32]),
     "smq_rule_name": (ctypes.c_char_p, [I32]),

@@ -543,10 +543,11 @@ def test_asked_twice(engines, broker):
 def test_init_makes_no_descriptor(clients):
     import os
 
-    before = sorted(os.listdir("/proc/self/fd"))
+    before = set(os.listdir("/proc/self/fd"))
     for _ in range(5):
         clients(host="h", flags=smq.OPTION_OWN_TRANSPORT)
-    assert sorted(os.listdir("/proc/self/fd")) == before
+    # A thread of an earlier test may still close one of its own.
+    assert set(os.listdir("/proc/self/fd")) <= before
 
 
 def test_chopped_by_chance(engines, mosquitto, subscriber):

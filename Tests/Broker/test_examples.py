@@ -343,9 +343,11 @@ def test_submit(run, mosquitto, subscriber):
 def test_submit_stopped(run, mosquitto, subscriber):
     program = run("submit", mosquitto.url, 1_000_000)
     subscriber.until(lambda: len(subscriber.messages) > 10)
-    assert program.end() == 0, program.complained
-    count = int(program.said.split()[0])
-    assert len(subscriber.take(count)) == count
+    status = program.end()
+    taken, missed, lost = map(int, re.findall(r"\d+", program.said)[:3])
+    # It keeps a time: where others have the processor for long, it misses samples, and says so.
+    assert (status, lost) == (1 if missed else 0, 0), program.complained
+    assert len(subscriber.take(taken - missed)) == taken - missed
 
 
 def test_submit_with_nobody_there(run):

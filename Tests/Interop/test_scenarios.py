@@ -97,7 +97,7 @@ def test_the_drop_in_does_as_libmosquitto(scenario: Scenario, outcomes: dict[str
 
 def test_the_guide_lists_what_the_drop_in_shares() -> None:
     guide = (DOCUMENT.parent / "migrating-from-libmosquitto.md").read_text()
-    paragraph = guide[guide.index("](differences.md) these hold"):].split("\n\n")[0]
+    paragraph = guide[guide.index("](differences.md) also apply"):].split("\n\n")[0]
     assert set(re.findall(r"`([a-z0-9-]+)`", paragraph)) == DROP_IN
 
 

@@ -228,6 +228,7 @@ def test_names():
     import swiftmqtt
 
     assert swiftmqtt.status_name(-201) == "SMQ_ERR_FULL"
+    assert swiftmqtt.status_text(-201) == "there is no room now"
     assert swiftmqtt.reason_code_name(0x87) == "Not authorized"
     assert swiftmqtt.stage_name(3) == "connack"
     assert "[MQTT-1.5.4-1]" in swiftmqtt.rule_name(swiftmqtt.Rule.UTF8)

@@ -46,7 +46,7 @@ CALLS = {
 }
 OPTIONS = [*swiftmqtt.Options.__annotations__, "reconnect", "manual_ack", "message_maximum", "adapters", "credentials"]
 OPTIONS += ["resolve", "authenticate", "log", "log_level"]
-HELPERS = [swiftmqtt.status_name, swiftmqtt.stage_name, swiftmqtt.rule_name, swiftmqtt.reason_code_name]
+HELPERS = [swiftmqtt.status_name, swiftmqtt.status_text, swiftmqtt.stage_name, swiftmqtt.rule_name, swiftmqtt.reason_code_name]
 HELPERS += [swiftmqtt.topic_name_check, swiftmqtt.topic_filter_check]
 
 

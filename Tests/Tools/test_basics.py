@@ -86,10 +86,10 @@ def test_bench(broker: Mosquitto):
 
 
 @pytest.mark.parametrize("options, code, text", [
-    (["pub", "-t", "a/+", "-m", "x"], 1, 'smq pub: -t: "a/+" is no topic'),
+    (["pub", "-t", "a/+", "-m", "x"], 1, 'smq pub: -t: "a/+" is not a topic'),
     (["pub", "-t", "a", "-f", "/nonexistent"], 1, "smq pub: -f: cannot open /nonexistent: No such file or directory"),
     (["sub", "-t", "a", "-F", "%"], 1, "smq sub: -F: the format ends"),
-    (["check", "--json", "mqtt://"], 1, "smq check: the URL: wrong at byte 7"),
+    (["check", "--json", "mqtt://"], 1, "smq check: the URL: malformed at byte 7"),
 ])
 def test_wrong_options(options: list[str], code: int, text: str):
     result = smq(*options)

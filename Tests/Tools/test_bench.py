@@ -200,7 +200,7 @@ def test_too_many_clients():
         ["sh", "-c", 'ulimit -S -n 64; ulimit -H -n 64; exec "$@"', "sh", *unable, *SMQ, "bench", "--publishers", "60"],
         capture_output=True, env=environment(), timeout=20)
     assert result.returncode == 1
-    assert result.stderr == b"smq bench: 61 clients need 138 descriptors, and there may be 64: see ulimit -n\n"
+    assert result.stderr == b"smq bench: 61 clients need 138 descriptors, but only 64 are allowed: see ulimit -n\n"
 
 
 def test_many_clients(broker: Mosquitto):

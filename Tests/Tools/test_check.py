@@ -98,26 +98,26 @@ def test_several_servers(broker: Mosquitto):
 
 def test_the_name_has_no_address():
     name, = steps("mqtt://name.invalid", code=3)
-    assert name[:2] == ("name", "fail") and "is it spelled right?" in name[3]
+    assert name[:2] == ("name", "fail") and "check the spelling" in name[3]
 
 
 def test_nobody_listens():
     _, tcp = steps("-h", "127.0.0.1", "-p", free_port(), code=4)
     assert tcp[:3] == ("tcp", "fail", "no connection: Connection refused")
-    assert tcp[3].startswith("nothing listens there: is the broker running")
+    assert tcp[3].startswith("nothing listens there: check that the broker is running")
 
 
 def test_there_is_no_such_socket():
     tcp, = steps("--unix", "/nonexistent", code=4)
-    assert tcp[:2] == ("tcp", "fail") and "is this the path of its socket?" in tcp[3]
+    assert tcp[:2] == ("tcp", "fail") and "that this is the path of its socket" in tcp[3]
 
 
 @pytest.mark.parametrize("way, text, advice", [
-    ("silent", r"MQTT 3\.1: no answer in time \(connack\)", "it takes connections and does not answer: is it MQTT"),
-    ("closing", r"MQTT 3\.1: the broker closed .*", "what listens there may speak TLS"),
+    ("silent", r"MQTT 3\.1: no answer in time \(connack\)", "it accepts connections but does not answer: check that it speaks MQTT"),
+    ("closing", r"MQTT 3\.1: the broker closed .*", "this port may speak TLS"),
     # 3.1 does not look at what gives a web server away to the others.
-    ("web", r"MQTT 3\.1: the broker (broke a rule|closed the connection).*", "what listens there "),
-    ("refusing", r"MQTT 3\.1: refused: Not authorized", "user name (-u) or password (-P) are wrong or missing"),
+    ("web", r"MQTT 3\.1: the broker (violated the protocol|closed the connection).*", "this port "),
+    ("refusing", r"MQTT 3\.1: refused: Not authorized", "the user name (-u) or the password (-P) is wrong or missing"),
 ])
 def test_it_is_no_broker(strange, way: str, text: str, advice: str):
     begin = time.monotonic()
@@ -129,14 +129,14 @@ def test_it_is_no_broker(strange, way: str, text: str, advice: str):
 
 @pytest.mark.parametrize("way, version, step, text, advice", [
     ("tiny", "5", "subscribe", r"smq/check/\w+: it is larger than the broker, or MQTT, allows",
-     "this is above the limit that it told of"),
+     "this exceeds the limit that the broker announced"),
     ("moving", "5", "subscribe", r".*: the connection was lost: the broker ended the connection: Server moved",
      "check the server that it points to"),
-    ("dying", "311", "subscribe", r".*: the connection was lost: the broker closed the connection without a word",
-     "the broker may not let this user subscribe there"),
+    ("dying", "311", "subscribe", r".*: the connection was lost: the broker closed the connection without giving a reason",
+     "this user may lack permission to subscribe there"),
     ("frozen", "311", "subscribe", r".*: no answer in time", "the connection is slow, or the broker is overloaded"),
     ("forgetful", "311", "message", r"QoS 1, on .*: no answer in time", "the connection is slow, or"),
-    ("resetting", "311", "connect", r"MQTT 3\.1\.1: Connection reset by peer", "what listens there may speak TLS"),
+    ("resetting", "311", "connect", r"MQTT 3\.1\.1: Connection reset by peer", "this port may speak TLS"),
 ])
 def test_a_strange_broker(strange, way: str, version: str, step: str, text: str, advice: str):
     found = steps(*strange(way), "-W", 5, "-V", version, code=5 if step == "connect" else 6)
@@ -159,7 +159,7 @@ def test_a_retained_message_without_suback(strange):
 def test_a_message_is_not_kept(strange):
     found = steps(*strange("oblivious"), "-V", "311", "-W", 1, code=6)
     assert summary(found).endswith("message:ok retained:fail ping:ok")
-    assert found[-2][2] == "the broker did not keep a message"
+    assert found[-2][2] == "the broker did not retain a message"
 
 
 # ---- -W
@@ -167,9 +167,9 @@ def test_a_message_is_not_kept(strange):
 
 def test_help_says_what_W_does():
     shown = smq("check", "--help").stdout.decode()
-    assert re.search(r"-W SECONDS +how long each step may take; 5 if not given\n", shown)
+    assert re.search(r"-W SECONDS +how long each step may take \(default: 5\)\n", shown)
     for command in ("sub", "rr"):
-        assert re.search(r"-W SECONDS +end after so many seconds, with exit status 27\n",
+        assert re.search(r"-W SECONDS +end after that many seconds, with exit status 27\n",
                          smq(command, "--help").stdout.decode())
 
 
@@ -210,7 +210,7 @@ def test_a_signal_ends_a_look_up(slow_resolver: str):
     time.sleep(0.3)  # it looks the name up
     process.send_signal(signal.SIGINT)
     assert process.wait(10) == 130
-    assert process.stderr.read() == b"smq check: interrupted before all was checked\n"
+    assert process.stderr.read() == b"smq check: interrupted before everything was checked\n"
 
 
 def test_a_step_of_many_packets_takes_no_longer_than_W(strange):
@@ -233,7 +233,7 @@ def test_the_broker_wants_a_password(configured, tmp_path: Path):
     for login in ([], ["-u", "gateway", "-P", "wrong"]):
         found = steps(*broker.address, *login, code=5)
         assert summary(found) == "name:ok tcp:ok connect:note connect:note connect:fail"
-        assert found[-1][3].startswith("user name (-u) or password (-P) are wrong or missing")
+        assert found[-1][3].startswith("the user name (-u) or the password (-P) is wrong or missing")
     assert summary(steps(*broker.address, "-u", "gateway", "-P", "secret", code=0)) == ALL_FINE
     for login, option in (("gateway:%73ecret", []), ("nobody:%73ecret", ["-u", "gateway"]),
                           ("%67ateway:wrong", ["-P", "secret"]), ("gateway", ["-P", "secret"])):
@@ -254,7 +254,7 @@ def test_the_user_may_not_read(configured, tmp_path: Path):
     (tmp_path / "acl").write_text("topic write smq/check/#\ntopic readwrite allowed/#\n")
     broker = configured(acl_file=tmp_path / "acl")
     found = steps(*broker.address, "-W", 1, code=6)
-    assert summary(found[-1:]) == "message:fail" and "-t gives a topic that it may use" in found[-1][3]
+    assert summary(found[-1:]) == "message:fail" and "-t gives another topic" in found[-1][3]
     assert summary(steps(*broker.address, "-t", "allowed", code=0)) == ALL_FINE
 
 
@@ -266,4 +266,4 @@ def test_interrupted(strange, number: int):
     time.sleep(0.3)  # it waits for CONNACK
     process.send_signal(number)
     assert process.wait(10) == 128 + number
-    assert process.stderr.read() == b"smq check: interrupted before all was checked\n"
+    assert process.stderr.read() == b"smq check: interrupted before everything was checked\n"

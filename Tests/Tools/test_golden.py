@@ -20,7 +20,7 @@ class Deviation:
 
     rows: str  # their names
     reason: str  # smq(1) has it, too, under DIFFERENCES
-    theirs: tuple[str, ...] = ()  # lines that only mosquitto's program has
+    theirs: tuple[str, ...] = ()  # lines that only Mosquitto's program has
     ours: tuple[str, ...] = ()
     is_certain: bool = True  # else it depends on what comes first
 

@@ -101,7 +101,7 @@ def test_a_file_that_changes(strange, tmp_path: Path, command: list[str], change
         else:
             file.truncate(5)
     assert process.wait(30) == 1
-    assert process.stderr.read().decode() == f"smq {name}: -f: {path} has changed while it was sent\n"
+    assert process.stderr.read().decode() == f"smq {name}: -f: {path} changed while it was being sent\n"
 
 
 def test_a_line_of_any_size(broker: Mosquitto):

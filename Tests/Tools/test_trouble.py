@@ -61,8 +61,8 @@ def test_other_ways_to_connect(options: list[str], text: str):
 
 @each_command
 @pytest.mark.parametrize("way, code, text", [
-    ("closing", 1, "the broker closed the connection without a word"),
-    ("web", 1, r"the broker broke a rule: .*"),
+    ("closing", 1, "the broker closed the connection without giving a reason"),
+    ("web", 1, r"the broker violated the protocol: .*"),
     ("refusing", 5, "refused: Not authorized"),
 ])
 def test_it_is_no_broker(strange, command: str, way: str, code: int, text: str):
@@ -129,7 +129,7 @@ def test_sub_tries_again(strange):
     result = smq(*COMMANDS["sub"], *strange("dying"), "-W", 3)
     lines = result.stderr.decode().splitlines()
     assert result.returncode == 27 and len(lines) >= 2
-    assert all(line.endswith("was lost: the broker closed the connection without a word; trying again")
+    assert all(line.endswith("was lost: the broker closed the connection without giving a reason; trying again")
                for line in lines[:-1])
 
 
@@ -169,7 +169,7 @@ def test_lines_outlive_the_broker(tmp_path: Path):
 @pytest.mark.parametrize("output", [">&-", ">/dev/full"])
 def test_standard_output_cannot_be_written_to(arguments: list[str], output: str):
     result = redirected(output, *arguments, *(["-p", "1"] if arguments == ["check"] else []))
-    fails(result, 1, "smq.*: standard output cannot be written to")
+    fails(result, 1, "smq.*: cannot write to standard output")
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["help", "--table"], ["check", "-p", "1"]])
@@ -179,7 +179,7 @@ def test_standard_output_is_a_pipe_that_nobody_reads(arguments: list[str]):
     process = start(*arguments, stdout=writer)
     os.close(writer)
     assert process.wait(10) == 1
-    assert re.fullmatch(rb"smq.*: standard output cannot be written to.*\n", process.stderr.read())
+    assert re.fullmatch(rb"smq.*: cannot write to standard output.*\n", process.stderr.read())
 
 
 @pytest.mark.parametrize("output, reason", [(">&-", "Bad file descriptor"), (">/dev/full", "No space left on device")])
@@ -188,12 +188,12 @@ def test_messages_cannot_be_written(broker: Mosquitto, command: str, output: str
     broker.publish("kept/full", "text", "-r")
     options = ["-t", "kept/#"] if command == "sub" else ["-t", "x", "-e", "kept/full", "-m", "x", "-V", "311"]
     result = redirected(output, command, *broker.address, *options)
-    fails(result, 1, f"smq {command}: standard output cannot be written to: {reason}")
+    fails(result, 1, f"smq {command}: cannot write to standard output: {reason}")
 
 
 def test_bench_and_a_full_output(broker: Mosquitto):
     result = redirected(">/dev/full", "bench", *broker.address, "--messages", "10")
-    fails(result, 1, "smq bench: standard output cannot be written to")
+    fails(result, 1, "smq bench: cannot write to standard output")
 
 
 def test_nobody_reads(broker: Mosquitto):
@@ -203,7 +203,7 @@ def test_nobody_reads(broker: Mosquitto):
     await_subscribed(broker, process)
     process.stdout.close()
     assert process.wait(10) == 1
-    assert process.stderr.read() == b"smq sub: standard output cannot be written to: Broken pipe\n"
+    assert process.stderr.read() == b"smq sub: cannot write to standard output: Broken pipe\n"
 
 
 @pytest.mark.parametrize("source, reason", [("<&-", "Bad file descriptor"), ("</", "Is a directory")])
@@ -225,12 +225,12 @@ def test_nothing_but_the_status_with_quiet():
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("options, way, line", [
-    (["pub", "-t", "a", "-m", "x"], "silent", "smq pub: interrupted before all was published"),
-    (["pub", "-t", "a", "-m", "x", "-q", "1"], "frozen", "smq pub: interrupted before all was published"),
+    (["pub", "-t", "a", "-m", "x"], "silent", "smq pub: interrupted before everything was published"),
+    (["pub", "-t", "a", "-m", "x", "-q", "1"], "frozen", "smq pub: interrupted before everything was published"),
     (["pub", "-t", "a", "-m", "x", "--repeat", "2", "--repeat-delay", "60"], "frozen",
-     "smq pub: interrupted before all was published"),
-    (["pub", "-t", "a", "-l"], "frozen", "smq pub: interrupted before all was published"),
-    (["rr", "-t", "a", "-e", "b", "-m", "x", "-V", "311"], "frozen", "smq rr: interrupted before an answer came"),
+     "smq pub: interrupted before everything was published"),
+    (["pub", "-t", "a", "-l"], "frozen", "smq pub: interrupted before everything was published"),
+    (["rr", "-t", "a", "-e", "b", "-m", "x", "-V", "311"], "frozen", "smq rr: interrupted before a response arrived"),
     (["sub", "-t", "a"], "silent", ""),
     (["sub", "-t", "a"], "frozen", ""),
 ])

@@ -13,11 +13,11 @@ NOT_UTF8 = "\udcff"  # the byte 0xff, as Python passes it on
 
 # The arguments, and what the line says.
 USAGE = [
-    (["pub"], "smq pub: a topic is needed: -t, or -L with one"),
-    (["pub", "-L", "a/b", "-m", "x"], "smq pub: -L: wrong at byte 1: it is mqtt://[USER[:PASSWORD]@]HOST[:PORT][,HOST[:PORT]]...[/TOPIC]"),
-    (["pub", "-t", "a"], "smq pub: a message is needed: -m, -f, -l, -n or -s"),
-    (["sub"], "smq sub: a Topic Filter is needed: -t, or -L with one"),
-    (["rr", "-t", "a", "-m", "x"], "smq rr: a topic for the answer is needed: -e"),
+    (["pub"], "smq pub: a topic is required: use -t, or -L with a topic"),
+    (["pub", "-L", "a/b", "-m", "x"], "smq pub: -L: malformed at byte 1: the form is mqtt://[USER[:PASSWORD]@]HOST[:PORT][,HOST[:PORT]]...[/TOPIC]"),
+    (["pub", "-t", "a"], "smq pub: a message is required: use -m, -f, -l, -n or -s"),
+    (["sub"], "smq sub: a Topic Filter is required: use -t, or -L with one"),
+    (["rr", "-t", "a", "-m", "x"], "smq rr: a topic for the response is required: use -e"),
     (["pub", "-t"], "smq pub: -t needs a value: TOPIC"),
     (["pub", "--topic"], "smq pub: -t needs a value: TOPIC"),
     ([*PUB, "-D", "publish", "content-type"], "smq pub: -D needs a packet, a name and a value"),
@@ -25,51 +25,51 @@ USAGE = [
     ([*PUB, "--wrong"], 'smq pub: unknown option "--wrong"'),
     ([*PUB, "word"], 'smq pub: unknown option "word"'),
     ([*PUB, "--wrong\n\x1b[31m"], 'smq pub: unknown option "--wrong\\x0a\\x1b[31m"'),
-    ([*PUB, "-C", "1"], "smq pub: -C is no option of smq pub"),
-    (["check", "--retain"], "smq check: --retain is no option of smq check"),
+    ([*PUB, "-C", "1"], "smq pub: -C is not an option of smq pub"),
+    (["check", "--retain"], "smq check: --retain is not an option of smq check"),
     (["sub", "-t", "$share/group"],
-     'smq sub: -t: "$share/group" is no Topic Filter: a Shared Subscription is $share/NAME/FILTER'),
+     'smq sub: -t: "$share/group" is not a Topic Filter: a Shared Subscription is $share/NAME/FILTER'),
     (["sub", "-t", "a", "-D", "connect", "maximum-packet-size", "63"],
-     "smq sub: -D: maximum-packet-size has to be 64 at least"),
-    ([*PUB, "-D", "connect", "receive-maximum", "0"], "smq pub: -D: this number cannot be 0"),
-    ([*PUB, "-D", "publish", "response-topic", "a/#"], 'smq pub: -D: response-topic: "a/#" is no topic'),
-    ([*PUB, "-D", "will", "response-topic", ""], 'smq pub: -D: response-topic: "" is no topic'),
+     "smq sub: -D: maximum-packet-size has to be at least 64"),
+    ([*PUB, "-D", "connect", "receive-maximum", "0"], "smq pub: -D: this number must not be 0"),
+    ([*PUB, "-D", "publish", "response-topic", "a/#"], 'smq pub: -D: response-topic: "a/#" is not a topic'),
+    ([*PUB, "-D", "will", "response-topic", ""], 'smq pub: -D: response-topic: "" is not a topic'),
     ([*PUB, "-D", "disconnect", "session-expiry-interval", "60"],
      "smq pub: -D: disconnect can only keep a session that connect keeps, too: -x"),
     ([*PUB, "-D", "publish", "content-type", "a", "-D", "publish", "Content-Type", "a"],
-     "smq pub: -D: publish can carry content-type once only"),
-    ([*PUB, "-h", ""], "smq pub: -h is empty: its value is HOST"),
-    ([*PUB, "--unix", ""], "smq pub: --unix is empty: its value is PATH"),
-    ([*PUB, "-A", ""], "smq pub: -A is empty: its value is ADDRESS"),
-    (["bench", "--url", ""], "smq bench: -L is empty: its value is URL"),
+     "smq pub: -D: publish can carry content-type only once"),
+    ([*PUB, "-h", ""], "smq pub: -h must not be empty: its value is HOST"),
+    ([*PUB, "--unix", ""], "smq pub: --unix must not be empty: its value is PATH"),
+    ([*PUB, "-A", ""], "smq pub: -A must not be empty: its value is ADDRESS"),
+    (["bench", "--url", ""], "smq bench: -L must not be empty: its value is URL"),
     ([*PUB, "-c", "-I", "prefix"], "smq pub: -c needs a Client Identifier: -i"),
-    (["pub", "-L", "mqtt://name:secret@a/b/#", "-m", "x"], 'smq pub: -L: "b/#" is no topic:'),
-    (["sub", "-L", "mqtt://name:secret@a/#/b"], 'smq sub: -L: "#/b" is no Topic Filter:'),
+    (["pub", "-L", "mqtt://name:secret@a/b/#", "-m", "x"], 'smq pub: -L: "b/#" is not a topic:'),
+    (["sub", "-L", "mqtt://name:secret@a/#/b"], 'smq sub: -L: "#/b" is not a Topic Filter:'),
     ([*PUB, "--retain=1"], "smq pub: -r takes no value"),
     ([*PUB, "--qos=3"], 'smq pub: -q: QoS is 0, 1 or 2, not "3"'),
     ([*PUB, "--qos="], 'smq pub: -q: QoS is 0, 1 or 2, not ""'),
     ([*PUB, "-q", "-1"], 'smq pub: -q: QoS is 0, 1 or 2, not "-1"'),
-    ([*PUB, "-p", "0"], 'smq pub: -p is a number from 1 to 65535, not "0"'),
-    ([*PUB, "-p", "65536"], 'smq pub: -p is a number from 1 to 65535, not "65536"'),
-    ([*PUB, "-p", "1883x"], "smq pub: -p is a number from 1 to 65535"),
-    ([*PUB, "-p", "-1"], "smq pub: -p is a number from 1 to 65535"),
-    ([*PUB, "-k", "4"], 'smq pub: -k is a number from 5 to 65535, not "4"'),
-    ([*PUB, "-x", "4294967296"], 'smq pub: -x is a number from 0 to 4294967295, not "4294967296"'),
-    ([*PUB, "--repeat", "9" * 30], f'smq pub: --repeat is a number from 1 to 2147483647, not "{"9" * 30}"'),
-    ([*PUB, "--repeat", "2", "--repeat-delay", "1e3"], 'smq pub: --repeat-delay is a number of seconds, not "1e3"'),
-    ([*PUB, "--repeat", "2", "--repeat-delay", "nan"], 'smq pub: --repeat-delay is a number of seconds, not "nan"'),
-    ([*PUB, "-V", "4"], 'smq pub: -V is mqttv5, mqttv311 or mqttv31, not "4"'),
-    (["sub", "-t", "a", "-C", "0"], 'smq sub: -C is a number from 1 to 2147483647, not "0"'),
+    ([*PUB, "-p", "0"], 'smq pub: -p needs a number from 1 to 65535, not "0"'),
+    ([*PUB, "-p", "65536"], 'smq pub: -p needs a number from 1 to 65535, not "65536"'),
+    ([*PUB, "-p", "1883x"], "smq pub: -p needs a number from 1 to 65535"),
+    ([*PUB, "-p", "-1"], "smq pub: -p needs a number from 1 to 65535"),
+    ([*PUB, "-k", "4"], 'smq pub: -k needs a number from 5 to 65535, not "4"'),
+    ([*PUB, "-x", "4294967296"], 'smq pub: -x needs a number from 0 to 4294967295, not "4294967296"'),
+    ([*PUB, "--repeat", "9" * 30], f'smq pub: --repeat needs a number from 1 to 2147483647, not "{"9" * 30}"'),
+    ([*PUB, "--repeat", "2", "--repeat-delay", "1e3"], 'smq pub: --repeat-delay needs a number of seconds, not "1e3"'),
+    ([*PUB, "--repeat", "2", "--repeat-delay", "nan"], 'smq pub: --repeat-delay needs a number of seconds, not "nan"'),
+    ([*PUB, "-V", "4"], 'smq pub: -V needs mqttv5, mqttv311 or mqttv31, not "4"'),
+    (["sub", "-t", "a", "-C", "0"], 'smq sub: -C needs a number from 1 to 2147483647, not "0"'),
     (["sub", "-t", "a", "--random-filter", "101"],
-     'smq sub: --random-filter is a percentage from 0.1 to 100, not "101"'),
-    (["sub", "-t", "a", "-F", "%Z"], "smq sub: -F: there is no '%Z'"),
+     'smq sub: --random-filter needs a percentage from 0.1 to 100, not "101"'),
+    (["sub", "-t", "a", "-F", "%Z"], "smq sub: -F: unknown '%Z'"),
     (["sub", "-t", "a", "-F", "100%"], "smq sub: -F: the format ends in the middle of a '%'"),
-    (["pub", "-t", "a/+", "-m", "x"], "smq pub: -t: \"a/+\" is no topic: it is empty, too long, or has '+' or '#'"),
-    (["pub", "-t", "", "-m", "x"], "smq pub: -t: \"\" is no topic: it is empty, too long, or has '+' or '#'"),
-    (["pub", "-t", "a" * 65536, "-m", "x"], "is no topic: it is empty, too long, or has '+' or '#'"),
-    (["sub", "-t", "a/#/b"], "smq sub: -t: \"a/#/b\" is no Topic Filter: are all '+' and '#' in their places?"),
-    (["sub", "-t", "a", "-T", "b+"], "smq sub: -T: \"b+\" is no Topic Filter: are all '+' and '#' in their places?"),
-    ([*PUB, "--will-topic", "#"], "smq pub: --will-topic: \"#\" is no topic: it is empty, too long, or has '+' or '#'"),
+    (["pub", "-t", "a/+", "-m", "x"], "smq pub: -t: \"a/+\" is not a topic: it is empty, too long, or has '+' or '#'"),
+    (["pub", "-t", "", "-m", "x"], "smq pub: -t: \"\" is not a topic: it is empty, too long, or has '+' or '#'"),
+    (["pub", "-t", "a" * 65536, "-m", "x"], "is not a topic: it is empty, too long, or has '+' or '#'"),
+    (["sub", "-t", "a/#/b"], "smq sub: -t: \"a/#/b\" is not a Topic Filter: it is empty, too long, or has a misplaced '+' or '#'"),
+    (["sub", "-t", "a", "-T", "b+"], "smq sub: -T: \"b+\" is not a Topic Filter: it is empty, too long, or has a misplaced '+' or '#'"),
+    ([*PUB, "--will-topic", "#"], "smq pub: --will-topic: \"#\" is not a topic: it is empty, too long, or has '+' or '#'"),
     (["pub", "-t", NOT_UTF8, "-m", "x"], "is not UTF-8"),
     (["sub", "-t", NOT_UTF8], "is not UTF-8"),
     ([*PUB, "--will-topic", NOT_UTF8], "is not UTF-8"),
@@ -77,13 +77,13 @@ USAGE = [
     ([*PUB, "-I", NOT_UTF8], "smq pub: -I: the text is not UTF-8"),
     ([*PUB, "-u", NOT_UTF8], "smq pub: -u: the text is not UTF-8"),
     ([*PUB, "-D", "publish", "content-type", NOT_UTF8], "smq pub: -D: content-type: the value is not UTF-8"),
-    ([*PUB, "-D", "nothing", "content-type", "x"], 'smq pub: -D: "nothing" is no packet'),
+    ([*PUB, "-D", "nothing", "content-type", "x"], 'smq pub: -D: "nothing" is not a packet'),
     ([*PUB, "-D", "publish", "nothing", "x"], 'smq pub: -D: there is no property "nothing"'),
     ([*PUB, "-D", "connect", "content-type", "x"], "smq pub: -D: connect cannot carry content-type"),
     ([*PUB, "-D", "publish", "topic-alias", "65536"],
-     'smq pub: -D: topic-alias is a number from 0 to 65535, not "65536"'),
-    ([*PUB, "-L", "mqtt://"], "smq pub: -L: wrong at byte 7"),
-    ([*PUB, "-L", "mqtt://a:0/b"], "smq pub: -L: wrong at byte 9"),
+     'smq pub: -D: topic-alias needs a number from 0 to 65535, not "65536"'),
+    ([*PUB, "-L", "mqtt://"], "smq pub: -L: malformed at byte 7"),
+    ([*PUB, "-L", "mqtt://a:0/b"], "smq pub: -L: malformed at byte 9"),
     ([*PUB, "-L", "http://a/b"], "smq pub: -L: it has to begin with mqtt://"),
     ([*PUB, "-h", "a" * 300], "smq pub: -h: the name is too long"),
     ([*PUB, "-L", "mqtt://localhost/a", "-A", "127.0.0.1"], "smq pub: -L and -A cannot be used together"),
@@ -91,23 +91,23 @@ USAGE = [
     ([*PUB, "-p", "1", "-L", "mqtt://localhost/a"], "smq pub: -L and -p cannot be used together"),
     ([*PUB, "--unix", "/a", "-h", "a"], "smq pub: --unix and -h cannot be used together"),
     (["check", "mqtt://a", "-p", "1"], "smq check: a URL and -p cannot be used together"),
-    (["check", "mqtt://a/topic"], "smq check: the URL: the topic is given with -t"),
-    (["sub", *["-t", "a"] * 1025], "smq sub: -t: 1024 at most can be given"),
-    (["sub", *["-U", "a"] * 256], "smq sub: -U: 255 at most can be given"),
+    (["check", "mqtt://a/topic"], "smq check: the URL: it must not have a topic; use -t"),
+    (["sub", *["-t", "a"] * 1025], "smq sub: -t can be given at most 1024 times"),
+    (["sub", *["-U", "a"] * 256], "smq sub: -U can be given at most 255 times"),
     (["bench", "http://a"], "smq bench: the URL: it has to begin with mqtt://"),
-    (["bench", "mqtt://a", "b"], 'smq bench: there is a URL already: what is "b"?'),
-    (["bench", "mqtt://a/topic"], "smq bench: the URL: the topic is given with -t"),
-    (["bench", "--publishers", "0"], "smq bench: --publishers: there has to be one"),
-    (["bench", "--size", "15"], 'smq bench: --size is a number from 16 to 1048576, not "15"'),
-    (["bench", "--seconds", "0"], "smq bench: --seconds is a number of seconds above 0"),
-    (["bench", "--rate", "x"], 'smq bench: --rate is a number from 1 to 2147483647, not "x"'),
-    (["check", "mqtt://a:b"], "smq check: the URL: wrong at byte"),
+    (["bench", "mqtt://a", "b"], 'smq bench: "b" is unexpected: there is a URL already'),
+    (["bench", "mqtt://a/topic"], "smq bench: the URL: it must not have a topic; use -t"),
+    (["bench", "--publishers", "0"], "smq bench: --publishers has to be at least 1"),
+    (["bench", "--size", "15"], 'smq bench: --size needs a number from 16 to 1048576, not "15"'),
+    (["bench", "--seconds", "0"], "smq bench: --seconds needs a number of seconds above 0"),
+    (["bench", "--rate", "x"], 'smq bench: --rate needs a number from 1 to 2147483647, not "x"'),
+    (["check", "mqtt://a:b"], "smq check: the URL: malformed at byte"),
 ]
 
 # The same where --help would not help.
 OTHER = [
-    (["nothing"], 'smq: "nothing" is no command: pub, sub, rr, bench, check or help'),
-    (["help", "nothing"], 'smq help: "nothing" is no command'),
+    (["nothing"], 'smq: "nothing" is not a command: use pub, sub, rr, bench, check or help'),
+    (["help", "nothing"], 'smq help: "nothing" is not a command'),
     (["pub", "-t", "a", "-f", "/nonexistent"], "smq pub: -f: cannot open /nonexistent: No such file or directory"),
     (["pub", "-t", "a", "-f", "/"], "smq pub: -f: cannot read /: Is a directory"),
     (["pub", "-t", "a", "-f", "/dev/zero"], "smq pub: -f: /dev/zero is larger than a message can be"),
@@ -131,7 +131,7 @@ def line_of(result) -> str:
 def test_usage(arguments: list[str], text: str):
     line, hint, nothing = line_of(smq(*arguments)).split("\n")
     assert text in line and line.startswith(f"smq {arguments[0]}: ")
-    assert (hint, nothing) == (f"smq {arguments[0]} --help tells what there is.", "")
+    assert (hint, nothing) == (f"smq {arguments[0]} --help lists the options.", "")
 
 
 @pytest.mark.parametrize("arguments, text", OTHER, ids=lambda value: " ".join(value)[:60])
@@ -141,13 +141,13 @@ def test_other(arguments: list[str], text: str):
 
 
 @pytest.mark.parametrize("text, line", [
-    ("-z 1", 'smq pub: in a file of options: unknown option "-z"'),
-    ("-q 7", 'smq pub: in a file of options: -q: QoS is 0, 1 or 2, not "7"'),
-    ("-t", "smq pub: in a file of options: -t needs a value: TOPIC"),
-    ("-o another", "smq pub: in a file of options: -o cannot stand there"),
-    ("--help", "smq pub: in a file of options: --help cannot stand there"),
-    ("\0\1\2", "smq pub: in a file of options: a word that is neither an option nor the value of one"),
-    ("-\0\1", 'smq pub: in a file of options: unknown option "-\\x00..."'),
+    ("-z 1", 'smq pub: in an options file: unknown option "-z"'),
+    ("-q 7", 'smq pub: in an options file: -q: QoS is 0, 1 or 2, not "7"'),
+    ("-t", "smq pub: in an options file: -t needs a value: TOPIC"),
+    ("-o another", "smq pub: in an options file: -o is not allowed there"),
+    ("--help", "smq pub: in an options file: --help is not allowed there"),
+    ("\0\1\2", "smq pub: in an options file: a word is neither an option nor the value of one"),
+    ("-\0\1", 'smq pub: in an options file: unknown option "-\\x00..."'),
 ])
 @pytest.mark.parametrize("where", ["-o", "--options-file=", "default"])
 def test_file_of_options(tmp_path: Path, text: str, line: str, where: str):
@@ -205,7 +205,7 @@ def test_a_password_in_a_file_of_options_is_never_repeated(tmp_path: Path, text:
 def test_the_rest_of_a_url_is_told():
     for topic, told in ((f"mqtt://{LOGIN}/#", "mqtt://...@127.0.0.1:1/#"), ("user@host/#", "user@host/#"),
                         *((url, url) for url in ("mqtt://host:1883/#", "mqtt://[::1]:1883/#"))):
-        assert line_of(smq("pub", "-t", topic, "-m", "x")).startswith(f'smq pub: -t: "{told}" is no topic')
+        assert line_of(smq("pub", "-t", topic, "-m", "x")).startswith(f'smq pub: -t: "{told}" is not a topic')
     assert line_of(smq(*PUB, "-h", "gateway:secret@127.0.0.1:1")).startswith("smq pub: cannot connect to ...@127.0.0.1:1 port 1883: ")
     assert line_of(smq("sub", f"mqtt://{LOGIN}")).startswith('smq sub: unknown option "mqtt..."')
 
@@ -215,7 +215,7 @@ def test_without_words_there_is_help_on_standard_error():
 
 
 def test_a_value_is_never_taken_for_an_option():
-    assert line_of(smq("pub", "-t", "--help")).startswith("smq pub: a message is needed")
+    assert line_of(smq("pub", "-t", "--help")).startswith("smq pub: a message is required")
     assert line_of(smq("pub", "-t", "a", "-f", "-o", "-q", "9")).startswith("smq pub: -q: QoS is")
     shown = smq("pub", "-t", "a", "--help", "--nonsense")
     assert shown.returncode == 0 and shown.stdout.startswith(b"smq pub: publish")

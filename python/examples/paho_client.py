@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A program as it is written for paho-mqtt, with another import: paho_client.py [HOST [PORT]]."""
+"""A program for paho-mqtt with another import: paho_client.py [HOST [PORT]]."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Publishes a reading every second: publish.py [URL [COUNT]]. It stays connected, and knows what was delivered."""
+"""Publishes a reading every second: publish.py [URL [COUNT]]. It stays connected, and prints what was delivered."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""An MQTT client: MQTT 3.1, 3.1.1 and 5.0 by libswiftmqtt, through ctypes.
+"""An MQTT client for MQTT 3.1, 3.1.1 and 5.0, which uses libswiftmqtt through ctypes.
 
-:class:`Client` is the synchronous one, :class:`swiftmqtt.aio.Client` the one for asyncio, and :mod:`swiftmqtt.paho` has
-the interface of paho-mqtt. Its contract is include/swiftmqtt.h of libswiftmqtt; the names are those of there.
+:class:`Client` is the synchronous client, :class:`swiftmqtt.aio.Client` the one for asyncio, and
+:mod:`swiftmqtt.paho` has the interface of paho-mqtt. The contract is include/swiftmqtt.h of libswiftmqtt, and
+the names are the same.
 """
 
 from ._answers import Answer, Connected, ServerLimits
@@ -40,6 +41,7 @@ from .helpers import (
     rule_name,
     stage_name,
     status_name,
+    status_text,
     topic_filter_check,
     topic_matches,
     topic_name_check,
@@ -90,6 +92,7 @@ __all__ = [
     "rule_name",
     "stage_name",
     "status_name",
+    "status_text",
     "topic_filter_check",
     "topic_matches",
     "topic_name_check",

@@ -214,6 +214,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {  # name: (result, arguments)
     "smq_version": (U32, []),
     "smq_abi_layout": (P(ctypes.c_uint16), []),
     "smq_status_name": (TEXT, [I32]),
+    "smq_status_text": (TEXT, [I32]),
     "smq_reason_code_name": (TEXT, [U32, I32]),
     "smq_stage_name": (TEXT, [I32]),
     "smq_rule_name": (TEXT, [I32]),

@@ -1,4 +1,4 @@
-"""What the server answered."""
+"""The server's answers."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from .properties import Properties
 
 @dataclass(frozen=True)
 class Answer:
-    """How a message, a SUBSCRIBE or an UNSUBSCRIBE ended well.
+    """The result of a message, a SUBSCRIBE or an UNSUBSCRIBE that succeeded.
 
-    reason_code    what the server said; -1: nothing
+    reason_code    the server's Reason Code; -1: none
     reason_codes   of SUBACK and UNSUBACK: one for each filter; for SUBSCRIBE the granted QoS
-    reason_string  MQTT 5.0: the server's own words; usually empty
+    reason_string  MQTT 5.0: the server's own text; usually empty
     properties     MQTT 5.0
-    latency_ms     how long the server took to acknowledge a message with QoS 1 or 2; -1: unknown
+    latency_ms     how long the server took to acknowledge a QoS 1 or 2 message; -1: unknown
     """
 
     reason_code: int
@@ -30,11 +30,11 @@ class Answer:
 class Connected:
     """The server accepted the connection.
 
-    session_present  the server took up the session it had kept
+    session_present  the server resumed the session that it had kept
     protocol         the version that is spoken
     attempt          how many attempts to connect there have been
     server           which server of the URL, counted from 0
-    reason_string    MQTT 5.0: the server's own words; usually empty
+    reason_string    MQTT 5.0: the server's own text; usually empty
     properties       MQTT 5.0: of CONNACK
     """
 
@@ -48,7 +48,7 @@ class Connected:
 
 @dataclass(frozen=True)
 class ServerLimits:
-    """What the server that is connected can do (smq_server)."""
+    """What the connected server can do (smq_server)."""
 
     protocol: int
     session_expiry_s: int

@@ -165,7 +165,7 @@ class BaseClient(Calls):
         if finish:
             finish(None, failed)
         if raised and not isinstance(raised[0], Exception):
-            raise raised[0]  # KeyboardInterrupt: for whoever runs the client
+            raise raised[0]  # KeyboardInterrupt: for the thread that runs the client
 
     def _take_room(self, event: _abi.Event) -> None:
         self._on_room()
@@ -258,7 +258,7 @@ class BaseClient(Calls):
                         ctypes.byref(_abi.BytesIn(password, len(password))),
                     )
                 if status < 0 and status not in _LATE:
-                    raise error(status, f"what the credentials hook returned: {errors.MEANING.get(Status(status), '')}")
+                    raise error(status, f"what the credentials hook returned: {errors.text(LIBRARY.smq_status_text(status))}")
                 given = True
         finally:
             with self._guard:

@@ -1,4 +1,4 @@
-"""What wakes a thread up that waits in poll()."""
+"""Wakes up a thread that waits in poll()."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import weakref
 
 
 class Bell:
-    """Any thread may ring it; the one that waits quiets it."""
+    """Any thread may ring it; the waiting thread quiets it."""
 
     def __init__(self) -> None:
         self._read, self._write = os.pipe()
@@ -27,10 +27,10 @@ class Bell:
             try:
                 os.write(self._write, b"\0")
             except BlockingIOError:
-                pass  # it is full: whoever waits is awake
+                pass  # it is full: the waiting thread is awake
 
     def quiet(self) -> None:
-        """Whoever waits next is to wait: for the thread that waits, when it is readable."""
+        """Ends the ringing. Only for the waiting thread, when the bell is readable."""
         try:
             os.read(self._read, 64)
         except BlockingIOError:

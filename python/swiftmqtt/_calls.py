@@ -1,4 +1,4 @@
-"""What is asked of the library: to connect and to leave, to publish and to subscribe."""
+"""Calls to the library: connecting and disconnecting, publishing and subscribing."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ Filters = Union[str, Subscription, Iterable[Union[str, Subscription]]]
 
 
 class Calls(Core):
-    """The calls of a client, each with its arguments made fit for the library."""
+    """The calls of a client; each converts its arguments for the library."""
 
     _waits_for_room = ""  # how the program can
 
     def reauthenticate(self, data: bytes = b"") -> None:
-        """Begins an exchange of enhanced authentication anew (MQTT 5.0), which goes on with the `authenticate` hook."""
+        """Begins enhanced authentication anew (MQTT 5.0); the `authenticate` hook continues it."""
         self._send_auth(0x19, data)
 
     # ---- For the clients
@@ -205,8 +205,8 @@ class Calls(Core):
         return cookie
 
     def _accepted(self, status: int, cookie: int, struct: Any, what: str = "", room: str = "") -> None:
-        """What a call that publishes or subscribes answered. room: the place in the library that may be too small, or
-        full."""
+        """Checks the result of a call that publishes or subscribes. room: the part of the library that may be
+        too small, or full."""
         if status == Status.OK:
             self._on_accepted()
             return

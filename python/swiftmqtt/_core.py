@@ -1,4 +1,4 @@
-"""A smq_client in memory of its own: how it is made and how it ends, and what is known of it."""
+"""A smq_client in memory of its own: how it is created and closed, and what is known of it."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class Core:
         self._ends = 0  # attempts and connections that ended
         self._was_begun = False  # connect() was called
         self._was_connected = False
-        self._was_up = False  # when it was last told to leave
+        self._was_up = False  # when it was last asked to disconnect
 
         size = LIBRARY.smq_client_size(ctypes.byref(built))
         block = (ctypes.c_uint64 * ((size + 7) // 8))()
@@ -108,7 +108,7 @@ class Core:
         assert handle.value  # the library said that all is well
         self._handle: int | None = handle.value
         self._kept: list[Any] = [block]  # what the library has pointers to, as long as the client lives
-        self._lost = [self._tells]  # whether messages are lost without a word, should nobody have the client any more
+        self._lost = [self._tells]  # whether messages are lost silently if the client is dropped
         # Closes the descriptors of a client that nobody has any more, and keeps its memory until then.
         self._finalizer = weakref.finalize(self, _release, handle.value, os.getpid(), self._kept, self._lost)
         self._finalizer.atexit = False  # type: ignore[misc, unused-ignore]
@@ -125,7 +125,7 @@ class Core:
 
     @property
     def state(self) -> State:
-        """What the client is doing."""
+        """The state of the client."""
         return State(LIBRARY.smq_client_state(self._open()))
 
     @property
@@ -147,7 +147,8 @@ class Core:
 
     @property
     def stats(self) -> dict[str, Any]:
-        """The client's numbers: smq_stats, by its names; each is an int, or a tuple of them for a histogram."""
+        """The client's statistics: smq_stats, with its names; each is an int, or a tuple of ints for a
+        histogram."""
         with self._guard:
             found = _abi.Stats()
             check(LIBRARY.smq_client_stats(self._open(), ctypes.byref(found)))
@@ -156,7 +157,7 @@ class Core:
 
     @property
     def server(self) -> ServerLimits:
-        """What the server can do. ArgumentError without a connection."""
+        """What the server can do. Raises ArgumentError without a connection."""
         with self._guard:
             found = _abi.Server()
             check(LIBRARY.smq_client_server(self._open(), ctypes.byref(found)))
@@ -165,24 +166,25 @@ class Core:
 
     @property
     def connected(self) -> Connected | None:
-        """What the server said when it accepted the connection; None without one."""
+        """The server's answer when it accepted the connection; None without one."""
         return self._connected
 
     @property
     def error(self) -> Error | None:
-        """Why the last attempt to connect, or connection, ended; None: it has not, or somebody asked for it."""
+        """Why the last attempt to connect, or connection, ended; None: it has not, or the program asked for
+        it."""
         return self._ended
 
     def fileno(self) -> int:
-        """The one descriptor, readable when there is something to do: for select() and the like. Not to be read
-        from."""
+        """Returns the one descriptor, which is readable when there is something to do: for select() and
+        similar functions. Never read from it."""
         self._open()
         return self._fd
 
     # ---- Life
 
     def set_log(self, log: LogHook | None, level: int = LogLevel.INFO) -> None:
-        """Has what the client does told to log(level, what, number, other), or not any more. It may call the client."""
+        """Sets or removes the log hook log(level, what, number, other). It may call the client."""
         function("log", log)
         level = number_to("log_level", level, LogLevel.DEBUG, Status.OPTION)
         with self._guard:
@@ -193,8 +195,9 @@ class Core:
             self._kept[1:] = [pointer]
 
     def close(self) -> None:
-        """Ends the client at once, without a farewell, in any state: the server publishes the Will. What waits to be
-        completed fails with ClosedError. A second time it does nothing; every other call raises ClosedError then."""
+        """Ends the client at once, in any state and without DISCONNECT, so the server publishes the Will.
+        Pending operations fail with ClosedError. A second call does nothing; every other call raises
+        ClosedError then."""
         if self._handle is None:
             return
         with self._guard:
@@ -212,13 +215,14 @@ class Core:
             self._on_closed()
 
     def network_changed(self, up: bool = True) -> None:
-        """There is a network, maybe another one than before, or there is none: smq_hint_network()."""
+        """Tells the client that there is a network, perhaps another one than before, or that there is none:
+        smq_hint_network()."""
         with self._guard:
             check(LIBRARY.smq_hint_network(self._open(), int(flag("up", up))))
             self._on_called()
 
     def resumed(self) -> None:
-        """The machine was asleep: smq_hint_resume()."""
+        """Tells the client that the machine was asleep: smq_hint_resume()."""
         with self._guard:
             check(LIBRARY.smq_hint_resume(self._open()))
             self._on_called()
@@ -269,7 +273,7 @@ class Core:
 
 
 class Guard:
-    """Sees that two threads are never in a client at once: the second gets an error, and does not wait."""
+    """Ensures that two threads are never in a client at once: the second gets an error, and does not wait."""
 
     def __init__(self) -> None:
         self.lock = threading.RLock()

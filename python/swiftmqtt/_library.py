@@ -1,4 +1,4 @@
-"""Finds libswiftmqtt, and sees that it is one that this package understands."""
+"""Finds libswiftmqtt, and checks that this package understands it."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ Layout = tuple[int, list[tuple[int, int]]]
 
 
 def candidates() -> list[str]:
-    """Where the library may be, the first one first: SWIFTMQTT_LIBRARY alone if it is set, else beside the package,
-    as in a wheel, else where the loader looks."""
+    """Where the library may be, in order: only SWIFTMQTT_LIBRARY if it is set; otherwise beside the package,
+    as in a wheel, and then where the loader looks."""
     named = os.environ.get(VARIABLE)
     if named:
         return [named]
@@ -29,7 +29,7 @@ def candidates() -> list[str]:
 
 
 def load() -> ctypes.CDLL:
-    """The library, its functions declared. ImportError if there is none, or one that is not fit."""
+    """The library with its functions declared. Raises ImportError if there is none, or none that fits."""
     tried = []
     for candidate in candidates():
         try:
@@ -69,7 +69,7 @@ def check(library: ctypes.CDLL, path: str) -> None:
 
 
 def told_layouts(library: Any) -> list[Layout]:
-    """How the library lays out the structs of the header, in its order: what smq_abi_layout() says."""
+    """How the library lays out the structs of the header, in its order: the result of smq_abi_layout()."""
     numbers, at, found = library.smq_abi_layout(), 0, []
     while numbers[at]:
         size, end = numbers[at], at + 2 + 2 * numbers[at + 1]
@@ -79,8 +79,8 @@ def told_layouts(library: Any) -> list[Layout]:
 
 
 def differences(library: Any) -> Iterator[str]:
-    """What the library says otherwise about the structs and fields that this package has. A newer library may have more
-    structs, more fields in what was reserved, and more at the end of a struct that says its own size."""
+    """How the library's structs and fields differ from those of this package. A newer library may have more
+    structs, more fields in place of reserved ones, and more at the end of a struct that has a size field."""
     told = dict(zip(_abi.ORDER, told_layouts(library)))
     for name, struct in _abi.STRUCTS.items():
         if name not in told:

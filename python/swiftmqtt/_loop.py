@@ -1,4 +1,5 @@
-"""How the client for asyncio waits: on the loop's own thread, with the library's one descriptor. No thread, no polling."""
+"""How the client for asyncio waits: in the loop's own thread, with the library's one descriptor. There is no
+other thread and no polling."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ HELD_BACK_S = 1.0
 
 
 class LoopClient(Named, BaseClient):
-    """A client that one asyncio loop runs: that in which it is first awaited."""
+    """A client that one asyncio loop runs: the one in which it is first awaited."""
 
     #: Called with what the server said, when a connection comes up.
     on_connected: Callable[[Connected], None] | None = None
@@ -88,7 +89,7 @@ class LoopClient(Named, BaseClient):
             self._timer = loop.call_later(timeout_ms / 1000, self._ready)
 
     def _ready(self) -> None:
-        """There is something to do."""
+        """Runs the client: there is something to do."""
         self._soon = False
         if self._handle is None:
             return
@@ -111,7 +112,7 @@ class LoopClient(Named, BaseClient):
         return self._has_many() and not self._pending and not self._changes
 
     def _hold_back(self) -> None:
-        """Nothing is read any more, until somebody takes messages, or waits for an answer."""
+        """Stops reading until a task takes messages, or waits for an answer."""
         if not self._held_back and self._loop:
             self._held_back = True
             self._loop.remove_reader(self._fd)
@@ -123,7 +124,7 @@ class LoopClient(Named, BaseClient):
             self._on_called()
 
     def _expect(self, struct: Any, finish: Any) -> int:
-        """Who waits for an answer has the client read on."""
+        """Makes the client continue to read, because a task waits for an answer."""
         if finish and self._held_back:
             self._go_on()
         return super()._expect(struct, finish)
@@ -136,7 +137,7 @@ class LoopClient(Named, BaseClient):
         return future
 
     async def _with_room(self, begin: Callable[[], asyncio.Future[T]]) -> asyncio.Future[T]:
-        """What begin() returns, once there is room; whoever came first has it first."""
+        """Returns the result of begin(), once there is room; tasks get room in the order in which they came."""
         loop = self._attach()
         if not self._room:
             try:
@@ -178,9 +179,9 @@ class LoopClient(Named, BaseClient):
     # ---- The end
 
     def close(self) -> None:
-        """Ends the client at once, without a farewell, in any state: the server publishes the Will. What is awaited fails
-        with ClosedError, and an UndeliveredWarning says how many messages were not delivered. A second time it does
-        nothing; every other call raises ClosedError then."""
+        """Ends the client at once, in any state and without DISCONNECT, so the server publishes the Will.
+        Awaited calls fail with ClosedError, and an UndeliveredWarning says how many messages were not
+        delivered. A second call does nothing; every other call raises ClosedError then."""
         if not self.closed:
             self._end().warn(2)
 
@@ -287,6 +288,6 @@ async def within(begin: Callable[[], Awaitable[T]], timeout: float | None) -> T:
 
 
 def look_at(done: asyncio.Future[Any]) -> None:
-    """Whoever waited may be gone by then: nobody is to be told that nobody looked."""
+    """The task that waited may be gone by then: marks the exception as retrieved, so that nothing complains."""
     if not done.cancelled():
         done.exception()

@@ -32,7 +32,7 @@ INSTEAD = {
     "on_unsubscribe": "unsubscribe() returns a token, which has wait() and add_done_callback()",
     "on_log": "did you mean set_log()?",
     "loop_start": "a client has a thread of its own, from connect() on",
-    "loop_stop": "disconnect() leaves the server, and close() ends the client's thread",
+    "loop_stop": "disconnect() ends the connection, and close() ends the client's thread",
     "loop_forever": "did you mean run(), which returns when the client is disconnected?",
     "username_pw_set": "user_name and password are options: Client(url, user_name=…, password=…)",
     "will_set": "the Will is an option: Client(url, will=swiftmqtt.Will(…))",

@@ -1,4 +1,4 @@
-"""What a client is to be: keyword arguments to smq_options."""
+"""The options of a client: keyword arguments for smq_options."""
 
 from __future__ import annotations
 
@@ -66,8 +66,8 @@ OTHERS = "url run inbox_maximum reconnect manual_ack message_maximum adapters cr
 
 
 class Options(TypedDict, total=False):
-    """The options of smq_options by the names of the header, which says what each means and its range; its flags are
-    bool options, and the properties of CONNECT are options, too."""
+    """The options of smq_options, with the names of the header, which describes each with its range. Its
+    flags are bool options, and the properties of CONNECT are options, too."""
 
     host: str
     port: int
@@ -167,7 +167,7 @@ def build(url: str | None, flags: int, adapters: Adapters, given: dict[str, Any]
 
 
 def check(struct: _abi.Options, url: str | None) -> None:
-    """smq_options_check(), and which option it was."""
+    """Calls smq_options_check(), and finds out which option is wrong."""
     offset = ctypes.c_size_t()
     status = LIBRARY.smq_options_check(ctypes.byref(struct), ctypes.byref(offset))
     if not status:

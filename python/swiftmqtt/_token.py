@@ -1,4 +1,4 @@
-"""What became, or becomes, of something that was asked for."""
+"""The result of an operation, which may be pending."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ Result = Any
 
 
 class Token:
-    """What became, or becomes, of something that was asked for. It knows as soon as the client does: at once, or, without a
-    thread, in the next call that waits."""
+    """The result of an operation. It is set as soon as the client knows it: at once or, without a thread, in
+    the next call that waits."""
 
     __slots__ = ("_client", "_result", "_error", "_done", "_callbacks")
 
@@ -27,23 +27,23 @@ class Token:
 
     @property
     def done(self) -> bool:
-        """Whether it has ended, well or not."""
+        """Whether the operation has ended, successfully or not."""
         return self._done
 
     @property
     def error(self) -> Error | None:
-        """Why it failed; None: it has not, or has not ended."""
+        """Why the operation failed; None: it has not failed, or has not ended."""
         self._client._failures.seen(self._error)
         return self._error
 
     def wait(self, timeout: float | None = None) -> Result:
-        """Waits until it has ended.
+        """Waits until the operation has ended.
 
         timeout   seconds; None: as long as it takes
 
-        Returns an :class:`Answer`, of a request the :class:`Message` that answers it. Raises why it failed, or
-        TimeoutError (then it may be waited for again), or ArgumentError if nothing would ever happen, and in a
-        callback of a client with a thread, which cannot wait for itself.
+        Returns an :class:`Answer`; for a request, the :class:`Message` that answers it. Raises the error of a
+        failed operation; TimeoutError, after which it may be waited for again; or ArgumentError if nothing
+        would ever happen, and in a callback of a client with a thread, which cannot wait for itself.
         """
         self._client._run_until(lambda: self._done, timeout, "the answer")
         if self._error:
@@ -52,7 +52,8 @@ class Token:
         return self._result
 
     def add_done_callback(self, function: Callable[[Token], None]) -> None:
-        """Has function(token) called when it has ended, by the client's thread; at once, and in this one, if it has."""
+        """Makes the client's thread call function(token) when the operation has ended; if it has ended, calls
+        it at once in this thread."""
         with self._client._guard:
             if not self._done:
                 self._callbacks.append(function)

@@ -1,4 +1,4 @@
-"""What was published and not delivered: nobody loses it without being told."""
+"""Messages that were published and not delivered: each loss is reported."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ REMEMBERED = 100
 
 
 def is_orderly(kind: type[BaseException] | None) -> bool:
-    """Whether a block is left in a way that the program means: what was published is to be delivered."""
+    """Whether the program ends a block on purpose, so that published messages are to be delivered."""
     return kind is None or issubclass(kind, (SystemExit, GeneratorExit))
 
 
@@ -36,7 +36,7 @@ def is_to_be_raised(kind: type[BaseException] | None) -> bool:
 
 
 class Failures:
-    """Messages that failed, and of which nobody has yet looked how they ended."""
+    """Messages that failed, and whose tokens nothing has looked at yet."""
 
     def __init__(self) -> None:
         self.by_error: dict[int, tuple[Error, str]] = {}
@@ -59,7 +59,7 @@ class Failures:
 
 
 class Undelivered:
-    """What a client has not delivered by now."""
+    """What a client has not delivered so far."""
 
     def __init__(self, client: Core):
         failures = list(client._failures.by_error.values())
@@ -102,7 +102,7 @@ class Undelivered:
 
 
 def count_in(handle: int | None) -> int:
-    """How many messages the library has that are not delivered."""
+    """How many undelivered messages the library has."""
     if handle is None:
         return 0
     found = _abi.Stats()
@@ -117,7 +117,7 @@ _clients: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
 def watch(client: Any) -> None:
-    """The client is told of the end of the process, and of fork()."""
+    """Registers the client for the end of the process, and for fork()."""
     _clients.add(client)
     multiprocessing = sys.modules.get("multiprocessing.util")
     if multiprocessing and not _Child.is_watched:

@@ -1,4 +1,4 @@
-"""How the synchronous client waits: for its thread, or, without one, with poll(), while it does what is due."""
+"""How the synchronous client waits: for its thread or, without one, with poll(), while it does what is due."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .errors import ArgumentError, ClosedError, Error, NoRoomError
 
 
 class Waiting(Named, BaseClient):
-    """A client that its thread runs, or that runs while one of its calls waits."""
+    """A client that is run by its thread, or that runs while one of its calls waits."""
 
     #: Called with what the server said, when a connection comes up.
     on_connected: Callable[[Connected], None] | None = None
@@ -57,7 +57,7 @@ class Waiting(Named, BaseClient):
     def _made_guard(self) -> Any:
         return Turns() if self._runs else Guard()
 
-    # ---- For a loop of one's own
+    # ---- For a loop of the program
 
     def run(self, timeout: float | None = None) -> None:
         """Returns after `timeout` seconds, or when the client is disconnected; messages wait for receive(). A client
@@ -71,8 +71,8 @@ class Waiting(Named, BaseClient):
                 raise
 
     def service(self) -> bool:
-        """Does everything that is due, without waiting: for a loop of one's own, with fileno() and next_timeout(), and
-        run=False. Returns whether messages wait for receive()."""
+        """Does everything that is due, without waiting: for a loop of your own, with fileno() and
+        next_timeout(), and run=False. Returns whether messages wait for receive()."""
         self._without_thread("service()")
         with self._guard:
             self._service()
@@ -81,14 +81,15 @@ class Waiting(Named, BaseClient):
             return bool(self._waiting_messages)
 
     def next_timeout(self) -> float | None:
-        """In how many seconds service() needs to be called even if fileno() stays silent; None: never."""
+        """Returns in how many seconds service() needs to be called even if fileno() stays silent; None:
+        never."""
         self._without_thread("next_timeout()")
         timeout_ms = self._next_timeout_ms()
         return None if timeout_ms < 0 else timeout_ms / 1000
 
     def fileno(self) -> int:
-        """The one descriptor, readable when there is something to do: for select() and the like. Not to be read
-        from."""
+        """Returns the one descriptor, which is readable when there is something to do: for select() and
+        similar functions. Never read from it."""
         self._without_thread("fileno()")
         return super().fileno()
 
@@ -101,7 +102,7 @@ class Waiting(Named, BaseClient):
 
     @property
     def state(self) -> State:
-        """What the client is doing."""
+        """The state of the client."""
         with self._guard if self._runs else _NOTHING:
             return super().state
 
@@ -112,14 +113,14 @@ class Waiting(Named, BaseClient):
             return super().is_connected
 
     def close(self) -> None:
-        """Ends the client at once, without a farewell, in any state: the server publishes the Will. What waits to be
-        completed fails with ClosedError, and an UndeliveredWarning says how many messages that are. A second time it
-        does nothing; every other call raises ClosedError then."""
+        """Ends the client at once, in any state and without DISCONNECT, so the server publishes the Will.
+        Pending operations fail with ClosedError, and an UndeliveredWarning says how many messages were not
+        delivered. A second call does nothing; every other call raises ClosedError then."""
         if not self.closed:
             self._end().warn(2)
 
     def _end(self) -> Undelivered:
-        """Closes; what was not delivered."""
+        """Closes; returns what was not delivered."""
         with self._guard:
             left = Undelivered(self)
             super().close()
@@ -135,14 +136,14 @@ class Waiting(Named, BaseClient):
         return left
 
     def _drain(self, timeout: float) -> None:
-        """Waits until all is delivered, or the time is up, or nothing would ever be."""
+        """Waits until everything is delivered, or the time is up, or nothing more can be delivered."""
         try:
             self._run_until(lambda: not (_undelivered.count_in(self._handle) or self._topics), timeout, "")
         except (TimeoutError, ArgumentError):
             pass
 
     def _left(self, drain_s: float, timeout: float | None) -> Undelivered:
-        """Leaves the server, once what there is is delivered, and closes; what was not delivered."""
+        """Disconnects once everything is delivered, and closes; returns what was not delivered."""
         try:
             if drain_s and not self._broken and self.state != State.DISCONNECTED:
                 self._drain(drain_s)
@@ -159,14 +160,14 @@ class Waiting(Named, BaseClient):
         return self._end()
 
     def _left_at_exit(self, timeout: float) -> Undelivered:
-        """The process ends: leaves the server, once what there is is delivered; what is not."""
+        """At the end of the process: disconnects once everything is delivered; returns what was not."""
         if self._runner is None:
             return Undelivered(self)  # nobody runs it any more
         self._ends_in = threading.get_ident()
         return self._left(timeout, 1.0)
 
     def _left_to_parent(self) -> None:
-        """In the child after fork(): a client with a thread is the parent's, where the thread is."""
+        """In the child after fork(): a client with a thread belongs to the parent, where the thread is."""
         if self._runner:
             self._is_parents = True
             self._handle = None
@@ -185,7 +186,7 @@ class Waiting(Named, BaseClient):
     # ---- The thread
 
     def _begin(self) -> None:
-        """There is going to be something to do: starts the thread, if it is to have one."""
+        """There is going to be something to do: starts the thread, if the client has one."""
         if not self._runs:
             return
         if self._thrown:
@@ -203,7 +204,7 @@ class Waiting(Named, BaseClient):
             self._runner = runner
 
     def _turn(self, runner: Runner) -> int | None:
-        """What the thread does again and again: how long it may wait then; None: it is over."""
+        """One iteration of the thread; returns how long it may wait then, or None at the end."""
         with self._guard.lock:
             runner.due = 0.0
             if self._handle is None:
@@ -230,7 +231,7 @@ class Waiting(Named, BaseClient):
             return runner.sleeps_for(timeout_ms)
 
     def _taken(self) -> bool:
-        """Takes events; whether there are no more."""
+        """Takes events; returns whether there are no more."""
         for _ in range(EVENTS):
             if self._handle is None or self._is_full():
                 return False
@@ -241,15 +242,16 @@ class Waiting(Named, BaseClient):
         return False
 
     def _is_full(self) -> bool:
-        """Whether nothing is to be read, as the program does not keep up, and nothing is awaited that comes behind."""
+        """Whether the client reads nothing more, because the program does not keep up and nothing behind the
+        waiting messages is awaited."""
         return self._has_many() and not self._pending and not self._askers
 
     def _is_busy(self) -> bool:
-        """Whether the client is needed even if the program has forgotten it."""
+        """Whether the client is needed even if the program has dropped it."""
         return bool(self._pending or self._waiters or _undelivered.count_in(self._handle))
 
     def _lets_go(self, runner: Runner) -> bool:
-        """Whether the thread may forget the client, too, if the program does."""
+        """Whether the thread may drop the client, too, once the program has done so."""
         with self._guard:
             if self._is_busy():
                 return False
@@ -257,7 +259,7 @@ class Waiting(Named, BaseClient):
             return True
 
     def _throw(self, ends: BaseException) -> None:
-        """A callback wants the program to end: the next call on the client raises it, in its own thread."""
+        """A callback ends the program: the next call on the client raises the exception, in its own thread."""
         with self._guard:
             self._thrown = ends
             if not self._waiters and sys.stderr is not None:
@@ -275,7 +277,7 @@ class Waiting(Named, BaseClient):
             function(*arguments)
 
     def _tell(self) -> None:
-        """What the log hook has not heard yet; with a thread, _hear() has it."""
+        """Calls the log hook with new entries; with a thread, _hear() does so."""
         if not self._runs:
             super()._tell()
 
@@ -292,7 +294,7 @@ class Waiting(Named, BaseClient):
                 runner.wake_before(self._next_timeout_ms())
 
     def _on_accepted(self) -> None:
-        """Sends at once, but for what a callback has: that goes out when it has returned."""
+        """Sends at once; what a callback publishes is sent when the callback has returned."""
         runner = self._runner
         if runner and not runner.is_mine:
             if runner.thread.is_alive():
@@ -361,7 +363,8 @@ class Waiting(Named, BaseClient):
         return ArgumentError(Status.STATE, why)
 
     def _may_wait(self) -> None:
-        """ArgumentError in a callback: what it would wait for is told by the thread that it is in."""
+        """Raises ArgumentError in a callback: the thread that would have to end the wait is the one that it
+        runs in."""
         if self._runner and self._runner.is_mine:
             raise ArgumentError(
                 Status.STATE,
@@ -397,7 +400,7 @@ class Waiting(Named, BaseClient):
                 raise TimeoutError(f"{what} did not come within {timeout} s")
 
     def _with_room(self, publish: Callable[[], None], timeout: float | None) -> None:
-        """Publishes, when there is room."""
+        """Publishes, as soon as there is room."""
         deadline = None if timeout is None else time.monotonic() + seconds("timeout", timeout)
         self._begin()
         while True:
@@ -423,7 +426,7 @@ class Waiting(Named, BaseClient):
         self._ended = ended
 
     def _run_to_the_end(self, timeout: float | None = None) -> None:
-        """Runs until the client is disconnected, and all that it has to tell of it is told."""
+        """Runs until the client is disconnected and has reported everything."""
         if self._runs:
             self._begin()
             self._all_told = False

@@ -30,8 +30,8 @@ __all__ = ["Client", "Messages"]
 
 
 class Messages(AsyncIterator[Message]):
-    """The messages as they come, across reconnects: ``async for message in client.messages``. Ends when the client was
-    disconnected or closed. Several tasks may take from it; each message goes to one."""
+    """The messages as they arrive, across reconnects: ``async for message in client.messages``. Ends when the
+    client was disconnected or closed. Several tasks may take from it; each message goes to one."""
 
     def __init__(self, client: Client):
         self._client = client
@@ -46,12 +46,12 @@ class Messages(AsyncIterator[Message]):
             raise StopAsyncIteration from None
 
     def __len__(self) -> int:
-        """How many wait."""
+        """How many messages wait."""
         return len(self._client._waiting_messages)
 
 
 class Client(LoopClient):
-    """A client for one asyncio loop: that which runs when it is first awaited.
+    """A client for one asyncio loop: the one that runs when it is first awaited.
 
         async with swiftmqtt.aio.Client("mqtt://127.0.0.1") as client:
             await client.subscribe("greenhouse/+/set", qos=1)
@@ -59,13 +59,15 @@ class Client(LoopClient):
             async for message in client.messages:
                 print(message.topic, message.json())
 
-    Takes what :class:`swiftmqtt.Client` does, and:
+    Has the parameters of :class:`swiftmqtt.Client`, and:
 
-    inbox_maximum   messages that wait to be taken from `messages`: with so many the client stops to read, and the
-                    server has to wait, unless something is awaited whose answer comes behind them
+    inbox_maximum   messages that may wait to be taken from `messages`: at this number the client stops
+                    reading, and backpressure makes the server wait, unless something is awaited whose answer
+                    is behind them
 
-    Every call belongs to the loop's thread; only submit() is for any thread. A call that is cancelled leaves the client
-    as it is: what was published is delivered all the same. The hooks are called by the loop and are plain functions.
+    Every call belongs to the loop's thread, except submit(), which any thread may call. Cancelling a call
+    leaves the client as it is: a published message is delivered all the same. The hooks are plain functions,
+    which the loop calls.
     """
 
     def __init__(
@@ -124,7 +126,7 @@ class Client(LoopClient):
             raise TypeError("messages come from async for message in client.messages")
 
     async def __aenter__(self) -> Client:
-        """Connects, as connect() does, unless the client is connected or about to."""
+        """Connects, as connect() does, unless the client is connected or connecting."""
         try:
             if self.state == State.DISCONNECTED:
                 await self.connect()
@@ -136,9 +138,9 @@ class Client(LoopClient):
     async def __aexit__(
         self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
     ) -> Literal[False]:
-        """Leaves the server, with up to five seconds for what is not yet delivered, none after an exception but that of
-        sys.exit() and of a generator's end, and closes. UndeliveredError if something was not delivered that nobody
-        awaits; after an exception, which goes on, an UndeliveredWarning."""
+        """Disconnects and closes. Waits up to five seconds for deliveries; after an exception it does not
+        wait, unless that is sys.exit()'s or a generator's end. Raises UndeliveredError if a message was not
+        delivered that nothing awaits; after an exception, which continues, this is an UndeliveredWarning."""
         if self.closed:
             return False
         try:
@@ -158,12 +160,12 @@ class Client(LoopClient):
     async def connect(self, timeout: float | None = None, *, retry: bool = False) -> Connected:
         """Connects, and stays connected.
 
-        timeout   seconds for all of it; None: connect_timeout_ms for each attempt is enough
-        retry     whether a failed attempt is followed by the next; otherwise each server of the URL is tried once, and
-                  the last failure raised
+        timeout   seconds for everything; None: connect_timeout_ms limits each attempt
+        retry     whether another attempt follows a failed one; otherwise each server of the URL is tried
+                  once, and the last failure is raised
 
-        Returns what the server said. Raises PeerError or TransportError, and TimeoutError, after which the client is
-        disconnected.
+        Returns the server's answer. Raises PeerError or TransportError, or TimeoutError, after which the
+        client is disconnected.
         """
         retry = flag("retry", retry)
         self._attach()
@@ -198,7 +200,8 @@ class Client(LoopClient):
         session_expiry_interval: int | None = None,
         user_properties: UserProperties | None = None,
     ) -> None:
-        """Leaves the server, and returns when it is over; as :meth:`swiftmqtt.Client.disconnect`."""
+        """Disconnects gracefully, and returns when that is complete, as :meth:`swiftmqtt.Client.disconnect`
+        does."""
         await asyncio.sleep(0)  # tasks that were just made begin, and publish
         await self._disconnect(
             drain_s,
@@ -235,9 +238,9 @@ class Client(LoopClient):
         user_properties: UserProperties | None = None,
         properties: Properties | None = None,
     ) -> Answer:
-        """Publishes a message, and waits until it is delivered as its QoS promises; if there is no room, until there
-        is. The arguments are those of :meth:`swiftmqtt.Client.publish`. Without a connection it waits for one: use
-        asyncio.wait_for() if it is not to. Cancelled, it takes nothing back."""
+        """Publishes a message, and waits until it is delivered as its QoS promises. If there is no room, it
+        first waits for room. The arguments are those of :meth:`swiftmqtt.Client.publish`. Without a
+        connection it waits for one: use asyncio.wait_for() to set a timeout. Cancelling it withdraws nothing."""
         struct = self._message(
             topic,
             payload,
@@ -257,9 +260,9 @@ class Client(LoopClient):
         return await future
 
     def publish_soon(self, topic: str, payload: object = b"", **more: Any) -> asyncio.Future[Answer]:
-        """Publishes a message without waiting: the loop's next turn sends it, together with what else there is. Takes
-        what publish() does, and `quiet`. Returns a future that knows how it ended; NoRoomError if there is no room
-        now."""
+        """Publishes a message without waiting: the next iteration of the loop sends it in one batch with what
+        else is ready. Has the parameters of publish(), and `quiet`. Returns a future with the result of the
+        message. Raises NoRoomError if there is no room now."""
         self._attach()
         struct = self._message(topic, payload, **more)
         if more.get("quiet"):
@@ -283,8 +286,8 @@ class Client(LoopClient):
         return await (await self._with_room(begin))
 
     def submit(self, topic: str, payload: object = b"", **more: Any) -> None:
-        """Publishes from any thread. Takes what publish() does; NoRoomError if `submit_messages` are waiting. How it
-        ends, stats tell: nobody waits for it here."""
+        """Publishes from any thread. Has the parameters of publish(). Raises NoRoomError if `submit_messages`
+        are waiting. Nothing waits for the result here; stats counts it."""
         self._submit(self._message(topic, payload, **more), None)
 
     # ---- Subscribe
@@ -300,8 +303,8 @@ class Client(LoopClient):
         identifier: int = 0,
         user_properties: UserProperties | None = None,
     ) -> Answer:
-        """Subscribes to a Topic Filter, or to several: see :meth:`swiftmqtt.Client.subscribe`. Returns the answer, with
-        the granted QoS of each filter in reason_codes; PeerError if one was refused."""
+        """Subscribes to one Topic Filter, or to several: see :meth:`swiftmqtt.Client.subscribe`. Returns the
+        answer, with the granted QoS of each filter in reason_codes. Raises PeerError if one was refused."""
         self._attach()
         future: asyncio.Future[Answer] = self._future()
         more = {"no_local": no_local, "retain_as_published": retain_as_published, "retain_handling": retain_handling}
@@ -334,7 +337,7 @@ class Client(LoopClient):
         return await (await self._with_room(begin))
 
     async def _own_replies(self) -> str:
-        """The topic of this client's own for replies; the first who asks has it subscribed to, for all."""
+        """The topic of this client for replies; the first request subscribes to it for all."""
         subscribing = self._replies
         if subscribing is None or subscribing.done() and (subscribing.cancelled() or subscribing.exception()):
             subscribing = self._replies = asyncio.ensure_future(self.subscribe(self._replies_to, 1))
@@ -345,8 +348,9 @@ class Client(LoopClient):
     # ---- Receive
 
     async def receive(self) -> Message:
-        """The next message. ClosedError if none can come, as the client was disconnected or closed; ArgumentError if
-        connect() was never called; the error, if it does not connect again by itself. Cancelled, it loses none."""
+        """Returns the next message. Raises ClosedError if none can arrive because the client was disconnected
+        or closed; ArgumentError if connect() was never called; the error of the connection, if the client
+        does not reconnect by itself. Cancelling it loses no message."""
         self._attach()
         while not self._waiting_messages:
             if self.closed:

@@ -30,8 +30,8 @@ __all__ = ["Client", "Token"]
 
 
 class Client(Waiting):
-    """A client with a thread of its own, from connect() on: what is published is sent at once, and what arrives waits for
-    receive().
+    """A client with a thread of its own, from connect() on: the thread sends messages at once, and received
+    messages wait for receive().
 
         with swiftmqtt.Client("mqtt://127.0.0.1", client_id="greenhouse") as client:
             client.subscribe("greenhouse/+/set", qos=1).wait()
@@ -39,27 +39,31 @@ class Client(Waiting):
             for message in client:
                 print(message.topic, message.json())
 
-    url           mqtt://[user[:password]@]host[:port][,host[:port]]…, or else the option host
-    run           False: no thread. The client then runs while one of its calls waits, and nothing happens between them
-    inbox_maximum   messages that wait for receive(): with so many the client stops to read, and the server has to wait,
-                  unless somebody waits for an answer that comes behind them. Without a thread nothing is read between
-                  two calls, and this is not needed
-    reconnect     False: after a failed attempt, or a connection that ended, connect() has to be called again
-    manual_ack    messages with QoS 1 and 2 wait for Message.ack(); otherwise one is acknowledged when the program gets
-                  it
-    message_maximum   bytes: larger payloads that arrive are dropped, and told with status RECEIVE_TOO_LARGE
-    adapters      how payloads are made: see swiftmqtt.payload
-    credentials   credentials(attempt) gives user name and password before each attempt, or None: there are none now
-    resolve       resolve(host, port) gives the numeric addresses of a name, instead of libc
-    authenticate  authenticate(data) answers the server's Authentication Data (enhanced authentication, MQTT 5.0)
+    url           mqtt://[user[:password]@]host[:port][,host[:port]]…; the option host can be used instead
+    run           False: no thread. The client then runs while one of its calls waits, and nothing happens
+                  between calls
+    inbox_maximum   messages that may wait for receive(): at this number the client stops reading, and
+                    backpressure makes the server wait, unless a call waits for an answer behind them. Without
+                    a thread nothing is read between two calls, and this has no effect
+    reconnect     False: after a failed attempt, or when a connection ended, connect() has to be called again
+    manual_ack    QoS 1 and 2 messages wait for Message.ack(); otherwise a message is acknowledged when the
+                  program gets it
+    message_maximum   bytes: larger payloads are dropped, and reported with status RECEIVE_TOO_LARGE
+    adapters      how payloads are encoded: see swiftmqtt.payload
+    credentials   credentials(attempt) returns user name and password before each attempt, or None: there are
+                  none now
+    resolve       resolve(host, port) returns the numeric addresses of a host name, in place of libc
+    authenticate  authenticate(data) answers the server's Authentication Data (enhanced authentication, MQTT
+                  5.0)
     log, log_level   see set_log()
-    options       the options of smq_options, by the header's names: see swiftmqtt.Options. MQTT 5.0 is spoken, or what
-                  the server speaks, unless `protocol` says otherwise
+    options       the options of smq_options, with the header's names: see swiftmqtt.Options. The client
+                  speaks MQTT 5.0, or what the server speaks, unless `protocol` says otherwise
 
-    Every call is for any thread, but with run=False: then the client belongs to one thread at a time, another one gets
-    ArgumentError meanwhile, and only submit() is for any. Assign functions to on_connected, on_disconnected and
-    on_subscription_lost to hear of these. They, the hooks, and the callbacks of tokens run in the client's thread: they
-    may call the client, but what would wait raises ArgumentError there (disconnect() begins to leave, and returns).
+    Any thread may call any method. With run=False the client belongs to one thread at a time: another thread
+    gets ArgumentError meanwhile, and may only call submit(). Assign functions to on_connected,
+    on_disconnected and on_subscription_lost to be notified. These functions, the hooks, and the callbacks of
+    tokens run in the client's thread. They may call the client, but a call that would wait raises
+    ArgumentError there (disconnect() begins to disconnect, and returns).
     """
 
     def __init__(
@@ -110,7 +114,7 @@ class Client(Waiting):
             raise TypeError("swiftmqtt.Client is for for, not for async for: that is swiftmqtt.aio.Client")
 
     def __enter__(self) -> Client:
-        """Connects, as connect() does, unless the client is connected or about to."""
+        """Connects, as connect() does, unless the client is connected or connecting."""
         try:
             if self.state == State.DISCONNECTED:
                 self.connect()
@@ -122,9 +126,10 @@ class Client(Waiting):
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
     ) -> Literal[False]:
-        """Leaves the server, with up to five seconds for what is not yet delivered, none after an exception but that of
-        sys.exit() and of a generator's end, and closes. UndeliveredError if something was not delivered, or failed and
-        nobody looked; after an exception, which goes on, an UndeliveredWarning."""
+        """Disconnects and closes. Waits up to five seconds for deliveries; after an exception it does not
+        wait, unless that is sys.exit()'s or a generator's end. Raises UndeliveredError if a message was not
+        delivered, or failed and nothing looked at its token; after an exception, which continues, this is an
+        UndeliveredWarning."""
         if not self.closed:
             if kind:
                 self._thrown = None  # the first one goes on
@@ -137,14 +142,14 @@ class Client(Waiting):
     def connect(self, timeout: float | None = None, *, retry: bool = False, wait: bool = True) -> Connected | None:
         """Connects, and stays connected.
 
-        timeout   seconds for all of it; None: connect_timeout_ms for each attempt is enough. A server that is silent
-                  gets two more, to see that the client leaves
-        retry     whether a failed attempt is followed by the next, as long as the time allows; otherwise each server of
-                  the URL is tried once, and the last failure raised
-        wait      False: begins, and returns None at once; it goes on in the next calls that wait
+        timeout   seconds for everything; None: connect_timeout_ms limits each attempt. A silent server gets
+                  two more seconds to receive the DISCONNECT
+        retry     whether another attempt follows a failed one while there is time; otherwise each server of
+                  the URL is tried once, and the last failure is raised
+        wait      False: begins, and returns None at once; connecting continues in later calls that wait
 
-        Returns what the server said. Raises PeerError or TransportError, and TimeoutError, after which the client is
-        disconnected; ArgumentError if it was not.
+        Returns the server's answer. Raises PeerError or TransportError, or TimeoutError, after which the
+        client is disconnected; ArgumentError if it was not disconnected before.
         """
         retry, wait = flag("retry", retry), flag("wait", wait)
         with self._guard:
@@ -182,11 +187,11 @@ class Client(Waiting):
         session_expiry_interval: int | None = None,
         user_properties: UserProperties | None = None,
     ) -> None:
-        """Leaves the server, and returns when it is over; in a callback, at once. Without a connection it gives up
-        trying.
+        """Disconnects gracefully, and returns when that is complete; in a callback, at once. Without a
+        connection it stops trying to connect.
 
-        drain_s       how long to wait for what was published to be delivered
-        reason_code   MQTT 5.0: 0x04 has the server publish the Will; see smq_disconnect_with() for others
+        drain_s       how long to wait until published messages are delivered
+        reason_code   MQTT 5.0: 0x04 makes the server publish the Will; see smq_disconnect_with() for others
         """
         with self._guard:
             if self.state == State.DISCONNECTED:
@@ -223,19 +228,19 @@ class Client(Waiting):
         properties: Properties | None = None,
         timeout: float | None = 0,
     ) -> Token:
-        """Publishes a message: when this returns it is on its way, or, without a connection, in the outbox. (With
-        run=False it is in the outbox, and sent by the next call that waits, or flush().)
+        """Publishes a message: when this returns, the message was sent or, without a connection, is in the
+        outbox. (With run=False it is in the outbox; the next call that waits, or flush(), sends it.)
 
-        payload        bytes, str, dict, …: the adapters make bytes of it; in MQTT 5.0 its content type goes along
-        qos, retain    as ever
-        expiry_s       how many seconds the message is of use; 0: for ever
+        payload        bytes, str, dict, …: the adapters encode it; MQTT 5.0 also sends its content type
+        qos, retain    as in the specification
+        expiry_s       after how many seconds the message is of no use any more; 0: never
         overflow       what happens to it when there is no room: Overflow
-        urgent         it goes ahead of all that is not, and has room of its own
-        quiet          nobody is told when all goes well: the token never ends, unless it fails
+        urgent         it is sent before all messages that are not urgent, and has room of its own
+        quiet          success is not reported: the token only ends if the message fails
         timeout        how many seconds to wait for room; None: as long as it takes; 0: NoRoomError at once
-        the others     MQTT 5.0; `properties` is for what has no name here
+        the others MQTT 5.0; `properties` is for those without a parameter here
 
-        Returns a token; wait() raises if the message was not delivered as its QoS promises.
+        Returns a token; its wait() raises if the message was not delivered as its QoS promises.
         """
         with self._guard:
             struct = self._message(
@@ -268,11 +273,12 @@ class Client(Waiting):
         timeout: float | None = 0,
         **more: Any,
     ) -> Token:
-        """Publishes a payload larger than the outbox, piece by piece. One at a time.
+        """Publishes a payload larger than the outbox, piece by piece. Only one such message can exist at a
+        time.
 
-        source   bytes; a file that can seek, opened for binary reading; or source(offset, size), which returns at most
-                 `size` bytes from `offset` on and must not call the client. It may be asked for the same bytes again,
-                 until the token has ended
+        source   bytes; a seekable file, opened for binary reading; or source(offset, size), which returns at
+                 most `size` bytes from `offset` on and must not call the client. It may be asked for the same
+                 bytes again, until the token has ended
         size     how many bytes the payload has; not needed for bytes and files
         more     as for publish()
         """
@@ -284,11 +290,11 @@ class Client(Waiting):
             return token
 
     def submit(self, topic: str, payload: object = b"", **more: Any) -> Future[Answer]:
-        """Publishes from a signal handler, or, with run=False, from another thread than the one that runs the client.
-        Takes what publish() does, but `timeout`. Never waits, also not for a lock.
+        """Publishes from a signal handler or, with run=False, from another thread than the one that runs the
+        client. Has the parameters of publish() except `timeout`. Never waits, not even for a lock.
 
-        Returns a future that knows how the message ended; NoRoomError if `submit_messages` are waiting, ArgumentError
-        if it is above `submit_bytes`, ClosedError after close().
+        Returns a future with the result of the message. Raises NoRoomError if `submit_messages` are waiting,
+        ArgumentError if the message is larger than `submit_bytes`, ClosedError after close().
         """
         struct = self._message(topic, payload, **more)
         future: Future[Answer] = Future()
@@ -304,7 +310,7 @@ class Client(Waiting):
         return future
 
     def flush(self) -> None:
-        """Hands what is ready to be sent to the kernel, now and without waiting."""
+        """Passes what is ready to be sent to the kernel, now and without waiting."""
         with self._guard:
             if self.state != State.DISCONNECTED:
                 self._flush()
@@ -322,14 +328,16 @@ class Client(Waiting):
         identifier: int = 0,
         user_properties: UserProperties | None = None,
     ) -> Token:
-        """Subscribes to a Topic Filter, or to several. What was granted is subscribed to again when the server has lost
-        it.
+        """Subscribes to one Topic Filter, or to several. The client resubscribes to granted filters if the
+        server has lost the session.
 
         filters      "a/+", Subscription("a/+", qos=1), or several of either
-        qos          the highest to be sent with; with the three that follow (MQTT 5.0): for filters that are just text
-        identifier   MQTT 5.0: the Subscription Identifier that comes with each message; 0: none
+        qos          the highest QoS that the server may send with; this and the next three (MQTT 5.0) are for
+                     filters that are plain strings
+        identifier   MQTT 5.0: the Subscription Identifier that arrives with each message; 0: none
 
-        Returns a token, whose answer has the granted QoS of each filter in reason_codes; PeerError if one was refused.
+        Returns a token, whose answer has the granted QoS of each filter in reason_codes. Raises PeerError if
+        one was refused.
         """
         with self._guard:
             self._begin()
@@ -369,8 +377,8 @@ class Client(Waiting):
         """Publishes a request (MQTT 5.0); the token's answer is the Message that answers it.
 
         timeout          how many seconds to wait for the reply; then the token fails with SMQ_ERR_TIMEOUT
-        response_topic   where the reply is to go: subscribed to already. None: a topic of this client's own, which is
-                         subscribed to with the first request
+        response_topic   where the reply is to be sent: a topic that is already subscribed to. None: a topic
+                         of this client, to which the first request subscribes
         more             as for publish()
         """
         with self._guard:
@@ -392,11 +400,11 @@ class Client(Waiting):
     # ---- Receive
 
     def __iter__(self) -> Iterator[Message]:
-        """The messages, as they come, across reconnects; ends when the client is disconnected."""
+        """Yields the messages as they arrive, across reconnects; ends when the client is disconnected."""
         return self.messages()
 
     def messages(self, timeout: float | None = None) -> Iterator[Message]:
-        """The messages as they come; ends too when none has come for `timeout` seconds."""
+        """Yields the messages as they arrive; also ends when none has arrived for `timeout` seconds."""
         while not self.closed:
             try:
                 message = self.receive(timeout)
@@ -412,8 +420,8 @@ class Client(Waiting):
             yield message
 
     def receive(self, timeout: float | None = None) -> Message:
-        """The next message. TimeoutError when the time is up; ArgumentError if none can come, as the client is
-        disconnected."""
+        """Returns the next message. Raises TimeoutError when the time is up; ArgumentError if none can arrive
+        because the client is disconnected."""
         with self._guard:
             self._run_until(lambda: self._waiting_messages, timeout, "a message", relieve=False)
             message = self._next_message()

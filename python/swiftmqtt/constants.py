@@ -6,7 +6,7 @@ from enum import IntEnum, IntFlag
 
 
 class Status(IntEnum):
-    """What a call answered, or an event says: SMQ_OK and SMQ_ERR_…. The band says what to do."""
+    """What a call returns, or an event reports: SMQ_OK and SMQ_ERR_…. The band says what to do."""
 
     OK = 0
     NULL = -101
@@ -67,7 +67,7 @@ class Stage(IntEnum):
 
 
 class Rule(IntEnum):
-    """Which rule the server broke; :func:`rule_name` has the statement of the specification."""
+    """The rule that the server broke; :func:`rule_name` returns the statement of the specification."""
 
     NONE = 0
     TRUNCATED = 1
@@ -135,7 +135,7 @@ class PropertyId(IntEnum):
 
 
 class Overflow(IntEnum):
-    """What happens to a message for which there is no room in the outbox."""
+    """What happens to a message when there is no room in the outbox."""
 
     REFUSE = 0
     DROP_OLDEST = 1
@@ -152,7 +152,7 @@ class Protocol(IntEnum):
 
 
 class OptionFlag(IntFlag):
-    """smq_options.flags: here each is an option of its own."""
+    """smq_options.flags: each is an option of its own here."""
 
     KEEP_SESSION = 1
     NEW_SESSION = 2
@@ -172,7 +172,7 @@ class OptionFlag(IntFlag):
 
 
 class Jitter(IntEnum):
-    """What chance does to the waits between attempts to connect."""
+    """How the waits between attempts to connect are randomized."""
 
     FULL = 1
     DECORRELATED = 2
@@ -180,7 +180,7 @@ class Jitter(IntEnum):
 
 
 class Resubscribe(IntEnum):
-    """When to subscribe again."""
+    """When to resubscribe."""
 
     IF_LOST = 1
     ALWAYS = 2
@@ -188,7 +188,7 @@ class Resubscribe(IntEnum):
 
 
 class State(IntEnum):
-    """What a client is doing."""
+    """The state of a client."""
 
     DISCONNECTED = 0
     CONNECTING = 1
@@ -198,7 +198,7 @@ class State(IntEnum):
 
 
 class ReasonCode(IntEnum):
-    """The Reason Codes that a client gives (section 2.4)."""
+    """The Reason Codes that a client sends (section 2.4)."""
 
     SUCCESS = 0x00
     DISCONNECT_WITH_WILL = 0x04
@@ -242,7 +242,7 @@ class LogLevel(IntEnum):
 
 
 class LogItem(IntEnum):
-    """What a log hook is told, with the meaning of its two numbers as the header says."""
+    """The entries of a log hook; the header describes the two numbers of each."""
 
     ATTEMPT = 1
     LOOK_UP = 2

@@ -1,4 +1,4 @@
-"""What goes wrong: one class for each band of status codes, as include/swiftmqtt.h has them."""
+"""The errors: one class for each band of status codes in include/swiftmqtt.h."""
 
 from __future__ import annotations
 
@@ -12,63 +12,21 @@ from .constants import Rule, Stage, Status
 if TYPE_CHECKING:
     from .properties import Properties
 
-# What to say beside the name of a status.
-MEANING = {
-    Status.NULL: "something that is needed was not given",
-    Status.STRUCT_SIZE: "the library does not know this struct",
-    Status.CLIENT: "the client is closed",
-    Status.STATE: "not possible in the state the client is in",
-    Status.OPTION: "an option is out of its range, or two contradict each other",
-    Status.URL: "the URL is malformed",
-    Status.NOT_SUPPORTED: "this is not supported: by the options, the protocol version or the server",
-    Status.CLIENT_ID: "this client id cannot be used with these options",
-    Status.QOS: "the QoS is not 0, 1 or 2, or above what the server takes",
-    Status.TOPIC_NAME: "this is no Topic Name: it is empty, too long, or has a wildcard",
-    Status.UTF8: "a text is not well-formed UTF-8, or has U+0000",
-    Status.TOO_LARGE: "larger than the room for it, or than MQTT or the server allows",
-    Status.TOPIC_FILTER: "this is no Topic Filter: it is empty, too long, or has a misplaced wildcard",
-    Status.PROPERTY: "a property is out of its range, or not allowed here",
-    Status.TOKEN: "nothing with this token waits",
-    Status.REASON_CODE: "this packet may not carry this Reason Code",
-    Status.FULL: "there is no room now",
-    Status.NO_DESCRIPTOR: "the system or the process has no descriptor left",
-    Status.OFFLINE: "there is no connection",
-    Status.MALFORMED: "the server sent a packet that cannot be parsed",
-    Status.PROTOCOL: "the server sent a packet that is not allowed here",
-    Status.REFUSED: "the server refused it",
-    Status.SERVER_CLOSED: "the server closed the connection",
-    Status.KEEP_ALIVE: "the server did not answer PINGREQ in time",
-    Status.SESSION_LOST: "the server forgot the session; whether it has this message is unknown",
-    Status.RECEIVE_TOO_LARGE: "the server sent more than there is room for",
-    Status.SERVER_LIMIT: "above a limit of the server that answered",
-    Status.RECEIVE_MAXIMUM: "the server sent more messages than may be unacknowledged at a time",
-    Status.EXPIRED: "the message expired before it could be sent",
-    Status.DROPPED: "the message made room for a later one, or lost its connection",
-    Status.REPLACED: "a later message with the same topic is sent instead",
-    Status.RESOLVE: "the host name has no address",
-    Status.NETWORK: "the network failed",
-    Status.CLOSED: "the peer closed the connection without a word",
-    Status.TIMEOUT: "the time was up",
-    Status.STREAM: "the source of the payload gave up in the middle of the packet",
-    Status.CREDENTIALS: "the credentials were withheld",
-}
-
-
 class Error(Exception):
-    """The base of all: what failed, and all that is known about why.
+    """The base class: what failed, and all that is known about why.
 
-    status            one of :class:`Status`; a plain number if a newer library has one more
-    reason_code       what the server said, 0 to 255; -1: nothing
-    reason_string     MQTT 5.0: the server's own words; usually empty
+    status            one of :class:`Status`; a plain number for a status of a newer library
+    reason_code       the server's Reason Code, 0 to 255; -1: none
+    reason_string     MQTT 5.0: the server's own text; usually empty
     stage             one of :class:`Stage`: where a connection attempt, or a connection, ended
     os_error          errno; with ``Status.RESOLVE`` an EAI_… value; 0: none
     attempt           how many attempts to connect there had been; 0: none
-    rule              one of :class:`Rule`: which one the server broke
-    properties        MQTT 5.0: those of the packet that told; None: none
+    rule              one of :class:`Rule`: the rule that the server broke
+    properties        MQTT 5.0: those of the packet that reported the error; None: none
     server_reference  MQTT 5.0: another server to use; usually empty
     reason_codes      of SUBACK and UNSUBACK: one for each filter
-    retry_ms          how long until the client tries again by itself; -1: it will not
-    server            which server it was, "host:port"; empty: it is not about one
+    retry_ms          how long until the client reconnects by itself; -1: it will not
+    server            the server, "host:port"; empty: the error is not about one
     """
 
     def __init__(
@@ -101,11 +59,11 @@ class Error(Exception):
 
     @property
     def status_name(self) -> str:
-        """Such as "SMQ_ERR_FULL"."""
+        """The name of the status, such as "SMQ_ERR_FULL"."""
         return text(LIBRARY.smq_status_name(int(self.status)))
 
     def __str__(self) -> str:
-        said = [self.detail or MEANING.get(Status(self.status), "") if self.status in MEANING else self.detail]
+        said = [self.detail or text(LIBRARY.smq_status_text(int(self.status)))]
         if self.server:
             said.append(self.server)
         if self.reason_code >= 0:
@@ -123,7 +81,7 @@ class Error(Exception):
 
 
 class ArgumentError(Error, ValueError):
-    """-1xx: the call is wrong. Nothing was changed."""
+    """-1xx: the call is wrong. It changed nothing."""
 
 
 class ClosedError(ArgumentError):
@@ -134,15 +92,15 @@ class ClosedError(ArgumentError):
 
 
 class NoRoomError(Error):
-    """-2xx: there is no room now. Nothing was changed; try again later."""
+    """-2xx: there is no room now. The call changed nothing; try again later."""
 
 
 class PeerError(Error):
-    """-3xx: the server: it refused, closed the connection, or broke a rule."""
+    """-3xx: the server refused, closed the connection, or broke a rule."""
 
 
 class TransportError(Error, ConnectionError):
-    """-4xx: the network: no address, no route, no answer in time."""
+    """-4xx: the network: there is no address, no route, or no answer in time."""
 
     def __init__(self, status: int, detail: str = "", **more: Any):
         Error.__init__(self, status, detail, **more)
@@ -150,11 +108,12 @@ class TransportError(Error, ConnectionError):
 
 
 class UndeliveredError(Error):
-    """A block was left before all that was published in it was delivered as its QoS promises, or some of it failed and
-    nobody looked. The last error of the connection, or the first of a message, is its ``__cause__``.
+    """A block ended before all messages that were published in it were delivered as their QoS promises, or
+    some of them failed and nothing looked at their tokens. The last error of the connection, or the first of
+    a message, is its ``__cause__``.
 
     count    how many messages
-    topics   of these, without repetition; if there are very many, not all
+    topics   their topics, without repetition; if there are very many, not all
     """
 
     def __init__(self, count: int, topics: tuple[str, ...], detail: str):
@@ -166,8 +125,8 @@ class UndeliveredError(Error):
 
 
 class UndeliveredWarning(RuntimeWarning):
-    """The same, where nothing can be raised: close() was called, an exception is on its way already, or nobody has the
-    client any more."""
+    """The same, where nothing can be raised: close() was called, another exception is being raised, or the
+    client is no longer referenced."""
 
 
 BANDS: dict[int, type[Error]] = {
@@ -186,19 +145,19 @@ def error(status: int, detail: str = "", **more: Any) -> Error:
 
 
 def check(status: int, detail: str = "") -> int:
-    """What a call answered, unless that is an error, which is raised."""
+    """Returns the result of a call, or raises the error."""
     if status < 0:
         raise error(status, detail)
     return status
 
 
 def text(name: bytes) -> str:
-    """A name that the library gives."""
+    """A string of the library."""
     return name.decode("utf-8", "replace")
 
 
 def os_error_text(status: int, number: int) -> str:
-    """What errno, or with ``Status.RESOLVE`` an EAI_… value, means."""
+    """The meaning of errno or, with ``Status.RESOLVE``, of an EAI_… value."""
     if status == Status.RESOLVE:
         for name in dir(socket):
             if name.startswith("EAI_") and getattr(socket, name) == number:

@@ -1,4 +1,4 @@
-"""Names and topics: chapters 1 and 16 of the header. For any thread, any time."""
+"""Names and topics: chapters 1 and 16 of the header. Any thread may call these at any time."""
 
 from __future__ import annotations
 
@@ -12,23 +12,28 @@ from .errors import ArgumentError, check
 
 
 def library_version() -> tuple[int, int, int]:
-    """The version of the library that was found."""
+    """The version of the library."""
     version = LIBRARY.smq_version()
     return version >> 16, version >> 8 & 0xFF, version & 0xFF
 
 
 def status_name(status: int) -> str:
-    """Such as "SMQ_ERR_FULL"."""
+    """The name of a status, such as "SMQ_ERR_FULL"."""
     return _name(LIBRARY.smq_status_name(_number("status", status)))
 
 
+def status_text(status: int) -> str:
+    """What a status means, such as "the host name has no address"."""
+    return _name(LIBRARY.smq_status_text(_number("status", status)))
+
+
 def reason_code_name(reason_code: int, protocol: int = Protocol.MQTT_5_0) -> str:
-    """What a server answered, as the specification spells it, such as "Not authorized"."""
+    """The name of a server's Reason Code as the specification spells it, such as "Not authorized"."""
     return _name(LIBRARY.smq_reason_code_name(_number("protocol", protocol), _number("reason_code", reason_code)))
 
 
 def stage_name(stage: int) -> str:
-    """Such as "connack"."""
+    """The name of a stage, such as "connack"."""
     return _name(LIBRARY.smq_stage_name(_number("stage", stage)))
 
 
@@ -38,17 +43,17 @@ def rule_name(rule: int) -> str:
 
 
 def topic_name_check(topic: str) -> None:
-    """ArgumentError if a message could not be published with this topic."""
+    """Raises ArgumentError if a message could not be published with this topic."""
     check(LIBRARY.smq_topic_name_check(_packed("topic", topic)))
 
 
 def topic_filter_check(filter: str) -> None:
-    """ArgumentError if this could not be subscribed to."""
+    """Raises ArgumentError if a client could not subscribe to this filter."""
     check(LIBRARY.smq_topic_filter_check(_packed("filter", filter)))
 
 
 def topic_matches(filter: str, topic: str) -> bool:
-    """Whether a topic is one that a filter asks for. ArgumentError if one of them is none."""
+    """Whether a topic matches a filter. Raises ArgumentError if one of them is invalid."""
     return bool(check(LIBRARY.smq_topic_matches(_packed("filter", filter), _packed("topic", topic))))
 
 

@@ -1,4 +1,4 @@
-"""Messages: those that arrive, and the Will."""
+"""Messages: those that are received, and the Will."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 
 class Message:
-    """A message that arrived.
+    """A received message.
 
     topic                    the Topic Name
     payload                  its bytes
-    qos, retain, duplicate   as it was sent; retain: it was there before the subscription
+    qos, retain, duplicate   as the server sent it; retain: the message is older than the subscription
     subscription_identifier  MQTT 5.0: the first one; 0: none. All are in `properties`
-    status                   0, or ``Status.RECEIVE_TOO_LARGE``: the payload is larger than the client takes, and was
-                             dropped
+    status                   0, or ``Status.RECEIVE_TOO_LARGE``: the payload is larger than the client
+                             accepts, and was dropped
     payload_total            how many bytes the payload has
     """
 
@@ -56,7 +56,7 @@ class Message:
 
     @property
     def properties(self) -> Properties:
-        """MQTT 5.0: all properties; before, none."""
+        """MQTT 5.0: all properties; with older versions, none."""
         if self._properties is None:
             self._properties = Properties.decode(self._raw_properties)
         return self._properties
@@ -71,31 +71,33 @@ class Message:
         return self.payload.decode()
 
     def json(self) -> Any:
-        """The payload as JSON. ValueError if it is none."""
+        """The payload as JSON. ValueError if it is not JSON."""
         return self.decode("json")
 
     def decode(self, as_: type | str | Adapter | None = None) -> Any:
         """The payload as a value.
 
-        as_   what is wanted: ``"json"``, ``"text"``, ``"plist"`` or another content type; a type, such as str, dict,
-              bytes or a protobuf message; or an adapter. None: what the message's content type says (5.0), else str if
-              it says to be UTF-8, else bytes
+        as_   the desired kind: ``"json"``, ``"text"``, ``"plist"`` or another content type; a type, such as
+              str, dict, bytes or a protobuf message; or an adapter. None: what the message's content type
+              says (5.0), otherwise str if it is marked as UTF-8, otherwise bytes
 
-        ValueError if the payload is no such thing; ArgumentError if no adapter is for it.
+        Raises ValueError if the payload cannot be decoded like that; ArgumentError if there is no adapter for
+        it.
         """
         known = self.properties if self._raw_properties else Properties()
         return self._client.adapters.decode(self.payload, known.content_type, as_, known.payload_format_indicator == 1)
 
     def ack(self, reason_code: int = 0, *, reason_string: str | None = None) -> None:
-        """Acknowledges the message now, with ``manual_ack=True``; with another reason_code than 0 (MQTT 5.0) refuses
-        it. A message that needs none, or has it already, is left alone."""
+        """Acknowledges the message now, with ``manual_ack=True``; a reason_code other than 0 (MQTT 5.0)
+        refuses it. Does nothing for a message that needs no acknowledgement, or already has it."""
         token, self._token = self._token, 0
         if token:
             self._client._ack(token, reason_code, reason_string)
 
     def reply(self, payload: object = b"", **more: Any) -> Any:
-        """Publishes the reply to a request (MQTT 5.0): to its Response Topic, with its Correlation Data. Takes and
-        returns what the client's publish() does. ArgumentError if the message is no request."""
+        """Publishes the reply to a request (MQTT 5.0): to its Response Topic, with its Correlation Data. Has
+        the parameters and the result of the client's publish(). Raises ArgumentError if the message is not a
+        request."""
         response_topic = self.properties.response_topic
         if response_topic is None:
             raise error(Status.OPTION, "the message has no Response Topic: it is no request")
@@ -109,8 +111,8 @@ class Message:
 
 @dataclass
 class Will:
-    """What the server publishes if the connection ends without a farewell (section 3.1.2.5). From delay_s on: MQTT
-    5.0."""
+    """What the server publishes if the connection ends without DISCONNECT (section 3.1.2.5). The fields from
+    delay_s on are for MQTT 5.0."""
 
     topic: str
     payload: object = b""
@@ -127,9 +129,9 @@ class Will:
 
 @dataclass
 class Subscription:
-    """A Topic Filter and what is asked for it. The last three: MQTT 5.0.
+    """A Topic Filter and its subscription options. The last three are for MQTT 5.0.
 
-    retain_handling   retained messages: 0 at every subscribe, 1 if the subscription is new, 2 never
+    retain_handling   retained messages: 0 send at every subscribe, 1 only if the subscription is new, 2 never
     """
 
     filter: str

@@ -1,8 +1,8 @@
 """Payloads: an ordered chain of adapters between Python's values and bytes.
 
-To publish, the first adapter that takes the value encodes it, unless a content type asks for one; in MQTT 5.0 the
-adapter's content type and payload format go with the message. To receive, the content type of the message picks, or
-the caller: :meth:`swiftmqtt.Message.decode`.
+When publishing, the first adapter that accepts the value encodes it, unless a content type selects one; in
+MQTT 5.0 the adapter's content type and payload format are sent with the message. When receiving, the
+message's content type selects the adapter, or the caller does: :meth:`swiftmqtt.Message.decode`.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from .errors import ArgumentError
 
 
 class Adapter:
-    """One kind of payload. Derive from this for one's own.
+    """One kind of payload. Derive from this for your own.
 
-    content_types  the first is told to the server in 5.0 (none: nothing is told); all are decoded
+    content_types  the first is sent to the server in 5.0 (none: nothing is sent); all are decoded
     text           whether the payload is UTF-8: the Payload Format Indicator of 5.0
-    types          of which a value must be to be encoded without being asked, and what ``decode(as_=…)`` may ask for
+    types          types of values that it encodes by default, and that ``decode(as_=…)`` may ask for
     """
 
     content_types: tuple[str, ...] = ()
@@ -30,24 +30,26 @@ class Adapter:
     types: tuple[type, ...] = ()
 
     def encodes(self, value: object) -> bool:
-        """Whether this adapter is the one for a value that names no content type."""
+        """Whether this adapter encodes the value if no content type is given."""
         return isinstance(value, self.types)
 
     def encode(self, value: Any) -> bytes:
-        """The payload. TypeError or ValueError if the value cannot be expressed: the next adapter is asked."""
+        """The payload. TypeError or ValueError if the value cannot be encoded: then the next adapter is
+        asked."""
         raise NotImplementedError
 
     def decode(self, data: bytes, as_: type | None = None) -> Any:
-        """The value; `as_` is the type that the caller asked for, if it was one. ValueError if the payload is none."""
+        """The value; `as_` is the type that the caller asked for, if any. ValueError if the payload is
+        invalid."""
         raise NotImplementedError
 
     def content_type(self, value: object) -> str | None:
-        """What 5.0 tells of this value."""
+        """The content type that 5.0 sends for this value."""
         return self.content_types[0] if self.content_types else None
 
 
 class Raw(Adapter):
-    """bytes, bytearray, memoryview and whatever else has a buffer: as they are, and without a content type."""
+    """bytes, bytearray, memoryview and other objects with a buffer: as they are, and without a content type."""
 
     types = (bytes, bytearray, memoryview)
 
@@ -59,7 +61,7 @@ class Raw(Adapter):
 
 
 class Octets(Raw):
-    """The same for who says so: application/octet-stream."""
+    """The same for programs that ask for it: application/octet-stream."""
 
     content_types = ("application/octet-stream",)
 
@@ -152,7 +154,8 @@ SHORT = {"json": "application/json", "text": "text/plain", "plist": "application
 
 
 class Adapters:
-    """The chain: the first that takes a value has it. Put one's own in front: ``Adapters(Mine(), *Adapters())``."""
+    """The chain: the first adapter that accepts a value encodes it. Put your own in front: ``Adapters(Mine(),
+    *Adapters())``."""
 
     def __init__(self, *chain: Adapter):
         self.chain = chain or (Raw(), Text(), JSON(), PropertyList(), Protobuf(), Octets())

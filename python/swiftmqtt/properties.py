@@ -19,10 +19,11 @@ UserProperties = Union[Iterable[tuple[str, str]], Mapping[str, str]]
 
 @dataclass(repr=False)
 class Properties:
-    """A list of properties. What is None is not there; which packet may carry what, the library knows.
+    """A list of properties. A property that is None is not in the list; the library knows which packet may
+    carry which.
 
-    Texts are str, data are bytes. ``user_properties`` and ``subscription_identifiers`` may be repeated, so they are
-    lists.
+    Strings are str, data are bytes. ``user_properties`` and ``subscription_identifiers`` may be repeated, so
+    they are lists.
     """
 
     payload_format_indicator: int | None = None

@@ -5,8 +5,7 @@ import Storage
 struct Connection: BitwiseCopyable {
   enum Phase: BitwiseCopyable, Equatable {
     case disconnected
-    /// So many bytes of CONNECT are out.
-    case sendingConnect(sent: UInt32)
+    case sendingConnect
     case awaitingConnack
     case connected
     /// The transport is gone, but what it brought is still being handed out.
@@ -31,7 +30,10 @@ struct Connection: BitwiseCopyable {
     let sessionExpiry: ByteRange
   }
 
+  // One byte: with a payload of its own each look at it would be two.
   var phase: Phase
+  /// How many bytes of CONNECT are out.
+  var connectSent = 0
   var source = Source.none
   /// The application asked to leave: nothing new is taken.
   var pendingDisconnect: PendingDisconnect? = nil

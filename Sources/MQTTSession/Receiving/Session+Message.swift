@@ -60,23 +60,35 @@ extension Session {
       let found = receiver.plainMessage(hasProperties: version.hasProperties),
       found.packetSize <= identity.maximumPacketSize
     else { return .notPlain }
-    var token: UInt32 = 0
-    if let identifier = found.identifier {
-      guard control.hasRoom || connection.phase == .peerClosed else { return .notPlain }
-      switch admit(identifier, found.qos, duplicate: false) {
-      case .handOut: token = state.inbox.add(identifier, qos: found.qos)
-      case .drop:
-        finish(found.packetSize)
-        return .finished
-      case .wait: return .waits
-      }
+    guard found.identifier == nil else { return showAcknowledged(found) }
+    show(found, token: 0)
+    return .shown
+  }
+
+  /// The same for QoS 1 and 2.
+  @inline(never)
+  private mutating func showAcknowledged(_ found: ReceiveBuffer.PlainPacket) -> Reception {
+    guard let identifier = found.identifier, control.hasRoom || connection.phase == .peerClosed else {
+      return .notPlain
     }
+    switch admit(identifier, found.qos, duplicate: false) {
+    case .handOut:
+      show(found, token: state.inbox.add(identifier, qos: found.qos))
+      return .shown
+    case .drop:
+      finish(found.packetSize)
+      return .finished
+    case .wait: return .waits
+    }
+  }
+
+  @inline(__always)
+  private mutating func show(_ found: ReceiveBuffer.PlainPacket, token: UInt32) {
     counters.messagesReceived.increment()
     counters.packetsReceived.increment()
     arrival.event.show(
       plain: found.topic, found.payload, found.qos, retain: found.retain, token: token,
       packetSize: found.packetSize)
-    return .shown
   }
 
   /// False: it has to wait.

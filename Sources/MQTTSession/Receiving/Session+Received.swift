@@ -54,23 +54,33 @@ extension Session {
   @inline(always)
   private mutating func handlePlain(_ firstByte: UInt8, _ identifier: PacketIdentifier) -> Bool {
     switch firstByte {
-    case ControlPacketType.puback.firstByte: return acknowledgedPlain(.puback, identifier)
-    case ControlPacketType.pubrec.firstByte: return acknowledgedPlain(.pubrec, identifier)
-    case ControlPacketType.pubcomp.firstByte: return acknowledgedPlain(.pubcomp, identifier)
+    case ControlPacketType.puback.firstByte: return acknowledgedAtLeastOnce(identifier)
+    case ControlPacketType.pubrec.firstByte: return acknowledgedExactlyOnce(.pubrec, identifier)
+    case ControlPacketType.pubcomp.firstByte: return acknowledgedExactlyOnce(.pubcomp, identifier)
     case ControlPacketType.pubrel.firstByte: return releasedPlain(identifier)
     default: return false
     }
   }
 
-  /// `type` is a literal: what cannot be with it falls away.
+  /// PUBACK, of which most come.
   @inline(always)
-  private mutating func acknowledgedPlain(_ type: ControlPacketType, _ identifier: PacketIdentifier) -> Bool {
-    guard type != .pubrec || control.hasRoom, let slot = state.outbox.slot(of: identifier) else {
-      return false
-    }
-    let packet = Acknowledgement(type: type, identifier: identifier)
-    switch state.outbox.acknowledged(
+  private mutating func acknowledgedAtLeastOnce(_ identifier: PacketIdentifier) -> Bool {
+    guard let slot = state.outbox.slot(of: identifier) else { return false }
+    let packet = Acknowledgement(type: .puback, identifier: identifier)
+    let response = state.outbox.acknowledged(
       slot, packet, hasReasonCode: version.hasProperties, quota: &connection.quota)
+    guard case .nothing = response else { return false }
+    return true
+  }
+
+  @inline(never)
+  private mutating func acknowledgedExactlyOnce(
+    _ type: ControlPacketType, _ identifier: PacketIdentifier
+  ) -> Bool {
+    guard type != .pubrec || control.hasRoom, state.outbox.slot(of: identifier) != nil else { return false }
+    let packet = Acknowledgement(type: type, identifier: identifier)
+    switch state.outbox.acknowledged(packet, hasReasonCode: version.hasProperties, quota: &connection.quota)
+      .response
     {
     case .nothing: return true
     case .pubrel(let reason):

@@ -132,7 +132,7 @@ class Connection(Settings):
         return link is not None and self._sock is not None and link.is_connected and not self._leaving
 
     def socket(self) -> Socket | None:
-        """For a loop of one's own: what to wait for until it is readable, and then to call loop_read(); call
+        """For a loop of your own: wait until this object is readable, then call loop_read(); call
         loop_misc() every second or so. None without a connection."""
         self._is_looped = True
         return self._sock

@@ -229,7 +229,7 @@ def _add_properties(options: dict[str, Any], client: Settings) -> None:
     }.items():
         if value is not None:
             options[option] = value
-    # A session that ends with the connection cannot be taken up; a client that wants to, says how long it lasts.
+    # A session that ends with the connection cannot be resumed; a client that wants to sets how long it lasts.
     first_only = client._clean_start == 3
     if client._clean_start is False or first_only and expiry:
         options["keep_session"] = True

@@ -1,4 +1,4 @@
-"""What paho-mqtt has and libswiftmqtt has not."""
+"""What paho-mqtt has and libswiftmqtt does not have."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .enums import MQTTErrorCode
 
 
 class Missing:
-    """Methods that say so."""
+    """Methods that raise NotImplementedError."""
 
     def tls_set(self, *arguments: Any, **named: Any) -> None:
         """NotImplementedError: libswiftmqtt has no TLS yet."""
@@ -27,13 +27,13 @@ class Missing:
         raise NotImplementedError("libswiftmqtt has no WebSockets yet")
 
     def proxy_set(self, **proxy_args: Any) -> None:
-        """NotImplementedError: libswiftmqtt goes through no proxy."""
+        """NotImplementedError: libswiftmqtt supports no proxy."""
         raise NotImplementedError("libswiftmqtt goes through no SOCKS or HTTP proxy")
 
     def enable_bridge_mode(self) -> None:
-        """NotImplementedError: libswiftmqtt is a client, no bridge."""
+        """NotImplementedError: libswiftmqtt is a client and not a bridge."""
         raise NotImplementedError("libswiftmqtt is a client, no bridge")
 
     def connect_srv(self, *arguments: Any, **named: Any) -> MQTTErrorCode:
-        """NotImplementedError: look the SRV record up, and connect() to what it says."""
+        """NotImplementedError: look up the SRV record, and pass the result to connect()."""
         raise NotImplementedError("libswiftmqtt looks up no SRV records: look it up, and connect() to what it says")

@@ -35,8 +35,8 @@ class Publishing(Loops):
         retain: bool = False,
         properties: Properties | None = None,
     ) -> MQTTMessageInfo:
-        """Publishes a message. What has QoS 1 or 2 is kept until it is delivered, across connections; QoS 0 is for a
-        connection only. ValueError for a wrong topic, QoS or payload."""
+        """Publishes a message. A QoS 1 or 2 message is kept until it is delivered, across connections; QoS 0
+        is for the current connection only. ValueError for a wrong topic, QoS or payload."""
         if self._protocol != MQTTv5 and (topic is None or len(topic) == 0):
             raise ValueError("Invalid topic.")
         if "+" in topic or "#" in topic:

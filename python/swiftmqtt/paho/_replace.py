@@ -1,4 +1,4 @@
-"""Takes the place of paho-mqtt for packages whose imports nobody wants to change."""
+"""Takes the place of paho-mqtt for packages whose imports cannot be changed."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ MODULES = (
 
 
 def replace_paho() -> None:
-    """Has ``import paho.mqtt.client`` and the like find what is here, in this process: to be called before anything
-    imports them."""
+    """Makes ``import paho.mqtt.client`` and similar imports find this package, in this process. Call it
+    before anything imports them."""
     top, package = types.ModuleType("paho"), importlib.import_module(__package__)
     # importlib.util.find_spec("paho"), by which packages see whether it is there, asks a module that is loaded for its own.
     top.__spec__ = importlib.machinery.ModuleSpec("paho", None, is_package=True)

@@ -1,4 +1,4 @@
-"""What a client is to be: what is set before it connects, or between two connections."""
+"""The settings of a client: those that are set before it connects, or between two connections."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ class Settings(Callbacks):
 
     @property
     def max_inflight_messages(self) -> int:
-        """Messages with QoS 1 and 2 that may be unacknowledged at a time; 0: as many as the broker takes."""
+        """QoS 1 and 2 messages that may be in flight at a time; 0: as many as the broker accepts."""
         return self._max_inflight_messages
 
     @max_inflight_messages.setter
@@ -165,7 +165,7 @@ class Settings(Callbacks):
 
     @property
     def max_queued_messages(self) -> int:
-        """Messages with QoS 1 and 2 that may wait to be delivered; 0: any number."""
+        """QoS 1 and 2 messages that may wait to be delivered; 0: any number."""
         return self._max_queued_messages
 
     @max_queued_messages.setter
@@ -187,7 +187,7 @@ class Settings(Callbacks):
 
     @property
     def logger(self) -> logging.Logger | None:
-        """Who is told what the client does."""
+        """The logger that is told what the client does."""
         return self._logger
 
     @logger.setter
@@ -206,15 +206,16 @@ class Settings(Callbacks):
         return self
 
     def message_retry_set(self, retry: int) -> None:
-        """Nothing, as in paho-mqtt 1.6: a message is sent again on the next connection, and at no other time."""
+        """Does nothing, as in paho-mqtt 1.6: a message is resent on the next connection, and at no other
+        time."""
 
     def reconnect_delay_set(self, min_delay: int = 1, max_delay: int = 120) -> None:
-        """How many seconds the loop waits before it connects again: the first time, and at most; it doubles each
-        time."""
+        """Sets how many seconds the loop waits before it reconnects: the first time, and at most; the wait
+        doubles each time."""
         self._min_delay, self._max_delay, self._delay = float(min_delay), float(max_delay), 0.0
 
     def username_pw_set(self, username: str | None, password: str | None = None) -> None:
-        """For the next connection; None: without."""
+        """Sets user name and password for the next connection; None: none."""
         if username is not None and not isinstance(username, str):
             raise ValueError("username is a str")
         self._username, self._password = username, password
@@ -227,7 +228,7 @@ class Settings(Callbacks):
         retain: bool = False,
         properties: Properties | None = None,
     ) -> None:
-        """What the broker is to publish if this client vanishes: for the next connection."""
+        """Sets the Will for the next connection: what the broker publishes if this client disappears."""
         if not topic:
             raise ValueError("Invalid topic.")
         if qos not in (0, 1, 2):
@@ -237,23 +238,23 @@ class Settings(Callbacks):
         self._will = will_of(topic, encode_payload(payload), qos, retain, properties)
 
     def will_clear(self) -> None:
-        """No Will any more."""
+        """Removes the Will."""
         self._will = None
 
     def user_data_set(self, userdata: Any) -> None:
-        """What every callback gets."""
+        """Sets what every callback gets."""
         self._userdata = userdata
 
     def user_data_get(self) -> Any:
-        """What every callback gets."""
+        """Returns what every callback gets."""
         return self._userdata
 
     def enable_logger(self, logger: logging.Logger | None = None) -> None:
-        """Has what the client does told to `logger`, or one of its own."""
+        """Logs what the client does to `logger`, or to a logger of its own."""
         self._logger = logger or self._logger or logging.getLogger("swiftmqtt.paho.client")
 
     def disable_logger(self) -> None:
-        """Ends it."""
+        """Ends logging."""
         self._logger = None
 
     def _check_closed(self, name: str) -> None:

@@ -49,16 +49,18 @@ __all__ += _names.__all__
 class Client(Publishing, Subscribing, Missing):
     """A client with the interface of paho-mqtt's.
 
-    callback_api_version   which arguments callbacks get; without it, the client_id comes first, as with paho-mqtt 1
-    client_id              empty: one is drawn by the server, with 3.1 here
-    clean_session          3.1 and 3.1.1: False keeps the session, which needs a client_id. Not for 5.0: see connect()
+    callback_api_version   which arguments callbacks get; without it, the client_id comes first, as with
+                           paho-mqtt 1
+    client_id              empty: the server assigns one; with 3.1 a random one is used
+    clean_session          3.1 and 3.1.1: False keeps the session, which needs a client_id. Not for 5.0: see
+                           connect()
     userdata               anything; every callback gets it
     protocol               MQTTv31, MQTTv311 or MQTTv5
     transport              "tcp"
-    reconnect_on_failure   whether loop_forever() and loop_start() connect again
-    manual_ack             messages with QoS 1 and 2 wait for ack()
+    reconnect_on_failure   whether loop_forever() and loop_start() reconnect
+    manual_ack             QoS 1 and 2 messages wait for ack()
 
-    All calls are for any thread; callbacks come from the thread that runs the loop.
+    Any thread may call any method; callbacks run in the thread that runs the loop.
     """
 
     @or_those_of_version_1
@@ -96,7 +98,7 @@ class Client(Publishing, Subscribing, Missing):
             Client.__init__(self, version, client_id, clean_session, userdata)
 
     def manual_ack_set(self, on: bool) -> None:
-        """Has messages with QoS 1 and 2 wait for ack()."""
+        """Makes QoS 1 and 2 messages wait for ack()."""
         self._manual_ack = on
         if self._link:
             self._link.acknowledges = not on
@@ -104,19 +106,19 @@ class Client(Publishing, Subscribing, Missing):
     # ---- Disconnect, acknowledge
 
     def disconnect(self, reasoncode: ReasonCode | None = None, properties: Properties | None = None) -> MQTTErrorCode:
-        """Leaves the broker, once what was published is on its way: two seconds at most are taken for its
-        acknowledgements. on_disconnect tells when it is over; without a loop it is when this returns."""
+        """Disconnects once published messages are sent, and waits at most two seconds for their
+        acknowledgements. on_disconnect reports the end; without a loop it has ended when this returns."""
         self._leaving, self._wanted = True, False
         if self._sock is None:
             self._wake()
             return MQTT_ERR_NO_CONN
         self._debug("Sending DISCONNECT")
-        self._farewell = (reasoncode.value if reasoncode else 0, properties.own() if properties else None)
+        self._pending_disconnect = (reasoncode.value if reasoncode else 0, properties.own() if properties else None)
         with self._lock:
             link = self._link
             # What was published before CONNACK came goes out first.
             if link and (self._ready or not self._queue):
-                self._say_farewell(link)
+                self._send_disconnect(link)
         self._kick()
         if not self._has_loop() and not self._turn.is_mine:
             deadline = time.monotonic() + 10
@@ -141,8 +143,8 @@ class Client(Publishing, Subscribing, Missing):
         if self._link:
             self._link.close()
 
-    def _say_farewell(self, link: Link) -> None:
-        code, properties = getattr(self, "_farewell", (0, None))
+    def _send_disconnect(self, link: Link) -> None:
+        code, properties = getattr(self, "_pending_disconnect", (0, None))
         named: dict[str, Any] = {}
         if properties:
             named = {
@@ -178,7 +180,7 @@ class Client(Publishing, Subscribing, Missing):
             self._ready = True
             self._feed()
             if self._leaving and self._sock is not None and link.state == State.CONNECTED:
-                self._say_farewell(link)
+                self._send_disconnect(link)
 
     def _ended(self, link: Link, ended: Error | None) -> None:
         """The connection is over."""

@@ -1,4 +1,4 @@
-"""Messages, and what became of them."""
+"""Messages, and their results."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class MQTTMessageInfo:
                 continue
             with self._condition:
                 if not self._published:
-                    # Not for ever: the loop that runs now may end.
+                    # Not forever: the loop that runs now may end.
                     self._condition.wait(1.0 if left is None else min(left, 1.0))
         if self.rc > 0:
             raise RuntimeError(f"Message publish failed: {error_string(self.rc)}")
@@ -75,14 +75,14 @@ class MQTTMessageInfo:
 
 
 class MQTTMessage:
-    """A message that arrived, or that is being published.
+    """A message that was received, or that is being published.
 
-    topic       text
+    topic       str
     payload     bytes
     qos, retain, dup
-    mid         of a message that arrived: its Packet Identifier, for ack(); 0 with QoS 0
-    properties  MQTT 5.0; else None
-    timestamp   when it came, by time.monotonic()
+    mid         of a received message: its Packet Identifier, for ack(); 0 with QoS 0
+    properties  MQTT 5.0; otherwise None
+    timestamp   when it arrived, by time.monotonic()
     """
 
     __slots__ = ("timestamp", "state", "dup", "mid", "_topic", "payload", "qos", "retain", "info", "properties")

@@ -1,4 +1,4 @@
-"""Publishing in one line: connect, publish, leave."""
+"""Publishing in one line: connect, publish, disconnect."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ def multiple(
     transport: str = "tcp",
     proxy_args: Any = None,
 ) -> None:
-    """Connects, publishes messages one after the other, and leaves.
+    """Connects, publishes messages one after the other, and disconnects.
 
     msgs   dicts with topic, payload, qos and retain, or tuples of these
-    will   a dict as these
-    auth   a dict with username and, maybe, password
+    will   a dict with the same keys
+    auth   a dict with username and, optionally, password
     """
     if not isinstance(msgs, Iterable):
         raise TypeError("msgs must be an iterable")
@@ -58,7 +58,7 @@ def single(
     transport: str = "tcp",
     proxy_args: Any = None,
 ) -> None:
-    """Connects, publishes one message, and leaves. See multiple()."""
+    """Connects, publishes one message, and disconnects. See multiple()."""
     message = {"topic": topic, "payload": payload, "qos": qos, "retain": retain}
     multiple([message], hostname, port, client_id, keepalive, will, auth, tls, protocol, transport, proxy_args)
 
@@ -74,7 +74,7 @@ def make_client(
     tls: Any,
     proxy_args: Any,
 ) -> Client:
-    """A client as the helpers' arguments say."""
+    """A client according to the helpers' arguments."""
     client = Client(CallbackAPIVersion.VERSION2, client_id, clean_session, userdata, protocol, transport)
     client.enable_logger()
     if proxy_args is not None:

@@ -1,4 +1,4 @@
-"""Subscribing in one line: for a callback, or for so many messages."""
+"""Subscribing in one line: for a callback, or for a number of messages."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def callback(
     clean_session: bool | None = True,
     proxy_args: Any = None,
 ) -> None:
-    """Connects, subscribes, and has callback(client, userdata, message) called for each message, until it calls
+    """Connects, subscribes, and calls callback(client, userdata, message) for each message, until that calls
     client.disconnect()."""
     if qos < 0 or qos > 2:
         raise ValueError("qos must be in the range 0-2")

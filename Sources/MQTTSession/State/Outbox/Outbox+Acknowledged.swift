@@ -29,13 +29,15 @@ extension Outbox {
       qos: message.qos, state: message.state, on: packet.type, isRefusal: packet.isRefusal)
     let reasonCode = hasReasonCode ? packet.reasonCode : nil
     switch step {
-    case .complete:
+    case .complete, .refuse:
+      quota.left &+= 1
+      unacknowledged &-= 1
+      let latency = now.milliseconds &- message.since
+      latencies.add(latency)
       // PUBREC says more than the PUBCOMP that follows it.
-      let isFirst = packet.type == .puback
-      settle(slot, .delivered, reasonCode: isFirst ? reasonCode : message.serverReason ?? reasonCode, &quota)
-      return .nothing
-    case .refuse:
-      settle(slot, .refused, reasonCode: reasonCode, &quota)
+      let earlier = packet.type == .pubcomp ? message.serverReason : nil
+      finish(
+        slot, step == .complete ? .delivered : .refused, reasonCode: earlier ?? reasonCode, latency: latency)
       return .nothing
     case .release:
       descriptors[slot].state = .released
@@ -46,18 +48,6 @@ extension Outbox {
     case .unknown: return unknown(packet)
     case .violation: return .violation
     }
-  }
-
-  /// The exchange is over.
-  @inline(always)
-  private mutating func settle(
-    _ slot: Int, _ result: DeliveryResult, reasonCode: UInt8?, _ quota: inout SendQuota
-  ) {
-    quota.left &+= 1
-    unacknowledged &-= 1
-    let latency = now.milliseconds &- descriptors[slot].since
-    latencies.add(latency)
-    finish(slot, result, reasonCode: reasonCode, latency: latency)
   }
 
   /// An identifier nothing waits for. A PUBREC is answered all the same, or the server would wait

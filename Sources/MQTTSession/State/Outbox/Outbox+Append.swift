@@ -46,7 +46,11 @@ extension Outbox {
       annotate(slot, options, publish, version: version)
     }
     appended(size)
-    encode(publish, identifier, at: offset, size: size, version: version)
+    if isPlain {
+      encode(publish, identifier, at: offset, size: size, version: version)
+    } else {
+      encodeOutOfLine(publish, identifier, at: offset, size: size, version: version)
+    }
   }
 
   /// How many bytes a message takes here, if the server allows it.
@@ -84,6 +88,15 @@ extension Outbox {
       length: UInt32(truncatingIfNeeded: size), link: 0, expiresAt: 0, since: now.milliseconds,
       flags: flags.adding(.hasProperties, if: version.hasProperties), order: 0, tag: 0, state: .queued,
       result: .delivered, reasonCode: 0)
+  }
+
+  /// The same where it is there once more for one use.
+  @inline(never)
+  mutating func encodeOutOfLine(
+    _ publish: borrowing Publish, _ identifier: PacketIdentifier, at offset: Int, size: Int,
+    version: ProtocolVersion
+  ) {
+    encode(publish, identifier, at: offset, size: size, version: version)
   }
 
   @inline(always)

@@ -178,7 +178,7 @@ extension Outbox {
     let identifier = identifier(at: distance(of: slot))
     let offset = message.end &- size
     describe(slot, flags, cookie: options.cookie, offset: offset, size: size, version: version)
-    encode(publish, identifier, at: offset, size: size, version: version)
+    encodeOutOfLine(publish, identifier, at: offset, size: size, version: version)
     annotate(slot, options, publish, version: version)
     return true
   }

@@ -2,8 +2,8 @@ SUMMARY = "MQTT client library that never allocates"
 SUMMARY:swiftmqtt-tools = "MQTT from the command line"
 SUMMARY:python3-swiftmqtt = "MQTT client that never allocates, for Python"
 SUMMARY:${PN}-mosquitto = "Programs for libmosquitto on libswiftmqtt's core"
-DESCRIPTION = "An MQTT client for C daemons on gateways: 3.1, 3.1.1 and 5.0, both directions. It works in one block \
-               of memory that the program hands over, needs nothing but libc, never blocks, and stays connected."
+DESCRIPTION = "An MQTT client for C daemons on gateways: 3.1, 3.1.1 and 5.0. It works in one block of memory \
+               that the program provides, needs libc alone, never blocks, and reconnects by itself."
 SECTION = "libs"
 LICENSE = "MIT"
 LIC_FILES_CHKSUM = "file://LICENSE;md5=00f6bd354f4d7f4a2092d9ae5d040b07"
