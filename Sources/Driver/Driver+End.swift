@@ -10,11 +10,12 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
     if connection.isLeaving, !engine.wantsClose, engine.isDrained || timers.isDue(.leave, at: now) {
       guard sayGoodbye(at: now) else { return }
     }
-    guard engine.wantsClose, let request = engine.closeRequest else { return }
+    guard engine.wantsClose else { return }
     timers.startIfStopped(.linger, at: now.advanced(by: Self.lingerTimeout))
     let isTimeUp = timers.isDue(.linger, at: now)
     if engine.hasUnsentGoodbye, !isTimeUp { return }
     if fallsBack() { return reopen(at: now) }
+    guard let request = engine.closeRequest else { return }
     guard case .requested = request.cause else { return end(request) }
     // Without DISCONNECT on its way this is no goodbye: the server will publish the Will.
     guard !engine.hasUnsentGoodbye else { return end(.timeout) }

@@ -136,7 +136,7 @@ public struct ClientOptions: ~Escapable {
       request.sessionExpiry == 0 && request.keepSession && !request.leavesExpiryOut && version.hasProperties
       ? UInt32.max : request.sessionExpiry
 
-    var driver = DriverOptions(
+    driver = DriverOptions(
       hosts: request.host, servers: servers, port: UInt16(truncatingIfNeeded: port),
       backoff: Backoff(
         shortest: shortest, longest: longest, jitter: Backoff.Jitter(rawValue: jitter) ?? .full))
@@ -150,7 +150,6 @@ public struct ClientOptions: ~Escapable {
     driver.addresses = request.ownTransport ? 0 : Int(addresses)
     driver.stableTime = stableTime
     driver.writeTimeout = writeTimeout
-    self.driver = driver
     self.tcpUserTimeout = tcpUserTimeout
     self.handlers = Int(handlers)
     self.handlerBytes = Int(handlerBytes)
@@ -228,6 +227,7 @@ public struct ClientPlan {
   public let submissions: MPSCQueue<Submission>.Plan
   let driver: DriverPlan
 
+  @inline(never)
   public init(_ options: borrowing ClientOptions, in plan: inout ArenaLayout) {
     session = SessionPlan(options.session, in: &plan)
     submissions = MPSCQueue.Plan(slots: options.submitMessages, slotSize: options.submitBytes, in: &plan)
