@@ -36,14 +36,16 @@ let package = Package(
     module("Storage"),
     module("MQTTWire", "Storage"),
     module("MQTTSession", "Storage", "MQTTWire"),
-    module("MQTTTransport", "CPlatform"),
-    module("MQTTClient", "CPlatform", "Storage", "MQTTSession", "MQTTTransport", "MQTTWire"),
+    module("Platform", "CPlatform"),
+    module("Transports", "Storage", "Platform"),
+    module("Driver", "Storage", "Platform", "Transports"),
+    module("MQTTClient", "Storage", "MQTTSession", "MQTTWire", "Platform", "Transports", "Driver"),
     module(
-      "SwiftMQTT", "CPlatform", "CSwiftMQTT", "Storage", "MQTTClient", "MQTTSession", "MQTTTransport",
-      "MQTTWire"),
+      "SwiftMQTT", "CSwiftMQTT", "Storage", "MQTTClient", "MQTTSession", "MQTTWire", "Platform", "Driver",
+      "Transports"),
     module(
-      "MosquittoCompat", "CMosquitto", "CPlatform", "Storage", "MQTTClient", "MQTTSession",
-      "MQTTTransport", "MQTTWire"),
+      "MosquittoCompat", "CMosquitto", "CPlatform", "Storage", "MQTTClient", "MQTTSession", "MQTTWire",
+      "Platform", "Driver"),
     // In the language mode that swiftc has unless it is told: the program is one thread.
     .target(
       name: "smq", dependencies: ["CSwiftMQTT", "CTool"], exclude: ["smq.bash"],
@@ -52,13 +54,18 @@ let package = Package(
     tests("StorageTests", "Storage"),
     tests("MQTTWireTests", excluding: ["Vectors"], "MQTTWire", "Storage"),
     tests("MQTTSessionTests", "MQTTSession", "MQTTWire", "Storage"),
+    tests("DriverTests", "Driver", "Transports", "Platform", "Storage"),
     tests(
-      "MQTTClientTests", "MQTTClient", "MQTTSession", "MQTTTransport", "MQTTWire", "CPlatform", "Storage"),
+      "MQTTClientTests", "MQTTClient", "Driver", "Transports", "Platform", "MQTTSession", "MQTTWire",
+      "Storage"),
+    tests("SwiftMQTTTests", "SwiftMQTT", "CSwiftMQTT", "MQTTClient", "MQTTWire", "Storage"),
     tests("SmqTests", "smq", "SwiftMQTT"),
     // Optimised, because it makes 100,000 runs: swift run -c release Simulator
     .executableTarget(
       name: "Simulator",
-      dependencies: ["MQTTClient", "MQTTSession", "MQTTTransport", "MQTTWire", "CPlatform", "Storage"],
+      dependencies: [
+        "MQTTClient", "Driver", "Transports", "Platform", "MQTTSession", "MQTTWire", "Storage",
+      ],
       path: "Tests/Simulator",
       swiftSettings: testSettings),
     // For the thread sanitizer: Tests/Broker/test_sanitizers.py and Tests/Compat/test_stress.py build them.

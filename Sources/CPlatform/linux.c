@@ -11,11 +11,12 @@
 #include <sys/epoll.h>
 #include <sys/random.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
-/* A single system call moves at most this much, so that the count fits the result. */
-#define MOVE_MAX ((size_t)1 << 30)
+/* A single system call transfers at most this much, so that the count fits the result. */
+#define TRANSFER_MAX ((size_t)1 << 30)
 
 uint32_t platform_now_ms(void) {
     struct timespec now;
@@ -139,6 +140,16 @@ int32_t platform_parse_address(const char *host, uint16_t port, struct platform_
     return 1;
 }
 
+static int32_t start_to_connect(int fd, const struct sockaddr *address, socklen_t length) {
+    /* A connect that EINTR breaks into goes on in the background, like any other that takes its time. */
+    if (connect(fd, address, length) < 0 && errno != EINPROGRESS && errno != EINTR) {
+        int error = errno;
+        close(fd);
+        return -error;
+    }
+    return fd;
+}
+
 int32_t platform_tcp_connect(const struct platform_address *wanted, uint16_t port, uint32_t user_timeout_ms) {
     union {
         struct sockaddr any;
@@ -169,48 +180,53 @@ int32_t platform_tcp_connect(const struct platform_address *wanted, uint16_t por
     if (user_timeout_ms > 0) {
         setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &user_timeout_ms, sizeof user_timeout_ms);
     }
-    /* A connect that EINTR breaks into goes on in the background, like any other that takes its time. */
-    if (connect(fd, &address.any, length) < 0 && errno != EINPROGRESS && errno != EINTR) {
-        int error = errno;
-        close(fd);
-        return -error;
-    }
-    return fd;
+    return start_to_connect(fd, &address.any, length);
 }
 
-int32_t platform_tcp_outcome(int32_t fd) {
+int32_t platform_unix_connect(const char *path) {
+    struct sockaddr_un address = { .sun_family = AF_UNIX };
+    size_t length = strlen(path);
+    if (length >= sizeof address.sun_path) {
+        return -ENAMETOOLONG;
+    }
+    memcpy(address.sun_path, path, length);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    return fd < 0 ? -errno : start_to_connect(fd, (const struct sockaddr *)&address, sizeof address);
+}
+
+int32_t platform_connect_error(int32_t fd) {
     int error = 0;
     socklen_t length = sizeof error;
     return getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length) < 0 ? errno : error;
 }
 
-static int32_t moved(ssize_t count) {
+static int32_t transferred(ssize_t count) {
     if (count > 0) {
         return (int32_t)count;
     }
     if (count == 0) {
         return PLATFORM_CLOSED;
     }
-    return errno == EAGAIN || errno == EWOULDBLOCK ? PLATFORM_LATER : -errno;
+    return errno == EAGAIN || errno == EWOULDBLOCK ? PLATFORM_WOULD_BLOCK : -errno;
 }
 
 int32_t platform_send(int32_t fd, const uint8_t *bytes, size_t count) {
     ssize_t sent;
     do {
-        sent = send(fd, bytes, count < MOVE_MAX ? count : MOVE_MAX, MSG_NOSIGNAL);
+        sent = send(fd, bytes, count < TRANSFER_MAX ? count : TRANSFER_MAX, MSG_NOSIGNAL);
     } while (sent < 0 && errno == EINTR);
-    return moved(sent);
+    return transferred(sent);
 }
 
 int32_t platform_receive(int32_t fd, uint8_t *bytes, size_t count) {
     ssize_t received;
     do {
-        received = recv(fd, bytes, count < MOVE_MAX ? count : MOVE_MAX, 0);
+        received = recv(fd, bytes, count < TRANSFER_MAX ? count : TRANSFER_MAX, 0);
     } while (received < 0 && errno == EINTR);
-    return moved(received);
+    return transferred(received);
 }
 
-void platform_finish(int32_t fd) { shutdown(fd, SHUT_WR); }
+void platform_shutdown_write(int32_t fd) { shutdown(fd, SHUT_WR); }
 
 int32_t platform_discard(int32_t fd) {
     uint8_t few[256]; /* mostly there is no more, and valgrind complains of receiving to nowhere */
@@ -219,10 +235,10 @@ int32_t platform_discard(int32_t fd) {
     for (int round = 0; round < 8; round++) {
         count = count < (ssize_t)sizeof few
                     ? recv(fd, few, sizeof few, 0)
-                    : recv(fd, NULL, MOVE_MAX, MSG_TRUNC); /* TCP throws away what it would have copied */
+                    : recv(fd, NULL, TRANSFER_MAX, MSG_TRUNC); /* TCP throws away what it would have copied */
         if (count == 0 || (count < 0 && errno != EINTR)) {
-            return moved(count);
+            return transferred(count);
         }
     }
-    return PLATFORM_LATER;
+    return PLATFORM_WOULD_BLOCK;
 }

@@ -1,6 +1,7 @@
-import CPlatform
+public import Driver
 public import MQTTSession
 public import MQTTWire
+import Platform
 public import Storage
 
 /// Why options can't be used.
@@ -18,25 +19,8 @@ public enum OptionsError: Error, BitwiseCopyable {
 
 /// Options that a client can be made with.
 public struct ClientOptions: ~Escapable {
-  /// The text that the hosts are in, and where.
-  public let hosts: Span<UInt8>
-  public let servers: ServerPlaces
-  /// Of those that do not say.
-  public let port: UInt16
-  public let isShuffled: Bool
-  public let followsRedirects: Bool
-  /// Of the application, before each attempt; and for the addresses of a name.
-  public let asksCredentials: Bool
-  public let asksAddresses: Bool
-  public let hasOwnTransport: Bool
-  /// Milliseconds; 0: none.
-  public let connectTimeout: UInt32
-  public let reconnects: Bool
-  public let backoff: Backoff
-  /// Milliseconds.
-  public let stableTime: UInt32
-  /// Milliseconds; 0: none.
-  public let writeTimeout: UInt32
+  public var driver: DriverOptions
+  /// Milliseconds; 0: as the system has it.
   public let tcpUserTimeout: UInt32
   /// Entries in the table of handlers, and the room for their filters.
   public let handlers: Int
@@ -44,10 +28,6 @@ public struct ClientOptions: ~Escapable {
   /// Messages of other threads that wait: a power of two, or 0; and the room for each.
   public let submitMessages: Int
   public let submitBytes: Int
-  /// Of a server, that are tried.
-  public let addresses: Int
-  /// Room for the host, so that `Client.renew` can name another; 0: no more than it takes.
-  public var hostBytes = 0
   public var session: SessionOptions
 
   /// A duration that is switched off.
@@ -131,7 +111,7 @@ public struct ClientOptions: ~Escapable {
     let tcpUserTimeout = numbers.value(
       request.tcpUserTimeout, default: 0, maximum: Self.dayInMilliseconds)
     let addresses = numbers.value(
-      request.addresses, default: AddressRace.maximum, maximum: AddressRace.maximum)
+      request.addresses, default: UInt32(AddressList.maximum), maximum: UInt32(AddressList.maximum))
     let credentialBytes = numbers.value(
       request.credentialBytes, default: request.askCredentials ? 512 : 0, maximum: 131_070)
     // They come from one place, and there is room for them if they are asked for.
@@ -156,22 +136,21 @@ public struct ClientOptions: ~Escapable {
       request.sessionExpiry == 0 && request.keepSession && !request.leavesExpiryOut && version.hasProperties
       ? UInt32.max : request.sessionExpiry
 
-    hosts = request.host
-    self.servers = servers
-    isShuffled = request.shuffle
-    followsRedirects = request.redirect && version.hasProperties
-    asksCredentials = request.askCredentials
-    asksAddresses = request.ownResolver
-    hasOwnTransport = request.ownTransport
-    self.port = UInt16(truncatingIfNeeded: port)
-    self.connectTimeout = connectTimeout
-    reconnects = !request.noReconnect
-    self.addresses = request.ownTransport ? 0 : Int(addresses)
-    self.stableTime = stableTime
-    self.writeTimeout = writeTimeout
+    driver = DriverOptions(
+      hosts: request.host, servers: servers, port: UInt16(truncatingIfNeeded: port),
+      backoff: Backoff(
+        shortest: shortest, longest: longest, jitter: Backoff.Jitter(rawValue: jitter) ?? .full))
+    driver.isShuffled = request.shuffle
+    driver.followsReferrals = request.redirect && version.hasProperties
+    driver.asksCredentials = request.askCredentials
+    driver.asksAddresses = request.ownResolver
+    driver.isCallerDriven = request.ownTransport
+    driver.connectTimeout = connectTimeout
+    driver.reconnects = !request.noReconnect
+    driver.addresses = request.ownTransport ? 0 : Int(addresses)
+    driver.stableTime = stableTime
+    driver.writeTimeout = writeTimeout
     self.tcpUserTimeout = tcpUserTimeout
-    backoff = Backoff(
-      shortest: shortest, longest: longest, jitter: Backoff.Jitter(rawValue: jitter) ?? .full)
     self.handlers = Int(handlers)
     self.handlerBytes = Int(handlerBytes)
     self.submitMessages = Int(submitSlots)
@@ -244,21 +223,14 @@ private struct NumberCheck {
 
 /// Where a client's parts lie in the caller's block.
 public struct ClientPlan {
-  let servers: ArenaSlice<ServerTable.Entry>
-  let addresses: ArenaSlice<platform_address>
-  let hosts: ArenaSlice<UInt8>
-  let handlers: ArenaSlice<HandlerTable.Entry>
-  let handlerFilters: ArenaSlice<UInt8>
   let session: SessionPlan
   public let submissions: MPSCQueue<Submission>.Plan
+  let driver: DriverPlan
 
+  @inline(never)
   public init(_ options: borrowing ClientOptions, in plan: inout ArenaLayout) {
     session = SessionPlan(options.session, in: &plan)
-    handlers = plan.reserve(options.handlers, of: HandlerTable.Entry.self)
-    handlerFilters = plan.reserve(options.handlerBytes, of: UInt8.self)
     submissions = MPSCQueue.Plan(slots: options.submitMessages, slotSize: options.submitBytes, in: &plan)
-    servers = plan.reserve(ServerTable.entryCount(options), of: ServerTable.Entry.self)
-    addresses = plan.reserve(options.addresses, of: platform_address.self)
-    hosts = plan.reserve(max(ServerTable.byteCount(options), options.hostBytes), of: UInt8.self)
+    driver = DriverPlan(options.driver, in: &plan)
   }
 }

@@ -1,3 +1,5 @@
+import Driver
+
 /// What a caller asks for, as it comes: nothing is checked yet, 0 is the default everywhere.
 /// The fields are those of `smq_options`, which explains them.
 public struct RequestedOptions: ~Escapable {
@@ -14,7 +16,8 @@ public struct RequestedOptions: ~Escapable {
   public var askCredentials = false
   public var ownResolver = false
   public var ownTransport = false
-  /// Not of `smq_options`: no Session Expiry Interval with a session that is kept, which then ends with the connection.
+  /// Not of `smq_options`: no Session Expiry Interval with a session that is kept, which then ends with the
+  /// connection.
   public var leavesExpiryOut = false
   /// Not of `smq_options`: in 3.1 also a Client Identifier of none or more than 23 bytes.
   public var anyClientID = false
@@ -23,7 +26,7 @@ public struct RequestedOptions: ~Escapable {
   /// One server, or the text that several are in.
   public var host: Span<UInt8>
   public var port: UInt32 = 0
-  public var servers = ServerPlaces()
+  public var servers = HostPortList()
   public var protocolVersion: UInt32 = 0
   public var clientID: Span<UInt8>
   public var userName: Span<UInt8>

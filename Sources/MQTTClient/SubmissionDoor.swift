@@ -1,9 +1,10 @@
 public import MQTTSession
-public import MQTTTransport
 public import MQTTWire
+public import Platform
 public import Storage
 
-/// What is said of a submitted message beside topic, properties and payload, which lie behind one another in its slot.
+/// What is said of a submitted message beside topic, properties and payload, which lie behind one another in
+/// its slot.
 public struct Submission: BitwiseCopyable {
   var cookie: UInt64
   var payloadSize: UInt32
@@ -45,8 +46,8 @@ public struct Submission: BitwiseCopyable {
   var expires: Bool { expiry != 0 || expiryPlace != 0 }
 }
 
-/// The one door of a client for threads that do not own it (D7). It holds nothing that ever changes but the queue,
-/// and touches nothing of the client.
+/// The one door of a client for threads that do not own it (D7). It holds nothing that ever changes but the
+/// queue, and touches nothing of the client.
 public struct SubmissionDoor: BitwiseCopyable {
   private let queue: MPSCQueue<Submission>
   private let wakeUp: WakeUp

@@ -29,6 +29,7 @@ extension Session {
     identity = Identity(options)
     identity.acceptedVersion = acceptedVersion
     inFlightMaximum = options.inFlightMaximum
+    connection.keepAlive = KeepAlive(pingTimeout: options.pingTimeout)
     return true
   }
 
@@ -42,7 +43,7 @@ extension Session {
   /// The transport is open: CONNECT is the first packet on it [MQTT-3.1.0-1].
   public mutating func connectionOpened() {
     precondition(connection.phase == .disconnected)
-    connection = newConnection(.sendingConnect)
+    connection = connection.next(.sendingConnect)
     if connects.authenticationMethod != nil { connection.authentication = .connecting }
     arrival = Arrival()
     control.removeAll()
@@ -52,13 +53,9 @@ extension Session {
 
   /// The transport is closed, by either side. The Session State stays [MQTT-4.1.0-1].
   public mutating func connectionClosed() {
-    connection = newConnection(.disconnected)
+    connection = connection.next(.disconnected)
     control.removeAll()
     state.connectionLost(dropsAtMostOnce: policy.needsConnection, forgetsRequests: policy.forgetsRequests)
-  }
-
-  private func newConnection(_ phase: Connection.Phase) -> Connection {
-    Connection(phase, pingTimeout: identity.pingTimeout, ackTimeout: policy.ackTimeout)
   }
 
   /// The peer takes nothing any more. What it had sent before can still be `received`, and is handed out as long as

@@ -20,8 +20,6 @@ public struct Session: ~Copyable {
     var sessionExpiry: UInt32
     /// The largest packet that the server may send.
     var maximumPacketSize: Int
-    /// Milliseconds.
-    var pingTimeout: UInt32
 
     init(_ options: borrowing SessionOptions) {
       acceptedVersion = options.connect.version
@@ -30,7 +28,6 @@ public struct Session: ~Copyable {
       keepAlive = options.connect.keepAlive
       sessionExpiry = options.connect.session.sessionExpiryInterval
       maximumPacketSize = options.ownMaximumPacketSize
-      pingTimeout = options.pingTimeout
     }
   }
 
@@ -43,8 +40,6 @@ public struct Session: ~Copyable {
     let repeatsExactlyOnce: Bool
     let forgetsRequests: Bool
     let resubscribing: Resubscribing
-    /// Milliseconds.
-    let ackTimeout: UInt32
 
     init(_ options: borrowing SessionOptions) {
       holdsMessages = options.holdsMessages
@@ -53,7 +48,6 @@ public struct Session: ~Copyable {
       repeatsExactlyOnce = options.repeatsExactlyOnce
       forgetsRequests = options.forgetsRequests
       resubscribing = options.resubscribing
-      ackTimeout = options.answerTimeout
     }
   }
 

@@ -2,9 +2,11 @@
 
 import CMosquitto
 import CPlatform
+import Driver
 import MQTTClient
 import MQTTSession
 import MQTTWire
+import Platform
 
 extension UnsafeMutablePointer where Pointee == Mosquitto {
   /// Begins a connection; waits until the transport stands, or cannot. `isAgain`: a loop does, and the program may have
@@ -112,24 +114,24 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
 
   /// What is left of a connection that is over goes with it, but for messages: those that came are taken, as the server
   /// may think so and the core does, and what became of those that went out is to be told.
-  private func takeRest(of client: UnsafeMutablePointer<Client>) -> Failure? {
-    var last: Failure? = nil
+  private func takeRest(of client: UnsafeMutablePointer<Client>) -> ClientFailure? {
+    var last: ClientFailure? = nil
     while let event = unsafe client.pointee.nextEvent() {
       switch event {
-      case .session(.completed(let completion)):
+      case .engine(.completed(let completion)):
         guard Cookie.kind(completion.cookie) == Cookie.publish else { continue }
         switch completion.result {
         case .delivered, .refused:
           unsafe owe(.published(mid: Cookie.mid(completion.cookie), code: Int32(completion.reasonCode ?? 0)))
         default: continue
         }
-      case .session(.connected(let connected)):
+      case .engine(.connected(let connected)):
         // What comes next is of another session.
         if !connected.sessionPresent { unsafe settleKept() }
-      case .session(.message(let message)):
+      case .engine(.message(let message)):
         let arrived = unsafe take(message, of: client)
         if unsafe !keepUntilReleased(arrived) { unsafe owe(.arrived(arrived)) }
-      case .session(.handshake(let handshake)) where handshake.type == .pubrel:
+      case .engine(.handshake(let handshake)) where handshake.type == .pubrel:
         if let arrived = unsafe takeKept(Cookie.mid(handshake.cookie)) { unsafe owe(.released(arrived)) }
       case .disconnected(let failure): last = failure
       default: continue
@@ -141,7 +143,7 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
   // MARK: How it ended
 
   /// What a function returns, and on_disconnect tells, of an end.
-  func outcome(of failure: Failure, isOpen: Bool) -> Int32 {
+  func outcome(of failure: ClientFailure, isOpen: Bool) -> Int32 {
     switch failure.cause {
     case .requested: return MOSQ_ERR_SUCCESS
     case .refused:
@@ -149,16 +151,16 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
     case .serverClosed, .closed: return MOSQ_ERR_CONN_LOST
     case .malformed, .violation, .backlog: return MOSQ_ERR_PROTOCOL
     case .keepAlive: return MOSQ_ERR_KEEPALIVE
-    case .stream, .withheld: return MOSQ_ERR_UNKNOWN
+    case .stream, .declined: return MOSQ_ERR_UNKNOWN
     case .resolve(let number):
       shim_set_errno(number)
       return MOSQ_ERR_EAI
     case .network(let number):
       shim_set_errno(number)
       return isOpen ? MOSQ_ERR_CONN_LOST : MOSQ_ERR_ERRNO
-    case .timeout where failure.stage == .connack: return MOSQ_ERR_KEEPALIVE
+    case .timeout where failure.stage == .accept: return MOSQ_ERR_KEEPALIVE
     case .timeout:
-      shim_set_errno(110)  // ETIMEDOUT
+      shim_set_errno(SystemError.timedOut)
       return isOpen ? MOSQ_ERR_CONN_LOST : MOSQ_ERR_ERRNO
     }
   }

@@ -4,8 +4,10 @@
 
 import CMosquitto
 import CPlatform
+import Driver
 import MQTTClient
 import MQTTSession
+import Platform
 
 // MARK: Connect
 
@@ -77,7 +79,7 @@ private func begin(
     unsafe bindAddress == nil
   else { return MOSQ_ERR_NOT_SUPPORTED }
   guard port > 0 else {
-    shim_set_errno(111)  // ECONNREFUSED: nobody ever listens there
+    shim_set_errno(SystemError.connectionRefused)  // nobody ever listens there
     return MOSQ_ERR_ERRNO
   }
   var ownProperties: OpaquePointer? = nil

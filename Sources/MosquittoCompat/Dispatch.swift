@@ -1,4 +1,5 @@
 import CMosquitto
+import Driver
 import MQTTClient
 import MQTTSession
 import MQTTWire
@@ -33,12 +34,12 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
 
   private func tell(_ event: ClientEvent, of client: UnsafeMutablePointer<Client>) {
     switch event {
-    case .session(.connected(let connected)): unsafe tell(connected, of: client)
-    case .session(.message(let message)): unsafe tell(take(message, of: client))
-    case .session(.handshake(let handshake)) where handshake.type == .pubrel:
+    case .engine(.connected(let connected)): unsafe tell(connected, of: client)
+    case .engine(.message(let message)): unsafe tell(take(message, of: client))
+    case .engine(.handshake(let handshake)) where handshake.type == .pubrel:
       unsafe tellReleased(Cookie.mid(handshake.cookie))
-    case .session(.completed(let completion)): unsafe tell(completion, of: client)
-    case .session(.answered(let answer)): unsafe tell(answer, of: client)
+    case .engine(.completed(let completion)): unsafe tell(completion, of: client)
+    case .engine(.answered(let answer)): unsafe tell(answer, of: client)
     case .disconnected(let failure): unsafe tell(failure, of: client)
     default: break
     }
@@ -76,18 +77,18 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
     }
   }
 
-  private func tell(_ failure: Failure, of client: UnsafeMutablePointer<Client>) {
+  private func tell(_ failure: ClientFailure, of client: UnsafeMutablePointer<Client>) {
     unsafe pointee.isConnected = false
     guard unsafe !pointee.isEndTold else { return }
     let result = unsafe pointee.isLeaving ? MOSQ_ERR_SUCCESS : outcome(of: failure, isOpen: true)
     var told = result
-    var list = unsafe self.list(failure.properties, of: client)
+    var list = unsafe self.list(failure.details?.properties ?? .empty, of: client)
     // Before any callback, as one of them may connect anew.
     unsafe pointee.isEndTold = true
     unsafe pointee.endResult = result
     switch failure.cause {
     case .refused:
-      let code = Int32(failure.reasonCode ?? 0)
+      let code = Int32(failure.details?.reasonCode ?? 0)
       unsafe log(SHIM_RECEIVED_CONNACK, code)
       unsafe pointee.isTellingRefusal = true
       unsafe tellConnect(code, 0, list)
@@ -98,7 +99,7 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
         unsafe pointee.endResult = told
       }
     case .serverClosed:
-      told = Int32(failure.reasonCode ?? UInt8(MOSQ_ERR_CONN_LOST))
+      told = Int32(failure.details?.reasonCode ?? UInt8(MOSQ_ERR_CONN_LOST))
       unsafe log(SHIM_RECEIVED_DISCONNECT, told)
     default: break
     }

@@ -3,7 +3,9 @@
 // From mosquitto_new() to mosquitto_destroy().
 
 import CMosquitto
+import Driver
 import MQTTClient
+import Platform
 
 @c public func mosquitto_lib_version(
   _ major: UnsafeMutablePointer<Int32>?, _ minor: UnsafeMutablePointer<Int32>?,
@@ -25,12 +27,12 @@ import MQTTClient
 ) -> OpaquePointer? {
   // Nobody could take up a session whose client has no name of its own.
   guard unsafe clean_session || id != nil else {
-    shim_set_errno(22)  // EINVAL
+    shim_set_errno(SystemError.invalidArgument)
     return nil
   }
   guard let memory = unsafe shim_allocate(MemoryLayout<Mosquitto>.stride), let lock = unsafe shim_mutex()
   else {
-    shim_set_errno(12)  // ENOMEM
+    shim_set_errno(SystemError.outOfMemory)
     return nil
   }
   let instance = unsafe memory.bindMemory(to: Mosquitto.self, capacity: 1)
@@ -39,7 +41,7 @@ import MQTTClient
   let result = unsafe instance.name(id, clean_session, object)
   guard result == MOSQ_ERR_SUCCESS else {
     unsafe instance.free()
-    shim_set_errno(result == MOSQ_ERR_NOMEM ? 12 : 22)
+    shim_set_errno(result == MOSQ_ERR_NOMEM ? SystemError.outOfMemory : SystemError.invalidArgument)
     return nil
   }
   return unsafe instance.handle

@@ -4,6 +4,7 @@
 
 import CMosquitto
 import CPlatform
+import Driver
 import MQTTClient
 
 // MARK: One turn

@@ -2,10 +2,11 @@
 
 import CMosquitto
 import CPlatform
+import Driver
 import MQTTClient
 import MQTTSession
-import MQTTTransport
 import MQTTWire
+import Platform
 import Storage
 
 extension UnsafeMutablePointer where Pointee == Mosquitto {
@@ -90,7 +91,7 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
     } catch {
       return MOSQ_ERR_INVAL
     }
-    options.hostBytes = 256
+    options.driver.hostBytes = 256
     // Room for whatever the program may set later, as this client is to stay; and libmosquitto takes more than it says.
     options.session.connectBytes = unsafe Self.connectBytes
     options.session.receiveMaximum = 65_535
@@ -130,7 +131,7 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
       return MOSQ_ERR_SUCCESS
     } catch {
       unsafe shim_free(memory)
-      shim_set_errno(error.errno)
+      shim_set_errno(error.code)
       return MOSQ_ERR_ERRNO
     }
   }

@@ -1,8 +1,9 @@
 import CMosquitto
+import Driver
 import MQTTClient
 import MQTTSession
-import MQTTTransport
 import MQTTWire
+import Platform
 import Storage
 
 /// The driver, on Linux.
@@ -265,13 +266,13 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
     }
     unsafe flush()
     guard unsafe isBroken else { return MOSQ_ERR_SUCCESS }
-    return shim_errno() == 104 ? MOSQ_ERR_CONN_LOST : MOSQ_ERR_ERRNO  // ECONNRESET
+    return shim_errno() == SystemError.connectionReset ? MOSQ_ERR_CONN_LOST : MOSQ_ERR_ERRNO
   }
 
   /// What a function returns that wants a connection where there is none.
   func resultOfNone() -> Int32 {
     guard unsafe isBroken, unsafe isAlone else { return MOSQ_ERR_NO_CONN }
-    shim_set_errno(32)  // EPIPE
+    shim_set_errno(SystemError.brokenPipe)
     return MOSQ_ERR_ERRNO
   }
 

@@ -3,6 +3,7 @@
 // What a program sets before it connects.
 
 import CMosquitto
+import Driver
 import MQTTClient
 import MQTTWire
 

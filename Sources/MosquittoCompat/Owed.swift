@@ -1,6 +1,7 @@
 // Messages in; and what is told of a connection after its end.
 
 import CMosquitto
+import Driver
 import MQTTClient
 import MQTTSession
 import MQTTWire

@@ -3,6 +3,7 @@
 // Messages out.
 
 import CMosquitto
+import Driver
 import MQTTClient
 import MQTTSession
 import MQTTWire

@@ -3,6 +3,7 @@
 // SUBSCRIBE and UNSUBSCRIBE.
 
 import CMosquitto
+import Driver
 import MQTTClient
 import MQTTSession
 import MQTTWire

@@ -1,35 +1,52 @@
 import CSwiftMQTT
+import Driver
 import MQTTClient
-import MQTTTransport
+import Platform
 
 /// The driver, on Linux.
 typealias Client = MQTTClient.Client<Linux>
 
 /// What lies at the beginning of the caller's block: what `smq_client *` points to.
 ///
-/// As long as the client lives nothing in here changes: other threads read it while the owner changes the client, which
-/// therefore lies behind it.
+/// As long as the client lives nothing in here changes: other threads read it while the owner changes the
+/// client, which therefore lies behind it.
 @safe struct ClientSlot: ~Copyable {
   /// First, because the thread sanitizer of Swift 6.3.1 takes what is first for the address of `client`.
   private let place: UnsafeMutablePointer<Client>
+  /// What the application wants to find with messages.
+  private let table: UnsafeMutablePointer<HandlerTable>
   /// Tells a client from memory that is none, and from one that was closed.
   var mark: UInt32
   let door: SubmissionDoor
 
-  /// The caller guarantees room for a client at `place`.
-  @unsafe init(door: SubmissionDoor, client: consuming Client, at place: UnsafeMutablePointer<Client>) {
+  /// The caller guarantees room for a client at `place`, and for what goes with it at `table`.
+  @unsafe init(
+    door: SubmissionDoor, client: consuming Client, at place: UnsafeMutablePointer<Client>,
+    handlers: consuming HandlerTable, at table: UnsafeMutablePointer<HandlerTable>
+  ) {
     mark = Self.aliveMark
     self.door = door
     unsafe self.place = unsafe place
+    unsafe self.table = unsafe table
     unsafe place.initialize(to: client)
+    unsafe table.initialize(to: handlers)
   }
 
-  deinit { unsafe place.deinitialize(count: 1) }
+  deinit {
+    unsafe place.deinitialize(count: 1)
+    unsafe table.deinitialize(count: 1)
+  }
 
-  /// The owner's.
+  // The owner's.
+
   var client: Client {
     unsafeAddress { unsafe UnsafePointer(place) }
     nonmutating unsafeMutableAddress { unsafe place }
+  }
+
+  var handlers: HandlerTable {
+    unsafeAddress { unsafe UnsafePointer(table) }
+    nonmutating unsafeMutableAddress { unsafe table }
   }
 
   static var aliveMark: UInt32 { 0x534D_5154 }  // "SMQT"

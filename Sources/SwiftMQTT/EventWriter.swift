@@ -1,4 +1,5 @@
 import CSwiftMQTT
+import Driver
 import MQTTClient
 import MQTTSession
 import MQTTWire
@@ -11,10 +12,10 @@ func describe(
   _ event: ClientEvent, of client: borrowing Client, in target: UnsafeMutablePointer<smq_event>
 ) {
   switch event {
-  case .session(.message(let message)): unsafe describe(message, of: client, in: target)
-  case .session(.completed(let completion)):
+  case .engine(.message(let message)): unsafe describe(message, of: client, in: target)
+  case .engine(.completed(let completion)):
     unsafe describe(completion, of: client, type: Int32(SMQ_EVENT_COMPLETED), in: target)
-  case .session(.requestFailed(let completion)):
+  case .engine(.requestFailed(let completion)):
     unsafe describe(completion, of: client, type: Int32(SMQ_EVENT_REPLY), in: target)
   default: unsafe describeRare(event, of: client, in: &target.pointee)
   }
@@ -23,7 +24,7 @@ func describe(
 @inline(never)
 private func describeRare(_ event: ClientEvent, of client: borrowing Client, in result: inout smq_event) {
   switch event {
-  case .session(let event): unsafe describe(event, of: client, in: &result)
+  case .engine(let event): unsafe describe(event, of: client, in: &result)
   case .credentialsWanted:
     unsafe result.type = Int32(SMQ_EVENT_CREDENTIALS)
     unsafe result.attempt = client.attempt
@@ -39,14 +40,15 @@ private func describeRare(_ event: ClientEvent, of client: borrowing Client, in 
     unsafe result.status = Status(failure.cause).rawValue
     unsafe result.stage = Int32(failure.stage.rawValue)
     unsafe result.os_error = failure.cause.systemError
-    unsafe result.reason_code = failure.reasonCode.map { Int32($0) } ?? -1
     unsafe result.rule = failure.cause.rule
     unsafe result.attempt = client.attempt
     unsafe result.server = UInt32(truncatingIfNeeded: client.serverIndex)
     unsafe result.retry_ms = failure.retry.map { Int32(clamping: $0) } ?? -1
-    unsafe result.reason_string = bytes(failure.reasonString, of: client)
-    unsafe result.server_reference = bytes(failure.serverReference, of: client)
-    unsafe result.properties = bytes(failure.properties, of: client)
+    guard let details = failure.details else { return }
+    unsafe result.reason_code = details.reasonCode.map { Int32($0) } ?? -1
+    unsafe result.reason_string = bytes(details.reasonString, of: client)
+    unsafe result.server_reference = bytes(details.serverReference, of: client)
+    unsafe result.properties = bytes(details.properties, of: client)
   }
 }
 
@@ -86,10 +88,17 @@ func describe(
   let topics =
     message.isTopicAliased ? unsafe client.aliasedTopics.withUnsafeBytes { $0.baseAddress } : unsafe received
   unsafe event.pointee.topic = bytes(message.topic, at: topics)
-  guard let (index, handler) = client.firstHandler(of: message.topic, isAliased: message.isTopicAliased)
-  else {
-    return
-  }
+}
+
+/// What the first entry of the table has whose filter matches the topic of a message that is described.
+@inline(never)
+func addHandler(_ handlers: borrowing HandlerTable, to event: UnsafeMutablePointer<smq_event>) {
+  let type = unsafe event.pointee.type
+  guard type == Int32(SMQ_EVENT_MESSAGE) || type == Int32(SMQ_EVENT_REPLY),
+    let topic = try? unsafe span(event.pointee.topic), topic.count > 0,
+    let index = handlers.firstMatch(topic, after: -1)
+  else { return }
+  let handler = handlers[index]
   unsafe event.pointee.subscription = Int32(truncatingIfNeeded: index)
   unsafe event.pointee.handler = unsafeBitCast(handler.function, to: smq_handler?.self)
   unsafe event.pointee.user = UnsafeMutableRawPointer(bitPattern: handler.user)
@@ -197,7 +206,7 @@ private func pointer(_ span: Span<UInt8>) -> smq_bytes {
   unsafe span.withUnsafeBytes { bytes in unsafe smq_bytes(data: bytes.baseAddress, size: bytes.count) }
 }
 
-extension Failure.Cause {
+extension FailureCause {
   fileprivate var systemError: Int32 {
     switch self {
     case .network(let error), .resolve(let error): error

@@ -4,13 +4,14 @@
 // decides nothing; include/swiftmqtt.h says what they promise. A name, a width or a `const` that
 // differs from the header does not compile.
 
-import CPlatform
 public import CSwiftMQTT
+import Driver
 import MQTTClient
 import MQTTSession
-import MQTTTransport
 import MQTTWire
+import Platform
 import Storage
+import Transports
 
 /// Runs `body` and gives its result, or the number of what it throws.
 @inline(__always)
@@ -149,8 +150,9 @@ public func smq_withhold_credentials(_ client: OpaquePointer?, _ attempt: UInt32
   status { () throws(Status) in
     let slot = try unsafe slot(client)
     guard for_good <= 1 else { throw .option }
-    do throws(SessionError) {
-      try unsafe slot.pointee.client.withhold(attempt: attempt, isFinal: for_good == 1, at: now(slot))
+    do throws(QueryError) {
+      try unsafe slot.pointee.client.declineCredentials(
+        attempt: attempt, isFinal: for_good == 1, at: now(slot))
     } catch {
       throw Status(error)
     }
@@ -164,16 +166,16 @@ public func smq_addresses(
 ) -> Int32 {
   status { () throws(Status) in
     let slot = try unsafe slot(client)
-    guard count <= UInt32(truncatingIfNeeded: PLATFORM_MAX_ADDRESSES) else { throw .option }
-    var found = platform_addresses()
+    guard count <= UInt32(truncatingIfNeeded: AddressList.maximum) else { throw .option }
+    var found = AddressList()
     if count > 0 {
       guard let addresses = unsafe addresses else { throw .null }
       for index in 0..<Int(truncatingIfNeeded: count) {
         let address = try unsafe span(addresses[index])
-        guard Resolver.add(address, port: unsafe slot.pointee.client.port, to: &found) else { throw .option }
+        guard found.append(numeric: address, port: unsafe slot.pointee.client.port) else { throw .option }
       }
     }
-    do throws(SessionError) {
+    do throws(QueryError) {
       try unsafe slot.pointee.client.provide(addresses: found, attempt: attempt, at: now(slot))
     } catch {
       throw Status(error)

@@ -3,6 +3,7 @@
 // The C functions of the engine: a client whose caller has the transport and the clock.
 
 import CSwiftMQTT
+import Driver
 import MQTTClient
 import MQTTSession
 import Storage
@@ -42,7 +43,7 @@ public func smq_engine_receive_buffer(
 }
 
 private func receiveSpace(of client: inout Client) -> (UnsafeMutableRawPointer?, Int) {
-  var space = client.receiveSpace
+  var space = client.receiveSpace()
   return unsafe space.withUnsafeMutableBytes { ($0.baseAddress, $0.count) }
 }
 
@@ -104,6 +105,6 @@ public func smq_engine_timed_out(_ client: OpaquePointer?, _ now_ms: UInt32) -> 
 /// The client, if its caller has the transport.
 private func engine(_ handle: OpaquePointer?) throws(Status) -> UnsafeMutablePointer<ClientSlot> {
   let slot = try unsafe slot(handle)
-  guard unsafe slot.pointee.client.hasOwnTransport else { throw .state }
+  guard unsafe slot.pointee.client.isCallerDriven else { throw .state }
   return unsafe slot
 }

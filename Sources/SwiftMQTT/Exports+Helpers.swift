@@ -4,8 +4,8 @@
 
 public import CSwiftMQTT
 import MQTTSession
-import MQTTTransport
 import MQTTWire
+import Platform
 import Storage
 
 // MARK: 2  Properties

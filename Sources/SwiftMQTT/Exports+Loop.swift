@@ -3,10 +3,11 @@
 // The C functions of chapters 8, 11 and 12: events, and the loops that bring them.
 
 public import CSwiftMQTT
+import Driver
 import MQTTClient
 import MQTTSession
-import MQTTTransport
 import MQTTWire
+import Platform
 
 // MARK: 8  Events
 
@@ -54,6 +55,7 @@ private func takePlainMessage(
   let message = unsafe slot.pointee.client.takePlainMessage()
   unsafe clear(event, slot.pointee.client.version)
   unsafe describe(MessageEvent(message), of: slot.pointee.client, in: event)
+  if unsafe !slot.pointee.handlers.isEmpty { unsafe addHandler(slot.pointee.handlers, to: event) }
   return 1
 }
 
@@ -68,6 +70,7 @@ private func take(
     return 0
   }
   unsafe describe(next, of: slot.pointee.client, in: event)
+  if unsafe !slot.pointee.handlers.isEmpty { unsafe addHandler(slot.pointee.handlers, to: event) }
   return 1
 }
 
@@ -96,7 +99,7 @@ public func smq_wait(_ client: OpaquePointer?, _ timeout_ms: Int32) -> Int32 {
     switch unsafe slot.pointee.client.wait(timeout: timeout_ms) {
     case .event: return 1
     case .nothing: return 0
-    case .pointless: throw .state
+    case .wouldWaitForever: throw .state
     case .failed: throw .client
     }
   }
@@ -108,7 +111,7 @@ public func smq_wait(_ client: OpaquePointer?, _ timeout_ms: Int32) -> Int32 {
 public func smq_fd(_ client: OpaquePointer?) -> Int32 {
   status { () throws(Status) in
     let slot = try unsafe slot(client)
-    guard unsafe !slot.pointee.client.hasOwnTransport else { throw .state }
+    guard unsafe !slot.pointee.client.isCallerDriven else { throw .state }
     return unsafe slot.pointee.client.descriptor
   }
 }
@@ -133,7 +136,7 @@ public func smq_service(_ client: OpaquePointer?) -> Int32 {
 public func smq_flush(_ client: OpaquePointer?) -> Int32 {
   status { () throws(Status) in
     let slot = try unsafe slot(client)
-    guard unsafe !slot.pointee.client.hasOwnTransport else { throw .state }
+    guard unsafe !slot.pointee.client.isCallerDriven else { throw .state }
     return unsafe slot.pointee.client.flush(at: now(slot)) ? 1 : 0
   }
 }

@@ -3,6 +3,7 @@
 // The C functions of chapters 1 and 15: names and numbers.
 
 public import CSwiftMQTT
+import Driver
 import MQTTClient
 import MQTTSession
 import MQTTWire
@@ -65,7 +66,7 @@ public func smq_client_stats(_ client: OpaquePointer?, _ stats: UnsafeMutablePoi
     unsafe stats.pointee = describe(
       slot.pointee.client.counters, slot.pointee.client.outboxNumbers,
       slot.pointee.client.inboxNumbers, slot.pointee.client.submissionNumbers, size: size)
-    unsafe add(slot.pointee.client.endings, to: &stats.pointee)
+    unsafe add(slot.pointee.client.failures, to: &stats.pointee)
     unsafe stats.pointee.attempts = slot.pointee.client.attempt
     unsafe stats.pointee.outbox_age_ms = slot.pointee.client.outboxAge
     unsafe clearTail(stats, size, known: MemoryLayout<smq_stats>.size)
@@ -137,19 +138,19 @@ private func put(_ histogram: LatencyHistogram, at start: UnsafeMutableRawPointe
   }
 }
 
-private func add(_ endings: Failure.Counts, to stats: inout smq_stats) {
-  stats.ended_requested = endings.requested
-  stats.ended_refused = endings.refused
-  stats.ended_server_closed = endings.serverClosed
-  stats.ended_malformed = endings.malformed
-  stats.ended_protocol = endings.violation
-  stats.ended_keep_alive = endings.keepAlive
-  stats.ended_stream = endings.stream
-  stats.ended_resolve = endings.resolve
-  stats.ended_network = endings.network
-  stats.ended_closed = endings.closed
-  stats.ended_timeout = endings.timeout
-  stats.ended_credentials = endings.withheld
+private func add(_ failures: FailureCounts, to stats: inout smq_stats) {
+  stats.ended_requested = failures.requested
+  stats.ended_refused = failures.refused
+  stats.ended_server_closed = failures.serverClosed
+  stats.ended_malformed = failures.malformed
+  stats.ended_protocol = failures.violation
+  stats.ended_keep_alive = failures.keepAlive
+  stats.ended_stream = failures.stream
+  stats.ended_resolve = failures.resolve
+  stats.ended_network = failures.network
+  stats.ended_closed = failures.closed
+  stats.ended_timeout = failures.timeout
+  stats.ended_credentials = failures.declined
 }
 
 @c @implementation

@@ -56,7 +56,7 @@ public func smq_handle(
     let slot = try unsafe slot(client)
     let filter = try unsafe span(filter)
     do throws(HandlerTable.Fault) {
-      try unsafe slot.pointee.client.handlers.set(
+      try unsafe slot.pointee.handlers.set(
         index, filter: filter,
         handler: HandlerTable.Handler(
           function: unsafeBitCast(handler, to: UInt.self), user: UInt(bitPattern: user)))
@@ -81,7 +81,7 @@ public func smq_next_match(
     guard unsafe topic != nil else { throw .null }
     let slot = try unsafe slot(client)
     let topic = try unsafe span(topic)
-    let next = unsafe slot.pointee.client.handlers.firstMatch(topic, after: max(Int(after), -1))
+    let next = unsafe slot.pointee.handlers.firstMatch(topic, after: max(Int(after), -1))
     return next.map { Int32(truncatingIfNeeded: $0) } ?? -1
   }
 }

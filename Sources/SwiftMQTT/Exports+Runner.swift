@@ -3,8 +3,9 @@
 // The C functions of chapter 14: a thread that owns a client.
 
 public import CSwiftMQTT
+import Driver
 import MQTTClient
-import MQTTTransport
+import Platform
 
 @c @implementation
 public func smq_runner_start(
@@ -15,7 +16,7 @@ public func smq_runner_start(
     guard let options = unsafe options else { throw .null }
     let runner = try unsafe slot(runner)
     let client = try unsafe slot(client)
-    guard unsafe !client.pointee.client.hasOwnTransport else { throw .state }
+    guard unsafe !client.pointee.client.isCallerDriven else { throw .state }
     try unsafe checkSize(options, options.pointee.size, known: MemoryLayout<smq_runner_options>.size)
     guard unsafe options.pointee.reserved == 0 else { throw .structSize }
     let name = try unsafe name(options.pointee.name)
@@ -40,7 +41,7 @@ public func smq_runner_start(
         return nil
       }
     } catch {
-      unsafe runner.pointee.osError = error.errno
+      unsafe runner.pointee.osError = error.code
       unsafe runner.pointee.finish()
       throw .noThread
     }

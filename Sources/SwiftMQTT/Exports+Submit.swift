@@ -5,8 +5,9 @@
 public import CSwiftMQTT
 import MQTTClient
 import MQTTSession
-import MQTTTransport
 import MQTTWire
+import Platform
+import Storage
 
 @c @implementation
 public func smq_submit(_ client: OpaquePointer?, _ message: UnsafePointer<smq_message>?) -> Int32 {

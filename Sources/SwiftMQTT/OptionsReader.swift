@@ -1,7 +1,8 @@
 import CSwiftMQTT
+import Driver
 import MQTTClient
-import MQTTTransport
 import MQTTWire
+import Platform
 import Storage
 
 /// Room for a user name and a password out of a URL, decoded.
@@ -115,17 +116,26 @@ func makeClient(
   let slotPlace = plan.reserve(1, of: ClientSlot.self)
   let clientPlace = plan.reserve(1, of: Client.self)
   let clientPlan = ClientPlan(checked, in: &plan)
+  let tablePlace = plan.reserve(1, of: HandlerTable.self)
+  let tablePlan = HandlerTable.Plan(
+    entries: checked.handlers, bytes: checked.handlerBytes, in: &plan)
   guard let memory = unsafe memory else { return plan.byteCount }
   // A size with its highest bit set is no negative number but a very large one.
   guard size < 0 || size >= plan.byteCount else { throw .memorySize }
   do throws(PlatformError) {
-    var platform = checked.hasOwnTransport ? Linux() : try Linux(userTimeout: checked.tcpUserTimeout)
-    let wakeUp = checked.submitMessages > 0 && !checked.hasOwnTransport ? try platform.wakeUp() : .none
+    let isCallerDriven = checked.driver.isCallerDriven
+    var system = isCallerDriven ? Linux() : try Linux(userTimeout: checked.tcpUserTimeout)
+    let wakeUp = checked.submitMessages > 0 && !isCallerDriven ? try system.wakeUp() : .none
     let block = unsafe Arena(start: memory)
     let slot = unsafe block.start(of: slotPlace)
-    let client = Client(checked, plan: clientPlan, block: block, on: platform)
-    let door = SubmissionDoor(checked, queue: client.submissions.queue, wakeUp: wakeUp)
-    unsafe slot.initialize(to: ClientSlot(door: door, client: client, at: block.start(of: clientPlace)))
+    let client = Client(checked, plan: clientPlan, block: block, on: system)
+    let door = SubmissionDoor(checked, queue: client.engine.submissions.queue, wakeUp: wakeUp)
+    let handlers = HandlerTable(
+      entries: block.table(tablePlan.entries), filters: block.region(tablePlan.filters))
+    unsafe slot.initialize(
+      to: ClientSlot(
+        door: door, client: client, at: block.start(of: clientPlace), handlers: handlers,
+        at: block.start(of: tablePlace)))
   } catch {
     throw .noDescriptor
   }

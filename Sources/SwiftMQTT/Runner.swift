@@ -1,6 +1,7 @@
 import CSwiftMQTT
+import Driver
 import MQTTClient
-import MQTTTransport
+import Platform
 import Synchronization
 
 /// What a `smq_runner` really is. All zero: it does not run.

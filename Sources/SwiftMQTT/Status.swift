@@ -1,4 +1,5 @@
 import CSwiftMQTT
+import Driver
 import MQTTClient
 import MQTTSession
 import MQTTWire
@@ -101,23 +102,40 @@ enum Status: Int32, Error {
       }
   }
 
-  init(_ cause: Failure.Cause) {
+  init(_ cause: FailureCause) {
     self =
       switch cause {
       case .requested: .ok
       case .refused: .refused
       case .serverClosed: .serverClosed
       case .malformed: .malformed
-      case .backlog, .violation(.receiveMaximum): .receiveMaximum
-      case .violation(.packetTooLarge): .receiveTooLarge
-      case .violation: .protocolError
+      case .backlog: .receiveMaximum
+      case .violation(let rule): Status(ProtocolViolation(rawValue: rule))
       case .keepAlive: .keepAlive
       case .resolve: .resolve
       case .network: .network
       case .closed: .closed
       case .timeout: .timeout
-      case .withheld: .credentials
+      case .declined: .credentials
       case .stream: .stream
+      }
+  }
+
+  private init(_ violation: ProtocolViolation?) {
+    self =
+      switch violation {
+      case .receiveMaximum: .receiveMaximum
+      case .packetTooLarge: .receiveTooLarge
+      default: .protocolError
+      }
+  }
+
+  init(_ error: QueryError) {
+    self =
+      switch error {
+      case .token: .token
+      case .state: .state
+      case .option: .option
       }
   }
 
@@ -131,11 +149,11 @@ enum Status: Int32, Error {
 }
 
 /// The rules of the header: those of `Malformed`, then those of `ProtocolViolation`.
-extension Failure.Cause {
+extension FailureCause {
   var rule: Int32 {
     switch self {
-    case .malformed(let malformed): Int32(malformed.rawValue) + 1
-    case .violation(let violation): Int32(violation.rawValue)
+    case .malformed(let rule): Int32(rule) + 1
+    case .violation(let rule): Int32(rule)
     default: 0
     }
   }

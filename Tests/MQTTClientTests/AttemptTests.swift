@@ -1,7 +1,9 @@
+import Driver
 import MQTTSession
-import MQTTTransport
 import MQTTWire
+import Platform
 import Testing
+import Transports
 
 @testable import MQTTClient
 
@@ -207,7 +209,7 @@ import Testing
   private final class Log {
     struct Line: Equatable {
       let level: Int32
-      let what: LogHook.What
+      let what: LogHook.Step
       var numbers: [Int32] = []
     }
     var lines: [Line] = []
@@ -221,7 +223,7 @@ import Testing
     let rig = try ReconnectingTests.rig(world)
     let log = Log()
     let told: LogHook.Function = { user, level, what, number, other in
-      guard let user, let what = LogHook.What(rawValue: what) else { return }
+      guard let user, let what = LogHook.Step(rawValue: what) else { return }
       let log = unsafe Unmanaged<Log>.fromOpaque(user).takeUnretainedValue()
       log.lines.append(Log.Line(level: level, what: what, numbers: [number, other]))
     }

@@ -42,11 +42,11 @@ struct Request: Sendable {
     init(error: String) { self.error = error }
 
     init(_ options: borrowing ClientOptions) {
-      for index in 0..<options.hosts.count { host.append(options.hosts[index]) }
+      for index in 0..<options.driver.hosts.count { host.append(options.driver.hosts[index]) }
       numbers = [
-        "port": Int(options.port), "keepAlive": Int(options.session.connect.keepAlive),
+        "port": Int(options.driver.port), "keepAlive": Int(options.session.connect.keepAlive),
         "sessionExpiry": Int(options.session.connect.session.sessionExpiryInterval),
-        "connectTimeout": Int(options.connectTimeout), "pingTimeout": Int(options.session.pingTimeout),
+        "connectTimeout": Int(options.driver.connectTimeout), "pingTimeout": Int(options.session.pingTimeout),
         "outboxBytes": options.session.outboxBytes, "outboxMessages": options.session.outboxMessages,
         "receiveBytes": options.session.receiveBytes, "inFlightMaximum": options.session.inFlightMaximum,
         "version": Int(options.session.connect.version.rawValue),

@@ -1,7 +1,7 @@
-import CPlatform
+import Driver
 import MQTTSession
-import MQTTTransport
 import MQTTWire
+import Platform
 import Storage
 
 @testable import MQTTClient
@@ -36,13 +36,13 @@ final class ClientRig {
     block = .allocate(byteCount: memory.byteCount, alignment: ArenaLayout.alignment)
     client = Client(
       options, plan: plan, block: unsafe Arena(start: block), on: VirtualPlatform(world: world))
-    door = SubmissionDoor(options, queue: client.submissions.queue, wakeUp: wakeUp)
+    door = SubmissionDoor(options, queue: client.engine.submissions.queue, wakeUp: wakeUp)
   }
 
   deinit { block.deallocate() }
 
   var now: Instant { Instant(milliseconds: world.now) }
-  var state: ClientState { client.state }
+  var state: DriverState { client.state }
 
   @discardableResult
   func connect() -> Bool { client.connect(at: now) }
@@ -68,12 +68,12 @@ final class ClientRig {
       userName: name.span, password: secret.span, attempt: attempt ?? client.attempt, at: now)
   }
 
-  func withhold(isFinal: Bool = false, attempt: UInt32? = nil) throws(SessionError) {
-    try client.withhold(attempt: attempt ?? client.attempt, isFinal: isFinal, at: now)
+  func decline(isFinal: Bool = false, attempt: UInt32? = nil) throws(QueryError) {
+    try client.declineCredentials(attempt: attempt ?? client.attempt, isFinal: isFinal, at: now)
   }
 
   /// The answer to `addressesWanted`: so many.
-  func provide(addresses count: Int, attempt: UInt32? = nil) throws(SessionError) {
+  func provide(addresses count: Int, attempt: UInt32? = nil) throws(QueryError) {
     let found = VirtualPlatform.addresses(count)
     try client.provide(addresses: found, attempt: attempt ?? client.attempt, at: now)
   }
@@ -130,7 +130,7 @@ struct OneFilter: SubscriptionList {
 struct Told: Equatable, CustomStringConvertible {
   enum What: Equatable {
     case connected
-    case disconnected(Status, Failure.Stage, retry: UInt32?)
+    case disconnected(Status, FailureStage, retry: UInt32?)
     case completed(UInt64)
     case answered
     case message
@@ -141,7 +141,7 @@ struct Told: Equatable, CustomStringConvertible {
 
   /// Why a connection ended, in one word.
   enum Status: Equatable {
-    case requested, refused, closed, timeout, keepAlive, resolve, network, withheld, other
+    case requested, refused, closed, timeout, keepAlive, resolve, network, declined, other
   }
 
   let what: What
@@ -150,11 +150,11 @@ struct Told: Equatable, CustomStringConvertible {
   init(_ event: ClientEvent, _ time: UInt32) {
     self.time = time
     switch event {
-    case .session(.connected): what = .connected
-    case .session(.completed(let completion)): what = .completed(completion.cookie)
-    case .session(.answered): what = .answered
-    case .session(.message): what = .message
-    case .session: what = .other
+    case .engine(.connected): what = .connected
+    case .engine(.completed(let completion)): what = .completed(completion.cookie)
+    case .engine(.answered): what = .answered
+    case .engine(.message): what = .message
+    case .engine: what = .other
     case .credentialsWanted: what = .credentialsWanted
     case .transportWanted: what = .other
     case .addressesWanted(_, let port): what = .addressesWanted(port)
@@ -168,7 +168,7 @@ struct Told: Equatable, CustomStringConvertible {
         case .keepAlive: .keepAlive
         case .resolve: .resolve
         case .network: .network
-        case .withheld: .withheld
+        case .declined: .declined
         default: .other
         }
       what = .disconnected(status, failure.stage, retry: failure.retry)

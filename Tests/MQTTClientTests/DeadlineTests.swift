@@ -1,6 +1,7 @@
+import Driver
 import MQTTSession
-import MQTTTransport
 import MQTTWire
+import Platform
 import Testing
 
 @testable import MQTTClient
@@ -25,7 +26,7 @@ import Testing
     return rig
   }
 
-  static func end(_ stage: Failure.Stage) -> Told.What { .disconnected(.timeout, stage, retry: 1000) }
+  static func end(_ stage: FailureStage) -> Told.What { .disconnected(.timeout, stage, retry: 1000) }
 
   // MARK: No answer
 
@@ -52,10 +53,10 @@ import Testing
     // Sent now; PUBREL when PUBREC is there.
     let sent = world.now &+ (kind == .pubcomp ? world.server.delay : 0)
     let told = rig.run(5500)
-    #expect(told.map(\.what) == [Self.end(.answer)])
+    #expect(told.map(\.what) == [Self.end(.acknowledgement)])
     #expect(told.first?.time == sent &+ 5000)
     #expect(world.packets.contains { $0.first == 0xC0 })
-    #expect(rig.client.endings.timeout == 1)
+    #expect(rig.client.failures.timeout == 1)
   }
 
   /// Any acknowledgement puts it off, whatever it is for; and with the last one it is over.
@@ -74,7 +75,7 @@ import Testing
     }
     let last = world.now - 1
     let told = rig.run(5500)
-    #expect(told.map(\.what) == [Self.end(.answer)])
+    #expect(told.map(\.what) == [Self.end(.acknowledgement)])
     #expect(told.first?.time == last + 5000)
   }
 
@@ -100,7 +101,9 @@ import Testing
     try rig.publish("a")
     let told = rig.run(12_500)
     #expect(
-      told.map(\.what) == [Self.end(.answer), .connected, .disconnected(.timeout, .answer, retry: 2000)])
+      told.map(\.what) == [
+        Self.end(.acknowledgement), .connected, .disconnected(.timeout, .acknowledgement, retry: 2000),
+      ])
     #expect(told[2].time == told[1].time + 5000)
   }
 
@@ -192,7 +195,7 @@ import Testing
     _ = rig.run(1)
     let sent = world.now - 1
     let told = rig.run(6000)
-    #expect(told.map(\.what) == [Self.end(.answer)])
+    #expect(told.map(\.what) == [Self.end(.acknowledgement)])
     #expect(told.first?.time == sent + 5000)
   }
 
@@ -226,7 +229,7 @@ import Testing
       world.room = 500
       told += rig.run(500)
     }
-    #expect(told.first?.what == Self.end(.answer))
+    #expect(told.first?.what == Self.end(.acknowledgement))
     #expect(told.first?.time == sent + 5000)
   }
 
@@ -242,7 +245,7 @@ import Testing
     let told = rig.run(3500)
     #expect(told.map(\.what) == [Self.end(.write)])
     #expect(told.first?.time == sent &+ 3000)
-    #expect(rig.client.endings.timeout == 1)
+    #expect(rig.client.failures.timeout == 1)
   }
 
   /// A byte is enough.

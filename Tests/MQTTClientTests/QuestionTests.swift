@@ -1,6 +1,7 @@
+import Driver
 import MQTTSession
-import MQTTTransport
 import MQTTWire
+import Platform
 import Testing
 
 @testable import MQTTClient
@@ -70,7 +71,7 @@ import Testing
       _ = rig.take()
       try rig.provide(name, secret)
       let told = rig.run(10)
-      #expect(told.first.map { $0.what == .disconnected(.refused, .connack, retry: $0.retry) } == true)
+      #expect(told.first.map { $0.what == .disconnected(.refused, .accept, retry: $0.retry) } == true)
       #expect(world.bodies.last == Self.connect(level, userName: name, password: secret))
     }
     #expect(world.bodies.count == lengths.count)
@@ -117,21 +118,21 @@ import Testing
     let rig = try Self.rig(world)
     rig.connect()
     #expect(throws: SessionError.token) { try rig.provide("a", "b", attempt: 2) }
-    #expect(throws: SessionError.token) { try rig.withhold(attempt: 0) }
-    #expect(throws: SessionError.state) { try rig.provide(addresses: 1) }
+    #expect(throws: QueryError.token) { try rig.decline(attempt: 0) }
+    #expect(throws: QueryError.state) { try rig.provide(addresses: 1) }
     #expect(
       rig.run(5500).map(\.what) == [.credentialsWanted, .disconnected(.timeout, .credentials, retry: 1000)])
     // The attempt is over, and the next has not begun.
     #expect(throws: SessionError.state) { try rig.provide("a", "b", attempt: 1) }
-    #expect(throws: SessionError.state) { try rig.withhold(attempt: 1) }
+    #expect(throws: QueryError.state) { try rig.decline(attempt: 1) }
     #expect(rig.run(1000).map(\.what) == [.credentialsWanted])
     #expect(throws: SessionError.token) { try rig.provide("a", "b", attempt: 1) }
-    #expect(throws: SessionError.token) { try rig.withhold(attempt: 1) }
+    #expect(throws: QueryError.token) { try rig.decline(attempt: 1) }
     try rig.provide("a", "b", attempt: 2)
     // Once is enough.
     #expect(throws: SessionError.state) { try rig.provide("a", "b", attempt: 2) }
     #expect(rig.run(100).map(\.what) == [.connected])
-    #expect(throws: SessionError.state) { try rig.withhold(attempt: 2) }
+    #expect(throws: QueryError.state) { try rig.decline(attempt: 2) }
     #expect(rig.state == .connected)
   }
 
@@ -146,7 +147,7 @@ import Testing
       _ = rig.run(3000)
       if answered { try rig.provide("a", "b") }
       let told = rig.run(2500)
-      #expect(told.map(\.what) == [.disconnected(.timeout, answered ? .connack : .credentials, retry: 1000)])
+      #expect(told.map(\.what) == [.disconnected(.timeout, answered ? .accept : .credentials, retry: 1000)])
       #expect(told.first?.time == begun + 5000)
     }
     let rig = try Self.rig { $0.connectTimeout = UInt32.max }
@@ -176,17 +177,17 @@ import Testing
     while waits.count < 4 {
       for event in rig.run(1) {
         guard event.what == .credentialsWanted else { continue }
-        try rig.withhold()
+        try rig.decline()
         let told = rig.take()
         waits += told.compactMap(\.retry)
-        #expect(told.map(\.what) == [.disconnected(.withheld, .credentials, retry: waits.last)])
+        #expect(told.map(\.what) == [.disconnected(.declined, .credentials, retry: waits.last)])
       }
     }
     #expect(waits == [1000, 2000, 4000, 8000])
-    #expect(rig.client.endings.withheld == 4)
+    #expect(rig.client.failures.declined == 4)
     #expect(rig.run(8100).map(\.what) == [.credentialsWanted])
-    try rig.withhold(isFinal: true)
-    #expect(rig.take().map(\.what) == [.disconnected(.withheld, .credentials, retry: nil)])
+    try rig.decline(isFinal: true)
+    #expect(rig.take().map(\.what) == [.disconnected(.declined, .credentials, retry: nil)])
     #expect(rig.state == .disconnected)
     #expect(rig.run(100_000).isEmpty)
     #expect(world.bodies.isEmpty && world.looked.isEmpty)
@@ -302,9 +303,9 @@ import Testing
     rig.connect()
     #expect(rig.run(1000).map(\.what) == [.addressesWanted(1883)])
     #expect(throws: SessionError.state) { try rig.provide("a", "b") }
-    #expect(throws: SessionError.token) { try rig.provide(addresses: 1, attempt: 0) }
+    #expect(throws: QueryError.token) { try rig.provide(addresses: 1, attempt: 0) }
     try rig.provide(addresses: count)
-    #expect(throws: SessionError.state) { try rig.provide(addresses: count) }
+    #expect(throws: QueryError.state) { try rig.provide(addresses: count) }
     #expect(rig.run(100).map(\.what) == [.connected])
     #expect(world.tried.map(\.address) == Array(0..<count))
     #expect(world.looked.isEmpty)
@@ -318,8 +319,8 @@ import Testing
     let rig = try Self.addressRig(world, room: UInt32(room))
     rig.connect()
     for count in [room + 1, 8] {
-      #expect(throws: SessionError.option) { try rig.provide(addresses: count) }
-      #expect(throws: SessionError.option) { try rig.provide(addresses: count, attempt: 0) }
+      #expect(throws: QueryError.option) { try rig.provide(addresses: count) }
+      #expect(throws: QueryError.option) { try rig.provide(addresses: count, attempt: 0) }
     }
     #expect(rig.run(10).map(\.what) == [.addressesWanted(1883)])
     #expect(world.tried.isEmpty)
@@ -339,7 +340,7 @@ import Testing
     let told = rig.run(6000)
     #expect(told.first?.what == .disconnected(.timeout, .resolve, retry: 2000))
     #expect(told.first.map { $0.time == begun + 5000 } == true)
-    #expect(throws: SessionError.state) { try rig.provide(addresses: 1, attempt: 2) }
+    #expect(throws: QueryError.state) { try rig.provide(addresses: 1, attempt: 2) }
     try rig.disconnect()
   }
 
@@ -351,12 +352,12 @@ import Testing
     let rig = try Self.addressRig(world, url: "mqtt://192.0.2.1,name:1884,[::1]:1885")
     rig.connect()
     var told = rig.run(100)
-    #expect(told.map(\.what) == [.disconnected(.refused, .connack, retry: 0), .addressesWanted(1884)])
+    #expect(told.map(\.what) == [.disconnected(.refused, .accept, retry: 0), .addressesWanted(1884)])
     try rig.provide(addresses: 1)
     told = rig.run(100)
     #expect(
       told.map(\.what) == [
-        .disconnected(.refused, .connack, retry: 0), .disconnected(.refused, .connack, retry: 1000),
+        .disconnected(.refused, .accept, retry: 0), .disconnected(.refused, .accept, retry: 1000),
       ])
     #expect(world.bodies.count == 3)
   }
@@ -366,8 +367,8 @@ import Testing
     let rig = try ReconnectingTests.rig()
     rig.connect()
     #expect(throws: SessionError.state) { try rig.provide("a", "b") }
-    #expect(throws: SessionError.state) { try rig.withhold() }
-    #expect(throws: SessionError.state) { try rig.provide(addresses: 1) }
+    #expect(throws: QueryError.state) { try rig.decline() }
+    #expect(throws: QueryError.state) { try rig.provide(addresses: 1) }
     #expect(rig.run(100).map(\.what) == [.connected])
   }
 }

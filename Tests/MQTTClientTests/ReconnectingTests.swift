@@ -1,10 +1,11 @@
+import Driver
 import MQTTSession
-import MQTTTransport
+import Platform
 import Testing
 
 @testable import MQTTClient
 
-extension Failure.Stage: @unchecked Sendable {}
+extension FailureStage: @unchecked Sendable {}
 
 /// Does a client stay connected, without ever becoming a storm? On a virtual clock: hours take no time.
 @Suite struct ReconnectingTests {
@@ -45,7 +46,7 @@ extension Failure.Stage: @unchecked Sendable {}
     let rig = try Self.rig(world)
     rig.connect()
     let told = rig.run(60_000)
-    #expect(told.allSatisfy { $0.what == .disconnected(.refused, .connack, retry: $0.retry) })
+    #expect(told.allSatisfy { $0.what == .disconnected(.refused, .accept, retry: $0.retry) })
     #expect(told.map(\.retry) == [1000, 2000, 4000, 8000, 16_000, 30_000])
   }
 
@@ -148,7 +149,7 @@ extension Failure.Stage: @unchecked Sendable {}
 
   /// Each stage has its name, and the attempt its end, to the millisecond.
   @Test func connectTimeout() throws {
-    for stage in [Failure.Stage.resolve, .connect, .connack] {
+    for stage in [FailureStage.resolve, .connect, .accept] {
       let world = World()
       switch stage {
       case .resolve: world.name = .never
@@ -294,7 +295,7 @@ extension Failure.Stage: @unchecked Sendable {}
     world.pointing["a"] = (0x9C, reference)
     let rig = try Self.redirected(world)
     rig.connect()
-    #expect(rig.run(100).map(\.what) == [.disconnected(.refused, .connack, retry: 0), .connected])
+    #expect(rig.run(100).map(\.what) == [.disconnected(.refused, .accept, retry: 0), .connected])
     #expect(world.looked == ["a:1883", looked])
     #expect(rig.client.serverIndex == 2)
   }
@@ -469,12 +470,12 @@ extension Failure.Stage: @unchecked Sendable {}
     round.begin { 0 }
     #expect(Self.order(round, 3) == [0, 1, 2])
     _ = round.advance()
-    round.isGood()
+    round.markGood()
     round.begin { 0 }
     #expect(Self.order(round, 3) == [1, 0, 2])
     _ = round.advance()
     _ = round.advance()
-    round.isGood()
+    round.markGood()
     round.begin { 0 }
     #expect(Self.order(round, 3) == [2, 0, 1])
   }

@@ -1,5 +1,5 @@
-import CPlatform
-import MQTTTransport
+import Driver
+import Platform
 
 /// A platform whose time passes only in `wait`, with a resolver and a network that do as they are told.
 struct VirtualPlatform: ~Copyable, Platform {
@@ -8,14 +8,14 @@ struct VirtualPlatform: ~Copyable, Platform {
   var descriptor: Int32 { 99 }
   func now() -> UInt32 { world.now }
   func randomNumber() -> UInt32 { world.random.next() }
-  func wait(timeout: Int32) -> Waited { world.wait(timeout) }
+  func wait(timeout: Int32) -> PollResult { world.wait(timeout) }
   func watch(_ channel: Channel, readable: Bool, writable: Bool) throws(PlatformError) {
     world.watched[Int(channel.rawValue)] = (readable, writable)
   }
 
   func wakeUp() throws(PlatformError) -> WakeUp { .none }
 
-  func numeric(_ host: Span<UInt8>, port: UInt16) -> platform_addresses? {
+  func numeric(_ host: Span<UInt8>, port: UInt16) -> AddressList? {
     guard world.numericHosts.contains(Self.text(host)) else { return nil }
     return Self.addresses(world.addresses.count)
   }
@@ -23,28 +23,25 @@ struct VirtualPlatform: ~Copyable, Platform {
     world.resolve(Self.text(host), port)
   }
   /// So many: each is told by its number.
-  static func addresses(_ count: Int) -> platform_addresses {
-    var found = platform_addresses()
-    found.count = UInt16(count)
-    found.list.1.scope = 1
-    found.list.2.scope = 2
-    found.list.3.scope = 3
-    found.list.4.scope = 4
-    found.list.5.scope = 5
-    found.list.6.scope = 6
-    found.list.7.scope = 7
+  static func addresses(_ count: Int) -> AddressList {
+    var found = AddressList()
+    for number in 0..<count {
+      var address = IPAddress()
+      address.scope = UInt32(number)
+      found.append(address)
+    }
     return found
   }
   private static func text(_ host: Span<UInt8>) -> String {
     String(decoding: (0..<host.count).map { host[$0] }.filter { $0 != 0 }, as: UTF8.self)
   }
   var isResolving: Bool { world.isResolving }
-  func resolved() -> Resolver.Answer { world.resolved() }
+  func resolved() -> Resolution { world.resolved() }
 
   func connect(
-    _ lane: Channel, to address: platform_address, port: UInt16
+    _ lane: Channel, to address: IPAddress, port: UInt16
   ) throws(PlatformError) { try world.connect(Int(lane.rawValue), Int(address.scope)) }
-  func outcome(_ lane: Channel) -> Int32 { world.lanes[Int(lane.rawValue)]?.outcome ?? 107 }
+  func connectError(_ lane: Channel) -> Int32 { world.lanes[Int(lane.rawValue)]?.outcome ?? 107 }
   func isOpen(_ lane: Channel) -> Bool { world.lanes[Int(lane.rawValue)] != nil }
   func send(_ lane: Channel, _ bytes: Span<UInt8>) -> Transfer {
     var copy: [UInt8] = []
@@ -53,16 +50,16 @@ struct VirtualPlatform: ~Copyable, Platform {
   }
   func receive(_ lane: Channel, into space: inout MutableSpan<UInt8>) -> Transfer {
     guard let link = world.lanes[Int(lane.rawValue)] else { return .closed }
-    guard !link.received.isEmpty else { return link.isClosed ? .closed : .later }
+    guard !link.received.isEmpty else { return link.isClosed ? .closed : .wouldBlock }
     let count = min(space.count, link.received.count)
     for index in 0..<count { space[index] = link.received[index] }
     link.received.removeFirst(count)
-    return .moved(count)
+    return .transferred(count)
   }
-  func finish(_ lane: Channel) { world.finish(Int(lane.rawValue)) }
+  func shutdownWrite(_ lane: Channel) { world.finish(Int(lane.rawValue)) }
   func discard(_ lane: Channel) -> Transfer {
     world.lanes[Int(lane.rawValue)]?.received = []
-    return world.lanes[Int(lane.rawValue)]?.isClosed == true ? .closed : .later
+    return world.lanes[Int(lane.rawValue)]?.isClosed == true ? .closed : .wouldBlock
   }
   func close(_ lane: Channel) {
     world.lanes[Int(lane.rawValue)] = nil
@@ -127,7 +124,7 @@ final class World {
 
   var watched = [(Bool, Bool)](repeating: (false, false), count: Channel.count)
   var lanes: [Link?] = [nil, nil, nil, nil]
-  private var answer: Resolver.Answer?
+  private var answer: Resolution?
   private(set) var isResolving = false
   private var events: [(time: UInt32, number: Int, action: () -> Void)] = []
   private var eventCount = 0
@@ -167,7 +164,7 @@ final class World {
     return distance > UInt32.max / 2 ? 0 : distance
   }
 
-  func wait(_ timeout: Int32) -> Waited {
+  func wait(_ timeout: Int32) -> PollResult {
     wakeUps += 1
     var left = timeout < 0 ? UInt32.max / 2 : UInt32(timeout)
     while true {
@@ -189,7 +186,7 @@ final class World {
 
   private func readiness() -> UInt32 {
     var bits: UInt32 = 0
-    for index in 0..<Channel.lanes {
+    for index in 0..<Channel.sockets {
       guard let link = lanes[index] else { continue }
       let (readable, writable) = watched[index]
       let isReadable = !link.received.isEmpty || link.isClosed
@@ -219,8 +216,8 @@ final class World {
     }
   }
 
-  func resolved() -> Resolver.Answer {
-    guard let answer else { return .none }
+  func resolved() -> Resolution {
+    guard let answer else { return .pending }
     isResolving = false
     self.answer = nil
     return answer
@@ -233,7 +230,7 @@ final class World {
     let link = Link()
     let host = looked.last?.prefix { $0 != ":" } ?? ""
     switch refusing.contains(String(host)) ? .refuses(after: 0) : addresses[address] {
-    case .noRoute: throw PlatformError(errno: 101)
+    case .noRoute: throw PlatformError(code: 101)
     case .blackHole: break
     case .opens(let delay): at(delay) { link.outcome = 0 }
     case .refuses(let delay): at(delay) { link.outcome = 111 }
@@ -249,7 +246,7 @@ final class World {
   func send(_ lane: Int, _ bytes: [UInt8]) -> Transfer {
     guard let link = lanes[lane], !link.isClosed else { return .failed(32) }
     let count = min(bytes.count, room ?? bytes.count)
-    guard count > 0 else { return .later }
+    guard count > 0 else { return .wouldBlock }
     room = room.map { $0 - count }
     link.unread += bytes.prefix(count)
     while let (header, size) = Self.firstPacket(link.unread), size <= link.unread.count {
@@ -259,7 +256,7 @@ final class World {
       bodies.append(packet)
       answer(packet, packet.dropFirst(header), link)
     }
-    return .moved(count)
+    return .transferred(count)
   }
 
   /// The size of its Fixed Header, and of all of it.

@@ -1,4 +1,5 @@
 import MQTTWire
+import Storage
 import Testing
 
 @testable import MQTTSession

@@ -1,5 +1,6 @@
 import MQTTSession
 import MQTTWire
+import Storage
 
 /// What all parts of a run share.
 final class World {

@@ -42,7 +42,7 @@ import Testing
 
   @Test func aWordAloneIsTheURLOfBenchAndCheckOnly() throws {
     #expect(string(try arguments("bench", ["mqtt://h"]).url) == "mqtt://h")
-    #expect(complaint("bench", ["mqtt://h", "again"]) == #"there is a URL already: what is "again"?"#)
+    #expect(complaint("bench", ["mqtt://h", "again"]) == #""again" is unexpected: there is a URL already"#)
     #expect(complaint("pub", ["mqtt"]).contains("unknown option"))
   }
 
@@ -57,7 +57,7 @@ import Testing
     (["-D", "publish", "topic-alias"], "-D needs a packet, a name and a value"),
     (["-D", "publish", "nonsense", "1"], #"there is no property "nonsense""#),
     (["-D", "connect", "message-expiry-interval", "1"], "cannot carry"),
-    (["-V", "311", "-D", "publish", "message-expiry-interval", "1", "-V", "311"], "-D is for 5.0"),
+    (["-V", "311", "-D", "publish", "message-expiry-interval", "1", "-V", "311"], "-D needs MQTT 5.0"),
     (["-L", "mqtt://h/t", "-h", "h"], "-L and -h cannot be used together"),
   ])
   func whatIsWrongIsSaid(_ line: [String], _ expected: String) {

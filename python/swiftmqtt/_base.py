@@ -124,6 +124,7 @@ class BaseClient(Calls):
             text_of(event.reason_string),
             Properties.decode(_bytes(event.properties)),
         )
+        self._answer = self._connected
         self._on_connected(self._connected)
 
     def _take_disconnected(self, event: _abi.Event) -> None:

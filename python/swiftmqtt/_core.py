@@ -95,6 +95,8 @@ class Core:
         self._protocol: int = built.protocol
         self._receive_maximum: int = built.receive_maximum or 64
         self._connected: Connected | None = None
+        # To the last connect(), even if a callback has disconnected since.
+        self._answer: Connected | None = None
         self._ended: Error | None = None  # why the last attempt or connection ended
         self._ends = 0  # attempts and connections that ended
         self._was_begun = False  # connect() was called

@@ -157,26 +157,28 @@ class Client(Waiting):
             if wait:
                 self._may_wait()
             ends = self._ends
+            self._answer = None
             self._connect()
             self._on_called()
             if not wait:
                 return None
             try:
                 self._run_until(
-                    lambda: self._connected or (self._has_failed() and not retry and self._ends > ends),
+                    lambda: self._answer or (self._has_failed() and not retry and self._ends > ends),
                     timeout,
                     "CONNACK",
                 )
             except BaseException:
                 self._give_up()
                 raise
-            if self._connected is None:
+            if self._answer is None:
                 ended = self._ended
                 self._give_up()
                 raise ended or error(Status.CLOSED)
-            connected = self._connected
-            self._until_heard()
-            return connected
+            answer = self._answer
+            if self._connected:
+                self._until_heard()
+            return answer
 
     def disconnect(
         self,

@@ -10,6 +10,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* ---- errors ---- */
+
+/* Those that the library says itself, by Linux's numbers, which errors.c compares: this header is read without a libc. */
+enum {
+    PLATFORM_EAI_NONAME = -2,
+    PLATFORM_ENOMEM = 12,
+    PLATFORM_EINVAL = 22,
+    PLATFORM_EPIPE = 32,
+    PLATFORM_EOPNOTSUPP = 95,
+    PLATFORM_ECONNRESET = 104,
+    PLATFORM_ETIMEDOUT = 110,
+    PLATFORM_ECONNREFUSED = 111
+};
+
 /* ---- time and chance ---- */
 
 /* Milliseconds of CLOCK_MONOTONIC, wrapping after 49 days. */
@@ -119,31 +133,35 @@ enum {
 /* Reads the answer: 0 if it has not come, 1 if addresses holds at least one, or one of the above. */
 int32_t platform_resolved(int32_t fd, struct platform_addresses *addresses, int32_t *error);
 
-/* ---- TCP ---- */
+/* ---- sockets ---- */
 
 /*
- * Opens a socket and starts to connect it to this address and port. TCP_NODELAY is set: the library
- * coalesces by itself; TCP_USER_TIMEOUT if user_timeout_ms is not 0. Returns the descriptor, which turns writable when the outcome is known; or -errno.
+ * Opens a socket and starts to connect it to this address and port. TCP_NODELAY is set: the library coalesces by itself;
+ * TCP_USER_TIMEOUT if user_timeout_ms is not 0. Returns the descriptor, which turns writable when the outcome is known; or
+ * -errno.
  */
 int32_t platform_tcp_connect(const struct platform_address *wanted, uint16_t port, uint32_t user_timeout_ms);
 
-/* The outcome: 0 if connected, else the errno. */
-int32_t platform_tcp_outcome(int32_t fd);
+/* The same for a socket in the file system; path is zero-terminated. */
+int32_t platform_unix_connect(const char *path);
+
+/* Why it could not connect: 0 if it is connected, else the errno. */
+int32_t platform_connect_error(int32_t fd);
 
 /* Results of the two below that are not a number of bytes. */
 enum {
-    PLATFORM_LATER = 0,
+    PLATFORM_WOULD_BLOCK = 0,
     PLATFORM_CLOSED = INT32_MIN
 };
 
-/* Each returns how many bytes it moved, PLATFORM_LATER, PLATFORM_CLOSED, or -errno. */
+/* Each returns how many bytes it transferred, PLATFORM_WOULD_BLOCK, PLATFORM_CLOSED, or -errno. */
 int32_t platform_send(int32_t fd, const uint8_t *bytes, size_t count);
 int32_t platform_receive(int32_t fd, uint8_t *bytes, size_t count);
 
 /* Says that nothing more will be sent: what is on its way still arrives. */
-void platform_finish(int32_t fd);
+void platform_shutdown_write(int32_t fd);
 
-/* Throws away what was received. Returns PLATFORM_LATER, PLATFORM_CLOSED, or -errno. */
+/* Throws away what was received. Returns PLATFORM_WOULD_BLOCK, PLATFORM_CLOSED, or -errno. */
 int32_t platform_discard(int32_t fd);
 
 #endif

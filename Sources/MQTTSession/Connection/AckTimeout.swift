@@ -1,3 +1,5 @@
+import Storage
+
 /// For how long a server may acknowledge nothing at all while something waits for it. PINGRESP is no answer to a
 /// PUBLISH: a server can be alive and do nothing.
 struct AckTimeout: BitwiseCopyable {

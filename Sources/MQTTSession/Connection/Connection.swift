@@ -53,6 +53,11 @@ struct Connection: BitwiseCopyable {
     self.ackTimeout = AckTimeout(timeout: ackTimeout)
   }
 
+  /// A new one: nothing of this one is left but what the options say.
+  func next(_ phase: Phase) -> Connection {
+    Connection(phase, pingTimeout: keepAlive.pingTimeout, ackTimeout: ackTimeout.timeout)
+  }
+
   /// CONNACK accepted this connection, and what it brought may still be handed out.
   var isUp: Bool {
     @inline(__always) get { phase == .connected || phase == .peerClosed }

@@ -1,3 +1,5 @@
+import Storage
+
 /// Keep Alive (§3.1.2.10): PINGREQ when nothing was sent, or nothing was heard, for long enough; and a
 /// deadline of its own for the answer. A program that publishes all the time, and hears nothing,
 /// would else never notice that there is nobody.

@@ -30,13 +30,23 @@ struct PendingEvent: BitwiseCopyable {
   var isBorrowed = false
   /// The message that it has waits for `acknowledge`.
   var isHeld = false
-  /// What the message that it is, if it is one, is acknowledged by; 0: nothing to acknowledge.
-  private(set) var token: UInt32 = 0
   /// The bytes that are free once it is released: from the front of what is unread, or, if they are a part of a message,
   /// behind its header.
   private(set) var bytes = ByteRange.empty
-  private(set) var message = PlainMessage()
+  /// What the message that it is, if it is one, is acknowledged by; 0: nothing to acknowledge.
+  private(set) var token: UInt32 = 0
+  // Of a plain message.
+  private var topic = ByteRange.empty
+  private var payload = ByteRange.empty
+  private var qos = QoS.atMostOnce
+  private var retain = false
   private(set) var event = SessionEvent.room
+
+  var message: PlainMessage {
+    @inline(__always) get {
+      PlainMessage(topic: topic, payload: payload, qos: qos, retain: retain, token: token)
+    }
+  }
 
   /// The application may still ask for it.
   var isWaiting: Bool {
@@ -47,11 +57,10 @@ struct PendingEvent: BitwiseCopyable {
   mutating func show(
     plain topic: ByteRange, _ payload: ByteRange, _ qos: QoS, retain: Bool, token: UInt32, packetSize: Int
   ) {
-    message.topic = topic
-    message.payload = payload
-    message.qos = qos
-    message.retain = retain
-    message.token = token
+    self.topic = topic
+    self.payload = payload
+    self.qos = qos
+    self.retain = retain
     self.token = token
     bytes = ByteRange(offset: 0, count: packetSize)
     kind = .plainMessage

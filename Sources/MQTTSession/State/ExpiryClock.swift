@@ -1,3 +1,5 @@
+import Storage
+
 /// A count of seconds, from 1 on, for expiries that are longer than an `Instant` reaches: Message Expiry
 /// Interval goes up to 136 years.
 struct ExpiryClock: BitwiseCopyable {

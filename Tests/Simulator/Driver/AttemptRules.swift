@@ -1,5 +1,7 @@
+import Driver
 import MQTTClient
-import MQTTTransport
+import Platform
+import Transports
 
 /// What the driver promises of its attempts and connections: when they begin and end, in which order that is told, how
 /// long it waits between them, and for how long anything may take.
@@ -21,7 +23,7 @@ final class AttemptRules {
   private var endedAt: UInt64 = 0
   /// What the last connection was like when it ended.
   private var lasted: UInt64? = nil
-  private var state = ClientState.disconnected
+  private var state = DriverState.disconnected
 
   // Between them.
   private var bound: UInt64 = 0
@@ -105,7 +107,7 @@ final class AttemptRules {
   func pauses(_ duration: UInt64) { leaveEnd = leaveEnd.map { $0 + duration } }
 
   func observe(
-    attempt: UInt32, server: Int, isAccepted: Bool, ended: Int, state: ClientState, openLanes: Int
+    attempt: UInt32, server: Int, isAccepted: Bool, ended: Int, state: DriverState, openLanes: Int
   ) throws(Failure) {
     let hasEnded = ended != ends
     if hasEnded {
@@ -174,7 +176,7 @@ final class AttemptRules {
     if running > 0 {
       world.counts[.raced] += 1
       if let last = lastScope, scope != last + 1 { fault = "address \(scope) behind \(last)" }
-      if running > Channel.lanes { fault = "\(running) addresses at a time" }
+      if running > Channel.sockets { fault = "\(running) addresses at a time" }
     }
     lastScope = scope
     lastTry = world.now
@@ -190,7 +192,7 @@ final class AttemptRules {
   }
 
   func ended(
-    _ failure: MQTTClient.Failure, wants: Bool, attempt: UInt32, servers: Int
+    _ failure: ClientFailure, wants: Bool, attempt: UInt32, servers: Int
   ) throws(Failure) {
     endsTold += 1
     try require(UInt32(endsTold) == attempt &+ extraEnds, "end \(endsTold) of attempt \(attempt)")
@@ -220,10 +222,10 @@ final class AttemptRules {
     if let hintedAt, hintedAt >= endedAt { earliest = min(earliest, endedAt + UInt64(traits.shortest)) }
   }
 
-  private func checkTimeout(_ failure: MQTTClient.Failure) throws(Failure) {
+  private func checkTimeout(_ failure: ClientFailure) throws(Failure) {
     let limit: UInt64?
     switch failure.stage {
-    case .answer, .write, .disconnect, .none: return
+    case .acknowledgement, .write, .disconnect, .none: return
     default: limit = timeout(traits.connectTimeout, usual: 30_000)
     }
     guard let limit else { throw Failure("\(number): connect_timeout is off") }
@@ -232,9 +234,9 @@ final class AttemptRules {
   }
 
   /// `nil`: a wait that nobody was told of.
-  private func checkWait(_ retry: UInt64?, _ failure: MQTTClient.Failure, _ servers: Int) throws(Failure) {
+  private func checkWait(_ retry: UInt64?, _ failure: ClientFailure, _ servers: Int) throws(Failure) {
     let wasAccepted = lasted != nil
-    let pointsElsewhere = failure.reasonCode == 0x9C || failure.reasonCode == 0x9D
+    let pointsElsewhere = failure.details?.reasonCode == 0x9C || failure.details?.reasonCode == 0x9D
     let wasRedirected = isRedirected
     if !wasRedirected { tried.insert(server) }
     try require(wasRedirected == (server == servers), "server \(server), redirected: \(wasRedirected)")
@@ -242,7 +244,7 @@ final class AttemptRules {
     if pointsElsewhere, traits.redirects, redirects < 4 {
       redirects += 1
       isRedirected = true
-      isForGood = failure.reasonCode == 0x9D
+      isForGood = failure.details?.reasonCode == 0x9D
       world.counts[.redirected] += 1
       return try require((retry ?? 0) == 0, "another server, and a wait of \(retry ?? 0) ms")
     }
@@ -286,7 +288,7 @@ final class AttemptRules {
 
   private func log(_ what: Int32, _ number: Int32) {
     var fault: String? = nil
-    switch LogHook.What(rawValue: what) {
+    switch LogHook.Step(rawValue: what) {
     case .attempt:
       if number != Int32(bitPattern: logged &+ 1) {
         fault = "the log says attempt \(number) behind \(logged)"

@@ -1,4 +1,5 @@
 import MQTTSession
+import Storage
 
 /// What all parts of a run of drivers share: time, chance, and what is going to happen.
 final class DriverWorld {

@@ -1,5 +1,5 @@
-import CPlatform
-import MQTTTransport
+import Driver
+import Platform
 
 /// What one client's platform stands on: its descriptors, its resolver, and who waits for what.
 final class Host {
@@ -42,7 +42,7 @@ final class Host {
 
   var readiness: UInt32 {
     var bits: UInt32 = 0
-    for index in 0..<Channel.lanes {
+    for index in 0..<Channel.sockets {
       guard let wire = lanes[index] else { continue }
       if watched[index].readable, wire.isReadable { bits |= 1 << (2 * UInt32(index)) }
       if watched[index].writable, wire.isWritable { bits |= 2 << (2 * UInt32(index)) }
@@ -58,7 +58,7 @@ final class Host {
     return bits
   }
 
-  func wait(_ timeout: Int32) -> Waited {
+  func wait(_ timeout: Int32) -> PollResult {
     waits += 1
     if world.failure != nil { return .failed(1) }
     noteWait(timeout)
@@ -130,8 +130,8 @@ final class Host {
 
   var isResolving: Bool { lookUp != nil }
 
-  func resolved() -> Resolver.Answer {
-    guard let lookUp, lookUp.hasAnswer else { return .none }
+  func resolved() -> Resolution {
+    guard let lookUp, lookUp.hasAnswer else { return .pending }
     activity += 1
     self.lookUp = nil
     watched[Int(Channel.resolver.rawValue)] = (false, false)
@@ -158,21 +158,21 @@ final class Host {
     guard let wire = lanes[lane] else { return .failed(9) }
     guard let count = wire.send(bytes) else {
       world.counts[.blocked] += 1
-      return .later
+      return .wouldBlock
     }
     activity += 1
-    return count > 0 ? .moved(count) : .failed(Int32(-count))
+    return count > 0 ? .transferred(count) : .failed(Int32(-count))
   }
 
   func receive(_ lane: Int, _ limit: Int) -> (bytes: [UInt8], Transfer) {
     guard let wire = lanes[lane] else { return ([], .failed(9)) }
     let bytes = wire.receive(world.portion(of: limit))
     activity += 1
-    if !bytes.isEmpty { return (bytes, .moved(bytes.count)) }
+    if !bytes.isEmpty { return (bytes, .transferred(bytes.count)) }
     if let error = wire.error { return ([], .failed(error)) }
     guard !wire.hasEnded else { return ([], .closed) }
     activity -= 1
-    return ([], .later)
+    return ([], .wouldBlock)
   }
 
   func discard(_ lane: Int) -> Transfer {
@@ -180,7 +180,7 @@ final class Host {
     activity += 1
     wire.discard()
     if let error = wire.error { return .failed(error) }
-    return wire.hasEnded ? .closed : .later
+    return wire.hasEnded ? .closed : .wouldBlock
   }
 }
 
@@ -205,13 +205,13 @@ struct SimulatedPlatform: ~Copyable, Platform {
   var descriptor: Int32 { 99 }
   func now() -> UInt32 { host.world.clock }
   func randomNumber() -> UInt32 { host.randomNumber() }
-  func wait(timeout: Int32) -> Waited { host.wait(timeout) }
+  func wait(timeout: Int32) -> PollResult { host.wait(timeout) }
   func watch(_ channel: Channel, readable: Bool, writable: Bool) throws(PlatformError) {
     host.watch(channel, readable, writable)
   }
   func wakeUp() throws(PlatformError) -> WakeUp { try host.wakeUp() }
 
-  func numeric(_ name: Span<UInt8>, port: UInt16) -> platform_addresses? {
+  func numeric(_ name: Span<UInt8>, port: UInt16) -> AddressList? {
     let text = Self.text(name)
     host.program.looksUp()
     return text.first?.isNumber == true ? host.network.addresses(of: text, port: port) : nil
@@ -220,7 +220,7 @@ struct SimulatedPlatform: ~Copyable, Platform {
     host.resolve(Self.text(name), port)
   }
   var isResolving: Bool { host.isResolving }
-  func resolved() -> Resolver.Answer { host.resolved() }
+  func resolved() -> Resolution { host.resolved() }
 
   private static func text(_ name: Span<UInt8>) -> String {
     var bytes: [UInt8] = []
@@ -228,10 +228,10 @@ struct SimulatedPlatform: ~Copyable, Platform {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  func connect(_ lane: Channel, to address: platform_address, port: UInt16) throws(PlatformError) {
+  func connect(_ lane: Channel, to address: IPAddress, port: UInt16) throws(PlatformError) {
     try host.connect(Int(lane.rawValue), address.scope)
   }
-  func outcome(_ lane: Channel) -> Int32 {
+  func connectError(_ lane: Channel) -> Int32 {
     guard let wire = host.lanes[Int(lane.rawValue)] else { return 9 }
     return wire.outcome ?? 115
   }
@@ -248,7 +248,7 @@ struct SimulatedPlatform: ~Copyable, Platform {
     for index in 0..<bytes.count { space[index] = bytes[index] }
     return result
   }
-  func finish(_ lane: Channel) { host.lanes[Int(lane.rawValue)]?.finish() }
+  func shutdownWrite(_ lane: Channel) { host.lanes[Int(lane.rawValue)]?.finish() }
   func discard(_ lane: Channel) -> Transfer { host.discard(Int(lane.rawValue)) }
   func close(_ lane: Channel) { host.close(Int(lane.rawValue)) }
 }

@@ -1,5 +1,4 @@
-import CPlatform
-import MQTTTransport
+import Platform
 
 /// Names, the addresses behind them, and what becomes of attempts to connect.
 final class Network {
@@ -76,16 +75,16 @@ final class Network {
   func redraw() { places = [:] }
 
   /// Each address tells its host and which of its own it is.
-  func addresses(of host: String, port: UInt16) -> platform_addresses {
+  func addresses(of host: String, port: UInt16) -> AddressList {
     let count = place(host).addresses.count
     let index = UInt32(hosts.firstIndex(of: host) ?? 0) * 16
-    var found = platform_addresses()
-    found.count = UInt16(count)
+    var found = AddressList()
     found.port = port
-    found.list.0.scope = index
-    found.list.1.scope = index + 1
-    found.list.2.scope = index + 2
-    found.list.3.scope = index + 3
+    for number in 0..<count {
+      var address = IPAddress()
+      address.scope = index + UInt32(number)
+      found.append(address)
+    }
     return found
   }
 
@@ -96,7 +95,7 @@ final class Network {
     let address = Int(scope % 16) < addresses.count ? addresses[Int(scope % 16)] : .refuses(after: 1)
     let wire = Wire(world, wires.count, program: program, server: host, broker: broker)
     switch address {
-    case .hasNoRoute: throw PlatformError(errno: 101)
+    case .hasNoRoute: throw PlatformError(code: 101)
     case .swallows: break
     case .refuses(let delay): world.after(delay) { () throws(Failure) in wire.outcome = 111 }
     case .opens(let delay):

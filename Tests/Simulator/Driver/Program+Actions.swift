@@ -1,4 +1,4 @@
-import CPlatform
+import Driver
 import MQTTClient
 import MQTTSession
 import MQTTWire
@@ -219,13 +219,13 @@ extension Program {
     guard let question = pendingAnswer, question.time <= world.now || world.isPeaceful else { return }
     pendingAnswer = nil
     let attempt = client.attempt
-    do throws(SessionError) {
+    do {
       if question.isCredentials {
         if !world.isPeaceful, world.chance.percent(20) {
           let isFinal = world.chance.percent(30)
           // An attempt that is over is not asked about any more, though its end is still to be told.
           if isFinal, client.state == .connecting { wants = false }
-          try client.withhold(attempt: attempt, isFinal: isFinal, at: world.instant)
+          try client.declineCredentials(attempt: attempt, isFinal: isFinal, at: world.instant)
         } else {
           let (name, password) = (Array("name".utf8), Array("password".utf8))
           try client.provide(
@@ -233,12 +233,18 @@ extension Program {
         }
       } else {
         var found = network.addresses(of: wantedHost.0, port: wantedHost.1)
-        found.count = min(found.count, UInt16(traits.addresses == 0 ? 8 : traits.addresses))
+        found.keep(atMost: traits.addresses == 0 ? 8 : Int(traits.addresses))
         try client.provide(addresses: found, attempt: attempt, at: world.instant)
       }
     } catch {
       // The attempt is over, or another one has asked.
-      try require(error == .state || error == .token, "\(number): an answer is refused: \(error)")
+      let isLate: Bool
+      switch error {
+      case let error as SessionError: isLate = error == .state || error == .token
+      case let error as QueryError: isLate = error == .state || error == .token
+      default: isLate = false
+      }
+      try require(isLate, "\(number): an answer is refused: \(error)")
     }
   }
 

@@ -1,3 +1,4 @@
+import Driver
 import MQTTClient
 import MQTTSession
 import MQTTWire
@@ -12,7 +13,7 @@ extension Program {
     // Taking the last message of a connection that is gone ends it.
     try observe()
     switch event {
-    case .session(let event): try take(event)
+    case .engine(let event): try take(event)
     case .disconnected(let failure):
       world.trace("\(number): disconnected: \(failure.cause), \(failure.stage), retry \(failure.retry ?? 0)")
       pendingAnswer = nil
@@ -39,8 +40,8 @@ extension Program {
   private func nextEvent() -> ClientEvent? {
     switch client.advanceToNextEvent() {
     case .completion where client.nextCompletionIsPlain:
-      client.takeCompletion().map { .session(.completed($0)) }
-    case .plainMessage: .session(.message(MessageEvent(client.takePlainMessage())))
+      client.takeCompletion().map { .engine(.completed($0)) }
+    case .plainMessage: .engine(.message(MessageEvent(client.takePlainMessage())))
     case let source: client.take(source)
     }
   }
@@ -154,7 +155,7 @@ extension Program {
     return String(decoding: copy, as: UTF8.self)
   }
 
-  private func count(_ failure: MQTTClient.Failure) throws(Failure) {
+  private func count(_ failure: ClientFailure) throws(Failure) {
     switch failure.cause {
     case .requested: world.counts[.endRequested] += 1
     case .refused: world.counts[.endRefused] += 1
@@ -167,10 +168,10 @@ extension Program {
     case .resolve: world.counts[.endResolve] += 1
     case .network: world.counts[.endNetwork] += 1
     case .closed: world.counts[.endClosed] += 1
-    case .timeout where failure.stage == .answer: world.counts[.endAnswer] += 1
+    case .timeout where failure.stage == .acknowledgement: world.counts[.endAnswer] += 1
     case .timeout where failure.stage == .write: world.counts[.endWrite] += 1
     case .timeout: world.counts[.endTimeout] += 1
-    case .withheld: world.counts[.endWithheld] += 1
+    case .declined: world.counts[.endWithheld] += 1
     case .backlog:
       // A server that came back with an old disk has forgotten what takes the places (docs/decisions/0014).
       try require(

@@ -1,8 +1,10 @@
+import Driver
 import MQTTClient
 import MQTTSession
-import MQTTTransport
 import MQTTWire
+import Platform
 import Storage
+import Transports
 
 /// A program with a client: it calls what a program calls, and is told what a program is told.
 final class Program {
@@ -78,8 +80,8 @@ final class Program {
       client = Client(
         options, plan: plan, block: unsafe Arena(start: block), on: SimulatedPlatform(host: host))
       let wakeUp = traits.threads > 0 ? client.wakeUp() ?? .none : .none
-      door = SubmissionDoor(options, queue: client.submissions.queue, wakeUp: wakeUp)
-      queue = MPSCConsumer(client.submissions.queue)
+      door = SubmissionDoor(options, queue: client.engine.submissions.queue, wakeUp: wakeUp)
+      queue = MPSCConsumer(client.engine.submissions.queue)
     } catch {
       throw Failure("\(number): options: \(error)")
     }
@@ -179,7 +181,7 @@ final class Program {
   func observe() throws(Failure) {
     try rules.observe(
       attempt: client.attempt, server: client.serverIndex, isAccepted: client.server != nil,
-      ended: client.endings.total, state: client.state, openLanes: host.openLanes)
+      ended: client.failures.total, state: client.state, openLanes: host.openLanes)
     if client.server != nil { network.broker.noticed(by: number) }
     if let failure = world.failure { throw failure }
   }
@@ -213,11 +215,11 @@ final class Program {
   var submissions: Int { traits.threads > 0 ? traits.messages : 0 }
 }
 
-extension MQTTClient.Failure.Counts {
+extension FailureCounts {
   var total: Int {
     Int(
       requested + refused + serverClosed + malformed + violation + keepAlive + stream + resolve + network
-        + closed + timeout + withheld)
+        + closed + timeout + declined)
   }
 }
 

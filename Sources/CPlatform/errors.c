@@ -1,0 +1,15 @@
+#define _GNU_SOURCE
+#include "platform.h"
+
+#include <errno.h>
+#include <netdb.h>
+
+/* A kernel with other numbers gets other ones in platform.h. */
+_Static_assert(PLATFORM_EAI_NONAME == EAI_NONAME, "EAI_NONAME");
+_Static_assert(PLATFORM_ENOMEM == ENOMEM, "ENOMEM");
+_Static_assert(PLATFORM_EINVAL == EINVAL, "EINVAL");
+_Static_assert(PLATFORM_EPIPE == EPIPE, "EPIPE");
+_Static_assert(PLATFORM_EOPNOTSUPP == EOPNOTSUPP, "EOPNOTSUPP");
+_Static_assert(PLATFORM_ECONNRESET == ECONNRESET, "ECONNRESET");
+_Static_assert(PLATFORM_ETIMEDOUT == ETIMEDOUT, "ETIMEDOUT");
+_Static_assert(PLATFORM_ECONNREFUSED == ECONNREFUSED, "ECONNREFUSED");

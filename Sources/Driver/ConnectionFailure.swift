@@ -1,0 +1,91 @@
+/// Why and where an attempt to connect, or a connection, ended (D9).
+public struct ConnectionFailure<Details: BitwiseCopyable>: BitwiseCopyable {
+  public let cause: FailureCause
+  public let stage: FailureStage
+  /// What the server said; `nil`: the engine did not end it.
+  public let details: Details?
+  /// Milliseconds until the next attempt; `nil`: there will be none.
+  public var retry: UInt32? = nil
+
+  init(_ cause: FailureCause, at stage: FailureStage, details: Details? = nil) {
+    self.cause = cause
+    self.stage = stage
+    self.details = details
+  }
+}
+
+public enum FailureCause: BitwiseCopyable {
+  case requested  // the application wanted it: no failure
+  case refused
+  case serverClosed  // it said so
+  case malformed(rule: UInt8)  // the rules are the engine's
+  case violation(rule: UInt8)
+  case backlog  // the connection did what it was for, and the next one goes on
+  case keepAlive
+  case stream  // the application did not supply what it had begun
+  case resolve(Int32)  // an EAI_… value
+  case network(Int32)  // the system's number
+  case closed
+  case timeout
+  case declined  // the application had no credentials
+
+  /// As they are logged.
+  var ordinal: Int {
+    switch self {
+    case .requested: 0
+    case .refused: 1
+    case .serverClosed: 2
+    case .malformed: 3
+    case .violation, .backlog: 4
+    case .keepAlive: 5
+    case .stream: 6
+    case .resolve: 7
+    case .network: 8
+    case .closed: 9
+    case .timeout: 10
+    case .declined: 11
+    }
+  }
+}
+
+/// The raw values are those of the header.
+public enum FailureStage: UInt8, BitwiseCopyable {
+  case none, resolve, connect
+  case accept  // until the server has accepted the connection
+  case connected, keepAlive, disconnect
+  case acknowledgement  // of something that was sent
+  case write, credentials
+}
+
+/// How often what ended an attempt or a connection.
+public struct FailureCounts: BitwiseCopyable {
+  public private(set) var requested: UInt32 = 0
+  public private(set) var refused: UInt32 = 0
+  public private(set) var serverClosed: UInt32 = 0
+  public private(set) var malformed: UInt32 = 0
+  public private(set) var violation: UInt32 = 0
+  public private(set) var keepAlive: UInt32 = 0
+  public private(set) var stream: UInt32 = 0
+  public private(set) var resolve: UInt32 = 0
+  public private(set) var network: UInt32 = 0
+  public private(set) var closed: UInt32 = 0
+  public private(set) var timeout: UInt32 = 0
+  public private(set) var declined: UInt32 = 0
+
+  mutating func add(_ cause: FailureCause) {
+    switch cause {
+    case .requested: requested &+= 1
+    case .refused: refused &+= 1
+    case .serverClosed: serverClosed &+= 1
+    case .malformed: malformed &+= 1
+    case .violation, .backlog: violation &+= 1
+    case .keepAlive: keepAlive &+= 1
+    case .stream: stream &+= 1
+    case .resolve: resolve &+= 1
+    case .network: network &+= 1
+    case .closed: closed &+= 1
+    case .timeout: timeout &+= 1
+    case .declined: declined &+= 1
+    }
+  }
+}

@@ -1,0 +1,86 @@
+import Platform
+public import Storage
+
+/// The driver without a system's transport (`CallerDriven`): bytes and instants go in, bytes, events and one
+/// deadline come out. Who has the transport opens it when it is wanted, and closes it when the connection has
+/// ended.
+extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
+  // MARK: Things that happened
+
+  /// The transport is open. False: none is wanted.
+  public mutating func opened(at now: Instant) -> Bool {
+    guard isCallerDriven, phase.isOpening else { return false }
+    self.now = now
+    beginConnection()
+    return true
+  }
+
+  /// `count` bytes were written to the front of `receiveSpace`. False: there was not so much space.
+  public mutating func received(_ count: Int, at now: Instant) -> Bool {
+    let space = receiveSpace().count
+    guard count >= 0, count <= space else { return false }
+    self.now = now
+    offeredBytes = 0
+    if count > 0 { engine.received(count, at: now) }
+    step(Readiness(), at: now)
+    return true
+  }
+
+  /// `count` bytes from the front of `output` were taken. False: they were not so many, or are no longer
+  /// there.
+  public mutating func transmitted(_ count: Int, at now: Instant) -> Bool {
+    guard count >= 0, count <= offeredBytes else { return false }
+    self.now = now
+    offeredBytes = 0
+    if count > 0 { engine.transmitted(count, at: now) }
+    conclude(at: now)
+    return true
+  }
+
+  /// The transport is gone, or could not be opened; 0: the peer closed it. False: there was none.
+  public mutating func closed(error: Int32, at now: Instant) -> Bool {
+    guard isCallerDriven else { return false }
+    self.now = now
+    offeredBytes = 0
+    let cause = error == 0 ? FailureCause.closed : .network(error)
+    if phase.isOpening {
+      end(cause)
+    } else if isLive {
+      transportEnded(cause, at: now)
+    } else {
+      return false
+    }
+    return true
+  }
+
+  // MARK: Outputs
+
+  /// Where the next bytes go; empty if they have to wait.
+  @_lifetime(&self)
+  public mutating func receiveSpace() -> MutableSpan<UInt8> {
+    guard isCallerDriven, isLive, engine.wantsReceive else { return MutableSpan() }
+    return engine.receiveSpace()
+  }
+
+  /// Looks for bytes to be sent. True: they are in `output`.
+  public mutating func prepareTransmit(at now: Instant) -> Bool {
+    guard isCallerDriven, isLive else { return false }
+    self.now = now
+    offeredBytes = 0
+    conclude(at: now)
+    guard isOpen else { return false }
+    if engine.wantsRefill {
+      engine.refill(at: now)
+      conclude(at: now)
+      guard isOpen else { return false }
+    }
+    guard engine.prepareTransmit(at: now) else { return false }
+    offeredBytes = engine.output.count
+    return true
+  }
+
+  public var output: Span<UInt8> {
+    @_lifetime(borrow self)
+    borrowing get { engine.output }
+  }
+}

@@ -1,0 +1,96 @@
+public import Platform
+public import Storage
+import Transports
+
+/// Things the application wants of the driver.
+extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
+  /// Starts to connect. False: it is about to already, there is a connection, or its end has not been taken.
+  public mutating func connect(at now: Instant) -> Bool {
+    guard phase.isDisconnected, failure == nil else { return false }
+    isWanted = true
+    beginRound()
+    begin(at: now)
+    return true
+  }
+
+  /// The next attempt goes to this server, which has to be the only one.
+  public func canSetServer(hostSize: Int) -> Bool {
+    phase.isDisconnected && servers.count == 1 && servers.hasRoom(for: hostSize)
+  }
+
+  /// As `canSetServer` says that it can.
+  public mutating func setServer(_ host: Span<UInt8>, port: UInt16, connectTimeout: UInt32) {
+    servers.set(0, host, port: port)
+    self.connectTimeout = connectTimeout
+  }
+
+  /// Leaves when all is sent and acknowledged, or after `drain` milliseconds. True: the engine is to know.
+  /// False: it knows, or there is nobody to say goodbye to.
+  public mutating func beginLeaving(drain: UInt32, at now: Instant) -> Bool {
+    self.now = now
+    offeredBytes = 0
+    isWanted = false
+    guard case .open(var connection) = phase, engine.canSayGoodbye, isLive else {
+      giveUp()
+      return false
+    }
+    timers.stop(.connect)
+    let deadline = now.advanced(by: engine.isAccepted ? drain : 0)
+    timers.startOrHasten(.leave, at: deadline)
+    guard !connection.isLeaving else { return false }
+    connection.isLeaving = true
+    phase = .open(connection)
+    return true
+  }
+
+  /// Closes the transport without a word, so that the server takes the client for lost (and its Will for
+  /// due).
+  @_optimize(size)
+  public mutating func cutOff(at now: Instant) {
+    self.now = now
+    offeredBytes = 0
+    isWanted = false
+    guard isLive else { return giveUp() }
+    end(Failure(.closed, at: .connected))
+  }
+
+  /// There is nobody to say goodbye to.
+  @_optimize(size)
+  private mutating func giveUp() {
+    switch phase {
+    case .disconnected, .closing: break
+    case .waiting where failure != nil:
+      // The event that is still to be taken says it all.
+      failure?.retry = nil
+      phase = .disconnected
+      timers.stop(.retry)
+    case .open where !isLive: break
+    default: end(.requested)
+    }
+  }
+
+  /// The network is there again, or the machine woke up: a wait is as short as the backoff allows, and a
+  /// connection is looked at.
+  @inline(never)
+  @_optimize(size)
+  public mutating func hintUp(at now: Instant) {
+    self.now = now
+    offeredBytes = 0
+    logger(.hint, 1)
+    if case .waiting(let since) = phase {
+      timers.startOrHasten(.retry, at: since.advanced(by: backoff.shortest))
+    }
+    engine.probe(at: now)
+  }
+
+  /// The network is gone, it is said: a connection is looked at.
+  public mutating func hintDown(at now: Instant) {
+    self.now = now
+    offeredBytes = 0
+    logger(.hint, 0)
+    engine.probe(at: now)
+  }
+
+  /// What ends a wait from any other thread; `nil`: the system has no descriptor left for it.
+  public mutating func wakeUp() -> WakeUp? { try? system.wakeUp() }
+}

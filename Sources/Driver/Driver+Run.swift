@@ -1,0 +1,222 @@
+import Platform
+public import Storage
+import Transports
+
+public enum WaitResult: BitwiseCopyable {
+  case event
+  case nothing  // the time is up, or a signal came
+  case wouldWaitForever  // nothing is going on, and no end was given; or the application has the transport
+  case failed
+}
+
+/// One step of the driver: what happened goes into the engine, what the engine wants goes out.
+extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
+  /// Keeps the connection going until there is an event; -1: as long as it takes. `untilWoken`: no longer
+  /// than until another thread has wakened it.
+  @_optimize(size)
+  public mutating func wait(timeout: Int32, untilWoken: Bool = false) -> WaitResult {
+    guard link.isPolled else { return .wouldWaitForever }
+    var now = Instant(milliseconds: system.now())
+    engine.release()
+    let end = timeout < 0 ? nil : now.advanced(by: UInt32(timeout))
+    step(nil, at: now)
+    // With events at hand there is no waiting; but whoever takes them slowly must not keep the
+    // server waiting, so every millisecond there is a look at the socket.
+    if hasEvent, now == lastPoll { return .event }
+    if end == nil, wouldWaitForever, !hasEvent { return .wouldWaitForever }
+
+    while true {
+      var pause: UInt32 = .max
+      if let end { pause = end.remaining(at: now) }
+      if let deadline = nextDeadline { pause = min(pause, deadline.remaining(at: now)) }
+      if hasEvent || engine.hasWork(at: now) || hasBufferedInput { pause = 0 }
+      let result = system.wait(timeout: pause == .max ? -1 : Int32(clamping: pause))
+      now = Instant(milliseconds: system.now())
+      lastPoll = now
+      switch result {
+      case .failed: return .failed
+      case .interrupted: return hasEvent ? .event : .nothing
+      case .ready(let readiness):
+        step(readiness, at: now)
+        if untilWoken, readiness.isReadable(.wakeUp) { return hasEvent ? .event : .nothing }
+      }
+      if hasEvent { return .event }
+      if let end, end.isReached(at: now) { return .nothing }
+      if end == nil, wouldWaitForever { return .wouldWaitForever }
+    }
+  }
+
+  /// Nothing will ever happen by itself, nor can another thread give the engine anything to do.
+  private var wouldWaitForever: Bool { phase.isDisconnected && nextDeadline == nil && !engine.isShared }
+
+  /// Does what is due, without waiting. True: there is an event.
+  public mutating func service(at now: Instant) -> Bool {
+    engine.release()
+    var readiness = Readiness()
+    if link.isPolled, case .ready(let ready) = system.wait(timeout: 0) { readiness = ready }
+    step(readiness, at: now)
+    return hasEvent
+  }
+
+  /// Sends what is ready, and looks for nothing else. True: there is an event.
+  public mutating func flush(at now: Instant) -> Bool {
+    step(nil, at: now)
+    return hasEvent
+  }
+
+  /// `nil`: nobody has looked at the transport. What came in time may lie there unread, so nothing is too
+  /// late yet.
+  mutating func step(_ readiness: Readiness?, at now: Instant) {
+    let ready = readiness ?? Readiness()
+    self.now = now
+    offeredBytes = 0
+    engine.advance(to: now)
+    engine.takeWork(at: now)
+    switch phase {
+    case .disconnected, .waiting, .authorizing: break
+    case .opening: proceed(link.advance(ready, on: &system, logger, at: now), at: now)
+    case .open(let connection):
+      guard connection.transportError == nil else {
+        receiveRest(at: now)
+        return settleTransportError()
+      }
+      if connection.isBlocked, link.isWritable(ready) {
+        setBlocked(false)
+        logger(.unblocked)
+      }
+      if link.isReadable(ready) || link.hasBuffered { receive(at: now) }
+    case .closing: if link.isReadable(ready) { discard() }
+    }
+    if readiness != nil { checkDeadlines(at: now) }
+    if logger.isOn { engine.logStep(logger) }
+    guard isLive else { return }
+    transmit(at: now)
+    guard isLive else { return }
+    conclude(at: now)
+    watchTransport()
+  }
+
+  // MARK: Open
+
+  private mutating func receive(at now: Instant) {
+    switch receiveOnce(at: now) {
+    case .transferred, .wouldBlock: break
+    case .closed: transportEnded(.closed, at: now)
+    case .failed(let error): transportEnded(.network(error), at: now)
+    }
+  }
+
+  @inline(never)
+  mutating func receiveOnce(at now: Instant) -> Transfer {
+    guard engine.wantsReceive else { return .wouldBlock }
+    let result = Self.receive(over: &link, of: &system, into: &engine)
+    if case .transferred(let count) = result { engine.received(count, at: now) }
+    return result
+  }
+
+  // Static, because the compiler takes a span of one part of `self` for a hold on all of it.
+
+  private static func send(
+    from engine: borrowing Engine, over link: inout Link, of system: inout System
+  ) -> Transfer {
+    link.send(engine.output, on: &system)
+  }
+
+  private static func receive(
+    over link: inout Link, of system: inout System, into engine: inout Engine
+  ) -> Transfer {
+    var space = engine.receiveSpace()
+    return link.receive(into: &space, on: &system)
+  }
+
+  mutating func transmit(at now: Instant) {
+    guard link.isPolled else { return }
+    while !isBlockedSending {
+      if engine.wantsRefill { engine.refill(at: now) }
+      guard engine.wantsTransmit, engine.prepareTransmit(at: now) else { return }
+      switch Self.send(from: engine, over: &link, of: &system) {
+      case .transferred(let count):
+        timers.stop(.write)
+        engine.transmitted(count, at: now)
+      case .wouldBlock: block(at: now)
+      case .closed: return transportEnded(.closed, at: now)
+      case .failed(let error): return transportEnded(.network(error), at: now)
+      }
+    }
+  }
+
+  /// The system takes nothing. That it says it would take something is not yet that it does.
+  private mutating func block(at now: Instant) {
+    setBlocked(true)
+    logger(.blocked)
+    if writeTimeout > 0 { timers.startIfStopped(.write, at: now.advanced(by: writeTimeout)) }
+  }
+
+  private mutating func setBlocked(_ isBlocked: Bool) {
+    guard case .open(var connection) = phase else { return }
+    connection.isBlocked = isBlocked
+    phase = .open(connection)
+  }
+
+  private mutating func checkDeadlines(at now: Instant) {
+    checkStability(at: now)
+    // As long as its event is not taken the last connection is not over.
+    if timers.isDue(.retry, at: now), failure == nil { return begin(at: now) }
+    if timers.isDue(.connect, at: now) { return end(.timeout) }
+    if phase.isOpening, let deadline = link.deadline, deadline.isReached(at: now) {
+      proceed(link.timedOut(on: &system, logger, at: now), at: now)
+    }
+    if case .closing = phase, timers.isDue(.linger, at: now) { return end(.requested) }
+    if timers.isDue(.write, at: now) {
+      let deadline = timers[.write]
+      // The system says that there is room when there is much; that it takes nothing at all is for it to say.
+      setBlocked(false)
+      transmit(at: now)
+      guard isLive else { return }
+      if !isBlockedSending {
+        // Nothing is left to send: it has expired, say.
+        timers.stop(.write)
+      } else if timers[.write] == deadline {
+        return end(Failure(.timeout, at: .write))
+      }
+    }
+    if isDue(engine.nextDeadline, at: now) || isDue(engine.refillDeadline, at: now) {
+      engine.timedOut(at: now)
+    }
+  }
+
+  private func isDue(_ deadline: Instant?, at now: Instant) -> Bool { deadline?.isReached(at: now) ?? false }
+
+  /// A connection that has lasted is a new beginning.
+  mutating func checkStability(at now: Instant) {
+    guard engine.isAccepted else { return }
+    timers.stop(.connect)
+    if !timers.isRunning(.stable) {
+      timers.start(.stable, at: now.advanced(by: stableTime))
+      logger(.connected, engine.versionNumber)
+    }
+    if timers.isDue(.stable, at: now) {
+      backoff.reset()
+      redirect.markGood()
+      if !redirect.isInUse { round.markGood() }
+    }
+  }
+
+  private mutating func watchTransport() {
+    guard case .open(var connection) = phase else { return }
+    let wantsReceive = engine.wantsReceive
+    if connection.isWatchingReceive != wantsReceive {
+      connection.isWatchingReceive = wantsReceive
+      phase = .open(connection)
+    }
+    watch(readable: wantsReceive, writable: connection.isBlocked)
+  }
+
+  mutating func watch(readable: Bool, writable: Bool) {
+    do throws(PlatformError) {
+      try link.watch(readable: readable, writable: writable, on: &system)
+    } catch {
+      end(.network(error.code))
+    }
+  }
+}

@@ -1,0 +1,57 @@
+public import Platform
+public import Storage
+
+/// What a driver is made with.
+public struct DriverOptions: ~Escapable {
+  /// The text that the hosts are in, and where.
+  public let hosts: Span<UInt8>
+  public let servers: HostPortList
+  /// Of those that do not say.
+  public let port: UInt16
+  public var isShuffled = false
+  public var followsReferrals = false
+  /// Of the application, before each attempt; and for the addresses of a name.
+  public var asksCredentials = false
+  public var asksAddresses = false
+  /// The application has the transport, and the clock.
+  public var isCallerDriven = false
+  /// Milliseconds; 0: none.
+  public var connectTimeout: UInt32 = 0
+  public var reconnects = true
+  public var backoff: Backoff
+  /// How long a connection has to last until a failure is the first of a new sequence, in milliseconds.
+  public var stableTime: UInt32 = 0
+  /// Milliseconds; 0: none.
+  public var writeTimeout: UInt32 = 0
+  /// Of a server, that are tried.
+  public var addresses = 0
+  /// Room for the host, so that `Driver.setServer` can name another; 0: no more than it takes.
+  public var hostBytes = 0
+
+  /// The caller guarantees one server at least.
+  @_lifetime(copy hosts)
+  public init(hosts: Span<UInt8>, servers: HostPortList, port: UInt16, backoff: Backoff) {
+    self.hosts = hosts
+    self.servers = servers
+    self.port = port
+    self.backoff = backoff
+  }
+
+  @_lifetime(copy self)
+  func host(_ index: Int) -> Span<UInt8> { hosts.extracting(servers.host(index).range) }
+
+  func port(_ index: Int) -> UInt16 { servers.port(index) == 0 ? port : servers.port(index) }
+}
+
+/// Where a driver's tables lie in the caller's block.
+public struct DriverPlan {
+  let servers: ArenaSlice<ServerTable.Entry>
+  public let addresses: ArenaSlice<IPAddress>
+  let hosts: ArenaSlice<UInt8>
+
+  public init(_ options: borrowing DriverOptions, in plan: inout ArenaLayout) {
+    servers = plan.reserve(ServerTable.entryCount(options), of: ServerTable.Entry.self)
+    addresses = plan.reserve(options.addresses, of: IPAddress.self)
+    hosts = plan.reserve(max(ServerTable.byteCount(options), options.hostBytes), of: UInt8.self)
+  }
+}

@@ -1,0 +1,46 @@
+import Storage
+
+/// Where the driver is, with what is so only there: what a phase knows is gone with it.
+enum Phase: BitwiseCopyable {
+  case disconnected
+  /// For the time of the next attempt, since the last one, or a connection, ended.
+  case waiting(since: Instant)
+  /// For the application's credentials.
+  case authorizing(pendingQuery: Query?)
+  /// The transport opens.
+  case opening(pendingQuery: Query?)
+  case open(OpenConnection)
+  /// All is said; the server's side is still open.
+  case closing
+
+  /// What the application is to be asked, until it takes the event.
+  var pendingQuery: Query? {
+    switch self {
+    case .authorizing(let query), .opening(let query): query
+    default: nil
+    }
+  }
+
+  var hasPendingQuery: Bool {
+    switch self {
+    case .disconnected, .waiting, .open, .closing: false
+    case .authorizing(let query), .opening(let query): query != nil
+    }
+  }
+
+  var isDisconnected: Bool { if case .disconnected = self { true } else { false } }
+  var isOpening: Bool { if case .opening = self { true } else { false } }
+}
+
+enum Query: BitwiseCopyable { case credentials, addresses, transport }
+
+struct OpenConnection: BitwiseCopyable {
+  /// The system takes no more bytes for now.
+  var isBlocked = false
+  /// The system will tell when there is something to receive.
+  var isWatchingReceive = false
+  /// The application wants to leave.
+  var isLeaving = false
+  /// The transport is gone, but what it brought is still to be handed out.
+  var transportError: FailureCause? = nil
+}

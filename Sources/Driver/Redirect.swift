@@ -1,0 +1,52 @@
+import Storage
+
+/// Another server that a server points to, for now or for good.
+struct Redirect: BitwiseCopyable {
+  /// A name, and a zero.
+  static var hostSize: Int { 254 }
+  /// Servers that point to each other: after so many, without a connection that lasted, the round goes on.
+  static var hops: UInt32 { 4 }
+
+  /// The next attempt, or the connection, is with it.
+  var isInUse = false
+  /// A connection to it comes first in later rounds, too.
+  private var isPermanent = false
+  private var followed: UInt32 = 0
+
+  /// A server pointed there. False: that has been enough.
+  mutating func follow(isPermanent: Bool) -> Bool {
+    guard followed < Self.hops else { return false }
+    followed &+= 1
+    isInUse = true
+    self.isPermanent = isPermanent
+    return true
+  }
+
+  /// The connection has lasted.
+  mutating func markGood() { followed = 0 }
+
+  /// The attempt, or the connection, has ended.
+  mutating func ended(hasLasted: Bool) { isInUse = isInUse && isPermanent && hasLasted }
+}
+
+extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
+  /// Takes the server down that the end of a connection points to. False: none, or not to be followed.
+  mutating func follow(_ failure: Failure) -> Bool {
+    guard followsReferrals, let details = failure.details, let referral = engine.referral(in: details),
+      Self.put(referral.reference, of: engine, into: &servers, defaultPort: defaultPort)
+    else { return false }
+    return redirect.follow(isPermanent: referral.isPermanent)
+  }
+
+  // Static, because the compiler takes a span of one part of `self` for a hold on all of it.
+  private static func put(
+    _ reference: ByteRange, of engine: borrowing Engine, into servers: inout ServerTable, defaultPort: UInt16
+  ) -> Bool {
+    let text = engine.receivedBytes.extracting(reference.range)
+    guard let url = try? ServerURL(reference: text) else { return false }
+    let (host, port) = (url.servers.host(0), url.servers.port(0))
+    guard host.count < Redirect.hostSize else { return false }
+    servers.set(servers.count, text.extracting(host.range), port: port == 0 ? defaultPort : port)
+    return true
+  }
+}

@@ -1,0 +1,53 @@
+import Storage
+
+/// The servers of a client, and behind them the one that another pointed to.
+struct ServerTable: ~Copyable {
+  struct Entry: BitwiseCopyable {
+    var host: ByteRange
+    var port: UInt16
+  }
+
+  private var entries: Table<Entry>
+  /// Each host ends with a zero.
+  private var hosts: Region
+  /// Without the one that another pointed to.
+  let count: Int
+
+  static func entryCount(_ options: borrowing DriverOptions) -> Int {
+    options.servers.count &+ (options.followsReferrals ? 1 : 0)
+  }
+
+  static func byteCount(_ options: borrowing DriverOptions) -> Int {
+    var sum = options.followsReferrals ? Redirect.hostSize : 0
+    for index in 0..<options.servers.count { sum &+= options.servers.host(index).count &+ 1 }
+    return sum
+  }
+
+  init(entries: consuming Table<Entry>, hosts: consuming Region, _ options: borrowing DriverOptions) {
+    self.entries = entries
+    self.hosts = hosts
+    count = options.servers.count
+    for index in 0..<count { set(index, options.host(index), port: options.port(index)) }
+  }
+
+  var bytes: Span<UInt8> {
+    @_lifetime(borrow self)
+    borrowing get { hosts.bytes }
+  }
+
+  func host(_ index: Int) -> ByteRange { entries[index].host }
+
+  func port(_ index: Int) -> UInt16 { entries[index].port }
+
+  /// Whether a host of this size can stand alone.
+  func hasRoom(for size: Int) -> Bool { size < hosts.count }
+
+  /// One host after the other; that at `count` may be set again and again.
+  mutating func set(_ index: Int, _ host: Span<UInt8>, port: UInt16) {
+    let start = index == 0 ? 0 : entries[index &- 1].host.end &+ 1
+    var text = hosts.mutableBytes(in: start..<start &+ host.count &+ 1)
+    copy(host, into: &text)
+    text[host.count] = 0
+    entries[index] = Entry(host: ByteRange(offset: start, count: host.count), port: port)
+  }
+}

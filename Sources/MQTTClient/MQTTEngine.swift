@@ -1,0 +1,185 @@
+public import Driver
+public import MQTTSession
+import MQTTWire
+import Platform
+public import Storage
+import Transports
+
+/// MQTT, as the driver knows it: a session, what other threads have submitted to it, and where the payload of
+/// a stream comes from.
+public struct MQTTEngine: ~Copyable, ProtocolEngine {
+  public typealias Event = SessionEvent
+
+  /// The places are in `receivedBytes`, which stay there until the next connection is opened.
+  public struct CloseDetails: BitwiseCopyable {
+    public let reasonCode: UInt8?
+    public let reasonString: ByteRange
+    public let serverReference: ByteRange
+    public let properties: ByteRange
+  }
+
+  /// When a stream that had nothing is asked again.
+  static var pullPause: UInt32 { 10 }
+
+  public var session: Session
+  public internal(set) var submissions: MPSCConsumer<Submission>
+  var payloadSource: PayloadSource? = nil
+  public private(set) var refillDeadline: Instant? = nil
+  /// Of a clock of the application's own other threads know nothing.
+  let knowsAge: Bool
+  /// The application wants to leave: what is submitted from now on stays where it is.
+  private(set) var isLeaving = false
+  /// Of the session's, those that were logged.
+  private var loggedPings: UInt32 = 0
+  private var loggedPongs: UInt32 = 0
+
+  init<System: Platform & ~Copyable>(
+    _ options: borrowing ClientOptions, plan: ClientPlan, block: borrowing Arena,
+    on system: borrowing System
+  ) {
+    session = Session(options.session, plan: plan.session, block: block, random: system.randomNumber())
+    submissions = MPSCConsumer(MPSCQueue(plan.submissions, in: block))
+    knowsAge = !options.driver.isCallerDriven
+    if options.session.connect.isClientIDTemplate {
+      session.fillClientID { UInt8(truncatingIfNeeded: system.randomNumber()) }
+    }
+  }
+
+  // MARK: Getters
+
+  public var isAccepted: Bool { session.isAccepted }
+  public var versionNumber: Int { Int(session.version.rawValue) }
+  public var hasEvent: Bool { session.hasEvent }
+  public var hasUndeliveredEvent: Bool { session.hasUndeliveredEvent }
+  public var eventIsBorrowed: Bool { session.eventIsBorrowed }
+  public var isDrained: Bool { session.isDrained && !submissions.hasCollected }
+
+  public var receivedBytes: Span<UInt8> {
+    @_lifetime(borrow self)
+    borrowing get { session.receivedBytes }
+  }
+
+  // MARK: Things that happened
+
+  public mutating func advance(to now: Instant) { session.advance(to: now) }
+  public mutating func attemptBegins() { session.connecting() }
+  public mutating func opened() { session.connectionOpened() }
+  public mutating func received(_ count: Int, at now: Instant) { session.received(count, at: now) }
+  public mutating func transmitted(_ count: Int, at now: Instant) { session.transmitted(count, at: now) }
+  public mutating func peerClosed() { session.peerClosed() }
+  public mutating func probe(at now: Instant) { session.probe(at: now) }
+
+  public mutating func timedOut(at now: Instant) {
+    session.timedOut(at: now)
+    if let deadline = refillDeadline, deadline.isReached(at: now) { refillDeadline = nil }
+  }
+
+  public mutating func closed() {
+    session.connectionClosed()
+    isLeaving = false
+    refillDeadline = nil
+  }
+
+  // MARK: Outputs
+
+  public var wantsTransmit: Bool { session.wantsTransmit }
+  public var wantsReceive: Bool { session.wantsReceive }
+  public var nextDeadline: Instant? { session.nextDeadline }
+  public mutating func prepareTransmit(at now: Instant) -> Bool { session.prepareTransmit(at: now) }
+  public mutating func nextEvent() -> SessionEvent? { session.nextEvent() }
+  public mutating func release() { session.release() }
+
+  public var output: Span<UInt8> {
+    @_lifetime(borrow self)
+    borrowing get { session.output }
+  }
+
+  @_lifetime(&self)
+  public mutating func receiveSpace() -> MutableSpan<UInt8> { session.receiveSpace }
+
+  /// A message that streams is sent as far as its payload is here.
+  public var wantsRefill: Bool { session.pullOffset != nil }
+
+  public mutating func refill(at now: Instant) {
+    guard refillDeadline == nil, let payloadSource, let offset = session.pullOffset else { return }
+    switch Self.pull(from: payloadSource, offset, into: &session) {
+    case .none: session.pullFailed()
+    case .some(0): refillDeadline = now.advanced(by: Self.pullPause)
+    case .some(let count): session.pulled(count)
+    }
+  }
+
+  // Static, because the compiler takes a span of one part of `self` for a hold on all of it.
+  private static func pull(from source: PayloadSource, _ offset: Int, into session: inout Session) -> Int? {
+    var space = session.pullSpace
+    return source.supply(offset, into: &space)
+  }
+
+  mutating func pull(from source: PayloadSource) {
+    payloadSource = source
+    refillDeadline = nil
+  }
+
+  @inline(never)
+  public mutating func logStep(_ log: Log) {
+    let counters = session.counters
+    if counters.pings != loggedPings { log(.ping) }
+    if counters.pongs != loggedPongs { log(.pong, Int(truncatingIfNeeded: counters.lastRoundTrip)) }
+    skipLog()
+  }
+
+  public mutating func skipLog() {
+    loggedPings = session.counters.pings
+    loggedPongs = session.counters.pongs
+  }
+
+  // MARK: The end
+
+  public var canSayGoodbye: Bool { session.canSendDisconnect }
+  public mutating func sayGoodbye() -> Bool { session.disconnect() }
+  public var hasUnsentGoodbye: Bool { session.hasUnsentDisconnect }
+  public var wantsClose: Bool { session.closeReason != nil }
+
+  /// Servers that do not speak a version close the connection, or say so.
+  public mutating func fallBack() -> Bool { session.serverRejectedVersion && session.fallBack() }
+
+  /// What is submitted from now on, and what the application wants, stays out.
+  mutating func leave(reasonCode: UInt8, properties: Span<UInt8>) {
+    submissions.collect()
+    isLeaving = true
+    session.beginDisconnect(reasonCode: reasonCode, properties: properties)
+  }
+
+  public var closeRequest: CloseRequest<CloseDetails>? {
+    @inline(never) get { request(of: session.closeReason) }
+  }
+
+  private func request(of reason: CloseReason?) -> CloseRequest<CloseDetails>? {
+    guard let reason else { return nil }
+    let details = CloseDetails(
+      reasonCode: reason.reasonCode, reasonString: reason.reasonString,
+      serverReference: reason.serverReference, properties: reason.properties)
+    let cause: FailureCause
+    var stage: FailureStage? = nil
+    switch reason.cause {
+    case .requested: cause = .requested
+    case .refused: cause = .refused
+    case .disconnected: cause = .serverClosed
+    case .malformed(let malformed): cause = .malformed(rule: malformed.rawValue)
+    case .violation(let violation): cause = .violation(rule: violation.rawValue)
+    case .backlog: cause = .backlog
+    case .keepAlive: cause = .keepAlive
+    case .stream: cause = .stream
+    case .ackTimeout: (cause, stage) = (.timeout, .acknowledgement)
+    }
+    return CloseRequest(cause, stage: stage, details: details)
+  }
+
+  /// Another server (§4.11): 0x9C Use another server, for now; 0x9D Server moved, for good.
+  public func referral(in details: CloseDetails) -> Referral? {
+    guard let reasonCode = details.reasonCode, !details.serverReference.isEmpty else { return nil }
+    let isPermanent = reasonCode == ReasonCode.serverMoved.rawValue
+    guard isPermanent || reasonCode == ReasonCode.useAnotherServer.rawValue else { return nil }
+    return Referral(details.serverReference, isPermanent: isPermanent)
+  }
+}

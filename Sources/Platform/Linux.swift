@@ -1,0 +1,177 @@
+import CPlatform
+
+/// Sockets, epoll, and libc's resolver in a thread of its own.
+public struct Linux: ~Copyable, Platform {
+  public let descriptor: Int32
+  private var resolver = Resolver()
+  /// -1 while there is none.
+  private var sockets = InlineArray<4, Int32>(repeating: -1)
+  /// What each channel is watched for, to leave out system calls that change nothing.
+  private var watched = InlineArray<6, UInt8>(repeating: 0)
+  /// -1 until somebody asks for it.
+  private var event: Int32 = -1
+
+  /// TCP_USER_TIMEOUT in milliseconds; 0: as the system has it.
+  private let userTimeout: UInt32
+
+  /// For a client whose application has the transport: no descriptor, and no system call but for chance.
+  public init() {
+    userTimeout = 0
+    descriptor = -1
+  }
+
+  public init(userTimeout: UInt32) throws(PlatformError) {
+    self.userTimeout = userTimeout
+    descriptor = platform_poller_open()
+    guard descriptor >= 0 else { throw PlatformError(code: -descriptor) }
+  }
+
+  deinit {
+    for index in 0..<Channel.sockets where sockets[index] >= 0 { platform_close(sockets[index]) }
+    if event >= 0 { platform_close(event) }
+    if descriptor >= 0 { platform_close(descriptor) }
+  }
+
+  public func now() -> UInt32 { platform_now_ms() }
+
+  public func randomNumber() -> UInt32 { platform_random() }
+
+  // MARK: Waiting
+
+  // C writes one uint32_t.
+
+  public func wait(timeout: Int32) -> PollResult {
+    var ready: UInt32 = 0
+    let result = unsafe platform_wait(descriptor, timeout, &ready)
+    if result < 0 { return .failed(-result) }
+    return result == Int32(PLATFORM_INTERRUPTED) ? .interrupted : .ready(Readiness(bits: ready))
+  }
+
+  public mutating func watch(
+    _ channel: Channel, readable: Bool, writable: Bool
+  ) throws(PlatformError) {
+    let bits = UInt8((readable ? PLATFORM_READABLE : 0) | (writable ? PLATFORM_WRITABLE : 0))
+    let place = Int(channel.rawValue)
+    guard watched[place] != bits else { return }
+    let target = channel == .resolver ? resolver.descriptor : sockets[place]
+    let isNew = watched[place] == 0
+    watched[place] = bits
+    guard bits != 0 else {
+      // Of a descriptor that is watched for nothing epoll still tells that it is broken, again and again.
+      return platform_poller_remove(descriptor, target)
+    }
+    let result = platform_poller_set(
+      descriptor, target, UInt32(channel.rawValue), Int32(bits), isNew ? 1 : 0)
+    guard result == 0 else {
+      watched[place] = 0
+      throw PlatformError(code: -result)
+    }
+  }
+
+  public mutating func wakeUp() throws(PlatformError) -> WakeUp {
+    if event < 0 {
+      let result = platform_wake_open(descriptor, UInt32(Channel.wakeUp.rawValue))
+      guard result >= 0 else { throw PlatformError(code: -result) }
+      event = result
+    }
+    return WakeUp(descriptor: event)
+  }
+
+  private mutating func forget(_ channel: Channel) {
+    _ = try? watch(channel, readable: false, writable: false)
+  }
+
+  // MARK: Names
+
+  public func numeric(_ host: Span<UInt8>, port: UInt16) -> AddressList? {
+    var addresses = AddressList()
+    return addresses.append(terminated: host, port: port) ? addresses : nil
+  }
+
+  public mutating func resolve(_ host: Span<UInt8>, port: UInt16) throws(PlatformError) {
+    forget(.resolver)
+    try resolver.start(host, port: port)
+  }
+
+  public var isResolving: Bool { resolver.isBusy }
+
+  public mutating func resolved() -> Resolution {
+    // The answer closes the descriptor.
+    let wasWatched = watched[Int(Channel.resolver.rawValue)] != 0
+    forget(.resolver)
+    let answer = resolver.answer()
+    if case .pending = answer, wasWatched { _ = try? watch(.resolver, readable: true, writable: false) }
+    return answer
+  }
+
+  // MARK: Sockets
+
+  public mutating func connect(
+    _ socket: Channel, to address: IPAddress, port: UInt16
+  ) throws(PlatformError) {
+    close(socket)
+    var address = address
+    // An `IPAddress` is a `platform_address`: see there.
+    let result = unsafe withUnsafeMutablePointer(to: &address) { address in
+      unsafe platform_tcp_connect(
+        UnsafeRawPointer(address).assumingMemoryBound(to: platform_address.self), port, userTimeout)
+    }
+    guard result >= 0 else { throw PlatformError(code: -result) }
+    sockets[Int(socket.rawValue)] = result
+  }
+
+  public mutating func connect(_ socket: Channel, toPath path: Span<UInt8>) throws(PlatformError) {
+    close(socket)
+    let result = unsafe path.withUnsafeBytes { path in
+      unsafe platform_unix_connect(path.assumingMemoryBound(to: CChar.self).baseAddress)
+    }
+    guard result >= 0 else { throw PlatformError(code: -result) }
+    sockets[Int(socket.rawValue)] = result
+  }
+
+  public func connectError(_ socket: Channel) -> Int32 { platform_connect_error(descriptor(of: socket)) }
+
+  public func isOpen(_ socket: Channel) -> Bool { descriptor(of: socket) >= 0 }
+
+  // C reads and writes just the bytes of the spans.
+
+  public func send(_ socket: Channel, _ bytes: Span<UInt8>) -> Transfer {
+    transfer(
+      unsafe bytes.withUnsafeBufferPointer { bytes in
+        unsafe platform_send(descriptor(of: socket), bytes.baseAddress, bytes.count)
+      })
+  }
+
+  public func receive(_ socket: Channel, into space: inout MutableSpan<UInt8>) -> Transfer {
+    transfer(
+      unsafe space.withUnsafeMutableBufferPointer { space in
+        unsafe platform_receive(descriptor(of: socket), space.baseAddress, space.count)
+      })
+  }
+
+  public func shutdownWrite(_ socket: Channel) { platform_shutdown_write(descriptor(of: socket)) }
+
+  public func discard(_ socket: Channel) -> Transfer { transfer(platform_discard(descriptor(of: socket))) }
+
+  public mutating func close(_ socket: Channel) {
+    guard isOpen(socket) else { return }
+    // A forked child may hold it open.
+    forget(socket)
+    platform_close(descriptor(of: socket))
+    sockets[Int(socket.rawValue)] = -1
+  }
+
+  // MARK: Helpers
+
+  /// -1: it is not open.
+  public func descriptor(of socket: Channel) -> Int32 { sockets[Int(socket.rawValue)] }
+
+  private func transfer(_ result: Int32) -> Transfer {
+    if result > 0 { return .transferred(Int(result)) }
+    switch Int(result) {
+    case PLATFORM_WOULD_BLOCK: return .wouldBlock
+    case PLATFORM_CLOSED: return .closed
+    default: return .failed(-result)
+    }
+  }
+}

@@ -1,0 +1,112 @@
+import MQTTWire
+import Storage
+
+/// Topic Filters, each with what the application wants to find with the messages that match.
+struct HandlerTable: ~Copyable {
+  /// Opaque values of the application: a function, and something for it.
+  struct Handler: BitwiseCopyable {
+    let function: UInt
+    let user: UInt
+  }
+
+  struct Entry: BitwiseCopyable {
+    var offset: UInt32
+    /// 0: free.
+    var size: UInt32
+    var handler: Handler
+  }
+
+  enum Fault: Error, BitwiseCopyable {
+    case index
+    case topicFilter
+    case utf8
+    case tooLarge
+    case full
+  }
+
+  private var entries: Table<Entry>
+  /// The filters one behind the other, without gaps.
+  private var filters: Region
+  private var used = 0
+
+  @_optimize(size)
+  init(entries: consuming Table<Entry>, filters: consuming Region) {
+    self.entries = entries
+    self.filters = filters
+    for index in 0..<self.entries.count {
+      self.entries[index] = Entry(offset: 0, size: 0, handler: Handler(function: 0, user: 0))
+    }
+  }
+
+  struct Plan {
+    let entries: ArenaSlice<Entry>
+    let filters: ArenaSlice<UInt8>
+
+    init(entries: Int, bytes: Int, in plan: inout ArenaLayout) {
+      self.entries = plan.reserve(entries, of: Entry.self)
+      filters = plan.reserve(bytes, of: UInt8.self)
+    }
+  }
+
+  var isEmpty: Bool { entries.count == 0 }
+
+  /// Replaces an entry, or changes nothing. An empty filter clears it.
+  @_optimize(size)
+  mutating func set(
+    _ index: UInt32, filter: Span<UInt8>, handler: Handler
+  ) throws(Fault) {
+    guard index < UInt32(truncatingIfNeeded: entries.count) else { throw .index }
+    if filter.count > 0 {
+      do throws(TopicFilter.Fault) {
+        try TopicFilter.validate(filter)
+      } catch {
+        if case .utf8 = error { throw .utf8 }
+        throw .topicFilter
+      }
+    }
+    let slot = Int(truncatingIfNeeded: index)
+    let old = Int(truncatingIfNeeded: entries[slot].size)
+    guard filter.count <= filters.count else { throw .tooLarge }
+    guard filter.count <= filters.count &- used &+ old else { throw .full }
+    remove(slot)
+    var place = filters.mutableBytes(in: used..<used &+ filter.count)
+    copy(filter, into: &place)
+    entries[slot] = Entry(
+      offset: UInt32(truncatingIfNeeded: used), size: UInt32(truncatingIfNeeded: filter.count),
+      handler: handler)
+    used &+= filter.count
+  }
+
+  @_optimize(size)
+  private mutating func remove(_ slot: Int) {
+    let gap = entries[slot]
+    guard gap.size > 0 else { return }
+    let start = Int(truncatingIfNeeded: gap.offset)
+    let end = start &+ Int(truncatingIfNeeded: gap.size)
+    filters.move(from: end, to: start, count: used &- end)
+    used &-= end &- start
+    for index in 0..<entries.count where entries[index].offset > gap.offset {
+      entries[index].offset -= gap.size
+    }
+    entries[slot].size = 0
+  }
+
+  /// The first entry behind `index` whose filter matches a topic; -1: from the first.
+  func firstMatch(_ topic: Span<UInt8>, after index: Int) -> Int? {
+    var slot = index &+ 1
+    while slot < entries.count {
+      let entry = entries[slot]
+      if entry.size > 0, TopicFilter.matches(filter(entry), topic: topic) { return slot }
+      slot &+= 1
+    }
+    return nil
+  }
+
+  subscript(index: Int) -> Handler { entries[index].handler }
+
+  @_lifetime(borrow self)
+  private borrowing func filter(_ entry: Entry) -> Span<UInt8> {
+    let start = Int(truncatingIfNeeded: entry.offset)
+    return filters.bytes.extracting(start..<start &+ Int(truncatingIfNeeded: entry.size))
+  }
+}

@@ -1,0 +1,83 @@
+import Platform
+import Storage
+
+/// Which address of a server is tried when, so that one which swallows everything does not keep the others
+/// from their turn (RFC 8305): each gets a head start, then the next begins beside it, and the first
+/// connection is the one.
+struct AddressRace: ~Copyable {
+  /// The Connection Attempt Delay, in milliseconds.
+  static var headStart: UInt32 { 250 }
+  /// With as many as there may be at a time, the one that began first is given up after so long.
+  static var patience: UInt32 { 2000 }
+
+  private var addresses: Table<IPAddress>
+  private var limit: UInt16 = 0
+  private(set) var port: UInt16 = 0
+  /// The next one.
+  private(set) var index: UInt16 = 0
+  /// Why the last of those that failed did.
+  private(set) var lastError: Int32 = 0
+  /// When the next one begins.
+  private(set) var deadline: Instant? = nil
+  /// For each socket which address is tried there, counted from 1; 0: none.
+  private var runners = InlineArray<4, UInt16>(repeating: 0)
+
+  init(addresses: consuming Table<IPAddress>) { self.addresses = addresses }
+
+  var capacity: Int { addresses.count }
+  var count: Int { Int(limit) }
+
+  /// Of more than there is room for, the first.
+  @_optimize(size)
+  mutating func begin(_ found: AddressList) {
+    limit = UInt16(truncatingIfNeeded: min(found.count, addresses.count))
+    for index in 0..<count { addresses[index] = found[index] }
+    port = found.port
+    index = 0
+    lastError = 0
+    deadline = nil
+    runners = InlineArray(repeating: 0)
+  }
+
+  /// From the address that won on.
+  mutating func beginAgain(with socket: Channel) {
+    let winner = max(runners[Int(socket.rawValue)], 1) &- 1
+    runners = InlineArray(repeating: 0)
+    index = winner
+  }
+
+  /// The one that was started last.
+  var address: IPAddress { addresses[Int(index) &- 1] }
+
+  var hasNext: Bool { index < limit }
+
+  /// All have failed.
+  var isLost: Bool { !hasNext && running == 0 }
+
+  private var running: Int {
+    var count = 0
+    for socket in 0..<Channel.sockets where runners[socket] != 0 { count &+= 1 }
+    return count
+  }
+
+  /// The next one begins, on this socket: a free one, or that of the one which began first, which is given
+  /// up.
+  @_optimize(size)
+  mutating func start(at now: Instant) -> Channel {
+    var socket = 0
+    for other in 1..<Channel.sockets where runners[other] < runners[socket] { socket = other }
+    index &+= 1
+    runners[socket] = index
+    let wait = running == Channel.sockets ? Self.patience : Self.headStart
+    deadline = hasNext ? now.advanced(by: wait) : nil
+    return .socket(socket)
+  }
+
+  func isRunning(_ attempt: Channel) -> Bool { runners[Int(attempt.rawValue)] != 0 }
+
+  /// The next one need not wait any longer.
+  mutating func failed(_ attempt: Channel, _ error: Int32) {
+    runners[Int(attempt.rawValue)] = 0
+    lastError = error
+  }
+}

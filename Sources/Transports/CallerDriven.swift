@@ -1,0 +1,47 @@
+public import Platform
+public import Storage
+
+/// The application's own transport: it opens it when it is asked to, and carries bytes and tells the time
+/// through Driver+CallerDriven.swift. There is no socket, and nothing of the system is asked for.
+public struct CallerDriven: ~Copyable, Transport {
+  public init() {}
+
+  public var isPolled: Bool { false }
+  public var stage: OpeningStage { .connect }
+
+  /// It has closed it before anybody could.
+  public func isOpen<System: Platform & ~Copyable>(on system: borrowing System) -> Bool { false }
+  public func isReadable(_ ready: Readiness) -> Bool { false }
+  public func isWritable(_ ready: Readiness) -> Bool { false }
+
+  public mutating func open<System: Platform & ~Copyable>(
+    _ server: Int, _ host: Span<UInt8>, port: UInt16, on system: inout System, _ log: Log, at now: Instant
+  ) -> Opening { .needsTransport }
+
+  public mutating func reopen<System: Platform & ~Copyable>(
+    on system: inout System, _ log: Log, at now: Instant
+  ) -> Opening { .needsTransport }
+
+  public mutating func advance<System: Platform & ~Copyable>(
+    _ ready: Readiness, on system: inout System, _ log: Log, at now: Instant
+  ) -> Opening { .opening }
+
+  public mutating func send<System: Platform & ~Copyable>(
+    _ bytes: Span<UInt8>, on system: inout System
+  ) -> Transfer { .wouldBlock }
+
+  public mutating func receive<System: Platform & ~Copyable>(
+    into space: inout MutableSpan<UInt8>, on system: inout System
+  ) -> Transfer { .wouldBlock }
+
+  public mutating func watch<System: Platform & ~Copyable>(
+    readable: Bool, writable: Bool, on system: inout System
+  ) throws(PlatformError) {}
+
+  public mutating func shutdownWrite<System: Platform & ~Copyable>(on system: inout System) {}
+
+  /// What was handed over is the application's to send: nothing is waited for.
+  public mutating func discard<System: Platform & ~Copyable>(on system: inout System) -> Transfer { .closed }
+
+  public mutating func close<System: Platform & ~Copyable>(on system: inout System) {}
+}

@@ -1,0 +1,125 @@
+public import Platform
+public import Storage
+
+/// What carries the bytes of a connection: TCP, a socket in the file system, the application itself
+/// (`CallerDriven`), or a layer on another transport, such as a proxy's handshake, TLS or WebSocket:
+/// `Secured<TCP>` is a type.
+///
+/// All sockets are the system's, which is why each call is handed the system.
+public protocol Transport: ~Copyable {
+  // MARK: Getters
+
+  /// The system's poller tells of it. False: the application does, and has the clock, too.
+  var isPolled: Bool { get }
+
+  /// How far opening has come, or did when it failed.
+  var stage: OpeningStage { get }
+
+  /// When `timedOut` is to be called while it opens.
+  var deadline: Instant? { get }
+
+  /// There is something to receive that the system will not tell of: a layer has read more than it has handed
+  /// out.
+  var hasBuffered: Bool { get }
+
+  /// How many addresses `provide` takes.
+  var addressCapacity: Int { get }
+
+  /// `open` was successful, and it was not closed since.
+  func isOpen<System: Platform & ~Copyable>(on system: borrowing System) -> Bool
+
+  /// The system has bytes, or the end.
+  func isReadable(_ ready: Readiness) -> Bool
+
+  /// The system takes bytes again.
+  func isWritable(_ ready: Readiness) -> Bool
+
+  // MARK: Opening
+
+  /// Begins to open. `server` tells this server from others; `host` ends with a zero.
+  mutating func open<System: Platform & ~Copyable>(
+    _ server: Int, _ host: Span<UInt8>, port: UInt16, on system: inout System, _ log: Log, at now: Instant
+  ) -> Opening
+
+  /// Begins again with the very peer that it was open to. It is closed.
+  mutating func reopen<System: Platform & ~Copyable>(
+    on system: inout System, _ log: Log, at now: Instant
+  ) -> Opening
+
+  /// What it asked for with `needsAddresses`: at least one.
+  mutating func provide<System: Platform & ~Copyable>(
+    _ addresses: AddressList, on system: inout System, _ log: Log, at now: Instant
+  ) -> Opening
+
+  /// Goes on with opening, as far as the system is ready.
+  mutating func advance<System: Platform & ~Copyable>(
+    _ ready: Readiness, on system: inout System, _ log: Log, at now: Instant
+  ) -> Opening
+
+  /// `deadline` has been reached.
+  mutating func timedOut<System: Platform & ~Copyable>(
+    on system: inout System, _ log: Log, at now: Instant
+  ) -> Opening
+
+  // MARK: Open
+
+  /// Hands bytes over, from the front. `bytes` is not empty.
+  mutating func send<System: Platform & ~Copyable>(
+    _ bytes: Span<UInt8>, on system: inout System
+  ) -> Transfer
+
+  /// Fills `space` from its front. `space` is not empty.
+  mutating func receive<System: Platform & ~Copyable>(
+    into space: inout MutableSpan<UInt8>, on system: inout System
+  ) -> Transfer
+
+  /// What the system is to tell from now on.
+  mutating func watch<System: Platform & ~Copyable>(
+    readable: Bool, writable: Bool, on system: inout System
+  ) throws(PlatformError)
+
+  // MARK: The end
+
+  /// Nothing more will be sent. What is on its way still arrives, as long as what comes meanwhile is
+  /// discarded.
+  mutating func shutdownWrite<System: Platform & ~Copyable>(on system: inout System)
+
+  /// Throws away what came in. `closed`, once nothing more will.
+  mutating func discard<System: Platform & ~Copyable>(on system: inout System) -> Transfer
+
+  /// Ends the connection, or the attempt, at once. Harmless if it has ended.
+  mutating func close<System: Platform & ~Copyable>(on system: inout System)
+}
+
+/// What became of opening, so far.
+public enum Opening: BitwiseCopyable {
+  case opening
+  case open
+  case failed(OpeningError)  // in the transport's `stage`
+  case needsAddresses  // of the application: `provide`
+  case needsTransport  // the application is to open it
+}
+
+public enum OpeningError: BitwiseCopyable {
+  case resolver(Int32)  // an EAI_… value
+  case system(Int32)  // the system's number
+}
+
+/// Each layer adds its own: proxy, TLS, WebSocket.
+public enum OpeningStage: BitwiseCopyable { case resolve, connect }
+
+// What most transports do not have.
+extension Transport where Self: ~Copyable {
+  public var isPolled: Bool { true }
+  public var deadline: Instant? { nil }
+  public var hasBuffered: Bool { false }
+  public var addressCapacity: Int { 0 }
+
+  public mutating func provide<System: Platform & ~Copyable>(
+    _ addresses: AddressList, on system: inout System, _ log: Log, at now: Instant
+  ) -> Opening { .opening }
+
+  public mutating func timedOut<System: Platform & ~Copyable>(
+    on system: inout System, _ log: Log, at now: Instant
+  ) -> Opening { .opening }
+}

@@ -1,0 +1,210 @@
+import Driver
+import Glibc
+import Platform
+import Storage
+import Testing
+import Transports
+
+/// The driver with another protocol, over other transports, on other systems.
+@Suite struct DriverTests {
+  private static func at(_ network: TestNetwork) -> Instant { Instant(milliseconds: network.now) }
+
+  // MARK: Another protocol
+
+  @Test func linesOverTCP() {
+    let (network, memory) = (TestNetwork(), Memory("server"))
+    let driver = memory.driver(memory.tcp(), TestSystem(network: network))
+    #expect(driver.connect(at: driver.time))
+    #expect(driver.wait(timeout: 10) == .nothing)
+    #expect(network.opened.last?.target == "1234")
+    #expect(network.heard == "HELLO\n")
+    #expect(driver.state == .connecting)
+    network.say("OK\nfirst\n")
+    #expect(driver.wait(timeout: 10) == .event)
+    #expect(driver.state == .connected)
+    #expect(driver.lines() == ["OK", "first"])
+
+    // The connection breaks, and is made again after the shortest wait.
+    network.opened.last?.isClosed = true
+    #expect(driver.wait(timeout: 10) == .event)
+    guard case .disconnected(let failure) = driver.nextEvent(), case .closed = failure.cause else {
+      Issue.record("no end")
+      return
+    }
+    #expect(failure.stage == .connected)
+    #expect(failure.retry == 500)
+    #expect(driver.state == .waiting)
+    #expect(driver.nextTimeout(at: driver.time) == 500)
+    #expect(driver.wait(timeout: 600) == .nothing)
+    #expect(network.opened.count == 2)
+    #expect(network.heard == "HELLO\n")
+    network.say("OK\n")
+    #expect(driver.wait(timeout: 10) == .event)
+    #expect(driver.lines() == ["OK"])
+
+    // The program leaves.
+    #expect(driver.beginLeaving(drain: 100, at: driver.time))
+    _ = driver.service(at: driver.time)
+    #expect(network.heard == "HELLO\nBYE\n")
+    #expect(network.opened.last?.isShutDown == true)
+    network.opened.last?.isClosed = true
+    #expect(driver.wait(timeout: 10) == .event)
+    guard case .disconnected(let end) = driver.nextEvent(), case .requested = end.cause else {
+      Issue.record("no end")
+      return
+    }
+    #expect(end.retry == nil)
+    #expect(driver.state == .disconnected)
+  }
+
+  /// What the protocol says of an end goes with it as it is.
+  @Test func theServerEndsIt() {
+    let (network, memory) = (TestNetwork(), Memory("server"))
+    let driver = memory.driver(memory.tcp(), TestSystem(network: network))
+    _ = driver.connect(at: driver.time)
+    network.now &+= 1
+    _ = driver.wait(timeout: 10)
+    network.say("BYE\n")
+    _ = driver.wait(timeout: 10)
+    #expect(driver.lines() == ["BYE"])
+    guard case .disconnected(let failure) = driver.nextEvent(), case .serverClosed = failure.cause else {
+      Issue.record("no end")
+      return
+    }
+    #expect(failure.details?.word == 7)
+    #expect(failure.stage == .accept)
+  }
+
+  // MARK: Another transport
+
+  @Test func aSocketInTheFileSystem() throws {
+    let path = "/tmp/driver-tests-\(getpid())"
+    let listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+    defer {
+      close(listener)
+      unlink(path)
+    }
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: Array(path.utf8)) }
+    let isListening = withUnsafePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(listener, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0 && listen(listener, 1) == 0
+      }
+    }
+    #expect(isListening)
+
+    let memory = Memory(path)
+    let driver = memory.driver(memory.unix(), try Linux(userTimeout: 0))
+    #expect(driver.connect(at: driver.time))
+    let server = accept(listener, nil, nil)
+    defer { close(server) }
+    #expect(driver.wait(timeout: 100) == .nothing)
+    var heard = [UInt8](repeating: 0, count: 6)
+    #expect(recv(server, &heard, 6, 0) == 6)
+    #expect(heard == Array("HELLO\n".utf8))
+    #expect(send(server, "OK\n", 3, 0) == 3)
+    #expect(driver.wait(timeout: 1000) == .event)
+    #expect(driver.lines() == ["OK"])
+  }
+
+  @Test func nobodyListensInTheFileSystem() throws {
+    let memory = Memory("/tmp/driver-tests-nobody-\(getpid())")
+    let driver = memory.driver(memory.unix(), try Linux(userTimeout: 0))
+    _ = driver.connect(at: driver.time)
+    guard case .disconnected(let failure) = driver.nextEvent(), case .network(let error) = failure.cause
+    else {
+      Issue.record("no end")
+      return
+    }
+    #expect(error == ENOENT)
+    #expect(failure.stage == .connect)
+  }
+
+  // MARK: A layer
+
+  /// Twenty records come in one piece, and the system never tells of the nineteen that lie in the layer.
+  @Test(arguments: [false, true])
+  func recordsBehindASilentDescriptor(waits: Bool) {
+    let (network, memory) = (TestNetwork(), Memory("server"))
+    let driver = memory.driver(RecordLayer(memory.tcp()), TestSystem(network: network))
+    _ = driver.connect(at: driver.time)
+    _ = driver.wait(timeout: 10)
+    // Its handshake comes first.
+    #expect(network.heard == ">")
+    #expect(driver.isOpen == false)
+    network.say("<")
+    _ = driver.wait(timeout: 10)
+    #expect(network.heard == ">HELLO\n")
+
+    let records = (0..<20).map { "record \($0)" }
+    network.say(records.map { $0 + "\n" }.joined())
+    let tells = network.tells
+    let begun = network.now
+    var lines: [String] = []
+    for _ in 0..<20 {
+      if waits {
+        #expect(driver.wait(timeout: 1000) == .event)
+      } else {
+        if !lines.isEmpty { #expect(driver.nextTimeout(at: Self.at(network)) == 0) }
+        #expect(driver.service(at: Self.at(network)))
+      }
+      lines += driver.lines()
+    }
+    #expect(lines == records)
+    #expect(network.tells == tells + 1)
+    #expect(network.now == begun)
+    // Nothing is left: it waits again, as soon as the system is to tell again.
+    #expect(!driver.service(at: Self.at(network)))
+    #expect(driver.nextTimeout(at: Self.at(network)) != 0)
+    #expect(driver.wait(timeout: 100) == .nothing)
+    #expect(network.now == begun + 100)
+  }
+
+  /// A failure within the layer is one of the connection.
+  @Test func theLayerRefuses() {
+    let (network, memory) = (TestNetwork(), Memory("server"))
+    let driver = memory.driver(RecordLayer(memory.tcp()), TestSystem(network: network))
+    _ = driver.connect(at: driver.time)
+    _ = driver.wait(timeout: 10)
+    network.say("?")
+    _ = driver.wait(timeout: 10)
+    guard case .disconnected(let failure) = driver.nextEvent(), case .network(let error) = failure.cause
+    else {
+      Issue.record("no end")
+      return
+    }
+    #expect(error == SystemError.connectionRefused)
+    #expect(failure.retry == 500)
+  }
+
+  // MARK: No system
+
+  @Test func withoutSockets() {
+    let memory = Memory("server")
+    let driver = memory.driver(CallerDriven(), NoSystem())
+    var now = Instant(milliseconds: 5)
+    #expect(driver.connect(at: now))
+    guard case .transportWanted(_, let port) = driver.nextEvent() else {
+      Issue.record("no question")
+      return
+    }
+    #expect(port == 1234)
+    #expect(driver.nextTimeout(at: now) == 3000)
+    #expect(driver.opened(at: now))
+    #expect(driver.prepareTransmit(at: now))
+    #expect(driver.outputSize == 6)
+    #expect(driver.transmitted(6, at: now))
+    #expect(driver.received("OK\n", at: now))
+    #expect(driver.lines() == ["OK"])
+    #expect(driver.state == .connected)
+    now = now.advanced(by: 10)
+    #expect(driver.closed(error: 0, at: now))
+    guard case .disconnected(let failure) = driver.nextEvent(), case .closed = failure.cause else {
+      Issue.record("no end")
+      return
+    }
+    #expect(driver.nextTimeout(at: now) == 500)
+    #expect(driver.wait(timeout: 10) == .wouldWaitForever)
+  }
+}

@@ -1,0 +1,128 @@
+import Platform
+
+/// One end of a connection, and what the other end has to do with it.
+final class TestSocket {
+  var target = ""
+  /// `nil`: it is not known yet.
+  var error: Int32? = 0
+  var received: [UInt8] = []
+  var sent: [UInt8] = []
+  var isClosed = false
+  var isShutDown = false
+}
+
+/// What a driver's system stands on. Time passes only in `wait`.
+final class TestNetwork {
+  var now: UInt32 = 1000
+  var sockets: [TestSocket?] = [nil, nil, nil, nil]
+  var watched = [(readable: Bool, writable: Bool)](repeating: (false, false), count: Channel.count)
+  /// Each that was opened.
+  var opened: [TestSocket] = []
+  /// How often the system was asked what is ready, and how often it had something to tell.
+  var waits = 0
+  var tells = 0
+
+  var readiness: UInt32 {
+    var bits: UInt32 = 0
+    for index in 0..<Channel.sockets {
+      guard let socket = sockets[index] else { continue }
+      if watched[index].readable, !socket.received.isEmpty || socket.isClosed {
+        bits |= 1 << (2 * UInt32(index))
+      }
+      if watched[index].writable, socket.error != nil { bits |= 2 << (2 * UInt32(index)) }
+    }
+    return bits
+  }
+
+  /// The server says something.
+  func say(_ text: String) { opened.last?.received += Array(text.utf8) }
+
+  /// What the server has heard.
+  var heard: String { String(decoding: opened.last?.sent ?? [], as: UTF8.self) }
+}
+
+struct TestSystem: ~Copyable, Platform {
+  let network: TestNetwork
+
+  var descriptor: Int32 { 99 }
+  func now() -> UInt32 { network.now }
+  func randomNumber() -> UInt32 { 4 }
+
+  func wait(timeout: Int32) -> PollResult {
+    network.waits += 1
+    let ready = network.readiness
+    if ready != 0 { network.tells += 1 } else { network.now &+= UInt32(max(timeout, 0)) }
+    return .ready(Readiness(bits: ready))
+  }
+
+  func watch(_ channel: Channel, readable: Bool, writable: Bool) throws(PlatformError) {
+    network.watched[Int(channel.rawValue)] = (readable, writable)
+  }
+  func wakeUp() throws(PlatformError) -> WakeUp { .none }
+
+  func numeric(_ host: Span<UInt8>, port: UInt16) -> AddressList? {
+    var list = AddressList()
+    list.port = port
+    list.append(IPAddress())
+    return list
+  }
+  func resolve(_ host: Span<UInt8>, port: UInt16) throws(PlatformError) {}
+  var isResolving: Bool { false }
+  func resolved() -> Resolution { .pending }
+
+  func connect(_ socket: Channel, to address: IPAddress, port: UInt16) throws(PlatformError) {
+    open(socket, "\(port)")
+  }
+  func connect(_ socket: Channel, toPath path: Span<UInt8>) throws(PlatformError) {
+    var text: [UInt8] = []
+    for index in 0..<path.count where path[index] != 0 { text.append(path[index]) }
+    open(socket, String(decoding: text, as: UTF8.self))
+  }
+  private func open(_ socket: Channel, _ target: String) {
+    let opened = TestSocket()
+    opened.target = target
+    network.sockets[Int(socket.rawValue)] = opened
+    network.opened.append(opened)
+  }
+
+  private func at(_ socket: Channel) -> TestSocket? { network.sockets[Int(socket.rawValue)] }
+  func connectError(_ socket: Channel) -> Int32 { at(socket)?.error ?? 107 }
+  func isOpen(_ socket: Channel) -> Bool { at(socket) != nil }
+  func send(_ socket: Channel, _ bytes: Span<UInt8>) -> Transfer {
+    for index in 0..<bytes.count { at(socket)?.sent.append(bytes[index]) }
+    return .transferred(bytes.count)
+  }
+  func receive(_ socket: Channel, into space: inout MutableSpan<UInt8>) -> Transfer {
+    guard let open = at(socket) else { return .closed }
+    guard !open.received.isEmpty else { return open.isClosed ? .closed : .wouldBlock }
+    let count = min(space.count, open.received.count)
+    for index in 0..<count { space[index] = open.received[index] }
+    open.received.removeFirst(count)
+    return .transferred(count)
+  }
+  func shutdownWrite(_ socket: Channel) { at(socket)?.isShutDown = true }
+  func discard(_ socket: Channel) -> Transfer { at(socket)?.isClosed == true ? .closed : .wouldBlock }
+  func close(_ socket: Channel) { network.sockets[Int(socket.rawValue)] = nil }
+}
+
+/// A system that is never to be asked for anything but chance: who has no sockets needs none.
+struct NoSystem: ~Copyable, Platform {
+  var descriptor: Int32 { -1 }
+  func now() -> UInt32 { fatalError("the caller has the clock") }
+  func randomNumber() -> UInt32 { 4 }
+  func wait(timeout: Int32) -> PollResult { fatalError() }
+  func watch(_ channel: Channel, readable: Bool, writable: Bool) throws(PlatformError) { fatalError() }
+  func wakeUp() throws(PlatformError) -> WakeUp { fatalError() }
+  func numeric(_ host: Span<UInt8>, port: UInt16) -> AddressList? { fatalError() }
+  func resolve(_ host: Span<UInt8>, port: UInt16) throws(PlatformError) { fatalError() }
+  var isResolving: Bool { fatalError() }
+  func resolved() -> Resolution { fatalError() }
+  func connect(_ socket: Channel, to address: IPAddress, port: UInt16) throws(PlatformError) { fatalError() }
+  func connectError(_ socket: Channel) -> Int32 { fatalError() }
+  func isOpen(_ socket: Channel) -> Bool { fatalError() }
+  func send(_ socket: Channel, _ bytes: Span<UInt8>) -> Transfer { fatalError() }
+  func receive(_ socket: Channel, into space: inout MutableSpan<UInt8>) -> Transfer { fatalError() }
+  func shutdownWrite(_ socket: Channel) { fatalError() }
+  func discard(_ socket: Channel) -> Transfer { fatalError() }
+  func close(_ socket: Channel) { fatalError() }
+}

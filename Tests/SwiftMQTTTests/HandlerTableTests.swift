@@ -1,0 +1,174 @@
+import MQTTWire
+import Storage
+import Testing
+
+@testable import SwiftMQTT
+
+/// `smq_handle` and `smq_next_match`: which entry does a topic find?
+@Suite struct HandlerTableTests {
+  /// A table in memory of its own, beside what it should have in it.
+  final class Pair {
+    private let memory: UnsafeMutableRawPointer
+    private var table: HandlerTable
+    let bytes: Int
+    private(set) var filters: [String?]
+    private(set) var users: [UInt]
+
+    init(entries: Int, bytes: Int) {
+      var plan = ArenaLayout()
+      let table = plan.reserve(entries, of: HandlerTable.Entry.self)
+      let filters = plan.reserve(bytes, of: UInt8.self)
+      memory = .allocate(byteCount: max(plan.byteCount, 1), alignment: ArenaLayout.alignment)
+      memory.initializeMemory(as: UInt8.self, repeating: 1, count: plan.byteCount)
+      let block = Arena(start: memory)
+      self.table = HandlerTable(entries: block.table(table), filters: block.region(filters))
+      self.bytes = bytes
+      self.filters = [String?](repeating: nil, count: entries)
+      users = [UInt](repeating: 0, count: entries)
+    }
+
+    deinit { memory.deallocate() }
+
+    /// What the table answers; the model follows if it has taken it.
+    func set(_ index: UInt32, _ filter: String, user: UInt = 0) -> HandlerTable.Fault? {
+      let bytes = Array(filter.utf8)
+      do throws(HandlerTable.Fault) {
+        try table.set(
+          index, filter: bytes.span, handler: HandlerTable.Handler(function: user &+ 1, user: user))
+      } catch {
+        return error
+      }
+      filters[Int(index)] = filter.isEmpty ? nil : filter
+      users[Int(index)] = user
+      return nil
+    }
+
+    /// Every entry that matches, one after the other.
+    func matches(_ topic: String) -> [Int] {
+      let bytes = Array(topic.utf8)
+      var matches: [Int] = []
+      var last = -1
+      while let next = table.firstMatch(bytes.span, after: last) {
+        matches.append(next)
+        last = next
+      }
+      return matches
+    }
+
+    func expected(_ topic: String) -> [Int] {
+      filters.indices.filter { index in filters[index].map { Self.matches($0, topic) } ?? false }
+    }
+
+    func user(_ index: Int) -> UInt { table[index].user }
+    func function(_ index: Int) -> UInt { table[index].function }
+
+    /// §4.7, in the plainest way.
+    static func matches(_ filter: String, _ topic: String) -> Bool {
+      var levels = filter.split(separator: "/", omittingEmptySubsequences: false)
+      if levels[0] == "$share" { levels.removeFirst(2) }
+      let names = topic.split(separator: "/", omittingEmptySubsequences: false)
+      if topic.hasPrefix("$"), levels[0] == "+" || levels[0] == "#" { return false }
+      for (index, level) in levels.enumerated() {
+        if level == "#" { return true }
+        if index >= names.count { return false }
+        if level != "+" && level != names[index] { return false }
+      }
+      return levels.count == names.count
+        || (levels.count == names.count + 1 && levels.last == "#")
+    }
+  }
+
+  @Test func inTheOrderOfTheTable() {
+    let pair = Pair(entries: 5, bytes: 100)
+    for (index, filter) in ["a/b", "a/+", "#", "$share/g/a/b", "c"].enumerated() {
+      #expect(pair.set(UInt32(index), filter, user: UInt(index) * 10) == nil)
+    }
+    #expect(pair.matches("a/b") == [0, 1, 2, 3])
+    #expect(pair.matches("a") == [2])
+    #expect(pair.matches("c") == [2, 4])
+    #expect(pair.matches("$SYS/x") == [])
+    #expect(pair.user(4) == 40 && pair.function(4) == 41)
+    #expect(pair.set(1, "") == nil)
+    #expect(pair.matches("a/b") == [0, 2, 3])
+    #expect(pair.set(0, "x/y/z", user: 7) == nil)
+    #expect(pair.matches("a/b") == [2, 3])
+    #expect(pair.matches("x/y/z") == [0, 2])
+    #expect(pair.user(0) == 7)
+  }
+
+  @Test func wrongCalls() {
+    let pair = Pair(entries: 2, bytes: 20)
+    #expect(pair.set(0, "keep") == nil)
+    for filter in ["a#", "#/a", "a+/b", "$share/g", "$share//x"] {
+      #expect(pair.set(0, filter) == .topicFilter, "\(filter)")
+      #expect(pair.set(1, filter) == .topicFilter, "\(filter)")
+    }
+    #expect(pair.set(0, "a\0") == .utf8)
+    for index: UInt32 in [2, 3, .max] {
+      #expect(pair.set(index, "a") == .index)
+      #expect(pair.set(index, "") == .index)
+    }
+    #expect(pair.matches("keep") == [0])
+    let none = Pair(entries: 0, bytes: 0)
+    #expect(none.set(0, "a") == .index)
+    #expect(none.matches("a") == [])
+  }
+
+  /// What is replaced makes room for what replaces it.
+  @Test func full() {
+    let pair = Pair(entries: 3, bytes: 10)
+    #expect(pair.set(0, "12345") == nil)
+    #expect(pair.set(1, "123456") == .full)
+    #expect(pair.set(1, "12345678901") == .tooLarge)
+    #expect(pair.set(1, "67890") == nil)
+    #expect(pair.set(2, "x") == .full)
+    #expect(pair.set(0, "54321") == nil)
+    #expect(pair.set(0, "123456") == .full)
+    #expect(pair.matches("54321") == [0])
+    #expect(pair.set(1, "") == nil)
+    #expect(pair.set(0, "1234567890") == nil)
+    #expect(pair.matches("1234567890") == [0])
+  }
+
+  /// Random filters set, replaced and cleared, against a plain array.
+  @Test(arguments: [(1, 8), (2, 12), (4, 20), (16, 50)])
+  func randomRuns(entries: Int, bytes: Int) {
+    let filters = [
+      "", "a", "b", "a/b", "a/+", "+/b", "#", "a/#", "+", "+/+", "a/b/c", "/a", "a/", "$share/g/a",
+      "$share/g/#",
+      "$SYS/#", "a/b/c/d/e/f",
+    ]
+    let topics = ["a", "b", "a/b", "a/c", "c/b", "a/b/c", "/a", "a/", "$SYS/x", "a/b/c/d/e/f", "x/y/z"]
+    var full = 0
+    var matched = 0
+    for seed in UInt64(0)..<50 {
+      var state = seed &* 2 &+ 1
+      func below(_ bound: Int) -> Int {
+        state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+        return Int(state >> 33) % bound
+      }
+      let pair = Pair(entries: entries, bytes: bytes)
+      for step in 0..<60 {
+        let index = below(entries)
+        let filter = filters[below(filters.count)]
+        let used = pair.filters.enumerated().reduce(0) {
+          $0 + ($1.offset == index ? 0 : $1.element?.utf8.count ?? 0)
+        }
+        let fault = pair.set(UInt32(index), filter, user: UInt(step))
+        let size = filter.utf8.count
+        if fault != (size > bytes ? .tooLarge : used + size > bytes ? .full : nil) {
+          Issue.record("seed \(seed), step \(step): \(filter) gives \(String(describing: fault))")
+        }
+        if fault != nil { full += 1 }
+        let topic = topics[below(topics.count)]
+        let matches = pair.matches(topic)
+        if matches != pair.expected(topic) || matches.contains(where: { pair.user($0) != pair.users[$0] }) {
+          Issue.record("seed \(seed), step \(step): \(topic) finds \(matches)")
+        }
+        matched += matches.count
+      }
+    }
+    #expect(full > 50)
+    #expect(matched > 50)
+  }
+}
