@@ -45,6 +45,7 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
   }
 
   /// What the server still says is of no interest; that it closes is.
+  @inline(never)
   mutating func discard() {
     guard case .closing = phase else { return }
     switch link.discard(on: &system) {
@@ -55,6 +56,7 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
 
   /// The network ended the connection. What the server had said before may still be there: acknowledgements,
   /// messages, and why it closed.
+  @inline(never)
   mutating func transportEnded(_ cause: FailureCause, at now: Instant) {
     if case .open(var connection) = phase {
       connection.transportError = cause
@@ -68,6 +70,7 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
   }
 
   /// As far as the application has taken what came before.
+  @inline(never)
   mutating func receiveRest(at now: Instant) {
     engine.peerClosed()
     while link.isOpen(on: system), engine.wantsReceive {
@@ -80,6 +83,7 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
   /// Reports that the connection is gone as soon as everything it brought has been handed out. If there was a
   /// reason to end it already, that is the one to report; if the application wanted to leave, the goodbye
   /// must have gone out.
+  @inline(never)
   mutating func settleTransportError() {
     guard case .open(let connection) = phase, let cause = connection.transportError,
       !link.isOpen(on: system), !engine.hasUndeliveredEvent

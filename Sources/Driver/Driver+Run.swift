@@ -74,7 +74,7 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
     engine.takeWork(at: now)
     switch phase {
     case .disconnected, .waiting, .authorizing: break
-    case .opening: proceed(link.advance(ready, on: &system, logger, at: now), at: now)
+    case .opening: advanceOpening(ready, at: now)
     case .open(let connection):
       guard connection.transportError == nil else {
         receiveRest(at: now)
@@ -94,6 +94,13 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
     guard isLive else { return }
     conclude(at: now)
     watchTransport()
+  }
+
+  // What seldom comes has a frame of its own, so that a step does not need the stack for it.
+
+  @inline(never)
+  private mutating func advanceOpening(_ ready: Readiness, at now: Instant) {
+    proceed(link.advance(ready, on: &system, logger, at: now), at: now)
   }
 
   // MARK: Open
@@ -158,6 +165,7 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
     phase = .open(connection)
   }
 
+  @inline(never)
   private mutating func checkDeadlines(at now: Instant) {
     checkStability(at: now)
     // As long as its event is not taken the last connection is not over.

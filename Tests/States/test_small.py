@@ -1,4 +1,4 @@
-"""The small scenes, on the build that SMQ_TARGET names: as many states and worlds as on every other."""
+"""The small scenes, on the build that SMQ_TARGET names: as many worlds as on every other."""
 
 import os
 import pathlib
