@@ -3,7 +3,7 @@ import Testing
 
 @testable import MQTTSession
 
-/// Where the short way must leave it to the long one.
+/// Plain messages, between messages and events that are not.
 @Suite struct FastPathTests {
   private static func message(_ payload: UInt8, qos: UInt8 = 0, identifier: UInt8 = 5) -> [UInt8] {
     let rest: [UInt8] = [0, 1, 0x61] + (qos > 0 ? [0, identifier] : []) + [payload]

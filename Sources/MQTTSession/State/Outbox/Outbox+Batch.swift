@@ -53,7 +53,7 @@ extension Outbox {
     switch batch.kind {
     case .other: return false
     case .atMostOnce:
-      // In front of them nothing is left that waits for an answer, or to be told.
+      // In front of them nothing is left that waits for an acknowledgement, or for its completion to be taken.
       guard sendSlot == head, stored == windowCount, live == stored else { return false }
       delivered.add(windowCount)
       incomplete &-= windowCount

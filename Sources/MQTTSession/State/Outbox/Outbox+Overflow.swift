@@ -1,7 +1,7 @@
 import MQTTWire
 import Storage
 
-/// What happens at the brim, message by message (docs/decisions/0020).
+/// The overflow policies: what happens to a message when the outbox is full (docs/decisions/0020).
 ///
 /// Room comes back from the front only, and in front of what may be dropped is what the server has not acknowledged. So
 /// what is left is packed, if that is what it takes.
@@ -148,7 +148,7 @@ extension Outbox {
     guard distance != 0 else { return }
     bytes.move(from: message.start, to: offset, count: message.size)
     descriptors[slot].offset = UInt32(truncatingIfNeeded: offset)
-    // The packet that has been begun takes the run along.
+    // The packet that has been begun takes the window along.
     if windowCount > 0, slot == sendSlot {
       windowBase &+= distance
       windowStart &+= distance

@@ -38,11 +38,11 @@ extension Outbox {
   /// Whether there is a descriptor for one more message.
   var hasDescriptor: Bool { stored < descriptors.count || reclaimable != nil }
 
-  /// At the brim those in the middle count, too, of which the application has heard.
+  /// When the outbox is full, those in the middle count, too, whose completion has been taken.
   @inline(never)
   mutating func reclaim() -> Bool {
     guard let slot = reclaimable else {
-      // Whoever asks again and again at the brim does not have all looked through each time.
+      // A program that tries again and again does not make it look through all of them each time.
       if !isInsidePacket { hasGap = false }
       return false
     }
@@ -64,7 +64,7 @@ extension Outbox {
     isInsidePacket && descriptors[sendSlot].qos != .atMostOnce && distance(of: sendSlot) >= place
   }
 
-  /// Their row is linked by slot.
+  /// Their list is linked by slot.
   private mutating func moveCompletions(behind place: Int) {
     var slot = firstCompleted
     while slot != Outbox.none {

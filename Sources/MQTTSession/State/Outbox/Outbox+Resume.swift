@@ -3,7 +3,7 @@ import Storage
 
 /// The Session State across connections (§4.4): what is sent again, and what it becomes.
 extension Outbox {
-  /// The connection is gone. What the run had taken is unsent again; whether the server has the
+  /// The connection is gone. What the window had taken is unsent again; whether the server has the
   /// rest comes out on the next connection.
   mutating func connectionLost() {
     batch.count = 0

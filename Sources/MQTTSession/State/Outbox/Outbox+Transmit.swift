@@ -10,7 +10,7 @@ import Storage
 extension Outbox {
   // MARK: Outputs
 
-  /// The bytes that can be sent now in one piece; the run grows as far as quota and memory allow.
+  /// The bytes that can be sent now in one piece; the window grows as far as quota and memory allow.
   var window: Span<UInt8> {
     @_lifetime(borrow self)
     borrowing get {
@@ -49,7 +49,7 @@ extension Outbox {
     }
   }
 
-  /// How long ago the message that is to be sent again next was sent, counted in messages of both lanes; `nil`: there is
+  /// How long ago the message that is to be sent again next was sent, counted in messages of both queues; `nil`: there is
   /// none.
   mutating func nextResend() -> UInt16? {
     guard resends > 0 else { return nil }
@@ -79,7 +79,7 @@ extension Outbox {
     }
   }
 
-  /// Adds to the run what may be sent and lies right behind it.
+  /// Adds to the window what may be sent and is contiguous with it.
   mutating func extendWindow(
     _ range: ResendLimit = .everything, version: ProtocolVersion, second: UInt32, quota: inout SendQuota
   ) {
@@ -88,7 +88,7 @@ extension Outbox {
     while windowCount < unsent {
       let packet = descriptors[readySlot]
       guard packet.state == .queued else {
-        // Ended, or needs no PUBLISH any more: stepped over where the run begins, else it ends here.
+        // Ended, or needs no PUBLISH any more: stepped over where the window begins; else the window ends here.
         guard windowCount == 0, packet.state != .reserved else { return }
         stepOver()
         continue
@@ -124,7 +124,7 @@ extension Outbox {
     packet.flags.contains(.isStream) || packet.flags.contains(.needsTopic)
   }
 
-  /// `count` bytes of the run were handed to the transport. Returns how many packets are whole now.
+  /// `count` bytes of the window were handed to the transport. Returns how many packets are whole now.
   mutating func transmitted(_ count: Int, order: inout UInt16) -> Int {
     if prefixStart < prefixEnd {
       precondition(count >= 0 && count <= prefixEnd &- prefixStart)
@@ -189,7 +189,7 @@ extension Outbox {
   /// Whether the first byte of a message has been handed to the transport.
   func isBegun(_ slot: Int) -> Bool { windowCount > 0 && slot == sendSlot && isInsidePacket }
 
-  /// Takes back from the run what has not been begun.
+  /// Takes back from the window what has not been begun.
   mutating func shrinkWindow(_ quota: inout SendQuota) {
     let kept = isInsidePacket ? 1 : 0
     while windowCount > kept {

@@ -25,7 +25,7 @@ public struct Outbox: ~Copyable {
     /// When it was published, once sent when that was, and once `completed` how long it took since then; milliseconds.
     var since: UInt32
     var flags: MessageFlags
-    /// Once sent: how many were before it, on both lanes; wraps.
+    /// Once sent: how many were before it, in both queues; wraps.
     var order: UInt16
     /// With `isRequest` what tells it in the table of replies, with `hasAlias` its alias in the table of aliases.
     var tag: UInt16
@@ -88,22 +88,22 @@ public struct Outbox: ~Copyable {
   var unacknowledged = 0
   var readySlot = 0
   var windowCount = 0
-  /// Where the first packet of the run that is not yet whole begins; between it and `windowStart` are bytes sent.
+  /// Where the first packet of the window that is not all sent begins; between it and `windowStart` are bytes sent.
   var windowBase = 0
   var windowStart = 0
   var windowEnd = 0
-  /// What goes before the run: the beginning of a packet that has lost its own.
+  /// What is sent before the window: the beginning of a packet that has lost its own.
   var prefix: Region
   var prefixStart = 0
   var prefixEnd = 0
   var pubrelSlot = 0
   var pubrelsToCheck = 0
 
-  /// The time of the last turn.
+  /// The time of the last step.
   var now = Instant(milliseconds: 0)
   /// The second in which the first message expires, if one does.
   var nextExpiry: UInt32? = nil
-  /// How many messages both lanes had sent when this connection came up.
+  /// How many messages both queues had sent when this connection came up.
   var resumedAt: UInt16 = 0
   var aliases: SentAliases
   var reservation: Reservation? = nil

@@ -6,7 +6,7 @@ public struct PublishOptions: BitwiseCopyable {
     case stream  // the payload never is in the outbox
   }
 
-  /// What happens at the brim.
+  /// What happens when the outbox is full.
   public enum Overflow: UInt8, BitwiseCopyable {
     case refuse
     case dropOldest  // of those that may be dropped
@@ -18,7 +18,7 @@ public struct PublishOptions: BitwiseCopyable {
   public var isQuiet: Bool
   public var kind = Kind.whole
   public var overflow = Overflow.refuse
-  /// It goes first, and has room of its own.
+  /// It is sent first, from the priority queue.
   public var isUrgent = false
   /// Seconds from now; 0: it does not expire.
   public var expiry: UInt32 = 0
