@@ -109,7 +109,7 @@ private func compare(_ filter: Span<UInt8>, _ topic: Span<UInt8>) -> Comparison 
   return index == topic.count ? .match : .noMatch
 }
 
-/// "/#" matches the level above it too; behind a '+', what follows it goes notRedelivered.
+/// "/#" matches the level above it too; behind a '+', what follows it goes unseen.
 private func compareWithNothing(_ filter: Span<UInt8>, _ place: Int) -> Comparison {
   let rest = filter.count - place
   if rest >= 2, filter[place] == slash, filter[place + 1] == hash,

@@ -41,11 +41,12 @@ public func smq_publish(_ client: OpaquePointer?, _ message: UnsafePointer<smq_m
 /// lowest, layout.c asserts.
 @inline(__always)
 private func plainFlags(_ message: UnsafePointer<smq_message>) -> MessageFlags? {
+  guard unsafe message.pointee.size == UInt32(MemoryLayout<smq_message>.size),
+    unsafe message.pointee.properties.size == 0
+  else { return nil }
   let start = unsafe UnsafeRawPointer(message)
   let end = unsafe start.load(fromByteOffset: MemoryLayout<smq_message>.size &- 4, as: UInt32.self)
-  guard unsafe message.pointee.size == UInt32(MemoryLayout<smq_message>.size),
-    unsafe message.pointee.properties.size == 0, unsafe message.pointee.expiry_s | end == 0
-  else { return nil }
+  guard unsafe message.pointee.expiry_s | end == 0 else { return nil }
   return unsafe MessageFlags(bytes: start.load(fromByteOffset: 4, as: UInt32.self))
 }
 
@@ -185,7 +186,7 @@ public func smq_respond(
       if property.identifier == .correlationData { correlation = property.text }
     }
     guard !topic.isEmpty else { throw .option }
-    var reply = try unsafe whole(message, topic: list.extracting(topic.range))
+    var reply = try unsafe publish(message, topic: list.extracting(topic.range))
     if let correlation {
       reply.own.correlationData = list.extracting(correlation.range)
       reply.own.hasCorrelationData = true
@@ -238,14 +239,16 @@ func options(_ message: UnsafePointer<smq_message>) -> PublishOptions {
 /// A message as the caller gave it. The result lasts as long as the call it came with.
 @_lifetime(immortal)
 func whole(_ message: UnsafePointer<smq_message>) throws(Status) -> Publish {
-  return try unsafe whole(message, topic: span(message.pointee.topic))
+  try unsafe check(message)
+  guard unsafe message.pointee.qos <= QoS.exactlyOnce.rawValue else { throw .qos }
+  return try unsafe publish(message, topic: span(message.pointee.topic))
 }
 
+/// A message that was checked, with another topic or its own.
 @_lifetime(immortal)
-private func whole(
+private func publish(
   _ message: UnsafePointer<smq_message>, topic: Span<UInt8>
 ) throws(Status) -> Publish {
-  try unsafe check(message)
   guard let qos = unsafe QoS(rawValue: message.pointee.qos) else { throw .qos }
   let publish = Publish(
     topic: topic, payload: try unsafe span(message.pointee.payload), qos: qos,
