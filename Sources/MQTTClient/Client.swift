@@ -40,7 +40,8 @@ extension Driver where Engine == MQTTEngine, Link: ~Copyable, System: ~Copyable 
   /// How long the oldest message that was not sent yet waits, as of the last step; 0: none does.
   public var outboxAge: UInt32 {
     guard let since = engine.session.outboxNumbers.waitingSince else { return 0 }
-    return now.milliseconds &- since.milliseconds
+    // What was published since the last step is newer than that.
+    return since.isReached(at: now) ? now.milliseconds &- since.milliseconds : 0
   }
 
   public var version: ProtocolVersion { engine.session.version }

@@ -1,7 +1,7 @@
 public import MQTTWire
 import Storage
 
-/// Enhanced connection.authentication (§4.12).
+/// Enhanced authentication (§4.12).
 enum AuthenticationState: BitwiseCopyable {
   case none  // CONNECT has no Authentication Method
   case connecting  // until CONNACK

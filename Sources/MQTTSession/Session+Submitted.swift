@@ -26,7 +26,7 @@ extension Session {
       )
   }
 
-  /// Takes a message into the state.outbox that `check` has let pass and for which there is room; also while the application
+  /// Takes a message into the outbox that `check` has let pass and for which there is room; also while the application
   /// is leaving. One that the server does not allow ends at once. `isExpired`: so does this one.
   public mutating func publishChecked(
     _ message: borrowing Publish, _ options: PublishOptions, isExpired: Bool, at now: Instant

@@ -1,7 +1,7 @@
 public import MQTTWire
 import Storage
 
-/// What the application wants: state.subscriptions, and requests with state.responses.
+/// What the application wants: subscriptions, and requests with responses.
 extension Session {
   /// Takes a SUBSCRIBE or UNSUBSCRIBE, or changes nothing. `identifier` is the Subscription Identifier; 0: none.
   public mutating func request<List: SubscriptionList & ~Copyable & ~Escapable>(
@@ -167,7 +167,7 @@ extension Session {
     return type == .subscribe ? needs : SubscribeQueue.Needs()
   }
 
-  // MARK: Requests with state.responses
+  // MARK: Requests with responses
 
   /// Publishes a request (§4.10.1). `message` has no Correlation Data yet. False: it was dropped at once, as it asked for.
   public mutating func publishRequest(

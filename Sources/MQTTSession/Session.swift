@@ -167,7 +167,7 @@ public struct Session: ~Copyable {
   /// Every message and every request is complete, and nothing waits to be sent.
   public var isDrained: Bool { state.isDrained && control.isEmpty }
 
-  /// Where the extents of an `CloseReason` or of an event point.
+  /// Where the extents of a `CloseReason` or of an event point.
   public var receivedBytes: Span<UInt8> {
     @_lifetime(borrow self)
     borrowing get { receiver.bytes }

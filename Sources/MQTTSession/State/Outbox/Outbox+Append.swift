@@ -36,6 +36,7 @@ extension Outbox {
   ) throws(SessionError) {
     let isStream = !isPlain && options.kind == .stream
     let size = try checkedSize(publish, flags, isStream: isStream, version: version, limits: limits)
+    let tailBefore = tailOffset
     if stored == descriptors.count || tailOffset &+ size > roomEnd, let error = findRoom(size) { throw error }
     let (slot, offset, identifier) = (tail, tailOffset, newIdentifier(options.cookie))
     describe(slot, flags, cookie: options.cookie, offset: offset, size: size, version: version)
@@ -43,7 +44,7 @@ extension Outbox {
       batch.add(flags)
     } else {
       batch.count = 0
-      annotate(slot, options, publish, version: version)
+      annotate(slot, options, publish, tailBefore: tailBefore, version: version)
     }
     appended(size)
     if isPlain {

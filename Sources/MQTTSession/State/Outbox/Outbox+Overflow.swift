@@ -179,7 +179,7 @@ extension Outbox {
     let offset = message.end &- size
     describe(slot, flags, cookie: options.cookie, offset: offset, size: size, version: version)
     encodeOutOfLine(publish, identifier, at: offset, size: size, version: version)
-    annotate(slot, options, publish, version: version)
+    annotate(slot, options, publish, tailBefore: tailOffset, version: version)
     return true
   }
 

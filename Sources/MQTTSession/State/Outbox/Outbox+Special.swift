@@ -4,10 +4,11 @@ import Storage
 /// Messages that are more than bytes to be sent: those that expire, wait for a reply, have their payload written later, or
 /// never have it here.
 extension Outbox {
-  /// Notes in the newest descriptor what is special.
+  /// Notes in a descriptor what is special about its message.
   @inline(never)
   mutating func annotate(
-    _ slot: Int, _ options: PublishOptions, _ publish: borrowing Publish, version: ProtocolVersion
+    _ slot: Int, _ options: PublishOptions, _ publish: borrowing Publish, tailBefore: Int,
+    version: ProtocolVersion
   ) {
     descriptors[slot].flags.set(.isExpendable, options.overflow != .refuse)
     if options.overflow == .latest {
@@ -33,7 +34,7 @@ extension Outbox {
     case .reserved:
       descriptors[slot].state = .reserved
       reservation = Reservation(
-        slot: slot, payloadSize: publish.payloadSize, tailOffset: live > 0 ? tailOffset : 0)
+        slot: slot, payloadSize: publish.payloadSize, tailOffset: live > 0 ? tailBefore : 0)
     case .stream:
       descriptors[slot].flags.set(.isStream, true)
       stream = OutgoingStream(slot: slot, payloadSize: publish.payloadSize)

@@ -1,12 +1,12 @@
 import MQTTWire
 import Storage
 
-/// Sending from the outbox, and what the server's acknowledgements do to it.
+/// Sending from the outbox.
 ///
 ///         head            sendSlot        readySlot       tail
 ///     ─────┼───────────────┼───────────────┼───────────────┼─────
-///          │ sent, waiting │ the window:  │ not yet ready │
-///          │ for the server│ piece of bytes│               │
+///          │ sent, waiting │ the window:   │ not yet ready │
+///          │ for the server│ contiguous    │               │
 extension Outbox {
   // MARK: Outputs
 
