@@ -25,12 +25,12 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
   }
 
   /// Leaves when all is sent and acknowledged, or after `drain` milliseconds. True: the engine is to know.
-  /// False: it knows, or there is nobody to say goodbye to.
+  /// False: it knows, or there is no peer to send the final packet to.
   public mutating func beginLeaving(drain: UInt32, at now: Instant) -> Bool {
     self.now = now
     offeredBytes = 0
     isWanted = false
-    guard case .open(var connection) = phase, engine.canSayGoodbye, isLive else {
+    guard case .open(var connection) = phase, engine.canSendFinalPacket, isLive else {
       giveUp()
       return false
     }
@@ -54,7 +54,7 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
     end(Failure(.closed, at: .connected))
   }
 
-  /// There is nobody to say goodbye to.
+  /// There is no peer to send the final packet to.
   @_optimize(size)
   private mutating func giveUp() {
     switch phase {

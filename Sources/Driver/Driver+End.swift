@@ -4,21 +4,21 @@ import Transports
 
 /// The end of a connection: the one the application wants, and every other.
 extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
-  /// Says goodbye when it is time, and closes when all is said.
+  /// Sends the final packet when it is time, and closes when all is sent.
   mutating func conclude(at now: Instant) {
     guard case .open(let connection) = phase else { return }
     if connection.isLeaving, !engine.wantsClose, engine.isDrained || timers.isDue(.leave, at: now) {
-      guard sayGoodbye(at: now) else { return }
+      guard sendFinalPacket(at: now) else { return }
     }
     guard engine.wantsClose else { return }
     timers.startIfStopped(.linger, at: now.advanced(by: Self.lingerTimeout))
     let isTimeUp = timers.isDue(.linger, at: now)
-    if engine.hasUnsentGoodbye, !isTimeUp { return }
+    if engine.hasUnsentFinalPacket, !isTimeUp { return }
     if fallsBack() { return reopen(at: now) }
     guard let request = engine.closeRequest else { return }
     guard case .requested = request.cause else { return end(request) }
-    // Without DISCONNECT on its way this is no goodbye: the server will publish the Will.
-    guard !engine.hasUnsentGoodbye else { return end(.timeout) }
+    // Without the final packet on its way the peer does not know that the end was meant.
+    guard !engine.hasUnsentFinalPacket else { return end(.timeout) }
     phase = .closing
     link.shutdownWrite(on: &system)
     watch(readable: true, writable: false)
@@ -29,13 +29,13 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
   private mutating func fallsBack() -> Bool { !isLeaving && engine.fallBack() }
 
   /// False: the connection is over, or there is no room for the last words yet.
-  private mutating func sayGoodbye(at now: Instant) -> Bool {
-    if !engine.sayGoodbye() {
+  private mutating func sendFinalPacket(at now: Instant) -> Bool {
+    if !engine.sendFinalPacket() {
       // What is in their way goes first, for as long as the end may take.
       timers.startIfStopped(.linger, at: now.advanced(by: Self.lingerTimeout))
       transmit(at: now)
       guard isLive else { return false }
-      if !engine.sayGoodbye() {
+      if !engine.sendFinalPacket() {
         if timers.isDue(.linger, at: now) { end(.timeout) }
         return false
       }
@@ -81,7 +81,7 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
   }
 
   /// Reports that the connection is gone as soon as everything it brought has been handed out. If there was a
-  /// reason to end it already, that is the one to report; if the application wanted to leave, the goodbye
+  /// reason to end it already, that is the one to report; if the application wanted to leave, the final packet
   /// must have gone out.
   @inline(never)
   mutating func settleTransportError() {

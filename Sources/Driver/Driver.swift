@@ -199,7 +199,7 @@ public struct Driver<
     if hasEvent || engine.eventIsBorrowed || engine.hasWork(at: now) { return 0 }
     if case .open(let connection) = phase {
       if connection.transportError != nil { return 0 }
-      if engine.wantsClose, !engine.hasUnsentGoodbye { return 0 }
+      if engine.wantsClose, !engine.hasUnsentFinalPacket { return 0 }
       if link.isPolled, isReady(connection) { return 0 }
       if connection.isLeaving, !engine.wantsClose, engine.isDrained { return 0 }
     }

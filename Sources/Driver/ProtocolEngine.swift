@@ -86,12 +86,12 @@ public protocol ProtocolEngine: ~Copyable {
 
   // MARK: The end
 
-  /// There is a server to say goodbye to.
-  var canSayGoodbye: Bool { get }
-  /// Says goodbye. False: there is no room for it yet.
-  mutating func sayGoodbye() -> Bool
+  /// The connection is far enough for the packet that ends it.
+  var canSendFinalPacket: Bool { get }
+  /// Queues the packet that ends the connection. False: there is no room for it yet.
+  mutating func sendFinalPacket() -> Bool
   /// The last words, or what is in their way, were not handed to the transport.
-  var hasUnsentGoodbye: Bool { get }
+  var hasUnsentFinalPacket: Bool { get }
   /// It wants the connection closed: `closeRequest` says why.
   var wantsClose: Bool { get }
   var closeRequest: CloseRequest<CloseDetails>? { get }

@@ -135,9 +135,9 @@ public struct MQTTEngine: ~Copyable, ProtocolEngine {
 
   // MARK: The end
 
-  public var canSayGoodbye: Bool { session.canSendDisconnect }
-  public mutating func sayGoodbye() -> Bool { session.disconnect() }
-  public var hasUnsentGoodbye: Bool { session.hasUnsentDisconnect }
+  public var canSendFinalPacket: Bool { session.canSendDisconnect }
+  public mutating func sendFinalPacket() -> Bool { session.disconnect() }
+  public var hasUnsentFinalPacket: Bool { session.hasUnsentDisconnect }
   public var wantsClose: Bool { session.closeReason != nil }
 
   /// Servers that do not speak a version close the connection, or say so.

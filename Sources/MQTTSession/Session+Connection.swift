@@ -167,8 +167,8 @@ extension Session {
     connection.ackTimeout.answered(at: state.outbox.now, waiting: state.unacknowledged)
   }
 
-  /// Ends the connection from this side. 5.0 tells the server why (§4.13), 3.1.1 only says goodbye,
-  /// and only if that is meant: a DISCONNECT of 3.1.1 discards the Will.
+  /// Ends the connection from this side. 5.0 tells the server why (§4.13); 3.1.1 sends DISCONNECT
+  /// only if the end is meant, because its DISCONNECT discards the Will.
   mutating func close(_ closeReason: CloseReason, saying reason: ReasonCode?) {
     arrival.closeReason = closeReason
     connection.beginClosing()

@@ -93,12 +93,12 @@ struct LineEngine: ~Copyable, ProtocolEngine {
 
   // MARK: The end
 
-  var canSayGoodbye: Bool { isOpen }
-  mutating func sayGoodbye() -> Bool {
+  var canSendFinalPacket: Bool { isOpen }
+  mutating func sendFinalPacket() -> Bool {
     say("BYE")
     closeRequest = CloseRequest(.requested, details: CloseDetails(word: 0))
     return true
   }
-  var hasUnsentGoodbye: Bool { !outgoing.isEmpty }
+  var hasUnsentFinalPacket: Bool { !outgoing.isEmpty }
   var wantsClose: Bool { closeRequest != nil }
 }

@@ -92,7 +92,7 @@ extension Endpoint {
     for index in 0..<count { space[index] = Ledger.byte(number, at: offset + index) }
   }
 
-  /// Says goodbye when it is time, and closes when all is said.
+  /// Sends DISCONNECT when it is time, and closes when all is sent.
   private func conclude() throws(Failure) -> Bool {
     guard phase == .open else { return false }
     if isLeaving, session.closeReason == nil, session.isDrained || world.isEnding || world.chance.percent(10)

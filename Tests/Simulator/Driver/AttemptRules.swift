@@ -153,7 +153,7 @@ final class AttemptRules {
   /// When it wants to be called again: not behind anything that is due.
   func checkWaking(_ wakeAt: UInt64, requests: UInt64?, hasEvent: Bool) throws(Failure) {
     guard !hasEvent, !world.hasSteppedClock else { return }
-    // While it says goodbye a client waits for nothing else, for two seconds at most (docs/architecture.md, the farewell).
+    // While it disconnects a client waits for nothing else, for two seconds at most (docs/architecture.md).
     let farewell: UInt64 = state == .disconnecting ? 2000 : 0
     if let requests {
       try require(wakeAt <= max(requests, world.now + farewell), "a reply's time is not waited for")

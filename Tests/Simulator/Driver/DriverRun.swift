@@ -86,7 +86,7 @@ final class DriverRun {
     }
   }
 
-  /// Everybody says goodbye.
+  /// Every client disconnects.
   private func leave() throws(Failure) {
     world.trace("---- leaving")
     for program in world.programs {
