@@ -26,10 +26,10 @@ final class Output {
   }
 
   /// Throws if something could not be written.
-  func finish() throws(Complaint) {
+  func finish() throws(ExitError) {
     flush()
     if error != 0 && error != Int32(TOOL_EINTR) {
-      throw Complaint(text: "cannot write to standard output: \(System.errorText(error))")
+      throw ExitError(text: "cannot write to standard output: \(System.errorText(error))")
     }
   }
 }
