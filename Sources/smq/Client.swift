@@ -1,5 +1,5 @@
+import CPlatform
 import CSwiftMQTT
-import CTool
 
 /// A smq_client, and the memory in which it lives.
 @safe
@@ -163,22 +163,37 @@ final class Client {
       var size = 0
       unsafe _ = smq_engine_transmit(client, now, &data, &size)
       guard size > 0 else { return 0 }
-      let count = unsafe tool_send(descriptor, data, size)
-      if count < 0 { return Int32(-count) }
+      let count = unsafe platform_send(descriptor, data?.assumingMemoryBound(to: UInt8.self), size)
+      if count < 0 { return -count }
       unsafe _ = smq_engine_transmitted(client, Int(count), now)
-      if count < Int64(size) { return Int32(TOOL_EAGAIN) }
+      if count < size { return Int32(PLATFORM_EAGAIN) }
     }
   }
 
-  /// Receives what is available, once. Above 0: bytes; 0: the end; below: -errno; nil if there is no room.
-  func receive(from descriptor: Int32, _ now: UInt32) -> Int64? {
+  /// What the client received from a connection.
+  enum Received {
+    case something, nothingNow
+    /// The client has no room for more.
+    case nothingWanted
+    /// 0 at the end of the connection, or an errno.
+    case end(Int32)
+  }
+
+  /// Receives what is available, once.
+  func receive(from descriptor: Int32, _ now: UInt32) -> Received {
     var data: UnsafeMutableRawPointer? = nil
     var size = 0
     unsafe _ = smq_engine_receive_buffer(client, &data, &size)
-    guard size > 0 else { return nil }
-    let count = unsafe tool_receive(descriptor, data, size)
-    if count > 0 { unsafe _ = smq_engine_received(client, Int(count), now) }
-    return count
+    guard size > 0 else { return .nothingWanted }
+    let count = unsafe platform_receive(descriptor, data?.assumingMemoryBound(to: UInt8.self), size)
+    switch count {
+    case Int32(PLATFORM_WOULD_BLOCK): return .nothingNow
+    case .min: return .end(0)  // PLATFORM_CLOSED
+    case ..<0: return .end(-count)
+    default:
+      unsafe _ = smq_engine_received(client, Int(count), now)
+      return .something
+    }
   }
 
   // ---- What it reports

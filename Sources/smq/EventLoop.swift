@@ -1,5 +1,4 @@
 import CSwiftMQTT
-import CTool
 
 /// Set once, before the first client is created.
 let signals = System.catchSignals()
