@@ -20,7 +20,9 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
 
   /// As `canSetServer` says that it can.
   public mutating func setServer(_ host: Span<UInt8>, port: UInt16, connectTimeout: UInt32) {
-    servers.set(0, host, port: port)
+    // A look-up under way is known by the server's index, and would be taken for one of this name.
+    if servers.set(0, host, port: port) { system.cancelResolving() }
+    redirect = Redirect()
     self.connectTimeout = connectTimeout
   }
 

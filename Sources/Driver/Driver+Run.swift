@@ -85,7 +85,7 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
         logger(.unblocked)
       }
       if link.isReadable(ready) || link.hasBuffered { receive(at: now) }
-    case .closing: if link.isReadable(ready) { discard() }
+    case .closing: if link.isReadable(ready) || link.hasBuffered { discard() }
     }
     if readiness != nil { checkDeadlines(at: now) }
     if logger.isOn { engine.logStep(logger) }
@@ -136,9 +136,10 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
     return link.receive(into: &space, on: &system)
   }
 
+  /// Hands bytes over until the transport takes no more, the engine has no more, or the connection ends.
   mutating func transmit(at now: Instant) {
     guard link.isPolled else { return }
-    while !isBlockedSending {
+    while isLive, !isBlockedSending {
       if engine.wantsRefill { engine.refill(at: now) }
       guard engine.wantsTransmit, engine.prepareTransmit(at: now) else { return }
       switch Self.send(from: engine, over: &link, of: &system) {
@@ -168,8 +169,11 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
   @inline(never)
   private mutating func checkDeadlines(at now: Instant) {
     checkStability(at: now)
-    // As long as its event is not taken the last connection is not over.
-    if timers.isDue(.retry, at: now), failure == nil { return begin(at: now) }
+    if timers.isDue(.retry, at: now) {
+      if failure == nil { return begin(at: now) }
+      // As long as its event is not taken the last connection is not over.
+      timers.start(.retry, at: now)
+    }
     if timers.isDue(.connect, at: now) { return end(.timeout) }
     if phase.isOpening, let deadline = link.deadline, deadline.isReached(at: now) {
       proceed(link.timedOut(on: &system, logger, at: now), at: now)
@@ -207,11 +211,12 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
       backoff.reset()
       redirect.markGood()
       if !redirect.isInUse { round.markGood() }
+      timers.start(.stable, at: now)
     }
   }
 
   private mutating func watchTransport() {
-    guard case .open(var connection) = phase else { return }
+    guard case .open(var connection) = phase, connection.transportError == nil else { return }
     let wantsReceive = engine.wantsReceive
     if connection.isWatchingReceive != wantsReceive {
       connection.isWatchingReceive = wantsReceive

@@ -196,7 +196,7 @@ public struct Driver<
 
   /// When there is something to do even if the descriptor stays silent: milliseconds, -1 for never.
   public func nextTimeout(at now: Instant) -> Int32 {
-    if hasEvent || engine.eventIsBorrowed || engine.hasWork(at: now) { return 0 }
+    if hasEvent || engine.eventIsBorrowed || engine.hasWork(at: now) || hasBufferedInput { return 0 }
     if case .open(let connection) = phase {
       if connection.transportError != nil { return 0 }
       if engine.wantsClose, !engine.hasUnsentFinalPacket { return 0 }
@@ -211,12 +211,20 @@ public struct Driver<
   private func isReady(_ connection: OpenConnection) -> Bool {
     if !connection.isBlocked, engine.wantsTransmit { return true }
     // Taking an event has made room.
-    if engine.wantsReceive, link.hasBuffered || !connection.isWatchingReceive { return true }
+    if engine.wantsReceive, !connection.isWatchingReceive { return true }
     return engine.wantsRefill && engine.refillDeadline == nil
   }
 
-  /// A layer of the transport has more than it has handed out.
-  var hasBufferedInput: Bool { isLive && link.hasBuffered && engine.wantsReceive }
+  /// A layer of the transport has read more than it has handed out, and the next step goes on with it: the
+  /// system will not tell.
+  var hasBufferedInput: Bool {
+    guard link.hasBuffered else { return false }
+    switch phase {
+    case .disconnected, .waiting, .authorizing: return false
+    case .opening, .closing: return true
+    case .open: return isLive && engine.wantsReceive
+    }
+  }
 
   var nextDeadline: Instant? {
     @inline(never) get { earliestDeadline }

@@ -2,7 +2,7 @@ import Storage
 
 /// The servers of a client, and behind them the one that another pointed to.
 struct ServerTable: ~Copyable {
-  struct Entry: BitwiseCopyable {
+  struct Entry: BitwiseCopyable, Equatable {
     var host: ByteRange
     var port: UInt16
   }
@@ -27,7 +27,8 @@ struct ServerTable: ~Copyable {
     self.entries = entries
     self.hosts = hosts
     count = options.servers.count
-    for index in 0..<count { set(index, options.host(index), port: options.port(index)) }
+    for index in 0..<self.entries.count { self.entries[index] = Entry(host: .empty, port: 0) }
+    for index in 0..<count { _ = set(index, options.host(index), port: options.port(index)) }
   }
 
   var bytes: Span<UInt8> {
@@ -42,12 +43,20 @@ struct ServerTable: ~Copyable {
   /// Whether a host of this size can stand alone.
   func hasRoom(for size: Int) -> Bool { size < hosts.count }
 
-  /// One host after the other; that at `count` may be set again and again.
-  mutating func set(_ index: Int, _ host: Span<UInt8>, port: UInt16) {
+  /// One host after the other; that at `count` may be set again and again. True: another server stood there.
+  mutating func set(_ index: Int, _ host: Span<UInt8>, port: UInt16) -> Bool {
     let start = index == 0 ? 0 : entries[index &- 1].host.end &+ 1
+    let entry = Entry(host: ByteRange(offset: start, count: host.count), port: port)
+    if entries[index] == entry, holds(host, at: start) { return false }
     var text = hosts.mutableBytes(in: start..<start &+ host.count &+ 1)
     copy(host, into: &text)
     text[host.count] = 0
-    entries[index] = Entry(host: ByteRange(offset: start, count: host.count), port: port)
+    entries[index] = entry
+    return true
+  }
+
+  private func holds(_ host: Span<UInt8>, at start: Int) -> Bool {
+    for index in 0..<host.count where hosts[start &+ index] != host[index] { return false }
+    return true
   }
 }

@@ -104,6 +104,11 @@ public struct Linux: ~Copyable, Platform {
     return answer
   }
 
+  public mutating func cancelResolving() {
+    forget(.resolver)
+    resolver.cancel()
+  }
+
   // MARK: Sockets
 
   public mutating func connect(

@@ -36,6 +36,9 @@ public protocol Platform: ~Copyable {
 
   mutating func resolved() -> Resolution
 
+  /// Gives the look-up up whose answer nobody wants any more. Harmless if there is none.
+  mutating func cancelResolving()
+
   // MARK: Sockets
 
   /// Begins to connect. The socket turns writable when the outcome is known.

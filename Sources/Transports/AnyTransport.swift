@@ -24,6 +24,7 @@ public struct AnyTransport: ~Copyable, Transport {
   public var isPolled: Bool { !isCallerDriven }
   public var stage: OpeningStage { isCallerDriven ? CallerDriven().stage : tcp.stage }
   public var deadline: Instant? { tcp.deadline }
+  public var hasBuffered: Bool { tcp.hasBuffered }
   public var addressCapacity: Int { tcp.addressCapacity }
 
   public func isOpen<System: Platform & ~Copyable>(on system: borrowing System) -> Bool {

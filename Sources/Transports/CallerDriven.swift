@@ -8,6 +8,9 @@ public struct CallerDriven: ~Copyable, Transport {
 
   public var isPolled: Bool { false }
   public var stage: OpeningStage { .connect }
+  public var deadline: Instant? { nil }
+  public var hasBuffered: Bool { false }
+  public var addressCapacity: Int { 0 }
 
   /// It has closed it before anybody could.
   public func isOpen<System: Platform & ~Copyable>(on system: borrowing System) -> Bool { false }
@@ -22,8 +25,16 @@ public struct CallerDriven: ~Copyable, Transport {
     on system: inout System, _ log: Log, at now: Instant
   ) -> Opening { .needsTransport }
 
+  public mutating func provide<System: Platform & ~Copyable>(
+    _ addresses: AddressList, on system: inout System, _ log: Log, at now: Instant
+  ) -> Opening { .opening }
+
   public mutating func advance<System: Platform & ~Copyable>(
     _ ready: Readiness, on system: inout System, _ log: Log, at now: Instant
+  ) -> Opening { .opening }
+
+  public mutating func timedOut<System: Platform & ~Copyable>(
+    on system: inout System, _ log: Log, at now: Instant
   ) -> Opening { .opening }
 
   public mutating func send<System: Platform & ~Copyable>(

@@ -6,11 +6,13 @@ import Transports
 /// Memory for a driver, and what it needs to be made.
 final class Memory {
   let host: [UInt8]
+  private let writeTimeout: UInt32
   private let block: UnsafeMutableRawPointer
   private let driverPlan: DriverPlan
   private let rooms: [ArenaSlice<UInt8>]
 
-  init(_ host: String) {
+  init(_ host: String, writeTimeout: UInt32 = 0) {
+    self.writeTimeout = writeTimeout
     self.host = Array(host.utf8)
     var plan = ArenaLayout()
     let name = Array(host.utf8)
@@ -42,7 +44,8 @@ final class Memory {
     _ link: consuming Link, _ system: consuming System
   ) -> Rig<Link, System> {
     let name = host
-    let options = Self.options(name.span)
+    var options = Self.options(name.span)
+    options.writeTimeout = writeTimeout
     return Rig(
       Driver(
         over: link, on: system, options, plan: driverPlan, block: carved
@@ -63,6 +66,14 @@ final class Rig<Link: Transport & ~Copyable, System: Platform & ~Copyable> {
   var time: Instant { driver.time }
   var state: DriverState { driver.state }
   var isOpen: Bool { driver.isOpen }
+  var hasPostscript: Bool {
+    get { driver.engine.hasPostscript }
+    set { driver.engine.hasPostscript = newValue }
+  }
+  var readsAhead: Bool {
+    get { driver.engine.readsAhead }
+    set { driver.engine.readsAhead = newValue }
+  }
   var outputSize: Int { Self.outputSize(of: driver) }
   func connect(at now: Instant) -> Bool { driver.connect(at: now) }
   func wait(timeout: Int32) -> WaitResult { driver.wait(timeout: timeout) }
@@ -91,6 +102,8 @@ final class Rig<Link: Transport & ~Copyable, System: Platform & ~Copyable> {
   private static func outputSize(of driver: borrowing Driver<LineEngine, Link, System>) -> Int {
     driver.output.count
   }
+
+  var hasLine: Bool { driver.engine.hasEvent }
 
   func lines() -> [String] {
     var lines: [String] = []

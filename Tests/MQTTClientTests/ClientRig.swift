@@ -47,6 +47,20 @@ final class ClientRig {
   @discardableResult
   func connect() -> Bool { client.connect(at: now) }
 
+  /// The next attempt is to go there.
+  func renew(host: String, port: UInt32) -> Bool {
+    let name = Array(host.utf8)
+    let clientID = Array("rig".utf8)
+    var request = RequestedOptions()
+    request.host = name.span
+    request.port = port
+    request.clientID = clientID.span
+    request.keepSession = true
+    request.connectTimeout = 5000
+    guard let options = try? ClientOptions(checking: request) else { return false }
+    return client.renew(options)
+  }
+
   func publish(_ topic: String, payload: Int = 0, qos: QoS = .atLeastOnce, cookie: UInt64 = 0)
     throws(SessionError)
   {

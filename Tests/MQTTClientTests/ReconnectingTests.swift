@@ -274,7 +274,58 @@ extension FailureStage: @unchecked Sendable {}
     #expect(world.looked == ["a:1883", "b:1883"])
   }
 
+  /// A look-up that is under way is one of the server that stood there before.
+  @Test(arguments: [("a", 1884), ("a", 1883), ("c", 1883)] as [(String, UInt32)])
+  func anotherServerDuringALookUp(host: String, port: UInt32) throws {
+    let world = World()
+    world.name = .found(after: 8000)
+    let rig = try ClientRig(world, url: "mqtt://a") {
+      $0.connectTimeout = 5000
+      $0.noReconnect = true
+    }
+    rig.connect()
+    #expect(rig.run(5000).map(\.what) == [.disconnected(.timeout, .resolve, retry: nil)])
+    #expect(rig.renew(host: host, port: port))
+    rig.connect()
+    // One is enough for the same server.
+    let isSame = host == "a" && port == 1883
+    #expect(rig.run(4999).map(\.what) == (isSame ? [.connected] : []))
+    #expect(world.looked == (isSame ? ["a:1883"] : ["a:1883", "\(host):\(port)"]))
+    world.name = .found(after: 1)
+    if !isSame {
+      _ = rig.run(1)
+      rig.connect()
+      #expect(rig.run(4000).map(\.what) == [.connected])
+    }
+    #expect(world.ports == [UInt16(port)])
+  }
+
   // MARK: Redirects (§4.11)
+
+  /// So it is with a server that another one points to.
+  @Test func anotherRedirectDuringALookUp() throws {
+    let world = World()
+    world.numericHosts = ["10.0.0.1"]
+    world.pointing["10.0.0.1"] = (0x9C, "b:1884")
+    world.name = .never
+    let rig = try ClientRig(world, url: "mqtt://10.0.0.1") {
+      $0.protocolVersion = 5
+      $0.redirect = true
+      $0.connectTimeout = 5000
+      $0.jitter = Backoff.Jitter.none.rawValue
+    }
+    rig.connect()
+    #expect(
+      rig.run(5500).map(\.what) == [
+        .disconnected(.refused, .accept, retry: 0), .disconnected(.timeout, .resolve, retry: 1000),
+      ])
+    world.pointing["10.0.0.1"] = (0x9C, "c:1885")
+    world.name = .found(after: 1)
+    #expect(
+      rig.run(2000).map(\.what) == [.disconnected(.refused, .accept, retry: 0), .connected])
+    #expect(world.looked == ["b:1884", "c:1885"])
+    #expect(world.ports == [1883, 1883, 1885])
+  }
 
   private static func redirected(
     _ world: World, _ url: String = "mqtt://a,b", follows: Bool = true
@@ -339,6 +390,41 @@ extension FailureStage: @unchecked Sendable {}
     world.breakConnections()
     _ = rig.run(1500)
     #expect(world.looked[2] == "\(next):1883")
+  }
+
+  /// Longer than two instants can be compared.
+  @Test func movedForMonths() throws {
+    let world = World()
+    world.pointing["a"] = (0x9D, "other")
+    let rig = try ClientRig(world, url: "mqtt://a,b") {
+      $0.protocolVersion = 5
+      $0.redirect = true
+      $0.keepAlive = 65_535
+      $0.jitter = Backoff.Jitter.none.rawValue
+    }
+    rig.connect()
+    for _ in 0..<4 { _ = rig.run(10 * 86_400_000) }
+    #expect(rig.state == .connected)
+    world.breakConnections()
+    _ = rig.run(1500)
+    #expect(world.looked == ["a:1883", "other:1883", "other:1883"])
+  }
+
+  /// A program that takes the end of its connection months later is connected again at once.
+  @Test func anEndThatIsTakenLate() throws {
+    let world = World()
+    world.addresses = [.refuses(after: 0)]
+    let rig = try Self.rig(world)
+    rig.connect()
+    for _ in 0..<5 where !rig.client.hasEvent { _ = rig.client.wait(timeout: 10) }
+    for _ in 0..<4 {
+      world.now &+= 10 * 86_400_000
+      _ = rig.client.service(at: rig.now)
+    }
+    #expect(world.attempts.count == 1)
+    #expect(rig.take().map(\.retry) == [1000])
+    _ = rig.client.service(at: rig.now)
+    #expect(world.attempts.count == 2)
   }
 
   @Test func theOtherIsNotThere() throws {

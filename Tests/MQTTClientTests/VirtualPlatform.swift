@@ -16,15 +16,17 @@ struct VirtualPlatform: ~Copyable, Platform {
   func wakeUp() throws(PlatformError) -> WakeUp { .none }
 
   func numeric(_ host: Span<UInt8>, port: UInt16) -> AddressList? {
-    guard world.numericHosts.contains(Self.text(host)) else { return nil }
-    return Self.addresses(world.addresses.count)
+    world.target = Self.text(host)
+    guard world.numericHosts.contains(world.target) else { return nil }
+    return Self.addresses(world.addresses.count, port: port)
   }
   func resolve(_ host: Span<UInt8>, port: UInt16) throws(PlatformError) {
     world.resolve(Self.text(host), port)
   }
   /// So many: each is told by its number.
-  static func addresses(_ count: Int) -> AddressList {
+  static func addresses(_ count: Int, port: UInt16 = 0) -> AddressList {
     var found = AddressList()
+    found.port = port
     for number in 0..<count {
       var address = IPAddress()
       address.scope = UInt32(number)
@@ -37,10 +39,11 @@ struct VirtualPlatform: ~Copyable, Platform {
   }
   var isResolving: Bool { world.isResolving }
   func resolved() -> Resolution { world.resolved() }
+  func cancelResolving() { world.cancelResolving() }
 
   func connect(
     _ lane: Channel, to address: IPAddress, port: UInt16
-  ) throws(PlatformError) { try world.connect(Int(lane.rawValue), Int(address.scope)) }
+  ) throws(PlatformError) { try world.connect(Int(lane.rawValue), Int(address.scope), port) }
   func connectError(_ lane: Channel) -> Int32 { world.lanes[Int(lane.rawValue)]?.outcome ?? 107 }
   func isOpen(_ lane: Channel) -> Bool { world.lanes[Int(lane.rawValue)] != nil }
   func send(_ lane: Channel, _ bytes: Span<UInt8>) -> Transfer {
@@ -126,11 +129,14 @@ final class World {
   var lanes: [Link?] = [nil, nil, nil, nil]
   private var answer: Resolution?
   private(set) var isResolving = false
+  private var lookUps = 0
   private var events: [(time: UInt32, number: Int, action: () -> Void)] = []
   private var eventCount = 0
 
   /// When each attempt to connect began: the first address of each look-up.
   private(set) var attempts: [UInt32] = []
+  /// The host of the attempt.
+  var target = ""
   /// What was looked up.
   private(set) var looked: [String] = []
   /// These hosts are addresses.
@@ -141,6 +147,8 @@ final class World {
   var refusing: Set<String> = []
   /// These names point to another server: the Reason Code, and where.
   var pointing: [String: (code: UInt8, reference: String)] = [:]
+  /// The port of each address that was tried.
+  private(set) var ports: [UInt16] = []
   /// Which address was tried when.
   private(set) var tried: [(address: Int, time: UInt32)] = []
   /// The first byte of each packet the server got, and when.
@@ -206,14 +214,23 @@ final class World {
     looked.append("\(host):\(port)")
     isResolving = true
     answer = nil
+    lookUps += 1
+    let number = lookUps
     switch name {
     case .never: break
-    case .unknown(let delay): at(delay) { self.answer = .noAddress(-2) }
+    case .unknown(let delay): at(delay) { if number == self.lookUps { self.answer = .noAddress(-2) } }
     case .found(let delay):
       at(delay) {
-        self.answer = .addresses(VirtualPlatform.addresses(self.addresses.count))
+        guard number == self.lookUps else { return }
+        self.answer = .addresses(VirtualPlatform.addresses(self.addresses.count, port: port))
       }
     }
+  }
+
+  func cancelResolving() {
+    isResolving = false
+    answer = nil
+    lookUps += 1
   }
 
   func resolved() -> Resolution {
@@ -225,11 +242,11 @@ final class World {
 
   // MARK: Connections
 
-  func connect(_ lane: Int, _ address: Int) throws(PlatformError) {
+  func connect(_ lane: Int, _ address: Int, _ port: UInt16) throws(PlatformError) {
     tried.append((address, now))
+    ports.append(port)
     let link = Link()
-    let host = looked.last?.prefix { $0 != ":" } ?? ""
-    switch refusing.contains(String(host)) ? .refuses(after: 0) : addresses[address] {
+    switch refusing.contains(target) ? .refuses(after: 0) : addresses[address] {
     case .noRoute: throw PlatformError(code: 101)
     case .blackHole: break
     case .opens(let delay): at(delay) { link.outcome = 0 }
@@ -291,12 +308,11 @@ final class World {
   }
 
   private func connack(_ packet: [UInt8], _ body: [UInt8]) -> [UInt8]? {
-    let host = looked.last?.prefix { $0 != ":" } ?? ""
     let level = body[2 + Int(body[1])]
     let code = server.judge?(packet) ?? 0
     guard code == 0 else { return level == 5 ? [0x20, 3, 0, code, 0] : [0x20, 2, 0, code] }
     guard level == 5 else { return server.connack }
-    guard let (code, reference) = pointing[String(host)] else {
+    guard let (code, reference) = pointing[target] else {
       return server.connack.map { _ in [0x20, 3, 0, 0, 0] }
     }
     let property = [0x1C, 0, UInt8(reference.utf8.count)] + Array(reference.utf8)

@@ -13,6 +13,8 @@ final class Host {
   private var watched = [(readable: Bool, writable: Bool)](repeating: (false, false), count: Channel.count)
   private var lookUp: (host: String, port: UInt16, hasAnswer: Bool)? = nil
   private var lookUps = 0
+  /// The server that the attempt is for.
+  private var target = (host: "", port: UInt16(0))
   /// A real one, as the door for other threads writes to a real descriptor.
   private var wakeUpSource: WakeUpSource? = nil
   private(set) var isWoken = false
@@ -112,6 +114,11 @@ final class Host {
 
   // MARK: Names
 
+  func wants(_ host: String, _ port: UInt16) {
+    target = (host, port)
+    program.looksUp()
+  }
+
   func resolve(_ host: String, _ port: UInt16) {
     activity += 1
     lookUps += 1
@@ -139,10 +146,23 @@ final class Host {
     return .addresses(network.addresses(of: lookUp.host, port: lookUp.port))
   }
 
+  func cancelResolving() {
+    activity += 1
+    lookUps += 1
+    lookUp = nil
+    watched[Int(Channel.resolver.rawValue)] = (false, false)
+  }
+
   // MARK: Connections
 
-  func connect(_ lane: Int, _ scope: UInt32) throws(PlatformError) {
+  func connect(_ lane: Int, _ scope: UInt32, _ port: UInt16) throws(PlatformError) {
     activity += 1
+    let host = network.hosts[Int(scope / 16)]
+    if (host, port) != target {
+      world.failure =
+        world.failure
+        ?? Failure("\(number): connects to \(host):\(port) instead of \(target.host):\(target.port)")
+    }
     program.tries(scope, running: openLanes)
     lanes[lane] = try network.connect(to: scope, from: number)
   }
@@ -213,7 +233,7 @@ struct SimulatedPlatform: ~Copyable, Platform {
 
   func numeric(_ name: Span<UInt8>, port: UInt16) -> AddressList? {
     let text = Self.text(name)
-    host.program.looksUp()
+    host.wants(text, port)
     return text.first?.isNumber == true ? host.network.addresses(of: text, port: port) : nil
   }
   func resolve(_ name: Span<UInt8>, port: UInt16) throws(PlatformError) {
@@ -221,6 +241,7 @@ struct SimulatedPlatform: ~Copyable, Platform {
   }
   var isResolving: Bool { host.isResolving }
   func resolved() -> Resolution { host.resolved() }
+  func cancelResolving() { host.cancelResolving() }
 
   private static func text(_ name: Span<UInt8>) -> String {
     var bytes: [UInt8] = []
@@ -229,7 +250,7 @@ struct SimulatedPlatform: ~Copyable, Platform {
   }
 
   func connect(_ lane: Channel, to address: IPAddress, port: UInt16) throws(PlatformError) {
-    try host.connect(Int(lane.rawValue), address.scope)
+    try host.connect(Int(lane.rawValue), address.scope, port)
   }
   func connectError(_ lane: Channel) -> Int32 {
     guard let wire = host.lanes[Int(lane.rawValue)] else { return 9 }
