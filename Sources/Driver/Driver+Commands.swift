@@ -26,9 +26,9 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
     self.connectTimeout = connectTimeout
   }
 
-  /// Leaves when all is sent and acknowledged, or after `drain` milliseconds. True: the engine is to know.
-  /// False: it knows, or there is no peer to send the final packet to.
-  public mutating func beginLeaving(drain: UInt32, at now: Instant) -> Bool {
+  /// Disconnects when everything is sent and acknowledged, or after `drain` milliseconds. True: the engine has
+  /// to be told. False: it was told before, or no peer is there to send the final packet to.
+  public mutating func beginDisconnect(drain: UInt32, at now: Instant) -> Bool {
     self.now = now
     offeredBytes = 0
     isWanted = false
@@ -45,8 +45,8 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
     return true
   }
 
-  /// Closes the transport without a word, so that the server takes the client for lost (and its Will for
-  /// due).
+  /// Closes the transport without a final packet, so that the server takes the connection for lost (and
+  /// publishes the Will).
   @_optimize(size)
   public mutating func cutOff(at now: Instant) {
     self.now = now
@@ -71,8 +71,8 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
     }
   }
 
-  /// The network is there again, or the machine woke up: a wait is as short as the backoff allows, and a
-  /// connection is looked at.
+  /// The network is there again, or the machine woke up: a wait becomes as short as the backoff allows, and a
+  /// connection is probed.
   @inline(never)
   @_optimize(size)
   public mutating func hintUp(at now: Instant) {
@@ -85,7 +85,7 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
     engine.probe(at: now)
   }
 
-  /// The network is gone, it is said: a connection is looked at.
+  /// The application says that the network is gone: a connection is probed.
   public mutating func hintDown(at now: Instant) {
     self.now = now
     offeredBytes = 0

@@ -20,8 +20,8 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
     engine.release()
     let end = timeout < 0 ? nil : now.advanced(by: UInt32(timeout))
     step(nil, at: now)
-    // With events at hand there is no waiting; but whoever takes them slowly must not keep the
-    // server waiting, so every millisecond there is a look at the socket.
+    // With events to take this call does not wait. But a program that takes them slowly must not keep the
+    // server waiting, so the socket is polled once in each millisecond.
     if hasEvent, now == lastPoll { return .event }
     if end == nil, wouldWaitForever, !hasEvent { return .wouldWaitForever }
 
@@ -64,8 +64,8 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
     return hasEvent
   }
 
-  /// `nil`: nobody has looked at the transport. What came in time may lie there unread, so nothing is too
-  /// late yet.
+  /// `nil`: the system was not asked what is ready. What came in time may lie there unread, so no deadline
+  /// counts yet.
   mutating func step(_ readiness: Readiness?, at now: Instant) {
     let ready = readiness ?? Readiness()
     self.now = now
@@ -92,11 +92,11 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
     guard isLive else { return }
     transmit(at: now)
     guard isLive else { return }
-    conclude(at: now)
+    finishDisconnect(at: now)
     watchTransport()
   }
 
-  // What seldom comes has a frame of its own, so that a step does not need the stack for it.
+  // What seldom happens is a function of its own, so that a step does not need the stack for it.
 
   @inline(never)
   private mutating func advanceOpening(_ ready: Readiness, at now: Instant) {
@@ -153,7 +153,7 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
     }
   }
 
-  /// The system takes nothing. That it says it would take something is not yet that it does.
+  /// The system takes nothing. Only bytes that it takes stop the timer, not its word that it would take some.
   private mutating func block(at now: Instant) {
     setBlocked(true)
     logger(.blocked)
@@ -181,12 +181,12 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
     if case .closing = phase, timers.isDue(.linger, at: now) { return end(.requested) }
     if timers.isDue(.write, at: now) {
       let deadline = timers[.write]
-      // The system says that there is room when there is much; that it takes nothing at all is for it to say.
+      // The system tells of room only when there is much of it. An attempt shows whether it takes anything.
       setBlocked(false)
       transmit(at: now)
       guard isLive else { return }
       if !isBlockedSending {
-        // Nothing is left to send: it has expired, say.
+        // Nothing is left to send, because it has expired, for example.
         timers.stop(.write)
       } else if timers[.write] == deadline {
         return end(Failure(.timeout, at: .write))

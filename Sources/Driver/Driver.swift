@@ -15,7 +15,7 @@ public enum DriverEvent<Event, Details: BitwiseCopyable> {
   case transportWanted(host: ByteRange, port: UInt16)
 }
 
-/// An answer of the application that nobody waits for, or that cannot be.
+/// Why an answer of the application is refused.
 public enum QueryError: Error, BitwiseCopyable {
   case token  // of another attempt
   case state  // it was not asked
@@ -34,7 +34,7 @@ public struct Driver<
   public typealias Event = DriverEvent<Engine.Event, Engine.CloseDetails>
   public typealias Failure = ConnectionFailure<Engine.CloseDetails>
 
-  /// How long the end of a connection may take when everything else is over: the last words have to get past
+  /// How long the end of a connection may take when everything else is over: the final packet has to leave behind
   /// what the system is still holding, and what the system has must arrive before the socket is closed.
   static var lingerTimeout: UInt32 { 2000 }
 
@@ -152,7 +152,7 @@ public struct Driver<
     borrowing get { servers.bytes }
   }
 
-  /// `nil`: nobody wants to know.
+  /// `nil`: nothing is logged.
   public var log: LogHook? {
     get { logger.hook }
     set {
@@ -243,8 +243,8 @@ public struct Driver<
 }
 
 extension Driver where Engine: ~Copyable, Link == AnyTransport, System == Linux {
-  /// The socket of the connection, or the first of those that try to become it, for those who want to see it;
-  /// -1: there is none.
+  /// The socket of the connection, or the first of those that try to become it, for a program that wants to
+  /// look at it; -1: there is none.
   public var socket: Int32 {
     guard isOpen || phase.isOpening, let socket = link.firstSocket(isOpen: isOpen) else { return -1 }
     return system.descriptor(of: socket)

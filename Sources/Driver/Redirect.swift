@@ -5,7 +5,8 @@ import Storage
 struct Redirect: BitwiseCopyable {
   /// A name, and a zero.
   static var hostSize: Int { 254 }
-  /// Servers that point to each other: after so many, without a connection that lasted, the round goes on.
+  /// Servers may point to each other. After so many referrals without a connection that lasted, the round
+  /// goes on.
   static var hops: UInt32 { 4 }
 
   /// The next attempt, or the connection, is with it.
@@ -14,7 +15,7 @@ struct Redirect: BitwiseCopyable {
   private var isPermanent = false
   private var followed: UInt32 = 0
 
-  /// A server pointed there. False: that has been enough.
+  /// A server points to another one. False: enough of them were followed.
   mutating func follow(isPermanent: Bool) -> Bool {
     guard followed < Self.hops else { return false }
     followed &+= 1
@@ -31,7 +32,7 @@ struct Redirect: BitwiseCopyable {
 }
 
 extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
-  /// Takes the server down that the end of a connection points to. False: none, or not to be followed.
+  /// Stores the server that the end of a connection points to. False: there is none, or it is not followed.
   mutating func follow(_ failure: Failure) -> Bool {
     guard followsReferrals, let details = failure.details, let referral = engine.referral(in: details),
       Self.put(

@@ -1,7 +1,7 @@
 import CPlatform
 
-/// An address of a server. It is as `platform_address` has it, for which `AddressList` is handed over as it
-/// is.
+/// An address of a server. It is laid out as `platform_address` is, so that an `AddressList` can be handed to C
+/// without a copy.
 public struct IPAddress: BitwiseCopyable {
   /// IPv6; an IPv4 address is mapped (RFC 4291 2.5.5.2).
   public var bytes = InlineArray<16, UInt8>(repeating: 0)
@@ -70,7 +70,7 @@ public struct AddressList: BitwiseCopyable {
   }
 }
 
-/// What the resolver has to say.
+/// What has become of a look-up.
 public enum Resolution {
   case pending
   case addresses(AddressList)

@@ -34,7 +34,7 @@ public struct AnyTransport: ~Copyable, Transport {
   public func isReadable(_ ready: Readiness) -> Bool { tcp.isReadable(ready) }
   public func isWritable(_ ready: Readiness) -> Bool { tcp.isWritable(ready) }
 
-  /// Of TCP.
+  /// The socket of TCP.
   public func firstSocket(isOpen: Bool) -> Channel? { tcp.firstSocket(isOpen: isOpen) }
 
   // MARK: Opening

@@ -1,8 +1,8 @@
 public import Platform
 public import Storage
 
-/// The application's own transport: it opens it when it is asked to, and carries bytes and tells the time
-/// through Driver+CallerDriven.swift. There is no socket, and nothing of the system is asked for.
+/// The application's own transport. The application opens it when it is asked to, carries the bytes and tells
+/// the time, all through Driver+CallerDriven.swift. The system has no part in it.
 public struct CallerDriven: ~Copyable, Transport {
   public init() {}
 
@@ -12,7 +12,7 @@ public struct CallerDriven: ~Copyable, Transport {
   public var hasBuffered: Bool { false }
   public var addressCapacity: Int { 0 }
 
-  /// It has closed it before anybody could.
+  /// The application closes it itself, and the driver finds it closed.
   public func isOpen<System: Platform & ~Copyable>(on system: borrowing System) -> Bool { false }
   public func isReadable(_ ready: Readiness) -> Bool { false }
   public func isWritable(_ ready: Readiness) -> Bool { false }

@@ -9,7 +9,8 @@ public struct TCP: ~Copyable, SocketTransport {
   public private(set) var stage = OpeningStage.resolve
   /// The application finds the addresses of a name.
   private let asksAddresses: Bool
-  /// The server whose name is being looked up. Whoever puts another server in its place cancels the look-up.
+  /// The server whose name is being looked up. The driver cancels the look-up when it
+  /// puts another server in its place.
   private var resolving = 0
 
   public init(addresses: consuming Table<IPAddress>, asksAddresses: Bool) {

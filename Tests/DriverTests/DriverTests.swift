@@ -43,7 +43,7 @@ import Transports
     #expect(driver.lines() == ["OK"])
 
     // The program leaves.
-    #expect(driver.beginLeaving(drain: 100, at: driver.time))
+    #expect(driver.beginDisconnect(drain: 100, at: driver.time))
     _ = driver.service(at: driver.time)
     #expect(network.heard == "HELLO\nBYE\n")
     #expect(network.opened.last?.isShutDown == true)
@@ -130,7 +130,7 @@ import Transports
     let much = [UInt8](repeating: 0, count: 5000)
     #expect(send(server, much, much.count, 0) == much.count)
 
-    #expect(driver.beginLeaving(drain: 0, at: driver.time))
+    #expect(driver.beginDisconnect(drain: 0, at: driver.time))
     for _ in 0..<10 { #expect(!driver.service(at: driver.time)) }
     #expect(driver.state == .disconnecting)
     // Everything was taken, and what the client said last arrives.
@@ -231,7 +231,7 @@ import Transports
     _ = driver.wait(timeout: 10)
     network.say("<<")
     _ = driver.wait(timeout: 10)
-    #expect(driver.beginLeaving(drain: 0, at: driver.time))
+    #expect(driver.beginDisconnect(drain: 0, at: driver.time))
     _ = driver.service(at: driver.time)
     #expect(driver.state == .disconnecting)
     network.say("one\ntwo\nEND\n")
@@ -264,7 +264,7 @@ import Transports
     #expect(driver.lines() == ["OK"])
     let begun = network.now
     network.sendError = 32
-    _ = driver.beginLeaving(drain: 0, at: driver.time)
+    _ = driver.beginDisconnect(drain: 0, at: driver.time)
     var lines: [String] = []
     while driver.wait(timeout: 1000) == .event, driver.hasLine { lines += driver.lines() }
     #expect(lines == ["one", "two"])
@@ -305,7 +305,7 @@ import Transports
     driver.hasPostscript = true
     network.room = 4
     let begun = network.now
-    #expect(driver.beginLeaving(drain: 0, at: driver.time))
+    #expect(driver.beginDisconnect(drain: 0, at: driver.time))
     _ = driver.service(at: Self.at(network))
     #expect(network.heard == "HELLO\nBYE\n")
     #expect(network.opened.last?.isShutDown == true)
@@ -334,7 +334,7 @@ import Transports
     driver.readsAhead = true
     network.say("OK\n")
     network.sendError = 32
-    _ = driver.beginLeaving(drain: 0, at: driver.time)
+    _ = driver.beginDisconnect(drain: 0, at: driver.time)
     #expect(driver.wait(timeout: 10) == .event)
     #expect(driver.lines() == ["OK"])
     #expect(driver.wait(timeout: 10) == .event)

@@ -42,31 +42,31 @@ struct VirtualPlatform: ~Copyable, Platform {
   func cancelResolving() { world.cancelResolving() }
 
   func connect(
-    _ lane: Channel, to address: IPAddress, port: UInt16
-  ) throws(PlatformError) { try world.connect(Int(lane.rawValue), Int(address.scope), port) }
-  func connectError(_ lane: Channel) -> Int32 { world.lanes[Int(lane.rawValue)]?.outcome ?? 107 }
-  func isOpen(_ lane: Channel) -> Bool { world.lanes[Int(lane.rawValue)] != nil }
-  func send(_ lane: Channel, _ bytes: Span<UInt8>) -> Transfer {
+    _ socket: Channel, to address: IPAddress, port: UInt16
+  ) throws(PlatformError) { try world.connect(Int(socket.rawValue), Int(address.scope), port) }
+  func connectError(_ socket: Channel) -> Int32 { world.sockets[Int(socket.rawValue)]?.outcome ?? 107 }
+  func isOpen(_ socket: Channel) -> Bool { world.sockets[Int(socket.rawValue)] != nil }
+  func send(_ socket: Channel, _ bytes: Span<UInt8>) -> Transfer {
     var copy: [UInt8] = []
     for index in 0..<bytes.count { copy.append(bytes[index]) }
-    return world.send(Int(lane.rawValue), copy)
+    return world.send(Int(socket.rawValue), copy)
   }
-  func receive(_ lane: Channel, into space: inout MutableSpan<UInt8>) -> Transfer {
-    guard let link = world.lanes[Int(lane.rawValue)] else { return .closed }
+  func receive(_ socket: Channel, into space: inout MutableSpan<UInt8>) -> Transfer {
+    guard let link = world.sockets[Int(socket.rawValue)] else { return .closed }
     guard !link.received.isEmpty else { return link.isClosed ? .closed : .wouldBlock }
     let count = min(space.count, link.received.count)
     for index in 0..<count { space[index] = link.received[index] }
     link.received.removeFirst(count)
     return .transferred(count)
   }
-  func shutdownWrite(_ lane: Channel) { world.finish(Int(lane.rawValue)) }
-  func discard(_ lane: Channel) -> Transfer {
-    world.lanes[Int(lane.rawValue)]?.received = []
-    return world.lanes[Int(lane.rawValue)]?.isClosed == true ? .closed : .wouldBlock
+  func shutdownWrite(_ socket: Channel) { world.finish(Int(socket.rawValue)) }
+  func discard(_ socket: Channel) -> Transfer {
+    world.sockets[Int(socket.rawValue)]?.received = []
+    return world.sockets[Int(socket.rawValue)]?.isClosed == true ? .closed : .wouldBlock
   }
-  func close(_ lane: Channel) {
-    world.lanes[Int(lane.rawValue)] = nil
-    world.watched[Int(lane.rawValue)] = (false, false)
+  func close(_ socket: Channel) {
+    world.sockets[Int(socket.rawValue)] = nil
+    world.watched[Int(socket.rawValue)] = (false, false)
   }
 }
 
@@ -126,7 +126,7 @@ final class World {
   var server = Server()
 
   var watched = [(Bool, Bool)](repeating: (false, false), count: Channel.count)
-  var lanes: [Link?] = [nil, nil, nil, nil]
+  var sockets: [Link?] = [nil, nil, nil, nil]
   private var answer: Resolution?
   private(set) var isResolving = false
   private var lookUps = 0
@@ -195,7 +195,7 @@ final class World {
   private func readiness() -> UInt32 {
     var bits: UInt32 = 0
     for index in 0..<Channel.sockets {
-      guard let link = lanes[index] else { continue }
+      guard let link = sockets[index] else { continue }
       let (readable, writable) = watched[index]
       let isReadable = !link.received.isEmpty || link.isClosed
       if readable, isReadable { bits |= 1 << (2 * UInt32(index)) }
@@ -242,7 +242,7 @@ final class World {
 
   // MARK: Connections
 
-  func connect(_ lane: Int, _ address: Int, _ port: UInt16) throws(PlatformError) {
+  func connect(_ socket: Int, _ address: Int, _ port: UInt16) throws(PlatformError) {
     tried.append((address, now))
     ports.append(port)
     let link = Link()
@@ -252,16 +252,16 @@ final class World {
     case .opens(let delay): at(delay) { link.outcome = 0 }
     case .refuses(let delay): at(delay) { link.outcome = 111 }
     }
-    lanes[lane] = link
+    sockets[socket] = link
   }
 
-  func finish(_ lane: Int) {
-    guard let link = lanes[lane] else { return }
+  func finish(_ socket: Int) {
+    guard let link = sockets[socket] else { return }
     at(server.delay) { link.isClosed = true }
   }
 
-  func send(_ lane: Int, _ bytes: [UInt8]) -> Transfer {
-    guard let link = lanes[lane], !link.isClosed else { return .failed(32) }
+  func send(_ socket: Int, _ bytes: [UInt8]) -> Transfer {
+    guard let link = sockets[socket], !link.isClosed else { return .failed(32) }
     let count = min(bytes.count, room ?? bytes.count)
     guard count > 0 else { return .wouldBlock }
     room = room.map { $0 - count }
@@ -320,8 +320,8 @@ final class World {
   }
 
   /// The server says something by itself, now.
-  func say(_ bytes: [UInt8]) { for link in lanes { link?.received += bytes } }
+  func say(_ bytes: [UInt8]) { for link in sockets { link?.received += bytes } }
 
   /// The connection breaks without a word.
-  func breakConnections() { for link in lanes { link?.isClosed = true } }
+  func breakConnections() { for link in sockets { link?.isClosed = true } }
 }

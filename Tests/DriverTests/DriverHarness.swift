@@ -42,11 +42,11 @@ final class Memory {
 
   func driver<Link: Transport & ~Copyable, System: Platform & ~Copyable>(
     _ link: consuming Link, _ system: consuming System
-  ) -> Rig<Link, System> {
+  ) -> DriverHarness<Link, System> {
     let name = host
     var options = Self.options(name.span)
     options.writeTimeout = writeTimeout
-    return Rig(
+    return DriverHarness(
       Driver(
         over: link, on: system, options, plan: driverPlan, block: carved
       ) { _ in LineEngine(room: carved.region(rooms[0])) }, self)
@@ -54,7 +54,7 @@ final class Memory {
 }
 
 /// `#expect` takes no driver in hand, as that cannot be copied.
-final class Rig<Link: Transport & ~Copyable, System: Platform & ~Copyable> {
+final class DriverHarness<Link: Transport & ~Copyable, System: Platform & ~Copyable> {
   private var driver: Driver<LineEngine, Link, System>
   private let memory: Memory
 
@@ -79,7 +79,9 @@ final class Rig<Link: Transport & ~Copyable, System: Platform & ~Copyable> {
   func wait(timeout: Int32) -> WaitResult { driver.wait(timeout: timeout) }
   func service(at now: Instant) -> Bool { driver.service(at: now) }
   func nextTimeout(at now: Instant) -> Int32 { driver.nextTimeout(at: now) }
-  func beginLeaving(drain: UInt32, at now: Instant) -> Bool { driver.beginLeaving(drain: drain, at: now) }
+  func beginDisconnect(drain: UInt32, at now: Instant) -> Bool {
+    driver.beginDisconnect(drain: drain, at: now)
+  }
   func opened(at now: Instant) -> Bool { driver.opened(at: now) }
   func prepareTransmit(at now: Instant) -> Bool { driver.prepareTransmit(at: now) }
   func transmitted(_ count: Int, at now: Instant) -> Bool { driver.transmitted(count, at: now) }
