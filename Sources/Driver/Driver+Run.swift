@@ -216,7 +216,7 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
   }
 
   private mutating func watchTransport() {
-    guard case .open(var connection) = phase, connection.transportError == nil else { return }
+    guard link.isPolled, case .open(var connection) = phase, connection.transportError == nil else { return }
     let wantsReceive = engine.wantsReceive
     if connection.isWatchingReceive != wantsReceive {
       connection.isWatchingReceive = wantsReceive

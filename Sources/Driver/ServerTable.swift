@@ -2,7 +2,7 @@ import Storage
 
 /// The servers of a client, and behind them the one that another pointed to.
 struct ServerTable: ~Copyable {
-  struct Entry: BitwiseCopyable, Equatable {
+  struct Entry: BitwiseCopyable {
     var host: ByteRange
     var port: UInt16
   }
@@ -27,8 +27,8 @@ struct ServerTable: ~Copyable {
     self.entries = entries
     self.hosts = hosts
     count = options.servers.count
-    for index in 0..<self.entries.count { self.entries[index] = Entry(host: .empty, port: 0) }
-    for index in 0..<count { _ = set(index, options.host(index), port: options.port(index)) }
+    for index in 0..<count { put(index, options.host(index), port: options.port(index)) }
+    if count < self.entries.count { self.entries[count] = Entry(host: .empty, port: 0) }
   }
 
   var bytes: Span<UInt8> {
@@ -43,20 +43,26 @@ struct ServerTable: ~Copyable {
   /// Whether a host of this size can stand alone.
   func hasRoom(for size: Int) -> Bool { size < hosts.count }
 
-  /// One host after the other; that at `count` may be set again and again. True: another server stood there.
+  /// Names the server at `index`; that at `count` may be named again and again. True: it was another one.
   mutating func set(_ index: Int, _ host: Span<UInt8>, port: UInt16) -> Bool {
-    let start = index == 0 ? 0 : entries[index &- 1].host.end &+ 1
-    let entry = Entry(host: ByteRange(offset: start, count: host.count), port: port)
-    if entries[index] == entry, holds(host, at: start) { return false }
-    var text = hosts.mutableBytes(in: start..<start &+ host.count &+ 1)
-    copy(host, into: &text)
-    text[host.count] = 0
-    entries[index] = entry
+    guard !holds(index, host, port: port) else { return false }
+    put(index, host, port: port)
     return true
   }
 
-  private func holds(_ host: Span<UInt8>, at start: Int) -> Bool {
-    for index in 0..<host.count where hosts[start &+ index] != host[index] { return false }
+  private func holds(_ index: Int, _ host: Span<UInt8>, port: UInt16) -> Bool {
+    let range = entries[index].host
+    guard entries[index].port == port, range.count == host.count else { return false }
+    for offset in 0..<host.count where hosts[range.offset &+ offset] != host[offset] { return false }
     return true
+  }
+
+  /// One host lies behind the other.
+  private mutating func put(_ index: Int, _ host: Span<UInt8>, port: UInt16) {
+    let start = index == 0 ? 0 : entries[index &- 1].host.end &+ 1
+    var text = hosts.mutableBytes(in: start..<start &+ host.count &+ 1)
+    copy(host, into: &text)
+    text[host.count] = 0
+    entries[index] = Entry(host: ByteRange(offset: start, count: host.count), port: port)
   }
 }
