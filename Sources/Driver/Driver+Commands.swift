@@ -18,7 +18,7 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
     phase.isDisconnected && servers.count == 1 && servers.hasRoom(for: hostSize)
   }
 
-  /// As `canSetServer` says that it can.
+  /// Names the server of the next attempt. The caller guarantees `canSetServer`.
   public mutating func setServer(_ host: Span<UInt8>, port: UInt16, connectTimeout: UInt32) {
     // A look-up under way is known by the server's index, and would be taken for one of this name.
     if servers.set(0, host, port: port) { system.cancelResolving() }

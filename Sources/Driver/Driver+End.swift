@@ -69,7 +69,7 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
     settleTransportError()
   }
 
-  /// As far as the application has taken what came before.
+  /// Receives as long as the application has taken what came before.
   @inline(never)
   mutating func receiveRest(at now: Instant) {
     engine.peerClosed()
@@ -145,7 +145,7 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
     redirect.ended(hasLasted: timers.isDue(.stable, at: now))
     if !wasRedirected, !engine.isAccepted, round.advance() { return 0 }
     beginRound()
-    // That connection did what it was for.
+    // The connection ended because it had done what it was for, so that is no failure.
     if case .backlog = failure.cause { backoff.reset() }
     return backoff.next(random: system.randomNumber())
   }

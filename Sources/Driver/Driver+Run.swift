@@ -171,7 +171,7 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
     checkStability(at: now)
     if timers.isDue(.retry, at: now) {
       if failure == nil { return begin(at: now) }
-      // As long as its event is not taken the last connection is not over.
+      // The last connection is not over before the application has taken its end.
       timers.start(.retry, at: now)
     }
     if timers.isDue(.connect, at: now) { return end(.timeout) }

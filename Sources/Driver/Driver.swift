@@ -123,7 +123,7 @@ public struct Driver<
     }
   }
 
-  /// Of the server that the attempt, or the connection, is with.
+  /// The port of the server that the attempt, or the connection, is with.
   public var port: UInt16 { servers.port(serverIndex) }
 
   public var descriptor: Int32 { system.descriptor }
@@ -131,7 +131,7 @@ public struct Driver<
   /// The transport is open.
   public var isOpen: Bool { if case .open = phase { true } else { false } }
 
-  /// It is, and nothing is known to be wrong with it.
+  /// The transport is open, and no error of it is known.
   var isLive: Bool {
     if case .open(let connection) = phase { connection.transportError == nil } else { false }
   }
@@ -172,7 +172,7 @@ public struct Driver<
     return nextOwnEvent()
   }
 
-  /// What comes when the engine has nothing to tell.
+  /// The driver's own event, for when the engine has none.
   public mutating func nextOwnEvent() -> Event? {
     settleTransportError()
     if let failure {
@@ -232,7 +232,7 @@ public struct Driver<
 
   private var earliestDeadline: Instant? {
     guard !phase.isDisconnected else { return engine.nextDeadline }
-    // Nothing else is of interest to a connection that is at its end.
+    // A connection that is at its end waits for nothing else.
     if let linger = timers[.linger] { return Instant.earlier(linger, engine.refillDeadline) }
     var earliest = engine.nextDeadline
     if timers.areRunning { earliest = Instant.earlier(earliest, timers.next) }

@@ -9,7 +9,7 @@ public import Transports
 public protocol ProtocolEngine: ~Copyable {
   /// What it has to tell the application.
   associatedtype Event
-  /// What the peer said of the end of a connection, as places in `receivedBytes`.
+  /// What the peer said of the end of a connection, as byte ranges of `receivedBytes`.
   associatedtype CloseDetails: BitwiseCopyable
 
   // MARK: Getters
@@ -127,7 +127,7 @@ public struct Referral: BitwiseCopyable {
   }
 }
 
-// What most protocols do not have.
+// Most protocols do not have these.
 extension ProtocolEngine where Self: ~Copyable {
   public var isShared: Bool { false }
   public func hasWork(at now: Instant) -> Bool { false }

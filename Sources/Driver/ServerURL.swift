@@ -1,6 +1,6 @@
 public import Storage
 
-/// What is wrong with a URL, and where.
+/// What is wrong with a URL, and at which offset.
 public enum URLError: Error, BitwiseCopyable {
   case tooLong
   case malformed(at: Int)

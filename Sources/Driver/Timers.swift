@@ -52,12 +52,12 @@ struct Timers: BitwiseCopyable {
     running |= timer.bit
   }
 
-  /// One that runs goes on as it is.
+  /// A timer that runs goes on as it is.
   mutating func startIfStopped(_ timer: Timer, at deadline: Instant) {
     if !isRunning(timer) { start(timer, at: deadline) }
   }
 
-  /// One that runs may become due earlier, not later.
+  /// A timer that runs may become due earlier, not later.
   @inline(never)
   mutating func startOrHasten(_ timer: Timer, at deadline: Instant) {
     if let other = self[timer], !deadline.isReached(at: other) { return }

@@ -17,10 +17,10 @@ public protocol Platform: ~Copyable {
   /// At most `timeout` milliseconds; -1: without end.
   func wait(timeout: Int32) -> PollResult
 
-  /// What `wait` is about from now on; neither: nothing of this channel any more.
+  /// Says what `wait` waits for on this channel from now on; neither: nothing.
   mutating func watch(_ channel: Channel, readable: Bool, writable: Bool) throws(PlatformError)
 
-  /// What lets any other thread end a `wait`. Opened when it is asked for first.
+  /// Lets any other thread end a `wait`. It is opened by the first call.
   mutating func wakeUp() throws(PlatformError) -> WakeUp
 
   // MARK: Names

@@ -18,7 +18,7 @@ struct AddressRace: ~Copyable {
   private(set) var lastError: Int32 = 0
   /// When the next one begins.
   private(set) var deadline: Instant? = nil
-  /// For each socket which address is tried there, counted from 1; 0: none.
+  /// Which address is tried on each socket, counted from 1; 0: none.
   private var attempts = InlineArray<4, UInt16>(repeating: 0)
 
   init(addresses: consuming Table<IPAddress>) { self.addresses = addresses }

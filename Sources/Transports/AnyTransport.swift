@@ -5,7 +5,7 @@ public import Storage
 /// would take twice the code (docs/decisions/0028).
 public struct AnyTransport: ~Copyable, Transport {
   private var tcp: TCP
-  /// What is not TCP has no state.
+  /// The application has the transport, which needs no state here.
   private let isCallerDriven: Bool
 
   public init(_ tcp: consuming TCP) {

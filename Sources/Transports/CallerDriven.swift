@@ -51,7 +51,7 @@ public struct CallerDriven: ~Copyable, Transport {
 
   public mutating func shutdownWrite<System: Platform & ~Copyable>(on system: inout System) {}
 
-  /// What was handed over is the application's to send: nothing is waited for.
+  /// The application sends what was handed to it. The driver waits for nothing more.
   public mutating func discard<System: Platform & ~Copyable>(on system: inout System) -> Transfer { .closed }
 
   public mutating func close<System: Platform & ~Copyable>(on system: inout System) {}

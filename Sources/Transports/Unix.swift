@@ -4,7 +4,7 @@ public import Storage
 /// A socket in the file system, which is what the host names.
 public struct Unix: ~Copyable, SocketTransport {
   public var socket: Channel { .socket0 }
-  /// What it was opened with, to be opened again.
+  /// The path that it was opened with, to be opened again.
   private var path: Region
 
   /// `path` has room for a path and a zero.

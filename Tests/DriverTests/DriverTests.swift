@@ -112,7 +112,7 @@ import Transports
     #expect(driver.lines() == ["OK"])
   }
 
-  /// More than a few bytes that nobody reads any more: their sender may go on until it closes.
+  /// What the server still sends is discarded, however much it is, until the server closes.
   @Test func aSocketInTheFileSystemIsEmptiedAtTheEnd() throws {
     let path = "/tmp/driver-tests-end-\(getpid())"
     let listener = try Self.listener(path)
@@ -296,7 +296,7 @@ import Transports
 
   // MARK: The end
 
-  /// A protocol that wants to say more than its last words is not listened to: sending ends with them.
+  /// Sending ends with the final packet, even if the protocol wants to send more.
   @Test func nothingIsSentBehindTheEnd() {
     let (network, memory) = (TestNetwork(), Memory("server", writeTimeout: 1000))
     let driver = memory.driver(memory.tcp(), TestSystem(network: network))
@@ -324,7 +324,7 @@ import Transports
     }
   }
 
-  /// The last words find the connection broken while the application has an event to take: nothing more is asked of
+  /// The final packet finds the connection broken while the application has an event to take. Nothing more is asked of
   /// its socket, and why it broke is what is told.
   @Test func aBrokenConnectionIsNotWatched() {
     let (network, memory) = (TestNetwork(), Memory("server"))

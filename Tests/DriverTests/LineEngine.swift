@@ -16,9 +16,9 @@ struct LineEngine: ~Copyable, ProtocolEngine {
   private var isOver = false
   /// It takes bytes while events wait to be taken.
   var readsAhead = false
-  /// It has something to say behind its last words.
+  /// It has something to send behind its final line.
   var hasPostscript = false
-  /// How many bytes of `outgoing` are before the end of its last words, and these.
+  /// How many bytes of `outgoing` there are up to the end of its final line.
   private var unsentEnd = 0
   var closeRequest: CloseRequest<CloseDetails>? = nil
 
