@@ -12,6 +12,8 @@ import time
 from collections.abc import Callable
 from ctypes import CFUNCTYPE, POINTER, byref, c_bool, c_char_p, c_int, c_void_p
 
+from Support.waiting import PATIENCE
+
 from .test_messages import Message
 
 P = c_void_p
@@ -86,7 +88,7 @@ class Caller:
     def subscribe(self, filter: bytes, qos: int = 0) -> int:
         return self.call("subscribe", None, filter, qos)
 
-    def loop_until(self, word: str, timeout: float = 20, count: int = 1) -> None:
+    def loop_until(self, word: str, timeout: float = PATIENCE, count: int = 1) -> None:
         """mosquitto_loop(), until the story has it; what it returns is told if it is a failure."""
         end = time.monotonic() + timeout
         while sum(line.startswith(word) for line in self.story) < count and time.monotonic() < end:
@@ -95,7 +97,7 @@ class Caller:
                 self.story.append(f"loop = {result}")
                 return
 
-    def wait_for(self, word: str, timeout: float = 20, count: int = 1) -> None:
+    def wait_for(self, word: str, timeout: float = PATIENCE, count: int = 1) -> None:
         end = time.monotonic() + timeout
         while sum(line.startswith(word) for line in self.story) < count and time.monotonic() < end:
             time.sleep(0.01)

@@ -12,9 +12,9 @@ from types import SimpleNamespace
 
 import pytest
 from Support import smq
+from Support.proxy import DOWN, UP, Injector, Plan, always, first
 
 from .audit import nothing_lost
-from .injector import DOWN, UP, Injector, Plan, always, first
 from .test_exactly_once import cut_somewhere
 
 

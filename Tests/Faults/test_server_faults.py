@@ -10,10 +10,11 @@ import time
 
 import pytest
 from Support import smq
-from Support.servers import await_condition, free_port
+from Support.servers import free_port
+from Support.waiting import wait_for
+from Support.proxy import DOWN, UP, Plan, always, first
 
 from .audit import Ended, Publisher, Witness, nothing_lost
-from .injector import DOWN, UP, Plan, always, first
 from .watched import LIMIT_US, STALLS, Watch
 
 QUICK = dict(reconnect_min_ms=20, reconnect_max_ms=100)
@@ -223,7 +224,7 @@ def test_a_server_that_is_cut_off(mosquitto, keeper, inject, fault):
     publisher.step(0)
     begin = time.monotonic()
     proxy.strike(fault)
-    await_condition(lambda: proxy.struck == 3)
+    wait_for(lambda: proxy.struck == 3)
     publisher.publish(20)
     ended = publisher.ended()
     publisher.assert_ends(ended, smq.ERR_KEEP_ALIVE, smq.STAGE_KEEP_ALIVE)

@@ -15,6 +15,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
 
+from .waiting import PATIENCE
+
 ROOT = Path(__file__).resolve().parents[2]
 HEADER = ROOT / "include" / "swiftmqtt.h"
 BUILD = ROOT / os.environ.get("SMQ_BUILD_DIR", "build/native")
@@ -745,7 +747,7 @@ class Client:
             self.events.append(event)
         assert not got or len(self.events) > count, "smq_wait() promised an event"
 
-    def until(self, condition: Callable[[], object], timeout: float = 30) -> object:
+    def until(self, condition: Callable[[], object], timeout: float = PATIENCE) -> object:
         """Runs the client until the condition holds. Looks at it at least every 20 ms."""
         deadline = time.monotonic() + timeout
         while not (result := condition()):
@@ -762,7 +764,7 @@ class Client:
         while (left := deadline - time.monotonic()) > 0:
             self.step(int(left * 1000) + 1)
 
-    def wait_event(self, type: int, timeout: float = 30, **fields: object) -> Event:
+    def wait_event(self, type: int, timeout: float = PATIENCE, **fields: object) -> Event:
         """The next event of a type, and with these fields; others stay for later."""
 
         def found() -> Event | None:
@@ -775,7 +777,7 @@ class Client:
         self.events.remove(event)
         return event
 
-    def connected(self, timeout: float = 30) -> Event:
+    def connected(self, timeout: float = PATIENCE) -> Event:
         """Connects, and fails if that fails."""
         status = self.connect()
         assert status == 0, status_name(status)
@@ -783,10 +785,10 @@ class Client:
         assert not [e for e in self.events if e.type == EVENT_DISCONNECTED], self.events
         return self.wait_event(EVENT_CONNECTED)
 
-    def disconnected(self, timeout: float = 30) -> Event:
+    def disconnected(self, timeout: float = PATIENCE) -> Event:
         return self.wait_event(EVENT_DISCONNECTED, timeout)
 
-    def completed(self, cookie: int, timeout: float = 30) -> Event:
+    def completed(self, cookie: int, timeout: float = PATIENCE) -> Event:
         return self.wait_event(EVENT_COMPLETED, timeout, cookie=cookie)
 
     def of(self, type: int) -> list[Event]:
@@ -799,11 +801,11 @@ class Client:
     def messages(self) -> list[Event]:
         return self.of(EVENT_MESSAGE)
 
-    def message(self, timeout: float = 30, **fields: object) -> Event:
+    def message(self, timeout: float = PATIENCE, **fields: object) -> Event:
         """The next message that arrived."""
         return self.wait_event(EVENT_MESSAGE, timeout, **fields)
 
-    def receive(self, count: int, timeout: float = 30) -> list[Event]:
+    def receive(self, count: int, timeout: float = PATIENCE) -> list[Event]:
         """The next messages, as many as `count`."""
         self.until(lambda: len(self.messages()) >= count, timeout)
         return [self.message() for _ in range(count)]
