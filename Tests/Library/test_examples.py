@@ -15,7 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from Support.servers import await_condition, free_port, need
+from Support.servers import free_port, need
+from Support.waiting import PATIENCE, wait_for
 from .test_sensord import BUILD, QEMU, TARGET
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -56,11 +57,11 @@ class Program(subprocess.Popen):
     def complained(self) -> str:
         return self.err.read_text()
 
-    def until(self, condition: Callable[[], object], timeout: float = 30) -> None:
-        await_condition(lambda: condition() or self.poll() is not None, timeout, self.complained)
+    def until(self, condition: Callable[[], object], timeout: float = PATIENCE) -> None:
+        wait_for(lambda: condition() or self.poll() is not None, self.complained, timeout)
         assert condition(), f"it ended with {self.returncode}: {self.complained}"
 
-    def end(self, number: int = signal.SIGTERM, timeout: float = 20) -> int:
+    def end(self, number: int = signal.SIGTERM, timeout: float = PATIENCE) -> int:
         self.send_signal(number)
         return self.wait(timeout)
 
@@ -266,11 +267,11 @@ def test_fleet(run, mosquitto, subscribe):
     fleet.until(lambda: len({m.topic for m in list(witness.messages) if m.topic.endswith("/uptime")}) == devices)
     assert fleet.end(timeout=60) == 0, fleet.complained
     assert fleet.complained == ""
-    await_condition(are(b"offline"))
+    wait_for(are(b"offline"))
     fleet = run("fleet", mosquitto.url, devices, 2)
     fleet.until(are(b"online"), 60)
     fleet.kill()
-    await_condition(are(b"offline"), 30)
+    wait_for(are(b"offline"))
 
 
 def test_logger(run, mosquitto, returning):
@@ -290,7 +291,7 @@ def test_logger(run, mosquitto, returning):
     def numbers() -> list[int]:
         return sorted({int(text.split()[0]) for text in payloads(witness, "log/load")})
 
-    await_condition(lambda: numbers()[-1] - len(numbers()) == int(payloads(witness, "log/lost")[-1]), 10, "a balance")
+    wait_for(lambda: numbers()[-1] - len(numbers()) == int(payloads(witness, "log/lost")[-1]), "a balance")
     assert int(payloads(witness, "log/lost")[-1]) > 0
     first_gap = next(n for n, after in zip(numbers(), numbers()[1:]) if after != n + 1)
     assert first_gap > 20

@@ -10,7 +10,6 @@ import time
 import pytest
 
 from Support import smq
-from Support.servers import free_port
 from Support.scripted_broker import (
     CONNACK,
     CONNECT,
@@ -31,12 +30,14 @@ from Support.scripted_broker import (
     reset,
     say,
 )
+from Support.servers import free_port
+from Support.waiting import PATIENCE
 
 V5 = smq.PROTOCOL_5_0
 KEEP = dict(client_id="keeper", flags=smq.OPTION_KEEP_SESSION)
 
 
-def ends(client: smq.Client, status: int, stage: int, timeout: float = 30) -> smq.Event:
+def ends(client: smq.Client, status: int, stage: int, timeout: float = PATIENCE) -> smq.Event:
     """The connection, or the attempt, ends in one event that says so."""
     event = client.disconnected(timeout)
     assert (smq.status_name(event.status), event.stage) == (smq.status_name(status), stage)

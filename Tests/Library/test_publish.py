@@ -123,7 +123,7 @@ def test_the_will_speaks_only_for_who_did_not_leave(mosquitto, subscriber, clien
             event = client.leave()
             assert (event.status, event.stage) == (smq.OK, smq.STAGE_NONE)
         client.close()
-        mosquitto.publish("after", "x")
+        mosquitto.publish("after", "x", "-q", "2")  # which overtakes no handshake before it
         if not polite:
             (message,) = subscriber.take(1)
             assert (message.topic, message.payload, message.qos) == ("status", b"\0gone\xff", qos)

@@ -8,13 +8,14 @@ import pytest
 
 from Support import smq
 from Support.scripted_broker import PUBACK, PUBLISH, PUBREC, Script, close
+from Support.waiting import PATIENCE
 
 V5 = smq.PROTOCOL_5_0
 KEEP = dict(client_id="keeper", flags=smq.OPTION_KEEP_SESSION)
 MINUTE = 60_000
 
 
-def reply(client: smq.Client, cookie: int, timeout: float = 30) -> smq.Event:
+def reply(client: smq.Client, cookie: int, timeout: float = PATIENCE) -> smq.Event:
     """The one end of a request."""
     event = client.wait_event(smq.EVENT_REPLY, timeout, cookie=cookie)
     client.run(0.02)
