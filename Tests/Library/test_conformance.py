@@ -82,7 +82,7 @@ def test_the_client_closes(clients, name):
         client.wait_event(smq.EVENT_CONNECTED)
         say_goodbye(client)
         assert client.publish("a") == smq.ERR_STATE
-    event = client.disconnected(5)
+    event = client.disconnected()
     assert smq.status_name(event.status) == "SMQ_" + status
     wait_for(lambda: peer.is_closed, "the client closes")
     assert peer.heard_end

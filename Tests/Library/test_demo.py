@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from Support.servers import MOSQUITTO, need
-from Support.waiting import wait_for
+from Support.waiting import PATIENCE, wait_for
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -67,7 +67,7 @@ class Demo:
         return found
 
     def finish(self) -> tuple[int, str, str]:
-        out, err = self.process.communicate(timeout=60)
+        out, err = self.process.communicate(timeout=PATIENCE)
         assert self.processes() == {}, "left behind"
         return self.process.returncode, out, err
 

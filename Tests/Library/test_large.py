@@ -193,7 +193,7 @@ def test_an_unknown_property_behind_ones_larger_than_the_buffer(clients, broker)
 
 def collect(client: smq.Client, size: int) -> list[smq.Event]:
     """The parts of one message, which say what they should."""
-    client.until(lambda: any(m.part & smq.PART_LAST for m in client.messages()), timeout=20)
+    client.until(lambda: any(m.part & smq.PART_LAST for m in client.messages()))
     parts = []
     while not parts or not parts[-1].part & smq.PART_LAST:
         parts.append(client.message())
@@ -515,7 +515,7 @@ def test_stream(clients, broker, protocol, qos, size):
     values = dict(properties=smq.properties(content_type="film")) if protocol == V5 else {}
     assert client.stream("film", size, source, qos=qos, retain=1, cookie=1, **values) == smq.OK
     assert client.publish("behind", b"x", qos=1, cookie=2) == smq.OK
-    assert client.completed(1, timeout=30).status == smq.OK
+    assert client.completed(1).status == smq.OK
     assert client.completed(2).status == smq.OK
     broker.wait_for(lambda: len(broker.messages) == 2)
     first, second = broker.messages

@@ -217,8 +217,8 @@ def test_every_message_ends_once(mosquitto, subscribe, inject, clients, seed):
             taken[cookie] = (qos, quiet)
         if chance.random() < 0.25:
             client.step(chance.choice((0, 0, 1, 5)))
-    client.until(lambda: client.state == smq.STATE_CONNECTED and client.stats.outbox_messages == 0, 60)
-    client.until(lambda: client.stats.urgent_messages == 0, 20)
+    client.until(lambda: client.state == smq.STATE_CONNECTED and client.stats.outbox_messages == 0)
+    client.until(lambda: client.stats.urgent_messages == 0)
     assert client.disconnect(5000) == smq.OK
     client.until(lambda: client.state == smq.STATE_DISCONNECTED)
     ends = [(e.cookie, e.status) for e in client.completions()]

@@ -96,7 +96,7 @@ def test_3000_messages_in_order(mosquitto, clients, version):
         sender.step(0)
         return len(receiver.messages()) >= 3000
 
-    receiver.until(all_there, timeout=30)
+    receiver.until(all_there)
     got = receiver.messages()
     for qos, payloads in sent.items():
         assert [m.payload for m in got if m.qos == qos] == payloads
@@ -341,9 +341,9 @@ def test_a_slow_consumer_of_a_real_server(mosquitto, clients, protocol):
     client.subscribed("#", qos=2)
     for number in range(1000):
         assert sender.publish("a", b"%d" % number + bytes(1000), qos=1 + number % 2, quiet=1) == 0
-    sender.until(lambda: sender.stats.outbox_messages == 0, timeout=20)
+    sender.until(lambda: sender.stats.outbox_messages == 0)
     time.sleep(0.3)  # Mosquitto has what it may not send yet
-    got = client.receive(1000, timeout=30)
+    got = client.receive(1000)
     for parity in (0, 1):
         numbers = [int(m.payload.rstrip(b"\0")) for m in got if m.qos == 1 + parity]
         assert numbers == list(range(parity, 1000, 2))

@@ -165,7 +165,7 @@ def test_a_thousand_a_second_over_a_link_that_is_cut(mosquitto, inject, transit,
     print(f"{descriptors} descriptors, {kilobytes} kB; at first {at_first}")
     assert kilobytes <= at_first[1] + program.growth_kb
     program.send_signal(signal.SIGTERM)
-    assert program.wait(20) == 0, program.complained
+    assert program.wait(PATIENCE) == 0, program.complained
     assert " messages of 200 vehicles, 0 malformed, 0 of vehicles" in program.complained.splitlines()[-1]
     assert program.complained.count("\n") >= CUTS, "each cut is told"
 
@@ -233,7 +233,7 @@ def test_what_is_no_position(mosquitto, transit):
     assert program.latest["0002/1"] == ["-"] * 5
     assert program.latest["0002/2"][-4:] == ["1.5", "-", "-", "-"]
     program.send_signal(signal.SIGTERM)
-    assert program.wait(20) == 0
+    assert program.wait(PATIENCE) == 0
     assert f"{len(wrong) + 4} messages of 3 vehicles, {len(wrong) + 1} malformed" in program.complained
     assert "\x1b" not in program.out.read_text()
 
@@ -246,7 +246,7 @@ def test_more_vehicles_than_there_is_room_for(mosquitto, transit, tmp_path):
             publish(TOPIC % f"0001/{number}", b'{"VP":{"desi":"1"}}')
     wait_for(lambda: len(program.latest) == 4096)
     program.send_signal(signal.SIGTERM)
-    assert program.wait(20) == 0
+    assert program.wait(PATIENCE) == 0
     assert "4100 messages of 4096 vehicles, 0 malformed, 4 of vehicles" in program.complained
 
 
@@ -255,7 +255,7 @@ def test_nobody_there(transit):
     program = transit(f"mqtt://127.0.0.1:{free_port()}")
     wait_for(lambda: program.complained.count("refused") >= 3)
     program.send_signal(signal.SIGTERM)
-    assert program.wait(20) == 1
+    assert program.wait(PATIENCE) == 1
 
 
 def test_what_it_prints_goes_nowhere(mosquitto, transit):
@@ -263,7 +263,7 @@ def test_what_it_prints_goes_nowhere(mosquitto, transit):
         program = transit(mosquitto.url, stdout=full.fileno())
         wait_for(lambda: "SUBSCRIBE" in mosquitto.log.read_text())
         mosquitto.publish(TOPIC % "0001/2", '{"VP":{}}')
-        assert program.wait(20) in (1, 2)
+        assert program.wait(PATIENCE) in (1, 2)
     assert re.fullmatch(r"transit(\.py)?: cannot print: No space left on device\n", program.complained)
 
 
@@ -291,7 +291,7 @@ def test_faster_than_it_can_be_sent(mosquitto, feed):
 @pytest.mark.parametrize("arguments", [["http://x"], ["mqtt://127.0.0.1", "a/#/b"]])
 def test_wrong_arguments(transit, arguments):
     program = transit(*arguments)
-    assert program.wait(20) == 2
+    assert program.wait(PATIENCE) == 2
     # There may be no broker, which is told, too.
     assert "Traceback" not in program.complained and program.complained.count("\n") in (1, 2)
 

@@ -822,4 +822,4 @@ class Client:
     def leave(self, drain_ms: int = 5000) -> Event:
         """smq_disconnect(), and its event."""
         assert self.disconnect(drain_ms) == 0
-        return self.disconnected(timeout=drain_ms / 1000 + 5)
+        return self.disconnected(timeout=drain_ms / 1000 + PATIENCE)

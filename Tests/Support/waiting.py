@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-# Seconds until what was to happen is a failure: half the time limit of a test. It decides how soon a test that fails
+# Seconds until what was to happen is a failure: a sixth of the time limit of a test. It decides how soon a test that fails
 # does so, and nothing else: a machine that has much else to do is no fault.
 PATIENCE = 100.0
 
