@@ -268,3 +268,15 @@ def test_ends_are_counted(clients, broker):
         assert getattr(stats, f"ended_{name}") == 1, name
     total = sum(getattr(stats, n) for n, *_ in smq.Stats._fields_ if n.startswith("ended_"))
     assert total == 8 == stats.attempts
+
+
+def test_a_keep_alive_of_a_second(clients, broker):
+    """PINGREQ goes out about once a second, and one that is not answered ends the connection."""
+    broker.scripts = [Script()]
+    client = clients(url=broker.url, keep_alive_s=1, ping_timeout_ms=1500)
+    client.connected()
+    client.run(3)
+    assert 2 <= len(broker.of(PINGREQ)) <= 4
+    broker.last.script.answer_ping = False
+    event = client.disconnected()
+    assert (event.status, event.stage) == (smq.ERR_KEEP_ALIVE, smq.STAGE_KEEP_ALIVE)
