@@ -1200,7 +1200,7 @@ SMQ_API int32_t smq_publish(smq_client *client, const smq_message *message);
 
 /*
  * Publishes a text: smq_publish() for a message that has no more than a topic, a payload, a QoS and the
- * RETAIN flag. Its SMQ_EVENT_COMPLETED has the cookie 0.
+ * RETAIN flag. Both strings are copied. The message's SMQ_EVENT_COMPLETED has the cookie 0.
  *
  * client   the client
  * topic    Topic Name (section 4.7), zero-terminated
@@ -1210,8 +1210,7 @@ SMQ_API int32_t smq_publish(smq_client *client, const smq_message *message);
  * qos      0, 1 or 2 (section 4.3)
  * retain   1: the server retains it for later subscribers; otherwise 0
  *
- * Both strings are copied. Returns what smq_publish() does for such a message, and SMQ_ERR_NULL if client,
- * topic or text is NULL.
+ * Returns what smq_publish() does for such a message, and SMQ_ERR_NULL if client, topic or text is NULL.
  */
 SMQ_API int32_t smq_publish_text(smq_client *client, const char *topic, const char *text, uint32_t qos,
                                  uint32_t retain);
