@@ -7,11 +7,11 @@ import Storage
 @testable import MQTTClient
 
 /// A client on a virtual platform, in memory of its own.
-final class ClientRig {
+final class ClientHarness {
   let world: World
   private let block: UnsafeMutableRawPointer
   var client: Client<VirtualPlatform>
-  let door: SubmissionDoor
+  let submitter: Submitter
 
   init(
     _ world: World = World(), url: String? = nil, wakeUp: WakeUp = .none,
@@ -36,7 +36,7 @@ final class ClientRig {
     block = .allocate(byteCount: memory.byteCount, alignment: ArenaLayout.alignment)
     client = Client(
       options, plan: plan, block: unsafe Arena(start: block), on: VirtualPlatform(world: world))
-    door = SubmissionDoor(options, queue: client.engine.submissions.queue, wakeUp: wakeUp)
+    submitter = Submitter(options, queue: client.engine.submissions.queue, wakeUp: wakeUp)
   }
 
   deinit { block.deallocate() }
@@ -47,6 +47,20 @@ final class ClientRig {
   @discardableResult
   func connect() -> Bool { client.connect(at: now) }
 
+  /// The next attempt is to go there.
+  func renew(host: String, port: UInt32) -> Bool {
+    let name = Array(host.utf8)
+    let clientID = Array("rig".utf8)
+    var request = RequestedOptions()
+    request.host = name.span
+    request.port = port
+    request.clientID = clientID.span
+    request.keepSession = true
+    request.connectTimeout = 5000
+    guard let options = try? ClientOptions(checking: request) else { return false }
+    return client.renew(options)
+  }
+
   func publish(_ topic: String, payload: Int = 0, qos: QoS = .atLeastOnce, cookie: UInt64 = 0)
     throws(SessionError)
   {
@@ -55,10 +69,12 @@ final class ClientRig {
     try client.publish(topic: name.span, payload: bytes.span, MessageFlags(qos: qos), cookie: cookie)
   }
 
-  /// SUBSCRIBE or UNSUBSCRIBE.
-  func request(_ type: ControlPacketType, _ filter: String) throws(SessionError) {
-    try client.request(
-      type, OneFilter(bytes: Array(filter.utf8)), properties: Span(), identifier: 0, cookie: 0)
+  func subscribe(_ filter: String) throws(SessionError) {
+    try client.subscribe(OneFilter(bytes: Array(filter.utf8)), properties: Span(), identifier: 0, cookie: 0)
+  }
+
+  func unsubscribe(_ filter: String) throws(SessionError) {
+    try client.unsubscribe(OneFilter(bytes: Array(filter.utf8)), properties: Span(), cookie: 0)
   }
 
   /// The answer to `credentialsWanted`; `nil`: to the attempt that is under way.
@@ -84,13 +100,13 @@ final class ClientRig {
   ) throws(SessionError) {
     let name = Array(topic.utf8)
     let bytes = [UInt8](repeating: 7, count: payload)
-    var handling = PublishOptions(cookie: cookie, isQuiet: false)
-    handling.expiry = expiry
-    handling.overflow = overflow
-    handling.isUrgent = isUrgent
-    try door.submit(
+    var options = PublishOptions(cookie: cookie, isQuiet: false)
+    options.expiry = expiry
+    options.overflow = overflow
+    options.isUrgent = isUrgent
+    try submitter.submit(
       Publish(topic: name.span, payload: bytes.span, qos: qos, retain: false, properties: properties.span),
-      handling, at: { Instant(milliseconds: world.now) })
+      options, at: { Instant(milliseconds: world.now) })
   }
 
   func disconnect(drain: UInt32 = 0) throws(SessionError) {
@@ -98,9 +114,9 @@ final class ClientRig {
   }
 
   /// Runs for so long, and takes every event at once.
-  func run(_ milliseconds: UInt32) -> [Told] {
+  func run(_ milliseconds: UInt32) -> [ReportedEvent] {
     let end = Instant(milliseconds: world.now).advanced(by: milliseconds)
-    var told: [Told] = []
+    var told: [ReportedEvent] = []
     while !end.isReached(at: now) {
       _ = client.wait(timeout: Int32(clamping: end.remaining(at: now)))
       told += take()
@@ -108,9 +124,9 @@ final class ClientRig {
     return told
   }
 
-  func take() -> [Told] {
-    var told: [Told] = []
-    while let event = client.nextEvent() { told.append(Told(event, world.now)) }
+  func take() -> [ReportedEvent] {
+    var told: [ReportedEvent] = []
+    while let event = client.nextEvent() { told.append(ReportedEvent(event, world.now)) }
     return told
   }
 }
@@ -127,7 +143,7 @@ struct OneFilter: SubscriptionList {
 }
 
 /// An event, comparable, and when it came.
-struct Told: Equatable, CustomStringConvertible {
+struct ReportedEvent: Equatable, CustomStringConvertible {
   enum What: Equatable {
     case connected
     case disconnected(Status, FailureStage, retry: UInt32?)

@@ -3,15 +3,14 @@ public import MQTTWire
 public import Platform
 public import Storage
 
-/// What is said of a submitted message beside topic, properties and payload, which lie behind one another in
-/// its slot.
+/// The header of a submitted message. Its topic, properties and payload lie behind one another in its slot.
 public struct Submission: BitwiseCopyable {
   var cookie: UInt64
   var payloadSize: UInt32
   var propertiesSize: UInt32
   var expiry: UInt32
-  /// Where the value of a Message Expiry Interval is in the properties, plus one; 0: there is none.
-  var expiryPlace: UInt32
+  /// The offset of a Message Expiry Interval's value in the properties, plus one; 0: there is none.
+  var expiryOffset: UInt32
   /// When `submit` was called, if it expires.
   var submittedAt: Instant
   var topicSize: UInt16
@@ -25,7 +24,7 @@ public struct Submission: BitwiseCopyable {
     topicSize = UInt16(truncatingIfNeeded: message.topic.count)
     qos = message.qos
     expiry = options.expiry
-    expiryPlace = 0
+    expiryOffset = 0
     submittedAt = Instant(milliseconds: 0)
     bits =
       (message.retain ? 1 : 0) | (options.isQuiet ? 2 : 0) | (options.isUrgent ? 4 : 0)
@@ -37,21 +36,21 @@ public struct Submission: BitwiseCopyable {
   var options: PublishOptions {
     var options = PublishOptions(cookie: cookie, isQuiet: bits & 2 != 0)
     options.isUrgent = bits & 4 != 0
-    // There is nobody to be told that it was dropped at once.
+    // `submit` has returned, so its caller cannot be told that the message was dropped at once.
     options.overflow = PublishOptions.Overflow(rawValue: bits >> 3) ?? .refuse
     if options.overflow == .dropNewest { options.overflow = .refuse }
     return options
   }
 
-  var expires: Bool { expiry != 0 || expiryPlace != 0 }
+  var expires: Bool { expiry != 0 || expiryOffset != 0 }
 }
 
-/// The one door of a client for threads that do not own it (D7). It holds nothing that ever changes but the
-/// queue, and touches nothing of the client.
-public struct SubmissionDoor: BitwiseCopyable {
+/// Submits messages of threads that do not own the client (D7). Nothing in it changes but the queue, and it
+/// touches nothing else of the client.
+public struct Submitter: BitwiseCopyable {
   private let queue: MPSCQueue<Submission>
   private let wakeUp: WakeUp
-  /// What the client was made for: it may come to speak an older one.
+  /// The version of the options. The client may have fallen back to an older one.
   private let version: ProtocolVersion
   private let outboxBytes: Int
   /// 0: there is no room for urgent messages.
@@ -72,7 +71,7 @@ public struct SubmissionDoor: BitwiseCopyable {
     wakeOwner(for: try put(message, options, at: now))
   }
 
-  // The two halves, as a thread can be stopped between them: the simulator does that.
+  // Two halves, because the kernel may stop a thread between them: the simulator does so.
 
   @inline(__always)
   public func put(
@@ -90,7 +89,7 @@ public struct SubmissionDoor: BitwiseCopyable {
     var submission = Submission(message, options)
     if let inList {
       submission.expiry = inList.seconds
-      submission.expiryPlace = UInt32(truncatingIfNeeded: inList.offset) &+ 1
+      submission.expiryOffset = UInt32(truncatingIfNeeded: inList.offset) &+ 1
     }
     if submission.expires { submission.submittedAt = now() }
     let (topic, properties, payload) = (message.topic, message.properties, message.payload)

@@ -6,11 +6,13 @@ import Transports
 /// Memory for a driver, and what it needs to be made.
 final class Memory {
   let host: [UInt8]
+  private let writeTimeout: UInt32
   private let block: UnsafeMutableRawPointer
   private let driverPlan: DriverPlan
   private let rooms: [ArenaSlice<UInt8>]
 
-  init(_ host: String) {
+  init(_ host: String, writeTimeout: UInt32 = 0) {
+    self.writeTimeout = writeTimeout
     self.host = Array(host.utf8)
     var plan = ArenaLayout()
     let name = Array(host.utf8)
@@ -40,10 +42,11 @@ final class Memory {
 
   func driver<Link: Transport & ~Copyable, System: Platform & ~Copyable>(
     _ link: consuming Link, _ system: consuming System
-  ) -> Rig<Link, System> {
+  ) -> DriverHarness<Link, System> {
     let name = host
-    let options = Self.options(name.span)
-    return Rig(
+    var options = Self.options(name.span)
+    options.writeTimeout = writeTimeout
+    return DriverHarness(
       Driver(
         over: link, on: system, options, plan: driverPlan, block: carved
       ) { _ in LineEngine(room: carved.region(rooms[0])) }, self)
@@ -51,7 +54,7 @@ final class Memory {
 }
 
 /// `#expect` takes no driver in hand, as that cannot be copied.
-final class Rig<Link: Transport & ~Copyable, System: Platform & ~Copyable> {
+final class DriverHarness<Link: Transport & ~Copyable, System: Platform & ~Copyable> {
   private var driver: Driver<LineEngine, Link, System>
   private let memory: Memory
 
@@ -63,12 +66,22 @@ final class Rig<Link: Transport & ~Copyable, System: Platform & ~Copyable> {
   var time: Instant { driver.time }
   var state: DriverState { driver.state }
   var isOpen: Bool { driver.isOpen }
+  var hasPostscript: Bool {
+    get { driver.engine.hasPostscript }
+    set { driver.engine.hasPostscript = newValue }
+  }
+  var readsAhead: Bool {
+    get { driver.engine.readsAhead }
+    set { driver.engine.readsAhead = newValue }
+  }
   var outputSize: Int { Self.outputSize(of: driver) }
   func connect(at now: Instant) -> Bool { driver.connect(at: now) }
   func wait(timeout: Int32) -> WaitResult { driver.wait(timeout: timeout) }
   func service(at now: Instant) -> Bool { driver.service(at: now) }
   func nextTimeout(at now: Instant) -> Int32 { driver.nextTimeout(at: now) }
-  func beginLeaving(drain: UInt32, at now: Instant) -> Bool { driver.beginLeaving(drain: drain, at: now) }
+  func beginDisconnect(drain: UInt32, at now: Instant) -> Bool {
+    driver.beginDisconnect(drain: drain, at: now)
+  }
   func opened(at now: Instant) -> Bool { driver.opened(at: now) }
   func prepareTransmit(at now: Instant) -> Bool { driver.prepareTransmit(at: now) }
   func transmitted(_ count: Int, at now: Instant) -> Bool { driver.transmitted(count, at: now) }
@@ -91,6 +104,8 @@ final class Rig<Link: Transport & ~Copyable, System: Platform & ~Copyable> {
   private static func outputSize(of driver: borrowing Driver<LineEngine, Link, System>) -> Int {
     driver.output.count
   }
+
+  var hasLine: Bool { driver.engine.hasEvent }
 
   func lines() -> [String] {
     var lines: [String] = []

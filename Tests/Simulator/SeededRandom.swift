@@ -1,5 +1,5 @@
 /// SplitMix64: a seed makes the same numbers every time.
-struct Chance {
+struct SeededRandom {
   private var state: UInt64
 
   init(seed: UInt64) { state = seed }
