@@ -1,7 +1,7 @@
 import CSwiftMQTT
 
 /// The options of a client, according to the command line.
-func clientOptions(_ arguments: Arguments, _ version: UInt32) throws(Complaint) -> MQTT.Options {
+func clientOptions(_ arguments: Arguments, _ version: UInt32) throws(ExitError) -> MQTT.Options {
   var options = MQTT.Options()
   options.version = version
   options.flags = SMQ_OPTION_CLIENT_ID_AS_IS
@@ -21,7 +21,7 @@ func clientOptions(_ arguments: Arguments, _ version: UInt32) throws(Complaint) 
   setWill(&options, arguments)
   if version == 5 { setProperties(&options, arguments) }
   let (status, offset) = MQTT.check(options)
-  guard status == SMQ_OK else { throw refused(status, offset, options, arguments) }
+  guard status == SMQ_OK else { throw rejected(status, offset, options, arguments) }
   return options
 }
 
@@ -36,12 +36,12 @@ func splitURL(_ url: [UInt8]) -> (broker: [UInt8], topic: [UInt8]?) {
 }
 
 /// The broker, for error texts; without what may be secret.
-func place(_ arguments: Arguments) -> Text {
-  let broker = brokerPlace(arguments)
+func brokerName(_ arguments: Arguments) -> Text {
+  let broker = brokerAddress(arguments)
   return arguments.bind.isEmpty ? broker : "\(broker) from \(arguments.bind.printable) (-A)"
 }
 
-private func brokerPlace(_ arguments: Arguments) -> Text {
+private func brokerAddress(_ arguments: Arguments) -> Text {
   if !arguments.unix.isEmpty { return Text(arguments.unix.printable) }
   if !arguments.url.isEmpty { return Text(withoutLogin(splitURL(arguments.url).broker).printable) }
   let host: Text = arguments.host.isEmpty ? "localhost" : Text(arguments.host.printable)
@@ -160,8 +160,8 @@ private func isOfLater(_ url: [UInt8]) -> Bool {
   url.lowercased.begins(with: "mqtts:") || url.lowercased.begins(with: "ws")
 }
 
-private func refused(_ status: Int, _ offset: Int, _ options: MQTT.Options, _ arguments: Arguments)
-  -> Complaint
+private func rejected(_ status: Int, _ offset: Int, _ options: MQTT.Options, _ arguments: Arguments)
+  -> ExitError
 {
   // smq bench and smq check accept a URL without -L, too.
   let url: Text = arguments.command.set & Commands.mosquitto != 0 ? "-L" : "the URL"
@@ -171,7 +171,7 @@ private func refused(_ status: Int, _ offset: Int, _ options: MQTT.Options, _ ar
       "\(url): malformed at byte \(offset): the form is mqtt://[USER[:PASSWORD]@]HOST[:PORT][,HOST[:PORT]]...[/TOPIC]"
     )
   case SMQ_ERR_NOT_SUPPORTED where isOfLater(options.url):
-    Complaint(text: "\(url): only mqtt:// can be used: there is no TLS and no WebSocket in libswiftmqtt yet")
+    ExitError(text: "\(url): only mqtt:// can be used: there is no TLS and no WebSocket in libswiftmqtt yet")
   case SMQ_ERR_NOT_SUPPORTED where !options.url.isEmpty: usageError("\(url): it has to begin with mqtt://")
   case SMQ_ERR_CLIENT_ID: usageError("-i: this protocol version does not allow this Client Identifier")
   case SMQ_ERR_UTF8: usageError("\(notUTF8(arguments)): the text is not UTF-8")

@@ -2,8 +2,8 @@ import CSwiftMQTT
 
 extension Arguments {
   /// Applies one option.
-  func apply(_ option: Option, _ value: [UInt8]) throws(Complaint) {
-    func number(_ range: ClosedRange<Int64>) throws(Complaint) -> Int64 {
+  func apply(_ option: Option, _ value: [UInt8]) throws(ExitError) {
+    func number(_ range: ClosedRange<Int64>) throws(ExitError) -> Int64 {
       guard let number = value.number(in: range) else {
         let wanted: Text = "\(option.name) needs a number from \(range.lowerBound) to \(range.upperBound)"
         // Other programs use -p for the password.
@@ -12,42 +12,42 @@ extension Arguments {
       }
       return number
     }
-    func milliseconds() throws(Complaint) -> Int64 {
+    func milliseconds() throws(ExitError) -> Int64 {
       guard let time = System.decimal(value, scale: 1000), (0...86_400_000_000).contains(time) else {
         throw usageError("\(option.name) needs a number of seconds, not \"\(value.printable)\"")
       }
       return time
     }
-    func some() throws(Complaint) -> [UInt8] {
+    func some() throws(ExitError) -> [UInt8] {
       if value.isEmpty { throw usageError("\(option.name) must not be empty: its value is \(option.value)") }
       return value
     }
-    func topic(_ name: [UInt8]) throws(Complaint) -> [UInt8] {
+    func topic(_ name: [UInt8]) throws(ExitError) -> [UInt8] {
       try checked(name, MQTT.checkTopic(name), "topic: it is empty, too long, or has '+' or '#'")
     }
-    func filter(_ name: [UInt8]) throws(Complaint) -> [UInt8] {
+    func filter(_ name: [UInt8]) throws(ExitError) -> [UInt8] {
       let hint: StaticString =
         name.begins(with: "$share/")
         ? "Topic Filter: a Shared Subscription is $share/NAME/FILTER"
         : "Topic Filter: it is empty, too long, or has a misplaced '+' or '#'"
       return try checked(name, MQTT.checkFilter(name), hint)
     }
-    func checked(_ name: [UInt8], _ status: Int, _ what: StaticString) throws(Complaint) -> [UInt8] {
+    func checked(_ name: [UInt8], _ status: Int, _ what: StaticString) throws(ExitError) -> [UInt8] {
       if status == SMQ_OK { return name }
       let name: Text = "\(option.name): \"\(name.printable)\""
       throw usageError(status == SMQ_ERR_UTF8 ? "\(name) is not UTF-8" : "\(name) is not a \(what)")
     }
     // A publisher has one topic, the last one given; a subscriber has all of them.
-    func addTopic(_ name: [UInt8]) throws(Complaint) {
+    func addTopic(_ name: [UInt8]) throws(ExitError) {
       if command.set == Commands.sub { topics.append(try filter(name)) } else { topics = [try topic(name)] }
     }
-    func quality() throws(Complaint) -> UInt8 {
+    func quality() throws(ExitError) -> UInt8 {
       guard let qos = value.number(in: 0...2) else {
         throw usageError("\(option.name): QoS is 0, 1 or 2, not \"\(value.printable)\"")
       }
       return UInt8(qos)
     }
-    func set(_ new: Source) throws(Complaint) {
+    func set(_ new: Source) throws(ExitError) {
       if source != nil { throw usageError("\(option.name): only one of -f, -l, -m, -n and -s can be used") }
       source = new
     }
@@ -133,8 +133,8 @@ extension Arguments {
     }
   }
 
-  private func unsupported(_ option: Option, _ reason: Text) -> Complaint {
-    Complaint(text: "\(option.name) cannot be used: \(reason)")
+  private func unsupported(_ option: Option, _ reason: Text) -> ExitError {
+    ExitError(text: "\(option.name) cannot be used: \(reason)")
   }
 }
 

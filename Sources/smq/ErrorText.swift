@@ -1,7 +1,7 @@
 import CSwiftMQTT
 
 /// Why an attempt to connect, a connection, or a message ended.
-func why(_ event: Event) -> Text {
+func closeText(_ event: Event) -> Text {
   var text: Text
   switch event.status {
   case SMQ_ERR_REFUSED: text = "refused"
@@ -24,8 +24,8 @@ func why(_ event: Event) -> Text {
   return text
 }
 
-/// The exit status of a failed attempt, as with mosquitto_pub and its like: the code of CONNACK, or 1; and 7 for a lost
-/// connection.
+/// The exit status of a failed attempt is the code of CONNACK, or 1, and that of a lost connection is 7, as with
+/// mosquitto_pub and its like.
 func exitStatus(_ event: Event, wasConnected: Bool) -> Int32 {
   if wasConnected { return 7 }
   if event.status == SMQ_ERR_REFUSED && event.reasonCode > 0 { return Int32(event.reasonCode) }
@@ -33,7 +33,7 @@ func exitStatus(_ event: Event, wasConnected: Bool) -> Int32 {
 }
 
 /// Why the library rejected a message or a subscription.
-func whyNot(_ status: Int) -> Text {
+func rejectText(_ status: Int) -> Text {
   switch status {
   case SMQ_ERR_TOPIC_NAME: "the topic is empty, too long, or has '+' or '#'"
   case SMQ_ERR_TOPIC_FILTER: "the Topic Filter is empty, too long, or has a misplaced '+' or '#'"

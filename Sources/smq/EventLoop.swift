@@ -1,11 +1,10 @@
 import CSwiftMQTT
-import CTool
 
 /// Set once, before the first client is created.
 let signals = System.catchSignals()
 
 /// A client and everything that a program with one client waits for.
-final class Link {
+final class EventLoop {
   /// What happened.
   enum Wake {
     case event(Event)
@@ -26,15 +25,15 @@ final class Link {
   var deadline: Int64?
   private(set) var wasConnected = false
   private let transport: OwnTransport?
-  private var toldSignal = false
-  private var toldOutput = false
+  private var isSignalReported = false
+  private var isBrokenOutputReported = false
 
-  init(_ options: MQTT.Options, _ arguments: Arguments) throws(Complaint) {
+  init(_ options: MQTT.Options, _ arguments: Arguments) throws(ExitError) {
     _ = signals
     do {
       client = try Client(options)
     } catch {
-      throw Complaint(text: "cannot create the client: \(MQTT.statusText(error.status))")
+      throw ExitError(text: "cannot create the client: \(MQTT.statusText(error.status))")
     }
     transport = options.flags & SMQ_OPTION_OWN_TRANSPORT == 0 ? nil : OwnTransport(client, arguments)
     if arguments.debug { client.logSteps() }
@@ -45,8 +44,8 @@ final class Link {
   /// Waits for the next thing to do.
   func next() -> Wake {
     while true {
-      if !toldSignal && System.caughtSignal != 0 {
-        toldSignal = true
+      if !isSignalReported && System.caughtSignal != 0 {
+        isSignalReported = true
         return .interrupted(System.caughtSignal)
       }
       if let event = nextEvent() { return .event(event) }
@@ -54,8 +53,8 @@ final class Link {
       if isTimeUp { return .time }
       if let event = nextEvent() { return .event(event) }
       output.flush()
-      if output.error != 0 && !toldOutput {
-        toldOutput = true
+      if output.error != 0 && !isBrokenOutputReported {
+        isBrokenOutputReported = true
         return .outputBroken
       }
       if wait() { return .input }
@@ -72,9 +71,9 @@ final class Link {
     var list = [
       System.Wait(
         descriptor: transport?.descriptor ?? client.descriptor, wantsOutput: transport?.isBlocked ?? false),
-      System.Wait(descriptor: toldSignal ? -1 : signals),
+      System.Wait(descriptor: isSignalReported ? -1 : signals),
       System.Wait(descriptor: input),
-      System.Wait(descriptor: toldOutput || output.isTerminal ? -1 : 1, wantsInput: false),
+      System.Wait(descriptor: isBrokenOutputReported || output.isTerminal ? -1 : 1, wantsInput: false),
     ]
     System.poll(&list, timeout)
     if list[3].isBroken { output.broke() }
@@ -106,20 +105,21 @@ final class Link {
   }
 
   /// An attempt or the connection has ended. Throws unless reconnecting makes sense.
-  func lost(_ event: Event, isWorthAnother: Bool, _ arguments: Arguments) throws(Complaint) {
+  func lost(_ event: Event, isWorthAnother: Bool, _ arguments: Arguments) throws(ExitError) {
     if !wasConnected && nextFollows(event, arguments) { return }
     let isCut = wasConnected && event.status != SMQ_ERR_REFUSED
     let what: Text =
-      isCut ? "the connection to \(place(arguments)) was lost" : "cannot connect to \(place(arguments))"
+      isCut
+      ? "the connection to \(brokerName(arguments)) was lost" : "cannot connect to \(brokerName(arguments))"
     guard isCut && isWorthAnother else {
-      throw Complaint(text: "\(what): \(why(event))", status: exitStatus(event, wasConnected: isCut))
+      throw ExitError(text: "\(what): \(closeText(event))", status: exitStatus(event, wasConnected: isCut))
     }
-    if !arguments.quiet { complain(arguments.command.title, "\(what): \(why(event)); trying again") }
+    if !arguments.quiet { printError(arguments.command.title, "\(what): \(closeText(event)); trying again") }
   }
 
   /// Disconnects; waits at most `drain` milliseconds for messages in the outbox.
   /// In 5.0 `reason` may ask for the Will. `isShort`: at most half a second, even if the server has not closed.
-  func leave(
+  func disconnect(
     drain: UInt32 = 0, reason: Int = SMQ_REASON_SUCCESS, properties: [UInt8] = [], isShort: Bool = false
   ) {
     input = -1
@@ -138,6 +138,6 @@ final class Link {
 }
 
 /// The log function of -d.
-func tellStep(_ what: Int32, _ number: Int32, _ other: Int32) {
+func logStep(_ what: Int32, _ number: Int32, _ other: Int32) {
   say("debug: \(MQTT.logName(what)) \(Int(number)) \(Int(other))\n", to: 2)
 }

@@ -2,7 +2,7 @@ import CSwiftMQTT
 
 /// Copies of what C reads, which live as long as this object.
 @safe
-final class Given {
+final class CArguments {
   private var blocks: [UnsafeMutableRawPointer] = unsafe []
 
   deinit {
