@@ -208,13 +208,18 @@ LOG = ctypes.CFUNCTYPE(None, ANY, I32, I32, I32, I32)
 PULL = ctypes.CFUNCTYPE(I32, ANY, U32, ANY, SIZE)
 HANDLER = ctypes.CFUNCTYPE(None, ANY, ANY, ctypes.POINTER(RawEvent))
 
+FUNCTIONS = {  # name: (result, arguments)
+    name: (type_of(*result), [type_of(*each) for each in re.findall(r"(\w+) (\**)\w+(?:,|$)", parameters)])
+    for *result, name, parameters in re.findall(
+        r"^SMQ_API (?:const )?(\w+) (\**)(smq_\w+)\(([^)]*)\);", DECLARATIONS, re.M
+    )
+}
+
 library = ctypes.CDLL(str(LIBRARY))
-for result, stars, function_name, parameters in re.findall(
-    r"^SMQ_API (?:const )?(\w+) (\**)(smq_\w+)\(([^)]*)\);", DECLARATIONS, re.M
-):
-    if function := getattr(library, function_name, None):  # else the tests that call it say so
-        function.restype = type_of(result, stars)
-        function.argtypes = [type_of(*found) for found in re.findall(r"(\w+) (\**)\w+(?:,|$)", parameters)]
+for function_name, (result, arguments) in FUNCTIONS.items():
+    function = getattr(library, function_name, None)
+    if function:  # else the tests that call it say so
+        function.restype, function.argtypes = result, arguments
 
 
 
@@ -339,6 +344,7 @@ class Event:
     server: int
     port: int
     latency_ms: int
+    completed: int
 
     def __repr__(self) -> str:
         kind, status = EVENT_NAMES[self.type], status_name(self.status)
