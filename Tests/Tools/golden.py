@@ -35,7 +35,7 @@ from Support.codec import (
     split,
 )
 from Support.recording import Proxy
-from Support.servers import Mosquitto, free_port, need
+from Support.servers import free_port, need
 from Support.waiting import wait_for
 from Compat.programs import NAME, PASSWORD, Broker, Row
 
