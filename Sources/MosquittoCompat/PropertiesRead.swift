@@ -45,7 +45,8 @@ import CMosquitto
   return OpaquePointer(property)
 }
 
-/// Value and size are asked for together or not at all. What is not found is no value; the size stays as it was.
+/// Value and size are asked for together or not at all. What is not found is no value; the size stays as it
+/// was.
 @c public func mosquitto_property_read_binary(
   _ list: OpaquePointer?, _ identifier: Int32, _ value: UnsafeMutablePointer<UnsafeMutableRawPointer?>?,
   _ size: UnsafeMutablePointer<UInt16>?, _ skip_first: Bool
