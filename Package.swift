@@ -68,7 +68,7 @@ let package = Package(
       ],
       path: "Tests/Simulator",
       swiftSettings: testSettings),
-    // For the thread sanitizer: Tests/Broker/test_sanitizers.py and Tests/Compat/test_stress.py build them.
+    // For the thread sanitizer: Tests/Library/test_sanitizers.py and Tests/Compat/test_stress.py build them.
     .executableTarget(
       name: "Submitters", dependencies: ["SwiftMQTT"], path: "Tests/Threads",
       sources: ["submitters.c"],

@@ -171,14 +171,17 @@ int32_t platform_receive(int32_t fd, uint8_t *bytes, size_t count) {
 void platform_shutdown_write(int32_t fd) { shutdown(fd, SHUT_WR); }
 
 int32_t platform_discard(int32_t fd) {
-    uint8_t few[256]; /* Mostly there is no more, and valgrind objects to a receive without a buffer. */
+    uint8_t few[256]; /* Mostly there is no more, and valgrind reports a receive into NULL. */
+    /* Only TCP discards what it would have copied if it is asked to truncate; others return EFAULT. */
+    int truncates = 1;
     /* A peer that sends without end must not hold the caller. The poller reports the rest again. */
     ssize_t count = 0;
     for (int round = 0; round < 8; round++) {
-        count = count < (ssize_t)sizeof few
-                    ? recv(fd, few, sizeof few, 0)
-                    : recv(fd, NULL, TRANSFER_MAX, MSG_TRUNC); /* TCP discards what it would have copied. */
-        if (count == 0 || (count < 0 && errno != EINTR)) {
+        count = count < (ssize_t)sizeof few || !truncates ? recv(fd, few, sizeof few, 0)
+                                                          : recv(fd, NULL, TRANSFER_MAX, MSG_TRUNC);
+        if (count < 0 && errno == EFAULT && truncates) {
+            truncates = 0;
+        } else if (count == 0 || (count < 0 && errno != EINTR)) {
             return transferred(count);
         }
     }

@@ -165,7 +165,7 @@ extension Mosquitto.Locked {
       // afterwards.
       if state.cleanSession { request.keepSession = false }
     } else {
-      request.leavesExpiryOut = true
+      request.statesExpiry = true
     }
     if unsafe mosquitto_property_read_int16(
       list, Int32(PropertyIdentifier.receiveMaximum.rawValue), &number16, false) != nil

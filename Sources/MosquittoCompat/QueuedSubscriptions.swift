@@ -31,9 +31,11 @@ extension Mosquitto.Locked {
     let encoded = unsafe EncodedProperties(properties)
     defer { encoded.free() }
     do throws(SessionError) {
-      try client.request(
-        Cookie.kind(cookie) == Cookie.unsubscribe ? .unsubscribe : .subscribe, filters,
-        properties: encoded.span, identifier: identifier, cookie: cookie)
+      if Cookie.kind(cookie) == Cookie.unsubscribe {
+        try client.unsubscribe(filters, properties: encoded.span, cookie: cookie)
+      } else {
+        try client.subscribe(filters, properties: encoded.span, identifier: identifier, cookie: cookie)
+      }
       return MOSQ_ERR_SUCCESS
     } catch {
       return result(of: error)

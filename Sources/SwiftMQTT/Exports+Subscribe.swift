@@ -42,9 +42,13 @@ private func request(
     try list.check(type)
     let properties = try unsafe span(subscriptions.pointee.properties)
     do throws(SessionError) {
-      try unsafe slot.pointee.client.request(
-        type, list, properties: properties, identifier: identifier,
-        cookie: subscriptions.pointee.cookie)
+      let cookie = unsafe subscriptions.pointee.cookie
+      if type == .subscribe {
+        try unsafe slot.pointee.client.subscribe(
+          list, properties: properties, identifier: identifier, cookie: cookie)
+      } else {
+        try unsafe slot.pointee.client.unsubscribe(list, properties: properties, cookie: cookie)
+      }
     } catch {
       throw Status(error)
     }

@@ -129,12 +129,12 @@ func makeClient(
     let block = unsafe Arena(start: memory)
     let slot = unsafe block.start(of: slotPlace)
     let client = Client(checked, plan: clientPlan, block: block, on: system)
-    let door = SubmissionDoor(checked, queue: client.engine.submissions.queue, wakeUp: wakeUp)
+    let submitter = Submitter(checked, queue: client.engine.submissions.queue, wakeUp: wakeUp)
     let handlers = HandlerTable(
       entries: block.table(tablePlan.entries), filters: block.region(tablePlan.filters))
     unsafe slot.initialize(
       to: ClientSlot(
-        door: door, client: client, at: block.start(of: clientPlace), handlers: handlers,
+        submitter: submitter, client: client, at: block.start(of: clientPlace), handlers: handlers,
         at: block.start(of: tablePlace)))
   } catch {
     throw .noDescriptor

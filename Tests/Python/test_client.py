@@ -8,7 +8,7 @@ import re
 
 import pytest
 import swiftmqtt
-from Broker.servers import free_port
+from Support.servers import free_port
 from swiftmqtt import Client, Overflow, Protocol, Stage, State, Status, Subscription, Will
 
 VERSIONS = pytest.mark.parametrize("protocol", [Protocol.MQTT_3_1, Protocol.MQTT_3_1_1, Protocol.MQTT_5_0])
@@ -525,7 +525,7 @@ def test_hooks_for_credentials_and_addresses(start_mosquitto, tmp_path):
 
 
 def test_enhanced_authentication(broker):
-    from Broker.scripted_broker import AUTH, Script, accept, auth
+    from Support.scripted_broker import AUTH, Script, accept, auth
 
     method = dict(authentication_method="PLUS-ONE")
     ask = auth(0x18, **method, authentication_data=b"41")
@@ -536,7 +536,7 @@ def test_enhanced_authentication(broker):
 
 
 def test_falling_back_to_what_the_server_speaks(broker):
-    from Broker.scripted_broker import Script, refuse
+    from Support.scripted_broker import Script, refuse
 
     broker.scripts = [Script(at={1: refuse(0x84)}), Script()]
     with Client(broker.url) as client:
@@ -545,7 +545,7 @@ def test_falling_back_to_what_the_server_speaks(broker):
 
 
 def test_what_the_server_says_at_the_end(broker):
-    from Broker.scripted_broker import PUBLISH, Script, disconnect
+    from Support.scripted_broker import PUBLISH, Script, disconnect
 
     broker.scripts = [Script(on={PUBLISH: disconnect(0x98, reason_string="so long")})]
     with Client(broker.url, reconnect=False) as client:

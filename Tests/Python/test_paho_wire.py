@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from Broker.recording import Proxy
+from Support.recording import Proxy
 
 from .conftest import PACKAGE
 
