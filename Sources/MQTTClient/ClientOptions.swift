@@ -126,14 +126,15 @@ public struct ClientOptions: ~Escapable {
     // Only 5.0 can say these. Limits and aliases are an offer, which an older version does without.
     let isSayable =
       version.hasProperties
-      || (request.sessionExpiry == 0 && !request.newSession && request.properties.count == 0)
+      || (request.sessionExpiry == 0 && !request.statesExpiry && !request.newSession
+        && request.properties.count == 0)
     guard numbers.areValid, submitBytes <= Self.largestBuffer / max(submitSlots, 1), areCredentialsClear,
       isSayable,
       request.keepSession || !request.newSession
     else { throw .option }
     try Self.checkProperties(request.properties)
     let expiry =
-      request.sessionExpiry == 0 && request.keepSession && !request.leavesExpiryOut && version.hasProperties
+      request.sessionExpiry == 0 && request.keepSession && !request.statesExpiry && version.hasProperties
       ? UInt32.max : request.sessionExpiry
 
     driver = DriverOptions(

@@ -193,7 +193,7 @@ final class Load {
     case SMQ_EVENT_MESSAGE: came(number, event)
     case SMQ_EVENT_COMPLETED:
       isFull[number] = false
-      if event.cookie == 0 { try subscribed(number, event) } else { ended(event) }
+      if event.completed == SMQ_COMPLETED_SUBSCRIBE { try subscribed(number, event) } else { ended(event) }
     case SMQ_EVENT_ROOM: isFull[number] = false
     case SMQ_EVENT_CONNECTED:
       isConnected[number] = true

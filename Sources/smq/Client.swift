@@ -126,6 +126,7 @@ final class Client {
     unsafe event.type = Int(raw.type)
     unsafe event.status = Int(raw.status)
     unsafe event.cookie = raw.cookie
+    unsafe event.completed = Int(raw.completed)
     unsafe event.reasonCode = Int(raw.reason_code)
     unsafe event.version = raw.protocol
     unsafe event.reasonString = MQTT.copy(raw.reason_string)

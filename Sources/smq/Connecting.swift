@@ -9,6 +9,9 @@ func clientOptions(_ arguments: Arguments, _ version: UInt32) throws(ExitError) 
   options.clientID = clientID(arguments, version)
   options.userName = arguments.user ?? []
   options.password = arguments.password ?? []
+  // An empty one differs from none (sections 3.1.3.5 and 3.1.3.6).
+  if arguments.user != nil { options.flags |= SMQ_OPTION_USER_NAME }
+  if arguments.password != nil { options.flags |= SMQ_OPTION_PASSWORD }
   options.inFlightMaximum = arguments.inFlight
   options.outboxBytes = 1_048_576
   setAddress(&options, arguments)
@@ -119,9 +122,11 @@ private func setWill(_ options: inout MQTT.Options, _ arguments: Arguments) {
 private func setProperties(_ options: inout MQTT.Options, _ arguments: Arguments) {
   let given = arguments.properties
   options.properties = given.connect
-  // With -c the library's 0 means forever: a session that should end with its connection ends a second later.
-  let expiry = arguments.expiry ?? given.sessionExpiry
-  options.sessionExpiry = arguments.isPersistent && expiry == 0 ? 1 : expiry ?? 0
+  if let expiry = arguments.expiry ?? given.sessionExpiry {
+    options.sessionExpiry = expiry
+    // With -c the library's 0 would mean forever.
+    options.flags |= SMQ_OPTION_SESSION_EXPIRY
+  }
   // Otherwise the broker learns the sizes of the client's memory.
   options.receiveMaximum = given.receiveMaximum == 0 ? 20 : given.receiveMaximum
   options.maximumPacket = given.maximumPacket == 0 ? MQTT.off : given.maximumPacket
@@ -173,7 +178,7 @@ private func rejected(_ status: Int, _ offset: Int, _ options: MQTT.Options, _ a
   case SMQ_ERR_TOO_LARGE: usageError("--will-payload: it is larger than 65535 bytes")
   case SMQ_ERR_PROPERTY: usageError("-D: connect and will cannot carry these properties together")
   case SMQ_ERR_OPTION where options.host.count > 253: usageError("-h: the name is too long")
-  case SMQ_ERR_OPTION where !options.password.isEmpty && options.userName.isEmpty:
+  case SMQ_ERR_OPTION where arguments.password != nil && options.userName.isEmpty:
     usageError("-P needs a user name (-u), except in 5.0")
   default: usageError("the options contradict each other: \(MQTT.statusText(status))")
   }

@@ -78,6 +78,7 @@ enum MQTT {
     var version: UInt32 = 0
     var rule: Int32 = 0
     var cookie: UInt64 = 0
+    var completed = 0
     var reasonString: [UInt8] = []
     var serverReference: [UInt8] = []
     var properties: [UInt8] = []

@@ -212,7 +212,7 @@ def test_hints(clients, broker):
         dict(reconnect_max_ms=86_400_001),
         dict(stable_ms=86_400_001),
         dict(jitter=4),
-        dict(flags=32768),
+        dict(flags=65536),
         dict(subscriptions=1025),
         dict(subscription_bytes=268_435_457),
         dict(resubscribe=4),

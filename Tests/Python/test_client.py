@@ -9,7 +9,7 @@ import re
 import pytest
 import swiftmqtt
 from Support.servers import free_port
-from swiftmqtt import Client, Overflow, Protocol, Stage, State, Status, Subscription, Will
+from swiftmqtt import Client, Completed, Overflow, Protocol, Stage, State, Status, Subscription, Will
 
 VERSIONS = pytest.mark.parametrize("protocol", [Protocol.MQTT_3_1, Protocol.MQTT_3_1_1, Protocol.MQTT_5_0])
 
@@ -298,6 +298,39 @@ def test_a_session_that_is_kept(server, level):
         assert client.connected.session_present
         assert client.receive(5).text() == "while away"
         client.disconnect(session_expiry_interval=0)
+
+
+@pytest.mark.parametrize("seconds, kept", [(60, True), (0, False)])
+def test_a_session_expiry_of_0(server, level, seconds, kept):
+    with Client(server.url, client_id=level, keep_session=True) as client:
+        client.subscribe(level, 1).wait(5)
+    with Client(server.url) as other:
+        other.publish(level, "while away", qos=1).wait(5)
+    with Client(server.url, client_id=level, keep_session=True, session_expiry_s=seconds) as client:
+        assert client.connected.session_present and client.server.session_expiry_s == seconds
+        assert client.receive(5).text() == "while away"
+    with Client(server.url, client_id=level, keep_session=True) as client:
+        assert client.connected.session_present == kept
+        client.disconnect(session_expiry_interval=0)
+
+
+def test_a_session_expiry_of_0_before_5_0(server, level):
+    """There it says nothing: a session that is kept has no limit."""
+    options = dict(client_id=level, keep_session=True, protocol=4)
+    for expected in (False, True):
+        with Client(server.url, session_expiry_s=0, **options) as client:
+            assert client.connected.session_present == expected
+    with Client(server.url, client_id=level, protocol=4):  # and removes it
+        pass
+
+
+def test_what_an_answer_is_of(server, level):
+    with Client(server.url) as client:
+        assert client.subscribe(level, 1).wait(5).completed is Completed.SUBSCRIBE
+        for qos in (0, 1, 2):
+            assert client.publish(level, b"x", qos=qos).wait(5).completed is Completed.PUBLISH
+        assert client.submit(level, b"x", qos=1).result(5).completed is Completed.PUBLISH
+        assert client.unsubscribe(level).wait(5).completed is Completed.UNSUBSCRIBE
 
 
 def test_acknowledging_by_hand(server, level):

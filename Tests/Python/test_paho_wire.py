@@ -89,6 +89,10 @@ CALLS = {
         "p = Properties(PacketTypes.DISCONNECT); p.SessionExpiryInterval = 0; end(client, properties=p)",
         (5,),
     ),
+    "a session that ends with its connection, 5.0": (
+        "client = make(); start(client, clean_start=False); end(client)",
+        (5,),
+    ),
     "disconnect, 5.0": (
         "from paho.mqtt.reasoncodes import ReasonCode\nclient = make(); start(client)\n"
         "end(client, reasoncode=ReasonCode(PacketTypes.DISCONNECT, 'Disconnect with will message'))",

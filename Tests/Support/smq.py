@@ -229,7 +229,7 @@ class RawEvent(Sized):
         ("server", ctypes.c_uint32),
         ("port", ctypes.c_uint32),
         ("latency_ms", ctypes.c_int32),
-        ("reserved", ctypes.c_uint32),
+        ("completed", ctypes.c_uint32),
     ]
 
 
@@ -351,12 +351,15 @@ FUNCTIONS = {  # name: (result, arguments)
     "smq_disconnect": (I32, [C, U32]),
     "smq_disconnect_with": (I32, [C, U32, U32, P(Bytes)]),
     "smq_publish": (I32, [C, P(Message)]),
+    "smq_publish_text": (I32, [C, ctypes.c_char_p, ctypes.c_char_p, U32, U32]),
     "smq_publish_reserve": (I32, [C, P(Message), P(ANY)]),
     "smq_publish_commit": (I32, [C, SIZE]),
     "smq_publish_abort": (I32, [C]),
     "smq_publish_stream": (I32, [C, P(Message), ANY, ANY]),
     "smq_subscribe": (I32, [C, P(Subscriptions)]),
     "smq_unsubscribe": (I32, [C, P(Subscriptions)]),
+    "smq_subscribe_to": (I32, [C, ctypes.c_char_p, U32, ctypes.c_uint64]),
+    "smq_unsubscribe_from": (I32, [C, ctypes.c_char_p, ctypes.c_uint64]),
     "smq_next_event": (I32, [C, P(RawEvent)]),
     "smq_hold": (I32, [C]),
     "smq_ack": (I32, [C, ctypes.c_uint64, U32, P(Bytes)]),
@@ -519,6 +522,7 @@ class Event:
     server: int
     port: int
     latency_ms: int
+    completed: int
 
     def __repr__(self) -> str:
         kind, status = EVENT_NAMES[self.type], status_name(self.status)

@@ -153,7 +153,7 @@ extension Session {
     let failure = state.requests.takeFailure(place)
     return .completed(
       Completion(
-        cookie: failure.cookie, result: failure.result,
+        cookie: failure.cookie, type: failure.type, result: failure.result,
         reasonCode: failure.result == .aboveLimit ? failure.reasonCode : nil, responseTag: nil, slot: -1))
   }
 
