@@ -70,7 +70,7 @@ import Testing
     #expect(told.allSatisfy { $0.what != .other })
   }
 
-  /// At the brim of descriptors nothing can be dropped that is to be reported: what would make room waits, and does not
+  /// When all descriptors are taken, nothing can be dropped that is to be reported: what would make room waits, and does not
   /// keep the client busy.
   @Test func nothingToDrop() throws {
     let harness = try Self.harness { $0.outboxMessages = 2 }

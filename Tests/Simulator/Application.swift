@@ -16,7 +16,7 @@ extension Endpoint {
       world.scenario.shape == .broker && qos != .atMostOnce
       && world.chance.percent(world.scenario.server.refusePercent)
     var options = PublishOptions(cookie: UInt64(message.number), isQuiet: message.isQuiet)
-    // What happens at the brim is the same for all messages with one topic, so that these stay in order.
+    // What happens when the outbox is full is the same for all messages with one topic, so that these stay in order.
     if traits.hasPolicies {
       switch topic % 5 {
       case 0: options.isUrgent = true
