@@ -1,7 +1,7 @@
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 //
-// The texts of numbers, and the numbers of commands. Programs print the texts, and some compare them, so they are
-// exactly those of libmosquitto.
+// The texts of numbers, and the numbers of commands. Programs print the texts, and some compare them, so they
+// are exactly those of libmosquitto.
 
 import CMosquitto
 import CPlatform

@@ -1,7 +1,8 @@
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 //
-// The rules of libmosquitto for topics. They are laxer than those of the specification and of MQTTWire: an empty topic
-// is accepted, and so is one that is not UTF-8, and a Shared Subscription is a filter like any other.
+// The rules of libmosquitto for topics. They are laxer than those of the specification and of MQTTWire: an
+// empty topic is accepted, and so is one that is not UTF-8, and a Shared Subscription is a filter like any
+// other.
 
 import CMosquitto
 import MQTTWire
