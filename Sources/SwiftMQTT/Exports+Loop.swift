@@ -31,10 +31,15 @@ public func smq_next_event(_ client: OpaquePointer?, _ event: UnsafeMutablePoint
 private func releaseAndTake(
   _ slot: UnsafeMutablePointer<ClientSlot>, _ event: UnsafeMutablePointer<smq_event>
 ) -> Int32 {
-  switch unsafe slot.pointee.client.advanceToNextEvent() {
-  case .plainMessage: unsafe takePlainMessage(slot, event)
-  case .completion where unsafe slot.pointee.client.nextCompletionIsPlain: unsafe takeCompletion(slot, event)
-  case let source: unsafe take(source, slot, event)
+  // One address: read anew behind each part of the event that is written, it would cost as many loads.
+  let client = unsafe slot.pointee.clientAddress
+  switch unsafe client.pointee.advanceToNextEvent() {
+  case .plainMessage:
+    unsafe takePlainMessage(client, event)
+    if unsafe !slot.pointee.handlers.isEmpty { unsafe addHandler(slot.pointee.handlers, to: event) }
+    return 1
+  case .completion where unsafe client.pointee.nextCompletionIsPlain: return unsafe takeCompletion(slot, event)
+  case let source: return unsafe take(source, slot, event)
   }
 }
 
@@ -50,13 +55,11 @@ private func takeCompletion(
 
 @inline(__always)
 private func takePlainMessage(
-  _ slot: UnsafeMutablePointer<ClientSlot>, _ event: UnsafeMutablePointer<smq_event>
-) -> Int32 {
-  let message = unsafe slot.pointee.client.takePlainMessage()
-  unsafe clear(event, slot.pointee.client.version)
-  unsafe describe(MessageEvent(message), of: slot.pointee.client, in: event)
-  if unsafe !slot.pointee.handlers.isEmpty { unsafe addHandler(slot.pointee.handlers, to: event) }
-  return 1
+  _ client: UnsafeMutablePointer<Client>, _ event: UnsafeMutablePointer<smq_event>
+) {
+  let message = unsafe client.pointee.takePlainMessage()
+  unsafe clear(event, client.pointee.version)
+  unsafe describe(MessageEvent(message), of: client.pointee, in: event)
 }
 
 @inline(never)
