@@ -94,14 +94,14 @@ extension Driver where Engine == MQTTEngine, Link: ~Copyable, System: ~Copyable 
     return engine.session.advanceToNextEvent()
   }
 
-  /// The next completion says no more than that its message has arrived.
-  public var nextCompletionIsPlain: Bool {
-    @inline(__always) get { engine.session.nextCompletionIsPlain }
+  /// The slot of the next completion, if it says no more than that its message has arrived.
+  public var plainCompletion: Int? {
+    @inline(__always) get { engine.session.plainCompletion }
   }
 
-  /// That of `EventSource.completion`.
+  /// That of `EventSource.completion`, if `plainCompletion` has just told its slot.
   @inline(__always)
-  public mutating func takeCompletion() -> Completion? { engine.session.takeCompletion() }
+  public mutating func takePlainCompletion(_ slot: Int) -> Completion { engine.session.takePlainCompletion(slot) }
 
   /// That of `EventSource.plainMessage`.
   @inline(__always)

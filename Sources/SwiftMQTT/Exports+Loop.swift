@@ -13,16 +13,17 @@ import Platform
 
 @c @implementation
 public func smq_next_event(_ client: OpaquePointer?, _ event: UnsafeMutablePointer<smq_event>?) -> Int32 {
-  guard let client = unsafe client, let event = unsafe event else { return unsafe nextEvent(client, event) }
-  let slot = unsafe UnsafeMutablePointer<ClientSlot>(client)
+  guard let handle = unsafe client, let event = unsafe event else { return unsafe nextEvent(client, event) }
+  let slot = unsafe UnsafeMutablePointer<ClientSlot>(handle)
   guard unsafe slot.pointee.mark == ClientSlot.aliveMark,
     unsafe event.pointee.size == UInt32(MemoryLayout<smq_event>.size)
   else { return unsafe nextEvent(client, event) }
   // A completion finds no event to be released, and is spared the way of a message.
-  if unsafe slot.pointee.client.hasEventToRelease { return unsafe releaseAndTake(slot, event) }
-  let source = unsafe slot.pointee.client.nextSource
-  if source == .completion, unsafe slot.pointee.client.nextCompletionIsPlain {
-    return unsafe takeCompletion(slot, event)
+  let client = unsafe slot.pointee.clientAddress
+  if unsafe client.pointee.hasEventToRelease { return unsafe releaseAndTake(slot, event) }
+  let source = unsafe client.pointee.nextSource
+  if source == .completion, let completed = unsafe client.pointee.plainCompletion {
+    return unsafe takeCompletion(completed, client, event)
   }
   return unsafe take(source, slot, event)
 }
@@ -38,17 +39,16 @@ private func releaseAndTake(
     unsafe takePlainMessage(client, event)
     if unsafe !slot.pointee.handlers.isEmpty { unsafe addHandler(slot.pointee.handlers, to: event) }
     return 1
-  case .completion where unsafe client.pointee.nextCompletionIsPlain: return unsafe takeCompletion(slot, event)
   case let source: return unsafe take(source, slot, event)
   }
 }
 
 @inline(never)
 private func takeCompletion(
-  _ slot: UnsafeMutablePointer<ClientSlot>, _ event: UnsafeMutablePointer<smq_event>
+  _ completed: Int, _ client: UnsafeMutablePointer<Client>, _ event: UnsafeMutablePointer<smq_event>
 ) -> Int32 {
-  guard let completion = unsafe slot.pointee.client.takeCompletion() else { return 0 }
-  unsafe clear(event, slot.pointee.client.version)
+  let completion = unsafe client.pointee.takePlainCompletion(completed)
+  unsafe clear(event, client.pointee.version)
   unsafe describe(completion, type: Int32(SMQ_EVENT_COMPLETED), in: event)
   return 1
 }

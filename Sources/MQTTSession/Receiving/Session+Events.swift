@@ -73,8 +73,8 @@ extension Session {
   public mutating func take(_ source: EventSource) -> SessionEvent? {
     switch source {
     case .none: return nil
-    case .urgentCompletion: return state.urgent.element.takeAnyCompletion().map { event($0, isUrgent: true) }
-    case .completion: return state.outbox.takeAnyCompletion().map { event($0, isUrgent: false) }
+    case .urgentCompletion: return state.urgent.element.takeCompletion().map { event($0, isUrgent: true) }
+    case .completion: return state.outbox.takeCompletion().map { event($0, isUrgent: false) }
     case .failedRequest: return takeFailedRequest()
     case .lostSubscription: return takeLostSubscription()
     case .overdueResponse: return takeOverdueResponse()
@@ -88,14 +88,14 @@ extension Session {
     }
   }
 
-  /// The next completion says no more than that its message has arrived.
-  public var nextCompletionIsPlain: Bool {
-    @inline(__always) get { state.outbox.nextIsPlain && arrival.event.kind != .acknowledged }
+  /// The slot of the next completion, if it says no more than that its message has arrived.
+  public var plainCompletion: Int? {
+    @inline(__always) get { arrival.event.kind == .acknowledged ? nil : state.outbox.plainCompletion }
   }
 
-  /// That of `EventSource.completion`.
+  /// That of `EventSource.completion`, if `plainCompletion` has just told its slot.
   @inline(__always)
-  public mutating func takeCompletion() -> Completion? { state.outbox.takeCompletion() }
+  public mutating func takePlainCompletion(_ slot: Int) -> Completion { state.outbox.takeCompletion(first: slot) }
 
   /// That of `EventSource.plainMessage`.
   @inline(__always)
