@@ -94,14 +94,18 @@ extension Driver where Engine == MQTTEngine, Link: ~Copyable, System: ~Copyable 
     return engine.session.advanceToNextEvent()
   }
 
-  /// The slot of the next completion, if it says no more than that its message has arrived.
+  /// The slot of the completion that comes next, if there is no event to release, and it says no more than that its message
+  /// has arrived.
   public var plainCompletion: Int? {
     @inline(__always) get { engine.session.plainCompletion }
   }
 
-  /// That of `EventSource.completion`, if `plainCompletion` has just told its slot.
+  /// The completion whose slot `plainCompletion` has just told.
   @inline(__always)
-  public mutating func takePlainCompletion(_ slot: Int) -> Completion { engine.session.takePlainCompletion(slot) }
+  public mutating func takePlainCompletion(_ slot: Int) -> Completion {
+    offeredBytes = 0
+    return engine.session.takePlainCompletion(slot)
+  }
 
   /// That of `EventSource.plainMessage`.
   @inline(__always)

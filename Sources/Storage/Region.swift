@@ -59,7 +59,7 @@
     return unsafe UInt16(bigEndian: UnsafeRawPointer(start + offset).loadUnaligned(as: UInt16.self))
   }
 
-  // For `ByteQueue`, which knows that the places are inside.
+  // For `ByteQueue` and `ByteRing`, which know that the places are inside.
 
   @inline(__always)
   @unsafe func uncheckedByte(at offset: Int) -> UInt8 {
@@ -79,6 +79,14 @@
     assert(offset >= 0 && size >= 0 && offset <= count &- size)
     let span = unsafe Span(_unsafeStart: UnsafePointer(start) + offset, count: size)
     return unsafe _overrideLifetime(span, borrowing: self)
+  }
+
+  @_lifetime(&self)
+  @inline(__always)
+  @unsafe mutating func uncheckedWriter(at offset: Int, count size: Int) -> UncheckedWriter {
+    assert(offset >= 0 && size >= 0 && offset <= count &- size)
+    let writer = unsafe UncheckedWriter(start: start + offset, count: size)
+    return unsafe _overrideLifetime(writer, mutating: &self)
   }
 
   /// For a packet of `size` bytes at most, from `offset` on.

@@ -21,11 +21,10 @@ public func smq_next_event(_ client: OpaquePointer?, _ event: UnsafeMutablePoint
   // A completion finds no event to be released, and is spared the way of a message.
   let client = unsafe slot.pointee.clientAddress
   if unsafe client.pointee.hasEventToRelease { return unsafe releaseAndTake(slot, event) }
-  let source = unsafe client.pointee.nextSource
-  if source == .completion, let completed = unsafe client.pointee.plainCompletion {
+  if let completed = unsafe client.pointee.plainCompletion {
     return unsafe takeCompletion(completed, client, event)
   }
-  return unsafe take(source, slot, event)
+  return unsafe take(client.pointee.nextSource, slot, event)
 }
 
 @inline(never)

@@ -29,10 +29,14 @@ extension Session {
     }
   }
 
-  /// What is told before a packet that has come.
+  private var urgentCompletion: EventSource? {
+    @inline(__always) get { !state.urgent.isEmpty && state.urgent.element.hasCompletion ? .urgentCompletion : nil }
+  }
+
+  /// What is told before a packet that has come and is no CONNACK.
   private var sourceBeforePackets: EventSource? {
     @inline(__always) get {
-      if !state.urgent.isEmpty, state.urgent.element.hasCompletion { return .urgentCompletion }
+      if let urgentCompletion { return urgentCompletion }
       if state.outbox.hasCompletion { return .completion }
       if state.requests.hasFailure { return .failedRequest }
       if state.subscriptions.hasRefused { return .lostSubscription }
@@ -88,12 +92,16 @@ extension Session {
     }
   }
 
-  /// The slot of the next completion, if it says no more than that its message has arrived.
+  /// The slot of the completion that comes next, if there is no event to release, and it says no more than that its message
+  /// has arrived.
   public var plainCompletion: Int? {
-    @inline(__always) get { arrival.event.kind == .acknowledged ? nil : state.outbox.plainCompletion }
+    @inline(__always) get {
+      guard !arrival.event.precedesCompletions, urgentCompletion == nil else { return nil }
+      return state.outbox.plainCompletion
+    }
   }
 
-  /// That of `EventSource.completion`, if `plainCompletion` has just told its slot.
+  /// The completion whose slot `plainCompletion` has just told.
   @inline(__always)
   public mutating func takePlainCompletion(_ slot: Int) -> Completion { state.outbox.takeCompletion(first: slot) }
 

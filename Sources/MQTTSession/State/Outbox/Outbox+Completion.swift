@@ -33,8 +33,8 @@ extension Outbox {
     descriptors[slot].reasonCode = reasonCode ?? 0
     descriptors[slot].result = result
     descriptors[slot].state = .completed
-    if slot == first { freeBytes() }
     queueCompletion(slot)
+    if slot == first { freeBytes() }
   }
 
   /// What a message has beside its bytes here.
@@ -75,12 +75,10 @@ extension Outbox {
   mutating func queueCompletion(_ slot: Int) {
     descriptors[slot].link = Outbox.none
     let link = UInt32(truncatingIfNeeded: slot)
-    if lastCompleted == Outbox.none {
-      firstCompleted = link
-    } else {
-      descriptors[Int(truncatingIfNeeded: lastCompleted)].link = link
-    }
+    let previous = lastCompleted
     lastCompleted = link
+    guard previous != Outbox.none else { return firstCompleted = link }
+    descriptors[Int(truncatingIfNeeded: previous)].link = link
   }
 
   /// The completion in the slot that is the first of their list.
@@ -129,7 +127,7 @@ extension Outbox {
   mutating func freeBytes() {
     // Nearly always there is one.
     if live > 0, !descriptors[first].state.isOpen {
-      first = slot(after: first)
+      first = descriptors.slot(after: first)
       live &-= 1
       if live == 0 || !descriptors[first].state.isOpen { freeMoreBytes() }
     }
@@ -139,49 +137,48 @@ extension Outbox {
   @inline(never)
   private mutating func freeMoreBytes() {
     while live > 0, !descriptors[first].state.isOpen {
-      first = slot(after: first)
+      first = descriptors.slot(after: first)
       live &-= 1
     }
-    if live == 0 { roomEnd = 0 }
+    if live == 0 { bytes.forgetRoom() }
   }
 
   /// Nobody has to hear of this message any more: gives its descriptor back, and those behind it that waited for that.
   @inline(__always)
   mutating func freeDescriptor(_ slot: Int) {
-    guard slot == head else { return hasGap = true }
-    // Nearly always there is one.
-    guard freeHead() else { return }
-    freeMoreDescriptors()
+    guard slot == descriptors.head else { return hasGap = true }
+    freeHead()
+    if hasFreeHead { freeMoreDescriptors() }
   }
 
   @inline(never)
   private mutating func freeMoreDescriptors() {
-    while freeHead() { continue }
+    while hasFreeHead { freeHead() }
   }
 
-  /// True: there may be another one.
+  private var hasFreeHead: Bool {
+    @inline(__always) get { descriptors.count > 0 && descriptors[descriptors.head].state == .free }
+  }
+
   @inline(__always)
-  private mutating func freeHead() -> Bool {
-    guard stored > 0, descriptors[head].state == .free else { return false }
-    if unsent == stored {
+  private mutating func freeHead() {
+    if unsent == descriptors.count {
       // It ended without being sent; the send cursor stood on it.
       unsent &-= 1
-      sendSlot = slot(after: sendSlot)
+      sendSlot = descriptors.slot(after: sendSlot)
       readySlot = sendSlot
     }
-    head = slot(after: head)
+    descriptors.removeFirst()
     headIdentifier = identifiers.next(after: headIdentifier)
-    stored &-= 1
     if known > 0 { known &-= 1 }
     hasNewRoom = isStarved
-    return stored > 0 && descriptors[head].state == .free
   }
 
   /// Takes the newest message back: it was never there.
   mutating func removeNewest(tailOffset offset: Int) {
     recordPeaks()
     forgetNewest()
-    moveTail(to: offset)
+    bytes.moveTail(to: offset)
     live &-= 1
     unsent &-= 1
     incomplete &-= 1
@@ -190,9 +187,8 @@ extension Outbox {
 
   mutating func forgetNewest() {
     batch.count = 0
-    tail = slot(before: tail)
-    nextIdentifier = identifiers.advanced(headIdentifier, by: stored &- 1)
-    stored &-= 1
+    descriptors.removeLast()
+    nextIdentifier = identifiers.advanced(headIdentifier, by: descriptors.count)
   }
 
   mutating func takeRoomEvent() -> Bool {
@@ -204,19 +200,18 @@ extension Outbox {
 
   /// A descriptor behind the newest that says no more than how a message ended whose own place is another's now.
   mutating func appendCompletion(of message: Descriptor, _ result: DeliveryResult, reasonCode: UInt8? = nil) {
-    let slot = tail
+    let slot = descriptors.tail
     batch.count = 0
-    descriptors[slot] = message
-    descriptors[slot].offset = UInt32(truncatingIfNeeded: tailOffset)
-    descriptors[slot].length = 0
-    descriptors[slot].state = .completed
-    descriptors[slot].result = result
-    descriptors[slot].serverReason = reasonCode
-    tail = self.slot(after: slot)
+    var completed = message
+    completed.offset = UInt32(truncatingIfNeeded: bytes.tail)
+    completed.length = 0
+    completed.state = .completed
+    completed.result = result
+    completed.serverReason = reasonCode
+    descriptors.append(completed)
     nextIdentifier = identifiers.next(after: nextIdentifier)
-    stored &+= 1
     // It has no bytes: before others that have, it only takes part.
-    if live > 0 { live &+= 1 } else { first = tail }
+    if live > 0 { live &+= 1 } else { first = descriptors.tail }
     unsent &+= 1
     queueCompletion(slot)
   }
