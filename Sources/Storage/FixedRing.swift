@@ -27,6 +27,12 @@
     @inline(__always) unsafeMutableAddress { unsafe table.address(of: slot) }
   }
 
+  /// The element at an index, which must be below `count`.
+  public subscript(at index: Int) -> Element {
+    @inline(__always) unsafeAddress { unsafe UnsafePointer(table.address(of: slot(at: index))) }
+    @inline(__always) unsafeMutableAddress { unsafe table.address(of: slot(at: index)) }
+  }
+
   /// The slot of the element at an index, from 0 to `capacity`.
   @inline(__always)
   public func slot(at index: Int) -> Int { slot(head, plus: index) }
@@ -74,9 +80,25 @@
     count &-= 1
   }
 
+  /// The next element comes into the slot that is next.
   @inline(__always)
   public mutating func removeAll() {
     head = tail
     count = 0
+  }
+
+  /// As it was at first.
+  public mutating func reset() {
+    head = 0
+    tail = 0
+    count = 0
+  }
+
+  /// What is first becomes last.
+  public mutating func rotate() {
+    precondition(count > 0)
+    let element = self[head]
+    removeFirst()
+    append(element)
   }
 }

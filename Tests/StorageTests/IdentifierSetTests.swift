@@ -1,8 +1,6 @@
-import MQTTWire
-import Storage
 import Testing
 
-@testable import MQTTSession
+@testable import Storage
 
 /// Is it a set, whatever is put into it and taken out, and does it stay within its memory?
 @Suite struct IdentifierSetTests {
@@ -25,7 +23,7 @@ import Testing
     /// False: there was no room, as there should not be.
     func insert(_ number: UInt16) -> Bool {
       let hadRoom = all.contains(number) || all.count < identifiers.maximum
-      guard identifiers.insert(PacketIdentifier(number)!) else { return !hadRoom }
+      guard identifiers.insert(number) else { return !hadRoom }
       all.insert(number)
       marked.insert(number)
       return hadRoom
@@ -34,11 +32,11 @@ import Testing
     /// What is there keeps its mark; without room, nothing changes.
     func insertUnmarked(_ number: UInt16) {
       if all.count < identifiers.maximum { all.insert(number) }
-      identifiers.insertUnmarked(PacketIdentifier(number)!)
+      identifiers.insertUnmarked(number)
     }
 
     func remove(_ number: UInt16) -> Bool {
-      let wasThere = identifiers.remove(PacketIdentifier(number)!)
+      let wasThere = identifiers.remove(number)
       marked.remove(number)
       return wasThere == (all.remove(number) != nil)
     }
@@ -62,7 +60,7 @@ import Testing
       marked = []
     }
 
-    func contains(_ number: UInt16) -> Bool { identifiers.contains(PacketIdentifier(number)!) }
+    func contains(_ number: UInt16) -> Bool { identifiers.contains(number) }
 
     var agrees: Bool {
       identifiers.count == all.count && identifiers.markedCount == (isMap ? 0 : marked.count)
