@@ -37,7 +37,7 @@ compat: ## build libmosquitto.so.1, for programs that use libmosquitto, into bui
 
 compat-stress: compat ## SECONDS=600: not part of test: stress libmosquitto.so.1 with threads, also under the thread sanitizer
 	@.ci/need broker test
-	@cd Tests/Compat && SMQ_STRESS_SECONDS=$(or $(SECONDS),600) python3 -m pytest -rA -p no:cacheprovider test_stress.py
+	@SMQ_STRESS_SECONDS=$(or $(SECONDS),600) python3 -m pytest -rA -p no:cacheprovider Tests/Compat/test_stress.py
 
 demo: ## publish this machine's sensors to a real broker, and show what arrives
 	@examples-c/demo

@@ -31,8 +31,8 @@ let package = Package(
   targets: [
     .target(name: "CSwiftMQTT"),
     .target(name: "CPlatform"),
-    .target(name: "CMosquitto"),
-    .target(name: "CTool", cSettings: [.define("_GNU_SOURCE")]),
+    .target(name: "CMosquitto", dependencies: ["CPlatform"]),
+    .target(name: "CTool", dependencies: ["CPlatform"], cSettings: [.define("_GNU_SOURCE")]),
     module("Storage"),
     module("MQTTWire", "Storage"),
     module("MQTTSession", "Storage", "MQTTWire"),
@@ -48,7 +48,7 @@ let package = Package(
       "Platform", "Driver"),
     // In the language mode that swiftc has unless it is told: the program is one thread.
     .target(
-      name: "smq", dependencies: ["CSwiftMQTT", "CTool"], exclude: ["smq.bash"],
+      name: "smq", dependencies: ["CSwiftMQTT", "CTool", "CPlatform"], exclude: ["smq.bash"],
       swiftSettings: settings + [.swiftLanguageMode(.v5)]),
 
     tests("StorageTests", "Storage"),
@@ -68,7 +68,7 @@ let package = Package(
       ],
       path: "Tests/Simulator",
       swiftSettings: testSettings),
-    // For the thread sanitizer: Tests/Broker/test_sanitizers.py and Tests/Compat/test_stress.py build them.
+    // For the thread sanitizer: Tests/Library/test_sanitizers.py and Tests/Compat/test_stress.py build them.
     .executableTarget(
       name: "Submitters", dependencies: ["SwiftMQTT"], path: "Tests/Threads",
       sources: ["submitters.c"],

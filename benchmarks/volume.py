@@ -16,8 +16,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "Tests"))
-from Broker import smq  # noqa: E402
-from Broker.servers import Mosquitto  # noqa: E402
+from Support import smq  # noqa: E402
+from Support.servers import Mosquitto  # noqa: E402
 
 IPV4 = 0x0800
 QUIET_S = 0.3  # a delayed acknowledgement comes after 40 ms

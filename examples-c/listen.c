@@ -32,10 +32,6 @@ int main(int argc, char **argv) {
 
     smq_options options = SMQ_OPTIONS_INIT;
     options.url = smq_string(argc > 1 ? argv[1] : "mqtt://127.0.0.1");
-    smq_subscription wanted = { .filter = smq_string(argc > 2 ? argv[2] : "#"), .qos = 1 };
-    smq_subscriptions request = SMQ_SUBSCRIPTIONS_INIT;
-    request.count = 1;
-    request.list = &wanted;
     smq_runner runner = SMQ_RUNNER_INIT;
     smq_runner_options running = SMQ_RUNNER_OPTIONS_INIT;
     running.on_event = on_event;
@@ -44,7 +40,7 @@ int main(int argc, char **argv) {
     void *memory = malloc(size);
     smq_client *client = NULL;
     int32_t status = smq_client_init(memory, size, &options, &client);
-    if (status == SMQ_OK) status = smq_subscribe(client, &request);
+    if (status == SMQ_OK) status = smq_subscribe_to(client, argc > 2 ? argv[2] : "#", 1, 0);
     if (status == SMQ_OK) status = smq_runner_start(&runner, client, &running); /* this also connects */
     if (status != SMQ_OK) {
         print_options_error(stderr, &options, status);

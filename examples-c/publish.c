@@ -11,10 +11,6 @@ int main(int argc, char **argv) {
     smq_options options = SMQ_OPTIONS_INIT;
     options.url = smq_string(argc > 1 ? argv[1] : "mqtt://127.0.0.1");
     options.flags = SMQ_OPTION_NO_RECONNECT; /* one attempt, and its result */
-    smq_message message = SMQ_MESSAGE_INIT;
-    message.qos = 1;
-    message.topic = smq_string("greetings/hello");
-    message.payload = smq_string("Hello from C");
 
     size_t size = smq_client_size(&options);
     void *memory = malloc(size);
@@ -22,7 +18,7 @@ int main(int argc, char **argv) {
     smq_event event = SMQ_EVENT_INIT;
     int32_t status = smq_client_init(memory, size, &options, &client);
     if (status == SMQ_OK) status = smq_connect(client);
-    if (status == SMQ_OK) status = smq_publish(client, &message);
+    if (status == SMQ_OK) status = smq_publish_text(client, "greetings/hello", "Hello from C", 1, 0);
     while (status >= 0 && event.type != SMQ_EVENT_DISCONNECTED) {
         status = smq_wait(client, -1);
         if (smq_next_event(client, &event) == 1) status = event.status;

@@ -2,7 +2,6 @@
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <swiftmqtt.h>
 #include <time.h>
 
@@ -29,8 +28,7 @@ int main(int argc, char **argv) {
     options.handlers = 1;
     options.replies = 1;
 
-    smq_subscription filters[2];
-    memset(filters, 0, sizeof(filters));
+    smq_subscription filters[] = { SMQ_SUBSCRIPTION_INIT, SMQ_SUBSCRIPTION_INIT };
     filters[0].filter = smq_string("example/time");
     filters[1].filter = smq_string("example/time/replies");
     smq_subscriptions subscriptions = SMQ_SUBSCRIPTIONS_INIT;

@@ -25,14 +25,6 @@ static int32_t publish(smq_client *client, unsigned number) {
     return smq_publish(client, &message);
 }
 
-static int32_t subscribe(smq_client *client) {
-    smq_subscription number = { .filter = smq_string("small/number"), .qos = 1 };
-    smq_subscriptions request = SMQ_SUBSCRIPTIONS_INIT;
-    request.list = &number;
-    request.count = 1;
-    return smq_subscribe(client, &request);
-}
-
 int main(int argc, char **argv) {
     if (argc > 3) refuse("small", argv[3], "is one argument too many");
     unsigned count = argc > 2 ? number("small", "COUNT", argv[2], 1, UINT32_MAX) : 3;
@@ -65,7 +57,7 @@ int main(int argc, char **argv) {
         status = event.status;
         switch (event.type) {
         case SMQ_EVENT_CONNECTED:
-            status = subscribe(client);
+            status = smq_subscribe_to(client, "small/number", 1, 0);
             break;
         case SMQ_EVENT_MESSAGE:
             printf("%.*s\n", (int)event.payload.size, (const char *)event.payload.data);

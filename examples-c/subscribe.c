@@ -64,10 +64,7 @@ int main(int argc, char **argv) {
     options.handlers = count;
 
     /* One subscription: if several match, most servers send the message once for each. */
-    smq_subscription wanted = { .filter = smq_string(argc > 2 ? argv[2] : "gateway/#"), .qos = 2 };
-    smq_subscriptions request = SMQ_SUBSCRIPTIONS_INIT;
-    request.count = 1;
-    request.list = &wanted;
+    const char *wanted = argc > 2 ? argv[2] : "gateway/#";
 
     size_t size = smq_client_size(&options);
     void *memory = malloc(size);
@@ -78,7 +75,7 @@ int main(int argc, char **argv) {
         smq_bytes filter = smq_string(handlers[i].filter);
         status = smq_handle(client, i, &filter, handlers[i].function, handlers[i].user);
     }
-    if (status == SMQ_OK) status = smq_subscribe(client, &request); /* resubscribed if the server loses it */
+    if (status == SMQ_OK) status = smq_subscribe_to(client, wanted, 2, 0); /* resubscribed if the server loses it */
     if (status == SMQ_OK) status = smq_connect(client);
     if (status != SMQ_OK) {
         print_options_error(stderr, &options, status);

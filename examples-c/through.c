@@ -57,16 +57,12 @@ int main(int argc, char **argv) {
     smq_options options = SMQ_OPTIONS_INIT;
     options.flags = SMQ_OPTION_OWN_TRANSPORT;
     options.host = smq_string("command"); /* the command knows the real host */
-    smq_subscription wanted = { .filter = smq_string(argv[1]), .qos = 1 };
-    smq_subscriptions request = SMQ_SUBSCRIPTIONS_INIT;
-    request.count = 1;
-    request.list = &wanted;
     size_t size = smq_client_size(&options);
     void *memory = malloc(size);
     smq_client *client = NULL;
     int32_t status = smq_client_init(memory, size, &options, &client);
     if (status == SMQ_OK) status = smq_engine_timed_out(client, now());
-    if (status == SMQ_OK) status = smq_subscribe(client, &request);
+    if (status == SMQ_OK) status = smq_subscribe_to(client, argv[1], 1, 0);
     if (status == SMQ_OK) status = smq_connect(client);
     if (status != SMQ_OK) {
         print_options_error(stderr, &options, status);

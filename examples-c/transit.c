@@ -115,14 +115,11 @@ int main(int argc, char **argv) {
     options.receive_bytes = 16384;
     options.reconnect_min_ms = 100;
     options.reconnect_max_ms = 1000; /* missed positions are not sent again */
-    smq_subscription wanted = { .filter = smq_string(argc > 2 ? argv[2] : "/hfp/v2/journey/ongoing/vp/#") };
-    smq_subscriptions request = SMQ_SUBSCRIPTIONS_INIT;
-    request.list = &wanted;
-    request.count = 1;
+    const char *wanted = argc > 2 ? argv[2] : "/hfp/v2/journey/ongoing/vp/#";
     smq_client *client = NULL;
     smq_event event = SMQ_EVENT_INIT;
     int32_t status = smq_client_init(memory, sizeof memory, &options, &client);
-    if (status == SMQ_OK) status = smq_subscribe(client, &request); /* the client resubscribes by itself */
+    if (status == SMQ_OK) status = smq_subscribe_to(client, wanted, 0, 0); /* the client resubscribes by itself */
     if (status == SMQ_OK) status = smq_connect(client);
     if (status != SMQ_OK) {
         print_options_error(stderr, &options, status);

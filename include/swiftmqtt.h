@@ -628,7 +628,16 @@ enum {
      * differs from none (sections 3.1.3.5 and 3.1.3.6). Not with SMQ_OPTION_ASK_CREDENTIALS.
      */
     SMQ_OPTION_USER_NAME = 8192,
-    SMQ_OPTION_PASSWORD = 16384
+    SMQ_OPTION_PASSWORD = 16384,
+    /*
+     * 5.0: session_expiry_s counts even if it is 0. CONNECT then has no Session Expiry Interval, which means
+     * 0: the session ends with the connection (section 3.1.2.11.2). Together with SMQ_OPTION_KEEP_SESSION a
+     * connection resumes the session that an earlier process left, takes what waits there, and leaves no
+     * session behind. To decide that at the end of a connection instead, pass a Session Expiry Interval of 0
+     * to smq_disconnect_with(). After a fallback to 3.1 or 3.1.1 this option has no effect: these versions
+     * keep a session without a limit.
+     */
+    SMQ_OPTION_SESSION_EXPIRY = 32768
 };
 
 /* smq_options.jitter: how the waits between attempts to connect are randomized */
@@ -708,7 +717,8 @@ typedef struct smq_options {
                                     sent for as long */
     uint32_t session_expiry_s;   /* 5.0 only, else 0: how long the server keeps the session after the
                                     connection (section 3.1.2.11.2). 0: SMQ_FOREVER with
-                                    SMQ_OPTION_KEEP_SESSION, otherwise it ends with the connection */
+                                    SMQ_OPTION_KEEP_SESSION, otherwise it ends with the connection; with
+                                    SMQ_OPTION_SESSION_EXPIRY it always does */
     uint32_t connect_timeout_ms; /* for each attempt, from its beginning to CONNACK, name resolution
                                     included: 1 to 86,400,000; 0: 30,000; SMQ_OFF: none. The addresses of a
                                     host name race: each has a head start of 250 ms, then the next one
@@ -864,10 +874,10 @@ typedef struct smq_options {
  *   SMQ_ERR_OPTION          a number is out of its range, a flag is unknown, or a string is longer than its
  *                           limit; neither url nor host is set, or url together with host or port, or with
  *                           a user_name or password that the URL has, too; session_expiry_s,
- *                           SMQ_OPTION_NEW_SESSION or properties without 5.0; SMQ_OPTION_NEW_SESSION
- *                           without SMQ_OPTION_KEEP_SESSION; in 3.1.1 a password without a user name; the
- *                           Will's retain or quiet is neither 0 nor 1; a Will with properties or expiry_s
- *                           before 5.0
+ *                           SMQ_OPTION_SESSION_EXPIRY, SMQ_OPTION_NEW_SESSION or properties without 5.0;
+ *                           SMQ_OPTION_NEW_SESSION without SMQ_OPTION_KEEP_SESSION; in 3.1.1 a password
+ *                           without a user name; the Will's retain or quiet is neither 0 nor 1; a Will with
+ *                           properties or expiry_s before 5.0
  *   SMQ_ERR_PROPERTY        properties, or the Will's, are malformed, not allowed there, or set by another
  *                           field; Authentication Data without an Authentication Method
  *   SMQ_ERR_URL             the URL is malformed, or has a percent-encoded zero byte (a password that needs
@@ -1137,7 +1147,7 @@ SMQ_API int32_t smq_disconnect(smq_client *client, uint32_t drain_ms);
  * Returns what smq_disconnect() does, or
  *   SMQ_ERR_REASON_CODE   DISCONNECT of this protocol version must not carry this one
  *   SMQ_ERR_PROPERTY      properties are malformed or not allowed; before 5.0; a Session Expiry Interval
- *                         where CONNECT had none (section 3.14.2.2.2)
+ *                         other than 0 where CONNECT had none, or 0 (section 3.14.2.2.2)
  *   SMQ_ERR_TOO_LARGE     properties are above 256 bytes, or the packet exceeds what control_bytes allows
  */
 SMQ_API int32_t smq_disconnect_with(smq_client *client, uint32_t drain_ms, uint32_t reason_code,
@@ -1187,6 +1197,23 @@ SMQ_API int32_t smq_disconnect_with(smq_client *client, uint32_t drain_ms, uint3
  *   SMQ_ERR_OFFLINE       SMQ_OPTION_QOS_0_CONNECTED, QoS 0, and no connection
  */
 SMQ_API int32_t smq_publish(smq_client *client, const smq_message *message);
+
+/*
+ * Publishes a text: smq_publish() for a message that has no more than a topic, a payload, a QoS and the
+ * RETAIN flag. Both strings are copied. The message's SMQ_EVENT_COMPLETED has the cookie 0.
+ *
+ * client   the client
+ * topic    Topic Name (section 4.7), zero-terminated
+ * text     the payload, zero-terminated; the zero is not sent. "" is an empty payload, which removes a
+ *          retained message if retain is 1 (section 3.3.1.3). NULL is an error, so that a text that is
+ *          missing removes nothing
+ * qos      0, 1 or 2 (section 4.3)
+ * retain   1: the server retains it for later subscribers; otherwise 0
+ *
+ * Returns what smq_publish() does for such a message, and SMQ_ERR_NULL if client, topic or text is NULL.
+ */
+SMQ_API int32_t smq_publish_text(smq_client *client, const char *topic, const char *text, uint32_t qos,
+                                 uint32_t retain);
 
 /*
  * Publishes without a copy: puts the message without its payload into the outbox, and returns where the
@@ -1275,6 +1302,10 @@ typedef struct smq_subscription {
     uint32_t reserved;           /* 0 */
 } smq_subscription;
 
+/* A smq_subscription without a filter, with QoS 0 and everything else zero. */
+#define SMQ_SUBSCRIPTION_INIT                                                                                          \
+    { { NULL, 0 }, 0, 0, 0, 0, 0 }
+
 /* One SUBSCRIBE or UNSUBSCRIBE (sections 3.8, 3.10). */
 typedef struct smq_subscriptions {
     uint32_t size;                /* sizeof(smq_subscriptions) */
@@ -1342,6 +1373,29 @@ SMQ_API int32_t smq_subscribe(smq_client *client, const smq_subscriptions *subsc
  */
 SMQ_API int32_t smq_unsubscribe(smq_client *client, const smq_subscriptions *subscriptions);
 
+/*
+ * Subscribes to one Topic Filter: smq_subscribe() without other options than the QoS.
+ *
+ * client   the client
+ * filter   the Topic Filter (section 4.7.1), zero-terminated; copied
+ * qos      the highest QoS that the server may send with: 0 to 2
+ * cookie   the program's own value, returned in the completion
+ *
+ * Returns what smq_subscribe() does for one filter, and SMQ_ERR_NULL if client or filter is NULL.
+ */
+SMQ_API int32_t smq_subscribe_to(smq_client *client, const char *filter, uint32_t qos, uint64_t cookie);
+
+/*
+ * Unsubscribes from one Topic Filter: smq_unsubscribe() for what smq_subscribe_to() has asked for.
+ *
+ * client   the client
+ * filter   the Topic Filter (section 4.7.1), zero-terminated; copied
+ * cookie   the program's own value, returned in the completion
+ *
+ * Returns what smq_unsubscribe() does for one filter, and SMQ_ERR_NULL if client or filter is NULL.
+ */
+SMQ_API int32_t smq_unsubscribe_from(smq_client *client, const char *filter, uint64_t cookie);
+
 /* ---------------------------------------------------------------------------------------------
  * 8  Events
  * ------------------------------------------------------------------------------------------- */
@@ -1363,12 +1417,11 @@ enum {
      */
     SMQ_EVENT_DISCONNECTED = 2,
     /*
-     * A published message, a SUBSCRIBE or an UNSUBSCRIBE is complete. cookie is its own: messages and
-     * requests share one space of cookies, and the program has to distinguish them if it needs to. status
-     * is 0 for success: the message was delivered as its QoS promises, or every filter was accepted.
-     * Otherwise it is SMQ_ERR_REFUSED, SMQ_ERR_SESSION_LOST, SMQ_ERR_EXPIRED, SMQ_ERR_DROPPED,
-     * SMQ_ERR_REPLACED, SMQ_ERR_STREAM, SMQ_ERR_SERVER_LIMIT or, for a request whose acknowledgement broke
-     * a rule or was larger than receive_bytes, SMQ_ERR_PROTOCOL.
+     * A published message, a SUBSCRIBE or an UNSUBSCRIBE is complete: completed says which of these, and
+     * cookie is its own. status is 0 for success: the message was delivered as its QoS promises, or every
+     * filter was accepted. Otherwise it is SMQ_ERR_REFUSED, SMQ_ERR_SESSION_LOST, SMQ_ERR_EXPIRED,
+     * SMQ_ERR_DROPPED, SMQ_ERR_REPLACED, SMQ_ERR_STREAM, SMQ_ERR_SERVER_LIMIT or, for a request whose
+     * acknowledgement broke a rule or was larger than receive_bytes, SMQ_ERR_PROTOCOL.
      *
      * reason_code is the server's, or -1; with SMQ_ERR_SERVER_LIMIT it names the limit: 0x95 Packet too
      * large, 0x9B QoS not supported, 0x9A Retain not supported, 0x9E, 0xA1 and 0xA2 for subscriptions, 0x84
@@ -1449,6 +1502,16 @@ enum {
     SMQ_EVENT_OPEN = 13
 };
 
+/*
+ * smq_event.completed: what an SMQ_EVENT_COMPLETED completes. The numbers are those of the Control Packets
+ * (section 2.1.2).
+ */
+enum {
+    SMQ_COMPLETED_PUBLISH = 3,     /* a message, whichever call published it */
+    SMQ_COMPLETED_SUBSCRIBE = 8,   /* smq_subscribe() or smq_subscribe_to() */
+    SMQ_COMPLETED_UNSUBSCRIBE = 10 /* smq_unsubscribe() or smq_unsubscribe_from() */
+};
+
 /* smq_event.part, added up. A message that arrives whole has both. */
 enum {
     SMQ_PART_FIRST = 1,
@@ -1514,7 +1577,7 @@ typedef struct smq_event {
     int32_t latency_ms; /* in SMQ_EVENT_COMPLETED of a QoS 1 or 2 message that the server acknowledged: the
                            time from handing it to the kernel, on this connection, to PUBACK or PUBCOMP;
                            -1: none */
-    uint32_t reserved;
+    uint32_t completed; /* SMQ_COMPLETED_…, in SMQ_EVENT_COMPLETED; otherwise 0 */
 } smq_event;
 
 /* A smq_event with its size set. */

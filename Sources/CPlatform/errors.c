@@ -1,10 +1,11 @@
 #define _GNU_SOURCE
 #include "platform.h"
+#include "programs.h"
 
 #include <errno.h>
 #include <netdb.h>
 
-/* A kernel with other numbers gets other ones in platform.h. */
+/* If a kernel has other numbers, platform.h and programs.h have to have them, too. */
 _Static_assert(PLATFORM_EAI_NONAME == EAI_NONAME, "EAI_NONAME");
 _Static_assert(PLATFORM_ENOMEM == ENOMEM, "ENOMEM");
 _Static_assert(PLATFORM_EINVAL == EINVAL, "EINVAL");
@@ -13,3 +14,6 @@ _Static_assert(PLATFORM_EOPNOTSUPP == EOPNOTSUPP, "EOPNOTSUPP");
 _Static_assert(PLATFORM_ECONNRESET == ECONNRESET, "ECONNRESET");
 _Static_assert(PLATFORM_ETIMEDOUT == ETIMEDOUT, "ETIMEDOUT");
 _Static_assert(PLATFORM_ECONNREFUSED == ECONNREFUSED, "ECONNREFUSED");
+_Static_assert(PLATFORM_EINTR == EINTR, "EINTR");
+_Static_assert(PLATFORM_EAGAIN == EAGAIN, "EAGAIN");
+_Static_assert(PLATFORM_EADDRNOTAVAIL == EADDRNOTAVAIL, "EADDRNOTAVAIL");

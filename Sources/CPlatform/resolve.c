@@ -4,18 +4,15 @@
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 /*
- * getaddrinfo() may take as long as it likes, can't be interrupted, and a client may be closed
- * meanwhile. So it runs in a thread that nobody waits for and that owns everything it touches: the
- * question reaches it through a socket, its answer goes back the same way, and if nobody reads
- * there any more, the answer is dropped by the kernel.
+ * getaddrinfo() may take as long as it likes and cannot be interrupted, and a client may be closed meanwhile.
+ * So it runs in a detached thread that owns everything it touches: a socket carries the question to it and
+ * the answer back. If nobody reads there any more, the kernel drops the answer.
  */
 
 struct question {
@@ -29,8 +26,8 @@ struct answer {
     struct platform_addresses addresses;
 };
 
-/* libc's resolver and its plug-ins want room; it is address space only. */
-#define STACK_SIZE ((size_t)512 * 1024)
+/* libc's resolver and its plug-ins need room. It costs address space only. */
+#define STACK_SIZE (512u * 1024)
 
 static int32_t look_up(const struct question *question, struct platform_addresses *addresses) {
     struct addrinfo hints = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM };
@@ -77,25 +74,6 @@ static void *answer_one(void *argument) {
     return NULL;
 }
 
-/* The thread takes no signal: those are for the program's own. */
-static int start(int fd) {
-    sigset_t all, before;
-    pthread_attr_t attributes;
-    pthread_t thread;
-    int error = pthread_attr_init(&attributes);
-    if (error != 0) {
-        return error;
-    }
-    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    pthread_attr_setstacksize(&attributes, STACK_SIZE);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    error = pthread_create(&thread, &attributes, answer_one, (void *)(intptr_t)fd);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attributes);
-    return error;
-}
-
 int32_t platform_resolve(const char *host, uint16_t port) {
     struct question question = { .port = port };
     size_t length = strlen(host);
@@ -112,7 +90,8 @@ int32_t platform_resolve(const char *host, uint16_t port) {
     if (send(ends[0], &question, sizeof question, MSG_NOSIGNAL) != (ssize_t)sizeof question) {
         error = errno;
     } else {
-        error = start(ends[1]);
+        const struct platform_thread wanted = { .stack_bytes = STACK_SIZE, .is_detached = 1 };
+        error = platform_thread_start(&wanted, answer_one, (void *)(intptr_t)ends[1], NULL);
     }
     if (error != 0) {
         close(ends[0]);

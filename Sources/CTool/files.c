@@ -1,8 +1,9 @@
 #include "tool.h"
 
+#include "programs.h"
+
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,14 +12,20 @@ int32_t tool_open(const void *path) {
     return fd < 0 ? -errno : fd;
 }
 
+/* Waits until a descriptor is ready. Returns -errno if a signal comes first. */
+static int32_t wait_for(int32_t fd, int32_t wanted) {
+    struct platform_watch watch = { .fd = fd, .wanted = wanted };
+    return platform_poll(&watch, 1, -1);
+}
+
 int64_t tool_read(int32_t fd, void *buffer, size_t size) {
     for (;;) {
         ssize_t count = read(fd, buffer, size);
         if (count >= 0) return count;
         if (errno != EAGAIN) return -errno;
-        /* Whoever shares the descriptor has made it one that does not block. */
-        struct pollfd waiting = { fd, POLLIN, 0 };
-        if (poll(&waiting, 1, -1) < 0) return -errno;
+        /* Another process that shares the descriptor has made it one that does not block. */
+        int32_t ready = wait_for(fd, PLATFORM_READABLE);
+        if (ready < 0) return ready;
     }
 }
 
@@ -53,16 +60,14 @@ int32_t tool_write(int32_t fd, const void *data, size_t size) {
             /* A signal may end a write in the middle, too. */
             if (size > 0 && tool_caught_signal() != signal_before) return EINTR;
         } else if (errno == EAGAIN) {
-            struct pollfd waiting = { fd, POLLOUT, 0 };
-            if (poll(&waiting, 1, -1) < 0) return errno;
+            int32_t ready = wait_for(fd, PLATFORM_WRITABLE);
+            if (ready < 0) return -ready;
         } else {
             return errno;
         }
     }
     return 0;
 }
-
-void tool_close(int32_t fd) { close(fd); }
 
 int32_t tool_is_terminal(int32_t fd) { return isatty(fd); }
 
@@ -71,7 +76,7 @@ int32_t tool_standard_descriptors(void) {
     for (int fd = 0; fd <= 2; fd++)
         if (fcntl(fd, F_GETFD) < 0) {
             open_before = 0;
-            /* What is not there must fail when it is used, so it opens for the other direction. */
+            /* A use of the missing descriptor must fail, so it is opened for the other direction. */
             if (open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY) < 0) return 0;
         }
     return open_before;

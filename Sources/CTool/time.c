@@ -1,17 +1,10 @@
 #include "tool.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-int64_t tool_now_ns(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 void tool_wall(int64_t *seconds, int32_t *nanoseconds) {
     struct timespec now;
@@ -28,7 +21,7 @@ size_t tool_time_text(int64_t seconds, uint8_t conversion, void *buffer, size_t 
     return strftime(buffer, capacity, format, &local);
 }
 
-/* The text with a zero behind it. Returns 0 if it is too long for a number one would write. */
+/* Copies the text with a zero behind it. Returns 0 if it is longer than any number that a program writes. */
 static int terminated(const void *text, size_t size, char *copy, size_t capacity) {
     if (size == 0 || size >= capacity) return 0;
     memcpy(copy, text, size);

@@ -1,7 +1,7 @@
-/// How long to wait between attempts to connect: ever longer, and by chance, so that ten thousand clients
+/// How long to wait between attempts to connect: exponential backoff with jitter, so that ten thousand clients
 /// whose server was restarted do not come back in one moment.
 public struct Backoff: BitwiseCopyable {
-  /// What chance does to a wait.
+  /// How a wait is randomized.
   public enum Jitter: UInt32, BitwiseCopyable, Sendable {
     /// Anything from half of the shortest wait to a bound that doubles.
     case full = 1

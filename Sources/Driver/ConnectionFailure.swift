@@ -2,7 +2,7 @@
 public struct ConnectionFailure<Details: BitwiseCopyable>: BitwiseCopyable {
   public let cause: FailureCause
   public let stage: FailureStage
-  /// What the server said; `nil`: the engine did not end it.
+  /// What the server said; `nil`: it was not the engine that ended the connection.
   public let details: Details?
   /// Milliseconds until the next attempt; `nil`: there will be none.
   public var retry: UInt32? = nil
@@ -17,7 +17,7 @@ public struct ConnectionFailure<Details: BitwiseCopyable>: BitwiseCopyable {
 public enum FailureCause: BitwiseCopyable {
   case requested  // the application wanted it: no failure
   case refused
-  case serverClosed  // it said so
+  case serverClosed  // and said so in a packet
   case malformed(rule: UInt8)  // the rules are the engine's
   case violation(rule: UInt8)
   case backlog  // the connection did what it was for, and the next one goes on
@@ -29,7 +29,7 @@ public enum FailureCause: BitwiseCopyable {
   case timeout
   case declined  // the application had no credentials
 
-  /// As they are logged.
+  /// The number that the log has for it.
   var ordinal: Int {
     switch self {
     case .requested: 0
@@ -57,7 +57,7 @@ public enum FailureStage: UInt8, BitwiseCopyable {
   case write, credentials
 }
 
-/// How often what ended an attempt or a connection.
+/// How often each cause has ended an attempt or a connection.
 public struct FailureCounts: BitwiseCopyable {
   public private(set) var requested: UInt32 = 0
   public private(set) var refused: UInt32 = 0

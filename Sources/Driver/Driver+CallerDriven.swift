@@ -2,8 +2,8 @@ import Platform
 public import Storage
 
 /// The driver without a system's transport (`CallerDriven`): bytes and instants go in, bytes, events and one
-/// deadline come out. Who has the transport opens it when it is wanted, and closes it when the connection has
-/// ended.
+/// deadline come out. The application opens its transport when the driver wants it, and closes it when the
+/// connection has ended.
 extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
   // MARK: Things that happened
 
@@ -33,7 +33,7 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
     self.now = now
     offeredBytes = 0
     if count > 0 { engine.transmitted(count, at: now) }
-    conclude(at: now)
+    finishDisconnect(at: now)
     return true
   }
 
@@ -67,11 +67,11 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
     guard isCallerDriven, isLive else { return false }
     self.now = now
     offeredBytes = 0
-    conclude(at: now)
+    finishDisconnect(at: now)
     guard isOpen else { return false }
     if engine.wantsRefill {
       engine.refill(at: now)
-      conclude(at: now)
+      finishDisconnect(at: now)
       guard isOpen else { return false }
     }
     guard engine.prepareTransmit(at: now) else { return false }

@@ -18,15 +18,17 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
     phase.isDisconnected && servers.count == 1 && servers.hasRoom(for: hostSize)
   }
 
-  /// As `canSetServer` says that it can.
+  /// Names the server of the next attempt. The caller guarantees `canSetServer`.
   public mutating func setServer(_ host: Span<UInt8>, port: UInt16, connectTimeout: UInt32) {
-    servers.set(0, host, port: port)
+    // A look-up under way is known by the server's index, and would be taken for one of this name.
+    if servers.set(0, host, port: port) { system.cancelResolving() }
+    redirect = Redirect()
     self.connectTimeout = connectTimeout
   }
 
-  /// Leaves when all is sent and acknowledged, or after `drain` milliseconds. True: the engine is to know.
-  /// False: it knows, or there is no peer to send the final packet to.
-  public mutating func beginLeaving(drain: UInt32, at now: Instant) -> Bool {
+  /// Disconnects when everything is sent and acknowledged, or after `drain` milliseconds. True: the engine has
+  /// to be told. False: it was told before, or no peer is there to send the final packet to.
+  public mutating func beginDisconnect(drain: UInt32, at now: Instant) -> Bool {
     self.now = now
     offeredBytes = 0
     isWanted = false
@@ -43,8 +45,8 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
     return true
   }
 
-  /// Closes the transport without a word, so that the server takes the client for lost (and its Will for
-  /// due).
+  /// Closes the transport without a final packet, so that the server takes the connection for lost (and
+  /// publishes the Will).
   @_optimize(size)
   public mutating func cutOff(at now: Instant) {
     self.now = now
@@ -69,8 +71,8 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
     }
   }
 
-  /// The network is there again, or the machine woke up: a wait is as short as the backoff allows, and a
-  /// connection is looked at.
+  /// The network is there again, or the machine woke up: a wait becomes as short as the backoff allows, and a
+  /// connection is probed.
   @inline(never)
   @_optimize(size)
   public mutating func hintUp(at now: Instant) {
@@ -83,7 +85,7 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
     engine.probe(at: now)
   }
 
-  /// The network is gone, it is said: a connection is looked at.
+  /// The application says that the network is gone: a connection is probed.
   public mutating func hintDown(at now: Instant) {
     self.now = now
     offeredBytes = 0

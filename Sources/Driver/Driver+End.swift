@@ -5,7 +5,7 @@ import Transports
 /// The end of a connection: the one the application wants, and every other.
 extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
   /// Sends the final packet when it is time, and closes when all is sent.
-  mutating func conclude(at now: Instant) {
+  mutating func finishDisconnect(at now: Instant) {
     guard case .open(let connection) = phase else { return }
     if connection.isLeaving, !engine.wantsClose, engine.isDrained || timers.isDue(.leave, at: now) {
       guard sendFinalPacket(at: now) else { return }
@@ -25,13 +25,13 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
     discard()
   }
 
-  /// Whether the next connection is to be another one to the same server. Who is leaving opens no other.
+  /// The next connection is to be one to the same server, in another way. A client that is leaving opens none.
   private mutating func fallsBack() -> Bool { !isLeaving && engine.fallBack() }
 
-  /// False: the connection is over, or there is no room for the last words yet.
+  /// False: the connection is over, or there is no room for the final packet yet.
   private mutating func sendFinalPacket(at now: Instant) -> Bool {
     if !engine.sendFinalPacket() {
-      // What is in their way goes first, for as long as the end may take.
+      // What is queued before it is sent first, for as long as the end may take.
       timers.startIfStopped(.linger, at: now.advanced(by: Self.lingerTimeout))
       transmit(at: now)
       guard isLive else { return false }
@@ -44,7 +44,7 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
     return isLive
   }
 
-  /// What the server still says is of no interest; that it closes is.
+  /// Discards what the server still sends. When the server closes, the connection is over.
   @inline(never)
   mutating func discard() {
     guard case .closing = phase else { return }
@@ -69,7 +69,7 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
     settleTransportError()
   }
 
-  /// As far as the application has taken what came before.
+  /// Receives as long as the application has taken what came before.
   @inline(never)
   mutating func receiveRest(at now: Instant) {
     engine.peerClosed()
@@ -98,7 +98,7 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
     logger(.fallback, engine.versionNumber)
     link.close(on: &system)
     engine.closed()
-    // What the last connection did not take is no affair of the next.
+    // What the last connection did not take does not concern the next one.
     timers.stop(.write)
     timers.stop(.linger)
     phase = .opening(pendingQuery: nil)
@@ -145,7 +145,7 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
     redirect.ended(hasLasted: timers.isDue(.stable, at: now))
     if !wasRedirected, !engine.isAccepted, round.advance() { return 0 }
     beginRound()
-    // That connection did what it was for.
+    // The connection ended because it had done what it was for, so that is no failure.
     if case .backlog = failure.cause { backoff.reset() }
     return backoff.next(random: system.randomNumber())
   }

@@ -2,7 +2,7 @@ public import Platform
 public import Storage
 import Transports
 
-/// From a name to an open connection.
+/// The way from a name to an open connection.
 extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
   /// Every server is to be tried once more.
   mutating func beginRound() { Self.begin(&round, system) }
@@ -47,7 +47,7 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
       at: now)
   }
 
-  /// What has become of opening.
+  /// Acts on what has become of opening.
   mutating func proceed(_ opening: Opening, at now: Instant) {
     switch opening {
     case .opening: break

@@ -20,8 +20,8 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
     engine.release()
     let end = timeout < 0 ? nil : now.advanced(by: UInt32(timeout))
     step(nil, at: now)
-    // With events at hand there is no waiting; but whoever takes them slowly must not keep the
-    // server waiting, so every millisecond there is a look at the socket.
+    // With events to take this call does not wait. But a program that takes them slowly must not keep the
+    // server waiting, so the socket is polled once in each millisecond.
     if hasEvent, now == lastPoll { return .event }
     if end == nil, wouldWaitForever, !hasEvent { return .wouldWaitForever }
 
@@ -64,8 +64,8 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
     return hasEvent
   }
 
-  /// `nil`: nobody has looked at the transport. What came in time may lie there unread, so nothing is too
-  /// late yet.
+  /// `nil`: the system was not asked what is ready. What came in time may lie there unread, so no deadline
+  /// counts yet.
   mutating func step(_ readiness: Readiness?, at now: Instant) {
     let ready = readiness ?? Readiness()
     self.now = now
@@ -85,18 +85,18 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
         logger(.unblocked)
       }
       if link.isReadable(ready) || link.hasBuffered { receive(at: now) }
-    case .closing: if link.isReadable(ready) { discard() }
+    case .closing: if link.isReadable(ready) || link.hasBuffered { discard() }
     }
     if readiness != nil { checkDeadlines(at: now) }
     if logger.isOn { engine.logStep(logger) }
     guard isLive else { return }
     transmit(at: now)
     guard isLive else { return }
-    conclude(at: now)
+    finishDisconnect(at: now)
     watchTransport()
   }
 
-  // What seldom comes has a frame of its own, so that a step does not need the stack for it.
+  // What seldom happens is a function of its own, so that a step does not need the stack for it.
 
   @inline(never)
   private mutating func advanceOpening(_ ready: Readiness, at now: Instant) {
@@ -136,9 +136,10 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
     return link.receive(into: &space, on: &system)
   }
 
+  /// Hands bytes over until the transport takes no more, the engine has no more, or the connection ends.
   mutating func transmit(at now: Instant) {
     guard link.isPolled else { return }
-    while !isBlockedSending {
+    while isLive, !isBlockedSending {
       if engine.wantsRefill { engine.refill(at: now) }
       guard engine.wantsTransmit, engine.prepareTransmit(at: now) else { return }
       switch Self.send(from: engine, over: &link, of: &system) {
@@ -152,7 +153,7 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
     }
   }
 
-  /// The system takes nothing. That it says it would take something is not yet that it does.
+  /// The system takes nothing. Only bytes that it takes stop the timer, not its word that it would take some.
   private mutating func block(at now: Instant) {
     setBlocked(true)
     logger(.blocked)
@@ -168,8 +169,11 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
   @inline(never)
   private mutating func checkDeadlines(at now: Instant) {
     checkStability(at: now)
-    // As long as its event is not taken the last connection is not over.
-    if timers.isDue(.retry, at: now), failure == nil { return begin(at: now) }
+    if timers.isDue(.retry, at: now) {
+      if failure == nil { return begin(at: now) }
+      // The last connection is not over before the application has taken its end.
+      timers.start(.retry, at: now)
+    }
     if timers.isDue(.connect, at: now) { return end(.timeout) }
     if phase.isOpening, let deadline = link.deadline, deadline.isReached(at: now) {
       proceed(link.timedOut(on: &system, logger, at: now), at: now)
@@ -177,12 +181,12 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
     if case .closing = phase, timers.isDue(.linger, at: now) { return end(.requested) }
     if timers.isDue(.write, at: now) {
       let deadline = timers[.write]
-      // The system says that there is room when there is much; that it takes nothing at all is for it to say.
+      // The system tells of room only when there is much of it. An attempt shows whether it takes anything.
       setBlocked(false)
       transmit(at: now)
       guard isLive else { return }
       if !isBlockedSending {
-        // Nothing is left to send: it has expired, say.
+        // Nothing is left to send, because it has expired, for example.
         timers.stop(.write)
       } else if timers[.write] == deadline {
         return end(Failure(.timeout, at: .write))
@@ -207,11 +211,12 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
       backoff.reset()
       redirect.markGood()
       if !redirect.isInUse { round.markGood() }
+      timers.start(.stable, at: now)
     }
   }
 
   private mutating func watchTransport() {
-    guard case .open(var connection) = phase else { return }
+    guard link.isPolled, case .open(var connection) = phase, connection.transportError == nil else { return }
     let wantsReceive = engine.wantsReceive
     if connection.isWatchingReceive != wantsReceive {
       connection.isWatchingReceive = wantsReceive

@@ -15,7 +15,7 @@ public enum DriverEvent<Event, Details: BitwiseCopyable> {
   case transportWanted(host: ByteRange, port: UInt16)
 }
 
-/// An answer of the application that nobody waits for, or that cannot be.
+/// Why an answer of the application is refused.
 public enum QueryError: Error, BitwiseCopyable {
   case token  // of another attempt
   case state  // it was not asked
@@ -34,7 +34,7 @@ public struct Driver<
   public typealias Event = DriverEvent<Engine.Event, Engine.CloseDetails>
   public typealias Failure = ConnectionFailure<Engine.CloseDetails>
 
-  /// How long the end of a connection may take when everything else is over: the last words have to get past
+  /// How long the end of a connection may take when everything else is over: the final packet has to leave behind
   /// what the system is still holding, and what the system has must arrive before the socket is closed.
   static var lingerTimeout: UInt32 { 2000 }
 
@@ -123,7 +123,7 @@ public struct Driver<
     }
   }
 
-  /// Of the server that the attempt, or the connection, is with.
+  /// The port of the server that the attempt, or the connection, is with.
   public var port: UInt16 { servers.port(serverIndex) }
 
   public var descriptor: Int32 { system.descriptor }
@@ -131,7 +131,7 @@ public struct Driver<
   /// The transport is open.
   public var isOpen: Bool { if case .open = phase { true } else { false } }
 
-  /// It is, and nothing is known to be wrong with it.
+  /// The transport is open, and no error of it is known.
   var isLive: Bool {
     if case .open(let connection) = phase { connection.transportError == nil } else { false }
   }
@@ -152,7 +152,7 @@ public struct Driver<
     borrowing get { servers.bytes }
   }
 
-  /// `nil`: nobody wants to know.
+  /// `nil`: nothing is logged.
   public var log: LogHook? {
     get { logger.hook }
     set {
@@ -172,7 +172,7 @@ public struct Driver<
     return nextOwnEvent()
   }
 
-  /// What comes when the engine has nothing to tell.
+  /// The driver's own event, for when the engine has none.
   public mutating func nextOwnEvent() -> Event? {
     settleTransportError()
     if let failure {
@@ -196,7 +196,7 @@ public struct Driver<
 
   /// When there is something to do even if the descriptor stays silent: milliseconds, -1 for never.
   public func nextTimeout(at now: Instant) -> Int32 {
-    if hasEvent || engine.eventIsBorrowed || engine.hasWork(at: now) { return 0 }
+    if hasEvent || engine.eventIsBorrowed || engine.hasWork(at: now) || hasBufferedInput { return 0 }
     if case .open(let connection) = phase {
       if connection.transportError != nil { return 0 }
       if engine.wantsClose, !engine.hasUnsentFinalPacket { return 0 }
@@ -211,12 +211,20 @@ public struct Driver<
   private func isReady(_ connection: OpenConnection) -> Bool {
     if !connection.isBlocked, engine.wantsTransmit { return true }
     // Taking an event has made room.
-    if engine.wantsReceive, link.hasBuffered || !connection.isWatchingReceive { return true }
+    if engine.wantsReceive, !connection.isWatchingReceive { return true }
     return engine.wantsRefill && engine.refillDeadline == nil
   }
 
-  /// A layer of the transport has more than it has handed out.
-  var hasBufferedInput: Bool { isLive && link.hasBuffered && engine.wantsReceive }
+  /// A layer of the transport has read more than it has handed out, and the next step goes on with it: the
+  /// system will not tell.
+  var hasBufferedInput: Bool {
+    guard link.hasBuffered else { return false }
+    switch phase {
+    case .disconnected, .waiting, .authorizing: return false
+    case .opening, .closing: return true
+    case .open: return isLive && engine.wantsReceive
+    }
+  }
 
   var nextDeadline: Instant? {
     @inline(never) get { earliestDeadline }
@@ -224,7 +232,7 @@ public struct Driver<
 
   private var earliestDeadline: Instant? {
     guard !phase.isDisconnected else { return engine.nextDeadline }
-    // Nothing else is of interest to a connection that is at its end.
+    // A connection that is at its end waits for nothing else.
     if let linger = timers[.linger] { return Instant.earlier(linger, engine.refillDeadline) }
     var earliest = engine.nextDeadline
     if timers.areRunning { earliest = Instant.earlier(earliest, timers.next) }
@@ -235,8 +243,8 @@ public struct Driver<
 }
 
 extension Driver where Engine: ~Copyable, Link == AnyTransport, System == Linux {
-  /// The socket of the connection, or the first of those that try to become it, for those who want to see it;
-  /// -1: there is none.
+  /// The socket of the connection, or the first of those that try to become it, for a program that wants to
+  /// look at it; -1: there is none.
   public var socket: Int32 {
     guard isOpen || phase.isOpening, let socket = link.firstSocket(isOpen: isOpen) else { return -1 }
     return system.descriptor(of: socket)

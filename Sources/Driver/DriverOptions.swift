@@ -6,11 +6,11 @@ public struct DriverOptions: ~Escapable {
   /// The text that the hosts are in, and where.
   public let hosts: Span<UInt8>
   public let servers: HostPortList
-  /// Of those that do not say.
+  /// The port of servers that name none.
   public let port: UInt16
   public var isShuffled = false
   public var followsReferrals = false
-  /// Of the application, before each attempt; and for the addresses of a name.
+  /// The application is asked for credentials before each attempt, and for the addresses of a name.
   public var asksCredentials = false
   public var asksAddresses = false
   /// The application has the transport, and the clock.
@@ -23,7 +23,7 @@ public struct DriverOptions: ~Escapable {
   public var stableTime: UInt32 = 0
   /// Milliseconds; 0: none.
   public var writeTimeout: UInt32 = 0
-  /// Of a server, that are tried.
+  /// How many addresses of a server are tried.
   public var addresses = 0
   /// Room for the host, so that `Driver.setServer` can name another; 0: no more than it takes.
   public var hostBytes = 0

@@ -1,16 +1,16 @@
 import Storage
 
-/// Where the driver is, with what is so only there: what a phase knows is gone with it.
+/// Where the driver is. Facts that hold in one phase only belong to it, and are gone with it.
 enum Phase: BitwiseCopyable {
   case disconnected
-  /// For the time of the next attempt, since the last one, or a connection, ended.
+  /// It waits for the time of the next attempt; `since`: when the last one, or a connection, ended.
   case waiting(since: Instant)
-  /// For the application's credentials.
+  /// It waits for the application's credentials.
   case authorizing(pendingQuery: Query?)
   /// The transport opens.
   case opening(pendingQuery: Query?)
   case open(OpenConnection)
-  /// All is said; the server's side is still open.
+  /// Everything is sent; the server's side is still open.
   case closing
 
   /// What the application is to be asked, until it takes the event.

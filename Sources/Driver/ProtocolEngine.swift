@@ -9,7 +9,7 @@ public import Transports
 public protocol ProtocolEngine: ~Copyable {
   /// What it has to tell the application.
   associatedtype Event
-  /// What the peer said of the end of a connection, as places in `receivedBytes`.
+  /// What the peer said of the end of a connection, as byte ranges of `receivedBytes`.
   associatedtype CloseDetails: BitwiseCopyable
 
   // MARK: Getters
@@ -80,7 +80,7 @@ public protocol ProtocolEngine: ~Copyable {
   mutating func release()
   /// Looks whether the server is there.
   mutating func probe(at now: Instant)
-  /// Writes what it did by itself since it was called last, or was told that nobody wants to know.
+  /// Logs what the engine did by itself since the last call of this or of `skipLog`.
   mutating func logStep(_ log: Log)
   mutating func skipLog()
 
@@ -90,7 +90,7 @@ public protocol ProtocolEngine: ~Copyable {
   var canSendFinalPacket: Bool { get }
   /// Queues the packet that ends the connection. False: there is no room for it yet.
   mutating func sendFinalPacket() -> Bool
-  /// The last words, or what is in their way, were not handed to the transport.
+  /// The final packet, or what is queued before it, was not handed to the transport.
   var hasUnsentFinalPacket: Bool { get }
   /// It wants the connection closed: `closeRequest` says why.
   var wantsClose: Bool { get }
@@ -127,7 +127,7 @@ public struct Referral: BitwiseCopyable {
   }
 }
 
-// What most protocols do not have.
+// Most protocols do not have these.
 extension ProtocolEngine where Self: ~Copyable {
   public var isShared: Bool { false }
   public func hasWork(at now: Instant) -> Bool { false }

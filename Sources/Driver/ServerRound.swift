@@ -5,7 +5,7 @@ public struct ServerRound: BitwiseCopyable {
   private let isShuffled: Bool
   private var order = InlineArray<16, UInt8>(repeating: 0)
   private var position: UInt8 = 0
-  /// The one that a connection to lasted.
+  /// The server of the last connection that lasted.
   private var good: UInt8? = nil
 
   /// The caller guarantees 1 ≤ count ≤ `HostPortList.maximum`.

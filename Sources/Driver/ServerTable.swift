@@ -27,7 +27,8 @@ struct ServerTable: ~Copyable {
     self.entries = entries
     self.hosts = hosts
     count = options.servers.count
-    for index in 0..<count { set(index, options.host(index), port: options.port(index)) }
+    for index in 0..<count { put(index, options.host(index), port: options.port(index)) }
+    if count < self.entries.count { self.entries[count] = Entry(host: .empty, port: 0) }
   }
 
   var bytes: Span<UInt8> {
@@ -42,8 +43,22 @@ struct ServerTable: ~Copyable {
   /// Whether a host of this size can stand alone.
   func hasRoom(for size: Int) -> Bool { size < hosts.count }
 
-  /// One host after the other; that at `count` may be set again and again.
-  mutating func set(_ index: Int, _ host: Span<UInt8>, port: UInt16) {
+  /// Names the server at `index`; that at `count` may be named again and again. True: it was another one.
+  mutating func set(_ index: Int, _ host: Span<UInt8>, port: UInt16) -> Bool {
+    guard !holds(index, host, port: port) else { return false }
+    put(index, host, port: port)
+    return true
+  }
+
+  private func holds(_ index: Int, _ host: Span<UInt8>, port: UInt16) -> Bool {
+    let range = entries[index].host
+    guard entries[index].port == port, range.count == host.count else { return false }
+    for offset in 0..<host.count where hosts[range.offset &+ offset] != host[offset] { return false }
+    return true
+  }
+
+  /// One host lies behind the other.
+  private mutating func put(_ index: Int, _ host: Span<UInt8>, port: UInt16) {
     let start = index == 0 ? 0 : entries[index &- 1].host.end &+ 1
     var text = hosts.mutableBytes(in: start..<start &+ host.count &+ 1)
     copy(host, into: &text)

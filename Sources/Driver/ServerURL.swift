@@ -1,15 +1,15 @@
 public import Storage
 
-/// What is wrong with a URL, and where.
+/// What is wrong with a URL, and at which offset.
 public enum URLError: Error, BitwiseCopyable {
   case tooLong
   case malformed(at: Int)
   case unknownScheme(at: Int)
 }
 
-/// `scheme://[user[:password]@]host[:port][,host[:port]]…[/]`, as extents in the text it was parsed from.
+/// `scheme://[user[:password]@]host[:port][,host[:port]]…[/]`, as byte ranges of its text.
 ///
-/// Strict: what is not understood is an error with its place, never ignored.
+/// The parser is strict: what it does not understand is an error with its offset.
 public struct ServerURL: BitwiseCopyable {
   /// Still percent-encoded; empty if absent, as the password.
   public private(set) var userName = ByteRange.empty
@@ -25,10 +25,10 @@ public struct ServerURL: BitwiseCopyable {
     guard text.count <= Self.maximumSize else { throw .tooLong }
     let authority = try Self.skip(scheme, in: text)
     var end = authority
-    while end < text.count, text[end] != slash, text[end] != question { end += 1 }
+    while end < text.count, text[end] != slash, text[end] != questionMark { end += 1 }
     // Behind the authority there may be one slash and nothing else: no path, and of a query no key is known.
     let rest = end < text.count && text[end] == slash ? end + 1 : end
-    guard rest == text.count else { throw .malformed(at: text[rest] == question ? rest + 1 : rest) }
+    guard rest == text.count else { throw .malformed(at: text[rest] == questionMark ? rest + 1 : rest) }
 
     var hostStart = authority
     for index in authority..<end where text[index] == at {
@@ -156,10 +156,10 @@ public struct ServerURL: BitwiseCopyable {
   }
 }
 
-// RFC 3986, as far as it goes here.
+// The characters of RFC 3986, as far as they matter here.
 
 private var comma: UInt8 { UInt8(ascii: ",") }
-private var question: UInt8 { UInt8(ascii: "?") }
+private var questionMark: UInt8 { UInt8(ascii: "?") }
 private var slash: UInt8 { UInt8(ascii: "/") }
 private var colon: UInt8 { UInt8(ascii: ":") }
 private var at: UInt8 { UInt8(ascii: "@") }

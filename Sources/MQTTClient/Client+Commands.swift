@@ -5,8 +5,8 @@ import Platform
 import Storage
 import Transports
 
-/// Things the application wants of MQTT. With a transport of its own each may change what it was given to
-/// send.
+/// Things the application wants of MQTT. Each may change `output`: of bytes that were offered to an application
+/// with a transport of its own, none count as taken any more.
 extension Driver where Engine == MQTTEngine, Link: ~Copyable, System: ~Copyable {
   /// The next attempt goes to the server of these options, takes as long as they say, and says what they say
   /// in CONNECT; what is queued and in flight stays. The rest of them is to be what it was. False, and
@@ -25,7 +25,7 @@ extension Driver where Engine == MQTTEngine, Link: ~Copyable, System: ~Copyable 
   /// `SessionOptions.inFlightMaximum`, from the next CONNACK on.
   public mutating func setInFlightMaximum(_ maximum: Int) { engine.session.inFlightMaximum = maximum }
 
-  /// A message that is no more than a topic and a payload.
+  /// Publishes a message that is a topic and a payload, without options.
   @inline(__always)
   public mutating func publish(
     topic: Span<UInt8>, payload: Span<UInt8>, _ flags: MessageFlags, cookie: UInt64
@@ -73,12 +73,20 @@ extension Driver where Engine == MQTTEngine, Link: ~Copyable, System: ~Copyable 
     try engine.session.abort()
   }
 
-  public mutating func request<List: SubscriptionList & ~Copyable & ~Escapable>(
-    _ type: ControlPacketType, _ list: consuming List, properties: Span<UInt8>, identifier: UInt32,
-    cookie: UInt64
+  /// `identifier`: the Subscription Identifier; 0: none.
+  public mutating func subscribe<List: SubscriptionList & ~Copyable & ~Escapable>(
+    _ list: consuming List, properties: Span<UInt8>, identifier: UInt32, cookie: UInt64
   ) throws(SessionError) {
     offeredBytes = 0
-    try engine.session.request(type, list, properties: properties, identifier: identifier, cookie: cookie)
+    try engine.session.request(
+      .subscribe, list, properties: properties, identifier: identifier, cookie: cookie)
+  }
+
+  public mutating func unsubscribe<List: SubscriptionList & ~Copyable & ~Escapable>(
+    _ list: consuming List, properties: Span<UInt8>, cookie: UInt64
+  ) throws(SessionError) {
+    offeredBytes = 0
+    try engine.session.request(.unsubscribe, list, properties: properties, identifier: 0, cookie: cookie)
   }
 
   public mutating func hold() -> Bool { engine.session.hold() }
@@ -118,11 +126,13 @@ extension Driver where Engine == MQTTEngine, Link: ~Copyable, System: ~Copyable 
     credentialsAreSet(at: now)
   }
 
-  /// Leaves when all is sent and acknowledged, or after `drain` milliseconds.
+  /// Disconnects when everything is sent and acknowledged, or after `drain` milliseconds.
   public mutating func disconnect(
     drain: UInt32, reasonCode: UInt8, properties: Span<UInt8>, at now: Instant
   ) throws(SessionError) {
     try engine.session.checkDisconnect(reasonCode: reasonCode, properties: properties)
-    if beginLeaving(drain: drain, at: now) { engine.leave(reasonCode: reasonCode, properties: properties) }
+    if beginDisconnect(drain: drain, at: now) {
+      engine.beginDisconnect(reasonCode: reasonCode, properties: properties)
+    }
   }
 }

@@ -60,13 +60,13 @@ extension Driver where Engine == MQTTEngine, Link: ~Copyable, System: ~Copyable 
     borrowing get { engine.session.aliasedTopics }
   }
 
-  /// Where the Topic Filter of a subscription is that could not be made again.
+  /// Where the Topic Filter of a subscription is that resubscribing could not make again.
   public var subscribedFilters: Span<UInt8> {
     @_lifetime(borrow self)
     borrowing get { engine.session.subscribedFilters }
   }
 
-  /// Where the extents of events point.
+  /// What the byte ranges of events refer to.
   public var receivedBytes: Span<UInt8> {
     @_lifetime(borrow self)
     borrowing get { engine.session.receivedBytes }
@@ -79,7 +79,7 @@ extension Driver where Engine == MQTTEngine, Link: ~Copyable, System: ~Copyable 
     @inline(__always) get { engine.session.hasEventToRelease }
   }
 
-  /// What comes next, where there is nothing to release.
+  /// Where the next event comes from, if there is nothing to release.
   public var nextSource: EventSource {
     @inline(__always) mutating get {
       offeredBytes = 0
@@ -87,7 +87,8 @@ extension Driver where Engine == MQTTEngine, Link: ~Copyable, System: ~Copyable 
     }
   }
 
-  /// Releases the event before. What comes next is there to be taken; `none`: something else may be, which `take` knows.
+  /// Releases the last event, and says where the next one comes from; `none`: the session has none, but `take`
+  /// may find one of the driver.
   @inline(__always)
   public mutating func advanceToNextEvent() -> EventSource {
     offeredBytes = 0
@@ -100,23 +101,23 @@ extension Driver where Engine == MQTTEngine, Link: ~Copyable, System: ~Copyable 
     @inline(__always) get { engine.session.plainCompletion }
   }
 
-  /// The completion whose slot `plainCompletion` has just told.
+  /// Takes the completion whose slot `plainCompletion` has just told.
   @inline(__always)
   public mutating func takePlainCompletion(_ slot: Int) -> Completion {
     offeredBytes = 0
     return engine.session.takePlainCompletion(slot)
   }
 
-  /// That of `EventSource.plainMessage`.
+  /// Takes the event of `EventSource.plainMessage`.
   @inline(__always)
   public mutating func takePlainMessage() -> PlainMessage { engine.session.takePlainMessage() }
 
-  /// The event of the source that `advanceToNextEvent` has told.
+  /// Takes the event of the source that `advanceToNextEvent` has named.
   public mutating func take(_ source: EventSource) -> ClientEvent? {
     if let event = engine.session.take(source) { return .engine(event) }
     return nextOwnEvent()
   }
 
-  /// Before the block goes back to whoever it belongs to.
+  /// Overwrites secrets, before the block goes back to the application.
   public mutating func wipeSecrets() { engine.session.wipeSecrets() }
 }

@@ -1,9 +1,9 @@
 import MQTTWire
 import Storage
 
-/// What the options say beside numbers: properties, the host, texts, the Will.
+/// The checks of everything that is no number: properties, the host, texts, the Will.
 extension ClientOptions {
-  /// What CONNECT may carry, but what a field of the options says (§3.1.2.11).
+  /// CONNECT may carry these properties (§3.1.2.11), except for those that have fields in the options.
   static func checkProperties(_ list: Span<UInt8>) throws(OptionsError) {
     var reader = PropertyReader(list, place: .packet(.connect, from: .client))
     var hasMethod = false
@@ -42,7 +42,7 @@ extension ClientOptions {
     }
   }
 
-  /// Printable ASCII: what is a name and what is not, the resolver will say.
+  /// A host is printable ASCII. The resolver will say whether it is a name.
   static func checkHost(_ host: Span<UInt8>) throws(OptionsError) {
     guard host.count > 0, host.count <= 253 else { throw .option }
     for index in 0..<host.count where host[index] <= 0x20 || host[index] >= 0x7F { throw .option }
@@ -57,7 +57,7 @@ extension ClientOptions {
     else { throw .option }
     guard UTF8EncodedString.isValid(request.clientID), UTF8EncodedString.isValid(request.userName)
     else { throw .utf8 }
-    // Nobody could take up a session whose client has no name of its own [MQTT-3.1.3-7].
+    // No client could resume a session without a Client Identifier [MQTT-3.1.3-7].
     guard request.clientID.count > 0 || !request.keepSession else { throw .clientID }
   }
 

@@ -114,7 +114,7 @@ public struct ClientOptions: ~Escapable {
       request.addresses, default: UInt32(AddressList.maximum), maximum: UInt32(AddressList.maximum))
     let credentialBytes = numbers.value(
       request.credentialBytes, default: request.askCredentials ? 512 : 0, maximum: 131_070)
-    // They come from one place, and there is room for them if they are asked for.
+    // Credentials are either in the options or asked for, and only the latter need room.
     let areCredentialsClear =
       request.askCredentials
       ? request.userName.count == 0 && request.password.count == 0 && request.credentialFlags == 0
@@ -123,17 +123,18 @@ public struct ClientOptions: ~Escapable {
     let submitBytes = numbers.value(request.submitBytes, default: 256, minimum: 16, maximum: 1_048_576)
     let submitSlots =
       submitMessages < 2 ? submitMessages : 1 << (32 &- (submitMessages &- 1).leadingZeroBitCount)
-    // What only 5.0 can say. Limits and aliases are an offer, not a wish: an older version goes without.
+    // Only 5.0 can say these. Limits and aliases are an offer, which an older version does without.
     let isSayable =
       version.hasProperties
-      || (request.sessionExpiry == 0 && !request.newSession && request.properties.count == 0)
+      || (request.sessionExpiry == 0 && !request.statesExpiry && !request.newSession
+        && request.properties.count == 0)
     guard numbers.areValid, submitBytes <= Self.largestBuffer / max(submitSlots, 1), areCredentialsClear,
       isSayable,
       request.keepSession || !request.newSession
     else { throw .option }
     try Self.checkProperties(request.properties)
     let expiry =
-      request.sessionExpiry == 0 && request.keepSession && !request.leavesExpiryOut && version.hasProperties
+      request.sessionExpiry == 0 && request.keepSession && !request.statesExpiry && version.hasProperties
       ? UInt32.max : request.sessionExpiry
 
     driver = DriverOptions(

@@ -12,7 +12,7 @@ public struct SubmissionNumbers: BitwiseCopyable {
 /// What other threads submitted goes into the outbox, in their order, as far as there is room: the rest
 /// waits.
 extension MQTTEngine {
-  /// So many in a step, that submitting threads cannot keep the owner from everything else.
+  /// At most so many in a step, so that submitting threads cannot keep the owner from everything else.
   static var submissionsPerStep: Int { 256 }
 
   public var submissionNumbers: SubmissionNumbers {
@@ -50,7 +50,7 @@ extension MQTTEngine {
       && submission.expiry <= Self.secondsWaited(submission, at: now, knowsAge: knowsAge)
   }
 
-  /// Of a clock of the program's own other threads know nothing.
+  /// 0 where the clock is the program's own, which other threads cannot read.
   private static func secondsWaited(_ submission: Submission, at now: Instant, knowsAge: Bool) -> UInt32 {
     knowsAge ? (now.milliseconds &- submission.submittedAt.milliseconds) / 1000 : 0
   }
@@ -77,8 +77,8 @@ extension MQTTEngine {
       isExpired = submission.expiry <= waited
       submission.expiry = isExpired ? 1 : submission.expiry &- waited
       options.expiry = submission.expiry
-      if submission.expiryPlace != 0 {
-        let place = Int(truncatingIfNeeded: submission.expiryPlace &- 1)
+      if submission.expiryOffset != 0 {
+        let place = Int(truncatingIfNeeded: submission.expiryOffset &- 1)
         options.expiryInProperties = place
         write(submission.expiry, at: Int(submission.topicSize) &+ place, into: &submissions)
       }
@@ -101,7 +101,7 @@ extension MQTTEngine {
     var message = Publish(
       topic: bytes.extracting(0..<properties), payload: bytes.extracting(payload..<end), qos: submission.qos,
       retain: submission.retain, properties: bytes.extracting(properties..<payload))
-    if submission.expiryPlace == 0 { message.own.messageExpiryInterval = submission.expiry }
+    if submission.expiryOffset == 0 { message.own.messageExpiryInterval = submission.expiry }
     return message
   }
 

@@ -10,7 +10,7 @@ import Transports
 public struct MQTTEngine: ~Copyable, ProtocolEngine {
   public typealias Event = SessionEvent
 
-  /// The places are in `receivedBytes`, which stay there until the next connection is opened.
+  /// The byte ranges refer to `receivedBytes`, which stay until the next connection is opened.
   public struct CloseDetails: BitwiseCopyable {
     public let reasonCode: UInt8?
     public let reasonString: ByteRange
@@ -18,18 +18,19 @@ public struct MQTTEngine: ~Copyable, ProtocolEngine {
     public let properties: ByteRange
   }
 
-  /// When a stream that had nothing is asked again.
+  /// After how many milliseconds a stream that had nothing is asked again.
   static var pullPause: UInt32 { 10 }
 
   public var session: Session
   public internal(set) var submissions: MPSCConsumer<Submission>
   var payloadSource: PayloadSource? = nil
   public private(set) var refillDeadline: Instant? = nil
-  /// Of a clock of the application's own other threads know nothing.
+  /// How long a submission has waited is known, because other threads read the same clock. They cannot read
+  /// one that is the application's own.
   let knowsAge: Bool
-  /// The application wants to leave: what is submitted from now on stays where it is.
+  /// The application has disconnected: what is submitted from now on stays in the queue.
   private(set) var isLeaving = false
-  /// Of the session's, those that were logged.
+  /// How many of the session's PINGREQ and PINGRESP were logged.
   private var loggedPings: UInt32 = 0
   private var loggedPongs: UInt32 = 0
 
@@ -143,8 +144,8 @@ public struct MQTTEngine: ~Copyable, ProtocolEngine {
   /// Servers that do not speak a version close the connection, or say so.
   public mutating func fallBack() -> Bool { session.serverRejectedVersion && session.fallBack() }
 
-  /// What is submitted from now on, and what the application wants, stays out.
-  mutating func leave(reasonCode: UInt8, properties: Span<UInt8>) {
+  /// Takes what was submitted before, and leaves in the queue what is submitted from now on.
+  mutating func beginDisconnect(reasonCode: UInt8, properties: Span<UInt8>) {
     submissions.collect()
     isLeaving = true
     session.beginDisconnect(reasonCode: reasonCode, properties: properties)

@@ -16,9 +16,9 @@ public struct RequestedOptions: ~Escapable {
   public var askCredentials = false
   public var ownResolver = false
   public var ownTransport = false
-  /// Not of `smq_options`: no Session Expiry Interval with a session that is kept, which then ends with the
-  /// connection.
-  public var leavesExpiryOut = false
+  /// `sessionExpiry` counts even if it is 0: CONNECT has no Session Expiry Interval, and a session that is kept
+  /// ends with the connection (§3.1.2.11.2).
+  public var statesExpiry = false
   /// Not of `smq_options`: in 3.1 also a Client Identifier of none or more than 23 bytes.
   public var anyClientID = false
   /// The Connect Flags of a user name or a password that is said though it has no bytes.

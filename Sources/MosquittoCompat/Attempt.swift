@@ -88,7 +88,7 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
     let next = unsafe client.pointee.nextTimeout(at: client.pointee.time)
     let descriptor = unsafe client.pointee.descriptor
     unsafe unlock()
-    _ = shim_poll(descriptor, -1, next < 0 ? most : min(next, most))
+    _ = waitForEither(descriptor, -1, timeout: next < 0 ? most : min(next, most))
     unsafe lock()
   }
 

@@ -139,7 +139,7 @@ private func disconnect(_ mosq: OpaquePointer?, _ reason_code: Int32, _ properti
   let code = UInt8(truncatingIfNeeded: reason_code)
   if unsafe shim_holds(instance.pointee.lock) {
     unsafe instance.pointee.wishToLeave = 256 | Int32(code)
-    unsafe shim_wake(instance.pointee.event)
+    unsafe platform_wake(instance.pointee.event)
     return MOSQ_ERR_SUCCESS
   }
   unsafe instance.lock()
@@ -207,7 +207,7 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
       unsafe client.pointee.state == .connecting, unsafe client.pointee.outboxNumbers.waitingSince != nil,
       Int32(bitPattern: end &- platform_now_ms()) > 0
     {
-      if unsafe pointee.looper == 0 || pointee.looper == shim_self() {
+      if unsafe pointee.looper == 0 || pointee.looper == platform_thread_self() {
         _ = unsafe client.pointee.service(at: client.pointee.time)
       }
       unsafe pause(10)

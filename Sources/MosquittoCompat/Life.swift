@@ -3,6 +3,7 @@
 // From mosquitto_new() to mosquitto_destroy().
 
 import CMosquitto
+import CPlatform
 import Driver
 import MQTTClient
 import Platform
@@ -37,7 +38,7 @@ import Platform
   }
   let instance = unsafe memory.bindMemory(to: Mosquitto.self, capacity: 1)
   unsafe instance.initialize(to: Mosquitto(lock: lock))
-  unsafe instance.pointee.event = shim_event()
+  unsafe instance.pointee.event = platform_event_open()
   let result = unsafe instance.name(id, clean_session, object)
   guard result == MOSQ_ERR_SUCCESS else {
     unsafe instance.free()
@@ -88,8 +89,7 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
   private var isThread: Bool {
     unsafe lock()
     defer { unsafe unlock() }
-    guard let thread = unsafe pointee.thread else { return false }
-    return unsafe shim_is_self(thread)
+    return unsafe pointee.thread == platform_thread_self()
   }
 
   fileprivate func name(
@@ -109,7 +109,7 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
   /// No thread uses it any more.
   func free() {
     unsafe freeContents()
-    if unsafe pointee.event >= 0 { unsafe shim_close(pointee.event) }
+    if unsafe pointee.event >= 0 { unsafe platform_close(pointee.event) }
     unsafe shim_mutex_free(pointee.lock)
     unsafe shim_free(self)
   }

@@ -1,4 +1,5 @@
 import CMosquitto
+import CPlatform
 import MQTTWire
 
 /// Lines of log, in libmosquitto's words: programs show them, and scripts look for them.
@@ -50,7 +51,7 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
   @inline(__always)
   func outside(_ body: () -> Void) {
     guard unsafe !pointee.isDestroyed else { return }
-    var caller = unsafe Mosquitto.Caller(thread: shim_self(), next: pointee.callers)
+    var caller = unsafe Mosquitto.Caller(thread: platform_thread_self(), next: pointee.callers)
     unsafe withUnsafeMutablePointer(to: &caller) { caller in
       unsafe pointee.callers = unsafe caller
       unsafe unlock()

@@ -65,16 +65,23 @@ import MQTTClient
   unsafe instance.lock()
   defer { unsafe instance.unlock() }
   if unsafe instance.pointee.isReleased, unsafe instance.pointee.hasThreadEnded { unsafe instance.join() }
-  guard unsafe instance.pointee.thread == nil, unsafe !instance.pointee.isThreaded else {
+  guard unsafe instance.pointee.thread == 0, unsafe !instance.pointee.isThreaded else {
     return MOSQ_ERR_INVAL
   }
   // The thread waits for the lock, and so for its handle.
-  unsafe instance.pointee.thread = unsafe shim_thread(
+  var wanted = platform_thread()
+  wanted.takes_signals = 1
+  let error = unsafe platform_thread_start(
+    &wanted,
     { argument in
-      guard let argument = unsafe argument else { return }
+      guard let argument = unsafe argument else { return nil }
       unsafe Instance(OpaquePointer(argument)).runThread()
-    }, unsafe instance)
-  guard unsafe instance.pointee.thread != nil else { return MOSQ_ERR_ERRNO }
+      return nil
+    }, instance, &instance.pointee.thread)
+  guard error == 0 else {
+    shim_set_errno(error)
+    return MOSQ_ERR_ERRNO
+  }
   unsafe instance.pointee.isThreaded = true
   return MOSQ_ERR_SUCCESS
 }
@@ -91,7 +98,7 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
   func stopThread() {
     unsafe lock()
     defer { unsafe unlock() }
-    guard unsafe pointee.thread != nil, unsafe !pointee.isJoining else { return }
+    guard unsafe pointee.thread != 0, unsafe !pointee.isJoining else { return }
     unsafe pointee.isStopping = true
     unsafe wake()
     unsafe join()
@@ -100,12 +107,12 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
   fileprivate func endThread(_ force: Bool) -> Int32 {
     unsafe lock()
     defer { unsafe unlock() }
-    guard let thread = unsafe pointee.thread, unsafe !pointee.isJoining, unsafe !pointee.isReleased else {
+    guard unsafe pointee.thread != 0, unsafe !pointee.isJoining, unsafe !pointee.isReleased else {
       return MOSQ_ERR_INVAL
     }
     if force { unsafe pointee.isStopping = true }
     unsafe wake()
-    if unsafe shim_is_self(thread) {
+    if unsafe pointee.thread == platform_thread_self() {
       unsafe pointee.isReleased = true
     } else {
       unsafe join()
@@ -115,12 +122,12 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
 
   /// Waits for the thread's end, without the lock, which is held before and afterwards.
   fileprivate func join() {
-    guard let thread = unsafe pointee.thread else { return }
+    let thread = unsafe pointee.thread
     unsafe pointee.isJoining = true
     unsafe unlock()
-    unsafe shim_join(thread)
+    platform_thread_join(thread)
     unsafe lock()
-    unsafe pointee.thread = nil
+    unsafe pointee.thread = 0
     unsafe pointee.isThreaded = false
     unsafe pointee.isJoining = false
     unsafe pointee.isReleased = false
@@ -133,7 +140,7 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
     unsafe lock()
     unsafe pointee.hasThreadEnded = true
     let isDestroyed = unsafe pointee.isDestroyed && !pointee.isJoining
-    if isDestroyed { unsafe shim_leave(pointee.thread) }
+    if isDestroyed { unsafe platform_thread_detach(pointee.thread) }
     unsafe unlock()
     if isDestroyed { unsafe free() }
   }
@@ -147,7 +154,7 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
   /// The same with the lock held, which is held no more afterwards: from then on another thread may destroy the instance.
   func unlockOrFree() {
     let isFree =
-      unsafe pointee.isDestroyed && pointee.callers == nil && pointee.thread == nil && pointee.looper == 0
+      unsafe pointee.isDestroyed && pointee.callers == nil && pointee.thread == 0 && pointee.looper == 0
     unsafe unlock()
     if isFree { unsafe free() }
   }
@@ -156,7 +163,7 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
   fileprivate func turn(_ timeout: Int32) -> Int32 {
     unsafe lock()
     let looper = unsafe pointee.looper
-    unsafe pointee.looper = shim_self()
+    unsafe pointee.looper = platform_thread_self()
     defer {
       unsafe pointee.looper = looper
       unsafe unlock()
@@ -237,7 +244,7 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
   private func waitForHost() {
     unsafe lock()
     defer { unsafe unlock() }
-    while unsafe pointee.thread != nil, unsafe pointee.host == nil, unsafe !pointee.isStopping,
+    while unsafe pointee.thread != 0, unsafe pointee.host == nil, unsafe !pointee.isStopping,
       unsafe !pointee.isDestroyed
     {
       unsafe wait(-1, -1)

@@ -170,7 +170,7 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
       // Clean Start begins it anew each time; the interval says how long it is kept afterwards.
       if unsafe pointee.cleanSession { request.keepSession = false }
     } else {
-      request.leavesExpiryOut = true
+      request.statesExpiry = true
     }
     if unsafe mosquitto_property_read_int16(
       list, Int32(PropertyIdentifier.receiveMaximum.rawValue), &number16, false) != nil

@@ -1,4 +1,5 @@
 import CMosquitto
+import CPlatform
 import Driver
 import MQTTClient
 import MQTTSession
@@ -84,7 +85,8 @@ typealias Client = MQTTClient.Client<Linux>
   var lock: UnsafeMutableRawPointer
   /// Makes a loop that waits look again.
   var event: Int32 = -1
-  var thread: UnsafeMutableRawPointer? = nil
+  /// 0: there is none.
+  var thread: UInt = 0
   /// The thread's loop is to end at the next look.
   var isStopping = false
   var isThreaded = false
@@ -242,7 +244,7 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
   func wait(_ descriptor: Int32, _ timeout: Int32) {
     let event = unsafe pointee.event
     unsafe unlock()
-    if shim_poll(descriptor, event, timeout) & 2 != 0 { shim_calm(event) }
+    if waitForEither(descriptor, event, timeout: timeout) { platform_event_clear(event) }
     unsafe lock()
   }
 
@@ -289,14 +291,16 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
 
   /// Has the loop look again. With the lock held.
   func wake() {
-    if unsafe pointee.event >= 0, unsafe pointee.looper != shim_self() { unsafe shim_wake(pointee.event) }
+    if unsafe pointee.event >= 0, unsafe pointee.looper != platform_thread_self() {
+      unsafe platform_wake(pointee.event)
+    }
   }
 
   /// This thread is in a callback. With the lock held.
   var isInCallback: Bool {
     var next = unsafe pointee.callers
     while let caller = unsafe next {
-      if unsafe caller.pointee.thread == shim_self() { return true }
+      if unsafe caller.pointee.thread == platform_thread_self() { return true }
       unsafe next = unsafe caller.pointee.next
     }
     return false
@@ -308,6 +312,21 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
     guard let client = unsafe pointee.client else { return false }
     return unsafe client.pointee.state != .disconnected
   }
+}
+
+/// Waits until one of two descriptors (-1: none) is readable, `timeout` milliseconds (-1: without limit) are over, or a
+/// signal came. Returns whether the second one is readable.
+func waitForEither(_ first: Int32, _ second: Int32, timeout: Int32) -> Bool {
+  let wanted = Int32(PLATFORM_READABLE)
+  var watches: [2 of platform_watch] = [
+    platform_watch(fd: first, wanted: wanted, found: 0), platform_watch(fd: second, wanted: wanted, found: 0),
+  ]
+  var span = watches.mutableSpan
+  // C reads the two, and writes `found` of each.
+  unsafe span.withUnsafeMutableBufferPointer { list in
+    _ = unsafe platform_poll(list.baseAddress, Int32(list.count), timeout)
+  }
+  return watches[1].found != 0
 }
 
 // MARK: Texts

@@ -4,11 +4,12 @@
 // are libmosquitto's to the letter.
 
 import CMosquitto
+import CPlatform
 
 @c public func mosquitto_strerror(_ error: Int32) -> UnsafePointer<CChar>? {
   // What libc says of the call that failed last in this thread.
   unsafe error == Int32(MOSQ_ERR_ERRNO)
-    ? UnsafePointer(shim_error_text(shim_errno())) : text(textOfError(error))
+    ? UnsafePointer(platform_error_text(shim_errno())) : text(textOfError(error))
 }
 
 @c public func mosquitto_connack_string(_ code: Int32) -> UnsafePointer<CChar>? {

@@ -23,9 +23,12 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
     let encoded = unsafe EncodedProperties(properties)
     defer { unsafe encoded.free() }
     do throws(SessionError) {
-      unsafe try client.pointee.request(
-        Cookie.kind(cookie) == Cookie.unsubscribe ? .unsubscribe : .subscribe, filters,
-        properties: encoded.span, identifier: identifier, cookie: cookie)
+      if Cookie.kind(cookie) == Cookie.unsubscribe {
+        try unsafe client.pointee.unsubscribe(filters, properties: encoded.span, cookie: cookie)
+      } else {
+        try unsafe client.pointee.subscribe(
+          filters, properties: encoded.span, identifier: identifier, cookie: cookie)
+      }
       return MOSQ_ERR_SUCCESS
     } catch {
       return unsafe number(error)

@@ -1,6 +1,6 @@
 import CPlatform
 
-/// Where time and chance come from.
+/// Where time and random numbers come from.
 public enum Clock {
   /// Milliseconds of the monotonic clock, wrapping.
   public static func milliseconds() -> UInt32 { platform_now_ms() }

@@ -1,11 +1,11 @@
 import CPlatform
 
-/// An address of a server. It is as `platform_address` has it, for which `AddressList` is handed over as it
-/// is.
+/// An address of a server. It is laid out as `platform_address` is, so that an `AddressList` can be handed to C
+/// without a copy.
 public struct IPAddress: BitwiseCopyable {
   /// IPv6; an IPv4 address is mapped (RFC 4291 2.5.5.2).
   public var bytes = InlineArray<16, UInt8>(repeating: 0)
-  /// Of a link-local one: the interface.
+  /// The interface of a link-local address.
   public var scope: UInt32 = 0
 
   public init() {}
@@ -46,7 +46,7 @@ public struct AddressList: BitwiseCopyable {
     return append(terminated: text.span, port: port)
   }
 
-  /// The same for one that ends with a zero.
+  /// The same for a host that ends with a zero.
   mutating func append(terminated host: Span<UInt8>, port: UInt16) -> Bool {
     // C reads the host up to its zero, and writes to the list.
     unsafe host.withUnsafeBytes { host in
@@ -70,7 +70,7 @@ public struct AddressList: BitwiseCopyable {
   }
 }
 
-/// What the resolver has to say.
+/// What has become of a look-up.
 public enum Resolution {
   case pending
   case addresses(AddressList)

@@ -8,13 +8,14 @@ public struct Linux: ~Copyable, Platform {
   private var sockets = InlineArray<4, Int32>(repeating: -1)
   /// What each channel is watched for, to leave out system calls that change nothing.
   private var watched = InlineArray<6, UInt8>(repeating: 0)
-  /// -1 until somebody asks for it.
+  /// -1 until `wakeUp` is called first.
   private var event: Int32 = -1
 
   /// TCP_USER_TIMEOUT in milliseconds; 0: as the system has it.
   private let userTimeout: UInt32
 
-  /// For a client whose application has the transport: no descriptor, and no system call but for chance.
+  /// For a client whose application has the transport: no descriptor, and no system call but for random
+  /// numbers.
   public init() {
     userTimeout = 0
     descriptor = -1
@@ -51,19 +52,19 @@ public struct Linux: ~Copyable, Platform {
     _ channel: Channel, readable: Bool, writable: Bool
   ) throws(PlatformError) {
     let bits = UInt8((readable ? PLATFORM_READABLE : 0) | (writable ? PLATFORM_WRITABLE : 0))
-    let place = Int(channel.rawValue)
-    guard watched[place] != bits else { return }
-    let target = channel == .resolver ? resolver.descriptor : sockets[place]
-    let isNew = watched[place] == 0
-    watched[place] = bits
+    let index = Int(channel.rawValue)
+    guard watched[index] != bits else { return }
+    let target = channel == .resolver ? resolver.descriptor : sockets[index]
+    let isNew = watched[index] == 0
+    watched[index] = bits
     guard bits != 0 else {
-      // Of a descriptor that is watched for nothing epoll still tells that it is broken, again and again.
+      // epoll reports a broken descriptor again and again, even one that is watched for nothing.
       return platform_poller_remove(descriptor, target)
     }
     let result = platform_poller_set(
       descriptor, target, UInt32(channel.rawValue), Int32(bits), isNew ? 1 : 0)
     guard result == 0 else {
-      watched[place] = 0
+      watched[index] = 0
       throw PlatformError(code: -result)
     }
   }
@@ -102,6 +103,11 @@ public struct Linux: ~Copyable, Platform {
     let answer = resolver.answer()
     if case .pending = answer, wasWatched { _ = try? watch(.resolver, readable: true, writable: false) }
     return answer
+  }
+
+  public mutating func cancelResolving() {
+    forget(.resolver)
+    resolver.cancel()
   }
 
   // MARK: Sockets

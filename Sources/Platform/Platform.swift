@@ -1,4 +1,5 @@
-/// What the driver and the transports need of a system: time, chance, one place to wait, names, and sockets.
+/// What the driver and the transports need of a system: time, random numbers, one place to wait, names, and
+/// sockets.
 ///
 /// Linux is one; the tests and the simulator have one each, with a clock and a network of their own. It
 /// speaks neither C nor the error numbers of one kernel: a number that it throws is passed on and never
@@ -13,13 +14,13 @@ public protocol Platform: ~Copyable {
   /// Turns readable when `wait` would not wait.
   var descriptor: Int32 { get }
 
-  /// At most `timeout` milliseconds; -1: for ever.
+  /// At most `timeout` milliseconds; -1: without end.
   func wait(timeout: Int32) -> PollResult
 
-  /// What `wait` is about from now on; neither: nothing of this channel any more.
+  /// Says what `wait` waits for on this channel from now on; neither: nothing.
   mutating func watch(_ channel: Channel, readable: Bool, writable: Bool) throws(PlatformError)
 
-  /// What lets any other thread end a `wait`. Opened when it is asked for first.
+  /// Lets any other thread end a `wait`. It is opened by the first call.
   mutating func wakeUp() throws(PlatformError) -> WakeUp
 
   // MARK: Names
@@ -35,6 +36,9 @@ public protocol Platform: ~Copyable {
   var isResolving: Bool { get }
 
   mutating func resolved() -> Resolution
+
+  /// Gives up a look-up whose answer is not wanted any more. Harmless if there is none.
+  mutating func cancelResolving()
 
   // MARK: Sockets
 
@@ -72,8 +76,8 @@ extension Platform where Self: ~Copyable {
   }
 }
 
-/// What one waits for: sockets, of which several race to be the first, the answer of the resolver, other
-/// threads.
+/// What a platform waits for: sockets, of which several race to be the first, the answer of the resolver, and
+/// other threads.
 public enum Channel: UInt8, BitwiseCopyable {
   case socket0, socket1, socket2, socket3
   case resolver
@@ -89,7 +93,7 @@ public enum Channel: UInt8, BitwiseCopyable {
 
 /// What became of waiting.
 public enum PollResult: BitwiseCopyable {
-  case ready(Readiness)  // for nothing: the time is up
+  case ready(Readiness)  // nothing is ready: the time is up
   case interrupted  // a signal handler ran
   case failed(Int32)  // the system's number
 }

@@ -37,8 +37,8 @@ struct Resolver: ~Copyable {
     }
   }
 
-  /// Nobody is interested any more; a look-up under way ends by itself.
-  private mutating func cancel() {
+  /// Closes the descriptor. The thread of a look-up under way ends by itself.
+  mutating func cancel() {
     guard descriptor >= 0 else { return }
     platform_close(descriptor)
     descriptor = -1

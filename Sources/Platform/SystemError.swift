@@ -17,6 +17,6 @@ public enum SystemError {
   public static var connectionReset: Int32 { Int32(PLATFORM_ECONNRESET) }
   public static var timedOut: Int32 { Int32(PLATFORM_ETIMEDOUT) }
   public static var connectionRefused: Int32 { Int32(PLATFORM_ECONNREFUSED) }
-  /// Of the resolver: there is no such name.
+  /// The resolver's number for a name that does not exist.
   public static var noSuchName: Int32 { Int32(PLATFORM_EAI_NONAME) }
 }

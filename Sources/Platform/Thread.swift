@@ -16,8 +16,8 @@ public enum OwnThread {
     var wanted = platform_thread()
     wanted.priority = priority
     wanted.stack_bytes = stackBytes
-    unsafe withUnsafeMutableBytes(of: &wanted.name) { place in
-      for index in 0..<min(name.count, place.count &- 1) { unsafe place[index] = name[index] }
+    unsafe withUnsafeMutableBytes(of: &wanted.name) { buffer in
+      for index in 0..<min(name.count, buffer.count &- 1) { unsafe buffer[index] = name[index] }
     }
     var thread: UInt = 0
     let error = unsafe platform_thread_start(&wanted, body, argument, &thread)

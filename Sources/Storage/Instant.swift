@@ -2,7 +2,7 @@
 ///
 /// 32 bits, because 64-bit arithmetic is slow on armv7 and its widening is refused there under
 /// `-no-allocations`. Two instants can be compared as long as they are less than 24 days apart;
-/// the longest time in here is a Keep Alive of 18 hours.
+/// no timer is set further ahead than a day (`Timer` of the driver says what else keeps them comparable).
 public struct Instant: BitwiseCopyable, Equatable {
   public let milliseconds: UInt32
 

@@ -39,7 +39,8 @@
   /// Where a text begins that was at `offset`, once another has been removed.
   @inline(__always)
   public static func offset(_ offset: UInt32, without removed: ByteRange) -> UInt32 {
-    Int(truncatingIfNeeded: offset) > removed.offset ? offset &- UInt32(truncatingIfNeeded: removed.count) : offset
+    Int(truncatingIfNeeded: offset) > removed.offset
+      ? offset &- UInt32(truncatingIfNeeded: removed.count) : offset
   }
 
   /// Whether the text at a place is this one.

@@ -17,15 +17,15 @@ typealias Client = MQTTClient.Client<Linux>
   private let table: UnsafeMutablePointer<HandlerTable>
   /// Tells a client from memory that is none, and from one that was closed.
   var mark: UInt32
-  let door: SubmissionDoor
+  let submitter: Submitter
 
   /// The caller guarantees room for a client at `place`, and for what goes with it at `table`.
   @unsafe init(
-    door: SubmissionDoor, client: consuming Client, at place: UnsafeMutablePointer<Client>,
+    submitter: Submitter, client: consuming Client, at place: UnsafeMutablePointer<Client>,
     handlers: consuming HandlerTable, at table: UnsafeMutablePointer<HandlerTable>
   ) {
     mark = Self.aliveMark
-    self.door = door
+    self.submitter = submitter
     unsafe self.place = unsafe place
     unsafe self.table = unsafe table
     unsafe place.initialize(to: client)

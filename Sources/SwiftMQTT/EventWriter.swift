@@ -60,6 +60,9 @@ private func describeRare(_ event: ClientEvent, of client: borrowing Client, in 
 @inline(__always)
 func describe(_ completion: Completion, type: Int32, in event: UnsafeMutablePointer<smq_event>) {
   unsafe event.pointee.type = type
+  if type == Int32(SMQ_EVENT_COMPLETED) {
+    unsafe event.pointee.completed = UInt32(completion.type.rawValue)
+  }
   if let reasonCode = completion.reasonCode { unsafe event.pointee.reason_code = Int32(reasonCode) }
   unsafe event.pointee.cookie = completion.cookie
   if let latency = completion.latency { unsafe event.pointee.latency_ms = Int32(clamping: latency) }
@@ -153,6 +156,7 @@ private func describe(
     unsafe result.cookie = cookie
   case .answered(let answer):
     unsafe result.type = Int32(SMQ_EVENT_COMPLETED)
+    unsafe result.completed = UInt32(answer.type.rawValue)
     unsafe result.cookie = answer.cookie
     if let refusal = answer.refusal {
       unsafe result.status = Status.refused.rawValue

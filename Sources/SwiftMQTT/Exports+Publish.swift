@@ -66,6 +66,22 @@ private func publishAny(_ client: OpaquePointer?, _ message: UnsafePointer<smq_m
 }
 
 @c @implementation
+public func smq_publish_text(
+  _ client: OpaquePointer?, _ topic: UnsafePointer<CChar>?, _ text: UnsafePointer<CChar>?, _ qos: UInt32,
+  _ retain: UInt32
+) -> Int32 {
+  guard let topic = unsafe topic, let text = unsafe text else { return Status.null.rawValue }
+  var message = unsafe smq_message()
+  unsafe message.size = UInt32(MemoryLayout<smq_message>.size)
+  // What does not fit is wrong, and stays so.
+  unsafe message.qos = UInt8(clamping: qos)
+  unsafe message.retain = UInt8(clamping: retain)
+  unsafe message.topic = smq_string(topic)
+  unsafe message.payload = smq_string(text)
+  return unsafe smq_publish(client, &message)
+}
+
+@c @implementation
 public func smq_publish_reserve(
   _ client: OpaquePointer?, _ message: UnsafePointer<smq_message>?,
   _ payload: UnsafeMutablePointer<UnsafeMutableRawPointer?>?

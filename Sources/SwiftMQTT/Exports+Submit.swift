@@ -17,7 +17,7 @@ public func smq_submit(_ client: OpaquePointer?, _ message: UnsafePointer<smq_me
     let publish = try unsafe whole(message)
     do throws(SessionError) {
       // Of the slot only this is read: the client is its owner's.
-      try unsafe slot.pointee.door.submit(publish, options(message)) {
+      try unsafe slot.pointee.submitter.submit(publish, options(message)) {
         Instant(milliseconds: Clock.milliseconds())
       }
     } catch {

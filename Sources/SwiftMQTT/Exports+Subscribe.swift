@@ -22,6 +22,42 @@ public func smq_unsubscribe(
   unsafe request(.unsubscribe, client, subscriptions)
 }
 
+@c @implementation
+public func smq_subscribe_to(
+  _ client: OpaquePointer?, _ filter: UnsafePointer<CChar>?, _ qos: UInt32, _ cookie: UInt64
+) -> Int32 {
+  unsafe request(.subscribe, client, filter, qos, cookie)
+}
+
+@c @implementation
+public func smq_unsubscribe_from(
+  _ client: OpaquePointer?, _ filter: UnsafePointer<CChar>?, _ cookie: UInt64
+) -> Int32 {
+  unsafe request(.unsubscribe, client, filter, 0, cookie)
+}
+
+/// For one Topic Filter. It calls the exported twin: a third call of the other `request` takes 110 bytes more.
+@inline(never)
+private func request(
+  _ type: ControlPacketType, _ client: OpaquePointer?, _ filter: UnsafePointer<CChar>?, _ qos: UInt32,
+  _ cookie: UInt64
+) -> Int32 {
+  guard let filter = unsafe filter else { return Status.null.rawValue }
+  var subscription = unsafe smq_subscription()
+  unsafe subscription.filter = smq_string(filter)
+  // What does not fit is wrong, and stays so.
+  unsafe subscription.qos = UInt8(clamping: qos)
+  return unsafe withUnsafePointer(to: subscription) { first in
+    var subscriptions = unsafe smq_subscriptions()
+    unsafe subscriptions.size = UInt32(MemoryLayout<smq_subscriptions>.size)
+    unsafe subscriptions.count = 1
+    unsafe subscriptions.list = first
+    unsafe subscriptions.cookie = cookie
+    return unsafe type == .subscribe
+      ? smq_subscribe(client, &subscriptions) : smq_unsubscribe(client, &subscriptions)
+  }
+}
+
 private func request(
   _ type: ControlPacketType, _ client: OpaquePointer?,
   _ subscriptions: UnsafePointer<smq_subscriptions>?
@@ -42,9 +78,13 @@ private func request(
     try list.check(type)
     let properties = try unsafe span(subscriptions.pointee.properties)
     do throws(SessionError) {
-      try unsafe slot.pointee.client.request(
-        type, list, properties: properties, identifier: identifier,
-        cookie: subscriptions.pointee.cookie)
+      let cookie = unsafe subscriptions.pointee.cookie
+      if type == .subscribe {
+        try unsafe slot.pointee.client.subscribe(
+          list, properties: properties, identifier: identifier, cookie: cookie)
+      } else {
+        try unsafe slot.pointee.client.unsubscribe(list, properties: properties, cookie: cookie)
+      }
     } catch {
       throw Status(error)
     }

@@ -24,8 +24,8 @@ func makeClient(
 
   var request = RequestedOptions()
   let flags = unsafe options.pointee.flags
-  // They are the lowest fifteen bits.
-  guard flags < 2 * UInt32(SMQ_OPTION_PASSWORD) else { throw .option }
+  // They are the lowest sixteen bits.
+  guard flags < 2 * UInt32(SMQ_OPTION_SESSION_EXPIRY) else { throw .option }
   request.keepSession = flags & UInt32(SMQ_OPTION_KEEP_SESSION) != 0
   request.newSession = flags & UInt32(SMQ_OPTION_NEW_SESSION) != 0
   request.fallback = flags & UInt32(SMQ_OPTION_FALLBACK) != 0
@@ -37,6 +37,7 @@ func makeClient(
   request.noReconnect = flags & UInt32(SMQ_OPTION_NO_RECONNECT) != 0
   request.atMostOnceConnected = flags & UInt32(SMQ_OPTION_QOS_0_CONNECTED) != 0
   request.askCredentials = flags & UInt32(SMQ_OPTION_ASK_CREDENTIALS) != 0
+  request.statesExpiry = flags & UInt32(SMQ_OPTION_SESSION_EXPIRY) != 0
   request.ownTransport = flags & UInt32(SMQ_OPTION_OWN_TRANSPORT) != 0
   request.credentialFlags =
     (flags & UInt32(SMQ_OPTION_USER_NAME) != 0 ? Connect.userNameFlag : 0)
@@ -129,12 +130,12 @@ func makeClient(
     let block = unsafe Arena(start: memory)
     let slot = unsafe block.start(of: slotPlace)
     let client = Client(checked, plan: clientPlan, block: block, on: system)
-    let door = SubmissionDoor(checked, queue: client.engine.submissions.queue, wakeUp: wakeUp)
+    let submitter = Submitter(checked, queue: client.engine.submissions.queue, wakeUp: wakeUp)
     let handlers = HandlerTable(
       entries: block.table(tablePlan.entries), filters: block.region(tablePlan.filters))
     unsafe slot.initialize(
       to: ClientSlot(
-        door: door, client: client, at: block.start(of: clientPlace), handlers: handlers,
+        submitter: submitter, client: client, at: block.start(of: clientPlace), handlers: handlers,
         at: block.start(of: tablePlace)))
   } catch {
     throw .noDescriptor

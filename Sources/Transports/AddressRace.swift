@@ -1,13 +1,12 @@
 import Platform
 import Storage
 
-/// Which address of a server is tried when, so that one which swallows everything does not keep the others
-/// from their turn (RFC 8305): each gets a head start, then the next begins beside it, and the first
-/// connection is the one.
+/// When each address of a server is tried (RFC 8305). Each gets a head start, then the next one is tried beside
+/// it, and the first connection wins. So an address that swallows everything does not keep the others waiting.
 struct AddressRace: ~Copyable {
   /// The Connection Attempt Delay, in milliseconds.
   static var headStart: UInt32 { 250 }
-  /// With as many as there may be at a time, the one that began first is given up after so long.
+  /// When as many attempts run as there are sockets, the one that began first is given up after so long.
   static var patience: UInt32 { 2000 }
 
   private var addresses: Table<IPAddress>
@@ -15,19 +14,19 @@ struct AddressRace: ~Copyable {
   private(set) var port: UInt16 = 0
   /// The next one.
   private(set) var index: UInt16 = 0
-  /// Why the last of those that failed did.
+  /// The error of the attempt that failed last.
   private(set) var lastError: Int32 = 0
   /// When the next one begins.
   private(set) var deadline: Instant? = nil
-  /// For each socket which address is tried there, counted from 1; 0: none.
-  private var runners = InlineArray<4, UInt16>(repeating: 0)
+  /// Which address is tried on each socket, counted from 1; 0: none.
+  private var attempts = InlineArray<4, UInt16>(repeating: 0)
 
   init(addresses: consuming Table<IPAddress>) { self.addresses = addresses }
 
   var capacity: Int { addresses.count }
   var count: Int { Int(limit) }
 
-  /// Of more than there is room for, the first.
+  /// Takes the first addresses, as many as there is room for.
   @_optimize(size)
   mutating func begin(_ found: AddressList) {
     limit = UInt16(truncatingIfNeeded: min(found.count, addresses.count))
@@ -36,17 +35,17 @@ struct AddressRace: ~Copyable {
     index = 0
     lastError = 0
     deadline = nil
-    runners = InlineArray(repeating: 0)
+    attempts = InlineArray(repeating: 0)
   }
 
-  /// From the address that won on.
+  /// Begins with the address that won.
   mutating func beginAgain(with socket: Channel) {
-    let winner = max(runners[Int(socket.rawValue)], 1) &- 1
-    runners = InlineArray(repeating: 0)
+    let winner = max(attempts[Int(socket.rawValue)], 1) &- 1
+    attempts = InlineArray(repeating: 0)
     index = winner
   }
 
-  /// The one that was started last.
+  /// The address that was started last.
   var address: IPAddress { addresses[Int(index) &- 1] }
 
   var hasNext: Bool { index < limit }
@@ -56,7 +55,7 @@ struct AddressRace: ~Copyable {
 
   private var running: Int {
     var count = 0
-    for socket in 0..<Channel.sockets where runners[socket] != 0 { count &+= 1 }
+    for socket in 0..<Channel.sockets where attempts[socket] != 0 { count &+= 1 }
     return count
   }
 
@@ -65,19 +64,19 @@ struct AddressRace: ~Copyable {
   @_optimize(size)
   mutating func start(at now: Instant) -> Channel {
     var socket = 0
-    for other in 1..<Channel.sockets where runners[other] < runners[socket] { socket = other }
+    for other in 1..<Channel.sockets where attempts[other] < attempts[socket] { socket = other }
     index &+= 1
-    runners[socket] = index
+    attempts[socket] = index
     let wait = running == Channel.sockets ? Self.patience : Self.headStart
     deadline = hasNext ? now.advanced(by: wait) : nil
     return .socket(socket)
   }
 
-  func isRunning(_ attempt: Channel) -> Bool { runners[Int(attempt.rawValue)] != 0 }
+  func isRunning(_ attempt: Channel) -> Bool { attempts[Int(attempt.rawValue)] != 0 }
 
-  /// The next one need not wait any longer.
+  /// The attempt has failed, and the next one need not wait any longer.
   mutating func failed(_ attempt: Channel, _ error: Int32) {
-    runners[Int(attempt.rawValue)] = 0
+    attempts[Int(attempt.rawValue)] = 0
     lastError = error
   }
 }

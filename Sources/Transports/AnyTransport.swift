@@ -5,7 +5,7 @@ public import Storage
 /// would take twice the code (docs/decisions/0028).
 public struct AnyTransport: ~Copyable, Transport {
   private var tcp: TCP
-  /// What is not TCP has no state.
+  /// The application has the transport, which needs no state here.
   private let isCallerDriven: Bool
 
   public init(_ tcp: consuming TCP) {
@@ -24,6 +24,7 @@ public struct AnyTransport: ~Copyable, Transport {
   public var isPolled: Bool { !isCallerDriven }
   public var stage: OpeningStage { isCallerDriven ? CallerDriven().stage : tcp.stage }
   public var deadline: Instant? { tcp.deadline }
+  public var hasBuffered: Bool { tcp.hasBuffered }
   public var addressCapacity: Int { tcp.addressCapacity }
 
   public func isOpen<System: Platform & ~Copyable>(on system: borrowing System) -> Bool {
@@ -33,7 +34,7 @@ public struct AnyTransport: ~Copyable, Transport {
   public func isReadable(_ ready: Readiness) -> Bool { tcp.isReadable(ready) }
   public func isWritable(_ ready: Readiness) -> Bool { tcp.isWritable(ready) }
 
-  /// Of TCP.
+  /// The socket of TCP.
   public func firstSocket(isOpen: Bool) -> Channel? { tcp.firstSocket(isOpen: isOpen) }
 
   // MARK: Opening

@@ -1,15 +1,18 @@
 public import Platform
 public import Storage
 
-/// The application's own transport: it opens it when it is asked to, and carries bytes and tells the time
-/// through Driver+CallerDriven.swift. There is no socket, and nothing of the system is asked for.
+/// The application's own transport. The application opens it when it is asked to, carries the bytes and tells
+/// the time, all through Driver+CallerDriven.swift. The system has no part in it.
 public struct CallerDriven: ~Copyable, Transport {
   public init() {}
 
   public var isPolled: Bool { false }
   public var stage: OpeningStage { .connect }
+  public var deadline: Instant? { nil }
+  public var hasBuffered: Bool { false }
+  public var addressCapacity: Int { 0 }
 
-  /// It has closed it before anybody could.
+  /// The application closes it itself, and the driver finds it closed.
   public func isOpen<System: Platform & ~Copyable>(on system: borrowing System) -> Bool { false }
   public func isReadable(_ ready: Readiness) -> Bool { false }
   public func isWritable(_ ready: Readiness) -> Bool { false }
@@ -22,8 +25,16 @@ public struct CallerDriven: ~Copyable, Transport {
     on system: inout System, _ log: Log, at now: Instant
   ) -> Opening { .needsTransport }
 
+  public mutating func provide<System: Platform & ~Copyable>(
+    _ addresses: AddressList, on system: inout System, _ log: Log, at now: Instant
+  ) -> Opening { .opening }
+
   public mutating func advance<System: Platform & ~Copyable>(
     _ ready: Readiness, on system: inout System, _ log: Log, at now: Instant
+  ) -> Opening { .opening }
+
+  public mutating func timedOut<System: Platform & ~Copyable>(
+    on system: inout System, _ log: Log, at now: Instant
   ) -> Opening { .opening }
 
   public mutating func send<System: Platform & ~Copyable>(
@@ -40,7 +51,7 @@ public struct CallerDriven: ~Copyable, Transport {
 
   public mutating func shutdownWrite<System: Platform & ~Copyable>(on system: inout System) {}
 
-  /// What was handed over is the application's to send: nothing is waited for.
+  /// The application sends what was handed to it. The driver waits for nothing more.
   public mutating func discard<System: Platform & ~Copyable>(on system: inout System) -> Transfer { .closed }
 
   public mutating func close<System: Platform & ~Copyable>(on system: inout System) {}

@@ -1,5 +1,5 @@
-/// The application's function that is told what is done (`smq_log`). It learns no secrets: neither user name
-/// nor password, nor anything of a message.
+/// The application's function that is told what the client does (`smq_log`). It gets no secrets: no user name,
+/// no password, and nothing of a message.
 @safe public struct LogHook: BitwiseCopyable {
   public typealias Function =
     @convention(c) (UnsafeMutableRawPointer?, Int32, Int32, Int32, Int32) -> Void
@@ -55,7 +55,7 @@
   }
 }
 
-/// Where the driver and the transports write what they do: nowhere, if nobody wants to know.
+/// Where the driver and the transports log what they do: nowhere, as long as there is no hook.
 @safe public struct Log: BitwiseCopyable {
   public var hook: LogHook? = nil
 

@@ -1,15 +1,16 @@
 public import Platform
 public import Storage
 
-/// TCP: looks the server's name up, and lets its addresses race.
-public struct TCP: ~Copyable, Transport {
+/// TCP: looks the server's name up, and lets its addresses race (RFC 8305).
+public struct TCP: ~Copyable, SocketTransport {
   private var race: AddressRace
   /// The connection, once the race is over.
-  private var socket = Channel.socket0
+  public private(set) var socket = Channel.socket0
   public private(set) var stage = OpeningStage.resolve
   /// The application finds the addresses of a name.
   private let asksAddresses: Bool
-  /// Whose name is being looked up.
+  /// The server whose name is being looked up. The driver cancels the look-up when it
+  /// puts another server in its place.
   private var resolving = 0
 
   public init(addresses: consuming Table<IPAddress>, asksAddresses: Bool) {
@@ -21,13 +22,6 @@ public struct TCP: ~Copyable, Transport {
 
   public var deadline: Instant? { stage == .connect ? race.deadline : nil }
   public var addressCapacity: Int { race.capacity }
-
-  public func isOpen<System: Platform & ~Copyable>(on system: borrowing System) -> Bool {
-    system.isOpen(socket)
-  }
-
-  public func isReadable(_ ready: Readiness) -> Bool { ready.isReadable(socket) }
-  public func isWritable(_ ready: Readiness) -> Bool { ready.isWritable(socket) }
 
   /// The socket of the connection, or the first of those that try to become it.
   public func firstSocket(isOpen: Bool) -> Channel? {
@@ -176,35 +170,7 @@ public struct TCP: ~Copyable, Transport {
     for index in 0..<Channel.sockets where index != winner { system.close(.socket(index)) }
   }
 
-  // MARK: Open
-
-  public mutating func send<System: Platform & ~Copyable>(
-    _ bytes: Span<UInt8>, on system: inout System
-  ) -> Transfer {
-    system.send(socket, bytes)
-  }
-
-  public mutating func receive<System: Platform & ~Copyable>(
-    into space: inout MutableSpan<UInt8>, on system: inout System
-  ) -> Transfer {
-    system.receive(socket, into: &space)
-  }
-
-  public mutating func watch<System: Platform & ~Copyable>(
-    readable: Bool, writable: Bool, on system: inout System
-  ) throws(PlatformError) {
-    try system.watch(socket, readable: readable, writable: writable)
-  }
-
   // MARK: The end
-
-  public mutating func shutdownWrite<System: Platform & ~Copyable>(on system: inout System) {
-    system.shutdownWrite(socket)
-  }
-
-  public mutating func discard<System: Platform & ~Copyable>(on system: inout System) -> Transfer {
-    system.discard(socket)
-  }
 
   /// A look-up under way is left alone: the next attempt may use it.
   public mutating func close<System: Platform & ~Copyable>(on system: inout System) {

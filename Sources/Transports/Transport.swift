@@ -5,7 +5,8 @@ public import Storage
 /// (`CallerDriven`), or a layer on another transport, such as a proxy's handshake, TLS or WebSocket:
 /// `Secured<TCP>` is a type.
 ///
-/// All sockets are the system's, which is why each call is handed the system.
+/// All sockets are the system's, which is why each call is handed the system. No member has a default, because
+/// a layer that forgets to pass a question on would answer it with that default.
 public protocol Transport: ~Copyable {
   // MARK: Getters
 
@@ -18,8 +19,10 @@ public protocol Transport: ~Copyable {
   /// When `timedOut` is to be called while it opens.
   var deadline: Instant? { get }
 
-  /// There is something to receive that the system will not tell of: a layer has read more than it has handed
-  /// out.
+  /// A layer has read more than it has handed out, and the system will not tell of it. While the transport
+  /// opens, `advance` goes on with it; then `receive` hands it out, and at the end `discard` throws it away. A
+  /// layer that waits for something else than its own bytes answers `false`: the driver does not wait as long
+  /// as this is true.
   var hasBuffered: Bool { get }
 
   /// How many addresses `provide` takes.
@@ -107,19 +110,3 @@ public enum OpeningError: BitwiseCopyable {
 
 /// Each layer adds its own: proxy, TLS, WebSocket.
 public enum OpeningStage: BitwiseCopyable { case resolve, connect }
-
-// What most transports do not have.
-extension Transport where Self: ~Copyable {
-  public var isPolled: Bool { true }
-  public var deadline: Instant? { nil }
-  public var hasBuffered: Bool { false }
-  public var addressCapacity: Int { 0 }
-
-  public mutating func provide<System: Platform & ~Copyable>(
-    _ addresses: AddressList, on system: inout System, _ log: Log, at now: Instant
-  ) -> Opening { .opening }
-
-  public mutating func timedOut<System: Platform & ~Copyable>(
-    on system: inout System, _ log: Log, at now: Instant
-  ) -> Opening { .opening }
-}

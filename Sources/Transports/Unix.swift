@@ -2,9 +2,9 @@ public import Platform
 public import Storage
 
 /// A socket in the file system, which is what the host names.
-public struct Unix: ~Copyable, Transport {
-  private var socket: Channel { .socket0 }
-  /// What it was opened with, to be opened again.
+public struct Unix: ~Copyable, SocketTransport {
+  public var socket: Channel { .socket0 }
+  /// The path that it was opened with, to be opened again.
   private var path: Region
 
   /// `path` has room for a path and a zero.
@@ -13,13 +13,8 @@ public struct Unix: ~Copyable, Transport {
   // MARK: Getters
 
   public var stage: OpeningStage { .connect }
-
-  public func isOpen<System: Platform & ~Copyable>(on system: borrowing System) -> Bool {
-    system.isOpen(socket)
-  }
-
-  public func isReadable(_ ready: Readiness) -> Bool { ready.isReadable(socket) }
-  public func isWritable(_ ready: Readiness) -> Bool { ready.isWritable(socket) }
+  public var deadline: Instant? { nil }
+  public var addressCapacity: Int { 0 }
 
   // MARK: Opening
 
@@ -44,6 +39,10 @@ public struct Unix: ~Copyable, Transport {
     }
   }
 
+  public mutating func provide<System: Platform & ~Copyable>(
+    _ addresses: AddressList, on system: inout System, _ log: Log, at now: Instant
+  ) -> Opening { .opening }
+
   public mutating func advance<System: Platform & ~Copyable>(
     _ ready: Readiness, on system: inout System, _ log: Log, at now: Instant
   ) -> Opening {
@@ -52,35 +51,11 @@ public struct Unix: ~Copyable, Transport {
     return error == 0 ? .open : .failed(.system(error))
   }
 
-  // MARK: Open
-
-  public mutating func send<System: Platform & ~Copyable>(
-    _ bytes: Span<UInt8>, on system: inout System
-  ) -> Transfer {
-    system.send(socket, bytes)
-  }
-
-  public mutating func receive<System: Platform & ~Copyable>(
-    into space: inout MutableSpan<UInt8>, on system: inout System
-  ) -> Transfer {
-    system.receive(socket, into: &space)
-  }
-
-  public mutating func watch<System: Platform & ~Copyable>(
-    readable: Bool, writable: Bool, on system: inout System
-  ) throws(PlatformError) {
-    try system.watch(socket, readable: readable, writable: writable)
-  }
+  public mutating func timedOut<System: Platform & ~Copyable>(
+    on system: inout System, _ log: Log, at now: Instant
+  ) -> Opening { .opening }
 
   // MARK: The end
-
-  public mutating func shutdownWrite<System: Platform & ~Copyable>(on system: inout System) {
-    system.shutdownWrite(socket)
-  }
-
-  public mutating func discard<System: Platform & ~Copyable>(on system: inout System) -> Transfer {
-    system.discard(socket)
-  }
 
   public mutating func close<System: Platform & ~Copyable>(on system: inout System) {
     system.close(socket)

@@ -39,7 +39,7 @@ func advice(onError error: Int32) -> Text {
 }
 
 /// For what the library rejected.
-func advice(onAnswer status: Int) -> Text {
+func advice(onReject status: Int) -> Text {
   status == SMQ_ERR_TOO_LARGE
     ? "this exceeds the limit that the broker announced (Mosquitto: max_packet_size): raise it, or shorten -t"
     : ""

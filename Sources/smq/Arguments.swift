@@ -1,7 +1,7 @@
 import CSwiftMQTT
 
 /// A mistake in the command line.
-func usageError(_ text: Text) -> Complaint { Complaint(text: text, isUsage: true) }
+func usageError(_ text: Text) -> ExitError { ExitError(text: text, isUsage: true) }
 
 /// What the command line, and an options file before it, ask for.
 final class Arguments {
@@ -65,7 +65,7 @@ final class Arguments {
     case text([UInt8]), file([UInt8]), lines, nothing, whole
   }
 
-  init(_ command: Command, _ words: [[UInt8]]) throws(Complaint) {
+  init(_ command: Command, _ words: [[UInt8]]) throws(ExitError) {
     self.command = command
     let given = try read(words[...])
     // --help works whatever the options files contain.
@@ -75,8 +75,8 @@ final class Arguments {
     }
     var file = try defaultOptions(command)
     for one in given where one.option.key == .optionsFile { file += try optionsFile(one.words[0]) }
-    do throws(Complaint) {
-      var inFile: [Given] = []
+    do throws(ExitError) {
+      var inFile: [GivenOption] = []
       for line in file { inFile += try read(line, isInFile: true) }
       if let wrong = inFile.first(where: { $0.option.key == .optionsFile || $0.option.key == .help }) {
         throw usageError("\(wrong.option.name) is not allowed there")
@@ -96,12 +96,12 @@ final class Arguments {
   }
 
   /// An option, and the following words that are its value.
-  private struct Given {
+  private struct GivenOption {
     let option: Option
     var words: [[UInt8]] = []
   }
 
-  private func apply(_ given: [Given]) throws(Complaint) {
+  private func apply(_ given: [GivenOption]) throws(ExitError) {
     for one in given {
       if one.option.key == .property {
         try properties.add(one.words)
@@ -114,8 +114,8 @@ final class Arguments {
   }
 
   /// Parses words, up to --help.
-  private func read(_ words: ArraySlice<[UInt8]>, isInFile: Bool = false) throws(Complaint) -> [Given] {
-    var given: [Given] = []
+  private func read(_ words: ArraySlice<[UInt8]>, isInFile: Bool = false) throws(ExitError) -> [GivenOption] {
+    var given: [GivenOption] = []
     var words = words
     while var word = words.popFirst() {
       // --name=value
@@ -135,27 +135,27 @@ final class Arguments {
         if given.contains(where: { $0.option.key == .url }) {
           throw usageError("\"\(word.printable)\" is unexpected: there is a URL already")
         }
-        given.append(Given(option: url, words: [word]))
+        given.append(GivenOption(option: url, words: [word]))
         continue
       }
       if option.key == .property {
-        given.append(Given(option: option, words: try propertyWords(&words)))
+        given.append(GivenOption(option: option, words: try propertyWords(&words)))
       } else if option.takesValue {
         guard let value = attached ?? words.popFirst() else {
           throw usageError("\(option.name) needs a value: \(option.value)")
         }
-        given.append(Given(option: option, words: [value]))
+        given.append(GivenOption(option: option, words: [value]))
       } else if attached != nil {
         throw usageError("\(option.name) takes no value")
       } else {
-        given.append(Given(option: option))
+        given.append(GivenOption(option: option))
       }
       if option.key == .help { break }
     }
     return given
   }
 
-  private func propertyWords(_ words: inout ArraySlice<[UInt8]>) throws(Complaint) -> [[UInt8]] {
+  private func propertyWords(_ words: inout ArraySlice<[UInt8]>) throws(ExitError) -> [[UInt8]] {
     var taken: [[UInt8]] = []
     var wanted = 3
     while taken.count < wanted {
@@ -166,7 +166,7 @@ final class Arguments {
     return taken
   }
 
-  private func unknown(_ word: [UInt8]) -> Complaint {
+  private func unknown(_ word: [UInt8]) -> ExitError {
     if options.contains(where: { $0.isCalled(word) }) {
       return usageError("\(word.printable) is not an option of \(command.title)")
     }
@@ -183,7 +183,7 @@ final class Arguments {
   }
 
   /// Checks that need more than one option.
-  private func checkTogether() throws(Complaint) {
+  private func checkTogether() throws(ExitError) {
     if id != nil && prefix != nil { throw usageError("-i and -I cannot be used together") }
     if willTopic == nil {
       if willPayload != nil { throw usageError("--will-payload needs --will-topic") }

@@ -1,7 +1,7 @@
 import CSwiftMQTT
 
 /// smq bench
-func bench(_ arguments: Arguments) throws(Complaint) -> Int32 {
+func bench(_ arguments: Arguments) throws(ExitError) -> Int32 {
   if arguments.publishers == 0 { throw usageError("--publishers has to be at least 1") }
   if arguments.url.isEmpty == false, let topic = splitURL(arguments.url).topic, !topic.isEmpty {
     throw usageError("the URL: it must not have a topic; use -t")
@@ -11,7 +11,7 @@ func bench(_ arguments: Arguments) throws(Complaint) -> Int32 {
   let interrupted = try load.run()
   let report = Report(arguments, load)
   guard say(arguments.json ? report.json : report.plain, to: 1) else {
-    throw Complaint(text: "cannot write to standard output")
+    throw ExitError(text: "cannot write to standard output")
   }
   return interrupted == 0 ? (load.lost == 0 && load.failed == 0 ? 0 : 1) : 128 + interrupted
 }
@@ -25,15 +25,15 @@ final class Crowd {
   private let signals = System.catchSignals()
   private(set) var isInterrupted = false
   /// Receives each event, with the number of its client.
-  var took: (Int, Event) throws(Complaint) -> Void = { (_, _) throws(Complaint) in }
+  var took: (Int, Event) throws(ExitError) -> Void = { (_, _) throws(ExitError) in }
 
-  init(_ arguments: Arguments) throws(Complaint) {
+  init(_ arguments: Arguments) throws(ExitError) {
     self.arguments = arguments
     let count = arguments.subscribers + arguments.publishers
     // Each client has two descriptors.
     let allowed = System.allowDescriptors(2 * count + 16)
     guard allowed >= 2 * count + 16 else {
-      throw Complaint(
+      throw ExitError(
         text:
           "\(count) clients need \(2 * count + 16) descriptors, but only \(allowed) are allowed: see ulimit -n"
       )
@@ -42,13 +42,13 @@ final class Crowd {
     for number in 0..<Int(count) {
       let client = try makeClient(number)
       let error = set.add(client.descriptor, number: UInt32(number))
-      guard error == 0 else { throw Complaint(text: "cannot wait for a client: \(System.errorText(error))") }
+      guard error == 0 else { throw ExitError(text: "cannot wait for a client: \(System.errorText(error))") }
       clients.append(client)
       due.append(.max)
     }
   }
 
-  private func makeClient(_ number: Int) throws(Complaint) -> Client {
+  private func makeClient(_ number: Int) throws(ExitError) -> Client {
     let version = arguments.version ?? 4
     var options = try clientOptions(arguments, version)
     if let prefix = arguments.prefix {
@@ -67,12 +67,12 @@ final class Crowd {
     do {
       return try Client(options)
     } catch {
-      throw Complaint(text: "cannot create client \(number + 1): \(MQTT.statusText(error.status))")
+      throw ExitError(text: "cannot create client \(number + 1): \(MQTT.statusText(error.status))")
     }
   }
 
   /// Runs one client, and passes its events on.
-  func serve(_ number: Int) throws(Complaint) {
+  func serve(_ number: Int) throws(ExitError) {
     let client = clients[number]
     client.service()
     while let event = client.nextEvent(payloadLimit: 16) { try took(number, event) }
@@ -81,7 +81,7 @@ final class Crowd {
   }
 
   /// Waits at most until `deadline`, in milliseconds, and runs the clients that have something to do.
-  func turn(until deadline: Int64) throws(Complaint) {
+  func turn(until deadline: Int64) throws(ExitError) {
     var next = deadline
     for time in due where time < next { next = time }
     let now = System.milliseconds
@@ -94,7 +94,7 @@ final class Crowd {
   }
 
   /// Disconnects all of them.
-  func leave() throws(Complaint) {
+  func disconnect() throws(ExitError) {
     for (number, client) in clients.enumerated() {
       _ = client.disconnect(drain: 0)
       try serve(number)

@@ -49,21 +49,21 @@ final class Load {
   }
 
   /// 0, or the signal that ended it early.
-  func run() throws(Complaint) -> Int32 {
-    crowd.took = { (number, event) throws(Complaint) in try self.took(number, event) }
+  func run() throws(ExitError) -> Int32 {
+    crowd.took = { (number, event) throws(ExitError) in try self.took(number, event) }
     try connect()
     try publish()
     try drain()
     isLeaving = true
     endProgress()
-    try crowd.leave()
+    try crowd.disconnect()
     return crowd.isInterrupted ? System.caughtSignal : 0
   }
 
   // ---- The phases
 
   /// A hundred at a time: a broker refuses more than its queue of connections may hold.
-  private func connect() throws(Complaint) {
+  private func connect() throws(ExitError) {
     let start = System.nanoseconds
     var begun = 0
     while ready < crowd.clients.count && !crowd.isInterrupted {
@@ -78,7 +78,7 @@ final class Load {
     connecting = System.nanoseconds - start
   }
 
-  private func publish() throws(Complaint) {
+  private func publish() throws(ExitError) {
     publishingSince = System.nanoseconds
     let end = publishingSince + arguments.seconds * 1_000_000
     var stillness = Stillness()
@@ -132,7 +132,7 @@ final class Load {
   }
 
   /// Publishes what is due now, from each client in turn. Returns whether that was possible.
-  private func give(_ now: Int64) throws(Complaint) -> Bool {
+  private func give(_ now: Int64) throws(ExitError) -> Bool {
     var wanted = min(room, arguments.messages.map { $0 - published } ?? .max)
     if arguments.rate > 0 {
       wanted = min(wanted, arguments.rate * (now - publishingSince) / 1_000_000_000 + 1 - published)
@@ -156,25 +156,27 @@ final class Load {
     return wanted <= 0
   }
 
-  private func publishOne(_ number: Int) throws(Complaint) -> Bool {
+  private func publishOne(_ number: Int) throws(ExitError) -> Bool {
     let now = System.nanoseconds
     for index in 0..<8 { payload[index] = UInt8(truncatingIfNeeded: now >> Int64(56 - 8 * index)) }
     var message = MQTT.Message(topic: topic + [47] + decimal(Int64(number - first)), payload: payload)
     message.qos = arguments.qos
     message.quiet = arguments.qos == 0
     message.cookie = UInt64(bitPattern: now)
-    let answer = crowd.clients[number].publish(message)
-    if answer == SMQ_ERR_FULL {
+    let status = crowd.clients[number].publish(message)
+    if status == SMQ_ERR_FULL {
       isFull[number] = true
       return false
     }
-    guard answer == SMQ_OK else { throw Complaint(text: "a message cannot be published: \(whyNot(answer))") }
+    guard status == SMQ_OK else {
+      throw ExitError(text: "a message cannot be published: \(rejectText(status))")
+    }
     published += 1
     return true
   }
 
   /// Waits until everything has arrived, or nothing has for two seconds.
-  private func drain() throws(Complaint) {
+  private func drain() throws(ExitError) {
     var stillness = Stillness()
     func isDone() -> Bool { received >= expected && (arguments.qos == 0 || completed + failed >= published) }
     while !isDone() && !crowd.isInterrupted && !stillness.lasts(2_000, at: received + completed) {
@@ -186,19 +188,19 @@ final class Load {
 
   // ---- Events
 
-  private func took(_ number: Int, _ event: Event) throws(Complaint) {
+  private func took(_ number: Int, _ event: Event) throws(ExitError) {
     switch event.type {
     case SMQ_EVENT_MESSAGE: came(number, event)
     case SMQ_EVENT_COMPLETED:
       isFull[number] = false
-      if event.cookie == 0 { try subscribed(number, event) } else { ended(event) }
+      if event.completed == SMQ_COMPLETED_SUBSCRIBE { try subscribed(number, event) } else { ended(event) }
     case SMQ_EVENT_ROOM: isFull[number] = false
     case SMQ_EVENT_CONNECTED:
       isConnected[number] = true
       if number < first {
-        let answer = crowd.clients[number].subscribe(
+        let status = crowd.clients[number].subscribe(
           [MQTT.Filter(filter: topic + [47, 35], qos: arguments.qos)], cookie: 0)
-        if answer != SMQ_OK { throw Complaint(text: "cannot subscribe: \(whyNot(answer))") }
+        if status != SMQ_OK { throw ExitError(text: "cannot subscribe: \(rejectText(status))") }
       } else {
         ready += 1
       }
@@ -206,18 +208,20 @@ final class Load {
       if !isConnected[number] && nextFollows(event, arguments) { break }
       if !isConnected[number] || publishingSince == 0 {
         let what: Text = isConnected[number] ? "lost the connection to" : "cannot connect to"
-        throw Complaint(
-          text: "client \(number + 1) \(what) \(place(arguments)): \(why(event))",
+        throw ExitError(
+          text: "client \(number + 1) \(what) \(brokerName(arguments)): \(closeText(event))",
           status: exitStatus(event, wasConnected: false))
       }
       disconnections += 1
-      lastBreak = "\(number < first ? "subscriber" : "publisher" as Text): \(why(event))"
+      lastBreak = "\(number < first ? "subscriber" : "publisher" as Text): \(closeText(event))"
     default: break
     }
   }
 
-  private func subscribed(_ number: Int, _ event: Event) throws(Complaint) {
-    if event.status != SMQ_OK { throw Complaint(text: "the broker refused a subscription: \(why(event))") }
+  private func subscribed(_ number: Int, _ event: Event) throws(ExitError) {
+    if event.status != SMQ_OK {
+      throw ExitError(text: "the broker refused a subscription: \(closeText(event))")
+    }
     ready += 1
   }
 

@@ -1,37 +1,37 @@
 import CSwiftMQTT
 
 /// smq check: 0 if everything works, otherwise the status of the first step that fails.
-func check(_ arguments: Arguments) throws(Complaint) -> Int32 {
+func check(_ arguments: Arguments) throws(ExitError) -> Int32 {
   let findings = Findings(isPlain: !arguments.json)
   _ = signals  // a name takes its time, too
-  for place in try checkedPlaces(arguments) {
-    arguments.url = place.url
-    findings.begin(place.name)
-    Examination(place, findings, arguments).run()
+  for broker in try checkedBrokers(arguments) {
+    arguments.url = broker.url
+    findings.begin(broker.name)
+    Examination(broker, findings, arguments).run()
     if System.caughtSignal != 0 { break }
   }
-  guard findings.finish() else { throw Complaint(text: "cannot write to standard output") }
+  guard findings.finish() else { throw ExitError(text: "cannot write to standard output") }
   if System.caughtSignal != 0 {
-    throw Complaint(text: "interrupted before everything was checked", status: 128 + System.caughtSignal)
+    throw ExitError(text: "interrupted before everything was checked", status: 128 + System.caughtSignal)
   }
   return findings.status
 }
 
-/// A server to check, and its URL; empty: -h and -p name it.
-struct CheckedPlace {
+/// A broker to check. Its URL is empty if -h and -p name it.
+struct CheckedBroker {
   let name: Text
   let host: [UInt8]
   let port: UInt32
   let url: [UInt8]
 }
 
-/// The servers of the URL, or the one of -h and -p.
-private func checkedPlaces(_ arguments: Arguments) throws(Complaint) -> [CheckedPlace] {
+/// The brokers that the URL names, or the one of -h and -p.
+private func checkedBrokers(_ arguments: Arguments) throws(ExitError) -> [CheckedBroker] {
   if arguments.url.isEmpty {
     let host = arguments.host.isEmpty ? ascii("localhost") : arguments.host
     return [
-      CheckedPlace(
-        name: place(arguments), host: host, port: arguments.port == 0 ? 1883 : arguments.port, url: [])
+      CheckedBroker(
+        name: brokerName(arguments), host: host, port: arguments.port == 0 ? 1883 : arguments.port, url: [])
     ]
   }
   // The library checks URLs; one that it has accepted can be split.
@@ -42,7 +42,7 @@ private func checkedPlaces(_ arguments: Arguments) throws(Complaint) -> [Checked
   let login = at.map { Array(broker[7...$0]) } ?? []
   return broker[(at.map { $0 + 1 } ?? 7)...].split(separator: 44).map { authority in
     let (host, port) = hostAndPort(Array(authority))
-    return CheckedPlace(
+    return CheckedBroker(
       name: "\(host.printable) port \(port)", host: host, port: port,
       url: ascii("mqtt://") + login + authority)
   }
@@ -92,7 +92,7 @@ final class Findings {
     isOpen = true
   }
 
-  func tell(_ step: StaticString, _ result: Result, _ text: Text, advice: Text = "") {
+  func report(_ step: StaticString, _ result: Result, _ text: Text, advice: Text = "") {
     let word: StaticString = result == .fine ? "ok" : result == .note ? "note" : "fail"
     if isPlain {
       let blanks: StaticString = result == .fine ? "    " : "  "
@@ -115,7 +115,7 @@ final class Findings {
 
   func fail(_ step: StaticString, _ status: Int32, _ text: Text, _ advice: Text) {
     if self.status == 0 { self.status = status }
-    tell(step, .failure, text, advice: advice)
+    report(step, .failure, text, advice: advice)
   }
 
   /// false: it could not be written.

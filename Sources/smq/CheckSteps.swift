@@ -2,14 +2,14 @@ import CSwiftMQTT
 
 /// The steps; each builds on what the one before it found.
 struct Examination {
-  private let place: CheckedPlace
+  private let broker: CheckedBroker
   private let findings: Findings
   private let arguments: Arguments
   private let timeout: Int64
   private let topic: [UInt8]
 
-  init(_ place: CheckedPlace, _ findings: Findings, _ arguments: Arguments) {
-    self.place = place
+  init(_ broker: CheckedBroker, _ findings: Findings, _ arguments: Arguments) {
+    self.broker = broker
     self.findings = findings
     self.arguments = arguments
     timeout = (arguments.timeout ?? 5) * 1000
@@ -30,28 +30,28 @@ struct Examination {
 
   private func name() -> Bool {
     guard arguments.unix.isEmpty else { return true }
-    let (addresses, error) = System.addresses(of: place.host, timeout: timeout)
+    let (addresses, error) = System.addresses(of: broker.host, timeout: timeout)
     if System.caughtSignal != 0 { return false }
     guard error == 0 && !addresses.isEmpty else {
-      findings.fail("name", 3, "\(place.host.printable): \(System.resolveText(error))", adviceOnNames)
+      findings.fail("name", 3, "\(broker.host.printable): \(System.resolveText(error))", adviceOnNames)
       return false
     }
     let list = addresses.split(separator: 32).map { Array($0) }
     var text: Text =
-      list == [place.host] ? "an address is given: \(list[0])" : "\(place.host.printable) is \(list[0])"
+      list == [broker.host] ? "an address is given: \(list[0])" : "\(broker.host.printable) is \(list[0])"
     for address in list.dropFirst() { text += ", \(address)" }
-    findings.tell("name", .fine, text)
+    findings.report("name", .fine, text)
     return true
   }
 
   private func tcp() -> Bool {
     let start = System.nanoseconds
     switch System.connect(
-      host: place.host, port: place.port, from: arguments.bind, path: arguments.unix, timeout: timeout)
+      host: broker.host, port: broker.port, from: arguments.bind, path: arguments.unix, timeout: timeout)
     {
     case .open(let descriptor):
       System.close(descriptor)
-      findings.tell("tcp", .fine, "a connection in \(elapsed(since: start))")
+      findings.report("tcp", .fine, "a connection in \(elapsed(since: start))")
       return true
     case .failed where System.caughtSignal != 0, .noAddress where System.caughtSignal != 0: break
     case .failed(let error):
@@ -63,7 +63,7 @@ struct Examination {
     return false
   }
 
-  private func options(_ version: UInt32) throws(Complaint) -> MQTT.Options {
+  private func options(_ version: UInt32) throws(ExitError) -> MQTT.Options {
     var options = try clientOptions(arguments, version)
     options.flags |= SMQ_OPTION_NO_RECONNECT
     options.connectTimeout = UInt32(min(timeout, 86_400_000))
@@ -77,35 +77,35 @@ struct Examination {
     let name = versionName(version)
     do {
       let start = System.nanoseconds
-      let link = try Link(try options(version), arguments)
+      let loop = try EventLoop(try options(version), arguments)
       // The client's own timeout comes first, because it says at which stage.
-      let outcome = wait(link, until: System.milliseconds + timeout + 1000) { $0.type == SMQ_EVENT_CONNECTED }
-      defer { link.leave() }
+      let outcome = wait(loop, until: System.milliseconds + timeout + 1000) { $0.type == SMQ_EVENT_CONNECTED }
+      defer { loop.disconnect() }
       if case .came = outcome {
-        findings.tell("connect", .fine, "\(name) is accepted, in \(elapsed(since: start))")
-        if version == 5, let server = link.client.server { tell(server) }
+        findings.report("connect", .fine, "\(name) is accepted, in \(elapsed(since: start))")
+        if version == 5, let server = loop.client.server { reportLimits(of: server) }
         return true
       }
       if System.caughtSignal != 0 { return false }
       var event: Event?
       if case .lost(let end) = outcome { event = end }
-      let reason: Text = event.map { why($0) } ?? "no answer in time"
+      let reason: Text = event.map { closeText($0) } ?? "no answer in time"
       if isLast {
         findings.fail("connect", 5, "\(name): \(reason)", advice(onConnect: event))
       } else {
-        findings.tell("connect", .note, "\(name): \(reason)")
+        findings.report("connect", .note, "\(name): \(reason)")
       }
     } catch {
       if isLast {
         findings.fail("connect", 5, "\(name): \(error.text)", "")
       } else {
-        findings.tell("connect", .note, "\(name): \(error.text)")
+        findings.report("connect", .note, "\(name): \(error.text)")
       }
     }
     return false
   }
 
-  private func tell(_ server: MQTT.Server) {
+  private func reportLimits(of server: MQTT.Server) {
     var text: Text = "QoS up to \(server.maximumQoS); "
     let features: [(StaticString, Bool)] = [
       ("retained messages", server.retain), ("wildcards", server.wildcards),
@@ -117,51 +117,51 @@ struct Examination {
       server.maximumPacket == 0
       ? "packets of any size" : "packets up to \(server.maximumPacket) bytes" as Text
     text += "; Keep Alive \(server.keepAlive) s"
-    findings.tell("limits", .fine, text)
+    findings.report("limits", .fine, text)
   }
 
   // ---- Messages
 
   private func exchange(_ version: UInt32) {
     do {
-      let link = try Link(try options(version), arguments)
-      defer { link.leave() }
-      let outcome = wait(link) { $0.type == SMQ_EVENT_CONNECTED }
+      let loop = try EventLoop(try options(version), arguments)
+      defer { loop.disconnect() }
+      let outcome = wait(loop) { $0.type == SMQ_EVENT_CONNECTED }
       guard case .came = outcome else {
         return blame(
           "connect", 5, "a second connection", outcome, "check whether the broker limits connections")
       }
-      let best = link.client.server.map { UInt8($0.maximumQoS) } ?? 2
-      guard subscribe(link, topic, best) else { return }
-      for qos in 0...best where !roundTrip(link, qos) { return }
-      if link.client.server?.retain ?? true {
-        guard retained(link) else { return }
+      let best = loop.client.server.map { UInt8($0.maximumQoS) } ?? 2
+      guard subscribe(loop, topic, best) else { return }
+      for qos in 0...best where !roundTrip(loop, qos) { return }
+      if loop.client.server?.retain ?? true {
+        guard retained(loop) else { return }
       } else {
-        findings.tell("retained", .note, "the broker does not retain messages")
+        findings.report("retained", .note, "the broker does not retain messages")
       }
-      ping(link)
+      ping(loop)
     } catch {
       findings.fail("connect", 5, error.text, "")
     }
   }
 
-  private func subscribe(_ link: Link, _ filter: [UInt8], _ qos: UInt8) -> Bool {
-    let answer = link.client.subscribe([MQTT.Filter(filter: filter, qos: qos)], cookie: 1)
-    let outcome = wait(link, answer) { $0.type == SMQ_EVENT_COMPLETED && $0.cookie == 1 }
+  private func subscribe(_ loop: EventLoop, _ filter: [UInt8], _ qos: UInt8) -> Bool {
+    let status = loop.client.subscribe([MQTT.Filter(filter: filter, qos: qos)], cookie: 1)
+    let outcome = wait(loop, status) { $0.type == SMQ_EVENT_COMPLETED && $0.cookie == 1 }
     if case .came(let event) = outcome, event.status == SMQ_OK { return true }
     blame("subscribe", 6, Text(filter.printable), outcome, adviceOnSubscribing)
     return false
   }
 
   /// Waits until the message has come back and is acknowledged.
-  private func roundTrip(_ link: Link, _ qos: UInt8) -> Bool {
+  private func roundTrip(_ loop: EventLoop, _ qos: UInt8) -> Bool {
     let start = System.nanoseconds
     var message = MQTT.Message(topic: topic, payload: ascii("smq check ") + decimal(Int64(qos)))
     message.qos = qos
     message.cookie = 2
     var isBack = false
     var isAcknowledged = false
-    let outcome = wait(link, link.client.publish(message)) {
+    let outcome = wait(loop, loop.client.publish(message)) {
       if $0.type == SMQ_EVENT_MESSAGE && $0.payload == message.payload { isBack = true }
       guard $0.type == SMQ_EVENT_COMPLETED && $0.cookie == 2 else { return isBack && isAcknowledged }
       isAcknowledged = true
@@ -170,7 +170,7 @@ struct Examination {
     let what: Text = "QoS \(Int(qos)), on \(topic.printable)"
     switch outcome {
     case .came where isBack && isAcknowledged:
-      findings.tell("message", .fine, "QoS \(Int(qos)): there and back in \(elapsed(since: start))")
+      findings.report("message", .fine, "QoS \(Int(qos)): there and back in \(elapsed(since: start))")
       return true
     case .nothing where isAcknowledged && !isBack:
       findings.fail("message", 6, "\(what): it did not come back", adviceOnMessages)
@@ -180,35 +180,35 @@ struct Examination {
   }
 
   /// false: there is no connection any more.
-  private func retained(_ link: Link) -> Bool {
+  private func retained(_ loop: EventLoop) -> Bool {
     var message = MQTT.Message(topic: topic + ascii("/retained"), payload: ascii("smq check"))
-    message.qos = min(1, link.client.server.map { UInt8($0.maximumQoS) } ?? 1)
+    message.qos = min(1, loop.client.server.map { UInt8($0.maximumQoS) } ?? 1)
     message.retain = true
     message.cookie = 3
     let end = System.milliseconds + timeout
-    let sent = wait(link, link.client.publish(message), until: end) {
+    let sent = wait(loop, loop.client.publish(message), until: end) {
       $0.type == SMQ_EVENT_COMPLETED && $0.cookie == 3
     }
     guard case .came(let event) = sent, event.status == SMQ_OK else {
       blame("retained", 6, "a message cannot be retained", sent, adviceOnMessages)
-      return link.client.state == SMQ_STATE_CONNECTED
+      return loop.client.state == SMQ_STATE_CONNECTED
     }
-    look(for: message, link, until: end)
+    look(for: message, loop, until: end)
     message.payload = []
     message.cookie = 4
     // Whatever the step found, it removes its message again.
-    _ = wait(link, link.client.publish(message), until: max(end, System.milliseconds + 1000)) {
+    _ = wait(loop, loop.client.publish(message), until: max(end, System.milliseconds + 1000)) {
       $0.type == SMQ_EVENT_COMPLETED && $0.cookie == 4
     }
-    return link.client.state == SMQ_STATE_CONNECTED
+    return loop.client.state == SMQ_STATE_CONNECTED
   }
 
   /// Subscribes, and waits for the retained message, which may arrive before SUBACK [MQTT-3.8.4].
-  private func look(for message: MQTT.Message, _ link: Link, until end: Int64) {
+  private func look(for message: MQTT.Message, _ loop: EventLoop, until end: Int64) {
     var isBack = false
     var isSubscribed = false
-    let answer = link.client.subscribe([MQTT.Filter(filter: message.topic, qos: 0)], cookie: 1)
-    let outcome = wait(link, answer, until: end) {
+    let status = loop.client.subscribe([MQTT.Filter(filter: message.topic, qos: 0)], cookie: 1)
+    let outcome = wait(loop, status, until: end) {
       if $0.type == SMQ_EVENT_MESSAGE && $0.retain && $0.topic == message.topic { isBack = true }
       guard $0.type == SMQ_EVENT_COMPLETED && $0.cookie == 1 else { return isBack && isSubscribed }
       isSubscribed = $0.status == SMQ_OK
@@ -216,7 +216,7 @@ struct Examination {
     }
     switch outcome {
     case .came where isSubscribed:
-      findings.tell("retained", .fine, "a message was retained, and has been removed again")
+      findings.report("retained", .fine, "a message was retained, and has been removed again")
     case .nothing where isSubscribed:
       findings.fail(
         "retained", 6, "the broker did not retain a message",
@@ -225,22 +225,22 @@ struct Examination {
     }
   }
 
-  private func ping(_ link: Link) {
+  private func ping(_ loop: EventLoop) {
     let start = System.nanoseconds
     let end = System.milliseconds + timeout
-    link.client.ping()
+    loop.client.ping()
     var outcome = Outcome.nothing
     // There is no event for PINGRESP.
-    while link.client.done.pings == 0 && System.milliseconds < end && System.caughtSignal == 0 {
-      link.deadline = min(end, System.milliseconds + 1)
-      if case .event(let event) = link.next(), event.type == SMQ_EVENT_DISCONNECTED {
+    while loop.client.done.pings == 0 && System.milliseconds < end && System.caughtSignal == 0 {
+      loop.deadline = min(end, System.milliseconds + 1)
+      if case .event(let event) = loop.next(), event.type == SMQ_EVENT_DISCONNECTED {
         outcome = .lost(event)
         break
       }
     }
-    link.deadline = nil
-    if link.client.done.pings > 0 {
-      findings.tell("ping", .fine, "PINGRESP within \(elapsed(since: start))")
+    loop.deadline = nil
+    if loop.client.done.pings > 0 {
+      findings.report("ping", .fine, "PINGRESP within \(elapsed(since: start))")
     } else {
       blame("ping", 6, "PINGREQ", outcome, adviceOnSilence)
     }
@@ -253,20 +253,20 @@ struct Examination {
     case came(Event)
     case lost(Event)
     /// The library rejected what was to be sent.
-    case refused(Int)
+    case rejected(Int)
     /// The time is up.
     case nothing
   }
 
   /// Waits for an event, unless the library has rejected the call that would cause it.
   private func wait(
-    _ link: Link, _ answer: Int = SMQ_OK, until end: Int64? = nil, _ isWanted: (Event) -> Bool
+    _ loop: EventLoop, _ status: Int = SMQ_OK, until end: Int64? = nil, _ isWanted: (Event) -> Bool
   ) -> Outcome {
-    guard answer == SMQ_OK else { return .refused(answer) }
-    link.deadline = end ?? System.milliseconds + timeout
-    defer { link.deadline = nil }
+    guard status == SMQ_OK else { return .rejected(status) }
+    loop.deadline = end ?? System.milliseconds + timeout
+    defer { loop.deadline = nil }
     while true {
-      switch link.next() {
+      switch loop.next() {
       case .event(let event):
         if isWanted(event) { return .came(event) }
         if event.type == SMQ_EVENT_DISCONNECTED { return .lost(event) }
@@ -282,13 +282,13 @@ struct Examination {
   ) {
     if System.caughtSignal != 0 { return }
     switch outcome {
-    case .came(let event): findings.fail(step, status, "\(what): \(why(event))", advice)
+    case .came(let event): findings.fail(step, status, "\(what): \(closeText(event))", advice)
     case .lost(let event):
       let better = smq.advice(onLoss: event)
       let end: Text = event.status == SMQ_ERR_REFUSED ? "" : "the connection was lost: "
-      findings.fail(step, status, "\(what): \(end)\(why(event))", better.isEmpty ? advice : better)
-    case .refused(let answer):
-      findings.fail(step, status, "\(what): \(whyNot(answer))", smq.advice(onAnswer: answer))
+      findings.fail(step, status, "\(what): \(end)\(closeText(event))", better.isEmpty ? advice : better)
+    case .rejected(let rejection):
+      findings.fail(step, status, "\(what): \(rejectText(rejection))", smq.advice(onReject: rejection))
     case .nothing: findings.fail(step, status, "\(what): no answer in time", adviceOnSilence)
     }
   }

@@ -1,5 +1,5 @@
+import CPlatform
 import CSwiftMQTT
-import CTool
 
 /// A smq_client, and the memory in which it lives.
 @safe
@@ -12,8 +12,8 @@ final class Client {
   var leavesMessages = false
 
   init(_ options: MQTT.Options) throws(ClientRefused) {
-    let given = Given()
-    var raw = unsafe given.options(options)
+    let copies = CArguments()
+    var raw = unsafe copies.options(options)
     let size = unsafe smq_client_size(&raw)
     let memory = UnsafeMutableRawPointer.allocate(byteCount: Swift.max(size, 8), alignment: 8)
     var client: OpaquePointer? = nil
@@ -37,14 +37,14 @@ final class Client {
   func disconnect(drain: UInt32) -> Int { unsafe Int(smq_disconnect(client, drain)) }
 
   func disconnect(drain: UInt32, reason: Int, properties: [UInt8]) -> Int {
-    let given = Given()
-    var list = unsafe given.bytes(properties)
+    let copies = CArguments()
+    var list = unsafe copies.bytes(properties)
     return unsafe Int(smq_disconnect_with(client, drain, UInt32(reason), &list))
   }
 
   func publish(_ message: MQTT.Message) -> Int {
     if let large = message.large { return publish(message, large) }
-    var raw = unsafe Given.bare(message)
+    var raw = unsafe CArguments.bare(message)
     return unsafe message.topic.withUnsafeBytes { topic in
       unsafe message.payload.withUnsafeBytes { payload in
         unsafe message.properties.withUnsafeBytes { properties in
@@ -59,8 +59,8 @@ final class Client {
 
   /// For a payload larger than the outbox; one at a time.
   private func publish(_ message: MQTT.Message, _ payload: LargePayload) -> Int {
-    let given = Given()
-    var raw = unsafe given.message(message)
+    let copies = CArguments()
+    var raw = unsafe copies.message(message)
     unsafe raw.payload.size = payload.size
     let status = unsafe smq_publish_stream(
       client, &raw,
@@ -90,10 +90,10 @@ final class Client {
     _ filters: [MQTT.Filter], _ cookie: UInt64, _ properties: [UInt8], _ identifier: UInt32,
     _ call: (inout smq_subscriptions) -> Int32
   ) -> Int {
-    let given = Given()
+    let copies = CArguments()
     let list = unsafe filters.map { filter in
       unsafe smq_subscription(
-        filter: given.bytes(filter.filter), qos: filter.qos, no_local: 0,
+        filter: copies.bytes(filter.filter), qos: filter.qos, no_local: 0,
         retain_as_published: filter.retainAsPublished ? 1 : 0, retain_handling: filter.retainHandling,
         reserved: 0)
     }
@@ -103,7 +103,7 @@ final class Client {
       unsafe raw.count = UInt32(list.count)
       unsafe raw.list = list.baseAddress
       unsafe raw.cookie = cookie
-      unsafe raw.properties = given.bytes(properties)
+      unsafe raw.properties = copies.bytes(properties)
       unsafe raw.identifier = identifier
       return unsafe Int(call(&raw))
     }
@@ -126,6 +126,7 @@ final class Client {
     unsafe event.type = Int(raw.type)
     unsafe event.status = Int(raw.status)
     unsafe event.cookie = raw.cookie
+    unsafe event.completed = Int(raw.completed)
     unsafe event.reasonCode = Int(raw.reason_code)
     unsafe event.version = raw.protocol
     unsafe event.reasonString = MQTT.copy(raw.reason_string)
@@ -163,22 +164,37 @@ final class Client {
       var size = 0
       unsafe _ = smq_engine_transmit(client, now, &data, &size)
       guard size > 0 else { return 0 }
-      let count = unsafe tool_send(descriptor, data, size)
-      if count < 0 { return Int32(-count) }
+      let count = unsafe platform_send(descriptor, data?.assumingMemoryBound(to: UInt8.self), size)
+      if count < 0 { return -count }
       unsafe _ = smq_engine_transmitted(client, Int(count), now)
-      if count < Int64(size) { return Int32(TOOL_EAGAIN) }
+      if count < size { return Int32(PLATFORM_EAGAIN) }
     }
   }
 
-  /// Receives what is available, once. Above 0: bytes; 0: the end; below: -errno; nil if there is no room.
-  func receive(from descriptor: Int32, _ now: UInt32) -> Int64? {
+  /// What the client received from a connection.
+  enum Received {
+    case something, nothingNow
+    /// The client has no room for more.
+    case nothingWanted
+    /// 0 at the end of the connection, or an errno.
+    case end(Int32)
+  }
+
+  /// Receives what is available, once.
+  func receive(from descriptor: Int32, _ now: UInt32) -> Received {
     var data: UnsafeMutableRawPointer? = nil
     var size = 0
     unsafe _ = smq_engine_receive_buffer(client, &data, &size)
-    guard size > 0 else { return nil }
-    let count = unsafe tool_receive(descriptor, data, size)
-    if count > 0 { unsafe _ = smq_engine_received(client, Int(count), now) }
-    return count
+    guard size > 0 else { return .nothingWanted }
+    let count = unsafe platform_receive(descriptor, data?.assumingMemoryBound(to: UInt8.self), size)
+    switch count {
+    case Int32(PLATFORM_WOULD_BLOCK): return .nothingNow
+    case .min: return .end(0)  // PLATFORM_CLOSED
+    case ..<0: return .end(-count)
+    default:
+      unsafe _ = smq_engine_received(client, Int(count), now)
+      return .something
+    }
   }
 
   // ---- What it reports
@@ -215,7 +231,7 @@ final class Client {
   /// Prints each step on standard error, after this name.
   func logSteps() {
     unsafe _ = smq_set_log(
-      client, Int32(SMQ_LOG_DEBUG), { _, _, what, number, other in tellStep(what, number, other) }, nil)
+      client, Int32(SMQ_LOG_DEBUG), { _, _, what, number, other in logStep(what, number, other) }, nil)
   }
 }
 

@@ -7,7 +7,7 @@ struct Command {
   let usage: StaticString
   /// The file in ~/.config with its default options; empty: none.
   let file: StaticString
-  let run: (Arguments) throws(Complaint) -> Int32
+  let run: (Arguments) throws(ExitError) -> Int32
 
   var title: Text { "smq \(name)" }
 }
@@ -36,7 +36,7 @@ func run(_ words: [[UInt8]]) -> Int32 {
   if first == "--version" || first == "version" { return printVersion() }
   if first == "--help" || first == "help" { return help(Array(words.dropFirst())) }
   guard let command = commands.first(where: { first == $0.name }) else {
-    complain("smq", "\"\(first.printable)\" is not a command: use pub, sub, rr, bench, check or help")
+    printError("smq", "\"\(first.printable)\" is not a command: use pub, sub, rr, bench, check or help")
     return 1
   }
   do {
@@ -45,7 +45,7 @@ func run(_ words: [[UInt8]]) -> Int32 {
     if arguments.wantsVersion { return printVersion() }
     return try command.run(arguments)
   } catch {
-    complain(command.title, error.text)
+    printError(command.title, error.text)
     if error.isUsage { say("smq \(command.name) --help lists the options.\n", to: 2) }
     return error.status
   }

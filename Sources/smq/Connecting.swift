@@ -1,7 +1,7 @@
 import CSwiftMQTT
 
 /// The options of a client, according to the command line.
-func clientOptions(_ arguments: Arguments, _ version: UInt32) throws(Complaint) -> MQTT.Options {
+func clientOptions(_ arguments: Arguments, _ version: UInt32) throws(ExitError) -> MQTT.Options {
   var options = MQTT.Options()
   options.version = version
   options.flags = SMQ_OPTION_CLIENT_ID_AS_IS
@@ -9,6 +9,9 @@ func clientOptions(_ arguments: Arguments, _ version: UInt32) throws(Complaint) 
   options.clientID = clientID(arguments, version)
   options.userName = arguments.user ?? []
   options.password = arguments.password ?? []
+  // An empty one differs from none (sections 3.1.3.5 and 3.1.3.6).
+  if arguments.user != nil { options.flags |= SMQ_OPTION_USER_NAME }
+  if arguments.password != nil { options.flags |= SMQ_OPTION_PASSWORD }
   options.inFlightMaximum = arguments.inFlight
   options.outboxBytes = 1_048_576
   setAddress(&options, arguments)
@@ -18,7 +21,7 @@ func clientOptions(_ arguments: Arguments, _ version: UInt32) throws(Complaint) 
   setWill(&options, arguments)
   if version == 5 { setProperties(&options, arguments) }
   let (status, offset) = MQTT.check(options)
-  guard status == SMQ_OK else { throw refused(status, offset, options, arguments) }
+  guard status == SMQ_OK else { throw rejected(status, offset, options, arguments) }
   return options
 }
 
@@ -33,12 +36,12 @@ func splitURL(_ url: [UInt8]) -> (broker: [UInt8], topic: [UInt8]?) {
 }
 
 /// The broker, for error texts; without what may be secret.
-func place(_ arguments: Arguments) -> Text {
-  let broker = brokerPlace(arguments)
+func brokerName(_ arguments: Arguments) -> Text {
+  let broker = brokerAddress(arguments)
   return arguments.bind.isEmpty ? broker : "\(broker) from \(arguments.bind.printable) (-A)"
 }
 
-private func brokerPlace(_ arguments: Arguments) -> Text {
+private func brokerAddress(_ arguments: Arguments) -> Text {
   if !arguments.unix.isEmpty { return Text(arguments.unix.printable) }
   if !arguments.url.isEmpty { return Text(withoutLogin(splitURL(arguments.url).broker).printable) }
   let host: Text = arguments.host.isEmpty ? "localhost" : Text(arguments.host.printable)
@@ -119,9 +122,11 @@ private func setWill(_ options: inout MQTT.Options, _ arguments: Arguments) {
 private func setProperties(_ options: inout MQTT.Options, _ arguments: Arguments) {
   let given = arguments.properties
   options.properties = given.connect
-  // With -c the library's 0 means forever: a session that should end with its connection ends a second later.
-  let expiry = arguments.expiry ?? given.sessionExpiry
-  options.sessionExpiry = arguments.isPersistent && expiry == 0 ? 1 : expiry ?? 0
+  if let expiry = arguments.expiry ?? given.sessionExpiry {
+    options.sessionExpiry = expiry
+    // With -c the library's 0 would mean forever.
+    options.flags |= SMQ_OPTION_SESSION_EXPIRY
+  }
   // Otherwise the broker learns the sizes of the client's memory.
   options.receiveMaximum = given.receiveMaximum == 0 ? 20 : given.receiveMaximum
   options.maximumPacket = given.maximumPacket == 0 ? MQTT.off : given.maximumPacket
@@ -155,8 +160,8 @@ private func isOfLater(_ url: [UInt8]) -> Bool {
   url.lowercased.begins(with: "mqtts:") || url.lowercased.begins(with: "ws")
 }
 
-private func refused(_ status: Int, _ offset: Int, _ options: MQTT.Options, _ arguments: Arguments)
-  -> Complaint
+private func rejected(_ status: Int, _ offset: Int, _ options: MQTT.Options, _ arguments: Arguments)
+  -> ExitError
 {
   // smq bench and smq check accept a URL without -L, too.
   let url: Text = arguments.command.set & Commands.mosquitto != 0 ? "-L" : "the URL"
@@ -166,14 +171,14 @@ private func refused(_ status: Int, _ offset: Int, _ options: MQTT.Options, _ ar
       "\(url): malformed at byte \(offset): the form is mqtt://[USER[:PASSWORD]@]HOST[:PORT][,HOST[:PORT]]...[/TOPIC]"
     )
   case SMQ_ERR_NOT_SUPPORTED where isOfLater(options.url):
-    Complaint(text: "\(url): only mqtt:// can be used: there is no TLS and no WebSocket in libswiftmqtt yet")
+    ExitError(text: "\(url): only mqtt:// can be used: there is no TLS and no WebSocket in libswiftmqtt yet")
   case SMQ_ERR_NOT_SUPPORTED where !options.url.isEmpty: usageError("\(url): it has to begin with mqtt://")
   case SMQ_ERR_CLIENT_ID: usageError("-i: this protocol version does not allow this Client Identifier")
   case SMQ_ERR_UTF8: usageError("\(notUTF8(arguments)): the text is not UTF-8")
   case SMQ_ERR_TOO_LARGE: usageError("--will-payload: it is larger than 65535 bytes")
   case SMQ_ERR_PROPERTY: usageError("-D: connect and will cannot carry these properties together")
   case SMQ_ERR_OPTION where options.host.count > 253: usageError("-h: the name is too long")
-  case SMQ_ERR_OPTION where !options.password.isEmpty && options.userName.isEmpty:
+  case SMQ_ERR_OPTION where arguments.password != nil && options.userName.isEmpty:
     usageError("-P needs a user name (-u), except in 5.0")
   default: usageError("the options contradict each other: \(MQTT.statusText(status))")
   }

@@ -19,7 +19,7 @@ enum Format {
 
   private static let letters: StaticString = "ACDEFIJPRSUXjlmpqrtx"
 
-  static func parse(_ format: [UInt8]) throws(Complaint) -> [Piece] {
+  static func parse(_ format: [UInt8]) throws(ExitError) -> [Piece] {
     var pieces: [Piece] = []
     var text: [UInt8] = []
     var rest = format[...]
@@ -43,7 +43,7 @@ enum Format {
     return pieces
   }
 
-  private static func field(_ rest: inout ArraySlice<[UInt8].Element>) throws(Complaint) -> Piece {
+  private static func field(_ rest: inout ArraySlice<[UInt8].Element>) throws(ExitError) -> Piece {
     var field = Field()
     if rest.first == 45 { field.isLeft = rest.popFirst() != nil }
     if rest.first == 48 { field.hasZeros = rest.popFirst() != nil }
@@ -69,12 +69,12 @@ enum Format {
     return value
   }
 
-  private static func time(_ rest: inout ArraySlice<[UInt8].Element>) throws(Complaint) -> Piece {
+  private static func time(_ rest: inout ArraySlice<[UInt8].Element>) throws(ExitError) -> Piece {
     guard let letter = rest.popFirst() else { throw usageError("-F: the format ends in '@'") }
     return letter == 64 ? .text([64]) : .time(letter)
   }
 
-  private static func escape(_ rest: inout ArraySlice<[UInt8].Element>) throws(Complaint) -> UInt8 {
+  private static func escape(_ rest: inout ArraySlice<[UInt8].Element>) throws(ExitError) -> UInt8 {
     switch rest.popFirst() {
     case 92: return 92
     case 48: return 0  // \0

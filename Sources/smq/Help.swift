@@ -3,7 +3,7 @@
 func say(_ text: Text, to descriptor: Int32) -> Bool { System.write(descriptor, text.bytes) == 0 }
 
 /// Prints a line on standard error, whatever characters the text has.
-func complain(_ who: Text, _ text: Text) { say("\(who): \(text.bytes.escaped)\n", to: 2) }
+func printError(_ who: Text, _ text: Text) { say("\(who): \(text.bytes.escaped)\n", to: 2) }
 
 func printVersion() -> Int32 {
   // Program and library are one source tree, but the program may run with another library.
@@ -13,7 +13,7 @@ func printVersion() -> Int32 {
 /// The exit status of a program that ends by printing this.
 private func finish(_ text: Text, to descriptor: Int32) -> Int32 {
   if say(text, to: descriptor) { return descriptor == 1 ? 0 : 1 }
-  complain("smq", "cannot write to standard output")
+  printError("smq", "cannot write to standard output")
   return 1
 }
 
@@ -22,7 +22,7 @@ func help(_ words: [[UInt8]]) -> Int32 {
   guard let word = words.first else { return usageOfAll(to: 1) }
   if word == "--table" { return finish(table(), to: 1) }
   guard let command = commands.first(where: { word == $0.name }) else {
-    complain("smq help", "\"\(word.printable)\" is not a command")
+    printError("smq help", "\"\(word.printable)\" is not a command")
     return 1
   }
   return usage(of: command)

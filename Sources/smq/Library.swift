@@ -1,5 +1,6 @@
-// Calls to the library without a client. As in Given.swift and Client.swift, which also contain `unsafe`: memory that C
-// gets lives during the call, as the header requires; what an event points to is copied before the next event.
+// Calls to the library without a client. As in CArguments.swift and Client.swift, which also contain `unsafe`, memory
+// that C gets lives during the call, as the header requires, and what an event points to is copied before the next
+// event.
 
 import CSwiftMQTT
 
@@ -23,33 +24,33 @@ extension MQTT {
   // ---- Topics and properties
 
   static func checkTopic(_ topic: [UInt8]) -> Int {
-    let given = Given()
-    var text = unsafe given.bytes(topic)
+    let copies = CArguments()
+    var text = unsafe copies.bytes(topic)
     return unsafe Int(smq_topic_name_check(&text))
   }
 
   static func checkFilter(_ filter: [UInt8]) -> Int {
-    let given = Given()
-    var text = unsafe given.bytes(filter)
+    let copies = CArguments()
+    var text = unsafe copies.bytes(filter)
     return unsafe Int(smq_topic_filter_check(&text))
   }
 
   static func matches(filter: [UInt8], topic: [UInt8]) -> Bool {
-    let given = Given()
-    var first = unsafe given.bytes(filter)
-    var second = unsafe given.bytes(topic)
+    let copies = CArguments()
+    var first = unsafe copies.bytes(filter)
+    var second = unsafe copies.bytes(topic)
     return unsafe smq_topic_matches(&first, &second) == 1
   }
 
   /// Appends a property to a list. Returns a status.
   static func put(_ property: Property, kind: PropertyKind, into list: inout [UInt8]) -> Int {
-    let given = Given()
+    let copies = CArguments()
     var added = [UInt8](repeating: 0, count: property.name.count + property.value.count + 16)
     var size = 0
     let status = unsafe added.withUnsafeMutableBytes { buffer in
       var target = unsafe smq_properties(data: buffer.baseAddress, capacity: buffer.count, size: 0)
-      var name = unsafe given.bytes(property.name)
-      var value = unsafe given.bytes(property.value)
+      var name = unsafe copies.bytes(property.name)
+      var value = unsafe copies.bytes(property.value)
       let identifier = UInt32(property.identifier)
       let status: Int32
       switch kind {
@@ -65,9 +66,9 @@ extension MQTT {
   }
 
   static func properties(_ list: [UInt8]) -> [Property] {
-    let given = Given()
+    let copies = CArguments()
     var found: [Property] = []
-    var whole = unsafe given.bytes(list)
+    var whole = unsafe copies.bytes(list)
     var position = 0
     var property = unsafe smq_property()
     unsafe property.size = UInt32(MemoryLayout<smq_property>.size)
@@ -82,8 +83,8 @@ extension MQTT {
 
   /// What is wrong with options: a status, and where in the URL.
   static func check(_ options: Options) -> (status: Int, offset: Int) {
-    let given = Given()
-    var raw = unsafe given.options(options)
+    let copies = CArguments()
+    var raw = unsafe copies.options(options)
     var offset = 0
     let status = unsafe smq_options_check(&raw, &offset)
     return (Int(status), offset)

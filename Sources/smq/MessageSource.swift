@@ -12,7 +12,7 @@ enum Content {
 }
 
 /// The one message of -m, -f, -n or -s.
-func content(of source: Arguments.Source) throws(Complaint) -> Content {
+func content(of source: Arguments.Source) throws(ExitError) -> Content {
   switch source {
   case .text(let text): return Content(text)
   case .file(let path):
@@ -25,13 +25,13 @@ func content(of source: Arguments.Source) throws(Complaint) -> Content {
   case .nothing, .lines: return .bytes([])
   case .whole:
     let all = try content(of: 0, name: "standard input", option: "-s: ")
-    if case .bytes(let bytes) = all, bytes.isEmpty { throw Complaint(text: "-s: standard input is empty") }
+    if case .bytes(let bytes) = all, bytes.isEmpty { throw ExitError(text: "-s: standard input is empty") }
     return all
   }
 }
 
 /// Everything that can be read, kept once: in pieces, because a growing list is copied.
-private func content(of descriptor: Int32, name: Text, option: Text) throws(Complaint) -> Content {
+private func content(of descriptor: Int32, name: Text, option: Text) throws(ExitError) -> Content {
   var pieces: [[UInt8]] = []
   try readAll(of: descriptor, name: name, option: option) { pieces.append($0) }
   let size = pieces.reduce(0) { $0 + $1.count }
@@ -49,7 +49,7 @@ struct Lines {
   var isUsedUp: Bool { isAtEnd && start == buffer.count }
 
   /// Reads once.
-  mutating func read() throws(Complaint) {
+  mutating func read() throws(ExitError) {
     if start > 0 {
       buffer.removeFirst(start)
       searched -= start
@@ -58,9 +58,9 @@ struct Lines {
     let count = System.read(0, into: &buffer, 65_536)
     if count == 0 { isAtEnd = true }
     if count < 0 && count != -4 {
-      throw Complaint(text: "-l: standard input cannot be read: \(System.errorText(Int32(-count)))")
+      throw ExitError(text: "-l: standard input cannot be read: \(System.errorText(Int32(-count)))")
     }
-    if buffer.count > 268_435_455 { throw Complaint(text: "-l: a line is larger than a message can be") }
+    if buffer.count > 268_435_455 { throw ExitError(text: "-l: a line is larger than a message can be") }
   }
 
   /// A whole line without its end; the last one may have none.

@@ -1,10 +1,10 @@
 /// The options in a file: one to a line, its name, a space and its value; `#` begins a comment.
-func optionsFile(_ path: [UInt8]) throws(Complaint) -> [ArraySlice<[UInt8]>] {
+func optionsFile(_ path: [UInt8]) throws(ExitError) -> [ArraySlice<[UInt8]>] {
   lines(of: try contents(of: try opened(path, option: "-o"), name: Text(path.printable), option: "-o: "))
 }
 
 /// The options of the file that mosquitto_pub and its like read, too; none if it does not exist.
-func defaultOptions(_ command: Command) throws(Complaint) -> [ArraySlice<[UInt8]>] {
+func defaultOptions(_ command: Command) throws(ExitError) -> [ArraySlice<[UInt8]>] {
   guard !command.file.bytes.isEmpty else { return [] }
   var directory = Text(System.environment("XDG_CONFIG_HOME"))
   if directory.isEmpty {
@@ -18,16 +18,16 @@ func defaultOptions(_ command: Command) throws(Complaint) -> [ArraySlice<[UInt8]
   return lines(of: try contents(of: descriptor, name: path))
 }
 
-func opened(_ path: [UInt8], option: Text) throws(Complaint) -> Int32 {
+func opened(_ path: [UInt8], option: Text) throws(ExitError) -> Int32 {
   let descriptor = System.open(path)
   guard descriptor >= 0 else {
-    throw Complaint(text: "\(option): cannot open \(path.printable): \(System.errorText(-descriptor))")
+    throw ExitError(text: "\(option): cannot open \(path.printable): \(System.errorText(-descriptor))")
   }
   return descriptor
 }
 
 /// Reads everything from a descriptor, and closes it.
-private func contents(of descriptor: Int32, name: Text, option: Text = "") throws(Complaint) -> [UInt8] {
+private func contents(of descriptor: Int32, name: Text, option: Text = "") throws(ExitError) -> [UInt8] {
   var whole: [UInt8] = []
   try readAll(of: descriptor, name: name, option: option) { whole += $0 }
   return whole
@@ -35,7 +35,7 @@ private func contents(of descriptor: Int32, name: Text, option: Text = "") throw
 
 /// Passes on what can be read, in pieces of 65,536 bytes except the last, and closes the descriptor. MQTT allows at
 /// most 268,435,455 bytes.
-func readAll(of descriptor: Int32, name: Text, option: Text, _ take: ([UInt8]) -> Void) throws(Complaint) {
+func readAll(of descriptor: Int32, name: Text, option: Text, _ take: ([UInt8]) -> Void) throws(ExitError) {
   defer { System.close(descriptor) }
   var size = 0
   while true {
@@ -45,7 +45,7 @@ func readAll(of descriptor: Int32, name: Text, option: Text, _ take: ([UInt8]) -
     while count > 0 && piece.count < 65_536 {
       count = System.read(descriptor, into: &piece, 65_536 - piece.count)
     }
-    if count < 0 { throw Complaint(text: "\(option)cannot read \(name): \(System.errorText(Int32(-count)))") }
+    if count < 0 { throw ExitError(text: "\(option)cannot read \(name): \(System.errorText(Int32(-count)))") }
     size += piece.count
     if size > 268_435_455 { throw tooLarge(name, option) }
     if !piece.isEmpty { take(piece) }
@@ -53,8 +53,8 @@ func readAll(of descriptor: Int32, name: Text, option: Text, _ take: ([UInt8]) -
   }
 }
 
-func tooLarge(_ name: Text, _ option: Text) -> Complaint {
-  Complaint(text: "\(option)\(name) is larger than a message can be")
+func tooLarge(_ name: Text, _ option: Text) -> ExitError {
+  ExitError(text: "\(option)\(name) is larger than a message can be")
 }
 
 /// The words of each line, without empty lines and comments.

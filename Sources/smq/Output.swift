@@ -1,4 +1,4 @@
-import CTool
+import CPlatform
 
 /// Standard output, in larger pieces: written when there is nothing else to do.
 final class Output {
@@ -22,14 +22,14 @@ final class Output {
 
   /// The reader is gone.
   func broke() {
-    if error == 0 { error = Int32(TOOL_EPIPE) }
+    if error == 0 { error = Int32(PLATFORM_EPIPE) }
   }
 
   /// Throws if something could not be written.
-  func finish() throws(Complaint) {
+  func finish() throws(ExitError) {
     flush()
-    if error != 0 && error != Int32(TOOL_EINTR) {
-      throw Complaint(text: "cannot write to standard output: \(System.errorText(error))")
+    if error != 0 && error != Int32(PLATFORM_EINTR) {
+      throw ExitError(text: "cannot write to standard output: \(System.errorText(error))")
     }
   }
 }

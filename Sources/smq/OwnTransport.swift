@@ -1,4 +1,4 @@
-import CTool
+import CPlatform
 
 /// A connection that the library's own transport does not support: from an address of this machine, or to a socket in
 /// the file system. Opening it blocks.
@@ -37,7 +37,7 @@ final class OwnTransport {
     case .failed(let error): client.closed(error, now)
     case .noAddress(let error):
       lookupError = error
-      client.closed(Int32(TOOL_EADDRNOTAVAIL), now)
+      client.closed(Int32(PLATFORM_EADDRNOTAVAIL), now)
     }
   }
 
@@ -52,19 +52,18 @@ final class OwnTransport {
     client.timedOut(now)
     guard descriptor >= 0 else { return }
     send()
-    while descriptor >= 0, let count = client.receive(from: descriptor, now) {
-      if count == -Int64(TOOL_EAGAIN) { break }
-      if count <= 0 {
-        client.closed(Int32(-count), now)
-        return
+    while descriptor >= 0 {
+      switch client.receive(from: descriptor, now) {
+      case .something: send()
+      case .nothingNow, .nothingWanted: return
+      case .end(let error): return client.closed(error, now)
       }
-      send()
     }
   }
 
   private func send() {
     let error = client.send(to: descriptor, now)
-    isBlocked = error == Int32(TOOL_EAGAIN)
+    isBlocked = error == Int32(PLATFORM_EAGAIN)
     if error != 0 && !isBlocked { client.closed(error, now) }
   }
 }

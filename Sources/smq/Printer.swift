@@ -151,7 +151,7 @@ final class Printer {
     } else if isQuoted {
       json.string(message.payload)
     } else if !json.copy(message.payload) {
-      complain(arguments.command.title, "the payload on \(message.topic.escaped) is not JSON")
+      printError(arguments.command.title, "the payload on \(message.topic.escaped) is not JSON")
       return []
     }
     json.endObject()

@@ -90,7 +90,7 @@ struct GivenProperties {
   }
 
   /// PACKET NAME VALUE, or PACKET user-property NAME VALUE.
-  mutating func add(_ words: [[UInt8]]) throws(Complaint) {
+  mutating func add(_ words: [[UInt8]]) throws(ExitError) {
     guard let packet = PropertyPacket(words[0]) else {
       throw usageError(
         "-D: \"\(words[0].printable)\" is not a packet: connect, publish, subscribe, unsubscribe, disconnect or will"
@@ -130,7 +130,7 @@ struct GivenProperties {
   }
 
   /// true: it is an option of the library.
-  private mutating func keep(_ identifier: Int, _ packet: PropertyPacket, _ number: UInt32) throws(Complaint)
+  private mutating func keep(_ identifier: Int, _ packet: PropertyPacket, _ number: UInt32) throws(ExitError)
     -> Bool
   {
     switch identifier {

@@ -1,7 +1,7 @@
 import CSwiftMQTT
 
 /// smq pub
-func publish(_ arguments: Arguments) throws(Complaint) -> Int32 {
+func publish(_ arguments: Arguments) throws(ExitError) -> Int32 {
   let topic = try topic(of: arguments)
   guard let source = arguments.source else {
     throw usageError("a message is required: use -m, -f, -l, -n or -s")
@@ -18,7 +18,7 @@ func publish(_ arguments: Arguments) throws(Complaint) -> Int32 {
 }
 
 /// The last topic of -t or -L.
-func topic(of arguments: Arguments) throws(Complaint) -> [UInt8] {
+func topic(of arguments: Arguments) throws(ExitError) -> [UInt8] {
   if let topic = arguments.topics.first { return topic }
   guard !arguments.url.isEmpty else { throw usageError("a topic is required: use -t, or -L with a topic") }
   // A URL with another scheme has none, either: then that is the error.
@@ -56,22 +56,22 @@ private final class Publisher {
     return held == nil && lines.isUsedUp
   }
 
-  func run() throws(Complaint) -> Int32 {
+  func run() throws(ExitError) -> Int32 {
     var options = try clientOptions(arguments, version)
     if lines != nil { options.outboxMessages = 4096 }
     if lines != nil || message.large != nil { options.streamBytes = 65_536 }
-    let link = try Link(options, arguments)
-    var failure: Complaint?
-    while !(isAllGiven && open == 0 && link.wasConnected) && failure == nil {
-      link.input = wantsInput(link) ? 0 : -1
-      link.deadline = link.wasConnected && left > 0 && notBefore > 0 ? notBefore : nil
+    let loop = try EventLoop(options, arguments)
+    var failure: ExitError?
+    while !(isAllGiven && open == 0 && loop.wasConnected) && failure == nil {
+      loop.input = wantsInput(loop) ? 0 : -1
+      loop.deadline = loop.wasConnected && left > 0 && notBefore > 0 ? notBefore : nil
       do {
-        try turn(link)
+        try turn(loop)
       } catch {
         failure = error
       }
     }
-    link.leave(
+    loop.disconnect(
       drain: failure == nil ? 30_000 : 0, properties: version == 5 ? arguments.properties.disconnect : [])
     if let failure {
       if !arguments.quiet || failure.isUsage { throw failure }
@@ -81,25 +81,25 @@ private final class Publisher {
   }
 
   /// A line that cannot be published stays in the pipe, and its writer waits.
-  private func wantsInput(_ link: Link) -> Bool {
+  private func wantsInput(_ loop: EventLoop) -> Bool {
     guard let lines else { return false }
-    return !lines.isAtEnd && held == nil && link.client.state == SMQ_STATE_CONNECTED
+    return !lines.isAtEnd && held == nil && loop.client.state == SMQ_STATE_CONNECTED
   }
 
-  private func turn(_ link: Link) throws(Complaint) {
-    switch link.next() {
-    case .event(let event): try took(event, link)
+  private func turn(_ loop: EventLoop) throws(ExitError) {
+    switch loop.next() {
+    case .event(let event): try took(event, loop)
     case .input: try lines?.read()
     case .time: break
     case .interrupted(let signal):
-      throw Complaint(text: "interrupted before everything was published", status: 128 + signal)
+      throw ExitError(text: "interrupted before everything was published", status: 128 + signal)
     case .outputBroken: break
     }
-    if link.wasConnected && !isFull && link.client.state == SMQ_STATE_CONNECTED { try give(link) }
+    if loop.wasConnected && !isFull && loop.client.state == SMQ_STATE_CONNECTED { try give(loop) }
   }
 
-  private func took(_ event: Event, _ link: Link) throws(Complaint) {
-    if let failure = message.large?.failure { throw Complaint(text: failure) }
+  private func took(_ event: Event, _ loop: EventLoop) throws(ExitError) {
+    if let failure = message.large?.failure { throw ExitError(text: failure) }
     switch event.type {
     case SMQ_EVENT_ROOM: isFull = false
     case SMQ_EVENT_COMPLETED:
@@ -108,38 +108,38 @@ private final class Publisher {
       if message.large != nil { isFull = false }
       if event.status != SMQ_OK {
         status = 1
-        if !arguments.quiet { complain("smq pub", "a message was not delivered: \(why(event))") }
+        if !arguments.quiet { printError("smq pub", "a message was not delivered: \(closeText(event))") }
       }
-    case SMQ_EVENT_DISCONNECTED: try link.lost(event, isWorthAnother: lines != nil, arguments)
+    case SMQ_EVENT_DISCONNECTED: try loop.lost(event, isWorthAnother: lines != nil, arguments)
     default: break
     }
   }
 
   /// Publishes what is available, as long as there is room.
-  private func give(_ link: Link) throws(Complaint) {
+  private func give(_ loop: EventLoop) throws(ExitError) {
     if lines != nil {
       while let line = held ?? lines?.next() {
         message.content = Content(line)
         held = line
-        guard try publishOne(link) else { return }
+        guard try publishOne(loop) else { return }
         held = nil
       }
       return
     }
     while left > 0 && System.milliseconds >= notBefore {
-      guard try publishOne(link) else { return }
+      guard try publishOne(loop) else { return }
       left -= 1
       if arguments.delay > 0 { notBefore = System.milliseconds + arguments.delay }
     }
   }
 
   /// false: there is no room now.
-  private func publishOne(_ link: Link) throws(Complaint) -> Bool {
-    let answer = link.client.publish(message)
-    isFull = answer == SMQ_ERR_FULL
+  private func publishOne(_ loop: EventLoop) throws(ExitError) -> Bool {
+    let status = loop.client.publish(message)
+    isFull = status == SMQ_ERR_FULL
     if isFull { return false }
-    guard answer == SMQ_OK else {
-      throw Complaint(text: "the message cannot be published: \(whyNot(answer))")
+    guard status == SMQ_OK else {
+      throw ExitError(text: "the message cannot be published: \(rejectText(status))")
     }
     open += 1
     if arguments.debug {

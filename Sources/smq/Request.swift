@@ -1,7 +1,7 @@
 import CSwiftMQTT
 
 /// smq rr
-func request(_ arguments: Arguments) throws(Complaint) -> Int32 {
+func request(_ arguments: Arguments) throws(ExitError) -> Int32 {
   let requester = Requester(arguments, try topic(of: arguments))
   guard !arguments.responseTopic.isEmpty else {
     throw usageError("a topic for the response is required: use -e")
@@ -40,7 +40,7 @@ private final class Requester {
     message.cookie = asking
   }
 
-  func run() throws(Complaint) -> Int32 {
+  func run() throws(ExitError) -> Int32 {
     if version == 5 {
       message.properties = arguments.properties.publish
       let response = MQTT.Property(
@@ -49,18 +49,18 @@ private final class Requester {
     }
     var options = try receivingOptions(arguments, version)
     if message.large != nil { options.streamBytes = 65_536 }
-    let link = try Link(options, arguments)
-    if let seconds = arguments.timeout { link.deadline = System.milliseconds + seconds * 1000 }
-    var failure: Complaint?
+    let loop = try EventLoop(options, arguments)
+    if let seconds = arguments.timeout { loop.deadline = System.milliseconds + seconds * 1000 }
+    var failure: ExitError?
     while !isDone && failure == nil {
       do {
-        switch link.next() {
-        case .event(let event): try took(event, link)
+        switch loop.next() {
+        case .event(let event): try took(event, loop)
         case .time:
-          failure = Complaint(text: "no response within the time of -W", status: 27)
+          failure = ExitError(text: "no response within the time of -W", status: 27)
           isCutShort = true
         case .interrupted(let signal):
-          failure = Complaint(text: "interrupted before a response arrived", status: 128 + signal)
+          failure = ExitError(text: "interrupted before a response arrived", status: 128 + signal)
         case .outputBroken: isDone = true
         case .input: break
         }
@@ -68,44 +68,44 @@ private final class Requester {
         failure = error
       }
     }
-    link.leave(
+    loop.disconnect(
       reason: isCutShort && version == 5 ? SMQ_REASON_DISCONNECT_WITH_WILL : SMQ_REASON_SUCCESS,
       properties: version == 5 ? arguments.properties.disconnect : [], isShort: isCutShort)
-    try link.output.finish()
+    try loop.output.finish()
     if let failure { throw failure }
     return 0
   }
 
-  private func took(_ event: Event, _ link: Link) throws(Complaint) {
-    if let failure = message.large?.failure { throw Complaint(text: failure) }
+  private func took(_ event: Event, _ loop: EventLoop) throws(ExitError) {
+    if let failure = message.large?.failure { throw ExitError(text: failure) }
     switch event.type {
     case SMQ_EVENT_CONNECTED where !hasAsked:
-      let answer = link.client.subscribe(
+      let status = loop.client.subscribe(
         [MQTT.Filter(filter: arguments.responseTopic, qos: arguments.qos)], cookie: subscribing,
         properties: version == 5 ? arguments.properties.subscribe : [],
         identifier: version == 5 ? arguments.properties.subscriptionIdentifier : 0)
-      if answer != SMQ_OK { throw Complaint(text: "-e: cannot subscribe: \(whyNot(answer))") }
+      if status != SMQ_OK { throw ExitError(text: "-e: cannot subscribe: \(rejectText(status))") }
     case SMQ_EVENT_COMPLETED where event.status != SMQ_OK:
       let what: Text =
         event.cookie == subscribing
         ? "-e: the broker refused the subscription" : "the request was not delivered"
-      throw Complaint(text: "\(what): \(why(event))")
-    case SMQ_EVENT_COMPLETED where event.cookie == subscribing: try ask(link)
+      throw ExitError(text: "\(what): \(closeText(event))")
+    case SMQ_EVENT_COMPLETED where event.cookie == subscribing: try ask(loop)
     case SMQ_EVENT_MESSAGE:
       guard let answer = assembly.add(event), hasAsked else { return }
       if arguments.noRetained && answer.retain { return }
-      printer.print(answer, to: link.output)
+      printer.print(answer, to: loop.output)
       isDone = true
     // The response may have been lost with it.
-    case SMQ_EVENT_DISCONNECTED: try link.lost(event, isWorthAnother: false, arguments)
+    case SMQ_EVENT_DISCONNECTED: try loop.lost(event, isWorthAnother: false, arguments)
     default: break
     }
   }
 
-  private func ask(_ link: Link) throws(Complaint) {
-    let answer = link.client.publish(message)
-    guard answer == SMQ_OK else {
-      throw Complaint(text: "the request cannot be published: \(whyNot(answer))")
+  private func ask(_ loop: EventLoop) throws(ExitError) {
+    let status = loop.client.publish(message)
+    guard status == SMQ_OK else {
+      throw ExitError(text: "the request cannot be published: \(rejectText(status))")
     }
     hasAsked = true
   }

@@ -1,7 +1,7 @@
 import CSwiftMQTT
 
 /// smq sub
-func subscribe(_ arguments: Arguments) throws(Complaint) -> Int32 {
+func subscribe(_ arguments: Arguments) throws(ExitError) -> Int32 {
   if arguments.topics.isEmpty && arguments.unsubscribed.isEmpty {
     throw usageError("a Topic Filter is required: use -t, or -L with one")
   }
@@ -20,7 +20,7 @@ func subscribe(_ arguments: Arguments) throws(Complaint) -> Int32 {
 }
 
 /// The options of a client that receives messages of any size.
-func receivingOptions(_ arguments: Arguments, _ version: UInt32) throws(Complaint) -> MQTT.Options {
+func receivingOptions(_ arguments: Arguments, _ version: UInt32) throws(ExitError) -> MQTT.Options {
   var options = try clientOptions(arguments, version)
   var bytes = 32
   for filter in arguments.topics + arguments.unsubscribed + [arguments.responseTopic] {
@@ -85,16 +85,16 @@ private final class Subscriber {
     unanswered = arguments.topics.isEmpty ? arguments.unsubscribed.count : 1
   }
 
-  func run() throws(Complaint) -> Int32 {
-    let link = try Link(try receivingOptions(arguments, version), arguments)
-    if let seconds = arguments.timeout { link.deadline = System.milliseconds + seconds * 1000 }
-    var failure: Complaint?
+  func run() throws(ExitError) -> Int32 {
+    let loop = try EventLoop(try receivingOptions(arguments, version), arguments)
+    if let seconds = arguments.timeout { loop.deadline = System.milliseconds + seconds * 1000 }
+    var failure: ExitError?
     while !isDone && failure == nil {
       do {
-        switch link.next() {
-        case .event(let event): try took(event, link)
+        switch loop.next() {
+        case .event(let event): try took(event, loop)
         case .time:
-          failure = Complaint(text: "the time of -W is up", status: 27)
+          failure = ExitError(text: "the time of -W is up", status: 27)
           isCutShort = true
         case .interrupted:
           isDone = true
@@ -106,44 +106,45 @@ private final class Subscriber {
         failure = error
       }
     }
-    link.leave(
+    loop.disconnect(
       drain: isCutShort ? 200 : 5_000,
       reason: isCutShort && version == 5 ? SMQ_REASON_DISCONNECT_WITH_WILL : SMQ_REASON_SUCCESS,
       properties: version == 5 ? arguments.properties.disconnect : [], isShort: isCutShort)
-    try link.output.finish()
+    try loop.output.finish()
     if let failure { throw failure }
     return 0
   }
 
-  private func took(_ event: Event, _ link: Link) throws(Complaint) {
+  private func took(_ event: Event, _ loop: EventLoop) throws(ExitError) {
     switch event.type {
     case SMQ_EVENT_CONNECTED:
-      if !hasSubscribed { try subscribe(link) }
+      if !hasSubscribed { try subscribe(loop) }
       hasSubscribed = true
     case SMQ_EVENT_COMPLETED: try completed(event)
     case SMQ_EVENT_MESSAGE:
       if event.status != SMQ_OK {
         if !arguments.quiet {
-          complain("smq sub", "a message of \(event.payloadTotal) bytes was too large, and was not printed")
+          printError("smq sub", "a message of \(event.payloadTotal) bytes was too large, and was not printed")
         }
       } else if let message = assembly.add(event) {
-        try came(message, link)
+        try came(message, loop)
       }
     case SMQ_EVENT_SUBSCRIPTION_LOST:
       if !arguments.quiet {
-        complain(
-          "smq sub", "the broker no longer accepts the subscription to \(event.topic.escaped): \(why(event))")
+        printError(
+          "smq sub",
+          "the broker no longer accepts the subscription to \(event.topic.escaped): \(closeText(event))")
       }
-    case SMQ_EVENT_DISCONNECTED: try link.lost(event, isWorthAnother: true, arguments)
+    case SMQ_EVENT_DISCONNECTED: try loop.lost(event, isWorthAnother: true, arguments)
     default: break
     }
   }
 
-  private func subscribe(_ link: Link) throws(Complaint) {
-    var answer = SMQ_OK
+  private func subscribe(_ loop: EventLoop) throws(ExitError) {
+    var status = SMQ_OK
     if !arguments.topics.isEmpty {
       let isNew = version == 5
-      answer = link.client.subscribe(
+      status = loop.client.subscribe(
         arguments.topics.map {
           MQTT.Filter(
             filter: $0, qos: arguments.qos, retainAsPublished: isNew && arguments.asPublished,
@@ -151,32 +152,32 @@ private final class Subscriber {
         }, cookie: subscribing, properties: isNew ? arguments.properties.subscribe : [],
         identifier: isNew ? arguments.properties.subscriptionIdentifier : 0)
     }
-    if answer == SMQ_OK {
-      for filter in arguments.unsubscribed where answer == SMQ_OK {
-        answer = link.client.unsubscribe(
+    if status == SMQ_OK {
+      for filter in arguments.unsubscribed where status == SMQ_OK {
+        status = loop.client.unsubscribe(
           [filter], cookie: unsubscribing, properties: version == 5 ? arguments.properties.unsubscribe : [])
       }
     }
-    guard answer == SMQ_OK else { throw Complaint(text: "-t: cannot subscribe: \(whyNot(answer))") }
+    guard status == SMQ_OK else { throw ExitError(text: "-t: cannot subscribe: \(rejectText(status))") }
   }
 
-  private func completed(_ event: Event) throws(Complaint) {
+  private func completed(_ event: Event) throws(ExitError) {
     if event.cookie == awaited { unanswered -= 1 }
     if arguments.untilSubscribed && unanswered == 0 { isDone = true }
     guard event.cookie == subscribing else { return }
     if event.status != SMQ_OK && !event.reasonCodes.contains(where: { $0 < 128 }) {
-      throw Complaint(text: "the broker refused all subscriptions: \(why(event))", status: 0)
+      throw ExitError(text: "the broker refused all subscriptions: \(closeText(event))", status: 0)
     }
     for (index, code) in event.reasonCodes.enumerated() where code >= 128 && index < arguments.topics.count {
       if !arguments.quiet {
         let name = MQTT.reasonName(event.version, Int(code))
-        complain("smq sub", "-t: the broker refused \(arguments.topics[index].printable): \(name)")
+        printError("smq sub", "-t: the broker refused \(arguments.topics[index].printable): \(name)")
       }
     }
     if arguments.debug { say("debug: SUBACK\n", to: 2) }
   }
 
-  private func came(_ message: Event, _ link: Link) throws(Complaint) {
+  private func came(_ message: Event, _ loop: EventLoop) throws(ExitError) {
     if arguments.retainedOnly && !message.retain {
       isDone = true
       return
@@ -187,12 +188,12 @@ private final class Subscriber {
       var empty = MQTT.Message(topic: message.topic)
       empty.qos = 1
       empty.retain = true
-      let answer = link.client.publish(empty)
-      if answer != SMQ_OK {
-        throw Complaint(text: "--remove-retained: \(message.topic.escaped): \(whyNot(answer))")
+      let status = loop.client.publish(empty)
+      if status != SMQ_OK {
+        throw ExitError(text: "--remove-retained: \(message.topic.escaped): \(rejectText(status))")
       }
     }
-    printer.print(message, to: link.output)
+    printer.print(message, to: loop.output)
     counted += 1
     if counted == arguments.count { isDone = true }
   }

@@ -1,6 +1,7 @@
 // The calls of Linux, with `unsafe`: each pointer is that of an array that lives during the call, with its size, or a
 // zero-terminated string of libc. See Library.swift for the library's calls.
 
+import CPlatform
 import CTool
 
 extension StaticString {
@@ -27,8 +28,8 @@ func bytes(of text: UnsafePointer<CChar>?) -> [UInt8] {
 enum System {
   // ---- Time
 
-  static var nanoseconds: Int64 { tool_now_ns() }
-  static var milliseconds: Int64 { tool_now_ns() / 1_000_000 }
+  static var nanoseconds: Int64 { platform_now_ns() }
+  static var milliseconds: Int64 { platform_now_ns() / 1_000_000 }
 
   static var wall: (seconds: Int64, nanoseconds: Int32) {
     var seconds: Int64 = 0
@@ -64,7 +65,7 @@ enum System {
   // ---- Files
 
   static func open(_ path: [UInt8]) -> Int32 { unsafe withTerminated(path) { unsafe tool_open($0) } }
-  static func close(_ descriptor: Int32) { tool_close(descriptor) }
+  static func close(_ descriptor: Int32) { platform_close(descriptor) }
   static func isTerminal(_ descriptor: Int32) -> Bool { tool_is_terminal(descriptor) == 1 }
   static func openStandardDescriptors() { _ = tool_standard_descriptors() }
 
@@ -101,19 +102,18 @@ enum System {
   static func catchSignals() -> Int32 { tool_catch_signals() }
   static var caughtSignal: Int32 { tool_caught_signal() }
   static var processID: Int { Int(tool_process_id()) }
-  static func errorText(_ error: Int32) -> Text { unsafe Text(bytes(of: tool_error_text(error))) }
+  static func errorText(_ error: Int32) -> Text { unsafe Text(bytes(of: platform_error_text(error))) }
   static func resolveText(_ error: Int32) -> Text { unsafe Text(bytes(of: tool_resolve_text(error))) }
   static func allowDescriptors(_ wanted: Int64) -> Int64 { tool_allow_descriptors(wanted) }
 
   static func environment(_ name: StaticString) -> [UInt8] {
-    unsafe withTerminated(name.bytes) { unsafe bytes(of: tool_environment($0)) }
+    unsafe withTerminated(name.bytes) { name in
+      unsafe bytes(of: platform_environment(name?.assumingMemoryBound(to: CChar.self)))
+    }
   }
 
   static func random(_ count: Int) -> [UInt8] {
-    unsafe filled(count) {
-      unsafe tool_random($0, count)
-      return count
-    }
+    (0..<count).map { _ in UInt8(truncatingIfNeeded: platform_random()) }
   }
 
   // ---- Waiting
@@ -129,31 +129,38 @@ enum System {
 
   static func poll(_ list: inout [Wait], _ timeout: Int64) {
     var watches = list.map {
-      tool_watch(
+      platform_watch(
         fd: $0.descriptor,
-        wanted: Int32(($0.wantsInput ? TOOL_READABLE : 0) | ($0.wantsOutput ? TOOL_WRITABLE : 0)), found: 0)
+        wanted: Int32(($0.wantsInput ? PLATFORM_READABLE : 0) | ($0.wantsOutput ? PLATFORM_WRITABLE : 0)),
+        found: 0)
     }
-    unsafe _ = tool_poll(&watches, Int32(watches.count), timeout)
+    unsafe _ = platform_poll(&watches, Int32(watches.count), atMost(timeout))
     for index in list.indices {
-      list[index].isReadable = watches[index].found & Int32(TOOL_READABLE) != 0
-      list[index].isBroken = watches[index].found & Int32(TOOL_BROKEN) != 0
+      list[index].isReadable = watches[index].found & Int32(PLATFORM_READABLE) != 0
+      list[index].isBroken = watches[index].found & Int32(PLATFORM_BROKEN) != 0
     }
   }
 
+  /// No limit is below 0.
+  private static func atMost(_ timeout: Int64) -> Int32 { Int32(clamping: Swift.max(-1, timeout)) }
+
   /// Many descriptors to wait for, each known by a number.
   struct Set {
-    private let descriptor = tool_set_open()
+    private let descriptor = platform_poller_open()
 
     var error: Int32 { descriptor < 0 ? -descriptor : 0 }
 
     /// 0 or an errno.
-    func add(_ other: Int32, number: UInt32) -> Int32 { tool_set_add(descriptor, other, number) }
+    func add(_ other: Int32, number: UInt32) -> Int32 {
+      -platform_poller_set(descriptor, other, number, Int32(PLATFORM_READABLE), 1)
+    }
 
     /// The numbers of those that are readable.
     func wait(_ timeout: Int64) -> [UInt32] {
       unsafe [UInt32](unsafeUninitializedCapacity: 256) { target, initialized in
         guard let start = target.baseAddress else { return }
-        unsafe initialized = Int(tool_set_wait(descriptor, start, 256, timeout))
+        let count = unsafe platform_wait_many(descriptor, atMost(timeout), start, 256)
+        initialized = Int(Swift.max(0, count))
       }
     }
   }

@@ -30,8 +30,9 @@ struct Text: ExpressibleByStringInterpolation {
   static func == (left: Text, right: Text) -> Bool { left.bytes == right.bytes }
 }
 
-/// Why something cannot be done, in one line, with the exit status.
-struct Complaint: Error {
+/// An error that ends the program: the reason, in one line, and the exit status. A mistake in the command line is one
+/// (`usageError`), a connection that is refused or lost is another.
+struct ExitError: Error {
   let text: Text
   var status: Int32 = 1
   /// The error is in the command line, so a hint at `--help` follows.

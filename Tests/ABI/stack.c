@@ -455,6 +455,17 @@ static void try_subscribing(void) {
     subscriptions.count = 8;
     EXPECT(SMQ_OK, smq_subscribe, (client, &subscriptions));
     converse();
+    use = "one filter";
+    EXPECT(SMQ_OK, smq_subscribe_to, (client, "gateway/+/text", 1, 1));
+    converse();
+    EXPECT(SMQ_OK, smq_unsubscribe_from, (client, "gateway/+/text", 2));
+    converse();
+    for (unsigned qos = 0; qos <= 2; qos++) {
+        int64_t result = SMQ_OK;
+        use = "until the outbox is full";
+        while (result == SMQ_OK) CALL(result, smq_publish_text, (client, "gateway/01/power", "on", qos, 1));
+        converse();
+    }
 }
 
 static void try_receiving(void) {

@@ -23,12 +23,18 @@ def test_compiles_alone(tmp_path, compiler, language, standard):
         "    smq_event event = SMQ_EVENT_INIT;\n"
         "    smq_stats stats = SMQ_STATS_INIT;\n"
         "    smq_server server = SMQ_SERVER_INIT;\n"
+        "    smq_subscription wanted = SMQ_SUBSCRIPTION_INIT;\n"
         "    smq_subscriptions subscriptions = SMQ_SUBSCRIPTIONS_INIT;\n"
+        "    smq_client *client = NULL;\n"
         "    smq_property property = SMQ_PROPERTY_INIT;\n"
         "    unsigned char buffer[8];\n"
         "    smq_properties list = { buffer, sizeof(buffer), 0 };\n"
         "    message.topic = smq_string(\"a\");\n"
         "    message.properties = smq_property_list(&list);\n"
+        "    subscriptions.list = &wanted;\n"
+        "    smq_publish_text(client, \"a\", \"21.5\", 1, 0);\n"
+        "    smq_subscribe_to(client, \"#\", 2, 7);\n"
+        "    smq_unsubscribe_from(client, \"#\", 8);\n"
         "    smq_put_double(buffer, 1.5);\n"
         "    smq_put_float(buffer, smq_get_float(buffer));\n"
         "    return options.size + message.size + event.size + stats.size + server.size + subscriptions.size +\n"
@@ -39,13 +45,29 @@ def test_compiles_alone(tmp_path, compiler, language, standard):
 
 
 # A field that is added to a struct has to be added to its macro; what the macro leaves out is no error in C.
-@pytest.mark.parametrize("macro", re.findall(r"#define (SMQ_\w+_INIT)\b", HEADER.read_text()))
-@pytest.mark.parametrize("compiler, language", [("gcc", "c"), ("g++", "c++")])
-def test_an_init_macro_sets_every_field(tmp_path, macro, compiler, language):
+INIT_MACROS = re.findall(r"#define (SMQ_\w+_INIT)\b", HEADER.read_text())
+
+
+@pytest.mark.parametrize("macro", INIT_MACROS)
+@pytest.mark.parametrize("compiler, language, standard", [
+    ("gcc", "c", "c99"), ("gcc", "c", "c11"), ("g++", "c++", "c++11"), ("g++", "c++", "c++20")])
+def test_an_init_macro_sets_every_field(tmp_path, macro, compiler, language, standard):
     struct = macro.removesuffix("_INIT").lower()
     source = tmp_path / "init"
     source.write_text(f"#include <swiftmqtt.h>\n{struct} made = {macro};\n")
-    run(compiler, "-x", language, *STRICT, "-Wmissing-field-initializers", f"-I{HEADER.parent}", source)
+    run(compiler, "-x", language, f"-std={standard}", *STRICT, "-Wmissing-field-initializers", f"-I{HEADER.parent}", source)
+
+
+# A program has a buffer, or bytes, for these: there is nothing that could be a default.
+WITHOUT_INIT = {"smq_bytes", "smq_properties"}
+
+
+def test_every_struct_has_an_init_macro():
+    structs = set(re.findall(r"^} (smq_\w+);", HEADER.read_text(), re.M))
+    sized = set(re.findall(r"^typedef struct (smq_\w+) \{\s+uint32_t size;", HEADER.read_text(), re.M))
+    made = {macro.removesuffix("_INIT").lower() for macro in INIT_MACROS}
+    assert structs - made == WITHOUT_INIT and made <= structs
+    assert len(sized) > 5 and sized <= made
 
 
 # Numbers in a payload are big-endian, at any address, whatever the language.

@@ -11,7 +11,7 @@ import threading
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from Broker.servers import Mosquitto, Subscriber, await_condition, free_port, need
+from Support.servers import Mosquitto, Subscriber, await_condition, free_port, need
 
 NAME, PASSWORD = "somebody", "secret words"
 # Content type, correlation data, expiry, format, user properties, response topic, payload.

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from ctypes import byref, c_bool, c_void_p
 
-from Broker.servers import await_condition
+from Support.servers import await_condition
 
 from .calls import Caller, Scripted
 from .scenario import CONNACK, Place, scenario

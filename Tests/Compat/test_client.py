@@ -14,7 +14,7 @@ from ctypes import byref, c_bool, c_void_p
 from pathlib import Path
 
 import pytest
-from Broker.servers import Mosquitto, free_port
+from Support.servers import Mosquitto, free_port
 
 from . import scenarios_anew, scenarios_calls, scenarios_loops, scenarios_servers  # noqa: F401
 from .calls import Caller, Scripted

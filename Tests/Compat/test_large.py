@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from Broker.servers import await_condition, need
+from Support.servers import await_condition, need
 
 from .programs import Broker, environment
 

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from Broker.servers import await_condition, free_port
+from Support.servers import await_condition, free_port
 
 from .conftest import ROOT
 from .programs import Broker, Witness, environment

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from Broker.servers import await_condition, need
+from Support.servers import await_condition, need
 
 from .programs import Broker, environment
 

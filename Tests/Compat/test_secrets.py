@@ -8,7 +8,7 @@ import subprocess
 import sys
 from ctypes import byref, c_char_p, c_void_p
 
-from Broker.servers import free_port
+from Support.servers import free_port
 
 from .calls import Caller
 from .test_client import in_a_process

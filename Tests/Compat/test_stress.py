@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from Broker.servers import Mosquitto
+from Support.servers import Mosquitto
 
 from .conftest import ROOT
 

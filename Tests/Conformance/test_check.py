@@ -20,11 +20,11 @@ def load():
 check = load()
 
 IDS = ["3.1.1 1.5.3-1", "3.1.1 2.2.2-1", "5.0 3.3.1-2"]
-TESTS = {"WireTests/PublishTests/encodes", "Tests/Broker/test_faults.py::test_x"}
+TESTS = {"WireTests/PublishTests/encodes", "Tests/Library/test_faults.py::test_x"}
 GOOD = [
     "# statement\ttests\tnote",
     "3.1.1 1.5.3-1\tWireTests/PublishTests/encodes\t",
-    "3.1.1 2.2.2-1\tTests/Broker/test_faults.py::test_x, WireTests/PublishTests/encodes\tflags",
+    "3.1.1 2.2.2-1\tTests/Library/test_faults.py::test_x, WireTests/PublishTests/encodes\tflags",
     "5.0 3.3.1-2\t-\tonly a server could break this",
 ]
 
@@ -52,9 +52,9 @@ def test_good_lines():
          "statements.tsv:4: 5.0 3.3.1-2 has neither test nor -"),
         (1, "3.1.1 1.5.3-1\tWireTests/PublishTests/decodes\tx",
          "statements.tsv:2: 3.1.1 1.5.3-1: there is no test 'WireTests/PublishTests/decodes'"),
-        (1, "3.1.1 1.5.3-1\tTests/Broker/test_faults.py::test_x,WireTests/PublishTests/encodes\t",
+        (1, "3.1.1 1.5.3-1\tTests/Library/test_faults.py::test_x,WireTests/PublishTests/encodes\t",
          "statements.tsv:2: 3.1.1 1.5.3-1: there is no test "
-         "'Tests/Broker/test_faults.py::test_x,WireTests/PublishTests/encodes'"),
+         "'Tests/Library/test_faults.py::test_x,WireTests/PublishTests/encodes'"),
         (1, "3.1.1 1.5.3-1\tWireTests/PublishTests/encodes, -\t",
          "statements.tsv:2: 3.1.1 1.5.3-1: there is no test '-'"),
         (2, "3.1.1 2.2.2-1\tWireTests/PublishTests/encodes, WireTests/PublishTests/encodes\t",
@@ -152,12 +152,12 @@ def test_python_functions():
 def tree(root, lines=GOOD):
     """A tree with the tests that GOOD names."""
     wire = root / "Tests" / "WireTests"
-    broker = root / "Tests" / "Broker"
+    library = root / "Tests" / "Library"
     conformance = root / "Tests" / "Conformance"
-    for folder in (wire, broker, conformance):
+    for folder in (wire, library, conformance):
         folder.mkdir(parents=True)
     (wire / "PublishTests.swift").write_text("@Suite struct PublishTests {\n  @Test func encodes() {}\n}\n")
-    (broker / "test_faults.py").write_text("def test_x():\n    pass\n")
+    (library / "test_faults.py").write_text("def test_x():\n    pass\n")
     (conformance / "ids.txt").write_text("\n".join(IDS) + "\n")
     (conformance / "statements.tsv").write_text("\n".join(lines) + "\n")
     return root
@@ -175,11 +175,11 @@ def test_the_command_on_a_good_tree(tmp_path):
 
 def test_the_command_when_a_test_was_renamed(tmp_path):
     root = tree(tmp_path)
-    (root / "Tests/Broker/test_faults.py").write_text("def test_y():\n    pass\n")
+    (root / "Tests/Library/test_faults.py").write_text("def test_y():\n    pass\n")
     result = run(root)
     assert (result.returncode, result.stderr) == (1, "")
     assert result.stdout.splitlines() == [
-        "statements.tsv:3: 3.1.1 2.2.2-1: there is no test 'Tests/Broker/test_faults.py::test_x'",
+        "statements.tsv:3: 3.1.1 2.2.2-1: there is no test 'Tests/Library/test_faults.py::test_x'",
         "3 statements, 1 of them without a test, 1 problems"]
 
 

@@ -10,7 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from Broker.servers import MOSQUITTO, Mosquitto, await_condition, need
+from Support.servers import MOSQUITTO, Mosquitto, await_condition, need
 
 from .blocks import FRAMES, ROOT, Block
 

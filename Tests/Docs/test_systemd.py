@@ -8,7 +8,7 @@ import socket
 import subprocess
 
 import pytest
-from Broker.servers import await_condition
+from Support.servers import await_condition
 
 from .blocks import ROOT, blocks
 

@@ -43,7 +43,7 @@ import Transports
     #expect(driver.lines() == ["OK"])
 
     // The program leaves.
-    #expect(driver.beginLeaving(drain: 100, at: driver.time))
+    #expect(driver.beginDisconnect(drain: 100, at: driver.time))
     _ = driver.service(at: driver.time)
     #expect(network.heard == "HELLO\nBYE\n")
     #expect(network.opened.last?.isShutDown == true)
@@ -77,13 +77,8 @@ import Transports
 
   // MARK: Another transport
 
-  @Test func aSocketInTheFileSystem() throws {
-    let path = "/tmp/driver-tests-\(getpid())"
+  private static func listener(_ path: String) throws -> Int32 {
     let listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
-    defer {
-      close(listener)
-      unlink(path)
-    }
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)
     withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: Array(path.utf8)) }
@@ -92,8 +87,17 @@ import Transports
         bind(listener, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0 && listen(listener, 1) == 0
       }
     }
-    #expect(isListening)
+    try #require(isListening)
+    return listener
+  }
 
+  @Test func aSocketInTheFileSystem() throws {
+    let path = "/tmp/driver-tests-\(getpid())"
+    let listener = try Self.listener(path)
+    defer {
+      close(listener)
+      unlink(path)
+    }
     let memory = Memory(path)
     let driver = memory.driver(memory.unix(), try Linux(userTimeout: 0))
     #expect(driver.connect(at: driver.time))
@@ -106,6 +110,40 @@ import Transports
     #expect(send(server, "OK\n", 3, 0) == 3)
     #expect(driver.wait(timeout: 1000) == .event)
     #expect(driver.lines() == ["OK"])
+  }
+
+  /// What the server still sends is discarded, however much it is, until the server closes.
+  @Test func aSocketInTheFileSystemIsEmptiedAtTheEnd() throws {
+    let path = "/tmp/driver-tests-end-\(getpid())"
+    let listener = try Self.listener(path)
+    defer {
+      close(listener)
+      unlink(path)
+    }
+    let memory = Memory(path)
+    let driver = memory.driver(memory.unix(), try Linux(userTimeout: 0))
+    #expect(driver.connect(at: driver.time))
+    let server = accept(listener, nil, nil)
+    #expect(driver.wait(timeout: 100) == .nothing)
+    var heard = [UInt8](repeating: 0, count: 10)
+    #expect(recv(server, &heard, 6, 0) == 6)
+    let much = [UInt8](repeating: 0, count: 5000)
+    #expect(send(server, much, much.count, 0) == much.count)
+
+    #expect(driver.beginDisconnect(drain: 0, at: driver.time))
+    for _ in 0..<10 { #expect(!driver.service(at: driver.time)) }
+    #expect(driver.state == .disconnecting)
+    // Everything was taken, and what the client said last arrives.
+    var waiting: Int32 = -1
+    #expect(ioctl(server, UInt(TIOCOUTQ), &waiting) == 0)
+    #expect(waiting == 0)
+    #expect(recv(server, &heard, 10, 0) == 4)
+    close(server)
+    #expect(driver.wait(timeout: 10_000) == .event)
+    guard case .disconnected(let failure) = driver.nextEvent(), case .requested = failure.cause else {
+      Issue.record("no end")
+      return
+    }
   }
 
   @Test func nobodyListensInTheFileSystem() throws {
@@ -133,7 +171,7 @@ import Transports
     // Its handshake comes first.
     #expect(network.heard == ">")
     #expect(driver.isOpen == false)
-    network.say("<")
+    network.say("<<")
     _ = driver.wait(timeout: 10)
     #expect(network.heard == ">HELLO\n")
 
@@ -161,6 +199,84 @@ import Transports
     #expect(network.now == begun + 100)
   }
 
+  /// All that the server says in the handshake comes in one piece, and the system tells of it once.
+  @Test(arguments: [false, true])
+  func aHandshakeBehindASilentDescriptor(waits: Bool) {
+    let (network, memory) = (TestNetwork(), Memory("server"))
+    let driver = memory.driver(RecordLayer(memory.tcp()), TestSystem(network: network))
+    _ = driver.connect(at: driver.time)
+    _ = driver.wait(timeout: 10)
+    network.say("<<OK\n")
+    let (tells, begun) = (network.tells, network.now)
+    if waits {
+      #expect(driver.wait(timeout: 1000) == .event)
+    } else {
+      #expect(!driver.service(at: Self.at(network)))
+      #expect(driver.nextTimeout(at: Self.at(network)) == 0)
+      #expect(!driver.service(at: Self.at(network)))
+      #expect(driver.nextTimeout(at: Self.at(network)) == 0)
+      #expect(driver.service(at: Self.at(network)))
+    }
+    #expect(driver.lines() == ["OK"])
+    #expect(network.tells == tells + 1)
+    #expect(network.now == begun)
+  }
+
+  /// What the server says at the end, and that this was all, is in one piece, too.
+  @Test(arguments: [false, true])
+  func anEndBehindASilentDescriptor(waits: Bool) {
+    let (network, memory) = (TestNetwork(), Memory("server"))
+    let driver = memory.driver(RecordLayer(memory.tcp()), TestSystem(network: network))
+    _ = driver.connect(at: driver.time)
+    _ = driver.wait(timeout: 10)
+    network.say("<<")
+    _ = driver.wait(timeout: 10)
+    #expect(driver.beginDisconnect(drain: 0, at: driver.time))
+    _ = driver.service(at: driver.time)
+    #expect(driver.state == .disconnecting)
+    network.say("one\ntwo\nEND\n")
+    let (tells, begun) = (network.tells, network.now)
+    if waits {
+      #expect(driver.wait(timeout: 1000) == .event)
+    } else {
+      for _ in 0..<2 {
+        #expect(!driver.service(at: Self.at(network)))
+        #expect(driver.nextTimeout(at: Self.at(network)) == 0)
+      }
+      #expect(driver.service(at: Self.at(network)))
+    }
+    guard case .disconnected(let failure) = driver.nextEvent(), case .requested = failure.cause else {
+      Issue.record("no end")
+      return
+    }
+    #expect(network.tells == tells + 1)
+    #expect(network.now == begun)
+  }
+
+  /// What lies in the layer when the connection breaks is handed out first.
+  @Test func recordsBehindABrokenConnection() {
+    let (network, memory) = (TestNetwork(), Memory("server"))
+    let driver = memory.driver(RecordLayer(memory.tcp()), TestSystem(network: network))
+    _ = driver.connect(at: driver.time)
+    _ = driver.wait(timeout: 10)
+    network.say("<<OK\none\ntwo\n")
+    #expect(driver.wait(timeout: 1000) == .event)
+    #expect(driver.lines() == ["OK"])
+    let begun = network.now
+    network.sendError = 32
+    _ = driver.beginDisconnect(drain: 0, at: driver.time)
+    var lines: [String] = []
+    while driver.wait(timeout: 1000) == .event, driver.hasLine { lines += driver.lines() }
+    #expect(lines == ["one", "two"])
+    #expect(network.now == begun)
+    guard case .disconnected(let failure) = driver.nextEvent(), case .network(let error) = failure.cause
+    else {
+      Issue.record("no end")
+      return
+    }
+    #expect(error == 32)
+  }
+
   /// A failure within the layer is one of the connection.
   @Test func theLayerRefuses() {
     let (network, memory) = (TestNetwork(), Memory("server"))
@@ -176,6 +292,58 @@ import Transports
     }
     #expect(error == SystemError.connectionRefused)
     #expect(failure.retry == 500)
+  }
+
+  // MARK: The end
+
+  /// Sending ends with the final packet, even if the protocol wants to send more.
+  @Test func nothingIsSentBehindTheEnd() {
+    let (network, memory) = (TestNetwork(), Memory("server", writeTimeout: 1000))
+    let driver = memory.driver(memory.tcp(), TestSystem(network: network))
+    _ = driver.connect(at: driver.time)
+    _ = driver.wait(timeout: 10)
+    driver.hasPostscript = true
+    network.room = 4
+    let begun = network.now
+    #expect(driver.beginDisconnect(drain: 0, at: driver.time))
+    _ = driver.service(at: Self.at(network))
+    #expect(network.heard == "HELLO\nBYE\n")
+    #expect(network.opened.last?.isShutDown == true)
+    let sends = network.sends
+    // The system has taken nothing for longer than it may.
+    network.now = begun + 1500
+    #expect(!driver.service(at: Self.at(network)))
+    network.room = nil
+    #expect(!driver.service(at: Self.at(network)))
+    #expect(network.sends == sends)
+    #expect(driver.wait(timeout: 1000) == .event)
+    #expect(network.now == begun + 2000)
+    guard case .disconnected(let failure) = driver.nextEvent(), case .requested = failure.cause else {
+      Issue.record("no end")
+      return
+    }
+  }
+
+  /// The final packet finds the connection broken while the application has an event to take. Nothing more is asked of
+  /// its socket, and why it broke is what is told.
+  @Test func aBrokenConnectionIsNotWatched() {
+    let (network, memory) = (TestNetwork(), Memory("server"))
+    let driver = memory.driver(memory.tcp(), TestSystem(network: network))
+    _ = driver.connect(at: driver.time)
+    _ = driver.wait(timeout: 10)
+    driver.readsAhead = true
+    network.say("OK\n")
+    network.sendError = 32
+    _ = driver.beginDisconnect(drain: 0, at: driver.time)
+    #expect(driver.wait(timeout: 10) == .event)
+    #expect(driver.lines() == ["OK"])
+    #expect(driver.wait(timeout: 10) == .event)
+    guard case .disconnected(let failure) = driver.nextEvent(), case .network(let error) = failure.cause
+    else {
+      Issue.record("no end")
+      return
+    }
+    #expect(error == 32)
   }
 
   // MARK: No system

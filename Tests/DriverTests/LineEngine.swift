@@ -14,6 +14,12 @@ struct LineEngine: ~Copyable, ProtocolEngine {
   private var isOpen = false
   private(set) var isAccepted = false
   private var isOver = false
+  /// It takes bytes while events wait to be taken.
+  var readsAhead = false
+  /// It has something to send behind its final line.
+  var hasPostscript = false
+  /// How many bytes of `outgoing` there are up to the end of its final line.
+  private var unsentEnd = 0
   var closeRequest: CloseRequest<CloseDetails>? = nil
 
   init(room: consuming Region) { self.room = room }
@@ -63,7 +69,10 @@ struct LineEngine: ~Copyable, ProtocolEngine {
     lines.append(line)
   }
 
-  mutating func transmitted(_ count: Int, at now: Instant) { outgoing.removeFirst(count) }
+  mutating func transmitted(_ count: Int, at now: Instant) {
+    outgoing.removeFirst(count)
+    unsentEnd = max(0, unsentEnd - count)
+  }
   mutating func timedOut(at now: Instant) {}
   mutating func peerClosed() {}
   mutating func closed() {
@@ -82,8 +91,8 @@ struct LineEngine: ~Copyable, ProtocolEngine {
     borrowing get { outgoing.span }
   }
 
-  /// One line at a time is enough for it.
-  var wantsReceive: Bool { isOpen && lines.isEmpty }
+  /// One line at a time is enough for it, unless it reads ahead.
+  var wantsReceive: Bool { isOpen && (lines.isEmpty || readsAhead) }
   @_lifetime(&self)
   mutating func receiveSpace() -> MutableSpan<UInt8> { room.mutableBytes(in: filled..<room.count) }
 
@@ -96,9 +105,11 @@ struct LineEngine: ~Copyable, ProtocolEngine {
   var canSendFinalPacket: Bool { isOpen }
   mutating func sendFinalPacket() -> Bool {
     say("BYE")
+    unsentEnd = outgoing.count
+    if hasPostscript { say("PS") }
     closeRequest = CloseRequest(.requested, details: CloseDetails(word: 0))
     return true
   }
-  var hasUnsentFinalPacket: Bool { !outgoing.isEmpty }
+  var hasUnsentFinalPacket: Bool { unsentEnd > 0 }
   var wantsClose: Bool { closeRequest != nil }
 }

@@ -2,12 +2,12 @@ import Platform
 import Storage
 import Transports
 
-/// What TLS will be to the driver: a layer on another transport, with a handshake of its own (one byte each
-/// way). It reads as much as there is and hands out one record, which is a line, at a time: the others lie
-/// inside behind a descriptor that is silent.
+/// What TLS will be to the driver: a layer on another transport, with a handshake of its own (`>` to the server,
+/// two `<` from it). It reads as much as there is, and takes one byte of the handshake or one record, which is a
+/// line, at a time: the others lie inside behind a descriptor that is silent. The record END is the last.
 struct RecordLayer<Base: Transport & ~Copyable>: ~Copyable, Transport {
   private var base: Base
-  private enum State { case opening, greeted, open }
+  private enum State { case opening, greeted, answered, open }
   private var state = State.opening
   private var inside: [UInt8] = []
 
@@ -17,6 +17,7 @@ struct RecordLayer<Base: Transport & ~Copyable>: ~Copyable, Transport {
   var stage: OpeningStage { base.stage }
   var deadline: Instant? { state == .opening ? base.deadline : nil }
   var hasBuffered: Bool { !inside.isEmpty || base.hasBuffered }
+  var addressCapacity: Int { base.addressCapacity }
 
   func isOpen<System: Platform & ~Copyable>(on system: borrowing System) -> Bool { base.isOpen(on: system) }
   func isReadable(_ ready: Readiness) -> Bool { base.isReadable(ready) }
@@ -42,15 +43,34 @@ struct RecordLayer<Base: Transport & ~Copyable>: ~Copyable, Transport {
     _ ready: Readiness, on system: inout System, _ log: Log, at now: Instant
   ) -> Opening {
     guard state != .opening else { return greet(base.advance(ready, on: &system, log, at: now), on: &system) }
-    guard base.isReadable(ready) else { return .opening }
-    var answer: [UInt8] = [0]
-    var space = answer.mutableSpan
-    guard case .transferred = base.receive(into: &space, on: &system), answer == [UInt8(ascii: "<")] else {
+    guard base.isReadable(ready) || !inside.isEmpty else { return .opening }
+    guard case .transferred = fill(from: &system), inside.removeFirst() == UInt8(ascii: "<") else {
       return .failed(.system(SystemError.connectionRefused))
     }
-    state = .open
-    return .open
+    state = state == .greeted ? .answered : .open
+    return state == .open ? .open : .opening
   }
+
+  mutating func provide<System: Platform & ~Copyable>(
+    _ addresses: AddressList, on system: inout System, _ log: Log, at now: Instant
+  ) -> Opening { greet(base.provide(addresses, on: &system, log, at: now), on: &system) }
+
+  mutating func timedOut<System: Platform & ~Copyable>(
+    on system: inout System, _ log: Log, at now: Instant
+  ) -> Opening { greet(base.timedOut(on: &system, log, at: now), on: &system) }
+
+  /// Reads if nothing is left inside.
+  private mutating func fill<System: Platform & ~Copyable>(from system: inout System) -> Transfer {
+    guard inside.isEmpty else { return .transferred(inside.count) }
+    var read = [UInt8](repeating: 0, count: 1000)
+    var room = read.mutableSpan
+    let result = base.receive(into: &room, on: &system)
+    if case .transferred(let count) = result { inside = Array(read.prefix(count)) }
+    return result
+  }
+
+  /// The size of the first record inside.
+  private var recordSize: Int { inside.firstIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? inside.count }
 
   private mutating func greet<System: Platform & ~Copyable>(
     _ opening: Opening, on system: inout System
@@ -70,15 +90,9 @@ struct RecordLayer<Base: Transport & ~Copyable>: ~Copyable, Transport {
   mutating func receive<System: Platform & ~Copyable>(
     into space: inout MutableSpan<UInt8>, on system: inout System
   ) -> Transfer {
-    if inside.isEmpty {
-      var read = [UInt8](repeating: 0, count: 1000)
-      var room = read.mutableSpan
-      let result = base.receive(into: &room, on: &system)
-      guard case .transferred(let count) = result else { return result }
-      inside = Array(read.prefix(count))
-    }
-    let record = inside.firstIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? inside.count
-    let count = min(record, space.count)
+    let result = fill(from: &system)
+    guard case .transferred = result else { return result }
+    let count = min(recordSize, space.count)
     for index in 0..<count { space[index] = inside[index] }
     inside.removeFirst(count)
     return .transferred(count)
@@ -94,7 +108,11 @@ struct RecordLayer<Base: Transport & ~Copyable>: ~Copyable, Transport {
     base.shutdownWrite(on: &system)
   }
   mutating func discard<System: Platform & ~Copyable>(on system: inout System) -> Transfer {
-    base.discard(on: &system)
+    let result = fill(from: &system)
+    guard case .transferred = result else { return result }
+    let record = Array(inside.prefix(recordSize))
+    inside.removeFirst(record.count)
+    return record == Array("END\n".utf8) ? .closed : .transferred(record.count)
   }
   mutating func close<System: Platform & ~Copyable>(on system: inout System) {
     inside = []

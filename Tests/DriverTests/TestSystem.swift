@@ -18,6 +18,12 @@ final class TestNetwork {
   var watched = [(readable: Bool, writable: Bool)](repeating: (false, false), count: Channel.count)
   /// Each that was opened.
   var opened: [TestSocket] = []
+  /// How many more bytes the kernel takes; `nil`: all.
+  var room: Int?
+  /// What sending fails with.
+  var sendError: Int32?
+  /// How often the kernel was handed bytes.
+  var sends = 0
   /// How often the system was asked what is ready, and how often it had something to tell.
   var waits = 0
   var tells = 0
@@ -29,7 +35,7 @@ final class TestNetwork {
       if watched[index].readable, !socket.received.isEmpty || socket.isClosed {
         bits |= 1 << (2 * UInt32(index))
       }
-      if watched[index].writable, socket.error != nil { bits |= 2 << (2 * UInt32(index)) }
+      if watched[index].writable, socket.error != nil, room != 0 { bits |= 2 << (2 * UInt32(index)) }
     }
     return bits
   }
@@ -56,6 +62,9 @@ struct TestSystem: ~Copyable, Platform {
   }
 
   func watch(_ channel: Channel, readable: Bool, writable: Bool) throws(PlatformError) {
+    // As epoll does with a descriptor that is closed.
+    let isOpen = Int(channel.rawValue) >= Channel.sockets || at(channel) != nil
+    guard isOpen || !(readable || writable) else { throw PlatformError(code: 9) }
     network.watched[Int(channel.rawValue)] = (readable, writable)
   }
   func wakeUp() throws(PlatformError) -> WakeUp { .none }
@@ -69,6 +78,7 @@ struct TestSystem: ~Copyable, Platform {
   func resolve(_ host: Span<UInt8>, port: UInt16) throws(PlatformError) {}
   var isResolving: Bool { false }
   func resolved() -> Resolution { .pending }
+  func cancelResolving() {}
 
   func connect(_ socket: Channel, to address: IPAddress, port: UInt16) throws(PlatformError) {
     open(socket, "\(port)")
@@ -89,8 +99,13 @@ struct TestSystem: ~Copyable, Platform {
   func connectError(_ socket: Channel) -> Int32 { at(socket)?.error ?? 107 }
   func isOpen(_ socket: Channel) -> Bool { at(socket) != nil }
   func send(_ socket: Channel, _ bytes: Span<UInt8>) -> Transfer {
-    for index in 0..<bytes.count { at(socket)?.sent.append(bytes[index]) }
-    return .transferred(bytes.count)
+    network.sends += 1
+    if let error = network.sendError { return .failed(error) }
+    let count = min(bytes.count, network.room ?? bytes.count)
+    guard count > 0 else { return .wouldBlock }
+    network.room = network.room.map { $0 - count }
+    for index in 0..<count { at(socket)?.sent.append(bytes[index]) }
+    return .transferred(count)
   }
   func receive(_ socket: Channel, into space: inout MutableSpan<UInt8>) -> Transfer {
     guard let open = at(socket) else { return .closed }
@@ -117,6 +132,7 @@ struct NoSystem: ~Copyable, Platform {
   func resolve(_ host: Span<UInt8>, port: UInt16) throws(PlatformError) { fatalError() }
   var isResolving: Bool { fatalError() }
   func resolved() -> Resolution { fatalError() }
+  func cancelResolving() { fatalError() }
   func connect(_ socket: Channel, to address: IPAddress, port: UInt16) throws(PlatformError) { fatalError() }
   func connectError(_ socket: Channel) -> Int32 { fatalError() }
   func isOpen(_ socket: Channel) -> Bool { fatalError() }

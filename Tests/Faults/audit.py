@@ -7,8 +7,8 @@ import threading
 import time
 from dataclasses import dataclass
 
-from Broker import smq
-from Broker.servers import Server, need
+from Support import smq
+from Support.servers import Server, need
 
 
 class Witness:

@@ -1,4 +1,4 @@
-"""Fixtures: those of Tests/Broker, watched clients, the fault injector."""
+"""Fixtures: watched clients, the fault injector."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from Broker.conftest import broker, clients, mosquitto, start_mosquitto, subscribe  # noqa: F401
-from Support.time_limit import not_for_ever  # noqa: F401
 
 from . import watched
 from .injector import Injector, Planner

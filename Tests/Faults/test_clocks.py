@@ -11,8 +11,8 @@ import time
 from pathlib import Path
 
 import pytest
-from Broker import smq
-from Broker.servers import need
+from Support import smq
+from Support.servers import need
 
 TESTS = Path(__file__).resolve().parents[1]
 
@@ -25,9 +25,9 @@ def environment(**more: str) -> dict[str, str]:
 
 ACROSS_THE_WRAP = """
     import socket, sys, time
-    from Broker import smq
-    from Broker.scripted_broker import Broker
-    from Broker.servers import free_port
+    from Support import smq
+    from Support.scripted_broker import Broker
+    from Support.servers import free_port
 
     url, wrap = sys.argv[1], float(sys.argv[2])
     time.sleep(max(0, wrap - time.monotonic() - 4))
@@ -114,7 +114,7 @@ def test_the_clock_wraps(mosquitto, bits):
 
 THROUGH_A_JUMP = """
     import os, sys, time
-    from Broker import smq
+    from Support import smq
 
     url, file, which, jump = sys.argv[1:]
     client = smq.Client(reconnect=True, url=url, client_id="jumper", flags=smq.OPTION_KEEP_SESSION, keep_alive_s=1,

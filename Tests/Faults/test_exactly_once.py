@@ -12,8 +12,8 @@ import signal
 import time
 
 import pytest
-from Broker import smq
-from Broker.servers import await_condition
+from Support import smq
+from Support.servers import await_condition
 
 from .audit import Publisher, Witness, nothing_lost
 from .injector import DOWN, UP, Plan
@@ -146,7 +146,7 @@ class Reader:
 
 def test_messages_for_us_over_connections_that_are_cut(start_mosquitto, watched_clients, inject, seed):
     """QoS 1: each comes, and the first of each in order. (QoS 2 over any number of cuts is counted with a server of our
-    own, in Tests/Broker: Mosquitto 2.0 sends a message again whose handshake is cut twice.)"""
+    own, in Tests/Library: Mosquitto 2.0 sends a message again whose handshake is cut twice.)"""
     broker = quiet_log(start_mosquitto)
 
     def cut(number: int, chance: random.Random) -> Plan:

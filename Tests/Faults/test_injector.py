@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from types import SimpleNamespace
 
 import pytest
-from Broker import smq
+from Support import smq
 
 from .audit import nothing_lost
 from .injector import DOWN, UP, Injector, Plan, always, first

@@ -10,15 +10,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from Broker import smq
+from Support import smq
 
 from .network import available, tool
 
 # In namespaces of its own: the loopback device and the name server are nobody else's.
 A_NAME_SERVER_THAT_HANGS = """
     import ctypes, os, socket, subprocess, sys, threading, time
-    from Broker import smq
-    from Broker.scripted_broker import Broker
+    from Support import smq
+    from Support.scripted_broker import Broker
     from Faults.watched import WatchedClient
 
     silent = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)

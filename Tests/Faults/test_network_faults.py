@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from Broker import smq
-from Broker.servers import Mosquitto
+from Support import smq
+from Support.servers import Mosquitto
 
 from .audit import Publisher, Witness, nothing_lost
 from .network import Bumpy, Cable, Network, available

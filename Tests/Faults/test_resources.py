@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from Broker.servers import need
+from Support.servers import need
 
 CYCLES = 10_000
 CLIENTS = 1_000

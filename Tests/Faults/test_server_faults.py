@@ -9,8 +9,8 @@ import socket
 import time
 
 import pytest
-from Broker import smq
-from Broker.servers import await_condition, free_port
+from Support import smq
+from Support.servers import await_condition, free_port
 
 from .audit import Ended, Publisher, Witness, nothing_lost
 from .injector import DOWN, UP, Plan, always, first

@@ -7,7 +7,7 @@ import select
 import subprocess
 from pathlib import Path
 
-from Broker import smq
+from Support import smq
 
 HERE = Path(__file__).parent
 FLAGS = ["-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-I", str(smq.HEADER.parent)]

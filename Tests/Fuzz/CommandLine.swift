@@ -9,12 +9,12 @@ import CSwiftMQTT
   let bytes = unsafe [UInt8](UnsafeBufferPointer(start: words, count: size))
   var list: [[UInt8]] = []
   for word in bytes.split(separator: 0, omittingEmptySubsequences: false) { list.append(Array(word)) }
-  do throws(Complaint) {
+  do throws(ExitError) {
     let arguments = try Arguments(commands[Int(command)], list)
     if arguments.wantsHelp { return usage(of: arguments.command) }
     if arguments.wantsVersion { return 1 }
     _ = try clientOptions(arguments, arguments.version ?? (arguments.command.set == Commands.rr ? 5 : 4))
-    _ = place(arguments)
+    _ = brokerName(arguments)
     return 1
   } catch {
     // Each complaint is a line for a person: there is one, and it has no control characters.

@@ -61,7 +61,8 @@ static void check_connect(const smq_options *options, const struct packet *packe
         BROKEN("CONNECT with another Will");
     if (version < 5) return;
     const struct properties *found = &packet->properties;
-    uint32_t expiry = options->session_expiry_s ? options->session_expiry_s : keeps ? SMQ_FOREVER : 0;
+    bool is_usual = !(options->flags & SMQ_OPTION_SESSION_EXPIRY) && options->session_expiry_s == 0;
+    uint32_t expiry = is_usual && keeps ? SMQ_FOREVER : options->session_expiry_s;
     if (wire_number(found, 0x11, 0) != expiry) BROKEN("CONNECT with another Session Expiry Interval");
     uint32_t receive_maximum = options->receive_maximum ? options->receive_maximum : 64;
     if (wire_number(found, 0x21, 65535) != receive_maximum) BROKEN("CONNECT with another Receive Maximum");

@@ -9,7 +9,7 @@
 /* Tests/Fuzz/CommandLine.swift, which is compiled with the sources of smq. 0: the words are a mistake; 1: they are a command. */
 int32_t fuzz_command_line(int32_t command, const uint8_t *words, size_t size);
 
-/* ---- Files: what is in all of them. The linker has these called instead of those in Sources/CTool/files.c. */
+/* ---- Files: what is in all of them. The linker has these called instead of those in Sources/CTool and Sources/CPlatform. */
 
 static const uint8_t *file;
 static size_t file_size, file_at;
@@ -35,7 +35,7 @@ int32_t __wrap_tool_write(int32_t fd, const void *data, size_t size) {
     return 0;
 }
 
-void __wrap_tool_close(int32_t fd) { (void)fd; }
+void __wrap_platform_close(int32_t fd) { (void)fd; }
 
 int LLVMFuzzerInitialize(int *count, char ***values) {
     (void)count;

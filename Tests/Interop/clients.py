@@ -8,8 +8,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from Broker.recording import Proxy
-from Broker.wire_packets import PUBACK, PUBCOMP, PUBLISH, packets
+from Support.recording import Proxy
+from Support.wire_packets import PUBACK, PUBCOMP, PUBLISH, packets
 
 Pairs = Sequence[tuple[int, object]]  # properties: identifier and value
 

@@ -1,4 +1,4 @@
-"""Fixtures: no test hangs, and without libmosquitto there is nothing to compare."""
+"""Without libmosquitto there is nothing to compare."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import ctypes
 import os
 
 import pytest
-from Support.time_limit import not_for_ever  # noqa: F401
 
 try:
     ctypes.CDLL("libmosquitto.so.1")

@@ -9,8 +9,8 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from Broker.recording import Recording
-from Broker.wire_packets import (
+from Support.recording import Recording
+from Support.wire_packets import (
     CONNACK,
     CONNECT,
     NAMES,

@@ -9,7 +9,7 @@ import struct
 import threading
 from collections.abc import Callable, Sequence
 
-from Broker.wire_packets import PROPERTIES, PUBACK, PUBCOMP, PUBLISH, PUBREC, PUBREL, SUBACK, Packet, Reading, first
+from Support.wire_packets import PROPERTIES, PUBACK, PUBCOMP, PUBLISH, PUBREC, PUBREL, SUBACK, Packet, Reading, first
 
 RETAIN_AS_PUBLISHED = 8
 END = "end of the run"

@@ -19,9 +19,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from Broker import smq, wire_rules
-from Broker.recording import Proxy
-from Broker.servers import Mosquitto, await_condition
+from Support import smq, wire_rules
+from Support.recording import Proxy
+from Support.servers import Mosquitto, await_condition
 
 from . import mosq
 from .clients import Client, Settings

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from threading import Event
 
-from Broker.servers import await_condition
-from Broker.wire_packets import PUBCOMP, PUBLISH, PUBREC, PUBREL, SUBSCRIBE
+from Support.servers import await_condition
+from Support.wire_packets import PUBCOMP, PUBLISH, PUBREC, PUBREL, SUBSCRIBE
 
 from .clients import Will
 from .scenario import Run, scenario

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from Broker.servers import need
+from Support.servers import need
 
 from .scenario import Run, scenario
 

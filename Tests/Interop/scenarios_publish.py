@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from Broker.wire_packets import PUBLISH
+from Support.wire_packets import PUBLISH
 
 from .scenario import Run, scenario
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from Broker import smq
+from Support import smq
 
 from .clients import Client, Pairs, Settings
 

@@ -8,7 +8,7 @@ import re
 import subprocess
 from pathlib import Path
 
-from Broker import smq
+from Support import smq
 
 PAIRS = 1_000_000
 SEED = os.environ.get("SMQ_TOPIC_SEED", "1")  # "new" draws one; it is printed

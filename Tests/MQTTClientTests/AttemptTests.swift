@@ -11,12 +11,12 @@ import Transports
 @Suite struct AttemptTests {
   /// A connection that is there.
   static func connected(_ world: World, configure: (inout RequestedOptions) -> Void = { _ in }) throws
-    -> ClientRig
+    -> ClientHarness
   {
-    let rig = try ReconnectingTests.rig(world, configure: configure)
-    rig.connect()
-    #expect(rig.run(100).map(\.what) == [.connected])
-    return rig
+    let harness = try ReconnectingTests.harness(world, configure: configure)
+    harness.connect()
+    #expect(harness.run(100).map(\.what) == [.connected])
+    return harness
   }
 
   // MARK: Why
@@ -30,10 +30,11 @@ import Transports
   func theLastError(addresses: [World.Address], errno: Int32) throws {
     let world = World()
     world.addresses = addresses
-    let rig = try ReconnectingTests.rig(world) { $0.noReconnect = true }
-    rig.connect()
-    while !rig.client.hasEvent { _ = rig.client.wait(timeout: 1000) }
-    guard case .disconnected(let failure) = rig.client.nextEvent(), case .network(let error) = failure.cause
+    let harness = try ReconnectingTests.harness(world) { $0.noReconnect = true }
+    harness.connect()
+    while !harness.client.hasEvent { _ = harness.client.wait(timeout: 1000) }
+    guard case .disconnected(let failure) = harness.client.nextEvent(),
+      case .network(let error) = failure.cause
     else { throw Unexpected() }
     #expect(error == errno)
   }
@@ -49,12 +50,12 @@ import Transports
     let world = World()
     world.addresses = [.refuses(after: 1), .opens(after: 1)]
     world.server.judge = Self.olderOnly
-    let rig = try ReconnectingTests.rig(world) {
+    let harness = try ReconnectingTests.harness(world) {
       $0.protocolVersion = 5
       $0.fallback = true
     }
-    rig.connect()
-    #expect(rig.run(100).map(\.what) == [.connected])
+    harness.connect()
+    #expect(harness.run(100).map(\.what) == [.connected])
     #expect(world.tried.map(\.address) == [0, 1, 1])
   }
 
@@ -62,18 +63,18 @@ import Transports
   @Test func theOlderVersionAfterABlockedOne() throws {
     let world = World()
     world.room = 5
-    let rig = try ReconnectingTests.rig(world) {
+    let harness = try ReconnectingTests.harness(world) {
       $0.protocolVersion = 5
       $0.fallback = true
       $0.writeTimeout = 3000
     }
-    rig.connect()
-    #expect(rig.run(100).isEmpty)
+    harness.connect()
+    #expect(harness.run(100).isEmpty)
     world.addresses = [.opens(after: 5000)]
     world.room = nil
     world.breakConnections()
-    #expect(rig.run(6000).map(\.what) == [.connected])
-    let version = rig.client.version
+    #expect(harness.run(6000).map(\.what) == [.connected])
+    let version = harness.client.version
     #expect(version == .v3_1_1)
   }
 
@@ -81,26 +82,26 @@ import Transports
   @Test func noOlderVersionForOneThatLeaves() throws {
     let world = World()
     world.server.connack = nil
-    let rig = try ReconnectingTests.rig(world) {
+    let harness = try ReconnectingTests.harness(world) {
       $0.protocolVersion = 5
       $0.fallback = true
     }
-    rig.connect()
-    #expect(rig.run(100).isEmpty)
-    try rig.disconnect()
+    harness.connect()
+    #expect(harness.run(100).isEmpty)
+    try harness.disconnect()
     world.addresses = [.blackHole]
     world.breakConnections()
     // It looks at the transport first.
-    _ = rig.client.service(at: rig.now)
-    #expect(rig.run(1000).count == 1)
+    _ = harness.client.service(at: harness.now)
+    #expect(harness.run(1000).count == 1)
     #expect(world.tried.count == 1)
-    #expect(rig.client.nextTimeout(at: rig.now) != 0)
+    #expect(harness.client.nextTimeout(at: harness.now) != 0)
   }
 
   // MARK: Redirects (§4.11)
 
-  private static func redirected(_ world: World) throws -> ClientRig {
-    try ClientRig(world, url: "mqtt://a") {
+  private static func redirected(_ world: World) throws -> ClientHarness {
+    try ClientHarness(world, url: "mqtt://a") {
       $0.protocolVersion = 5
       $0.redirect = true
       $0.reconnectMinimum = 1000
@@ -112,19 +113,19 @@ import Transports
   @Test func fourRedirects() throws {
     let world = World()
     world.pointing = ["a": (0x9C, "b"), "b": (0x9C, "a")]
-    let rig = try Self.redirected(world)
-    rig.connect()
-    #expect(rig.run(900).map(\.retry) == [0, 0, 0, 0, 1000])
+    let harness = try Self.redirected(world)
+    harness.connect()
+    #expect(harness.run(900).map(\.retry) == [0, 0, 0, 0, 1000])
   }
 
   /// A connection that lasted begins the count anew.
   @Test func redirectsOfDays() throws {
     let world = World()
     world.pointing["a"] = (0x9C, "other")
-    let rig = try Self.redirected(world)
-    rig.connect()
+    let harness = try Self.redirected(world)
+    harness.connect()
     for _ in 0..<8 {
-      let told = rig.run(40_000)
+      let told = harness.run(40_000)
       #expect(told.last?.what == .connected)
       #expect(world.looked.last == "other:1883")
       world.breakConnections()
@@ -136,11 +137,11 @@ import Transports
   /// A server that does not close its side is waited for, but not for long.
   @Test func theServerDoesNotClose() throws {
     let world = World()
-    let rig = try Self.connected(world)
+    let harness = try Self.connected(world)
     world.server.delay = 100_000
-    try rig.disconnect()
+    try harness.disconnect()
     let start = world.now
-    let told = rig.run(5000)
+    let told = harness.run(5000)
     #expect(told.map(\.what) == [.disconnected(.requested, .none, retry: nil)])
     #expect(told.map(\.time) == [start + 2000])
   }
@@ -150,12 +151,12 @@ import Transports
   func leavingTwice(first: UInt32, second: UInt32) throws {
     let world = World()
     world.server.ignores = [3]
-    let rig = try Self.connected(world)
-    try rig.publish("a")
+    let harness = try Self.connected(world)
+    try harness.publish("a")
     let start = world.now
-    try rig.disconnect(drain: first)
-    try rig.disconnect(drain: second)
-    let told = rig.run(5000)
+    try harness.disconnect(drain: first)
+    try harness.disconnect(drain: second)
+    let told = harness.run(5000)
     #expect(told.map(\.what) == [.disconnected(.requested, .none, retry: nil)])
     #expect(told.map(\.time) == [start + 1000 + world.server.delay])
   }
@@ -164,13 +165,13 @@ import Transports
   @Test func leavingBeforeItIsAccepted() throws {
     let world = World()
     world.server.connack = nil
-    let rig = try ReconnectingTests.rig(world)
-    rig.connect()
-    #expect(rig.run(100).isEmpty)
-    try rig.publish("a")
+    let harness = try ReconnectingTests.harness(world)
+    harness.connect()
+    #expect(harness.run(100).isEmpty)
+    try harness.publish("a")
     let start = world.now
-    try rig.disconnect(drain: 5000)
-    let told = rig.run(10_000)
+    try harness.disconnect(drain: 5000)
+    let told = harness.run(10_000)
     #expect(told.map(\.what) == [.disconnected(.requested, .none, retry: nil)])
     #expect(told.map(\.time) == [start + world.server.delay])
   }
@@ -179,12 +180,12 @@ import Transports
   @Test func cuttingOffAWait() throws {
     let world = World()
     world.addresses = [.refuses(after: 0)]
-    let rig = try ReconnectingTests.rig(world)
-    rig.connect()
-    #expect(rig.run(500).map(\.retry) == [1000])
-    rig.client.cutOff(at: rig.now)
-    #expect(rig.take().map(\.what) == [.disconnected(.requested, .none, retry: nil)])
-    #expect(rig.run(60_000).isEmpty)
+    let harness = try ReconnectingTests.harness(world)
+    harness.connect()
+    #expect(harness.run(500).map(\.retry) == [1000])
+    harness.client.cutOff(at: harness.now)
+    #expect(harness.take().map(\.what) == [.disconnected(.requested, .none, retry: nil)])
+    #expect(harness.run(60_000).isEmpty)
     #expect(world.attempts.count == 1)
   }
 
@@ -193,14 +194,14 @@ import Transports
   /// Whoever waits for each event looks at the socket once in a millisecond, not for each of them.
   @Test func eventsAtHandAreNotWaitedFor() throws {
     let world = World()
-    let rig = try Self.connected(world)
+    let harness = try Self.connected(world)
     world.say([0x30, 3, 0, 1, 0x61])
-    #expect(rig.client.wait(timeout: 1000) == .event)
+    #expect(harness.client.wait(timeout: 1000) == .event)
     let before = world.wakeUps
-    for _ in 0..<10 { #expect(rig.client.wait(timeout: 1000) == .event) }
+    for _ in 0..<10 { #expect(harness.client.wait(timeout: 1000) == .event) }
     #expect(world.wakeUps == before)
     world.now += 1
-    #expect(rig.client.wait(timeout: 1000) == .event)
+    #expect(harness.client.wait(timeout: 1000) == .event)
     #expect(world.wakeUps == before + 1)
   }
 
@@ -220,17 +221,17 @@ import Transports
   func log(level: Int32) throws {
     let world = World()
     world.addresses = [.refuses(after: 1)]
-    let rig = try ReconnectingTests.rig(world)
+    let harness = try ReconnectingTests.harness(world)
     let log = Log()
     let told: LogHook.Function = { user, level, what, number, other in
       guard let user, let what = LogHook.Step(rawValue: what) else { return }
       let log = unsafe Unmanaged<Log>.fromOpaque(user).takeUnretainedValue()
       log.lines.append(Log.Line(level: level, what: what, numbers: [number, other]))
     }
-    rig.client.log = unsafe LogHook(
+    harness.client.log = unsafe LogHook(
       told, user: Unmanaged.passUnretained(log).toOpaque(), level: LogHook.Level(rawValue: level)!)
-    rig.connect()
-    _ = rig.run(100)
+    harness.connect()
+    _ = harness.run(100)
     let all = [
       Log.Line(level: 2, what: .attempt, numbers: [1, 0]),
       Log.Line(level: 3, what: .lookUp, numbers: [0, 0]),

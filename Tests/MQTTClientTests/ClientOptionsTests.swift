@@ -17,6 +17,7 @@ struct Request: Sendable {
   var port: UInt32 = 0
   var keepAlive: UInt32 = 0
   var sessionExpiry: UInt32 = 0
+  var statesExpiry = false
   var connectTimeout: UInt32 = 0
   var pingTimeout: UInt32 = 0
   var outboxBytes: UInt32 = 0
@@ -72,6 +73,7 @@ struct Request: Sendable {
     request.port = port
     request.keepAlive = keepAlive
     request.sessionExpiry = sessionExpiry
+    request.statesExpiry = statesExpiry
     request.connectTimeout = connectTimeout
     request.pingTimeout = pingTimeout
     request.outboxBytes = outboxBytes
@@ -239,6 +241,18 @@ extension String {
           $0.version = 5; $0.sessionExpiry = value
         }.result.numbers["sessionExpiry"] == Int(value))
     }
+  }
+
+  @Test func sessionExpiryOfZero() {
+    let stated = Request(clientID: "c".bytes, keepSession: true, statesExpiry: true)
+    #expect(stated.with { $0.version = 4 }.result.error == "option")
+    for value: UInt32 in [0, 1, .max] {
+      #expect(
+        stated.with {
+          $0.version = 5; $0.sessionExpiry = value
+        }.result.numbers["sessionExpiry"] == Int(value))
+    }
+    #expect(Request(version: 5, statesExpiry: true).result.numbers["sessionExpiry"] == 0)
   }
 
   // MARK: The Will

@@ -9,11 +9,11 @@ extension FailureStage: @unchecked Sendable {}
 
 /// Does a client stay connected, without ever becoming a storm? On a virtual clock: hours take no time.
 @Suite struct ReconnectingTests {
-  static func rig(
+  static func harness(
     _ world: World = World(), shortest: UInt32 = 1000, longest: UInt32 = 30_000,
     jitter: Backoff.Jitter = .none, configure: (inout RequestedOptions) -> Void = { _ in }
-  ) throws -> ClientRig {
-    try ClientRig(world) {
+  ) throws -> ClientHarness {
+    try ClientHarness(world) {
       $0.reconnectMinimum = shortest
       $0.reconnectMaximum = longest
       $0.jitter = jitter.rawValue
@@ -28,24 +28,24 @@ extension FailureStage: @unchecked Sendable {}
   func doublesUpToTheBound(start: UInt32) throws {
     let world = World(now: start)
     world.addresses = [.refuses(after: 0)]
-    let rig = try Self.rig(world)
-    rig.connect()
-    let told = rig.run(200_000)
+    let harness = try Self.harness(world)
+    harness.connect()
+    let told = harness.run(200_000)
     #expect(
       told.map(\.retry).prefix(9) == [1000, 2000, 4000, 8000, 16_000, 30_000, 30_000, 30_000, 30_000])
     for (index, one) in told.enumerated() {
       #expect(one.what == .disconnected(.network, .connect, retry: one.retry))
       if index > 0 { #expect(one.time &- told[index - 1].time == (told[index - 1].retry ?? 0) + 1) }
     }
-    #expect(rig.state == .waiting)
+    #expect(harness.state == .waiting)
   }
 
   @Test func refusalsWaitToo() throws {
     let world = World()
     world.server.connack = [0x20, 2, 0, 4]  // bad user name or password
-    let rig = try Self.rig(world)
-    rig.connect()
-    let told = rig.run(60_000)
+    let harness = try Self.harness(world)
+    harness.connect()
+    let told = harness.run(60_000)
     #expect(told.allSatisfy { $0.what == .disconnected(.refused, .accept, retry: $0.retry) })
     #expect(told.map(\.retry) == [1000, 2000, 4000, 8000, 16_000, 30_000])
   }
@@ -55,11 +55,11 @@ extension FailureStage: @unchecked Sendable {}
   func flappingServer(jitter: Backoff.Jitter) throws {
     let world = World()
     world.server.lifetime = 0
-    let rig = try Self.rig(world, longest: 60_000, jitter: jitter)
-    rig.connect()
-    _ = rig.run(10 * 60_000)
+    let harness = try Self.harness(world, longest: 60_000, jitter: jitter)
+    harness.connect()
+    _ = harness.run(10 * 60_000)
     let early = world.attempts.count
-    _ = rig.run(60 * 60_000)
+    _ = harness.run(60 * 60_000)
     let perMinute = Double(world.attempts.count - early) / 60
     #expect(perMinute < 4, "\(perMinute) attempts a minute")
     #expect(perMinute > 0.5)
@@ -69,9 +69,9 @@ extension FailureStage: @unchecked Sendable {}
   func onlyAStableConnectionIsANewBeginning(lifetime: UInt32, waits: [UInt32]) throws {
     let world = World()
     world.server.lifetime = lifetime
-    let rig = try Self.rig(world)
-    rig.connect()
-    let told = rig.run(2 * lifetime + 10_000).filter { $0.what != .connected }
+    let harness = try Self.harness(world)
+    harness.connect()
+    let told = harness.run(2 * lifetime + 10_000).filter { $0.what != .connected }
     #expect(told.map(\.retry).prefix(2) == waits[...].map { $0 }[...])
     #expect(told.allSatisfy { $0.what == .disconnected(.closed, .connected, retry: $0.retry) })
   }
@@ -79,28 +79,28 @@ extension FailureStage: @unchecked Sendable {}
   @Test func theNextAttemptWaitsForTheEventOfTheLast() throws {
     let world = World()
     world.addresses = [.refuses(after: 0)]
-    let rig = try Self.rig(world)
-    rig.connect()
+    let harness = try Self.harness(world)
+    harness.connect()
     for _ in 0..<100 {
-      _ = rig.client.wait(timeout: 1000)
+      _ = harness.client.wait(timeout: 1000)
       // With an event at hand no wait takes any time.
       world.now += 100
     }
     #expect(world.attempts.count == 1)
-    #expect(rig.take().count == 1)
-    _ = rig.run(1001)
+    #expect(harness.take().count == 1)
+    _ = harness.run(1001)
     #expect(world.attempts.count == 2)
   }
 
   @Test func onlyOnce() throws {
     let world = World()
     world.addresses = [.refuses(after: 0)]
-    let rig = try Self.rig(world) { $0.noReconnect = true }
-    rig.connect()
-    #expect(rig.run(100_000).map(\.what) == [.disconnected(.network, .connect, retry: nil)])
+    let harness = try Self.harness(world) { $0.noReconnect = true }
+    harness.connect()
+    #expect(harness.run(100_000).map(\.what) == [.disconnected(.network, .connect, retry: nil)])
     #expect(world.attempts.count == 1)
-    #expect(rig.state == .disconnected)
-    #expect(rig.connect())
+    #expect(harness.state == .disconnected)
+    #expect(harness.connect())
   }
 
   // MARK: What is wanted
@@ -108,39 +108,39 @@ extension FailureStage: @unchecked Sendable {}
   @Test func leavingEndsTheWait() throws {
     let world = World()
     world.addresses = [.refuses(after: 0)]
-    let rig = try Self.rig(world)
-    rig.connect()
-    _ = rig.run(1500)
-    #expect(!rig.connect())
-    try rig.disconnect()
-    #expect(rig.take().map(\.what) == [.disconnected(.requested, .none, retry: nil)])
-    #expect(rig.state == .disconnected)
-    _ = rig.client.wait(timeout: 60_000)
+    let harness = try Self.harness(world)
+    harness.connect()
+    _ = harness.run(1500)
+    #expect(!harness.connect())
+    try harness.disconnect()
+    #expect(harness.take().map(\.what) == [.disconnected(.requested, .none, retry: nil)])
+    #expect(harness.state == .disconnected)
+    _ = harness.client.wait(timeout: 60_000)
     #expect(world.attempts.count == 2)
-    #expect(rig.connect())
+    #expect(harness.connect())
   }
 
   /// The event that was still to be taken says that nothing follows.
   @Test func leavingWhileAFailureIsUntaken() throws {
     let world = World()
     world.addresses = [.refuses(after: 0)]
-    let rig = try Self.rig(world)
-    rig.connect()
-    _ = rig.client.wait(timeout: 1000)
-    try rig.disconnect()
-    #expect(rig.take().map(\.what) == [.disconnected(.network, .connect, retry: nil)])
-    #expect(rig.state == .disconnected)
+    let harness = try Self.harness(world)
+    harness.connect()
+    _ = harness.client.wait(timeout: 1000)
+    try harness.disconnect()
+    #expect(harness.take().map(\.what) == [.disconnected(.network, .connect, retry: nil)])
+    #expect(harness.state == .disconnected)
   }
 
   @Test func whatIsQueuedGoesOutOnTheNextConnection() throws {
     let world = World()
     world.server.lifetime = 10_000
-    let rig = try Self.rig(world)
-    rig.connect()
-    _ = rig.run(100)
+    let harness = try Self.harness(world)
+    harness.connect()
+    _ = harness.run(100)
     world.breakConnections()
-    for cookie: UInt64 in 1...5 { try rig.publish("a", cookie: cookie) }
-    let told = rig.run(5000)
+    for cookie: UInt64 in 1...5 { try harness.publish("a", cookie: cookie) }
+    let told = harness.run(5000)
     let completed = told.compactMap { if case .completed(let cookie) = $0.what { Int(cookie) } else { nil } }
     #expect(completed == [1, 2, 3, 4, 5])
   }
@@ -156,9 +156,9 @@ extension FailureStage: @unchecked Sendable {}
       case .connect: world.addresses = [.blackHole, .blackHole, .blackHole]
       default: world.server.connack = nil
       }
-      let rig = try Self.rig(world) { $0.connectTimeout = 5000 }
-      rig.connect()
-      let told = rig.run(5500)
+      let harness = try Self.harness(world) { $0.connectTimeout = 5000 }
+      harness.connect()
+      let told = harness.run(5500)
       #expect(told.map(\.what) == [.disconnected(.timeout, stage, retry: 1000)])
       #expect(told.map(\.time) == [6000])
     }
@@ -167,9 +167,9 @@ extension FailureStage: @unchecked Sendable {}
   @Test func unknownName() throws {
     let world = World()
     world.name = .unknown(after: 20)
-    let rig = try Self.rig(world)
-    rig.connect()
-    #expect(rig.run(500).map(\.what) == [.disconnected(.resolve, .resolve, retry: 1000)])
+    let harness = try Self.harness(world)
+    harness.connect()
+    #expect(harness.run(500).map(\.what) == [.disconnected(.resolve, .resolve, retry: 1000)])
   }
 
   // MARK: Addresses (RFC 8305)
@@ -191,16 +191,16 @@ extension FailureStage: @unchecked Sendable {}
     let world = World()
     world.addresses = addresses
     world.server.delay = 0
-    let rig = try Self.rig(world)
-    rig.connect()
+    let harness = try Self.harness(world)
+    harness.connect()
     let start = world.now + 1  // the look-up
-    let told = rig.run(10_000)
+    let told = harness.run(10_000)
     #expect(told.map(\.what) == [.connected])
     #expect(told.first?.time == start + connected)
     #expect(world.tried.map(\.time) == times.map { start + $0 })
     #expect(world.tried.map(\.address) == Array(0..<times.count))
     // The others are closed.
-    #expect(world.lanes.count { $0 != nil } == 1)
+    #expect(world.sockets.count { $0 != nil } == 1)
   }
 
   /// Of more than there is room for, the first.
@@ -208,9 +208,9 @@ extension FailureStage: @unchecked Sendable {}
   func theFirstAddresses(room: Int) throws {
     let world = World()
     world.addresses = [World.Address](repeating: .refuses(after: 1), count: 8)
-    let rig = try Self.rig(world) { $0.addresses = UInt32(room) }
-    rig.connect()
-    #expect(rig.run(100).map(\.what) == [.disconnected(.network, .connect, retry: 1000)])
+    let harness = try Self.harness(world) { $0.addresses = UInt32(room) }
+    harness.connect()
+    #expect(harness.run(100).map(\.what) == [.disconnected(.network, .connect, retry: 1000)])
     #expect(world.tried.map(\.address) == Array(0..<room))
   }
 
@@ -220,12 +220,12 @@ extension FailureStage: @unchecked Sendable {}
   @Test func rounds() throws {
     let world = World()
     world.refusing = ["a", "b", "c"]
-    let rig = try ClientRig(world, url: "mqtt://a,b:1884,c") {
+    let harness = try ClientHarness(world, url: "mqtt://a,b:1884,c") {
       $0.reconnectMinimum = 1000
       $0.jitter = Backoff.Jitter.none.rawValue
     }
-    rig.connect()
-    let told = rig.run(4000)
+    harness.connect()
+    let told = harness.run(4000)
     #expect(told.map(\.retry) == [0, 0, 1000, 0, 0, 2000, 0, 0, 4000])
     #expect(
       world.looked
@@ -237,14 +237,14 @@ extension FailureStage: @unchecked Sendable {}
   func theGoodOneFirst(lifetime: UInt32, first: String) throws {
     let world = World()
     world.refusing = ["a", "c"]
-    let rig = try ClientRig(world, url: "mqtt://a,b,c") { $0.jitter = Backoff.Jitter.none.rawValue }
-    rig.connect()
-    _ = rig.run(lifetime)
+    let harness = try ClientHarness(world, url: "mqtt://a,b,c") { $0.jitter = Backoff.Jitter.none.rawValue }
+    harness.connect()
+    _ = harness.run(lifetime)
     #expect(world.looked == ["a:1883", "b:1883"])
-    #expect(rig.client.serverIndex == 1)
+    #expect(harness.client.serverIndex == 1)
     world.breakConnections()
     world.refusing = ["a", "b", "c"]
-    _ = rig.run(2000)
+    _ = harness.run(2000)
     #expect(world.looked[2] == "\(first):1883")
     #expect(Set(world.looked[2..<5]).count == 3)
   }
@@ -255,8 +255,8 @@ extension FailureStage: @unchecked Sendable {}
     for seed in 0..<200 {
       let world = World()
       world.random = World.LCG(state: UInt32(seed) &* 7919)
-      let rig = try ClientRig(world, url: "mqtt://a,b,c,d") { $0.shuffle = true }
-      rig.connect()
+      let harness = try ClientHarness(world, url: "mqtt://a,b,c,d") { $0.shuffle = true }
+      harness.connect()
       firsts[world.looked[0], default: 0] += 1
     }
     #expect(firsts.count == 4 && firsts.values.allSatisfy { $0 > 20 }, "\(firsts)")
@@ -266,20 +266,71 @@ extension FailureStage: @unchecked Sendable {}
   @Test func aNameThatHangs() throws {
     let world = World()
     world.name = .never
-    let rig = try ClientRig(world, url: "mqtt://a,b") { $0.connectTimeout = 5000 }
-    rig.connect()
-    _ = rig.run(4999)
+    let harness = try ClientHarness(world, url: "mqtt://a,b") { $0.connectTimeout = 5000 }
+    harness.connect()
+    _ = harness.run(4999)
     world.name = .found(after: 1)
-    #expect(rig.run(100).map(\.what) == [.disconnected(.timeout, .resolve, retry: 0), .connected])
+    #expect(harness.run(100).map(\.what) == [.disconnected(.timeout, .resolve, retry: 0), .connected])
     #expect(world.looked == ["a:1883", "b:1883"])
+  }
+
+  /// A look-up that is under way is one of the server that stood there before.
+  @Test(arguments: [("a", 1884), ("a", 1883), ("c", 1883)] as [(String, UInt32)])
+  func anotherServerDuringALookUp(host: String, port: UInt32) throws {
+    let world = World()
+    world.name = .found(after: 8000)
+    let harness = try ClientHarness(world, url: "mqtt://a") {
+      $0.connectTimeout = 5000
+      $0.noReconnect = true
+    }
+    harness.connect()
+    #expect(harness.run(5000).map(\.what) == [.disconnected(.timeout, .resolve, retry: nil)])
+    #expect(harness.renew(host: host, port: port))
+    harness.connect()
+    // One is enough for the same server.
+    let isSame = host == "a" && port == 1883
+    #expect(harness.run(4999).map(\.what) == (isSame ? [.connected] : []))
+    #expect(world.looked == (isSame ? ["a:1883"] : ["a:1883", "\(host):\(port)"]))
+    world.name = .found(after: 1)
+    if !isSame {
+      _ = harness.run(1)
+      harness.connect()
+      #expect(harness.run(4000).map(\.what) == [.connected])
+    }
+    #expect(world.ports == [UInt16(port)])
   }
 
   // MARK: Redirects (§4.11)
 
+  /// So it is with a server that another one points to.
+  @Test func anotherRedirectDuringALookUp() throws {
+    let world = World()
+    world.numericHosts = ["10.0.0.1"]
+    world.pointing["10.0.0.1"] = (0x9C, "b:1884")
+    world.name = .never
+    let harness = try ClientHarness(world, url: "mqtt://10.0.0.1") {
+      $0.protocolVersion = 5
+      $0.redirect = true
+      $0.connectTimeout = 5000
+      $0.jitter = Backoff.Jitter.none.rawValue
+    }
+    harness.connect()
+    #expect(
+      harness.run(5500).map(\.what) == [
+        .disconnected(.refused, .accept, retry: 0), .disconnected(.timeout, .resolve, retry: 1000),
+      ])
+    world.pointing["10.0.0.1"] = (0x9C, "c:1885")
+    world.name = .found(after: 1)
+    #expect(
+      harness.run(2000).map(\.what) == [.disconnected(.refused, .accept, retry: 0), .connected])
+    #expect(world.looked == ["b:1884", "c:1885"])
+    #expect(world.ports == [1883, 1883, 1885])
+  }
+
   private static func redirected(
     _ world: World, _ url: String = "mqtt://a,b", follows: Bool = true
-  ) throws -> ClientRig {
-    try ClientRig(world, url: url) {
+  ) throws -> ClientHarness {
+    try ClientHarness(world, url: url) {
       $0.protocolVersion = 5
       $0.redirect = follows
       $0.jitter = Backoff.Jitter.none.rawValue
@@ -293,11 +344,11 @@ extension FailureStage: @unchecked Sendable {}
   func followed(reference: String, looked: String) throws {
     let world = World()
     world.pointing["a"] = (0x9C, reference)
-    let rig = try Self.redirected(world)
-    rig.connect()
-    #expect(rig.run(100).map(\.what) == [.disconnected(.refused, .accept, retry: 0), .connected])
+    let harness = try Self.redirected(world)
+    harness.connect()
+    #expect(harness.run(100).map(\.what) == [.disconnected(.refused, .accept, retry: 0), .connected])
     #expect(world.looked == ["a:1883", looked])
-    #expect(rig.client.serverIndex == 2)
+    #expect(harness.client.serverIndex == 2)
   }
 
   /// Not asked for; or nothing that one could connect to; or not before 5.0.
@@ -305,22 +356,22 @@ extension FailureStage: @unchecked Sendable {}
   func notFollowed(reference: String) throws {
     let world = World()
     world.pointing["a"] = (0x9C, reference == "a b:0" ? "other" : reference)
-    let rig = try Self.redirected(world, follows: reference != "a b:0")
-    rig.connect()
-    _ = rig.run(100)
+    let harness = try Self.redirected(world, follows: reference != "a b:0")
+    harness.connect()
+    _ = harness.run(100)
     #expect(world.looked == ["a:1883", "b:1883"])
-    #expect(rig.state == .connected)
+    #expect(harness.state == .connected)
   }
 
   /// Servers that point to each other make no storm.
   @Test func loops() throws {
     let world = World()
     world.pointing = ["a": (0x9C, "b"), "b": (0x9C, "a")]
-    let rig = try Self.redirected(world, "mqtt://a")
-    rig.connect()
-    _ = rig.run(600_000)
+    let harness = try Self.redirected(world, "mqtt://a")
+    harness.connect()
+    _ = harness.run(600_000)
     let early = world.attempts.count
-    _ = rig.run(600_000)
+    _ = harness.run(600_000)
     #expect(world.looked.prefix(5) == ["a:1883", "b:1883", "a:1883", "b:1883", "a:1883"])
     #expect(world.attempts.count - early <= 11, "\(world.attempts.count - early) in ten minutes")
   }
@@ -332,22 +383,57 @@ extension FailureStage: @unchecked Sendable {}
   func moved(code: UInt8, lifetime: UInt32, next: String) throws {
     let world = World()
     world.pointing["a"] = (code, "other")
-    let rig = try Self.redirected(world)
-    rig.connect()
-    _ = rig.run(lifetime)
+    let harness = try Self.redirected(world)
+    harness.connect()
+    _ = harness.run(lifetime)
     #expect(world.looked == ["a:1883", "other:1883"])
     world.breakConnections()
-    _ = rig.run(1500)
+    _ = harness.run(1500)
     #expect(world.looked[2] == "\(next):1883")
+  }
+
+  /// Longer than two instants can be compared.
+  @Test func movedForMonths() throws {
+    let world = World()
+    world.pointing["a"] = (0x9D, "other")
+    let harness = try ClientHarness(world, url: "mqtt://a,b") {
+      $0.protocolVersion = 5
+      $0.redirect = true
+      $0.keepAlive = 65_535
+      $0.jitter = Backoff.Jitter.none.rawValue
+    }
+    harness.connect()
+    for _ in 0..<4 { _ = harness.run(10 * 86_400_000) }
+    #expect(harness.state == .connected)
+    world.breakConnections()
+    _ = harness.run(1500)
+    #expect(world.looked == ["a:1883", "other:1883", "other:1883"])
+  }
+
+  /// A program that takes the end of its connection months later is connected again at once.
+  @Test func anEndThatIsTakenLate() throws {
+    let world = World()
+    world.addresses = [.refuses(after: 0)]
+    let harness = try Self.harness(world)
+    harness.connect()
+    for _ in 0..<5 where !harness.client.hasEvent { _ = harness.client.wait(timeout: 10) }
+    for _ in 0..<4 {
+      world.now &+= 10 * 86_400_000
+      _ = harness.client.service(at: harness.now)
+    }
+    #expect(world.attempts.count == 1)
+    #expect(harness.take().map(\.retry) == [1000])
+    _ = harness.client.service(at: harness.now)
+    #expect(world.attempts.count == 2)
   }
 
   @Test func theOtherIsNotThere() throws {
     let world = World()
     world.pointing["a"] = (0x9C, "other")
     world.refusing = ["other"]
-    let rig = try Self.redirected(world)
-    rig.connect()
-    let told = rig.run(20_000)
+    let harness = try Self.redirected(world)
+    harness.connect()
+    let told = harness.run(20_000)
     #expect(told.map(\.retry).prefix(3) == [0, 1000, 0])
     #expect(world.looked.prefix(4) == ["a:1883", "other:1883", "a:1883", "other:1883"])
   }
@@ -358,33 +444,33 @@ extension FailureStage: @unchecked Sendable {}
   @Test func hintsShortenAWait() throws {
     let world = World()
     world.addresses = [.refuses(after: 0)]
-    let rig = try Self.rig(world, longest: 60_000)
-    rig.connect()
-    _ = rig.run(70_000)
+    let harness = try Self.harness(world, longest: 60_000)
+    harness.connect()
+    _ = harness.run(70_000)
     let before = world.attempts.count
     for _ in 0..<600 {
-      rig.client.hintUp(at: rig.now)
-      _ = rig.run(100)
+      harness.client.hintUp(at: harness.now)
+      _ = harness.run(100)
     }
     let gaps = zip(world.attempts.dropFirst(), world.attempts).map { $0 - $1 }.dropFirst(before)
     #expect(gaps.allSatisfy { $0 >= 1000 && $0 < 1200 }, "\(gaps)")
     // Without hints the backoff is where it was.
-    let told = rig.run(70_000)
+    let told = harness.run(70_000)
     #expect(told.last?.retry == 60_000)
   }
 
   @Test(arguments: [true, false])
   func hintsLookAtAConnection(isUp: Bool) throws {
     let world = World()
-    let rig = try Self.rig(world) { $0.pingTimeout = 3000 }
-    rig.connect()
-    _ = rig.run(1000)
-    if isUp { rig.client.hintUp(at: rig.now) } else { rig.client.hintDown(at: rig.now) }
-    #expect(rig.run(5000).isEmpty)
+    let harness = try Self.harness(world) { $0.pingTimeout = 3000 }
+    harness.connect()
+    _ = harness.run(1000)
+    if isUp { harness.client.hintUp(at: harness.now) } else { harness.client.hintDown(at: harness.now) }
+    #expect(harness.run(5000).isEmpty)
     #expect(world.packets.count { $0.first == 0xC0 } == 1)
     world.server.answersPings = false
-    if isUp { rig.client.hintUp(at: rig.now) } else { rig.client.hintDown(at: rig.now) }
-    let told = rig.run(3500)
+    if isUp { harness.client.hintUp(at: harness.now) } else { harness.client.hintDown(at: harness.now) }
+    let told = harness.run(3500)
     #expect(told.map(\.what) == [.disconnected(.keepAlive, .keepAlive, retry: 1000)])
   }
 
@@ -393,11 +479,11 @@ extension FailureStage: @unchecked Sendable {}
   /// An idle client wakes for Keep Alive, and for nothing else.
   @Test func wakesOnlyForKeepAlive() throws {
     let world = World()
-    let rig = try Self.rig(world)
-    rig.connect()
-    _ = rig.run(1000)
+    let harness = try Self.harness(world)
+    harness.connect()
+    _ = harness.run(1000)
     let before = world.wakeUps
-    _ = rig.run(24 * 3_600_000)
+    _ = harness.run(24 * 3_600_000)
     let pings = world.packets.count { $0.first == 0xC0 }
     #expect(pings >= 24 * 60 && pings < 24 * 62)
     // Once to send PINGREQ, once for the answer; at the end of each wait, which is 24 days at most.
@@ -408,13 +494,13 @@ extension FailureStage: @unchecked Sendable {}
   @Test(arguments: [1000, UInt32.max - 1_800_000])
   func jump(start: UInt32) throws {
     let world = World(now: start)
-    let rig = try Self.rig(world)
-    rig.connect()
-    _ = rig.run(1000)
+    let harness = try Self.harness(world)
+    harness.connect()
+    _ = harness.run(1000)
     world.now &+= 3_600_000
-    let told = rig.run(30_000)
+    let told = harness.run(30_000)
     #expect(told.isEmpty)
-    #expect(rig.state == .connected)
+    #expect(harness.state == .connected)
     #expect(world.packets.count { $0.first == 0xC0 } == 1)
   }
 }

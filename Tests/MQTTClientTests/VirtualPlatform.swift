@@ -16,15 +16,17 @@ struct VirtualPlatform: ~Copyable, Platform {
   func wakeUp() throws(PlatformError) -> WakeUp { .none }
 
   func numeric(_ host: Span<UInt8>, port: UInt16) -> AddressList? {
-    guard world.numericHosts.contains(Self.text(host)) else { return nil }
-    return Self.addresses(world.addresses.count)
+    world.target = Self.text(host)
+    guard world.numericHosts.contains(world.target) else { return nil }
+    return Self.addresses(world.addresses.count, port: port)
   }
   func resolve(_ host: Span<UInt8>, port: UInt16) throws(PlatformError) {
     world.resolve(Self.text(host), port)
   }
   /// So many: each is told by its number.
-  static func addresses(_ count: Int) -> AddressList {
+  static func addresses(_ count: Int, port: UInt16 = 0) -> AddressList {
     var found = AddressList()
+    found.port = port
     for number in 0..<count {
       var address = IPAddress()
       address.scope = UInt32(number)
@@ -37,33 +39,34 @@ struct VirtualPlatform: ~Copyable, Platform {
   }
   var isResolving: Bool { world.isResolving }
   func resolved() -> Resolution { world.resolved() }
+  func cancelResolving() { world.cancelResolving() }
 
   func connect(
-    _ lane: Channel, to address: IPAddress, port: UInt16
-  ) throws(PlatformError) { try world.connect(Int(lane.rawValue), Int(address.scope)) }
-  func connectError(_ lane: Channel) -> Int32 { world.lanes[Int(lane.rawValue)]?.outcome ?? 107 }
-  func isOpen(_ lane: Channel) -> Bool { world.lanes[Int(lane.rawValue)] != nil }
-  func send(_ lane: Channel, _ bytes: Span<UInt8>) -> Transfer {
+    _ socket: Channel, to address: IPAddress, port: UInt16
+  ) throws(PlatformError) { try world.connect(Int(socket.rawValue), Int(address.scope), port) }
+  func connectError(_ socket: Channel) -> Int32 { world.sockets[Int(socket.rawValue)]?.outcome ?? 107 }
+  func isOpen(_ socket: Channel) -> Bool { world.sockets[Int(socket.rawValue)] != nil }
+  func send(_ socket: Channel, _ bytes: Span<UInt8>) -> Transfer {
     var copy: [UInt8] = []
     for index in 0..<bytes.count { copy.append(bytes[index]) }
-    return world.send(Int(lane.rawValue), copy)
+    return world.send(Int(socket.rawValue), copy)
   }
-  func receive(_ lane: Channel, into space: inout MutableSpan<UInt8>) -> Transfer {
-    guard let link = world.lanes[Int(lane.rawValue)] else { return .closed }
+  func receive(_ socket: Channel, into space: inout MutableSpan<UInt8>) -> Transfer {
+    guard let link = world.sockets[Int(socket.rawValue)] else { return .closed }
     guard !link.received.isEmpty else { return link.isClosed ? .closed : .wouldBlock }
     let count = min(space.count, link.received.count)
     for index in 0..<count { space[index] = link.received[index] }
     link.received.removeFirst(count)
     return .transferred(count)
   }
-  func shutdownWrite(_ lane: Channel) { world.finish(Int(lane.rawValue)) }
-  func discard(_ lane: Channel) -> Transfer {
-    world.lanes[Int(lane.rawValue)]?.received = []
-    return world.lanes[Int(lane.rawValue)]?.isClosed == true ? .closed : .wouldBlock
+  func shutdownWrite(_ socket: Channel) { world.finish(Int(socket.rawValue)) }
+  func discard(_ socket: Channel) -> Transfer {
+    world.sockets[Int(socket.rawValue)]?.received = []
+    return world.sockets[Int(socket.rawValue)]?.isClosed == true ? .closed : .wouldBlock
   }
-  func close(_ lane: Channel) {
-    world.lanes[Int(lane.rawValue)] = nil
-    world.watched[Int(lane.rawValue)] = (false, false)
+  func close(_ socket: Channel) {
+    world.sockets[Int(socket.rawValue)] = nil
+    world.watched[Int(socket.rawValue)] = (false, false)
   }
 }
 
@@ -123,14 +126,17 @@ final class World {
   var server = Server()
 
   var watched = [(Bool, Bool)](repeating: (false, false), count: Channel.count)
-  var lanes: [Link?] = [nil, nil, nil, nil]
+  var sockets: [Link?] = [nil, nil, nil, nil]
   private var answer: Resolution?
   private(set) var isResolving = false
+  private var lookUps = 0
   private var events: [(time: UInt32, number: Int, action: () -> Void)] = []
   private var eventCount = 0
 
   /// When each attempt to connect began: the first address of each look-up.
   private(set) var attempts: [UInt32] = []
+  /// The host of the attempt.
+  var target = ""
   /// What was looked up.
   private(set) var looked: [String] = []
   /// These hosts are addresses.
@@ -141,6 +147,8 @@ final class World {
   var refusing: Set<String> = []
   /// These names point to another server: the Reason Code, and where.
   var pointing: [String: (code: UInt8, reference: String)] = [:]
+  /// The port of each address that was tried.
+  private(set) var ports: [UInt16] = []
   /// Which address was tried when.
   private(set) var tried: [(address: Int, time: UInt32)] = []
   /// The first byte of each packet the server got, and when.
@@ -187,7 +195,7 @@ final class World {
   private func readiness() -> UInt32 {
     var bits: UInt32 = 0
     for index in 0..<Channel.sockets {
-      guard let link = lanes[index] else { continue }
+      guard let link = sockets[index] else { continue }
       let (readable, writable) = watched[index]
       let isReadable = !link.received.isEmpty || link.isClosed
       if readable, isReadable { bits |= 1 << (2 * UInt32(index)) }
@@ -206,14 +214,23 @@ final class World {
     looked.append("\(host):\(port)")
     isResolving = true
     answer = nil
+    lookUps += 1
+    let number = lookUps
     switch name {
     case .never: break
-    case .unknown(let delay): at(delay) { self.answer = .noAddress(-2) }
+    case .unknown(let delay): at(delay) { if number == self.lookUps { self.answer = .noAddress(-2) } }
     case .found(let delay):
       at(delay) {
-        self.answer = .addresses(VirtualPlatform.addresses(self.addresses.count))
+        guard number == self.lookUps else { return }
+        self.answer = .addresses(VirtualPlatform.addresses(self.addresses.count, port: port))
       }
     }
+  }
+
+  func cancelResolving() {
+    isResolving = false
+    answer = nil
+    lookUps += 1
   }
 
   func resolved() -> Resolution {
@@ -225,26 +242,26 @@ final class World {
 
   // MARK: Connections
 
-  func connect(_ lane: Int, _ address: Int) throws(PlatformError) {
+  func connect(_ socket: Int, _ address: Int, _ port: UInt16) throws(PlatformError) {
     tried.append((address, now))
+    ports.append(port)
     let link = Link()
-    let host = looked.last?.prefix { $0 != ":" } ?? ""
-    switch refusing.contains(String(host)) ? .refuses(after: 0) : addresses[address] {
+    switch refusing.contains(target) ? .refuses(after: 0) : addresses[address] {
     case .noRoute: throw PlatformError(code: 101)
     case .blackHole: break
     case .opens(let delay): at(delay) { link.outcome = 0 }
     case .refuses(let delay): at(delay) { link.outcome = 111 }
     }
-    lanes[lane] = link
+    sockets[socket] = link
   }
 
-  func finish(_ lane: Int) {
-    guard let link = lanes[lane] else { return }
+  func finish(_ socket: Int) {
+    guard let link = sockets[socket] else { return }
     at(server.delay) { link.isClosed = true }
   }
 
-  func send(_ lane: Int, _ bytes: [UInt8]) -> Transfer {
-    guard let link = lanes[lane], !link.isClosed else { return .failed(32) }
+  func send(_ socket: Int, _ bytes: [UInt8]) -> Transfer {
+    guard let link = sockets[socket], !link.isClosed else { return .failed(32) }
     let count = min(bytes.count, room ?? bytes.count)
     guard count > 0 else { return .wouldBlock }
     room = room.map { $0 - count }
@@ -291,12 +308,11 @@ final class World {
   }
 
   private func connack(_ packet: [UInt8], _ body: [UInt8]) -> [UInt8]? {
-    let host = looked.last?.prefix { $0 != ":" } ?? ""
     let level = body[2 + Int(body[1])]
     let code = server.judge?(packet) ?? 0
     guard code == 0 else { return level == 5 ? [0x20, 3, 0, code, 0] : [0x20, 2, 0, code] }
     guard level == 5 else { return server.connack }
-    guard let (code, reference) = pointing[String(host)] else {
+    guard let (code, reference) = pointing[target] else {
       return server.connack.map { _ in [0x20, 3, 0, 0, 0] }
     }
     let property = [0x1C, 0, UInt8(reference.utf8.count)] + Array(reference.utf8)
@@ -304,8 +320,8 @@ final class World {
   }
 
   /// The server says something by itself, now.
-  func say(_ bytes: [UInt8]) { for link in lanes { link?.received += bytes } }
+  func say(_ bytes: [UInt8]) { for link in sockets { link?.received += bytes } }
 
   /// The connection breaks without a word.
-  func breakConnections() { for link in lanes { link?.isClosed = true } }
+  func breakConnections() { for link in sockets { link?.isClosed = true } }
 }

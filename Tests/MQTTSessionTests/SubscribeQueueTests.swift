@@ -264,6 +264,20 @@ import Testing
     #expect(rig.events() == [.connected(sessionPresent: false), .aboveLimit(4, 0xA2)])
   }
 
+  @Test func aFailureSaysWhatFailed() throws {
+    for type in [ControlPacketType.subscribe, .unsubscribe] {
+      let rig = Self.rig(.v5_0)
+      if type == .subscribe { try rig.subscribe(["a"]) } else { try rig.unsubscribe(["a"]) }
+      _ = rig.drain()
+      rig.receive(type == .subscribe ? suback(.v5_0, 65_280, [0, 0]) : unsuback(.v5_0, 65_280, [0, 0]))
+      guard case .completed(let completion) = rig.session.nextEvent() else {
+        Issue.record("there is no completion")
+        continue
+      }
+      #expect(completion.type == type && completion.result == .unreadable)
+    }
+  }
+
   /// Larger than the receive buffer: it ends the connection, and its request, which would be answered like that again.
   @Test func answerAboveTheBuffer() throws {
     let rig = Rig(.v5_0) {

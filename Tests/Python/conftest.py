@@ -1,4 +1,4 @@
-"""Fixtures: the package as it is in the tree, on the library that was built, and the servers of Tests/Broker."""
+"""Fixtures: the package as it is in the tree, on the library that was built."""
 
 from __future__ import annotations
 
@@ -19,9 +19,7 @@ os.environ.setdefault("SWIFTMQTT_LIBRARY", str(LIBRARY))
 sys.path.insert(0, str(PACKAGE))
 
 from . import pythons  # noqa: E402
-from Broker.conftest import broker, start_mosquitto  # noqa: E402, F401
-from Broker.servers import Mosquitto  # noqa: E402
-from Support.time_limit import not_for_ever  # noqa: E402, F401
+from Support.servers import Mosquitto  # noqa: E402
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 import swiftmqtt
-from Broker.servers import free_port
+from Support.servers import free_port
 from swiftmqtt import State, Status
 from swiftmqtt.aio import Client
 

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 import swiftmqtt
 import swiftmqtt.aio
-from Broker.servers import free_port
+from Support.servers import free_port
 
 from . import pythons
 

@@ -8,8 +8,8 @@ import re
 
 import pytest
 import swiftmqtt
-from Broker.servers import free_port
-from swiftmqtt import Client, Overflow, Protocol, Stage, State, Status, Subscription, Will
+from Support.servers import free_port
+from swiftmqtt import Client, Completed, Overflow, Protocol, Stage, State, Status, Subscription, Will
 
 VERSIONS = pytest.mark.parametrize("protocol", [Protocol.MQTT_3_1, Protocol.MQTT_3_1_1, Protocol.MQTT_5_0])
 
@@ -300,6 +300,39 @@ def test_a_session_that_is_kept(server, level):
         client.disconnect(session_expiry_interval=0)
 
 
+@pytest.mark.parametrize("seconds, kept", [(60, True), (0, False)])
+def test_a_session_expiry_of_0(server, level, seconds, kept):
+    with Client(server.url, client_id=level, keep_session=True) as client:
+        client.subscribe(level, 1).wait(5)
+    with Client(server.url) as other:
+        other.publish(level, "while away", qos=1).wait(5)
+    with Client(server.url, client_id=level, keep_session=True, session_expiry_s=seconds) as client:
+        assert client.connected.session_present and client.server.session_expiry_s == seconds
+        assert client.receive(5).text() == "while away"
+    with Client(server.url, client_id=level, keep_session=True) as client:
+        assert client.connected.session_present == kept
+        client.disconnect(session_expiry_interval=0)
+
+
+def test_a_session_expiry_of_0_before_5_0(server, level):
+    """There it says nothing: a session that is kept has no limit."""
+    options = dict(client_id=level, keep_session=True, protocol=4)
+    for expected in (False, True):
+        with Client(server.url, session_expiry_s=0, **options) as client:
+            assert client.connected.session_present == expected
+    with Client(server.url, client_id=level, protocol=4):  # and removes it
+        pass
+
+
+def test_what_an_answer_is_of(server, level):
+    with Client(server.url) as client:
+        assert client.subscribe(level, 1).wait(5).completed is Completed.SUBSCRIBE
+        for qos in (0, 1, 2):
+            assert client.publish(level, b"x", qos=qos).wait(5).completed is Completed.PUBLISH
+        assert client.submit(level, b"x", qos=1).result(5).completed is Completed.PUBLISH
+        assert client.unsubscribe(level).wait(5).completed is Completed.UNSUBSCRIBE
+
+
 def test_acknowledging_by_hand(server, level):
     options = dict(client_id=level, keep_session=True, session_expiry_s=60, manual_ack=True)
     with Client(server.url, **options) as client:
@@ -525,7 +558,7 @@ def test_hooks_for_credentials_and_addresses(start_mosquitto, tmp_path):
 
 
 def test_enhanced_authentication(broker):
-    from Broker.scripted_broker import AUTH, Script, accept, auth
+    from Support.scripted_broker import AUTH, Script, accept, auth
 
     method = dict(authentication_method="PLUS-ONE")
     ask = auth(0x18, **method, authentication_data=b"41")
@@ -536,7 +569,7 @@ def test_enhanced_authentication(broker):
 
 
 def test_falling_back_to_what_the_server_speaks(broker):
-    from Broker.scripted_broker import Script, refuse
+    from Support.scripted_broker import Script, refuse
 
     broker.scripts = [Script(at={1: refuse(0x84)}), Script()]
     with Client(broker.url) as client:
@@ -545,7 +578,7 @@ def test_falling_back_to_what_the_server_speaks(broker):
 
 
 def test_what_the_server_says_at_the_end(broker):
-    from Broker.scripted_broker import PUBLISH, Script, disconnect
+    from Support.scripted_broker import PUBLISH, Script, disconnect
 
     broker.scripts = [Script(on={PUBLISH: disconnect(0x98, reason_string="so long")})]
     with Client(broker.url, reconnect=False) as client:

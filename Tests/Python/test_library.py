@@ -21,6 +21,9 @@ UNUSED = {
     "smq_respond",
     "smq_wait",
     "smq_publish_reserve",
+    "smq_publish_text",
+    "smq_subscribe_to",
+    "smq_unsubscribe_from",
     "smq_publish_commit",
     "smq_publish_abort",
     "smq_runner_start",
@@ -198,6 +201,7 @@ def test_every_number_is_that_of_the_header():
         "SMQ_STATE_": constants.State,
         "SMQ_REASON_": constants.ReasonCode,
         "SMQ_EVENT_": constants.EventType,
+        "SMQ_COMPLETED_": constants.Completed,
     }
     numbers = re.findall(r"^\s+(SMQ_[A-Z0-9_]+) =\s+(-?\d\w*)", HEADER, re.M)
     assert len(numbers) > 150

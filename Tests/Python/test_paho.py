@@ -25,7 +25,7 @@ NAMES = pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
 @pytest.fixture(scope="session")
 def closed_server(tmp_path_factory):
     """A server that lets in who knows the password."""
-    from Broker.servers import Mosquitto
+    from Support.servers import Mosquitto
 
     directory = tmp_path_factory.mktemp("closed")
     command = ["mosquitto_passwd", "-c", "-b", directory / "passwords", "somebody", "right"]
@@ -464,7 +464,7 @@ attempt("afterwards")
 
 @pytest.mark.parametrize("qos", [1, 2])
 def test_the_mid_of_a_message_that_arrived_is_the_wires(mqtt, broker, qos):
-    from Broker.scripted_broker import SUBSCRIBE, Script, answer_then, publish
+    from Support.scripted_broker import SUBSCRIBE, Script, answer_then, publish
 
     sends = [publish("a", b"x", qos, identifier=identifier) for identifier in (9, 65_535)]
     sends.append(publish("a", b"x", qos, identifier=300, dup=1))

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from Broker.recording import Proxy
+from Support.recording import Proxy
 
 from .conftest import PACKAGE
 
@@ -87,6 +87,10 @@ CALLS = {
         "p.UserProperty = ('a', 'b'); p.RequestProblemInformation = 0\n"
         "start(client, clean_start=True, properties=p)\n"
         "p = Properties(PacketTypes.DISCONNECT); p.SessionExpiryInterval = 0; end(client, properties=p)",
+        (5,),
+    ),
+    "a session that ends with its connection, 5.0": (
+        "client = make(); start(client, clean_start=False); end(client)",
         (5,),
     ),
     "disconnect, 5.0": (

@@ -15,51 +15,51 @@ extension Endpoint {
     message.isRefused =
       world.scenario.shape == .broker && qos != .atMostOnce
       && world.chance.percent(world.scenario.server.refusePercent)
-    var handling = PublishOptions(cookie: UInt64(message.number), isQuiet: message.isQuiet)
-    // What happens at the brim is the same for all messages with one topic, so that these stay in order.
+    var options = PublishOptions(cookie: UInt64(message.number), isQuiet: message.isQuiet)
+    // What happens when the outbox is full is the same for all messages with one topic, so that these stay in order.
     if traits.hasPolicies {
       switch topic % 5 {
-      case 0: handling.isUrgent = true
-      case 1: handling.overflow = .dropOldest
-      case 2: handling.overflow = .latest
-      case 3: handling.overflow = .dropNewest
+      case 0: options.isUrgent = true
+      case 1: options.overflow = .dropOldest
+      case 2: options.overflow = .latest
+      case 3: options.overflow = .dropNewest
       default: break
       }
     }
-    message.isUrgent = handling.isUrgent
-    message.isLatest = handling.overflow == .latest
-    message.isExpendable = handling.overflow != .refuse
+    message.isUrgent = options.isUrgent
+    message.isLatest = options.overflow == .latest
+    message.isExpendable = options.overflow != .refuse
     var properties: [UInt8] = []
     var room = message.size
-    if !handling.isUrgent, world.chance.percent(traits.specialPercent) {
+    if !options.isUrgent, world.chance.percent(traits.specialPercent) {
       switch world.chance.below(3) {
-      case 0 where handling.overflow != .latest: handling.kind = .stream
-      case 1 where handling.overflow != .latest:
-        handling.kind = .reserved
+      case 0 where options.overflow != .latest: options.kind = .stream
+      case 1 where options.overflow != .latest:
+        options.kind = .reserved
         room += world.chance.below(150)
       default: if world.scenario.version == .v5_0 { properties = [0x01, 0x01, 0x26, 0, 1, 0x6E, 0, 1, 0x76] }
       }
     }
     do throws(SessionError) {
-      guard try publish(message, room, qos, handling, properties) else {
+      guard try publish(message, room, qos, options, properties) else {
         world.trace("\(name): message of \(message.size) bytes dropped at once")
         world.counts[.droppedAtOnce] += 1
         return true
       }
     } catch {
       world.trace("\(name): message of \(message.size) bytes not taken: \(error)")
-      try check(error, message, handling, room)
+      try check(error, message, options, room)
       return false
     }
     world.trace(
-      "\(name): message \(message.number), QoS \(qos.rawValue), \(message.size) bytes, \(handling.kind)")
+      "\(name): message \(message.number), QoS \(qos.rawValue), \(message.size) bytes, \(options.kind)")
     published += 1
     world.ledger.add(message)
-    if handling.kind == .stream {
+    if options.kind == .stream {
       world.counts[.stream] += 1
       stream = message.number
     }
-    if handling.kind == .reserved {
+    if options.kind == .reserved {
       world.counts[.reserved] += 1
       reserved = (message.number, room)
     }
@@ -67,43 +67,43 @@ extension Endpoint {
   }
 
   private func publish(
-    _ message: Ledger.Message, _ room: Int, _ qos: QoS, _ handling: PublishOptions, _ properties: [UInt8]
+    _ message: Ledger.Message, _ room: Int, _ qos: QoS, _ options: PublishOptions, _ properties: [UInt8]
   ) throws(SessionError) -> Bool {
     let topic = world.ledger.topics[message.topic]
-    guard handling.kind == .whole else {
+    guard options.kind == .whole else {
       return try session.publish(
         Publish(
           topic: topic.span, payloadSize: room, qos: qos, retain: false, properties: properties.span),
-        handling, at: world.now)
+        options, at: world.now)
     }
     let payload = Ledger.payload(message.number, size: message.size)
     let publish = Publish(
       topic: topic.span, payload: payload.span, qos: qos, retain: false, properties: properties.span)
-    if properties.isEmpty, !handling.needsCare {
+    if properties.isEmpty, !options.needsCare {
       try session.publish(
-        topic: topic.span, payload: payload.span, MessageFlags(qos: qos, isQuiet: handling.isQuiet),
-        cookie: handling.cookie)
+        topic: topic.span, payload: payload.span, MessageFlags(qos: qos, isQuiet: options.isQuiet),
+        cookie: options.cookie)
       return true
     }
-    return try session.publish(publish, handling, at: world.now)
+    return try session.publish(publish, options, at: world.now)
   }
 
   private func check(
-    _ error: SessionError, _ message: Ledger.Message, _ handling: PublishOptions, _ room: Int
+    _ error: SessionError, _ message: Ledger.Message, _ options: PublishOptions, _ room: Int
   ) throws(Failure) {
     let isRight: Bool
     switch error {
     case .full:
       isRight = true
-      if handling.kind != .stream { isStarved = true }
+      if options.kind != .stream { isStarved = true }
     case .tooLarge:
       // A PUBLISH with all that may be in it.
       let size = room + world.ledger.topics[message.topic].count + 27
-      let capacity = handling.isUrgent ? traits.urgentBytes : traits.outboxBytes
+      let capacity = options.isUrgent ? traits.urgentBytes : traits.outboxBytes
       isRight = size > min(capacity, session.limits.maximumPacketSize)
     case .leaving: isRight = isLeaving
     case .qosNotSupported: isRight = message.qos > session.limits.maximumQoS
-    case .notSupported: isRight = handling.kind == .stream && traits.streamBytes == 0
+    case .notSupported: isRight = options.kind == .stream && traits.streamBytes == 0
     case .option: isRight = world.scenario.fallsBackAfter != nil
     default: isRight = false
     }

@@ -1,7 +1,7 @@
 import MQTTSession
 import MQTTWire
 
-/// A server with one client: exact about the protocol, by chance in everything that it leaves open. Messages that
+/// A server with one client: exact about the protocol, at random in everything that it leaves open. Messages that
 /// other clients publish to this one begin here, and those that it publishes end here.
 final class Broker: Server {
   /// A message on its way to the session.

@@ -22,7 +22,7 @@ enum Encoding {
   }
 
   /// What a server says that does not speak this version, in its own words or in those of 3.1.1.
-  static func versionRefused(_ version: ProtocolVersion, _ chance: inout Chance) -> [UInt8] {
+  static func versionRefused(_ version: ProtocolVersion, _ chance: inout SeededRandom) -> [UInt8] {
     version == .v5_0 && chance.percent(50) ? packet(0x20, [0, 0x84, 0]) : packet(0x20, [0, 1])
   }
 
@@ -33,7 +33,7 @@ enum Encoding {
   /// PUBACK to PUBCOMP: a Reason Code of 0 can be left out, and an empty list of properties.
   static func acknowledgement(
     _ type: ControlPacketType, _ identifier: UInt16, _ code: UInt8, _ version: ProtocolVersion,
-    _ chance: inout Chance
+    _ chance: inout SeededRandom
   ) -> [UInt8] {
     var body = two(Int(identifier))
     if version == .v5_0 {

@@ -103,8 +103,8 @@ extension Endpoint {
       try look()
     }
     guard let ending = session.closeReason else { return false }
-    farewellTurns += 1
-    guard !session.wantsTransmit || farewellTurns > 40 else { return world.isEnding }
+    turnsAfterDisconnect += 1
+    guard !session.wantsTransmit || turnsAfterDisconnect > 40 else { return world.isEnding }
     world.trace("\(name): the session has ended: \(ending.cause)")
     if session.serverRejectedVersion, session.fallBack() {
       try reopen()

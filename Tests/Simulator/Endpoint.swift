@@ -27,7 +27,7 @@ final class Endpoint {
   private var hasNoticed = false
   var isLeaving = false
   /// Turns in which the last words could not be sent.
-  var farewellTurns = 0
+  var turnsAfterDisconnect = 0
 
   // The application: see Application.swift and Events.swift.
   var published = 0
@@ -115,7 +115,7 @@ final class Endpoint {
     isDone = false
     isLeaving = false
     hasNoticed = false
-    farewellTurns = 0
+    turnsAfterDisconnect = 0
     rules.connectionOpened(session.version)
     try server.open(link, from: name)
     session.connectionOpened()

@@ -68,7 +68,7 @@ final class Link {
     case silence  // nobody learns of it
   }
 
-  func cut(_ how: Cut, _ chance: inout Chance) {
+  func cut(_ how: Cut, _ chance: inout SeededRandom) {
     // Which bytes of those on their way still arrive.
     up.lose(butFirst: chance.percent(30) ? up.count : chance.below(up.count + 1))
     switch how {

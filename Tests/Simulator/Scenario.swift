@@ -33,7 +33,7 @@ struct Scenario {
     [UInt8](repeating: UInt8(ascii: "L"), count: 90),
   ]
 
-  init(_ chance: inout Chance) {
+  init(_ chance: inout SeededRandom) {
     shape = chance.percent(60) ? .broker : .pair
     version = chance.percent(65) ? .v5_0 : .v3_1_1
     let fallsBack = shape == .broker && version == .v5_0 && chance.percent(10)
@@ -51,7 +51,7 @@ struct Scenario {
     server = ServerTraits(&chance, first, hasWindow: version == .v5_0 && !fallsBack)
   }
 
-  private static func pickTopics(_ chance: inout Chance) -> [[UInt8]] {
+  private static func pickTopics(_ chance: inout SeededRandom) -> [[UInt8]] {
     // The long one is above some receive buffers as a whole.
     let all = chance.percent(15) ? allTopics : Array(allTopics.dropLast())
     return (0..<chance.from(1...4)).map { _ in chance.pick(all) }
@@ -105,7 +105,7 @@ struct ClientTraits {
   let leaveWeight: Int
   let largest: Int
 
-  init(_ chance: inout Chance, _ version: ProtocolVersion, fallsBack: Bool) {
+  init(_ chance: inout SeededRandom, _ version: ProtocolVersion, fallsBack: Bool) {
     let isTiny = chance.percent(40)
     outboxBytes = isTiny ? chance.pick([64, 70, 100, 150]) : chance.pick([150, 300, 1000, 4096])
     outboxMessages = isTiny ? chance.from(1...3) : chance.pick([2, 5, 8, 32])
@@ -169,7 +169,7 @@ struct ServerTraits {
   let aliases: Int
   let identifiers: Identifiers
 
-  init(_ chance: inout Chance, _ client: ClientTraits, hasWindow: Bool) {
+  init(_ chance: inout SeededRandom, _ client: ClientTraits, hasWindow: Bool) {
     // Without QoS 2 a session before 5.0 can take any number: the link waits.
     highestQoS = chance.pick([1, 2, 2, 2])
     let isBoundless = !hasWindow && highestQoS == 1 && chance.percent(50)

@@ -150,11 +150,11 @@ final class WireRules {
     let inFlight = flights.count { $0.isReleased || $0.connection == connections }
     try require(
       inFlight < min(receiveMaximum, inFlightMaximum), "\(name) is above Receive Maximum [MQTT-3.3.4-7]")
-    try note(packet, message)
+    try record(packet, message)
   }
 
   /// A message with QoS 1 or 2 is on its way.
-  private func note(_ packet: Packet, _ message: Ledger.Message) throws(Failure) {
+  private func record(_ packet: Packet, _ message: Ledger.Message) throws(Failure) {
     let name = "message \(message.number)"
     if let index = flights.firstIndex(where: { $0.identifier == packet.identifier }) {
       let flight = flights[index]
@@ -219,17 +219,17 @@ final class WireRules {
       }
       parsedPackets += 1
       if packet.type == .publish {
-        noteBegun(packet.qos, packet.identifier)
+        recordBegun(packet.qos, packet.identifier)
         isPublishBegun = false
       } else {
         received(packet)
       }
     }
-    if let begun = try received.begunPublish() { noteBegun(begun.qos, begun.identifier) }
+    if let begun = try received.begunPublish() { recordBegun(begun.qos, begun.identifier) }
   }
 
   /// A message that is known already can be acknowledged before all of it is there again.
-  private func noteBegun(_ qos: UInt8, _ identifier: UInt16) {
+  private func recordBegun(_ qos: UInt8, _ identifier: UInt16) {
     guard !isPublishBegun, qos > 0 else { return }
     isPublishBegun = true
     acknowledgementsDue.append(Due(type: qos == 1 ? .puback : .pubrec, identifier: identifier))

@@ -8,13 +8,13 @@ final class World {
   let ledger: Ledger
   let trace: Trace
   var counts = Counts<SessionCount>()
-  var chance: Chance
+  var chance: SeededRandom
   var now: Instant
   /// Nothing goes wrong any more, and everybody does all there is to do.
   var isEnding = false
 
   init(seed: UInt64, trace: Trace) {
-    chance = Chance(seed: seed)
+    chance = SeededRandom(seed: seed)
     scenario = Scenario(&chance)
     ledger = Ledger(topics: scenario.topics)
     self.trace = trace

@@ -4,9 +4,9 @@ import Testing
 
 @Suite struct ArgumentsTests {
   /// Of a command that reads no file of defaults.
-  private func arguments(_ name: String, _ line: [String]) throws(Complaint) -> Arguments {
+  private func arguments(_ name: String, _ line: [String]) throws(ExitError) -> Arguments {
     guard let command = commands.first(where: { string($0.title) == "smq \(name)" }) else {
-      throw Complaint(text: "there is no such command")
+      throw ExitError(text: "there is no such command")
     }
     let alone = Command(
       name: command.name, set: command.set, summary: "", usage: "", file: "", run: command.run)
@@ -15,7 +15,7 @@ import Testing
 
   /// What is said about a command line that is wrong.
   private func complaint(_ name: String, _ line: [String]) -> String {
-    do throws(Complaint) {
+    do throws(ExitError) {
       _ = try arguments(name, line)
       return "nothing"
     } catch {
@@ -90,6 +90,6 @@ import Testing
 
   @Test(arguments: ["%", "%z", "%5", "@", #"\"#])
   func whatIsNone(_ format: String) {
-    #expect(throws: Complaint.self) { try Format.parse(bytes(format)) }
+    #expect(throws: ExitError.self) { try Format.parse(bytes(format)) }
   }
 }

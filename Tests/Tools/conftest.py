@@ -1,12 +1,11 @@
-"""Fixtures: a broker for all tests of a file, and that none lasts for ever."""
+"""Fixtures: a broker for all tests of a file."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
 import pytest
-from Broker.servers import Mosquitto
-from Support.time_limit import not_for_ever  # noqa: F401
+from Support.servers import Mosquitto
 
 from . import strange_broker
 from .strange_broker import StrangeBroker

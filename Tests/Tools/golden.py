@@ -15,8 +15,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from Broker.recording import Proxy
-from Broker.servers import Mosquitto, await_condition, free_port, need
+from Support.recording import Proxy
+from Support.servers import Mosquitto, await_condition, free_port, need
 from Compat.programs import NAME, PASSWORD, Broker, Row
 
 from .tool import SMQ, environment

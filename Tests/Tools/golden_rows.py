@@ -87,6 +87,8 @@ MORE = (
     pub("pub a session of a prefix", "-t {t} -m one -c -I prefix", code=1),
     pub("pub a session of a prefix for ever", "-V 5 -t {t} -m one -x -1 -I prefix", code=1),
     pub("pub a session that ends with its connection", "-V 5 -t {t} -m one -i {id} -c -x 0"),
+    pub("pub with an empty name", "-t {t} -m one -u ''"),
+    pub("pub with an empty name and password in 5.0", "-V 5 -t {t} -m one -u '' -P ''"),
     pub("pub a property twice", "-t {t} -m one -D publish content-type a -D publish content-type b", code=1),
     pub("pub expiry of a session twice", "-t {t} -m one -x 30 -D connect session-expiry-interval 30", code=1),
     pub("pub a session that lasts longer than it began", "-t {t} -m one -x 30 -D disconnect session-expiry-interval 60"),

@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from Broker.servers import Mosquitto, await_condition, free_port
+from Support.servers import Mosquitto, await_condition, free_port
 
 from .tool import smq, start
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from Broker.servers import Mosquitto
+from Support.servers import Mosquitto
 
 from .tool import SMQ, environment, smq, start
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from Broker.servers import Mosquitto, free_port, need
+from Support.servers import Mosquitto, free_port, need
 
 from .tool import PROGRAM, TARGET, environment, smq, start
 

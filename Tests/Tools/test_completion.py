@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from Broker.servers import need
+from Support.servers import need
 
 from .tool import PROGRAM, ROOT, TARGET, environment
 

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from Broker.servers import Mosquitto
+from Support.servers import Mosquitto
 
 from .tool import SMQ, TARGET, environment, smq, start
 

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from Broker.servers import need
+from Support.servers import need
 
 from .tool import PROGRAM, ROOT, TARGET, smq
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from Broker.servers import Mosquitto
+from Support.servers import Mosquitto
 
 from .tool import smq
 

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
-from Broker.servers import Mosquitto, await_condition, free_port
+from Support.servers import Mosquitto, await_condition, free_port
 
 from .tool import SMQ, environment, smq, start
 

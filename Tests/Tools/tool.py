@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import lists
-from Broker.servers import need
+from Support.servers import need
 
 ROOT = Path(__file__).resolve().parents[2]
 TARGET = lists.chosen()

@@ -12,6 +12,7 @@ from .client import Client, Token
 from .constants import (
     FOREVER,
     OFF,
+    Completed,
     Jitter,
     LogItem,
     LogLevel,
@@ -61,6 +62,7 @@ __all__ = [
     "ArgumentError",
     "Client",
     "ClosedError",
+    "Completed",
     "Connected",
     "Error",
     "Jitter",

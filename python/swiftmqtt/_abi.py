@@ -149,7 +149,7 @@ class Event(Sized):
         "i32 retry_ms",
         "u32 server port",
         "i32 latency_ms",
-        "u32 reserved",
+        "u32 completed",
     )
 
 

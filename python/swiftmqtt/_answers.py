@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .constants import Protocol
+from .constants import Completed, Protocol
 from .properties import Properties
 
 
@@ -17,6 +17,7 @@ class Answer:
     reason_string  MQTT 5.0: the server's own text; usually empty
     properties     MQTT 5.0
     latency_ms     how long the server took to acknowledge a QoS 1 or 2 message; -1: unknown
+    completed      which of the three it is the result of
     """
 
     reason_code: int
@@ -24,6 +25,7 @@ class Answer:
     reason_string: str
     properties: Properties
     latency_ms: int
+    completed: Completed
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from ._calls import Calls, Filters
 from ._checks import buffer, encoded_text, listed
 from ._core import AuthenticateHook, CredentialsHook, Finish, LogHook, ResolveHook, text_of
 from ._library import LIBRARY
-from .constants import EventType, Protocol, Status
+from .constants import Completed, EventType, Protocol, Status
 from .errors import ArgumentError, Error, check, error
 from .message import Message
 from .properties import Properties
@@ -152,6 +152,7 @@ class BaseClient(Calls):
                 text_of(event.reason_string),
                 Properties.decode(raw) if raw else Properties(),
                 event.latency_ms,
+                Completed(event.completed),
             ),
             None,
         )

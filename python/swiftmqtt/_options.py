@@ -67,7 +67,11 @@ OTHERS = "url run inbox_maximum reconnect manual_ack message_maximum adapters cr
 
 class Options(TypedDict, total=False):
     """The options of smq_options, with the names of the header, which describes each with its range. Its
-    flags are bool options, and the properties of CONNECT are options, too."""
+    flags are bool options, and the properties of CONNECT are options, too.
+
+    An option that is given counts even if it is empty or 0 where that says something: `user_name=""` and
+    `password=""` are sent, and with `session_expiry_s=0` (MQTT 5.0) a session ends with its connection even
+    if `keep_session` resumes it."""
 
     host: str
     port: int
@@ -146,6 +150,9 @@ def build(url: str | None, flags: int, adapters: Adapters, given: dict[str, Any]
     flags |= OptionFlag.PASSWORD if given.get("password") is not None else 0
     protocol = given.get("protocol")
     struct.protocol = _number("protocol", protocol) if protocol else Protocol.MQTT_5_0
+    # So is a time of 0.
+    if given.get("session_expiry_s") == 0 and struct.protocol == Protocol.MQTT_5_0:
+        flags |= OptionFlag.SESSION_EXPIRY
     if not protocol and "authentication_method" not in given and given.get("fallback", True):
         flags |= OptionFlag.FALLBACK
     for name, flag in FLAGS.items():

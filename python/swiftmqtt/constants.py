@@ -169,6 +169,7 @@ class OptionFlag(IntFlag):
     OWN_TRANSPORT = 4096
     USER_NAME = 8192
     PASSWORD = 16384
+    SESSION_EXPIRY = 32768
 
 
 class Jitter(IntEnum):
@@ -230,6 +231,14 @@ class EventType(IntEnum):
     CREDENTIALS = 11
     ADDRESSES = 12
     OPEN = 13
+
+
+class Completed(IntEnum):
+    """What a completion, an :class:`Answer`, is of."""
+
+    PUBLISH = 3
+    SUBSCRIBE = 8
+    UNSUBSCRIBE = 10
 
 
 class LogLevel(IntEnum):

@@ -1,6 +1,6 @@
 /*
- * The part of libmosquitto's binary interface that consists of types and numbers, as Debian 12's library (2.0.11) has it.
- * Tests/Compat compares sizes, offsets and values with those of libmosquitto-dev.
+ * The part of libmosquitto's binary interface that consists of types and numbers, as Debian 12's library
+ * (2.0.11) has it. Tests/Compat compares sizes, offsets and values with those of libmosquitto-dev.
  */
 #ifndef SWIFTMQTT_MOSQUITTO_ABI_H
 #define SWIFTMQTT_MOSQUITTO_ABI_H

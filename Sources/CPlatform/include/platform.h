@@ -1,6 +1,7 @@
 /*
- * Every call to Linux that libswiftmqtt makes, reduced to what the library wants to know. EINTR is
- * dealt with here and nowhere else; so are errno and the names of libc. No state, no allocation.
+ * Every call to Linux that libswiftmqtt makes, reduced to what the library needs to know. EINTR, errno and
+ * the names of libc do not leave these functions. They have no state and allocate nothing. programs.h has
+ * what only the drop-in for libmosquitto and smq need besides.
  *
  * Descriptors are non-blocking, closed on exec, and never raise SIGPIPE.
  */
@@ -12,7 +13,10 @@
 
 /* ---- errors ---- */
 
-/* Those that the library says itself, by Linux's numbers, which errors.c compares: this header is read without a libc. */
+/*
+ * The errors that the library reports itself. The Swift compiler reads this header without a libc, so they
+ * are numbers here, and errors.c compares them with those of Linux.
+ */
 enum {
     PLATFORM_EAI_NONAME = -2,
     PLATFORM_ENOMEM = 12,
@@ -24,17 +28,17 @@ enum {
     PLATFORM_ECONNREFUSED = 111
 };
 
-/* ---- time and chance ---- */
+/* ---- time and random numbers ---- */
 
 /* Milliseconds of CLOCK_MONOTONIC, wrapping after 49 days. */
 uint32_t platform_now_ms(void);
 
-/* A random number: the kernel's, as good as it has one at this moment. Never waits. */
+/* A random number from the kernel, as good as the kernel can make it at this moment. Never waits. */
 uint32_t platform_random(void);
 
 /* ---- waiting ---- */
 
-/* What a descriptor is ready for, or is to be waited for. Bits. */
+/* What a descriptor is ready for, or what to wait for. Bits. */
 enum {
     PLATFORM_READABLE = 1,
     PLATFORM_WRITABLE = 2
@@ -45,46 +49,49 @@ enum {
     PLATFORM_INTERRUPTED = 4
 };
 
-/* Channels are told apart by a number below this. */
+/* platform_wait() reports channels with numbers below this. */
 enum {
     PLATFORM_MAX_CHANNELS = 8
 };
 
-/* One descriptor to wait on for all others. Returns it, or -errno. */
+/* Opens the one descriptor that waits for all others. Returns it, or -errno. */
 int32_t platform_poller_open(void);
 
-/* Waits for fd, as this channel, from now on (add), or changes what it is waited for. Returns 0 or -errno. */
+/* Begins to watch fd as this channel (add), or changes what it is watched for. Returns 0 or -errno. */
 int32_t platform_poller_set(int32_t poller, int32_t fd, uint32_t channel, int32_t ready_for, int32_t add);
 
-/* Waits for fd no longer. To be called before it is closed: a forked child may hold it open. */
+/* Stops watching fd. Call it before fd is closed, because a forked child may hold it open. */
 void platform_poller_remove(int32_t poller, int32_t fd);
 
 /*
- * Waits until a channel is ready or timeout_ms is over (-1: for ever). *ready, which has to be 0, gets two bits for each
- * channel: what it is ready for (an error on it counts as both). Returns 0, PLATFORM_INTERRUPTED, or -errno.
+ * Waits until a channel is ready or timeout_ms is over (-1: without limit). *ready, which has to be 0, gets
+ * two bits for each channel: what it is ready for (an error on it counts as both). Returns 0,
+ * PLATFORM_INTERRUPTED, or -errno.
  */
 int32_t platform_wait(int32_t poller, int32_t timeout_ms, uint32_t *ready);
 
 void platform_close(int32_t fd);
 
 /*
- * A descriptor, watched by the poller as this channel, with which any thread can end a platform_wait(): each
- * platform_wake() is told once. Returns it, or -errno.
+ * Opens a descriptor, watched by the poller as this channel, with which any thread can end a platform_wait().
+ * The poller reports each platform_wake() once. Returns the descriptor, or -errno.
  */
 int32_t platform_wake_open(int32_t poller, uint32_t channel);
 
-/* One system call that does not wait; for a signal handler too. errno stays as it is. */
+/* One system call that does not wait. A signal handler may make it, because errno stays as it is. */
 void platform_wake(int32_t fd);
 
 /* ---- a thread ---- */
 
 struct platform_thread {
-    char name[16];        /* zero-terminated */
-    int32_t priority;     /* 0: that of its creator; else SCHED_FIFO with this one */
-    uint32_t stack_bytes; /* 0: libc's own */
+    char name[16];         /* zero-terminated; "": that of its creator */
+    int32_t priority;      /* 0: that of its creator; else SCHED_FIFO with this one */
+    uint32_t stack_bytes;  /* 0: libc's own */
+    int32_t is_detached;   /* nobody joins it: *thread is not written */
+    int32_t takes_signals; /* as its creator does; otherwise they are left to the program's own threads */
 };
 
-/* Starts a thread that takes no signals. Returns 0, or an errno. */
+/* Starts a thread. Returns 0, or an errno. */
 int32_t platform_thread_start(const struct platform_thread *wanted, void *(*body)(void *), void *argument,
                               uintptr_t *thread);
 
@@ -99,7 +106,7 @@ enum {
     PLATFORM_MAX_ADDRESSES = 8
 };
 
-/* A part of every client: as small as it can be. */
+/* A part of every client, and therefore as small as it can be. */
 struct platform_address {
     uint8_t bytes[16]; /* IPv6; an IPv4 address is mapped (RFC 4291 2.5.5.2) */
     uint32_t scope;    /* of a link-local one: the interface */
@@ -114,13 +121,15 @@ struct platform_addresses {
 /* Writes an IPv4 address, four bytes in network order. */
 void platform_map_address(const void *v4, struct platform_address *address);
 
-/* Adds a numeric IPv4 or IPv6 address, zero-terminated. Returns 1, or 0 if it is none, or one too many. */
+/*
+ * Adds a numeric IPv4 or IPv6 address, zero-terminated. Returns 1, or 0 if it is none, or the list is full.
+ */
 int32_t platform_parse_address(const char *host, uint16_t port, struct platform_addresses *addresses);
 
 /*
- * Starts looking a host name up, in a thread of its own that shares no memory with its creator: the
- * question and the answer pass through a socket. host is zero-terminated, at most 253 bytes.
- * Returns a descriptor that turns readable with the answer, and may be closed at any time; or -errno.
+ * Starts to look up a host name, in a thread of its own that shares no memory with its creator: the question
+ * and the answer pass through a socket. host is zero-terminated and has at most 253 bytes. Returns a
+ * descriptor that turns readable with the answer, and may be closed at any time; or -errno.
  */
 int32_t platform_resolve(const char *host, uint16_t port);
 
@@ -130,22 +139,22 @@ enum {
     PLATFORM_NO_LOOK_UP = -2  /* *error is an errno */
 };
 
-/* Reads the answer: 0 if it has not come, 1 if addresses holds at least one, or one of the above. */
+/* Reads the answer. Returns 0 if it has not come, 1 if addresses holds at least one, or one of the above. */
 int32_t platform_resolved(int32_t fd, struct platform_addresses *addresses, int32_t *error);
 
 /* ---- sockets ---- */
 
 /*
- * Opens a socket and starts to connect it to this address and port. TCP_NODELAY is set: the library coalesces by itself;
- * TCP_USER_TIMEOUT if user_timeout_ms is not 0. Returns the descriptor, which turns writable when the outcome is known; or
- * -errno.
+ * Opens a socket and starts to connect it to this address and port. It sets TCP_NODELAY, because the library
+ * batches packets itself, and TCP_USER_TIMEOUT if user_timeout_ms is not 0. Returns the descriptor, which
+ * turns writable when the result is known; or -errno.
  */
 int32_t platform_tcp_connect(const struct platform_address *wanted, uint16_t port, uint32_t user_timeout_ms);
 
-/* The same for a socket in the file system; path is zero-terminated. */
+/* The same for a socket in the file system. path is zero-terminated. */
 int32_t platform_unix_connect(const char *path);
 
-/* Why it could not connect: 0 if it is connected, else the errno. */
+/* Returns 0 if the socket is connected, else the errno that says why not. */
 int32_t platform_connect_error(int32_t fd);
 
 /* Results of the two below that are not a number of bytes. */
@@ -158,10 +167,10 @@ enum {
 int32_t platform_send(int32_t fd, const uint8_t *bytes, size_t count);
 int32_t platform_receive(int32_t fd, uint8_t *bytes, size_t count);
 
-/* Says that nothing more will be sent: what is on its way still arrives. */
+/* Tells the peer that nothing more will be sent. What is on its way still arrives. */
 void platform_shutdown_write(int32_t fd);
 
-/* Throws away what was received. Returns PLATFORM_WOULD_BLOCK, PLATFORM_CLOSED, or -errno. */
+/* Discards what was received. Returns PLATFORM_WOULD_BLOCK, PLATFORM_CLOSED, or -errno. */
 int32_t platform_discard(int32_t fd);
 
 #endif

@@ -45,7 +45,8 @@ struct ReceiveBuffer: ~Copyable {
   @inline(__always)
   var plainAcknowledgement: (firstByte: UInt8, identifier: PacketIdentifier)? {
     // As large as a plain acknowledgement.
-    guard let word = queue.firstWord, UInt8(truncatingIfNeeded: word >> 8) == Acknowledgement.plainRemainingLength,
+    guard let word = queue.firstWord,
+      UInt8(truncatingIfNeeded: word >> 8) == Acknowledgement.plainRemainingLength,
       let identifier = PacketIdentifier(UInt16(truncatingIfNeeded: word >> 16).byteSwapped)
     else { return nil }
     return (UInt8(truncatingIfNeeded: word), identifier)

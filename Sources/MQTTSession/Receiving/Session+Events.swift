@@ -30,7 +30,9 @@ extension Session {
   }
 
   private var urgentCompletion: EventSource? {
-    @inline(__always) get { !state.urgent.isEmpty && state.urgent.element.hasCompletion ? .urgentCompletion : nil }
+    @inline(__always) get {
+      !state.urgent.isEmpty && state.urgent.element.hasCompletion ? .urgentCompletion : nil
+    }
   }
 
   /// What is told before a packet that has come and is no CONNACK.
@@ -103,7 +105,9 @@ extension Session {
 
   /// The completion whose slot `plainCompletion` has just told.
   @inline(__always)
-  public mutating func takePlainCompletion(_ slot: Int) -> Completion { state.outbox.takeCompletion(first: slot) }
+  public mutating func takePlainCompletion(_ slot: Int) -> Completion {
+    state.outbox.takeCompletion(first: slot)
+  }
 
   /// That of `EventSource.plainMessage`.
   @inline(__always)
@@ -181,7 +185,7 @@ extension Session {
     let failure = state.requests.takeFailure(place)
     return .completed(
       Completion(
-        cookie: failure.cookie, result: failure.result,
+        cookie: failure.cookie, type: failure.type, result: failure.result,
         reasonCode: failure.result == .aboveLimit ? failure.reasonCode : nil, responseTag: nil, slot: -1))
   }
 

@@ -68,7 +68,8 @@ extension Session {
   /// The same for QoS 1 and 2.
   @inline(never)
   private mutating func showAcknowledged(_ found: ReceiveBuffer.PlainPacket) -> Reception {
-    guard let identifier = receiver.identifier(of: found), control.hasRoom || connection.phase == .peerClosed else {
+    guard let identifier = receiver.identifier(of: found), control.hasRoom || connection.phase == .peerClosed
+    else {
       return .notPlain
     }
     switch admit(identifier, found.qos, duplicate: false) {

@@ -26,7 +26,7 @@ extension Session {
     show(
       .answered(
         SubscribeResult(
-          cookie: request.cookie, refusal: refusal(codes), reasonCodes: codes,
+          cookie: request.cookie, type: request.type, refusal: refusal(codes), reasonCodes: codes,
           reasonString: answer.reasonString.shifted(by: offset),
           properties: answer.properties.shifted(by: offset))),
       header)

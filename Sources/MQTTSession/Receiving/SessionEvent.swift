@@ -49,6 +49,8 @@ public struct HandshakeEvent: BitwiseCopyable {
 /// SUBACK or UNSUBACK.
 public struct SubscribeResult: BitwiseCopyable {
   public let cookie: UInt64
+  /// SUBSCRIBE or UNSUBSCRIBE: what is acknowledged.
+  public let type: ControlPacketType
   /// The first refusal among `reasonCodes`.
   public let refusal: UInt8?
   /// One for each Topic Filter.

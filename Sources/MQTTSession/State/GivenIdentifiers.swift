@@ -37,7 +37,9 @@ extension Outbox {
   /// Whether a message has it. Nearly always they have not come round since the oldest, and nothing is searched: `count` is
   /// how many were given so far, and in the upper half of a cookie, how many that were.
   func isGiven(_ identifier: PacketIdentifier, _ count: UInt32) -> Bool {
-    guard descriptors.count > 0, count &- Counter.high(descriptors[descriptors.head].cookie) >= 65_535 else { return false }
+    guard descriptors.count > 0, count &- Counter.high(descriptors[descriptors.head].cookie) >= 65_535 else {
+      return false
+    }
     return slotOfGiven(identifier) != nil
   }
 }

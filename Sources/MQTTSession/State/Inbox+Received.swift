@@ -13,7 +13,8 @@ extension Inbox {
       }
       _ = unreleased.remove(identifier.rawValue)
     }
-    if let index = index(of: identifier, qos: qos, before: qos == .exactlyOnce ? ring.count : notRedelivered) {
+    if let index = index(of: identifier, qos: qos, before: qos == .exactlyOnce ? ring.count : notRedelivered)
+    {
       guard index < notRedelivered else { return .duplicate }
       let entry = ring[at: index]
       remove(at: index)
@@ -82,7 +83,9 @@ extension Inbox {
       return .answerAgain
     }
     // Behind those that came before it on this connection.
-    if !unreleased.isMarked(identifier.rawValue), let verdict = makeRoom(isStrict: isStrict) { return verdict }
+    if !unreleased.isMarked(identifier.rawValue), let verdict = makeRoom(isStrict: isStrict) {
+      return verdict
+    }
     // Else its PUBREC is on this connection already.
     guard !ring.isFull else { return .duplicate }
     append(

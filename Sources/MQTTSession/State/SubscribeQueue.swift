@@ -184,7 +184,9 @@ struct SubscribeQueue: ~Copyable {
   /// A request that a server can't take, or whose answer could not be read.
   var firstFailure: Int? {
     guard failed > 0 else { return nil }
-    for index in 0..<table.count where table[table.slot(at: index)].state == .failed { return table.slot(at: index) }
+    for index in 0..<table.count where table[table.slot(at: index)].state == .failed {
+      return table.slot(at: index)
+    }
     return nil
   }
 

@@ -107,7 +107,7 @@ final class AttemptRules {
   func pauses(_ duration: UInt64) { leaveEnd = leaveEnd.map { $0 + duration } }
 
   func observe(
-    attempt: UInt32, server: Int, isAccepted: Bool, ended: Int, state: DriverState, openLanes: Int
+    attempt: UInt32, server: Int, isAccepted: Bool, ended: Int, state: DriverState, openSockets: Int
   ) throws(Failure) {
     let hasEnded = ended != ends
     if hasEnded {
@@ -144,8 +144,8 @@ final class AttemptRules {
     }
     self.state = state
     switch state {
-    case .disconnected, .waiting: try require(openLanes == 0, "\(openLanes) connections are left open")
-    case .connected: try require(openLanes <= 1, "\(openLanes) connections at a time")
+    case .disconnected, .waiting: try require(openSockets == 0, "\(openSockets) connections are left open")
+    case .connected: try require(openSockets <= 1, "\(openSockets) connections at a time")
     default: break
     }
   }
@@ -154,9 +154,9 @@ final class AttemptRules {
   func checkWaking(_ wakeAt: UInt64, requests: UInt64?, hasEvent: Bool) throws(Failure) {
     guard !hasEvent, !world.hasSteppedClock else { return }
     // While it disconnects a client waits for nothing else, for two seconds at most (docs/architecture.md).
-    let farewell: UInt64 = state == .disconnecting ? 2000 : 0
+    let linger: UInt64 = state == .disconnecting ? 2000 : 0
     if let requests {
-      try require(wakeAt <= max(requests, world.now + farewell), "a reply's time is not waited for")
+      try require(wakeAt <= max(requests, world.now + linger), "a reply's time is not waited for")
     }
     if let nextAt, state == .waiting {
       try require(

@@ -30,7 +30,7 @@ final class DriverLedger {
   private(set) var messages: [Message] = []
   /// The server came back with an old disk: nothing it does with messages can be trusted.
   var isServerUnreliable = false
-  /// By publisher, way and lane: the last message that the server took for the first time.
+  /// By publisher, way and queue: the last message that the server took for the first time.
   private var last: [Int]
 
   init(programs: Int) {
@@ -75,10 +75,10 @@ final class DriverLedger {
       return try require(
         message.qos == 1 || isServerUnreliable, "message \(number) with QoS \(message.qos) is taken again")
     }
-    let lane = 4 * message.origin + (message.wasSubmitted ? 2 : 0) + (message.isUrgent ? 1 : 0)
+    let queue = 4 * message.origin + (message.wasSubmitted ? 2 : 0) + (message.isUrgent ? 1 : 0)
     try require(
-      last[lane] < number || isServerUnreliable, "message \(number) comes after message \(last[lane])")
-    last[lane] = max(last[lane], number)
+      last[queue] < number || isServerUnreliable, "message \(number) comes after message \(last[queue])")
+    last[queue] = max(last[queue], number)
   }
 
   func routed(_ number: Int, to receiver: Int) { messages[number].routed[receiver] += 1 }

@@ -100,7 +100,7 @@ final class DriverRun {
     try go(until: world.now + 10_000) { world.programs.allSatisfy(\.hasLeft) }
     for program in world.programs {
       try require(program.hasLeft, "\(program.number): does not leave")
-      try require(program.host.openLanes == 0, "\(program.number): connections are left open")
+      try require(program.host.openSockets == 0, "\(program.number): connections are left open")
     }
   }
 

@@ -31,7 +31,7 @@ struct DriverScenario {
   /// Between the two steps of submitting.
   let stopsThreads: Bool
 
-  init(_ chance: inout Chance, _ hardships: Hardships) {
+  init(_ chance: inout SeededRandom, _ hardships: Hardships) {
     stopsThreads = hardships.stopsThreads
     topics = (0..<chance.from(1...3)).map { Array("t/\($0)".utf8) }
     length = chance.pick([300, 2000, 2000, 8000, 30_000])
@@ -105,7 +105,7 @@ struct ProgramTraits {
   let subscribedQoS: UInt8
   let subscribesAll: Bool
 
-  init(_ chance: inout Chance) {
+  init(_ chance: inout SeededRandom) {
     style = chance.percent(50) ? .loop : .waiting
     version = chance.percent(60) ? .v5_0 : .v3_1_1
     fallback = version == .v5_0 && chance.percent(10)
@@ -174,7 +174,7 @@ struct BrokerTraits {
   let stopsSpeaking: Bool
   let highestAddresses: Int
 
-  init(_ chance: inout Chance, hasBacklog: Bool) {
+  init(_ chance: inout SeededRandom, hasBacklog: Bool) {
     self.hasBacklog = hasBacklog
     floods = chance.percent(hasBacklog ? 80 : 30)
     window = chance.pick([1, 3, 20])

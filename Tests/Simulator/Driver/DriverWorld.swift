@@ -6,7 +6,7 @@ final class DriverWorld {
   let scenario: DriverScenario
   let trace: Trace
   let ledger: DriverLedger
-  var chance: Chance
+  var chance: SeededRandom
   var counts = Counts<DriverCount>()
   /// Milliseconds since the beginning.
   private(set) var now: UInt64 = 0
@@ -35,7 +35,7 @@ final class DriverWorld {
   private var eventCount = 0
 
   init(seed: UInt64, trace: Trace, _ hardships: Hardships) {
-    chance = Chance(seed: seed)
+    chance = SeededRandom(seed: seed)
     scenario = DriverScenario(&chance, hardships)
     ledger = DriverLedger(programs: scenario.programs.count)
     offset = scenario.clockStart

@@ -7,13 +7,15 @@ final class Host {
   let network: Network
   let number: Int
   unowned var program: Program! = nil
-  private var chance: Chance
+  private var chance: SeededRandom
 
-  private(set) var lanes: [Wire?] = [nil, nil, nil, nil]
+  private(set) var sockets: [Wire?] = [nil, nil, nil, nil]
   private var watched = [(readable: Bool, writable: Bool)](repeating: (false, false), count: Channel.count)
   private var lookUp: (host: String, port: UInt16, hasAnswer: Bool)? = nil
   private var lookUps = 0
-  /// A real one, as the door for other threads writes to a real descriptor.
+  /// The server that the attempt is for.
+  private var target = (host: "", port: UInt16(0))
+  /// A real one, because a submitter writes to a real descriptor.
   private var wakeUpSource: WakeUpSource? = nil
   private(set) var isWoken = false
 
@@ -31,19 +33,19 @@ final class Host {
     self.world = world
     self.network = network
     self.number = number
-    chance = Chance(seed: world.chance.next())
+    chance = SeededRandom(seed: world.chance.next())
   }
 
   func randomNumber() -> UInt32 { UInt32(truncatingIfNeeded: chance.next() >> 32) }
 
-  var openLanes: Int { lanes.count { $0 != nil } }
+  var openSockets: Int { sockets.count { $0 != nil } }
 
   // MARK: Waiting
 
   var readiness: UInt32 {
     var bits: UInt32 = 0
     for index in 0..<Channel.sockets {
-      guard let wire = lanes[index] else { continue }
+      guard let wire = sockets[index] else { continue }
       if watched[index].readable, wire.isReadable { bits |= 1 << (2 * UInt32(index)) }
       if watched[index].writable, wire.isWritable { bits |= 2 << (2 * UInt32(index)) }
       // As epoll does with an error.
@@ -61,7 +63,7 @@ final class Host {
   func wait(_ timeout: Int32) -> PollResult {
     waits += 1
     if world.failure != nil { return .failed(1) }
-    noteWait(timeout)
+    countWait(timeout)
     if timeout != 0, readiness == 0 {
       guard timeout > 0 else {
         world.failure = Failure("\(number): waits without end, and was not asked to")
@@ -81,7 +83,7 @@ final class Host {
   }
 
   /// Nothing may be looked at again and again, with nothing done and no time passed.
-  private func noteWait(_ timeout: Int32) {
+  private func countWait(_ timeout: Int32) {
     idleWaits = world.now == lastTime && activity == lastActivity ? idleWaits + 1 : 0
     lastTime = world.now
     lastActivity = activity
@@ -105,12 +107,17 @@ final class Host {
     return try wakeUpSource!.wakeUp()
   }
 
-  /// A thread has been at the door.
+  /// A thread has submitted something.
   func lookForWakeUp() {
     if wakeUpSource?.take() == true { isWoken = true }
   }
 
   // MARK: Names
+
+  func wants(_ host: String, _ port: UInt16) {
+    target = (host, port)
+    program.looksUp()
+  }
 
   func resolve(_ host: String, _ port: UInt16) {
     activity += 1
@@ -139,23 +146,36 @@ final class Host {
     return .addresses(network.addresses(of: lookUp.host, port: lookUp.port))
   }
 
+  func cancelResolving() {
+    activity += 1
+    lookUps += 1
+    lookUp = nil
+    watched[Int(Channel.resolver.rawValue)] = (false, false)
+  }
+
   // MARK: Connections
 
-  func connect(_ lane: Int, _ scope: UInt32) throws(PlatformError) {
+  func connect(_ socket: Int, _ scope: UInt32, _ port: UInt16) throws(PlatformError) {
     activity += 1
-    program.tries(scope, running: openLanes)
-    lanes[lane] = try network.connect(to: scope, from: number)
+    let host = network.hosts[Int(scope / 16)]
+    if (host, port) != target {
+      world.failure =
+        world.failure
+        ?? Failure("\(number): connects to \(host):\(port) instead of \(target.host):\(target.port)")
+    }
+    program.tries(scope, running: openSockets)
+    sockets[socket] = try network.connect(to: scope, from: number)
   }
 
-  func close(_ lane: Int) {
-    if lanes[lane] != nil { activity += 1 }
-    lanes[lane]?.close()
-    lanes[lane] = nil
-    watched[lane] = (false, false)
+  func close(_ socket: Int) {
+    if sockets[socket] != nil { activity += 1 }
+    sockets[socket]?.close()
+    sockets[socket] = nil
+    watched[socket] = (false, false)
   }
 
-  func send(_ lane: Int, _ bytes: [UInt8]) -> Transfer {
-    guard let wire = lanes[lane] else { return .failed(9) }
+  func send(_ socket: Int, _ bytes: [UInt8]) -> Transfer {
+    guard let wire = sockets[socket] else { return .failed(9) }
     guard let count = wire.send(bytes) else {
       world.counts[.blocked] += 1
       return .wouldBlock
@@ -164,8 +184,8 @@ final class Host {
     return count > 0 ? .transferred(count) : .failed(Int32(-count))
   }
 
-  func receive(_ lane: Int, _ limit: Int) -> (bytes: [UInt8], Transfer) {
-    guard let wire = lanes[lane] else { return ([], .failed(9)) }
+  func receive(_ socket: Int, _ limit: Int) -> (bytes: [UInt8], Transfer) {
+    guard let wire = sockets[socket] else { return ([], .failed(9)) }
     let bytes = wire.receive(world.portion(of: limit))
     activity += 1
     if !bytes.isEmpty { return (bytes, .transferred(bytes.count)) }
@@ -175,8 +195,8 @@ final class Host {
     return ([], .wouldBlock)
   }
 
-  func discard(_ lane: Int) -> Transfer {
-    guard let wire = lanes[lane] else { return .closed }
+  func discard(_ socket: Int) -> Transfer {
+    guard let wire = sockets[socket] else { return .closed }
     activity += 1
     wire.discard()
     if let error = wire.error { return .failed(error) }
@@ -184,7 +204,7 @@ final class Host {
   }
 }
 
-/// A descriptor that a door can write to.
+/// A descriptor that a submitter can write to.
 private final class WakeUpSource {
   private var linux: Linux
 
@@ -213,7 +233,7 @@ struct SimulatedPlatform: ~Copyable, Platform {
 
   func numeric(_ name: Span<UInt8>, port: UInt16) -> AddressList? {
     let text = Self.text(name)
-    host.program.looksUp()
+    host.wants(text, port)
     return text.first?.isNumber == true ? host.network.addresses(of: text, port: port) : nil
   }
   func resolve(_ name: Span<UInt8>, port: UInt16) throws(PlatformError) {
@@ -221,6 +241,7 @@ struct SimulatedPlatform: ~Copyable, Platform {
   }
   var isResolving: Bool { host.isResolving }
   func resolved() -> Resolution { host.resolved() }
+  func cancelResolving() { host.cancelResolving() }
 
   private static func text(_ name: Span<UInt8>) -> String {
     var bytes: [UInt8] = []
@@ -228,27 +249,27 @@ struct SimulatedPlatform: ~Copyable, Platform {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  func connect(_ lane: Channel, to address: IPAddress, port: UInt16) throws(PlatformError) {
-    try host.connect(Int(lane.rawValue), address.scope)
+  func connect(_ socket: Channel, to address: IPAddress, port: UInt16) throws(PlatformError) {
+    try host.connect(Int(socket.rawValue), address.scope, port)
   }
-  func connectError(_ lane: Channel) -> Int32 {
-    guard let wire = host.lanes[Int(lane.rawValue)] else { return 9 }
+  func connectError(_ socket: Channel) -> Int32 {
+    guard let wire = host.sockets[Int(socket.rawValue)] else { return 9 }
     return wire.outcome ?? 115
   }
-  func isOpen(_ lane: Channel) -> Bool { host.lanes[Int(lane.rawValue)] != nil }
-  func send(_ lane: Channel, _ bytes: Span<UInt8>) -> Transfer {
+  func isOpen(_ socket: Channel) -> Bool { host.sockets[Int(socket.rawValue)] != nil }
+  func send(_ socket: Channel, _ bytes: Span<UInt8>) -> Transfer {
     let copy = [UInt8](unsafeUninitializedCapacity: bytes.count) { copy, count in
       for index in 0..<bytes.count { unsafe copy[index] = bytes[index] }
       count = bytes.count
     }
-    return host.send(Int(lane.rawValue), copy)
+    return host.send(Int(socket.rawValue), copy)
   }
-  func receive(_ lane: Channel, into space: inout MutableSpan<UInt8>) -> Transfer {
-    let (bytes, result) = host.receive(Int(lane.rawValue), space.count)
+  func receive(_ socket: Channel, into space: inout MutableSpan<UInt8>) -> Transfer {
+    let (bytes, result) = host.receive(Int(socket.rawValue), space.count)
     for index in 0..<bytes.count { space[index] = bytes[index] }
     return result
   }
-  func shutdownWrite(_ lane: Channel) { host.lanes[Int(lane.rawValue)]?.finish() }
-  func discard(_ lane: Channel) -> Transfer { host.discard(Int(lane.rawValue)) }
-  func close(_ lane: Channel) { host.close(Int(lane.rawValue)) }
+  func shutdownWrite(_ socket: Channel) { host.sockets[Int(socket.rawValue)]?.finish() }
+  func discard(_ socket: Channel) -> Transfer { host.discard(Int(socket.rawValue)) }
+  func close(_ socket: Channel) { host.close(Int(socket.rawValue)) }
 }

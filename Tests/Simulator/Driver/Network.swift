@@ -115,7 +115,7 @@ final class Network {
     return wire
   }
 
-  /// Of those that are connected one, by chance.
+  /// One of those that are connected, at random.
   func anyWire() -> Wire? {
     let open = wires.filter { $0.outcome == 0 && !$0.isClosed && !$0.isDead }
     return open.isEmpty ? nil : world.chance.pick(open)

@@ -19,8 +19,8 @@ extension Program {
   func start() throws(Failure) {
     subscription = traits.subscribesAll ? Array("t/#".utf8) : world.scenario.topics[0]
     do throws(SessionError) {
-      try client.request(
-        .subscribe, Filter(bytes: subscription, qos: QoS(rawValue: traits.subscribedQoS) ?? .atMostOnce),
+      try client.subscribe(
+        Filter(bytes: subscription, qos: QoS(rawValue: traits.subscribedQoS) ?? .atMostOnce),
         properties: Span(), identifier: 0, cookie: Self.subscribeCookie)
     } catch {
       throw Failure("\(number): SUBSCRIBE: \(error)")
@@ -111,11 +111,11 @@ extension Program {
     return message
   }
 
-  private func handling(_ message: DriverLedger.Message) -> PublishOptions {
-    var handling = PublishOptions(cookie: UInt64(message.number), isQuiet: message.isQuiet)
-    handling.isUrgent = message.isUrgent
-    handling.expiry = message.expiry
-    return handling
+  private func publishOptions(_ message: DriverLedger.Message) -> PublishOptions {
+    var options = PublishOptions(cookie: UInt64(message.number), isQuiet: message.isQuiet)
+    options.isUrgent = message.isUrgent
+    options.expiry = message.expiry
+    return options
   }
 
   private func publish() throws(Failure) {
@@ -131,18 +131,18 @@ extension Program {
     let packet = Publish(
       topic: topic.span, payload: payload.span, qos: QoS(rawValue: message.qos) ?? .atMostOnce, retain: false,
       properties: properties.span)
-    let handling = handling(message)
+    let options = publishOptions(message)
     // Before the call, as a message can be on its way when it returns.
     world.ledger.add(message)
     do throws(SessionError) {
-      if handling.needsCare || !properties.isEmpty {
-        let isTaken = try client.publish(packet, handling, at: world.instant)
+      if options.needsCare || !properties.isEmpty {
+        let isTaken = try client.publish(packet, options, at: world.instant)
         try? require(isTaken, "a message is dropped")
       } else {
         try client.publish(
           topic: topic.span, payload: payload.span,
-          MessageFlags(qos: QoS(rawValue: message.qos) ?? .atMostOnce, isQuiet: handling.isQuiet),
-          cookie: handling.cookie)
+          MessageFlags(qos: QoS(rawValue: message.qos) ?? .atMostOnce, isQuiet: options.isQuiet),
+          cookie: options.cookie)
       }
       world.trace("\(number): message \(message.number), QoS \(message.qos), expires \(message.expiry)")
     } catch {
@@ -178,10 +178,10 @@ extension Program {
     var packet = Publish(
       topic: topic.span, payload: payload.span, qos: QoS(rawValue: message.qos) ?? .atMostOnce, retain: false)
     packet.own.responseTopic = answer.span
-    let handling = handling(message)
+    let options = publishOptions(message)
     world.ledger.add(message)
     do throws(SessionError) {
-      _ = try client.publishRequest(packet, handling, timeout: UInt32(timeout), at: world.instant)
+      _ = try client.publishRequest(packet, options, timeout: UInt32(timeout), at: world.instant)
     } catch {
       world.ledger.removeLast()
       return try check(error, message)
@@ -254,7 +254,7 @@ extension Program {
     world.after(world.chance.below(limit + 1)) { [self] () throws(Failure) in try act(thread) }
   }
 
-  /// A thread at the door: it may be stopped between its two steps.
+  /// A thread at the submitter: it may be stopped between its two steps.
   private func act(_ thread: Int) throws(Failure) {
     if let found = threads[thread] { return try wake(thread, for: found) }
     guard submitted < submissions else { return }
@@ -265,10 +265,10 @@ extension Program {
     world.ledger.add(message)
     let found: ChainEnd
     do throws(SessionError) {
-      found = try door.put(
+      found = try submitter.put(
         Publish(
           topic: topic.span, payload: payload.span, qos: QoS(rawValue: message.qos) ?? .atMostOnce,
-          retain: false), handling(message), at: { world.instant })
+          retain: false), publishOptions(message), at: { world.instant })
     } catch {
       world.ledger.removeLast()
       try require(error == .full, "\(number): cannot submit: \(error)")
@@ -283,7 +283,7 @@ extension Program {
   }
 
   private func wake(_ thread: Int, for found: ChainEnd) throws(Failure) {
-    door.wakeOwner(for: found)
+    submitter.wakeOwner(for: found)
     host.lookForWakeUp()
     threads[thread] = nil
     // Behind messages that were collected and have no room it waits for them, and no turn would bring it further: the order
@@ -292,7 +292,7 @@ extension Program {
     let isSeen = !queue.hasUncollected || host.isWoken || !isAsleep || rules.isLeaving || isBehind
     try require(
       isSeen || threads.contains(where: { $0 != nil }),
-      "\(number): messages lie at the door, and nobody is wakened")
+      "\(number): submitted messages lie in the queue, and the owner was not wakened")
     schedule(thread, within: world.chance.pick([1, 20, 200]))
   }
 }

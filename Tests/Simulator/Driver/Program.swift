@@ -15,7 +15,7 @@ final class Program {
   let traits: ProgramTraits
   private let block: UnsafeMutableRawPointer
   var client: Client<SimulatedPlatform>
-  let door: SubmissionDoor
+  let submitter: Submitter
   /// Of the same queue, to look at.
   let queue: MPSCConsumer<Submission>
   let rules: AttemptRules
@@ -48,7 +48,7 @@ final class Program {
 
   // Other threads.
   var submitted = 0
-  /// What each that is stopped between its two steps has found at the door.
+  /// What each that is stopped between its two steps has found in the queue.
   var threads: [ChainEnd?] = []
 
   static let subscribeCookie: UInt64 = 1 << 40
@@ -80,7 +80,7 @@ final class Program {
       client = Client(
         options, plan: plan, block: unsafe Arena(start: block), on: SimulatedPlatform(host: host))
       let wakeUp = traits.threads > 0 ? client.wakeUp() ?? .none : .none
-      door = SubmissionDoor(options, queue: client.engine.submissions.queue, wakeUp: wakeUp)
+      submitter = Submitter(options, queue: client.engine.submissions.queue, wakeUp: wakeUp)
       queue = MPSCConsumer(client.engine.submissions.queue)
     } catch {
       throw Failure("\(number): options: \(error)")
@@ -181,7 +181,7 @@ final class Program {
   func observe() throws(Failure) {
     try rules.observe(
       attempt: client.attempt, server: client.serverIndex, isAccepted: client.server != nil,
-      ended: client.failures.total, state: client.state, openLanes: host.openLanes)
+      ended: client.failures.total, state: client.state, openSockets: host.openSockets)
     if client.server != nil { network.broker.noticed(by: number) }
     if let failure = world.failure { throw failure }
   }

@@ -229,12 +229,10 @@ def _add_properties(options: dict[str, Any], client: Settings) -> None:
     }.items():
         if value is not None:
             options[option] = value
-    # A session that ends with the connection cannot be resumed; a client that wants to sets how long it lasts.
     first_only = client._clean_start == 3
     if client._clean_start is False or first_only and expiry:
         options["keep_session"] = True
         options["new_session"] = first_only
-        options["session_expiry_s"] = expiry or 1
 
 
 def will_of(topic: str, payload: bytes, qos: int, retain: bool, properties: Properties | None) -> Will:

@@ -1,4 +1,4 @@
-import MQTTWire
+public import MQTTWire
 public import Storage
 
 /// How a message ended.
@@ -18,9 +18,10 @@ public enum DeliveryResult: UInt8, BitwiseCopyable {
   var isAsAsked: Bool { self == .delivered || self == .dropped || self == .replaced }
 }
 
-/// The one report about a message.
+/// The one report about a message, or about a SUBSCRIBE or UNSUBSCRIBE that failed.
 public struct Completion: BitwiseCopyable {
   public let cookie: UInt64
+  public var type = ControlPacketType.publish
   public let result: DeliveryResult
   /// The server's, if it gave one; with `aboveLimit` the one that names the limit.
   public let reasonCode: UInt8?

@@ -130,7 +130,8 @@ extension Outbox.Descriptor {
   /// Of a message that has not been sent.
   @inline(always)
   init(
-    _ flags: MessageFlags, cookie: UInt64, offset: Int, size: Int, since now: Instant, version: ProtocolVersion
+    _ flags: MessageFlags, cookie: UInt64, offset: Int, size: Int, since now: Instant,
+    version: ProtocolVersion
   ) {
     self.init(
       cookie: cookie, offset: UInt32(truncatingIfNeeded: offset),

@@ -54,7 +54,9 @@ extension Outbox {
     case .other: return false
     case .atMostOnce:
       // In front of them nothing is left that waits for an acknowledgement, or for its completion to be taken.
-      guard sendSlot == descriptors.head, descriptors.count == windowCount, live == descriptors.count else { return false }
+      guard sendSlot == descriptors.head, descriptors.count == windowCount, live == descriptors.count else {
+        return false
+      }
       delivered.add(windowCount)
       incomplete &-= windowCount
       headIdentifier = nextIdentifier

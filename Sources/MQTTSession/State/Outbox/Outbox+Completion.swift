@@ -67,7 +67,9 @@ extension Outbox {
   var plainCompletion: Int? {
     guard firstCompleted != Outbox.none else { return nil }
     let slot = Int(truncatingIfNeeded: firstCompleted)
-    guard descriptors[slot].result == .delivered, !descriptors[slot].flags.contains(.isRequest) else { return nil }
+    guard descriptors[slot].result == .delivered, !descriptors[slot].flags.contains(.isRequest) else {
+      return nil
+    }
     return slot
   }
 

@@ -7,7 +7,8 @@ extension Outbox {
   /// they can move up, and take the identifiers of their new places.
   mutating func removeFree(_ gap: Int) {
     let place = descriptors.index(of: gap)
-    guard place < descriptors.count, descriptors[gap].state == .free, place >= known, !isBegun(from: place) else {
+    guard place < descriptors.count, descriptors[gap].state == .free, place >= known, !isBegun(from: place)
+    else {
       return
     }
     if place < descriptors.count &- 1 { moveCompletions(behind: place) }
@@ -79,7 +80,8 @@ extension Outbox {
   private func moved(_ link: UInt32, behind place: Int) -> UInt32 {
     guard link != Outbox.none else { return link }
     let slot = Int(truncatingIfNeeded: link)
-    return descriptors.index(of: slot) > place ? UInt32(truncatingIfNeeded: descriptors.slot(before: slot)) : link
+    return descriptors.index(of: slot) > place
+      ? UInt32(truncatingIfNeeded: descriptors.slot(before: slot)) : link
   }
 
   private mutating func setIdentifier(_ slot: Int, _ identifier: PacketIdentifier) {

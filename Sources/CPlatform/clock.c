@@ -1,0 +1,76 @@
+#define _GNU_SOURCE
+#include "platform.h"
+#include "programs.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+uint32_t platform_now_ms(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint32_t)now.tv_sec * 1000u + (uint32_t)(now.tv_nsec / 1000000);
+}
+
+int64_t platform_now_ns(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/*
+ * For a process without /dev that may make hardly any system call: it mixes what the kernel gave the process
+ * at exec, the time, and the process number.
+ */
+static uint32_t number_of_last_resort(void) {
+    uint32_t seed[4] = { 0 };
+    const void *random = (const void *)getauxval(AT_RANDOM);
+    if (random) {
+        memcpy(seed, random, sizeof seed);
+    }
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    uint32_t parts[] = { seed[0],
+                         seed[1],
+                         seed[2],
+                         seed[3],
+                         (uint32_t)now.tv_sec,
+                         (uint32_t)now.tv_nsec,
+                         (uint32_t)getpid(),
+                         (uint32_t)(uintptr_t)&now };
+    uint32_t hash = 2166136261u;
+    for (size_t part = 0; part < sizeof parts / sizeof *parts; part++) {
+        hash = (hash ^ parts[part]) * 16777619u;
+        hash ^= hash >> 15;
+    }
+    return hash;
+}
+
+#ifndef GRND_INSECURE
+#define GRND_INSECURE 4
+#endif
+
+/*
+ * Ten thousand boards that start at once must not draw the same numbers. While the kernel does not yet trust
+ * its entropy, it gives what it has, to which the board's own addresses and interrupts contributed: by
+ * getrandom() since Linux 5.6, by /dev/urandom always. Nothing here waits.
+ */
+uint32_t platform_random(void) {
+    uint32_t number;
+    if (getrandom(&number, sizeof number, GRND_NONBLOCK) == (ssize_t)sizeof number ||
+        getrandom(&number, sizeof number, GRND_INSECURE) == (ssize_t)sizeof number) {
+        return number;
+    }
+    int fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
+    if (fd >= 0) {
+        ssize_t count = read(fd, &number, sizeof number);
+        close(fd);
+        if (count == (ssize_t)sizeof number) {
+            return number;
+        }
+    }
+    return number_of_last_resort();
+}

@@ -1,0 +1,143 @@
+import CSwiftMQTT
+
+/// Set once, before the first client is created.
+let signals = System.catchSignals()
+
+/// A client and everything that a program with one client waits for.
+final class EventLoop {
+  /// What happened.
+  enum Wake {
+    case event(Event)
+    /// `input` can be read, or is at its end.
+    case input
+    /// `deadline` has passed.
+    case time
+    case interrupted(Int32)
+    /// The reader of standard output is gone.
+    case outputBroken
+  }
+
+  let client: Client
+  let output = Output()
+  /// A descriptor to read from, or -1.
+  var input: Int32 = -1
+  /// In System.milliseconds.
+  var deadline: Int64?
+  private(set) var wasConnected = false
+  private let transport: OwnTransport?
+  private var isSignalReported = false
+  private var isBrokenOutputReported = false
+
+  init(_ options: MQTT.Options, _ arguments: Arguments) throws(ExitError) {
+    _ = signals
+    do {
+      client = try Client(options)
+    } catch {
+      throw ExitError(text: "cannot create the client: \(MQTT.statusText(error.status))")
+    }
+    transport = options.flags & SMQ_OPTION_OWN_TRANSPORT == 0 ? nil : OwnTransport(client, arguments)
+    if arguments.debug { client.logSteps() }
+    transport?.begin()
+    _ = client.connect()
+  }
+
+  /// Waits for the next thing to do.
+  func next() -> Wake {
+    while true {
+      if !isSignalReported && System.caughtSignal != 0 {
+        isSignalReported = true
+        return .interrupted(System.caughtSignal)
+      }
+      if let event = nextEvent() { return .event(event) }
+      if let transport { transport.serve() } else { client.service() }
+      if isTimeUp { return .time }
+      if let event = nextEvent() { return .event(event) }
+      output.flush()
+      if output.error != 0 && !isBrokenOutputReported {
+        isBrokenOutputReported = true
+        return .outputBroken
+      }
+      if wait() { return .input }
+    }
+  }
+
+  /// true: there is input.
+  private func wait() -> Bool {
+    var timeout = transport?.nextTimeout ?? client.nextTimeout
+    if let deadline {
+      let left = max(0, deadline - System.milliseconds)
+      if timeout < 0 || timeout > left { timeout = left }
+    }
+    var list = [
+      System.Wait(
+        descriptor: transport?.descriptor ?? client.descriptor, wantsOutput: transport?.isBlocked ?? false),
+      System.Wait(descriptor: isSignalReported ? -1 : signals),
+      System.Wait(descriptor: input),
+      System.Wait(descriptor: isBrokenOutputReported || output.isTerminal ? -1 : 1, wantsInput: false),
+    ]
+    System.poll(&list, timeout)
+    if list[3].isBroken { output.broke() }
+    return list[2].isReadable || (input >= 0 && list[2].isBroken)
+  }
+
+  private var isTimeUp: Bool { deadline.map { System.milliseconds >= $0 } ?? false }
+
+  private func nextEvent() -> Event? {
+    // A connection that was not opened in time counts as the end of the time, not as a failed connection.
+    while !(transport != nil && isTimeUp), let event = client.nextEvent() {
+      if event.type == SMQ_EVENT_CONNECTED { wasConnected = true }
+      guard let transport else { return event }
+      switch event.type {
+      case SMQ_EVENT_OPEN:
+        transport.open(port: event.port, until: deadline)
+        continue
+      case SMQ_EVENT_DISCONNECTED:
+        transport.close()
+        if transport.lookupError != 0 {
+          event.status = SMQ_ERR_RESOLVE
+          event.osError = transport.lookupError
+        }
+      default: break
+      }
+      return event
+    }
+    return nil
+  }
+
+  /// An attempt or the connection has ended. Throws unless reconnecting makes sense.
+  func lost(_ event: Event, isWorthAnother: Bool, _ arguments: Arguments) throws(ExitError) {
+    if !wasConnected && nextFollows(event, arguments) { return }
+    let isCut = wasConnected && event.status != SMQ_ERR_REFUSED
+    let what: Text =
+      isCut
+      ? "the connection to \(brokerName(arguments)) was lost" : "cannot connect to \(brokerName(arguments))"
+    guard isCut && isWorthAnother else {
+      throw ExitError(text: "\(what): \(closeText(event))", status: exitStatus(event, wasConnected: isCut))
+    }
+    if !arguments.quiet { printError(arguments.command.title, "\(what): \(closeText(event)); trying again") }
+  }
+
+  /// Disconnects; waits at most `drain` milliseconds for messages in the outbox.
+  /// In 5.0 `reason` may ask for the Will. `isShort`: at most half a second, even if the server has not closed.
+  func disconnect(
+    drain: UInt32 = 0, reason: Int = SMQ_REASON_SUCCESS, properties: [UInt8] = [], isShort: Bool = false
+  ) {
+    input = -1
+    deadline = isShort ? System.milliseconds + 500 : nil
+    client.leavesMessages = true
+    if properties.isEmpty && reason == SMQ_REASON_SUCCESS
+      || client.disconnect(drain: drain, reason: reason, properties: properties) != SMQ_OK
+    {
+      _ = client.disconnect(drain: drain)
+    }
+    while client.state != SMQ_STATE_DISCONNECTED, !isTimeUp {
+      if case .interrupted = next() { _ = client.disconnect(drain: 0) }
+    }
+    transport?.close()
+  }
+}
+
+/// The log function of -d.
+func logStep(_ what: Int32, _ number: Int32, _ other: Int32) {
+  say("debug: \(MQTT.logName(what)) \(Int(number)) \(Int(other))\n", to: 2)
+}
