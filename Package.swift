@@ -51,13 +51,15 @@ let package = Package(
       name: "smq", dependencies: ["CSwiftMQTT", "CTool", "CPlatform"], exclude: ["smq.bash"],
       swiftSettings: settings + [.swiftLanguageMode(.v5)]),
 
-    tests("StorageTests", "Storage"),
-    tests("MQTTWireTests", excluding: ["Vectors"], "MQTTWire", "Storage"),
-    tests("MQTTSessionTests", "MQTTSession", "MQTTWire", "Storage"),
-    tests("DriverTests", "Driver", "Transports", "Platform", "Storage"),
+    .target(
+      name: "TestSupport", dependencies: ["Storage"], path: "Tests/TestSupport", swiftSettings: testSettings),
+    tests("StorageTests", "Storage", "TestSupport"),
+    tests("MQTTWireTests", excluding: ["Vectors"], "MQTTWire", "Storage", "TestSupport"),
+    tests("MQTTSessionTests", "MQTTSession", "MQTTWire", "Storage", "TestSupport"),
+    tests("DriverTests", "Driver", "Transports", "Platform", "Storage", "TestSupport"),
     tests(
       "MQTTClientTests", "MQTTClient", "Driver", "Transports", "Platform", "MQTTSession", "MQTTWire",
-      "Storage"),
+      "Storage", "TestSupport"),
     tests("SwiftMQTTTests", "SwiftMQTT", "CSwiftMQTT", "MQTTClient", "MQTTWire", "Storage"),
     tests("SmqTests", "smq", "SwiftMQTT"),
     // Optimised, because it makes 100,000 runs: swift run -c release Simulator
@@ -65,6 +67,7 @@ let package = Package(
       name: "Simulator",
       dependencies: [
         "MQTTClient", "Driver", "Transports", "Platform", "MQTTSession", "MQTTWire", "Storage",
+        "TestSupport",
       ],
       path: "Tests/Simulator",
       swiftSettings: testSettings),

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import Storage
@@ -71,7 +72,7 @@ import Testing
   }
 
   /// From one place, side by side, and with as many collisions as can be.
-  static func number(_ random: inout SeededGenerator, slots: Int) -> UInt16 {
+  static func number(_ random: inout SeededRandom, slots: Int) -> UInt16 {
     switch random.below(3) {
     case 0: UInt16(1 + random.below(slots))
     case 1: UInt16(1 + (random.below(4) + slots * random.below(8)) % 65_535)
@@ -83,7 +84,7 @@ import Testing
   @Test(arguments: [1, 2, 3, 7, 8, 9, 40, 513])
   func againstASet(capacity: Int) {
     for seed in UInt64(0)..<(capacity > 500 ? 50 : 1000) {
-      var random = SeededGenerator(seed: seed)
+      var random = SeededRandom(seed: seed)
       let pair = Pair(capacity: capacity)
       for step in 0..<200 {
         let number = Self.number(&random, slots: IdentifierSet.slotCount(for: capacity))
@@ -110,7 +111,7 @@ import Testing
 
   /// All there are, in an order of chance, and out again.
   @Test func everyIdentifier() {
-    var random = SeededGenerator(seed: 1)
+    var random = SeededRandom(seed: 1)
     let pair = Pair(capacity: 65_535)
     let numbers = Array(UInt16(1)...65_535)
     var isRight = true
@@ -123,7 +124,7 @@ import Testing
   /// However many are put into it: every search comes to an end, and those that are there stay.
   @Test(arguments: [1, 2, 5, 16, 100])
   func fullStaysFull(capacity: Int) {
-    var random = SeededGenerator(seed: UInt64(capacity))
+    var random = SeededRandom(seed: UInt64(capacity))
     let pair = Pair(capacity: capacity)
     var isRight = true
     for _ in 0..<1000 { isRight = pair.insert(UInt16(1 + random.below(65_535))) && isRight }
