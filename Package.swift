@@ -26,6 +26,11 @@ func tests(_ name: String, excluding excluded: [String] = [], _ imports: Target.
   .testTarget(name: name, dependencies: imports, exclude: excluded, swiftSettings: testSettings)
 }
 
+/// What several test targets use: Tests/NAME.
+func support(_ name: String, _ imports: Target.Dependency...) -> Target {
+  .target(name: name, dependencies: imports, path: "Tests/\(name)", swiftSettings: testSettings)
+}
+
 let package = Package(
   name: "libswiftmqtt",
   targets: [
@@ -51,8 +56,7 @@ let package = Package(
       name: "smq", dependencies: ["CSwiftMQTT", "CTool", "CPlatform"], exclude: ["smq.bash"],
       swiftSettings: settings + [.swiftLanguageMode(.v5)]),
 
-    .target(
-      name: "TestSupport", dependencies: ["Storage"], path: "Tests/TestSupport", swiftSettings: testSettings),
+    support("TestSupport", "Storage"),
     tests("StorageTests", "Storage", "TestSupport"),
     tests("MQTTWireTests", excluding: ["Vectors"], "MQTTWire", "Storage", "TestSupport"),
     tests("MQTTSessionTests", "MQTTSession", "MQTTWire", "Storage", "TestSupport"),

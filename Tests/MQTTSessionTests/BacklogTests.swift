@@ -1,4 +1,5 @@
 import MQTTWire
+import Storage
 import TestSupport
 import Testing
 

@@ -187,7 +187,7 @@ final class OutboxModel {
   private func publish(size wanted: Int, as overflow: PublishOptions.Overflow) throws(Disagreement) {
     let qos = allQoS[random.below(3)]
     let retain = random.percent(20)
-    let isQuiet = random.chance(hasPolicies ? 60 : 30)
+    let isQuiet = random.percent(hasPolicies ? 60 : 30)
     let topic = ["t", "u", "v"][random.below(3)]
     // As near to the wanted size as the two sizes of Remaining Length allow.
     let fixed = 3 + (qos == .atMostOnce ? 0 : 2) + (version == .v5_0 ? 1 : 0)

@@ -66,7 +66,7 @@ import Testing
     var agrees: Bool {
       identifiers.count == all.count && identifiers.markedCount == (isMap ? 0 : marked.count)
         && all.allSatisfy(contains)
-        && all.allSatisfy { identifiers.isMarked(PacketIdentifier($0)!) == (!isMap && marked.contains($0)) }
+        && all.allSatisfy { identifiers.isMarked($0) == (!isMap && marked.contains($0)) }
         && identifiers.isFull == (all.count == identifiers.maximum) && identifiers.maximum >= capacity
     }
   }
@@ -95,7 +95,7 @@ import Testing
         case 45..<80:
           let known = pair.all.sorted()
           isRight = pair.remove(
-            known.isEmpty || random.chance(20) ? number : known[random.below(known.count)])
+            known.isEmpty || random.percent(20) ? number : known[random.below(known.count)])
         case 80..<95: isRight = pair.contains(number) == pair.all.contains(number)
         case 95..<98: pair.removeMarks()
         case 98: pair.removeUnmarked()
