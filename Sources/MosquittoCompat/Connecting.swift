@@ -1,6 +1,6 @@
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 //
-// From mosquitto_connect() to mosquitto_disconnect().
+// These connect and disconnect.
 
 import CMosquitto
 import CPlatform
@@ -44,7 +44,7 @@ import Platform
   unsafe connect(mosq, host, port, keepalive, bind_address, nil, waits: false)
 }
 
-/// Debian's library is built without it, too.
+/// Debian builds libmosquitto without it, too.
 @c public func mosquitto_connect_srv(
   _ mosq: OpaquePointer?, _ host: UnsafePointer<CChar>?, _ keepalive: Int32,
   _ bind_address: UnsafePointer<CChar>?
@@ -75,11 +75,11 @@ private func begin(
   guard let host = unsafe host, 0...65_535 ~= port, keepalive == 0 || 5...65_535 ~= keepalive else {
     return MOSQ_ERR_INVAL
   }
-  guard unsafe properties == nil || instance.pointee.version == UInt32(MQTT_PROTOCOL_V5),
-    unsafe bindAddress == nil
-  else { return MOSQ_ERR_NOT_SUPPORTED }
+  guard unsafe properties == nil || instance.isVersion5, unsafe bindAddress == nil else {
+    return MOSQ_ERR_NOT_SUPPORTED
+  }
   guard port > 0 else {
-    shim_set_errno(SystemError.connectionRefused)  // nobody ever listens there
+    shim_set_errno(SystemError.connectionRefused)  // Nothing ever listens there.
     return MOSQ_ERR_ERRNO
   }
   var ownProperties: OpaquePointer? = nil
@@ -91,24 +91,28 @@ private func begin(
     unsafe mosquitto_property_free_all(&ownProperties)
     return MOSQ_ERR_NOMEM
   }
-  unsafe instance.lock()
-  // A client that can go on knows of messages that were received or sent before.
-  let isSame = unsafe instance.isSamePlace(host, UInt32(port), UInt32(keepalive)) && properties == nil
-  unsafe free(&instance.pointee.host)
-  unsafe mosquitto_property_free_all(&instance.pointee.connectProperties)
-  unsafe instance.pointee.host = unsafe ownHost
-  unsafe instance.pointee.port = UInt32(port)
-  unsafe instance.pointee.keepAlive = UInt32(keepalive)
-  unsafe instance.pointee.connectProperties = unsafe ownProperties
-  if !isSame { unsafe instance.pointee.isOutdated = true }
-  unsafe instance.unlock()
-  return unsafe instance.open(waits: waits)
+  unsafe instance.lock().setServer(ownHost, UInt32(port), UInt32(keepalive), ownProperties)
+  return instance.open(waits: waits)
 }
 
-extension UnsafeMutablePointer where Pointee == Mosquitto {
-  fileprivate func isSamePlace(_ host: UnsafePointer<CChar>, _ port: UInt32, _ keepAlive: UInt32) -> Bool {
-    guard let own = unsafe pointee.host, unsafe pointee.connectProperties == nil else { return false }
-    return unsafe shim_is_equal(own, host) && pointee.port == port && pointee.keepAlive == keepAlive
+extension Mosquitto.Locked {
+  /// Takes the host and the properties over.
+  fileprivate consuming func setServer(
+    _ host: Mosquitto.Text, _ port: UInt32, _ keepAlive: UInt32, _ properties: OpaquePointer?
+  ) {
+    // A client that can go on knows of messages that were received or sent before.
+    if unsafe !isSame(host, port, keepAlive) || properties != nil { state.areOptionsChanged = true }
+    unsafe MosquittoCompat.free(&state.host)
+    unsafe mosquitto_property_free_all(&state.connectProperties)
+    unsafe state.host = unsafe host
+    state.port = port
+    state.keepAlive = keepAlive
+    unsafe state.connectProperties = unsafe properties
+  }
+
+  private func isSame(_ host: Mosquitto.Text, _ port: UInt32, _ keepAlive: UInt32) -> Bool {
+    guard let own = unsafe state.host, unsafe state.connectProperties == nil else { return false }
+    return unsafe shim_is_equal(own, host) && state.port == port && state.keepAlive == keepAlive
   }
 }
 
@@ -128,120 +132,119 @@ private var connectCommand: Int32 { 0x10 }
 
 private func disconnect(_ mosq: OpaquePointer?, _ reason_code: Int32, _ properties: OpaquePointer?) -> Int32 {
   guard let instance = unsafe instance(mosq) else { return MOSQ_ERR_INVAL }
-  guard unsafe properties == nil || instance.pointee.version == UInt32(MQTT_PROTOCOL_V5) else {
-    return MOSQ_ERR_NOT_SUPPORTED
-  }
+  guard unsafe properties == nil || instance.isVersion5 else { return MOSQ_ERR_NOT_SUPPORTED }
   guard 0...255 ~= reason_code else { return MOSQ_ERR_INVAL }
   if unsafe properties != nil {
     let result = unsafe mosquitto_property_check_all(0xE0, properties)
     guard result == MOSQ_ERR_SUCCESS else { return result }
   }
   let code = UInt8(truncatingIfNeeded: reason_code)
-  if unsafe shim_holds(instance.pointee.lock) {
-    unsafe instance.pointee.wishToLeave = 256 | Int32(code)
-    unsafe platform_wake(instance.pointee.event)
+  guard !instance.isLockedByCaller else {
+    instance.disconnectLater(code)
     return MOSQ_ERR_SUCCESS
   }
-  unsafe instance.lock()
+  var locked = instance.lock()
   let encoded = unsafe EncodedProperties(properties)
-  let result = unsafe instance.leave(code, encoded.span)
-  unsafe encoded.free()
-  if result == MOSQ_ERR_SUCCESS, unsafe !instance.pointee.isThreaded, unsafe instance.pointee.looper == 0,
-    unsafe !instance.isInCallback
+  let result = locked.disconnect(code, encoded.span)
+  encoded.free()
+  if result == MOSQ_ERR_SUCCESS, !locked.state.isThreaded, locked.state.loopThread == 0, !locked.isInCallback
   {
-    unsafe instance.finishLeaving()
+    locked.finishDisconnect()
   }
-  unsafe instance.unlockOrFree()
+  locked.unlockOrFree()
   return result
 }
 
-extension UnsafeMutablePointer where Pointee == Mosquitto {
-  /// With the lock held.
-  fileprivate func leave(_ reasonCode: UInt8, _ properties: Span<UInt8>) -> Int32 {
-    unsafe pointee.isLeaving = true
-    defer { unsafe wake() }
-    guard unsafe hasConnection else {
-      // To an on_connect that is told of a refusal the connection is still there: it ends as if asked for.
-      guard unsafe pointee.isTellingRefusal, unsafe isInCallback else { return unsafe resultOfNone() }
-      unsafe log(SHIM_SENDING_DISCONNECT)
+extension Instance {
+  /// For a signal handler whose thread holds the lock: the thread disconnects when it next looks.
+  fileprivate func disconnectLater(_ reasonCode: UInt8) {
+    unsafe pointer.pointee.pendingDisconnect = 256 | Int32(reasonCode)
+    unsafe platform_wake(pointer.pointee.event)
+  }
+}
+
+extension Mosquitto.Locked {
+  fileprivate mutating func disconnect(_ reasonCode: UInt8, _ properties: Span<UInt8>) -> Int32 {
+    state.isDisconnecting = true
+    let result = queueDisconnect(reasonCode, properties)
+    wake()
+    return result
+  }
+
+  private mutating func queueDisconnect(_ reasonCode: UInt8, _ properties: Span<UInt8>) -> Int32 {
+    guard hasConnection else {
+      // To an on_connect that is called with a refusal the connection still exists: it ends as if the program
+      // had asked for it.
+      guard state.isReportingRefusal, isInCallback else { return resultWithoutConnection() }
+      log(SHIM_SENDING_DISCONNECT)
       return MOSQ_ERR_SUCCESS
     }
-    let attempt = unsafe pointee.attempt
-    unsafe awaitConnack()
-    // Another thread may have connected anew meanwhile, after this one wanted to leave.
-    guard unsafe pointee.attempt == attempt else { return MOSQ_ERR_SUCCESS }
-    guard unsafe hasConnection, let client = unsafe pointee.client else { return MOSQ_ERR_NO_CONN }
+    let attempt = state.attempt
+    awaitConnack()
+    // Another thread may have connected anew meanwhile, after this one wanted to disconnect.
+    guard state.attempt == attempt else { return MOSQ_ERR_SUCCESS }
+    guard hasConnection else { return MOSQ_ERR_NO_CONN }
     do throws(SessionError) {
-      unsafe try client.pointee.disconnect(
-        drain: drainTime(of: client),
-        reasonCode: pointee.version == UInt32(MQTT_PROTOCOL_V5) ? reasonCode : 0,
-        properties: properties, at: client.pointee.time)
+      try client.disconnect(
+        drain: drainTime, reasonCode: instance.isVersion5 ? reasonCode : 0, properties: properties,
+        at: client.time)
     } catch {
-      unsafe pointee.isLeaving = false
+      state.isDisconnecting = false
       return MOSQ_ERR_INVAL
     }
-    unsafe flush()
-    unsafe log(SHIM_SENDING_DISCONNECT)
+    flush()
+    log(SHIM_SENDING_DISCONNECT)
     return MOSQ_ERR_SUCCESS
   }
 
-  /// How long what has not been sent may take to go out first: half a minute where the peer takes no more now; a moment
-  /// where acknowledgements have to come before.
-  private func drainTime(of client: UnsafeMutablePointer<Client>) -> UInt32 {
-    if unsafe client.pointee.isBlockedSending { return 30_000 }
-    return unsafe client.pointee.outboxNumbers.waitingSince == nil ? 0 : 1000
+  /// How long what has not been sent may take to be sent before DISCONNECT: half a minute if the peer accepts
+  /// no more now, a second if acknowledgements have to come before.
+  private var drainTime: UInt32 {
+    if client.isBlockedSending { return 30_000 }
+    return client.outboxNumbers.waitingSince == nil ? 0 : 1000
   }
 
-  private var hasConnection: Bool {
-    guard let client = unsafe pointee.client else { return false }
-    return unsafe client.pointee.state != .disconnected
-  }
-
-  /// What was published before CONNACK has come is to go out, too: waits for it, no longer than two seconds. A loop in
-  /// another thread reads it meanwhile.
-  private func awaitConnack() {
-    guard unsafe !isInCallback else { return }
-    let attempt = unsafe pointee.attempt
+  /// Messages that were published before CONNACK are to be sent, too: waits for it, no longer than two
+  /// seconds. A loop in another thread reads it meanwhile.
+  private mutating func awaitConnack() {
+    guard !isInCallback else { return }
+    let attempt = state.attempt
     let end = platform_now_ms() &+ 2000
-    while unsafe pointee.attempt == attempt, let client = unsafe pointee.client,
-      unsafe client.pointee.state == .connecting, unsafe client.pointee.outboxNumbers.waitingSince != nil,
-      Int32(bitPattern: end &- platform_now_ms()) > 0
+    while state.attempt == attempt, hasClient, client.state == .connecting,
+      client.outboxNumbers.waitingSince != nil, Int32(bitPattern: end &- platform_now_ms()) > 0
     {
-      if unsafe pointee.looper == 0 || pointee.looper == platform_thread_self() {
-        _ = unsafe client.pointee.service(at: client.pointee.time)
-      }
-      unsafe pause(10)
+      if state.loopThread == 0 || state.loopThread == platform_thread_self() { service() }
+      waitForClient(atMost: 10)
     }
   }
 
-  /// What a signal handler could not do. With the lock held.
-  func leaveAsWished() {
-    let wish = unsafe pointee.wishToLeave
-    guard wish != 0 else { return }
-    unsafe pointee.wishToLeave = 0
-    _ = unsafe leave(UInt8(truncatingIfNeeded: wish), Span())
+  /// Does what a signal handler could not do.
+  mutating func disconnectIfPending() {
+    let pending = state.pendingDisconnect
+    guard pending != 0 else { return }
+    state.pendingDisconnect = 0
+    _ = disconnect(UInt8(truncatingIfNeeded: pending), Span())
   }
 
-  /// Where nobody runs a loop, on_disconnect is called in mosquitto_disconnect(): waits a moment for the server to
-  /// close. What takes longer to send is left to a loop, if the program runs one. With the lock held.
-  fileprivate func finishLeaving() {
-    let attempt = unsafe pointee.attempt
+  /// Where no thread runs a loop, mosquitto_disconnect() calls on_disconnect: it waits a moment for the
+  /// server to close. What takes longer to send is left to a loop, if the program runs one.
+  fileprivate mutating func finishDisconnect() {
+    let attempt = state.attempt
     let last = platform_now_ms() &+ 2000
     var end = platform_now_ms() &+ 250
-    while unsafe pointee.attempt == attempt, let client = unsafe pointee.client {
-      _ = unsafe client.pointee.service(at: client.pointee.time)
-      let isSending =
-        unsafe client.pointee.isBlockedSending || client.pointee.outboxNumbers.waitingSince != nil
+    while state.attempt == attempt, hasClient {
+      service()
+      let isSending = client.isBlockedSending || client.outboxNumbers.waitingSince != nil
       if isSending { end = platform_now_ms() &+ 250 }
-      _ = unsafe dispatch()
+      _ = dispatch()
       if isSending, Int32(bitPattern: last &- platform_now_ms()) <= 0 { return }
       let left = Int32(bitPattern: end &- platform_now_ms())
-      guard unsafe !pointee.isEndTold, unsafe pointee.attempt == attempt else { return }
+      guard !state.isEndReported, state.attempt == attempt else { return }
       guard left > 0 else {
-        unsafe pointee.isEndTold = true
-        return unsafe tellEnd(MOSQ_ERR_SUCCESS, nil)
+        state.isEndReported = true
+        return unsafe callDisconnect(MOSQ_ERR_SUCCESS, nil)
       }
-      unsafe pause(min(left, 50))
+      waitForClient(atMost: min(left, 50))
     }
   }
 }

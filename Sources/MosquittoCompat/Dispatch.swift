@@ -5,235 +5,204 @@ import MQTTSession
 import MQTTWire
 import Storage
 
-/// What has happened, told by the program's callbacks.
-extension UnsafeMutablePointer where Pointee == Mosquitto {
-  /// Hands out all there is. What a loop returns: how the connection ended, if it did. With the lock held.
+/// Events of the core, reported by the program's callbacks.
+extension Mosquitto.Locked {
+  /// Calls the callbacks for all that has happened. Returns what a loop returns: how the connection ended, if
+  /// it did.
   ///
-  /// Each `tell` takes what it needs of the client before it calls anybody: afterwards there may be another one.
-  func dispatch() -> Int32 {
-    while unsafe !pointee.isDestroyed, unsafe !pointee.isOpening {
+  /// Each function copies what it needs of the client before it calls a callback: afterwards there may be
+  /// another client.
+  mutating func dispatch() -> Int32 {
+    while !state.isDestroyed, !state.isOpening {
       // Room comes without an event, too.
-      unsafe sendWaiting()
-      unsafe publishEarly()
-      if let owed = unsafe takeOwed() {
-        switch unsafe owed {
-        case .published(let mid, let code): unsafe tellPublished(mid, code, nil)
-        case .arrived(let arrived): unsafe tell(arrived)
-        case .released(let arrived): unsafe handOut(arrived)
-        }
-        continue
-      }
-      guard let client = unsafe pointee.client, let event = unsafe client.pointee.nextEvent() else { break }
-      unsafe tell(event, of: client)
-      unsafe flush()
+      sendQueuedSubscriptions()
+      publishMessagesBeforeConnect()
+      if callDeferred() { continue }
+      guard hasClient, let event = client.nextEvent() else { break }
+      handle(event)
+      flush()
     }
-    guard let result = unsafe pointee.endResult else { return MOSQ_ERR_SUCCESS }
-    unsafe pointee.endResult = nil
+    guard let result = state.endResult else { return MOSQ_ERR_SUCCESS }
+    state.endResult = nil
     return result
   }
 
-  private func tell(_ event: ClientEvent, of client: UnsafeMutablePointer<Client>) {
+  private mutating func handle(_ event: ClientEvent) {
     switch event {
-    case .engine(.connected(let connected)): unsafe tell(connected, of: client)
-    case .engine(.message(let message)): unsafe tell(take(message, of: client))
+    case .engine(.connected(let connected)): handle(connected)
+    case .engine(.message(let message)): deliver(take(message))
     case .engine(.handshake(let handshake)) where handshake.type == .pubrel:
-      unsafe tellReleased(Cookie.mid(handshake.cookie))
-    case .engine(.completed(let completion)): unsafe tell(completion, of: client)
-    case .engine(.answered(let answer)): unsafe tell(answer, of: client)
-    case .disconnected(let failure): unsafe tell(failure, of: client)
+      released(Cookie.mid(handshake.cookie))
+    case .engine(.completed(let completion)): handle(completion)
+    case .engine(.answered(let result)): handle(result)
+    case .disconnected(let failure): handle(failure)
     default: break
     }
   }
 
   // MARK: Connections
 
-  private func tell(_ connected: ConnectedEvent, of client: UnsafeMutablePointer<Client>) {
-    unsafe pointee.isConnected = true
-    if !connected.sessionPresent { unsafe settleKept() }
-    var list = unsafe self.list(connected.properties, of: client)
+  private mutating func handle(_ connected: ConnectedEvent) {
+    state.isConnected = true
+    if !connected.sessionPresent { settleUnreleased() }
+    var list = unsafe propertyList(connected.properties)
     unsafe takeAssignedID(list)
-    unsafe log(SHIM_RECEIVED_CONNACK, 0)
-    unsafe tellConnect(0, connected.sessionPresent ? 1 : 0, list)
+    log(SHIM_RECEIVED_CONNACK, 0)
+    unsafe callConnect(0, connected.sessionPresent ? 1 : 0, list)
     unsafe mosquitto_property_free_all(&list)
   }
 
-  /// The name that the server gave to one without is its name from now on: in the log, and on the next connection.
-  private func takeAssignedID(_ list: OpaquePointer?) {
-    guard unsafe pointee.id == nil else { return }
+  /// A client without an identifier keeps the one that the server assigns, in the log and on the next
+  /// connection.
+  private mutating func takeAssignedID(_ list: OpaquePointer?) {
+    guard unsafe state.id == nil else { return }
     let found = unsafe mosquitto_property_read_string(
-      list, Int32(PropertyIdentifier.assignedClientIdentifier.rawValue), &pointee.id, false)
-    if unsafe found != nil { unsafe pointee.isOutdated = true }
+      list, Int32(PropertyIdentifier.assignedClientIdentifier.rawValue), &state.id, false)
+    if unsafe found != nil { state.areOptionsChanged = true }
   }
 
-  private func tellConnect(_ code: Int32, _ flags: Int32, _ list: OpaquePointer?) {
-    let callbacks = unsafe pointee.callbacks
-    let user = unsafe pointee.user
-    if let function = unsafe callbacks.connect { unsafe outside { unsafe function(handle, user, code) } }
+  private mutating func callConnect(_ code: Int32, _ flags: Int32, _ list: OpaquePointer?) {
+    let callbacks = state.callbacks
+    let user = unsafe state.user
+    if let function = unsafe callbacks.connect { unsafe callProgram { unsafe function($0, user, code) } }
     if let function = unsafe callbacks.connectWithFlags {
-      unsafe outside { unsafe function(handle, user, code, flags) }
+      unsafe callProgram { unsafe function($0, user, code, flags) }
     }
     if let function = unsafe callbacks.connectV5 {
-      unsafe outside { unsafe function(handle, user, code, flags, list) }
+      unsafe callProgram { unsafe function($0, user, code, flags, list) }
     }
   }
 
-  private func tell(_ failure: ClientFailure, of client: UnsafeMutablePointer<Client>) {
-    unsafe pointee.isConnected = false
-    guard unsafe !pointee.isEndTold else { return }
-    let result = unsafe pointee.isLeaving ? MOSQ_ERR_SUCCESS : outcome(of: failure, isOpen: true)
-    var told = result
-    var list = unsafe self.list(failure.details?.properties ?? .empty, of: client)
-    // Before any callback, as one of them may connect anew.
-    unsafe pointee.isEndTold = true
-    unsafe pointee.endResult = result
+  private mutating func handle(_ failure: ClientFailure) {
+    state.isConnected = false
+    guard !state.isEndReported else { return }
+    let result = state.isDisconnecting ? MOSQ_ERR_SUCCESS : outcome(of: failure, isOpen: true)
+    var reported = result
+    var list = unsafe propertyList(failure.details?.properties ?? .empty)
+    // Before any callback, because one of them may connect anew.
+    state.isEndReported = true
+    state.endResult = result
     switch failure.cause {
     case .refused:
       let code = Int32(failure.details?.reasonCode ?? 0)
-      unsafe log(SHIM_RECEIVED_CONNACK, code)
-      unsafe pointee.isTellingRefusal = true
-      unsafe tellConnect(code, 0, list)
-      unsafe pointee.isTellingRefusal = false
-      // The program has called mosquitto_disconnect() meanwhile: that is no error any more.
-      if unsafe pointee.isLeaving {
-        told = MOSQ_ERR_SUCCESS
-        unsafe pointee.endResult = told
+      log(SHIM_RECEIVED_CONNACK, code)
+      state.isReportingRefusal = true
+      unsafe callConnect(code, 0, list)
+      state.isReportingRefusal = false
+      // The program has called mosquitto_disconnect() meanwhile, so the end is no error any more.
+      if state.isDisconnecting {
+        reported = MOSQ_ERR_SUCCESS
+        state.endResult = reported
       }
     case .serverClosed:
-      told = Int32(failure.details?.reasonCode ?? UInt8(MOSQ_ERR_CONN_LOST))
-      unsafe log(SHIM_RECEIVED_DISCONNECT, told)
+      reported = Int32(failure.details?.reasonCode ?? UInt8(MOSQ_ERR_CONN_LOST))
+      log(SHIM_RECEIVED_DISCONNECT, reported)
     default: break
     }
-    unsafe tellEnd(told, list)
+    unsafe callDisconnect(reported, list)
     unsafe mosquitto_property_free_all(&list)
   }
 
-  /// on_disconnect, once for each connection: `isEndTold` is set already. With the lock held.
-  func tellEnd(_ result: Int32, _ properties: OpaquePointer?) {
-    let callbacks = unsafe pointee.callbacks
-    let user = unsafe pointee.user
-    if let function = unsafe callbacks.disconnect { unsafe outside { unsafe function(handle, user, result) } }
+  /// Calls on_disconnect. The caller has set `isEndReported`, because it is called once for each connection.
+  mutating func callDisconnect(_ result: Int32, _ properties: OpaquePointer?) {
+    let callbacks = state.callbacks
+    let user = unsafe state.user
+    if let function = unsafe callbacks.disconnect { unsafe callProgram { unsafe function($0, user, result) } }
     if let function = unsafe callbacks.disconnectV5 {
-      unsafe outside { unsafe function(handle, user, result, properties) }
+      unsafe callProgram { unsafe function($0, user, result, properties) }
     }
   }
 
   // MARK: Messages
 
-  private func tell(_ completion: Completion, of client: UnsafeMutablePointer<Client>) {
+  private mutating func handle(_ completion: Completion) {
     let mid = Cookie.mid(completion.cookie)
     let code = Int32(completion.reasonCode ?? 0)
     guard Cookie.kind(completion.cookie) == Cookie.publish else {
-      return unsafe tellRefused(completion.cookie, completion.reasonCode)
+      return callRefused(completion.cookie, completion.reasonCode)
     }
     switch completion.result {
     case .delivered, .refused: break
-    default: return  // nobody has it: libmosquitto has no word for that
+    default: return  // It was not delivered: libmosquitto has no callback for that.
     }
-    var list = unsafe self.list(completion.properties, of: client)
-    if completion.latency != nil { unsafe logAcknowledged(completion, mid, code) }
-    unsafe tellPublished(mid, code, list)
+    var list = unsafe propertyList(completion.properties)
+    if completion.latency != nil { logAcknowledged(completion, mid, code) }
+    unsafe callPublish(mid, code, list)
     unsafe mosquitto_property_free_all(&list)
   }
 
-  private func tellPublished(_ mid: Int32, _ code: Int32, _ list: OpaquePointer?) {
-    let callbacks = unsafe pointee.callbacks
-    let user = unsafe pointee.user
-    if let function = unsafe callbacks.publish { unsafe outside { unsafe function(handle, user, mid) } }
+  mutating func callPublish(_ mid: Int32, _ code: Int32, _ list: OpaquePointer?) {
+    let callbacks = state.callbacks
+    let user = unsafe state.user
+    if let function = unsafe callbacks.publish { unsafe callProgram { unsafe function($0, user, mid) } }
     if let function = unsafe callbacks.publishV5 {
-      unsafe outside { unsafe function(handle, user, mid, code, list) }
+      unsafe callProgram { unsafe function($0, user, mid, code, list) }
     }
   }
 
-  /// The core tells of a handshake when it is over, so its lines come together; a PUBREC that refuses ends it.
-  private func logAcknowledged(_ completion: Completion, _ mid: Int32, _ code: Int32) {
+  /// The core reports a handshake when it is over, so its lines come together. A PUBREC that refuses ends it.
+  private mutating func logAcknowledged(_ completion: Completion, _ mid: Int32, _ code: Int32) {
     guard Cookie.isExactlyOnce(completion.cookie) else {
-      return unsafe log(SHIM_RECEIVED_PUBACK, mid, code)
+      return log(SHIM_RECEIVED_PUBACK, mid, code)
     }
-    unsafe log(SHIM_RECEIVED_PUBREC, mid)
+    log(SHIM_RECEIVED_PUBREC, mid)
     guard code < 0x80 else { return }
-    unsafe log(SHIM_SENDING_PUBREL, mid)
-    unsafe log(SHIM_RECEIVED_PUBCOMP, mid, code)
+    log(SHIM_SENDING_PUBREL, mid)
+    log(SHIM_RECEIVED_PUBCOMP, mid, code)
   }
 
   // MARK: Subscriptions
 
-  /// A request that was not sent, or whose answer could not be read, was refused. With the lock held.
-  func tellRefused(_ cookie: UInt64, _ reasonCode: UInt8?) {
+  /// Reports SUBSCRIBE or UNSUBSCRIBE that was not sent, or whose acknowledgement could not be read, as
+  /// refused.
+  mutating func callRefused(_ cookie: UInt64, _ reasonCode: UInt8?) {
     let mid = Cookie.mid(cookie)
     var code = Int32(reasonCode ?? 0x80)
-    let callbacks = unsafe pointee.callbacks
-    let user = unsafe pointee.user
+    let callbacks = state.callbacks
+    let user = unsafe state.user
     if Cookie.kind(cookie) == Cookie.subscribe {
       if let function = unsafe callbacks.subscribe {
-        unsafe outside { unsafe function(handle, user, mid, 1, &code) }
+        unsafe callProgram { unsafe function($0, user, mid, 1, &code) }
       }
       if let function = unsafe callbacks.subscribeV5 {
-        unsafe outside { unsafe function(handle, user, mid, 1, &code, nil) }
+        unsafe callProgram { unsafe function($0, user, mid, 1, &code, nil) }
       }
     } else {
-      if let function = unsafe callbacks.unsubscribe { unsafe outside { unsafe function(handle, user, mid) } }
+      if let function = unsafe callbacks.unsubscribe { unsafe callProgram { unsafe function($0, user, mid) } }
       if let function = unsafe callbacks.unsubscribeV5 {
-        unsafe outside { unsafe function(handle, user, mid, nil) }
+        unsafe callProgram { unsafe function($0, user, mid, nil) }
       }
     }
   }
 
-  private func tell(_ answer: SubscribeResult, of client: UnsafeMutablePointer<Client>) {
-    let mid = Cookie.mid(answer.cookie)
-    let callbacks = unsafe pointee.callbacks
-    let user = unsafe pointee.user
-    var list = unsafe self.list(answer.properties, of: client)
+  private mutating func handle(_ result: SubscribeResult) {
+    let mid = Cookie.mid(result.cookie)
+    let callbacks = state.callbacks
+    let user = unsafe state.user
+    var list = unsafe propertyList(result.properties)
     defer { unsafe mosquitto_property_free_all(&list) }
-    guard Cookie.kind(answer.cookie) == Cookie.subscribe else {
-      unsafe log(SHIM_RECEIVED_UNSUBACK)
-      if let function = unsafe callbacks.unsubscribe { unsafe outside { unsafe function(handle, user, mid) } }
+    guard Cookie.kind(result.cookie) == Cookie.subscribe else {
+      log(SHIM_RECEIVED_UNSUBACK)
+      if let function = unsafe callbacks.unsubscribe { unsafe callProgram { unsafe function($0, user, mid) } }
       if let function = unsafe callbacks.unsubscribeV5 {
-        unsafe outside { unsafe function(handle, user, mid, list) }
+        unsafe callProgram { unsafe function($0, user, mid, list) }
       }
       return
     }
-    let count = answer.reasonCodes.count
+    let count = result.reasonCodes.count
     guard let memory = unsafe shim_allocate(count * MemoryLayout<Int32>.size) else { return }
     defer { unsafe shim_free(memory) }
     let granted = unsafe memory.bindMemory(to: Int32.self, capacity: count)
-    let codes = unsafe bytes(answer.reasonCodes, of: client)
-    for index in 0..<count { unsafe granted[index] = Int32(codes[index]) }
-    unsafe log(SHIM_RECEIVED_SUBACK)
+    do {
+      let codes = bytes(result.reasonCodes)
+      for index in 0..<count { unsafe granted[index] = Int32(codes[index]) }
+    }
+    log(SHIM_RECEIVED_SUBACK)
     if let function = unsafe callbacks.subscribe {
-      unsafe outside { unsafe function(handle, user, mid, Int32(count), granted) }
+      unsafe callProgram { unsafe function($0, user, mid, Int32(count), granted) }
     }
     if let function = unsafe callbacks.subscribeV5 {
-      unsafe outside { unsafe function(handle, user, mid, Int32(count), granted, list) }
+      unsafe callProgram { unsafe function($0, user, mid, Int32(count), granted, list) }
     }
   }
-
-  // MARK: Copies
-
-  func copy(_ span: Span<UInt8>) -> UnsafeMutablePointer<CChar>? {
-    unsafe span.withUnsafeBytes { unsafe shim_copy($0.baseAddress, $0.count) }
-  }
-
-  /// They lie in the client's block, and stay what they are until the event is released.
-  @_lifetime(immortal)
-  func bytes(
-    _ extent: ByteRange, of client: UnsafeMutablePointer<Client>, isAliased: Bool = false
-  ) -> Span<UInt8> {
-    guard !extent.isEmpty,
-      let start = unsafe isAliased ? startOfTopics(client.pointee) : startOfBytes(client.pointee)
-    else { return Span() }
-    return unsafe span(start + extent.offset, extent.count)
-  }
-
-  func list(_ extent: ByteRange, of client: UnsafeMutablePointer<Client>) -> OpaquePointer? {
-    guard !extent.isEmpty else { return nil }
-    return unsafe propertyList(of: bytes(extent, of: client))
-  }
-}
-
-private func startOfBytes(_ client: borrowing Client) -> UnsafeRawPointer? {
-  unsafe client.receivedBytes.withUnsafeBytes { $0.baseAddress }
-}
-
-private func startOfTopics(_ client: borrowing Client) -> UnsafeRawPointer? {
-  unsafe client.aliasedTopics.withUnsafeBytes { $0.baseAddress }
 }

@@ -1,27 +1,31 @@
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 //
-// The loops: one turn, for ever, in a thread, and piece by piece in a loop of the program's own.
+// The loops: one step, without end, in a thread, and piece by piece in a loop of the program's own.
 
 import CMosquitto
 import CPlatform
 import Driver
 import MQTTClient
 
-// MARK: One turn
+// MARK: One step
 
 @c public func mosquitto_loop(_ mosq: OpaquePointer?, _ timeout: Int32, _ max_packets: Int32) -> Int32 {
   guard let instance = unsafe instance(mosq), max_packets >= 1 else { return MOSQ_ERR_INVAL }
-  let result = unsafe instance.turn(timeout)
-  unsafe instance.freeIfDestroyed()
+  let result = instance.step(timeout)
+  instance.lock().unlockOrFree()
   return result
 }
 
-/// Without a connection, on_disconnect is told so each time.
+/// Without a connection, each call reports that to on_disconnect.
 @c public func mosquitto_loop_read(_ mosq: OpaquePointer?, _ max_packets: Int32) -> Int32 {
   guard let instance = unsafe instance(mosq), max_packets >= 1 else { return MOSQ_ERR_INVAL }
-  var result = unsafe instance.turn(0)
-  if result == MOSQ_ERR_NO_CONN { result = unsafe instance.tellNoConnection() }
-  unsafe instance.freeIfDestroyed()
+  var result = instance.step(0)
+  var locked = instance.lock()
+  if result == MOSQ_ERR_NO_CONN {
+    result = locked.state.isDisconnecting ? MOSQ_ERR_SUCCESS : MOSQ_ERR_NO_CONN
+    unsafe locked.callDisconnect(result, nil)
+  }
+  locked.unlockOrFree()
   return result
 }
 
@@ -33,204 +37,112 @@ import MQTTClient
 
 @c public func mosquitto_socket(_ mosq: OpaquePointer?) -> Int32 {
   guard let instance = unsafe instance(mosq) else { return -1 }
-  unsafe instance.lock()
-  defer { unsafe instance.unlock() }
-  return unsafe instance.pointee.isEndTold ? -1 : instance.pointee.client?.pointee.socket ?? -1
+  return instance.lock().socket
 }
 
 @c public func mosquitto_want_write(_ mosq: OpaquePointer?) -> Bool {
   guard let instance = unsafe instance(mosq) else { return false }
-  unsafe instance.lock()
-  defer { unsafe instance.unlock() }
-  guard let client = unsafe instance.pointee.client else { return false }
-  // A socket says that it stands by taking something; and what is to be told is told by whatever piece of a loop.
-  return unsafe client.pointee.isBlockedSending
-    || !instance.pointee.isEndTold && (client.pointee.hasEvent || instance.pointee.owed != nil)
-    || client.pointee.state == .connecting && !client.pointee.isOpen
+  return instance.lock().wantsToWrite
 }
 
-// MARK: For ever
+// MARK: Without end
 
 @c public func mosquitto_loop_forever(
   _ mosq: OpaquePointer?, _ timeout: Int32, _ max_packets: Int32
 ) -> Int32 {
   guard let instance = unsafe instance(mosq), max_packets >= 1 else { return MOSQ_ERR_INVAL }
-  let result = unsafe instance.turnForever(timeout)
-  unsafe instance.freeIfDestroyed()
+  let result = instance.runForever(timeout)
+  instance.lock().unlockOrFree()
   return result
 }
 
 @c public func mosquitto_loop_start(_ mosq: OpaquePointer?) -> Int32 {
   guard let instance = unsafe instance(mosq) else { return MOSQ_ERR_INVAL }
-  unsafe instance.lock()
-  defer { unsafe instance.unlock() }
-  if unsafe instance.pointee.isReleased, unsafe instance.pointee.hasThreadEnded { unsafe instance.join() }
-  guard unsafe instance.pointee.thread == 0, unsafe !instance.pointee.isThreaded else {
-    return MOSQ_ERR_INVAL
-  }
-  // The thread waits for the lock, and so for its handle.
+  var locked = instance.lock()
+  if locked.state.isReleased, locked.state.hasThreadEnded { locked.join() }
+  guard locked.state.thread == 0, !locked.state.isThreaded else { return MOSQ_ERR_INVAL }
   var wanted = platform_thread()
   wanted.takes_signals = 1
+  // The thread waits for the lock, and so for its own number in the state.
   let error = unsafe platform_thread_start(
     &wanted,
     { argument in
       guard let argument = unsafe argument else { return nil }
-      unsafe Instance(OpaquePointer(argument)).runThread()
+      unsafe Instance(argument.assumingMemoryBound(to: Mosquitto.self)).runThread()
       return nil
-    }, instance, &instance.pointee.thread)
+    }, instance.pointer, &locked.state.thread)
   guard error == 0 else {
     shim_set_errno(error)
     return MOSQ_ERR_ERRNO
   }
-  unsafe instance.pointee.isThreaded = true
+  locked.state.isThreaded = true
   return MOSQ_ERR_SUCCESS
 }
 
-/// Waits for the thread, which ends with the connection once mosquitto_disconnect() was called; with `force` at once.
+/// Waits for the thread, which ends with the connection once mosquitto_disconnect() was called; with `force`
+/// at once.
 @c public func mosquitto_loop_stop(_ mosq: OpaquePointer?, _ force: Bool) -> Int32 {
   guard let instance = unsafe instance(mosq) else { return MOSQ_ERR_INVAL }
-  let result = unsafe instance.endThread(force)
-  unsafe instance.freeIfDestroyed()
+  var locked = instance.lock()
+  let result = locked.endThread(force)
+  locked.unlockOrFree()
   return result
 }
 
-extension UnsafeMutablePointer where Pointee == Mosquitto {
+extension Instance {
   func stopThread() {
-    unsafe lock()
-    defer { unsafe unlock() }
-    guard unsafe pointee.thread != 0, unsafe !pointee.isJoining else { return }
-    unsafe pointee.isStopping = true
-    unsafe wake()
-    unsafe join()
-  }
-
-  fileprivate func endThread(_ force: Bool) -> Int32 {
-    unsafe lock()
-    defer { unsafe unlock() }
-    guard unsafe pointee.thread != 0, unsafe !pointee.isJoining, unsafe !pointee.isReleased else {
-      return MOSQ_ERR_INVAL
-    }
-    if force { unsafe pointee.isStopping = true }
-    unsafe wake()
-    if unsafe pointee.thread == platform_thread_self() {
-      unsafe pointee.isReleased = true
-    } else {
-      unsafe join()
-    }
-    return MOSQ_ERR_SUCCESS
-  }
-
-  /// Waits for the thread's end, without the lock, which is held before and afterwards.
-  fileprivate func join() {
-    let thread = unsafe pointee.thread
-    unsafe pointee.isJoining = true
-    unsafe unlock()
-    platform_thread_join(thread)
-    unsafe lock()
-    unsafe pointee.thread = 0
-    unsafe pointee.isThreaded = false
-    unsafe pointee.isJoining = false
-    unsafe pointee.isReleased = false
-    unsafe pointee.hasThreadEnded = false
-    unsafe pointee.isStopping = false
+    var locked = lock()
+    guard locked.state.thread != 0, !locked.state.isJoining else { return }
+    locked.state.isStopping = true
+    locked.wake()
+    locked.join()
   }
 
   fileprivate func runThread() {
-    _ = unsafe turnForever(1000)
-    unsafe lock()
-    unsafe pointee.hasThreadEnded = true
-    let isDestroyed = unsafe pointee.isDestroyed && !pointee.isJoining
-    if isDestroyed { unsafe platform_thread_detach(pointee.thread) }
-    unsafe unlock()
-    if isDestroyed { unsafe free() }
-  }
-
-  /// What mosquitto_destroy() left to the function in whose callback it was called.
-  func freeIfDestroyed() {
-    unsafe lock()
-    unsafe unlockOrFree()
-  }
-
-  /// The same with the lock held, which is held no more afterwards: from then on another thread may destroy the instance.
-  func unlockOrFree() {
-    let isFree =
-      unsafe pointee.isDestroyed && pointee.callers == nil && pointee.thread == 0 && pointee.looper == 0
-    unsafe unlock()
-    if isFree { unsafe free() }
+    _ = runForever(1000)
+    var locked = lock()
+    locked.state.hasThreadEnded = true
+    guard locked.state.isDestroyed, !locked.state.isJoining else { return }
+    platform_thread_detach(locked.state.thread)
+    _ = consume locked
+    free()
   }
 
   /// Waits for something to happen, no longer than `timeout` milliseconds (-1: 1,000), and does what is due.
-  fileprivate func turn(_ timeout: Int32) -> Int32 {
-    unsafe lock()
-    let looper = unsafe pointee.looper
-    unsafe pointee.looper = platform_thread_self()
-    defer {
-      unsafe pointee.looper = looper
-      unsafe unlock()
-    }
-    unsafe leaveAsWished()
-    let most = timeout < 0 ? 1000 : timeout
-    if unsafe pointee.isOpening {
-      unsafe wait(-1, most)
-      return MOSQ_ERR_SUCCESS
-    }
-    guard let client = unsafe pointee.client,
-      unsafe client.pointee.state != .disconnected || client.pointee.hasEvent || pointee.owed != nil,
-      unsafe !(pointee.isLeaving && pointee.isEndTold)
-    else { return MOSQ_ERR_NO_CONN }
-    let next = unsafe pointee.owed != nil ? 0 : client.pointee.nextTimeout(at: client.pointee.time)
-    unsafe wait(client.pointee.descriptor, next < 0 ? most : min(next, most))
-    // Another thread may have made a new one meanwhile, or be about to.
-    guard unsafe !pointee.isOpening else { return MOSQ_ERR_SUCCESS }
-    if let client = unsafe pointee.client { _ = unsafe client.pointee.service(at: client.pointee.time) }
-    unsafe leaveAsWished()
-    return unsafe dispatch()
-  }
-
-  fileprivate func tellNoConnection() -> Int32 {
-    unsafe lock()
-    defer { unsafe unlock() }
-    let result = unsafe pointee.isLeaving ? MOSQ_ERR_SUCCESS : MOSQ_ERR_NO_CONN
-    unsafe tellEnd(result, nil)
+  fileprivate func step(_ timeout: Int32) -> Int32 {
+    var locked = lock()
+    let before = locked.state.loopThread
+    locked.state.loopThread = platform_thread_self()
+    let result = locked.step(atMost: timeout < 0 ? 1000 : timeout)
+    locked.state.loopThread = before
     return result
   }
 
-  fileprivate func turnForever(_ timeout: Int32) -> Int32 {
+  fileprivate func runForever(_ timeout: Int32) -> Int32 {
     var failures: UInt32 = 0
-    unsafe waitForHost()
-    while unsafe !isOver(MOSQ_ERR_SUCCESS) {
-      let result = unsafe turn(timeout)
-      if unsafe isOver(result) { break }
-      if unsafe isGoingOn(result, &failures) { continue }
-      guard unsafe mayGoOn(after: result) else { return result }
-      unsafe waitForNextAttempt(failures)
+    waitForHost()
+    while !isOver(MOSQ_ERR_SUCCESS) {
+      let result = step(timeout)
+      if isOver(result) { break }
+      if needsNoConnection(result, &failures) { continue }
+      guard mayReconnect(after: result) else { return result }
+      waitForNextAttempt(failures)
       failures &+= 1
-      let opened = unsafe open(waits: true, isAgain: true)
-      guard unsafe opened == MOSQ_ERR_SUCCESS || mayGoOn(after: opened) || isOver(opened) else {
-        return opened
-      }
+      let opened = open(waits: true, isAgain: true)
+      guard opened == MOSQ_ERR_SUCCESS || mayReconnect(after: opened) || isOver(opened) else { return opened }
     }
     return MOSQ_ERR_SUCCESS
   }
 
-  /// The loop is to end.
-  private func isOver(_ result: Int32) -> Bool {
-    unsafe lock()
-    defer { unsafe unlock() }
-    if unsafe pointee.isStopping || pointee.isDestroyed { return true }
-    return unsafe pointee.isLeaving && (pointee.isEndTold || result != MOSQ_ERR_SUCCESS)
-  }
+  // In functions of their own, because the lock is given up where they return.
+  private func isOver(_ result: Int32) -> Bool { lock().isLoopOver(result) }
 
-  /// There is no need to connect: nothing has happened, or a callback or another thread did.
-  private func isGoingOn(_ result: Int32, _ failures: inout UInt32) -> Bool {
-    unsafe lock()
-    defer { unsafe unlock() }
-    if unsafe pointee.isConnected { failures = 0 }
-    return unsafe result == MOSQ_ERR_SUCCESS || isUnderWay
+  private func needsNoConnection(_ result: Int32, _ failures: inout UInt32) -> Bool {
+    lock().needsNoConnection(result, &failures)
   }
 
   /// Whether another attempt can help.
-  private func mayGoOn(after result: Int32) -> Bool {
+  private func mayReconnect(after result: Int32) -> Bool {
     switch result {
     case MOSQ_ERR_NOMEM, MOSQ_ERR_PROTOCOL, MOSQ_ERR_INVAL, MOSQ_ERR_NOT_FOUND, MOSQ_ERR_TLS,
       MOSQ_ERR_PAYLOAD_SIZE, MOSQ_ERR_NOT_SUPPORTED, MOSQ_ERR_AUTH, MOSQ_ERR_ACL_DENIED, MOSQ_ERR_UNKNOWN,
@@ -240,35 +152,98 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
     }
   }
 
-  /// A thread may be started before mosquitto_connect() says whereto.
+  /// A program may start the thread before mosquitto_connect() names the host.
   private func waitForHost() {
-    unsafe lock()
-    defer { unsafe unlock() }
-    while unsafe pointee.thread != 0, unsafe pointee.host == nil, unsafe !pointee.isStopping,
-      unsafe !pointee.isDestroyed
+    var locked = lock()
+    while locked.state.thread != 0, unsafe locked.state.host == nil, !locked.state.isStopping,
+      !locked.state.isDestroyed
     {
-      unsafe wait(-1, -1)
+      locked.waitInLoop(-1, -1)
     }
   }
 
-  /// As long as nobody else connects, or wants to leave.
+  /// Waits as long as no other thread connects, or disconnects.
   private func waitForNextAttempt(_ failures: UInt32) {
-    unsafe lock()
-    defer { unsafe unlock() }
-    var seconds = unsafe pointee.delay
-    if unsafe pointee.delayMaximum > pointee.delay {
-      let factor = min(failures, 16)
-      seconds =
-        unsafe pointee.doublesDelay ? seconds &* (factor + 1) &* (factor + 1) : seconds &* (factor + 1)
-      seconds = unsafe min(seconds, pointee.delayMaximum)
-    }
-    let end = platform_now_ms() &+ min(seconds, 2_000_000) &* 1000
-    while unsafe !isUnderWay, unsafe !pointee.isStopping, unsafe !pointee.isLeaving,
-      unsafe !pointee.isDestroyed
+    var locked = lock()
+    let end = platform_now_ms() &+ min(locked.delay(after: failures), 2_000_000) &* 1000
+    while !locked.isUnderWay, !locked.state.isStopping, !locked.state.isDisconnecting,
+      !locked.state.isDestroyed
     {
       let left = Int32(bitPattern: end &- platform_now_ms())
       guard left > 0 else { return }
-      unsafe wait(-1, left)
+      locked.waitInLoop(-1, left)
     }
+  }
+}
+
+extension Mosquitto.Locked {
+  fileprivate mutating func endThread(_ force: Bool) -> Int32 {
+    guard state.thread != 0, !state.isJoining, !state.isReleased else { return MOSQ_ERR_INVAL }
+    if force { state.isStopping = true }
+    wake()
+    if state.thread == platform_thread_self() { state.isReleased = true } else { join() }
+    return MOSQ_ERR_SUCCESS
+  }
+
+  /// Waits, without the lock, for the thread's end.
+  fileprivate mutating func join() {
+    let thread = state.thread
+    state.isJoining = true
+    withoutLock { platform_thread_join(thread) }
+    state.thread = 0
+    state.isThreaded = false
+    state.isJoining = false
+    state.isReleased = false
+    state.hasThreadEnded = false
+    state.isStopping = false
+  }
+
+  fileprivate mutating func step(atMost most: Int32) -> Int32 {
+    disconnectIfPending()
+    if state.isOpening {
+      waitInLoop(-1, most)
+      return MOSQ_ERR_SUCCESS
+    }
+    let isDue = !state.deferredCallbacks.isEmpty
+    guard hasClient, client.state != .disconnected || client.hasEvent || isDue,
+      !(state.isDisconnecting && state.isEndReported)
+    else { return MOSQ_ERR_NO_CONN }
+    let next = isDue ? 0 : client.nextTimeout(at: client.time)
+    waitInLoop(client.descriptor, next < 0 ? most : min(next, most))
+    // Another thread may have made a new client meanwhile, or be about to.
+    guard !state.isOpening else { return MOSQ_ERR_SUCCESS }
+    service()
+    disconnectIfPending()
+    return dispatch()
+  }
+
+  fileprivate var socket: Int32 { state.isEndReported || !hasClient ? -1 : client.socket }
+
+  fileprivate var wantsToWrite: Bool {
+    guard hasClient else { return false }
+    if client.isBlockedSending { return true }
+    // Any piece of a loop calls the callbacks. A socket reports that it is connected by being writable.
+    if !state.isEndReported, client.hasEvent || !state.deferredCallbacks.isEmpty { return true }
+    return client.state == .connecting && !client.isOpen
+  }
+
+  /// The loop is to end.
+  fileprivate func isLoopOver(_ result: Int32) -> Bool {
+    if state.isStopping || state.isDestroyed { return true }
+    return state.isDisconnecting && (state.isEndReported || result != MOSQ_ERR_SUCCESS)
+  }
+
+  /// Nothing has ended the connection, or a callback or another thread has connected.
+  fileprivate func needsNoConnection(_ result: Int32, _ failures: inout UInt32) -> Bool {
+    if state.isConnected { failures = 0 }
+    return result == MOSQ_ERR_SUCCESS || isUnderWay
+  }
+
+  /// In seconds.
+  fileprivate func delay(after failures: UInt32) -> UInt32 {
+    guard state.delayMaximum > state.delay else { return state.delay }
+    let factor = min(failures, 16) + 1
+    return min(
+      state.doublesDelay ? state.delay &* factor &* factor : state.delay &* factor, state.delayMaximum)
   }
 }

@@ -1,6 +1,6 @@
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 //
-// Messages that a program keeps.
+// These copy and free messages that a program keeps.
 
 import CMosquitto
 

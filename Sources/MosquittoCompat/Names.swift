@@ -1,13 +1,13 @@
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 //
-// What numbers are called, and which number a command has. Programs print these texts and some compare them, so they
-// are libmosquitto's to the letter.
+// The texts of numbers, and the numbers of commands. Programs print the texts, and some compare them, so they
+// are exactly those of libmosquitto.
 
 import CMosquitto
 import CPlatform
 
 @c public func mosquitto_strerror(_ error: Int32) -> UnsafePointer<CChar>? {
-  // What libc says of the call that failed last in this thread.
+  // The text that libc has for the error of the call that failed last in this thread.
   unsafe error == Int32(MOSQ_ERR_ERRNO)
     ? UnsafePointer(platform_error_text(shim_errno())) : text(textOfError(error))
 }
@@ -20,7 +20,8 @@ import CPlatform
   unsafe text(textOfReason(code))
 }
 
-/// Commands that may have properties but SUBACK and UNSUBACK, and the Will, which has a number beyond all commands.
+/// The commands that may have properties, without SUBACK and UNSUBACK, and the Will, whose number is above
+/// all commands.
 @c public func mosquitto_string_to_command(
   _ name: UnsafePointer<CChar>?, _ command: UnsafeMutablePointer<Int32>?
 ) -> Int32 {
@@ -33,7 +34,7 @@ import CPlatform
   return Int32(MOSQ_ERR_INVAL)
 }
 
-/// By the first half of the packet's first byte.
+/// The index is the first half of the packet's first byte.
 private func nameOfCommand(_ number: Int32) -> StaticString? {
   switch number {
   case 1: "connect"
@@ -52,7 +53,7 @@ private func nameOfCommand(_ number: Int32) -> StaticString? {
   }
 }
 
-/// The others of `MOSQ_ERR_…` have no text there either.
+/// In libmosquitto, too, the other `MOSQ_ERR_…` have no text.
 private func textOfError(_ error: Int32) -> StaticString {
   switch error {
   case -4: "Continue with authentication."

@@ -1,6 +1,6 @@
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 //
-// What a program sets before it connects.
+// The options that a program sets before it connects.
 
 import CMosquitto
 import Driver
@@ -9,16 +9,13 @@ import MQTTWire
 
 @c public func mosquitto_user_data_set(_ mosq: OpaquePointer?, _ object: UnsafeMutableRawPointer?) {
   guard let instance = unsafe instance(mosq) else { return }
-  unsafe instance.lock()
-  unsafe instance.pointee.user = unsafe object
-  unsafe instance.unlock()
+  var locked = instance.lock()
+  unsafe locked.state.user = unsafe object
 }
 
 @c public func mosquitto_userdata(_ mosq: OpaquePointer?) -> UnsafeMutableRawPointer? {
   guard let instance = unsafe instance(mosq) else { return nil }
-  unsafe instance.lock()
-  defer { unsafe instance.unlock() }
-  return unsafe instance.pointee.user
+  return unsafe instance.lock().state.user
 }
 
 // MARK: The Will, user name and password
@@ -45,7 +42,7 @@ import MQTTWire
   guard unsafe mosquitto_validate_utf8(topic, Int32(clamping: shim_length(topic))) == MOSQ_ERR_SUCCESS else {
     return MOSQ_ERR_MALFORMED_UTF8
   }
-  guard unsafe properties == nil || instance.pointee.version == UInt32(MQTT_PROTOCOL_V5) else {
+  guard unsafe properties == nil || instance.isVersion5 else {
     return MOSQ_ERR_NOT_SUPPORTED
   }
   guard let ownTopic = unsafe copied(topic) else { return MOSQ_ERR_NOMEM }
@@ -53,25 +50,23 @@ import MQTTWire
     unsafe shim_free(ownTopic)
     return MOSQ_ERR_NOMEM
   }
-  unsafe instance.lock()
-  unsafe instance.clearWill()
-  unsafe instance.pointee.will = unsafe Mosquitto.Will(
+  var locked = instance.lock()
+  locked.clearWill()
+  locked.state.will = unsafe Mosquitto.Will(
     topic: ownTopic, payload: ownPayload, payloadSize: Int(payloadlen),
     qos: UInt8(truncatingIfNeeded: qos), retain: retain, properties: properties)
-  unsafe instance.pointee.isOutdated = true
-  unsafe instance.unlock()
+  locked.state.areOptionsChanged = true
   return MOSQ_ERR_SUCCESS
 }
 
-/// The number that libmosquitto has for a Will where it has one for each type of packet.
+/// The number that libmosquitto has for the Will among those of the types of packets.
 private var willCommand: Int32 { 0x100 }
 
 @c public func mosquitto_will_clear(_ mosq: OpaquePointer?) -> Int32 {
   guard let instance = unsafe instance(mosq) else { return MOSQ_ERR_INVAL }
-  unsafe instance.lock()
-  unsafe instance.clearWill()
-  unsafe instance.pointee.isOutdated = true
-  unsafe instance.unlock()
+  var locked = instance.lock()
+  locked.clearWill()
+  locked.state.areOptionsChanged = true
   return MOSQ_ERR_SUCCESS
 }
 
@@ -85,9 +80,7 @@ private var willCommand: Int32 { 0x100 }
     guard unsafe mosquitto_validate_utf8(username, Int32(size)) == MOSQ_ERR_SUCCESS else {
       return MOSQ_ERR_MALFORMED_UTF8
     }
-  } else if unsafe instance.pointee.version == UInt32(MQTT_PROTOCOL_V311)
-    || instance.pointee.version == UInt32(MQTT_PROTOCOL_V31)
-  {
+  } else if !instance.isVersion5 {
     guard unsafe password == nil else { return MOSQ_ERR_INVAL }
   }
   let ownName = unsafe username.flatMap { unsafe copied($0) }
@@ -97,13 +90,12 @@ private var willCommand: Int32 { 0x100 }
     unsafe shim_free(ownPassword)
     return MOSQ_ERR_NOMEM
   }
-  unsafe instance.lock()
-  unsafe free(&instance.pointee.userName)
-  unsafe free(&instance.pointee.password)
-  unsafe instance.pointee.userName = unsafe ownName
-  unsafe instance.pointee.password = unsafe ownPassword
-  unsafe instance.pointee.isOutdated = true
-  unsafe instance.unlock()
+  var locked = instance.lock()
+  unsafe MosquittoCompat.free(&locked.state.userName)
+  unsafe MosquittoCompat.free(&locked.state.password)
+  unsafe locked.state.userName = unsafe ownName
+  unsafe locked.state.password = unsafe ownPassword
+  locked.state.areOptionsChanged = true
   return MOSQ_ERR_SUCCESS
 }
 
@@ -111,28 +103,27 @@ private var willCommand: Int32 { 0x100 }
 
 @c public func mosquitto_int_option(_ mosq: OpaquePointer?, _ option: Int32, _ value: Int32) -> Int32 {
   guard let instance = unsafe instance(mosq) else { return MOSQ_ERR_INVAL }
-  unsafe instance.lock()
-  defer { unsafe instance.unlock() }
+  var locked = instance.lock()
   switch option {
   case Int32(MOSQ_OPT_PROTOCOL_VERSION):
     guard Int32(MQTT_PROTOCOL_V31)...Int32(MQTT_PROTOCOL_V5) ~= value else { return MOSQ_ERR_INVAL }
-    unsafe instance.pointee.version = UInt32(value)
+    locked.state.version = UInt32(value)
   case Int32(MOSQ_OPT_RECEIVE_MAXIMUM):
     guard 0...65_535 ~= value else { return MOSQ_ERR_INVAL }
-    unsafe instance.pointee.receiveMaximum = value == 0 ? 65_535 : UInt32(value)
+    locked.state.receiveMaximum = value == 0 ? 65_535 : UInt32(value)
   case Int32(MOSQ_OPT_SEND_MAXIMUM):
     guard 0...65_535 ~= value else { return MOSQ_ERR_INVAL }
-    unsafe instance.pointee.inFlightMaximum = value == 0 ? 65_535 : UInt32(value)
+    locked.state.inFlightMaximum = value == 0 ? 65_535 : UInt32(value)
     // Programs set it between mosquitto_connect() and CONNACK, too.
-    unsafe instance.pointee.client?.pointee.setInFlightMaximum(value == 0 ? 65_535 : Int(value))
+    if locked.hasClient { locked.client.setInFlightMaximum(value == 0 ? 65_535 : Int(value)) }
     return MOSQ_ERR_SUCCESS
-  case Int32(MOSQ_OPT_TCP_NODELAY): return MOSQ_ERR_SUCCESS  // it always is set
+  case Int32(MOSQ_OPT_TCP_NODELAY): return MOSQ_ERR_SUCCESS  // It is always set.
   case Int32(MOSQ_OPT_SSL_CTX_WITH_DEFAULTS), Int32(MOSQ_OPT_TLS_OCSP_REQUIRED),
     Int32(MOSQ_OPT_TLS_USE_OS_CERTS):
     return value == 0 ? MOSQ_ERR_SUCCESS : MOSQ_ERR_NOT_SUPPORTED
   default: return MOSQ_ERR_INVAL
   }
-  unsafe instance.pointee.isOutdated = true
+  locked.state.areOptionsChanged = true
   return MOSQ_ERR_SUCCESS
 }
 
@@ -175,21 +166,19 @@ private var willCommand: Int32 { 0x100 }
   _ mosq: OpaquePointer?, _ delay: UInt32, _ maximum: UInt32, _ exponential: Bool
 ) -> Int32 {
   guard let instance = unsafe instance(mosq) else { return MOSQ_ERR_INVAL }
-  unsafe instance.lock()
-  defer { unsafe instance.unlock() }
-  unsafe instance.pointee.delay = delay == 0 ? 1 : delay
-  unsafe instance.pointee.delayMaximum = unsafe max(maximum, instance.pointee.delay)
-  unsafe instance.pointee.doublesDelay = exponential
+  var locked = instance.lock()
+  locked.state.delay = delay == 0 ? 1 : delay
+  locked.state.delayMaximum = max(maximum, locked.state.delay)
+  locked.state.doublesDelay = exponential
   return MOSQ_ERR_SUCCESS
 }
 
-/// Without effect, as in libmosquitto: messages are sent again on a new connection only [MQTT-4.4.0-1].
+/// It has no effect, as in libmosquitto: messages are resent on a new connection only [MQTT-4.4.0-1].
 @c public func mosquitto_message_retry_set(_ mosq: OpaquePointer?, _ seconds: UInt32) {}
 
 @c public func mosquitto_threaded_set(_ mosq: OpaquePointer?, _ threaded: Bool) -> Int32 {
   guard let instance = unsafe instance(mosq) else { return MOSQ_ERR_INVAL }
-  unsafe instance.lock()
-  unsafe instance.pointee.isThreaded = threaded
-  unsafe instance.unlock()
+  var locked = instance.lock()
+  locked.state.isThreaded = threaded
   return MOSQ_ERR_SUCCESS
 }

@@ -1,6 +1,6 @@
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 //
-// A property more in a list. Whether it may stand there, mosquitto_property_check_all() tells.
+// These add a property to a list. mosquitto_property_check_all() checks whether a command may have it.
 
 import CMosquitto
 import MQTTWire
@@ -41,7 +41,7 @@ import MQTTWire
   return unsafe add(list, PropertyNode.make(.binary, UInt8(identifier), text: value, textSize: size))
 }
 
-/// No string is an empty one.
+/// NULL is taken as an empty string.
 @c public func mosquitto_property_add_string(
   _ list: UnsafeMutablePointer<OpaquePointer?>?, _ identifier: Int32, _ value: UnsafePointer<CChar>?
 ) -> Int32 {
@@ -51,7 +51,7 @@ import MQTTWire
   return unsafe add(list, PropertyNode.make(.string, UInt8(identifier), text: value, textSize: length(value)))
 }
 
-/// The value is taken as it is, as libmosquitto takes it; a list with one that is no UTF-8 can't be sent.
+/// The value is not checked, as in libmosquitto. A list with a value that is not UTF-8 cannot be sent.
 @c public func mosquitto_property_add_string_pair(
   _ list: UnsafeMutablePointer<OpaquePointer?>?, _ identifier: Int32, _ name: UnsafePointer<CChar>?,
   _ value: UnsafePointer<CChar>?
@@ -89,7 +89,7 @@ private func isText(_ string: UnsafePointer<CChar>?) -> Bool {
     == Int32(MOSQ_ERR_SUCCESS)
 }
 
-/// What of a length has room on the wire: 65,536 bytes are none, as with libmosquitto.
+/// The length as two bytes of the wire: 65,536 becomes 0, as in libmosquitto.
 private func length(_ string: UnsafePointer<CChar>?) -> UInt16 {
   guard let string = unsafe string else { return 0 }
   return unsafe UInt16(truncatingIfNeeded: shim_length(string))

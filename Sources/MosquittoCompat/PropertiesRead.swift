@@ -1,7 +1,7 @@
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 //
-// The value of a property in a list. Each returns the property, from which a program goes on with skip_first; strings
-// and bytes are copies that the program frees, with a zero behind them.
+// These read the value of a property in a list. Each returns the property, from which a program goes on with
+// skip_first. Strings and bytes are copies with a zero behind them, and the program frees them.
 
 import CMosquitto
 
@@ -45,7 +45,8 @@ import CMosquitto
   return OpaquePointer(property)
 }
 
-/// Value and size are asked for together or not at all. What is not found is no value; the size stays as it was.
+/// The program asks for value and size together or for neither. If the property is not found, the value
+/// becomes NULL and the size does not change.
 @c public func mosquitto_property_read_binary(
   _ list: OpaquePointer?, _ identifier: Int32, _ value: UnsafeMutablePointer<UnsafeMutableRawPointer?>?,
   _ size: UnsafeMutablePointer<UInt16>?, _ skip_first: Bool
@@ -63,7 +64,7 @@ import CMosquitto
   return OpaquePointer(property)
 }
 
-/// Here what is not found leaves the value as it was.
+/// Here the value does not change if the property is not found.
 @c public func mosquitto_property_read_string(
   _ list: OpaquePointer?, _ identifier: Int32, _ value: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?,
   _ skip_first: Bool
@@ -78,7 +79,7 @@ import CMosquitto
   return OpaquePointer(property)
 }
 
-/// Either of name and value need not be asked for; if one can't be had, neither is.
+/// The program may ask for the name or the value alone. If there is no memory for one, it gets neither.
 @c public func mosquitto_property_read_string_pair(
   _ list: OpaquePointer?, _ identifier: Int32, _ name: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?,
   _ value: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?, _ skip_first: Bool

@@ -1,10 +1,10 @@
-// A list of properties as a packet has it, without the Property Length in front.
+// Lists of properties, encoded and decoded as in a packet, without the Property Length in front.
 
 import CMosquitto
 import MQTTWire
 import Storage
 
-/// How many bytes `encode` writes.
+/// The number of bytes that `encode` writes.
 func encodedSize(of list: OpaquePointer?) -> Int {
   var size = 0
   var next = unsafe PropertyNode.Property(list)
@@ -46,7 +46,7 @@ func encode(_ list: OpaquePointer?, into memory: UnsafeMutablePointer<UInt8>) {
   }
 }
 
-/// nil: there are none, they are not well-formed, or there is no memory.
+/// Returns nil if there are none, if they are malformed, or if there is no memory.
 func propertyList(of bytes: Span<UInt8>) -> OpaquePointer? {
   var list = unsafe PropertyAppender()
   var reader = PropertyReader(bytes, place: .anywhere)

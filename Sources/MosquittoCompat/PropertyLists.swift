@@ -1,6 +1,6 @@
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 //
-// What is done with a list of properties as a whole.
+// Functions for a list of properties as a whole.
 
 import CMosquitto
 
@@ -23,7 +23,7 @@ import CMosquitto
   unsafe list.pointee = nil
 }
 
-/// Of no list there is no copy, and the target stays what it is.
+/// Without a list there is nothing to copy, and the target does not change.
 @c public func mosquitto_property_copy_all(
   _ target: UnsafeMutablePointer<OpaquePointer?>?, _ list: OpaquePointer?
 ) -> Int32 {
@@ -45,7 +45,8 @@ import CMosquitto
   return Int32(MOSQ_ERR_SUCCESS)
 }
 
-/// Each property in turn: its value, its place, and whether it comes again. Only User Property may.
+/// Checks for each property its value, its command, and that it occurs only once, unless it is a User
+/// Property.
 @c public func mosquitto_property_check_all(_ command: Int32, _ list: OpaquePointer?) -> Int32 {
   var next = unsafe PropertyNode.Property(list)
   while let property = unsafe next {

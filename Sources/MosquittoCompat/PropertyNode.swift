@@ -1,21 +1,21 @@
 import CMosquitto
 
-/// One property of a list, in one allocation: the bytes of a string, of Binary Data, or of a pair's name stand
-/// behind it, and behind those a pair's value. Programs know a list by the address of its first.
+/// One property of a list, in one allocation: the bytes of a string, of Binary Data, or of a pair's name
+/// stand behind it, and behind those a pair's value. Programs know a list by the address of its first.
 @unsafe struct PropertyNode {
   var next: Property?
   let kind: PropertyKind
   let identifier: UInt8
   let textSize: UInt16
   let valueSize: UInt16
-  /// Its value if that is a number, else 0.
+  /// The value if it is a number, else 0.
   var number: UInt32
-  /// It came from the server.
+  /// The server sent it.
   let isReceived: Bool
 
   typealias Property = UnsafeMutablePointer<PropertyNode>
 
-  /// nil: there is no memory. What has no size need not be there.
+  /// Returns nil if there is no memory. A pointer may be NULL if its size is 0.
   static func make(
     _ kind: PropertyKind, _ identifier: UInt8, number: UInt32 = 0, text: UnsafeRawPointer? = nil,
     textSize: UInt16 = 0, value: UnsafeRawPointer? = nil, valueSize: UInt16 = 0, isReceived: Bool = false
@@ -36,7 +36,7 @@ import CMosquitto
     return unsafe property
   }
 
-  /// By itself.
+  /// A copy that is a list of its own.
   static func copy(_ property: Property) -> Property? {
     let fields = unsafe property.pointee
     return unsafe make(
@@ -44,7 +44,7 @@ import CMosquitto
       value: value(property), valueSize: fields.valueSize, isReceived: fields.isReceived)
   }
 
-  /// How many bytes it takes.
+  /// The number of bytes of its allocation.
   static func size(_ property: Property) -> Int {
     unsafe MemoryLayout<PropertyNode>.size + Int(property.pointee.textSize) + Int(property.pointee.valueSize)
   }
@@ -57,7 +57,8 @@ import CMosquitto
     unsafe text(property) + Int(property.pointee.textSize)
   }
 
-  /// The first with this identifier, or the one after it; nil too if its kind is another.
+  /// The first property with this identifier, or the next one after it. Returns nil, too, if it is of another
+  /// kind.
   static func find(
     _ identifier: Int32, _ kind: PropertyKind, in list: OpaquePointer?, skipFirst: Bool
   ) -> Property? {
@@ -75,7 +76,7 @@ import CMosquitto
   }
 }
 
-/// A list that is being made: a property goes behind the last.
+/// Builds a list by adding properties at its end.
 @unsafe struct PropertyAppender {
   private(set) var first: OpaquePointer?
   private var last: PropertyNode.Property?

@@ -1,6 +1,6 @@
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 //
-// What the properties are called, what kind of value each has, and which command may have it.
+// The names of properties, the kinds of their values, and the commands that may have them.
 
 import CMosquitto
 
@@ -10,8 +10,9 @@ enum PropertyKind: UInt8 {
   case int16, int32, variable, binary, string, pair
 }
 
-/// What libmosquitto lets a property be: looser than the specification where the library is. It does not tell what a
-/// client sends from what a server does, and lets Reason String stand in a Will and in what is no command at all.
+/// What libmosquitto accepts as a property: more than the specification allows. It does not distinguish what
+/// a client sends from what a server sends, and accepts Reason String in a Will and in numbers that are no
+/// command.
 struct PropertyRule {
   let name: StaticString
   let kind: PropertyKind
@@ -52,7 +53,7 @@ struct PropertyRule {
 
   func allows(command: Int32) -> Bool { places & PropertyRule.bit(of: command) != 0 }
 
-  /// Whether the value is one that the library lets pass. Payload Format Indicator may be anything.
+  /// Whether libmosquitto accepts the value. Payload Format Indicator may have any.
   static func allows(_ number: UInt32, as identifier: UInt8) -> Bool {
     switch identifier {
     case 23, 25, 36, 37, 40, 41, 42: number <= 1
@@ -68,8 +69,8 @@ struct PropertyRule {
     PropertyRule(name: name, kind: kind, places: places)
   }
 
-  /// A bit for each packet, by the first half of its first byte, one for the Will, and one, the lowest, for all that
-  /// is no command.
+  /// There is a bit for each packet, by the first half of its first byte, one for the Will, and the lowest
+  /// for all numbers that are no command.
   private static func bit(of command: Int32) -> UInt32 {
     if command == 0x100 { return will }
     guard command & 0xF == 0, 0...0xF0 ~= command else { return 1 }

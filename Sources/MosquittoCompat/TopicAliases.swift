@@ -1,12 +1,18 @@
 import CMosquitto
 import MQTTWire
 
-/// The topics that a program has given numbers to. Each message goes with its topic all the same: the core has Topic Aliases
-/// of its own. With the lock held, and valid for one connection [MQTT-3.3.2-7].
-extension UnsafeMutablePointer where Pointee == Mosquitto {
-  /// The topic of a message: the one given, which the alias among the properties then stands for, or what the alias stands
-  /// for. nil: there is none.
-  func topic(
+/// A topic, and the number that the program has given to it.
+@safe struct Alias: BitwiseCopyable {
+  let number: UInt16
+  let topic: Mosquitto.Text
+}
+
+/// Topic Aliases that a program has set. Each message is sent with its topic all the same, because the core
+/// has Topic Aliases of its own. They are valid for one connection [MQTT-3.3.2-7].
+extension Mosquitto.Locked {
+  /// The topic of a message: the one given, for which the alias among the properties then stands, or what the
+  /// alias stands for. nil: there is none.
+  mutating func topic(
     _ topic: UnsafePointer<CChar>?, withAliasIn properties: OpaquePointer?
   ) -> UnsafePointer<CChar>? {
     var number: UInt16 = 0
@@ -14,32 +20,20 @@ extension UnsafeMutablePointer where Pointee == Mosquitto {
       properties, Int32(PropertyIdentifier.topicAlias.rawValue), &number, false)
     let isGiven = unsafe !isEmpty(topic)
     guard unsafe found != nil else { return unsafe isGiven ? topic : nil }
-    var next = unsafe pointee.aliases
-    while let alias = unsafe next, unsafe alias.pointee.number != number {
-      unsafe next = unsafe alias.pointee.next
-    }
-    guard isGiven, let topic = unsafe topic else { return unsafe UnsafePointer(next?.pointee.topic) }
+    let old = state.aliases.first { $0.number == number }
+    guard isGiven, let topic = unsafe topic else { return unsafe old.map { unsafe UnsafePointer($0.topic) } }
     guard let copy = unsafe copied(topic) else { return nil }
-    if let alias = unsafe next {
-      unsafe shim_free(alias.pointee.topic)
-      unsafe alias.pointee.topic = unsafe copy
-      return unsafe topic
-    }
-    guard let memory = unsafe shim_allocate(MemoryLayout<Mosquitto.Alias>.size) else {
+    let new = unsafe Alias(number: number, topic: copy)
+    if let old, state.aliases.replaceFirst(with: new, where: { $0.number == number }) {
+      unsafe shim_free(old.topic)
+    } else if !state.aliases.append(new) {
       unsafe shim_free(copy)
       return nil
     }
-    let alias = unsafe memory.bindMemory(to: Mosquitto.Alias.self, capacity: 1)
-    unsafe alias.initialize(to: Mosquitto.Alias(next: pointee.aliases, number: number, topic: copy))
-    unsafe pointee.aliases = unsafe alias
     return unsafe topic
   }
 
-  func freeAliases() {
-    while let alias = unsafe pointee.aliases {
-      unsafe pointee.aliases = unsafe alias.pointee.next
-      unsafe shim_free(alias.pointee.topic)
-      unsafe shim_free(alias)
-    }
+  mutating func freeAliases() {
+    while let alias = state.aliases.removeFirst() { unsafe shim_free(alias.topic) }
   }
 }

@@ -1,6 +1,7 @@
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 //
-// A topic in levels: an array of strings that mosquitto_sub_topic_tokens_free() frees. An empty level is NULL.
+// The levels of a topic, as an array of strings that mosquitto_sub_topic_tokens_free() frees. An empty level
+// is NULL.
 
 import CMosquitto
 

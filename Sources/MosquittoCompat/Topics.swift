@@ -1,7 +1,8 @@
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 //
-// What libmosquitto says of topics. Its rules are laxer than the specification's and than those of MQTTWire: an empty
-// one passes, so does what is no UTF-8, and a Shared Subscription is a filter like any other.
+// The rules of libmosquitto for topics. They are laxer than those of the specification and of MQTTWire: an
+// empty topic is accepted, and so is one that is not UTF-8, and a Shared Subscription is a filter like any
+// other.
 
 import CMosquitto
 import MQTTWire
@@ -45,7 +46,7 @@ import MQTTWire
   return status(comparison != .invalid)
 }
 
-/// As with libmosquitto, both end at their zero, whatever the sizes say.
+/// As with libmosquitto, filter and topic end at their zero, whatever the sizes are.
 @c public func mosquitto_topic_matches_sub2(
   _ filter: UnsafePointer<CChar>?, _ filterSize: Int, _ topic: UnsafePointer<CChar>?, _ topicSize: Int,
   _ result: UnsafeMutablePointer<Bool>?
@@ -77,10 +78,10 @@ private func isFilter(_ filter: Span<UInt8>) -> Bool {
   return true
 }
 
-/// Goes along both up to the first difference, and finds fault only with what it sees on its way: whether a filter or a
-/// topic that is not valid does not match or is refused depends on the other.
+/// Compares filter and topic up to the first difference, and checks only what it has compared. So it depends
+/// on the other whether an invalid filter or topic is refused or does not match.
 private func compare(_ filter: Span<UInt8>, _ topic: Span<UInt8>) -> Comparison {
-  // Wildcards in front do not match what servers keep for themselves [MQTT-4.7.2-1].
+  // A filter that begins with a wildcard does not match topics that begin with $ [MQTT-4.7.2-1].
   guard (filter[0] == UInt8(ascii: "$")) == (topic[0] == UInt8(ascii: "$")) else { return .noMatch }
   var place = 0
   var index = 0
@@ -109,7 +110,7 @@ private func compare(_ filter: Span<UInt8>, _ topic: Span<UInt8>) -> Comparison 
   return index == topic.count ? .match : .noMatch
 }
 
-/// "/#" matches the level above it too; behind a '+', what follows it goes unseen.
+/// "/#" matches the level above it, too. Behind a '+', what follows it is not checked.
 private func compareWithNothing(_ filter: Span<UInt8>, _ place: Int) -> Comparison {
   let rest = filter.count - place
   if rest >= 2, filter[place] == slash, filter[place + 1] == hash,
@@ -127,7 +128,7 @@ private func compareWithOther(_ filter: Span<UInt8>, _ place: Int) -> Comparison
   return .noMatch
 }
 
-/// Whether a wildcard has its level for itself. A zero in front of it passes for a beginning.
+/// Whether a wildcard is alone in its level. A zero in front of it counts as the beginning.
 private func isAlone(_ filter: Span<UInt8>, _ index: Int) -> Bool {
   (index == 0 || filter[index - 1] == slash || filter[index - 1] == 0)
     && (index + 1 == filter.count || filter[index + 1] == slash)

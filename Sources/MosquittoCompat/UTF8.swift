@@ -1,11 +1,11 @@
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 //
-// What libmosquitto takes for text.
+// What libmosquitto accepts as text.
 
 import CMosquitto
 import MQTTWire
 
-/// It lets one byte more pass than a string of the wire may have.
+/// It accepts one byte more than a UTF-8 Encoded String may have.
 @c public func mosquitto_validate_utf8(_ string: UnsafePointer<CChar>?, _ size: Int32) -> Int32 {
   guard let string = unsafe string, 0...65_536 ~= size else { return Int32(MOSQ_ERR_INVAL) }
   let bytes = unsafe span(UnsafeRawPointer(string), Int(size))
@@ -13,8 +13,8 @@ import MQTTWire
   return Int32(MOSQ_ERR_SUCCESS)
 }
 
-/// Whether there is a control character or a noncharacter, which the specification only advises against (§1.5.4). The
-/// bytes are well-formed UTF-8.
+/// Whether there is a control character or a noncharacter, which the specification only advises against
+/// (§1.5.4). The bytes are well-formed UTF-8.
 private func hasUnwanted(_ bytes: Span<UInt8>) -> Bool {
   for index in 0..<bytes.count {
     switch bytes[index] {

@@ -1,6 +1,6 @@
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 //
-// What would need TLS or a proxy: there is neither, and each call says so.
+// These functions would need TLS or a proxy. There is neither, and each call returns that.
 
 import CMosquitto
 

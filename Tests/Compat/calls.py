@@ -6,11 +6,13 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import socket
-import struct
-import threading
 import time
 from collections.abc import Callable
 from ctypes import CFUNCTYPE, POINTER, byref, c_bool, c_char_p, c_int, c_void_p
+
+from Support.codec import first, parse
+from Support.listener import Listener
+from Support.waiting import PATIENCE
 
 from .test_messages import Message
 
@@ -86,7 +88,7 @@ class Caller:
     def subscribe(self, filter: bytes, qos: int = 0) -> int:
         return self.call("subscribe", None, filter, qos)
 
-    def loop_until(self, word: str, timeout: float = 20, count: int = 1) -> None:
+    def loop_until(self, word: str, timeout: float = PATIENCE, count: int = 1) -> None:
         """mosquitto_loop(), until the story has it; what it returns is told if it is a failure."""
         end = time.monotonic() + timeout
         while sum(line.startswith(word) for line in self.story) < count and time.monotonic() < end:
@@ -95,7 +97,7 @@ class Caller:
                 self.story.append(f"loop = {result}")
                 return
 
-    def wait_for(self, word: str, timeout: float = 20, count: int = 1) -> None:
+    def wait_for(self, word: str, timeout: float = PATIENCE, count: int = 1) -> None:
         end = time.monotonic() + timeout
         while sum(line.startswith(word) for line in self.story) < count and time.monotonic() < end:
             time.sleep(0.01)
@@ -110,65 +112,31 @@ class Caller:
         self.library.mosquitto_destroy(self.handle)
 
 
-class Scripted:
+class Scripted(Listener):
     """Takes connections, and answers packets by their type, with bytes or what a function makes of the packet; b""
     hangs up. It keeps what it gets."""
 
     def __init__(self, answers: dict[int, bytes | Callable[[bytes], bytes]]):
         self.answers, self.packets = answers, []
         self.answered = 0  # of the packets: the answer to each is chosen, if not sent
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.port = self.listener.getsockname()[1]
-        threading.Thread(target=self.serve, daemon=True).start()
+        super().__init__(self.talk)
 
-    def serve(self) -> None:
-        while True:
-            try:
-                peer, _ = self.listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=self.talk, args=[peer], daemon=True).start()
-
-    @staticmethod
-    def received(peer: socket.socket) -> bytes:
-        try:
-            return peer.recv(65536)
-        except ConnectionError:
-            return b""
-
-    def talk(self, peer: socket.socket) -> None:
-        data = b""
-        with peer:
-            while more := self.received(peer):
-                data += more
-                while len(data) >= 2:
-                    size, place, shift = 0, 1, 0
-                    while True:
-                        size |= (data[place] & 127) << shift
-                        place, shift = place + 1, shift + 7
-                        if data[place - 1] < 128:
-                            break
-                    if len(data) < place + size:
-                        break
-                    self.packets.append(data[:place + size])
-                    answer = self.answers.get(data[0] >> 4)
-                    if callable(answer):
-                        answer = answer(data[:place + size])
-                    self.answered += 1
-                    data = data[place + size:]
-                    if answer == b"":
-                        return
-                    if answer:
-                        with contextlib.suppress(ConnectionError):  # who has gone has sent something before
-                            peer.sendall(answer)
-
-    def close(self) -> None:
-        self.listener.close()
+    def talk(self, connection: socket.socket) -> None:
+        waiting = bytearray()
+        while data := connection.recv(65536):
+            waiting += data
+            while packet := first(waiting, 5):
+                self.packets.append(packet.raw)
+                answer = self.answers.get(packet.type)
+                if callable(answer):
+                    answer = answer(packet.raw)
+                self.answered += 1
+                if answer == b"":
+                    return
+                if answer:
+                    with contextlib.suppress(ConnectionError):  # who has gone has sent something before
+                        connection.sendall(answer)
 
     def client_id(self) -> bytes:
         """Of the first CONNECT, of whatever version."""
-        body = self.packets[0][2:]
-        start = 2 + struct.unpack(">H", body[:2])[0] + 4
-        if body[start - 4] == 5:
-            start += 1 + body[start]
-        return body[start + 2:start + 2 + struct.unpack(">H", body[start:start + 2])[0]]
+        return parse(self.packets[0], 5).client_id.encode()

@@ -11,7 +11,8 @@ import threading
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from Support.servers import Mosquitto, Subscriber, await_condition, free_port, need
+from Support.servers import Mosquitto, Subscriber, free_port, need
+from Support.waiting import wait_for
 
 NAME, PASSWORD = "somebody", "secret words"
 # Content type, correlation data, expiry, format, user properties, response topic, payload.
@@ -131,11 +132,11 @@ class Bench:
                 self.broker.send(shlex.split(options.format(t=topic)))
                 # What comes next could overtake a message of QoS 2, which libmosquitto hands out when PUBREL comes.
                 if row.program == "sub" and options != row.live[-1]:
-                    await_condition(lambda: self.is_released(since), 10, "PUBCOMP")
+                    wait_for(lambda: self.is_released(since), "PUBCOMP")
             if row.signal:
                 if row.live:
                     self.await_told(r"Sending PUBLISH to (?!helper-|witness)", since, len(row.live))
-                await_condition(lambda: self.is_idle(process), 10, "it has read what the server sent")
+                wait_for(lambda: self.is_idle(process), "it has read what the server sent")
                 process.send_signal(row.signal)
             stdout, stderr = process.communicate(row.stdin, 30)
         finally:
@@ -177,8 +178,8 @@ class Bench:
 
     def await_told(self, pattern: str, since: int, count: int) -> None:
         matcher = re.compile(pattern)
-        await_condition(
-            lambda: sum(bool(matcher.search(line)) for line in self.broker.told(since)) >= count, 10, pattern)
+        wait_for(
+            lambda: sum(bool(matcher.search(line)) for line in self.broker.told(since)) >= count, pattern)
 
     def await_end(self, since: int) -> list[str]:
         """Until the server has seen all connections of the program end. Their Client Identifiers."""
@@ -192,7 +193,7 @@ class Bench:
                 sum(f"Client {name} " in line and ("disconnected" in line or "closed" in line) for line in lines)
                 >= names.count(name) for name in names)
 
-        await_condition(ended, 10, f"the server has seen the end of {names}")
+        wait_for(ended, f"the server has seen the end of {names}")
         return sorted(set(names))
 
     def sync(self) -> None:
@@ -217,7 +218,7 @@ class Witness(Subscriber):
         self.ended = False
         self.reader = threading.Thread(target=self.read, daemon=True)
         self.reader.start()
-        await_condition(lambda: any("Sending SUBACK to witness" in line for line in broker.told()), 10, "a witness")
+        wait_for(lambda: any("Sending SUBACK to witness" in line for line in broker.told()), "a witness")
 
     def read(self) -> None:
         for line in self.process.stdout:

@@ -9,10 +9,11 @@ import time
 from collections.abc import Callable
 from ctypes import byref, c_bool, c_void_p
 
-from Support.servers import await_condition
 
 from .calls import Caller, Scripted
 from .scenario import CONNACK, Place, scenario
+
+from Support.waiting import wait_for
 
 PRESENT = bytes.fromhex("20020100")
 
@@ -22,7 +23,7 @@ def anew(place: Place, server: Scripted, caller: Caller, **change: object) -> li
     caller.connect(server.port)
     caller.loop_until("on_connect")
     caller.publish(b"a", b"one", 1)
-    await_condition(lambda: server.answered == 2)  # else the answer to this might be the one meant for its repetition
+    wait_for(lambda: server.answered == 2)  # else the answer to this might be the one meant for its repetition
     for name, arguments in change.items():
         caller.call(name, *arguments)
     caller.call("reconnect")

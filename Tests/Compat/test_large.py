@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from Support.servers import await_condition, need
+from Support.servers import need
+from Support.waiting import wait_for
 
 from .programs import Broker, environment
 
@@ -36,7 +37,7 @@ def test_large(broker: Broker, our_path: Path, tmp_path: Path, size: int, qos: i
         [need("mosquitto_sub"), *options, "-C", "1", "-N"], env=receiver,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
-        await_condition(lambda: "Sending SUBACK" in "\n".join(broker.told(since)), 10, "it has subscribed")
+        wait_for(lambda: "Sending SUBACK" in "\n".join(broker.told(since)), "it has subscribed")
         sent = subprocess.run(
             [need("mosquitto_pub"), *options, "-f", file], env=sender, capture_output=True, timeout=30)
         assert (sent.returncode, sent.stdout, sent.stderr) == (0, b"", b"")

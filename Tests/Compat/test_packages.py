@@ -12,7 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from Support.servers import await_condition, free_port
+from Support.servers import free_port
+from Support.waiting import wait_for
 
 from .conftest import ROOT
 from .programs import Broker, Witness, environment
@@ -60,7 +61,7 @@ class Stage:
             return sum(bool(re.search(pattern, line)) for line in self.received()) >= count
 
         try:
-            await_condition(arrived, 15, pattern)
+            wait_for(arrived, pattern)
         except AssertionError:
             pytest.fail(f"{self.library}: {pattern} is not among {self.received()}\n{self.said}")
 
@@ -70,8 +71,8 @@ class Stage:
     def await_subscribed(self, count: int = 1) -> None:
         """The witness is one."""
         try:
-            await_condition(
-                lambda: sum("Sending SUBACK to" in line for line in self.broker.told()) > count, 15, "a subscription")
+            wait_for(
+                lambda: sum("Sending SUBACK to" in line for line in self.broker.told()) > count, "a subscription")
         except AssertionError:
             pytest.fail(f"{self.library}: {self.said}\n" + "\n".join(self.broker.told()))
 

@@ -10,7 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from Support.servers import await_condition, need
+from Support.servers import need
+from Support.waiting import wait_for
 
 from .programs import Broker, environment
 
@@ -29,8 +30,8 @@ class Watched:
         return re.sub(r"\bauto-[0-9A-F-]{36}", "CLIENT", self.said.read_text()).splitlines()
 
     def await_line(self, pattern: str, count: int = 1) -> None:
-        await_condition(
-            lambda: sum(bool(re.search(pattern, line)) for line in self.lines()) >= count, 15,
+        wait_for(
+            lambda: sum(bool(re.search(pattern, line)) for line in self.lines()) >= count,
             f"{count} times {pattern!r} in {self.lines()}")
 
     def say(self, text: str) -> None:

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from Support.servers import await_condition, need
+from Support.servers import need
+from Support.waiting import wait_for
 
 from .programs import Broker, environment
 
@@ -59,7 +60,7 @@ def test_what_was_published_arrives(broker: Broker, our_path: Path, way: str) ->
         [need("mosquitto_sub"), *broker.address, "-t", f"leaves/{way}", "-C", "2", "-W", "10", "-q", "1"],
         stdout=subprocess.PIPE, text=True)
     try:
-        await_condition(lambda: "Sending SUBACK" in "\n".join(broker.told(since)), 10, "it has subscribed")
+        wait_for(lambda: "Sending SUBACK" in "\n".join(broker.told(since)), "it has subscribed")
         result = subprocess.run(
             [sys.executable, "-c", PROGRAM, str(broker.address[broker.address.index("-p") + 1]), way],
             env=environment("ours", our_path), capture_output=True, text=True, timeout=30)

@@ -8,6 +8,8 @@ import time
 from collections.abc import Callable
 from ctypes import byref, c_bool, c_char_p, c_int, c_uint16, c_uint32, c_void_p
 
+from Support.codec import parse
+
 from .calls import KINDS, Caller, Scripted
 
 TYPES = ("", "CONNECT", "CONNACK", "PUBLISH", "PUBACK", "PUBREC", "PUBREL", "PUBCOMP", "SUBSCRIBE", "SUBACK",
@@ -92,19 +94,10 @@ class Wire(Caller):
         return None
 
     def mid_of(self, publish: bytes) -> bytes:
-        place = 1
-        while publish[place] > 127:
-            place += 1
-        place += 3 + struct.unpack(">H", publish[place + 1:place + 3])[0]
-        return publish[place:place + 2]
+        return struct.pack(">H", parse(publish, self.version).id)
 
     def filters_of(self, request: bytes) -> int:
-        place = 4 + (1 + request[4] if self.is5 else 0)
-        count = 0
-        while place < len(request):
-            place += 2 + struct.unpack(">H", request[place:place + 2])[0] + (request[0] == 0x82)
-            count += 1
-        return count
+        return len(parse(request, self.version).filters)
 
     # What the program calls.
 

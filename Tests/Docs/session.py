@@ -10,7 +10,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from Support.servers import MOSQUITTO, Mosquitto, await_condition, need
+from Support.servers import MOSQUITTO, Mosquitto, need
+from Support.waiting import wait_for
 
 from .blocks import FRAMES, ROOT, Block
 
@@ -90,7 +91,7 @@ class Session:
             process = subprocess.Popen([str(part) for part in command], cwd=self.directory, env=self.environment,
                                        stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr)
         try:
-            await_condition(lambda: wanted in out.read_text() or process.poll() is not None, 30, block.place)
+            wait_for(lambda: wanted in out.read_text() or process.poll() is not None, block.place)
             assert wanted in out.read_text(), f"{block.place}: {out.read_text()}{err.read_text()}"
             process.send_signal(signal.SIGTERM)
             assert process.wait(20) == 0, f"{block.place}: {process.returncode}\n{err.read_text()}"

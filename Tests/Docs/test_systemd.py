@@ -8,9 +8,9 @@ import socket
 import subprocess
 
 import pytest
-from Support.servers import await_condition
 
 from .blocks import ROOT, blocks
+from Support.waiting import wait_for
 
 PAGE = ROOT / "docs" / "recipes" / "systemd.md"
 PROGRAM, UNIT = blocks(PAGE)
@@ -41,7 +41,7 @@ def test_what_systemd_is_told(session, tmp_path, abstract):
                 lines.extend(told(receiver))
                 return sum(line in each for each in lines) >= times
 
-            await_condition(has_come, 20, f"{line}: {lines}")
+            wait_for(has_come, f"{line}: {lines}")
 
         try:
             until("STATUS=connected")
@@ -67,7 +67,7 @@ def test_without_systemd(session):
     command = [program, session.broker.url]
     process = subprocess.Popen(command, env=session.environment, stderr=subprocess.PIPE, text=True)
     try:
-        await_condition(lambda: "New client connected" in session.broker.log.read_text(), 20, "a connection")
+        wait_for(lambda: "New client connected" in session.broker.log.read_text(), "a connection")
         process.send_signal(signal.SIGTERM)
         _, errors = process.communicate(timeout=10)
         assert (process.returncode, errors) == (0, "")

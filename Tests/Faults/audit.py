@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from Support import smq
 from Support.servers import Server, need
+from Support.waiting import PATIENCE
 
 
 class Witness:
@@ -21,7 +22,7 @@ class Witness:
         self.command = [need("mosquitto_sub"), *server.address, "-i", name, "-c", "-q", "2", "-t", topic]
         subprocess.run([*self.command, "-E"], check=True, timeout=20)
 
-    def collect(self, timeout: float = 60) -> list[tuple[int, int]]:
+    def collect(self, timeout: float = PATIENCE) -> list[tuple[int, int]]:
         """(QoS, number) of all that came, in order."""
         self.server.publish(self.topic, "end", "-q", "2")
         process = subprocess.Popen([*self.command, "-F", "%q %p"], stdout=subprocess.PIPE, text=True)
@@ -77,7 +78,7 @@ class Publisher:
         self.client.step(timeout_ms)
         self.client.events.clear()
 
-    def until(self, condition, timeout: float = 30, what: str = "") -> None:
+    def until(self, condition, timeout: float = PATIENCE, what: str = "") -> None:
         deadline = time.monotonic() + timeout
         while not condition():
             assert time.monotonic() < deadline, (
@@ -86,11 +87,11 @@ class Publisher:
             )
             self.step(20)
 
-    def connect(self, timeout: float = 30) -> None:
+    def connect(self, timeout: float = PATIENCE) -> None:
         assert self.client.connect() == smq.OK
         self.until(lambda: self.sessions, timeout, "connected")
 
-    def connected_again(self, timeout: float = 30) -> None:
+    def connected_again(self, timeout: float = PATIENCE) -> None:
         count = len(self.sessions)
         self.until(lambda: len(self.sessions) > count, timeout, "connected again")
 
@@ -111,10 +112,10 @@ class Publisher:
         for _ in range(count):
             self.until(lambda: self.try_one(qos[self.published % len(qos)]), 30, "room")
 
-    def finish(self, timeout: float = 60) -> None:
+    def finish(self, timeout: float = PATIENCE) -> None:
         self.until(lambda: len(self.completed) == self.published, timeout, "every message ended")
 
-    def ended(self, timeout: float = 30) -> Ended:
+    def ended(self, timeout: float = PATIENCE) -> Ended:
         """The next end."""
         count = len(self.ends)
         self.until(lambda: len(self.ends) > count, timeout, "an end")

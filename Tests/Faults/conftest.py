@@ -1,4 +1,4 @@
-"""Fixtures: watched clients, the fault injector."""
+"""Fixtures: watched clients, and the seed of the faults."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from . import watched
-from .injector import Injector, Planner
 
 
 @pytest.fixture(scope="session")
@@ -72,21 +71,6 @@ def watched_clients(functions: ctypes.CDLL) -> Iterator[Callable[..., watched.Wa
             return stack.enter_context(watched.WatchedClient(functions, **options))
 
         yield make
-
-
-@pytest.fixture
-def inject() -> Iterator[Callable[..., Injector]]:
-    """inject(server, plans) is a fault injector before it."""
-    made: list[Injector] = []
-
-    def make(server: object, planner: Planner = None, seed: int = 1) -> Injector:
-        more = (planner,) if planner else ()
-        made.append(Injector(server.port, *more, seed=seed))
-        return made[-1]
-
-    yield make
-    for injector in made:
-        injector.close()
 
 
 @pytest.fixture

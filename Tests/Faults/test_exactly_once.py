@@ -13,10 +13,10 @@ import time
 
 import pytest
 from Support import smq
-from Support.servers import await_condition
+from Support.waiting import wait_for
+from Support.proxy import DOWN, UP, Plan
 
 from .audit import Publisher, Witness, nothing_lost
-from .injector import DOWN, UP, Plan
 
 COUNT = 20_000
 CUTS = 50
@@ -104,7 +104,7 @@ def test_a_server_that_is_killed_with_at_least_once(start_mosquitto, watched_cli
         publisher.finish()
         before = state.stat().st_mtime_ns if state.exists() else 0
         broker.send_signal(signal.SIGUSR1)
-        await_condition(lambda: state.exists() and state.stat().st_mtime_ns != before, what="the state is written")
+        wait_for(lambda: state.exists() and state.stat().st_mtime_ns != before, what="the state is written")
         written = set(publisher.completed)
         publish_all(publisher, 1, chance.randint(500, 2500))
         broker.kill()

@@ -12,36 +12,24 @@ from types import SimpleNamespace
 
 import pytest
 from Support import smq
+from Support.listener import Listener
+from Support.proxy import DOWN, UP, Injector, Plan, always, first
 
 from .audit import nothing_lost
-from .injector import DOWN, UP, Injector, Plan, always, first
 from .test_exactly_once import cut_somewhere
 
 
-class Echo:
+class Echo(Listener):
     """Sends back what comes."""
 
     def __init__(self) -> None:
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.port = self.listener.getsockname()[1]
         self.received = 0
-        threading.Thread(target=self.listen, daemon=True).start()
+        super().__init__(self.echo)
 
-    def listen(self) -> None:
-        with contextlib.suppress(OSError):
-            while True:
-                connection, _ = self.listener.accept()
-                threading.Thread(target=self.serve, args=(connection,), daemon=True).start()
-
-    def serve(self, connection: socket.socket) -> None:
-        with connection, contextlib.suppress(OSError):
-            while data := connection.recv(65536):
-                self.received += len(data)
-                connection.sendall(data)
-
-    def close(self) -> None:
-        self.listener.shutdown(socket.SHUT_RDWR)
-        self.listener.close()
+    def echo(self, connection: socket.socket) -> None:
+        while data := connection.recv(65536):
+            self.received += len(data)
+            connection.sendall(data)
 
 
 @pytest.fixture

@@ -8,8 +8,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from Support.codec import PUBACK, PUBCOMP, PUBLISH, packets
 from Support.recording import Proxy
-from Support.wire_packets import PUBACK, PUBCOMP, PUBLISH, packets
+from Support.waiting import PATIENCE
 
 Pairs = Sequence[tuple[int, object]]  # properties: identifier and value
 
@@ -97,7 +98,7 @@ class Client(ABC):
         if event[0] == "message" and self.on_message:
             self.on_message(event)
 
-    def until(self, condition: Callable[[], object], timeout: float = 30) -> None:
+    def until(self, condition: Callable[[], object], timeout: float = PATIENCE) -> None:
         """Runs the client until it holds."""
         deadline = time.monotonic() + timeout
         while not condition():
@@ -165,7 +166,7 @@ class Client(ABC):
             told = ("subscribed", "unsubscribed")
             self.until(lambda: any(event[1] == number for event in self.of(*told)) or not self.is_up)
 
-    def received(self, count: int, timeout: float = 30) -> None:
+    def received(self, count: int, timeout: float = PATIENCE) -> None:
         """Returns when so many messages were handed out since the beginning, and are acknowledged."""
         self.until(lambda: len(self.of("message")) >= count, timeout)
         self.settle()

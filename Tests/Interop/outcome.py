@@ -9,8 +9,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from Support.recording import Recording
-from Support.wire_packets import (
+from Support.codec import (
     CONNACK,
     CONNECT,
     NAMES,
@@ -20,9 +19,9 @@ from Support.wire_packets import (
     UNSUBACK,
     UNSUBSCRIBE,
     Packet,
-    Reading,
     packets,
 )
+from Support.recording import Recording
 
 LONGEST = 60  # bytes of a payload that are shown
 ASSIGNED = re.compile(r"auto-[0-9A-F-]{36}")  # a Client Identifier that the server chose
@@ -117,21 +116,25 @@ def message(packet: Packet) -> dict:
 
 def connect(packet: Packet) -> dict:
     """The fields of a CONNECT (section 3.1)."""
-    reading = Reading(Packet(packet.raw, packet.level, header=packet.header))
-    reading.at, reading.end = packet.header, len(packet.raw)
-    told: dict = dict(name=reading.string(), level=reading.number(1))
-    flags, told["keep_alive"] = reading.number(1), reading.number(2)
-    told["clean"] = bool(flags & 2)
-    reading.properties("CONNECT")
-    told["client"] = reading.string()
-    if flags & 4:
-        will = dict(properties=dict(sorted(reading.properties("WILL").items())))
-        told["will"] = will | dict(topic=reading.string(), payload=brief(reading.binary()))
-        told["will"] |= dict(qos=flags >> 3 & 3, retain=bool(flags & 0x20))
-    if flags & 0x80:
-        told["user"] = reading.string()
-    if flags & 0x40:
-        told["password"] = reading.binary()
+    told = dict(
+        name="MQIsdp" if packet.level == 3 else "MQTT",
+        level=packet.level,
+        keep_alive=packet.keep_alive,
+        clean=packet.clean,
+        client=packet.client_id,
+    )
+    if will := packet.will:
+        told["will"] = dict(
+            properties=dict(sorted(will.properties.items())),
+            topic=will.topic,
+            payload=brief(will.payload),
+            qos=will.qos,
+            retain=will.retain,
+        )
+    if packet.user is not None:
+        told["user"] = packet.user
+    if packet.password is not None:
+        told["password"] = packet.password
     return told
 
 

@@ -9,43 +9,24 @@ import struct
 import threading
 from collections.abc import Callable, Sequence
 
-from Support.wire_packets import PROPERTIES, PUBACK, PUBCOMP, PUBLISH, PUBREC, PUBREL, SUBACK, Packet, Reading, first
+from Support.codec import (
+    PUBACK,
+    PUBCOMP,
+    PUBLISH,
+    PUBREC,
+    PUBREL,
+    SUBACK,
+    Packet,
+    Reading,
+    binary,
+    first,
+    properties,
+    variable,
+)
+from Support.waiting import PATIENCE
 
 RETAIN_AS_PUBLISHED = 8
 END = "end of the run"
-
-
-def variable(number: int) -> bytes:
-    """A Variable Byte Integer (section 1.5.5)."""
-    encoded = bytearray()
-    while True:
-        number, byte = number >> 7, number & 0x7F
-        encoded.append(byte | (0x80 if number else 0))
-        if not number:
-            return bytes(encoded)
-
-
-def text(value: str | bytes) -> bytes:
-    """With its length in front, as strings and binary data have it."""
-    data = value.encode() if isinstance(value, str) else value
-    return struct.pack(">H", len(data)) + data
-
-
-def properties(pairs: Sequence[tuple[int, object]]) -> bytes:
-    """With their length in front (section 2.2.2)."""
-    encoded = b""
-    for identifier, value in pairs:
-        kind = PROPERTIES[identifier][0]
-        encoded += bytes([identifier])
-        if kind in ("flag", "two", "four"):
-            encoded += value.to_bytes({"flag": 1, "two": 2, "four": 4}[kind], "big")
-        elif kind == "variable":
-            encoded += variable(value)
-        elif kind == "pair":
-            encoded += text(value[0]) + text(value[1])
-        else:
-            encoded += text(value)
-    return variable(len(encoded)) + encoded
 
 
 class Peer:
@@ -61,8 +42,8 @@ class Peer:
         self.held: set[int] = set()  # Packet Identifiers of QoS 2 that came and were not released
         self.identifier = 0
         self.ended = False
-        body = text("MQTT") + bytes([5, 0xC2 if login else 2]) + struct.pack(">H", 0) + properties([]) + text(client_id)
-        self.send(0x10, body + b"".join(text(part) for part in login or ()))
+        body = binary("MQTT") + bytes([5, 0xC2 if login else 2]) + struct.pack(">H", 0) + properties([]) + binary(client_id)
+        self.send(0x10, body + b"".join(binary(part) for part in login or ()))
         self.reader = threading.Thread(target=self.read, daemon=True)
         self.reader.start()
         self.until(lambda: self.answers)
@@ -103,7 +84,7 @@ class Peer:
                 (self.messages if packet.type == PUBLISH else self.answers).append(packet)
             self.changed.notify_all()
 
-    def until(self, condition: Callable[[], object], timeout: float = 30) -> None:
+    def until(self, condition: Callable[[], object], timeout: float = PATIENCE) -> None:
         """Returns when it holds."""
         with self.changed:
             met = self.changed.wait_for(lambda: condition() or self.ended, timeout)
@@ -115,7 +96,7 @@ class Peer:
     def subscribe(self, filter: str = "#", qos: int = 2) -> None:
         """Returns when it is granted."""
         self.identifier += 1
-        body = struct.pack(">H", self.identifier) + properties([]) + text(filter)
+        body = struct.pack(">H", self.identifier) + properties([]) + binary(filter)
         self.send(0x82, body + bytes([qos | RETAIN_AS_PUBLISHED]))
         self.answered(SUBACK, self.identifier)
 
@@ -129,7 +110,7 @@ class Peer:
         await_answer: bool = True,
     ) -> None:
         """Returns when the server has it, of QoS 0 when it was sent."""
-        body = text(topic)
+        body = binary(topic)
         if qos:
             self.identifier += 1
             body += struct.pack(">H", self.identifier)
@@ -137,7 +118,7 @@ class Peer:
         if qos and await_answer:
             self.answered(PUBACK if qos == 1 else PUBCOMP, self.identifier)
 
-    def received(self, count: int, timeout: float = 30) -> None:
+    def received(self, count: int, timeout: float = PATIENCE) -> None:
         """Returns when so many messages have come since the beginning."""
         self.until(lambda: len(self.messages) >= count, timeout)
 

@@ -21,7 +21,8 @@ from pathlib import Path
 
 from Support import smq, wire_rules
 from Support.recording import Proxy
-from Support.servers import Mosquitto, await_condition
+from Support.servers import Mosquitto
+from Support.waiting import wait_for
 
 from . import mosq
 from .clients import Client, Settings
@@ -126,7 +127,7 @@ class Run:
                 client.settle()
                 client.disconnect()
         for proxy in self.proxies:
-            await_condition(lambda proxy=proxy: all(r.end for r in proxy.recordings), 5, "every connection has ended")
+            wait_for(lambda proxy=proxy: all(r.end for r in proxy.recordings), "every connection has ended")
         self.witness.settle()
         outcome = Outcome(events=list(self.notes))
         for number, client in enumerate(self.clients):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from threading import Event
 
-from Support.servers import await_condition
-from Support.wire_packets import PUBCOMP, PUBLISH, PUBREC, PUBREL, SUBSCRIBE
+from Support.codec import PUBCOMP, PUBLISH, PUBREC, PUBREL, SUBSCRIBE
+from Support.waiting import wait_for
 
 from .clients import Will
 from .scenario import Run, scenario
@@ -246,7 +246,7 @@ def received(run: Run, qos: int) -> None:
     proxy = client.proxy
     run.peer().publish("a", b"1", qos=qos)
     # The client does not run: it has not read what has come.
-    await_condition(lambda: client.said(PUBLISH, from_client=False), 10, "the server has sent the message")
+    wait_for(lambda: client.said(PUBLISH, from_client=False), "the server has sent the message")
     proxy.cut()
     client.back()
     client.until(lambda: client.said(PUBLISH, from_client=False))  # it comes again

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from Support.wire_packets import PUBLISH
+from Support.codec import PUBLISH
 
 from .scenario import Run, scenario
 

@@ -62,14 +62,6 @@ def test_connecting(clients, broker, rounds):
     assert client.completed(1).status == smq.OK
 
 
-def test_accepted_without_more_questions(clients, broker):
-    """The server may be content with what CONNECT said."""
-    broker.scripts = [Script(connack=METHOD)]
-    client = authenticating(clients, broker)
-    client.connected()
-    assert client.authenticate(CONTINUE, b"x") == smq.ERR_STATE
-
-
 def test_more_properties_and_no_data(clients, broker):
     broker.scripts = [Script(at={1: challenge(b"?")}, on={AUTH: accept}, connack=METHOD)]
     client = authenticating(clients, broker)
@@ -192,7 +184,7 @@ def test_an_exchange_ends_with_the_connection(broker, connected):
 # ---- The server's mistakes ----
 
 
-WRONG = {  # while connecting, before CONNACK: properties, Reason Code
+WRONG = {  # Reason Code, properties
     "another method": (CONTINUE, dict(authentication_method="PLAIN")),
     "no method": (CONTINUE, dict(authentication_data=b"x")),
     "a method that only begins the same": (CONTINUE, dict(authentication_method="SCRAM-SHA")),
@@ -213,45 +205,21 @@ UNEXPECTED = {smq.RULE_UNEXPECTED_AUTHENTICATION, smq.RULE_AUTHENTICATION_METHOD
 
 
 @pytest.mark.parametrize("name", WRONG)
-@pytest.mark.parametrize("when", ["connecting", "connected"])
-def test_another_method(clients, broker, name, when):
+def test_another_method(broker, connected, name):
     """[MQTT-4.12.0-5] broken: Protocol Error."""
     code, values = WRONG[name]
-    wrong = auth(code, **values)
-    if when == "connecting":
-        broker.scripts = [Script(at={1: wrong})]
-    else:
-        broker.scripts = [Script(on={AUTH: wrong}, connack=METHOD)]
-    client = authenticating(clients, broker)
-    assert client.connect() == smq.OK
-    if when == "connected":
-        client.wait_event(smq.EVENT_CONNECTED)
-        assert client.authenticate(AGAIN) == smq.OK
-    event = told(client, broker, {0x82}, UNEXPECTED)
-    expected = smq.STAGE_CONNACK if when == "connecting" else smq.STAGE_CONNECTED
-    assert event.stage == expected
-    assert not client.of(smq.EVENT_AUTHENTICATE)
+    broker.last.script.on = {AUTH: auth(code, **values)}
+    assert connected.authenticate(AGAIN) == smq.OK
+    event = told(connected, broker, {0x82}, UNEXPECTED)
+    assert event.stage == smq.STAGE_CONNECTED
+    assert not connected.of(smq.EVENT_AUTHENTICATE)
 
 
-@pytest.mark.parametrize("options", [{}, METHOD], ids=["no method", "method"])
-@pytest.mark.parametrize("code", [0, CONTINUE])
-def test_unasked(clients, broker, options, code):
+def test_unasked(broker, connected):
     """AUTH on a connection where no exchange is under way."""
-    broker.scripts = [Script(connack=METHOD if options else {})]
-    listed = smq.properties(**options)
-    client = clients(url=broker.url, protocol=V5, properties=listed)
-    client.connected()
-    auth(code, **METHOD)(broker.last, None)
-    told(client, broker, {0x82}, UNEXPECTED)
+    auth(CONTINUE, **METHOD)(broker.last, None)
+    told(connected, broker, {0x82}, UNEXPECTED)
     broker.wait_for(lambda: broker.of(DISCONNECT))
-
-
-def test_unasked_before_connack(clients, broker):
-    """[MQTT-4.12.0-6]: without a method in CONNECT the server must not send AUTH."""
-    broker.scripts = [Script(at={1: challenge(b"?")})]
-    client = clients(url=broker.url, protocol=V5)
-    assert client.connect() == smq.OK
-    told(client, broker, {0x82}, UNEXPECTED | {smq.RULE_FIRST_PACKET})
 
 
 @pytest.mark.parametrize("code", [AGAIN, 0x80, 0x01])
@@ -260,14 +228,6 @@ def test_a_code_that_only_the_client_may_send(broker, connected, code):
     assert connected.authenticate(AGAIN) == smq.OK
     event = connected.disconnected()
     assert (event.rule, event.reason_code) == (smq.RULE_REASON_CODE, 0x81)
-
-
-def test_success_before_connack(clients, broker):
-    """The end of this exchange is CONNACK, nothing else."""
-    broker.scripts = [Script(at={1: auth(0, **METHOD)})]
-    client = authenticating(clients, broker)
-    assert client.connect() == smq.OK
-    told(client, broker, {0x82}, UNEXPECTED | {smq.RULE_FIRST_PACKET})
 
 
 @pytest.mark.parametrize("protocol", [smq.PROTOCOL_3_1, smq.PROTOCOL_3_1_1])
@@ -298,23 +258,6 @@ def test_no_exchange_to_continue(clients, broker):
     assert client.authenticate(CONTINUE, b"x") == smq.ERR_STATE
     assert broker.of(AUTH) == []
     assert client.stats.messages_published == before.messages_published
-
-
-def test_no_method(clients, broker):
-    client = clients(url=broker.url, protocol=V5)
-    client.connected()
-    for code in (CONTINUE, AGAIN):
-        assert client.authenticate(code, b"x") == smq.ERR_STATE
-
-
-def test_one_exchange_at_a_time(broker, connected):
-    broker.last.script.on = {AUTH: [challenge(b"?"), nothing]}
-    assert connected.authenticate(AGAIN) == smq.OK
-    assert connected.authenticate(AGAIN) == smq.ERR_STATE
-    asked(connected)
-    assert connected.authenticate(AGAIN) == smq.ERR_STATE
-    assert connected.authenticate(CONTINUE) == smq.OK
-    assert connected.authenticate(AGAIN) == smq.ERR_STATE
 
 
 def test_reason_codes(connected):

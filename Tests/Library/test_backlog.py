@@ -52,7 +52,7 @@ def publish(clients, server: Mosquitto, count: int, meanwhile: Callable[[], obje
         meanwhile()
         return sender.stats.outbox_messages == 0
 
-    sender.until(all_there, timeout=60)
+    sender.until(all_there)
 
 
 def take(client: smq.Client, count: int) -> list[int]:

@@ -2,46 +2,31 @@
 
 from __future__ import annotations
 
-import contextlib
 import select
 import socket
-import threading
 import time
 
 from Support import smq
+from Support.listener import Listener
 from Support.servers import free_port
+from Support.waiting import PATIENCE
 
 A_TENTH = dict(reconnect=True, reconnect_min_ms=100, reconnect_max_ms=6000, stable_ms=3000)
 ENDED = smq.EVENT_DISCONNECTED
 MINUTE = 6.0
 
 
-class Flapping:
-    """A server that answers each CONNECT with `answer`, and hangs up. Counts."""
+def flapping(answer: bytes) -> Listener:
+    """A server that answers each CONNECT with `answer`, and hangs up."""
 
-    def __init__(self, answer: bytes):
-        self.answer, self.attempts = answer, 0
-        self.listener = socket.create_server(("127.0.0.1", 0), backlog=128)
-        self.url = f"mqtt://127.0.0.1:{self.listener.getsockname()[1]}"
-        threading.Thread(target=self.run, daemon=True).start()
+    def serve(connection: socket.socket) -> None:
+        connection.settimeout(PATIENCE)
+        connection.recv(1024)
+        connection.sendall(answer)
+        connection.shutdown(socket.SHUT_WR)
+        connection.recv(1024)
 
-    def run(self) -> None:
-        while True:
-            try:
-                connection, _ = self.listener.accept()
-            except OSError:
-                return
-            self.attempts += 1
-            with connection, contextlib.suppress(OSError):
-                connection.settimeout(5)
-                connection.recv(1024)
-                connection.sendall(self.answer)
-                connection.shutdown(socket.SHUT_WR)
-                connection.recv(1024)
-
-    def close(self) -> None:
-        self.listener.shutdown(socket.SHUT_RDWR)
-        self.listener.close()
+    return Listener(serve)
 
 
 def run_all(clients: list[smq.Client], seconds: float, meanwhile=lambda client: None) -> None:
@@ -71,7 +56,7 @@ def test_a_server_that_always_refuses(clients):
     fleet: dict[str, list[smq.Client]] = {}
     servers = []
     for name, (protocol, answer) in answers.items():
-        servers.append(Flapping(bytes.fromhex(answer)))
+        servers.append(flapping(bytes.fromhex(answer)))
         fleet[name] = [clients(url=servers[-1].url, protocol=protocol, **A_TENTH) for _ in range(12)]
     everybody = [client for some in fleet.values() for client in some]
     for client in everybody:
@@ -90,7 +75,7 @@ def test_a_server_that_always_refuses(clients):
 
 def test_hints_do_not_shorten_the_shortest_wait(clients):
     """smq_hint_network() begins an attempt at once, but not within the shortest wait after the one before."""
-    server = Flapping(b"")
+    server = flapping(b"")
     fleet = [clients(url=server.url, **A_TENTH) for _ in range(5)]
     for client in fleet:
         assert client.connect() == smq.OK
@@ -105,9 +90,9 @@ def test_hints_do_not_shorten_the_shortest_wait(clients):
     run_all(fleet, 3, hint)
     seconds = time.monotonic() - begin
     server.close()
-    print(f"{hints} hints, {server.attempts} attempts of {len(fleet)} clients in {seconds:.2f} s, with 100 ms between")
-    assert hints > server.attempts
-    assert server.attempts <= len(fleet) * (2 + seconds / 0.1)
+    print(f"{hints} hints, {server.accepted} attempts of {len(fleet)} clients in {seconds:.2f} s, with 100 ms between")
+    assert hints > server.accepted
+    assert server.accepted <= len(fleet) * (2 + seconds / 0.1)
 
 
 def test_clients_do_not_come_back_together(clients):
@@ -137,7 +122,7 @@ def test_the_longest_wait_is_the_longest(clients):
 def test_connecting_from_where_the_end_is_told(clients):
     """The client reconnects already, so a call from the program's handler is refused. Without reconnecting, it begins one
     attempt."""
-    server = Flapping(b"")
+    server = flapping(b"")
     client = clients(url=server.url, reconnect=True, reconnect_min_ms=100, jitter=smq.JITTER_NONE)
     answers: list[int] = []
 
@@ -149,15 +134,15 @@ def test_connecting_from_where_the_end_is_told(clients):
     assert client.connect() == smq.OK
     client.run(1)
     assert set(answers) == {smq.ERR_STATE}
-    assert server.attempts <= 5  # at 0, 100, 300, 700 ms
+    assert server.accepted <= 5  # at 0, 100, 300, 700 ms
     client.close()
 
-    before = server.attempts
+    before = server.accepted
     client = clients(url=server.url)
     answers.clear()
     client.on_event = lambda event: again(event) if len(answers) < 10 else None
     assert client.connect() == smq.OK
     client.until(lambda: len(client.of(ENDED)) == 11)
     assert answers == [smq.OK] * 10
-    assert server.attempts - before == 11
+    assert server.accepted - before == 11
     server.close()

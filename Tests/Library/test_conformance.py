@@ -8,8 +8,8 @@ import time
 import pytest
 
 from Support import smq
-from Support.servers import await_condition
 from Support.scripted_broker import AUTH, CONNECT, PUBACK, PUBLISH, PUBREC, SUBSCRIBE, Script, accept, auth, binary, close
+from Support.waiting import wait_for
 from .test_link import CONNACK_5, CONNACK_311, Peer
 
 V311, V5 = smq.PROTOCOL_3_1_1, smq.PROTOCOL_5_0
@@ -82,9 +82,9 @@ def test_the_client_closes(clients, name):
         client.wait_event(smq.EVENT_CONNECTED)
         say_goodbye(client)
         assert client.publish("a") == smq.ERR_STATE
-    event = client.disconnected(5)
+    event = client.disconnected()
     assert smq.status_name(event.status) == "SMQ_" + status
-    await_condition(lambda: peer.is_closed, 5, "the client closes")
+    wait_for(lambda: peer.is_closed, "the client closes")
     assert peer.heard_end
     assert bytes(peer.received[-len(last) :] if last else peer.received) == last
 

@@ -45,43 +45,6 @@ def test_no_answer(clients, broker, protocol, held):
     assert client.stats.ended_timeout == 1
 
 
-def test_progress(clients, broker):
-    """One acknowledgement each 200 ms is enough for a timeout of 500, however long the last one waits."""
-    broker.scripts = [Script(hold={PUBACK})]
-    client = clients(url=broker.url, answer_timeout_ms=500)
-    client.connected()
-    for cookie in range(6):
-        assert client.publish("a", qos=1, cookie=cookie) == smq.OK
-    client.until(lambda: len(broker.held) == 6)
-    for number in range(6):
-        client.run(0.2)
-        broker.release(broker.held[0])
-    client.until(lambda: len(client.completions()) == 6)
-    assert client.state == smq.STATE_CONNECTED
-    assert client.completions()[-1].latency_ms >= 1000
-
-
-def test_pingresp_is_no_answer(clients, broker):
-    broker.scripts = [Script(hold={PUBACK})]
-    client = clients(url=broker.url, answer_timeout_ms=2500, keep_alive_s=1)
-    client.connected()
-    assert client.publish("a", qos=1) == smq.OK
-    event = client.disconnected()
-    assert (event.status, event.stage) == (smq.ERR_TIMEOUT, smq.STAGE_ANSWER)
-    assert len(broker.of(PINGREQ)) >= 2
-    assert sum(client.stats.round_trip) >= 2
-
-
-def test_off(clients, broker):
-    broker.scripts = [Script(hold={PUBACK})]
-    client = clients(url=broker.url, answer_timeout_ms=smq.OFF)
-    client.connected()
-    assert client.publish("a", qos=1) == smq.OK
-    client.run(0.5)
-    assert client.state == smq.STATE_CONNECTED
-    assert client.publish("a", qos=0) == smq.OK
-
-
 def test_a_program_that_was_away(clients, broker):
     """The answer lies in the kernel when the program comes back, and so does the time."""
     broker.scripts = [Script(hold={PUBACK})]
@@ -103,7 +66,7 @@ def test_a_long_message_takes_its_time(clients):
         )
         client.connected()
         assert client.publish("a", bytes(BIG), qos=1, cookie=1) == smq.OK
-        client.until(lambda: client.completions() or client.of(smq.EVENT_DISCONNECTED), 60)
+        client.until(lambda: client.completions() or client.of(smq.EVENT_DISCONNECTED))
         assert client.completed(1).status == smq.OK
         assert not client.events
 

@@ -15,7 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from Support.servers import MOSQUITTO, await_condition, need
+from Support.servers import MOSQUITTO, need
+from Support.waiting import PATIENCE, wait_for
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -66,7 +67,7 @@ class Demo:
         return found
 
     def finish(self) -> tuple[int, str, str]:
-        out, err = self.process.communicate(timeout=60)
+        out, err = self.process.communicate(timeout=PATIENCE)
         assert self.processes() == {}, "left behind"
         return self.process.returncode, out, err
 
@@ -153,7 +154,7 @@ def test_a_wrong_variable(tree, start, name, value):
 def test_stopped_halfway(tree, start, number):
     need(MOSQUITTO)
     demo = start(tree, DEMO_SECONDS="60")
-    await_condition(lambda: demo.runs("sensord --url"), 30, "sensord runs")
+    wait_for(lambda: demo.runs("sensord --url"), "sensord runs")
     begin = time.monotonic()
     demo.process.send_signal(number)
     status, _, err = demo.finish()
@@ -164,7 +165,7 @@ def test_stopped_halfway(tree, start, number):
 def test_stopped_while_building(tree, start):
     (tree / "Makefile").write_text("all:\n\t@sleep 60\n")
     demo = start(tree)
-    await_condition(lambda: demo.runs("sleep 60"), 30, "make runs")
+    wait_for(lambda: demo.runs("sleep 60"), "make runs")
     demo.process.send_signal(signal.SIGINT)
     assert demo.finish()[0] == 128 + signal.SIGINT
 

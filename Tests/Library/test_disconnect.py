@@ -83,7 +83,7 @@ def test_the_will(mosquitto, subscriber, clients, code, published):
     client.connected()
     assert client.disconnect_with(code) == smq.OK
     assert client.disconnected().status == smq.OK
-    mosquitto.publish("after", "x")
+    mosquitto.publish("after", "x", "-q", "2")  # which overtakes no handshake before it
     expected = ["will", "after"] if published else ["after"]
     assert [m.topic for m in subscriber.take(len(expected))] == expected
 
@@ -160,27 +160,12 @@ def test_an_attempt_is_given_up(clients, broker):
     client = clients(url=broker.url, protocol=V5)
     assert client.connect() == smq.OK
     client.until(lambda: broker.connects)
-    assert client.disconnect_with(0x04, drain_ms=5000) == smq.OK
-    assert client.disconnected(timeout=2).status == smq.OK
+    assert client.disconnect_with(0x04, drain_ms=1_000_000) == smq.OK  # which it does not wait for
+    assert client.disconnected().status == smq.OK
     client.connected()
     assert client.leave().status == smq.OK
     broker.wait_for(lambda: not broker.live)
     assert broker.of(DISCONNECT, 2)[0].reason() == (0, {})
-
-
-def test_the_servers_maximum_packet_size(clients, broker):
-    """[MQTT-3.14.2-3]: the words are left out rather than sent in vain."""
-    broker.scripts = [Script(connack=dict(maximum_packet_size=20))]
-    client = clients(url=broker.url, protocol=V5)
-    client.connected()
-    assert client.disconnect_with(0x04, smq.properties(reason_string="x" * 100)) in (
-        smq.OK,
-        smq.ERR_TOO_LARGE,
-    )
-    if client.state == smq.STATE_CONNECTED:
-        assert client.disconnect_with(0x04) == smq.OK
-    assert client.disconnected().status == smq.OK
-    assert said(broker) == (0x04, {})
 
 
 # ---- The server's ----

@@ -42,9 +42,9 @@ def test_500_mixed_messages_stay_in_order(ejabberd, subscribe, clients, protocol
         ) == smq.ERR_FULL:
             client.step(100)
         assert status == smq.OK
-    client.until(lambda: len(client.completions()) == 500, timeout=30)
+    client.until(lambda: len(client.completions()) == 500)
     assert {event.status for event in client.completions()} == {smq.OK}
-    received = subscriber.take(500, timeout=30)
+    received = subscriber.take(500)
     for qos, payloads in sent.items():
         assert [m.payload for m in received if m.topic == f"{level}/{qos}"] == payloads
         assert {m.qos for m in received if m.topic == f"{level}/{qos}"} == {qos}

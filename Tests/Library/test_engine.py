@@ -15,6 +15,7 @@ import pytest
 
 from Support import smq
 from Support.scripted_broker import CONNECT, DISCONNECT, PINGREQ, PUBACK, PUBLISH, Script
+from Support.waiting import PATIENCE
 
 library = smq.library
 START = 2**32 - 5_000  # the clock wraps five seconds later
@@ -110,7 +111,7 @@ class Engine:
             self.receive()
         self.timed_out()
 
-    def until(self, condition, timeout: float = 30) -> object:
+    def until(self, condition, timeout: float = PATIENCE) -> object:
         deadline = time.monotonic() + timeout
         while not (result := condition()):
             assert time.monotonic() < deadline, f"events {self.events[-9:]}, {self.client.stats}"

@@ -15,7 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from Support.servers import await_condition, free_port, need
+from Support.servers import free_port, need
+from Support.waiting import PATIENCE, wait_for
 from .test_sensord import BUILD, QEMU, TARGET
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -56,11 +57,11 @@ class Program(subprocess.Popen):
     def complained(self) -> str:
         return self.err.read_text()
 
-    def until(self, condition: Callable[[], object], timeout: float = 30) -> None:
-        await_condition(lambda: condition() or self.poll() is not None, timeout, self.complained)
+    def until(self, condition: Callable[[], object], timeout: float = PATIENCE) -> None:
+        wait_for(lambda: condition() or self.poll() is not None, self.complained, timeout)
         assert condition(), f"it ended with {self.returncode}: {self.complained}"
 
-    def end(self, number: int = signal.SIGTERM, timeout: float = 20) -> int:
+    def end(self, number: int = signal.SIGTERM, timeout: float = PATIENCE) -> int:
         self.send_signal(number)
         return self.wait(timeout)
 
@@ -109,7 +110,7 @@ def test_each_has_a_test():
 def test_wrong_url(run, name):
     """It says where, and tells nobody the password."""
     program = run(name, "mqtt://user:secret@host:99999")
-    assert program.wait(20) in (1, 2)
+    assert program.wait(PATIENCE) in (1, 2)
     assert program.complained.startswith("SMQ_ERR_URL: wrong at byte 24; a URL is mqtt://")
     assert "secret" not in program.complained
 
@@ -126,7 +127,7 @@ def test_told_to_stop_while_nobody_is_there(run, name):
 @pytest.mark.parametrize("text", ["0", "-1", "x", "1x", "", "99999999999"])
 def test_wrong_number(run, name, wrong, text):
     program = run(name, "mqtt://127.0.0.1", text)
-    assert program.wait(20) == 2
+    assert program.wait(PATIENCE) == 2
     assert program.complained.startswith(f"{name}: {wrong} takes a number from 1 to ")
 
 
@@ -134,14 +135,14 @@ def test_wrong_number(run, name, wrong, text):
 def test_too_many_arguments(run, name):
     """It does not leave out what it does not know."""
     program = run(name, "mqtt://127.0.0.1", *["1", "1", "1"][: usage(name).count("[") - 1], "surplus")
-    assert program.wait(20) == 2
+    assert program.wait(PATIENCE) == 2
     assert program.complained == f"{name}: surplus is one argument too many\n"
 
 
 @pytest.mark.parametrize("name", [n for n in PROGRAMS if n not in ("dry", "sensord", "through")])
 def test_an_empty_url(run, name):
     program = run(name, "")
-    assert program.wait(20) in (1, 2)
+    assert program.wait(PATIENCE) in (1, 2)
     assert program.complained == "SMQ_ERR_OPTION: the URL is empty\n"
 
 
@@ -150,7 +151,7 @@ def test_what_it_prints_goes_nowhere(run, mosquitto, name):
     mosquitto.publish("gateway/a/load", "b", "-r")
     arguments = {"dry": [], "submit": [mosquitto.url, 3]}.get(name, [mosquitto.url])
     program = run(name, *arguments, out="/dev/full")
-    assert program.wait(20) == 2
+    assert program.wait(PATIENCE) == 2
     assert program.complained == f"{name}: cannot print: No space left on device\n"
 
 
@@ -163,11 +164,11 @@ def usage(name: str) -> str:
 
 
 def test_publish(run, mosquitto, subscriber):
-    assert run("publish", mosquitto.url).wait(20) == 0
+    assert run("publish", mosquitto.url).wait(PATIENCE) == 0
     (message,) = subscriber.take(1)
     assert (message.topic, message.qos, message.payload) == ("greetings/hello", 1, b"Hello from C")
     alone = run("publish", f"mqtt://127.0.0.1:{free_port()}")
-    assert alone.wait(20) == 1
+    assert alone.wait(PATIENCE) == 1
     assert alone.complained == "SMQ_ERR_NETWORK, stage connect: Connection refused\n"
 
 
@@ -197,17 +198,17 @@ def test_subscribe(run, mosquitto):
 
 def test_subscribe_to_what_is_no_filter(run, mosquitto):
     program = run("subscribe", mosquitto.url, "a/#/b")
-    assert program.wait(20) == 1
+    assert program.wait(PATIENCE) == 1
     assert program.complained == "SMQ_ERR_TOPIC_FILTER\n"
 
 
 def test_request(run, mosquitto):
     program = run("request", mosquitto.url)
-    assert program.wait(20) == 0, program.complained
+    assert program.wait(PATIENCE) == 0, program.complained
     assert re.fullmatch(r"\d\d:\d\d:\d\d\n", program.said)
     mosquitto.stop()
     alone = run("request", mosquitto.url)
-    assert alone.wait(20) == 1
+    assert alone.wait(PATIENCE) == 1
     assert "Connection refused" in alone.complained
 
 
@@ -223,17 +224,17 @@ def test_gateway(run, mosquitto, returning):
     gateway.until(lambda: "waiting " in gateway.complained)
     time.sleep(0.3)  # for the lines, which go another way; should it read them later it fails below
     mosquitto.start()
-    got = [(m.topic, m.payload) for m in witness.take(6, 30)]
+    got = [(m.topic, m.payload) for m in witness.take(6)]
     assert got == [("alarm", b"fire"), *((f"t/{n}", b"%d" % (45 + n)) for n in range(5))]
     gateway.stdin.close()
-    assert gateway.wait(20) == 0
+    assert gateway.wait(PATIENCE) == 0
     assert "attempt 1 0\n" in gateway.complained and "connected 4 0\n" in gateway.complained
 
 
 def test_gateway_whose_input_ends_at_once(run, mosquitto, subscriber):
     """What was read before there is a connection arrives all the same, the last line without its end too."""
     gateway = run("gateway", mosquitto.url)
-    gateway.communicate("t/1 a\n!alarm b\nt/2 c", timeout=20)
+    gateway.communicate("t/1 a\n!alarm b\nt/2 c", timeout=PATIENCE)
     assert gateway.returncode == 0
     assert [(m.topic, m.payload) for m in subscriber.take(3)] == [("alarm", b"b"), ("t/1", b"a"), ("t/2", b"c")]
 
@@ -242,7 +243,7 @@ def test_gateway_with_nobody_there(run):
     """It does not wait for ever, and does not say that all is well."""
     start = time.monotonic()
     gateway = run("gateway", f"mqtt://127.0.0.1:{free_port()}")
-    gateway.communicate("t/1 a\n" + "!alarm b\n" * 17, timeout=30)
+    gateway.communicate("t/1 a\n" + "!alarm b\n" * 17, timeout=PATIENCE)
     assert gateway.returncode == 1
     assert 5 <= time.monotonic() - start
     assert gateway.complained.count("alarm lost: alarm: SMQ_ERR_FULL\n") == 1
@@ -261,16 +262,16 @@ def test_fleet(run, mosquitto, subscribe):
         return lambda: latest() == [payload] * devices
 
     fleet = run("fleet", mosquitto.url, devices, 2)
-    fleet.until(are(b"online"), 60)
+    fleet.until(are(b"online"))
     assert f"{devices} connected\n" in fleet.said
     fleet.until(lambda: len({m.topic for m in list(witness.messages) if m.topic.endswith("/uptime")}) == devices)
-    assert fleet.end(timeout=60) == 0, fleet.complained
+    assert fleet.end() == 0, fleet.complained
     assert fleet.complained == ""
-    await_condition(are(b"offline"))
+    wait_for(are(b"offline"))
     fleet = run("fleet", mosquitto.url, devices, 2)
-    fleet.until(are(b"online"), 60)
+    fleet.until(are(b"online"))
     fleet.kill()
-    await_condition(are(b"offline"), 30)
+    wait_for(are(b"offline"))
 
 
 def test_logger(run, mosquitto, returning):
@@ -282,7 +283,7 @@ def test_logger(run, mosquitto, returning):
     logger.until(lambda: "Connection refused" in logger.complained)
     time.sleep(1)  # more records than there is room for
     mosquitto.start()
-    logger.until(lambda: payloads(witness, "log/lost"), 60)
+    logger.until(lambda: payloads(witness, "log/lost"))
     count = len(witness.messages)
     logger.until(lambda: len(witness.messages) > count + 60)
     assert logger.end() == 0, logger.complained
@@ -290,7 +291,7 @@ def test_logger(run, mosquitto, returning):
     def numbers() -> list[int]:
         return sorted({int(text.split()[0]) for text in payloads(witness, "log/load")})
 
-    await_condition(lambda: numbers()[-1] - len(numbers()) == int(payloads(witness, "log/lost")[-1]), 10, "a balance")
+    wait_for(lambda: numbers()[-1] - len(numbers()) == int(payloads(witness, "log/lost")[-1]), "a balance")
     assert int(payloads(witness, "log/lost")[-1]) > 0
     first_gap = next(n for n, after in zip(numbers(), numbers()[1:]) if after != n + 1)
     assert first_gap > 20
@@ -333,7 +334,7 @@ def test_transit(run, mosquitto):
 
 def test_submit(run, mosquitto, subscriber):
     program = run("submit", mosquitto.url, 30)
-    assert program.wait(20) == 0, program.complained
+    assert program.wait(PATIENCE) == 0, program.complained
     assert re.fullmatch(r"30 samples, 0 missed, 0 not sent, at most \d+ waiting\n", program.said)
     samples = subscriber.take(30)
     assert {m.topic for m in samples} == {"example/lateness-us"}
@@ -352,19 +353,19 @@ def test_submit_stopped(run, mosquitto, subscriber):
 
 def test_submit_with_nobody_there(run):
     submit = run("submit", f"mqtt://127.0.0.1:{free_port()}", 3)
-    assert submit.wait(20) == 1
+    assert submit.wait(PATIENCE) == 1
     assert submit.said.startswith("3 samples, 0 missed, 3 not sent")
 
 
 def test_runner(run, mosquitto, subscriber):
     program = run("runner", mosquitto.url)
-    assert program.wait(20) == 0, program.complained
+    assert program.wait(PATIENCE) == 0, program.complained
     assert program.said == "200 of 200 delivered\n"
     subscriber.until(lambda: len(subscriber.messages) == 200)
     for topic in ("count/one", "count/two"):
         assert payloads(subscriber, topic) == [str(number) for number in range(1, 101)]
     alone = run("runner", f"mqtt://127.0.0.1:{free_port()}")
-    assert alone.wait(20) == 1
+    assert alone.wait(PATIENCE) == 1
     assert alone.said == "0 of 200 delivered\n"
     assert "Connection refused" in alone.complained
 
@@ -417,7 +418,7 @@ def test_through_no_command(run):
 def test_dry(run):
     """A day in no time: a PINGREQ each ten seconds at most, and no more than one in eight."""
     dry = run("dry")
-    assert dry.wait(60) == 0
+    assert dry.wait(PATIENCE) == 0
     *sent, last = dry.said.splitlines()
     assert sent[0].endswith("first 0x10")
     assert last.endswith("still connected")

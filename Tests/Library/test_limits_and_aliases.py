@@ -333,7 +333,7 @@ def test_expired_while_offline(clients, broker, protocol, how):
     assert smq.library.smq_wait(client.handle, -1) == 1  # there is something to wait for
     assert 0.9 < time.monotonic() - start < 20
     for qos in (0, 1, 2):
-        event = client.completed(qos, timeout=1)
+        event = client.completed(qos)
         assert (event.status, event.reason_code) == (smq.ERR_EXPIRED, -1)
     assert client.stats.messages_expired == client.stats.messages_failed == 3
     client.connected()
@@ -350,7 +350,7 @@ def test_expired_behind_a_full_window(clients, broker):
     assert client.publish("a", b"first", qos=1, cookie=1) == smq.OK
     assert client.publish("a", b"late", qos=1, cookie=2, expiry_s=1) == smq.OK
     assert client.publish("a", b"behind", qos=1, cookie=3, expiry_s=100) == smq.OK
-    assert client.completed(2, timeout=3).status == smq.ERR_EXPIRED
+    assert client.completed(2).status == smq.ERR_EXPIRED
     broker.connections[0].script.hold = set()
     broker.release()
     assert client.completed(1).status == client.completed(3).status == smq.OK
@@ -410,7 +410,7 @@ def test_an_expired_message_makes_room(clients, broker):
         assert client.publish("a", qos=1, cookie=cookie, expiry_s=1) == smq.OK
     assert client.publish("a", qos=1) == smq.ERR_FULL
     for cookie in range(3):
-        assert client.completed(cookie, timeout=3).status == smq.ERR_EXPIRED
+        assert client.completed(cookie).status == smq.ERR_EXPIRED
     client.wait_event(smq.EVENT_ROOM)
     assert client.stats.outbox_messages == client.stats.outbox_bytes == 0
     assert client.publish("a", qos=1, cookie=5) == smq.OK
@@ -421,7 +421,7 @@ def test_an_expired_message_makes_room(clients, broker):
 def test_an_expired_quiet_message_is_reported(clients):
     client = clients(url="mqtt://127.0.0.1:1")
     assert client.publish("a", quiet=1, cookie=1, expiry_s=1) == smq.OK
-    assert client.completed(1, timeout=3).status == smq.ERR_EXPIRED
+    assert client.completed(1).status == smq.ERR_EXPIRED
 
 
 @pytest.mark.parametrize("how", ["field", "property"])
@@ -445,7 +445,7 @@ def test_a_streams_expiry(clients, broker):
     client = clients(url=broker.url, protocol=V5, stream_bytes=64)
     pull = lambda offset, size: bytes(size)  # noqa: E731
     assert client.stream("a", 100, pull, qos=1, cookie=1, expiry_s=1) == smq.OK
-    assert client.completed(1, timeout=3).status == smq.ERR_EXPIRED
+    assert client.completed(1).status == smq.ERR_EXPIRED
     assert client.stream("a", 100, pull, qos=1, cookie=2, expiry_s=9) == smq.OK
     client.connected()
     assert client.completed(2).status == smq.OK

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from Support import smq
+from Support.waiting import PATIENCE
 
 CONNACK_311 = bytes.fromhex("20020000")
 CONNACK_5 = bytes.fromhex("2003000000")
@@ -60,8 +61,8 @@ def test_what_was_sent_arrives_although_the_server_says_more(clients):
     for number in range(1, 201):
         assert client.publish("a", bytes(1000), cookie=number) == smq.OK
     assert client.disconnect(8000) == smq.OK
-    assert client.disconnected(15).status == smq.OK
-    peer.thread.join(10)
+    assert client.disconnected().status == smq.OK
+    peer.thread.join(PATIENCE)
     assert len(peer.received) == 200 * 1006 + 2
     assert peer.received.endswith(bytes.fromhex("E000"))
 
@@ -106,7 +107,7 @@ def test_the_servers_last_words_are_heard(clients):
     client.wait_event(smq.EVENT_CONNECTED)
     client.publish("a", qos=1, cookie=7)
     client.step(0)
-    assert said.wait(5)
+    assert said.wait(PATIENCE)
     time.sleep(0.1)
     client.publish("a", qos=1, cookie=8)
     event = client.disconnected()
@@ -137,7 +138,7 @@ def test_draining_does_not_put_off_the_end_of_a_broken_connection(clients):
         pass
     client.step(0)
     client.disconnect(3_600_000)
-    assert client.disconnected(6).status == smq.ERR_MALFORMED
+    assert client.disconnected().status == smq.ERR_MALFORMED
 
 
 def test_a_farewell_that_cannot_be_sent_is_a_failure(clients):
@@ -155,7 +156,7 @@ def test_a_farewell_that_cannot_be_sent_is_a_failure(clients):
         pass
     client.step(0)
     client.disconnect(0)
-    event = client.disconnected(6)
+    event = client.disconnected()
     assert (event.status, event.stage) == (smq.ERR_TIMEOUT, smq.STAGE_DISCONNECT)
 
 
@@ -201,7 +202,7 @@ def test_pubrel_does_not_overtake_the_publish(clients):
     client.connect()
     assert client.completed(1).status == smq.OK
     client.leave()
-    peer.thread.join(10)
+    peer.thread.join(PATIENCE)
     assert [first[0] for first in connections] == [0x3C, 0x62, 0xE0]
 
 

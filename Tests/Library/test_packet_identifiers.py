@@ -18,7 +18,7 @@ def test_more_messages_than_identifiers(clients, start_mosquitto):
         while published < 66_000 and client.publish("a", qos=1, quiet=1) == smq.OK:
             published += 1
         client.step(1000)
-    client.until(lambda: client.stats.messages_completed == published, 30)
+    client.until(lambda: client.stats.messages_completed == published)
     assert client.stats.messages_failed == 0
     assert client.state == smq.STATE_CONNECTED
 

@@ -203,17 +203,6 @@ def test_nobody_answers(clients, broker):
     assert client.stats.ended_timeout == 1
 
 
-def test_leaving_while_asked(clients, broker):
-    client = clients(url=broker.url, flags=ASK, **QUICK)
-    assert client.connect() == smq.OK
-    asked(client)
-    event = client.leave()
-    assert (event.status, event.stage) == (smq.OK, smq.STAGE_NONE)
-    assert client.credentials(1, "a", "b") == smq.ERR_STATE
-    client.run(0.1)
-    assert not client.events and not broker.connections
-
-
 # ---- Addresses ----
 
 

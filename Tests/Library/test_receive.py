@@ -10,6 +10,7 @@ from collections.abc import Callable
 import pytest
 
 from Support import smq
+from Support.proxy import cut_after
 from Support.scripted_broker import (
     DISCONNECT,
     PINGREQ,
@@ -95,7 +96,7 @@ def test_3000_messages_in_order(mosquitto, clients, version):
         sender.step(0)
         return len(receiver.messages()) >= 3000
 
-    receiver.until(all_there, timeout=30)
+    receiver.until(all_there)
     got = receiver.messages()
     for qos, payloads in sent.items():
         assert [m.payload for m in got if m.qos == qos] == payloads
@@ -116,13 +117,13 @@ def until_all_is_done(
     client.run(0.02)
 
 
-def test_qos_2_exactly_once(mosquitto, proxies, clients, protocol):
+def test_qos_2_exactly_once(mosquitto, inject, clients, protocol):
     """The connection is cut between any two bytes, and the next one lasts: Mosquitto 2.0 forgets
     that it has sent PUBREL if it is cut twice before it did again."""
     dice = random.Random(protocol)
     rounds, each = 12, 20
     cuts = [cut for _ in range(rounds) for cut in (None, dice.randrange(4, 400))]
-    proxy = proxies(mosquitto.port, cuts)
+    proxy = inject(mosquitto, cut_after(cuts))
     client = clients(host="127.0.0.1", port=proxy.port, protocol=protocol, **KEEP)
     sender = clients(url=mosquitto.url, protocol=protocol)
     sender.connected()
@@ -139,10 +140,10 @@ def test_qos_2_exactly_once(mosquitto, proxies, clients, protocol):
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_qos_2_exactly_once_whatever_the_network_does(broker, proxies, clients, version, seed):
+def test_qos_2_exactly_once_whatever_the_network_does(broker, inject, clients, version, seed):
     """Cut again and again, in the middle of what is sent again, too."""
     dice = random.Random(seed)
-    proxy = proxies(broker.port, [dice.randrange(4, 600) for _ in range(60)])
+    proxy = inject(broker, cut_after([dice.randrange(4, 600) for _ in range(60)]))
     options = {**version, **KEEP}
     client = clients(host="127.0.0.1", port=proxy.port, receive_maximum=150, **options)
     assert client.subscribe("once", qos=2, cookie=1) == smq.OK
@@ -340,9 +341,9 @@ def test_a_slow_consumer_of_a_real_server(mosquitto, clients, protocol):
     client.subscribed("#", qos=2)
     for number in range(1000):
         assert sender.publish("a", b"%d" % number + bytes(1000), qos=1 + number % 2, quiet=1) == 0
-    sender.until(lambda: sender.stats.outbox_messages == 0, timeout=20)
+    sender.until(lambda: sender.stats.outbox_messages == 0)
     time.sleep(0.3)  # Mosquitto has what it may not send yet
-    got = client.receive(1000, timeout=30)
+    got = client.receive(1000)
     for parity in (0, 1):
         numbers = [int(m.payload.rstrip(b"\0")) for m in got if m.qos == 1 + parity]
         assert numbers == list(range(parity, 1000, 2))
@@ -430,14 +431,10 @@ def test_qos_2_after_a_session_was_lost(clients, broker, version):
 # ---- Holding ----
 
 
-ORDERS = [(0, 1, 2, 3, 4), (4, 3, 2, 1, 0), (2, 0, 4, 1, 3)]
-
-
-@pytest.mark.parametrize("order", ORDERS)
-@pytest.mark.parametrize("levels", [(1,) * 5, (2,) * 5, (1, 2, 1, 2, 2)], ids=["1", "2", "mixed"])
 @pytest.mark.parametrize("how", ["hold", "option"])
-def test_acknowledged_in_any_order(clients, broker, version, order, levels, how):
+def test_acknowledged_in_any_order(clients, broker, version, how):
     """On the wire they leave in the order in which the messages came [MQTT-4.6.0-2]."""
+    order, levels = (2, 0, 4, 1, 3), (1, 2, 1, 2, 2)
     options = dict(flags=smq.OPTION_HOLD) if how == "option" else {}
     client = clients(url=broker.url, **version, **options)
     if how == "hold":
@@ -559,30 +556,6 @@ def test_a_token_outlives_the_connection(clients, broker, version, qos, when):
     assert client.stats.unacknowledged == 0
 
 
-def test_several_tokens_outlive_the_connection(clients, broker, version):
-    """Acknowledged before, between and after; the wire keeps the order of the messages."""
-    broker.scripts = [Script(at={2: close})]
-    client = clients(url=broker.url, **{**version, **HOLD})
-    server = subscribed(client, broker)
-    for number in range(6):
-        server.publish("a", b"%d" % number, 1 + number % 2)
-    tokens = [m.token for m in client.receive(6)]
-    assert client.ack(tokens[3]) == smq.OK  # behind three that are not
-    assert client.publish("y") == smq.OK
-    client.disconnected()
-    assert client.ack(tokens[1]) == smq.OK
-    client.connected()
-    client.run(0.05)
-    broker.last.publish("a", b"new", 1)
-    assert client.message().payload == b"new"
-    for index in (5, 0, 2, 4):
-        assert client.ack(tokens[index]) == smq.OK
-    client.until(lambda: len(broker.of(PUBACK)) + len(broker.of(PUBREC)) == 6)
-    order = [p.id for p in broker.packets if p.type in (PUBACK, PUBREC)]
-    assert order == [1, 2, 3, 4, 5, 6]
-    assert not client.messages()
-
-
 @pytest.mark.parametrize("qos", [1, 2])
 @pytest.mark.parametrize("keep", [False, True])
 def test_a_token_ends_with_its_session(clients, broker, protocol, qos, keep):
@@ -613,7 +586,7 @@ ALLOWED = {0, 0x80, 0x83, 0x87, 0x90, 0x97, 0x99}
 
 
 @pytest.mark.parametrize("qos", [1, 2])
-@pytest.mark.parametrize("code", sorted(ALLOWED))
+@pytest.mark.parametrize("code", [0, 0x80, 0x99])
 def test_a_message_is_refused(clients, broker, qos, code):
     client = clients(url=broker.url, protocol=V5, **HOLD)
     server = subscribed(client, broker)
@@ -651,24 +624,6 @@ def test_codes_that_an_acknowledgement_may_not_carry(clients, broker, protocol):
     client.until(lambda: broker.of(PUBACK))
 
 
-def test_properties_go_only_with_the_first(clients, broker):
-    """Behind an earlier message there is no place to keep them."""
-    client = clients(url=broker.url, protocol=V5, **HOLD)
-    server = subscribed(client, broker)
-    for _ in range(2):
-        server.publish("a", b"x", 1)
-    first, second = client.receive(2)
-    listed = smq.properties(reason_string="x")
-    before = client.stats
-    assert client.ack(second.token, 0x80, listed) == smq.ERR_FULL
-    assert client.stats == before
-    assert client.ack(first.token, 0x80, listed) == smq.OK
-    assert client.ack(second.token, 0x97, listed) == smq.OK
-    client.until(lambda: len(broker.of(PUBACK)) == 2)
-    answers = [p.acknowledgement() for p in broker.of(PUBACK)]
-    assert answers == [(1, 0x80, dict(reason_string="x")), (2, 0x97, dict(reason_string="x"))]
-
-
 def test_the_code_of_a_later_message_is_kept(clients, broker):
     client = clients(url=broker.url, protocol=V5, **HOLD)
     server = subscribed(client, broker)
@@ -680,32 +635,6 @@ def test_the_code_of_a_later_message_is_kept(clients, broker):
     assert client.ack(tokens[0]) == smq.OK
     client.until(lambda: len(broker.of(PUBACK)) == 3)
     assert [p.acknowledgement()[1] for p in broker.of(PUBACK)] == [0, 0x87, 0x99]
-
-
-def test_properties_are_left_out_if_the_server_takes_no_more(clients, broker):
-    """[MQTT-3.4.2-2], [MQTT-3.5.2-2]"""
-    broker.scripts = [Script(connack=dict(maximum_packet_size=20))]
-    client = clients(url=broker.url, protocol=V5, **HOLD)
-    server = subscribed(client, broker)
-    for qos in (1, 2):
-        server.publish("a", b"x", qos)
-        event = client.message()
-        assert client.ack(event.token, 0x80, smq.properties(reason_string="x" * 50)) == smq.OK
-    client.until(lambda: broker.of(PUBACK) and broker.of(PUBREC))
-    for came in (*broker.of(PUBACK), *broker.of(PUBREC)):
-        assert came.acknowledgement()[1:] == (0x80, {})
-
-
-def test_properties_above_the_room_for_them(clients, broker):
-    client = clients(url=broker.url, protocol=V5, control_bytes=64, **HOLD)
-    server = subscribed(client, broker)
-    server.publish("a", b"x", 1)
-    event = client.message()
-    before = client.stats
-    too_much = smq.properties(reason_string="x" * 64)
-    assert client.ack(event.token, 0, too_much) == smq.ERR_TOO_LARGE
-    assert client.stats == before
-    assert client.ack(event.token) == smq.OK
 
 
 # ---- Receive Maximum ----

@@ -152,16 +152,6 @@ def test_a_redirect(clients, broker, mosquitto):
     assert [(e.reason_code, e.retry_ms) for e in ends(client)] == [(0x9C, 0)]
 
 
-def test_leaving_while_it_waits(clients):
-    client = clients(url=f"mqtt://127.0.0.1:{free_port()}", reconnect=True, reconnect_min_ms=10_000)
-    assert client.connect() == smq.OK
-    client.wait_event(smq.EVENT_DISCONNECTED)
-    assert client.disconnect() == smq.OK
-    event = client.wait_event(smq.EVENT_DISCONNECTED)
-    assert (event.status, event.retry_ms) == (smq.OK, -1)
-    assert client.state == smq.STATE_DISCONNECTED
-
-
 def test_leaving_is_not_undone(mosquitto, clients):
     client = clients(url=mosquitto.url, **QUICK)
     assert client.connect() == smq.OK

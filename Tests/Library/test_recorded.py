@@ -9,7 +9,8 @@ from collections import Counter
 import pytest
 
 from Support import smq
-from Support.servers import Server, await_condition
+from Support.servers import Server
+from Support.waiting import wait_for
 
 VERSIONS = {
     "Mosquitto, 3.1": ("mosquitto", smq.PROTOCOL_3_1),
@@ -143,7 +144,7 @@ def test_what_was_in_flight_is_sent_again(server, recorded, subscribe, clients, 
     def is_told(more: bytes) -> None:
         before = len(recording.data(False))
         proxy.release()
-        await_condition(lambda: more in recording.data(False)[before:], what="the server's answer")
+        wait_for(lambda: more in recording.data(False)[before:], what="the server's answer")
         proxy.hold()
 
     proxy.hold()

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from Support.recording import Chunk, Proxy, Recording, dissect, write_pcap
-from Support.servers import await_condition
+from Support.waiting import wait_for
 
 CONNECT = "100E 0004 4D515454 05 02 003C 00 0001 61"
 CONNACK = "2003 00 00 00"
@@ -114,7 +114,7 @@ def test_hold_release_and_cut(tmp_path):
         assert server.recv(100) == b""
         client.sendall(b"four")
         (recording,) = proxy.recordings
-        await_condition(lambda: recording.data(True).endswith(b"four"))
+        wait_for(lambda: recording.data(True).endswith(b"four"))
         client.close()
         server.close()
         proxy.close()

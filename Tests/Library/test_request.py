@@ -8,13 +8,14 @@ import pytest
 
 from Support import smq
 from Support.scripted_broker import PUBACK, PUBLISH, PUBREC, Script, close
+from Support.waiting import PATIENCE
 
 V5 = smq.PROTOCOL_5_0
 KEEP = dict(client_id="keeper", flags=smq.OPTION_KEEP_SESSION)
 MINUTE = 60_000
 
 
-def reply(client: smq.Client, cookie: int, timeout: float = 30) -> smq.Event:
+def reply(client: smq.Client, cookie: int, timeout: float = PATIENCE) -> smq.Event:
     """The one end of a request."""
     event = client.wait_event(smq.EVENT_REPLY, timeout, cookie=cookie)
     client.run(0.02)
@@ -227,7 +228,7 @@ def test_nobody_is_there_to_answer(clients, broker):
 def test_the_request_expires(clients, broker):
     client = clients(url=broker.url, protocol=V5, replies=1)
     assert client.request("q", b"", "r", MINUTE, qos=1, cookie=1, expiry_s=1) == smq.OK
-    assert reply(client, 1, timeout=3).status == smq.ERR_EXPIRED
+    assert reply(client, 1).status == smq.ERR_EXPIRED
     assert client.request("q", b"", "r", MINUTE, cookie=2) == smq.OK
 
 
@@ -307,7 +308,7 @@ def test_a_full_outbox_takes_no_reply(clients):
     client = clients(url="mqtt://127.0.0.1:1", protocol=V5, replies=1, outbox_messages=1)
     assert client.publish("a", qos=1, expiry_s=1, cookie=9) == smq.OK
     assert client.request("q", b"", "r", MINUTE) == smq.ERR_FULL
-    client.completed(9, timeout=3)
+    client.completed(9)
     assert client.request("q", b"", "r", MINUTE) == smq.OK
 
 

@@ -11,7 +11,6 @@ import pytest
 
 from Support import smq
 from Support.scripted_broker import (
-    CONNACK,
     CONNECT,
     DISCONNECT,
     PINGRESP,

@@ -16,6 +16,7 @@ import pytest
 from Support import smq
 from Support.scripted_broker import CONNECT, Script, nothing
 from Support.servers import free_port
+from Support.waiting import PATIENCE
 
 
 @dataclass
@@ -60,7 +61,7 @@ class Running:
     def of(self, type: int) -> list[Told]:
         return [told for told in self.told if told.type == type]
 
-    def until(self, condition: Callable[[], object], timeout: float = 30) -> None:
+    def until(self, condition: Callable[[], object], timeout: float = PATIENCE) -> None:
         deadline = time.monotonic() + timeout
         while not condition():
             assert time.monotonic() < deadline, self.told

@@ -16,8 +16,9 @@ from pathlib import Path
 import lists
 import pytest
 
-from Support.servers import Received, await_condition, free_port, need
 from Support.scripted_broker import CONNECT, PUBACK, Broker, Script
+from Support.servers import Received, free_port, need
+from Support.waiting import PATIENCE, wait_for
 
 TARGET = lists.chosen()
 QEMU = TARGET.emulator if TARGET else []
@@ -75,7 +76,7 @@ class Sensord:
             command = [*SENSORD, *map(str, flags), "--verbose"]
             self.process = subprocess.Popen(command, stdout=out, stderr=err, text=True)
 
-    def wait(self, timeout: float = 30) -> int:
+    def wait(self, timeout: float = PATIENCE) -> int:
         return self.process.wait(timeout)
 
     def log(self) -> str:
@@ -159,7 +160,7 @@ def test_a_made_up_board_arrives_exactly(mosquitto, subscriber, sensord, board):
 def test_this_machine_arrives_exactly(mosquitto, subscriber, sensord):
     """Real sensors, until SIGTERM."""
     daemon = sensord("--url", mosquitto.url, "--id", "real", "--period-ms", 50)
-    await_condition(lambda: len(daemon.completed()) > 60, 30, "60 messages")
+    wait_for(lambda: len(daemon.completed()) > 60, "60 messages")
     daemon.process.send_signal(signal.SIGTERM)
     assert daemon.wait() == 0, daemon.err.read_text()
     sent, done = daemon.published(), daemon.completed()
@@ -201,7 +202,7 @@ def test_killed_and_started_again(mosquitto, subscribe, sensord, board):
     witness = subscribe(mosquitto, "gateway/b3/status")
     daemon = sensord(*flags, "--period-ms", 5)
     assert [m.payload for m in witness.take(1)] == [b"online"]
-    await_condition(lambda: len(daemon.completed()) > 100, 30, "100 messages")
+    wait_for(lambda: len(daemon.completed()) > 100, "100 messages")
     daemon.process.send_signal(signal.SIGKILL)
     assert daemon.wait() == -signal.SIGKILL
     assert [m.payload for m in witness.take(1)] == [b"offline"]
@@ -218,7 +219,7 @@ def test_the_broker_comes_late(start_mosquitto, subscribe, sensord, board):
     mosquitto.stop()
     flags = ("--url", mosquitto.url, "--id", "b4", "--root", board)
     daemon = sensord(*flags, "--period-ms", 100, "--count", 5)
-    await_condition(lambda: daemon.err.read_text().count("\n") >= 2, 30, "two attempts")
+    wait_for(lambda: daemon.err.read_text().count("\n") >= 2, "two attempts")
     lines = daemon.err.read_text().splitlines()
     assert "SMQ_ERR_NETWORK" in lines[0] and "connect" in lines[0]
     assert "Connection refused" in lines[0]
@@ -232,12 +233,12 @@ def test_the_broker_comes_late(start_mosquitto, subscribe, sensord, board):
 def test_the_broker_goes_and_comes_back(mosquitto, sensord, board):
     flags = ("--url", mosquitto.url, "--id", "b5", "--root", board, "--period-ms", 50)
     daemon = sensord(*flags)
-    await_condition(lambda: len(daemon.completed()) > 30, 30, "30 messages")
+    wait_for(lambda: len(daemon.completed()) > 30, "30 messages")
     mosquitto.stop()
-    await_condition(lambda: daemon.err.read_text(), 30, "the loss is told")
+    wait_for(lambda: daemon.err.read_text(), "the loss is told")
     mosquitto.start()
     count = len(daemon.completed())
-    await_condition(lambda: len(daemon.completed()) > count + 30, 30, "30 more")
+    wait_for(lambda: len(daemon.completed()) > count + 30, "30 more")
     daemon.process.send_signal(signal.SIGTERM)
     assert daemon.wait() == 0, daemon.err.read_text() + daemon.log()[-500:]
 
@@ -246,19 +247,19 @@ def test_no_broker_fails(sensord, board):
     """SIGTERM while nothing could be delivered: the exit status says so."""
     url = f"mqtt://127.0.0.1:{free_port()}"
     daemon = sensord("--url", url, "--id", "b6", "--root", board)
-    await_condition(lambda: daemon.err.read_text(), 30, "an attempt")
+    wait_for(lambda: daemon.err.read_text(), "an attempt")
     daemon.process.send_signal(signal.SIGTERM)
-    assert daemon.wait(5) == 1
+    assert daemon.wait() == 1
     assert daemon.figures()["acknowledged"] == 0
 
 
 def test_a_full_outbox_drops_new_readings_and_counts_them(sensord, board):
     url = f"mqtt://127.0.0.1:{free_port()}"
     daemon = sensord("--url", url, "--id", "b7", "--root", board, "--period-ms", 5)
-    await_condition(lambda: len(daemon.published()) >= 256, 30, "a full outbox")
+    wait_for(lambda: len(daemon.published()) >= 256, "a full outbox")
     time.sleep(0.1)  # some more periods
     daemon.process.send_signal(signal.SIGTERM)
-    assert daemon.wait(5) == 1
+    assert daemon.wait() == 1
     figures = daemon.figures()
     assert figures["messages"] == 256
     assert figures["dropped"] > 0
@@ -275,7 +276,7 @@ def test_what_connect_says(sensord, board):
         assert (will.qos, will.retain) == (1, 1)
         daemon.process.send_signal(signal.SIGTERM)
         # It waits for the acknowledgements, but not for ever.
-        assert daemon.wait(10) == 1
+        assert daemon.wait() == 1
         assert broker.violations == []
 
 

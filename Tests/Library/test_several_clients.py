@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 
 from Support import smq
+from Support.waiting import PATIENCE
 
 
 def test_clients_in_threads_of_their_own(mosquitto, clients):
@@ -17,7 +18,7 @@ def test_clients_in_threads_of_their_own(mosquitto, clients):
             client.connected()
             for number in range(500):
                 assert client.publish("a", b"x", qos=1 + number % 2, cookie=number) == smq.OK
-            client.until(lambda: len(client.completions()) == 500, 30)
+            client.until(lambda: len(client.completions()) == 500)
             assert [e.cookie for e in client.completions() if e.status] == []
             client.leave()
         except BaseException as failure:  # noqa: BLE001: it is raised again where it is seen
@@ -27,7 +28,7 @@ def test_clients_in_threads_of_their_own(mosquitto, clients):
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(60)
+        thread.join(PATIENCE)
     assert failures == []
 
 

@@ -5,7 +5,6 @@ With SMQ_TARGET that target's program runs under qemu-user. The broker is native
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 from collections import defaultdict
@@ -45,7 +44,7 @@ def submitters(build) -> list[object]:
 )
 def test_all_arrive_once_and_each_threads_in_order(submitters, mosquitto, subscriber, arguments):
     command = [*submitters, *arguments.split(), mosquitto.url]
-    result = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    result = subprocess.run(command, capture_output=True, text=True)
     if result.returncode == 77:
         pytest.skip("SCHED_FIFO is not permitted")
     assert result.returncode == 0, result.stderr
@@ -61,7 +60,7 @@ def test_all_arrive_once_and_each_threads_in_order(submitters, mosquitto, subscr
     assert 0 < figures["peak"] <= 8192
 
     sure = sum(len(numbers[level]) for level in qos if qos[level])
-    subscriber.until(lambda: sum(m.qos > 0 for m in subscriber.messages) == sure)
+    subscriber.until(lambda: subscriber.counts[1] + subscriber.counts[2] == sure)
     arrived = defaultdict(list)
     for message in subscriber.messages:
         arrived[message.topic.removeprefix("submit/")].append(int(message.payload))
@@ -76,7 +75,7 @@ def test_all_arrive_once_and_each_threads_in_order(submitters, mosquitto, subscr
 def test_no_message_is_forgotten(build, mosquitto, owner):
     """Nothing but the wake-up of the message itself ever wakes the owner: there is no Keep Alive. What was forgotten, the
     program says after half a minute. The protocol that forgot some did so within 735 to 13,752 rounds."""
-    rounds = 2_000 if QEMU else 60_000
+    rounds = 2_000 if QEMU else 30_000
     command = [*build("rounds"), "-n", str(rounds), *owner.split(), mosquitto.url]
-    result = subprocess.run(command, capture_output=True, text=True, timeout=240)
+    result = subprocess.run(command, capture_output=True, text=True)
     assert (result.returncode, result.stdout, result.stderr) == (0, f"{rounds} rounds\n", "")

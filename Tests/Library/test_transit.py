@@ -20,7 +20,9 @@ from pathlib import Path
 
 import pytest
 
-from Support.servers import await_condition, free_port
+from Support.proxy import cut_after
+from Support.servers import free_port
+from Support.waiting import PATIENCE, wait_for
 from .test_sensord import BUILD
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -136,10 +138,10 @@ class Cuts:
 
 
 @has_python
-def test_a_thousand_a_second_over_a_link_that_is_cut(mosquitto, proxies, transit, feed):
+def test_a_thousand_a_second_over_a_link_that_is_cut(mosquitto, inject, transit, feed):
     cuts = Cuts(7)
-    program = transit(f"mqtt://127.0.0.1:{proxies(mosquitto.port, cuts).port}")
-    await_condition(lambda: "SUBSCRIBE" in mosquitto.log.read_text(), 20)
+    program = transit(f"mqtt://127.0.0.1:{inject(mosquitto, cut_after(cuts)).port}")
+    wait_for(lambda: "SUBSCRIBE" in mosquitto.log.read_text())
     at_first: tuple[int, int] | None = None
     deadline = time.monotonic() + 60
     while not cuts.is_over.is_set():
@@ -148,13 +150,13 @@ def test_a_thousand_a_second_over_a_link_that_is_cut(mosquitto, proxies, transit
         assert played.returncode == 0, played.stderr
         if at_first is None:
             at_first = program.descriptors(), program.kilobytes()
-    await_condition(lambda: program.latest.keys() >= expected(feed).keys(), 30)
+    wait_for(lambda: program.latest.keys() >= expected(feed).keys())
     # Now nothing is cut any more. What was missed is missed, but the next round brings the latest of each.
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE
     while True:
         assert replay("play", feed, mosquitto.url).returncode == 0
         try:
-            await_condition(lambda: program.latest == expected(feed), 5)
+            wait_for(lambda: program.latest == expected(feed), timeout=5)
             break
         except AssertionError:
             assert time.monotonic() < deadline
@@ -163,7 +165,7 @@ def test_a_thousand_a_second_over_a_link_that_is_cut(mosquitto, proxies, transit
     print(f"{descriptors} descriptors, {kilobytes} kB; at first {at_first}")
     assert kilobytes <= at_first[1] + program.growth_kb
     program.send_signal(signal.SIGTERM)
-    assert program.wait(20) == 0, program.complained
+    assert program.wait(PATIENCE) == 0, program.complained
     assert " messages of 200 vehicles, 0 malformed, 0 of vehicles" in program.complained.splitlines()[-1]
     assert program.complained.count("\n") >= CUTS, "each cut is told"
 
@@ -201,7 +203,7 @@ def test_a_table_on_a_terminal(mosquitto, transit):
     controller, terminal = pty.openpty()
     program = transit(mosquitto.url, stdout=terminal)
     os.close(terminal)
-    await_condition(lambda: "SUBSCRIBE" in mosquitto.log.read_text(), 20)
+    wait_for(lambda: "SUBSCRIBE" in mosquitto.log.read_text())
     mosquitto.publish(TOPIC % "0001/2", '{"VP":{"desi":"550","lat":60.5,"long":24.5,"dl":1,"hdg":2}}')
     shown = b""
     deadline = time.monotonic() + 20
@@ -210,7 +212,7 @@ def test_a_table_on_a_terminal(mosquitto, transit):
         shown += os.read(controller, 65536)
     assert b"\033[H\033[J" in shown and b"1 vehicles, 1 messages" in shown and b"latitude" in shown
     program.send_signal(signal.SIGTERM)
-    await_condition(lambda: program.poll() is not None, 20)
+    wait_for(lambda: program.poll() is not None)
     assert program.returncode == 0
     os.close(controller)
 
@@ -218,7 +220,7 @@ def test_a_table_on_a_terminal(mosquitto, transit):
 def test_what_is_no_position(mosquitto, transit):
     """It is counted, and breaks nothing; nothing reaches a terminal that could command it."""
     program = transit(mosquitto.url)
-    await_condition(lambda: "SUBSCRIBE" in mosquitto.log.read_text(), 20)
+    wait_for(lambda: "SUBSCRIBE" in mosquitto.log.read_text())
     wrong = ['{"VP":{"desi"', "{}", "[]", '"VP"', "", '{"VP":1}', '{"VP":null}', "{" * 5000, "[" * 5000, "x" * 10_000]
     for payload in wrong:
         mosquitto.publish(TOPIC % "0001/1", payload)
@@ -227,41 +229,41 @@ def test_what_is_no_position(mosquitto, transit):
     mosquitto.publish(TOPIC % "0002/1", good[0])
     mosquitto.publish(TOPIC % "0002/2", good[1])
     mosquitto.publish(TOPIC % "0002/ä", '{"VP":{"desi":"\\u001b[2J"}}')
-    await_condition(lambda: len(program.latest) == 3, 20, program.complained)
+    wait_for(lambda: len(program.latest) == 3, program.complained)
     assert program.latest["0002/1"] == ["-"] * 5
     assert program.latest["0002/2"][-4:] == ["1.5", "-", "-", "-"]
     program.send_signal(signal.SIGTERM)
-    assert program.wait(20) == 0
+    assert program.wait(PATIENCE) == 0
     assert f"{len(wrong) + 4} messages of 3 vehicles, {len(wrong) + 1} malformed" in program.complained
     assert "\x1b" not in program.out.read_text()
 
 
 def test_more_vehicles_than_there_is_room_for(mosquitto, transit, tmp_path):
     program = transit(mosquitto.url)
-    await_condition(lambda: "SUBSCRIBE" in mosquitto.log.read_text(), 20)
+    wait_for(lambda: "SUBSCRIBE" in mosquitto.log.read_text())
     with mosquitto_publishing(mosquitto) as publish:
         for number in range(4100):
             publish(TOPIC % f"0001/{number}", b'{"VP":{"desi":"1"}}')
-    await_condition(lambda: len(program.latest) == 4096, 30)
+    wait_for(lambda: len(program.latest) == 4096)
     program.send_signal(signal.SIGTERM)
-    assert program.wait(20) == 0
+    assert program.wait(PATIENCE) == 0
     assert "4100 messages of 4096 vehicles, 0 malformed, 4 of vehicles" in program.complained
 
 
 def test_nobody_there(transit):
     """It goes on trying, and says so; told to stop, it admits that it has seen nothing."""
     program = transit(f"mqtt://127.0.0.1:{free_port()}")
-    await_condition(lambda: program.complained.count("refused") >= 3, 20)
+    wait_for(lambda: program.complained.count("refused") >= 3)
     program.send_signal(signal.SIGTERM)
-    assert program.wait(20) == 1
+    assert program.wait(PATIENCE) == 1
 
 
 def test_what_it_prints_goes_nowhere(mosquitto, transit):
     with open("/dev/full", "wb") as full:
         program = transit(mosquitto.url, stdout=full.fileno())
-        await_condition(lambda: "SUBSCRIBE" in mosquitto.log.read_text(), 20)
+        wait_for(lambda: "SUBSCRIBE" in mosquitto.log.read_text())
         mosquitto.publish(TOPIC % "0001/2", '{"VP":{}}')
-        assert program.wait(20) in (1, 2)
+        assert program.wait(PATIENCE) in (1, 2)
     assert re.fullmatch(r"transit(\.py)?: cannot print: No space left on device\n", program.complained)
 
 
@@ -289,7 +291,7 @@ def test_faster_than_it_can_be_sent(mosquitto, feed):
 @pytest.mark.parametrize("arguments", [["http://x"], ["mqtt://127.0.0.1", "a/#/b"]])
 def test_wrong_arguments(transit, arguments):
     program = transit(*arguments)
-    assert program.wait(20) == 2
+    assert program.wait(PATIENCE) == 2
     # There may be no broker, which is told, too.
     assert "Traceback" not in program.complained and program.complained.count("\n") in (1, 2)
 

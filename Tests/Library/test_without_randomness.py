@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from Support import smq
 from Support.preloaded import preloaded
 
 

@@ -15,6 +15,7 @@ import time
 from pathlib import Path
 
 import pytest
+from Support.waiting import wait_for
 
 from .conftest import PACKAGE, descriptors
 
@@ -227,13 +228,6 @@ def test_the_keep_alive_of_the_server(mqtt, start_mosquitto):
     client.disconnect()
 
 
-def wait(condition, seconds: float = 20) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-
-
 @pytest.mark.parametrize("protocol", [4, 5])
 def test_reconnecting(mqtt, start_mosquitto, level, protocol):
     """The loop's thread connects again; what has QoS 1 and 2 is delivered then; subscriptions are on_connect's
@@ -256,16 +250,16 @@ def test_reconnecting(mqtt, start_mosquitto, level, protocol):
     client.reconnect_delay_set(1, 1)
     client.connect(server.host, server.port)
     client.loop_start()
-    wait(lambda: "subscribe" in told)
+    wait_for(lambda: "subscribe" in told)
     server.kill()
-    wait(lambda: "fail" in told)
+    wait_for(lambda: "fail" in told)
     infos = [client.publish(level, f"{qos}", qos) for qos in (0, 1, 2)]
     assert [info.rc for info in infos] == [mqtt.MQTT_ERR_NO_CONN] * 3
     server.start()
     for info in infos[1:]:
         info.rc = 0
         info.wait_for_publish(20)
-    wait(lambda: len(got) == 2)
+    wait_for(lambda: len(got) == 2)
     assert sorted(got) == [b"1", b"2"] and not client._unfinished
     assert told[:3] == ["before", "connect", "subscribe"]
     assert told[3].startswith("disconnect ") and told[-2:] == ["connect", "subscribe"]
@@ -287,12 +281,12 @@ def test_options_that_change_between_connections(mqtt, start_mosquitto, level):
     client.on_pre_connect = on_pre_connect
     client.connect(server.host, server.port)
     client.loop_start()
-    wait(client.is_connected)
+    wait_for(client.is_connected)
     server.kill()
-    wait(lambda: not client.is_connected())
+    wait_for(lambda: not client.is_connected())
     info = client.publish(level, "kept", 1, retain=True)
     server.start()
-    wait(lambda: info._published)
+    wait_for(lambda: info._published)
     assert len(passwords) > 1
     client.disconnect()
     client.loop_stop()
@@ -392,7 +386,7 @@ def test_more_than_fits(mqtt, server, level):
     infos = [client.publish(level, large, 1)] + [client.publish(level, b"x" * 1000, 1) for _ in range(10_000)]
     for info in infos:
         info.wait_for_publish(40)
-    wait(lambda: len(got) == 10_001)
+    wait_for(lambda: len(got) == 10_001)
     assert got[0] == len(large) and set(got[1:]) == {1000}
     client.disconnect()
     client.loop_stop()

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from . import scripted_broker, wire_rules
-from .cutting_proxy import CuttingProxy
+from .proxy import Injector, Planner
 from .recording import Proxy
 from .servers import Ejabberd, Mosquitto, Server, Subscriber
 
@@ -99,17 +99,18 @@ def recorded(tmp_path: Path) -> Iterator[Callable[..., Proxy]]:
 
 
 @pytest.fixture
-def proxies() -> Iterator[Callable[..., CuttingProxy]]:
-    """Makes proxies in front of a broker."""
-    made: list[CuttingProxy] = []
+def inject() -> Iterator[Callable[..., Injector]]:
+    """inject(server, plans) is a proxy before it that does what the plans say."""
+    made: list[Injector] = []
 
-    def make(port: int, cuts: Iterable[int]) -> CuttingProxy:
-        made.append(CuttingProxy(port, cuts))
+    def make(server: object, planner: Planner = None, seed: int = 1) -> Injector:
+        more = (planner,) if planner else ()
+        made.append(Injector(server.port, *more, seed=seed))
         return made[-1]
 
     yield make
-    for proxy in made:
-        proxy.close()
+    for injector in made:
+        injector.close()
 
 
 @pytest.fixture

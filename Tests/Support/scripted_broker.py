@@ -1,9 +1,8 @@
-#!/usr/bin/env python3
 """A small MQTT broker (3.1, 3.1.1 and 5.0) that keeps a record, and misbehaves when told to.
 
 As a program it is a plain broker, for machines that have no other:
 
-    python3 scripted_broker.py --port 0 --print
+    cd Tests && python3 -m Support.scripted_broker --port 0 --print
 
 In a test a list of scripts says what each connection, in turn, does otherwise than a good broker:
 
@@ -29,299 +28,71 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-CONNECT, CONNACK, PUBLISH, PUBACK, PUBREC, PUBREL, PUBCOMP = range(1, 8)
-SUBSCRIBE, SUBACK, UNSUBSCRIBE, UNSUBACK, PINGREQ, PINGRESP, DISCONNECT, AUTH = range(8, 16)
-NAMES = (
-    "0 CONNECT CONNACK PUBLISH PUBACK PUBREC PUBREL PUBCOMP SUBSCRIBE SUBACK UNSUBSCRIBE UNSUBACK "
-    "PINGREQ PINGRESP DISCONNECT AUTH"
-).split()
-FLAGS_2 = {PUBREL, SUBSCRIBE, UNSUBSCRIBE}  # the fixed header's flags are 0010 (section 2.1.3)
-
-# Section 2.2.2.2: identifier -> (name, kind)
-PROPERTIES = {
-    0x01: ("payload_format", "byte"),
-    0x02: ("message_expiry", "four"),
-    0x03: ("content_type", "text"),
-    0x08: ("response_topic", "text"),
-    0x09: ("correlation_data", "binary"),
-    0x0B: ("subscription_identifier", "variable"),
-    0x11: ("session_expiry", "four"),
-    0x12: ("assigned_client_id", "text"),
-    0x13: ("server_keep_alive", "two"),
-    0x15: ("authentication_method", "text"),
-    0x16: ("authentication_data", "binary"),
-    0x17: ("request_problem_information", "byte"),
-    0x18: ("will_delay", "four"),
-    0x19: ("request_response_information", "byte"),
-    0x1A: ("response_information", "text"),
-    0x1C: ("server_reference", "text"),
-    0x1F: ("reason_string", "text"),
-    0x21: ("receive_maximum", "two"),
-    0x22: ("topic_alias_maximum", "two"),
-    0x23: ("topic_alias", "two"),
-    0x24: ("maximum_qos", "byte"),
-    0x25: ("retain_available", "byte"),
-    0x26: ("user_property", "pair"),
-    0x27: ("maximum_packet_size", "four"),
-    0x28: ("wildcard_subscription_available", "byte"),
-    0x29: ("subscription_identifier_available", "byte"),
-    0x2A: ("shared_subscription_available", "byte"),
-}
-IDENTIFIERS = {name: (identifier, kind) for identifier, (name, kind) in PROPERTIES.items()}
-
-# Table 2-4: where a client may have them. "will" is a place of its own.
-MESSAGE_PROPERTIES = set(
-    "payload_format message_expiry content_type response_topic correlation_data "
-    "user_property".split()
+from .codec import (
+    AUTH,
+    CONNACK,
+    CONNECT,
+    DISCONNECT,
+    NAMES,
+    PINGREQ,
+    PINGRESP,
+    PUBACK,
+    PUBCOMP,
+    PUBLISH,
+    PUBREC,
+    PUBREL,
+    SUBACK,
+    SUBSCRIBE,
+    UNSUBACK,
+    UNSUBSCRIBE,
+    Reading,
+    binary,
+    by_name,
+    first,
+    matches,
+    packet,
+    properties,
+    publish_packet,
 )
-OF_A_CLIENT: dict[object, set[str]] = {
-    CONNECT: set(
-        "session_expiry authentication_method authentication_data request_problem_information "
-        "request_response_information receive_maximum topic_alias_maximum user_property "
-        "maximum_packet_size".split()
-    ),
-    "will": MESSAGE_PROPERTIES | {"will_delay"},
-    PUBLISH: MESSAGE_PROPERTIES | {"topic_alias"},
-    **dict.fromkeys((PUBACK, PUBREC, PUBREL, PUBCOMP), {"reason_string", "user_property"}),
-    SUBSCRIBE: {"subscription_identifier", "user_property"},
-    UNSUBSCRIBE: {"user_property"},
-    DISCONNECT: {"session_expiry", "reason_string", "user_property"},
-    AUTH: {"authentication_method", "authentication_data", "reason_string", "user_property"},
-}
+from .codec import Packet as Read
+from .waiting import PATIENCE
 
-
-class Malformed(Exception):
-    pass
-
-
-# ---- Bytes ----
-
-
-def variable(number: int) -> bytes:
-    out = bytearray()
-    while True:
-        number, digit = divmod(number, 128)
-        out.append(digit | (0x80 if number else 0))
-        if not number:
-            return bytes(out)
-
-
-def binary(data: bytes | str) -> bytes:
-    if isinstance(data, str):
-        data = data.encode()
-    return struct.pack(">H", len(data)) + data
-
-
-def packet(type: int, body: bytes = b"", flags: int | None = None) -> bytes:
-    if flags is None:
-        flags = 2 if type in FLAGS_2 else 0
-    return bytes([type << 4 | flags]) + variable(len(body)) + body
-
-
-def properties(values: dict[str, object]) -> bytes:
-    """Properties by name, with their length in front. A list of values stands for several."""
-    out = b""
-    for name, given in values.items():
-        identifier, kind = IDENTIFIERS[name]
-        for value in given if isinstance(given, list) else [given]:
-            out += bytes([identifier])
-            if kind in ("byte", "two", "four"):
-                out += value.to_bytes({"byte": 1, "two": 2, "four": 4}[kind], "big")
-            elif kind == "variable":
-                out += variable(value)
-            elif kind == "pair":
-                out += binary(value[0]) + binary(value[1])
-            else:
-                out += binary(value)
-    return variable(len(out)) + out
-
-
-def publish_packet(
-    level: int,
-    topic: str | bytes,
-    payload: bytes = b"",
-    qos: int = 0,
-    *,
-    retain: int = 0,
-    dup: int = 0,
-    identifier: int = 0,
-    **values: object,
-) -> bytes:
-    body = binary(topic) + (identifier.to_bytes(2, "big") if qos else b"")
-    if level == 5:
-        body += properties(values)
-    return packet(PUBLISH, body + payload, dup << 3 | qos << 1 | retain)
-
-
-class Reader:
-    """Takes fields off a packet's body."""
-
-    def __init__(self, data: bytes):
-        self.data, self.at = data, 0
-
-    def take(self, size: int) -> bytes:
-        if self.at + size > len(self.data):
-            raise Malformed("the packet ends too early")
-        self.at += size
-        return self.data[self.at - size : self.at]
-
-    def number(self, size: int) -> int:
-        return int.from_bytes(self.take(size), "big")
-
-    def binary(self) -> bytes:
-        return self.take(self.number(2))
-
-    def text(self) -> str:
-        try:
-            text = self.binary().decode()
-        except UnicodeDecodeError:
-            raise Malformed("a string is not UTF-8") from None
-        if "\0" in text:
-            raise Malformed("a string has U+0000")
-        return text
-
-    def variable(self) -> int:
-        number = 0
-        for shift in (0, 7, 14, 21):
-            digit = self.number(1)
-            number |= (digit & 0x7F) << shift
-            if digit < 0x80:
-                return number
-        raise Malformed("a Variable Byte Integer is too long")
-
-    def rest(self) -> bytes:
-        return self.take(len(self.data) - self.at)
-
-    def properties(self, place: object) -> dict[str, object]:
-        inner, found = Reader(self.take(self.variable())), {}
-        while inner.at < len(inner.data):
-            try:
-                name, kind = PROPERTIES[inner.variable()]
-            except KeyError:
-                raise Malformed("an unknown property") from None
-            if name not in OF_A_CLIENT[place]:
-                raise Malformed(f"property {name} in {place}")
-            if name in found and kind != "pair":
-                raise Malformed(f"property {name} twice")
-            if kind in ("byte", "two", "four"):
-                found[name] = inner.number({"byte": 1, "two": 2, "four": 4}[kind])
-            elif kind == "variable":
-                found[name] = inner.variable()
-            elif kind == "pair":
-                found.setdefault(name, []).append((inner.text(), inner.text()))
-            else:
-                found[name] = inner.text() if kind == "text" else inner.binary()
-        return found
-
-
-def matches(filter: str, topic: str) -> bool:
-    """Section 4.7; of a Shared Subscription the filter counts."""
-    if filter.startswith("$share/"):
-        filter = filter.split("/", 2)[2]
-    if topic.startswith("$") and filter[:1] in ("+", "#"):
-        return False
-    filters, levels = filter.split("/"), topic.split("/")
-    for index, part in enumerate(filters):
-        if part == "#":
-            return True
-        if index == len(levels) or part not in ("+", levels[index]):
-            return False
-    return len(filters) == len(levels)
+__all__ = ["binary", "matches", "publish_packet"]  # what tests take from here, too
 
 
 # ---- What is recorded ----
 
 
 @dataclass
-class Packet:
-    """A packet as it came. PUBLISH and the acknowledgements are read further on demand."""
+class Packet(Read):
+    """A packet as it came."""
 
-    type: int
-    flags: int
-    raw: bytes
-    body: bytes
-    time: float
-    connection: int  # 1 is the first
-    level: int  # 3: 3.1, 4: 3.1.1, 5: 5.0
-
-    @property
-    def dup(self) -> int:
-        return self.flags >> 3
-
-    @property
-    def qos(self) -> int:
-        return self.flags >> 1 & 3
-
-    @property
-    def retain(self) -> int:
-        return self.flags & 1
-
-    @property
-    def id(self) -> int:
-        """The Packet Identifier; 0 if this packet has none."""
-        at = 0
-        if self.type == PUBLISH:
-            if not self.qos:
-                return 0
-            at = 2 + int.from_bytes(self.body[:2], "big")
-        return int.from_bytes(self.body[at : at + 2], "big")
+    time: float = 0.0
+    connection: int = 0  # 1 is the first
 
     def publication(self) -> tuple[str, int, dict[str, object], bytes]:
         """Of a PUBLISH: topic, Packet Identifier, properties, payload."""
-        reader = Reader(self.body)
-        topic = reader.text()
-        identifier = reader.number(2) if self.qos else 0
-        found = reader.properties(PUBLISH) if self.level == 5 else {}
-        return topic, identifier, found, reader.rest()
+        return self.topic, self.id, self.named, self.payload
 
     def acknowledgement(self) -> tuple[int, int, dict[str, object]]:
         """Of PUBACK, PUBREC, PUBREL, PUBCOMP: Packet Identifier, Reason Code, properties."""
-        reader = Reader(self.body)
-        identifier, code, found = reader.number(2), 0, {}
-        if self.level == 5 and reader.at < len(self.body):
-            code = reader.number(1)
-            if reader.at < len(self.body):
-                found = reader.properties(self.type)
-        if reader.rest():
-            raise Malformed(f"bytes after the end of {self}")
-        return identifier, code, found
+        return self.id, self.code, self.named
 
     def reason(self) -> tuple[int, dict[str, object]]:
         """Of DISCONNECT and AUTH: Reason Code, properties."""
-        if self.level < 5 and self.body:
-            raise Malformed(f"bytes after the end of {self}")
-        reader = Reader(self.body)
-        code = reader.number(1) if self.body else 0
-        found = reader.properties(self.type) if reader.at < len(self.body) else {}
-        if reader.rest():
-            raise Malformed(f"bytes after the end of {self}")
-        return code, found
+        return self.code, self.named
 
     def request(self) -> tuple[int, dict[str, object], list[tuple[str, int]]]:
         """Of SUBSCRIBE and UNSUBSCRIBE: Packet Identifier, properties, filters with options."""
-        reader, filters = Reader(self.body), []
-        identifier = reader.number(2)
-        found = reader.properties(self.type) if self.level == 5 else {}
-        while reader.at < len(self.body):
-            filter = reader.text()
-            filters.append((filter, reader.number(1) if self.type == SUBSCRIBE else 0))
-        if not filters:
-            raise Malformed(f"no filters in {self}")
-        return identifier, found, filters
-
-    @property
-    def topic(self) -> str:
-        return self.publication()[0]
-
-    @property
-    def payload(self) -> bytes:
-        return self.publication()[3]
+        return self.id, self.named, self.filters
 
     def __repr__(self) -> str:
-        more = f" id {self.id}" if self.type in range(PUBLISH, UNSUBACK) else ""
+        more = f" id {self.id}" if self.id else ""
         return f"<{self.connection}: {NAMES[self.type]} flags {self.flags:x}{more}>"
+
+    __str__ = __repr__
 
 
 @dataclass
@@ -396,6 +167,7 @@ class Script:
     suback: dict[str, object] = field(default_factory=dict)  # 5.0: properties, of UNSUBACK too
     one_byte: bool = False  # answers leave one byte at a time
     cut_after: int = 0  # ends the connection with a TCP RST after so many bytes came
+    stall: tuple[int, float] = (0, 0.0)  # after so many bytes nothing is read for so many seconds, once
     levels: frozenset[int] = frozenset((3, 4, 5))  # protocol versions; others are refused with 1
     accept: Callable[[dict], int] | None = None  # CONNECT's fields -> CONNACK code
 
@@ -541,7 +313,7 @@ class Connection:
         self.thread = threading.Thread(target=self.run, daemon=True)
         self.outgoing: bytearray | None = None  # answers to what came in one piece leave in one
         self.posted: queue.SimpleQueue | None = None
-        self.over = self.abruptly = False
+        self.over = self.abruptly = self.has_stalled = False
 
     def run(self) -> None:
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -555,10 +327,11 @@ class Connection:
                 self.flush()
                 if 0 < self.script.cut_after <= self.bytes:
                     self.end(abruptly=True)
+                if 0 < self.script.stall[0] <= self.bytes and not self.has_stalled:
+                    self.has_stalled = True
+                    time.sleep(self.script.stall[1])
         except OSError:
             pass
-        except Malformed as error:
-            self.broker.violation(self, str(error))
         except Exception as error:  # a script's mistake: the test is to hear of it
             self.broker.violation(self, f"{type(error).__name__}: {error}")
             raise
@@ -574,36 +347,26 @@ class Connection:
 
     def receive(self, buffer: bytearray) -> None:
         """Takes the whole packets off the buffer."""
-        at = 0
-        while len(buffer) - at >= 2 and not self.over:
-            size, start = 0, at + 1
-            for shift in (0, 7, 14, 21):
-                if start >= len(buffer):
-                    break
-                size |= (buffer[start] & 0x7F) << shift
-                start += 1
-                if buffer[start - 1] < 0x80:
-                    break
-            else:
-                raise Malformed("a Remaining Length of more than four bytes")
-            if buffer[start - 1] >= 0x80 or len(buffer) < start + size:
-                break
-            raw, body = bytes(buffer[at : start + size]), bytes(buffer[start : start + size])
-            at = start + size
-            self.handle(raw, body)
-        del buffer[:at]
+        while not self.over and (came := first(buffer, self.level, Packet)):
+            self.count += 1
+            came.number, came.connection, came.time = self.count, self.number, time.monotonic()
+            self.handle(came)
 
-    def handle(self, raw: bytes, body: bytes) -> None:
-        type, flags = raw[0] >> 4, raw[0] & 15
-        if type == CONNECT and len(body) > 8:
-            self.level = body[2 + int.from_bytes(body[:2], "big")]
-        came = Packet(type, flags, raw, body, time.monotonic(), self.number, self.level)
-        self.count += 1
+    def handle(self, came: Packet) -> None:
+        if came.readable:
+            Reading(came).read()
+        for rule, what in came.complaints:
+            self.broker.violation(self, f"{rule} {came}: {what}: {came.raw[:40].hex(' ')}")
+        if not came.readable:
+            self.end()
+            return
+        if came.type == CONNECT:
+            self.level = came.level
         self.check(came)
         with self.broker.changed:
-            if type == CONNECT:
+            if came.type == CONNECT:
                 self.connect = came
-                self.read_connect(Reader(body))
+                self.note(came)
             (self.action(came) or Connection.answer)(self, came)
             self.broker.packets.append(came)
             self.broker.changed.notify_all()
@@ -620,22 +383,17 @@ class Connection:
     def check(self, came: Packet) -> None:
         if (came.type == CONNECT) != (self.count == 1):
             self.broker.violation(self, f"{came} as packet number {self.count}")
-        flags = came.flags & 7 if came.level == 3 else came.flags  # 3.1 has DUP in more of them
-        if came.type != PUBLISH and flags != (2 if came.type in FLAGS_2 else 0):
-            self.broker.violation(self, f"wrong flags: {came}")
         limit = self.script.connack.get("maximum_packet_size", 1 << 28)
         if came.type != CONNECT and len(came.raw) > limit:
             self.broker.violation(self, f"{len(came.raw)} bytes: {came}")
         if came.type == DISCONNECT:
-            code, found = came.reason()
             own = self.fields.get("properties", {}).get("session_expiry", 0)
-            if found.get("session_expiry", 0) and not own:  # section 3.14.2.2.2
+            if came.named.get("session_expiry", 0) and not own:  # section 3.14.2.2.2
                 self.broker.violation(self, f"a Session Expiry Interval out of nothing: {came}")
         if came.type == AUTH:
-            code, found = came.reason()
             own = self.fields.get("properties", {}).get("authentication_method")
-            if found.get("authentication_method") != own or own is None:  # [MQTT-4.12.0-5]
-                self.broker.violation(self, f"another Authentication Method: {came} {found}")
+            if came.named.get("authentication_method") != own or own is None:  # [MQTT-4.12.0-5]
+                self.broker.violation(self, f"another Authentication Method: {came} {came.named}")
 
     # -- sending --
 
@@ -754,11 +512,10 @@ class Connection:
         elif came.type == PUBLISH:
             self.answer_publish(came)
         elif came.type == PUBREL:
-            identifier, _, _ = came.acknowledgement()
-            if identifier not in self.session.in_use:
+            if came.id not in self.session.in_use:
                 self.broker.violation(self, f"nothing to release: {came}")
-            self.session.received.discard(identifier)
-            self.acknowledge(PUBCOMP, identifier)
+            self.session.received.discard(came.id)
+            self.acknowledge(PUBCOMP, came.id)
         elif came.type in (PUBACK, PUBREC, PUBCOMP):
             self.acknowledged(came)
         elif came.type == SUBSCRIBE:
@@ -769,47 +526,25 @@ class Connection:
             if self.script.answer_ping:
                 self.send(packet(PINGRESP))
         elif came.type == DISCONNECT:
-            if came.reason()[0] == 0:  # with all others the Will is published (section 3.14.2.1)
+            if came.code == 0:  # with all others the Will is published (section 3.14.2.1)
                 self.will = None
             self.end()
-        else:
-            raise Malformed(f"a client may not send {came}")
 
-    def read_connect(self, reader: Reader) -> None:
-        name, level, flags, keep_alive = (
-            reader.text(),
-            reader.number(1),
-            reader.number(1),
-            reader.number(2),
-        )
-        if name != ("MQIsdp" if level == 3 else "MQTT"):
-            raise Malformed(f"protocol {name!r} {level}")
-        found = reader.properties(CONNECT) if level == 5 else {}
-        self.client_id = reader.text()
-        if flags & 1 or flags >> 3 & 3 == 3 or (not flags & 4 and flags & 0x38):
-            raise Malformed("reserved or contradicting CONNECT flags")
-        if level == 3 and not 1 <= len(self.client_id.encode()) <= 23:
-            raise Malformed(f"3.1: client id {self.client_id!r}")
-        if "authentication_data" in found and "authentication_method" not in found:
-            raise Malformed("Authentication Data without a method")
-        if flags & 4:
-            values = reader.properties("will") if level == 5 else {}
-            topic, payload = reader.text(), reader.binary()
-            self.will = Message(topic, payload, flags >> 3 & 3, flags >> 5 & 1, self.number, values)
-        user = reader.text() if flags & 0x80 else None
-        password = reader.binary() if flags & 0x40 else None
-        if reader.rest():
-            raise Malformed("bytes after the end of CONNECT")
+    def note(self, connect: Packet) -> None:
+        self.client_id = connect.client_id
+        if will := connect.will:
+            values = by_name(will.properties)
+            self.will = Message(will.topic, will.payload, will.qos, int(will.retain), self.number, values)
         self.fields = dict(
             connection=self.number,
-            level=level,
-            clean=flags >> 1 & 1,
-            keep_alive=keep_alive,
-            client_id=self.client_id,
-            user=user,
-            password=password,
+            level=connect.level,
+            clean=int(connect.clean),
+            keep_alive=connect.keep_alive,
+            client_id=connect.client_id,
+            user=connect.user,
+            password=connect.password,
             will=self.will,
-            properties=found,
+            properties=connect.named,
         )
         self.broker.connects.append(self.fields)
 
@@ -820,7 +555,7 @@ class Connection:
             return self.end()
         code = self.script.accept(self.fields) if self.script.accept else 0
         if code:
-            return refuse(code)(self, Packet(CONNECT, 0, b"", b"", 0, self.number, level))
+            return refuse(code)(self, self.connect)
         present = self.broker.begin(self, clean=bool(self.fields["clean"]))
         if self.script.session_present is not None:
             present = self.script.session_present
@@ -858,22 +593,19 @@ class Connection:
         if topic:
             self.aliases[alias] = topic
         if alias not in self.aliases:
-            raise Malformed(f"Topic Alias {alias} stands for nothing: {came}")
+            self.broker.violation(self, f"Topic Alias {alias} stands for nothing: {came}")
+            return ""
         return self.aliases[alias]
 
     def answer_publish(self, came: Packet) -> None:
         topic, identifier, values, payload = came.publication()
         session, qos = self.session, came.qos
         topic = self.resolve(came, topic, values)
-        if qos == 3 or not topic or set(topic) & set("+#"):
-            raise Malformed(f"QoS {qos}, topic {topic!r}")
         if qos > self.script.connack.get("maximum_qos", 2):
             self.broker.violation(self, f"above the Maximum QoS: {came}")
         if came.retain and not self.script.connack.get("retain_available", 1):
             self.broker.violation(self, f"RETAIN is not available: {came}")
         if qos:
-            if not identifier:
-                raise Malformed("Packet Identifier 0")
             if identifier in self.requests or (identifier in session.in_use and not came.dup):
                 self.broker.violation(self, f"Packet Identifier in use: {came}")
             session.in_use.add(identifier)
@@ -895,7 +627,7 @@ class Connection:
         """PUBACK, PUBREC or PUBCOMP for what was sent."""
         if self.session.connection is not self:
             return  # another one has taken the session over
-        identifier, code, _ = came.acknowledgement()
+        identifier, code = came.id, came.code
         outgoing = self.session.outgoing.get(identifier)
         step = (outgoing.qos, outgoing.released) if outgoing else None
         right = {PUBACK: [(1, False)], PUBREC: [(2, False), (2, True)], PUBCOMP: [(2, True)]}
@@ -918,8 +650,8 @@ class Connection:
         self.session.pump()
 
     def begin_request(self, came: Packet, identifier: int) -> None:
-        if not identifier or identifier in self.requests or identifier in self.session.in_use:
-            self.broker.violation(self, f"Packet Identifier 0 or in use: {came}")
+        if identifier in self.requests or identifier in self.session.in_use:
+            self.broker.violation(self, f"Packet Identifier in use: {came}")
         self.requests.add(identifier)
 
     def answer_subscribe(self, came: Packet) -> None:
@@ -928,10 +660,6 @@ class Connection:
         number, session = values.get("subscription_identifier", 0), self.session
         codes, retained = b"", []
         for filter, options in filters:
-            if options & (0xC0 if self.level == 5 else 0xFC) or options & 3 == 3:
-                raise Malformed(f"options {options:x} in {came}")
-            if options >> 4 & 3 == 3 or (options & 4 and filter.startswith("$share/")):
-                raise Malformed(f"options {options:x} for {filter!r} in {came}")
             code = self.script.grant(filter, options) if self.script.grant else options & 3
             codes += bytes([code])
             if code >= 0x80:
@@ -962,8 +690,11 @@ class Connection:
 class Broker:
     """Listens from the start; `with` or close() ends it."""
 
-    def __init__(self, scripts: list[Script] = (), host: str = "127.0.0.1", port: int = 0):
-        self.scripts = list(scripts)  # of the first connections; later ones are well served
+    def __init__(
+        self, scripts: list[Script] = (), host: str = "127.0.0.1", port: int = 0, later: Script | None = None
+    ):
+        self.scripts = list(scripts)  # of the first connections
+        self.later = later or Script()  # of all others: well served, unless it says something else
         self.changed = threading.Condition(threading.RLock())  # guards all that follows
         self.packets: list[Packet] = []
         self.connects: list[dict] = []  # CONNECT's fields, by name
@@ -1011,7 +742,7 @@ class Broker:
                 return
             with self.changed:
                 number = len(self.connections) + 1
-                script = self.scripts[number - 1] if number <= len(self.scripts) else Script()
+                script = self.scripts[number - 1] if number <= len(self.scripts) else replace(self.later)
                 connection = Connection(self, sock, number, script)
                 self.connections.append(connection)
                 self.live.add(connection)
@@ -1020,7 +751,7 @@ class Broker:
 
     # -- for tests --
 
-    def wait_for(self, condition: Callable[[], object], timeout: float = 30) -> object:
+    def wait_for(self, condition: Callable[[], object], timeout: float = PATIENCE) -> object:
         """Waits until the condition holds; fails with the last packets if it does not in time."""
         with self.changed:
             result = self.changed.wait_for(condition, timeout)

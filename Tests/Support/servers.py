@@ -9,14 +9,15 @@ import signal
 import socket
 import subprocess
 import threading
-import time
 import uuid
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
+from .waiting import PATIENCE, wait_for
 
 MOSQUITTO = shutil.which("mosquitto") or "/usr/sbin/mosquitto"
 RABBITMQ = "/usr/lib/rabbitmq/bin/rabbitmq-server"
@@ -45,15 +46,6 @@ def free_port(host: str = "127.0.0.1") -> int:
         reserved.popleft().close()
     reserved.append(sock)
     return sock.getsockname()[1]
-
-
-def await_condition(condition: Callable[[], object], timeout: float = 30, what: str = "") -> object:
-    """For what happens in other processes and tells nobody."""
-    deadline = time.monotonic() + timeout
-    while not (result := condition()):
-        assert time.monotonic() < deadline, f"not within {timeout} s: {what}"
-        time.sleep(0.01)
-    return result
 
 
 class Server:
@@ -91,7 +83,7 @@ class Server:
                 return sock.connect_ex((self.host, self.port)) == 0
 
         try:
-            await_condition(accepts, 120, f"{type(self).__name__} accepts connections")
+            wait_for(accepts, f"{type(self).__name__} accepts connections")
         except AssertionError:
             self.stop()
             raise
@@ -313,6 +305,7 @@ class Subscriber:
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE)
         self.changed = threading.Condition()
         self.messages: list[Received] = []
+        self.counts: Counter[int] = Counter()  # of all that came, by QoS
         self.ready = self.ended = False
         # Read at once, whatever the test does: Mosquitto drops QoS 0 for who is slow.
         self.reader = threading.Thread(target=self.read, daemon=True)
@@ -328,19 +321,20 @@ class Subscriber:
                     self.ready = True
                 else:
                     payload = bytes.fromhex(payload)
+                    self.counts[int(qos)] += 1
                     self.messages.append(Received(topic, int(qos), int(retain), payload))
                 self.changed.notify_all()
         with self.changed:
             self.ended = True
             self.changed.notify_all()
 
-    def until(self, condition: Callable[[], object], timeout: float = 30) -> None:
+    def until(self, condition: Callable[[], object], timeout: float = PATIENCE) -> None:
         with self.changed:
             met = self.changed.wait_for(lambda: condition() or self.ended, timeout)
             assert met, f"not within {timeout} s; {len(self.messages)}: {self.messages[-3:]}"
             assert condition(), "mosquitto_sub has ended"
 
-    def take(self, count: int, timeout: float = 30) -> list[Received]:
+    def take(self, count: int, timeout: float = PATIENCE) -> list[Received]:
         """The next messages, as many as `count`."""
         self.until(lambda: len(self.messages) >= count, timeout)
         with self.changed:

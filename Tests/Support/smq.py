@@ -1,5 +1,8 @@
 """The library as tests see it: include/swiftmqtt.h through ctypes, and a client with its memory.
 
+Structs and functions are read from the header, so that a new one is here at once. The Python package has declarations
+of its own, which its tests compare with the header: an error of one of the two would hide in the other.
+
 SMQ_LIBRARY names the library, or SMQ_BUILD_DIR the directory it is in (build/native).
 """
 
@@ -15,8 +18,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
 
+from .waiting import PATIENCE
+
 ROOT = Path(__file__).resolve().parents[2]
 HEADER = ROOT / "include" / "swiftmqtt.h"
+DECLARATIONS = re.sub(r"/\*.*?\*/", "", HEADER.read_text(), flags=re.S)
 BUILD = ROOT / os.environ.get("SMQ_BUILD_DIR", "build/native")
 LIBRARY = Path(os.environ.get("SMQ_LIBRARY", BUILD / "libswiftmqtt.so"))
 
@@ -45,9 +51,43 @@ WHOLE = 3  # SMQ_PART_FIRST + SMQ_PART_LAST
 OFF = FOREVER = 0xFFFFFFFF
 
 
-class Bytes(ctypes.Structure):
-    _fields_ = [("data", ctypes.c_void_p), ("size", ctypes.c_size_t)]
+# ---- What the header declares, so that the two cannot differ ----
 
+TYPES: dict[str, type] = {
+    **{f"{sign}int{bits}_t": getattr(ctypes, f"c_{sign}int{bits}") for sign in ("", "u") for bits in (8, 16, 32, 64)},
+    "size_t": ctypes.c_size_t,
+}  # and the structs, as they are defined
+
+
+def type_of(name: str, stars: str) -> type:
+    """Of what is declared as this; what has no type here is an address."""
+    if name == "char":
+        return ctypes.c_char_p
+    kind = TYPES.get(name, ctypes.c_void_p)
+    if kind is ctypes.c_void_p:
+        stars = stars[1:]
+    for _ in stars:
+        kind = ctypes.POINTER(kind)
+    return kind
+
+
+def declared(name: str) -> Callable[[type], type]:
+    """Gives a class the fields of a struct."""
+    body = re.search(rf"typedef struct {name} {{(.*?)}} {name};", DECLARATIONS, re.S)[1]
+
+    def decorate(cls: type) -> type:
+        cls._fields_ = [
+            (field, type_of(kind, stars) * int(count) if count else type_of(kind, stars))
+            for kind, stars, field, count in re.findall(r"(\w+) (\**)(\w+)(?:\[(\d+)\])?;", body)
+        ]
+        TYPES[name] = cls
+        return cls
+
+    return decorate
+
+
+@declared("smq_bytes")
+class Bytes(ctypes.Structure):
     def value(self) -> bytes:
         return ctypes.string_at(self.data, self.size) if self.size else b""
 
@@ -86,14 +126,9 @@ class Sized(Struct):
             self.set(name, value)
 
 
+@declared("smq_properties")
 class Properties(ctypes.Structure):
     """A list being built."""
-
-    _fields_ = [
-        ("data", ctypes.c_void_p),
-        ("capacity", ctypes.c_size_t),
-        ("size", ctypes.c_size_t),
-    ]
 
     def __init__(self, capacity: int = 0):
         self.buffer = ctypes.create_string_buffer(b"\xa5" * capacity, capacity)
@@ -103,85 +138,29 @@ class Properties(ctypes.Structure):
         return self.buffer.raw[: self.size]
 
 
+@declared("smq_property")
 class Property(Sized):
-    _fields_ = [
-        ("size", ctypes.c_uint32),
-        ("identifier", ctypes.c_uint32),
-        ("number", ctypes.c_uint32),
-        ("reserved", ctypes.c_uint32),
-        ("name", Bytes),
-        ("value", Bytes),
-    ]
+    """smq_property"""
 
 
+@declared("smq_message")
 class Message(Sized):
-    _fields_ = [
-        ("size", ctypes.c_uint32),
-        ("qos", ctypes.c_uint8),
-        ("retain", ctypes.c_uint8),
-        ("quiet", ctypes.c_uint8),
-        ("overflow", ctypes.c_uint8),
-        ("topic", Bytes),
-        ("payload", Bytes),
-        ("cookie", ctypes.c_uint64),
-        ("properties", Bytes),
-        ("expiry_s", ctypes.c_uint32),
-        ("urgent", ctypes.c_uint8),
-        ("reserved", ctypes.c_uint8),
-        ("reserved2", ctypes.c_uint16),
-    ]
+    """smq_message"""
 
 
-OPTIONS_NUMBERS = (
-    "keep_alive_s session_expiry_s connect_timeout_ms ping_timeout_ms outbox_bytes outbox_messages "
-    "receive_bytes in_flight_maximum receive_maximum maximum_packet_bytes requests request_bytes "
-    "control_bytes handlers handler_bytes topic_aliases_in topic_aliases_out topic_alias_bytes "
-    "replies stream_bytes reconnect_min_ms reconnect_max_ms stable_ms jitter "
-    "subscriptions subscription_bytes resubscribe urgent_messages urgent_bytes "
-    "answer_timeout_ms write_timeout_ms tcp_user_timeout_ms credential_bytes "
-    "submit_messages submit_bytes unreleased_maximum addresses"
-).split()
-
-
+@declared("smq_options")
 class Options(Sized):
-    _fields_ = [
-        ("size", ctypes.c_uint32),
-        ("flags", ctypes.c_uint32),
-        ("url", Bytes),
-        ("host", Bytes),
-        ("port", ctypes.c_uint32),
-        ("protocol", ctypes.c_uint32),
-        ("client_id", Bytes),
-        ("user_name", Bytes),
-        ("password", Bytes),
-        ("will", ctypes.POINTER(Message)),
-        ("properties", Bytes),
-    ] + [(name, ctypes.c_uint32) for name in OPTIONS_NUMBERS]
+    """smq_options"""
 
 
+@declared("smq_subscription")
 class Subscription(Struct):
-    _fields_ = [
-        ("filter", Bytes),
-        ("qos", ctypes.c_uint8),
-        ("no_local", ctypes.c_uint8),
-        ("retain_as_published", ctypes.c_uint8),
-        ("retain_handling", ctypes.c_uint8),
-        ("reserved", ctypes.c_uint32),
-    ]
+    """smq_subscription"""
 
 
+@declared("smq_subscriptions")
 class Subscriptions(Sized):
     """`filters`: each a str or bytes, or a Subscription."""
-
-    _fields_ = [
-        ("size", ctypes.c_uint32),
-        ("count", ctypes.c_uint32),
-        ("list", ctypes.POINTER(Subscription)),
-        ("cookie", ctypes.c_uint64),
-        ("properties", Bytes),
-        ("identifier", ctypes.c_uint32),
-        ("reserved", ctypes.c_uint32),
-    ]
 
     def __init__(self, *filters: str | bytes | Subscription, qos: int = 0, **values: object):
         entries = [
@@ -195,90 +174,13 @@ class Subscriptions(Sized):
             self.set(name, value)
 
 
+@declared("smq_event")
 class RawEvent(Sized):
-    _fields_ = [
-        ("size", ctypes.c_uint32),
-        ("type", ctypes.c_int32),
-        ("status", ctypes.c_int32),
-        ("stage", ctypes.c_int32),
-        ("os_error", ctypes.c_int32),
-        ("reason_code", ctypes.c_int32),
-        ("attempt", ctypes.c_uint32),
-        ("session_present", ctypes.c_uint32),
-        ("protocol", ctypes.c_uint32),
-        ("rule", ctypes.c_int32),
-        ("cookie", ctypes.c_uint64),
-        ("reason_string", Bytes),
-        ("server_reference", Bytes),
-        ("properties", Bytes),
-        ("reason_codes", Bytes),
-        ("topic", Bytes),
-        ("payload", Bytes),
-        ("payload_offset", ctypes.c_uint32),
-        ("payload_total", ctypes.c_uint32),
-        ("qos", ctypes.c_uint8),
-        ("retain", ctypes.c_uint8),
-        ("duplicate", ctypes.c_uint8),
-        ("part", ctypes.c_uint8),
-        ("subscription", ctypes.c_int32),
-        ("handler", ctypes.c_void_p),
-        ("user", ctypes.c_void_p),
-        ("token", ctypes.c_uint64),
-        ("subscription_identifier", ctypes.c_uint32),
-        ("retry_ms", ctypes.c_int32),
-        ("server", ctypes.c_uint32),
-        ("port", ctypes.c_uint32),
-        ("latency_ms", ctypes.c_int32),
-        ("completed", ctypes.c_uint32),
-    ]
+    """smq_event"""
 
 
+@declared("smq_stats")
 class Stats(Sized):
-    _fields_ = (
-        [("size", ctypes.c_uint32), ("connections", ctypes.c_uint32)]
-        + [
-            (name, ctypes.c_uint64)
-            for name in (
-                "messages_published messages_completed messages_failed packets_sent "
-                "packets_received bytes_sent bytes_received send_calls receive_calls"
-            ).split()
-        ]
-        + [
-            (name, ctypes.c_uint32)
-            for name in (
-                "outbox_bytes outbox_bytes_peak outbox_bytes_capacity outbox_messages "
-                "outbox_messages_peak outbox_messages_capacity in_flight in_flight_maximum"
-            ).split()
-        ]
-        + [
-            (name, ctypes.c_uint64)
-            for name in (
-                "messages_received messages_duplicate messages_oversize messages_expired"
-            ).split()
-        ]
-        + [
-            (name, ctypes.c_uint32)
-            for name in (
-                "unacknowledged unacknowledged_peak receive_maximum requests requests_peak "
-                "replies replies_peak subscriptions receive_bytes_peak control_bytes_peak "
-                "urgent_bytes urgent_bytes_peak urgent_messages urgent_messages_peak "
-                "outbox_age_ms attempts"
-            ).split()
-        ]
-        + [(name, ctypes.c_uint64) for name in ("messages_dropped", "messages_replaced")]
-        + [(name, ctypes.c_uint32 * 16) for name in ("latency", "round_trip")]
-        + [
-            (f"ended_{name}", ctypes.c_uint32)
-            for name in (
-                "requested refused server_closed malformed protocol keep_alive stream resolve "
-                "network closed timeout credentials"
-            ).split()
-        ]
-        + [(name, ctypes.c_uint64) for name in ("submitted", "submit_full")]
-        + [(name, ctypes.c_uint32) for name in ("submit_waiting", "submit_peak")]
-        + [("messages_postponed", ctypes.c_uint64)]
-    )
-
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Stats) and bytes(self) == bytes(other)
 
@@ -286,112 +188,31 @@ class Stats(Sized):
         return "Stats(" + ", ".join(f"{n}={getattr(self, n)}" for n, *_ in self._fields_) + ")"
 
 
+@declared("smq_runner")
 class Runner(ctypes.Structure):
-    _fields_ = [
-        ("os_error", ctypes.c_int32),
-        ("reserved", ctypes.c_uint32),
-        ("reserved2", ctypes.c_uint64 * 11),
-    ]
+    """smq_runner"""
 
 
+@declared("smq_runner_options")
 class RunnerOptions(Sized):
-    _fields_ = [
-        ("size", ctypes.c_uint32),
-        ("priority", ctypes.c_int32),
-        ("stack_bytes", ctypes.c_uint32),
-        ("reserved", ctypes.c_uint32),
-        ("name", Bytes),
-        ("on_event", ctypes.c_void_p),
-        ("user", ctypes.c_void_p),
-    ]
+    """smq_runner_options"""
 
 
+@declared("smq_server")
 class Server(Sized):
-    _fields_ = [
-        (name, ctypes.c_uint32)
-        for name in (
-            "size protocol session_expiry_s receive_maximum maximum_packet_bytes maximum_qos "
-            "retain_available wildcard_available shared_available "
-            "subscription_identifiers_available topic_alias_maximum keep_alive_s"
-        ).split()
-    ]
+    """smq_server"""
 
 
-P = ctypes.POINTER
-C = ctypes.c_void_p  # a smq_client *
 I32, U32, SIZE, ANY = ctypes.c_int32, ctypes.c_uint32, ctypes.c_size_t, ctypes.c_void_p
 LOG = ctypes.CFUNCTYPE(None, ANY, I32, I32, I32, I32)
 PULL = ctypes.CFUNCTYPE(I32, ANY, U32, ANY, SIZE)
-HANDLER = ctypes.CFUNCTYPE(None, ANY, C, P(RawEvent))
+HANDLER = ctypes.CFUNCTYPE(None, ANY, ANY, ctypes.POINTER(RawEvent))
+
 FUNCTIONS = {  # name: (result, arguments)
-    "smq_version": (U32, []),
-    "smq_abi_layout": (P(ctypes.c_uint16), []),
-    "smq_status_name": (ctypes.c_char_p, [I32]),
-    "smq_status_text": (ctypes.c_char_p, [I32]),
-    "smq_reason_code_name": (ctypes.c_char_p, [U32, I32]),
-    "smq_stage_name": (ctypes.c_char_p, [I32]),
-    "smq_rule_name": (ctypes.c_char_p, [I32]),
-    "smq_property_put_number": (I32, [P(Properties), U32, U32]),
-    "smq_property_put_bytes": (I32, [P(Properties), U32, P(Bytes)]),
-    "smq_property_put_pair": (I32, [P(Properties), P(Bytes), P(Bytes)]),
-    "smq_property_next": (I32, [P(Bytes), P(SIZE), P(Property)]),
-    "smq_options_check": (I32, [P(Options), P(SIZE)]),
-    "smq_client_size": (SIZE, [P(Options)]),
-    "smq_client_init": (I32, [ANY, SIZE, P(Options), P(C)]),
-    "smq_client_close": (I32, [C]),
-    "smq_client_id": (I32, [C, P(Bytes)]),
-    "smq_client_state": (I32, [C]),
-    "smq_connect": (I32, [C]),
-    "smq_credentials": (I32, [C, U32, P(Bytes), P(Bytes)]),
-    "smq_withhold_credentials": (I32, [C, U32, U32]),
-    "smq_addresses": (I32, [C, U32, P(Bytes), U32]),
-    "smq_hint_network": (I32, [C, U32]),
-    "smq_hint_resume": (I32, [C]),
-    "smq_authenticate": (I32, [C, U32, P(Bytes), P(Bytes)]),
-    "smq_disconnect": (I32, [C, U32]),
-    "smq_disconnect_with": (I32, [C, U32, U32, P(Bytes)]),
-    "smq_publish": (I32, [C, P(Message)]),
-    "smq_publish_text": (I32, [C, ctypes.c_char_p, ctypes.c_char_p, U32, U32]),
-    "smq_publish_reserve": (I32, [C, P(Message), P(ANY)]),
-    "smq_publish_commit": (I32, [C, SIZE]),
-    "smq_publish_abort": (I32, [C]),
-    "smq_publish_stream": (I32, [C, P(Message), ANY, ANY]),
-    "smq_subscribe": (I32, [C, P(Subscriptions)]),
-    "smq_unsubscribe": (I32, [C, P(Subscriptions)]),
-    "smq_subscribe_to": (I32, [C, ctypes.c_char_p, U32, ctypes.c_uint64]),
-    "smq_unsubscribe_from": (I32, [C, ctypes.c_char_p, ctypes.c_uint64]),
-    "smq_next_event": (I32, [C, P(RawEvent)]),
-    "smq_hold": (I32, [C]),
-    "smq_ack": (I32, [C, ctypes.c_uint64, U32, P(Bytes)]),
-    "smq_packet_identifier": (I32, [C, ctypes.c_uint64]),
-    "smq_handle": (I32, [C, U32, P(Bytes), ANY, ANY]),
-    "smq_next_match": (I32, [C, P(Bytes), I32]),
-    "smq_request": (I32, [C, P(Message), P(Bytes), U32]),
-    "smq_respond": (I32, [C, P(RawEvent), P(Message)]),
-    "smq_wait": (I32, [C, I32]),
-    "smq_fd": (I32, [C]),
-    "smq_next_timeout_ms": (I32, [C]),
-    "smq_service": (I32, [C]),
-    "smq_flush": (I32, [C]),
-    "smq_set_log": (I32, [C, I32, ANY, ANY]),
-    "smq_log_name": (ctypes.c_char_p, [I32]),
-    "smq_engine_opened": (I32, [C, U32]),
-    "smq_engine_closed": (I32, [C, I32, U32]),
-    "smq_engine_receive_buffer": (I32, [C, P(ANY), P(SIZE)]),
-    "smq_engine_received": (I32, [C, SIZE, U32]),
-    "smq_engine_transmit": (I32, [C, U32, P(ANY), P(SIZE)]),
-    "smq_engine_transmitted": (I32, [C, SIZE, U32]),
-    "smq_engine_next_timeout_ms": (I32, [C, U32]),
-    "smq_engine_timed_out": (I32, [C, U32]),
-    "smq_submit": (I32, [C, P(Message)]),
-    "smq_runner_start": (I32, [P(Runner), C, P(RunnerOptions)]),
-    "smq_runner_stop": (I32, [P(Runner), U32]),
-    "smq_client_stats": (I32, [C, P(Stats)]),
-    "smq_client_server": (I32, [C, P(Server)]),
-    "smq_topic_name_check": (I32, [P(Bytes)]),
-    "smq_topic_filter_check": (I32, [P(Bytes)]),
-    "smq_topic_matches": (I32, [P(Bytes), P(Bytes)]),
-    "smq_expand_template": (I32, [P(Bytes), ANY, SIZE]),
+    name: (type_of(*result), [type_of(*each) for each in re.findall(r"(\w+) (\**)\w+(?:,|$)", parameters)])
+    for *result, name, parameters in re.findall(
+        r"^SMQ_API (?:const )?(\w+) (\**)(smq_\w+)\(([^)]*)\);", DECLARATIONS, re.M
+    )
 }
 
 library = ctypes.CDLL(str(LIBRARY))
@@ -399,6 +220,7 @@ for function_name, (result, arguments) in FUNCTIONS.items():
     function = getattr(library, function_name, None)
     if function:  # else the tests that call it say so
         function.restype, function.argtypes = result, arguments
+
 
 
 def status_name(status: int) -> str:
@@ -749,7 +571,7 @@ class Client:
             self.events.append(event)
         assert not got or len(self.events) > count, "smq_wait() promised an event"
 
-    def until(self, condition: Callable[[], object], timeout: float = 30) -> object:
+    def until(self, condition: Callable[[], object], timeout: float = PATIENCE) -> object:
         """Runs the client until the condition holds. Looks at it at least every 20 ms."""
         deadline = time.monotonic() + timeout
         while not (result := condition()):
@@ -766,7 +588,7 @@ class Client:
         while (left := deadline - time.monotonic()) > 0:
             self.step(int(left * 1000) + 1)
 
-    def wait_event(self, type: int, timeout: float = 30, **fields: object) -> Event:
+    def wait_event(self, type: int, timeout: float = PATIENCE, **fields: object) -> Event:
         """The next event of a type, and with these fields; others stay for later."""
 
         def found() -> Event | None:
@@ -779,7 +601,7 @@ class Client:
         self.events.remove(event)
         return event
 
-    def connected(self, timeout: float = 30) -> Event:
+    def connected(self, timeout: float = PATIENCE) -> Event:
         """Connects, and fails if that fails."""
         status = self.connect()
         assert status == 0, status_name(status)
@@ -787,10 +609,10 @@ class Client:
         assert not [e for e in self.events if e.type == EVENT_DISCONNECTED], self.events
         return self.wait_event(EVENT_CONNECTED)
 
-    def disconnected(self, timeout: float = 30) -> Event:
+    def disconnected(self, timeout: float = PATIENCE) -> Event:
         return self.wait_event(EVENT_DISCONNECTED, timeout)
 
-    def completed(self, cookie: int, timeout: float = 30) -> Event:
+    def completed(self, cookie: int, timeout: float = PATIENCE) -> Event:
         return self.wait_event(EVENT_COMPLETED, timeout, cookie=cookie)
 
     def of(self, type: int) -> list[Event]:
@@ -803,11 +625,11 @@ class Client:
     def messages(self) -> list[Event]:
         return self.of(EVENT_MESSAGE)
 
-    def message(self, timeout: float = 30, **fields: object) -> Event:
+    def message(self, timeout: float = PATIENCE, **fields: object) -> Event:
         """The next message that arrived."""
         return self.wait_event(EVENT_MESSAGE, timeout, **fields)
 
-    def receive(self, count: int, timeout: float = 30) -> list[Event]:
+    def receive(self, count: int, timeout: float = PATIENCE) -> list[Event]:
         """The next messages, as many as `count`."""
         self.until(lambda: len(self.messages()) >= count, timeout)
         return [self.message() for _ in range(count)]
@@ -824,4 +646,4 @@ class Client:
     def leave(self, drain_ms: int = 5000) -> Event:
         """smq_disconnect(), and its event."""
         assert self.disconnect(drain_ms) == 0
-        return self.disconnected(timeout=drain_ms / 1000 + 5)
+        return self.disconnected(timeout=drain_ms / 1000 + PATIENCE)

@@ -2,7 +2,7 @@
 
     check([recording, …]) -> ["[MQTT-3.3.1-2] connection 1, packet 4, the client's PUBLISH: …", …]
 
-The connections are of one client, in order. The bytes are read by wire_packets, which has its own
+The connections are of one client, in order. The bytes are read by codec, which has its own
 complaints; this file knows what a packet may be after all that came before it: the life of Packet
 Identifiers, what is sent again, who may answer what and in which order, the limits in CONNACK, and
 Keep Alive.
@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .recording import Recording
-from .wire_packets import (
+from .codec import (
     AUTH,
     AUTHENTICATION_METHOD,
     CONNACK,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import pytest
+from Support.scripted_broker import Broker
 from Support.servers import Mosquitto
 
-from . import strange_broker
-from .strange_broker import StrangeBroker
+from .misbehaving import WAYS
 from .tool import PROGRAM
 
 
@@ -26,14 +26,15 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mosquitto]:
 
 
 @pytest.fixture
-def strange() -> Iterator[Callable[[str], list[str]]]:
-    """Begins a StrangeBroker, and gives its address."""
-    begun: list[StrangeBroker] = []
+def misbehaving() -> Iterator[Callable[[str], list[str]]]:
+    """Begins a broker each of whose connections misbehaves in this way, and gives its address."""
+    begun: list[Broker] = []
 
     def begin(way: str) -> list[str]:
-        begun.append(StrangeBroker(getattr(strange_broker, way)))
+        begun.append(Broker(later=WAYS[way]))
         return ["-h", "127.0.0.1", "-p", str(begun[-1].port)]
 
     yield begin
     for broker in begun:
         broker.close()
+        assert broker.violations == []

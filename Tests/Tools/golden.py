@@ -15,14 +15,32 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from Support.codec import (
+    CONNACK,
+    CONNECT,
+    PINGREQ,
+    PROPERTIES,
+    PUBACK,
+    PUBCOMP,
+    PUBLISH,
+    PUBREC,
+    PUBREL,
+    SUBACK,
+    SUBSCRIBE,
+    UNSUBACK,
+    UNSUBSCRIBE,
+    Packet,
+    Reading,
+    fixed_header,
+    split,
+)
 from Support.recording import Proxy
-from Support.servers import Mosquitto, await_condition, free_port, need
+from Support.servers import free_port, need
+from Support.waiting import wait_for
 from Compat.programs import NAME, PASSWORD, Broker, Row
 
 from .tool import SMQ, environment
 
-CONNECT, CONNACK, PUBLISH, PUBACK, PUBREC, PUBREL, PUBCOMP, SUBSCRIBE, SUBACK, UNSUBSCRIBE, UNSUBACK = range(1, 12)
-PINGREQ = 12
 ACKNOWLEDGEMENTS = (PUBACK, PUBREC, PUBREL, PUBCOMP)
 
 
@@ -40,40 +58,12 @@ class Outcome:
                 *(f"sends: {packet}" for packet in self.packets)]
 
 
-def packets(data: bytes) -> list[bytes]:
-    """Whole packets, from the front."""
-    found, at = [], 0
-    while at + 2 <= len(data):
-        length, shift, end = 0, 0, at + 1
-        while end < len(data):
-            length |= (data[end] & 127) << shift
-            shift, end = shift + 7, end + 1
-            if data[end - 1] < 128:
-                break
-        if end + length > len(data):
-            break
-        found.append(data[at:end + length])
-        at = end + length
-    return found
-
-
-def body(packet: bytes) -> int:
-    """Where the variable header begins."""
-    return 1 + next(i for i in range(1, 5) if packet[i] < 128)
-
-
 def properties(data: bytes) -> list[bytes]:
     """Those of CONNECT (section 3.1.2.11), each with its identifier."""
-    sizes = {0x11: 4, 0x17: 1, 0x19: 1, 0x21: 2, 0x22: 2, 0x27: 4}
-    found = []
-    while data:
-        size = sizes.get(data[0])
-        if size is None:  # strings: a User Property has two
-            size = 2 + int.from_bytes(data[1:3], "big")
-            if data[0] == 0x26:
-                size += 2 + int.from_bytes(data[1 + size:3 + size], "big")
-        found.append(data[:1 + size])
-        data = data[1 + size:]
+    reading, found = Reading(Packet(data, level=5)), []
+    while (begin := reading.at) < reading.end:
+        reading.value(PROPERTIES[reading.variable()].kind)
+        found.append(data[begin : reading.at])
     return found
 
 
@@ -94,12 +84,12 @@ class Cleaner:
         return text.replace(b"-%d" % self.pid, b"-PID")
 
     def packets(self, data: bytes) -> list[str]:
-        found = packets(data)
+        found = split(data)
         first = [self.packet(p) for p in found if p[0] >> 4 not in (*ACKNOWLEDGEMENTS, PINGREQ)]
         return first + sorted(self.packet(p) for p in found if p[0] >> 4 in ACKNOWLEDGEMENTS)
 
     def packet(self, packet: bytes) -> str:
-        kind, at = packet[0] >> 4, body(packet)
+        (at, _), kind = fixed_header(packet, print), packet[0] >> 4
         header = f"{packet[0]:02x} "
         rest = packet[at:]
         if kind == CONNECT:
@@ -200,7 +190,7 @@ class Golden:
         if row.program == "rr":
             stdin.close()
         seconds = time.monotonic() - started
-        await_condition(lambda: all(r.end for r in proxy.recordings), 10, f"{row.name}: its connection ends")
+        wait_for(lambda: all(r.end for r in proxy.recordings), f"{row.name}: its connection ends")
         proxy.close()
         clean = Cleaner(topic, process.pid)
         sent = [packet for recording in proxy.recordings for packet in clean.packets(recording.data(True))]
@@ -216,6 +206,6 @@ class Golden:
             self.await_count(proxy, UNSUBACK if " -U " in row.options else SUBACK, 1)
 
     def await_count(self, proxy: Proxy, kind: int, count: int, from_client: bool = False) -> None:
-        await_condition(
-            lambda: sum(p[0] >> 4 == kind for r in proxy.recordings for p in packets(r.data(from_client))) >= count,
-            10, f"{count} packets of type {kind}")
+        wait_for(
+            lambda: sum(p[0] >> 4 == kind for r in proxy.recordings for p in split(r.data(from_client))) >= count,
+            f"{count} packets of type {kind}")

@@ -7,7 +7,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from Support.servers import Mosquitto, await_condition, free_port
+from Support.servers import Mosquitto, free_port
+from Support.waiting import wait_for
 
 from .tool import smq, start
 
@@ -69,7 +70,7 @@ def test_request_and_answer(broker: Mosquitto):
         published(broker, "-t", "answer/basics", "-m", "answer")
         return process.poll() is not None
 
-    await_condition(is_answered, 20, "an answer")
+    wait_for(is_answered, "an answer")
     assert (process.stdout.read(), process.returncode) == (b"answer\n", 0)
 
 

@@ -119,9 +119,9 @@ def test_there_is_no_such_socket():
     ("web", r"MQTT 3\.1: the broker (violated the protocol|closed the connection).*", "this port "),
     ("refusing", r"MQTT 3\.1: refused: Not authorized", "the user name (-u) or the password (-P) is wrong or missing"),
 ])
-def test_it_is_no_broker(strange, way: str, text: str, advice: str):
+def test_it_is_no_broker(misbehaving, way: str, text: str, advice: str):
     begin = time.monotonic()
-    found = steps(*strange(way), "-W", 1, code=5)
+    found = steps(*misbehaving(way), "-W", 1, code=5)
     assert summary(found) == "name:ok tcp:ok connect:note connect:note connect:fail"
     assert re.fullmatch(text, found[-1][2]) and found[-1][3].startswith(advice)
     assert time.monotonic() - begin < 15
@@ -138,26 +138,26 @@ def test_it_is_no_broker(strange, way: str, text: str, advice: str):
     ("forgetful", "311", "message", r"QoS 1, on .*: no answer in time", "the connection is slow, or"),
     ("resetting", "311", "connect", r"MQTT 3\.1\.1: Connection reset by peer", "this port may speak TLS"),
 ])
-def test_a_strange_broker(strange, way: str, version: str, step: str, text: str, advice: str):
-    found = steps(*strange(way), "-W", 5, "-V", version, code=5 if step == "connect" else 6)
+def test_a_misbehaving_broker(misbehaving, way: str, version: str, step: str, text: str, advice: str):
+    found = steps(*misbehaving(way), "-W", 5, "-V", version, code=5 if step == "connect" else 6)
     assert found[-1][:2] == (step, "fail")
     assert re.fullmatch(text, found[-1][2]) and found[-1][3].startswith(advice), found[-1]
 
 
-def test_a_retained_message_before_suback(strange):
+def test_a_retained_message_before_suback(misbehaving):
     """The server may send PUBLISH packets that match the subscription before SUBACK [MQTT-3.8.4]."""
-    found = steps(*strange("eager"), "-V", "311", code=0)
+    found = steps(*misbehaving("eager"), "-V", "311", code=0)
     assert summary(found) == "name:ok tcp:ok connect:ok message:ok message:ok message:ok retained:ok ping:ok"
 
 
-def test_a_retained_message_without_suback(strange):
-    found = steps(*strange("keeping_quiet"), "-V", "311", "-W", 1, code=6)
+def test_a_retained_message_without_suback(misbehaving):
+    found = steps(*misbehaving("keeping_quiet"), "-V", "311", "-W", 1, code=6)
     assert summary(found).endswith("message:ok retained:fail ping:ok")
     assert re.fullmatch("smq/check/.*/retained: no answer in time", found[-2][2])
 
 
-def test_a_message_is_not_kept(strange):
-    found = steps(*strange("oblivious"), "-V", "311", "-W", 1, code=6)
+def test_a_message_is_not_kept(misbehaving):
+    found = steps(*misbehaving("oblivious"), "-V", "311", "-W", 1, code=6)
     assert summary(found).endswith("message:ok retained:fail ping:ok")
     assert found[-2][2] == "the broker did not retain a message"
 
@@ -213,15 +213,15 @@ def test_a_signal_ends_a_look_up(slow_resolver: str):
     assert process.stderr.read() == b"smq check: interrupted before everything was checked\n"
 
 
-def test_a_step_of_many_packets_takes_no_longer_than_W(strange):
+def test_a_step_of_many_packets_takes_no_longer_than_W(misbehaving):
     """Each answer to the step "retained" comes after 0.9 s: one is in time, all of them are not."""
-    found = steps(*strange("dawdling"), "-V", "311", "-W", 2, code=6)
+    found = steps(*misbehaving("dawdling"), "-V", "311", "-W", 2, code=6)
     retained, = (step for step in found if step[0] == "retained")
     assert retained[1] == "fail" and "no answer in time" in retained[2], found
 
 
-def test_it_speaks_an_old_version_only(strange):
-    found = steps(*strange("old"), "-W", 1, code=6)
+def test_it_speaks_an_old_version_only(misbehaving):
+    found = steps(*misbehaving("old"), "-W", 1, code=6)
     assert summary(found) == "name:ok tcp:ok connect:note connect:note connect:ok subscribe:fail"
     assert found[2][2].startswith("MQTT 5.0: refused: ")
 
@@ -259,8 +259,8 @@ def test_the_user_may_not_read(configured, tmp_path: Path):
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_interrupted(strange, number: int):
-    process = start("check", *strange("silent"), "-W", 30)
+def test_interrupted(misbehaving, number: int):
+    process = start("check", *misbehaving("silent"), "-W", 30)
     for _ in range(3):
         process.stdout.readline()
     time.sleep(0.3)  # it waits for CONNACK

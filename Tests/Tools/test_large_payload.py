@@ -88,12 +88,12 @@ def test_repeated_and_requested(broker: Mosquitto, tmp_path: Path):
 
 @pytest.mark.parametrize("change", ["write", "truncate"])
 @pytest.mark.parametrize("command", [["pub", "-q", "1"], ["rr", "-e", "b", "-V", "311"]])
-def test_a_file_that_changes(strange, tmp_path: Path, command: list[str], change: str):
+def test_a_file_that_changes(misbehaving, tmp_path: Path, command: list[str], change: str):
     """Half of one and half of the other would be a message that nobody wrote."""
     path = tmp_path / "file"
     path.write_bytes(bytes(8 * MB))
     name, *options = command
-    process = start(name, *strange("slow_reader"), "-t", "a", *options, "-f", path)
+    process = start(name, *misbehaving("slow_reader"), "-t", "a", *options, "-f", path)
     time.sleep(0.5)  # the kernel's buffers are full by now, or it is not yet as far
     with open(path, "r+b") as file:
         if change == "write":

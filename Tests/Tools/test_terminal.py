@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from .strange_broker import PAYLOAD, TEXT, TOPIC
+from .misbehaving import PAYLOAD, TEXT, TOPIC
 from .tool import SMQ, environment, smq
 
 SHOWN_TOPIC = rb"shown/\x1b[31m\x7f\xc2\x9b1m/" + "\u00e4\u20ac\U0001f600".encode()
@@ -49,25 +49,25 @@ FORMATS = {
 
 
 @pytest.mark.parametrize("options, raw, shown", FORMATS.values(), ids=FORMATS)
-def test_messages(strange, options: list[str], raw: bytes, shown: bytes):
-    command = ["sub", *strange("sending"), "-V", "5", "-t", "shown/#", "-C", "1", *options]
+def test_messages(misbehaving, options: list[str], raw: bytes, shown: bytes):
+    command = ["sub", *misbehaving("sending"), "-V", "5", "-t", "shown/#", "-C", "1", *options]
     assert smq(*command).stdout == raw + b"\n"
     assert on_terminal(*command)[:2] == (shown + b"\n", 0)
 
 
 @pytest.mark.parametrize("pretty", [[], ["--pretty"]])
-def test_json_on_a_terminal_is_json(strange, pretty: list[str]):
+def test_json_on_a_terminal_is_json(misbehaving, pretty: list[str]):
     options = ["-V", "5", "-t", "shown/#", "-C", "1", "-F", "%j"]
-    shown, code, _, _ = on_terminal("sub", *strange("sending_text"), *options, *pretty)
+    shown, code, _, _ = on_terminal("sub", *misbehaving("sending_text"), *options, *pretty)
     assert code == 0 and not set(shown.replace(b"\n", b"").replace(b"\t", b"")) & {*range(32), 127}
     assert b"\xc2\x9b" not in shown
     found = json.loads(shown)
     assert (found["topic"], found["payload"]) == (TOPIC, TEXT)
 
 
-def test_an_answer(strange):
+def test_an_answer(misbehaving):
     """smq rr prints as smq sub does."""
-    command = ["rr", *strange("sending"), "-V", "311", "-t", "asked", "-e", TOPIC, "-m", "x", "-v"]
+    command = ["rr", *misbehaving("sending"), "-V", "311", "-t", "asked", "-e", TOPIC, "-m", "x", "-v"]
     shown, code, _, _ = on_terminal(*command)
     assert (shown, code) == (SHOWN_TOPIC + b" " + SHOWN_PAYLOAD + b"\n", 0)
 
@@ -80,11 +80,11 @@ SHOWN = rb"no\x1b[2J\x7f\xc2\x9b1m\x0asmq pub: all is well " + "\u00e4".encode()
 
 @pytest.mark.parametrize("descriptors", [(), ("stderr",), ("stdout", "stderr")])
 @pytest.mark.parametrize("command", ["pub", "sub", "rr", "bench"])
-def test_a_reason_string_and_a_server_reference(strange, command: str, descriptors: tuple[str, ...]):
+def test_a_reason_string_and_a_server_reference(misbehaving, command: str, descriptors: tuple[str, ...]):
     """A control character in either is allowed in UTF-8 strings of MQTT but U+0000 (section 1.5.4)."""
     options = {"pub": ["-t", "a", "-m", "x"], "sub": ["-t", "a"], "rr": ["-t", "a", "-e", "b", "-m", "x"], "bench": []}
     shown, code, _, stderr = on_terminal(
-        command, *options[command], "-V", "5", *strange("talking"), descriptors=descriptors)
+        command, *options[command], "-V", "5", *misbehaving("talking"), descriptors=descriptors)
     line = stderr if "stderr" not in descriptors else shown
     assert code == (1 if command == "bench" else 0x9D) or code == 0x9D
     assert b'Server moved: "' + SHOWN + b'"; it points to else\\xc2\\x9bwhere\n' in line
@@ -92,8 +92,8 @@ def test_a_reason_string_and_a_server_reference(strange, command: str, descripto
 
 
 @pytest.mark.parametrize("output", [(), ("stdout",)])
-def test_check_tells_of_a_reason_string(strange, output: tuple[str, ...]):
-    address = strange("talking")
+def test_check_tells_of_a_reason_string(misbehaving, output: tuple[str, ...]):
+    address = misbehaving("talking")
     shown, code, stdout, _ = on_terminal("check", *address, "-V", "5", "-W", "5", descriptors=output)
     text = shown if output else stdout
     assert code == 5 and SHOWN in text and not set(text.replace(b"\n", b"")) & {*range(32), 127}
@@ -101,14 +101,14 @@ def test_check_tells_of_a_reason_string(strange, output: tuple[str, ...]):
     assert SHOWN.decode() in found["servers"][0]["steps"][-1]["text"]
 
 
-def test_a_subscription_that_a_server_refuses(strange):
+def test_a_subscription_that_a_server_refuses(misbehaving):
     """smq sub names the filter, which is the user's own, and yet is shown as what it is."""
-    result = smq("sub", *strange("unwilling"), "-t", "a/\x1b[1m", "-t", "b", "-E")
+    result = smq("sub", *misbehaving("unwilling"), "-t", "a/\x1b[1m", "-t", "b", "-E")
     assert result.stderr.splitlines()[0] == rb"smq sub: -t: the broker refused a/\x1b[1m: Failure", result
 
 
-def test_what_is_no_json(strange):
-    result = smq("sub", *strange("sending"), "-V", "5", "-t", "shown/#", "-F", "%J", "-C", "1")
+def test_what_is_no_json(misbehaving):
+    result = smq("sub", *misbehaving("sending"), "-V", "5", "-t", "shown/#", "-F", "%J", "-C", "1")
     assert result.stderr == b"smq sub: the payload on " + SHOWN_TOPIC + b" is not JSON\n"
 
 

@@ -12,7 +12,8 @@ import time
 from pathlib import Path
 
 import pytest
-from Support.servers import Mosquitto, await_condition, free_port
+from Support.servers import Mosquitto, free_port
+from Support.waiting import wait_for
 
 from .tool import SMQ, environment, smq, start
 
@@ -65,16 +66,16 @@ def test_other_ways_to_connect(options: list[str], text: str):
     ("web", 1, r"the broker violated the protocol: .*"),
     ("refusing", 5, "refused: Not authorized"),
 ])
-def test_it_is_no_broker(strange, command: str, way: str, code: int, text: str):
-    address = strange(way)
+def test_it_is_no_broker(misbehaving, command: str, way: str, code: int, text: str):
+    address = misbehaving(way)
     result = smq(*COMMANDS[command], *address)
     fails(result, code, rf"smq {command}: .*cannot connect to 127\.0\.0\.1 port {address[3]}: {text}")
 
 
 @pytest.mark.parametrize("command", ["sub", "rr"])
-def test_it_takes_connections_and_is_silent(strange, command: str):
+def test_it_takes_connections_and_is_silent(misbehaving, command: str):
     begin = time.monotonic()
-    result = smq(*COMMANDS[command], *strange("silent"), "-W", 1)
+    result = smq(*COMMANDS[command], *misbehaving("silent"), "-W", 1)
     fails(result, 27, f"smq {command}: .* -W.*")
     assert time.monotonic() - begin >= 1
 
@@ -119,14 +120,14 @@ def test_what_is_not_printed_stays_with_the_session(broker: Mosquitto):
 # ---- The broker dies
 
 
-def test_pub_when_the_connection_breaks(strange):
-    address = strange("dying")
+def test_pub_when_the_connection_breaks(misbehaving):
+    address = misbehaving("dying")
     fails(smq(*COMMANDS["pub"], *address), 7,
           rf"smq pub: the connection to 127\.0\.0\.1 port {address[3]} was lost: the broker closed .*")
 
 
-def test_sub_tries_again(strange):
-    result = smq(*COMMANDS["sub"], *strange("dying"), "-W", 3)
+def test_sub_tries_again(misbehaving):
+    result = smq(*COMMANDS["sub"], *misbehaving("dying"), "-W", 3)
     lines = result.stderr.decode().splitlines()
     assert result.returncode == 27 and len(lines) >= 2
     assert all(line.endswith("was lost: the broker closed the connection without giving a reason; trying again")
@@ -139,7 +140,7 @@ def test_lines_outlive_the_broker(tmp_path: Path):
     broker.start()
     try:
         subscriber = start("sub", *broker.address, "-t", "a", "-q", 1, "-c", "-i", "witness", "-k", 5)
-        await_condition(lambda: "Sending SUBACK to witness" in broker.log.read_text(), 30, "it has subscribed")
+        wait_for(lambda: "Sending SUBACK to witness" in broker.log.read_text(), "it has subscribed")
         publisher = start("pub", *broker.address, "-t", "a", "-q", 1, "-l", "-k", 5, stdin=subprocess.PIPE)
         lines = [b"line %d\n" % number for number in range(20)]
         publisher.stdin.write(b"".join(lines[:10]))
@@ -234,8 +235,8 @@ def test_nothing_but_the_status_with_quiet():
     (["sub", "-t", "a"], "silent", ""),
     (["sub", "-t", "a"], "frozen", ""),
 ])
-def test_interrupted(strange, options: list[str], way: str, line: str, number: int):
-    address = strange(way)
+def test_interrupted(misbehaving, options: list[str], way: str, line: str, number: int):
+    address = misbehaving(way)
     process = start(*options, *address, stdin=subprocess.PIPE)
     await_catching(process)
     time.sleep(0.2)  # and is where it stays
@@ -260,7 +261,7 @@ def await_catching(process: subprocess.Popen) -> None:
         caught, = re.findall(r"^SigCgt:\s*(\w+)$", Path(f"/proc/{process.pid}/status").read_text(), re.M)
         return bool(int(caught, 16) >> signal.SIGINT - 1 & 1)
 
-    await_condition(catches, 10, "it catches SIGINT")
+    wait_for(catches, "it catches SIGINT")
 
 
 def await_subscribed(broker: Mosquitto, process: subprocess.Popen) -> None:
@@ -271,4 +272,4 @@ def await_subscribed(broker: Mosquitto, process: subprocess.Popen) -> None:
         broker.publish("kept/nobody", "text")
         return bool(process.stdout.read())
 
-    await_condition(came, 10, "it has subscribed")
+    wait_for(came, "it has subscribed")

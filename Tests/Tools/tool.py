@@ -8,6 +8,7 @@ from pathlib import Path
 
 import lists
 from Support.servers import need
+from Support.waiting import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[2]
 TARGET = lists.chosen()
@@ -23,7 +24,7 @@ def environment(**more: str) -> dict[str, str]:
     return kept | {"LC_ALL": "C", "TZ": "UTC", "HOME": "/nonexistent", **more}
 
 
-def smq(*arguments: object, stdin: bytes = b"", timeout: float = 20, **more: str) -> subprocess.CompletedProcess:
+def smq(*arguments: object, stdin: bytes = b"", timeout: float = PATIENCE, **more: str) -> subprocess.CompletedProcess:
     """Runs it to its end, which has to come."""
     return subprocess.run(
         [*SMQ, *map(str, arguments)], input=stdin, capture_output=True, timeout=timeout, env=environment(**more))

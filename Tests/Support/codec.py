@@ -1,17 +1,20 @@
-"""A strict reader of what was recorded: bytes to packets, with a complaint about everything in them
-that the specification does not allow whoever sent them, whatever came before.
+"""MQTT 3.1, 3.1.1 and 5.0 in Python: fields and packets to bytes, and a strict reader of bytes, with a complaint about
+everything in them that the specification does not allow whoever sent them, whatever came before.
 
-It shares nothing with the scripted broker: two opinions are the point. Statements are numbered as in
-5.0 also where an older version is spoken; "3.1.1:" and "3.1:" stand before what only these say, and
-what has no number goes by its section.
+It shares nothing with the library. The reader judges what the writer here writes, too: the two were written apart.
+Statements are numbered as in 5.0 also where an older version is spoken; "3.1.1:" and "3.1:" stand before what only
+these say, and what has no number goes by its section.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import struct
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from .recording import Recording
+if TYPE_CHECKING:
+    from .recording import Recording
 
 CONNECT, CONNACK, PUBLISH, PUBACK, PUBREC, PUBREL, PUBCOMP, SUBSCRIBE = range(1, 9)
 SUBACK, UNSUBSCRIBE, UNSUBACK, PINGREQ, PINGRESP, DISCONNECT, AUTH = range(9, 16)
@@ -35,36 +38,44 @@ EVERYWHERE = (
 EVERYWHERE += " UNSUBACK DISCONNECT AUTH"
 ANSWERS = "CONNACK PUBACK PUBREC PUBREL PUBCOMP SUBACK UNSUBACK DISCONNECT AUTH"
 
-# Section 2.2.2.2: identifier -> what it is, and where
+class Property(NamedTuple):
+    name: str
+    kind: str
+    places: str
+
+
+# Section 2.2.2.2
 PROPERTIES = {
-    0x01: ("flag", "PUBLISH WILL"),
-    MESSAGE_EXPIRY: ("four", "PUBLISH WILL"),
-    0x03: ("string", "PUBLISH WILL"),
-    0x08: ("topic", "PUBLISH WILL"),
-    0x09: ("binary", "PUBLISH WILL"),
-    SUBSCRIPTION_IDENTIFIER: ("variable", "PUBLISH SUBSCRIBE"),
-    SESSION_EXPIRY: ("four", "CONNECT CONNACK DISCONNECT"),
-    0x12: ("string", "CONNACK"),
-    SERVER_KEEP_ALIVE: ("two", "CONNACK"),
-    AUTHENTICATION_METHOD: ("string", "CONNECT CONNACK AUTH"),
-    0x16: ("binary", "CONNECT CONNACK AUTH"),
-    0x17: ("flag", "CONNECT"),
-    0x18: ("four", "WILL"),
-    0x19: ("flag", "CONNECT"),
-    0x1A: ("string", "CONNACK"),
-    0x1C: ("string", "CONNACK DISCONNECT"),
-    0x1F: ("string", ANSWERS),
-    RECEIVE_MAXIMUM: ("two", "CONNECT CONNACK"),
-    TOPIC_ALIAS_MAXIMUM: ("two", "CONNECT CONNACK"),
-    TOPIC_ALIAS: ("two", "PUBLISH"),
-    MAXIMUM_QOS: ("flag", "CONNACK"),
-    RETAIN_AVAILABLE: ("flag", "CONNACK"),
-    USER_PROPERTY: ("pair", EVERYWHERE),
-    MAXIMUM_PACKET_SIZE: ("four", "CONNECT CONNACK"),
-    WILDCARDS: ("flag", "CONNACK"),
-    IDENTIFIERS: ("flag", "CONNACK"),
-    SHARED: ("flag", "CONNACK"),
+    0x01: Property("payload_format", "flag", "PUBLISH WILL"),
+    MESSAGE_EXPIRY: Property("message_expiry", "four", "PUBLISH WILL"),
+    0x03: Property("content_type", "string", "PUBLISH WILL"),
+    0x08: Property("response_topic", "topic", "PUBLISH WILL"),
+    0x09: Property("correlation_data", "binary", "PUBLISH WILL"),
+    SUBSCRIPTION_IDENTIFIER: Property("subscription_identifier", "variable", "PUBLISH SUBSCRIBE"),
+    SESSION_EXPIRY: Property("session_expiry", "four", "CONNECT CONNACK DISCONNECT"),
+    0x12: Property("assigned_client_id", "string", "CONNACK"),
+    SERVER_KEEP_ALIVE: Property("server_keep_alive", "two", "CONNACK"),
+    AUTHENTICATION_METHOD: Property("authentication_method", "string", "CONNECT CONNACK AUTH"),
+    0x16: Property("authentication_data", "binary", "CONNECT CONNACK AUTH"),
+    0x17: Property("request_problem_information", "flag", "CONNECT"),
+    0x18: Property("will_delay", "four", "WILL"),
+    0x19: Property("request_response_information", "flag", "CONNECT"),
+    0x1A: Property("response_information", "string", "CONNACK"),
+    0x1C: Property("server_reference", "string", "CONNACK DISCONNECT"),
+    0x1F: Property("reason_string", "string", ANSWERS),
+    RECEIVE_MAXIMUM: Property("receive_maximum", "two", "CONNECT CONNACK"),
+    TOPIC_ALIAS_MAXIMUM: Property("topic_alias_maximum", "two", "CONNECT CONNACK"),
+    TOPIC_ALIAS: Property("topic_alias", "two", "PUBLISH"),
+    MAXIMUM_QOS: Property("maximum_qos", "flag", "CONNACK"),
+    RETAIN_AVAILABLE: Property("retain_available", "flag", "CONNACK"),
+    USER_PROPERTY: Property("user_property", "pair", EVERYWHERE),
+    MAXIMUM_PACKET_SIZE: Property("maximum_packet_size", "four", "CONNECT CONNACK"),
+    WILDCARDS: Property("wildcard_subscription_available", "flag", "CONNACK"),
+    IDENTIFIERS: Property("subscription_identifier_available", "flag", "CONNACK"),
+    SHARED: Property("shared_subscription_available", "flag", "CONNACK"),
 }
+BY_NAME = {property.name: identifier for identifier, property in PROPERTIES.items()}
+SIZES = {"flag": 1, "two": 2, "four": 4}
 NOT_ZERO = {SUBSCRIPTION_IDENTIFIER, RECEIVE_MAXIMUM, TOPIC_ALIAS, MAXIMUM_PACKET_SIZE}
 
 # Section 2.4
@@ -87,8 +98,99 @@ AUTH_CODES = {True: {0x18, 0x19}, False: {0, 0x18}}
 Complain = Callable[[str, str], None]  # the rule, what is wrong
 
 
+def allowed(place: str) -> set[str]:
+    """The names of the properties that a client may have there."""
+    found = {property.name for property in PROPERTIES.values() if place in property.places.split()}
+    return found - {"subscription_identifier"} if place == "PUBLISH" else found
+
+
+# ---- Writing ----
+
+
+def variable(number: int) -> bytes:
+    """A Variable Byte Integer (section 1.5.5)."""
+    high, low = divmod(number, 128)
+    return bytes([low | 128]) + variable(high) if high else bytes([low])
+
+
+def binary(data: bytes | str) -> bytes:
+    """With its length in front, as strings and binary data have it."""
+    if isinstance(data, str):
+        data = data.encode()
+    return struct.pack(">H", len(data)) + data
+
+
+def packet(type: int, body: bytes = b"", flags: int | None = None) -> bytes:
+    if flags is None:
+        flags = 2 if type in FLAGS_2 else 0
+    return bytes([type << 4 | flags]) + variable(len(body)) + body
+
+
+def properties(values: Mapping[str | int, object] | Iterable[tuple[str | int, object]]) -> bytes:
+    """Properties by name or identifier, with their length in front. A list of values stands for several."""
+    out = b""
+    for key, given in values.items() if isinstance(values, Mapping) else values:
+        identifier = BY_NAME.get(key, key)
+        kind = PROPERTIES[identifier].kind
+        for value in given if isinstance(given, list) else [given]:
+            out += bytes([identifier])
+            if kind in SIZES:
+                out += value.to_bytes(SIZES[kind], "big")
+            elif kind == "variable":
+                out += variable(value)
+            elif kind == "pair":
+                out += binary(value[0]) + binary(value[1])
+            else:
+                out += binary(value)
+    return variable(len(out)) + out
+
+
+def publish_packet(
+    level: int,
+    topic: str | bytes,
+    payload: bytes = b"",
+    qos: int = 0,
+    *,
+    retain: int = 0,
+    dup: int = 0,
+    identifier: int = 0,
+    **values: object,
+) -> bytes:
+    body = binary(topic) + (identifier.to_bytes(2, "big") if qos else b"")
+    if level == 5:
+        body += properties(values)
+    return packet(PUBLISH, body + payload, dup << 3 | qos << 1 | retain)
+
+
+def matches(filter: str, topic: str) -> bool:
+    """Section 4.7; of a Shared Subscription the filter counts."""
+    if filter.startswith("$share/"):
+        filter = filter.split("/", 2)[2]
+    if topic.startswith("$") and filter[:1] in ("+", "#"):
+        return False
+    filters, levels = filter.split("/"), topic.split("/")
+    for index, part in enumerate(filters):
+        if part == "#":
+            return True
+        if index == len(levels) or part not in ("+", levels[index]):
+            return False
+    return len(filters) == len(levels)
+
+
+# ---- Reading ----
+
+
 class Unreadable(Exception):
     """What follows cannot be found: the rule, what is wrong."""
+
+
+@dataclass
+class Will:
+    topic: str
+    payload: bytes
+    qos: int
+    retain: bool
+    properties: dict[int, list]
 
 
 @dataclass
@@ -114,10 +216,23 @@ class Packet:
     clean: bool = False
     keep_alive: int = 0
     session_present: bool = False
+    client_id: str = ""
+    will: Will | None = None
+    user: str | None = None
+    password: bytes | None = None
 
     @property
     def type(self) -> int:
         return self.raw[0] >> 4
+
+    @property
+    def flags(self) -> int:
+        return self.raw[0] & 15
+
+    @property
+    def body(self) -> bytes:
+        """All behind the fixed header."""
+        return self.raw[self.header :]
 
     @property
     def dup(self) -> bool:
@@ -131,6 +246,11 @@ class Packet:
     def retain(self) -> bool:
         return bool(self.raw[0] & 1)
 
+    @property
+    def named(self) -> dict[str, object]:
+        """Its properties by name: lists of the pairs, and the one value of all others."""
+        return by_name(self.properties)
+
     def complain(self, rule: str, what: str) -> None:
         self.complaints.append((rule, what))
 
@@ -140,6 +260,31 @@ class Packet:
     def __str__(self) -> str:
         who = "client" if self.from_client else "server"
         return f"packet {self.number}, the {who}'s {NAMES[self.type]}"
+
+
+Kind = TypeVar("Kind", bound=Packet)
+
+
+def by_name(properties: dict[int, list]) -> dict[str, object]:
+    kinds = {identifier: PROPERTIES[identifier] for identifier in properties}
+    return {kinds[i].name: found if kinds[i].kind == "pair" else found[0] for i, found in properties.items()}
+
+
+def parse(raw: bytes, level: int, from_client: bool = True) -> Packet:
+    """One whole packet."""
+    packet = first(bytearray(raw), level)
+    packet.from_client = from_client
+    if packet.readable:
+        Reading(packet).read()
+    return packet
+
+
+def split(data: bytes) -> list[bytes]:
+    """Whole packets, unread."""
+    waiting, found = bytearray(data), []
+    while packet := first(waiting, 5):
+        found.append(packet.raw)
+    return found
 
 
 def packets(recording: Recording) -> Iterator[Packet]:
@@ -168,11 +313,11 @@ def packets(recording: Recording) -> Iterator[Packet]:
             yield packet
 
 
-def first(data: bytearray, level: int) -> Packet | None:
+def first(data: bytearray, level: int, kind: type[Kind] = Packet) -> Kind | None:
     """Takes the first packet off, if it is complete."""
     if not data:
         return None
-    packet = Packet(b"", level=level)
+    packet = kind(b"", level=level)
     try:
         packet.header, size = fixed_header(data, packet.complain)
     except Unreadable as why:
@@ -288,7 +433,7 @@ class Reading:
             identifier = self.variable()
             if identifier not in PROPERTIES:
                 raise Unreadable("[2.2.2.2]", f"a property 0x{identifier:02X} does not exist")
-            kind, places = PROPERTIES[identifier]
+            _, kind, places = PROPERTIES[identifier]
             value = self.value(kind)
             self.check_property(identifier, kind, value, place, places)
             again = identifier == USER_PROPERTY or (
@@ -301,9 +446,8 @@ class Reading:
         return found
 
     def value(self, kind: str) -> object:
-        sizes = {"flag": 1, "two": 2, "four": 4}
-        if kind in sizes:
-            return self.number(sizes[kind])
+        if kind in SIZES:
+            return self.number(SIZES[kind])
         if kind == "pair":
             return self.string(), self.string()
         if kind == "topic":
@@ -363,20 +507,20 @@ class Reading:
         packet.properties = self.properties("CONNECT")
         if 0x16 in packet.properties and AUTHENTICATION_METHOD not in packet.properties:
             self.complain("[3.1.2.11.10]", "Authentication Data without a method")
-        client = self.string()
+        packet.client_id = client = self.string()
         if packet.level == 3 and not 1 <= len(client.encode()) <= 23:
             self.complain("[3.1:3.1]", f"a Client Identifier of {len(client.encode())} bytes")
         if packet.level == 4 and not client and not packet.clean:
             self.complain("[3.1.1:MQTT-3.1.3-7]", "a kept session without a Client Identifier")
         if will:
-            self.properties("WILL")
-            if not self.topic("[MQTT-4.7.0-1]"):
+            found = self.properties("WILL")
+            if not (topic := self.topic("[MQTT-4.7.0-1]")):
                 self.complain("[MQTT-4.7.3-1]", "an empty Will Topic")
-            self.binary()
+            packet.will = Will(topic, self.binary(), qos, retain, found)
         if user:
-            self.string()
+            packet.user = self.string()
         if password:
-            self.binary()
+            packet.password = self.binary()
 
     def read_connack(self) -> None:
         packet = self.packet

@@ -1,7 +1,7 @@
-"""A fault injector: a TCP proxy on loopback that makes of each connection what a plan says.
+"""A TCP proxy on loopback that makes of each connection what a plan says: it injects faults.
 
 The plan of a connection is drawn from the seed and the connection's number alone, so a run can be had again with the
-seed that it printed. What TCP itself repairs (loss, reordering) cannot be done here: see network.py.
+seed that it printed. What TCP itself repairs (loss, reordering) cannot be done here: see Tests/Faults/network.py.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import struct
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 UP, DOWN = "up", "down"  # from the client to the server, and back
@@ -254,3 +254,14 @@ def always(plan: Plan) -> Planner:
 def first(*plans: Plan) -> Planner:
     """The first connections have these plans, the others none."""
     return lambda number, chance: plans[number - 1] if number <= len(plans) else Plan()
+
+
+def cut_after(counts: Iterable[int | None]) -> Planner:
+    """Each connection in turn is reset when so many bytes have come down; None, and all behind the last: none."""
+    left = iter(counts)
+
+    def planner(number: int, chance: random.Random) -> Plan:
+        count = next(left, None)
+        return Plan(fault="reset", at=count) if count else Plan()
+
+    return planner

@@ -1,6 +1,6 @@
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 //
-// A whole life in one call: connect, subscribe, hand out messages, disconnect.
+// Each of these does all in one call: it connects, subscribes, hands out messages, and disconnects.
 
 import CMosquitto
 
@@ -52,7 +52,8 @@ import CMosquitto
   }
 }
 
-/// `messages`: an array that the caller frees with mosquitto_message_free_contents() for each, and free().
+/// `messages` becomes an array. The caller frees each message with mosquitto_message_free_contents(), and the
+/// array with free().
 @c public func mosquitto_subscribe_simple(
   _ messages: UnsafeMutablePointer<UnsafeMutablePointer<mosquitto_message>?>?, _ msg_count: Int32,
   _ want_retained: Bool, _ topic: UnsafePointer<CChar>?, _ qos: Int32, _ host: UnsafePointer<CChar>?,
@@ -74,8 +75,8 @@ import CMosquitto
           let message = unsafe message
         else { return 1 }
         guard unsafe collection.pointee.takesRetained || !message.pointee.retain else { return 0 }
-        let place = unsafe collection.pointee.list + Int(collection.pointee.count)
-        let copied = unsafe mosquitto_message_copy(place, message)
+        let target = unsafe collection.pointee.list + Int(collection.pointee.count)
+        let copied = unsafe mosquitto_message_copy(target, message)
         guard copied == MOSQ_ERR_SUCCESS else {
           unsafe collection.pointee.failure = copied
           return 1
