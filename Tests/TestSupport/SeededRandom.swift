@@ -25,5 +25,7 @@ public struct SeededRandom: RandomNumberGenerator {
 
   public mutating func pick<Element>(_ elements: [Element]) -> Element { elements[below(elements.count)] }
 
-  public mutating func bytes(_ count: Int) -> [UInt8] { (0..<count).map { _ in UInt8(truncatingIfNeeded: next()) } }
+  public mutating func bytes(_ count: Int) -> [UInt8] {
+    (0..<count).map { _ in UInt8(truncatingIfNeeded: next()) }
+  }
 }
