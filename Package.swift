@@ -26,6 +26,11 @@ func tests(_ name: String, excluding excluded: [String] = [], _ imports: Target.
   .testTarget(name: name, dependencies: imports, exclude: excluded, swiftSettings: testSettings)
 }
 
+/// What several test targets use: Tests/NAME.
+func support(_ name: String, _ imports: Target.Dependency...) -> Target {
+  .target(name: name, dependencies: imports, path: "Tests/\(name)", swiftSettings: testSettings)
+}
+
 let package = Package(
   name: "libswiftmqtt",
   targets: [
@@ -51,13 +56,14 @@ let package = Package(
       name: "smq", dependencies: ["CSwiftMQTT", "CTool", "CPlatform"], exclude: ["smq.bash"],
       swiftSettings: settings + [.swiftLanguageMode(.v5)]),
 
-    tests("StorageTests", "Storage"),
-    tests("MQTTWireTests", excluding: ["Vectors"], "MQTTWire", "Storage"),
-    tests("MQTTSessionTests", "MQTTSession", "MQTTWire", "Storage"),
-    tests("DriverTests", "Driver", "Transports", "Platform", "Storage"),
+    support("TestSupport", "Storage"),
+    tests("StorageTests", "Storage", "TestSupport"),
+    tests("MQTTWireTests", excluding: ["Vectors"], "MQTTWire", "Storage", "TestSupport"),
+    tests("MQTTSessionTests", "MQTTSession", "MQTTWire", "Storage", "TestSupport"),
+    tests("DriverTests", "Driver", "Transports", "Platform", "Storage", "TestSupport"),
     tests(
       "MQTTClientTests", "MQTTClient", "Driver", "Transports", "Platform", "MQTTSession", "MQTTWire",
-      "Storage"),
+      "Storage", "TestSupport"),
     tests("SwiftMQTTTests", "SwiftMQTT", "CSwiftMQTT", "MQTTClient", "MQTTWire", "Storage"),
     tests("SmqTests", "smq", "SwiftMQTT"),
     // Optimised, because it makes 100,000 runs: swift run -c release Simulator
@@ -65,6 +71,7 @@ let package = Package(
       name: "Simulator",
       dependencies: [
         "MQTTClient", "Driver", "Transports", "Platform", "MQTTSession", "MQTTWire", "Storage",
+        "TestSupport",
       ],
       path: "Tests/Simulator",
       swiftSettings: testSettings),

@@ -95,14 +95,18 @@ extension Driver where Engine == MQTTEngine, Link: ~Copyable, System: ~Copyable 
     return engine.session.advanceToNextEvent()
   }
 
-  /// The next completion says no more than that its message has arrived.
-  public var nextCompletionIsPlain: Bool {
-    @inline(__always) get { engine.session.nextCompletionIsPlain }
+  /// The slot of the completion that comes next, if there is no event to release, and it says no more than that its message
+  /// has arrived.
+  public var plainCompletion: Int? {
+    @inline(__always) get { engine.session.plainCompletion }
   }
 
-  /// Takes the event of `EventSource.completion`.
+  /// Takes the completion whose slot `plainCompletion` has just told.
   @inline(__always)
-  public mutating func takeCompletion() -> Completion? { engine.session.takeCompletion() }
+  public mutating func takePlainCompletion(_ slot: Int) -> Completion {
+    offeredBytes = 0
+    return engine.session.takePlainCompletion(slot)
+  }
 
   /// Takes the event of `EventSource.plainMessage`.
   @inline(__always)

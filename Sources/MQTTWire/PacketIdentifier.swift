@@ -2,6 +2,11 @@
 public struct PacketIdentifier: BitwiseCopyable, Equatable {
   public let rawValue: UInt16
 
+  /// In a packet.
+  public static var encodedSize: Int {
+    @inline(__always) get { 2 }
+  }
+
   /// `nil` for zero, which is none [MQTT-2.2.1-3].
   public init?(_ rawValue: UInt16) {
     guard rawValue != 0 else { return nil }

@@ -52,18 +52,41 @@
     return unsafe start[offset]
   }
 
-  /// Four bytes, the first one lowest.
-  @inline(__always)
-  public func littleEndian(at offset: Int) -> UInt32 {
-    precondition(offset >= 0 && offset <= count &- 4)
-    return unsafe UInt32(littleEndian: UnsafeRawPointer(start + offset).loadUnaligned(as: UInt32.self))
-  }
-
   /// Two bytes, the high one first.
   @inline(__always)
   public func uint16(at offset: Int) -> UInt16 {
     precondition(offset >= 0 && offset <= count &- 2)
     return unsafe UInt16(bigEndian: UnsafeRawPointer(start + offset).loadUnaligned(as: UInt16.self))
+  }
+
+  // For `ByteQueue` and `ByteRing`, which know that the places are inside.
+
+  @inline(__always)
+  @unsafe func uncheckedByte(at offset: Int) -> UInt8 {
+    assert(UInt(bitPattern: offset) < UInt(bitPattern: count))
+    return unsafe start[offset]
+  }
+
+  @inline(__always)
+  @unsafe func uncheckedLittleEndian(at offset: Int) -> UInt32 {
+    assert(offset >= 0 && offset <= count &- 4)
+    return unsafe UInt32(littleEndian: UnsafeRawPointer(start + offset).loadUnaligned(as: UInt32.self))
+  }
+
+  @_lifetime(borrow self)
+  @inline(__always)
+  @unsafe func uncheckedBytes(at offset: Int, count size: Int) -> Span<UInt8> {
+    assert(offset >= 0 && size >= 0 && offset <= count &- size)
+    let span = unsafe Span(_unsafeStart: UnsafePointer(start) + offset, count: size)
+    return unsafe _overrideLifetime(span, borrowing: self)
+  }
+
+  @_lifetime(&self)
+  @inline(__always)
+  @unsafe mutating func uncheckedWriter(at offset: Int, count size: Int) -> UncheckedWriter {
+    assert(offset >= 0 && size >= 0 && offset <= count &- size)
+    let writer = unsafe UncheckedWriter(start: start + offset, count: size)
+    return unsafe _overrideLifetime(writer, mutating: &self)
   }
 
   /// For a packet of `size` bytes at most, from `offset` on.

@@ -13,13 +13,20 @@
 
   /// In place, so that changing one field of an element does not copy the rest.
   public subscript(slot: Int) -> Element {
-    unsafeAddress {
-      precondition(UInt(bitPattern: slot) < UInt(bitPattern: count))
-      return unsafe UnsafePointer(start + slot)
-    }
-    unsafeMutableAddress {
-      precondition(UInt(bitPattern: slot) < UInt(bitPattern: count))
-      return unsafe start + slot
-    }
+    @inline(__always) unsafeAddress { unsafe UnsafePointer(address(of: slot)) }
+    @inline(__always) unsafeMutableAddress { unsafe address(of: slot) }
+  }
+
+  @inline(__always)
+  @unsafe func address(of slot: Int) -> UnsafeMutablePointer<Element> {
+    precondition(UInt(bitPattern: slot) < UInt(bitPattern: count))
+    return unsafe start + slot
+  }
+
+  /// The caller guarantees that there is such a slot.
+  @inline(__always)
+  @unsafe func address(ofValid slot: Int) -> UnsafeMutablePointer<Element> {
+    assert(UInt(bitPattern: slot) < UInt(bitPattern: count))
+    return unsafe start + slot
   }
 }

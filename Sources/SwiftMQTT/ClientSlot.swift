@@ -44,6 +44,10 @@ typealias Client = MQTTClient.Client<Linux>
     nonmutating unsafeMutableAddress { unsafe place }
   }
 
+  var clientAddress: UnsafeMutablePointer<Client> {
+    @inline(__always) get { unsafe place }
+  }
+
   var handlers: HandlerTable {
     unsafeAddress { unsafe UnsafePointer(table) }
     nonmutating unsafeMutableAddress { unsafe table }

@@ -78,7 +78,9 @@ func describe(
   let received = unsafe client.receivedBytes.withUnsafeBytes { $0.baseAddress }
   if !message.properties.isEmpty { unsafe event.pointee.properties = bytes(message.properties, at: received) }
   if !message.payload.isEmpty { unsafe event.pointee.payload = bytes(message.payload, at: received) }
-  unsafe event.pointee.payload_offset = UInt32(truncatingIfNeeded: message.payloadOffset)
+  if message.payloadOffset != 0 {
+    unsafe event.pointee.payload_offset = UInt32(truncatingIfNeeded: message.payloadOffset)
+  }
   unsafe event.pointee.payload_total = UInt32(truncatingIfNeeded: message.payloadSize)
   unsafe event.pointee.qos = message.qos.rawValue
   unsafe event.pointee.retain = message.retain ? 1 : 0
@@ -86,7 +88,9 @@ func describe(
   unsafe event.pointee.part =
     (message.isFirst ? UInt8(SMQ_PART_FIRST) : 0) | (message.isLast ? UInt8(SMQ_PART_LAST) : 0)
   unsafe event.pointee.token = Counter(message.token).uint64
-  unsafe event.pointee.subscription_identifier = message.subscriptionIdentifier
+  if message.subscriptionIdentifier != 0 {
+    unsafe event.pointee.subscription_identifier = message.subscriptionIdentifier
+  }
   guard !message.topic.isEmpty else { return }
   let topics =
     message.isTopicAliased ? unsafe client.aliasedTopics.withUnsafeBytes { $0.baseAddress } : unsafe received

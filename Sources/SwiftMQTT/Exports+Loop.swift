@@ -13,50 +13,52 @@ import Platform
 
 @c @implementation
 public func smq_next_event(_ client: OpaquePointer?, _ event: UnsafeMutablePointer<smq_event>?) -> Int32 {
-  guard let client = unsafe client, let event = unsafe event else { return unsafe nextEvent(client, event) }
-  let slot = unsafe UnsafeMutablePointer<ClientSlot>(client)
+  guard let handle = unsafe client, let event = unsafe event else { return unsafe nextEvent(client, event) }
+  let slot = unsafe UnsafeMutablePointer<ClientSlot>(handle)
   guard unsafe slot.pointee.mark == ClientSlot.aliveMark,
     unsafe event.pointee.size == UInt32(MemoryLayout<smq_event>.size)
   else { return unsafe nextEvent(client, event) }
   // A completion finds no event to be released, and is spared the way of a message.
-  if unsafe slot.pointee.client.hasEventToRelease { return unsafe releaseAndTake(slot, event) }
-  let source = unsafe slot.pointee.client.nextSource
-  if source == .completion, unsafe slot.pointee.client.nextCompletionIsPlain {
-    return unsafe takeCompletion(slot, event)
+  let client = unsafe slot.pointee.clientAddress
+  if unsafe client.pointee.hasEventToRelease { return unsafe releaseAndTake(slot, event) }
+  if let completed = unsafe client.pointee.plainCompletion {
+    return unsafe takeCompletion(completed, client, event)
   }
-  return unsafe take(source, slot, event)
+  return unsafe take(client.pointee.nextSource, slot, event)
 }
 
 @inline(never)
 private func releaseAndTake(
   _ slot: UnsafeMutablePointer<ClientSlot>, _ event: UnsafeMutablePointer<smq_event>
 ) -> Int32 {
-  switch unsafe slot.pointee.client.advanceToNextEvent() {
-  case .plainMessage: unsafe takePlainMessage(slot, event)
-  case .completion where unsafe slot.pointee.client.nextCompletionIsPlain: unsafe takeCompletion(slot, event)
-  case let source: unsafe take(source, slot, event)
+  // One address: read anew behind each part of the event that is written, it would cost as many loads.
+  let client = unsafe slot.pointee.clientAddress
+  switch unsafe client.pointee.advanceToNextEvent() {
+  case .plainMessage:
+    unsafe takePlainMessage(client, event)
+    if unsafe !slot.pointee.handlers.isEmpty { unsafe addHandler(slot.pointee.handlers, to: event) }
+    return 1
+  case let source: return unsafe take(source, slot, event)
   }
 }
 
 @inline(never)
 private func takeCompletion(
-  _ slot: UnsafeMutablePointer<ClientSlot>, _ event: UnsafeMutablePointer<smq_event>
+  _ completed: Int, _ client: UnsafeMutablePointer<Client>, _ event: UnsafeMutablePointer<smq_event>
 ) -> Int32 {
-  guard let completion = unsafe slot.pointee.client.takeCompletion() else { return 0 }
-  unsafe clear(event, slot.pointee.client.version)
+  let completion = unsafe client.pointee.takePlainCompletion(completed)
+  unsafe clear(event, client.pointee.version)
   unsafe describe(completion, type: Int32(SMQ_EVENT_COMPLETED), in: event)
   return 1
 }
 
 @inline(__always)
 private func takePlainMessage(
-  _ slot: UnsafeMutablePointer<ClientSlot>, _ event: UnsafeMutablePointer<smq_event>
-) -> Int32 {
-  let message = unsafe slot.pointee.client.takePlainMessage()
-  unsafe clear(event, slot.pointee.client.version)
-  unsafe describe(MessageEvent(message), of: slot.pointee.client, in: event)
-  if unsafe !slot.pointee.handlers.isEmpty { unsafe addHandler(slot.pointee.handlers, to: event) }
-  return 1
+  _ client: UnsafeMutablePointer<Client>, _ event: UnsafeMutablePointer<smq_event>
+) {
+  let message = unsafe client.pointee.takePlainMessage()
+  unsafe clear(event, client.pointee.version)
+  unsafe describe(MessageEvent(message), of: client.pointee, in: event)
 }
 
 @inline(never)

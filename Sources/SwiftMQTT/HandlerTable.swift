@@ -14,6 +14,10 @@ struct HandlerTable: ~Copyable {
     /// 0: free.
     var size: UInt32
     var handler: Handler
+
+    var filter: ByteRange {
+      ByteRange(offset: Int(truncatingIfNeeded: offset), count: Int(truncatingIfNeeded: size))
+    }
   }
 
   enum Fault: Error, BitwiseCopyable {
@@ -25,14 +29,12 @@ struct HandlerTable: ~Copyable {
   }
 
   private var entries: Table<Entry>
-  /// The filters one behind the other, without gaps.
-  private var filters: Region
-  private var used = 0
+  private var filters: PackedStrings
 
   @_optimize(size)
   init(entries: consuming Table<Entry>, filters: consuming Region) {
     self.entries = entries
-    self.filters = filters
+    self.filters = PackedStrings(region: filters)
     for index in 0..<self.entries.count {
       self.entries[index] = Entry(offset: 0, size: 0, handler: Handler(function: 0, user: 0))
     }
@@ -66,27 +68,22 @@ struct HandlerTable: ~Copyable {
     }
     let slot = Int(truncatingIfNeeded: index)
     let old = Int(truncatingIfNeeded: entries[slot].size)
-    guard filter.count <= filters.count else { throw .tooLarge }
-    guard filter.count <= filters.count &- used &+ old else { throw .full }
+    guard filter.count <= filters.capacity else { throw .tooLarge }
+    guard filter.count <= filters.free &+ old else { throw .full }
     remove(slot)
-    var place = filters.mutableBytes(in: used..<used &+ filter.count)
-    copy(filter, into: &place)
+    let place = filters.append(filter)
     entries[slot] = Entry(
-      offset: UInt32(truncatingIfNeeded: used), size: UInt32(truncatingIfNeeded: filter.count),
+      offset: UInt32(truncatingIfNeeded: place.offset), size: UInt32(truncatingIfNeeded: place.count),
       handler: handler)
-    used &+= filter.count
   }
 
   @_optimize(size)
   private mutating func remove(_ slot: Int) {
-    let gap = entries[slot]
-    guard gap.size > 0 else { return }
-    let start = Int(truncatingIfNeeded: gap.offset)
-    let end = start &+ Int(truncatingIfNeeded: gap.size)
-    filters.move(from: end, to: start, count: used &- end)
-    used &-= end &- start
-    for index in 0..<entries.count where entries[index].offset > gap.offset {
-      entries[index].offset -= gap.size
+    guard entries[slot].size > 0 else { return }
+    let removed = entries[slot].filter
+    filters.remove(removed)
+    for index in 0..<entries.count {
+      entries[index].offset = PackedStrings.offset(entries[index].offset, without: removed)
     }
     entries[slot].size = 0
   }
@@ -106,7 +103,6 @@ struct HandlerTable: ~Copyable {
 
   @_lifetime(borrow self)
   private borrowing func filter(_ entry: Entry) -> Span<UInt8> {
-    let start = Int(truncatingIfNeeded: entry.offset)
-    return filters.bytes.extracting(start..<start &+ Int(truncatingIfNeeded: entry.size))
+    filters.bytes.extracting(entry.filter.range)
   }
 }

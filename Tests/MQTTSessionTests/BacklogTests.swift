@@ -1,4 +1,6 @@
 import MQTTWire
+import Storage
+import TestSupport
 import Testing
 
 @testable import MQTTSession
@@ -10,7 +12,7 @@ import Testing
   final class Scene {
     let version: ProtocolVersion
     let rig: Rig
-    private var random: SeededGenerator
+    private var random: SeededRandom
     /// In the order in which they were published: the identifier is the number.
     private var queue: [(number: UInt16, isSent: Bool, isReleased: Bool)]
     /// What is sent and has not been taken.
@@ -30,7 +32,7 @@ import Testing
     ) {
       self.version = version
       self.holds = holds
-      random = SeededGenerator(seed: seed)
+      random = SeededRandom(seed: seed)
       queue = (1...count).map { ($0, false, false) }
       payloadSize = payload
       rig = Rig(version) {

@@ -56,42 +56,42 @@ extension Chaos {
     var topic = ["a", "a/b", "topic/long", String(repeating: "l", count: 60 + random.below(60))][
       random.below(4)]
     if version == .v5_0 {
-      if random.chance(30) { properties += topicAlias(UInt16(random.chance(95) ? 1 + random.below(3) : 9)) }
-      if !properties.isEmpty, random.chance(50) { topic = "" }
-      if let correlation = correlations.randomElement(using: &random), random.chance(50) {
+      if random.percent(30) { properties += topicAlias(UInt16(random.percent(95) ? 1 + random.below(3) : 9)) }
+      if !properties.isEmpty, random.percent(50) { topic = "" }
+      if let correlation = correlations.randomElement(using: &random), random.percent(50) {
         if topic != "" { topic = "r" }
-        properties += correlationData(random.chance(80) ? correlation : random.bytes(8))
+        properties += correlationData(random.percent(80) ? correlation : random.bytes(8))
       }
-      if random.chance(20) {
+      if random.percent(20) {
         properties += userProperty("k", String(repeating: "v", count: random.below(80)))
       }
     }
-    let size = random.below(random.chance(70) ? 10 : 300)
+    let size = random.below(random.percent(70) ? 10 : 300)
     return publish(
-      version, topic, random.bytes(size), qos: qos, identifier: identifier(), retain: random.chance(10),
-      duplicate: qos != .atMostOnce && random.chance(20), properties: properties)
+      version, topic, random.bytes(size), qos: qos, identifier: identifier(), retain: random.percent(10),
+      duplicate: qos != .atMostOnce && random.percent(20), properties: properties)
   }
 
   func packet() -> [UInt8] {
     var bytes: [UInt8]
-    let code: UInt8 = version == .v5_0 && random.chance(20) ? 0x80 : 0
+    let code: UInt8 = version == .v5_0 && random.percent(20) ? 0x80 : 0
     switch random.below(20) {
     case 0..<8: bytes = publishFromServer()
     case 8..<10: bytes = pubrel(identifier())
     case 10, 11: bytes = puback(identifier(), code)
     case 12: bytes = pubrec(identifier(), code)
     case 13: bytes = pubcomp(identifier())
-    case 14: bytes = suback(version, 65_280 + UInt16(random.below(3)), [random.chance(20) ? 0x80 : 0])
+    case 14: bytes = suback(version, 65_280 + UInt16(random.below(3)), [random.percent(20) ? 0x80 : 0])
     case 15: bytes = unsuback(version, 65_280 + UInt16(random.below(3)), [0])
     case 16 where version == .v5_0:
-      bytes = auth(random.chance(50) ? 0x18 : 0, authenticationMethod(random.chance(90) ? "M" : "N"))
-    case 17 where version == .v5_0 && random.chance(10): bytes = disconnect(0x8B, property(0x1F, "bye"))
+      bytes = auth(random.percent(50) ? 0x18 : 0, authenticationMethod(random.percent(90) ? "M" : "N"))
+    case 17 where version == .v5_0 && random.percent(10): bytes = disconnect(0x8B, property(0x1F, "bye"))
     default:
       // What the session itself has sent is answered well.
       bytes = answers()
       if bytes.isEmpty { bytes = pingresp }
     }
-    if random.chance(3), !bytes.isEmpty { bytes[random.below(bytes.count)] = UInt8(random.below(256)) }
+    if random.percent(3), !bytes.isEmpty { bytes[random.below(bytes.count)] = UInt8(random.below(256)) }
     return bytes
   }
 }

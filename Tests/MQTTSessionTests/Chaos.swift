@@ -1,4 +1,5 @@
 import MQTTWire
+import TestSupport
 
 @testable import MQTTSession
 
@@ -6,7 +7,7 @@ import MQTTWire
 /// what they may not.
 final class Chaos {
   let rig: Rig
-  var random: SeededGenerator
+  var random: SeededRandom
   private var toClient: [UInt8] = []
   var fromClient: [UInt8] = []
   /// Of the requests that the server has seen.
@@ -25,8 +26,8 @@ final class Chaos {
   private(set) var endings: Set<String> = []
 
   init(seed: UInt64) {
-    random = SeededGenerator(seed: seed)
-    let version: ProtocolVersion = random.chance(60) ? .v5_0 : random.chance(80) ? .v3_1_1 : .v3_1
+    random = SeededRandom(seed: seed)
+    let version: ProtocolVersion = random.percent(60) ? .v5_0 : random.percent(80) ? .v3_1_1 : .v3_1
     var numbers = [Int](repeating: 0, count: 12)
     for index in numbers.indices { numbers[index] = random.below(1000) }
     rig = Rig(version) {
@@ -69,15 +70,15 @@ final class Chaos {
     case 25..<45 where isOpen: toClient += packet()
     case 25..<70 where isOpen:
       receive()
-      if random.chance(20) { pull() }
+      if random.percent(20) { pull() }
     case 70..<80: transmit(1 + random.below(50))
     case 80..<92: takeEvent()
     case 92..<95: rig.pass(UInt32(random.below(70_000)))
-    case 95..<97 where isOpen: if random.chance(30) { peerClosed() }
+    case 95..<97 where isOpen: if random.percent(30) { peerClosed() }
     default:
       if !isOpen {
         connect()
-      } else if rig.ending != nil || random.chance(20) {
+      } else if rig.ending != nil || random.percent(20) {
         lose()
       }
     }
@@ -96,18 +97,18 @@ final class Chaos {
   }
 
   private func connect() {
-    open(isNewAttempt: random.chance(80))
-    if random.chance(85) {
+    open(isNewAttempt: random.percent(80))
+    if random.percent(85) {
       var properties: [UInt8] = []
       if version == .v5_0 {
-        if random.chance(30) { properties += receiveMaximum(UInt16(1 + random.below(4))) }
-        if random.chance(20) { properties += maximumPacketSize(UInt16(10 + random.below(100))) }
-        if random.chance(10) { properties += maximumQoS(UInt8(random.below(2))) }
-        if random.chance(40) { properties += topicAliasMaximum(UInt16(random.below(5))) }
-        if random.chance(10) { properties += wildcardAvailable(0) }
-        if random.chance(90), !rig.options.properties.isEmpty { properties += authenticationMethod("M") }
+        if random.percent(30) { properties += receiveMaximum(UInt16(1 + random.below(4))) }
+        if random.percent(20) { properties += maximumPacketSize(UInt16(10 + random.below(100))) }
+        if random.percent(10) { properties += maximumQoS(UInt8(random.below(2))) }
+        if random.percent(40) { properties += topicAliasMaximum(UInt16(random.below(5))) }
+        if random.percent(10) { properties += wildcardAvailable(0) }
+        if random.percent(90), !rig.options.properties.isEmpty { properties += authenticationMethod("M") }
       }
-      let isPresent = random.chance(60) && rig.options.keepSession && version != .v3_1
+      let isPresent = random.percent(60) && rig.options.keepSession && version != .v3_1
       toClient += connack(version, sessionPresent: isPresent, properties: properties)
     }
   }
@@ -115,7 +116,7 @@ final class Chaos {
   /// As the driver does it: what waits is handed out, and then the connection is over.
   private func lose() {
     if let ending = rig.ending { endings.insert("\(ending.cause)") }
-    if rig.spoken != .v3_1, !rig.isConnected, random.chance(20) { _ = rig.fallBack() }
+    if rig.spoken != .v3_1, !rig.isConnected, random.percent(20) { _ = rig.fallBack() }
     rig.lose()
     isOpen = false
     while rig.hasEvent || rig.hasUndeliveredEvent, fault == nil { takeEvent() }
@@ -165,11 +166,11 @@ final class Chaos {
 
   private func receive() {
     while !toClient.isEmpty, rig.wantsReceive, rig.ending == nil {
-      let count = 1 + random.below(random.chance(50) ? 10 : 200)
+      let count = 1 + random.below(random.percent(50) ? 10 : 200)
       let rest = rig.receive(Array(toClient.prefix(count)))
       let taken = min(count, toClient.count) - rest.count
       toClient.removeFirst(taken)
-      if taken == 0 || random.chance(30) { break }
+      if taken == 0 || random.percent(30) { break }
     }
     if rig.ending != nil { toClient = [] }
     check()
@@ -181,10 +182,10 @@ final class Chaos {
     let cookie = nextCookie
     let qos = allQoS[random.below(3)]
     let topic = ["t", "topic/a", "topic/b", "topic/which/is/long"][random.below(4)]
-    let payload = random.bytes(random.below(random.chance(80) ? 12 : 80))
-    let expiry = random.chance(20) ? UInt32(1 + random.below(100)) : 0
-    let isQuiet = random.chance(20)
-    let properties = version == .v5_0 && random.chance(20) ? userProperty("k", "v") : []
+    let payload = random.bytes(random.below(random.percent(80) ? 12 : 80))
+    let expiry = random.percent(20) ? UInt32(1 + random.below(100)) : 0
+    let isQuiet = random.percent(20)
+    let properties = version == .v5_0 && random.percent(20) ? userProperty("k", "v") : []
     do throws(SessionError) {
       switch random.below(14) {
       case 0..<4:
@@ -193,7 +194,7 @@ final class Chaos {
         if isQuiet { quiet.insert(cookie) }
         note(cookie)
       case 4:
-        try rig.subscribe([topic + (random.chance(50) ? "/#" : "")], qos: qos, cookie: cookie)
+        try rig.subscribe([topic + (random.percent(50) ? "/#" : "")], qos: qos, cookie: cookie)
         note(cookie)
       case 5:
         try rig.unsubscribe([topic], cookie: cookie)
@@ -210,20 +211,20 @@ final class Chaos {
         try rig.commit(random.below(2))
         reserved = nil
       case 9:
-        guard random.chance(30) else { return }
+        guard random.percent(30) else { return }
         try abort()
       case 10:
         try rig.stream(topic, payload, qos: qos, cookie: cookie, expiry: expiry)
         note(cookie)
       case 11:
-        if random.chance(50), rig.hold() { tokens.append(rig.token) }
+        if random.percent(50), rig.hold() { tokens.append(rig.token) }
       case 12:
         guard let token = tokens.randomElement(using: &random) else { return }
-        let code: UInt8 = version == .v5_0 && random.chance(30) ? 0x87 : 0
-        try rig.acknowledge(token, code, properties: random.chance(20) ? property(0x1F, "r") : [])
+        let code: UInt8 = version == .v5_0 && random.percent(30) ? 0x87 : 0
+        try rig.acknowledge(token, code, properties: random.percent(20) ? property(0x1F, "r") : [])
         tokens.removeAll { $0 == token }
       default:
-        try rig.authenticate(random.chance(50) ? 0x18 : 0x19, random.bytes(random.below(10)))
+        try rig.authenticate(random.percent(50) ? 0x18 : 0x19, random.bytes(random.below(10)))
       }
     } catch {
       // Anything may be refused; then nothing has changed.
@@ -277,7 +278,7 @@ final class Chaos {
     if message.isLast, !message.isOversize, next != message.payloadSize { fault = "bytes are missing" }
   }
 
-  private func pull() { rig.streamPiece = random.chance(20) ? 0 : 1 + random.below(70) }
+  private func pull() { rig.streamPiece = random.percent(20) ? 0 : 1 + random.below(70) }
 
   private func transmit(_ count: Int) {
     guard let bytes = rig.transmit(count) else { return }

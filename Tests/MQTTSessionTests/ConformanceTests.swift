@@ -1,4 +1,5 @@
 import MQTTWire
+import TestSupport
 import Testing
 
 @testable import MQTTSession
@@ -18,7 +19,7 @@ import Testing
   @Test(arguments: everyVersion, [false, true])
   func connectIsFirstAndOnlyDisconnectIsLast(version: ProtocolVersion, keepSession: Bool) throws {
     let rig = Rig(version, keepSession: keepSession, keepAlive: 10)
-    var random = SeededGenerator(seed: 31)
+    var random = SeededRandom(seed: 31)
     for _ in 0..<50 {
       var sent: [UInt8] = []
       rig.session.connectionOpened()
@@ -31,9 +32,9 @@ import Testing
         rig.session.timedOut(at: rig.now)
         let more = rig.drain()
         sent += more
-        if random.chance(50) { rig.receive(pingresp + Self.answers(to: more)) }
+        if random.percent(50) { rig.receive(pingresp + Self.answers(to: more)) }
       }
-      if random.chance(70) {
+      if random.percent(70) {
         _ = rig.session.disconnect()
         sent += rig.drain()
       }
@@ -137,16 +138,16 @@ import Testing
     let clients: Set<UInt8> = [
       0x00, 0x04, 0x80, 0x81, 0x82, 0x83, 0x90, 0x93, 0x94, 0x95, 0x96, 0x97, 0x98, 0x99,
     ]
-    var random = SeededGenerator(seed: 314)
+    var random = SeededRandom(seed: 314)
     var seen: Set<UInt8> = []
     for first in UInt8.min ... .max {
       for _ in 0..<40 {
         let rig = Rig(.v5_0, receiveBytes: 64)
         rig.open()
-        if random.chance(80) { rig.accept() }
+        if random.percent(80) { rig.accept() }
         for qos in allQoS { try rig.publish(qos: qos) }
         _ = rig.drain()
-        let size = random.below(random.chance(10) ? 100 : 8)
+        let size = random.below(random.percent(10) ? 100 : 8)
         rig.receive([first, UInt8(size)] + (0..<size).map { _ in UInt8(random.below(4)) })
         if rig.ending == nil { _ = rig.session.disconnect() }
         for packet in packets(rig.drain()) where packet[0] == 0xE0 {

@@ -1,5 +1,6 @@
 import MQTTWire
 import Storage
+import TestSupport
 import Testing
 
 @testable import MQTTSession
@@ -310,7 +311,7 @@ import Testing
     var expired = 0
     var sent = 0
     for seed in UInt64(0)..<1000 {
-      var random = SeededGenerator(seed: seed)
+      var random = SeededRandom(seed: seed)
       let rig = Rig(.v5_0) { $0.keepAlive = 0 }
       let start = UInt32(truncatingIfNeeded: random.next())
       rig.now = Instant(milliseconds: start)
@@ -387,13 +388,13 @@ import Testing
 
   /// Ten years, in steps of any length that is allowed, round the clock of milliseconds many times.
   @Test func goesOn() {
-    var random = SeededGenerator(seed: 4)
+    var random = SeededRandom(seed: 4)
     var clock = ExpiryClock()
     var milliseconds: UInt64 = 12_345
     clock.advance(to: Instant(milliseconds: 12_345))
     var wrong = 0
     while milliseconds < 315_360_000_000 {
-      milliseconds += UInt64(random.below(random.chance(1) ? 2_000_000_000 : 86_400_000))
+      milliseconds += UInt64(random.below(random.percent(1) ? 2_000_000_000 : 86_400_000))
       clock.advance(to: Instant(milliseconds: UInt32(truncatingIfNeeded: milliseconds)))
       if UInt64(clock.seconds) != 1 + (milliseconds - 12_345) / 1000 { wrong += 1 }
     }

@@ -1,4 +1,5 @@
 import MQTTWire
+import TestSupport
 
 @testable import MQTTSession
 
@@ -35,7 +36,7 @@ final class InboxModel {
   /// How many the server has in flight: before 5.0 it does not know of `maximum`.
   private let window: Int
   let rig: Rig
-  private var random: SeededGenerator
+  private var random: SeededRandom
 
   // The server.
   private var flights: [Flight] = []
@@ -65,14 +66,14 @@ final class InboxModel {
   private(set) var lateAnswers = 0
 
   init(seed: UInt64, maximum: Int) {
-    random = SeededGenerator(seed: seed)
-    let version: ProtocolVersion = random.chance(50) ? .v5_0 : .v3_1_1
+    random = SeededRandom(seed: seed)
+    let version: ProtocolVersion = random.percent(50) ? .v5_0 : .v3_1_1
     self.version = version
     self.maximum = maximum
     window = version == .v5_0 ? maximum : 1 + random.below(2 * maximum)
     let receiveBytes = 64 + random.below(200)
     let controlBytes = 64 + random.below(100)
-    let holds = random.chance(30)
+    let holds = random.percent(30)
     rig = Rig(version) {
       $0.keepAlive = 0
       $0.receiveBytes = receiveBytes
@@ -99,10 +100,10 @@ final class InboxModel {
   }
 
   private func step() throws(Disagreement) {
-    guard isConnected else { return try connect(isPresent: random.chance(80)) }
+    guard isConnected else { return try connect(isPresent: random.percent(80)) }
     switch random.below(100) {
     case 0..<25: send()
-    case 25..<45: receive(1 + random.below(random.chance(50) ? 10 : 200))
+    case 25..<45: receive(1 + random.below(random.percent(50) ? 10 : 200))
     case 45..<65: try takeEvent()
     case 65..<80: try acknowledge()
     case 80..<88: try transmit(1 + random.below(20))
@@ -175,7 +176,7 @@ final class InboxModel {
     lastNumber += 1
     // Of QoS 2 no more than the session can know of: while the PUBREL lies behind the message that is one too
     // many, nobody can wait.
-    let qos: QoS = window > maximum || random.chance(50) ? .atLeastOnce : .exactlyOnce
+    let qos: QoS = window > maximum || random.percent(50) ? .atLeastOnce : .exactlyOnce
     let flight = Flight(identifier: free[random.below(free.count)], qos: qos, number: lastNumber)
     flights.append(flight)
     put(flight, duplicate: false)
@@ -269,7 +270,7 @@ final class InboxModel {
     let number = Int(message.payload[0]) << 8 | Int(message.payload[1])
     delivered += 1
     if message.qos == .exactlyOnce, !handedOut.insert(number).inserted { repeated.append(number) }
-    if rig.options.holdsMessages || (random.chance(50) && rig.hold()) {
+    if rig.options.holdsMessages || (random.percent(50) && rig.hold()) {
       held.append(Held(token: rig.token, qos: message.qos, number: number, connection: connection))
     }
   }
@@ -281,7 +282,7 @@ final class InboxModel {
     guard !held.isEmpty else { return }
     let message = held.remove(at: random.below(held.count))
     if message.connection < connection { lateAnswers += 1 }
-    let codes: [UInt8] = version == .v5_0 && random.chance(30) ? [0x80, 0x83, 0x87, 0x90, 0x97, 0x99] : [0]
+    let codes: [UInt8] = version == .v5_0 && random.percent(30) ? [0x80, 0x83, 0x87, 0x90, 0x97, 0x99] : [0]
     let code = codes[random.below(codes.count)]
     // What was refused was not taken: if its PUBREC gets lost it comes again, and is handed out again.
     if code >= 0x80 { handedOut.remove(message.number) }

@@ -1,4 +1,5 @@
 import MQTTWire
+import TestSupport
 import Testing
 
 @testable import MQTTSession
@@ -39,9 +40,9 @@ import Testing
   func rudeServer(maximum: Int) throws {
     var acknowledgements = 0
     for seed in UInt64(0)..<2000 {
-      var random = SeededGenerator(seed: seed)
-      let version: ProtocolVersion = random.chance(50) ? .v5_0 : .v3_1_1
-      let holds = random.chance(50)
+      var random = SeededRandom(seed: seed)
+      let version: ProtocolVersion = random.percent(50) ? .v5_0 : .v3_1_1
+      let holds = random.percent(50)
       let rig = Rig(version) {
         $0.receiveMaximum = maximum
         $0.holdsMessages = holds
@@ -49,7 +50,7 @@ import Testing
       }
       var tokens: [UInt32] = []
       for connection in 0..<6 {
-        rig.connect(sessionPresent: connection > 0 && random.chance(90))
+        rig.connect(sessionPresent: connection > 0 && random.percent(90))
         _ = rig.event()
         var received: [[UInt8]] = []
         var sent: [UInt8] = []
@@ -57,9 +58,9 @@ import Testing
           let identifier = UInt16(1 + random.below(2 * maximum))
           switch random.below(6) {
           case 0, 1, 2:
-            let qos: QoS = random.chance(50) ? .atLeastOnce : .exactlyOnce
+            let qos: QoS = random.percent(50) ? .atLeastOnce : .exactlyOnce
             let rest = rig.receive(
-              publish(version, qos: qos, identifier: identifier, duplicate: random.chance(40)))
+              publish(version, qos: qos, identifier: identifier, duplicate: random.percent(40)))
             if rest.isEmpty { received.append([qos == .atLeastOnce ? 0x40 : 0x50, UInt8(identifier)]) }
           case 3: rig.receive(pubrel(identifier))
           case 4:
@@ -69,7 +70,7 @@ import Testing
               try? rig.acknowledge(tokens.remove(at: random.below(tokens.count)), version == .v5_0 ? 0x80 : 0)
             }
           }
-          if random.chance(30) { sent += rig.drain() }
+          if random.percent(30) { sent += rig.drain() }
           #expect(rig.inbox.unacknowledged <= 6 * maximum)
         }
         var rest = received[...]

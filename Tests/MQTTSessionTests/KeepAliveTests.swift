@@ -1,5 +1,6 @@
 import MQTTWire
 import Storage
+import TestSupport
 import Testing
 
 @testable import MQTTSession
@@ -122,14 +123,14 @@ import Testing
   @Test(arguments: [1, 2, 10, 60] as [UInt16])
   func gapNeverExceedsKeepAlive(keepAlive: UInt16) throws {
     let rig = Self.rig(keepAlive: keepAlive, pingTimeout: 900)
-    var random = SeededGenerator(seed: UInt64(keepAlive))
+    var random = SeededRandom(seed: UInt64(keepAlive))
     var last: UInt32 = 0
     var widest: UInt32 = 0
     var pings = 0
     for _ in 0..<2000 {
       let deadline = try #require(rig.nextDeadline)
       let idle = Int(deadline - rig.now.milliseconds)
-      let isBusy = random.chance(20)
+      let isBusy = random.percent(20)
       rig.now = rig.now.advanced(by: UInt32(isBusy ? random.below(idle + 1) : idle + random.below(100)))
       if isBusy {
         try rig.publish(isQuiet: true)

@@ -1,4 +1,5 @@
 import MQTTWire
+import TestSupport
 import Testing
 
 @testable import MQTTSession
@@ -146,12 +147,12 @@ import Testing
   func everyBuffer(version: ProtocolVersion) {
     var faults: [String] = []
     for buffer in 64...200 {
-      var random = SeededGenerator(seed: UInt64(buffer))
+      var random = SeededRandom(seed: UInt64(buffer))
       let rig = Self.rig(version, receiveBytes: buffer, parts: true)
       for number in 0..<40 {
         let qos = allQoS[random.below(3)]
         let size = max(0, buffer * (1 + random.below(3)) + random.below(40) - 20)
-        let properties = version == .v5_0 && random.chance(30) ? userProperty("key", "value") : []
+        let properties = version == .v5_0 && random.percent(30) ? userProperty("key", "value") : []
         let topic = String(repeating: "t", count: 1 + random.below(20))
         let data = Self.payload(size)
         let packet = publish(version, topic, data, qos: qos, identifier: 9, properties: properties)

@@ -1,4 +1,5 @@
 import MQTTWire
+import TestSupport
 import Testing
 
 @testable import MQTTSession
@@ -7,7 +8,7 @@ import Testing
 @Suite struct NoiseTests {
   /// Feeds bytes to a session with messages in every state; says what was wrong.
   static func feed(
-    _ bytes: [UInt8], _ version: ProtocolVersion, isConnected: Bool, random: inout SeededGenerator
+    _ bytes: [UInt8], _ version: ProtocolVersion, isConnected: Bool, random: inout SeededRandom
   ) throws -> String? {
     let rig = Rig(version, outboxBytes: 256, outboxMessages: 8, receiveBytes: 64)
     for qos in allQoS { try rig.publish(qos: qos) }
@@ -23,11 +24,11 @@ import Testing
     while !rest.isEmpty, rig.wantsReceive {
       let piece = 1 + random.below(rest.count)
       rest = rig.receive(Array(rest.prefix(piece))) + rest.dropFirst(piece)
-      if random.chance(50) || !rig.wantsReceive {
+      if random.percent(50) || !rig.wantsReceive {
         let sent = packets(rig.drain(piece: 1 + random.below(30)))
         if let last = sent.last, firstPacketSize(last[...]) != last.count { return "not whole: \(last)" }
       }
-      if random.chance(50) || !rig.wantsReceive { _ = rig.events() }
+      if random.percent(50) || !rig.wantsReceive { _ = rig.events() }
     }
     if let ending = rig.ending {
       if rig.isConnected || rig.wantsReceive || rig.nextDeadline != nil { return "ended, and goes on" }
@@ -43,13 +44,13 @@ import Testing
     return rig.isConnected ? nil : "no life after it"
   }
 
-  static func check(_ runs: Int, seed: UInt64, _ make: (inout SeededGenerator) -> [UInt8]) throws {
+  static func check(_ runs: Int, seed: UInt64, _ make: (inout SeededRandom) -> [UInt8]) throws {
     var failures = 0
     var ended = 0
     for run in 0..<UInt64(runs) {
-      var random = SeededGenerator(seed: seed &+ run)
-      let version: ProtocolVersion = random.chance(50) ? .v5_0 : .v3_1_1
-      let isConnected = random.chance(70)
+      var random = SeededRandom(seed: seed &+ run)
+      let version: ProtocolVersion = random.percent(50) ? .v5_0 : .v3_1_1
+      let isConnected = random.percent(70)
       let bytes = make(&random)
       if let fault = try feed(bytes, version, isConnected: isConnected, random: &random) {
         failures += 1
@@ -76,10 +77,10 @@ import Testing
       for _ in 0..<1 + random.below(6) {
         let type = UInt8(1 + random.below(15))
         let flags: UInt8 = type == 6 || type == 8 || type == 10 ? 2 : type == 3 ? UInt8(random.below(16)) : 0
-        let size = random.below(random.chance(20) ? 70 : 8)
+        let size = random.below(random.percent(20) ? 70 : 8)
         bytes += [type << 4 | flags, UInt8(size)]
         // Small numbers are identifiers, codes and lengths.
-        bytes += (0..<size).map { _ in UInt8(random.below(random.chance(70) ? 8 : 256)) }
+        bytes += (0..<size).map { _ in UInt8(random.below(random.percent(70) ? 8 : 256)) }
       }
       return bytes
     }
@@ -89,7 +90,7 @@ import Testing
     let conversations = bothVersions.map { Array(ReceivingTests.conversation($0).joined()) }
     try Self.check(10_000, seed: 3_000_000) { random in
       var bytes = conversations[random.below(2)]
-      if random.chance(60) { bytes.removeFirst(random.below(3) * 2) }
+      if random.percent(60) { bytes.removeFirst(random.below(3) * 2) }
       for _ in 0..<1 + random.below(4) {
         let index = random.below(bytes.count)
         switch random.below(4) {

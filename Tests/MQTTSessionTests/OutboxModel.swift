@@ -1,4 +1,5 @@
 import MQTTWire
+import TestSupport
 
 @testable import MQTTSession
 
@@ -46,7 +47,7 @@ final class OutboxModel {
   let byteCapacity: Int
   let messageCapacity: Int
   let rig: Rig
-  var random: SeededGenerator
+  var random: SeededRandom
 
   private var messages: [Message] = []
   /// Where the newest packet ends.
@@ -83,13 +84,13 @@ final class OutboxModel {
 
   init(seed: UInt64, messages: Int, bytes: Int) {
     self.seed = seed
-    random = SeededGenerator(seed: seed)
-    version = random.chance(50) ? .v5_0 : .v3_1_1
-    keepsSession = random.chance(80)
+    random = SeededRandom(seed: seed)
+    version = random.percent(50) ? .v5_0 : .v3_1_1
+    keepsSession = random.percent(80)
     hasPolicies = seed % 2 == 1
     messageCapacity = messages
     byteCapacity = bytes
-    nextIdentifier = random.chance(30) ? 65_018 + random.below(6) : 1 + random.below(65_023)
+    nextIdentifier = random.percent(30) ? 65_018 + random.below(6) : 1 + random.below(65_023)
     rig = Rig(
       version, keepSession: keepsSession, keepAlive: 0, outboxBytes: bytes, outboxMessages: messages,
       firstIdentifier: UInt16(nextIdentifier))
@@ -115,7 +116,7 @@ final class OutboxModel {
     case 0..<35: try publish(size: randomSize(), as: randomOverflow())
     case 35..<45: try takeEvent()
     case 45..<100 where !isConnected: try connect(isLast: false)
-    case 45..<65: _ = try transmit(1 + random.below(random.chance(50) ? 6 : 80))
+    case 45..<65: _ = try transmit(1 + random.below(random.percent(50) ? 6 : 80))
     case 65..<73: try transmitAll()
     case 73..<90: try answer()
     case 90..<95: try answerNothing()
@@ -125,7 +126,7 @@ final class OutboxModel {
 
   /// Everything comes to an end, and all the room comes back.
   private func settle() throws(Disagreement) {
-    if isConnected, random.chance(50) { lose() }
+    if isConnected, random.percent(50) { lose() }
     var turns = 0
     while !messages.isEmpty {
       if !isConnected { try connect(isLast: true) }
@@ -185,8 +186,8 @@ final class OutboxModel {
 
   private func publish(size wanted: Int, as overflow: PublishOptions.Overflow) throws(Disagreement) {
     let qos = allQoS[random.below(3)]
-    let retain = random.chance(20)
-    let isQuiet = random.chance(hasPolicies ? 60 : 30)
+    let retain = random.percent(20)
+    let isQuiet = random.percent(hasPolicies ? 60 : 30)
     let topic = ["t", "u", "v"][random.below(3)]
     // As near to the wanted size as the two sizes of Remaining Length allow.
     let fixed = 3 + (qos == .atMostOnce ? 0 : 2) + (version == .v5_0 ? 1 : 0)
@@ -452,23 +453,23 @@ final class OutboxModel {
   }
 
   private func connect(isLast: Bool) throws(Disagreement) {
-    let isPresent = keepsSession && random.chance(60)
+    let isPresent = keepsSession && random.percent(60)
     window = 65_535
     var properties: [UInt8] = []
     if version == .v5_0, !isLast {
-      if random.chance(50) {
+      if random.percent(50) {
         window = 1 + random.below(4)
         properties += receiveMaximum(UInt16(window))
       }
-      if random.chance(10) {
+      if random.percent(10) {
         limits.packetSize = 8 + random.below(byteCapacity)
         properties += maximumPacketSize(UInt16(limits.packetSize))
       }
-      if random.chance(10) {
+      if random.percent(10) {
         limits.qos = UInt8(random.below(2))
         properties += maximumQoS(limits.qos)
       }
-      if random.chance(10) {
+      if random.percent(10) {
         limits.retain = false
         properties += retainAvailable(0)
       }
@@ -576,7 +577,7 @@ final class OutboxModel {
   // MARK: The server
 
   private func answer() throws(Disagreement) {
-    let isRefusal = version == .v5_0 && random.chance(20)
+    let isRefusal = version == .v5_0 && random.percent(20)
     switch random.below(3) {
     case 0 where !pubacks.isEmpty:
       let identifier = pubacks.remove(at: random.below(pubacks.count))
@@ -618,7 +619,7 @@ final class OutboxModel {
   /// An acknowledgement that nothing waits for: often that of a message that is there.
   private func answerNothing() throws(Disagreement) {
     let near = messages.isEmpty ? 1 : messages[random.below(messages.count)].identifier
-    let identifier = random.chance(60) ? near : UInt16(1 + random.below(65_535))
+    let identifier = random.percent(60) ? near : UInt16(1 + random.below(65_535))
     let awaits = messages.first {
       $0.identifier == identifier && ($0.state == .sent || $0.state == .released)
     }

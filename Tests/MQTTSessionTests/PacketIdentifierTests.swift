@@ -1,4 +1,5 @@
 import MQTTWire
+import TestSupport
 import Testing
 
 @testable import MQTTSession
@@ -36,7 +37,7 @@ import Testing
   /// 200,000 messages in a row, up to 500 of them in use at a time, acknowledged in random order.
   @Test func noneIsUsedTwiceAtATime() throws {
     let rig = DeliveryTests.rig(.v3_1_1, outboxBytes: 8192, outboxMessages: 500, firstIdentifier: 40_000)
-    var random = SeededGenerator(seed: 1)
+    var random = SeededRandom(seed: 1)
     var inUse: [UInt16] = []
     var isInUse = [Bool](repeating: false, count: 65_536)
     var published = 0

@@ -1,4 +1,5 @@
 import MQTTWire
+import TestSupport
 import Testing
 
 @testable import MQTTSession
@@ -65,7 +66,7 @@ import Testing
   /// and that nothing in flight has, until it is answered.
   @Test(arguments: ConformanceTests.everyVersion)
   func identifiersOfRequests(version: ProtocolVersion) throws {
-    var random = SeededGenerator(seed: 231)
+    var random = SeededRandom(seed: 231)
     let rig = Rig(version) {
       $0.requests = 20
       $0.random = 65_270
@@ -75,10 +76,10 @@ import Testing
     var messages: Set<UInt16> = []
     var requested = 0
     for _ in 0..<2000 {
-      if random.chance(50) {
+      if random.percent(50) {
         // Refused if there is no room: the next turn makes some.
-        if random.chance(50) { try? rig.subscribe(["a"]) } else { try? rig.unsubscribe(["a"]) }
-        if random.chance(50) { try? rig.publish(qos: .atLeastOnce) }
+        if random.percent(50) { try? rig.subscribe(["a"]) } else { try? rig.unsubscribe(["a"]) }
+        if random.percent(50) { try? rig.publish(qos: .atLeastOnce) }
         for sent in packets(rig.drain()) {
           let identifier = UInt16(sent[sent[0] == 0x32 ? 5 : 2]) << 8 | UInt16(sent[sent[0] == 0x32 ? 6 : 3])
           #expect(identifier != 0)
@@ -93,7 +94,7 @@ import Testing
       } else if !pending.isEmpty {
         let (type, identifier) = pending.remove(at: random.below(pending.count))
         rig.receive(type == 0x82 ? suback(version, identifier, [0]) : unsuback(version, identifier, [0]))
-        if let message = messages.sorted().randomElement(using: &random), random.chance(60) {
+        if let message = messages.sorted().randomElement(using: &random), random.percent(60) {
           messages.remove(message)
           rig.receive(puback(message))
         }
@@ -294,7 +295,7 @@ import Testing
   /// the application acknowledges them in.
   @Test(arguments: ConformanceTests.everyVersion)
   func acknowledgementsInOrder(version: ProtocolVersion) throws {
-    var random = SeededGenerator(seed: 46)
+    var random = SeededRandom(seed: 46)
     let rig = Rig(version) {
       $0.holdsMessages = true
       $0.receiveMaximum = 100
@@ -305,8 +306,8 @@ import Testing
     var tokens: [UInt32] = []
     var expected: [[UInt8]] = []
     for identifier: UInt16 in 1...100 {
-      let qos: QoS = random.chance(50) ? .atLeastOnce : .exactlyOnce
-      if random.chance(30) { rig.receive(publish(version, qos: .atMostOnce)) }
+      let qos: QoS = random.percent(50) ? .atLeastOnce : .exactlyOnce
+      if random.percent(30) { rig.receive(publish(version, qos: .atMostOnce)) }
       rig.receive(publish(version, qos: qos, identifier: identifier))
       while rig.event() != nil { if rig.token != 0 { tokens.append(rig.token) } }
       expected.append(qos == .atLeastOnce ? puback(identifier) : pubrec(identifier))

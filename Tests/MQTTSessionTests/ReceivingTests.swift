@@ -1,4 +1,5 @@
 import MQTTWire
+import TestSupport
 import Testing
 
 @testable import MQTTSession
@@ -86,7 +87,7 @@ import Testing
       let pieces = stages.flatMap { Self.cut($0, size) }
       #expect(try Self.converse(version, pieces) == expected, "pieces of \(size)")
     }
-    var random = SeededGenerator(seed: 7)
+    var random = SeededRandom(seed: 7)
     for run in 0..<300 {
       var pieces: [[UInt8]] = []
       for stage in stages {

@@ -1,5 +1,6 @@
 import MQTTWire
 import Storage
+import TestSupport
 import Testing
 
 @testable import MQTTSession
@@ -325,7 +326,7 @@ import Testing
 
   /// Many requests, one place: a late reply never meets another request.
   @Test func onePlaceManyTimes() throws {
-    var random = SeededGenerator(seed: 410)
+    var random = SeededRandom(seed: 410)
     let rig = Self.rig(1)
     var late: [[UInt8]] = []
     for turn in 0..<300 {
@@ -351,7 +352,7 @@ import Testing
   @Test func randomRuns() throws {
     var ends = [0, 0, 0]
     for seed in UInt64(0)..<1000 {
-      var random = SeededGenerator(seed: seed)
+      var random = SeededRandom(seed: seed)
       let rig = Self.rig(3) {
         $0.outboxMessages = 8
         $0.outboxBytes = 400
@@ -386,12 +387,12 @@ import Testing
       for _ in 0..<100 where fault == nil {
         switch random.below(10) {
         case 0..<3:
-          let qos: QoS = random.chance(50) ? .atLeastOnce : .atMostOnce
+          let qos: QoS = random.percent(50) ? .atLeastOnce : .atMostOnce
           let timeout = UInt32(1 + random.below(1000))
           do throws(SessionError) {
             try rig.request(
               "q", [UInt8(truncatingIfNeeded: nextCookie)], qos: qos, timeout: timeout, cookie: nextCookie,
-              expiry: random.chance(20) ? 1 : 0)
+              expiry: random.percent(20) ? 1 : 0)
             open.insert(nextCookie)
             nextCookie += 1
           } catch {
@@ -412,15 +413,15 @@ import Testing
           rig.receive(Self.reply(correlations[cookie]!, [UInt8(truncatingIfNeeded: cookie)]))
         case 7:
           guard !unacknowledged.isEmpty else { continue }
-          rig.receive(puback(unacknowledged.removeFirst(), random.chance(50) ? 0x87 : 0))
+          rig.receive(puback(unacknowledged.removeFirst(), random.percent(50) ? 0x87 : 0))
         case 8: rig.pass(UInt32(random.below(400)))
         default:
-          guard random.chance(30) else { continue }
+          guard random.percent(30) else { continue }
           take()
-          rig.reconnect(sessionPresent: random.chance(50))
+          rig.reconnect(sessionPresent: random.percent(50))
           unacknowledged = []
         }
-        if random.chance(70) { take() }
+        if random.percent(70) { take() }
       }
       rig.pass(1000)
       take()

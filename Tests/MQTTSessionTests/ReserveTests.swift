@@ -1,4 +1,5 @@
 import MQTTWire
+import TestSupport
 import Testing
 
 @testable import MQTTSession
@@ -221,8 +222,8 @@ import Testing
     var aborted = 0
     var full = 0
     for seed in UInt64(0)..<1000 {
-      var random = SeededGenerator(seed: seed)
-      let version: ProtocolVersion = random.chance(50) ? .v5_0 : .v3_1_1
+      var random = SeededRandom(seed: seed)
+      let version: ProtocolVersion = random.percent(50) ? .v5_0 : .v3_1_1
       let rig = Rig(version) {
         $0.keepAlive = 0
         $0.outboxBytes = bytes
@@ -254,10 +255,10 @@ import Testing
         }
       }
       for _ in 0..<120 where fault == nil {
-        let qos: QoS = random.chance(50) ? .atLeastOnce : .atMostOnce
+        let qos: QoS = random.percent(50) ? .atLeastOnce : .atMostOnce
         switch random.below(10) {
         case 0, 1, 2:
-          let size = random.below(random.chance(50) ? 20 : bytes)
+          let size = random.below(random.percent(50) ? 20 : bytes)
           let data = random.bytes(size)
           do throws(SessionError) {
             try rig.reserve("t", size: size, qos: qos)
@@ -271,11 +272,11 @@ import Testing
         case 3, 4, 5:
           guard let one = open else { continue }
           open = nil
-          if random.chance(25) {
+          if random.percent(25) {
             try rig.abort()
             aborted += 1
           } else {
-            let count = random.chance(30) ? one.size : random.below(one.size + 1)
+            let count = random.percent(30) ? one.size : random.below(one.size + 1)
             try rig.commit(count)
             note(Array(one.data.prefix(count)), one.qos)
             committed += 1

@@ -1,4 +1,5 @@
 import MQTTWire
+import TestSupport
 import Testing
 
 @testable import MQTTSession
@@ -206,8 +207,8 @@ import Testing
   /// Random calls, answers and connections: what is subscribed to again is what a list in the simplest form says.
   @Test func randomRuns() throws {
     for seed in UInt64(0)..<400 {
-      var random = SeededGenerator(seed: seed)
-      let rig = Self.rig(random.chance(50) ? .v5_0 : .v3_1_1) {
+      var random = SeededRandom(seed: seed)
+      let rig = Self.rig(random.percent(50) ? .v5_0 : .v3_1_1) {
         $0.requests = 3
         $0.subscriptions = 5
         $0.subscriptionBytes = 24
@@ -221,7 +222,7 @@ import Testing
           let qos = allQoS[random.below(3)]
           do throws(SessionError) {
             try rig.subscribe([filter], qos: qos)
-            let refused = random.chance(20)
+            let refused = random.percent(20)
             wanted[filter] = refused ? nil : qos.rawValue
             _ = Self.answer(rig, refusing: refused ? [filter] : [])
           } catch {}
@@ -230,9 +231,9 @@ import Testing
           wanted[filter] = nil
           _ = Self.answer(rig)
         default:
-          let isLost = random.chance(60)
+          let isLost = random.percent(60)
           rig.reconnect(sessionPresent: !isLost)
-          let refused = random.chance(20) ? filter : ""
+          let refused = random.percent(20) ? filter : ""
           let expected = isLost ? wanted.map { "\($0.key) \($0.value)" }.sorted() : []
           #expect(Self.answer(rig, refusing: [refused]).sorted() == expected, "seed \(seed)")
           if isLost { wanted[refused] = nil }

@@ -449,7 +449,8 @@ final class Rig {
   /// As smq_next_event() takes it.
   private func nextEvent() -> SessionEvent? {
     switch session.advanceToNextEvent() {
-    case .completion where session.nextCompletionIsPlain: session.takeCompletion().map { .completed($0) }
+    case .completion where session.plainCompletion != nil:
+      session.plainCompletion.map { .completed(session.takePlainCompletion($0)) }
     case .plainMessage: .message(MessageEvent(session.takePlainMessage()))
     case let source: session.take(source)
     }

@@ -1,4 +1,5 @@
 import MQTTWire
+import TestSupport
 import Testing
 
 @testable import MQTTSession
@@ -9,13 +10,13 @@ import Testing
   @Test(arguments: bothVersions, [1, 2, 3, 5])
   func controlPacketsGoBetweenPackets(version: ProtocolVersion, piece: Int) throws {
     let rig = DeliveryTests.rig(version)
-    var random = SeededGenerator(seed: UInt64(piece))
+    var random = SeededRandom(seed: UInt64(piece))
     for _ in 1...30 { try rig.publish("abc", [1, 2, 3], qos: .atLeastOnce) }
     var sent: [UInt8] = []
     var arrivals: [Int] = []
     while let bytes = rig.transmit(piece) {
       sent += bytes
-      if random.chance(15) {
+      if random.percent(15) {
         rig.receive(pubrec(UInt16(1000 + arrivals.count)))
         arrivals.append(sent.count)
       }

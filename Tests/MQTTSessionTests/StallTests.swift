@@ -1,4 +1,5 @@
 import MQTTWire
+import TestSupport
 import Testing
 
 @testable import MQTTSession
@@ -27,27 +28,27 @@ import Testing
 
   /// The application takes an event, and the transport some bytes, whenever chance has it.
   static func run(_ rig: Rig, _ bytes: [UInt8], seed: UInt64) -> Result {
-    var random = SeededGenerator(seed: seed)
+    var random = SeededRandom(seed: seed)
     var result = Result()
     var rest = bytes
     var sent: [UInt8] = []
     var idle = 0
     while idle < 200 {
       idle += 1
-      if !rest.isEmpty, random.chance(40) {
+      if !rest.isEmpty, random.percent(40) {
         let piece = 1 + random.below(40)
         let left = rig.receive(Array(rest.prefix(piece)))
         let taken = min(piece, rest.count) - left.count
         rest.removeFirst(taken)
         if taken > 0 { idle = 0 }
       }
-      if random.chance(40), let event = rig.event() {
+      if random.percent(40), let event = rig.event() {
         if case .message(let message) = event {
           result.messages.append(UInt16(message.payload[0]) << 8 | UInt16(message.payload[1]))
         }
         idle = 0
       }
-      if random.chance(30), let more = rig.transmit(1 + random.below(10)) {
+      if random.percent(30), let more = rig.transmit(1 + random.below(10)) {
         sent += more
         idle = 0
       }

@@ -1,4 +1,5 @@
 import MQTTWire
+import TestSupport
 import Testing
 
 @testable import MQTTSession
@@ -414,9 +415,9 @@ import Testing
     var full = 0
     var answered = 0
     for seed in UInt64(0)..<300 {
-      var random = SeededGenerator(seed: seed)
+      var random = SeededRandom(seed: seed)
       var wrong: String?
-      let version: ProtocolVersion = random.chance(50) ? .v5_0 : .v3_1_1
+      let version: ProtocolVersion = random.percent(50) ? .v5_0 : .v3_1_1
       let rig = Self.rig(version) {
         $0.requests = places
         $0.requestBytes = bytes
@@ -428,8 +429,8 @@ import Testing
       for step in 0..<200 where wrong == nil {
         switch random.below(10) {
         case 0..<4:
-          let filter = String(repeating: "f", count: 1 + random.below(random.chance(80) ? 20 : bytes / 2))
-          let isSubscribe = random.chance(50)
+          let filter = String(repeating: "f", count: 1 + random.below(random.percent(80) ? 20 : bytes / 2))
+          let isSubscribe = random.percent(50)
           let packet = request(
             version, isSubscribe ? 0x82 : 0xA2, 65_280 + UInt16(nextSlot), [(filter, isSubscribe ? 0 : nil)])
           var offset: Int?
@@ -474,7 +475,7 @@ import Testing
           let waiting = queue.indices.filter { queue[$0].isSent && !queue[$0].isFree }
           guard let index = waiting.randomElement(using: &random) else { continue }
           let identifier = 65_280 + UInt16(queue[index].slot)
-          let code: UInt8 = random.chance(30) ? 0x80 : 0
+          let code: UInt8 = random.percent(30) ? 0x80 : 0
           let isSubscribe = queue[index].packet[0] == 0x82
           rig.receive(
             isSubscribe ? suback(version, identifier, [code]) : unsuback(version, identifier, [code]))
@@ -485,8 +486,8 @@ import Testing
           queue.removeFirst(queue.prefix { $0.isFree }.count)
           answered += 1
         default:
-          guard random.chance(30) else { continue }
-          rig.reconnect(sessionPresent: random.chance(50))
+          guard random.percent(30) else { continue }
+          rig.reconnect(sessionPresent: random.percent(50))
           _ = rig.events()
           stream = []
           for index in queue.indices { queue[index].isSent = false }

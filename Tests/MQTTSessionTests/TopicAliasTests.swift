@@ -1,5 +1,6 @@
 import MQTTWire
 import Storage
+import TestSupport
 import Testing
 
 @testable import MQTTSession
@@ -254,7 +255,7 @@ import Testing
     var taken = 0
     var expiries = 0
     for seed in UInt64(0)..<1500 {
-      var random = SeededGenerator(seed: seed)
+      var random = SeededRandom(seed: seed)
       let rig = Rig(.v5_0) {
         $0.keepAlive = 0
         $0.aliasesSent = aliases
@@ -314,11 +315,11 @@ import Testing
         case 0..<40 where published.count < 250:
           let topic = topics[random.below(topics.count)]
           let payload = [UInt8(published.count)] + random.bytes(random.below(8))
-          let properties = random.chance(20) ? userProperty("k", "v") : []
+          let properties = random.percent(20) ? userProperty("k", "v") : []
           do throws(SessionError) {
             try rig.publish(
               topic, payload, qos: allQoS[random.below(3)], cookie: UInt64(published.count), isQuiet: true,
-              expiry: random.chance(40) ? 1 + UInt32(random.below(3)) : 0, properties: properties)
+              expiry: random.percent(40) ? 1 + UInt32(random.below(3)) : 0, properties: properties)
             published.append(topic)
             arrived.append(false)
             taken += 1

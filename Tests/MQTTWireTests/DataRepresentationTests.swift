@@ -1,5 +1,6 @@
 import MQTTWire
 import Storage
+import TestSupport
 import Testing
 
 @Suite struct VariableByteIntegerTests {
@@ -29,7 +30,7 @@ import Testing
   }
 
   @Test func roundTrips() throws {
-    var chance = SeededGenerator(seed: 2)
+    var chance = SeededRandom(seed: 2)
     #expect(VariableByteInteger.maximum == 268_435_455)
     for bits in 1...28 {
       for _ in 0..<50 {

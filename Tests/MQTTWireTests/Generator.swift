@@ -1,11 +1,12 @@
 import MQTTWire
+import TestSupport
 
 /// Packets of every kind by chance, the borders of each field more often than chance has them. The same seed
 /// makes the same packet.
 struct PacketGenerator {
-  private var chance: SeededGenerator
+  private var chance: SeededRandom
 
-  init(seed: UInt64) { chance = SeededGenerator(seed: seed) }
+  init(seed: UInt64) { chance = SeededRandom(seed: seed) }
 
   mutating func packet(_ kind: Kind) -> Model.Packet {
     let list = kind.version == .v5_0 ? properties(in: kind.place) : []

@@ -1,4 +1,5 @@
 import MQTTWire
+import TestSupport
 import Testing
 
 /// Bytes that are nearly a packet, and bytes that are none. To each there is an answer, never a trap, and it
@@ -51,7 +52,7 @@ import Testing
 
   @Test(arguments: Vector.received)
   func vectors(vector: Vector) {
-    var chance = SeededGenerator(seed: 5)
+    var chance = SeededRandom(seed: 5)
     var tally = Tally()
     for version in ProtocolVersion.all {
       let isOwn = version == vector.version
@@ -64,7 +65,7 @@ import Testing
   /// Ten of every kind.
   @Test(arguments: Kind.received)
   func generated(kind: Kind) {
-    var chance = SeededGenerator(seed: 6)
+    var chance = SeededRandom(seed: 6)
     var tally = Tally()
     for seed in UInt64(0)..<10 {
       var generator = PacketGenerator(seed: seed)
@@ -80,7 +81,7 @@ import Testing
   /// if `wholly`, else at the beginning, at the end and in places between, by values at borders and by
   /// chance. What changes the size is tried as it is and with the Remaining Length put right.
   private static func mutate(
-    _ packet: [UInt8], wholly: Bool, _ chance: inout SeededGenerator, _ body: ([UInt8]) -> Void
+    _ packet: [UInt8], wholly: Bool, _ chance: inout SeededRandom, _ body: ([UInt8]) -> Void
   ) {
     let headerSize = 2 + packet[1...].prefix { $0 >= 128 }.count
     func resized(_ bytes: [UInt8]) {
@@ -112,7 +113,7 @@ import Testing
   /// Bytes from nowhere, behind a first byte that says what they shall be.
   @Test(arguments: ProtocolVersion.all)
   func noise(version: ProtocolVersion) {
-    var chance = SeededGenerator(seed: 1)
+    var chance = SeededRandom(seed: 1)
     let firstBytes: [UInt8] = [
       0x20, 0x30, 0x31, 0x32, 0x3C, 0x40, 0x50, 0x62, 0x70, 0x90, 0xB0, 0xD0, 0xE0, 0xF0,
     ]

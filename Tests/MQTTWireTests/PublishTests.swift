@@ -1,4 +1,5 @@
 import MQTTWire
+import TestSupport
 import Testing
 
 /// What a test says about a PUBLISH, either way.
@@ -168,7 +169,7 @@ struct PublishFields: Equatable, Sendable {
   }
 
   @Test func roundTripsByChance() throws {
-    var chance = SeededGenerator(seed: 3)
+    var chance = SeededRandom(seed: 3)
     let sizes = [0, 1, 2, 15, 16, 17, 100, 120, 127, 128, 255, 256, 4096, 16_370, 16_384]
     for _ in 0..<300 {
       let qos = try #require(QoS(rawValue: UInt8.random(in: 0...2, using: &chance)))

@@ -1,4 +1,5 @@
 import MQTTWire
+import TestSupport
 import Testing
 
 extension TopicFilter.Fault: @unchecked Sendable {}
@@ -302,7 +303,7 @@ extension TopicFilter.Fault: @unchecked Sendable {}
 
   /// Few letters and few levels, so that there is something to match.
   @Test func agreesWithReference() {
-    var chance = SeededGenerator(seed: 47)
+    var chance = SeededRandom(seed: 47)
     var bits: UInt64 = 0
     var left = 0
     /// A number below 16, from four bits.

@@ -1,4 +1,5 @@
 import MQTTWire
+import TestSupport
 import Testing
 
 /// §1.5.4: well-formed UTF-8 [MQTT-1.5.4-1] without U+0000 [MQTT-1.5.4-2], compared with Swift's own decoder.
@@ -77,7 +78,7 @@ import Testing
 
   /// Half of the bytes from the edges, half from anywhere.
   @Test func fourBytesByChance() {
-    var chance = SeededGenerator(seed: 4)
+    var chance = SeededRandom(seed: 4)
     var wrong: [[UInt8]] = []
     var valid = 0
     for _ in 0..<100_000 {

@@ -1,4 +1,5 @@
 import MQTTWire
+import TestSupport
 
 /// Packets a server sends, in each of the forms that mean the same.
 enum Encoding {

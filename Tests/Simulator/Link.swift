@@ -1,3 +1,5 @@
+import TestSupport
+
 /// One direction of a connection: bytes on their way. How many of them have arrived, and how many of those are
 /// read at a time, is decided from outside: that is what delays, splits and joins packets.
 struct Direction {

@@ -1,5 +1,6 @@
 import MQTTSession
 import MQTTWire
+import TestSupport
 
 /// What a run is like; decided before it begins.
 struct Scenario {

@@ -1,6 +1,7 @@
 import MQTTSession
 import MQTTWire
 import Storage
+import TestSupport
 
 /// What all parts of a run share.
 final class World {

@@ -4,17 +4,15 @@ import Storage
 /// The small packets that go ahead of the outbox, between its packets: acknowledgements, PINGREQ,
 /// DISCONNECT. Nothing in it outlives a connection.
 struct ControlQueue: ~Copyable {
-  private var region: Region
-  private var start = 0
-  private var end = 0
+  private var queue: ByteQueue
   private var packets = 0
   /// The most bytes there ever were. Between two takings it only becomes more.
-  var peak: Int { max(peakSeen, end &- start) }
+  var peak: Int { max(peakSeen, queue.count) }
   private var peakSeen = 0
 
-  init(region: consuming Region) { self.region = region }
+  init(region: consuming Region) { queue = ByteQueue(region: region) }
 
-  var isEmpty: Bool { start == end }
+  var isEmpty: Bool { queue.isEmpty }
 
   /// Room for one more acknowledgement, and for the PINGREQ or DISCONNECT that must always get in.
   var hasRoom: Bool { hasRoom(for: Acknowledgement.maximumEncodedSize &+ Self.reserve) }
@@ -22,16 +20,16 @@ struct ControlQueue: ~Copyable {
   private static var reserve: Int { 8 }
 
   /// The largest packet that can ever get in.
-  var capacity: Int { region.count &- Self.reserve }
+  var capacity: Int { queue.capacity &- Self.reserve }
 
   /// Room for a packet of this size, and for what must always get in.
   func hasRoom(besides size: Int) -> Bool { hasRoom(for: size &+ Self.reserve) }
 
-  private func hasRoom(for size: Int) -> Bool { region.count &- end >= size }
+  private func hasRoom(for size: Int) -> Bool { queue.tailCount >= size }
 
   var pending: Span<UInt8> {
     @_lifetime(borrow self)
-    borrowing get { region.bytes.extracting(start..<end) }
+    borrowing get { queue.bytes }
   }
 
   /// False, and nothing has changed: there is no room. So it is with each of these.
@@ -45,14 +43,14 @@ struct ControlQueue: ~Copyable {
   @inline(__always)
   mutating func put(_ packet: Acknowledgement) {
     // It is as large as it says.
-    var writer = unsafe region.writer(at: end, count: packet.encodedSize)
+    var writer = unsafe queue.tailWriter(count: packet.encodedSize)
     packet.encode(into: &writer)
     finish(packet.encodedSize)
   }
 
   mutating func append(_ packet: Disconnect, version: ProtocolVersion) -> Bool {
     guard hasRoom(for: packet.encodedSize(version)) else { return false }
-    var writer = ByteWriter(region.mutableBytes(in: end..<region.count))
+    var writer = ByteWriter(queue.tail())
     packet.encode(into: &writer, version: version)
     finish(writer.count)
     return true
@@ -61,7 +59,7 @@ struct ControlQueue: ~Copyable {
   mutating func append(_ packet: Acknowledgement, properties: Span<UInt8>) -> Bool {
     let length = Acknowledgement.remainingLength(properties: properties)
     guard hasRoom(besides: FixedHeader.packetSize(length)) else { return false }
-    var writer = ByteWriter(region.mutableBytes(in: end..<region.count))
+    var writer = ByteWriter(queue.tail())
     packet.encode(into: &writer, properties: properties)
     finish(writer.count)
     return true
@@ -70,7 +68,7 @@ struct ControlQueue: ~Copyable {
   mutating func append(_ packet: Disconnect, properties: Span<UInt8>) -> Bool {
     let length = Disconnect.remainingLength(properties: properties)
     guard hasRoom(for: FixedHeader.packetSize(length)) else { return false }
-    var writer = ByteWriter(region.mutableBytes(in: end..<region.count))
+    var writer = ByteWriter(queue.tail())
     packet.encode(into: &writer, properties: properties)
     finish(writer.count)
     return true
@@ -83,7 +81,7 @@ struct ControlQueue: ~Copyable {
     let length = Auth.remainingLength(
       propertyLength: Auth.propertyLength(method: method, data: data, properties: properties))
     guard hasRoom(besides: FixedHeader.packetSize(length)) else { return false }
-    var writer = ByteWriter(region.mutableBytes(in: end..<region.count))
+    var writer = ByteWriter(queue.tail())
     Auth.encode(
       into: &writer, reasonCode: reasonCode, method: method, data: data, properties: properties)
     finish(writer.count)
@@ -93,35 +91,33 @@ struct ControlQueue: ~Copyable {
   /// Leaves room for a DISCONNECT.
   mutating func appendPingRequest() -> Bool {
     guard hasRoom(for: Ping.encodedSize &+ 3) else { return false }
-    var writer = ByteWriter(region.mutableBytes(in: end..<region.count))
+    var writer = ByteWriter(queue.tail())
     Ping.encodeRequest(into: &writer)
     finish(writer.count)
     return true
   }
 
   private mutating func finish(_ size: Int) {
-    end &+= size
+    queue.append(size)
     packets &+= 1
   }
 
   /// Returns how many packets have gone out whole with this, counted when the queue runs empty.
   mutating func transmitted(_ count: Int) -> Int {
-    precondition(count >= 0 && count <= end &- start)
     peakSeen = peak
-    start &+= count
-    guard start == end else { return 0 }
+    queue.removeFirst(count)
+    guard queue.isEmpty else { return 0 }
     let gone = packets
-    removeAll()
+    packets = 0
     return gone
   }
 
   /// Authentication data leaves the memory.
-  mutating func wipe() { region.wipe(0..<region.count) }
+  mutating func wipe() { queue.wipe() }
 
   mutating func removeAll() {
     peakSeen = peak
-    start = 0
-    end = 0
+    queue.removeAll()
     packets = 0
   }
 }

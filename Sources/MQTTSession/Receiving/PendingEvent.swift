@@ -14,11 +14,12 @@ public struct PlainMessage: BitwiseCopyable {
 
 /// The event whose bytes are in the receive buffer: nothing behind it is parsed until it is released.
 struct PendingEvent: BitwiseCopyable {
-  enum Kind: BitwiseCopyable {
+  enum Kind: UInt8, BitwiseCopyable {
     case none
     /// `message`, which is cheaper to hand over than `event`.
     case plainMessage
     case event
+    // Those from here on come before a completion, or with it.
     /// `event` says that the server has accepted the connection: before everything else.
     case connected
     /// `event` goes with the completion of its message.
@@ -46,6 +47,11 @@ struct PendingEvent: BitwiseCopyable {
     @inline(__always) get {
       PlainMessage(topic: topic, payload: payload, qos: qos, retain: retain, token: token)
     }
+  }
+
+  /// A completion cannot be told without it.
+  var precedesCompletions: Bool {
+    @inline(__always) get { kind.rawValue >= Kind.connected.rawValue }
   }
 
   /// The application may still ask for it.

@@ -1,31 +1,29 @@
 import MQTTWire
 import Storage
 
-/// Bytes from the server in one linear run, parsed where they lie.
+/// Bytes from the server, parsed where they lie.
 struct ReceiveBuffer: ~Copyable {
-  private var region: Region
-  private var start = 0
-  private var end = 0
+  private var queue: ByteQueue
   private(set) var peak = 0
   /// It was full when bytes came last: there may be more where they came from.
   var wasFilled = false
 
-  init(region: consuming Region) { self.region = region }
+  init(region: consuming Region) { queue = ByteQueue(region: region) }
 
-  var capacity: Int { region.count }
+  var capacity: Int { queue.capacity }
 
   /// There is nothing that was not parsed.
-  var isEmpty: Bool { start == end }
+  var isEmpty: Bool { queue.isEmpty }
 
-  var hasSpace: Bool { end &- start < region.count }
+  var hasSpace: Bool { queue.count < queue.capacity }
 
   /// There is space without moving what is unread.
-  var hasTailSpace: Bool { end < region.count }
+  var hasTailSpace: Bool { queue.tailCount > 0 }
 
   /// What was received and not yet parsed.
   var unread: Span<UInt8> {
     @_lifetime(borrow self)
-    borrowing get { region.bytes.extracting(start..<end) }
+    borrowing get { queue.bytes }
   }
 
   /// What follows the Fixed Header of the packet at the front.
@@ -37,18 +35,18 @@ struct ReceiveBuffer: ~Copyable {
   /// Everything, for extents that outlive parsing.
   var bytes: Span<UInt8> {
     @_lifetime(borrow self)
-    borrowing get { region.bytes }
+    borrowing get { queue.allBytes }
   }
 
   /// Where the unread bytes begin in `bytes`.
-  var position: Int { start }
+  var position: Int { queue.position }
 
   /// The first byte and the Packet Identifier of the next packet, if it is an acknowledgement of four bytes.
   @inline(__always)
   var plainAcknowledgement: (firstByte: UInt8, identifier: PacketIdentifier)? {
-    guard end &- start >= Acknowledgement.plainSize else { return nil }
-    let word = region.littleEndian(at: start)
-    guard UInt8(truncatingIfNeeded: word >> 8) == Acknowledgement.plainRemainingLength,
+    // As large as a plain acknowledgement.
+    guard let word = queue.firstWord,
+      UInt8(truncatingIfNeeded: word >> 8) == Acknowledgement.plainRemainingLength,
       let identifier = PacketIdentifier(UInt16(truncatingIfNeeded: word >> 16).byteSwapped)
     else { return nil }
     return (UInt8(truncatingIfNeeded: word), identifier)
@@ -62,17 +60,14 @@ struct ReceiveBuffer: ~Copyable {
     let payload: ByteRange
     let qos: QoS
     let retain: Bool
-    /// `nil` with QoS 0.
-    let identifier: PacketIdentifier?
   }
 
   /// The next packet, if it is a whole PUBLISH without DUP, without properties and with a valid Topic Name.
-  @inline(__always)
+  @inline(always)
   func plainMessage(hasProperties: Bool) -> PlainPacket? {
-    let available = end &- start
-    guard available >= 5 else { return nil }
+    let available = queue.count
     // First byte, Remaining Length and the length of the topic.
-    let word = region.littleEndian(at: start)
+    guard available >= 5, let word = queue.firstWord else { return nil }
     guard word & UInt32(Self.plainMask) == UInt32(ControlPacketType.publish.rawValue << 4),
       let qos = QoS(rawValue: UInt8(truncatingIfNeeded: word >> 1) & 3)
     else { return nil }
@@ -81,34 +76,43 @@ struct ReceiveBuffer: ~Copyable {
     let fourth = Int(truncatingIfNeeded: word >> 24)
     var size = 2 &+ low
     var topicCount = third << 8 | fourth
-    var position = start &+ 4
+    var offset = 4
     if low >= 128 {
       // In the fewest bytes, and no more than two.
       guard 1...127 ~= third else { return nil }
       size = 3 &+ (low & 127 | third << 7)
-      topicCount = fourth << 8 | Int(region[position])
-      position &+= 1
+      topicCount = fourth << 8 | Int(queue[offset])
+      offset &+= 1
     }
-    let topic = ByteRange(offset: position, count: topicCount)
-    position &+= topicCount
-    let packetEnd = start &+ size
-    let rest = (qos == .atMostOnce ? 0 : 2) &+ (hasProperties ? 1 : 0)
-    guard size <= available, position &+ rest <= packetEnd else { return nil }
-    var identifier: PacketIdentifier? = nil
-    if qos != .atMostOnce {
-      identifier = PacketIdentifier(region.uint16(at: position))
-      guard identifier != nil else { return nil }
-      position &+= 2
-    }
+    // The identifier is looked at where it is used.
+    var payloadOffset = offset &+ topicCount &+ (qos == .atMostOnce ? 0 : PacketIdentifier.encodedSize)
+    guard size <= available, payloadOffset <= size else { return nil }
     if hasProperties {
-      guard region[position] == 0 else { return nil }
-      position &+= 1
+      guard payloadOffset < size, queue[payloadOffset] == 0 else { return nil }
+      payloadOffset &+= 1
     }
-    guard TopicName.isValid(region.bytes(at: topic.offset, count: topicCount)) else { return nil }
+    guard TopicName.isValid(queue.bytes(at: offset, count: topicCount)) else { return nil }
     return PlainPacket(
-      packetSize: size, topic: topic, payload: ByteRange(offset: position, count: packetEnd &- position),
-      qos: qos,
-      retain: word & UInt32(Publish.retainFlag) != 0, identifier: identifier)
+      packetSize: size, topic: ByteRange(offset: queue.position &+ offset, count: topicCount),
+      payload: ByteRange(offset: queue.position &+ payloadOffset, count: size &- payloadOffset),
+      qos: qos, retain: word & UInt32(Publish.retainFlag) != 0)
+  }
+
+  /// The Packet Identifier of a plain message that has one. `nil`: it is 0, which none may be.
+  func identifier(of packet: PlainPacket) -> PacketIdentifier? {
+    PacketIdentifier(queue.uint16(at: packet.topic.offset &+ packet.topic.count &- queue.position))
+  }
+
+  /// Whether `ReceivedPublish` reads the same in the packet. Debug builds, as those of the unit tests, ask at each plain message,
+  /// so that the two readers cannot come to differ.
+  func agreesWithReceivedPublish(_ packet: PlainPacket, _ version: ProtocolVersion) -> Bool {
+    guard let header = try? FixedHeader(parsing: unread, version: version),
+      let publish = try? ReceivedPublish(parsing: body(of: header), flags: header.flags, version: version)
+    else { return false }
+    let offset = position &+ header.size
+    return header.packetSize == packet.packetSize && publish.topic.shifted(by: offset) == packet.topic
+      && publish.payload.shifted(by: offset) == packet.payload && publish.qos == packet.qos
+      && publish.retain == packet.retain && !publish.duplicate && publish.properties.isEmpty
   }
 
   /// Packet type and DUP.
@@ -117,45 +121,29 @@ struct ReceiveBuffer: ~Copyable {
   /// The place for the next bytes.
   var space: MutableSpan<UInt8> {
     @_lifetime(&self)
-    mutating get { region.mutableBytes(in: end..<region.count) }
+    mutating get { queue.tail() }
   }
 
   /// Less than half of the region is behind the unread bytes, and there is some in front of them.
-  var shouldCompact: Bool { start > 0 && region.count &- end < region.count / 2 }
+  var shouldCompact: Bool { queue.position > 0 && queue.tailCount < queue.capacity / 2 }
 
   /// Makes the most of the space. No event may point into it.
-  mutating func compact() {
-    region.move(from: start, to: 0, count: end &- start)
-    end &-= start
-    start = 0
-  }
+  mutating func compact() { queue.compact() }
 
   mutating func received(_ count: Int) {
-    precondition(count >= 0 && count <= region.count &- end)
-    end &+= count
-    peak = max(peak, end &- start)
+    queue.append(count)
+    peak = max(peak, queue.count)
     wasFilled = !hasTailSpace
   }
 
-  mutating func consume(_ count: Int) {
-    precondition(count >= 0 && count <= end &- start)
-    start &+= count
-    if start == end { removeAll() }
-  }
+  @inline(__always)
+  mutating func consume(_ count: Int) { queue.removeFirst(count) }
 
   /// Drops `count` unread bytes that begin `offset` bytes behind the front.
-  mutating func removeRange(at offset: Int, count: Int) {
-    precondition(offset >= 0 && count >= 0 && offset + count <= end - start)
-    let rest = start &+ offset &+ count
-    region.move(from: rest, to: rest &- count, count: end &- rest)
-    end &-= count
-  }
+  mutating func removeRange(at offset: Int, count: Int) { queue.remove(at: offset, count: count) }
 
   /// What the server has said leaves the memory.
-  mutating func wipe() { region.wipe(0..<region.count) }
+  mutating func wipe() { queue.wipe() }
 
-  mutating func removeAll() {
-    start = 0
-    end = 0
-  }
+  mutating func removeAll() { queue.removeAll() }
 }

@@ -10,8 +10,10 @@ public enum EventSource: UInt8, BitwiseCopyable {
   case failedRequest
   case lostSubscription
   case overdueResponse
-  case plainMessage
+  /// What the server has sent.
   case packet
+  /// The same, if it is a plain message that `advanceToNextEvent` has just found: `takePlainMessage` is cheaper then.
+  case plainMessage
   case room
 }
 
@@ -21,13 +23,26 @@ extension Session {
   public var nextSource: EventSource {
     @inline(__always) get {
       if arrival.event.kind == .connected, !arrival.event.isBorrowed { return .connected }
-      if !state.urgent.isEmpty, state.urgent.element.hasCompletion { return .urgentCompletion }
+      if let source = sourceBeforePackets { return source }
+      if arrival.event.isWaiting { return .packet }
+      return hasRoomEvent ? .room : .none
+    }
+  }
+
+  private var urgentCompletion: EventSource? {
+    @inline(__always) get {
+      !state.urgent.isEmpty && state.urgent.element.hasCompletion ? .urgentCompletion : nil
+    }
+  }
+
+  /// What is told before a packet that has come and is no CONNACK.
+  private var sourceBeforePackets: EventSource? {
+    @inline(__always) get {
+      if let urgentCompletion { return urgentCompletion }
       if state.outbox.hasCompletion { return .completion }
       if state.requests.hasFailure { return .failedRequest }
       if state.subscriptions.hasRefused { return .lostSubscription }
-      if state.overdueAt != nil { return .overdueResponse }
-      if arrival.event.isWaiting { return arrival.event.kind == .plainMessage ? .plainMessage : .packet }
-      return hasRoomEvent ? .room : .none
+      return state.overdueAt == nil ? nil : .overdueResponse
     }
   }
 
@@ -54,8 +69,9 @@ extension Session {
   /// Releases the event before. What comes next is there to be taken.
   @inline(__always)
   public mutating func advanceToNextEvent() -> EventSource {
-    release()
-    return nextSource
+    // Most often one message follows another.
+    guard releaseAndShow() else { return nextSource }
+    return sourceBeforePackets ?? .plainMessage
   }
 
   /// The event of the source that `advanceToNextEvent` has told.
@@ -63,13 +79,14 @@ extension Session {
   public mutating func take(_ source: EventSource) -> SessionEvent? {
     switch source {
     case .none: return nil
-    case .urgentCompletion: return state.urgent.element.takeAnyCompletion().map { event($0, isUrgent: true) }
-    case .completion: return state.outbox.takeAnyCompletion().map { event($0, isUrgent: false) }
+    case .urgentCompletion: return state.urgent.element.takeCompletion().map { event($0, isUrgent: true) }
+    case .completion: return state.outbox.takeCompletion().map { event($0, isUrgent: false) }
     case .failedRequest: return takeFailedRequest()
     case .lostSubscription: return takeLostSubscription()
     case .overdueResponse: return takeOverdueResponse()
-    case .plainMessage: return .message(MessageEvent(takePlainMessage()))
-    case .connected, .packet: return takePacket()
+    case .packet where arrival.event.kind != .plainMessage: return takePacket()
+    case .packet, .plainMessage: return .message(MessageEvent(takePlainMessage()))
+    case .connected: return takePacket()
     case .room:
       let hasRoom = state.outbox.takeRoomEvent()
       guard !state.urgent.isEmpty else { return hasRoom ? .room : nil }
@@ -77,14 +94,20 @@ extension Session {
     }
   }
 
-  /// The next completion says no more than that its message has arrived.
-  public var nextCompletionIsPlain: Bool {
-    @inline(__always) get { state.outbox.nextIsPlain && arrival.event.kind != .acknowledged }
+  /// The slot of the completion that comes next, if there is no event to release, and it says no more than that its message
+  /// has arrived.
+  public var plainCompletion: Int? {
+    @inline(__always) get {
+      guard !arrival.event.precedesCompletions, urgentCompletion == nil else { return nil }
+      return state.outbox.plainCompletion
+    }
   }
 
-  /// That of `EventSource.completion`.
+  /// The completion whose slot `plainCompletion` has just told.
   @inline(__always)
-  public mutating func takeCompletion() -> Completion? { state.outbox.takeCompletion() }
+  public mutating func takePlainCompletion(_ slot: Int) -> Completion {
+    state.outbox.takeCompletion(first: slot)
+  }
 
   /// That of `EventSource.plainMessage`.
   @inline(__always)
@@ -96,26 +119,35 @@ extension Session {
 
   /// The application has done with the event that was handed out last: a message may be acknowledged, and what
   /// is behind it parsed.
-  @inline(__always)
-  public mutating func release() {
-    if state.lostSubscription != nil { forgetLostSubscription() }
-    guard arrival.event.isBorrowed else { return }
+  public mutating func release() { _ = releaseAndShow() }
+
+  /// True: behind the event is a plain message, which is the event now.
+  @inline(always)
+  private mutating func releaseAndShow() -> Bool {
+    guard arrival.event.isBorrowed else {
+      if state.lostSubscription != nil { forgetLostSubscription() }
+      return false
+    }
     releaseEvent()
-    if showPlainMessage() != .shown { parse() }
+    if showPlainMessage() == .shown { return true }
+    parse()
+    return false
   }
 
   /// There is no event any more; its bytes are free.
   @inline(__always)
   mutating func releaseEvent() {
-    let token = arrival.event.isHeld ? 0 : arrival.event.token
     let bytes = arrival.event.bytes
     if bytes.offset == 0 {
       receiver.consume(bytes.count)
     } else {
       receiver.removeRange(at: bytes.offset, count: bytes.count)
     }
+    let token = arrival.event.token
+    guard token != 0 else { return arrival.event.clear() }
+    let isHeld = arrival.event.isHeld
     arrival.event.clear()
-    if token != 0 { accept(token) }
+    if !isHeld { accept(token) }
   }
 
   // MARK: Helpers

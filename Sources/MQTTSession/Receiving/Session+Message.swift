@@ -60,7 +60,7 @@ extension Session {
       let found = receiver.plainMessage(hasProperties: version.hasProperties),
       found.packetSize <= identity.maximumPacketSize
     else { return .notPlain }
-    guard found.identifier == nil else { return showAcknowledged(found) }
+    guard found.qos == .atMostOnce else { return showAcknowledged(found) }
     show(found, token: 0)
     return .shown
   }
@@ -68,7 +68,8 @@ extension Session {
   /// The same for QoS 1 and 2.
   @inline(never)
   private mutating func showAcknowledged(_ found: ReceiveBuffer.PlainPacket) -> Reception {
-    guard let identifier = found.identifier, control.hasRoom || connection.phase == .peerClosed else {
+    guard let identifier = receiver.identifier(of: found), control.hasRoom || connection.phase == .peerClosed
+    else {
       return .notPlain
     }
     switch admit(identifier, found.qos, duplicate: false) {
@@ -84,6 +85,7 @@ extension Session {
 
   @inline(__always)
   private mutating func show(_ found: ReceiveBuffer.PlainPacket, token: UInt32) {
+    assert(receiver.agreesWithReceivedPublish(found, version))
     counters.messagesReceived.increment()
     counters.packetsReceived.increment()
     arrival.event.show(

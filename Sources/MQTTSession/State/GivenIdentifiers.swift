@@ -11,25 +11,25 @@ extension Outbox {
 
   /// The message whose fate is open, and that has this identifier.
   func slotOfGiven(_ identifier: PacketIdentifier) -> Int? {
-    guard stored > 0 else { return nil }
-    let distance = IdentifierRange.distanceOfGiven(from: givenIdentifier(head), to: identifier)
-    let guess = min(distance, stored &- 1)
+    guard descriptors.count > 0 else { return nil }
+    let distance = IdentifierRange.distanceOfGiven(from: givenIdentifier(descriptors.head), to: identifier)
+    let guess = min(distance, descriptors.count &- 1)
     var index = guess
     while index >= 0 {
-      if isOpen(index, identifier) { return slot(head, plus: index) }
+      if isOpen(index, identifier) { return descriptors.slot(at: index) }
       index &-= 1
     }
     // The count has begun anew behind one that waits for long.
     index = guess &+ 1
-    while index < stored {
-      if isOpen(index, identifier) { return slot(head, plus: index) }
+    while index < descriptors.count {
+      if isOpen(index, identifier) { return descriptors.slot(at: index) }
       index &+= 1
     }
     return nil
   }
 
   private func isOpen(_ index: Int, _ identifier: PacketIdentifier) -> Bool {
-    let slot = slot(head, plus: index)
+    let slot = descriptors.slot(at: index)
     let message = descriptors[slot]
     return message.state.isOpen && message.qos != .atMostOnce && givenIdentifier(slot) == identifier
   }
@@ -37,7 +37,9 @@ extension Outbox {
   /// Whether a message has it. Nearly always they have not come round since the oldest, and nothing is searched: `count` is
   /// how many were given so far, and in the upper half of a cookie, how many that were.
   func isGiven(_ identifier: PacketIdentifier, _ count: UInt32) -> Bool {
-    guard stored > 0, count &- Counter.high(descriptors[head].cookie) >= 65_535 else { return false }
+    guard descriptors.count > 0, count &- Counter.high(descriptors[descriptors.head].cookie) >= 65_535 else {
+      return false
+    }
     return slotOfGiven(identifier) != nil
   }
 }
@@ -45,16 +47,16 @@ extension Outbox {
 extension SubscribeQueue {
   /// Where the request is that waits for its answer with this identifier.
   func placeOfGiven(_ identifier: PacketIdentifier) -> Int? {
-    for index in 0..<stored {
-      let slot = slot(index)
+    for index in 0..<table.count {
+      let slot = table.slot(at: index)
       if table[slot].state == .sent, PacketIdentifier(given: table[slot].cookie) == identifier { return slot }
     }
     return nil
   }
 
   func isGiven(_ identifier: PacketIdentifier) -> Bool {
-    for index in 0..<stored {
-      let request = table[slot(index)]
+    for index in 0..<table.count {
+      let request = table[table.slot(at: index)]
       if request.state != .free, PacketIdentifier(given: request.cookie) == identifier { return true }
     }
     return false

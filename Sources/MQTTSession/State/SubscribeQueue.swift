@@ -42,11 +42,8 @@ struct SubscribeQueue: ~Copyable {
     var noLocal = false
   }
 
-  private var bytes: Region
-  private(set) var table: Table<Descriptor>
-  private var head = 0
-  private(set) var stored = 0
-  private var tailOffset = 0
+  private var bytes: ByteRing
+  private(set) var table: FixedRing<Descriptor>
   private(set) var incomplete = 0
   private(set) var queued = 0
   private(set) var peak = 0
@@ -57,8 +54,8 @@ struct SubscribeQueue: ~Copyable {
   private var sentBytes = 0
 
   init(bytes: consuming Region, table: consuming Table<Descriptor>) {
-    self.bytes = bytes
-    self.table = table
+    self.bytes = ByteRing(region: bytes)
+    self.table = FixedRing(table)
   }
 
   var hasFailure: Bool { failed > 0 }
@@ -73,40 +70,38 @@ struct SubscribeQueue: ~Copyable {
     let remainingLength = request.remainingLength(version)
     guard remainingLength <= VariableByteInteger.maximum else { throw .tooLarge }
     let size = 1 &+ VariableByteInteger.encodedSize(remainingLength) &+ remainingLength
-    guard size <= bytes.count else { throw .tooLarge }
+    guard size <= bytes.capacity else { throw .tooLarge }
     if let limit = limits.verdict(packetSize: size, needs: needs, version: version) {
       throw limit == .packetTooLarge ? .tooLarge : .notSupported
     }
-    guard stored < table.count, let offset = place(size) else { throw .full }
-    let slot = slot(stored)
+    guard !table.isFull, let offset = place(size) else { throw .full }
+    let slot = table.tail
     var writer = ByteWriter(bytes.mutableBytes(in: offset..<offset &+ size))
     request.encode(into: &writer, identifier: Self.identifier(slot, cookie), version: version)
-    table[slot] = Descriptor(
-      cookie: cookie, offset: UInt32(truncatingIfNeeded: offset), length: UInt32(truncatingIfNeeded: size),
-      count: UInt16(truncatingIfNeeded: count), type: request.type, needs: needs, state: .queued,
-      result: .aboveLimit, reasonCode: 0, hasProperties: version.hasProperties, wasSent: false,
-      isRepeat: isRepeat)
-    tailOffset = offset &+ size
-    stored &+= 1
+    table.append(
+      Descriptor(
+        cookie: cookie, offset: UInt32(truncatingIfNeeded: offset), length: UInt32(truncatingIfNeeded: size),
+        count: UInt16(truncatingIfNeeded: count), type: request.type, needs: needs, state: .queued,
+        result: .aboveLimit, reasonCode: 0, hasProperties: version.hasProperties, wasSent: false,
+        isRepeat: isRepeat))
+    bytes.moveTail(to: offset &+ size)
     incomplete &+= 1
     queued &+= 1
-    peak = max(peak, stored)
+    peak = max(peak, table.count)
   }
 
   /// Whether a packet of this size would be taken.
-  func hasRoom(_ size: Int) -> Bool { stored < table.count && size <= bytes.count && place(size) != nil }
+  func hasRoom(_ size: Int) -> Bool { !table.isFull && size <= bytes.capacity && place(size) != nil }
 
   private func place(_ size: Int) -> Int? {
-    guard stored > 0 else { return 0 }
-    return Outbox.room(
-      for: size, head: Int(truncatingIfNeeded: table[head].offset), tail: tailOffset, capacity: bytes.count)
+    bytes.room(for: size, head: table.count > 0 ? Int(truncatingIfNeeded: table[table.head].offset) : nil)
   }
 
   // MARK: Things that happened
 
   /// The request that a SUBACK or UNSUBACK answers. `nil`: there is none, or one of the other kind.
   func request(for answer: Suback) -> Descriptor? {
-    guard let place = place(answer.identifier), place < table.count, isStored(place) else { return nil }
+    guard let place = place(answer.identifier), place < table.capacity, isStored(place) else { return nil }
     let request = table[place]
     let expected: ControlPacketType = answer.type == .suback ? .subscribe : .unsubscribe
     return request.state == .sent && request.type == expected ? request : nil
@@ -121,7 +116,7 @@ struct SubscribeQueue: ~Copyable {
 
   /// Its answer could not be read. The place of one that is a repetition, which is not failed.
   mutating func giveUp(_ identifier: PacketIdentifier) -> Int? {
-    guard let place = place(identifier), place < table.count, isStored(place),
+    guard let place = place(identifier), place < table.capacity, isStored(place),
       table[place].state == .sent
     else { return nil }
     if table[place].isRepeat { return place }
@@ -141,8 +136,8 @@ struct SubscribeQueue: ~Copyable {
     sentBytes = 0
     queued = 0
     dropRepeats()
-    for index in 0..<stored {
-      let slot = slot(index)
+    for index in 0..<table.count {
+      let slot = table.slot(at: index)
       if table[slot].state == .sent {
         table[slot].state = .queued
         table[slot].wasSent = true
@@ -157,12 +152,12 @@ struct SubscribeQueue: ~Copyable {
     queued = 0
     incomplete = 0
     failed = 0
-    stored = 0
+    while table.count > 0 { table.removeLast() }
   }
 
   mutating func connected(_ version: ProtocolVersion, limits: ServerLimits) {
-    for index in 0..<stored {
-      let slot = slot(index)
+    for index in 0..<table.count {
+      let slot = table.slot(at: index)
       guard table[slot].state == .queued else { continue }
       if table[slot].hasProperties, !version.hasProperties { downgrade(slot) }
       if table[slot].wasSent, version == .v3_1 { setDuplicateFlag(slot) }
@@ -177,8 +172,8 @@ struct SubscribeQueue: ~Copyable {
   }
 
   private mutating func dropRepeats() {
-    for index in 0..<stored {
-      let slot = slot(index)
+    for index in 0..<table.count {
+      let slot = table.slot(at: index)
       guard table[slot].isRepeat, table[slot].state == .queued || table[slot].state == .sent else { continue }
       incomplete &-= 1
       table[slot].state = .free
@@ -189,7 +184,9 @@ struct SubscribeQueue: ~Copyable {
   /// A request that a server can't take, or whose answer could not be read.
   var firstFailure: Int? {
     guard failed > 0 else { return nil }
-    for index in 0..<stored where table[slot(index)].state == .failed { return slot(index) }
+    for index in 0..<table.count where table[table.slot(at: index)].state == .failed {
+      return table.slot(at: index)
+    }
     return nil
   }
 
@@ -246,8 +243,8 @@ struct SubscribeQueue: ~Copyable {
   /// The packet to send, or the rest of it; only while `queued` is not 0.
   mutating func prepare() {
     guard sentBytes == 0 else { return }
-    for index in 0..<stored {
-      sending = slot(index)
+    for index in 0..<table.count {
+      sending = table.slot(at: index)
       if table[sending].state == .queued { return }
     }
   }
@@ -279,15 +276,11 @@ struct SubscribeQueue: ~Copyable {
   }
 
   private mutating func collect() {
-    while stored > 0, table[head].state == .free {
-      head = self.slot(1)
-      stored &-= 1
-    }
+    while table.count > 0, table[table.head].state == .free { table.removeFirst() }
   }
 
   private func isStored(_ place: Int) -> Bool {
-    let distance = place >= head ? place &- head : place &- head &+ table.count
-    return distance < stored
+    table.index(of: place) < table.count
   }
 
   @inline(__always)
@@ -300,16 +293,11 @@ struct SubscribeQueue: ~Copyable {
     DropIn.isOn ? placeOfGiven(identifier) : identifier.requestPlace
   }
 
-  func slot(_ index: Int) -> Int {
-    let sum = head &+ index
-    return sum >= table.count ? sum &- table.count : sum
-  }
-
   /// 3.1 has DUP for SUBSCRIBE and UNSUBSCRIBE too (its §2.1).
   private mutating func setDuplicateFlag(_ slot: Int) {
     let offset = Int(truncatingIfNeeded: table[slot].offset)
-    var packet = bytes.mutableBytes
-    packet[offset] |= Publish.duplicateFlag
+    var packet = bytes.mutableBytes(in: offset..<offset &+ 1)
+    packet[0] |= Publish.duplicateFlag
   }
 
   /// Makes a packet of 5.0 one of 3.1.1: without properties and Subscription Options but the QoS.

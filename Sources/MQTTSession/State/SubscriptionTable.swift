@@ -29,16 +29,14 @@ struct SubscriptionTable: ~Copyable {
   }
 
   private var entries: Table<Entry>
-  /// The filters one behind the other, without gaps.
-  private var filters: Region
-  private var used = 0
+  private var filters: PackedStrings
   private(set) var count = 0
   private var refused = 0
   private var lost = 0
 
   init(entries: consuming Table<Entry>, filters: consuming Region) {
     self.entries = entries
-    self.filters = filters
+    self.filters = PackedStrings(region: filters)
     for index in 0..<self.entries.count {
       self.entries[index] = Entry(
         identifier: 0, offset: 0, size: 0, options: 0, state: .free, reasonCode: 0)
@@ -56,7 +54,7 @@ struct SubscriptionTable: ~Copyable {
     for index in 0..<list.count where find(list.filter(at: index)) == nil {
       more &+= 1
       bytes &+= list.filter(at: index).count
-      guard count &+ more <= entries.count, used &+ bytes <= filters.count else { return false }
+      guard count &+ more <= entries.count, bytes <= filters.free else { return false }
     }
     return true
   }
@@ -67,11 +65,9 @@ struct SubscriptionTable: ~Copyable {
     if slot == nil {
       slot = free
       guard let slot else { return }
-      var place = filters.mutableBytes(in: used..<used &+ filter.count)
-      copy(filter, into: &place)
-      entries[slot].offset = UInt32(truncatingIfNeeded: used)
-      entries[slot].size = UInt16(truncatingIfNeeded: filter.count)
-      used &+= filter.count
+      let place = filters.append(filter)
+      entries[slot].offset = UInt32(truncatingIfNeeded: place.offset)
+      entries[slot].size = UInt16(truncatingIfNeeded: place.count)
       count &+= 1
     }
     guard let slot else { return }
@@ -85,15 +81,12 @@ struct SubscriptionTable: ~Copyable {
   }
 
   private mutating func remove(_ slot: Int) {
-    let gap = entries[slot]
-    guard gap.state != .free else { return }
-    let start = Int(truncatingIfNeeded: gap.offset)
-    let end = start &+ Int(gap.size)
-    filters.move(from: end, to: start, count: used &- end)
-    used &-= Int(gap.size)
+    guard entries[slot].state != .free else { return }
+    let removed = filter(slot)
+    filters.remove(removed)
     count &-= 1
-    for index in 0..<entries.count where entries[index].state != .free && entries[index].offset > gap.offset {
-      entries[index].offset &-= UInt32(gap.size)
+    for index in 0..<entries.count where entries[index].state != .free {
+      entries[index].offset = PackedStrings.offset(entries[index].offset, without: removed)
     }
     setState(slot, .free)
   }
@@ -185,11 +178,8 @@ struct SubscriptionTable: ~Copyable {
 
   private func find(_ filter: Span<UInt8>) -> Int? {
     for slot in 0..<entries.count
-    where entries[slot].state != .free && Int(entries[slot].size) == filter.count {
-      let start = Int(truncatingIfNeeded: entries[slot].offset)
-      var index = 0
-      while index < filter.count, filters.bytes[start &+ index] == filter[index] { index &+= 1 }
-      if index == filter.count { return slot }
+    where entries[slot].state != .free && filters.isEqual(self.filter(slot), to: filter) {
+      return slot
     }
     return nil
   }

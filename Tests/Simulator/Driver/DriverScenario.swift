@@ -1,4 +1,5 @@
 import MQTTWire
+import TestSupport
 
 /// What a run has only if it is asked for.
 struct Hardships: Sendable {

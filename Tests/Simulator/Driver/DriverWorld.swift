@@ -1,5 +1,6 @@
 import MQTTSession
 import Storage
+import TestSupport
 
 /// What all parts of a run of drivers share: time, chance, and what is going to happen.
 final class DriverWorld {

@@ -1,5 +1,6 @@
 import Driver
 import Platform
+import TestSupport
 
 /// What one client's platform stands on: its descriptors, its resolver, and who waits for what.
 final class Host {

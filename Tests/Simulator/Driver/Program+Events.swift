@@ -39,8 +39,8 @@ extension Program {
 
   private func nextEvent() -> ClientEvent? {
     switch client.advanceToNextEvent() {
-    case .completion where client.nextCompletionIsPlain:
-      client.takeCompletion().map { .engine(.completed($0)) }
+    case .completion where client.plainCompletion != nil:
+      client.plainCompletion.map { .engine(.completed(client.takePlainCompletion($0))) }
     case .plainMessage: .engine(.message(MessageEvent(client.takePlainMessage())))
     case let source: client.take(source)
     }

@@ -34,7 +34,7 @@ extension Outbox {
     guard aliases.isInUse, options.kind == .whole, options.responseTag == nil, options.overflow != .latest
     else { return false }
     let size = FixedHeader.packetSize(publish.remainingLength(version) &+ Publish.topicAliasSize)
-    return size <= min(bytes.count, limits.maximumPacketSize)
+    return size <= min(bytes.capacity, limits.maximumPacketSize)
   }
 
   /// What a message may take in the ring.
@@ -90,7 +90,7 @@ extension Outbox {
     prefixEnd = Self.encodePrefix(
       into: &prefix, first: first, remainingLength: remainingLength(message, parts),
       topic: Int(message.tag), of: aliases,
-      identifier: message.qos == .atMostOnce ? nil : identifier(at: distance(of: slot)),
+      identifier: message.qos == .atMostOnce ? nil : identifier(at: descriptors.index(of: slot)),
       propertyLength: version.hasProperties ? parts.propertyLength : nil)
     prefixStart = 0
     return parts.tail

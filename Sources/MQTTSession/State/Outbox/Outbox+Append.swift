@@ -36,21 +36,26 @@ extension Outbox {
   ) throws(SessionError) {
     let isStream = !isPlain && options.kind == .stream
     let size = try checkedSize(publish, flags, isStream: isStream, version: version, limits: limits)
-    let tailBefore = tailOffset
-    if stored == descriptors.count || tailOffset &+ size > roomEnd, let error = findRoom(size) { throw error }
-    let (slot, offset, identifier) = (tail, tailOffset, newIdentifier(options.cookie))
-    describe(slot, flags, cookie: options.cookie, offset: offset, size: size, version: version)
+    let tailBefore = bytes.tail
+    if descriptors.isFull || !bytes.fits(size), let error = findRoom(size) { throw error }
+    let (slot, identifier) = (descriptors.tail, newIdentifier(options.cookie))
+    descriptors.append(
+      Descriptor(flags, cookie: options.cookie, offset: bytes.tail, size: size, since: now, version: version))
     if isPlain || !options.isSpecial {
       batch.add(flags)
     } else {
       batch.count = 0
       annotate(slot, options, publish, tailBefore: tailBefore, version: version)
     }
-    appended(size)
+    appended()
     if isPlain {
-      encode(publish, identifier, at: offset, size: size, version: version)
+      // `checkedSize` has it from the encoder.
+      var writer = unsafe bytes.append(size)
+      publish.encode(into: &writer, identifier: identifier, version: version)
     } else {
-      encodeOutOfLine(publish, identifier, at: offset, size: size, version: version)
+      let offset = bytes.tail
+      _ = unsafe bytes.append(size)
+      encode(publish, identifier, at: offset, size: size, version: version)
     }
   }
 
@@ -72,7 +77,7 @@ extension Outbox {
 
   @inline(never)
   private func refusal(_ limit: Limit, _ size: Int) -> SessionError {
-    guard size <= bytes.count else { return .tooLarge }
+    guard size <= bytes.capacity else { return .tooLarge }
     switch limit {
     case .qosNotSupported: return .qosNotSupported
     case .retainNotSupported: return .retainNotSupported
@@ -80,43 +85,20 @@ extension Outbox {
     }
   }
 
-  @inline(always)
-  mutating func describe(
-    _ slot: Int, _ flags: MessageFlags, cookie: UInt64, offset: Int, size: Int, version: ProtocolVersion
-  ) {
-    descriptors[slot] = Descriptor(
-      cookie: cookie, offset: UInt32(truncatingIfNeeded: offset),
-      length: UInt32(truncatingIfNeeded: size), link: 0, expiresAt: 0, since: now.milliseconds,
-      flags: flags.adding(.hasProperties, if: version.hasProperties), order: 0, tag: 0, state: .queued,
-      result: .delivered, reasonCode: 0)
-  }
-
-  /// The same where it is there once more for one use.
+  /// Writes a packet of `size` bytes, as `checkedSize` has it from the encoder, to where it belongs.
   @inline(never)
-  mutating func encodeOutOfLine(
-    _ publish: borrowing Publish, _ identifier: PacketIdentifier, at offset: Int, size: Int,
-    version: ProtocolVersion
-  ) {
-    encode(publish, identifier, at: offset, size: size, version: version)
-  }
-
-  @inline(always)
   mutating func encode(
     _ publish: borrowing Publish, _ identifier: PacketIdentifier, at offset: Int, size: Int,
     version: ProtocolVersion
   ) {
-    // `checkedSize` has it from the encoder.
     var writer = unsafe bytes.writer(at: offset, count: size)
     publish.encode(into: &writer, identifier: identifier, version: version)
   }
 
   /// The message behind the last one is there.
   @inline(always)
-  private mutating func appended(_ size: Int) {
-    tail = slot(after: tail)
-    tailOffset &+= size
+  private mutating func appended() {
     nextIdentifier = identifiers.next(after: nextIdentifier)
-    stored &+= 1
     live &+= 1
     unsent &+= 1
     incomplete &+= 1
@@ -127,36 +109,34 @@ extension Outbox {
   /// Looks for a descriptor, and for room for `size` bytes, and puts the tail there. Returns why there is none.
   @inline(never)
   private mutating func findRoom(_ size: Int) -> SessionError? {
-    guard size <= bytes.count else { return .tooLarge }
-    guard let offset = room(for: size), stored < descriptors.count || reclaim() else {
+    guard size <= bytes.capacity else { return .tooLarge }
+    guard let offset = room(for: size), !descriptors.isFull || reclaim() else {
       isStarved = true
       return .full
     }
-    if offset != tailOffset { batch.count = 0 }
-    tailOffset = offset
-    let head = live > 0 ? descriptors[first].start : 0
-    roomEnd = head > offset ? head : bytes.count
+    if offset != bytes.tail { batch.count = 0 }
+    bytes.open(at: offset, head: oldestOffset)
     return nil
   }
 
-  /// The next packet begins somewhere else than behind the last one.
-  mutating func moveTail(to offset: Int) {
-    tailOffset = offset
-    roomEnd = 0
-  }
-
   /// Where `size` bytes fit in one piece.
-  func room(for size: Int) -> Int? {
-    guard live > 0 else { return size <= bytes.count ? 0 : nil }
-    return Self.room(for: size, head: descriptors[first].start, tail: tailOffset, capacity: bytes.count)
-  }
+  func room(for size: Int) -> Int? { bytes.room(for: size, head: oldestOffset) }
 
-  /// Behind the tail, or at the front once the head has moved.
-  static func room(for size: Int, head: Int, tail: Int, capacity: Int) -> Int? {
-    if tail > head {
-      if capacity &- tail >= size { return tail }
-      return head >= size ? 0 : nil
-    }
-    return head &- tail >= size ? tail : nil
+  /// Where the oldest message begins that has bytes.
+  private var oldestOffset: Int? { live > 0 ? descriptors[first].start : nil }
+}
+
+extension Outbox.Descriptor {
+  /// Of a message that has not been sent.
+  @inline(always)
+  init(
+    _ flags: MessageFlags, cookie: UInt64, offset: Int, size: Int, since now: Instant,
+    version: ProtocolVersion
+  ) {
+    self.init(
+      cookie: cookie, offset: UInt32(truncatingIfNeeded: offset),
+      length: UInt32(truncatingIfNeeded: size), link: 0, expiresAt: 0, since: now.milliseconds,
+      flags: flags.adding(.hasProperties, if: version.hasProperties), order: 0, tag: 0, state: .queued,
+      result: .delivered, reasonCode: 0)
   }
 }

@@ -41,8 +41,8 @@ extension Outbox {
       windowStart = windowBase
     }
     windowCount = unsent
-    windowEnd = tailOffset
-    readySlot = tail
+    windowEnd = bytes.tail
+    readySlot = descriptors.tail
     return true
   }
 
@@ -54,34 +54,34 @@ extension Outbox {
     case .other: return false
     case .atMostOnce:
       // In front of them nothing is left that waits for an acknowledgement, or for its completion to be taken.
-      guard sendSlot == head, stored == windowCount, live == stored else { return false }
+      guard sendSlot == descriptors.head, descriptors.count == windowCount, live == descriptors.count else {
+        return false
+      }
       delivered.add(windowCount)
       incomplete &-= windowCount
       headIdentifier = nextIdentifier
-      head = tail
-      first = tail
+      descriptors.removeAll()
+      first = descriptors.tail
       known = 0
-      stored = 0
       live = 0
       // All is free: the same bytes again are in the processor's cache.
-      tailOffset = 0
-      roomEnd = bytes.count
+      bytes.removeAll()
       hasNewRoom = isStarved
     case .acknowledged:
       let packets = windowCount
       var slot = sendSlot
-      known = max(known, distance(of: slot) &+ packets)
+      known = max(known, descriptors.index(of: slot) &+ packets)
       unacknowledged &+= packets
       for _ in 0..<packets {
         descriptors[slot].state = .sent
         descriptors[slot].since = now.milliseconds
         descriptors[slot].order = order
         order &+= 1
-        slot = self.slot(after: slot)
+        slot = descriptors.slot(after: slot)
       }
     }
     windowBase = windowEnd
-    sendSlot = tail
+    sendSlot = descriptors.tail
     unsent = 0
     windowCount = 0
     return true

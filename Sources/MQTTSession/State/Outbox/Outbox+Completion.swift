@@ -33,8 +33,8 @@ extension Outbox {
     descriptors[slot].reasonCode = reasonCode ?? 0
     descriptors[slot].result = result
     descriptors[slot].state = .completed
-    if slot == first { freeBytes() }
     queueCompletion(slot)
+    if slot == first { freeBytes() }
   }
 
   /// What a message has beside its bytes here.
@@ -62,31 +62,31 @@ extension Outbox {
     }
   }
 
-  /// The next completion is of a message that was delivered, and is no request.
+  /// The slot of the next completion, if its message was delivered and is no request.
   @inline(__always)
-  var nextIsPlain: Bool {
-    guard firstCompleted != Outbox.none else { return false }
+  var plainCompletion: Int? {
+    guard firstCompleted != Outbox.none else { return nil }
     let slot = Int(truncatingIfNeeded: firstCompleted)
-    return descriptors[slot].result == .delivered && !descriptors[slot].flags.contains(.isRequest)
+    guard descriptors[slot].result == .delivered, !descriptors[slot].flags.contains(.isRequest) else {
+      return nil
+    }
+    return slot
   }
 
   @inline(__always)
   mutating func queueCompletion(_ slot: Int) {
     descriptors[slot].link = Outbox.none
     let link = UInt32(truncatingIfNeeded: slot)
-    if lastCompleted == Outbox.none {
-      firstCompleted = link
-    } else {
-      descriptors[Int(truncatingIfNeeded: lastCompleted)].link = link
-    }
+    let previous = lastCompleted
     lastCompleted = link
+    guard previous != Outbox.none else { return firstCompleted = link }
+    descriptors[Int(truncatingIfNeeded: previous)].link = link
   }
 
+  /// The completion in the slot that is the first of their list.
   @inline(__always)
-  mutating func takeCompletion() -> Completion? {
-    guard firstCompleted != Outbox.none else { return nil }
+  mutating func takeCompletion(first slot: Int) -> Completion {
     recordMessagesPeak()
-    let slot = Int(truncatingIfNeeded: firstCompleted)
     let descriptor = descriptors[slot]
     firstCompleted = descriptor.link
     if firstCompleted == Outbox.none { lastCompleted = Outbox.none }
@@ -98,9 +98,12 @@ extension Outbox {
       responseTag: descriptor.flags.contains(.isRequest) ? descriptor.tag : nil, slot: slot)
   }
 
-  /// The same out of line, which saves 300 bytes.
+  /// The next completion of any kind. Kept out of line: inlined at each call, it takes 300 bytes more.
   @inline(never)
-  mutating func takeAnyCompletion() -> Completion? { takeCompletion() }
+  mutating func takeCompletion() -> Completion? {
+    guard firstCompleted != Outbox.none else { return nil }
+    return takeCompletion(first: Int(truncatingIfNeeded: firstCompleted))
+  }
 
   /// Takes a completion out of their list: nobody wants it.
   mutating func dropCompletion(_ slot: Int) {
@@ -126,7 +129,7 @@ extension Outbox {
   mutating func freeBytes() {
     // Nearly always there is one.
     if live > 0, !descriptors[first].state.isOpen {
-      first = slot(after: first)
+      first = descriptors.slot(after: first)
       live &-= 1
       if live == 0 || !descriptors[first].state.isOpen { freeMoreBytes() }
     }
@@ -136,49 +139,48 @@ extension Outbox {
   @inline(never)
   private mutating func freeMoreBytes() {
     while live > 0, !descriptors[first].state.isOpen {
-      first = slot(after: first)
+      first = descriptors.slot(after: first)
       live &-= 1
     }
-    if live == 0 { roomEnd = 0 }
+    if live == 0 { bytes.forgetRoom() }
   }
 
   /// Nobody has to hear of this message any more: gives its descriptor back, and those behind it that waited for that.
   @inline(__always)
   mutating func freeDescriptor(_ slot: Int) {
-    guard slot == head else { return hasGap = true }
-    // Nearly always there is one.
-    guard freeHead() else { return }
-    freeMoreDescriptors()
+    guard slot == descriptors.head else { return hasGap = true }
+    freeHead()
+    if hasFreeHead { freeMoreDescriptors() }
   }
 
   @inline(never)
   private mutating func freeMoreDescriptors() {
-    while freeHead() { continue }
+    while hasFreeHead { freeHead() }
   }
 
-  /// True: there may be another one.
+  private var hasFreeHead: Bool {
+    @inline(__always) get { descriptors.count > 0 && descriptors[descriptors.head].state == .free }
+  }
+
   @inline(__always)
-  private mutating func freeHead() -> Bool {
-    guard stored > 0, descriptors[head].state == .free else { return false }
-    if unsent == stored {
+  private mutating func freeHead() {
+    if unsent == descriptors.count {
       // It ended without being sent; the send cursor stood on it.
       unsent &-= 1
-      sendSlot = slot(after: sendSlot)
+      sendSlot = descriptors.slot(after: sendSlot)
       readySlot = sendSlot
     }
-    head = slot(after: head)
+    descriptors.removeFirst()
     headIdentifier = identifiers.next(after: headIdentifier)
-    stored &-= 1
     if known > 0 { known &-= 1 }
     hasNewRoom = isStarved
-    return stored > 0 && descriptors[head].state == .free
   }
 
   /// Takes the newest message back: it was never there.
   mutating func removeNewest(tailOffset offset: Int) {
     recordPeaks()
     forgetNewest()
-    moveTail(to: offset)
+    bytes.moveTail(to: offset)
     live &-= 1
     unsent &-= 1
     incomplete &-= 1
@@ -187,9 +189,8 @@ extension Outbox {
 
   mutating func forgetNewest() {
     batch.count = 0
-    tail = slot(before: tail)
-    nextIdentifier = identifiers.advanced(headIdentifier, by: stored &- 1)
-    stored &-= 1
+    descriptors.removeLast()
+    nextIdentifier = identifiers.advanced(headIdentifier, by: descriptors.count)
   }
 
   mutating func takeRoomEvent() -> Bool {
@@ -201,19 +202,18 @@ extension Outbox {
 
   /// A descriptor behind the newest that says no more than how a message ended whose own place is another's now.
   mutating func appendCompletion(of message: Descriptor, _ result: DeliveryResult, reasonCode: UInt8? = nil) {
-    let slot = tail
+    let slot = descriptors.tail
     batch.count = 0
-    descriptors[slot] = message
-    descriptors[slot].offset = UInt32(truncatingIfNeeded: tailOffset)
-    descriptors[slot].length = 0
-    descriptors[slot].state = .completed
-    descriptors[slot].result = result
-    descriptors[slot].serverReason = reasonCode
-    tail = self.slot(after: slot)
+    var completed = message
+    completed.offset = UInt32(truncatingIfNeeded: bytes.tail)
+    completed.length = 0
+    completed.state = .completed
+    completed.result = result
+    completed.serverReason = reasonCode
+    descriptors.append(completed)
     nextIdentifier = identifiers.next(after: nextIdentifier)
-    stored &+= 1
     // It has no bytes: before others that have, it only takes part.
-    if live > 0 { live &+= 1 } else { first = tail }
+    if live > 0 { live &+= 1 } else { first = descriptors.tail }
     unsent &+= 1
     queueCompletion(slot)
   }

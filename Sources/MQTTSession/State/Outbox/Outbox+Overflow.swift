@@ -65,7 +65,7 @@ extension Outbox {
     var slot = first
     for _ in 0..<live {
       if isExpendable(slot), !isQuiet || descriptors[slot].flags.contains(.isQuiet) { return slot }
-      slot = self.slot(after: slot)
+      slot = descriptors.slot(after: slot)
     }
     return nil
   }
@@ -92,10 +92,10 @@ extension Outbox {
 
   /// The newest packet may be another one now.
   private mutating func settleTail() {
-    var slot = tail
+    var slot = descriptors.tail
     for _ in 0..<live {
-      slot = self.slot(before: slot)
-      if descriptors[slot].state.isOpen { return moveTail(to: descriptors[slot].end) }
+      slot = descriptors.slot(before: slot)
+      if descriptors[slot].state.isOpen { return bytes.moveTail(to: descriptors[slot].end) }
     }
   }
 
@@ -103,12 +103,12 @@ extension Outbox {
 
   /// Whether a packet has room once all are packed. `isDropping`: without those that may be dropped.
   private func hasRoomPacked(_ size: Int, isDropping: Bool) -> Bool {
-    var room = bytes.count
+    var room = bytes.capacity
     var slot = first
     for _ in 0..<live {
       let message = descriptors[slot]
       if message.state.isOpen, !isDropping || !isExpendable(slot) { room &-= message.size }
-      slot = self.slot(after: slot)
+      slot = descriptors.slot(after: slot)
     }
     return size <= room
   }
@@ -119,16 +119,16 @@ extension Outbox {
     guard live > 0 else { return }
     batch.count = 0
     let front = descriptors[first].start
-    var limit = bytes.count
-    var slot = tail
+    var limit = bytes.capacity
+    var slot = descriptors.tail
     for _ in 0..<live {
-      slot = self.slot(before: slot)
+      slot = descriptors.slot(before: slot)
       let message = descriptors[slot]
       guard message.state.isOpen, message.start >= front else { continue }
       limit &-= message.size
       move(slot, to: limit)
     }
-    moveTail(to: bytes.count)
+    bytes.moveTail(to: bytes.capacity)
     var end = 0
     slot = first
     for _ in 0..<live {
@@ -136,9 +136,9 @@ extension Outbox {
       if message.state.isOpen, message.start < front {
         move(slot, to: end)
         end &+= message.size
-        moveTail(to: end)
+        bytes.moveTail(to: end)
       }
-      slot = self.slot(after: slot)
+      slot = descriptors.slot(after: slot)
     }
   }
 
@@ -170,16 +170,17 @@ extension Outbox {
     let hasToBeTold = !message.flags.contains(.isQuiet)
     guard size <= message.size, !hasToBeTold || hasDescriptor else { return false }
     shrinkWindow(&quota)
-    if hasToBeTold, stored == descriptors.count, reclaim() {
+    if hasToBeTold, descriptors.count == descriptors.capacity, reclaim() {
       slot = waiting(publish.topic)?.newest ?? slot
     }
     count(.replaced)
     if hasToBeTold { appendCompletion(of: message, .replaced) }
-    let identifier = identifier(at: distance(of: slot))
+    let identifier = identifier(at: descriptors.index(of: slot))
     let offset = message.end &- size
-    describe(slot, flags, cookie: options.cookie, offset: offset, size: size, version: version)
-    encodeOutOfLine(publish, identifier, at: offset, size: size, version: version)
-    annotate(slot, options, publish, tailBefore: tailOffset, version: version)
+    descriptors[slot] = Descriptor(
+      flags, cookie: options.cookie, offset: offset, size: size, since: now, version: version)
+    encode(publish, identifier, at: offset, size: size, version: version)
+    annotate(slot, options, publish, tailBefore: bytes.tail, version: version)
     return true
   }
 
@@ -202,7 +203,7 @@ extension Outbox {
       {
         found = (found?.oldest ?? slot, slot)
       }
-      slot = self.slot(after: slot)
+      slot = descriptors.slot(after: slot)
     }
     return found
   }
@@ -229,7 +230,7 @@ extension Outbox {
     var slot = first
     for _ in 0..<live {
       let message = descriptors[slot]
-      let next = self.slot(after: slot)
+      let next = descriptors.slot(after: slot)
       if message.state == .queued, message.qos == .atMostOnce { withdraw(slot, .disconnected) }
       slot = next
     }

@@ -6,37 +6,38 @@ extension Outbox {
   /// Closes the gap that a message leaves of which nobody has to hear any more, if those behind it were never sent: then
   /// they can move up, and take the identifiers of their new places.
   mutating func removeFree(_ gap: Int) {
-    let place = distance(of: gap)
-    guard place < stored, descriptors[gap].state == .free, place >= known, !isBegun(from: place) else {
+    let place = descriptors.index(of: gap)
+    guard place < descriptors.count, descriptors[gap].state == .free, place >= known, !isBegun(from: place)
+    else {
       return
     }
-    if place < stored &- 1 { moveCompletions(behind: place) }
+    if place < descriptors.count &- 1 { moveCompletions(behind: place) }
     var slot = gap
-    for index in place..<stored &- 1 {
-      let next = self.slot(after: slot)
+    for index in place..<descriptors.count &- 1 {
+      let next = descriptors.slot(after: slot)
       descriptors[slot] = descriptors[next]
       setIdentifier(slot, identifier(at: index))
       slot = next
     }
-    if let moved = stream?.slot, distance(of: moved) > place {
-      let slot = self.slot(before: moved)
+    if let moved = stream?.slot, descriptors.index(of: moved) > place {
+      let slot = descriptors.slot(before: moved)
       stream?.slot = slot
     }
-    if stored &- live > place { first = self.slot(before: first) } else { live &-= 1 }
-    if stored &- unsent > place {
+    if descriptors.count &- live > place { first = descriptors.slot(before: first) } else { live &-= 1 }
+    if descriptors.count &- unsent > place {
       // It had been stepped over.
-      sendSlot = self.slot(before: sendSlot)
-      readySlot = self.slot(before: readySlot)
+      sendSlot = descriptors.slot(before: sendSlot)
+      readySlot = descriptors.slot(before: readySlot)
     } else {
       unsent &-= 1
     }
     forgetNewest()
-    roomEnd = 0
+    bytes.forgetRoom()
     hasNewRoom = isStarved
   }
 
   /// Whether there is a descriptor for one more message.
-  var hasDescriptor: Bool { stored < descriptors.count || reclaimable != nil }
+  var hasDescriptor: Bool { descriptors.count < descriptors.capacity || reclaimable != nil }
 
   /// When the outbox is full, those in the middle count, too, whose completion has been taken.
   @inline(never)
@@ -52,8 +53,8 @@ extension Outbox {
 
   private var reclaimable: Int? {
     guard hasGap else { return nil }
-    for place in known..<max(known, stored) {
-      let slot = slot(head, plus: place)
+    for place in known..<max(known, descriptors.count) {
+      let slot = descriptors.slot(at: place)
       if descriptors[slot].state == .free, !isBegun(from: place) { return slot }
     }
     return nil
@@ -61,7 +62,7 @@ extension Outbox {
 
   /// The message at a place, which may have ended meanwhile, or one behind it is being sent, with its identifier.
   private func isBegun(from place: Int) -> Bool {
-    isInsidePacket && descriptors[sendSlot].qos != .atMostOnce && distance(of: sendSlot) >= place
+    isInsidePacket && descriptors[sendSlot].qos != .atMostOnce && descriptors.index(of: sendSlot) >= place
   }
 
   /// Their list is linked by slot.
@@ -79,7 +80,8 @@ extension Outbox {
   private func moved(_ link: UInt32, behind place: Int) -> UInt32 {
     guard link != Outbox.none else { return link }
     let slot = Int(truncatingIfNeeded: link)
-    return distance(of: slot) > place ? UInt32(truncatingIfNeeded: self.slot(before: slot)) : link
+    return descriptors.index(of: slot) > place
+      ? UInt32(truncatingIfNeeded: descriptors.slot(before: slot)) : link
   }
 
   private mutating func setIdentifier(_ slot: Int, _ identifier: PacketIdentifier) {

@@ -29,11 +29,11 @@ extension Outbox {
   ) {
     aliases.connected(maximum: limits.topicAliasMaximum)
     batch.count = 0
-    var slot = head
+    var slot = descriptors.head
     var released = 0
     resends = 0
     resumedAt = order
-    for _ in 0..<stored {
+    for _ in 0..<descriptors.count {
       resume(slot, sessionPresent: sessionPresent, repeatsExactlyOnce: repeatsExactlyOnce)
       if descriptors[slot].state == .released { released &+= 1 }
       if descriptors[slot].state == .queued {
@@ -51,18 +51,18 @@ extension Outbox {
         renew(slot, version: version)
       }
       if descriptors[slot].state == .queued, hasDuplicateFlag(descriptors[slot]) { resends &+= 1 }
-      slot = self.slot(after: slot)
+      slot = descriptors.slot(after: slot)
     }
-    sendSlot = head
-    readySlot = head
-    unsent = stored
+    sendSlot = descriptors.head
+    readySlot = descriptors.head
+    unsent = descriptors.count
     windowCount = 0
     // What still waits for PUBCOMP counts against Receive Maximum [MQTT-3.3.4-7]. If the server has
     // lowered that below their number, the quota is negative until enough of them are complete.
     quota.left &-= released
     unacknowledged = released
-    pubrelSlot = head
-    pubrelsToCheck = stored
+    pubrelSlot = descriptors.head
+    pubrelsToCheck = descriptors.count
   }
 
   private mutating func resume(_ slot: Int, sessionPresent: Bool, repeatsExactlyOnce: Bool) {
@@ -100,21 +100,20 @@ extension Outbox {
   }
 
   mutating func setDuplicateFlag(_ message: Descriptor, _ isSet: Bool) {
-    let offset = message.start
-    var packet = bytes.mutableBytes
-    let rest = packet[offset] & ~Publish.duplicateFlag
-    packet[offset] = isSet ? rest | Publish.duplicateFlag : rest
+    var packet = bytes.mutableBytes(in: message.start..<message.start &+ 1)
+    let rest = packet[0] & ~Publish.duplicateFlag
+    packet[0] = isSet ? rest | Publish.duplicateFlag : rest
   }
 
   /// The next message whose PUBREL is to be sent again [MQTT-4.4.0-1].
   mutating func nextPubrel() -> PacketIdentifier? {
     while pubrelsToCheck > 0 {
       let slot = pubrelSlot
-      pubrelSlot = self.slot(after: slot)
+      pubrelSlot = descriptors.slot(after: slot)
       pubrelsToCheck &-= 1
       if descriptors[slot].state == .released, descriptors[slot].flags.contains(.needsPubrel) {
         descriptors[slot].flags.set(.needsPubrel, false)
-        return identifier(at: distance(of: slot))
+        return identifier(at: descriptors.index(of: slot))
       }
     }
     return nil

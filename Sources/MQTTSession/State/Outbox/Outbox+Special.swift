@@ -48,8 +48,8 @@ extension Outbox {
     guard let due = nextExpiry, due <= second else { return }
     shrinkWindow(&quota)
     nextExpiry = nil
-    var slot = head
-    for _ in 0..<stored {
+    var slot = descriptors.head
+    for _ in 0..<descriptors.count {
       let message = descriptors[slot]
       if message.flags.contains(.expires), message.state.mayBePublished {
         // The time of what was sent goes on: it may have to be sent again.
@@ -59,7 +59,7 @@ extension Outbox {
           withdraw(slot, .expired)
         }
       }
-      slot = self.slot(after: slot)
+      slot = descriptors.slot(after: slot)
     }
   }
 
@@ -75,13 +75,13 @@ extension Outbox {
   /// topic.
   private mutating func loseAlias(_ alias: UInt16) {
     aliases.lose(Int(alias))
-    var slot = head
-    for _ in 0..<stored {
+    var slot = descriptors.head
+    for _ in 0..<descriptors.count {
       let message = descriptors[slot]
       if message.state == .queued, message.flags.contains(.hasNoTopic), message.tag == alias, !isBegun(slot) {
         descriptors[slot].flags.set(.needsTopic, true)
       }
-      slot = self.slot(after: slot)
+      slot = descriptors.slot(after: slot)
     }
   }
 
@@ -104,7 +104,7 @@ extension Outbox {
   // MARK: Requests
 
   /// The slot of the message that was taken in last.
-  var newestSlot: Int { slot(head, plus: stored &- 1) }
+  var newestSlot: Int { descriptors.slot(at: descriptors.count &- 1) }
 
   /// The end of a request has been told: of its message nobody wants to hear any more. If its time was up and the
   /// message was never sent, it never will be.
@@ -123,16 +123,16 @@ extension Outbox {
   /// Where the message of a request is, if it is there: what was dropped before it has moved it.
   private func slot(of request: PendingResponses.Ended) -> Int? {
     if isOf(request, request.slot) { return request.slot }
-    var slot = head
-    for _ in 0..<stored {
+    var slot = descriptors.head
+    for _ in 0..<descriptors.count {
       if isOf(request, slot) { return slot }
-      slot = self.slot(after: slot)
+      slot = descriptors.slot(after: slot)
     }
     return nil
   }
 
   private func isOf(_ request: PendingResponses.Ended, _ slot: Int) -> Bool {
-    guard distance(of: slot) < stored else { return false }
+    guard descriptors.index(of: slot) < descriptors.count else { return false }
     let message = descriptors[slot]
     return message.flags.contains(.isRequest) && message.tag == request.tag
       && message.cookie == request.cookie
@@ -182,6 +182,6 @@ extension Outbox {
     descriptors[slot].offset = message.offset &+ shift
     descriptors[slot].length = message.length &- shift &- UInt32(truncatingIfNeeded: count)
     if message.link != 0 { descriptors[slot].link = message.link &- shift }
-    moveTail(to: message.end &- count)
+    bytes.moveTail(to: message.end &- count)
   }
 }

@@ -10,7 +10,7 @@ extension Outbox {
   ) -> Bool {
     if endsAtOnce { return hasDescriptor }
     let room = roomNeeded(message, options, version: version, limits: limits)
-    guard room <= bytes.count else { return false }
+    guard room <= bytes.capacity else { return false }
     if hasDescriptor, self.room(for: room) != nil { return true }
     return options.overflow != .refuse && canMakeRoom(for: room)
   }
@@ -21,7 +21,7 @@ extension Outbox {
     limits: ServerLimits, quota: inout SendQuota
   ) throws(SessionError) {
     if let (result, reasonCode) = end {
-      guard stored < descriptors.count || reclaim() else { throw .full }
+      guard descriptors.count < descriptors.capacity || reclaim() else { throw .full }
       return appendEnded(options, qos: message.qos, result, reasonCode: reasonCode)
     }
     let wasStarved = isStarved

@@ -62,7 +62,7 @@ extension Outbox {
 
   /// It has ended, or needs no PUBLISH any more.
   private mutating func stepOver() {
-    readySlot = slot(after: readySlot)
+    readySlot = descriptors.slot(after: readySlot)
     sendSlot = readySlot
     unsent &-= 1
   }
@@ -114,7 +114,7 @@ extension Outbox {
       }
       windowEnd = packet.end
       windowCount &+= 1
-      readySlot = slot(after: readySlot)
+      readySlot = descriptors.slot(after: readySlot)
       if isAlone { return }
     }
   }
@@ -166,14 +166,14 @@ extension Outbox {
   private mutating func finishSending(_ slot: Int, order: inout UInt16) {
     prefixStart = 0
     prefixEnd = 0
-    sendSlot = self.slot(after: slot)
+    sendSlot = descriptors.slot(after: slot)
     unsent &-= 1
     windowCount &-= 1
     if descriptors[slot].qos == .atMostOnce {
       complete(slot, .delivered)
     } else {
       unacknowledged &+= 1
-      known = max(known, distance(of: slot) &+ 1)
+      known = max(known, descriptors.index(of: slot) &+ 1)
       descriptors[slot].state = .sent
       descriptors[slot].since = now.milliseconds
       if resends > 0, hasDuplicateFlag(descriptors[slot]) {
@@ -194,7 +194,7 @@ extension Outbox {
     let kept = isInsidePacket ? 1 : 0
     while windowCount > kept {
       windowCount &-= 1
-      readySlot = slot(before: readySlot)
+      readySlot = descriptors.slot(before: readySlot)
       if descriptors[readySlot].qos != .atMostOnce { quota.left &+= 1 }
     }
     if windowCount == 0 {

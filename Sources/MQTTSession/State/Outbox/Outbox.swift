@@ -49,22 +49,15 @@ public struct Outbox: ~Copyable {
     }
   }
 
-  var bytes: Region
-  var descriptors: Table<Descriptor>
+  var bytes: ByteRing
+  var descriptors: FixedRing<Descriptor>
 
-  // The ring of descriptors: `stored` from `head` on. The last `live` of them have bytes; `first` is the first of those.
-  var head = 0
-  var stored = 0
+  // The last `live` of the descriptors have bytes; `first` is the first of those.
   var first = 0
   var live = 0
-  var tail = 0
   let identifiers: IdentifierRange
   var headIdentifier: PacketIdentifier
   var nextIdentifier: PacketIdentifier
-  /// Where the next packet would begin, if it fits there.
-  var tailOffset = 0
-  /// So far the bytes behind `tailOffset` are free, if not further; 0: not known, or there is a better place.
-  var roomEnd = 0
   /// Messages whose fate is open.
   public internal(set) var incomplete = 0
 
@@ -131,8 +124,8 @@ public struct Outbox: ~Copyable {
     aliases: consuming SentAliases, identifiers: IdentifierRange, random: UInt16
   ) {
     precondition(descriptors.count <= identifiers.count)
-    self.bytes = bytes
-    self.descriptors = descriptors
+    self.bytes = ByteRing(region: bytes)
+    self.descriptors = FixedRing(descriptors)
     self.prefix = prefix
     self.aliases = aliases
     self.identifiers = identifiers
@@ -142,29 +135,26 @@ public struct Outbox: ~Copyable {
 
   // MARK: Getters
 
-  public var messageCapacity: Int { descriptors.count }
-  public var byteCapacity: Int { bytes.count }
+  public var messageCapacity: Int { descriptors.capacity }
+  public var byteCapacity: Int { bytes.capacity }
   /// Without those behind an older one of which everything has been told: they make room when there is no other.
   public var messageCount: Int {
     var count = 0
-    var slot = head
-    for _ in 0..<stored {
+    var slot = descriptors.head
+    for _ in 0..<descriptors.count {
       if descriptors[slot].state != .free { count &+= 1 }
-      slot = self.slot(after: slot)
+      slot = descriptors.slot(after: slot)
     }
     return count
   }
 
   public var byteCount: Int {
-    guard live > 0 else { return 0 }
-    let headOffset = descriptors[first].start
-    return tailOffset > headOffset
-      ? tailOffset - headOffset : bytes.count - headOffset + tailOffset
+    live > 0 ? bytes.count(head: descriptors[first].start) : 0
   }
 
   /// Between two calls of `recordPeaks` there only comes something to it.
   var bytesPeak: Int { max(bytesPeakSeen, byteCount) }
-  var messagesPeak: Int { max(messagesPeakSeen, stored) }
+  var messagesPeak: Int { max(messagesPeakSeen, descriptors.count) }
 
   /// When the oldest that was not sent yet was published.
   var waitingSince: Instant? {
@@ -172,7 +162,7 @@ public struct Outbox: ~Copyable {
     for _ in 0..<unsent {
       let message = descriptors[slot]
       if message.state == .queued { return Instant(milliseconds: message.since) }
-      slot = self.slot(after: slot)
+      slot = descriptors.slot(after: slot)
     }
     return nil
   }
@@ -206,12 +196,12 @@ public struct Outbox: ~Copyable {
   func slot(of identifier: PacketIdentifier) -> Int? {
     guard !DropIn.isOn else { return slotOfGiven(identifier) }
     let distance = identifiers.distance(from: headIdentifier, to: identifier)
-    guard distance < stored else { return nil }
-    return slot(head, plus: distance)
+    guard distance < descriptors.count else { return nil }
+    return descriptors.slot(at: distance)
   }
 
   func identifier(at distance: Int) -> PacketIdentifier {
-    guard !DropIn.isOn else { return givenIdentifier(slot(head, plus: distance)) }
+    guard !DropIn.isOn else { return givenIdentifier(descriptors.slot(at: distance)) }
     return identifiers.advanced(headIdentifier, by: distance)
   }
 
@@ -219,21 +209,5 @@ public struct Outbox: ~Copyable {
   @inline(__always)
   func newIdentifier(_ cookie: UInt64) -> PacketIdentifier {
     DropIn.isOn ? PacketIdentifier(given: cookie) : nextIdentifier
-  }
-
-  @inline(__always)
-  func slot(after slot: Int) -> Int { slot &+ 1 == descriptors.count ? 0 : slot &+ 1 }
-
-  func slot(before slot: Int) -> Int { slot == 0 ? descriptors.count &- 1 : slot &- 1 }
-
-  @inline(__always)
-  func slot(_ slot: Int, plus distance: Int) -> Int {
-    let sum = slot &+ distance
-    return sum >= descriptors.count ? sum &- descriptors.count : sum
-  }
-
-  /// How far a slot is from the head.
-  func distance(of slot: Int) -> Int {
-    slot >= head ? slot &- head : slot &- head &+ descriptors.count
   }
 }

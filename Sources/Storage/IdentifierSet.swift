@@ -1,16 +1,13 @@
-import MQTTWire
-import Storage
-
-/// A set of Packet Identifiers. It never holds more than `maximum`, so no search in it is without an end.
+/// A set of numbers from 1 to 65,535, each of which identifies something. It never holds more than `maximum`, so no search in it is without an end.
 ///
 /// Small, it is a hash table with open addressing that is at most half full, and each identifier has a mark: 32 bits a slot.
 /// From 513 identifiers on that would take as much as a bit for each of the 65,535 there are, and so it is these, without
 /// marks: they tell what may be forgotten for want of room.
-struct IdentifierSet: ~Copyable {
+public struct IdentifierSet: ~Copyable {
   /// Of a hash table. 0: free. Else the identifier, and the mark above it.
   /// Of a map: the bits of 32 identifiers.
   private var slots: Table<UInt32>
-  private(set) var count = 0
+  public private(set) var count = 0
   private(set) var markedCount = 0
   /// How many are not in the slot where they belong, as it was taken.
   private var displaced = 0
@@ -19,68 +16,66 @@ struct IdentifierSet: ~Copyable {
   private static var mapSlots: Int { 65_536 / 32 }
 
   /// How many slots hold `count` identifiers: a power of two.
-  static func slotCount(for count: Int) -> Int {
+  public static func slotCount(for count: Int) -> Int {
     var slots = 4
     while slots < 2 * count, slots < mapSlots { slots *= 2 }
     return slots
   }
 
-  init(slots: consuming Table<UInt32>) {
+  public init(slots: consuming Table<UInt32>) {
     self.slots = slots
     clear()
   }
 
   /// How many there is room for.
-  var maximum: Int { isMap ? 65_535 : slots.count / 2 }
+  public var maximum: Int { isMap ? 65_535 : slots.count / 2 }
 
-  var isFull: Bool { count >= maximum }
+  public var isFull: Bool { count >= maximum }
 
-  func contains(_ identifier: PacketIdentifier) -> Bool {
+  public func contains(_ identifier: UInt16) -> Bool {
     if isMap { return slots[word(identifier)] & bit(identifier) != 0 }
     return slots[find(identifier)] != 0
   }
 
-  func isMarked(_ identifier: PacketIdentifier) -> Bool {
+  public func isMarked(_ identifier: UInt16) -> Bool {
     !isMap && slots[find(identifier)] & Self.mark != 0
   }
 
   /// Adds an identifier, or marks one that is there. False, and nothing has changed: there is no room.
-  mutating func insert(_ identifier: PacketIdentifier) -> Bool {
+  public mutating func insert(_ identifier: UInt16) -> Bool {
     isMap ? insertIntoMap(identifier) : insertIntoHashTable(identifier)
   }
 
   /// Adds an identifier without a mark; one that is there stays as it is.
-  mutating func insertUnmarked(_ identifier: PacketIdentifier) {
+  public mutating func insertUnmarked(_ identifier: UInt16) {
     guard !contains(identifier), insert(identifier), !isMap else { return }
     slots[find(identifier)] &= ~Self.mark
     markedCount &-= 1
   }
 
   /// False: it was not there.
-  mutating func remove(_ identifier: PacketIdentifier) -> Bool {
+  public mutating func remove(_ identifier: UInt16) -> Bool {
     isMap ? removeFromMap(identifier) : removeFromHashTable(identifier)
   }
 
   /// Makes room. In a map there is room for all.
-  mutating func removeUnmarked() {
+  public mutating func removeUnmarked() {
     guard !isMap, count > markedCount else { return }
     for slot in 0..<slots.count {
       // What moves up into the gap is looked at, too.
-      while slots[slot] != 0, slots[slot] & Self.mark == 0,
-        let identifier = PacketIdentifier(UInt16(truncatingIfNeeded: slots[slot]))
-      {
-        guard removeFromHashTable(identifier) else { break }
+      while slots[slot] != 0, slots[slot] & Self.mark == 0 {
+        guard removeFromHashTable(UInt16(truncatingIfNeeded: slots[slot])) else { break }
       }
     }
   }
 
-  mutating func removeMarks() {
+  public mutating func removeMarks() {
     guard markedCount > 0 else { return }
     for slot in 0..<slots.count { slots[slot] &= Self.mark &- 1 }
     markedCount = 0
   }
 
-  mutating func removeAll() {
+  public mutating func removeAll() {
     guard count > 0 else { return }
     clear()
     displaced = 0
@@ -96,15 +91,15 @@ struct IdentifierSet: ~Copyable {
 
   private var isMap: Bool { slots.count == Self.mapSlots }
 
-  private func word(_ identifier: PacketIdentifier) -> Int {
-    Int(truncatingIfNeeded: identifier.rawValue >> 5)
+  private func word(_ identifier: UInt16) -> Int {
+    Int(truncatingIfNeeded: identifier >> 5)
   }
 
-  private func bit(_ identifier: PacketIdentifier) -> UInt32 {
-    1 << UInt32(identifier.rawValue & 31)
+  private func bit(_ identifier: UInt16) -> UInt32 {
+    1 << UInt32(identifier & 31)
   }
 
-  private mutating func insertIntoMap(_ identifier: PacketIdentifier) -> Bool {
+  private mutating func insertIntoMap(_ identifier: UInt16) -> Bool {
     let word = word(identifier)
     let bit = bit(identifier)
     if slots[word] & bit == 0 { count &+= 1 }
@@ -112,7 +107,7 @@ struct IdentifierSet: ~Copyable {
     return true
   }
 
-  private mutating func removeFromMap(_ identifier: PacketIdentifier) -> Bool {
+  private mutating func removeFromMap(_ identifier: UInt16) -> Bool {
     let word = word(identifier)
     let bit = bit(identifier)
     guard slots[word] & bit != 0 else { return false }
@@ -123,25 +118,25 @@ struct IdentifierSet: ~Copyable {
 
   // MARK: The hash table
 
-  private mutating func insertIntoHashTable(_ identifier: PacketIdentifier) -> Bool {
+  private mutating func insertIntoHashTable(_ identifier: UInt16) -> Bool {
     let slot = find(identifier)
     let entry = slots[slot]
     if entry == 0 {
       guard !isFull else { return false }
       count &+= 1
-      if slot != home(UInt32(identifier.rawValue)) { displaced &+= 1 }
+      if slot != home(UInt32(identifier)) { displaced &+= 1 }
     }
     if entry & Self.mark == 0 { markedCount &+= 1 }
-    slots[slot] = UInt32(identifier.rawValue) | Self.mark
+    slots[slot] = UInt32(identifier) | Self.mark
     return true
   }
 
-  private mutating func removeFromHashTable(_ identifier: PacketIdentifier) -> Bool {
+  private mutating func removeFromHashTable(_ identifier: UInt16) -> Bool {
     var gap = find(identifier)
     guard slots[gap] != 0 else { return false }
     count &-= 1
     if slots[gap] & Self.mark != 0 { markedCount &-= 1 }
-    if gap != home(UInt32(identifier.rawValue)) { displaced &-= 1 }
+    if gap != home(UInt32(identifier)) { displaced &-= 1 }
     if displaced > 0 { gap = closed(gap) }
     slots[gap] = 0
     return true
@@ -149,8 +144,8 @@ struct IdentifierSet: ~Copyable {
 
   /// The slot an identifier is in, or the free one where it belongs: there always is one, as half of them are free.
   @inline(__always)
-  private func find(_ identifier: PacketIdentifier) -> Int {
-    let wanted = UInt32(identifier.rawValue)
+  private func find(_ identifier: UInt16) -> Int {
+    let wanted = UInt32(identifier)
     let slot = home(wanted)
     let entry = slots[slot]
     return entry == 0 || entry & (Self.mark &- 1) == wanted ? slot : findFurther(wanted, from: slot)

@@ -1,8 +1,7 @@
-import MQTTWire
-import Storage
+import TestSupport
 import Testing
 
-@testable import MQTTSession
+@testable import Storage
 
 /// Is it a set, whatever is put into it and taken out, and does it stay within its memory?
 @Suite struct IdentifierSetTests {
@@ -25,7 +24,7 @@ import Testing
     /// False: there was no room, as there should not be.
     func insert(_ number: UInt16) -> Bool {
       let hadRoom = all.contains(number) || all.count < identifiers.maximum
-      guard identifiers.insert(PacketIdentifier(number)!) else { return !hadRoom }
+      guard identifiers.insert(number) else { return !hadRoom }
       all.insert(number)
       marked.insert(number)
       return hadRoom
@@ -34,11 +33,11 @@ import Testing
     /// What is there keeps its mark; without room, nothing changes.
     func insertUnmarked(_ number: UInt16) {
       if all.count < identifiers.maximum { all.insert(number) }
-      identifiers.insertUnmarked(PacketIdentifier(number)!)
+      identifiers.insertUnmarked(number)
     }
 
     func remove(_ number: UInt16) -> Bool {
-      let wasThere = identifiers.remove(PacketIdentifier(number)!)
+      let wasThere = identifiers.remove(number)
       marked.remove(number)
       return wasThere == (all.remove(number) != nil)
     }
@@ -62,18 +61,18 @@ import Testing
       marked = []
     }
 
-    func contains(_ number: UInt16) -> Bool { identifiers.contains(PacketIdentifier(number)!) }
+    func contains(_ number: UInt16) -> Bool { identifiers.contains(number) }
 
     var agrees: Bool {
       identifiers.count == all.count && identifiers.markedCount == (isMap ? 0 : marked.count)
         && all.allSatisfy(contains)
-        && all.allSatisfy { identifiers.isMarked(PacketIdentifier($0)!) == (!isMap && marked.contains($0)) }
+        && all.allSatisfy { identifiers.isMarked($0) == (!isMap && marked.contains($0)) }
         && identifiers.isFull == (all.count == identifiers.maximum) && identifiers.maximum >= capacity
     }
   }
 
   /// From one place, side by side, and with as many collisions as can be.
-  static func number(_ random: inout SeededGenerator, slots: Int) -> UInt16 {
+  static func number(_ random: inout SeededRandom, slots: Int) -> UInt16 {
     switch random.below(3) {
     case 0: UInt16(1 + random.below(slots))
     case 1: UInt16(1 + (random.below(4) + slots * random.below(8)) % 65_535)
@@ -85,7 +84,7 @@ import Testing
   @Test(arguments: [1, 2, 3, 7, 8, 9, 40, 513])
   func againstASet(capacity: Int) {
     for seed in UInt64(0)..<(capacity > 500 ? 50 : 1000) {
-      var random = SeededGenerator(seed: seed)
+      var random = SeededRandom(seed: seed)
       let pair = Pair(capacity: capacity)
       for step in 0..<200 {
         let number = Self.number(&random, slots: IdentifierSet.slotCount(for: capacity))
@@ -96,7 +95,7 @@ import Testing
         case 45..<80:
           let known = pair.all.sorted()
           isRight = pair.remove(
-            known.isEmpty || random.chance(20) ? number : known[random.below(known.count)])
+            known.isEmpty || random.percent(20) ? number : known[random.below(known.count)])
         case 80..<95: isRight = pair.contains(number) == pair.all.contains(number)
         case 95..<98: pair.removeMarks()
         case 98: pair.removeUnmarked()
@@ -112,7 +111,7 @@ import Testing
 
   /// All there are, in an order of chance, and out again.
   @Test func everyIdentifier() {
-    var random = SeededGenerator(seed: 1)
+    var random = SeededRandom(seed: 1)
     let pair = Pair(capacity: 65_535)
     let numbers = Array(UInt16(1)...65_535)
     var isRight = true
@@ -125,7 +124,7 @@ import Testing
   /// However many are put into it: every search comes to an end, and those that are there stay.
   @Test(arguments: [1, 2, 5, 16, 100])
   func fullStaysFull(capacity: Int) {
-    var random = SeededGenerator(seed: UInt64(capacity))
+    var random = SeededRandom(seed: UInt64(capacity))
     let pair = Pair(capacity: capacity)
     var isRight = true
     for _ in 0..<1000 { isRight = pair.insert(UInt16(1 + random.below(65_535))) && isRight }

@@ -1,12 +1,12 @@
-import Storage
+public import Storage
 
 /// Memory for parts of a session that are tested by themselves. It has to outlive them.
-final class Memory {
+public final class Memory {
   private let size: Int
   private let start: UnsafeMutableRawPointer
   private var plan = ArenaLayout()
 
-  init(_ size: Int) {
+  public init(_ size: Int) {
     self.size = size
     start = .allocate(byteCount: size, alignment: ArenaLayout.alignment)
     start.initializeMemory(as: UInt8.self, repeating: 1, count: size)
@@ -14,13 +14,13 @@ final class Memory {
 
   deinit { start.deallocate() }
 
-  func table<Element: BitwiseCopyable>(_ count: Int, of type: Element.Type) -> Table<Element> {
+  public func table<Element: BitwiseCopyable>(_ count: Int, of type: Element.Type) -> Table<Element> {
     let place = plan.reserve(count, of: type)
     precondition(plan.byteCount <= size)
     return Arena(start: start).table(place)
   }
 
-  func region(_ count: Int) -> Region {
+  public func region(_ count: Int) -> Region {
     let place = plan.reserve(count, of: UInt8.self)
     precondition(plan.byteCount <= size)
     return Arena(start: start).region(place)

@@ -1,0 +1,128 @@
+/// Bytes that come in at the end and leave at the front, in one linear run, so that all of them can be read in place.
+///
+/// `position` and `end` never leave the region, and `position` is never behind `end`: each method that moves them checks what
+/// it is told. Reading at the front needs no other check than how many bytes there are.
+@safe public struct ByteQueue: ~Copyable {
+  private var region: Region
+  /// Where the front is in `allBytes`.
+  public private(set) var position = 0
+  private var end = 0
+
+  public init(region: consuming Region) { self.region = region }
+
+  // MARK: Getters
+
+  public var capacity: Int { region.count }
+
+  public var count: Int {
+    @inline(__always) get { end &- position }
+  }
+
+  public var isEmpty: Bool {
+    @inline(__always) get { position == end }
+  }
+
+  /// How many bytes fit in without moving those that are there.
+  public var tailCount: Int {
+    @inline(__always) get { region.count &- end }
+  }
+
+  /// From the front to the end.
+  public var bytes: Span<UInt8> {
+    @_lifetime(borrow self)
+    @inline(__always)
+    borrowing get { region.bytes.extracting(position..<end) }
+  }
+
+  /// The whole region, for places that stay where they are when the front moves on.
+  public var allBytes: Span<UInt8> {
+    @_lifetime(borrow self)
+    @inline(__always)
+    borrowing get { region.bytes }
+  }
+
+  /// Four bytes at the front, the first one lowest. `nil`: there are fewer.
+  @inline(__always)
+  public var firstWord: UInt32? {
+    guard count >= 4 else { return nil }
+    return unsafe region.uncheckedLittleEndian(at: position)
+  }
+
+  /// A byte, counted from the front.
+  @inline(__always)
+  public subscript(offset: Int) -> UInt8 {
+    precondition(UInt(bitPattern: offset) < UInt(bitPattern: count))
+    return unsafe region.uncheckedByte(at: position &+ offset)
+  }
+
+  /// Two bytes, the high one first, counted from the front.
+  @inline(__always)
+  public func uint16(at offset: Int) -> UInt16 {
+    precondition(offset >= 0 && offset <= count &- 2)
+    return region.uint16(at: position &+ offset)
+  }
+
+  /// `size` bytes, from `offset` behind the front on.
+  @_lifetime(borrow self)
+  @inline(__always)
+  public func bytes(at offset: Int, count size: Int) -> Span<UInt8> {
+    precondition(offset >= 0 && size >= 0 && offset <= count &- size)
+    return unsafe region.uncheckedBytes(at: position &+ offset, count: size)
+  }
+
+  // MARK: At the end
+
+  /// Room for the next bytes; `append` says how many came.
+  @_lifetime(&self)
+  @inline(__always)
+  public mutating func tail() -> MutableSpan<UInt8> { region.mutableBytes(in: end..<region.count) }
+
+  /// `size` bytes of the room at the end.
+  ///
+  /// The caller guarantees that it writes no more than that.
+  @_lifetime(&self)
+  @inline(__always)
+  @unsafe public mutating func tailWriter(count size: Int) -> UncheckedWriter {
+    unsafe region.writer(at: end, count: size)
+  }
+
+  /// So many bytes have been written into the room at the end.
+  @inline(__always)
+  public mutating func append(_ added: Int) {
+    precondition(added >= 0 && added <= tailCount)
+    end &+= added
+  }
+
+  /// Brings the bytes to the beginning of the region, and so all the room behind them. No place may point to them.
+  public mutating func compact() {
+    region.move(from: position, to: 0, count: count)
+    end &-= position
+    position = 0
+  }
+
+  // MARK: At the front
+
+  @inline(__always)
+  public mutating func removeFirst(_ removed: Int) {
+    precondition(removed >= 0 && removed <= count)
+    position &+= removed
+    if position == end { removeAll() }
+  }
+
+  /// Drops `removed` bytes that begin `offset` bytes behind the front.
+  public mutating func remove(at offset: Int, count removed: Int) {
+    precondition(offset >= 0 && removed >= 0 && offset <= count &- removed)
+    let rest = position &+ offset &+ removed
+    region.move(from: rest, to: rest &- removed, count: end &- rest)
+    end &-= removed
+  }
+
+  @inline(__always)
+  public mutating func removeAll() {
+    position = 0
+    end = 0
+  }
+
+  /// Overwrites the whole region with zeros, what is in the queue too.
+  public mutating func wipe() { region.wipe(0..<region.count) }
+}
