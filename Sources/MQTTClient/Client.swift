@@ -114,7 +114,7 @@ extension Driver where Engine == MQTTEngine, Link: ~Copyable, System: ~Copyable 
 
   /// Takes the event of the source that `advanceToNextEvent` has named.
   public mutating func take(_ source: EventSource) -> ClientEvent? {
-    if let event = engine.session.take(source) { return .engine(event) }
+    if let event = engine.session.takeEvent(source) { return .engine(event) }
     return nextOwnEvent()
   }
 

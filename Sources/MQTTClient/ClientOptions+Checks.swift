@@ -5,7 +5,7 @@ import Storage
 extension ClientOptions {
   /// CONNECT may carry these properties (§3.1.2.11), except for those that have fields in the options.
   static func checkProperties(_ list: Span<UInt8>) throws(OptionsError) {
-    var reader = PropertyReader(list, place: .packet(.connect, from: .client))
+    var reader = PropertyReader(list, in: .packet(.connect, from: .client))
     var hasMethod = false
     var hasData = false
     do throws(Malformed) {
@@ -28,7 +28,7 @@ extension ClientOptions {
   static func checkWillProperties(
     _ list: Span<UInt8>, hasExpiry: Bool
   ) throws(OptionsError) {
-    var reader = PropertyReader(list, place: .will)
+    var reader = PropertyReader(list, in: .will)
     do throws(Malformed) {
       while let property = try reader.next() {
         if property.identifier == .messageExpiryInterval, hasExpiry { throw .propertyRepeated }

@@ -72,10 +72,10 @@ public struct ClientOptions: ~Escapable {
     let maximumPacket = numbers.value(
       request.maximumPacketBytes, default: request.parts ? 0 : receiveBytes, minimum: receiveBytes,
       maximum: Self.largestPacket, off: 0)
-    let requests = numbers.value(
-      request.requests, default: 8, maximum: UInt32(PacketIdentifier.requestCount))
-    let requestBytes = numbers.value(
-      request.requestBytes, default: 1024, minimum: 32, maximum: Self.largestBuffer)
+    let subscribePackets = numbers.value(
+      request.subscribePackets, default: 8, maximum: UInt32(PacketIdentifier.subscribeCount))
+    let subscribeBytes = numbers.value(
+      request.subscribeBytes, default: 1024, minimum: 32, maximum: Self.largestBuffer)
     let subscriptions = numbers.value(request.subscriptions, default: 16, maximum: 1024, off: 0)
     let subscriptionBytes = numbers.value(
       request.subscriptionBytes, default: 32 &* subscriptions, maximum: Self.largestBuffer)
@@ -90,7 +90,7 @@ public struct ClientOptions: ~Escapable {
     let aliasesReceived = numbers.value(request.topicAliasesIn, default: 0, maximum: 1024)
     let aliasesSent = numbers.value(request.topicAliasesOut, default: 0, maximum: 1024)
     let aliasBytes = numbers.value(request.topicAliasBytes, default: 128, maximum: 65_535)
-    let replies = numbers.value(request.replies, default: 0, maximum: 1024)
+    let responses = numbers.value(request.responses, default: 0, maximum: 1024)
     let streamBytes = numbers.value(
       request.streamBytes, default: 0, minimum: 64, maximum: 1_048_576)
     let shortest = numbers.value(
@@ -104,8 +104,8 @@ public struct ClientOptions: ~Escapable {
       request.urgentMessages, default: 0, maximum: UInt32(IdentifierRange.urgent.count))
     let urgentBytes = numbers.value(
       request.urgentBytes, default: 128 &* urgentMessages, minimum: 64, maximum: Self.largestBuffer)
-    let answerTimeout = numbers.value(
-      request.answerTimeout, default: 30_000, maximum: Self.dayInMilliseconds, off: 0)
+    let ackTimeout = numbers.value(
+      request.ackTimeout, default: 30_000, maximum: Self.dayInMilliseconds, off: 0)
     let writeTimeout = numbers.value(
       request.writeTimeout, default: 30_000, maximum: Self.dayInMilliseconds, off: 0)
     let tcpUserTimeout = numbers.value(
@@ -124,12 +124,12 @@ public struct ClientOptions: ~Escapable {
     let submitSlots =
       submitMessages < 2 ? submitMessages : 1 << (32 &- (submitMessages &- 1).leadingZeroBitCount)
     // Only 5.0 can say these. Limits and aliases are an offer, which an older version does without.
-    let isSayable =
+    let fits =
       version.hasProperties
       || (request.sessionExpiry == 0 && !request.statesExpiry && !request.newSession
         && request.properties.count == 0)
     guard numbers.areValid, submitBytes <= Self.largestBuffer / max(submitSlots, 1), areCredentialsClear,
-      isSayable,
+      fits,
       request.keepSession || !request.newSession
     else { throw .option }
     try Self.checkProperties(request.properties)
@@ -185,11 +185,11 @@ public struct ClientOptions: ~Escapable {
     session.inFlightMaximum = Int(inFlight)
     session.receiveMaximum = Int(receiveMaximum)
     session.unreleasedMaximum = Int(unreleasedMaximum)
-    session.requests = Int(requests)
+    session.subscribePackets = Int(subscribePackets)
     session.subscriptions = Int(subscriptions)
     session.subscriptionBytes = Int(subscriptionBytes)
     session.resubscribing = Resubscribing(rawValue: resubscribing) ?? .ifLost
-    session.requestBytes = Int(requestBytes)
+    session.subscribeBytes = Int(subscribeBytes)
     session.controlBytes = Int(controlBytes)
     session.aliasesReceived = version.hasProperties ? Int(aliasesReceived) : 0
     session.aliasesSent = version.hasProperties ? Int(aliasesSent) : 0
@@ -197,9 +197,9 @@ public struct ClientOptions: ~Escapable {
     session.urgentMessages = Int(urgentMessages)
     session.urgentBytes = urgentMessages > 0 ? Int(urgentBytes) : 0
     session.needsConnection = request.atMostOnceConnected
-    session.answerTimeout = answerTimeout
+    session.ackTimeout = ackTimeout
     session.credentialBytes = Int(credentialBytes)
-    session.replies = version.hasProperties ? Int(replies) : 0
+    session.responses = version.hasProperties ? Int(responses) : 0
     session.streamBytes = Int(streamBytes)
     self.session = session
   }

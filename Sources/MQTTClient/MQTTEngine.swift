@@ -88,7 +88,7 @@ public struct MQTTEngine: ~Copyable, ProtocolEngine {
   public var nextDeadline: Instant? { session.nextDeadline }
   public mutating func prepareTransmit(at now: Instant) -> Bool { session.prepareTransmit(at: now) }
   public mutating func nextEvent() -> SessionEvent? { session.nextEvent() }
-  public mutating func release() { session.release() }
+  public mutating func release() { session.releaseEvent() }
 
   public var output: Span<UInt8> {
     @_lifetime(borrow self)

@@ -90,10 +90,10 @@ public struct InboxNumbers: BitwiseCopyable {
   public let unacknowledged: Int
   public let peak: Int
   public let maximum: Int
-  public let requests: Int
-  public let requestsPeak: Int
-  public let replies: Int
-  public let repliesPeak: Int
+  public let subscribes: Int
+  public let subscribesPeak: Int
+  public let responses: Int
+  public let responsesPeak: Int
   public let subscriptions: Int
   public let receiveBytesPeak: Int
   public let controlBytesPeak: Int

@@ -5,10 +5,10 @@ import Storage
 enum AuthenticationState: BitwiseCopyable {
   case none  // CONNECT has no Authentication Method
   case connecting  // until CONNACK
-  case connectingAnswerDue  // the same, and it is our turn
+  case connectingAuthDue  // the same, and it is our turn
   case done
-  case renewing  // re-authentication: the server's turn
-  case renewingAnswerDue
+  case reauthenticating  // re-authentication: the server's turn
+  case reauthenticatingAuthDue
 }
 
 extension Session {
@@ -20,13 +20,13 @@ extension Session {
     let next: AuthenticationState
     switch (reasonCode, connection.authentication) {
     // [MQTT-4.12.0-3]
-    case (ReasonCode.continueAuthentication.rawValue, .connectingAnswerDue)
+    case (ReasonCode.continueAuthentication.rawValue, .connectingAuthDue)
     where connection.phase == .awaitingConnack:
       next = .connecting
-    case (ReasonCode.continueAuthentication.rawValue, .renewingAnswerDue) where connection.isUp:
-      next = .renewing
+    case (ReasonCode.continueAuthentication.rawValue, .reauthenticatingAuthDue) where connection.isUp:
+      next = .reauthenticating
     // [MQTT-4.12.1-1]
-    case (ReasonCode.reauthenticate.rawValue, .done) where connection.isUp && !isLeaving: next = .renewing
+    case (ReasonCode.reauthenticate.rawValue, .done) where connection.isUp && !isLeaving: next = .reauthenticating
     case (ReasonCode.continueAuthentication.rawValue, _), (ReasonCode.reauthenticate.rawValue, _):
       throw .state
     default: throw .reasonCode
@@ -56,13 +56,13 @@ extension Session {
     guard auth.properties.isEmpty || isMethodOurs(auth.method.shifted(by: receiver.position &+ header.size))
     else { return violate(.unexpectedAuthentication) }
     switch (connection.authentication, isFinal) {
-    case (.connecting, false): connection.authentication = .connectingAnswerDue
-    case (.renewing, false): connection.authentication = .renewingAnswerDue
-    case (.renewing, true): connection.authentication = .done
+    case (.connecting, false): connection.authentication = .connectingAuthDue
+    case (.reauthenticating, false): connection.authentication = .reauthenticatingAuthDue
+    case (.reauthenticating, true): connection.authentication = .done
     default: return violate(.unexpectedAuthentication)
     }
     let offset = receiver.position &+ header.size
-    show(
+    makePending(
       .authentication(
         AuthenticationEvent(
           reasonCode: auth.reasonCode, data: auth.data.shifted(by: offset),

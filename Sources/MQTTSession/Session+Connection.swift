@@ -55,7 +55,7 @@ extension Session {
   public mutating func connectionClosed() {
     connection = connection.next(.disconnected)
     control.removeAll()
-    state.connectionLost(dropsAtMostOnce: policy.needsConnection, forgetsRequests: policy.forgetsRequests)
+    state.connectionLost(dropsAtMostOnce: policy.needsConnection, dropsSubscribes: policy.dropsSubscribes)
   }
 
   /// The peer takes nothing any more. What it had sent before can still be `received`, and is handed out as long as
@@ -97,7 +97,7 @@ extension Session {
       sendAcknowledgements()
       parse()
     case .subscribe:
-      if state.requests.transmitted(count) { counters.packetsSent.increment() }
+      if state.subscribeQueue.transmitted(count) { counters.packetsSent.increment() }
     case .urgent:
       counters.packetsSent.add(state.urgent.element.transmitted(count, order: &state.order))
     case .restOfPacket where state.isInsideUrgent:
@@ -127,10 +127,10 @@ extension Session {
     if let deadline = connection.ackTimeout.deadline, deadline.isReached(at: now) {
       // Behind what waits for the application, or did not fit into the buffer, one may lie unread.
       guard isHeldUp || arrival.hasLarge || receiver.wasFilled else {
-        return close(CloseReason(cause: .ackTimeout), saying: nil)
+        return close(CloseReason(cause: .ackTimeout), sending: nil)
       }
       receiver.wasFilled = false
-      connection.ackTimeout.answered(at: now, waiting: state.unacknowledged)
+      connection.ackTimeout.acknowledged(at: now, waiting: state.unacknowledged)
     }
     switch connection.keepAlive.verdict(at: now) {
     case .nothing: break
@@ -138,7 +138,7 @@ extension Session {
     case .dead:
       // Behind what waits for the application, its answer may lie unread.
       if isHeldUp { return connection.keepAlive.postpone(at: now) }
-      close(CloseReason(cause: .keepAlive), saying: nil)
+      close(CloseReason(cause: .keepAlive), sending: nil)
     }
   }
 
@@ -163,13 +163,13 @@ extension Session {
   }
 
   /// The server has acknowledged something.
-  mutating func answered() {
-    connection.ackTimeout.answered(at: state.outbox.now, waiting: state.unacknowledged)
+  mutating func restartAckTimeout() {
+    connection.ackTimeout.acknowledged(at: state.outbox.now, waiting: state.unacknowledged)
   }
 
   /// Ends the connection from this side. 5.0 tells the server why (§4.13); 3.1.1 sends DISCONNECT
   /// only if the end is meant, because its DISCONNECT discards the Will.
-  mutating func close(_ closeReason: CloseReason, saying reason: ReasonCode?) {
+  mutating func close(_ closeReason: CloseReason, sending reason: ReasonCode?) {
     arrival.closeReason = closeReason
     connection.beginClosing()
     if let reason, version.hasProperties || reason == .success {
@@ -187,6 +187,6 @@ extension Session {
   }
 
   mutating func violate(_ violation: ProtocolViolation) {
-    close(CloseReason(cause: .violation(violation)), saying: violation.reasonCode)
+    close(CloseReason(cause: .violation(violation)), sending: violation.reasonCode)
   }
 }

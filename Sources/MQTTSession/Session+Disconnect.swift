@@ -28,7 +28,7 @@ extension Session {
 
   /// Where the Session Expiry Interval is in a list.
   private static func sessionExpiry(in properties: Span<UInt8>) -> ByteRange {
-    var reader = PropertyReader(properties, place: .packet(.disconnect, from: .client))
+    var reader = PropertyReader(properties, in: .packet(.disconnect, from: .client))
     var start = 0
     while let property = try? reader.next() {
       if property.identifier == .sessionExpiryInterval {
@@ -40,7 +40,7 @@ extension Session {
   }
 
   private func validateDisconnect(_ properties: Span<UInt8>) throws(SessionError) {
-    var reader = PropertyReader(properties, place: .packet(.disconnect, from: .client))
+    var reader = PropertyReader(properties, in: .packet(.disconnect, from: .client))
     do throws(Malformed) {
       while let property = try reader.next() {
         // A session that was to end with the connection cannot be kept now (§3.14.2.2.2).
@@ -58,7 +58,7 @@ extension Session {
   public mutating func disconnect() -> Bool {
     guard connection.phase != .disconnected else { return true }
     guard canSendDisconnect, connection.phase != .peerClosed else {
-      close(CloseReason(cause: .requested), saying: nil)
+      close(CloseReason(cause: .requested), sending: nil)
       return true
     }
     guard queueDisconnect() else { return false }
@@ -87,8 +87,8 @@ extension Session {
 
   /// Without its Reason Code it would discard the Will: if there is no byte for that, it stays out too.
   private mutating func queue(_ packet: Disconnect) -> Bool {
-    let isSayable = packet.encodedSize(version) <= connection.limits.maximumPacketSize
-    return !isSayable || control.append(packet, version: version)
+    let fits = packet.encodedSize(version) <= connection.limits.maximumPacketSize
+    return !fits || control.append(packet, version: version)
   }
 
   private func fitting(_ range: ByteRange) -> ByteRange? {

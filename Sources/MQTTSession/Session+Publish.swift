@@ -127,7 +127,7 @@ extension Session {
     let hasReply = own.responseTopic.count > 0
     let hasCorrelation = own.hasCorrelationData
     var expiry: (seconds: UInt32, offset: Int)? = nil
-    var reader = PropertyReader(properties, place: .packet(.publish, from: .client))
+    var reader = PropertyReader(properties, in: .packet(.publish, from: .client))
     do throws(Malformed) {
       while let property = try reader.next() {
         switch property.identifier {
@@ -214,7 +214,7 @@ extension Session {
   /// There will be no more: the packet that was begun cannot be ended.
   public mutating func pullFailed() {
     if let stream = state.outbox.stream { state.outbox.complete(stream.slot, .aborted) }
-    close(CloseReason(cause: .stream), saying: nil)
+    close(CloseReason(cause: .stream), sending: nil)
   }
 
 }

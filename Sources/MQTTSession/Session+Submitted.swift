@@ -18,10 +18,10 @@ extension Session {
     guard state.outbox.reservation == nil else { return false }
     let endsAtOnce = end(of: message, isExpired: isExpired) != nil
     return options.isUrgent
-      ? state.urgent.element.mayTake(
+      ? state.urgent.element.canAppend(
         message, options, endsAtOnce: endsAtOnce, version: identity.acceptedVersion, limits: connection.limits
       )
-      : state.outbox.mayTake(
+      : state.outbox.canAppend(
         message, options, endsAtOnce: endsAtOnce, version: identity.acceptedVersion, limits: connection.limits
       )
   }
@@ -36,11 +36,11 @@ extension Session {
     advance(to: now)
     let end = end(of: message, isExpired: isExpired)
     if options.isUrgent {
-      try state.urgent.element.take(
+      try state.urgent.element.appendSubmitted(
         message, options, end, version: identity.acceptedVersion, limits: connection.limits,
         quota: &connection.quota)
     } else {
-      try state.outbox.take(
+      try state.outbox.appendSubmitted(
         message, options, end, version: identity.acceptedVersion, limits: connection.limits,
         quota: &connection.quota)
     }

@@ -3,8 +3,23 @@ import Storage
 
 /// What the application wants: subscriptions, and requests with responses.
 extension Session {
-  /// Takes a SUBSCRIBE or UNSUBSCRIBE, or changes nothing. `identifier` is the Subscription Identifier; 0: none.
-  public mutating func request<List: SubscriptionList & ~Copyable & ~Escapable>(
+  /// Queues a SUBSCRIBE, or changes nothing. `identifier` is the Subscription Identifier; 0 stands for none.
+  @inline(__always)
+  public mutating func subscribe<List: SubscriptionList & ~Copyable & ~Escapable>(
+    _ list: consuming List, properties: Span<UInt8>, identifier: UInt32, cookie: UInt64
+  ) throws(SessionError) {
+    try enqueue(.subscribe, list, properties: properties, identifier: identifier, cookie: cookie)
+  }
+
+  /// Queues an UNSUBSCRIBE, or changes nothing.
+  @inline(__always)
+  public mutating func unsubscribe<List: SubscriptionList & ~Copyable & ~Escapable>(
+    _ list: consuming List, properties: Span<UInt8>, cookie: UInt64
+  ) throws(SessionError) {
+    try enqueue(.unsubscribe, list, properties: properties, identifier: 0, cookie: cookie)
+  }
+
+  private mutating func enqueue<List: SubscriptionList & ~Copyable & ~Escapable>(
     _ type: ControlPacketType, _ list: consuming List, properties: Span<UInt8>, identifier: UInt32,
     cookie: UInt64
   ) throws(SessionError) {
@@ -23,22 +38,22 @@ extension Session {
     }
     let count = list.count
     // Its answer, which has a byte for each filter, must fit.
-    let answer = FixedHeader.packetSize(2 &+ count &+ (identity.acceptedVersion.hasProperties ? 1 : 0))
-    guard answer <= receiver.capacity else { throw .tooLarge }
+    let subackSize = FixedHeader.packetSize(2 &+ count &+ (identity.acceptedVersion.hasProperties ? 1 : 0))
+    guard subackSize <= receiver.capacity else { throw .tooLarge }
     // What cannot be subscribed to again is not subscribed to at all: else it would be gone without a word.
     guard type == .unsubscribe || state.subscriptions.capacity == 0 || state.subscriptions.hasRoom(for: list)
     else { throw .full }
-    let request = SubscriptionRequest(
+    let packet = SubscribePacket(
       type: type, list: list, properties: properties,
       subscriptionIdentifier: DropIn.isOn ? 0 : identifier)
-    try state.requests.append(
-      request, count: count, needs: needs, version: identity.acceptedVersion, cookie: cookie,
+    try state.subscribeQueue.append(
+      packet, count: count, needs: needs, version: identity.acceptedVersion, cookie: cookie,
       limits: connection.limits)
     guard state.subscriptions.capacity > 0 else { return }
     for index in 0..<count {
-      let filter = request.list.filter(at: index)
+      let filter = packet.list.filter(at: index)
       if type == .subscribe {
-        state.subscriptions.ask(filter, request.list.options(at: index), identifier: identifier)
+        state.subscriptions.add(filter, packet.list.options(at: index), identifier: identifier)
       } else {
         state.subscriptions.remove(filter)
       }
@@ -48,22 +63,22 @@ extension Session {
   // MARK: Subscribing again
 
   /// The answer, or the end, of a request: what it asked for is granted or not.
-  mutating func settle(_ place: Int, _ codes: ByteRange?) {
+  mutating func recordSuback(_ slot: Int, _ codes: ByteRange?) {
     guard state.subscriptions.capacity > 0 else { return }
-    Self.settle(&state.subscriptions, state.requests, place, codes, receiver)
+    Self.recordSuback(&state.subscriptions, state.subscribeQueue, slot, codes, receiver)
   }
 
   // Static, because the compiler takes a span of one part of `self` for a hold on all of it.
-  private static func settle(
-    _ subscriptions: inout SubscriptionTable, _ requests: borrowing SubscribeQueue, _ place: Int,
+  private static func recordSuback(
+    _ subscriptions: inout SubscriptionTable, _ queue: borrowing SubscribeQueue, _ slot: Int,
     _ codes: ByteRange?,
     _ receiver: borrowing ReceiveBuffer
   ) {
     var position = 0
     var index = 0
-    while let filter = requests.filter(of: place, at: &position) {
+    while let filter = queue.filter(of: slot, at: &position) {
       let isRefused = codes.map { receiver.bytes[$0.offset &+ index] >= 0x80 } ?? true
-      subscriptions.answered(requests.filters.extracting(filter.range), isRefused: isRefused)
+      subscriptions.acknowledged(queue.filters.extracting(filter.range), isRefused: isRefused)
       index &+= 1
     }
   }
@@ -71,11 +86,11 @@ extension Session {
   /// Whether `resubscribe` would find something to do.
   var canResubscribe: Bool {
     guard let slot = state.subscriptions.firstLost else { return false }
-    return state.requests.hasRoom(repeatSize(slot))
+    return state.subscribeQueue.hasRoom(resubscriptionSize(slot))
   }
 
   /// What a SUBSCRIBE for one entry of the table takes.
-  private func repeatSize(_ slot: Int) -> Int {
+  private func resubscriptionSize(_ slot: Int) -> Int {
     let identifier = state.subscriptions[slot].identifier
     let properties =
       !version.hasProperties
@@ -88,32 +103,32 @@ extension Session {
 
   /// One packet for each, as long as there is room; the others follow when answers come.
   mutating func resubscribe() {
-    while let slot = state.subscriptions.firstLost, state.requests.hasRoom(repeatSize(slot)) {
+    while let slot = state.subscriptions.firstLost, state.subscribeQueue.hasRoom(resubscriptionSize(slot)) {
       let isTaken = Self.enqueueResubscription(
-        slot, state.subscriptions, in: &state.requests, version, limits)
-      state.subscriptions.repeated(slot)
+        slot, state.subscriptions, in: &state.subscribeQueue, version, limits)
+      state.subscriptions.markResubscribing(slot)
       // It is above a limit of this server.
       if !isTaken { state.subscriptions.refuse(slot, ReasonCode.implementationSpecificError.rawValue) }
     }
   }
 
   /// The answer to one that was subscribed to again.
-  mutating func resubscribeCompleted(_ place: Int, reasonCode: UInt8) {
-    Self.resubscribeCompleted(&state.subscriptions, state.requests, place, reasonCode)
+  mutating func resubscribeCompleted(_ slot: Int, reasonCode: UInt8) {
+    Self.resubscribeCompleted(&state.subscriptions, state.subscribeQueue, slot, reasonCode)
   }
 
   private static func resubscribeCompleted(
-    _ subscriptions: inout SubscriptionTable, _ requests: borrowing SubscribeQueue, _ place: Int,
+    _ subscriptions: inout SubscriptionTable, _ queue: borrowing SubscribeQueue, _ slot: Int,
     _ reasonCode: UInt8
   ) {
     var position = 0
-    guard let filter = requests.filter(of: place, at: &position) else { return }
-    let text = requests.filters.extracting(filter.range)
+    guard let filter = queue.filter(of: slot, at: &position) else { return }
+    let text = queue.filters.extracting(filter.range)
     if reasonCode >= 0x80 { subscriptions.refuse(text, reasonCode) } else { subscriptions.grant(text) }
   }
 
   private static func enqueueResubscription(
-    _ slot: Int, _ subscriptions: borrowing SubscriptionTable, in requests: inout SubscribeQueue,
+    _ slot: Int, _ subscriptions: borrowing SubscriptionTable, in queue: inout SubscribeQueue,
     _ version: ProtocolVersion, _ limits: ServerLimits
   ) -> Bool {
     let entry = subscriptions[slot]
@@ -124,13 +139,13 @@ extension Session {
     needs.wildcard = TopicFilter.hasWildcard(filter)
     needs.identifier = entry.identifier != 0
     needs.noLocal = list.options(at: 0).noLocal
-    let request = SubscriptionRequest(
+    let packet = SubscribePacket(
       type: .subscribe, list: list, properties: Span(),
       subscriptionIdentifier: version.hasProperties ? entry.identifier : 0)
     do throws(SessionError) {
-      try requests.append(
-        request, count: 1, needs: needs, version: version, cookie: 0,
-        isRepeat: true, limits: limits)
+      try queue.append(
+        packet, count: 1, needs: needs, version: version, cookie: 0,
+        isResubscription: true, limits: limits)
       return true
     } catch {
       return false
@@ -180,16 +195,16 @@ extension Session {
       if case .utf8 = error { throw .utf8 }
       throw .topicName
     }
-    guard let place = state.responses.free else { throw .full }
-    let correlation = state.responses.correlation(of: place)
+    guard let index = state.responses.free else { throw .full }
+    let correlation = state.responses.correlation(of: index)
     var options = options
     options.isQuiet = true
-    options.responseTag = state.responses.tag(of: place)
+    options.responseTag = state.responses.tag(of: index)
     request.own.correlationData = correlation.span
     request.own.hasCorrelationData = true
     guard try publish(request, options, at: now) else { return false }
     state.responses.add(
-      at: place, cookie: options.cookie, slot: state.outbox.newestSlot, topic: request.own.responseTopic,
+      at: index, cookie: options.cookie, slot: state.outbox.newestSlot, topic: request.own.responseTopic,
       deadline: now.advanced(by: timeout))
     return true
   }

@@ -18,7 +18,7 @@ extension Session {
       case .none: Span()
       case .connect: connects.bytes.extracting(connectRest)
       case .control: control.pending
-      case .subscribe: state.requests.output
+      case .subscribe: state.subscribeQueue.output
       case .urgent: urgentOutput
       case .window: state.outbox.window
       case .restOfPacket: state.isInsideUrgent ? urgentOutput : state.outbox.restOfPacket
@@ -36,7 +36,7 @@ extension Session {
     case .connected:
       state.outbox.isInsideStream
         ? !connection.stream.isEmpty
-        : !control.isEmpty || state.requests.queued > 0 || canTransmitMessage || hasPubrelsToCheck
+        : !control.isEmpty || state.subscribeQueue.queued > 0 || canTransmitMessage || hasPubrelsToCheck
           || canResubscribe
     case .closing: !control.isEmpty && (!state.outbox.isInsideStream || !connection.stream.isEmpty)
     }
@@ -132,13 +132,13 @@ extension Session {
       resubscribe()
     }
     if state.outbox.isInsideStream { return mayStream && !connection.stream.isEmpty ? .stream : .none }
-    if state.requests.isInsidePacket { return .subscribe }
+    if state.subscribeQueue.isInsidePacket { return .subscribe }
     let isInsidePacket = state.outbox.isInsidePacket || state.isInsideUrgent
     if !control.isEmpty { return isInsidePacket ? .restOfPacket : .control }
     guard isConnected else { return .none }
-    if state.requests.queued > 0 {
+    if state.subscribeQueue.queued > 0 {
       if isInsidePacket { return .restOfPacket }
-      state.requests.prepare()
+      state.subscribeQueue.prepare()
       return .subscribe
     }
     state.expiry.advance(to: now)

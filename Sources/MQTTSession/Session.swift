@@ -38,7 +38,7 @@ public struct Session: ~Copyable {
     /// QoS 0 is not queued without a connection.
     let needsConnection: Bool
     let repeatsExactlyOnce: Bool
-    let forgetsRequests: Bool
+    let dropsSubscribes: Bool
     let resubscribing: Resubscribing
 
     init(_ options: borrowing SessionOptions) {
@@ -46,7 +46,7 @@ public struct Session: ~Copyable {
       deliversParts = options.deliversParts
       needsConnection = options.needsConnection
       repeatsExactlyOnce = options.repeatsExactlyOnce
-      forgetsRequests = options.forgetsRequests
+      dropsSubscribes = options.dropsSubscribes
       resubscribing = options.resubscribing
     }
   }
@@ -123,7 +123,7 @@ public struct Session: ~Copyable {
     inFlightMaximum = options.inFlightMaximum
     state = SessionState(options, plan: plan, block: block, random: random)
     connection = Connection(
-      .disconnected, pingTimeout: options.pingTimeout, ackTimeout: options.answerTimeout)
+      .disconnected, pingTimeout: options.pingTimeout, ackTimeout: options.ackTimeout)
     connects = ConnectPackets(region: block.region(plan.connect), options)
     control = ControlQueue(region: block.region(plan.control))
     receiver = ReceiveBuffer(region: block.region(plan.receive))
@@ -195,23 +195,23 @@ public struct Session: ~Copyable {
   public var inboxNumbers: InboxNumbers {
     InboxNumbers(
       unacknowledged: state.inbox.count, peak: state.inbox.peak, maximum: state.inbox.maximum,
-      requests: state.requests.incomplete, requestsPeak: state.requests.peak,
-      replies: state.responses.waiting,
-      repliesPeak: state.responses.peak, subscriptions: state.subscriptions.count,
+      subscribes: state.subscribeQueue.incomplete, subscribesPeak: state.subscribeQueue.peak,
+      responses: state.responses.waiting,
+      responsesPeak: state.responses.peak, subscriptions: state.subscriptions.count,
       receiveBytesPeak: receiver.peak,
       controlBytesPeak: control.peak)
   }
 
   /// A server that does not speak this version says so in CONNACK, or closes the connection without a word.
   public var serverRejectedVersion: Bool {
-    guard let closeReason else { return closedWithoutAWord }
+    guard let closeReason else { return closedWithoutConnack }
     guard case .refused = closeReason.cause else { return false }
     let code = version.hasProperties ? ReasonCode.unsupportedProtocolVersion.rawValue : 1
     return closeReason.reasonCode == code
   }
 
   /// CONNECT is sent, or a part of it, and not a byte came back; nor has this server ever spoken this version.
-  private var closedWithoutAWord: Bool {
+  private var closedWithoutConnack: Bool {
     guard !arrival.hasBegun, counters.connections == 0 else { return false }
     switch connection.phase {
     case .awaitingConnack: return true

@@ -27,11 +27,11 @@ public struct SessionOptions: ~Escapable {
   /// QoS 2 that was sent in a session which the server has lost is sent again, though it may arrive twice.
   public var repeatsExactlyOnce = false
   /// SUBSCRIBE and UNSUBSCRIBE end with the connection, without a word.
-  public var forgetsRequests = false
+  public var dropsSubscribes = false
   /// Milliseconds the server may stay silent after PINGREQ.
   public var pingTimeout: UInt32 = 10_000
   /// Milliseconds without any answer while one is waited for; 0: as many as it takes.
-  public var answerTimeout: UInt32 = 30_000
+  public var ackTimeout: UInt32 = 30_000
   public var outboxBytes = 65_536
   /// 1 to 65,023.
   public var outboxMessages = 256
@@ -50,17 +50,17 @@ public struct SessionOptions: ~Escapable {
   /// the connection, `receiveMaximum`.
   public var unreleasedMaximum = 0
   /// SUBSCRIBE and UNSUBSCRIBE packets: 1 to 256.
-  public var requests = 8
+  public var subscribePackets = 8
   /// Topic Filters that are subscribed to again; 0: the application does that.
   public var subscriptions = 0
   public var subscriptionBytes = 0
   public var resubscribing = Resubscribing.ifLost
-  public var requestBytes = 1024
+  public var subscribeBytes = 1024
   public var controlBytes = 512
   public var aliasesReceived = 0
   public var aliasesSent = 0
   public var aliasBytes = 128
-  public var replies = 0
+  public var responses = 0
   public var streamBytes = 0
 
   @_lifetime(copy connect)
@@ -72,7 +72,7 @@ public struct SessionOptions: ~Escapable {
     return maximum == 0 || !connect.version.hasProperties ? .max : Int(truncatingIfNeeded: maximum)
   }
 
-  fileprivate var unreleasedPlaces: Int {
+  fileprivate var unreleasedCapacity: Int {
     if unreleasedMaximum > 0 { return unreleasedMaximum }
     return connect.cleanStart && !beginsNewSession ? receiveMaximum : 65_535
   }
@@ -102,18 +102,18 @@ public struct SessionPlan {
   let prefix: ArenaSlice<UInt8>
   let aliasesSent: ArenaSlice<SentAliases.Entry>
   let topicsSent: ArenaSlice<UInt8>
-  let requests: ArenaSlice<SubscribeQueue.Descriptor>
-  let requestBytes: ArenaSlice<UInt8>
+  let subscribeQueue: ArenaSlice<SubscribeQueue.Descriptor>
+  let subscribeBytes: ArenaSlice<UInt8>
   let subscriptions: ArenaSlice<SubscriptionTable.Entry>
   let subscriptionBytes: ArenaSlice<UInt8>
   let control: ArenaSlice<UInt8>
   let disconnectProperties: ArenaSlice<UInt8>
   let receive: ArenaSlice<UInt8>
   let inbox: ArenaSlice<Inbox.Entry>
-  let unreleased: ArenaSlice<UInt32>
+  let awaitingPubrel: ArenaSlice<UInt32>
   let aliasesReceived: ArenaSlice<ReceivedAliases.Entry>
   let topicsReceived: ArenaSlice<UInt8>
-  let replies: ArenaSlice<PendingResponses.Entry>
+  let responses: ArenaSlice<PendingResponses.Entry>
   let stream: ArenaSlice<UInt8>
 
   public init(_ options: borrowing SessionOptions, in plan: inout ArenaLayout) {
@@ -121,11 +121,11 @@ public struct SessionPlan {
     urgent = plan.reserve(min(options.urgentMessages, 1), of: Outbox.self)
     urgentDescriptors = plan.reserve(options.urgentMessages, of: Outbox.Descriptor.self)
     noAliases = plan.reserve(0, of: SentAliases.Entry.self)
-    requests = plan.reserve(options.requests, of: SubscribeQueue.Descriptor.self)
+    subscribeQueue = plan.reserve(options.subscribePackets, of: SubscribeQueue.Descriptor.self)
     subscriptions = plan.reserve(options.subscriptions, of: SubscriptionTable.Entry.self)
-    replies = plan.reserve(options.replies, of: PendingResponses.Entry.self)
+    responses = plan.reserve(options.responses, of: PendingResponses.Entry.self)
     inbox = plan.reserve(options.receiveMaximum, of: Inbox.Entry.self)
-    unreleased = plan.reserve(IdentifierSet.slotCount(for: options.unreleasedPlaces), of: UInt32.self)
+    awaitingPubrel = plan.reserve(IdentifierSet.slotCount(for: options.unreleasedCapacity), of: UInt32.self)
     aliasesSent = plan.reserve(options.aliasesSent, of: SentAliases.Entry.self)
     aliasesReceived = plan.reserve(options.aliasesReceived, of: ReceivedAliases.Entry.self)
     connect = plan.reserve(max(ConnectPackets.size(options), options.connectBytes), of: UInt8.self)
@@ -140,7 +140,7 @@ public struct SessionPlan {
       options.aliasesSent > 0 ? Outbox.prefixSize(topicBytes: options.aliasBytes) : 0, of: UInt8.self)
     topicsSent = plan.reserve(options.aliasesSent * options.aliasBytes, of: UInt8.self)
     topicsReceived = plan.reserve(options.aliasesReceived * options.aliasBytes, of: UInt8.self)
-    requestBytes = plan.reserve(options.requestBytes, of: UInt8.self)
+    subscribeBytes = plan.reserve(options.subscribeBytes, of: UInt8.self)
     subscriptionBytes = plan.reserve(options.subscriptionBytes, of: UInt8.self)
     stream = plan.reserve(options.streamBytes, of: UInt8.self)
     receive = plan.reserve(options.receiveBytes, of: UInt8.self)

@@ -41,7 +41,7 @@ public struct Acknowledgement: BitwiseCopyable {
       reasonCode = try reader.byte()
       // No Reason Code: success. No Property Length: no properties (§3.4.2.2.1).
       if !reader.isAtEnd {
-        var list = try PropertyReader(body, reader: &reader, place: .packet(type, from: .server))
+        var list = try PropertyReader(body, reader: &reader, in: .packet(type, from: .server))
         all = list.extent
         while let property = try list.next() {
           if property.identifier == .reasonString { reason = property.text }

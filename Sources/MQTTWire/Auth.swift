@@ -20,7 +20,7 @@ public struct Auth: BitwiseCopyable {
     reasonCode = try reader.byte()
     // Re-authenticate is the client's word [MQTT-3.15.2-1].
     guard reasonCode == 0x00 || reasonCode == 0x18 else { throw .reasonCode }
-    var list = try PropertyReader(body, reader: &reader, place: .packet(.auth, from: .server))
+    var list = try PropertyReader(body, reader: &reader, in: .packet(.auth, from: .server))
     properties = list.extent
     var hasMethod = false
     while let property = try list.next() {

@@ -32,8 +32,8 @@ public struct ByteWriter: PacketWriter, ~Copyable, ~Escapable {
   @_lifetime(self: copy self)
   @inline(__always)
   public mutating func put(_ bytes: Span<UInt8>) {
-    var place = target._mutatingExtracting(count..<count &+ bytes.count)
-    copy(bytes, into: &place)
+    var destination = target._mutatingExtracting(count..<count &+ bytes.count)
+    copy(bytes, into: &destination)
     count &+= bytes.count
   }
 }

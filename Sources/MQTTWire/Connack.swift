@@ -52,7 +52,7 @@ public struct Connack: BitwiseCopyable {
       return
     }
     guard reasonCode == 0 || reasonCode >= 0x80 else { throw .reasonCode }
-    var list = try PropertyReader(body, reader: &reader, place: .packet(.connack, from: .server))
+    var list = try PropertyReader(body, reader: &reader, in: .packet(.connack, from: .server))
     properties = list.extent
     while let property = try list.next() { take(property) }
     guard reader.isAtEnd else { throw .trailingBytes }

@@ -27,7 +27,7 @@ public struct Disconnect: BitwiseCopyable {
     reasonCode = try reader.byte()
     guard reasonCode == 0 || reasonCode >= 0x80 else { throw .reasonCode }
     guard !reader.isAtEnd else { return }
-    var list = try PropertyReader(body, reader: &reader, place: .packet(.disconnect, from: .server))
+    var list = try PropertyReader(body, reader: &reader, in: .packet(.disconnect, from: .server))
     properties = list.extent
     while let property = try list.next() {
       switch property.identifier {

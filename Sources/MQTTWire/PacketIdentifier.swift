@@ -18,23 +18,23 @@ public struct PacketIdentifier: BitwiseCopyable, Equatable {
   // each place in their table.
 
   /// How many requests have one.
-  public static var requestCount: Int { 256 }
+  public static var subscribeCount: Int { 256 }
 
   public static var first: PacketIdentifier { PacketIdentifier(unchecked: 1) }
 
   /// The identifier of the request at a place.
-  public static func request(_ place: Int) -> PacketIdentifier {
-    precondition(place >= 0 && place < requestCount)
-    return PacketIdentifier(unchecked: IdentifierRange.urgent.last &+ 1 &+ UInt16(place))
+  public static func subscribe(_ index: Int) -> PacketIdentifier {
+    precondition(index >= 0 && index < subscribeCount)
+    return PacketIdentifier(unchecked: IdentifierRange.urgent.last &+ 1 &+ UInt16(index))
   }
 
   /// The place of the request that has this identifier; `nil` for a message's.
-  public var requestPlace: Int? {
+  public var subscribeIndex: Int? {
     rawValue > IdentifierRange.urgent.last ? Int(rawValue &- IdentifierRange.urgent.last) &- 1 : nil
   }
 
   /// In the drop-in each has the message id that the program was told, which its cookie says.
-  public init(given cookie: UInt64) {
+  public init(cookie: UInt64) {
     precondition(UInt16(truncatingIfNeeded: cookie) != 0)
     self.init(unchecked: UInt16(truncatingIfNeeded: cookie))
   }
@@ -78,7 +78,7 @@ public struct IdentifierRange: BitwiseCopyable {
   }
 
   /// The same among all there are.
-  public static func distanceOfGiven(from start: PacketIdentifier, to end: PacketIdentifier) -> Int {
+  public static func fullDistance(from start: PacketIdentifier, to end: PacketIdentifier) -> Int {
     let difference = Int(end.rawValue) &- Int(start.rawValue)
     return difference < 0 ? difference &+ 65_535 : difference
   }

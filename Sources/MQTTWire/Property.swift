@@ -51,13 +51,13 @@ enum PropertyType: UInt8 {
 public enum Sender: BitwiseCopyable { case client, server }
 
 /// Where a list of properties stands: in a Control Packet, or in the Will of a CONNECT.
-public enum PropertyPlace: BitwiseCopyable {
+public enum PropertyContext: BitwiseCopyable {
   case packet(ControlPacketType, from: Sender)
   case will
   /// Wherever: only that each is a property is checked.
   case anywhere
 
-  /// Its bit in `PropertyRule.places`. CONNECT and SUBSCRIBE only clients send, CONNACK and SUBACK only
+  /// Its bit in `PropertyRule.contexts`. CONNECT and SUBSCRIBE only clients send, CONNACK and SUBACK only
   /// servers; where a rule depends on the sender, the packet has a bit for each.
   var bit: UInt32 {
     switch self {
@@ -72,8 +72,8 @@ public enum PropertyPlace: BitwiseCopyable {
 /// Table 2-4: what each property is and where it may stand.
 struct PropertyRule: BitwiseCopyable {
   let type: PropertyType
-  /// `PropertyPlace.bit`s.
-  let places: UInt32
+  /// `PropertyContext.bit`s.
+  let contexts: UInt32
   /// What a numeric value may be.
   let minimum: UInt32
   let maximum: UInt32
@@ -113,9 +113,9 @@ struct PropertyRule: BitwiseCopyable {
   }
 
   private static func rule(
-    _ type: PropertyType, _ places: UInt32, _ minimum: UInt32 = 0, _ maximum: UInt32 = .max
+    _ type: PropertyType, _ contexts: UInt32, _ minimum: UInt32 = 0, _ maximum: UInt32 = .max
   ) -> PropertyRule {
-    PropertyRule(type: type, places: places, minimum: minimum, maximum: maximum)
+    PropertyRule(type: type, contexts: contexts, minimum: minimum, maximum: maximum)
   }
 
   static var will: UInt32 { 1 }
@@ -135,11 +135,11 @@ struct PropertyRule: BitwiseCopyable {
   }
 
   private static func client(_ type: ControlPacketType) -> UInt32 {
-    PropertyPlace.packet(type, from: .client).bit
+    PropertyContext.packet(type, from: .client).bit
   }
 
   private static func server(_ type: ControlPacketType) -> UInt32 {
-    PropertyPlace.packet(type, from: .server).bit
+    PropertyContext.packet(type, from: .server).bit
   }
 
   private static func both(_ type: ControlPacketType) -> UInt32 { client(type) | server(type) }

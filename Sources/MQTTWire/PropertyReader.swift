@@ -4,7 +4,7 @@ public import Storage
 /// allowed in this packet, not repeated, value in range, strings well-formed.
 public struct PropertyReader: ~Escapable {
   private var reader: ByteReader
-  private let place: UInt32  // its `bit`
+  private let context: UInt32  // its `bit`
   /// The whole list, without its length.
   public let extent: ByteRange
   // One bit for each identifier seen so far: 0…31 and 32…63.
@@ -13,20 +13,20 @@ public struct PropertyReader: ~Escapable {
   /// Takes the Property Length and what it covers from `reader`, which moves on behind it.
   @_lifetime(copy bytes)
   public init(
-    _ bytes: Span<UInt8>, reader: inout ByteReader, place: PropertyPlace
+    _ bytes: Span<UInt8>, reader: inout ByteReader, in context: PropertyContext
   ) throws(Malformed) {
     let length = try reader.variableByteInteger()
     extent = try reader.extent(length)
     self.reader = ByteReader(bytes, in: extent)
-    self.place = place.bit
+    self.context = context.bit
   }
 
   /// A list without its length: what an application hands in, or what was checked before.
   @_lifetime(copy list)
-  public init(_ list: Span<UInt8>, place: PropertyPlace) {
+  public init(_ list: Span<UInt8>, in context: PropertyContext) {
     reader = ByteReader(list)
     extent = ByteRange(offset: 0, count: list.count)
-    self.place = place.bit
+    self.context = context.bit
   }
 
   /// Where the next property begins.
@@ -41,8 +41,8 @@ public struct PropertyReader: ~Escapable {
       throw .unknownProperty
     }
     let rule = PropertyRule.of(identifier)
-    guard rule.places & place != 0 else { throw .propertyNotAllowed }
-    try noteSeen(identifier)
+    guard rule.contexts & context != 0 else { throw .propertyNotAllowed }
+    try markSeen(identifier)
 
     var number: UInt32 = 0
     var text = ByteRange.empty
@@ -64,10 +64,10 @@ public struct PropertyReader: ~Escapable {
 
   /// Whether a list without its length is one that a packet may have, and leaves out what the library says itself.
   public static func isValid(
-    _ list: Span<UInt8>, in place: PropertyPlace, without own: PropertyIdentifier? = nil,
+    _ list: Span<UInt8>, in context: PropertyContext, without own: PropertyIdentifier? = nil,
     _ other: PropertyIdentifier? = nil
   ) -> Bool {
-    var reader = PropertyReader(list, place: place)
+    var reader = PropertyReader(list, in: context)
     do throws(Malformed) {
       while let property = try reader.next() {
         if property.identifier == own || property.identifier == other { return false }
@@ -81,13 +81,13 @@ public struct PropertyReader: ~Escapable {
   /// Reads the beginning of a property that is not there as a whole: identifier and number, or how many strings
   /// follow. Repetitions go unnoticed.
   public static func begin(
-    _ reader: inout ByteReader, place: PropertyPlace
+    _ reader: inout ByteReader, in context: PropertyContext
   ) throws(Malformed) -> (identifier: PropertyIdentifier, number: UInt32, strings: Int) {
     guard let identifier = PropertyIdentifier(rawValue: try reader.byte()) else {
       throw .unknownProperty
     }
     let rule = PropertyRule.of(identifier)
-    guard rule.places & place.bit != 0 else { throw .propertyNotAllowed }
+    guard rule.contexts & context.bit != 0 else { throw .propertyNotAllowed }
     let number: UInt32
     switch rule.type {
     case .byte: number = UInt32(try reader.byte())
@@ -103,14 +103,14 @@ public struct PropertyReader: ~Escapable {
 
   /// Only User Property may come again, and Subscription Identifier in a PUBLISH from a server
   /// (§3.3.2.3.8).
-  private mutating func noteSeen(_ identifier: PropertyIdentifier) throws(Malformed) {
+  private mutating func markSeen(_ identifier: PropertyIdentifier) throws(Malformed) {
     let number = identifier.rawValue
     let bit: UInt32 = 1 << UInt32(number & 31)
     if (number < 32 ? seen.0 : seen.1) & bit != 0 {
       let isRepeatable =
-        identifier == .userProperty || place == PropertyPlace.anywhere.bit
+        identifier == .userProperty || context == PropertyContext.anywhere.bit
         || (identifier == .subscriptionIdentifier
-          && place == PropertyPlace.packet(.publish, from: .server).bit)
+          && context == PropertyContext.packet(.publish, from: .server).bit)
       guard isRepeatable else { throw .propertyRepeated }
     }
     if number < 32 { seen.0 |= bit } else { seen.1 |= bit }

@@ -208,7 +208,7 @@ public struct ReceivedPublish: BitwiseCopyable {
       identifier = number
     }
     if version.hasProperties {
-      var list = try PropertyReader(body, reader: &reader, place: .packet(.publish, from: .server))
+      var list = try PropertyReader(body, reader: &reader, in: .packet(.publish, from: .server))
       properties = list.extent
       while let property = try list.next() {
         switch property.identifier {

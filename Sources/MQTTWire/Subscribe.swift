@@ -40,7 +40,7 @@ public struct SubscriptionOptions: BitwiseCopyable, Equatable {
 }
 
 /// SUBSCRIBE (§3.8) and UNSUBSCRIBE (§3.10), which differ in the options only.
-public struct SubscriptionRequest<List: SubscriptionList & ~Copyable & ~Escapable>: ~Copyable, ~Escapable {
+public struct SubscribePacket<List: SubscriptionList & ~Copyable & ~Escapable>: ~Copyable, ~Escapable {
   /// `.subscribe` or `.unsubscribe`.
   public let type: ControlPacketType
   public let list: List
@@ -125,7 +125,7 @@ public struct Suback: BitwiseCopyable {
     var reason = ByteRange.empty
     var all = ByteRange.empty
     if version.hasProperties {
-      var list = try PropertyReader(body, reader: &reader, place: .packet(type, from: .server))
+      var list = try PropertyReader(body, reader: &reader, in: .packet(type, from: .server))
       all = list.extent
       while let property = try list.next() {
         if property.identifier == .reasonString { reason = property.text }

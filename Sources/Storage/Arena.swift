@@ -45,29 +45,29 @@ public struct ArenaSlice<Element: ~Copyable>: BitwiseCopyable {
     unsafe self.start = start
   }
 
-  public func region(_ place: ArenaSlice<UInt8>) -> Region {
-    markEnd(of: place)
-    return unsafe Region(start: start + place.offset, count: place.count)
+  public func region(_ slice: ArenaSlice<UInt8>) -> Region {
+    markEnd(of: slice)
+    return unsafe Region(start: start + slice.offset, count: slice.count)
   }
 
-  public func table<Element: BitwiseCopyable>(_ place: ArenaSlice<Element>) -> Table<Element> {
-    markEnd(of: place)
-    return unsafe Table(start: start + place.offset, count: place.count)
+  public func table<Element: BitwiseCopyable>(_ slice: ArenaSlice<Element>) -> Table<Element> {
+    markEnd(of: slice)
+    return unsafe Table(start: start + slice.offset, count: slice.count)
   }
 
   /// For what is neither a region nor a table: elements that cannot be copied, or that several threads use.
-  @unsafe public func start<Element: ~Copyable>(of place: ArenaSlice<Element>) -> UnsafeMutablePointer<
+  @unsafe public func start<Element: ~Copyable>(of slice: ArenaSlice<Element>) -> UnsafeMutablePointer<
     Element
   > {
-    markEnd(of: place)
-    return unsafe (start + place.offset).bindMemory(to: Element.self, capacity: place.count)
+    markEnd(of: slice)
+    return unsafe (start + slice.offset).bindMemory(to: Element.self, capacity: slice.count)
   }
 
   /// Where a place ends the address sanitizer is to see it.
   @inline(__always)
-  private func markEnd<Element: ~Copyable>(of place: ArenaSlice<Element>) {
+  private func markEnd<Element: ~Copyable>(of slice: ArenaSlice<Element>) {
     #if SWIFTMQTT_POISON
-      unsafe poison(start + place.offset + MemoryLayout<Element>.stride * place.count, poisonedSize)
+      unsafe poison(start + slice.offset + MemoryLayout<Element>.stride * slice.count, poisonedSize)
     #endif
   }
 }

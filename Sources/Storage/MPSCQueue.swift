@@ -11,11 +11,11 @@ import Synchronization
 /// `put` makes no system call and waits for nobody, so a signal handler may call it, on any thread.
 @safe public struct MPSCQueue<Header: BitwiseCopyable>: BitwiseCopyable {
   @safe struct State: ~Copyable {
-    /// How many slots were taken from the ring of the free ones, and how many it has ever been given. As wide as the
+    /// How many slots were taken from the ring of the free ones, and how many it has ever been freed. As wide as the
     /// target allows: a thread that is stopped in the middle of `takeSlot` must not find the same count again, which
     /// with 32 bits would need four thousand million items to pass it, no more and no fewer.
-    let taken = Atomic<UInt>(0)
-    let given: Atomic<UInt>
+    let claimed = Atomic<UInt>(0)
+    let freed: Atomic<UInt>
     /// What the owner has not collected: a `ChainEnd`.
     let end = Atomic<UInt>(0)
     /// How often there was no free slot; wraps.
@@ -27,19 +27,19 @@ import Synchronization
     let links: UnsafeMutablePointer<UInt32>
     let headers: UnsafeMutablePointer<Header>
     let bytes: UnsafeMutablePointer<UInt8>
-    let own: OwnersPlace
+    let own: ConsumerPointer
     let slotCount: Int
     let slotSize: Int
 
     init(_ plan: Plan, in block: borrowing Arena) {
       slotCount = plan.headers.count
       slotSize = plan.slotSize
-      given = Atomic(UInt(bitPattern: plan.headers.count))
+      freed = Atomic(UInt(bitPattern: plan.headers.count))
       unsafe free = block.start(of: plan.free)
       unsafe links = block.start(of: plan.links)
       unsafe headers = block.start(of: plan.headers)
       unsafe bytes = block.start(of: plan.bytes)
-      own = OwnersPlace(plan.books, in: block)
+      own = ConsumerPointer(plan.consumer, in: block)
       for slot in 0..<slotCount {
         unsafe (free + slot).initialize(to: Atomic(UInt32(truncatingIfNeeded: slot)))
       }
@@ -47,7 +47,7 @@ import Synchronization
   }
 
   /// What the owner keeps: nobody else looks at it.
-  struct Books: BitwiseCopyable {
+  struct ConsumerState: BitwiseCopyable {
     /// What was collected: slots plus one, chained through the links; 0: nothing.
     var first: UInt32 = 0
     var last: UInt32 = 0
@@ -61,21 +61,21 @@ import Synchronization
 
   /// Where they are. (A struct of its own, as the thread sanitizer takes the first pointer of the struct that has an
   /// addressor for what is changed.)
-  @safe struct OwnersPlace: BitwiseCopyable {
-    private let start: UnsafeMutablePointer<Books>
+  @safe struct ConsumerPointer: BitwiseCopyable {
+    private let start: UnsafeMutablePointer<ConsumerState>
 
-    init(_ place: ArenaSlice<Books>, in block: borrowing Arena) {
-      unsafe start = block.start(of: place)
-      unsafe start.initialize(to: Books())
+    init(_ slice: ArenaSlice<ConsumerState>, in block: borrowing Arena) {
+      unsafe start = block.start(of: slice)
+      unsafe start.initialize(to: ConsumerState())
     }
 
-    var books: Books {
+    var consumer: ConsumerState {
       unsafeAddress { unsafe UnsafePointer(start) }
       nonmutating unsafeMutableAddress { unsafe start }
     }
   }
 
-  public enum Outcome: BitwiseCopyable {
+  public enum PutResult: BitwiseCopyable {
     case full
     /// Behind what it found: `wakeOwner` is to be called with that.
     case put(ChainEnd)
@@ -85,7 +85,7 @@ import Synchronization
   public struct Plan: BitwiseCopyable {
     let state: ArenaSlice<State>
     let free: ArenaSlice<Atomic<UInt32>>
-    let books: ArenaSlice<Books>
+    let consumer: ArenaSlice<ConsumerState>
     let links: ArenaSlice<UInt32>
     let headers: ArenaSlice<Header>
     let bytes: ArenaSlice<UInt8>
@@ -96,7 +96,7 @@ import Synchronization
       precondition(slots & (slots &- 1) == 0 && slots <= 65_536)
       headers = plan.reserve(slots, of: Header.self)
       state = plan.reserve(min(slots, 1), of: State.self)
-      books = plan.reserve(min(slots, 1), of: Books.self)
+      consumer = plan.reserve(min(slots, 1), of: ConsumerState.self)
       free = plan.reserve(slots, of: Atomic<UInt32>.self)
       links = plan.reserve(slots, of: UInt32.self)
       bytes = plan.reserve(slots * slotSize, of: UInt8.self)
@@ -105,29 +105,29 @@ import Synchronization
   }
 
   // First, and no optional: the thread sanitizer of Swift 6.3.1 takes what is first for an address.
-  private let place: UnsafeMutablePointer<State>
+  private let start: UnsafeMutablePointer<State>
   /// False: there is no queue.
   public let isOpen: Bool
 
   /// An empty queue. The block is used by it alone, through as many copies of this value as one likes.
   public init(_ plan: Plan, in block: borrowing Arena) {
-    unsafe place = block.start(of: plan.state)
+    unsafe start = block.start(of: plan.state)
     isOpen = plan.state.count > 0
-    if isOpen { unsafe place.initialize(to: State(plan, in: block)) }
+    if isOpen { unsafe start.initialize(to: State(plan, in: block)) }
   }
 
   /// Of an open queue.
   @inline(__always)
   var state: UnsafeMutablePointer<State> {
     precondition(isOpen)
-    return unsafe place
+    return unsafe start
   }
 
   public var slotCount: Int { unsafe isOpen ? state.pointee.slotCount : 0 }
   public var slotSize: Int { unsafe isOpen ? state.pointee.slotSize : 0 }
 
   /// Puts an item in: `fill` writes into its slot. Of a queue without slots nothing must be asked.
-  public func put(_ header: Header, _ fill: (inout MutableSpan<UInt8>) -> Void) -> Outcome {
+  public func put(_ header: Header, _ fill: (inout MutableSpan<UInt8>) -> Void) -> PutResult {
     let state = unsafe state
     guard let slot = takeSlot() else {
       unsafe state.pointee.refused.wrappingAdd(1, ordering: .relaxed)
@@ -145,15 +145,15 @@ import Synchronization
     let state = unsafe state
     let mask = unsafe UInt(bitPattern: state.pointee.slotCount &- 1)
     while true {
-      let place = unsafe state.pointee.taken.load(ordering: .acquiring)
+      let claimed = unsafe state.pointee.claimed.load(ordering: .acquiring)
       // Acquires what the owner did to the slot before it gave it back.
-      guard unsafe state.pointee.given.load(ordering: .acquiring) != place else { return nil }
-      // The owner may be writing here only if `taken` has moved on, and then the exchange fails.
-      let slot = unsafe state.pointee.free[Int(bitPattern: place & mask)].load(ordering: .relaxed)
-      // Releases what this thread knows of `given`: who acquires the new `taken` must not see an older `given` than that,
+      guard unsafe state.pointee.freed.load(ordering: .acquiring) != claimed else { return nil }
+      // The owner may be writing here only if `claimed` has moved on, and then the exchange fails.
+      let slot = unsafe state.pointee.free[Int(bitPattern: claimed & mask)].load(ordering: .relaxed)
+      // Releases what this thread knows of `freed`: who acquires the new `claimed` must not see an older `freed` than that,
       // and take it for slots that are free.
-      let exchange = unsafe state.pointee.taken.weakCompareExchange(
-        expected: place, desired: place &+ 1, ordering: .releasing)
+      let exchange = unsafe state.pointee.claimed.weakCompareExchange(
+        expected: claimed, desired: claimed &+ 1, ordering: .releasing)
       if exchange.exchanged { return Int(truncatingIfNeeded: slot) }
     }
   }
@@ -186,7 +186,7 @@ import Synchronization
   public func wakeOwner(for found: ChainEnd, _ wakeUp: () -> Void) {
     guard isWakeUpDue(for: found) else { return }
     wakeUp()
-    noteWakeUp(for: found)
+    markWakeUpDone(for: found)
   }
 
   /// Another chain's number means that the owner has taken this one.
@@ -194,7 +194,7 @@ import Synchronization
 
   /// Not before it is done. Should the number of chains have come round meanwhile, others may leave it to the one that has
   /// found that chain empty.
-  func noteWakeUp(for found: ChainEnd) {
+  func markWakeUpDone(for found: ChainEnd) {
     var end = self.end
     while end.isOfSameChain(as: found), end.needsWakeUp {
       let exchange = unsafe state.pointee.end.weakCompareExchange(

@@ -5,9 +5,9 @@
   public let isEmpty: Bool
 
   /// Empty, if the place has no room.
-  public init(_ place: ArenaSlice<Element>, in block: borrowing Arena, _ makeElement: () -> Element) {
-    unsafe start = block.start(of: place)
-    isEmpty = place.count == 0
+  public init(_ slice: ArenaSlice<Element>, in block: borrowing Arena, _ makeElement: () -> Element) {
+    unsafe start = block.start(of: slice)
+    isEmpty = slice.count == 0
     if !isEmpty { unsafe start.initialize(to: makeElement()) }
   }
 

@@ -21,19 +21,19 @@
   /// Takes a text in, for which there is room, and tells where it lies.
   public mutating func append(_ text: Span<UInt8>) -> ByteRange {
     precondition(text.count <= free)
-    let place = ByteRange(offset: used, count: text.count)
-    var target = region.mutableBytes(in: place.range)
+    let range = ByteRange(offset: used, count: text.count)
+    var target = region.mutableBytes(in: range.range)
     copy(text, into: &target)
     used &+= text.count
-    return place
+    return range
   }
 
   /// Closes the gap that a text leaves.
-  public mutating func remove(_ place: ByteRange) {
-    let end = place.offset &+ place.count
-    precondition(place.offset >= 0 && place.count >= 0 && end <= used)
-    region.move(from: end, to: place.offset, count: used &- end)
-    used &-= place.count
+  public mutating func remove(_ range: ByteRange) {
+    let end = range.offset &+ range.count
+    precondition(range.offset >= 0 && range.count >= 0 && end <= used)
+    region.move(from: end, to: range.offset, count: used &- end)
+    used &-= range.count
   }
 
   /// Where a text begins that was at `offset`, once another has been removed.
@@ -44,9 +44,9 @@
   }
 
   /// Whether the text at a place is this one.
-  public func isEqual(_ place: ByteRange, to text: Span<UInt8>) -> Bool {
-    guard place.count == text.count else { return false }
-    let stored = region.bytes(at: place.offset, count: place.count)
+  public func isEqual(_ range: ByteRange, to text: Span<UInt8>) -> Bool {
+    guard range.count == text.count else { return false }
+    let stored = region.bytes(at: range.offset, count: range.count)
     for index in 0..<text.count where stored[index] != text[index] { return false }
     return true
   }

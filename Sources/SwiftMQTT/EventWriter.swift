@@ -154,17 +154,17 @@ private func describe(
     unsafe result.type = Int32(SMQ_EVENT_REPLY)
     unsafe result.status = Status.timeout.rawValue
     unsafe result.cookie = cookie
-  case .answered(let answer):
+  case .subscribeCompleted(let subscribe):
     unsafe result.type = Int32(SMQ_EVENT_COMPLETED)
-    unsafe result.completed = UInt32(answer.type.rawValue)
-    unsafe result.cookie = answer.cookie
-    if let refusal = answer.refusal {
+    unsafe result.completed = UInt32(subscribe.type.rawValue)
+    unsafe result.cookie = subscribe.cookie
+    if let refusal = subscribe.refusal {
       unsafe result.status = Status.refused.rawValue
       unsafe result.reason_code = Int32(refusal)
     }
-    unsafe result.reason_codes = bytes(answer.reasonCodes, of: client)
-    unsafe result.reason_string = bytes(answer.reasonString, of: client)
-    unsafe result.properties = bytes(answer.properties, of: client)
+    unsafe result.reason_codes = bytes(subscribe.reasonCodes, of: client)
+    unsafe result.reason_string = bytes(subscribe.reasonString, of: client)
+    unsafe result.properties = bytes(subscribe.properties, of: client)
   case .handshake(let handshake):
     unsafe result.type = Int32(handshake.type == .pubrec ? SMQ_EVENT_PUBREC : SMQ_EVENT_PUBREL)
     unsafe result.cookie = handshake.cookie

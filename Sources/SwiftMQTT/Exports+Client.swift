@@ -24,7 +24,7 @@ func status(_ body: () throws(Status) -> Int32) -> Int32 {
 }
 
 /// The client's time.
-func now(_ slot: UnsafeMutablePointer<ClientSlot>) -> Instant { unsafe slot.pointee.client.time }
+func now(_ slot: UnsafeMutablePointer<ClientHandle>) -> Instant { unsafe slot.pointee.client.time }
 
 // MARK: 4  Options, memory, life of a client
 
@@ -74,7 +74,7 @@ public func smq_client_close(_ client: OpaquePointer?) -> Int32 {
     let slot = try unsafe slot(client)
     unsafe slot.pointee.client.wipeSecrets()
     unsafe slot.deinitialize(count: 1)
-    unsafe slot.pointee.mark = ClientSlot.closedMark
+    unsafe slot.pointee.magic = ClientHandle.closedMagic
     return Status.ok.rawValue
   }
 }

@@ -89,7 +89,7 @@ public func smq_property_next(
     let start = unsafe position.pointee
     guard start >= 0, start <= bytes.count else { throw .property }
     let rest = bytes.extracting(start...)
-    var reader = PropertyReader(rest, place: .anywhere)
+    var reader = PropertyReader(rest, in: .anywhere)
     var result = unsafe smq_property()
     unsafe result.size = size
     var found = false

@@ -14,8 +14,8 @@ import Platform
 @c @implementation
 public func smq_next_event(_ client: OpaquePointer?, _ event: UnsafeMutablePointer<smq_event>?) -> Int32 {
   guard let handle = unsafe client, let event = unsafe event else { return unsafe nextEvent(client, event) }
-  let slot = unsafe UnsafeMutablePointer<ClientSlot>(handle)
-  guard unsafe slot.pointee.mark == ClientSlot.aliveMark,
+  let slot = unsafe UnsafeMutablePointer<ClientHandle>(handle)
+  guard unsafe slot.pointee.magic == ClientHandle.liveMagic,
     unsafe event.pointee.size == UInt32(MemoryLayout<smq_event>.size)
   else { return unsafe nextEvent(client, event) }
   // A completion finds no event to be released, and is spared the way of a message.
@@ -29,7 +29,7 @@ public func smq_next_event(_ client: OpaquePointer?, _ event: UnsafeMutablePoint
 
 @inline(never)
 private func releaseAndTake(
-  _ slot: UnsafeMutablePointer<ClientSlot>, _ event: UnsafeMutablePointer<smq_event>
+  _ slot: UnsafeMutablePointer<ClientHandle>, _ event: UnsafeMutablePointer<smq_event>
 ) -> Int32 {
   // One address: read anew behind each part of the event that is written, it would cost as many loads.
   let client = unsafe slot.pointee.clientAddress
@@ -63,7 +63,7 @@ private func takePlainMessage(
 
 @inline(never)
 private func take(
-  _ source: EventSource, _ slot: UnsafeMutablePointer<ClientSlot>, _ event: UnsafeMutablePointer<smq_event>
+  _ source: EventSource, _ slot: UnsafeMutablePointer<ClientHandle>, _ event: UnsafeMutablePointer<smq_event>
 ) -> Int32 {
   let next = unsafe slot.pointee.client.take(source)
   unsafe clear(event, slot.pointee.client.version)

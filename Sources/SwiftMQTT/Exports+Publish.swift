@@ -19,8 +19,8 @@ public func smq_publish(_ client: OpaquePointer?, _ message: UnsafePointer<smq_m
     // With any topic it still fits into a packet.
     unsafe 0...VariableByteInteger.maximum &- 0x1_0010 ~= message.pointee.payload.size
   else { return unsafe publishAny(client, message) }
-  let slot = unsafe UnsafeMutablePointer<ClientSlot>(client)
-  guard unsafe slot.pointee.mark == ClientSlot.aliveMark else { return Status.client.rawValue }
+  let slot = unsafe UnsafeMutablePointer<ClientHandle>(client)
+  guard unsafe slot.pointee.magic == ClientHandle.liveMagic else { return Status.client.rawValue }
   do throws(SessionError) {
     try unsafe slot.pointee.client.publish(
       topic: Span(
@@ -196,7 +196,7 @@ public func smq_respond(
     let list = try unsafe span(request.pointee.properties)
     var topic = ByteRange.empty
     var correlation: ByteRange? = nil
-    var reader = PropertyReader(list, place: .packet(.publish, from: .server))
+    var reader = PropertyReader(list, in: .packet(.publish, from: .server))
     while let property = try? reader.next() {
       if property.identifier == .responseTopic { topic = property.text }
       if property.identifier == .correlationData { correlation = property.text }

@@ -71,9 +71,9 @@ struct HandlerTable: ~Copyable {
     guard filter.count <= filters.capacity else { throw .tooLarge }
     guard filter.count <= filters.free &+ old else { throw .full }
     remove(slot)
-    let place = filters.append(filter)
+    let range = filters.append(filter)
     entries[slot] = Entry(
-      offset: UInt32(truncatingIfNeeded: place.offset), size: UInt32(truncatingIfNeeded: place.count),
+      offset: UInt32(truncatingIfNeeded: range.offset), size: UInt32(truncatingIfNeeded: range.count),
       handler: handler)
   }
 

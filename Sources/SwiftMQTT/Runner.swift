@@ -24,7 +24,7 @@ import Synchronization
   /// The runner's thread, as it calls itself.
   private let owner: Atomic<UInt>
   var thread: UInt
-  var client: UnsafeMutablePointer<ClientSlot>
+  var client: UnsafeMutablePointer<ClientHandle>
   var onEvent: smq_handler?
   var user: UnsafeMutableRawPointer?
 

@@ -16,7 +16,7 @@ import Testing
     -> ClientHarness
   {
     let harness = try ReconnectingTests.harness(world) {
-      $0.answerTimeout = answer
+      $0.ackTimeout = answer
       $0.writeTimeout = write
       $0.keepAlive = keepAlive
       $0.pingTimeout = 1000

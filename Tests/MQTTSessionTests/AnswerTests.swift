@@ -10,7 +10,7 @@ import Testing
     let rig = Rig(.v3_1_1) {
       $0.receiveBytes = receiveBytes
       $0.controlBytes = 32
-      $0.answerTimeout = 500
+      $0.ackTimeout = 500
     }
     rig.connect()
     _ = rig.events()

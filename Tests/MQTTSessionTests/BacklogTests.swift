@@ -242,7 +242,7 @@ import Testing
       _ = rig.event()
       #expect(rig.hold())
     }
-    rig.session.release()
+    rig.session.releaseEvent()
     rig.reconnect(sessionPresent: true)
     _ = rig.events()
     rig.receive(publish(version, qos: .atLeastOnce, identifier: 1, duplicate: true))

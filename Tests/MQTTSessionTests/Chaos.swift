@@ -44,7 +44,7 @@ final class Chaos {
       $0.saidReceiveMaximum = UInt16($0.receiveMaximum)
       $0.inFlightMaximum = 1 + numbers[8] % 10
       $0.requests = 1 + numbers[9] % 3
-      $0.requestBytes = 64
+      $0.subscribeBytes = 64
       $0.controlBytes = 64 + numbers[10] % 100
       $0.aliasesReceived = numbers[10] % 4
       $0.aliasesSent = numbers[11] % 4
@@ -148,7 +148,7 @@ final class Chaos {
         toClient += answers()
         receive()
         while rig.hasEvent, fault == nil { takeEvent() }
-        rig.session.release()
+        rig.session.releaseEvent()
       }
       while !tokens.isEmpty { try? rig.acknowledge(tokens.removeLast()) }
       rig.pass(100_000)
@@ -159,7 +159,7 @@ final class Chaos {
     unfinished.subtract(quiet)
     if !unfinished.isEmpty { fault = "\(unfinished) never ended" }
     if rig.outbox.messages > 0 { fault = "\(rig.outbox.messages) messages are left" }
-    if rig.inbox.requests > 0 { fault = "\(rig.inbox.requests) requests are left" }
+    if rig.inbox.subscribes > 0 { fault = "\(rig.inbox.subscribes) requests are left" }
   }
 
   // MARK: The transport
@@ -294,7 +294,7 @@ final class Chaos {
     if inbox.peak < inbox.unacknowledged { fault = "the peak is below" }
     if !(0...outbox.bytesCapacity).contains(outbox.bytes) { fault = "\(outbox.bytes) bytes in the outbox" }
     if outbox.messages > outbox.messagesCapacity { fault = "\(outbox.messages) messages in the outbox" }
-    if inbox.requests > rig.options.requests { fault = "too many requests" }
+    if inbox.subscribes > rig.options.requests { fault = "too many requests" }
     if let ending = rig.ending {
       if rig.isConnected || rig.wantsReceive { fault = "ended, and goes on" }
       if max(ending.reasonString.end, ending.properties.end) > rig.options.receiveBytes {

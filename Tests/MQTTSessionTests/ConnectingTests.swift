@@ -145,7 +145,7 @@ import Testing
     }
     #expect(rig.received(event.reasonString) == "welcome".bytes)
     #expect(rig.counters.packetsReceived.uint64 == 1)
-    rig.session.release()
+    rig.session.releaseEvent()
     #expect(rig.counters.packetsReceived.uint64 == 2)
   }
 

@@ -10,7 +10,7 @@ import Testing
     1 sent puback refuses refuse
     2 sent pubrec accepts release
     2 sent pubrec refuses refuse
-    2 released pubrec accepts releaseAgain
+    2 released pubrec accepts resendPubrel
     2 released pubcomp accepts complete
     2 released pubcomp refuses complete
     """
@@ -22,7 +22,7 @@ import Testing
       let words = line.split(separator: " ").map(String.init)
       rows[words.dropLast().joined(separator: " ")] = words[4]
     }
-    let states: [DeliveryState] = [.reserved, .queued, .sent, .released, .completed, .free]
+    let states: [DeliveryState] = [.reserved, .queued, .sent, .pubrelSent, .completed, .free]
     var count = 0
     for qos in allQoS {
       for state in states {
@@ -33,7 +33,7 @@ import Testing
             let otherwise =
               switch state {
               case .queued: "wait"
-              case .sent, .released: "violation"
+              case .sent, .pubrelSent: "violation"
               case .reserved, .completed, .free: "unknown"
               }
             #expect("\(step)" == rows[row] ?? otherwise, "\(row)")

@@ -87,7 +87,7 @@ import Testing
 
   /// Neither is a connection that is closed without a word, before the server has CONNECT, or once it has said
   /// anything, on this connection or on one before.
-  @Test func closedWithoutAWord() {
+  @Test func closedWithoutConnack() {
     let rig = Self.rig()
     rig.session.connectionOpened()
     #expect(!rig.serverRejectedVersion)

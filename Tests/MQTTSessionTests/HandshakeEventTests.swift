@@ -49,7 +49,7 @@ import Testing
     _ = rig.event()
     rig.receive(publish(.v5_0, qos: .exactlyOnce, identifier: 3))
     guard case .message = rig.event() else { return #expect(Bool(false)) }
-    rig.session.release()
+    rig.session.releaseEvent()
     #expect(rig.drain() == hex("50 02 00 03"))
     rig.receive(hex("62 0A 00 03 00 06") + why + hex("62 02 00 04"))
     // Its answer does not wait for the application.

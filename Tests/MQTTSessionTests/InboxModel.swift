@@ -124,7 +124,7 @@ final class InboxModel {
       turns += 1
       try check(turns < 1000, "does not come to an end: \(flights.count) in flight")
     }
-    rig.session.release()
+    rig.session.releaseEvent()
     try transmit(.max)
     try check(rig.inbox.unacknowledged == 0, "\(rig.inbox.unacknowledged) are left behind")
     // And there is room for as many as ever.

@@ -110,7 +110,7 @@ import Testing
 
     rig.receive(publish(version, "a", qos: .exactlyOnce, identifier: 65_535))
     #expect(rig.event() == .message(ReceivedMessage("a", qos: .exactlyOnce)))
-    rig.session.release()
+    rig.session.releaseEvent()
     #expect(rig.drain() == pubrec(65_535))
     #expect(rig.inbox.unacknowledged == 1)
     rig.receive(pubrel(65_535))
@@ -160,7 +160,7 @@ import Testing
       tokens.append(rig.token)
       #expect(rig.hold())
     }
-    rig.session.release()
+    rig.session.releaseEvent()
     rig.reconnect(sessionPresent: true)
     rig.receive(publish(version, qos: qos, identifier: 1, duplicate: true))
     #expect(rig.events() == [.connected(sessionPresent: true)])
@@ -178,7 +178,7 @@ import Testing
     _ = rig.event()
     let token = rig.token
     #expect(rig.hold())
-    rig.session.release()
+    rig.session.releaseEvent()
     rig.reconnect(sessionPresent: false)
     #expect(throws: SessionError.token) { try rig.acknowledge(token) }
     #expect(rig.inbox.unacknowledged == 0)
@@ -191,7 +191,7 @@ import Testing
     _ = rig.event()
     let first = rig.token
     #expect(rig.hold())
-    rig.session.release()
+    rig.session.releaseEvent()
     rig.reconnect(sessionPresent: true)
     rig.receive(
       publish(.v5_0, qos: .atLeastOnce, identifier: 2)
@@ -210,7 +210,7 @@ import Testing
         rig.receive(publish(.v5_0, qos: qos, identifier: identifier))
         _ = rig.event()
         try rig.acknowledge(rig.token, code)
-        rig.session.release()
+        rig.session.releaseEvent()
       }
       #expect(rig.drain() == puback(1, code) + pubrec(2, code))
       #expect(rig.inbox.unacknowledged == 0)
@@ -235,7 +235,7 @@ import Testing
     #expect(rig.drain() == [])
     try rig.acknowledge(one, 0, properties: properties)
     try rig.acknowledge(two, 0x80, properties: properties)
-    rig.session.release()
+    rig.session.releaseEvent()
     #expect(
       rig.drain() == packet(first, [0, 1, 0] + list(.v5_0, properties))
         + packet(first, [0, 2, 0x80] + list(.v5_0, properties)))
@@ -249,7 +249,7 @@ import Testing
       rig.receive(publish(.v5_0, qos: .atLeastOnce, identifier: 1))
       _ = rig.event()
       try rig.acknowledge(rig.token, 0x80, properties: properties)
-      rig.session.release()
+      rig.session.releaseEvent()
       let full = packet(0x40, [0, 1, 0x80] + list(.v5_0, properties))
       #expect(full.count == 16)
       #expect(rig.drain() == (limit >= 16 ? full : puback(1, 0x80)), "\(limit)")
@@ -277,7 +277,7 @@ import Testing
       #expect(throws: SessionError.tooLarge) { try rig.acknowledge(token, 0, properties: much) }
     }
     #expect(rig.inbox.unacknowledged == 1)
-    rig.session.release()
+    rig.session.releaseEvent()
     #expect(rig.drain() == puback(1))
     #expect(throws: SessionError.token) { try rig.acknowledge(token) }
   }
@@ -295,7 +295,7 @@ import Testing
       // Room is left for what must always get in.
       if packet.count <= 120 {
         try rig.acknowledge(rig.token, 0, properties: properties)
-        rig.session.release()
+        rig.session.releaseEvent()
         #expect(rig.drain() == packet)
       } else {
         #expect(throws: SessionError.tooLarge) { try rig.acknowledge(rig.token, 0, properties: properties) }
@@ -320,7 +320,7 @@ import Testing
     _ = rig.event()
     let token = rig.token
     #expect(rig.hold())
-    rig.session.release()
+    rig.session.releaseEvent()
     rig.receive(publish(version, qos: .exactlyOnce, identifier: 1, duplicate: true))
     rig.receive(pubrel(1))
     #expect(rig.ending == nil)

@@ -246,11 +246,11 @@ import Testing
     while case .message(let part) = rig.event() {
       #expect(rig.hold() == part.isLast)
       if part.isLast { break }
-      rig.session.release()
+      rig.session.releaseEvent()
       rest = rig.receive(rest)
     }
     let token = rig.token
-    rig.session.release()
+    rig.session.releaseEvent()
     #expect(rig.drain() == [])
     try rig.acknowledge(token)
     #expect(rig.drain() == puback(3))
@@ -268,7 +268,7 @@ import Testing
       rig.receive(publish(version, qos: .atLeastOnce, identifier: 1))
       _ = rig.event()
       let token = rig.token
-      rig.session.release()
+      rig.session.releaseEvent()
       let packet = publish(version, topic, Self.payload(200), qos: .atLeastOnce, identifier: 2)
       let rest = rig.receive(packet)
       #expect(!rest.isEmpty)

@@ -78,7 +78,7 @@ import Testing
         _ = rig.event()
         #expect(rig.hold())
         let token = rig.token
-        rig.session.release()
+        rig.session.releaseEvent()
 
         // Behind it a PUBACK that nobody looks at any more.
         rig.receive(test.packet(version) + puback(1), piece: piece)

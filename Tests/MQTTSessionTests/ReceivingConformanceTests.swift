@@ -253,7 +253,7 @@ import Testing
             rig.receive(publish(.v5_0, qos: qos, identifier: identifier + UInt16(code)))
             _ = rig.event()
             try? rig.acknowledge(rig.token, code, properties: words)
-            rig.session.release()
+            rig.session.releaseEvent()
             sent += rig.drain()
           }
         }

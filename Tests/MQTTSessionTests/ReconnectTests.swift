@@ -28,7 +28,7 @@ import Testing
     Case(qos: .exactlyOnce, state: .partlySent, present: ["new"], lost: ["new"]),
     Case(qos: .atLeastOnce, state: .sent, present: ["again"], lost: ["new"]),
     Case(qos: .exactlyOnce, state: .sent, present: ["again"], lost: ["sessionLost"]),
-    Case(qos: .exactlyOnce, state: .released, present: ["release"], lost: ["delivered"]),
+    Case(qos: .exactlyOnce, state: .pubrelSent, present: ["release"], lost: ["delivered"]),
     Case(qos: .atMostOnce, state: .completed, present: ["delivered"], lost: ["delivered"]),
     Case(qos: .atLeastOnce, state: .completed, present: ["delivered"], lost: ["delivered"]),
     Case(qos: .exactlyOnce, state: .completed, present: ["delivered"], lost: ["delivered"]),
@@ -49,7 +49,7 @@ import Testing
     }
     _ = rig.drain()
     switch (qos, state) {
-    case (.exactlyOnce, .released): rig.receive(pubrec(1))
+    case (.exactlyOnce, .pubrelSent): rig.receive(pubrec(1))
     case (.atLeastOnce, .completed): rig.receive(puback(1))
     case (.exactlyOnce, .completed): rig.receive(pubrec(1) + pubcomp(1))
     default: break
@@ -61,7 +61,7 @@ import Testing
   func nextConnection(_ test: Case, version: ProtocolVersion) throws {
     for isPresent in [false, true] {
       let rig = try Self.rig(version, test.qos, test.state)
-      if test.state == .released { _ = rig.drain() }
+      if test.state == .pubrelSent { _ = rig.drain() }
       rig.reconnect(sessionPresent: isPresent)
       let first = publish(version, qos: test.qos, identifier: 1)
       let again = publish(version, qos: test.qos, identifier: 1, duplicate: true)
@@ -102,7 +102,7 @@ import Testing
 
   /// PUBREL that was asked for but never left is not forgotten.
   @Test func pubrelThatDidNotLeave() throws {
-    let rig = try Self.rig(.v3_1_1, .exactlyOnce, .released)
+    let rig = try Self.rig(.v3_1_1, .exactlyOnce, .pubrelSent)
     rig.reconnect(sessionPresent: true)
     #expect(rig.drain() == pubrel(1))
     rig.reconnect(sessionPresent: true)

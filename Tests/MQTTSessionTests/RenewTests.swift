@@ -64,7 +64,7 @@ import Testing
 
   @Test(arguments: bothVersions)
   func requestsEndWithTheConnection(version: ProtocolVersion) throws {
-    let rig = Self.rig(version) { $0.forgetsRequests = true }
+    let rig = Self.rig(version) { $0.dropsSubscribes = true }
     try rig.subscribe(["a"], qos: .atLeastOnce, cookie: 7)
     _ = rig.drain()
     try rig.subscribe(["b"], qos: .atLeastOnce, cookie: 8)

@@ -177,7 +177,7 @@ import Testing
     #expect(Self.cookies([rig.event()].compactMap { $0 }) == [1])
     #expect(rig.hold())
     let token = rig.token
-    rig.session.release()
+    rig.session.releaseEvent()
     rig.reconnect(sessionPresent: true)
     rig.receive(publish(.v5_0, "r", qos: qos, identifier: 4, duplicate: true, properties: properties))
     #expect(rig.events() == [.connected(sessionPresent: true)])

@@ -33,7 +33,7 @@ final class Rig {
     var subscriptions = 0
     var subscriptionBytes = 256
     var resubscribing = Resubscribing.ifLost
-    var requestBytes = 1024
+    var subscribeBytes = 1024
     var controlBytes = 512
     var aliasesReceived = 0
     var aliasesSent = 0
@@ -44,10 +44,10 @@ final class Rig {
     var urgentMessages = 0
     var urgentBytes = 256
     var needsConnection = false
-    var answerTimeout: UInt32 = 0
+    var ackTimeout: UInt32 = 0
     var connectBytes = 0
     var repeatsExactlyOnce = false
-    var forgetsRequests = false
+    var dropsSubscribes = false
   }
 
   /// The version that was asked for.
@@ -135,24 +135,24 @@ final class Rig {
     options.inFlightMaximum = asked.inFlightMaximum
     options.receiveMaximum = asked.receiveMaximum
     options.unreleasedMaximum = asked.unreleasedMaximum
-    options.requests = asked.requests
+    options.subscribePackets = asked.requests
     options.subscriptions = asked.subscriptions
     options.subscriptionBytes = asked.subscriptionBytes
     options.resubscribing = asked.resubscribing
-    options.requestBytes = asked.requestBytes
+    options.subscribeBytes = asked.subscribeBytes
     options.controlBytes = asked.controlBytes
     options.aliasesReceived = asked.aliasesReceived
     options.aliasesSent = asked.aliasesSent
     options.aliasBytes = asked.aliasBytes
-    options.replies = asked.replies
+    options.responses = asked.replies
     options.streamBytes = asked.streamBytes
     options.urgentMessages = asked.urgentMessages
     options.urgentBytes = asked.urgentMessages > 0 ? asked.urgentBytes : 0
     options.needsConnection = asked.needsConnection
-    options.answerTimeout = asked.answerTimeout
+    options.ackTimeout = asked.ackTimeout
     options.connectBytes = asked.connectBytes
     options.repeatsExactlyOnce = asked.repeatsExactlyOnce
-    options.forgetsRequests = asked.forgetsRequests
+    options.dropsSubscribes = asked.dropsSubscribes
     return body(options)
   }
 
@@ -276,7 +276,7 @@ final class Rig {
     receive(connack(session.version, sessionPresent: sessionPresent, properties: properties))
     guard isConnected else { return }
     if let event = session.nextEvent() { taken.append(Happening(event, self)) }
-    session.release()
+    session.releaseEvent()
   }
 
   func lose() { session.connectionClosed() }
@@ -317,7 +317,7 @@ final class Rig {
     var handling = PublishOptions(cookie: cookie, isQuiet: isQuiet)
     handling.overflow = overflow
     handling.isUrgent = isUrgent
-    guard handling.needsCare else {
+    guard handling.needsSlowPath else {
       try publish(topic, payload, qos: qos, retain: retain, cookie: cookie, isQuiet: isQuiet)
       return true
     }
@@ -408,16 +408,15 @@ final class Rig {
   func subscribe(
     _ list: Filters, cookie: UInt64 = 0, properties: [UInt8] = [], identifier: UInt32 = 0
   ) throws(SessionError) {
-    try session.request(
-      .subscribe, list, properties: properties.span, identifier: identifier, cookie: cookie)
+    try session.subscribe(list, properties: properties.span, identifier: identifier, cookie: cookie)
   }
 
   func unsubscribe(
     _ filters: [String], cookie: UInt64 = 0, properties: [UInt8] = []
   ) throws(SessionError) {
-    try session.request(
-      .unsubscribe, Filters(filters.map { ($0, SubscriptionOptions(maximumQoS: .atMostOnce)) }),
-      properties: properties.span, identifier: 0, cookie: cookie)
+    try session.unsubscribe(
+      Filters(filters.map { ($0, SubscriptionOptions(maximumQoS: .atMostOnce)) }),
+      properties: properties.span, cookie: cookie)
   }
 
   func hold() -> Bool { session.hold() }
@@ -452,7 +451,7 @@ final class Rig {
     case .completion where session.plainCompletion != nil:
       session.plainCompletion.map { .completed(session.takePlainCompletion($0)) }
     case .plainMessage: .message(MessageEvent(session.takePlainMessage()))
-    case let source: session.take(source)
+    case let source: session.takeEvent(source)
     }
   }
 
@@ -506,7 +505,7 @@ enum Happening: Equatable, Sendable {
     case .connected(let connected): self = .connected(sessionPresent: connected.sessionPresent)
     case .room: self = .room
     case .acknowledged: preconditionFailure("it goes with its completion")
-    case .answered(let answer):
+    case .subscribeCompleted(let answer):
       self = .answered(answer.cookie, rig.received(answer.reasonCodes), refusal: answer.refusal)
     case .handshake(let event):
       self = .handshake(

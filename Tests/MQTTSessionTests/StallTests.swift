@@ -105,7 +105,7 @@ import Testing
     repeat {
       rest = rig.receive(rest)
       if case .message = rig.event() { taken += 1 }
-      rig.session.release()
+      rig.session.releaseEvent()
     } while rig.wantsReceive || rig.hasEvent
     #expect(taken >= (controlBytes - 8) / 5 && taken < 400)
     #expect(!rig.wantsReceive)
@@ -116,7 +116,7 @@ import Testing
       sent += rig.transmit(3) ?? []
       rest = rig.receive(rest)
       if case .message = rig.event() { taken += 1 }
-      rig.session.release()
+      rig.session.releaseEvent()
     }
     #expect(taken == 400)
     #expect(
@@ -168,7 +168,7 @@ import Testing
     rig.receive(publish(.v3_1_1, qos: .atLeastOnce, identifier: 1))
     _ = rig.event()
     let token = rig.token
-    rig.session.release()
+    rig.session.releaseEvent()
     rig.receive(publish(.v3_1_1, qos: .atLeastOnce, identifier: 2))
     #expect(rig.events() == [])
     for _ in 0..<20 {
@@ -199,7 +199,7 @@ import Testing
       rig.pass(10_000)
       #expect(rig.ending == nil)
     }
-    rig.session.release()
+    rig.session.releaseEvent()
     #expect(rig.ending == nil)
   }
 
@@ -308,7 +308,7 @@ import Testing
   /// An answer lies unread behind a message that has to wait for the application: its time is not up.
   @Test func anAnswerBehindAMessageThatWaits() throws {
     let rig = Rig(.v3_1_1) {
-      $0.answerTimeout = 5000
+      $0.ackTimeout = 5000
       $0.keepAlive = 0
       $0.holdsMessages = true
       $0.receiveMaximum = 1
@@ -331,7 +331,7 @@ import Testing
   /// Or behind one that is larger than the receive buffer, and takes its time.
   @Test func anAnswerBehindALargeMessage() throws {
     let rig = LargeMessageTests.rig(.v3_1_1, parts: true) {
-      $0.answerTimeout = 5000
+      $0.ackTimeout = 5000
       $0.keepAlive = 0
     }
     try rig.publish("a", qos: .atLeastOnce, cookie: 1)

@@ -22,12 +22,12 @@ import Testing
     let rig = Self.rig(version)
     try rig.subscribe(["a/+", "b"], qos: .atLeastOnce, cookie: 7)
     #expect(!rig.isDrained)
-    #expect(rig.inbox.requests == 1)
+    #expect(rig.inbox.subscribes == 1)
     #expect(rig.drain() == request(version, 0x82, 65_280, [("a/+", 1), ("b", 1)]))
     #expect(!rig.isDrained)
     rig.receive(suback(version, 65_280, [1, 0]))
     #expect(rig.isDrained)
-    #expect(rig.inbox.requests == 0)
+    #expect(rig.inbox.subscribes == 0)
     #expect(rig.events() == [.answered(7, [1, 0], refusal: nil)])
     #expect(rig.drain() == [])
   }
@@ -139,7 +139,7 @@ import Testing
       rig.receive(unsuback(version, 65_281, [0]))
       _ = rig.event()
       #expect(rig.event() == .answered(2, version == .v5_0 ? [0] : [], refusal: nil))
-      rig.session.release()
+      rig.session.releaseEvent()
       rig.reconnect(sessionPresent: isPresent)
       #expect(rig.drain() == first)
     }
@@ -234,7 +234,7 @@ import Testing
     }
     #expect(throws: limited.error) { try subscribe(limited.filter, limited.identifier, cookie: 1) }
     try subscribe("b", 0, cookie: 2)
-    #expect(rig.inbox.requests == 1)
+    #expect(rig.inbox.subscribes == 1)
     rig.lose()
     // Nobody knows what the next server can do.
     try subscribe(limited.filter, limited.identifier, cookie: 3)
@@ -258,7 +258,7 @@ import Testing
     try rig.subscribe(["#"], cookie: 4)
     rig.connect(properties: wildcardAvailable(0))
     #expect(rig.isDrained)
-    #expect(rig.inbox.requests == 0)
+    #expect(rig.inbox.subscribes == 0)
     #expect(rig.hasEvent)
     rig.reconnect(sessionPresent: false)
     #expect(rig.isDrained)
@@ -313,7 +313,7 @@ import Testing
     let rig = Rig(.v5_0) {
       $0.allowsFallback = true
       $0.requests = 16
-      $0.requestBytes = 8192
+      $0.subscribeBytes = 8192
     }
     let options = SubscriptionOptions(
       maximumQoS: .atLeastOnce, noLocal: false, retainAsPublished: true, retainHandling: .doNotSend)
@@ -372,7 +372,7 @@ import Testing
         #expect(throws: SessionError.option) { try rig.subscribe(Filters([("a", options)])) }
       }
     }
-    #expect(rig.inbox.requests == 0)
+    #expect(rig.inbox.subscribes == 0)
     #expect(rig.drain() == [])
   }
 
@@ -381,7 +381,7 @@ import Testing
     for room in [64, 127, 128, 129, 130, 131, 132, 200] {
       var fitting = 0
       for size in 1...room {
-        let rig = Self.rig(version) { $0.requestBytes = room }
+        let rig = Self.rig(version) { $0.subscribeBytes = room }
         let filter = String(repeating: "f", count: size)
         let packet = request(version, 0x82, 65_280, [(filter, 0)])
         if packet.count <= room {
@@ -420,7 +420,7 @@ import Testing
       let version: ProtocolVersion = random.percent(50) ? .v5_0 : .v3_1_1
       let rig = Self.rig(version) {
         $0.requests = places
-        $0.requestBytes = bytes
+        $0.subscribeBytes = bytes
       }
       var queue: [Queued] = []
       var nextSlot = 0
@@ -493,7 +493,7 @@ import Testing
           for index in queue.indices { queue[index].isSent = false }
         }
         let count = queue.count { !$0.isFree }
-        if rig.inbox.requests != count || rig.isDrained != (count == 0) {
+        if rig.inbox.subscribes != count || rig.isDrained != (count == 0) {
           wrong = "step \(step): not \(count)"
         }
       }

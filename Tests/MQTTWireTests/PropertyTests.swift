@@ -29,7 +29,7 @@ struct Place: Hashable, Sendable, CustomTestStringConvertible {
       return [Place(packet: packet, sender: .client), Place(packet: packet, sender: .server)]
     } + will
 
-  var propertyPlace: PropertyPlace { packet.map { .packet($0, from: sender) } ?? .will }
+  var propertyPlace: PropertyContext { packet.map { .packet($0, from: sender) } ?? .will }
   var testDescription: String { packet.map { "\($0) from \(sender)" } ?? "Will" }
 }
 
@@ -142,7 +142,7 @@ struct PropertyRow: Sendable, CustomTestStringConvertible {
   private func read(_ bytes: [UInt8], in place: Place) throws -> [Read] {
     let body = [UInt8(bytes.count)] + bytes + [0xEE]
     var reader = ByteReader(body.span)
-    var properties = try PropertyReader(body.span, reader: &reader, place: place.propertyPlace)
+    var properties = try PropertyReader(body.span, reader: &reader, in: place.propertyPlace)
     #expect(reader.position == 1 + bytes.count)
     #expect(body[properties.extent] == bytes)
     var list: [Read] = []
@@ -154,7 +154,7 @@ struct PropertyRow: Sendable, CustomTestStringConvertible {
 
   /// The same from a list without its length, as an application hands it in.
   private func readList(_ bytes: [UInt8], in place: Place) throws -> [UInt8] {
-    var properties = PropertyReader(bytes.span, place: place.propertyPlace)
+    var properties = PropertyReader(bytes.span, in: place.propertyPlace)
     #expect(properties.extent == ByteRange(offset: 0, count: bytes.count))
     var identifiers: [UInt8] = []
     while let property = try properties.next() { identifiers.append(property.identifier.rawValue) }

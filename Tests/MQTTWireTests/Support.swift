@@ -10,7 +10,7 @@ extension PropertyIdentifier: @unchecked Sendable {}
 extension QoS: @unchecked Sendable {}
 extension ReasonCode: @unchecked Sendable {}
 extension Sender: @unchecked Sendable {}
-extension PropertyPlace: @unchecked Sendable {}
+extension PropertyContext: @unchecked Sendable {}
 
 extension ProtocolVersion {
   static let all: [ProtocolVersion] = [.v3_1, .v3_1_1, .v5_0]

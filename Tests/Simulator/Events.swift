@@ -135,7 +135,7 @@ extension Endpoint {
     case .completion where session.plainCompletion != nil:
       session.plainCompletion.map { .completed(session.takePlainCompletion($0)) }
     case .plainMessage: .message(MessageEvent(session.takePlainMessage()))
-    case let source: session.take(source)
+    case let source: session.takeEvent(source)
     }
   }
 }

@@ -79,7 +79,7 @@ struct ClientTraits {
   let receiveMaximum: Int
   let controlBytes: Int
   let requests: Int
-  let requestBytes: Int
+  let subscribeBytes: Int
   let aliasesReceived: Int
   let aliasesSent: Int
   let aliasBytes: Int
@@ -118,7 +118,7 @@ struct ClientTraits {
     receiveMaximum = chance.pick([1, 1, 2, 3, 8, 20])
     controlBytes = chance.pick([64, 64, 70, 100, 512])
     requests = chance.pick([1, 2, 8])
-    requestBytes = chance.pick([64, 100, 1024])
+    subscribeBytes = chance.pick([64, 100, 1024])
     aliasesReceived = chance.pick([0, 0, 1, 2, 5])
     aliasesSent = chance.pick([0, 0, 1, 2, 5])
     aliasBytes = chance.pick([5, 20, 128])

@@ -15,7 +15,7 @@ struct AckTimeout: BitwiseCopyable {
   }
 
   /// An answer came, or cannot be seen yet.
-  mutating func answered(at now: Instant, waiting: Int) { since = waiting > 0 ? now : nil }
+  mutating func acknowledged(at now: Instant, waiting: Int) { since = waiting > 0 ? now : nil }
 
   mutating func stop() { since = nil }
 

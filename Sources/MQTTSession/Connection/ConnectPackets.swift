@@ -77,7 +77,7 @@ struct ConnectPackets: ~Copyable {
 
   /// Whoever made the options has checked the list.
   static func method(_ properties: Span<UInt8>) -> ByteRange? {
-    var reader = PropertyReader(properties, place: .packet(.connect, from: .client))
+    var reader = PropertyReader(properties, in: .packet(.connect, from: .client))
     while let property = try? reader.next() {
       if property.identifier == .authenticationMethod { return property.text }
     }

@@ -39,7 +39,7 @@ struct Connection: BitwiseCopyable {
   var pendingDisconnect: PendingDisconnect? = nil
   var authentication = AuthenticationState.none
   /// Whether all has come that the server had to say to a backlog: see Session+Backlog.swift.
-  var roundTrip = Session.RoundTrip.none
+  var backlogPing = Session.BacklogPing.none
   var limits = ServerLimits()
   var quota = SendQuota()
   var keepAlive: KeepAlive

@@ -60,7 +60,7 @@ struct PendingEvent: BitwiseCopyable {
   }
 
   @inline(__always)
-  mutating func show(
+  mutating func set(
     plain topic: ByteRange, _ payload: ByteRange, _ qos: QoS, retain: Bool, token: UInt32, packetSize: Int
   ) {
     self.topic = topic
@@ -72,7 +72,7 @@ struct PendingEvent: BitwiseCopyable {
     kind = .plainMessage
   }
 
-  mutating func show(_ event: SessionEvent, _ bytes: ByteRange) {
+  mutating func set(_ event: SessionEvent, _ bytes: ByteRange) {
     self.event = event
     self.bytes = bytes
     token = 0

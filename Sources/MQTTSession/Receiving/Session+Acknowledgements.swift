@@ -15,7 +15,7 @@ extension Session {
     }
     guard count > 0 else { return }
     counters.packetsReceived.add(count)
-    answered()
+    restartAckTimeout()
   }
 
   /// False: it has to be looked at more closely.
@@ -25,7 +25,7 @@ extension Session {
     case ControlPacketType.puback.firstByte: return acknowledgedAtLeastOnce(identifier)
     case ControlPacketType.pubrec.firstByte: return acknowledgedExactlyOnce(.pubrec, identifier)
     case ControlPacketType.pubcomp.firstByte: return acknowledgedExactlyOnce(.pubcomp, identifier)
-    case ControlPacketType.pubrel.firstByte: return releasedPlain(identifier)
+    case ControlPacketType.pubrel.firstByte: return receivedPlainPubrel(identifier)
     default: return false
     }
   }
@@ -59,8 +59,8 @@ extension Session {
   }
 
   @inline(__always)
-  private mutating func releasedPlain(_ identifier: PacketIdentifier) -> Bool {
-    guard !DropIn.isOn, control.hasRoom, !state.inbox.hasPending, state.inbox.released(identifier) else {
+  private mutating func receivedPlainPubrel(_ identifier: PacketIdentifier) -> Bool {
+    guard !DropIn.isOn, control.hasRoom, !state.inbox.hasPending, state.inbox.receivedPubrel(identifier) else {
       return false
     }
     control.put(Acknowledgement(type: .pubcomp, identifier: identifier))
@@ -81,7 +81,7 @@ extension Session {
         packet, hasReasonCode: version.hasProperties, quota: &connection.quota)
       : state.outbox.acknowledged(
         packet, hasReasonCode: version.hasProperties, quota: &connection.quota)
-    answered()
+    restartAckTimeout()
     switch response {
     case .nothing: break
     case .pubrel(let reason): appendAcknowledgement(.pubrel, packet.identifier, reason)
@@ -90,10 +90,10 @@ extension Session {
     guard !packet.properties.isEmpty else { return finish(header) }
     switch isUrgent ? state.urgent.element.details(slot) : state.outbox.details(slot) {
     case .nothing: finish(header)
-    case .released(let cookie): show(packet, cookie: cookie, header)
+    case .pubrecReceived(let cookie): makePending(packet, cookie: cookie, header)
     case .ended(let slot):
       let offset = receiver.position &+ header.size
-      show(
+      makePending(
         .acknowledged(
           AcknowledgementDetails(
             slot: slot, isUrgent: isUrgent, reasonString: packet.reasonString.shifted(by: offset),
@@ -103,10 +103,10 @@ extension Session {
   }
 
   /// In the middle of the delivery: there is an event if there is something to be read.
-  private mutating func show(_ packet: Acknowledgement, cookie: UInt64?, _ header: FixedHeader) {
+  private mutating func makePending(_ packet: Acknowledgement, cookie: UInt64?, _ header: FixedHeader) {
     guard let cookie, !packet.properties.isEmpty || DropIn.isOn else { return finish(header) }
     let offset = receiver.position &+ header.size
-    show(
+    makePending(
       .handshake(
         HandshakeEvent(
           type: packet.type, cookie: cookie, reasonCode: packet.reasonCode,
@@ -118,10 +118,10 @@ extension Session {
   /// PUBCOMP answers PUBREL, whether the message is known or not [MQTT-4.3.3-11].
   mutating func handle(pubrel packet: Acknowledgement, _ header: FixedHeader) {
     if state.inbox.isUnacknowledged(packet.identifier) { return violate(.handshake) }
-    let isKnown = state.inbox.released(packet.identifier)
+    let isKnown = state.inbox.receivedPubrel(packet.identifier)
     appendAcknowledgement(.pubcomp, packet.identifier, isKnown ? .success : .packetIdentifierNotFound)
     // The drop-in has kept the message until now, under its identifier.
-    show(
+    makePending(
       packet, cookie: DropIn.isOn ? Counter(UInt32(packet.identifier.rawValue)).uint64 : 0, header)
   }
 
@@ -129,8 +129,8 @@ extension Session {
   mutating func appendAcknowledgement(
     _ type: ControlPacketType, _ identifier: PacketIdentifier, _ reason: ReasonCode
   ) {
-    let said = version.hasProperties && !DropIn.isOn ? reason : .success
-    _ = control.append(withinLimits(Acknowledgement(type: type, identifier: identifier, reasonCode: said)))
+    let sentReason = version.hasProperties && !DropIn.isOn ? reason : .success
+    _ = control.append(withinLimits(Acknowledgement(type: type, identifier: identifier, reasonCode: sentReason)))
   }
 
   /// A Reason Code takes a byte that a very small Maximum Packet Size may not allow [MQTT-3.2.2-15].

@@ -9,21 +9,21 @@ import MQTTWire
 ///
 /// That the server has no more to say is known when it answers a PINGREQ, and has sent no PUBREL since it was asked.
 extension Session {
-  enum RoundTrip: BitwiseCopyable { case none, asked, answered }
+  enum BacklogPing: BitwiseCopyable { case none, sent, acknowledged }
 
-  mutating func settleBacklog() {
+  mutating func advanceBacklog() {
     guard state.inbox.isPostponing, connection.phase == .connected, !hasUndeliveredEvent, !arrival.hasLarge,
-      arrival.blockage == .none, state.inbox.mayPassOn
+      arrival.blockage == .none, state.inbox.canReconnectForBacklog
     else { return }
-    switch connection.roundTrip {
-    case .asked: break
-    case .answered where !state.inbox.hasReleased:
-      state.inbox.passOn()
-      close(CloseReason(cause: .backlog), saying: .quotaExceeded)
-    case .none, .answered:
+    switch connection.backlogPing {
+    case .sent: break
+    case .acknowledged where !state.inbox.hasReceivedPubrel:
+      state.inbox.reconnectForBacklog()
+      close(CloseReason(cause: .backlog), sending: .quotaExceeded)
+    case .none, .acknowledged:
       guard control.hasRoom, connection.keepAlive.mayProbe else { return }
-      state.inbox.forgetReleased()
-      connection.roundTrip = .asked
+      state.inbox.forgetPubrels()
+      connection.backlogPing = .sent
       ping(at: state.outbox.now)
     }
   }

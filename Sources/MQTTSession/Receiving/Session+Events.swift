@@ -7,7 +7,7 @@ public enum EventSource: UInt8, BitwiseCopyable {
   case connected
   case urgentCompletion
   case completion
-  case failedRequest
+  case failedSubscribe
   case lostSubscription
   case overdueResponse
   /// What the server has sent.
@@ -40,13 +40,13 @@ extension Session {
     @inline(__always) get {
       if let urgentCompletion { return urgentCompletion }
       if state.outbox.hasCompletion { return .completion }
-      if state.requests.hasFailure { return .failedRequest }
+      if state.subscribeQueue.hasFailure { return .failedSubscribe }
       if state.subscriptions.hasRefused { return .lostSubscription }
       return state.overdueAt == nil ? nil : .overdueResponse
     }
   }
 
-  /// `release` has something to do.
+  /// `releaseEvent` has something to do.
   public var hasEventToRelease: Bool {
     @inline(__always) get { arrival.event.isBorrowed || state.lostSubscription != nil }
   }
@@ -63,25 +63,25 @@ extension Session {
   /// The next thing the application should know. Releases the event before.
   public mutating func nextEvent() -> SessionEvent? {
     let source = advanceToNextEvent()
-    return take(source)
+    return takeEvent(source)
   }
 
   /// Releases the event before. What comes next is there to be taken.
   @inline(__always)
   public mutating func advanceToNextEvent() -> EventSource {
     // Most often one message follows another.
-    guard releaseAndShow() else { return nextSource }
+    guard releaseAndParsePlain() else { return nextSource }
     return sourceBeforePackets ?? .plainMessage
   }
 
   /// The event of the source that `advanceToNextEvent` has told.
   @inline(never)
-  public mutating func take(_ source: EventSource) -> SessionEvent? {
+  public mutating func takeEvent(_ source: EventSource) -> SessionEvent? {
     switch source {
     case .none: return nil
     case .urgentCompletion: return state.urgent.element.takeCompletion().map { event($0, isUrgent: true) }
     case .completion: return state.outbox.takeCompletion().map { event($0, isUrgent: false) }
-    case .failedRequest: return takeFailedRequest()
+    case .failedSubscribe: return takeFailedSubscribe()
     case .lostSubscription: return takeLostSubscription()
     case .overdueResponse: return takeOverdueResponse()
     case .packet where arrival.event.kind != .plainMessage: return takePacket()
@@ -119,24 +119,24 @@ extension Session {
 
   /// The application has done with the event that was handed out last: a message may be acknowledged, and what
   /// is behind it parsed.
-  public mutating func release() { _ = releaseAndShow() }
+  public mutating func releaseEvent() { _ = releaseAndParsePlain() }
 
   /// True: behind the event is a plain message, which is the event now.
   @inline(always)
-  private mutating func releaseAndShow() -> Bool {
+  private mutating func releaseAndParsePlain() -> Bool {
     guard arrival.event.isBorrowed else {
       if state.lostSubscription != nil { forgetLostSubscription() }
       return false
     }
-    releaseEvent()
-    if showPlainMessage() == .shown { return true }
+    consumeEvent()
+    if parsePlainMessage() == .pending { return true }
     parse()
     return false
   }
 
   /// There is no event any more; its bytes are free.
   @inline(__always)
-  mutating func releaseEvent() {
+  mutating func consumeEvent() {
     let bytes = arrival.event.bytes
     if bytes.offset == 0 {
       receiver.consume(bytes.count)
@@ -174,15 +174,15 @@ extension Session {
       arrival.event.isBorrowed = true
     }
     guard let tag = completion.responseTag else { return .completed(completion) }
-    state.responses.take(tag: tag)
+    state.responses.remove(tag: tag)
     updateOverdue()
     return .requestFailed(completion)
   }
 
-  private mutating func takeFailedRequest() -> SessionEvent? {
-    guard let place = state.requests.firstFailure else { return nil }
-    settle(place, nil)
-    let failure = state.requests.takeFailure(place)
+  private mutating func takeFailedSubscribe() -> SessionEvent? {
+    guard let slot = state.subscribeQueue.firstFailed else { return nil }
+    recordSuback(slot, nil)
+    let failure = state.subscribeQueue.removeFailed(slot)
     return .completed(
       Completion(
         cookie: failure.cookie, type: failure.type, result: failure.result,
@@ -203,9 +203,9 @@ extension Session {
   }
 
   private mutating func takeOverdueResponse() -> SessionEvent? {
-    guard let time = state.overdueAt, let request = state.responses.takeExpired(at: time) else {
+    guard let time = state.overdueAt, let request = state.responses.removeExpired(at: time) else {
       state.overdueAt = nil
-      return take(nextSource)
+      return takeEvent(nextSource)
     }
     updateOverdue()
     state.outbox.dismiss(request, isTimeUp: true, quota: &connection.quota)

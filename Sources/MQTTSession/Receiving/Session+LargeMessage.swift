@@ -7,7 +7,7 @@ struct LargeMessage: BitwiseCopyable {
     /// The header stays at the front of the buffer; the payload passes behind it.
     case payload
     /// Not even the header fits.
-    case header(HeaderWalk)
+    case header(HeaderScan)
     /// Behind that.
     case rest
   }
@@ -85,7 +85,7 @@ extension Session {
       duplicate: header.flags & Publish.duplicateFlag != 0)
     arrival.begin(
       LargeMessage(
-        stage: .header(HeaderWalk(skip: topicSize, hasTopic: topicSize > 2)), event: event, header: header,
+        stage: .header(HeaderScan(skip: topicSize, hasTopic: topicSize > 2)), event: event, header: header,
         identifier: nil,
         headerSize: 0, remaining: header.remainingLength, isDelivered: false, isDropped: false))
     receiver.consume(size)
@@ -97,7 +97,7 @@ extension Session {
     guard let message = arrival.large else { return false }
     switch message.stage {
     case .payload: return receivePayload(message)
-    case .header(let walk): return try walkHeader(message, walk)
+    case .header(let scan): return try scanHeader(message, scan)
     case .rest:
       let count = min(receiver.unread.count, message.remaining)
       receiver.consume(count)
@@ -130,10 +130,10 @@ extension Session {
       arrival.endLarge()
       counters.messagesReceived.increment()
       counters.packetsReceived.increment()
-      arrival.event.show(.message(event), ByteRange(offset: 0, count: message.headerSize &+ count))
+      arrival.event.set(.message(event), ByteRange(offset: 0, count: message.headerSize &+ count))
     } else {
       arrival.large?.remaining = message.remaining &- count
-      arrival.event.show(.message(event), ByteRange(offset: message.headerSize, count: count))
+      arrival.event.set(.message(event), ByteRange(offset: message.headerSize, count: count))
     }
     return true
   }
@@ -153,6 +153,6 @@ extension Session {
     event.payload = .empty
     counters.messagesReceived.increment()
     counters.messagesOversize.increment()
-    arrival.event.show(.message(event), ByteRange(offset: 0, count: message.headerSize))
+    arrival.event.set(.message(event), ByteRange(offset: 0, count: message.headerSize))
   }
 }

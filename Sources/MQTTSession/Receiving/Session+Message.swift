@@ -23,7 +23,7 @@ extension Session {
     case .duplicate:
       counters.messagesDuplicate.increment()
       return .drop
-    case .answerAgain:
+    case .repeatPubrec:
       counters.messagesDuplicate.increment()
       _ = control.append(Acknowledgement(type: .pubrec, identifier: identifier))
       return .drop
@@ -43,7 +43,7 @@ extension Session {
 
   /// What became of a message at the front of the buffer.
   enum Reception: BitwiseCopyable {
-    case shown
+    case pending
     case finished  // nothing of it is told
     case waits  // nothing behind it is read, or the connection is over
     case notPlain
@@ -51,31 +51,31 @@ extension Session {
 
   /// The same where the way is longer anyway.
   @inline(never)
-  mutating func showPlainMessageOutOfLine() -> Reception { showPlainMessage() }
+  mutating func parsePlainMessageOutOfLine() -> Reception { parsePlainMessage() }
 
   /// Makes an event of the message at the front, if it is whole and says nothing special. There is no other event.
   @inline(always)
-  mutating func showPlainMessage() -> Reception {
+  mutating func parsePlainMessage() -> Reception {
     guard connection.isUp, !arrival.hasLarge,
       let found = receiver.plainMessage(hasProperties: version.hasProperties),
       found.packetSize <= identity.maximumPacketSize
     else { return .notPlain }
-    guard found.qos == .atMostOnce else { return showAcknowledged(found) }
-    show(found, token: 0)
-    return .shown
+    guard found.qos == .atMostOnce else { return parseAcknowledgedMessage(found) }
+    makePending(found, token: 0)
+    return .pending
   }
 
   /// The same for QoS 1 and 2.
   @inline(never)
-  private mutating func showAcknowledged(_ found: ReceiveBuffer.PlainPacket) -> Reception {
+  private mutating func parseAcknowledgedMessage(_ found: ReceiveBuffer.PlainPacket) -> Reception {
     guard let identifier = receiver.identifier(of: found), control.hasRoom || connection.phase == .peerClosed
     else {
       return .notPlain
     }
     switch admit(identifier, found.qos, duplicate: false) {
     case .handOut:
-      show(found, token: state.inbox.add(identifier, qos: found.qos))
-      return .shown
+      makePending(found, token: state.inbox.add(identifier, qos: found.qos))
+      return .pending
     case .drop:
       finish(found.packetSize)
       return .finished
@@ -84,11 +84,11 @@ extension Session {
   }
 
   @inline(__always)
-  private mutating func show(_ found: ReceiveBuffer.PlainPacket, token: UInt32) {
+  private mutating func makePending(_ found: ReceiveBuffer.PlainPacket, token: UInt32) {
     assert(receiver.agreesWithReceivedPublish(found, version))
     counters.messagesReceived.increment()
     counters.packetsReceived.increment()
-    arrival.event.show(
+    arrival.event.set(
       plain: found.topic, found.payload, found.qos, retain: found.retain, token: token,
       packetSize: found.packetSize)
   }
@@ -117,7 +117,7 @@ extension Session {
     event.token = token
     event.responseCookie = matchResponse(publish.correlationData?.shifted(by: offset), event)
     counters.messagesReceived.increment()
-    show(.message(event), header)
+    makePending(.message(event), header)
     return true
   }
 
@@ -128,16 +128,16 @@ extension Session {
   }
 
   func event(_ publish: ReceivedPublish, _ topic: Topic, at offset: Int) -> MessageEvent {
-    var place = publish.topic.shifted(by: offset)
+    var topicRange = publish.topic.shifted(by: offset)
     var isAliased = false
     if case .alias(let alias) = topic {
-      place = receivedAliases.topic(Int(alias))
+      topicRange = receivedAliases.topic(Int(alias))
       isAliased = true
     }
     var isUnknown = false
     if case .unknown = topic { isUnknown = true }
     return MessageEvent(
-      topic: place, payload: publish.payload.shifted(by: offset),
+      topic: topicRange, payload: publish.payload.shifted(by: offset),
       properties: publish.properties.shifted(by: offset), payloadOffset: 0,
       payloadSize: publish.payload.count,
       subscriptionIdentifier: publish.subscriptionIdentifier, token: 0, responseCookie: nil,
@@ -175,7 +175,7 @@ extension Session {
 
   mutating func matchResponse(_ correlation: ByteRange?, _ event: MessageEvent) -> UInt64? {
     guard state.responses.waiting > 0, let correlation else { return nil }
-    let request = Self.take(
+    let request = Self.match(
       &state.responses, correlation, in: receiver, topic: event.topic, of: receivedAliases,
       isAliased: event.isTopicAliased)
     guard let request else { return nil }
@@ -184,11 +184,11 @@ extension Session {
     return request.cookie
   }
 
-  private static func take(
+  private static func match(
     _ responses: inout PendingResponses, _ correlation: ByteRange, in receiver: borrowing ReceiveBuffer,
     topic: ByteRange, of aliases: borrowing ReceivedAliases, isAliased: Bool
   ) -> PendingResponses.Ended? {
-    responses.take(
+    responses.match(
       receiver.bytes.extracting(correlation.range),
       topic: isAliased
         ? aliases.bytes.extracting(topic.range) : receiver.bytes.extracting(topic.range))

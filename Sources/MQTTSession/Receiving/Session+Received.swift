@@ -8,7 +8,7 @@ extension Session {
   /// that the application has to be done with first.
   mutating func parse() {
     parsePackets()
-    if state.inbox.isPostponing { settleBacklog() }
+    if state.inbox.isPostponing { advanceBacklog() }
   }
 
   private mutating func parsePackets() {
@@ -22,15 +22,15 @@ extension Session {
         arrival.blockage = .controlQueueFull
         return
       }
-      switch showPlainMessageOutOfLine() {
-      case .shown, .waits: return
+      switch parsePlainMessageOutOfLine() {
+      case .pending, .waits: return
       case .finished: continue
       case .notPlain: break
       }
       do throws(Malformed) {
         guard try parseNext() else { return }
       } catch {
-        close(CloseReason(cause: .malformed(error)), saying: error.reasonCode)
+        close(CloseReason(cause: .malformed(error)), sending: error.reasonCode)
       }
     }
   }
@@ -42,7 +42,7 @@ extension Session {
     let isAllowed = header.packetSize <= identity.maximumPacketSize || !version.hasProperties
     guard isAllowed, header.packetSize <= receiver.capacity else {
       if isAllowed, header.type == .publish, connection.isUp { return try beginLarge(header) }
-      guard try giveUpRequest(header) else { return false }
+      guard try failSubscribe(header) else { return false }
       violate(.packetTooLarge)
       return false
     }
@@ -63,9 +63,9 @@ extension Session {
   }
 
   /// An event has views into the packet.
-  mutating func show(_ event: SessionEvent, _ header: FixedHeader) {
+  mutating func makePending(_ event: SessionEvent, _ header: FixedHeader) {
     counters.packetsReceived.increment()
-    arrival.event.show(event, ByteRange(offset: 0, count: header.packetSize))
+    arrival.event.set(event, ByteRange(offset: 0, count: header.packetSize))
   }
 
   /// False: it has to wait.
@@ -83,15 +83,15 @@ extension Session {
       handle(pubrel: packet, header)
     case .pingresp:
       try Ping.parseResponse(receiver.body(of: header))
-      if let time = connection.keepAlive.answered(at: state.outbox.now) {
+      if let time = connection.keepAlive.receivedPingresp(at: state.outbox.now) {
         counters.pongs &+= 1
         counters.lastRoundTrip = time
         counters.roundTrips.add(time)
-        if connection.roundTrip == .asked { connection.roundTrip = .answered }
+        if connection.backlogPing == .sent { connection.backlogPing = .acknowledged }
       }
       finish(header)
     case .connack where connection.phase == .awaitingConnack: try handleConnack(header)
-    case .suback, .unsuback: try handleAnswer(header)
+    case .suback, .unsuback: try handleSuback(header)
     case .disconnect where version.hasProperties: try handleDisconnect(header)
     case .auth: try handleAuth(header)
     default:
@@ -108,13 +108,13 @@ extension Session {
   }
 
   @inline(never)
-  private mutating func handleAnswer(_ header: FixedHeader) throws(Malformed) {
+  private mutating func handleSuback(_ header: FixedHeader) throws(Malformed) {
     do throws(Malformed) {
-      let answer = try Suback(
+      let suback = try Suback(
         parsing: receiver.body(of: header), type: header.type, version: version)
-      handle(answer, header)
+      handle(suback, header)
     } catch {
-      _ = try giveUpRequest(header)
+      _ = try failSubscribe(header)
       throw error
     }
   }
@@ -138,6 +138,6 @@ extension Session {
         reasonString: disconnect.reasonString.shifted(by: offset),
         serverReference: disconnect.serverReference.shifted(by: offset),
         properties: disconnect.properties.shifted(by: offset)),
-      saying: nil)
+      sending: nil)
   }
 }

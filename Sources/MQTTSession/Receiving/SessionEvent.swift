@@ -10,7 +10,7 @@ public enum SessionEvent: BitwiseCopyable {
   /// Not handed out: what a completion that waits to be taken has in the receive buffer.
   case acknowledged(AcknowledgementDetails)
   case handshake(HandshakeEvent)
-  case answered(SubscribeResult)
+  case subscribeCompleted(SubscribeResult)
   case message(MessageEvent)
   case authentication(AuthenticationEvent)
   case requestFailed(Completion)  // its own message came to nothing

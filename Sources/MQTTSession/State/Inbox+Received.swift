@@ -7,11 +7,11 @@ extension Inbox {
   mutating func received(
     _ identifier: PacketIdentifier, qos: QoS, duplicate: Bool, isStrict: Bool
   ) -> Verdict {
-    if qos == .exactlyOnce, unreleased.contains(identifier.rawValue) {
-      guard isNewInLostSession(duplicate), !unreleased.isMarked(identifier.rawValue) else {
+    if qos == .exactlyOnce, awaitingPubrel.contains(identifier.rawValue) {
+      guard isNewInLostSession(duplicate), !awaitingPubrel.isMarked(identifier.rawValue) else {
         return repeatAcknowledgement(identifier, isStrict: isStrict)
       }
-      _ = unreleased.remove(identifier.rawValue)
+      _ = awaitingPubrel.remove(identifier.rawValue)
     }
     if let index = index(of: identifier, qos: qos, before: qos == .exactlyOnce ? ring.count : notRedelivered)
     {
@@ -25,7 +25,7 @@ extension Inbox {
       }
       // The server has given that one up, and uses its identifier for another.
     }
-    if qos == .exactlyOnce, let verdict = makePlace(identifier, duplicate: duplicate, isStrict: isStrict) {
+    if qos == .exactlyOnce, let verdict = admitIdentifier(identifier, duplicate: duplicate, isStrict: isStrict) {
       return verdict
     }
     if let verdict = makeRoom(isStrict: isStrict) { return verdict }
@@ -33,21 +33,21 @@ extension Inbox {
     return .deliver
   }
 
-  /// Every pending QoS 2 message has its place in `unreleased` before it is handed out.
-  private var hasPlace: Bool { unreleased.count &+ reserved < unreleased.maximum }
+  /// Every pending QoS 2 message has its place in `awaitingPubrel` before it is handed out.
+  private var hasIdentifierRoom: Bool { awaitingPubrel.count &+ reserved < awaitingPubrel.maximum }
 
   /// `nil`: the message may be handed out.
   ///
   /// What waits for PUBREL counts to Receive Maximum (§4.9). But Mosquitto 2.0 sends bursts, many times what it was told,
   /// and PUBREL lies behind them: not to read on would be a deadlock, and to end the connection a livelock.
-  private mutating func makePlace(
+  private mutating func admitIdentifier(
     _ identifier: PacketIdentifier, duplicate: Bool, isStrict: Bool
   ) -> Verdict? {
     if endsWithConnection {
       // Nothing is sent again but on a later connection [MQTT-4.4.0-1]; 3.1 and 3.1.1 allow it, with DUP [MQTT-3.3.1-1].
       return duplicate && hasForgotten ? repeatAcknowledgement(identifier, isStrict: isStrict) : nil
     }
-    guard isPostponing || !hasPlace else {
+    guard isPostponing || !hasIdentifierRoom else {
       hasProgressed = true
       return nil
     }
@@ -59,7 +59,7 @@ extension Inbox {
   private func isNewInLostSession(_ duplicate: Bool) -> Bool { !isSessionKnown && !duplicate }
 
   /// Of QoS 1: messages are sent again in their order [MQTT-4.6.0-1], and those in front of one that has come will not.
-  /// Of QoS 2 those that the application has done with go: see `passOn`.
+  /// Of QoS 2 those that the application has done with go: see `reconnectForBacklog`.
   @inline(never)
   private mutating func dropSuperseded(_ qos: QoS, before end: Int) {
     var left = end
@@ -79,17 +79,17 @@ extension Inbox {
   private mutating func repeatAcknowledgement(_ identifier: PacketIdentifier, isStrict: Bool) -> Verdict {
     guard index(of: identifier, qos: .exactlyOnce, before: ring.count) == nil else { return .duplicate }
     guard ring.count > notRedelivered else {
-      _ = unreleased.insert(identifier.rawValue)
-      return .answerAgain
+      _ = awaitingPubrel.insert(identifier.rawValue)
+      return .repeatPubrec
     }
     // Behind those that came before it on this connection.
-    if !unreleased.isMarked(identifier.rawValue), let verdict = makeRoom(isStrict: isStrict) {
+    if !awaitingPubrel.isMarked(identifier.rawValue), let verdict = makeRoom(isStrict: isStrict) {
       return verdict
     }
     // Else its PUBREC is on this connection already.
     guard !ring.isFull else { return .duplicate }
     append(
-      Entry(token: nextToken(), identifier: identifier, qos: .exactlyOnce, isAccepted: true, isRepeat: true)
+      Entry(token: nextToken(), identifier: identifier, qos: .exactlyOnce, isAccepted: true, isRepeatedPubrec: true)
     )
     return .duplicate
   }
@@ -114,7 +114,7 @@ extension Inbox {
     if ring[at: index].qos == .exactlyOnce { index = 0 }
     let entry = ring[at: index]
     remove(at: index)
-    if entry.qos == .exactlyOnce { unreleased.insertUnmarked(entry.identifier.rawValue) }
+    if entry.qos == .exactlyOnce { awaitingPubrel.insertUnmarked(entry.identifier.rawValue) }
   }
 
   /// The server kept the session, or it did not, and then everything in it is gone.
@@ -133,21 +133,21 @@ extension Inbox {
       ring.reset()
       notRedelivered = 0
       reserved = 0
-      fruitless = 0
-      return unreleased.removeAll()
+      reconnectsWithoutProgress = 0
+      return awaitingPubrel.removeAll()
     }
-    unreleased.removeMarks()
+    awaitingPubrel.removeMarks()
     // What came again on the last connection is the beginning of what the server sends again; the others follow.
     for _ in 0..<notRedelivered { ring.rotate() }
     let seen = ring.count &- notRedelivered
     notRedelivered = 0
-    var place = 0
+    var position = 0
     var index = 0
     while index < ring.count {
       let entry = ring[at: index]
-      let wasUnseen = place >= seen
-      place &+= 1
-      if entry.isRepeat || (entry.qos == .atLeastOnce && wasUnseen && redeliveryWasOver) {
+      let wasUnseen = position >= seen
+      position &+= 1
+      if entry.isRepeatedPubrec || (entry.qos == .atLeastOnce && wasUnseen && redeliveryWasOver) {
         remove(at: index)
       } else {
         // Before 5.0 there is no refusing.
@@ -162,7 +162,7 @@ extension Inbox {
 
   /// Of the messages that were postponed one more will have a place on the next connection, unless the application holds
   /// so many that it has to acknowledge first. What may be acknowledged now goes first.
-  var mayPassOn: Bool { isPostponing && next == nil && (reserved < unreleased.maximum || hasStranded) }
+  var canReconnectForBacklog: Bool { isPostponing && next == nil && (reserved < awaitingPubrel.maximum || hasStranded) }
 
   /// The application has done with a message that has not come again: PUBREC cannot leave, and its place is taken in vain.
   private var hasStranded: Bool {
@@ -173,15 +173,15 @@ extension Inbox {
     return false
   }
 
-  mutating func forgetReleased() { hasReleased = false }
+  mutating func forgetPubrels() { hasReceivedPubrel = false }
 
   /// The connection is given up, so that the server sends again what was postponed. If two in a row got no further, the
   /// server does not know the identifiers either that take all the places: it has neither repeated nor released them.
-  mutating func passOn() {
-    fruitless = hasProgressed ? 0 : fruitless &+ 1
-    guard fruitless >= 2 else { return }
-    unreleased.removeUnmarked()
+  mutating func reconnectForBacklog() {
+    reconnectsWithoutProgress = hasProgressed ? 0 : reconnectsWithoutProgress &+ 1
+    guard reconnectsWithoutProgress >= 2 else { return }
+    awaitingPubrel.removeUnmarked()
     dropSuperseded(.exactlyOnce, before: notRedelivered)
-    fruitless = 0
+    reconnectsWithoutProgress = 0
   }
 }

@@ -6,7 +6,7 @@ import Storage
 ///
 ///                    handed out        accepted, and nothing in front    PUBREL
 ///     PUBLISH ─────────▶ pending ──────────▶ PUBACK, gone                          QoS 1
-///                           └──────────────▶ PUBREC, unreleased ────────▶ gone     QoS 2
+///                           └──────────────▶ PUBREC, awaitingPubrel ────────▶ gone     QoS 2
 ///
 /// Pending messages stand in the order in which they came, so that acknowledgements leave in that order
 /// [MQTT-4.6.0-2] [MQTT-4.6.0-3] in whatever order the application gives them. In front are those of earlier
@@ -19,22 +19,22 @@ public struct Inbox: ~Copyable {
     /// The application has it.
     var isAccepted: Bool
     /// It was accepted before, and its PUBREC is only repeated.
-    let isRepeat: Bool
+    let isRepeatedPubrec: Bool
     var reasonCode: UInt8 = 0
 
     var acknowledgementType: ControlPacketType {
       @inline(__always) get { qos == .atLeastOnce ? .puback : .pubrec }
     }
 
-    /// Its identifier will get into `unreleased`, and is not there yet.
-    var needsPlace: Bool { qos == .exactlyOnce && !isRepeat }
+    /// Its identifier will get into `awaitingPubrel`, and is not there yet.
+    var needsIdentifierRoom: Bool { qos == .exactlyOnce && !isRepeatedPubrec }
   }
 
   /// What is to be done with a message that comes.
   enum Verdict: BitwiseCopyable {
     case deliver
     case duplicate  // the application has or had it: not again
-    case answerAgain  // the same, and PUBREC goes at once
+    case repeatPubrec  // the same, and PUBREC goes at once
     case wait  // no room until the application acknowledges one
     case postpone  // no place for its identifier: it is left to a later connection
     case tooMany  // the server goes beyond Receive Maximum
@@ -44,12 +44,12 @@ public struct Inbox: ~Copyable {
   /// How many of them have not come on this connection, and cannot be acknowledged on it.
   var notRedelivered = 0
   /// QoS 2 messages whose PUBREC is out; marked, those of this connection.
-  var unreleased: IdentifierSet
+  var awaitingPubrel: IdentifierSet
   /// How many pending messages will have to get into it.
   var reserved = 0
   /// No message of this session comes again on another connection (§4.1).
   var endsWithConnection = false
-  /// Identifiers of this connection did not get into `unreleased`; only if `endsWithConnection`.
+  /// Identifiers of this connection did not get into `awaitingPubrel`; only if `endsWithConnection`.
   var hasForgotten = false
   /// A message of QoS 2 was left to a later connection; so are all that come behind it, as they have to keep their
   /// order [MQTT-4.6.0-6].
@@ -57,9 +57,9 @@ public struct Inbox: ~Copyable {
   /// A QoS 2 message has got a place on this connection, or PUBREL has freed one.
   var hasProgressed = false
   /// PUBREL has freed a place since `forgetProgress`.
-  var hasReleased = false
+  var hasReceivedPubrel = false
   /// How many connections in a row brought the backlog no further.
-  var fruitless: UInt8 = 0
+  var reconnectsWithoutProgress: UInt8 = 0
   private var lastToken: UInt32 = 0
   /// Whether the server has the session is known, not assumed: 3.1 does not say.
   var isSessionKnown = true
@@ -69,13 +69,13 @@ public struct Inbox: ~Copyable {
   var redeliveryIsOver = false
   private(set) var peak = 0
 
-  init(ring: consuming Table<Entry>, unreleased: consuming IdentifierSet) {
+  init(ring: consuming Table<Entry>, awaitingPubrel: consuming IdentifierSet) {
     self.ring = FixedRing(ring)
-    self.unreleased = unreleased
+    self.awaitingPubrel = awaitingPubrel
   }
 
   var maximum: Int { ring.capacity }
-  var count: Int { ring.count &+ unreleased.count }
+  var count: Int { ring.count &+ awaitingPubrel.count }
 
   /// Something may be ready to be acknowledged.
   var hasPending: Bool { ring.count > 0 }
@@ -86,7 +86,7 @@ public struct Inbox: ~Copyable {
   @inline(__always)
   mutating func add(_ identifier: PacketIdentifier, qos: QoS) -> UInt32 {
     append(
-      Entry(token: nextToken(), identifier: identifier, qos: qos, isAccepted: false, isRepeat: false))
+      Entry(token: nextToken(), identifier: identifier, qos: qos, isAccepted: false, isRepeatedPubrec: false))
     return lastToken
   }
 
@@ -102,13 +102,13 @@ public struct Inbox: ~Copyable {
   }
 
   /// PUBREL came. False: this message is not known.
-  mutating func released(_ identifier: PacketIdentifier) -> Bool {
+  mutating func receivedPubrel(_ identifier: PacketIdentifier) -> Bool {
     // Its PUBREC need not be repeated any more.
-    if let index = index(of: identifier, qos: .exactlyOnce, before: ring.count), ring[at: index].isRepeat {
+    if let index = index(of: identifier, qos: .exactlyOnce, before: ring.count), ring[at: index].isRepeatedPubrec {
       remove(at: index)
     }
-    guard unreleased.remove(identifier.rawValue) else { return hasForgotten }
-    hasReleased = true
+    guard awaitingPubrel.remove(identifier.rawValue) else { return hasForgotten }
+    hasReceivedPubrel = true
     hasProgressed = true
     return true
   }
@@ -116,7 +116,7 @@ public struct Inbox: ~Copyable {
   /// A PUBREL for a message that was not acknowledged on this connection.
   func isUnacknowledged(_ identifier: PacketIdentifier) -> Bool {
     guard let index = index(of: identifier, qos: .exactlyOnce, before: ring.count) else { return false }
-    return index >= notRedelivered && !ring[at: index].isRepeat
+    return index >= notRedelivered && !ring[at: index].isRepeatedPubrec
   }
 
   // MARK: Things the application wants
@@ -163,7 +163,7 @@ public struct Inbox: ~Copyable {
   mutating func removeNext() {
     // With a refusal the exchange ends [MQTT-4.3.3-9].
     let entry = ring[at: notRedelivered]
-    if entry.qos == .exactlyOnce, entry.reasonCode < 0x80, !unreleased.insert(entry.identifier.rawValue) {
+    if entry.qos == .exactlyOnce, entry.reasonCode < 0x80, !awaitingPubrel.insert(entry.identifier.rawValue) {
       hasForgotten = true
     }
     remove(at: notRedelivered)
@@ -179,7 +179,7 @@ public struct Inbox: ~Copyable {
   @inline(__always)
   mutating func append(_ entry: Entry) {
     ring.append(entry)
-    if entry.needsPlace { reserved &+= 1 }
+    if entry.needsIdentifierRoom { reserved &+= 1 }
     peak = max(peak, count)
   }
 
@@ -214,7 +214,7 @@ public struct Inbox: ~Copyable {
   @inline(__always)
   mutating func remove(at index: Int) {
     if index < notRedelivered { notRedelivered &-= 1 }
-    if ring[at: index].needsPlace { reserved &-= 1 }
+    if ring[at: index].needsIdentifierRoom { reserved &-= 1 }
     if index > 0 { moveUp(to: index) }
     ring.removeFirst()
   }
@@ -222,10 +222,10 @@ public struct Inbox: ~Copyable {
   /// Closes the gap that one in the middle leaves.
   @inline(never)
   private mutating func moveUp(to index: Int) {
-    var place = index
-    while place > 0 {
-      ring[at: place] = ring[at: place &- 1]
-      place &-= 1
+    var position = index
+    while position > 0 {
+      ring[at: position] = ring[at: position &- 1]
+      position &-= 1
     }
   }
 }

@@ -50,11 +50,11 @@ struct PendingResponses: ~Copyable {
   /// The Correlation Data of the request that will take a place.
   func correlation(of index: Int) -> InlineArray<8, UInt8> {
     var data = InlineArray<8, UInt8>(repeating: 0)
-    let place = UInt32(truncatingIfNeeded: index) << 16 | UInt32(entries[index].use &+ 1)
+    let position = UInt32(truncatingIfNeeded: index) << 16 | UInt32(entries[index].use &+ 1)
     for byte in 0..<4 {
       let shift = UInt32(truncatingIfNeeded: 24 &- 8 &* byte)
       data[byte] = UInt8(truncatingIfNeeded: mark >> shift)
-      data[byte &+ 4] = UInt8(truncatingIfNeeded: place >> shift)
+      data[byte &+ 4] = UInt8(truncatingIfNeeded: position >> shift)
     }
     return data
   }
@@ -68,7 +68,7 @@ struct PendingResponses: ~Copyable {
   }
 
   /// The request a message replies to; it waits no more.
-  mutating func take(_ correlation: Span<UInt8>, topic: Span<UInt8>) -> Ended? {
+  mutating func match(_ correlation: Span<UInt8>, topic: Span<UInt8>) -> Ended? {
     guard waiting > 0, correlation.count == Self.correlationSize else { return nil }
     let index = Int(correlation[4]) << 8 | Int(correlation[5])
     guard index < entries.count, entries[index].isWaiting else { return nil }
@@ -80,7 +80,7 @@ struct PendingResponses: ~Copyable {
         correlation[byte] == UInt8(truncatingIfNeeded: mark >> UInt32(truncatingIfNeeded: 24 &- 8 &* byte))
       else { return nil }
     }
-    return take(at: index)
+    return remove(at: index)
   }
 
   /// What a message keeps to tell its request: the place, and the last bits of how often it was used.
@@ -89,9 +89,9 @@ struct PendingResponses: ~Copyable {
   }
 
   /// The request whose message came to nothing waits no more.
-  mutating func take(tag: UInt16) { _ = take(at: Int(tag & 0x3FF)) }
+  mutating func remove(tag: UInt16) { _ = remove(at: Int(tag & 0x3FF)) }
 
-  private mutating func take(at index: Int) -> Ended? {
+  private mutating func remove(at index: Int) -> Ended? {
     let entry = entries[index]
     guard entry.isWaiting else { return nil }
     entries[index].isWaiting = false
@@ -101,10 +101,10 @@ struct PendingResponses: ~Copyable {
   }
 
   /// One whose time is up.
-  mutating func takeExpired(at now: Instant) -> Ended? {
+  mutating func removeExpired(at now: Instant) -> Ended? {
     guard waiting > 0 else { return nil }
     for index in 0..<entries.count where entries[index].isWaiting {
-      if entries[index].deadline.isReached(at: now) { return take(at: index) }
+      if entries[index].deadline.isReached(at: now) { return remove(at: index) }
     }
     return nil
   }

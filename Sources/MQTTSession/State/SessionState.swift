@@ -9,7 +9,7 @@ struct SessionState: ~Copyable {
   /// How many QoS 1 and 2 messages were sent; wraps.
   var order: UInt16 = 0
   var inbox: Inbox
-  var requests: SubscribeQueue
+  var subscribeQueue: SubscribeQueue
   var subscriptions: SubscriptionTable
   var responses: PendingResponses
   var expiry = ExpiryClock()
@@ -35,23 +35,23 @@ struct SessionState: ~Copyable {
         identifiers: .urgent, random: UInt16(truncatingIfNeeded: random >> 16))
     }
     inbox = Inbox(
-      ring: block.table(plan.inbox), unreleased: IdentifierSet(slots: block.table(plan.unreleased)))
-    requests = SubscribeQueue(
-      bytes: block.region(plan.requestBytes), table: block.table(plan.requests))
+      ring: block.table(plan.inbox), awaitingPubrel: IdentifierSet(slots: block.table(plan.awaitingPubrel)))
+    subscribeQueue = SubscribeQueue(
+      bytes: block.region(plan.subscribeBytes), table: block.table(plan.subscribeQueue))
     subscriptions = SubscriptionTable(
       entries: block.table(plan.subscriptions), filters: block.region(plan.subscriptionBytes))
-    responses = PendingResponses(entries: block.table(plan.replies), mark: random)
+    responses = PendingResponses(entries: block.table(plan.responses), mark: random)
   }
 
   /// Every message and every request is complete.
   var isDrained: Bool {
-    outbox.incomplete == 0 && (urgent.isEmpty || urgent.element.incomplete == 0) && requests.incomplete == 0
+    outbox.incomplete == 0 && (urgent.isEmpty || urgent.element.incomplete == 0) && subscribeQueue.incomplete == 0
   }
 
   /// PUBLISH, PUBREL, SUBSCRIBE and UNSUBSCRIBE that are sent, each whole, and that the server has not acknowledged.
   var unacknowledged: Int {
-    outbox.unacknowledged &+ (urgent.isEmpty ? 0 : urgent.element.unacknowledged) &+ requests.incomplete
-      &- requests.queued
+    outbox.unacknowledged &+ (urgent.isEmpty ? 0 : urgent.element.unacknowledged) &+ subscribeQueue.incomplete
+      &- subscribeQueue.queued
   }
 
   /// The second in which the first message expires, if one does.
@@ -81,14 +81,14 @@ struct SessionState: ~Copyable {
   }
 
   /// The connection is gone [MQTT-4.1.0-1].
-  mutating func connectionLost(dropsAtMostOnce: Bool, forgetsRequests: Bool) {
+  mutating func connectionLost(dropsAtMostOnce: Bool, dropsSubscribes: Bool) {
     outbox.connectionLost()
     if dropsAtMostOnce || DropIn.isOn { outbox.dropAtMostOnce() }
     if !urgent.isEmpty {
       urgent.element.connectionLost()
       if dropsAtMostOnce { urgent.element.dropAtMostOnce() }
     }
-    if forgetsRequests { requests.removeAll() } else { requests.connectionLost() }
+    if dropsSubscribes { subscribeQueue.removeAll() } else { subscribeQueue.connectionLost() }
     subscriptions.connectionLost()
   }
 
@@ -105,6 +105,6 @@ struct SessionState: ~Copyable {
         version, sessionPresent: sessionPresent, repeatsExactlyOnce: repeatsExactlyOnce, order: order,
         quota: &quota, limits: limits)
     }
-    requests.connected(version, limits: limits)
+    subscribeQueue.connected(version, limits: limits)
   }
 }

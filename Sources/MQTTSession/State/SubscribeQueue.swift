@@ -23,7 +23,7 @@ struct SubscribeQueue: ~Copyable {
     /// On a connection before this one.
     var wasSent: Bool
     /// The session's own; it has no cookie.
-    var isRepeat: Bool
+    var isResubscription: Bool
   }
 
   enum State: UInt8, BitwiseCopyable {
@@ -42,8 +42,8 @@ struct SubscribeQueue: ~Copyable {
     var noLocal = false
   }
 
-  private var bytes: ByteRing
-  private(set) var table: FixedRing<Descriptor>
+  var bytes: ByteRing
+  var table: FixedRing<Descriptor>
   private(set) var incomplete = 0
   private(set) var queued = 0
   private(set) var peak = 0
@@ -64,26 +64,26 @@ struct SubscribeQueue: ~Copyable {
 
   /// Takes a request in, or changes nothing.
   mutating func append<List: SubscriptionList & ~Copyable & ~Escapable>(
-    _ request: borrowing SubscriptionRequest<List>, count: Int, needs: Needs, version: ProtocolVersion,
-    cookie: UInt64, isRepeat: Bool = false, limits: ServerLimits
+    _ packet: borrowing SubscribePacket<List>, count: Int, needs: Needs, version: ProtocolVersion,
+    cookie: UInt64, isResubscription: Bool = false, limits: ServerLimits
   ) throws(SessionError) {
-    let remainingLength = request.remainingLength(version)
+    let remainingLength = packet.remainingLength(version)
     guard remainingLength <= VariableByteInteger.maximum else { throw .tooLarge }
     let size = 1 &+ VariableByteInteger.encodedSize(remainingLength) &+ remainingLength
     guard size <= bytes.capacity else { throw .tooLarge }
     if let limit = limits.verdict(packetSize: size, needs: needs, version: version) {
       throw limit == .packetTooLarge ? .tooLarge : .notSupported
     }
-    guard !table.isFull, let offset = place(size) else { throw .full }
+    guard !table.isFull, let offset = offset(for: size) else { throw .full }
     let slot = table.tail
     var writer = ByteWriter(bytes.mutableBytes(in: offset..<offset &+ size))
-    request.encode(into: &writer, identifier: Self.identifier(slot, cookie), version: version)
+    packet.encode(into: &writer, identifier: Self.identifier(slot, cookie), version: version)
     table.append(
       Descriptor(
         cookie: cookie, offset: UInt32(truncatingIfNeeded: offset), length: UInt32(truncatingIfNeeded: size),
-        count: UInt16(truncatingIfNeeded: count), type: request.type, needs: needs, state: .queued,
+        count: UInt16(truncatingIfNeeded: count), type: packet.type, needs: needs, state: .queued,
         result: .aboveLimit, reasonCode: 0, hasProperties: version.hasProperties, wasSent: false,
-        isRepeat: isRepeat))
+        isResubscription: isResubscription))
     bytes.moveTail(to: offset &+ size)
     incomplete &+= 1
     queued &+= 1
@@ -91,37 +91,37 @@ struct SubscribeQueue: ~Copyable {
   }
 
   /// Whether a packet of this size would be taken.
-  func hasRoom(_ size: Int) -> Bool { !table.isFull && size <= bytes.capacity && place(size) != nil }
+  func hasRoom(_ size: Int) -> Bool { !table.isFull && size <= bytes.capacity && offset(for: size) != nil }
 
-  private func place(_ size: Int) -> Int? {
+  private func offset(for size: Int) -> Int? {
     bytes.room(for: size, head: table.count > 0 ? Int(truncatingIfNeeded: table[table.head].offset) : nil)
   }
 
   // MARK: Things that happened
 
   /// The request that a SUBACK or UNSUBACK answers. `nil`: there is none, or one of the other kind.
-  func request(for answer: Suback) -> Descriptor? {
-    guard let place = place(answer.identifier), place < table.capacity, isStored(place) else { return nil }
-    let request = table[place]
-    let expected: ControlPacketType = answer.type == .suback ? .subscribe : .unsubscribe
-    return request.state == .sent && request.type == expected ? request : nil
+  func descriptor(for suback: Suback) -> Descriptor? {
+    guard let slot = findSlot(suback.identifier), slot < table.capacity, isStored(slot) else { return nil }
+    let descriptor = table[slot]
+    let expected: ControlPacketType = suback.type == .suback ? .subscribe : .unsubscribe
+    return descriptor.state == .sent && descriptor.type == expected ? descriptor : nil
   }
 
   /// It is answered.
   mutating func complete(_ identifier: PacketIdentifier) {
-    guard let place = place(identifier) else { return }
+    guard let slot = findSlot(identifier) else { return }
     incomplete &-= 1
-    free(place)
+    free(slot)
   }
 
   /// Its answer could not be read. The place of one that is a repetition, which is not failed.
-  mutating func giveUp(_ identifier: PacketIdentifier) -> Int? {
-    guard let place = place(identifier), place < table.capacity, isStored(place),
-      table[place].state == .sent
+  mutating func failUnreadable(_ identifier: PacketIdentifier) -> Int? {
+    guard let slot = findSlot(identifier), slot < table.capacity, isStored(slot),
+      table[slot].state == .sent
     else { return nil }
-    if table[place].isRepeat { return place }
-    table[place].result = .unreadable
-    fail(place)
+    if table[slot].isResubscription { return slot }
+    table[slot].result = .unreadable
+    fail(slot)
     return nil
   }
 
@@ -135,7 +135,7 @@ struct SubscribeQueue: ~Copyable {
   mutating func connectionLost() {
     sentBytes = 0
     queued = 0
-    dropRepeats()
+    dropResubscriptions()
     for index in 0..<table.count {
       let slot = table.slot(at: index)
       if table[slot].state == .sent {
@@ -171,10 +171,10 @@ struct SubscribeQueue: ~Copyable {
     }
   }
 
-  private mutating func dropRepeats() {
+  private mutating func dropResubscriptions() {
     for index in 0..<table.count {
       let slot = table.slot(at: index)
-      guard table[slot].isRepeat, table[slot].state == .queued || table[slot].state == .sent else { continue }
+      guard table[slot].isResubscription, table[slot].state == .queued || table[slot].state == .sent else { continue }
       incomplete &-= 1
       table[slot].state = .free
     }
@@ -182,7 +182,7 @@ struct SubscribeQueue: ~Copyable {
   }
 
   /// A request that a server can't take, or whose answer could not be read.
-  var firstFailure: Int? {
+  var firstFailed: Int? {
     guard failed > 0 else { return nil }
     for index in 0..<table.count where table[table.slot(at: index)].state == .failed {
       return table.slot(at: index)
@@ -190,51 +190,15 @@ struct SubscribeQueue: ~Copyable {
     return nil
   }
 
-  mutating func takeFailure(_ slot: Int) -> Descriptor {
+  mutating func removeFailed(_ slot: Int) -> Descriptor {
     failed &-= 1
-    let request = table[slot]
+    let descriptor = table[slot]
     free(slot)
-    return request
+    return descriptor
   }
 
-  /// The place of the request that an identifier belongs to; `request(for:)` has seen that there is one.
-  func place(of identifier: PacketIdentifier) -> Int { place(identifier) ?? 0 }
-
-  /// The Topic Filters of a request, where they are in `filters`, one after the other. `nil`: that was the last.
-  func filter(of slot: Int, at position: inout Int) -> ByteRange? {
-    let request = table[slot]
-    let end = Int(truncatingIfNeeded: request.offset &+ request.length)
-    if position == 0 { position = firstFilter(request) }
-    guard position < end else { return nil }
-    let packet = bytes.bytes
-    let size = Int(packet[position]) << 8 | Int(packet[position &+ 1])
-    let filter = ByteRange(offset: position &+ 2, count: size)
-    position = filter.end &+ (request.type == .subscribe ? 1 : 0)
-    return filter
-  }
-
-  var filters: Span<UInt8> {
-    @_lifetime(borrow self)
-    borrowing get { bytes.bytes }
-  }
-
-  /// Our own packet: it can be read.
-  private func firstFilter(_ request: Descriptor) -> Int {
-    let packet = bytes.bytes
-    var position = Int(truncatingIfNeeded: request.offset) &+ 1
-    while packet[position] >= 0x80 { position &+= 1 }
-    position &+= 3
-    guard request.hasProperties else { return position }
-    var length = 0
-    var shift = 0
-    while true {
-      let byte = packet[position]
-      position &+= 1
-      length |= Int(byte & 0x7F) << shift
-      shift &+= 7
-      if byte < 0x80 { return position &+ length }
-    }
-  }
+  /// The place of the request that an identifier belongs to; `descriptor(for:)` has seen that there is one.
+  func slot(of identifier: PacketIdentifier) -> Int { findSlot(identifier) ?? 0 }
 
   // MARK: Outputs
 
@@ -279,53 +243,17 @@ struct SubscribeQueue: ~Copyable {
     while table.count > 0, table[table.head].state == .free { table.removeFirst() }
   }
 
-  private func isStored(_ place: Int) -> Bool {
-    table.index(of: place) < table.count
+  private func isStored(_ slot: Int) -> Bool {
+    table.index(of: slot) < table.count
   }
 
   @inline(__always)
-  private static func identifier(_ slot: Int, _ cookie: UInt64) -> PacketIdentifier {
-    DropIn.isOn ? PacketIdentifier(given: cookie) : .request(slot)
+  static func identifier(_ slot: Int, _ cookie: UInt64) -> PacketIdentifier {
+    DropIn.isOn ? PacketIdentifier(cookie: cookie) : .subscribe(slot)
   }
 
   @inline(__always)
-  private func place(_ identifier: PacketIdentifier) -> Int? {
-    DropIn.isOn ? placeOfGiven(identifier) : identifier.requestPlace
-  }
-
-  /// 3.1 has DUP for SUBSCRIBE and UNSUBSCRIBE too (its §2.1).
-  private mutating func setDuplicateFlag(_ slot: Int) {
-    let offset = Int(truncatingIfNeeded: table[slot].offset)
-    var packet = bytes.mutableBytes(in: offset..<offset &+ 1)
-    packet[0] |= Publish.duplicateFlag
-  }
-
-  /// Makes a packet of 5.0 one of 3.1.1: without properties and Subscription Options but the QoS.
-  private mutating func downgrade(_ slot: Int) {
-    let request = table[slot]
-    let end = Int(truncatingIfNeeded: request.offset &+ request.length)
-    var packet = bytes.mutableBytes(in: Int(truncatingIfNeeded: request.offset)..<end)
-    var reader = ByteReader(packet.span)
-    // Our own packet: it can be read.
-    guard (try? reader.byte()) != nil, (try? reader.variableByteInteger()) != nil,
-      (try? reader.uint16()) != nil, let length = try? reader.variableByteInteger(),
-      (try? reader.extent(length)) != nil
-    else { return }
-    let filters = reader.position
-    var position = filters
-    while request.type == .subscribe, position < packet.count {
-      position &+= 2 &+ (Int(packet[position]) << 8 | Int(packet[position &+ 1]))
-      packet[position] &= 3
-      position &+= 1
-    }
-    let remainingLength = 2 &+ packet.count &- filters
-    let start = filters &- 3 &- VariableByteInteger.encodedSize(remainingLength)
-    var header = ByteWriter(packet._mutatingExtracting(start..<filters))
-    header.put(request.type.firstByte)
-    header.put(variableByteInteger: remainingLength)
-    header.put(Self.identifier(slot, request.cookie).rawValue)
-    table[slot].offset = request.offset &+ UInt32(truncatingIfNeeded: start)
-    table[slot].length = request.length &- UInt32(truncatingIfNeeded: start)
-    table[slot].hasProperties = false
+  private func findSlot(_ identifier: PacketIdentifier) -> Int? {
+    DropIn.isOn ? slotByCookie(identifier) : identifier.subscribeIndex
   }
 }

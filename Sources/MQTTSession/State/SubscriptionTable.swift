@@ -7,12 +7,12 @@ struct SubscriptionTable: ~Copyable {
   enum State: UInt8, BitwiseCopyable {
     case free
     /// Its SUBSCRIBE is in the request queue, which sends it on every connection until it is answered.
-    case asked
+    case subscribing
     case granted
     /// The server has lost it.
     case lost
     /// It is being asked for again.
-    case repeated
+    case resubscribing
     /// The server did not grant it again, and the application has not been told yet.
     case refused
   }
@@ -60,20 +60,20 @@ struct SubscriptionTable: ~Copyable {
   }
 
   /// The caller has seen that there is room.
-  mutating func ask(_ filter: Span<UInt8>, _ options: SubscriptionOptions, identifier: UInt32) {
+  mutating func add(_ filter: Span<UInt8>, _ options: SubscriptionOptions, identifier: UInt32) {
     var slot = find(filter)
     if slot == nil {
       slot = free
       guard let slot else { return }
-      let place = filters.append(filter)
-      entries[slot].offset = UInt32(truncatingIfNeeded: place.offset)
-      entries[slot].size = UInt16(truncatingIfNeeded: place.count)
+      let range = filters.append(filter)
+      entries[slot].offset = UInt32(truncatingIfNeeded: range.offset)
+      entries[slot].size = UInt16(truncatingIfNeeded: range.count)
       count &+= 1
     }
     guard let slot else { return }
     entries[slot].identifier = identifier
     entries[slot].options = options.rawValue
-    setState(slot, .asked)
+    setState(slot, .subscribing)
   }
 
   mutating func remove(_ filter: Span<UInt8>) {
@@ -99,8 +99,8 @@ struct SubscriptionTable: ~Copyable {
   // MARK: Things that happened
 
   /// The answer to what was asked; a refusal ends it.
-  mutating func answered(_ filter: Span<UInt8>, isRefused: Bool) {
-    guard let slot = find(filter), entries[slot].state == .asked else { return }
+  mutating func acknowledged(_ filter: Span<UInt8>, isRefused: Bool) {
+    guard let slot = find(filter), entries[slot].state == .subscribing else { return }
     if isRefused { remove(slot) } else { setState(slot, .granted) }
   }
 
@@ -110,14 +110,14 @@ struct SubscriptionTable: ~Copyable {
   }
 
   mutating func refuse(_ slot: Int, _ reasonCode: UInt8) {
-    guard entries[slot].state == .lost || entries[slot].state == .repeated else { return }
+    guard entries[slot].state == .lost || entries[slot].state == .resubscribing else { return }
     setState(slot, .refused)
     entries[slot].reasonCode = reasonCode
   }
 
   /// What was asked for again is granted.
   mutating func grant(_ filter: Span<UInt8>) {
-    if let slot = find(filter), entries[slot].state == .repeated { setState(slot, .granted) }
+    if let slot = find(filter), entries[slot].state == .resubscribing { setState(slot, .granted) }
   }
 
   /// The server has none of it.
@@ -127,19 +127,19 @@ struct SubscriptionTable: ~Copyable {
 
   /// What was asked for again and not answered has to be asked for once more, whatever the next server has.
   mutating func connectionLost() {
-    for slot in 0..<entries.count where entries[slot].state == .repeated { setState(slot, .lost) }
+    for slot in 0..<entries.count where entries[slot].state == .resubscribing { setState(slot, .lost) }
   }
 
   // MARK: Outputs
 
-  /// The next one to be subscribed to again; `repeated` when it is in the request queue.
+  /// The next one to be subscribed to again; `markResubscribing` when it is in the request queue.
   var firstLost: Int? {
     guard lost > 0 else { return nil }
     for slot in 0..<entries.count where entries[slot].state == .lost { return slot }
     return nil
   }
 
-  mutating func repeated(_ slot: Int) { setState(slot, .repeated) }
+  mutating func markResubscribing(_ slot: Int) { setState(slot, .resubscribing) }
 
   var hasRefused: Bool { refused > 0 }
 

@@ -43,8 +43,8 @@ struct ReceivedAliases: ~Copyable {
       return
     }
     let start = (alias &- 1) &* topicBytes
-    var place = topics.mutableBytes(in: start..<start &+ topic.count)
-    copy(topic, into: &place)
+    var destination = topics.mutableBytes(in: start..<start &+ topic.count)
+    copy(topic, into: &destination)
     entries[alias &- 1] = Entry(state: .known, length: UInt16(truncatingIfNeeded: topic.count))
   }
 
@@ -141,8 +141,8 @@ struct SentAliases: ~Copyable {
     case .none: break
     case .establish(let index):
       let start = index &* topicBytes
-      var place = topics.mutableBytes(in: start..<start &+ topic.count)
-      copy(topic, into: &place)
+      var destination = topics.mutableBytes(in: start..<start &+ topic.count)
+      copy(topic, into: &destination)
       entries[index].length = UInt16(truncatingIfNeeded: topic.count)
       entries[index].hash = TopicHash.of(topic)
       entries[index].isEstablished = true
@@ -157,7 +157,7 @@ struct SentAliases: ~Copyable {
   mutating func lose(_ index: Int) { entries[index].isEstablished = false }
 
   /// A message without a topic needs it no more.
-  mutating func release(_ index: Int) { entries[index].users &-= 1 }
+  mutating func removeUser(_ index: Int) { entries[index].users &-= 1 }
 
   @_lifetime(borrow self)
   borrowing func topic(_ index: Int) -> Span<UInt8> {

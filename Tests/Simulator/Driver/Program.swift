@@ -243,7 +243,7 @@ extension ProgramTraits {
     request.stableTime = stableTime
     request.keepAlive = keepAlive
     request.pingTimeout = pingTimeout
-    request.answerTimeout = answerTimeout
+    request.ackTimeout = ackTimeout
     request.writeTimeout = writeTimeout
     request.outboxBytes = outboxBytes
     request.outboxMessages = outboxMessages

@@ -14,7 +14,7 @@ enum DeliveryState: UInt8, BitwiseCopyable {
   case reserved
   case queued
   case sent  // QoS 1: awaiting PUBACK; QoS 2: awaiting PUBREC
-  case released  // QoS 2: PUBREC came, PUBREL sent, awaiting PUBCOMP
+  case pubrelSent  // QoS 2: PUBREC came, PUBREL sent, awaiting PUBCOMP
   case completed
   case free
 
@@ -31,8 +31,8 @@ enum DeliveryHandshake {
   enum Step: BitwiseCopyable {
     case complete
     case refuse
-    case release  // becomes `released`, answer PUBREL [MQTT-4.3.3-4]
-    case releaseAgain  // answer PUBREL once more
+    case sendPubrel  // becomes `pubrelSent`, answer PUBREL [MQTT-4.3.3-4]
+    case resendPubrel  // answer PUBREL once more
     case wait  // a server may repeat PUBREC before our PUBLISH comes again; it will answer that one, too
     case unknown  // nothing waits for it
     case violation  // a packet that can't come here: Protocol Error
@@ -45,12 +45,12 @@ enum DeliveryHandshake {
     switch (qos, state, packet, isRefusal) {
     case (.atLeastOnce, .sent, .puback, false): .complete
     case (.atLeastOnce, .sent, .puback, true): .refuse  // [MQTT-4.4.0-2]
-    case (.exactlyOnce, .sent, .pubrec, false): .release
+    case (.exactlyOnce, .sent, .pubrec, false): .sendPubrel
     case (.exactlyOnce, .sent, .pubrec, true): .refuse  // [MQTT-4.3.3-9]: the id is free again
-    case (.exactlyOnce, .released, .pubrec, false): .releaseAgain
-    case (.exactlyOnce, .released, .pubcomp, false): .complete
+    case (.exactlyOnce, .pubrelSent, .pubrec, false): .resendPubrel
+    case (.exactlyOnce, .pubrelSent, .pubcomp, false): .complete
     // "Packet Identifier not found": the server has no PUBREL to wait for, so it has the message.
-    case (.exactlyOnce, .released, .pubcomp, true): .complete
+    case (.exactlyOnce, .pubrelSent, .pubcomp, true): .complete
     case (_, .queued, _, _): .wait
     case (_, .completed, _, _), (_, .free, _, _), (_, .reserved, _, _): .unknown
     default: .violation

@@ -39,11 +39,11 @@ extension Outbox {
       finish(
         slot, step == .complete ? .delivered : .refused, reasonCode: earlier ?? reasonCode, latency: latency)
       return .nothing
-    case .release:
-      descriptors[slot].state = .released
+    case .sendPubrel:
+      descriptors[slot].state = .pubrelSent
       descriptors[slot].serverReason = reasonCode
       return .pubrel(.success)
-    case .releaseAgain: return .pubrel(.success)
+    case .resendPubrel: return .pubrel(.success)
     case .wait: return .nothing
     case .unknown: return unknown(packet)
     case .violation: return .violation
@@ -60,7 +60,7 @@ extension Outbox {
   enum Details: BitwiseCopyable {
     case nothing
     case ended(slot: Int)  // goes with the completion
-    case released(cookie: UInt64?)  // PUBREC has come, PUBCOMP not yet; `nil`: nobody wants to hear of it
+    case pubrecReceived(cookie: UInt64?)  // PUBREC has come, PUBCOMP not yet; `nil`: nobody wants to hear of it
   }
 
   /// `slot`: where the message was when the acknowledgement came.
@@ -69,7 +69,7 @@ extension Outbox {
     let message = descriptors[slot]
     switch message.state {
     case .completed: return .ended(slot: slot)
-    case .released: return .released(cookie: message.flags.contains(.isQuiet) ? nil : message.cookie)
+    case .pubrelSent: return .pubrecReceived(cookie: message.flags.contains(.isQuiet) ? nil : message.cookie)
     default: return .nothing
     }
   }

@@ -50,7 +50,7 @@ extension Outbox {
 
   /// Makes a packet fit a new connection: its alias means nothing there, and an older version has no
   /// properties. What is left is moved up against the payload; the room in front is given back with the rest.
-  mutating func renew(_ slot: Int, version: ProtocolVersion) {
+  mutating func adapt(_ slot: Int, version: ProtocolVersion) {
     let message = descriptors[slot]
     let losesProperties = message.flags.contains(.hasProperties) && !version.hasProperties
     let hasAlias = message.flags.contains(.hasAlias)
@@ -122,11 +122,6 @@ extension Outbox {
     let message = descriptors[slot]
     guard message.flags.contains(.needsTopic) else { return message.size &+ payloadOutside(slot) }
     return FixedHeader.packetSize(remainingLength(message, PacketParts(bytes.bytes, message, version)))
-  }
-
-  func payloadOutside(_ slot: Int) -> Int {
-    guard descriptors[slot].flags.contains(.isStream), let stream else { return 0 }
-    return stream.payloadSize
   }
 }
 

@@ -41,7 +41,7 @@ extension Outbox {
     let (slot, identifier) = (descriptors.tail, newIdentifier(options.cookie))
     descriptors.append(
       Descriptor(flags, cookie: options.cookie, offset: bytes.tail, size: size, since: now, version: version))
-    if isPlain || !options.isSpecial {
+    if isPlain || !options.needsAnnotation {
       batch.add(flags)
     } else {
       batch.count = 0
@@ -82,6 +82,43 @@ extension Outbox {
     case .qosNotSupported: return .qosNotSupported
     case .retainNotSupported: return .retainNotSupported
     default: return .tooLarge
+    }
+  }
+
+  /// Records in a descriptor what the options say of its message.
+  @inline(never)
+  mutating func annotate(
+    _ slot: Int, _ options: PublishOptions, _ publish: borrowing Publish, tailBefore: Int,
+    version: ProtocolVersion
+  ) {
+    descriptors[slot].flags.set(.isExpendable, options.overflow != .refuse)
+    if options.overflow == .latest {
+      descriptors[slot].flags.set(.isLatest, true)
+      descriptors[slot].tag = Self.hash(publish.topic)
+    }
+    if options.expiresAt != 0 {
+      descriptors[slot].flags.set(.expires, true)
+      descriptors[slot].expiresAt = options.expiresAt
+      recordExpiry(options.expiresAt)
+      if version.hasProperties {
+        let offset = publish.expiryOffset(
+          publish.remainingLength(version), inProperties: options.expiryInProperties)
+        descriptors[slot].link = UInt32(truncatingIfNeeded: offset)
+      }
+    }
+    if let tag = options.responseTag {
+      descriptors[slot].flags.set(.isRequest, true)
+      descriptors[slot].tag = tag
+    }
+    switch options.kind {
+    case .whole: break
+    case .reserved:
+      descriptors[slot].state = .reserved
+      reservation = Reservation(
+        slot: slot, payloadSize: publish.payloadSize, tailOffset: live > 0 ? tailBefore : 0)
+    case .stream:
+      descriptors[slot].flags.set(.isStream, true)
+      stream = OutgoingStream(slot: slot, payloadSize: publish.payloadSize)
     }
   }
 

@@ -16,7 +16,7 @@ extension Outbox {
     incomplete &-= 1
     count(result)
     var flags = descriptors[slot].flags
-    if flags.containsAny(.hasNoTopic, .isStream) { releaseParts(of: slot) }
+    if flags.containsAny(.hasNoTopic, .isStream) { freeParts(of: slot) }
     let isUnwanted =
       result.isAsAsked ? flags.containsAny(.isDismissed, .isQuiet) : flags.contains(.isDismissed)
     if isUnwanted {
@@ -39,9 +39,9 @@ extension Outbox {
 
   /// What a message has beside its bytes here.
   @inline(never)
-  private mutating func releaseParts(of slot: Int) {
+  private mutating func freeParts(of slot: Int) {
     let message = descriptors[slot]
-    if message.flags.contains(.hasNoTopic) { aliases.release(Int(message.tag)) }
+    if message.flags.contains(.hasNoTopic) { aliases.removeUser(Int(message.tag)) }
     if message.flags.contains(.isStream) { stream = nil }
   }
 

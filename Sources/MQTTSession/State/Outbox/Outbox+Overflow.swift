@@ -87,11 +87,11 @@ extension Outbox {
     recordPeaks()
     withdraw(slot, result)
     removeFree(slot)
-    settleTail()
+    moveTailToNewest()
   }
 
   /// The newest packet may be another one now.
-  private mutating func settleTail() {
+  private mutating func moveTailToNewest() {
     var slot = descriptors.tail
     for _ in 0..<live {
       slot = descriptors.slot(before: slot)
@@ -167,14 +167,14 @@ extension Outbox {
     let flags = publish.flags(options)
     let size = try checkedSize(publish, flags, isStream: false, version: version, limits: limits)
     let message = descriptors[slot]
-    let hasToBeTold = !message.flags.contains(.isQuiet)
-    guard size <= message.size, !hasToBeTold || hasDescriptor else { return false }
+    let needsCompletion = !message.flags.contains(.isQuiet)
+    guard size <= message.size, !needsCompletion || hasDescriptor else { return false }
     shrinkWindow(&quota)
-    if hasToBeTold, descriptors.count == descriptors.capacity, reclaim() {
+    if needsCompletion, descriptors.count == descriptors.capacity, reclaim() {
       slot = waiting(publish.topic)?.newest ?? slot
     }
     count(.replaced)
-    if hasToBeTold { appendCompletion(of: message, .replaced) }
+    if needsCompletion { appendCompletion(of: message, .replaced) }
     let identifier = identifier(at: descriptors.index(of: slot))
     let offset = message.end &- size
     descriptors[slot] = Descriptor(

@@ -6,25 +6,25 @@ extension Outbox {
   /// Closes the gap that a message leaves of which nobody has to hear any more, if those behind it were never sent: then
   /// they can move up, and take the identifiers of their new places.
   mutating func removeFree(_ gap: Int) {
-    let place = descriptors.index(of: gap)
-    guard place < descriptors.count, descriptors[gap].state == .free, place >= known, !isBegun(from: place)
+    let gapIndex = descriptors.index(of: gap)
+    guard gapIndex < descriptors.count, descriptors[gap].state == .free, gapIndex >= known, !isBegun(from: gapIndex)
     else {
       return
     }
-    if place < descriptors.count &- 1 { moveCompletions(behind: place) }
+    if gapIndex < descriptors.count &- 1 { moveCompletions(behind: gapIndex) }
     var slot = gap
-    for index in place..<descriptors.count &- 1 {
+    for index in gapIndex..<descriptors.count &- 1 {
       let next = descriptors.slot(after: slot)
       descriptors[slot] = descriptors[next]
       setIdentifier(slot, identifier(at: index))
       slot = next
     }
-    if let moved = stream?.slot, descriptors.index(of: moved) > place {
+    if let moved = stream?.slot, descriptors.index(of: moved) > gapIndex {
       let slot = descriptors.slot(before: moved)
       stream?.slot = slot
     }
-    if descriptors.count &- live > place { first = descriptors.slot(before: first) } else { live &-= 1 }
-    if descriptors.count &- unsent > place {
+    if descriptors.count &- live > gapIndex { first = descriptors.slot(before: first) } else { live &-= 1 }
+    if descriptors.count &- unsent > gapIndex {
       // It had been stepped over.
       sendSlot = descriptors.slot(before: sendSlot)
       readySlot = descriptors.slot(before: readySlot)
@@ -53,34 +53,34 @@ extension Outbox {
 
   private var reclaimable: Int? {
     guard hasGap else { return nil }
-    for place in known..<max(known, descriptors.count) {
-      let slot = descriptors.slot(at: place)
-      if descriptors[slot].state == .free, !isBegun(from: place) { return slot }
+    for gapIndex in known..<max(known, descriptors.count) {
+      let slot = descriptors.slot(at: gapIndex)
+      if descriptors[slot].state == .free, !isBegun(from: gapIndex) { return slot }
     }
     return nil
   }
 
   /// The message at a place, which may have ended meanwhile, or one behind it is being sent, with its identifier.
-  private func isBegun(from place: Int) -> Bool {
-    isInsidePacket && descriptors[sendSlot].qos != .atMostOnce && descriptors.index(of: sendSlot) >= place
+  private func isBegun(from gapIndex: Int) -> Bool {
+    isInsidePacket && descriptors[sendSlot].qos != .atMostOnce && descriptors.index(of: sendSlot) >= gapIndex
   }
 
   /// Their list is linked by slot.
-  private mutating func moveCompletions(behind place: Int) {
+  private mutating func moveCompletions(behind gapIndex: Int) {
     var slot = firstCompleted
     while slot != Outbox.none {
       let next = descriptors[Int(truncatingIfNeeded: slot)].link
-      descriptors[Int(truncatingIfNeeded: slot)].link = moved(next, behind: place)
+      descriptors[Int(truncatingIfNeeded: slot)].link = moved(next, behind: gapIndex)
       slot = next
     }
-    firstCompleted = moved(firstCompleted, behind: place)
-    lastCompleted = moved(lastCompleted, behind: place)
+    firstCompleted = moved(firstCompleted, behind: gapIndex)
+    lastCompleted = moved(lastCompleted, behind: gapIndex)
   }
 
-  private func moved(_ link: UInt32, behind place: Int) -> UInt32 {
+  private func moved(_ link: UInt32, behind gapIndex: Int) -> UInt32 {
     guard link != Outbox.none else { return link }
     let slot = Int(truncatingIfNeeded: link)
-    return descriptors.index(of: slot) > place
+    return descriptors.index(of: slot) > gapIndex
       ? UInt32(truncatingIfNeeded: descriptors.slot(before: slot)) : link
   }
 

@@ -35,9 +35,9 @@ extension Outbox {
     resumedAt = order
     for _ in 0..<descriptors.count {
       resume(slot, sessionPresent: sessionPresent, repeatsExactlyOnce: repeatsExactlyOnce)
-      if descriptors[slot].state == .released { released &+= 1 }
+      if descriptors[slot].state == .pubrelSent { released &+= 1 }
       if descriptors[slot].state == .queued {
-        renew(slot, version: version)
+        adapt(slot, version: version)
         let message = descriptors[slot]
         var limit = limits.verdict(packetSize: packetSize(slot, version: version), message.flags)
         // Without Response Topic nobody could answer.
@@ -48,7 +48,7 @@ extension Outbox {
           recordExpiry(message.expiresAt)  // what has become a new message can expire again
         }
       } else if descriptors[slot].state == .reserved {
-        renew(slot, version: version)
+        adapt(slot, version: version)
       }
       if descriptors[slot].state == .queued, hasDuplicateFlag(descriptors[slot]) { resends &+= 1 }
       slot = descriptors.slot(after: slot)
@@ -73,7 +73,7 @@ extension Outbox {
       // [MQTT-4.4.0-1], [MQTT-3.3.1-1]
       setDuplicateFlag(message, true)
       descriptors[slot].state = .queued
-    case (.released, _) where sessionPresent || DropIn.isOn:
+    case (.pubrelSent, _) where sessionPresent || DropIn.isOn:
       descriptors[slot].flags.set(.needsPubrel, true)
     case (.sent, false) where isRepeated:
       // A new session: a new message. But it may have arrived, so it is no longer one that may be dropped.
@@ -83,7 +83,7 @@ extension Outbox {
     case (.sent, false):
       // Sending it again could deliver it twice, leaving it out not at all: the application decides.
       complete(slot, .sessionLost)
-    case (.released, false):
+    case (.pubrelSent, false):
       // PUBREC said that the server has it.
       complete(slot, .delivered)
     case (.queued, false) where hasDuplicateFlag(message):
@@ -111,7 +111,7 @@ extension Outbox {
       let slot = pubrelSlot
       pubrelSlot = descriptors.slot(after: slot)
       pubrelsToCheck &-= 1
-      if descriptors[slot].state == .released, descriptors[slot].flags.contains(.needsPubrel) {
+      if descriptors[slot].state == .pubrelSent, descriptors[slot].flags.contains(.needsPubrel) {
         descriptors[slot].flags.set(.needsPubrel, false)
         return identifier(at: descriptors.index(of: slot))
       }

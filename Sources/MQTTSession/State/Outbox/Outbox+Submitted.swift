@@ -4,7 +4,7 @@ import Storage
 /// Messages of other threads: they are checked already, and end at once where the server does not allow them.
 extension Outbox {
   /// Whether a message could be taken in now. One that ends at once needs no bytes.
-  func mayTake(
+  func canAppend(
     _ message: borrowing Publish, _ options: PublishOptions, endsAtOnce: Bool, version: ProtocolVersion,
     limits: ServerLimits
   ) -> Bool {
@@ -15,7 +15,7 @@ extension Outbox {
     return options.overflow != .refuse && canMakeRoom(for: room)
   }
 
-  mutating func take(
+  mutating func appendSubmitted(
     _ message: borrowing Publish, _ options: PublishOptions, _ end: (DeliveryResult, UInt8?)?,
     version: ProtocolVersion,
     limits: ServerLimits, quota: inout SendQuota

@@ -22,11 +22,6 @@ extension Outbox {
   /// True between the first and the last byte of a packet: nothing else may be sent then.
   var isInsidePacket: Bool { prefixStart > 0 || windowStart > windowBase || isInsideStream }
 
-  /// The header of the stream is out: its payload is next.
-  var isInsideStream: Bool {
-    windowCount > 0 && windowStart == windowEnd && descriptors[sendSlot].flags.contains(.isStream)
-  }
-
   /// The rest of the packet that is being sent.
   var restOfPacket: Span<UInt8> {
     @_lifetime(borrow self)
@@ -72,7 +67,7 @@ extension Outbox {
     case everything
     case resends(before: UInt16?)  // of the other queue's next one
 
-    func takes(age: UInt16, isResend: Bool) -> Bool {
+    func allows(age: UInt16, isResend: Bool) -> Bool {
       guard case .resends(let other) = self else { return true }
       guard isResend else { return false }
       return other.map { age > $0 } ?? true
@@ -93,7 +88,7 @@ extension Outbox {
         stepOver()
         continue
       }
-      guard range.takes(age: age(packet), isResend: resends > 0 && hasDuplicateFlag(packet)) else { return }
+      guard range.allows(age: age(packet), isResend: resends > 0 && hasDuplicateFlag(packet)) else { return }
       let offset = packet.start
       let isAlone = isAlone(packet)
       if windowCount == 0 {
@@ -149,21 +144,7 @@ extension Outbox {
     return packets
   }
 
-  /// `count` bytes of the stream's payload were handed to the transport. Returns how many packets are whole now.
-  mutating func transmittedStream(_ count: Int, order: inout UInt16) -> Int {
-    stream?.sent &+= count
-    guard isStreamSent else { return 0 }
-    windowBase = windowStart
-    finishSending(sendSlot, order: &order)
-    return 1
-  }
-
-  private var isStreamSent: Bool {
-    guard let stream else { return true }
-    return stream.sent >= stream.payloadSize
-  }
-
-  private mutating func finishSending(_ slot: Int, order: inout UInt16) {
+  mutating func finishSending(_ slot: Int, order: inout UInt16) {
     prefixStart = 0
     prefixEnd = 0
     sendSlot = descriptors.slot(after: slot)

@@ -31,7 +31,7 @@ public struct Outbox: ~Copyable {
     var tag: UInt16
     var state: DeliveryState
     var result: DeliveryResult
-    /// With `hasReasonCode` the server's: of PUBREC while `released`, of the end once `completed`.
+    /// With `hasReasonCode` the server's: of PUBREC while `pubrelSent`, of the end once `completed`.
     var reasonCode: UInt8
 
     var qos: QoS { flags.qos }
@@ -170,7 +170,7 @@ public struct Outbox: ~Copyable {
   var hasCompletion: Bool { firstCompleted != Outbox.none }
 
   /// There is something to tell: a completion, or room.
-  var hasNews: Bool { hasCompletion || hasNewRoom }
+  var hasEvent: Bool { hasCompletion || hasNewRoom }
 
   // MARK: Things that happened
 
@@ -191,23 +191,26 @@ public struct Outbox: ~Copyable {
 
   // MARK: Slots
 
+  /// The slot of the message that was taken in last.
+  var newestSlot: Int { descriptors.slot(at: descriptors.count &- 1) }
+
   /// The message an identifier belongs to.
   @inline(__always)
   func slot(of identifier: PacketIdentifier) -> Int? {
-    guard !DropIn.isOn else { return slotOfGiven(identifier) }
+    guard !DropIn.isOn else { return slotByCookie(identifier) }
     let distance = identifiers.distance(from: headIdentifier, to: identifier)
     guard distance < descriptors.count else { return nil }
     return descriptors.slot(at: distance)
   }
 
   func identifier(at distance: Int) -> PacketIdentifier {
-    guard !DropIn.isOn else { return givenIdentifier(descriptors.slot(at: distance)) }
+    guard !DropIn.isOn else { return cookieIdentifier(descriptors.slot(at: distance)) }
     return identifiers.advanced(headIdentifier, by: distance)
   }
 
   /// Of the message that is taken in next.
   @inline(__always)
   func newIdentifier(_ cookie: UInt64) -> PacketIdentifier {
-    DropIn.isOn ? PacketIdentifier(given: cookie) : nextIdentifier
+    DropIn.isOn ? PacketIdentifier(cookie: cookie) : nextIdentifier
   }
 }

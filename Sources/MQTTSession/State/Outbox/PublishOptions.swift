@@ -36,25 +36,9 @@ public struct PublishOptions: BitwiseCopyable {
 
   /// `publish` alone will not do.
   @inline(__always)
-  public var needsCare: Bool { isUrgent || overflow != .refuse || expiry != 0 }
+  public var needsSlowPath: Bool { isUrgent || overflow != .refuse || expiry != 0 }
 
   /// Something else than a message to be sent some time.
   @inline(__always)
-  var isSpecial: Bool { kind != .whole || overflow != .refuse || expiresAt != 0 || responseTag != nil }
-}
-
-/// The message whose payload is being written into the outbox.
-struct Reservation: BitwiseCopyable {
-  let slot: Int
-  let payloadSize: Int
-  /// Where the tail was before.
-  let tailOffset: Int
-}
-
-/// The message whose payload is supplied as it is sent.
-struct OutgoingStream: BitwiseCopyable {
-  var slot: Int
-  let payloadSize: Int
-  /// How much of the payload was sent on this connection.
-  var sent = 0
+  var needsAnnotation: Bool { kind != .whole || overflow != .refuse || expiresAt != 0 || responseTag != nil }
 }

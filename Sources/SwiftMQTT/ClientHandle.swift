@@ -10,42 +10,42 @@ typealias Client = MQTTClient.Client<Linux>
 ///
 /// As long as the client lives nothing in here changes: other threads read it while the owner changes the
 /// client, which therefore lies behind it.
-@safe struct ClientSlot: ~Copyable {
+@safe struct ClientHandle: ~Copyable {
   /// First, because the thread sanitizer of Swift 6.3.1 takes what is first for the address of `client`.
-  private let place: UnsafeMutablePointer<Client>
+  private let start: UnsafeMutablePointer<Client>
   /// What the application wants to find with messages.
   private let table: UnsafeMutablePointer<HandlerTable>
   /// Tells a client from memory that is none, and from one that was closed.
-  var mark: UInt32
+  var magic: UInt32
   let submitter: Submitter
 
-  /// The caller guarantees room for a client at `place`, and for what goes with it at `table`.
+  /// The caller guarantees room for a client at `start`, and for what goes with it at `table`.
   @unsafe init(
-    submitter: Submitter, client: consuming Client, at place: UnsafeMutablePointer<Client>,
+    submitter: Submitter, client: consuming Client, at start: UnsafeMutablePointer<Client>,
     handlers: consuming HandlerTable, at table: UnsafeMutablePointer<HandlerTable>
   ) {
-    mark = Self.aliveMark
+    magic = Self.liveMagic
     self.submitter = submitter
-    unsafe self.place = unsafe place
+    unsafe self.start = unsafe start
     unsafe self.table = unsafe table
-    unsafe place.initialize(to: client)
+    unsafe start.initialize(to: client)
     unsafe table.initialize(to: handlers)
   }
 
   deinit {
-    unsafe place.deinitialize(count: 1)
+    unsafe start.deinitialize(count: 1)
     unsafe table.deinitialize(count: 1)
   }
 
   // The owner's.
 
   var client: Client {
-    unsafeAddress { unsafe UnsafePointer(place) }
-    nonmutating unsafeMutableAddress { unsafe place }
+    unsafeAddress { unsafe UnsafePointer(start) }
+    nonmutating unsafeMutableAddress { unsafe start }
   }
 
   var clientAddress: UnsafeMutablePointer<Client> {
-    @inline(__always) get { unsafe place }
+    @inline(__always) get { unsafe start }
   }
 
   var handlers: HandlerTable {
@@ -53,8 +53,8 @@ typealias Client = MQTTClient.Client<Linux>
     nonmutating unsafeMutableAddress { unsafe table }
   }
 
-  static var aliveMark: UInt32 { 0x534D_5154 }  // "SMQT"
-  static var closedMark: UInt32 { 0 }
+  static var liveMagic: UInt32 { 0x534D_5154 }  // "SMQT"
+  static var closedMagic: UInt32 { 0 }
 }
 
 /// The slot behind a handle; throws what is wrong with the handle.
@@ -62,10 +62,10 @@ typealias Client = MQTTClient.Client<Linux>
 /// The caller guarantees that it is a handle from `smq_client_init`, and that no other thread uses
 /// the client meanwhile.
 @inline(__always)
-func slot(_ handle: OpaquePointer?) throws(Status) -> UnsafeMutablePointer<ClientSlot> {
+func slot(_ handle: OpaquePointer?) throws(Status) -> UnsafeMutablePointer<ClientHandle> {
   guard let handle = unsafe handle else { throw .null }
-  let slot = unsafe UnsafeMutablePointer<ClientSlot>(handle)
-  guard unsafe slot.pointee.mark == ClientSlot.aliveMark else { throw .client }
+  let slot = unsafe UnsafeMutablePointer<ClientHandle>(handle)
+  guard unsafe slot.pointee.magic == ClientHandle.liveMagic else { throw .client }
   return unsafe slot
 }
 

@@ -7,12 +7,12 @@ import Storage
 /// In the library an identifier is a place (docs/decisions/0001). Here it is one nearly: message ids grow along the ring, with
 /// gaps where a number went to a request. So a message is where it would be without gaps, or some places before.
 extension Outbox {
-  func givenIdentifier(_ slot: Int) -> PacketIdentifier { PacketIdentifier(given: descriptors[slot].cookie) }
+  func cookieIdentifier(_ slot: Int) -> PacketIdentifier { PacketIdentifier(cookie: descriptors[slot].cookie) }
 
   /// The message whose fate is open, and that has this identifier.
-  func slotOfGiven(_ identifier: PacketIdentifier) -> Int? {
+  func slotByCookie(_ identifier: PacketIdentifier) -> Int? {
     guard descriptors.count > 0 else { return nil }
-    let distance = IdentifierRange.distanceOfGiven(from: givenIdentifier(descriptors.head), to: identifier)
+    let distance = IdentifierRange.fullDistance(from: cookieIdentifier(descriptors.head), to: identifier)
     let guess = min(distance, descriptors.count &- 1)
     var index = guess
     while index >= 0 {
@@ -31,33 +31,33 @@ extension Outbox {
   private func isOpen(_ index: Int, _ identifier: PacketIdentifier) -> Bool {
     let slot = descriptors.slot(at: index)
     let message = descriptors[slot]
-    return message.state.isOpen && message.qos != .atMostOnce && givenIdentifier(slot) == identifier
+    return message.state.isOpen && message.qos != .atMostOnce && cookieIdentifier(slot) == identifier
   }
 
   /// Whether a message has it. Nearly always they have not come round since the oldest, and nothing is searched: `count` is
   /// how many were given so far, and in the upper half of a cookie, how many that were.
-  func isGiven(_ identifier: PacketIdentifier, _ count: UInt32) -> Bool {
+  func isIdentifierInUse(_ identifier: PacketIdentifier, _ count: UInt32) -> Bool {
     guard descriptors.count > 0, count &- Counter.high(descriptors[descriptors.head].cookie) >= 65_535 else {
       return false
     }
-    return slotOfGiven(identifier) != nil
+    return slotByCookie(identifier) != nil
   }
 }
 
 extension SubscribeQueue {
   /// Where the request is that waits for its answer with this identifier.
-  func placeOfGiven(_ identifier: PacketIdentifier) -> Int? {
+  func slotByCookie(_ identifier: PacketIdentifier) -> Int? {
     for index in 0..<table.count {
       let slot = table.slot(at: index)
-      if table[slot].state == .sent, PacketIdentifier(given: table[slot].cookie) == identifier { return slot }
+      if table[slot].state == .sent, PacketIdentifier(cookie: table[slot].cookie) == identifier { return slot }
     }
     return nil
   }
 
-  func isGiven(_ identifier: PacketIdentifier) -> Bool {
+  func isIdentifierInUse(_ identifier: PacketIdentifier) -> Bool {
     for index in 0..<table.count {
-      let request = table[table.slot(at: index)]
-      if request.state != .free, PacketIdentifier(given: request.cookie) == identifier { return true }
+      let descriptor = table[table.slot(at: index)]
+      if descriptor.state != .free, PacketIdentifier(cookie: descriptor.cookie) == identifier { return true }
     }
     return false
   }
@@ -65,7 +65,7 @@ extension SubscribeQueue {
 
 extension Session {
   /// It may not be used again yet [MQTT-2.2.1-3] [MQTT-2.2.1-4].
-  public func isGiven(_ identifier: PacketIdentifier, _ count: UInt32) -> Bool {
-    state.outbox.isGiven(identifier, count) || state.requests.isGiven(identifier)
+  public func isIdentifierInUse(_ identifier: PacketIdentifier, _ count: UInt32) -> Bool {
+    state.outbox.isIdentifierInUse(identifier, count) || state.subscribeQueue.isIdentifierInUse(identifier)
   }
 }
