@@ -1,15 +1,17 @@
 public import MQTTWire
 import Storage
 
-/// Packet Identifiers that are given: in the drop-in for libmosquitto the message id that a program was told is the one on
-/// the wire (docs/decisions/0026). It is in the cookie, and so in the descriptor.
+/// Packet Identifiers that the program chooses. In the drop-in for libmosquitto the message id that a
+/// program was told is the Packet Identifier on the wire (docs/decisions/0026). It is in the cookie, and so
+/// in the descriptor.
 ///
-/// In the library an identifier is a place (docs/decisions/0001). Here it is one nearly: message ids grow along the ring, with
-/// gaps where a number went to a request. So a message is where it would be without gaps, or some places before.
+/// In the library an identifier follows from an index (docs/decisions/0001). In the drop-in that is nearly
+/// so: message ids grow along the ring, with gaps where a number went to SUBSCRIBE or UNSUBSCRIBE. So a
+/// message is at the index that it would have without gaps, or in front of it.
 extension Outbox {
   func cookieIdentifier(_ slot: Int) -> PacketIdentifier { PacketIdentifier(cookie: descriptors[slot].cookie) }
 
-  /// The message whose fate is open, and that has this identifier.
+  /// Returns the slot of the message that is not complete and has this identifier.
   func slotByCookie(_ identifier: PacketIdentifier) -> Int? {
     guard descriptors.count > 0 else { return nil }
     let distance = IdentifierRange.fullDistance(from: cookieIdentifier(descriptors.head), to: identifier)
@@ -19,7 +21,7 @@ extension Outbox {
       if isOpen(index, identifier) { return descriptors.slot(at: index) }
       index &-= 1
     }
-    // The count has begun anew behind one that waits for long.
+    // The message ids have wrapped behind a message that has waited for long.
     index = guess &+ 1
     while index < descriptors.count {
       if isOpen(index, identifier) { return descriptors.slot(at: index) }
@@ -34,8 +36,9 @@ extension Outbox {
     return message.state.isOpen && message.qos != .atMostOnce && cookieIdentifier(slot) == identifier
   }
 
-  /// Whether a message has it. Nearly always they have not come round since the oldest, and nothing is searched: `count` is
-  /// how many were given so far, and in the upper half of a cookie, how many that were.
+  /// Returns whether a message has this identifier. The message ids have rarely wrapped since the oldest
+  /// message, and then nothing is searched: `count` says how many were assigned so far, and the upper half
+  /// of a cookie how many had been when that message got its own.
   func isIdentifierInUse(_ identifier: PacketIdentifier, _ count: UInt32) -> Bool {
     guard descriptors.count > 0, count &- Counter.high(descriptors[descriptors.head].cookie) >= 65_535 else {
       return false
@@ -45,7 +48,8 @@ extension Outbox {
 }
 
 extension SubscribeQueue {
-  /// Where the request is that waits for its answer with this identifier.
+  /// Returns the slot of the SUBSCRIBE or UNSUBSCRIBE that waits for its acknowledgement with this
+  /// identifier.
   func slotByCookie(_ identifier: PacketIdentifier) -> Int? {
     for index in 0..<table.count {
       let slot = table.slot(at: index)
@@ -64,7 +68,7 @@ extension SubscribeQueue {
 }
 
 extension Session {
-  /// It may not be used again yet [MQTT-2.2.1-3] [MQTT-2.2.1-4].
+  /// Returns whether an identifier may not be used again yet [MQTT-2.2.1-3] [MQTT-2.2.1-4].
   public func isIdentifierInUse(_ identifier: PacketIdentifier, _ count: UInt32) -> Bool {
     state.outbox.isIdentifierInUse(identifier, count) || state.subscribeQueue.isIdentifierInUse(identifier)
   }

@@ -1,7 +1,8 @@
 import MQTTWire
 import Storage
 
-/// The Session State (§4.1), and what the application is still to be told: what outlives a connection.
+/// The Session State (§4.1) and the events that the application has not taken yet: what outlives a
+/// connection.
 struct SessionState: ~Copyable {
   var outbox: Outbox
   /// The priority queue: messages that go first; empty: there is no room for such.
@@ -15,7 +16,7 @@ struct SessionState: ~Copyable {
   var expiry = ExpiryClock()
   /// When `timedOut` found that a response was overdue.
   var overdueAt: Instant? = nil
-  /// The event that was handed out last tells that this subscription is no more.
+  /// The subscription whose loss is reported by the event that was handed out last.
   var lostSubscription: Int? = nil
 
   init(_ options: borrowing SessionOptions, plan: SessionPlan, block: borrowing Arena, random: UInt32) {
@@ -43,24 +44,24 @@ struct SessionState: ~Copyable {
     responses = PendingResponses(entries: block.table(plan.responses), mark: random)
   }
 
-  /// Every message and every request is complete.
+  /// Whether every message, SUBSCRIBE and UNSUBSCRIBE is complete.
   var isDrained: Bool {
     outbox.incomplete == 0 && (urgent.isEmpty || urgent.element.incomplete == 0) && subscribeQueue.incomplete == 0
   }
 
-  /// PUBLISH, PUBREL, SUBSCRIBE and UNSUBSCRIBE that are sent, each whole, and that the server has not acknowledged.
+  /// How many PUBLISH, PUBREL, SUBSCRIBE and UNSUBSCRIBE packets are wholly sent and not acknowledged.
   var unacknowledged: Int {
     outbox.unacknowledged &+ (urgent.isEmpty ? 0 : urgent.element.unacknowledged) &+ subscribeQueue.incomplete
       &- subscribeQueue.queued
   }
 
-  /// The second in which the first message expires, if one does.
+  /// The second in which the first message expires; `nil` if none does.
   var earliestExpiry: UInt32? {
     guard !urgent.isEmpty, let second = urgent.element.nextExpiry else { return outbox.nextExpiry }
     return min(second, outbox.nextExpiry ?? second)
   }
 
-  /// A part of an urgent message is sent: the rest of it is next.
+  /// Whether a part of an urgent message is sent, so that the rest of it is next.
   var isInsideUrgent: Bool { !urgent.isEmpty && urgent.element.isInsidePacket }
 
   mutating func advance(to now: Instant) {
@@ -68,19 +69,19 @@ struct SessionState: ~Copyable {
     if !urgent.isEmpty { urgent.element.advance(to: now) }
   }
 
-  /// Before an acknowledgement takes something out.
+  /// Has to be called before an acknowledgement removes something.
   mutating func recordPeaks() {
     outbox.recordPeaks()
     if !urgent.isEmpty { urgent.element.recordPeaks() }
   }
 
-  /// Ends what has expired.
+  /// Completes the messages that have expired.
   mutating func expire(quota: inout SendQuota) {
     outbox.expire(at: expiry.seconds, quota: &quota)
     if !urgent.isEmpty { urgent.element.expire(at: expiry.seconds, quota: &quota) }
   }
 
-  /// The connection is gone [MQTT-4.1.0-1].
+  /// Keeps the Session State when the connection is lost [MQTT-4.1.0-1].
   mutating func connectionLost(dropsAtMostOnce: Bool, dropsSubscribes: Bool) {
     outbox.connectionLost()
     if dropsAtMostOnce || DropIn.isOn { outbox.dropAtMostOnce() }
@@ -92,7 +93,8 @@ struct SessionState: ~Copyable {
     subscriptions.connectionLost()
   }
 
-  /// A connection is up: what is not complete is to be sent, as the server has the session or has not (§4.4).
+  /// Prepares to resend what is not complete on a new connection, depending on whether the server has kept
+  /// the session (§4.4).
   mutating func connected(
     _ version: ProtocolVersion, sessionPresent: Bool, repeatsExactlyOnce: Bool, quota: inout SendQuota,
     limits: ServerLimits

@@ -1,9 +1,9 @@
 import MQTTWire
 import Storage
 
-/// What is read and changed in the packets of the queue. They are the session's own, so they can be read.
+/// What is read and changed in the packets of the queue.
 extension SubscribeQueue {
-  /// The Topic Filters of a request, where they are in `filters`, one after the other. `nil`: that was the last.
+  /// Returns the next Topic Filter of a packet, as a range of `filters`, or `nil` behind the last.
   func filter(of slot: Int, at position: inout Int) -> ByteRange? {
     let descriptor = table[slot]
     let end = Int(truncatingIfNeeded: descriptor.offset &+ descriptor.length)
@@ -46,7 +46,8 @@ extension SubscribeQueue {
     packet[0] |= Publish.duplicateFlag
   }
 
-  /// Makes a packet of 5.0 one of 3.1.1: without properties and Subscription Options but the QoS.
+  /// Turns a packet of 5.0 into one of 3.1.1, which has no properties, and of the Subscription Options only
+  /// the QoS.
   mutating func downgrade(_ slot: Int) {
     let descriptor = table[slot]
     let end = Int(truncatingIfNeeded: descriptor.offset &+ descriptor.length)

@@ -1,11 +1,11 @@
 import MQTTWire
 import Storage
 
-/// SUBSCRIBE and UNSUBSCRIBE packets until they are answered. They go ahead of the outbox: messages in flight
-/// must not hold them back [MQTT-3.3.4-8].
+/// SUBSCRIBE and UNSUBSCRIBE packets until they are acknowledged. They are sent before the outbox: messages
+/// in flight must not hold them back [MQTT-3.3.4-8].
 ///
-/// The Packet Identifier tells the place in the table. A packet whose connection ended before the answer is
-/// sent once more on the next one: both mean the same when they come twice.
+/// The Packet Identifier follows from the slot. A packet whose connection ended before its acknowledgement
+/// came is resent on the next one, since both packets mean the same when they come twice.
 struct SubscribeQueue: ~Copyable {
   struct Descriptor: BitwiseCopyable {
     let cookie: UInt64
@@ -62,7 +62,7 @@ struct SubscribeQueue: ~Copyable {
 
   // MARK: What the application wants
 
-  /// Takes a request in, or changes nothing.
+  /// Adds a packet, or changes nothing.
   mutating func append<List: SubscriptionList & ~Copyable & ~Escapable>(
     _ packet: borrowing SubscribePacket<List>, count: Int, needs: Needs, version: ProtocolVersion,
     cookie: UInt64, isResubscription: Bool = false, limits: ServerLimits
@@ -90,7 +90,7 @@ struct SubscribeQueue: ~Copyable {
     peak = max(peak, table.count)
   }
 
-  /// Whether a packet of this size would be taken.
+  /// Returns whether a packet of this size would be added.
   func hasRoom(_ size: Int) -> Bool { !table.isFull && size <= bytes.capacity && offset(for: size) != nil }
 
   private func offset(for size: Int) -> Int? {
@@ -99,7 +99,8 @@ struct SubscribeQueue: ~Copyable {
 
   // MARK: Things that happened
 
-  /// The request that a SUBACK or UNSUBACK answers. `nil`: there is none, or one of the other kind.
+  /// Returns the packet that a SUBACK or UNSUBACK acknowledges. It is `nil` if there is none, or one of the
+  /// other type.
   func descriptor(for suback: Suback) -> Descriptor? {
     guard let slot = findSlot(suback.identifier), slot < table.capacity, isStored(slot) else { return nil }
     let descriptor = table[slot]
@@ -107,14 +108,15 @@ struct SubscribeQueue: ~Copyable {
     return descriptor.state == .sent && descriptor.type == expected ? descriptor : nil
   }
 
-  /// It is answered.
+  /// Removes a packet that was acknowledged.
   mutating func complete(_ identifier: PacketIdentifier) {
     guard let slot = findSlot(identifier) else { return }
     incomplete &-= 1
     free(slot)
   }
 
-  /// Its answer could not be read. The place of one that is a repetition, which is not failed.
+  /// Fails a packet whose acknowledgement could not be read. A packet with which the session resubscribes
+  /// is not failed: its slot is returned.
   mutating func failUnreadable(_ identifier: PacketIdentifier) -> Int? {
     guard let slot = findSlot(identifier), slot < table.capacity, isStored(slot),
       table[slot].state == .sent
@@ -131,7 +133,8 @@ struct SubscribeQueue: ~Copyable {
     failed &+= 1
   }
 
-  /// What was sent and not answered is to be sent again, but for the session's own: those it makes anew.
+  /// Queues again what was sent and not acknowledged. The packets with which the session resubscribes are
+  /// dropped, because it makes them anew.
   mutating func connectionLost() {
     sentBytes = 0
     queued = 0
@@ -146,7 +149,7 @@ struct SubscribeQueue: ~Copyable {
     }
   }
 
-  /// None is answered any more.
+  /// Removes all packets, none of which will be acknowledged.
   mutating func removeAll() {
     sentBytes = 0
     queued = 0
@@ -181,7 +184,7 @@ struct SubscribeQueue: ~Copyable {
     collect()
   }
 
-  /// A request that a server can't take, or whose answer could not be read.
+  /// The slot of a packet that is above a limit of the server, or whose acknowledgement could not be read.
   var firstFailed: Int? {
     guard failed > 0 else { return nil }
     for index in 0..<table.count where table[table.slot(at: index)].state == .failed {
@@ -197,14 +200,15 @@ struct SubscribeQueue: ~Copyable {
     return descriptor
   }
 
-  /// The place of the request that an identifier belongs to; `descriptor(for:)` has seen that there is one.
+  /// Returns the slot of the packet that has this identifier. `descriptor(for:)` has shown that there is
+  /// one.
   func slot(of identifier: PacketIdentifier) -> Int { findSlot(identifier) ?? 0 }
 
   // MARK: Outputs
 
   var isInsidePacket: Bool { sentBytes > 0 }
 
-  /// The packet to send, or the rest of it; only while `queued` is not 0.
+  /// Chooses the packet to send, unless one is partly sent. It may be called only while `queued` is not 0.
   mutating func prepare() {
     guard sentBytes == 0 else { return }
     for index in 0..<table.count {
@@ -222,7 +226,7 @@ struct SubscribeQueue: ~Copyable {
     }
   }
 
-  /// True: the packet is whole.
+  /// Returns true if the packet is wholly sent.
   mutating func transmitted(_ count: Int) -> Bool {
     sentBytes &+= count
     guard sentBytes == Int(truncatingIfNeeded: table[sending].length) else { return false }

@@ -1,15 +1,15 @@
 import MQTTWire
 
-/// Where a message in the outbox stands (§4.3).
+/// The state of a message in the outbox (§4.3).
 ///
 ///                  transmitted            PUBACK
-///     queued ──────────────────▶ sent ──────────────▶ completed        QoS 1
-///       │                         │ PUBREC         PUBCOMP
-///       │ QoS 0: transmitted      └────▶ released ───────▶ completed   QoS 2
+///     queued ──────────────────▶ sent ──────────────▶ completed          QoS 1
+///       │                         │ PUBREC           PUBCOMP
+///       │ QoS 0: transmitted      └────▶ pubrelSent ───────▶ completed   QoS 2
 ///       └──────────▶ completed
 ///
-/// `reserved` comes before `queued` while the application writes the payload.
-/// `completed` lasts until the application has taken the completion; then the slot is `free`.
+/// `reserved` comes before `queued` while the application writes the payload. `completed` lasts until the
+/// application has taken the completion; then the slot is `free`.
 enum DeliveryState: UInt8, BitwiseCopyable {
   case reserved
   case queued
@@ -18,15 +18,15 @@ enum DeliveryState: UInt8, BitwiseCopyable {
   case completed
   case free
 
-  /// Its fate is open.
+  /// Whether the message is not complete.
   var isOpen: Bool { rawValue < Self.completed.rawValue }
 
-  /// PUBLISH is to be sent, or may have to be sent again.
+  /// Whether PUBLISH is to be sent, or may have to be resent.
   var mayBePublished: Bool { rawValue <= Self.sent.rawValue }
 }
 
-/// THE table of the sender's side: what an acknowledgement does to a message (§4.3.2, §4.3.3).
-/// Everything about QoS 1 and 2 that depends on the order of packets is decided here.
+/// The table of the sender's side: what an acknowledgement does to a message (§4.3.2, §4.3.3). Everything
+/// about QoS 1 and 2 that depends on the order of packets is decided here.
 enum DeliveryHandshake {
   enum Step: BitwiseCopyable {
     case complete

@@ -1,6 +1,6 @@
 import MQTTWire
 
-/// What a descriptor of the outbox says with one bit each. Not an OptionSet: that counts as an allocation
+/// The flags of a descriptor. They are no OptionSet, because that counts as an allocation
 /// (docs/decisions/0007).
 public struct MessageFlags: BitwiseCopyable {
   private(set) var bits: UInt32
@@ -16,7 +16,8 @@ public struct MessageFlags: BitwiseCopyable {
     bits = UInt32(qos.rawValue) | (retain ? Flag.retain.bit : 0) | (isQuiet ? Flag.isQuiet.bit : 0)
   }
 
-  /// From three bytes, the lowest first: QoS, retain, quiet. `nil`: that is not what they are, or there is something else.
+  /// Reads QoS, retain and quiet from three bytes, the lowest first. It returns `nil` if a byte has another
+  /// value, or if the fourth is not 0.
   @inline(__always)
   public init?(bytes: UInt32) {
     guard bytes & ~(Self.qosBits | Flag.retain.bit | Flag.isQuiet.bit) == 0,
@@ -43,7 +44,7 @@ public struct MessageFlags: BitwiseCopyable {
   @inline(__always)
   var headerFlags: UInt8 { UInt8(truncatingIfNeeded: (bits & Self.qosBits) << 1 | bits >> 8 & 1) }
 
-  /// Whether one of these flags is set.
+  /// Returns whether one of these flags is set.
   @inline(__always)
   func containsAny(_ one: Flag, _ other: Flag) -> Bool { bits & (one.bit | other.bit) != 0 }
 
@@ -76,9 +77,9 @@ extension MessageFlags.Flag {
   static var needsTopic: Self { Self(bit: 1 << 11) }
   /// Its payload is not in the ring.
   static var isStream: Self { Self(bit: 1 << 12) }
-  /// Somebody waits for a reply.
+  /// The application waits for a response.
   static var isRequest: Self { Self(bit: 1 << 13) }
-  /// A request whose end has been told: of this message nobody wants to hear.
+  /// A request whose end was reported: its message gets no completion.
   static var isDismissed: Self { Self(bit: 1 << 14) }
   /// A newer message with the same topic takes its place; `tag` is the topic's hash.
   static var isLatest: Self { Self(bit: 1 << 15) }
@@ -87,13 +88,13 @@ extension MessageFlags.Flag {
 }
 
 extension Publish {
-  /// What its descriptor says of the message itself.
+  /// Returns what the descriptor says about the message itself.
   @inline(__always)
   func flags(_ options: PublishOptions) -> MessageFlags {
     MessageFlags(qos: qos, retain: retain, isQuiet: options.isQuiet)
   }
 
-  /// No more than a topic and a payload.
+  /// Makes a message of a topic and a payload alone.
   @_lifetime(copy topic, copy payload)
   @inline(__always)
   init(topic: Span<UInt8>, payload: Span<UInt8>, _ flags: MessageFlags) {

@@ -1,10 +1,10 @@
 import MQTTWire
 import Storage
 
-/// Messages that expire (§3.3.2.3.3): how one ends that was never sent, and how the others say what is left of their
-/// time.
+/// Message expiry (§3.3.2.3.3): messages that expire unsent, and the Message Expiry Interval of those that
+/// are sent.
 extension Outbox {
-  /// Ends what is of no use any more and was never sent.
+  /// Completes the messages that have expired and were never sent.
   mutating func expire(at second: UInt32, quota: inout SendQuota) {
     guard let due = nextExpiry, due <= second else { return }
     shrinkWindow(&quota)
@@ -13,7 +13,7 @@ extension Outbox {
     for _ in 0..<descriptors.count {
       let message = descriptors[slot]
       if message.flags.contains(.expires), message.state.mayBePublished {
-        // The time of what was sent goes on: it may have to be sent again.
+        // A message that was sent can still expire, because it may have to be resent.
         if message.expiresAt > second {
           recordExpiry(message.expiresAt)
         } else if message.state == .queued, !isBegun(slot), !hasDuplicateFlag(message) {
@@ -24,7 +24,7 @@ extension Outbox {
     }
   }
 
-  /// Ends a message that will never be sent.
+  /// Completes a message that will never be sent.
   mutating func withdraw(_ slot: Int, _ result: DeliveryResult) {
     let message = descriptors[slot]
     let wasToEstablish = message.flags.contains(.hasAlias) && !message.flags.contains(.hasNoTopic)
@@ -32,8 +32,8 @@ extension Outbox {
     complete(slot, result)
   }
 
-  /// The message that was to establish an alias is not sent: those that rely on it, which are behind it, need their
-  /// topic.
+  /// Handles that the message which was to establish an alias is not sent: the messages behind it that rely
+  /// on the alias need their topic.
   private mutating func loseAlias(_ alias: UInt16) {
     aliases.lose(Int(alias))
     var slot = descriptors.head
@@ -48,15 +48,15 @@ extension Outbox {
 
   mutating func recordExpiry(_ second: UInt32) { nextExpiry = Swift.min(nextExpiry ?? .max, second) }
 
-  /// Writes into the packet how long it is still of use [MQTT-3.3.2-6].
+  /// Writes into the packet how much of the Message Expiry Interval is left [MQTT-3.3.2-6].
   mutating func writeExpiry(_ slot: Int, at second: UInt32) {
     let message = descriptors[slot]
     guard message.link != 0 else { return }
     let offset = message.start &+ Int(truncatingIfNeeded: message.link)
     var last: UInt32 = 0
     for index in offset..<offset &+ 4 { last = last << 8 | UInt32(bytes.bytes[index]) }
-    // One that was sent before is sent again, whatever its time. A second that has begun counts as a whole one,
-    // so what is left may seem to be more than there was.
+    // A message that was sent before is resent even when it has expired. A second that has begun counts as
+    // a whole one, so that what is left may seem to be more than there was.
     let left = message.expiresAt > second ? Swift.min(message.expiresAt &- second, last) : 1
     var writer = ByteWriter(bytes.mutableBytes(in: offset..<offset &+ 4))
     writer.put(left)

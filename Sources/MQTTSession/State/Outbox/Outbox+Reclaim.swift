@@ -1,10 +1,11 @@
 import MQTTWire
 import Storage
 
-/// Descriptors in the middle: they can be closed up as long as the server knows no message behind them by its identifier.
+/// Freeing descriptors in the middle. The gap can be closed as long as the server knows no message behind
+/// it by its identifier.
 extension Outbox {
-  /// Closes the gap that a message leaves of which nobody has to hear any more, if those behind it were never sent: then
-  /// they can move up, and take the identifiers of their new places.
+  /// Closes the gap of a message about which nothing remains to be reported, if those behind it were never
+  /// sent: they move up, and get the identifiers that belong to their new indexes.
   mutating func removeFree(_ gap: Int) {
     let gapIndex = descriptors.index(of: gap)
     guard gapIndex < descriptors.count, descriptors[gap].state == .free, gapIndex >= known, !isBegun(from: gapIndex)
@@ -25,7 +26,7 @@ extension Outbox {
     }
     if descriptors.count &- live > gapIndex { first = descriptors.slot(before: first) } else { live &-= 1 }
     if descriptors.count &- unsent > gapIndex {
-      // It had been stepped over.
+      // `sendSlot` had moved past it.
       sendSlot = descriptors.slot(before: sendSlot)
       readySlot = descriptors.slot(before: readySlot)
     } else {
@@ -39,11 +40,11 @@ extension Outbox {
   /// Whether there is a descriptor for one more message.
   var hasDescriptor: Bool { descriptors.count < descriptors.capacity || reclaimable != nil }
 
-  /// When the outbox is full, those in the middle count, too, whose completion has been taken.
+  /// Frees a descriptor in the middle whose completion has been taken, when the outbox is full.
   @inline(never)
   mutating func reclaim() -> Bool {
     guard let slot = reclaimable else {
-      // A program that tries again and again does not make it look through all of them each time.
+      // A program that tries again and again must not make the outbox search all of them each time.
       if !isInsidePacket { hasGap = false }
       return false
     }
@@ -60,12 +61,13 @@ extension Outbox {
     return nil
   }
 
-  /// The message at a place, which may have ended meanwhile, or one behind it is being sent, with its identifier.
+  /// Returns whether the message at an index, which may have ended meanwhile, or one behind it is partly
+  /// sent, with its identifier.
   private func isBegun(from gapIndex: Int) -> Bool {
     isInsidePacket && descriptors[sendSlot].qos != .atMostOnce && descriptors.index(of: sendSlot) >= gapIndex
   }
 
-  /// Their list is linked by slot.
+  /// Adapts the list of completions, which is linked by slot.
   private mutating func moveCompletions(behind gapIndex: Int) {
     var slot = firstCompleted
     while slot != Outbox.none {

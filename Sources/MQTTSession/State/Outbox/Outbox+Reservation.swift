@@ -11,7 +11,7 @@ struct Reservation: BitwiseCopyable {
 
 /// Reserve, commit and abort: the program writes the payload straight into the outbox.
 extension Outbox {
-  /// Where the payload of the reservation goes.
+  /// Returns the space for the payload of the reservation.
   @_lifetime(&self)
   mutating func reservedPayload(_ reservation: Reservation) -> MutableSpan<UInt8> {
     let end = descriptors[reservation.slot].end
@@ -22,10 +22,10 @@ extension Outbox {
     let slot = reservation.slot
     self.reservation = nil
     descriptors[slot].state = .queued
-    // Its time may have come while nothing could be done about it.
+    // It may have expired while it could not be completed.
     if descriptors[slot].flags.contains(.expires) { recordExpiry(descriptors[slot].expiresAt) }
     if payloadSize < reservation.payloadSize { shrink(slot, by: reservation.payloadSize &- payloadSize) }
-    // The server may be another one than when the room was reserved.
+    // The server may have changed since the room was reserved.
     let message = descriptors[slot]
     let limit = limits.verdict(packetSize: message.size, message.flags)
     if let limit { complete(slot, .aboveLimit, reasonCode: limit.reasonCode.rawValue) }
@@ -36,7 +36,7 @@ extension Outbox {
     removeNewest(tailOffset: reservation.tailOffset)
   }
 
-  /// Takes bytes off the end of the newest packet, and puts its header right.
+  /// Removes bytes from the end of the newest packet, and corrects its header.
   private mutating func shrink(_ slot: Int, by count: Int) {
     let message = descriptors[slot]
     var headerSize = 2

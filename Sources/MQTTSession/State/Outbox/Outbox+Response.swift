@@ -2,8 +2,8 @@ import Storage
 
 /// Messages that are requests (§4.10), once the program has been told how the request ended.
 extension Outbox {
-  /// The end of a request has been told: of its message nobody wants to hear any more. If its time was up and the
-  /// message was never sent, it never will be.
+  /// Drops the completion of a request's message, because the end of the request was reported. If the
+  /// response is overdue and the message was never sent, it never will be.
   mutating func dismiss(_ request: PendingResponses.Ended, isTimeUp: Bool, quota: inout SendQuota) {
     guard let slot = slot(of: request) else { return }
     switch descriptors[slot].state {
@@ -16,7 +16,8 @@ extension Outbox {
     }
   }
 
-  /// Where the message of a request is, if it is there: what was dropped before it has moved it.
+  /// Returns the slot of a request's message, if it is there. Dropping messages in front of it may have
+  /// moved it.
   private func slot(of request: PendingResponses.Ended) -> Int? {
     if isOf(request, request.slot) { return request.slot }
     var slot = descriptors.head

@@ -9,15 +9,16 @@ struct OutgoingStream: BitwiseCopyable {
   var sent = 0
 }
 
-/// The message whose payload is not in the outbox: its header is in the ring, and its payload follows from the stream
-/// buffer.
+/// A message whose payload is not in the outbox: its header is in the ring, and its payload follows from
+/// the stream buffer.
 extension Outbox {
-  /// The header of the stream is out: its payload is next.
+  /// Whether the header of the stream is sent, so that its payload is next.
   var isInsideStream: Bool {
     windowCount > 0 && windowStart == windowEnd && descriptors[sendSlot].flags.contains(.isStream)
   }
 
-  /// `count` bytes of the stream's payload were handed to the transport. Returns how many packets are whole now.
+  /// Handles that `count` bytes of the stream's payload were handed to the transport. Returns how many
+  /// packets are wholly sent.
   mutating func transmittedStream(_ count: Int, order: inout UInt16) -> Int {
     stream?.sent &+= count
     guard isStreamSent else { return 0 }

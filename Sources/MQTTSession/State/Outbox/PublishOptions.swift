@@ -26,7 +26,7 @@ public struct PublishOptions: BitwiseCopyable {
   var expiresAt: UInt32 = 0
   /// Where the value of a Message Expiry Interval is in the message's own list of properties.
   public var expiryInProperties: Int? = nil
-  /// Tells the request in the table of replies.
+  /// The tag of the request in `PendingResponses`.
   var responseTag: UInt16? = nil
 
   public init(cookie: UInt64, isQuiet: Bool) {
@@ -34,11 +34,11 @@ public struct PublishOptions: BitwiseCopyable {
     self.isQuiet = isQuiet
   }
 
-  /// `publish` alone will not do.
+  /// Whether the message needs the slow path.
   @inline(__always)
   public var needsSlowPath: Bool { isUrgent || overflow != .refuse || expiry != 0 }
 
-  /// Something else than a message to be sent some time.
+  /// Whether the descriptor has to record more than the flags of the message.
   @inline(__always)
   var needsAnnotation: Bool { kind != .whole || overflow != .refuse || expiresAt != 0 || responseTag != nil }
 }

@@ -55,7 +55,7 @@ import Testing
           .v5_0, 0x82, 65_280, [("a", 0x2E), ("b", 0x10)],
           properties: [0x0B, 0xFF, 0xFF, 0xFF, 0x7F] + properties))
     rig.receive(suback(.v5_0, 65_280, [2, 0], properties: property(0x1F, "so be it") + properties))
-    guard case .answered(let event) = rig.session.nextEvent() else {
+    guard case .subscribeCompleted(let event) = rig.session.nextEvent() else {
       Issue.record("not answered")
       return
     }

@@ -11,7 +11,7 @@ import TestSupport
 final class OutboxModel {
   struct Disagreement: Error { let text: String }
 
-  enum State { case queued, sent, released, completed, free }
+  enum State { case queued, sent, pubrelSent, completed, free }
 
   struct Message {
     let cookie: UInt64

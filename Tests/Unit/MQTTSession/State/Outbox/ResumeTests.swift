@@ -5,7 +5,7 @@ import Testing
 
 /// What becomes of a message when its connection ends (§4.1, §4.4).
 @Suite struct ResumeTests {
-  enum State: CaseIterable { case queued, partlySent, sent, released, completed }
+  enum State: CaseIterable { case queued, partlySent, sent, pubrelSent, completed }
 
   struct Case: Sendable, CustomTestStringConvertible {
     let qos: QoS
