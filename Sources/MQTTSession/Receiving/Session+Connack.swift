@@ -1,7 +1,7 @@
 import MQTTWire
 import Storage
 
-/// What CONNACK does (§3.2): a connection is accepted, or it is not.
+/// What CONNACK does (§3.2): it accepts a connection, or refuses it.
 extension Session {
   mutating func handle(_ connack: Connack, _ header: FixedHeader) {
     let offset = receiver.position &+ header.size
@@ -15,13 +15,13 @@ extension Session {
           properties: connack.properties.shifted(by: offset)),
         sending: nil)
     }
-    // A session that we did not ask for [MQTT-3.2.2-4]. One that we did ask for may be that of an earlier
+    // The session was not asked for [MQTT-3.2.2-4]. One that was asked for may be that of an earlier
     // process (docs/decisions/0009).
     guard !(connack.sessionPresent && sentCleanStart) else { return violate(.unwantedSession) }
     guard isMethodOurs(connack.authenticationMethod.shifted(by: offset)) else {
       return violate(.unexpectedAuthentication)
     }
-    // 3.1 does not say. If the server has no session after all, sending again does no harm.
+    // 3.1 does not report Session Present. If the server has no session after all, resending does no harm.
     let isKnown = version != .v3_1
     let sessionPresent = isKnown ? connack.sessionPresent : !sentCleanStart
     connection.phase = .connected
@@ -61,7 +61,7 @@ extension Session {
       ByteRange(offset: 0, count: header.packetSize))
   }
 
-  /// What CONNECT said. That a new session is to begin, only that of 5.0 says.
+  /// Whether CONNECT had Clean Start or Clean Session. Only 5.0 can begin a new session and keep it.
   private var sentCleanStart: Bool {
     identity.beginsNewSession && version != connects.version ? false : identity.cleanStart
   }

@@ -12,14 +12,15 @@ public enum EventSource: UInt8, BitwiseCopyable {
   case overdueResponse
   /// What the server has sent.
   case packet
-  /// The same, if it is a plain message that `advanceToNextEvent` has just found: `takePlainMessage` is cheaper then.
+  /// A packet which is a plain message that `advanceToNextEvent` has just found: `takePlainMessage` costs
+  /// less then.
   case plainMessage
   case room
 }
 
-/// Outputs: what the application should know, one event at a time (docs/decisions/0011).
+/// Outputs: events, one at a time (docs/decisions/0011).
 extension Session {
-  /// The order in which things are told.
+  /// The source of the next event, in the order in which events are handed out.
   public var nextSource: EventSource {
     @inline(__always) get {
       if arrival.event.kind == .connected, !arrival.event.isBorrowed { return .connected }
@@ -35,7 +36,7 @@ extension Session {
     }
   }
 
-  /// What is told before a packet that has come and is no CONNACK.
+  /// The source of an event that comes before a packet other than CONNACK.
   private var sourceBeforePackets: EventSource? {
     @inline(__always) get {
       if let urgentCompletion { return urgentCompletion }
@@ -46,35 +47,35 @@ extension Session {
     }
   }
 
-  /// `releaseEvent` has something to do.
+  /// Whether `releaseEvent` has something to do.
   public var hasEventToRelease: Bool {
     @inline(__always) get { arrival.event.isBorrowed || state.lostSubscription != nil }
   }
 
-  /// `nextEvent` will find one.
+  /// Whether `nextEvent` will return an event.
   public var hasEvent: Bool { nextSource != .none }
 
-  /// An event was handed out and not yet released: what is behind it has not been looked at.
+  /// Whether an event was handed out and not yet released: what is behind it has not been parsed.
   public var eventIsBorrowed: Bool { arrival.event.isBorrowed }
 
-  /// What the transport brought has not all been handed out.
+  /// Whether an event in the receive buffer was not released yet.
   public var hasUndeliveredEvent: Bool { arrival.event.kind != .none }
 
-  /// The next thing the application should know. Releases the event before.
+  /// Releases the last event, and returns the next one.
   public mutating func nextEvent() -> SessionEvent? {
     let source = advanceToNextEvent()
     return takeEvent(source)
   }
 
-  /// Releases the event before. What comes next is there to be taken.
+  /// Releases the last event, and returns the source of the next one.
   @inline(__always)
   public mutating func advanceToNextEvent() -> EventSource {
-    // Most often one message follows another.
+    // Most often another message follows.
     guard releaseAndParsePlain() else { return nextSource }
     return sourceBeforePackets ?? .plainMessage
   }
 
-  /// The event of the source that `advanceToNextEvent` has told.
+  /// Takes the event of the source that `advanceToNextEvent` returned.
   @inline(never)
   public mutating func takeEvent(_ source: EventSource) -> SessionEvent? {
     switch source {
@@ -94,8 +95,8 @@ extension Session {
     }
   }
 
-  /// The slot of the completion that comes next, if there is no event to release, and it says no more than that its message
-  /// has arrived.
+  /// The slot of the completion that comes next, if there is no event to release, and the completion
+  /// reports only that its message was delivered.
   public var plainCompletion: Int? {
     @inline(__always) get {
       guard !arrival.event.precedesCompletions, urgentCompletion == nil else { return nil }
@@ -103,13 +104,13 @@ extension Session {
     }
   }
 
-  /// The completion whose slot `plainCompletion` has just told.
+  /// Takes the completion whose slot `plainCompletion` has just returned.
   @inline(__always)
   public mutating func takePlainCompletion(_ slot: Int) -> Completion {
     state.outbox.takeCompletion(first: slot)
   }
 
-  /// That of `EventSource.plainMessage`.
+  /// Takes the event of `EventSource.plainMessage`.
   @inline(__always)
   public mutating func takePlainMessage() -> PlainMessage {
     arrival.event.isBorrowed = true
@@ -117,11 +118,11 @@ extension Session {
     return arrival.event.message
   }
 
-  /// The application has done with the event that was handed out last: a message may be acknowledged, and what
-  /// is behind it parsed.
+  /// Releases the event that was handed out last: its message may be acknowledged, and what is behind it
+  /// parsed.
   public mutating func releaseEvent() { _ = releaseAndParsePlain() }
 
-  /// True: behind the event is a plain message, which is the event now.
+  /// Returns true if a plain message follows, which is the pending event now.
   @inline(always)
   private mutating func releaseAndParsePlain() -> Bool {
     guard arrival.event.isBorrowed else {
@@ -134,7 +135,7 @@ extension Session {
     return false
   }
 
-  /// There is no event any more; its bytes are free.
+  /// Removes the event, and frees its bytes.
   @inline(__always)
   mutating func consumeEvent() {
     let bytes = arrival.event.bytes
@@ -163,7 +164,7 @@ extension Session {
     return event
   }
 
-  /// A completion, with what came with the acknowledgement.
+  /// Makes the event of a completion, with what came with the acknowledgement.
   private mutating func event(_ completion: Completion, isUrgent: Bool) -> SessionEvent {
     var completion = completion
     if arrival.event.kind == .acknowledged, case .acknowledged(let details) = arrival.event.event,
@@ -212,7 +213,7 @@ extension Session {
     return .responseTimedOut(cookie: request.cookie)
   }
 
-  /// A request has ended: there may be no other whose time was up at the last look.
+  /// After a request has ended there may be no other whose response was overdue at the last check.
   mutating func updateOverdue() {
     guard let time = state.overdueAt else { return }
     if let deadline = state.responses.deadline, deadline.isReached(at: time) { return }
@@ -221,7 +222,7 @@ extension Session {
 }
 
 extension MessageEvent {
-  /// A plain message as any other is told.
+  /// Makes the event of a plain message.
   @inline(__always)
   public init(_ message: PlainMessage) {
     topic = message.topic

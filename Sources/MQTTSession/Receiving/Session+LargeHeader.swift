@@ -1,22 +1,23 @@
 import MQTTWire
 import Storage
 
-/// The way through a header of PUBLISH that is larger than the receive buffer.
+/// How far a header of PUBLISH that is larger than the receive buffer has been read.
 struct HeaderScan: BitwiseCopyable {
-  /// So many bytes are of no interest: the Topic Name, or a string in a property.
+  /// How many bytes to skip: the Topic Name, or a string in a property.
   var skip: Int
   let hasTopic: Bool
   var hasAlias = false
   /// Bytes of properties that are left; `nil`: Packet Identifier and Property Length come first.
   var properties: Int? = nil
-  /// So many strings of the property are still to come.
+  /// How many strings of the property are still to come.
   var strings = 0
 }
 
 extension Session {
-  /// Takes the next step: looks for the Packet Identifier, for the Topic Alias, and for the end. False: more bytes are needed, or it has to wait.
+  /// Reads the next field of the header, to find the Packet Identifier, the Topic Alias and the end.
+  /// Returns false if more bytes are needed or the message has to wait.
   mutating func scanHeader(_ message: LargeMessage, _ scan: HeaderScan) throws(Malformed) -> Bool {
-    // The longest step: Packet Identifier and Property Length.
+    // The longest field: Packet Identifier and Property Length.
     let wanted = scan.skip > 0 ? 1 : min(6, message.remaining)
     guard receiver.unread.count >= wanted else {
       receiver.compact()
@@ -90,7 +91,7 @@ extension Session {
     return true
   }
 
-  /// False: the connection is over.
+  /// Returns false if the connection is being closed.
   private mutating func scanAlias(_ alias: Int, hasTopic: Bool) -> Bool {
     let maximum = receivedAliases.maximum
     guard alias <= maximum else {

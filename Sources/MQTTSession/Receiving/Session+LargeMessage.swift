@@ -1,19 +1,19 @@
 import MQTTWire
 import Storage
 
-/// A PUBLISH from the server that is larger than the receive buffer, on its way through it.
+/// A PUBLISH from the server that is larger than the receive buffer, while it is being received.
 struct LargeMessage: BitwiseCopyable {
   enum Stage: BitwiseCopyable {
     /// The header stays at the front of the buffer; the payload passes behind it.
     case payload
     /// Not even the header fits.
     case header(HeaderScan)
-    /// Behind that.
+    /// What follows the header.
     case rest
   }
 
   var stage: Stage
-  /// What the application is told, as far as it is told anything.
+  /// The event, as far as the application gets one.
   var event: MessageEvent
   let header: FixedHeader
   var identifier: PacketIdentifier?
@@ -21,17 +21,17 @@ struct LargeMessage: BitwiseCopyable {
   let headerSize: Int
   /// Bytes that are still to come.
   var remaining: Int
-  /// In parts; else the payload is dropped.
+  /// The payload is delivered in parts; otherwise it is dropped.
   let isDelivered: Bool
-  /// Nothing is told: it was handed out before, or is left to a later connection.
+  /// There is no event: the message was handed out before, or is left to a later connection.
   var isDropped: Bool
   /// The Correlation Data in the header.
   var correlation: ByteRange? = nil
 }
 
-/// A message that is larger than the receive buffer (§3.3): in parts, or without its payload.
+/// A message that is larger than the receive buffer (§3.3) is delivered in parts, or without its payload.
 extension Session {
-  /// False: more bytes are needed, or it has to wait.
+  /// Begins to receive a large message. Returns false if more bytes are needed or it has to wait.
   mutating func beginLarge(_ header: FixedHeader) throws(Malformed) -> Bool {
     let isFull = receiver.unread.count == receiver.capacity
     guard
@@ -42,8 +42,8 @@ extension Session {
     }
     guard size <= header.remainingLength else { throw .truncated }
     let headerSize = header.size &+ size
-    // The header stays at the front. A payload that had to pass through the few bytes behind a long topic would take a
-    // system call, and an event, for each of them.
+    // The header stays at the front. If little room were left behind a long topic, each few bytes of
+    // payload would take a system call and an event.
     guard receiver.capacity &- headerSize >= receiver.capacity / 4 else {
       return isFull ? try beginWithoutHeader(header) : false
     }
@@ -71,7 +71,8 @@ extension Session {
     return true
   }
 
-  /// Topic and properties are too large: of the message only its size will be known.
+  /// Begins with a message whose topic and properties are too large: the application will learn only its
+  /// size.
   private mutating func beginWithoutHeader(_ header: FixedHeader) throws(Malformed) -> Bool {
     guard let qos = QoS(rawValue: header.flags >> 1 & 3) else { throw .qos }
     guard qos != .atMostOnce || header.flags & Publish.duplicateFlag == 0 else { throw .duplicateFlag }
@@ -92,7 +93,7 @@ extension Session {
     return true
   }
 
-  /// Goes on with the message that is on its way. False: more bytes are needed, or it has to wait.
+  /// Continues to receive the message. Returns false if more bytes are needed or it has to wait.
   mutating func receiveMore() throws(Malformed) -> Bool {
     guard let message = arrival.large else { return false }
     switch message.stage {
@@ -138,8 +139,8 @@ extension Session {
     return true
   }
 
-  /// The end of a message whose payload nobody gets. It is acknowledged like any other: else the server would
-  /// send it again on every connection.
+  /// Ends a message whose payload was dropped. It is acknowledged like any other, or the server would
+  /// resend it on every connection.
   private mutating func finishDropped(_ message: LargeMessage) {
     arrival.endLarge()
     counters.packetsReceived.increment()

@@ -3,17 +3,17 @@ import Storage
 
 /// Messages from the server (§3.3).
 extension Session {
-  /// Topic Name or Topic Alias, as the application gets it.
+  /// Where the application finds the topic.
   enum Topic: BitwiseCopyable {
     case inPacket
     case alias(UInt16)
     case unknown  // an alias whose topic did not fit
   }
 
-  /// What is done with a message of QoS 1 or 2.
+  /// What to do with a message of QoS 1 or 2.
   enum Admission: BitwiseCopyable {
     case handOut
-    case drop  // nothing is told
+    case drop  // there is no event
     case wait  // nothing behind it is read, or the connection is over
   }
 
@@ -41,19 +41,19 @@ extension Session {
 
   // MARK: A whole message
 
-  /// What became of a message at the front of the buffer.
+  /// The result of parsing a message at the front of the buffer.
   enum Reception: BitwiseCopyable {
     case pending
-    case finished  // nothing of it is told
+    case finished  // there is no event
     case waits  // nothing behind it is read, or the connection is over
     case notPlain
   }
 
-  /// The same where the way is longer anyway.
+  /// Does the same, out of line, where the slow path follows.
   @inline(never)
   mutating func parsePlainMessageOutOfLine() -> Reception { parsePlainMessage() }
 
-  /// Makes an event of the message at the front, if it is whole and says nothing special. There is no other event.
+  /// Makes an event of the message at the front, if it is whole and plain. There must be no other event.
   @inline(always)
   mutating func parsePlainMessage() -> Reception {
     guard connection.isUp, !arrival.hasLarge,
@@ -65,7 +65,7 @@ extension Session {
     return .pending
   }
 
-  /// The same for QoS 1 and 2.
+  /// Does the same for QoS 1 and 2.
   @inline(never)
   private mutating func parseAcknowledgedMessage(_ found: ReceiveBuffer.PlainPacket) -> Reception {
     guard let identifier = receiver.identifier(of: found), control.hasRoom || connection.phase == .peerClosed
@@ -93,7 +93,7 @@ extension Session {
       packetSize: found.packetSize)
   }
 
-  /// False: it has to wait.
+  /// Handles a PUBLISH. Returns false if it has to wait.
   mutating func receivePublish(_ header: FixedHeader) throws(Malformed) -> Bool {
     guard connection.isUp else {
       violate(.unexpectedPacket)
@@ -121,7 +121,7 @@ extension Session {
     return true
   }
 
-  /// The packet at the front is done with.
+  /// Removes the packet at the front.
   mutating func finish(_ packetSize: Int) {
     counters.packetsReceived.increment()
     receiver.consume(packetSize)
@@ -145,7 +145,8 @@ extension Session {
       retain: publish.retain, duplicate: publish.duplicate)
   }
 
-  /// What a Topic Alias stands for (§3.3.2.3.4). `nil`: for nothing; the connection is over.
+  /// Returns what a Topic Alias stands for (§3.3.2.3.4), or `nil` if for nothing; then the connection is
+  /// being closed.
   mutating func resolve(_ publish: ReceivedPublish, at offset: Int) -> Topic? {
     guard publish.topicAlias != 0 else { return .inPacket }
     let alias = Int(publish.topicAlias)

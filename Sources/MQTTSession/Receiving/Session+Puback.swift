@@ -3,8 +3,8 @@ import Storage
 
 /// What PUBACK, PUBREC, PUBREL and PUBCOMP from the server do (§4.3).
 extension Session {
-  /// Works through acknowledgements that say no more than that, as long as nothing else comes. They are handled as all are; so
-  /// many of them come that they have a loop of their own.
+  /// Handles acknowledgements without Reason Code and properties as long as nothing else comes. They do
+  /// what all acknowledgements do, but so many of them come that they have a loop of their own.
   mutating func parseAcknowledgements() {
     state.recordPeaks()
     guard connection.phase == .connected, !arrival.hasLarge else { return }
@@ -18,7 +18,7 @@ extension Session {
     restartAckTimeout()
   }
 
-  /// False: it has to be looked at more closely.
+  /// Returns false if the packet has to be handled by the slow path.
   @inline(always)
   private mutating func handlePlain(_ firstByte: UInt8, _ identifier: PacketIdentifier) -> Bool {
     switch firstByte {
@@ -30,7 +30,7 @@ extension Session {
     }
   }
 
-  /// PUBACK, of which most come.
+  /// Handles PUBACK, the most frequent one.
   @inline(always)
   private mutating func acknowledgedAtLeastOnce(_ identifier: PacketIdentifier) -> Bool {
     guard let slot = state.outbox.slot(of: identifier) else { return false }
@@ -67,7 +67,7 @@ extension Session {
     return true
   }
 
-  /// Whether the message that an identifier belongs to is in the priority queue.
+  /// Returns whether the message that an identifier belongs to is in the priority queue.
   @inline(__always)
   private func isUrgent(_ identifier: PacketIdentifier) -> Bool {
     !state.urgent.isEmpty && IdentifierRange.urgent.contains(identifier)
@@ -102,7 +102,7 @@ extension Session {
     }
   }
 
-  /// In the middle of the delivery: there is an event if there is something to be read.
+  /// Reports PUBREC or PUBREL in the middle of a delivery, if there is something to read.
   private mutating func makePending(_ packet: Acknowledgement, cookie: UInt64?, _ header: FixedHeader) {
     guard let cookie, !packet.properties.isEmpty || DropIn.isOn else { return finish(header) }
     let offset = receiver.position &+ header.size
@@ -115,12 +115,12 @@ extension Session {
       header)
   }
 
-  /// PUBCOMP answers PUBREL, whether the message is known or not [MQTT-4.3.3-11].
+  /// Answers PUBREL with PUBCOMP, whether the message is known or not [MQTT-4.3.3-11].
   mutating func handle(pubrel packet: Acknowledgement, _ header: FixedHeader) {
     if state.inbox.isUnacknowledged(packet.identifier) { return violate(.handshake) }
     let isKnown = state.inbox.receivedPubrel(packet.identifier)
     appendAcknowledgement(.pubcomp, packet.identifier, isKnown ? .success : .packetIdentifierNotFound)
-    // The drop-in has kept the message until now, under its identifier.
+    // The drop-in has kept the message until now, by its identifier.
     makePending(
       packet, cookie: DropIn.isOn ? Counter(UInt32(packet.identifier.rawValue)).uint64 : 0, header)
   }
@@ -133,7 +133,8 @@ extension Session {
     _ = control.append(withinLimits(Acknowledgement(type: type, identifier: identifier, reasonCode: sentReason)))
   }
 
-  /// A Reason Code takes a byte that a very small Maximum Packet Size may not allow [MQTT-3.2.2-15].
+  /// Leaves out the Reason Code if a very small Maximum Packet Size does not allow its byte
+  /// [MQTT-3.2.2-15].
   @inline(__always)
   func withinLimits(_ packet: Acknowledgement) -> Acknowledgement {
     if connection.limits.maximumPacketSize >= Acknowledgement.maximumEncodedSize { return packet }

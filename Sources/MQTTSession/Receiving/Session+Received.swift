@@ -4,8 +4,8 @@ import Storage
 /// What a packet from the server does. Parsing yields plain values, so that every decision is made
 /// on something already checked.
 extension Session {
-  /// Works through what was received, packet by packet, as long as there is room for the answers and no event
-  /// that the application has to be done with first.
+  /// Parses what was received, packet by packet, as long as there is room for the acknowledgements and no
+  /// event that the application has to release first.
   mutating func parse() {
     parsePackets()
     if state.inbox.isPostponing { advanceBacklog() }
@@ -15,7 +15,7 @@ extension Session {
     while connection.isReceiving, !hasUndeliveredEvent {
       sendAcknowledgements()
       arrival.blockage = .none
-      // Of a message larger than the buffer there may be nothing more to come.
+      // Nothing may be missing of a message larger than the buffer.
       guard !receiver.isEmpty || arrival.hasLarge else { return }
       parseAcknowledgements()
       if !control.hasRoom, connection.phase != .peerClosed, !receiver.isEmpty {
@@ -35,7 +35,7 @@ extension Session {
     }
   }
 
-  /// False: there is nothing more to be done with what is there.
+  /// Handles the next packet. Returns false if nothing more can be done with what was received.
   private mutating func parseNext() throws(Malformed) -> Bool {
     if arrival.hasLarge { return try receiveMore() }
     guard let header = try FixedHeader(parsing: receiver.unread, version: version) else { return false }
@@ -56,19 +56,19 @@ extension Session {
     return true
   }
 
-  /// The packet is done with, or an event shows it.
+  /// Removes a handled packet.
   mutating func finish(_ header: FixedHeader) {
     counters.packetsReceived.increment()
     receiver.consume(header.packetSize)
   }
 
-  /// An event has views into the packet.
+  /// Makes an event that points into the packet.
   mutating func makePending(_ event: SessionEvent, _ header: FixedHeader) {
     counters.packetsReceived.increment()
     arrival.event.set(event, ByteRange(offset: 0, count: header.packetSize))
   }
 
-  /// False: it has to wait.
+  /// Handles a whole packet. Returns false if it has to wait.
   private mutating func handle(_ header: FixedHeader) throws(Malformed) -> Bool {
     switch header.type {
     case .publish:
@@ -100,7 +100,7 @@ extension Session {
     return true
   }
 
-  // What seldom comes has a frame of its own, so that a message does not need the stack for it.
+  // What comes rarely is handled out of line, so that a message does not need the stack for it.
 
   @inline(never)
   private mutating func handleConnack(_ header: FixedHeader) throws(Malformed) {

@@ -38,8 +38,8 @@ extension Session {
     return nil
   }
 
-  /// An answer that cannot be read ends its request: sent again, it would be answered in the same way. False: more
-  /// bytes are needed.
+  /// Fails the SUBSCRIBE or UNSUBSCRIBE whose acknowledgement cannot be read: resent, it would be
+  /// acknowledged in the same way. Returns false if more bytes are needed.
   mutating func failSubscribe(_ header: FixedHeader) throws(Malformed) -> Bool {
     guard header.type == .suback || header.type == .unsuback else { return true }
     guard receiver.unread.count >= header.size &+ 2 else { return false }
@@ -50,7 +50,7 @@ extension Session {
 
   mutating func failSubscribe(_ identifier: PacketIdentifier) {
     guard let slot = state.subscribeQueue.failUnreadable(identifier) else { return }
-    // One of the session's own has nobody to tell but the application that made the subscription.
+    // A SUBSCRIBE of the session's own is reported as a lost subscription.
     resubscribeCompleted(slot, reasonCode: ReasonCode.implementationSpecificError.rawValue)
     state.subscribeQueue.complete(identifier)
   }

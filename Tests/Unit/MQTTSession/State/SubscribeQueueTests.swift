@@ -56,7 +56,7 @@ import Testing
           properties: [0x0B, 0xFF, 0xFF, 0xFF, 0x7F] + properties))
     rig.receive(suback(.v5_0, 65_280, [2, 0], properties: property(0x1F, "so be it") + properties))
     guard case .subscribeCompleted(let event) = rig.session.nextEvent() else {
-      Issue.record("not answered")
+      Issue.record("SUBSCRIBE is not complete")
       return
     }
     #expect(rig.received(event.reasonString) == "so be it".bytes)
