@@ -26,7 +26,8 @@ extension Session {
     case (ReasonCode.continueAuthentication.rawValue, .reauthenticatingAuthDue) where connection.isUp:
       next = .reauthenticating
     // [MQTT-4.12.1-1]
-    case (ReasonCode.reauthenticate.rawValue, .done) where connection.isUp && !isLeaving: next = .reauthenticating
+    case (ReasonCode.reauthenticate.rawValue, .done) where connection.isUp && !isLeaving:
+      next = .reauthenticating
     case (ReasonCode.continueAuthentication.rawValue, _), (ReasonCode.reauthenticate.rawValue, _):
       throw .state
     default: throw .reasonCode

@@ -21,7 +21,9 @@ extension Mosquitto.Locked {
     let isIdentifierInUse = unsafe !isEmpty(topic)
     guard unsafe found != nil else { return unsafe isIdentifierInUse ? topic : nil }
     let old = state.aliases.first { $0.number == number }
-    guard isIdentifierInUse, let topic = unsafe topic else { return unsafe old.map { unsafe UnsafePointer($0.topic) } }
+    guard isIdentifierInUse, let topic = unsafe topic else {
+      return unsafe old.map { unsafe UnsafePointer($0.topic) }
+    }
     guard let copy = unsafe copied(topic) else { return nil }
     let new = unsafe Alias(number: number, topic: copy)
     if let old, state.aliases.replaceFirst(with: new, where: { $0.number == number }) {

@@ -117,7 +117,8 @@ public struct MPSCConsumer<Header: BitwiseCopyable>: ~Copyable {
   private var counts: (put: UInt, refused: UInt32) {
     guard isOpen else { return (0, 0) }
     return unsafe (
-      queue.state.pointee.claimed.load(ordering: .relaxed), queue.state.pointee.refused.load(ordering: .relaxed)
+      queue.state.pointee.claimed.load(ordering: .relaxed),
+      queue.state.pointee.refused.load(ordering: .relaxed)
     )
   }
 

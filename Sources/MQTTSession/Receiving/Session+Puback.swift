@@ -60,7 +60,8 @@ extension Session {
 
   @inline(__always)
   private mutating func receivedPlainPubrel(_ identifier: PacketIdentifier) -> Bool {
-    guard !DropIn.isOn, control.hasRoom, !state.inbox.hasPending, state.inbox.receivedPubrel(identifier) else {
+    guard !DropIn.isOn, control.hasRoom, !state.inbox.hasPending, state.inbox.receivedPubrel(identifier)
+    else {
       return false
     }
     control.put(Acknowledgement(type: .pubcomp, identifier: identifier))
@@ -130,7 +131,8 @@ extension Session {
     _ type: ControlPacketType, _ identifier: PacketIdentifier, _ reason: ReasonCode
   ) {
     let sentReason = version.hasProperties && !DropIn.isOn ? reason : .success
-    _ = control.append(withinLimits(Acknowledgement(type: type, identifier: identifier, reasonCode: sentReason)))
+    _ = control.append(
+      withinLimits(Acknowledgement(type: type, identifier: identifier, reasonCode: sentReason)))
   }
 
   /// Leaves out the Reason Code if a very small Maximum Packet Size does not allow its byte

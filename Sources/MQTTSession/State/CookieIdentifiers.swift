@@ -9,7 +9,9 @@ import Storage
 /// so: message ids grow along the ring, with gaps where a number went to SUBSCRIBE or UNSUBSCRIBE. So a
 /// message is at the index that it would have without gaps, or in front of it.
 extension Outbox {
-  func cookieIdentifier(_ slot: Int) -> PacketIdentifier { PacketIdentifier(cookie: descriptors[slot].cookie) }
+  func cookieIdentifier(_ slot: Int) -> PacketIdentifier {
+    PacketIdentifier(cookie: descriptors[slot].cookie)
+  }
 
   /// Returns the slot of the message that is not complete and has this identifier.
   func slotByCookie(_ identifier: PacketIdentifier) -> Int? {
@@ -53,7 +55,9 @@ extension SubscribeQueue {
   func slotByCookie(_ identifier: PacketIdentifier) -> Int? {
     for index in 0..<table.count {
       let slot = table.slot(at: index)
-      if table[slot].state == .sent, PacketIdentifier(cookie: table[slot].cookie) == identifier { return slot }
+      if table[slot].state == .sent, PacketIdentifier(cookie: table[slot].cookie) == identifier {
+        return slot
+      }
     }
     return nil
   }

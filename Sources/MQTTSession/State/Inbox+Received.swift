@@ -27,7 +27,9 @@ extension Inbox {
       }
       // The server has abandoned that message, and uses its identifier for another one.
     }
-    if qos == .exactlyOnce, let verdict = admitIdentifier(identifier, duplicate: duplicate, isStrict: isStrict) {
+    if qos == .exactlyOnce,
+      let verdict = admitIdentifier(identifier, duplicate: duplicate, isStrict: isStrict)
+    {
       return verdict
     }
     if let verdict = makeRoom(isStrict: isStrict) { return verdict }
@@ -96,7 +98,9 @@ extension Inbox {
     // If the ring is full, the PUBREC of this message was sent on this connection already.
     guard !ring.isFull else { return .duplicate }
     append(
-      Entry(token: nextToken(), identifier: identifier, qos: .exactlyOnce, isAccepted: true, isRepeatedPubrec: true)
+      Entry(
+        token: nextToken(), identifier: identifier, qos: .exactlyOnce, isAccepted: true,
+        isRepeatedPubrec: true)
     )
     return .duplicate
   }
@@ -172,7 +176,9 @@ extension Inbox {
   /// Whether one more of the postponed messages will have room on the next connection. It will not if the
   /// application holds so many messages that it has to acknowledge some first. Acknowledgements that may be
   /// sent now are sent first.
-  var canReconnectForBacklog: Bool { isPostponing && next == nil && (reserved < awaitingPubrel.maximum || hasStranded) }
+  var canReconnectForBacklog: Bool {
+    isPostponing && next == nil && (reserved < awaitingPubrel.maximum || hasStranded)
+  }
 
   /// Whether the application has accepted a message that was not resent. Its PUBREC cannot be sent, and its
   /// room stays reserved for nothing.

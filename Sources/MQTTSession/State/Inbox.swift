@@ -104,7 +104,9 @@ public struct Inbox: ~Copyable {
   /// Handles a PUBREL. Returns false if its message is not known.
   mutating func receivedPubrel(_ identifier: PacketIdentifier) -> Bool {
     // With PUBREL the server has shown that it has the PUBREC, which need not be repeated any more.
-    if let index = index(of: identifier, qos: .exactlyOnce, before: ring.count), ring[at: index].isRepeatedPubrec {
+    if let index = index(of: identifier, qos: .exactlyOnce, before: ring.count),
+      ring[at: index].isRepeatedPubrec
+    {
       remove(at: index)
     }
     guard awaitingPubrel.remove(identifier.rawValue) else { return hasForgotten }

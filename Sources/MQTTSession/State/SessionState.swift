@@ -46,7 +46,8 @@ struct SessionState: ~Copyable {
 
   /// Whether every message, SUBSCRIBE and UNSUBSCRIBE is complete.
   var isDrained: Bool {
-    outbox.incomplete == 0 && (urgent.isEmpty || urgent.element.incomplete == 0) && subscribeQueue.incomplete == 0
+    outbox.incomplete == 0 && (urgent.isEmpty || urgent.element.incomplete == 0)
+      && subscribeQueue.incomplete == 0
   }
 
   /// How many PUBLISH, PUBREL, SUBSCRIBE and UNSUBSCRIBE packets are wholly sent and not acknowledged.

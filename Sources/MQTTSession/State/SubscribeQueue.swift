@@ -177,7 +177,9 @@ struct SubscribeQueue: ~Copyable {
   private mutating func dropResubscriptions() {
     for index in 0..<table.count {
       let slot = table.slot(at: index)
-      guard table[slot].isResubscription, table[slot].state == .queued || table[slot].state == .sent else { continue }
+      guard table[slot].isResubscription, table[slot].state == .queued || table[slot].state == .sent else {
+        continue
+      }
       incomplete &-= 1
       table[slot].state = .free
     }

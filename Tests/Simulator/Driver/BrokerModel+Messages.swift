@@ -195,7 +195,8 @@ extension BrokerModel {
       }
       guard let next = sessions[program]!.queue.first else { return }
       if next.qos > 0 {
-        guard sessions[program]!.flights.count < connection.window, next.qos < 2 || hasIdentifierRoom(program) else {
+        guard sessions[program]!.flights.count < connection.window, next.qos < 2 || hasIdentifierRoom(program)
+        else {
           return
         }
         add(next.number, next.qos, program)

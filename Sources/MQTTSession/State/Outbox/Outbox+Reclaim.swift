@@ -8,7 +8,8 @@ extension Outbox {
   /// sent: they move up, and get the identifiers that belong to their new indexes.
   mutating func removeFree(_ gap: Int) {
     let gapIndex = descriptors.index(of: gap)
-    guard gapIndex < descriptors.count, descriptors[gap].state == .free, gapIndex >= known, !isBegun(from: gapIndex)
+    guard gapIndex < descriptors.count, descriptors[gap].state == .free, gapIndex >= known,
+      !isBegun(from: gapIndex)
     else {
       return
     }
