@@ -520,7 +520,8 @@ final class OutboxModel {
       if let next = messages.first(where: { $0.state == .queued }) {
         // A message that awaits PUBCOMP from before may take from the window, or not.
         let inFlight =
-          outstanding.count + messages.count { $0.state == .pubrelSent && !outstanding.contains($0.identifier) }
+          outstanding.count
+          + messages.count { $0.state == .pubrelSent && !outstanding.contains($0.identifier) }
         try check(next.qos != .atMostOnce && inFlight >= window, "message \(next.cookie) could be sent")
       }
       return false
@@ -567,7 +568,8 @@ final class OutboxModel {
     } else {
       throw Disagreement(text: "sent \(packet), due again are \(againDue), answers \(answersDue)")
     }
-    if packet.count == 4, messages.contains(where: { $0.identifier == identifier && $0.state == .pubrelSent }),
+    if packet.count == 4,
+      messages.contains(where: { $0.identifier == identifier && $0.state == .pubrelSent }),
       !pubcomps.contains(identifier)
     {
       pubcomps.append(identifier)
