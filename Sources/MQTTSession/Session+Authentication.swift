@@ -1,13 +1,13 @@
-public import MQTTWire
+import MQTTWire
 import Storage
 
 /// Enhanced authentication (§4.12).
 enum AuthenticationState: BitwiseCopyable {
   case none  // CONNECT has no Authentication Method
   case connecting  // until CONNACK
-  case connectingAuthDue  // the same, and it is our turn
+  case connectingAuthDue  // the same, and the client has to send AUTH
   case done
-  case reauthenticating  // re-authentication: the server's turn
+  case reauthenticating  // re-authentication: the server has to send AUTH
   case reauthenticatingAuthDue
 }
 
@@ -50,10 +50,11 @@ extension Session {
     connection.authentication = next
   }
 
-  /// AUTH came.
+  /// Handles AUTH.
   mutating func handle(_ auth: Auth, header: FixedHeader) {
     let isFinal = auth.reasonCode == ReasonCode.success.rawValue
-    // AUTH of Remaining Length 0 says Success and nothing else (§3.15.2.1), though [MQTT-4.12.0-5] wants the method.
+    // AUTH of Remaining Length 0 means Success without properties (§3.15.2.1), though [MQTT-4.12.0-5] wants
+    // the method.
     guard auth.properties.isEmpty || isMethodOurs(auth.method.shifted(by: receiver.position &+ header.size))
     else { return violate(.unexpectedAuthentication) }
     switch (connection.authentication, isFinal) {
@@ -72,8 +73,8 @@ extension Session {
       header)
   }
 
-  /// Every AUTH and a CONNACK that accepts repeat the method of CONNECT [MQTT-4.12.0-5]; without one there
-  /// is none [MQTT-4.12.0-6].
+  /// Returns whether a method is that of CONNECT. Every AUTH, and a CONNACK that accepts, repeats that
+  /// method [MQTT-4.12.0-5]; without one there is none [MQTT-4.12.0-6].
   func isMethodOurs(_ method: ByteRange) -> Bool {
     guard let own = connects.authenticationMethod else { return method.isEmpty }
     guard own.count == method.count else { return false }

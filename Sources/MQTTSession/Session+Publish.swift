@@ -1,11 +1,11 @@
 public import MQTTWire
 public import Storage
 
-/// What the application wants: messages to be published, and their end.
+/// What the application wants: to publish messages.
 extension Session {
-  /// Takes a message that is no more than a topic and a payload into the outbox, or changes nothing.
+  /// Adds a message that consists of a topic and a payload alone to the outbox, or changes nothing.
   ///
-  /// Inlined into `smq_publish`: what is known of such a message falls away there.
+  /// It is inlined into `smq_publish`: what is known of such a message folds away there.
   @inline(__always)
   public mutating func publish(
     topic: Span<UInt8>, payload: Span<UInt8>, _ flags: MessageFlags, cookie: UInt64
@@ -33,15 +33,15 @@ extension Session {
       limits: connection.limits)
   }
 
-  /// The same with properties, an expiry, a policy of its own or in another way than whole. False: it was dropped at once, as
-  /// it asked for.
+  /// Does the same for a message with properties, an expiry, an overflow policy, or a payload that is
+  /// written or read later. Returns false if it was dropped at once, according to its overflow policy.
   @inline(never)
   @discardableResult
   public mutating func publish(
     _ message: borrowing Publish, _ options: PublishOptions, at now: Instant
   ) throws(SessionError) -> Bool {
     try checkMayPublish(isAcknowledged: message.qos != .atMostOnce)
-    // In the drop-in a Topic Alias may stand for it, and the program knows which.
+    // In the drop-in a Topic Alias may stand for the topic, and the program has established it.
     if !DropIn.isOn || message.topic.count > 0 { try Self.validate(message.topic) }
     let expiry = try Self.validate(
       properties: message.properties, hasExpiry: options.expiry != 0, own: message.own,
@@ -50,7 +50,7 @@ extension Session {
       guard options.kind == .whole, options.responseTag == nil else { throw .option }
       guard !state.urgent.isEmpty else { throw .notSupported }
     }
-    // It has to be one that can be replaced itself, or the order would suffer.
+    // The message must be one that can be replaced itself, or the order would suffer.
     if options.overflow == .latest {
       guard options.kind == .whole, options.responseTag == nil else { throw .option }
     }
@@ -66,12 +66,12 @@ extension Session {
     if options.expiry != 0 || expiry != nil { setExpiry(&options, at: now) }
     advance(to: now)
     guard try admit(message, options) else { return false }
-    // What is reserved may yet be aborted.
+    // A reserved message is counted when it is committed.
     if options.kind != .reserved { counters.messagesPublished.increment() }
     return true
   }
 
-  /// Whether messages are taken at all now.
+  /// Throws if no messages are accepted now.
   @inline(__always)
   private func checkMayPublish(isAcknowledged: Bool) throws(SessionError) {
     guard !isLeaving else { throw .leaving }
@@ -79,7 +79,7 @@ extension Session {
     guard !policy.needsConnection || isAcknowledged || connection.isUp else { throw .offline }
   }
 
-  /// When a message expires, in seconds of the session's clock.
+  /// Computes when a message expires, in seconds of the session's clock.
   mutating func setExpiry(_ options: inout PublishOptions, at now: Instant) {
     if state.earliestExpiry == nil { state.expiry.restart(at: now) } else { state.expiry.advance(to: now) }
     options.expiresAt = state.expiry.second(after: options.expiry, from: now)
@@ -106,7 +106,7 @@ extension Session {
     guard TopicName.isValid(topic) else { throw fault(of: topic) }
   }
 
-  /// What is wrong with a topic.
+  /// Returns what is wrong with a topic.
   @inline(never)
   private static func fault(of topic: Span<UInt8>) -> SessionError {
     do throws(TopicName.Fault) {
@@ -117,8 +117,8 @@ extension Session {
     return .topicName
   }
 
-  /// The list must be one a PUBLISH may have, and not say what the library says itself. Returns its Message Expiry
-  /// Interval, and where in the list that stands.
+  /// Checks that a PUBLISH may have the list, and that the list has no property that the library sets
+  /// itself. Returns its Message Expiry Interval, and the offset of that value in the list.
   static func validate(
     properties: Span<UInt8>, hasExpiry: Bool, own: borrowing Publish.OwnProperties, version: ProtocolVersion
   ) throws(SessionError) -> (seconds: UInt32, offset: Int)? {
@@ -133,7 +133,7 @@ extension Session {
         switch property.identifier {
         case .topicAlias: guard DropIn.isOn else { throw .propertyNotAllowed }
         case .messageExpiryInterval:
-          if DropIn.isOn { break }  // it goes as it is
+          if DropIn.isOn { break }  // it is sent as it is
           if hasExpiry { throw .propertyRepeated }
           expiry = (property.number, reader.position &- 4)  // a Four Byte Integer (§3.3.2.3.3)
         case .correlationData: if hasCorrelation { throw .propertyRepeated }
@@ -156,7 +156,7 @@ extension Session {
 
   public var hasReservation: Bool { state.outbox.reservation != nil }
 
-  /// Where the payload goes of the message that was published with `PublishOptions.Kind.reserved`.
+  /// The space for the payload of the message that was published with `PublishOptions.Kind.reserved`.
   public var reservedPayload: MutableSpan<UInt8> {
     @_lifetime(&self)
     mutating get {
@@ -169,7 +169,7 @@ extension Session {
     guard let reservation = state.outbox.reservation else { throw .state }
     guard payloadSize >= 0, payloadSize <= reservation.payloadSize else { throw .option }
     state.outbox.commit(reservation, payloadSize: payloadSize, limits: connection.limits)
-    // The connection that it was for is gone.
+    // The connection that it was for was lost.
     if policy.needsConnection, !connection.isUp { state.outbox.dropAtMostOnce() }
     counters.messagesPublished.increment()
   }
@@ -181,14 +181,15 @@ extension Session {
 
   // MARK: The payload of a stream
 
-  /// Where the next bytes of the payload that is being sent begin in it; `nil`: none are needed now.
+  /// The offset of the next bytes of the payload that is being sent; `nil`: none are needed now.
   public var pullOffset: Int? {
     guard mayStream, state.outbox.isInsideStream, let stream = state.outbox.stream else { return nil }
     guard connection.stream.isEmpty, stream.sent < stream.payloadSize else { return nil }
     return stream.sent
   }
 
-  /// Also at the end, if there is something to say behind it.
+  /// Whether the payload of a stream may be sent. While the connection is being closed, it may if a control
+  /// packet waits behind it.
   var mayStream: Bool {
     switch connection.phase {
     case .connected: true
@@ -197,7 +198,7 @@ extension Session {
     }
   }
 
-  /// Where they go.
+  /// The space for these bytes.
   public var pullSpace: MutableSpan<UInt8> {
     @_lifetime(&self)
     mutating get {
@@ -211,7 +212,8 @@ extension Session {
     connection.stream = ByteRange(offset: 0, count: count)
   }
 
-  /// There will be no more: the packet that was begun cannot be ended.
+  /// Handles that the application cannot supply the rest of the payload: the packet that was begun cannot
+  /// be completed.
   public mutating func pullFailed() {
     if let stream = state.outbox.stream { state.outbox.complete(stream.slot, .aborted) }
     close(CloseReason(cause: .stream), sending: nil)

@@ -1,7 +1,7 @@
 public import MQTTWire
 import Storage
 
-/// What the application wants: subscriptions, and requests with responses.
+/// What the application wants: to subscribe, and to publish requests with responses.
 extension Session {
   /// Queues a SUBSCRIBE, or changes nothing. `identifier` is the Subscription Identifier; 0 stands for none.
   @inline(__always)
@@ -28,7 +28,7 @@ extension Session {
     needs.identifier = identifier != 0
     if properties.count > 0 || identifier != 0 {
       guard identity.acceptedVersion.hasProperties else { throw .option }
-      // In the drop-in it is among them.
+      // In the drop-in the Subscription Identifier is among the properties.
       guard
         DropIn.isOn
           ? PropertyReader.isValid(properties, in: .packet(type, from: .client))
@@ -37,10 +37,11 @@ extension Session {
       else { throw .property }
     }
     let count = list.count
-    // Its answer, which has a byte for each filter, must fit.
+    // Its acknowledgement, which has a byte for each filter, must fit into the receive buffer.
     let subackSize = FixedHeader.packetSize(2 &+ count &+ (identity.acceptedVersion.hasProperties ? 1 : 0))
     guard subackSize <= receiver.capacity else { throw .tooLarge }
-    // What cannot be subscribed to again is not subscribed to at all: else it would be gone without a word.
+    // A subscription that could not be made again is refused now. Otherwise it would be lost later without
+    // a report.
     guard type == .unsubscribe || state.subscriptions.capacity == 0 || state.subscriptions.hasRoom(for: list)
     else { throw .full }
     let packet = SubscribePacket(
@@ -62,7 +63,7 @@ extension Session {
 
   // MARK: Subscribing again
 
-  /// The answer, or the end, of a request: what it asked for is granted or not.
+  /// Records in the table what a SUBACK granted; without `codes`, that the SUBSCRIBE failed.
   mutating func recordSuback(_ slot: Int, _ codes: ByteRange?) {
     guard state.subscriptions.capacity > 0 else { return }
     Self.recordSuback(&state.subscriptions, state.subscribeQueue, slot, codes, receiver)
@@ -89,7 +90,7 @@ extension Session {
     return state.subscribeQueue.hasRoom(resubscriptionSize(slot))
   }
 
-  /// What a SUBSCRIBE for one entry of the table takes.
+  /// Returns the size of the SUBSCRIBE for one entry of the table.
   private func resubscriptionSize(_ slot: Int) -> Int {
     let identifier = state.subscriptions[slot].identifier
     let properties =
@@ -101,18 +102,19 @@ extension Session {
     return FixedHeader.packetSize(2 &+ properties &+ 3 &+ state.subscriptions.filter(slot).count)
   }
 
-  /// One packet for each, as long as there is room; the others follow when answers come.
+  /// Queues a SUBSCRIBE for each lost subscription, as long as there is room. The others follow when
+  /// acknowledgements come.
   mutating func resubscribe() {
     while let slot = state.subscriptions.firstLost, state.subscribeQueue.hasRoom(resubscriptionSize(slot)) {
       let isTaken = Self.enqueueResubscription(
         slot, state.subscriptions, in: &state.subscribeQueue, version, limits)
       state.subscriptions.markResubscribing(slot)
-      // It is above a limit of this server.
+      // The packet is above a limit of this server.
       if !isTaken { state.subscriptions.refuse(slot, ReasonCode.implementationSpecificError.rawValue) }
     }
   }
 
-  /// The answer to one that was subscribed to again.
+  /// Handles the acknowledgement of a SUBSCRIBE that resubscribes.
   mutating func resubscribeCompleted(_ slot: Int, reasonCode: UInt8) {
     Self.resubscribeCompleted(&state.subscriptions, state.subscribeQueue, slot, reasonCode)
   }
@@ -165,7 +167,8 @@ extension Session {
         if case .utf8 = error { throw .utf8 }
         throw .topicFilter
       }
-      // Before any sum: 65,535 filters of 65,535 bytes are more than 32 bits count.
+      // This bound comes before the next sum: 65,535 filters of 65,535 bytes are more than 32 bits can
+      // count.
       size = min(size &+ filter.count &+ 3, VariableByteInteger.maximum &+ 1)
       let isShared = TopicFilter.isShared(filter)
       needs.shared = needs.shared || isShared
@@ -178,13 +181,14 @@ extension Session {
       guard version.hasProperties || options.rawValue == options.maximumQoS.rawValue else { throw .option }
     }
     guard size <= VariableByteInteger.maximum else { throw .tooLarge }
-    // An UNSUBSCRIBE asks for nothing that a server may lack.
+    // An UNSUBSCRIBE needs nothing that a server may lack.
     return type == .subscribe ? needs : SubscribeQueue.Needs()
   }
 
   // MARK: Requests with responses
 
-  /// Publishes a request (§4.10.1). `message` has no Correlation Data yet. False: it was dropped at once, as it asked for.
+  /// Publishes a request (§4.10.1). `message` has no Correlation Data yet. Returns false if it was dropped
+  /// at once, according to its overflow policy.
   public mutating func publishRequest(
     _ request: consuming Publish, _ options: PublishOptions, timeout: UInt32, at now: Instant
   ) throws(SessionError) -> Bool {

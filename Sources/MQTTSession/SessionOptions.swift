@@ -1,16 +1,16 @@
 public import MQTTWire
 public import Storage
 
-/// When to subscribe again to what was granted.
+/// When to resubscribe to what was granted.
 public enum Resubscribing: UInt32, BitwiseCopyable, Sendable {
   case ifLost = 1  // the server has no session, or does not say (3.1)
   case always = 2
   case never = 3
 }
 
-/// What a session is to be. Every value was checked by whoever made it; see `ClientOptions`.
+/// The options of a session. Every value was checked where they were made; see `ClientOptions`.
 public struct SessionOptions: ~Escapable {
-  /// What CONNECT says, on every connection.
+  /// What CONNECT has, on every connection.
   public let connect: Connect
   /// An older version may be spoken if the server does not speak this one.
   public var allowsFallback = false
@@ -22,15 +22,16 @@ public struct SessionOptions: ~Escapable {
   public var deliversParts = false
   /// The room for a user name and a password that are supplied before each connection; 0: `connect` has them.
   public var credentialBytes = 0
-  /// Room for CONNECT, so that `Session.renew` can say more; 0: no more than it takes.
+  /// Room for CONNECT, so that `Session.renew` can make it larger; 0: no more than it takes.
   public var connectBytes = 0
-  /// QoS 2 that was sent in a session which the server has lost is sent again, though it may arrive twice.
+  /// A QoS 2 message that was sent in a session which the server has lost is resent, though it may arrive
+  /// twice.
   public var repeatsExactlyOnce = false
-  /// SUBSCRIBE and UNSUBSCRIBE end with the connection, without a word.
+  /// SUBSCRIBE and UNSUBSCRIBE are dropped when the connection ends, without a completion.
   public var dropsSubscribes = false
   /// Milliseconds the server may stay silent after PINGREQ.
   public var pingTimeout: UInt32 = 10_000
-  /// Milliseconds without any answer while one is waited for; 0: as many as it takes.
+  /// Milliseconds without any acknowledgement while one is due; 0: no limit.
   public var ackTimeout: UInt32 = 30_000
   public var outboxBytes = 65_536
   /// 1 to 65,023.
@@ -44,14 +45,14 @@ public struct SessionOptions: ~Escapable {
   /// QoS 1 and 2 messages that may be unacknowledged at a time: 1 to 65,535; 0: what the server says, and 20 if it
   /// cannot say, which is what Mosquitto takes by default before it closes the connection.
   public var inFlightMaximum = 0
-  /// The same towards us; CONNECT says so too.
+  /// The same for messages from the server: Receive Maximum in CONNECT.
   public var receiveMaximum = 64
   /// QoS 2 messages whose PUBREL has not come: 1 to 65,535; 0: as many as there are identifiers, or, in a session that ends with
   /// the connection, `receiveMaximum`.
   public var unreleasedMaximum = 0
   /// SUBSCRIBE and UNSUBSCRIBE packets: 1 to 256.
   public var subscribePackets = 8
-  /// Topic Filters that are subscribed to again; 0: the application does that.
+  /// Topic Filters to which the session resubscribes; 0: the application does that.
   public var subscriptions = 0
   public var subscriptionBytes = 0
   public var resubscribing = Resubscribing.ifLost
@@ -77,11 +78,11 @@ public struct SessionOptions: ~Escapable {
     return connect.cleanStart && !beginsNewSession ? receiveMaximum : 65_535
   }
 
-  /// Whether CONNECT may be sent with a version: what it has to say must be possible there.
+  /// Returns whether CONNECT may be sent with a version, which has to support what CONNECT has.
   borrowing func speaks(_ version: ProtocolVersion) -> Bool {
     if version == connect.version { return true }
     guard allowsFallback, version.rawValue < connect.version.rawValue else { return false }
-    // An authentication that was asked for is not silently left out.
+    // An authentication that the program asked for is not left out silently.
     guard ConnectPackets.method(connect.properties) == nil else { return false }
     // 3.1.1: [MQTT-3.1.2-22]; 3.1: a client id of 1 to 23 bytes.
     return (!connect.hasPassword || connect.hasUserName)
@@ -89,7 +90,7 @@ public struct SessionOptions: ~Escapable {
   }
 }
 
-/// Where a session's parts lie in the caller's block.
+/// Where the parts of a session are in the caller's block.
 public struct SessionPlan {
   let connect: ArenaSlice<UInt8>
   let descriptors: ArenaSlice<Outbox.Descriptor>

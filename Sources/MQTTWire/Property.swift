@@ -50,15 +50,15 @@ enum PropertyType: UInt8 {
 /// Who sends a packet. A few properties may come from one side only.
 public enum Sender: BitwiseCopyable { case client, server }
 
-/// Where a list of properties stands: in a Control Packet, or in the Will of a CONNECT.
+/// What a list of properties belongs to: a Control Packet, or the Will of a CONNECT.
 public enum PropertyContext: BitwiseCopyable {
   case packet(ControlPacketType, from: Sender)
   case will
-  /// Wherever: only that each is a property is checked.
+  /// Any of these: it is only checked that each is a property.
   case anywhere
 
-  /// Its bit in `PropertyRule.contexts`. CONNECT and SUBSCRIBE only clients send, CONNACK and SUBACK only
-  /// servers; where a rule depends on the sender, the packet has a bit for each.
+  /// Its bit in `PropertyRule.contexts`. Only clients send CONNECT and SUBSCRIBE, and only servers CONNACK
+  /// and SUBACK. Where a rule depends on the sender, the packet has a bit for each.
   var bit: UInt32 {
     switch self {
     case .will: PropertyRule.will
@@ -69,7 +69,7 @@ public enum PropertyContext: BitwiseCopyable {
   }
 }
 
-/// Table 2-4: what each property is and where it may stand.
+/// Table 2-4: what each property is, and which packets may have it.
 struct PropertyRule: BitwiseCopyable {
   let type: PropertyType
   /// `PropertyContext.bit`s.
@@ -85,7 +85,7 @@ struct PropertyRule: BitwiseCopyable {
     case .contentType: rule(.string, publish | will)
     case .responseTopic: rule(.string, publish | will)
     case .correlationData: rule(.binaryData, publish | will)
-    // From a client it stands in SUBSCRIBE, from a server in PUBLISH [MQTT-3.3.4-6].
+    // From a client SUBSCRIBE has it, from a server PUBLISH [MQTT-3.3.4-6].
     case .subscriptionIdentifier: rule(.variableByteInteger, server(.publish) | client(.subscribe), 1)
     // Only a client may send it in DISCONNECT [MQTT-3.14.2-2].
     case .sessionExpiryInterval: rule(.fourByteInteger, connect | connack | client(.disconnect))

@@ -10,7 +10,7 @@ public struct PropertyReader: ~Escapable {
   // One bit for each identifier seen so far: 0…31 and 32…63.
   private var seen: (UInt32, UInt32) = (0, 0)
 
-  /// Takes the Property Length and what it covers from `reader`, which moves on behind it.
+  /// Reads the Property Length and the properties from `reader`, which moves on behind them.
   @_lifetime(copy bytes)
   public init(
     _ bytes: Span<UInt8>, reader: inout ByteReader, in context: PropertyContext
@@ -21,7 +21,7 @@ public struct PropertyReader: ~Escapable {
     self.context = context.bit
   }
 
-  /// A list without its length: what an application hands in, or what was checked before.
+  /// Reads a list without its length: one that an application supplies, or one that was checked before.
   @_lifetime(copy list)
   public init(_ list: Span<UInt8>, in context: PropertyContext) {
     reader = ByteReader(list)
@@ -32,7 +32,7 @@ public struct PropertyReader: ~Escapable {
   /// Where the next property begins.
   public var position: Int { reader.position }
 
-  /// The next property; `nil` after the last.
+  /// Returns the next property, or `nil` after the last.
   @inline(never)  // three kilobytes in each of the packets that read properties
   public mutating func next() throws(Malformed) -> Property? {
     guard !reader.isAtEnd else { return nil }
@@ -62,7 +62,8 @@ public struct PropertyReader: ~Escapable {
     return Property(identifier: identifier, number: number, text: text, value: value)
   }
 
-  /// Whether a list without its length is one that a packet may have, and leaves out what the library says itself.
+  /// Returns whether a packet may have a list, given without its length, and whether the list has none of
+  /// the properties that the library sets itself.
   public static func isValid(
     _ list: Span<UInt8>, in context: PropertyContext, without own: PropertyIdentifier? = nil,
     _ other: PropertyIdentifier? = nil
@@ -78,8 +79,8 @@ public struct PropertyReader: ~Escapable {
     }
   }
 
-  /// Reads the beginning of a property that is not there as a whole: identifier and number, or how many strings
-  /// follow. Repetitions go unnoticed.
+  /// Reads the beginning of a property that is not wholly there: identifier and number, or how many strings
+  /// follow. Repetitions are not noticed.
   public static func begin(
     _ reader: inout ByteReader, in context: PropertyContext
   ) throws(Malformed) -> (identifier: PropertyIdentifier, number: UInt32, strings: Int) {
@@ -101,8 +102,8 @@ public struct PropertyReader: ~Escapable {
     return (identifier, number, 0)
   }
 
-  /// Only User Property may come again, and Subscription Identifier in a PUBLISH from a server
-  /// (§3.3.2.3.8).
+  /// Marks a property as seen. Only User Property may be repeated, and Subscription Identifier in a PUBLISH
+  /// from a server (§3.3.2.3.8).
   private mutating func markSeen(_ identifier: PropertyIdentifier) throws(Malformed) {
     let number = identifier.rawValue
     let bit: UInt32 = 1 << UInt32(number & 31)

@@ -8,7 +8,7 @@ public enum ProtocolVersion: UInt8, BitwiseCopyable {
   // swift-format-ignore: AlwaysUseLowerCamelCase
   case v5_0 = 5
 
-  /// Properties, and Reason Codes beyond CONNACK's, came with 5.0.
+  /// Whether packets have properties, and Reason Codes beyond those of CONNACK, which came with 5.0.
   @inline(__always)
   public var hasProperties: Bool { self == .v5_0 }
 

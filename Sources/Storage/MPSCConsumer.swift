@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The owner's end of a `MPSCQueue`: what it has collected, oldest first. There is one.
+/// The owner's end of an `MPSCQueue`: what it has collected, oldest first. There is one.
 public struct MPSCConsumer<Header: BitwiseCopyable>: ~Copyable {
   public let queue: MPSCQueue<Header>
   public init(_ queue: MPSCQueue<Header>) { self.queue = queue }
@@ -12,7 +12,7 @@ public struct MPSCConsumer<Header: BitwiseCopyable>: ~Copyable {
 
   public var isOpen: Bool { queue.isOpen }
 
-  /// `collect` would find something.
+  /// Whether `collect` would find something.
   public var hasUncollected: Bool { isOpen && queue.end.newest != 0 }
 
   public var hasCollected: Bool { isOpen && own.consumer.first != 0 }
@@ -25,7 +25,7 @@ public struct MPSCConsumer<Header: BitwiseCopyable>: ~Copyable {
     return queue.slotCount &- Int(bitPattern: freed &- claimed)
   }
 
-  /// Between two moments at which the owner gives a slot back the count only grows.
+  /// The most slots that were ever in use. The count only grows until the owner frees a slot.
   public var peak: Int { isOpen ? max(own.consumer.peak, count) : 0 }
 
   /// How many items were put in, and how many found no room.
@@ -38,7 +38,7 @@ public struct MPSCConsumer<Header: BitwiseCopyable>: ~Copyable {
     return totals
   }
 
-  /// The oldest item. There must be one.
+  /// The header of the oldest item, which must exist.
   public var header: Header {
     get { unsafe queue.state.pointee.headers[slot] }
     set { unsafe queue.state.pointee.headers[slot] = newValue }
@@ -64,10 +64,11 @@ public struct MPSCConsumer<Header: BitwiseCopyable>: ~Copyable {
 
   // MARK: Changes
 
-  /// Takes over what was put in so far. It is to be called at least once between being woken up and sleeping.
+  /// Collects the items that were put in so far. It has to be called at least once between being woken up
+  /// and sleeping.
   public mutating func collect() {
     guard isOpen else { return }
-    // Nobody else begins a chain anew.
+    // Only the owner begins a new chain.
     let end = queue.end
     guard end.newest != 0 else { return }
     let own = own
@@ -90,7 +91,7 @@ public struct MPSCConsumer<Header: BitwiseCopyable>: ~Copyable {
     own.consumer.last = newest
   }
 
-  /// Done with the oldest item: its slot is free.
+  /// Removes the oldest item, and frees its slot.
   public mutating func removeFirst() {
     let own = own
     own.consumer.peak = peak
@@ -105,7 +106,7 @@ public struct MPSCConsumer<Header: BitwiseCopyable>: ~Copyable {
 
   // MARK: Helpers
 
-  /// Before a count may have come round.
+  /// Adds up the counts before one of them can have wrapped twice.
   private mutating func totalUp() {
     let own = own
     let counts = counts

@@ -1,8 +1,8 @@
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 //
-// The C functions of chapters 4 and 5. Each turns pointers into spans and errors into numbers, and
-// decides nothing; include/swiftmqtt.h says what they promise. A name, a width or a `const` that
-// differs from the header does not compile.
+// The C functions of chapters 4 and 5. Each turns pointers into spans and errors into numbers, and decides
+// nothing; include/swiftmqtt.h says what they promise. A name, a width or a `const` that differs from the
+// header does not compile.
 
 public import CSwiftMQTT
 import Driver
@@ -13,7 +13,7 @@ import Platform
 import Storage
 import Transports
 
-/// Runs `body` and gives its result, or the number of what it throws.
+/// Runs `body` and returns its result, or the number of what it throws.
 @inline(__always)
 func status(_ body: () throws(Status) -> Int32) -> Int32 {
   do throws(Status) {
@@ -23,7 +23,7 @@ func status(_ body: () throws(Status) -> Int32) -> Int32 {
   }
 }
 
-/// The client's time.
+/// Returns the time of the client's clock.
 func now(_ slot: UnsafeMutablePointer<ClientHandle>) -> Instant { unsafe slot.pointee.client.time }
 
 // MARK: 4  Options, memory, life of a client

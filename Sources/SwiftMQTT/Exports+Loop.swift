@@ -18,7 +18,7 @@ public func smq_next_event(_ client: OpaquePointer?, _ event: UnsafeMutablePoint
   guard unsafe slot.pointee.magic == ClientHandle.liveMagic,
     unsafe event.pointee.size == UInt32(MemoryLayout<smq_event>.size)
   else { return unsafe nextEvent(client, event) }
-  // A completion finds no event to be released, and is spared the way of a message.
+  // A completion follows no event that has to be released, and does not need the path of a message.
   let client = unsafe slot.pointee.clientAddress
   if unsafe client.pointee.hasEventToRelease { return unsafe releaseAndTake(slot, event) }
   if let completed = unsafe client.pointee.plainCompletion {
@@ -31,7 +31,7 @@ public func smq_next_event(_ client: OpaquePointer?, _ event: UnsafeMutablePoint
 private func releaseAndTake(
   _ slot: UnsafeMutablePointer<ClientHandle>, _ event: UnsafeMutablePointer<smq_event>
 ) -> Int32 {
-  // One address: read anew behind each part of the event that is written, it would cost as many loads.
+  // It is read once: reading it again after each field of the event would cost as many loads.
   let client = unsafe slot.pointee.clientAddress
   switch unsafe client.pointee.advanceToNextEvent() {
   case .plainMessage:
@@ -76,7 +76,7 @@ private func take(
   return 1
 }
 
-/// The same for a handle or a struct that has to be looked at more closely.
+/// Does the same for a handle or a struct that needs more checks.
 @inline(never)
 private func nextEvent(_ client: OpaquePointer?, _ event: UnsafeMutablePointer<smq_event>?) -> Int32 {
   status { () throws(Status) in

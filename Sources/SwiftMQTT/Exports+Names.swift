@@ -120,7 +120,7 @@ private func describe(
   stats.urgent_messages_peak = UInt32(truncatingIfNeeded: outbox.urgent.messagesPeak)
   stats.messages_dropped = outbox.dropped.uint64
   stats.messages_replaced = outbox.replaced.uint64
-  // An array of C is a tuple here: as many numbers in a row.
+  // An array of C is imported as a tuple, whose elements are contiguous.
   unsafe withUnsafeMutablePointer(to: &stats.latency) { unsafe put(outbox.latencies, at: $0) }
   unsafe withUnsafeMutablePointer(to: &stats.round_trip) { unsafe put(counters.roundTrips, at: $0) }
   stats.submitted = submissions.taken.uint64
@@ -131,7 +131,7 @@ private func describe(
   return stats
 }
 
-/// The caller guarantees room for all its numbers.
+/// The caller guarantees room for all the numbers of a histogram.
 private func put(_ histogram: LatencyHistogram, at start: UnsafeMutableRawPointer) {
   for index in 0..<LatencyHistogram.count {
     unsafe start.storeBytes(of: histogram[index], toByteOffset: 4 &* index, as: UInt32.self)

@@ -1,6 +1,6 @@
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 //
-// The C functions of chapters 6 and 10: messages out, requests and replies.
+// The C functions of chapters 6 and 10: publishing, requests and responses.
 
 public import CSwiftMQTT
 import MQTTClient
@@ -34,11 +34,11 @@ public func smq_publish(_ client: OpaquePointer?, _ message: UnsafePointer<smq_m
   }
 }
 
-/// Of a message that is no more than a topic and a payload. `nil`: it asks for more, or is not what it should be; `publishAny`
-/// looks.
+/// Returns the flags of a message that consists of a topic and a payload alone. It returns `nil` if the
+/// message has more, or if a field is wrong; `publishAny` checks that.
 ///
-/// Four bytes at a time: qos, retain, quiet and overflow; expiry_s; urgent and what is reserved. That they lie so, the first one
-/// lowest, layout.c asserts.
+/// It reads four bytes at a time: qos, retain, quiet and overflow; expiry_s; urgent and the reserved bytes.
+/// layout.c asserts that they are arranged like that, the first one lowest.
 @inline(__always)
 private func plainFlags(_ message: UnsafePointer<smq_message>) -> MessageFlags? {
   guard unsafe message.pointee.size == UInt32(MemoryLayout<smq_message>.size),
@@ -73,7 +73,7 @@ public func smq_publish_text(
   guard let topic = unsafe topic, let text = unsafe text else { return Status.null.rawValue }
   var message = unsafe smq_message()
   unsafe message.size = UInt32(MemoryLayout<smq_message>.size)
-  // What does not fit is wrong, and stays so.
+  // A larger value is wrong, and stays wrong when it is clamped.
   unsafe message.qos = UInt8(clamping: qos)
   unsafe message.retain = UInt8(clamping: retain)
   unsafe message.topic = smq_string(topic)
@@ -218,7 +218,7 @@ public func smq_respond(
 
 // MARK: Messages of the caller
 
-/// What can be wrong with a message before one looks into it.
+/// Checks the fields of a message, but not what they point to.
 @inline(__always)
 private func check(_ message: UnsafePointer<smq_message>) throws(Status) {
   try unsafe checkSize(message, message.pointee.size, known: MemoryLayout<smq_message>.size)
@@ -230,7 +230,7 @@ private func check(_ message: UnsafePointer<smq_message>) throws(Status) {
   else { throw .option }
 }
 
-/// A message whose payload comes later. The result lasts as long as the call it came with.
+/// Makes a message whose payload follows later. The result lasts as long as the call it came with.
 @_lifetime(immortal)
 private func withoutPayload(_ message: UnsafePointer<smq_message>) throws(Status) -> Publish {
   try unsafe check(message)
@@ -252,7 +252,7 @@ func options(_ message: UnsafePointer<smq_message>) -> PublishOptions {
   return options
 }
 
-/// A message as the caller gave it. The result lasts as long as the call it came with.
+/// Makes a message as the caller passed it. The result lasts as long as the call it came with.
 @_lifetime(immortal)
 func whole(_ message: UnsafePointer<smq_message>) throws(Status) -> Publish {
   try unsafe check(message)
@@ -260,7 +260,7 @@ func whole(_ message: UnsafePointer<smq_message>) throws(Status) -> Publish {
   return try unsafe publish(message, topic: span(message.pointee.topic))
 }
 
-/// A message that was checked, with another topic or its own.
+/// Makes a message that was checked, with another topic or its own.
 @_lifetime(immortal)
 private func publish(
   _ message: UnsafePointer<smq_message>, topic: Span<UInt8>

@@ -16,7 +16,7 @@ public func smq_submit(_ client: OpaquePointer?, _ message: UnsafePointer<smq_me
     let slot = try unsafe slot(client)
     let publish = try unsafe whole(message)
     do throws(SessionError) {
-      // Of the slot only this is read: the client is its owner's.
+      // Only the submitter is read here: the client belongs to its owner.
       try unsafe slot.pointee.submitter.submit(publish, options(message)) {
         Instant(milliseconds: Clock.milliseconds())
       }

@@ -36,7 +36,8 @@ public func smq_unsubscribe_from(
   unsafe request(.unsubscribe, client, filter, 0, cookie)
 }
 
-/// For one Topic Filter. It calls the exported twin: a third call of the other `request` takes 110 bytes more.
+/// Subscribes to one Topic Filter. It calls the exported function: a third call of the generic one would
+/// take 110 bytes more.
 @inline(never)
 private func request(
   _ type: ControlPacketType, _ client: OpaquePointer?, _ filter: UnsafePointer<CChar>?, _ qos: UInt32,
@@ -45,7 +46,7 @@ private func request(
   guard let filter = unsafe filter else { return Status.null.rawValue }
   var subscription = unsafe smq_subscription()
   unsafe subscription.filter = smq_string(filter)
-  // What does not fit is wrong, and stays so.
+  // A larger value is wrong, and stays wrong when it is clamped.
   unsafe subscription.qos = UInt8(clamping: qos)
   return unsafe withUnsafePointer(to: subscription) { first in
     var subscriptions = unsafe smq_subscriptions()
@@ -103,7 +104,7 @@ private func request(
     self.count = count
   }
 
-  /// What the other functions rely on.
+  /// Checks what the other functions rely on.
   func check(_ type: ControlPacketType) throws(Status) {
     for index in 0..<count {
       let subscription = unsafe first[index]

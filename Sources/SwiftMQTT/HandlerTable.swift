@@ -1,9 +1,9 @@
 import MQTTWire
 import Storage
 
-/// Topic Filters, each with what the application wants to find with the messages that match.
+/// Topic Filters, each with the handler that the application has set for the messages that match.
 struct HandlerTable: ~Copyable {
-  /// Opaque values of the application: a function, and something for it.
+  /// Opaque values of the application: a function, and a pointer for it.
   struct Handler: BitwiseCopyable {
     let function: UInt
     let user: UInt
@@ -88,7 +88,8 @@ struct HandlerTable: ~Copyable {
     entries[slot].size = 0
   }
 
-  /// The first entry behind `index` whose filter matches a topic; -1: from the first.
+  /// Returns the first entry behind `index` whose filter matches a topic. An index of -1 begins with the
+  /// first.
   func firstMatch(_ topic: Span<UInt8>, after index: Int) -> Int? {
     var slot = index &+ 1
     while slot < entries.count {

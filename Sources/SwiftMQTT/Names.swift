@@ -1,14 +1,15 @@
-/// Names for consecutive numbers, one after the other, each ended by a zero.
+/// Names for consecutive numbers, one after the other, each with a zero at its end.
 ///
-/// This takes a third of the code of a `switch` over the names, and names are not needed quickly.
+/// They take a third of the code of a `switch` over the names, and names are not needed quickly.
 struct NameList {
   let first: Int32
   let count: Int32
   let text: StaticString
 
-  /// The name of `number`; `nil` if it is not in the list. Lives as long as the library.
+  /// Returns the name of `number`, or `nil` if it is not in the list. The name lives as long as the
+  /// library.
   ///
-  /// The walk stays inside `text` because there are `count` names; a test asks for all of them.
+  /// The loop stays inside `text` because there are `count` names; a test asks for all of them.
   func name(_ number: Int32) -> UnsafePointer<CChar>? {
     guard number >= first, number - first < count else { return nil }
     var name = unsafe UnsafeRawPointer(text.utf8Start).assumingMemoryBound(to: CChar.self)
@@ -20,7 +21,7 @@ struct NameList {
   }
 }
 
-/// The status codes, a list for each band, in the order of the header.
+/// Returns the name of a status code. There is a list for each band, in the order of the header.
 func statusName(_ status: Int32) -> UnsafePointer<CChar>? {
   switch status {
   case 0: unsafe NameList(first: 0, count: 1, text: "SMQ_OK").name(0)
@@ -32,7 +33,8 @@ func statusName(_ status: Int32) -> UnsafePointer<CChar>? {
   }
 }
 
-/// The same as a sentence, without a capital letter and a full stop, so that it fits behind a colon.
+/// Returns the meaning of a status code as a sentence, without a capital letter and a full stop, so that it
+/// fits behind a colon.
 func statusText(_ status: Int32) -> UnsafePointer<CChar>? {
   switch status {
   case 0: unsafe NameList(first: 0, count: 1, text: "the call succeeded").name(0)

@@ -5,16 +5,16 @@ import MQTTWire
 import Platform
 import Storage
 
-/// Room for a user name and a password out of a URL, decoded.
+/// Space for the decoded user name and password of a URL.
 typealias URLScratch = InlineArray<1024, UInt8>
 
-/// Reads a `smq_options`, checks it, and plans the client it describes; if there is memory, makes
+/// Reads a `smq_options`, checks it, and plans the client that it describes. If there is memory, it makes
 /// the client there. Returns how many bytes the client needs.
 ///
-/// One function for three exports, because nearly all of it is the same code.
+/// One function serves three exports, because nearly all of it is the same code.
 ///
-/// The caller guarantees that `options` points to as many bytes as its size field says, and `memory`,
-/// if it is not nil, to `size` bytes, aligned to `ArenaLayout.alignment`.
+/// The caller guarantees that `options` points to as many bytes as its size field says, and `memory`, if it
+/// is not nil, to `size` bytes, aligned to `ArenaLayout.alignment`.
 func makeClient(
   _ options: UnsafePointer<smq_options>?, urlOffset: inout Int?, memory: UnsafeMutableRawPointer?,
   size: Int
@@ -121,7 +121,7 @@ func makeClient(
   let tablePlan = HandlerTable.Plan(
     entries: checked.handlers, bytes: checked.handlerBytes, in: &plan)
   guard let memory = unsafe memory else { return plan.byteCount }
-  // A size with its highest bit set is no negative number but a very large one.
+  // A size with its highest bit set is a very large one, not a negative number.
   guard size < 0 || size >= plan.byteCount else { throw .memorySize }
   do throws(PlatformError) {
     let isCallerDriven = checked.driver.isCallerDriven

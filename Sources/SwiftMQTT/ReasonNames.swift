@@ -12,7 +12,7 @@ var returnCodeNames: NameList {
       """)
 }
 
-/// The Reason Codes of 5.0 below 0x80 (§2.4). 0x00 has several names; the first is given.
+/// The Reason Codes of 5.0 below 0x80 (§2.4). 0x00 has several names, of which this is the first.
 var successNames: NameList {
   NameList(
     first: 0, count: 26,
@@ -31,7 +31,7 @@ var successNames: NameList {
       """)
 }
 
-/// Those from 0x80 on.
+/// The Reason Codes of 5.0 from 0x80 on.
 var refusalNames: NameList {
   NameList(
     first: 0x80, count: 35,
