@@ -75,7 +75,7 @@ public struct Acknowledgement: BitwiseCopyable {
     if reasonCode != 0 { writer.put(reasonCode) }
   }
 
-  /// Encodes a packet of 5.0 with `properties`, which are encoded, without their length.
+  /// Returns the Remaining Length of a packet of 5.0 with `properties`, encoded, without their length.
   public static func remainingLength(properties: Span<UInt8>) -> Int {
     3 &+ VariableByteInteger.encodedSize(properties.count) &+ properties.count
   }

@@ -68,7 +68,7 @@ public struct Auth: BitwiseCopyable {
     writer.put(properties)
   }
 
-  /// Encodes AUTH from a client; `properties` are encoded, without their length.
+  /// Returns the Remaining Length of AUTH from a client; `properties` are encoded, without their length.
   public static func remainingLength(properties: Span<UInt8>) -> Int {
     1 + VariableByteInteger.encodedSize(properties.count) + properties.count
   }

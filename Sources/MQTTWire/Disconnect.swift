@@ -48,7 +48,8 @@ public struct Disconnect: BitwiseCopyable {
     if hasReasonCode(version) { writer.put(reasonCode) }
   }
 
-  /// Encodes a DISCONNECT of 5.0 with `properties`, which are encoded, without their length (§3.14.2.2).
+  /// Returns the Remaining Length of a DISCONNECT of 5.0 with `properties`, encoded, without their length
+  /// (§3.14.2.2).
   public static func remainingLength(properties: Span<UInt8>) -> Int {
     remainingLengthWithProperties(properties.count)
   }

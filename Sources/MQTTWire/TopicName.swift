@@ -9,8 +9,7 @@ public enum TopicName {
     case utf8  // [MQTT-3.3.2-1], [MQTT-4.7.3-2]
   }
 
-  /// Returns whether a name is valid. One pass over the bytes is enough for most; only a strange one is
-  /// checked again.
+  /// Checks a name. One pass over the bytes is enough for most; only a strange one is checked again.
   public static func validate(_ name: Span<UInt8>) throws(Fault) {
     guard name.count > 0 else { throw .empty }
     guard name.count <= UTF8EncodedString.maximumSize else { throw .tooLong }

@@ -17,7 +17,7 @@ public struct Counter: BitwiseCopyable {
 
   public static func high(_ value: UInt64) -> UInt32 { unsafe unsafeBitCast(value, to: Counter.self).high }
 
-  /// The value as 32 bits; `nil` if it needs more.
+  /// Returns the value as 32 bits, or `nil` if it needs more.
   public static func uint32(_ value: UInt64) -> UInt32? {
     let counter = unsafe unsafeBitCast(value, to: Counter.self)
     return counter.high == 0 ? counter.low : nil

@@ -106,7 +106,7 @@ public struct MPSCConsumer<Header: BitwiseCopyable>: ~Copyable {
 
   // MARK: Helpers
 
-  /// Adds up the counts before one of them can have wrapped twice.
+  /// Adds up the counts before one of them can have wrapped unnoticed.
   private mutating func totalUp() {
     let own = own
     let counts = counts

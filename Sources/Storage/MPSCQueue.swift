@@ -78,7 +78,7 @@ import Synchronization
 
   public enum PutResult: BitwiseCopyable {
     case full
-    /// The item was put behind what is returned, with which `wakeOwner` has to be called.
+    /// The item was put behind this end of the chain, with which `wakeOwner` has to be called.
     case put(ChainEnd)
   }
 

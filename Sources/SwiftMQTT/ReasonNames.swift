@@ -12,7 +12,7 @@ var returnCodeNames: NameList {
       """)
 }
 
-/// The Reason Codes of 5.0 below 0x80 (§2.4). 0x00 has several names, of which this is the first.
+/// The Reason Codes of 5.0 below 0x80 (§2.4). 0x00 has several names; the list has the first.
 var successNames: NameList {
   NameList(
     first: 0, count: 26,

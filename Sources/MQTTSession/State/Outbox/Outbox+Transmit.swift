@@ -52,7 +52,7 @@ extension Outbox {
     return age(descriptors[readySlot])
   }
 
-  /// The count does not wrap, because no more than 65,535 messages are in flight.
+  /// Returns the age. It does not wrap, because no more than 65,535 messages are in flight.
   private func age(_ message: Descriptor) -> UInt16 { resumedAt &- message.order }
 
   /// Moves past a message that has ended or needs no PUBLISH any more.
