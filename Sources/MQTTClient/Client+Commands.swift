@@ -93,7 +93,7 @@ extension Driver where Engine == MQTTEngine, Link: ~Copyable, System: ~Copyable 
   /// The Packet Identifier that a message came with, as long as it is not acknowledged.
   public func packetIdentifier(of token: UInt32) -> UInt16? { engine.session.packetIdentifier(of: token) }
 
-  /// A message or a request has this Packet Identifier; the drop-in asks.
+  /// Returns whether a message, a SUBSCRIBE or an UNSUBSCRIBE has this Packet Identifier; the drop-in asks.
   public func isIdentifierInUse(_ identifier: PacketIdentifier, _ count: UInt32) -> Bool {
     engine.session.isIdentifierInUse(identifier, count)
   }

@@ -147,7 +147,7 @@ extension Session {
     } else if closeReason.cause.keepsAcknowledgements {
       // What is acknowledged is not resent, so the next connection makes progress.
     } else {
-      control.removeAll()  // nobody listens any more
+      control.removeAll()  // the server will read no more
     }
   }
 

@@ -75,7 +75,8 @@ public struct ArenaSlice<Element: ~Copyable>: BitwiseCopyable {
 }
 
 #if SWIFTMQTT_POISON
-  // Only in the build that is fuzzed (Tests/Fuzz): whoever gives the block back, or uses it anew, makes it readable again.
+  // Only the build that is fuzzed (Tests/Fuzz) has this. A test that frees the block or uses it anew makes it
+  // readable again.
 
   private var poisonedSize: Int { 32 }
 

@@ -78,7 +78,7 @@ func span(_ bytes: smq_bytes) throws(Status) -> Span<UInt8> {
   guard let data = unsafe bytes.data else { throw .null }
   let start = unsafe data.assumingMemoryBound(to: UInt8.self)
   // A 32-bit Int takes 2 GiB and more for a negative number. So much is more than any parameter may have,
-  // and whoever checks the size refuses it before reading a byte.
+  // and the check of its size refuses it before a byte is read.
   let count = unsafe bytes.size & ~0x7FFF_FFFF == 0 ? bytes.size : 0x7FFF_FFFF
   let span = unsafe Span(_unsafeStart: start, count: count)
   return unsafe _overrideLifetime(span, copying: ())

@@ -12,34 +12,34 @@ import Storage
 public func smq_subscribe(
   _ client: OpaquePointer?, _ subscriptions: UnsafePointer<smq_subscriptions>?
 ) -> Int32 {
-  unsafe request(.subscribe, client, subscriptions)
+  unsafe changeSubscriptions(.subscribe, client, subscriptions)
 }
 
 @c @implementation
 public func smq_unsubscribe(
   _ client: OpaquePointer?, _ subscriptions: UnsafePointer<smq_subscriptions>?
 ) -> Int32 {
-  unsafe request(.unsubscribe, client, subscriptions)
+  unsafe changeSubscriptions(.unsubscribe, client, subscriptions)
 }
 
 @c @implementation
 public func smq_subscribe_to(
   _ client: OpaquePointer?, _ filter: UnsafePointer<CChar>?, _ qos: UInt32, _ cookie: UInt64
 ) -> Int32 {
-  unsafe request(.subscribe, client, filter, qos, cookie)
+  unsafe changeSubscriptions(.subscribe, client, filter, qos, cookie)
 }
 
 @c @implementation
 public func smq_unsubscribe_from(
   _ client: OpaquePointer?, _ filter: UnsafePointer<CChar>?, _ cookie: UInt64
 ) -> Int32 {
-  unsafe request(.unsubscribe, client, filter, 0, cookie)
+  unsafe changeSubscriptions(.unsubscribe, client, filter, 0, cookie)
 }
 
-/// Subscribes to one Topic Filter. It calls the exported function: a third call of the generic one would
+/// Handles one Topic Filter. It calls the exported function: a third call of the generic one would
 /// take 110 bytes more.
 @inline(never)
-private func request(
+private func changeSubscriptions(
   _ type: ControlPacketType, _ client: OpaquePointer?, _ filter: UnsafePointer<CChar>?, _ qos: UInt32,
   _ cookie: UInt64
 ) -> Int32 {
@@ -59,7 +59,7 @@ private func request(
   }
 }
 
-private func request(
+private func changeSubscriptions(
   _ type: ControlPacketType, _ client: OpaquePointer?,
   _ subscriptions: UnsafePointer<smq_subscriptions>?
 ) -> Int32 {

@@ -24,7 +24,7 @@ public struct CloseReason: BitwiseCopyable {
   }
 
   public let cause: Cause
-  /// The server's, if it gave one, or the one it was told.
+  /// The server's, if it gave one, or the one that the client sent.
   public var reasonCode: UInt8? = nil
   /// Extents in `Session.receivedBytes`, which stay there until the next connection is opened.
   public var reasonString = ByteRange.empty
