@@ -6,7 +6,7 @@ import Storage
 struct PendingResponses: ~Copyable {
   struct Entry: BitwiseCopyable {
     var cookie: UInt64
-    /// Of the response topic: the request itself, should it come back, is no reply.
+    /// Of the response topic: the request itself, should it come back, is no response.
     var topicHash: UInt32
     var deadline: Instant
     var use: UInt16

@@ -29,7 +29,7 @@ struct SubscribeQueue: ~Copyable {
   enum State: UInt8, BitwiseCopyable {
     case queued
     case sent
-    case failed  // above a limit of the server, or its answer could not be read
+    case failed  // above a limit of the server, or its acknowledgement could not be read
     case free
   }
 

@@ -31,9 +31,9 @@ enum DeliveryHandshake {
   enum Step: BitwiseCopyable {
     case complete
     case refuse
-    case sendPubrel  // becomes `pubrelSent`, answer PUBREL [MQTT-4.3.3-4]
-    case resendPubrel  // answer PUBREL once more
-    case wait  // a server may repeat PUBREC before our PUBLISH comes again; it will answer that one, too
+    case sendPubrel  // becomes `pubrelSent`, and PUBREL is sent [MQTT-4.3.3-4]
+    case resendPubrel  // PUBREL is sent once more
+    case wait  // a server may repeat PUBREC before our PUBLISH comes again; it will acknowledge that one, too
     case unknown  // nothing waits for it
     case violation  // a packet that can't come here: Protocol Error
   }

@@ -39,7 +39,7 @@ public struct Outbox: ~Copyable {
     var start: Int { Int(truncatingIfNeeded: offset) }
     var end: Int { Int(truncatingIfNeeded: offset &+ length) }
 
-    /// What the server said about it.
+    /// The Reason Code that the server sent for it.
     var serverReason: UInt8? {
       get { flags.contains(.hasReasonCode) ? reasonCode : nil }
       set {
