@@ -8,11 +8,11 @@ import Testing
   static let table = """
     1 sent puback accepts complete
     1 sent puback refuses refuse
-    2 sent pubrec accepts release
+    2 sent pubrec accepts sendPubrel
     2 sent pubrec refuses refuse
-    2 released pubrec accepts resendPubrel
-    2 released pubcomp accepts complete
-    2 released pubcomp refuses complete
+    2 pubrelSent pubrec accepts resendPubrel
+    2 pubrelSent pubcomp accepts complete
+    2 pubrelSent pubcomp refuses complete
     """
 
   /// All 3 × 6 × 15 × 2 combinations. Of what was sent, what the table does not name is a Protocol Error.
