@@ -162,7 +162,7 @@ extension SubscriptionOptions {
 }
 
 /// SUBACK and UNSUBACK (§3.9, §3.11).
-@Suite struct SubscriptionAnswerTests {
+@Suite struct SubackTests {
   struct Fields: Equatable, Sendable {
     var identifier: UInt16 = 10
     var reasonCodes: [UInt8] = []
