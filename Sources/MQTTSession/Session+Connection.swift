@@ -99,6 +99,7 @@ extension Session {
     case .subscribe:
       if state.requests.transmitted(count) { counters.packetsSent.increment() }
     case .urgent:
+      guard Feature.hasUrgent else { break }
       counters.packetsSent.add(state.urgent.element.transmitted(count, order: &state.order))
     case .restOfPacket where state.isInsideUrgent:
       counters.packetsSent.add(state.urgent.element.transmitted(count, order: &state.order))
@@ -120,7 +121,7 @@ extension Session {
 
   /// `nextDeadline` may have been reached.
   public mutating func timedOut(at now: Instant) {
-    state.expiry.advance(to: now)
+    if Feature.hasExpiry { state.expiry.advance(to: now) }
     state.expire(quota: &connection.quota)
     if let deadline = state.responses.deadline, deadline.isReached(at: now) { state.overdueAt = now }
     guard connection.isUp else { return }

@@ -81,6 +81,7 @@ extension Session {
   private var urgentOutput: Span<UInt8> {
     @_lifetime(borrow self)
     borrowing get {
+      guard Feature.hasUrgent else { return Span() }
       let isWindow = connection.source == .urgent
       let bytes = unsafe state.urgent.read { urgent in
         let bytes = isWindow ? urgent.window : urgent.restOfPacket
@@ -93,7 +94,7 @@ extension Session {
   /// As `chooseSource` chooses.
   private var canTransmitMessage: Bool {
     let quota = connection.quota
-    if state.urgent.isEmpty { return state.outbox.canTransmit(quota) }
+    if !state.hasUrgent { return state.outbox.canTransmit(quota) }
     let urgentUnsent = state.urgent.element.unsent
     if urgentUnsent > 0, state.urgent.element.resends > 0 || state.outbox.resends > 0 {
       return state.outbox.isInsidePacket || state.isInsideUrgent || quota.left &+ windowQuota > 0
@@ -107,7 +108,7 @@ extension Session {
   }
 
   private var hasPubrelsToCheck: Bool {
-    state.outbox.pubrelsToCheck > 0 || (!state.urgent.isEmpty && state.urgent.element.pubrelsToCheck > 0)
+    state.outbox.pubrelsToCheck > 0 || (state.hasUrgent && state.urgent.element.pubrelsToCheck > 0)
   }
 
   private var connectRest: Range<Int> {
@@ -141,9 +142,9 @@ extension Session {
       state.requests.prepare()
       return .subscribe
     }
-    state.expiry.advance(to: now)
+    if Feature.hasExpiry { state.expiry.advance(to: now) }
     state.expire(quota: &connection.quota)
-    if !state.urgent.isEmpty, state.urgent.element.unsent > 0 {
+    if state.hasUrgent, state.urgent.element.unsent > 0 {
       if state.outbox.isInsidePacket { return .restOfPacket }
       if state.urgent.element.resends > 0 || state.outbox.resends > 0 { return chooseResend() }
       // What is in the window has not been begun, and may wait for its turn.
@@ -173,13 +174,13 @@ extension Session {
   private mutating func resendPubrels() {
     while control.hasRoom, let identifier = nextPubrel() {
       var packet = Acknowledgement(type: .pubrel, identifier: identifier)
-      packet.isDuplicate = version == .v3_1 && !DropIn.isOn  // which has DUP for PUBREL too (its §2.1)
+      packet.isDuplicate = version.is3_1 && !DropIn.isOn  // which has DUP for PUBREL too (its §2.1)
       control.put(packet)
     }
   }
 
   private mutating func nextPubrel() -> PacketIdentifier? {
-    if !state.urgent.isEmpty, let identifier = state.urgent.element.nextPubrel() { return identifier }
+    if state.hasUrgent, let identifier = state.urgent.element.nextPubrel() { return identifier }
     return state.outbox.nextPubrel()
   }
 }

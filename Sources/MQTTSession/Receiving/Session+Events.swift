@@ -31,7 +31,7 @@ extension Session {
 
   private var urgentCompletion: EventSource? {
     @inline(__always) get {
-      !state.urgent.isEmpty && state.urgent.element.hasCompletion ? .urgentCompletion : nil
+      state.hasUrgent && state.urgent.element.hasCompletion ? .urgentCompletion : nil
     }
   }
 
@@ -79,17 +79,21 @@ extension Session {
   public mutating func take(_ source: EventSource) -> SessionEvent? {
     switch source {
     case .none: return nil
-    case .urgentCompletion: return state.urgent.element.takeCompletion().map { event($0, isUrgent: true) }
+    case .urgentCompletion:
+      guard Feature.hasUrgent else { return nil }
+      return state.urgent.element.takeCompletion().map { event($0, isUrgent: true) }
     case .completion: return state.outbox.takeCompletion().map { event($0, isUrgent: false) }
     case .failedRequest: return takeFailedRequest()
     case .lostSubscription: return takeLostSubscription()
     case .overdueResponse: return takeOverdueResponse()
     case .packet where arrival.event.kind != .plainMessage: return takePacket()
-    case .packet, .plainMessage: return .message(MessageEvent(takePlainMessage()))
+    case .packet, .plainMessage:
+      guard Feature.hasFastPaths else { return nil }
+      return .message(MessageEvent(takePlainMessage()))
     case .connected: return takePacket()
     case .room:
       let hasRoom = state.outbox.takeRoomEvent()
-      guard !state.urgent.isEmpty else { return hasRoom ? .room : nil }
+      guard state.hasUrgent else { return hasRoom ? .room : nil }
       return state.urgent.element.takeRoomEvent() || hasRoom ? .room : nil
     }
   }
@@ -98,7 +102,9 @@ extension Session {
   /// has arrived.
   public var plainCompletion: Int? {
     @inline(__always) get {
-      guard !arrival.event.precedesCompletions, urgentCompletion == nil else { return nil }
+      guard Feature.hasFastPaths, !arrival.event.precedesCompletions, urgentCompletion == nil else {
+        return nil
+      }
       return state.outbox.plainCompletion
     }
   }
@@ -153,7 +159,7 @@ extension Session {
   // MARK: Helpers
 
   private var hasRoomEvent: Bool {
-    state.outbox.hasNewRoom || (!state.urgent.isEmpty && state.urgent.element.hasNewRoom)
+    state.outbox.hasNewRoom || (state.hasUrgent && state.urgent.element.hasNewRoom)
   }
 
   private mutating func takePacket() -> SessionEvent {

@@ -29,7 +29,9 @@ extension Session {
       pass(count, next)
       return true
     }
-    guard let left = walk.properties else { return try walkIdentifier(message, walk) }
+    guard Feature.hasTopicAliases, let left = walk.properties else {
+      return try walkIdentifier(message, walk)
+    }
     guard left > 0 else {
       guard walk.strings == 0 else { throw .truncated }
       // §3.3.2.1
@@ -61,6 +63,14 @@ extension Session {
       }
     }
     arrival.large?.identifier = identifier
+    guard Feature.hasTopicAliases else {
+      // No property is of interest.
+      guard walk.hasTopic else { throw .emptyTopic }
+      pass(count, walk)
+      arrival.large?.event.payloadSize = message.remaining &- count &- properties
+      arrival.large?.stage = .rest
+      return true
+    }
     pass(count, HeaderWalk(skip: 0, hasTopic: walk.hasTopic, properties: properties))
     return true
   }

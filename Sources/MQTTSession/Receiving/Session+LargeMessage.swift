@@ -34,6 +34,7 @@ extension Session {
   /// False: more bytes are needed, or it has to wait.
   mutating func beginLarge(_ header: FixedHeader) throws(Malformed) -> Bool {
     let isFull = receiver.unread.count == receiver.capacity
+    guard Feature.hasParts else { return isFull ? try beginWithoutHeader(header) : false }
     guard
       let size = ReceivedPublish.variableHeaderSize(
         of: receiver.unread.extracting(header.size...), flags: header.flags, version: version)
@@ -96,7 +97,9 @@ extension Session {
   mutating func receiveMore() throws(Malformed) -> Bool {
     guard let message = arrival.large else { return false }
     switch message.stage {
-    case .payload: return receivePayload(message)
+    case .payload:
+      guard Feature.hasParts else { return false }
+      return receivePayload(message)
     case .header(let walk): return try walkHeader(message, walk)
     case .rest:
       let count = min(receiver.unread.count, message.remaining)

@@ -26,7 +26,7 @@ struct PendingResponses: ~Copyable {
   private var entries: Table<Entry>
   /// Tells the requests of this client from those of others that share a response topic.
   private let mark: UInt32
-  private(set) var waiting = 0
+  private var count = 0
   private(set) var peak = 0
 
   init(entries: consuming Table<Entry>, mark: UInt32) {
@@ -39,6 +39,12 @@ struct PendingResponses: ~Copyable {
   }
 
   var capacity: Int { entries.count }
+
+  /// How many requests wait.
+  private(set) var waiting: Int {
+    @inline(__always) get { Feature.hasReplies ? count : 0 }
+    @inline(__always) set { count = newValue }
+  }
 
   /// A place for one more; nothing is changed yet.
   var free: Int? {

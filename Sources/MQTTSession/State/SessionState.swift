@@ -43,48 +43,55 @@ struct SessionState: ~Copyable {
     responses = PendingResponses(entries: block.table(plan.replies), mark: random)
   }
 
+  /// There is room for urgent messages.
+  var hasUrgent: Bool {
+    @inline(__always) get { Feature.hasUrgent && !urgent.isEmpty }
+  }
+
   /// Every message and every request is complete.
   var isDrained: Bool {
-    outbox.incomplete == 0 && (urgent.isEmpty || urgent.element.incomplete == 0) && requests.incomplete == 0
+    outbox.incomplete == 0 && (!hasUrgent || urgent.element.incomplete == 0) && requests.incomplete == 0
   }
 
   /// PUBLISH, PUBREL, SUBSCRIBE and UNSUBSCRIBE that are sent, each whole, and that the server has not acknowledged.
   var unacknowledged: Int {
-    outbox.unacknowledged &+ (urgent.isEmpty ? 0 : urgent.element.unacknowledged) &+ requests.incomplete
+    outbox.unacknowledged &+ (!hasUrgent ? 0 : urgent.element.unacknowledged) &+ requests.incomplete
       &- requests.queued
   }
 
   /// The second in which the first message expires, if one does.
   var earliestExpiry: UInt32? {
-    guard !urgent.isEmpty, let second = urgent.element.nextExpiry else { return outbox.nextExpiry }
+    guard Feature.hasExpiry else { return nil }
+    guard hasUrgent, let second = urgent.element.nextExpiry else { return outbox.nextExpiry }
     return min(second, outbox.nextExpiry ?? second)
   }
 
   /// A part of an urgent message is sent: the rest of it is next.
-  var isInsideUrgent: Bool { !urgent.isEmpty && urgent.element.isInsidePacket }
+  var isInsideUrgent: Bool { hasUrgent && urgent.element.isInsidePacket }
 
   mutating func advance(to now: Instant) {
     outbox.advance(to: now)
-    if !urgent.isEmpty { urgent.element.advance(to: now) }
+    if hasUrgent { urgent.element.advance(to: now) }
   }
 
   /// Before an acknowledgement takes something out.
   mutating func recordPeaks() {
     outbox.recordPeaks()
-    if !urgent.isEmpty { urgent.element.recordPeaks() }
+    if hasUrgent { urgent.element.recordPeaks() }
   }
 
   /// Ends what has expired.
   mutating func expire(quota: inout SendQuota) {
+    guard Feature.hasExpiry else { return }
     outbox.expire(at: expiry.seconds, quota: &quota)
-    if !urgent.isEmpty { urgent.element.expire(at: expiry.seconds, quota: &quota) }
+    if hasUrgent { urgent.element.expire(at: expiry.seconds, quota: &quota) }
   }
 
   /// The connection is gone [MQTT-4.1.0-1].
   mutating func connectionLost(dropsAtMostOnce: Bool, forgetsRequests: Bool) {
     outbox.connectionLost()
     if dropsAtMostOnce || DropIn.isOn { outbox.dropAtMostOnce() }
-    if !urgent.isEmpty {
+    if hasUrgent {
       urgent.element.connectionLost()
       if dropsAtMostOnce { urgent.element.dropAtMostOnce() }
     }
@@ -100,7 +107,7 @@ struct SessionState: ~Copyable {
     outbox.connected(
       version, sessionPresent: sessionPresent, repeatsExactlyOnce: repeatsExactlyOnce, order: order,
       quota: &quota, limits: limits)
-    if !urgent.isEmpty {
+    if hasUrgent {
       urgent.element.connected(
         version, sessionPresent: sessionPresent, repeatsExactlyOnce: repeatsExactlyOnce, order: order,
         quota: &quota, limits: limits)

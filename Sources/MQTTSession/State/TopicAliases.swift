@@ -34,7 +34,7 @@ struct ReceivedAliases: ~Copyable {
     removeAll()
   }
 
-  var maximum: Int { entries.count }
+  var maximum: Int { Feature.hasTopicAliases ? entries.count : 0 }
 
   /// The caller guarantees an alias of 1 to `maximum`, here and below.
   mutating func set(_ alias: Int, to topic: Span<UInt8>) {
@@ -64,6 +64,7 @@ struct ReceivedAliases: ~Copyable {
   }
 
   mutating func removeAll() {
+    guard Feature.hasTopicAliases else { return }
     for index in 0..<entries.count { entries[index] = Entry(state: .unknown, length: 0) }
   }
 }
@@ -106,10 +107,11 @@ struct SentAliases: ~Copyable {
     }
   }
 
-  var isInUse: Bool { usable > 0 }
+  var isInUse: Bool { Feature.hasTopicAliases && usable > 0 }
 
   /// A new connection: no alias means anything yet.
   mutating func connected(maximum: Int) {
+    guard Feature.hasTopicAliases else { return }
     usable = min(maximum, entries.count)
     for index in 0..<entries.count { entries[index].isEstablished = false }
   }

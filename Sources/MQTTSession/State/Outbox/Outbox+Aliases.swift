@@ -45,12 +45,13 @@ extension Outbox {
     let isAliased = mayHaveAlias(publish, options, version: version, limits: limits)
     let length = publish.remainingLength(version) &+ (isAliased ? Publish.topicAliasSize : 0)
     let size = FixedHeader.packetSize(length)
-    return options.kind == .stream ? size &- publish.payloadSize : size
+    return options.isStream ? size &- publish.payloadSize : size
   }
 
   /// Makes a packet fit a new connection: its alias means nothing there, and an older version has no
   /// properties. What is left is moved up against the payload; the room in front is given back with the rest.
   mutating func renew(_ slot: Int, version: ProtocolVersion) {
+    guard Feature.hasFallback || Feature.hasTopicAliases else { return }
     let message = descriptors[slot]
     let losesProperties = message.flags.contains(.hasProperties) && !version.hasProperties
     let hasAlias = message.flags.contains(.hasAlias)

@@ -34,7 +34,7 @@ extension Outbox {
     _ publish: borrowing Publish, _ options: PublishOptions, _ flags: MessageFlags, isPlain: Bool,
     version: ProtocolVersion, limits: borrowing ServerLimits
   ) throws(SessionError) {
-    let isStream = !isPlain && options.kind == .stream
+    let isStream = !isPlain && options.isStream
     let size = try checkedSize(publish, flags, isStream: isStream, version: version, limits: limits)
     let tailBefore = bytes.tail
     if descriptors.isFull || !bytes.fits(size), let error = findRoom(size) { throw error }

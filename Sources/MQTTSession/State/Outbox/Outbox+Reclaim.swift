@@ -19,7 +19,7 @@ extension Outbox {
       setIdentifier(slot, identifier(at: index))
       slot = next
     }
-    if let moved = stream?.slot, descriptors.index(of: moved) > place {
+    if Feature.hasStreams, let moved = stream?.slot, descriptors.index(of: moved) > place {
       let slot = descriptors.slot(before: moved)
       stream?.slot = slot
     }

@@ -24,7 +24,8 @@ extension Outbox {
 
   /// The header of the stream is out: its payload is next.
   var isInsideStream: Bool {
-    windowCount > 0 && windowStart == windowEnd && descriptors[sendSlot].flags.contains(.isStream)
+    Feature.hasStreams && windowCount > 0 && windowStart == windowEnd
+      && descriptors[sendSlot].flags.contains(.isStream)
   }
 
   /// The rest of the packet that is being sent.
