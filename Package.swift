@@ -22,13 +22,18 @@ func module(_ name: String, _ imports: Target.Dependency...) -> Target {
   .target(name: name, dependencies: imports, swiftSettings: settings)
 }
 
-func tests(_ name: String, excluding excluded: [String] = [], _ imports: Target.Dependency...) -> Target {
-  .testTarget(name: name, dependencies: imports, exclude: excluded, swiftSettings: testSettings)
+/// The tests of Sources/MODULE, which Tests/Unit/MODULE mirrors.
+func tests(
+  _ name: String, of module: String, excluding excluded: [String] = [], _ imports: Target.Dependency...
+) -> Target {
+  .testTarget(
+    name: name, dependencies: imports, path: "Tests/Unit/\(module)", exclude: excluded,
+    swiftSettings: testSettings)
 }
 
-/// What several test targets use: Tests/NAME.
+/// What several test targets use: Tests/Support has the same for the tests in Python.
 func support(_ name: String, _ imports: Target.Dependency...) -> Target {
-  .target(name: name, dependencies: imports, path: "Tests/\(name)", swiftSettings: testSettings)
+  .target(name: name, dependencies: imports, path: "Tests/Support/Swift", swiftSettings: testSettings)
 }
 
 let package = Package(
@@ -57,15 +62,17 @@ let package = Package(
       swiftSettings: settings + [.swiftLanguageMode(.v5)]),
 
     support("TestSupport", "Storage"),
-    tests("StorageTests", "Storage", "TestSupport"),
-    tests("MQTTWireTests", excluding: ["Vectors"], "MQTTWire", "Storage", "TestSupport"),
-    tests("MQTTSessionTests", "MQTTSession", "MQTTWire", "Storage", "TestSupport"),
-    tests("DriverTests", "Driver", "Transports", "Platform", "Storage", "TestSupport"),
+    tests("StorageTests", of: "Storage", "Storage", "TestSupport"),
     tests(
-      "MQTTClientTests", "MQTTClient", "Driver", "Transports", "Platform", "MQTTSession", "MQTTWire",
-      "Storage", "TestSupport"),
-    tests("SwiftMQTTTests", "SwiftMQTT", "CSwiftMQTT", "MQTTClient", "MQTTWire", "Storage"),
-    tests("SmqTests", "smq", "SwiftMQTT"),
+      "MQTTWireTests", of: "MQTTWire", excluding: ["Vectors"], "MQTTWire", "Storage", "TestSupport"),
+    tests("MQTTSessionTests", of: "MQTTSession", "MQTTSession", "MQTTWire", "Storage", "TestSupport"),
+    tests("DriverTests", of: "Driver", "Driver", "Transports", "Platform", "Storage", "TestSupport"),
+    tests(
+      "MQTTClientTests", of: "MQTTClient", "MQTTClient", "Driver", "Transports", "Platform", "MQTTSession",
+      "MQTTWire", "Storage", "TestSupport"),
+    tests(
+      "SwiftMQTTTests", of: "SwiftMQTT", "SwiftMQTT", "CSwiftMQTT", "MQTTClient", "MQTTWire", "Storage"),
+    tests("SmqTests", of: "smq", "smq", "SwiftMQTT"),
     // Optimised, because it makes 100,000 runs: swift run -c release Simulator
     .executableTarget(
       name: "Simulator",

@@ -31,10 +31,10 @@
  * options, strings and messages may be released as soon as the call that took them returns. The block must
  * not be moved, copied or used for another client while the client lives. (libc resolves host names:
  * getaddrinfo() runs in a thread of its own, at most one per client, which ends when libc has its answer,
- * and allocates there. A numeric address needs neither. The thread of smq_runner_start() has its stack from
- * libc, too.)
+ * and allocates there. A numeric address needs no thread and no allocation. The thread of
+ * smq_runner_start() has its stack from libc, too.)
  *
- * Threads. A client has no lock. Only one thread at a time may call functions on it, its owner; other
+ * Threads. A client has no lock. Only its owner, one thread at a time, may call its functions; other
  * threads may call smq_submit() meanwhile. Chapter 14 also has a thread of the library that runs a client.
  * Different clients are independent. The library has no global state, installs no signal handler and
  * changes no setting of the process. After fork(), only one of the two processes may continue to use a
@@ -44,27 +44,27 @@
  * _s. Setting the wall clock changes nothing.
  *
  * Errors. Functions return int32_t: 0 means success, a positive value is a count or "yes", and a negative
- * value is one of SMQ_ERR_…. The band of an error says what to do:
+ * value is one of SMQ_ERR_…. The range of an error says what to do:
  *
  *     -1xx  the call is wrong         fix the program; the call changed nothing
  *     -2xx  there is no room now      the call changed nothing; try again later
  *     -3xx  the server                an event: the connection is over, or a message was not accepted
  *     -4xx  the network               an event: the connection is over
  *
- * Only the call at fault returns errors of the bands -1xx and -2xx. Errors of the bands -3xx and -4xx
+ * Only the call at fault returns errors of the ranges -1xx and -2xx. Errors of the ranges -3xx and -4xx
  * appear only in events: once for each attempt to connect, and in the completion of a message or a request.
  *
  * Pointers. A pointer in an event is valid until the next smq_next_event(), smq_wait(), smq_service(),
  * smq_engine_timed_out(), smq_connect() or smq_client_close() on the same client; until then it may be
  * passed to any other call. A pointer that is passed to the library is used only during the call. NULL is
- * allowed for the data of a smq_bytes if, and only if, its size is 0. For every other NULL the answer is
- * SMQ_ERR_NULL unless a function says otherwise.
+ * allowed for the data of a smq_bytes if, and only if, its size is 0. For every other NULL a function
+ * returns SMQ_ERR_NULL unless it says otherwise.
  *
  * Structs. A struct that is passed to or from the library begins with its own size, so that it can grow:
- * set it with the SMQ_…_INIT macro or to sizeof. Fields that are zero have their default. An older library
+ * set it with the SMQ_…_INIT macro or to sizeof. Zero selects the default of a field. An older library
  * accepts a struct of a newer header as long as the fields that it does not know are zero; otherwise the
- * answer is SMQ_ERR_STRUCT_SIZE. Reserved fields must be zero. In a struct that the library fills, it sets
- * the fields that it does not know to zero. No struct is larger than 4,096 bytes.
+ * function returns SMQ_ERR_STRUCT_SIZE. Reserved fields must be zero. In a struct that the library fills,
+ * it sets the fields that it does not know to zero. No struct is larger than 4,096 bytes.
  *
  * Versioning. The SONAME is libswiftmqtt.so.1 and every function carries the version node SWIFTMQTT_1.
  * Within version 1, functions and fields are added, but never changed or removed.

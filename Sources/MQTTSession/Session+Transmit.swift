@@ -27,6 +27,47 @@ extension Session {
     }
   }
 
+  /// `count` bytes from the front of `output` were handed to the transport.
+  public mutating func transmitted(_ count: Int, at now: Instant) {
+    advance(to: now)
+    counters.bytesSent.add(count)
+    counters.sendCalls.increment()
+    switch connection.source {
+    case .restOfPacket, .stream: connection.keepAlive.sentPart(at: now)
+    default: connection.keepAlive.sent(at: now)
+    }
+    defer { connection.ackTimeout.sent(at: now, waiting: state.unacknowledged) }
+    switch connection.source {
+    case .none: break
+    case .connect: transmittedConnect(count)
+    case .control:
+      counters.packetsSent.add(control.transmitted(count))
+      // What had to wait for room: also behind an event that the application has.
+      sendAcknowledgements()
+      parse()
+    case .subscribe:
+      if state.requests.transmitted(count) { counters.packetsSent.increment() }
+    case .urgent:
+      guard Feature.hasUrgent else { break }
+      counters.packetsSent.add(state.urgent.element.transmitted(count, order: &state.order))
+    case .restOfPacket where state.isInsideUrgent:
+      counters.packetsSent.add(state.urgent.element.transmitted(count, order: &state.order))
+    case .window, .restOfPacket:
+      counters.packetsSent.add(state.outbox.transmitted(count, order: &state.order))
+    case .stream:
+      connection.stream = connection.stream.dropping(count)
+      counters.packetsSent.add(state.outbox.transmittedStream(count, order: &state.order))
+    }
+    connection.source = .none
+  }
+
+  private mutating func transmittedConnect(_ count: Int) {
+    connection.connectSent &+= count
+    guard connection.connectSent == connects.packet(version).count else { return }
+    counters.packetsSent.increment()
+    connection.phase = .awaitingConnack
+  }
+
   /// Whether `prepareTransmit` might find something: asks without changing anything.
   public var wantsTransmit: Bool {
     switch connection.phase {

@@ -151,7 +151,7 @@ def test_python_functions():
 
 def tree(root, lines=GOOD):
     """A tree with the tests that GOOD names."""
-    wire = root / "Tests" / "WireTests"
+    wire = root / "Tests" / "Unit" / "Wire"
     library = root / "Tests" / "Library"
     conformance = root / "Tests" / "Conformance"
     for folder in (wire, library, conformance):

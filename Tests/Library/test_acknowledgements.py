@@ -135,3 +135,85 @@ def test_delivered_is_what_pubcomp_says(clients, broker):
     assert not client.completions()
     broker.release()
     assert client.completed(1).status == smq.OK
+
+
+@pytest.mark.parametrize("qos", [1, 2])
+def test_one_byte_at_a_time(clients, broker, protocol, qos):
+    broker.scripts = [Script(one_byte=True, connack=dict(reason_string="x" * 200))]
+    client = clients(url=broker.url, protocol=protocol)
+    client.connected()
+    for cookie in range(20):
+        assert client.publish("a", b"%d" % cookie, qos=qos, cookie=cookie) == smq.OK
+    for cookie in range(20):
+        assert client.completed(cookie).status == smq.OK
+    assert [m.payload for m in broker.messages] == [b"%d" % n for n in range(20)]
+    assert list(client.events) == []
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2, 3, 4), (4, 3, 2, 1, 0), (2, 0, 4, 1, 3)])
+@pytest.mark.parametrize("held", [PUBACK, PUBREC, PUBCOMP])
+def test_acknowledgements_in_any_order(clients, broker, protocol, order, held):
+    broker.scripts = [Script(hold={held})]
+    client = clients(url=broker.url, protocol=protocol)
+    client.connected()
+    for cookie in range(5):
+        qos = 1 if held == PUBACK else 2
+        assert client.publish("a", b"%d" % cookie, qos=qos, cookie=cookie) == smq.OK
+    client.until(lambda: len(broker.held) == 5)
+    assert client.stats.in_flight == 5
+    assert not client.events
+    broker.release(*[broker.held[index] for index in order])
+    client.until(lambda: len(client.events) == 5)
+    assert sorted(e.cookie for e in client.events) == [0, 1, 2, 3, 4]
+    if held != PUBREC:  # after PUBREC there is one more step
+        assert [e.cookie for e in client.events] == list(order)
+    assert (client.stats.in_flight, client.stats.outbox_bytes) == (0, 0)
+
+
+@pytest.mark.parametrize("answer, qos", [(PUBACK, 1), (PUBREC, 2), (PUBCOMP, 2)])
+def test_acknowledgements_that_nobody_waits_for(clients, broker, protocol, answer, qos):
+    """The same one twice, and one for an id that is not in use: the message completes, once."""
+
+    def too_much(connection, came):
+        connection.answer(came)
+        identifier = came.id.to_bytes(2, "big")
+        connection.send(packet(answer, identifier) + packet(answer, bytes([came.id >> 8 ^ 1, 1])))
+
+    broker.scripts = [Script(at={3 if answer == PUBCOMP else 2: too_much})]
+    client = clients(url=broker.url, protocol=protocol)
+    client.connected()
+    for cookie in (1, 2):
+        assert client.publish("a", b"%d" % cookie, qos=qos, cookie=cookie) == smq.OK
+        assert client.completed(cookie).status == smq.OK
+    client.run(0.05)
+    assert (list(client.events), client.state) == ([], smq.STATE_CONNECTED)
+    assert [m.payload for m in broker.messages] == [b"1", b"2"]
+    broker.violations.clear()  # a PUBREL for each PUBREC is what was asked for
+
+
+@pytest.mark.parametrize("answer, qos", [(PUBACK, 1), (PUBREC, 2)])
+@pytest.mark.parametrize("code", [0x80, 0x83, 0x87, 0x90, 0x91, 0x97, 0x99])
+@pytest.mark.parametrize("words", ["", "no thanks"])
+def test_a_message_refused(clients, broker, answer, qos, code, words):
+    broker.scripts = [Script(reasons={answer: code}, reason_string=words)]
+    client = clients(url=broker.url, protocol=V5)
+    client.connected()
+    assert client.publish("a", qos=qos, cookie=5) == smq.OK
+    event = client.completed(5)
+    assert (event.status, event.reason_code) == (smq.ERR_REFUSED, code)
+    assert client.state == smq.STATE_CONNECTED
+    assert (client.stats.messages_failed, client.stats.in_flight) == (1, 0)
+    assert broker.of(PUBREL) == []
+    broker.connections[0].script.reasons = {}
+    assert client.publish("a", qos=qos, cookie=6) == smq.OK
+    assert client.completed(6).status == smq.OK
+
+
+def test_no_matching_subscribers_is_no_refusal(clients, broker):
+    broker.scripts = [Script(reasons={PUBACK: 0x10, PUBREC: 0x10})]
+    client = clients(url=broker.url, protocol=V5)
+    client.connected()
+    for qos in (1, 2):
+        assert client.publish("a", qos=qos, cookie=qos) == smq.OK
+        event = client.completed(qos)
+        assert event.status == smq.OK

@@ -6,7 +6,9 @@ import time
 
 from Support import smq
 from Support.preloaded import preloaded
+from Support.scripted_broker import CONNECT, DISCONNECT, PUBACK, PUBLISH, Script, nothing
 
+KEEP = dict(client_id="keeper", flags=smq.OPTION_KEEP_SESSION)
 QUICK = dict(reconnect=True, reconnect_min_ms=20, reconnect_max_ms=200)
 
 
@@ -152,3 +154,33 @@ RECV_TO_NOWHERE = """
 def test_a_few_bytes_for_whoever_leaves(tmp_path):
     """They go into a buffer: valgrind complains of receiving to nowhere."""
     assert preloaded(tmp_path, RECV_TO_NOWHERE, FEW).split() == [str(smq.OK), "0"]
+
+
+def test_an_attempt_given_up(clients, broker, protocol):
+    broker.scripts = [Script(at={1: nothing})]
+    client = clients(url=broker.url, protocol=protocol)
+    assert client.connect() == smq.OK
+    client.until(lambda: broker.of(CONNECT))
+    assert client.disconnect(1_000_000) == smq.OK  # which it does not wait for
+    event = client.disconnected()
+    assert (event.status, event.stage) == (smq.OK, smq.STAGE_NONE)
+    client.connected()
+
+
+def test_drain_has_a_limit(clients, broker, protocol):
+    broker.scripts = [Script(hold={PUBACK}), Script(session_present=1)]
+    client = clients(url=broker.url, protocol=protocol, **KEEP)
+    client.connected()
+    assert client.publish("a", qos=1, cookie=1) == smq.OK
+    client.until(lambda: broker.held)
+    start = time.monotonic()
+    assert client.disconnect(200) == smq.OK
+    assert client.state == smq.STATE_DISCONNECTING
+    event = client.disconnected()
+    assert 0.198 <= time.monotonic() - start < 20
+    assert event.status == smq.OK
+    broker.wait_for(lambda: broker.of(DISCONNECT))
+    broker.held.clear()
+    client.connected()
+    assert client.completed(1).status == smq.OK
+    assert [p.dup for p in broker.of(PUBLISH)] == [0, 1]

@@ -27,12 +27,13 @@ class Peer:
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.port = self.listener.getsockname()[1]
         self.received = bytearray()
+        self.next = threading.Event()  # the test lets it go on
         self.thread = threading.Thread(target=self.run, args=(serve,), daemon=True)
         self.thread.start()
 
     def run(self, serve) -> None:
         connection, _ = self.listener.accept()
-        connection.settimeout(10)
+        connection.settimeout(PATIENCE)
         with connection:
             serve(self, connection)
 
@@ -60,7 +61,7 @@ def test_what_was_sent_arrives_although_the_server_says_more(clients):
     client.wait_event(smq.EVENT_CONNECTED)
     for number in range(1, 201):
         assert client.publish("a", bytes(1000), cookie=number) == smq.OK
-    assert client.disconnect(8000) == smq.OK
+    assert client.disconnect(int(PATIENCE * 1000)) == smq.OK
     assert client.disconnected().status == smq.OK
     peer.thread.join(PATIENCE)
     assert len(peer.received) == 200 * 1006 + 2
@@ -72,14 +73,14 @@ def test_a_server_that_hangs_is_noticed_while_publishing(clients, qos):
     def serve(peer: Peer, connection: socket.socket) -> None:
         connection.recv(1024)
         connection.sendall(CONNACK_311)
-        time.sleep(8)
+        time.sleep(PATIENCE)
 
     peer = Peer(serve)
     client = clients(host="127.0.0.1", port=peer.port, keep_alive_s=1, ping_timeout_ms=500)
     client.connect()
     client.wait_event(smq.EVENT_CONNECTED)
     begin, event = time.monotonic(), None
-    while event is None and time.monotonic() < begin + 6:
+    while event is None and time.monotonic() < begin + PATIENCE:
         client.publish("a", qos=qos)
         client.run(0.1)
         event = next((e for e in client.events if e.type == smq.EVENT_DISCONNECTED), None)
@@ -124,9 +125,9 @@ def test_draining_does_not_put_off_the_end_of_a_broken_connection(clients):
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         connection.recv(1024)
         connection.sendall(CONNACK_5)
-        time.sleep(0.3)
+        peer.next.wait(PATIENCE)
         connection.sendall(b"\x00\x00")
-        time.sleep(8)
+        time.sleep(PATIENCE)
 
     peer = Peer(serve)
     client = clients(
@@ -138,6 +139,7 @@ def test_draining_does_not_put_off_the_end_of_a_broken_connection(clients):
         pass
     client.step(0)
     client.disconnect(3_600_000)
+    peer.next.set()
     assert client.disconnected().status == smq.ERR_MALFORMED
 
 
@@ -146,7 +148,7 @@ def test_a_farewell_that_cannot_be_sent_is_a_failure(clients):
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         connection.recv(1024)
         connection.sendall(CONNACK_311)
-        time.sleep(8)
+        time.sleep(PATIENCE)
 
     peer = Peer(serve)
     client = clients(host="127.0.0.1", port=peer.port, outbox_bytes=1 << 24, outbox_messages=60_000)

@@ -612,6 +612,15 @@ class Client:
     def disconnected(self, timeout: float = PATIENCE) -> Event:
         return self.wait_event(EVENT_DISCONNECTED, timeout)
 
+    def ended_with(self, status: int, stage: int, timeout: float = PATIENCE) -> Event:
+        """The connection, or the attempt, ends in one event that says so."""
+        event = self.disconnected(timeout)
+        assert (status_name(event.status), event.stage) == (status_name(status), stage)
+        assert self.state == CONSTANTS["SMQ_STATE_DISCONNECTED"]
+        self.run(0.05)
+        assert not self.of(EVENT_DISCONNECTED)
+        return event
+
     def completed(self, cookie: int, timeout: float = PATIENCE) -> Event:
         return self.wait_event(EVENT_COMPLETED, timeout, cookie=cookie)
 

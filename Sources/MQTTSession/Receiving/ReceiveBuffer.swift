@@ -103,6 +103,18 @@ struct ReceiveBuffer: ~Copyable {
     PacketIdentifier(queue.uint16(at: packet.topic.offset &+ packet.topic.count &- queue.position))
   }
 
+  /// Whether `ReceivedPublish` reads the same in the packet. Debug builds, as those of the unit tests, ask at each plain message,
+  /// so that the two readers cannot come to differ.
+  func agreesWithReceivedPublish(_ packet: PlainPacket, _ version: ProtocolVersion) -> Bool {
+    guard let header = try? FixedHeader(parsing: unread, version: version),
+      let publish = try? ReceivedPublish(parsing: body(of: header), flags: header.flags, version: version)
+    else { return false }
+    let offset = position &+ header.size
+    return header.packetSize == packet.packetSize && publish.topic.shifted(by: offset) == packet.topic
+      && publish.payload.shifted(by: offset) == packet.payload && publish.qos == packet.qos
+      && publish.retain == packet.retain && !publish.duplicate && publish.properties.isEmpty
+  }
+
   /// Packet type and DUP.
   private static var plainMask: UInt8 { 0xF0 | Publish.duplicateFlag }
 

@@ -85,6 +85,7 @@ extension Session {
 
   @inline(__always)
   private mutating func show(_ found: ReceiveBuffer.PlainPacket, token: UInt32) {
+    assert(receiver.agreesWithReceivedPublish(found, version))
     counters.messagesReceived.increment()
     counters.packetsReceived.increment()
     arrival.event.show(

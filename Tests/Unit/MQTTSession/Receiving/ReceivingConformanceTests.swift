@@ -1,0 +1,323 @@
+import MQTTWire
+import TestSupport
+import Testing
+
+@testable import MQTTSession
+
+/// Statements that need both directions of a connection. Tests/Conformance/statements.tsv says which.
+@Suite struct ReceivingConformanceTests {
+  static let method = authenticationMethod("m")
+
+  /// Connected with an Authentication Method, that event taken.
+  static func authenticated(
+    _ more: [UInt8] = [], _ configure: (inout Rig.Options) -> Void = { _ in }
+  ) -> Rig {
+    let rig = Rig(.v5_0) {
+      $0.properties = method
+      configure(&$0)
+    }
+    rig.connect(properties: more + method)
+    _ = rig.events()
+    return rig
+  }
+
+  // MARK: Strings
+
+  /// 3.1.1 [MQTT-1.5.3-1] [MQTT-1.5.3-2], 5.0 [MQTT-1.5.4-1] [MQTT-1.5.4-2] [MQTT-1.5.7-1]: a string that is none ends
+  /// the connection, wherever it stands, and is not handed out.
+  @Test(arguments: ["ED A0 80", "C0 AF", "61 E2 82", "80", "00", "61 00 62"])
+  func illFormedStrings(bytes: String) throws {
+    let bytes = hex(bytes)
+    func string(_ identifier: UInt8) -> [UInt8] { property(identifier, bytes: bytes) }
+    let pairs = [string(0x26) + [0, 0], [0x26, 0, 0] + string(0).dropFirst()]
+    for version in ConformanceTests.everyVersion {
+      let topic = packet(0x30, string(0).dropFirst() + list(version, []))
+      var wrong = [topic]
+      if version == .v5_0 {
+        wrong += ([string(0x03), string(0x08)] + pairs).map {
+          publish(.v5_0, qos: .atMostOnce, properties: $0)
+        }
+        for properties in pairs + [string(0x1F)] {
+          wrong.append(suback(.v5_0, 65_280, [0], properties: properties))
+          wrong.append(unsuback(.v5_0, 65_281, [0], properties: properties))
+          wrong.append(auth(0x18, Self.method + properties))
+          wrong.append(packet(0x62, [0, 1, 0x92] + list(.v5_0, properties)))
+        }
+        wrong.append(auth(0x18, string(0x15)))
+      }
+      for packet in wrong {
+        let rig = version == .v5_0 ? Self.authenticated() : PublishTests.rig(version)
+        try rig.subscribe(["a"])
+        try rig.unsubscribe(["a"])
+        _ = rig.drain()
+        rig.receive(packet)
+        #expect(rig.ending?.cause == .malformed(.utf8), "\(packet)")
+        #expect(rig.drain() == ConformanceTests.farewell(version, 0x81), "\(packet)")
+        // What it answers ends with it, and nothing else.
+        let endsRequest = packet[0] == 0x90 || packet[0] == 0xB0
+        #expect(rig.events() == (endsRequest ? [.failed(0, .unreadable)] : []), "\(packet)")
+      }
+    }
+  }
+
+  // MARK: Packet Identifiers
+
+  /// 3.1.1 [MQTT-2.3.1-1] [MQTT-2.3.1-2] [MQTT-2.3.1-3], 5.0 [MQTT-2.2.1-3]: a request has an identifier that is not 0
+  /// and that nothing in flight has, until it is answered.
+  @Test(arguments: ConformanceTests.everyVersion)
+  func identifiersOfRequests(version: ProtocolVersion) throws {
+    var random = SeededRandom(seed: 231)
+    let rig = Rig(version) {
+      $0.requests = 20
+      $0.random = 65_270
+    }
+    rig.connect()
+    var pending: [(type: UInt8, identifier: UInt16)] = []
+    var messages: Set<UInt16> = []
+    var requested = 0
+    for _ in 0..<2000 {
+      if random.percent(50) {
+        // Refused if there is no room: the next turn makes some.
+        if random.percent(50) { try? rig.subscribe(["a"]) } else { try? rig.unsubscribe(["a"]) }
+        if random.percent(50) { try? rig.publish(qos: .atLeastOnce) }
+        for sent in packets(rig.drain()) {
+          let identifier = UInt16(sent[sent[0] == 0x32 ? 5 : 2]) << 8 | UInt16(sent[sent[0] == 0x32 ? 6 : 3])
+          #expect(identifier != 0)
+          #expect(!messages.contains(identifier) && !pending.contains { $0.identifier == identifier })
+          if sent[0] == 0x32 {
+            messages.insert(identifier)
+          } else {
+            pending.append((sent[0], identifier))
+            requested += 1
+          }
+        }
+      } else if !pending.isEmpty {
+        let (type, identifier) = pending.remove(at: random.below(pending.count))
+        rig.receive(type == 0x82 ? suback(version, identifier, [0]) : unsuback(version, identifier, [0]))
+        if let message = messages.sorted().randomElement(using: &random), random.percent(60) {
+          messages.remove(message)
+          rig.receive(puback(message))
+        }
+      }
+      _ = rig.events()
+      #expect(rig.ending == nil)
+    }
+    // More than there are in their range.
+    #expect(requested > 512)
+  }
+
+  /// A request goes again with its own identifier (3.1.1 [MQTT-2.3.1-3]), in 3.1 with DUP (its §2.1), and so does the
+  /// PUBREL of 3.1.
+  @Test(arguments: ConformanceTests.everyVersion)
+  func requestsGoAgain(version: ProtocolVersion) throws {
+    let rig = Rig(version)
+    rig.connect()
+    try rig.publish(qos: .exactlyOnce)
+    try rig.subscribe(["a"])
+    try rig.unsubscribe(["b"])
+    let first = packets(rig.drain())
+    rig.receive(pubrec(1))
+    #expect(rig.drain() == pubrel(1))
+    rig.reconnect(sessionPresent: version != .v3_1)
+    let duplicate: UInt8 = version == .v3_1 ? 8 : 0
+    let requests = first.filter { $0[0] == 0x82 || $0[0] == 0xA2 }
+    #expect(requests.count == 2)
+    let again = requests.map { [$0[0] | duplicate] + $0.dropFirst() }
+    #expect(packets(rig.drain()) == [[0x62 | duplicate, 2, 0, 1]] + again)
+  }
+
+  // MARK: What is received with QoS 2
+
+  /// 3.1.1 [MQTT-4.1.0-1] [MQTT-4.1.0-2] [MQTT-3.1.2-4], 5.0 [MQTT-4.1.0-1] [MQTT-3.1.2-23] [MQTT-4.3.3-13]: the identifier of
+  /// a message is kept until PUBREL, whatever time passes and whatever its Message Expiry Interval, over connections, too.
+  @Test(arguments: ConformanceTests.everyVersion, [false, true])
+  func identifiersAreKept(version: ProtocolVersion, reconnects: Bool) {
+    let rig = Rig(version) { $0.sessionExpiry = version == .v5_0 ? 7200 : 0 }
+    rig.connect()
+    _ = rig.events()
+    let properties = version == .v5_0 ? messageExpiry(1) : []
+    func message(_ duplicate: Bool) -> [UInt8] {
+      publish(version, qos: .exactlyOnce, identifier: 5, duplicate: duplicate, properties: properties)
+    }
+    rig.receive(message(false))
+    #expect(rig.events().count == 1)
+    #expect(rig.drain() == pubrec(5))
+    if reconnects {
+      rig.reconnect(sessionPresent: version != .v3_1)
+      _ = rig.events()
+    }
+    for _ in 0..<61 {
+      rig.pass(59_000)
+      #expect(rig.drain() == pingreq)
+      rig.receive(pingresp)
+    }
+    rig.receive(message(true))
+    #expect(rig.events() == [])
+    #expect(rig.drain() == pubrec(5))
+    rig.receive(pubrel(5))
+    #expect(rig.drain() == pubcomp(5))
+    rig.receive(message(false))
+    #expect(rig.events().count == 1)
+  }
+
+  /// 3.1.1 [MQTT-3.1.2-6], 5.0 [MQTT-3.1.2-4] [MQTT-3.2.2-5]: without the session they are forgotten.
+  @Test(arguments: ConformanceTests.everyVersion, [false, true])
+  func identifiersAreForgotten(version: ProtocolVersion, keepSession: Bool) {
+    if version == .v3_1, keepSession { return }  // which cannot tell that the session is lost
+    let rig = Rig(version) { $0.keepSession = keepSession }
+    rig.connect()
+    for _ in 0..<2 {
+      _ = rig.events()
+      rig.receive(publish(version, qos: .exactlyOnce, identifier: 5))
+      #expect(rig.events().count == 1)
+      #expect(rig.drain() == pubrec(5))
+      rig.reconnect(sessionPresent: false)
+    }
+  }
+
+  /// [MQTT-4.3.3-7]: what was sent is sent again and finished, whatever its Message Expiry Interval; what was not,
+  /// is not.
+  @Test func expiryEndsWithPublish() throws {
+    for released in [false, true] {
+      let rig = PublishTests.rig(.v5_0, properties: receiveMaximum(1))
+      try rig.publish(qos: .exactlyOnce, cookie: 1, expiry: 1)
+      try rig.publish(qos: .exactlyOnce, cookie: 2, expiry: 1)
+      #expect(packets(rig.drain()).count == 1)
+      if released { rig.receive(pubrec(1)) }
+      if released { #expect(rig.drain() == pubrel(1)) }
+      rig.pass(5000)
+      rig.reconnect(sessionPresent: true, properties: receiveMaximum(1))
+      rig.pass(5000)
+      let again = packets(rig.drain())
+      #expect(again.count == 1)
+      if released {
+        #expect(again == [pubrel(1)])
+      } else {
+        let message = ReadPublish(again[0], .v5_0)
+        #expect(message.identifier == 1 && message.duplicate && message.qos == 2)
+        rig.receive(pubrec(1))
+        #expect(rig.drain() == pubrel(1))
+      }
+      rig.receive(pubcomp(1))
+      #expect(rig.drain() == [])
+      #expect(rig.events().filter { $0 == .delivered(1) || $0 == .failed(2, .expired) }.count == 2)
+    }
+  }
+
+  // MARK: Limits
+
+  /// [MQTT-3.3.4-8] [MQTT-4.9.0-3]: a full window holds up QoS 1 and 2, and nothing else.
+  @Test func nothingElseWaitsForTheWindow() throws {
+    let rig = Self.authenticated(receiveMaximum(1))
+    try rig.publish(qos: .exactlyOnce)
+    try rig.publish(qos: .exactlyOnce)
+    #expect(rig.drain() == publish(.v5_0, qos: .exactlyOnce, identifier: 1))
+    rig.receive(publish(.v5_0, qos: .atLeastOnce, identifier: 1))
+    rig.receive(publish(.v5_0, qos: .exactlyOnce, identifier: 2))
+    #expect(rig.events().count == 2)
+    #expect(rig.drain() == puback(1) + pubrec(2))
+    rig.receive(pubrel(2))
+    #expect(rig.drain() == pubcomp(2))
+    try rig.subscribe(["a"])
+    try rig.unsubscribe(["a"])
+    #expect(packets(rig.drain()).map { $0[0] } == [0x82, 0xA2])
+    try rig.authenticate(0x19)
+    #expect(rig.drain() == auth(0x19, Self.method))
+    rig.receive(pubrec(1))
+    #expect(rig.drain() == pubrel(1))
+    rig.pass(59_000)
+    #expect(rig.drain() == pingreq)
+    #expect(rig.outboxNumbers.inFlight == 1)
+  }
+
+  /// [MQTT-3.2.2-15], and [MQTT-3.4.2-2] [MQTT-3.4.2-3] [MQTT-3.5.2-2] [MQTT-3.5.2-3] [MQTT-3.14.2-3] [MQTT-3.14.2-4]
+  /// [MQTT-3.15.2-2] [MQTT-3.15.2-3]: whatever is asked for and whatever comes, no packet is larger than the server takes.
+  /// Properties stay where they fit.
+  @Test(arguments: [property(0x1F, "because"), userProperty("why", "so")])
+  func maximumPacketSize(words: [UInt8]) throws {
+    for limit: UInt16 in 2...40 {
+      let rig = Self.authenticated(MQTTSessionTests.maximumPacketSize(limit)) { $0.holdsMessages = true }
+      var sent: [UInt8] = []
+      // What is larger has to be refused; the packets tell.
+      for qos in allQoS { try? rig.publish("topic", [1, 2, 3], qos: qos) }
+      try? rig.subscribe(["a/filter", "b"])
+      try? rig.unsubscribe(["a/filter", "b", "c"])
+      sent += rig.drain()
+      try? rig.authenticate(0x19, [1, 2], properties: words)
+      sent += rig.drain()
+      if limit >= 4 {  // below that there is no acknowledgement at all
+        rig.receive(pubrec(100) + pubrel(101))  // Packet Identifier not found
+        for (qos, identifier) in [(QoS.atLeastOnce, 1), (.exactlyOnce, 2)] as [(QoS, UInt16)] {
+          for code: UInt8 in [0, 0x80] {
+            _ = rig.events()
+            rig.receive(publish(.v5_0, qos: qos, identifier: identifier + UInt16(code)))
+            _ = rig.event()
+            try? rig.acknowledge(rig.token, code, properties: words)
+            rig.session.release()
+            sent += rig.drain()
+          }
+        }
+        let full = 6 + words.count
+        for first: UInt8 in [0x40, 0x50] {
+          let answers = packets(sent).filter { $0[0] == first }
+          let sizes = answers.map(\.count)
+          if limit >= 5 { #expect(sizes == (Int(limit) >= full ? [full, full] : [4, 5]), "\(limit)") }
+        }
+      }
+      rig.session.beginDisconnect(reasonCode: 0x04, properties: words.span)
+      _ = rig.session.disconnect()
+      let last = rig.drain()
+      if limit < 3 {
+        #expect(last == [])
+      } else {
+        let full = packet(0xE0, [0x04] + list(.v5_0, words))
+        #expect(last == (Int(limit) >= full.count ? full : [0xE0, 1, 0x04]), "\(limit)")
+      }
+      for packet in packets(sent + last) { #expect(packet.count <= Int(limit), "\(limit): \(packet)") }
+    }
+    // An end of our own accord, too.
+    for limit: UInt16 in 2...4 {
+      let ends = [(hex("00 00"), 0x81), (pubcomp(0), 0x81), (connack(.v5_0), 0x82)] as [([UInt8], UInt8)]
+      for (wrong, code) in ends {
+        let rig = PublishTests.rig(.v5_0, properties: MQTTSessionTests.maximumPacketSize(limit))
+        rig.receive(wrong)
+        #expect(rig.ending != nil)
+        let last = rig.drain()
+        // Without its Reason Code it would discard the Will.
+        #expect(last == (limit >= 3 ? [0xE0, 1, code] : []), "\(limit)")
+      }
+    }
+  }
+
+  // MARK: Order
+
+  /// 3.1.1 [MQTT-4.6.0-2] [MQTT-4.6.0-3], 5.0 the same: PUBACK and PUBREC leave as the messages came, whatever order
+  /// the application acknowledges them in.
+  @Test(arguments: ConformanceTests.everyVersion)
+  func acknowledgementsInOrder(version: ProtocolVersion) throws {
+    var random = SeededRandom(seed: 46)
+    let rig = Rig(version) {
+      $0.holdsMessages = true
+      $0.receiveMaximum = 100
+      $0.controlBytes = 1024
+    }
+    rig.connect()
+    _ = rig.events()
+    var tokens: [UInt32] = []
+    var expected: [[UInt8]] = []
+    for identifier: UInt16 in 1...100 {
+      let qos: QoS = random.percent(50) ? .atLeastOnce : .exactlyOnce
+      if random.percent(30) { rig.receive(publish(version, qos: .atMostOnce)) }
+      rig.receive(publish(version, qos: qos, identifier: identifier))
+      while rig.event() != nil { if rig.token != 0 { tokens.append(rig.token) } }
+      expected.append(qos == .atLeastOnce ? puback(identifier) : pubrec(identifier))
+    }
+    #expect(tokens.count == 100)
+    var sent: [UInt8] = []
+    for token in tokens.shuffled(using: &random) {
+      try rig.acknowledge(token)
+      sent += rig.drain()
+    }
+    #expect(packets(sent) == expected)
+  }
+}
