@@ -42,7 +42,7 @@ public struct ClientOptions: ~Escapable {
     // 0 is 3.1.1; what is no version at all is not supported either.
     let number = request.protocolVersion == 0 ? 4 : request.protocolVersion
     guard let version = ProtocolVersion(rawValue: UInt8(clamping: number)),
-      Feature.hasMQTT3_1 || version != .v3_1, Self.areFeaturesThere(request)
+      Feature.hasMQTT31 || version != .v3_1, Self.areFeaturesThere(request)
     else { throw .notSupported(at: 0) }
     var servers = request.servers
     if servers.count == 0 {
@@ -179,7 +179,7 @@ public struct ClientOptions: ~Escapable {
     guard version.hasProperties || !connect.hasPassword || connect.hasUserName else { throw .option }
     guard connect.clientIDSize <= UTF8EncodedString.maximumSize else { throw .option }
     // 3.1 allows 1 to 23 bytes, later versions leave it to the server.
-    guard !version.is3_1 || request.anyClientID || 1...23 ~= connect.clientIDSize else { throw .clientID }
+    guard !version.isV31 || request.anyClientID || 1...23 ~= connect.clientIDSize else { throw .clientID }
     guard connect.bodySize + 4 + Int(credentialBytes) <= VariableByteInteger.maximum else { throw .tooLarge }
     var session = SessionOptions(connect: connect)
     session.allowsFallback = request.fallback

@@ -46,6 +46,7 @@ extension Session {
     let expiry = try Self.validate(
       properties: message.properties, hasExpiry: options.expiry != 0, own: message.own,
       version: identity.acceptedVersion)
+    guard Feature.hasExpiry || expiry == nil else { throw .notSupported }
     if options.isUrgent {
       guard options.kind == .whole, options.responseTag == nil else { throw .option }
       guard state.hasUrgent else { throw .notSupported }
@@ -133,7 +134,6 @@ extension Session {
         switch property.identifier {
         case .topicAlias: guard DropIn.isOn else { throw .propertyNotAllowed }
         case .messageExpiryInterval:
-          guard Feature.hasExpiry else { throw .propertyNotAllowed }
           if DropIn.isOn { break }  // it goes as it is
           if hasExpiry { throw .propertyRepeated }
           expiry = (property.number, reader.position &- 4)  // a Four Byte Integer (§3.3.2.3.3)

@@ -215,7 +215,7 @@ extension Session {
   private mutating func resendPubrels() {
     while control.hasRoom, let identifier = nextPubrel() {
       var packet = Acknowledgement(type: .pubrel, identifier: identifier)
-      packet.isDuplicate = version.is3_1 && !DropIn.isOn  // which has DUP for PUBREL too (its §2.1)
+      packet.isDuplicate = version.isV31 && !DropIn.isOn  // which has DUP for PUBREL too (its §2.1)
       control.put(packet)
     }
   }

@@ -33,8 +33,8 @@ public struct Connack: BitwiseCopyable {
     var reader = ByteReader(body)
     let flags = try reader.byte()
     // Reserved altogether in 3.1, which has no Session Present.
-    guard flags & 0xFE == 0 || version.is3_1 else { throw .connectAcknowledgeFlags }
-    sessionPresent = flags == 1 && !version.is3_1
+    guard flags & 0xFE == 0 || version.isV31 else { throw .connectAcknowledgeFlags }
+    sessionPresent = flags == 1 && !version.isV31
     reasonCode = try reader.byte()
     // A refusal without Session Present [MQTT-3.2.2-6]; 3.1.1 says the same [MQTT-3.2.2-4].
     guard reasonCode == 0 || !sessionPresent else { throw .sessionPresent }

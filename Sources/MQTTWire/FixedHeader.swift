@@ -22,7 +22,7 @@ public struct FixedHeader: BitwiseCopyable {
     guard let type = ControlPacketType(rawValue: first >> 4) else { throw .packetType }
     guard type != .auth || version.hasProperties else { throw .packetType }  // reserved before 5.0
     // 3.1 does not use the flags of what a server sends but PUBLISH, and PUBREL may have DUP (§2.1).
-    guard type == .publish || version.is3_1 || first & 0x0F == type.requiredFlags else {
+    guard type == .publish || version.isV31 || first & 0x0F == type.requiredFlags else {
       throw .reservedFlags
     }
 

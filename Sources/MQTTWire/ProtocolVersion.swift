@@ -15,8 +15,8 @@ public enum ProtocolVersion: UInt8, BitwiseCopyable {
   public var hasProperties: Bool { self == .v5_0 }
 
   @inline(__always)
-  public var is3_1: Bool { Feature.hasMQTT3_1 && self == .v3_1 }
+  public var isV31: Bool { Feature.hasMQTT31 && self == .v3_1 }
 
   /// The Protocol Name (§3.1.2.1; 3.1 calls itself MQIsdp).
-  public var name: StaticString { is3_1 ? "MQIsdp" : "MQTT" }
+  public var name: StaticString { isV31 ? "MQIsdp" : "MQTT" }
 }

@@ -5,9 +5,9 @@
 public enum Feature {
   /// Protocol version 3.1.
   #if WITHOUT_MQTT_3_1
-    @inline(__always) public static var hasMQTT3_1: Bool { false }
+    @inline(__always) public static var hasMQTT31: Bool { false }
   #else
-    @inline(__always) public static var hasMQTT3_1: Bool { true }
+    @inline(__always) public static var hasMQTT31: Bool { true }
   #endif
   /// An older protocol version, where the server does not speak the newer one.
   #if WITHOUT_FALLBACK

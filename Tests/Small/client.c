@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <swiftmqtt.h>
 
-static alignas(SMQ_MEMORY_ALIGNMENT) unsigned char memory[16384];
+static alignas(SMQ_MEMORY_ALIGNMENT) unsigned char memory[24576];
 
 int main(int argc, char **argv) {
     if (argc != 6) return 2;
@@ -22,6 +22,8 @@ int main(int argc, char **argv) {
     options.flags = SMQ_OPTION_KEEP_SESSION;
     options.client_id = smq_string("smallest");
     options.outbox_bytes = 4096;
+    options.outbox_messages = 64;
+    options.unreleased_maximum = 64;
     options.reconnect_min_ms = 100;
     options.reconnect_max_ms = 500;
 

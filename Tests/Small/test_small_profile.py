@@ -57,7 +57,6 @@ def test_reconnects(smallest, mosquitto, inject, protocol, qos):
 def test_a_message_larger_than_the_receive_buffer(mosquitto, clients):
     """It is dropped and reported, as in every build; before 5.0, where the server is not told of a limit."""
     with clients(url=mosquitto.url, protocol=4, receive_bytes=256) as client:
-        client.connect()
         client.connected()
         client.subscribe("small/#", qos=1, cookie=1)
         client.completed(1)

@@ -22,7 +22,7 @@ extension Session {
       return violate(.unexpectedAuthentication)
     }
     // 3.1 does not say. If the server has no session after all, sending again does no harm.
-    let isKnown = !version.is3_1
+    let isKnown = !version.isV31
     let sessionPresent = isKnown ? connack.sessionPresent : !saidClean
     connection.phase = .connected
     identity.acceptedVersion = version

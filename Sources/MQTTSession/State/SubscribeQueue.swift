@@ -160,7 +160,7 @@ struct SubscribeQueue: ~Copyable {
       let slot = table.slot(at: index)
       guard table[slot].state == .queued else { continue }
       if Feature.hasFallback, table[slot].hasProperties, !version.hasProperties { downgrade(slot) }
-      if table[slot].wasSent, version.is3_1 { setDuplicateFlag(slot) }
+      if table[slot].wasSent, version.isV31 { setDuplicateFlag(slot) }
       let verdict = limits.verdict(
         packetSize: Int(truncatingIfNeeded: table[slot].length), needs: table[slot].needs, version: version)
       if let verdict {
