@@ -7,14 +7,14 @@ extension Endpoint {
 
   func publish() throws(Failure) -> Bool {
     guard published < world.scenario.messages, reserved == nil else { return false }
-    let topic = world.chance.below(world.ledger.topics.count)
-    let qos = world.chance.pick([QoS.atMostOnce, .atLeastOnce, .exactlyOnce])
+    let topic = world.random.below(world.ledger.topics.count)
+    let qos = world.random.pick([QoS.atMostOnce, .atLeastOnce, .exactlyOnce])
     var message = world.ledger.draft(
       name, topic: topic, qos: qos.rawValue, size: world.size(traits.largest))
-    message.isQuiet = world.chance.percent(traits.quietPercent)
+    message.isQuiet = world.random.percent(traits.quietPercent)
     message.isRefused =
       world.scenario.shape == .broker && qos != .atMostOnce
-      && world.chance.percent(world.scenario.server.refusePercent)
+      && world.random.percent(world.scenario.server.refusePercent)
     var options = PublishOptions(cookie: UInt64(message.number), isQuiet: message.isQuiet)
     // What happens when the outbox is full is the same for all messages with one topic, so that these stay in order.
     if traits.hasPolicies {
@@ -31,12 +31,12 @@ extension Endpoint {
     message.isExpendable = options.overflow != .refuse
     var properties: [UInt8] = []
     var room = message.size
-    if !options.isUrgent, world.chance.percent(traits.specialPercent) {
-      switch world.chance.below(3) {
+    if !options.isUrgent, world.random.percent(traits.specialPercent) {
+      switch world.random.below(3) {
       case 0 where options.overflow != .latest: options.kind = .stream
       case 1 where options.overflow != .latest:
         options.kind = .reserved
-        room += world.chance.below(150)
+        room += world.random.below(150)
       default: if world.scenario.version == .v5_0 { properties = [0x01, 0x01, 0x26, 0, 1, 0x6E, 0, 1, 0x76] }
       }
     }
@@ -114,7 +114,7 @@ extension Endpoint {
   func commit() throws(Failure) -> Bool {
     guard let (number, room) = reserved else { return false }
     reserved = nil
-    let isKept = world.chance.percent(80)
+    let isKept = world.random.percent(80)
     world.trace("\(name): \(isKept ? "commits" : "takes back") message \(number)")
     let size = world.ledger.messages[number].size
     world.ledger.messages[number].isWithdrawn = !isKept
@@ -154,10 +154,10 @@ extension Endpoint {
   func request() throws(Failure) -> Bool {
     let isNew = world.scenario.version == .v5_0 && world.scenario.fallsBackAfter == nil
     let list = Filters(
-      bytes: Array("t/#".utf8), count: world.chance.from(1...4),
-      options: SubscriptionOptions(maximumQoS: .exactlyOnce, noLocal: isNew && world.chance.percent(50)))
-    let type: ControlPacketType = world.chance.percent(60) ? .subscribe : .unsubscribe
-    let identifier: UInt32 = isNew && type == .subscribe ? UInt32(world.chance.below(200)) : 0
+      bytes: Array("t/#".utf8), count: world.random.from(1...4),
+      options: SubscriptionOptions(maximumQoS: .exactlyOnce, noLocal: isNew && world.random.percent(50)))
+    let type: ControlPacketType = world.random.percent(60) ? .subscribe : .unsubscribe
+    let identifier: UInt32 = isNew && type == .subscribe ? UInt32(world.random.below(200)) : 0
     do throws(SessionError) {
       try session.request(type, list, properties: Span(), identifier: identifier, cookie: nextRequest)
     } catch {
@@ -175,7 +175,7 @@ extension Endpoint {
 
   func acknowledge() throws(Failure) -> Bool {
     guard !held.isEmpty else { return false }
-    let index = world.chance.below(held.count)
+    let index = world.random.below(held.count)
     let message = held[index]
     guard try acknowledge(message) else { return false }
     held.remove(at: index)
@@ -184,9 +184,9 @@ extension Endpoint {
 
   /// False: it has to be tried again.
   private func acknowledge(_ message: Held) throws(Failure) -> Bool {
-    let isRefusal = world.chance.percent(traits.refusePercent)
+    let isRefusal = world.random.percent(traits.refusePercent)
     let isNew = world.scenario.version == .v5_0 && world.scenario.fallsBackAfter == nil
-    let isWordy = isNew && !world.isEnding && world.chance.percent(20)
+    let isWordy = isNew && !world.isEnding && world.random.percent(20)
     let properties: [UInt8] = isWordy ? [0x1F, 0, 1, 0x78] : []
     do throws(SessionError) {
       try session.acknowledge(message.token, reasonCode: isRefusal ? 0x83 : 0, properties: properties.span)
@@ -221,12 +221,12 @@ extension Endpoint {
     }
     let message = Held(
       token: token, number: number, connection: rules.connections, session: rules.sessionsLost)
-    if traits.holdsMessages || world.chance.percent(traits.holdPercent) {
-      if !traits.holdsMessages || world.chance.percent(50) {
+    if traits.holdsMessages || world.random.percent(traits.holdPercent) {
+      if !traits.holdsMessages || world.random.percent(50) {
         try require(session.hold(), "\(name): message \(number) cannot be held")
       }
       held.append(message)
-    } else if world.chance.percent(traits.refusePercent) {
+    } else if world.random.percent(traits.refusePercent) {
       if !(try acknowledge(message)) {
         try require(session.hold(), "\(name): message \(number) cannot be held")
         held.append(message)

@@ -43,7 +43,7 @@ extension Broker {
       guard flight.isReleased else { return publish(flight.number, flight.identifier, flight.wasSent, link) }
       world.trace("server: sends pubrel \(flight.identifier)")
       return link.down.write(
-        Encoding.acknowledgement(.pubrel, flight.identifier, 0, version, &world.chance))
+        Encoding.acknowledgement(.pubrel, flight.identifier, 0, version, &world.random))
     }
     let number = queue.removeFirst()
     let message = world.ledger.messages[number]
@@ -63,7 +63,7 @@ extension Broker {
       switch traits.identifiers {
       case .lowest: 1
       case .inTurn: lastIdentifier &+ 1
-      case .scattered: 256 * UInt16(1 + world.chance.below(100))
+      case .scattered: 256 * UInt16(1 + world.random.below(100))
       }
     while identifier == 0 || flights.contains(where: { $0.identifier == identifier }) { identifier &+= 1 }
     lastIdentifier = identifier
@@ -82,8 +82,8 @@ extension Broker {
     var properties: [UInt8] = []
     if version == .v5_0, packetSize(message) + 60 <= maximumPacketSize {
       properties = alias(message.topic, &topic)
-      if world.chance.percent(20) { properties += [0x0B, 0x07] }
-      if world.chance.percent(20) {
+      if world.random.percent(20) { properties += [0x0B, 0x07] }
+      if world.random.percent(20) {
         properties += [0x26] + Encoding.string(Array("name".utf8)) + Encoding.string(Array("value".utf8))
       }
     }
@@ -98,15 +98,15 @@ extension Broker {
 
   /// A Topic Alias, known or new; the topic may then be left out.
   private func alias(_ topic: Int, _ name: inout [UInt8]) -> [UInt8] {
-    guard aliasMaximum > 0, world.chance.percent(70) else { return [] }
+    guard aliasMaximum > 0, world.random.percent(70) else { return [] }
     var place = aliasesSent.firstIndex(of: topic)
     if place != nil {
-      if world.chance.percent(80) { name = [] }
+      if world.random.percent(80) { name = [] }
     } else if aliasesSent.count < aliasMaximum {
       aliasesSent.append(topic)
       place = aliasesSent.count - 1
     } else {
-      place = world.chance.below(aliasesSent.count)
+      place = world.random.below(aliasesSent.count)
       aliasesSent[place!] = topic
     }
     return [0x23] + Encoding.two(place! + 1)

@@ -82,8 +82,8 @@ final class Broker: Server {
     guard published < world.scenario.messages, hasSession else { return false }
     published += 1
     let message = world.ledger.draft(
-      Ledger.server, topic: world.chance.below(world.ledger.topics.count),
-      qos: UInt8(world.chance.below(traits.highestQoS + 1)), size: world.size(traits.largest))
+      Ledger.server, topic: world.random.below(world.ledger.topics.count),
+      qos: UInt8(world.random.below(traits.highestQoS + 1)), size: world.size(traits.largest))
     world.ledger.add(message)
     queue.append(message.number)
     world.trace("server: message \(message.number), QoS \(message.qos), \(message.size) bytes, to be sent")
@@ -95,7 +95,7 @@ final class Broker: Server {
   func open(_ link: Link, from client: Int) throws(Failure) {
     if let old = self.link {
       // What came on the old connection is looked at before the new one, or never.
-      if world.chance.percent(50) {
+      if world.random.percent(50) {
         old.up.arrive(old.up.count)
         while self.link === old, try receive(old) {}
       }
@@ -114,7 +114,7 @@ final class Broker: Server {
   func act() throws(Failure) -> Bool {
     guard let link else { return false }
     var hasActed = false
-    for _ in 0..<(world.isEnding ? 50 : world.chance.from(1...4)) {
+    for _ in 0..<(world.isEnding ? 50 : world.random.from(1...4)) {
       let didReceive = try receive(link)
       guard self.link === link else { return true }
       guard send(link) || didReceive else { break }
@@ -176,16 +176,16 @@ final class Broker: Server {
     version = packet.version
     connections += 1
     if version == .v5_0, let last = world.scenario.fallsBackAfter, connections > last {
-      link.down.write(Encoding.versionRefused(version, &world.chance))
+      link.down.write(Encoding.versionRefused(version, &world.random))
       link.closeByServer()
       return drop()
     }
-    if !world.isEnding, world.chance.percent(traits.unavailablePercent) {
+    if !world.isEnding, world.random.percent(traits.unavailablePercent) {
       link.down.write(Encoding.serverUnavailable(version))
       link.closeByServer()
       return drop()
     }
-    if hasSession, packet.cleanStart || (!world.isEnding && world.chance.percent(traits.sessionLossPercent)) {
+    if hasSession, packet.cleanStart || (!world.isEnding && world.random.percent(traits.sessionLossPercent)) {
       isForgetting = true
     }
     if isForgetting { forget() }
@@ -224,11 +224,11 @@ final class Broker: Server {
   private func limits() -> [UInt8] {
     guard version == .v5_0 else { return [] }
     var list: [UInt8] = []
-    if traits.hasSmallWindow { list += [0x21] + Encoding.two(world.chance.from(1...4)) }
-    if world.chance.percent(60) { list += [0x22] + Encoding.two(world.chance.from(1...4)) }
-    guard !world.isEnding, world.chance.percent(traits.limitPercent) else { return list }
-    if world.chance.percent(50) { list += [0x24, UInt8(world.chance.below(2))] }
-    if world.chance.percent(50) { list += [0x27, 0, 0] + Encoding.two(world.chance.from(20...100)) }
+    if traits.hasSmallWindow { list += [0x21] + Encoding.two(world.random.from(1...4)) }
+    if world.random.percent(60) { list += [0x22] + Encoding.two(world.random.from(1...4)) }
+    guard !world.isEnding, world.random.percent(traits.limitPercent) else { return list }
+    if world.random.percent(50) { list += [0x24, UInt8(world.random.below(2))] }
+    if world.random.percent(50) { list += [0x27, 0, 0] + Encoding.two(world.random.from(20...100)) }
     return list
   }
 
@@ -237,7 +237,7 @@ final class Broker: Server {
   private func take(_ packet: Packet) throws(Failure) {
     let message = try world.ledger.find(stream.bytes[packet.payload])
     let identifier = packet.identifier
-    let code: UInt8 = message.isRefused ? 0x97 : version == .v5_0 && world.chance.percent(10) ? 0x10 : 0
+    let code: UInt8 = message.isRefused ? 0x97 : version == .v5_0 && world.random.percent(10) ? 0x10 : 0
     switch packet.qos {
     case 0: try world.ledger.delivered(message.number)
     case 1:
@@ -270,8 +270,8 @@ final class Broker: Server {
   private func send(_ link: Link) -> Bool {
     guard isConnected else { return false }
     let ready = answers.indices.filter { !answers[$0].isEmpty }
-    if !ready.isEmpty, world.chance.percent(60) || !canPublish {
-      send(answers[world.chance.pick(ready)].removeFirst(), link)
+    if !ready.isEmpty, world.random.percent(60) || !canPublish {
+      send(answers[world.random.pick(ready)].removeFirst(), link)
       return true
     }
     guard canPublish else { return false }
@@ -287,7 +287,7 @@ final class Broker: Server {
     case .pingresp: link.down.write([0xD0, 0])
     default:
       link.down.write(
-        Encoding.acknowledgement(answer.type, answer.identifier, answer.code, version, &world.chance))
+        Encoding.acknowledgement(answer.type, answer.identifier, answer.code, version, &world.random))
     }
   }
 }

@@ -23,8 +23,8 @@ enum Encoding {
   }
 
   /// What a server says that does not speak this version, in its own words or in those of 3.1.1.
-  static func versionRefused(_ version: ProtocolVersion, _ chance: inout SeededRandom) -> [UInt8] {
-    version == .v5_0 && chance.percent(50) ? packet(0x20, [0, 0x84, 0]) : packet(0x20, [0, 1])
+  static func versionRefused(_ version: ProtocolVersion, _ random: inout SeededRandom) -> [UInt8] {
+    version == .v5_0 && random.percent(50) ? packet(0x20, [0, 0x84, 0]) : packet(0x20, [0, 1])
   }
 
   static func serverUnavailable(_ version: ProtocolVersion) -> [UInt8] {
@@ -34,11 +34,11 @@ enum Encoding {
   /// PUBACK to PUBCOMP: a Reason Code of 0 can be left out, and an empty list of properties.
   static func acknowledgement(
     _ type: ControlPacketType, _ identifier: UInt16, _ code: UInt8, _ version: ProtocolVersion,
-    _ chance: inout SeededRandom
+    _ random: inout SeededRandom
   ) -> [UInt8] {
     var body = two(Int(identifier))
     if version == .v5_0 {
-      let form = chance.below(8)
+      let form = random.below(8)
       if code != 0 || form < 3 { body.append(code) }
       if form == 0 { body.append(0) }
       if form == 1 { body.append(contentsOf: list(version, [0x1F] + string(Array("why".utf8)))) }

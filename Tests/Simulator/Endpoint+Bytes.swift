@@ -45,7 +45,7 @@ extension Endpoint {
       }
       let room = min(link.room, world.portion(of: link.room))
       // What is ready may well stay where it is.
-      guard room > 0, world.isEnding || world.chance.percent(95) else { break }
+      guard room > 0, world.isEnding || world.random.percent(95) else { break }
       let bytes = Self.output(session, room)
       try require(!bytes.isEmpty, "\(name): wants to send nothing")
       world.trace("\(name): sends \(Trace.hex(bytes))")
@@ -54,7 +54,7 @@ extension Endpoint {
       session.transmitted(bytes.count, at: world.now)
       try look()
       hasSent = true
-      if !world.isEnding, world.chance.percent(50) { break }
+      if !world.isEnding, world.random.percent(50) { break }
     }
     return try conclude() || hasSent
   }
@@ -71,11 +71,11 @@ extension Endpoint {
   /// Supplies payload for the stream that is being sent.
   private func pull() {
     guard let offset = session.pullOffset, let stream else { return }
-    if !world.isEnding, world.chance.percent(3) {
+    if !world.isEnding, world.random.percent(3) {
       world.trace("\(name): gives the stream up")
       return session.pullFailed()
     }
-    guard world.isEnding || world.chance.percent(80) else { return }
+    guard world.isEnding || world.random.percent(80) else { return }
     let left = Self.pullRoom(&session)
     let count = world.portion(of: left)
     Self.supply(&session, stream, offset, count)
@@ -95,7 +95,7 @@ extension Endpoint {
   /// Sends DISCONNECT when it is time, and closes when all is sent.
   private func conclude() throws(Failure) -> Bool {
     guard phase == .open else { return false }
-    if isLeaving, session.closeReason == nil, session.isDrained || world.isEnding || world.chance.percent(10)
+    if isLeaving, session.closeReason == nil, session.isDrained || world.isEnding || world.random.percent(10)
     {
       world.trace("\(name): disconnects")
       world.counts[.left] += 1

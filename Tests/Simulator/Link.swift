@@ -70,14 +70,14 @@ final class Link {
     case silence  // nobody learns of it
   }
 
-  func cut(_ how: Cut, _ chance: inout SeededRandom) {
+  func cut(_ how: Cut, _ random: inout SeededRandom) {
     // Which bytes of those on their way still arrive.
-    up.lose(butFirst: chance.percent(30) ? up.count : chance.below(up.count + 1))
+    up.lose(butFirst: random.percent(30) ? up.count : random.below(up.count + 1))
     switch how {
     case .reset: down.lose(butFirst: 0)
     case .bySession: down.lose(butFirst: 0)
     case .byServer, .byServerAndReset, .silence:
-      down.lose(butFirst: chance.percent(50) ? down.count : chance.below(down.count + 1))
+      down.lose(butFirst: random.percent(50) ? down.count : random.below(down.count + 1))
     }
     isBroken = how == .reset || how == .byServerAndReset
     isDead = how == .silence

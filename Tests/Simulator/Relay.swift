@@ -49,7 +49,7 @@ final class Relay: Server {
   func act() throws(Failure) -> Bool {
     var hasActed = false
     for index in sides.indices {
-      for _ in 0..<(world.isEnding ? 50 : world.chance.from(1...3)) {
+      for _ in 0..<(world.isEnding ? 50 : world.random.from(1...3)) {
         guard try act(index) else { break }
         hasActed = true
       }
@@ -95,7 +95,7 @@ final class Relay: Server {
     isJoined = true
     let traits = world.scenario.server
     if first.cleanStart || second.cleanStart
-      || (!world.isEnding && world.chance.percent(traits.sessionLossPercent))
+      || (!world.isEnding && world.random.percent(traits.sessionLossPercent))
     {
       isForgetting = true
     }

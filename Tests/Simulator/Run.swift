@@ -1,6 +1,6 @@
 import MQTTSession
 
-/// One run: some time of chance, then peace, until everybody is quiet; then everything must be in its place.
+/// One run: some time of random, then peace, until everybody is quiet; then everything must be in its place.
 final class Run {
   let world: World
   private let server: any Server
@@ -59,12 +59,12 @@ final class Run {
     world.trace("\(world.scenario)")
     for step in 0..<world.scenario.steps {
       world.trace.begin(step: step)
-      world.now = world.now.advanced(by: UInt32(world.chance.below(world.scenario.pace)))
-      let endpoint = endpoints[world.chance.below(endpoints.count)]
+      world.now = world.now.advanced(by: UInt32(world.random.below(world.scenario.pace)))
+      let endpoint = endpoints[world.random.below(endpoints.count)]
       // A run should not spend its time without a connection.
-      let isIdle = endpoint.phase == .offline && world.chance.percent(40)
+      let isIdle = endpoint.phase == .offline && world.random.percent(40)
       try act(endpoint, isIdle ? (endpoint.isDone ? .connect : .event) : pick(weights[endpoint.name]))
-      if world.chance.percent(world.scenario.hastePercent) { try move(endpoint) }
+      if world.random.percent(world.scenario.hastePercent) { try move(endpoint) }
       try disturb(endpoint)
       try endpoint.settle()
     }
@@ -80,7 +80,7 @@ final class Run {
   }
 
   private func pick(_ weights: [Int]) -> Action {
-    var left = world.chance.below(weights.reduce(0, +))
+    var left = world.random.below(weights.reduce(0, +))
     for action in Action.allCases {
       left -= weights[action.rawValue]
       if left < 0 { return action }
@@ -96,11 +96,11 @@ final class Run {
     case .transmit: _ = try endpoint.transmit()
     case .server: _ = try server.act()
     case .serverPublishes:
-      for _ in 0..<world.chance.from(1...4) { guard broker?.publish() == true else { break } }
+      for _ in 0..<world.random.from(1...4) { guard broker?.publish() == true else { break } }
     case .publish:
-      for _ in 0..<world.chance.from(1...4) { guard try endpoint.publish() else { break } }
+      for _ in 0..<world.random.from(1...4) { guard try endpoint.publish() else { break } }
     case .event:
-      for _ in 0..<world.chance.from(1...3) { guard try endpoint.takeEvent() else { break } }
+      for _ in 0..<world.random.from(1...3) { guard try endpoint.takeEvent() else { break } }
     case .release: try endpoint.release()
     case .acknowledge: _ = try endpoint.acknowledge()
     case .request: _ = try endpoint.request()
@@ -121,7 +121,7 @@ final class Run {
   }
 
   private func arrive(_ link: Link?, _ direction: ReferenceWritableKeyPath<Link, Direction>) {
-    guard let link, !link.isDead || world.chance.percent(20) else { return }
+    guard let link, !link.isDead || world.random.percent(20) else { return }
     let count = link[keyPath: direction].count
     if count > 0 { link[keyPath: direction].arrive(world.portion(of: count)) }
   }
@@ -131,17 +131,17 @@ final class Run {
   private func disturb(_ endpoint: Endpoint) throws(Failure) {
     guard let link = endpoint.link else { return }
     if link.isDead {
-      if world.chance.percent(5) { try endpoint.end() }
+      if world.random.percent(5) { try endpoint.end() }
       return
     }
-    guard link.isOpen, world.chance.permille(world.scenario.cutPermille) else { return }
-    if world.chance.percent(15) {
+    guard link.isOpen, world.random.permille(world.scenario.cutPermille) else { return }
+    if world.random.percent(15) {
       world.trace("---- \(endpoint.name) gives up")
       return try endpoint.end()
     }
-    let cut = world.chance.pick(Link.Cut.allCases)
+    let cut = world.random.pick(Link.Cut.allCases)
     world.trace("---- connection \(endpoint.name) ends: \(cut)")
-    link.cut(cut, &world.chance)
+    link.cut(cut, &world.random)
   }
 
   // MARK: Peace

@@ -34,28 +34,28 @@ struct Scenario {
     [UInt8](repeating: UInt8(ascii: "L"), count: 90),
   ]
 
-  init(_ chance: inout SeededRandom) {
-    shape = chance.percent(60) ? .broker : .pair
-    version = chance.percent(65) ? .v5_0 : .v3_1_1
-    let fallsBack = shape == .broker && version == .v5_0 && chance.percent(10)
-    fallsBackAfter = fallsBack ? chance.below(4) : nil
-    keepsSession = chance.percent(85)
-    steps = chance.pick([50, 200, 400, 800])
-    messages = chance.pick([3, 10, 30, 60, 100])
-    topics = Self.pickTopics(&chance)
-    cutPermille = chance.pick([0, 2, 8, 8, 20, 50])
-    linkCapacity = chance.pick([1, 7, 60, 500, 500, 65_536])
-    hastePercent = chance.pick([0, 20, 50, 80])
-    pace = chance.pick([1, 10, 200, 3000])
-    let first = ClientTraits(&chance, version, fallsBack: fallsBack)
-    clients = shape == .pair ? [first, ClientTraits(&chance, version, fallsBack: false)] : [first]
-    server = ServerTraits(&chance, first, hasWindow: version == .v5_0 && !fallsBack)
+  init(_ random: inout SeededRandom) {
+    shape = random.percent(60) ? .broker : .pair
+    version = random.percent(65) ? .v5_0 : .v3_1_1
+    let fallsBack = shape == .broker && version == .v5_0 && random.percent(10)
+    fallsBackAfter = fallsBack ? random.below(4) : nil
+    keepsSession = random.percent(85)
+    steps = random.pick([50, 200, 400, 800])
+    messages = random.pick([3, 10, 30, 60, 100])
+    topics = Self.pickTopics(&random)
+    cutPermille = random.pick([0, 2, 8, 8, 20, 50])
+    linkCapacity = random.pick([1, 7, 60, 500, 500, 65_536])
+    hastePercent = random.pick([0, 20, 50, 80])
+    pace = random.pick([1, 10, 200, 3000])
+    let first = ClientTraits(&random, version, fallsBack: fallsBack)
+    clients = shape == .pair ? [first, ClientTraits(&random, version, fallsBack: false)] : [first]
+    server = ServerTraits(&random, first, hasWindow: version == .v5_0 && !fallsBack)
   }
 
-  private static func pickTopics(_ chance: inout SeededRandom) -> [[UInt8]] {
+  private static func pickTopics(_ random: inout SeededRandom) -> [[UInt8]] {
     // The long one is above some receive buffers as a whole.
-    let all = chance.percent(15) ? allTopics : Array(allTopics.dropLast())
-    return (0..<chance.from(1...4)).map { _ in chance.pick(all) }
+    let all = random.percent(15) ? allTopics : Array(allTopics.dropLast())
+    return (0..<random.from(1...4)).map { _ in random.pick(all) }
   }
 
   /// How many messages a session may have in flight. Before 5.0 nobody tells it what the other side takes.
@@ -106,43 +106,43 @@ struct ClientTraits {
   let leaveWeight: Int
   let largest: Int
 
-  init(_ chance: inout SeededRandom, _ version: ProtocolVersion, fallsBack: Bool) {
-    let isTiny = chance.percent(40)
-    outboxBytes = isTiny ? chance.pick([64, 70, 100, 150]) : chance.pick([150, 300, 1000, 4096])
-    outboxMessages = isTiny ? chance.from(1...3) : chance.pick([2, 5, 8, 32])
-    hasPolicies = chance.percent(40)
-    urgentMessages = hasPolicies ? chance.pick([1, 2, 5]) : 0
-    urgentBytes = hasPolicies ? chance.pick([64, 100, 1000]) : 0
-    receiveBytes = chance.percent(50) ? chance.from(64...130) : chance.pick([200, 300, 1024])
-    inFlightMaximum = chance.pick([1, 2, 3, 8, 65_535])
-    receiveMaximum = chance.pick([1, 1, 2, 3, 8, 20])
-    controlBytes = chance.pick([64, 64, 70, 100, 512])
-    requests = chance.pick([1, 2, 8])
-    requestBytes = chance.pick([64, 100, 1024])
-    aliasesReceived = chance.pick([0, 0, 1, 2, 5])
-    aliasesSent = chance.pick([0, 0, 1, 2, 5])
-    aliasBytes = chance.pick([5, 20, 128])
-    streamBytes = chance.pick([0, 64, 200])
-    deliversParts = chance.percent(40)
-    holdsMessages = chance.percent(25)
+  init(_ random: inout SeededRandom, _ version: ProtocolVersion, fallsBack: Bool) {
+    let isTiny = random.percent(40)
+    outboxBytes = isTiny ? random.pick([64, 70, 100, 150]) : random.pick([150, 300, 1000, 4096])
+    outboxMessages = isTiny ? random.from(1...3) : random.pick([2, 5, 8, 32])
+    hasPolicies = random.percent(40)
+    urgentMessages = hasPolicies ? random.pick([1, 2, 5]) : 0
+    urgentBytes = hasPolicies ? random.pick([64, 100, 1000]) : 0
+    receiveBytes = random.percent(50) ? random.from(64...130) : random.pick([200, 300, 1024])
+    inFlightMaximum = random.pick([1, 2, 3, 8, 65_535])
+    receiveMaximum = random.pick([1, 1, 2, 3, 8, 20])
+    controlBytes = random.pick([64, 64, 70, 100, 512])
+    requests = random.pick([1, 2, 8])
+    requestBytes = random.pick([64, 100, 1024])
+    aliasesReceived = random.pick([0, 0, 1, 2, 5])
+    aliasesSent = random.pick([0, 0, 1, 2, 5])
+    aliasBytes = random.pick([5, 20, 128])
+    streamBytes = random.pick([0, 64, 200])
+    deliversParts = random.percent(40)
+    holdsMessages = random.percent(25)
     let limits = [0, 0, receiveBytes, receiveBytes + 50, 2 * receiveBytes]
-    maximumPacketSize = version == .v5_0 ? chance.pick(limits) : 0
-    keepAlive = chance.pick([0, 0, 0, 2, 30])
+    maximumPacketSize = version == .v5_0 ? random.pick(limits) : 0
+    keepAlive = random.pick([0, 0, 0, 2, 30])
     allowsFallback = fallsBack
-    beginsNewSession = version == .v5_0 && chance.percent(20)
+    beginsNewSession = version == .v5_0 && random.percent(20)
     // Now and then where the identifiers begin again.
     firstIdentifier =
-      chance.percent(30) ? UInt16(65_023 - chance.below(12)) : UInt16(1 + chance.below(65_023))
-    holdPercent = chance.pick([0, 0, 30, 80])
-    refusePercent = version == .v5_0 && !fallsBack ? chance.pick([0, 0, 10]) : 0
-    quietPercent = chance.pick([0, 20, 100])
-    specialPercent = chance.pick([0, 0, 30])
-    publishWeight = chance.pick([1, 5, 10])
-    eventWeight = chance.pick([2, 10, 20])
-    acknowledgeWeight = chance.pick([1, 5, 10])
-    requestWeight = chance.pick([0, 0, 2])
-    leaveWeight = chance.percent(10) ? 1 : 0
-    largest = chance.pick([10, 50, 300, 300])
+      random.percent(30) ? UInt16(65_023 - random.below(12)) : UInt16(1 + random.below(65_023))
+    holdPercent = random.pick([0, 0, 30, 80])
+    refusePercent = version == .v5_0 && !fallsBack ? random.pick([0, 0, 10]) : 0
+    quietPercent = random.pick([0, 20, 100])
+    specialPercent = random.pick([0, 0, 30])
+    publishWeight = random.pick([1, 5, 10])
+    eventWeight = random.pick([2, 10, 20])
+    acknowledgeWeight = random.pick([1, 5, 10])
+    requestWeight = random.pick([0, 0, 2])
+    leaveWeight = random.percent(10) ? 1 : 0
+    largest = random.pick([10, 50, 300, 300])
   }
 }
 
@@ -170,20 +170,20 @@ struct ServerTraits {
   let aliases: Int
   let identifiers: Identifiers
 
-  init(_ chance: inout SeededRandom, _ client: ClientTraits, hasWindow: Bool) {
+  init(_ random: inout SeededRandom, _ client: ClientTraits, hasWindow: Bool) {
     // Without QoS 2 a session before 5.0 can take any number: the link waits.
-    highestQoS = chance.pick([1, 2, 2, 2])
-    let isBoundless = !hasWindow && highestQoS == 1 && chance.percent(50)
-    window = isBoundless ? 30 : chance.from(1...client.receiveMaximum)
-    publishWeight = chance.pick([0, 5, 10])
-    largest = chance.pick([10, client.receiveBytes, 3 * client.receiveBytes])
-    deliversOnRelease = chance.percent(50)
-    refusePercent = hasWindow ? chance.pick([0, 0, 15]) : 0
-    sessionLossPercent = chance.pick([0, 0, 0, 10, 40])
-    limitPercent = hasWindow ? chance.pick([0, 0, 0, 30]) : 0
-    unavailablePercent = chance.pick([0, 0, 10])
-    hasSmallWindow = chance.percent(50)
-    aliases = chance.pick([0, 0, 1, 3])
-    identifiers = chance.pick([.lowest, .lowest, .inTurn, .scattered])
+    highestQoS = random.pick([1, 2, 2, 2])
+    let isBoundless = !hasWindow && highestQoS == 1 && random.percent(50)
+    window = isBoundless ? 30 : random.from(1...client.receiveMaximum)
+    publishWeight = random.pick([0, 5, 10])
+    largest = random.pick([10, client.receiveBytes, 3 * client.receiveBytes])
+    deliversOnRelease = random.percent(50)
+    refusePercent = hasWindow ? random.pick([0, 0, 15]) : 0
+    sessionLossPercent = random.pick([0, 0, 0, 10, 40])
+    limitPercent = hasWindow ? random.pick([0, 0, 0, 30]) : 0
+    unavailablePercent = random.pick([0, 0, 10])
+    hasSmallWindow = random.percent(50)
+    aliases = random.pick([0, 0, 1, 3])
+    identifiers = random.pick([.lowest, .lowest, .inTurn, .scattered])
   }
 }

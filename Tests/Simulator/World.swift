@@ -9,27 +9,27 @@ final class World {
   let ledger: Ledger
   let trace: Trace
   var counts = Counts<SessionCount>()
-  var chance: SeededRandom
+  var random: SeededRandom
   var now: Instant
   /// Nothing goes wrong any more, and everybody does all there is to do.
   var isEnding = false
 
   init(seed: UInt64, trace: Trace) {
-    chance = SeededRandom(seed: seed)
-    scenario = Scenario(&chance)
+    random = SeededRandom(seed: seed)
+    scenario = Scenario(&random)
     ledger = Ledger(topics: scenario.topics)
     self.trace = trace
     // Now and then where the clock begins again.
-    now = Instant(milliseconds: chance.percent(30) ? .max - UInt32(chance.below(10_000)) : 0)
+    now = Instant(milliseconds: random.percent(30) ? .max - UInt32(random.below(10_000)) : 0)
   }
 
   /// A random part of what could be done at once; at the end all of it.
   func portion(of count: Int) -> Int {
-    isEnding || chance.percent(40) ? count : 1 + chance.below(max(1, count))
+    isEnding || random.percent(40) ? count : 1 + random.below(max(1, count))
   }
 
   /// A size below `largest`, a small one more often than not.
-  func size(_ largest: Int) -> Int { 4 + chance.below(chance.percent(50) ? largest + 1 : 12) }
+  func size(_ largest: Int) -> Int { 4 + random.below(random.percent(50) ? largest + 1 : 12) }
 }
 
 /// What the sessions are connected to.

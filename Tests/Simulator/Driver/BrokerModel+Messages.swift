@@ -94,7 +94,7 @@ extension BrokerModel {
     _ type: ControlPacketType, _ identifier: UInt16, _ code: UInt8, _ connection: Connection
   ) {
     connection.wire.write(
-      Encoding.acknowledgement(type, identifier, code, connection.version, &world.chance))
+      Encoding.acknowledgement(type, identifier, code, connection.version, &world.random))
   }
 
   // MARK: To subscribers
@@ -103,9 +103,9 @@ extension BrokerModel {
   func publish(_ count: Int, qos: UInt8?) throws(Failure) {
     for _ in 0..<count {
       let message = world.ledger.draft(
-        world.ledger.programs, qos: qos ?? UInt8(world.chance.below(3)), size: 4 + world.chance.below(30))
+        world.ledger.programs, qos: qos ?? UInt8(world.random.below(3)), size: 4 + world.random.below(30))
       world.ledger.add(message)
-      try accept(message.number, (world.chance.pick(world.scenario.topics), []))
+      try accept(message.number, (world.random.pick(world.scenario.topics), []))
     }
   }
 
@@ -186,7 +186,7 @@ extension BrokerModel {
         sessions[program]!.flights[index].isDue = false
         if flight.isReleased {
           connection.wire.write(
-            Encoding.acknowledgement(.pubrel, flight.identifier, 0, version, &world.chance))
+            Encoding.acknowledgement(.pubrel, flight.identifier, 0, version, &world.random))
         } else {
           sessions[program]!.flights[index].wasSent = true
           send(flight.number, flight.qos, flight.identifier, flight.wasSent, connection)

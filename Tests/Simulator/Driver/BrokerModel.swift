@@ -174,19 +174,19 @@ final class BrokerModel {
     let version = packet.version
     connection.version = version
     if version == .v5_0, traits.stopsSpeaking, world.scenario.programs[program].fallback {
-      if world.chance.percent(60) { connection.wire.write(Encoding.versionRefused(version, &world.chance)) }
+      if world.random.percent(60) { connection.wire.write(Encoding.versionRefused(version, &world.random)) }
       return close(connection)
     }
-    if !world.isPeaceful, world.chance.percent(traits.refusePercent) {
+    if !world.isPeaceful, world.random.percent(traits.refusePercent) {
       world.counts[.refused] += 1
       connection.wire.write(Encoding.serverUnavailable(version))
       return close(connection)
     }
-    if !world.isPeaceful, version == .v5_0, world.chance.percent(traits.redirectPercent) {
+    if !world.isPeaceful, version == .v5_0, world.random.percent(traits.redirectPercent) {
       let reference = reference()
       connection.wire.write(
         Encoding.packet(
-          0x20, [0, world.chance.percent(50) ? 0x9C : 0x9D, UInt8(reference.count)] + reference))
+          0x20, [0, world.random.percent(50) ? 0x9C : 0x9D, UInt8(reference.count)] + reference))
       return close(connection)
     }
     for old in connections where old.isConnected && old.wire.program == program {
@@ -219,7 +219,7 @@ final class BrokerModel {
 
   /// A Server Reference with all that belongs to it.
   func reference() -> [UInt8] {
-    [0x1C] + Encoding.string(Array("r\(world.chance.below(2)):1884".utf8))
+    [0x1C] + Encoding.string(Array("r\(world.random.below(2)):1884".utf8))
   }
 
   /// The server wants a client to go elsewhere, now.
@@ -227,7 +227,7 @@ final class BrokerModel {
     guard let connection = connection(of: program), connection.version == .v5_0 else { return }
     let reference = reference()
     connection.wire.write(
-      Encoding.packet(0xE0, [world.chance.percent(50) ? 0x9C : 0x9D, UInt8(reference.count)] + reference))
+      Encoding.packet(0xE0, [world.random.percent(50) ? 0x9C : 0x9D, UInt8(reference.count)] + reference))
     close(connection)
   }
 }

@@ -60,8 +60,8 @@ final class DriverRun {
       steps += 1
       try require(steps < 200_000, "\(steps) steps, and no end")
       let waiting = world.programs.filter { $0.traits.style == .waiting }
-      if !waiting.isEmpty, world.chance.percent(50) {
-        try world.chance.pick(waiting).waitLong()
+      if !waiting.isEmpty, world.random.percent(50) {
+        try world.random.pick(waiting).waitLong()
       }
       _ = try world.step(limit: end, waiting: nil)
       if let failure = world.failure { throw failure }
@@ -111,10 +111,10 @@ final class DriverRun {
     network.redraw()
     for wire in network.wires where !wire.isClosed {
       // What has no end by itself: a kernel gives up some time.
-      if wire.outcome == nil { world.after(world.chance.below(5000)) { () throws(Failure) in wire.giveUp() } }
+      if wire.outcome == nil { world.after(world.random.below(5000)) { () throws(Failure) in wire.giveUp() } }
       let traits = world.scenario.programs[wire.program]
       if wire.isDead, traits.keepAlive == .max || traits.connectTimeout == .max {
-        world.after(world.chance.below(5000)) { () throws(Failure) in try wire.reset() }
+        world.after(world.random.below(5000)) { () throws(Failure) in try wire.reset() }
       }
     }
     for program in world.programs {
@@ -124,18 +124,18 @@ final class DriverRun {
   }
 
   private func scheduleBurst() {
-    world.after(world.chance.below(world.scenario.length)) { [self] () throws(Failure) in
-      let count = world.chance.from(1...world.scenario.burst)
+    world.after(world.random.below(world.scenario.length)) { [self] () throws(Failure) in
+      let count = world.random.from(1...world.scenario.burst)
       world.trace("---- somebody publishes \(count) messages")
       world.counts[.burst] += 1
-      try broker.publish(count, qos: world.chance.percent(50) ? 2 : nil)
+      try broker.publish(count, qos: world.random.percent(50) ? 2 : nil)
     }
   }
 
   // MARK: What goes wrong
 
   private func scheduleFault() {
-    world.after(world.chance.below(2 * world.scenario.faultPace)) { [self] () throws(Failure) in
+    world.after(world.random.below(2 * world.scenario.faultPace)) { [self] () throws(Failure) in
       guard !world.isPeaceful else { return }
       try disturb()
       scheduleFault()
@@ -143,41 +143,41 @@ final class DriverRun {
   }
 
   private func disturb() throws(Failure) {
-    switch world.chance.below(100) {
+    switch world.random.below(100) {
     case 0..<40:
       guard let wire = network.anyWire() else { return }
-      let isSilent = world.chance.percent(25)
+      let isSilent = world.random.percent(25)
       world.trace("---- connection \(wire.number) of \(wire.program) is cut\(isSilent ? ", silently" : "")")
       world.counts[isSilent ? .deadLink : .cut] += 1
-      try wire.cut(reset: world.chance.percent(50), silently: isSilent)
+      try wire.cut(reset: world.random.percent(50), silently: isSilent)
     case 40..<50:
-      let duration = world.chance.from(1...3000)
+      let duration = world.random.from(1...3000)
       world.trace("---- nothing gets through for \(duration) ms")
       world.counts[.outage] += 1
       world.outageEnd = world.now + UInt64(duration)
       broker.lastTrouble = max(broker.lastTrouble, world.outageEnd)
     case 50..<58:
-      let duration = world.chance.from(1...3000)
+      let duration = world.random.from(1...3000)
       world.trace("---- the server stands still for \(duration) ms")
       world.counts[.stall] += 1
       broker.stall(duration)
     case 58..<70: restart()
     case 70..<76:
-      let program = world.chance.below(world.programs.count)
+      let program = world.random.below(world.programs.count)
       world.trace("---- the server forgets \(program)")
       world.counts[.forgotten] += 1
       broker.forget(program)
     case 76..<82: network.redraw()
     case 82..<88: broker.takeSnapshot()
     case 88..<94:
-      let program = world.chance.below(world.programs.count)
+      let program = world.random.below(world.programs.count)
       if world.scenario.server.redirectPercent > 0 {
         world.trace("---- the server sends \(program) away")
         broker.sendAway(program)
       }
     default:
       guard world.scenario.stepsClock, world.mayBlock else { return }
-      let step = world.chance.pick([1 << 30, (1 << 31) - 1, (1 << 31) + 5000, 3 << 30]) as UInt32
+      let step = world.random.pick([1 << 30, (1 << 31) - 1, (1 << 31) + 5000, 3 << 30]) as UInt32
       world.trace("---- \(step) ms pass at once")
       world.counts[.clockStep] += 1
       world.stepClock(by: step)
@@ -186,12 +186,12 @@ final class DriverRun {
 
   private func restart() {
     let memory: BrokerModel.Memory =
-      switch world.chance.below(10) {
+      switch world.random.below(10) {
       case 0..<5: .kept
       case 5..<9: .lost
       default: .old
       }
-    let duration = world.chance.from(0...2000)
+    let duration = world.random.from(0...2000)
     world.trace("---- the server restarts, memory \(memory), down for \(duration) ms")
     world.counts[memory == .old ? .stale : .restart] += 1
     broker.restart(memory, after: duration)

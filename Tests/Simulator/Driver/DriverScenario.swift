@@ -32,23 +32,23 @@ struct DriverScenario {
   /// Between the two steps of submitting.
   let stopsThreads: Bool
 
-  init(_ chance: inout SeededRandom, _ hardships: Hardships) {
+  init(_ random: inout SeededRandom, _ hardships: Hardships) {
     stopsThreads = hardships.stopsThreads
-    topics = (0..<chance.from(1...3)).map { Array("t/\($0)".utf8) }
-    length = chance.pick([300, 2000, 2000, 8000, 30_000])
-    faultPace = chance.pick([0, 50, 200, 200, 1000, 5000])
-    latency = chance.pick([0...0, 0...3, 1...40, 20...400])
+    topics = (0..<random.from(1...3)).map { Array("t/\($0)".utf8) }
+    length = random.pick([300, 2000, 2000, 8000, 30_000])
+    faultPace = random.pick([0, 50, 200, 200, 1000, 5000])
+    latency = random.pick([0...0, 0...3, 1...40, 20...400])
     // A slow link is not a narrow one, too: nothing would get through in the time of a Keep Alive.
-    capacity = latency.upperBound > 40 ? 1000 : chance.pick([16, 100, 1000, 65_536])
-    partPercent = chance.pick([0, 0, 10, 60])
-    stepsClock = chance.percent(4)
-    clockStart = chance.percent(30) ? .max - UInt32(chance.below(20_000)) : UInt32(chance.below(1 << 30))
-    bursts = chance.pick([0, 0, 1, 3])
-    burst = chance.pick([3, 10, 40])
-    let count = chance.percent(60) ? 2 : 1
-    let first = ProgramTraits(&chance)
-    programs = [first] + (1..<count).map { _ in ProgramTraits(&chance) }
-    server = BrokerTraits(&chance, hasBacklog: hardships.hasBacklog)
+    capacity = latency.upperBound > 40 ? 1000 : random.pick([16, 100, 1000, 65_536])
+    partPercent = random.pick([0, 0, 10, 60])
+    stepsClock = random.percent(4)
+    clockStart = random.percent(30) ? .max - UInt32(random.below(20_000)) : UInt32(random.below(1 << 30))
+    bursts = random.pick([0, 0, 1, 3])
+    burst = random.pick([3, 10, 40])
+    let count = random.percent(60) ? 2 : 1
+    let first = ProgramTraits(&random)
+    programs = [first] + (1..<count).map { _ in ProgramTraits(&random) }
+    server = BrokerTraits(&random, hasBacklog: hardships.hasBacklog)
   }
 }
 
@@ -106,54 +106,54 @@ struct ProgramTraits {
   let subscribedQoS: UInt8
   let subscribesAll: Bool
 
-  init(_ chance: inout SeededRandom) {
-    style = chance.percent(50) ? .loop : .waiting
-    version = chance.percent(60) ? .v5_0 : .v3_1_1
-    fallback = version == .v5_0 && chance.percent(10)
-    keepsSession = chance.percent(85)
-    let servers = chance.pick([1, 1, 1, 2, 3])
-    let numeric = chance.percent(30)
+  init(_ random: inout SeededRandom) {
+    style = random.percent(50) ? .loop : .waiting
+    version = random.percent(60) ? .v5_0 : .v3_1_1
+    fallback = version == .v5_0 && random.percent(10)
+    keepsSession = random.percent(85)
+    let servers = random.pick([1, 1, 1, 2, 3])
+    let numeric = random.percent(30)
     url = "mqtt://" + (0..<servers).map { numeric ? "10.0.0.\($0)" : "s\($0)" }.joined(separator: ",")
-    shuffles = chance.percent(50)
-    redirects = version == .v5_0 && chance.percent(60)
-    asksCredentials = chance.percent(10)
-    asksAddresses = chance.percent(10)
-    reconnects = chance.percent(85)
-    connectTimeout = chance.pick([3000, 5000, 0, .max])
-    shortest = chance.pick([10, 50, 300, 1000])
-    longest = max(shortest, chance.pick([10, 400, 2000, 10_000]))
-    jitter = chance.pick([0, 1, 2, 3])
-    stableTime = chance.pick([1, 100, 1000, 5000])
-    keepAlive = chance.pick([.max, 1, 3, 30])
-    pingTimeout = chance.pick([300, 1000, 10_000])
-    answerTimeout = chance.pick([3000, 10_000, 0])
-    writeTimeout = chance.pick([2000, 10_000, 0])
-    outboxBytes = chance.pick([256, 600, 4096])
-    outboxMessages = chance.pick([1, 3, 8, 64])
-    receiveBytes = chance.pick([256, 300, 1024])
-    receiveMaximum = chance.pick([1, 2, 4, 20])
-    unreleasedMaximum = chance.pick([0, 0, 1, 2, 5])
-    inFlightMaximum = chance.pick([0, 1, 2, 10])
-    urgentMessages = chance.pick([0, 0, 2])
-    replies = version == .v5_0 && !fallback ? chance.pick([0, 2, 3]) : 0
-    addresses = chance.pick([0, 1, 2, 5])
-    aliases = version == .v5_0 ? chance.pick([0, 0, 2]) : 0
-    submitMessages = chance.pick([0, 1, 4, 16])
-    threads = submitMessages > 0 ? chance.from(1...3) : 0
-    holds = chance.percent(25)
-    onlyConnected = chance.percent(10)
-    isLogged = chance.percent(40)
-    firstIdentifier = chance.percent(30) ? UInt32(65_023 - chance.below(8)) : UInt32(chance.below(60_000))
-    messages = chance.pick([2, 6, 15, 30])
-    pace = chance.pick([5, 20, 100, 500])
-    largest = chance.pick([8, 40, 120])
-    quietPercent = chance.pick([0, 0, 40])
-    expiryPercent = chance.pick([0, 0, 30])
-    leavePercent = chance.pick([0, 0, 1, 3])
-    hintPercent = chance.pick([0, 0, 10])
-    slowPercent = chance.pick([0, 0, 5, 30])
-    subscribedQoS = UInt8(chance.pick([1, 2, 2, 0]))
-    subscribesAll = chance.percent(80)
+    shuffles = random.percent(50)
+    redirects = version == .v5_0 && random.percent(60)
+    asksCredentials = random.percent(10)
+    asksAddresses = random.percent(10)
+    reconnects = random.percent(85)
+    connectTimeout = random.pick([3000, 5000, 0, .max])
+    shortest = random.pick([10, 50, 300, 1000])
+    longest = max(shortest, random.pick([10, 400, 2000, 10_000]))
+    jitter = random.pick([0, 1, 2, 3])
+    stableTime = random.pick([1, 100, 1000, 5000])
+    keepAlive = random.pick([.max, 1, 3, 30])
+    pingTimeout = random.pick([300, 1000, 10_000])
+    answerTimeout = random.pick([3000, 10_000, 0])
+    writeTimeout = random.pick([2000, 10_000, 0])
+    outboxBytes = random.pick([256, 600, 4096])
+    outboxMessages = random.pick([1, 3, 8, 64])
+    receiveBytes = random.pick([256, 300, 1024])
+    receiveMaximum = random.pick([1, 2, 4, 20])
+    unreleasedMaximum = random.pick([0, 0, 1, 2, 5])
+    inFlightMaximum = random.pick([0, 1, 2, 10])
+    urgentMessages = random.pick([0, 0, 2])
+    replies = version == .v5_0 && !fallback ? random.pick([0, 2, 3]) : 0
+    addresses = random.pick([0, 1, 2, 5])
+    aliases = version == .v5_0 ? random.pick([0, 0, 2]) : 0
+    submitMessages = random.pick([0, 1, 4, 16])
+    threads = submitMessages > 0 ? random.from(1...3) : 0
+    holds = random.percent(25)
+    onlyConnected = random.percent(10)
+    isLogged = random.percent(40)
+    firstIdentifier = random.percent(30) ? UInt32(65_023 - random.below(8)) : UInt32(random.below(60_000))
+    messages = random.pick([2, 6, 15, 30])
+    pace = random.pick([5, 20, 100, 500])
+    largest = random.pick([8, 40, 120])
+    quietPercent = random.pick([0, 0, 40])
+    expiryPercent = random.pick([0, 0, 30])
+    leavePercent = random.pick([0, 0, 1, 3])
+    hintPercent = random.pick([0, 0, 10])
+    slowPercent = random.pick([0, 0, 5, 30])
+    subscribedQoS = UInt8(random.pick([1, 2, 2, 0]))
+    subscribesAll = random.percent(80)
   }
 
   /// How many QoS 2 messages there is a place for, as the header says of `unreleased_maximum`.
@@ -175,14 +175,14 @@ struct BrokerTraits {
   let stopsSpeaking: Bool
   let highestAddresses: Int
 
-  init(_ chance: inout SeededRandom, hasBacklog: Bool) {
+  init(_ random: inout SeededRandom, hasBacklog: Bool) {
     self.hasBacklog = hasBacklog
-    floods = chance.percent(hasBacklog ? 80 : 30)
-    window = chance.pick([1, 3, 20])
-    ownMaximum = chance.pick([1, 3, 20, 65_535])
-    refusePercent = chance.pick([0, 0, 5, 20])
-    redirectPercent = chance.pick([0, 0, 10, 40])
-    stopsSpeaking = chance.percent(50)
-    highestAddresses = chance.from(1...4)
+    floods = random.percent(hasBacklog ? 80 : 30)
+    window = random.pick([1, 3, 20])
+    ownMaximum = random.pick([1, 3, 20, 65_535])
+    refusePercent = random.pick([0, 0, 5, 20])
+    redirectPercent = random.pick([0, 0, 10, 40])
+    stopsSpeaking = random.percent(50)
+    highestAddresses = random.from(1...4)
   }
 }

@@ -2,12 +2,12 @@ import MQTTSession
 import Storage
 import TestSupport
 
-/// What all parts of a run of drivers share: time, chance, and what is going to happen.
+/// What all parts of a run of drivers share: time, random, and what is going to happen.
 final class DriverWorld {
   let scenario: DriverScenario
   let trace: Trace
   let ledger: DriverLedger
-  var chance: SeededRandom
+  var random: SeededRandom
   var counts = Counts<DriverCount>()
   /// Milliseconds since the beginning.
   private(set) var now: UInt64 = 0
@@ -36,8 +36,8 @@ final class DriverWorld {
   private var eventCount = 0
 
   init(seed: UInt64, trace: Trace, _ hardships: Hardships) {
-    chance = SeededRandom(seed: seed)
-    scenario = DriverScenario(&chance, hardships)
+    random = SeededRandom(seed: seed)
+    scenario = DriverScenario(&random, hardships)
     ledger = DriverLedger(programs: scenario.programs.count)
     offset = scenario.clockStart
     self.trace = trace
@@ -67,7 +67,7 @@ final class DriverWorld {
 
   /// A random part of what could be done at once.
   func portion(of count: Int) -> Int {
-    chance.percent(scenario.partPercent) ? 1 + chance.below(max(1, count)) : count
+    random.percent(scenario.partPercent) ? 1 + random.below(max(1, count)) : count
   }
 
   /// Lets the next thing happen, at `limit` at the latest; `waiting` is in a wait itself. False: nothing will.
@@ -75,7 +75,7 @@ final class DriverWorld {
     var due: [Program] = []
     for program in programs where program !== waiting && program.isDue { due.append(program) }
     if !due.isEmpty {
-      try chance.pick(due).turn()
+      try random.pick(due).turn()
       return true
     }
     var next = limit

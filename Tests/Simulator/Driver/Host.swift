@@ -8,7 +8,7 @@ final class Host {
   let network: Network
   let number: Int
   unowned var program: Program! = nil
-  private var chance: SeededRandom
+  private var random: SeededRandom
 
   private(set) var sockets: [Wire?] = [nil, nil, nil, nil]
   private var watched = [(readable: Bool, writable: Bool)](repeating: (false, false), count: Channel.count)
@@ -34,10 +34,10 @@ final class Host {
     self.world = world
     self.network = network
     self.number = number
-    chance = SeededRandom(seed: world.chance.next())
+    random = SeededRandom(seed: world.random.next())
   }
 
-  func randomNumber() -> UInt32 { UInt32(truncatingIfNeeded: chance.next() >> 32) }
+  func randomNumber() -> UInt32 { UInt32(truncatingIfNeeded: random.next() >> 32) }
 
   var openSockets: Int { sockets.count { $0 != nil } }
 
@@ -72,7 +72,7 @@ final class Host {
       }
       world.block(program, until: world.now + UInt64(timeout)) { readiness != 0 }
       if world.failure != nil { return .failed(1) }
-      if chance.percent(1) { return .interrupted }
+      if random.percent(1) { return .interrupted }
     }
     let ready = readiness
     if isWoken {

@@ -34,27 +34,27 @@ final class Network {
   /// In peace the first address of each name opens, or the second if all clients try more than one.
   private func draw() -> Place {
     let isBad = !world.isPeaceful && world.scenario.faultPace > 0
-    var addresses = (0..<world.chance.from(1...world.scenario.server.highestAddresses)).map { _ -> Address in
-      guard isBad || world.chance.percent(30) else {
-        return .opens(after: world.chance.from(world.scenario.latency))
+    var addresses = (0..<world.random.from(1...world.scenario.server.highestAddresses)).map { _ -> Address in
+      guard isBad || world.random.percent(30) else {
+        return .opens(after: world.random.from(world.scenario.latency))
       }
-      switch world.chance.below(10) {
-      case 0...5: return .opens(after: world.chance.from(0...600))
+      switch world.random.below(10) {
+      case 0...5: return .opens(after: world.random.from(0...600))
       case 6: return .hasNoRoute
       case 7: return .swallows
-      default: return .refuses(after: world.chance.from(0...300))
+      default: return .refuses(after: world.random.from(0...300))
       }
     }
     if !isBad {
       let isFirst = world.scenario.programs.contains { $0.addresses == 1 }
-      let place = isFirst ? 0 : world.chance.below(min(2, addresses.count))
-      addresses[place] = .opens(after: world.chance.from(0...100))
+      let place = isFirst ? 0 : world.random.below(min(2, addresses.count))
+      addresses[place] = .opens(after: world.random.from(0...100))
     }
-    var name = Name.found(after: world.chance.from(0...30))
+    var name = Name.found(after: world.random.from(0...30))
     if isBad {
-      switch world.chance.below(12) {
+      switch world.random.below(12) {
       case 0:
-        name = .unknown(after: world.chance.from(0...50))
+        name = .unknown(after: world.random.from(0...50))
         world.counts[.noName] += 1
       case 1: name = .silent
       default: break
@@ -102,7 +102,7 @@ final class Network {
       world.at(max(world.now + UInt64(delay), world.outageEnd)) { [self] () throws(Failure) in
         guard !wire.isClosed else { return }
         guard broker.isUp else {
-          if world.chance.percent(80) { wire.outcome = 111 }
+          if world.random.percent(80) { wire.outcome = 111 }
           return
         }
         wire.outcome = 0
@@ -110,7 +110,7 @@ final class Network {
       }
     }
     // For so long a kernel tries.
-    world.after(world.chance.from(20_000...60_000)) { () throws(Failure) in wire.giveUp() }
+    world.after(world.random.from(20_000...60_000)) { () throws(Failure) in wire.giveUp() }
     wires.append(wire)
     return wire
   }
@@ -118,6 +118,6 @@ final class Network {
   /// One of those that are connected, at random.
   func anyWire() -> Wire? {
     let open = wires.filter { $0.outcome == 0 && !$0.isClosed && !$0.isDead }
-    return open.isEmpty ? nil : world.chance.pick(open)
+    return open.isEmpty ? nil : world.random.pick(open)
   }
 }

@@ -26,7 +26,7 @@ extension Program {
       throw Failure("\(number): SUBSCRIBE: \(error)")
     }
     // What comes before the server has the subscription is not for this client.
-    for _ in 0..<world.chance.below(3) { try publish() }
+    for _ in 0..<world.random.below(3) { try publish() }
     try connect()
     for thread in threads.indices { schedule(thread, within: 200) }
   }
@@ -39,12 +39,12 @@ extension Program {
     rules.connects()
   }
 
-  func actByChance() throws(Failure) {
+  func actAtRandom() throws(Failure) {
     try answerQuestion()
-    switch world.chance.below(100) {
+    switch world.random.below(100) {
     case 0..<max(1, traits.leavePercent) where traits.leavePercent > 0: try leave()
     case 10..<(10 + traits.hintPercent):
-      if world.chance.percent(50) {
+      if world.random.percent(50) {
         client.hintUp(at: world.instant)
         rules.hinted(isUp: true)
       } else {
@@ -55,9 +55,9 @@ extension Program {
     case 30..<33: _ = client.flush(at: world.instant)
     case 33..<45: try acknowledge()
     case 45..<52: try reply()
-    default: if wants || world.chance.percent(30) { try publish() }
+    default: if wants || world.random.percent(30) { try publish() }
     }
-    if !wants, world.chance.percent(20) { try connect() }
+    if !wants, world.random.percent(20) { try connect() }
   }
 
   /// Nothing new, but everything there is.
@@ -73,14 +73,14 @@ extension Program {
   }
 
   private func leave() throws(Failure) {
-    if world.chance.percent(25) {
+    if world.random.percent(25) {
       world.trace("\(number): cuts off")
       try observe()
       wants = false
       rules.givesUp(drain: 0)
       return client.cutOff(at: world.instant)
     }
-    let drain = UInt32(world.chance.pick([0, 50, 1000]))
+    let drain = UInt32(world.random.pick([0, 50, 1000]))
     try disconnect(drain: drain)
   }
 
@@ -100,12 +100,12 @@ extension Program {
   // MARK: Messages
 
   private func draft() -> DriverLedger.Message {
-    let qos = world.chance.pick([QoS.atMostOnce, .atLeastOnce, .exactlyOnce, .exactlyOnce])
+    let qos = world.random.pick([QoS.atMostOnce, .atLeastOnce, .exactlyOnce, .exactlyOnce])
     var message = world.ledger.draft(
-      number, qos: qos.rawValue, size: 4 + world.chance.below(traits.largest))
-    message.isQuiet = world.chance.percent(traits.quietPercent)
-    if world.chance.percent(traits.expiryPercent) { message.expiry = UInt32(world.chance.from(1...4)) }
-    message.isUrgent = traits.urgentMessages > 0 && world.chance.percent(20)
+      number, qos: qos.rawValue, size: 4 + world.random.below(traits.largest))
+    message.isQuiet = world.random.percent(traits.quietPercent)
+    if world.random.percent(traits.expiryPercent) { message.expiry = UInt32(world.random.from(1...4)) }
+    message.isUrgent = traits.urgentMessages > 0 && world.random.percent(20)
     message.acceptedAt = world.now
     message.sessionsLost = network.broker.newSessions[number]
     return message
@@ -120,7 +120,7 @@ extension Program {
 
   private func publish() throws(Failure) {
     guard published < traits.messages else { return }
-    try send(draft(), topic: world.chance.pick(world.scenario.topics), properties: [])
+    try send(draft(), topic: world.random.pick(world.scenario.topics), properties: [])
     published += 1
   }
 
@@ -170,10 +170,10 @@ extension Program {
     message.isQuiet = true
     message.isRequest = true
     message.isUrgent = false
-    let topic = world.chance.pick(world.scenario.topics)
+    let topic = world.random.pick(world.scenario.topics)
     let answer = Array("t/r\(number)".utf8)
     let payload = Ledger.payload(message.number, size: message.size)
-    let timeout = world.chance.pick([100, 1000, 5000])
+    let timeout = world.random.pick([100, 1000, 5000])
     let cookie = UInt64(message.number)
     var packet = Publish(
       topic: topic.span, payload: payload.span, qos: QoS(rawValue: message.qos) ?? .atMostOnce, retain: false)
@@ -204,7 +204,7 @@ extension Program {
 
   private func acknowledge() throws(Failure) {
     guard !held.isEmpty else { return }
-    let token = held.remove(at: world.chance.below(held.count))
+    let token = held.remove(at: world.random.below(held.count))
     do throws(SessionError) {
       try client.acknowledge(token, reasonCode: 0, properties: Span())
     } catch {
@@ -221,8 +221,8 @@ extension Program {
     let attempt = client.attempt
     do {
       if question.isCredentials {
-        if !world.isPeaceful, world.chance.percent(20) {
-          let isFinal = world.chance.percent(30)
+        if !world.isPeaceful, world.random.percent(20) {
+          let isFinal = world.random.percent(30)
           // An attempt that is over is not asked about any more, though its end is still to be told.
           if isFinal, client.state == .connecting { wants = false }
           try client.declineCredentials(attempt: attempt, isFinal: isFinal, at: world.instant)
@@ -251,7 +251,7 @@ extension Program {
   // MARK: Other threads
 
   func schedule(_ thread: Int, within limit: Int) {
-    world.after(world.chance.below(limit + 1)) { [self] () throws(Failure) in try act(thread) }
+    world.after(world.random.below(limit + 1)) { [self] () throws(Failure) in try act(thread) }
   }
 
   /// A thread at the submitter: it may be stopped between its two steps.
@@ -261,7 +261,7 @@ extension Program {
     var message = draft()
     message.wasSubmitted = true
     let payload = Ledger.payload(message.number, size: message.size)
-    let topic = world.chance.pick(world.scenario.topics)
+    let topic = world.random.pick(world.scenario.topics)
     world.ledger.add(message)
     let found: ChainEnd
     do throws(SessionError) {
@@ -278,8 +278,8 @@ extension Program {
     world.counts[.submitted] += 1
     submitted += 1
     threads[thread] = found
-    if !world.scenario.stopsThreads || world.chance.percent(60) { return try wake(thread, for: found) }
-    schedule(thread, within: world.chance.pick([0, 5, 100]))
+    if !world.scenario.stopsThreads || world.random.percent(60) { return try wake(thread, for: found) }
+    schedule(thread, within: world.random.pick([0, 5, 100]))
   }
 
   private func wake(_ thread: Int, for found: ChainEnd) throws(Failure) {
@@ -293,6 +293,6 @@ extension Program {
     try require(
       isSeen || threads.contains(where: { $0 != nil }),
       "\(number): submitted messages lie in the queue, and the owner was not wakened")
-    schedule(thread, within: world.chance.pick([1, 20, 200]))
+    schedule(thread, within: world.random.pick([1, 20, 200]))
   }
 }

@@ -30,7 +30,7 @@ extension Program {
         isCredentials = false
         wantedHost = (text(host), port)
       }
-      pendingAnswer = (world.now + UInt64(world.chance.below(300)), isCredentials)
+      pendingAnswer = (world.now + UInt64(world.random.below(300)), isCredentials)
       stir()
     case .transportWanted: throw Failure("\(number): an event nobody asked for")
     }

@@ -125,7 +125,7 @@ final class Program {
   /// As a program with nothing else to do: waits for something to happen, while the rest of the world goes on.
   func waitLong() throws(Failure) {
     guard pausedUntil <= world.now else { return }
-    let end = min(nextAction, world.now + UInt64(world.chance.from(1...3000)))
+    let end = min(nextAction, world.now + UInt64(world.random.from(1...3000)))
     try wait(Int32(clamping: end > world.now ? end - world.now : 0))
     try go()
   }
@@ -144,8 +144,8 @@ final class Program {
     world.counts[.turn] += 1
     if let failure = world.failure { throw failure }
     try observe()
-    let isSlow = !world.isPeaceful && world.chance.percent(traits.slowPercent)
-    var left = isSlow ? world.chance.from(0...2) : Int.max
+    let isSlow = !world.isPeaceful && world.random.percent(traits.slowPercent)
+    var left = isSlow ? world.random.from(0...2) : Int.max
     while left > 0, try takeEvent() { left -= 1 }
     try observe()
     if nextAction <= world.now { try act() }
@@ -157,7 +157,7 @@ final class Program {
     wakeAt = timeout < 0 ? .max : world.now + UInt64(timeout)
     pausedUntil = world.now
     if isSlow {
-      pausedUntil = world.now + UInt64(world.chance.from(1...400))
+      pausedUntil = world.now + UInt64(world.random.from(1...400))
       wakeAt = min(wakeAt, pausedUntil)
       rules.pauses(pausedUntil - world.now)
     } else {
@@ -168,10 +168,10 @@ final class Program {
 
   private func act() throws(Failure) {
     host.activity += 1
-    try world.isPeaceful ? finish() : actByChance()
+    try world.isPeaceful ? finish() : actAtRandom()
     // A program that has published all has little to do.
     let pace = world.isPeaceful ? 100 : published < traits.messages ? traits.pace : 400 + 4 * traits.pace
-    nextAction = world.now + UInt64(world.chance.from(1...pace))
+    nextAction = world.now + UInt64(world.random.from(1...pace))
     if world.isPeaceful, held.isEmpty, replies.isEmpty, pendingAnswer == nil { nextAction = .max }
   }
 

@@ -53,12 +53,12 @@ final class Wire {
   func send(_ bytes: [UInt8]) -> Int? {
     if let error { return -Int(error) }
     guard world.now >= blockedUntil, room > 0 else { return nil }
-    if world.chance.percent(world.scenario.partPercent / 4) {
-      blockedUntil = world.now + UInt64(world.chance.from(1...40))
+    if world.random.percent(world.scenario.partPercent / 4) {
+      blockedUntil = world.now + UInt64(world.random.from(1...40))
       world.at(blockedUntil) {}
       return nil
     }
-    if hasEnded, world.chance.percent(50) { return -32 }
+    if hasEnded, world.random.percent(50) { return -32 }
     let count = min(bytes.count, room, world.portion(of: bytes.count))
     guard !isUpOver || isDead else { return count }
     up.append(contentsOf: bytes.prefix(count))
@@ -75,7 +75,7 @@ final class Wire {
   }
 
   private func arrival() -> UInt64 {
-    max(world.now + UInt64(world.chance.from(world.scenario.latency)), world.outageEnd)
+    max(world.now + UInt64(world.random.from(world.scenario.latency)), world.outageEnd)
   }
 
   /// At most so many bytes of those that have arrived.
@@ -106,7 +106,7 @@ final class Wire {
     isClosed = true
     guard outcome == 0, !isDead, !isUpOver else { return }
     // What came in and was not read makes the kernel reset the connection, and what it had not sent is lost.
-    if !arrived.isEmpty, !up.isEmpty { up.removeLast(world.chance.below(up.count + 1)) }
+    if !arrived.isEmpty, !up.isEmpty { up.removeLast(world.random.below(up.count + 1)) }
     upTime = max(upTime, arrival())
     world.at(upTime) { [self] () throws(Failure) in
       guard !isUpOver else { return }
@@ -150,8 +150,8 @@ final class Wire {
   /// by an end; else nobody does.
   func cut(reset: Bool, silently: Bool) throws(Failure) {
     guard outcome == 0, !isDead, !isUpOver else { return }
-    if !up.isEmpty { up.removeLast(world.chance.below(up.count + 1)) }
-    if !down.isEmpty { down.removeLast(world.chance.below(down.count + 1)) }
+    if !up.isEmpty { up.removeLast(world.random.below(up.count + 1)) }
+    if !down.isEmpty { down.removeLast(world.random.below(down.count + 1)) }
     let rest = down
     unread.append(contentsOf: up)
     up.removeAll()
@@ -164,7 +164,7 @@ final class Wire {
     try broker.lost(self)
     arrived.append(contentsOf: rest)
     if reset {
-      if world.chance.percent(50) { arrived.removeAll() }
+      if world.random.percent(50) { arrived.removeAll() }
       error = 104
     } else {
       hasEnded = true

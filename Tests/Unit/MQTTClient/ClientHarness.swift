@@ -19,7 +19,7 @@ final class ClientHarness {
   ) throws(OptionsError) {
     self.world = world
     let host = Array("server".utf8)
-    let clientID = Array("rig".utf8)
+    let clientID = Array("abc".utf8)
     var request = RequestedOptions()
     request.host = host.span
     let text = Array((url ?? "mqtt://server").utf8)
@@ -50,7 +50,7 @@ final class ClientHarness {
   /// The next attempt is to go there.
   func renew(host: String, port: UInt32) -> Bool {
     let name = Array(host.utf8)
-    let clientID = Array("rig".utf8)
+    let clientID = Array("abc".utf8)
     var request = RequestedOptions()
     request.host = name.span
     request.port = port

@@ -30,7 +30,7 @@ import Testing
     var body = text(level == 3 ? "MQIsdp" : "MQTT") + [level, flags, 0, keepAlive]
     // Session Expiry Interval, Receive Maximum, and Maximum Packet Size: the receive buffer.
     if level == 5 { body += [13, 0x11, 255, 255, 255, 255, 0x21, 0, 64, 0x27, 0, 0, 16, 0] }
-    body += text("rig")
+    body += text("abc")
     if !userName.isEmpty { body += text(userName) }
     if !password.isEmpty { body += text(password) }
     let length =

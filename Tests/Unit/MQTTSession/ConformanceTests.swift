@@ -9,7 +9,7 @@ import Testing
   static let everyVersion: [ProtocolVersion] = [.v3_1, .v3_1_1, .v5_0]
 
   /// What 5.0 says before it closes; the versions before have nothing to say.
-  static func farewell(_ version: ProtocolVersion, _ code: UInt8) -> [UInt8] {
+  static func lastPacket(_ version: ProtocolVersion, _ code: UInt8) -> [UInt8] {
     version == .v5_0 ? [0xE0, 1, code] : []
   }
 
@@ -18,28 +18,28 @@ import Testing
   /// [MQTT-3.1.0-1] [MQTT-3.1.0-2] [MQTT-3.14.4-1]: on each of several connections, whatever was going on.
   @Test(arguments: everyVersion, [false, true])
   func connectIsFirstAndOnlyDisconnectIsLast(version: ProtocolVersion, keepSession: Bool) throws {
-    let rig = Rig(version, keepSession: keepSession, keepAlive: 10)
+    let harness = SessionHarness(version, keepSession: keepSession, keepAlive: 10)
     var random = SeededRandom(seed: 31)
     for _ in 0..<50 {
       var sent: [UInt8] = []
-      rig.session.connectionOpened()
-      for qos in allQoS { try? rig.publish(qos: qos, isQuiet: true) }
-      sent += rig.drain(piece: 1 + random.below(20))
-      rig.accept(sessionPresent: keepSession && version != .v3_1)
+      harness.session.connectionOpened()
+      for qos in allQoS { try? harness.publish(qos: qos, isQuiet: true) }
+      sent += harness.drain(piece: 1 + random.below(20))
+      harness.accept(sessionPresent: keepSession && version != .v3_1)
       for _ in 0..<random.below(6) {
-        try? rig.publish(qos: allQoS[random.below(3)], isQuiet: true)
-        rig.now = rig.now.advanced(by: UInt32(random.below(9000)))
-        rig.session.timedOut(at: rig.now)
-        let more = rig.drain()
+        try? harness.publish(qos: allQoS[random.below(3)], isQuiet: true)
+        harness.now = harness.now.advanced(by: UInt32(random.below(9000)))
+        harness.session.timedOut(at: harness.now)
+        let more = harness.drain()
         sent += more
-        if random.percent(50) { rig.receive(pingresp + Self.answers(to: more)) }
+        if random.percent(50) { harness.receive(pingresp + Self.answers(to: more)) }
       }
       if random.percent(70) {
-        _ = rig.session.disconnect()
-        sent += rig.drain()
+        _ = harness.session.disconnect()
+        sent += harness.drain()
       }
-      rig.lose()
-      _ = rig.events()
+      harness.lose()
+      _ = harness.events()
       let types = packets(sent).map { $0[0] >> 4 }
       #expect(types.first == 1)
       #expect(types.count { $0 == 1 } == 1)
@@ -63,70 +63,70 @@ import Testing
   /// client repeat them, and asks for nothing.) They wait for their acknowledgements as long as it takes.
   @Test(arguments: everyVersion)
   func nothingIsSentAgainOnTheSameConnection(version: ProtocolVersion) throws {
-    let rig = Rig(version)
-    rig.connect()
-    for qos in allQoS { try rig.publish(qos: qos) }
-    _ = rig.drain()
-    rig.receive(pubrec(3))
-    #expect(rig.drain() == pubrel(3))
+    let harness = SessionHarness(version)
+    harness.connect()
+    for qos in allQoS { try harness.publish(qos: qos) }
+    _ = harness.drain()
+    harness.receive(pubrec(3))
+    #expect(harness.drain() == pubrel(3))
     for _ in 0..<100 {
-      rig.now = rig.now.advanced(by: 59_000)
-      rig.session.timedOut(at: rig.now)
-      #expect(rig.drain() == pingreq)
-      rig.receive(pingresp)
+      harness.now = harness.now.advanced(by: 59_000)
+      harness.session.timedOut(at: harness.now)
+      #expect(harness.drain() == pingreq)
+      harness.receive(pingresp)
     }
-    #expect(rig.events() == [.connected(sessionPresent: false), .delivered(0)])
-    rig.receive(puback(2) + pubcomp(3))
-    #expect(rig.events() == [.delivered(0), .delivered(0)])
+    #expect(harness.events() == [.connected(sessionPresent: false), .delivered(0)])
+    harness.receive(puback(2) + pubcomp(3))
+    #expect(harness.events() == [.delivered(0), .delivered(0)])
   }
 
   /// [MQTT-4.4.0-2]: what was refused is acknowledged.
   @Test(arguments: [QoS.atLeastOnce, .exactlyOnce], [0x80, 0x83, 0x87, 0x90, 0x91, 0x97, 0x99] as [UInt8])
   func refusedIsNotSentAgain(qos: QoS, code: UInt8) throws {
-    let rig = Rig(.v5_0)
-    rig.connect()
-    try rig.publish(qos: qos)
-    _ = rig.drain()
-    rig.receive(qos == .atLeastOnce ? puback(1, code) : pubrec(1, code))
-    #expect(rig.drain() == [])
-    rig.reconnect(sessionPresent: true)
-    #expect(rig.drain() == [])
+    let harness = SessionHarness(.v5_0)
+    harness.connect()
+    try harness.publish(qos: qos)
+    _ = harness.drain()
+    harness.receive(qos == .atLeastOnce ? puback(1, code) : pubrec(1, code))
+    #expect(harness.drain() == [])
+    harness.reconnect(sessionPresent: true)
+    #expect(harness.drain() == [])
   }
 
   /// Clean Start 1, Clean Session 1 (3.1.1 [MQTT-3.1.2-6], 5.0 [MQTT-3.1.2-4]): nothing of the old session is
   /// taken up, neither DUP nor PUBREL nor the handshake of QoS 2. At least once remains a promise.
   @Test(arguments: everyVersion)
   func cleanStartForgetsTheSession(version: ProtocolVersion) throws {
-    let rig = Rig(version, keepSession: false)
-    rig.connect()
-    for qos in [.atLeastOnce, .exactlyOnce, .exactlyOnce] as [QoS] { try rig.publish(qos: qos) }
-    _ = rig.drain()
-    rig.receive(pubrec(3))
-    _ = rig.drain()
-    _ = rig.events()
-    rig.lose()
-    #expect(rig.open()[version == .v3_1 ? 11 : 9] & 2 == 2)
-    rig.receive(connack(version))
-    #expect(rig.drain() == publish(version, qos: .atLeastOnce, identifier: 1))
+    let harness = SessionHarness(version, keepSession: false)
+    harness.connect()
+    for qos in [.atLeastOnce, .exactlyOnce, .exactlyOnce] as [QoS] { try harness.publish(qos: qos) }
+    _ = harness.drain()
+    harness.receive(pubrec(3))
+    _ = harness.drain()
+    _ = harness.events()
+    harness.lose()
+    #expect(harness.open()[version == .v3_1 ? 11 : 9] & 2 == 2)
+    harness.receive(connack(version))
+    #expect(harness.drain() == publish(version, qos: .atLeastOnce, identifier: 1))
     #expect(
-      rig.events() == [.connected(sessionPresent: false), .failed(0, .sessionLost), .delivered(0)])
+      harness.events() == [.connected(sessionPresent: false), .failed(0, .sessionLost), .delivered(0)])
     // An answer from the old session has nothing to say to the new one.
-    rig.receive(pubrec(2))
-    #expect(rig.drain() == pubrel(2, version == .v5_0 ? 0x92 : 0))
-    #expect(rig.events() == [])
+    harness.receive(pubrec(2))
+    #expect(harness.drain() == pubrel(2, version == .v5_0 ? 0x92 : 0))
+    #expect(harness.events() == [])
   }
 
   /// 3.1 has no Session Present: a client that keeps its session takes it up (3.1 §4.2).
   @Test func whatWasInFlightGoesAgainIn31() throws {
-    let rig = Rig(.v3_1)
-    rig.connect()
-    for qos in [.atLeastOnce, .exactlyOnce, .exactlyOnce] as [QoS] { try rig.publish(qos: qos) }
-    _ = rig.drain()
-    rig.receive(pubrec(3))
-    _ = rig.drain()
-    rig.reconnect(sessionPresent: false)
+    let harness = SessionHarness(.v3_1)
+    harness.connect()
+    for qos in [.atLeastOnce, .exactlyOnce, .exactlyOnce] as [QoS] { try harness.publish(qos: qos) }
+    _ = harness.drain()
+    harness.receive(pubrec(3))
+    _ = harness.drain()
+    harness.reconnect(sessionPresent: false)
     #expect(
-      packets(rig.drain()) == [
+      packets(harness.drain()) == [
         // 3.1 has DUP for PUBREL too (its §2.1).
         [0x6A, 2, 0, 3], publish(.v3_1, qos: .atLeastOnce, identifier: 1, duplicate: true),
         publish(.v3_1, qos: .exactlyOnce, identifier: 2, duplicate: true),
@@ -142,15 +142,15 @@ import Testing
     var seen: Set<UInt8> = []
     for first in UInt8.min ... .max {
       for _ in 0..<40 {
-        let rig = Rig(.v5_0, receiveBytes: 64)
-        rig.open()
-        if random.percent(80) { rig.accept() }
-        for qos in allQoS { try rig.publish(qos: qos) }
-        _ = rig.drain()
+        let harness = SessionHarness(.v5_0, receiveBytes: 64)
+        harness.open()
+        if random.percent(80) { harness.accept() }
+        for qos in allQoS { try harness.publish(qos: qos) }
+        _ = harness.drain()
         let size = random.below(random.percent(10) ? 100 : 8)
-        rig.receive([first, UInt8(size)] + (0..<size).map { _ in UInt8(random.below(4)) })
-        if rig.ending == nil { _ = rig.session.disconnect() }
-        for packet in packets(rig.drain()) where packet[0] == 0xE0 {
+        harness.receive([first, UInt8(size)] + (0..<size).map { _ in UInt8(random.below(4)) })
+        if harness.ending == nil { _ = harness.session.disconnect() }
+        for packet in packets(harness.drain()) where packet[0] == 0xE0 {
           #expect(packet.count == packet[1] + 2)
           seen.insert(packet.count == 2 ? 0 : packet[2])
         }
@@ -171,20 +171,20 @@ import Testing
       let isRight = first & 15 == ([6, 8, 10].contains(type) ? 2 : 0)
       let hasType = type != 0 && (type != 15 || version == .v5_0)
       for isConnected in [false, true] {
-        let rig = Rig(version)
-        rig.open()
-        if isConnected { rig.accept() }
-        rig.receive([first, 0])
+        let harness = SessionHarness(version)
+        harness.open()
+        if isConnected { harness.accept() }
+        harness.receive([first, 0])
         if !hasType {
-          #expect(rig.ending?.cause == .malformed(.packetType), "\(first)")
+          #expect(harness.ending?.cause == .malformed(.packetType), "\(first)")
         } else if !isRight {
-          #expect(rig.ending?.cause == .malformed(.reservedFlags), "\(first)")
+          #expect(harness.ending?.cause == .malformed(.reservedFlags), "\(first)")
         } else {
-          #expect(rig.ending?.cause != .malformed(.reservedFlags), "\(first)")
+          #expect(harness.ending?.cause != .malformed(.reservedFlags), "\(first)")
           continue
         }
-        #expect(rig.drain() == Self.farewell(version, 0x81), "\(first)")
-        #expect(!rig.wantsReceive)
+        #expect(harness.drain() == Self.lastPacket(version, 0x81), "\(first)")
+        #expect(!harness.wantsReceive)
       }
     }
   }
@@ -207,12 +207,12 @@ import Testing
     }
     wrong.append((true, packet(0xE0, [0x9C], string(0x1C))))
     for (isConnected, packet) in wrong {
-      let rig = Rig(.v5_0)
-      rig.open()
-      if isConnected { rig.accept() }
-      rig.receive(packet)
-      #expect(rig.ending?.cause == .malformed(.utf8), "\(packet)")
-      #expect(rig.drain() == [0xE0, 1, 0x81], "\(packet)")
+      let harness = SessionHarness(.v5_0)
+      harness.open()
+      if isConnected { harness.accept() }
+      harness.receive(packet)
+      #expect(harness.ending?.cause == .malformed(.utf8), "\(packet)")
+      #expect(harness.drain() == [0xE0, 1, 0x81], "\(packet)")
     }
   }
 }

@@ -6,16 +6,16 @@ import Testing
 /// From publish to completion (§4.3), on one connection.
 @Suite struct PublishTests {
   /// A session that is connected, with that event taken.
-  static func rig(
+  static func harness(
     _ version: ProtocolVersion, outboxBytes: Int = 4096, outboxMessages: Int = 32,
     inFlightMaximum: Int = 65_535, firstIdentifier: UInt16 = 1, properties: [UInt8] = []
-  ) -> Rig {
-    let rig = Rig(
+  ) -> SessionHarness {
+    let harness = SessionHarness(
       version, outboxBytes: outboxBytes, outboxMessages: outboxMessages, inFlightMaximum: inFlightMaximum,
       firstIdentifier: firstIdentifier)
-    rig.connect(properties: properties)
-    _ = rig.events()
-    return rig
+    harness.connect(properties: properties)
+    _ = harness.events()
+    return harness
   }
 
   // MARK: Byte for byte
@@ -24,16 +24,16 @@ import Testing
     for (version, packet) in [
       (ProtocolVersion.v3_1_1, hex("30 05 00 01 61 68 69")), (.v5_0, hex("30 06 00 01 61 00 68 69")),
     ] {
-      let rig = Self.rig(version)
-      try rig.publish("a", "hi".bytes, cookie: 5)
-      #expect(rig.outbox.messages == 1)
-      #expect(rig.outboxNumbers.inFlight == 0)
-      #expect(!rig.hasEvent)
-      #expect(rig.drain() == packet)
-      #expect(rig.outboxNumbers.inFlight == 0)
-      #expect(rig.events() == [.delivered(5)])
-      #expect(rig.outbox.messages == 0)
-      #expect(rig.outbox.bytes == 0)
+      let harness = Self.harness(version)
+      try harness.publish("a", "hi".bytes, cookie: 5)
+      #expect(harness.outbox.messages == 1)
+      #expect(harness.outboxNumbers.inFlight == 0)
+      #expect(!harness.hasEvent)
+      #expect(harness.drain() == packet)
+      #expect(harness.outboxNumbers.inFlight == 0)
+      #expect(harness.events() == [.delivered(5)])
+      #expect(harness.outbox.messages == 0)
+      #expect(harness.outbox.bytes == 0)
     }
   }
 
@@ -42,16 +42,16 @@ import Testing
       (ProtocolVersion.v3_1_1, hex("33 07 00 01 61 00 01 68 69")),
       (.v5_0, hex("33 08 00 01 61 00 01 00 68 69")),
     ] {
-      let rig = Self.rig(version)
-      try rig.publish("a", "hi".bytes, qos: .atLeastOnce, retain: true, cookie: .max)
-      #expect(rig.drain() == packet)
-      #expect(rig.events() == [])
-      #expect(rig.outboxNumbers.inFlight == 1)
-      rig.receive(puback(1))
-      #expect(rig.outboxNumbers.inFlight == 0)
-      #expect(rig.drain() == [])
-      #expect(rig.events() == [.delivered(.max)])
-      #expect(rig.outbox.messages == 0)
+      let harness = Self.harness(version)
+      try harness.publish("a", "hi".bytes, qos: .atLeastOnce, retain: true, cookie: .max)
+      #expect(harness.drain() == packet)
+      #expect(harness.events() == [])
+      #expect(harness.outboxNumbers.inFlight == 1)
+      harness.receive(puback(1))
+      #expect(harness.outboxNumbers.inFlight == 0)
+      #expect(harness.drain() == [])
+      #expect(harness.events() == [.delivered(.max)])
+      #expect(harness.outbox.messages == 0)
     }
   }
 
@@ -59,130 +59,130 @@ import Testing
     for (version, packet) in [
       (ProtocolVersion.v3_1_1, hex("34 05 00 01 61 00 01")), (.v5_0, hex("34 06 00 01 61 00 01 00")),
     ] {
-      let rig = Self.rig(version)
-      try rig.publish("a", qos: .exactlyOnce, cookie: 1)
-      #expect(rig.drain() == packet)
-      rig.receive(pubrec(1))
-      #expect(rig.events() == [])
-      #expect(rig.outboxNumbers.inFlight == 1)
-      #expect(rig.drain() == hex("62 02 00 01"))
-      #expect(rig.drain() == [])
-      #expect(rig.outboxNumbers.inFlight == 1)
-      rig.receive(pubcomp(1))
-      #expect(rig.outboxNumbers.inFlight == 0)
-      #expect(rig.events() == [.delivered(1)])
-      #expect(rig.drain() == [])
-      #expect(rig.outbox.messages == 0)
+      let harness = Self.harness(version)
+      try harness.publish("a", qos: .exactlyOnce, cookie: 1)
+      #expect(harness.drain() == packet)
+      harness.receive(pubrec(1))
+      #expect(harness.events() == [])
+      #expect(harness.outboxNumbers.inFlight == 1)
+      #expect(harness.drain() == hex("62 02 00 01"))
+      #expect(harness.drain() == [])
+      #expect(harness.outboxNumbers.inFlight == 1)
+      harness.receive(pubcomp(1))
+      #expect(harness.outboxNumbers.inFlight == 0)
+      #expect(harness.events() == [.delivered(1)])
+      #expect(harness.drain() == [])
+      #expect(harness.outbox.messages == 0)
     }
   }
 
   /// Every message is told of once, in the order in which they were done with.
   @Test(arguments: bothVersions)
   func order(version: ProtocolVersion) throws {
-    let rig = Self.rig(version)
+    let harness = Self.harness(version)
     let qos: [QoS] = [.exactlyOnce, .atLeastOnce, .atMostOnce, .atLeastOnce, .exactlyOnce, .atMostOnce]
-    for (index, qos) in qos.enumerated() { try rig.publish(qos: qos, cookie: UInt64(index)) }
-    #expect(packets(rig.drain()).count == 6)
+    for (index, qos) in qos.enumerated() { try harness.publish(qos: qos, cookie: UInt64(index)) }
+    #expect(packets(harness.drain()).count == 6)
     // QoS 0 takes a number too, though it doesn't show it.
-    rig.receive(puback(4) + pubrec(5) + puback(2) + pubrec(1))
-    #expect(rig.drain() == pubrel(5) + pubrel(1))
-    rig.receive(pubcomp(1) + pubcomp(5))
-    #expect(rig.outbox.messages == 6)
+    harness.receive(puback(4) + pubrec(5) + puback(2) + pubrec(1))
+    #expect(harness.drain() == pubrel(5) + pubrel(1))
+    harness.receive(pubcomp(1) + pubcomp(5))
+    #expect(harness.outbox.messages == 6)
     #expect(
-      rig.events() == [
+      harness.events() == [
         .delivered(2), .delivered(5), .delivered(3), .delivered(1), .delivered(0), .delivered(4),
       ])
-    #expect(rig.outbox.messages == 0)
-    #expect(rig.outbox.bytes == 0)
-    #expect(rig.isDrained)
+    #expect(harness.outbox.messages == 0)
+    #expect(harness.outbox.bytes == 0)
+    #expect(harness.isDrained)
   }
 
   @Test(arguments: bothVersions, allQoS)
   func quiet(version: ProtocolVersion, qos: QoS) throws {
-    let rig = Self.rig(version)
-    try rig.publish(qos: qos, cookie: 1, isQuiet: true)
-    try rig.publish(qos: qos, cookie: 2)
-    _ = rig.drain()
-    if qos == .atLeastOnce { rig.receive(puback(1) + puback(2)) }
+    let harness = Self.harness(version)
+    try harness.publish(qos: qos, cookie: 1, isQuiet: true)
+    try harness.publish(qos: qos, cookie: 2)
+    _ = harness.drain()
+    if qos == .atLeastOnce { harness.receive(puback(1) + puback(2)) }
     if qos == .exactlyOnce {
-      rig.receive(pubrec(1) + pubrec(2))
-      _ = rig.drain()
-      rig.receive(pubcomp(1) + pubcomp(2))
+      harness.receive(pubrec(1) + pubrec(2))
+      _ = harness.drain()
+      harness.receive(pubcomp(1) + pubcomp(2))
     }
     // Its room came back without an event.
-    #expect(rig.outbox.messages == 1)
-    #expect(rig.events() == [.delivered(2)])
-    #expect(rig.outbox.messages == 0)
+    #expect(harness.outbox.messages == 1)
+    #expect(harness.events() == [.delivered(2)])
+    #expect(harness.outbox.messages == 0)
   }
 
   @Test func quietIsToldOfWhenItFails() throws {
-    let rig = Self.rig(.v5_0)
-    try rig.publish(qos: .atLeastOnce, cookie: 1, isQuiet: true)
-    try rig.publish(qos: .exactlyOnce, cookie: 2, isQuiet: true)
-    _ = rig.drain()
-    rig.receive(puback(1, 0x97) + pubrec(2, 0x83))
-    #expect(rig.events() == [.refused(1, 0x97), .refused(2, 0x83)])
+    let harness = Self.harness(.v5_0)
+    try harness.publish(qos: .atLeastOnce, cookie: 1, isQuiet: true)
+    try harness.publish(qos: .exactlyOnce, cookie: 2, isQuiet: true)
+    _ = harness.drain()
+    harness.receive(puback(1, 0x97) + pubrec(2, 0x83))
+    #expect(harness.events() == [.refused(1, 0x97), .refused(2, 0x83)])
   }
 
   // MARK: Acknowledgements
 
   @Test(arguments: bothVersions)
   func outOfOrder(version: ProtocolVersion) throws {
-    let rig = Self.rig(version)
-    for cookie in 1...5 { try rig.publish(qos: .atLeastOnce, cookie: UInt64(cookie)) }
-    _ = rig.drain()
-    for identifier in [3, 5, 1, 4, 2] as [UInt16] { rig.receive(puback(identifier)) }
-    #expect(rig.outboxNumbers.inFlight == 0)
+    let harness = Self.harness(version)
+    for cookie in 1...5 { try harness.publish(qos: .atLeastOnce, cookie: UInt64(cookie)) }
+    _ = harness.drain()
+    for identifier in [3, 5, 1, 4, 2] as [UInt16] { harness.receive(puback(identifier)) }
+    #expect(harness.outboxNumbers.inFlight == 0)
     // The first is still in the way of the others, but they do not count any more.
-    #expect(rig.event() == .delivered(3))
-    #expect(rig.outbox.messages == 4)
-    #expect(rig.event() == .delivered(5))
-    #expect(rig.event() == .delivered(1))
-    #expect(rig.outbox.messages == 2)
-    #expect(rig.events() == [.delivered(4), .delivered(2)])
-    #expect(rig.outbox.messages == 0)
+    #expect(harness.event() == .delivered(3))
+    #expect(harness.outbox.messages == 4)
+    #expect(harness.event() == .delivered(5))
+    #expect(harness.event() == .delivered(1))
+    #expect(harness.outbox.messages == 2)
+    #expect(harness.events() == [.delivered(4), .delivered(2)])
+    #expect(harness.outbox.messages == 0)
   }
 
   @Test func refusals() throws {
     for code: UInt8 in [0x80, 0x83, 0x87, 0x90, 0x91, 0x97, 0x99] {
-      let rig = Self.rig(.v5_0)
-      try rig.publish(qos: .atLeastOnce, cookie: 1)
-      try rig.publish(qos: .exactlyOnce, cookie: 2)
-      _ = rig.drain()
-      #expect(rig.outboxNumbers.inFlight == 2)
-      rig.receive(puback(1, code) + pubrec(2, code))
-      #expect(rig.events() == [.refused(1, code), .refused(2, code)])
-      #expect(rig.outboxNumbers.inFlight == 0)
+      let harness = Self.harness(.v5_0)
+      try harness.publish(qos: .atLeastOnce, cookie: 1)
+      try harness.publish(qos: .exactlyOnce, cookie: 2)
+      _ = harness.drain()
+      #expect(harness.outboxNumbers.inFlight == 2)
+      harness.receive(puback(1, code) + pubrec(2, code))
+      #expect(harness.events() == [.refused(1, code), .refused(2, code)])
+      #expect(harness.outboxNumbers.inFlight == 0)
       // No PUBREL follows a PUBREC that refuses [MQTT-4.3.3-9].
-      #expect(rig.drain() == [])
-      #expect(rig.ending == nil)
+      #expect(harness.drain() == [])
+      #expect(harness.ending == nil)
     }
   }
 
   @Test func noMatchingSubscribersIsNoRefusal() throws {
-    let rig = Self.rig(.v5_0)
-    try rig.publish(qos: .atLeastOnce, cookie: 1)
-    try rig.publish(qos: .exactlyOnce, cookie: 2)
-    _ = rig.drain()
-    rig.receive(puback(1, 0x10) + pubrec(2, 0x10))
-    guard case .completed(let completion) = rig.session.nextEvent() else {
+    let harness = Self.harness(.v5_0)
+    try harness.publish(qos: .atLeastOnce, cookie: 1)
+    try harness.publish(qos: .exactlyOnce, cookie: 2)
+    _ = harness.drain()
+    harness.receive(puback(1, 0x10) + pubrec(2, 0x10))
+    guard case .completed(let completion) = harness.session.nextEvent() else {
       Issue.record("no completion")
       return
     }
     #expect(completion.result == .delivered)
     #expect(completion.reasonCode == 0x10)
-    #expect(rig.drain() == pubrel(2))
+    #expect(harness.drain() == pubrel(2))
   }
 
   /// "The server's, if it gave one": PUBACK and PUBCOMP of 3.1.1 have none.
   @Test func reasonCodeOfDelivery() throws {
     for (version, code) in [(ProtocolVersion.v3_1_1, nil), (.v5_0, 0)] as [(ProtocolVersion, UInt8?)] {
       for qos in allQoS {
-        let rig = Self.rig(version)
-        try rig.publish(qos: qos)
-        _ = rig.drain()
-        rig.receive(qos == .atLeastOnce ? puback(1) : qos == .exactlyOnce ? pubrec(1) + pubcomp(1) : [])
-        guard case .completed(let completion) = rig.session.nextEvent() else {
+        let harness = Self.harness(version)
+        try harness.publish(qos: qos)
+        _ = harness.drain()
+        harness.receive(qos == .atLeastOnce ? puback(1) : qos == .exactlyOnce ? pubrec(1) + pubcomp(1) : [])
+        guard case .completed(let completion) = harness.session.nextEvent() else {
           Issue.record("no completion")
           continue
         }
@@ -193,81 +193,81 @@ import Testing
 
   /// "Packet Identifier not found": there is no PUBREL to wait for any more.
   @Test func pubcompThatDoesNotKnowTheIdentifier() throws {
-    let rig = Self.rig(.v5_0)
-    try rig.publish(qos: .exactlyOnce, cookie: 9)
-    _ = rig.drain()
-    rig.receive(pubrec(1))
-    _ = rig.drain()
-    rig.receive(pubcomp(1, 0x92))
-    #expect(rig.events() == [.delivered(9)])
-    #expect(rig.outboxNumbers.inFlight == 0)
+    let harness = Self.harness(.v5_0)
+    try harness.publish(qos: .exactlyOnce, cookie: 9)
+    _ = harness.drain()
+    harness.receive(pubrec(1))
+    _ = harness.drain()
+    harness.receive(pubcomp(1, 0x92))
+    #expect(harness.events() == [.delivered(9)])
+    #expect(harness.outboxNumbers.inFlight == 0)
   }
 
   @Test(arguments: bothVersions)
   func repeatedPubrec(version: ProtocolVersion) throws {
-    let rig = Self.rig(version)
-    try rig.publish(qos: .exactlyOnce, cookie: 9)
-    _ = rig.drain()
-    rig.receive(pubrec(1) + pubrec(1))
-    #expect(rig.drain() == pubrel(1) + pubrel(1))
-    rig.receive(pubrec(1))
-    #expect(rig.drain() == pubrel(1))
-    #expect(rig.outboxNumbers.inFlight == 1)
-    rig.receive(pubcomp(1) + pubcomp(1))
-    #expect(rig.outboxNumbers.inFlight == 0)
-    #expect(rig.events() == [.delivered(9)])
-    #expect(rig.ending == nil)
+    let harness = Self.harness(version)
+    try harness.publish(qos: .exactlyOnce, cookie: 9)
+    _ = harness.drain()
+    harness.receive(pubrec(1) + pubrec(1))
+    #expect(harness.drain() == pubrel(1) + pubrel(1))
+    harness.receive(pubrec(1))
+    #expect(harness.drain() == pubrel(1))
+    #expect(harness.outboxNumbers.inFlight == 1)
+    harness.receive(pubcomp(1) + pubcomp(1))
+    #expect(harness.outboxNumbers.inFlight == 0)
+    #expect(harness.events() == [.delivered(9)])
+    #expect(harness.ending == nil)
   }
 
   /// Nothing waits for these: they change nothing. Only PUBREC needs an answer.
   @Test(arguments: bothVersions)
   func unknownIdentifiers(version: ProtocolVersion) throws {
-    let rig = Self.rig(version)
-    try rig.publish(qos: .atLeastOnce, cookie: 1)
-    try rig.publish(qos: .atMostOnce, cookie: 2)
-    try rig.publish(qos: .exactlyOnce, cookie: 3)
+    let harness = Self.harness(version)
+    try harness.publish(qos: .atLeastOnce, cookie: 1)
+    try harness.publish(qos: .atMostOnce, cookie: 2)
+    try harness.publish(qos: .exactlyOnce, cookie: 3)
     // 1 and 3 are queued, 2 is QoS 0, 4 is the next one, the others are far away.
     for identifier: UInt16 in [1, 2, 3, 4, 5, 100, 65_535] {
-      rig.receive(puback(identifier) + pubcomp(identifier))
+      harness.receive(puback(identifier) + pubcomp(identifier))
     }
-    #expect(rig.counters.packetsReceived.uint64 == 15)
-    #expect(rig.outbox.messages == 3)
-    #expect(rig.events() == [])
-    _ = rig.drain()
-    let before = rig.numbers
+    #expect(harness.counters.packetsReceived.uint64 == 15)
+    #expect(harness.outbox.messages == 3)
+    #expect(harness.events() == [])
+    _ = harness.drain()
+    let before = harness.numbers
     for identifier: UInt16 in [2, 4, 5, 100, 65_535] {
-      rig.receive(puback(identifier) + pubcomp(identifier))
-      #expect(rig.drain() == [])
-      rig.receive(pubrec(identifier))
-      #expect(rig.drain() == pubrel(identifier, version == .v5_0 ? 0x92 : 0))
+      harness.receive(puback(identifier) + pubcomp(identifier))
+      #expect(harness.drain() == [])
+      harness.receive(pubrec(identifier))
+      #expect(harness.drain() == pubrel(identifier, version == .v5_0 ? 0x92 : 0))
       if version == .v5_0 {
-        rig.receive(pubrec(identifier, 0x91))
-        #expect(rig.drain() == [])
+        harness.receive(pubrec(identifier, 0x91))
+        #expect(harness.drain() == [])
       }
     }
-    #expect(rig.numbers == before)
-    #expect(rig.ending == nil)
-    #expect(rig.events() == [.delivered(2)])
+    #expect(harness.numbers == before)
+    #expect(harness.ending == nil)
+    #expect(harness.events() == [.delivered(2)])
   }
 
   /// A second acknowledgement of the same message, as long as its slot lives and after.
   @Test(arguments: bothVersions)
   func duplicates(version: ProtocolVersion) throws {
-    let rig = Self.rig(version)
-    try rig.publish(qos: .atLeastOnce, cookie: 1)
-    try rig.publish(qos: .atLeastOnce, cookie: 2)
-    _ = rig.drain()
-    rig.receive(puback(2) + puback(2))
-    #expect(rig.outboxNumbers.inFlight == 1)
-    #expect(rig.events() == [.delivered(2)])
-    rig.receive(puback(2))
-    #expect(rig.outboxNumbers.inFlight == 1)
-    rig.receive(puback(1) + puback(1))
-    #expect(rig.events() == [.delivered(1)])
-    rig.receive(puback(1) + puback(2))
-    #expect(rig.outboxNumbers.inFlight == 0)
-    #expect(rig.events() == [])
-    #expect(rig.ending == nil)
+    let harness = Self.harness(version)
+    try harness.publish(qos: .atLeastOnce, cookie: 1)
+    try harness.publish(qos: .atLeastOnce, cookie: 2)
+    _ = harness.drain()
+    harness.receive(puback(2) + puback(2))
+    #expect(harness.outboxNumbers.inFlight == 1)
+    #expect(harness.events() == [.delivered(2)])
+    harness.receive(puback(2))
+    #expect(harness.outboxNumbers.inFlight == 1)
+    harness.receive(puback(1) + puback(1))
+    #expect(harness.events() == [.delivered(1)])
+    harness.receive(puback(1) + puback(2))
+    #expect(harness.outboxNumbers.inFlight == 0)
+    #expect(harness.events() == [])
+    #expect(harness.ending == nil)
   }
 
   struct Impossible: Sendable {
@@ -285,92 +285,92 @@ import Testing
   ])
   func impossible(_ impossible: Impossible) throws {
     for version in bothVersions {
-      let rig = Self.rig(version)
-      try rig.publish(qos: impossible.qos)
-      _ = rig.drain()
-      if impossible.isReleased { rig.receive(pubrec(1)) }
-      _ = rig.drain()
-      rig.receive(impossible.packet)
-      #expect(rig.ending?.cause == .violation(.handshake))
-      #expect(rig.drain() == (version == .v5_0 ? [0xE0, 1, 0x82] : []))
-      #expect(rig.events() == [])
+      let harness = Self.harness(version)
+      try harness.publish(qos: impossible.qos)
+      _ = harness.drain()
+      if impossible.isReleased { harness.receive(pubrec(1)) }
+      _ = harness.drain()
+      harness.receive(impossible.packet)
+      #expect(harness.ending?.cause == .violation(.handshake))
+      #expect(harness.drain() == (version == .v5_0 ? [0xE0, 1, 0x82] : []))
+      #expect(harness.events() == [])
     }
   }
 
   // MARK: Calls that are not taken
 
   @Test func wrongTopics() {
-    let rig = Self.rig(.v3_1_1)
-    let before = rig.numbers
+    let harness = Self.harness(.v3_1_1)
+    let before = harness.numbers
     for topic in ["", "+", "a/#", "a/+/b", String(repeating: "a", count: 65_536)] {
-      #expect(throws: SessionError.topicName) { try rig.publish(topic) }
+      #expect(throws: SessionError.topicName) { try harness.publish(topic) }
     }
-    #expect(throws: SessionError.utf8) { try rig.publish("a\0b") }
-    #expect(rig.numbers == before)
-    #expect(rig.counters.messagesPublished.uint64 == 0)
+    #expect(throws: SessionError.utf8) { try harness.publish("a\0b") }
+    #expect(harness.numbers == before)
+    #expect(harness.counters.messagesPublished.uint64 == 0)
   }
 
   @Test(arguments: bothVersions)
   func fullAndTooLarge(version: ProtocolVersion) throws {
-    let rig = Self.rig(version, outboxBytes: 64, outboxMessages: 3)
+    let harness = Self.harness(version, outboxBytes: 64, outboxMessages: 3)
     let overhead = version == .v5_0 ? 6 : 5
     #expect(throws: SessionError.tooLarge) {
-      try rig.publish("a", [UInt8](repeating: 0, count: 65 - overhead))
+      try harness.publish("a", [UInt8](repeating: 0, count: 65 - overhead))
     }
-    #expect(rig.outbox.bytesPeak == 0)
-    try rig.publish("a", [UInt8](repeating: 0, count: 64 - overhead), cookie: 1)
-    var before = rig.numbers
-    #expect(throws: SessionError.full) { try rig.publish("a") }
-    #expect(rig.numbers == before)
-    #expect(rig.outbox.bytes == 64)
-    _ = rig.drain()
+    #expect(harness.outbox.bytesPeak == 0)
+    try harness.publish("a", [UInt8](repeating: 0, count: 64 - overhead), cookie: 1)
+    var before = harness.numbers
+    #expect(throws: SessionError.full) { try harness.publish("a") }
+    #expect(harness.numbers == before)
+    #expect(harness.outbox.bytes == 64)
+    _ = harness.drain()
     // Its completion has not been taken; its bytes are free all the same.
-    #expect(rig.outbox.bytes == 0)
-    #expect(rig.outbox.messages == 1)
-    #expect(rig.events() == [.delivered(1), .room])
-    for cookie in 2...4 { try rig.publish("a", cookie: UInt64(cookie)) }
-    before = rig.numbers
-    #expect(throws: SessionError.full) { try rig.publish("a") }
-    #expect(rig.numbers == before)
-    #expect(rig.outbox.messagesPeak == 3)
-    #expect(rig.counters.messagesPublished.uint64 == 4)
-    _ = rig.drain()
-    #expect(rig.events() == [.delivered(2), .delivered(3), .delivered(4), .room])
+    #expect(harness.outbox.bytes == 0)
+    #expect(harness.outbox.messages == 1)
+    #expect(harness.events() == [.delivered(1), .room])
+    for cookie in 2...4 { try harness.publish("a", cookie: UInt64(cookie)) }
+    before = harness.numbers
+    #expect(throws: SessionError.full) { try harness.publish("a") }
+    #expect(harness.numbers == before)
+    #expect(harness.outbox.messagesPeak == 3)
+    #expect(harness.counters.messagesPublished.uint64 == 4)
+    _ = harness.drain()
+    #expect(harness.events() == [.delivered(2), .delivered(3), .delivered(4), .room])
   }
 
   /// The event comes once, when there is something to tell, and not if room was found without it.
   @Test func roomIsToldOnce() throws {
-    let rig = Self.rig(.v3_1_1, outboxMessages: 1)
-    try rig.publish("a", isQuiet: true)
-    #expect(throws: SessionError.full) { try rig.publish("a") }
-    #expect(!rig.hasEvent)
-    _ = rig.drain()
-    #expect(rig.events() == [.room])
-    #expect(rig.events() == [])
-    try rig.publish("a", isQuiet: true)
-    #expect(throws: SessionError.full) { try rig.publish("a") }
-    _ = rig.drain()
+    let harness = Self.harness(.v3_1_1, outboxMessages: 1)
+    try harness.publish("a", isQuiet: true)
+    #expect(throws: SessionError.full) { try harness.publish("a") }
+    #expect(!harness.hasEvent)
+    _ = harness.drain()
+    #expect(harness.events() == [.room])
+    #expect(harness.events() == [])
+    try harness.publish("a", isQuiet: true)
+    #expect(throws: SessionError.full) { try harness.publish("a") }
+    _ = harness.drain()
     // Somebody smaller found room; whoever was refused is told all the same.
-    try rig.publish("a", isQuiet: true)
-    #expect(rig.events() == [.room])
+    try harness.publish("a", isQuiet: true)
+    #expect(harness.events() == [.room])
   }
 
   // MARK: Counters
 
   @Test(arguments: bothVersions)
   func counters(version: ProtocolVersion) throws {
-    let rig = Self.rig(version)
-    let connected = rig.counters
-    for qos in allQoS { try rig.publish(qos: qos) }
-    let sent = rig.drain()
-    rig.receive(puback(2) + pubrec(3))
-    let released = rig.drain()
-    rig.receive(pubcomp(3))
-    _ = rig.events()
-    let counters = rig.counters
+    let harness = Self.harness(version)
+    let connected = harness.counters
+    for qos in allQoS { try harness.publish(qos: qos) }
+    let sent = harness.drain()
+    harness.receive(puback(2) + pubrec(3))
+    let released = harness.drain()
+    harness.receive(pubcomp(3))
+    _ = harness.events()
+    let counters = harness.counters
     #expect(counters.messagesPublished.uint64 == 3)
-    #expect(rig.outboxNumbers.delivered.uint64 == 3)
-    #expect(rig.outboxNumbers.failed.uint64 == 0)
+    #expect(harness.outboxNumbers.delivered.uint64 == 3)
+    #expect(harness.outboxNumbers.failed.uint64 == 0)
     #expect(counters.packetsSent.uint64 - connected.packetsSent.uint64 == 4)
     #expect(counters.packetsReceived.uint64 - connected.packetsReceived.uint64 == 3)
     #expect(counters.bytesSent.uint64 - connected.bytesSent.uint64 == UInt64(sent.count + released.count))
@@ -380,24 +380,24 @@ import Testing
   }
 
   @Test func failuresAreCounted() throws {
-    let rig = Self.rig(.v5_0)
-    try rig.publish(qos: .atLeastOnce)
-    _ = rig.drain()
-    rig.receive(puback(1, 0x80))
-    _ = rig.events()
-    #expect(rig.outboxNumbers.delivered.uint64 == 0)
-    #expect(rig.outboxNumbers.failed.uint64 == 1)
+    let harness = Self.harness(.v5_0)
+    try harness.publish(qos: .atLeastOnce)
+    _ = harness.drain()
+    harness.receive(puback(1, 0x80))
+    _ = harness.events()
+    #expect(harness.outboxNumbers.delivered.uint64 == 0)
+    #expect(harness.outboxNumbers.failed.uint64 == 1)
   }
 
   /// `messages_completed`: "messages that ended as their QoS promises". Quiet ones did, too.
   @Test(arguments: allQoS)
   func quietMessagesAreCounted(qos: QoS) throws {
-    let rig = Self.rig(.v3_1_1)
-    try rig.publish(qos: qos, isQuiet: true)
-    _ = rig.drain()
-    rig.receive(qos == .atLeastOnce ? puback(1) : qos == .exactlyOnce ? pubrec(1) + pubcomp(1) : [])
-    _ = rig.events()
-    #expect(rig.outbox.messages == 0)
-    #expect(rig.outboxNumbers.delivered.uint64 == 1)
+    let harness = Self.harness(.v3_1_1)
+    try harness.publish(qos: qos, isQuiet: true)
+    _ = harness.drain()
+    harness.receive(qos == .atLeastOnce ? puback(1) : qos == .exactlyOnce ? pubrec(1) + pubcomp(1) : [])
+    _ = harness.events()
+    #expect(harness.outbox.messages == 0)
+    #expect(harness.outboxNumbers.delivered.uint64 == 1)
   }
 }

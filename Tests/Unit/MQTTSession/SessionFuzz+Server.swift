@@ -1,7 +1,7 @@
 import MQTTWire
 
 /// What the server says: good answers, and packets that are nearly right.
-extension Chaos {
+extension SessionFuzz {
   /// What a good server answers to the packets that have come whole.
   func answers() -> [UInt8] {
     let version = version

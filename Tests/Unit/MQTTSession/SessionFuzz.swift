@@ -5,8 +5,8 @@ import TestSupport
 
 /// A session, its server, its transport and its application, all of whom do by chance what they may do, and sometimes
 /// what they may not.
-final class Chaos {
-  let rig: Rig
+final class SessionFuzz {
+  let harness: SessionHarness
   var random: SeededRandom
   private var toClient: [UInt8] = []
   var fromClient: [UInt8] = []
@@ -30,7 +30,7 @@ final class Chaos {
     let version: ProtocolVersion = random.percent(60) ? .v5_0 : random.percent(80) ? .v3_1_1 : .v3_1
     var numbers = [Int](repeating: 0, count: 12)
     for index in numbers.indices { numbers[index] = random.below(1000) }
-    rig = Rig(version) {
+    harness = SessionHarness(version) {
       $0.keepSession = numbers[0] % 4 != 0
       $0.beginsNewSession = $0.keepSession && version == .v5_0 && numbers[1] % 4 == 0
       $0.allowsFallback = numbers[1] % 2 == 0
@@ -57,7 +57,7 @@ final class Chaos {
     }
   }
 
-  var version: ProtocolVersion { rig.spoken }
+  var version: ProtocolVersion { harness.spoken }
 
   func run(steps: Int) {
     for _ in 0..<steps where fault == nil { step() }
@@ -73,12 +73,12 @@ final class Chaos {
       if random.percent(20) { pull() }
     case 70..<80: transmit(1 + random.below(50))
     case 80..<92: takeEvent()
-    case 92..<95: rig.pass(UInt32(random.below(70_000)))
+    case 92..<95: harness.advanceClock(UInt32(random.below(70_000)))
     case 95..<97 where isOpen: if random.percent(30) { peerClosed() }
     default:
       if !isOpen {
         connect()
-      } else if rig.ending != nil || random.percent(20) {
+      } else if harness.ending != nil || random.percent(20) {
         lose()
       }
     }
@@ -90,8 +90,8 @@ final class Chaos {
     toClient = []
     fromClient = []
     parts = nil
-    if isNewAttempt { rig.session.connecting() }
-    rig.session.connectionOpened()
+    if isNewAttempt { harness.session.connecting() }
+    harness.session.connectionOpened()
     isOpen = true
     transmit(.max)
   }
@@ -106,26 +106,26 @@ final class Chaos {
         if random.percent(10) { properties += maximumQoS(UInt8(random.below(2))) }
         if random.percent(40) { properties += topicAliasMaximum(UInt16(random.below(5))) }
         if random.percent(10) { properties += wildcardAvailable(0) }
-        if random.percent(90), !rig.options.properties.isEmpty { properties += authenticationMethod("M") }
+        if random.percent(90), !harness.options.properties.isEmpty { properties += authenticationMethod("M") }
       }
-      let isPresent = random.percent(60) && rig.options.keepSession && version != .v3_1
+      let isPresent = random.percent(60) && harness.options.keepSession && version != .v3_1
       toClient += connack(version, sessionPresent: isPresent, properties: properties)
     }
   }
 
   /// As the driver does it: what waits is handed out, and then the connection is over.
   private func lose() {
-    if let ending = rig.ending { endings.insert("\(ending.cause)") }
-    if rig.spoken != .v3_1, !rig.isConnected, random.percent(20) { _ = rig.fallBack() }
-    rig.lose()
+    if let ending = harness.ending { endings.insert("\(ending.cause)") }
+    if harness.spoken != .v3_1, !harness.isConnected, random.percent(20) { _ = harness.fallBack() }
+    harness.lose()
     isOpen = false
-    while rig.hasEvent || rig.hasUndeliveredEvent, fault == nil { takeEvent() }
+    while harness.hasEvent || harness.hasUndeliveredEvent, fault == nil { takeEvent() }
   }
 
   private func peerClosed() {
     var turns = 0
-    if rig.ending == nil, rig.peerClosed() {
-      while rig.hasUndeliveredEvent, fault == nil {
+    if harness.ending == nil, harness.peerClosed() {
+      while harness.hasUndeliveredEvent, fault == nil {
         takeEvent()
         turns += 1
         if turns > 1000 { fault = "it hands out for ever" }
@@ -141,38 +141,38 @@ final class Chaos {
     // A server that answers everything, until all is done.
     for _ in 0..<60 where fault == nil {
       open(isNewAttempt: true)
-      toClient = connack(version, properties: version == .v5_0 ? rig.options.properties : [])
+      toClient = connack(version, properties: version == .v5_0 ? harness.options.properties : [])
       for _ in 0..<30 {
-        rig.streamPiece = .max
-        while let bytes = rig.transmit() { fromClient += bytes }
+        harness.streamPiece = .max
+        while let bytes = harness.transmit() { fromClient += bytes }
         toClient += answers()
         receive()
-        while rig.hasEvent, fault == nil { takeEvent() }
-        rig.session.release()
+        while harness.hasEvent, fault == nil { takeEvent() }
+        harness.session.release()
       }
-      while !tokens.isEmpty { try? rig.acknowledge(tokens.removeLast()) }
-      rig.pass(100_000)
-      while rig.hasEvent, fault == nil { takeEvent() }
+      while !tokens.isEmpty { try? harness.acknowledge(tokens.removeLast()) }
+      harness.advanceClock(100_000)
+      while harness.hasEvent, fault == nil { takeEvent() }
       lose()
     }
     guard fault == nil else { return }
     unfinished.subtract(quiet)
     if !unfinished.isEmpty { fault = "\(unfinished) never ended" }
-    if rig.outbox.messages > 0 { fault = "\(rig.outbox.messages) messages are left" }
-    if rig.inbox.requests > 0 { fault = "\(rig.inbox.requests) requests are left" }
+    if harness.outbox.messages > 0 { fault = "\(harness.outbox.messages) messages are left" }
+    if harness.inbox.requests > 0 { fault = "\(harness.inbox.requests) requests are left" }
   }
 
   // MARK: The transport
 
   private func receive() {
-    while !toClient.isEmpty, rig.wantsReceive, rig.ending == nil {
+    while !toClient.isEmpty, harness.wantsReceive, harness.ending == nil {
       let count = 1 + random.below(random.percent(50) ? 10 : 200)
-      let rest = rig.receive(Array(toClient.prefix(count)))
+      let rest = harness.receive(Array(toClient.prefix(count)))
       let taken = min(count, toClient.count) - rest.count
       toClient.removeFirst(taken)
       if taken == 0 || random.percent(30) { break }
     }
-    if rig.ending != nil { toClient = [] }
+    if harness.ending != nil { toClient = [] }
     check()
   }
 
@@ -189,42 +189,43 @@ final class Chaos {
     do throws(SessionError) {
       switch random.below(14) {
       case 0..<4:
-        try rig.publish(
+        try harness.publish(
           topic, payload, qos: qos, cookie: cookie, isQuiet: isQuiet, expiry: expiry, properties: properties)
         if isQuiet { quiet.insert(cookie) }
         note(cookie)
       case 4:
-        try rig.subscribe([topic + (random.percent(50) ? "/#" : "")], qos: qos, cookie: cookie)
+        try harness.subscribe([topic + (random.percent(50) ? "/#" : "")], qos: qos, cookie: cookie)
         note(cookie)
       case 5:
-        try rig.unsubscribe([topic], cookie: cookie)
+        try harness.unsubscribe([topic], cookie: cookie)
         note(cookie)
       case 6:
-        try rig.request(topic, payload, qos: qos, timeout: UInt32(1 + random.below(90_000)), cookie: cookie)
+        try harness.request(
+          topic, payload, qos: qos, timeout: UInt32(1 + random.below(90_000)), cookie: cookie)
         note(cookie)
       case 7:
-        try rig.reserve(topic, size: payload.count, qos: qos, cookie: cookie, expiry: expiry)
+        try harness.reserve(topic, size: payload.count, qos: qos, cookie: cookie, expiry: expiry)
         reserved = cookie
-        rig.fill(payload)
+        harness.fill(payload)
         note(cookie)
       case 8:
-        try rig.commit(random.below(2))
+        try harness.commit(random.below(2))
         reserved = nil
       case 9:
         guard random.percent(30) else { return }
         try abort()
       case 10:
-        try rig.stream(topic, payload, qos: qos, cookie: cookie, expiry: expiry)
+        try harness.stream(topic, payload, qos: qos, cookie: cookie, expiry: expiry)
         note(cookie)
       case 11:
-        if random.percent(50), rig.hold() { tokens.append(rig.token) }
+        if random.percent(50), harness.hold() { tokens.append(harness.token) }
       case 12:
         guard let token = tokens.randomElement(using: &random) else { return }
         let code: UInt8 = version == .v5_0 && random.percent(30) ? 0x87 : 0
-        try rig.acknowledge(token, code, properties: random.percent(20) ? property(0x1F, "r") : [])
+        try harness.acknowledge(token, code, properties: random.percent(20) ? property(0x1F, "r") : [])
         tokens.removeAll { $0 == token }
       default:
-        try rig.authenticate(random.percent(50) ? 0x18 : 0x19, random.bytes(random.below(10)))
+        try harness.authenticate(random.percent(50) ? 0x18 : 0x19, random.bytes(random.below(10)))
       }
     } catch {
       // Anything may be refused; then nothing has changed.
@@ -233,7 +234,7 @@ final class Chaos {
   }
 
   private func abort() throws(SessionError) {
-    try rig.abort()
+    try harness.abort()
     if let reserved { unfinished.remove(reserved) }
     reserved = nil
   }
@@ -249,8 +250,8 @@ final class Chaos {
   }
 
   private func takeEvent() {
-    let isPromised = rig.hasEvent
-    switch rig.event() {
+    let isPromised = harness.hasEvent
+    switch harness.event() {
     case nil: if isPromised { fault = "no event where one was promised" }
     case .delivered(let cookie), .refused(let cookie, _), .failed(let cookie, _), .aboveLimit(let cookie, _),
       .answered(let cookie, _, _), .requestFailed(let cookie, _), .responseTimedOut(let cookie):
@@ -259,7 +260,7 @@ final class Chaos {
       handedOut += message.isLast ? 1 : 0
       if let cookie = message.responseCookie { end(cookie) }
       notePart(message)
-      if rig.token != 0, rig.options.holdsMessages { tokens.append(rig.token) }
+      if harness.token != 0, harness.options.holdsMessages { tokens.append(harness.token) }
     default: break
     }
     check()
@@ -278,10 +279,10 @@ final class Chaos {
     if message.isLast, !message.isOversize, next != message.payloadSize { fault = "bytes are missing" }
   }
 
-  private func pull() { rig.streamPiece = random.percent(20) ? 0 : 1 + random.below(70) }
+  private func pull() { harness.streamPiece = random.percent(20) ? 0 : 1 + random.below(70) }
 
   private func transmit(_ count: Int) {
-    guard let bytes = rig.transmit(count) else { return }
+    guard let bytes = harness.transmit(count) else { return }
     fromClient += bytes
     check()
   }
@@ -289,15 +290,15 @@ final class Chaos {
   // MARK: What must hold
 
   private func check() {
-    let (inbox, outbox) = (rig.inbox, rig.outbox)
+    let (inbox, outbox) = (harness.inbox, harness.outbox)
     if !(0...8 * (inbox.maximum + 4)).contains(inbox.unacknowledged) { fault = "the inbox grows" }
     if inbox.peak < inbox.unacknowledged { fault = "the peak is below" }
     if !(0...outbox.bytesCapacity).contains(outbox.bytes) { fault = "\(outbox.bytes) bytes in the outbox" }
     if outbox.messages > outbox.messagesCapacity { fault = "\(outbox.messages) messages in the outbox" }
-    if inbox.requests > rig.options.requests { fault = "too many requests" }
-    if let ending = rig.ending {
-      if rig.isConnected || rig.wantsReceive { fault = "ended, and goes on" }
-      if max(ending.reasonString.end, ending.properties.end) > rig.options.receiveBytes {
+    if inbox.requests > harness.options.requests { fault = "too many requests" }
+    if let ending = harness.ending {
+      if harness.isConnected || harness.wantsReceive { fault = "ended, and goes on" }
+      if max(ending.reasonString.end, ending.properties.end) > harness.options.receiveBytes {
         fault = "an extent outside"
       }
     }

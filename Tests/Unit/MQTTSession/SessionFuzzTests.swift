@@ -11,12 +11,12 @@ import Testing
     var endings: Set<String> = []
     for number in 0..<40 {
       let seed = UInt64(part * 1_000_000 + number)
-      let chaos = Chaos(seed: seed)
-      chaos.run(steps: 400)
-      if let fault = chaos.fault { Issue.record("seed \(seed): \(fault)") }
-      ended += chaos.ended
-      handedOut += chaos.handedOut
-      endings.formUnion(chaos.endings)
+      let fuzz = SessionFuzz(seed: seed)
+      fuzz.run(steps: 400)
+      if let fault = fuzz.fault { Issue.record("seed \(seed): \(fault)") }
+      ended += fuzz.ended
+      handedOut += fuzz.handedOut
+      endings.formUnion(fuzz.endings)
     }
     // The runs reach what they are for.
     #expect(ended > 200)

@@ -52,11 +52,11 @@ import Testing
 
   @Test(arguments: Vector.received)
   func vectors(vector: Vector) {
-    var chance = SeededRandom(seed: 5)
+    var random = SeededRandom(seed: 5)
     var tally = Tally()
     for version in ProtocolVersion.all {
       let isOwn = version == vector.version
-      Self.mutate(vector.bytes, wholly: isOwn && vector.bytes.count <= 40, &chance) { tally.add($0, version) }
+      Self.mutate(vector.bytes, wholly: isOwn && vector.bytes.count <= 40, &random) { tally.add($0, version) }
     }
     #expect(tally.differences == [])
     #expect(tally.tried >= 2 * 255 && tally.read > 0)
@@ -65,13 +65,13 @@ import Testing
   /// Ten of every kind.
   @Test(arguments: Kind.received)
   func generated(kind: Kind) {
-    var chance = SeededRandom(seed: 6)
+    var random = SeededRandom(seed: 6)
     var tally = Tally()
     for seed in UInt64(0)..<10 {
       var generator = PacketGenerator(seed: seed)
       let packet = generator.packet(kind)
       let bytes = packet.bytes(kind.version, generator.form(kind))
-      Self.mutate(bytes, wholly: bytes.count <= 20, &chance) { tally.add($0, kind.version) }
+      Self.mutate(bytes, wholly: bytes.count <= 20, &random) { tally.add($0, kind.version) }
     }
     #expect(tally.differences == [])
     #expect(tally.tried >= 10 * 2 * 255 && tally.read > 0)
@@ -79,9 +79,9 @@ import Testing
 
   /// Every prefix; every byte replaced, taken away, and another put before it: by every value in every place
   /// if `wholly`, else at the beginning, at the end and in places between, by values at borders and by
-  /// chance. What changes the size is tried as it is and with the Remaining Length put right.
+  /// random. What changes the size is tried as it is and with the Remaining Length put right.
   private static func mutate(
-    _ packet: [UInt8], wholly: Bool, _ chance: inout SeededRandom, _ body: ([UInt8]) -> Void
+    _ packet: [UInt8], wholly: Bool, _ random: inout SeededRandom, _ body: ([UInt8]) -> Void
   ) {
     let headerSize = 2 + packet[1...].prefix { $0 >= 128 }.count
     func resized(_ bytes: [UInt8]) {
@@ -94,35 +94,35 @@ import Testing
       let (before, after) = (Array(packet.prefix(place)), packet.dropFirst(place))
       body(before)
       let isTried = wholly || place < 24 || place >= packet.count - 4
-      guard isTried || chance.next() % UInt64(packet.count) < 16 else { continue }
+      guard isTried || random.next() % UInt64(packet.count) < 16 else { continue }
       var bytes = packet
-      let values = wholly ? Array(UInt8.min ... .max) : [0, 1, 0x7F, 0x80, 0xFF] + chance.bytes(15)
+      let values = wholly ? Array(UInt8.min ... .max) : [0, 1, 0x7F, 0x80, 0xFF] + random.bytes(15)
       for value in values where value != packet[place] {
         bytes[place] = value
         body(bytes)
       }
       resized(before)
       resized(before + after.dropFirst())
-      for value in chance.bytes(2) { resized(before + [value] + after) }
+      for value in random.bytes(2) { resized(before + [value] + after) }
     }
-    resized(packet + chance.bytes(1))
+    resized(packet + random.bytes(1))
   }
 
-  // MARK: Noise
+  // MARK: Random bytes
 
   /// Bytes from nowhere, behind a first byte that says what they shall be.
   @Test(arguments: ProtocolVersion.all)
-  func noise(version: ProtocolVersion) {
-    var chance = SeededRandom(seed: 1)
+  func randomBytes(version: ProtocolVersion) {
+    var random = SeededRandom(seed: 1)
     let firstBytes: [UInt8] = [
       0x20, 0x30, 0x31, 0x32, 0x3C, 0x40, 0x50, 0x62, 0x70, 0x90, 0xB0, 0xD0, 0xE0, 0xF0,
     ]
     var tally = Tally()
     for _ in 0..<20_000 {
-      let count = Int.random(in: 0...40, using: &chance)
-      var bytes = [firstBytes.randomElement(using: &chance)!, UInt8(count)] + chance.bytes(count)
+      let count = Int.random(in: 0...40, using: &random)
+      var bytes = [firstBytes.randomElement(using: &random)!, UInt8(count)] + random.bytes(count)
       // Small numbers are what lengths and identifiers are made of.
-      for index in 2..<bytes.count where Bool.random(using: &chance) { bytes[index] &= 0x2F }
+      for index in 2..<bytes.count where Bool.random(using: &random) { bytes[index] &= 0x2F }
       tally.add(bytes, version)
     }
     #expect(tally.differences == [])

@@ -4,9 +4,9 @@ import TestSupport
 /// Packets of every kind by chance, the borders of each field more often than chance has them. The same seed
 /// makes the same packet.
 struct PacketGenerator {
-  private var chance: SeededRandom
+  private var random: SeededRandom
 
-  init(seed: UInt64) { chance = SeededRandom(seed: seed) }
+  init(seed: UInt64) { random = SeededRandom(seed: seed) }
 
   mutating func packet(_ kind: Kind) -> Model.Packet {
     let list = kind.version == .v5_0 ? properties(in: kind.place) : []
@@ -145,7 +145,7 @@ struct PacketGenerator {
 
   private mutating func number(_ limits: ClosedRange<UInt32>, atMost: UInt32 = .max) -> UInt32 {
     let limits = limits.lowerBound...min(limits.upperBound, atMost)
-    let number = oneIn(4) ? UInt32(truncatingIfNeeded: chance.next()) : pick(Self.numbers)
+    let number = oneIn(4) ? UInt32(truncatingIfNeeded: random.next()) : pick(Self.numbers)
     if limits.contains(number) { return number }
     return oneIn(2) ? limits.lowerBound : limits.upperBound
   }
@@ -164,7 +164,7 @@ struct PacketGenerator {
 
   private mutating func bytes(_ count: Int) -> [UInt8] {
     if count > 16 { return [UInt8](repeating: UInt8(below(256)), count: count) }
-    return chance.bytes(count)
+    return random.bytes(count)
   }
 
   /// Characters of one to four bytes, at the borders of Table 3-7 of the Unicode Standard and beside the
@@ -195,7 +195,7 @@ struct PacketGenerator {
 
   // MARK: Chance
 
-  private mutating func below(_ bound: Int) -> Int { Int(chance.next() % UInt64(bound)) }
+  private mutating func below(_ bound: Int) -> Int { Int(random.next() % UInt64(bound)) }
 
   private mutating func oneIn(_ number: Int) -> Bool { below(number) == 0 }
 

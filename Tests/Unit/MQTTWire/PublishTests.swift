@@ -168,19 +168,19 @@ struct PublishFields: Equatable, Sendable {
     #expect(try PublishFields(decoding: packet, .v3_1_1) == fields)
   }
 
-  @Test func roundTripsByChance() throws {
-    var chance = SeededRandom(seed: 3)
+  @Test func roundTripsAtRandom() throws {
+    var random = SeededRandom(seed: 3)
     let sizes = [0, 1, 2, 15, 16, 17, 100, 120, 127, 128, 255, 256, 4096, 16_370, 16_384]
     for _ in 0..<300 {
-      let qos = try #require(QoS(rawValue: UInt8.random(in: 0...2, using: &chance)))
-      let topicSize = Int.random(in: 1...200, using: &chance)
+      let qos = try #require(QoS(rawValue: UInt8.random(in: 0...2, using: &random)))
+      let topicSize = Int.random(in: 1...200, using: &random)
       let payloadSize =
-        try #require(sizes.randomElement(using: &chance)) + Int.random(in: 0...20, using: &chance)
+        try #require(sizes.randomElement(using: &random)) + Int.random(in: 0...20, using: &random)
       let fields = PublishFields(
-        topic: (0..<topicSize).map { _ in UInt8.random(in: 0x30...0x7E, using: &chance) },
-        payload: chance.bytes(payloadSize), qos: qos, retain: .random(using: &chance),
-        duplicate: qos != .atMostOnce && .random(using: &chance),
-        identifier: qos == .atMostOnce ? nil : .random(in: 1...65_535, using: &chance))
+        topic: (0..<topicSize).map { _ in UInt8.random(in: 0x30...0x7E, using: &random) },
+        payload: random.bytes(payloadSize), qos: qos, retain: .random(using: &random),
+        duplicate: qos != .atMostOnce && .random(using: &random),
+        identifier: qos == .atMostOnce ? nil : .random(in: 1...65_535, using: &random))
       for version in ProtocolVersion.all {
         #expect(try PublishFields(decoding: fields.packet(version), version) == fields)
       }

@@ -303,12 +303,12 @@ extension TopicFilter.Fault: @unchecked Sendable {}
 
   /// Few letters and few levels, so that there is something to match.
   @Test func agreesWithReference() {
-    var chance = SeededRandom(seed: 47)
+    var random = SeededRandom(seed: 47)
     var bits: UInt64 = 0
     var left = 0
     /// A number below 16, from four bits.
     func draw() -> Int {
-      if left == 0 { (bits, left) = (chance.next(), 16) }
+      if left == 0 { (bits, left) = (random.next(), 16) }
       defer { (bits, left) = (bits >> 4, left - 1) }
       return Int(bits & 15)
     }

@@ -77,16 +77,16 @@ import Testing
   }
 
   /// Half of the bytes from the edges, half from anywhere.
-  @Test func fourBytesByChance() {
-    var chance = SeededRandom(seed: 4)
+  @Test func fourBytesAtRandom() {
+    var random = SeededRandom(seed: 4)
     var wrong: [[UInt8]] = []
     var valid = 0
     for _ in 0..<100_000 {
-      var bytes = chance.bytes(4)
-      for index in 0..<4 where Bool.random(using: &chance) {
-        bytes[index] = Self.edges.randomElement(using: &chance)!
+      var bytes = random.bytes(4)
+      for index in 0..<4 where Bool.random(using: &random) {
+        bytes[index] = Self.edges.randomElement(using: &random)!
       }
-      bytes[0] = UInt8.random(in: 0xEF...0xF5, using: &chance)
+      bytes[0] = UInt8.random(in: 0xEF...0xF5, using: &random)
       if !isRight(bytes) { wrong.append(bytes) }
       if Self.isValid(bytes) { valid += 1 }
     }

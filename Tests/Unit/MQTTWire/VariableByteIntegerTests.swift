@@ -29,11 +29,11 @@ import Testing
   }
 
   @Test func roundTrips() throws {
-    var chance = SeededRandom(seed: 2)
+    var random = SeededRandom(seed: 2)
     #expect(VariableByteInteger.maximum == 268_435_455)
     for bits in 1...28 {
       for _ in 0..<50 {
-        let number = Int.random(in: 0..<1 << bits, using: &chance)
+        let number = Int.random(in: 0..<1 << bits, using: &random)
         #expect(try value(bytes(number)) == number)
       }
     }

@@ -58,51 +58,51 @@ import Testing
   func whileConnected(_ test: Case) throws {
     for version in test.versions {
       for piece in [1, .max] {
-        let rig = Rig(version) {
+        let harness = SessionHarness(version) {
           $0.receiveBytes = 128
           $0.receiveMaximum = 1
           $0.aliasesReceived = 2
         }
-        rig.connect()
-        try rig.publish(qos: .atLeastOnce, cookie: 1)
-        try rig.subscribe(["f"], cookie: 2)
-        _ = rig.drain()
-        rig.receive(publish(version, "m", qos: .exactlyOnce, identifier: 40))
-        #expect(rig.events().count == 2)
-        rig.receive(pubrec(99))
-        _ = rig.drain()
+        harness.connect()
+        try harness.publish(qos: .atLeastOnce, cookie: 1)
+        try harness.subscribe(["f"], cookie: 2)
+        _ = harness.drain()
+        harness.receive(publish(version, "m", qos: .exactlyOnce, identifier: 40))
+        #expect(harness.events().count == 2)
+        harness.receive(pubrec(99))
+        _ = harness.drain()
         // Held from now on.
-        rig.receive(pubrel(40))
-        _ = rig.drain()
-        rig.receive(publish(version, "m", qos: .exactlyOnce, identifier: 40))
-        _ = rig.event()
-        #expect(rig.hold())
-        let token = rig.token
-        rig.session.release()
+        harness.receive(pubrel(40))
+        _ = harness.drain()
+        harness.receive(publish(version, "m", qos: .exactlyOnce, identifier: 40))
+        _ = harness.event()
+        #expect(harness.hold())
+        let token = harness.token
+        harness.session.release()
 
         // Behind it a PUBACK that nobody looks at any more.
-        rig.receive(test.packet(version) + puback(1), piece: piece)
-        #expect(rig.ending?.cause == .violation(test.violation))
-        #expect(rig.ending?.reasonCode == (version == .v5_0 ? test.code : nil))
-        #expect(!rig.isConnected)
-        #expect(!rig.wantsReceive)
-        #expect(rig.nextDeadline == nil)
-        #expect(rig.drain() == (version == .v5_0 ? [0xE0, 1, test.code] : []))
-        #expect(!rig.wantsTransmit)
-        #expect(rig.events() == (test.endsRequest ? [.failed(2, .unreadable)] : []))
+        harness.receive(test.packet(version) + puback(1), piece: piece)
+        #expect(harness.ending?.cause == .violation(test.violation))
+        #expect(harness.ending?.reasonCode == (version == .v5_0 ? test.code : nil))
+        #expect(!harness.isConnected)
+        #expect(!harness.wantsReceive)
+        #expect(harness.nextDeadline == nil)
+        #expect(harness.drain() == (version == .v5_0 ? [0xE0, 1, test.code] : []))
+        #expect(!harness.wantsTransmit)
+        #expect(harness.events() == (test.endsRequest ? [.failed(2, .unreadable)] : []))
 
-        rig.reconnect(sessionPresent: true)
+        harness.reconnect(sessionPresent: true)
         #expect(
-          rig.drain()
+          harness.drain()
             == (test.endsRequest ? [] : request(version, 0x82, 65_280, [("f", 0)]))
             + publish(version, qos: .atLeastOnce, identifier: 1, duplicate: true))
-        rig.receive(publish(version, "m", qos: .exactlyOnce, identifier: 40, duplicate: true))
-        rig.receive(puback(1) + (test.endsRequest ? [] : suback(version, 65_280, [0])))
+        harness.receive(publish(version, "m", qos: .exactlyOnce, identifier: 40, duplicate: true))
+        harness.receive(puback(1) + (test.endsRequest ? [] : suback(version, 65_280, [0])))
         #expect(
-          rig.events() == [.connected(sessionPresent: true), .delivered(1)]
+          harness.events() == [.connected(sessionPresent: true), .delivered(1)]
             + (test.endsRequest ? [] : [.answered(2, [0], refusal: nil)]))
-        try rig.acknowledge(token)
-        #expect(rig.drain() == pubrec(40))
+        try harness.acknowledge(token)
+        #expect(harness.drain() == pubrec(40))
       }
     }
   }
@@ -122,17 +122,17 @@ import Testing
     ]
     for (violation, versions, keepSession, packet, code) in cases {
       for version in versions {
-        let rig = Rig(version) { $0.keepSession = keepSession }
-        try rig.publish(qos: .exactlyOnce)
-        try rig.subscribe(["f"])
-        rig.open()
-        rig.receive(packet)
-        #expect(rig.ending?.cause == .violation(violation), "\(violation)")
-        #expect(rig.drain() == (version == .v5_0 ? [0xE0, 1, code] : []), "\(violation)")
-        #expect(rig.events() == [])
-        rig.reconnect(sessionPresent: false)
+        let harness = SessionHarness(version) { $0.keepSession = keepSession }
+        try harness.publish(qos: .exactlyOnce)
+        try harness.subscribe(["f"])
+        harness.open()
+        harness.receive(packet)
+        #expect(harness.ending?.cause == .violation(violation), "\(violation)")
+        #expect(harness.drain() == (version == .v5_0 ? [0xE0, 1, code] : []), "\(violation)")
+        #expect(harness.events() == [])
+        harness.reconnect(sessionPresent: false)
         #expect(
-          rig.drain()
+          harness.drain()
             == request(version, 0x82, 65_280, [("f", 0)])
             + publish(version, qos: .exactlyOnce, identifier: 1))
       }

@@ -8,25 +8,28 @@ import Testing
 @Suite struct SendQuotaTests {
   @Test(arguments: [(3, 65_535), (65_535, 3), (3, 4), (4, 3)])
   func windowIsRespected(own: Int, server: Int) throws {
-    let rig = PublishTests.rig(.v5_0, inFlightMaximum: own, properties: receiveMaximum(UInt16(server)))
-    for _ in 0..<10 { try rig.publish(qos: .atLeastOnce) }
-    #expect(packets(rig.drain()).count == 3)
-    #expect(rig.outboxNumbers.inFlight == 3)
-    #expect(!rig.wantsTransmit)
-    rig.receive(puback(2))
-    #expect(rig.outboxNumbers.inFlight == 2)
-    #expect(rig.wantsTransmit)
-    #expect(rig.drain() == publish(.v5_0, qos: .atLeastOnce, identifier: 4))
-    rig.receive(puback(1) + puback(4) + puback(3))
-    #expect(packets(rig.drain()).count == 3)
-    #expect(rig.drain() == [])
+    let harness = PublishTests.harness(
+      .v5_0, inFlightMaximum: own, properties: receiveMaximum(UInt16(server)))
+    for _ in 0..<10 { try harness.publish(qos: .atLeastOnce) }
+    #expect(packets(harness.drain()).count == 3)
+    #expect(harness.outboxNumbers.inFlight == 3)
+    #expect(!harness.wantsTransmit)
+    harness.receive(puback(2))
+    #expect(harness.outboxNumbers.inFlight == 2)
+    #expect(harness.wantsTransmit)
+    #expect(harness.drain() == publish(.v5_0, qos: .atLeastOnce, identifier: 4))
+    harness.receive(puback(1) + puback(4) + puback(3))
+    #expect(packets(harness.drain()).count == 3)
+    #expect(harness.drain() == [])
   }
 
   /// What ends a message gives its place back, and nothing else does.
   @Test func returnedExactly() throws {
-    let rig = PublishTests.rig(.v5_0, properties: receiveMaximum(4))
-    for qos in [.atLeastOnce, .atLeastOnce, .exactlyOnce, .exactlyOnce] as [QoS] { try rig.publish(qos: qos) }
-    _ = rig.drain()
+    let harness = PublishTests.harness(.v5_0, properties: receiveMaximum(4))
+    for qos in [.atLeastOnce, .atLeastOnce, .exactlyOnce, .exactlyOnce] as [QoS] {
+      try harness.publish(qos: qos)
+    }
+    _ = harness.drain()
     let steps: [([UInt8], Int)] = [
       (puback(99), 4), (pubcomp(98), 4), (pubrec(97, 0x80), 4), (pubrec(96), 4),
       (puback(1, 0x80), 3), (puback(1), 3), (puback(2), 2), (puback(2), 2),
@@ -34,101 +37,101 @@ import Testing
       (pubrec(4, 0x97), 0), (pubrec(4, 0x97), 0), (pubcomp(4), 0), (puback(5), 0),
     ]
     for (packet, inFlight) in steps {
-      rig.receive(packet)
-      _ = rig.drain()
-      #expect(rig.outboxNumbers.inFlight == inFlight, "\(packet)")
+      harness.receive(packet)
+      _ = harness.drain()
+      #expect(harness.outboxNumbers.inFlight == inFlight, "\(packet)")
     }
-    #expect(rig.ending == nil)
+    #expect(harness.ending == nil)
     // Four again, not more.
-    for _ in 0..<6 { try rig.publish(qos: .atLeastOnce) }
-    #expect(packets(rig.drain()).count == 4)
+    for _ in 0..<6 { try harness.publish(qos: .atLeastOnce) }
+    #expect(packets(harness.drain()).count == 4)
   }
 
   /// The order of messages is kept: QoS 0 waits behind a window that is full.
   @Test func qos0WaitsBehindAFullWindow() throws {
-    let rig = PublishTests.rig(.v5_0, properties: receiveMaximum(1))
-    try rig.publish("a", qos: .atLeastOnce)
-    try rig.publish("b", qos: .exactlyOnce)
-    try rig.publish("c", qos: .atMostOnce)
-    #expect(rig.drain() == publish(.v5_0, "a", qos: .atLeastOnce, identifier: 1))
-    #expect(!rig.wantsTransmit)
-    rig.receive(puback(1))
+    let harness = PublishTests.harness(.v5_0, properties: receiveMaximum(1))
+    try harness.publish("a", qos: .atLeastOnce)
+    try harness.publish("b", qos: .exactlyOnce)
+    try harness.publish("c", qos: .atMostOnce)
+    #expect(harness.drain() == publish(.v5_0, "a", qos: .atLeastOnce, identifier: 1))
+    #expect(!harness.wantsTransmit)
+    harness.receive(puback(1))
     #expect(
-      rig.drain()
+      harness.drain()
         == publish(.v5_0, "b", qos: .exactlyOnce, identifier: 2) + publish(.v5_0, "c", qos: .atMostOnce))
   }
 
   @Test func qos0AloneNeedsNoWindow() throws {
-    let rig = PublishTests.rig(.v5_0, properties: receiveMaximum(1))
-    try rig.publish(qos: .atLeastOnce)
-    _ = rig.drain()
-    try rig.publish(qos: .atMostOnce)
-    #expect(rig.wantsTransmit)
-    #expect(rig.drain() == publish(.v5_0, qos: .atMostOnce))
-    #expect(rig.outboxNumbers.inFlight == 1)
+    let harness = PublishTests.harness(.v5_0, properties: receiveMaximum(1))
+    try harness.publish(qos: .atLeastOnce)
+    _ = harness.drain()
+    try harness.publish(qos: .atMostOnce)
+    #expect(harness.wantsTransmit)
+    #expect(harness.drain() == publish(.v5_0, qos: .atMostOnce))
+    #expect(harness.outboxNumbers.inFlight == 1)
   }
 
   /// [MQTT-3.3.4-8]
   @Test func controlPacketsDoNotWait() throws {
-    let rig = PublishTests.rig(.v5_0, properties: receiveMaximum(1))
-    try rig.publish(qos: .exactlyOnce)
-    try rig.publish(qos: .exactlyOnce)
-    _ = rig.drain()
-    rig.receive(pubrec(1))
-    #expect(rig.drain() == pubrel(1))
-    rig.now = Instant(milliseconds: 59_000)
-    rig.session.timedOut(at: rig.now)
-    #expect(rig.drain() == pingreq)
-    _ = rig.session.disconnect()
-    #expect(rig.drain() == [0xE0, 0])
+    let harness = PublishTests.harness(.v5_0, properties: receiveMaximum(1))
+    try harness.publish(qos: .exactlyOnce)
+    try harness.publish(qos: .exactlyOnce)
+    _ = harness.drain()
+    harness.receive(pubrec(1))
+    #expect(harness.drain() == pubrel(1))
+    harness.now = Instant(milliseconds: 59_000)
+    harness.session.timedOut(at: harness.now)
+    #expect(harness.drain() == pingreq)
+    _ = harness.session.disconnect()
+    #expect(harness.drain() == [0xE0, 0])
   }
 
   /// The window is that of the connection; what was in flight before has to go through it again.
   @Test func smallerOnTheNextConnection() throws {
-    let rig = PublishTests.rig(.v5_0, properties: receiveMaximum(4))
-    for _ in 0..<4 { try rig.publish(qos: .atLeastOnce) }
-    _ = rig.drain()
-    rig.reconnect(sessionPresent: true, properties: receiveMaximum(2))
-    #expect(rig.outboxNumbers.inFlightMaximum == 2)
+    let harness = PublishTests.harness(.v5_0, properties: receiveMaximum(4))
+    for _ in 0..<4 { try harness.publish(qos: .atLeastOnce) }
+    _ = harness.drain()
+    harness.reconnect(sessionPresent: true, properties: receiveMaximum(2))
+    #expect(harness.outboxNumbers.inFlightMaximum == 2)
     #expect(
-      packets(rig.drain())
+      packets(harness.drain())
         == [1, 2].map { publish(.v5_0, qos: .atLeastOnce, identifier: $0, duplicate: true) })
-    rig.receive(puback(1))
-    #expect(rig.drain() == publish(.v5_0, qos: .atLeastOnce, identifier: 3, duplicate: true))
+    harness.receive(puback(1))
+    #expect(harness.drain() == publish(.v5_0, qos: .atLeastOnce, identifier: 3, duplicate: true))
   }
 
   /// §4.9: a PUBCOMP for what an earlier connection sent raises the quota of this one never above its
   /// beginning.
   @Test func resentPubrelDoesNotWidenTheWindow() throws {
-    let rig = PublishTests.rig(.v5_0, properties: receiveMaximum(2))
-    try rig.publish(qos: .exactlyOnce)
-    _ = rig.drain()
-    rig.receive(pubrec(1))
-    _ = rig.drain()
-    rig.reconnect(sessionPresent: true, properties: receiveMaximum(2))
-    #expect(rig.drain() == pubrel(1))
-    rig.receive(pubcomp(1))
-    #expect(rig.outboxNumbers.inFlight == 0)
-    for _ in 0..<4 { try rig.publish(qos: .atLeastOnce) }
-    #expect(packets(rig.drain()).count == 2)
+    let harness = PublishTests.harness(.v5_0, properties: receiveMaximum(2))
+    try harness.publish(qos: .exactlyOnce)
+    _ = harness.drain()
+    harness.receive(pubrec(1))
+    _ = harness.drain()
+    harness.reconnect(sessionPresent: true, properties: receiveMaximum(2))
+    #expect(harness.drain() == pubrel(1))
+    harness.receive(pubcomp(1))
+    #expect(harness.outboxNumbers.inFlight == 0)
+    for _ in 0..<4 { try harness.publish(qos: .atLeastOnce) }
+    #expect(packets(harness.drain()).count == 2)
   }
 
   /// [MQTT-3.3.4-7]: never more than Receive Maximum PUBLISH packets without PUBACK, PUBCOMP or a PUBREC
   /// that refuses. The PUBCOMP of a message that an earlier connection published ends none of them.
   @Test func pubcompOfAnEarlierConnectionMakesNoRoom() throws {
-    let rig = PublishTests.rig(.v5_0, properties: receiveMaximum(2))
-    try rig.publish(qos: .exactlyOnce)
-    _ = rig.drain()
-    rig.receive(pubrec(1))
-    _ = rig.drain()
-    for _ in 0..<3 { try rig.publish(qos: .atLeastOnce) }
-    rig.reconnect(sessionPresent: true, properties: receiveMaximum(2))
-    var published = packets(rig.drain()).filter { $0[0] >> 4 == 3 }.count
+    let harness = PublishTests.harness(.v5_0, properties: receiveMaximum(2))
+    try harness.publish(qos: .exactlyOnce)
+    _ = harness.drain()
+    harness.receive(pubrec(1))
+    _ = harness.drain()
+    for _ in 0..<3 { try harness.publish(qos: .atLeastOnce) }
+    harness.reconnect(sessionPresent: true, properties: receiveMaximum(2))
+    var published = packets(harness.drain()).filter { $0[0] >> 4 == 3 }.count
     #expect(published <= 2)
-    rig.receive(pubcomp(1))
-    published += packets(rig.drain()).filter { $0[0] >> 4 == 3 }.count
+    harness.receive(pubcomp(1))
+    published += packets(harness.drain()).filter { $0[0] >> 4 == 3 }.count
     #expect(published == 2)
-    rig.receive(puback(2))
-    #expect(rig.drain() == publish(.v5_0, qos: .atLeastOnce, identifier: 4))
+    harness.receive(puback(2))
+    #expect(harness.drain() == publish(.v5_0, qos: .atLeastOnce, identifier: 4))
   }
 }

@@ -11,7 +11,7 @@ import Testing
   /// The server, and the program that takes what comes.
   final class Scene {
     let version: ProtocolVersion
-    let rig: Rig
+    let harness: SessionHarness
     private var random: SeededRandom
     /// In the order in which they were published: the identifier is the number.
     private var queue: [(number: UInt16, isSent: Bool, isReleased: Bool)]
@@ -35,7 +35,7 @@ import Testing
       random = SeededRandom(seed: seed)
       queue = (1...count).map { ($0, false, false) }
       payloadSize = payload
-      rig = Rig(version) {
+      harness = SessionHarness(version) {
         $0.sessionExpiry = version == .v5_0 ? .max : 0
         $0.receiveMaximum = room
         $0.unreleasedMaximum = places
@@ -49,12 +49,12 @@ import Testing
     var isDone: Bool { queue.isEmpty }
 
     func connect() {
-      if connections > 0 { rig.lose() }
+      if connections > 0 { harness.lose() }
       connections += 1
       line = []
       fromClient = []
-      rig.connect(sessionPresent: connections > 1 || version == .v3_1_1)
-      _ = rig.event()
+      harness.connect(sessionPresent: connections > 1 || version == .v3_1_1)
+      _ = harness.event()
       for index in queue.indices {
         let message = queue[index]
         queue[index].isSent = true
@@ -70,12 +70,12 @@ import Testing
     /// Until there is nothing more to do on this connection, or `steps` were taken.
     func run(steps: Int) {
       var idle = 0
-      for _ in 0..<steps where rig.ending == nil && idle < 100 {
+      for _ in 0..<steps where harness.ending == nil && idle < 100 {
         idle += 1
         switch random.below(4) {
         case 0:
           let count = min(line.count, 1 + random.below(400))
-          let rest = rig.receive(Array(line.prefix(count)))
+          let rest = harness.receive(Array(line.prefix(count)))
           if rest.count < count { idle = 0 }
           line.removeFirst(count - rest.count)
         case 1: if takeEvent() { idle = 0 }
@@ -83,9 +83,9 @@ import Testing
           guard !tokens.isEmpty else { break }
           idle = 0
           let token = tokens.remove(at: random.below(tokens.count))
-          do throws(SessionError) { try rig.acknowledge(token) } catch { faults.append("\(error)") }
+          do throws(SessionError) { try harness.acknowledge(token) } catch { faults.append("\(error)") }
         default:
-          guard let bytes = rig.transmit(1 + random.below(100)) else { break }
+          guard let bytes = harness.transmit(1 + random.below(100)) else { break }
           idle = 0
           fromClient += bytes
           while let size = firstPacketSize(fromClient[...]) {
@@ -97,9 +97,9 @@ import Testing
     }
 
     private func takeEvent() -> Bool {
-      guard let event = rig.event() else { return false }
+      guard let event = harness.event() else { return false }
       guard case .message(let message) = event else { return true }
-      if holds { tokens.append(rig.token) }
+      if holds { tokens.append(harness.token) }
       if message.payload.count >= 2 {
         handedOut.append(UInt16(message.payload[0]) << 8 | UInt16(message.payload[1]))
       }
@@ -141,8 +141,8 @@ import Testing
     #expect(scene.isDone && scene.faults.isEmpty)
     #expect(scene.handedOut == Array(1...300))
     #expect(scene.connections <= 300 / places + 1)
-    #expect(scene.rig.inbox.unacknowledged == 0)
-    #expect(scene.rig.counters.messagesPostponed.uint64 > 0)
+    #expect(scene.harness.inbox.unacknowledged == 0)
+    #expect(scene.harness.counters.messagesPostponed.uint64 > 0)
   }
 
   /// The same while the link is cut by chance, the program holds what it gets, and payloads do not fit into the buffer.
@@ -159,7 +159,7 @@ import Testing
       #expect(scene.isDone && scene.faults.isEmpty, "seed \(seed): \(scene.faults)")
       // A payload that is dropped has no number.
       if seed % 3 != 0 { #expect(scene.handedOut == Array(1...60), "seed \(seed)") }
-      #expect(scene.rig.inbox.unacknowledged == 0, "seed \(seed)")
+      #expect(scene.harness.inbox.unacknowledged == 0, "seed \(seed)")
     }
   }
 
@@ -171,56 +171,56 @@ import Testing
     scene.run(steps: 1_000_000)
     #expect(scene.isDone && scene.faults.isEmpty)
     #expect(scene.handedOut == Array(1...3000))
-    #expect(scene.rig.counters.messagesPostponed.uint64 == 0)
+    #expect(scene.harness.counters.messagesPostponed.uint64 == 0)
   }
 
   /// In a session that ends with its connection nothing comes again, so nothing has to be remembered.
   @Test(arguments: bothVersions)
   func withoutAKeptSession(version: ProtocolVersion) {
-    let rig = Rig(version) {
+    let harness = SessionHarness(version) {
       $0.keepSession = false
       $0.unreleasedMaximum = 1
       $0.controlBytes = 4096
     }
-    rig.connect()
+    harness.connect()
     for number in UInt16(1)...500 {
-      rig.receive(publish(version, qos: .exactlyOnce, identifier: number))
-      #expect(rig.events().contains(.message(ReceivedMessage("a", qos: .exactlyOnce))))
-      #expect(rig.drain() == pubrec(number))
+      harness.receive(publish(version, qos: .exactlyOnce, identifier: number))
+      #expect(harness.events().contains(.message(ReceivedMessage("a", qos: .exactlyOnce))))
+      #expect(harness.drain() == pubrec(number))
     }
     // 3.1 and 3.1.1 let a server repeat it on the same connection.
-    rig.receive(publish(version, qos: .exactlyOnce, identifier: 400, duplicate: true))
-    #expect(rig.events().isEmpty)
-    #expect(rig.drain() == pubrec(400))
+    harness.receive(publish(version, qos: .exactlyOnce, identifier: 400, duplicate: true))
+    #expect(harness.events().isEmpty)
+    #expect(harness.drain() == pubrec(400))
     for number in UInt16(1)...500 {
-      rig.receive(pubrel(number))
-      #expect(rig.drain() == pubcomp(number))
+      harness.receive(pubrel(number))
+      #expect(harness.drain() == pubcomp(number))
     }
-    #expect(rig.ending == nil && rig.inbox.unacknowledged == 0)
+    #expect(harness.ending == nil && harness.inbox.unacknowledged == 0)
   }
 
   /// More held than there are places for: 20 and 8 did not come back from the 17th acknowledgement.
   @Test(arguments: bothVersions, [(20, 8), (64, 1), (9, 8), (3, 1)])
   func moreHeldThanPlaces(version: ProtocolVersion, numbers: (held: Int, places: Int)) throws {
     for keeps in [false, true] {
-      let rig = Rig(version) {
+      let harness = SessionHarness(version) {
         $0.keepSession = keeps
         $0.sessionExpiry = keeps && version == .v5_0 ? .max : 0
         $0.receiveMaximum = numbers.held
         $0.unreleasedMaximum = numbers.places
         $0.holdsMessages = true
       }
-      rig.connect()
-      _ = rig.events()
+      harness.connect()
+      _ = harness.events()
       var tokens: [UInt32] = []
       for number in 1...UInt16(numbers.held) {
-        rig.receive(publish(version, qos: .exactlyOnce, identifier: number))
-        if case .message = rig.event() { tokens.append(rig.token) }
+        harness.receive(publish(version, qos: .exactlyOnce, identifier: number))
+        if case .message = harness.event() { tokens.append(harness.token) }
       }
       let places = IdentifierSet.slotCount(for: numbers.places) / 2
       #expect(tokens.count == (keeps ? min(places, numbers.held) : numbers.held))
-      for token in tokens { try rig.acknowledge(token) }
-      let sent = packets(rig.drain()).filter { $0[0] == 0x50 }
+      for token in tokens { try harness.acknowledge(token) }
+      let sent = packets(harness.drain()).filter { $0[0] == 0x50 }
       #expect(sent == (1...UInt16(tokens.count)).map { pubrec($0) })
     }
   }
@@ -229,58 +229,58 @@ import Testing
   /// message whose PUBACK was lost. What was handed out of QoS 2 is not handed out again.
   @Test(arguments: bothVersions, [1, 2])
   func fullOfWhatWasHandedOut(version: ProtocolVersion, room: Int) {
-    let rig = Rig(version) {
+    let harness = SessionHarness(version) {
       $0.sessionExpiry = version == .v5_0 ? .max : 0
       $0.receiveMaximum = room
     }
-    rig.connect()
-    _ = rig.events()
-    rig.receive(publish(version, qos: .atLeastOnce, identifier: 1))
-    #expect(rig.events().count == 1)
+    harness.connect()
+    _ = harness.events()
+    harness.receive(publish(version, qos: .atLeastOnce, identifier: 1))
+    #expect(harness.events().count == 1)
     for identifier in UInt16(2)...UInt16(1 + room) {
-      rig.receive(publish(version, qos: .exactlyOnce, identifier: identifier))
-      _ = rig.event()
-      #expect(rig.hold())
+      harness.receive(publish(version, qos: .exactlyOnce, identifier: identifier))
+      _ = harness.event()
+      #expect(harness.hold())
     }
-    rig.session.release()
-    rig.reconnect(sessionPresent: true)
-    _ = rig.events()
-    rig.receive(publish(version, qos: .atLeastOnce, identifier: 1, duplicate: true))
-    #expect(rig.events().count == 1)
+    harness.session.release()
+    harness.reconnect(sessionPresent: true)
+    _ = harness.events()
+    harness.receive(publish(version, qos: .atLeastOnce, identifier: 1, duplicate: true))
+    #expect(harness.events().count == 1)
     for identifier in UInt16(2)...UInt16(1 + room) {
-      rig.receive(publish(version, qos: .exactlyOnce, identifier: identifier, duplicate: true))
-      #expect(rig.events().isEmpty)
+      harness.receive(publish(version, qos: .exactlyOnce, identifier: identifier, duplicate: true))
+      #expect(harness.events().isEmpty)
     }
-    #expect(rig.drain() == puback(1) + pubrec(2))
+    #expect(harness.drain() == puback(1) + pubrec(2))
   }
 
   /// A place that becomes free on this connection is for the next: what comes now would pass those that were postponed
   /// [MQTT-4.6.0-6].
   @Test(arguments: bothVersions)
   func nothingPassesWhatWasPostponed(version: ProtocolVersion) {
-    let rig = Rig(version) {
+    let harness = SessionHarness(version) {
       $0.sessionExpiry = version == .v5_0 ? .max : 0
       $0.unreleasedMaximum = 2
     }
-    rig.connect()
-    _ = rig.events()
-    for number in UInt16(1)...3 { rig.receive(publish(version, qos: .exactlyOnce, identifier: number)) }
-    #expect(rig.events().count == 2)
-    #expect(packets(rig.drain()).prefix(2) == [pubrec(1), pubrec(2)])
-    rig.receive(pubrel(1))
-    #expect(packets(rig.drain()).contains(pubcomp(1)))
-    rig.receive(publish(version, qos: .exactlyOnce, identifier: 4))
-    #expect(rig.events().isEmpty && rig.ending == nil)
-    #expect(rig.counters.messagesPostponed.uint64 == 2)
+    harness.connect()
+    _ = harness.events()
+    for number in UInt16(1)...3 { harness.receive(publish(version, qos: .exactlyOnce, identifier: number)) }
+    #expect(harness.events().count == 2)
+    #expect(packets(harness.drain()).prefix(2) == [pubrec(1), pubrec(2)])
+    harness.receive(pubrel(1))
+    #expect(packets(harness.drain()).contains(pubcomp(1)))
+    harness.receive(publish(version, qos: .exactlyOnce, identifier: 4))
+    #expect(harness.events().isEmpty && harness.ending == nil)
+    #expect(harness.counters.messagesPostponed.uint64 == 2)
   }
 
   /// All that is sent, to a server that answers PINGREQ.
-  private func answered(_ rig: Rig) -> [[UInt8]] {
+  private func answered(_ harness: SessionHarness) -> [[UInt8]] {
     var sent: [[UInt8]] = []
     for _ in 0..<3 {
-      let more = packets(rig.drain())
+      let more = packets(harness.drain())
       sent += more
-      for packet in more where packet == pingreq { rig.receive(pingresp) }
+      for packet in more where packet == pingreq { harness.receive(pingresp) }
     }
     return sent
   }
@@ -289,57 +289,57 @@ import Testing
   /// connections that bring nothing are enough.
   @Test(arguments: bothVersions)
   func placesThatNothingFrees(version: ProtocolVersion) {
-    let rig = Rig(version) {
+    let harness = SessionHarness(version) {
       $0.sessionExpiry = version == .v5_0 ? .max : 0
       $0.unreleasedMaximum = 2
     }
-    rig.connect()
-    for number in UInt16(1)...2 { rig.receive(publish(version, qos: .exactlyOnce, identifier: number)) }
-    _ = rig.events()
-    #expect(answered(rig) == [pubrec(1), pubrec(2)])
+    harness.connect()
+    for number in UInt16(1)...2 { harness.receive(publish(version, qos: .exactlyOnce, identifier: number)) }
+    _ = harness.events()
+    #expect(answered(harness) == [pubrec(1), pubrec(2)])
     for connection in 1...3 {
-      rig.reconnect(sessionPresent: true)
-      _ = rig.events()
-      rig.receive(publish(version, qos: .exactlyOnce, identifier: 7, duplicate: connection > 1))
-      let messages = rig.events().count
-      let sent = answered(rig)
+      harness.reconnect(sessionPresent: true)
+      _ = harness.events()
+      harness.receive(publish(version, qos: .exactlyOnce, identifier: 7, duplicate: connection > 1))
+      let messages = harness.events().count
+      let sent = answered(harness)
       #expect(messages == (connection == 3 ? 1 : 0))
       #expect(sent.contains(pingreq) == (connection < 3))
-      #expect((rig.ending == nil) == (connection == 3))
+      #expect((harness.ending == nil) == (connection == 3))
     }
-    #expect(rig.drain() == [])
+    #expect(harness.drain() == [])
   }
 
   /// So with messages that the program held when the connection ended, and has done with since: PUBREC cannot leave as they do
   /// not come again. As long as the program holds them it is waited for.
   @Test(arguments: bothVersions)
   func placesOfWhatWasHeldAndDoesNotComeAgain(version: ProtocolVersion) throws {
-    let rig = Rig(version) {
+    let harness = SessionHarness(version) {
       $0.sessionExpiry = version == .v5_0 ? .max : 0
       $0.unreleasedMaximum = 2
       $0.holdsMessages = true
     }
-    rig.connect()
-    _ = rig.events()
+    harness.connect()
+    _ = harness.events()
     var tokens: [UInt32] = []
     for number in UInt16(1)...2 {
-      rig.receive(publish(version, qos: .exactlyOnce, identifier: number))
-      _ = rig.event()
-      tokens.append(rig.token)
+      harness.receive(publish(version, qos: .exactlyOnce, identifier: number))
+      _ = harness.event()
+      tokens.append(harness.token)
     }
     for connection in 1...3 {
-      rig.reconnect(sessionPresent: true)
-      _ = rig.events()
-      rig.receive(publish(version, qos: .exactlyOnce, identifier: 7, duplicate: connection > 1))
-      let messages = rig.events().count
+      harness.reconnect(sessionPresent: true)
+      _ = harness.events()
+      harness.receive(publish(version, qos: .exactlyOnce, identifier: 7, duplicate: connection > 1))
+      let messages = harness.events().count
       if connection == 1 {
-        #expect(answered(rig) == [])
-        for token in tokens { try rig.acknowledge(token) }
+        #expect(answered(harness) == [])
+        for token in tokens { try harness.acknowledge(token) }
       }
-      let sent = answered(rig)
+      let sent = answered(harness)
       #expect(messages == (connection == 3 ? 1 : 0))
       #expect(sent.contains(pingreq) == (connection < 3))
-      #expect((rig.ending == nil) == (connection == 3))
+      #expect((harness.ending == nil) == (connection == 3))
     }
   }
 
@@ -349,24 +349,24 @@ import Testing
     let scene = Scene(version, seed: 3, count: 20, places: 2, holds: true)
     scene.connect()
     for number in UInt16(1)...2 {
-      scene.rig.receive(publish(version, qos: .exactlyOnce, identifier: number))
+      scene.harness.receive(publish(version, qos: .exactlyOnce, identifier: number))
     }
-    _ = scene.rig.event()
-    let first = scene.rig.token
-    _ = scene.rig.event()
-    _ = scene.rig.event()
-    scene.rig.receive(publish(version, qos: .exactlyOnce, identifier: 3))
-    #expect(scene.rig.events().isEmpty)
-    #expect(scene.rig.drain() == [])
-    try scene.rig.acknowledge(first)
-    #expect(packets(scene.rig.drain()) == [pubrec(1), pingreq])
+    _ = scene.harness.event()
+    let first = scene.harness.token
+    _ = scene.harness.event()
+    _ = scene.harness.event()
+    scene.harness.receive(publish(version, qos: .exactlyOnce, identifier: 3))
+    #expect(scene.harness.events().isEmpty)
+    #expect(scene.harness.drain() == [])
+    try scene.harness.acknowledge(first)
+    #expect(packets(scene.harness.drain()) == [pubrec(1), pingreq])
     // PUBREL frees a place; the other one is still held. There may be more PUBREL.
-    scene.rig.receive(pubrel(1) + pingresp)
-    #expect(packets(scene.rig.drain()) == [pubcomp(1), pingreq])
-    #expect(scene.rig.ending == nil)
-    scene.rig.receive(pingresp)
-    #expect(scene.rig.ending != nil)
-    if version == .v5_0 { #expect(scene.rig.ending?.reasonCode == 0x97) }
-    #expect(scene.rig.drain() == (version == .v5_0 ? packet(0xE0, [0x97]) : []))
+    scene.harness.receive(pubrel(1) + pingresp)
+    #expect(packets(scene.harness.drain()) == [pubcomp(1), pingreq])
+    #expect(scene.harness.ending == nil)
+    scene.harness.receive(pingresp)
+    #expect(scene.harness.ending != nil)
+    if version == .v5_0 { #expect(scene.harness.ending?.reasonCode == 0x97) }
+    #expect(scene.harness.drain() == (version == .v5_0 ? packet(0xE0, [0x97]) : []))
   }
 }

@@ -6,19 +6,19 @@ import Testing
 
 /// Messages that are larger than the receive buffer: in parts, or without their payload.
 @Suite struct LargeMessageTests {
-  static func rig(
+  static func harness(
     _ version: ProtocolVersion, receiveBytes: Int = 64, parts: Bool,
-    configure: (inout Rig.Options) -> Void = { _ in }
-  ) -> Rig {
-    let rig = Rig(version) {
+    configure: (inout SessionHarness.Options) -> Void = { _ in }
+  ) -> SessionHarness {
+    let harness = SessionHarness(version) {
       $0.receiveBytes = receiveBytes
       $0.maximumPacketSize = 0
       $0.deliversParts = parts
       configure(&$0)
     }
-    rig.connect()
-    _ = rig.events()
-    return rig
+    harness.connect()
+    _ = harness.events()
+    return harness
   }
 
   static func payload(_ count: Int) -> [UInt8] {
@@ -27,24 +27,27 @@ import Testing
 
   /// What came of a stream of bytes from the server that is cut into pieces. The application takes an event
   /// whenever the session wants no more bytes, and at the end.
-  static func happenings(_ rig: Rig, _ bytes: [UInt8], piece: (Int) -> Int) -> [ReceivedMessage] {
+  static func messages(_ harness: SessionHarness, _ bytes: [UInt8], piece: (Int) -> Int) -> [ReceivedMessage]
+  {
     var messages: [ReceivedMessage] = []
     var rest = bytes
     var count = 0
     func take() -> Bool {
-      guard case .message(let message) = rig.event() else { return false }
+      guard case .message(let message) = harness.event() else { return false }
       messages.append(message)
-      if (rig.token != 0) != (message.isLast && message.qos != .atMostOnce) { messages[0].topic = "token" }
+      if (harness.token != 0) != (message.isLast && message.qos != .atMostOnce) {
+        messages[0].topic = "token"
+      }
       return true
     }
-    while !rest.isEmpty, rig.ending == nil {
+    while !rest.isEmpty, harness.ending == nil {
       let size = min(piece(count), rest.count)
       count += 1
       var part = Array(rest.prefix(size))
       rest.removeFirst(size)
-      while !part.isEmpty, rig.ending == nil {
-        part = rig.receive(part)
-        if !part.isEmpty, !take(), !rig.wantsReceive { return messages }
+      while !part.isEmpty, harness.ending == nil {
+        part = harness.receive(part)
+        if !part.isEmpty, !take(), !harness.wantsReceive { return messages }
       }
     }
     while take() {}
@@ -105,8 +108,8 @@ import Testing
         }
         let splits = Array(1..<stream.count)
         for split in splits + splits.map({ -$0 }) {
-          let rig = Self.rig(version, receiveBytes: buffer, parts: parts)
-          let messages = Self.happenings(rig, stream) { split > 0 ? ($0 == 0 ? split : .max) : -split }
+          let harness = Self.harness(version, receiveBytes: buffer, parts: parts)
+          let messages = Self.messages(harness, stream) { split > 0 ? ($0 == 0 ? split : .max) : -split }
           let large = expected.isOversize ? messages.first : Self.whole(Array(messages.dropLast()))
           let name = "\(buffer) \(topicSize) \(payloadSize) \(qos) at \(split)"
           if large != expected || messages.last != ReceivedMessage("s", [42], qos: .atLeastOnce)
@@ -114,10 +117,10 @@ import Testing
           {
             faults.append("\(name): \(messages)")
           }
-          if rig.drain() != Self.acknowledgement(qos, 9) + puback(10) {
+          if harness.drain() != Self.acknowledgement(qos, 9) + puback(10) {
             faults.append("\(name): acknowledged")
           }
-          let counters = rig.counters
+          let counters = harness.counters
           if counters.messagesReceived.uint64 != 2 || counters.packetsReceived.uint64 != 3
             || counters.messagesOversize.uint64 != (expected.isOversize ? 1 : 0)
           {
@@ -137,9 +140,9 @@ import Testing
     (hex("00 01 61 4A") + hex("26 00 47") + [UInt8](repeating: 0x6B, count: 71), .v5_0, .truncated),
   ])
   func wrongHeaders(header: [UInt8], version: ProtocolVersion, fault: Malformed) {
-    let rig = Self.rig(version, receiveBytes: 64, parts: true)
-    _ = Self.happenings(rig, packet(0x30, header + [UInt8](repeating: 0, count: 80))) { _ in 7 }
-    #expect(rig.ending?.cause == .malformed(fault))
+    let harness = Self.harness(version, receiveBytes: 64, parts: true)
+    _ = Self.messages(harness, packet(0x30, header + [UInt8](repeating: 0, count: 80))) { _ in 7 }
+    #expect(harness.ending?.cause == .malformed(fault))
   }
 
   /// Every buffer from 64 bytes on, messages around one, two and three times its size, in pieces of chance.
@@ -148,7 +151,7 @@ import Testing
     var faults: [String] = []
     for buffer in 64...200 {
       var random = SeededRandom(seed: UInt64(buffer))
-      let rig = Self.rig(version, receiveBytes: buffer, parts: true)
+      let harness = Self.harness(version, receiveBytes: buffer, parts: true)
       for number in 0..<40 {
         let qos = allQoS[random.below(3)]
         let size = max(0, buffer * (1 + random.below(3)) + random.below(40) - 20)
@@ -158,14 +161,14 @@ import Testing
         let packet = publish(version, topic, data, qos: qos, identifier: 9, properties: properties)
         var expected = ReceivedMessage(topic, data, qos: qos)
         expected.properties = properties
-        let messages = Self.happenings(rig, packet) { _ in 1 + random.below(buffer) }
-        let sent = rig.drain()
+        let messages = Self.messages(harness, packet) { _ in 1 + random.below(buffer) }
+        let sent = harness.drain()
         if Self.whole(messages) != expected || sent != Self.acknowledgement(qos, 9) {
           faults.append("\(buffer) bytes, message \(number): \(messages), \(sent)")
           break
         }
-        if qos == .exactlyOnce { rig.receive(pubrel(9)) }
-        _ = rig.drain()
+        if qos == .exactlyOnce { harness.receive(pubrel(9)) }
+        _ = harness.drain()
       }
     }
     #expect(faults.isEmpty, "\(faults.prefix(3))")
@@ -174,23 +177,23 @@ import Testing
   /// Two million bytes through a buffer of 4,096, of which nothing is kept; and the beginning of as many as MQTT
   /// allows.
   @Test func manyBytes() {
-    let rig = Self.rig(.v3_1_1, receiveBytes: 4096, parts: false)
+    let harness = Self.harness(.v3_1_1, receiveBytes: 4096, parts: false)
     var left = 2_097_151 - 5
-    rig.receive([0x32] + variableByteInteger(2_097_151) + [0, 1, 0x61, 0, 7])
+    harness.receive([0x32] + variableByteInteger(2_097_151) + [0, 1, 0x61, 0, 7])
     let zeros = [UInt8](repeating: 0, count: 4096)
     while left > 0 {
       let piece = min(left, 4096)
-      rig.receive(Array(zeros.prefix(piece)))
+      harness.receive(Array(zeros.prefix(piece)))
       left -= piece
     }
     var expected = ReceivedMessage("a", qos: .atLeastOnce)
     expected.payloadSize = 2_097_151 - 5
     expected.isOversize = true
-    #expect(rig.events() == [.message(expected)])
-    #expect(rig.drain() == puback(7))
-    rig.receive([0x32, 0xFF, 0xFF, 0xFF, 0x7F, 0, 1, 0x61, 0, 8] + zeros)
-    #expect(rig.ending == nil)
-    #expect(rig.wantsReceive)
+    #expect(harness.events() == [.message(expected)])
+    #expect(harness.drain() == puback(7))
+    harness.receive([0x32, 0xFF, 0xFF, 0xFF, 0x7F, 0, 1, 0x61, 0, 8] + zeros)
+    #expect(harness.ending == nil)
+    #expect(harness.wantsReceive)
   }
 
   // MARK: Handshakes
@@ -199,61 +202,61 @@ import Testing
   @Test(arguments: bothVersions, [false, true])
   func duplicates(version: ProtocolVersion, parts: Bool) {
     for (topicSize, size) in [(1, 200), (70, 100)] {
-      let rig = Self.rig(version, parts: parts)
+      let harness = Self.harness(version, parts: parts)
       let topic = String(repeating: "t", count: topicSize)
       func packet(_ duplicate: Bool) -> [UInt8] {
         publish(
           version, topic, Self.payload(size), qos: .exactlyOnce, identifier: 3, duplicate: duplicate)
       }
-      #expect(!Self.happenings(rig, packet(false)) { _ in 50 }.isEmpty)
-      #expect(rig.drain() == pubrec(3))
-      rig.reconnect(sessionPresent: true)
-      _ = rig.events()
-      #expect(Self.happenings(rig, packet(true) + pubrel(3)) { _ in 50 }.isEmpty)
-      #expect(rig.drain() == pubrec(3) + pubcomp(3))
-      #expect(rig.counters.messagesDuplicate.uint64 == 1)
-      #expect(rig.counters.messagesReceived.uint64 == 1)
-      #expect(rig.inbox.unacknowledged == 0)
+      #expect(!Self.messages(harness, packet(false)) { _ in 50 }.isEmpty)
+      #expect(harness.drain() == pubrec(3))
+      harness.reconnect(sessionPresent: true)
+      _ = harness.events()
+      #expect(Self.messages(harness, packet(true) + pubrel(3)) { _ in 50 }.isEmpty)
+      #expect(harness.drain() == pubrec(3) + pubcomp(3))
+      #expect(harness.counters.messagesDuplicate.uint64 == 1)
+      #expect(harness.counters.messagesReceived.uint64 == 1)
+      #expect(harness.inbox.unacknowledged == 0)
     }
   }
 
   /// A message whose connection ends before its last part begins anew on the next.
   @Test(arguments: bothVersions, [QoS.atLeastOnce, .exactlyOnce])
   func lostInTheMiddle(version: ProtocolVersion, qos: QoS) {
-    let rig = Self.rig(version, parts: true)
+    let harness = Self.harness(version, parts: true)
     let data = Self.payload(300)
     func packet(_ duplicate: Bool) -> [UInt8] {
       publish(version, "t", data, qos: qos, identifier: 3, duplicate: duplicate)
     }
     for lost in [1, 20, 64, 65, 150, 300] {
-      let parts = Self.happenings(rig, Array(packet(lost > 1).prefix(lost))) { _ in 30 }
+      let parts = Self.messages(harness, Array(packet(lost > 1).prefix(lost))) { _ in 30 }
       #expect(parts.allSatisfy { !$0.isLast })
-      #expect(rig.inbox.unacknowledged == 0)
-      rig.reconnect(sessionPresent: true)
-      #expect(rig.events() == [.connected(sessionPresent: true)])
+      #expect(harness.inbox.unacknowledged == 0)
+      harness.reconnect(sessionPresent: true)
+      #expect(harness.events() == [.connected(sessionPresent: true)])
     }
-    let messages = Self.happenings(rig, packet(true)) { _ in 30 }
+    let messages = Self.messages(harness, packet(true)) { _ in 30 }
     #expect(Self.whole(messages) == ReceivedMessage("t", data, qos: qos, duplicate: true))
-    #expect(rig.drain() == Self.acknowledgement(qos, 3))
+    #expect(harness.drain() == Self.acknowledgement(qos, 3))
   }
 
   /// `smq_hold` and `smq_ack` with the last part; those before have nothing to acknowledge.
   @Test(arguments: bothVersions)
   func held(version: ProtocolVersion) throws {
-    let rig = Self.rig(version, parts: true)
+    let harness = Self.harness(version, parts: true)
     var rest = publish(version, "t", Self.payload(150), qos: .atLeastOnce, identifier: 3)
-    rest = rig.receive(rest)
-    while case .message(let part) = rig.event() {
-      #expect(rig.hold() == part.isLast)
+    rest = harness.receive(rest)
+    while case .message(let part) = harness.event() {
+      #expect(harness.hold() == part.isLast)
       if part.isLast { break }
-      rig.session.release()
-      rest = rig.receive(rest)
+      harness.session.release()
+      rest = harness.receive(rest)
     }
-    let token = rig.token
-    rig.session.release()
-    #expect(rig.drain() == [])
-    try rig.acknowledge(token)
-    #expect(rig.drain() == puback(3))
+    let token = harness.token
+    harness.session.release()
+    #expect(harness.drain() == [])
+    try harness.acknowledge(token)
+    #expect(harness.drain() == puback(3))
   }
 
   /// No room in the inbox: 3.1.1 waits at the header, 5.0 has said how many.
@@ -261,25 +264,25 @@ import Testing
   func inboxIsFull(topicSize: Int) throws {
     let topic = String(repeating: "t", count: topicSize)
     for version in bothVersions {
-      let rig = Self.rig(version, parts: true) {
+      let harness = Self.harness(version, parts: true) {
         $0.receiveMaximum = 1
         $0.holdsMessages = true
       }
-      rig.receive(publish(version, qos: .atLeastOnce, identifier: 1))
-      _ = rig.event()
-      let token = rig.token
-      rig.session.release()
+      harness.receive(publish(version, qos: .atLeastOnce, identifier: 1))
+      _ = harness.event()
+      let token = harness.token
+      harness.session.release()
       let packet = publish(version, topic, Self.payload(200), qos: .atLeastOnce, identifier: 2)
-      let rest = rig.receive(packet)
+      let rest = harness.receive(packet)
       #expect(!rest.isEmpty)
-      #expect(rig.events() == [])
+      #expect(harness.events() == [])
       if version == .v5_0 {
-        #expect(rig.ending?.cause == .violation(.receiveMaximum))
+        #expect(harness.ending?.cause == .violation(.receiveMaximum))
         continue
       }
-      #expect(!rig.wantsReceive)
-      try rig.acknowledge(token)
-      let messages = Self.happenings(rig, rest) { _ in 17 }
+      #expect(!harness.wantsReceive)
+      try harness.acknowledge(token)
+      let messages = Self.messages(harness, rest) { _ in 17 }
       if topicSize == 1 {
         #expect(Self.whole(messages) == ReceivedMessage(topic, Self.payload(200), qos: .atLeastOnce))
       } else {
@@ -293,7 +296,7 @@ import Testing
 
   /// The topic of a part is there as long as the part.
   @Test func partsUnderAnAlias() {
-    let rig = Self.rig(.v5_0, parts: true) {
+    let harness = Self.harness(.v5_0, parts: true) {
       $0.aliasesReceived = 2
       $0.aliasBytes = 8
     }
@@ -303,7 +306,7 @@ import Testing
       + publish(.v5_0, "", data, qos: .atMostOnce, properties: topicAlias(1))
       + publish(.v5_0, "too/long/for/it", data, qos: .atMostOnce, properties: topicAlias(2))
       + publish(.v5_0, "", data, qos: .atMostOnce, properties: topicAlias(2))
-    let messages = Self.happenings(rig, stream) { _ in 64 }
+    let messages = Self.messages(harness, stream) { _ in 64 }
     let topics = messages.filter(\.isFirst).map(\.topic)
     #expect(topics == ["abc", "abc", "too/long/for/it", ""])
     #expect(messages.filter(\.isFirst).map(\.isOversize) == [false, false, false, true])
@@ -314,7 +317,7 @@ import Testing
   /// says it again.
   @Test func aliasesThatWereNotSeen() {
     for parts in [false, true] {
-      let rig = Self.rig(.v5_0, parts: parts) { $0.aliasesReceived = 2 }
+      let harness = Self.harness(.v5_0, parts: parts) { $0.aliasesReceived = 2 }
       let long = String(repeating: "t", count: 80)
       let stream =
         publish(.v5_0, "abc", [1], qos: .atMostOnce, properties: topicAlias(1))
@@ -322,8 +325,8 @@ import Testing
         + publish(.v5_0, "", [3], qos: .atMostOnce, properties: topicAlias(1))
         + publish(.v5_0, "def", [5], qos: .atMostOnce, properties: topicAlias(1))
         + publish(.v5_0, "", [6], qos: .atMostOnce, properties: topicAlias(1))
-      let messages = Self.happenings(rig, stream) { _ in 64 }
-      #expect(rig.ending == nil)
+      let messages = Self.messages(harness, stream) { _ in 64 }
+      #expect(harness.ending == nil)
       #expect(messages.map(\.topic) == ["abc", "", "", "def", "def"])
       #expect(messages.map(\.isOversize) == [false, true, true, false, false])
       #expect(messages.map(\.payload) == [[1], [], [3], [5], [6]])
@@ -334,32 +337,32 @@ import Testing
 
   /// A reply in parts is one when it is all there, and none if its connection ends before.
   @Test func replies() throws {
-    let rig = Self.rig(.v5_0, parts: true) { $0.replies = 1 }
-    try rig.request(timeout: 5000, cookie: 8)
-    let properties = ReadPublish(rig.drain(), .v5_0).properties
+    let harness = Self.harness(.v5_0, parts: true) { $0.replies = 1 }
+    try harness.request(timeout: 5000, cookie: 8)
+    let properties = ReadPublish(harness.drain(), .v5_0).properties
     let correlation = Array(properties.suffix(8))
     let reply = publish(
       .v5_0, "r", Self.payload(150), qos: .atMostOnce, properties: correlationData(correlation))
     for lost in [70, 150] {
-      let parts = Self.happenings(rig, Array(reply.prefix(lost))) { _ in 64 }
+      let parts = Self.messages(harness, Array(reply.prefix(lost))) { _ in 64 }
       #expect(parts.allSatisfy { $0.responseCookie == nil })
-      rig.reconnect(sessionPresent: true)
-      #expect(rig.events() == [.connected(sessionPresent: true)])
+      harness.reconnect(sessionPresent: true)
+      #expect(harness.events() == [.connected(sessionPresent: true)])
     }
-    let parts = Self.happenings(rig, reply) { _ in 64 }
+    let parts = Self.messages(harness, reply) { _ in 64 }
     #expect(parts.last?.responseCookie == 8)
     #expect(parts.dropLast().allSatisfy { $0.responseCookie == nil })
-    rig.pass(5000)
-    #expect(rig.events() == [])
+    harness.advanceClock(5000)
+    #expect(harness.events() == [])
   }
 
   @Test func droppedReplies() throws {
-    let rig = Self.rig(.v5_0, parts: false) { $0.replies = 1 }
-    try rig.request(timeout: 5000, cookie: 8)
-    let correlation = Array(ReadPublish(rig.drain(), .v5_0).properties.suffix(8))
+    let harness = Self.harness(.v5_0, parts: false) { $0.replies = 1 }
+    try harness.request(timeout: 5000, cookie: 8)
+    let correlation = Array(ReadPublish(harness.drain(), .v5_0).properties.suffix(8))
     let reply = publish(
       .v5_0, "r", Self.payload(150), qos: .atMostOnce, properties: correlationData(correlation))
-    let messages = Self.happenings(rig, reply) { _ in 64 }
+    let messages = Self.messages(harness, reply) { _ in 64 }
     #expect(messages.map(\.responseCookie) == [8])
     #expect(messages.map(\.isOversize) == [true])
   }
@@ -393,9 +396,9 @@ import Testing
     for (packet, expected) in cases {
       for piece in [1, 7, 64] {
         for parts in [false, true] {
-          let rig = Self.rig(.v5_0, parts: parts)
-          _ = Self.happenings(rig, packet + pingresp) { _ in piece }
-          #expect(rig.ending?.cause == .malformed(expected), "\(packet.prefix(8)) in pieces of \(piece)")
+          let harness = Self.harness(.v5_0, parts: parts)
+          _ = Self.messages(harness, packet + pingresp) { _ in piece }
+          #expect(harness.ending?.cause == .malformed(expected), "\(packet.prefix(8)) in pieces of \(piece)")
         }
       }
     }
@@ -405,19 +408,19 @@ import Testing
   /// acknowledged.
   @Test(arguments: [ProtocolVersion.v3_1_1, .v5_0], [QoS.atMostOnce, .atLeastOnce, .exactlyOnce])
   func withoutPayload(version: ProtocolVersion, qos: QoS) {
-    let rig = Self.rig(version, parts: false)
+    let harness = Self.harness(version, parts: false)
     let topic = [UInt8](repeating: 0x74, count: 100)
     var body: [UInt8] = [0, 100] + topic
     if qos != .atMostOnce { body += [0, 7] }
     if version.hasProperties { body.append(0) }
     var rest: [UInt8] = [0x30 | qos.rawValue << 1, UInt8(body.count)] + body
-    while !rest.isEmpty { rest = rig.receive(rest) }
-    guard case .message(let message) = rig.event() else {
+    while !rest.isEmpty { rest = harness.receive(rest) }
+    guard case .message(let message) = harness.event() else {
       Issue.record("no event")
       return
     }
     #expect(message.isOversize && message.qos == qos)
-    #expect(rig.events().isEmpty)
-    #expect(rig.drain() == Self.acknowledgement(qos, 7))
+    #expect(harness.events().isEmpty)
+    #expect(harness.drain() == Self.acknowledgement(qos, 7))
   }
 }

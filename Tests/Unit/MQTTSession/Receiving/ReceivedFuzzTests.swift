@@ -10,38 +10,40 @@ import Testing
   static func feed(
     _ bytes: [UInt8], _ version: ProtocolVersion, isConnected: Bool, random: inout SeededRandom
   ) throws -> String? {
-    let rig = Rig(version, outboxBytes: 256, outboxMessages: 8, receiveBytes: 64)
-    for qos in allQoS { try rig.publish(qos: qos) }
+    let harness = SessionHarness(version, outboxBytes: 256, outboxMessages: 8, receiveBytes: 64)
+    for qos in allQoS { try harness.publish(qos: qos) }
     if isConnected {
-      rig.connect()
-      _ = rig.drain()
-      rig.receive(pubrec(3))
-      for qos in allQoS { try rig.publish(qos: qos) }
+      harness.connect()
+      _ = harness.drain()
+      harness.receive(pubrec(3))
+      for qos in allQoS { try harness.publish(qos: qos) }
     } else {
-      rig.open()
+      harness.open()
     }
     var rest = bytes
-    while !rest.isEmpty, rig.wantsReceive {
+    while !rest.isEmpty, harness.wantsReceive {
       let piece = 1 + random.below(rest.count)
-      rest = rig.receive(Array(rest.prefix(piece))) + rest.dropFirst(piece)
-      if random.percent(50) || !rig.wantsReceive {
-        let sent = packets(rig.drain(piece: 1 + random.below(30)))
+      rest = harness.receive(Array(rest.prefix(piece))) + rest.dropFirst(piece)
+      if random.percent(50) || !harness.wantsReceive {
+        let sent = packets(harness.drain(piece: 1 + random.below(30)))
         if let last = sent.last, firstPacketSize(last[...]) != last.count { return "not whole: \(last)" }
       }
-      if random.percent(50) || !rig.wantsReceive { _ = rig.events() }
+      if random.percent(50) || !harness.wantsReceive { _ = harness.events() }
     }
-    if let ending = rig.ending {
-      if rig.isConnected || rig.wantsReceive || rig.nextDeadline != nil { return "ended, and goes on" }
+    if let ending = harness.ending {
+      if harness.isConnected || harness.wantsReceive || harness.nextDeadline != nil {
+        return "ended, and goes on"
+      }
       if ending.reasonString.end > 64 || ending.serverReference.end > 64 { return "an extent outside" }
     } else if !rest.isEmpty {
       return "stuck"
     }
-    _ = rig.drain()
-    if rig.wantsTransmit { return "transmits for ever" }
+    _ = harness.drain()
+    if harness.wantsTransmit { return "transmits for ever" }
     // And there is a life after it.
-    rig.lose()
-    rig.connect(sessionPresent: true)
-    return rig.isConnected ? nil : "no life after it"
+    harness.lose()
+    harness.connect(sessionPresent: true)
+    return harness.isConnected ? nil : "no life after it"
   }
 
   static func check(_ runs: Int, seed: UInt64, _ make: (inout SeededRandom) -> [UInt8]) throws {

@@ -25,35 +25,35 @@ import Testing
 
   struct Result: Equatable {
     var sent: [UInt8] = []
-    var events: [Happening] = []
+    var events: [ReportedEvent] = []
     var cause: CloseReason.Cause?
     var reason: [UInt8] = []
     var packets: UInt64 = 0
   }
 
   static func converse(_ version: ProtocolVersion, _ pieces: [[UInt8]]) throws -> Result {
-    let rig = Rig(version)
+    let harness = SessionHarness(version)
     for qos in [.atLeastOnce, .exactlyOnce] as [QoS] {
       for cookie in 1...3 as ClosedRange<UInt64> {
-        try rig.publish(qos: qos, cookie: cookie + UInt64(qos.rawValue) * 10)
+        try harness.publish(qos: qos, cookie: cookie + UInt64(qos.rawValue) * 10)
       }
     }
-    rig.open()
+    harness.open()
     var result = Result()
     for piece in pieces {
       // What is behind an event with views waits until that is taken.
       var rest = piece
       repeat {
-        rest = rig.receive(rest)
-        result.sent += rig.drain()
-        result.events += rig.events()
-      } while !rest.isEmpty && rig.wantsReceive
-      result.sent += rig.drain()
+        rest = harness.receive(rest)
+        result.sent += harness.drain()
+        result.events += harness.events()
+      } while !rest.isEmpty && harness.wantsReceive
+      result.sent += harness.drain()
       if !rest.isEmpty { break }
     }
-    result.cause = rig.ending?.cause
-    result.reason = rig.ending.map { rig.received($0.reasonString) } ?? []
-    result.packets = rig.counters.packetsReceived.uint64
+    result.cause = harness.ending?.cause
+    result.reason = harness.ending.map { harness.received($0.reasonString) } ?? []
+    result.packets = harness.counters.packetsReceived.uint64
     return result
   }
 
@@ -153,26 +153,26 @@ import Testing
   func violation(_ violation: ProtocolViolation) throws {
     for version in violation.versions {
       for piece in [1, .max] {
-        let rig = PublishTests.rig(version)
-        try rig.publish(qos: .atLeastOnce, cookie: 1)
-        try rig.publish(qos: .atLeastOnce, cookie: 2)
-        _ = rig.drain()
-        let packetsBefore = rig.counters.packetsReceived.uint64
-        rig.receive(puback(1) + violation.packet + puback(2), piece: piece)
-        #expect(rig.ending?.cause == violation.cause, "\(version)")
-        #expect(rig.ending?.reasonCode == (version == .v5_0 ? violation.code : nil))
-        #expect(!rig.isConnected)
-        #expect(!rig.wantsReceive)
-        #expect(rig.nextDeadline == nil)
-        #expect(rig.events() == [.delivered(1)])
-        #expect(rig.counters.packetsReceived.uint64 <= packetsBefore + 2)
-        #expect(rig.outboxNumbers.inFlight == 1)
-        #expect(rig.drain() == (version == .v5_0 ? [0xE0, 1, violation.code] : []))
-        #expect(!rig.wantsTransmit)
+        let harness = PublishTests.harness(version)
+        try harness.publish(qos: .atLeastOnce, cookie: 1)
+        try harness.publish(qos: .atLeastOnce, cookie: 2)
+        _ = harness.drain()
+        let packetsBefore = harness.counters.packetsReceived.uint64
+        harness.receive(puback(1) + violation.packet + puback(2), piece: piece)
+        #expect(harness.ending?.cause == violation.cause, "\(version)")
+        #expect(harness.ending?.reasonCode == (version == .v5_0 ? violation.code : nil))
+        #expect(!harness.isConnected)
+        #expect(!harness.wantsReceive)
+        #expect(harness.nextDeadline == nil)
+        #expect(harness.events() == [.delivered(1)])
+        #expect(harness.counters.packetsReceived.uint64 <= packetsBefore + 2)
+        #expect(harness.outboxNumbers.inFlight == 1)
+        #expect(harness.drain() == (version == .v5_0 ? [0xE0, 1, violation.code] : []))
+        #expect(!harness.wantsTransmit)
         // The message is not lost.
-        rig.reconnect(sessionPresent: true)
-        #expect(rig.ending == nil)
-        #expect(rig.drain() == publish(version, qos: .atLeastOnce, identifier: 2, duplicate: true))
+        harness.reconnect(sessionPresent: true)
+        #expect(harness.ending == nil)
+        #expect(harness.drain() == publish(version, qos: .atLeastOnce, identifier: 2, duplicate: true))
       }
     }
   }
@@ -180,34 +180,34 @@ import Testing
   /// Behind the end nothing of the outbox is sent, but for the rest of the packet that was begun.
   @Test(arguments: bothVersions)
   func endInTheMiddleOfAPacket(version: ProtocolVersion) throws {
-    let rig = PublishTests.rig(version)
-    try rig.publish("a", [1, 2, 3])
-    try rig.publish("b", [1, 2, 3])
+    let harness = PublishTests.harness(version)
+    try harness.publish("a", [1, 2, 3])
+    try harness.publish("b", [1, 2, 3])
     let message = publish(version, "a", [1, 2, 3], qos: .atMostOnce)
-    #expect(rig.transmit(4) == Array(message.prefix(4)))
-    rig.receive(hex("00 00"))
-    #expect(rig.drain() == (version == .v5_0 ? Array(message.dropFirst(4)) + [0xE0, 1, 0x81] : []))
-    #expect(rig.ending?.cause == .malformed(.packetType))
+    #expect(harness.transmit(4) == Array(message.prefix(4)))
+    harness.receive(hex("00 00"))
+    #expect(harness.drain() == (version == .v5_0 ? Array(message.dropFirst(4)) + [0xE0, 1, 0x81] : []))
+    #expect(harness.ending?.cause == .malformed(.packetType))
   }
 
   @Test func disconnectFromTheServer() throws {
     for (packet, code) in [(hex("E0 00"), 0), (hex("E0 01 8B"), 0x8B), (hex("E0 02 98 00"), 0x98)]
       as [([UInt8], UInt8)]
     {
-      let rig = PublishTests.rig(.v5_0)
-      try rig.publish(qos: .atLeastOnce)
-      rig.receive(packet + puback(1))
-      #expect(rig.ending?.cause == .disconnected)
-      #expect(rig.ending?.reasonCode == code)
-      #expect(rig.drain() == [])
+      let harness = PublishTests.harness(.v5_0)
+      try harness.publish(qos: .atLeastOnce)
+      harness.receive(packet + puback(1))
+      #expect(harness.ending?.cause == .disconnected)
+      #expect(harness.ending?.reasonCode == code)
+      #expect(harness.drain() == [])
     }
     for piece in [1, 3, .max] {
-      let rig = PublishTests.rig(.v5_0)
+      let harness = PublishTests.harness(.v5_0)
       let texts = property(0x1F, "moved") + property(0x1C, "abc")
-      rig.receive(pingresp + [0xE0, 16, 0x9D, 14] + texts, piece: piece)
-      let ending = try #require(rig.ending)
-      #expect(rig.received(ending.reasonString) == "moved".bytes)
-      #expect(rig.received(ending.serverReference) == "abc".bytes)
+      harness.receive(pingresp + [0xE0, 16, 0x9D, 14] + texts, piece: piece)
+      let ending = try #require(harness.ending)
+      #expect(harness.received(ending.reasonString) == "moved".bytes)
+      #expect(harness.received(ending.serverReference) == "abc".bytes)
     }
   }
 
@@ -217,60 +217,60 @@ import Testing
   func largerThanTheBuffer(version: ProtocolVersion) {
     for isConnected in [false, true] {
       // 2 + 62 bytes would fit, 2 + 63 do not.
-      let rig = Rig(version, receiveBytes: 64)
-      rig.open()
-      if isConnected { rig.accept() }
+      let harness = SessionHarness(version, receiveBytes: 64)
+      harness.open()
+      if isConnected { harness.accept() }
       let first: UInt8 = isConnected ? 0x40 : 0x20
-      rig.receive([first, 63])
-      #expect(rig.ending?.cause == .violation(.packetTooLarge))
-      #expect(!rig.wantsReceive)
-      #expect(rig.drain() == (version == .v5_0 ? [0xE0, 1, 0x95] : []))
+      harness.receive([first, 63])
+      #expect(harness.ending?.cause == .violation(.packetTooLarge))
+      #expect(!harness.wantsReceive)
+      #expect(harness.drain() == (version == .v5_0 ? [0xE0, 1, 0x95] : []))
     }
-    let rig = Rig(version, receiveBytes: 64)
-    rig.connect()
-    rig.receive([0x30, 0xFF, 0xFF, 0xFF, 0x7F])
+    let harness = SessionHarness(version, receiveBytes: 64)
+    harness.connect()
+    harness.receive([0x30, 0xFF, 0xFF, 0xFF, 0x7F])
     // Before 5.0 the server has not been told how much there is room for (LargeMessageTests).
-    #expect(rig.ending?.cause == (version == .v5_0 ? .violation(.packetTooLarge) : nil))
+    #expect(harness.ending?.cause == (version == .v5_0 ? .violation(.packetTooLarge) : nil))
   }
 
   @Test func asLargeAsTheBuffer() throws {
-    let rig = Rig(.v5_0, receiveBytes: 64)
-    rig.connect()
-    _ = rig.events()
+    let harness = SessionHarness(.v5_0, receiveBytes: 64)
+    harness.connect()
+    _ = harness.events()
     for turn: UInt16 in 1...3 {
-      try rig.publish(qos: .atLeastOnce, cookie: UInt64(turn))
-      _ = rig.drain()
+      try harness.publish(qos: .atLeastOnce, cookie: UInt64(turn))
+      _ = harness.drain()
       let reason = String(repeating: "r", count: 55)
       // A piece before it, so that it doesn't begin at the front of the buffer.
-      rig.receive(
+      harness.receive(
         pingresp + [0x40, 62, 0, UInt8(turn), 0x80, 58] + property(0x1F, reason), piece: Int(turn) * 20)
-      #expect(rig.ending == nil)
-      #expect(rig.events() == [.refused(UInt64(turn), 0x80)])
+      #expect(harness.ending == nil)
+      #expect(harness.events() == [.refused(UInt64(turn), 0x80)])
     }
   }
 
   /// More answers than the control queue holds: parsing waits, and goes on when they are sent.
   @Test(arguments: bothVersions, [64, 200, 1024])
   func fullControlQueue(version: ProtocolVersion, receiveBytes: Int) {
-    let rig = Rig(version, receiveBytes: receiveBytes)
-    rig.connect()
-    _ = rig.events()
+    let harness = SessionHarness(version, receiveBytes: receiveBytes)
+    harness.connect()
+    _ = harness.events()
     let identifiers = (1...500).map { UInt16($0) }
-    var rest = rig.receive(identifiers.flatMap { pubrec($0) })
+    var rest = harness.receive(identifiers.flatMap { pubrec($0) })
     #expect(!rest.isEmpty)
-    #expect(!rig.wantsReceive)
+    #expect(!harness.wantsReceive)
     var sent: [UInt8] = []
     while !rest.isEmpty {
       let before = rest.count
-      while let bytes = rig.transmit(7) { sent += bytes }
-      #expect(rig.wantsReceive)
-      rest = rig.receive(rest)
+      while let bytes = harness.transmit(7) { sent += bytes }
+      #expect(harness.wantsReceive)
+      rest = harness.receive(rest)
       #expect(rest.count < before)
       if rest.count == before { return }
     }
-    sent += rig.drain()
+    sent += harness.drain()
     #expect(packets(sent) == identifiers.map { pubrel($0, version == .v5_0 ? 0x92 : 0) })
-    #expect(rig.counters.packetsReceived.uint64 == 501)
-    #expect(rig.ending == nil)
+    #expect(harness.counters.packetsReceived.uint64 == 501)
+    #expect(harness.ending == nil)
   }
 }

@@ -10,15 +10,15 @@ import Testing
 
   /// Connected with an Authentication Method, that event taken.
   static func authenticated(
-    _ more: [UInt8] = [], _ configure: (inout Rig.Options) -> Void = { _ in }
-  ) -> Rig {
-    let rig = Rig(.v5_0) {
+    _ more: [UInt8] = [], _ configure: (inout SessionHarness.Options) -> Void = { _ in }
+  ) -> SessionHarness {
+    let harness = SessionHarness(.v5_0) {
       $0.properties = method
       configure(&$0)
     }
-    rig.connect(properties: more + method)
-    _ = rig.events()
-    return rig
+    harness.connect(properties: more + method)
+    _ = harness.events()
+    return harness
   }
 
   // MARK: Strings
@@ -46,16 +46,16 @@ import Testing
         wrong.append(auth(0x18, string(0x15)))
       }
       for packet in wrong {
-        let rig = version == .v5_0 ? Self.authenticated() : PublishTests.rig(version)
-        try rig.subscribe(["a"])
-        try rig.unsubscribe(["a"])
-        _ = rig.drain()
-        rig.receive(packet)
-        #expect(rig.ending?.cause == .malformed(.utf8), "\(packet)")
-        #expect(rig.drain() == ConformanceTests.farewell(version, 0x81), "\(packet)")
+        let harness = version == .v5_0 ? Self.authenticated() : PublishTests.harness(version)
+        try harness.subscribe(["a"])
+        try harness.unsubscribe(["a"])
+        _ = harness.drain()
+        harness.receive(packet)
+        #expect(harness.ending?.cause == .malformed(.utf8), "\(packet)")
+        #expect(harness.drain() == ConformanceTests.lastPacket(version, 0x81), "\(packet)")
         // What it answers ends with it, and nothing else.
         let endsRequest = packet[0] == 0x90 || packet[0] == 0xB0
-        #expect(rig.events() == (endsRequest ? [.failed(0, .unreadable)] : []), "\(packet)")
+        #expect(harness.events() == (endsRequest ? [.failed(0, .unreadable)] : []), "\(packet)")
       }
     }
   }
@@ -67,20 +67,20 @@ import Testing
   @Test(arguments: ConformanceTests.everyVersion)
   func identifiersOfRequests(version: ProtocolVersion) throws {
     var random = SeededRandom(seed: 231)
-    let rig = Rig(version) {
+    let harness = SessionHarness(version) {
       $0.requests = 20
       $0.random = 65_270
     }
-    rig.connect()
+    harness.connect()
     var pending: [(type: UInt8, identifier: UInt16)] = []
     var messages: Set<UInt16> = []
     var requested = 0
     for _ in 0..<2000 {
       if random.percent(50) {
         // Refused if there is no room: the next turn makes some.
-        if random.percent(50) { try? rig.subscribe(["a"]) } else { try? rig.unsubscribe(["a"]) }
-        if random.percent(50) { try? rig.publish(qos: .atLeastOnce) }
-        for sent in packets(rig.drain()) {
+        if random.percent(50) { try? harness.subscribe(["a"]) } else { try? harness.unsubscribe(["a"]) }
+        if random.percent(50) { try? harness.publish(qos: .atLeastOnce) }
+        for sent in packets(harness.drain()) {
           let identifier = UInt16(sent[sent[0] == 0x32 ? 5 : 2]) << 8 | UInt16(sent[sent[0] == 0x32 ? 6 : 3])
           #expect(identifier != 0)
           #expect(!messages.contains(identifier) && !pending.contains { $0.identifier == identifier })
@@ -93,14 +93,14 @@ import Testing
         }
       } else if !pending.isEmpty {
         let (type, identifier) = pending.remove(at: random.below(pending.count))
-        rig.receive(type == 0x82 ? suback(version, identifier, [0]) : unsuback(version, identifier, [0]))
+        harness.receive(type == 0x82 ? suback(version, identifier, [0]) : unsuback(version, identifier, [0]))
         if let message = messages.sorted().randomElement(using: &random), random.percent(60) {
           messages.remove(message)
-          rig.receive(puback(message))
+          harness.receive(puback(message))
         }
       }
-      _ = rig.events()
-      #expect(rig.ending == nil)
+      _ = harness.events()
+      #expect(harness.ending == nil)
     }
     // More than there are in their range.
     #expect(requested > 512)
@@ -110,20 +110,20 @@ import Testing
   /// PUBREL of 3.1.
   @Test(arguments: ConformanceTests.everyVersion)
   func requestsGoAgain(version: ProtocolVersion) throws {
-    let rig = Rig(version)
-    rig.connect()
-    try rig.publish(qos: .exactlyOnce)
-    try rig.subscribe(["a"])
-    try rig.unsubscribe(["b"])
-    let first = packets(rig.drain())
-    rig.receive(pubrec(1))
-    #expect(rig.drain() == pubrel(1))
-    rig.reconnect(sessionPresent: version != .v3_1)
+    let harness = SessionHarness(version)
+    harness.connect()
+    try harness.publish(qos: .exactlyOnce)
+    try harness.subscribe(["a"])
+    try harness.unsubscribe(["b"])
+    let first = packets(harness.drain())
+    harness.receive(pubrec(1))
+    #expect(harness.drain() == pubrel(1))
+    harness.reconnect(sessionPresent: version != .v3_1)
     let duplicate: UInt8 = version == .v3_1 ? 8 : 0
     let requests = first.filter { $0[0] == 0x82 || $0[0] == 0xA2 }
     #expect(requests.count == 2)
     let again = requests.map { [$0[0] | duplicate] + $0.dropFirst() }
-    #expect(packets(rig.drain()) == [[0x62 | duplicate, 2, 0, 1]] + again)
+    #expect(packets(harness.drain()) == [[0x62 | duplicate, 2, 0, 1]] + again)
   }
 
   // MARK: What is received with QoS 2
@@ -132,46 +132,46 @@ import Testing
   /// a message is kept until PUBREL, whatever time passes and whatever its Message Expiry Interval, over connections, too.
   @Test(arguments: ConformanceTests.everyVersion, [false, true])
   func identifiersAreKept(version: ProtocolVersion, reconnects: Bool) {
-    let rig = Rig(version) { $0.sessionExpiry = version == .v5_0 ? 7200 : 0 }
-    rig.connect()
-    _ = rig.events()
+    let harness = SessionHarness(version) { $0.sessionExpiry = version == .v5_0 ? 7200 : 0 }
+    harness.connect()
+    _ = harness.events()
     let properties = version == .v5_0 ? messageExpiry(1) : []
     func message(_ duplicate: Bool) -> [UInt8] {
       publish(version, qos: .exactlyOnce, identifier: 5, duplicate: duplicate, properties: properties)
     }
-    rig.receive(message(false))
-    #expect(rig.events().count == 1)
-    #expect(rig.drain() == pubrec(5))
+    harness.receive(message(false))
+    #expect(harness.events().count == 1)
+    #expect(harness.drain() == pubrec(5))
     if reconnects {
-      rig.reconnect(sessionPresent: version != .v3_1)
-      _ = rig.events()
+      harness.reconnect(sessionPresent: version != .v3_1)
+      _ = harness.events()
     }
     for _ in 0..<61 {
-      rig.pass(59_000)
-      #expect(rig.drain() == pingreq)
-      rig.receive(pingresp)
+      harness.advanceClock(59_000)
+      #expect(harness.drain() == pingreq)
+      harness.receive(pingresp)
     }
-    rig.receive(message(true))
-    #expect(rig.events() == [])
-    #expect(rig.drain() == pubrec(5))
-    rig.receive(pubrel(5))
-    #expect(rig.drain() == pubcomp(5))
-    rig.receive(message(false))
-    #expect(rig.events().count == 1)
+    harness.receive(message(true))
+    #expect(harness.events() == [])
+    #expect(harness.drain() == pubrec(5))
+    harness.receive(pubrel(5))
+    #expect(harness.drain() == pubcomp(5))
+    harness.receive(message(false))
+    #expect(harness.events().count == 1)
   }
 
   /// 3.1.1 [MQTT-3.1.2-6], 5.0 [MQTT-3.1.2-4] [MQTT-3.2.2-5]: without the session they are forgotten.
   @Test(arguments: ConformanceTests.everyVersion, [false, true])
   func identifiersAreForgotten(version: ProtocolVersion, keepSession: Bool) {
     if version == .v3_1, keepSession { return }  // which cannot tell that the session is lost
-    let rig = Rig(version) { $0.keepSession = keepSession }
-    rig.connect()
+    let harness = SessionHarness(version) { $0.keepSession = keepSession }
+    harness.connect()
     for _ in 0..<2 {
-      _ = rig.events()
-      rig.receive(publish(version, qos: .exactlyOnce, identifier: 5))
-      #expect(rig.events().count == 1)
-      #expect(rig.drain() == pubrec(5))
-      rig.reconnect(sessionPresent: false)
+      _ = harness.events()
+      harness.receive(publish(version, qos: .exactlyOnce, identifier: 5))
+      #expect(harness.events().count == 1)
+      #expect(harness.drain() == pubrec(5))
+      harness.reconnect(sessionPresent: false)
     }
   }
 
@@ -179,28 +179,28 @@ import Testing
   /// is not.
   @Test func expiryEndsWithPublish() throws {
     for released in [false, true] {
-      let rig = PublishTests.rig(.v5_0, properties: receiveMaximum(1))
-      try rig.publish(qos: .exactlyOnce, cookie: 1, expiry: 1)
-      try rig.publish(qos: .exactlyOnce, cookie: 2, expiry: 1)
-      #expect(packets(rig.drain()).count == 1)
-      if released { rig.receive(pubrec(1)) }
-      if released { #expect(rig.drain() == pubrel(1)) }
-      rig.pass(5000)
-      rig.reconnect(sessionPresent: true, properties: receiveMaximum(1))
-      rig.pass(5000)
-      let again = packets(rig.drain())
+      let harness = PublishTests.harness(.v5_0, properties: receiveMaximum(1))
+      try harness.publish(qos: .exactlyOnce, cookie: 1, expiry: 1)
+      try harness.publish(qos: .exactlyOnce, cookie: 2, expiry: 1)
+      #expect(packets(harness.drain()).count == 1)
+      if released { harness.receive(pubrec(1)) }
+      if released { #expect(harness.drain() == pubrel(1)) }
+      harness.advanceClock(5000)
+      harness.reconnect(sessionPresent: true, properties: receiveMaximum(1))
+      harness.advanceClock(5000)
+      let again = packets(harness.drain())
       #expect(again.count == 1)
       if released {
         #expect(again == [pubrel(1)])
       } else {
         let message = ReadPublish(again[0], .v5_0)
         #expect(message.identifier == 1 && message.duplicate && message.qos == 2)
-        rig.receive(pubrec(1))
-        #expect(rig.drain() == pubrel(1))
+        harness.receive(pubrec(1))
+        #expect(harness.drain() == pubrel(1))
       }
-      rig.receive(pubcomp(1))
-      #expect(rig.drain() == [])
-      #expect(rig.events().filter { $0 == .delivered(1) || $0 == .failed(2, .expired) }.count == 2)
+      harness.receive(pubcomp(1))
+      #expect(harness.drain() == [])
+      #expect(harness.events().filter { $0 == .delivered(1) || $0 == .failed(2, .expired) }.count == 2)
     }
   }
 
@@ -208,26 +208,26 @@ import Testing
 
   /// [MQTT-3.3.4-8] [MQTT-4.9.0-3]: a full window holds up QoS 1 and 2, and nothing else.
   @Test func nothingElseWaitsForTheWindow() throws {
-    let rig = Self.authenticated(receiveMaximum(1))
-    try rig.publish(qos: .exactlyOnce)
-    try rig.publish(qos: .exactlyOnce)
-    #expect(rig.drain() == publish(.v5_0, qos: .exactlyOnce, identifier: 1))
-    rig.receive(publish(.v5_0, qos: .atLeastOnce, identifier: 1))
-    rig.receive(publish(.v5_0, qos: .exactlyOnce, identifier: 2))
-    #expect(rig.events().count == 2)
-    #expect(rig.drain() == puback(1) + pubrec(2))
-    rig.receive(pubrel(2))
-    #expect(rig.drain() == pubcomp(2))
-    try rig.subscribe(["a"])
-    try rig.unsubscribe(["a"])
-    #expect(packets(rig.drain()).map { $0[0] } == [0x82, 0xA2])
-    try rig.authenticate(0x19)
-    #expect(rig.drain() == auth(0x19, Self.method))
-    rig.receive(pubrec(1))
-    #expect(rig.drain() == pubrel(1))
-    rig.pass(59_000)
-    #expect(rig.drain() == pingreq)
-    #expect(rig.outboxNumbers.inFlight == 1)
+    let harness = Self.authenticated(receiveMaximum(1))
+    try harness.publish(qos: .exactlyOnce)
+    try harness.publish(qos: .exactlyOnce)
+    #expect(harness.drain() == publish(.v5_0, qos: .exactlyOnce, identifier: 1))
+    harness.receive(publish(.v5_0, qos: .atLeastOnce, identifier: 1))
+    harness.receive(publish(.v5_0, qos: .exactlyOnce, identifier: 2))
+    #expect(harness.events().count == 2)
+    #expect(harness.drain() == puback(1) + pubrec(2))
+    harness.receive(pubrel(2))
+    #expect(harness.drain() == pubcomp(2))
+    try harness.subscribe(["a"])
+    try harness.unsubscribe(["a"])
+    #expect(packets(harness.drain()).map { $0[0] } == [0x82, 0xA2])
+    try harness.authenticate(0x19)
+    #expect(harness.drain() == auth(0x19, Self.method))
+    harness.receive(pubrec(1))
+    #expect(harness.drain() == pubrel(1))
+    harness.advanceClock(59_000)
+    #expect(harness.drain() == pingreq)
+    #expect(harness.outboxNumbers.inFlight == 1)
   }
 
   /// [MQTT-3.2.2-15], and [MQTT-3.4.2-2] [MQTT-3.4.2-3] [MQTT-3.5.2-2] [MQTT-3.5.2-3] [MQTT-3.14.2-3] [MQTT-3.14.2-4]
@@ -236,25 +236,25 @@ import Testing
   @Test(arguments: [property(0x1F, "because"), userProperty("why", "so")])
   func maximumPacketSize(words: [UInt8]) throws {
     for limit: UInt16 in 2...40 {
-      let rig = Self.authenticated(MQTTSessionTests.maximumPacketSize(limit)) { $0.holdsMessages = true }
+      let harness = Self.authenticated(MQTTSessionTests.maximumPacketSize(limit)) { $0.holdsMessages = true }
       var sent: [UInt8] = []
       // What is larger has to be refused; the packets tell.
-      for qos in allQoS { try? rig.publish("topic", [1, 2, 3], qos: qos) }
-      try? rig.subscribe(["a/filter", "b"])
-      try? rig.unsubscribe(["a/filter", "b", "c"])
-      sent += rig.drain()
-      try? rig.authenticate(0x19, [1, 2], properties: words)
-      sent += rig.drain()
+      for qos in allQoS { try? harness.publish("topic", [1, 2, 3], qos: qos) }
+      try? harness.subscribe(["a/filter", "b"])
+      try? harness.unsubscribe(["a/filter", "b", "c"])
+      sent += harness.drain()
+      try? harness.authenticate(0x19, [1, 2], properties: words)
+      sent += harness.drain()
       if limit >= 4 {  // below that there is no acknowledgement at all
-        rig.receive(pubrec(100) + pubrel(101))  // Packet Identifier not found
+        harness.receive(pubrec(100) + pubrel(101))  // Packet Identifier not found
         for (qos, identifier) in [(QoS.atLeastOnce, 1), (.exactlyOnce, 2)] as [(QoS, UInt16)] {
           for code: UInt8 in [0, 0x80] {
-            _ = rig.events()
-            rig.receive(publish(.v5_0, qos: qos, identifier: identifier + UInt16(code)))
-            _ = rig.event()
-            try? rig.acknowledge(rig.token, code, properties: words)
-            rig.session.release()
-            sent += rig.drain()
+            _ = harness.events()
+            harness.receive(publish(.v5_0, qos: qos, identifier: identifier + UInt16(code)))
+            _ = harness.event()
+            try? harness.acknowledge(harness.token, code, properties: words)
+            harness.session.release()
+            sent += harness.drain()
           }
         }
         let full = 6 + words.count
@@ -264,9 +264,9 @@ import Testing
           if limit >= 5 { #expect(sizes == (Int(limit) >= full ? [full, full] : [4, 5]), "\(limit)") }
         }
       }
-      rig.session.beginDisconnect(reasonCode: 0x04, properties: words.span)
-      _ = rig.session.disconnect()
-      let last = rig.drain()
+      harness.session.beginDisconnect(reasonCode: 0x04, properties: words.span)
+      _ = harness.session.disconnect()
+      let last = harness.drain()
       if limit < 3 {
         #expect(last == [])
       } else {
@@ -279,10 +279,10 @@ import Testing
     for limit: UInt16 in 2...4 {
       let ends = [(hex("00 00"), 0x81), (pubcomp(0), 0x81), (connack(.v5_0), 0x82)] as [([UInt8], UInt8)]
       for (wrong, code) in ends {
-        let rig = PublishTests.rig(.v5_0, properties: MQTTSessionTests.maximumPacketSize(limit))
-        rig.receive(wrong)
-        #expect(rig.ending != nil)
-        let last = rig.drain()
+        let harness = PublishTests.harness(.v5_0, properties: MQTTSessionTests.maximumPacketSize(limit))
+        harness.receive(wrong)
+        #expect(harness.ending != nil)
+        let last = harness.drain()
         // Without its Reason Code it would discard the Will.
         #expect(last == (limit >= 3 ? [0xE0, 1, code] : []), "\(limit)")
       }
@@ -296,27 +296,27 @@ import Testing
   @Test(arguments: ConformanceTests.everyVersion)
   func acknowledgementsInOrder(version: ProtocolVersion) throws {
     var random = SeededRandom(seed: 46)
-    let rig = Rig(version) {
+    let harness = SessionHarness(version) {
       $0.holdsMessages = true
       $0.receiveMaximum = 100
       $0.controlBytes = 1024
     }
-    rig.connect()
-    _ = rig.events()
+    harness.connect()
+    _ = harness.events()
     var tokens: [UInt32] = []
     var expected: [[UInt8]] = []
     for identifier: UInt16 in 1...100 {
       let qos: QoS = random.percent(50) ? .atLeastOnce : .exactlyOnce
-      if random.percent(30) { rig.receive(publish(version, qos: .atMostOnce)) }
-      rig.receive(publish(version, qos: qos, identifier: identifier))
-      while rig.event() != nil { if rig.token != 0 { tokens.append(rig.token) } }
+      if random.percent(30) { harness.receive(publish(version, qos: .atMostOnce)) }
+      harness.receive(publish(version, qos: qos, identifier: identifier))
+      while harness.event() != nil { if harness.token != 0 { tokens.append(harness.token) } }
       expected.append(qos == .atLeastOnce ? puback(identifier) : pubrec(identifier))
     }
     #expect(tokens.count == 100)
     var sent: [UInt8] = []
     for token in tokens.shuffled(using: &random) {
-      try rig.acknowledge(token)
-      sent += rig.drain()
+      try harness.acknowledge(token)
+      sent += harness.drain()
     }
     #expect(packets(sent) == expected)
   }

@@ -35,7 +35,7 @@ final class InboxModel {
   let maximum: Int
   /// How many the server has in flight: before 5.0 it does not know of `maximum`.
   private let window: Int
-  let rig: Rig
+  let harness: SessionHarness
   private var random: SeededRandom
 
   // The server.
@@ -62,7 +62,7 @@ final class InboxModel {
 
   // What the runs have reached.
   private(set) var delivered = 0
-  var duplicates: UInt64 { rig.counters.messagesDuplicate.uint64 }
+  var duplicates: UInt64 { harness.counters.messagesDuplicate.uint64 }
   private(set) var lateAnswers = 0
 
   init(seed: UInt64, maximum: Int) {
@@ -74,7 +74,7 @@ final class InboxModel {
     let receiveBytes = 64 + random.below(200)
     let controlBytes = 64 + random.below(100)
     let holds = random.percent(30)
-    rig = Rig(version) {
+    harness = SessionHarness(version) {
       $0.keepAlive = 0
       $0.receiveBytes = receiveBytes
       $0.controlBytes = controlBytes
@@ -116,7 +116,7 @@ final class InboxModel {
   private func settle() throws(Disagreement) {
     if !isConnected { try connect(isPresent: true) }
     var turns = 0
-    while !flights.isEmpty || rig.hasEvent || !held.isEmpty || !toClient.isEmpty {
+    while !flights.isEmpty || harness.hasEvent || !held.isEmpty || !toClient.isEmpty {
       receive(.max)
       try takeEvent()
       while !held.isEmpty { try acknowledge() }
@@ -124,14 +124,14 @@ final class InboxModel {
       turns += 1
       try check(turns < 1000, "does not come to an end: \(flights.count) in flight")
     }
-    rig.session.release()
+    harness.session.release()
     try transmit(.max)
-    try check(rig.inbox.unacknowledged == 0, "\(rig.inbox.unacknowledged) are left behind")
+    try check(harness.inbox.unacknowledged == 0, "\(harness.inbox.unacknowledged) are left behind")
     // And there is room for as many as ever.
     while flights.count < window { send() }
     receive(.max)
     try takeEvent()
-    try check(rig.ending == nil, "ended")
+    try check(harness.ending == nil, "ended")
   }
 
   // MARK: The connection
@@ -148,10 +148,10 @@ final class InboxModel {
       flights = []
       held = []
     }
-    rig.connect(sessionPresent: isPresent)
-    try check(rig.isConnected, "not connected")
-    _ = rig.event()
-    lookedBefore = rig.counters.packetsReceived.uint64
+    harness.connect(sessionPresent: isPresent)
+    try check(harness.isConnected, "not connected")
+    _ = harness.event()
+    lookedBefore = harness.counters.packetsReceived.uint64
     looked = 0
     // [MQTT-4.4.0-1], in the order in which they were sent [MQTT-4.6.0-1].
     for flight in flights {
@@ -160,9 +160,9 @@ final class InboxModel {
   }
 
   private func lose() {
-    rig.lose()
+    harness.lose()
     // What was waiting is handed out before the end of the connection is told.
-    while let event = rig.event() { note(event) }
+    while let event = harness.event() { note(event) }
     look()
     isConnected = false
   }
@@ -197,7 +197,7 @@ final class InboxModel {
 
   /// Which messages the session has looked at since the last time.
   private func look() {
-    let now = Int(rig.counters.packetsReceived.uint64 - lookedBefore)
+    let now = Int(harness.counters.packetsReceived.uint64 - lookedBefore)
     for (number, _) in sentNow[looked..<now] where number != 0 {
       if let index = held.firstIndex(where: { $0.number == number }) { held[index].connection = connection }
     }
@@ -205,14 +205,14 @@ final class InboxModel {
   }
 
   private func receive(_ count: Int) {
-    let rest = rig.receive(Array(toClient.prefix(count)))
+    let rest = harness.receive(Array(toClient.prefix(count)))
     toClient.removeFirst(min(count, toClient.count) - rest.count)
   }
 
   /// What the session sends reaches the server.
   private func transmit(_ count: Int) throws(Disagreement) {
     repeat {
-      guard let bytes = rig.transmit(count) else { return }
+      guard let bytes = harness.transmit(count) else { return }
       fromClient += bytes
       while let size = firstPacketSize(fromClient[...]) {
         try answered(Array(fromClient.prefix(size)))
@@ -250,7 +250,7 @@ final class InboxModel {
   // MARK: The application
 
   private func takeEvent() throws(Disagreement) {
-    guard let event = rig.event() else { return }
+    guard let event = harness.event() else { return }
     guard case .message(let message) = event else { throw Disagreement(text: "\(event)") }
     let number = Int(message.payload[0]) << 8 | Int(message.payload[1])
     try check(
@@ -265,13 +265,13 @@ final class InboxModel {
     note(event)
   }
 
-  private func note(_ event: Happening) {
+  private func note(_ event: ReportedEvent) {
     guard case .message(let message) = event else { return }
     let number = Int(message.payload[0]) << 8 | Int(message.payload[1])
     delivered += 1
     if message.qos == .exactlyOnce, !handedOut.insert(number).inserted { repeated.append(number) }
-    if rig.options.holdsMessages || (random.percent(50) && rig.hold()) {
-      held.append(Held(token: rig.token, qos: message.qos, number: number, connection: connection))
+    if harness.options.holdsMessages || (random.percent(50) && harness.hold()) {
+      held.append(Held(token: harness.token, qos: message.qos, number: number, connection: connection))
     }
   }
 
@@ -288,7 +288,7 @@ final class InboxModel {
     if code >= 0x80 { handedOut.remove(message.number) }
     var error: SessionError?
     do throws(SessionError) {
-      try rig.acknowledge(message.token, code)
+      try harness.acknowledge(message.token, code)
     } catch let thrown {
       error = thrown
     }
@@ -297,7 +297,7 @@ final class InboxModel {
     try check(error == nil || isForgotten, "a token of \(message.number) is not known")
     error = nil
     do throws(SessionError) {
-      try rig.acknowledge(message.token, 0)
+      try harness.acknowledge(message.token, 0)
     } catch let thrown {
       error = thrown
     }
@@ -307,11 +307,11 @@ final class InboxModel {
   // MARK: What can be seen
 
   private func checkNumbers() throws(Disagreement) {
-    try check(rig.ending == nil, "ended: \(rig.ending.map { "\($0.cause)" } ?? "")")
+    try check(harness.ending == nil, "ended: \(harness.ending.map { "\($0.cause)" } ?? "")")
     try check(repeated.isEmpty, "QoS 2 handed out twice: \(repeated)")
-    try check(rig.inbox.maximum == maximum, "the maximum is another")
-    try check(rig.inbox.unacknowledged <= 2 * maximum, "\(rig.inbox.unacknowledged) unacknowledged")
-    try check(rig.inbox.peak >= rig.inbox.unacknowledged, "the peak is below")
-    try check(rig.inbox.unacknowledged >= held.count || window > maximum, "fewer than are held")
+    try check(harness.inbox.maximum == maximum, "the maximum is another")
+    try check(harness.inbox.unacknowledged <= 2 * maximum, "\(harness.inbox.unacknowledged) unacknowledged")
+    try check(harness.inbox.peak >= harness.inbox.unacknowledged, "the peak is below")
+    try check(harness.inbox.unacknowledged >= held.count || window > maximum, "fewer than are held")
   }
 }

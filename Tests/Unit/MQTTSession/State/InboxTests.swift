@@ -43,15 +43,15 @@ import Testing
       var random = SeededRandom(seed: seed)
       let version: ProtocolVersion = random.percent(50) ? .v5_0 : .v3_1_1
       let holds = random.percent(50)
-      let rig = Rig(version) {
+      let harness = SessionHarness(version) {
         $0.receiveMaximum = maximum
         $0.holdsMessages = holds
         $0.controlBytes = 64
       }
       var tokens: [UInt32] = []
       for connection in 0..<6 {
-        rig.connect(sessionPresent: connection > 0 && random.percent(90))
-        _ = rig.event()
+        harness.connect(sessionPresent: connection > 0 && random.percent(90))
+        _ = harness.event()
         var received: [[UInt8]] = []
         var sent: [UInt8] = []
         for _ in 0..<60 {
@@ -59,19 +59,20 @@ import Testing
           switch random.below(6) {
           case 0, 1, 2:
             let qos: QoS = random.percent(50) ? .atLeastOnce : .exactlyOnce
-            let rest = rig.receive(
+            let rest = harness.receive(
               publish(version, qos: qos, identifier: identifier, duplicate: random.percent(40)))
             if rest.isEmpty { received.append([qos == .atLeastOnce ? 0x40 : 0x50, UInt8(identifier)]) }
-          case 3: rig.receive(pubrel(identifier))
+          case 3: harness.receive(pubrel(identifier))
           case 4:
-            if case .message = rig.event() { tokens.append(rig.token) }
+            if case .message = harness.event() { tokens.append(harness.token) }
           default:
             if !tokens.isEmpty {
-              try? rig.acknowledge(tokens.remove(at: random.below(tokens.count)), version == .v5_0 ? 0x80 : 0)
+              try? harness.acknowledge(
+                tokens.remove(at: random.below(tokens.count)), version == .v5_0 ? 0x80 : 0)
             }
           }
-          if random.percent(30) { sent += rig.drain() }
-          #expect(rig.inbox.unacknowledged <= 6 * maximum)
+          if random.percent(30) { sent += harness.drain() }
+          #expect(harness.inbox.unacknowledged <= 6 * maximum)
         }
         var rest = received[...]
         for packet in packets(sent) where packet[0] == 0x40 || packet[0] == 0x50 {
@@ -80,8 +81,8 @@ import Testing
           rest = rest[((place ?? rest.endIndex - 1) + 1)...]
           acknowledgements += 1
         }
-        rig.lose()
-        while case .message = rig.event() {}
+        harness.lose()
+        while case .message = harness.event() {}
       }
     }
     #expect(acknowledgements > 5000)
@@ -91,132 +92,132 @@ import Testing
 
   @Test(arguments: bothVersions)
   func handshakes(version: ProtocolVersion) {
-    let rig = PublishTests.rig(version)
-    rig.receive(publish(version, "a/b", [1, 2], qos: .atMostOnce, retain: true))
+    let harness = PublishTests.harness(version)
+    harness.receive(publish(version, "a/b", [1, 2], qos: .atMostOnce, retain: true))
     var message = ReceivedMessage("a/b", [1, 2])
     message.retain = true
-    #expect(rig.event() == .message(message))
-    #expect(rig.token == 0 && !rig.hold())
-    #expect(rig.event() == nil)
-    #expect(rig.drain() == [])
+    #expect(harness.event() == .message(message))
+    #expect(harness.token == 0 && !harness.hold())
+    #expect(harness.event() == nil)
+    #expect(harness.drain() == [])
 
-    rig.receive(publish(version, "a", qos: .atLeastOnce, identifier: 7, duplicate: true))
-    #expect(rig.event() == .message(ReceivedMessage("a", qos: .atLeastOnce, duplicate: true)))
+    harness.receive(publish(version, "a", qos: .atLeastOnce, identifier: 7, duplicate: true))
+    #expect(harness.event() == .message(ReceivedMessage("a", qos: .atLeastOnce, duplicate: true)))
     // It is acknowledged when it is released.
-    #expect(rig.drain() == [])
-    #expect(rig.inbox.unacknowledged == 1)
-    #expect(rig.event() == nil)
-    #expect(rig.drain() == puback(7))
+    #expect(harness.drain() == [])
+    #expect(harness.inbox.unacknowledged == 1)
+    #expect(harness.event() == nil)
+    #expect(harness.drain() == puback(7))
 
-    rig.receive(publish(version, "a", qos: .exactlyOnce, identifier: 65_535))
-    #expect(rig.event() == .message(ReceivedMessage("a", qos: .exactlyOnce)))
-    rig.session.release()
-    #expect(rig.drain() == pubrec(65_535))
-    #expect(rig.inbox.unacknowledged == 1)
-    rig.receive(pubrel(65_535))
-    #expect(rig.drain() == pubcomp(65_535))
-    #expect(rig.inbox.unacknowledged == 0)
+    harness.receive(publish(version, "a", qos: .exactlyOnce, identifier: 65_535))
+    #expect(harness.event() == .message(ReceivedMessage("a", qos: .exactlyOnce)))
+    harness.session.release()
+    #expect(harness.drain() == pubrec(65_535))
+    #expect(harness.inbox.unacknowledged == 1)
+    harness.receive(pubrel(65_535))
+    #expect(harness.drain() == pubcomp(65_535))
+    #expect(harness.inbox.unacknowledged == 0)
     // [MQTT-4.3.3-11]: whoever asks gets an answer.
-    rig.receive(pubrel(65_535))
-    #expect(rig.drain() == pubcomp(65_535, version == .v5_0 ? 0x92 : 0))
-    #expect(rig.counters.messagesReceived.uint64 == 3)
-    #expect(rig.counters.messagesDuplicate.uint64 == 0)
-    #expect(rig.inbox.peak == 1)
+    harness.receive(pubrel(65_535))
+    #expect(harness.drain() == pubcomp(65_535, version == .v5_0 ? 0x92 : 0))
+    #expect(harness.counters.messagesReceived.uint64 == 3)
+    #expect(harness.counters.messagesDuplicate.uint64 == 0)
+    #expect(harness.inbox.peak == 1)
   }
 
   /// Acknowledged backwards, they leave forwards.
   @Test(arguments: bothVersions)
   func held(version: ProtocolVersion) throws {
-    let rig = PublishTests.rig(version)
+    let harness = PublishTests.harness(version)
     var tokens: [UInt32] = []
     for identifier: UInt16 in 1...5 {
-      rig.receive(
+      harness.receive(
         publish(version, qos: identifier % 2 == 0 ? .exactlyOnce : .atLeastOnce, identifier: identifier))
-      _ = rig.event()
-      #expect(rig.hold())
-      tokens.append(rig.token)
+      _ = harness.event()
+      #expect(harness.hold())
+      tokens.append(harness.token)
     }
     for token in tokens.dropFirst().reversed() {
-      try rig.acknowledge(token)
-      _ = rig.event()
-      #expect(rig.drain() == [])
+      try harness.acknowledge(token)
+      _ = harness.event()
+      #expect(harness.drain() == [])
     }
     // A call on the last event may come before it is released.
-    try rig.acknowledge(tokens[0])
-    #expect(rig.drain() == puback(1) + pubrec(2) + puback(3) + pubrec(4) + puback(5))
-    #expect(rig.inbox.unacknowledged == 2)
-    #expect(!rig.hold())
+    try harness.acknowledge(tokens[0])
+    #expect(harness.drain() == puback(1) + pubrec(2) + puback(3) + pubrec(4) + puback(5))
+    #expect(harness.inbox.unacknowledged == 2)
+    #expect(!harness.hold())
   }
 
   /// `smq_hold`: what is held is not handed out a second time, and waits for the same `smq_ack`.
   @Test(arguments: bothVersions, [QoS.atLeastOnce, .exactlyOnce])
   func heldOverConnections(version: ProtocolVersion, qos: QoS) throws {
     let answer = qos == .atLeastOnce ? puback : pubrec
-    let rig = PublishTests.rig(version)
-    rig.receive(publish(version, qos: qos, identifier: 1) + publish(version, qos: qos, identifier: 2))
+    let harness = PublishTests.harness(version)
+    harness.receive(publish(version, qos: qos, identifier: 1) + publish(version, qos: qos, identifier: 2))
     var tokens: [UInt32] = []
     for _ in 0..<2 {
-      _ = rig.event()
-      tokens.append(rig.token)
-      #expect(rig.hold())
+      _ = harness.event()
+      tokens.append(harness.token)
+      #expect(harness.hold())
     }
-    rig.session.release()
-    rig.reconnect(sessionPresent: true)
-    rig.receive(publish(version, qos: qos, identifier: 1, duplicate: true))
-    #expect(rig.events() == [.connected(sessionPresent: true)])
-    #expect(rig.counters.messagesDuplicate.uint64 == 1)
+    harness.session.release()
+    harness.reconnect(sessionPresent: true)
+    harness.receive(publish(version, qos: qos, identifier: 1, duplicate: true))
+    #expect(harness.events() == [.connected(sessionPresent: true)])
+    #expect(harness.counters.messagesDuplicate.uint64 == 1)
     // One has not come again yet: its acknowledgement has to wait for that.
-    try rig.acknowledge(tokens[1])
-    try rig.acknowledge(tokens[0])
-    #expect(rig.drain() == answer(1, 0))
-    rig.receive(publish(version, qos: qos, identifier: 2, duplicate: true))
-    #expect(rig.events() == [])
-    #expect(rig.drain() == answer(2, 0))
-    #expect(throws: SessionError.token) { try rig.acknowledge(tokens[0]) }
+    try harness.acknowledge(tokens[1])
+    try harness.acknowledge(tokens[0])
+    #expect(harness.drain() == answer(1, 0))
+    harness.receive(publish(version, qos: qos, identifier: 2, duplicate: true))
+    #expect(harness.events() == [])
+    #expect(harness.drain() == answer(2, 0))
+    #expect(throws: SessionError.token) { try harness.acknowledge(tokens[0]) }
 
-    rig.receive(publish(version, qos: qos, identifier: 3))
-    _ = rig.event()
-    let token = rig.token
-    #expect(rig.hold())
-    rig.session.release()
-    rig.reconnect(sessionPresent: false)
-    #expect(throws: SessionError.token) { try rig.acknowledge(token) }
-    #expect(rig.inbox.unacknowledged == 0)
+    harness.receive(publish(version, qos: qos, identifier: 3))
+    _ = harness.event()
+    let token = harness.token
+    #expect(harness.hold())
+    harness.session.release()
+    harness.reconnect(sessionPresent: false)
+    #expect(throws: SessionError.token) { try harness.acknowledge(token) }
+    #expect(harness.inbox.unacknowledged == 0)
   }
 
   /// Behind one that came again and is held stands what came after it, and not the other way round.
   @Test func orderOfWhatComesAgain() throws {
-    let rig = PublishTests.rig(.v5_0)
-    rig.receive(publish(.v5_0, qos: .atLeastOnce, identifier: 1))
-    _ = rig.event()
-    let first = rig.token
-    #expect(rig.hold())
-    rig.session.release()
-    rig.reconnect(sessionPresent: true)
-    rig.receive(
+    let harness = PublishTests.harness(.v5_0)
+    harness.receive(publish(.v5_0, qos: .atLeastOnce, identifier: 1))
+    _ = harness.event()
+    let first = harness.token
+    #expect(harness.hold())
+    harness.session.release()
+    harness.reconnect(sessionPresent: true)
+    harness.receive(
       publish(.v5_0, qos: .atLeastOnce, identifier: 2)
         + publish(.v5_0, qos: .atLeastOnce, identifier: 1, duplicate: true))
-    #expect(rig.events().count == 2)
-    try rig.acknowledge(first)
-    #expect(rig.drain() == puback(2) + puback(1))
+    #expect(harness.events().count == 2)
+    try harness.acknowledge(first)
+    #expect(harness.drain() == puback(2) + puback(1))
   }
 
   // MARK: Acknowledgements with something to say
 
   @Test func refusals() throws {
     for code: UInt8 in [0x80, 0x83, 0x87, 0x90, 0x97, 0x99] {
-      let rig = PublishTests.rig(.v5_0)
+      let harness = PublishTests.harness(.v5_0)
       for (qos, identifier) in [(QoS.atLeastOnce, 1), (.exactlyOnce, 2)] as [(QoS, UInt16)] {
-        rig.receive(publish(.v5_0, qos: qos, identifier: identifier))
-        _ = rig.event()
-        try rig.acknowledge(rig.token, code)
-        rig.session.release()
+        harness.receive(publish(.v5_0, qos: qos, identifier: identifier))
+        _ = harness.event()
+        try harness.acknowledge(harness.token, code)
+        harness.session.release()
       }
-      #expect(rig.drain() == puback(1, code) + pubrec(2, code))
-      #expect(rig.inbox.unacknowledged == 0)
+      #expect(harness.drain() == puback(1, code) + pubrec(2, code))
+      #expect(harness.inbox.unacknowledged == 0)
       // [MQTT-4.3.3-9]: the identifier is free for another message.
-      rig.receive(publish(.v5_0, qos: .exactlyOnce, identifier: 2))
-      #expect(rig.events().count == 1)
+      harness.receive(publish(.v5_0, qos: .exactlyOnce, identifier: 2))
+      #expect(harness.events().count == 1)
     }
   }
 
@@ -224,20 +225,20 @@ import Testing
   func properties(qos: QoS) throws {
     let first: UInt8 = qos == .atLeastOnce ? 0x40 : 0x50
     let properties = property(0x1F, "because") + userProperty("k", "v")
-    let rig = PublishTests.rig(.v5_0)
-    rig.receive(publish(.v5_0, qos: qos, identifier: 1) + publish(.v5_0, qos: qos, identifier: 2))
-    _ = rig.event()
-    let one = rig.token
-    #expect(rig.hold())
-    _ = rig.event()
-    let two = rig.token
-    #expect(throws: SessionError.full) { try rig.acknowledge(two, 0x80, properties: properties) }
-    #expect(rig.drain() == [])
-    try rig.acknowledge(one, 0, properties: properties)
-    try rig.acknowledge(two, 0x80, properties: properties)
-    rig.session.release()
+    let harness = PublishTests.harness(.v5_0)
+    harness.receive(publish(.v5_0, qos: qos, identifier: 1) + publish(.v5_0, qos: qos, identifier: 2))
+    _ = harness.event()
+    let one = harness.token
+    #expect(harness.hold())
+    _ = harness.event()
+    let two = harness.token
+    #expect(throws: SessionError.full) { try harness.acknowledge(two, 0x80, properties: properties) }
+    #expect(harness.drain() == [])
+    try harness.acknowledge(one, 0, properties: properties)
+    try harness.acknowledge(two, 0x80, properties: properties)
+    harness.session.release()
     #expect(
-      rig.drain() == packet(first, [0, 1, 0] + list(.v5_0, properties))
+      harness.drain() == packet(first, [0, 1, 0] + list(.v5_0, properties))
         + packet(first, [0, 2, 0x80] + list(.v5_0, properties)))
   }
 
@@ -245,60 +246,62 @@ import Testing
   @Test func propertiesAndMaximumPacketSize() throws {
     let properties = property(0x1F, "because")
     for limit: UInt16 in 14...18 {
-      let rig = PublishTests.rig(.v5_0, properties: maximumPacketSize(limit))
-      rig.receive(publish(.v5_0, qos: .atLeastOnce, identifier: 1))
-      _ = rig.event()
-      try rig.acknowledge(rig.token, 0x80, properties: properties)
-      rig.session.release()
+      let harness = PublishTests.harness(.v5_0, properties: maximumPacketSize(limit))
+      harness.receive(publish(.v5_0, qos: .atLeastOnce, identifier: 1))
+      _ = harness.event()
+      try harness.acknowledge(harness.token, 0x80, properties: properties)
+      harness.session.release()
       let full = packet(0x40, [0, 1, 0x80] + list(.v5_0, properties))
       #expect(full.count == 16)
-      #expect(rig.drain() == (limit >= 16 ? full : puback(1, 0x80)), "\(limit)")
+      #expect(harness.drain() == (limit >= 16 ? full : puback(1, 0x80)), "\(limit)")
     }
   }
 
   @Test(arguments: bothVersions)
   func wrongAcknowledgements(version: ProtocolVersion) throws {
-    let rig = PublishTests.rig(version)
-    rig.receive(publish(version, qos: .atLeastOnce, identifier: 1))
-    _ = rig.event()
-    let token = rig.token
-    #expect(throws: SessionError.token) { try rig.acknowledge(token + 1) }
-    #expect(throws: SessionError.token) { try rig.acknowledge(0) }
+    let harness = PublishTests.harness(version)
+    harness.receive(publish(version, qos: .atLeastOnce, identifier: 1))
+    _ = harness.event()
+    let token = harness.token
+    #expect(throws: SessionError.token) { try harness.acknowledge(token + 1) }
+    #expect(throws: SessionError.token) { try harness.acknowledge(0) }
     for code: UInt8 in [0x01, 0x10, 0x91, 0x92, 0xFF] + (version == .v5_0 ? [] : [0x80]) {
-      #expect(throws: SessionError.reasonCode) { try rig.acknowledge(token, code) }
+      #expect(throws: SessionError.reasonCode) { try harness.acknowledge(token, code) }
     }
     // A property of another packet, half a property, one twice.
     let wrong = [topicAlias(1), [0x1F, 0], property(0x1F, "a") + property(0x1F, "b")]
     for properties in wrong + (version == .v5_0 ? [] : [property(0x1F, "a")]) {
-      #expect(throws: SessionError.property) { try rig.acknowledge(token, 0, properties: properties) }
+      #expect(throws: SessionError.property) { try harness.acknowledge(token, 0, properties: properties) }
     }
     if version == .v5_0 {
       let much = property(0x1F, String(repeating: "r", count: 600))
-      #expect(throws: SessionError.tooLarge) { try rig.acknowledge(token, 0, properties: much) }
+      #expect(throws: SessionError.tooLarge) { try harness.acknowledge(token, 0, properties: much) }
     }
-    #expect(rig.inbox.unacknowledged == 1)
-    rig.session.release()
-    #expect(rig.drain() == puback(1))
-    #expect(throws: SessionError.token) { try rig.acknowledge(token) }
+    #expect(harness.inbox.unacknowledged == 1)
+    harness.session.release()
+    #expect(harness.drain() == puback(1))
+    #expect(throws: SessionError.token) { try harness.acknowledge(token) }
   }
 
   /// As large as the control queue can ever take, and one byte more.
   @Test func propertiesAndControlBytes() throws {
     for size in 60...130 {
-      let rig = Rig(.v5_0) { $0.controlBytes = 128 }
-      rig.connect()
-      _ = rig.events()
-      rig.receive(publish(.v5_0, qos: .atLeastOnce, identifier: 1))
-      _ = rig.event()
+      let harness = SessionHarness(.v5_0) { $0.controlBytes = 128 }
+      harness.connect()
+      _ = harness.events()
+      harness.receive(publish(.v5_0, qos: .atLeastOnce, identifier: 1))
+      _ = harness.event()
       let properties = property(0x1F, String(repeating: "r", count: size))
       let packet = packet(0x40, [0, 1, 0] + list(.v5_0, properties))
       // Room is left for what must always get in.
       if packet.count <= 120 {
-        try rig.acknowledge(rig.token, 0, properties: properties)
-        rig.session.release()
-        #expect(rig.drain() == packet)
+        try harness.acknowledge(harness.token, 0, properties: properties)
+        harness.session.release()
+        #expect(harness.drain() == packet)
       } else {
-        #expect(throws: SessionError.tooLarge) { try rig.acknowledge(rig.token, 0, properties: properties) }
+        #expect(throws: SessionError.tooLarge) {
+          try harness.acknowledge(harness.token, 0, properties: properties)
+        }
       }
     }
   }
@@ -306,54 +309,55 @@ import Testing
   /// 3.1 let a server repeat a PUBLISH on the same connection.
   @Test(arguments: bothVersions)
   func repeatedOnTheSameConnection(version: ProtocolVersion) throws {
-    let rig = Rig(version) { $0.receiveMaximum = 2 }
-    rig.connect()
-    _ = rig.events()
-    rig.receive(publish(version, qos: .exactlyOnce, identifier: 1))
-    #expect(rig.events().count == 1)
-    #expect(rig.drain() == pubrec(1))
-    rig.receive(publish(version, qos: .exactlyOnce, identifier: 1, duplicate: true))
-    #expect(rig.events().isEmpty)
-    #expect(rig.drain() == pubrec(1))
+    let harness = SessionHarness(version) { $0.receiveMaximum = 2 }
+    harness.connect()
+    _ = harness.events()
+    harness.receive(publish(version, qos: .exactlyOnce, identifier: 1))
+    #expect(harness.events().count == 1)
+    #expect(harness.drain() == pubrec(1))
+    harness.receive(publish(version, qos: .exactlyOnce, identifier: 1, duplicate: true))
+    #expect(harness.events().isEmpty)
+    #expect(harness.drain() == pubrec(1))
     // Behind a message that is held its PUBREC has to wait; then PUBREL comes for the first one.
-    rig.receive(publish(version, qos: .atLeastOnce, identifier: 2))
-    _ = rig.event()
-    let token = rig.token
-    #expect(rig.hold())
-    rig.session.release()
-    rig.receive(publish(version, qos: .exactlyOnce, identifier: 1, duplicate: true))
-    rig.receive(pubrel(1))
-    #expect(rig.ending == nil)
-    #expect(rig.drain() == pubcomp(1))
-    try rig.acknowledge(token)
-    #expect(rig.drain() == puback(2))
-    #expect(rig.inbox.unacknowledged == 0)
+    harness.receive(publish(version, qos: .atLeastOnce, identifier: 2))
+    _ = harness.event()
+    let token = harness.token
+    #expect(harness.hold())
+    harness.session.release()
+    harness.receive(publish(version, qos: .exactlyOnce, identifier: 1, duplicate: true))
+    harness.receive(pubrel(1))
+    #expect(harness.ending == nil)
+    #expect(harness.drain() == pubcomp(1))
+    try harness.acknowledge(token)
+    #expect(harness.drain() == puback(2))
+    #expect(harness.inbox.unacknowledged == 0)
   }
 
   // MARK: 3.1, which does not say whether it has the session
 
   /// Nor does the event: an application that is told that its session is there would not subscribe.
   @Test func sessionPresentIn31() {
-    let rig = Rig(.v3_1)
+    let harness = SessionHarness(.v3_1)
     for _ in 0..<3 {
-      rig.connect()
-      #expect(rig.events() == [.connected(sessionPresent: false)])
-      rig.lose()
+      harness.connect()
+      #expect(harness.events() == [.connected(sessionPresent: false)])
+      harness.lose()
     }
   }
 
   /// DUP tells what the server sends again (3.1 §2.1) from a new message under an identifier of a session it has lost.
   @Test(arguments: [true, false], [true, false])
   func lostSessionIn31(isAcknowledged: Bool, isDuplicate: Bool) {
-    let rig = Rig(.v3_1) { $0.holdsMessages = !isAcknowledged }
-    rig.connect()
-    rig.receive(publish(.v3_1, "a", [1], qos: .exactlyOnce, identifier: 1))
-    #expect(rig.events().count == 2)
-    #expect(rig.drain() == (isAcknowledged ? pubrec(1) : []))
-    rig.reconnect(sessionPresent: false)
-    rig.receive(publish(.v3_1, "a", [2], qos: .exactlyOnce, identifier: 1, duplicate: isDuplicate))
-    let expected: [Happening] = isDuplicate ? [] : [.message(ReceivedMessage("a", [2], qos: .exactlyOnce))]
-    #expect(Array(rig.events().dropFirst()) == expected)
+    let harness = SessionHarness(.v3_1) { $0.holdsMessages = !isAcknowledged }
+    harness.connect()
+    harness.receive(publish(.v3_1, "a", [1], qos: .exactlyOnce, identifier: 1))
+    #expect(harness.events().count == 2)
+    #expect(harness.drain() == (isAcknowledged ? pubrec(1) : []))
+    harness.reconnect(sessionPresent: false)
+    harness.receive(publish(.v3_1, "a", [2], qos: .exactlyOnce, identifier: 1, duplicate: isDuplicate))
+    let expected: [ReportedEvent] =
+      isDuplicate ? [] : [.message(ReceivedMessage("a", [2], qos: .exactlyOnce))]
+    #expect(Array(harness.events().dropFirst()) == expected)
   }
 
   // MARK: Short connections
@@ -361,35 +365,35 @@ import Testing
   /// A connection that ends before the server can send anything again says nothing about what was held.
   @Test(arguments: bothVersions)
   func heldOverAShortConnection(version: ProtocolVersion) throws {
-    let rig = Rig(version) { $0.holdsMessages = true }
-    rig.connect()
-    rig.receive(publish(version, qos: .atLeastOnce, identifier: 7))
-    _ = rig.event()
-    _ = rig.event()
-    let token = rig.token
-    for _ in 0..<3 { rig.reconnect(sessionPresent: true) }
-    rig.receive(publish(version, qos: .atLeastOnce, identifier: 7, duplicate: true))
-    #expect(rig.events() == [.connected(sessionPresent: true)])
-    try rig.acknowledge(token)
-    #expect(rig.drain() == puback(7))
+    let harness = SessionHarness(version) { $0.holdsMessages = true }
+    harness.connect()
+    harness.receive(publish(version, qos: .atLeastOnce, identifier: 7))
+    _ = harness.event()
+    _ = harness.event()
+    let token = harness.token
+    for _ in 0..<3 { harness.reconnect(sessionPresent: true) }
+    harness.receive(publish(version, qos: .atLeastOnce, identifier: 7, duplicate: true))
+    #expect(harness.events() == [.connected(sessionPresent: true)])
+    try harness.acknowledge(token)
+    #expect(harness.drain() == puback(7))
   }
 
   /// A server that sends a later one again, or a new one, is past it [MQTT-4.6.0-1].
   @Test(arguments: [true, false])
   func heldAndGivenUp(isNew: Bool) throws {
-    let rig = Rig(.v5_0) { $0.holdsMessages = true }
-    rig.connect()
-    _ = rig.event()
-    rig.receive(publish(.v5_0, qos: .atLeastOnce, identifier: 7))
-    _ = rig.event()
-    let token = rig.token
-    rig.receive(publish(.v5_0, qos: .atLeastOnce, identifier: 8))
-    _ = rig.event()
-    rig.reconnect(sessionPresent: true)
-    rig.receive(publish(.v5_0, qos: .atLeastOnce, identifier: isNew ? 9 : 8, duplicate: !isNew))
-    _ = rig.events()
-    rig.reconnect(sessionPresent: true)
-    #expect(throws: SessionError.token) { try rig.acknowledge(token) }
+    let harness = SessionHarness(.v5_0) { $0.holdsMessages = true }
+    harness.connect()
+    _ = harness.event()
+    harness.receive(publish(.v5_0, qos: .atLeastOnce, identifier: 7))
+    _ = harness.event()
+    let token = harness.token
+    harness.receive(publish(.v5_0, qos: .atLeastOnce, identifier: 8))
+    _ = harness.event()
+    harness.reconnect(sessionPresent: true)
+    harness.receive(publish(.v5_0, qos: .atLeastOnce, identifier: isNew ? 9 : 8, duplicate: !isNew))
+    _ = harness.events()
+    harness.reconnect(sessionPresent: true)
+    #expect(throws: SessionError.token) { try harness.acknowledge(token) }
   }
 
   // MARK: Acknowledgements
@@ -397,40 +401,40 @@ import Testing
   /// A refusal of 5.0 that is still to leave when the next connection is one of 3.1.1, which knows none (its §3.4.1).
   @Test(arguments: [QoS.atLeastOnce, .exactlyOnce])
   func refusalOverAFallback(qos: QoS) throws {
-    let rig = Rig(.v5_0) {
+    let harness = SessionHarness(.v5_0) {
       $0.holdsMessages = true
       $0.allowsFallback = true
     }
-    rig.connect()
-    _ = rig.event()
-    rig.receive(publish(.v5_0, qos: qos, identifier: 7))
-    _ = rig.event()
-    let token = rig.token
-    rig.lose()
-    try rig.acknowledge(token, 0x97)
-    rig.session.connectionOpened()
-    #expect(rig.fallBack())
-    rig.reconnect(sessionPresent: true)
-    rig.receive(publish(.v3_1_1, qos: qos, identifier: 7, duplicate: true))
-    #expect(rig.drain() == (qos == .atLeastOnce ? puback(7) : pubrec(7)))
+    harness.connect()
+    _ = harness.event()
+    harness.receive(publish(.v5_0, qos: qos, identifier: 7))
+    _ = harness.event()
+    let token = harness.token
+    harness.lose()
+    try harness.acknowledge(token, 0x97)
+    harness.session.connectionOpened()
+    #expect(harness.fallBack())
+    harness.reconnect(sessionPresent: true)
+    harness.receive(publish(.v3_1_1, qos: qos, identifier: 7, duplicate: true))
+    #expect(harness.drain() == (qos == .atLeastOnce ? puback(7) : pubrec(7)))
     // Which makes it one that was taken.
-    rig.receive(publish(.v3_1_1, qos: qos, identifier: 7, duplicate: true))
-    let again = rig.events().count { if case .message = $0 { true } else { false } }
+    harness.receive(publish(.v3_1_1, qos: qos, identifier: 7, duplicate: true))
+    let again = harness.events().count { if case .message = $0 { true } else { false } }
     #expect(again == (qos == .atLeastOnce ? 1 : 0))
   }
 
   /// What was acknowledged before has left when the next one brings properties along, though an event is out.
   @Test func propertiesBehindAnAcknowledgement() throws {
-    let rig = Rig(.v5_0) { $0.holdsMessages = true }
-    rig.connect()
-    _ = rig.event()
-    rig.receive(publish(.v5_0, qos: .atLeastOnce, identifier: 1))
-    _ = rig.event()
-    let first = rig.token
-    rig.receive(publish(.v5_0, qos: .atLeastOnce, identifier: 2))
-    _ = rig.event()
-    try rig.acknowledge(first)
-    try rig.acknowledge(rig.token, 0x97, properties: userProperty("k", "v"))
-    #expect(rig.drain() == puback(1) + packet(0x40, [0, 2, 0x97] + list(.v5_0, userProperty("k", "v"))))
+    let harness = SessionHarness(.v5_0) { $0.holdsMessages = true }
+    harness.connect()
+    _ = harness.event()
+    harness.receive(publish(.v5_0, qos: .atLeastOnce, identifier: 1))
+    _ = harness.event()
+    let first = harness.token
+    harness.receive(publish(.v5_0, qos: .atLeastOnce, identifier: 2))
+    _ = harness.event()
+    try harness.acknowledge(first)
+    try harness.acknowledge(harness.token, 0x97, properties: userProperty("k", "v"))
+    #expect(harness.drain() == puback(1) + packet(0x40, [0, 2, 0x97] + list(.v5_0, userProperty("k", "v"))))
   }
 }

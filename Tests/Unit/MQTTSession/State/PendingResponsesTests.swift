@@ -7,16 +7,18 @@ import Testing
 
 /// Requests and their replies (§4.10): does each request end once, and with its own reply?
 @Suite struct PendingResponsesTests {
-  static func rig(_ replies: Int = 2, configure: (inout Rig.Options) -> Void = { _ in }) -> Rig {
-    let rig = Rig(.v5_0) {
+  static func harness(_ replies: Int = 2, configure: (inout SessionHarness.Options) -> Void = { _ in })
+    -> SessionHarness
+  {
+    let harness = SessionHarness(.v5_0) {
       $0.keepAlive = 0
       $0.replies = replies
       $0.random = 0xA1B2_0000
       configure(&$0)
     }
-    rig.connect()
-    _ = rig.events()
-    return rig
+    harness.connect()
+    _ = harness.events()
+    return harness
   }
 
   /// The Correlation Data of each request among these packets.
@@ -29,7 +31,7 @@ import Testing
   }
 
   /// The cookies of the requests that these events end with a reply; -1: a message that is none.
-  static func cookies(_ events: [Happening]) -> [Int] {
+  static func cookies(_ events: [ReportedEvent]) -> [Int] {
     events.compactMap {
       guard case .message(let message) = $0 else { return nil }
       return message.responseCookie.map { Int($0) } ?? -1
@@ -40,34 +42,34 @@ import Testing
 
   @Test(arguments: allQoS)
   func bytes(qos: QoS) throws {
-    let rig = Self.rig()
+    let harness = Self.harness()
     let pair = userProperty("k", "v")
-    try rig.request("q", [1], qos: qos, responseTopic: "r/s", cookie: 5, expiry: 9, properties: pair)
-    let sent = ReadPublish(rig.drain(), .v5_0)
+    try harness.request("q", [1], qos: qos, responseTopic: "r/s", cookie: 5, expiry: 9, properties: pair)
+    let sent = ReadPublish(harness.drain(), .v5_0)
     #expect(sent.topic == "q" && sent.payload == [1] && sent.qos == qos.rawValue)
     let correlation = Array(sent.properties.dropFirst(5 + 6 + 3).prefix(8))
     #expect(correlation.starts(with: [0xA1, 0xB2, 0, 0]))
     #expect(sent.properties == messageExpiry(9) + responseTopic("r/s") + correlationData(correlation) + pair)
     // That it was delivered is of no interest: the reply is.
-    if qos == .atLeastOnce { rig.receive(puback(1)) }
-    if qos == .exactlyOnce { rig.receive(pubrec(1) + pubcomp(1)) }
-    #expect(rig.events() == [])
+    if qos == .atLeastOnce { harness.receive(puback(1)) }
+    if qos == .exactlyOnce { harness.receive(pubrec(1) + pubcomp(1)) }
+    #expect(harness.events() == [])
     // Should the request itself come back, it is no reply.
-    rig.receive(Self.reply(correlation, [7], topic: "q"))
-    #expect(Self.cookies(rig.events()) == [-1])
-    rig.receive(Self.reply(correlation, [7], topic: "r/s"))
+    harness.receive(Self.reply(correlation, [7], topic: "q"))
+    #expect(Self.cookies(harness.events()) == [-1])
+    harness.receive(Self.reply(correlation, [7], topic: "r/s"))
     var expected = ReceivedMessage("r/s", [7])
     expected.properties = correlationData(correlation)
     expected.responseCookie = 5
-    #expect(rig.events() == [.message(expected)])
-    rig.pass(1000)
-    #expect(rig.events() == [])
+    #expect(harness.events() == [.message(expected)])
+    harness.advanceClock(1000)
+    #expect(harness.events() == [])
   }
 
   @Test func wrongCalls() throws {
-    let rig = Self.rig(1)
+    let harness = Self.harness(1)
     func request(_ topic: String, _ response: String, _ properties: [UInt8] = []) throws(SessionError) {
-      try rig.request(topic, responseTopic: response, properties: properties)
+      try harness.request(topic, responseTopic: response, properties: properties)
     }
     #expect(throws: SessionError.topicName) { try request("q", "") }
     #expect(throws: SessionError.topicName) { try request("q", "r/#") }
@@ -80,11 +82,11 @@ import Testing
     // None of these took a place.
     try request("q", "r")
     #expect(throws: SessionError.full) { try request("q", "r") }
-    let older = Rig(.v3_1_1)
+    let older = SessionHarness(.v3_1_1)
     #expect(throws: SessionError.notSupported) { try older.request() }
-    let without = Rig(.v5_0)
+    let without = SessionHarness(.v5_0)
     #expect(throws: SessionError.notSupported) { try without.request() }
-    let fallen = Rig(.v5_0) {
+    let fallen = SessionHarness(.v5_0) {
       $0.replies = 1
       $0.allowsFallback = true
     }
@@ -98,55 +100,55 @@ import Testing
   /// Its time is up before it was sent: a command that nobody waits for any more is not carried out.
   @Test(arguments: allQoS)
   func timedOutBeforeItWasSent(qos: QoS) throws {
-    let rig = Rig(.v5_0) { $0.replies = 2 }
-    try rig.publish("before", qos: .atLeastOnce)
-    try rig.request("command", qos: qos, timeout: 100, cookie: 5)
-    try rig.publish("behind", qos: .atLeastOnce)
-    rig.pass(101)
-    #expect(rig.events() == [.responseTimedOut(5)])
-    rig.connect()
-    #expect(packets(rig.drain()).map { ReadPublish($0, .v5_0).topic } == ["before", "behind"])
-    #expect(rig.outbox.messages == 2)
-    rig.receive(puback(1) + puback(3))
-    #expect(rig.events() == [.connected(sessionPresent: false), .delivered(0), .delivered(0)])
-    #expect(rig.outbox.messages == 0)
+    let harness = SessionHarness(.v5_0) { $0.replies = 2 }
+    try harness.publish("before", qos: .atLeastOnce)
+    try harness.request("command", qos: qos, timeout: 100, cookie: 5)
+    try harness.publish("behind", qos: .atLeastOnce)
+    harness.advanceClock(101)
+    #expect(harness.events() == [.responseTimedOut(5)])
+    harness.connect()
+    #expect(packets(harness.drain()).map { ReadPublish($0, .v5_0).topic } == ["before", "behind"])
+    #expect(harness.outbox.messages == 2)
+    harness.receive(puback(1) + puback(3))
+    #expect(harness.events() == [.connected(sessionPresent: false), .delivered(0), .delivered(0)])
+    #expect(harness.outbox.messages == 0)
   }
 
   /// On an older version it could not say where the reply goes.
   @Test func queuedOverAFallback() throws {
-    let rig = Rig(.v5_0) {
+    let harness = SessionHarness(.v5_0) {
       $0.replies = 2
       $0.allowsFallback = true
     }
-    try rig.request("command", qos: .atLeastOnce, cookie: 5)
-    try rig.publish("behind", qos: .atLeastOnce)
-    rig.session.connectionOpened()
-    #expect(rig.fallBack())
-    rig.lose()
-    rig.connect()
-    #expect(packets(rig.drain()).map { ReadPublish($0, .v3_1_1).topic } == ["behind"])
-    #expect(rig.events() == [.connected(sessionPresent: false), .requestFailed(5, .aboveLimit)])
-    rig.pass(2000)
-    #expect(!rig.hasEvent)
+    try harness.request("command", qos: .atLeastOnce, cookie: 5)
+    try harness.publish("behind", qos: .atLeastOnce)
+    harness.session.connectionOpened()
+    #expect(harness.fallBack())
+    harness.lose()
+    harness.connect()
+    #expect(packets(harness.drain()).map { ReadPublish($0, .v3_1_1).topic } == ["behind"])
+    #expect(harness.events() == [.connected(sessionPresent: false), .requestFailed(5, .aboveLimit)])
+    harness.advanceClock(2000)
+    #expect(!harness.hasEvent)
   }
 
   // MARK: The reply
 
   /// In any order, each to its own, and only once.
   @Test func matched() throws {
-    let rig = Self.rig(3)
-    for cookie: UInt64 in 1...3 { try rig.request(cookie: cookie) }
-    let correlations = Self.correlations(rig.drain())
+    let harness = Self.harness(3)
+    for cookie: UInt64 in 1...3 { try harness.request(cookie: cookie) }
+    let correlations = Self.correlations(harness.drain())
     #expect(Set(correlations).count == 3)
-    for index in [1, 0, 1, 2, 0] { rig.receive(Self.reply(correlations[index])) }
-    #expect(Self.cookies(rig.events()) == [2, 1, -1, 3, -1])
+    for index in [1, 0, 1, 2, 0] { harness.receive(Self.reply(correlations[index])) }
+    #expect(Self.cookies(harness.events()) == [2, 1, -1, 3, -1])
   }
 
   /// Nearly the same is not the same.
   @Test func strangers() throws {
-    let rig = Self.rig()
-    try rig.request(cookie: 1)
-    let correlation = Self.correlations(rig.drain())[0]
+    let harness = Self.harness()
+    try harness.request(cookie: 1)
+    let correlation = Self.correlations(harness.drain())[0]
     var strangers = [
       [], [1], Array(correlation.dropLast()), correlation + [0], [UInt8](repeating: 0xFF, count: 8),
     ]
@@ -158,202 +160,202 @@ import Testing
       }
     }
     for stranger in strangers {
-      rig.receive(Self.reply(stranger))
-      #expect(Self.cookies(rig.events()) == [-1], "\(stranger)")
+      harness.receive(Self.reply(stranger))
+      #expect(Self.cookies(harness.events()) == [-1], "\(stranger)")
     }
-    rig.receive(publish(.v5_0, "r", qos: .atMostOnce))
-    #expect(Self.cookies(rig.events()) == [-1])
-    rig.receive(Self.reply(correlation))
-    #expect(Self.cookies(rig.events()) == [1])
+    harness.receive(publish(.v5_0, "r", qos: .atMostOnce))
+    #expect(Self.cookies(harness.events()) == [-1])
+    harness.receive(Self.reply(correlation))
+    #expect(Self.cookies(harness.events()) == [1])
   }
 
   /// A reply of QoS 1 or 2 is acknowledged like any message, can be held, and counts once.
   @Test(arguments: [QoS.atLeastOnce, .exactlyOnce])
   func acknowledged(qos: QoS) throws {
-    let rig = Self.rig()
-    try rig.request(cookie: 1)
-    let properties = correlationData(Self.correlations(rig.drain())[0])
-    rig.receive(publish(.v5_0, "r", qos: qos, identifier: 4, properties: properties))
-    #expect(Self.cookies([rig.event()].compactMap { $0 }) == [1])
-    #expect(rig.hold())
-    let token = rig.token
-    rig.session.release()
-    rig.reconnect(sessionPresent: true)
-    rig.receive(publish(.v5_0, "r", qos: qos, identifier: 4, duplicate: true, properties: properties))
-    #expect(rig.events() == [.connected(sessionPresent: true)])
-    try rig.acknowledge(token)
-    #expect(rig.drain() == (qos == .atLeastOnce ? puback(4) : pubrec(4)))
+    let harness = Self.harness()
+    try harness.request(cookie: 1)
+    let properties = correlationData(Self.correlations(harness.drain())[0])
+    harness.receive(publish(.v5_0, "r", qos: qos, identifier: 4, properties: properties))
+    #expect(Self.cookies([harness.event()].compactMap { $0 }) == [1])
+    #expect(harness.hold())
+    let token = harness.token
+    harness.session.release()
+    harness.reconnect(sessionPresent: true)
+    harness.receive(publish(.v5_0, "r", qos: qos, identifier: 4, duplicate: true, properties: properties))
+    #expect(harness.events() == [.connected(sessionPresent: true)])
+    try harness.acknowledge(token)
+    #expect(harness.drain() == (qos == .atLeastOnce ? puback(4) : pubrec(4)))
   }
 
   /// It comes on another connection, or before the PUBACK of the request.
   @Test func onAnotherConnection() throws {
-    let rig = Self.rig()
-    try rig.request(qos: .atLeastOnce, cookie: 1)
-    let correlation = Self.correlations(rig.drain())[0]
-    rig.reconnect(sessionPresent: false)
-    #expect(Self.correlations(rig.drain()) == [correlation])
-    rig.receive(Self.reply(correlation) + puback(1))
-    #expect(Self.cookies(rig.events()) == [1])
-    #expect(rig.isDrained)
-    #expect(rig.outbox.messages == 0)
+    let harness = Self.harness()
+    try harness.request(qos: .atLeastOnce, cookie: 1)
+    let correlation = Self.correlations(harness.drain())[0]
+    harness.reconnect(sessionPresent: false)
+    #expect(Self.correlations(harness.drain()) == [correlation])
+    harness.receive(Self.reply(correlation) + puback(1))
+    #expect(Self.cookies(harness.events()) == [1])
+    #expect(harness.isDrained)
+    #expect(harness.outbox.messages == 0)
   }
 
   // MARK: The time
 
   @Test(arguments: [0, 0x7FFF_FFFF, 0xFFFF_FF00] as [UInt32])
   func timesOut(start: UInt32) throws {
-    let rig = Self.rig(3)
-    rig.now = Instant(milliseconds: start)
+    let harness = Self.harness(3)
+    harness.now = Instant(milliseconds: start)
     for (cookie, timeout) in [(1, 500), (2, 200), (3, 500)] as [(UInt64, UInt32)] {
-      try rig.request(timeout: timeout, cookie: cookie)
+      try harness.request(timeout: timeout, cookie: cookie)
     }
-    let correlations = Self.correlations(rig.drain())
-    #expect(rig.nextDeadline == start &+ 200)
-    rig.pass(199)
-    #expect(!rig.hasEvent)
-    rig.pass(1)
-    #expect(rig.hasEvent)
-    #expect(rig.events() == [.responseTimedOut(2)])
-    #expect(!rig.hasEvent)
-    #expect(rig.nextDeadline == start &+ 500)
+    let correlations = Self.correlations(harness.drain())
+    #expect(harness.nextDeadline == start &+ 200)
+    harness.advanceClock(199)
+    #expect(!harness.hasEvent)
+    harness.advanceClock(1)
+    #expect(harness.hasEvent)
+    #expect(harness.events() == [.responseTimedOut(2)])
+    #expect(!harness.hasEvent)
+    #expect(harness.nextDeadline == start &+ 500)
     // Too late, and it is a message like any other.
-    rig.receive(Self.reply(correlations[1]))
-    #expect(Self.cookies(rig.events()) == [-1])
-    rig.pass(1000)
-    #expect(rig.events() == [.responseTimedOut(1), .responseTimedOut(3)])
-    #expect(rig.nextDeadline == nil)
+    harness.receive(Self.reply(correlations[1]))
+    #expect(Self.cookies(harness.events()) == [-1])
+    harness.advanceClock(1000)
+    #expect(harness.events() == [.responseTimedOut(1), .responseTimedOut(3)])
+    #expect(harness.nextDeadline == nil)
   }
 
   /// Also where there is no connection, and the request never left.
   @Test func timesOutOffline() throws {
-    let rig = Rig(.v5_0) { $0.replies = 1 }
-    try rig.request(timeout: 300, cookie: 6)
-    #expect(rig.nextDeadline == 300)
-    rig.pass(300)
-    #expect(rig.events() == [.responseTimedOut(6)])
-    try rig.request(timeout: 300, cookie: 7)
-    #expect(throws: SessionError.full) { try rig.request() }
+    let harness = SessionHarness(.v5_0) { $0.replies = 1 }
+    try harness.request(timeout: 300, cookie: 6)
+    #expect(harness.nextDeadline == 300)
+    harness.advanceClock(300)
+    #expect(harness.events() == [.responseTimedOut(6)])
+    try harness.request(timeout: 300, cookie: 7)
+    #expect(throws: SessionError.full) { try harness.request() }
   }
 
   /// A deadline that was reached while the reply came: the reply counts, and there is no second end.
   @Test func replyAtTheLastMoment() throws {
-    let rig = Self.rig()
-    try rig.request(timeout: 300, cookie: 6)
-    let correlation = Self.correlations(rig.drain())[0]
-    rig.pass(300)
-    rig.receive(Self.reply(correlation))
-    #expect(Self.cookies(rig.events()) == [6])
-    #expect(rig.nextDeadline == nil)
-    #expect(!rig.hasEvent)
+    let harness = Self.harness()
+    try harness.request(timeout: 300, cookie: 6)
+    let correlation = Self.correlations(harness.drain())[0]
+    harness.advanceClock(300)
+    harness.receive(Self.reply(correlation))
+    #expect(Self.cookies(harness.events()) == [6])
+    #expect(harness.nextDeadline == nil)
+    #expect(!harness.hasEvent)
   }
 
   // MARK: Its own message
 
   /// What became of the message is the end of the request, in its own words.
   @Test func failures() throws {
-    var rig = Self.rig()
-    try rig.request(qos: .atLeastOnce, timeout: 500, cookie: 1)
-    _ = rig.drain()
-    rig.receive(puback(1, 0x87))
-    guard case .requestFailed(let completion) = rig.session.nextEvent() else {
+    var harness = Self.harness()
+    try harness.request(qos: .atLeastOnce, timeout: 500, cookie: 1)
+    _ = harness.drain()
+    harness.receive(puback(1, 0x87))
+    guard case .requestFailed(let completion) = harness.session.nextEvent() else {
       Issue.record("no end")
       return
     }
     #expect(completion.cookie == 1 && completion.result == .refused && completion.reasonCode == 0x87)
-    rig.pass(1000)
-    #expect(rig.events() == [])
+    harness.advanceClock(1000)
+    #expect(harness.events() == [])
 
-    rig = Self.rig()
-    try rig.request(qos: .exactlyOnce, cookie: 1)
-    _ = rig.drain()
-    rig.reconnect(sessionPresent: false)
-    #expect(rig.events() == [.connected(sessionPresent: false), .requestFailed(1, .sessionLost)])
+    harness = Self.harness()
+    try harness.request(qos: .exactlyOnce, cookie: 1)
+    _ = harness.drain()
+    harness.reconnect(sessionPresent: false)
+    #expect(harness.events() == [.connected(sessionPresent: false), .requestFailed(1, .sessionLost)])
 
-    rig = Self.rig()
-    rig.lose()
-    try rig.request(qos: .exactlyOnce, cookie: 1)
-    rig.connect(properties: maximumQoS(1))
-    #expect(rig.events() == [.connected(sessionPresent: false), .requestFailed(1, .aboveLimit)])
+    harness = Self.harness()
+    harness.lose()
+    try harness.request(qos: .exactlyOnce, cookie: 1)
+    harness.connect(properties: maximumQoS(1))
+    #expect(harness.events() == [.connected(sessionPresent: false), .requestFailed(1, .aboveLimit)])
 
     // Above what this server can do it is not taken at all.
-    #expect(throws: SessionError.qosNotSupported) { try rig.request(qos: .exactlyOnce) }
-    try rig.request(timeout: 100, cookie: 2)
-    rig.pass(100)
-    #expect(rig.events() == [.responseTimedOut(2)])
+    #expect(throws: SessionError.qosNotSupported) { try harness.request(qos: .exactlyOnce) }
+    try harness.request(timeout: 100, cookie: 2)
+    harness.advanceClock(100)
+    #expect(harness.events() == [.responseTimedOut(2)])
   }
 
   /// A request that ended before its message did is not ended again, and nobody else is in its stead.
   @Test(arguments: [true, false])
   func failsAfterTheEnd(byReply: Bool) throws {
-    let rig = Self.rig(1)
-    try rig.request(qos: .atLeastOnce, timeout: 100, cookie: 1)
-    let correlation = Self.correlations(rig.drain())[0]
+    let harness = Self.harness(1)
+    try harness.request(qos: .atLeastOnce, timeout: 100, cookie: 1)
+    let correlation = Self.correlations(harness.drain())[0]
     if byReply {
-      rig.receive(Self.reply(correlation))
-      #expect(Self.cookies(rig.events()) == [1])
+      harness.receive(Self.reply(correlation))
+      #expect(Self.cookies(harness.events()) == [1])
     } else {
-      rig.pass(100)
-      #expect(rig.events() == [.responseTimedOut(1)])
+      harness.advanceClock(100)
+      #expect(harness.events() == [.responseTimedOut(1)])
     }
     // The place is taken by another one.
-    try rig.request(qos: .atLeastOnce, timeout: 5000, cookie: 2)
-    let next = Self.correlations(rig.drain())[0]
+    try harness.request(qos: .atLeastOnce, timeout: 5000, cookie: 2)
+    let next = Self.correlations(harness.drain())[0]
     #expect(next != correlation)
-    rig.receive(puback(1, 0x87))
-    #expect(rig.events() == [])
-    rig.receive(Self.reply(correlation) + Self.reply(next))
-    #expect(Self.cookies(rig.events()) == [-1, 2])
-    rig.receive(puback(2))
-    #expect(rig.events() == [])
-    #expect(rig.outbox.messages == 0)
+    harness.receive(puback(1, 0x87))
+    #expect(harness.events() == [])
+    harness.receive(Self.reply(correlation) + Self.reply(next))
+    #expect(Self.cookies(harness.events()) == [-1, 2])
+    harness.receive(puback(2))
+    #expect(harness.events() == [])
+    #expect(harness.outbox.messages == 0)
   }
 
   /// A program that asks again and again while there is no connection: when the messages of all its requests come to
   /// nothing at once, the one that still waits ends, and none that has ended before.
   @Test func manyFailuresAtOnce() throws {
-    let rig = Self.rig(1) { $0.outboxMessages = 200 }
-    rig.lose()
+    let harness = Self.harness(1) { $0.outboxMessages = 200 }
+    harness.lose()
     for cookie: UInt64 in 1...150 {
-      try rig.request(qos: .exactlyOnce, timeout: 100, cookie: cookie)
+      try harness.request(qos: .exactlyOnce, timeout: 100, cookie: cookie)
       guard cookie < 150 else { break }
-      rig.pass(100)
-      #expect(rig.events() == [.responseTimedOut(cookie)])
+      harness.advanceClock(100)
+      #expect(harness.events() == [.responseTimedOut(cookie)])
     }
-    rig.connect(properties: maximumQoS(1))
-    #expect(rig.events() == [.connected(sessionPresent: false), .requestFailed(150, .aboveLimit)])
-    #expect(rig.outbox.messages == 0)
+    harness.connect(properties: maximumQoS(1))
+    #expect(harness.events() == [.connected(sessionPresent: false), .requestFailed(150, .aboveLimit)])
+    #expect(harness.outbox.messages == 0)
   }
 
   /// Many requests, one place: a late reply never meets another request.
   @Test func onePlaceManyTimes() throws {
     var random = SeededRandom(seed: 410)
-    let rig = Self.rig(1)
+    let harness = Self.harness(1)
     var late: [[UInt8]] = []
     for turn in 0..<300 {
-      try rig.request(timeout: 100, cookie: UInt64(turn))
-      late.append(Self.correlations(rig.drain())[0])
+      try harness.request(timeout: 100, cookie: UInt64(turn))
+      late.append(Self.correlations(harness.drain())[0])
       if turn % 3 == 0 {
-        rig.pass(100)
-        #expect(rig.events() == [.responseTimedOut(UInt64(turn))])
+        harness.advanceClock(100)
+        #expect(harness.events() == [.responseTimedOut(UInt64(turn))])
       } else {
-        rig.receive(Self.reply(late.randomElement(using: &random)!))
-        let isRight = Self.cookies(rig.events()).allSatisfy { $0 == -1 || $0 == turn }
+        harness.receive(Self.reply(late.randomElement(using: &random)!))
+        let isRight = Self.cookies(harness.events()).allSatisfy { $0 == -1 || $0 == turn }
         #expect(isRight)
-        rig.receive(Self.reply(late[turn]))
-        _ = rig.events()
+        harness.receive(Self.reply(late[turn]))
+        _ = harness.events()
       }
     }
     #expect(Set(late).count == 300)
   }
 
-  // MARK: By chance
+  // MARK: At random
 
   /// Requests, replies, refusals, connections that end, and time: every request ends once.
   @Test func randomRuns() throws {
     var ends = [0, 0, 0]
     for seed in UInt64(0)..<1000 {
       var random = SeededRandom(seed: seed)
-      let rig = Self.rig(3) {
+      let harness = Self.harness(3) {
         $0.outboxMessages = 8
         $0.outboxBytes = 400
       }
@@ -363,7 +365,7 @@ import Testing
       var unacknowledged: [UInt16] = []
       var fault: String?
       func take() {
-        for event in rig.events() {
+        for event in harness.events() {
           var cookie: UInt64?
           switch event {
           case .message(let message):
@@ -390,7 +392,7 @@ import Testing
           let qos: QoS = random.percent(50) ? .atLeastOnce : .atMostOnce
           let timeout = UInt32(1 + random.below(1000))
           do throws(SessionError) {
-            try rig.request(
+            try harness.request(
               "q", [UInt8(truncatingIfNeeded: nextCookie)], qos: qos, timeout: timeout, cookie: nextCookie,
               expiry: random.percent(20) ? 1 : 0)
             open.insert(nextCookie)
@@ -399,7 +401,7 @@ import Testing
             if error != .full { fault = "\(error)" }
           }
         case 3, 4:
-          for packet in packets(rig.drain()) where packet[0] >> 4 == 3 {
+          for packet in packets(harness.drain()) where packet[0] >> 4 == 3 {
             let message = ReadPublish(packet, .v5_0)
             let cookie =
               nextCookie - 1 - UInt64(UInt8(truncatingIfNeeded: nextCookie - 1) &- message.payload[0])
@@ -410,20 +412,20 @@ import Testing
           }
         case 5, 6:
           guard let cookie = correlations.keys.sorted().randomElement(using: &random) else { continue }
-          rig.receive(Self.reply(correlations[cookie]!, [UInt8(truncatingIfNeeded: cookie)]))
+          harness.receive(Self.reply(correlations[cookie]!, [UInt8(truncatingIfNeeded: cookie)]))
         case 7:
           guard !unacknowledged.isEmpty else { continue }
-          rig.receive(puback(unacknowledged.removeFirst(), random.percent(50) ? 0x87 : 0))
-        case 8: rig.pass(UInt32(random.below(400)))
+          harness.receive(puback(unacknowledged.removeFirst(), random.percent(50) ? 0x87 : 0))
+        case 8: harness.advanceClock(UInt32(random.below(400)))
         default:
           guard random.percent(30) else { continue }
           take()
-          rig.reconnect(sessionPresent: random.percent(50))
+          harness.reconnect(sessionPresent: random.percent(50))
           unacknowledged = []
         }
         if random.percent(70) { take() }
       }
-      rig.pass(1000)
+      harness.advanceClock(1000)
       take()
       if !open.isEmpty { fault = "\(open) did not end" }
       if let fault { Issue.record("seed \(seed): \(fault)") }

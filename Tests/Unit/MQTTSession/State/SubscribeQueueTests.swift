@@ -6,61 +6,62 @@ import Testing
 
 /// Does every SUBSCRIBE and UNSUBSCRIBE get sent, and its one answer?
 @Suite struct SubscribeQueueTests {
-  static func rig(
-    _ version: ProtocolVersion, properties: [UInt8] = [], configure: (inout Rig.Options) -> Void = { _ in }
-  ) -> Rig {
-    let rig = Rig(version, configure: configure)
-    rig.connect(properties: properties)
-    _ = rig.events()
-    return rig
+  static func harness(
+    _ version: ProtocolVersion, properties: [UInt8] = [],
+    configure: (inout SessionHarness.Options) -> Void = { _ in }
+  ) -> SessionHarness {
+    let harness = SessionHarness(version, configure: configure)
+    harness.connect(properties: properties)
+    _ = harness.events()
+    return harness
   }
 
   // MARK: Byte for byte
 
   @Test(arguments: bothVersions)
   func subscribe(version: ProtocolVersion) throws {
-    let rig = Self.rig(version)
-    try rig.subscribe(["a/+", "b"], qos: .atLeastOnce, cookie: 7)
-    #expect(!rig.isDrained)
-    #expect(rig.inbox.requests == 1)
-    #expect(rig.drain() == request(version, 0x82, 65_280, [("a/+", 1), ("b", 1)]))
-    #expect(!rig.isDrained)
-    rig.receive(suback(version, 65_280, [1, 0]))
-    #expect(rig.isDrained)
-    #expect(rig.inbox.requests == 0)
-    #expect(rig.events() == [.answered(7, [1, 0], refusal: nil)])
-    #expect(rig.drain() == [])
+    let harness = Self.harness(version)
+    try harness.subscribe(["a/+", "b"], qos: .atLeastOnce, cookie: 7)
+    #expect(!harness.isDrained)
+    #expect(harness.inbox.requests == 1)
+    #expect(harness.drain() == request(version, 0x82, 65_280, [("a/+", 1), ("b", 1)]))
+    #expect(!harness.isDrained)
+    harness.receive(suback(version, 65_280, [1, 0]))
+    #expect(harness.isDrained)
+    #expect(harness.inbox.requests == 0)
+    #expect(harness.events() == [.answered(7, [1, 0], refusal: nil)])
+    #expect(harness.drain() == [])
   }
 
   @Test(arguments: bothVersions)
   func unsubscribe(version: ProtocolVersion) throws {
-    let rig = Self.rig(version)
-    try rig.unsubscribe(["$share/g/a/#", "b"], cookie: 8)
-    #expect(rig.drain() == request(version, 0xA2, 65_280, [("$share/g/a/#", nil), ("b", nil)]))
-    rig.receive(unsuback(version, 65_280, [0, 0x11]))
-    #expect(rig.events() == [.answered(8, version == .v5_0 ? [0, 0x11] : [], refusal: nil)])
+    let harness = Self.harness(version)
+    try harness.unsubscribe(["$share/g/a/#", "b"], cookie: 8)
+    #expect(harness.drain() == request(version, 0xA2, 65_280, [("$share/g/a/#", nil), ("b", nil)]))
+    harness.receive(unsuback(version, 65_280, [0, 0x11]))
+    #expect(harness.events() == [.answered(8, version == .v5_0 ? [0, 0x11] : [], refusal: nil)])
   }
 
   @Test func everythingOf5() throws {
-    let rig = Self.rig(.v5_0)
+    let harness = Self.harness(.v5_0)
     let properties = userProperty("k", "v")
     let all = SubscriptionOptions(
       maximumQoS: .exactlyOnce, noLocal: true, retainAsPublished: true, retainHandling: .doNotSend)
     let some = SubscriptionOptions(maximumQoS: .atMostOnce, retainHandling: .sendIfNew)
-    try rig.subscribe(
+    try harness.subscribe(
       Filters([("a", all), ("b", some)]), cookie: 1, properties: properties, identifier: 268_435_455)
     #expect(
-      rig.drain()
+      harness.drain()
         == request(
           .v5_0, 0x82, 65_280, [("a", 0x2E), ("b", 0x10)],
           properties: [0x0B, 0xFF, 0xFF, 0xFF, 0x7F] + properties))
-    rig.receive(suback(.v5_0, 65_280, [2, 0], properties: property(0x1F, "so be it") + properties))
-    guard case .answered(let event) = rig.session.nextEvent() else {
+    harness.receive(suback(.v5_0, 65_280, [2, 0], properties: property(0x1F, "so be it") + properties))
+    guard case .answered(let event) = harness.session.nextEvent() else {
       Issue.record("not answered")
       return
     }
-    #expect(rig.received(event.reasonString) == "so be it".bytes)
-    #expect(rig.received(event.properties) == property(0x1F, "so be it") + properties)
+    #expect(harness.received(event.reasonString) == "so be it".bytes)
+    #expect(harness.received(event.properties) == property(0x1F, "so be it") + properties)
   }
 
   /// The first refusal is told; the others are in the codes.
@@ -68,17 +69,17 @@ import Testing
     for (version, codes, refusal) in [
       (.v3_1_1, [0, 0x80, 2], 0x80), (.v5_0, [0, 0x87, 0x9E], 0x87), (.v5_0, [0x8F], 0x8F), (.v5_0, [2], nil),
     ] as [(ProtocolVersion, [UInt8], UInt8?)] {
-      let rig = Self.rig(version)
-      try rig.subscribe(codes.map { "t\($0)" }, cookie: 3)
-      _ = rig.drain()
-      rig.receive(suback(version, 65_280, codes))
-      #expect(rig.events() == [.answered(3, codes, refusal: refusal)])
+      let harness = Self.harness(version)
+      try harness.subscribe(codes.map { "t\($0)" }, cookie: 3)
+      _ = harness.drain()
+      harness.receive(suback(version, 65_280, codes))
+      #expect(harness.events() == [.answered(3, codes, refusal: refusal)])
     }
-    let rig = Self.rig(.v5_0)
-    try rig.unsubscribe(["a", "b"], cookie: 3)
-    _ = rig.drain()
-    rig.receive(unsuback(.v5_0, 65_280, [0x11, 0x87]))
-    #expect(rig.events() == [.answered(3, [0x11, 0x87], refusal: 0x87)])
+    let harness = Self.harness(.v5_0)
+    try harness.unsubscribe(["a", "b"], cookie: 3)
+    _ = harness.drain()
+    harness.receive(unsuback(.v5_0, 65_280, [0x11, 0x87]))
+    #expect(harness.events() == [.answered(3, [0x11, 0x87], refusal: 0x87)])
   }
 
   // MARK: When it is sent
@@ -86,28 +87,28 @@ import Testing
   /// [MQTT-3.3.4-8]: neither the messages in front nor those in flight hold it back.
   @Test(arguments: bothVersions)
   func aheadOfTheOutbox(version: ProtocolVersion) throws {
-    let rig = Self.rig(version) { $0.inFlightMaximum = 1 }
-    for _ in 0..<3 { try rig.publish(qos: .atLeastOnce) }
-    try rig.subscribe(["a"])
+    let harness = Self.harness(version) { $0.inFlightMaximum = 1 }
+    for _ in 0..<3 { try harness.publish(qos: .atLeastOnce) }
+    try harness.subscribe(["a"])
     let subscribe = request(version, 0x82, 65_280, [("a", 0)])
-    #expect(rig.drain() == subscribe + publish(version, qos: .atLeastOnce, identifier: 1))
-    try rig.unsubscribe(["a"])
-    #expect(rig.drain() == request(version, 0xA2, 65_281, [("a", nil)]))
+    #expect(harness.drain() == subscribe + publish(version, qos: .atLeastOnce, identifier: 1))
+    try harness.unsubscribe(["a"])
+    #expect(harness.drain() == request(version, 0xA2, 65_281, [("a", nil)]))
   }
 
   /// But not into the middle of another packet, nor that into its own.
   @Test(arguments: [1, 2, 3, 5])
   func betweenPackets(piece: Int) throws {
-    let rig = Self.rig(.v3_1_1)
-    try rig.publish("a", [1, 2, 3])
-    try rig.publish("b", [4, 5, 6])
-    var sent = rig.transmit(4) ?? []
-    try rig.subscribe(["f"])
-    sent += rig.transmit(2) ?? []
-    rig.receive(pubrec(77))
-    for _ in 0..<3 { sent += rig.transmit(piece) ?? [] }
-    rig.receive(pubrec(78))
-    sent += rig.drain(piece: piece)
+    let harness = Self.harness(.v3_1_1)
+    try harness.publish("a", [1, 2, 3])
+    try harness.publish("b", [4, 5, 6])
+    var sent = harness.transmit(4) ?? []
+    try harness.subscribe(["f"])
+    sent += harness.transmit(2) ?? []
+    harness.receive(pubrec(77))
+    for _ in 0..<3 { sent += harness.transmit(piece) ?? [] }
+    harness.receive(pubrec(78))
+    sent += harness.drain(piece: piece)
     let split = packets(sent)
     #expect(split.count == 5)
     #expect(
@@ -127,37 +128,38 @@ import Testing
     let first = request(version, 0x82, 65_280, [("a", 0)])
     let second = request(version, 0xA2, 65_281, [("b", nil)])
     for sent in 0...first.count + second.count {
-      let rig = Self.rig(version)
-      try rig.subscribe(["a"], cookie: 1)
-      try rig.unsubscribe(["b"], cookie: 2)
-      if sent > 0 { _ = rig.transmit(sent) }
-      if sent > first.count { _ = rig.transmit(sent - first.count) }
-      rig.lose()
-      #expect(rig.events() == [])
-      rig.connect(sessionPresent: isPresent)
-      #expect(rig.drain() == first + second)
-      rig.receive(unsuback(version, 65_281, [0]))
-      _ = rig.event()
-      #expect(rig.event() == .answered(2, version == .v5_0 ? [0] : [], refusal: nil))
-      rig.session.release()
-      rig.reconnect(sessionPresent: isPresent)
-      #expect(rig.drain() == first)
+      let harness = Self.harness(version)
+      try harness.subscribe(["a"], cookie: 1)
+      try harness.unsubscribe(["b"], cookie: 2)
+      if sent > 0 { _ = harness.transmit(sent) }
+      if sent > first.count { _ = harness.transmit(sent - first.count) }
+      harness.lose()
+      #expect(harness.events() == [])
+      harness.connect(sessionPresent: isPresent)
+      #expect(harness.drain() == first + second)
+      harness.receive(unsuback(version, 65_281, [0]))
+      _ = harness.event()
+      #expect(harness.event() == .answered(2, version == .v5_0 ? [0] : [], refusal: nil))
+      harness.session.release()
+      harness.reconnect(sessionPresent: isPresent)
+      #expect(harness.drain() == first)
     }
   }
 
   @Test(arguments: bothVersions)
   func whileThereIsNoConnection(version: ProtocolVersion) throws {
-    let rig = Rig(version)
-    try rig.subscribe(["a"])
-    #expect(!rig.wantsTransmit)
-    rig.open()
-    try rig.subscribe(["b"])
-    #expect(rig.drain() == [])
-    rig.accept()
+    let harness = SessionHarness(version)
+    try harness.subscribe(["a"])
+    #expect(!harness.wantsTransmit)
+    harness.open()
+    try harness.subscribe(["b"])
+    #expect(harness.drain() == [])
+    harness.accept()
     #expect(
-      rig.drain() == request(version, 0x82, 65_280, [("a", 0)]) + request(version, 0x82, 65_281, [("b", 0)]))
-    rig.session.beginDisconnect(reasonCode: 0, properties: Span())
-    #expect(throws: SessionError.leaving) { try rig.subscribe(["c"]) }
+      harness.drain() == request(version, 0x82, 65_280, [("a", 0)])
+        + request(version, 0x82, 65_281, [("b", 0)]))
+    harness.session.beginDisconnect(reasonCode: 0, properties: Span())
+    #expect(throws: SessionError.leaving) { try harness.subscribe(["c"]) }
   }
 
   // MARK: Answers that are none
@@ -171,15 +173,15 @@ import Testing
       (.max, [suback(version, 65_280, [0]), suback(version, 65_280, [0])]),
       (3, [suback(version, 65_280, [0])]),
     ] as [(Int, [[UInt8]])] {
-      let rig = Self.rig(version)
-      try rig.subscribe(["a"])
-      _ = rig.transmit(sent)
+      let harness = Self.harness(version)
+      try harness.subscribe(["a"])
+      _ = harness.transmit(sent)
       for answer in answers {
-        #expect(rig.ending == nil)
-        rig.receive(answer)
-        _ = rig.events()
+        #expect(harness.ending == nil)
+        harness.receive(answer)
+        _ = harness.events()
       }
-      #expect(rig.ending?.cause == .violation(.handshake), "\(answers)")
+      #expect(harness.ending?.cause == .violation(.handshake), "\(answers)")
     }
   }
 
@@ -188,23 +190,23 @@ import Testing
   @Test(arguments: bothVersions)
   func wrongNumberOfCodes(version: ProtocolVersion) throws {
     for count in [1, 3] {
-      let rig = Self.rig(version)
-      try rig.subscribe(["a", "b"], cookie: 5)
-      _ = rig.drain()
-      rig.receive(suback(version, 65_280, [UInt8](repeating: 0, count: count)))
-      #expect(rig.ending?.cause == .violation(.reasonCodeCount))
-      #expect(rig.events() == [.failed(5, .unreadable)])
-      rig.reconnect(sessionPresent: true)
-      #expect(rig.drain() == [])
-      #expect(rig.events() == [.connected(sessionPresent: true)])
-      #expect(rig.isDrained)
+      let harness = Self.harness(version)
+      try harness.subscribe(["a", "b"], cookie: 5)
+      _ = harness.drain()
+      harness.receive(suback(version, 65_280, [UInt8](repeating: 0, count: count)))
+      #expect(harness.ending?.cause == .violation(.reasonCodeCount))
+      #expect(harness.events() == [.failed(5, .unreadable)])
+      harness.reconnect(sessionPresent: true)
+      #expect(harness.drain() == [])
+      #expect(harness.events() == [.connected(sessionPresent: true)])
+      #expect(harness.isDrained)
     }
     guard version == .v5_0 else { return }
-    let rig = Self.rig(version)
-    try rig.unsubscribe(["a", "b"])
-    _ = rig.drain()
-    rig.receive(unsuback(version, 65_280, [0]))
-    #expect(rig.ending?.cause == .violation(.reasonCodeCount))
+    let harness = Self.harness(version)
+    try harness.unsubscribe(["a", "b"])
+    _ = harness.drain()
+    harness.receive(unsuback(version, 65_280, [0]))
+    #expect(harness.ending?.cause == .violation(.reasonCodeCount))
   }
 
   // MARK: Limits of a server (§3.2.2.3.11 to 13)
@@ -228,50 +230,50 @@ import Testing
 
   @Test(arguments: limited)
   func limits(_ limited: Limited) throws {
-    let rig = Self.rig(.v5_0, properties: limited.limit)
+    let harness = Self.harness(.v5_0, properties: limited.limit)
     func subscribe(_ filter: String, _ identifier: UInt32, cookie: UInt64) throws(SessionError) {
-      try rig.subscribe([filter], cookie: cookie, identifier: identifier)
+      try harness.subscribe([filter], cookie: cookie, identifier: identifier)
     }
     #expect(throws: limited.error) { try subscribe(limited.filter, limited.identifier, cookie: 1) }
     try subscribe("b", 0, cookie: 2)
-    #expect(rig.inbox.requests == 1)
-    rig.lose()
+    #expect(harness.inbox.requests == 1)
+    harness.lose()
     // Nobody knows what the next server can do.
     try subscribe(limited.filter, limited.identifier, cookie: 3)
-    rig.connect(properties: limited.limit)
-    #expect(rig.drain() == request(.v5_0, 0x82, 65_280, [("b", 0)]))
-    #expect(rig.events() == [.connected(sessionPresent: false), .aboveLimit(3, limited.code)])
-    rig.receive(suback(.v5_0, 65_280, [0]))
-    #expect(rig.isDrained)
+    harness.connect(properties: limited.limit)
+    #expect(harness.drain() == request(.v5_0, 0x82, 65_280, [("b", 0)]))
+    #expect(harness.events() == [.connected(sessionPresent: false), .aboveLimit(3, limited.code)])
+    harness.receive(suback(.v5_0, 65_280, [0]))
+    #expect(harness.isDrained)
   }
 
   /// A wildcard in a filter that is to be given up asks for nothing.
   @Test func unsubscribeNeedsNothing() throws {
-    let rig = Self.rig(.v5_0, properties: wildcardAvailable(0) + sharedAvailable(0))
-    try rig.unsubscribe(["#", "$share/g/a"])
-    #expect(rig.drain() == request(.v5_0, 0xA2, 65_280, [("#", nil), ("$share/g/a", nil)]))
+    let harness = Self.harness(.v5_0, properties: wildcardAvailable(0) + sharedAvailable(0))
+    try harness.unsubscribe(["#", "$share/g/a"])
+    #expect(harness.drain() == request(.v5_0, 0xA2, 65_280, [("#", nil), ("$share/g/a", nil)]))
   }
 
   /// What failed is done with: whoever wants to leave need not wait until it is told.
   @Test func drainedWithAFailureToTell() throws {
-    let rig = Rig(.v5_0)
-    try rig.subscribe(["#"], cookie: 4)
-    rig.connect(properties: wildcardAvailable(0))
-    #expect(rig.isDrained)
-    #expect(rig.inbox.requests == 0)
-    #expect(rig.hasEvent)
-    rig.reconnect(sessionPresent: false)
-    #expect(rig.isDrained)
-    #expect(rig.events() == [.connected(sessionPresent: false), .aboveLimit(4, 0xA2)])
+    let harness = SessionHarness(.v5_0)
+    try harness.subscribe(["#"], cookie: 4)
+    harness.connect(properties: wildcardAvailable(0))
+    #expect(harness.isDrained)
+    #expect(harness.inbox.requests == 0)
+    #expect(harness.hasEvent)
+    harness.reconnect(sessionPresent: false)
+    #expect(harness.isDrained)
+    #expect(harness.events() == [.connected(sessionPresent: false), .aboveLimit(4, 0xA2)])
   }
 
   @Test func aFailureSaysWhatFailed() throws {
     for type in [ControlPacketType.subscribe, .unsubscribe] {
-      let rig = Self.rig(.v5_0)
-      if type == .subscribe { try rig.subscribe(["a"]) } else { try rig.unsubscribe(["a"]) }
-      _ = rig.drain()
-      rig.receive(type == .subscribe ? suback(.v5_0, 65_280, [0, 0]) : unsuback(.v5_0, 65_280, [0, 0]))
-      guard case .completed(let completion) = rig.session.nextEvent() else {
+      let harness = Self.harness(.v5_0)
+      if type == .subscribe { try harness.subscribe(["a"]) } else { try harness.unsubscribe(["a"]) }
+      _ = harness.drain()
+      harness.receive(type == .subscribe ? suback(.v5_0, 65_280, [0, 0]) : unsuback(.v5_0, 65_280, [0, 0]))
+      guard case .completed(let completion) = harness.session.nextEvent() else {
         Issue.record("there is no completion")
         continue
       }
@@ -281,22 +283,22 @@ import Testing
 
   /// Larger than the receive buffer: it ends the connection, and its request, which would be answered like that again.
   @Test func answerAboveTheBuffer() throws {
-    let rig = Rig(.v5_0) {
+    let harness = SessionHarness(.v5_0) {
       $0.receiveBytes = 64
       $0.maximumPacketSize = 0
     }
-    rig.connect()
-    _ = rig.events()
+    harness.connect()
+    _ = harness.events()
     #expect(throws: SessionError.tooLarge) {
-      try rig.subscribe([String](repeating: "f", count: 60))
+      try harness.subscribe([String](repeating: "f", count: 60))
     }
-    try rig.subscribe(["a"], cookie: 5)
-    _ = rig.drain()
-    rig.receive(suback(.v5_0, 65_280, [0], properties: property(0x1F, String(repeating: "r", count: 64))))
-    #expect(rig.ending?.cause == .violation(.packetTooLarge))
-    #expect(rig.events() == [.failed(5, .unreadable)])
-    rig.reconnect(sessionPresent: true)
-    #expect(rig.drain() == [])
+    try harness.subscribe(["a"], cookie: 5)
+    _ = harness.drain()
+    harness.receive(suback(.v5_0, 65_280, [0], properties: property(0x1F, String(repeating: "r", count: 64))))
+    #expect(harness.ending?.cause == .violation(.packetTooLarge))
+    #expect(harness.events() == [.failed(5, .unreadable)])
+    harness.reconnect(sessionPresent: true)
+    #expect(harness.drain() == [])
   }
 
   // MARK: An older version
@@ -310,7 +312,7 @@ import Testing
       ([long], [], 0), ([long], userProperty("k", long), 0),
       ([long, long, "c"], userProperty(long, long), 0),
     ]
-    let rig = Rig(.v5_0) {
+    let harness = SessionHarness(.v5_0) {
       $0.allowsFallback = true
       $0.requests = 16
       $0.requestBytes = 8192
@@ -318,62 +320,64 @@ import Testing
     let options = SubscriptionOptions(
       maximumQoS: .atLeastOnce, noLocal: false, retainAsPublished: true, retainHandling: .doNotSend)
     for (index, test) in cases.enumerated() {
-      try rig.subscribe(
+      try harness.subscribe(
         Filters(test.filters.map { ($0, options) }), cookie: UInt64(index), properties: test.properties,
         identifier: test.identifier)
-      try rig.unsubscribe(test.filters, properties: test.properties)
+      try harness.unsubscribe(test.filters, properties: test.properties)
     }
-    try rig.subscribe(["n"], cookie: 90, identifier: 200)
-    try rig.subscribe(
+    try harness.subscribe(["n"], cookie: 90, identifier: 200)
+    try harness.subscribe(
       Filters([("n", SubscriptionOptions(maximumQoS: .atLeastOnce, noLocal: true))]), cookie: 91)
-    rig.session.connectionOpened()
-    #expect(rig.fallBack())
-    rig.lose()
-    rig.connect()
+    harness.session.connectionOpened()
+    #expect(harness.fallBack())
+    harness.lose()
+    harness.connect()
     var expected: [[UInt8]] = []
     for test in cases {
       let identifier = 65_280 + UInt16(expected.count)
       expected.append(request(.v3_1_1, 0x82, identifier, test.filters.map { ($0, 1) }))
       expected.append(request(.v3_1_1, 0xA2, identifier + 1, test.filters.map { ($0, nil) }))
     }
-    #expect(packets(rig.drain()) == expected)
+    #expect(packets(harness.drain()) == expected)
     #expect(
-      rig.events() == [.connected(sessionPresent: false), .aboveLimit(90, 0x84), .aboveLimit(91, 0x84)])
-    rig.reconnect(sessionPresent: true)
-    #expect(packets(rig.drain(piece: 7)) == expected)
+      harness.events() == [.connected(sessionPresent: false), .aboveLimit(90, 0x84), .aboveLimit(91, 0x84)])
+    harness.reconnect(sessionPresent: true)
+    #expect(packets(harness.drain(piece: 7)) == expected)
   }
 
   // MARK: Calls that are not taken
 
   @Test(arguments: bothVersions)
   func wrongCalls(version: ProtocolVersion) {
-    let rig = Self.rig(version)
+    let harness = Self.harness(version)
     for filter in ["", "a#", "a/#/b", "+a", "$share/g", "$share//a", String(repeating: "a", count: 65_536)] {
-      #expect(throws: SessionError.topicFilter) { try rig.subscribe(["a", filter]) }
-      #expect(throws: SessionError.topicFilter) { try rig.unsubscribe([filter, "a"]) }
+      #expect(throws: SessionError.topicFilter) { try harness.subscribe(["a", filter]) }
+      #expect(throws: SessionError.topicFilter) { try harness.unsubscribe([filter, "a"]) }
     }
-    #expect(throws: SessionError.utf8) { try rig.subscribe(["a\0b"]) }
+    #expect(throws: SessionError.utf8) { try harness.subscribe(["a\0b"]) }
     // [MQTT-3.8.3-4]
     let noLocal = SubscriptionOptions(maximumQoS: .atMostOnce, noLocal: true)
-    #expect(throws: SessionError.topicFilter) { try rig.subscribe(Filters([("$share/g/a", noLocal)])) }
+    #expect(throws: SessionError.topicFilter) { try harness.subscribe(Filters([("$share/g/a", noLocal)])) }
     if version == .v5_0 {
       let wrong = [[0x0B, 1], property(0x1F, "no"), topicAlias(1), [0x26, 0], [0x99]] as [[UInt8]]
       for properties in wrong {
-        #expect(throws: SessionError.property) { try rig.subscribe(["a"], properties: properties) }
-        #expect(throws: SessionError.property) { try rig.unsubscribe(["a"], properties: properties) }
+        #expect(throws: SessionError.property) { try harness.subscribe(["a"], properties: properties) }
+        #expect(throws: SessionError.property) { try harness.unsubscribe(["a"], properties: properties) }
       }
     } else {
-      #expect(throws: SessionError.option) { try rig.subscribe(["a"], properties: userProperty("k", "v")) }
-      #expect(throws: SessionError.option) { try rig.subscribe(["a"], identifier: 1) }
+      #expect(throws: SessionError.option) {
+        try harness.subscribe(["a"], properties: userProperty("k", "v"))
+      }
+      #expect(throws: SessionError.option) { try harness.subscribe(["a"], identifier: 1) }
       for options in [
         noLocal, SubscriptionOptions(maximumQoS: .atMostOnce, retainAsPublished: true),
         SubscriptionOptions(maximumQoS: .atMostOnce, retainHandling: .sendIfNew),
       ] {
-        #expect(throws: SessionError.option) { try rig.subscribe(Filters([("a", options)])) }
+        #expect(throws: SessionError.option) { try harness.subscribe(Filters([("a", options)])) }
       }
     }
-    #expect(rig.inbox.requests == 0)
-    #expect(rig.drain() == [])
+    #expect(harness.inbox.requests == 0)
+    #expect(harness.drain() == [])
   }
 
   @Test(arguments: bothVersions)
@@ -381,22 +385,22 @@ import Testing
     for room in [64, 127, 128, 129, 130, 131, 132, 200] {
       var fitting = 0
       for size in 1...room {
-        let rig = Self.rig(version) { $0.requestBytes = room }
+        let harness = Self.harness(version) { $0.requestBytes = room }
         let filter = String(repeating: "f", count: size)
         let packet = request(version, 0x82, 65_280, [(filter, 0)])
         if packet.count <= room {
-          try rig.subscribe([filter])
-          #expect(rig.drain() == packet)
+          try harness.subscribe([filter])
+          #expect(harness.drain() == packet)
           fitting += 1
         } else {
-          #expect(throws: SessionError.tooLarge) { try rig.subscribe([filter]) }
+          #expect(throws: SessionError.tooLarge) { try harness.subscribe([filter]) }
         }
       }
       #expect(fitting > room / 2)
     }
   }
 
-  // MARK: By chance
+  // MARK: At random
 
   struct Queued {
     let cookie: UInt64
@@ -418,7 +422,7 @@ import Testing
       var random = SeededRandom(seed: seed)
       var wrong: String?
       let version: ProtocolVersion = random.percent(50) ? .v5_0 : .v3_1_1
-      let rig = Self.rig(version) {
+      let harness = Self.harness(version) {
         $0.requests = places
         $0.requestBytes = bytes
       }
@@ -448,9 +452,9 @@ import Testing
           var error: SessionError?
           do throws(SessionError) {
             if isSubscribe {
-              try rig.subscribe([filter], cookie: nextCookie)
+              try harness.subscribe([filter], cookie: nextCookie)
             } else {
-              try rig.unsubscribe([filter], cookie: nextCookie)
+              try harness.unsubscribe([filter], cookie: nextCookie)
             }
           } catch let thrown {
             error = thrown
@@ -463,7 +467,7 @@ import Testing
           nextSlot = (nextSlot + 1) % places
           taken += 1
         case 4..<7:
-          stream += rig.transmit(1 + random.below(30)) ?? []
+          stream += harness.transmit(1 + random.below(30)) ?? []
           while let size = firstPacketSize(stream[...]) {
             let index = queue.firstIndex { !$0.isSent && !$0.isFree }
             let packet = Array(stream.prefix(size))
@@ -477,23 +481,23 @@ import Testing
           let identifier = 65_280 + UInt16(queue[index].slot)
           let code: UInt8 = random.percent(30) ? 0x80 : 0
           let isSubscribe = queue[index].packet[0] == 0x82
-          rig.receive(
+          harness.receive(
             isSubscribe ? suback(version, identifier, [code]) : unsuback(version, identifier, [code]))
           let codes = isSubscribe || version == .v5_0 ? [code] : []
-          let event = Happening.answered(queue[index].cookie, codes, refusal: codes.first { $0 >= 0x80 })
-          if rig.events() != [event] { wrong = "step \(step): not told of \(event)" }
+          let event = ReportedEvent.answered(queue[index].cookie, codes, refusal: codes.first { $0 >= 0x80 })
+          if harness.events() != [event] { wrong = "step \(step): not told of \(event)" }
           queue[index].isFree = true
           queue.removeFirst(queue.prefix { $0.isFree }.count)
           answered += 1
         default:
           guard random.percent(30) else { continue }
-          rig.reconnect(sessionPresent: random.percent(50))
-          _ = rig.events()
+          harness.reconnect(sessionPresent: random.percent(50))
+          _ = harness.events()
           stream = []
           for index in queue.indices { queue[index].isSent = false }
         }
         let count = queue.count { !$0.isFree }
-        if rig.inbox.requests != count || rig.isDrained != (count == 0) {
+        if harness.inbox.requests != count || harness.isDrained != (count == 0) {
           wrong = "step \(step): not \(count)"
         }
       }

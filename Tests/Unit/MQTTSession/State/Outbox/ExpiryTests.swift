@@ -19,14 +19,15 @@ import Testing
   enum Way: CaseIterable { case field, property }
 
   static func put(
-    _ rig: Rig, _ seconds: UInt32, way: Way = .field, qos: QoS = .atMostOnce, cookie: UInt64 = 1
+    _ harness: SessionHarness, _ seconds: UInt32, way: Way = .field, qos: QoS = .atMostOnce,
+    cookie: UInt64 = 1
   )
     throws(SessionError)
   {
     switch way {
-    case .field: try rig.publish("t", [1], qos: qos, cookie: cookie, expiry: seconds)
+    case .field: try harness.publish("t", [1], qos: qos, cookie: cookie, expiry: seconds)
     case .property:
-      try rig.publish("t", [1], qos: qos, cookie: cookie, properties: messageExpiry(seconds))
+      try harness.publish("t", [1], qos: qos, cookie: cookie, properties: messageExpiry(seconds))
     }
   }
 
@@ -39,13 +40,13 @@ import Testing
       (0, 10), (1, 10), (999, 10), (1000, 9), (1001, 9), (5500, 5), (9000, 1), (9999, 1),
     ] as [(UInt32, UInt32)] {
       for start: UInt32 in [0, 5000, 0x7FFF_FF00, 0xFFFF_FF00, 0xFFFF_F000] {
-        let rig = Rig(.v5_0) { $0.keepAlive = 0 }
-        rig.now = Instant(milliseconds: start)
-        try Self.put(rig, 10, way: way)
-        rig.now = rig.now.advanced(by: waited)
-        rig.connect()
-        #expect(rig.drain() == Self.packet(left), "after \(waited)")
-        #expect(rig.events() == [.connected(sessionPresent: false), .delivered(1)])
+        let harness = SessionHarness(.v5_0) { $0.keepAlive = 0 }
+        harness.now = Instant(milliseconds: start)
+        try Self.put(harness, 10, way: way)
+        harness.now = harness.now.advanced(by: waited)
+        harness.connect()
+        #expect(harness.drain() == Self.packet(left), "after \(waited)")
+        #expect(harness.events() == [.connected(sessionPresent: false), .delivered(1)])
       }
     }
   }
@@ -57,23 +58,23 @@ import Testing
       ([], []), (pair, []), ([], pair), (pair, pair), (correlationData([2, 0, 0, 0, 9]), []),
     ] {
       for qos in allQoS {
-        let rig = Rig(.v5_0)
-        try rig.publish(
+        let harness = SessionHarness(.v5_0)
+        try harness.publish(
           "t", [1], qos: qos, cookie: 1, properties: before + messageExpiry(100) + behind)
-        rig.now = Instant(milliseconds: 42_000)
-        rig.connect()
+        harness.now = Instant(milliseconds: 42_000)
+        harness.connect()
         #expect(
-          rig.drain()
+          harness.drain()
             == publish(
               .v5_0, "t", [1], qos: qos, identifier: 1, properties: before + messageExpiry(58) + behind))
       }
     }
-    let rig = Rig(.v5_0)
+    let harness = SessionHarness(.v5_0)
     #expect(throws: SessionError.property) {
-      try rig.publish("t", expiry: 1, properties: messageExpiry(100))
+      try harness.publish("t", expiry: 1, properties: messageExpiry(100))
     }
     #expect(throws: SessionError.property) {
-      try rig.publish("t", properties: messageExpiry(1) + messageExpiry(2))
+      try harness.publish("t", properties: messageExpiry(1) + messageExpiry(2))
     }
   }
 
@@ -83,114 +84,114 @@ import Testing
   @Test(arguments: bothVersions, [false, true])
   func expires(version: ProtocolVersion, isConnected: Bool) throws {
     for start: UInt32 in [0, 0x7FFF_FF00, 0xFFFF_FF00] {
-      let rig = Rig(version) {
+      let harness = SessionHarness(version) {
         $0.keepAlive = 0
         $0.inFlightMaximum = 1
       }
-      rig.now = Instant(milliseconds: start)
+      harness.now = Instant(milliseconds: start)
       if isConnected {
-        rig.connect()
-        _ = rig.events()
+        harness.connect()
+        _ = harness.events()
         // It waits behind another that waits for its PUBACK.
-        try rig.publish(qos: .atLeastOnce)
-        _ = rig.drain()
+        try harness.publish(qos: .atLeastOnce)
+        _ = harness.drain()
       }
-      try Self.put(rig, 3, qos: .atLeastOnce, cookie: 9)
-      #expect(rig.nextDeadline == start &+ 3000)
-      rig.pass(2999)
-      #expect(rig.events() == [])
-      #expect(rig.drain() == [])
-      rig.pass(1)
-      #expect(rig.events() == [.failed(9, .expired)])
-      #expect(rig.outboxNumbers.expired.uint64 == 1)
-      #expect(rig.outboxNumbers.failed.uint64 == 1)
-      #expect(rig.nextDeadline == nil)
-      #expect(rig.drain() == [])
+      try Self.put(harness, 3, qos: .atLeastOnce, cookie: 9)
+      #expect(harness.nextDeadline == start &+ 3000)
+      harness.advanceClock(2999)
+      #expect(harness.events() == [])
+      #expect(harness.drain() == [])
+      harness.advanceClock(1)
+      #expect(harness.events() == [.failed(9, .expired)])
+      #expect(harness.outboxNumbers.expired.uint64 == 1)
+      #expect(harness.outboxNumbers.failed.uint64 == 1)
+      #expect(harness.nextDeadline == nil)
+      #expect(harness.drain() == [])
     }
   }
 
   /// Nobody looked at the deadline: it is not sent all the same.
   @Test(arguments: bothVersions)
   func tooLateToBeSent(version: ProtocolVersion) throws {
-    let rig = Rig(version)
-    try Self.put(rig, 3, cookie: 1)
-    try Self.put(rig, 60, cookie: 2)
-    rig.now = Instant(milliseconds: 3000)
-    rig.connect()
+    let harness = SessionHarness(version)
+    try Self.put(harness, 3, cookie: 1)
+    try Self.put(harness, 60, cookie: 2)
+    harness.now = Instant(milliseconds: 3000)
+    harness.connect()
     #expect(
-      rig.drain()
+      harness.drain()
         == (version == .v5_0
           ? Self.packet(57) : publish(version, "t", [1], qos: .atMostOnce)))
-    #expect(rig.events() == [.connected(sessionPresent: false), .failed(1, .expired), .delivered(2)])
-    #expect(rig.outbox.messages == 0)
+    #expect(harness.events() == [.connected(sessionPresent: false), .failed(1, .expired), .delivered(2)])
+    #expect(harness.outbox.messages == 0)
   }
 
   /// In a run that the transport does not take: what was begun is sent to its end, the rest can still expire.
   @Test func inABlockedRun() throws {
     for sent in 0...6 {
-      let rig = Rig(.v5_0)
-      rig.connect(properties: receiveMaximum(3))
-      _ = rig.events()
-      for cookie: UInt64 in 1...3 { try Self.put(rig, 2, qos: .atLeastOnce, cookie: cookie) }
-      try rig.publish("last", qos: .atLeastOnce, cookie: 4)
-      let first = sent == 0 ? [] : rig.transmit(sent) ?? []
+      let harness = SessionHarness(.v5_0)
+      harness.connect(properties: receiveMaximum(3))
+      _ = harness.events()
+      for cookie: UInt64 in 1...3 { try Self.put(harness, 2, qos: .atLeastOnce, cookie: cookie) }
+      try harness.publish("last", qos: .atLeastOnce, cookie: 4)
+      let first = sent == 0 ? [] : harness.transmit(sent) ?? []
       if sent == 0 {
-        let isPrepared = rig.session.prepareTransmit(at: rig.now)
+        let isPrepared = harness.session.prepareTransmit(at: harness.now)
         #expect(isPrepared)
       }
-      rig.pass(2000)
-      let rest = first + rig.drain()
+      harness.advanceClock(2000)
+      let rest = first + harness.drain()
       let last = publish(.v5_0, "last", qos: .atLeastOnce, identifier: 4)
       #expect(rest == (sent == 0 ? last : Self.packet(2, qos: .atLeastOnce, identifier: 1) + last))
-      #expect(rig.events() == (sent == 0 ? [1, 2, 3] : [2, 3]).map { .failed($0, .expired) })
-      #expect(rig.outboxNumbers.inFlight == (sent == 0 ? 1 : 2))
+      #expect(harness.events() == (sent == 0 ? [1, 2, 3] : [2, 3]).map { .failed($0, .expired) })
+      #expect(harness.outboxNumbers.inFlight == (sent == 0 ? 1 : 2))
     }
   }
 
   /// One that was sent is sent again, whatever its time: the server may have it, and the handshake has to end.
   @Test(arguments: [QoS.atLeastOnce, .exactlyOnce])
   func duplicatesAreSent(qos: QoS) throws {
-    let rig = Rig(.v5_0)
-    rig.connect()
-    try Self.put(rig, 10, qos: qos)
-    #expect(rig.drain() == Self.packet(10, qos: qos, identifier: 1))
+    let harness = SessionHarness(.v5_0)
+    harness.connect()
+    try Self.put(harness, 10, qos: qos)
+    #expect(harness.drain() == Self.packet(10, qos: qos, identifier: 1))
     for (wait, left) in [(4000, 6), (4000, 2), (1000, 1), (1000, 1), (100_000, 1)] as [(UInt32, UInt32)] {
-      rig.pass(wait)
-      rig.reconnect(sessionPresent: true)
-      #expect(rig.drain() == Self.packet(left, qos: qos, identifier: 1, duplicate: true))
+      harness.advanceClock(wait)
+      harness.reconnect(sessionPresent: true)
+      #expect(harness.drain() == Self.packet(left, qos: qos, identifier: 1, duplicate: true))
     }
-    #expect(rig.events() == [.connected(sessionPresent: true)])
+    #expect(harness.events() == [.connected(sessionPresent: true)])
     // As a new message in a new session it is too late.
-    rig.reconnect(sessionPresent: false)
-    #expect(rig.drain() == [])
+    harness.reconnect(sessionPresent: false)
+    #expect(harness.drain() == [])
     #expect(
-      rig.events() == [
+      harness.events() == [
         .connected(sessionPresent: false), .failed(1, qos == .atLeastOnce ? .expired : .sessionLost),
       ])
   }
 
   /// The time of a message that was sent goes on, though nothing waits for it.
   @Test func theClockDoesNotStop() throws {
-    let rig = Rig(.v5_0) { $0.keepAlive = 0 }
-    rig.connect()
-    try Self.put(rig, 3_000_000, qos: .atLeastOnce)
-    _ = rig.drain()
-    try Self.put(rig, 5, cookie: 2)
-    _ = rig.drain()
+    let harness = SessionHarness(.v5_0) { $0.keepAlive = 0 }
+    harness.connect()
+    try Self.put(harness, 3_000_000, qos: .atLeastOnce)
+    _ = harness.drain()
+    try Self.put(harness, 5, cookie: 2)
+    _ = harness.drain()
     var passed: UInt32 = 0
     // As whoever drives it would.
     while passed < 2_999_000 {
-      guard let deadline = rig.nextDeadline else {
+      guard let deadline = harness.nextDeadline else {
         Issue.record("it stopped after \(passed) seconds")
         return
       }
-      let wait = deadline &- rig.now.milliseconds
-      rig.pass(wait)
+      let wait = deadline &- harness.now.milliseconds
+      harness.advanceClock(wait)
       passed += wait / 1000
     }
-    rig.reconnect(sessionPresent: true)
+    harness.reconnect(sessionPresent: true)
     let left = 3_000_000 - passed
-    let again = rig.drain()
+    let again = harness.drain()
     #expect(
       (left...left + 1).contains {
         again == Self.packet($0, qos: .atLeastOnce, identifier: 1, duplicate: true)
@@ -202,35 +203,35 @@ import Testing
   @Test(
     arguments: [1, 999, 86_400_000, 2_147_483_647, 2_147_483_648, 2_592_000_000, 4_294_967_295] as [UInt32])
   func afterALongPause(pause: UInt32) throws {
-    let rig = Rig(.v5_0) { $0.keepAlive = 0 }
-    try Self.put(rig, 5, cookie: 1)
-    rig.pass(5000)
-    #expect(rig.events() == [.failed(1, .expired)])
-    rig.now = rig.now.advanced(by: pause)
-    try Self.put(rig, 5, cookie: 2)
-    #expect(rig.nextDeadline == rig.now.advanced(by: 5000).milliseconds)
-    rig.pass(4999)
-    #expect(rig.events() == [])
-    rig.pass(1)
-    #expect(rig.events() == [.failed(2, .expired)])
+    let harness = SessionHarness(.v5_0) { $0.keepAlive = 0 }
+    try Self.put(harness, 5, cookie: 1)
+    harness.advanceClock(5000)
+    #expect(harness.events() == [.failed(1, .expired)])
+    harness.now = harness.now.advanced(by: pause)
+    try Self.put(harness, 5, cookie: 2)
+    #expect(harness.nextDeadline == harness.now.advanced(by: 5000).milliseconds)
+    harness.advanceClock(4999)
+    #expect(harness.events() == [])
+    harness.advanceClock(1)
+    #expect(harness.events() == [.failed(2, .expired)])
   }
 
   /// A year, 136 years, for ever as far as MQTT can say it.
   @Test(arguments: [86_400, 31_536_000, 4_294_967_294, 4_294_967_295] as [UInt32])
   func longTimes(seconds: UInt32) throws {
-    let rig = Rig(.v5_0) { $0.keepAlive = 0 }
-    try Self.put(rig, seconds)
-    try Self.put(rig, seconds, cookie: 2)
-    rig.connect()
-    _ = rig.transmit(Self.packet(seconds).count)
-    rig.lose()
+    let harness = SessionHarness(.v5_0) { $0.keepAlive = 0 }
+    try Self.put(harness, seconds)
+    try Self.put(harness, seconds, cookie: 2)
+    harness.connect()
+    _ = harness.transmit(Self.packet(seconds).count)
+    harness.lose()
     // Ten days, hour by hour.
-    for _ in 0..<240 { rig.pass(3_600_000) }
-    rig.connect()
+    for _ in 0..<240 { harness.advanceClock(3_600_000) }
+    harness.connect()
     if seconds == 86_400 {
-      #expect(rig.drain() == [])
+      #expect(harness.drain() == [])
     } else {
-      let sent = ReadPublish(rig.drain(), .v5_0)
+      let sent = ReadPublish(harness.drain(), .v5_0)
       let left = sent.properties.dropFirst().reduce(0) { $0 << 8 | UInt32($1) }
       #expect(seconds - left >= 863_999 && seconds - left <= 864_001)
     }
@@ -239,71 +240,71 @@ import Testing
   // MARK: In other ways than whole
 
   @Test func reserved() throws {
-    let rig = Rig(.v5_0)
-    try rig.reserve("t", size: 1, cookie: 1, expiry: 3)
-    rig.fill([1])
-    rig.pass(10_000)
-    #expect(rig.events() == [])
-    try rig.commit(1)
-    rig.connect()
-    #expect(rig.drain() == [])
-    #expect(rig.events() == [.connected(sessionPresent: false), .failed(1, .expired)])
+    let harness = SessionHarness(.v5_0)
+    try harness.reserve("t", size: 1, cookie: 1, expiry: 3)
+    harness.fill([1])
+    harness.advanceClock(10_000)
+    #expect(harness.events() == [])
+    try harness.commit(1)
+    harness.connect()
+    #expect(harness.drain() == [])
+    #expect(harness.events() == [.connected(sessionPresent: false), .failed(1, .expired)])
     // In time, and shorter than it was to be.
-    try rig.reserve("t", size: 200, cookie: 2, expiry: 3)
-    rig.fill([1])
-    rig.pass(1000)
-    try rig.commit(1)
-    #expect(rig.drain() == Self.packet(2))
+    try harness.reserve("t", size: 200, cookie: 2, expiry: 3)
+    harness.fill([1])
+    harness.advanceClock(1000)
+    try harness.commit(1)
+    #expect(harness.drain() == Self.packet(2))
   }
 
   @Test func streams() throws {
-    let rig = Rig(.v5_0) { $0.streamBytes = 64 }
-    try rig.stream("t", [1], cookie: 1, expiry: 3)
-    rig.pass(3000)
-    #expect(rig.events() == [.failed(1, .expired)])
-    try rig.stream("t", [1], cookie: 2, expiry: 3)
-    rig.connect()
+    let harness = SessionHarness(.v5_0) { $0.streamBytes = 64 }
+    try harness.stream("t", [1], cookie: 1, expiry: 3)
+    harness.advanceClock(3000)
+    #expect(harness.events() == [.failed(1, .expired)])
+    try harness.stream("t", [1], cookie: 2, expiry: 3)
+    harness.connect()
     // Begun in time.
     let packet = Self.packet(3)
-    #expect(rig.transmit() == packet.dropLast())
-    rig.pass(5000)
-    #expect(rig.drain() == [1])
-    #expect(rig.events() == [.connected(sessionPresent: false), .delivered(2)])
+    #expect(harness.transmit() == packet.dropLast())
+    harness.advanceClock(5000)
+    #expect(harness.drain() == [1])
+    #expect(harness.events() == [.connected(sessionPresent: false), .delivered(2)])
   }
 
   @Test func requests() throws {
-    let rig = Rig(.v5_0) { $0.replies = 1 }
-    try rig.request(timeout: 60_000, cookie: 5, expiry: 2)
-    rig.pass(2000)
-    #expect(rig.events() == [.requestFailed(5, .expired)])
-    #expect(rig.nextDeadline == nil)
+    let harness = SessionHarness(.v5_0) { $0.replies = 1 }
+    try harness.request(timeout: 60_000, cookie: 5, expiry: 2)
+    harness.advanceClock(2000)
+    #expect(harness.events() == [.requestFailed(5, .expired)])
+    #expect(harness.nextDeadline == nil)
   }
 
   @Test func quiet() throws {
-    let rig = Rig(.v3_1_1)
-    try rig.publish("t", cookie: 3, isQuiet: true, expiry: 1)
-    rig.pass(1000)
-    #expect(rig.events() == [.failed(3, .expired)])
+    let harness = SessionHarness(.v3_1_1)
+    try harness.publish("t", cookie: 3, isQuiet: true, expiry: 1)
+    harness.advanceClock(1000)
+    #expect(harness.events() == [.failed(3, .expired)])
   }
 
   /// Queued for 5.0, sent in 3.1.1: there is nobody to tell, but here it counts all the same.
   @Test(arguments: Way.allCases)
   func afterADowngrade(way: Way) throws {
-    let rig = Rig(.v5_0) { $0.allowsFallback = true }
+    let harness = SessionHarness(.v5_0) { $0.allowsFallback = true }
     for (cookie, seconds) in [(1, 5), (2, 50)] as [(UInt64, UInt32)] {
-      try Self.put(rig, seconds, way: way, qos: .atLeastOnce, cookie: cookie)
+      try Self.put(harness, seconds, way: way, qos: .atLeastOnce, cookie: cookie)
     }
-    rig.pass(4000)
-    rig.session.connectionOpened()
-    #expect(rig.fallBack())
-    rig.lose()
-    rig.connect()
-    rig.pass(1000)
-    #expect(rig.drain() == publish(.v3_1_1, "t", [1], qos: .atLeastOnce, identifier: 2))
-    #expect(rig.events() == [.connected(sessionPresent: false), .failed(1, .expired)])
+    harness.advanceClock(4000)
+    harness.session.connectionOpened()
+    #expect(harness.fallBack())
+    harness.lose()
+    harness.connect()
+    harness.advanceClock(1000)
+    #expect(harness.drain() == publish(.v3_1_1, "t", [1], qos: .atLeastOnce, identifier: 2))
+    #expect(harness.events() == [.connected(sessionPresent: false), .failed(1, .expired)])
   }
 
-  // MARK: By chance
+  // MARK: At random
 
   /// Many messages with times of their own, published whenever: none ends before its time, none more than a second
   /// after it, and the server is told no less than is left, and less than two seconds more.
@@ -312,9 +313,9 @@ import Testing
     var sent = 0
     for seed in UInt64(0)..<1000 {
       var random = SeededRandom(seed: seed)
-      let rig = Rig(.v5_0) { $0.keepAlive = 0 }
+      let harness = SessionHarness(.v5_0) { $0.keepAlive = 0 }
       let start = UInt32(truncatingIfNeeded: random.next())
-      rig.now = Instant(milliseconds: start)
+      harness.now = Instant(milliseconds: start)
       var messages: [UInt64: (published: UInt32, seconds: UInt32)] = [:]
       var isConnected = false
       var time: UInt32 = 0
@@ -323,25 +324,25 @@ import Testing
         switch random.below(10) {
         case 0..<4:
           let seconds = UInt32(1 + random.below(8))
-          guard (try? Self.put(rig, seconds, cookie: UInt64(step))) != nil else { continue }
+          guard (try? Self.put(harness, seconds, cookie: UInt64(step))) != nil else { continue }
           messages[UInt64(step)] = (time, seconds)
         case 4..<9:
           // Whoever drives it looks at the deadlines, and may be late.
           var wait = UInt32(random.below(3000))
-          if let deadline = rig.nextDeadline { wait = min(wait, deadline &- rig.now.milliseconds) }
+          if let deadline = harness.nextDeadline { wait = min(wait, deadline &- harness.now.milliseconds) }
           time += wait
-          rig.pass(wait)
+          harness.advanceClock(wait)
         default:
           if isConnected {
-            rig.lose()
+            harness.lose()
           } else {
-            rig.connect()
+            harness.connect()
           }
           isConnected.toggle()
         }
-        let packets = isConnected ? packets(rig.drain()) : []
+        let packets = isConnected ? packets(harness.drain()) : []
         var next = 0
-        for event in rig.events() {
+        for event in harness.events() {
           switch event {
           case .failed(let cookie, .expired):
             guard let message = messages.removeValue(forKey: cookie) else { continue }

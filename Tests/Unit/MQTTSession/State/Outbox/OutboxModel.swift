@@ -46,7 +46,7 @@ final class OutboxModel {
   let keepsSession: Bool
   let byteCapacity: Int
   let messageCapacity: Int
-  let rig: Rig
+  let harness: SessionHarness
   var random: SeededRandom
 
   private var messages: [Message] = []
@@ -54,7 +54,7 @@ final class OutboxModel {
   private var tail = 0
   private var nextIdentifier: Int
   private var nextCookie: UInt64 = 1
-  private var events: [Happening] = []
+  private var events: [ReportedEvent] = []
   /// A message found no room; since then there is some, and the event that says so is due.
   private var isStarved = false
   private var hasNewRoom = false
@@ -91,7 +91,7 @@ final class OutboxModel {
     messageCapacity = messages
     byteCapacity = bytes
     nextIdentifier = random.percent(30) ? 65_018 + random.below(6) : 1 + random.below(65_023)
-    rig = Rig(
+    harness = SessionHarness(
       version, keepSession: keepsSession, keepAlive: 0, outboxBytes: bytes, outboxMessages: messages,
       firstIdentifier: UInt16(nextIdentifier))
   }
@@ -137,12 +137,12 @@ final class OutboxModel {
       try check(turns < 100, "not everything completes")
     }
     while !events.isEmpty || hasNewRoom { try takeEvent() }
-    try check(!rig.hasEvent, "an event too many")
+    try check(!harness.hasEvent, "an event too many")
     try checkNumbers()
     if limits.isTight { lose() }
     if !isConnected { try connect(isLast: true) }
     try transmitAll()
-    try check(rig.isDrained, "not drained")
+    try check(harness.isDrained, "not drained")
     try check(ended == accepted, "\(accepted) taken, \(ended) ended")
     try publish(size: byteCapacity, as: .refuse)
     try check(messages.count == 1, "a packet as large as the ring does not fit")
@@ -201,7 +201,7 @@ final class OutboxModel {
         version, topic, payload, qos: qos, identifier: UInt16(nextIdentifier), retain: retain),
       offset: 0)
 
-    let before = rig.numbers
+    let before = harness.numbers
     let starvedBefore = isStarved
     let expected = admit(message)
     let right: String
@@ -212,7 +212,7 @@ final class OutboxModel {
     }
     var result = "taken"
     do {
-      let isTaken = try rig.publish(
+      let isTaken = try harness.publish(
         topic, payload, qos: qos, retain: retain, cookie: nextCookie, isQuiet: isQuiet, overflow: overflow)
       if !isTaken { result = "dropped" }
     } catch let thrown {
@@ -224,10 +224,10 @@ final class OutboxModel {
       nextCookie += 1
       accepted += 1
     case .dropped:
-      try check(rig.numbers == before && isStarved == starvedBefore, "what was dropped changed something")
+      try check(harness.numbers == before && isStarved == starvedBefore, "what was dropped changed something")
       dropped += 1
     case .failed(let error):
-      try check(rig.numbers == before, "a call that failed changed \(before) to \(rig.numbers)")
+      try check(harness.numbers == before, "a call that failed changed \(before) to \(harness.numbers)")
       if error == .full {
         refusedAsFull += 1
         isStarved = true
@@ -400,7 +400,7 @@ final class OutboxModel {
   }
 
   private func takeEvent() throws(Disagreement) {
-    let event = rig.event()
+    let event = harness.event()
     let expected = events.isEmpty ? (hasNewRoom ? .room : nil) : events.removeFirst()
     try check(
       event == expected,
@@ -419,7 +419,7 @@ final class OutboxModel {
     collect()
   }
 
-  private func complete(_ index: Int, _ event: Happening) {
+  private func complete(_ index: Int, _ event: ReportedEvent) {
     ended += 1
     if index == withBytes.startIndex, isStarved { hasNewRoom = true }
     if messages[index].isQuiet, event.isAsAsked {
@@ -439,7 +439,7 @@ final class OutboxModel {
   // MARK: The connection
 
   private func lose() {
-    rig.lose()
+    harness.lose()
     isConnected = false
     limits = Limits()
     window = 0
@@ -477,9 +477,9 @@ final class OutboxModel {
     events.insert(.connected(sessionPresent: isPresent), at: 0)
     for index in messages.indices { resume(index, isPresent) }
     collect()
-    rig.connect(sessionPresent: isPresent, properties: properties)
+    harness.connect(sessionPresent: isPresent, properties: properties)
     isConnected = true
-    try check(rig.isConnected, "not connected")
+    try check(harness.isConnected, "not connected")
     // It would come before completions that are older: take it.
     try takeEvent()
   }
@@ -514,7 +514,7 @@ final class OutboxModel {
   }
 
   private func transmit(_ count: Int) throws(Disagreement) -> Bool {
-    guard let bytes = rig.transmit(count) else {
+    guard let bytes = harness.transmit(count) else {
       try check(stream.isEmpty, "a packet is not finished")
       try check(againDue.isEmpty && answersDue.isEmpty, "PUBREL is missing")
       if let next = messages.first(where: { $0.state == .queued }) {
@@ -582,14 +582,14 @@ final class OutboxModel {
     case 0 where !pubacks.isEmpty:
       let identifier = pubacks.remove(at: random.below(pubacks.count))
       let index = try indexOf(identifier, .sent)
-      rig.receive(puback(identifier, isRefusal ? 0x97 : 0))
+      harness.receive(puback(identifier, isRefusal ? 0x97 : 0))
       outstanding.remove(identifier)
       let cookie = messages[index].cookie
       complete(index, isRefusal ? .refused(cookie, 0x97) : .delivered(cookie))
     case 1 where !pubrecs.isEmpty:
       let identifier = pubrecs.remove(at: random.below(pubrecs.count))
       let index = try indexOf(identifier, .sent)
-      rig.receive(pubrec(identifier, isRefusal ? 0x83 : 0))
+      harness.receive(pubrec(identifier, isRefusal ? 0x83 : 0))
       if isRefusal {
         outstanding.remove(identifier)
         complete(index, .refused(messages[index].cookie, 0x83))
@@ -600,13 +600,13 @@ final class OutboxModel {
     case 2 where !pubcomps.isEmpty:
       let identifier = pubcomps.remove(at: random.below(pubcomps.count))
       let index = try indexOf(identifier, .released)
-      rig.receive(pubcomp(identifier, isRefusal ? 0x92 : 0))
+      harness.receive(pubcomp(identifier, isRefusal ? 0x92 : 0))
       outstanding.remove(identifier)
       complete(index, .delivered(messages[index].cookie))
     default: break
     }
     collect()
-    try check(rig.ending == nil, "ended")
+    try check(harness.ending == nil, "ended")
   }
 
   private func indexOf(_ identifier: UInt16, _ state: State) throws(Disagreement) -> Int {
@@ -626,21 +626,21 @@ final class OutboxModel {
     if let awaits {
       // A PUBREC once more; everything else would be a Protocol Error, or what `answer` does.
       guard awaits.state == .released, !againDue.contains(identifier) else { return }
-      rig.receive(pubrec(identifier))
+      harness.receive(pubrec(identifier))
       answersDue.append(pubrel(identifier))
     } else {
       switch random.below(3) {
-      case 0: rig.receive(puback(identifier))
+      case 0: harness.receive(puback(identifier))
       case 1:
-        rig.receive(pubrec(identifier))
+        harness.receive(pubrec(identifier))
         // PUBREL may not overtake a PUBLISH that is still to come (again).
         if !messages.contains(where: { $0.identifier == identifier && $0.state == .queued }) {
           answersDue.append(pubrel(identifier, version == .v5_0 ? 0x92 : 0))
         }
-      default: rig.receive(pubcomp(identifier))
+      default: harness.receive(pubcomp(identifier))
       }
     }
-    try check(rig.ending == nil, "ended")
+    try check(harness.ending == nil, "ended")
   }
 
   // MARK: What can be seen
@@ -651,17 +651,17 @@ final class OutboxModel {
       bytes = tail - first.offset
       if bytes <= 0 { bytes += byteCapacity }
     }
-    let numbers = rig.outbox
+    let numbers = harness.outbox
     try check(
       numbers.messages == messages.count { $0.state != .free } && numbers.bytes == bytes,
       "\(numbers.messages) messages, \(numbers.bytes) bytes, not \(messages.count) places and \(bytes)")
-    try check(rig.hasEvent == (!events.isEmpty || hasNewRoom), "hasEvent is wrong")
+    try check(harness.hasEvent == (!events.isEmpty || hasNewRoom), "hasEvent is wrong")
     let incomplete = messages.contains { $0.state != .completed && $0.state != .free }
-    try check(!incomplete || !rig.isDrained, "drained, with messages not complete")
+    try check(!incomplete || !harness.isDrained, "drained, with messages not complete")
   }
 }
 
-extension Happening {
+extension ReportedEvent {
   /// What a quiet message says nothing about.
   fileprivate var isAsAsked: Bool {
     switch self {

@@ -10,11 +10,11 @@ import Testing
     (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 13 &+ 1) }
   }
 
-  static func rig(_ version: ProtocolVersion, outboxBytes: Int = 4096) -> Rig {
-    let rig = Rig(version) { $0.outboxBytes = outboxBytes }
-    rig.connect()
-    _ = rig.events()
-    return rig
+  static func harness(_ version: ProtocolVersion, outboxBytes: Int = 4096) -> SessionHarness {
+    let harness = SessionHarness(version) { $0.outboxBytes = outboxBytes }
+    harness.connect()
+    _ = harness.events()
+    return harness
   }
 
   // MARK: Every size
@@ -28,52 +28,52 @@ import Testing
         0...size ~= $0
       }
       for count in committed.sorted() {
-        let rig = Self.rig(version, outboxBytes: 20_000)
-        try rig.reserve("t", size: size, qos: qos, cookie: 1)
+        let harness = Self.harness(version, outboxBytes: 20_000)
+        try harness.reserve("t", size: size, qos: qos, cookie: 1)
         let data = Self.payload(count)
-        rig.fill(data)
-        try rig.commit(count)
-        try rig.publish("next", qos: .atLeastOnce)
+        harness.fill(data)
+        try harness.commit(count)
+        try harness.publish("next", qos: .atLeastOnce)
         let expected =
           publish(version, "t", data, qos: qos, identifier: 1)
           + publish(version, "next", qos: .atLeastOnce, identifier: 2)
-        #expect(rig.drain() == expected, "\(count) of \(size)")
+        #expect(harness.drain() == expected, "\(count) of \(size)")
         // Of a message with QoS 0 that has gone nothing is kept.
-        #expect(qos == .atMostOnce || rig.outbox.bytes >= expected.count)
-        if qos != .atMostOnce { rig.receive(qos == .atLeastOnce ? puback(1) : pubrec(1) + pubcomp(1)) }
-        rig.receive(puback(2))
-        #expect(rig.events() == [.delivered(1), .delivered(0)])
-        #expect(rig.outbox.bytes == 0)
+        #expect(qos == .atMostOnce || harness.outbox.bytes >= expected.count)
+        if qos != .atMostOnce { harness.receive(qos == .atLeastOnce ? puback(1) : pubrec(1) + pubcomp(1)) }
+        harness.receive(puback(2))
+        #expect(harness.events() == [.delivered(1), .delivered(0)])
+        #expect(harness.outbox.bytes == 0)
       }
     }
   }
 
   /// And where it takes four.
   @Test func threeMillionBytes() throws {
-    let rig = Self.rig(.v3_1_1, outboxBytes: 3_000_000)
+    let harness = Self.harness(.v3_1_1, outboxBytes: 3_000_000)
     for (reserved, count) in [
       (2_097_148, 2_097_148), (2_097_149, 2_097_148), (2_097_160, 16_380), (2_097_160, 100),
     ] {
-      try rig.reserve("t", size: reserved)
+      try harness.reserve("t", size: reserved)
       let data = Self.payload(count)
-      rig.fill(data)
-      try rig.commit(count)
-      let isRight = rig.drain() == publish(.v3_1_1, "t", data, qos: .atMostOnce)
+      harness.fill(data)
+      try harness.commit(count)
+      let isRight = harness.drain() == publish(.v3_1_1, "t", data, qos: .atMostOnce)
       #expect(isRight, "\(count) of \(reserved)")
-      _ = rig.events()
-      #expect(rig.outbox.bytes == 0)
+      _ = harness.events()
+      #expect(harness.outbox.bytes == 0)
     }
   }
 
   @Test func withProperties() throws {
     for size in [0, 5, 120, 200] {
-      let rig = Self.rig(.v5_0)
+      let harness = Self.harness(.v5_0)
       let properties = userProperty("k", "v")
-      try rig.reserve("t", size: 200, qos: .atLeastOnce, properties: properties)
-      rig.fill(Self.payload(size))
-      try rig.commit(size)
+      try harness.reserve("t", size: 200, qos: .atLeastOnce, properties: properties)
+      harness.fill(Self.payload(size))
+      try harness.commit(size)
       #expect(
-        rig.drain()
+        harness.drain()
           == publish(.v5_0, "t", Self.payload(size), qos: .atLeastOnce, identifier: 1, properties: properties)
       )
     }
@@ -84,82 +84,82 @@ import Testing
   /// One at a time; everything else goes on.
   @Test(arguments: bothVersions)
   func othersHaveToWait(version: ProtocolVersion) throws {
-    let rig = Self.rig(version)
-    try rig.publish("before", qos: .atLeastOnce)
-    try rig.reserve("t", size: 3, cookie: 7)
-    #expect(throws: SessionError.state) { try rig.publish() }
-    #expect(throws: SessionError.state) { try rig.publish("t", expiry: 1) }
-    #expect(throws: SessionError.state) { try rig.reserve(size: 1) }
-    try rig.subscribe(["f"])
-    rig.receive(publish(version, "m", qos: .exactlyOnce, identifier: 5) + pubrec(99))
-    #expect(rig.events() == [.message(ReceivedMessage("m", qos: .exactlyOnce))])
-    let sent = packets(rig.drain())
+    let harness = Self.harness(version)
+    try harness.publish("before", qos: .atLeastOnce)
+    try harness.reserve("t", size: 3, cookie: 7)
+    #expect(throws: SessionError.state) { try harness.publish() }
+    #expect(throws: SessionError.state) { try harness.publish("t", expiry: 1) }
+    #expect(throws: SessionError.state) { try harness.reserve(size: 1) }
+    try harness.subscribe(["f"])
+    harness.receive(publish(version, "m", qos: .exactlyOnce, identifier: 5) + pubrec(99))
+    #expect(harness.events() == [.message(ReceivedMessage("m", qos: .exactlyOnce))])
+    let sent = packets(harness.drain())
     #expect(sent.map { $0[0] >> 4 } == [6, 5, 8, 3] || sent.map { $0[0] >> 4 } == [5, 6, 8, 3])
     #expect(sent.last == publish(version, "before", qos: .atLeastOnce, identifier: 1))
-    #expect(!rig.wantsTransmit)
-    #expect(!rig.isDrained)
-    rig.receive(puback(1) + suback(version, 65_280, [0]))
-    #expect(rig.events().count == 2)
-    #expect(!rig.isDrained)
-    rig.fill([1, 2, 3])
-    try rig.commit(3)
-    #expect(rig.drain() == publish(version, "t", [1, 2, 3], qos: .atMostOnce))
-    #expect(rig.events() == [.delivered(7)])
-    try rig.publish()
+    #expect(!harness.wantsTransmit)
+    #expect(!harness.isDrained)
+    harness.receive(puback(1) + suback(version, 65_280, [0]))
+    #expect(harness.events().count == 2)
+    #expect(!harness.isDrained)
+    harness.fill([1, 2, 3])
+    try harness.commit(3)
+    #expect(harness.drain() == publish(version, "t", [1, 2, 3], qos: .atMostOnce))
+    #expect(harness.events() == [.delivered(7)])
+    try harness.publish()
   }
 
   @Test func wrongCalls() throws {
-    let rig = Self.rig(.v5_0)
-    #expect(throws: SessionError.state) { try rig.commit(0) }
-    #expect(throws: SessionError.state) { try rig.abort() }
-    #expect(throws: SessionError.tooLarge) { try rig.reserve(size: 4096) }
-    #expect(throws: SessionError.tooLarge) { try rig.reserve(size: 268_435_456) }
-    #expect(throws: SessionError.topicName) { try rig.reserve("#", size: 1) }
-    #expect(throws: SessionError.property) { try rig.reserve(size: 1, properties: topicAlias(1)) }
-    try rig.reserve(size: 10)
-    #expect(throws: SessionError.option) { try rig.commit(11) }
-    #expect(throws: SessionError.option) { try rig.commit(-1) }
-    try rig.commit(10)
-    #expect(throws: SessionError.state) { try rig.commit(10) }
-    #expect(throws: SessionError.state) { try rig.abort() }
+    let harness = Self.harness(.v5_0)
+    #expect(throws: SessionError.state) { try harness.commit(0) }
+    #expect(throws: SessionError.state) { try harness.abort() }
+    #expect(throws: SessionError.tooLarge) { try harness.reserve(size: 4096) }
+    #expect(throws: SessionError.tooLarge) { try harness.reserve(size: 268_435_456) }
+    #expect(throws: SessionError.topicName) { try harness.reserve("#", size: 1) }
+    #expect(throws: SessionError.property) { try harness.reserve(size: 1, properties: topicAlias(1)) }
+    try harness.reserve(size: 10)
+    #expect(throws: SessionError.option) { try harness.commit(11) }
+    #expect(throws: SessionError.option) { try harness.commit(-1) }
+    try harness.commit(10)
+    #expect(throws: SessionError.state) { try harness.commit(10) }
+    #expect(throws: SessionError.state) { try harness.abort() }
   }
 
   /// As if it had never been there.
   @Test(arguments: bothVersions)
   func aborted(version: ProtocolVersion) throws {
     for isAlone in [true, false] {
-      let rig = Self.rig(version, outboxBytes: 200)
+      let harness = Self.harness(version, outboxBytes: 200)
       if !isAlone {
-        try rig.publish("a", qos: .atLeastOnce)
-        _ = rig.drain()
+        try harness.publish("a", qos: .atLeastOnce)
+        _ = harness.drain()
       }
-      let before = rig.numbers
+      let before = harness.numbers
       for size in [0, 10, 150] {
-        try rig.reserve("t", size: size, qos: .exactlyOnce)
-        rig.fill(Self.payload(size))
-        #expect(rig.drain() == [])
-        try rig.abort()
-        let after = rig.numbers
+        try harness.reserve("t", size: size, qos: .exactlyOnce)
+        harness.fill(Self.payload(size))
+        #expect(harness.drain() == [])
+        try harness.abort()
+        let after = harness.numbers
         #expect([before[0], before[3], before[6]] == [after[0], after[3], after[6]])
       }
-      #expect(rig.isDrained == isAlone)
-      try rig.publish("b", qos: .atLeastOnce)
-      #expect(rig.drain() == publish(version, "b", qos: .atLeastOnce, identifier: isAlone ? 1 : 2))
-      rig.receive(puback(1) + puback(2))
-      _ = rig.events()
-      #expect(rig.outbox.bytes == 0)
-      #expect(rig.isDrained)
+      #expect(harness.isDrained == isAlone)
+      try harness.publish("b", qos: .atLeastOnce)
+      #expect(harness.drain() == publish(version, "b", qos: .atLeastOnce, identifier: isAlone ? 1 : 2))
+      harness.receive(puback(1) + puback(2))
+      _ = harness.events()
+      #expect(harness.outbox.bytes == 0)
+      #expect(harness.isDrained)
     }
   }
 
   /// Whoever was turned away is told when the room is there again.
   @Test func abortMakesRoom() throws {
-    let rig = Self.rig(.v3_1_1, outboxBytes: 100)
-    try rig.publish("a", Self.payload(50), qos: .atLeastOnce)
-    #expect(throws: SessionError.full) { try rig.publish("a", Self.payload(50)) }
-    try rig.reserve(size: 30)
-    try rig.abort()
-    #expect(rig.events() == [.room])
+    let harness = Self.harness(.v3_1_1, outboxBytes: 100)
+    try harness.publish("a", Self.payload(50), qos: .atLeastOnce)
+    #expect(throws: SessionError.full) { try harness.publish("a", Self.payload(50)) }
+    try harness.reserve(size: 30)
+    try harness.abort()
+    #expect(harness.events() == [.room])
   }
 
   // MARK: Over connections
@@ -170,22 +170,22 @@ import Testing
     let data = Self.payload(size)
     for isOlder in [false, true] {
       for written in [false, true] {
-        let rig = Rig(.v5_0) { $0.allowsFallback = true }
-        rig.connect()
-        _ = rig.events()
-        try rig.publish("a", qos: .atLeastOnce)
-        try rig.reserve("t", size: size, qos: qos, properties: userProperty("k", "v"))
-        if written { rig.fill(data) }
-        _ = rig.drain()
-        rig.lose()
-        if isOlder { #expect(rig.fallBack()) }
-        rig.connect(sessionPresent: true)
+        let harness = SessionHarness(.v5_0) { $0.allowsFallback = true }
+        harness.connect()
+        _ = harness.events()
+        try harness.publish("a", qos: .atLeastOnce)
+        try harness.reserve("t", size: size, qos: qos, properties: userProperty("k", "v"))
+        if written { harness.fill(data) }
+        _ = harness.drain()
+        harness.lose()
+        if isOlder { #expect(harness.fallBack()) }
+        harness.connect(sessionPresent: true)
         let version: ProtocolVersion = isOlder ? .v3_1_1 : .v5_0
-        #expect(rig.drain() == publish(version, "a", qos: .atLeastOnce, identifier: 1, duplicate: true))
-        if !written { rig.fill(data) }
-        try rig.commit(size)
+        #expect(harness.drain() == publish(version, "a", qos: .atLeastOnce, identifier: 1, duplicate: true))
+        if !written { harness.fill(data) }
+        try harness.commit(size)
         #expect(
-          rig.drain()
+          harness.drain()
             == publish(
               version, "t", data, qos: qos, identifier: 2, properties: isOlder ? [] : userProperty("k", "v")))
       }
@@ -198,21 +198,21 @@ import Testing
       (maximumQoS(0), 5, 0x9B), (maximumPacketSize(20), 20, 0x95), (maximumPacketSize(20), 5, nil),
       (retainAvailable(0), 5, nil),
     ] as [([UInt8], Int, UInt8?)] {
-      let rig = Rig(.v5_0)
-      try rig.reserve("t", size: 50, qos: .atLeastOnce, cookie: 4)
-      rig.connect(properties: properties)
-      rig.fill(Self.payload(size))
-      try rig.commit(size)
+      let harness = SessionHarness(.v5_0)
+      try harness.reserve("t", size: 50, qos: .atLeastOnce, cookie: 4)
+      harness.connect(properties: properties)
+      harness.fill(Self.payload(size))
+      try harness.commit(size)
       if let code {
-        #expect(rig.events() == [.connected(sessionPresent: false), .aboveLimit(4, code)])
-        #expect(rig.drain() == [])
+        #expect(harness.events() == [.connected(sessionPresent: false), .aboveLimit(4, code)])
+        #expect(harness.drain() == [])
       } else {
-        #expect(rig.drain() == publish(.v5_0, "t", Self.payload(size), qos: .atLeastOnce, identifier: 1))
+        #expect(harness.drain() == publish(.v5_0, "t", Self.payload(size), qos: .atLeastOnce, identifier: 1))
       }
     }
   }
 
-  // MARK: By chance
+  // MARK: At random
 
   /// Messages of both kinds in a small ring that goes round many times: all go out, in order, whole, and in the end
   /// all the room is there again.
@@ -224,12 +224,12 @@ import Testing
     for seed in UInt64(0)..<1000 {
       var random = SeededRandom(seed: seed)
       let version: ProtocolVersion = random.percent(50) ? .v5_0 : .v3_1_1
-      let rig = Rig(version) {
+      let harness = SessionHarness(version) {
         $0.keepAlive = 0
         $0.outboxBytes = bytes
         $0.outboxMessages = 6
       }
-      rig.connect()
+      harness.connect()
       var expected: [[UInt8]] = []
       var sent: [[UInt8]] = []
       var stream: [UInt8] = []
@@ -248,7 +248,7 @@ import Testing
           sent.append(packet)
           stream.removeFirst(size)
           if packet[0] & 6 == 2 {
-            rig.receive(
+            harness.receive(
               puback(UInt16(packet[5 + (size > 129 ? 1 : 0)]) << 8 | UInt16(packet[6 + (size > 129 ? 1 : 0)]))
             )
           }
@@ -261,9 +261,9 @@ import Testing
           let size = random.below(random.percent(50) ? 20 : bytes)
           let data = random.bytes(size)
           do throws(SessionError) {
-            try rig.reserve("t", size: size, qos: qos)
+            try harness.reserve("t", size: size, qos: qos)
             if open != nil { fault = "two at a time" }
-            rig.fill(data)
+            harness.fill(data)
             open = (size, data, qos)
           } catch {
             if error == .full { full += 1 }
@@ -273,30 +273,32 @@ import Testing
           guard let one = open else { continue }
           open = nil
           if random.percent(25) {
-            try rig.abort()
+            try harness.abort()
             aborted += 1
           } else {
             let count = random.percent(30) ? one.size : random.below(one.size + 1)
-            try rig.commit(count)
+            try harness.commit(count)
             note(Array(one.data.prefix(count)), one.qos)
             committed += 1
           }
         case 6:
           let data = random.bytes(random.below(20))
-          if (try? rig.publish("t", data, qos: qos)) != nil { note(data, qos) }
-        case 7, 8: arrive(rig.transmit(1 + random.below(60)) ?? [])
-        default: _ = rig.events()
+          if (try? harness.publish("t", data, qos: qos)) != nil { note(data, qos) }
+        case 7, 8: arrive(harness.transmit(1 + random.below(60)) ?? [])
+        default: _ = harness.events()
         }
       }
-      if open != nil { try rig.abort() }
+      if open != nil { try harness.abort() }
       for _ in 0..<10 {
-        arrive(rig.drain())
-        _ = rig.events()
+        arrive(harness.drain())
+        _ = harness.events()
       }
       if sent != expected { fault = "sent \(sent.count), not \(expected.count)" }
-      if rig.outbox.bytes != 0 || rig.outbox.messages != 0 { fault = "\(rig.outbox.bytes) bytes are left" }
+      if harness.outbox.bytes != 0 || harness.outbox.messages != 0 {
+        fault = "\(harness.outbox.bytes) bytes are left"
+      }
       let overhead = publish(version, "t", qos: .atMostOnce).count + (bytes > 129 ? 1 : 0)
-      if (try? rig.reserve("t", size: bytes - overhead)) == nil { fault = "no room for all" }
+      if (try? harness.reserve("t", size: bytes - overhead)) == nil { fault = "no room for all" }
       if let fault { Issue.record("seed \(seed): \(fault)") }
     }
     #expect(committed > 3000)

@@ -35,38 +35,38 @@ import Testing
   ]
 
   /// Brings message 1 into the state.
-  static func rig(_ version: ProtocolVersion, _ qos: QoS, _ state: State) throws -> Rig {
-    let rig = PublishTests.rig(version)
+  static func harness(_ version: ProtocolVersion, _ qos: QoS, _ state: State) throws -> SessionHarness {
+    let harness = PublishTests.harness(version)
     if state == .queued {
-      rig.lose()
-      try rig.publish(qos: qos, cookie: 1)
-      return rig
+      harness.lose()
+      try harness.publish(qos: qos, cookie: 1)
+      return harness
     }
-    try rig.publish(qos: qos, cookie: 1)
+    try harness.publish(qos: qos, cookie: 1)
     if state == .partlySent {
-      _ = rig.transmit(publish(version, qos: qos, identifier: 1).count - 1)
-      return rig
+      _ = harness.transmit(publish(version, qos: qos, identifier: 1).count - 1)
+      return harness
     }
-    _ = rig.drain()
+    _ = harness.drain()
     switch (qos, state) {
-    case (.exactlyOnce, .released): rig.receive(pubrec(1))
-    case (.atLeastOnce, .completed): rig.receive(puback(1))
-    case (.exactlyOnce, .completed): rig.receive(pubrec(1) + pubcomp(1))
+    case (.exactlyOnce, .released): harness.receive(pubrec(1))
+    case (.atLeastOnce, .completed): harness.receive(puback(1))
+    case (.exactlyOnce, .completed): harness.receive(pubrec(1) + pubcomp(1))
     default: break
     }
-    return rig
+    return harness
   }
 
   @Test(arguments: cases, bothVersions)
   func nextConnection(_ test: Case, version: ProtocolVersion) throws {
     for isPresent in [false, true] {
-      let rig = try Self.rig(version, test.qos, test.state)
-      if test.state == .released { _ = rig.drain() }
-      rig.reconnect(sessionPresent: isPresent)
+      let harness = try Self.harness(version, test.qos, test.state)
+      if test.state == .released { _ = harness.drain() }
+      harness.reconnect(sessionPresent: isPresent)
       let first = publish(version, qos: test.qos, identifier: 1)
       let again = publish(version, qos: test.qos, identifier: 1, duplicate: true)
-      let sent = rig.drain()
-      var told = rig.events()
+      let sent = harness.drain()
+      var told = harness.events()
       #expect(told.removeFirst() == .connected(sessionPresent: isPresent))
       switch (isPresent ? test.present : test.lost)[0] {
       case "new":
@@ -86,42 +86,42 @@ import Testing
         #expect(told == [.delivered(1)])
       }
       // And then it ends, once.
-      if told.isEmpty, test.qos == .atLeastOnce { rig.receive(puback(1)) }
+      if told.isEmpty, test.qos == .atLeastOnce { harness.receive(puback(1)) }
       if told.isEmpty, test.qos == .exactlyOnce {
-        if sent != pubrel(1) { rig.receive(pubrec(1)) }
-        rig.receive(pubcomp(1))
-        _ = rig.drain()
+        if sent != pubrel(1) { harness.receive(pubrec(1)) }
+        harness.receive(pubcomp(1))
+        _ = harness.drain()
       }
-      told += rig.events()
+      told += harness.events()
       #expect(told.count == 1)
-      #expect(rig.outbox.messages == 0)
-      #expect(rig.outboxNumbers.inFlight == 0)
-      #expect(rig.isDrained)
+      #expect(harness.outbox.messages == 0)
+      #expect(harness.outboxNumbers.inFlight == 0)
+      #expect(harness.isDrained)
     }
   }
 
   /// PUBREL that was asked for but never left is not forgotten.
   @Test func pubrelThatDidNotLeave() throws {
-    let rig = try Self.rig(.v3_1_1, .exactlyOnce, .released)
-    rig.reconnect(sessionPresent: true)
-    #expect(rig.drain() == pubrel(1))
-    rig.reconnect(sessionPresent: true)
-    #expect(rig.drain() == pubrel(1))
-    rig.receive(pubcomp(1))
-    #expect(rig.isDrained)
+    let harness = try Self.harness(.v3_1_1, .exactlyOnce, .released)
+    harness.reconnect(sessionPresent: true)
+    #expect(harness.drain() == pubrel(1))
+    harness.reconnect(sessionPresent: true)
+    #expect(harness.drain() == pubrel(1))
+    harness.receive(pubcomp(1))
+    #expect(harness.isDrained)
   }
 
   /// [MQTT-4.6.0-1]: the original order, whatever was acknowledged in between.
   @Test(arguments: bothVersions)
   func originalOrder(version: ProtocolVersion) throws {
-    let rig = PublishTests.rig(version)
-    for index in 0..<9 { try rig.publish(qos: index % 2 == 0 ? .atLeastOnce : .exactlyOnce) }
+    let harness = PublishTests.harness(version)
+    for index in 0..<9 { try harness.publish(qos: index % 2 == 0 ? .atLeastOnce : .exactlyOnce) }
     // Of 1 to 9 the last is not sent whole.
     let size = publish(version, qos: .atLeastOnce, identifier: 1).count
-    _ = rig.transmit(9 * size - 2)
-    rig.receive(puback(3) + pubrec(6) + pubrec(4) + pubrec(2) + pubcomp(4))
-    rig.reconnect(sessionPresent: true)
-    let sent = packets(rig.drain())
+    _ = harness.transmit(9 * size - 2)
+    harness.receive(puback(3) + pubrec(6) + pubrec(4) + pubrec(2) + pubcomp(4))
+    harness.reconnect(sessionPresent: true)
+    let sent = packets(harness.drain())
     #expect(
       sent == [pubrel(2), pubrel(6)]
         + [
@@ -136,20 +136,20 @@ import Testing
   /// DUP is for what the session's server may have; a new session knows nothing.
   @Test(arguments: bothVersions)
   func duplicateFlagIsTakenBack(version: ProtocolVersion) throws {
-    let rig = try Self.rig(version, .atLeastOnce, .sent)
-    rig.reconnect(sessionPresent: true)
+    let harness = try Self.harness(version, .atLeastOnce, .sent)
+    harness.reconnect(sessionPresent: true)
     let again = publish(version, qos: .atLeastOnce, identifier: 1, duplicate: true)
-    #expect(rig.drain() == again)
-    rig.reconnect(sessionPresent: true)
-    #expect(rig.transmit(2) == Array(again.prefix(2)))
-    rig.reconnect(sessionPresent: true)
-    #expect(rig.drain() == again)
-    rig.reconnect(sessionPresent: false)
-    #expect(rig.drain() == publish(version, qos: .atLeastOnce, identifier: 1))
+    #expect(harness.drain() == again)
+    harness.reconnect(sessionPresent: true)
+    #expect(harness.transmit(2) == Array(again.prefix(2)))
+    harness.reconnect(sessionPresent: true)
+    #expect(harness.drain() == again)
+    harness.reconnect(sessionPresent: false)
+    #expect(harness.drain() == publish(version, qos: .atLeastOnce, identifier: 1))
     // Taken up, and lost before it was sent again.
-    rig.reconnect(sessionPresent: true)
-    rig.reconnect(sessionPresent: false)
-    #expect(rig.drain() == publish(version, qos: .atLeastOnce, identifier: 1))
+    harness.reconnect(sessionPresent: true)
+    harness.reconnect(sessionPresent: false)
+    #expect(harness.drain() == publish(version, qos: .atLeastOnce, identifier: 1))
   }
 
   /// A QoS 2 message that the first connection sent: the server may have it, even though the second,
@@ -157,13 +157,13 @@ import Testing
   /// could deliver it twice.
   @Test(arguments: bothVersions, [0, 3])
   func exactlyOnceIsNotSentAnew(version: ProtocolVersion, resent: Int) throws {
-    let rig = try Self.rig(version, .exactlyOnce, .sent)
-    rig.reconnect(sessionPresent: true)
-    if resent > 0 { _ = rig.transmit(resent) }
-    _ = rig.events()
-    rig.reconnect(sessionPresent: false)
-    #expect(rig.drain() == [])
-    #expect(rig.events() == [.connected(sessionPresent: false), .failed(1, .sessionLost)])
+    let harness = try Self.harness(version, .exactlyOnce, .sent)
+    harness.reconnect(sessionPresent: true)
+    if resent > 0 { _ = harness.transmit(resent) }
+    _ = harness.events()
+    harness.reconnect(sessionPresent: false)
+    #expect(harness.drain() == [])
+    #expect(harness.events() == [.connected(sessionPresent: false), .failed(1, .sessionLost)])
   }
 
   /// Messages that the new server can't take end with their own outcome; the others go on.
@@ -181,56 +181,56 @@ import Testing
     ]
     for (properties, codes) in cases {
       for isSent in [false, true] {
-        let rig = PublishTests.rig(.v5_0)
-        if !isSent { rig.lose() }
-        for qos in allQoS { try rig.publish(qos: qos, cookie: UInt64(qos.rawValue), isQuiet: true) }
-        try rig.publish(retain: true, cookie: 3, isQuiet: true)
-        try rig.publish("a", [UInt8](repeating: 0, count: 20), cookie: 4, isQuiet: true)
+        let harness = PublishTests.harness(.v5_0)
+        if !isSent { harness.lose() }
+        for qos in allQoS { try harness.publish(qos: qos, cookie: UInt64(qos.rawValue), isQuiet: true) }
+        try harness.publish(retain: true, cookie: 3, isQuiet: true)
+        try harness.publish("a", [UInt8](repeating: 0, count: 20), cookie: 4, isQuiet: true)
         // QoS 0 is done with when it is sent.
-        if isSent { _ = rig.drain() }
-        rig.reconnect(sessionPresent: true, properties: properties)
-        let failed = codes.enumerated().compactMap { index, code -> Happening? in
+        if isSent { _ = harness.drain() }
+        harness.reconnect(sessionPresent: true, properties: properties)
+        let failed = codes.enumerated().compactMap { index, code -> ReportedEvent? in
           guard let code, !isSent || index == 1 || index == 2 else { return nil }
           return .aboveLimit(UInt64(index), code)
         }
-        #expect(rig.events() == [.connected(sessionPresent: true)] + failed)
+        #expect(harness.events() == [.connected(sessionPresent: true)] + failed)
         let open = isSent ? 2 : 5
-        #expect(packets(rig.drain()).count == open - failed.count)
-        #expect(rig.ending == nil)
+        #expect(packets(harness.drain()).count == open - failed.count)
+        #expect(harness.ending == nil)
       }
     }
   }
 
   /// A completion that was not taken keeps its place over any number of connections.
   @Test func completionsOutliveConnections() throws {
-    let rig = PublishTests.rig(.v3_1_1)
-    for cookie in 1...3 { try rig.publish(cookie: UInt64(cookie)) }
-    _ = rig.drain()
-    rig.lose()
-    #expect(rig.event() == .delivered(1))
-    rig.connect()
-    #expect(rig.drain() == [])
-    rig.reconnect(sessionPresent: true)
-    #expect(rig.events() == [.connected(sessionPresent: true), .delivered(2), .delivered(3)])
-    #expect(rig.outbox.messages == 0)
+    let harness = PublishTests.harness(.v3_1_1)
+    for cookie in 1...3 { try harness.publish(cookie: UInt64(cookie)) }
+    _ = harness.drain()
+    harness.lose()
+    #expect(harness.event() == .delivered(1))
+    harness.connect()
+    #expect(harness.drain() == [])
+    harness.reconnect(sessionPresent: true)
+    #expect(harness.events() == [.connected(sessionPresent: true), .delivered(2), .delivered(3)])
+    #expect(harness.outbox.messages == 0)
   }
 
   /// More PUBREL packets than the control queue holds.
   @Test(arguments: bothVersions)
   func manyReleases(version: ProtocolVersion) throws {
-    let rig = PublishTests.rig(version, outboxMessages: 200, firstIdentifier: 65_250)
-    for cookie in UInt64(0)..<200 { try rig.publish(qos: .exactlyOnce, cookie: cookie) }
-    let identifiers = packets(rig.drain()).map { UInt16($0[5]) << 8 | UInt16($0[6]) }
+    let harness = PublishTests.harness(version, outboxMessages: 200, firstIdentifier: 65_250)
+    for cookie in UInt64(0)..<200 { try harness.publish(qos: .exactlyOnce, cookie: cookie) }
+    let identifiers = packets(harness.drain()).map { UInt16($0[5]) << 8 | UInt16($0[6]) }
     for identifier in identifiers {
-      rig.receive(pubrec(identifier))
-      _ = rig.drain()
+      harness.receive(pubrec(identifier))
+      _ = harness.drain()
     }
-    rig.reconnect(sessionPresent: true)
-    #expect(rig.wantsTransmit)
-    #expect(packets(rig.drain()) == identifiers.map { pubrel($0) })
-    #expect(!rig.wantsTransmit)
-    for identifier in identifiers { rig.receive(pubcomp(identifier)) }
-    #expect(rig.events().count == 201)
-    #expect(rig.outbox.messages == 0)
+    harness.reconnect(sessionPresent: true)
+    #expect(harness.wantsTransmit)
+    #expect(packets(harness.drain()) == identifiers.map { pubrel($0) })
+    #expect(!harness.wantsTransmit)
+    for identifier in identifiers { harness.receive(pubcomp(identifier)) }
+    #expect(harness.events().count == 201)
+    #expect(harness.outbox.messages == 0)
   }
 }

@@ -3,12 +3,12 @@ import MQTTWire
 import Storage
 
 /// A session in memory of its own, driven by hand: bytes and instants in, bytes and events out.
-final class Rig {
+final class SessionHarness {
   /// Everything a session can be asked to be, small where nothing is said.
   struct Options {
     var keepSession = true
     var keepAlive: UInt16 = 60
-    var clientID = "rig"
+    var clientID = "abc"
     var isClientIDTemplate = false
     var userName = ""
     var password = ""
@@ -57,7 +57,7 @@ final class Rig {
   var session: Session
   var now = Instant(milliseconds: 0)
   /// Taken by `connect`, and not asked for yet.
-  private var taken: [Happening] = []
+  private var taken: [ReportedEvent] = []
   /// The token of the message that was handed out last; 0: it has none.
   private(set) var token: UInt32 = 0
   /// The payload of the stream that is published, and how much of it is given at a time.
@@ -275,7 +275,7 @@ final class Rig {
     taken = []
     receive(connack(session.version, sessionPresent: sessionPresent, properties: properties))
     guard isConnected else { return }
-    if let event = session.nextEvent() { taken.append(Happening(event, self)) }
+    if let event = session.nextEvent() { taken.append(ReportedEvent(event, self)) }
     session.release()
   }
 
@@ -308,7 +308,7 @@ final class Rig {
       cookie: cookie)
   }
 
-  /// The same with a wish of its own. False: it was dropped at once.
+  /// The same with an overflow policy. False: it was dropped at once.
   func publish(
     _ topic: String = "a", _ payload: [UInt8] = [], qos: QoS = .atMostOnce, retain: Bool = false,
     cookie: UInt64 = 0, isQuiet: Bool = false, overflow: PublishOptions.Overflow, isUrgent: Bool = false
@@ -433,17 +433,17 @@ final class Rig {
   }
 
   /// Looks at the deadlines, as if so much time had passed.
-  func pass(_ milliseconds: UInt32) {
+  func advanceClock(_ milliseconds: UInt32) {
     now = now.advanced(by: milliseconds)
     session.timedOut(at: now)
   }
 
-  func event() -> Happening? {
+  func event() -> ReportedEvent? {
     if !taken.isEmpty { return taken.removeFirst() }
     token = 0
     guard let event = nextEvent() else { return nil }
     if case .message(let message) = event { token = message.token }
-    return Happening(event, self)
+    return ReportedEvent(event, self)
   }
 
   /// As smq_next_event() takes it.
@@ -456,8 +456,8 @@ final class Rig {
     }
   }
 
-  func events() -> [Happening] {
-    var events: [Happening] = []
+  func events() -> [ReportedEvent] {
+    var events: [ReportedEvent] = []
     while let event = event() { events.append(event) }
     return events
   }
@@ -486,7 +486,7 @@ final class Rig {
 }
 
 /// An event, comparable.
-enum Happening: Equatable, Sendable {
+enum ReportedEvent: Equatable, Sendable {
   case connected(sessionPresent: Bool)
   case delivered(UInt64)
   case refused(UInt64, UInt8?)
@@ -501,23 +501,23 @@ enum Happening: Equatable, Sendable {
   case subscriptionLost(String, UInt8)
   case room
 
-  init(_ event: SessionEvent, _ rig: Rig) {
+  init(_ event: SessionEvent, _ harness: SessionHarness) {
     switch event {
     case .connected(let connected): self = .connected(sessionPresent: connected.sessionPresent)
     case .room: self = .room
     case .acknowledged: preconditionFailure("it goes with its completion")
     case .answered(let answer):
-      self = .answered(answer.cookie, rig.received(answer.reasonCodes), refusal: answer.refusal)
+      self = .answered(answer.cookie, harness.received(answer.reasonCodes), refusal: answer.refusal)
     case .handshake(let event):
       self = .handshake(
-        event.type, event.cookie, event.reasonCode, reason: rig.received(event.reasonString),
-        properties: rig.received(event.properties))
-    case .message(let message): self = .message(ReceivedMessage(message, rig))
-    case .authentication(let event): self = .authentication(event.reasonCode, rig.received(event.data))
+        event.type, event.cookie, event.reasonCode, reason: harness.received(event.reasonString),
+        properties: harness.received(event.properties))
+    case .message(let message): self = .message(ReceivedMessage(message, harness))
+    case .authentication(let event): self = .authentication(event.reasonCode, harness.received(event.data))
     case .requestFailed(let completion): self = .requestFailed(completion.cookie, completion.result)
     case .responseTimedOut(let cookie): self = .responseTimedOut(cookie)
     case .subscriptionLost(let filter, let code):
-      self = .subscriptionLost(String(decoding: rig.subscribedFilter(filter), as: UTF8.self), code)
+      self = .subscriptionLost(String(decoding: harness.subscribedFilter(filter), as: UTF8.self), code)
     case .completed(let completion):
       switch completion.result {
       case .delivered: self = .delivered(completion.cookie)
@@ -553,16 +553,16 @@ struct ReceivedMessage: Equatable, Sendable {
     self.duplicate = duplicate
   }
 
-  init(_ event: MessageEvent, _ rig: Rig) {
-    let name = event.isTopicAliased ? rig.aliasedTopic(event.topic) : rig.received(event.topic)
+  init(_ event: MessageEvent, _ harness: SessionHarness) {
+    let name = event.isTopicAliased ? harness.aliasedTopic(event.topic) : harness.received(event.topic)
     topic = String(decoding: name, as: UTF8.self)
-    payload = rig.received(event.payload)
+    payload = harness.received(event.payload)
     payloadOffset = event.payloadOffset
     payloadSize = event.payloadSize
     isFirst = event.isFirst
     isLast = event.isLast
     isOversize = event.isOversize
-    properties = rig.received(event.properties)
+    properties = harness.received(event.properties)
     qos = event.qos
     retain = event.retain
     duplicate = event.duplicate
