@@ -55,7 +55,7 @@ struct SessionState: ~Copyable {
 
   /// PUBLISH, PUBREL, SUBSCRIBE and UNSUBSCRIBE that are sent, each whole, and that the server has not acknowledged.
   var unacknowledged: Int {
-    outbox.unacknowledged &+ (!hasUrgent ? 0 : urgent.element.unacknowledged) &+ requests.incomplete
+    outbox.unacknowledged &+ (hasUrgent ? urgent.element.unacknowledged : 0) &+ requests.incomplete
       &- requests.queued
   }
 
