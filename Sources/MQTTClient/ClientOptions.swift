@@ -131,12 +131,14 @@ public struct ClientOptions: ~Escapable {
       request.submitBytes, if: Feature.hasSubmit, default: 256, minimum: 16, maximum: 1_048_576)
     let submitSlots =
       submitMessages < 2 ? submitMessages : 1 << (32 &- (submitMessages &- 1).leadingZeroBitCount)
+    let submitted = submitBytes.multipliedReportingOverflow(by: submitSlots)
+    let isTooMuch = submitted.overflow || submitted.partialValue > Self.largestBuffer
     // Only 5.0 can say these. Limits and aliases are an offer, which an older version does without.
     let isSayable =
       version.hasProperties
       || (request.sessionExpiry == 0 && !request.statesExpiry && !request.newSession
         && request.properties.count == 0)
-    guard numbers.areValid, submitBytes <= Self.largestBuffer / max(submitSlots, 1), areCredentialsClear,
+    guard numbers.areValid, !isTooMuch, areCredentialsClear,
       isSayable,
       request.keepSession || !request.newSession
     else { throw .option }

@@ -4,11 +4,14 @@
   private let start: UnsafeMutablePointer<Element>
   public let isEmpty: Bool
 
-  /// Empty, if the place has no room.
-  public init(_ place: ArenaSlice<Element>, in block: borrowing Arena, _ makeElement: () -> Element) {
+  /// Empty, if the place has no room, or nothing is ever there.
+  @inline(__always)
+  public init(
+    _ place: ArenaSlice<Element>, in block: borrowing Arena, if isThere: Bool = true, _ makeElement: () -> Element
+  ) {
     unsafe start = block.start(of: place)
-    isEmpty = place.count == 0
-    if !isEmpty { unsafe start.initialize(to: makeElement()) }
+    isEmpty = !isThere || place.count == 0
+    if isThere, !isEmpty { unsafe start.initialize(to: makeElement()) }
   }
 
   deinit { if !isEmpty { unsafe start.deinitialize(count: 1) } }

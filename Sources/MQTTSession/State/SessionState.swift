@@ -26,7 +26,7 @@ struct SessionState: ~Copyable {
         entries: block.table(plan.aliasesSent), topics: block.region(plan.topicsSent),
         topicBytes: options.aliasBytes),
       identifiers: .messages, random: UInt16(truncatingIfNeeded: random))
-    urgent = OptionalSlot(plan.urgent, in: block) {
+    urgent = OptionalSlot(plan.urgent, in: block, if: Feature.hasUrgent) {
       Outbox(
         bytes: block.region(plan.urgentBytes), descriptors: block.table(plan.urgentDescriptors),
         prefix: block.region(plan.none),
