@@ -17,7 +17,7 @@ extension Driver where Engine == MQTTEngine, Link == AnyTransport, System: ~Copy
     _ options: borrowing ClientOptions, plan: ClientPlan, block: borrowing Arena,
     on system: consuming System
   ) {
-    let isCallerDriven = options.driver.isCallerDriven
+    let isCallerDriven = Feature.hasEngine && options.driver.isCallerDriven
     let tcp = TCP(
       addresses: block.table(plan.driver.addresses), asksAddresses: options.driver.asksAddresses)
     self.init(

@@ -16,7 +16,7 @@ extension Session {
   public mutating func authenticate(
     reasonCode: UInt8, data: Span<UInt8>, properties: Span<UInt8>
   ) throws(SessionError) {
-    guard let method = connects.authenticationMethod else { throw .state }
+    guard Feature.hasAuthentication, let method = connects.authenticationMethod else { throw .state }
     let next: AuthenticationState
     switch (reasonCode, connection.authentication) {
     // [MQTT-4.12.0-3]
@@ -76,7 +76,7 @@ extension Session {
   /// Returns whether a method is that of CONNECT. Every AUTH, and a CONNACK that accepts, repeats that
   /// method [MQTT-4.12.0-5]; without one there is none [MQTT-4.12.0-6].
   func isMethodOurs(_ method: ByteRange) -> Bool {
-    guard let own = connects.authenticationMethod else { return method.isEmpty }
+    guard Feature.hasAuthentication, let own = connects.authenticationMethod else { return method.isEmpty }
     guard own.count == method.count else { return false }
     let ours = connects.bytes.extracting(own.range)
     let theirs = receiver.bytes.extracting(method.range)

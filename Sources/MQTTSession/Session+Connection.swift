@@ -83,7 +83,7 @@ extension Session {
 
   /// Handles that `nextDeadline` may have been reached.
   public mutating func timedOut(at now: Instant) {
-    state.expiry.advance(to: now)
+    if Feature.hasExpiry { state.expiry.advance(to: now) }
     state.expire(quota: &connection.quota)
     if let deadline = state.responses.deadline, deadline.isReached(at: now) { state.overdueAt = now }
     guard connection.isUp else { return }

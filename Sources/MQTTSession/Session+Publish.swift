@@ -46,15 +46,16 @@ extension Session {
     let expiry = try Self.validate(
       properties: message.properties, hasExpiry: options.expiry != 0, own: message.own,
       version: identity.acceptedVersion)
+    guard Feature.hasExpiry || expiry == nil else { throw .notSupported }
     if options.isUrgent {
       guard options.kind == .whole, options.responseTag == nil else { throw .option }
-      guard !state.urgent.isEmpty else { throw .notSupported }
+      guard state.hasUrgent else { throw .notSupported }
     }
     // The message must be one that can be replaced itself, or the order would suffer.
     if options.overflow == .latest {
       guard options.kind == .whole, options.responseTag == nil else { throw .option }
     }
-    if options.kind == .stream {
+    if options.isStream {
       guard streamBuffer.count > 0 else { throw .notSupported }
       guard state.outbox.stream == nil else { throw .full }
     }
@@ -63,11 +64,11 @@ extension Session {
       options.expiry = expiry.seconds
       options.expiryInProperties = expiry.offset
     }
-    if options.expiry != 0 || expiry != nil { setExpiry(&options, at: now) }
+    if Feature.hasExpiry, options.expiry != 0 || expiry != nil { setExpiry(&options, at: now) }
     advance(to: now)
     guard try admit(message, options) else { return false }
     // A reserved message is counted when it is committed.
-    if options.kind != .reserved { counters.messagesPublished.increment() }
+    if !options.isReserved { counters.messagesPublished.increment() }
     return true
   }
 
@@ -75,7 +76,7 @@ extension Session {
   @inline(__always)
   private func checkMayPublish(isAcknowledged: Bool) throws(SessionError) {
     guard !isLeaving else { throw .leaving }
-    guard state.outbox.reservation == nil else { throw .state }
+    guard !hasReservation else { throw .state }
     guard !policy.needsConnection || isAcknowledged || connection.isUp else { throw .offline }
   }
 
@@ -89,7 +90,7 @@ extension Session {
     _ message: borrowing Publish, _ options: PublishOptions
   ) throws(SessionError) -> Bool {
     var message = copy message
-    if options.expiry != 0, options.expiryInProperties == nil {
+    if Feature.hasExpiry, options.expiry != 0, options.expiryInProperties == nil {
       message.own.messageExpiryInterval = options.expiry
     }
     if options.isUrgent {
@@ -154,7 +155,7 @@ extension Session {
 
   // MARK: Reserve, commit, abort
 
-  public var hasReservation: Bool { state.outbox.reservation != nil }
+  public var hasReservation: Bool { Feature.hasReserve && state.outbox.reservation != nil }
 
   /// The space for the payload of the message that was published with `PublishOptions.Kind.reserved`.
   public var reservedPayload: MutableSpan<UInt8> {

@@ -48,6 +48,7 @@ extension Session {
     case .subscribe:
       if state.subscribeQueue.transmitted(count) { counters.packetsSent.increment() }
     case .urgent:
+      guard Feature.hasUrgent else { break }
       counters.packetsSent.add(state.urgent.element.transmitted(count, order: &state.order))
     case .restOfPacket where state.isInsideUrgent:
       counters.packetsSent.add(state.urgent.element.transmitted(count, order: &state.order))
@@ -121,6 +122,7 @@ extension Session {
   private var urgentOutput: Span<UInt8> {
     @_lifetime(borrow self)
     borrowing get {
+      guard Feature.hasUrgent else { return Span() }
       let isWindow = connection.source == .urgent
       let bytes = unsafe state.urgent.read { urgent in
         let bytes = isWindow ? urgent.window : urgent.restOfPacket
@@ -133,7 +135,7 @@ extension Session {
   /// Whether `chooseSource` would choose a message.
   private var canTransmitMessage: Bool {
     let quota = connection.quota
-    if state.urgent.isEmpty { return state.outbox.canTransmit(quota) }
+    if !state.hasUrgent { return state.outbox.canTransmit(quota) }
     let urgentUnsent = state.urgent.element.unsent
     if urgentUnsent > 0, state.urgent.element.resends > 0 || state.outbox.resends > 0 {
       return state.outbox.isInsidePacket || state.isInsideUrgent || quota.left &+ windowQuota > 0
@@ -147,7 +149,7 @@ extension Session {
   }
 
   private var hasPubrelsToCheck: Bool {
-    state.outbox.pubrelsToCheck > 0 || (!state.urgent.isEmpty && state.urgent.element.pubrelsToCheck > 0)
+    state.outbox.pubrelsToCheck > 0 || (state.hasUrgent && state.urgent.element.pubrelsToCheck > 0)
   }
 
   private var connectRest: Range<Int> {
@@ -181,9 +183,9 @@ extension Session {
       state.subscribeQueue.prepare()
       return .subscribe
     }
-    state.expiry.advance(to: now)
+    if Feature.hasExpiry { state.expiry.advance(to: now) }
     state.expire(quota: &connection.quota)
-    if !state.urgent.isEmpty, state.urgent.element.unsent > 0 {
+    if state.hasUrgent, state.urgent.element.unsent > 0 {
       if state.outbox.isInsidePacket { return .restOfPacket }
       if state.urgent.element.resends > 0 || state.outbox.resends > 0 { return chooseResend() }
       // What is in the window is not partly sent, and may wait.
@@ -214,13 +216,13 @@ extension Session {
   private mutating func resendPubrels() {
     while control.hasRoom, let identifier = nextPubrel() {
       var packet = Acknowledgement(type: .pubrel, identifier: identifier)
-      packet.isDuplicate = version == .v3_1 && !DropIn.isOn  // which has DUP for PUBREL too (its §2.1)
+      packet.isDuplicate = version.isV31 && !DropIn.isOn  // which has DUP for PUBREL too (its §2.1)
       control.put(packet)
     }
   }
 
   private mutating func nextPubrel() -> PacketIdentifier? {
-    if !state.urgent.isEmpty, let identifier = state.urgent.element.nextPubrel() { return identifier }
+    if state.hasUrgent, let identifier = state.urgent.element.nextPubrel() { return identifier }
     return state.outbox.nextPubrel()
   }
 }

@@ -86,7 +86,7 @@ public struct SessionOptions: ~Escapable {
     guard ConnectPackets.method(connect.properties) == nil else { return false }
     // 3.1.1: [MQTT-3.1.2-22]; 3.1: a client id of 1 to 23 bytes.
     return (!connect.hasPassword || connect.hasUserName)
-      && (version != .v3_1 || 1...23 ~= connect.clientIDSize)
+      && (!version.isV31 || 1...23 ~= connect.clientIDSize)
   }
 }
 

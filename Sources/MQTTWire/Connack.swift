@@ -33,8 +33,8 @@ public struct Connack: BitwiseCopyable {
     var reader = ByteReader(body)
     let flags = try reader.byte()
     // In 3.1, which has no Session Present, the whole byte is reserved.
-    guard flags & 0xFE == 0 || version == .v3_1 else { throw .connectAcknowledgeFlags }
-    sessionPresent = flags == 1 && version != .v3_1
+    guard flags & 0xFE == 0 || version.isV31 else { throw .connectAcknowledgeFlags }
+    sessionPresent = flags == 1 && !version.isV31
     reasonCode = try reader.byte()
     // A refusal has no Session Present [MQTT-3.2.2-6]; 3.1.1 says the same [MQTT-3.2.2-4].
     guard reasonCode == 0 || !sessionPresent else { throw .sessionPresent }

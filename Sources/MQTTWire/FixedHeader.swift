@@ -22,7 +22,7 @@ public struct FixedHeader: BitwiseCopyable {
     guard let type = ControlPacketType(rawValue: first >> 4) else { throw .packetType }
     guard type != .auth || version.hasProperties else { throw .packetType }  // reserved before 5.0
     // In 3.1 only PUBLISH and PUBREL, which may have DUP, use the flags of a server's packets (§2.1).
-    guard type == .publish || version == .v3_1 || first & 0x0F == type.requiredFlags else {
+    guard type == .publish || version.isV31 || first & 0x0F == type.requiredFlags else {
       throw .reservedFlags
     }
 

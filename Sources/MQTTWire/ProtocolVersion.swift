@@ -1,3 +1,5 @@
+import Storage
+
 /// The Protocol Version byte of CONNECT (§3.1.2.2).
 public enum ProtocolVersion: UInt8, BitwiseCopyable {
   // The underscores stand for the points of the version.
@@ -12,6 +14,9 @@ public enum ProtocolVersion: UInt8, BitwiseCopyable {
   @inline(__always)
   public var hasProperties: Bool { self == .v5_0 }
 
+  @inline(__always)
+  public var isV31: Bool { Feature.hasMQTT31 && self == .v3_1 }
+
   /// The Protocol Name (§3.1.2.1; 3.1 calls itself MQIsdp).
-  public var name: StaticString { self == .v3_1 ? "MQIsdp" : "MQTT" }
+  public var name: StaticString { isV31 ? "MQIsdp" : "MQTT" }
 }

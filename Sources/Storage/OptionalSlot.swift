@@ -7,10 +7,14 @@
   public let isEmpty: Bool
 
   /// Makes an empty slot if the slice has no room.
-  public init(_ slice: ArenaSlice<Element>, in block: borrowing Arena, _ makeElement: () -> Element) {
+  @inline(__always)
+  public init(
+    _ slice: ArenaSlice<Element>, in block: borrowing Arena, if isThere: Bool = true,
+    _ makeElement: () -> Element
+  ) {
     unsafe start = block.start(of: slice)
-    isEmpty = slice.count == 0
-    if !isEmpty { unsafe start.initialize(to: makeElement()) }
+    isEmpty = !isThere || slice.count == 0
+    if isThere, !isEmpty { unsafe start.initialize(to: makeElement()) }
   }
 
   deinit { if !isEmpty { unsafe start.deinitialize(count: 1) } }

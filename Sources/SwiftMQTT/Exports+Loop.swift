@@ -8,6 +8,7 @@ import MQTTClient
 import MQTTSession
 import MQTTWire
 import Platform
+import Storage
 
 // MARK: 8  Events
 
@@ -18,6 +19,7 @@ public func smq_next_event(_ client: OpaquePointer?, _ event: UnsafeMutablePoint
   guard unsafe slot.pointee.magic == ClientHandle.liveMagic,
     unsafe event.pointee.size == UInt32(MemoryLayout<smq_event>.size)
   else { return unsafe nextEvent(client, event) }
+  guard Feature.hasFastPaths else { return unsafe releaseAndTake(slot, event) }
   // A completion follows no event that has to be released, and does not need the path of a message.
   let client = unsafe slot.pointee.clientAddress
   if unsafe client.pointee.hasEventToRelease { return unsafe releaseAndTake(slot, event) }
@@ -34,7 +36,7 @@ private func releaseAndTake(
   // It is read once: reading it again after each field of the event would cost as many loads.
   let client = unsafe slot.pointee.clientAddress
   switch unsafe client.pointee.advanceToNextEvent() {
-  case .plainMessage:
+  case .plainMessage where Feature.hasFastPaths:
     unsafe takePlainMessage(client, event)
     if unsafe !slot.pointee.handlers.isEmpty { unsafe addHandler(slot.pointee.handlers, to: event) }
     return 1

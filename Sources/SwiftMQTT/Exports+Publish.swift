@@ -12,7 +12,7 @@ import Storage
 
 @c @implementation
 public func smq_publish(_ client: OpaquePointer?, _ message: UnsafePointer<smq_message>?) -> Int32 {
-  guard let client = unsafe client, let message = unsafe message,
+  guard Feature.hasFastPaths, let client = unsafe client, let message = unsafe message,
     let flags = unsafe plainFlags(message), let topic = unsafe message.pointee.topic.data,
     let payload = unsafe message.pointee.payload.data,
     unsafe 0...UTF8EncodedString.maximumSize ~= message.pointee.topic.size,
@@ -87,6 +87,7 @@ public func smq_publish_reserve(
   _ payload: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
 ) -> Int32 {
   status { () throws(Status) in
+    guard Feature.hasReserve else { throw .notSupported }
     guard let message = unsafe message, let payload = unsafe payload else { throw .null }
     let slot = try unsafe slot(client)
     let publish = try unsafe withoutPayload(message)
@@ -113,6 +114,7 @@ private func reservedPayload(of client: inout Client) -> UnsafeMutableRawPointer
 @c @implementation
 public func smq_publish_commit(_ client: OpaquePointer?, _ payload_size: Int) -> Int32 {
   status { () throws(Status) in
+    guard Feature.hasReserve else { throw .notSupported }
     let slot = try unsafe slot(client)
     do throws(SessionError) {
       try unsafe slot.pointee.client.commit(payloadSize: payload_size)
@@ -126,6 +128,7 @@ public func smq_publish_commit(_ client: OpaquePointer?, _ payload_size: Int) ->
 @c @implementation
 public func smq_publish_abort(_ client: OpaquePointer?) -> Int32 {
   status { () throws(Status) in
+    guard Feature.hasReserve else { throw .notSupported }
     let slot = try unsafe slot(client)
     do throws(SessionError) {
       try unsafe slot.pointee.client.abort()
@@ -142,6 +145,7 @@ public func smq_publish_stream(
   _ user: UnsafeMutableRawPointer?
 ) -> Int32 {
   status { () throws(Status) in
+    guard Feature.hasStreams else { throw .notSupported }
     guard let message = unsafe message, let pull = unsafe pull else { throw .null }
     let slot = try unsafe slot(client)
     let publish = try unsafe withoutPayload(message)
@@ -165,6 +169,7 @@ public func smq_request(
   _ response_topic: UnsafePointer<smq_bytes>?, _ timeout_ms: UInt32
 ) -> Int32 {
   status { () throws(Status) in
+    guard Feature.hasReplies else { throw .notSupported }
     guard let message = unsafe message, unsafe response_topic != nil else { throw .null }
     let slot = try unsafe slot(client)
     guard timeout_ms >= 1, timeout_ms <= 86_400_000 else { throw .option }
@@ -186,6 +191,7 @@ public func smq_respond(
   _ message: UnsafePointer<smq_message>?
 ) -> Int32 {
   status { () throws(Status) in
+    guard Feature.hasReplies else { throw .notSupported }
     guard let request = unsafe request, let message = unsafe message else { throw .null }
     let slot = try unsafe slot(client)
     guard unsafe request.pointee.size >= UInt32(MemoryLayout<smq_event>.size),
@@ -228,6 +234,10 @@ private func check(_ message: UnsafePointer<smq_message>) throws(Status) {
   guard unsafe message.pointee.retain | message.pointee.quiet | message.pointee.urgent <= 1,
     unsafe message.pointee.overflow <= 3
   else { throw .option }
+  guard unsafe Feature.hasUrgent || message.pointee.urgent == 0,
+    unsafe Feature.hasOverflow || message.pointee.overflow == 0,
+    unsafe Feature.hasExpiry || message.pointee.expiry_s == 0
+  else { throw .notSupported }
 }
 
 /// Makes a message whose payload follows later. The result lasts as long as the call it came with.

@@ -12,6 +12,7 @@ import Storage
 @c @implementation
 public func smq_submit(_ client: OpaquePointer?, _ message: UnsafePointer<smq_message>?) -> Int32 {
   status { () throws(Status) in
+    guard Feature.hasSubmit else { throw .notSupported }
     guard let message = unsafe message else { throw .null }
     let slot = try unsafe slot(client)
     let publish = try unsafe whole(message)

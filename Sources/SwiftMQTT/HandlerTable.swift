@@ -50,7 +50,7 @@ struct HandlerTable: ~Copyable {
     }
   }
 
-  var isEmpty: Bool { entries.count == 0 }
+  var isEmpty: Bool { !Feature.hasHandlers || entries.count == 0 }
 
   /// Replaces an entry, or changes nothing. An empty filter clears it.
   @_optimize(size)

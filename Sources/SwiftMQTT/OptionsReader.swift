@@ -124,9 +124,10 @@ func makeClient(
   // A size with its highest bit set is a very large one, not a negative number.
   guard size < 0 || size >= plan.byteCount else { throw .memorySize }
   do throws(PlatformError) {
-    let isCallerDriven = checked.driver.isCallerDriven
+    let isCallerDriven = Feature.hasEngine && checked.driver.isCallerDriven
     var system = isCallerDriven ? Linux() : try Linux(userTimeout: checked.tcpUserTimeout)
-    let wakeUp = checked.submitMessages > 0 && !isCallerDriven ? try system.wakeUp() : .none
+    let wakeUp =
+      Feature.hasSubmit && checked.submitMessages > 0 && !isCallerDriven ? try system.wakeUp() : .none
     let block = unsafe Arena(start: memory)
     let slot = unsafe block.start(of: handleSlice)
     let client = Client(checked, plan: clientPlan, block: block, on: system)

@@ -25,7 +25,7 @@ struct ReceivedAliases: ~Copyable {
     removeAll()
   }
 
-  var maximum: Int { entries.count }
+  var maximum: Int { Feature.hasTopicAliases ? entries.count : 0 }
 
   /// Sets the topic of an alias. The caller guarantees an alias of 1 to `maximum`, here and below.
   mutating func set(_ alias: Int, to topic: Span<UInt8>) {
@@ -55,6 +55,7 @@ struct ReceivedAliases: ~Copyable {
   }
 
   mutating func removeAll() {
+    guard Feature.hasTopicAliases else { return }
     for index in 0..<entries.count { entries[index] = Entry(state: .unknown, length: 0) }
   }
 }

@@ -22,7 +22,7 @@ extension Session {
       return violate(.unexpectedAuthentication)
     }
     // 3.1 does not report Session Present. If the server has no session after all, resending does no harm.
-    let isKnown = version != .v3_1
+    let isKnown = !version.isV31
     let sessionPresent = isKnown ? connack.sessionPresent : !sentCleanStart
     connection.phase = .connected
     identity.acceptedVersion = version

@@ -32,7 +32,7 @@ extension Session {
 
   private var urgentCompletion: EventSource? {
     @inline(__always) get {
-      !state.urgent.isEmpty && state.urgent.element.hasCompletion ? .urgentCompletion : nil
+      state.hasUrgent && state.urgent.element.hasCompletion ? .urgentCompletion : nil
     }
   }
 
@@ -80,17 +80,21 @@ extension Session {
   public mutating func takeEvent(_ source: EventSource) -> SessionEvent? {
     switch source {
     case .none: return nil
-    case .urgentCompletion: return state.urgent.element.takeCompletion().map { event($0, isUrgent: true) }
+    case .urgentCompletion:
+      guard Feature.hasUrgent else { return nil }
+      return state.urgent.element.takeCompletion().map { event($0, isUrgent: true) }
     case .completion: return state.outbox.takeCompletion().map { event($0, isUrgent: false) }
     case .failedSubscribe: return takeFailedSubscribe()
     case .lostSubscription: return takeLostSubscription()
     case .overdueResponse: return takeOverdueResponse()
     case .packet where arrival.event.kind != .plainMessage: return takePacket()
-    case .packet, .plainMessage: return .message(MessageEvent(takePlainMessage()))
+    case .packet, .plainMessage:
+      guard Feature.hasFastPaths else { return nil }
+      return .message(MessageEvent(takePlainMessage()))
     case .connected: return takePacket()
     case .room:
       let hasRoom = state.outbox.takeRoomEvent()
-      guard !state.urgent.isEmpty else { return hasRoom ? .room : nil }
+      guard state.hasUrgent else { return hasRoom ? .room : nil }
       return state.urgent.element.takeRoomEvent() || hasRoom ? .room : nil
     }
   }
@@ -99,7 +103,9 @@ extension Session {
   /// reports only that its message was delivered.
   public var plainCompletion: Int? {
     @inline(__always) get {
-      guard !arrival.event.precedesCompletions, urgentCompletion == nil else { return nil }
+      guard Feature.hasFastPaths, !arrival.event.precedesCompletions, urgentCompletion == nil else {
+        return nil
+      }
       return state.outbox.plainCompletion
     }
   }
@@ -154,7 +160,7 @@ extension Session {
   // MARK: Helpers
 
   private var hasRoomEvent: Bool {
-    state.outbox.hasNewRoom || (!state.urgent.isEmpty && state.urgent.element.hasNewRoom)
+    state.outbox.hasNewRoom || (state.hasUrgent && state.urgent.element.hasNewRoom)
   }
 
   private mutating func takePacket() -> SessionEvent {

@@ -30,7 +30,9 @@ extension Session {
       advance(count, next)
       return true
     }
-    guard let left = scan.properties else { return try scanIdentifier(message, scan) }
+    guard Feature.hasTopicAliases, let left = scan.properties else {
+      return try scanIdentifier(message, scan)
+    }
     guard left > 0 else {
       guard scan.strings == 0 else { throw .truncated }
       // §3.3.2.1
@@ -62,6 +64,14 @@ extension Session {
       }
     }
     arrival.large?.identifier = identifier
+    guard Feature.hasTopicAliases else {
+      // No property is of interest.
+      guard scan.hasTopic else { throw .emptyTopic }
+      advance(count, scan)
+      arrival.large?.event.payloadSize = message.remaining &- count &- properties
+      arrival.large?.stage = .rest
+      return true
+    }
     advance(count, HeaderScan(skip: 0, hasTopic: scan.hasTopic, properties: properties))
     return true
   }

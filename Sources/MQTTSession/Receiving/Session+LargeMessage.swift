@@ -34,6 +34,7 @@ extension Session {
   /// Begins to receive a large message. Returns false if more bytes are needed or it has to wait.
   mutating func beginLarge(_ header: FixedHeader) throws(Malformed) -> Bool {
     let isFull = receiver.unread.count == receiver.capacity
+    guard Feature.hasParts else { return isFull ? try beginWithoutHeader(header) : false }
     guard
       let size = ReceivedPublish.variableHeaderSize(
         of: receiver.unread.extracting(header.size...), flags: header.flags, version: version)
@@ -97,7 +98,9 @@ extension Session {
   mutating func receiveMore() throws(Malformed) -> Bool {
     guard let message = arrival.large else { return false }
     switch message.stage {
-    case .payload: return receivePayload(message)
+    case .payload:
+      guard Feature.hasParts else { return false }
+      return receivePayload(message)
     case .header(let scan): return try scanHeader(message, scan)
     case .rest:
       let count = min(receiver.unread.count, message.remaining)

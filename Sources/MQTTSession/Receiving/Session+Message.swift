@@ -56,7 +56,7 @@ extension Session {
   /// Makes an event of the message at the front, if it is whole and plain. There must be no other event.
   @inline(always)
   mutating func parsePlainMessage() -> Reception {
-    guard connection.isUp, !arrival.hasLarge,
+    guard Feature.hasFastPaths, connection.isUp, !arrival.hasLarge,
       let found = receiver.plainMessage(hasProperties: version.hasProperties),
       found.packetSize <= identity.maximumPacketSize
     else { return .notPlain }

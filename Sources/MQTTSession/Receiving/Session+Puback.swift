@@ -7,7 +7,7 @@ extension Session {
   /// what all acknowledgements do, but so many of them come that they have a loop of their own.
   mutating func parseAcknowledgements() {
     state.recordPeaks()
-    guard connection.phase == .connected, !arrival.hasLarge else { return }
+    guard Feature.hasFastPaths, connection.phase == .connected, !arrival.hasLarge else { return }
     var count = 0
     while let (firstByte, identifier) = receiver.plainAcknowledgement, handlePlain(firstByte, identifier) {
       receiver.consume(Acknowledgement.plainSize)
@@ -71,7 +71,7 @@ extension Session {
   /// Returns whether the message that an identifier belongs to is in the priority queue.
   @inline(__always)
   private func isUrgent(_ identifier: PacketIdentifier) -> Bool {
-    !state.urgent.isEmpty && IdentifierRange.urgent.contains(identifier)
+    state.hasUrgent && IdentifierRange.urgent.contains(identifier)
   }
 
   mutating func handle(_ packet: Acknowledgement, _ header: FixedHeader) {

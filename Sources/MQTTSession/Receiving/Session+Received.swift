@@ -93,7 +93,7 @@ extension Session {
     case .connack where connection.phase == .awaitingConnack: try handleConnack(header)
     case .suback, .unsuback: try handleSuback(header)
     case .disconnect where version.hasProperties: try handleDisconnect(header)
-    case .auth: try handleAuth(header)
+    case .auth where Feature.hasAuthentication: try handleAuth(header)
     default:
       violate(.unexpectedPacket)  // only clients send it, or not now
     }

@@ -27,7 +27,7 @@ struct PendingResponses: ~Copyable {
   private var entries: Table<Entry>
   /// Distinguishes the requests of this client from those of others that share a Response Topic.
   private let mark: UInt32
-  private(set) var waiting = 0
+  private var count = 0
   private(set) var peak = 0
 
   init(entries: consuming Table<Entry>, mark: UInt32) {
@@ -40,6 +40,12 @@ struct PendingResponses: ~Copyable {
   }
 
   var capacity: Int { entries.count }
+
+  /// How many requests wait.
+  private(set) var waiting: Int {
+    @inline(__always) get { Feature.hasReplies ? count : 0 }
+    @inline(__always) set { count = newValue }
+  }
 
   /// The index of a free entry; nothing is changed yet.
   var free: Int? {

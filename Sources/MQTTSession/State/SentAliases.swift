@@ -48,10 +48,11 @@ struct SentAliases: ~Copyable {
     }
   }
 
-  var isInUse: Bool { usable > 0 }
+  var isInUse: Bool { Feature.hasTopicAliases && usable > 0 }
 
   /// Begins a connection, on which no alias means anything yet.
   mutating func connected(maximum: Int) {
+    guard Feature.hasTopicAliases else { return }
     usable = min(maximum, entries.count)
     for index in 0..<entries.count { entries[index].isEstablished = false }
   }

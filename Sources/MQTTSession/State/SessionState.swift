@@ -27,7 +27,7 @@ struct SessionState: ~Copyable {
         entries: block.table(plan.aliasesSent), topics: block.region(plan.topicsSent),
         topicBytes: options.aliasBytes),
       identifiers: .messages, random: UInt16(truncatingIfNeeded: random))
-    urgent = OptionalSlot(plan.urgent, in: block) {
+    urgent = OptionalSlot(plan.urgent, in: block, if: Feature.hasUrgent) {
       Outbox(
         bytes: block.region(plan.urgentBytes), descriptors: block.table(plan.urgentDescriptors),
         prefix: block.region(plan.none),
@@ -44,49 +44,56 @@ struct SessionState: ~Copyable {
     responses = PendingResponses(entries: block.table(plan.responses), mark: random)
   }
 
+  /// There is room for urgent messages.
+  var hasUrgent: Bool {
+    @inline(__always) get { Feature.hasUrgent && !urgent.isEmpty }
+  }
+
   /// Whether every message, SUBSCRIBE and UNSUBSCRIBE is complete.
   var isDrained: Bool {
-    outbox.incomplete == 0 && (urgent.isEmpty || urgent.element.incomplete == 0)
+    outbox.incomplete == 0 && (!hasUrgent || urgent.element.incomplete == 0)
       && subscribeQueue.incomplete == 0
   }
 
   /// How many PUBLISH, PUBREL, SUBSCRIBE and UNSUBSCRIBE packets are wholly sent and not acknowledged.
   var unacknowledged: Int {
-    outbox.unacknowledged &+ (urgent.isEmpty ? 0 : urgent.element.unacknowledged) &+ subscribeQueue.incomplete
+    outbox.unacknowledged &+ (hasUrgent ? urgent.element.unacknowledged : 0) &+ subscribeQueue.incomplete
       &- subscribeQueue.queued
   }
 
   /// The second in which the first message expires; `nil` if none does.
   var earliestExpiry: UInt32? {
-    guard !urgent.isEmpty, let second = urgent.element.nextExpiry else { return outbox.nextExpiry }
+    guard Feature.hasExpiry else { return nil }
+    guard hasUrgent, let second = urgent.element.nextExpiry else { return outbox.nextExpiry }
     return min(second, outbox.nextExpiry ?? second)
   }
 
   /// Whether a part of an urgent message is sent, so that the rest of it is next.
-  var isInsideUrgent: Bool { !urgent.isEmpty && urgent.element.isInsidePacket }
+  var isInsideUrgent: Bool { hasUrgent && urgent.element.isInsidePacket }
 
   mutating func advance(to now: Instant) {
     outbox.advance(to: now)
-    if !urgent.isEmpty { urgent.element.advance(to: now) }
+    if hasUrgent { urgent.element.advance(to: now) }
   }
 
   /// Has to be called before an acknowledgement removes something.
   mutating func recordPeaks() {
     outbox.recordPeaks()
-    if !urgent.isEmpty { urgent.element.recordPeaks() }
+    if hasUrgent { urgent.element.recordPeaks() }
   }
 
   /// Completes the messages that have expired.
   mutating func expire(quota: inout SendQuota) {
+    guard Feature.hasExpiry else { return }
     outbox.expire(at: expiry.seconds, quota: &quota)
-    if !urgent.isEmpty { urgent.element.expire(at: expiry.seconds, quota: &quota) }
+    if hasUrgent { urgent.element.expire(at: expiry.seconds, quota: &quota) }
   }
 
   /// Keeps the Session State when the connection is lost [MQTT-4.1.0-1].
   mutating func connectionLost(dropsAtMostOnce: Bool, dropsSubscribes: Bool) {
     outbox.connectionLost()
     if dropsAtMostOnce || DropIn.isOn { outbox.dropAtMostOnce() }
-    if !urgent.isEmpty {
+    if hasUrgent {
       urgent.element.connectionLost()
       if dropsAtMostOnce { urgent.element.dropAtMostOnce() }
     }
@@ -103,7 +110,7 @@ struct SessionState: ~Copyable {
     outbox.connected(
       version, sessionPresent: sessionPresent, repeatsExactlyOnce: repeatsExactlyOnce, order: order,
       quota: &quota, limits: limits)
-    if !urgent.isEmpty {
+    if hasUrgent {
       urgent.element.connected(
         version, sessionPresent: sessionPresent, repeatsExactlyOnce: repeatsExactlyOnce, order: order,
         quota: &quota, limits: limits)

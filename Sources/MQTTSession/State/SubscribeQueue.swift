@@ -162,8 +162,8 @@ struct SubscribeQueue: ~Copyable {
     for index in 0..<table.count {
       let slot = table.slot(at: index)
       guard table[slot].state == .queued else { continue }
-      if table[slot].hasProperties, !version.hasProperties { downgrade(slot) }
-      if table[slot].wasSent, version == .v3_1 { setDuplicateFlag(slot) }
+      if Feature.hasFallback, table[slot].hasProperties, !version.hasProperties { downgrade(slot) }
+      if table[slot].wasSent, version.isV31 { setDuplicateFlag(slot) }
       let verdict = limits.verdict(
         packetSize: Int(truncatingIfNeeded: table[slot].length), needs: table[slot].needs, version: version)
       if let verdict {

@@ -1,4 +1,5 @@
 import MQTTWire
+import Storage
 
 /// The flags of a descriptor. They are no OptionSet, because that counts as an allocation
 /// (docs/decisions/0007).
@@ -58,31 +59,35 @@ public struct MessageFlags: BitwiseCopyable {
 }
 
 extension MessageFlags.Flag {
+  /// One that is never set, if this build has nothing that would.
+  @inline(__always)
+  init(bit: UInt32, if isThere: Bool) { self.init(bit: isThere ? bit : 0) }
+
   /// PUBREL is to be sent again on this connection.
   static var needsPubrel: Self { Self(bit: 1 << 2) }
   static var hasReasonCode: Self { Self(bit: 1 << 3) }
-  static var expires: Self { Self(bit: 1 << 4) }
+  static var expires: Self { Self(bit: 1 << 4, if: Feature.hasExpiry) }
   /// `since` is how long the server took.
   static var hasLatency: Self { Self(bit: 1 << 5) }
   /// It may make room for others.
-  static var isExpendable: Self { Self(bit: 1 << 6) }
+  static var isExpendable: Self { Self(bit: 1 << 6, if: Feature.hasOverflow) }
   /// Encoded as 5.0 has it.
   static var hasProperties: Self { Self(bit: 1 << 7) }
   static var retain: Self { Self(bit: 1 << 8) }
   /// The first property is a Topic Alias of the connection it was encoded for.
-  static var hasAlias: Self { Self(bit: 1 << 9) }
+  static var hasAlias: Self { Self(bit: 1 << 9, if: Feature.hasTopicAliases) }
   /// It has an alias instead of a topic.
-  static var hasNoTopic: Self { Self(bit: 1 << 10) }
+  static var hasNoTopic: Self { Self(bit: 1 << 10, if: Feature.hasTopicAliases) }
   /// Its alias is of a connection that is gone: its topic has to be put in front of it.
-  static var needsTopic: Self { Self(bit: 1 << 11) }
+  static var needsTopic: Self { Self(bit: 1 << 11, if: Feature.hasTopicAliases) }
   /// Its payload is not in the ring.
-  static var isStream: Self { Self(bit: 1 << 12) }
+  static var isStream: Self { Self(bit: 1 << 12, if: Feature.hasStreams) }
   /// The application waits for a response.
-  static var isRequest: Self { Self(bit: 1 << 13) }
+  static var isRequest: Self { Self(bit: 1 << 13, if: Feature.hasReplies) }
   /// A request whose end was reported: its message gets no completion.
-  static var isDismissed: Self { Self(bit: 1 << 14) }
+  static var isDismissed: Self { Self(bit: 1 << 14, if: Feature.hasReplies) }
   /// A newer message with the same topic takes its place; `tag` is the topic's hash.
-  static var isLatest: Self { Self(bit: 1 << 15) }
+  static var isLatest: Self { Self(bit: 1 << 15, if: Feature.hasOverflow) }
   /// No completion if all goes well.
   static var isQuiet: Self { Self(bit: 1 << 16) }
 }

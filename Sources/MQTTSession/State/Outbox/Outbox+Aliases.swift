@@ -47,13 +47,14 @@ extension Outbox {
     let isAliased = mayHaveAlias(publish, options, version: version, limits: limits)
     let length = publish.remainingLength(version) &+ (isAliased ? Publish.topicAliasSize : 0)
     let size = FixedHeader.packetSize(length)
-    return options.kind == .stream ? size &- publish.payloadSize : size
+    return options.isStream ? size &- publish.payloadSize : size
   }
 
   /// Adapts a packet to a new connection, on which its alias means nothing, and which may have an older
   /// version without properties. What is left is moved up against the payload. The room in front of it is
   /// freed with the rest.
   mutating func adapt(_ slot: Int, version: ProtocolVersion) {
+    guard Feature.hasFallback || Feature.hasTopicAliases else { return }
     let message = descriptors[slot]
     let losesProperties = message.flags.contains(.hasProperties) && !version.hasProperties
     let hasAlias = message.flags.contains(.hasAlias)

@@ -34,7 +34,7 @@ extension Outbox {
     _ publish: borrowing Publish, _ options: PublishOptions, _ flags: MessageFlags, isPlain: Bool,
     version: ProtocolVersion, limits: borrowing ServerLimits
   ) throws(SessionError) {
-    let isStream = !isPlain && options.kind == .stream
+    let isStream = !isPlain && options.isStream
     let size = try checkedSize(publish, flags, isStream: isStream, version: version, limits: limits)
     let tailBefore = bytes.tail
     if descriptors.isFull || !bytes.fits(size), let error = findRoom(size) { throw error }
@@ -97,7 +97,7 @@ extension Outbox {
       descriptors[slot].flags.set(.isLatest, true)
       descriptors[slot].tag = Self.hash(publish.topic)
     }
-    if options.expiresAt != 0 {
+    if Feature.hasExpiry, options.expiresAt != 0 {
       descriptors[slot].flags.set(.expires, true)
       descriptors[slot].expiresAt = options.expiresAt
       recordExpiry(options.expiresAt)
@@ -107,17 +107,19 @@ extension Outbox {
         descriptors[slot].link = UInt32(truncatingIfNeeded: offset)
       }
     }
-    if let tag = options.responseTag {
+    if Feature.hasReplies, let tag = options.responseTag {
       descriptors[slot].flags.set(.isRequest, true)
       descriptors[slot].tag = tag
     }
     switch options.kind {
     case .whole: break
     case .reserved:
+      guard Feature.hasReserve else { break }
       descriptors[slot].state = .reserved
       reservation = Reservation(
         slot: slot, payloadSize: publish.payloadSize, tailOffset: live > 0 ? tailBefore : 0)
     case .stream:
+      guard Feature.hasStreams else { break }
       descriptors[slot].flags.set(.isStream, true)
       stream = OutgoingStream(slot: slot, payloadSize: publish.payloadSize)
     }

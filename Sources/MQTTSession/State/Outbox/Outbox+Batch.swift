@@ -31,7 +31,7 @@ extension Outbox {
   @inline(__always)
   mutating func extendWindowByBatch(_ quota: inout SendQuota) -> Bool {
     let added = unsent &- windowCount
-    guard batch.count >= unsent, batch.kind != .other, added > 0 else { return false }
+    guard Feature.hasFastPaths, batch.count >= unsent, batch.kind != .other, added > 0 else { return false }
     if batch.kind == .acknowledged {
       guard quota.left >= added else { return false }
       quota.left &-= added
@@ -50,7 +50,9 @@ extension Outbox {
   /// at each packet.
   @inline(__always)
   mutating func finishBatch(order: inout UInt16) -> Bool {
-    guard batch.count >= unsent, windowCount == unsent, windowStart == windowEnd else { return false }
+    guard Feature.hasFastPaths, batch.count >= unsent, windowCount == unsent, windowStart == windowEnd else {
+      return false
+    }
     switch batch.kind {
     case .other: return false
     case .atMostOnce:

@@ -21,7 +21,7 @@ extension Outbox {
       setIdentifier(slot, identifier(at: index))
       slot = next
     }
-    if let moved = stream?.slot, descriptors.index(of: moved) > gapIndex {
+    if Feature.hasStreams, let moved = stream?.slot, descriptors.index(of: moved) > gapIndex {
       let slot = descriptors.slot(before: moved)
       stream?.slot = slot
     }

@@ -14,7 +14,8 @@ struct OutgoingStream: BitwiseCopyable {
 extension Outbox {
   /// Whether the header of the stream is sent, so that its payload is next.
   var isInsideStream: Bool {
-    windowCount > 0 && windowStart == windowEnd && descriptors[sendSlot].flags.contains(.isStream)
+    Feature.hasStreams && windowCount > 0 && windowStart == windowEnd
+      && descriptors[sendSlot].flags.contains(.isStream)
   }
 
   /// Handles that `count` bytes of the stream's payload were handed to the transport. Returns how many

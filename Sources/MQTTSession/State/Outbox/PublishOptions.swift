@@ -1,3 +1,5 @@
+import Storage
+
 /// How a message is to be handled, beside what it says.
 public struct PublishOptions: BitwiseCopyable {
   public enum Kind: BitwiseCopyable {
@@ -17,9 +19,8 @@ public struct PublishOptions: BitwiseCopyable {
   public var cookie: UInt64
   public var isQuiet: Bool
   public var kind = Kind.whole
-  public var overflow = Overflow.refuse
-  /// It is sent first, from the priority queue.
-  public var isUrgent = false
+  private var overflowPolicy = Overflow.refuse
+  private var wantsPriority = false
   /// Seconds from now; 0: it does not expire.
   public var expiry: UInt32 = 0
   /// When that is, in seconds of the session's clock.
@@ -34,11 +35,33 @@ public struct PublishOptions: BitwiseCopyable {
     self.isQuiet = isQuiet
   }
 
+  @inline(__always)
+  public var overflow: Overflow {
+    get { Feature.hasOverflow ? overflowPolicy : .refuse }
+    set { overflowPolicy = newValue }
+  }
+
+  /// It is sent first, from the priority queue.
+  @inline(__always)
+  public var isUrgent: Bool {
+    get { Feature.hasUrgent && wantsPriority }
+    set { wantsPriority = newValue }
+  }
+
+  @inline(__always)
+  var isReserved: Bool { Feature.hasReserve && kind == .reserved }
+
+  @inline(__always)
+  var isStream: Bool { Feature.hasStreams && kind == .stream }
+
   /// Whether the message needs the slow path.
   @inline(__always)
   public var needsSlowPath: Bool { isUrgent || overflow != .refuse || expiry != 0 }
 
   /// Whether the descriptor has to record more than the flags of the message.
   @inline(__always)
-  var needsAnnotation: Bool { kind != .whole || overflow != .refuse || expiresAt != 0 || responseTag != nil }
+  var needsAnnotation: Bool {
+    isReserved || isStream || overflow != .refuse || (Feature.hasExpiry && expiresAt != 0)
+      || (Feature.hasReplies && responseTag != nil)
+  }
 }
