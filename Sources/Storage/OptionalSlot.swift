@@ -7,7 +7,8 @@
   /// Empty, if the place has no room, or nothing is ever there.
   @inline(__always)
   public init(
-    _ place: ArenaSlice<Element>, in block: borrowing Arena, if isThere: Bool = true, _ makeElement: () -> Element
+    _ place: ArenaSlice<Element>, in block: borrowing Arena, if isThere: Bool = true,
+    _ makeElement: () -> Element
   ) {
     unsafe start = block.start(of: place)
     isEmpty = !isThere || place.count == 0
