@@ -6,7 +6,7 @@
   private let start: UnsafeMutablePointer<Element>
   public let isEmpty: Bool
 
-  /// Makes an empty slot if the slice has no room.
+  /// Makes an empty slot if the slice has no room, or if nothing is ever there.
   @inline(__always)
   public init(
     _ slice: ArenaSlice<Element>, in block: borrowing Arena, if isThere: Bool = true,
