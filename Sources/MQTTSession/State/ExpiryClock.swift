@@ -25,9 +25,14 @@ struct ExpiryClock: BitwiseCopyable {
     let distance = now.milliseconds &- begin.milliseconds
     // An instant that was read a moment before `begin` lies a little less than one turn of the 32 bits
     // ahead. No time has passed then.
-    guard distance <= UInt32.max &- 60_000 else { return }
+    guard distance >= 1000, distance <= UInt32.max &- 60_000 else { return }
+    pass(distance)
+  }
+
+  /// Inlined where the caller is optimised for size, it would take libgcc's division along.
+  @inline(never)
+  private mutating func pass(_ distance: UInt32) {
     let passed = distance / 1000
-    guard passed > 0 else { return }
     seconds &+= passed
     begin = begin.advanced(by: passed &* 1000)
   }
