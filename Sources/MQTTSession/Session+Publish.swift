@@ -169,8 +169,9 @@ extension Session {
     guard let reservation = state.outbox.reservation else { throw .state }
     guard payloadSize >= 0, payloadSize <= reservation.payloadSize else { throw .option }
     state.outbox.commit(reservation, payloadSize: payloadSize, limits: connection.limits)
-    // The connection that it was for is gone.
-    if policy.needsConnection, !connection.isUp { state.outbox.dropAtMostOnce() }
+    // The connection that it was for is gone. While it closes, a part of a message may be out: those that are left are dropped
+    // when it is closed.
+    if policy.needsConnection, !connection.isUp, !connection.isClosing { state.outbox.dropAtMostOnce() }
     counters.messagesPublished.increment()
   }
 

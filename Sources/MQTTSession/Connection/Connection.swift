@@ -71,6 +71,9 @@ struct Connection: BitwiseCopyable {
     }
   }
 
+  /// Nothing more is accepted from the server; what is queued already may still go out.
+  var isClosing: Bool { if case .closing = phase { true } else { false } }
+
   /// Packets from the server are looked at.
   var isReceiving: Bool {
     @inline(__always) get { isUp || phase == .awaitingConnack }

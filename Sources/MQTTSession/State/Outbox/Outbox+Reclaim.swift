@@ -44,7 +44,7 @@ extension Outbox {
   mutating func reclaim() -> Bool {
     guard let slot = reclaimable else {
       // A program that tries again and again does not make it look through all of them each time.
-      if !isInsidePacket { hasGap = false }
+      if !isIdentifierFixed { hasGap = false }
       return false
     }
     removeFree(slot)
@@ -62,8 +62,11 @@ extension Outbox {
 
   /// The message at a place, which may have ended meanwhile, or one behind it is being sent, with its identifier.
   private func isBegun(from place: Int) -> Bool {
-    isInsidePacket && descriptors[sendSlot].qos != .atMostOnce && descriptors.index(of: sendSlot) >= place
+    isIdentifierFixed && descriptors[sendSlot].qos != .atMostOnce && descriptors.index(of: sendSlot) >= place
   }
+
+  /// The identifier of the packet that is sent next cannot change: a part of it is out, or the prefix that goes before it names it.
+  private var isIdentifierFixed: Bool { isInsidePacket || prefixEnd > 0 }
 
   /// Their list is linked by slot.
   private mutating func moveCompletions(behind place: Int) {
