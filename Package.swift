@@ -61,7 +61,7 @@ let package = Package(
       name: "smq", dependencies: ["CSwiftMQTT", "CTool", "CPlatform"], exclude: ["smq.bash"],
       swiftSettings: settings + [.swiftLanguageMode(.v5)]),
 
-    support("TestSupport", "Storage"),
+    support("TestSupport", "MQTTWire", "Storage"),
     tests("StorageTests", of: "Storage", "Storage", "TestSupport"),
     tests(
       "MQTTWireTests", of: "MQTTWire", excluding: ["Vectors"], "MQTTWire", "Storage", "TestSupport"),

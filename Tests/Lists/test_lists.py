@@ -88,6 +88,14 @@ def test_a_picture_that_is_upside_down():
     assert list(faults) == ["docs/architecture.md: the picture does not have MQTTWire"]
 
 
+def test_unit_tests_where_no_source_is(copy, tmp_path):
+    for name in ("Upper/Folder", "Upper/Other"):
+        (tmp_path / "Unit" / name).mkdir(parents=True)
+        (tmp_path / "Unit" / name / "FileTests.swift").write_text("")
+    assert list(check.check_unit_tests(tmp_path / "Unit")) == [
+        "Tests/Unit/Upper/Other has tests, and there is no Sources/Upper/Other"]
+
+
 def test_a_processor_that_is_named_where_it_should_not_be():
     files = list(check.tree())
     assert list(check.check_targets([*files, ("Tests/new.py", "# of armv7\n"), ("docs/new.md", "armv7\n")])) == []

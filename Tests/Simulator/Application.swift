@@ -1,5 +1,6 @@
 import MQTTSession
 import MQTTWire
+import TestSupport
 
 /// What the application of a session does: publishes, subscribes, takes events and acknowledges messages.
 extension Endpoint {
@@ -154,7 +155,7 @@ extension Endpoint {
   func request() throws(Failure) -> Bool {
     let isNew = world.scenario.version == .v5_0 && world.scenario.fallsBackAfter == nil
     let list = Filters(
-      bytes: Array("t/#".utf8), count: world.random.from(1...4),
+      bytes: "t/#".bytes, count: world.random.from(1...4),
       options: SubscriptionOptions(maximumQoS: .exactlyOnce, noLocal: isNew && world.random.percent(50)))
     let type: ControlPacketType = world.random.percent(60) ? .subscribe : .unsubscribe
     let identifier: UInt32 = isNew && type == .subscribe ? UInt32(world.random.below(200)) : 0

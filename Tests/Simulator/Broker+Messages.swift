@@ -1,4 +1,5 @@
 import MQTTWire
+import TestSupport
 
 /// Messages on their way from the server to the session (§4.3, as the sender).
 extension Broker {
@@ -84,16 +85,16 @@ extension Broker {
       properties = alias(message.topic, &topic)
       if world.random.percent(20) { properties += [0x0B, 0x07] }
       if world.random.percent(20) {
-        properties += [0x26] + Encoding.string(Array("name".utf8)) + Encoding.string(Array("value".utf8))
+        properties += [0x26] + prefixed("name".bytes) + prefixed("value".bytes)
       }
     }
     world.trace(
       "server: sends message \(number), identifier \(identifier)\(isDuplicate ? ", again" : "")"
         + ", topic of \(topic.count) bytes, properties of \(properties.count)")
     link.down.write(
-      Encoding.publish(
-        version, topic: topic, payload: Ledger.payload(number, size: message.size), qos: message.qos,
-        identifier: identifier, isDuplicate: isDuplicate, properties: properties))
+      TestSupport.publish(
+        version, topic, Ledger.payload(number, size: message.size), qos: message.qos,
+        identifier: identifier, duplicate: isDuplicate, properties: properties))
   }
 
   /// A Topic Alias, known or new; the topic may then be left out.
@@ -109,6 +110,6 @@ extension Broker {
       place = world.random.below(aliasesSent.count)
       aliasesSent[place!] = topic
     }
-    return [0x23] + Encoding.two(place! + 1)
+    return [0x23] + twoBytes(place! + 1)
   }
 }

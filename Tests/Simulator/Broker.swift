@@ -1,5 +1,6 @@
 import MQTTSession
 import MQTTWire
+import TestSupport
 
 /// A server with one client: exact about the protocol, at random in everything that it leaves open. Messages that
 /// other clients publish to this one begin here, and those that it publishes end here.
@@ -40,7 +41,7 @@ final class Broker: Server {
 
   // The connection.
   var link: Link? = nil
-  private var stream = PacketStream()
+  private var stream = PacketStream(from: .client)
   var version = ProtocolVersion.v3_1_1
   private var isConnected = false
   private var connections = 0
@@ -196,7 +197,7 @@ final class Broker: Server {
     aliasesSent = []
     aliasesReceived = [:]
     link.down.write(
-      Encoding.connack(version, sessionPresent: hasSession, properties: limits()))
+      connack(version, sessionPresent: hasSession, properties: limits()))
     hasSession = true
     for index in flights.indices {
       flights[index].wasSent = flights[index].wasSent || !flights[index].isDue || flights[index].isReleased
@@ -224,18 +225,18 @@ final class Broker: Server {
   private func limits() -> [UInt8] {
     guard version == .v5_0 else { return [] }
     var list: [UInt8] = []
-    if traits.hasSmallWindow { list += [0x21] + Encoding.two(world.random.from(1...4)) }
-    if world.random.percent(60) { list += [0x22] + Encoding.two(world.random.from(1...4)) }
+    if traits.hasSmallWindow { list += [0x21] + twoBytes(world.random.from(1...4)) }
+    if world.random.percent(60) { list += [0x22] + twoBytes(world.random.from(1...4)) }
     guard !world.isEnding, world.random.percent(traits.limitPercent) else { return list }
     if world.random.percent(50) { list += [0x24, UInt8(world.random.below(2))] }
-    if world.random.percent(50) { list += [0x27, 0, 0] + Encoding.two(world.random.from(20...100)) }
+    if world.random.percent(50) { list += [0x27, 0, 0] + twoBytes(world.random.from(20...100)) }
     return list
   }
 
   // MARK: Messages from the session
 
   private func take(_ packet: Packet) throws(Failure) {
-    let message = try world.ledger.find(stream.bytes[packet.payload])
+    let message = try world.ledger.find(packet.payload)
     let identifier = packet.identifier
     let code: UInt8 = message.isRefused ? 0x97 : version == .v5_0 && world.random.percent(10) ? 0x10 : 0
     switch packet.qos {

@@ -73,7 +73,7 @@ extension Endpoint {
       number = try world.ledger.find(size: event.payloadSize, from: isFrom).number
     } else {
       guard let whole = try assemble(event, bytes) else { return }
-      number = try world.ledger.find(whole[...]).number
+      number = try world.ledger.find(whole).number
     }
     let message = world.ledger.messages[number]
     world.trace(

@@ -71,7 +71,7 @@ final class Ledger {
   }
 
   /// The message that has this payload.
-  func find(_ payload: ArraySlice<UInt8>) throws(Failure) -> Message {
+  func find(_ payload: [UInt8]) throws(Failure) -> Message {
     try require(payload.count >= 4, "a payload of \(payload.count) bytes")
     let number = payload.prefix(4).reduce(0) { $0 << 8 | Int($1) }
     try require(number < messages.count, "a payload that nobody published")

@@ -1,11 +1,12 @@
 import MQTTWire
+import TestSupport
 
 /// Joins two sessions: each is the other's server. Beyond CONNECT, PINGREQ and SUBSCRIBE, which it answers itself, it
 /// hands every packet on as it is, so that both ends of a handshake are the library's own.
 final class Relay: Server {
   private struct Side {
     var link: Link? = nil
-    var stream = PacketStream()
+    var stream = PacketStream(from: .client)
     var connect: Packet? = nil
     /// CONNACK said that there is no session, and the session knows it.
     var hasForgotten = false
@@ -103,7 +104,7 @@ final class Relay: Server {
     for (index, other) in [(0, second), (1, first)] {
       sides[index].hasForgotten = false
       sides[index].link?.down.write(
-        Encoding.connack(
+        connack(
           world.scenario.version, sessionPresent: !isForgetting, properties: limits(of: other)))
     }
     return true
@@ -112,9 +113,9 @@ final class Relay: Server {
   /// What the other side takes is what its server takes.
   private func limits(of other: Packet) -> [UInt8] {
     guard world.scenario.version == .v5_0 else { return [] }
-    var list: [UInt8] = [0x21] + Encoding.two(other.receiveMaximum)
-    if other.topicAliasMaximum > 0 { list += [0x22] + Encoding.two(other.topicAliasMaximum) }
-    if other.maximumPacketSize < .max { list += [0x27, 0, 0] + Encoding.two(other.maximumPacketSize) }
+    var list: [UInt8] = [0x21] + twoBytes(other.receiveMaximum)
+    if other.topicAliasMaximum > 0 { list += [0x22] + twoBytes(other.topicAliasMaximum) }
+    if other.maximumPacketSize < .max { list += [0x27, 0, 0] + twoBytes(other.maximumPacketSize) }
     return list
   }
 }

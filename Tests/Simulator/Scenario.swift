@@ -30,7 +30,7 @@ struct Scenario {
   let pace: Int
 
   static let allTopics: [[UInt8]] = [
-    Array("a".utf8), Array("t/1".utf8), Array("plant/7".utf8), Array("plant/hall 3/pump".utf8),
+    "a".bytes, "t/1".bytes, "plant/7".bytes, "plant/hall 3/pump".bytes,
     [UInt8](repeating: UInt8(ascii: "L"), count: 90),
   ]
 

@@ -1,4 +1,5 @@
 import MQTTWire
+import TestSupport
 
 /// Sees every byte that a session sends and that it is given, and knows what it may send now: the rules of
 /// §4.3, §4.4, §4.6 and §4.9 as a server could see them broken.
@@ -31,9 +32,9 @@ final class WireRules {
 
   // The connection.
   private(set) var version = ProtocolVersion.v3_1_1
-  private var sent = PacketStream()
+  private var sent = PacketStream(from: .client)
   private var parsedPackets: UInt64 = 0
-  private var received = PacketStream()
+  private var received = PacketStream(from: .server)
   private(set) var isAccepted = false
   private var isFirst = true
   private var hasLeft = false
@@ -128,11 +129,12 @@ final class WireRules {
   }
 
   private func sentPublish(_ packet: Packet) throws(Failure) {
-    let message = try ledger.find(sent.bytes[packet.payload])
+    let message = try ledger.find(packet.payload)
     let name = "message \(message.number)"
     try require(message.origin == self.name, "\(name) is not of this session")
     try require(!message.isWithdrawn, "\(name) was taken back and is sent")
-    try require(message.qos == packet.qos && packet.flags & 1 == 0, "\(name) with flags \(packet.flags)")
+    try require(
+      message.qos == packet.qos && !packet.retain, "\(name) with QoS \(packet.qos), RETAIN \(packet.retain)")
     try require(packet.qos <= maximumQoS, "\(name) is above Maximum QoS [MQTT-3.2.2-11]")
     try require(try topic(packet).elementsEqual(ledger.topics[message.topic]), "\(name) with another topic")
     // Also what is sent again is sent in its old place [MQTT-4.6.0-1].
@@ -177,7 +179,7 @@ final class WireRules {
   }
 
   private func topic(_ packet: Packet) throws(Failure) -> [UInt8] {
-    let topic = Array(sent.bytes[packet.topic])
+    let topic = packet.topic
     guard packet.topicAlias != 0 else { return topic }
     world.counts[.aliased] += 1
     try require(
@@ -225,7 +227,7 @@ final class WireRules {
         received(packet)
       }
     }
-    if let begun = try received.begunPublish() { recordBegun(begun.qos, begun.identifier) }
+    if let begun = received.begunPublish() { recordBegun(begun.qos, begun.identifier) }
   }
 
   /// A message that is known already can be acknowledged before all of it is there again.

@@ -1,3 +1,5 @@
+import TestSupport
+
 #if canImport(Glibc)
   import Glibc
 #endif
@@ -133,7 +135,7 @@ for job in 0..<64 { unsafe running[job] = 0 }
 for number in [SIGILL, SIGTRAP, SIGSEGV, SIGBUS, SIGABRT] {
   signal(number) { number in
     for job in 0..<64 where unsafe running[job] != 0 {
-      let line = Array("crashed, perhaps in seed \(unsafe running[job])\n".utf8)
+      let line = "crashed, perhaps in seed \(unsafe running[job])\n".bytes
       unsafe line.withUnsafeBytes { bytes in _ = unsafe write(2, bytes.baseAddress, bytes.count) }
     }
     signal(number, SIG_DFL)

@@ -1,4 +1,5 @@
 import MQTTWire
+import TestSupport
 
 /// What clients say to the server, and messages from one to the others.
 extension BrokerModel {
@@ -16,14 +17,14 @@ extension BrokerModel {
     case .pubrel: release(packet.identifier, connection)
     case .subscribe:
       for filter in packet.filters {
-        let text = Array(connection.stream.bytes[filter.text])
+        let text = filter.text
         sessions[program]!.subscriptions.removeAll { $0.filter == text }
         sessions[program]!.subscriptions.append((text, filter.qos))
       }
       let codes = packet.filters.map(\.qos)
       connection.wire.write(
-        Encoding.packet(
-          0x90, Encoding.two(Int(packet.identifier)) + (version == .v5_0 ? [0] : []) + codes))
+        TestSupport.packet(
+          0x90, twoBytes(packet.identifier) + (version == .v5_0 ? [0] : []) + codes))
     case .unsubscribe:
       connection.wire.write(Encoding.answer(.unsuback, packet.identifier, count: packet.count, version))
     case .pingreq: connection.wire.write([0xD0, 0])
@@ -38,13 +39,12 @@ extension BrokerModel {
   // MARK: From a client
 
   private func take(_ packet: Packet, _ connection: Connection) throws(Failure) {
-    let bytes = connection.stream.bytes
     let program = connection.wire.program
-    let number = try world.ledger.find(bytes[packet.payload])
+    let number = try world.ledger.find(packet.payload)
     let message = world.ledger.messages[number]
     try require(
       message.origin == program && message.qos == packet.qos, "message \(number) is not of \(program)")
-    var topic = Array(bytes[packet.topic])
+    var topic = packet.topic
     if packet.topicAlias != 0 {
       if topic.isEmpty { topic = connection.aliases[packet.topicAlias] ?? [] }
       connection.aliases[packet.topicAlias] = topic
@@ -57,10 +57,10 @@ extension BrokerModel {
     }
     var properties: [UInt8] = []
     if !packet.responseTopic.isEmpty {
-      properties += [0x08] + Encoding.string(Array(bytes[packet.responseTopic]))
+      properties += [0x08] + prefixed(packet.responseTopic)
     }
     if !packet.correlation.isEmpty {
-      properties += [0x09] + Encoding.string(Array(bytes[packet.correlation]))
+      properties += [0x09] + prefixed(packet.correlation)
     }
     let body = (topic, properties)
     switch packet.qos {
@@ -212,10 +212,10 @@ extension BrokerModel {
     guard let body = bodies[number] else { return }
     world.trace("server: message \(number) to \(connection.wire.program), identifier \(identifier)")
     connection.wire.write(
-      Encoding.publish(
-        connection.version, topic: body.topic,
-        payload: Ledger.payload(number, size: world.ledger.messages[number].size), qos: qos,
-        identifier: identifier, isDuplicate: isDuplicate, properties: body.properties))
+      TestSupport.publish(
+        connection.version, body.topic,
+        Ledger.payload(number, size: world.ledger.messages[number].size), qos: qos,
+        identifier: identifier, duplicate: isDuplicate, properties: body.properties))
   }
 
   // MARK: At the end

@@ -1,4 +1,5 @@
 import MQTTWire
+import TestSupport
 
 /// A server with several clients: it keeps sessions, hands messages on, and forgets what it is told to forget.
 final class BrokerModel {
@@ -27,7 +28,7 @@ final class BrokerModel {
 
   final class Connection {
     let wire: Wire
-    var stream = PacketStream()
+    var stream = PacketStream(from: .client)
     var version = ProtocolVersion.v3_1_1
     var isConnected = false
     var isOver = false
@@ -185,7 +186,7 @@ final class BrokerModel {
     if !world.isPeaceful, version == .v5_0, world.random.percent(traits.redirectPercent) {
       let reference = reference()
       connection.wire.write(
-        Encoding.packet(
+        TestSupport.packet(
           0x20, [0, world.random.percent(50) ? 0x9C : 0x9D, UInt8(reference.count)] + reference))
       return close(connection)
     }
@@ -207,11 +208,11 @@ final class BrokerModel {
     for index in sessions[program]!.flights.indices { sessions[program]!.flights[index].isDue = true }
     var properties: [UInt8] = []
     if version == .v5_0 {
-      if traits.ownMaximum < 65_535 { properties += [0x21] + Encoding.two(traits.ownMaximum) }
-      properties += [0x22] + Encoding.two(2)
+      if traits.ownMaximum < 65_535 { properties += [0x21] + twoBytes(traits.ownMaximum) }
+      properties += [0x22] + twoBytes(2)
     }
     world.trace("server: accepts \(program), session present: \(isPresent)")
-    connection.wire.write(Encoding.connack(version, sessionPresent: isPresent, properties: properties))
+    connection.wire.write(connack(version, sessionPresent: isPresent, properties: properties))
     watch(connection)
     if isPresent, traits.floods { flood(program) }
     pump(program)
@@ -219,7 +220,7 @@ final class BrokerModel {
 
   /// A Server Reference with all that belongs to it.
   func reference() -> [UInt8] {
-    [0x1C] + Encoding.string(Array("r\(world.random.below(2)):1884".utf8))
+    [0x1C] + prefixed("r\(world.random.below(2)):1884".bytes)
   }
 
   /// The server wants a client to go elsewhere, now.
@@ -227,7 +228,7 @@ final class BrokerModel {
     guard let connection = connection(of: program), connection.version == .v5_0 else { return }
     let reference = reference()
     connection.wire.write(
-      Encoding.packet(0xE0, [world.random.percent(50) ? 0x9C : 0x9D, UInt8(reference.count)] + reference))
+      TestSupport.packet(0xE0, [world.random.percent(50) ? 0x9C : 0x9D, UInt8(reference.count)] + reference))
     close(connection)
   }
 }

@@ -48,7 +48,7 @@ final class DriverLedger {
 
   func removeLast() { messages.removeLast() }
 
-  func find(_ payload: ArraySlice<UInt8>) throws(Failure) -> Int {
+  func find(_ payload: [UInt8]) throws(Failure) -> Int {
     try require(payload.count >= 4, "a payload of \(payload.count) bytes")
     let number = payload.prefix(4).reduce(0) { $0 << 8 | Int($1) }
     try require(number < messages.count, "a payload that nobody published")

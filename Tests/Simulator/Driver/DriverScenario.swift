@@ -34,7 +34,7 @@ struct DriverScenario {
 
   init(_ random: inout SeededRandom, _ hardships: Hardships) {
     stopsThreads = hardships.stopsThreads
-    topics = (0..<random.from(1...3)).map { Array("t/\($0)".utf8) }
+    topics = (0..<random.from(1...3)).map { "t/\($0)".bytes }
     length = random.pick([300, 2000, 2000, 8000, 30_000])
     faultPace = random.pick([0, 50, 200, 200, 1000, 5000])
     latency = random.pick([0...0, 0...3, 1...40, 20...400])

@@ -3,6 +3,7 @@ import MQTTClient
 import MQTTSession
 import MQTTWire
 import Storage
+import TestSupport
 
 /// What the program does.
 extension Program {
@@ -17,7 +18,7 @@ extension Program {
   }
 
   func start() throws(Failure) {
-    subscription = traits.subscribesAll ? Array("t/#".utf8) : world.scenario.topics[0]
+    subscription = traits.subscribesAll ? "t/#".bytes : world.scenario.topics[0]
     do throws(SessionError) {
       try client.subscribe(
         Filter(bytes: subscription, qos: QoS(rawValue: traits.subscribedQoS) ?? .atMostOnce),
@@ -171,7 +172,7 @@ extension Program {
     message.isRequest = true
     message.isUrgent = false
     let topic = world.random.pick(world.scenario.topics)
-    let answer = Array("t/r\(number)".utf8)
+    let answer = "t/r\(number)".bytes
     let payload = Ledger.payload(message.number, size: message.size)
     let timeout = world.random.pick([100, 1000, 5000])
     let cookie = UInt64(message.number)
@@ -198,7 +199,7 @@ extension Program {
     message.expiry = 0
     message.isUrgent = false
     let count = world.ledger.messages.count
-    try send(message, topic: topic, properties: [0x09] + Encoding.string(correlation))
+    try send(message, topic: topic, properties: [0x09] + prefixed(correlation))
     if world.ledger.messages.count > count || client.server == nil { replies.removeFirst() }
   }
 
@@ -227,7 +228,7 @@ extension Program {
           if isFinal, client.state == .connecting { wants = false }
           try client.declineCredentials(attempt: attempt, isFinal: isFinal, at: world.instant)
         } else {
-          let (name, password) = (Array("name".utf8), Array("password".utf8))
+          let (name, password) = ("name".bytes, "password".bytes)
           try client.provide(
             userName: name.span, password: password.span, attempt: attempt, at: world.instant)
         }

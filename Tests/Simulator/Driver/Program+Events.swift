@@ -3,6 +3,7 @@ import MQTTClient
 import MQTTSession
 import MQTTWire
 import Storage
+import TestSupport
 
 /// What the program is told.
 extension Program {
@@ -103,7 +104,7 @@ extension Program {
   private func received(_ event: MessageEvent) throws(Failure) {
     try require(event.isFirst && event.isLast && !event.isOversize, "\(number): a part")
     let bytes = copy(event.payload)
-    let message = try world.ledger.find(bytes[...])
+    let message = try world.ledger.find(bytes)
     world.trace("\(number): gets message \(message), QoS \(event.qos), token \(event.token)")
     if world.ledger.messages[message].delivered[number] > 0 { world.counts[.again] += 1 }
     try world.ledger.delivered(message, to: number, qos: event.qos.rawValue)
@@ -122,14 +123,16 @@ extension Program {
   private func note(_ properties: [UInt8], of message: Int) throws(Failure) {
     let origin = world.ledger.messages[message].origin
     guard origin != number || world.programs.count == 1, client.version == .v5_0 else { return }
-    var cursor = Cursor(bytes: properties, position: 0, end: properties.count)
+    guard let list = try? Model.properties(properties, in: Place(packet: .publish, sender: .server)) else {
+      throw Failure("\(number): properties that cannot be read")
+    }
     var topic: [UInt8] = []
     var correlation: [UInt8] = []
-    while !cursor.isAtEnd {
-      switch try cursor.byte() {
-      case 0x08: topic = Array(properties[try cursor.string()])
-      case 0x09: correlation = Array(properties[try cursor.string()])
-      default: throw Failure("\(number): a property nobody sent")
+    for property in list {
+      switch (property.identifier, property.value) {
+      case (0x08, .bytes(let bytes)): topic = bytes
+      case (0x09, .bytes(let bytes)): correlation = bytes
+      default: throw Failure("\(number): a property that no client sent")
       }
     }
     replies.append((topic, correlation))

@@ -3,6 +3,7 @@ import MQTTSession
 import MQTTWire
 import Platform
 import Storage
+import TestSupport
 
 @testable import MQTTClient
 

@@ -1,10 +1,9 @@
 import MQTTSession
 import MQTTWire
+import TestSupport
 import Testing
 
 @testable import MQTTClient
-
-extension ProtocolVersion: @unchecked Sendable {}
 
 /// Options as a caller might give them; the rest is what `RequestedOptions` begins with.
 struct Request: Sendable {
@@ -99,10 +98,6 @@ struct Request: Sendable {
     change(&changed)
     return changed
   }
-}
-
-extension String {
-  var bytes: [UInt8] { Array(utf8) }
 }
 
 @Suite struct ClientOptionsTests {

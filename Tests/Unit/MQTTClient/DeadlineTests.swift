@@ -2,6 +2,7 @@ import Driver
 import MQTTSession
 import MQTTWire
 import Platform
+import TestSupport
 import Testing
 
 @testable import MQTTClient

@@ -1,5 +1,6 @@
 import Driver
 import MQTTWire
+import TestSupport
 import Testing
 
 @testable import MQTTClient

@@ -1,6 +1,7 @@
 import Driver
 import MQTTSession
 import Platform
+import TestSupport
 import Testing
 
 @testable import MQTTClient

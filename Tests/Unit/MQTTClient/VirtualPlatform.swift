@@ -1,5 +1,6 @@
 import Driver
 import Platform
+import TestSupport
 
 /// A platform whose time passes only in `wait`, with a resolver and a network that do as they are told.
 struct VirtualPlatform: ~Copyable, Platform {

@@ -1,4 +1,5 @@
 import MQTTWire
+import TestSupport
 
 /// What the server says: good answers, and packets that are nearly right.
 extension SessionFuzz {

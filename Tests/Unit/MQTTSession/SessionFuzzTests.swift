@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 /// Everything a session can be asked and told at once, by chance: packets that are nearly right, in pieces, and calls of

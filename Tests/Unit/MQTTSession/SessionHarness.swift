@@ -1,6 +1,7 @@
 import MQTTSession
 import MQTTWire
 import Storage
+import TestSupport
 
 /// A session in memory of its own, driven by hand: bytes and instants in, bytes and events out.
 final class SessionHarness {

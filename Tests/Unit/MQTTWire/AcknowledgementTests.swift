@@ -1,4 +1,5 @@
 import MQTTWire
+import TestSupport
 import Testing
 
 @Suite struct AcknowledgementTests {
@@ -81,15 +82,7 @@ import Testing
     #expect(parsed.isRefusal == (fields.reasonCode >= 0x80))
   }
 
-  /// Tables 3-4 to 3-7 [MQTT-3.4.2-1] [MQTT-3.5.2-1] [MQTT-3.6.2-1] [MQTT-3.7.2-1].
-  static let allowed: [(ControlPacketType, Set<UInt8>)] = [
-    (.puback, [0x00, 0x10, 0x80, 0x83, 0x87, 0x90, 0x91, 0x97, 0x99]),
-    (.pubrec, [0x00, 0x10, 0x80, 0x83, 0x87, 0x90, 0x91, 0x97, 0x99]),
-    (.pubrel, [0x00, 0x92]),
-    (.pubcomp, [0x00, 0x92]),
-  ]
-
-  @Test(arguments: allowed)
+  @Test(arguments: Kind.acknowledgements)
   func everyReasonCode(type: ControlPacketType, allowed: Set<UInt8>) throws {
     for code in UInt8.min ... .max {
       for body: [UInt8] in [[0, 10, code], [0, 10, code, 0]] {
@@ -106,7 +99,7 @@ import Testing
     }
   }
 
-  @Test(arguments: allowed)
+  @Test(arguments: Kind.acknowledgements)
   func sendsEveryReasonCode(type: ControlPacketType, allowed: Set<UInt8>) throws {
     for code in allowed {
       let acknowledgement = Acknowledgement(

@@ -1,5 +1,6 @@
 import MQTTWire
 import Storage
+import TestSupport
 import Testing
 
 @Suite struct ByteReaderTests {

@@ -1,4 +1,5 @@
 import MQTTWire
+import TestSupport
 import Testing
 
 @Suite struct ByteWriterTests {

@@ -1,4 +1,5 @@
 import MQTTWire
+import TestSupport
 import Testing
 
 /// Statements that are about many packets at once. Tests/Conformance/statements.tsv says which.
@@ -15,7 +16,7 @@ import Testing
 
   /// Every property that has a string in it, with `bytes` there. Of a User Property both halves, in turn.
   static func stringProperties(_ bytes: [UInt8]) -> [(row: PropertyRow, encoded: [UInt8])] {
-    PropertyTests.table.flatMap { row -> [(PropertyRow, [UInt8])] in
+    PropertyRow.table.flatMap { row -> [(PropertyRow, [UInt8])] in
       switch row.identifier {
       case 0x03, 0x08, 0x12, 0x15, 0x1A, 0x1C, 0x1F: [(row, [row.identifier] + prefixed(bytes))]
       case 0x26:

@@ -1,4 +1,5 @@
 import MQTTWire
+import TestSupport
 import Testing
 
 @Suite struct ConnackTests {
@@ -42,10 +43,6 @@ import Testing
       authenticationMethod: body[connack.authenticationMethod],
       authenticationData: body[connack.authenticationData], properties: body[connack.properties])
   }
-
-  /// Table 3-1 of 5.0, without Success.
-  static let refusals: [UInt8] =
-    Array(0x80...0x8A) + [0x8C, 0x90, 0x95, 0x97, 0x99, 0x9A, 0x9B, 0x9C, 0x9D, 0x9F]
 
   private static let everyProperty = Fields(
     sessionPresent: true, sessionExpiryInterval: 3600, receiveMaximum: 20, maximumQoS: 1,
@@ -109,7 +106,7 @@ import Testing
         reasonCode: 0x80, reasonString: [UInt8](repeating: 0x61, count: 125),
         properties: hex("1F 00 7D 61*125")),
     ]
-    for code in refusals {
+    for code in Kind.refusals {
       cases["connack-5-" + String(code, radix: 16, uppercase: true)] = Fields(reasonCode: code)
     }
     return cases

@@ -1,4 +1,5 @@
 import MQTTWire
+import TestSupport
 import Testing
 
 /// What a test says about a CONNECT; the rest is that of the shortest vector.

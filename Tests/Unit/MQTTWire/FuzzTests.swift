@@ -39,7 +39,7 @@ import Testing
     }
 
     init(specification bytes: [UInt8], _ version: ProtocolVersion, tolerating: Set<Tolerance>) {
-      do throws(ProtocolViolation) {
+      do throws(BrokenRule) {
         let decoded = try Model.Packet.decode(bytes, version, from: .server, tolerating: tolerating)
         self = decoded.map { .packet($0.packet) } ?? .needsMore
       } catch {
@@ -88,7 +88,7 @@ import Testing
       body(bytes)
       guard bytes.count >= headerSize else { return }
       let rest = bytes[headerSize...]
-      body([packet[0]] + Model.variableByteInteger(rest.count) + rest)
+      body([packet[0]] + variableByteInteger(rest.count) + rest)
     }
     for place in packet.indices {
       let (before, after) = (Array(packet.prefix(place)), packet.dropFirst(place))

@@ -1,4 +1,5 @@
 import MQTTWire
+import TestSupport
 import Testing
 
 /// A packet that must be refused, and why.

@@ -1,5 +1,6 @@
 import Foundation
 import MQTTWire
+import TestSupport
 import Testing
 
 /// Generated packets of every kind, from the model to this module and from this module to the model.

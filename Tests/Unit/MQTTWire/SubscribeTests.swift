@@ -1,5 +1,6 @@
 import MQTTWire
 import Storage
+import TestSupport
 import Testing
 
 /// Topic Filters with their options, one behind the other.
@@ -24,7 +25,7 @@ struct Filters: SubscriptionList, Sendable {
   func options(at index: Int) -> SubscriptionOptions { options[index] }
 }
 
-extension SubscriptionOptions: @unchecked Sendable {
+extension SubscriptionOptions {
   static let all: [SubscriptionOptions] = (UInt8(0)...2).flatMap { qos in
     (UInt8(0)...2).flatMap { handling in
       [false, true].flatMap { noLocal in
@@ -161,7 +162,7 @@ extension SubscriptionOptions: @unchecked Sendable {
 }
 
 /// SUBACK and UNSUBACK (§3.9, §3.11).
-@Suite struct SubscriptionAnswerTests {
+@Suite struct SubackTests {
   struct Fields: Equatable, Sendable {
     var identifier: UInt16 = 10
     var reasonCodes: [UInt8] = []
@@ -180,7 +181,7 @@ extension SubscriptionOptions: @unchecked Sendable {
     "suback-311-one": Fields(identifier: 65_535, reasonCodes: [2]),
     "suback-311-every-code": Fields(reasonCodes: [0, 1, 2, 0x80]),
     "suback-5-one": Fields(identifier: 0x1234, reasonCodes: [1]),
-    "suback-5-every-code": Fields(reasonCodes: subackCodes.sorted()),
+    "suback-5-every-code": Fields(reasonCodes: Kind.subackCodes.sorted()),
     "suback-5-every-property": Fields(
       reasonCodes: [0x87, 1], reasonString: "no".bytes,
       properties: hex("1F 00 02 6E 6F 26 00 01 61 00 01 62 26 00 01 61 00 01 62")),
@@ -188,7 +189,7 @@ extension SubscriptionOptions: @unchecked Sendable {
     "unsuback-31": Fields(),
     "unsuback-311": Fields(identifier: 65_535),
     "unsuback-5-one": Fields(identifier: 0x1234, reasonCodes: [0]),
-    "unsuback-5-every-code": Fields(reasonCodes: unsubackCodes.sorted()),
+    "unsuback-5-every-code": Fields(reasonCodes: Kind.unsubackCodes.sorted()),
     "unsuback-5-every-property": Fields(
       reasonCodes: [0x11, 0], reasonString: "no".bytes,
       properties: hex("26 00 01 61 00 01 62 1F 00 02 6E 6F 26 00 01 61 00 01 63")),
@@ -208,17 +209,11 @@ extension SubscriptionOptions: @unchecked Sendable {
     #expect(fields == Self.cases[name])
   }
 
-  /// Tables 3-8 and 3-9.
-  static let subackCodes: Set<UInt8> = [
-    0x00, 0x01, 0x02, 0x80, 0x83, 0x87, 0x8F, 0x91, 0x97, 0x9E, 0xA1, 0xA2,
-  ]
-  static let unsubackCodes: Set<UInt8> = [0x00, 0x11, 0x80, 0x83, 0x87, 0x8F, 0x91]
-
   /// [MQTT-3.9.3-2] of 3.1.1. (3.1 §3.9 has 0 to 2; a Failure that a server of its time took over from 3.1.1 is
   /// understood.) 5.0: [MQTT-3.9.3-2] [MQTT-3.11.3-2].
   static let allowed: [(ControlPacketType, ProtocolVersion, Set<UInt8>)] = [
     (.suback, .v3_1, [0, 1, 2, 0x80]), (.suback, .v3_1_1, [0, 1, 2, 0x80]),
-    (.suback, .v5_0, subackCodes), (.unsuback, .v5_0, unsubackCodes),
+    (.suback, .v5_0, Kind.subackCodes), (.unsuback, .v5_0, Kind.unsubackCodes),
   ]
 
   /// All 256, alone, first, in the middle and last.

@@ -1,20 +1,10 @@
 import Foundation
 import MQTTWire
 import Storage
+import TestSupport
 import Testing
 
-// Plain enumerations: they may stand in tables of tests. (Inside their module they need not say so.)
-extension ProtocolVersion: @unchecked Sendable {}
-extension ControlPacketType: @unchecked Sendable {}
-extension PropertyIdentifier: @unchecked Sendable {}
-extension QoS: @unchecked Sendable {}
-extension ReasonCode: @unchecked Sendable {}
-extension Sender: @unchecked Sendable {}
-extension PropertyPlace: @unchecked Sendable {}
-
 extension ProtocolVersion {
-  static let all: [ProtocolVersion] = [.v3_1, .v3_1_1, .v5_0]
-
   /// As the vectors name it.
   init?(name: some StringProtocol) {
     switch name {
@@ -81,23 +71,8 @@ struct Vector: Sendable, CustomTestStringConvertible {
 
 func vector(_ name: String) -> [UInt8] { Vector.named(name).bytes }
 
-/// Bytes written as `30 02 61*5`: two hexadecimal digits each, `*5` for five times the same.
-func hex(_ text: String) -> [UInt8] {
-  text.split(separator: " ").flatMap { token -> [UInt8] in
-    let parts = token.split(separator: "*")
-    guard parts[0].utf8.count == 2, let byte = UInt8(parts[0], radix: 16) else {
-      fatalError("not hex: \(text)")
-    }
-    return [UInt8](repeating: byte, count: parts.count == 2 ? Int(parts[1])! : 1)
-  }
-}
-
 extension [UInt8] {
   subscript(extent: ByteRange) -> [UInt8] { Array(self[extent.range]) }
-}
-
-extension String {
-  var bytes: [UInt8] { Array(utf8) }
 }
 
 // MARK: Packets out and in

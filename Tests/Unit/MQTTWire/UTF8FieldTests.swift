@@ -1,4 +1,5 @@
 import MQTTWire
+import TestSupport
 import Testing
 
 /// The rules for UTF-8 Encoded Strings (§1.5.4) in every field that a server sends, and their absence in
@@ -31,7 +32,7 @@ import Testing
         if case .publish(let publish) = packet { publish.payload } else { nil }
       },
     ]
-    + PropertyTests.table.flatMap { row in
+    + PropertyRow.table.flatMap { row in
       row.places.filter { $0.sender == .server }.compactMap(\.packet).sorted { $0.rawValue < $1.rawValue }
         .flatMap { fields(of: row, in: $0) }
     }

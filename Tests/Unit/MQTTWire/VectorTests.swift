@@ -1,4 +1,5 @@
 import MQTTWire
+import TestSupport
 import Testing
 
 /// What must hold for each golden vector, whatever it says.
@@ -35,7 +36,7 @@ import Testing
     let received: [[String]] = [
       Array(ConnackTests.cases.keys), Array(PublishTests.receivedCases.keys),
       Array(AcknowledgementTests.receivedCases.keys), PingTests.responses,
-      Array(DisconnectTests.receivedCases.keys), Array(SubscriptionAnswerTests.cases.keys),
+      Array(DisconnectTests.receivedCases.keys), Array(SubackTests.cases.keys),
       Array(AuthTests.receivedCases.keys),
     ]
     #expect(Set(sent.joined()) == Set(Vector.all.filter(\.isSent).map(\.name)))

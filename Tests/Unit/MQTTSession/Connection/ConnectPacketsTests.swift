@@ -1,5 +1,6 @@
 import MQTTWire
 import Storage
+import TestSupport
 import Testing
 
 @testable import MQTTSession

@@ -1,4 +1,5 @@
 import MQTTWire
+import TestSupport
 import Testing
 
 @testable import MQTTSession
@@ -270,7 +271,7 @@ import Testing
 
   // MARK: What is queued
 
-  /// TopicAliasesTests, SubscribeQueueTests, StreamTests and ReservationTests look at the packets. Here: nothing is forgotten
+  /// SentAliasesTests, SubscribeQueueTests, StreamTests and ReservationTests look at the packets. Here: nothing is forgotten
   /// on the way back.
   @Test func queuedOverAFailedFallback() throws {
     let harness = Self.harness()

@@ -236,7 +236,7 @@ import Testing
   @Test(arguments: [property(0x1F, "because"), userProperty("why", "so")])
   func maximumPacketSize(words: [UInt8]) throws {
     for limit: UInt16 in 2...40 {
-      let harness = Self.authenticated(MQTTSessionTests.maximumPacketSize(limit)) { $0.holdsMessages = true }
+      let harness = Self.authenticated(TestSupport.maximumPacketSize(limit)) { $0.holdsMessages = true }
       var sent: [UInt8] = []
       // What is larger has to be refused; the packets tell.
       for qos in allQoS { try? harness.publish("topic", [1, 2, 3], qos: qos) }
@@ -279,7 +279,7 @@ import Testing
     for limit: UInt16 in 2...4 {
       let ends = [(hex("00 00"), 0x81), (pubcomp(0), 0x81), (connack(.v5_0), 0x82)] as [([UInt8], UInt8)]
       for (wrong, code) in ends {
-        let harness = PublishTests.harness(.v5_0, properties: MQTTSessionTests.maximumPacketSize(limit))
+        let harness = PublishTests.harness(.v5_0, properties: TestSupport.maximumPacketSize(limit))
         harness.receive(wrong)
         #expect(harness.ending != nil)
         let last = harness.drain()

@@ -197,7 +197,7 @@ final class OutboxModel {
     let message = Message(
       cookie: nextCookie, qos: qos, retain: retain, isQuiet: isQuiet, topic: topic, overflow: overflow,
       identifier: UInt16(nextIdentifier),
-      packet: MQTTSessionTests.publish(
+      packet: TestSupport.publish(
         version, topic, payload, qos: qos, identifier: UInt16(nextIdentifier), retain: retain),
       offset: 0)
 

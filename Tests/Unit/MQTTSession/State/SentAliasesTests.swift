@@ -5,10 +5,8 @@ import Testing
 
 @testable import MQTTSession
 
-/// Topic Aliases (§3.3.2.3.4): does everybody get the right topic, on every connection?
-@Suite struct TopicAliasesTests {
-  // MARK: Towards the server
-
+/// Topic Aliases of the client (§3.3.2.3.4): does the server get the right topic, on every connection?
+@Suite struct SentAliasesTests {
   /// Connected to a server that takes so many aliases.
   static func harness(
     _ maximum: UInt16, configure: (inout SessionHarness.Options) -> Void = { $0.aliasesSent = 2 }
@@ -392,93 +390,5 @@ import Testing
     #expect(expiries > 1000)
     #expect(uses > 1500)
     #expect(taken > 20_000)
-  }
-
-  // MARK: From the server
-
-  static func receiver(_ maximum: Int = 3, bytes: Int = 8) -> SessionHarness {
-    let harness = SessionHarness(.v5_0) {
-      $0.aliasesReceived = maximum
-      $0.aliasBytes = bytes
-    }
-    harness.connect()
-    _ = harness.events()
-    return harness
-  }
-
-  static func topics(_ harness: SessionHarness) -> [String] {
-    harness.events().map {
-      guard case .message(let message) = $0 else { return "\($0)" }
-      return message.isOversize ? "(\(message.topic))" : message.topic
-    }
-  }
-
-  @Test func resolved() {
-    let harness = Self.receiver()
-    harness.receive(Self.establishing("abc", 1) + Self.using(1) + Self.establishing("d", 3) + Self.using(1))
-    harness.receive(Self.using(3) + Self.establishing("e/f", 1) + Self.using(1) + Self.plain("g"))
-    #expect(Self.topics(harness) == ["abc", "abc", "d", "abc", "d", "e/f", "e/f", "g"])
-  }
-
-  /// Known, but longer than there is room for: the payload is there, the topic is not.
-  @Test func longTopics() {
-    let harness = Self.receiver(bytes: 4)
-    harness.receive(
-      Self.establishing("abcd", 1) + Self.establishing("abcde", 2) + Self.using(2) + Self.using(1)
-        + Self.establishing("abcdef", 1) + Self.using(1) + Self.establishing("a", 1) + Self.using(1))
-    #expect(Self.topics(harness) == ["abcd", "abcde", "()", "abcd", "abcdef", "()", "a", "a"])
-    harness.receive(publish(.v5_0, "", [1, 2], qos: .atMostOnce, properties: topicAlias(2)))
-    guard case .message(let message) = harness.event() else {
-      Issue.record("no message")
-      return
-    }
-    #expect(message.payload == [1, 2])
-    #expect(message.isOversize)
-  }
-
-  /// [MQTT-3.3.2-7] [MQTT-3.3.2-8]: what an alias stood for is forgotten with the connection.
-  @Test func forgottenWithTheConnection() {
-    let harness = Self.receiver()
-    harness.receive(Self.establishing("abc", 1))
-    _ = harness.events()
-    harness.reconnect(sessionPresent: true)
-    _ = harness.events()
-    harness.receive(Self.using(1))
-    #expect(harness.ending?.cause == .violation(.unknownTopicAlias))
-    #expect(harness.drain() == [0xE0, 1, 0x82])
-  }
-
-  @Test func wrongAliases() {
-    for (maximum, packet, violation, code) in [
-      (3, Self.establishing("abc", 4), ProtocolViolation.topicAlias, 0x94),
-      (3, Self.using(4), .topicAlias, 0x94),
-      (0, Self.establishing("abc", 1), .topicAlias, 0x94), (3, Self.using(2), .unknownTopicAlias, 0x82),
-      (3, Self.using(65_535), .topicAlias, 0x94),
-    ] as [(Int, [UInt8], ProtocolViolation, UInt8)] {
-      let harness = Self.receiver(maximum)
-      harness.receive(packet)
-      #expect(harness.ending?.cause == .violation(violation))
-      #expect(harness.drain() == [0xE0, 1, code])
-      #expect(harness.events() == [])
-    }
-    let harness = Self.receiver()
-    harness.receive(Self.establishing("abc", 0))
-    #expect(harness.ending?.cause == .malformed(.propertyValue))
-  }
-
-  /// The topic of the event that is out stays, whatever lies behind it.
-  @Test func topicsLastAsLongAsTheirEvent() {
-    let harness = Self.receiver()
-    harness.receive(Self.establishing("abc", 1) + Self.using(1) + Self.establishing("xyz", 1) + Self.using(1))
-    _ = harness.event()
-    guard case .message(let event) = harness.session.nextEvent() else {
-      Issue.record("no message")
-      return
-    }
-    #expect(event.isTopicAliased)
-    #expect(harness.aliasedTopic(event.topic) == "abc".bytes)
-    harness.receive(Self.plain("g"))
-    #expect(harness.aliasedTopic(event.topic) == "abc".bytes)
-    #expect(Self.topics(harness) == ["xyz", "xyz", "g"])
   }
 }

@@ -1,10 +1,11 @@
 import MQTTWire
+import TestSupport
 import Testing
 
 @testable import MQTTSession
 
 /// PUBREC and PUBREL with properties, in the middle of a delivery: is what they say handed out, and nothing held up?
-@Suite struct AcknowledgementsTests {
+@Suite struct PubackTests {
   /// Reason String "why" (§3.5.2.2.2), as a list and with its length.
   private let why = hex("1F 00 03 77 68 79")
 

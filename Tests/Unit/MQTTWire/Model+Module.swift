@@ -1,5 +1,6 @@
 import MQTTWire
 import Storage
+import TestSupport
 
 /// What this module says of one packet in two places, and not the same.
 struct Contradiction: Error {
@@ -206,7 +207,7 @@ extension Model.Packet {
 }
 
 private func encoded(withHeader remainingLength: Int, _ encode: (inout ByteWriter) -> Void) -> [UInt8] {
-  encoded(1 + Model.variableByteInteger(remainingLength).count + remainingLength, encode)
+  encoded(1 + variableByteInteger(remainingLength).count + remainingLength, encode)
 }
 
 extension Model.Connect {

@@ -1,24 +1,26 @@
-import MQTTWire
+public import MQTTWire
 
 /// What a sender is free to choose about one and the same packet.
-struct Form: Sendable {
+public struct Form: Sendable {
   /// 5.0: a Reason Code of 0 is written where it may be left out (§3.4.2.1).
-  var writesReasonCode = false
+  public var writesReasonCode = false
   /// 5.0: and a Property Length of 0 (§3.4.2.2.1).
-  var writesPropertyLength = false
+  public var writesPropertyLength = false
   /// 3.1: flags that are not used (§2.1), and CONNACK's reserved byte (§3.2).
-  var unusedFlags: UInt8 = 0
-  var reservedByte: UInt8 = 0
+  public var unusedFlags: UInt8 = 0
+  public var reservedByte: UInt8 = 0
   /// Before 5.0: as many bytes for the Remaining Length though fewer would do.
-  var lengthSize = 1
+  public var lengthSize = 1
+
+  public init() {}
 }
 
 /// From model to bytes, by the specification alone.
 extension Model.Packet {
-  func bytes(_ version: ProtocolVersion, _ form: Form = Form()) -> [UInt8] {
+  public func bytes(_ version: ProtocolVersion, _ form: Form = Form()) -> [UInt8] {
     let body = body(version, form)
     return [firstByte | (type == .publish ? 0 : form.unusedFlags)]
-      + Model.variableByteInteger(body.count, atLeast: form.lengthSize) + body
+      + variableByteInteger(body.count, atLeast: form.lengthSize) + body
   }
 
   /// §2.1.2, §2.1.3 Table 2-2.
@@ -47,17 +49,17 @@ extension Model.Packet {
     case .connack(let sessionPresent, let code, let properties):
       return [(sessionPresent ? 1 : 0) | form.reservedByte, code] + list(properties)
     case .publish(let publish):
-      return Model.prefixed(publish.topic) + (publish.identifier.map(Model.twoBytes) ?? [])
+      return prefixed(publish.topic) + (publish.identifier.map(twoBytes) ?? [])
         + list(publish.properties) + publish.payload
     case .acknowledgement(_, let identifier, let code, let properties):
-      return Model.twoBytes(identifier) + ending(code, properties)
+      return twoBytes(identifier) + ending(code, properties)
     case .subscribe(let identifier, let properties, let subscriptions):
-      return Model.twoBytes(identifier) + list(properties)
-        + subscriptions.flatMap { Model.prefixed($0.filter) + [$0.options] }
+      return twoBytes(identifier) + list(properties)
+        + subscriptions.flatMap { prefixed($0.filter) + [$0.options] }
     case .unsubscribe(let identifier, let properties, let filters):
-      return Model.twoBytes(identifier) + list(properties) + filters.flatMap(Model.prefixed)
+      return twoBytes(identifier) + list(properties) + filters.flatMap(prefixed)
     case .answer(_, let identifier, let properties, let codes):
-      return Model.twoBytes(identifier) + list(properties) + codes
+      return twoBytes(identifier) + list(properties) + codes
     case .ping: return []
     case .disconnect(let code, let properties): return ending(code, properties)
     // Without an Authentication Method there is only the form of no bytes (§3.15.2.1, §3.15.2.2.2).
@@ -81,15 +83,15 @@ extension Model.Connect {
     if let will { flags += (will.retain ? 32 : 0) + will.qos * 8 + 4 }
     if cleanStart { flags += 2 }
 
-    var body = Model.prefixed(names.0.bytes) + [names.1, flags] + Model.twoBytes(keepAlive)
+    var body = prefixed(names.0.bytes) + [names.1, flags] + twoBytes(keepAlive)
     if version == .v5_0 { body += Model.listWithLength(properties) }
-    body += Model.prefixed(clientIdentifier)
+    body += prefixed(clientIdentifier)
     if let will {
       if version == .v5_0 { body += Model.listWithLength(will.properties) }
-      body += Model.prefixed(will.topic) + Model.prefixed(will.payload)
+      body += prefixed(will.topic) + prefixed(will.payload)
     }
-    if let userName { body += Model.prefixed(userName) }
-    if let password { body += Model.prefixed(password) }
+    if let userName { body += prefixed(userName) }
+    if let password { body += prefixed(password) }
     return body
   }
 }
@@ -102,24 +104,8 @@ extension Model.Subscription {
 }
 
 extension Model {
-  static func twoBytes(_ value: UInt16) -> [UInt8] { [UInt8(value / 256), UInt8(value % 256)] }
-
-  static func prefixed(_ bytes: [UInt8]) -> [UInt8] { twoBytes(UInt16(bytes.count)) + bytes }
-
-  /// The algorithm of §1.5.5; behind it, if asked for, bytes that add nothing.
-  static func variableByteInteger(_ value: Int, atLeast size: Int = 1) -> [UInt8] {
-    var bytes: [UInt8] = []
-    var rest = value
-    repeat {
-      let byte = UInt8(rest % 128)
-      rest /= 128
-      bytes.append(rest > 0 || bytes.count + 1 < size ? byte + 128 : byte)
-    } while rest > 0 || bytes.count < size
-    return bytes
-  }
-
   /// Properties one behind the other (§2.2.2.2).
-  static func list(_ properties: [Property]) -> [UInt8] {
+  public static func list(_ properties: [Property]) -> [UInt8] {
     var bytes: [UInt8] = []
     for property in properties {
       bytes.append(property.identifier)
@@ -138,7 +124,7 @@ extension Model {
     return bytes
   }
 
-  static func listWithLength(_ properties: [Property]) -> [UInt8] {
+  public static func listWithLength(_ properties: [Property]) -> [UInt8] {
     let list = list(properties)
     return variableByteInteger(list.count) + list
   }
