@@ -3,14 +3,20 @@
 PREFIX ?= /usr/local
 DESTDIR ?=
 TARGET ?=
-NATIVE := build/native
-BUILD := build/$(or $(TARGET),native)
+# Empty, or small: the profile of the library (cmake/features.txt). Each has build folders of its own.
+PROFILE ?=
+ifneq ($(filter-out small,$(PROFILE)),)
+$(error PROFILE is small, or nothing: $(PROFILE))
+endif
+NATIVE := build/native$(PROFILE:%=-%)
+BUILD := build/$(or $(TARGET),native)$(PROFILE:%=-%)
 # cmake/targets has a file for each; those that have a triple for Swift are built with a cross compiler.
 CROSS := $(notdir $(shell grep -sl '^swift ' cmake/targets/*))
 target_says = $(shell sed -n 's/^$1 *//p' cmake/targets/$2)
 architecture_of = $(foreach target,$1,$(call target_says,debian,$(target)))
-CONFIGURE_NATIVE = cmake -S . -B $(NATIVE) -G Ninja --log-level=WARNING
-CONFIGURE = $(if $(TARGET),cmake -S . -B $(BUILD) -G Ninja --log-level=WARNING --no-warn-unused-cli \
+AS_PROFILE = $(if $(PROFILE),-DSWIFTMQTT_SMALL=ON)
+CONFIGURE_NATIVE = cmake -S . -B $(NATIVE) -G Ninja --log-level=WARNING $(AS_PROFILE)
+CONFIGURE = $(if $(TARGET),cmake -S . -B $(BUILD) -G Ninja --log-level=WARNING --no-warn-unused-cli $(AS_PROFILE) \
     -DCMAKE_TOOLCHAIN_FILE=cmake/toolchains/$(TARGET)-linux.cmake,$(CONFIGURE_NATIVE))
 # What is installed is what the sources say: what is stale is built first, by whose build it is, so that a `sudo make install`
 # leaves nothing of root's there.
@@ -18,14 +24,14 @@ AS_OWNER = $(shell [ -O $(BUILD) ] || [ ! -e $(BUILD) ] || stat -c 'setpriv --re
 
 .PHONY: $(shell sed -n 's/^\([a-z-]*\):.*/\1/p' Makefile)
 
-all: ## build the library, smq and the examples for this machine, into build/native
+all: ## PROFILE=small: build the library, smq and the examples for this machine, into build/native
 	@.ci/need build
 	@$(CONFIGURE_NATIVE)
 	@cmake --build $(NATIVE)
-	@echo 'Built in $(NATIVE): libswiftmqtt.so, libswiftmqtt.a, tools/smq and examples/.'
+	@echo 'Built in $(NATIVE): libswiftmqtt.so, libswiftmqtt.a$(if $(PROFILE),, tools/smq) and examples/.'
 	@echo 'Next: make demo shows it at work, make install installs it, make help lists the other commands.'
 
-check: ## TARGET=: type-check every Swift file in Embedded mode: a minute at most, seconds after a change
+check: ## TARGET= PROFILE=: type-check every Swift file in Embedded mode: a minute at most, seconds after a change
 	@.ci/need build $(TARGET:%=cross-%)
 	@$(CONFIGURE)
 	@cmake --build $(BUILD) --target swiftmqtt_check
@@ -81,13 +87,13 @@ cross: cross-build ## TARGET=aarch64|armv7|…: build for a board, and run the t
 	@stage=instructions-$(TARGET); [ -e Tests/Instructions/$$stage.tsv ] || stage=; \
 	    Tests/run --only cross-$(TARGET)$${stage:+,$$stage}
 
-cross-build: ## TARGET=aarch64|armv7|…: build the library for a board, into build/TARGET
+cross-build: ## TARGET=aarch64|armv7|… PROFILE=small: build the library for a board, into build/TARGET
 	@$(if $(filter $(TARGET),$(CROSS)),,echo 'TARGET=... is one of: $(CROSS)' >&2; exit 2)
 	@.ci/need build cross-$(TARGET)
 	@mkdir -p build
 	@flock build/$(TARGET).lock sh -c '$(CONFIGURE) && cmake --build $(BUILD)'
-	@echo 'Built in $(BUILD): libswiftmqtt.so, libswiftmqtt.a, tools/smq and examples/.'
-	@echo 'Next: make install TARGET=$(TARGET) DESTDIR=... installs it into the root directory of the board.'
+	@echo 'Built in $(BUILD): libswiftmqtt.so, libswiftmqtt.a$(if $(PROFILE),, tools/smq) and examples/.'
+	@echo 'Next: make install TARGET=$(TARGET)$(PROFILE:%= PROFILE=%) DESTDIR=... installs it into the root directory of the board.'
 
 dist: ## make a tarball that gcc and make build without Swift: the core as assembly for each target; into build/dist
 	@packaging/dist
@@ -102,7 +108,7 @@ assembly-of:
 	@$(CONFIGURE)
 	@cmake --build $(BUILD) --target swiftmqtt_assembly
 
-install: ## PREFIX=/usr/local DESTDIR= TARGET=: install the libraries, the header, swiftmqtt.pc and smq
+install: ## PREFIX=/usr/local DESTDIR= TARGET= PROFILE=: install the libraries, the header, swiftmqtt.pc and smq
 	@test -e $(BUILD)/libswiftmqtt.a || $(MAKE) --no-print-directory $(if $(TARGET),cross-build,all)
 	@$(AS_OWNER) cmake --build $(BUILD) --target all \
 	    $(if $(wildcard $(BUILD)/compat/libmosquitto.so.1),mosquitto_compat) -- --quiet

@@ -4,6 +4,7 @@ import os
 import platform
 import re
 import shlex
+import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -127,3 +128,21 @@ def chosen_build():
     """The build that is tested: SMQ_BUILD_DIR, or that of the target."""
     target = chosen()
     return ROOT / os.environ.get("SMQ_BUILD_DIR", f"build/{target.name if target else 'native'}")
+
+
+# ---- Features, and profiles of the library
+
+
+def read_features(text):
+    return dict(line.split(None, 1) for line in text.splitlines() if line and not line.startswith("#"))
+
+
+# What can be left out, and what a build without it refuses.
+FEATURES = read_features((ROOT / "cmake" / "features.txt").read_text(encoding="utf-8"))
+
+
+def link_smallest(compiler, build, program):
+    """Links the smallest client with the libswiftmqtt.a of a build: what it does not need is dropped."""
+    subprocess.run([compiler, "-Os", "-std=c11", "-Wall", "-Wextra", "-Werror", "-ffunction-sections", "-I", ROOT / "include",
+                    ROOT / "Tests" / "Small" / "client.c", build / "libswiftmqtt.a", "-Wl,--gc-sections,--as-needed", "-pthread",
+                    "-o", program], check=True)

@@ -9,6 +9,11 @@ if(NOT _assembly_for)
 endif()
 swiftmqtt_check_compiler(${_assembly_for})
 
+if(SWIFTMQTT_SMALL OR SWIFTMQTT_WITHOUT)
+  message(FATAL_ERROR "The assembly is of the whole library: SWIFTMQTT_SMALL and SWIFTMQTT_WITHOUT need a Swift compiler, "
+    "named by SWIFTMQTT_SWIFTC.")
+endif()
+
 function(embedded_swift_core)
 endfunction()
 

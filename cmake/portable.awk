@@ -11,6 +11,10 @@
 
 /^\t\.syntax\tunified/ { isARM = 1 }
 
+# Every constant has a section of its own, as every function has, so that the linker drops those that nothing needs.
+/^\t\.section\t/ { inConstants = /^\t\.section\t\.rodata,/ }
+/^\t\.(text|data|bss)$/ { inConstants = 0 }
+
 # Text of the program stays as it is.
 /^\t\.asci[iz]\t/ {
     print
@@ -29,5 +33,12 @@
     line = line $0
     # On Arm GNU's assembler takes the first character of Swift's names for the mark of a number.
     if (isARM) gsub(/\$[es][0-9A-Za-z]/, "_&", line)
+    if (inConstants && line ~ /^\t\.section\t\.rodata,/) {
+        sub(/\.rodata,/, ".rodata." ++constants ",", line)
+        constantFlags = line
+        sub(/^[^,]*/, "", constantFlags)
+    }
     print line
+    if (inConstants && line ~ /^\t\.type\t.*,[@%]object/)
+        print "\t.section\t.rodata." ++constants constantFlags
 }

@@ -69,6 +69,11 @@
  * Versioning. The SONAME is libswiftmqtt.so.1 and every function carries the version node SWIFTMQTT_1.
  * Within version 1, functions and fields are added, but never changed or removed.
  *
+ * Profiles. The library can be built without some of its features; the small profile leaves out all that
+ * docs/size.md lists. Every build exports every function. A function of a feature that was left out returns
+ * SMQ_ERR_NOT_SUPPORTED and changes nothing, and so does a call whose options or message ask for the
+ * feature. To learn what a build has, a program asks smq_options_check() about options that need it.
+ *
  * Terms are those of the specification: https://docs.oasis-open.org/mqtt/mqtt/v5.0/ (section numbers below
  * are of 5.0 where nothing else is said).
  */
@@ -129,7 +134,8 @@ enum {
     SMQ_ERR_STATE = -106,            /* the call is not possible in the client's state */
     SMQ_ERR_OPTION = -107,           /* an option is out of its range, or two contradict each other */
     SMQ_ERR_URL = -108,              /* the URL is malformed: smq_options_check() returns where */
-    SMQ_ERR_NOT_SUPPORTED = -109,    /* the library does not speak this scheme or protocol version */
+    SMQ_ERR_NOT_SUPPORTED = -109,    /* the library does not speak this scheme or protocol version, or was
+                                        built without the feature */
     SMQ_ERR_CLIENT_ID = -110,        /* these options do not allow this client id */
     SMQ_ERR_QOS = -111,              /* QoS is not 0, 1 or 2 */
     SMQ_ERR_TOPIC_NAME = -112,       /* a Topic Name is empty, too long, or has a wildcard (section 4.7) */
@@ -882,7 +888,8 @@ typedef struct smq_options {
  *                           field; Authentication Data without an Authentication Method
  *   SMQ_ERR_URL             the URL is malformed, or has a percent-encoded zero byte (a password that needs
  *                           one goes into password)
- *   SMQ_ERR_NOT_SUPPORTED   the URL's scheme or the protocol is unknown
+ *   SMQ_ERR_NOT_SUPPORTED   the URL's scheme or the protocol is unknown, or the library was built without a
+ *                           feature that the options ask for
  *   SMQ_ERR_CLIENT_ID       the client id is empty with SMQ_OPTION_KEEP_SESSION, or 3.1 does not allow it
  *   SMQ_ERR_QOS             the Will's QoS is above 2
  *   SMQ_ERR_TOPIC_NAME      the Will's topic is not a Topic Name

@@ -48,10 +48,11 @@ public struct Backoff: BitwiseCopyable {
       last = min(jitter == .decorrelated ? shortest &* factor : shortest, longest)
       return
     }
-    last = last > longest / factor ? longest : last &* factor
+    // Three days in milliseconds fit.
+    last = min(last &* factor, longest)
   }
 
   private static func draw(_ least: UInt32, _ most: UInt32, _ random: UInt32) -> UInt32 {
-    least &+ random % (most &- least &+ 1)
+    least &+ random.remainder(by: most &- least &+ 1)
   }
 }

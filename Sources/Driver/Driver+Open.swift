@@ -24,7 +24,11 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
     if connectTimeout > 0 { timers.start(.connect, at: now.advanced(by: connectTimeout)) }
     serverIndex = redirect.isInUse ? servers.count : round.current
     logger(.attempt, Int(truncatingIfNeeded: attempt), serverIndex)
-    if asksCredentials { phase = .authorizing(pendingQuery: .credentials) } else { open(at: now) }
+    if Feature.hasQuestions, asksCredentials {
+      phase = .authorizing(pendingQuery: .credentials)
+    } else {
+      open(at: now)
+    }
   }
 
   @_optimize(size)
@@ -52,10 +56,11 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
     switch opening {
     case .opening: break
     case .open: beginConnection()
-    case .needsAddresses: phase = .opening(pendingQuery: .addresses)
-    case .needsTransport: phase = .opening(pendingQuery: .transport)
+    case .needsAddresses where Feature.hasQuestions: phase = .opening(pendingQuery: .addresses)
+    case .needsTransport where Feature.hasEngine: phase = .opening(pendingQuery: .transport)
     case .failed(.resolver(let error)): end(.resolve(error))
     case .failed(.system(let error)): end(.network(error))
+    case .needsAddresses, .needsTransport: break
     }
   }
 

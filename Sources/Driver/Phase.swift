@@ -15,16 +15,18 @@ enum Phase: BitwiseCopyable {
 
   /// What the application is to be asked, until it takes the event.
   var pendingQuery: Query? {
+    guard Feature.hasQuestions || Feature.hasEngine else { return nil }
     switch self {
-    case .authorizing(let query), .opening(let query): query
-    default: nil
+    case .authorizing(let query), .opening(let query): return query
+    default: return nil
     }
   }
 
   var hasPendingQuery: Bool {
+    guard Feature.hasQuestions || Feature.hasEngine else { return false }
     switch self {
-    case .disconnected, .waiting, .open, .closing: false
-    case .authorizing(let query), .opening(let query): query != nil
+    case .disconnected, .waiting, .open, .closing: return false
+    case .authorizing(let query), .opening(let query): return query != nil
     }
   }
 

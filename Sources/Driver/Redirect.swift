@@ -9,17 +9,19 @@ struct Redirect: BitwiseCopyable {
   /// goes on.
   static var hops: UInt32 { 4 }
 
-  /// The next attempt, or the connection, is with it.
-  var isInUse = false
+  private var isFollowed = false
   /// A connection to it comes first in later rounds, too.
   private var isPermanent = false
   private var followed: UInt32 = 0
+
+  /// The next attempt, or the connection, is with it.
+  var isInUse: Bool { Feature.hasRedirect && isFollowed }
 
   /// A server points to another one. False: enough of them were followed.
   mutating func follow(isPermanent: Bool) -> Bool {
     guard followed < Self.hops else { return false }
     followed &+= 1
-    isInUse = true
+    isFollowed = true
     self.isPermanent = isPermanent
     return true
   }
@@ -28,13 +30,14 @@ struct Redirect: BitwiseCopyable {
   mutating func markGood() { followed = 0 }
 
   /// The attempt, or the connection, has ended.
-  mutating func ended(hasLasted: Bool) { isInUse = isInUse && isPermanent && hasLasted }
+  mutating func ended(hasLasted: Bool) { isFollowed = isInUse && isPermanent && hasLasted }
 }
 
 extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
   /// Stores the server that the end of a connection points to. False: there is none, or it is not followed.
   mutating func follow(_ failure: Failure) -> Bool {
-    guard followsReferrals, let details = failure.details, let referral = engine.referral(in: details),
+    guard Feature.hasRedirect, followsReferrals, let details = failure.details,
+      let referral = engine.referral(in: details),
       Self.put(
         referral.reference, of: engine, into: &servers, on: &system, defaultPort: defaultPort)
     else { return false }

@@ -23,7 +23,7 @@ public struct ServerRound: BitwiseCopyable {
     for index in 0..<Int(count) { order[index] = UInt8(truncatingIfNeeded: index) }
     if isShuffled {
       for index in 1..<max(Int(count), 1) {
-        swap(index, Int(random() % UInt32(truncatingIfNeeded: index &+ 1)))
+        swap(index, Int(random().remainder(by: UInt32(truncatingIfNeeded: index &+ 1))))
       }
     }
     guard let good else { return }

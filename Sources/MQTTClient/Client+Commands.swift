@@ -78,15 +78,14 @@ extension Driver where Engine == MQTTEngine, Link: ~Copyable, System: ~Copyable 
     _ list: consuming List, properties: Span<UInt8>, identifier: UInt32, cookie: UInt64
   ) throws(SessionError) {
     offeredBytes = 0
-    try engine.session.request(
-      .subscribe, list, properties: properties, identifier: identifier, cookie: cookie)
+    try engine.session.subscribe(list, properties: properties, identifier: identifier, cookie: cookie)
   }
 
   public mutating func unsubscribe<List: SubscriptionList & ~Copyable & ~Escapable>(
     _ list: consuming List, properties: Span<UInt8>, cookie: UInt64
   ) throws(SessionError) {
     offeredBytes = 0
-    try engine.session.request(.unsubscribe, list, properties: properties, identifier: 0, cookie: cookie)
+    try engine.session.unsubscribe(list, properties: properties, cookie: cookie)
   }
 
   public mutating func hold() -> Bool { engine.session.hold() }
@@ -94,9 +93,9 @@ extension Driver where Engine == MQTTEngine, Link: ~Copyable, System: ~Copyable 
   /// The Packet Identifier that a message came with, as long as it is not acknowledged.
   public func packetIdentifier(of token: UInt32) -> UInt16? { engine.session.packetIdentifier(of: token) }
 
-  /// A message or a request has this Packet Identifier; the drop-in asks.
-  public func isGiven(_ identifier: PacketIdentifier, _ count: UInt32) -> Bool {
-    engine.session.isGiven(identifier, count)
+  /// Returns whether a message, a SUBSCRIBE or an UNSUBSCRIBE has this Packet Identifier; the drop-in asks.
+  public func isIdentifierInUse(_ identifier: PacketIdentifier, _ count: UInt32) -> Bool {
+    engine.session.isIdentifierInUse(identifier, count)
   }
 
   public mutating func acknowledge(

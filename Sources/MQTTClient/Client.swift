@@ -17,7 +17,7 @@ extension Driver where Engine == MQTTEngine, Link == AnyTransport, System: ~Copy
     _ options: borrowing ClientOptions, plan: ClientPlan, block: borrowing Arena,
     on system: consuming System
   ) {
-    let isCallerDriven = options.driver.isCallerDriven
+    let isCallerDriven = Feature.hasEngine && options.driver.isCallerDriven
     let tcp = TCP(
       addresses: block.table(plan.driver.addresses), asksAddresses: options.driver.asksAddresses)
     self.init(
@@ -114,7 +114,7 @@ extension Driver where Engine == MQTTEngine, Link: ~Copyable, System: ~Copyable 
 
   /// Takes the event of the source that `advanceToNextEvent` has named.
   public mutating func take(_ source: EventSource) -> ClientEvent? {
-    if let event = engine.session.take(source) { return .engine(event) }
+    if let event = engine.session.takeEvent(source) { return .engine(event) }
     return nextOwnEvent()
   }
 

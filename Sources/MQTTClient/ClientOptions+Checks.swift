@@ -3,9 +3,26 @@ import Storage
 
 /// The checks of everything that is no number: properties, the host, texts, the Will.
 extension ClientOptions {
+  /// This build has what is asked for.
+  static func areFeaturesThere(_ request: borrowing RequestedOptions) -> Bool {
+    (Feature.hasFallback || !request.fallback)
+      && (Feature.hasTopicAliases
+        || (request.topicAliasesIn | request.topicAliasesOut | request.topicAliasBytes == 0))
+      && (Feature.hasParts || !request.parts)
+      && (Feature.hasQuestions
+        || (!request.askCredentials && !request.ownResolver && request.credentialBytes == 0))
+      && (Feature.hasEngine || !request.ownTransport)
+      && (Feature.hasStreams || request.streamBytes == 0)
+      && (Feature.hasReplies || request.responses == 0)
+      && (Feature.hasRedirect || !request.redirect)
+      && (Feature.hasUrgent || request.urgentMessages | request.urgentBytes == 0)
+      && (Feature.hasHandlers || request.handlers | request.handlerBytes == 0)
+      && (Feature.hasSubmit || request.submitMessages | request.submitBytes == 0)
+  }
+
   /// CONNECT may carry these properties (§3.1.2.11), except for those that have fields in the options.
   static func checkProperties(_ list: Span<UInt8>) throws(OptionsError) {
-    var reader = PropertyReader(list, place: .packet(.connect, from: .client))
+    var reader = PropertyReader(list, in: .packet(.connect, from: .client))
     var hasMethod = false
     var hasData = false
     do throws(Malformed) {
@@ -21,6 +38,7 @@ extension ClientOptions {
     } catch {
       throw .property
     }
+    guard Feature.hasAuthentication || !hasMethod else { throw .notSupported(at: 0) }
     // §3.1.2.11.10
     guard hasMethod || !hasData else { throw .property }
   }
@@ -28,7 +46,7 @@ extension ClientOptions {
   static func checkWillProperties(
     _ list: Span<UInt8>, hasExpiry: Bool
   ) throws(OptionsError) {
-    var reader = PropertyReader(list, place: .will)
+    var reader = PropertyReader(list, in: .will)
     do throws(Malformed) {
       while let property = try reader.next() {
         if property.identifier == .messageExpiryInterval, hasExpiry { throw .propertyRepeated }

@@ -41,9 +41,9 @@ public struct ClientOptions: ~Escapable {
   public init(checking request: RequestedOptions) throws(OptionsError) {
     // 0 is 3.1.1; what is no version at all is not supported either.
     let number = request.protocolVersion == 0 ? 4 : request.protocolVersion
-    guard let version = ProtocolVersion(rawValue: UInt8(clamping: number)) else {
-      throw .notSupported(at: 0)
-    }
+    guard let version = ProtocolVersion(rawValue: UInt8(clamping: number)),
+      Feature.hasMQTT31 || version != .v3_1, Self.areFeaturesThere(request)
+    else { throw .notSupported(at: 0) }
     var servers = request.servers
     if servers.count == 0 {
       servers.append(host: ByteRange(offset: 0, count: request.host.count), port: 0)
@@ -72,10 +72,10 @@ public struct ClientOptions: ~Escapable {
     let maximumPacket = numbers.value(
       request.maximumPacketBytes, default: request.parts ? 0 : receiveBytes, minimum: receiveBytes,
       maximum: Self.largestPacket, off: 0)
-    let requests = numbers.value(
-      request.requests, default: 8, maximum: UInt32(PacketIdentifier.requestCount))
-    let requestBytes = numbers.value(
-      request.requestBytes, default: 1024, minimum: 32, maximum: Self.largestBuffer)
+    let subscribePackets = numbers.value(
+      request.subscribePackets, default: 8, maximum: UInt32(PacketIdentifier.subscribeCount))
+    let subscribeBytes = numbers.value(
+      request.subscribeBytes, default: 1024, minimum: 32, maximum: Self.largestBuffer)
     let subscriptions = numbers.value(request.subscriptions, default: 16, maximum: 1024, off: 0)
     let subscriptionBytes = numbers.value(
       request.subscriptionBytes, default: 32 &* subscriptions, maximum: Self.largestBuffer)
@@ -84,15 +84,18 @@ public struct ClientOptions: ~Escapable {
     let controlBytes = numbers.value(
       request.controlBytes, default: min(max(receiveBytes / 8, 256), 4096), minimum: 32,
       maximum: 1_048_576)
-    let handlers = numbers.value(request.handlers, default: 0, maximum: 65_535)
+    let handlers = numbers.value(request.handlers, if: Feature.hasHandlers, default: 0, maximum: 65_535)
     let handlerBytes = numbers.value(
-      request.handlerBytes, default: 32 &* handlers, maximum: Self.largestBuffer)
-    let aliasesReceived = numbers.value(request.topicAliasesIn, default: 0, maximum: 1024)
-    let aliasesSent = numbers.value(request.topicAliasesOut, default: 0, maximum: 1024)
-    let aliasBytes = numbers.value(request.topicAliasBytes, default: 128, maximum: 65_535)
-    let replies = numbers.value(request.replies, default: 0, maximum: 1024)
+      request.handlerBytes, if: Feature.hasHandlers, default: 32 &* handlers, maximum: Self.largestBuffer)
+    let aliasesReceived = numbers.value(
+      request.topicAliasesIn, if: Feature.hasTopicAliases, default: 0, maximum: 1024)
+    let aliasesSent = numbers.value(
+      request.topicAliasesOut, if: Feature.hasTopicAliases, default: 0, maximum: 1024)
+    let aliasBytes = numbers.value(
+      request.topicAliasBytes, if: Feature.hasTopicAliases, default: 128, maximum: 65_535)
+    let responses = numbers.value(request.responses, if: Feature.hasReplies, default: 0, maximum: 1024)
     let streamBytes = numbers.value(
-      request.streamBytes, default: 0, minimum: 64, maximum: 1_048_576)
+      request.streamBytes, if: Feature.hasStreams, default: 0, minimum: 64, maximum: 1_048_576)
     let shortest = numbers.value(
       request.reconnectMinimum, default: 1000, minimum: 10, maximum: Self.dayInMilliseconds)
     let longest = numbers.value(
@@ -101,11 +104,13 @@ public struct ClientOptions: ~Escapable {
     let stableTime = numbers.value(request.stableTime, default: 30_000, maximum: Self.dayInMilliseconds)
     let jitter = numbers.value(request.jitter, default: Backoff.Jitter.full.rawValue, maximum: 3)
     let urgentMessages = numbers.value(
-      request.urgentMessages, default: 0, maximum: UInt32(IdentifierRange.urgent.count))
+      request.urgentMessages, if: Feature.hasUrgent, default: 0, maximum: UInt32(IdentifierRange.urgent.count)
+    )
     let urgentBytes = numbers.value(
-      request.urgentBytes, default: 128 &* urgentMessages, minimum: 64, maximum: Self.largestBuffer)
-    let answerTimeout = numbers.value(
-      request.answerTimeout, default: 30_000, maximum: Self.dayInMilliseconds, off: 0)
+      request.urgentBytes, if: Feature.hasUrgent, default: 128 &* urgentMessages, minimum: 64,
+      maximum: Self.largestBuffer)
+    let ackTimeout = numbers.value(
+      request.ackTimeout, default: 30_000, maximum: Self.dayInMilliseconds, off: 0)
     let writeTimeout = numbers.value(
       request.writeTimeout, default: 30_000, maximum: Self.dayInMilliseconds, off: 0)
     let tcpUserTimeout = numbers.value(
@@ -113,23 +118,28 @@ public struct ClientOptions: ~Escapable {
     let addresses = numbers.value(
       request.addresses, default: UInt32(AddressList.maximum), maximum: UInt32(AddressList.maximum))
     let credentialBytes = numbers.value(
-      request.credentialBytes, default: request.askCredentials ? 512 : 0, maximum: 131_070)
+      request.credentialBytes, if: Feature.hasQuestions, default: request.askCredentials ? 512 : 0,
+      maximum: 131_070)
     // Credentials are either in the options or asked for, and only the latter need room.
     let areCredentialsClear =
       request.askCredentials
       ? request.userName.count == 0 && request.password.count == 0 && request.credentialFlags == 0
       : request.credentialBytes == 0
-    let submitMessages = numbers.value(request.submitMessages, default: 0, maximum: 65_536)
-    let submitBytes = numbers.value(request.submitBytes, default: 256, minimum: 16, maximum: 1_048_576)
+    let submitMessages = numbers.value(
+      request.submitMessages, if: Feature.hasSubmit, default: 0, maximum: 65_536)
+    let submitBytes = numbers.value(
+      request.submitBytes, if: Feature.hasSubmit, default: 256, minimum: 16, maximum: 1_048_576)
     let submitSlots =
       submitMessages < 2 ? submitMessages : 1 << (32 &- (submitMessages &- 1).leadingZeroBitCount)
+    let submitted = submitBytes.multipliedReportingOverflow(by: submitSlots)
+    let isTooMuch = submitted.overflow || submitted.partialValue > Self.largestBuffer
     // Only 5.0 can say these. Limits and aliases are an offer, which an older version does without.
-    let isSayable =
+    let fits =
       version.hasProperties
       || (request.sessionExpiry == 0 && !request.statesExpiry && !request.newSession
         && request.properties.count == 0)
-    guard numbers.areValid, submitBytes <= Self.largestBuffer / max(submitSlots, 1), areCredentialsClear,
-      isSayable,
+    guard numbers.areValid, !isTooMuch, areCredentialsClear,
+      fits,
       request.keepSession || !request.newSession
     else { throw .option }
     try Self.checkProperties(request.properties)
@@ -171,7 +181,7 @@ public struct ClientOptions: ~Escapable {
     guard version.hasProperties || !connect.hasPassword || connect.hasUserName else { throw .option }
     guard connect.clientIDSize <= UTF8EncodedString.maximumSize else { throw .option }
     // 3.1 allows 1 to 23 bytes, later versions leave it to the server.
-    guard version != .v3_1 || request.anyClientID || 1...23 ~= connect.clientIDSize else { throw .clientID }
+    guard !version.isV31 || request.anyClientID || 1...23 ~= connect.clientIDSize else { throw .clientID }
     guard connect.bodySize + 4 + Int(credentialBytes) <= VariableByteInteger.maximum else { throw .tooLarge }
     var session = SessionOptions(connect: connect)
     session.allowsFallback = request.fallback
@@ -185,11 +195,11 @@ public struct ClientOptions: ~Escapable {
     session.inFlightMaximum = Int(inFlight)
     session.receiveMaximum = Int(receiveMaximum)
     session.unreleasedMaximum = Int(unreleasedMaximum)
-    session.requests = Int(requests)
+    session.subscribePackets = Int(subscribePackets)
     session.subscriptions = Int(subscriptions)
     session.subscriptionBytes = Int(subscriptionBytes)
     session.resubscribing = Resubscribing(rawValue: resubscribing) ?? .ifLost
-    session.requestBytes = Int(requestBytes)
+    session.subscribeBytes = Int(subscribeBytes)
     session.controlBytes = Int(controlBytes)
     session.aliasesReceived = version.hasProperties ? Int(aliasesReceived) : 0
     session.aliasesSent = version.hasProperties ? Int(aliasesSent) : 0
@@ -197,9 +207,9 @@ public struct ClientOptions: ~Escapable {
     session.urgentMessages = Int(urgentMessages)
     session.urgentBytes = urgentMessages > 0 ? Int(urgentBytes) : 0
     session.needsConnection = request.atMostOnceConnected
-    session.answerTimeout = answerTimeout
+    session.ackTimeout = ackTimeout
     session.credentialBytes = Int(credentialBytes)
-    session.replies = version.hasProperties ? Int(replies) : 0
+    session.responses = version.hasProperties ? Int(responses) : 0
     session.streamBytes = Int(streamBytes)
     self.session = session
   }
@@ -208,6 +218,14 @@ public struct ClientOptions: ~Escapable {
 /// Checks many numbers and throws once: a throwing call for each takes 30 KB of code.
 private struct NumberCheck {
   private(set) var areValid = true
+
+  /// 0 if this build does not have what the number is for.
+  @inline(__always)
+  mutating func value(
+    _ requested: UInt32, if isThere: Bool, default usual: UInt32, minimum: UInt32 = 1, maximum: UInt32
+  ) -> UInt32 {
+    isThere ? value(requested, default: usual, minimum: minimum, maximum: maximum) : 0
+  }
 
   /// 0 stands for `usual`, `ClientOptions.off` for `off` if that is given.
   @inline(never)

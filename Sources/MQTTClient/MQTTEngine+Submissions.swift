@@ -21,11 +21,14 @@ extension MQTTEngine {
       taken: totals.put, refused: totals.refused, waiting: submissions.count, peak: submissions.peak)
   }
 
-  public var isShared: Bool { submissions.isOpen }
+  public var isShared: Bool { Feature.hasSubmit && submissions.isOpen }
+
+  /// Something that was submitted waits for room.
+  var hasCollected: Bool { Feature.hasSubmit && submissions.hasCollected }
 
   /// While the application is leaving only what was submitted before goes out.
   public mutating func takeWork(at now: Instant) {
-    guard submissions.isOpen else { return }
+    guard isShared else { return }
     if !isLeaving { submissions.collect() }
     for _ in 0..<Self.submissionsPerStep {
       guard hasRoomForSubmission(at: now) else { return }
@@ -35,6 +38,7 @@ extension MQTTEngine {
 
   /// `takeWork` would bring a submitted message into the outbox.
   public func hasWork(at now: Instant) -> Bool {
+    guard isShared else { return false }
     if submissions.hasCollected { return hasRoomForSubmission(at: now) }
     return !isLeaving && submissions.hasUncollected && !session.hasReservation
   }

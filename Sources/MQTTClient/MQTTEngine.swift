@@ -53,7 +53,7 @@ public struct MQTTEngine: ~Copyable, ProtocolEngine {
   public var hasEvent: Bool { session.hasEvent }
   public var hasUndeliveredEvent: Bool { session.hasUndeliveredEvent }
   public var eventIsBorrowed: Bool { session.eventIsBorrowed }
-  public var isDrained: Bool { session.isDrained && !submissions.hasCollected }
+  public var isDrained: Bool { session.isDrained && !hasCollected }
 
   public var receivedBytes: Span<UInt8> {
     @_lifetime(borrow self)
@@ -88,7 +88,7 @@ public struct MQTTEngine: ~Copyable, ProtocolEngine {
   public var nextDeadline: Instant? { session.nextDeadline }
   public mutating func prepareTransmit(at now: Instant) -> Bool { session.prepareTransmit(at: now) }
   public mutating func nextEvent() -> SessionEvent? { session.nextEvent() }
-  public mutating func release() { session.release() }
+  public mutating func release() { session.releaseEvent() }
 
   public var output: Span<UInt8> {
     @_lifetime(borrow self)
@@ -99,10 +99,12 @@ public struct MQTTEngine: ~Copyable, ProtocolEngine {
   public mutating func receiveSpace() -> MutableSpan<UInt8> { session.receiveSpace }
 
   /// A message that streams is sent as far as its payload is here.
-  public var wantsRefill: Bool { session.pullOffset != nil }
+  public var wantsRefill: Bool { Feature.hasStreams && session.pullOffset != nil }
 
   public mutating func refill(at now: Instant) {
-    guard refillDeadline == nil, let payloadSource, let offset = session.pullOffset else { return }
+    guard Feature.hasStreams, refillDeadline == nil, let payloadSource, let offset = session.pullOffset else {
+      return
+    }
     switch Self.pull(from: payloadSource, offset, into: &session) {
     case .none: session.pullFailed()
     case .some(0): refillDeadline = now.advanced(by: Self.pullPause)
@@ -142,11 +144,13 @@ public struct MQTTEngine: ~Copyable, ProtocolEngine {
   public var wantsClose: Bool { session.closeReason != nil }
 
   /// Servers that do not speak a version close the connection, or say so.
-  public mutating func fallBack() -> Bool { session.serverRejectedVersion && session.fallBack() }
+  public mutating func fallBack() -> Bool {
+    Feature.hasFallback && session.serverRejectedVersion && session.fallBack()
+  }
 
   /// Takes what was submitted before, and leaves in the queue what is submitted from now on.
   mutating func beginDisconnect(reasonCode: UInt8, properties: Span<UInt8>) {
-    submissions.collect()
+    if Feature.hasSubmit { submissions.collect() }
     isLeaving = true
     session.beginDisconnect(reasonCode: reasonCode, properties: properties)
   }

@@ -1,6 +1,6 @@
 public import Storage
 
-/// What `Session` counts; read by the statistics.
+/// What `Session` counts, for the statistics.
 public struct Counters: BitwiseCopyable {
   public var connections: UInt32 = 0
   public var messagesPublished = Counter()
@@ -22,7 +22,7 @@ public struct Counters: BitwiseCopyable {
   public var roundTrips = LatencyHistogram()
 }
 
-/// What became of the messages that were published, and how full the outbox is.
+/// What became of the published messages, and how full the outbox is.
 public struct OutboxNumbers: BitwiseCopyable {
   /// Messages that ended as their QoS promises, and those that ended otherwise.
   public private(set) var delivered = Counter()
@@ -35,7 +35,7 @@ public struct OutboxNumbers: BitwiseCopyable {
   public let urgent: Fill
   public let inFlight: Int
   public let inFlightMaximum: Int
-  /// When the oldest that was not sent yet was published; `nil`: all are.
+  /// When the oldest message that was not sent yet was published; `nil`: all are sent.
   public let waitingSince: Instant?
   public private(set) var latencies = LatencyHistogram()
 
@@ -85,15 +85,16 @@ public struct OutboxNumbers: BitwiseCopyable {
   }
 }
 
-/// What is received and not yet acknowledged or released, and the requests that wait for their answer.
+/// What was received and not yet acknowledged, or waits for PUBREL; and how many SUBSCRIBE, UNSUBSCRIBE and
+/// requests wait for the server.
 public struct InboxNumbers: BitwiseCopyable {
   public let unacknowledged: Int
   public let peak: Int
   public let maximum: Int
-  public let requests: Int
-  public let requestsPeak: Int
-  public let replies: Int
-  public let repliesPeak: Int
+  public let subscribes: Int
+  public let subscribesPeak: Int
+  public let responses: Int
+  public let responsesPeak: Int
   public let subscriptions: Int
   public let receiveBytesPeak: Int
   public let controlBytesPeak: Int

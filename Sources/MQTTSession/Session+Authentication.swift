@@ -1,14 +1,14 @@
-public import MQTTWire
+import MQTTWire
 import Storage
 
 /// Enhanced authentication (§4.12).
 enum AuthenticationState: BitwiseCopyable {
   case none  // CONNECT has no Authentication Method
   case connecting  // until CONNACK
-  case connectingAnswerDue  // the same, and it is our turn
+  case connectingAuthDue  // the same, and the client has to send AUTH
   case done
-  case renewing  // re-authentication: the server's turn
-  case renewingAnswerDue
+  case reauthenticating  // re-authentication: the server has to send AUTH
+  case reauthenticatingAuthDue
 }
 
 extension Session {
@@ -16,17 +16,18 @@ extension Session {
   public mutating func authenticate(
     reasonCode: UInt8, data: Span<UInt8>, properties: Span<UInt8>
   ) throws(SessionError) {
-    guard let method = connects.authenticationMethod else { throw .state }
+    guard Feature.hasAuthentication, let method = connects.authenticationMethod else { throw .state }
     let next: AuthenticationState
     switch (reasonCode, connection.authentication) {
     // [MQTT-4.12.0-3]
-    case (ReasonCode.continueAuthentication.rawValue, .connectingAnswerDue)
+    case (ReasonCode.continueAuthentication.rawValue, .connectingAuthDue)
     where connection.phase == .awaitingConnack:
       next = .connecting
-    case (ReasonCode.continueAuthentication.rawValue, .renewingAnswerDue) where connection.isUp:
-      next = .renewing
+    case (ReasonCode.continueAuthentication.rawValue, .reauthenticatingAuthDue) where connection.isUp:
+      next = .reauthenticating
     // [MQTT-4.12.1-1]
-    case (ReasonCode.reauthenticate.rawValue, .done) where connection.isUp && !isLeaving: next = .renewing
+    case (ReasonCode.reauthenticate.rawValue, .done) where connection.isUp && !isLeaving:
+      next = .reauthenticating
     case (ReasonCode.continueAuthentication.rawValue, _), (ReasonCode.reauthenticate.rawValue, _):
       throw .state
     default: throw .reasonCode
@@ -49,20 +50,21 @@ extension Session {
     connection.authentication = next
   }
 
-  /// AUTH came.
+  /// Handles AUTH.
   mutating func handle(_ auth: Auth, header: FixedHeader) {
     let isFinal = auth.reasonCode == ReasonCode.success.rawValue
-    // AUTH of Remaining Length 0 says Success and nothing else (§3.15.2.1), though [MQTT-4.12.0-5] wants the method.
+    // AUTH of Remaining Length 0 means Success without properties (§3.15.2.1), though [MQTT-4.12.0-5] wants
+    // the method.
     guard auth.properties.isEmpty || isMethodOurs(auth.method.shifted(by: receiver.position &+ header.size))
     else { return violate(.unexpectedAuthentication) }
     switch (connection.authentication, isFinal) {
-    case (.connecting, false): connection.authentication = .connectingAnswerDue
-    case (.renewing, false): connection.authentication = .renewingAnswerDue
-    case (.renewing, true): connection.authentication = .done
+    case (.connecting, false): connection.authentication = .connectingAuthDue
+    case (.reauthenticating, false): connection.authentication = .reauthenticatingAuthDue
+    case (.reauthenticating, true): connection.authentication = .done
     default: return violate(.unexpectedAuthentication)
     }
     let offset = receiver.position &+ header.size
-    show(
+    makePending(
       .authentication(
         AuthenticationEvent(
           reasonCode: auth.reasonCode, data: auth.data.shifted(by: offset),
@@ -71,10 +73,10 @@ extension Session {
       header)
   }
 
-  /// Every AUTH and a CONNACK that accepts repeat the method of CONNECT [MQTT-4.12.0-5]; without one there
-  /// is none [MQTT-4.12.0-6].
+  /// Returns whether a method is that of CONNECT. Every AUTH, and a CONNACK that accepts, repeats that
+  /// method [MQTT-4.12.0-5]; without one there is none [MQTT-4.12.0-6].
   func isMethodOurs(_ method: ByteRange) -> Bool {
-    guard let own = connects.authenticationMethod else { return method.isEmpty }
+    guard Feature.hasAuthentication, let own = connects.authenticationMethod else { return method.isEmpty }
     guard own.count == method.count else { return false }
     let ours = connects.bytes.extracting(own.range)
     let theirs = receiver.bytes.extracting(method.range)

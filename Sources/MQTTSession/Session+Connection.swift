@@ -3,10 +3,10 @@ import Storage
 
 /// Things that happened: the beginning of a connection, its bytes, its time, its end.
 extension Session {
-  /// An attempt to connect begins, with the version a server accepted last.
+  /// Begins an attempt to connect, with the version that a server accepted last.
   public mutating func connecting() { version = identity.acceptedVersion }
 
-  /// What CONNECT is to say from now on.
+  /// Sets the user name and the password that CONNECT has from now on.
   public mutating func setCredentials(userName: Span<UInt8>, password: Span<UInt8>) throws(SessionError) {
     let limit = min(connects.credentialBytes, UTF8EncodedString.maximumSize)
     guard userName.count <= limit, password.count <= limit,
@@ -17,8 +17,9 @@ extension Session {
     connects.setCredentials(userName: userName, password: password)
   }
 
-  /// What CONNECT says, and what follows from it, on the connections to come; the Session State stays. False, and nothing
-  /// has changed: there is a connection, or it does not fit into memory that was laid out for something else.
+  /// Replaces the contents of CONNECT, and what follows from them, for the connections to come. The Session
+  /// State stays. It returns false, and changes nothing, while there is a connection, or if the contents do
+  /// not fit into memory that was laid out for others.
   public mutating func renew(_ options: borrowing SessionOptions) -> Bool {
     guard connection.phase == .disconnected, options.connect.version == connects.version,
       !options.allowsFallback, options.credentialBytes == 0,
@@ -33,14 +34,15 @@ extension Session {
     return true
   }
 
-  /// The server does not speak this version. True: the next connection will be with an older one.
+  /// Handles that the server does not speak this version. Returns true if the next connection will use an
+  /// older one.
   public mutating func fallBack() -> Bool {
     guard let older = connects.older(than: version) else { return false }
     version = older
     return true
   }
 
-  /// The transport is open: CONNECT is the first packet on it [MQTT-3.1.0-1].
+  /// Begins a connection when the transport is open: CONNECT is the first packet on it [MQTT-3.1.0-1].
   public mutating func connectionOpened() {
     precondition(connection.phase == .disconnected)
     connection = connection.next(.sendingConnect)
@@ -51,15 +53,16 @@ extension Session {
     receivedAliases.removeAll()
   }
 
-  /// The transport is closed, by either side. The Session State stays [MQTT-4.1.0-1].
+  /// Ends the connection when the transport is closed, by either side. The Session State stays
+  /// [MQTT-4.1.0-1].
   public mutating func connectionClosed() {
     connection = connection.next(.disconnected)
     control.removeAll()
-    state.connectionLost(dropsAtMostOnce: policy.needsConnection, forgetsRequests: policy.forgetsRequests)
+    state.connectionLost(dropsAtMostOnce: policy.needsConnection, dropsSubscribes: policy.dropsSubscribes)
   }
 
-  /// The peer takes nothing any more. What it had sent before can still be `received`, and is handed out as long as
-  /// `hasUndeliveredEvent`.
+  /// Handles that the server has closed its side. What it sent before can still be `received`, and is
+  /// handed out as long as `hasUndeliveredEvent`.
   public mutating func peerClosed() {
     guard connection.isUp else { return }
     connection.phase = .peerClosed
@@ -67,7 +70,7 @@ extension Session {
     parse()
   }
 
-  /// `count` bytes were written to the front of `receiveSpace`.
+  /// Handles that `count` bytes were written to the front of `receiveSpace`.
   public mutating func received(_ count: Int, at now: Instant) {
     counters.bytesReceived.add(count)
     counters.receiveCalls.increment()
@@ -78,40 +81,41 @@ extension Session {
     parse()
   }
 
-  /// `nextDeadline` may have been reached.
+  /// Handles that `nextDeadline` may have been reached.
   public mutating func timedOut(at now: Instant) {
-    state.expiry.advance(to: now)
+    if Feature.hasExpiry { state.expiry.advance(to: now) }
     state.expire(quota: &connection.quota)
     if let deadline = state.responses.deadline, deadline.isReached(at: now) { state.overdueAt = now }
     guard connection.isUp else { return }
     if let deadline = connection.ackTimeout.deadline, deadline.isReached(at: now) {
-      // Behind what waits for the application, or did not fit into the buffer, one may lie unread.
+      // An acknowledgement may be unread behind what waits for the application, or in the transport because
+      // it did not fit into the buffer.
       guard isHeldUp || arrival.hasLarge || receiver.wasFilled else {
-        return close(CloseReason(cause: .ackTimeout), saying: nil)
+        return close(CloseReason(cause: .ackTimeout), sending: nil)
       }
       receiver.wasFilled = false
-      connection.ackTimeout.answered(at: now, waiting: state.unacknowledged)
+      connection.ackTimeout.acknowledged(at: now, waiting: state.unacknowledged)
     }
     switch connection.keepAlive.verdict(at: now) {
     case .nothing: break
     case .ping: ping(at: now)
     case .dead:
-      // Behind what waits for the application, its answer may lie unread.
+      // PINGRESP may be unread behind what waits for the application.
       if isHeldUp { return connection.keepAlive.postpone(at: now) }
-      close(CloseReason(cause: .keepAlive), saying: nil)
+      close(CloseReason(cause: .keepAlive), sending: nil)
     }
   }
 
-  /// What the server has sent may lie unread.
+  /// Whether a part of what the server has sent may be unread.
   private var isHeldUp: Bool { hasUndeliveredEvent || arrival.blockage != .none }
 
-  /// Looks whether the server is there, without waiting for Keep Alive.
+  /// Sends PINGREQ at once, without waiting for Keep Alive.
   public mutating func probe(at now: Instant) {
     guard connection.phase == .connected, connection.keepAlive.mayProbe else { return }
     ping(at: now)
   }
 
-  /// The time of what happens now.
+  /// Sets the time of what happens now.
   public mutating func advance(to now: Instant) { state.advance(to: now) }
 
   // MARK: Helpers
@@ -122,31 +126,32 @@ extension Session {
     counters.pings &+= 1
   }
 
-  /// The server has acknowledged something.
-  mutating func answered() {
-    connection.ackTimeout.answered(at: state.outbox.now, waiting: state.unacknowledged)
+  /// Restarts the acknowledgement timeout, because the server has acknowledged something.
+  mutating func restartAckTimeout() {
+    connection.ackTimeout.acknowledged(at: state.outbox.now, waiting: state.unacknowledged)
   }
 
-  /// Ends the connection from this side. 5.0 tells the server why (§4.13); 3.1.1 sends DISCONNECT
-  /// only if the end is meant, because its DISCONNECT discards the Will.
-  mutating func close(_ closeReason: CloseReason, saying reason: ReasonCode?) {
+  /// Closes the connection from this side. 5.0 tells the server why (§4.13). Older versions send DISCONNECT
+  /// only if the program asked for it, because their DISCONNECT discards the Will.
+  mutating func close(_ closeReason: CloseReason, sending reason: ReasonCode?) {
     arrival.closeReason = closeReason
     connection.beginClosing()
     if let reason, version.hasProperties || reason == .success {
       if version.hasProperties, reason != .success { arrival.closeReason?.reasonCode = reason.rawValue }
       let packet = Disconnect(reasonCode: reason)
-      // There may be no byte for the reason [MQTT-3.2.2-15]; a DISCONNECT without it would discard the Will.
+      // Maximum Packet Size may leave no byte for the reason [MQTT-3.2.2-15]. A DISCONNECT without it would
+      // discard the Will.
       if packet.encodedSize(version) <= connection.limits.maximumPacketSize {
         _ = control.append(packet, version: version)
       }
     } else if closeReason.cause.keepsAcknowledgements {
-      // What is acknowledged is not sent again: the next connection gets further.
+      // What is acknowledged is not resent, so the next connection makes progress.
     } else {
-      control.removeAll()  // nobody listens any more
+      control.removeAll()  // the server will read no more
     }
   }
 
   mutating func violate(_ violation: ProtocolViolation) {
-    close(CloseReason(cause: .violation(violation)), saying: violation.reasonCode)
+    close(CloseReason(cause: .violation(violation)), sending: violation.reasonCode)
   }
 }

@@ -1,9 +1,9 @@
 import MQTTWire
 public import Storage
 
-/// What the application wants: to leave.
+/// What the application wants: to disconnect.
 extension Session {
-  /// Whether DISCONNECT could say so; changes nothing.
+  /// Checks a Reason Code and properties for DISCONNECT, and changes nothing.
   public func checkDisconnect(reasonCode: UInt8, properties: Span<UInt8>) throws(SessionError) {
     guard Disconnect.isAllowedFromClient(reasonCode, version) else { throw .reasonCode }
     if properties.count > 0 {
@@ -14,8 +14,8 @@ extension Session {
     }
   }
 
-  /// No more messages: the application wants to leave when all is drained, and DISCONNECT is to say what
-  /// `checkDisconnect` allowed.
+  /// Accepts no more messages, because the application wants to disconnect when all is drained. DISCONNECT
+  /// will have what `checkDisconnect` allowed.
   public mutating func beginDisconnect(reasonCode: UInt8, properties: Span<UInt8>) {
     guard !isLeaving else { return }
     connection.pendingDisconnect = Connection.PendingDisconnect(
@@ -26,9 +26,9 @@ extension Session {
     copy(properties, into: &target)
   }
 
-  /// Where the Session Expiry Interval is in a list.
+  /// Returns the range of the Session Expiry Interval in a list.
   private static func sessionExpiry(in properties: Span<UInt8>) -> ByteRange {
-    var reader = PropertyReader(properties, place: .packet(.disconnect, from: .client))
+    var reader = PropertyReader(properties, in: .packet(.disconnect, from: .client))
     var start = 0
     while let property = try? reader.next() {
       if property.identifier == .sessionExpiryInterval {
@@ -40,7 +40,7 @@ extension Session {
   }
 
   private func validateDisconnect(_ properties: Span<UInt8>) throws(SessionError) {
-    var reader = PropertyReader(properties, place: .packet(.disconnect, from: .client))
+    var reader = PropertyReader(properties, in: .packet(.disconnect, from: .client))
     do throws(Malformed) {
       while let property = try reader.next() {
         // A session that was to end with the connection cannot be kept now (§3.14.2.2.2).
@@ -53,12 +53,12 @@ extension Session {
     }
   }
 
-  /// DISCONNECT is the last packet [MQTT-3.14.4-1]; `closeReason` tells when the transport may go. False: there is no
-  /// room for it yet.
+  /// Queues DISCONNECT, which is the last packet [MQTT-3.14.4-1]; `closeReason` says when the transport may
+  /// be closed. Returns false if there is no room for it yet.
   public mutating func disconnect() -> Bool {
     guard connection.phase != .disconnected else { return true }
     guard canSendDisconnect, connection.phase != .peerClosed else {
-      close(CloseReason(cause: .requested), saying: nil)
+      close(CloseReason(cause: .requested), sending: nil)
       return true
     }
     guard queueDisconnect() else { return false }
@@ -67,8 +67,8 @@ extension Session {
     return true
   }
 
-  /// CONNECT is out as a whole: from then on the server would publish the Will [MQTT-3.1.2-8]. Nobody has to wait for
-  /// CONNACK (§3.1.4).
+  /// Whether CONNECT is wholly sent: from then on the server would publish the Will [MQTT-3.1.2-8]. The
+  /// client need not wait for CONNACK (§3.1.4).
   public var canSendDisconnect: Bool { connection.isReceiving }
 
   private mutating func queueDisconnect() -> Bool {
@@ -76,7 +76,7 @@ extension Session {
       return queue(Disconnect(reasonCode: .success))
     }
     let packet = Disconnect(rawReasonCode: pending.reasonCode)
-    // Texts that would make it too large stay out [MQTT-3.14.2-3] [MQTT-3.14.2-4].
+    // Properties that would make it too large are left out [MQTT-3.14.2-3] [MQTT-3.14.2-4].
     if let range = fitting(ByteRange(offset: 0, count: pending.propertyBytes))
       ?? fitting(pending.sessionExpiry)
     {
@@ -85,10 +85,11 @@ extension Session {
     return queue(packet)
   }
 
-  /// Without its Reason Code it would discard the Will: if there is no byte for that, it stays out too.
+  /// Queues DISCONNECT, unless Maximum Packet Size leaves no byte for its Reason Code, without which it
+  /// would discard the Will.
   private mutating func queue(_ packet: Disconnect) -> Bool {
-    let isSayable = packet.encodedSize(version) <= connection.limits.maximumPacketSize
-    return !isSayable || control.append(packet, version: version)
+    let fits = packet.encodedSize(version) <= connection.limits.maximumPacketSize
+    return !fits || control.append(packet, version: version)
   }
 
   private func fitting(_ range: ByteRange) -> ByteRange? {

@@ -1,11 +1,11 @@
 public import MQTTWire
 public import Storage
 
-/// What the application wants: messages to be published, and their end.
+/// What the application wants: to publish messages.
 extension Session {
-  /// Takes a message that is no more than a topic and a payload into the outbox, or changes nothing.
+  /// Adds a message that consists of a topic and a payload alone to the outbox, or changes nothing.
   ///
-  /// Inlined into `smq_publish`: what is known of such a message falls away there.
+  /// It is inlined into `smq_publish`: what is known of such a message folds away there.
   @inline(__always)
   public mutating func publish(
     topic: Span<UInt8>, payload: Span<UInt8>, _ flags: MessageFlags, cookie: UInt64
@@ -33,28 +33,29 @@ extension Session {
       limits: connection.limits)
   }
 
-  /// The same with properties, an expiry, a policy of its own or in another way than whole. False: it was dropped at once, as
-  /// it asked for.
+  /// Does the same for a message with properties, an expiry, an overflow policy, or a payload that is
+  /// written or read later. Returns false if it was dropped at once, according to its overflow policy.
   @inline(never)
   @discardableResult
   public mutating func publish(
     _ message: borrowing Publish, _ options: PublishOptions, at now: Instant
   ) throws(SessionError) -> Bool {
     try checkMayPublish(isAcknowledged: message.qos != .atMostOnce)
-    // In the drop-in a Topic Alias may stand for it, and the program knows which.
+    // In the drop-in a Topic Alias may stand for the topic, and the program has established it.
     if !DropIn.isOn || message.topic.count > 0 { try Self.validate(message.topic) }
     let expiry = try Self.validate(
       properties: message.properties, hasExpiry: options.expiry != 0, own: message.own,
       version: identity.acceptedVersion)
+    guard Feature.hasExpiry || expiry == nil else { throw .notSupported }
     if options.isUrgent {
       guard options.kind == .whole, options.responseTag == nil else { throw .option }
-      guard !state.urgent.isEmpty else { throw .notSupported }
+      guard state.hasUrgent else { throw .notSupported }
     }
-    // It has to be one that can be replaced itself, or the order would suffer.
+    // The message must be one that can be replaced itself, or the order would suffer.
     if options.overflow == .latest {
       guard options.kind == .whole, options.responseTag == nil else { throw .option }
     }
-    if options.kind == .stream {
+    if options.isStream {
       guard streamBuffer.count > 0 else { throw .notSupported }
       guard state.outbox.stream == nil else { throw .full }
     }
@@ -63,23 +64,23 @@ extension Session {
       options.expiry = expiry.seconds
       options.expiryInProperties = expiry.offset
     }
-    if options.expiry != 0 || expiry != nil { setExpiry(&options, at: now) }
+    if Feature.hasExpiry, options.expiry != 0 || expiry != nil { setExpiry(&options, at: now) }
     advance(to: now)
     guard try admit(message, options) else { return false }
-    // What is reserved may yet be aborted.
-    if options.kind != .reserved { counters.messagesPublished.increment() }
+    // A reserved message is counted when it is committed.
+    if !options.isReserved { counters.messagesPublished.increment() }
     return true
   }
 
-  /// Whether messages are taken at all now.
+  /// Throws if no messages are accepted now.
   @inline(__always)
   private func checkMayPublish(isAcknowledged: Bool) throws(SessionError) {
     guard !isLeaving else { throw .leaving }
-    guard state.outbox.reservation == nil else { throw .state }
+    guard !hasReservation else { throw .state }
     guard !policy.needsConnection || isAcknowledged || connection.isUp else { throw .offline }
   }
 
-  /// When a message expires, in seconds of the session's clock.
+  /// Computes when a message expires, in seconds of the session's clock.
   mutating func setExpiry(_ options: inout PublishOptions, at now: Instant) {
     if state.earliestExpiry == nil { state.expiry.restart(at: now) } else { state.expiry.advance(to: now) }
     options.expiresAt = state.expiry.second(after: options.expiry, from: now)
@@ -89,7 +90,7 @@ extension Session {
     _ message: borrowing Publish, _ options: PublishOptions
   ) throws(SessionError) -> Bool {
     var message = copy message
-    if options.expiry != 0, options.expiryInProperties == nil {
+    if Feature.hasExpiry, options.expiry != 0, options.expiryInProperties == nil {
       message.own.messageExpiryInterval = options.expiry
     }
     if options.isUrgent {
@@ -106,7 +107,7 @@ extension Session {
     guard TopicName.isValid(topic) else { throw fault(of: topic) }
   }
 
-  /// What is wrong with a topic.
+  /// Returns what is wrong with a topic.
   @inline(never)
   private static func fault(of topic: Span<UInt8>) -> SessionError {
     do throws(TopicName.Fault) {
@@ -117,8 +118,8 @@ extension Session {
     return .topicName
   }
 
-  /// The list must be one a PUBLISH may have, and not say what the library says itself. Returns its Message Expiry
-  /// Interval, and where in the list that stands.
+  /// Checks that a PUBLISH may have the list, and that the list has no property that the library sets
+  /// itself. Returns its Message Expiry Interval, and the offset of that value in the list.
   static func validate(
     properties: Span<UInt8>, hasExpiry: Bool, own: borrowing Publish.OwnProperties, version: ProtocolVersion
   ) throws(SessionError) -> (seconds: UInt32, offset: Int)? {
@@ -127,13 +128,13 @@ extension Session {
     let hasReply = own.responseTopic.count > 0
     let hasCorrelation = own.hasCorrelationData
     var expiry: (seconds: UInt32, offset: Int)? = nil
-    var reader = PropertyReader(properties, place: .packet(.publish, from: .client))
+    var reader = PropertyReader(properties, in: .packet(.publish, from: .client))
     do throws(Malformed) {
       while let property = try reader.next() {
         switch property.identifier {
         case .topicAlias: guard DropIn.isOn else { throw .propertyNotAllowed }
         case .messageExpiryInterval:
-          if DropIn.isOn { break }  // it goes as it is
+          if DropIn.isOn { break }  // it is sent as it is
           if hasExpiry { throw .propertyRepeated }
           expiry = (property.number, reader.position &- 4)  // a Four Byte Integer (§3.3.2.3.3)
         case .correlationData: if hasCorrelation { throw .propertyRepeated }
@@ -154,9 +155,9 @@ extension Session {
 
   // MARK: Reserve, commit, abort
 
-  public var hasReservation: Bool { state.outbox.reservation != nil }
+  public var hasReservation: Bool { Feature.hasReserve && state.outbox.reservation != nil }
 
-  /// Where the payload goes of the message that was published with `PublishOptions.Kind.reserved`.
+  /// The space for the payload of the message that was published with `PublishOptions.Kind.reserved`.
   public var reservedPayload: MutableSpan<UInt8> {
     @_lifetime(&self)
     mutating get {
@@ -169,8 +170,8 @@ extension Session {
     guard let reservation = state.outbox.reservation else { throw .state }
     guard payloadSize >= 0, payloadSize <= reservation.payloadSize else { throw .option }
     state.outbox.commit(reservation, payloadSize: payloadSize, limits: connection.limits)
-    // The connection that it was for is gone. While it closes, a part of a message may be out: those that are left are dropped
-    // when it is closed.
+    // The connection that it was for was lost. While it closes, a part of a message may have been sent: what is
+    // left is dropped when it is closed.
     if policy.needsConnection, !connection.isUp, !connection.isClosing { state.outbox.dropAtMostOnce() }
     counters.messagesPublished.increment()
   }
@@ -182,14 +183,15 @@ extension Session {
 
   // MARK: The payload of a stream
 
-  /// Where the next bytes of the payload that is being sent begin in it; `nil`: none are needed now.
+  /// The offset of the next bytes of the payload that is being sent; `nil`: none are needed now.
   public var pullOffset: Int? {
     guard mayStream, state.outbox.isInsideStream, let stream = state.outbox.stream else { return nil }
     guard connection.stream.isEmpty, stream.sent < stream.payloadSize else { return nil }
     return stream.sent
   }
 
-  /// Also at the end, if there is something to say behind it.
+  /// Whether the payload of a stream may be sent. While the connection is being closed, it may if a control
+  /// packet waits behind it.
   var mayStream: Bool {
     switch connection.phase {
     case .connected: true
@@ -198,7 +200,7 @@ extension Session {
     }
   }
 
-  /// Where they go.
+  /// The space for these bytes.
   public var pullSpace: MutableSpan<UInt8> {
     @_lifetime(&self)
     mutating get {
@@ -212,10 +214,11 @@ extension Session {
     connection.stream = ByteRange(offset: 0, count: count)
   }
 
-  /// There will be no more: the packet that was begun cannot be ended.
+  /// Handles that the application cannot supply the rest of the payload: the packet that was begun cannot
+  /// be completed.
   public mutating func pullFailed() {
     if let stream = state.outbox.stream { state.outbox.complete(stream.slot, .aborted) }
-    close(CloseReason(cause: .stream), saying: nil)
+    close(CloseReason(cause: .stream), sending: nil)
   }
 
 }

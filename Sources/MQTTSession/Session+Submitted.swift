@@ -1,10 +1,12 @@
 public import MQTTWire
 public import Storage
 
-/// Messages of other threads: what is checked there, and what is left to do when their turn comes.
+/// Messages of other threads: what the submitting thread checks, and what the owner does when it publishes
+/// them.
 extension Session {
-  /// What can be said of a message without a session. `hasExpiry`: it has one beside its list of properties. Returns the
-  /// Message Expiry Interval in that list, and where its value is.
+  /// Checks what can be checked of a message without a session. `hasExpiry` says that it has an expiry
+  /// beside its list of properties. Returns the Message Expiry Interval in that list, and the offset of its
+  /// value.
   public static func check(
     _ message: borrowing Publish, hasExpiry: Bool, version: ProtocolVersion
   ) throws(SessionError) -> (seconds: UInt32, offset: Int)? {
@@ -13,21 +15,22 @@ extension Session {
       properties: message.properties, hasExpiry: hasExpiry, own: message.own, version: version)
   }
 
-  /// `publishChecked` would find room for the message.
+  /// Returns whether `publishChecked` would find room for the message.
   public func hasRoom(for message: borrowing Publish, _ options: PublishOptions, isExpired: Bool) -> Bool {
     guard state.outbox.reservation == nil else { return false }
     let endsAtOnce = end(of: message, isExpired: isExpired) != nil
     return options.isUrgent
-      ? state.urgent.element.mayTake(
+      ? state.urgent.element.canAppend(
         message, options, endsAtOnce: endsAtOnce, version: identity.acceptedVersion, limits: connection.limits
       )
-      : state.outbox.mayTake(
+      : state.outbox.canAppend(
         message, options, endsAtOnce: endsAtOnce, version: identity.acceptedVersion, limits: connection.limits
       )
   }
 
-  /// Takes a message into the outbox that `check` has let pass and for which there is room; also while the application
-  /// is leaving. One that the server does not allow ends at once. `isExpired`: so does this one.
+  /// Adds a message that `check` accepted, and for which there is room, to the outbox, also while the
+  /// application is disconnecting. A message that the server does not allow ends at once, and so does one
+  /// with `isExpired`.
   public mutating func publishChecked(
     _ message: borrowing Publish, _ options: PublishOptions, isExpired: Bool, at now: Instant
   ) throws(SessionError) {
@@ -36,18 +39,18 @@ extension Session {
     advance(to: now)
     let end = end(of: message, isExpired: isExpired)
     if options.isUrgent {
-      try state.urgent.element.take(
+      try state.urgent.element.appendSubmitted(
         message, options, end, version: identity.acceptedVersion, limits: connection.limits,
         quota: &connection.quota)
     } else {
-      try state.outbox.take(
+      try state.outbox.appendSubmitted(
         message, options, end, version: identity.acceptedVersion, limits: connection.limits,
         quota: &connection.quota)
     }
     counters.messagesPublished.increment()
   }
 
-  /// How a message ends that need not be queued.
+  /// Returns how a message ends that need not be queued.
   private func end(of message: borrowing Publish, isExpired: Bool) -> (DeliveryResult, UInt8?)? {
     if isExpired { return (.expired, nil) }
     if let limit = limit(message) { return (.aboveLimit, limit.reasonCode.rawValue) }

@@ -3,14 +3,14 @@ public import Storage
 
 /// Outputs: what is to be sent, where the received bytes go, and when something is due.
 extension Session {
-  /// Looks for bytes to send. True: they are in `output`.
+  /// Looks for bytes to send. Returns true if they are in `output`.
   public mutating func prepareTransmit(at now: Instant) -> Bool {
     advance(to: now)
     connection.source = chooseSource(at: now)
     return connection.source != .none
   }
 
-  /// The bytes to send, in one piece; after `prepareTransmit` said there are any.
+  /// The bytes to send, in one piece, after `prepareTransmit` has returned true.
   public var output: Span<UInt8> {
     @_lifetime(borrow self)
     borrowing get {
@@ -18,7 +18,7 @@ extension Session {
       case .none: Span()
       case .connect: connects.bytes.extracting(connectRest)
       case .control: control.pending
-      case .subscribe: state.requests.output
+      case .subscribe: state.subscribeQueue.output
       case .urgent: urgentOutput
       case .window: state.outbox.window
       case .restOfPacket: state.isInsideUrgent ? urgentOutput : state.outbox.restOfPacket
@@ -27,7 +27,7 @@ extension Session {
     }
   }
 
-  /// `count` bytes from the front of `output` were handed to the transport.
+  /// Handles that `count` bytes from the front of `output` were handed to the transport.
   public mutating func transmitted(_ count: Int, at now: Instant) {
     advance(to: now)
     counters.bytesSent.add(count)
@@ -42,12 +42,13 @@ extension Session {
     case .connect: transmittedConnect(count)
     case .control:
       counters.packetsSent.add(control.transmitted(count))
-      // What had to wait for room: also behind an event that the application has.
+      // Acknowledgements may have waited for room, also behind an event that the application has.
       sendAcknowledgements()
       parse()
     case .subscribe:
-      if state.requests.transmitted(count) { counters.packetsSent.increment() }
+      if state.subscribeQueue.transmitted(count) { counters.packetsSent.increment() }
     case .urgent:
+      guard Feature.hasUrgent else { break }
       counters.packetsSent.add(state.urgent.element.transmitted(count, order: &state.order))
     case .restOfPacket where state.isInsideUrgent:
       counters.packetsSent.add(state.urgent.element.transmitted(count, order: &state.order))
@@ -67,7 +68,7 @@ extension Session {
     connection.phase = .awaitingConnack
   }
 
-  /// Whether `prepareTransmit` might find something: asks without changing anything.
+  /// Whether `prepareTransmit` might find something. It changes nothing.
   public var wantsTransmit: Bool {
     switch connection.phase {
     case .disconnected, .peerClosed: false
@@ -76,32 +77,32 @@ extension Session {
     case .connected:
       state.outbox.isInsideStream
         ? !connection.stream.isEmpty
-        : !control.isEmpty || state.requests.queued > 0 || canTransmitMessage || hasPubrelsToCheck
+        : !control.isEmpty || state.subscribeQueue.queued > 0 || canTransmitMessage || hasPubrelsToCheck
           || canResubscribe
     case .closing: !control.isEmpty && (!state.outbox.isInsideStream || !connection.stream.isEmpty)
     }
   }
 
-  /// DISCONNECT, or what is in its way, was not handed to the transport.
+  /// Whether DISCONNECT, or a packet before it, was not handed to the transport.
   public var hasUnsentDisconnect: Bool { !control.isEmpty }
 
-  /// Where the next bytes from the transport go; empty if they have to wait.
+  /// The space for the next bytes from the transport. It is empty if they have to wait.
   public var receiveSpace: MutableSpan<UInt8> {
     @_lifetime(&self)
     mutating get {
-      // An event points into it, and so does the header of a message that comes in parts.
+      // No event may point into the buffer, and no message with its header in it may be incomplete.
       if !hasUndeliveredEvent, !arrival.hasLarge, receiver.shouldCompact { receiver.compact() }
       return receiver.space
     }
   }
 
-  /// Bytes may be received: not before CONNECT is sent, not after the end.
+  /// Whether bytes may be received: not before CONNECT is sent, and not after the end.
   public var wantsReceive: Bool {
     guard connection.isReceiving else { return false }
     return !hasUndeliveredEvent && !arrival.hasLarge ? receiver.hasSpace : receiver.hasTailSpace
   }
 
-  /// When `timedOut` needs to be called, if nothing else happens.
+  /// When `timedOut` has to be called, if nothing else happens.
   public var nextDeadline: Instant? {
     @inline(never) get {
       var deadline =
@@ -116,11 +117,12 @@ extension Session {
 
   // MARK: Helpers
 
-  /// It lies in the block as long as the session does. The compiler (6.3.1) would have it end with the access to the
-  /// slot.
+  /// The bytes stay in the block as long as the session lasts. The compiler (6.3.1) would end their
+  /// lifetime with the access to the slot.
   private var urgentOutput: Span<UInt8> {
     @_lifetime(borrow self)
     borrowing get {
+      guard Feature.hasUrgent else { return Span() }
       let isWindow = connection.source == .urgent
       let bytes = unsafe state.urgent.read { urgent in
         let bytes = isWindow ? urgent.window : urgent.restOfPacket
@@ -130,10 +132,10 @@ extension Session {
     }
   }
 
-  /// As `chooseSource` chooses.
+  /// Whether `chooseSource` would choose a message.
   private var canTransmitMessage: Bool {
     let quota = connection.quota
-    if state.urgent.isEmpty { return state.outbox.canTransmit(quota) }
+    if !state.hasUrgent { return state.outbox.canTransmit(quota) }
     let urgentUnsent = state.urgent.element.unsent
     if urgentUnsent > 0, state.urgent.element.resends > 0 || state.outbox.resends > 0 {
       return state.outbox.isInsidePacket || state.isInsideUrgent || quota.left &+ windowQuota > 0
@@ -141,13 +143,13 @@ extension Session {
     return state.outbox.canTransmit(quota) || state.urgent.element.canTransmit(quota)
   }
 
-  /// What the windows have taken of the quota, and give back if it is wanted elsewhere.
+  /// What the windows hold of the quota, at least, and would give back to the other queue.
   private var windowQuota: Int {
     state.outbox.windowCount > 0 || state.urgent.element.windowCount > 0 ? 1 : 0
   }
 
   private var hasPubrelsToCheck: Bool {
-    state.outbox.pubrelsToCheck > 0 || (!state.urgent.isEmpty && state.urgent.element.pubrelsToCheck > 0)
+    state.outbox.pubrelsToCheck > 0 || (state.hasUrgent && state.urgent.element.pubrelsToCheck > 0)
   }
 
   private var connectRest: Range<Int> {
@@ -164,7 +166,7 @@ extension Session {
     }
   }
 
-  /// Control packets go first, but never into the middle of another packet.
+  /// Chooses the next packet. Control packets are sent first, but never inside another packet.
   private mutating func choosePacket(at now: Instant) -> Connection.Source {
     let isConnected = connection.phase == .connected
     if isConnected {
@@ -172,21 +174,21 @@ extension Session {
       resubscribe()
     }
     if state.outbox.isInsideStream { return mayStream && !connection.stream.isEmpty ? .stream : .none }
-    if state.requests.isInsidePacket { return .subscribe }
+    if state.subscribeQueue.isInsidePacket { return .subscribe }
     let isInsidePacket = state.outbox.isInsidePacket || state.isInsideUrgent
     if !control.isEmpty { return isInsidePacket ? .restOfPacket : .control }
     guard isConnected else { return .none }
-    if state.requests.queued > 0 {
+    if state.subscribeQueue.queued > 0 {
       if isInsidePacket { return .restOfPacket }
-      state.requests.prepare()
+      state.subscribeQueue.prepare()
       return .subscribe
     }
-    state.expiry.advance(to: now)
+    if Feature.hasExpiry { state.expiry.advance(to: now) }
     state.expire(quota: &connection.quota)
-    if !state.urgent.isEmpty, state.urgent.element.unsent > 0 {
+    if state.hasUrgent, state.urgent.element.unsent > 0 {
       if state.outbox.isInsidePacket { return .restOfPacket }
       if state.urgent.element.resends > 0 || state.outbox.resends > 0 { return chooseResend() }
-      // What is in the window has not been begun, and may wait for its turn.
+      // What is in the window is not partly sent, and may wait.
       state.outbox.shrinkWindow(&connection.quota)
       state.urgent.element.extendWindow(
         version: version, second: state.expiry.seconds, quota: &connection.quota)
@@ -196,7 +198,8 @@ extension Session {
     return state.outbox.windowCount > 0 ? .window : .none
   }
 
-  /// What is sent again keeps its order, whichever queue it is in [MQTT-4.6.0-1].
+  /// Chooses the next resend. Messages are resent in their order, whichever queue they are in
+  /// [MQTT-4.6.0-1].
   private mutating func chooseResend() -> Connection.Source {
     state.outbox.shrinkWindow(&connection.quota)
     if state.urgent.element.isInsidePacket { return .urgent }
@@ -213,13 +216,13 @@ extension Session {
   private mutating func resendPubrels() {
     while control.hasRoom, let identifier = nextPubrel() {
       var packet = Acknowledgement(type: .pubrel, identifier: identifier)
-      packet.isDuplicate = version == .v3_1 && !DropIn.isOn  // which has DUP for PUBREL too (its §2.1)
+      packet.isDuplicate = version.isV31 && !DropIn.isOn  // which has DUP for PUBREL too (its §2.1)
       control.put(packet)
     }
   }
 
   private mutating func nextPubrel() -> PacketIdentifier? {
-    if !state.urgent.isEmpty, let identifier = state.urgent.element.nextPubrel() { return identifier }
+    if state.hasUrgent, let identifier = state.urgent.element.nextPubrel() { return identifier }
     return state.outbox.nextPubrel()
   }
 }

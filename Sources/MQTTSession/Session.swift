@@ -3,16 +3,18 @@ public import Storage
 
 /// The protocol, without IO: bytes and instants go in; bytes, one deadline and events come out (D1).
 ///
-/// Four families of methods, in this order: getters, things that happened, things the application
-/// wants, outputs. After any of the second and third, whoever drives the session looks at the
-/// fourth: `prepareTransmit`, `nextDeadline`, `closeReason`, `nextEvent`. Here is the state and what can be asked of it.
-/// What happened is in Session+Connection.swift, and what a packet from the server does in Session+Received.swift and
-/// Session+Message.swift; what the application wants in Session+Publish.swift, +Subscribe, +Acknowledge and
-/// +Authentication; the outputs are in Session+Transmit.swift and Session+Events.swift.
+/// The methods form four families: getters, things that happened, things the application wants, and
+/// outputs. After a call of the second or third family the driver asks the outputs: `prepareTransmit`,
+/// `nextDeadline`, `closeReason`, `nextEvent`.
+///
+/// This file has the state and the getters. What happened is in Session+Connection.swift, and what a packet
+/// from the server does in Session+Received.swift and Session+Message.swift. What the application wants is
+/// in Session+Publish.swift, +Subscribe, +Acknowledge and +Authentication. The outputs are in
+/// Session+Transmit.swift and Session+Events.swift.
 public struct Session: ~Copyable {
-  /// What CONNECT says, and what follows from it.
+  /// What CONNECT has, and what follows from it.
   struct Identity: BitwiseCopyable {
-    /// The version that what is queued is encoded for: the last that a server accepted.
+    /// The version that queued packets are encoded for: the last that a server accepted.
     var acceptedVersion: ProtocolVersion
     var cleanStart: Bool
     var beginsNewSession: Bool
@@ -31,14 +33,14 @@ public struct Session: ~Copyable {
     }
   }
 
-  /// What the options say for good.
+  /// The options that never change.
   struct Policy: BitwiseCopyable {
     let holdsMessages: Bool
     let deliversParts: Bool
     /// QoS 0 is not queued without a connection.
     let needsConnection: Bool
     let repeatsExactlyOnce: Bool
-    let forgetsRequests: Bool
+    let dropsSubscribes: Bool
     let resubscribing: Resubscribing
 
     init(_ options: borrowing SessionOptions) {
@@ -46,28 +48,29 @@ public struct Session: ~Copyable {
       deliversParts = options.deliversParts
       needsConnection = options.needsConnection
       repeatsExactlyOnce = options.repeatsExactlyOnce
-      forgetsRequests = options.forgetsRequests
+      dropsSubscribes = options.dropsSubscribes
       resubscribing = options.resubscribing
     }
   }
 
-  /// What came in on a connection and was not handed out: it outlasts the connection, until the next one begins.
+  /// What came on a connection and was not handed out. It outlasts the connection, until the next one
+  /// begins.
   struct Arrival: BitwiseCopyable {
     enum Blockage: BitwiseCopyable {
       case none
-      /// A message is there that has to wait for the application to acknowledge others.
+      /// A message has to wait until the application acknowledges others.
       case inboxFull
-      /// What is there has to wait for room for the answer to it.
+      /// A packet has to wait for room for its acknowledgement.
       case controlQueueFull
     }
 
     var event = PendingEvent()
-    /// A PUBLISH that is larger than the receive buffer, and not yet at its end.
+    /// A PUBLISH that is larger than the receive buffer, and not complete.
     var large: LargeMessage? = nil
-    /// There is one: to look into an optional of that size is a call.
+    /// Whether there is one: looking into an optional of that size takes a call.
     private(set) var hasLarge = false
     var blockage = Blockage.none
-    /// The server has said something.
+    /// The server has sent something.
     var hasBegun = false
     /// Why the session wants this connection closed.
     var closeReason: CloseReason? = nil
@@ -93,11 +96,11 @@ public struct Session: ~Copyable {
 
   /// What outlives a connection.
   var state: SessionState
-  /// What dies with one.
+  /// What lasts as long as one.
   var connection: Connection
   var arrival = Arrival()
 
-  // Memory for what dies with a connection.
+  // Memory for what lasts as long as a connection.
   var connects: ConnectPackets
   var control: ControlQueue
   var receiver: ReceiveBuffer
@@ -110,9 +113,9 @@ public struct Session: ~Copyable {
 
   static var disconnectPropertyBytes: Int { 256 }
 
-  /// The caller guarantees that `options` are those the plan was made with. Packet Identifiers
-  /// begin at random, so that a client which takes up the session of an
-  /// earlier process does not begin with the identifiers that one had in flight.
+  /// The caller guarantees that `options` are those the plan was made with. Packet Identifiers begin at
+  /// random, so that a client which resumes the session of an earlier process does not begin with the
+  /// identifiers which that process had in flight.
   public init(
     _ options: borrowing SessionOptions, plan: SessionPlan, block: borrowing Arena,
     random: UInt32
@@ -123,7 +126,7 @@ public struct Session: ~Copyable {
     inFlightMaximum = options.inFlightMaximum
     state = SessionState(options, plan: plan, block: block, random: random)
     connection = Connection(
-      .disconnected, pingTimeout: options.pingTimeout, ackTimeout: options.answerTimeout)
+      .disconnected, pingTimeout: options.pingTimeout, ackTimeout: options.ackTimeout)
     connects = ConnectPackets(region: block.region(plan.connect), options)
     control = ControlQueue(region: block.region(plan.control))
     receiver = ReceiveBuffer(region: block.region(plan.receive))
@@ -134,11 +137,12 @@ public struct Session: ~Copyable {
     disconnectProperties = block.region(plan.disconnectProperties)
   }
 
-  /// Completes a Client Identifier that is a template (`Connect.isClientIDTemplate`). To be called once, before the
-  /// first connection.
+  /// Completes a Client Identifier that is a template (`Connect.isClientIDTemplate`). It has to be called
+  /// once, before the first connection.
   public mutating func fillClientID(_ nextByte: () -> UInt8) { connects.fillClientID(nextByte) }
 
-  /// The session is over, and its block goes back to whoever it belongs to: credentials and authentication data do not.
+  /// Overwrites credentials and authentication data when the session is over, before its block returns to
+  /// its owner.
   public mutating func wipeSecrets() {
     connects.wipe()
     disconnectProperties.wipe(0..<disconnectProperties.count)
@@ -150,36 +154,36 @@ public struct Session: ~Copyable {
 
   public var isConnected: Bool { connection.isUp }
 
-  /// CONNACK accepted this connection, whatever has become of it since.
+  /// Whether CONNACK accepted this connection, whatever has become of it since.
   public var isAccepted: Bool { connection.wasAccepted }
 
-  /// What the server that answered can do.
+  /// What the server supports.
   public var limits: ServerLimits { connection.limits }
 
   /// Why the session wants the connection closed; `nil`: it does not.
   public var closeReason: CloseReason? { arrival.closeReason }
 
-  /// The application asked to leave: nothing new is taken.
+  /// Whether the application asked to disconnect, so that no more messages are accepted.
   var isLeaving: Bool {
     @inline(__always) get { connection.pendingDisconnect != nil }
   }
 
-  /// Every message and every request is complete, and nothing waits to be sent.
+  /// Whether every message, SUBSCRIBE and UNSUBSCRIBE is complete, and nothing waits to be sent.
   public var isDrained: Bool { state.isDrained && control.isEmpty }
 
-  /// Where the extents of a `CloseReason` or of an event point.
+  /// The bytes that the ranges of a `CloseReason` or of an event point into.
   public var receivedBytes: Span<UInt8> {
     @_lifetime(borrow self)
     borrowing get { receiver.bytes }
   }
 
-  /// Where the topic of a message is that came as a Topic Alias.
+  /// The bytes that hold the topic of a message that came with a Topic Alias.
   public var aliasedTopics: Span<UInt8> {
     @_lifetime(borrow self)
     borrowing get { receivedAliases.bytes }
   }
 
-  /// Where the Topic Filter of a subscription is that could not be made again.
+  /// The bytes that hold the Topic Filter of a lost subscription.
   public var subscribedFilters: Span<UInt8> {
     @_lifetime(borrow self)
     borrowing get { state.subscriptions.bytes }
@@ -195,23 +199,25 @@ public struct Session: ~Copyable {
   public var inboxNumbers: InboxNumbers {
     InboxNumbers(
       unacknowledged: state.inbox.count, peak: state.inbox.peak, maximum: state.inbox.maximum,
-      requests: state.requests.incomplete, requestsPeak: state.requests.peak,
-      replies: state.responses.waiting,
-      repliesPeak: state.responses.peak, subscriptions: state.subscriptions.count,
+      subscribes: state.subscribeQueue.incomplete, subscribesPeak: state.subscribeQueue.peak,
+      responses: state.responses.waiting,
+      responsesPeak: state.responses.peak, subscriptions: state.subscriptions.count,
       receiveBytesPeak: receiver.peak,
       controlBytesPeak: control.peak)
   }
 
-  /// A server that does not speak this version says so in CONNACK, or closes the connection without a word.
+  /// Whether the server does not speak this version: it reports that in CONNACK, or closes the connection
+  /// without giving a reason.
   public var serverRejectedVersion: Bool {
-    guard let closeReason else { return closedWithoutAWord }
+    guard let closeReason else { return closedWithoutConnack }
     guard case .refused = closeReason.cause else { return false }
     let code = version.hasProperties ? ReasonCode.unsupportedProtocolVersion.rawValue : 1
     return closeReason.reasonCode == code
   }
 
-  /// CONNECT is sent, or a part of it, and not a byte came back; nor has this server ever spoken this version.
-  private var closedWithoutAWord: Bool {
+  /// Whether CONNECT is sent, or a part of it, and no byte came back from a server that has never accepted
+  /// this version.
+  private var closedWithoutConnack: Bool {
     guard !arrival.hasBegun, counters.connections == 0 else { return false }
     switch connection.phase {
     case .awaitingConnack: return true

@@ -1,6 +1,6 @@
-/// Why a request was not taken. Nothing was changed.
+/// Why a call failed. It changed nothing.
 public enum SessionError: UInt8, Error, BitwiseCopyable {
-  case leaving  // the connection is being closed at the application's wish
+  case leaving  // the application has asked to disconnect
   case state  // not possible now
   case topicName
   case topicFilter

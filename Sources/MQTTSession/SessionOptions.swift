@@ -1,16 +1,16 @@
 public import MQTTWire
 public import Storage
 
-/// When to subscribe again to what was granted.
+/// When to resubscribe to what was granted.
 public enum Resubscribing: UInt32, BitwiseCopyable, Sendable {
   case ifLost = 1  // the server has no session, or does not say (3.1)
   case always = 2
   case never = 3
 }
 
-/// What a session is to be. Every value was checked by whoever made it; see `ClientOptions`.
+/// The options of a session. Every value was checked where they were made; see `ClientOptions`.
 public struct SessionOptions: ~Escapable {
-  /// What CONNECT says, on every connection.
+  /// What CONNECT has, on every connection.
   public let connect: Connect
   /// An older version may be spoken if the server does not speak this one.
   public var allowsFallback = false
@@ -22,16 +22,17 @@ public struct SessionOptions: ~Escapable {
   public var deliversParts = false
   /// The room for a user name and a password that are supplied before each connection; 0: `connect` has them.
   public var credentialBytes = 0
-  /// Room for CONNECT, so that `Session.renew` can say more; 0: no more than it takes.
+  /// Room for CONNECT, so that `Session.renew` can make it larger; 0: no more than it takes.
   public var connectBytes = 0
-  /// QoS 2 that was sent in a session which the server has lost is sent again, though it may arrive twice.
+  /// A QoS 2 message that was sent in a session which the server has lost is resent, though it may arrive
+  /// twice.
   public var repeatsExactlyOnce = false
-  /// SUBSCRIBE and UNSUBSCRIBE end with the connection, without a word.
-  public var forgetsRequests = false
+  /// SUBSCRIBE and UNSUBSCRIBE are dropped when the connection ends, without a completion.
+  public var dropsSubscribes = false
   /// Milliseconds the server may stay silent after PINGREQ.
   public var pingTimeout: UInt32 = 10_000
-  /// Milliseconds without any answer while one is waited for; 0: as many as it takes.
-  public var answerTimeout: UInt32 = 30_000
+  /// Milliseconds without any acknowledgement while one is due; 0: no limit.
+  public var ackTimeout: UInt32 = 30_000
   public var outboxBytes = 65_536
   /// 1 to 65,023.
   public var outboxMessages = 256
@@ -44,23 +45,23 @@ public struct SessionOptions: ~Escapable {
   /// QoS 1 and 2 messages that may be unacknowledged at a time: 1 to 65,535; 0: what the server says, and 20 if it
   /// cannot say, which is what Mosquitto takes by default before it closes the connection.
   public var inFlightMaximum = 0
-  /// The same towards us; CONNECT says so too.
+  /// The same for messages from the server: Receive Maximum in CONNECT.
   public var receiveMaximum = 64
   /// QoS 2 messages whose PUBREL has not come: 1 to 65,535; 0: as many as there are identifiers, or, in a session that ends with
   /// the connection, `receiveMaximum`.
   public var unreleasedMaximum = 0
   /// SUBSCRIBE and UNSUBSCRIBE packets: 1 to 256.
-  public var requests = 8
-  /// Topic Filters that are subscribed to again; 0: the application does that.
+  public var subscribePackets = 8
+  /// Topic Filters to which the session resubscribes; 0: the application does that.
   public var subscriptions = 0
   public var subscriptionBytes = 0
   public var resubscribing = Resubscribing.ifLost
-  public var requestBytes = 1024
+  public var subscribeBytes = 1024
   public var controlBytes = 512
   public var aliasesReceived = 0
   public var aliasesSent = 0
   public var aliasBytes = 128
-  public var replies = 0
+  public var responses = 0
   public var streamBytes = 0
 
   @_lifetime(copy connect)
@@ -72,24 +73,24 @@ public struct SessionOptions: ~Escapable {
     return maximum == 0 || !connect.version.hasProperties ? .max : Int(truncatingIfNeeded: maximum)
   }
 
-  fileprivate var unreleasedPlaces: Int {
+  fileprivate var unreleasedCapacity: Int {
     if unreleasedMaximum > 0 { return unreleasedMaximum }
     return connect.cleanStart && !beginsNewSession ? receiveMaximum : 65_535
   }
 
-  /// Whether CONNECT may be sent with a version: what it has to say must be possible there.
+  /// Returns whether CONNECT may be sent with a version, which has to support what CONNECT has.
   borrowing func speaks(_ version: ProtocolVersion) -> Bool {
     if version == connect.version { return true }
     guard allowsFallback, version.rawValue < connect.version.rawValue else { return false }
-    // An authentication that was asked for is not silently left out.
+    // An authentication that the program asked for is not left out silently.
     guard ConnectPackets.method(connect.properties) == nil else { return false }
     // 3.1.1: [MQTT-3.1.2-22]; 3.1: a client id of 1 to 23 bytes.
     return (!connect.hasPassword || connect.hasUserName)
-      && (version != .v3_1 || 1...23 ~= connect.clientIDSize)
+      && (!version.isV31 || 1...23 ~= connect.clientIDSize)
   }
 }
 
-/// Where a session's parts lie in the caller's block.
+/// Where the parts of a session are in the caller's block.
 public struct SessionPlan {
   let connect: ArenaSlice<UInt8>
   let descriptors: ArenaSlice<Outbox.Descriptor>
@@ -102,18 +103,18 @@ public struct SessionPlan {
   let prefix: ArenaSlice<UInt8>
   let aliasesSent: ArenaSlice<SentAliases.Entry>
   let topicsSent: ArenaSlice<UInt8>
-  let requests: ArenaSlice<SubscribeQueue.Descriptor>
-  let requestBytes: ArenaSlice<UInt8>
+  let subscribeQueue: ArenaSlice<SubscribeQueue.Descriptor>
+  let subscribeBytes: ArenaSlice<UInt8>
   let subscriptions: ArenaSlice<SubscriptionTable.Entry>
   let subscriptionBytes: ArenaSlice<UInt8>
   let control: ArenaSlice<UInt8>
   let disconnectProperties: ArenaSlice<UInt8>
   let receive: ArenaSlice<UInt8>
   let inbox: ArenaSlice<Inbox.Entry>
-  let unreleased: ArenaSlice<UInt32>
+  let awaitingPubrel: ArenaSlice<UInt32>
   let aliasesReceived: ArenaSlice<ReceivedAliases.Entry>
   let topicsReceived: ArenaSlice<UInt8>
-  let replies: ArenaSlice<PendingResponses.Entry>
+  let responses: ArenaSlice<PendingResponses.Entry>
   let stream: ArenaSlice<UInt8>
 
   public init(_ options: borrowing SessionOptions, in plan: inout ArenaLayout) {
@@ -121,11 +122,11 @@ public struct SessionPlan {
     urgent = plan.reserve(min(options.urgentMessages, 1), of: Outbox.self)
     urgentDescriptors = plan.reserve(options.urgentMessages, of: Outbox.Descriptor.self)
     noAliases = plan.reserve(0, of: SentAliases.Entry.self)
-    requests = plan.reserve(options.requests, of: SubscribeQueue.Descriptor.self)
+    subscribeQueue = plan.reserve(options.subscribePackets, of: SubscribeQueue.Descriptor.self)
     subscriptions = plan.reserve(options.subscriptions, of: SubscriptionTable.Entry.self)
-    replies = plan.reserve(options.replies, of: PendingResponses.Entry.self)
+    responses = plan.reserve(options.responses, of: PendingResponses.Entry.self)
     inbox = plan.reserve(options.receiveMaximum, of: Inbox.Entry.self)
-    unreleased = plan.reserve(IdentifierSet.slotCount(for: options.unreleasedPlaces), of: UInt32.self)
+    awaitingPubrel = plan.reserve(IdentifierSet.slotCount(for: options.unreleasedCapacity), of: UInt32.self)
     aliasesSent = plan.reserve(options.aliasesSent, of: SentAliases.Entry.self)
     aliasesReceived = plan.reserve(options.aliasesReceived, of: ReceivedAliases.Entry.self)
     connect = plan.reserve(max(ConnectPackets.size(options), options.connectBytes), of: UInt8.self)
@@ -140,7 +141,7 @@ public struct SessionPlan {
       options.aliasesSent > 0 ? Outbox.prefixSize(topicBytes: options.aliasBytes) : 0, of: UInt8.self)
     topicsSent = plan.reserve(options.aliasesSent * options.aliasBytes, of: UInt8.self)
     topicsReceived = plan.reserve(options.aliasesReceived * options.aliasBytes, of: UInt8.self)
-    requestBytes = plan.reserve(options.requestBytes, of: UInt8.self)
+    subscribeBytes = plan.reserve(options.subscribeBytes, of: UInt8.self)
     subscriptionBytes = plan.reserve(options.subscriptionBytes, of: UInt8.self)
     stream = plan.reserve(options.streamBytes, of: UInt8.self)
     receive = plan.reserve(options.receiveBytes, of: UInt8.self)

@@ -39,9 +39,10 @@ public struct Acknowledgement: BitwiseCopyable {
     var all = ByteRange.empty
     if version.hasProperties && !reader.isAtEnd {
       reasonCode = try reader.byte()
-      // No Reason Code: success. No Property Length: no properties (§3.4.2.2.1).
+      // Without a Reason Code it means success. Without a Property Length it has no properties
+      // (§3.4.2.2.1).
       if !reader.isAtEnd {
-        var list = try PropertyReader(body, reader: &reader, place: .packet(type, from: .server))
+        var list = try PropertyReader(body, reader: &reader, in: .packet(type, from: .server))
         all = list.extent
         while let property = try list.next() {
           if property.identifier == .reasonString { reason = property.text }
@@ -74,7 +75,7 @@ public struct Acknowledgement: BitwiseCopyable {
     if reasonCode != 0 { writer.put(reasonCode) }
   }
 
-  /// One of 5.0 with `properties`: encoded, without their length.
+  /// Returns the Remaining Length of a packet of 5.0 with `properties`, encoded, without their length.
   public static func remainingLength(properties: Span<UInt8>) -> Int {
     3 &+ VariableByteInteger.encodedSize(properties.count) &+ properties.count
   }
@@ -88,8 +89,8 @@ public struct Acknowledgement: BitwiseCopyable {
     writer.put(properties)
   }
 
-  /// Whether a client may acknowledge a message with this Reason Code: those of PUBACK and PUBREC, but the
-  /// ones that only a server has a use for (§3.4.2.1).
+  /// Returns whether a client may acknowledge a message with this Reason Code: one of PUBACK and PUBREC,
+  /// except those that only a server uses (§3.4.2.1).
   public static func isAllowedFromClient(_ code: UInt8, _ version: ProtocolVersion) -> Bool {
     guard version.hasProperties else { return code == 0 }
     return code != ReasonCode.noMatchingSubscribers.rawValue

@@ -12,15 +12,16 @@ public struct Auth: BitwiseCopyable {
   /// Reads what follows the Fixed Header of one from a server; extents are offsets in `body`.
   public init(parsing body: Span<UInt8>) throws(Malformed) {
     var reader = ByteReader(body)
-    // Nothing at all: Success, no properties. One is not left out without the other (§3.15.2.1).
+    // An empty packet means Success without properties. Reason Code and properties are left out together
+    // (§3.15.2.1).
     guard !reader.isAtEnd else {
       reasonCode = ReasonCode.success.rawValue
       return
     }
     reasonCode = try reader.byte()
-    // Re-authenticate is the client's word [MQTT-3.15.2-1].
+    // Only a client may send Re-authenticate [MQTT-3.15.2-1].
     guard reasonCode == 0x00 || reasonCode == 0x18 else { throw .reasonCode }
-    var list = try PropertyReader(body, reader: &reader, place: .packet(.auth, from: .server))
+    var list = try PropertyReader(body, reader: &reader, in: .packet(.auth, from: .server))
     properties = list.extent
     var hasMethod = false
     while let property = try list.next() {
@@ -37,8 +38,8 @@ public struct Auth: BitwiseCopyable {
     guard hasMethod else { throw .authenticationMethod }
   }
 
-  /// AUTH from a client that knows its method: empty `data`: none; `properties` are what else it
-  /// carries, encoded.
+  /// Returns the Property Length of AUTH from a client. Empty `data` stands for none; `properties` are the
+  /// other properties, encoded.
   public static func propertyLength(
     method: Span<UInt8>, data: Span<UInt8>, properties: Span<UInt8>
   ) -> Int {
@@ -67,7 +68,7 @@ public struct Auth: BitwiseCopyable {
     writer.put(properties)
   }
 
-  /// AUTH from a client: `properties` are encoded, without their length.
+  /// Returns the Remaining Length of AUTH from a client; `properties` are encoded, without their length.
   public static func remainingLength(properties: Span<UInt8>) -> Int {
     1 + VariableByteInteger.encodedSize(properties.count) + properties.count
   }

@@ -1,6 +1,6 @@
 public import Storage
 
-/// Reads a packet's fields front to back. Throws where the bytes end too early; never traps on what
+/// Reads a packet's fields front to back. It throws where the bytes end too early, and never traps on what
 /// the peer sent.
 public struct ByteReader: ~Escapable {
   private let bytes: Span<UInt8>
@@ -16,7 +16,7 @@ public struct ByteReader: ~Escapable {
     self.end = bytes.count
   }
 
-  /// A reader of a part of the same span, in the same offsets.
+  /// Makes a reader of a part of the same span, with the same offsets.
   @_lifetime(copy bytes)
   public init(_ bytes: Span<UInt8>, in extent: ByteRange) {
     precondition(extent.offset >= 0 && extent.end <= bytes.count)
@@ -33,20 +33,20 @@ public struct ByteReader: ~Escapable {
     return bytes[position]
   }
 
-  /// A Two Byte Integer (§1.5.2).
+  /// Reads a Two Byte Integer (§1.5.2).
   public mutating func uint16() throws(Malformed) -> UInt16 {
     guard end &- position >= 2 else { throw .truncated }
     defer { position &+= 2 }
     return UInt16(bytes[position]) << 8 | UInt16(bytes[position &+ 1])
   }
 
-  /// A Four Byte Integer (§1.5.3).
+  /// Reads a Four Byte Integer (§1.5.3).
   public mutating func uint32() throws(Malformed) -> UInt32 {
     let high = try uint16()
     return UInt32(high) << 16 | UInt32(try uint16())
   }
 
-  /// A Variable Byte Integer, in the fewest bytes [MQTT-1.5.5-1].
+  /// Reads a Variable Byte Integer, which must be in the fewest bytes [MQTT-1.5.5-1].
   public mutating func variableByteInteger() throws(Malformed) -> Int {
     var value = 0
     var shift = 0
@@ -62,26 +62,26 @@ public struct ByteReader: ~Escapable {
     }
   }
 
-  /// The next `count` bytes.
+  /// Reads the next `count` bytes.
   public mutating func extent(_ count: Int) throws(Malformed) -> ByteRange {
     guard count >= 0, end &- position >= count else { throw .truncated }
     defer { position &+= count }
     return ByteRange(offset: position, count: count)
   }
 
-  /// Binary Data (§1.5.6).
+  /// Reads Binary Data (§1.5.6).
   public mutating func binaryData() throws(Malformed) -> ByteRange {
     try extent(Int(try uint16()))
   }
 
-  /// A UTF-8 Encoded String (§1.5.4), checked.
+  /// Reads and checks a UTF-8 Encoded String (§1.5.4).
   public mutating func string() throws(Malformed) -> ByteRange {
     let extent = try binaryData()
     guard UTF8EncodedString.isValid(bytes.extracting(extent.range)) else { throw .utf8 }
     return extent
   }
 
-  /// Everything up to the end.
+  /// Reads everything up to the end.
   public mutating func rest() -> ByteRange {
     defer { position = end }
     return ByteRange(offset: position, count: end &- position)

@@ -2,8 +2,8 @@ public import Storage
 
 /// Writes a packet front to back into a span that is known to be large enough.
 ///
-/// Every packet tells its `encodedSize` first, so running over the end is a bug in this module and
-/// traps; it can't be caused from outside.
+/// Every packet says its `encodedSize` first, so a write beyond the end is a defect of this module, and
+/// traps. It can't be caused from outside.
 public struct ByteWriter: PacketWriter, ~Copyable, ~Escapable {
   private var target: MutableSpan<UInt8>
   public private(set) var count = 0
@@ -21,7 +21,7 @@ public struct ByteWriter: PacketWriter, ~Copyable, ~Escapable {
     count &+= 1
   }
 
-  /// A Two Byte Integer (§1.5.2).
+  /// Writes a Two Byte Integer (§1.5.2).
   @_lifetime(self: copy self)
   @inline(__always)
   public mutating func put(_ value: UInt16) {
@@ -32,22 +32,22 @@ public struct ByteWriter: PacketWriter, ~Copyable, ~Escapable {
   @_lifetime(self: copy self)
   @inline(__always)
   public mutating func put(_ bytes: Span<UInt8>) {
-    var place = target._mutatingExtracting(count..<count &+ bytes.count)
-    copy(bytes, into: &place)
+    var destination = target._mutatingExtracting(count..<count &+ bytes.count)
+    copy(bytes, into: &destination)
     count &+= bytes.count
   }
 }
 
-/// The data types of §1.5 that are made of those.
+/// The data types of §1.5 that consist of those.
 extension PacketWriter where Self: ~Copyable, Self: ~Escapable {
-  /// A Four Byte Integer (§1.5.3).
+  /// Writes a Four Byte Integer (§1.5.3).
   @_lifetime(self: copy self)
   public mutating func put(_ value: UInt32) {
     put(UInt16(truncatingIfNeeded: value >> 16))
     put(UInt16(truncatingIfNeeded: value))
   }
 
-  /// A Variable Byte Integer (§1.5.5).
+  /// Writes a Variable Byte Integer (§1.5.5).
   @_lifetime(self: copy self)
   @inline(__always)
   public mutating func put(variableByteInteger value: Int) {
@@ -59,7 +59,8 @@ extension PacketWriter where Self: ~Copyable, Self: ~Escapable {
     put(UInt8(truncatingIfNeeded: rest))
   }
 
-  /// UTF-8 Encoded String or Binary Data: a Two Byte Integer length, then the bytes (§1.5.4, §1.5.6).
+  /// Writes a UTF-8 Encoded String or Binary Data: a Two Byte Integer length, then the bytes (§1.5.4,
+  /// §1.5.6).
   @_lifetime(self: copy self)
   @inline(__always)
   public mutating func put(prefixed bytes: Span<UInt8>) {
@@ -67,7 +68,7 @@ extension PacketWriter where Self: ~Copyable, Self: ~Escapable {
     put(bytes)
   }
 
-  /// The same for a text that is known beforehand, in ASCII.
+  /// Writes a constant ASCII text as a UTF-8 Encoded String.
   @_lifetime(self: copy self)
   mutating func put(prefixed text: StaticString) {
     put(UInt16(truncatingIfNeeded: text.utf8CodeUnitCount))

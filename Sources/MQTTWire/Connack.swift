@@ -32,11 +32,11 @@ public struct Connack: BitwiseCopyable {
   public init(parsing body: Span<UInt8>, version: ProtocolVersion) throws(Malformed) {
     var reader = ByteReader(body)
     let flags = try reader.byte()
-    // Reserved altogether in 3.1, which has no Session Present.
-    guard flags & 0xFE == 0 || version == .v3_1 else { throw .connectAcknowledgeFlags }
-    sessionPresent = flags == 1 && version != .v3_1
+    // In 3.1, which has no Session Present, the whole byte is reserved.
+    guard flags & 0xFE == 0 || version.isV31 else { throw .connectAcknowledgeFlags }
+    sessionPresent = flags == 1 && !version.isV31
     reasonCode = try reader.byte()
-    // A refusal without Session Present [MQTT-3.2.2-6]; 3.1.1 says the same [MQTT-3.2.2-4].
+    // A refusal has no Session Present [MQTT-3.2.2-6]; 3.1.1 says the same [MQTT-3.2.2-4].
     guard reasonCode == 0 || !sessionPresent else { throw .sessionPresent }
 
     guard version.hasProperties else {
@@ -44,15 +44,15 @@ public struct Connack: BitwiseCopyable {
       guard reader.isAtEnd else { throw .trailingBytes }
       return
     }
-    // A server that does not speak 5.0 refuses it in the two bytes of 3.1.1, and some that do leave the
-    // Property Length out: either way it is a refusal.
+    // A server that does not speak 5.0 refuses it in the two bytes of 3.1.1, and some that do speak it
+    // leave out the Property Length. Either way it is a refusal.
     if body.count == 2, reasonCode != 0 {
       reasonCode = Self.translated(reasonCode)
       guard reasonCode >= 0x80 else { throw .reasonCode }
       return
     }
     guard reasonCode == 0 || reasonCode >= 0x80 else { throw .reasonCode }
-    var list = try PropertyReader(body, reader: &reader, place: .packet(.connack, from: .server))
+    var list = try PropertyReader(body, reader: &reader, in: .packet(.connack, from: .server))
     properties = list.extent
     while let property = try list.next() { take(property) }
     guard reader.isAtEnd else { throw .trailingBytes }
@@ -80,7 +80,7 @@ public struct Connack: BitwiseCopyable {
     }
   }
 
-  /// The Reason Code that means the same as a Connect Return code of 3.1.1.
+  /// Returns the Reason Code that means the same as a Connect Return code of 3.1.1.
   private static func translated(_ returnCode: UInt8) -> UInt8 {
     switch returnCode {
     case 1: ReasonCode.unsupportedProtocolVersion.rawValue

@@ -1,11 +1,11 @@
-/// CONNECT (§3.1): what a client says first.
+/// CONNECT (§3.1): the first packet of a client.
 public struct Connect: ~Escapable {
   public private(set) var version: ProtocolVersion
   public let cleanStart: Bool
   /// Seconds; 0: none.
   public let keepAlive: UInt16
   public let clientID: Span<UInt8>
-  /// Each '%' in it stands for two characters that are written later; it is encoded as two of itself.
+  /// Each '%' in it stands for two characters that are written later; it is encoded as '%%'.
   public let isClientIDTemplate: Bool
   public let userName: Span<UInt8>
   public let password: Span<UInt8>
@@ -13,16 +13,16 @@ public struct Connect: ~Escapable {
   private let credentialFlags: UInt8
   public let will: Will
   public let session: SessionProperties
-  /// 5.0: what else the application wants to say; encoded properties, without their length.
+  /// 5.0: the application's properties, encoded, without their length.
   public let properties: Span<UInt8>
 
-  /// The properties of 5.0 that the library answers for itself. 0 leaves one out.
+  /// The properties of 5.0 that the library sets itself. 0 leaves one out.
   public struct SessionProperties: BitwiseCopyable {
     /// Seconds; 0: the session ends with the connection.
     public var sessionExpiryInterval: UInt32 = 0
-    /// QoS 1 and 2 messages this client takes at a time.
+    /// QoS 1 and 2 messages that this client accepts at a time.
     public var receiveMaximum: UInt16 = 0
-    /// The largest packet this client takes.
+    /// The largest packet that this client accepts.
     public var maximumPacketSize: UInt32 = 0
     public var topicAliasMaximum: UInt16 = 0
 
@@ -107,8 +107,8 @@ public struct Connect: ~Escapable {
     self.properties = properties
   }
 
-  /// What is said to a server that speaks an older version: all that needs 5.0 is left out. A call: its callers would copy
-  /// it field by field: 800 bytes on riscv64.
+  /// Returns the CONNECT for an older version, without all that needs 5.0. It is kept out of line: its
+  /// callers would copy it field by field, which takes 800 bytes on riscv64.
   @inline(never)
   @_lifetime(copy self)
   public func downgraded(to older: ProtocolVersion) -> Connect {

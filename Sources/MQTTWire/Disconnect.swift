@@ -19,7 +19,8 @@ public struct Disconnect: BitwiseCopyable {
   /// Reads what follows the Fixed Header of one from a server, which only 5.0 has.
   public init(parsing body: Span<UInt8>) throws(Malformed) {
     var reader = ByteReader(body)
-    // No Reason Code: 0x00 (§3.14.2.1). No Property Length: no properties (§3.14.2.2.1).
+    // Without a Reason Code it is 0x00 (§3.14.2.1). Without a Property Length it has no properties
+    // (§3.14.2.2.1).
     guard !reader.isAtEnd else {
       reasonCode = 0
       return
@@ -27,7 +28,7 @@ public struct Disconnect: BitwiseCopyable {
     reasonCode = try reader.byte()
     guard reasonCode == 0 || reasonCode >= 0x80 else { throw .reasonCode }
     guard !reader.isAtEnd else { return }
-    var list = try PropertyReader(body, reader: &reader, place: .packet(.disconnect, from: .server))
+    var list = try PropertyReader(body, reader: &reader, in: .packet(.disconnect, from: .server))
     properties = list.extent
     while let property = try list.next() {
       switch property.identifier {
@@ -47,7 +48,8 @@ public struct Disconnect: BitwiseCopyable {
     if hasReasonCode(version) { writer.put(reasonCode) }
   }
 
-  /// DISCONNECT of 5.0 with `properties`: encoded, without their length (§3.14.2.2).
+  /// Returns the Remaining Length of a DISCONNECT of 5.0 with `properties`, encoded, without their length
+  /// (§3.14.2.2).
   public static func remainingLength(properties: Span<UInt8>) -> Int {
     remainingLengthWithProperties(properties.count)
   }
@@ -70,7 +72,7 @@ public struct Disconnect: BitwiseCopyable {
     writer.put(properties)
   }
 
-  /// Table 3-10: what a client may say.
+  /// Returns whether Table 3-10 allows a Reason Code from a client.
   public static func isAllowedFromClient(_ code: UInt8, _ version: ProtocolVersion) -> Bool {
     guard version.hasProperties else { return code == 0 }
     switch code {

@@ -9,20 +9,20 @@ public struct FixedHeader: BitwiseCopyable {
   /// The whole packet's size in bytes.
   public var packetSize: Int { size &+ remainingLength }
 
-  /// The size of a packet with this Remaining Length.
+  /// Returns the size of a packet with this Remaining Length.
   @inline(__always)
   public static func packetSize(_ remainingLength: Int) -> Int {
     1 &+ VariableByteInteger.encodedSize(remainingLength) &+ remainingLength
   }
 
-  /// Reads the header at the beginning of `bytes`. `nil`: more bytes are needed to tell.
+  /// Reads the header at the beginning of `bytes`. Returns `nil` if more bytes are needed.
   public init?(parsing bytes: Span<UInt8>, version: ProtocolVersion) throws(Malformed) {
     guard bytes.count >= 1 else { return nil }
     let first = bytes[0]
     guard let type = ControlPacketType(rawValue: first >> 4) else { throw .packetType }
     guard type != .auth || version.hasProperties else { throw .packetType }  // reserved before 5.0
-    // 3.1 does not use the flags of what a server sends but PUBLISH, and PUBREL may have DUP (§2.1).
-    guard type == .publish || version == .v3_1 || first & 0x0F == type.requiredFlags else {
+    // In 3.1 only PUBLISH and PUBREL, which may have DUP, use the flags of a server's packets (§2.1).
+    guard type == .publish || version.isV31 || first & 0x0F == type.requiredFlags else {
       throw .reservedFlags
     }
 
@@ -34,7 +34,8 @@ public struct FixedHeader: BitwiseCopyable {
       length |= Int(byte & 0x7F) << (7 &* (index &- 1))
       index &+= 1
       if byte < 0x80 {
-        // The fewest bytes possible: a last byte of zero adds nothing [MQTT-1.5.5-1]. Before 5.0 that was not asked for.
+        // It has to be in the fewest bytes, and a last byte of zero adds nothing [MQTT-1.5.5-1]. Versions
+        // before 5.0 did not require that.
         guard byte != 0 || index == 2 || !version.hasProperties else { throw .remainingLength }
         break
       }

@@ -7,34 +7,34 @@ public struct PacketIdentifier: BitwiseCopyable, Equatable {
     @inline(__always) get { 2 }
   }
 
-  /// `nil` for zero, which is none [MQTT-2.2.1-3].
+  /// Returns `nil` for zero, which is no Packet Identifier [MQTT-2.2.1-3].
   public init?(_ rawValue: UInt16) {
     guard rawValue != 0 else { return nil }
     self.rawValue = rawValue
   }
 
-  // Client and Server count for themselves, but a client's PUBLISH, SUBSCRIBE and UNSUBSCRIBE share one set
-  // (§2.2.1). Three ranges keep them apart: messages and urgent messages each take theirs in turn, requests one for
-  // each place in their table.
+  // Client and server assign identifiers independently, but PUBLISH, SUBSCRIBE and UNSUBSCRIBE of a client
+  // share one set (§2.2.1). Three ranges keep them apart: messages and urgent messages each use theirs in
+  // turn, SUBSCRIBE and UNSUBSCRIBE have one for each index in their table.
 
-  /// How many requests have one.
-  public static var requestCount: Int { 256 }
+  /// How many SUBSCRIBE and UNSUBSCRIBE packets can have one.
+  public static var subscribeCount: Int { 256 }
 
   public static var first: PacketIdentifier { PacketIdentifier(unchecked: 1) }
 
-  /// The identifier of the request at a place.
-  public static func request(_ place: Int) -> PacketIdentifier {
-    precondition(place >= 0 && place < requestCount)
-    return PacketIdentifier(unchecked: IdentifierRange.urgent.last &+ 1 &+ UInt16(place))
+  /// Returns the identifier of the SUBSCRIBE or UNSUBSCRIBE at an index.
+  public static func subscribe(_ index: Int) -> PacketIdentifier {
+    precondition(index >= 0 && index < subscribeCount)
+    return PacketIdentifier(unchecked: IdentifierRange.urgent.last &+ 1 &+ UInt16(index))
   }
 
-  /// The place of the request that has this identifier; `nil` for a message's.
-  public var requestPlace: Int? {
+  /// The index of the SUBSCRIBE or UNSUBSCRIBE with this identifier; `nil` if it belongs to a message.
+  public var subscribeIndex: Int? {
     rawValue > IdentifierRange.urgent.last ? Int(rawValue &- IdentifierRange.urgent.last) &- 1 : nil
   }
 
-  /// In the drop-in each has the message id that the program was told, which its cookie says.
-  public init(given cookie: UInt64) {
+  /// In the drop-in the identifier is the message id that the program was told, which is in the cookie.
+  public init(cookie: UInt64) {
     precondition(UInt16(truncatingIfNeeded: cookie) != 0)
     self.init(unchecked: UInt16(truncatingIfNeeded: cookie))
   }
@@ -58,18 +58,19 @@ public struct IdentifierRange: BitwiseCopyable {
     identifier.rawValue &- first <= last &- first
   }
 
-  /// The one that any 16 bits stand for.
+  /// Returns the identifier that any 16 bits stand for.
   public func any(_ bits: UInt16) -> PacketIdentifier {
     PacketIdentifier(unchecked: first &+ bits % (last &- first &+ 1))
   }
 
-  /// The first after the last.
+  /// Returns the next identifier; the first one follows the last.
   @inline(__always)
   public func next(after identifier: PacketIdentifier) -> PacketIdentifier {
     PacketIdentifier(unchecked: identifier.rawValue == last ? first : identifier.rawValue &+ 1)
   }
 
-  /// How many steps of `next` lead from one to another; one of another range is never reached.
+  /// Returns how many steps of `next` lead from one identifier to another. One of another range is never
+  /// reached.
   @inline(__always)
   public func distance(from start: PacketIdentifier, to end: PacketIdentifier) -> Int {
     guard contains(end) else { return .max }
@@ -77,13 +78,13 @@ public struct IdentifierRange: BitwiseCopyable {
     return difference < 0 ? difference &+ count : difference
   }
 
-  /// The same among all there are.
-  public static func distanceOfGiven(from start: PacketIdentifier, to end: PacketIdentifier) -> Int {
+  /// Returns the same distance in the range of all identifiers.
+  public static func fullDistance(from start: PacketIdentifier, to end: PacketIdentifier) -> Int {
     let difference = Int(end.rawValue) &- Int(start.rawValue)
     return difference < 0 ? difference &+ 65_535 : difference
   }
 
-  /// The one that `steps` steps of `next` lead to; at most `count`.
+  /// Returns the identifier that `steps` steps of `next` lead to; at most `count`.
   public func advanced(_ identifier: PacketIdentifier, by steps: Int) -> PacketIdentifier {
     let sum = Int(identifier.rawValue) &+ steps
     return PacketIdentifier(unchecked: UInt16(truncatingIfNeeded: sum > Int(last) ? sum &- count : sum))

@@ -50,15 +50,15 @@ enum PropertyType: UInt8 {
 /// Who sends a packet. A few properties may come from one side only.
 public enum Sender: BitwiseCopyable { case client, server }
 
-/// Where a list of properties stands: in a Control Packet, or in the Will of a CONNECT.
-public enum PropertyPlace: BitwiseCopyable {
+/// What a list of properties belongs to: a Control Packet, or the Will of a CONNECT.
+public enum PropertyContext: BitwiseCopyable {
   case packet(ControlPacketType, from: Sender)
   case will
-  /// Wherever: only that each is a property is checked.
+  /// Any of these: it is only checked that each is a property.
   case anywhere
 
-  /// Its bit in `PropertyRule.places`. CONNECT and SUBSCRIBE only clients send, CONNACK and SUBACK only
-  /// servers; where a rule depends on the sender, the packet has a bit for each.
+  /// Its bit in `PropertyRule.contexts`. Only clients send CONNECT and SUBSCRIBE, and only servers CONNACK
+  /// and SUBACK. Where a rule depends on the sender, the packet has a bit for each.
   var bit: UInt32 {
     switch self {
     case .will: PropertyRule.will
@@ -69,11 +69,11 @@ public enum PropertyPlace: BitwiseCopyable {
   }
 }
 
-/// Table 2-4: what each property is and where it may stand.
+/// Table 2-4: what each property is, and which packets may have it.
 struct PropertyRule: BitwiseCopyable {
   let type: PropertyType
-  /// `PropertyPlace.bit`s.
-  let places: UInt32
+  /// `PropertyContext.bit`s.
+  let contexts: UInt32
   /// What a numeric value may be.
   let minimum: UInt32
   let maximum: UInt32
@@ -85,7 +85,7 @@ struct PropertyRule: BitwiseCopyable {
     case .contentType: rule(.string, publish | will)
     case .responseTopic: rule(.string, publish | will)
     case .correlationData: rule(.binaryData, publish | will)
-    // From a client it stands in SUBSCRIBE, from a server in PUBLISH [MQTT-3.3.4-6].
+    // From a client SUBSCRIBE has it, from a server PUBLISH [MQTT-3.3.4-6].
     case .subscriptionIdentifier: rule(.variableByteInteger, server(.publish) | client(.subscribe), 1)
     // Only a client may send it in DISCONNECT [MQTT-3.14.2-2].
     case .sessionExpiryInterval: rule(.fourByteInteger, connect | connack | client(.disconnect))
@@ -113,9 +113,9 @@ struct PropertyRule: BitwiseCopyable {
   }
 
   private static func rule(
-    _ type: PropertyType, _ places: UInt32, _ minimum: UInt32 = 0, _ maximum: UInt32 = .max
+    _ type: PropertyType, _ contexts: UInt32, _ minimum: UInt32 = 0, _ maximum: UInt32 = .max
   ) -> PropertyRule {
-    PropertyRule(type: type, places: places, minimum: minimum, maximum: maximum)
+    PropertyRule(type: type, contexts: contexts, minimum: minimum, maximum: maximum)
   }
 
   static var will: UInt32 { 1 }
@@ -135,11 +135,11 @@ struct PropertyRule: BitwiseCopyable {
   }
 
   private static func client(_ type: ControlPacketType) -> UInt32 {
-    PropertyPlace.packet(type, from: .client).bit
+    PropertyContext.packet(type, from: .client).bit
   }
 
   private static func server(_ type: ControlPacketType) -> UInt32 {
-    PropertyPlace.packet(type, from: .server).bit
+    PropertyContext.packet(type, from: .server).bit
   }
 
   private static func both(_ type: ControlPacketType) -> UInt32 { client(type) | server(type) }

@@ -1,4 +1,4 @@
-/// Writes properties one by one into room that may be too small, for applications that build a list.
+/// Writes properties one by one into space that may be too small, for applications that build a list.
 public enum PropertyEncoder {
   public enum Fault: Error, BitwiseCopyable {
     case property  // unknown, of another kind, or out of its range
@@ -6,7 +6,7 @@ public enum PropertyEncoder {
     case full
   }
 
-  /// Each returns how many bytes it wrote; when it throws, nothing was written.
+  /// Each of these functions returns how many bytes it wrote. If it throws, it has written nothing.
   public static func encode(
     _ identifier: UInt32, number: UInt32, into target: inout MutableSpan<UInt8>
   ) throws(Fault) -> Int {

@@ -4,35 +4,35 @@ public import Storage
 /// allowed in this packet, not repeated, value in range, strings well-formed.
 public struct PropertyReader: ~Escapable {
   private var reader: ByteReader
-  private let place: UInt32  // its `bit`
+  private let context: UInt32  // its `bit`
   /// The whole list, without its length.
   public let extent: ByteRange
   // One bit for each identifier seen so far: 0…31 and 32…63.
   private var seen: (UInt32, UInt32) = (0, 0)
 
-  /// Takes the Property Length and what it covers from `reader`, which moves on behind it.
+  /// Reads the Property Length and the properties from `reader`, which moves on behind them.
   @_lifetime(copy bytes)
   public init(
-    _ bytes: Span<UInt8>, reader: inout ByteReader, place: PropertyPlace
+    _ bytes: Span<UInt8>, reader: inout ByteReader, in context: PropertyContext
   ) throws(Malformed) {
     let length = try reader.variableByteInteger()
     extent = try reader.extent(length)
     self.reader = ByteReader(bytes, in: extent)
-    self.place = place.bit
+    self.context = context.bit
   }
 
-  /// A list without its length: what an application hands in, or what was checked before.
+  /// Reads a list without its length: one that an application supplies, or one that was checked before.
   @_lifetime(copy list)
-  public init(_ list: Span<UInt8>, place: PropertyPlace) {
+  public init(_ list: Span<UInt8>, in context: PropertyContext) {
     reader = ByteReader(list)
     extent = ByteRange(offset: 0, count: list.count)
-    self.place = place.bit
+    self.context = context.bit
   }
 
   /// Where the next property begins.
   public var position: Int { reader.position }
 
-  /// The next property; `nil` after the last.
+  /// Returns the next property, or `nil` after the last.
   @inline(never)  // three kilobytes in each of the packets that read properties
   public mutating func next() throws(Malformed) -> Property? {
     guard !reader.isAtEnd else { return nil }
@@ -41,8 +41,8 @@ public struct PropertyReader: ~Escapable {
       throw .unknownProperty
     }
     let rule = PropertyRule.of(identifier)
-    guard rule.places & place != 0 else { throw .propertyNotAllowed }
-    try noteSeen(identifier)
+    guard rule.contexts & context != 0 else { throw .propertyNotAllowed }
+    try markSeen(identifier)
 
     var number: UInt32 = 0
     var text = ByteRange.empty
@@ -62,12 +62,13 @@ public struct PropertyReader: ~Escapable {
     return Property(identifier: identifier, number: number, text: text, value: value)
   }
 
-  /// Whether a list without its length is one that a packet may have, and leaves out what the library says itself.
+  /// Returns whether a packet may have a list, given without its length, and whether the list has none of
+  /// the properties that the library sets itself.
   public static func isValid(
-    _ list: Span<UInt8>, in place: PropertyPlace, without own: PropertyIdentifier? = nil,
+    _ list: Span<UInt8>, in context: PropertyContext, without own: PropertyIdentifier? = nil,
     _ other: PropertyIdentifier? = nil
   ) -> Bool {
-    var reader = PropertyReader(list, place: place)
+    var reader = PropertyReader(list, in: context)
     do throws(Malformed) {
       while let property = try reader.next() {
         if property.identifier == own || property.identifier == other { return false }
@@ -78,16 +79,16 @@ public struct PropertyReader: ~Escapable {
     }
   }
 
-  /// Reads the beginning of a property that is not there as a whole: identifier and number, or how many strings
-  /// follow. Repetitions go unnoticed.
+  /// Reads the beginning of a property that is not wholly there: identifier and number, or how many strings
+  /// follow. Repetitions are not noticed.
   public static func begin(
-    _ reader: inout ByteReader, place: PropertyPlace
+    _ reader: inout ByteReader, in context: PropertyContext
   ) throws(Malformed) -> (identifier: PropertyIdentifier, number: UInt32, strings: Int) {
     guard let identifier = PropertyIdentifier(rawValue: try reader.byte()) else {
       throw .unknownProperty
     }
     let rule = PropertyRule.of(identifier)
-    guard rule.places & place.bit != 0 else { throw .propertyNotAllowed }
+    guard rule.contexts & context.bit != 0 else { throw .propertyNotAllowed }
     let number: UInt32
     switch rule.type {
     case .byte: number = UInt32(try reader.byte())
@@ -101,16 +102,16 @@ public struct PropertyReader: ~Escapable {
     return (identifier, number, 0)
   }
 
-  /// Only User Property may come again, and Subscription Identifier in a PUBLISH from a server
-  /// (§3.3.2.3.8).
-  private mutating func noteSeen(_ identifier: PropertyIdentifier) throws(Malformed) {
+  /// Marks a property as seen. Only User Property may be repeated, and Subscription Identifier in a PUBLISH
+  /// from a server (§3.3.2.3.8).
+  private mutating func markSeen(_ identifier: PropertyIdentifier) throws(Malformed) {
     let number = identifier.rawValue
     let bit: UInt32 = 1 << UInt32(number & 31)
     if (number < 32 ? seen.0 : seen.1) & bit != 0 {
       let isRepeatable =
-        identifier == .userProperty || place == PropertyPlace.anywhere.bit
+        identifier == .userProperty || context == PropertyContext.anywhere.bit
         || (identifier == .subscriptionIdentifier
-          && place == PropertyPlace.packet(.publish, from: .server).bit)
+          && context == PropertyContext.packet(.publish, from: .server).bit)
       guard isRepeatable else { throw .propertyRepeated }
     }
     if number < 32 { seen.0 |= bit } else { seen.1 |= bit }

@@ -1,3 +1,5 @@
+import Storage
+
 /// The Protocol Version byte of CONNECT (§3.1.2.2).
 public enum ProtocolVersion: UInt8, BitwiseCopyable {
   // The underscores stand for the points of the version.
@@ -8,10 +10,13 @@ public enum ProtocolVersion: UInt8, BitwiseCopyable {
   // swift-format-ignore: AlwaysUseLowerCamelCase
   case v5_0 = 5
 
-  /// Properties, and Reason Codes beyond CONNACK's, came with 5.0.
+  /// Whether packets have properties, and Reason Codes beyond those of CONNACK, which came with 5.0.
   @inline(__always)
   public var hasProperties: Bool { self == .v5_0 }
 
+  @inline(__always)
+  public var isV31: Bool { Feature.hasMQTT31 && self == .v3_1 }
+
   /// The Protocol Name (§3.1.2.1; 3.1 calls itself MQIsdp).
-  public var name: StaticString { self == .v3_1 ? "MQIsdp" : "MQTT" }
+  public var name: StaticString { isV31 ? "MQIsdp" : "MQTT" }
 }

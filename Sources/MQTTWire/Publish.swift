@@ -4,12 +4,12 @@ public import Storage
 public struct Publish: ~Escapable {
   /// Empty only together with a Topic Alias.
   public let topic: Span<UInt8>
-  /// Empty if whoever sends the packet puts the payload behind it himself.
+  /// Empty if the sender appends the payload to the packet.
   public let payload: Span<UInt8>
   public let payloadSize: Int
   /// QoS and retain, as the Fixed Header has them (§3.3.1).
   public let headerFlags: UInt8
-  /// 5.0: encoded properties, without their length; checked by whoever hands them in.
+  /// 5.0: encoded properties, without their length; the caller has checked them.
   public let properties: Span<UInt8>
   /// 5.0: the properties the library sets itself, in front of the others.
   public var own: OwnProperties
@@ -74,7 +74,7 @@ public struct Publish: ~Escapable {
     own = OwnProperties()
   }
 
-  /// No more than a topic and a payload.
+  /// Makes a message that consists of a topic and a payload alone.
   @_lifetime(copy topic, copy payload)
   @inline(__always)
   public init(topic: Span<UInt8>, payload: Span<UInt8>, headerFlags: UInt8) {
@@ -86,7 +86,7 @@ public struct Publish: ~Escapable {
     own = OwnProperties()
   }
 
-  /// A message without its payload, which follows later.
+  /// Makes a message without its payload, which follows later.
   @_lifetime(copy topic, copy properties)
   public init(
     topic: Span<UInt8>, payloadSize: Int, qos: QoS, retain: Bool, properties: Span<UInt8>
@@ -99,7 +99,7 @@ public struct Publish: ~Escapable {
     own = OwnProperties()
   }
 
-  /// The same message under a Topic Alias: with its topic, which establishes the alias, or without.
+  /// Returns the same message with a Topic Alias, with its topic, which establishes the alias, or without.
   @_lifetime(copy self)
   public func under(alias: UInt16, isEstablished: Bool) -> Publish {
     var copy = Publish(
@@ -113,7 +113,7 @@ public struct Publish: ~Escapable {
   public var qos: QoS { QoS(rawValue: headerFlags >> 1 & 3) ?? .atMostOnce }
   public var retain: Bool { headerFlags & Self.retainFlag != 0 }
 
-  /// QoS 1 and 2 have a Packet Identifier [MQTT-2.2.1-2].
+  /// Whether the packet has a Packet Identifier, as those of QoS 1 and 2 do [MQTT-2.2.1-2].
   @inline(__always) @usableFromInline
   var hasIdentifier: Bool { headerFlags & 0b110 != 0 }
 
@@ -127,8 +127,8 @@ public struct Publish: ~Escapable {
     2 &+ topic.count &+ (hasIdentifier ? 2 : 0) &+ propertySize(version) &+ payloadSize
   }
 
-  /// `identifier` is not used with QoS 0. What is written is as large as `FixedHeader.packetSize` says of `remainingLength`,
-  /// without the payload if that is not here.
+  /// Encodes the packet. `identifier` is not used with QoS 0. It writes as many bytes as
+  /// `FixedHeader.packetSize` says of `remainingLength`, without the payload if that is not here.
   @inline(always)
   public func encode<Writer: PacketWriter & ~Copyable & ~Escapable>(
     into writer: inout Writer, identifier: PacketIdentifier, version: ProtocolVersion
@@ -145,7 +145,7 @@ public struct Publish: ~Escapable {
     writer.put(payload)
   }
 
-  /// Where the four bytes of the Message Expiry Interval are in the encoded packet: of the library's own
+  /// Returns the offset of the Message Expiry Interval in the encoded packet: of the library's own
   /// property, or of the one at `offset` in `properties`.
   public func expiryOffset(_ remainingLength: Int, inProperties offset: Int?) -> Int {
     let list =
@@ -208,7 +208,7 @@ public struct ReceivedPublish: BitwiseCopyable {
       identifier = number
     }
     if version.hasProperties {
-      var list = try PropertyReader(body, reader: &reader, place: .packet(.publish, from: .server))
+      var list = try PropertyReader(body, reader: &reader, in: .packet(.publish, from: .server))
       properties = list.extent
       while let property = try list.next() {
         switch property.identifier {
@@ -228,8 +228,8 @@ public struct ReceivedPublish: BitwiseCopyable {
     if !(topic.isEmpty && topicAlias != 0) { try Self.checkTopic(body, topic) }
   }
 
-  /// How many bytes come before the payload, in a body that may not be there as a whole. `nil`: more bytes are
-  /// needed to tell.
+  /// Returns how many bytes come before the payload, in a body that may be incomplete. It is `nil` if more
+  /// bytes are needed.
   public static func variableHeaderSize(
     of body: Span<UInt8>, flags: UInt8, version: ProtocolVersion
   ) -> Int? {
@@ -245,7 +245,7 @@ public struct ReceivedPublish: BitwiseCopyable {
       size &+= 1
       length |= Int(byte & 0x7F) << shift
       shift &+= 7
-      // One that is too long will be found out when it is parsed.
+      // One that is too long is detected when it is parsed.
       if byte < 0x80 || shift == 28 { return size &+ length }
     }
   }

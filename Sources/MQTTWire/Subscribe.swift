@@ -1,7 +1,7 @@
 public import Storage
 
-/// What SUBSCRIBE and UNSUBSCRIBE are about: Topic Filters, and for SUBSCRIBE their options. Whoever
-/// has the list keeps it in a form of his own.
+/// The Topic Filters of SUBSCRIBE and UNSUBSCRIBE, and for SUBSCRIBE their options. The owner of the list
+/// stores it in its own form.
 public protocol SubscriptionList: ~Copyable, ~Escapable {
   var count: Int { get }
   @_lifetime(borrow self)
@@ -39,8 +39,8 @@ public struct SubscriptionOptions: BitwiseCopyable, Equatable {
   }
 }
 
-/// SUBSCRIBE (§3.8) and UNSUBSCRIBE (§3.10), which differ in the options only.
-public struct SubscriptionRequest<List: SubscriptionList & ~Copyable & ~Escapable>: ~Copyable, ~Escapable {
+/// SUBSCRIBE (§3.8) and UNSUBSCRIBE (§3.10), which differ only in the options.
+public struct SubscribePacket<List: SubscriptionList & ~Copyable & ~Escapable>: ~Copyable, ~Escapable {
   /// `.subscribe` or `.unsubscribe`.
   public let type: ControlPacketType
   public let list: List
@@ -125,7 +125,7 @@ public struct Suback: BitwiseCopyable {
     var reason = ByteRange.empty
     var all = ByteRange.empty
     if version.hasProperties {
-      var list = try PropertyReader(body, reader: &reader, place: .packet(type, from: .server))
+      var list = try PropertyReader(body, reader: &reader, in: .packet(type, from: .server))
       all = list.extent
       while let property = try list.next() {
         if property.identifier == .reasonString { reason = property.text }
@@ -143,7 +143,7 @@ public struct Suback: BitwiseCopyable {
     }
   }
 
-  /// Tables 3-8 and 3-9; 3.1.1 has 0 to 2 and 0x80 [MQTT-3.9.3-2].
+  /// Returns whether Tables 3-8 and 3-9 allow a Reason Code; 3.1.1 has 0 to 2 and 0x80 [MQTT-3.9.3-2].
   private static func allows(
     _ code: UInt8, in type: ControlPacketType, _ version: ProtocolVersion
   ) -> Bool {

@@ -9,7 +9,7 @@ public enum TopicFilter {
     case shareName  // [MQTT-4.8.2-1], [MQTT-4.8.2-2]
   }
 
-  /// What the specification asks of a filter that is to be sent.
+  /// Checks what the specification requires of a filter that is to be sent.
   public static func validate(_ filter: Span<UInt8>) throws(Fault) {
     guard filter.count > 0 else { throw .empty }
     guard filter.count <= UTF8EncodedString.maximumSize else { throw .tooLong }
@@ -29,13 +29,13 @@ public enum TopicFilter {
     }
   }
 
-  /// Whether it has a wildcard. It must be valid.
+  /// Returns whether a filter, which must be valid, has a wildcard.
   public static func hasWildcard(_ filter: Span<UInt8>) -> Bool {
     for index in 0..<filter.count where filter[index] == plus || filter[index] == hash { return true }
     return false
   }
 
-  /// Whether it begins with `$share/`: a Shared Subscription.
+  /// Returns whether it begins with `$share/`: a Shared Subscription.
   public static func isShared(_ filter: Span<UInt8>) -> Bool {
     let prefix: InlineArray<7, UInt8> = [0x24, 0x73, 0x68, 0x61, 0x72, 0x65, slash]
     guard filter.count >= 7 else { return false }
@@ -43,12 +43,13 @@ public enum TopicFilter {
     return true
   }
 
-  /// Whether a message with this Topic Name is one the filter asks for (§4.7.1, §4.7.2). Both must be
-  /// valid. The share name of a Shared Subscription takes no part.
+  /// Returns whether a Topic Name matches the filter (§4.7.1, §4.7.2). Both must be valid. The share name
+  /// of a Shared Subscription is ignored.
   public static func matches(_ filter: Span<UInt8>, topic: Span<UInt8>) -> Bool {
     guard topic.count > 0, filter.count > 0 else { return false }
     guard var position = try? skipShare(filter), position < filter.count else { return false }
-    // A wildcard in front does not match what servers keep for themselves [MQTT-4.7.2-1].
+    // A wildcard at the beginning does not match the topics that servers keep for themselves
+    // [MQTT-4.7.2-1].
     let isReserved = topic[0] == UInt8(ascii: "$")
     if isReserved, filter[position] == plus || filter[position] == hash { return false }
 
@@ -62,7 +63,7 @@ public enum TopicFilter {
         position += 1
       default:
         guard index < topic.count, topic[index] == filter[position] else {
-          // "a/#" matches "a" too: the level above the wildcard.
+          // "a/#" also matches "a", the level above the wildcard.
           return index == topic.count && position + 2 == filter.count && filter[position] == slash
             && filter[position + 1] == hash
         }
@@ -73,7 +74,7 @@ public enum TopicFilter {
     return index == topic.count
   }
 
-  /// Where the filter proper begins: behind `$share/name/` if it is there, else at 0.
+  /// Returns where the filter itself begins: behind `$share/name/` if it is there, else at 0.
   private static func skipShare(_ filter: Span<UInt8>) throws(Fault) -> Int {
     guard isShared(filter) else { return 0 }
     var index = 7

@@ -9,7 +9,7 @@ public enum TopicName {
     case utf8  // [MQTT-3.3.2-1], [MQTT-4.7.3-2]
   }
 
-  /// One pass over the bytes tells that all is well; only a strange one is looked at again.
+  /// Checks a name. One pass over the bytes is enough for most; only a strange one is checked again.
   public static func validate(_ name: Span<UInt8>) throws(Fault) {
     guard name.count > 0 else { throw .empty }
     guard name.count <= UTF8EncodedString.maximumSize else { throw .tooLong }
@@ -22,7 +22,7 @@ public enum TopicName {
     return !isStrange(name) || isExplained(name)
   }
 
-  /// There is a byte that is not ASCII, a zero or a wildcard, as far as a quick look tells.
+  /// Returns whether there may be a byte that is not ASCII, a zero or a wildcard.
   @inline(__always)
   private static func isStrange(_ name: Span<UInt8>) -> Bool {
     // The two wildcards differ in one bit.

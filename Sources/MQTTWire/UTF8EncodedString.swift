@@ -4,8 +4,8 @@ import Storage
 public enum UTF8EncodedString {
   public static var maximumSize: Int { 65_535 }
 
-  /// Well-formed UTF-8, no surrogates, no U+0000 [MQTT-1.5.4-1] [MQTT-1.5.4-2]. Length is not
-  /// checked: on the wire it can't be too large.
+  /// Returns whether bytes are well-formed UTF-8 without surrogates and U+0000 [MQTT-1.5.4-1]
+  /// [MQTT-1.5.4-2]. The length is not checked, because on the wire it can't be too large.
   @inline(never)  // off the hot path
   public static func isValid(_ bytes: Span<UInt8>) -> Bool {
     // Nearly all strings are plain ASCII.

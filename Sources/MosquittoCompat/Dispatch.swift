@@ -34,7 +34,7 @@ extension Mosquitto.Locked {
     case .engine(.handshake(let handshake)) where handshake.type == .pubrel:
       released(Cookie.mid(handshake.cookie))
     case .engine(.completed(let completion)): handle(completion)
-    case .engine(.answered(let result)): handle(result)
+    case .engine(.subscribeCompleted(let result)): handle(result)
     case .disconnected(let failure): handle(failure)
     default: break
     }

@@ -48,7 +48,8 @@ extension Mosquitto.Locked {
   /// Whether something that is queued, or not acknowledged, has this message id. `mid` may move on past
   /// others in use.
   private func isInUse(_ mid: inout Mid) -> Bool {
-    if let identifier = PacketIdentifier(mid.mid), hasClient, client.isGiven(identifier, mid.count) {
+    if let identifier = PacketIdentifier(mid.mid), hasClient, client.isIdentifierInUse(identifier, mid.count)
+    {
       return true
     }
     return isBeforeConnect(&mid) || isQueuedSubscription(mid)

@@ -52,14 +52,14 @@ extension Mosquitto.Locked {
     // CONNACK has as much time, but looking up the name and TCP have half a minute at least.
     request.connectTimeout = state.keepAlive == 0 ? .max : max(state.keepAlive, 30) &* 1000
     // Only Keep Alive finds that the server is gone.
-    request.answerTimeout = .max
+    request.ackTimeout = .max
     request.writeTimeout = .max
     request.subscriptions = .max  // None: with libmosquitto the program resubscribes.
     request.inFlightMaximum = state.inFlightMaximum
     request.receiveMaximum = is5 ? state.receiveMaximum : 1024
     request.unreleasedMaximum = 4096
-    request.requests = 256
-    request.requestBytes = 262_144
+    request.subscribePackets = 256
+    request.subscribeBytes = 262_144
     request.controlBytes = 4096
     request.outboxBytes = Limits.outboxBytes
     request.outboxMessages = Limits.outboxMessages
@@ -98,7 +98,7 @@ extension Mosquitto.Locked {
     options.session.receiveBytes = Int(truncatingIfNeeded: Limits.receiveBytes)
     options.session.aliasesReceived = is5 ? Self.aliases : 0
     options.session.repeatsExactlyOnce = true
-    options.session.forgetsRequests = true
+    options.session.dropsSubscribes = true
     let result = isNew ? allocateClient(options) : client.renew(options) ? MOSQ_ERR_SUCCESS : MOSQ_ERR_NOMEM
     if result == MOSQ_ERR_SUCCESS { state.areOptionsChanged = false }
     return result

@@ -49,7 +49,7 @@ func encode(_ list: OpaquePointer?, into memory: UnsafeMutablePointer<UInt8>) {
 /// Returns nil if there are none, if they are malformed, or if there is no memory.
 func propertyList(of bytes: Span<UInt8>) -> OpaquePointer? {
   var list = unsafe PropertyAppender()
-  var reader = PropertyReader(bytes, place: .anywhere)
+  var reader = PropertyReader(bytes, in: .anywhere)
   do throws(Malformed) {
     while let property = try reader.next() {
       let identifier = property.identifier.rawValue

@@ -18,10 +18,12 @@ extension Mosquitto.Locked {
     var number: UInt16 = 0
     let found = unsafe mosquitto_property_read_int16(
       properties, Int32(PropertyIdentifier.topicAlias.rawValue), &number, false)
-    let isGiven = unsafe !isEmpty(topic)
-    guard unsafe found != nil else { return unsafe isGiven ? topic : nil }
+    let isIdentifierInUse = unsafe !isEmpty(topic)
+    guard unsafe found != nil else { return unsafe isIdentifierInUse ? topic : nil }
     let old = state.aliases.first { $0.number == number }
-    guard isGiven, let topic = unsafe topic else { return unsafe old.map { unsafe UnsafePointer($0.topic) } }
+    guard isIdentifierInUse, let topic = unsafe topic else {
+      return unsafe old.map { unsafe UnsafePointer($0.topic) }
+    }
     guard let copy = unsafe copied(topic) else { return nil }
     let new = unsafe Alias(number: number, topic: copy)
     if let old, state.aliases.replaceFirst(with: new, where: { $0.number == number }) {

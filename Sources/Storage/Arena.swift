@@ -1,8 +1,8 @@
-/// Where everything goes in the caller's block, before there is a block.
+/// The layout of the caller's block, which is planned before there is a block.
 ///
-/// `smq_client_size` and `smq_client_init` make the same plan, so that they cannot disagree.
+/// `smq_client_size` and `smq_client_init` make the same layout, so that they cannot disagree.
 public struct ArenaLayout {
-  /// What every place is aligned to at most, and the whole block must be.
+  /// The alignment of the whole block, and the largest of any slice.
   public static var alignment: Int { 8 }
 
   /// How many bytes the block needs.
@@ -11,14 +11,15 @@ public struct ArenaLayout {
   public init() {}
 
   #if SWIFTMQTT_POISON
-    /// What lies behind each place and belongs to nobody, so that the address sanitizer sees who goes beyond one.
+    /// The bytes behind each slice that nothing uses, so that the address sanitizer sees an access beyond
+    /// its end.
     private static var gap: Int { poisonedSize }
   #else
     @inline(__always)
     private static var gap: Int { 0 }
   #endif
 
-  /// Sets room for `count` elements aside.
+  /// Reserves a slice of `count` elements.
   public mutating func reserve<Element>(_ count: Int, of type: Element.Type) -> ArenaSlice<Element>
   where Element: ~Copyable {
     precondition(MemoryLayout<Element>.alignment <= Self.alignment)
@@ -29,51 +30,53 @@ public struct ArenaLayout {
   }
 }
 
-/// Room that a plan set aside: `count` elements, `offset` bytes into the block.
+/// A reserved slice: `count` elements, `offset` bytes into the block.
 public struct ArenaSlice<Element: ~Copyable>: BitwiseCopyable {
   public let offset: Int
   public let count: Int
 }
 
-/// The caller's block, being carved as a plan says.
+/// The caller's block, which is divided according to a layout.
 @safe public struct Arena: ~Copyable {
   private let start: UnsafeMutableRawPointer
 
-  /// The caller guarantees the plan's `byteCount` bytes at `start`, aligned to
-  /// `ArenaLayout.alignment`, as long as anything carved from the block is in use.
+  /// The caller guarantees `byteCount` bytes of the layout at `start`, aligned to `ArenaLayout.alignment`,
+  /// as long as a part of the block is in use.
   @unsafe public init(start: UnsafeMutableRawPointer) {
     unsafe self.start = start
   }
 
-  public func region(_ place: ArenaSlice<UInt8>) -> Region {
-    markEnd(of: place)
-    return unsafe Region(start: start + place.offset, count: place.count)
+  public func region(_ slice: ArenaSlice<UInt8>) -> Region {
+    markEnd(of: slice)
+    return unsafe Region(start: start + slice.offset, count: slice.count)
   }
 
-  public func table<Element: BitwiseCopyable>(_ place: ArenaSlice<Element>) -> Table<Element> {
-    markEnd(of: place)
-    return unsafe Table(start: start + place.offset, count: place.count)
+  public func table<Element: BitwiseCopyable>(_ slice: ArenaSlice<Element>) -> Table<Element> {
+    markEnd(of: slice)
+    return unsafe Table(start: start + slice.offset, count: slice.count)
   }
 
-  /// For what is neither a region nor a table: elements that cannot be copied, or that several threads use.
-  @unsafe public func start<Element: ~Copyable>(of place: ArenaSlice<Element>) -> UnsafeMutablePointer<
+  /// Returns the start of a slice that is neither a region nor a table: its elements cannot be copied, or
+  /// several threads use them.
+  @unsafe public func start<Element: ~Copyable>(of slice: ArenaSlice<Element>) -> UnsafeMutablePointer<
     Element
   > {
-    markEnd(of: place)
-    return unsafe (start + place.offset).bindMemory(to: Element.self, capacity: place.count)
+    markEnd(of: slice)
+    return unsafe (start + slice.offset).bindMemory(to: Element.self, capacity: slice.count)
   }
 
-  /// Where a place ends the address sanitizer is to see it.
+  /// Marks the end of a slice for the address sanitizer.
   @inline(__always)
-  private func markEnd<Element: ~Copyable>(of place: ArenaSlice<Element>) {
+  private func markEnd<Element: ~Copyable>(of slice: ArenaSlice<Element>) {
     #if SWIFTMQTT_POISON
-      unsafe poison(start + place.offset + MemoryLayout<Element>.stride * place.count, poisonedSize)
+      unsafe poison(start + slice.offset + MemoryLayout<Element>.stride * slice.count, poisonedSize)
     #endif
   }
 }
 
 #if SWIFTMQTT_POISON
-  // Only in the build that is fuzzed (Tests/Fuzz): whoever gives the block back, or uses it anew, makes it readable again.
+  // Only the build that is fuzzed (Tests/Fuzz) has this. A test that frees the block or uses it anew makes it
+  // readable again.
 
   private var poisonedSize: Int { 32 }
 

@@ -1,10 +1,11 @@
-/// Bytes that come in at the end and leave at the front, in one linear run, so that all of them can be read in place.
+/// A queue of bytes in one linear piece, so that all of them can be read in place.
 ///
-/// `position` and `end` never leave the region, and `position` is never behind `end`: each method that moves them checks what
-/// it is told. Reading at the front needs no other check than how many bytes there are.
+/// `position` and `end` never leave the region, and `position` is never behind `end`: each method that
+/// moves them checks its arguments. Reading at the front needs no other check than how many bytes there
+/// are.
 @safe public struct ByteQueue: ~Copyable {
   private var region: Region
-  /// Where the front is in `allBytes`.
+  /// The offset of the front in `allBytes`.
   public private(set) var position = 0
   private var end = 0
 
@@ -22,7 +23,7 @@
     @inline(__always) get { position == end }
   }
 
-  /// How many bytes fit in without moving those that are there.
+  /// How many bytes fit without moving those that are there.
   public var tailCount: Int {
     @inline(__always) get { region.count &- end }
   }
@@ -34,35 +35,35 @@
     borrowing get { region.bytes.extracting(position..<end) }
   }
 
-  /// The whole region, for places that stay where they are when the front moves on.
+  /// The whole region, for offsets that stay valid when the front moves.
   public var allBytes: Span<UInt8> {
     @_lifetime(borrow self)
     @inline(__always)
     borrowing get { region.bytes }
   }
 
-  /// Four bytes at the front, the first one lowest. `nil`: there are fewer.
+  /// Four bytes at the front, the first one lowest; `nil` if there are fewer.
   @inline(__always)
   public var firstWord: UInt32? {
     guard count >= 4 else { return nil }
     return unsafe region.uncheckedLittleEndian(at: position)
   }
 
-  /// A byte, counted from the front.
+  /// Returns a byte, counted from the front.
   @inline(__always)
   public subscript(offset: Int) -> UInt8 {
     precondition(UInt(bitPattern: offset) < UInt(bitPattern: count))
     return unsafe region.uncheckedByte(at: position &+ offset)
   }
 
-  /// Two bytes, the high one first, counted from the front.
+  /// Returns the number in two bytes, the high one first, counted from the front.
   @inline(__always)
   public func uint16(at offset: Int) -> UInt16 {
     precondition(offset >= 0 && offset <= count &- 2)
     return region.uint16(at: position &+ offset)
   }
 
-  /// `size` bytes, from `offset` behind the front on.
+  /// Returns `size` bytes that begin `offset` bytes behind the front.
   @_lifetime(borrow self)
   @inline(__always)
   public func bytes(at offset: Int, count size: Int) -> Span<UInt8> {
@@ -72,28 +73,26 @@
 
   // MARK: At the end
 
-  /// Room for the next bytes; `append` says how many came.
+  /// Returns the space for the next bytes; `append` says how many came.
   @_lifetime(&self)
   @inline(__always)
   public mutating func tail() -> MutableSpan<UInt8> { region.mutableBytes(in: end..<region.count) }
 
-  /// `size` bytes of the room at the end.
-  ///
-  /// The caller guarantees that it writes no more than that.
+  /// Returns a writer for `size` bytes of the space at the end.
   @_lifetime(&self)
   @inline(__always)
   @unsafe public mutating func tailWriter(count size: Int) -> UncheckedWriter {
     unsafe region.writer(at: end, count: size)
   }
 
-  /// So many bytes have been written into the room at the end.
+  /// Appends bytes that were written into the space at the end.
   @inline(__always)
   public mutating func append(_ added: Int) {
     precondition(added >= 0 && added <= tailCount)
     end &+= added
   }
 
-  /// Brings the bytes to the beginning of the region, and so all the room behind them. No place may point to them.
+  /// Moves the bytes to the beginning of the region. No range may point to them.
   public mutating func compact() {
     region.move(from: position, to: 0, count: count)
     end &-= position
@@ -109,7 +108,7 @@
     if position == end { removeAll() }
   }
 
-  /// Drops `removed` bytes that begin `offset` bytes behind the front.
+  /// Removes `removed` bytes that begin `offset` bytes behind the front.
   public mutating func remove(at offset: Int, count removed: Int) {
     precondition(offset >= 0 && removed >= 0 && offset <= count &- removed)
     let rest = position &+ offset &+ removed
@@ -123,6 +122,6 @@
     end = 0
   }
 
-  /// Overwrites the whole region with zeros, what is in the queue too.
+  /// Overwrites the whole region with zeros, including the bytes in the queue.
   public mutating func wipe() { region.wipe(0..<region.count) }
 }

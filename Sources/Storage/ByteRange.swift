@@ -1,6 +1,7 @@
-/// A run of bytes in a buffer: offset and length instead of a pointer, so that what was parsed is a plain value.
+/// A range of bytes in a buffer: offset and length instead of a pointer, so that what was parsed is a plain
+/// value.
 public struct ByteRange: BitwiseCopyable, Equatable {
-  // No buffer is so large that it needs more.
+  // No buffer needs larger numbers.
   private let start: UInt32
   private let size: UInt32
 
@@ -20,12 +21,12 @@ public struct ByteRange: BitwiseCopyable, Equatable {
   public var end: Int { offset &+ count }
   public var range: Range<Int> { offset..<end }
 
-  /// Without the first of them.
+  /// Returns the range without its first bytes.
   public func dropping(_ first: Int) -> ByteRange {
     ByteRange(offset: offset &+ first, count: count &- first)
   }
 
-  /// The same bytes, seen from `distance` bytes further ahead.
+  /// Returns the same bytes as a range of a buffer that begins `distance` bytes earlier.
   public func shifted(by distance: Int) -> ByteRange {
     ByteRange(offset: offset &+ distance, count: count)
   }

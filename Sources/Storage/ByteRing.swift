@@ -1,12 +1,13 @@
-/// Runs of bytes in a ring, each of them contiguous: they come in at the tail, and their owner knows where the oldest begins,
-/// the head. A run that does not fit before the end of the region begins at its front, once the head has moved on.
+/// A ring of packets, each of them contiguous. They are added at the tail, and their owner knows the head,
+/// where the oldest begins. A packet that does not fit before the end of the region begins at its front,
+/// once the head has moved on.
 ///
-/// `tail` is never outside the region, nor is `roomEnd`: a run that ends before it needs no other check.
+/// `tail` is never outside the region, nor is `roomEnd`: a packet that ends before it needs no other check.
 @safe public struct ByteRing: ~Copyable {
   private var region: Region
-  /// Where the next run begins, if it fits there.
+  /// The offset of the next packet, if it fits there.
   public private(set) var tail = 0
-  /// So far the bytes behind the tail are free, if not further; 0: not known, or there is a better place.
+  /// The bytes behind the tail are free up to here at least; 0: not known, or there is room elsewhere.
   private var roomEnd = 0
 
   public init(region: consuming Region) { self.region = region }
@@ -23,15 +24,16 @@
     borrowing get { region.bytes }
   }
 
-  /// How many bytes are between the oldest run and the tail, with what is left free in between.
+  /// Returns how many bytes there are from the oldest packet to the tail, with what is left free in
+  /// between.
   public func count(head: Int) -> Int { tail > head ? tail - head : region.count - head + tail }
 
-  /// A run of `size` bytes fits behind the tail, as far as is known.
+  /// Returns whether a packet of `size` bytes fits behind the tail, as far as is known.
   @inline(__always)
   public func fits(_ size: Int) -> Bool { tail &+ size <= roomEnd }
 
-  /// Where a run of `size` bytes fits: behind the tail, or at the front once the head has moved. `head` is `nil` if there is no
-  /// run.
+  /// Returns where a packet of `size` bytes fits: behind the tail, or at the front once the head has moved.
+  /// `head` is `nil` if there is no packet.
   public func room(for size: Int, head: Int?) -> Int? {
     guard let head else { return size <= region.count ? 0 : nil }
     guard tail > head else { return head &- tail >= size ? tail : nil }
@@ -41,9 +43,10 @@
 
   // MARK: The tail
 
-  /// Room for a run of `size` bytes behind the tail, which moves on.
+  /// Returns a writer for `size` bytes behind the tail, which moves on.
   ///
-  /// The caller guarantees that it fits there, as `fits` or `open` has just told, and that it writes no more than that.
+  /// The caller guarantees that they fit there, as `fits` or `open` has just said, and that it writes no
+  /// more than that.
   @_lifetime(&self)
   @inline(__always)
   @unsafe public mutating func append(_ size: Int) -> UncheckedWriter {
@@ -53,7 +56,7 @@
     return unsafe region.uncheckedWriter(at: start, count: size)
   }
 
-  /// The next run begins at `offset`, where `room` has found some for it.
+  /// Lets the next packet begin at `offset`, where `room` has found space for it.
   public mutating func open(at offset: Int, head: Int?) {
     moveTail(to: offset)
     let head = head ?? 0
@@ -61,18 +64,18 @@
     roomEnd = head > offset ? head : region.count
   }
 
-  /// The next run begins somewhere else than behind the last one.
+  /// Moves the tail away from the end of the last packet.
   public mutating func moveTail(to offset: Int) {
     precondition(offset >= 0 && offset <= region.count)
     tail = offset
     roomEnd = 0
   }
 
-  /// What is known of the room behind the tail does not hold any more.
+  /// Forgets how many bytes behind the tail are free.
   @inline(__always)
   public mutating func forgetRoom() { roomEnd = 0 }
 
-  /// There is no run any more.
+  /// Removes all packets.
   @inline(__always)
   public mutating func removeAll() {
     tail = 0
@@ -87,7 +90,7 @@
     region.mutableBytes(in: range)
   }
 
-  /// For a packet of `size` bytes at most, from `offset` on.
+  /// Returns a writer for a packet of at most `size` bytes at `offset`.
   ///
   /// The caller guarantees that it writes no more than that.
   @_lifetime(&self)
@@ -96,7 +99,7 @@
     unsafe region.writer(at: offset, count: size)
   }
 
-  /// Moves `count` bytes from one offset to another; the two runs may overlap.
+  /// Moves `count` bytes from one offset to another; the two ranges may overlap.
   public mutating func move(from source: Int, to target: Int, count moved: Int) {
     region.move(from: source, to: target, count: moved)
   }

@@ -1,5 +1,5 @@
-/// Looking at sixteen bytes at a time, with the processors that have registers for them. The others go word by word
-/// (`Word`): there the compiler (6.3.1) takes a vector apart into single bytes.
+/// Checks sixteen bytes at a time, on the processors that have registers for them. The others check word by
+/// word (`Word`): there the compiler (6.3.1) splits a vector into single bytes.
 public enum ByteVector {
   public typealias Lanes = SIMD16<Int8>
 
@@ -14,17 +14,18 @@ public enum ByteVector {
     #endif
   }
 
-  /// A vector of nothing but this byte. (Comparing with a scalar, the compiler does byte by byte.)
+  /// Returns a vector of this byte alone. A comparison with a scalar would be done byte by byte.
   @inline(__always)
   public static func repeated(_ byte: UInt8) -> Lanes { Lanes(repeating: Int8(bitPattern: byte)) }
 
-  /// Whether `isStrange` finds one of the bytes strange, of which there are at least sixteen. Bytes are seen at least once.
+  /// Returns whether `isStrange` finds one of the bytes strange, of which there are at least sixteen. Each
+  /// byte is checked at least once.
   @inline(__always)
   public static func anyByte(of bytes: Span<UInt8>, isStrange: (Lanes) -> SIMDMask<Lanes>) -> Bool {
     precondition(bytes.count >= size)
     var strange = SIMDMask<Lanes>(repeating: false)
     unsafe bytes.withUnsafeBytes { bytes in
-      // Up to the last sixteen, which may overlap what comes before them.
+      // The last sixteen bytes may overlap those before them.
       let last = bytes.count &- size
       let start = unsafe bytes.baseAddress.unsafelyUnwrapped
       var index = 0

@@ -1,7 +1,7 @@
 /// A 64-bit count for the statistics, kept as two halves.
 ///
-/// On armv7 the compiler takes the widening of an integer to 64 bits for an allocation and refuses
-/// it under `-no-allocations` (Swift 6.3.1), so the carry is done by hand here and nowhere else.
+/// On armv7 the compiler takes the widening of an integer to 64 bits for an allocation and refuses it under
+/// `-no-allocations` (Swift 6.3.1). So the carry is computed here, and nowhere else.
 public struct Counter: BitwiseCopyable {
   private(set) var low: UInt32 = 0
   private(set) var high: UInt32 = 0
@@ -17,14 +17,14 @@ public struct Counter: BitwiseCopyable {
 
   public static func high(_ value: UInt64) -> UInt32 { unsafe unsafeBitCast(value, to: Counter.self).high }
 
-  /// The value as 32 bits; `nil`: it needs more.
+  /// Returns the value as 32 bits, or `nil` if it needs more.
   public static func uint32(_ value: UInt64) -> UInt32? {
     let counter = unsafe unsafeBitCast(value, to: Counter.self)
     return counter.high == 0 ? counter.low : nil
   }
 
   public var uint64: UInt64 {
-    // In memory the two halves are a uint64_t: every target is little-endian.
+    // In memory the two halves are a uint64_t, because every target is little-endian.
     unsafe unsafeBitCast(self, to: UInt64.self)
   }
 

@@ -1,6 +1,7 @@
-/// A fixed number of elements in a ring: they come in behind the last and leave from the front, and none moves meanwhile.
+/// A ring of at most a fixed number of elements. They are added behind the last and removed at the front,
+/// and none moves meanwhile.
 ///
-/// A slot says where an element lies, an index how far it is from the front.
+/// A slot says where an element is in memory, an index how far it is from the front.
 @safe public struct FixedRing<Element: BitwiseCopyable>: ~Copyable {
   private var table: Table<Element>
   /// The slot of the first element.
@@ -21,7 +22,7 @@
     @inline(__always) get { count == table.count }
   }
 
-  /// The element in a slot. Undefined until something was written there.
+  /// The element in a slot. It is undefined until it was written.
   public subscript(slot: Int) -> Element {
     @inline(__always) unsafeAddress { unsafe UnsafePointer(table.address(of: slot)) }
     @inline(__always) unsafeMutableAddress { unsafe table.address(of: slot) }
@@ -33,7 +34,7 @@
     @inline(__always) unsafeMutableAddress { unsafe table.address(of: slot(at: index)) }
   }
 
-  /// The slot of the element at an index, from 0 to `capacity`.
+  /// Returns the slot of the element at an index, from 0 to `capacity`.
   @inline(__always)
   public func slot(at index: Int) -> Int { slot(head, plus: index) }
 
@@ -50,7 +51,7 @@
     return sum >= table.count ? sum &- table.count : sum
   }
 
-  /// How far a slot is from the front; the inverse of `slot(at:)`.
+  /// Returns how far a slot is from the front; the inverse of `slot(at:)`.
   @inline(__always)
   public func index(of slot: Int) -> Int {
     slot >= head ? slot &- head : slot &- head &+ table.count
@@ -58,7 +59,7 @@
 
   // MARK: At both ends
 
-  /// There is room: see `isFull`.
+  /// Appends an element. There must be room: see `isFull`.
   @inline(__always)
   public mutating func append(_ element: Element) {
     precondition(count != table.count)
@@ -80,21 +81,21 @@
     count &-= 1
   }
 
-  /// The next element comes into the slot that is next.
+  /// Removes the last element, so that the next one gets its slot.
   @inline(__always)
   public mutating func removeAll() {
     head = tail
     count = 0
   }
 
-  /// As it was at first.
+  /// Makes the ring what it was at first.
   public mutating func reset() {
     head = 0
     tail = 0
     count = 0
   }
 
-  /// What is first becomes last.
+  /// Moves the first element behind the last.
   public mutating func rotate() {
     precondition(count > 0)
     let element = self[head]

@@ -1,21 +1,22 @@
-/// A set of numbers from 1 to 65,535, each of which identifies something. It never holds more than `maximum`, so no search in it is without an end.
+/// A set of identifiers from 1 to 65,535. It never holds more than `maximum`, so every search in it ends.
 ///
-/// Small, it is a hash table with open addressing that is at most half full, and each identifier has a mark: 32 bits a slot.
-/// From 513 identifiers on that would take as much as a bit for each of the 65,535 there are, and so it is these, without
-/// marks: they tell what may be forgotten for want of room.
+/// A small set is a hash table with open addressing that is at most half full, and each identifier has a
+/// mark: this takes 32 bits a slot. From 513 identifiers on a bitmap of all 65,535 identifiers takes no
+/// more, so it is used instead. It has no marks, because they only say what may be removed when there is no
+/// room.
 public struct IdentifierSet: ~Copyable {
-  /// Of a hash table. 0: free. Else the identifier, and the mark above it.
-  /// Of a map: the bits of 32 identifiers.
+  /// In a hash table: 0 is free; otherwise the identifier, and the mark above it. In a bitmap: the bits of
+  /// 32 identifiers.
   private var slots: Table<UInt32>
   public private(set) var count = 0
   private(set) var markedCount = 0
-  /// How many are not in the slot where they belong, as it was taken.
+  /// How many are not in the slot where they belong, because it was taken.
   private var displaced = 0
 
   private static var mark: UInt32 { 0x1_0000 }
   private static var mapSlots: Int { 65_536 / 32 }
 
-  /// How many slots hold `count` identifiers: a power of two.
+  /// Returns how many slots `count` identifiers need: a power of two.
   public static func slotCount(for count: Int) -> Int {
     var slots = 4
     while slots < 2 * count, slots < mapSlots { slots *= 2 }
@@ -27,7 +28,7 @@ public struct IdentifierSet: ~Copyable {
     clear()
   }
 
-  /// How many there is room for.
+  /// How many identifiers there is room for.
   public var maximum: Int { isMap ? 65_535 : slots.count / 2 }
 
   public var isFull: Bool { count >= maximum }
@@ -41,28 +42,29 @@ public struct IdentifierSet: ~Copyable {
     !isMap && slots[find(identifier)] & Self.mark != 0
   }
 
-  /// Adds an identifier, or marks one that is there. False, and nothing has changed: there is no room.
+  /// Adds an identifier with a mark, or marks one that is there. Returns false, and changes nothing, if
+  /// there is no room.
   public mutating func insert(_ identifier: UInt16) -> Bool {
     isMap ? insertIntoMap(identifier) : insertIntoHashTable(identifier)
   }
 
-  /// Adds an identifier without a mark; one that is there stays as it is.
+  /// Adds an identifier without a mark. One that is there stays as it is.
   public mutating func insertUnmarked(_ identifier: UInt16) {
     guard !contains(identifier), insert(identifier), !isMap else { return }
     slots[find(identifier)] &= ~Self.mark
     markedCount &-= 1
   }
 
-  /// False: it was not there.
+  /// Removes an identifier. Returns false if it was not there.
   public mutating func remove(_ identifier: UInt16) -> Bool {
     isMap ? removeFromMap(identifier) : removeFromHashTable(identifier)
   }
 
-  /// Makes room. In a map there is room for all.
+  /// Removes the identifiers without a mark. In a bitmap there is room for all.
   public mutating func removeUnmarked() {
     guard !isMap, count > markedCount else { return }
     for slot in 0..<slots.count {
-      // What moves up into the gap is looked at, too.
+      // The identifier that moves up into the gap has to be checked, too.
       while slots[slot] != 0, slots[slot] & Self.mark == 0 {
         guard removeFromHashTable(UInt16(truncatingIfNeeded: slots[slot])) else { break }
       }
@@ -142,7 +144,8 @@ public struct IdentifierSet: ~Copyable {
     return true
   }
 
-  /// The slot an identifier is in, or the free one where it belongs: there always is one, as half of them are free.
+  /// Returns the slot that an identifier is in, or the free one where it belongs. There is always one,
+  /// because half of them are free.
   @inline(__always)
   private func find(_ identifier: UInt16) -> Int {
     let wanted = UInt32(identifier)
@@ -161,7 +164,8 @@ public struct IdentifierSet: ~Copyable {
     return slot
   }
 
-  /// What was put further on because a slot was taken moves up. Returns where the gap is then.
+  /// Moves up an identifier that was put further on because its slot was taken. Returns where the gap is
+  /// then.
   private mutating func closed(_ gap: Int) -> Int {
     var gap = gap
     var next = after(gap)
@@ -182,6 +186,6 @@ public struct IdentifierSet: ~Copyable {
 
   private func after(_ slot: Int) -> Int { (slot &+ 1) & mask }
 
-  /// Servers count upwards: consecutive identifiers lie side by side.
+  /// Servers count upwards, so consecutive identifiers are side by side.
   private func home(_ entry: UInt32) -> Int { Int(truncatingIfNeeded: entry & (Self.mark &- 1)) & mask }
 }

@@ -1,9 +1,10 @@
 import Synchronization
 
-/// A struct that has one of these is used where it lies.
+/// A struct that contains one of these is used in place.
 ///
-/// Swift 6.3.1 hands a large struct that is only borrowed to a method by value, which is a copy of kilobytes for a look at
-/// one field. One that holds an atomic it cannot take for a value: it hands over the address.
+/// Swift 6.3.1 passes a large struct that is only borrowed to a method by value: it copies kilobytes to
+/// read one field. A struct that contains an atomic is no plain value for the compiler, which passes its
+/// address.
 public struct InPlace: ~Copyable {
   private let anchor = Atomic<UInt8>(0)
 

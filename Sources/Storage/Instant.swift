@@ -16,12 +16,12 @@ public struct Instant: BitwiseCopyable, Equatable {
     Int32(bitPattern: now.milliseconds &- milliseconds) >= 0
   }
 
-  /// How long it is until then; 0 if it is past.
+  /// Returns how long it is until then, or 0 if it is past.
   public func remaining(at now: Instant) -> UInt32 {
     isReached(at: now) ? 0 : milliseconds &- now.milliseconds
   }
 
-  /// The earlier of two deadlines, where `nil` is none.
+  /// Returns the earlier of two deadlines, where `nil` is none.
   public static func earlier(_ one: Instant?, _ other: Instant?) -> Instant? {
     guard let one else { return other }
     guard let other else { return one }

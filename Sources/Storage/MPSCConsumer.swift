@@ -1,44 +1,44 @@
 import Synchronization
 
-/// The owner's end of a `MPSCQueue`: what it has collected, oldest first. There is one.
+/// The owner's end of an `MPSCQueue`: what it has collected, oldest first. There is one.
 public struct MPSCConsumer<Header: BitwiseCopyable>: ~Copyable {
   public let queue: MPSCQueue<Header>
   public init(_ queue: MPSCQueue<Header>) { self.queue = queue }
 
   /// Of an open queue.
-  private var own: MPSCQueue<Header>.OwnersPlace { unsafe queue.state.pointee.own }
+  private var own: MPSCQueue<Header>.ConsumerPointer { unsafe queue.state.pointee.own }
 
   // MARK: Getters
 
   public var isOpen: Bool { queue.isOpen }
 
-  /// `collect` would find something.
+  /// Whether `collect` would find something.
   public var hasUncollected: Bool { isOpen && queue.end.newest != 0 }
 
-  public var hasCollected: Bool { isOpen && own.books.first != 0 }
+  public var hasCollected: Bool { isOpen && own.consumer.first != 0 }
 
   /// How many slots are in use: of items that wait, and of threads that are putting one in.
   public var count: Int {
     guard isOpen else { return 0 }
-    let taken = unsafe queue.state.pointee.taken.load(ordering: .relaxed)
-    let given = unsafe queue.state.pointee.given.load(ordering: .relaxed)
-    return queue.slotCount &- Int(bitPattern: given &- taken)
+    let claimed = unsafe queue.state.pointee.claimed.load(ordering: .relaxed)
+    let freed = unsafe queue.state.pointee.freed.load(ordering: .relaxed)
+    return queue.slotCount &- Int(bitPattern: freed &- claimed)
   }
 
-  /// Between two moments at which the owner gives a slot back the count only grows.
-  public var peak: Int { isOpen ? max(own.books.peak, count) : 0 }
+  /// The most slots that were ever in use. The count only grows until the owner frees a slot.
+  public var peak: Int { isOpen ? max(own.consumer.peak, count) : 0 }
 
   /// How many items were put in, and how many found no room.
   public var totals: (put: Counter, refused: Counter) {
     guard isOpen else { return (Counter(), Counter()) }
-    var totals = (put: own.books.put, refused: own.books.refused)
+    var totals = (put: own.consumer.put, refused: own.consumer.refused)
     let counts = counts
-    totals.put.add(Int(bitPattern: counts.put &- own.books.countedPut))
-    totals.refused.add(Int(truncatingIfNeeded: counts.refused &- own.books.countedRefused))
+    totals.put.add(Int(bitPattern: counts.put &- own.consumer.countedPut))
+    totals.refused.add(Int(truncatingIfNeeded: counts.refused &- own.consumer.countedRefused))
     return totals
   }
 
-  /// The oldest item. There must be one.
+  /// The header of the oldest item, which must exist.
   public var header: Header {
     get { unsafe queue.state.pointee.headers[slot] }
     set { unsafe queue.state.pointee.headers[slot] = newValue }
@@ -64,10 +64,11 @@ public struct MPSCConsumer<Header: BitwiseCopyable>: ~Copyable {
 
   // MARK: Changes
 
-  /// Takes over what was put in so far. It is to be called at least once between being woken up and sleeping.
+  /// Collects the items that were put in so far. It has to be called at least once between being woken up
+  /// and sleeping.
   public mutating func collect() {
     guard isOpen else { return }
-    // Nobody else begins a chain anew.
+    // Only the owner begins a new chain.
     let end = queue.end
     guard end.newest != 0 else { return }
     let own = own
@@ -82,46 +83,47 @@ public struct MPSCConsumer<Header: BitwiseCopyable>: ~Copyable {
       younger = item
       item = older
     }
-    if own.books.first == 0 {
-      own.books.first = younger
+    if own.consumer.first == 0 {
+      own.consumer.first = younger
     } else {
-      unsafe queue.state.pointee.links[slot(of: own.books.last)] = younger
+      unsafe queue.state.pointee.links[slot(of: own.consumer.last)] = younger
     }
-    own.books.last = newest
+    own.consumer.last = newest
   }
 
-  /// Done with the oldest item: its slot is free.
+  /// Removes the oldest item, and frees its slot.
   public mutating func removeFirst() {
     let own = own
-    own.books.peak = peak
+    own.consumer.peak = peak
     let slot = slot
-    own.books.first = unsafe queue.state.pointee.links[slot]
-    if own.books.first == 0 { own.books.last = 0 }
-    let given = unsafe queue.state.pointee.given.load(ordering: .relaxed)
-    let place = Int(bitPattern: given) & (queue.slotCount &- 1)
-    unsafe queue.state.pointee.free[place].store(UInt32(truncatingIfNeeded: slot), ordering: .relaxed)
-    unsafe queue.state.pointee.given.store(given &+ 1, ordering: .releasing)
+    own.consumer.first = unsafe queue.state.pointee.links[slot]
+    if own.consumer.first == 0 { own.consumer.last = 0 }
+    let freed = unsafe queue.state.pointee.freed.load(ordering: .relaxed)
+    let index = Int(bitPattern: freed) & (queue.slotCount &- 1)
+    unsafe queue.state.pointee.free[index].store(UInt32(truncatingIfNeeded: slot), ordering: .relaxed)
+    unsafe queue.state.pointee.freed.store(freed &+ 1, ordering: .releasing)
   }
 
   // MARK: Helpers
 
-  /// Before a count may have come round.
+  /// Adds up the counts before one of them can have wrapped unnoticed.
   private mutating func totalUp() {
     let own = own
     let counts = counts
-    own.books.put.add(Int(bitPattern: counts.put &- own.books.countedPut))
-    own.books.refused.add(Int(truncatingIfNeeded: counts.refused &- own.books.countedRefused))
-    (own.books.countedPut, own.books.countedRefused) = counts
+    own.consumer.put.add(Int(bitPattern: counts.put &- own.consumer.countedPut))
+    own.consumer.refused.add(Int(truncatingIfNeeded: counts.refused &- own.consumer.countedRefused))
+    (own.consumer.countedPut, own.consumer.countedRefused) = counts
   }
 
   private var counts: (put: UInt, refused: UInt32) {
     guard isOpen else { return (0, 0) }
     return unsafe (
-      queue.state.pointee.taken.load(ordering: .relaxed), queue.state.pointee.refused.load(ordering: .relaxed)
+      queue.state.pointee.claimed.load(ordering: .relaxed),
+      queue.state.pointee.refused.load(ordering: .relaxed)
     )
   }
 
-  private var slot: Int { slot(of: own.books.first) }
+  private var slot: Int { slot(of: own.consumer.first) }
 
   private func slot(of item: UInt32) -> Int {
     let slot = Int(truncatingIfNeeded: item) &- 1

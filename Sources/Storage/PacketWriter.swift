@@ -1,5 +1,5 @@
-/// Where a packet is encoded, front to back. There are two: one that checks each write, and `UncheckedWriter`, whose size is
-/// checked once for the whole packet.
+/// What a packet is encoded into, front to back. There are two writers: `ByteWriter` checks each write, and
+/// the size of an `UncheckedWriter` is checked once for the whole packet.
 public protocol PacketWriter: ~Copyable, ~Escapable {
   @_lifetime(self: copy self)
   mutating func put(_ byte: UInt8)

@@ -1,12 +1,12 @@
-/// A run of bytes inside the block of memory the caller handed over.
+/// A range of bytes in the block of memory that the caller handed over.
 ///
-/// The block outlives every region carved from it: that is the caller's promise at
-/// `smq_client_init`, and the only thing the code below relies on.
+/// The caller promises at `smq_client_init` that the block outlives every region in it. The code below
+/// relies on nothing else.
 @safe public struct Region: ~Copyable {
   private let start: UnsafeMutablePointer<UInt8>
   public let count: Int
 
-  /// The caller guarantees `count` bytes at `start` that nobody else touches.
+  /// The caller guarantees `count` bytes at `start` that nothing else uses.
   @unsafe init(start: UnsafeMutableRawPointer, count: Int) {
     unsafe self.start = start.bindMemory(to: UInt8.self, capacity: count)
     self.count = count
@@ -28,7 +28,7 @@
     }
   }
 
-  /// `size` bytes from `offset` on.
+  /// Returns `size` bytes from `offset` on.
   @_lifetime(borrow self)
   @inline(__always)
   public func bytes(at offset: Int, count size: Int) -> Span<UInt8> {
@@ -37,7 +37,7 @@
     return unsafe _overrideLifetime(span, borrowing: self)
   }
 
-  /// The bytes of one range, to be written.
+  /// Returns the bytes of one range, to be written.
   @_lifetime(&self)
   @inline(__always)
   public mutating func mutableBytes(in range: Range<Int>) -> MutableSpan<UInt8> {
@@ -52,14 +52,14 @@
     return unsafe start[offset]
   }
 
-  /// Two bytes, the high one first.
+  /// Returns the number in two bytes, the high one first.
   @inline(__always)
   public func uint16(at offset: Int) -> UInt16 {
     precondition(offset >= 0 && offset <= count &- 2)
     return unsafe UInt16(bigEndian: UnsafeRawPointer(start + offset).loadUnaligned(as: UInt16.self))
   }
 
-  // For `ByteQueue` and `ByteRing`, which know that the places are inside.
+  // These are for `ByteQueue` and `ByteRing`, which have checked the offsets.
 
   @inline(__always)
   @unsafe func uncheckedByte(at offset: Int) -> UInt8 {
@@ -89,7 +89,7 @@
     return unsafe _overrideLifetime(writer, mutating: &self)
   }
 
-  /// For a packet of `size` bytes at most, from `offset` on.
+  /// Returns a writer for a packet of at most `size` bytes at `offset`.
   ///
   /// The caller guarantees that it writes no more than that.
   @_lifetime(&self)
@@ -100,13 +100,14 @@
     return unsafe _overrideLifetime(writer, mutating: &self)
   }
 
-  /// Overwrites what was there with zeros. The block belongs to somebody else, who may look at it: no compiler may leave that out.
+  /// Overwrites bytes with zeros. Because the block belongs to the program, which may read it, the compiler
+  /// must not remove these writes.
   public mutating func wipe(_ range: Range<Int>) {
     precondition(range.lowerBound >= 0 && range.upperBound <= count)
     unsafe (start + range.lowerBound).update(repeating: 0, count: range.count)
   }
 
-  /// Moves `count` bytes from one offset to another; the two runs may overlap.
+  /// Moves `count` bytes from one offset to another; the two ranges may overlap.
   public mutating func move(from source: Int, to target: Int, count moved: Int) {
     precondition(moved >= 0 && source >= 0 && target >= 0)
     precondition(source <= count - moved && target <= count - moved)
@@ -122,7 +123,7 @@ public func copy(_ source: Span<UInt8>, into target: inout MutableSpan<UInt8>) {
   unsafe source.withUnsafeBytes { source in
     unsafe target.withUnsafeMutableBytes { target in
       guard let from = source.baseAddress, let to = target.baseAddress else { return }
-      // Not `update(from:)`, which Embedded Swift 6.3.1 turns into a loop over single bytes.
+      // Embedded Swift 6.3.1 would turn `update(from:)` into a loop over single bytes.
       unsafe to.copyMemory(from: from, byteCount: source.count)
     }
   }

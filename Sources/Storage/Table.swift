@@ -1,17 +1,17 @@
-/// A fixed number of elements inside the caller's block.
+/// A fixed number of elements in the caller's block.
 ///
-/// Elements are undefined until written: whoever owns the table writes a slot before reading it.
+/// Elements are undefined until they are written: the owner of the table writes a slot before it reads it.
 @safe public struct Table<Element: BitwiseCopyable>: ~Copyable {
   private let start: UnsafeMutablePointer<Element>
   public let count: Int
 
-  /// The caller guarantees room for `count` aligned elements at `start` that nobody else touches.
+  /// The caller guarantees room for `count` aligned elements at `start` that nothing else uses.
   @unsafe init(start: UnsafeMutableRawPointer, count: Int) {
     unsafe self.start = start.bindMemory(to: Element.self, capacity: count)
     self.count = count
   }
 
-  /// In place, so that changing one field of an element does not copy the rest.
+  /// It is accessed in place, so that changing one field of an element does not copy the rest.
   public subscript(slot: Int) -> Element {
     @inline(__always) unsafeAddress { unsafe UnsafePointer(address(of: slot)) }
     @inline(__always) unsafeMutableAddress { unsafe address(of: slot) }

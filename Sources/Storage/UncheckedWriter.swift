@@ -1,8 +1,8 @@
-/// Encodes one packet into room whose size was checked once, instead of checking each field anew: on the way of a message the
-/// checks would be 8 to 15 instructions of 260 to 300.
+/// Encodes one packet into space whose size was checked once, instead of checking each field: for a message
+/// these checks would be 8 to 15 instructions of 260 to 300.
 ///
-/// Whoever makes one, with `Region.writer`, promises that what is written is no larger than the room that was asked for. Debug
-/// builds, as those of the unit tests, look at every write.
+/// The caller of `Region.writer` promises that what is written is no larger than the space that it asked
+/// for. Debug builds, like those of the unit tests, check every write.
 @safe public struct UncheckedWriter: PacketWriter, ~Copyable, ~Escapable {
   private var next: UnsafeMutableRawPointer
   private let end: UnsafeMutableRawPointer

@@ -1,30 +1,32 @@
-/// Looking at several bytes at a time.
+/// Checks several bytes at a time.
 ///
 /// A loop over single bytes costs about a dozen instructions for each, and the compiler does not make
-/// vector code of it; a word at a time costs as much for four or eight.
+/// vector code of it. Checking a word costs as much for four or eight bytes.
 public enum Word {
   public static var size: Int { MemoryLayout<UInt>.size }
 
-  /// The highest bit of each byte that is not ASCII.
+  /// Returns the highest bit of each byte that is not ASCII.
   @inline(__always)
   public static func nonASCII(_ word: UInt) -> UInt { word & highBits }
 
-  /// A word of nothing but this byte.
+  /// Returns a word of this byte alone.
   @inline(__always)
   public static func repeated(_ byte: UInt8) -> UInt { ones &* UInt(byte) }
 
-  /// Not zero if one of the bytes is; nor, perhaps, if one of them is not ASCII.
+  /// Returns a number that is not zero if one of the bytes is zero. It may also differ from zero if one of
+  /// them is not ASCII.
   @inline(__always)
   public static func containsZero(_ word: UInt) -> UInt { (word &- ones) & highBits }
 
-  /// Not zero if one of the bytes is `byte`, which is ASCII; nor, perhaps, if one of them is not ASCII.
+  /// Returns a number that is not zero if one of the bytes is `byte`, which is ASCII. It may also differ
+  /// from zero if one of them is not ASCII.
   @inline(__always)
   public static func contains(_ byte: UInt8, in word: UInt) -> UInt {
     containsZero(word ^ repeated(byte))
   }
 
-  /// Whether `isStrange` finds a word of `bytes` strange. Bytes are seen at least once; a word may
-  /// be padded with the letter A.
+  /// Returns whether `isStrange` finds a word of `bytes` strange. Each byte is checked at least once; a
+  /// word may be padded with the letter A.
   @inline(__always)
   public static func anyWord(of bytes: Span<UInt8>, isStrange: (UInt) -> UInt) -> Bool {
     var strange: UInt = 0
@@ -34,7 +36,7 @@ public enum Word {
       return isStrange(word) != 0
     }
     unsafe bytes.withUnsafeBytes { bytes in
-      // Up to the last word, which may overlap what comes before it.
+      // The last word may overlap what comes before it.
       let last = bytes.count &- size
       var index = 0
       while index < last {

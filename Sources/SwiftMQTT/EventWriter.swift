@@ -5,7 +5,7 @@ import MQTTSession
 import MQTTWire
 import Storage
 
-/// An event in the words of the header. What it says nothing of is as `clear` leaves it.
+/// Writes an event into the struct of the header. Fields that do not apply stay as `clear` sets them.
 ///
 /// The pointers in it last until the event is released.
 func describe(
@@ -54,9 +54,10 @@ private func describeRare(_ event: ClientEvent, of client: borrowing Client, in 
 
 // MARK: What comes most
 
-// Inlined where the message or the completion is a plain one: then most of it is known, and falls away.
+// These are inlined where the message or the completion is a plain one: most of it is then known and folds
+// away.
 
-/// How a message ended.
+/// Writes how a message ended.
 @inline(__always)
 func describe(_ completion: Completion, type: Int32, in event: UnsafeMutablePointer<smq_event>) {
   unsafe event.pointee.type = type
@@ -97,7 +98,7 @@ func describe(
   unsafe event.pointee.topic = bytes(message.topic, at: topics)
 }
 
-/// What the first entry of the table has whose filter matches the topic of a message that is described.
+/// Writes what the first entry of the table has whose filter matches the topic of a message.
 @inline(never)
 func addHandler(_ handlers: borrowing HandlerTable, to event: UnsafeMutablePointer<smq_event>) {
   let type = unsafe event.pointee.type
@@ -111,7 +112,7 @@ func addHandler(_ handlers: borrowing HandlerTable, to event: UnsafeMutablePoint
   unsafe event.pointee.user = UnsafeMutableRawPointer(bitPattern: handler.user)
 }
 
-/// As an event is before anything is said. Its size is set.
+/// Clears an event. Its size is set.
 @inline(__always)
 func clear(_ event: UnsafeMutablePointer<smq_event>, _ version: ProtocolVersion) {
   unsafe event.pointee = smq_event()
@@ -125,7 +126,7 @@ func clear(_ event: UnsafeMutablePointer<smq_event>, _ version: ProtocolVersion)
 
 // MARK: Helpers
 
-/// A server that somebody else is to find or to reach.
+/// Writes a server that the application is to resolve or to reach.
 private func describe(
   _ host: ByteRange, _ port: UInt16, of client: borrowing Client, in result: inout smq_event
 ) {
@@ -140,7 +141,7 @@ private func describe(
   _ event: SessionEvent, of client: borrowing Client, in result: inout smq_event
 ) {
   switch event {
-  // See above; the last goes with its completion.
+  // These have no event of their own; the last belongs to its completion.
   case .message, .completed, .requestFailed, .acknowledged: break
   case .connected(let connected):
     unsafe result.type = Int32(SMQ_EVENT_CONNECTED)
@@ -154,17 +155,17 @@ private func describe(
     unsafe result.type = Int32(SMQ_EVENT_REPLY)
     unsafe result.status = Status.timeout.rawValue
     unsafe result.cookie = cookie
-  case .answered(let answer):
+  case .subscribeCompleted(let subscribe):
     unsafe result.type = Int32(SMQ_EVENT_COMPLETED)
-    unsafe result.completed = UInt32(answer.type.rawValue)
-    unsafe result.cookie = answer.cookie
-    if let refusal = answer.refusal {
+    unsafe result.completed = UInt32(subscribe.type.rawValue)
+    unsafe result.cookie = subscribe.cookie
+    if let refusal = subscribe.refusal {
       unsafe result.status = Status.refused.rawValue
       unsafe result.reason_code = Int32(refusal)
     }
-    unsafe result.reason_codes = bytes(answer.reasonCodes, of: client)
-    unsafe result.reason_string = bytes(answer.reasonString, of: client)
-    unsafe result.properties = bytes(answer.properties, of: client)
+    unsafe result.reason_codes = bytes(subscribe.reasonCodes, of: client)
+    unsafe result.reason_string = bytes(subscribe.reasonString, of: client)
+    unsafe result.properties = bytes(subscribe.properties, of: client)
   case .handshake(let handshake):
     unsafe result.type = Int32(handshake.type == .pubrec ? SMQ_EVENT_PUBREC : SMQ_EVENT_PUBREL)
     unsafe result.cookie = handshake.cookie
@@ -198,7 +199,7 @@ private func describe(
   unsafe event.pointee.properties = bytes(completion.properties, of: client)
 }
 
-/// The caller guarantees that the extent is of what begins at `start`.
+/// The caller guarantees that the range belongs to what begins at `start`.
 @inline(__always)
 @unsafe private func bytes(_ extent: ByteRange, at start: UnsafeRawPointer?) -> smq_bytes {
   unsafe smq_bytes(data: start.unsafelyUnwrapped + extent.range.lowerBound, size: extent.count)

@@ -1,8 +1,8 @@
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 //
-// The C functions of chapters 4 and 5. Each turns pointers into spans and errors into numbers, and
-// decides nothing; include/swiftmqtt.h says what they promise. A name, a width or a `const` that
-// differs from the header does not compile.
+// The C functions of chapters 4 and 5. Each turns pointers into spans and errors into numbers, and decides
+// nothing; include/swiftmqtt.h says what they promise. A name, a width or a `const` that differs from the
+// header does not compile.
 
 public import CSwiftMQTT
 import Driver
@@ -13,7 +13,7 @@ import Platform
 import Storage
 import Transports
 
-/// Runs `body` and gives its result, or the number of what it throws.
+/// Runs `body` and returns its result, or the number of what it throws.
 @inline(__always)
 func status(_ body: () throws(Status) -> Int32) -> Int32 {
   do throws(Status) {
@@ -23,8 +23,8 @@ func status(_ body: () throws(Status) -> Int32) -> Int32 {
   }
 }
 
-/// The client's time.
-func now(_ slot: UnsafeMutablePointer<ClientSlot>) -> Instant { unsafe slot.pointee.client.time }
+/// Returns the time of the client's clock.
+func now(_ slot: UnsafeMutablePointer<ClientHandle>) -> Instant { unsafe slot.pointee.client.time }
 
 // MARK: 4  Options, memory, life of a client
 
@@ -74,7 +74,7 @@ public func smq_client_close(_ client: OpaquePointer?) -> Int32 {
     let slot = try unsafe slot(client)
     unsafe slot.pointee.client.wipeSecrets()
     unsafe slot.deinitialize(count: 1)
-    unsafe slot.pointee.mark = ClientSlot.closedMark
+    unsafe slot.pointee.magic = ClientHandle.closedMagic
     return Status.ok.rawValue
   }
 }
@@ -131,6 +131,7 @@ public func smq_credentials(
   _ password: UnsafePointer<smq_bytes>?
 ) -> Int32 {
   status { () throws(Status) in
+    guard Feature.hasQuestions else { throw .notSupported }
     let slot = try unsafe slot(client)
     let userName = try unsafe span(user_name)
     let password = try unsafe span(password)
@@ -148,6 +149,7 @@ public func smq_credentials(
 public func smq_withhold_credentials(_ client: OpaquePointer?, _ attempt: UInt32, _ for_good: UInt32) -> Int32
 {
   status { () throws(Status) in
+    guard Feature.hasQuestions else { throw .notSupported }
     let slot = try unsafe slot(client)
     guard for_good <= 1 else { throw .option }
     do throws(QueryError) {
@@ -165,6 +167,7 @@ public func smq_addresses(
   _ client: OpaquePointer?, _ attempt: UInt32, _ addresses: UnsafePointer<smq_bytes>?, _ count: UInt32
 ) -> Int32 {
   status { () throws(Status) in
+    guard Feature.hasQuestions else { throw .notSupported }
     let slot = try unsafe slot(client)
     guard count <= UInt32(truncatingIfNeeded: AddressList.maximum) else { throw .option }
     var found = AddressList()
@@ -206,6 +209,7 @@ public func smq_authenticate(
   _ properties: UnsafePointer<smq_bytes>?
 ) -> Int32 {
   status { () throws(Status) in
+    guard Feature.hasAuthentication else { throw .notSupported }
     let slot = try unsafe slot(client)
     let data = try unsafe span(data)
     let properties = try unsafe span(properties)
@@ -249,6 +253,7 @@ public func smq_set_log(
   _ client: OpaquePointer?, _ level: Int32, _ log: smq_log?, _ user: UnsafeMutableRawPointer?
 ) -> Int32 {
   status { () throws(Status) in
+    guard Feature.hasLog else { throw .notSupported }
     let slot = try unsafe slot(client)
     guard level >= 0, level <= Int32(SMQ_LOG_DEBUG) else { throw .option }
     guard let log = unsafe log, let level = LogHook.Level(rawValue: level) else {

@@ -102,8 +102,9 @@ public func smq_engine_timed_out(_ client: OpaquePointer?, _ now_ms: UInt32) -> 
   }
 }
 
-/// The client, if its caller has the transport.
-private func engine(_ handle: OpaquePointer?) throws(Status) -> UnsafeMutablePointer<ClientSlot> {
+/// Returns the client, if its caller has the transport.
+private func engine(_ handle: OpaquePointer?) throws(Status) -> UnsafeMutablePointer<ClientHandle> {
+  guard Feature.hasEngine else { throw .notSupported }
   let slot = try unsafe slot(handle)
   guard unsafe slot.pointee.client.isCallerDriven else { throw .state }
   return unsafe slot

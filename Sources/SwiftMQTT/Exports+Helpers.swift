@@ -50,7 +50,7 @@ public func smq_property_put_pair(
   }
 }
 
-/// Lets `encode` write behind what a list has, and counts what it wrote.
+/// Lets `encode` write behind what is in a list, and counts what it wrote.
 @inline(__always)
 private func append(
   to list: UnsafeMutablePointer<smq_properties>?,
@@ -89,7 +89,7 @@ public func smq_property_next(
     let start = unsafe position.pointee
     guard start >= 0, start <= bytes.count else { throw .property }
     let rest = bytes.extracting(start...)
-    var reader = PropertyReader(rest, place: .anywhere)
+    var reader = PropertyReader(rest, in: .anywhere)
     var result = unsafe smq_property()
     unsafe result.size = size
     var found = false
@@ -179,7 +179,7 @@ public func smq_expand_template(
     var size = text.count
     for index in 0..<text.count where text[index] == Connect.placeholder { size += 1 }
     guard unsafe size == 0 || buffer != nil else { throw .null }
-    // A capacity with its highest bit set is a very large one.
+    // A capacity with its highest bit set is a very large one, not a negative number.
     guard capacity < 0 || size <= capacity, size <= Int(Int32.max) else { throw .full }
     guard let start = unsafe buffer?.assumingMemoryBound(to: UInt8.self) else { return 0 }
     var target = unsafe MutableSpan<UInt8>(_unsafeStart: start, count: size)

@@ -8,17 +8,19 @@ import MQTTClient
 import MQTTSession
 import MQTTWire
 import Platform
+import Storage
 
 // MARK: 8  Events
 
 @c @implementation
 public func smq_next_event(_ client: OpaquePointer?, _ event: UnsafeMutablePointer<smq_event>?) -> Int32 {
   guard let handle = unsafe client, let event = unsafe event else { return unsafe nextEvent(client, event) }
-  let slot = unsafe UnsafeMutablePointer<ClientSlot>(handle)
-  guard unsafe slot.pointee.mark == ClientSlot.aliveMark,
+  let slot = unsafe UnsafeMutablePointer<ClientHandle>(handle)
+  guard unsafe slot.pointee.magic == ClientHandle.liveMagic,
     unsafe event.pointee.size == UInt32(MemoryLayout<smq_event>.size)
   else { return unsafe nextEvent(client, event) }
-  // A completion finds no event to be released, and is spared the way of a message.
+  guard Feature.hasFastPaths else { return unsafe releaseAndTake(slot, event) }
+  // A completion follows no event that has to be released, and does not need the path of a message.
   let client = unsafe slot.pointee.clientAddress
   if unsafe client.pointee.hasEventToRelease { return unsafe releaseAndTake(slot, event) }
   if let completed = unsafe client.pointee.plainCompletion {
@@ -29,12 +31,12 @@ public func smq_next_event(_ client: OpaquePointer?, _ event: UnsafeMutablePoint
 
 @inline(never)
 private func releaseAndTake(
-  _ slot: UnsafeMutablePointer<ClientSlot>, _ event: UnsafeMutablePointer<smq_event>
+  _ slot: UnsafeMutablePointer<ClientHandle>, _ event: UnsafeMutablePointer<smq_event>
 ) -> Int32 {
-  // One address: read anew behind each part of the event that is written, it would cost as many loads.
+  // It is read once: reading it again after each field of the event would cost as many loads.
   let client = unsafe slot.pointee.clientAddress
   switch unsafe client.pointee.advanceToNextEvent() {
-  case .plainMessage:
+  case .plainMessage where Feature.hasFastPaths:
     unsafe takePlainMessage(client, event)
     if unsafe !slot.pointee.handlers.isEmpty { unsafe addHandler(slot.pointee.handlers, to: event) }
     return 1
@@ -63,7 +65,7 @@ private func takePlainMessage(
 
 @inline(never)
 private func take(
-  _ source: EventSource, _ slot: UnsafeMutablePointer<ClientSlot>, _ event: UnsafeMutablePointer<smq_event>
+  _ source: EventSource, _ slot: UnsafeMutablePointer<ClientHandle>, _ event: UnsafeMutablePointer<smq_event>
 ) -> Int32 {
   let next = unsafe slot.pointee.client.take(source)
   unsafe clear(event, slot.pointee.client.version)
@@ -76,7 +78,7 @@ private func take(
   return 1
 }
 
-/// The same for a handle or a struct that has to be looked at more closely.
+/// Does the same for a handle or a struct that needs more checks.
 @inline(never)
 private func nextEvent(_ client: OpaquePointer?, _ event: UnsafeMutablePointer<smq_event>?) -> Int32 {
   status { () throws(Status) in

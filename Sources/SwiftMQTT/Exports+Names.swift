@@ -107,10 +107,10 @@ private func describe(
   stats.unacknowledged = UInt32(truncatingIfNeeded: inbox.unacknowledged)
   stats.unacknowledged_peak = UInt32(truncatingIfNeeded: inbox.peak)
   stats.receive_maximum = UInt32(truncatingIfNeeded: inbox.maximum)
-  stats.requests = UInt32(truncatingIfNeeded: inbox.requests)
-  stats.requests_peak = UInt32(truncatingIfNeeded: inbox.requestsPeak)
-  stats.replies = UInt32(truncatingIfNeeded: inbox.replies)
-  stats.replies_peak = UInt32(truncatingIfNeeded: inbox.repliesPeak)
+  stats.requests = UInt32(truncatingIfNeeded: inbox.subscribes)
+  stats.requests_peak = UInt32(truncatingIfNeeded: inbox.subscribesPeak)
+  stats.replies = UInt32(truncatingIfNeeded: inbox.responses)
+  stats.replies_peak = UInt32(truncatingIfNeeded: inbox.responsesPeak)
   stats.subscriptions = UInt32(truncatingIfNeeded: inbox.subscriptions)
   stats.receive_bytes_peak = UInt32(truncatingIfNeeded: inbox.receiveBytesPeak)
   stats.control_bytes_peak = UInt32(truncatingIfNeeded: inbox.controlBytesPeak)
@@ -120,7 +120,7 @@ private func describe(
   stats.urgent_messages_peak = UInt32(truncatingIfNeeded: outbox.urgent.messagesPeak)
   stats.messages_dropped = outbox.dropped.uint64
   stats.messages_replaced = outbox.replaced.uint64
-  // An array of C is a tuple here: as many numbers in a row.
+  // An array of C is imported as a tuple, whose elements are contiguous.
   unsafe withUnsafeMutablePointer(to: &stats.latency) { unsafe put(outbox.latencies, at: $0) }
   unsafe withUnsafeMutablePointer(to: &stats.round_trip) { unsafe put(counters.roundTrips, at: $0) }
   stats.submitted = submissions.taken.uint64
@@ -131,7 +131,7 @@ private func describe(
   return stats
 }
 
-/// The caller guarantees room for all its numbers.
+/// The caller guarantees room for all the numbers of a histogram.
 private func put(_ histogram: LatencyHistogram, at start: UnsafeMutableRawPointer) {
   for index in 0..<LatencyHistogram.count {
     unsafe start.storeBytes(of: histogram[index], toByteOffset: 4 &* index, as: UInt32.self)

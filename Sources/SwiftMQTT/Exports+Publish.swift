@@ -1,6 +1,6 @@
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 //
-// The C functions of chapters 6 and 10: messages out, requests and replies.
+// The C functions of chapters 6 and 10: publishing, requests and responses.
 
 public import CSwiftMQTT
 import MQTTClient
@@ -12,15 +12,15 @@ import Storage
 
 @c @implementation
 public func smq_publish(_ client: OpaquePointer?, _ message: UnsafePointer<smq_message>?) -> Int32 {
-  guard let client = unsafe client, let message = unsafe message,
+  guard Feature.hasFastPaths, let client = unsafe client, let message = unsafe message,
     let flags = unsafe plainFlags(message), let topic = unsafe message.pointee.topic.data,
     let payload = unsafe message.pointee.payload.data,
     unsafe 0...UTF8EncodedString.maximumSize ~= message.pointee.topic.size,
     // With any topic it still fits into a packet.
     unsafe 0...VariableByteInteger.maximum &- 0x1_0010 ~= message.pointee.payload.size
   else { return unsafe publishAny(client, message) }
-  let slot = unsafe UnsafeMutablePointer<ClientSlot>(client)
-  guard unsafe slot.pointee.mark == ClientSlot.aliveMark else { return Status.client.rawValue }
+  let slot = unsafe UnsafeMutablePointer<ClientHandle>(client)
+  guard unsafe slot.pointee.magic == ClientHandle.liveMagic else { return Status.client.rawValue }
   do throws(SessionError) {
     try unsafe slot.pointee.client.publish(
       topic: Span(
@@ -34,11 +34,11 @@ public func smq_publish(_ client: OpaquePointer?, _ message: UnsafePointer<smq_m
   }
 }
 
-/// Of a message that is no more than a topic and a payload. `nil`: it asks for more, or is not what it should be; `publishAny`
-/// looks.
+/// Returns the flags of a message that consists of a topic and a payload alone. It returns `nil` if the
+/// message has more, or if a field is wrong; `publishAny` checks that.
 ///
-/// Four bytes at a time: qos, retain, quiet and overflow; expiry_s; urgent and what is reserved. That they lie so, the first one
-/// lowest, layout.c asserts.
+/// It reads four bytes at a time: qos, retain, quiet and overflow; expiry_s; urgent and the reserved bytes.
+/// layout.c asserts that they are arranged like that, the first one lowest.
 @inline(__always)
 private func plainFlags(_ message: UnsafePointer<smq_message>) -> MessageFlags? {
   guard unsafe message.pointee.size == UInt32(MemoryLayout<smq_message>.size),
@@ -73,7 +73,7 @@ public func smq_publish_text(
   guard let topic = unsafe topic, let text = unsafe text else { return Status.null.rawValue }
   var message = unsafe smq_message()
   unsafe message.size = UInt32(MemoryLayout<smq_message>.size)
-  // What does not fit is wrong, and stays so.
+  // A larger value is wrong, and stays wrong when it is clamped.
   unsafe message.qos = UInt8(clamping: qos)
   unsafe message.retain = UInt8(clamping: retain)
   unsafe message.topic = smq_string(topic)
@@ -87,6 +87,7 @@ public func smq_publish_reserve(
   _ payload: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
 ) -> Int32 {
   status { () throws(Status) in
+    guard Feature.hasReserve else { throw .notSupported }
     guard let message = unsafe message, let payload = unsafe payload else { throw .null }
     let slot = try unsafe slot(client)
     let publish = try unsafe withoutPayload(message)
@@ -113,6 +114,7 @@ private func reservedPayload(of client: inout Client) -> UnsafeMutableRawPointer
 @c @implementation
 public func smq_publish_commit(_ client: OpaquePointer?, _ payload_size: Int) -> Int32 {
   status { () throws(Status) in
+    guard Feature.hasReserve else { throw .notSupported }
     let slot = try unsafe slot(client)
     do throws(SessionError) {
       try unsafe slot.pointee.client.commit(payloadSize: payload_size)
@@ -126,6 +128,7 @@ public func smq_publish_commit(_ client: OpaquePointer?, _ payload_size: Int) ->
 @c @implementation
 public func smq_publish_abort(_ client: OpaquePointer?) -> Int32 {
   status { () throws(Status) in
+    guard Feature.hasReserve else { throw .notSupported }
     let slot = try unsafe slot(client)
     do throws(SessionError) {
       try unsafe slot.pointee.client.abort()
@@ -142,6 +145,7 @@ public func smq_publish_stream(
   _ user: UnsafeMutableRawPointer?
 ) -> Int32 {
   status { () throws(Status) in
+    guard Feature.hasStreams else { throw .notSupported }
     guard let message = unsafe message, let pull = unsafe pull else { throw .null }
     let slot = try unsafe slot(client)
     let publish = try unsafe withoutPayload(message)
@@ -165,6 +169,7 @@ public func smq_request(
   _ response_topic: UnsafePointer<smq_bytes>?, _ timeout_ms: UInt32
 ) -> Int32 {
   status { () throws(Status) in
+    guard Feature.hasReplies else { throw .notSupported }
     guard let message = unsafe message, unsafe response_topic != nil else { throw .null }
     let slot = try unsafe slot(client)
     guard timeout_ms >= 1, timeout_ms <= 86_400_000 else { throw .option }
@@ -186,6 +191,7 @@ public func smq_respond(
   _ message: UnsafePointer<smq_message>?
 ) -> Int32 {
   status { () throws(Status) in
+    guard Feature.hasReplies else { throw .notSupported }
     guard let request = unsafe request, let message = unsafe message else { throw .null }
     let slot = try unsafe slot(client)
     guard unsafe request.pointee.size >= UInt32(MemoryLayout<smq_event>.size),
@@ -196,7 +202,7 @@ public func smq_respond(
     let list = try unsafe span(request.pointee.properties)
     var topic = ByteRange.empty
     var correlation: ByteRange? = nil
-    var reader = PropertyReader(list, place: .packet(.publish, from: .server))
+    var reader = PropertyReader(list, in: .packet(.publish, from: .server))
     while let property = try? reader.next() {
       if property.identifier == .responseTopic { topic = property.text }
       if property.identifier == .correlationData { correlation = property.text }
@@ -218,7 +224,7 @@ public func smq_respond(
 
 // MARK: Messages of the caller
 
-/// What can be wrong with a message before one looks into it.
+/// Checks the fields of a message, but not what they point to.
 @inline(__always)
 private func check(_ message: UnsafePointer<smq_message>) throws(Status) {
   try unsafe checkSize(message, message.pointee.size, known: MemoryLayout<smq_message>.size)
@@ -228,9 +234,13 @@ private func check(_ message: UnsafePointer<smq_message>) throws(Status) {
   guard unsafe message.pointee.retain | message.pointee.quiet | message.pointee.urgent <= 1,
     unsafe message.pointee.overflow <= 3
   else { throw .option }
+  guard unsafe Feature.hasUrgent || message.pointee.urgent == 0,
+    unsafe Feature.hasOverflow || message.pointee.overflow == 0,
+    unsafe Feature.hasExpiry || message.pointee.expiry_s == 0
+  else { throw .notSupported }
 }
 
-/// A message whose payload comes later. The result lasts as long as the call it came with.
+/// Makes a message whose payload follows later. The result lasts as long as the call it came with.
 @_lifetime(immortal)
 private func withoutPayload(_ message: UnsafePointer<smq_message>) throws(Status) -> Publish {
   try unsafe check(message)
@@ -252,7 +262,7 @@ func options(_ message: UnsafePointer<smq_message>) -> PublishOptions {
   return options
 }
 
-/// A message as the caller gave it. The result lasts as long as the call it came with.
+/// Makes a message as the caller passed it. The result lasts as long as the call it came with.
 @_lifetime(immortal)
 func whole(_ message: UnsafePointer<smq_message>) throws(Status) -> Publish {
   try unsafe check(message)
@@ -260,7 +270,7 @@ func whole(_ message: UnsafePointer<smq_message>) throws(Status) -> Publish {
   return try unsafe publish(message, topic: span(message.pointee.topic))
 }
 
-/// A message that was checked, with another topic or its own.
+/// Makes a message that was checked, with another topic or its own.
 @_lifetime(immortal)
 private func publish(
   _ message: UnsafePointer<smq_message>, topic: Span<UInt8>

@@ -52,6 +52,7 @@ public func smq_handle(
   _ handler: smq_handler?, _ user: UnsafeMutableRawPointer?
 ) -> Int32 {
   status { () throws(Status) in
+    guard Feature.hasHandlers else { throw .notSupported }
     guard unsafe filter != nil else { throw .null }
     let slot = try unsafe slot(client)
     let filter = try unsafe span(filter)
@@ -78,6 +79,7 @@ public func smq_next_match(
   _ client: OpaquePointer?, _ topic: UnsafePointer<smq_bytes>?, _ after: Int32
 ) -> Int32 {
   status { () throws(Status) in
+    guard Feature.hasHandlers else { throw .notSupported }
     guard unsafe topic != nil else { throw .null }
     let slot = try unsafe slot(client)
     let topic = try unsafe span(topic)

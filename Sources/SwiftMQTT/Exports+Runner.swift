@@ -6,6 +6,7 @@ public import CSwiftMQTT
 import Driver
 import MQTTClient
 import Platform
+import Storage
 
 @c @implementation
 public func smq_runner_start(
@@ -13,6 +14,7 @@ public func smq_runner_start(
   _ options: UnsafePointer<smq_runner_options>?
 ) -> Int32 {
   status { () throws(Status) in
+    guard Feature.hasRunner else { throw .notSupported }
     guard let options = unsafe options else { throw .null }
     let runner = try unsafe slot(runner)
     let client = try unsafe slot(client)
@@ -53,6 +55,7 @@ public func smq_runner_start(
 @c @implementation
 public func smq_runner_stop(_ runner: UnsafeMutablePointer<smq_runner>?, _ drain_ms: UInt32) -> Int32 {
   status { () throws(Status) in
+    guard Feature.hasRunner else { throw .notSupported }
     let runner = try unsafe slot(runner)
     guard drain_ms <= 86_400_000 else { throw .option }
     guard unsafe !runner.pointee.isIdle else { return Status.ok.rawValue }

@@ -12,11 +12,12 @@ import Storage
 @c @implementation
 public func smq_submit(_ client: OpaquePointer?, _ message: UnsafePointer<smq_message>?) -> Int32 {
   status { () throws(Status) in
+    guard Feature.hasSubmit else { throw .notSupported }
     guard let message = unsafe message else { throw .null }
     let slot = try unsafe slot(client)
     let publish = try unsafe whole(message)
     do throws(SessionError) {
-      // Of the slot only this is read: the client is its owner's.
+      // Only the submitter is read here: the client belongs to its owner.
       try unsafe slot.pointee.submitter.submit(publish, options(message)) {
         Instant(milliseconds: Clock.milliseconds())
       }

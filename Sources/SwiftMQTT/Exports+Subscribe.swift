@@ -12,40 +12,41 @@ import Storage
 public func smq_subscribe(
   _ client: OpaquePointer?, _ subscriptions: UnsafePointer<smq_subscriptions>?
 ) -> Int32 {
-  unsafe request(.subscribe, client, subscriptions)
+  unsafe changeSubscriptions(.subscribe, client, subscriptions)
 }
 
 @c @implementation
 public func smq_unsubscribe(
   _ client: OpaquePointer?, _ subscriptions: UnsafePointer<smq_subscriptions>?
 ) -> Int32 {
-  unsafe request(.unsubscribe, client, subscriptions)
+  unsafe changeSubscriptions(.unsubscribe, client, subscriptions)
 }
 
 @c @implementation
 public func smq_subscribe_to(
   _ client: OpaquePointer?, _ filter: UnsafePointer<CChar>?, _ qos: UInt32, _ cookie: UInt64
 ) -> Int32 {
-  unsafe request(.subscribe, client, filter, qos, cookie)
+  unsafe changeSubscriptions(.subscribe, client, filter, qos, cookie)
 }
 
 @c @implementation
 public func smq_unsubscribe_from(
   _ client: OpaquePointer?, _ filter: UnsafePointer<CChar>?, _ cookie: UInt64
 ) -> Int32 {
-  unsafe request(.unsubscribe, client, filter, 0, cookie)
+  unsafe changeSubscriptions(.unsubscribe, client, filter, 0, cookie)
 }
 
-/// For one Topic Filter. It calls the exported twin: a third call of the other `request` takes 110 bytes more.
+/// Handles one Topic Filter. It calls the exported function: a third call of the generic one would
+/// take 110 bytes more.
 @inline(never)
-private func request(
+private func changeSubscriptions(
   _ type: ControlPacketType, _ client: OpaquePointer?, _ filter: UnsafePointer<CChar>?, _ qos: UInt32,
   _ cookie: UInt64
 ) -> Int32 {
   guard let filter = unsafe filter else { return Status.null.rawValue }
   var subscription = unsafe smq_subscription()
   unsafe subscription.filter = smq_string(filter)
-  // What does not fit is wrong, and stays so.
+  // A larger value is wrong, and stays wrong when it is clamped.
   unsafe subscription.qos = UInt8(clamping: qos)
   return unsafe withUnsafePointer(to: subscription) { first in
     var subscriptions = unsafe smq_subscriptions()
@@ -58,7 +59,7 @@ private func request(
   }
 }
 
-private func request(
+private func changeSubscriptions(
   _ type: ControlPacketType, _ client: OpaquePointer?,
   _ subscriptions: UnsafePointer<smq_subscriptions>?
 ) -> Int32 {
@@ -103,7 +104,7 @@ private func request(
     self.count = count
   }
 
-  /// What the other functions rely on.
+  /// Checks what the other functions rely on.
   func check(_ type: ControlPacketType) throws(Status) {
     for index in 0..<count {
       let subscription = unsafe first[index]

@@ -1,9 +1,9 @@
 import MQTTWire
 import Storage
 
-/// Topic Filters, each with what the application wants to find with the messages that match.
+/// Topic Filters, each with the handler that the application has set for the messages that match.
 struct HandlerTable: ~Copyable {
-  /// Opaque values of the application: a function, and something for it.
+  /// Opaque values of the application: a function, and a pointer for it.
   struct Handler: BitwiseCopyable {
     let function: UInt
     let user: UInt
@@ -50,7 +50,7 @@ struct HandlerTable: ~Copyable {
     }
   }
 
-  var isEmpty: Bool { entries.count == 0 }
+  var isEmpty: Bool { !Feature.hasHandlers || entries.count == 0 }
 
   /// Replaces an entry, or changes nothing. An empty filter clears it.
   @_optimize(size)
@@ -71,9 +71,9 @@ struct HandlerTable: ~Copyable {
     guard filter.count <= filters.capacity else { throw .tooLarge }
     guard filter.count <= filters.free &+ old else { throw .full }
     remove(slot)
-    let place = filters.append(filter)
+    let range = filters.append(filter)
     entries[slot] = Entry(
-      offset: UInt32(truncatingIfNeeded: place.offset), size: UInt32(truncatingIfNeeded: place.count),
+      offset: UInt32(truncatingIfNeeded: range.offset), size: UInt32(truncatingIfNeeded: range.count),
       handler: handler)
   }
 
@@ -88,7 +88,8 @@ struct HandlerTable: ~Copyable {
     entries[slot].size = 0
   }
 
-  /// The first entry behind `index` whose filter matches a topic; -1: from the first.
+  /// Returns the first entry behind `index` whose filter matches a topic. An index of -1 begins with the
+  /// first.
   func firstMatch(_ topic: Span<UInt8>, after index: Int) -> Int? {
     var slot = index &+ 1
     while slot < entries.count {

@@ -5,16 +5,16 @@ import MQTTWire
 import Platform
 import Storage
 
-/// Room for a user name and a password out of a URL, decoded.
+/// Space for the decoded user name and password of a URL.
 typealias URLScratch = InlineArray<1024, UInt8>
 
-/// Reads a `smq_options`, checks it, and plans the client it describes; if there is memory, makes
+/// Reads a `smq_options`, checks it, and plans the client that it describes. If there is memory, it makes
 /// the client there. Returns how many bytes the client needs.
 ///
-/// One function for three exports, because nearly all of it is the same code.
+/// One function serves three exports, because nearly all of it is the same code.
 ///
-/// The caller guarantees that `options` points to as many bytes as its size field says, and `memory`,
-/// if it is not nil, to `size` bytes, aligned to `ArenaLayout.alignment`.
+/// The caller guarantees that `options` points to as many bytes as its size field says, and `memory`, if it
+/// is not nil, to `size` bytes, aligned to `ArenaLayout.alignment`.
 func makeClient(
   _ options: UnsafePointer<smq_options>?, urlOffset: inout Int?, memory: UnsafeMutableRawPointer?,
   size: Int
@@ -55,20 +55,20 @@ func makeClient(
   unsafe request.inFlightMaximum = options.pointee.in_flight_maximum
   unsafe request.receiveMaximum = options.pointee.receive_maximum
   unsafe request.maximumPacketBytes = options.pointee.maximum_packet_bytes
-  unsafe request.requests = options.pointee.requests
+  unsafe request.subscribePackets = options.pointee.requests
   unsafe request.subscriptions = options.pointee.subscriptions
   unsafe request.subscriptionBytes = options.pointee.subscription_bytes
   unsafe request.resubscribing = options.pointee.resubscribe
   unsafe request.submitMessages = options.pointee.submit_messages
   unsafe request.submitBytes = options.pointee.submit_bytes
-  unsafe request.requestBytes = options.pointee.request_bytes
+  unsafe request.subscribeBytes = options.pointee.request_bytes
   unsafe request.controlBytes = options.pointee.control_bytes
   unsafe request.handlers = options.pointee.handlers
   unsafe request.handlerBytes = options.pointee.handler_bytes
   unsafe request.topicAliasesIn = options.pointee.topic_aliases_in
   unsafe request.topicAliasesOut = options.pointee.topic_aliases_out
   unsafe request.topicAliasBytes = options.pointee.topic_alias_bytes
-  unsafe request.replies = options.pointee.replies
+  unsafe request.responses = options.pointee.replies
   unsafe request.streamBytes = options.pointee.stream_bytes
   unsafe request.reconnectMinimum = options.pointee.reconnect_min_ms
   unsafe request.reconnectMaximum = options.pointee.reconnect_max_ms
@@ -76,7 +76,7 @@ func makeClient(
   unsafe request.jitter = options.pointee.jitter
   unsafe request.urgentMessages = options.pointee.urgent_messages
   unsafe request.urgentBytes = options.pointee.urgent_bytes
-  unsafe request.answerTimeout = options.pointee.answer_timeout_ms
+  unsafe request.ackTimeout = options.pointee.answer_timeout_ms
   unsafe request.writeTimeout = options.pointee.write_timeout_ms
   unsafe request.tcpUserTimeout = options.pointee.tcp_user_timeout_ms
   unsafe request.credentialBytes = options.pointee.credential_bytes
@@ -114,29 +114,30 @@ func makeClient(
   let checked = try check(request, &urlOffset)
 
   var plan = ArenaLayout()
-  let slotPlace = plan.reserve(1, of: ClientSlot.self)
-  let clientPlace = plan.reserve(1, of: Client.self)
+  let handleSlice = plan.reserve(1, of: ClientHandle.self)
+  let clientSlice = plan.reserve(1, of: Client.self)
   let clientPlan = ClientPlan(checked, in: &plan)
-  let tablePlace = plan.reserve(1, of: HandlerTable.self)
+  let tableSlice = plan.reserve(1, of: HandlerTable.self)
   let tablePlan = HandlerTable.Plan(
     entries: checked.handlers, bytes: checked.handlerBytes, in: &plan)
   guard let memory = unsafe memory else { return plan.byteCount }
-  // A size with its highest bit set is no negative number but a very large one.
+  // A size with its highest bit set is a very large one, not a negative number.
   guard size < 0 || size >= plan.byteCount else { throw .memorySize }
   do throws(PlatformError) {
-    let isCallerDriven = checked.driver.isCallerDriven
+    let isCallerDriven = Feature.hasEngine && checked.driver.isCallerDriven
     var system = isCallerDriven ? Linux() : try Linux(userTimeout: checked.tcpUserTimeout)
-    let wakeUp = checked.submitMessages > 0 && !isCallerDriven ? try system.wakeUp() : .none
+    let wakeUp =
+      Feature.hasSubmit && checked.submitMessages > 0 && !isCallerDriven ? try system.wakeUp() : .none
     let block = unsafe Arena(start: memory)
-    let slot = unsafe block.start(of: slotPlace)
+    let slot = unsafe block.start(of: handleSlice)
     let client = Client(checked, plan: clientPlan, block: block, on: system)
     let submitter = Submitter(checked, queue: client.engine.submissions.queue, wakeUp: wakeUp)
     let handlers = HandlerTable(
       entries: block.table(tablePlan.entries), filters: block.region(tablePlan.filters))
     unsafe slot.initialize(
-      to: ClientSlot(
-        submitter: submitter, client: client, at: block.start(of: clientPlace), handlers: handlers,
-        at: block.start(of: tablePlace)))
+      to: ClientHandle(
+        submitter: submitter, client: client, at: block.start(of: clientSlice), handlers: handlers,
+        at: block.start(of: tableSlice)))
   } catch {
     throw .noDescriptor
   }

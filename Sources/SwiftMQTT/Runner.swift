@@ -4,27 +4,27 @@ import MQTTClient
 import Platform
 import Synchronization
 
-/// What a `smq_runner` really is. All zero: it does not run.
+/// The contents of a `smq_runner`. All zero means that it does not run.
 ///
-/// The thread that starts the runner writes the plain fields before the other thread exists, and reads them again when
-/// that has ended.
+/// The thread that starts the runner writes the plain fields before the other thread exists, and reads them
+/// again when that thread has ended.
 @safe struct RunnerSlot: ~Copyable {
   private static var idle: UInt32 { 0 }
   private static var starting: UInt32 { 1 }
   private static var running: UInt32 { 2 }
-  /// Somebody stops it, and is about to say how.
+  /// A thread is stopping it, and has not said yet how.
   private static var claimed: UInt32 { 3 }
   private static var stopping: UInt32 { 4 }
 
   var osError: Int32
   private let phase: Atomic<UInt32>
-  /// How long draining may take; counts while `stopping`.
+  /// How long draining may take; valid while `stopping`.
   private let drain: Atomic<UInt32>
   var wakeUp: WakeUp
-  /// The runner's thread, as it calls itself.
+  /// The identifier of the runner's thread.
   private let owner: Atomic<UInt>
   var thread: UInt
-  var client: UnsafeMutablePointer<ClientSlot>
+  var client: UnsafeMutablePointer<ClientHandle>
   var onEvent: smq_handler?
   var user: UnsafeMutableRawPointer?
 
@@ -34,13 +34,13 @@ import Synchronization
 
   var isOwnThread: Bool { owner.load(ordering: .relaxed) == OwnThread.current }
 
-  /// False: it runs.
+  /// Claims a runner that is to be started. Returns false if it runs.
   func begin() -> Bool { exchange(Self.idle, Self.starting) }
 
-  /// All of it is written: it may be stopped.
+  /// Records that all fields are written, so that it may be stopped.
   func begun() { phase.store(Self.running, ordering: .releasing) }
 
-  /// False: another thread has asked, or is not done with starting it.
+  /// Asks the runner to stop. Returns false if another thread has asked, or has not finished starting it.
   func askToStop(drain milliseconds: UInt32) -> Bool {
     guard exchange(Self.running, Self.claimed) else { return false }
     drain.store(milliseconds, ordering: .relaxed)
@@ -49,7 +49,7 @@ import Synchronization
     return true
   }
 
-  /// There is no thread any more.
+  /// Records that the thread has ended.
   func finish() {
     owner.store(0, ordering: .relaxed)
     phase.store(Self.idle, ordering: .releasing)
@@ -61,15 +61,15 @@ import Synchronization
 
   // MARK: The runner's thread
 
-  /// Its life: what any program does with a client, and events go to `onEvent`, until the client has left the server
-  /// because the runner is to stop.
+  /// Runs the client as any program would, and passes its events to `onEvent`, until the client has
+  /// disconnected because the runner is to stop.
   ///
-  /// The caller guarantees that nobody else uses the client until this returns.
+  /// The caller guarantees that nothing else uses the client until this returns.
   static func run(_ runner: UnsafeMutablePointer<RunnerSlot>) {
     unsafe runner.pointee.owner.store(OwnThread.current, ordering: .relaxed)
     let slot = unsafe runner.pointee.client
     let client = OpaquePointer(slot)
-    // Connecting is not possible as long as there is the end of another connection to tell.
+    // Connecting is not possible as long as the end of another connection was not reported.
     _ = unsafe handOut(runner)
     _ = unsafe smq_connect(client)
     var isLeaving = false
@@ -87,7 +87,7 @@ import Synchronization
     }
   }
 
-  /// What the program began when it heard of the end, nobody would serve.
+  /// Ends what the program began when it got the last event: no thread would serve it.
   private static func endConnecting(_ client: OpaquePointer) {
     _ = unsafe smq_disconnect(client, 0)
     var event = unsafe smq_event()
@@ -95,7 +95,7 @@ import Synchronization
     while unsafe smq_next_event(client, &event) == 1 {}
   }
 
-  /// Gives all events to the program. True: a connection has ended.
+  /// Passes all events to the program. Returns true if a connection has ended.
   private static func handOut(_ runner: UnsafeMutablePointer<RunnerSlot>) -> Bool {
     let client = unsafe OpaquePointer(runner.pointee.client)
     var hasEnded = false

@@ -9,6 +9,9 @@ struct AddressRace: ~Copyable {
   /// When as many attempts run as there are sockets, the one that began first is given up after so long.
   static var patience: UInt32 { 2000 }
 
+  /// How many sockets run at a time.
+  static var sockets: Int { Feature.hasRace ? Channel.sockets : 1 }
+
   private var addresses: Table<IPAddress>
   private var limit: UInt16 = 0
   private(set) var port: UInt16 = 0
@@ -55,7 +58,7 @@ struct AddressRace: ~Copyable {
 
   private var running: Int {
     var count = 0
-    for socket in 0..<Channel.sockets where attempts[socket] != 0 { count &+= 1 }
+    for socket in 0..<Self.sockets where attempts[socket] != 0 { count &+= 1 }
     return count
   }
 
@@ -64,10 +67,10 @@ struct AddressRace: ~Copyable {
   @_optimize(size)
   mutating func start(at now: Instant) -> Channel {
     var socket = 0
-    for other in 1..<Channel.sockets where attempts[other] < attempts[socket] { socket = other }
+    for other in 1..<Self.sockets where attempts[other] < attempts[socket] { socket = other }
     index &+= 1
     attempts[socket] = index
-    let wait = running == Channel.sockets ? Self.patience : Self.headStart
+    let wait = running == Self.sockets ? Self.patience : Self.headStart
     deadline = hasNext ? now.advanced(by: wait) : nil
     return .socket(socket)
   }

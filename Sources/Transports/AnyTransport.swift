@@ -6,21 +6,22 @@ public import Storage
 public struct AnyTransport: ~Copyable, Transport {
   private var tcp: TCP
   /// The application has the transport, which needs no state here.
-  private let isCallerDriven: Bool
+  private let isOwn: Bool
 
   public init(_ tcp: consuming TCP) {
     self.tcp = tcp
-    isCallerDriven = false
+    isOwn = false
   }
 
   /// `unused` takes the place of a transport that is not there.
   public init(_ own: consuming CallerDriven, unused: consuming TCP) {
     tcp = unused
-    isCallerDriven = true
+    isOwn = true
   }
 
   // MARK: Getters
 
+  private var isCallerDriven: Bool { Feature.hasEngine && isOwn }
   public var isPolled: Bool { !isCallerDriven }
   public var stage: OpeningStage { isCallerDriven ? CallerDriven().stage : tcp.stage }
   public var deadline: Instant? { tcp.deadline }

@@ -1,3 +1,5 @@
+import Storage
+
 /// The application's function that is told what the client does (`smq_log`). It gets no secrets: no user name,
 /// no password, and nothing of a message.
 @safe public struct LogHook: BitwiseCopyable {
@@ -61,7 +63,7 @@
 
   public init() {}
 
-  public var isOn: Bool { hook != nil }
+  public var isOn: Bool { Feature.hasLog && hook != nil }
 
   @inline(__always)
   public func callAsFunction(_ step: LogHook.Step, _ number: Int = 0, _ other: Int = 0) {

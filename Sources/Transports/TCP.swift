@@ -26,7 +26,7 @@ public struct TCP: ~Copyable, SocketTransport {
   /// The socket of the connection, or the first of those that try to become it.
   public func firstSocket(isOpen: Bool) -> Channel? {
     if isOpen { return socket }
-    for index in 0..<Channel.sockets where race.isRunning(.socket(index)) { return .socket(index) }
+    for index in 0..<AddressRace.sockets where race.isRunning(.socket(index)) { return .socket(index) }
     return nil
   }
 
@@ -39,7 +39,7 @@ public struct TCP: ~Copyable, SocketTransport {
     if let numeric = system.numeric(host, port: port) { return begin(numeric, on: &system, log, at: now) }
     stage = .resolve
     log(.lookUp, server)
-    guard !asksAddresses else { return .needsAddresses }
+    guard !Feature.hasQuestions || !asksAddresses else { return .needsAddresses }
     do throws(PlatformError) {
       // A look-up of this name that an earlier attempt did not wait for is still under way: one is enough. If
       // its answer has come since, it is old.
@@ -134,7 +134,7 @@ public struct TCP: ~Copyable, SocketTransport {
     _ ready: Readiness, on system: inout System, _ log: Log, at now: Instant
   ) -> Opening {
     var hasFailed = false
-    for index in 0..<Channel.sockets {
+    for index in 0..<AddressRace.sockets {
       let attempt = Channel.socket(index)
       guard race.isRunning(attempt), ready.isReady(attempt) else { continue }
       let error = system.connectError(attempt)
@@ -167,7 +167,7 @@ public struct TCP: ~Copyable, SocketTransport {
   @inline(never)
   @_optimize(size)
   private func closeSockets<System: Platform & ~Copyable>(but winner: Int, on system: inout System) {
-    for index in 0..<Channel.sockets where index != winner { system.close(.socket(index)) }
+    for index in 0..<AddressRace.sockets where index != winner { system.close(.socket(index)) }
   }
 
   // MARK: The end

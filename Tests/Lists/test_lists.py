@@ -104,3 +104,24 @@ def test_a_processor_that_is_named_where_it_should_not_be():
     without = [(path, text) for path, text in files if path not in ("Makefile", "cmake/toolchains/armv7-linux.cmake")]
     assert list(check.check_targets(without)) == [
         "Tests/Lists/check: FILES has Makefile, which names no processor", "there is no cmake/toolchains/armv7-linux.cmake"]
+
+
+FEATURE = (lists.MODULES["Storage"].folder / "Feature.swift").read_text(encoding="utf-8")
+SIZE = (check.ROOT / "docs" / "size.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("old, new, faults", [
+    ("#if WITHOUT_RACE\n", "#if WITHOUT_PACE\n", [
+        "Sources/Storage/Feature.swift has PACE, which cmake/features.txt does not",
+        "Sources/Storage/Feature.swift does not have RACE, which cmake/features.txt does"]),
+    ("hasRace", "hasPace", ["nothing asks for Feature.hasPace"]),
+])
+def test_a_feature_that_differs(old, new, faults):
+    assert old in FEATURE
+    assert list(check.check_features(FEATURE.replace(old, new), SIZE)) == faults
+
+
+def test_a_feature_that_the_book_does_not_have():
+    book = "".join(line for line in SIZE.splitlines(True) if not line.startswith("| `RACE` |"))
+    assert list(check.check_features(FEATURE, book)) == [
+        "docs/size.md: the table of features is not the list of cmake/features.txt"]

@@ -80,7 +80,7 @@ extension Endpoint {
     let payload = Ledger.payload(message.number, size: message.size)
     let publish = Publish(
       topic: topic.span, payload: payload.span, qos: qos, retain: false, properties: properties.span)
-    if properties.isEmpty, !options.needsCare {
+    if properties.isEmpty, !options.needsSlowPath {
       try session.publish(
         topic: topic.span, payload: payload.span, MessageFlags(qos: qos, isQuiet: options.isQuiet),
         cookie: options.cookie)
@@ -160,7 +160,11 @@ extension Endpoint {
     let type: ControlPacketType = world.random.percent(60) ? .subscribe : .unsubscribe
     let identifier: UInt32 = isNew && type == .subscribe ? UInt32(world.random.below(200)) : 0
     do throws(SessionError) {
-      try session.request(type, list, properties: Span(), identifier: identifier, cookie: nextRequest)
+      if type == .subscribe {
+        try session.subscribe(list, properties: Span(), identifier: identifier, cookie: nextRequest)
+      } else {
+        try session.unsubscribe(list, properties: Span(), cookie: nextRequest)
+      }
     } catch {
       let isRight = error == .full || error == .tooLarge || (error == .leaving && isLeaving)
       try require(isRight, "\(name): \(type) is not taken: \(error)")

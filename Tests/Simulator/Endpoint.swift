@@ -188,7 +188,7 @@ final class Endpoint {
   }
 
   func release() throws(Failure) {
-    session.release()
+    session.releaseEvent()
     try look()
   }
 
@@ -208,13 +208,13 @@ extension ClientTraits {
     options.outboxBytes = outboxBytes
     options.outboxMessages = outboxMessages
     // Applications hold messages back for as long as they like.
-    options.answerTimeout = 0
+    options.ackTimeout = 0
     options.urgentMessages = urgentMessages
     options.urgentBytes = urgentBytes
     options.receiveBytes = receiveBytes
     options.receiveMaximum = receiveMaximum
-    options.requests = requests
-    options.requestBytes = requestBytes
+    options.subscribePackets = requests
+    options.subscribeBytes = subscribeBytes
     options.controlBytes = controlBytes
     let isNew = options.connect.version == .v5_0
     options.aliasesReceived = isNew ? aliasesReceived : 0

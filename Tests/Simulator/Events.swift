@@ -17,7 +17,7 @@ extension Endpoint {
     case .connected(let connected):
       world.trace("\(name): connected, session present: \(connected.sessionPresent)")
     case .completed(let completion): try completed(completion)
-    case .answered(let answer):
+    case .subscribeCompleted(let answer):
       world.trace("\(name): request \(answer.cookie & 0xFFFF) answered")
       let count = try finishRequest(answer.cookie)
       let isRight = answer.refusal == nil && [count, 0].contains(answer.reasonCodes.count)
@@ -135,7 +135,7 @@ extension Endpoint {
     case .completion where session.plainCompletion != nil:
       session.plainCompletion.map { .completed(session.takePlainCompletion($0)) }
     case .plainMessage: .message(MessageEvent(session.takePlainMessage()))
-    case let source: session.take(source)
+    case let source: session.takeEvent(source)
     }
   }
 }

@@ -50,7 +50,7 @@ extension Endpoint {
     let givenUp = world.ledger.messages.count { $0.origin != name && $0.qos > 0 && $0.outcome == .aborted }
     try require(
       inbox.unacknowledged <= givenUp, "\(name): \(inbox.unacknowledged) messages in the inbox")
-    try require(inbox.requests == 0, "\(name): \(inbox.requests) requests")
+    try require(inbox.subscribes == 0, "\(name): \(inbox.subscribes) requests")
     try rules.checkQuiet()
   }
 }

@@ -79,7 +79,7 @@ struct ClientTraits {
   let receiveMaximum: Int
   let controlBytes: Int
   let requests: Int
-  let requestBytes: Int
+  let subscribeBytes: Int
   let aliasesReceived: Int
   let aliasesSent: Int
   let aliasBytes: Int
@@ -118,7 +118,7 @@ struct ClientTraits {
     receiveMaximum = random.pick([1, 1, 2, 3, 8, 20])
     controlBytes = random.pick([64, 64, 70, 100, 512])
     requests = random.pick([1, 2, 8])
-    requestBytes = random.pick([64, 100, 1024])
+    subscribeBytes = random.pick([64, 100, 1024])
     aliasesReceived = random.pick([0, 0, 1, 2, 5])
     aliasesSent = random.pick([0, 0, 1, 2, 5])
     aliasBytes = random.pick([5, 20, 128])

@@ -1,11 +1,11 @@
 import Storage
 
-/// For how long a server may acknowledge nothing at all while something waits for it. PINGRESP is no answer to a
-/// PUBLISH: a server can be alive and do nothing.
+/// How long a server may acknowledge nothing at all while something waits for an acknowledgement. PINGRESP
+/// does not count: a server can be alive and process nothing.
 struct AckTimeout: BitwiseCopyable {
   /// Milliseconds; 0: for ever.
   let timeout: UInt32
-  /// When the last answer came, or the first of what waits was sent; `nil`: nothing waits.
+  /// When the last acknowledgement came, or the first of what waits was sent; `nil`: nothing waits.
   private var since: Instant? = nil
 
   init(timeout: UInt32) { self.timeout = timeout }
@@ -14,8 +14,8 @@ struct AckTimeout: BitwiseCopyable {
     if since == nil, waiting > 0 { since = now }
   }
 
-  /// An answer came, or cannot be seen yet.
-  mutating func answered(at now: Instant, waiting: Int) { since = waiting > 0 ? now : nil }
+  /// Restarts the time, because an acknowledgement came or cannot be read yet.
+  mutating func acknowledged(at now: Instant, waiting: Int) { since = waiting > 0 ? now : nil }
 
   mutating func stop() { since = nil }
 

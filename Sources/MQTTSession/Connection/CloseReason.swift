@@ -9,12 +9,12 @@ public struct CloseReason: BitwiseCopyable {
     case disconnected  // DISCONNECT from the server
     case malformed(Malformed)
     case violation(ProtocolViolation)
-    case backlog  // the server sends again what had no place: Session+Backlog.swift
+    case backlog  // the server resends what had no room: Session+Backlog.swift
     case keepAlive
-    case ackTimeout  // to anything that waits for one
+    case ackTimeout  // nothing that waits was acknowledged in time
     case stream  // the application did not supply the payload of a packet that was begun
 
-    /// Acknowledgements that are on their way go out before the connection is closed.
+    /// Whether queued acknowledgements are still sent before the connection is closed.
     var keepsAcknowledgements: Bool {
       switch self {
       case .backlog, .violation(.receiveMaximum): true
@@ -24,7 +24,7 @@ public struct CloseReason: BitwiseCopyable {
   }
 
   public let cause: Cause
-  /// The server's, if it gave one, or the one it was told.
+  /// The server's, if it gave one, or the one that the client sent.
   public var reasonCode: UInt8? = nil
   /// Extents in `Session.receivedBytes`, which stay there until the next connection is opened.
   public var reasonString = ByteRange.empty

@@ -8,7 +8,8 @@ public enum HexDigit {
   }
 }
 
-/// CONNECT, encoded once for each version that may be spoken (docs/decisions/0005), and again if it is to say something else.
+/// CONNECT, encoded once for each version that may be spoken (docs/decisions/0005), and again when its
+/// contents change.
 struct ConnectPackets: ~Copyable {
   private var region: Region
   /// For 3.1, 3.1.1 and 5.0, behind the Fixed Header and without credentials that come later; empty: not spoken.
@@ -36,7 +37,7 @@ struct ConnectPackets: ~Copyable {
     return size
   }
 
-  /// What a Fixed Header can grow by.
+  /// Returns by how many bytes a Fixed Header can grow.
   private static func spare(_ connect: borrowing Connect) -> Int {
     5 - (connect.encodedSize - connect.bodySize)
   }
@@ -66,7 +67,7 @@ struct ConnectPackets: ~Copyable {
     if options.beginsNewSession { setCleanStart(true) }
   }
 
-  /// What it is to say from now on. False: it does not fit (`SessionOptions.connectBytes`).
+  /// Replaces the contents of CONNECT. Returns false if they do not fit (`SessionOptions.connectBytes`).
   mutating func renew(_ options: borrowing SessionOptions) -> Bool {
     guard Self.size(options) <= region.count else { return false }
     wipe()
@@ -75,21 +76,21 @@ struct ConnectPackets: ~Copyable {
     return true
   }
 
-  /// Whoever made the options has checked the list.
+  /// Returns the Authentication Method in a list of properties, which was checked with the options.
   static func method(_ properties: Span<UInt8>) -> ByteRange? {
-    var reader = PropertyReader(properties, place: .packet(.connect, from: .client))
+    var reader = PropertyReader(properties, in: .packet(.connect, from: .client))
     while let property = try? reader.next() {
       if property.identifier == .authenticationMethod { return property.text }
     }
     return nil
   }
 
-  /// Where the packet of a version is in `bytes`.
+  /// Returns the range of a version's packet in `bytes`.
   func packet(_ version: ProtocolVersion) -> ByteRange {
     Self.packet(bodies[Self.index(version)], credentialSize)
   }
 
-  /// A body with its Fixed Header and what follows it.
+  /// Returns the range of a body with its Fixed Header and the credentials that follow it.
   private static func packet(_ body: ByteRange, _ credentialSize: Int) -> ByteRange {
     let length = body.count + credentialSize
     let header = 1 + VariableByteInteger.encodedSize(length)
@@ -101,7 +102,7 @@ struct ConnectPackets: ~Copyable {
     borrowing get { region.bytes }
   }
 
-  /// The next older version that may be spoken.
+  /// Returns the next older version that may be spoken.
   func older(than version: ProtocolVersion) -> ProtocolVersion? {
     var number = version.rawValue
     while number > 3 {
@@ -127,8 +128,8 @@ struct ConnectPackets: ~Copyable {
       index += 1
     }
     for older in 0..<Self.index(version) where !bodies[older].isEmpty {
-      // The same Client Identifier, behind a shorter Variable Header: Protocol Name (with its length), version, flags and
-      // Keep Alive, and its own length.
+      // The same Client Identifier stands behind a shorter Variable Header: Protocol Name (with its
+      // length), version, flags and Keep Alive, and its own length.
       let offset = (older == 0 ? 8 : 6) + 4 + 2
       region.move(from: id.offset, to: bodies[older].offset + offset, count: id.count)
     }
@@ -137,7 +138,8 @@ struct ConnectPackets: ~Copyable {
   /// Whether a password needs a user name [MQTT-3.1.2-22] (3.1.1): in a version that may be spoken.
   var needsUserName: Bool { !bodies[0].isEmpty || !bodies[1].isEmpty }
 
-  /// Puts them at the end of the packets, and what says so into their beginning. They fit into `credentialBytes`.
+  /// Writes the credentials to the end of the packets, and sets their flags. They fit into
+  /// `credentialBytes`.
   mutating func setCredentials(userName: Span<UInt8>, password: Span<UInt8>) {
     let size = Self.sizeWithLength(userName) + Self.sizeWithLength(password)
     credentialSize = size
@@ -146,13 +148,13 @@ struct ConnectPackets: ~Copyable {
       var writer = ByteWriter(region.mutableBytes(in: body.end..<body.end + size))
       if userName.count > 0 { writer.put(prefixed: userName) }
       if password.count > 0 { writer.put(prefixed: password) }
-      // Of longer ones before.
+      // Longer credentials may have been there before.
       region.wipe(body.end + size..<body.end + 4 + credentialBytes)
       let start = Self.packet(body, size).offset
       var header = ByteWriter(region.mutableBytes(in: start..<body.offset))
       header.put(ControlPacketType.connect.firstByte)
       header.put(variableByteInteger: body.count + size)
-      // Behind Protocol Name and version.
+      // The Connect Flags follow Protocol Name and version.
       let flags = body.offset + (index == 0 ? 9 : 7)
       var bytes = region.mutableBytes
       let rest = bytes[flags] & ~(Connect.userNameFlag | Connect.passwordFlag)
@@ -162,7 +164,7 @@ struct ConnectPackets: ~Copyable {
     }
   }
 
-  /// User name, password and authentication data leave the memory.
+  /// Overwrites user name, password and authentication data.
   mutating func wipe() { region.wipe(0..<region.count) }
 
   private static func sizeWithLength(_ text: Span<UInt8>) -> Int { text.count > 0 ? 2 + text.count : 0 }

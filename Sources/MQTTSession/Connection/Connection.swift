@@ -1,7 +1,8 @@
 import MQTTWire
 import Storage
 
-/// What dies with a connection: a new one begins with one assignment. What outlives it is `SessionState`.
+/// What lasts as long as a connection: a new one begins with one assignment. What outlives it is
+/// `SessionState`.
 struct Connection: BitwiseCopyable {
   enum Phase: BitwiseCopyable, Equatable {
     case disconnected
@@ -30,16 +31,16 @@ struct Connection: BitwiseCopyable {
     let sessionExpiry: ByteRange
   }
 
-  // One byte: with a payload of its own each look at it would be two.
+  // It takes one byte: with a payload of its own, each comparison would take two.
   var phase: Phase
   /// How many bytes of CONNECT are out.
   var connectSent = 0
   var source = Source.none
-  /// The application asked to leave: nothing new is taken.
+  /// The application asked to disconnect: no more messages are accepted.
   var pendingDisconnect: PendingDisconnect? = nil
   var authentication = AuthenticationState.none
-  /// Whether all has come that the server had to say to a backlog: see Session+Backlog.swift.
-  var roundTrip = Session.RoundTrip.none
+  /// Whether the server has sent all it has of a backlog: see Session+Backlog.swift.
+  var backlogPing = Session.BacklogPing.none
   var limits = ServerLimits()
   var quota = SendQuota()
   var keepAlive: KeepAlive
@@ -53,17 +54,17 @@ struct Connection: BitwiseCopyable {
     self.ackTimeout = AckTimeout(timeout: ackTimeout)
   }
 
-  /// A new one: nothing of this one is left but what the options say.
+  /// Returns a new connection, which keeps only the options of this one.
   func next(_ phase: Phase) -> Connection {
     Connection(phase, pingTimeout: keepAlive.pingTimeout, ackTimeout: ackTimeout.timeout)
   }
 
-  /// CONNACK accepted this connection, and what it brought may still be handed out.
+  /// Whether CONNACK accepted this connection, and what it brought may still be handed out.
   var isUp: Bool {
     @inline(__always) get { phase == .connected || phase == .peerClosed }
   }
 
-  /// CONNACK accepted this connection, whatever has become of it since.
+  /// Whether CONNACK accepted this connection, whatever has become of it since.
   var wasAccepted: Bool {
     switch phase {
     case .connected, .peerClosed, .closing(after: .connected), .closing(after: .peerClosed): true
@@ -74,12 +75,12 @@ struct Connection: BitwiseCopyable {
   /// Nothing more is accepted from the server; what is queued already may still go out.
   var isClosing: Bool { if case .closing = phase { true } else { false } }
 
-  /// Packets from the server are looked at.
+  /// Whether packets from the server are parsed.
   var isReceiving: Bool {
     @inline(__always) get { isUp || phase == .awaitingConnack }
   }
 
-  /// From now on only what is queued already goes out.
+  /// Begins to close the connection: from now on only queued control packets are sent.
   mutating func beginClosing() {
     switch phase {
     case .disconnected, .sendingConnect, .awaitingConnack: phase = .closing(after: .connecting)

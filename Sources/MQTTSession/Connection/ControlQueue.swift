@@ -1,12 +1,12 @@
 import MQTTWire
 import Storage
 
-/// The small packets that go ahead of the outbox, between its packets: acknowledgements, PINGREQ,
-/// DISCONNECT. Nothing in it outlives a connection.
+/// The small packets that are sent before the outbox, between its packets: acknowledgements, PINGREQ, AUTH,
+/// DISCONNECT. None of them outlives a connection.
 struct ControlQueue: ~Copyable {
   private var queue: ByteQueue
   private var packets = 0
-  /// The most bytes there ever were. Between two takings it only becomes more.
+  /// The most bytes there ever were. Between two removals the number only grows.
   var peak: Int { max(peakSeen, queue.count) }
   private var peakSeen = 0
 
@@ -14,15 +14,16 @@ struct ControlQueue: ~Copyable {
 
   var isEmpty: Bool { queue.isEmpty }
 
-  /// Room for one more acknowledgement, and for the PINGREQ or DISCONNECT that must always get in.
+  /// Whether there is room for one more acknowledgement, and for the PINGREQ or DISCONNECT that must always
+  /// fit.
   var hasRoom: Bool { hasRoom(for: Acknowledgement.maximumEncodedSize &+ Self.reserve) }
 
   private static var reserve: Int { 8 }
 
-  /// The largest packet that can ever get in.
+  /// The size of the largest packet that can ever fit.
   var capacity: Int { queue.capacity &- Self.reserve }
 
-  /// Room for a packet of this size, and for what must always get in.
+  /// Returns whether there is room for a packet of this size, and for what must always fit.
   func hasRoom(besides size: Int) -> Bool { hasRoom(for: size &+ Self.reserve) }
 
   private func hasRoom(for size: Int) -> Bool { queue.tailCount >= size }
@@ -32,7 +33,7 @@ struct ControlQueue: ~Copyable {
     borrowing get { queue.bytes }
   }
 
-  /// False, and nothing has changed: there is no room. So it is with each of these.
+  /// Appends a packet. Each of these functions returns false, and changes nothing, if there is no room.
   mutating func append(_ packet: Acknowledgement) -> Bool {
     guard hasRoom else { return false }
     put(packet)
@@ -42,7 +43,7 @@ struct ControlQueue: ~Copyable {
   /// The caller has seen that there is room.
   @inline(__always)
   mutating func put(_ packet: Acknowledgement) {
-    // It is as large as it says.
+    // The packet writes as many bytes as `encodedSize` says.
     var writer = unsafe queue.tailWriter(count: packet.encodedSize)
     packet.encode(into: &writer)
     finish(packet.encodedSize)
@@ -88,7 +89,7 @@ struct ControlQueue: ~Copyable {
     return true
   }
 
-  /// Leaves room for a DISCONNECT.
+  /// Appends PINGREQ, and leaves room for a DISCONNECT.
   mutating func appendPingRequest() -> Bool {
     guard hasRoom(for: Ping.encodedSize &+ 3) else { return false }
     var writer = ByteWriter(queue.tail())
@@ -102,7 +103,7 @@ struct ControlQueue: ~Copyable {
     packets &+= 1
   }
 
-  /// Returns how many packets have gone out whole with this, counted when the queue runs empty.
+  /// Returns how many packets are wholly sent, counted when the queue becomes empty.
   mutating func transmitted(_ count: Int) -> Int {
     peakSeen = peak
     queue.removeFirst(count)
@@ -112,7 +113,7 @@ struct ControlQueue: ~Copyable {
     return gone
   }
 
-  /// Authentication data leaves the memory.
+  /// Overwrites authentication data.
   mutating func wipe() { queue.wipe() }
 
   mutating func removeAll() {

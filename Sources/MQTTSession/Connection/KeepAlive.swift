@@ -1,8 +1,8 @@
 import Storage
 
-/// Keep Alive (§3.1.2.10): PINGREQ when nothing was sent, or nothing was heard, for long enough; and a
-/// deadline of its own for the answer. A program that publishes all the time, and hears nothing,
-/// would else never notice that there is nobody.
+/// Keep Alive (§3.1.2.10). PINGREQ is sent when nothing was sent, or nothing was received, for long enough,
+/// and its PINGRESP has a deadline of its own. Otherwise a program that publishes all the time and receives
+/// nothing would never notice that the server is gone.
 struct KeepAlive: BitwiseCopyable {
   /// How long the server may stay silent after PINGREQ, in milliseconds.
   let pingTimeout: UInt32
@@ -10,7 +10,7 @@ struct KeepAlive: BitwiseCopyable {
   private var interval: UInt32 = 0
   private var lastSent = Instant(milliseconds: 0)
   private var lastHeard = Instant(milliseconds: 0)
-  private var answerDue: Instant? = nil
+  private var pingrespDue: Instant? = nil
   /// A PINGREQ is queued; nothing was sent since.
   private var isPingQueued = false
   /// When the PINGREQ that was not answered was sent.
@@ -21,76 +21,76 @@ struct KeepAlive: BitwiseCopyable {
   /// What is to be done now.
   enum Verdict { case nothing, ping, dead }
 
-  /// CONNACK came. The time runs from the last packet sent, CONNECT.
+  /// Starts Keep Alive when CONNACK has come. The time runs from the last packet sent, CONNECT.
   mutating func start(seconds: UInt16) {
     let period = UInt32(seconds) &* 1000
-    // A timer fires late, never early: leave some room, so that the gap between two packets never
-    // exceeds Keep Alive [MQTT-3.1.2-20].
+    // A timer fires late, never early. The interval is shorter than Keep Alive, so that the gap between two
+    // packets never exceeds it [MQTT-3.1.2-20].
     interval = period &- Swift.min(period / 8, 1000)
-    answerDue = nil
+    pingrespDue = nil
     isPingQueued = false
     pinged = nil
   }
 
   mutating func stop() {
     interval = 0
-    answerDue = nil
+    pingrespDue = nil
     isPingQueued = false
     pinged = nil
   }
 
   mutating func sent(at now: Instant) {
     lastSent = now
-    if isPingQueued, answerDue != nil { pinged = pinged ?? now }
+    if isPingQueued, pingrespDue != nil { pinged = pinged ?? now }
     isPingQueued = false
   }
 
-  /// The transport takes bytes of a packet that was begun: a PINGREQ has to wait for its end, and so does the
+  /// Handles that the transport took a part of a packet. A PINGREQ has to wait for its end, and so does the
   /// server.
   mutating func sentPart(at now: Instant) {
     lastSent = now
-    if isPingQueued, answerDue != nil { answerDue = now.advanced(by: pingTimeout) }
+    if isPingQueued, pingrespDue != nil { pingrespDue = now.advanced(by: pingTimeout) }
   }
 
-  /// Any byte shows that the peer is alive; only PINGRESP ends the wait for it, as a large message
-  /// may be in front of it.
+  /// Handles received bytes. Any byte shows that the server is alive, but only PINGRESP ends the wait for
+  /// it, as a large message may be in front of it.
   mutating func heard(at now: Instant) {
     lastHeard = now
-    if answerDue != nil { answerDue = now.advanced(by: pingTimeout) }
+    if pingrespDue != nil { pingrespDue = now.advanced(by: pingTimeout) }
   }
 
-  /// PINGRESP came. How long it took, if it answers a PINGREQ.
-  mutating func answered(at now: Instant) -> UInt32? {
-    guard answerDue != nil, let pinged else { return nil }
-    answerDue = nil
+  /// Handles PINGRESP. Returns how long it took, if it answers a PINGREQ.
+  mutating func receivedPingresp(at now: Instant) -> UInt32? {
+    guard pingrespDue != nil, let pinged else { return nil }
+    pingrespDue = nil
     self.pinged = nil
     return now.milliseconds &- pinged.milliseconds
   }
 
-  /// The answer may be there and cannot be seen yet.
-  mutating func postpone(at now: Instant) { answerDue = now.advanced(by: pingTimeout) }
+  /// Extends the wait, because PINGRESP may be there and cannot be read yet.
+  mutating func postpone(at now: Instant) { pingrespDue = now.advanced(by: pingTimeout) }
 
-  /// Somebody doubts that the server is there: PINGREQ now, unless one is on its way.
-  var mayProbe: Bool { answerDue == nil && !isPingQueued }
+  /// Whether a PINGREQ may be sent at once: none is queued or unanswered.
+  var mayProbe: Bool { pingrespDue == nil && !isPingQueued }
 
-  /// A second PINGREQ does not put off the answer to the first.
+  /// Records that a PINGREQ was queued. A second one does not extend the wait for the first PINGRESP.
   mutating func pinged(at now: Instant) {
     isPingQueued = true
-    answerDue = answerDue ?? now.advanced(by: pingTimeout)
+    pingrespDue = pingrespDue ?? now.advanced(by: pingTimeout)
   }
 
   func verdict(at now: Instant) -> Verdict {
-    if let answerDue, answerDue.isReached(at: now) { return .dead }
+    if let pingrespDue, pingrespDue.isReached(at: now) { return .dead }
     if let pingDue, pingDue.isReached(at: now) { return .ping }
     return .nothing
   }
 
-  var deadline: Instant? { Instant.earlier(pingDue, answerDue) }
+  var deadline: Instant? { Instant.earlier(pingDue, pingrespDue) }
 
   private var pingDue: Instant? {
     guard interval != 0, !isPingQueued else { return nil }
     let quiet = lastSent.advanced(by: interval)
-    // Once a PINGREQ is on its way, what is heard is the answer's affair.
-    return answerDue != nil ? quiet : Instant.earlier(quiet, lastHeard.advanced(by: interval))
+    // While a PINGREQ is unanswered, `pingrespDue` watches over what is received.
+    return pingrespDue != nil ? quiet : Instant.earlier(quiet, lastHeard.advanced(by: interval))
   }
 }

@@ -1,7 +1,7 @@
 import MQTTWire
 
-/// Why a packet that can be parsed is not allowed here: a Protocol Error (§4.13). Raw values go on where those of
-/// `Malformed` end.
+/// Why a packet that can be parsed is not allowed here: a Protocol Error (§4.13). The raw values continue
+/// those of `Malformed`.
 public enum ProtocolViolation: UInt8, Error, BitwiseCopyable {
   case unexpectedPacket = 21  // only clients send it, or not now
   case firstPacket  // [MQTT-3.2.0-1]
@@ -14,7 +14,7 @@ public enum ProtocolViolation: UInt8, Error, BitwiseCopyable {
   case packetTooLarge  // [MQTT-3.1.2-24]
   case unexpectedAuthentication  // [MQTT-4.12.0-5], [MQTT-4.12.0-6]
 
-  /// What the DISCONNECT says that answers it.
+  /// The Reason Code of the DISCONNECT that reports it.
   var reasonCode: ReasonCode {
     switch self {
     case .topicAlias: .topicAliasInvalid

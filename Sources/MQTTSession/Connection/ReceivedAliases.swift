@@ -1,7 +1,7 @@
 import MQTTWire
 import Storage
 
-/// The Topic Aliases the server uses (§3.3.2.3.4): what each stands for, on this connection.
+/// The Topic Aliases that the server uses (§3.3.2.3.4), and the topic of each on this connection.
 struct ReceivedAliases: ~Copyable {
   struct Entry: BitwiseCopyable {
     var state: State
@@ -25,26 +25,26 @@ struct ReceivedAliases: ~Copyable {
     removeAll()
   }
 
-  var maximum: Int { entries.count }
+  var maximum: Int { Feature.hasTopicAliases ? entries.count : 0 }
 
-  /// The caller guarantees an alias of 1 to `maximum`, here and below.
+  /// Sets the topic of an alias. The caller guarantees an alias of 1 to `maximum`, here and below.
   mutating func set(_ alias: Int, to topic: Span<UInt8>) {
     guard topic.count <= topicBytes else {
       entries[alias &- 1].state = .tooLong
       return
     }
     let start = (alias &- 1) &* topicBytes
-    var place = topics.mutableBytes(in: start..<start &+ topic.count)
-    copy(topic, into: &place)
+    var destination = topics.mutableBytes(in: start..<start &+ topic.count)
+    copy(topic, into: &destination)
     entries[alias &- 1] = Entry(state: .known, length: UInt16(truncatingIfNeeded: topic.count))
   }
 
-  /// It stands for a topic that was not seen.
+  /// Records that the alias stands for a topic that was not kept.
   mutating func forget(_ alias: Int) { entries[alias &- 1].state = .tooLong }
 
   func state(_ alias: Int) -> State { entries[alias &- 1].state }
 
-  /// Where the topic is in `bytes`.
+  /// Returns the range of the topic in `bytes`.
   func topic(_ alias: Int) -> ByteRange {
     ByteRange(offset: (alias &- 1) &* topicBytes, count: Int(entries[alias &- 1].length))
   }
@@ -55,6 +55,7 @@ struct ReceivedAliases: ~Copyable {
   }
 
   mutating func removeAll() {
+    guard Feature.hasTopicAliases else { return }
     for index in 0..<entries.count { entries[index] = Entry(state: .unknown, length: 0) }
   }
 }

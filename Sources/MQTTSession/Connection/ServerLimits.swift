@@ -11,7 +11,7 @@ public enum Limit: BitwiseCopyable {
   /// Of 5.0, on a connection of an older version.
   case versionTooOld
 
-  /// The Reason Code a server has for it (§2.4).
+  /// The Reason Code that a server uses for it (§2.4).
   var reasonCode: ReasonCode {
     switch self {
     case .packetTooLarge: .packetTooLarge
@@ -25,7 +25,7 @@ public enum Limit: BitwiseCopyable {
   }
 }
 
-/// What the server that answered can do (§3.2.2.3). Holds for one connection.
+/// What the server supports (§3.2.2.3), on one connection.
 public struct ServerLimits: BitwiseCopyable {
   /// `Int.max`: none but MQTT's own.
   public internal(set) var maximumPacketSize = Int.max
@@ -40,7 +40,7 @@ public struct ServerLimits: BitwiseCopyable {
   public internal(set) var sessionExpiry: UInt32 = 0
   public internal(set) var keepAlive: UInt16 = 0
 
-  /// None known: what may be queued while there is no connection.
+  /// Without a connection no limits are known.
   init() {}
 
   init(_ connack: Connack, ownKeepAlive: UInt16, ownSessionExpiry: UInt32) {
@@ -72,7 +72,7 @@ public struct ServerLimits: BitwiseCopyable {
 
   public var retainAvailable: Bool { forbiddenFlags & MessageFlags.Flag.retain.bit == 0 }
 
-  /// Which limit a message is above, if any.
+  /// Returns the limit that a message is above, if any.
   @inline(__always)
   func verdict(packetSize: Int, _ flags: MessageFlags) -> Limit? {
     if packetSize > maximumPacketSize { return .packetTooLarge }  // [MQTT-3.2.2-15]
@@ -83,7 +83,7 @@ public struct ServerLimits: BitwiseCopyable {
       : .retainNotSupported  // [MQTT-3.2.2-14]
   }
 
-  /// The same for SUBSCRIBE and UNSUBSCRIBE (§3.2.2.3.11 to 13).
+  /// Returns the limit that a SUBSCRIBE or UNSUBSCRIBE is above, if any (§3.2.2.3.11 to 13).
   func verdict(packetSize: Int, needs: SubscribeQueue.Needs, version: ProtocolVersion) -> Limit? {
     if packetSize > maximumPacketSize { return .packetTooLarge }
     if needs.wildcard && !wildcardAvailable { return .wildcardNotSupported }

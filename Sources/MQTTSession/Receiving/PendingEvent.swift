@@ -8,7 +8,7 @@ public struct PlainMessage: BitwiseCopyable {
   public var payload = ByteRange.empty
   public var qos = QoS.atMostOnce
   public var retain = false
-  /// What it is acknowledged by; 0: nothing to acknowledge.
+  /// Its acknowledgement refers to this; 0: it needs none.
   public var token: UInt32 = 0
 }
 
@@ -16,25 +16,25 @@ public struct PlainMessage: BitwiseCopyable {
 struct PendingEvent: BitwiseCopyable {
   enum Kind: UInt8, BitwiseCopyable {
     case none
-    /// `message`, which is cheaper to hand over than `event`.
+    /// `message`, which costs less to hand out than `event`.
     case plainMessage
     case event
-    // Those from here on come before a completion, or with it.
-    /// `event` says that the server has accepted the connection: before everything else.
+    // Events of these kinds come before a completion, or with it.
+    /// `event` reports that the server has accepted the connection, before everything else.
     case connected
     /// `event` goes with the completion of its message.
     case acknowledged
   }
 
   private(set) var kind = Kind.none
-  /// The application has it.
+  /// It was handed out and not released yet.
   var isBorrowed = false
   /// The message that it has waits for `acknowledge`.
   var isHeld = false
-  /// The bytes that are free once it is released: from the front of what is unread, or, if they are a part of a message,
-  /// behind its header.
+  /// The bytes that are freed when it is released: the first unread ones, or, for a part of a message,
+  /// those behind its header.
   private(set) var bytes = ByteRange.empty
-  /// What the message that it is, if it is one, is acknowledged by; 0: nothing to acknowledge.
+  /// The token of the message that it reports; 0: there is nothing to acknowledge.
   private(set) var token: UInt32 = 0
   // Of a plain message.
   private var topic = ByteRange.empty
@@ -49,18 +49,18 @@ struct PendingEvent: BitwiseCopyable {
     }
   }
 
-  /// A completion cannot be told without it.
+  /// Whether it has to be handed out before a completion, or with it.
   var precedesCompletions: Bool {
     @inline(__always) get { kind.rawValue >= Kind.connected.rawValue }
   }
 
-  /// The application may still ask for it.
+  /// Whether it waits to be handed out.
   var isWaiting: Bool {
     @inline(__always) get { kind != .none && kind != .acknowledged && !isBorrowed }
   }
 
   @inline(__always)
-  mutating func show(
+  mutating func set(
     plain topic: ByteRange, _ payload: ByteRange, _ qos: QoS, retain: Bool, token: UInt32, packetSize: Int
   ) {
     self.topic = topic
@@ -72,7 +72,7 @@ struct PendingEvent: BitwiseCopyable {
     kind = .plainMessage
   }
 
-  mutating func show(_ event: SessionEvent, _ bytes: ByteRange) {
+  mutating func set(_ event: SessionEvent, _ bytes: ByteRange) {
     self.event = event
     self.bytes = bytes
     token = 0
@@ -86,7 +86,7 @@ struct PendingEvent: BitwiseCopyable {
     }
   }
 
-  /// There is none any more.
+  /// Removes the event.
   @inline(__always)
   mutating func clear() {
     kind = .none

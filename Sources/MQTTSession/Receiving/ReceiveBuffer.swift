@@ -1,23 +1,23 @@
 import MQTTWire
 import Storage
 
-/// Bytes from the server, parsed where they lie.
+/// Bytes from the server, parsed in place.
 struct ReceiveBuffer: ~Copyable {
   private var queue: ByteQueue
   private(set) var peak = 0
-  /// It was full when bytes came last: there may be more where they came from.
+  /// It was full after the last bytes came, so the transport may have more.
   var wasFilled = false
 
   init(region: consuming Region) { queue = ByteQueue(region: region) }
 
   var capacity: Int { queue.capacity }
 
-  /// There is nothing that was not parsed.
+  /// Whether everything was parsed.
   var isEmpty: Bool { queue.isEmpty }
 
   var hasSpace: Bool { queue.count < queue.capacity }
 
-  /// There is space without moving what is unread.
+  /// Whether there is space without moving what is unread.
   var hasTailSpace: Bool { queue.tailCount > 0 }
 
   /// What was received and not yet parsed.
@@ -32,7 +32,7 @@ struct ReceiveBuffer: ~Copyable {
     unread.extracting(header.size..<header.packetSize)
   }
 
-  /// Everything, for extents that outlive parsing.
+  /// All bytes, for ranges that outlive parsing.
   var bytes: Span<UInt8> {
     @_lifetime(borrow self)
     borrowing get { queue.allBytes }
@@ -44,7 +44,7 @@ struct ReceiveBuffer: ~Copyable {
   /// The first byte and the Packet Identifier of the next packet, if it is an acknowledgement of four bytes.
   @inline(__always)
   var plainAcknowledgement: (firstByte: UInt8, identifier: PacketIdentifier)? {
-    // As large as a plain acknowledgement.
+    // Its Remaining Length is that of a plain acknowledgement.
     guard let word = queue.firstWord,
       UInt8(truncatingIfNeeded: word >> 8) == Acknowledgement.plainRemainingLength,
       let identifier = PacketIdentifier(UInt16(truncatingIfNeeded: word >> 16).byteSwapped)
@@ -62,7 +62,8 @@ struct ReceiveBuffer: ~Copyable {
     let retain: Bool
   }
 
-  /// The next packet, if it is a whole PUBLISH without DUP, without properties and with a valid Topic Name.
+  /// Returns the next packet if it is a whole PUBLISH without DUP, without properties and with a valid
+  /// Topic Name.
   @inline(always)
   func plainMessage(hasProperties: Bool) -> PlainPacket? {
     let available = queue.count
@@ -78,13 +79,13 @@ struct ReceiveBuffer: ~Copyable {
     var topicCount = third << 8 | fourth
     var offset = 4
     if low >= 128 {
-      // In the fewest bytes, and no more than two.
+      // Remaining Length has to be encoded in the fewest bytes. This path reads no more than two.
       guard 1...127 ~= third else { return nil }
       size = 3 &+ (low & 127 | third << 7)
       topicCount = fourth << 8 | Int(queue[offset])
       offset &+= 1
     }
-    // The identifier is looked at where it is used.
+    // The identifier is checked where it is used.
     var payloadOffset = offset &+ topicCount &+ (qos == .atMostOnce ? 0 : PacketIdentifier.encodedSize)
     guard size <= available, payloadOffset <= size else { return nil }
     if hasProperties {
@@ -98,13 +99,14 @@ struct ReceiveBuffer: ~Copyable {
       qos: qos, retain: word & UInt32(Publish.retainFlag) != 0)
   }
 
-  /// The Packet Identifier of a plain message that has one. `nil`: it is 0, which none may be.
+  /// Returns the Packet Identifier of a plain message that has one, or `nil` if it is 0, which is not
+  /// allowed.
   func identifier(of packet: PlainPacket) -> PacketIdentifier? {
     PacketIdentifier(queue.uint16(at: packet.topic.offset &+ packet.topic.count &- queue.position))
   }
 
-  /// Whether `ReceivedPublish` reads the same in the packet. Debug builds, as those of the unit tests, ask at each plain message,
-  /// so that the two readers cannot come to differ.
+  /// Returns whether `ReceivedPublish` reads the same in the packet. Debug builds, like those of the unit
+  /// tests, check it for each plain message, so that the two readers cannot come to differ.
   func agreesWithReceivedPublish(_ packet: PlainPacket, _ version: ProtocolVersion) -> Bool {
     guard let header = try? FixedHeader(parsing: unread, version: version),
       let publish = try? ReceivedPublish(parsing: body(of: header), flags: header.flags, version: version)
@@ -118,16 +120,16 @@ struct ReceiveBuffer: ~Copyable {
   /// Packet type and DUP.
   private static var plainMask: UInt8 { 0xF0 | Publish.duplicateFlag }
 
-  /// The place for the next bytes.
+  /// The space for the next bytes.
   var space: MutableSpan<UInt8> {
     @_lifetime(&self)
     mutating get { queue.tail() }
   }
 
-  /// Less than half of the region is behind the unread bytes, and there is some in front of them.
+  /// Whether less than half of the region is free behind the unread bytes, and some is in front of them.
   var shouldCompact: Bool { queue.position > 0 && queue.tailCount < queue.capacity / 2 }
 
-  /// Makes the most of the space. No event may point into it.
+  /// Moves the unread bytes to the front of the region. No event may point into them.
   mutating func compact() { queue.compact() }
 
   mutating func received(_ count: Int) {
@@ -142,7 +144,7 @@ struct ReceiveBuffer: ~Copyable {
   /// Drops `count` unread bytes that begin `offset` bytes behind the front.
   mutating func removeRange(at offset: Int, count: Int) { queue.remove(at: offset, count: count) }
 
-  /// What the server has said leaves the memory.
+  /// Overwrites what was received.
   mutating func wipe() { queue.wipe() }
 
   mutating func removeAll() { queue.removeAll() }

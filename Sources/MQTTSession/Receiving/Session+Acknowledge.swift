@@ -1,18 +1,19 @@
 public import MQTTWire
 
-/// What the application wants: messages to be acknowledged.
+/// What the application wants: to acknowledge messages.
 extension Session {
-  /// The message that was handed out last waits for `acknowledge`. False: there is none.
+  /// Lets the message that was handed out last wait for `acknowledge`. Returns false if there is none.
   public mutating func hold() -> Bool {
     guard arrival.event.isBorrowed, state.inbox.isPending(arrival.event.token) else { return false }
     arrival.event.isHeld = true
     return true
   }
 
-  /// The Packet Identifier that a message came with, as long as it is not acknowledged.
+  /// Returns the Packet Identifier of a message that is not acknowledged yet.
   public func packetIdentifier(of token: UInt32) -> UInt16? { state.inbox.identifier(of: token)?.rawValue }
 
-  /// Acknowledges a message, or changes nothing. It leaves when those before it have.
+  /// Acknowledges a message, or changes nothing. The acknowledgement is sent after those of the messages
+  /// before it.
   public mutating func acknowledge(
     _ token: UInt32, reasonCode: UInt8, properties: Span<UInt8>
   ) throws(SessionError) {
@@ -21,7 +22,7 @@ extension Session {
     guard properties.count > 0 else {
       _ = state.inbox.accept(token, reasonCode: reasonCode)
       sendAcknowledgements()
-      parse()  // if that was what had to be waited for
+      parse()  // parsing may have waited for this acknowledgement
       return
     }
     guard version.hasProperties, PropertyReader.isValid(properties, in: .packet(.puback, from: .client))
@@ -31,14 +32,15 @@ extension Session {
     guard connection.isUp, state.inbox.isNext(token), control.hasRoom(besides: size) else { throw .full }
     _ = state.inbox.accept(token, reasonCode: reasonCode)
     if let packet = state.inbox.next, size <= connection.limits.maximumPacketSize {
-      // Above the server's Maximum Packet Size it goes without [MQTT-3.4.2-2] [MQTT-3.4.2-3].
+      // If the packet would be above the server's Maximum Packet Size, it is sent without properties
+      // [MQTT-3.4.2-2] [MQTT-3.4.2-3].
       _ = control.append(packet, properties: properties)
       state.inbox.removeNext()
     }
     parse()
   }
 
-  /// The application has done with a message.
+  /// Accepts a message that the application is done with.
   @inline(never)
   mutating func accept(_ token: UInt32) {
     guard connection.phase == .connected, control.hasRoom, let packet = state.inbox.acceptNext(token) else {
@@ -52,7 +54,7 @@ extension Session {
     _ = state.inbox.accept(token, reasonCode: ReasonCode.success.rawValue)
   }
 
-  /// Lets the acknowledgements leave that may, in the order of the messages.
+  /// Queues the acknowledgements that may be sent, in the order of the messages.
   mutating func sendAcknowledgements() {
     guard state.inbox.hasPending, connection.phase == .connected else { return }
     while control.hasRoom, let packet = state.inbox.next {

@@ -2,28 +2,30 @@ import MQTTWire
 
 /// A backlog of QoS 2 messages that a kept session brings, larger than `SessionOptions.unreleasedMaximum`.
 ///
-/// A QoS 2 identifier is remembered from PUBLISH to PUBREL, and Mosquitto 2.0 sends all the messages it has kept before the
-/// first PUBREL. Those that have no place are neither handed out nor answered, and everything behind them is read, as PUBREL is
-/// there. When the server has released what it will release, this connection is given up: on the next one it has to send
-/// again what was not answered [MQTT-4.4.0-1], and there are places for it. So each connection brings the backlog further.
+/// A QoS 2 identifier is remembered from PUBLISH to PUBREL, and Mosquitto 2.0 sends all the messages it has
+/// kept before the first PUBREL. Those without room are neither handed out nor acknowledged, and everything
+/// behind them is read, because PUBREL is there. When no more PUBREL comes, the client closes this
+/// connection: on the next one the server has to resend what was not acknowledged [MQTT-4.4.0-1], and there
+/// is room for some of it. So each connection shortens the backlog.
 ///
-/// That the server has no more to say is known when it answers a PINGREQ, and has sent no PUBREL since it was asked.
+/// The server has sent everything when it has answered a PINGREQ, and no PUBREL has come since the PINGREQ
+/// was queued.
 extension Session {
-  enum RoundTrip: BitwiseCopyable { case none, asked, answered }
+  enum BacklogPing: BitwiseCopyable { case none, sent, acknowledged }
 
-  mutating func settleBacklog() {
+  mutating func advanceBacklog() {
     guard state.inbox.isPostponing, connection.phase == .connected, !hasUndeliveredEvent, !arrival.hasLarge,
-      arrival.blockage == .none, state.inbox.mayPassOn
+      arrival.blockage == .none, state.inbox.canReconnectForBacklog
     else { return }
-    switch connection.roundTrip {
-    case .asked: break
-    case .answered where !state.inbox.hasReleased:
-      state.inbox.passOn()
-      close(CloseReason(cause: .backlog), saying: .quotaExceeded)
-    case .none, .answered:
+    switch connection.backlogPing {
+    case .sent: break
+    case .acknowledged where !state.inbox.hasReceivedPubrel:
+      state.inbox.reconnectForBacklog()
+      close(CloseReason(cause: .backlog), sending: .quotaExceeded)
+    case .none, .acknowledged:
       guard control.hasRoom, connection.keepAlive.mayProbe else { return }
-      state.inbox.forgetReleased()
-      connection.roundTrip = .asked
+      state.inbox.forgetPubrels()
+      connection.backlogPing = .sent
       ping(at: state.outbox.now)
     }
   }

@@ -1,7 +1,7 @@
 import MQTTWire
 import Storage
 
-/// What CONNACK does (§3.2): a connection is accepted, or it is not.
+/// What CONNACK does (§3.2): it accepts a connection, or refuses it.
 extension Session {
   mutating func handle(_ connack: Connack, _ header: FixedHeader) {
     let offset = receiver.position &+ header.size
@@ -13,17 +13,17 @@ extension Session {
           reasonString: connack.reasonString.shifted(by: offset),
           serverReference: connack.serverReference.shifted(by: offset),
           properties: connack.properties.shifted(by: offset)),
-        saying: nil)
+        sending: nil)
     }
-    // A session that we did not ask for [MQTT-3.2.2-4]. One that we did ask for may be that of an earlier
+    // The session was not asked for [MQTT-3.2.2-4]. One that was asked for may be that of an earlier
     // process (docs/decisions/0009).
-    guard !(connack.sessionPresent && saidClean) else { return violate(.unwantedSession) }
+    guard !(connack.sessionPresent && sentCleanStart) else { return violate(.unwantedSession) }
     guard isMethodOurs(connack.authenticationMethod.shifted(by: offset)) else {
       return violate(.unexpectedAuthentication)
     }
-    // 3.1 does not say. If the server has no session after all, sending again does no harm.
-    let isKnown = version != .v3_1
-    let sessionPresent = isKnown ? connack.sessionPresent : !saidClean
+    // 3.1 does not report Session Present. If the server has no session after all, resending does no harm.
+    let isKnown = !version.isV31
+    let sessionPresent = isKnown ? connack.sessionPresent : !sentCleanStart
     connection.phase = .connected
     identity.acceptedVersion = version
     counters.connections &+= 1
@@ -33,18 +33,18 @@ extension Session {
       connects.setCleanStart(false)
     }
     switch connection.authentication {
-    case .connecting, .connectingAnswerDue: connection.authentication = .done
+    case .connecting, .connectingAuthDue: connection.authentication = .done
     default: break
     }
     connection.limits = ServerLimits(
       connack, ownKeepAlive: identity.keepAlive,
-      ownSessionExpiry: version.hasProperties ? identity.sessionExpiry : saidClean ? 0 : .max)
+      ownSessionExpiry: version.hasProperties ? identity.sessionExpiry : sentCleanStart ? 0 : .max)
     connection.keepAlive.start(seconds: connection.limits.keepAlive)
     connection.quota = SendQuota(limit: min(sendMaximum, connection.limits.receiveMaximum))
     state.connected(
       version, sessionPresent: sessionPresent, repeatsExactlyOnce: policy.repeatsExactlyOnce,
       quota: &connection.quota, limits: connection.limits)
-    answered()
+    restartAckTimeout()
     switch policy.resubscribing {
     case .always: state.subscriptions.sessionLost()
     case .ifLost where !(isKnown && sessionPresent): state.subscriptions.sessionLost()
@@ -53,7 +53,7 @@ extension Session {
     state.inbox.connected(
       version, sessionPresent: sessionPresent, isKnown: isKnown,
       endsWithConnection: identity.cleanStart || connection.limits.sessionExpiry == 0)
-    arrival.event.show(
+    arrival.event.set(
       .connected(
         ConnectedEvent(
           sessionPresent: isKnown && sessionPresent, reasonString: connack.reasonString.shifted(by: offset),
@@ -61,8 +61,8 @@ extension Session {
       ByteRange(offset: 0, count: header.packetSize))
   }
 
-  /// What CONNECT said. That a new session is to begin, only that of 5.0 says.
-  private var saidClean: Bool {
+  /// Whether CONNECT had Clean Start or Clean Session. Only 5.0 can begin a new session and keep it.
+  private var sentCleanStart: Bool {
     identity.beginsNewSession && version != connects.version ? false : identity.cleanStart
   }
 

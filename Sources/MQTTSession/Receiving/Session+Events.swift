@@ -7,19 +7,20 @@ public enum EventSource: UInt8, BitwiseCopyable {
   case connected
   case urgentCompletion
   case completion
-  case failedRequest
+  case failedSubscribe
   case lostSubscription
   case overdueResponse
   /// What the server has sent.
   case packet
-  /// The same, if it is a plain message that `advanceToNextEvent` has just found: `takePlainMessage` is cheaper then.
+  /// A packet which is a plain message that `advanceToNextEvent` has just found: `takePlainMessage` costs
+  /// less then.
   case plainMessage
   case room
 }
 
-/// Outputs: what the application should know, one event at a time (docs/decisions/0011).
+/// Outputs: events, one at a time (docs/decisions/0011).
 extension Session {
-  /// The order in which things are told.
+  /// The source of the next event, in the order in which events are handed out.
   public var nextSource: EventSource {
     @inline(__always) get {
       if arrival.event.kind == .connected, !arrival.event.isBorrowed { return .connected }
@@ -31,85 +32,91 @@ extension Session {
 
   private var urgentCompletion: EventSource? {
     @inline(__always) get {
-      !state.urgent.isEmpty && state.urgent.element.hasCompletion ? .urgentCompletion : nil
+      state.hasUrgent && state.urgent.element.hasCompletion ? .urgentCompletion : nil
     }
   }
 
-  /// What is told before a packet that has come and is no CONNACK.
+  /// The source of an event that comes before a packet other than CONNACK.
   private var sourceBeforePackets: EventSource? {
     @inline(__always) get {
       if let urgentCompletion { return urgentCompletion }
       if state.outbox.hasCompletion { return .completion }
-      if state.requests.hasFailure { return .failedRequest }
+      if state.subscribeQueue.hasFailure { return .failedSubscribe }
       if state.subscriptions.hasRefused { return .lostSubscription }
       return state.overdueAt == nil ? nil : .overdueResponse
     }
   }
 
-  /// `release` has something to do.
+  /// Whether `releaseEvent` has something to do.
   public var hasEventToRelease: Bool {
     @inline(__always) get { arrival.event.isBorrowed || state.lostSubscription != nil }
   }
 
-  /// `nextEvent` will find one.
+  /// Whether `nextEvent` will return an event.
   public var hasEvent: Bool { nextSource != .none }
 
-  /// An event was handed out and not yet released: what is behind it has not been looked at.
+  /// Whether an event was handed out and not yet released: what is behind it has not been parsed.
   public var eventIsBorrowed: Bool { arrival.event.isBorrowed }
 
-  /// What the transport brought has not all been handed out.
+  /// Whether an event in the receive buffer was not released yet.
   public var hasUndeliveredEvent: Bool { arrival.event.kind != .none }
 
-  /// The next thing the application should know. Releases the event before.
+  /// Releases the last event, and returns the next one.
   public mutating func nextEvent() -> SessionEvent? {
     let source = advanceToNextEvent()
-    return take(source)
+    return takeEvent(source)
   }
 
-  /// Releases the event before. What comes next is there to be taken.
+  /// Releases the last event, and returns the source of the next one.
   @inline(__always)
   public mutating func advanceToNextEvent() -> EventSource {
-    // Most often one message follows another.
-    guard releaseAndShow() else { return nextSource }
+    // Most often another message follows.
+    guard releaseAndParsePlain() else { return nextSource }
     return sourceBeforePackets ?? .plainMessage
   }
 
-  /// The event of the source that `advanceToNextEvent` has told.
+  /// Takes the event of the source that `advanceToNextEvent` returned.
   @inline(never)
-  public mutating func take(_ source: EventSource) -> SessionEvent? {
+  public mutating func takeEvent(_ source: EventSource) -> SessionEvent? {
     switch source {
     case .none: return nil
-    case .urgentCompletion: return state.urgent.element.takeCompletion().map { event($0, isUrgent: true) }
+    case .urgentCompletion:
+      guard Feature.hasUrgent else { return nil }
+      return state.urgent.element.takeCompletion().map { event($0, isUrgent: true) }
     case .completion: return state.outbox.takeCompletion().map { event($0, isUrgent: false) }
-    case .failedRequest: return takeFailedRequest()
+    case .failedSubscribe: return takeFailedSubscribe()
     case .lostSubscription: return takeLostSubscription()
     case .overdueResponse: return takeOverdueResponse()
     case .packet where arrival.event.kind != .plainMessage: return takePacket()
-    case .packet, .plainMessage: return .message(MessageEvent(takePlainMessage()))
+    case .packet, .plainMessage:
+      guard Feature.hasFastPaths else { return nil }
+      return .message(MessageEvent(takePlainMessage()))
     case .connected: return takePacket()
     case .room:
       let hasRoom = state.outbox.takeRoomEvent()
-      guard !state.urgent.isEmpty else { return hasRoom ? .room : nil }
+      guard state.hasUrgent else { return hasRoom ? .room : nil }
       return state.urgent.element.takeRoomEvent() || hasRoom ? .room : nil
     }
   }
 
-  /// The slot of the completion that comes next, if there is no event to release, and it says no more than that its message
-  /// has arrived.
+  /// The slot of the completion that comes next, if there is no event to release, and the completion
+  /// reports only that its message was delivered.
   public var plainCompletion: Int? {
     @inline(__always) get {
-      guard !arrival.event.precedesCompletions, urgentCompletion == nil else { return nil }
+      guard Feature.hasFastPaths, !arrival.event.precedesCompletions, urgentCompletion == nil else {
+        return nil
+      }
       return state.outbox.plainCompletion
     }
   }
 
-  /// The completion whose slot `plainCompletion` has just told.
+  /// Takes the completion whose slot `plainCompletion` has just returned.
   @inline(__always)
   public mutating func takePlainCompletion(_ slot: Int) -> Completion {
     state.outbox.takeCompletion(first: slot)
   }
 
-  /// That of `EventSource.plainMessage`.
+  /// Takes the event of `EventSource.plainMessage`.
   @inline(__always)
   public mutating func takePlainMessage() -> PlainMessage {
     arrival.event.isBorrowed = true
@@ -117,26 +124,26 @@ extension Session {
     return arrival.event.message
   }
 
-  /// The application has done with the event that was handed out last: a message may be acknowledged, and what
-  /// is behind it parsed.
-  public mutating func release() { _ = releaseAndShow() }
+  /// Releases the event that was handed out last: its message may be acknowledged, and what is behind it
+  /// parsed.
+  public mutating func releaseEvent() { _ = releaseAndParsePlain() }
 
-  /// True: behind the event is a plain message, which is the event now.
+  /// Returns true if a plain message follows, which is the pending event now.
   @inline(always)
-  private mutating func releaseAndShow() -> Bool {
+  private mutating func releaseAndParsePlain() -> Bool {
     guard arrival.event.isBorrowed else {
       if state.lostSubscription != nil { forgetLostSubscription() }
       return false
     }
-    releaseEvent()
-    if showPlainMessage() == .shown { return true }
+    consumeEvent()
+    if parsePlainMessage() == .pending { return true }
     parse()
     return false
   }
 
-  /// There is no event any more; its bytes are free.
+  /// Removes the event, and frees its bytes.
   @inline(__always)
-  mutating func releaseEvent() {
+  mutating func consumeEvent() {
     let bytes = arrival.event.bytes
     if bytes.offset == 0 {
       receiver.consume(bytes.count)
@@ -153,7 +160,7 @@ extension Session {
   // MARK: Helpers
 
   private var hasRoomEvent: Bool {
-    state.outbox.hasNewRoom || (!state.urgent.isEmpty && state.urgent.element.hasNewRoom)
+    state.outbox.hasNewRoom || (state.hasUrgent && state.urgent.element.hasNewRoom)
   }
 
   private mutating func takePacket() -> SessionEvent {
@@ -163,7 +170,7 @@ extension Session {
     return event
   }
 
-  /// A completion, with what came with the acknowledgement.
+  /// Makes the event of a completion, with what came with the acknowledgement.
   private mutating func event(_ completion: Completion, isUrgent: Bool) -> SessionEvent {
     var completion = completion
     if arrival.event.kind == .acknowledged, case .acknowledged(let details) = arrival.event.event,
@@ -174,15 +181,15 @@ extension Session {
       arrival.event.isBorrowed = true
     }
     guard let tag = completion.responseTag else { return .completed(completion) }
-    state.responses.take(tag: tag)
+    state.responses.remove(tag: tag)
     updateOverdue()
     return .requestFailed(completion)
   }
 
-  private mutating func takeFailedRequest() -> SessionEvent? {
-    guard let place = state.requests.firstFailure else { return nil }
-    settle(place, nil)
-    let failure = state.requests.takeFailure(place)
+  private mutating func takeFailedSubscribe() -> SessionEvent? {
+    guard let slot = state.subscribeQueue.firstFailed else { return nil }
+    recordSuback(slot, nil)
+    let failure = state.subscribeQueue.removeFailed(slot)
     return .completed(
       Completion(
         cookie: failure.cookie, type: failure.type, result: failure.result,
@@ -203,16 +210,16 @@ extension Session {
   }
 
   private mutating func takeOverdueResponse() -> SessionEvent? {
-    guard let time = state.overdueAt, let request = state.responses.takeExpired(at: time) else {
+    guard let time = state.overdueAt, let request = state.responses.removeExpired(at: time) else {
       state.overdueAt = nil
-      return take(nextSource)
+      return takeEvent(nextSource)
     }
     updateOverdue()
     state.outbox.dismiss(request, isTimeUp: true, quota: &connection.quota)
     return .responseTimedOut(cookie: request.cookie)
   }
 
-  /// A request has ended: there may be no other whose time was up at the last look.
+  /// After a request has ended there may be no other whose response was overdue at the last check.
   mutating func updateOverdue() {
     guard let time = state.overdueAt else { return }
     if let deadline = state.responses.deadline, deadline.isReached(at: time) { return }
@@ -221,7 +228,7 @@ extension Session {
 }
 
 extension MessageEvent {
-  /// A plain message as any other is told.
+  /// Makes the event of a plain message.
   @inline(__always)
   public init(_ message: PlainMessage) {
     topic = message.topic

@@ -1,48 +1,51 @@
 import MQTTWire
 import Storage
 
-/// The way through a header of PUBLISH that is larger than the receive buffer.
-struct HeaderWalk: BitwiseCopyable {
-  /// So many bytes are of no interest: the Topic Name, or a string in a property.
+/// How far a header of PUBLISH that is larger than the receive buffer has been read.
+struct HeaderScan: BitwiseCopyable {
+  /// How many bytes to skip: the Topic Name, or a string in a property.
   var skip: Int
   let hasTopic: Bool
   var hasAlias = false
   /// Bytes of properties that are left; `nil`: Packet Identifier and Property Length come first.
   var properties: Int? = nil
-  /// So many strings of the property are still to come.
+  /// How many strings of the property are still to come.
   var strings = 0
 }
 
 extension Session {
-  /// Takes the next step: looks for the Packet Identifier, for the Topic Alias, and for the end. False: more bytes are needed, or it has to wait.
-  mutating func walkHeader(_ message: LargeMessage, _ walk: HeaderWalk) throws(Malformed) -> Bool {
-    // The longest step: Packet Identifier and Property Length.
-    let wanted = walk.skip > 0 ? 1 : min(6, message.remaining)
+  /// Reads the next field of the header, to find the Packet Identifier, the Topic Alias and the end.
+  /// Returns false if more bytes are needed or the message has to wait.
+  mutating func scanHeader(_ message: LargeMessage, _ scan: HeaderScan) throws(Malformed) -> Bool {
+    // The longest field: Packet Identifier and Property Length.
+    let wanted = scan.skip > 0 ? 1 : min(6, message.remaining)
     guard receiver.unread.count >= wanted else {
       receiver.compact()
       return false
     }
-    guard walk.skip == 0 else {
-      let count = min(receiver.unread.count, walk.skip)
-      var next = walk
-      next.skip = walk.skip &- count
-      pass(count, next)
+    guard scan.skip == 0 else {
+      let count = min(receiver.unread.count, scan.skip)
+      var next = scan
+      next.skip = scan.skip &- count
+      advance(count, next)
       return true
     }
-    guard let left = walk.properties else { return try walkIdentifier(message, walk) }
+    guard Feature.hasTopicAliases, let left = scan.properties else {
+      return try scanIdentifier(message, scan)
+    }
     guard left > 0 else {
-      guard walk.strings == 0 else { throw .truncated }
+      guard scan.strings == 0 else { throw .truncated }
       // §3.3.2.1
-      guard walk.hasTopic || walk.hasAlias else { throw .emptyTopic }
+      guard scan.hasTopic || scan.hasAlias else { throw .emptyTopic }
       arrival.large?.event.payloadSize = message.remaining
       arrival.large?.stage = .rest
       return true
     }
-    return try walkProperty(message, walk, left)
+    return try scanProperty(message, scan, left)
   }
 
-  private mutating func walkIdentifier(
-    _ message: LargeMessage, _ walk: HeaderWalk
+  private mutating func scanIdentifier(
+    _ message: LargeMessage, _ scan: HeaderScan
   ) throws(Malformed) -> Bool {
     var reader = ByteReader(receiver.unread.extracting(..<min(6, message.remaining)))
     var identifier: PacketIdentifier? = nil
@@ -61,21 +64,29 @@ extension Session {
       }
     }
     arrival.large?.identifier = identifier
-    pass(count, HeaderWalk(skip: 0, hasTopic: walk.hasTopic, properties: properties))
+    guard Feature.hasTopicAliases else {
+      // No property is of interest.
+      guard scan.hasTopic else { throw .emptyTopic }
+      advance(count, scan)
+      arrival.large?.event.payloadSize = message.remaining &- count &- properties
+      arrival.large?.stage = .rest
+      return true
+    }
+    advance(count, HeaderScan(skip: 0, hasTopic: scan.hasTopic, properties: properties))
     return true
   }
 
-  private mutating func walkProperty(
-    _ message: LargeMessage, _ walk: HeaderWalk, _ left: Int
+  private mutating func scanProperty(
+    _ message: LargeMessage, _ scan: HeaderScan, _ left: Int
   ) throws(Malformed) -> Bool {
-    var next = walk
+    var next = scan
     var alias = 0
     var reader = ByteReader(receiver.unread.extracting(..<min(5, left)))
-    if walk.strings > 0 {
+    if scan.strings > 0 {
       next.skip = Int(try reader.uint16())
-      next.strings = walk.strings &- 1
+      next.strings = scan.strings &- 1
     } else {
-      let property = try PropertyReader.begin(&reader, place: .packet(.publish, from: .server))
+      let property = try PropertyReader.begin(&reader, in: .packet(.publish, from: .server))
       next.strings = property.strings
       if property.identifier == .topicAlias { alias = Int(truncatingIfNeeded: property.number) }
     }
@@ -83,15 +94,15 @@ extension Session {
     guard next.skip <= left &- count else { throw .truncated }
     next.properties = left &- count &- next.skip
     if alias != 0 {
-      guard walkAlias(alias, hasTopic: walk.hasTopic) else { return false }
+      guard scanAlias(alias, hasTopic: scan.hasTopic) else { return false }
       next.hasAlias = true
     }
-    pass(count, next)
+    advance(count, next)
     return true
   }
 
-  /// False: the connection is over.
-  private mutating func walkAlias(_ alias: Int, hasTopic: Bool) -> Bool {
+  /// Returns false if the connection is being closed.
+  private mutating func scanAlias(_ alias: Int, hasTopic: Bool) -> Bool {
     let maximum = receivedAliases.maximum
     guard alias <= maximum else {
       violate(.topicAlias)
@@ -113,9 +124,9 @@ extension Session {
     return true
   }
 
-  private mutating func pass(_ count: Int, _ walk: HeaderWalk) {
+  private mutating func advance(_ count: Int, _ scan: HeaderScan) {
     receiver.consume(count)
     arrival.large?.remaining &-= count
-    arrival.large?.stage = .header(walk)
+    arrival.large?.stage = .header(scan)
   }
 }

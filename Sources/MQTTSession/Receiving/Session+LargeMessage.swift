@@ -1,19 +1,19 @@
 import MQTTWire
 import Storage
 
-/// A PUBLISH from the server that is larger than the receive buffer, on its way through it.
+/// A PUBLISH from the server that is larger than the receive buffer, while it is being received.
 struct LargeMessage: BitwiseCopyable {
   enum Stage: BitwiseCopyable {
     /// The header stays at the front of the buffer; the payload passes behind it.
     case payload
     /// Not even the header fits.
-    case header(HeaderWalk)
-    /// Behind that.
+    case header(HeaderScan)
+    /// What follows the header.
     case rest
   }
 
   var stage: Stage
-  /// What the application is told, as far as it is told anything.
+  /// The event, as far as the application gets one.
   var event: MessageEvent
   let header: FixedHeader
   var identifier: PacketIdentifier?
@@ -21,19 +21,20 @@ struct LargeMessage: BitwiseCopyable {
   let headerSize: Int
   /// Bytes that are still to come.
   var remaining: Int
-  /// In parts; else the payload is dropped.
+  /// The payload is delivered in parts; otherwise it is dropped.
   let isDelivered: Bool
-  /// Nothing is told: it was handed out before, or is left to a later connection.
+  /// There is no event: the message was handed out before, or is left to a later connection.
   var isDropped: Bool
   /// The Correlation Data in the header.
   var correlation: ByteRange? = nil
 }
 
-/// A message that is larger than the receive buffer (§3.3): in parts, or without its payload.
+/// A message that is larger than the receive buffer (§3.3) is delivered in parts, or without its payload.
 extension Session {
-  /// False: more bytes are needed, or it has to wait.
+  /// Begins to receive a large message. Returns false if more bytes are needed or it has to wait.
   mutating func beginLarge(_ header: FixedHeader) throws(Malformed) -> Bool {
     let isFull = receiver.unread.count == receiver.capacity
+    guard Feature.hasParts else { return isFull ? try beginWithoutHeader(header) : false }
     guard
       let size = ReceivedPublish.variableHeaderSize(
         of: receiver.unread.extracting(header.size...), flags: header.flags, version: version)
@@ -42,8 +43,8 @@ extension Session {
     }
     guard size <= header.remainingLength else { throw .truncated }
     let headerSize = header.size &+ size
-    // The header stays at the front. A payload that had to pass through the few bytes behind a long topic would take a
-    // system call, and an event, for each of them.
+    // The header stays at the front. If little room were left behind a long topic, each few bytes of
+    // payload would take a system call and an event.
     guard receiver.capacity &- headerSize >= receiver.capacity / 4 else {
       return isFull ? try beginWithoutHeader(header) : false
     }
@@ -71,7 +72,8 @@ extension Session {
     return true
   }
 
-  /// Topic and properties are too large: of the message only its size will be known.
+  /// Begins with a message whose topic and properties are too large: the application will learn only its
+  /// size.
   private mutating func beginWithoutHeader(_ header: FixedHeader) throws(Malformed) -> Bool {
     guard let qos = QoS(rawValue: header.flags >> 1 & 3) else { throw .qos }
     guard qos != .atMostOnce || header.flags & Publish.duplicateFlag == 0 else { throw .duplicateFlag }
@@ -85,19 +87,21 @@ extension Session {
       duplicate: header.flags & Publish.duplicateFlag != 0)
     arrival.begin(
       LargeMessage(
-        stage: .header(HeaderWalk(skip: topicSize, hasTopic: topicSize > 2)), event: event, header: header,
+        stage: .header(HeaderScan(skip: topicSize, hasTopic: topicSize > 2)), event: event, header: header,
         identifier: nil,
         headerSize: 0, remaining: header.remainingLength, isDelivered: false, isDropped: false))
     receiver.consume(size)
     return true
   }
 
-  /// Goes on with the message that is on its way. False: more bytes are needed, or it has to wait.
+  /// Continues to receive the message. Returns false if more bytes are needed or it has to wait.
   mutating func receiveMore() throws(Malformed) -> Bool {
     guard let message = arrival.large else { return false }
     switch message.stage {
-    case .payload: return receivePayload(message)
-    case .header(let walk): return try walkHeader(message, walk)
+    case .payload:
+      guard Feature.hasParts else { return false }
+      return receivePayload(message)
+    case .header(let scan): return try scanHeader(message, scan)
     case .rest:
       let count = min(receiver.unread.count, message.remaining)
       receiver.consume(count)
@@ -130,16 +134,16 @@ extension Session {
       arrival.endLarge()
       counters.messagesReceived.increment()
       counters.packetsReceived.increment()
-      arrival.event.show(.message(event), ByteRange(offset: 0, count: message.headerSize &+ count))
+      arrival.event.set(.message(event), ByteRange(offset: 0, count: message.headerSize &+ count))
     } else {
       arrival.large?.remaining = message.remaining &- count
-      arrival.event.show(.message(event), ByteRange(offset: message.headerSize, count: count))
+      arrival.event.set(.message(event), ByteRange(offset: message.headerSize, count: count))
     }
     return true
   }
 
-  /// The end of a message whose payload nobody gets. It is acknowledged like any other: else the server would
-  /// send it again on every connection.
+  /// Ends a message whose payload was dropped. It is acknowledged like any other, or the server would
+  /// resend it on every connection.
   private mutating func finishDropped(_ message: LargeMessage) {
     arrival.endLarge()
     counters.packetsReceived.increment()
@@ -153,6 +157,6 @@ extension Session {
     event.payload = .empty
     counters.messagesReceived.increment()
     counters.messagesOversize.increment()
-    arrival.event.show(.message(event), ByteRange(offset: 0, count: message.headerSize))
+    arrival.event.set(.message(event), ByteRange(offset: 0, count: message.headerSize))
   }
 }

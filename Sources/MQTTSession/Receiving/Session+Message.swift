@@ -3,17 +3,17 @@ import Storage
 
 /// Messages from the server (§3.3).
 extension Session {
-  /// Topic Name or Topic Alias, as the application gets it.
+  /// Where the application finds the topic.
   enum Topic: BitwiseCopyable {
     case inPacket
     case alias(UInt16)
     case unknown  // an alias whose topic did not fit
   }
 
-  /// What is done with a message of QoS 1 or 2.
+  /// What to do with a message of QoS 1 or 2.
   enum Admission: BitwiseCopyable {
     case handOut
-    case drop  // nothing is told
+    case drop  // there is no event
     case wait  // nothing behind it is read, or the connection is over
   }
 
@@ -23,7 +23,7 @@ extension Session {
     case .duplicate:
       counters.messagesDuplicate.increment()
       return .drop
-    case .answerAgain:
+    case .repeatPubrec:
       counters.messagesDuplicate.increment()
       _ = control.append(Acknowledgement(type: .pubrec, identifier: identifier))
       return .drop
@@ -41,41 +41,41 @@ extension Session {
 
   // MARK: A whole message
 
-  /// What became of a message at the front of the buffer.
+  /// The result of parsing a message at the front of the buffer.
   enum Reception: BitwiseCopyable {
-    case shown
-    case finished  // nothing of it is told
+    case pending
+    case finished  // there is no event
     case waits  // nothing behind it is read, or the connection is over
     case notPlain
   }
 
-  /// The same where the way is longer anyway.
+  /// Does the same, out of line, where the slow path follows.
   @inline(never)
-  mutating func showPlainMessageOutOfLine() -> Reception { showPlainMessage() }
+  mutating func parsePlainMessageOutOfLine() -> Reception { parsePlainMessage() }
 
-  /// Makes an event of the message at the front, if it is whole and says nothing special. There is no other event.
+  /// Makes an event of the message at the front, if it is whole and plain. There must be no other event.
   @inline(always)
-  mutating func showPlainMessage() -> Reception {
-    guard connection.isUp, !arrival.hasLarge,
+  mutating func parsePlainMessage() -> Reception {
+    guard Feature.hasFastPaths, connection.isUp, !arrival.hasLarge,
       let found = receiver.plainMessage(hasProperties: version.hasProperties),
       found.packetSize <= identity.maximumPacketSize
     else { return .notPlain }
-    guard found.qos == .atMostOnce else { return showAcknowledged(found) }
-    show(found, token: 0)
-    return .shown
+    guard found.qos == .atMostOnce else { return parseAcknowledgedMessage(found) }
+    makePending(found, token: 0)
+    return .pending
   }
 
-  /// The same for QoS 1 and 2.
+  /// Does the same for QoS 1 and 2.
   @inline(never)
-  private mutating func showAcknowledged(_ found: ReceiveBuffer.PlainPacket) -> Reception {
+  private mutating func parseAcknowledgedMessage(_ found: ReceiveBuffer.PlainPacket) -> Reception {
     guard let identifier = receiver.identifier(of: found), control.hasRoom || connection.phase == .peerClosed
     else {
       return .notPlain
     }
     switch admit(identifier, found.qos, duplicate: false) {
     case .handOut:
-      show(found, token: state.inbox.add(identifier, qos: found.qos))
-      return .shown
+      makePending(found, token: state.inbox.add(identifier, qos: found.qos))
+      return .pending
     case .drop:
       finish(found.packetSize)
       return .finished
@@ -84,16 +84,16 @@ extension Session {
   }
 
   @inline(__always)
-  private mutating func show(_ found: ReceiveBuffer.PlainPacket, token: UInt32) {
+  private mutating func makePending(_ found: ReceiveBuffer.PlainPacket, token: UInt32) {
     assert(receiver.agreesWithReceivedPublish(found, version))
     counters.messagesReceived.increment()
     counters.packetsReceived.increment()
-    arrival.event.show(
+    arrival.event.set(
       plain: found.topic, found.payload, found.qos, retain: found.retain, token: token,
       packetSize: found.packetSize)
   }
 
-  /// False: it has to wait.
+  /// Handles a PUBLISH. Returns false if it has to wait.
   mutating func receivePublish(_ header: FixedHeader) throws(Malformed) -> Bool {
     guard connection.isUp else {
       violate(.unexpectedPacket)
@@ -117,27 +117,27 @@ extension Session {
     event.token = token
     event.responseCookie = matchResponse(publish.correlationData?.shifted(by: offset), event)
     counters.messagesReceived.increment()
-    show(.message(event), header)
+    makePending(.message(event), header)
     return true
   }
 
-  /// The packet at the front is done with.
+  /// Removes the packet at the front.
   mutating func finish(_ packetSize: Int) {
     counters.packetsReceived.increment()
     receiver.consume(packetSize)
   }
 
   func event(_ publish: ReceivedPublish, _ topic: Topic, at offset: Int) -> MessageEvent {
-    var place = publish.topic.shifted(by: offset)
+    var topicRange = publish.topic.shifted(by: offset)
     var isAliased = false
     if case .alias(let alias) = topic {
-      place = receivedAliases.topic(Int(alias))
+      topicRange = receivedAliases.topic(Int(alias))
       isAliased = true
     }
     var isUnknown = false
     if case .unknown = topic { isUnknown = true }
     return MessageEvent(
-      topic: place, payload: publish.payload.shifted(by: offset),
+      topic: topicRange, payload: publish.payload.shifted(by: offset),
       properties: publish.properties.shifted(by: offset), payloadOffset: 0,
       payloadSize: publish.payload.count,
       subscriptionIdentifier: publish.subscriptionIdentifier, token: 0, responseCookie: nil,
@@ -145,7 +145,8 @@ extension Session {
       retain: publish.retain, duplicate: publish.duplicate)
   }
 
-  /// What a Topic Alias stands for (§3.3.2.3.4). `nil`: for nothing; the connection is over.
+  /// Returns what a Topic Alias stands for (§3.3.2.3.4), or `nil` if for nothing; then the connection is
+  /// being closed.
   mutating func resolve(_ publish: ReceivedPublish, at offset: Int) -> Topic? {
     guard publish.topicAlias != 0 else { return .inPacket }
     let alias = Int(publish.topicAlias)
@@ -175,7 +176,7 @@ extension Session {
 
   mutating func matchResponse(_ correlation: ByteRange?, _ event: MessageEvent) -> UInt64? {
     guard state.responses.waiting > 0, let correlation else { return nil }
-    let request = Self.take(
+    let request = Self.match(
       &state.responses, correlation, in: receiver, topic: event.topic, of: receivedAliases,
       isAliased: event.isTopicAliased)
     guard let request else { return nil }
@@ -184,11 +185,11 @@ extension Session {
     return request.cookie
   }
 
-  private static func take(
+  private static func match(
     _ responses: inout PendingResponses, _ correlation: ByteRange, in receiver: borrowing ReceiveBuffer,
     topic: ByteRange, of aliases: borrowing ReceivedAliases, isAliased: Bool
   ) -> PendingResponses.Ended? {
-    responses.take(
+    responses.match(
       receiver.bytes.extracting(correlation.range),
       topic: isAliased
         ? aliases.bytes.extracting(topic.range) : receiver.bytes.extracting(topic.range))

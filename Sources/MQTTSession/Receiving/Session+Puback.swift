@@ -3,11 +3,11 @@ import Storage
 
 /// What PUBACK, PUBREC, PUBREL and PUBCOMP from the server do (§4.3).
 extension Session {
-  /// Works through acknowledgements that say no more than that, as long as nothing else comes. They are handled as all are; so
-  /// many of them come that they have a loop of their own.
+  /// Handles acknowledgements without Reason Code and properties as long as nothing else comes. They do
+  /// what all acknowledgements do, but so many of them come that they have a loop of their own.
   mutating func parseAcknowledgements() {
     state.recordPeaks()
-    guard connection.phase == .connected, !arrival.hasLarge else { return }
+    guard Feature.hasFastPaths, connection.phase == .connected, !arrival.hasLarge else { return }
     var count = 0
     while let (firstByte, identifier) = receiver.plainAcknowledgement, handlePlain(firstByte, identifier) {
       receiver.consume(Acknowledgement.plainSize)
@@ -15,22 +15,22 @@ extension Session {
     }
     guard count > 0 else { return }
     counters.packetsReceived.add(count)
-    answered()
+    restartAckTimeout()
   }
 
-  /// False: it has to be looked at more closely.
+  /// Returns false if the packet has to be handled by the slow path.
   @inline(always)
   private mutating func handlePlain(_ firstByte: UInt8, _ identifier: PacketIdentifier) -> Bool {
     switch firstByte {
     case ControlPacketType.puback.firstByte: return acknowledgedAtLeastOnce(identifier)
     case ControlPacketType.pubrec.firstByte: return acknowledgedExactlyOnce(.pubrec, identifier)
     case ControlPacketType.pubcomp.firstByte: return acknowledgedExactlyOnce(.pubcomp, identifier)
-    case ControlPacketType.pubrel.firstByte: return releasedPlain(identifier)
+    case ControlPacketType.pubrel.firstByte: return receivedPlainPubrel(identifier)
     default: return false
     }
   }
 
-  /// PUBACK, of which most come.
+  /// Handles PUBACK, the most frequent one.
   @inline(always)
   private mutating func acknowledgedAtLeastOnce(_ identifier: PacketIdentifier) -> Bool {
     guard let slot = state.outbox.slot(of: identifier) else { return false }
@@ -59,18 +59,19 @@ extension Session {
   }
 
   @inline(__always)
-  private mutating func releasedPlain(_ identifier: PacketIdentifier) -> Bool {
-    guard !DropIn.isOn, control.hasRoom, !state.inbox.hasPending, state.inbox.released(identifier) else {
+  private mutating func receivedPlainPubrel(_ identifier: PacketIdentifier) -> Bool {
+    guard !DropIn.isOn, control.hasRoom, !state.inbox.hasPending, state.inbox.receivedPubrel(identifier)
+    else {
       return false
     }
     control.put(Acknowledgement(type: .pubcomp, identifier: identifier))
     return true
   }
 
-  /// Whether the message that an identifier belongs to is in the priority queue.
+  /// Returns whether the message that an identifier belongs to is in the priority queue.
   @inline(__always)
   private func isUrgent(_ identifier: PacketIdentifier) -> Bool {
-    !state.urgent.isEmpty && IdentifierRange.urgent.contains(identifier)
+    state.hasUrgent && IdentifierRange.urgent.contains(identifier)
   }
 
   mutating func handle(_ packet: Acknowledgement, _ header: FixedHeader) {
@@ -81,7 +82,7 @@ extension Session {
         packet, hasReasonCode: version.hasProperties, quota: &connection.quota)
       : state.outbox.acknowledged(
         packet, hasReasonCode: version.hasProperties, quota: &connection.quota)
-    answered()
+    restartAckTimeout()
     switch response {
     case .nothing: break
     case .pubrel(let reason): appendAcknowledgement(.pubrel, packet.identifier, reason)
@@ -90,10 +91,10 @@ extension Session {
     guard !packet.properties.isEmpty else { return finish(header) }
     switch isUrgent ? state.urgent.element.details(slot) : state.outbox.details(slot) {
     case .nothing: finish(header)
-    case .released(let cookie): show(packet, cookie: cookie, header)
+    case .pubrecReceived(let cookie): makePending(packet, cookie: cookie, header)
     case .ended(let slot):
       let offset = receiver.position &+ header.size
-      show(
+      makePending(
         .acknowledged(
           AcknowledgementDetails(
             slot: slot, isUrgent: isUrgent, reasonString: packet.reasonString.shifted(by: offset),
@@ -102,11 +103,11 @@ extension Session {
     }
   }
 
-  /// In the middle of the delivery: there is an event if there is something to be read.
-  private mutating func show(_ packet: Acknowledgement, cookie: UInt64?, _ header: FixedHeader) {
+  /// Reports PUBREC or PUBREL in the middle of a delivery, if there is something to read.
+  private mutating func makePending(_ packet: Acknowledgement, cookie: UInt64?, _ header: FixedHeader) {
     guard let cookie, !packet.properties.isEmpty || DropIn.isOn else { return finish(header) }
     let offset = receiver.position &+ header.size
-    show(
+    makePending(
       .handshake(
         HandshakeEvent(
           type: packet.type, cookie: cookie, reasonCode: packet.reasonCode,
@@ -115,13 +116,13 @@ extension Session {
       header)
   }
 
-  /// PUBCOMP answers PUBREL, whether the message is known or not [MQTT-4.3.3-11].
+  /// Answers PUBREL with PUBCOMP, whether the message is known or not [MQTT-4.3.3-11].
   mutating func handle(pubrel packet: Acknowledgement, _ header: FixedHeader) {
     if state.inbox.isUnacknowledged(packet.identifier) { return violate(.handshake) }
-    let isKnown = state.inbox.released(packet.identifier)
+    let isKnown = state.inbox.receivedPubrel(packet.identifier)
     appendAcknowledgement(.pubcomp, packet.identifier, isKnown ? .success : .packetIdentifierNotFound)
-    // The drop-in has kept the message until now, under its identifier.
-    show(
+    // The drop-in has kept the message until now, by its identifier.
+    makePending(
       packet, cookie: DropIn.isOn ? Counter(UInt32(packet.identifier.rawValue)).uint64 : 0, header)
   }
 
@@ -129,11 +130,13 @@ extension Session {
   mutating func appendAcknowledgement(
     _ type: ControlPacketType, _ identifier: PacketIdentifier, _ reason: ReasonCode
   ) {
-    let said = version.hasProperties && !DropIn.isOn ? reason : .success
-    _ = control.append(withinLimits(Acknowledgement(type: type, identifier: identifier, reasonCode: said)))
+    let sentReason = version.hasProperties && !DropIn.isOn ? reason : .success
+    _ = control.append(
+      withinLimits(Acknowledgement(type: type, identifier: identifier, reasonCode: sentReason)))
   }
 
-  /// A Reason Code takes a byte that a very small Maximum Packet Size may not allow [MQTT-3.2.2-15].
+  /// Leaves out the Reason Code if a very small Maximum Packet Size does not allow its byte
+  /// [MQTT-3.2.2-15].
   @inline(__always)
   func withinLimits(_ packet: Acknowledgement) -> Acknowledgement {
     if connection.limits.maximumPacketSize >= Acknowledgement.maximumEncodedSize { return packet }

@@ -4,45 +4,45 @@ import Storage
 /// What a packet from the server does. Parsing yields plain values, so that every decision is made
 /// on something already checked.
 extension Session {
-  /// Works through what was received, packet by packet, as long as there is room for the answers and no event
-  /// that the application has to be done with first.
+  /// Parses what was received, packet by packet, as long as there is room for the acknowledgements and no
+  /// event that the application has to release first.
   mutating func parse() {
     parsePackets()
-    if state.inbox.isPostponing { settleBacklog() }
+    if state.inbox.isPostponing { advanceBacklog() }
   }
 
   private mutating func parsePackets() {
     while connection.isReceiving, !hasUndeliveredEvent {
       sendAcknowledgements()
       arrival.blockage = .none
-      // Of a message larger than the buffer there may be nothing more to come.
+      // Nothing may be missing of a message larger than the buffer.
       guard !receiver.isEmpty || arrival.hasLarge else { return }
       parseAcknowledgements()
       if !control.hasRoom, connection.phase != .peerClosed, !receiver.isEmpty {
         arrival.blockage = .controlQueueFull
         return
       }
-      switch showPlainMessageOutOfLine() {
-      case .shown, .waits: return
+      switch parsePlainMessageOutOfLine() {
+      case .pending, .waits: return
       case .finished: continue
       case .notPlain: break
       }
       do throws(Malformed) {
         guard try parseNext() else { return }
       } catch {
-        close(CloseReason(cause: .malformed(error)), saying: error.reasonCode)
+        close(CloseReason(cause: .malformed(error)), sending: error.reasonCode)
       }
     }
   }
 
-  /// False: there is nothing more to be done with what is there.
+  /// Handles the next packet. Returns false if nothing more can be done with what was received.
   private mutating func parseNext() throws(Malformed) -> Bool {
     if arrival.hasLarge { return try receiveMore() }
     guard let header = try FixedHeader(parsing: receiver.unread, version: version) else { return false }
     let isAllowed = header.packetSize <= identity.maximumPacketSize || !version.hasProperties
     guard isAllowed, header.packetSize <= receiver.capacity else {
       if isAllowed, header.type == .publish, connection.isUp { return try beginLarge(header) }
-      guard try giveUpRequest(header) else { return false }
+      guard try failSubscribe(header) else { return false }
       violate(.packetTooLarge)
       return false
     }
@@ -56,19 +56,19 @@ extension Session {
     return true
   }
 
-  /// The packet is done with, or an event shows it.
+  /// Removes a handled packet.
   mutating func finish(_ header: FixedHeader) {
     counters.packetsReceived.increment()
     receiver.consume(header.packetSize)
   }
 
-  /// An event has views into the packet.
-  mutating func show(_ event: SessionEvent, _ header: FixedHeader) {
+  /// Makes an event that points into the packet.
+  mutating func makePending(_ event: SessionEvent, _ header: FixedHeader) {
     counters.packetsReceived.increment()
-    arrival.event.show(event, ByteRange(offset: 0, count: header.packetSize))
+    arrival.event.set(event, ByteRange(offset: 0, count: header.packetSize))
   }
 
-  /// False: it has to wait.
+  /// Handles a whole packet. Returns false if it has to wait.
   private mutating func handle(_ header: FixedHeader) throws(Malformed) -> Bool {
     switch header.type {
     case .publish:
@@ -83,24 +83,24 @@ extension Session {
       handle(pubrel: packet, header)
     case .pingresp:
       try Ping.parseResponse(receiver.body(of: header))
-      if let time = connection.keepAlive.answered(at: state.outbox.now) {
+      if let time = connection.keepAlive.receivedPingresp(at: state.outbox.now) {
         counters.pongs &+= 1
         counters.lastRoundTrip = time
         counters.roundTrips.add(time)
-        if connection.roundTrip == .asked { connection.roundTrip = .answered }
+        if connection.backlogPing == .sent { connection.backlogPing = .acknowledged }
       }
       finish(header)
     case .connack where connection.phase == .awaitingConnack: try handleConnack(header)
-    case .suback, .unsuback: try handleAnswer(header)
+    case .suback, .unsuback: try handleSuback(header)
     case .disconnect where version.hasProperties: try handleDisconnect(header)
-    case .auth: try handleAuth(header)
+    case .auth where Feature.hasAuthentication: try handleAuth(header)
     default:
       violate(.unexpectedPacket)  // only clients send it, or not now
     }
     return true
   }
 
-  // What seldom comes has a frame of its own, so that a message does not need the stack for it.
+  // What comes rarely is handled out of line, so that a message does not need the stack for it.
 
   @inline(never)
   private mutating func handleConnack(_ header: FixedHeader) throws(Malformed) {
@@ -108,13 +108,13 @@ extension Session {
   }
 
   @inline(never)
-  private mutating func handleAnswer(_ header: FixedHeader) throws(Malformed) {
+  private mutating func handleSuback(_ header: FixedHeader) throws(Malformed) {
     do throws(Malformed) {
-      let answer = try Suback(
+      let suback = try Suback(
         parsing: receiver.body(of: header), type: header.type, version: version)
-      handle(answer, header)
+      handle(suback, header)
     } catch {
-      _ = try giveUpRequest(header)
+      _ = try failSubscribe(header)
       throw error
     }
   }
@@ -138,6 +138,6 @@ extension Session {
         reasonString: disconnect.reasonString.shifted(by: offset),
         serverReference: disconnect.serverReference.shifted(by: offset),
         properties: disconnect.properties.shifted(by: offset)),
-      saying: nil)
+      sending: nil)
   }
 }

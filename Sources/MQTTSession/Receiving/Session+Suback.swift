@@ -3,32 +3,32 @@ import Storage
 
 /// What SUBACK and UNSUBACK do (§3.9, §3.11).
 extension Session {
-  mutating func handle(_ answer: Suback, _ header: FixedHeader) {
-    guard let request = state.requests.request(for: answer) else { return violate(.handshake) }
+  mutating func handle(_ suback: Suback, _ header: FixedHeader) {
+    guard let subscribe = state.subscribeQueue.descriptor(for: suback) else { return violate(.handshake) }
     let offset = receiver.position &+ header.size
-    let codes = answer.reasonCodes.shifted(by: offset)
+    let codes = suback.reasonCodes.shifted(by: offset)
     // The UNSUBACK of 3.1 and 3.1.1 has none.
-    guard codes.count == Int(request.count) || (codes.isEmpty && answer.type == .unsuback) else {
-      giveUpRequest(answer.identifier)
+    guard codes.count == Int(subscribe.count) || (codes.isEmpty && suback.type == .unsuback) else {
+      failSubscribe(suback.identifier)
       return violate(.reasonCodeCount)
     }
-    let place = state.requests.place(of: answer.identifier)
-    if request.isRepeat {
+    let slot = state.subscribeQueue.slot(of: suback.identifier)
+    if subscribe.isResubscription {
       let code = receiver.bytes[codes.offset]
-      resubscribeCompleted(place, reasonCode: code)
-      state.requests.complete(answer.identifier)
-      answered()
+      resubscribeCompleted(slot, reasonCode: code)
+      state.subscribeQueue.complete(suback.identifier)
+      restartAckTimeout()
       return finish(header)
     }
-    if request.type == .subscribe { settle(place, codes) }
-    state.requests.complete(answer.identifier)
-    answered()
-    show(
-      .answered(
+    if subscribe.type == .subscribe { recordSuback(slot, codes) }
+    state.subscribeQueue.complete(suback.identifier)
+    restartAckTimeout()
+    makePending(
+      .subscribeCompleted(
         SubscribeResult(
-          cookie: request.cookie, type: request.type, refusal: refusal(codes), reasonCodes: codes,
-          reasonString: answer.reasonString.shifted(by: offset),
-          properties: answer.properties.shifted(by: offset))),
+          cookie: subscribe.cookie, type: subscribe.type, refusal: refusal(codes), reasonCodes: codes,
+          reasonString: suback.reasonString.shifted(by: offset),
+          properties: suback.properties.shifted(by: offset))),
       header)
   }
 
@@ -38,20 +38,20 @@ extension Session {
     return nil
   }
 
-  /// An answer that cannot be read ends its request: sent again, it would be answered in the same way. False: more
-  /// bytes are needed.
-  mutating func giveUpRequest(_ header: FixedHeader) throws(Malformed) -> Bool {
+  /// Fails the SUBSCRIBE or UNSUBSCRIBE whose acknowledgement cannot be read: resent, it would be
+  /// acknowledged in the same way. Returns false if more bytes are needed.
+  mutating func failSubscribe(_ header: FixedHeader) throws(Malformed) -> Bool {
     guard header.type == .suback || header.type == .unsuback else { return true }
     guard receiver.unread.count >= header.size &+ 2 else { return false }
     var reader = ByteReader(receiver.unread.extracting(header.size..<header.size &+ 2))
-    if let identifier = PacketIdentifier(try reader.uint16()) { giveUpRequest(identifier) }
+    if let identifier = PacketIdentifier(try reader.uint16()) { failSubscribe(identifier) }
     return true
   }
 
-  mutating func giveUpRequest(_ identifier: PacketIdentifier) {
-    guard let place = state.requests.giveUp(identifier) else { return }
-    // One of the session's own has nobody to tell but the application that made the subscription.
-    resubscribeCompleted(place, reasonCode: ReasonCode.implementationSpecificError.rawValue)
-    state.requests.complete(identifier)
+  mutating func failSubscribe(_ identifier: PacketIdentifier) {
+    guard let slot = state.subscribeQueue.failUnreadable(identifier) else { return }
+    // A SUBSCRIBE of the session's own is reported as a lost subscription.
+    resubscribeCompleted(slot, reasonCode: ReasonCode.implementationSpecificError.rawValue)
+    state.subscribeQueue.complete(identifier)
   }
 }

@@ -1,19 +1,17 @@
 public import MQTTWire
 public import Storage
 
-/// What a session tells the application.
-///
-/// Extents are in `Session.receivedBytes`, as long as the event is not released.
+/// An event for the application.
 public enum SessionEvent: BitwiseCopyable {
   case connected(ConnectedEvent)
   case completed(Completion)
-  /// Not handed out: what a completion that waits to be taken has in the receive buffer.
+  /// It is not handed out itself, but belongs to a completion that waits to be taken.
   case acknowledged(AcknowledgementDetails)
   case handshake(HandshakeEvent)
-  case answered(SubscribeResult)
+  case subscribeCompleted(SubscribeResult)
   case message(MessageEvent)
   case authentication(AuthenticationEvent)
-  case requestFailed(Completion)  // its own message came to nothing
+  case requestFailed(Completion)  // the message of the request failed
   case responseTimedOut(cookie: UInt64)
   /// It was granted once, and not again; the extent is in `Session.subscribedFilters`.
   case subscriptionLost(filter: ByteRange, reasonCode: UInt8)
@@ -22,7 +20,7 @@ public enum SessionEvent: BitwiseCopyable {
 
 /// The server accepted the connection.
 public struct ConnectedEvent: BitwiseCopyable {
-  /// The server has said so; 3.1 does not say.
+  /// As CONNACK says; false in 3.1, which does not say.
   public let sessionPresent: Bool
   public let reasonString: ByteRange
   public let properties: ByteRange
@@ -39,7 +37,8 @@ public struct AcknowledgementDetails: BitwiseCopyable {
 /// PUBREC or PUBREL with properties, in the middle of the delivery of a QoS 2 message.
 public struct HandshakeEvent: BitwiseCopyable {
   public let type: ControlPacketType
-  /// Of the message that PUBREC is for. Of the one that PUBREL is for nothing is kept but its Packet Identifier.
+  /// The cookie of the message that PUBREC is for. Of the one that PUBREL is for only the Packet Identifier
+  /// is kept.
   public let cookie: UInt64
   public let reasonCode: UInt8
   public let reasonString: ByteRange
@@ -76,9 +75,9 @@ public struct MessageEvent: BitwiseCopyable {
   public internal(set) var payloadOffset: Int
   public internal(set) var payloadSize: Int
   public let subscriptionIdentifier: UInt32
-  /// What it is acknowledged by; 0: nothing to acknowledge.
+  /// Its acknowledgement refers to this; 0: it needs none.
   public internal(set) var token: UInt32
-  /// The request it replies to.
+  /// The cookie of the request that it responds to.
   public internal(set) var responseCookie: UInt64?
   /// `topic` is in `Session.aliasedTopics`: it came as a Topic Alias.
   public internal(set) var isTopicAliased: Bool

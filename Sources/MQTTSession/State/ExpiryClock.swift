@@ -8,13 +8,14 @@ struct ExpiryClock: BitwiseCopyable {
   private var begin = Instant(milliseconds: 0)
   private var isRunning = false
 
-  /// Nobody waits: a second begins now, and how long ago the last one began does not matter.
+  /// Call it when no message waits to expire: a second begins now, and how long ago the last one began does
+  /// not matter.
   mutating func restart(at now: Instant) {
     advance(to: now)
     begin = now
   }
 
-  /// Needs to be called at least every 49 days while somebody waits; see `deadline`.
+  /// It has to be called at least every 49 days while a message waits to expire; `deadline` sees to that.
   mutating func advance(to now: Instant) {
     guard isRunning else {
       begin = now
@@ -22,7 +23,8 @@ struct ExpiryClock: BitwiseCopyable {
       return
     }
     let distance = now.milliseconds &- begin.milliseconds
-    // A clock that was read a moment earlier is not one that has nearly come round.
+    // An instant that was read a moment before `begin` lies a little less than one turn of the 32 bits
+    // ahead. No time has passed then.
     guard distance <= UInt32.max &- 60_000 else { return }
     let passed = distance / 1000
     guard passed > 0 else { return }
@@ -30,14 +32,15 @@ struct ExpiryClock: BitwiseCopyable {
     begin = begin.advanced(by: passed &* 1000)
   }
 
-  /// The first second that begins `wait` seconds from now, or later. Beyond the end of this clock: for ever.
+  /// Returns the first second that begins `wait` seconds from now or later. An expiry beyond the end of
+  /// this clock never comes.
   func second(after wait: UInt32, from now: Instant) -> UInt32 {
     let end = seconds.addingReportingOverflow(wait)
     if end.overflow || end.partialValue == .max { return .max }
     return now == begin ? end.partialValue : end.partialValue &+ 1
   }
 
-  /// When `second` will be reached, or a day from now to look again.
+  /// Returns the instant at which `second` is reached, or one day from now if that is earlier.
   func deadline(of second: UInt32) -> Instant {
     let wait = second > seconds ? second &- seconds : 0
     return begin.advanced(by: min(wait, Self.day) &* 1000)

@@ -1,17 +1,19 @@
 import MQTTWire
 import Storage
 
-/// What is done with a PUBLISH of QoS 1 or 2 that comes, and what a new connection changes about those that came before.
+/// What the inbox does with a PUBLISH of QoS 1 or 2, and what a new connection changes about those of
+/// earlier connections.
 extension Inbox {
-  /// A PUBLISH came. If it is to be delivered, `add` follows when the application gets it.
+  /// Decides about a PUBLISH that came. If it is to be delivered, `add` follows when the application gets
+  /// it.
   mutating func received(
     _ identifier: PacketIdentifier, qos: QoS, duplicate: Bool, isStrict: Bool
   ) -> Verdict {
-    if qos == .exactlyOnce, unreleased.contains(identifier.rawValue) {
-      guard isNewInLostSession(duplicate), !unreleased.isMarked(identifier.rawValue) else {
+    if qos == .exactlyOnce, awaitingPubrel.contains(identifier.rawValue) {
+      guard isNewInLostSession(duplicate), !awaitingPubrel.isMarked(identifier.rawValue) else {
         return repeatAcknowledgement(identifier, isStrict: isStrict)
       }
-      _ = unreleased.remove(identifier.rawValue)
+      _ = awaitingPubrel.remove(identifier.rawValue)
     }
     if let index = index(of: identifier, qos: qos, before: qos == .exactlyOnce ? ring.count : notRedelivered)
     {
@@ -23,9 +25,11 @@ extension Inbox {
         append(entry)
         return .duplicate
       }
-      // The server has given that one up, and uses its identifier for another.
+      // The server has abandoned that message, and uses its identifier for another one.
     }
-    if qos == .exactlyOnce, let verdict = makePlace(identifier, duplicate: duplicate, isStrict: isStrict) {
+    if qos == .exactlyOnce,
+      let verdict = admitIdentifier(identifier, duplicate: duplicate, isStrict: isStrict)
+    {
       return verdict
     }
     if let verdict = makeRoom(isStrict: isStrict) { return verdict }
@@ -33,21 +37,24 @@ extension Inbox {
     return .deliver
   }
 
-  /// Every pending QoS 2 message has its place in `unreleased` before it is handed out.
-  private var hasPlace: Bool { unreleased.count &+ reserved < unreleased.maximum }
+  /// Whether one more identifier fits into `awaitingPubrel`. Every pending QoS 2 message has reserved its
+  /// room there before it is handed out.
+  private var hasIdentifierRoom: Bool { awaitingPubrel.count &+ reserved < awaitingPubrel.maximum }
 
-  /// `nil`: the message may be handed out.
+  /// Returns `nil` if the message may be handed out, because there is room for its identifier.
   ///
-  /// What waits for PUBREL counts to Receive Maximum (§4.9). But Mosquitto 2.0 sends bursts, many times what it was told,
-  /// and PUBREL lies behind them: not to read on would be a deadlock, and to end the connection a livelock.
-  private mutating func makePlace(
+  /// What waits for PUBREL counts against Receive Maximum (§4.9). But Mosquitto 2.0 sends bursts of many
+  /// times that number, and PUBREL lies behind them: if the client stopped reading, it would wait forever,
+  /// and if it closed the connection, every connection would end like that.
+  private mutating func admitIdentifier(
     _ identifier: PacketIdentifier, duplicate: Bool, isStrict: Bool
   ) -> Verdict? {
     if endsWithConnection {
-      // Nothing is sent again but on a later connection [MQTT-4.4.0-1]; 3.1 and 3.1.1 allow it, with DUP [MQTT-3.3.1-1].
+      // Messages are resent only on a later connection [MQTT-4.4.0-1], but 3.1 and 3.1.1 allow it on the
+      // same one, with DUP [MQTT-3.3.1-1].
       return duplicate && hasForgotten ? repeatAcknowledgement(identifier, isStrict: isStrict) : nil
     }
-    guard isPostponing || !hasPlace else {
+    guard isPostponing || !hasIdentifierRoom else {
       hasProgressed = true
       return nil
     }
@@ -55,11 +62,13 @@ extension Inbox {
     return .postpone
   }
 
-  /// In 3.1 a server that has lost the session does not say so; but what it sends again has DUP (its §2.1).
+  /// A server of 3.1 does not report that it has lost the session, but it sets DUP on what it resends (its
+  /// §2.1).
   private func isNewInLostSession(_ duplicate: Bool) -> Bool { !isSessionKnown && !duplicate }
 
-  /// Of QoS 1: messages are sent again in their order [MQTT-4.6.0-1], and those in front of one that has come will not.
-  /// Of QoS 2 those that the application has done with go: see `passOn`.
+  /// Removes the entries in front of `end` that the server will not resend. For QoS 1 these are all,
+  /// because messages are resent in their order [MQTT-4.6.0-1] and a later one has come. For QoS 2 they are
+  /// those that the application has accepted: see `reconnectForBacklog`.
   @inline(never)
   private mutating func dropSuperseded(_ qos: QoS, before end: Int) {
     var left = end
@@ -75,49 +84,52 @@ extension Inbox {
     }
   }
 
-  /// [MQTT-4.3.3-10]: PUBREC again, and nothing else.
+  /// Repeats PUBREC for a message that is not delivered again [MQTT-4.3.3-10].
   private mutating func repeatAcknowledgement(_ identifier: PacketIdentifier, isStrict: Bool) -> Verdict {
     guard index(of: identifier, qos: .exactlyOnce, before: ring.count) == nil else { return .duplicate }
     guard ring.count > notRedelivered else {
-      _ = unreleased.insert(identifier.rawValue)
-      return .answerAgain
+      _ = awaitingPubrel.insert(identifier.rawValue)
+      return .repeatPubrec
     }
-    // Behind those that came before it on this connection.
-    if !unreleased.isMarked(identifier.rawValue), let verdict = makeRoom(isStrict: isStrict) {
+    // The acknowledgement waits behind those of the messages that came before it on this connection.
+    if !awaitingPubrel.isMarked(identifier.rawValue), let verdict = makeRoom(isStrict: isStrict) {
       return verdict
     }
-    // Else its PUBREC is on this connection already.
+    // If the ring is full, the PUBREC of this message was sent on this connection already.
     guard !ring.isFull else { return .duplicate }
     append(
-      Entry(token: nextToken(), identifier: identifier, qos: .exactlyOnce, isAccepted: true, isRepeat: true)
+      Entry(
+        token: nextToken(), identifier: identifier, qos: .exactlyOnce, isAccepted: true,
+        isRepeatedPubrec: true)
     )
     return .duplicate
   }
 
-  /// `nil`: there is room for one more.
+  /// Returns `nil` if there is room for one more message.
   private mutating func makeRoom(isStrict: Bool) -> Verdict? {
     if ring.count &- notRedelivered >= ring.capacity {
-      // Before 5.0 the server has not been told how many; it has to wait for the application, if that is what is
-      // missing. So has one that kept the session: Mosquitto 2.0 sends all it has kept, whatever it was told, and
-      // would do so on each connection that ended for it.
+      // A server before 5.0 has not been told Receive Maximum, so it has to wait until the application
+      // acknowledges a message. So has a server that kept the session: Mosquitto 2.0 resends everything it
+      // has kept, whatever Receive Maximum says, and would do so on every further connection.
       return (!isStrict || isResumed) && ring.count > notRedelivered ? .wait : .tooMany
     }
     if ring.isFull { forgetNotRedelivered() }
     return nil
   }
 
-  /// A message of an earlier connection that has not come again gives up its room, and its token. One of QoS 1 may be handed out
-  /// once more; of QoS 2 the identifier is remembered, which has its place.
+  /// Removes a message of an earlier connection that has not been resent, and its token with it. A message
+  /// of QoS 1 may then be handed out once more. For QoS 2 the identifier is remembered, in the room that it
+  /// has reserved.
   private mutating func forgetNotRedelivered() {
     var index = 0
     while index &+ 1 < notRedelivered, ring[at: index].qos == .exactlyOnce { index &+= 1 }
     if ring[at: index].qos == .exactlyOnce { index = 0 }
     let entry = ring[at: index]
     remove(at: index)
-    if entry.qos == .exactlyOnce { unreleased.insertUnmarked(entry.identifier.rawValue) }
+    if entry.qos == .exactlyOnce { awaitingPubrel.insertUnmarked(entry.identifier.rawValue) }
   }
 
-  /// The server kept the session, or it did not, and then everything in it is gone.
+  /// Continues the session on a new connection. If the server did not keep it, everything in it is gone.
   mutating func connected(
     _ version: ProtocolVersion, sessionPresent: Bool, isKnown: Bool, endsWithConnection: Bool
   ) {
@@ -133,24 +145,25 @@ extension Inbox {
       ring.reset()
       notRedelivered = 0
       reserved = 0
-      fruitless = 0
-      return unreleased.removeAll()
+      reconnectsWithoutProgress = 0
+      return awaitingPubrel.removeAll()
     }
-    unreleased.removeMarks()
-    // What came again on the last connection is the beginning of what the server sends again; the others follow.
+    awaitingPubrel.removeMarks()
+    // The messages that were resent on the last connection are the first that the server resends now. The
+    // others follow them.
     for _ in 0..<notRedelivered { ring.rotate() }
     let seen = ring.count &- notRedelivered
     notRedelivered = 0
-    var place = 0
+    var position = 0
     var index = 0
     while index < ring.count {
       let entry = ring[at: index]
-      let wasUnseen = place >= seen
-      place &+= 1
-      if entry.isRepeat || (entry.qos == .atLeastOnce && wasUnseen && redeliveryWasOver) {
+      let wasUnseen = position >= seen
+      position &+= 1
+      if entry.isRepeatedPubrec || (entry.qos == .atLeastOnce && wasUnseen && redeliveryWasOver) {
         remove(at: index)
       } else {
-        // Before 5.0 there is no refusing.
+        // Versions before 5.0 have no Reason Code with which to refuse a message.
         if !version.hasProperties { ring[at: index].reasonCode = 0 }
         index &+= 1
       }
@@ -158,13 +171,17 @@ extension Inbox {
     notRedelivered = ring.count
   }
 
-  // MARK: A backlog that has no place
+  // MARK: A backlog without room
 
-  /// Of the messages that were postponed one more will have a place on the next connection, unless the application holds
-  /// so many that it has to acknowledge first. What may be acknowledged now goes first.
-  var mayPassOn: Bool { isPostponing && next == nil && (reserved < unreleased.maximum || hasStranded) }
+  /// Whether one more of the postponed messages will have room on the next connection. It will not if the
+  /// application holds so many messages that it has to acknowledge some first. Acknowledgements that may be
+  /// sent now are sent first.
+  var canReconnectForBacklog: Bool {
+    isPostponing && next == nil && (reserved < awaitingPubrel.maximum || hasStranded)
+  }
 
-  /// The application has done with a message that has not come again: PUBREC cannot leave, and its place is taken in vain.
+  /// Whether the application has accepted a message that was not resent. Its PUBREC cannot be sent, and its
+  /// room stays reserved for nothing.
   private var hasStranded: Bool {
     for index in 0..<notRedelivered {
       let entry = ring[at: index]
@@ -173,15 +190,16 @@ extension Inbox {
     return false
   }
 
-  mutating func forgetReleased() { hasReleased = false }
+  mutating func forgetPubrels() { hasReceivedPubrel = false }
 
-  /// The connection is given up, so that the server sends again what was postponed. If two in a row got no further, the
-  /// server does not know the identifiers either that take all the places: it has neither repeated nor released them.
-  mutating func passOn() {
-    fruitless = hasProgressed ? 0 : fruitless &+ 1
-    guard fruitless >= 2 else { return }
-    unreleased.removeUnmarked()
+  /// Prepares for closing the connection, so that the server resends what was postponed. If two connections
+  /// in a row made no progress, the server does not know the identifiers that take all the room either: it
+  /// has neither resent their messages nor sent PUBREL.
+  mutating func reconnectForBacklog() {
+    reconnectsWithoutProgress = hasProgressed ? 0 : reconnectsWithoutProgress &+ 1
+    guard reconnectsWithoutProgress >= 2 else { return }
+    awaitingPubrel.removeUnmarked()
     dropSuperseded(.exactlyOnce, before: notRedelivered)
-    fruitless = 0
+    reconnectsWithoutProgress = 0
   }
 }

@@ -1,4 +1,4 @@
-/// How long the server took, counted in classes that double.
+/// How long the server took, counted in classes of doubling width.
 public struct LatencyHistogram: BitwiseCopyable {
   public static var count: Int { 16 }
 

@@ -1,11 +1,12 @@
 import Storage
 
-/// The requests that wait for their reply (§4.10). A reply is known by its Correlation Data: eight bytes that
-/// tell the place in the table, and how often it was used, so that a late reply meets nobody.
+/// The requests that wait for their response (§4.10). A response is known by its Correlation Data: eight
+/// bytes with the index in the table and how often that entry was used, so that a late response matches no
+/// other request.
 struct PendingResponses: ~Copyable {
   struct Entry: BitwiseCopyable {
     var cookie: UInt64
-    /// Of the response topic: the request itself, should it come back, is no reply.
+    /// Of the response topic: the request itself, should it come back, is no response.
     var topicHash: UInt32
     var deadline: Instant
     var use: UInt16
@@ -14,7 +15,7 @@ struct PendingResponses: ~Copyable {
     var isWaiting: Bool
   }
 
-  /// A request that waits no more, and what tells its message.
+  /// A request that no longer waits, and what identifies its message.
   struct Ended: BitwiseCopyable {
     let cookie: UInt64
     let slot: Int
@@ -24,9 +25,9 @@ struct PendingResponses: ~Copyable {
   static var correlationSize: Int { 8 }
 
   private var entries: Table<Entry>
-  /// Tells the requests of this client from those of others that share a response topic.
+  /// Distinguishes the requests of this client from those of others that share a Response Topic.
   private let mark: UInt32
-  private(set) var waiting = 0
+  private var count = 0
   private(set) var peak = 0
 
   init(entries: consuming Table<Entry>, mark: UInt32) {
@@ -40,21 +41,27 @@ struct PendingResponses: ~Copyable {
 
   var capacity: Int { entries.count }
 
-  /// A place for one more; nothing is changed yet.
+  /// How many requests wait.
+  private(set) var waiting: Int {
+    @inline(__always) get { Feature.hasReplies ? count : 0 }
+    @inline(__always) set { count = newValue }
+  }
+
+  /// The index of a free entry; nothing is changed yet.
   var free: Int? {
     guard waiting < entries.count else { return nil }
     for index in 0..<entries.count where !entries[index].isWaiting { return index }
     return nil
   }
 
-  /// The Correlation Data of the request that will take a place.
+  /// Returns the Correlation Data for the request that will use an entry.
   func correlation(of index: Int) -> InlineArray<8, UInt8> {
     var data = InlineArray<8, UInt8>(repeating: 0)
-    let place = UInt32(truncatingIfNeeded: index) << 16 | UInt32(entries[index].use &+ 1)
+    let position = UInt32(truncatingIfNeeded: index) << 16 | UInt32(entries[index].use &+ 1)
     for byte in 0..<4 {
       let shift = UInt32(truncatingIfNeeded: 24 &- 8 &* byte)
       data[byte] = UInt8(truncatingIfNeeded: mark >> shift)
-      data[byte &+ 4] = UInt8(truncatingIfNeeded: place >> shift)
+      data[byte &+ 4] = UInt8(truncatingIfNeeded: position >> shift)
     }
     return data
   }
@@ -67,12 +74,12 @@ struct PendingResponses: ~Copyable {
     peak = max(peak, waiting)
   }
 
-  /// The request a message replies to; it waits no more.
-  mutating func take(_ correlation: Span<UInt8>, topic: Span<UInt8>) -> Ended? {
+  /// Returns the request that a message responds to, and removes it.
+  mutating func match(_ correlation: Span<UInt8>, topic: Span<UInt8>) -> Ended? {
     guard waiting > 0, correlation.count == Self.correlationSize else { return nil }
     let index = Int(correlation[4]) << 8 | Int(correlation[5])
     guard index < entries.count, entries[index].isWaiting else { return nil }
-    // The last request at this place counted its use before.
+    // `use` was incremented when the last request took this entry.
     let use = UInt16(correlation[6]) << 8 | UInt16(correlation[7])
     guard use == entries[index].use, TopicHash.of(topic) == entries[index].topicHash else { return nil }
     for byte in 0..<4 {
@@ -80,18 +87,19 @@ struct PendingResponses: ~Copyable {
         correlation[byte] == UInt8(truncatingIfNeeded: mark >> UInt32(truncatingIfNeeded: 24 &- 8 &* byte))
       else { return nil }
     }
-    return take(at: index)
+    return remove(at: index)
   }
 
-  /// What a message keeps to tell its request: the place, and the last bits of how often it was used.
+  /// Returns what a message keeps to identify its request: the index, and the low bits of how often the
+  /// entry was used.
   func tag(of index: Int) -> UInt16 {
     UInt16(truncatingIfNeeded: index) | (entries[index].use &+ 1) << 10
   }
 
-  /// The request whose message came to nothing waits no more.
-  mutating func take(tag: UInt16) { _ = take(at: Int(tag & 0x3FF)) }
+  /// Removes the request whose message failed.
+  mutating func remove(tag: UInt16) { _ = remove(at: Int(tag & 0x3FF)) }
 
-  private mutating func take(at index: Int) -> Ended? {
+  private mutating func remove(at index: Int) -> Ended? {
     let entry = entries[index]
     guard entry.isWaiting else { return nil }
     entries[index].isWaiting = false
@@ -100,11 +108,11 @@ struct PendingResponses: ~Copyable {
       cookie: entry.cookie, slot: Int(entry.slot), tag: UInt16(truncatingIfNeeded: index) | entry.use << 10)
   }
 
-  /// One whose time is up.
-  mutating func takeExpired(at now: Instant) -> Ended? {
+  /// Removes a request whose response is overdue.
+  mutating func removeExpired(at now: Instant) -> Ended? {
     guard waiting > 0 else { return nil }
     for index in 0..<entries.count where entries[index].isWaiting {
-      if entries[index].deadline.isReached(at: now) { return take(at: index) }
+      if entries[index].deadline.isReached(at: now) { return remove(at: index) }
     }
     return nil
   }

@@ -1,7 +1,7 @@
 import MQTTWire
 import Storage
 
-/// Tells topics apart without keeping them: FNV-1a.
+/// Distinguishes topics without keeping them (FNV-1a).
 enum TopicHash {
   static func of(_ topic: Span<UInt8>) -> UInt32 {
     var hash: UInt32 = 2_166_136_261
@@ -10,10 +10,10 @@ enum TopicHash {
   }
 }
 
-/// The Topic Aliases we use: the least recently used makes room.
+/// The Topic Aliases that the client uses. The least recently used one is replaced.
 ///
-/// A message in the outbox that has only an alias, and no topic, holds on to it: should it have to be sent
-/// on another connection, where the alias means nothing, its topic is found here.
+/// A message in the outbox that has an alias and no topic counts as a user of the alias. If the message has
+/// to be resent on another connection, where the alias means nothing, its topic is found here.
 struct SentAliases: ~Copyable {
   struct Entry: BitwiseCopyable {
     var length: UInt16
@@ -48,17 +48,19 @@ struct SentAliases: ~Copyable {
     }
   }
 
-  var isInUse: Bool { usable > 0 }
+  var isInUse: Bool { Feature.hasTopicAliases && usable > 0 }
 
-  /// A new connection: no alias means anything yet.
+  /// Begins a connection, on which no alias means anything yet.
   mutating func connected(maximum: Int) {
+    guard Feature.hasTopicAliases else { return }
     usable = min(maximum, entries.count)
     for index in 0..<entries.count { entries[index].isEstablished = false }
   }
 
   mutating func connectionLost() { usable = 0 }
 
-  /// Changes nothing: whether the message is taken is not decided yet.
+  /// Returns how to send a message. It changes nothing, because it is not decided yet whether the outbox
+  /// has room.
   func choice(for topic: Span<UInt8>) -> Choice {
     // An alias takes three bytes.
     guard topic.count > 3, topic.count <= topicBytes else { return .none }
@@ -76,15 +78,15 @@ struct SentAliases: ~Copyable {
     return oldest.map { .establish($0) } ?? .none
   }
 
-  /// The message was taken as `choice` said.
+  /// Records that a message was added as `choice` said.
   mutating func commit(_ choice: Choice, topic: Span<UInt8>) {
     clock &+= 1
     switch choice {
     case .none: break
     case .establish(let index):
       let start = index &* topicBytes
-      var place = topics.mutableBytes(in: start..<start &+ topic.count)
-      copy(topic, into: &place)
+      var destination = topics.mutableBytes(in: start..<start &+ topic.count)
+      copy(topic, into: &destination)
       entries[index].length = UInt16(truncatingIfNeeded: topic.count)
       entries[index].hash = TopicHash.of(topic)
       entries[index].isEstablished = true
@@ -95,11 +97,11 @@ struct SentAliases: ~Copyable {
     }
   }
 
-  /// The server will not get to know of it.
+  /// Records that the server will not learn this alias.
   mutating func lose(_ index: Int) { entries[index].isEstablished = false }
 
-  /// A message without a topic needs it no more.
-  mutating func release(_ index: Int) { entries[index].users &-= 1 }
+  /// Records that a message without a topic no longer needs it.
+  mutating func removeUser(_ index: Int) { entries[index].users &-= 1 }
 
   @_lifetime(borrow self)
   borrowing func topic(_ index: Int) -> Span<UInt8> {

@@ -1,7 +1,8 @@
 import MQTTWire
 import Storage
 
-/// The Session State (§4.1), and what the application is still to be told: what outlives a connection.
+/// The Session State (§4.1) and the events that the application has not taken yet: what outlives a
+/// connection.
 struct SessionState: ~Copyable {
   var outbox: Outbox
   /// The priority queue: messages that go first; empty: there is no room for such.
@@ -9,13 +10,13 @@ struct SessionState: ~Copyable {
   /// How many QoS 1 and 2 messages were sent; wraps.
   var order: UInt16 = 0
   var inbox: Inbox
-  var requests: SubscribeQueue
+  var subscribeQueue: SubscribeQueue
   var subscriptions: SubscriptionTable
   var responses: PendingResponses
   var expiry = ExpiryClock()
   /// When `timedOut` found that a response was overdue.
   var overdueAt: Instant? = nil
-  /// The event that was handed out last tells that this subscription is no more.
+  /// The subscription whose loss is reported by the event that was handed out last.
   var lostSubscription: Int? = nil
 
   init(_ options: borrowing SessionOptions, plan: SessionPlan, block: borrowing Arena, random: UInt32) {
@@ -26,7 +27,7 @@ struct SessionState: ~Copyable {
         entries: block.table(plan.aliasesSent), topics: block.region(plan.topicsSent),
         topicBytes: options.aliasBytes),
       identifiers: .messages, random: UInt16(truncatingIfNeeded: random))
-    urgent = OptionalSlot(plan.urgent, in: block) {
+    urgent = OptionalSlot(plan.urgent, in: block, if: Feature.hasUrgent) {
       Outbox(
         bytes: block.region(plan.urgentBytes), descriptors: block.table(plan.urgentDescriptors),
         prefix: block.region(plan.none),
@@ -35,64 +36,73 @@ struct SessionState: ~Copyable {
         identifiers: .urgent, random: UInt16(truncatingIfNeeded: random >> 16))
     }
     inbox = Inbox(
-      ring: block.table(plan.inbox), unreleased: IdentifierSet(slots: block.table(plan.unreleased)))
-    requests = SubscribeQueue(
-      bytes: block.region(plan.requestBytes), table: block.table(plan.requests))
+      ring: block.table(plan.inbox), awaitingPubrel: IdentifierSet(slots: block.table(plan.awaitingPubrel)))
+    subscribeQueue = SubscribeQueue(
+      bytes: block.region(plan.subscribeBytes), table: block.table(plan.subscribeQueue))
     subscriptions = SubscriptionTable(
       entries: block.table(plan.subscriptions), filters: block.region(plan.subscriptionBytes))
-    responses = PendingResponses(entries: block.table(plan.replies), mark: random)
+    responses = PendingResponses(entries: block.table(plan.responses), mark: random)
   }
 
-  /// Every message and every request is complete.
+  /// There is room for urgent messages.
+  var hasUrgent: Bool {
+    @inline(__always) get { Feature.hasUrgent && !urgent.isEmpty }
+  }
+
+  /// Whether every message, SUBSCRIBE and UNSUBSCRIBE is complete.
   var isDrained: Bool {
-    outbox.incomplete == 0 && (urgent.isEmpty || urgent.element.incomplete == 0) && requests.incomplete == 0
+    outbox.incomplete == 0 && (!hasUrgent || urgent.element.incomplete == 0)
+      && subscribeQueue.incomplete == 0
   }
 
-  /// PUBLISH, PUBREL, SUBSCRIBE and UNSUBSCRIBE that are sent, each whole, and that the server has not acknowledged.
+  /// How many PUBLISH, PUBREL, SUBSCRIBE and UNSUBSCRIBE packets are wholly sent and not acknowledged.
   var unacknowledged: Int {
-    outbox.unacknowledged &+ (urgent.isEmpty ? 0 : urgent.element.unacknowledged) &+ requests.incomplete
-      &- requests.queued
+    outbox.unacknowledged &+ (hasUrgent ? urgent.element.unacknowledged : 0) &+ subscribeQueue.incomplete
+      &- subscribeQueue.queued
   }
 
-  /// The second in which the first message expires, if one does.
+  /// The second in which the first message expires; `nil` if none does.
   var earliestExpiry: UInt32? {
-    guard !urgent.isEmpty, let second = urgent.element.nextExpiry else { return outbox.nextExpiry }
+    guard Feature.hasExpiry else { return nil }
+    guard hasUrgent, let second = urgent.element.nextExpiry else { return outbox.nextExpiry }
     return min(second, outbox.nextExpiry ?? second)
   }
 
-  /// A part of an urgent message is sent: the rest of it is next.
-  var isInsideUrgent: Bool { !urgent.isEmpty && urgent.element.isInsidePacket }
+  /// Whether a part of an urgent message is sent, so that the rest of it is next.
+  var isInsideUrgent: Bool { hasUrgent && urgent.element.isInsidePacket }
 
   mutating func advance(to now: Instant) {
     outbox.advance(to: now)
-    if !urgent.isEmpty { urgent.element.advance(to: now) }
+    if hasUrgent { urgent.element.advance(to: now) }
   }
 
-  /// Before an acknowledgement takes something out.
+  /// Has to be called before an acknowledgement removes something.
   mutating func recordPeaks() {
     outbox.recordPeaks()
-    if !urgent.isEmpty { urgent.element.recordPeaks() }
+    if hasUrgent { urgent.element.recordPeaks() }
   }
 
-  /// Ends what has expired.
+  /// Completes the messages that have expired.
   mutating func expire(quota: inout SendQuota) {
+    guard Feature.hasExpiry else { return }
     outbox.expire(at: expiry.seconds, quota: &quota)
-    if !urgent.isEmpty { urgent.element.expire(at: expiry.seconds, quota: &quota) }
+    if hasUrgent { urgent.element.expire(at: expiry.seconds, quota: &quota) }
   }
 
-  /// The connection is gone [MQTT-4.1.0-1].
-  mutating func connectionLost(dropsAtMostOnce: Bool, forgetsRequests: Bool) {
+  /// Keeps the Session State when the connection is lost [MQTT-4.1.0-1].
+  mutating func connectionLost(dropsAtMostOnce: Bool, dropsSubscribes: Bool) {
     outbox.connectionLost()
     if dropsAtMostOnce || DropIn.isOn { outbox.dropAtMostOnce() }
-    if !urgent.isEmpty {
+    if hasUrgent {
       urgent.element.connectionLost()
       if dropsAtMostOnce { urgent.element.dropAtMostOnce() }
     }
-    if forgetsRequests { requests.removeAll() } else { requests.connectionLost() }
+    if dropsSubscribes { subscribeQueue.removeAll() } else { subscribeQueue.connectionLost() }
     subscriptions.connectionLost()
   }
 
-  /// A connection is up: what is not complete is to be sent, as the server has the session or has not (§4.4).
+  /// Prepares to resend what is not complete on a new connection, depending on whether the server has kept
+  /// the session (§4.4).
   mutating func connected(
     _ version: ProtocolVersion, sessionPresent: Bool, repeatsExactlyOnce: Bool, quota: inout SendQuota,
     limits: ServerLimits
@@ -100,11 +110,11 @@ struct SessionState: ~Copyable {
     outbox.connected(
       version, sessionPresent: sessionPresent, repeatsExactlyOnce: repeatsExactlyOnce, order: order,
       quota: &quota, limits: limits)
-    if !urgent.isEmpty {
+    if hasUrgent {
       urgent.element.connected(
         version, sessionPresent: sessionPresent, repeatsExactlyOnce: repeatsExactlyOnce, order: order,
         quota: &quota, limits: limits)
     }
-    requests.connected(version, limits: limits)
+    subscribeQueue.connected(version, limits: limits)
   }
 }

@@ -1,11 +1,11 @@
 import MQTTWire
 import Storage
 
-/// SUBSCRIBE and UNSUBSCRIBE packets until they are answered. They go ahead of the outbox: messages in flight
-/// must not hold them back [MQTT-3.3.4-8].
+/// SUBSCRIBE and UNSUBSCRIBE packets until they are acknowledged. They are sent before the outbox: messages
+/// in flight must not hold them back [MQTT-3.3.4-8].
 ///
-/// The Packet Identifier tells the place in the table. A packet whose connection ended before the answer is
-/// sent once more on the next one: both mean the same when they come twice.
+/// The Packet Identifier follows from the slot. A packet whose connection ended before its acknowledgement
+/// came is resent on the next one, since both packets mean the same when they come twice.
 struct SubscribeQueue: ~Copyable {
   struct Descriptor: BitwiseCopyable {
     let cookie: UInt64
@@ -23,13 +23,13 @@ struct SubscribeQueue: ~Copyable {
     /// On a connection before this one.
     var wasSent: Bool
     /// The session's own; it has no cookie.
-    var isRepeat: Bool
+    var isResubscription: Bool
   }
 
   enum State: UInt8, BitwiseCopyable {
     case queued
     case sent
-    case failed  // above a limit of the server, or its answer could not be read
+    case failed  // above a limit of the server, or its acknowledgement could not be read
     case free
   }
 
@@ -42,8 +42,8 @@ struct SubscribeQueue: ~Copyable {
     var noLocal = false
   }
 
-  private var bytes: ByteRing
-  private(set) var table: FixedRing<Descriptor>
+  var bytes: ByteRing
+  var table: FixedRing<Descriptor>
   private(set) var incomplete = 0
   private(set) var queued = 0
   private(set) var peak = 0
@@ -62,66 +62,68 @@ struct SubscribeQueue: ~Copyable {
 
   // MARK: What the application wants
 
-  /// Takes a request in, or changes nothing.
+  /// Adds a packet, or changes nothing.
   mutating func append<List: SubscriptionList & ~Copyable & ~Escapable>(
-    _ request: borrowing SubscriptionRequest<List>, count: Int, needs: Needs, version: ProtocolVersion,
-    cookie: UInt64, isRepeat: Bool = false, limits: ServerLimits
+    _ packet: borrowing SubscribePacket<List>, count: Int, needs: Needs, version: ProtocolVersion,
+    cookie: UInt64, isResubscription: Bool = false, limits: ServerLimits
   ) throws(SessionError) {
-    let remainingLength = request.remainingLength(version)
+    let remainingLength = packet.remainingLength(version)
     guard remainingLength <= VariableByteInteger.maximum else { throw .tooLarge }
     let size = 1 &+ VariableByteInteger.encodedSize(remainingLength) &+ remainingLength
     guard size <= bytes.capacity else { throw .tooLarge }
     if let limit = limits.verdict(packetSize: size, needs: needs, version: version) {
       throw limit == .packetTooLarge ? .tooLarge : .notSupported
     }
-    guard !table.isFull, let offset = place(size) else { throw .full }
+    guard !table.isFull, let offset = offset(for: size) else { throw .full }
     let slot = table.tail
     var writer = ByteWriter(bytes.mutableBytes(in: offset..<offset &+ size))
-    request.encode(into: &writer, identifier: Self.identifier(slot, cookie), version: version)
+    packet.encode(into: &writer, identifier: Self.identifier(slot, cookie), version: version)
     table.append(
       Descriptor(
         cookie: cookie, offset: UInt32(truncatingIfNeeded: offset), length: UInt32(truncatingIfNeeded: size),
-        count: UInt16(truncatingIfNeeded: count), type: request.type, needs: needs, state: .queued,
+        count: UInt16(truncatingIfNeeded: count), type: packet.type, needs: needs, state: .queued,
         result: .aboveLimit, reasonCode: 0, hasProperties: version.hasProperties, wasSent: false,
-        isRepeat: isRepeat))
+        isResubscription: isResubscription))
     bytes.moveTail(to: offset &+ size)
     incomplete &+= 1
     queued &+= 1
     peak = max(peak, table.count)
   }
 
-  /// Whether a packet of this size would be taken.
-  func hasRoom(_ size: Int) -> Bool { !table.isFull && size <= bytes.capacity && place(size) != nil }
+  /// Returns whether a packet of this size would be added.
+  func hasRoom(_ size: Int) -> Bool { !table.isFull && size <= bytes.capacity && offset(for: size) != nil }
 
-  private func place(_ size: Int) -> Int? {
+  private func offset(for size: Int) -> Int? {
     bytes.room(for: size, head: table.count > 0 ? Int(truncatingIfNeeded: table[table.head].offset) : nil)
   }
 
   // MARK: Things that happened
 
-  /// The request that a SUBACK or UNSUBACK answers. `nil`: there is none, or one of the other kind.
-  func request(for answer: Suback) -> Descriptor? {
-    guard let place = place(answer.identifier), place < table.capacity, isStored(place) else { return nil }
-    let request = table[place]
-    let expected: ControlPacketType = answer.type == .suback ? .subscribe : .unsubscribe
-    return request.state == .sent && request.type == expected ? request : nil
+  /// Returns the packet that a SUBACK or UNSUBACK acknowledges. It is `nil` if there is none, or one of the
+  /// other type.
+  func descriptor(for suback: Suback) -> Descriptor? {
+    guard let slot = findSlot(suback.identifier), slot < table.capacity, isStored(slot) else { return nil }
+    let descriptor = table[slot]
+    let expected: ControlPacketType = suback.type == .suback ? .subscribe : .unsubscribe
+    return descriptor.state == .sent && descriptor.type == expected ? descriptor : nil
   }
 
-  /// It is answered.
+  /// Removes a packet that was acknowledged.
   mutating func complete(_ identifier: PacketIdentifier) {
-    guard let place = place(identifier) else { return }
+    guard let slot = findSlot(identifier) else { return }
     incomplete &-= 1
-    free(place)
+    free(slot)
   }
 
-  /// Its answer could not be read. The place of one that is a repetition, which is not failed.
-  mutating func giveUp(_ identifier: PacketIdentifier) -> Int? {
-    guard let place = place(identifier), place < table.capacity, isStored(place),
-      table[place].state == .sent
+  /// Fails a packet whose acknowledgement could not be read. A packet with which the session resubscribes
+  /// is not failed: its slot is returned.
+  mutating func failUnreadable(_ identifier: PacketIdentifier) -> Int? {
+    guard let slot = findSlot(identifier), slot < table.capacity, isStored(slot),
+      table[slot].state == .sent
     else { return nil }
-    if table[place].isRepeat { return place }
-    table[place].result = .unreadable
-    fail(place)
+    if table[slot].isResubscription { return slot }
+    table[slot].result = .unreadable
+    fail(slot)
     return nil
   }
 
@@ -131,11 +133,12 @@ struct SubscribeQueue: ~Copyable {
     failed &+= 1
   }
 
-  /// What was sent and not answered is to be sent again, but for the session's own: those it makes anew.
+  /// Queues again what was sent and not acknowledged. The packets with which the session resubscribes are
+  /// dropped, because it makes them anew.
   mutating func connectionLost() {
     sentBytes = 0
     queued = 0
-    dropRepeats()
+    dropResubscriptions()
     for index in 0..<table.count {
       let slot = table.slot(at: index)
       if table[slot].state == .sent {
@@ -146,7 +149,7 @@ struct SubscribeQueue: ~Copyable {
     }
   }
 
-  /// None is answered any more.
+  /// Removes all packets, none of which will be acknowledged.
   mutating func removeAll() {
     sentBytes = 0
     queued = 0
@@ -159,8 +162,8 @@ struct SubscribeQueue: ~Copyable {
     for index in 0..<table.count {
       let slot = table.slot(at: index)
       guard table[slot].state == .queued else { continue }
-      if table[slot].hasProperties, !version.hasProperties { downgrade(slot) }
-      if table[slot].wasSent, version == .v3_1 { setDuplicateFlag(slot) }
+      if Feature.hasFallback, table[slot].hasProperties, !version.hasProperties { downgrade(slot) }
+      if table[slot].wasSent, version.isV31 { setDuplicateFlag(slot) }
       let verdict = limits.verdict(
         packetSize: Int(truncatingIfNeeded: table[slot].length), needs: table[slot].needs, version: version)
       if let verdict {
@@ -171,18 +174,20 @@ struct SubscribeQueue: ~Copyable {
     }
   }
 
-  private mutating func dropRepeats() {
+  private mutating func dropResubscriptions() {
     for index in 0..<table.count {
       let slot = table.slot(at: index)
-      guard table[slot].isRepeat, table[slot].state == .queued || table[slot].state == .sent else { continue }
+      guard table[slot].isResubscription, table[slot].state == .queued || table[slot].state == .sent else {
+        continue
+      }
       incomplete &-= 1
       table[slot].state = .free
     }
     collect()
   }
 
-  /// A request that a server can't take, or whose answer could not be read.
-  var firstFailure: Int? {
+  /// The slot of a packet that is above a limit of the server, or whose acknowledgement could not be read.
+  var firstFailed: Int? {
     guard failed > 0 else { return nil }
     for index in 0..<table.count where table[table.slot(at: index)].state == .failed {
       return table.slot(at: index)
@@ -190,57 +195,22 @@ struct SubscribeQueue: ~Copyable {
     return nil
   }
 
-  mutating func takeFailure(_ slot: Int) -> Descriptor {
+  mutating func removeFailed(_ slot: Int) -> Descriptor {
     failed &-= 1
-    let request = table[slot]
+    let descriptor = table[slot]
     free(slot)
-    return request
+    return descriptor
   }
 
-  /// The place of the request that an identifier belongs to; `request(for:)` has seen that there is one.
-  func place(of identifier: PacketIdentifier) -> Int { place(identifier) ?? 0 }
-
-  /// The Topic Filters of a request, where they are in `filters`, one after the other. `nil`: that was the last.
-  func filter(of slot: Int, at position: inout Int) -> ByteRange? {
-    let request = table[slot]
-    let end = Int(truncatingIfNeeded: request.offset &+ request.length)
-    if position == 0 { position = firstFilter(request) }
-    guard position < end else { return nil }
-    let packet = bytes.bytes
-    let size = Int(packet[position]) << 8 | Int(packet[position &+ 1])
-    let filter = ByteRange(offset: position &+ 2, count: size)
-    position = filter.end &+ (request.type == .subscribe ? 1 : 0)
-    return filter
-  }
-
-  var filters: Span<UInt8> {
-    @_lifetime(borrow self)
-    borrowing get { bytes.bytes }
-  }
-
-  /// Our own packet: it can be read.
-  private func firstFilter(_ request: Descriptor) -> Int {
-    let packet = bytes.bytes
-    var position = Int(truncatingIfNeeded: request.offset) &+ 1
-    while packet[position] >= 0x80 { position &+= 1 }
-    position &+= 3
-    guard request.hasProperties else { return position }
-    var length = 0
-    var shift = 0
-    while true {
-      let byte = packet[position]
-      position &+= 1
-      length |= Int(byte & 0x7F) << shift
-      shift &+= 7
-      if byte < 0x80 { return position &+ length }
-    }
-  }
+  /// Returns the slot of the packet that has this identifier. `descriptor(for:)` has shown that there is
+  /// one.
+  func slot(of identifier: PacketIdentifier) -> Int { findSlot(identifier) ?? 0 }
 
   // MARK: Outputs
 
   var isInsidePacket: Bool { sentBytes > 0 }
 
-  /// The packet to send, or the rest of it; only while `queued` is not 0.
+  /// Chooses the packet to send, unless one is partly sent. It may be called only while `queued` is not 0.
   mutating func prepare() {
     guard sentBytes == 0 else { return }
     for index in 0..<table.count {
@@ -258,7 +228,7 @@ struct SubscribeQueue: ~Copyable {
     }
   }
 
-  /// True: the packet is whole.
+  /// Returns true if the packet is wholly sent.
   mutating func transmitted(_ count: Int) -> Bool {
     sentBytes &+= count
     guard sentBytes == Int(truncatingIfNeeded: table[sending].length) else { return false }
@@ -279,53 +249,17 @@ struct SubscribeQueue: ~Copyable {
     while table.count > 0, table[table.head].state == .free { table.removeFirst() }
   }
 
-  private func isStored(_ place: Int) -> Bool {
-    table.index(of: place) < table.count
+  private func isStored(_ slot: Int) -> Bool {
+    table.index(of: slot) < table.count
   }
 
   @inline(__always)
-  private static func identifier(_ slot: Int, _ cookie: UInt64) -> PacketIdentifier {
-    DropIn.isOn ? PacketIdentifier(given: cookie) : .request(slot)
+  static func identifier(_ slot: Int, _ cookie: UInt64) -> PacketIdentifier {
+    DropIn.isOn ? PacketIdentifier(cookie: cookie) : .subscribe(slot)
   }
 
   @inline(__always)
-  private func place(_ identifier: PacketIdentifier) -> Int? {
-    DropIn.isOn ? placeOfGiven(identifier) : identifier.requestPlace
-  }
-
-  /// 3.1 has DUP for SUBSCRIBE and UNSUBSCRIBE too (its §2.1).
-  private mutating func setDuplicateFlag(_ slot: Int) {
-    let offset = Int(truncatingIfNeeded: table[slot].offset)
-    var packet = bytes.mutableBytes(in: offset..<offset &+ 1)
-    packet[0] |= Publish.duplicateFlag
-  }
-
-  /// Makes a packet of 5.0 one of 3.1.1: without properties and Subscription Options but the QoS.
-  private mutating func downgrade(_ slot: Int) {
-    let request = table[slot]
-    let end = Int(truncatingIfNeeded: request.offset &+ request.length)
-    var packet = bytes.mutableBytes(in: Int(truncatingIfNeeded: request.offset)..<end)
-    var reader = ByteReader(packet.span)
-    // Our own packet: it can be read.
-    guard (try? reader.byte()) != nil, (try? reader.variableByteInteger()) != nil,
-      (try? reader.uint16()) != nil, let length = try? reader.variableByteInteger(),
-      (try? reader.extent(length)) != nil
-    else { return }
-    let filters = reader.position
-    var position = filters
-    while request.type == .subscribe, position < packet.count {
-      position &+= 2 &+ (Int(packet[position]) << 8 | Int(packet[position &+ 1]))
-      packet[position] &= 3
-      position &+= 1
-    }
-    let remainingLength = 2 &+ packet.count &- filters
-    let start = filters &- 3 &- VariableByteInteger.encodedSize(remainingLength)
-    var header = ByteWriter(packet._mutatingExtracting(start..<filters))
-    header.put(request.type.firstByte)
-    header.put(variableByteInteger: remainingLength)
-    header.put(Self.identifier(slot, request.cookie).rawValue)
-    table[slot].offset = request.offset &+ UInt32(truncatingIfNeeded: start)
-    table[slot].length = request.length &- UInt32(truncatingIfNeeded: start)
-    table[slot].hasProperties = false
+  private func findSlot(_ identifier: PacketIdentifier) -> Int? {
+    DropIn.isOn ? slotByCookie(identifier) : identifier.subscribeIndex
   }
 }

@@ -1,18 +1,19 @@
 import MQTTWire
 import Storage
 
-/// What the application has subscribed to, so that it can be subscribed to again where the server has lost it. This is what
-/// is wanted, not what a server has: it outlives every connection.
+/// What the application has subscribed to, so that the session can resubscribe when the server has lost it.
+/// The table says what is wanted, not what a server has: it outlives every connection.
 struct SubscriptionTable: ~Copyable {
   enum State: UInt8, BitwiseCopyable {
     case free
-    /// Its SUBSCRIBE is in the request queue, which sends it on every connection until it is answered.
-    case asked
+    /// Its SUBSCRIBE is in the subscribe queue, which sends it on every connection until it is
+    /// acknowledged.
+    case subscribing
     case granted
     /// The server has lost it.
     case lost
-    /// It is being asked for again.
-    case repeated
+    /// A SUBSCRIBE that resubscribes is in the subscribe queue.
+    case resubscribing
     /// The server did not grant it again, and the application has not been told yet.
     case refused
   }
@@ -47,7 +48,7 @@ struct SubscriptionTable: ~Copyable {
 
   // MARK: What the application wants
 
-  /// Whether all of a list would fit, beside what is there.
+  /// Returns whether all of a list would fit beside what is there.
   func hasRoom<List: SubscriptionList & ~Copyable & ~Escapable>(for list: borrowing List) -> Bool {
     var more = 0
     var bytes = 0
@@ -60,20 +61,20 @@ struct SubscriptionTable: ~Copyable {
   }
 
   /// The caller has seen that there is room.
-  mutating func ask(_ filter: Span<UInt8>, _ options: SubscriptionOptions, identifier: UInt32) {
+  mutating func add(_ filter: Span<UInt8>, _ options: SubscriptionOptions, identifier: UInt32) {
     var slot = find(filter)
     if slot == nil {
       slot = free
       guard let slot else { return }
-      let place = filters.append(filter)
-      entries[slot].offset = UInt32(truncatingIfNeeded: place.offset)
-      entries[slot].size = UInt16(truncatingIfNeeded: place.count)
+      let range = filters.append(filter)
+      entries[slot].offset = UInt32(truncatingIfNeeded: range.offset)
+      entries[slot].size = UInt16(truncatingIfNeeded: range.count)
       count &+= 1
     }
     guard let slot else { return }
     entries[slot].identifier = identifier
     entries[slot].options = options.rawValue
-    setState(slot, .asked)
+    setState(slot, .subscribing)
   }
 
   mutating func remove(_ filter: Span<UInt8>) {
@@ -91,55 +92,57 @@ struct SubscriptionTable: ~Copyable {
     setState(slot, .free)
   }
 
-  /// The application has been told, and has not asked for it again since.
+  /// Removes a refused subscription that was reported, unless the application has subscribed to it again
+  /// since.
   mutating func forget(_ slot: Int) {
     if entries[slot].state == .refused { remove(slot) }
   }
 
   // MARK: Things that happened
 
-  /// The answer to what was asked; a refusal ends it.
-  mutating func answered(_ filter: Span<UInt8>, isRefused: Bool) {
-    guard let slot = find(filter), entries[slot].state == .asked else { return }
+  /// Handles the acknowledgement of a SUBSCRIBE. A refusal removes the subscription.
+  mutating func acknowledged(_ filter: Span<UInt8>, isRefused: Bool) {
+    guard let slot = find(filter), entries[slot].state == .subscribing else { return }
     if isRefused { remove(slot) } else { setState(slot, .granted) }
   }
 
-  /// It was granted once, and not again.
+  /// Marks a subscription that was granted once and not again.
   mutating func refuse(_ filter: Span<UInt8>, _ reasonCode: UInt8) {
     if let slot = find(filter) { refuse(slot, reasonCode) }
   }
 
   mutating func refuse(_ slot: Int, _ reasonCode: UInt8) {
-    guard entries[slot].state == .lost || entries[slot].state == .repeated else { return }
+    guard entries[slot].state == .lost || entries[slot].state == .resubscribing else { return }
     setState(slot, .refused)
     entries[slot].reasonCode = reasonCode
   }
 
-  /// What was asked for again is granted.
+  /// Marks a subscription that was granted again.
   mutating func grant(_ filter: Span<UInt8>) {
-    if let slot = find(filter), entries[slot].state == .repeated { setState(slot, .granted) }
+    if let slot = find(filter), entries[slot].state == .resubscribing { setState(slot, .granted) }
   }
 
-  /// The server has none of it.
+  /// Marks all granted subscriptions as lost, because the server has none of them.
   mutating func sessionLost() {
     for slot in 0..<entries.count where entries[slot].state == .granted { setState(slot, .lost) }
   }
 
-  /// What was asked for again and not answered has to be asked for once more, whatever the next server has.
+  /// Marks as lost what is being resubscribed: without SUBACK it has to be sent again, whatever the next
+  /// server has.
   mutating func connectionLost() {
-    for slot in 0..<entries.count where entries[slot].state == .repeated { setState(slot, .lost) }
+    for slot in 0..<entries.count where entries[slot].state == .resubscribing { setState(slot, .lost) }
   }
 
   // MARK: Outputs
 
-  /// The next one to be subscribed to again; `repeated` when it is in the request queue.
+  /// The next one to resubscribe; `markResubscribing` follows when its SUBSCRIBE is in the subscribe queue.
   var firstLost: Int? {
     guard lost > 0 else { return nil }
     for slot in 0..<entries.count where entries[slot].state == .lost { return slot }
     return nil
   }
 
-  mutating func repeated(_ slot: Int) { setState(slot, .repeated) }
+  mutating func markResubscribing(_ slot: Int) { setState(slot, .resubscribing) }
 
   var hasRefused: Bool { refused > 0 }
 
@@ -151,7 +154,7 @@ struct SubscriptionTable: ~Copyable {
 
   subscript(slot: Int) -> Entry { entries[slot] }
 
-  /// Where a filter is in `bytes`.
+  /// Returns the range of a filter in `bytes`.
   func filter(_ slot: Int) -> ByteRange {
     ByteRange(offset: Int(truncatingIfNeeded: entries[slot].offset), count: Int(entries[slot].size))
   }
@@ -185,7 +188,7 @@ struct SubscriptionTable: ~Copyable {
   }
 }
 
-/// One entry of the table, as a list.
+/// One entry of the table, as the list of a SUBSCRIBE.
 struct Resubscription: SubscriptionList, ~Escapable {
   private let filter: Span<UInt8>
   private let entry: SubscriptionTable.Entry

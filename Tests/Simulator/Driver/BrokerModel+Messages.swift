@@ -154,7 +154,7 @@ extension BrokerModel {
     let hasQoS2 = session.queue.contains { $0.qos == 2 } || session.flights.contains { $0.qos == 2 }
     guard traits.hasBacklog || !hasQoS2 else { return }
     while let next = sessions[program]!.queue.first {
-      guard next.qos < 2 || hasPlace(program) else { return }
+      guard next.qos < 2 || hasIdentifierRoom(program) else { return }
       sessions[program]!.queue.removeFirst()
       guard next.qos > 0 else { continue }
       world.counts[.flooded] += 1
@@ -162,7 +162,7 @@ extension BrokerModel {
     }
   }
 
-  private func hasPlace(_ program: Int) -> Bool {
+  private func hasIdentifierRoom(_ program: Int) -> Bool {
     if traits.hasBacklog { return true }
     return sessions[program]!.flights.count { $0.qos == 2 } < world.scenario.programs[program].unreleased
   }
@@ -195,7 +195,8 @@ extension BrokerModel {
       }
       guard let next = sessions[program]!.queue.first else { return }
       if next.qos > 0 {
-        guard sessions[program]!.flights.count < connection.window, next.qos < 2 || hasPlace(program) else {
+        guard sessions[program]!.flights.count < connection.window, next.qos < 2 || hasIdentifierRoom(program)
+        else {
           return
         }
         add(next.number, next.qos, program)

@@ -73,7 +73,7 @@ struct ProgramTraits {
   let stableTime: UInt32
   let keepAlive: UInt32
   let pingTimeout: UInt32
-  let answerTimeout: UInt32
+  let ackTimeout: UInt32
   let writeTimeout: UInt32
   let outboxBytes: UInt32
   let outboxMessages: UInt32
@@ -126,7 +126,7 @@ struct ProgramTraits {
     stableTime = random.pick([1, 100, 1000, 5000])
     keepAlive = random.pick([.max, 1, 3, 30])
     pingTimeout = random.pick([300, 1000, 10_000])
-    answerTimeout = random.pick([3000, 10_000, 0])
+    ackTimeout = random.pick([3000, 10_000, 0])
     writeTimeout = random.pick([2000, 10_000, 0])
     outboxBytes = random.pick([256, 600, 4096])
     outboxMessages = random.pick([1, 3, 8, 64])

@@ -136,7 +136,7 @@ extension Program {
     // Before the call, as a message can be on its way when it returns.
     world.ledger.add(message)
     do throws(SessionError) {
-      if options.needsCare || !properties.isEmpty {
+      if options.needsSlowPath || !properties.isEmpty {
         let isTaken = try client.publish(packet, options, at: world.instant)
         try? require(isTaken, "a message is dropped")
       } else {

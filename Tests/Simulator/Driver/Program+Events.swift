@@ -55,7 +55,7 @@ extension Program {
       if client.version != traits.version { world.counts[.fallback] += 1 }
       stir()
     case .completed(let completion): try completed(completion)
-    case .answered(let answer):
+    case .subscribeCompleted(let answer):
       try require(
         answer.cookie == Self.subscribeCookie && answer.refusal == nil && !isSubscribed,
         "\(number): a wrong answer")

@@ -243,7 +243,7 @@ extension ProgramTraits {
     request.stableTime = stableTime
     request.keepAlive = keepAlive
     request.pingTimeout = pingTimeout
-    request.answerTimeout = answerTimeout
+    request.ackTimeout = ackTimeout
     request.writeTimeout = writeTimeout
     request.outboxBytes = outboxBytes
     request.outboxMessages = outboxMessages
@@ -253,7 +253,7 @@ extension ProgramTraits {
     request.inFlightMaximum = inFlightMaximum
     request.urgentMessages = urgentMessages
     request.urgentBytes = urgentMessages > 0 ? 600 : 0
-    request.replies = replies
+    request.responses = replies
     request.addresses = addresses
     request.topicAliasesOut = aliases
     request.submitMessages = submitMessages

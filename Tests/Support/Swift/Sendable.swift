@@ -7,7 +7,7 @@ extension PropertyIdentifier: @unchecked Sendable {}
 extension QoS: @unchecked Sendable {}
 extension ReasonCode: @unchecked Sendable {}
 extension Sender: @unchecked Sendable {}
-extension PropertyPlace: @unchecked Sendable {}
+extension PropertyContext: @unchecked Sendable {}
 extension SubscriptionOptions: @unchecked Sendable {}
 
 extension ProtocolVersion {

@@ -169,7 +169,7 @@ struct ReportedEvent: Equatable, CustomStringConvertible {
     switch event {
     case .engine(.connected): what = .connected
     case .engine(.completed(let completion)): what = .completed(completion.cookie)
-    case .engine(.answered): what = .answered
+    case .engine(.subscribeCompleted): what = .answered
     case .engine(.message): what = .message
     case .engine: what = .other
     case .credentialsWanted: what = .credentialsWanted

@@ -17,7 +17,7 @@ import Testing
     -> ClientHarness
   {
     let harness = try ReconnectTests.harness(world) {
-      $0.answerTimeout = answer
+      $0.ackTimeout = answer
       $0.writeTimeout = write
       $0.keepAlive = keepAlive
       $0.pingTimeout = 1000

@@ -44,7 +44,7 @@ final class SessionFuzz {
       $0.saidReceiveMaximum = UInt16($0.receiveMaximum)
       $0.inFlightMaximum = 1 + numbers[8] % 10
       $0.requests = 1 + numbers[9] % 3
-      $0.requestBytes = 64
+      $0.subscribeBytes = 64
       $0.controlBytes = 64 + numbers[10] % 100
       $0.aliasesReceived = numbers[10] % 4
       $0.aliasesSent = numbers[11] % 4
@@ -148,7 +148,7 @@ final class SessionFuzz {
         toClient += answers()
         receive()
         while harness.hasEvent, fault == nil { takeEvent() }
-        harness.session.release()
+        harness.session.releaseEvent()
       }
       while !tokens.isEmpty { try? harness.acknowledge(tokens.removeLast()) }
       harness.advanceClock(100_000)
@@ -159,7 +159,7 @@ final class SessionFuzz {
     unfinished.subtract(quiet)
     if !unfinished.isEmpty { fault = "\(unfinished) never ended" }
     if harness.outbox.messages > 0 { fault = "\(harness.outbox.messages) messages are left" }
-    if harness.inbox.requests > 0 { fault = "\(harness.inbox.requests) requests are left" }
+    if harness.inbox.subscribes > 0 { fault = "\(harness.inbox.subscribes) requests are left" }
   }
 
   // MARK: The transport
@@ -295,7 +295,7 @@ final class SessionFuzz {
     if inbox.peak < inbox.unacknowledged { fault = "the peak is below" }
     if !(0...outbox.bytesCapacity).contains(outbox.bytes) { fault = "\(outbox.bytes) bytes in the outbox" }
     if outbox.messages > outbox.messagesCapacity { fault = "\(outbox.messages) messages in the outbox" }
-    if inbox.requests > harness.options.requests { fault = "too many requests" }
+    if inbox.subscribes > harness.options.requests { fault = "too many requests" }
     if let ending = harness.ending {
       if harness.isConnected || harness.wantsReceive { fault = "ended, and goes on" }
       if max(ending.reasonString.end, ending.properties.end) > harness.options.receiveBytes {

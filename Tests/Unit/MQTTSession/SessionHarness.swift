@@ -34,7 +34,7 @@ final class SessionHarness {
     var subscriptions = 0
     var subscriptionBytes = 256
     var resubscribing = Resubscribing.ifLost
-    var requestBytes = 1024
+    var subscribeBytes = 1024
     var controlBytes = 512
     var aliasesReceived = 0
     var aliasesSent = 0
@@ -45,10 +45,10 @@ final class SessionHarness {
     var urgentMessages = 0
     var urgentBytes = 256
     var needsConnection = false
-    var answerTimeout: UInt32 = 0
+    var ackTimeout: UInt32 = 0
     var connectBytes = 0
     var repeatsExactlyOnce = false
-    var forgetsRequests = false
+    var dropsSubscribes = false
   }
 
   /// The version that was asked for.
@@ -136,24 +136,24 @@ final class SessionHarness {
     options.inFlightMaximum = asked.inFlightMaximum
     options.receiveMaximum = asked.receiveMaximum
     options.unreleasedMaximum = asked.unreleasedMaximum
-    options.requests = asked.requests
+    options.subscribePackets = asked.requests
     options.subscriptions = asked.subscriptions
     options.subscriptionBytes = asked.subscriptionBytes
     options.resubscribing = asked.resubscribing
-    options.requestBytes = asked.requestBytes
+    options.subscribeBytes = asked.subscribeBytes
     options.controlBytes = asked.controlBytes
     options.aliasesReceived = asked.aliasesReceived
     options.aliasesSent = asked.aliasesSent
     options.aliasBytes = asked.aliasBytes
-    options.replies = asked.replies
+    options.responses = asked.replies
     options.streamBytes = asked.streamBytes
     options.urgentMessages = asked.urgentMessages
     options.urgentBytes = asked.urgentMessages > 0 ? asked.urgentBytes : 0
     options.needsConnection = asked.needsConnection
-    options.answerTimeout = asked.answerTimeout
+    options.ackTimeout = asked.ackTimeout
     options.connectBytes = asked.connectBytes
     options.repeatsExactlyOnce = asked.repeatsExactlyOnce
-    options.forgetsRequests = asked.forgetsRequests
+    options.dropsSubscribes = asked.dropsSubscribes
     return body(options)
   }
 
@@ -277,7 +277,7 @@ final class SessionHarness {
     receive(connack(session.version, sessionPresent: sessionPresent, properties: properties))
     guard isConnected else { return }
     if let event = session.nextEvent() { taken.append(ReportedEvent(event, self)) }
-    session.release()
+    session.releaseEvent()
   }
 
   func lose() { session.connectionClosed() }
@@ -318,7 +318,7 @@ final class SessionHarness {
     var handling = PublishOptions(cookie: cookie, isQuiet: isQuiet)
     handling.overflow = overflow
     handling.isUrgent = isUrgent
-    guard handling.needsCare else {
+    guard handling.needsSlowPath else {
       try publish(topic, payload, qos: qos, retain: retain, cookie: cookie, isQuiet: isQuiet)
       return true
     }
@@ -409,16 +409,15 @@ final class SessionHarness {
   func subscribe(
     _ list: Filters, cookie: UInt64 = 0, properties: [UInt8] = [], identifier: UInt32 = 0
   ) throws(SessionError) {
-    try session.request(
-      .subscribe, list, properties: properties.span, identifier: identifier, cookie: cookie)
+    try session.subscribe(list, properties: properties.span, identifier: identifier, cookie: cookie)
   }
 
   func unsubscribe(
     _ filters: [String], cookie: UInt64 = 0, properties: [UInt8] = []
   ) throws(SessionError) {
-    try session.request(
-      .unsubscribe, Filters(filters.map { ($0, SubscriptionOptions(maximumQoS: .atMostOnce)) }),
-      properties: properties.span, identifier: 0, cookie: cookie)
+    try session.unsubscribe(
+      Filters(filters.map { ($0, SubscriptionOptions(maximumQoS: .atMostOnce)) }),
+      properties: properties.span, cookie: cookie)
   }
 
   func hold() -> Bool { session.hold() }
@@ -453,7 +452,7 @@ final class SessionHarness {
     case .completion where session.plainCompletion != nil:
       session.plainCompletion.map { .completed(session.takePlainCompletion($0)) }
     case .plainMessage: .message(MessageEvent(session.takePlainMessage()))
-    case let source: session.take(source)
+    case let source: session.takeEvent(source)
     }
   }
 
@@ -507,7 +506,7 @@ enum ReportedEvent: Equatable, Sendable {
     case .connected(let connected): self = .connected(sessionPresent: connected.sessionPresent)
     case .room: self = .room
     case .acknowledged: preconditionFailure("it goes with its completion")
-    case .answered(let answer):
+    case .subscribeCompleted(let answer):
       self = .answered(answer.cookie, harness.received(answer.reasonCodes), refusal: answer.refusal)
     case .handshake(let event):
       self = .handshake(

@@ -46,7 +46,7 @@ import Testing
       Auth.encode(into: &$0, reasonCode: code, properties: fields.properties.span)
     }
     #expect(packet == vector(name))
-    var reader = PropertyReader(fields.properties.span, place: .packet(.auth, from: .client))
+    var reader = PropertyReader(fields.properties.span, in: .packet(.auth, from: .client))
     while try reader.next() != nil {}
     #expect(reader.position == fields.properties.count)
   }

@@ -129,7 +129,7 @@ import Testing
     for (row, encoded) in Self.stringProperties(bytes) {
       for place in row.places where place.sender == .client {
         #expect(throws: Malformed.utf8, "\(row) in \(place)") {
-          var reader = PropertyReader(encoded.span, place: place.propertyPlace)
+          var reader = PropertyReader(encoded.span, in: place.propertyPlace)
           while try reader.next() != nil {}
         }
       }
@@ -157,7 +157,7 @@ import Testing
     guard version == .v5_0 else { return }
     for (row, encoded) in Self.stringProperties(bytes) {
       for place in row.places {
-        var reader = PropertyReader(encoded.span, place: place.propertyPlace)
+        var reader = PropertyReader(encoded.span, in: place.propertyPlace)
         let property = try #require(try reader.next())
         #expect([encoded[property.text], encoded[property.value]].contains(bytes), "\(row) in \(place)")
       }

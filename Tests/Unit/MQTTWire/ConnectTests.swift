@@ -163,10 +163,10 @@ struct ConnectCase: Sendable {
   @Test(arguments: cases.keys.sorted())
   func propertiesAreAllowed(name: String) throws {
     let fields = try #require(Self.cases[name])
-    var connect = PropertyReader(fields.properties.span, place: .packet(.connect, from: .client))
+    var connect = PropertyReader(fields.properties.span, in: .packet(.connect, from: .client))
     while try connect.next() != nil {}
     #expect(connect.position == fields.properties.count)
-    var will = PropertyReader(fields.willProperties.span, place: .will)
+    var will = PropertyReader(fields.willProperties.span, in: .will)
     while try will.next() != nil {}
     #expect(will.position == fields.willProperties.count)
   }

@@ -68,7 +68,7 @@ import Testing
       return
     }
     #expect(packet(sent.reasonCode, properties: properties) == vector(name))
-    var reader = PropertyReader(properties.span, place: .packet(.disconnect, from: .client))
+    var reader = PropertyReader(properties.span, in: .packet(.disconnect, from: .client))
     while try reader.next() != nil {}
     #expect(reader.position == properties.count)
   }

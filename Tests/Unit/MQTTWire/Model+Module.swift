@@ -103,7 +103,7 @@ private struct Properties {
   var list: [Model.Property] = []
 
   init(_ bytes: [UInt8], of type: ControlPacketType) throws {
-    var reader = PropertyReader(bytes.span, place: .packet(type, from: .server))
+    var reader = PropertyReader(bytes.span, in: .packet(type, from: .server))
     do throws(Malformed) {
       while let property = try reader.next() {
         let identifier = property.identifier.rawValue

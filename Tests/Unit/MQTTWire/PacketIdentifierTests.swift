@@ -35,9 +35,9 @@ import Testing
     #expect(current == start)
     #expect(!seen[0])
     for place in 0..<256 {
-      let request = PacketIdentifier.request(place)
+      let request = PacketIdentifier.subscribe(place)
       #expect(!seen[Int(request.rawValue)])
-      #expect(request.requestPlace == place)
+      #expect(request.subscribeIndex == place)
       #expect(range.distance(from: start, to: request) == .max)
     }
     let other = range.contains(.first) ? IdentifierRange.urgent : .messages
@@ -46,8 +46,8 @@ import Testing
       if range.distance(from: start, to: other.any(bits)) != .max { wrong += 1 }
     }
     #expect(wrong == 0)
-    #expect(PacketIdentifier.request(0).rawValue == 65_280)
-    #expect(PacketIdentifier.request(255).rawValue == 65_535)
+    #expect(PacketIdentifier.subscribe(0).rawValue == 65_280)
+    #expect(PacketIdentifier.subscribe(255).rawValue == 65_535)
   }
 
   /// Every identifier of a message: to the next it is one step, and back all the others.
@@ -62,7 +62,7 @@ import Testing
       if following.rawValue != next || range.distance(from: current, to: following) != 1
         || range.distance(from: following, to: current) != 65_022
         || range.distance(from: current, to: current) != 0
-        || current.requestPlace != nil || range.advanced(start, by: Int(number) - 1) != current
+        || current.subscribeIndex != nil || range.advanced(start, by: Int(number) - 1) != current
       {
         wrong.append(number)
       }

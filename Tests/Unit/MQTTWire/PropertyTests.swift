@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 extension Place {
-  var propertyPlace: PropertyPlace { packet.map { .packet($0, from: sender) } ?? .will }
+  var propertyPlace: PropertyContext { packet.map { .packet($0, from: sender) } ?? .will }
 }
 
 @Suite struct PropertyTests {
@@ -14,7 +14,7 @@ extension Place {
   private func read(_ bytes: [UInt8], in place: Place) throws -> [Read] {
     let body = [UInt8(bytes.count)] + bytes + [0xEE]
     var reader = ByteReader(body.span)
-    var properties = try PropertyReader(body.span, reader: &reader, place: place.propertyPlace)
+    var properties = try PropertyReader(body.span, reader: &reader, in: place.propertyPlace)
     #expect(reader.position == 1 + bytes.count)
     #expect(body[properties.extent] == bytes)
     var list: [Read] = []
@@ -26,7 +26,7 @@ extension Place {
 
   /// The same from a list without its length, as an application hands it in.
   private func readList(_ bytes: [UInt8], in place: Place) throws -> [UInt8] {
-    var properties = PropertyReader(bytes.span, place: place.propertyPlace)
+    var properties = PropertyReader(bytes.span, in: place.propertyPlace)
     #expect(properties.extent == ByteRange(offset: 0, count: bytes.count))
     var identifiers: [UInt8] = []
     while let property = try properties.next() { identifiers.append(property.identifier.rawValue) }

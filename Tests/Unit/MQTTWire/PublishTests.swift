@@ -119,7 +119,7 @@ struct PublishFields: Equatable, Sendable {
   @Test(arguments: cases.keys.sorted())
   func propertiesAreAllowed(name: String) throws {
     let properties = try #require(Self.cases[name]).properties
-    var reader = PropertyReader(properties.span, place: .packet(.publish, from: .client))
+    var reader = PropertyReader(properties.span, in: .packet(.publish, from: .client))
     while try reader.next() != nil {}
     #expect(reader.position == properties.count)
   }

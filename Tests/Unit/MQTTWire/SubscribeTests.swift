@@ -48,7 +48,7 @@ extension SubscriptionOptions {
 
     func packet(_ type: ControlPacketType, _ version: ProtocolVersion) throws -> [UInt8] {
       let number = try #require(PacketIdentifier(identifier))
-      let request = SubscriptionRequest(type: type, list: Filters(filters), properties: properties.span)
+      let request = SubscribePacket(type: type, list: Filters(filters), properties: properties.span)
       let length = request.remainingLength(version)
       var bytes = [UInt8](
         repeating: 0xAA, count: 1 + VariableByteInteger.encodedSize(length) + length)
@@ -118,7 +118,7 @@ extension SubscriptionOptions {
     let type: ControlPacketType = name.hasPrefix("un") ? .unsubscribe : .subscribe
     let fields = try #require(Self.cases[name])
     #expect(try fields.packet(type, Vector.named(name).version) == vector(name))
-    var reader = PropertyReader(fields.properties.span, place: .packet(type, from: .client))
+    var reader = PropertyReader(fields.properties.span, in: .packet(type, from: .client))
     while try reader.next() != nil {}
     #expect(reader.position == fields.properties.count)
   }

@@ -74,7 +74,7 @@ import Testing
         next.edge = true
         submitter.step = .note
       case .note:
-        box.queue.noteWakeUp(for: found)
+        box.queue.markWakeUpDone(for: found)
         submitter.step = .put
         submitter.returned += 1
       }

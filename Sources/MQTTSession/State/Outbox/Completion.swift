@@ -14,7 +14,7 @@ public enum DeliveryResult: UInt8, BitwiseCopyable {
   case disconnected  // QoS 0 that is for a connection only
   case replaced  // by a newer one with the same topic
 
-  /// What the message itself asked for.
+  /// Whether this is the result that the options of the message asked for.
   var isAsAsked: Bool { self == .delivered || self == .dropped || self == .replaced }
 }
 
@@ -31,7 +31,7 @@ public struct Completion: BitwiseCopyable {
   /// released.
   public internal(set) var reasonString = ByteRange.empty
   public internal(set) var properties = ByteRange.empty
-  /// With a request what tells it in the table of replies.
+  /// Of a request, its tag in `PendingResponses`.
   let responseTag: UInt16?
   let slot: Int
 }

@@ -1,39 +1,39 @@
 import MQTTWire
 
-/// Where a message in the outbox stands (§4.3).
+/// The state of a message in the outbox (§4.3).
 ///
 ///                  transmitted            PUBACK
-///     queued ──────────────────▶ sent ──────────────▶ completed        QoS 1
-///       │                         │ PUBREC         PUBCOMP
-///       │ QoS 0: transmitted      └────▶ released ───────▶ completed   QoS 2
+///     queued ──────────────────▶ sent ──────────────▶ completed          QoS 1
+///       │                         │ PUBREC           PUBCOMP
+///       │ QoS 0: transmitted      └────▶ pubrelSent ───────▶ completed   QoS 2
 ///       └──────────▶ completed
 ///
-/// `reserved` comes before `queued` while the application writes the payload.
-/// `completed` lasts until the application has taken the completion; then the slot is `free`.
+/// `reserved` comes before `queued` while the application writes the payload. `completed` lasts until the
+/// application has taken the completion; then the slot is `free`.
 enum DeliveryState: UInt8, BitwiseCopyable {
   case reserved
   case queued
   case sent  // QoS 1: awaiting PUBACK; QoS 2: awaiting PUBREC
-  case released  // QoS 2: PUBREC came, PUBREL sent, awaiting PUBCOMP
+  case pubrelSent  // QoS 2: PUBREC came, PUBREL sent, awaiting PUBCOMP
   case completed
   case free
 
-  /// Its fate is open.
+  /// Whether the message is not complete.
   var isOpen: Bool { rawValue < Self.completed.rawValue }
 
-  /// PUBLISH is to be sent, or may have to be sent again.
+  /// Whether PUBLISH is to be sent, or may have to be resent.
   var mayBePublished: Bool { rawValue <= Self.sent.rawValue }
 }
 
-/// THE table of the sender's side: what an acknowledgement does to a message (§4.3.2, §4.3.3).
-/// Everything about QoS 1 and 2 that depends on the order of packets is decided here.
+/// The table of the sender's side: what an acknowledgement does to a message (§4.3.2, §4.3.3). Everything
+/// about QoS 1 and 2 that depends on the order of packets is decided here.
 enum DeliveryHandshake {
   enum Step: BitwiseCopyable {
     case complete
     case refuse
-    case release  // becomes `released`, answer PUBREL [MQTT-4.3.3-4]
-    case releaseAgain  // answer PUBREL once more
-    case wait  // a server may repeat PUBREC before our PUBLISH comes again; it will answer that one, too
+    case sendPubrel  // becomes `pubrelSent`, and PUBREL is sent [MQTT-4.3.3-4]
+    case resendPubrel  // PUBREL is sent once more
+    case wait  // a server may repeat PUBREC before our PUBLISH comes again; it will acknowledge that one, too
     case unknown  // nothing waits for it
     case violation  // a packet that can't come here: Protocol Error
   }
@@ -45,12 +45,12 @@ enum DeliveryHandshake {
     switch (qos, state, packet, isRefusal) {
     case (.atLeastOnce, .sent, .puback, false): .complete
     case (.atLeastOnce, .sent, .puback, true): .refuse  // [MQTT-4.4.0-2]
-    case (.exactlyOnce, .sent, .pubrec, false): .release
+    case (.exactlyOnce, .sent, .pubrec, false): .sendPubrel
     case (.exactlyOnce, .sent, .pubrec, true): .refuse  // [MQTT-4.3.3-9]: the id is free again
-    case (.exactlyOnce, .released, .pubrec, false): .releaseAgain
-    case (.exactlyOnce, .released, .pubcomp, false): .complete
+    case (.exactlyOnce, .pubrelSent, .pubrec, false): .resendPubrel
+    case (.exactlyOnce, .pubrelSent, .pubcomp, false): .complete
     // "Packet Identifier not found": the server has no PUBREL to wait for, so it has the message.
-    case (.exactlyOnce, .released, .pubcomp, true): .complete
+    case (.exactlyOnce, .pubrelSent, .pubcomp, true): .complete
     case (_, .queued, _, _): .wait
     case (_, .completed, _, _), (_, .free, _, _), (_, .reserved, _, _): .unknown
     default: .violation

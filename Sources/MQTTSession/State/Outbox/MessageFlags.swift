@@ -1,6 +1,7 @@
 import MQTTWire
+import Storage
 
-/// What a descriptor of the outbox says with one bit each. Not an OptionSet: that counts as an allocation
+/// The flags of a descriptor. They are no OptionSet, because that counts as an allocation
 /// (docs/decisions/0007).
 public struct MessageFlags: BitwiseCopyable {
   private(set) var bits: UInt32
@@ -16,7 +17,8 @@ public struct MessageFlags: BitwiseCopyable {
     bits = UInt32(qos.rawValue) | (retain ? Flag.retain.bit : 0) | (isQuiet ? Flag.isQuiet.bit : 0)
   }
 
-  /// From three bytes, the lowest first: QoS, retain, quiet. `nil`: that is not what they are, or there is something else.
+  /// Reads QoS, retain and quiet from three bytes, the lowest first. It returns `nil` if a byte has another
+  /// value, or if the fourth is not 0.
   @inline(__always)
   public init?(bytes: UInt32) {
     guard bytes & ~(Self.qosBits | Flag.retain.bit | Flag.isQuiet.bit) == 0,
@@ -43,7 +45,7 @@ public struct MessageFlags: BitwiseCopyable {
   @inline(__always)
   var headerFlags: UInt8 { UInt8(truncatingIfNeeded: (bits & Self.qosBits) << 1 | bits >> 8 & 1) }
 
-  /// Whether one of these flags is set.
+  /// Returns whether one of these flags is set.
   @inline(__always)
   func containsAny(_ one: Flag, _ other: Flag) -> Bool { bits & (one.bit | other.bit) != 0 }
 
@@ -57,43 +59,47 @@ public struct MessageFlags: BitwiseCopyable {
 }
 
 extension MessageFlags.Flag {
+  /// One that is never set, if this build has nothing that would.
+  @inline(__always)
+  init(bit: UInt32, if isThere: Bool) { self.init(bit: isThere ? bit : 0) }
+
   /// PUBREL is to be sent again on this connection.
   static var needsPubrel: Self { Self(bit: 1 << 2) }
   static var hasReasonCode: Self { Self(bit: 1 << 3) }
-  static var expires: Self { Self(bit: 1 << 4) }
+  static var expires: Self { Self(bit: 1 << 4, if: Feature.hasExpiry) }
   /// `since` is how long the server took.
   static var hasLatency: Self { Self(bit: 1 << 5) }
   /// It may make room for others.
-  static var isExpendable: Self { Self(bit: 1 << 6) }
+  static var isExpendable: Self { Self(bit: 1 << 6, if: Feature.hasOverflow) }
   /// Encoded as 5.0 has it.
   static var hasProperties: Self { Self(bit: 1 << 7) }
   static var retain: Self { Self(bit: 1 << 8) }
   /// The first property is a Topic Alias of the connection it was encoded for.
-  static var hasAlias: Self { Self(bit: 1 << 9) }
+  static var hasAlias: Self { Self(bit: 1 << 9, if: Feature.hasTopicAliases) }
   /// It has an alias instead of a topic.
-  static var hasNoTopic: Self { Self(bit: 1 << 10) }
+  static var hasNoTopic: Self { Self(bit: 1 << 10, if: Feature.hasTopicAliases) }
   /// Its alias is of a connection that is gone: its topic has to be put in front of it.
-  static var needsTopic: Self { Self(bit: 1 << 11) }
+  static var needsTopic: Self { Self(bit: 1 << 11, if: Feature.hasTopicAliases) }
   /// Its payload is not in the ring.
-  static var isStream: Self { Self(bit: 1 << 12) }
-  /// Somebody waits for a reply.
-  static var isRequest: Self { Self(bit: 1 << 13) }
-  /// A request whose end has been told: of this message nobody wants to hear.
-  static var isDismissed: Self { Self(bit: 1 << 14) }
+  static var isStream: Self { Self(bit: 1 << 12, if: Feature.hasStreams) }
+  /// The application waits for a response.
+  static var isRequest: Self { Self(bit: 1 << 13, if: Feature.hasReplies) }
+  /// A request whose end was reported: its message gets no completion.
+  static var isDismissed: Self { Self(bit: 1 << 14, if: Feature.hasReplies) }
   /// A newer message with the same topic takes its place; `tag` is the topic's hash.
-  static var isLatest: Self { Self(bit: 1 << 15) }
+  static var isLatest: Self { Self(bit: 1 << 15, if: Feature.hasOverflow) }
   /// No completion if all goes well.
   static var isQuiet: Self { Self(bit: 1 << 16) }
 }
 
 extension Publish {
-  /// What its descriptor says of the message itself.
+  /// Returns what the descriptor says about the message itself.
   @inline(__always)
   func flags(_ options: PublishOptions) -> MessageFlags {
     MessageFlags(qos: qos, retain: retain, isQuiet: options.isQuiet)
   }
 
-  /// No more than a topic and a payload.
+  /// Makes a message of a topic and a payload alone.
   @_lifetime(copy topic, copy payload)
   @inline(__always)
   init(topic: Span<UInt8>, payload: Span<UInt8>, _ flags: MessageFlags) {

@@ -1,16 +1,16 @@
 import MQTTWire
 import Storage
 
-/// What the server's acknowledgements do to a message: `DeliveryHandshake` decides, and this acts.
+/// What the server's acknowledgements do to a message. `DeliveryHandshake` decides, and the outbox acts.
 extension Outbox {
-  /// What is to be said to the server.
+  /// The answer to the server.
   enum Response: BitwiseCopyable {
     case nothing
     case pubrel(ReasonCode)
     case violation
   }
 
-  /// PUBACK, PUBREC or PUBCOMP came. Returns where its message was, if there is one.
+  /// Handles PUBACK, PUBREC or PUBCOMP. Returns the slot of its message, if there is one.
   @inline(never)
   mutating func acknowledged(
     _ packet: Acknowledgement, hasReasonCode: Bool, quota: inout SendQuota
@@ -19,7 +19,8 @@ extension Outbox {
     return (slot, acknowledged(slot, packet, hasReasonCode: hasReasonCode, quota: &quota))
   }
 
-  /// The same for the message that it is for. Before 5.0 it says nothing but that it came.
+  /// Handles an acknowledgement whose message has been found. Before 5.0 an acknowledgement has no Reason
+  /// Code.
   @inline(always)
   mutating func acknowledged(
     _ slot: Int, _ packet: Acknowledgement, hasReasonCode: Bool, quota: inout SendQuota
@@ -34,42 +35,42 @@ extension Outbox {
       unacknowledged &-= 1
       let latency = now.milliseconds &- message.since
       latencies.add(latency)
-      // PUBREC says more than the PUBCOMP that follows it.
+      // The Reason Code of PUBREC says more than that of the PUBCOMP which follows it.
       let earlier = packet.type == .pubcomp ? message.serverReason : nil
       finish(
         slot, step == .complete ? .delivered : .refused, reasonCode: earlier ?? reasonCode, latency: latency)
       return .nothing
-    case .release:
-      descriptors[slot].state = .released
+    case .sendPubrel:
+      descriptors[slot].state = .pubrelSent
       descriptors[slot].serverReason = reasonCode
       return .pubrel(.success)
-    case .releaseAgain: return .pubrel(.success)
+    case .resendPubrel: return .pubrel(.success)
     case .wait: return .nothing
     case .unknown: return unknown(packet)
     case .violation: return .violation
     }
   }
 
-  /// An identifier nothing waits for. A PUBREC is answered all the same, or the server would wait
-  /// for ever; the others are what a server may send after a message was given up.
+  /// Handles an identifier that no message waits for. A PUBREC is answered with PUBREL all the same, or the
+  /// server would wait forever. The server may send the others after a message was abandoned.
   private func unknown(_ packet: Acknowledgement) -> Response {
     packet.type == .pubrec && !packet.isRefusal ? .pubrel(.packetIdentifierNotFound) : .nothing
   }
 
-  /// What an acknowledgement with properties tells the application.
+  /// What an acknowledgement with properties means to the application.
   enum Details: BitwiseCopyable {
     case nothing
-    case ended(slot: Int)  // goes with the completion
-    case released(cookie: UInt64?)  // PUBREC has come, PUBCOMP not yet; `nil`: nobody wants to hear of it
+    case ended(slot: Int)  // reported with the completion
+    case pubrecReceived(cookie: UInt64?)  // PUBCOMP has not come yet; `nil`: it is not reported
   }
 
-  /// `slot`: where the message was when the acknowledgement came.
+  /// Returns what to report about an acknowledgement. `slot` is where its message was when it came.
   func details(_ slot: Int?) -> Details {
     guard let slot else { return .nothing }
     let message = descriptors[slot]
     switch message.state {
     case .completed: return .ended(slot: slot)
-    case .released: return .released(cookie: message.flags.contains(.isQuiet) ? nil : message.cookie)
+    case .pubrelSent: return .pubrecReceived(cookie: message.flags.contains(.isQuiet) ? nil : message.cookie)
     default: return .nothing
     }
   }

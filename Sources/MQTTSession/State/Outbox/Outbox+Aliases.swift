@@ -1,7 +1,8 @@
 import MQTTWire
 import Storage
 
-/// Messages under a Topic Alias, and what becomes of them where it means nothing (docs/decisions/0015).
+/// Messages with a Topic Alias, and how they are sent on a connection on which it means nothing
+/// (docs/decisions/0015).
 extension Outbox {
   @inline(never)
   mutating func appendUnderAlias(
@@ -27,7 +28,8 @@ extension Outbox {
     aliases.commit(choice, topic: publish.topic)
   }
 
-  /// It has to fit with topic and alias: on the next connection it may have to be sent again with its topic.
+  /// The message has to fit with both topic and alias, because on the next connection it may have to be
+  /// resent with its topic.
   private func mayHaveAlias(
     _ publish: borrowing Publish, _ options: PublishOptions, version: ProtocolVersion, limits: ServerLimits
   ) -> Bool {
@@ -37,20 +39,22 @@ extension Outbox {
     return size <= min(bytes.capacity, limits.maximumPacketSize)
   }
 
-  /// What a message may take in the ring.
+  /// Returns how many bytes a message may take in the ring.
   func roomNeeded(
     _ publish: borrowing Publish, _ options: PublishOptions, version: ProtocolVersion, limits: ServerLimits
   ) -> Int {
-    // One that is to establish an alias says both.
+    // A message that establishes an alias has both topic and alias.
     let isAliased = mayHaveAlias(publish, options, version: version, limits: limits)
     let length = publish.remainingLength(version) &+ (isAliased ? Publish.topicAliasSize : 0)
     let size = FixedHeader.packetSize(length)
-    return options.kind == .stream ? size &- publish.payloadSize : size
+    return options.isStream ? size &- publish.payloadSize : size
   }
 
-  /// Makes a packet fit a new connection: its alias means nothing there, and an older version has no
-  /// properties. What is left is moved up against the payload; the room in front is given back with the rest.
-  mutating func renew(_ slot: Int, version: ProtocolVersion) {
+  /// Adapts a packet to a new connection, on which its alias means nothing, and which may have an older
+  /// version without properties. What is left is moved up against the payload. The room in front of it is
+  /// freed with the rest.
+  mutating func adapt(_ slot: Int, version: ProtocolVersion) {
+    guard Feature.hasFallback || Feature.hasTopicAliases else { return }
     let message = descriptors[slot]
     let losesProperties = message.flags.contains(.hasProperties) && !version.hasProperties
     let hasAlias = message.flags.contains(.hasAlias)
@@ -82,7 +86,8 @@ extension Outbox {
     descriptors[slot].flags.set(.hasProperties, version.hasProperties)
   }
 
-  /// Writes the beginning of a packet that has no topic of its own. Returns where in the ring it goes on.
+  /// Writes the beginning of a packet that has no topic of its own. Returns where in the ring the packet
+  /// continues.
   mutating func buildPrefix(_ slot: Int, version: ProtocolVersion) -> Int {
     let message = descriptors[slot]
     let parts = PacketParts(bytes.bytes, message, version)
@@ -109,28 +114,23 @@ extension Outbox {
     return writer.count
   }
 
-  /// What a prefix takes at most, with a topic of so many bytes.
+  /// Returns how many bytes a prefix takes at most, with a topic of `topicBytes` bytes.
   static func prefixSize(topicBytes: Int) -> Int { 5 &+ 2 &+ topicBytes &+ 2 &+ 4 }
 
-  /// With its topic put back.
+  /// Returns the Remaining Length of a packet with its topic put back.
   private func remainingLength(_ message: Descriptor, _ parts: PacketParts) -> Int {
     parts.topic.count &+ aliases.topic(Int(message.tag)).count &+ parts.propertyLengthSize &+ parts.tailSize
   }
 
-  /// The size of the packet that will be sent, which may not all be in the ring.
+  /// Returns the size of the packet that will be sent, which may not be wholly in the ring.
   func packetSize(_ slot: Int, version: ProtocolVersion) -> Int {
     let message = descriptors[slot]
     guard message.flags.contains(.needsTopic) else { return message.size &+ payloadOutside(slot) }
     return FixedHeader.packetSize(remainingLength(message, PacketParts(bytes.bytes, message, version)))
   }
-
-  func payloadOutside(_ slot: Int) -> Int {
-    guard descriptors[slot].flags.contains(.isStream), let stream else { return 0 }
-    return stream.payloadSize
-  }
 }
 
-/// Where the parts of a PUBLISH of 5.0 in the ring are, as a connection of `version` needs them.
+/// The parts of a PUBLISH of 5.0 in the ring, as a connection of `version` needs them.
 private struct PacketParts: BitwiseCopyable {
   /// Topic Name and Packet Identifier, as they are.
   let topic: ByteRange
@@ -142,7 +142,7 @@ private struct PacketParts: BitwiseCopyable {
   let tail: Int
   let tailSize: Int
 
-  /// Our own packet: it is what it should be.
+  /// The packet is the session's own, so it needs no checks.
   init(_ bytes: Span<UInt8>, _ message: Outbox.Descriptor, _ version: ProtocolVersion) {
     var position = message.start &+ 1
     while bytes[position] >= 0x80 { position &+= 1 }

@@ -1,12 +1,12 @@
 import MQTTWire
 import Storage
 
-/// Taking messages in: each is encoded once, straight into the ring, and described.
+/// Adding messages: each is encoded once, straight into the ring, and gets a descriptor.
 ///
-/// There is one text for all of them. `smq_publish` has it compiled a second time, for a message that is no more than a topic
-/// and a payload: then most of it is known and falls away.
+/// One text serves all messages. `smq_publish` has it compiled a second time for a message that consists of
+/// a topic and a payload alone: most of what follows is then known and folds away.
 extension Outbox {
-  /// Takes a message in, or changes nothing.
+  /// Adds a message, or changes nothing.
   mutating func append(
     _ publish: borrowing Publish, _ options: PublishOptions, version: ProtocolVersion,
     limits: borrowing ServerLimits
@@ -18,7 +18,7 @@ extension Outbox {
     }
   }
 
-  /// Any message, as it is.
+  /// Adds any message, without looking for a Topic Alias.
   @inline(never)
   mutating func store(
     _ publish: borrowing Publish, _ options: PublishOptions, version: ProtocolVersion,
@@ -27,21 +27,21 @@ extension Outbox {
     try store(publish, options, publish.flags(options), isPlain: false, version: version, limits: limits)
   }
 
-  /// `flags` are those of the message. `isPlain`, a literal: it is no more than a topic and a payload, and the options are a
-  /// cookie.
+  /// Adds a message whose flags are `flags`. `isPlain`, a literal, says that it consists of a topic and a
+  /// payload alone and that a cookie is its only option.
   @inline(always)
   mutating func store(
     _ publish: borrowing Publish, _ options: PublishOptions, _ flags: MessageFlags, isPlain: Bool,
     version: ProtocolVersion, limits: borrowing ServerLimits
   ) throws(SessionError) {
-    let isStream = !isPlain && options.kind == .stream
+    let isStream = !isPlain && options.isStream
     let size = try checkedSize(publish, flags, isStream: isStream, version: version, limits: limits)
     let tailBefore = bytes.tail
     if descriptors.isFull || !bytes.fits(size), let error = findRoom(size) { throw error }
     let (slot, identifier) = (descriptors.tail, newIdentifier(options.cookie))
     descriptors.append(
       Descriptor(flags, cookie: options.cookie, offset: bytes.tail, size: size, since: now, version: version))
-    if isPlain || !options.isSpecial {
+    if isPlain || !options.needsAnnotation {
       batch.add(flags)
     } else {
       batch.count = 0
@@ -49,7 +49,7 @@ extension Outbox {
     }
     appended()
     if isPlain {
-      // `checkedSize` has it from the encoder.
+      // `checkedSize` got the size from the encoder.
       var writer = unsafe bytes.append(size)
       publish.encode(into: &writer, identifier: identifier, version: version)
     } else {
@@ -59,13 +59,14 @@ extension Outbox {
     }
   }
 
-  /// How many bytes a message takes here, if the server allows it.
+  /// Returns how many bytes a message takes in the ring, if the server allows it.
   @inline(always)
   func checkedSize(
     _ publish: borrowing Publish, _ flags: MessageFlags, isStream: Bool, version: ProtocolVersion,
     limits: borrowing ServerLimits
   ) throws(SessionError) -> Int {
-    // Before any sum: on 32 bits a payload of nearly 2 GiB would make it wrap.
+    // This check comes before any sum, because on 32 bits a payload of nearly 2 GiB would make the sum
+    // wrap.
     guard publish.payloadSize <= VariableByteInteger.maximum else { throw .tooLarge }
     let remainingLength = publish.remainingLength(version)
     guard remainingLength <= VariableByteInteger.maximum else { throw .tooLarge }
@@ -85,7 +86,46 @@ extension Outbox {
     }
   }
 
-  /// Writes a packet of `size` bytes, as `checkedSize` has it from the encoder, to where it belongs.
+  /// Records in a descriptor what the options say of its message.
+  @inline(never)
+  mutating func annotate(
+    _ slot: Int, _ options: PublishOptions, _ publish: borrowing Publish, tailBefore: Int,
+    version: ProtocolVersion
+  ) {
+    descriptors[slot].flags.set(.isExpendable, options.overflow != .refuse)
+    if options.overflow == .latest {
+      descriptors[slot].flags.set(.isLatest, true)
+      descriptors[slot].tag = Self.hash(publish.topic)
+    }
+    if Feature.hasExpiry, options.expiresAt != 0 {
+      descriptors[slot].flags.set(.expires, true)
+      descriptors[slot].expiresAt = options.expiresAt
+      recordExpiry(options.expiresAt)
+      if version.hasProperties {
+        let offset = publish.expiryOffset(
+          publish.remainingLength(version), inProperties: options.expiryInProperties)
+        descriptors[slot].link = UInt32(truncatingIfNeeded: offset)
+      }
+    }
+    if Feature.hasReplies, let tag = options.responseTag {
+      descriptors[slot].flags.set(.isRequest, true)
+      descriptors[slot].tag = tag
+    }
+    switch options.kind {
+    case .whole: break
+    case .reserved:
+      guard Feature.hasReserve else { break }
+      descriptors[slot].state = .reserved
+      reservation = Reservation(
+        slot: slot, payloadSize: publish.payloadSize, tailOffset: live > 0 ? tailBefore : 0)
+    case .stream:
+      guard Feature.hasStreams else { break }
+      descriptors[slot].flags.set(.isStream, true)
+      stream = OutgoingStream(slot: slot, payloadSize: publish.payloadSize)
+    }
+  }
+
+  /// Writes a packet of `size` bytes, which `checkedSize` got from the encoder, to its place in the ring.
   @inline(never)
   mutating func encode(
     _ publish: borrowing Publish, _ identifier: PacketIdentifier, at offset: Int, size: Int,
@@ -95,7 +135,7 @@ extension Outbox {
     publish.encode(into: &writer, identifier: identifier, version: version)
   }
 
-  /// The message behind the last one is there.
+  /// Counts a message that was added.
   @inline(always)
   private mutating func appended() {
     nextIdentifier = identifiers.next(after: nextIdentifier)
@@ -106,7 +146,8 @@ extension Outbox {
 
   // MARK: Room in the ring of bytes
 
-  /// Looks for a descriptor, and for room for `size` bytes, and puts the tail there. Returns why there is none.
+  /// Looks for a descriptor and for room for `size` bytes, and moves the tail there. Returns the error if
+  /// there is none.
   @inline(never)
   private mutating func findRoom(_ size: Int) -> SessionError? {
     guard size <= bytes.capacity else { return .tooLarge }
@@ -119,15 +160,15 @@ extension Outbox {
     return nil
   }
 
-  /// Where `size` bytes fit in one piece.
+  /// Returns an offset at which `size` bytes fit in one piece.
   func room(for size: Int) -> Int? { bytes.room(for: size, head: oldestOffset) }
 
-  /// Where the oldest message begins that has bytes.
+  /// The offset of the oldest message that has bytes.
   private var oldestOffset: Int? { live > 0 ? descriptors[first].start : nil }
 }
 
 extension Outbox.Descriptor {
-  /// Of a message that has not been sent.
+  /// Makes the descriptor of a message that has not been sent.
   @inline(always)
   init(
     _ flags: MessageFlags, cookie: UInt64, offset: Int, size: Int, since now: Instant,

@@ -1,10 +1,10 @@
 import MQTTWire
 import Storage
 
-/// Messages that lie one behind the other in the ring and are alike: they are sent, and end, all at once.
+/// Messages that are contiguous in the ring and alike: they are sent and completed together.
 extension Outbox {
-  /// The newest messages, as far as they are of one kind, contiguous, and nothing but messages to be sent; of the kind `other`
-  /// it says nothing.
+  /// The newest messages, as far as they are of one kind, contiguous and queued. The count of the kind
+  /// `other` means nothing.
   struct Batch: BitwiseCopyable {
     enum Kind: BitwiseCopyable {
       /// QoS 0 without a completion: gone once they are sent.
@@ -27,11 +27,11 @@ extension Outbox {
     }
   }
 
-  /// Adds all that may be sent to the window. False: `extendWindow` has to look at each.
+  /// Adds all that may be sent to the window. Returns false if `extendWindow` has to look at each message.
   @inline(__always)
   mutating func extendWindowByBatch(_ quota: inout SendQuota) -> Bool {
     let added = unsent &- windowCount
-    guard batch.count >= unsent, batch.kind != .other, added > 0 else { return false }
+    guard Feature.hasFastPaths, batch.count >= unsent, batch.kind != .other, added > 0 else { return false }
     if batch.kind == .acknowledged {
       guard quota.left >= added else { return false }
       quota.left &-= added
@@ -46,14 +46,17 @@ extension Outbox {
     return true
   }
 
-  /// All of the window was handed to the transport. False: `transmitted` has to look at each packet.
+  /// Handles that all of the window was handed to the transport. Returns false if `transmitted` has to look
+  /// at each packet.
   @inline(__always)
   mutating func finishBatch(order: inout UInt16) -> Bool {
-    guard batch.count >= unsent, windowCount == unsent, windowStart == windowEnd else { return false }
+    guard Feature.hasFastPaths, batch.count >= unsent, windowCount == unsent, windowStart == windowEnd else {
+      return false
+    }
     switch batch.kind {
     case .other: return false
     case .atMostOnce:
-      // In front of them nothing is left that waits for an acknowledgement, or for its completion to be taken.
+      // No message in front of them waits for an acknowledgement, or for its completion to be taken.
       guard sendSlot == descriptors.head, descriptors.count == windowCount, live == descriptors.count else {
         return false
       }
@@ -64,7 +67,7 @@ extension Outbox {
       first = descriptors.tail
       known = 0
       live = 0
-      // All is free: the same bytes again are in the processor's cache.
+      // All bytes are free. The ring begins again at its first byte, which the processor's cache still has.
       bytes.removeAll()
       hasNewRoom = isStarved
     case .acknowledged:

@@ -1,22 +1,23 @@
 import MQTTWire
 import Storage
 
-/// How messages end, and how their room comes back: the bytes at once, the descriptor when nobody has to hear of it any
-/// more.
+/// How messages end, and how their room is freed: the bytes at once, the descriptor when nothing remains to
+/// be reported.
 extension Outbox {
-  /// Ends a message. If somebody wants to know, its descriptor is kept until the completion is taken.
+  /// Completes a message. If that is to be reported, its descriptor is kept until the completion is taken.
   @inline(never)
   mutating func complete(_ slot: Int, _ result: DeliveryResult, reasonCode: UInt8? = nil) {
     finish(slot, result, reasonCode: reasonCode, latency: nil)
   }
 
-  /// The same where it is called for each message. `latency`: how long the server took, in milliseconds.
+  /// Does the same, inlined where it runs for each message. `latency` is how long the server took, in
+  /// milliseconds.
   @inline(always)
   mutating func finish(_ slot: Int, _ result: DeliveryResult, reasonCode: UInt8?, latency: UInt32?) {
     incomplete &-= 1
     count(result)
     var flags = descriptors[slot].flags
-    if flags.containsAny(.hasNoTopic, .isStream) { releaseParts(of: slot) }
+    if flags.containsAny(.hasNoTopic, .isStream) { freeParts(of: slot) }
     let isUnwanted =
       result.isAsAsked ? flags.containsAny(.isDismissed, .isQuiet) : flags.contains(.isDismissed)
     if isUnwanted {
@@ -37,11 +38,11 @@ extension Outbox {
     if slot == first { freeBytes() }
   }
 
-  /// What a message has beside its bytes here.
+  /// Frees what a message has beside its bytes in the ring.
   @inline(never)
-  private mutating func releaseParts(of slot: Int) {
+  private mutating func freeParts(of slot: Int) {
     let message = descriptors[slot]
-    if message.flags.contains(.hasNoTopic) { aliases.release(Int(message.tag)) }
+    if message.flags.contains(.hasNoTopic) { aliases.removeUser(Int(message.tag)) }
     if message.flags.contains(.isStream) { stream = nil }
   }
 
@@ -83,7 +84,7 @@ extension Outbox {
     descriptors[Int(truncatingIfNeeded: previous)].link = link
   }
 
-  /// The completion in the slot that is the first of their list.
+  /// Takes the completion in `slot`, which is the first of the list.
   @inline(__always)
   mutating func takeCompletion(first slot: Int) -> Completion {
     recordMessagesPeak()
@@ -98,14 +99,15 @@ extension Outbox {
       responseTag: descriptor.flags.contains(.isRequest) ? descriptor.tag : nil, slot: slot)
   }
 
-  /// The next completion of any kind. Kept out of line: inlined at each call, it takes 300 bytes more.
+  /// Takes the next completion of any kind. Kept out of line: inlined at each call, it takes 300 bytes
+  /// more.
   @inline(never)
   mutating func takeCompletion() -> Completion? {
     guard firstCompleted != Outbox.none else { return nil }
     return takeCompletion(first: Int(truncatingIfNeeded: firstCompleted))
   }
 
-  /// Takes a completion out of their list: nobody wants it.
+  /// Removes a completion that is not to be reported from the list.
   mutating func dropCompletion(_ slot: Int) {
     let link = UInt32(truncatingIfNeeded: slot)
     let next = descriptors[slot].link
@@ -124,10 +126,10 @@ extension Outbox {
     freeDescriptor(slot)
   }
 
-  /// Gives the bytes of the messages at the front that have ended back.
+  /// Frees the bytes of the messages at the front that are complete.
   @inline(__always)
   mutating func freeBytes() {
-    // Nearly always there is one.
+    // Nearly always exactly one message is complete.
     if live > 0, !descriptors[first].state.isOpen {
       first = descriptors.slot(after: first)
       live &-= 1
@@ -145,7 +147,8 @@ extension Outbox {
     if live == 0 { bytes.forgetRoom() }
   }
 
-  /// Nobody has to hear of this message any more: gives its descriptor back, and those behind it that waited for that.
+  /// Frees the descriptor of a message about which nothing remains to be reported, and those behind it that
+  /// waited for that.
   @inline(__always)
   mutating func freeDescriptor(_ slot: Int) {
     guard slot == descriptors.head else { return hasGap = true }
@@ -165,7 +168,7 @@ extension Outbox {
   @inline(__always)
   private mutating func freeHead() {
     if unsent == descriptors.count {
-      // It ended without being sent; the send cursor stood on it.
+      // The message ended without being sent, while `sendSlot` pointed to it.
       unsent &-= 1
       sendSlot = descriptors.slot(after: sendSlot)
       readySlot = sendSlot
@@ -176,7 +179,7 @@ extension Outbox {
     hasNewRoom = isStarved
   }
 
-  /// Takes the newest message back: it was never there.
+  /// Removes the newest message as if it had never been added.
   mutating func removeNewest(tailOffset offset: Int) {
     recordPeaks()
     forgetNewest()
@@ -200,7 +203,8 @@ extension Outbox {
     return true
   }
 
-  /// A descriptor behind the newest that says no more than how a message ended whose own place is another's now.
+  /// Appends a descriptor that reports only how a message ended whose own descriptor another message has
+  /// taken.
   mutating func appendCompletion(of message: Descriptor, _ result: DeliveryResult, reasonCode: UInt8? = nil) {
     let slot = descriptors.tail
     batch.count = 0
@@ -212,7 +216,7 @@ extension Outbox {
     completed.serverReason = reasonCode
     descriptors.append(completed)
     nextIdentifier = identifiers.next(after: nextIdentifier)
-    // It has no bytes: before others that have, it only takes part.
+    // It has no bytes. It counts as one that has if a message in front of it has some.
     if live > 0 { live &+= 1 } else { first = descriptors.tail }
     unsent &+= 1
     queueCompletion(slot)

@@ -3,10 +3,11 @@ import Storage
 
 /// The overflow policies: what happens to a message when the outbox is full (docs/decisions/0020).
 ///
-/// Room comes back from the front only, and in front of what may be dropped is what the server has not acknowledged. So
-/// what is left is packed, if that is what it takes.
+/// Room is freed at the front only, and in front of a message that may be dropped there may be messages
+/// that the server has not acknowledged. So the remaining packets are moved together if that is what it
+/// takes.
 extension Outbox {
-  /// Takes a message in as it asks for. False: it was dropped itself.
+  /// Adds a message according to its overflow policy. Returns false if the message itself was dropped.
   @inline(never)
   mutating func admit(
     _ publish: borrowing Publish, _ options: PublishOptions, version: ProtocolVersion, limits: ServerLimits,
@@ -41,8 +42,8 @@ extension Outbox {
 
   // MARK: The oldest make room
 
-  /// Drops the oldest of those that may be dropped until there is room; none, if there would be no room without them
-  /// either.
+  /// Drops the oldest of the messages that may be dropped until there is room, or none if dropping all of
+  /// them would not make enough room.
   private mutating func makeRoom(for size: Int, quota: inout SendQuota) -> Bool {
     guard canMakeRoom(for: size) else { return false }
     shrinkWindow(&quota)
@@ -60,7 +61,7 @@ extension Outbox {
     }
   }
 
-  /// What is to be reported keeps its descriptor until it is.
+  /// A message whose end is reported keeps its descriptor until then.
   private func oldestExpendable(isQuiet: Bool) -> Int? {
     var slot = first
     for _ in 0..<live {
@@ -77,7 +78,7 @@ extension Outbox {
       && !message.flags.contains(.isRequest) && !isBegun(slot) && !hasDuplicateFlag(message)
   }
 
-  /// Whether there would be room without all that may be dropped.
+  /// Returns whether there would be room without all messages that may be dropped.
   func canMakeRoom(for size: Int) -> Bool {
     if !hasDescriptor, oldestExpendable(isQuiet: true) == nil { return false }
     return hasRoomPacked(size, isDropping: true)
@@ -87,11 +88,11 @@ extension Outbox {
     recordPeaks()
     withdraw(slot, result)
     removeFree(slot)
-    settleTail()
+    moveTailToNewest()
   }
 
-  /// The newest packet may be another one now.
-  private mutating func settleTail() {
+  /// Moves the tail to the end of the newest packet, which may be another one now.
+  private mutating func moveTailToNewest() {
     var slot = descriptors.tail
     for _ in 0..<live {
       slot = descriptors.slot(before: slot)
@@ -101,7 +102,8 @@ extension Outbox {
 
   // MARK: Packing
 
-  /// Whether a packet has room once all are packed. `isDropping`: without those that may be dropped.
+  /// Returns whether a packet has room once all are packed; with `isDropping`, without those that may be
+  /// dropped.
   private func hasRoomPacked(_ size: Int, isDropping: Bool) -> Bool {
     var room = bytes.capacity
     var slot = first
@@ -113,8 +115,9 @@ extension Outbox {
     return size <= room
   }
 
-  /// Moves the packets together, so that all the room there is lies in one piece: those up to the end of the ring as far up
-  /// as they can go, and those that have wrapped as far down. No run may be under way but one packet that has been begun.
+  /// Moves the packets together, so that all free bytes are in one piece: the packets up to the end of the
+  /// ring as far up as they can go, and those that have wrapped as far down. The window must be empty
+  /// except for one packet that is partly sent.
   private mutating func pack() {
     guard live > 0 else { return }
     batch.count = 0
@@ -148,7 +151,7 @@ extension Outbox {
     guard distance != 0 else { return }
     bytes.move(from: message.start, to: offset, count: message.size)
     descriptors[slot].offset = UInt32(truncatingIfNeeded: offset)
-    // The packet that has been begun takes the window along.
+    // The packet that is partly sent moves the window with it.
     if windowCount > 0, slot == sendSlot {
       windowBase &+= distance
       windowStart &+= distance
@@ -158,7 +161,7 @@ extension Outbox {
 
   // MARK: The latest value
 
-  /// Puts a message in the place of the last one with the same topic. False: there is none, or it is too small.
+  /// Replaces the last message with the same topic. Returns false if there is none, or if it is too small.
   private mutating func replace(
     _ publish: borrowing Publish, _ options: PublishOptions, version: ProtocolVersion, limits: ServerLimits,
     quota: inout SendQuota
@@ -167,14 +170,14 @@ extension Outbox {
     let flags = publish.flags(options)
     let size = try checkedSize(publish, flags, isStream: false, version: version, limits: limits)
     let message = descriptors[slot]
-    let hasToBeTold = !message.flags.contains(.isQuiet)
-    guard size <= message.size, !hasToBeTold || hasDescriptor else { return false }
+    let needsCompletion = !message.flags.contains(.isQuiet)
+    guard size <= message.size, !needsCompletion || hasDescriptor else { return false }
     shrinkWindow(&quota)
-    if hasToBeTold, descriptors.count == descriptors.capacity, reclaim() {
+    if needsCompletion, descriptors.count == descriptors.capacity, reclaim() {
       slot = waiting(publish.topic)?.newest ?? slot
     }
     count(.replaced)
-    if hasToBeTold { appendCompletion(of: message, .replaced) }
+    if needsCompletion { appendCompletion(of: message, .replaced) }
     let identifier = identifier(at: descriptors.index(of: slot))
     let offset = message.end &- size
     descriptors[slot] = Descriptor(
@@ -184,7 +187,7 @@ extension Outbox {
     return true
   }
 
-  /// Those before the newest are of no use any more: two were there if a part of one had been sent.
+  /// Ends the messages before the newest. There are two if a part of one had been sent.
   private mutating func endOlder(_ topic: Span<UInt8>, quota: inout SendQuota) {
     while let (oldest, newest) = waiting(topic), oldest != newest {
       shrinkWindow(&quota)
@@ -192,7 +195,7 @@ extension Outbox {
     }
   }
 
-  /// The first and the last message that wait with a topic and would be replaced.
+  /// Returns the first and the last queued message with this topic that a newer one replaces.
   private func waiting(_ topic: Span<UInt8>) -> (oldest: Int, newest: Int)? {
     let hash = Self.hash(topic)
     var found: (oldest: Int, newest: Int)? = nil
@@ -224,7 +227,7 @@ extension Outbox {
 
   // MARK: Without a connection
 
-  /// What is for a connection only ends with it.
+  /// Drops the QoS 0 messages, which are for one connection only.
   mutating func dropAtMostOnce() {
     batch.count = 0
     var slot = first

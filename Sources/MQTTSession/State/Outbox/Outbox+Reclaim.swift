@@ -1,31 +1,33 @@
 import MQTTWire
 import Storage
 
-/// Descriptors in the middle: they can be closed up as long as the server knows no message behind them by its identifier.
+/// Freeing descriptors in the middle. The gap can be closed as long as the server knows no message behind
+/// it by its identifier.
 extension Outbox {
-  /// Closes the gap that a message leaves of which nobody has to hear any more, if those behind it were never sent: then
-  /// they can move up, and take the identifiers of their new places.
+  /// Closes the gap of a message about which nothing remains to be reported, if those behind it were never
+  /// sent: they move up, and get the identifiers that belong to their new indexes.
   mutating func removeFree(_ gap: Int) {
-    let place = descriptors.index(of: gap)
-    guard place < descriptors.count, descriptors[gap].state == .free, place >= known, !isBegun(from: place)
+    let gapIndex = descriptors.index(of: gap)
+    guard gapIndex < descriptors.count, descriptors[gap].state == .free, gapIndex >= known,
+      !isBegun(from: gapIndex)
     else {
       return
     }
-    if place < descriptors.count &- 1 { moveCompletions(behind: place) }
+    if gapIndex < descriptors.count &- 1 { moveCompletions(behind: gapIndex) }
     var slot = gap
-    for index in place..<descriptors.count &- 1 {
+    for index in gapIndex..<descriptors.count &- 1 {
       let next = descriptors.slot(after: slot)
       descriptors[slot] = descriptors[next]
       setIdentifier(slot, identifier(at: index))
       slot = next
     }
-    if let moved = stream?.slot, descriptors.index(of: moved) > place {
+    if Feature.hasStreams, let moved = stream?.slot, descriptors.index(of: moved) > gapIndex {
       let slot = descriptors.slot(before: moved)
       stream?.slot = slot
     }
-    if descriptors.count &- live > place { first = descriptors.slot(before: first) } else { live &-= 1 }
-    if descriptors.count &- unsent > place {
-      // It had been stepped over.
+    if descriptors.count &- live > gapIndex { first = descriptors.slot(before: first) } else { live &-= 1 }
+    if descriptors.count &- unsent > gapIndex {
+      // `sendSlot` had moved past it.
       sendSlot = descriptors.slot(before: sendSlot)
       readySlot = descriptors.slot(before: readySlot)
     } else {
@@ -39,11 +41,11 @@ extension Outbox {
   /// Whether there is a descriptor for one more message.
   var hasDescriptor: Bool { descriptors.count < descriptors.capacity || reclaimable != nil }
 
-  /// When the outbox is full, those in the middle count, too, whose completion has been taken.
+  /// Frees a descriptor in the middle whose completion has been taken, when the outbox is full.
   @inline(never)
   mutating func reclaim() -> Bool {
     guard let slot = reclaimable else {
-      // A program that tries again and again does not make it look through all of them each time.
+      // A program that tries again and again must not make the outbox search all of them each time.
       if !isIdentifierFixed { hasGap = false }
       return false
     }
@@ -53,37 +55,39 @@ extension Outbox {
 
   private var reclaimable: Int? {
     guard hasGap else { return nil }
-    for place in known..<max(known, descriptors.count) {
-      let slot = descriptors.slot(at: place)
-      if descriptors[slot].state == .free, !isBegun(from: place) { return slot }
+    for gapIndex in known..<max(known, descriptors.count) {
+      let slot = descriptors.slot(at: gapIndex)
+      if descriptors[slot].state == .free, !isBegun(from: gapIndex) { return slot }
     }
     return nil
   }
 
-  /// The message at a place, which may have ended meanwhile, or one behind it is being sent, with its identifier.
-  private func isBegun(from place: Int) -> Bool {
-    isIdentifierFixed && descriptors[sendSlot].qos != .atMostOnce && descriptors.index(of: sendSlot) >= place
+  /// Returns whether the message at an index, which may have ended meanwhile, or one behind it is about to be
+  /// sent with its identifier.
+  private func isBegun(from gapIndex: Int) -> Bool {
+    isIdentifierFixed && descriptors[sendSlot].qos != .atMostOnce && descriptors.index(of: sendSlot) >= gapIndex
   }
 
-  /// The identifier of the packet that is sent next cannot change: a part of it is out, or the prefix that goes before it names it.
+  /// The identifier of the packet that is sent next cannot change: a part of the packet was sent, or the prefix
+  /// that is sent before it names the identifier.
   private var isIdentifierFixed: Bool { isInsidePacket || prefixEnd > 0 }
 
-  /// Their list is linked by slot.
-  private mutating func moveCompletions(behind place: Int) {
+  /// Adapts the list of completions, which is linked by slot.
+  private mutating func moveCompletions(behind gapIndex: Int) {
     var slot = firstCompleted
     while slot != Outbox.none {
       let next = descriptors[Int(truncatingIfNeeded: slot)].link
-      descriptors[Int(truncatingIfNeeded: slot)].link = moved(next, behind: place)
+      descriptors[Int(truncatingIfNeeded: slot)].link = moved(next, behind: gapIndex)
       slot = next
     }
-    firstCompleted = moved(firstCompleted, behind: place)
-    lastCompleted = moved(lastCompleted, behind: place)
+    firstCompleted = moved(firstCompleted, behind: gapIndex)
+    lastCompleted = moved(lastCompleted, behind: gapIndex)
   }
 
-  private func moved(_ link: UInt32, behind place: Int) -> UInt32 {
+  private func moved(_ link: UInt32, behind gapIndex: Int) -> UInt32 {
     guard link != Outbox.none else { return link }
     let slot = Int(truncatingIfNeeded: link)
-    return descriptors.index(of: slot) > place
+    return descriptors.index(of: slot) > gapIndex
       ? UInt32(truncatingIfNeeded: descriptors.slot(before: slot)) : link
   }
 

@@ -1,10 +1,10 @@
 import MQTTWire
 import Storage
 
-/// The Session State across connections (§4.4): what is sent again, and what it becomes.
+/// The Session State across connections (§4.4): what is resent, and as what.
 extension Outbox {
-  /// The connection is gone. What the window had taken is unsent again; whether the server has the
-  /// rest comes out on the next connection.
+  /// Handles that the connection was lost. What was in the window is unsent again. The next connection
+  /// shows whether the server has the rest.
   mutating func connectionLost() {
     batch.count = 0
     windowCount = 0
@@ -21,8 +21,8 @@ extension Outbox {
     aliases.connectionLost()
   }
 
-  /// A connection is up: everything that is not complete is to be sent, in the original order
-  /// [MQTT-4.6.0-1], as the Session State says (§4.4).
+  /// Queues everything that is not complete, in the original order [MQTT-4.6.0-1], as the Session State
+  /// says (§4.4).
   mutating func connected(
     _ version: ProtocolVersion, sessionPresent: Bool, repeatsExactlyOnce: Bool, order: UInt16,
     quota: inout SendQuota, limits: ServerLimits
@@ -30,17 +30,17 @@ extension Outbox {
     aliases.connected(maximum: limits.topicAliasMaximum)
     batch.count = 0
     var slot = descriptors.head
-    var released = 0
+    var awaitingPubcomp = 0
     resends = 0
     resumedAt = order
     for _ in 0..<descriptors.count {
       resume(slot, sessionPresent: sessionPresent, repeatsExactlyOnce: repeatsExactlyOnce)
-      if descriptors[slot].state == .released { released &+= 1 }
+      if descriptors[slot].state == .pubrelSent { awaitingPubcomp &+= 1 }
       if descriptors[slot].state == .queued {
-        renew(slot, version: version)
+        adapt(slot, version: version)
         let message = descriptors[slot]
         var limit = limits.verdict(packetSize: packetSize(slot, version: version), message.flags)
-        // Without Response Topic nobody could answer.
+        // Without Response Topic there could be no response.
         if message.flags.contains(.isRequest), !version.hasProperties { limit = .versionTooOld }
         if let limit {
           complete(slot, .aboveLimit, reasonCode: limit.reasonCode.rawValue)
@@ -48,7 +48,7 @@ extension Outbox {
           recordExpiry(message.expiresAt)  // what has become a new message can expire again
         }
       } else if descriptors[slot].state == .reserved {
-        renew(slot, version: version)
+        adapt(slot, version: version)
       }
       if descriptors[slot].state == .queued, hasDuplicateFlag(descriptors[slot]) { resends &+= 1 }
       slot = descriptors.slot(after: slot)
@@ -57,10 +57,10 @@ extension Outbox {
     readySlot = descriptors.head
     unsent = descriptors.count
     windowCount = 0
-    // What still waits for PUBCOMP counts against Receive Maximum [MQTT-3.3.4-7]. If the server has
-    // lowered that below their number, the quota is negative until enough of them are complete.
-    quota.left &-= released
-    unacknowledged = released
+    // What still waits for PUBCOMP counts against Receive Maximum [MQTT-3.3.4-7]. If the server has lowered
+    // Receive Maximum below their number, the quota is negative until enough of them are complete.
+    quota.left &-= awaitingPubcomp
+    unacknowledged = awaitingPubcomp
     pubrelSlot = descriptors.head
     pubrelsToCheck = descriptors.count
   }
@@ -73,21 +73,21 @@ extension Outbox {
       // [MQTT-4.4.0-1], [MQTT-3.3.1-1]
       setDuplicateFlag(message, true)
       descriptors[slot].state = .queued
-    case (.released, _) where sessionPresent || DropIn.isOn:
+    case (.pubrelSent, _) where sessionPresent || DropIn.isOn:
       descriptors[slot].flags.set(.needsPubrel, true)
     case (.sent, false) where isRepeated:
-      // A new session: a new message. But it may have arrived, so it is no longer one that may be dropped.
+      // In a new session it is a new message. But it may have arrived, so it may no longer be dropped.
       setDuplicateFlag(message, DropIn.isOn)
       descriptors[slot].flags.set(.isExpendable, false)
       descriptors[slot].state = .queued
     case (.sent, false):
-      // Sending it again could deliver it twice, leaving it out not at all: the application decides.
+      // To resend it could deliver it twice, to drop it not at all: the application decides.
       complete(slot, .sessionLost)
-    case (.released, false):
-      // PUBREC said that the server has it.
+    case (.pubrelSent, false):
+      // PUBREC has shown that the server has it.
       complete(slot, .delivered)
     case (.queued, false) where hasDuplicateFlag(message):
-      // It was sent in the session that is gone, and was waiting to be sent again.
+      // It was sent in the lost session, and was waiting to be resent.
       guard isRepeated else { return complete(slot, .sessionLost) }
       setDuplicateFlag(message, DropIn.isOn)
       descriptors[slot].flags.set(.isExpendable, false)
@@ -105,13 +105,13 @@ extension Outbox {
     packet[0] = isSet ? rest | Publish.duplicateFlag : rest
   }
 
-  /// The next message whose PUBREL is to be sent again [MQTT-4.4.0-1].
+  /// Returns the identifier of the next message whose PUBREL is to be resent [MQTT-4.4.0-1].
   mutating func nextPubrel() -> PacketIdentifier? {
     while pubrelsToCheck > 0 {
       let slot = pubrelSlot
       pubrelSlot = descriptors.slot(after: slot)
       pubrelsToCheck &-= 1
-      if descriptors[slot].state == .released, descriptors[slot].flags.contains(.needsPubrel) {
+      if descriptors[slot].state == .pubrelSent, descriptors[slot].flags.contains(.needsPubrel) {
         descriptors[slot].flags.set(.needsPubrel, false)
         return identifier(at: descriptors.index(of: slot))
       }

@@ -1,10 +1,11 @@
 import MQTTWire
 import Storage
 
-/// Messages of other threads: they are checked already, and end at once where the server does not allow them.
+/// Messages of other threads, which are checked already. Those that the server does not allow are completed
+/// at once.
 extension Outbox {
-  /// Whether a message could be taken in now. One that ends at once needs no bytes.
-  func mayTake(
+  /// Returns whether a message could be added now. A message that ends at once needs no bytes.
+  func canAppend(
     _ message: borrowing Publish, _ options: PublishOptions, endsAtOnce: Bool, version: ProtocolVersion,
     limits: ServerLimits
   ) -> Bool {
@@ -15,7 +16,7 @@ extension Outbox {
     return options.overflow != .refuse && canMakeRoom(for: room)
   }
 
-  mutating func take(
+  mutating func appendSubmitted(
     _ message: borrowing Publish, _ options: PublishOptions, _ end: (DeliveryResult, UInt8?)?,
     version: ProtocolVersion,
     limits: ServerLimits, quota: inout SendQuota
@@ -28,13 +29,13 @@ extension Outbox {
     do throws(SessionError) {
       _ = try admit(message, options, version: version, limits: limits, quota: &quota)
     } catch {
-      // Who submits is not told of room.
+      // A thread that submits gets no event about room.
       isStarved = wasStarved
       throw error
     }
   }
 
-  /// The end of a message that never was in the ring.
+  /// Appends the completion of a message that never was in the ring.
   private mutating func appendEnded(
     _ options: PublishOptions, qos: QoS, _ result: DeliveryResult, reasonCode: UInt8?
   ) {

@@ -10,7 +10,7 @@ import Storage
 extension Outbox {
   // MARK: Outputs
 
-  /// The bytes that can be sent now in one piece; the window grows as far as quota and memory allow.
+  /// The bytes that can be sent now in one piece. The window grows as far as quota and memory allow.
   var window: Span<UInt8> {
     @_lifetime(borrow self)
     borrowing get {
@@ -19,13 +19,8 @@ extension Outbox {
     }
   }
 
-  /// True between the first and the last byte of a packet: nothing else may be sent then.
+  /// Whether a packet is partly sent, so that nothing else may be sent.
   var isInsidePacket: Bool { prefixStart > 0 || windowStart > windowBase || isInsideStream }
-
-  /// The header of the stream is out: its payload is next.
-  var isInsideStream: Bool {
-    windowCount > 0 && windowStart == windowEnd && descriptors[sendSlot].flags.contains(.isStream)
-  }
 
   /// The rest of the packet that is being sent.
   var restOfPacket: Span<UInt8> {
@@ -37,7 +32,7 @@ extension Outbox {
     }
   }
 
-  /// Whether `extendWindow` would find something, or has.
+  /// Returns whether there is a window, or `extendWindow` would make one.
   func canTransmit(_ quota: SendQuota) -> Bool {
     if windowCount > 0 { return true }
     guard unsent > 0 else { return false }
@@ -49,18 +44,18 @@ extension Outbox {
     }
   }
 
-  /// How long ago the message that is to be sent again next was sent, counted in messages of both queues; `nil`: there is
-  /// none.
+  /// Returns how long ago the message that is to be resent next was sent, counted in messages of both
+  /// queues. It is `nil` if there is none.
   mutating func nextResend() -> UInt16? {
     guard resends > 0 else { return nil }
     while windowCount == 0, unsent > 0, descriptors[readySlot].state != .queued { stepOver() }
     return age(descriptors[readySlot])
   }
 
-  /// No more than 65,535 are on their way.
+  /// Returns the age. It does not wrap, because no more than 65,535 messages are in flight.
   private func age(_ message: Descriptor) -> UInt16 { resumedAt &- message.order }
 
-  /// It has ended, or needs no PUBLISH any more.
+  /// Moves past a message that has ended or needs no PUBLISH any more.
   private mutating func stepOver() {
     readySlot = descriptors.slot(after: readySlot)
     sendSlot = readySlot
@@ -72,7 +67,7 @@ extension Outbox {
     case everything
     case resends(before: UInt16?)  // of the other queue's next one
 
-    func takes(age: UInt16, isResend: Bool) -> Bool {
+    func allows(age: UInt16, isResend: Bool) -> Bool {
       guard case .resends(let other) = self else { return true }
       guard isResend else { return false }
       return other.map { age > $0 } ?? true
@@ -88,12 +83,13 @@ extension Outbox {
     while windowCount < unsent {
       let packet = descriptors[readySlot]
       guard packet.state == .queued else {
-        // Ended, or needs no PUBLISH any more: stepped over where the window begins; else the window ends here.
+        // A message that has ended or needs no PUBLISH any more is skipped if the window begins here.
+        // Otherwise the window ends here.
         guard windowCount == 0, packet.state != .reserved else { return }
         stepOver()
         continue
       }
-      guard range.takes(age: age(packet), isResend: resends > 0 && hasDuplicateFlag(packet)) else { return }
+      guard range.allows(age: age(packet), isResend: resends > 0 && hasDuplicateFlag(packet)) else { return }
       let offset = packet.start
       let isAlone = isAlone(packet)
       if windowCount == 0 {
@@ -119,12 +115,13 @@ extension Outbox {
     }
   }
 
-  /// A packet that is not all in the ring.
+  /// Returns whether a packet is not wholly in the ring.
   private func isAlone(_ packet: Descriptor) -> Bool {
     packet.flags.contains(.isStream) || packet.flags.contains(.needsTopic)
   }
 
-  /// `count` bytes of the window were handed to the transport. Returns how many packets are whole now.
+  /// Handles that `count` bytes of the window were handed to the transport. Returns how many packets are
+  /// wholly sent.
   mutating func transmitted(_ count: Int, order: inout UInt16) -> Int {
     if prefixStart < prefixEnd {
       precondition(count >= 0 && count <= prefixEnd &- prefixStart)
@@ -149,21 +146,7 @@ extension Outbox {
     return packets
   }
 
-  /// `count` bytes of the stream's payload were handed to the transport. Returns how many packets are whole now.
-  mutating func transmittedStream(_ count: Int, order: inout UInt16) -> Int {
-    stream?.sent &+= count
-    guard isStreamSent else { return 0 }
-    windowBase = windowStart
-    finishSending(sendSlot, order: &order)
-    return 1
-  }
-
-  private var isStreamSent: Bool {
-    guard let stream else { return true }
-    return stream.sent >= stream.payloadSize
-  }
-
-  private mutating func finishSending(_ slot: Int, order: inout UInt16) {
+  mutating func finishSending(_ slot: Int, order: inout UInt16) {
     prefixStart = 0
     prefixEnd = 0
     sendSlot = descriptors.slot(after: slot)
@@ -177,7 +160,7 @@ extension Outbox {
       descriptors[slot].state = .sent
       descriptors[slot].since = now.milliseconds
       if resends > 0, hasDuplicateFlag(descriptors[slot]) {
-        // It keeps its order: the connection may end before the next one has been sent again.
+        // It keeps its order, because the connection may end before the next one has been resent.
         resends &-= 1
       } else {
         descriptors[slot].order = order
@@ -186,10 +169,10 @@ extension Outbox {
     }
   }
 
-  /// Whether the first byte of a message has been handed to the transport.
+  /// Returns whether the first byte of a message has been handed to the transport.
   func isBegun(_ slot: Int) -> Bool { windowCount > 0 && slot == sendSlot && isInsidePacket }
 
-  /// Takes back from the window what has not been begun.
+  /// Removes from the window what is not partly sent.
   mutating func shrinkWindow(_ quota: inout SendQuota) {
     let kept = isInsidePacket ? 1 : 0
     while windowCount > kept {

@@ -1,16 +1,16 @@
 import MQTTWire
 import Storage
 
-/// What was published: encoded once, kept until it needs no sending any more (D4).
+/// What was published: encoded once, and kept until it needs no sending any more (D4).
 ///
-/// Two rings. One holds nothing but wire bytes, each packet contiguous, so that one `send` covers
-/// all that is ready. The other holds a descriptor for each packet, in the same order. Room comes
-/// back from the front only: a message that is not acknowledged keeps what came after it. The bytes of a message that
-/// has ended need not wait until somebody has taken its completion; its descriptor does.
+/// There are two rings. One holds nothing but wire bytes, each packet contiguous, so that one `send` covers
+/// all that is ready. The other holds a descriptor for each packet, in the same order. Room is freed at the
+/// front only: a message that is not acknowledged keeps what came after it. The bytes of a message that has
+/// ended need not wait until its completion has been taken, but its descriptor does.
 ///
-/// A message's Packet Identifier follows from its place: the head's identifier plus its distance
-/// from the head. So an acknowledgement finds its message without a search, an identifier can't be
-/// used twice at a time, and QoS 0 simply skips a number.
+/// A message's Packet Identifier follows from its index in the ring: it is the head's identifier plus the
+/// distance from the head. So an acknowledgement finds its message without a search, no identifier is used
+/// twice at a time, and QoS 0 skips a number.
 public struct Outbox: ~Copyable {
   struct Descriptor: BitwiseCopyable {
     var cookie: UInt64
@@ -27,11 +27,11 @@ public struct Outbox: ~Copyable {
     var flags: MessageFlags
     /// Once sent: how many were before it, in both queues; wraps.
     var order: UInt16
-    /// With `isRequest` what tells it in the table of replies, with `hasAlias` its alias in the table of aliases.
+    /// With `isRequest` its tag in `PendingResponses`, with `hasAlias` its alias in the table of aliases.
     var tag: UInt16
     var state: DeliveryState
     var result: DeliveryResult
-    /// With `hasReasonCode` the server's: of PUBREC while `released`, of the end once `completed`.
+    /// With `hasReasonCode` the server's: of PUBREC while `pubrelSent`, of the end once `completed`.
     var reasonCode: UInt8
 
     var qos: QoS { flags.qos }
@@ -39,7 +39,7 @@ public struct Outbox: ~Copyable {
     var start: Int { Int(truncatingIfNeeded: offset) }
     var end: Int { Int(truncatingIfNeeded: offset &+ length) }
 
-    /// What the server said about it.
+    /// The Reason Code that the server sent for it.
     var serverReason: UInt8? {
       get { flags.contains(.hasReasonCode) ? reasonCode : nil }
       set {
@@ -63,10 +63,11 @@ public struct Outbox: ~Copyable {
 
   /// See Outbox+Batch.swift.
   var batch = Batch()
-  /// A message was turned away for want of room, and nobody was told yet that there is some again.
+  /// A message was refused for lack of room, and the application has not been told yet that there is some
+  /// again.
   var isStarved = false
   var hasNewRoom = false
-  /// Behind the head there may be descriptors of which nobody has to hear any more.
+  /// Behind the head there may be free descriptors.
   var hasGap = false
   private let inPlace = InPlace()
 
@@ -75,9 +76,9 @@ public struct Outbox: ~Copyable {
   var unsent = 0
   /// How many of them are sent again.
   var resends = 0
-  /// So many from the head on the server may know by their identifiers.
+  /// How many messages from the head on the server may know by their identifiers.
   var known = 0
-  /// How many were sent, or are waited for from before, and wait for the server.
+  /// How many wait for an acknowledgement, on this connection or from an earlier one.
   var unacknowledged = 0
   var readySlot = 0
   var windowCount = 0
@@ -137,7 +138,8 @@ public struct Outbox: ~Copyable {
 
   public var messageCapacity: Int { descriptors.capacity }
   public var byteCapacity: Int { bytes.capacity }
-  /// Without those behind an older one of which everything has been told: they make room when there is no other.
+  /// How many descriptors are in use. It does not count the free ones behind an older message, which are
+  /// reclaimed when there are no others.
   public var messageCount: Int {
     var count = 0
     var slot = descriptors.head
@@ -152,11 +154,11 @@ public struct Outbox: ~Copyable {
     live > 0 ? bytes.count(head: descriptors[first].start) : 0
   }
 
-  /// Between two calls of `recordPeaks` there only comes something to it.
+  /// It holds because between two calls of `recordPeaks` the count only grows.
   var bytesPeak: Int { max(bytesPeakSeen, byteCount) }
   var messagesPeak: Int { max(messagesPeakSeen, descriptors.count) }
 
-  /// When the oldest that was not sent yet was published.
+  /// When the oldest message that was not sent yet was published.
   var waitingSince: Instant? {
     var slot = sendSlot
     for _ in 0..<unsent {
@@ -169,18 +171,18 @@ public struct Outbox: ~Copyable {
 
   var hasCompletion: Bool { firstCompleted != Outbox.none }
 
-  /// There is something to tell: a completion, or room.
-  var hasNews: Bool { hasCompletion || hasNewRoom }
+  /// Whether there is an event: a completion, or room.
+  var hasEvent: Bool { hasCompletion || hasNewRoom }
 
   // MARK: Things that happened
 
-  /// Time goes on, and something may be taken out.
+  /// Sets the time, before something may be removed.
   mutating func advance(to now: Instant) {
     self.now = now
     recordPeaks()
   }
 
-  /// Before something is taken out.
+  /// Has to be called before something is removed.
   mutating func recordPeaks() {
     bytesPeakSeen = bytesPeak
     recordMessagesPeak()
@@ -191,23 +193,26 @@ public struct Outbox: ~Copyable {
 
   // MARK: Slots
 
-  /// The message an identifier belongs to.
+  /// The slot of the message that was added last.
+  var newestSlot: Int { descriptors.slot(at: descriptors.count &- 1) }
+
+  /// Returns the slot of the message that an identifier belongs to.
   @inline(__always)
   func slot(of identifier: PacketIdentifier) -> Int? {
-    guard !DropIn.isOn else { return slotOfGiven(identifier) }
+    guard !DropIn.isOn else { return slotByCookie(identifier) }
     let distance = identifiers.distance(from: headIdentifier, to: identifier)
     guard distance < descriptors.count else { return nil }
     return descriptors.slot(at: distance)
   }
 
   func identifier(at distance: Int) -> PacketIdentifier {
-    guard !DropIn.isOn else { return givenIdentifier(descriptors.slot(at: distance)) }
+    guard !DropIn.isOn else { return cookieIdentifier(descriptors.slot(at: distance)) }
     return identifiers.advanced(headIdentifier, by: distance)
   }
 
-  /// Of the message that is taken in next.
+  /// Returns the identifier of the message that is added next.
   @inline(__always)
   func newIdentifier(_ cookie: UInt64) -> PacketIdentifier {
-    DropIn.isOn ? PacketIdentifier(given: cookie) : nextIdentifier
+    DropIn.isOn ? PacketIdentifier(cookie: cookie) : nextIdentifier
   }
 }

@@ -1,3 +1,5 @@
+import Storage
+
 /// How a message is to be handled, beside what it says.
 public struct PublishOptions: BitwiseCopyable {
   public enum Kind: BitwiseCopyable {
@@ -17,16 +19,15 @@ public struct PublishOptions: BitwiseCopyable {
   public var cookie: UInt64
   public var isQuiet: Bool
   public var kind = Kind.whole
-  public var overflow = Overflow.refuse
-  /// It is sent first, from the priority queue.
-  public var isUrgent = false
+  private var overflowPolicy = Overflow.refuse
+  private var wantsPriority = false
   /// Seconds from now; 0: it does not expire.
   public var expiry: UInt32 = 0
   /// When that is, in seconds of the session's clock.
   var expiresAt: UInt32 = 0
   /// Where the value of a Message Expiry Interval is in the message's own list of properties.
   public var expiryInProperties: Int? = nil
-  /// Tells the request in the table of replies.
+  /// The tag of the request in `PendingResponses`.
   var responseTag: UInt16? = nil
 
   public init(cookie: UInt64, isQuiet: Bool) {
@@ -34,27 +35,33 @@ public struct PublishOptions: BitwiseCopyable {
     self.isQuiet = isQuiet
   }
 
-  /// `publish` alone will not do.
   @inline(__always)
-  public var needsCare: Bool { isUrgent || overflow != .refuse || expiry != 0 }
+  public var overflow: Overflow {
+    get { Feature.hasOverflow ? overflowPolicy : .refuse }
+    set { overflowPolicy = newValue }
+  }
 
-  /// Something else than a message to be sent some time.
+  /// It is sent first, from the priority queue.
   @inline(__always)
-  var isSpecial: Bool { kind != .whole || overflow != .refuse || expiresAt != 0 || responseTag != nil }
-}
+  public var isUrgent: Bool {
+    get { Feature.hasUrgent && wantsPriority }
+    set { wantsPriority = newValue }
+  }
 
-/// The message whose payload is being written into the outbox.
-struct Reservation: BitwiseCopyable {
-  let slot: Int
-  let payloadSize: Int
-  /// Where the tail was before.
-  let tailOffset: Int
-}
+  @inline(__always)
+  var isReserved: Bool { Feature.hasReserve && kind == .reserved }
 
-/// The message whose payload is supplied as it is sent.
-struct OutgoingStream: BitwiseCopyable {
-  var slot: Int
-  let payloadSize: Int
-  /// How much of the payload was sent on this connection.
-  var sent = 0
+  @inline(__always)
+  var isStream: Bool { Feature.hasStreams && kind == .stream }
+
+  /// Whether the message needs the slow path.
+  @inline(__always)
+  public var needsSlowPath: Bool { isUrgent || overflow != .refuse || expiry != 0 }
+
+  /// Whether the descriptor has to record more than the flags of the message.
+  @inline(__always)
+  var needsAnnotation: Bool {
+    isReserved || isStream || overflow != .refuse || (Feature.hasExpiry && expiresAt != 0)
+      || (Feature.hasReplies && responseTag != nil)
+  }
 }

@@ -11,7 +11,7 @@ import Testing
     let harness = SessionHarness(.v3_1_1) {
       $0.receiveBytes = receiveBytes
       $0.controlBytes = 32
-      $0.answerTimeout = 500
+      $0.ackTimeout = 500
     }
     harness.connect()
     _ = harness.events()

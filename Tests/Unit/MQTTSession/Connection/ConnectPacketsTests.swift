@@ -146,7 +146,7 @@ import Testing
     }
     #expect(harness.received(event.reasonString) == "welcome".bytes)
     #expect(harness.counters.packetsReceived.uint64 == 1)
-    harness.session.release()
+    harness.session.releaseEvent()
     #expect(harness.counters.packetsReceived.uint64 == 2)
   }
 

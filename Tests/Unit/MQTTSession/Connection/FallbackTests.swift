@@ -90,7 +90,7 @@ import Testing
 
   /// Neither is a connection that is closed without a word, before the server has CONNECT, or once it has said
   /// anything, on this connection or on one before.
-  @Test func closedWithoutAWord() {
+  @Test func closedWithoutConnack() {
     let harness = Self.harness()
     harness.session.connectionOpened()
     #expect(!harness.serverRejectedVersion)

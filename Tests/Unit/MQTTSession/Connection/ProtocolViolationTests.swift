@@ -79,7 +79,7 @@ import Testing
         _ = harness.event()
         #expect(harness.hold())
         let token = harness.token
-        harness.session.release()
+        harness.session.releaseEvent()
 
         // Behind it a PUBACK that nobody looks at any more.
         harness.receive(test.packet(version) + puback(1), piece: piece)

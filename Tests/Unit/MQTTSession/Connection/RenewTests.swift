@@ -67,7 +67,7 @@ import Testing
 
   @Test(arguments: bothVersions)
   func requestsEndWithTheConnection(version: ProtocolVersion) throws {
-    let harness = Self.harness(version) { $0.forgetsRequests = true }
+    let harness = Self.harness(version) { $0.dropsSubscribes = true }
     try harness.subscribe(["a"], qos: .atLeastOnce, cookie: 7)
     _ = harness.drain()
     try harness.subscribe(["b"], qos: .atLeastOnce, cookie: 8)

@@ -242,7 +242,7 @@ import Testing
       _ = harness.event()
       #expect(harness.hold())
     }
-    harness.session.release()
+    harness.session.releaseEvent()
     harness.reconnect(sessionPresent: true)
     _ = harness.events()
     harness.receive(publish(version, qos: .atLeastOnce, identifier: 1, duplicate: true))

@@ -105,7 +105,7 @@ import Testing
     repeat {
       rest = harness.receive(rest)
       if case .message = harness.event() { taken += 1 }
-      harness.session.release()
+      harness.session.releaseEvent()
     } while harness.wantsReceive || harness.hasEvent
     #expect(taken >= (controlBytes - 8) / 5 && taken < 400)
     #expect(!harness.wantsReceive)
@@ -116,7 +116,7 @@ import Testing
       sent += harness.transmit(3) ?? []
       rest = harness.receive(rest)
       if case .message = harness.event() { taken += 1 }
-      harness.session.release()
+      harness.session.releaseEvent()
     }
     #expect(taken == 400)
     #expect(
@@ -168,7 +168,7 @@ import Testing
     harness.receive(publish(.v3_1_1, qos: .atLeastOnce, identifier: 1))
     _ = harness.event()
     let token = harness.token
-    harness.session.release()
+    harness.session.releaseEvent()
     harness.receive(publish(.v3_1_1, qos: .atLeastOnce, identifier: 2))
     #expect(harness.events() == [])
     for _ in 0..<20 {
@@ -199,7 +199,7 @@ import Testing
       harness.advanceClock(10_000)
       #expect(harness.ending == nil)
     }
-    harness.session.release()
+    harness.session.releaseEvent()
     #expect(harness.ending == nil)
   }
 
@@ -308,7 +308,7 @@ import Testing
   /// An answer lies unread behind a message that has to wait for the application: its time is not up.
   @Test func anAnswerBehindAMessageThatWaits() throws {
     let harness = SessionHarness(.v3_1_1) {
-      $0.answerTimeout = 5000
+      $0.ackTimeout = 5000
       $0.keepAlive = 0
       $0.holdsMessages = true
       $0.receiveMaximum = 1
@@ -331,7 +331,7 @@ import Testing
   /// Or behind one that is larger than the receive buffer, and takes its time.
   @Test func anAnswerBehindALargeMessage() throws {
     let harness = LargeMessageTests.harness(.v3_1_1, parts: true) {
-      $0.answerTimeout = 5000
+      $0.ackTimeout = 5000
       $0.keepAlive = 0
     }
     try harness.publish("a", qos: .atLeastOnce, cookie: 1)

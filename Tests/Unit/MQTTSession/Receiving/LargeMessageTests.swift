@@ -249,11 +249,11 @@ import Testing
     while case .message(let part) = harness.event() {
       #expect(harness.hold() == part.isLast)
       if part.isLast { break }
-      harness.session.release()
+      harness.session.releaseEvent()
       rest = harness.receive(rest)
     }
     let token = harness.token
-    harness.session.release()
+    harness.session.releaseEvent()
     #expect(harness.drain() == [])
     try harness.acknowledge(token)
     #expect(harness.drain() == puback(3))
@@ -271,7 +271,7 @@ import Testing
       harness.receive(publish(version, qos: .atLeastOnce, identifier: 1))
       _ = harness.event()
       let token = harness.token
-      harness.session.release()
+      harness.session.releaseEvent()
       let packet = publish(version, topic, Self.payload(200), qos: .atLeastOnce, identifier: 2)
       let rest = harness.receive(packet)
       #expect(!rest.isEmpty)

@@ -50,7 +50,7 @@ import Testing
     _ = harness.event()
     harness.receive(publish(.v5_0, qos: .exactlyOnce, identifier: 3))
     guard case .message = harness.event() else { return #expect(Bool(false)) }
-    harness.session.release()
+    harness.session.releaseEvent()
     #expect(harness.drain() == hex("50 02 00 03"))
     harness.receive(hex("62 0A 00 03 00 06") + why + hex("62 02 00 04"))
     // Its answer does not wait for the application.

@@ -253,7 +253,7 @@ import Testing
             harness.receive(publish(.v5_0, qos: qos, identifier: identifier + UInt16(code)))
             _ = harness.event()
             try? harness.acknowledge(harness.token, code, properties: words)
-            harness.session.release()
+            harness.session.releaseEvent()
             sent += harness.drain()
           }
         }

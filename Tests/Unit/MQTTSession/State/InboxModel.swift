@@ -124,7 +124,7 @@ final class InboxModel {
       turns += 1
       try check(turns < 1000, "does not come to an end: \(flights.count) in flight")
     }
-    harness.session.release()
+    harness.session.releaseEvent()
     try transmit(.max)
     try check(harness.inbox.unacknowledged == 0, "\(harness.inbox.unacknowledged) are left behind")
     // And there is room for as many as ever.

@@ -111,7 +111,7 @@ import Testing
 
     harness.receive(publish(version, "a", qos: .exactlyOnce, identifier: 65_535))
     #expect(harness.event() == .message(ReceivedMessage("a", qos: .exactlyOnce)))
-    harness.session.release()
+    harness.session.releaseEvent()
     #expect(harness.drain() == pubrec(65_535))
     #expect(harness.inbox.unacknowledged == 1)
     harness.receive(pubrel(65_535))
@@ -161,7 +161,7 @@ import Testing
       tokens.append(harness.token)
       #expect(harness.hold())
     }
-    harness.session.release()
+    harness.session.releaseEvent()
     harness.reconnect(sessionPresent: true)
     harness.receive(publish(version, qos: qos, identifier: 1, duplicate: true))
     #expect(harness.events() == [.connected(sessionPresent: true)])
@@ -179,7 +179,7 @@ import Testing
     _ = harness.event()
     let token = harness.token
     #expect(harness.hold())
-    harness.session.release()
+    harness.session.releaseEvent()
     harness.reconnect(sessionPresent: false)
     #expect(throws: SessionError.token) { try harness.acknowledge(token) }
     #expect(harness.inbox.unacknowledged == 0)
@@ -192,7 +192,7 @@ import Testing
     _ = harness.event()
     let first = harness.token
     #expect(harness.hold())
-    harness.session.release()
+    harness.session.releaseEvent()
     harness.reconnect(sessionPresent: true)
     harness.receive(
       publish(.v5_0, qos: .atLeastOnce, identifier: 2)
@@ -211,7 +211,7 @@ import Testing
         harness.receive(publish(.v5_0, qos: qos, identifier: identifier))
         _ = harness.event()
         try harness.acknowledge(harness.token, code)
-        harness.session.release()
+        harness.session.releaseEvent()
       }
       #expect(harness.drain() == puback(1, code) + pubrec(2, code))
       #expect(harness.inbox.unacknowledged == 0)
@@ -236,7 +236,7 @@ import Testing
     #expect(harness.drain() == [])
     try harness.acknowledge(one, 0, properties: properties)
     try harness.acknowledge(two, 0x80, properties: properties)
-    harness.session.release()
+    harness.session.releaseEvent()
     #expect(
       harness.drain() == packet(first, [0, 1, 0] + list(.v5_0, properties))
         + packet(first, [0, 2, 0x80] + list(.v5_0, properties)))
@@ -250,7 +250,7 @@ import Testing
       harness.receive(publish(.v5_0, qos: .atLeastOnce, identifier: 1))
       _ = harness.event()
       try harness.acknowledge(harness.token, 0x80, properties: properties)
-      harness.session.release()
+      harness.session.releaseEvent()
       let full = packet(0x40, [0, 1, 0x80] + list(.v5_0, properties))
       #expect(full.count == 16)
       #expect(harness.drain() == (limit >= 16 ? full : puback(1, 0x80)), "\(limit)")
@@ -278,7 +278,7 @@ import Testing
       #expect(throws: SessionError.tooLarge) { try harness.acknowledge(token, 0, properties: much) }
     }
     #expect(harness.inbox.unacknowledged == 1)
-    harness.session.release()
+    harness.session.releaseEvent()
     #expect(harness.drain() == puback(1))
     #expect(throws: SessionError.token) { try harness.acknowledge(token) }
   }
@@ -296,7 +296,7 @@ import Testing
       // Room is left for what must always get in.
       if packet.count <= 120 {
         try harness.acknowledge(harness.token, 0, properties: properties)
-        harness.session.release()
+        harness.session.releaseEvent()
         #expect(harness.drain() == packet)
       } else {
         #expect(throws: SessionError.tooLarge) {
@@ -323,7 +323,7 @@ import Testing
     _ = harness.event()
     let token = harness.token
     #expect(harness.hold())
-    harness.session.release()
+    harness.session.releaseEvent()
     harness.receive(publish(version, qos: .exactlyOnce, identifier: 1, duplicate: true))
     harness.receive(pubrel(1))
     #expect(harness.ending == nil)

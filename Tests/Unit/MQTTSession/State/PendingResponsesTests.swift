@@ -179,7 +179,7 @@ import Testing
     #expect(Self.cookies([harness.event()].compactMap { $0 }) == [1])
     #expect(harness.hold())
     let token = harness.token
-    harness.session.release()
+    harness.session.releaseEvent()
     harness.reconnect(sessionPresent: true)
     harness.receive(publish(.v5_0, "r", qos: qos, identifier: 4, duplicate: true, properties: properties))
     #expect(harness.events() == [.connected(sessionPresent: true)])

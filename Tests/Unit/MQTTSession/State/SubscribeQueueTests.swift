@@ -23,12 +23,12 @@ import Testing
     let harness = Self.harness(version)
     try harness.subscribe(["a/+", "b"], qos: .atLeastOnce, cookie: 7)
     #expect(!harness.isDrained)
-    #expect(harness.inbox.requests == 1)
+    #expect(harness.inbox.subscribes == 1)
     #expect(harness.drain() == request(version, 0x82, 65_280, [("a/+", 1), ("b", 1)]))
     #expect(!harness.isDrained)
     harness.receive(suback(version, 65_280, [1, 0]))
     #expect(harness.isDrained)
-    #expect(harness.inbox.requests == 0)
+    #expect(harness.inbox.subscribes == 0)
     #expect(harness.events() == [.answered(7, [1, 0], refusal: nil)])
     #expect(harness.drain() == [])
   }
@@ -56,7 +56,7 @@ import Testing
           .v5_0, 0x82, 65_280, [("a", 0x2E), ("b", 0x10)],
           properties: [0x0B, 0xFF, 0xFF, 0xFF, 0x7F] + properties))
     harness.receive(suback(.v5_0, 65_280, [2, 0], properties: property(0x1F, "so be it") + properties))
-    guard case .answered(let event) = harness.session.nextEvent() else {
+    guard case .subscribeCompleted(let event) = harness.session.nextEvent() else {
       Issue.record("not answered")
       return
     }
@@ -140,7 +140,7 @@ import Testing
       harness.receive(unsuback(version, 65_281, [0]))
       _ = harness.event()
       #expect(harness.event() == .answered(2, version == .v5_0 ? [0] : [], refusal: nil))
-      harness.session.release()
+      harness.session.releaseEvent()
       harness.reconnect(sessionPresent: isPresent)
       #expect(harness.drain() == first)
     }
@@ -236,7 +236,7 @@ import Testing
     }
     #expect(throws: limited.error) { try subscribe(limited.filter, limited.identifier, cookie: 1) }
     try subscribe("b", 0, cookie: 2)
-    #expect(harness.inbox.requests == 1)
+    #expect(harness.inbox.subscribes == 1)
     harness.lose()
     // Nobody knows what the next server can do.
     try subscribe(limited.filter, limited.identifier, cookie: 3)
@@ -260,7 +260,7 @@ import Testing
     try harness.subscribe(["#"], cookie: 4)
     harness.connect(properties: wildcardAvailable(0))
     #expect(harness.isDrained)
-    #expect(harness.inbox.requests == 0)
+    #expect(harness.inbox.subscribes == 0)
     #expect(harness.hasEvent)
     harness.reconnect(sessionPresent: false)
     #expect(harness.isDrained)
@@ -315,7 +315,7 @@ import Testing
     let harness = SessionHarness(.v5_0) {
       $0.allowsFallback = true
       $0.requests = 16
-      $0.requestBytes = 8192
+      $0.subscribeBytes = 8192
     }
     let options = SubscriptionOptions(
       maximumQoS: .atLeastOnce, noLocal: false, retainAsPublished: true, retainHandling: .doNotSend)
@@ -376,7 +376,7 @@ import Testing
         #expect(throws: SessionError.option) { try harness.subscribe(Filters([("a", options)])) }
       }
     }
-    #expect(harness.inbox.requests == 0)
+    #expect(harness.inbox.subscribes == 0)
     #expect(harness.drain() == [])
   }
 
@@ -385,7 +385,7 @@ import Testing
     for room in [64, 127, 128, 129, 130, 131, 132, 200] {
       var fitting = 0
       for size in 1...room {
-        let harness = Self.harness(version) { $0.requestBytes = room }
+        let harness = Self.harness(version) { $0.subscribeBytes = room }
         let filter = String(repeating: "f", count: size)
         let packet = request(version, 0x82, 65_280, [(filter, 0)])
         if packet.count <= room {
@@ -424,7 +424,7 @@ import Testing
       let version: ProtocolVersion = random.percent(50) ? .v5_0 : .v3_1_1
       let harness = Self.harness(version) {
         $0.requests = places
-        $0.requestBytes = bytes
+        $0.subscribeBytes = bytes
       }
       var queue: [Queued] = []
       var nextSlot = 0
@@ -497,7 +497,7 @@ import Testing
           for index in queue.indices { queue[index].isSent = false }
         }
         let count = queue.count { !$0.isFree }
-        if harness.inbox.requests != count || harness.isDrained != (count == 0) {
+        if harness.inbox.subscribes != count || harness.isDrained != (count == 0) {
           wrong = "step \(step): not \(count)"
         }
       }

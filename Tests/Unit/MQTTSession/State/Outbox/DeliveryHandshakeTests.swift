@@ -9,11 +9,11 @@ import Testing
   static let table = """
     1 sent puback accepts complete
     1 sent puback refuses refuse
-    2 sent pubrec accepts release
+    2 sent pubrec accepts sendPubrel
     2 sent pubrec refuses refuse
-    2 released pubrec accepts releaseAgain
-    2 released pubcomp accepts complete
-    2 released pubcomp refuses complete
+    2 pubrelSent pubrec accepts resendPubrel
+    2 pubrelSent pubcomp accepts complete
+    2 pubrelSent pubcomp refuses complete
     """
 
   /// All 3 × 6 × 15 × 2 combinations. Of what was sent, what the table does not name is a Protocol Error.
@@ -23,7 +23,7 @@ import Testing
       let words = line.split(separator: " ").map(String.init)
       rows[words.dropLast().joined(separator: " ")] = words[4]
     }
-    let states: [DeliveryState] = [.reserved, .queued, .sent, .released, .completed, .free]
+    let states: [DeliveryState] = [.reserved, .queued, .sent, .pubrelSent, .completed, .free]
     var count = 0
     for qos in allQoS {
       for state in states {
@@ -34,7 +34,7 @@ import Testing
             let otherwise =
               switch state {
               case .queued: "wait"
-              case .sent, .released: "violation"
+              case .sent, .pubrelSent: "violation"
               case .reserved, .completed, .free: "unknown"
               }
             #expect("\(step)" == rows[row] ?? otherwise, "\(row)")

@@ -11,7 +11,7 @@ import TestSupport
 final class OutboxModel {
   struct Disagreement: Error { let text: String }
 
-  enum State { case queued, sent, released, completed, free }
+  enum State { case queued, sent, pubrelSent, completed, free }
 
   struct Message {
     let cookie: UInt64
@@ -488,8 +488,8 @@ final class OutboxModel {
     let message = messages[index]
     switch message.state {
     case .sent: messages[index].state = .queued
-    case .released where isPresent: againDue.append(message.identifier)
-    case .released: return complete(index, .delivered(message.cookie))
+    case .pubrelSent where isPresent: againDue.append(message.identifier)
+    case .pubrelSent: return complete(index, .delivered(message.cookie))
     default: break
     }
     guard messages[index].state == .queued else { return }
@@ -520,7 +520,8 @@ final class OutboxModel {
       if let next = messages.first(where: { $0.state == .queued }) {
         // A message that awaits PUBCOMP from before may take from the window, or not.
         let inFlight =
-          outstanding.count + messages.count { $0.state == .released && !outstanding.contains($0.identifier) }
+          outstanding.count
+          + messages.count { $0.state == .pubrelSent && !outstanding.contains($0.identifier) }
         try check(next.qos != .atMostOnce && inFlight >= window, "message \(next.cookie) could be sent")
       }
       return false
@@ -567,7 +568,8 @@ final class OutboxModel {
     } else {
       throw Disagreement(text: "sent \(packet), due again are \(againDue), answers \(answersDue)")
     }
-    if packet.count == 4, messages.contains(where: { $0.identifier == identifier && $0.state == .released }),
+    if packet.count == 4,
+      messages.contains(where: { $0.identifier == identifier && $0.state == .pubrelSent }),
       !pubcomps.contains(identifier)
     {
       pubcomps.append(identifier)
@@ -594,12 +596,12 @@ final class OutboxModel {
         outstanding.remove(identifier)
         complete(index, .refused(messages[index].cookie, 0x83))
       } else {
-        messages[index].state = .released
+        messages[index].state = .pubrelSent
         answersDue.append(pubrel(identifier))
       }
     case 2 where !pubcomps.isEmpty:
       let identifier = pubcomps.remove(at: random.below(pubcomps.count))
-      let index = try indexOf(identifier, .released)
+      let index = try indexOf(identifier, .pubrelSent)
       harness.receive(pubcomp(identifier, isRefusal ? 0x92 : 0))
       outstanding.remove(identifier)
       complete(index, .delivered(messages[index].cookie))
@@ -621,11 +623,11 @@ final class OutboxModel {
     let near = messages.isEmpty ? 1 : messages[random.below(messages.count)].identifier
     let identifier = random.percent(60) ? near : UInt16(1 + random.below(65_535))
     let awaits = messages.first {
-      $0.identifier == identifier && ($0.state == .sent || $0.state == .released)
+      $0.identifier == identifier && ($0.state == .sent || $0.state == .pubrelSent)
     }
     if let awaits {
       // A PUBREC once more; everything else would be a Protocol Error, or what `answer` does.
-      guard awaits.state == .released, !againDue.contains(identifier) else { return }
+      guard awaits.state == .pubrelSent, !againDue.contains(identifier) else { return }
       harness.receive(pubrec(identifier))
       answersDue.append(pubrel(identifier))
     } else {

@@ -6,7 +6,7 @@ import Testing
 
 /// What becomes of a message when its connection ends (§4.1, §4.4).
 @Suite struct ResumeTests {
-  enum State: CaseIterable { case queued, partlySent, sent, released, completed }
+  enum State: CaseIterable { case queued, partlySent, sent, pubrelSent, completed }
 
   struct Case: Sendable, CustomTestStringConvertible {
     let qos: QoS
@@ -29,7 +29,7 @@ import Testing
     Case(qos: .exactlyOnce, state: .partlySent, present: ["new"], lost: ["new"]),
     Case(qos: .atLeastOnce, state: .sent, present: ["again"], lost: ["new"]),
     Case(qos: .exactlyOnce, state: .sent, present: ["again"], lost: ["sessionLost"]),
-    Case(qos: .exactlyOnce, state: .released, present: ["release"], lost: ["delivered"]),
+    Case(qos: .exactlyOnce, state: .pubrelSent, present: ["release"], lost: ["delivered"]),
     Case(qos: .atMostOnce, state: .completed, present: ["delivered"], lost: ["delivered"]),
     Case(qos: .atLeastOnce, state: .completed, present: ["delivered"], lost: ["delivered"]),
     Case(qos: .exactlyOnce, state: .completed, present: ["delivered"], lost: ["delivered"]),
@@ -50,7 +50,7 @@ import Testing
     }
     _ = harness.drain()
     switch (qos, state) {
-    case (.exactlyOnce, .released): harness.receive(pubrec(1))
+    case (.exactlyOnce, .pubrelSent): harness.receive(pubrec(1))
     case (.atLeastOnce, .completed): harness.receive(puback(1))
     case (.exactlyOnce, .completed): harness.receive(pubrec(1) + pubcomp(1))
     default: break
@@ -62,7 +62,7 @@ import Testing
   func nextConnection(_ test: Case, version: ProtocolVersion) throws {
     for isPresent in [false, true] {
       let harness = try Self.harness(version, test.qos, test.state)
-      if test.state == .released { _ = harness.drain() }
+      if test.state == .pubrelSent { _ = harness.drain() }
       harness.reconnect(sessionPresent: isPresent)
       let first = publish(version, qos: test.qos, identifier: 1)
       let again = publish(version, qos: test.qos, identifier: 1, duplicate: true)
@@ -103,7 +103,7 @@ import Testing
 
   /// PUBREL that was asked for but never left is not forgotten.
   @Test func pubrelThatDidNotLeave() throws {
-    let harness = try Self.harness(.v3_1_1, .exactlyOnce, .released)
+    let harness = try Self.harness(.v3_1_1, .exactlyOnce, .pubrelSent)
     harness.reconnect(sessionPresent: true)
     #expect(harness.drain() == pubrel(1))
     harness.reconnect(sessionPresent: true)

@@ -6,46 +6,47 @@ import Platform
 /// The driver, on Linux.
 typealias Client = MQTTClient.Client<Linux>
 
-/// What lies at the beginning of the caller's block: what `smq_client *` points to.
+/// What is at the beginning of the caller's block: `smq_client *` points to it.
 ///
-/// As long as the client lives nothing in here changes: other threads read it while the owner changes the
-/// client, which therefore lies behind it.
-@safe struct ClientSlot: ~Copyable {
-  /// First, because the thread sanitizer of Swift 6.3.1 takes what is first for the address of `client`.
-  private let place: UnsafeMutablePointer<Client>
-  /// What the application wants to find with messages.
+/// Nothing in it changes as long as the client lives, because other threads read it while the owner changes
+/// the client. Therefore the client is behind it.
+@safe struct ClientHandle: ~Copyable {
+  /// It comes first, because the thread sanitizer of Swift 6.3.1 takes the first field for the address of
+  /// `client`.
+  private let start: UnsafeMutablePointer<Client>
+  /// The handlers that the application has set.
   private let table: UnsafeMutablePointer<HandlerTable>
-  /// Tells a client from memory that is none, and from one that was closed.
-  var mark: UInt32
+  /// Distinguishes a client from other memory, and from a client that was closed.
+  var magic: UInt32
   let submitter: Submitter
 
-  /// The caller guarantees room for a client at `place`, and for what goes with it at `table`.
+  /// The caller guarantees room for a client at `start`, and for its handlers at `table`.
   @unsafe init(
-    submitter: Submitter, client: consuming Client, at place: UnsafeMutablePointer<Client>,
+    submitter: Submitter, client: consuming Client, at start: UnsafeMutablePointer<Client>,
     handlers: consuming HandlerTable, at table: UnsafeMutablePointer<HandlerTable>
   ) {
-    mark = Self.aliveMark
+    magic = Self.liveMagic
     self.submitter = submitter
-    unsafe self.place = unsafe place
+    unsafe self.start = unsafe start
     unsafe self.table = unsafe table
-    unsafe place.initialize(to: client)
+    unsafe start.initialize(to: client)
     unsafe table.initialize(to: handlers)
   }
 
   deinit {
-    unsafe place.deinitialize(count: 1)
+    unsafe start.deinitialize(count: 1)
     unsafe table.deinitialize(count: 1)
   }
 
-  // The owner's.
+  // Only the owner may use these.
 
   var client: Client {
-    unsafeAddress { unsafe UnsafePointer(place) }
-    nonmutating unsafeMutableAddress { unsafe place }
+    unsafeAddress { unsafe UnsafePointer(start) }
+    nonmutating unsafeMutableAddress { unsafe start }
   }
 
   var clientAddress: UnsafeMutablePointer<Client> {
-    @inline(__always) get { unsafe place }
+    @inline(__always) get { unsafe start }
   }
 
   var handlers: HandlerTable {
@@ -53,37 +54,37 @@ typealias Client = MQTTClient.Client<Linux>
     nonmutating unsafeMutableAddress { unsafe table }
   }
 
-  static var aliveMark: UInt32 { 0x534D_5154 }  // "SMQT"
-  static var closedMark: UInt32 { 0 }
+  static var liveMagic: UInt32 { 0x534D_5154 }  // "SMQT"
+  static var closedMagic: UInt32 { 0 }
 }
 
-/// The slot behind a handle; throws what is wrong with the handle.
+/// Returns what a handle points to, or throws what is wrong with the handle.
 ///
-/// The caller guarantees that it is a handle from `smq_client_init`, and that no other thread uses
-/// the client meanwhile.
+/// The caller guarantees that it is a handle from `smq_client_init`, and that no other thread uses the
+/// client meanwhile.
 @inline(__always)
-func slot(_ handle: OpaquePointer?) throws(Status) -> UnsafeMutablePointer<ClientSlot> {
+func slot(_ handle: OpaquePointer?) throws(Status) -> UnsafeMutablePointer<ClientHandle> {
   guard let handle = unsafe handle else { throw .null }
-  let slot = unsafe UnsafeMutablePointer<ClientSlot>(handle)
-  guard unsafe slot.pointee.mark == ClientSlot.aliveMark else { throw .client }
+  let slot = unsafe UnsafeMutablePointer<ClientHandle>(handle)
+  guard unsafe slot.pointee.magic == ClientHandle.liveMagic else { throw .client }
   return unsafe slot
 }
 
-/// The span a `smq_bytes` stands for. It lasts as long as the call it came with.
+/// Returns the span of a `smq_bytes`. It lasts as long as the call it came with.
 @inline(__always)
 @_lifetime(immortal)
 func span(_ bytes: smq_bytes) throws(Status) -> Span<UInt8> {
   guard unsafe bytes.size != 0 else { return Span() }
   guard let data = unsafe bytes.data else { throw .null }
   let start = unsafe data.assumingMemoryBound(to: UInt8.self)
-  // 2 GiB and more, which a 32-bit Int takes for negative, is more than anything here may have: what it
-  // is for says so, before it looks at a byte.
+  // A 32-bit Int takes 2 GiB and more for a negative number. So much is more than any parameter may have,
+  // and the check of its size refuses it before a byte is read.
   let count = unsafe bytes.size & ~0x7FFF_FFFF == 0 ? bytes.size : 0x7FFF_FFFF
   let span = unsafe Span(_unsafeStart: start, count: count)
   return unsafe _overrideLifetime(span, copying: ())
 }
 
-/// The same for a pointer to one that may be left out.
+/// Returns the span of a `smq_bytes` that may be left out.
 @inline(__always)
 @_lifetime(immortal)
 func span(_ bytes: UnsafePointer<smq_bytes>?) throws(Status) -> Span<UInt8> {
@@ -91,8 +92,8 @@ func span(_ bytes: UnsafePointer<smq_bytes>?) throws(Status) -> Span<UInt8> {
   return try unsafe span(bytes.pointee)
 }
 
-/// Checks the size a struct from the caller says it has: at least the one of version 1, and nothing
-/// set in what a newer header may have added.
+/// Checks the size that a struct from the caller has: at least that of version 1, and zeros in what a newer
+/// header may have added.
 ///
 /// The caller guarantees `size` readable bytes at `start`.
 @inline(__always)
@@ -103,14 +104,14 @@ func checkSize(_ start: UnsafeRawPointer, _ size: UInt32, known: Int) throws(Sta
 
 @inline(never)
 private func checkTail(_ start: UnsafeRawPointer, _ size: UInt32, known: Int) throws(Status) {
-  // No header of ours will ever have a struct this large: a size above it was never set.
+  // No version of the header will have a struct this large: the field was not set.
   guard size > UInt32(truncatingIfNeeded: known), size <= 4096 else { throw .structSize }
   for offset in known..<Int(truncatingIfNeeded: size) {
     guard unsafe start.load(fromByteOffset: offset, as: UInt8.self) == 0 else { throw .structSize }
   }
 }
 
-/// Sets what a newer header has added to a struct that the library fills to zero.
+/// Zeroes what a newer header has added to a struct that the library fills.
 ///
 /// The caller guarantees `size` writable bytes at `start`.
 func clearTail(_ start: UnsafeMutableRawPointer, _ size: UInt32, known: Int) {
