@@ -65,7 +65,8 @@ extension Outbox {
   /// Returns whether the message at an index, which may have ended meanwhile, or one behind it is about to be
   /// sent with its identifier.
   private func isBegun(from gapIndex: Int) -> Bool {
-    isIdentifierFixed && descriptors[sendSlot].qos != .atMostOnce && descriptors.index(of: sendSlot) >= gapIndex
+    isIdentifierFixed && descriptors[sendSlot].qos != .atMostOnce
+      && descriptors.index(of: sendSlot) >= gapIndex
   }
 
   /// The identifier of the packet that is sent next cannot change: a part of the packet was sent, or the prefix
