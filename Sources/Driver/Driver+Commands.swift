@@ -37,12 +37,12 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
       return false
     }
     timers.stop(.connect)
-    let deadline = now.advanced(by: engine.isAccepted ? drain : 0)
-    timers.startOrHasten(.leave, at: deadline)
-    guard !connection.isLeaving else { return false }
-    connection.isLeaving = true
+    let time = engine.isAccepted ? drain : 0
+    timers.startOrHasten(.leave, at: now.advanced(by: time))
+    let wasLeaving = connection.isLeaving
+    if !wasLeaving || time == 0 { connection.leaving = time == 0 ? .atOnce : .drained }
     phase = .open(connection)
-    return true
+    return !wasLeaving
   }
 
   /// Closes the transport without a final packet, so that the server takes the connection for lost (and

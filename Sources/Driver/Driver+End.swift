@@ -4,15 +4,18 @@ import Transports
 
 /// The end of a connection: the one the application wants, and every other.
 extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
-  /// Sends the final packet when it is time, and closes when all is sent.
-  mutating func finishDisconnect(at now: Instant) {
+  /// Sends the final packet when it is time, and closes when all is sent. `deadlinesCount`: the system was asked what is ready,
+  /// so nothing that came in time lies there unread.
+  mutating func finishDisconnect(at now: Instant, deadlinesCount: Bool = true) {
     guard case .open(let connection) = phase else { return }
-    if connection.isLeaving, !engine.wantsClose, engine.isDrained || timers.isDue(.leave, at: now) {
-      guard sendFinalPacket(at: now) else { return }
+    if connection.isLeaving, !engine.wantsClose,
+      engine.isDrained || connection.leaving == .atOnce || (deadlinesCount && timers.isDue(.leave, at: now))
+    {
+      guard sendFinalPacket(at: now, deadlinesCount: deadlinesCount) else { return }
     }
     guard engine.wantsClose else { return }
     timers.startIfStopped(.linger, at: now.advanced(by: Self.lingerTimeout))
-    let isTimeUp = timers.isDue(.linger, at: now)
+    let isTimeUp = deadlinesCount && timers.isDue(.linger, at: now)
     if engine.hasUnsentFinalPacket, !isTimeUp { return }
     if fallsBack() { return reopen(at: now) }
     guard let request = engine.closeRequest else { return }
@@ -29,14 +32,14 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
   private mutating func fallsBack() -> Bool { !isLeaving && engine.fallBack() }
 
   /// False: the connection is over, or there is no room for the final packet yet.
-  private mutating func sendFinalPacket(at now: Instant) -> Bool {
+  private mutating func sendFinalPacket(at now: Instant, deadlinesCount: Bool) -> Bool {
     if !engine.sendFinalPacket() {
       // What is queued before it is sent first, for as long as the end may take.
       timers.startIfStopped(.linger, at: now.advanced(by: Self.lingerTimeout))
       transmit(at: now)
       guard isLive else { return false }
       if !engine.sendFinalPacket() {
-        if timers.isDue(.linger, at: now) { end(.timeout) }
+        if deadlinesCount, timers.isDue(.linger, at: now) { end(.timeout) }
         return false
       }
     }

@@ -92,7 +92,7 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
     guard isLive else { return }
     transmit(at: now)
     guard isLive else { return }
-    finishDisconnect(at: now)
+    finishDisconnect(at: now, deadlinesCount: readiness != nil)
     watchTransport()
   }
 

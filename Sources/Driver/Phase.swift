@@ -37,12 +37,21 @@ enum Phase: BitwiseCopyable {
 enum Query: BitwiseCopyable { case credentials, addresses, transport }
 
 struct OpenConnection: BitwiseCopyable {
+  enum Leaving: BitwiseCopyable {
+    case not
+    /// When all is sent and acknowledged, or the timer `leave` is due.
+    case drained
+    case atOnce
+  }
+
+  var isLeaving: Bool { leaving != .not }
+
   /// The system takes no more bytes for now.
   var isBlocked = false
   /// The system will tell when there is something to receive.
   var isWatchingReceive = false
-  /// The application wants to leave.
-  var isLeaving = false
+  /// How the application wants to leave.
+  var leaving = Leaving.not
   /// The transport is gone, but what it brought is still to be handed out.
   var transportError: FailureCause? = nil
 }

@@ -170,8 +170,9 @@ extension Session {
     guard let reservation = state.outbox.reservation else { throw .state }
     guard payloadSize >= 0, payloadSize <= reservation.payloadSize else { throw .option }
     state.outbox.commit(reservation, payloadSize: payloadSize, limits: connection.limits)
-    // The connection that it was for was lost.
-    if policy.needsConnection, !connection.isUp { state.outbox.dropAtMostOnce() }
+    // The connection that it was for was lost. While it closes, a part of a message may have been sent: what is
+    // left is dropped when it is closed.
+    if policy.needsConnection, !connection.isUp, !connection.isClosing { state.outbox.dropAtMostOnce() }
     counters.messagesPublished.increment()
   }
 

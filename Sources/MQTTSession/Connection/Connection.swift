@@ -72,6 +72,9 @@ struct Connection: BitwiseCopyable {
     }
   }
 
+  /// Nothing more is accepted from the server; what is queued already may still go out.
+  var isClosing: Bool { if case .closing = phase { true } else { false } }
+
   /// Whether packets from the server are parsed.
   var isReceiving: Bool {
     @inline(__always) get { isUp || phase == .awaitingConnack }

@@ -86,7 +86,7 @@ extension Session {
     switch response {
     case .nothing: break
     case .pubrel(let reason): appendAcknowledgement(.pubrel, packet.identifier, reason)
-    case .violation: violate(.handshake)
+    case .violation: return violate(.handshake)
     }
     guard !packet.properties.isEmpty else { return finish(header) }
     switch isUrgent ? state.urgent.element.details(slot) : state.outbox.details(slot) {

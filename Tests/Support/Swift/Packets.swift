@@ -17,6 +17,12 @@ public func acknowledgement(_ first: UInt8, _ identifier: UInt16, _ code: UInt8)
   return [first, UInt8(body.count)] + body
 }
 
+/// With properties, of 5.0.
+public func acknowledgement(_ first: UInt8, _ identifier: UInt16, properties: [UInt8]) -> [UInt8] {
+  let body = [UInt8(identifier >> 8), UInt8(identifier & 0xFF), 0, UInt8(properties.count)] + properties
+  return [first, UInt8(body.count)] + body
+}
+
 public func puback(_ identifier: UInt16, _ code: UInt8 = 0) -> [UInt8] {
   acknowledgement(0x40, identifier, code)
 }

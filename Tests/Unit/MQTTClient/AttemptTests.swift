@@ -162,6 +162,21 @@ import Transports
     #expect(told.map(\.time) == [start + 1000 + world.server.delay])
   }
 
+  /// What came in time counts, though the program looks for it late, and only sends at first.
+  @Test func drainingAProgramThatIsLate() throws {
+    let world = World()
+    let harness = try Self.connected(world)
+    try harness.publish("a", cookie: 5)
+    _ = harness.client.flush(at: harness.now)
+    try harness.disconnect(drain: 1000)
+    _ = harness.client.flush(at: harness.now)
+    world.now &+= 1500
+    _ = harness.client.flush(at: harness.now)
+    let told = harness.run(5000)
+    #expect(told.map(\.what).contains(.completed(5)))
+    #expect(told.last?.what == .disconnected(.requested, .none, retry: nil))
+  }
+
   /// There is no draining where nothing may be sent yet.
   @Test func leavingBeforeItIsAccepted() throws {
     let world = World()

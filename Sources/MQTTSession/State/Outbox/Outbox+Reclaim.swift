@@ -46,7 +46,7 @@ extension Outbox {
   mutating func reclaim() -> Bool {
     guard let slot = reclaimable else {
       // A program that tries again and again must not make the outbox search all of them each time.
-      if !isInsidePacket { hasGap = false }
+      if !isIdentifierFixed { hasGap = false }
       return false
     }
     removeFree(slot)
@@ -62,11 +62,16 @@ extension Outbox {
     return nil
   }
 
-  /// Returns whether the message at an index, which may have ended meanwhile, or one behind it is partly
-  /// sent, with its identifier.
+  /// Returns whether the message at an index, which may have ended meanwhile, or one behind it is about to be
+  /// sent with its identifier.
   private func isBegun(from gapIndex: Int) -> Bool {
-    isInsidePacket && descriptors[sendSlot].qos != .atMostOnce && descriptors.index(of: sendSlot) >= gapIndex
+    isIdentifierFixed && descriptors[sendSlot].qos != .atMostOnce
+      && descriptors.index(of: sendSlot) >= gapIndex
   }
+
+  /// The identifier of the packet that is sent next cannot change: a part of the packet was sent, or the prefix
+  /// that is sent before it names the identifier.
+  private var isIdentifierFixed: Bool { isInsidePacket || prefixEnd > 0 }
 
   /// Adapts the list of completions, which is linked by slot.
   private mutating func moveCompletions(behind gapIndex: Int) {

@@ -95,6 +95,34 @@ import Testing
     #expect(harness.drain() == Self.establishing("dddd", 2))
   }
 
+  /// The beginning of a packet that is put together for another connection has its Packet Identifier: the message behind an
+  /// older one, whose descriptor could be used again, keeps its place until it is sent.
+  @Test func theIdentifierInABeginningThatIsNotSent() throws {
+    let harness = Self.harness(10) {
+      $0.aliasesSent = 2
+      $0.outboxMessages = 3
+    }
+    try harness.publish("topic", isQuiet: true)
+    _ = harness.drain()
+    try harness.publish("h", cookie: 1)
+    try harness.publish("g", isQuiet: true)
+    try harness.publish("topic", qos: .atLeastOnce, cookie: 2)
+    harness.reconnect(sessionPresent: true, properties: topicAliasMaximum(10))
+    #expect(harness.transmit() == Self.plain("h") + Self.plain("g"))
+    // The completion of the first is not taken, the second is gone, and the beginning of the third is there.
+    let hasMore = harness.session.prepareTransmit(at: harness.now)
+    #expect(hasMore)
+    var isFull = false
+    do { try harness.publish("n", qos: .atLeastOnce, cookie: 3) } catch { isFull = error == .full }
+    #expect(isFull)
+    let sent = packets(harness.drain())
+    #expect(sent.count == 1)
+    let identifier = sent[0][9...10].reduce(UInt16(0)) { $0 << 8 | UInt16($1) }
+    harness.receive(puback(identifier))
+    #expect(harness.events().filter { $0 == .delivered(1) || $0 == .delivered(2) }.count == 2)
+    #expect(harness.outbox.messages == 0)
+  }
+
   /// On the next connection an alias means nothing: each message has its topic.
   @Test(arguments: [QoS.atLeastOnce, .exactlyOnce], [[], [1, 2, 3]] as [[UInt8]])
   func againWithTopics(qos: QoS, payload: [UInt8]) throws {

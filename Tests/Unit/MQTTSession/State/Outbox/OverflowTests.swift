@@ -751,6 +751,30 @@ extension PublishOptions.Overflow: @unchecked Sendable {}
     #expect(Self.finish(harness).published.map(\.payload) == [[1, 2, 3, 4]])
   }
 
+  /// It is committed while the connection closes, and a part of another one is out.
+  @Test func reservedForAConnectionThatCloses() throws {
+    for takesEvents in [false, true] {
+      let harness = SessionHarness(.v5_0) { $0.needsConnection = true }
+      harness.connect()
+      _ = harness.events()
+      try Self.add(harness, 0, .refuse, qos: .atMostOnce)
+      let begun = try #require(harness.transmit(3))
+      try harness.reserve("b", size: 4, cookie: 1)
+      harness.receive([0x00, 0x00])  // there is no such packet
+      #expect(harness.ending != nil)
+      harness.fill([1, 2, 3, 4])
+      try harness.commit(4)
+      if takesEvents { #expect(harness.events() == []) }
+      let rest = harness.drain()
+      #expect((begun + rest).starts(with: packet(0x30, [0, 1, 97, 0] + [UInt8](repeating: 0, count: 11))))
+      harness.lose()
+      #expect(Set(harness.events().map { "\($0)" }).count == 2)
+      #expect(harness.outbox.messages == 0)
+      let isDrained = harness.session.isDrained
+      #expect(isDrained)
+    }
+  }
+
   // MARK: Latency
 
   @Test func latency() throws {
