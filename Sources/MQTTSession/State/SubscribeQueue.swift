@@ -44,10 +44,11 @@ struct SubscribeQueue: ~Copyable {
 
   var bytes: ByteRing
   var table: FixedRing<Descriptor>
-  private(set) var incomplete = 0
-  private(set) var queued = 0
-  private(set) var peak = 0
-  private var failed = 0
+  // There are at most `PacketIdentifier.subscribeCount` of them, so two bytes are enough for a number of them.
+  private var incompleteCount: UInt16 = 0
+  private var queuedCount: UInt16 = 0
+  private var peakCount: UInt16 = 0
+  private var failed: UInt16 = 0
 
   // The packet being sent.
   private var sending = 0
@@ -59,6 +60,10 @@ struct SubscribeQueue: ~Copyable {
   }
 
   var hasFailure: Bool { failed > 0 }
+  var incomplete: Int { Int(incompleteCount) }
+  var queued: Int { Int(queuedCount) }
+  /// The most that there ever were.
+  var peak: Int { Int(peakCount) }
 
   // MARK: What the application wants
 
@@ -85,9 +90,9 @@ struct SubscribeQueue: ~Copyable {
         result: .aboveLimit, reasonCode: 0, hasProperties: version.hasProperties, wasSent: false,
         isResubscription: isResubscription))
     bytes.moveTail(to: offset &+ size)
-    incomplete &+= 1
-    queued &+= 1
-    peak = max(peak, table.count)
+    incompleteCount &+= 1
+    queuedCount &+= 1
+    peakCount = max(peakCount, UInt16(truncatingIfNeeded: table.count))
   }
 
   /// Returns whether a packet of this size would be added.
@@ -111,7 +116,7 @@ struct SubscribeQueue: ~Copyable {
   /// Removes a packet that was acknowledged.
   mutating func complete(_ identifier: PacketIdentifier) {
     guard let slot = findSlot(identifier) else { return }
-    incomplete &-= 1
+    incompleteCount &-= 1
     free(slot)
   }
 
@@ -129,7 +134,7 @@ struct SubscribeQueue: ~Copyable {
 
   private mutating func fail(_ slot: Int) {
     table[slot].state = .failed
-    incomplete &-= 1
+    incompleteCount &-= 1
     failed &+= 1
   }
 
@@ -137,7 +142,7 @@ struct SubscribeQueue: ~Copyable {
   /// dropped, because it makes them anew.
   mutating func connectionLost() {
     sentBytes = 0
-    queued = 0
+    queuedCount = 0
     dropResubscriptions()
     for index in 0..<table.count {
       let slot = table.slot(at: index)
@@ -145,15 +150,15 @@ struct SubscribeQueue: ~Copyable {
         table[slot].state = .queued
         table[slot].wasSent = true
       }
-      if table[slot].state == .queued { queued &+= 1 }
+      if table[slot].state == .queued { queuedCount &+= 1 }
     }
   }
 
   /// Removes all packets, none of which will be acknowledged.
   mutating func removeAll() {
     sentBytes = 0
-    queued = 0
-    incomplete = 0
+    queuedCount = 0
+    incompleteCount = 0
     failed = 0
     while table.count > 0 { table.removeLast() }
   }
@@ -168,7 +173,7 @@ struct SubscribeQueue: ~Copyable {
         packetSize: Int(truncatingIfNeeded: table[slot].length), needs: table[slot].needs, version: version)
       if let verdict {
         table[slot].reasonCode = verdict.reasonCode.rawValue
-        queued &-= 1
+        queuedCount &-= 1
         fail(slot)
       }
     }
@@ -180,7 +185,7 @@ struct SubscribeQueue: ~Copyable {
       guard table[slot].isResubscription, table[slot].state == .queued || table[slot].state == .sent else {
         continue
       }
-      incomplete &-= 1
+      incompleteCount &-= 1
       table[slot].state = .free
     }
     collect()
@@ -233,7 +238,7 @@ struct SubscribeQueue: ~Copyable {
     sentBytes &+= count
     guard sentBytes == Int(truncatingIfNeeded: table[sending].length) else { return false }
     sentBytes = 0
-    queued &-= 1
+    queuedCount &-= 1
     table[sending].state = .sent
     return true
   }
