@@ -95,8 +95,8 @@ extension Driver where Engine == MQTTEngine, Link: ~Copyable, System: ~Copyable 
     return engine.session.advanceToNextEvent()
   }
 
-  /// The slot of the completion that comes next, if there is no event to release, and it says no more than that its message
-  /// has arrived.
+  /// The slot of the next completion, if it only reports that a message was delivered. `nil` if another event
+  /// comes first. To be asked only when there is no event to release.
   public var plainCompletion: Int? {
     @inline(__always) get { engine.session.plainCompletion }
   }

@@ -29,7 +29,8 @@ struct ExpiryClock: BitwiseCopyable {
     pass(distance)
   }
 
-  /// Inlined where the caller is optimised for size, it would take libgcc's division along.
+  /// Kept out of line: inlined into callers that are optimised for size, it would need libgcc's division
+  /// on processors without one.
   @inline(never)
   private mutating func pass(_ distance: UInt32) {
     let passed = distance / 1000
