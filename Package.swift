@@ -41,21 +41,22 @@ let package = Package(
   targets: [
     .target(name: "CSwiftMQTT"),
     .target(name: "CPlatform"),
+    .target(name: "CTLSEngine", cSettings: [.headerSearchPath("../../include")]),
     .target(name: "CMosquitto", dependencies: ["CPlatform"]),
-    .target(name: "CTool", dependencies: ["CPlatform"], cSettings: [.define("_GNU_SOURCE")]),
+    .target(name: "CTool", dependencies: ["CPlatform", "CSwiftMQTT"], cSettings: [.define("_GNU_SOURCE")]),
     module("Storage"),
     module("MQTTWire", "Storage"),
     module("MQTTSession", "Storage", "MQTTWire"),
     module("Platform", "CPlatform"),
-    module("Transports", "Storage", "Platform"),
+    module("Transports", "CTLSEngine", "Storage", "Platform"),
     module("Driver", "Storage", "Platform", "Transports"),
     module("MQTTClient", "Storage", "MQTTSession", "MQTTWire", "Platform", "Transports", "Driver"),
     module(
       "SwiftMQTT", "CSwiftMQTT", "Storage", "MQTTClient", "MQTTSession", "MQTTWire", "Platform", "Driver",
       "Transports"),
     module(
-      "MosquittoCompat", "CMosquitto", "CPlatform", "Storage", "MQTTClient", "MQTTSession", "MQTTWire",
-      "Platform", "Driver"),
+      "MosquittoCompat", "CMosquitto", "CPlatform", "CTLSEngine", "Storage", "MQTTClient", "MQTTSession",
+      "MQTTWire", "Platform", "Transports", "Driver"),
     // In the language mode that swiftc has unless it is told: the program is one thread.
     .target(
       name: "smq", dependencies: ["CSwiftMQTT", "CTool", "CPlatform"], exclude: ["smq.bash"],
@@ -66,7 +67,9 @@ let package = Package(
     tests(
       "MQTTWireTests", of: "MQTTWire", excluding: ["Vectors"], "MQTTWire", "Storage", "TestSupport"),
     tests("MQTTSessionTests", of: "MQTTSession", "MQTTSession", "MQTTWire", "Storage", "TestSupport"),
-    tests("DriverTests", of: "Driver", "Driver", "Transports", "Platform", "Storage", "TestSupport"),
+    tests("TransportsTests", of: "Transports", "Transports", "TestSupport"),
+    tests(
+      "DriverTests", of: "Driver", "Driver", "Transports", "Platform", "Storage", "CTLSEngine", "TestSupport"),
     tests(
       "MQTTClientTests", of: "MQTTClient", "MQTTClient", "Driver", "Transports", "Platform", "MQTTSession",
       "MQTTWire", "Storage", "TestSupport"),
@@ -81,6 +84,10 @@ let package = Package(
         "TestSupport",
       ],
       path: "Tests/Simulator",
+      swiftSettings: testSettings),
+    // For Autobahn's fuzzing server: Tests/Library/test_autobahn.py builds it.
+    .executableTarget(
+      name: "WebSocketEcho", dependencies: ["Transports", "Storage"], path: "Tests/Autobahn",
       swiftSettings: testSettings),
     // For the thread sanitizer: Tests/Library/test_sanitizers.py and Tests/Compat/test_stress.py build them.
     .executableTarget(

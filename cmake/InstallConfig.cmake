@@ -14,7 +14,13 @@ set(config_dir ${SWIFTMQTT_LIBDIR}/cmake/SwiftMQTT)
 write_basic_package_version_file("${CMAKE_CURRENT_BINARY_DIR}/SwiftMQTTConfigVersion.cmake" COMPATIBILITY SameMajorVersion)
 install(FILES cmake/SwiftMQTTConfig.cmake "${CMAKE_CURRENT_BINARY_DIR}/SwiftMQTTConfigVersion.cmake"
   DESTINATION ${config_dir})
-foreach(component IN ITEMS shared static)
+set(_components shared static)
+set(_pc_files swiftmqtt)
+if(SWIFTMQTT_TLS)
+  list(APPEND _components tls)
+  list(APPEND _pc_files swiftmqtt-tls)
+endif()
+foreach(component IN LISTS _components)
   install(EXPORT SwiftMQTT-${component} NAMESPACE SwiftMQTT:: DESTINATION ${config_dir})
 endforeach()
 
@@ -22,6 +28,7 @@ endforeach()
 # With /usr it is spelled out: only under that name pkg-config knows that the compiler looks there anyway.
 
 string(REGEX REPLACE "[^/]+" ".." up "${SWIFTMQTT_LIBDIR}/pkgconfig")
+list(JOIN _pc_files " " _pc_files_text)
 install(CODE "
   set(prefix \"\\\${pcfiledir}/${up}\")
   if(CMAKE_INSTALL_PREFIX STREQUAL \"/usr\")
@@ -30,6 +37,9 @@ install(CODE "
   set(libdir \"\\\${prefix}/${SWIFTMQTT_LIBDIR}\")
   set(includedir \"\\\${prefix}/${CMAKE_INSTALL_INCLUDEDIR}\")
   set(PROJECT_VERSION \"${PROJECT_VERSION}\")
-  configure_file(\"${CMAKE_CURRENT_SOURCE_DIR}/cmake/swiftmqtt.pc.in\"
-    \"${CMAKE_CURRENT_BINARY_DIR}/swiftmqtt.pc\" @ONLY)")
-install(FILES "${CMAKE_CURRENT_BINARY_DIR}/swiftmqtt.pc" DESTINATION ${SWIFTMQTT_LIBDIR}/pkgconfig)
+  foreach(name IN ITEMS ${_pc_files_text})
+    configure_file(\"${CMAKE_CURRENT_SOURCE_DIR}/cmake/\${name}.pc.in\"
+      \"${CMAKE_CURRENT_BINARY_DIR}/\${name}.pc\" @ONLY)
+  endforeach()")
+list(TRANSFORM _pc_files REPLACE "(.+)" "${CMAKE_CURRENT_BINARY_DIR}/\\1.pc")
+install(FILES ${_pc_files} DESTINATION ${SWIFTMQTT_LIBDIR}/pkgconfig)

@@ -84,6 +84,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "swiftmqtt-tls-engine.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -179,28 +181,35 @@ enum {
                                          SMQ_OVERFLOW_LATEST */
 
     /* The network. */
-    SMQ_ERR_RESOLVE = -401,    /* the host name has no address: os_error is getaddrinfo's EAI_… value */
-    SMQ_ERR_NETWORK = -402,    /* a system call failed: os_error is its errno */
-    SMQ_ERR_CLOSED = -403,     /* the peer closed the connection without giving a reason */
-    SMQ_ERR_TIMEOUT = -404,    /* the time of the stage, or of the request, is up */
-    SMQ_ERR_STREAM = -405,     /* the pull function of smq_publish_stream() failed in the middle of a
+    SMQ_ERR_RESOLVE = -401,     /* the host name has no address: os_error is getaddrinfo's EAI_… value */
+    SMQ_ERR_NETWORK = -402,     /* a system call failed: os_error is its errno */
+    SMQ_ERR_CLOSED = -403,      /* the peer closed the connection without giving a reason */
+    SMQ_ERR_TIMEOUT = -404,     /* the time of the stage, or of the request, is up */
+    SMQ_ERR_STREAM = -405,      /* the pull function of smq_publish_stream() failed in the middle of a
                                   packet */
-    SMQ_ERR_CREDENTIALS = -406 /* the program called smq_withhold_credentials() */
+    SMQ_ERR_CREDENTIALS = -406, /* the program called smq_withhold_credentials() */
+    SMQ_ERR_TLS = -407,         /* TLS failed: smq_last_failure() has the cause */
+    SMQ_ERR_PROXY = -408,       /* the proxy refused, or is none: smq_last_failure() has its answer */
+    SMQ_ERR_WEBSOCKET = -409    /* the WebSocket could not be opened, or the server broke a rule of RFC 6455:
+                                   smq_last_failure() has HTTP's answer, or the close code */
 };
 
 /* Where an attempt to connect, or a connection, ended. */
 enum {
-    SMQ_STAGE_NONE = 0,       /* nowhere: it ended because the program asked for it */
-    SMQ_STAGE_RESOLVE = 1,    /* resolving the host name */
-    SMQ_STAGE_CONNECT = 2,    /* opening the network connection */
-    SMQ_STAGE_CONNACK = 3,    /* between sending CONNECT and the server's answer */
-    SMQ_STAGE_CONNECTED = 4,  /* during an established connection */
-    SMQ_STAGE_KEEP_ALIVE = 5, /* waiting for PINGRESP */
-    SMQ_STAGE_DISCONNECT = 6, /* sending what was left before the DISCONNECT */
-    SMQ_STAGE_ANSWER = 7,     /* waiting for the acknowledgement of a PUBLISH, PUBREL, SUBSCRIBE or
+    SMQ_STAGE_NONE = 0,        /* nowhere: it ended because the program asked for it */
+    SMQ_STAGE_RESOLVE = 1,     /* resolving the host name */
+    SMQ_STAGE_CONNECT = 2,     /* opening the network connection */
+    SMQ_STAGE_CONNACK = 3,     /* between sending CONNECT and the server's answer */
+    SMQ_STAGE_CONNECTED = 4,   /* during an established connection */
+    SMQ_STAGE_KEEP_ALIVE = 5,  /* waiting for PINGRESP */
+    SMQ_STAGE_DISCONNECT = 6,  /* sending what was left before the DISCONNECT */
+    SMQ_STAGE_ANSWER = 7,      /* waiting for the acknowledgement of a PUBLISH, PUBREL, SUBSCRIBE or
                                  UNSUBSCRIBE */
-    SMQ_STAGE_WRITE = 8,      /* waiting for the peer to accept what is sent */
-    SMQ_STAGE_CREDENTIALS = 9 /* waiting for smq_credentials() */
+    SMQ_STAGE_WRITE = 8,       /* waiting for the peer to accept what is sent */
+    SMQ_STAGE_CREDENTIALS = 9, /* waiting for smq_credentials() */
+    SMQ_STAGE_PROXY = 10,      /* asking the proxy for the connection */
+    SMQ_STAGE_TLS = 11,        /* the TLS handshake, until the server has accepted the client certificate */
+    SMQ_STAGE_WEBSOCKET = 12   /* the WebSocket handshake */
 };
 
 /*
@@ -643,7 +652,9 @@ enum {
      * to smq_disconnect_with(). After a fallback to 3.1 or 3.1.1 this option has no effect: these versions
      * keep a session without a limit.
      */
-    SMQ_OPTION_SESSION_EXPIRY = 32768
+    SMQ_OPTION_SESSION_EXPIRY = 32768,
+    /* With host instead of url: the connection is a WebSocket, with tls one over TLS. */
+    SMQ_OPTION_WEBSOCKET = 65536
 };
 
 /* smq_options.jitter: how the waits between attempts to connect are randomized */
@@ -677,21 +688,33 @@ typedef struct smq_options {
     uint32_t flags; /* SMQ_OPTION_…, added up */
 
     /*
-     * mqtt://[user[:password]@]host[:port][,host[:port]]…[/]: the server in one line, or up to 16 of them.
-     * host is a host name, an IPv4 address or an IPv6 address in brackets; user and password may be
-     * percent-encoded. Nothing else is accepted, and nothing is ignored: in a query, the first key is where
-     * the URL is wrong. With a url, host and port must be empty, and so must user_name and password as far
-     * as the URL has them. ASCII, at most 1,024 bytes.
+     * The server in one line, or up to 16 of them:
+     *
+     *     mqtt://[user[:password]@]host[:port][,host[:port]]…[/]           TCP; port 1883
+     *     mqtts://…                                                        TLS; port 8883
+     *     ws://[user[:password]@]host[:port][,…][/path[?query]]            WebSocket; port 80
+     *     wss://…                                                          WebSocket over TLS; port 443
+     *     unix:/path                                                       a socket in the file system
+     *
+     * host is a host name, an IPv4 address or an IPv6 address in brackets; user and password, those of MQTT,
+     * may be percent-encoded. Nothing else is accepted, and nothing is ignored: in a query of mqtt://, the
+     * first key is where the URL is wrong. With a url, host and port must be empty, and so must user_name and
+     * password as far as the URL has them. ASCII, at most 1,024 bytes; with ws:// and wss:// 4,096, of which
+     * at most 1,024 before the path, which is sent as it is. A path in the file system has at most 107.
+     *
+     * mqtts:// and wss:// need tls; mqtt:// and ws:// with tls are an error, because nobody meant to send in
+     * plain what tls was to protect.
      *
      * Several servers are tried in their order (but see SMQ_OPTION_SHUFFLE), without a wait in between. The
      * last server to which a connection lasted for stable_ms is tried first. When all have been tried, the
      * client waits (see reconnect_min_ms) before the next round. All servers get the same CONNECT.
      */
     smq_bytes url;
-    smq_bytes host;    /* a host name or a numeric address, at most 253 bytes. A zone follows a link-local
-                          address, as in "fe80::1%eth0", which a URL cannot express; not with
+    smq_bytes host;    /* a host name or a numeric address, at most 253 bytes; beginning with a slash: a
+                          socket in the file system. With tls it is TLS, without it is not. A zone follows
+                          a link-local address, as in "fe80::1%eth0", which a URL cannot express; not with
                           SMQ_OPTION_ASK_ADDRESSES */
-    uint32_t port;     /* 1 to 65,535; 0: 1883 */
+    uint32_t port;     /* 1 to 65,535; 0: 1883, 8883 with tls, and 80 or 443 with SMQ_OPTION_WEBSOCKET */
     uint32_t protocol; /* SMQ_PROTOCOL_…; 0: 3.1.1 */
 
     /*
@@ -857,6 +880,59 @@ typedef struct smq_options {
     uint32_t addresses;           /* how many addresses of a host name are tried, from the first: 1 to 8,
                                      each takes 20 bytes; 0: 8. With 1 no other is ever tried, even if the
                                      first cannot be reached from here */
+
+    /*
+     * TLS. The library knows no TLS itself: an engine does it, such as smq_tls_openssl() of
+     * <swiftmqtt-tls.h>. Verification is the engine's, and on unless its settings switch it off.
+     * <swiftmqtt-tls-engine.h> says how to write one. The engine and its settings must live as long as the
+     * client. With SMQ_OPTION_OWN_TRANSPORT it works as well: over a serial line, for example.
+     */
+    const smq_tls_engine *tls; /* NULL: none */
+    const void *tls_settings;  /* what the engine makes of them: a smq_tls * for OpenSSL's */
+    smq_bytes tls_name;        /* the name that is sent to the server (SNI) and that its certificate must
+                                  be for, at most 253 bytes; empty: host. Needed for a socket in the file
+                                  system */
+    smq_bytes alpn;            /* the application protocol to ask for (RFC 7301), at most 255 bytes, such
+                                  as "mqtt" or "x-amzn-mqtt-ca"; empty: none. A server that knows none of
+                                  it may refuse, or ignore it */
+
+    /*
+     * A proxy, which connects to the server: socks5://[user[:password]@]host[:port][/] (RFC 1928; port 1080)
+     * or http://… (CONNECT, RFC 9110 section 9.3.6; port 80; user and password as Basic). The proxy looks the
+     * server's name up; nobody here does. All servers are reached through it. user and password are
+     * percent-encoded, and at most 255 bytes each. Not with a socket in the file system, and with
+     * SMQ_OPTION_ASK_ADDRESSES only with a numeric address. With SMQ_OPTION_OWN_TRANSPORT the program opens
+     * the connection to the proxy.
+     */
+    smq_bytes proxy; /* at most 1,024 bytes; empty: none */
+
+    /*
+     * WebSocket (section 6, RFC 6455): with ws://, wss:// or SMQ_OPTION_WEBSOCKET; otherwise all empty and 0.
+     */
+    smq_bytes websocket_path;         /* with host: the path and query of the request, from its slash on,
+                                         at most 4,096 bytes; empty, and for a URL without a path: "/mqtt" */
+    smq_bytes websocket_headers;      /* more lines of the request, each with "\r\n" at its end, at most
+                                         8,192 bytes. Not those that the library writes itself: Upgrade,
+                                         Connection, Sec-WebSocket-…, nor of a body. One of Host replaces
+                                         that of the URL */
+    smq_bytes websocket_protocol;     /* the subprotocols to offer, separated by ", ", at most 255 bytes;
+                                         empty: "mqtt", for 3.1 "mqttv3.1, mqtt" */
+    uint32_t websocket_bytes;         /* the largest frame to send, with its header of up to 14 bytes: 256
+                                         to 65,536; 0: 4,096. Larger is faster, up to some 16,384 */
+    uint32_t websocket_request_bytes; /* the room for path and headers together, for
+                                         smq_websocket_request(): 0 (those of the options), or up to 16,384 */
+
+    /* Sockets. Not with SMQ_OPTION_OWN_TRANSPORT, and not for a socket in the file system. */
+    smq_bytes bind_device;     /* SO_BINDTODEVICE: the name of the network interface that connections use,
+                                  at most 15 bytes; empty: as the routes say. Before Linux 5.7 it needs a
+                                  capability */
+    smq_bytes bind_address;    /* the numeric address that connections come from; empty: as the routes say.
+                                  Addresses of servers of the other family fail then */
+    uint32_t dscp;             /* the Differentiated Services Codepoint (RFC 2474) of all packets: 1 to 63;
+                                  0: the system's */
+    uint32_t tcp_keep_alive_s; /* TCP's own keep-alive: the kernel probes a connection that was idle for so
+                                  long, and gives it up after the system's number of probes: 1 to 32,767;
+                                  0: none. MQTT's is keep_alive_s */
 } smq_options;
 
 /* A smq_options with its size set and everything else zero. */
@@ -864,7 +940,8 @@ typedef struct smq_options {
     {                                                                                                                  \
         sizeof(smq_options), 0, { NULL, 0 }, { NULL, 0 }, 0, 0, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, NULL,           \
             { NULL, 0 }, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,  \
-            0, 0, 0, 0, 0, 0                                                                                           \
+            0, 0, 0, 0, 0, 0, NULL, NULL, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 },             \
+            { NULL, 0 }, 0, 0, { NULL, 0 }, { NULL, 0 }, 0, 0                                                          \
     }
 
 /*
@@ -876,20 +953,22 @@ typedef struct smq_options {
  *
  * Returns SMQ_OK, or
  *   SMQ_ERR_NULL            options is NULL, or a smq_bytes has a size and no data
- *   SMQ_ERR_STRUCT_SIZE     a size field is wrong, or unknown or reserved fields are set
- *   SMQ_ERR_OPTION          a number is out of its range, a flag is unknown, or a string is longer than its
- *                           limit; neither url nor host is set, or url together with host or port, or with
- *                           a user_name or password that the URL has, too; session_expiry_s,
- *                           SMQ_OPTION_SESSION_EXPIRY, SMQ_OPTION_NEW_SESSION or properties without 5.0;
- *                           SMQ_OPTION_NEW_SESSION without SMQ_OPTION_KEEP_SESSION; in 3.1.1 a password
- *                           without a user name; the Will's retain or quiet is neither 0 nor 1; a Will with
- *                           properties or expiry_s before 5.0
+ *   SMQ_ERR_STRUCT_SIZE     a size field is wrong, or unknown or reserved fields are set; tls is not whole
+ *   SMQ_ERR_OPTION          the proxy's URL is malformed, or an option of TLS, WebSocket or sockets is set
+ *                           without them; mqtt:// or ws:// with tls; a number is out of its range, a flag
+ *                           is unknown, or a string is longer than its limit; neither url nor host is set,
+ *                           or url together with host or port, or with a user_name or password that the URL
+ *                           has, too; session_expiry_s, SMQ_OPTION_SESSION_EXPIRY, SMQ_OPTION_NEW_SESSION
+ *                           or properties without 5.0; SMQ_OPTION_NEW_SESSION without
+ *                           SMQ_OPTION_KEEP_SESSION; in 3.1.1 a password without a user name; the Will's
+ *                           retain or quiet is neither 0 nor 1; a Will with properties or expiry_s before
+ *                           5.0
  *   SMQ_ERR_PROPERTY        properties, or the Will's, are malformed, not allowed there, or set by another
  *                           field; Authentication Data without an Authentication Method
  *   SMQ_ERR_URL             the URL is malformed, or has a percent-encoded zero byte (a password that needs
  *                           one goes into password)
- *   SMQ_ERR_NOT_SUPPORTED   the URL's scheme or the protocol is unknown, or the library was built without a
- *                           feature that the options ask for
+ *   SMQ_ERR_NOT_SUPPORTED   the URL's scheme or the protocol is unknown; mqtts:// or wss:// without tls; or
+ *                           the library was built without a feature that the options ask for. The offset is 0
  *   SMQ_ERR_CLIENT_ID       the client id is empty with SMQ_OPTION_KEEP_SESSION, or 3.1 does not allow it
  *   SMQ_ERR_QOS             the Will's QoS is above 2
  *   SMQ_ERR_TOPIC_NAME      the Will's topic is not a Topic Name
@@ -1159,6 +1238,106 @@ SMQ_API int32_t smq_disconnect(smq_client *client, uint32_t drain_ms);
  */
 SMQ_API int32_t smq_disconnect_with(smq_client *client, uint32_t drain_ms, uint32_t reason_code,
                                     const smq_bytes *properties);
+
+/*
+ * Why the last attempt, or the last connection, ended: what SMQ_EVENT_DISCONNECTED says, and what proxy, TLS
+ * and WebSocket know besides. Fields that do not apply are 0, or -1 where that means none.
+ */
+typedef struct smq_failure {
+    uint32_t size;        /* in: sizeof(smq_failure) */
+    int32_t status;       /* SMQ_ERR_…; 0: nothing has ended, or the program wanted it */
+    int32_t stage;        /* SMQ_STAGE_… */
+    int32_t os_error;     /* errno, or an EAI_… value if status is SMQ_ERR_RESOLVE; 0: none */
+    uint32_t attempt;     /* as in smq_event */
+    int32_t http_status;  /* what a proxy or a web server answered, such as 403; 0: nothing */
+    int32_t socks_reply;  /* what a SOCKS5 proxy replied (RFC 1928, section 6): 1 to 255; 256: it accepts
+                             none of the ways to authenticate; 257: it refused user name and password;
+                             258: it does not speak SOCKS5; -1: nothing */
+    int32_t close_code;   /* of the WebSocket (RFC 6455, section 7.4): the server's, or what its mistake
+                             was answered with; 0: none */
+    int32_t tls_cause;    /* SMQ_TLS_… of <swiftmqtt-tls-engine.h>: why TLS failed */
+    int32_t tls_alert;    /* the alert that the server sent (RFC 8446, section 6); -1: none */
+    int32_t tls_depth;    /* which certificate is at fault: 0 is the server's, 1 that of its issuer, …; -1:
+                             none */
+    int32_t reserved;     /* 0 */
+    int64_t not_before_s; /* the validity of that certificate, in seconds since 1970; 0: unknown */
+    int64_t not_after_s;
+    int64_t tls_native;    /* the TLS library's own error code; 0: none */
+    smq_bytes tls_subject; /* of that certificate, as text */
+    smq_bytes text;        /* what the TLS library says; or the reason behind http_status or close_code, or
+                              where a redirection leads, which is not followed. It may be anything: quote
+                              it before it is logged */
+} smq_failure;
+
+/* A smq_failure with its size set. */
+#define SMQ_FAILURE_INIT                                                                                               \
+    {                                                                                                                  \
+        sizeof(smq_failure), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, { NULL, 0 }, { NULL, 0 }                        \
+    }
+
+/*
+ * Returns why the last attempt or connection ended. After SMQ_EVENT_DISCONNECTED it explains that event.
+ *
+ * client    the client
+ * failure   where to put it; failure->size must be set. Its pointers are valid until the next call on the
+ *           client that may begin an attempt: smq_wait(), smq_service(), smq_flush(), smq_connect(),
+ *           smq_engine_…(), smq_client_close()
+ *
+ * Returns SMQ_OK, or SMQ_ERR_NULL, SMQ_ERR_CLIENT, or SMQ_ERR_STRUCT_SIZE.
+ */
+SMQ_API int32_t smq_last_failure(const smq_client *client, smq_failure *failure);
+
+/*
+ * Returns the name of a cause, such as "unknown CA". Any thread, any time.
+ *
+ * cause   one of SMQ_TLS_…
+ *
+ * Returns a zero-terminated string that lives as long as the library; "unknown cause" for other values. Never
+ * NULL, no errors.
+ */
+SMQ_API const char *smq_tls_cause_name(int32_t cause);
+
+/*
+ * Tells about the TLS connection: version, cipher, whether it was resumed.
+ *
+ * client   the client, with an open connection over TLS
+ * info     where to put it; info->size must be set. info->connection is the TLS library's own object, valid
+ *          until the connection ends
+ *
+ * Returns SMQ_OK, or SMQ_ERR_NULL, SMQ_ERR_CLIENT, SMQ_ERR_STRUCT_SIZE, or SMQ_ERR_STATE without such a
+ * connection, or if the engine does not tell.
+ */
+SMQ_API int32_t smq_tls_describe(const smq_client *client, smq_tls_info *info);
+
+/*
+ * Tells about a certificate that the server has sent.
+ *
+ * client        the client, with an open connection over TLS
+ * depth         0: the server's own, 1: that of its issuer, …
+ * certificate   where to put it; certificate->size must be set
+ *
+ * Returns SMQ_OK, or SMQ_ERR_NULL, SMQ_ERR_CLIENT, SMQ_ERR_STRUCT_SIZE, SMQ_ERR_OPTION if there is no such
+ * certificate, or SMQ_ERR_STATE as smq_tls_describe() does.
+ */
+SMQ_API int32_t smq_tls_describe_certificate(const smq_client *client, uint32_t depth,
+                                             smq_tls_certificate *certificate);
+
+/*
+ * Gives the next attempts another path and other headers for their WebSocket request: a URL that is signed
+ * for some minutes, a token. Together with SMQ_OPTION_ASK_CREDENTIALS each attempt can have its own: call
+ * this at SMQ_EVENT_CREDENTIALS, before smq_credentials().
+ *
+ * client    the client, of a WebSocket
+ * path      path and query, from its slash on; NULL or empty: "/mqtt"
+ * headers   whole lines, as in smq_options.websocket_headers; NULL or empty: none
+ *
+ * Returns SMQ_OK, or, with nothing changed, SMQ_ERR_NULL, SMQ_ERR_CLIENT,
+ *   SMQ_ERR_NOT_SUPPORTED   the client has no WebSocket
+ *   SMQ_ERR_OPTION          path or headers have what they must not have
+ *   SMQ_ERR_TOO_LARGE       they are larger than websocket_request_bytes, or, without it, than those of the
+ *                           options
+ */
+SMQ_API int32_t smq_websocket_request(smq_client *client, const smq_bytes *path, const smq_bytes *headers);
 
 /* ---------------------------------------------------------------------------------------------
  * 6  Publish
@@ -2178,13 +2357,17 @@ typedef struct smq_stats {
     uint64_t messages_postponed;  /* QoS 2 messages that had no place (unreleased_maximum) and were left to
                                      a later connection, each counted on every connection on which it
                                      arrived in vain */
+    uint32_t ended_proxy;         /* SMQ_ERR_PROXY */
+    uint32_t ended_tls;           /* SMQ_ERR_TLS */
+    uint32_t ended_websocket;     /* SMQ_ERR_WEBSOCKET */
+    uint32_t reserved;            /* 0 */
 } smq_stats;
 
 /* A smq_stats with its size set. */
 #define SMQ_STATS_INIT                                                                                                 \
     {                                                                                                                  \
         sizeof(smq_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,   \
-            0, 0, 0, 0, 0, 0, 0, 0, 0, 0, { 0 }, { 0 }, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0              \
+            0, 0, 0, 0, 0, 0, 0, 0, 0, 0, { 0 }, { 0 }, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0  \
     }
 
 /*

@@ -1,5 +1,5 @@
-"""Puts the library into a wheel, beside the package: with SWIFTMQTT_WHEEL_LIBRARY, its path, and
-SWIFTMQTT_WHEEL_PLATFORM, the platform it is for, such as manylinux_2_34_x86_64. Without them the wheel is for every
+"""Puts libraries into a wheel, beside the package: with SWIFTMQTT_WHEEL_LIBRARIES, a folder that has them and nothing else,
+and SWIFTMQTT_WHEEL_PLATFORM, the platform they are for, such as manylinux_2_34_x86_64. Without them the wheel is for every
 platform, and has none."""
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 class WithLibrary(BuildHookInterface):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        library = os.environ.get("SWIFTMQTT_WHEEL_LIBRARY")
-        if self.target_name != "wheel" or not library:
+        folder = os.environ.get("SWIFTMQTT_WHEEL_LIBRARIES")
+        if self.target_name != "wheel" or not folder:
             return
-        build_data["force_include"][library] = "swiftmqtt/libswiftmqtt.so.1"
+        for name in sorted(os.listdir(folder)):
+            build_data["force_include"][os.path.join(folder, name)] = f"swiftmqtt/{name}"
         build_data["pure_python"] = False
         build_data["tag"] = f"py3-none-{os.environ['SWIFTMQTT_WHEEL_PLATFORM']}"

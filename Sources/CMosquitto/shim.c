@@ -40,6 +40,8 @@ void shim_set_errno(int32_t number) { errno = number; }
 
 int32_t shim_errno(void) { return errno; }
 
+int32_t shim_protocol_error(void) { return EPROTO; }
+
 uint32_t shim_environment(const char *name, uint32_t minimum, uint32_t maximum, uint32_t fallback) {
     const char *text = platform_environment(name);
     char *end;

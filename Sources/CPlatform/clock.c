@@ -15,6 +15,12 @@ uint32_t platform_now_ms(void) {
     return (uint32_t)now.tv_sec * 1000u + (uint32_t)(now.tv_nsec / 1000000);
 }
 
+int64_t platform_wall_clock_s(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return now.tv_sec;
+}
+
 int64_t platform_now_ns(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -58,19 +64,29 @@ static uint32_t number_of_last_resort(void) {
  * its entropy, it gives what it has, to which the board's own addresses and interrupts contributed: by
  * getrandom() since Linux 5.6, by /dev/urandom always. Nothing here waits.
  */
-uint32_t platform_random(void) {
-    uint32_t number;
-    if (getrandom(&number, sizeof number, GRND_NONBLOCK) == (ssize_t)sizeof number ||
-        getrandom(&number, sizeof number, GRND_INSECURE) == (ssize_t)sizeof number) {
-        return number;
+void platform_random_bytes(void *bytes, size_t count) {
+    if (getrandom(bytes, count, GRND_NONBLOCK) == (ssize_t)count ||
+        getrandom(bytes, count, GRND_INSECURE) == (ssize_t)count) {
+        return;
     }
     int fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
+    ssize_t read_count = 0;
     if (fd >= 0) {
-        ssize_t count = read(fd, &number, sizeof number);
+        read_count = read(fd, bytes, count);
         close(fd);
-        if (count == (ssize_t)sizeof number) {
-            return number;
-        }
     }
-    return number_of_last_resort();
+    if (read_count == (ssize_t)count) {
+        return;
+    }
+    uint32_t number = number_of_last_resort();
+    for (size_t index = 0; index < count; index++) {
+        number = number * 1664525u + 1013904223u;
+        ((uint8_t *)bytes)[index] = (uint8_t)(number >> 24);
+    }
+}
+
+uint32_t platform_random(void) {
+    uint32_t number;
+    platform_random_bytes(&number, sizeof number);
+    return number;
 }

@@ -84,34 +84,47 @@ INLINED int tcp_socket(const union socket_address *address) {
     return fd;
 }
 
-int32_t platform_tcp_connect(const struct platform_address *wanted, uint16_t port, uint32_t user_timeout_ms) {
+/* Returns 0 or errno. What only makes packets better known on their way, such as DSCP, may fail. */
+static int apply(const struct platform_socket_options *options, int fd, const union socket_address *address) {
+    int is_v6 = address->any.sa_family == AF_INET6;
+    if (options->user_timeout_ms > 0) {
+        setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &options->user_timeout_ms, sizeof options->user_timeout_ms);
+    }
+    if (options->keep_alive_s > 0) {
+        int on = 1, idle = (int)options->keep_alive_s, interval = idle < 75 ? idle : 75;
+        setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+        setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
+        setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof interval);
+    }
+    if (options->dscp > 0) {
+        int traffic_class = (int)options->dscp << 2;
+        setsockopt(fd, is_v6 ? IPPROTO_IPV6 : IPPROTO_IP, is_v6 ? IPV6_TCLASS : IP_TOS, &traffic_class,
+                   sizeof traffic_class);
+    }
+    if (options->device[0] &&
+        setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, options->device, (socklen_t)strlen(options->device)) < 0) {
+        return errno;
+    }
+    if (options->has_source) {
+        union socket_address source;
+        socklen_t length = socket_address(&options->source, 0, &source);
+        if (source.any.sa_family != address->any.sa_family) {
+            return EADDRNOTAVAIL;
+        }
+        return bind(fd, &source.any, length) < 0 ? errno : 0;
+    }
+    return 0;
+}
+
+int32_t platform_tcp_connect(const struct platform_address *wanted, uint16_t port,
+                             const struct platform_socket_options *options) {
     union socket_address address;
     socklen_t length = socket_address(wanted, port, &address);
     int fd = tcp_socket(&address);
     if (fd < 0) {
         return -errno;
     }
-    if (user_timeout_ms > 0) {
-        setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &user_timeout_ms, sizeof user_timeout_ms);
-    }
-    return start_to_connect(fd, &address.any, length);
-}
-
-int32_t platform_tcp_connect_from(const struct platform_addresses *local, const struct platform_address *wanted,
-                                  uint16_t port) {
-    union socket_address address, own;
-    socklen_t length = socket_address(wanted, port, &address);
-    int fd = tcp_socket(&address);
-    if (fd < 0) {
-        return -errno;
-    }
-    int error = EADDRNOTAVAIL;
-    for (int index = 0; index < local->count && error != 0; index++) {
-        socklen_t own_length = socket_address(&local->list[index], 0, &own);
-        if (own.any.sa_family == address.any.sa_family) {
-            error = bind(fd, &own.any, own_length) < 0 ? errno : 0;
-        }
-    }
+    int error = options ? apply(options, fd, &address) : 0;
     if (error != 0) {
         close(fd);
         return -error;

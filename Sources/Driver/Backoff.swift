@@ -13,9 +13,9 @@ public struct Backoff: BitwiseCopyable {
 
   public let shortest: UInt32
   public let longest: UInt32
-  public let jitter: Jitter
   /// The bound of the last wait, or with `decorrelated` the last wait; 0: there was none.
   private var last: UInt32 = 0
+  public let jitter: Jitter
 
   /// Milliseconds. The caller guarantees 1 ≤ shortest ≤ longest ≤ a day.
   public init(shortest: UInt32, longest: UInt32, jitter: Jitter) {

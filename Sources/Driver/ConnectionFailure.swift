@@ -1,3 +1,6 @@
+public import Platform
+import Transports
+
 /// Why and where an attempt to connect, or a connection, ended (D9).
 public struct ConnectionFailure<Details: BitwiseCopyable>: BitwiseCopyable {
   public let cause: FailureCause
@@ -26,6 +29,7 @@ public enum FailureCause: BitwiseCopyable {
   case resolve(Int32)  // an EAI_… value
   case network(Int32)  // the system's number
   case closed
+  case layer(Layer)  // which knows more
   case timeout
   case declined  // the application had no credentials
 
@@ -44,6 +48,7 @@ public enum FailureCause: BitwiseCopyable {
     case .closed: 9
     case .timeout: 10
     case .declined: 11
+    case .layer: 12
     }
   }
 }
@@ -55,6 +60,17 @@ public enum FailureStage: UInt8, BitwiseCopyable {
   case connected, keepAlive, disconnect
   case acknowledgement  // of something that was sent
   case write, credentials
+  case proxy, tls, webSocket
+
+  init(_ stage: OpeningStage) {
+    switch stage {
+    case .resolve: self = .resolve
+    case .connect: self = .connect
+    case .proxy: self = .proxy
+    case .tls: self = .tls
+    case .webSocket: self = .webSocket
+    }
+  }
 }
 
 /// How often each cause has ended an attempt or a connection.
@@ -71,6 +87,9 @@ public struct FailureCounts: BitwiseCopyable {
   public private(set) var closed: UInt32 = 0
   public private(set) var timeout: UInt32 = 0
   public private(set) var declined: UInt32 = 0
+  public private(set) var proxy: UInt32 = 0
+  public private(set) var tls: UInt32 = 0
+  public private(set) var webSocket: UInt32 = 0
 
   mutating func add(_ cause: FailureCause) {
     switch cause {
@@ -86,6 +105,9 @@ public struct FailureCounts: BitwiseCopyable {
     case .closed: closed &+= 1
     case .timeout: timeout &+= 1
     case .declined: declined &+= 1
+    case .layer(.proxy): proxy &+= 1
+    case .layer(.tls): tls &+= 1
+    case .layer(.webSocket): webSocket &+= 1
     }
   }
 }

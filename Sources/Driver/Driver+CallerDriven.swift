@@ -1,5 +1,6 @@
 import Platform
 public import Storage
+import Transports
 
 /// The driver without a system's transport (`CallerDriven`): bytes and instants go in, bytes, events and one
 /// deadline come out. The application opens its transport when the driver wants it, and closes it when the
@@ -9,9 +10,9 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
 
   /// The transport is open. False: none is wanted.
   public mutating func opened(at now: Instant) -> Bool {
-    guard isCallerDriven, phase.isOpening else { return false }
+    guard isCallerDriven, phase.isOpening, link.stage == .connect else { return false }
     self.now = now
-    beginConnection()
+    proceed(link.connected(on: &system), at: now)
     return true
   }
 
@@ -21,7 +22,9 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
     guard count >= 0, count <= space else { return false }
     self.now = now
     offeredBytes = 0
-    if count > 0 { engine.received(count, at: now) }
+    if count > 0 {
+      if link.isLayered { link.received(count) } else { engine.received(count, at: now) }
+    }
     step(Readiness(), at: now)
     return true
   }
@@ -32,8 +35,13 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
     guard count >= 0, count <= offeredBytes else { return false }
     self.now = now
     offeredBytes = 0
-    if count > 0 { engine.transmitted(count, at: now) }
+    if count > 0 {
+      if link.isLayered { link.transmitted(count) } else { engine.transmitted(count, at: now) }
+    }
+    // What was sent may have made room for the rest of a handshake.
+    if phase.isOpening { proceed(link.advance(Readiness(), on: &system, logger, at: now), at: now) }
     finishDisconnect(at: now)
+    discard()
     return true
   }
 
@@ -44,7 +52,9 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
     offeredBytes = 0
     let cause = error == 0 ? FailureCause.closed : .network(error)
     if phase.isOpening {
-      end(cause)
+      if error == 0, let layer = link.peerClosed() { end(.layer(layer)) } else { end(cause) }
+    } else if case .closing = phase {
+      end(.requested)
     } else if isLive {
       transportEnded(cause, at: now)
     } else {
@@ -58,13 +68,17 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
   /// Where the next bytes go; empty if they have to wait.
   @_lifetime(&self)
   public mutating func receiveSpace() -> MutableSpan<UInt8> {
-    guard isCallerDriven, isLive, engine.wantsReceive else { return MutableSpan() }
+    guard isCallerDriven else { return MutableSpan() }
+    if link.isLayered { return link.receiveSpace() }
+    guard isLive, engine.wantsReceive else { return MutableSpan() }
     return engine.receiveSpace()
   }
 
   /// Looks for bytes to be sent. True: they are in `output`.
   public mutating func prepareTransmit(at now: Instant) -> Bool {
-    guard isCallerDriven, isLive else { return false }
+    guard isCallerDriven else { return false }
+    if link.isLayered { return prepareLayers(at: now) }
+    guard isLive else { return false }
     self.now = now
     offeredBytes = 0
     finishDisconnect(at: now)
@@ -81,6 +95,23 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
 
   public var output: Span<UInt8> {
     @_lifetime(borrow self)
-    borrowing get { engine.output }
+    borrowing get {
+      if link.isLayered { return link.output }
+      return engine.output
+    }
+  }
+
+  /// `prepareTransmit` with layers, which take the engine's bytes, and have some of their own.
+  @inline(never)
+  @_optimize(size)
+  private mutating func prepareLayers(at now: Instant) -> Bool {
+    self.now = now
+    offeredBytes = 0
+    finishDisconnect(at: now)
+    transmit(at: now)
+    finishDisconnect(at: now)
+    _ = link.flush(on: &system)
+    offeredBytes = link.output.count
+    return offeredBytes > 0
   }
 }

@@ -6,7 +6,7 @@ import Transports
 extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
   /// Starts to connect. False: it is about to already, there is a connection, or its end has not been taken.
   public mutating func connect(at now: Instant) -> Bool {
-    guard phase.isDisconnected, failure == nil else { return false }
+    guard phase.isDisconnected, !hasFailureEvent else { return false }
     isWanted = true
     beginRound()
     begin(at: now)
@@ -24,6 +24,13 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
     if servers.set(0, host, port: port) { system.cancelResolving() }
     redirect = Redirect()
     self.connectTimeout = connectTimeout
+  }
+
+  /// Changes what the next attempts go through. The caller guarantees `canSetServer`.
+  public mutating func changeLink(_ change: (inout Link) -> Void) {
+    // A look-up under way may be of a proxy that there was before.
+    system.cancelResolving()
+    change(&link)
   }
 
   /// Disconnects when everything is sent and acknowledged, or after `drain` milliseconds. True: the engine has
@@ -61,9 +68,9 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
   private mutating func giveUp() {
     switch phase {
     case .disconnected, .closing: break
-    case .waiting where failure != nil:
+    case .waiting where hasFailureEvent:
       // The event that is still to be taken says it all.
-      failure?.retry = nil
+      lastFailure?.retry = nil
       phase = .disconnected
       timers.stop(.retry)
     case .open where !isLive: break

@@ -16,7 +16,7 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
     guard engine.wantsClose else { return }
     timers.startIfStopped(.linger, at: now.advanced(by: Self.lingerTimeout))
     let isTimeUp = deadlinesCount && timers.isDue(.linger, at: now)
-    if engine.hasUnsentFinalPacket, !isTimeUp { return }
+    if engine.hasUnsentFinalPacket || link.hasUnsent, !isTimeUp { return }
     if fallsBack() { return reopen(at: now) }
     guard let request = engine.closeRequest else { return }
     guard case .requested = request.cause else { return end(request) }
@@ -52,8 +52,9 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
   mutating func discard() {
     guard case .closing = phase else { return }
     switch link.discard(on: &system) {
-    case .transferred, .wouldBlock: break
-    case .closed, .failed: end(.requested)
+    // A layer that has said its last word needs no room any more.
+    case .transferred, .wouldBlock: watch(readable: true, writable: false)
+    case .closed, .failed, .broken: end(.requested)
     }
   }
 
@@ -61,15 +62,29 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
   /// messages, and why it closed.
   @inline(never)
   mutating func transportEnded(_ cause: FailureCause, at now: Instant) {
-    if case .open(var connection) = phase {
-      connection.transportError = cause
-      phase = .open(connection)
-    }
+    setTransportError(cause)
+    // A layer may have a last word, of which as much is sent as the system takes now.
+    if case .layer = cause { _ = link.flush(on: &system) }
     watch(readable: false, writable: false)
     receiveRest(at: now)
-    // Servers that do not speak a version close the connection, or say so.
-    if fallsBack() { return reopen(at: now) }
+    // Servers that do not speak a version close the connection, or say so; those that refuse a certificate have
+    // not seen a version.
+    if !isBrokenByTLS, fallsBack() { return reopen(at: now) }
     settleTransportError()
+  }
+
+  private mutating func setTransportError(_ cause: FailureCause) {
+    guard case .open(var connection) = phase else { return }
+    connection.transportError = cause
+    phase = .open(connection)
+  }
+
+  private var isBrokenByTLS: Bool {
+    if case .open(let connection) = phase, case .layer(.tls) = connection.transportError {
+      true
+    } else {
+      false
+    }
   }
 
   /// Receives as long as the application has taken what came before.
@@ -77,7 +92,10 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
   mutating func receiveRest(at now: Instant) {
     engine.peerClosed()
     while link.isOpen(on: system), engine.wantsReceive {
-      if case .transferred = receiveOnce(at: now) { continue }
+      let result = receiveOnce(at: now)
+      if case .transferred = result { continue }
+      // The peer may have said why before its system ended the connection.
+      if case .broken(let layer) = result { setTransportError(.layer(layer)) }
       link.close(on: &system)
     }
     if !engine.hasUndeliveredEvent { link.close(on: &system) }
@@ -97,6 +115,8 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
   }
 
   /// Begins again with the same peer, in another way.
+  @inline(never)
+  @_optimize(size)
   private mutating func reopen(at now: Instant) {
     logger(.fallback, engine.versionNumber)
     link.close(on: &system)
@@ -105,7 +125,18 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
     timers.stop(.write)
     timers.stop(.linger)
     phase = .opening(pendingQuery: nil)
-    proceed(link.reopen(on: &system, logger, at: now), at: now)
+    proceed(Self.reopen(servers, serverIndex, over: &link, on: &system, logger, at: now), at: now)
+  }
+
+  // Static, because the compiler takes a span of one part of `self` for a hold on all of it.
+  private static func reopen(
+    _ servers: borrowing ServerTable, _ index: Int, over link: inout Link, on system: inout System,
+    _ log: Log, at now: Instant
+  ) -> Opening {
+    let host = servers.host(index)
+    return link.reopen(
+      servers.bytes.extracting(host.offset..<host.end &+ 1), port: servers.port(index), on: &system, log,
+      at: now)
   }
 
   @inline(never)
@@ -159,11 +190,15 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
     case .keepAlive: return .keepAlive
     default: break
     }
+    // In TLS 1.3 the server looks at the client's certificate when the client's handshake is over.
+    if case .layer(.tls) = cause, !isOpen || (!engine.isAccepted && !isLeaving) { return .tls }
     switch phase {
     case .disconnected, .waiting: return .none
     case .authorizing: return .credentials
-    case .opening: return link.stage == .resolve ? .resolve : .connect
-    case .open(let connection) where !connection.isLeaving: return engine.isAccepted ? .connected : .accept
+    case .opening: return FailureStage(link.stage)
+    case .open(let connection) where !connection.isLeaving:
+      if engine.isAccepted { return .connected }
+      return .accept
     case .open, .closing: return .disconnect
     }
   }

@@ -60,6 +60,8 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
     case .needsTransport where Feature.hasEngine: phase = .opening(pendingQuery: .transport)
     case .failed(.resolver(let error)): end(.resolve(error))
     case .failed(.system(let error)): end(.network(error))
+    case .failed(.closed): end(.closed)
+    case .failed(.layer(let layer)): end(.layer(layer))
     case .needsAddresses, .needsTransport: break
     }
   }

@@ -85,7 +85,7 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
         logger(.unblocked)
       }
       if link.isReadable(ready) || link.hasBuffered { receive(at: now) }
-    case .closing: if link.isReadable(ready) || link.hasBuffered { discard() }
+    case .closing: if link.isReadable(ready) || link.isWritable(ready) || link.hasBuffered { discard() }
     }
     if readiness != nil { checkDeadlines(at: now) }
     if logger.isOn { engine.logStep(logger) }
@@ -110,6 +110,7 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
     case .transferred, .wouldBlock: break
     case .closed: transportEnded(.closed, at: now)
     case .failed(let error): transportEnded(.network(error), at: now)
+    case .broken(let layer): transportEnded(.layer(layer), at: now)
     }
   }
 
@@ -123,7 +124,7 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
 
   // Static, because the compiler takes a span of one part of `self` for a hold on all of it.
 
-  private static func send(
+  static func send(
     from engine: borrowing Engine, over link: inout Link, of system: inout System
   ) -> Transfer {
     link.send(engine.output, on: &system)
@@ -138,23 +139,54 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
 
   /// Hands bytes over until the transport takes no more, the engine has no more, or the connection ends.
   mutating func transmit(at now: Instant) {
-    guard link.isPolled else { return }
+    guard link.isPolled || link.isLayered else { return }
     while isLive, !isBlockedSending {
       if engine.wantsRefill { engine.refill(at: now) }
-      guard engine.wantsTransmit, engine.prepareTransmit(at: now) else { return }
-      switch Self.send(from: engine, over: &link, of: &system) {
-      case .transferred(let count):
+      guard engine.wantsTransmit, engine.prepareTransmit(at: now) else { return flushTransport(at: now) }
+      let result = Self.send(from: engine, over: &link, of: &system)
+      if case .wouldBlock = result, link.hasUnsent {
+        // A layer has no room before the system takes some.
+        let flushed = link.flush(on: &system)
+        guard case .transferred = flushed else { return sendingEnded(flushed, at: now) }
         timers.stop(.write)
-        engine.transmitted(count, at: now)
-      case .wouldBlock: block(at: now)
-      case .closed: return transportEnded(.closed, at: now)
-      case .failed(let error): return transportEnded(.network(error), at: now)
+        continue
       }
+      guard case .transferred(let count) = result else { return sendingEnded(result, at: now) }
+      // What a layer has taken, the system may not have.
+      if !link.hasUnsent { timers.stop(.write) }
+      engine.transmitted(count, at: now)
+    }
+  }
+
+  /// Hands the system what layers have taken, or say by themselves.
+  @inline(never)
+  @_optimize(size)
+  private mutating func flushTransport(at now: Instant) {
+    guard link.hasUnsent else { return }
+    let result = link.flush(on: &system)
+    if case .transferred = result {
+      timers.stop(.write)
+      guard link.hasUnsent else { return }
+      return block(at: now)
+    }
+    sendingEnded(result, at: now)
+  }
+
+  @inline(never)
+  @_optimize(size)
+  private mutating func sendingEnded(_ result: Transfer, at now: Instant) {
+    switch result {
+    case .transferred, .wouldBlock: block(at: now)
+    case .closed: transportEnded(.closed, at: now)
+    case .failed(let error): transportEnded(.network(error), at: now)
+    case .broken(let layer): transportEnded(.layer(layer), at: now)
     }
   }
 
   /// The system takes nothing. Only bytes that it takes stop the timer, not its word that it would take some.
   private mutating func block(at now: Instant) {
+    // The application knows by itself what it could not send.
+    guard link.isPolled else { return }
     setBlocked(true)
     logger(.blocked)
     if writeTimeout > 0 { timers.startIfStopped(.write, at: now.advanced(by: writeTimeout)) }
@@ -170,7 +202,7 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
   private mutating func checkDeadlines(at now: Instant) {
     checkStability(at: now)
     if timers.isDue(.retry, at: now) {
-      if failure == nil { return begin(at: now) }
+      if !hasFailureEvent { return begin(at: now) }
       // The last connection is not over before the application has taken its end.
       timers.start(.retry, at: now)
     }

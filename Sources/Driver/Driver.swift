@@ -39,7 +39,7 @@ public struct Driver<
   static var lingerTimeout: UInt32 { 2000 }
 
   public var engine: Engine
-  var link: Link
+  public var link: Link
   var system: System
   var servers: ServerTable
   var round: ServerRound
@@ -51,6 +51,7 @@ public struct Driver<
   let reconnects: Bool
   /// The application wants a connection: where one ends, the next attempt follows.
   var isWanted = false
+  private var serverNumber: UInt8 = 0
   var phase = Phase.disconnected
   private let inPlace = InPlace()
 
@@ -63,8 +64,10 @@ public struct Driver<
   public internal(set) var failures = FailureCounts()
   var timers = Timers()
   var backoff: Backoff
-  /// The end of the last connection, as long as the application has not taken the event.
-  var failure: Failure? = nil
+  /// The application has not taken the event of `lastFailure`.
+  var hasFailureEvent = false
+  /// The end of the last connection, or attempt.
+  public internal(set) var lastFailure: Failure? = nil
   var lastPoll = Instant(milliseconds: 0)
   /// The time of the last step.
   public internal(set) var now = Instant(milliseconds: 0)
@@ -72,9 +75,6 @@ public struct Driver<
   /// How many bytes of `output` the application was offered, with a transport of its own. Whatever may move
   /// them, such as a command to the engine, sets it to 0.
   public var offeredBytes = 0
-  /// Which of several servers the attempt, or the connection, is with: counted from 0, as the options have
-  /// them; behind the last: one that another pointed to.
-  public internal(set) var serverIndex = 0
 
   /// The caller guarantees that `options` are those the plan was made with.
   /// `engine` is made where it stays: one that is handed over is copied.
@@ -106,6 +106,15 @@ public struct Driver<
 
   // MARK: Getters
 
+  /// The end of the last connection, as long as the application has not taken the event.
+  var failure: Failure? {
+    get { hasFailureEvent ? lastFailure : nil }
+    set {
+      if let newValue { lastFailure = newValue }
+      hasFailureEvent = newValue != nil
+    }
+  }
+
   /// The application has the transport, and the clock.
   public var isCallerDriven: Bool { !link.isPolled }
 
@@ -121,6 +130,13 @@ public struct Driver<
     case .open where engine.isAccepted: .connected
     default: .connecting
     }
+  }
+
+  /// Which of several servers the attempt, or the connection, is with: counted from 0, as the options have
+  /// them; behind the last: one that another pointed to.
+  public internal(set) var serverIndex: Int {
+    get { Int(serverNumber) }
+    set { serverNumber = UInt8(truncatingIfNeeded: newValue) }
   }
 
   /// The port of the server that the attempt, or the connection, is with.
@@ -163,7 +179,7 @@ public struct Driver<
 
   // MARK: Outputs
 
-  public var hasEvent: Bool { engine.hasEvent || failure != nil || phase.hasPendingQuery }
+  public var hasEvent: Bool { engine.hasEvent || hasFailureEvent || phase.hasPendingQuery }
 
   /// In the order in which things happened: the end of a connection comes last.
   public mutating func nextEvent() -> Event? {
@@ -209,7 +225,7 @@ public struct Driver<
 
   /// There is something to do with the transport that the descriptor will not tell.
   private func isReady(_ connection: OpenConnection) -> Bool {
-    if !connection.isBlocked, engine.wantsTransmit { return true }
+    if !connection.isBlocked, engine.wantsTransmit || link.hasUnsent { return true }
     // Taking an event has made room.
     if engine.wantsReceive, !connection.isWatchingReceive { return true }
     return engine.wantsRefill && engine.refillDeadline == nil

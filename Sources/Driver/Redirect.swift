@@ -7,12 +7,12 @@ struct Redirect: BitwiseCopyable {
   static var hostSize: Int { 254 }
   /// Servers may point to each other. After so many referrals without a connection that lasted, the round
   /// goes on.
-  static var hops: UInt32 { 4 }
+  static var hops: UInt8 { 4 }
 
   private var isFollowed = false
   /// A connection to it comes first in later rounds, too.
   private var isPermanent = false
-  private var followed: UInt32 = 0
+  private var followed: UInt8 = 0
 
   /// The next attempt, or the connection, is with it.
   var isInUse: Bool { Feature.hasRedirect && isFollowed }

@@ -11,7 +11,7 @@ struct ServerTable: ~Copyable {
   /// Each host ends with a zero.
   private var hosts: Region
   /// Without the one that another pointed to.
-  let count: Int
+  private let number: UInt8
 
   static func entryCount(_ options: borrowing DriverOptions) -> Int {
     options.servers.count &+ (options.followsReferrals ? 1 : 0)
@@ -26,10 +26,12 @@ struct ServerTable: ~Copyable {
   init(entries: consuming Table<Entry>, hosts: consuming Region, _ options: borrowing DriverOptions) {
     self.entries = entries
     self.hosts = hosts
-    count = options.servers.count
+    number = UInt8(truncatingIfNeeded: options.servers.count)
     for index in 0..<count { put(index, options.host(index), port: options.port(index)) }
     if count < self.entries.count { self.entries[count] = Entry(host: .empty, port: 0) }
   }
+
+  var count: Int { Int(number) }
 
   var bytes: Span<UInt8> {
     @_lifetime(borrow self)

@@ -4,10 +4,17 @@ public import Storage
 public enum URLError: Error, BitwiseCopyable {
   case tooLong
   case malformed(at: Int)
-  case unknownScheme(at: Int)
+  case unknownScheme
 }
 
-/// `scheme://[user[:password]@]host[:port][,host[:port]]…[/]`, as byte ranges of its text.
+/// What a URL has behind its scheme.
+public enum URLForm: BitwiseCopyable {
+  case servers  // one slash may end it
+  case serversAndPath  // and a query
+  case file  // of a socket
+}
+
+/// `scheme://[user[:password]@]host[:port][,host[:port]]…[/]`, or `scheme:/file`, as byte ranges of its text.
 ///
 /// The parser is strict: what it does not understand is an error with its offset.
 public struct ServerURL: BitwiseCopyable {
@@ -16,19 +23,59 @@ public struct ServerURL: BitwiseCopyable {
   public private(set) var password = ByteRange.empty
   /// At least one; without the brackets of an IPv6 address.
   public private(set) var servers = HostPortList()
+  /// From the slash on, with the query; empty if absent.
+  public private(set) var path = ByteRange.empty
 
-  public static var maximumSize: Int { 1024 }
+  /// A path may be a signed one; names are shorter.
+  public static var maximumSize: Int { 4096 }
+  public static var maximumAuthoritySize: Int { 1024 }
 
-  /// `scheme` in lower case.
+  /// Returns how long the scheme is, behind which a colon follows.
   @_optimize(size)
-  public init(parsing text: Span<UInt8>, scheme: Span<UInt8>) throws(URLError) {
-    guard text.count <= Self.maximumSize else { throw .tooLong }
-    let authority = try Self.skip(scheme, in: text)
+  public static func schemeSize(of text: Span<UInt8>) throws(URLError) -> Int {
+    guard text.count <= maximumSize else { throw .tooLong }
+    var end = 0
+    while end < text.count, isLetterOrDigit(text[end]) { end += 1 }
+    guard end > 0, end < text.count, text[end] == colon else { throw .malformed(at: end) }
+    return end
+  }
+
+  /// Returns the offset behind the two slashes.
+  @inline(never)
+  @_optimize(size)
+  public static func authorityStart(in text: Span<UInt8>, schemeSize: Int) throws(URLError) -> Int {
+    let start = schemeSize + 1
+    for index in start..<start + 2 {
+      guard index < text.count, text[index] == slash else { throw .malformed(at: min(index, text.count)) }
+    }
+    return start + 2
+  }
+
+  /// Returns whether the text begins with this scheme, which is in lower case.
+  @inline(never)
+  @_optimize(size)
+  public static func hasScheme(_ name: StaticString, _ text: Span<UInt8>, size: Int) -> Bool {
+    guard name.utf8CodeUnitCount == size else { return false }
+    // A static string has as many bytes as it says.
+    for index in 0..<size where unsafe lower(text[index]) != name.utf8Start[index] { return false }
+    return true
+  }
+
+  /// Parses what follows a scheme of `schemeSize` bytes.
+  @_optimize(size)
+  public init(parsing text: Span<UInt8>, schemeSize: Int, form: URLForm) throws(URLError) {
+    if case .file = form {
+      let start = schemeSize + 1
+      // The authority may be there, and is empty: three slashes.
+      let hasAuthority = text.count >= start + 2 && text[start] == slash && text[start + 1] == slash
+      try parseFile(text, (hasAuthority ? start + 2 : start)..<text.count)
+      return
+    }
+    let authority = try Self.authorityStart(in: text, schemeSize: schemeSize)
     var end = authority
     while end < text.count, text[end] != slash, text[end] != questionMark { end += 1 }
-    // Behind the authority there may be one slash and nothing else: no path, and of a query no key is known.
-    let rest = end < text.count && text[end] == slash ? end + 1 : end
-    guard rest == text.count else { throw .malformed(at: text[rest] == questionMark ? rest + 1 : rest) }
+    guard end <= Self.maximumAuthoritySize else { throw .tooLong }
+    try parsePath(text, end, form)
 
     var hostStart = authority
     for index in authority..<end where text[index] == at {
@@ -46,6 +93,31 @@ public struct ServerURL: BitwiseCopyable {
     }
   }
 
+  @_optimize(size)
+  private mutating func parsePath(_ text: Span<UInt8>, _ start: Int, _ form: URLForm) throws(URLError) {
+    guard case .serversAndPath = form else {
+      // Behind the authority there may be one slash and nothing else: no path, and of a query no key is known.
+      let rest = start < text.count && text[start] == slash ? start + 1 : start
+      guard rest == text.count else { throw .malformed(at: text[rest] == questionMark ? rest + 1 : rest) }
+      return
+    }
+    guard start == text.count || text[start] == slash else { throw .malformed(at: start) }
+    for index in start..<text.count {
+      // A fragment is not sent (RFC 6455 section 3).
+      guard 0x21...0x7E ~= text[index], text[index] != UInt8(ascii: "#") else { throw .malformed(at: index) }
+    }
+    path = ByteRange(offset: start, count: text.count - start)
+  }
+
+  @_optimize(size)
+  private mutating func parseFile(_ text: Span<UInt8>, _ range: Range<Int>) throws(URLError) {
+    guard range.count > 1, text[range.lowerBound] == slash else { throw .malformed(at: range.lowerBound) }
+    for index in range {
+      guard 0x21...0x7E ~= text[index] else { throw .malformed(at: index) }
+    }
+    servers.append(host: ByteRange(offset: range.lowerBound, count: range.count), port: 0)
+  }
+
   /// The first of the servers that another one points to: `host[:port]`, and more behind a space.
   @_optimize(size)
   public init(reference text: Span<UInt8>) throws(URLError) {
@@ -53,22 +125,6 @@ public struct ServerURL: BitwiseCopyable {
     while end < text.count, text[end] != UInt8(ascii: " ") { end += 1 }
     guard end <= 253 + 6 else { throw .tooLong }
     try parseServer(text, 0..<end)
-  }
-
-  /// The offset behind `scheme://`.
-  @_optimize(size)
-  private static func skip(_ scheme: Span<UInt8>, in text: Span<UInt8>) throws(URLError) -> Int {
-    var end = 0
-    while end < text.count, isLetterOrDigit(text[end]) { end += 1 }
-    for index in end..<end + 3 {
-      guard index < text.count, text[index] == (index == end ? colon : slash) else {
-        throw .malformed(at: min(index, text.count))
-      }
-    }
-    guard end > 0 else { throw .malformed(at: 0) }
-    guard end == scheme.count else { throw .unknownScheme(at: 0) }
-    for index in 0..<end where lower(text[index]) != scheme[index] { throw .unknownScheme(at: 0) }
-    return end + 3
   }
 
   @_optimize(size)

@@ -17,11 +17,10 @@ extension Driver where Engine == MQTTEngine, Link == AnyTransport, System: ~Copy
     _ options: borrowing ClientOptions, plan: ClientPlan, block: borrowing Arena,
     on system: consuming System
   ) {
-    let isCallerDriven = Feature.hasEngine && options.driver.isCallerDriven
     let tcp = TCP(
       addresses: block.table(plan.driver.addresses), asksAddresses: options.driver.asksAddresses)
     self.init(
-      over: isCallerDriven ? AnyTransport(CallerDriven(), unused: tcp) : AnyTransport(tcp),
+      over: AnyTransport(options.transport, tcp, options.layers, plan: plan.layers, block: block),
       on: system,
       options.driver, plan: plan.driver, block: block
     ) { system in MQTTEngine(options, plan: plan, block: block, on: system) }
@@ -117,7 +116,4 @@ extension Driver where Engine == MQTTEngine, Link: ~Copyable, System: ~Copyable 
     if let event = engine.session.takeEvent(source) { return .engine(event) }
     return nextOwnEvent()
   }
-
-  /// Overwrites secrets, before the block goes back to the application.
-  public mutating func wipeSecrets() { engine.session.wipeSecrets() }
 }

@@ -61,8 +61,8 @@ extension ClientOptions {
   }
 
   /// A host is printable ASCII. The resolver will say whether it is a name.
-  static func checkHost(_ host: Span<UInt8>) throws(OptionsError) {
-    guard host.count > 0, host.count <= 253 else { throw .option }
+  static func checkHost(_ host: Span<UInt8>, isFile: Bool = false) throws(OptionsError) {
+    guard host.count > 0, host.count <= (isFile ? longestFile : 253) else { throw .option }
     for index in 0..<host.count where host[index] <= 0x20 || host[index] >= 0x7F { throw .option }
   }
 

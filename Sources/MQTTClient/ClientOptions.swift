@@ -1,8 +1,9 @@
 public import Driver
 public import MQTTSession
 public import MQTTWire
-import Platform
+public import Platform
 public import Storage
+public import Transports
 
 /// Why options can't be used.
 public enum OptionsError: Error, BitwiseCopyable {
@@ -20,8 +21,9 @@ public enum OptionsError: Error, BitwiseCopyable {
 /// Options that a client can be made with.
 public struct ClientOptions: ~Escapable {
   public var driver: DriverOptions
-  /// Milliseconds; 0: as the system has it.
-  public let tcpUserTimeout: UInt32
+  public var layers: LayerOptions
+  public let transport: AnyTransport.Kind
+  public let sockets: SocketOptions
   /// Entries in the table of handlers, and the room for their filters.
   public let handlers: Int
   public let handlerBytes: Int
@@ -48,12 +50,15 @@ public struct ClientOptions: ~Escapable {
     if servers.count == 0 {
       servers.append(host: ByteRange(offset: 0, count: request.host.count), port: 0)
     }
-    for index in 0..<servers.count { try Self.checkHost(request.host.extracting(servers.host(index).range)) }
+    let isUnix = Self.isUnix(request)
+    for index in 0..<servers.count {
+      try Self.checkHost(request.host.extracting(servers.host(index).range), isFile: isUnix)
+    }
     try Self.checkTexts(request, version)
     let will = try Self.will(request, version)
 
     var numbers = NumberCheck()
-    let port = numbers.value(request.port, default: 1883, maximum: 65_535)
+    let port = numbers.value(request.port, default: Self.usualPort(request), maximum: 65_535)
     let keepAlive = numbers.value(
       request.keepAlive, default: 60, maximum: 65_535, off: 0)
     let connectTimeout = numbers.value(
@@ -115,6 +120,8 @@ public struct ClientOptions: ~Escapable {
       request.writeTimeout, default: 30_000, maximum: Self.dayInMilliseconds, off: 0)
     let tcpUserTimeout = numbers.value(
       request.tcpUserTimeout, default: 0, maximum: Self.dayInMilliseconds)
+    let tcpKeepAlive = numbers.value(request.tcpKeepAlive, default: 0, maximum: 32_767)
+    let dscp = numbers.value(request.dscp, default: 0, maximum: 63)
     let addresses = numbers.value(
       request.addresses, default: UInt32(AddressList.maximum), maximum: UInt32(AddressList.maximum))
     let credentialBytes = numbers.value(
@@ -156,12 +163,15 @@ public struct ClientOptions: ~Escapable {
     driver.asksCredentials = request.askCredentials
     driver.asksAddresses = request.ownResolver
     driver.isCallerDriven = request.ownTransport
+    layers = try Self.layers(request, version, isUnix: isUnix)
+    transport = request.ownTransport ? .callerDriven : isUnix ? .unix : .tcp
+    sockets = try Self.sockets(
+      request, userTimeout: tcpUserTimeout, keepAlive: tcpKeepAlive, dscp: dscp, isTCP: transport == .tcp)
     driver.connectTimeout = connectTimeout
     driver.reconnects = !request.noReconnect
-    driver.addresses = request.ownTransport ? 0 : Int(addresses)
+    driver.addresses = transport == .tcp ? Int(addresses) : 0
     driver.stableTime = stableTime
     driver.writeTimeout = writeTimeout
-    self.tcpUserTimeout = tcpUserTimeout
     self.handlers = Int(handlers)
     self.handlerBytes = Int(handlerBytes)
     self.submitMessages = Int(submitSlots)
@@ -245,10 +255,12 @@ public struct ClientPlan {
   let session: SessionPlan
   public let submissions: MPSCQueue<Submission>.Plan
   let driver: DriverPlan
+  let layers: LayerPlan
 
   @inline(never)
   public init(_ options: borrowing ClientOptions, in plan: inout ArenaLayout) {
     session = SessionPlan(options.session, in: &plan)
+    layers = LayerPlan(options.layers, in: &plan)
     submissions = MPSCQueue.Plan(slots: options.submitMessages, slotSize: options.submitBytes, in: &plan)
     driver = DriverPlan(options.driver, in: &plan)
   }

@@ -1,4 +1,5 @@
 import Driver
+public import Transports
 
 /// What a caller asks for, as it comes: nothing is checked yet, 0 is the default everywhere.
 /// The fields are those of `smq_options`, which explains them.
@@ -76,6 +77,27 @@ public struct RequestedOptions: ~Escapable {
   public var addresses: UInt32 = 0
   public var credentialBytes: UInt32 = 0
   public var unreleasedMaximum: UInt32 = 0
+  /// `nil`: a host is given.
+  public var scheme: MQTTScheme? = nil
+  public var webSocket = false
+  public var tls: TLSEngine? = nil
+  public var tlsName: Span<UInt8>
+  public var alpn: Span<UInt8>
+  public var proxy = LayerOptions.ProxyKind.none
+  public var proxyHost: Span<UInt8>
+  public var proxyPort: UInt32 = 0
+  public var proxyUser: Span<UInt8>
+  public var proxyPassword: Span<UInt8>
+  /// That of the URL, or its own option.
+  public var webSocketPath: Span<UInt8>
+  public var webSocketHeaders: Span<UInt8>
+  public var webSocketProtocol: Span<UInt8>
+  public var webSocketBytes: UInt32 = 0
+  public var webSocketRequestBytes: UInt32 = 0
+  public var bindDevice: Span<UInt8>
+  public var bindAddress: Span<UInt8>
+  public var dscp: UInt32 = 0
+  public var tcpKeepAlive: UInt32 = 0
 
   @_lifetime(immortal)
   public init() {
@@ -87,5 +109,15 @@ public struct RequestedOptions: ~Escapable {
     willPayload = Span()
     willProperties = Span()
     properties = Span()
+    tlsName = Span()
+    alpn = Span()
+    proxyHost = Span()
+    proxyUser = Span()
+    proxyPassword = Span()
+    webSocketPath = Span()
+    webSocketHeaders = Span()
+    webSocketProtocol = Span()
+    bindDevice = Span()
+    bindAddress = Span()
   }
 }

@@ -78,10 +78,6 @@ private func begin(
   guard unsafe properties == nil || instance.isVersion5, unsafe bindAddress == nil else {
     return MOSQ_ERR_NOT_SUPPORTED
   }
-  guard port > 0 else {
-    shim_set_errno(SystemError.connectionRefused)  // Nothing ever listens there.
-    return MOSQ_ERR_ERRNO
-  }
   var ownProperties: OpaquePointer? = nil
   if unsafe properties != nil {
     let result = unsafe mosquitto_property_copy_all(&ownProperties, properties)

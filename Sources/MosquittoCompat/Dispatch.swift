@@ -4,6 +4,7 @@ import MQTTClient
 import MQTTSession
 import MQTTWire
 import Storage
+import Transports
 
 /// Events of the core, reported by the program's callbacks.
 extension Mosquitto.Locked {
@@ -18,6 +19,11 @@ extension Mosquitto.Locked {
       sendQueuedSubscriptions()
       publishMessagesBeforeConnect()
       if callDeferred() { continue }
+      if let failure = state.failureToTell {
+        state.failureToTell = nil
+        handle(failure)
+        continue
+      }
       guard hasClient, let event = client.nextEvent() else { break }
       handle(event)
       flush()
@@ -45,6 +51,7 @@ extension Mosquitto.Locked {
   private mutating func handle(_ connected: ConnectedEvent) {
     state.isConnected = true
     if !connected.sessionPresent { settleUnreleased() }
+    logConnectBehindProxy()
     var list = unsafe propertyList(connected.properties)
     unsafe takeAssignedID(list)
     log(SHIM_RECEIVED_CONNACK, 0)
@@ -76,12 +83,17 @@ extension Mosquitto.Locked {
   private mutating func handle(_ failure: ClientFailure) {
     state.isConnected = false
     guard !state.isEndReported else { return }
+    if client.link.haveLayersOpened { logConnectBehindProxy() }
+    let isSilent = isSilent(failure)
     let result = state.isDisconnecting ? MOSQ_ERR_SUCCESS : outcome(of: failure, isOpen: true)
+    if case .layer(.tls) = failure.cause { state.isRefusedByTLS = true }
     var reported = result
     var list = unsafe propertyList(failure.details?.properties ?? .empty)
     // Before any callback, because one of them may connect anew.
     state.isEndReported = true
     state.endResult = result
+    logFailureOfTLS(failure)
+    guard !isSilent else { return }
     switch failure.cause {
     case .refused:
       let code = Int32(failure.details?.reasonCode ?? 0)

@@ -38,7 +38,7 @@ extension Mosquitto.Locked {
     }
   }
 
-  private mutating func callLog(_ level: Int32, _ text: UnsafePointer<CChar>?) {
+  mutating func callLog(_ level: Int32, _ text: UnsafePointer<CChar>?) {
     guard let function = unsafe state.callbacks.log, let text = unsafe text else { return }
     let user = unsafe state.user
     unsafe callProgram { unsafe function($0, user, level, text) }
@@ -46,7 +46,7 @@ extension Mosquitto.Locked {
 }
 
 /// Room for one line.
-private struct Line {
+struct Line {
   private var bytes = InlineArray<512, CChar>(repeating: 0)
 
   mutating func withBuffer(_ body: (UnsafeMutablePointer<CChar>, Int) -> Void) {

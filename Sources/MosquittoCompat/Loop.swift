@@ -6,6 +6,7 @@ import CMosquitto
 import CPlatform
 import Driver
 import MQTTClient
+import Transports
 
 // MARK: One step
 
@@ -125,16 +126,21 @@ extension Instance {
       let result = step(timeout)
       if isOver(result) { break }
       if needsNoConnection(result, &failures) { continue }
-      guard mayReconnect(after: result) else { return result }
+      guard mayReconnect(after: result), !isRefusedByTLS else { return result }
       waitForNextAttempt(failures)
       failures &+= 1
       let opened = open(waits: true, isAgain: true)
-      guard opened == MOSQ_ERR_SUCCESS || mayReconnect(after: opened) || isOver(opened) else { return opened }
+      // Files of TLS that cannot be read may be on their way to be replaced.
+      guard
+        opened == MOSQ_ERR_SUCCESS || opened == MOSQ_ERR_TLS || mayReconnect(after: opened) || isOver(opened)
+      else { return opened }
     }
     return MOSQ_ERR_SUCCESS
   }
 
   // In functions of their own, because the lock is given up where they return.
+  private var isRefusedByTLS: Bool { lock().state.isRefusedByTLS }
+
   private func isOver(_ result: Int32) -> Bool { lock().isLoopOver(result) }
 
   private func needsNoConnection(_ result: Int32, _ failures: inout UInt32) -> Bool {
@@ -204,7 +210,7 @@ extension Mosquitto.Locked {
       waitInLoop(-1, most)
       return MOSQ_ERR_SUCCESS
     }
-    let isDue = !state.deferredCallbacks.isEmpty
+    let isDue = hasToTell
     guard hasClient, client.state != .disconnected || client.hasEvent || isDue,
       !(state.isDisconnecting && state.isEndReported)
     else { return MOSQ_ERR_NO_CONN }
@@ -217,13 +223,17 @@ extension Mosquitto.Locked {
     return dispatch()
   }
 
+  /// A loop has something to do that the client does not know of.
+  private var hasToTell: Bool { !state.deferredCallbacks.isEmpty || state.failureToTell != nil }
+
   fileprivate var socket: Int32 { state.isEndReported || !hasClient ? -1 : client.socket }
 
   fileprivate var wantsToWrite: Bool {
     guard hasClient else { return false }
     if client.isBlockedSending { return true }
     // Any piece of a loop calls the callbacks. A socket reports that it is connected by being writable.
-    if !state.isEndReported, client.hasEvent || !state.deferredCallbacks.isEmpty { return true }
+    if !state.isEndReported, client.hasEvent || hasToTell { return true }
+    if client.link.areLayersOpening { return client.link.hasUnsent }
     return client.state == .connecting && !client.isOpen
   }
 

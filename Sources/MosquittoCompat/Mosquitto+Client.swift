@@ -8,6 +8,7 @@ import MQTTSession
 import MQTTWire
 import Platform
 import Storage
+import Transports
 
 extension Mosquitto.Locked {
   /// Makes a client that says in CONNECT what the program has set by now. If there is one, it stays otherwise
@@ -38,6 +39,7 @@ extension Mosquitto.Locked {
     request.keepSession = !state.cleanSession
     request.host = unsafe spanOrNone(state.host)
     request.port = state.port
+    setLayers(&request)
     request.protocolVersion = version
     request.anyClientID = true
     request.clientID = unsafe spanOrNone(state.id)
@@ -91,6 +93,9 @@ extension Mosquitto.Locked {
       return MOSQ_ERR_INVAL
     }
     options.driver.hostBytes = 256
+    options.driver.addresses = AddressList.maximum
+    let layers = options.layers
+    options.layers = LayerOptions()
     // There is room for whatever the program may set later, because this client stays; and libmosquitto
     // accepts more messages than the Receive Maximum that it announces.
     options.session.connectBytes = Self.connectBytes
@@ -99,7 +104,8 @@ extension Mosquitto.Locked {
     options.session.aliasesReceived = is5 ? Self.aliases : 0
     options.session.repeatsExactlyOnce = true
     options.session.dropsSubscribes = true
-    let result = isNew ? allocateClient(options) : client.renew(options) ? MOSQ_ERR_SUCCESS : MOSQ_ERR_NOMEM
+    var result = isNew ? allocateClient(options) : client.renew(options) ? MOSQ_ERR_SUCCESS : MOSQ_ERR_NOMEM
+    if result == MOSQ_ERR_SUCCESS { result = replaceLayers(options.transport, layers) }
     if result == MOSQ_ERR_SUCCESS { state.areOptionsChanged = false }
     return result
   }
@@ -115,7 +121,7 @@ extension Mosquitto.Locked {
     let clientPlan = ClientPlan(options, in: &plan)
     guard let memory = unsafe shim_allocate(plan.byteCount) else { return MOSQ_ERR_NOMEM }
     do throws(PlatformError) {
-      let platform = try Linux(userTimeout: 0)
+      let platform = try Linux(SocketOptions.Stored())
       let block = unsafe Arena(start: memory)
       let client = unsafe block.start(of: slice)
       unsafe client.initialize(to: Client(options, plan: clientPlan, block: block, on: platform))

@@ -7,6 +7,7 @@ import MQTTClient
 import MQTTSession
 import MQTTWire
 import Platform
+import Transports
 
 extension Instance {
   /// Opens a connection; waits until the transport is connected, or cannot be. `isAgain`: a loop reconnects,
@@ -32,6 +33,9 @@ extension Mosquitto.Locked {
     state.isDisconnecting = false
     state.pendingDisconnect = 0
     state.isConnected = false
+    state.failureToTell = nil
+    state.isRefusedByTLS = false
+    state.isConnectUnlogged = false
     // From here on, on_disconnect is not called for the last connection.
     state.isEndReported = true
     state.endResult = nil
@@ -43,7 +47,8 @@ extension Mosquitto.Locked {
     guard result == MOSQ_ERR_SUCCESS else { return result }
     state.isEndReported = false
     publishMessagesBeforeConnect()
-    log(SHIM_SENDING_CONNECT)
+    state.isConnectUnlogged = true
+    if unsafe state.proxy.host == nil { logConnectBehindProxy() }
     return MOSQ_ERR_SUCCESS
   }
 
@@ -53,16 +58,25 @@ extension Mosquitto.Locked {
     freeAliases()
     freeQueuedSubscriptions()
     guard !isUnwanted else { return MOSQ_ERR_NO_CONN }
-    guard hasHostName else { return MOSQ_ERR_EAI }
+    guard hasHostName else { return state.port == 0 ? MOSQ_ERR_INVAL : MOSQ_ERR_EAI }
+    let read = readTLS(attempt)
+    guard state.attempt == attempt else { return MOSQ_ERR_SUCCESS }
+    guard read == MOSQ_ERR_SUCCESS else { return read }
+    guard !isUnwanted else { return MOSQ_ERR_NO_CONN }
     let result = makeClientIfNeeded()
     guard result == MOSQ_ERR_SUCCESS, hasClient else { return result }
     guard client.connect(at: client.time) else { return MOSQ_ERR_INVAL }
     // Without waiting the name is looked up all the same, and what is refused at once is reported at once.
     if !waits && !client.isResolving { service() }
-    while state.attempt == attempt, hasClient, !client.isOpen {
+    // The layers open in the loop.
+    while state.attempt == attempt, hasClient, !client.isOpen, !client.link.areLayersOpening {
       if isUnwanted { client.cutOff(at: client.time) }
       if client.state == .disconnected {
         guard let failure = takeRest() else { return MOSQ_ERR_NO_CONN }
+        if case .layer = failure.cause {
+          state.failureToTell = failure
+          break
+        }
         let result = outcome(of: failure, isOpen: false)
         return result == MOSQ_ERR_SUCCESS ? MOSQ_ERR_NO_CONN : result
       }
@@ -78,10 +92,12 @@ extension Mosquitto.Locked {
   /// mosquitto_disconnect() or the thread's end was asked for since the attempt began.
   private var isUnwanted: Bool { state.isDisconnecting || state.isStopping }
 
-  /// What cannot be the name of a host (the core's rule) is reported without a look-up.
+  /// What cannot be the name of a host or of a file (the core's rules) is reported without a look-up.
   private var hasHostName: Bool {
     let host = unsafe spanOrNone(state.host)
-    guard 1...253 ~= host.count else { return false }
+    guard 1...(state.port == 0 ? 107 : 253) ~= host.count else { return false }
+    // To the core it would be the name of a file.
+    guard state.port == 0 || host[0] != UInt8(ascii: "/") else { return false }
     for index in 0..<host.count where !(0x21...0x7E ~= host[index]) { return false }
     return true
   }
@@ -146,6 +162,7 @@ extension Mosquitto.Locked {
     case .network(let number):
       shim_set_errno(number)
       return isOpen ? MOSQ_ERR_CONN_LOST : MOSQ_ERR_ERRNO
+    case .layer(let layer): return outcome(of: layer)
     case .timeout where failure.stage == .accept: return MOSQ_ERR_KEEPALIVE
     case .timeout:
       shim_set_errno(SystemError.timedOut)

@@ -114,6 +114,9 @@ extension Instance {
 extension Mosquitto.Locked {
   fileprivate mutating func freeContents() {
     freeClient()
+    unsafe shim_tls_free(state.tls)
+    unsafe state.tls = nil
+    state.proxy.free()
     freeMessagesBeforeConnect()
     freeQueuedSubscriptions()
     freeDeferredCallbacks()
@@ -134,6 +137,8 @@ extension Mosquitto.Locked {
     unsafe state.client = nil
     unsafe shim_free(state.memory)
     unsafe state.memory = nil
+    unsafe shim_free(state.layerMemory)
+    unsafe state.layerMemory = nil
   }
 
   mutating func clearWill() {

@@ -33,10 +33,14 @@ typealias Client = MQTTClient.Client<Linux>
   var delayMaximum: UInt32 = 1
   var doublesDelay = false
   var callbacks = Callbacks()
+  var tls: TLSSettings? = nil
+  var proxy = Proxy()
 
   // The core's client, in a block of its own.
   var memory: UnsafeMutableRawPointer? = nil
   var client: UnsafeMutablePointer<Client>? = nil
+  /// Its layers are in another block.
+  var layerMemory: UnsafeMutableRawPointer? = nil
   /// The program has changed what the client was made of.
   var areOptionsChanged = false
   /// How many message ids were assigned.
@@ -71,6 +75,12 @@ typealias Client = MQTTClient.Client<Linux>
   var isOpening = false
   /// A signal handler called mosquitto_disconnect() while its thread held the lock: 256, and the Reason Code.
   var pendingDisconnect: Int32 = 0
+  /// The layers failed at once, within the call that connected. A loop tells it, as if that had taken longer.
+  var failureToTell: ClientFailure? = nil
+  /// The server has ended TLS with an alert after the handshake: another attempt would end so, too.
+  var isRefusedByTLS = false
+  /// The log has not been told of CONNECT, for which the proxy has to connect first.
+  var isConnectUnlogged = false
   /// What ended the last connection, if no loop has returned that yet.
   var endResult: Int32? = nil
 

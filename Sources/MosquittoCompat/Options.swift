@@ -15,6 +15,8 @@ import MQTTWire
 
 @c public func mosquitto_userdata(_ mosq: OpaquePointer?) -> UnsafeMutableRawPointer? {
   guard let instance = unsafe instance(mosq) else { return nil }
+  // A callback that the program has set in its SSL_CTX runs while this thread holds the lock.
+  if instance.isLockedByCaller { return unsafe instance.pointer.pointee.user }
   return unsafe instance.lock().state.user
 }
 
@@ -103,6 +105,7 @@ private var willCommand: Int32 { 0x100 }
 
 @c public func mosquitto_int_option(_ mosq: OpaquePointer?, _ option: Int32, _ value: Int32) -> Int32 {
   guard let instance = unsafe instance(mosq) else { return MOSQ_ERR_INVAL }
+  if let result = unsafe setTLSNumber(mosq, option, value) { return result }
   var locked = instance.lock()
   switch option {
   case Int32(MOSQ_OPT_PROTOCOL_VERSION):
@@ -118,9 +121,6 @@ private var willCommand: Int32 { 0x100 }
     if locked.hasClient { locked.client.setInFlightMaximum(value == 0 ? 65_535 : Int(value)) }
     return MOSQ_ERR_SUCCESS
   case Int32(MOSQ_OPT_TCP_NODELAY): return MOSQ_ERR_SUCCESS  // It is always set.
-  case Int32(MOSQ_OPT_SSL_CTX_WITH_DEFAULTS), Int32(MOSQ_OPT_TLS_OCSP_REQUIRED),
-    Int32(MOSQ_OPT_TLS_USE_OS_CERTS):
-    return value == 0 ? MOSQ_ERR_SUCCESS : MOSQ_ERR_NOT_SUPPORTED
   default: return MOSQ_ERR_INVAL
   }
   locked.state.areOptionsChanged = true
@@ -133,8 +133,9 @@ private var willCommand: Int32 { 0x100 }
   guard unsafe instance(mosq) != nil else { return MOSQ_ERR_INVAL }
   switch option {
   case Int32(MOSQ_OPT_TLS_ENGINE), Int32(MOSQ_OPT_TLS_KEYFORM), Int32(MOSQ_OPT_TLS_ENGINE_KPASS_SHA1),
-    Int32(MOSQ_OPT_TLS_ALPN), Int32(MOSQ_OPT_BIND_ADDRESS):
-    return unsafe value == nil ? MOSQ_ERR_SUCCESS : MOSQ_ERR_NOT_SUPPORTED
+    Int32(MOSQ_OPT_TLS_ALPN):
+    return unsafe setTLSText(mosq, option, value)
+  case Int32(MOSQ_OPT_BIND_ADDRESS): return unsafe value == nil ? MOSQ_ERR_SUCCESS : MOSQ_ERR_NOT_SUPPORTED
   default: return MOSQ_ERR_INVAL
   }
 }
@@ -144,7 +145,7 @@ private var willCommand: Int32 { 0x100 }
 ) -> Int32 {
   guard unsafe instance(mosq) != nil else { return MOSQ_ERR_INVAL }
   guard option == Int32(MOSQ_OPT_SSL_CTX) else { return MOSQ_ERR_INVAL }
-  return unsafe value == nil ? MOSQ_ERR_SUCCESS : MOSQ_ERR_NOT_SUPPORTED
+  return unsafe setTLSContext(mosq, value)
 }
 
 @c public func mosquitto_opts_set(

@@ -9,6 +9,12 @@ public struct IPAddress: BitwiseCopyable {
   public var scope: UInt32 = 0
 
   public init() {}
+
+  /// It is a mapped IPv4 address, which the last four bytes are.
+  public var isV4: Bool {
+    for index in 0..<12 where bytes[index] != (index < 10 ? 0 : 0xFF) { return false }
+    return true
+  }
 }
 
 /// The addresses of a server, and the port of all of them.

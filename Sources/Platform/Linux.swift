@@ -11,18 +11,18 @@ public struct Linux: ~Copyable, Platform {
   /// -1 until `wakeUp` is called first.
   private var event: Int32 = -1
 
-  /// TCP_USER_TIMEOUT in milliseconds; 0: as the system has it.
-  private let userTimeout: UInt32
+  /// What the program wants of its sockets; `nil`: nothing.
+  private let options: SocketOptions.Stored
 
   /// For a client whose application has the transport: no descriptor, and no system call but for random
   /// numbers.
   public init() {
-    userTimeout = 0
+    options = SocketOptions.Stored()
     descriptor = -1
   }
 
-  public init(userTimeout: UInt32) throws(PlatformError) {
-    self.userTimeout = userTimeout
+  public init(_ options: SocketOptions.Stored) throws(PlatformError) {
+    self.options = options
     descriptor = platform_poller_open()
     guard descriptor >= 0 else { throw PlatformError(code: -descriptor) }
   }
@@ -36,6 +36,15 @@ public struct Linux: ~Copyable, Platform {
   public func now() -> UInt32 { platform_now_ms() }
 
   public func randomNumber() -> UInt32 { platform_random() }
+
+  public func fillRandom(_ bytes: inout MutableSpan<UInt8>) {
+    // C writes just the bytes of the span.
+    unsafe bytes.withUnsafeMutableBytes { bytes in
+      unsafe platform_random_bytes(bytes.baseAddress, bytes.count)
+    }
+  }
+
+  public func wallClock() -> Int64 { platform_wall_clock_s() }
 
   // MARK: Waiting
 
@@ -120,7 +129,7 @@ public struct Linux: ~Copyable, Platform {
     // An `IPAddress` is a `platform_address`: see there.
     let result = unsafe withUnsafeMutablePointer(to: &address) { address in
       unsafe platform_tcp_connect(
-        UnsafeRawPointer(address).assumingMemoryBound(to: platform_address.self), port, userTimeout)
+        UnsafeRawPointer(address).assumingMemoryBound(to: platform_address.self), port, options.address)
     }
     guard result >= 0 else { throw PlatformError(code: -result) }
     sockets[Int(socket.rawValue)] = result

@@ -9,6 +9,12 @@ public protocol Platform: ~Copyable {
   func now() -> UInt32
   func randomNumber() -> UInt32
 
+  /// The same, as bytes that nobody can guess.
+  func fillRandom(_ bytes: inout MutableSpan<UInt8>)
+
+  /// Seconds since 1970, as the wall clock has them: it may jump, and be wrong.
+  func wallClock() -> Int64
+
   // MARK: Waiting
 
   /// Turns readable when `wait` would not wait.
@@ -104,7 +110,11 @@ public enum Transfer: BitwiseCopyable {
   case wouldBlock  // none now; the platform tells when
   case closed  // the peer has closed
   case failed(Int32)  // the system's number
+  case broken(Layer)  // a layer above the system, which knows why
 }
+
+/// What may lie between a socket and the protocol.
+public enum Layer: UInt8, BitwiseCopyable { case proxy, tls, webSocket }
 
 /// What the channels are ready for. (Not an `OptionSet`: its array literals allocate.)
 public struct Readiness: BitwiseCopyable, Equatable {

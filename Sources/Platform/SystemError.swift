@@ -16,7 +16,6 @@ public enum SystemError {
   public static var notSupported: Int32 { Int32(PLATFORM_EOPNOTSUPP) }
   public static var connectionReset: Int32 { Int32(PLATFORM_ECONNRESET) }
   public static var timedOut: Int32 { Int32(PLATFORM_ETIMEDOUT) }
-  public static var connectionRefused: Int32 { Int32(PLATFORM_ECONNREFUSED) }
   /// The resolver's number for a name that does not exist.
   public static var noSuchName: Int32 { Int32(PLATFORM_EAI_NONAME) }
 }

@@ -123,4 +123,22 @@ public enum Feature {
   #else
     @inline(__always) public static var hasSubmit: Bool { true }
   #endif
+  /// WebSocket (§6).
+  #if WITHOUT_WEBSOCKET
+    @inline(__always) public static var hasWebSocket: Bool { false }
+  #else
+    @inline(__always) public static var hasWebSocket: Bool { true }
+  #endif
+  /// Proxies: SOCKS5, and CONNECT of HTTP.
+  #if WITHOUT_PROXY
+    @inline(__always) public static var hasProxy: Bool { false }
+  #else
+    @inline(__always) public static var hasProxy: Bool { true }
+  #endif
+  /// Sockets in the file system.
+  #if WITHOUT_UNIX
+    @inline(__always) public static var hasUnix: Bool { false }
+  #else
+    @inline(__always) public static var hasUnix: Bool { true }
+  #endif
 }

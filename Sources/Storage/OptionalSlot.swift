@@ -34,4 +34,58 @@
   /// Calls `body` with the element, for results whose lifetime depends on it.
   @inline(__always)
   public func read<Result>(_ body: (borrowing Element) -> Result) -> Result { body(element) }
+
+  /// The same for a change.
+  @inline(__always)
+  public mutating func change<Result>(_ body: (inout Element) -> Result) -> Result { body(&element) }
+
+  // The element has these bytes as long as it is in the slot, wherever they are.
+
+  /// Returns the bytes that `body` hands on: some that the element has.
+  @_lifetime(borrow self)
+  @inline(__always)
+  public func bytes(_ body: (borrowing Element, (Span<UInt8>) -> Void) -> Void) -> Span<UInt8> {
+    var start: UnsafePointer<UInt8>? = nil
+    var count = 0
+    body(element) { bytes in
+      unsafe bytes.withUnsafeBufferPointer { bytes in
+        unsafe start = bytes.baseAddress
+        count = bytes.count
+      }
+    }
+    guard let start = unsafe start else { return Span() }
+    let span = unsafe Span(_unsafeStart: start, count: count)
+    return unsafe _overrideLifetime(span, borrowing: self)
+  }
+
+  /// Returns `count` bytes where `place` says, for what a borrowed element may have been copied with: a value of its own.
+  /// The caller guarantees that they are the element's.
+  @_lifetime(borrow self)
+  @unsafe public func bytes(
+    count: Int, at place: (UnsafeMutablePointer<Element>) -> UnsafeRawPointer
+  ) -> Span<UInt8> {
+    precondition(!isEmpty)
+    let first = unsafe place(start).assumingMemoryBound(to: UInt8.self)
+    let span = unsafe Span(_unsafeStart: first, count: count)
+    return unsafe _overrideLifetime(span, borrowing: self)
+  }
+
+  /// Returns the same, to be written.
+  @_lifetime(&self)
+  @inline(__always)
+  public mutating func mutableBytes(
+    _ body: (inout Element, (inout MutableSpan<UInt8>) -> Void) -> Void
+  ) -> MutableSpan<UInt8> {
+    var start: UnsafeMutablePointer<UInt8>? = nil
+    var count = 0
+    body(&element) { bytes in
+      unsafe bytes.withUnsafeMutableBufferPointer { bytes in
+        unsafe start = bytes.baseAddress
+        count = bytes.count
+      }
+    }
+    guard let start = unsafe start else { return MutableSpan() }
+    let span = unsafe MutableSpan(_unsafeStart: start, count: count)
+    return unsafe _overrideLifetime(span, mutating: &self)
+  }
 }

@@ -216,7 +216,7 @@ private func pointer(_ span: Span<UInt8>) -> smq_bytes {
 }
 
 extension FailureCause {
-  fileprivate var systemError: Int32 {
+  var systemError: Int32 {
     switch self {
     case .network(let error), .resolve(let error): error
     default: 0

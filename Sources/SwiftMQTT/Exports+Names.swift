@@ -47,6 +47,11 @@ public func smq_stage_name(_ stage: Int32) -> UnsafePointer<CChar>? {
 }
 
 @c @implementation
+public func smq_tls_cause_name(_ cause: Int32) -> UnsafePointer<CChar>? {
+  unsafe tlsCauseNames.name(cause) ?? text("unknown cause")
+}
+
+@c @implementation
 public func smq_log_name(_ what: Int32) -> UnsafePointer<CChar>? {
   unsafe logNames.name(what) ?? text("unknown")
 }
@@ -151,6 +156,9 @@ private func add(_ failures: FailureCounts, to stats: inout smq_stats) {
   stats.ended_closed = failures.closed
   stats.ended_timeout = failures.timeout
   stats.ended_credentials = failures.declined
+  stats.ended_proxy = failures.proxy
+  stats.ended_tls = failures.tls
+  stats.ended_websocket = failures.webSocket
 }
 
 @c @implementation

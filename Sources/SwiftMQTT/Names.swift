@@ -98,14 +98,17 @@ private var serverNames: NameList {
 
 private var networkNames: NameList {
   NameList(
-    first: 1, count: 6,
+    first: 1, count: 9,
     text: """
       SMQ_ERR_RESOLVE\0\
       SMQ_ERR_NETWORK\0\
       SMQ_ERR_CLOSED\0\
       SMQ_ERR_TIMEOUT\0\
       SMQ_ERR_STREAM\0\
-      SMQ_ERR_CREDENTIALS
+      SMQ_ERR_CREDENTIALS\0\
+      SMQ_ERR_TLS\0\
+      SMQ_ERR_PROXY\0\
+      SMQ_ERR_WEBSOCKET
       """)
 }
 
@@ -166,20 +169,23 @@ private var serverTexts: NameList {
 
 private var networkTexts: NameList {
   NameList(
-    first: 1, count: 6,
+    first: 1, count: 9,
     text: """
       the host name has no address\0\
       the network failed\0\
       the peer closed the connection without giving a reason\0\
       the time is up\0\
       the source of the payload failed in the middle of the packet\0\
-      the program has no credentials
+      the program has no credentials\0\
+      the TLS connection failed\0\
+      the proxy refused, or is none\0\
+      the WebSocket could not be opened, or the server broke a rule of it
       """)
 }
 
 var stageNames: NameList {
   NameList(
-    first: 0, count: 10,
+    first: 0, count: 13,
     text: """
       none\0\
       resolve\0\
@@ -190,7 +196,43 @@ var stageNames: NameList {
       disconnect\0\
       answer\0\
       write\0\
-      credentials
+      credentials\0\
+      proxy\0\
+      tls\0\
+      websocket
+      """)
+}
+
+var tlsCauseNames: NameList {
+  NameList(
+    first: 0, count: 26,
+    text: """
+      none\0\
+      unknown CA\0\
+      expired\0\
+      not yet valid\0\
+      clock not set\0\
+      wrong name\0\
+      revoked\0\
+      revocation unknown\0\
+      wrong purpose\0\
+      broken chain\0\
+      weak\0\
+      wrong signature\0\
+      wrong pin\0\
+      client certificate wanted\0\
+      client certificate refused\0\
+      no common version\0\
+      no common cipher\0\
+      PSK refused\0\
+      not TLS\0\
+      closed\0\
+      own key\0\
+      no common ALPN\0\
+      out of memory\0\
+      broken by the peer\0\
+      other\0\
+      CA file
       """)
 }
 

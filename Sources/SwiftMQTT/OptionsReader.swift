@@ -4,6 +4,7 @@ import MQTTClient
 import MQTTWire
 import Platform
 import Storage
+import Transports
 
 /// Space for the decoded user name and password of a URL.
 typealias URLScratch = InlineArray<1024, UInt8>
@@ -24,8 +25,8 @@ func makeClient(
 
   var request = RequestedOptions()
   let flags = unsafe options.pointee.flags
-  // They are the lowest sixteen bits.
-  guard flags < 2 * UInt32(SMQ_OPTION_SESSION_EXPIRY) else { throw .option }
+  // They are the lowest seventeen bits.
+  guard flags < 2 * UInt32(SMQ_OPTION_WEBSOCKET) else { throw .option }
   request.keepSession = flags & UInt32(SMQ_OPTION_KEEP_SESSION) != 0
   request.newSession = flags & UInt32(SMQ_OPTION_NEW_SESSION) != 0
   request.fallback = flags & UInt32(SMQ_OPTION_FALLBACK) != 0
@@ -82,6 +83,27 @@ func makeClient(
   unsafe request.credentialBytes = options.pointee.credential_bytes
   unsafe request.addresses = options.pointee.addresses
   unsafe request.unreleasedMaximum = options.pointee.unreleased_maximum
+  request.webSocket = flags & UInt32(SMQ_OPTION_WEBSOCKET) != 0
+  unsafe request.webSocketBytes = options.pointee.websocket_bytes
+  unsafe request.webSocketRequestBytes = options.pointee.websocket_request_bytes
+  unsafe request.dscp = options.pointee.dscp
+  unsafe request.tcpKeepAlive = options.pointee.tcp_keep_alive_s
+  request.tlsName = try unsafe span(options.pointee.tls_name)
+  request.alpn = try unsafe span(options.pointee.alpn)
+  request.webSocketPath = try unsafe span(options.pointee.websocket_path)
+  request.webSocketHeaders = try unsafe span(options.pointee.websocket_headers)
+  request.webSocketProtocol = try unsafe span(options.pointee.websocket_protocol)
+  request.bindDevice = try unsafe span(options.pointee.bind_device)
+  request.bindAddress = try unsafe span(options.pointee.bind_address)
+  if let engine = unsafe options.pointee.tls {
+    guard let engine = unsafe TLSEngine(engine, settings: options.pointee.tls_settings) else {
+      throw .structSize
+    }
+    request.tls = engine
+  } else {
+    // Settings without an engine would be a connection in plain that was to be protected.
+    guard unsafe options.pointee.tls_settings == nil else { throw .option }
+  }
   request.properties = try unsafe span(options.pointee.properties)
   request.host = try unsafe span(options.pointee.host)
   request.clientID = try unsafe span(options.pointee.client_id)
@@ -91,30 +113,46 @@ func makeClient(
 
   let url = try unsafe span(options.pointee.url)
   var scratch = URLScratch(repeating: 0)
-  var userNameSize = 0
-  var passwordSize = 0
+  var sizes = (userName: 0, password: 0)
   if url.count > 0 {
     guard request.host.count == 0, request.port == 0 else { throw .option }
-    let server = try parse(url, &urlOffset)
+    let parsed = try parse(url, &urlOffset)
+    let server = parsed.url
     guard server.userName.range.isEmpty || request.userName.count == 0,
-      server.password.range.isEmpty || request.password.count == 0
+      server.password.range.isEmpty || request.password.count == 0,
+      server.path.range.isEmpty || request.webSocketPath.count == 0
     else { throw .option }
     request.host = url
     request.servers = server.servers
-    var room = scratch.mutableSpan
-    userNameSize = ServerURL.decode(url.extracting(server.userName.range), into: &room)
-    var rest = room._mutatingExtracting(userNameSize...)
-    passwordSize = ServerURL.decode(url.extracting(server.password.range), into: &rest)
+    request.scheme = parsed.scheme
+    if !server.path.range.isEmpty { request.webSocketPath = url.extracting(server.path.range) }
+    sizes = decode(server, of: url, into: &scratch)
   }
   let decoded = scratch.span
-  if userNameSize > 0 { request.userName = decoded.extracting(0..<userNameSize) }
-  if passwordSize > 0 {
-    request.password = decoded.extracting(userNameSize..<userNameSize + passwordSize)
+  if sizes.userName > 0 { request.userName = decoded.extracting(0..<sizes.userName) }
+  if sizes.password > 0 {
+    request.password = decoded.extracting(sizes.userName..<sizes.userName + sizes.password)
   }
+  var proxyScratch = URLScratch(repeating: 0)
+  var proxySizes = (userName: 0, password: 0)
+  let proxyText = try unsafe span(options.pointee.proxy)
+  if proxyText.count > 0 {
+    guard let proxy = ProxyURL(parsing: proxyText) else { throw .option }
+    request.proxy = proxy.kind
+    request.proxyHost = proxyText.extracting(proxy.url.servers.host(0).range)
+    request.proxyPort = UInt32(proxy.url.servers.port(0))
+    proxySizes = decode(proxy.url, of: proxyText, into: &proxyScratch)
+  }
+  let proxyDecoded = proxyScratch.span
+  request.proxyUser = proxyDecoded.extracting(0..<proxySizes.userName)
+  request.proxyPassword = proxyDecoded.extracting(
+    proxySizes.userName..<proxySizes.userName + proxySizes.password)
   let checked = try check(request, &urlOffset)
 
   var plan = ArenaLayout()
+  // First, because its address is the client's.
   let handleSlice = plan.reserve(1, of: ClientHandle.self)
+  let socketSlice = plan.reserve(checked.sockets.isDefault ? 0 : 1, of: SocketOptions.self)
   let clientSlice = plan.reserve(1, of: Client.self)
   let clientPlan = ClientPlan(checked, in: &plan)
   let tableSlice = plan.reserve(1, of: HandlerTable.self)
@@ -125,10 +163,11 @@ func makeClient(
   guard size < 0 || size >= plan.byteCount else { throw .memorySize }
   do throws(PlatformError) {
     let isCallerDriven = Feature.hasEngine && checked.driver.isCallerDriven
-    var system = isCallerDriven ? Linux() : try Linux(userTimeout: checked.tcpUserTimeout)
+    let block = unsafe Arena(start: memory)
+    let stored = unsafe store(checked.sockets, at: block.start(of: socketSlice), count: socketSlice.count)
+    var system = isCallerDriven ? Linux() : try Linux(stored)
     let wakeUp =
       Feature.hasSubmit && checked.submitMessages > 0 && !isCallerDriven ? try system.wakeUp() : .none
-    let block = unsafe Arena(start: memory)
     let slot = unsafe block.start(of: handleSlice)
     let client = Client(checked, plan: clientPlan, block: block, on: system)
     let submitter = Submitter(checked, queue: client.engine.submissions.queue, wakeUp: wakeUp)
@@ -162,9 +201,29 @@ private func readWill(
   request.willProperties = try unsafe span(will.pointee.properties)
 }
 
-private func parse(_ url: Span<UInt8>, _ urlOffset: inout Int?) throws(Status) -> ServerURL {
+/// The caller guarantees room for as many options, one or none, which nothing else uses.
+private func store(
+  _ options: SocketOptions, at place: UnsafeMutablePointer<SocketOptions>, count: Int
+) -> SocketOptions.Stored {
+  guard count > 0 else { return SocketOptions.Stored() }
+  unsafe place.initialize(to: options)
+  return unsafe SocketOptions.Stored(at: UnsafePointer(place))
+}
+
+/// Undoes the percent-encoding of user name and password, one behind the other.
+@inline(never)
+private func decode(
+  _ server: ServerURL, of url: Span<UInt8>, into scratch: inout URLScratch
+) -> (userName: Int, password: Int) {
+  var room = scratch.mutableSpan
+  let userName = ServerURL.decode(url.extracting(server.userName.range), into: &room)
+  var rest = room._mutatingExtracting(userName...)
+  return (userName, ServerURL.decode(url.extracting(server.password.range), into: &rest))
+}
+
+private func parse(_ url: Span<UInt8>, _ urlOffset: inout Int?) throws(Status) -> MQTTURL {
   do throws(OptionsError) {
-    return try ServerURL(parsing: url)
+    return try MQTTURL(parsing: url)
   } catch {
     throw Status(error, &urlOffset)
   }

@@ -47,6 +47,9 @@ enum Status: Int32, Error {
   case timeout = -404
   case stream = -405
   case credentials = -406
+  case tls = -407
+  case proxy = -408
+  case webSocket = -409
 
   /// `urlOffset` is set where the error has one.
   init(_ error: OptionsError, _ urlOffset: inout Int?) {
@@ -118,6 +121,9 @@ enum Status: Int32, Error {
       case .timeout: .timeout
       case .declined: .credentials
       case .stream: .stream
+      case .layer(.proxy): .proxy
+      case .layer(.tls): .tls
+      case .layer(.webSocket): .webSocket
       }
   }
 

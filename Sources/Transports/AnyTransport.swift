@@ -1,106 +1,517 @@
 public import Platform
 public import Storage
 
-/// TCP or the caller's own transport, as it is made: one driver in the library serves both, which as two
-/// would take twice the code (docs/decisions/0028).
+/// TCP, a socket in the file system, or the application's own transport, as the client was made, and the layers
+/// above it: one driver in the library serves all, which as several would take several times the code
+/// (docs/decisions/0028).
 public struct AnyTransport: ~Copyable, Transport {
-  private var tcp: TCP
-  /// The application has the transport, which needs no state here.
-  private let isOwn: Bool
+  public enum Kind: UInt8, BitwiseCopyable { case tcp, unix, callerDriven }
 
-  public init(_ tcp: consuming TCP) {
+  private var tcp: TCP
+  private var unix = Unix()
+  private var layers: OptionalSlot<Layers>
+  private var kind: Kind
+  /// The socket is connected, and the layers on it open, or are open.
+  private var isConnected = false
+
+  /// With another kind than TCP, `tcp` is not used.
+  public init(
+    _ kind: Kind, _ tcp: consuming TCP, _ options: borrowing LayerOptions, plan: LayerPlan,
+    block: borrowing Arena
+  ) {
+    self.kind = kind
     self.tcp = tcp
-    isOwn = false
+    layers = Self.makeLayers(options, plan, block)
   }
 
-  /// `unused` takes the place of a transport that is not there.
-  public init(_ own: consuming CallerDriven, unused: consuming TCP) {
-    tcp = unused
-    isOwn = true
+  @_optimize(size)
+  private static func makeLayers(
+    _ options: borrowing LayerOptions, _ plan: LayerPlan, _ block: borrowing Arena
+  ) -> OptionalSlot<Layers> {
+    OptionalSlot(plan.layers, in: block) { Layers(options, plan: plan, block: block) }
+  }
+
+  /// The next attempts go to a socket of this kind, through other layers, which have a block of their own.
+  ///
+  /// The caller guarantees that there is no attempt or connection, that the plan was made with the options, and
+  /// the transport with a table of addresses if TCP is to come. The layers before are not used any more.
+  @_optimize(size)
+  public mutating func replaceLayers(
+    _ kind: Kind, _ options: borrowing LayerOptions, plan: LayerPlan, block: borrowing Arena
+  ) {
+    wipeSecrets()
+    self.kind = kind
+    layers = Self.makeLayers(options, plan, block)
   }
 
   // MARK: Getters
 
-  private var isCallerDriven: Bool { Feature.hasEngine && isOwn }
-  public var isPolled: Bool { !isCallerDriven }
-  public var stage: OpeningStage { isCallerDriven ? CallerDriven().stage : tcp.stage }
-  public var deadline: Instant? { tcp.deadline }
-  public var hasBuffered: Bool { tcp.hasBuffered }
-  public var addressCapacity: Int { tcp.addressCapacity }
-
-  public func isOpen<System: Platform & ~Copyable>(on system: borrowing System) -> Bool {
-    tcp.isOpen(on: system)
+  private var isCallerDriven: Bool {
+    @inline(always) get { Feature.hasEngine && kind == .callerDriven }
+  }
+  private var isUnix: Bool {
+    @inline(always) get { Feature.hasUnix && kind == .unix }
+  }
+  private var hasLayers: Bool {
+    @inline(always) get { !layers.isEmpty }
   }
 
-  public func isReadable(_ ready: Readiness) -> Bool { tcp.isReadable(ready) }
-  public func isWritable(_ ready: Readiness) -> Bool { tcp.isWritable(ready) }
+  public var isPolled: Bool { !isCallerDriven }
+  /// The race is over when the layers begin.
+  public var deadline: Instant? { isConnected ? nil : tcp.deadline }
+  public var hasBuffered: Bool { hasLayers && layers.element.hasMoreInside }
+  public var hasUnsent: Bool { hasLayers && isConnected && layers.element.hasOutput }
+  public var addressCapacity: Int { tcp.addressCapacity }
 
-  /// The socket of TCP.
-  public func firstSocket(isOpen: Bool) -> Channel? { tcp.firstSocket(isOpen: isOpen) }
+  public var stage: OpeningStage {
+    if hasLayers, isConnected, let stage = layers.element.openingStage { return stage }
+    return isCallerDriven || isUnix ? .connect : tcp.stage
+  }
+
+  /// Both have the same first one, and only TCP has others.
+  private var socket: Channel { tcp.socket }
+
+  public func isOpen<System: Platform & ~Copyable>(on system: borrowing System) -> Bool {
+    isCallerDriven ? isConnected : system.isOpen(socket)
+  }
+
+  public func isReadable(_ ready: Readiness) -> Bool { ready.isReadable(socket) }
+  public func isWritable(_ ready: Readiness) -> Bool { ready.isWritable(socket) }
+
+  /// The socket of the connection, or the first of those that try to become it.
+  public func firstSocket(isOpen: Bool) -> Channel? {
+    tcp.firstSocket(isOpen: isOpen || isConnected || isUnix)
+  }
+
+  // MARK: The layers, for the application
+
+  /// The socket is connected, and the layers on it are not open yet.
+  public var areLayersOpening: Bool { hasLayers && isConnected && layers.element.openingStage != nil }
+
+  /// All layers of the attempt were open, if there is one that has failed since.
+  public var haveLayersOpened: Bool { hasLayers && layers.element.hasOpened }
+
+  public var hasTLS: Bool { hasLayers && isConnected && layers.element.isSecured }
+  public var hasWebSocket: Bool { hasLayers && layers.element.hasWebSocket }
+
+  /// What the peer of a layer has said; of TLS, `tlsFailure` says it.
+  public var layerFailure: LayerFailure? { hasLayers ? layers.element.failure : nil }
+
+  public var layerText: Span<UInt8> {
+    @_lifetime(borrow self)
+    borrowing get {
+      guard hasLayers else { return Span() }
+      let count = min(Int(layers.element.failure.textCount), 125)
+      return unsafe layers.bytes(count: count) { layers in
+        unsafe withUnsafePointer(to: &layers.pointee.failure.text) { unsafe UnsafeRawPointer($0) }
+      }
+    }
+  }
+
+  public var tlsFailure: TLSFailure? {
+    hasLayers && layers.element.hasTLS ? layers.element.tls.element.toldFailure : nil
+  }
+
+  public var tlsSubject: Span<UInt8> {
+    @_lifetime(borrow self)
+    borrowing get {
+      guard hasLayers, layers.element.hasTLS else { return Span() }
+      return layers.bytes { layers, hand in hand(layers.tls.bytes { tls, hand in hand(tls.subject) }) }
+    }
+  }
+
+  public var tlsText: Span<UInt8> {
+    @_lifetime(borrow self)
+    borrowing get {
+      guard hasLayers, layers.element.hasTLS else { return Span() }
+      return layers.bytes { layers, hand in hand(layers.tls.bytes { tls, hand in hand(tls.message) }) }
+    }
+  }
+
+  /// The caller guarantees room for `size` bytes of a `smq_tls_info`, and that `hasTLS`.
+  @unsafe public func describeTLS(at place: UnsafeMutableRawPointer, size: Int) -> Bool {
+    unsafe layers.element.tls.element.describe(at: place, size: size)
+  }
+
+  /// The same for a `smq_tls_certificate`.
+  @unsafe public func describeCertificate(
+    _ depth: UInt32, at place: UnsafeMutableRawPointer, size: Int
+  ) -> Bool {
+    unsafe layers.element.tls.element.describeCertificate(depth, at: place, size: size)
+  }
+
+  /// False: there is no room for it.
+  public mutating func setWebSocketRequest(path: Span<UInt8>, headers: Span<UInt8>) -> Bool {
+    layers.element.texts.setRequest(path: path, headers: headers)
+  }
+
+  /// Overwrites what is secret.
+  public mutating func wipeSecrets() {
+    guard hasLayers else { return }
+    layers.element.end()
+    layers.element.texts.wipe()
+  }
 
   // MARK: Opening
 
+  @inline(never)
+  @_optimize(size)
   public mutating func open<System: Platform & ~Copyable>(
     _ server: Int, _ host: Span<UInt8>, port: UInt16, on system: inout System, _ log: Log, at now: Instant
   ) -> Opening {
-    isCallerDriven ? .needsTransport : tcp.open(server, host, port: port, on: &system, log, at: now)
+    prepareLayers(host, port: port)
+    if isCallerDriven { return .needsTransport }
+    let opening =
+      isUnix
+      ? unix.open(server, host, port: port, on: &system, log, at: now)
+      : openTCP(server, host, port: port, on: &system, log, at: now)
+    return raise(opening, on: &system)
   }
 
-  public mutating func reopen<System: Platform & ~Copyable>(
-    on system: inout System, _ log: Log, at now: Instant
+  /// The proxy's name is looked up, if there is a proxy, and never the server's.
+  @_optimize(size)
+  private mutating func openTCP<System: Platform & ~Copyable>(
+    _ server: Int, _ host: Span<UInt8>, port: UInt16, on system: inout System, _ log: Log, at now: Instant
   ) -> Opening {
-    isCallerDriven ? .needsTransport : tcp.reopen(on: &system, log, at: now)
+    guard Feature.hasProxy, hasLayers, layers.element.proxy != .none else {
+      return tcp.open(server, host, port: port, on: &system, log, at: now)
+    }
+    return Self.open(&tcp, toProxyOf: layers, on: &system, log, at: now)
   }
 
+  // Static, because the compiler takes a span of one part of `self` for a hold on all of it.
+  private static func open<System: Platform & ~Copyable>(
+    _ tcp: inout TCP, toProxyOf layers: borrowing OptionalSlot<Layers>, on system: inout System, _ log: Log,
+    at now: Instant
+  ) -> Opening {
+    // All servers have the same proxy, so a look-up that is under way is the right one.
+    tcp.open(
+      0, layers.element.texts.proxyHost, port: layers.element.texts.proxyPort, on: &system, log, at: now)
+  }
+
+  @inline(never)
+  @_optimize(size)
+  public mutating func reopen<System: Platform & ~Copyable>(
+    _ host: Span<UInt8>, port: UInt16, on system: inout System, _ log: Log, at now: Instant
+  ) -> Opening {
+    prepareLayers(host, port: port)
+    if isCallerDriven { return .needsTransport }
+    return raise(
+      isUnix
+        ? unix.reopen(host, port: port, on: &system, log, at: now)
+        : tcp.reopen(host, port: port, on: &system, log, at: now), on: &system)
+  }
+
+  @inline(never)
+  @_optimize(size)
   public mutating func provide<System: Platform & ~Copyable>(
     _ addresses: AddressList, on system: inout System, _ log: Log, at now: Instant
   ) -> Opening {
-    tcp.provide(addresses, on: &system, log, at: now)
+    raise(tcp.provide(addresses, on: &system, log, at: now), on: &system)
   }
 
+  @inline(never)
+  @_optimize(size)
   public mutating func advance<System: Platform & ~Copyable>(
     _ ready: Readiness, on system: inout System, _ log: Log, at now: Instant
   ) -> Opening {
-    isCallerDriven ? .opening : tcp.advance(ready, on: &system, log, at: now)
+    if isCallerDriven { return hasLayers ? layers.element.advance() : .opening }
+    if hasLayers, isConnected { return advanceLayers(on: &system) }
+    return raise(
+      isUnix
+        ? unix.advance(ready, on: &system, log, at: now) : tcp.advance(ready, on: &system, log, at: now),
+      on: &system)
   }
 
+  @inline(never)
+  @_optimize(size)
   public mutating func timedOut<System: Platform & ~Copyable>(
     on system: inout System, _ log: Log, at now: Instant
   ) -> Opening {
-    tcp.timedOut(on: &system, log, at: now)
+    raise(tcp.timedOut(on: &system, log, at: now), on: &system)
+  }
+
+  // MARK: The layers open
+
+  private mutating func prepareLayers(_ host: Span<UInt8>, port: UInt16) {
+    isConnected = false
+    if hasLayers { layers.element.prepare(host, port: port) }
+  }
+
+  /// A socket that is open is one that the layers begin on.
+  @inline(never)
+  @_optimize(size)
+  private mutating func raise<System: Platform & ~Copyable>(
+    _ opening: Opening, on system: inout System
+  ) -> Opening {
+    guard hasLayers, case .open = opening else { return opening }
+    return beginLayers(on: &system)
+  }
+
+  @inline(never)
+  @_optimize(size)
+  private mutating func beginLayers<System: Platform & ~Copyable>(on system: inout System) -> Opening {
+    isConnected = true
+    stockKeys(on: &system)
+    let opening = layers.element.begin(wallClock: isCallerDriven ? nil : system.wallClock())
+    guard case .opening = opening else { return opening }
+    return isCallerDriven ? layers.element.advance() : advanceLayers(on: &system)
+  }
+
+  /// Carries bytes between the socket and the layers until the socket has no more, or they are open.
+  @inline(never)
+  @_optimize(size)
+  private mutating func advanceLayers<System: Platform & ~Copyable>(on system: inout System) -> Opening {
+    // A peer that sends without end must not hold the caller. The poller tells of the rest again.
+    for _ in 0..<Self.rounds {
+      let opening = layers.element.advance()
+      let sent = flush(on: &system)
+      guard case .opening = opening else { return watchLayers(opening, on: &system) }
+      let fetched = fetch(on: &system)
+      switch sent {
+      case .transferred, .wouldBlock: break
+      case .closed, .failed, .broken:
+        // What the peer said before is there to be read, and says why.
+        if case .transferred = fetched, case .failed(let error) = layers.element.advance() {
+          return .failed(error)
+        }
+        return failure(of: sent) ?? .opening
+      }
+      switch fetched {
+      case .transferred: continue
+      case .wouldBlock:
+        // What was sent has made room for more.
+        if case .transferred = sent { continue }
+        return watchLayers(.opening, on: &system)
+      case let end: return failure(of: end) ?? .opening
+      }
+    }
+    return watchLayers(.opening, on: &system)
+  }
+
+  private static var rounds: Int { 64 }
+
+  /// What ends opening. A peer that does not speak TLS closes, or its system does, with a reset.
+  private mutating func failure(of transfer: Transfer) -> Opening? {
+    switch transfer {
+    case .transferred, .wouldBlock: nil
+    case .closed: .failed(peerClosed().map { .layer($0) } ?? .closed)
+    case .failed(let error) where error == SystemError.connectionReset:
+      .failed(peerClosed().map { .layer($0) } ?? .system(error))
+    case .failed(let error): .failed(.system(error))
+    case .broken(let layer): .failed(.layer(layer))
+    }
+  }
+
+  @inline(never)
+  @_optimize(size)
+  private mutating func watchLayers<System: Platform & ~Copyable>(
+    _ opening: Opening, on system: inout System
+  ) -> Opening {
+    do throws(PlatformError) {
+      try watch(readable: true, writable: false, on: &system)
+      return opening
+    } catch {
+      return .failed(.system(error.code))
+    }
+  }
+
+  /// Reads from the socket what the layers have room for.
+  @inline(never)
+  @_optimize(size)
+  private mutating func fetch<System: Platform & ~Copyable>(on system: inout System) -> Transfer {
+    let result = Self.fetch(socket, into: &layers, on: &system)
+    if case .transferred(let count) = result { layers.element.received(count) }
+    return result
+  }
+
+  // Static, because the compiler takes a span of one part of `self` for a hold on all of it.
+  private static func fetch<System: Platform & ~Copyable>(
+    _ socket: Channel, into layers: inout OptionalSlot<Layers>, on system: inout System
+  ) -> Transfer {
+    var room = layers.mutableBytes { layers, hand in
+      var space = layers.receiveSpace()
+      hand(&space)
+    }
+    guard room.count > 0 else { return .wouldBlock }
+    return system.receive(socket, into: &room)
+  }
+
+  @inline(never)
+  @_optimize(size)
+  private mutating func stockKeys<System: Platform & ~Copyable>(on system: inout System) {
+    guard layers.element.needsKeys else { return }
+    var keys = InlineArray<128, UInt8>(repeating: 0)
+    var room = keys.mutableSpan
+    system.fillRandom(&room)
+    layers.element.stockKeys(keys.span)
   }
 
   // MARK: Open
 
+  @inline(__always)
   public mutating func send<System: Platform & ~Copyable>(
     _ bytes: Span<UInt8>, on system: inout System
   ) -> Transfer {
-    tcp.send(bytes, on: &system)
+    hasLayers ? sendThroughLayers(bytes, on: &system) : system.send(socket, bytes)
   }
 
+  @inline(never)
+  @_optimize(size)
+  private mutating func sendThroughLayers<System: Platform & ~Copyable>(
+    _ bytes: Span<UInt8>, on system: inout System
+  ) -> Transfer {
+    // Behind a proxy there may be nothing but the protocol.
+    if isPolled, layers.element.isTransparent { return system.send(socket, bytes) }
+    stockKeys(on: &system)
+    return layers.element.write(bytes)
+  }
+
+  @inline(__always)
+  public mutating func flush<System: Platform & ~Copyable>(on system: inout System) -> Transfer {
+    hasLayers ? flushLayers(on: &system) : .wouldBlock
+  }
+
+  @inline(never)
+  @_optimize(size)
+  private mutating func flushLayers<System: Platform & ~Copyable>(on system: inout System) -> Transfer {
+    var sum = 0
+    while true {
+      stockKeys(on: &system)
+      layers.element.settle()
+      // The application takes what waits by itself.
+      guard isPolled else { return .wouldBlock }
+      let result = Self.sendOutput(of: layers, to: socket, on: &system)
+      guard case .transferred(let count) = result else {
+        if sum > 0, case .wouldBlock = result { return .transferred(sum) }
+        return result
+      }
+      layers.element.transmitted(count)
+      sum &+= count
+    }
+  }
+
+  private static func sendOutput<System: Platform & ~Copyable>(
+    of layers: borrowing OptionalSlot<Layers>, to socket: Channel, on system: inout System
+  ) -> Transfer {
+    let output = layers.bytes { layers, hand in hand(layers.output) }
+    return output.count > 0 ? system.send(socket, output) : .wouldBlock
+  }
+
+  @inline(__always)
   public mutating func receive<System: Platform & ~Copyable>(
     into space: inout MutableSpan<UInt8>, on system: inout System
   ) -> Transfer {
-    tcp.receive(into: &space, on: &system)
+    hasLayers ? receiveThroughLayers(into: &space, on: &system) : system.receive(socket, into: &space)
+  }
+
+  @inline(never)
+  @_optimize(size)
+  private mutating func receiveThroughLayers<System: Platform & ~Copyable>(
+    into space: inout MutableSpan<UInt8>, on system: inout System
+  ) -> Transfer {
+    for _ in 0..<Self.rounds {
+      let inside = layers.element.read(into: &space)
+      guard case .wouldBlock = inside else { return inside }
+      guard isPolled else { return .wouldBlock }
+      if layers.element.isDirect {
+        let result = system.receive(socket, into: &space)
+        guard case .transferred(let count) = result else { return result }
+        let payload = layers.element.filter(&space, count)
+        if payload > 0 { return .transferred(payload) }
+      } else {
+        let result = fetch(on: &system)
+        guard case .transferred = result else { return result }
+      }
+    }
+    return .wouldBlock
   }
 
   public mutating func watch<System: Platform & ~Copyable>(
     readable: Bool, writable: Bool, on system: inout System
   ) throws(PlatformError) {
-    if !isCallerDriven { try tcp.watch(readable: readable, writable: writable, on: &system) }
+    guard !isCallerDriven else { return }
+    try system.watch(socket, readable: readable, writable: writable || hasUnsent)
   }
+
+  // MARK: Bytes that the application carries
+
+  public var isLayered: Bool { hasLayers }
+
+  public mutating func connected<System: Platform & ~Copyable>(on system: inout System) -> Opening {
+    guard hasLayers else { return .open }
+    return beginLayers(on: &system)
+  }
+
+  @_lifetime(&self)
+  public mutating func receiveSpace() -> MutableSpan<UInt8> {
+    guard hasLayers, isConnected else { return MutableSpan() }
+    return layers.mutableBytes { layers, hand in
+      var space = layers.receiveSpace()
+      hand(&space)
+    }
+  }
+
+  public mutating func received(_ count: Int) { layers.element.received(count) }
+
+  public var output: Span<UInt8> {
+    @_lifetime(borrow self)
+    borrowing get {
+      guard hasLayers, isConnected else { return Span() }
+      return layers.bytes { layers, hand in hand(layers.output) }
+    }
+  }
+
+  public mutating func transmitted(_ count: Int) { layers.element.transmitted(count) }
+
+  public mutating func peerClosed() -> Layer? { hasLayers && isConnected ? layers.element.peerClosed() : nil }
 
   // MARK: The end
 
+  /// The layers say that they end before the socket does, which `discard` sees to.
+  @inline(never)
+  @_optimize(size)
   public mutating func shutdownWrite<System: Platform & ~Copyable>(on system: inout System) {
-    if !isCallerDriven { tcp.shutdownWrite(on: &system) }
+    if hasLayers {
+      layers.element.finish()
+      finishSending(on: &system)
+    } else if !isCallerDriven {
+      system.shutdownWrite(socket)
+    }
   }
 
+  @inline(never)
+  @_optimize(size)
+  private mutating func finishSending<System: Platform & ~Copyable>(on system: inout System) {
+    let result = flush(on: &system)
+    guard !isCallerDriven else { return }
+    switch result {
+    case .transferred, .wouldBlock: if !hasUnsent, layers.element.isFinishing { shutDown(on: &system) }
+    case .closed, .failed, .broken: shutDown(on: &system)
+    }
+  }
+
+  private mutating func shutDown<System: Platform & ~Copyable>(on system: inout System) {
+    layers.element.hasShutDown()
+    system.shutdownWrite(socket)
+  }
+
+  @inline(never)
+  @_optimize(size)
   public mutating func discard<System: Platform & ~Copyable>(on system: inout System) -> Transfer {
-    isCallerDriven ? .closed : tcp.discard(on: &system)
+    if hasLayers, layers.element.isFinishing { finishSending(on: &system) }
+    if isCallerDriven { return hasUnsent ? .wouldBlock : .closed }
+    return system.discard(socket)
   }
 
+  @inline(never)
+  @_optimize(size)
   public mutating func close<System: Platform & ~Copyable>(on system: inout System) {
+    if hasLayers {
+      isConnected = false
+      layers.element.end()
+    }
+    if isUnix { return unix.close(on: &system) }
     if !isCallerDriven { tcp.close(on: &system) }
   }
 }

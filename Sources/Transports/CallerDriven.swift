@@ -10,6 +10,7 @@ public struct CallerDriven: ~Copyable, Transport {
   public var stage: OpeningStage { .connect }
   public var deadline: Instant? { nil }
   public var hasBuffered: Bool { false }
+  public var hasUnsent: Bool { false }
   public var addressCapacity: Int { 0 }
 
   /// The application closes it itself, and the driver finds it closed.
@@ -22,7 +23,7 @@ public struct CallerDriven: ~Copyable, Transport {
   ) -> Opening { .needsTransport }
 
   public mutating func reopen<System: Platform & ~Copyable>(
-    on system: inout System, _ log: Log, at now: Instant
+    _ host: Span<UInt8>, port: UInt16, on system: inout System, _ log: Log, at now: Instant
   ) -> Opening { .needsTransport }
 
   public mutating func provide<System: Platform & ~Copyable>(
@@ -41,6 +42,10 @@ public struct CallerDriven: ~Copyable, Transport {
     _ bytes: Span<UInt8>, on system: inout System
   ) -> Transfer { .wouldBlock }
 
+  public mutating func flush<System: Platform & ~Copyable>(on system: inout System) -> Transfer {
+    .wouldBlock
+  }
+
   public mutating func receive<System: Platform & ~Copyable>(
     into space: inout MutableSpan<UInt8>, on system: inout System
   ) -> Transfer { .wouldBlock }
@@ -55,4 +60,18 @@ public struct CallerDriven: ~Copyable, Transport {
   public mutating func discard<System: Platform & ~Copyable>(on system: inout System) -> Transfer { .closed }
 
   public mutating func close<System: Platform & ~Copyable>(on system: inout System) {}
+
+  // MARK: Bytes that the application carries
+
+  public var isLayered: Bool { false }
+  public mutating func connected<System: Platform & ~Copyable>(on system: inout System) -> Opening { .open }
+  @_lifetime(&self)
+  public mutating func receiveSpace() -> MutableSpan<UInt8> { MutableSpan() }
+  public mutating func received(_ count: Int) {}
+  public var output: Span<UInt8> {
+    @_lifetime(borrow self)
+    borrowing get { Span() }
+  }
+  public mutating func transmitted(_ count: Int) {}
+  public mutating func peerClosed() -> Layer? { nil }
 }

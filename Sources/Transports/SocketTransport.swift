@@ -11,6 +11,7 @@ extension SocketTransport where Self: ~Copyable {
   public var isPolled: Bool { true }
   /// Nothing lies between the socket and the driver.
   public var hasBuffered: Bool { false }
+  public var hasUnsent: Bool { false }
 
   public func isOpen<System: Platform & ~Copyable>(on system: borrowing System) -> Bool {
     system.isOpen(socket)
@@ -23,6 +24,10 @@ extension SocketTransport where Self: ~Copyable {
     _ bytes: Span<UInt8>, on system: inout System
   ) -> Transfer {
     system.send(socket, bytes)
+  }
+
+  public mutating func flush<System: Platform & ~Copyable>(on system: inout System) -> Transfer {
+    .wouldBlock
   }
 
   public mutating func receive<System: Platform & ~Copyable>(
@@ -44,4 +49,18 @@ extension SocketTransport where Self: ~Copyable {
   public mutating func discard<System: Platform & ~Copyable>(on system: inout System) -> Transfer {
     system.discard(socket)
   }
+
+  // The application carries no bytes here.
+
+  public var isLayered: Bool { false }
+  public mutating func connected<System: Platform & ~Copyable>(on system: inout System) -> Opening { .open }
+  @_lifetime(&self)
+  public mutating func receiveSpace() -> MutableSpan<UInt8> { MutableSpan() }
+  public mutating func received(_ count: Int) {}
+  public var output: Span<UInt8> {
+    @_lifetime(borrow self)
+    borrowing get { Span() }
+  }
+  public mutating func transmitted(_ count: Int) {}
+  public mutating func peerClosed() -> Layer? { nil }
 }

@@ -11,7 +11,7 @@ public struct TCP: ~Copyable, SocketTransport {
   private let asksAddresses: Bool
   /// The server whose name is being looked up. The driver cancels the look-up when it
   /// puts another server in its place.
-  private var resolving = 0
+  private var resolving: UInt8 = 0
 
   public init(addresses: consuming Table<IPAddress>, asksAddresses: Bool) {
     race = AddressRace(addresses: addresses)
@@ -32,6 +32,7 @@ public struct TCP: ~Copyable, SocketTransport {
 
   // MARK: The name
 
+  @inline(never)
   @_optimize(size)
   public mutating func open<System: Platform & ~Copyable>(
     _ server: Int, _ host: Span<UInt8>, port: UInt16, on system: inout System, _ log: Log, at now: Instant
@@ -43,9 +44,9 @@ public struct TCP: ~Copyable, SocketTransport {
     do throws(PlatformError) {
       // A look-up of this name that an earlier attempt did not wait for is still under way: one is enough. If
       // its answer has come since, it is old.
-      if system.isResolving, resolving == server, case .pending = system.resolved() {
+      if system.isResolving, Int(resolving) == server, case .pending = system.resolved() {
       } else {
-        resolving = server
+        resolving = UInt8(truncatingIfNeeded: server)
         try system.resolve(host, port: port)
       }
       try system.watch(.resolver, readable: true, writable: false)
@@ -68,7 +69,7 @@ public struct TCP: ~Copyable, SocketTransport {
     switch stage {
     case .resolve:
       ready.isReadable(.resolver) ? finishResolving(on: &system, log, at: now) : .opening
-    case .connect: finishConnecting(ready, on: &system, log, at: now)
+    default: finishConnecting(ready, on: &system, log, at: now)
     }
   }
 
@@ -97,7 +98,7 @@ public struct TCP: ~Copyable, SocketTransport {
   }
 
   public mutating func reopen<System: Platform & ~Copyable>(
-    on system: inout System, _ log: Log, at now: Instant
+    _ host: Span<UInt8>, port: UInt16, on system: inout System, _ log: Log, at now: Instant
   ) -> Opening {
     race.beginAgain(with: socket)
     return startNext(on: &system, log, at: now)

@@ -25,6 +25,10 @@ public protocol Transport: ~Copyable {
   /// as this is true.
   var hasBuffered: Bool { get }
 
+  /// Bytes that `send` has taken, or that a layer says by itself, wait for the system to take them: `flush`
+  /// hands them down.
+  var hasUnsent: Bool { get }
+
   /// How many addresses `provide` takes.
   var addressCapacity: Int { get }
 
@@ -46,7 +50,7 @@ public protocol Transport: ~Copyable {
 
   /// Begins again with the very peer that it was open to. It is closed.
   mutating func reopen<System: Platform & ~Copyable>(
-    on system: inout System, _ log: Log, at now: Instant
+    _ host: Span<UInt8>, port: UInt16, on system: inout System, _ log: Log, at now: Instant
   ) -> Opening
 
   /// What it asked for with `needsAddresses`: at least one.
@@ -71,6 +75,9 @@ public protocol Transport: ~Copyable {
     _ bytes: Span<UInt8>, on system: inout System
   ) -> Transfer
 
+  /// Hands down what waits, as far as the system takes it: how many bytes it took, or `wouldBlock` if none.
+  mutating func flush<System: Platform & ~Copyable>(on system: inout System) -> Transfer
+
   /// Fills `space` from its front. `space` is not empty.
   mutating func receive<System: Platform & ~Copyable>(
     into space: inout MutableSpan<UInt8>, on system: inout System
@@ -80,6 +87,29 @@ public protocol Transport: ~Copyable {
   mutating func watch<System: Platform & ~Copyable>(
     readable: Bool, writable: Bool, on system: inout System
   ) throws(PlatformError)
+
+  // MARK: Bytes that the application carries
+
+  /// The bytes pass through layers, whose buffers these are; otherwise they are the engine's own.
+  var isLayered: Bool { get }
+
+  /// The application has opened its transport.
+  mutating func connected<System: Platform & ~Copyable>(on system: inout System) -> Opening
+
+  /// Where the next bytes go; empty: none now.
+  @_lifetime(&self) mutating func receiveSpace() -> MutableSpan<UInt8>
+
+  /// `count` bytes were written to the front of `receiveSpace()`.
+  mutating func received(_ count: Int)
+
+  /// What the application is to send next.
+  var output: Span<UInt8> { @_lifetime(borrow self) borrowing get }
+
+  /// `count` bytes of it were sent, from the front.
+  mutating func transmitted(_ count: Int)
+
+  /// The peer has closed while the transport opened. Which layer takes that for a fault of its own, if one does.
+  mutating func peerClosed() -> Layer?
 
   // MARK: The end
 
@@ -106,7 +136,9 @@ public enum Opening: BitwiseCopyable {
 public enum OpeningError: BitwiseCopyable {
   case resolver(Int32)  // an EAI_… value
   case system(Int32)  // the system's number
+  case closed  // by the peer
+  case layer(Layer)
 }
 
-/// Each layer adds its own: proxy, TLS, WebSocket.
-public enum OpeningStage: BitwiseCopyable { case resolve, connect }
+/// How far opening has come. The layers come in this order.
+public enum OpeningStage: UInt8, BitwiseCopyable { case resolve, connect, proxy, tls, webSocket }

@@ -4,11 +4,8 @@ public import Storage
 /// A socket in the file system, which is what the host names.
 public struct Unix: ~Copyable, SocketTransport {
   public var socket: Channel { .socket0 }
-  /// The path that it was opened with, to be opened again.
-  private var path: Region
 
-  /// `path` has room for a path and a zero.
-  public init(path: consuming Region) { self.path = path }
+  public init() {}
 
   // MARK: Getters
 
@@ -20,18 +17,13 @@ public struct Unix: ~Copyable, SocketTransport {
 
   public mutating func open<System: Platform & ~Copyable>(
     _ server: Int, _ host: Span<UInt8>, port: UInt16, on system: inout System, _ log: Log, at now: Instant
-  ) -> Opening {
-    guard host.count <= path.count else { return .failed(.system(SystemError.invalidArgument)) }
-    var room = path.mutableBytes(in: 0..<host.count)
-    copy(host, into: &room)
-    return reopen(on: &system, log, at: now)
-  }
+  ) -> Opening { reopen(host, port: port, on: &system, log, at: now) }
 
   public mutating func reopen<System: Platform & ~Copyable>(
-    on system: inout System, _ log: Log, at now: Instant
+    _ host: Span<UInt8>, port: UInt16, on system: inout System, _ log: Log, at now: Instant
   ) -> Opening {
     do throws(PlatformError) {
-      try system.connect(socket, toPath: path.bytes)
+      try system.connect(socket, toPath: host)
       try system.watch(socket, readable: false, writable: true)
       return .opening
     } catch {

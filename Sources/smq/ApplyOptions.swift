@@ -58,7 +58,7 @@ extension Arguments {
     case .port: port = UInt32(try number(1...65_535))
     case .url:
       url = try some()
-      if command.set & Commands.mosquitto != 0, let name = splitURL(value).topic, !name.isEmpty {
+      if command.set & Commands.mosquitto != 0, let name = BrokerURL(value).topic, !name.isEmpty {
         try addTopic(name)
       }
     case .unix: unix = try some()
@@ -126,8 +126,32 @@ extension Arguments {
     case .debug: debug = true
     case .quiet: quiet = true
     case .programVersion: wantsVersion = true
-    case .unsupportedTLS: throw unsupported(option, "there is no TLS in libswiftmqtt yet")
-    case .unsupportedProxy: throw unsupported(option, "there is no SOCKS5 in libswiftmqtt")
+    case .proxy: proxy = try some()
+    case .interface: interface = try some()
+    case .dscp: dscp = UInt32(try number(1...63))
+    case .tcpKeepAlive: tcpKeepAlive = UInt32(try number(1...32_767))
+    case .webSocketPath:
+      webSocketPath = try some()
+      if webSocketPath.first != 47 { throw usageError("\(option.name) has to begin with a slash") }
+    case .webSocketHeader:
+      // Section 5 of RFC 9112: a name, a colon, and no line end.
+      guard let colon = value.firstIndex(of: 58), colon > 0, !value.contains(where: { $0 < 32 && $0 != 9 })
+      else {
+        throw usageError("\(option.name) needs 'Name: value'")
+      }
+      let name = Array(value[..<colon]).lowercased
+      if name == "host" || name == "upgrade" || name == "connection" || name.begins(with: "sec-websocket-") {
+        throw usageError("\(option.name): the library writes \(Array(value[..<colon]).printable) itself")
+      }
+      webSocketHeaders += value + [13, 10]
+    case .webSocketProtocol: webSocketProtocol = try some()
+    case .caFile, .caDirectory, .systemCAs, .certificate, .privateKey, .keyForm, .engine, .ciphers,
+      .tlsVersion,
+      .alpn, .tlsName, .insecure, .psk, .pskIdentity, .pin, .crl:
+      try tls.apply(option, value)
+    case .enginePassword:
+      throw unsupported(
+        option, "the engines of today take a PIN in the key's URI: --key 'pkcs11:...?pin-value=...'")
     case .unsupportedSRV:
       throw unsupported(option, "libswiftmqtt looks up no SRV records: give host and port")
     }

@@ -11,6 +11,16 @@ final class Arguments {
   var port: UInt32 = 0
   var unix: [UInt8] = []
   var bind: [UInt8] = []
+  var interface: [UInt8] = []
+  var dscp: UInt32 = 0
+  var tcpKeepAlive: UInt32 = 0
+  var proxy: [UInt8] = []
+  var webSocketPath: [UInt8] = []
+  var webSocketHeaders: [UInt8] = []
+  var webSocketProtocol: [UInt8] = []
+  var tls = TLSArguments()
+  /// The settings that `tls` asks for, once they are open.
+  var tlsSettings: TLSSettings?
   var user: [UInt8]?
   var password: [UInt8]?
   var id: [UInt8]?
@@ -88,7 +98,8 @@ final class Arguments {
     // An option that may be given only once replaces the file's.
     func isGiven(_ key: Key) -> Bool { given.contains { $0.option.key == key } }
     if [.message, .file, .lines, .nothing, .whole].contains(where: { isGiven($0) }) { source = nil }
-    if isGiven(.url) || isGiven(.unix) { (host, port, bind) = ([], 0, []) }
+    if isGiven(.url) || isGiven(.unix) { (host, port, webSocketPath) = ([], 0, []) }
+    if isGiven(.unix) { bind = [] }
     if isGiven(.url) || isGiven(.host) { unix = [] }
     if isGiven(.unix) || isGiven(.host) { url = [] }
     try apply(given)
@@ -210,15 +221,7 @@ final class Arguments {
     if command.set == Commands.rr && properties.has(.publish, SMQ_PROPERTY_RESPONSE_TOPIC) {
       throw usageError("-D: -e gives the response-topic")
     }
-    // A URL, or a path, names the broker completely.
-    let name: Text = command.set & Commands.mosquitto != 0 ? "-L" : "a URL"
-    let places: [(name: Text, isGiven: Bool)] = [
-      (name, !url.isEmpty), ("--unix", !unix.isEmpty), ("-A", !bind.isEmpty), ("-h", !host.isEmpty),
-      ("-p", port != 0),
-    ]
-    let given = places.filter { $0.isGiven }
-    if given.count > 1 && !(url.isEmpty && unix.isEmpty) {
-      throw usageError("\(given[0].name) and \(given[1].name) cannot be used together")
-    }
+    try checkPlaces()
+    try tls.check()
   }
 }

@@ -3,7 +3,7 @@ import CSwiftMQTT
 /// smq bench
 func bench(_ arguments: Arguments) throws(ExitError) -> Int32 {
   if arguments.publishers == 0 { throw usageError("--publishers has to be at least 1") }
-  if arguments.url.isEmpty == false, let topic = splitURL(arguments.url).topic, !topic.isEmpty {
+  if arguments.url.isEmpty == false, let topic = BrokerURL(arguments.url).topic, !topic.isEmpty {
     throw usageError("the URL: it must not have a topic; use -t")
   }
   let crowd = try Crowd(arguments)

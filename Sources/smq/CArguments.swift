@@ -66,6 +66,20 @@ final class CArguments {
     unsafe raw.topic_aliases_in = options.aliasesIn
     unsafe raw.topic_aliases_out = options.aliasesOut
     unsafe raw.reconnect_min_ms = options.reconnectMinimum
+    if let tls = options.tls {
+      unsafe raw.tls = tls.engine
+      unsafe raw.tls_settings = UnsafeRawPointer(tls.settings)
+    }
+    unsafe raw.tls_name = bytes(options.tlsName)
+    unsafe raw.alpn = bytes(options.alpn)
+    unsafe raw.proxy = bytes(options.proxy)
+    unsafe raw.websocket_path = bytes(options.webSocketPath)
+    unsafe raw.websocket_headers = bytes(options.webSocketHeaders)
+    unsafe raw.websocket_protocol = bytes(options.webSocketProtocol)
+    unsafe raw.bind_device = bytes(options.bindDevice)
+    unsafe raw.bind_address = bytes(options.bindAddress)
+    unsafe raw.dscp = options.dscp
+    unsafe raw.tcp_keep_alive_s = options.tcpKeepAlive
     if let will = options.will {
       let block = UnsafeMutablePointer<smq_message>.allocate(capacity: 1)
       unsafe block.initialize(to: message(will))

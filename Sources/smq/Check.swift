@@ -17,45 +17,37 @@ func check(_ arguments: Arguments) throws(ExitError) -> Int32 {
   return findings.status
 }
 
-/// A broker to check. Its URL is empty if -h and -p name it.
+/// A broker to check. Its URL is empty if -h and -p, or --unix, name it.
 struct CheckedBroker {
   let name: Text
+  /// Whose name is to be looked up here; empty: nobody's.
   let host: [UInt8]
-  let port: UInt32
   let url: [UInt8]
 }
 
 /// The brokers that the URL names, or the one of -h and -p.
 private func checkedBrokers(_ arguments: Arguments) throws(ExitError) -> [CheckedBroker] {
-  if arguments.url.isEmpty {
-    let host = arguments.host.isEmpty ? ascii("localhost") : arguments.host
-    return [
-      CheckedBroker(
-        name: brokerName(arguments), host: host, port: arguments.port == 0 ? 1883 : arguments.port, url: [])
-    ]
-  }
   // The library checks URLs; one that it has accepted can be split.
   _ = try clientOptions(arguments, 5)
-  let (broker, topic) = splitURL(arguments.url)
-  if let topic, !topic.isEmpty { throw usageError("the URL: it must not have a topic; use -t") }
-  let at = broker.lastIndex(of: 64)
-  let login = at.map { Array(broker[7...$0]) } ?? []
-  return broker[(at.map { $0 + 1 } ?? 7)...].split(separator: 44).map { authority in
-    let (host, port) = hostAndPort(Array(authority))
+  // A proxy looks the broker's name up.
+  let proxy = arguments.proxy.isEmpty ? nil : hostAndPort(BrokerURL(arguments.proxy).servers[0]).host
+  guard !arguments.url.isEmpty else {
+    let host = arguments.host.isEmpty ? ascii("localhost") : arguments.host
+    return [
+      CheckedBroker(name: brokerName(arguments), host: arguments.isUnix ? [] : proxy ?? host, url: [])
+    ]
+  }
+  let broker = BrokerURL(arguments.url)
+  if let topic = broker.topic, !topic.isEmpty {
+    throw usageError("the URL: it must not have a topic; use -t")
+  }
+  return broker.servers.map { server in
+    let (host, port) = hostAndPort(server)
+    let shown = port == 0 ? broker.defaultPort : port
     return CheckedBroker(
-      name: "\(host.printable) port \(port)", host: host, port: port,
-      url: ascii("mqtt://") + login + authority)
+      name: broker.isUnix ? Text(server.printable) : "\(host.printable) port \(shown)",
+      host: broker.isUnix ? [] : proxy ?? host, url: broker.only(server).text)
   }
-}
-
-private func hostAndPort(_ authority: [UInt8]) -> ([UInt8], UInt32) {
-  let bracket = authority.firstIndex(of: 93)
-  let colon = authority.lastIndex(of: 58)
-  guard let colon, colon > (bracket ?? 0) else {
-    return (authority.filter { $0 != 91 && $0 != 93 }, 1883)
-  }
-  let port = Array(authority[(colon + 1)...]).number(in: 1...65_535) ?? 1883
-  return (authority[..<colon].filter { $0 != 91 && $0 != 93 }, UInt32(port))
 }
 
 /// What the steps found, printed as they run or, as JSON, at the end.
@@ -68,7 +60,8 @@ final class Findings {
   private var json = JSONWriter(isPretty: false)
   private var isOpen = false
   private var isWritten = true
-  /// 3: a name has no address, 4: no connection, 5: CONNECT is refused, 6: a later step.
+  /// 3: a name has no address, 4: no connection, 5: CONNECT is refused, 6: a later step, 8: the proxy, 9: TLS, 10: the
+  /// WebSocket.
   private(set) var status: Int32 = 0
 
   init(isPlain: Bool) {
@@ -92,11 +85,15 @@ final class Findings {
     isOpen = true
   }
 
-  func report(_ step: StaticString, _ result: Result, _ text: Text, advice: Text = "") {
+  /// `more` is what JSON has besides.
+  func report(
+    _ step: StaticString, _ result: Result, _ text: Text, advice: Text = "",
+    _ more: ((inout JSONWriter) -> Void)? = nil
+  ) {
     let word: StaticString = result == .fine ? "ok" : result == .note ? "note" : "fail"
     if isPlain {
       let blanks: StaticString = result == .fine ? "    " : "  "
-      let gap = [UInt8](repeating: 32, count: max(1, 12 - step.utf8CodeUnitCount))
+      let gap = [UInt8](repeating: 32, count: max(2, 12 - step.utf8CodeUnitCount))
       print("  \(word)\(blanks)\(step)\(gap)\(text)\n")
       if !advice.isEmpty { print("                    -> \(advice)\n") }
       return
@@ -110,12 +107,16 @@ final class Findings {
       json.key(name)
       json.string(value)
     }
+    more?(&json)
     json.endObject()
   }
 
-  func fail(_ step: StaticString, _ status: Int32, _ text: Text, _ advice: Text) {
+  func fail(
+    _ step: StaticString, _ status: Int32, _ text: Text, _ advice: Text,
+    _ more: ((inout JSONWriter) -> Void)? = nil
+  ) {
     if self.status == 0 { self.status = status }
-    report(step, .failure, text, advice: advice)
+    report(step, .failure, text, advice: advice, more)
   }
 
   /// false: it could not be written.

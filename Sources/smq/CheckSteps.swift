@@ -1,12 +1,16 @@
 import CSwiftMQTT
 
 /// The steps; each builds on what the one before it found.
-struct Examination {
+final class Examination {
   private let broker: CheckedBroker
   private let findings: Findings
   private let arguments: Arguments
   private let timeout: Int64
   private let topic: [UInt8]
+  /// What lies before CONNECT has been reported.
+  private var isWayReported = false
+  /// A resumption was tried, with the second connection.
+  private var isResumptionReported = false
 
   init(_ broker: CheckedBroker, _ findings: Findings, _ arguments: Arguments) {
     self.broker = broker
@@ -17,19 +21,23 @@ struct Examination {
   }
 
   func run() {
-    guard name() && tcp() else { return }
+    guard name() else { return }
     // The later steps use the newest version that is accepted.
     var chosen: UInt32?
     for version: UInt32 in arguments.version.map({ [$0] }) ?? [5, 4, 3] {
-      let isAccepted = connect(version, isLast: version == (arguments.version ?? 3) && chosen == nil)
-      if isAccepted && chosen == nil { chosen = version }
+      let isLast = version == (arguments.version ?? 3) && chosen == nil
+      switch connect(version, isLast: isLast) {
+      case .accepted: if chosen == nil { chosen = version }
+      case .refused: break
+      case .noWay: return
+      }
       if System.caughtSignal != 0 { return }
     }
     if let chosen { exchange(chosen) }
   }
 
   private func name() -> Bool {
-    guard arguments.unix.isEmpty else { return true }
+    guard !broker.host.isEmpty else { return true }
     let (addresses, error) = System.addresses(of: broker.host, timeout: timeout)
     if System.caughtSignal != 0 { return false }
     guard error == 0 && !addresses.isEmpty else {
@@ -44,25 +52,6 @@ struct Examination {
     return true
   }
 
-  private func tcp() -> Bool {
-    let start = System.nanoseconds
-    switch System.connect(
-      host: broker.host, port: broker.port, from: arguments.bind, path: arguments.unix, timeout: timeout)
-    {
-    case .open(let descriptor):
-      System.close(descriptor)
-      findings.report("tcp", .fine, "a connection in \(elapsed(since: start))")
-      return true
-    case .failed where System.caughtSignal != 0, .noAddress where System.caughtSignal != 0: break
-    case .failed(let error):
-      findings.fail("tcp", 4, "no connection: \(System.errorText(error))", advice(onError: error))
-    case .noAddress(let error):
-      let name: Text = arguments.bind.isEmpty ? "" : "-A \(arguments.bind.printable): "
-      findings.fail("tcp", 4, "\(name)\(System.resolveText(error))", adviceOnNames)
-    }
-    return false
-  }
-
   private func options(_ version: UInt32) throws(ExitError) -> MQTT.Options {
     var options = try clientOptions(arguments, version)
     options.flags |= SMQ_OPTION_NO_RECONNECT
@@ -73,36 +62,53 @@ struct Examination {
 
   // ---- CONNECT
 
-  private func connect(_ version: UInt32, isLast: Bool) -> Bool {
+  private enum Attempt {
+    case accepted, refused
+    /// Every other attempt would end as early.
+    case noWay
+  }
+
+  private func connect(_ version: UInt32, isLast: Bool) -> Attempt {
     let name = versionName(version)
     do {
       let start = System.nanoseconds
       let loop = try EventLoop(try options(version), arguments)
+      let way = Way(loop, arguments)
       // The client's own timeout comes first, because it says at which stage.
       let outcome = wait(loop, until: System.milliseconds + timeout + 1000) { $0.type == SMQ_EVENT_CONNECTED }
       defer { loop.disconnect() }
+      if System.caughtSignal != 0 { return .noWay }
+      var end: Event?
+      if case .lost(let event) = outcome { end = event }
+      guard report(way, end) else { return .noWay }
       if case .came = outcome {
         findings.report("connect", .fine, "\(name) is accepted, in \(elapsed(since: start))")
         if version == 5, let server = loop.client.server { reportLimits(of: server) }
-        return true
+        return .accepted
       }
-      if System.caughtSignal != 0 { return false }
-      var event: Event?
-      if case .lost(let end) = outcome { event = end }
-      let reason: Text = event.map { closeText($0) } ?? "no answer in time"
+      let reason: Text = end.map { closeText($0) } ?? "no answer in time"
       if isLast {
-        findings.fail("connect", 5, "\(name): \(reason)", advice(onConnect: event))
+        let advice: Text = end.map { smq.advice($0, arguments) } ?? adviceOnSilence
+        findings.fail("connect", 5, "\(name): \(reason)", advice, end.map { failureJSON($0) })
       } else {
-        findings.report("connect", .note, "\(name): \(reason)")
+        findings.report("connect", .note, "\(name): \(reason)", end.map { failureJSON($0) })
       }
     } catch {
-      if isLast {
-        findings.fail("connect", 5, "\(name): \(error.text)", "")
-      } else {
-        findings.report("connect", .note, "\(name): \(error.text)")
-      }
+      findings.fail("connect", 5, "\(name): \(error.text)", "")
+      return .noWay
     }
-    return false
+    return .refused
+  }
+
+  /// Reports the way to MQTT, once, and what the second connection resumed. false: there is no way.
+  private func report(_ way: Way, _ end: Event?) -> Bool {
+    defer { isWayReported = true }
+    if !isWayReported { return way.report(findings, end) }
+    if !isResumptionReported, let tls = way.tls {
+      isResumptionReported = true
+      reportResumption(tls, findings)
+    }
+    return true
   }
 
   private func reportLimits(of server: MQTT.Server) {
@@ -126,7 +132,9 @@ struct Examination {
     do {
       let loop = try EventLoop(try options(version), arguments)
       defer { loop.disconnect() }
+      let way = Way(loop, arguments)
       let outcome = wait(loop) { $0.type == SMQ_EVENT_CONNECTED }
+      if case .came = outcome { _ = report(way, nil) }
       guard case .came = outcome else {
         return blame(
           "connect", 5, "a second connection", outcome, "check whether the broker limits connections")

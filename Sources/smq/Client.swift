@@ -1,4 +1,3 @@
-import CPlatform
 import CSwiftMQTT
 
 /// A smq_client, and the memory in which it lives.
@@ -138,7 +137,7 @@ final class Client {
     unsafe event.rule = raw.rule
     unsafe event.serverReference = MQTT.copy(raw.server_reference)
     unsafe event.retry = Int64(raw.retry_ms)
-    unsafe event.port = raw.port
+    if event.type == SMQ_EVENT_DISCONNECTED { event.failure = failure }
     unsafe raw.payload.size = Swift.min(raw.payload.size, payloadLimit)
     unsafe event.payload = MQTT.copy(raw.payload)
     if payloadLimit == .max { unsafe event.topic = MQTT.copy(raw.topic) }
@@ -148,53 +147,6 @@ final class Client {
     unsafe event.retain = raw.retain == 1
     unsafe event.part = Int(raw.part)
     return event
-  }
-
-  // ---- The same with a transport of our own
-
-  func opened(_ now: UInt32) { unsafe _ = smq_engine_opened(client, now) }
-  func closed(_ error: Int32, _ now: UInt32) { unsafe _ = smq_engine_closed(client, error, now) }
-  func timedOut(_ now: UInt32) { unsafe _ = smq_engine_timed_out(client, now) }
-  func engineTimeout(_ now: UInt32) -> Int64 { unsafe Int64(smq_engine_next_timeout_ms(client, now)) }
-
-  /// Sends what is ready. 0, or the errno of a connection that accepts no more.
-  func send(to descriptor: Int32, _ now: UInt32) -> Int32 {
-    while true {
-      var data: UnsafeRawPointer? = nil
-      var size = 0
-      unsafe _ = smq_engine_transmit(client, now, &data, &size)
-      guard size > 0 else { return 0 }
-      let count = unsafe platform_send(descriptor, data?.assumingMemoryBound(to: UInt8.self), size)
-      if count < 0 { return -count }
-      unsafe _ = smq_engine_transmitted(client, Int(count), now)
-      if count < size { return Int32(PLATFORM_EAGAIN) }
-    }
-  }
-
-  /// What the client received from a connection.
-  enum Received {
-    case something, nothingNow
-    /// The client has no room for more.
-    case nothingWanted
-    /// 0 at the end of the connection, or an errno.
-    case end(Int32)
-  }
-
-  /// Receives what is available, once.
-  func receive(from descriptor: Int32, _ now: UInt32) -> Received {
-    var data: UnsafeMutableRawPointer? = nil
-    var size = 0
-    unsafe _ = smq_engine_receive_buffer(client, &data, &size)
-    guard size > 0 else { return .nothingWanted }
-    let count = unsafe platform_receive(descriptor, data?.assumingMemoryBound(to: UInt8.self), size)
-    switch count {
-    case Int32(PLATFORM_WOULD_BLOCK): return .nothingNow
-    case .min: return .end(0)  // PLATFORM_CLOSED
-    case ..<0: return .end(-count)
-    default:
-      unsafe _ = smq_engine_received(client, Int(count), now)
-      return .something
-    }
   }
 
   // ---- What it reports
@@ -210,6 +162,39 @@ final class Client {
       wildcards: raw.wildcard_available == 1, shared: raw.shared_available == 1,
       identifiers: raw.subscription_identifiers_available == 1, aliases: raw.topic_alias_maximum,
       keepAlive: raw.keep_alive_s)
+  }
+
+  /// Why the last attempt, or the last connection, ended.
+  private var failure: MQTT.Failure {
+    var raw = unsafe smq_failure()
+    unsafe raw.size = UInt32(MemoryLayout<smq_failure>.size)
+    guard unsafe smq_last_failure(client, &raw) == SMQ_OK else { return MQTT.Failure() }
+    return unsafe MQTT.Failure(
+      httpStatus: Int(raw.http_status), socksReply: Int(raw.socks_reply), closeCode: Int(raw.close_code),
+      tlsCause: Int(raw.tls_cause), alert: Int(raw.tls_alert), depth: Int(raw.tls_depth),
+      notBefore: raw.not_before_s, notAfter: raw.not_after_s, subject: MQTT.copy(raw.tls_subject),
+      text: MQTT.copy(raw.text))
+  }
+
+  /// The connection over TLS; nil without one.
+  var tls: MQTT.TLSInfo? {
+    var raw = unsafe smq_tls_info()
+    unsafe raw.size = UInt32(MemoryLayout<smq_tls_info>.size)
+    guard unsafe smq_tls_describe(client, &raw) == SMQ_OK else { return nil }
+    return unsafe MQTT.TLSInfo(
+      version: UInt32(raw.version), isResumed: raw.is_resumed == 1, certificates: raw.certificates,
+      cipher: text(of: raw.cipher), alpn: text(of: raw.alpn), library: text(of: raw.library))
+  }
+
+  /// A certificate that the server has sent; nil if there is none.
+  func certificate(_ depth: UInt32) -> MQTT.Certificate? {
+    var raw = smq_tls_certificate()
+    raw.size = UInt32(MemoryLayout<smq_tls_certificate>.size)
+    guard unsafe smq_tls_describe_certificate(client, depth, &raw) == SMQ_OK else { return nil }
+    return unsafe MQTT.Certificate(
+      notBefore: raw.not_before_s, notAfter: raw.not_after_s,
+      pin: withUnsafeBytes(of: raw.spki_sha256) { unsafe Array($0) }, subject: text(of: raw.subject),
+      issuer: text(of: raw.issuer), names: text(of: raw.names), key: text(of: raw.key))
   }
 
   /// Completed messages, and answered PINGREQs.
@@ -233,6 +218,11 @@ final class Client {
     unsafe _ = smq_set_log(
       client, Int32(SMQ_LOG_DEBUG), { _, _, what, number, other in logStep(what, number, other) }, nil)
   }
+}
+
+/// An array of C that has a zero-terminated text.
+private func text<Characters>(of characters: Characters) -> [UInt8] {
+  unsafe withUnsafeBytes(of: characters) { bytes in unsafe Array(bytes.prefix { $0 != 0 }) }
 }
 
 struct ClientRefused: Error {

@@ -15,6 +15,7 @@ func clientOptions(_ arguments: Arguments, _ version: UInt32) throws(ExitError) 
   options.inFlightMaximum = arguments.inFlight
   options.outboxBytes = 1_048_576
   setAddress(&options, arguments)
+  try setTransport(&options, arguments)
   if arguments.isPersistent {
     options.flags |= SMQ_OPTION_KEEP_SESSION
   }
@@ -25,77 +26,103 @@ func clientOptions(_ arguments: Arguments, _ version: UInt32) throws(ExitError) 
   return options
 }
 
-/// A scheme may be in upper case (RFC 3986, section 3.1).
-private func isMQTT(_ url: [UInt8]) -> Bool { url.lowercased.begins(with: "mqtt://") }
-
-/// The topic of -L, and the rest of the URL.
-func splitURL(_ url: [UInt8]) -> (broker: [UInt8], topic: [UInt8]?) {
-  guard isMQTT(url) else { return (url, nil) }
-  guard let slash = url[7...].firstIndex(of: 47) else { return (url, nil) }
-  return (Array(url[..<slash]), Array(url[(slash + 1)...]))
-}
-
 /// The broker, for error texts; without what may be secret.
 func brokerName(_ arguments: Arguments) -> Text {
-  let broker = brokerAddress(arguments)
-  return arguments.bind.isEmpty ? broker : "\(broker) from \(arguments.bind.printable) (-A)"
+  var name = brokerAddress(arguments)
+  if !arguments.bind.isEmpty { name += " from \(arguments.bind.printable) (-A)" }
+  if !arguments.proxy.isEmpty { name += " through \(BrokerURL(arguments.proxy).withoutLogin.shown)" }
+  return name
 }
 
 private func brokerAddress(_ arguments: Arguments) -> Text {
   if !arguments.unix.isEmpty { return Text(arguments.unix.printable) }
-  if !arguments.url.isEmpty { return Text(withoutLogin(splitURL(arguments.url).broker).printable) }
+  if !arguments.url.isEmpty { return BrokerURL(arguments.url).withoutTopic.shown }
   let host: Text = arguments.host.isEmpty ? "localhost" : Text(arguments.host.printable)
-  return "\(host) port \(arguments.port == 0 ? 1883 : Int(arguments.port))"
+  return "\(host) port \(arguments.effectivePort)"
+}
+
+extension Arguments {
+  /// That of -h and -p.
+  var effectivePort: Int {
+    if port != 0 { return Int(port) }
+    if isWebSocket { return wantsTLS ? 443 : 80 }
+    return wantsTLS ? 8883 : 1883
+  }
 }
 
 private func setAddress(_ options: inout MQTT.Options, _ arguments: Arguments) {
-  if !arguments.url.isEmpty {
-    options.url = splitURL(arguments.url).broker
-    // The command line takes precedence over the URL.
-    if arguments.user != nil || arguments.password != nil {
-      let login = login(of: options.url)
-      let colon = login.firstIndex(of: 58) ?? login.endIndex
-      if arguments.user == nil { options.userName = decoded(login[..<colon]) }
-      if arguments.password == nil { options.password = decoded(login[colon...].dropFirst()) }
-      options.url = withoutLogin(options.url)
-    }
+  guard !arguments.url.isEmpty else {
+    options.host = arguments.host.isEmpty ? ascii("localhost") : arguments.host
+    options.port = arguments.port
+    if !arguments.unix.isEmpty { options.host = absolute(arguments.unix) }
     return
   }
-  options.host = arguments.host.isEmpty ? ascii("localhost") : arguments.host
-  options.port = arguments.port
-  if !(arguments.unix.isEmpty && arguments.bind.isEmpty) { options.flags |= SMQ_OPTION_OWN_TRANSPORT }
+  var broker = BrokerURL(arguments.url).withoutTopic
+  // The command line takes precedence over the URL.
+  if !broker.login.isEmpty && (arguments.user != nil || arguments.password != nil) {
+    let colon = broker.login.firstIndex(of: 58) ?? broker.login.endIndex
+    if arguments.user == nil { options.userName = decoded(broker.login[..<colon]) }
+    if arguments.password == nil { options.password = decoded(broker.login[colon...].dropFirst()) }
+    broker = broker.withoutLogin
+  }
+  // mosquitto_pub and its like take any option of TLS, and the port 8883, for mqtts://.
+  if broker.scheme == "mqtt" && arguments.wantsTLS {
+    var plain = MQTT.Options()
+    plain.url = broker.text
+    // What is malformed keeps its place.
+    if MQTT.check(plain).status == SMQ_OK { broker = broker.secured }
+  }
+  options.url = broker.text
+}
+
+/// The library takes a host that begins with a slash for a path.
+private func absolute(_ path: [UInt8]) -> [UInt8] {
+  path.first == 47 ? path : ascii("/proc/self/cwd/") + path
 }
 
 /// Whether the client tries the next server of -L at once, after this attempt has failed.
 func nextFollows(_ event: Event, _ arguments: Arguments) -> Bool {
-  event.retry == 0 && splitURL(arguments.url).broker.contains(44)
+  event.retry == 0 && BrokerURL(arguments.url).servers.count > 1
 }
 
-/// USER:PASSWORD of a URL.
-private func login(of url: [UInt8]) -> ArraySlice<UInt8> {
-  guard let at = url.lastIndex(of: 64), isMQTT(url), at > 7 else { return [] }
-  return url[7..<at]
+private func setTransport(_ options: inout MQTT.Options, _ arguments: Arguments) throws(ExitError) {
+  options.proxy = arguments.proxy
+  options.bindDevice = arguments.interface
+  options.dscp = arguments.dscp
+  options.tcpKeepAlive = arguments.tcpKeepAlive
+  options.bindAddress = try localAddress(arguments)
+  if !arguments.webSocketPath.isEmpty { options.flags |= SMQ_OPTION_WEBSOCKET }
+  options.webSocketPath = arguments.webSocketPath
+  options.webSocketHeaders = arguments.webSocketHeaders
+  options.webSocketProtocol = arguments.webSocketProtocol
+  let isMQTT = BrokerURL(options.url).scheme == "mqtt"  // malformed, or it would be mqtts
+  guard arguments.wantsTLS && !isMQTT else { return }
+  if arguments.tlsSettings == nil { arguments.tlsSettings = try TLSSettings(arguments.tls) }
+  options.tls = arguments.tlsSettings
+  options.alpn = arguments.tls.alpn
+  options.tlsName = arguments.tls.name
+  // Nobody looks at the name then.
+  if arguments.isUnix && options.tlsName.isEmpty { options.tlsName = ascii("localhost") }
 }
 
-private func withoutLogin(_ url: [UInt8]) -> [UInt8] {
-  let login = login(of: url)
-  return login.isEmpty ? url : Array(url[..<7] + url[(login.endIndex + 1)...])
-}
-
-/// Without percent-encoding (RFC 3986, section 2.1).
-private func decoded(_ text: ArraySlice<UInt8>) -> [UInt8] {
-  var result: [UInt8] = []
-  var rest = text
-  while let byte = rest.popFirst() {
-    let digits = rest.prefix(2).compactMap { hexadecimalValue($0) }
-    if byte == 37 && digits.count == 2 {
-      result.append(digits[0] << 4 | digits[1])
-      rest = rest.dropFirst(2)
-    } else {
-      result.append(byte)
-    }
+/// The address of -A, which may be a name, as with mosquitto_pub and its like: one of the family of the broker's.
+private func localAddress(_ arguments: Arguments) throws(ExitError) -> [UInt8] {
+  guard !arguments.bind.isEmpty else { return [] }
+  let timeout = (arguments.timeout ?? 30) * 1000
+  let (list, error) = System.addresses(of: arguments.bind, timeout: timeout)
+  let addresses = list.split(separator: 32).map { Array($0) }
+  guard error == 0, let first = addresses.first else {
+    throw ExitError(
+      text:
+        "cannot connect to \(brokerName(arguments)): the name has no address: \(System.resolveText(error))")
   }
-  return result
+  func isIPv6(_ address: [UInt8]) -> Bool { address.contains(58) }
+  guard addresses.contains(where: { isIPv6($0) != isIPv6(first) }) else { return first }
+  let peer = arguments.proxy.isEmpty ? arguments.url : arguments.proxy
+  let host = peer.isEmpty ? arguments.host : hostAndPort(BrokerURL(peer).servers[0]).host
+  let remote = System.addresses(of: host.isEmpty ? ascii("localhost") : host, timeout: timeout).text
+  let wanted = remote.split(separator: 32).first.map { isIPv6(Array($0)) } ?? false
+  return addresses.first { isIPv6($0) == wanted } ?? first
 }
 
 /// In 3.1 a client has to name itself, with at most 23 letters and digits; later the broker can assign a name.
@@ -140,46 +167,5 @@ func limitReceiving(_ options: inout MQTT.Options) {
   if options.maximumPacket != 0 && options.maximumPacket < max(options.receiveBytes, 4096) {
     options.flags |= SMQ_OPTION_PARTS
     options.receiveBytes = max(64, options.maximumPacket)
-  }
-}
-
-/// The option with a value that is not UTF-8.
-private func notUTF8(_ arguments: Arguments) -> StaticString {
-  let texts: [(StaticString, [UInt8]?)] = [
-    ("-i", arguments.id), ("-I", arguments.prefix), ("-u", arguments.user),
-  ]
-  for (name, text) in texts {
-    // Here only UTF-8 matters.
-    let letters = (text ?? []).filter { $0 != 35 && $0 != 43 }
-    if MQTT.checkTopic(letters) == SMQ_ERR_UTF8 { return name }
-  }
-  return "-L"
-}
-
-private func isOfLater(_ url: [UInt8]) -> Bool {
-  url.lowercased.begins(with: "mqtts:") || url.lowercased.begins(with: "ws")
-}
-
-private func rejected(_ status: Int, _ offset: Int, _ options: MQTT.Options, _ arguments: Arguments)
-  -> ExitError
-{
-  // smq bench and smq check accept a URL without -L, too.
-  let url: Text = arguments.command.set & Commands.mosquitto != 0 ? "-L" : "the URL"
-  return switch status {
-  case SMQ_ERR_URL:
-    usageError(
-      "\(url): malformed at byte \(offset): the form is mqtt://[USER[:PASSWORD]@]HOST[:PORT][,HOST[:PORT]]...[/TOPIC]"
-    )
-  case SMQ_ERR_NOT_SUPPORTED where isOfLater(options.url):
-    ExitError(text: "\(url): only mqtt:// can be used: there is no TLS and no WebSocket in libswiftmqtt yet")
-  case SMQ_ERR_NOT_SUPPORTED where !options.url.isEmpty: usageError("\(url): it has to begin with mqtt://")
-  case SMQ_ERR_CLIENT_ID: usageError("-i: this protocol version does not allow this Client Identifier")
-  case SMQ_ERR_UTF8: usageError("\(notUTF8(arguments)): the text is not UTF-8")
-  case SMQ_ERR_TOO_LARGE: usageError("--will-payload: it is larger than 65535 bytes")
-  case SMQ_ERR_PROPERTY: usageError("-D: connect and will cannot carry these properties together")
-  case SMQ_ERR_OPTION where options.host.count > 253: usageError("-h: the name is too long")
-  case SMQ_ERR_OPTION where arguments.password != nil && options.userName.isEmpty:
-    usageError("-P needs a user name (-u), except in 5.0")
-  default: usageError("the options contradict each other: \(MQTT.statusText(status))")
   }
 }

@@ -24,7 +24,8 @@ final class EventLoop {
   /// In System.milliseconds.
   var deadline: Int64?
   private(set) var wasConnected = false
-  private let transport: OwnTransport?
+  /// Is called whenever the client has done what was due.
+  var observer: ((Client) -> Void)?
   private var isSignalReported = false
   private var isBrokenOutputReported = false
 
@@ -35,9 +36,7 @@ final class EventLoop {
     } catch {
       throw ExitError(text: "cannot create the client: \(MQTT.statusText(error.status))")
     }
-    transport = options.flags & SMQ_OPTION_OWN_TRANSPORT == 0 ? nil : OwnTransport(client, arguments)
     if arguments.debug { client.logSteps() }
-    transport?.begin()
     _ = client.connect()
   }
 
@@ -49,7 +48,8 @@ final class EventLoop {
         return .interrupted(System.caughtSignal)
       }
       if let event = nextEvent() { return .event(event) }
-      if let transport { transport.serve() } else { client.service() }
+      client.service()
+      observer?(client)
       if isTimeUp { return .time }
       if let event = nextEvent() { return .event(event) }
       output.flush()
@@ -63,14 +63,13 @@ final class EventLoop {
 
   /// true: there is input.
   private func wait() -> Bool {
-    var timeout = transport?.nextTimeout ?? client.nextTimeout
+    var timeout = client.nextTimeout
     if let deadline {
       let left = max(0, deadline - System.milliseconds)
       if timeout < 0 || timeout > left { timeout = left }
     }
     var list = [
-      System.Wait(
-        descriptor: transport?.descriptor ?? client.descriptor, wantsOutput: transport?.isBlocked ?? false),
+      System.Wait(descriptor: client.descriptor),
       System.Wait(descriptor: isSignalReported ? -1 : signals),
       System.Wait(descriptor: input),
       System.Wait(descriptor: isBrokenOutputReported || output.isTerminal ? -1 : 1, wantsInput: false),
@@ -83,25 +82,9 @@ final class EventLoop {
   private var isTimeUp: Bool { deadline.map { System.milliseconds >= $0 } ?? false }
 
   private func nextEvent() -> Event? {
-    // A connection that was not opened in time counts as the end of the time, not as a failed connection.
-    while !(transport != nil && isTimeUp), let event = client.nextEvent() {
-      if event.type == SMQ_EVENT_CONNECTED { wasConnected = true }
-      guard let transport else { return event }
-      switch event.type {
-      case SMQ_EVENT_OPEN:
-        transport.open(port: event.port, until: deadline)
-        continue
-      case SMQ_EVENT_DISCONNECTED:
-        transport.close()
-        if transport.lookupError != 0 {
-          event.status = SMQ_ERR_RESOLVE
-          event.osError = transport.lookupError
-        }
-      default: break
-      }
-      return event
-    }
-    return nil
+    guard let event = client.nextEvent() else { return nil }
+    if event.type == SMQ_EVENT_CONNECTED { wasConnected = true }
+    return event
   }
 
   /// An attempt or the connection has ended. Throws unless reconnecting makes sense.
@@ -133,7 +116,6 @@ final class EventLoop {
     while client.state != SMQ_STATE_DISCONNECTED, !isTimeUp {
       if case .interrupted = next() { _ = client.disconnect(drain: 0) }
     }
-    transport?.close()
   }
 }
 

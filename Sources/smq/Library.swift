@@ -9,6 +9,7 @@ extension MQTT {
 
   static func statusText(_ status: Int) -> Text { unsafe Text(bytes(of: smq_status_text(Int32(status)))) }
   static func stageName(_ stage: Int) -> Text { unsafe Text(bytes(of: smq_stage_name(Int32(stage)))) }
+  static func causeName(_ cause: Int) -> Text { unsafe Text(bytes(of: smq_tls_cause_name(Int32(cause)))) }
   static func ruleName(_ rule: Int32) -> Text { unsafe Text(bytes(of: smq_rule_name(rule))) }
   static func logName(_ what: Int32) -> Text { unsafe Text(bytes(of: smq_log_name(what))) }
 

@@ -8,7 +8,11 @@ enum Key: UInt8 {
     asPublished
   case filterOut, unsubscribe, verbose, timeout, randomly, responseTopic
   case publishers, subscribers, size, rate, seconds, messages, json, progress
-  case unsupportedTLS, unsupportedProxy, unsupportedSRV
+  case proxy, interface, dscp, tcpKeepAlive, webSocketPath, webSocketHeader, webSocketProtocol
+  case caFile, caDirectory, systemCAs, certificate, privateKey, keyForm, engine, enginePassword, ciphers,
+    tlsVersion,
+    alpn, tlsName, insecure, psk, pskIdentity, pin, crl
+  case unsupportedSRV
   case help, programVersion
 }
 
@@ -64,17 +68,31 @@ let options: [Option] = [
   // ---- The broker
   Option(
     .host, "-h", "--host", "HOST", Commands.all, "the broker's host name or address (default: localhost)"),
-  Option(.port, "-p", "--port", "PORT", Commands.all, "the broker's port (default: 1883)"),
+  Option(
+    .port, "-p", "--port", "PORT", Commands.all,
+    "the broker's port (default: 1883, with TLS 8883); ~8883 means TLS, as with mosquitto_pub"),
   Option(
     .url, "-L", "--url", "URL", Commands.all,
-    "mqtt://[USER[:PASSWORD]@]HOST[:PORT][,HOST[:PORT]]...[/TOPIC]: the broker, or several to try in turn, and the topic"
+    "mqtt://[USER[:PASSWORD]@]HOST[:PORT][,HOST[:PORT]]...[/TOPIC]: the broker, or several to try in turn, and the topic; ~mqtts:// for TLS, ws://...[/PATH] and wss:// for a WebSocket, whose path is /mqtt unless it is given, and unix:/PATH for a socket in the file system"
   ),
   Option(
-    .unix, "", "--unix", "PATH", Commands.mosquitto | Commands.check,
+    .unix, "", "--unix", "PATH", Commands.all,
     "connect to a socket in the file system instead"),
   Option(
-    .bind, "-A", "", "ADDRESS", Commands.mosquitto | Commands.check,
-    "connect from this local address"),
+    .bind, "-A", "", "ADDRESS", Commands.all, "connect from this local address, or that of this name"),
+  Option(
+    .interface, "", "--interface", "NAME", Commands.all,
+    "connect through this network interface, such as eth0"),
+  Option(
+    .dscp, "", "--dscp", "NUMBER", Commands.all,
+    "mark all packets with this Differentiated Services Codepoint, 1 to 63 (RFC 2474)"),
+  Option(
+    .tcpKeepAlive, "", "--tcp-keepalive", "SECONDS", Commands.all,
+    "have the kernel probe a connection that was idle for so long"),
+  Option(
+    .proxy, "", "--proxy", "URL", Commands.all,
+    "socks5h://[USER[:PASSWORD]@]HOST[:PORT], or http://...: connect through a SOCKS5 proxy, or by CONNECT of an HTTP proxy; ~the proxy looks the broker's name up"
+  ),
   Option(.user, "-u", "--username", "NAME", Commands.all, "the user name"),
   Option(
     .password, "-P", "--pw", "PASSWORD", Commands.all,
@@ -101,6 +119,65 @@ let options: [Option] = [
   Option(
     .nodelay, "", "--nodelay", "", Commands.mosquitto,
     "send small packets at once; ~smq always does so, and accepts the option for the sake of scripts"),
+  // ---- WebSocket
+  Option(
+    .webSocketPath, "", "--ws-path", "PATH", Commands.all,
+    "with -h: connect by a WebSocket, at this path and query; ~a URL with ws:// or wss:// has its own"),
+  Option(
+    .webSocketHeader, "", "--ws-header", "HEADER", Commands.all,
+    "add a line to the WebSocket request, 'Name: value'; may be given more than once"),
+  Option(
+    .webSocketProtocol, "", "--ws-protocol", "NAMES", Commands.all,
+    "offer these subprotocols (default: mqtt)"),
+  // ---- TLS
+  Option(
+    .caFile, "", "--cafile", "FILE", Commands.all,
+    "TLS: trust the CA certificates in this PEM file; ~any option of TLS turns it on, and without --cafile, --capath and --psk the CAs of the system are trusted"
+  ),
+  Option(
+    .caDirectory, "", "--capath", "DIRECTORY", Commands.all,
+    "TLS: trust the CA certificates in this directory, named by hash (openssl rehash)"),
+  Option(
+    .systemCAs, "", "--tls-use-os-certs", "", Commands.all,
+    "TLS: trust the CA certificates of the system, too"),
+  Option(
+    .certificate, "", "--cert", "FILE", Commands.all,
+    "TLS: the client's certificate, in PEM, with those of the CAs between it and the root"),
+  Option(
+    .privateKey, "", "--key", "FILE", Commands.all,
+    "TLS: its private key, in PEM, or pkcs11:... (RFC 7512); ~a password is asked for on the terminal"),
+  Option(
+    .keyForm, "", "--keyform", "FORM", Commands.all,
+    "TLS: pem, or engine if --key names a key of an OpenSSL engine"),
+  Option(
+    .engine, "", "--tls-engine", "ENGINE", Commands.all,
+    "TLS: the OpenSSL engine that has the key (default: pkcs11)"),
+  Option(
+    .psk, "", "--psk", "KEY", Commands.all,
+    "TLS: a pre-shared key, in hexadecimal digits, instead of certificates; ~other users of this machine can see it in the list of processes: an options file (-o) hides it"
+  ),
+  Option(
+    .pskIdentity, "", "--psk-identity", "IDENTITY", Commands.all, "TLS: the identity of the pre-shared key"),
+  Option(
+    .insecure, "", "--insecure", "", Commands.all,
+    "TLS: accept a certificate for another name; ~a trusted CA has to have signed it nevertheless"),
+  Option(
+    .tlsName, "", "--tls-name", "NAME", Commands.all,
+    "TLS: the name to send (SNI) and to check the certificate for, instead of the host"),
+  Option(
+    .pin, "", "--pin", "PIN", Commands.all,
+    "TLS: the broker's key must be this one: sha256//BASE64, as smq check prints it; may be given more than once"
+  ),
+  Option(.crl, "", "--crl", "FILE", Commands.all, "TLS: refuse certificates that these CRLs revoke, in PEM"),
+  Option(
+    .tlsVersion, "", "--tls-version", "TLSVERSION", Commands.all,
+    "TLS: tlsv1.3, or tlsv1.2 for 1.2 and newer (default: tlsv1.2)"),
+  Option(
+    .ciphers, "", "--ciphers", "LIST", Commands.all,
+    "TLS: the cipher suites of TLS 1.2, as OpenSSL names them"),
+  Option(
+    .alpn, "", "--tls-alpn", "PROTOCOL", Commands.all,
+    "TLS: the application protocol to ask for, such as mqtt (ALPN)"),
   // ---- Messages
   Option(
     .topic, "-t", "--topic", "TOPIC", Commands.all,
@@ -191,20 +268,6 @@ let options: [Option] = [
   Option(.help, "", "--help", "", Commands.all, "print this help and end"),
   Option(.programVersion, "", "--version", "", Commands.all, "print the version and end"),
   // ---- Options of mosquitto_pub and its like that are not supported
-  Option(.unsupportedTLS, "", "--cafile", "FILE", Commands.mosquitto, ""),
-  Option(.unsupportedTLS, "", "--capath", "DIRECTORY", Commands.mosquitto, ""),
-  Option(.unsupportedTLS, "", "--cert", "FILE", Commands.mosquitto, ""),
-  Option(.unsupportedTLS, "", "--key", "FILE", Commands.mosquitto, ""),
-  Option(.unsupportedTLS, "", "--keyform", "FORM", Commands.mosquitto, ""),
-  Option(.unsupportedTLS, "", "--ciphers", "LIST", Commands.mosquitto, ""),
-  Option(.unsupportedTLS, "", "--tls-version", "VERSION", Commands.mosquitto, ""),
-  Option(.unsupportedTLS, "", "--tls-alpn", "PROTOCOL", Commands.mosquitto, ""),
-  Option(.unsupportedTLS, "", "--tls-engine", "ENGINE", Commands.mosquitto, ""),
-  Option(.unsupportedTLS, "", "--tls-engine-kpass-sha1", "SHA1", Commands.mosquitto, ""),
-  Option(.unsupportedTLS, "", "--tls-use-os-certs", "", Commands.mosquitto, ""),
-  Option(.unsupportedTLS, "", "--insecure", "", Commands.mosquitto, ""),
-  Option(.unsupportedTLS, "", "--psk", "KEY", Commands.mosquitto, ""),
-  Option(.unsupportedTLS, "", "--psk-identity", "IDENTITY", Commands.mosquitto, ""),
-  Option(.unsupportedProxy, "", "--proxy", "URL", Commands.mosquitto, ""),
+  Option(.enginePassword, "", "--tls-engine-kpass-sha1", "SHA1", Commands.mosquitto, ""),
   Option(.unsupportedSRV, "-S", "", "", Commands.mosquitto, ""),
 ]

@@ -122,7 +122,6 @@ enum System {
     let descriptor: Int32
     /// false: it only matters whether the other end is gone.
     var wantsInput = true
-    var wantsOutput = false
     var isReadable = false
     var isBroken = false
   }
@@ -131,7 +130,7 @@ enum System {
     var watches = list.map {
       platform_watch(
         fd: $0.descriptor,
-        wanted: Int32(($0.wantsInput ? PLATFORM_READABLE : 0) | ($0.wantsOutput ? PLATFORM_WRITABLE : 0)),
+        wanted: Int32($0.wantsInput ? PLATFORM_READABLE : 0),
         found: 0)
     }
     unsafe _ = platform_poll(&watches, Int32(watches.count), atMost(timeout))
@@ -165,27 +164,7 @@ enum System {
     }
   }
 
-  // ---- Connections of our own
-
-  enum Connection {
-    /// A descriptor.
-    case open(Int32)
-    /// An errno.
-    case failed(Int32)
-    /// An EAI_… value.
-    case noAddress(Int32)
-  }
-
-  static func connect(host: [UInt8], port: UInt32, from local: [UInt8], path: [UInt8], timeout: Int64)
-    -> Connection
-  {
-    let result = unsafe withTerminated(host) { host in
-      unsafe withTerminated(local) { local in
-        unsafe withTerminated(path) { path in unsafe tool_connect(host, port, local, path, timeout) }
-      }
-    }
-    return result >= 0 ? .open(result) : result <= -900 ? .noAddress(result + 1000) : .failed(-result)
-  }
+  // ---- Names
 
   /// A name's addresses, or an EAI_… value.
   static func addresses(of host: [UInt8], timeout: Int64) -> (text: [UInt8], error: Int32) {

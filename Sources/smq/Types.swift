@@ -65,6 +65,17 @@ enum MQTT {
     var aliasesIn: UInt32 = 0
     var aliasesOut: UInt32 = 0
     var reconnectMinimum: UInt32 = 0
+    var tls: TLSSettings?
+    var tlsName: [UInt8] = []
+    var alpn: [UInt8] = []
+    var proxy: [UInt8] = []
+    var webSocketPath: [UInt8] = []
+    var webSocketHeaders: [UInt8] = []
+    var webSocketProtocol: [UInt8] = []
+    var bindDevice: [UInt8] = []
+    var bindAddress: [UInt8] = []
+    var dscp: UInt32 = 0
+    var tcpKeepAlive: UInt32 = 0
   }
 
   /// smq_event, with its own bytes.
@@ -91,7 +102,43 @@ enum MQTT {
     var retain = false
     var part = 0
     var retry: Int64 = 0
-    var port: UInt32 = 0
+    /// Why an attempt, or the connection, ended.
+    var failure = Failure()
+  }
+
+  /// smq_failure, as far as an event does not have it.
+  struct Failure {
+    var httpStatus = 0
+    var socksReply = -1
+    var closeCode = 0
+    var tlsCause = 0
+    var alert = -1
+    var depth = -1
+    var notBefore: Int64 = 0
+    var notAfter: Int64 = 0
+    var subject: [UInt8] = []
+    var text: [UInt8] = []
+  }
+
+  /// smq_tls_info.
+  struct TLSInfo {
+    var version: UInt32 = 0
+    var isResumed = false
+    var certificates: UInt32 = 0
+    var cipher: [UInt8] = []
+    var alpn: [UInt8] = []
+    var library: [UInt8] = []
+  }
+
+  /// smq_tls_certificate.
+  struct Certificate {
+    var notBefore: Int64 = 0
+    var notAfter: Int64 = 0
+    var pin: [UInt8] = []
+    var subject: [UInt8] = []
+    var issuer: [UInt8] = []
+    var names: [UInt8] = []
+    var key: [UInt8] = []
   }
 
   /// smq_server.

@@ -41,6 +41,13 @@ _smq() {
         QOS) words="0 1 2" ;;
         VERSION) words="mqttv5 mqttv311 mqttv31" ;;
         PACKET*) words=$(_smq_field property 2) words=${words//,/ } ;;
+        TLSVERSION) words="tlsv1.2 tlsv1.3" ;;
+        FORM) words="pem engine" ;;
+        DIRECTORY)
+            compopt -o filenames 2>/dev/null
+            mapfile -t COMPREPLY < <(compgen -d -- "$current")
+            return
+            ;;
         FILE | PATH)
             compopt -o filenames 2>/dev/null
             mapfile -t COMPREPLY < <(compgen -f -- "$current")

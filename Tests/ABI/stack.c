@@ -578,6 +578,13 @@ static void ask(void) {
     EXPECT(SMQ_OK, smq_client_stats, (client, &stats));
     EXPECT(SMQ_OK, smq_client_server, (client, &server));
     EXPECT(SMQ_OK, smq_client_id, (client, &id));
+    smq_failure failure = SMQ_FAILURE_INIT;
+    EXPECT(SMQ_OK, smq_last_failure, (client, &failure));
+    smq_tls_info info = { .size = sizeof info };
+    EXPECT(SMQ_ERR_STATE, smq_tls_describe, (client, &info));
+    smq_tls_certificate certificate = { .size = sizeof certificate };
+    EXPECT(SMQ_ERR_STATE, smq_tls_describe_certificate, (client, 0, &certificate));
+    EXPECT(SMQ_ERR_NOT_SUPPORTED, smq_websocket_request, (client, &id, NULL));
     EXPECT(SMQ_STATE_CONNECTED, smq_client_state, (client));
     EXPECT(SMQ_OK, smq_hint_network, (client, 1));
     converse();
@@ -870,6 +877,7 @@ static void try_helpers(void) {
     CALL(name, smq_status_text, (SMQ_ERR_CREDENTIALS));
     CALL(name, smq_stage_name, (SMQ_STAGE_CREDENTIALS));
     CALL(name, smq_rule_name, (SMQ_RULE_UNEXPECTED_AUTHENTICATION));
+    CALL(name, smq_tls_cause_name, (SMQ_TLS_CA_FILE));
     CALL(name, smq_log_name, (SMQ_LOG_REDIRECTED));
     CALL(name, smq_reason_code_name, (SMQ_PROTOCOL_5_0, 0xA2));
     expect("names", version > 0 && name, 1);

@@ -37,7 +37,10 @@ def installed_files():
     # The drop-in for libmosquitto is installed if it was built.
     drop_in = "libmosquitto.so.1"
     return {
-        "include/swiftmqtt.h", "lib/libswiftmqtt.a", "lib/libswiftmqtt.so", "lib/libswiftmqtt.so.1",
+        "include/swiftmqtt.h", "include/swiftmqtt-tls-engine.h", "include/swiftmqtt-tls.h",
+        *(f"lib/libswiftmqtt-tls.so{suffix}" for suffix in ("", ".1", f".{version()}")),
+        "lib/pkgconfig/swiftmqtt-tls.pc", *(f"lib/cmake/SwiftMQTT/SwiftMQTT-tls{suffix}.cmake" for suffix in (
+            "", "-minsizerel")), "lib/libswiftmqtt.a", "lib/libswiftmqtt.so", "lib/libswiftmqtt.so.1",
         f"lib/libswiftmqtt.so.{version()}", "lib/pkgconfig/swiftmqtt.pc",
         "bin/smq", "share/bash-completion/completions/smq", "share/man/man1/smq.1",
         *(f"share/man/man1/smq-{command}.1" for command in ("bench", "check", "pub", "rr", "sub")),

@@ -66,7 +66,7 @@ RETURN_CODES = {
 }
 
 STAGES = ["none", "resolve", "connect", "connack", "connected", "keep alive", "disconnect", "answer", "write",
-          "credentials"]
+          "credentials", "proxy", "tls", "websocket"]
 
 
 @pytest.fixture(scope="module")

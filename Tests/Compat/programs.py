@@ -11,6 +11,9 @@ import threading
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from Support.certificates import Certificates, hashed_directory
+from Support.forward_proxies import Microsocks
+from Support.many_listeners import PSK_IDENTITY, PSK_KEY
 from Support.servers import Mosquitto, Subscriber, free_port, need
 from Support.waiting import wait_for
 
@@ -34,6 +37,7 @@ class Row:
     signal: int = 0  # that ends it, once it has connected (and got what is live)
     address: str = "-h {host} -p {port}"
     lasts: float = 0  # seconds, at least
+    handshake: bool = False  # TLS fails there: in connect, or in a loop, as the server's answer happens to come
 
 
 @dataclass
@@ -61,9 +65,10 @@ def is_of_qos_2(line: str) -> bool:
 
 
 class Broker(Mosquitto):
-    """Lets in who gives no name, and who gives the right one; also at a socket in the file system."""
+    """Lets in who gives no name, and who gives the right one; also at a socket in the file system, and over TLS if there are
+    certificates."""
 
-    def __init__(self, directory: Path):
+    def __init__(self, directory: Path, certificates: Certificates | None = None):
         passwords = directory / "passwords"
         subprocess.run([need("mosquitto_passwd"), "-b", "-c", passwords, NAME, PASSWORD], check=True)
         # pytest changes its own for each test: what a thread starts meanwhile may find none (EFAULT).
@@ -71,7 +76,22 @@ class Broker(Mosquitto):
         self.socket = str(Path(tempfile.mkdtemp(dir=directory)) / "s")
         super().__init__(
             directory, persistence="false", password_file=passwords, **{"listener 0": self.socket})
+        self.secure = {name: free_port() for name in ("tls", "tls_client", "tls_name", "psk")} if certificates else {}
+        if certificates:
+            self.listen_securely(certificates)
         self.start()
+
+    def listen_securely(self, all_of: Certificates) -> None:
+        keys = self.directory / "psk"
+        keys.write_text(f"{PSK_IDENTITY}:{PSK_KEY}\n")
+        lines = [f"psk_file {keys}"]
+        for name, certificate in (("tls", all_of.good), ("tls_client", all_of.good), ("tls_name", all_of.wrong_name)):
+            lines += [f"listener {self.secure[name]} {self.host}", f"certfile {certificate.chain}",
+                      f"keyfile {certificate.key}"]
+            if name == "tls_client":
+                lines += [f"cafile {all_of.ca_file}", "require_certificate true"]
+        lines += [f"listener {self.secure['psk']} {self.host}", "psk_hint hint"]
+        self.config.write_text(self.config.read_text() + "\n".join(lines) + "\n")
 
     def told(self, since: int = 0) -> list[str]:
         with self.log.open(errors="replace") as log:
@@ -91,24 +111,35 @@ def environment(library: str, our_library: Path) -> dict[str, str]:
 
 
 class Bench:
-    """A broker, a witness and the two libraries."""
+    """A broker, a proxy, a witness and the two libraries."""
 
-    def __init__(self, directory: Path, our_library: Path):
+    def __init__(self, directory: Path, our_library: Path, certificates: Certificates):
         self.directory, self.our_library = directory, our_library
-        self.broker = Broker(directory)
+        self.broker = Broker(directory, certificates)
+        self.proxies = {"socks": Microsocks(directory / "socks"),
+                        "login": Microsocks(directory / "login", login=(NAME, "secret"))}
+        for proxy in self.proxies.values():
+            proxy.start()
+        self.secure = self.broker.secure | {name: proxy.port for name, proxy in self.proxies.items()} | {
+            "ca": certificates.ca_file, "other": certificates.other.certificate,
+            "capath": hashed_directory(directory / "hashed", certificates.ca_file),
+            "cert": certificates.client.file, "key": certificates.client.key, "psk_key": PSK_KEY,
+            "psk_identity": PSK_IDENTITY}
         self.file = directory / "lines"
         self.file.write_bytes(b"first\nsecond\n")
         self.witness = Witness(self.broker, "row/#", told=PROPERTIES)
 
     def close(self) -> None:
         self.witness.close()
+        for proxy in self.proxies.values():
+            proxy.stop()
         self.broker.stop()
 
     def arguments(self, row: Row, topic: str) -> list[str]:
         places = {
             "host": self.broker.host, "port": self.broker.port, "t": topic, "file": self.file,
             "socket": self.broker.socket, "closed": free_port(), "id": topic.replace("/", "-"), "name": NAME,
-            "password": shlex.quote(PASSWORD)}
+            "password": shlex.quote(PASSWORD), **self.secure}
         return shlex.split(f"{row.address} {row.options}".format_map(places))
 
     def run(self, row: Row, library: str, number: int) -> Outcome:
@@ -116,6 +147,7 @@ class Bench:
         topic = f"row/{number}/{library}"
         trace = Path(tempfile.mkdtemp(dir=self.directory))
         traced = {"LD_DEBUG": "libs", "LD_DEBUG_OUTPUT": str(trace / "loader")}
+        traced["SSL_CERT_FILE"] = str(self.secure["ca"])  # what the system trusts
         for options in row.retained:
             self.broker.send(["-r", "-q", "1", *shlex.split(options.format(t=topic))])
         self.sync()

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from Support.certificates import Certificates
 from Support.servers import free_port
 from Support.waiting import wait_for
 
@@ -82,7 +83,9 @@ class Stage:
 
 
 @pytest.fixture
-def on_both(tmp_path: Path, real_path: Path, our_path: Path) -> Callable[[Callable[[Stage], object]], None]:
+def on_both(
+    tmp_path: Path, real_path: Path, our_path: Path, certificates: Certificates
+) -> Callable[[Callable[[Stage], object]], None]:
     """Runs a scene on each library, with a broker of its own, and compares what it returns."""
 
     def run(scene: Callable[[Stage], object]) -> None:
@@ -90,7 +93,7 @@ def on_both(tmp_path: Path, real_path: Path, our_path: Path) -> Callable[[Callab
         for library, path in (("real", real_path.resolve()), ("ours", our_path.resolve())):
             directory = tmp_path / library
             directory.mkdir()
-            broker = Broker(directory)
+            broker = Broker(directory, certificates)
             try:
                 stage = Stage(broker, directory, library, environment(library, our_path), path)
                 outcomes[library] = scene(stage)
@@ -112,11 +115,24 @@ def installed(program: str, package: str, module: str) -> Path:
     return Path(path)
 
 
-def test_collectd(on_both):
+@pytest.mark.parametrize("secure", [False, True], ids=["TCP", "TLS"])
+def test_collectd(on_both, certificates: Certificates, secure: bool):
     """Takes values from one topic and publishes them to another, and those of its own every second."""
     program = installed("collectd", "collectd-core", "collectd/mqtt.so")
 
     def scene(stage: Stage) -> object:
+        client = certificates.client
+        where = f"""\
+    Host "localhost"
+    Port {stage.broker.secure["tls_client"]}
+    CACert "{certificates.ca_file}"
+    CertificateFile "{client.file}"
+    CertificateKeyFile "{client.key}"
+    TLSProtocol "tlsv1.2"
+""" if secure else f"""\
+    Host "127.0.0.1"
+    Port {stage.broker.port}
+"""
         config = stage.directory / "collectd.conf"
         config.write_text(f"""\
 Hostname "here"
@@ -129,18 +145,14 @@ LoadPlugin load
 LoadPlugin mqtt
 <Plugin mqtt>
   <Publish "out">
-    Host "127.0.0.1"
-    Port {stage.broker.port}
-    ClientId "publisher"
+{where}    ClientId "publisher"
     Prefix "{stage.topic}/out"
     QoS 2
     StoreRates false
     Retain true
   </Publish>
   <Subscribe "in">
-    Host "127.0.0.1"
-    Port {stage.broker.port}
-    ClientId "subscriber"
+{where}    ClientId "subscriber"
     Topic "{stage.topic}/in/#"
     QoS 2
   </Subscribe>
@@ -161,11 +173,24 @@ LoadPlugin mqtt
     on_both(scene)
 
 
-def test_kamailio(on_both):
+@pytest.mark.parametrize("secure", [False, True], ids=["TCP", "TLS"])
+def test_kamailio(on_both, certificates: Certificates, secure: bool):
     """Its own loop watches the socket; a message is answered by the script."""
     program = installed("kamailio", "kamailio-mqtt-modules", "*/kamailio/modules/mqtt.so")
 
     def scene(stage: Stage) -> object:
+        where = f"""\
+modparam("mqtt", "host", "localhost")
+modparam("mqtt", "port", {stage.broker.secure["tls_client"]})
+modparam("mqtt", "tls_method", "tlsv1.2")
+modparam("mqtt", "ca_file", "{certificates.ca_file}")
+modparam("mqtt", "certificate", "{certificates.client.file}")
+modparam("mqtt", "private_key", "{certificates.client.key}")
+modparam("mqtt", "verify_certificate", 1)
+""" if secure else f"""\
+modparam("mqtt", "host", "127.0.0.1")
+modparam("mqtt", "port", {stage.broker.port})
+"""
         config = stage.directory / "kamailio.cfg"
         config.write_text(f"""\
 #!KAMAILIO
@@ -178,9 +203,7 @@ listen=udp:127.0.0.1:{free_port()}
 mpath="{next(LIBRARIES.glob("*/kamailio/modules/mqtt.so")).parent}/"
 loadmodule "pv.so"
 loadmodule "mqtt.so"
-modparam("mqtt", "host", "127.0.0.1")
-modparam("mqtt", "port", {stage.broker.port})
-modparam("mqtt", "id", "kamailio")
+{where}modparam("mqtt", "id", "kamailio")
 modparam("mqtt", "keepalive", 5)
 modparam("mqtt", "will_topic", "{stage.topic}/will")
 modparam("mqtt", "will", "gone")

@@ -101,9 +101,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size) {
     }
     if (what & 32) options.host = next_bytes(&reader);
     if (what & 64) options.size += next(&reader) - 4;
-    /* Any of the numbers, whichever there are. */
+    /* Any of the numbers before the pointers of TLS, whichever there are. */
     static const size_t first = offsetof(smq_options, keep_alive_s);
-    size_t fields = (sizeof options - first) / sizeof(uint32_t);
+    size_t fields = (offsetof(smq_options, tls) - first) / sizeof(uint32_t);
     while (reader.at < reader.end) {
         size_t field = next(&reader) % fields;
         uint32_t value = next_number(&reader);

@@ -398,7 +398,7 @@ def test_wrong_calls(clients):
         (dict(flags=smq.OPTION_ASK_CREDENTIALS, user_name="a", password="b"), smq.ERR_OPTION),
         (dict(flags=smq.OPTION_ASK_CREDENTIALS + smq.OPTION_USER_NAME), smq.ERR_OPTION),
         (dict(flags=smq.OPTION_ASK_CREDENTIALS + smq.OPTION_USER_NAME + smq.OPTION_PASSWORD), smq.ERR_OPTION),
-        (dict(flags=65536), smq.ERR_OPTION),
+        (dict(flags=131072), smq.ERR_OPTION),
     ],
 )
 def test_options_out_of_range(options, status):

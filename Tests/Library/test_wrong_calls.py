@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from Support import smq
+from Support import smq, tls
 from Support.scripted_broker import PUBACK, Script
 from Support.smq import (
     Bytes,
@@ -310,7 +310,32 @@ def test_wrong_urls(url, offset):
 
 
 @pytest.mark.parametrize(
-    "url", ["mqtts://h", "ws://h", "http://h:80", "tcp://h", "unix:///run/x", "mqttx://h"]
+    "wrong",
+    [
+        dict(host="h", tls_settings=1),  # an engine is missing: nobody wants this in plain
+        dict(host="h", tls_name="h"),
+        dict(host="h", alpn="mqtt"),
+        dict(host="h", proxy="http://a%3Ab@h"),  # Basic has a colon between the two
+        dict(host="h", proxy="socks4://h"),
+        dict(host="h", proxy="http://a,b"),
+        dict(host="/run/mqtt.sock", proxy="http://p"),
+        dict(host="/run/mqtt.sock", dscp=1),
+        dict(host="h", dscp=64),
+        dict(host="h", bind_address="nowhere"),
+        dict(host="h", bind_device="a device with blanks"),
+        dict(host="h", websocket_path="/mqtt"),
+        dict(host="h", flags=smq.OPTION_WEBSOCKET, websocket_path="mqtt"),
+        dict(host="h", flags=smq.OPTION_WEBSOCKET, websocket_bytes=255),
+        dict(url="ws://h/x", websocket_path="/y"),
+    ],
+    ids=str,
+)
+def test_transports_that_contradict(wrong):
+    assert smq.status_name(library.smq_options_check(byref(Options(**wrong)), None)) == "SMQ_ERR_OPTION"
+
+
+@pytest.mark.parametrize(
+    "url", ["mqtts://h", "wss://h", "http://h:80", "tcp://h", "unixx:///run/x", "mqttx://h"]
 )
 def test_schemes_that_are_not_spoken(url):
     at = ctypes.c_size_t(9999)
@@ -424,6 +449,12 @@ EVERY_CALL: dict[str, Callable[[object], int]] = {
     "smq_client_stats": lambda client: library.smq_client_stats(client, byref(Stats())),
     "smq_client_server": lambda client: library.smq_client_server(client, byref(Server())),
     "smq_client_id": lambda client: library.smq_client_id(client, byref(Bytes())),
+    "smq_last_failure": lambda client: library.smq_last_failure(client, byref(smq.Failure())),
+    "smq_tls_describe": lambda client: library.smq_tls_describe(client, byref(tls.Info())),
+    "smq_tls_describe_certificate": lambda client: library.smq_tls_describe_certificate(
+        client, 0, byref(tls.Certificate())
+    ),
+    "smq_websocket_request": lambda client: library.smq_websocket_request(client, None, None),
     "smq_authenticate": lambda client: library.smq_authenticate(client, 0x18, None, None),
     "smq_disconnect_with": lambda client: library.smq_disconnect_with(client, 0, 0, None),
     "smq_publish_reserve": lambda client: library.smq_publish_reserve(
@@ -870,13 +901,13 @@ def test_names():
     for name, value in smq.CONSTANTS.items():
         if name == "SMQ_OK" or name.startswith("SMQ_ERR_"):
             assert library.smq_status_name(value).decode() == name
-    for value in (1, -1, -100, -119, -200, -205, -300, -313, -400, -407, 2**31 - 1, -(2**31)):
+    for value in (1, -1, -100, -119, -200, -205, -300, -313, -400, -410, 2**31 - 1, -(2**31)):
         assert library.smq_status_name(value) == b"unknown status"
     stages = {
         library.smq_stage_name(value) for name, value in smq.CONSTANTS.items() if "_STAGE_" in name
     }
-    assert len(stages) == 10 and b"connack" in stages and b"unknown stage" not in stages
-    for value in (-1, 10, 2**31 - 1):
+    assert len(stages) == 13 and b"connack" in stages and b"unknown stage" not in stages
+    for value in (-1, 13, 2**31 - 1):
         assert library.smq_stage_name(value) == b"unknown stage"
     assert library.smq_reason_code_name(smq.PROTOCOL_5_0, 0) == b"Success"
     assert library.smq_reason_code_name(smq.PROTOCOL_5_0, 0x87) == b"Not authorized"

@@ -26,6 +26,7 @@ class World:
     def __init__(self, build, directory):
         self.build, self.directory = build, directory
         self.header = shutil.copy(HEADER, directory / "swiftmqtt.h")
+        shutil.copy(HEADER.parent / "swiftmqtt-tls-engine.h", directory)
         self.table = shutil.copy(TABLE, directory / "abi-64.tsv")
         self.symbols = shutil.copy(SYMBOLS, directory / "symbols")
         self.library = build / "libswiftmqtt.so"

@@ -62,7 +62,7 @@ def test_each_library_can_be_there_alone(moved, tmp_path):
     run(built(optional, option))
 
 
-@pytest.mark.parametrize("asked, said", [("2", f"version: {version()}"), ("1 COMPONENTS tls", "no component 'tls'")])
+@pytest.mark.parametrize("asked, said", [("2", f"version: {version()}"), ("1 COMPONENTS quic", "no component 'quic'")])
 def test_what_is_not_there_is_not_found(moved, tmp_path, asked, said):
     user = project(tmp_path, f"find_package(SwiftMQTT {asked} REQUIRED)", SHARED)
     result = configure(user, f"-DCMAKE_PREFIX_PATH={moved}")

@@ -9,7 +9,7 @@ from conftest import (
 
 DOCUMENTS = ["changelog.Debian.gz", "changelog.gz", "copyright"]
 CMAKE = ["SwiftMQTTConfig", "SwiftMQTTConfigVersion", "SwiftMQTT-shared", "SwiftMQTT-shared-none", "SwiftMQTT-static",
-         "SwiftMQTT-static-none"]
+         "SwiftMQTT-static-none", "SwiftMQTT-tls", "SwiftMQTT-tls-none"]
 
 # What each package lays down; LIB is /usr/lib/<multiarch>, DOC the package's folder of documents.
 CONTENTS = {
@@ -17,9 +17,11 @@ CONTENTS = {
         "LIB/libswiftmqtt.so.1", f"LIB/libswiftmqtt.so.{version()}", "DOC/README.md.gz",
         "usr/share/lintian/overrides/libswiftmqtt1"],
     "libswiftmqtt-dev": [
-        "usr/include/swiftmqtt.h", "LIB/libswiftmqtt.a", "LIB/libswiftmqtt.so", "LIB/pkgconfig/swiftmqtt.pc",
+        "usr/include/swiftmqtt.h", "usr/include/swiftmqtt-tls-engine.h", "LIB/libswiftmqtt.a", "LIB/libswiftmqtt.so", "LIB/pkgconfig/swiftmqtt.pc",
         *(f"LIB/cmake/SwiftMQTT/{name}.cmake" for name in CMAKE),
         *(f"DOC/examples/{path.name}" for path in (ROOT / "examples-c").glob("*.[ch]"))],
+    "libswiftmqtt-tls1": ["LIB/libswiftmqtt-tls.so.1", f"LIB/libswiftmqtt-tls.so.{version()}"],
+    "libswiftmqtt-tls-dev": ["usr/include/swiftmqtt-tls.h", "LIB/libswiftmqtt-tls.so", "LIB/pkgconfig/swiftmqtt-tls.pc"],
     "libswiftmqtt-mosquitto": ["LIB/swiftmqtt/libmosquitto.so.1"],
     "swiftmqtt-tools": [
         "usr/bin/smq", "usr/share/bash-completion/completions/smq",
@@ -81,7 +83,7 @@ def test_contents(debs, multiarch, tmp_path, package):
 
 def test_depends_on_the_libc_that_it_needs(debs, unpacked):
     for package, program, also in (
-            ("libswiftmqtt1", "libswiftmqtt.so.1", ""), ("libswiftmqtt-mosquitto", "libmosquitto.so.1", ""),
+            ("libswiftmqtt1", "libswiftmqtt.so.1", ""), ("libswiftmqtt-mosquitto", "libmosquitto.so.1", ", libssl3 (>= 3.0.0)"),
             ("swiftmqtt-tools", "smq", f", libswiftmqtt1 (>= {version()})")):
         path, = (path for path in unpacked.rglob(program) if b"\x7fELF" == path.read_bytes()[:4])
         needed = {tuple(map(int, number.split("."))) for number in
@@ -91,7 +93,7 @@ def test_depends_on_the_libc_that_it_needs(debs, unpacked):
 
 
 def test_is_hardened(unpacked):
-    for name in ("libswiftmqtt.so.1", "libmosquitto.so.1", "bin/smq"):
+    for name in ("libswiftmqtt.so.1", "libswiftmqtt-tls.so.1", "libmosquitto.so.1", "bin/smq"):
         path, = unpacked.rglob(name)
         assert "NOW" in run("readelf", "-dW", path)
         assert "GNU_RELRO" in run("readelf", "-lW", path)

@@ -15,6 +15,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "python"
 LIBRARY = ROOT / os.environ.get("SMQ_BUILD_DIR", "build/native") / "libswiftmqtt.so.1"
+TLS_LIBRARY = LIBRARY.with_name("libswiftmqtt-tls.so.1")
 os.environ.setdefault("SWIFTMQTT_LIBRARY", str(LIBRARY))
 sys.path.insert(0, str(PACKAGE))
 

@@ -380,11 +380,17 @@ asyncio.run(main())
         ("Client('me:secret@h')", "'…@h' is no URL: mqtt://…@h, or the options host and port"),
         ("Client('a b')", "'a b' is no URL, which begins with mqtt://"),
         ("Client(host='mqtt://h')", "the option host is a name or an address; a URL is the first argument"),
-        ("Client('mqtts://h')", "there is no TLS yet: the scheme is mqtt://"),
-        ("Client('ws://h')", "there is no WebSocket yet: the scheme is mqtt://"),
+        ("Client('ssl://h')", "the scheme is mqtts://"),
+        ("Client('https://h')", "the scheme is mqtt:// or mqtts://, and for a WebSocket ws:// or wss://"),
+        ("Client('unix:socket')", "'unix:socket' is no URL: unix:/path, with a path from the root on"),
+        ("Client(U, proxy='localhost:1080')", "the option proxy is a URL, socks5://[user:password@]host[:port] or http://…"),
         ("Client('TCP://h')", "the scheme is mqtt://"),
-        ("Client(U, tls=True)", "there is no option 'tls': there is no TLS yet"),
-        ("Client(U, transport='websockets')", "there is no option 'transport': there is no WebSocket yet"),
+        ("Client(U, tls='yes')", "tls is True, a swiftmqtt.TLS or a swiftmqtt.TLSContext, not str"),
+        ("Client(U, ca_certs='ca.pem')", "there is no option 'ca_certs': it is a part of tls: tls=swiftmqtt.TLS(ca_file=…)"),
+        (
+            "Client(U, transport='websockets')",
+            "there is no option 'transport': the scheme says it: mqtt://, mqtts://, ws://, wss:// or unix:",
+        ),
         (
             "c.publish('a', bytes(2_000_000))",
             "topic, properties and payload have 2000001 bytes, and outbox_bytes is 1048576: publish_stream() has no such "

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from . import pythons
-from .conftest import PACKAGE, ROOT
+from .conftest import PACKAGE, ROOT, TLS_LIBRARY
 from .test_wheels import packed
 
 
@@ -28,6 +28,10 @@ def test_it_works_where_there_is_nothing_but_python(with_pip, server, level, tmp
     done = subprocess.run([python, "-c", code], env=bare(), cwd=tmp_path, capture_output=True, text=True, timeout=30)
     module, library = done.stdout.split()
     assert Path(library) == Path(module).with_name("libswiftmqtt.so.1") and str(tmp_path) in module
+    if TLS_LIBRARY.exists():
+        code = "import swiftmqtt, swiftmqtt._tls_library as l; print(swiftmqtt.TLS()); print(l.load()._name)"
+        done = subprocess.run([python, "-c", code], env=bare(), cwd=tmp_path, capture_output=True, text=True, timeout=30)
+        assert done.stdout.splitlines()[1:] == [str(Path(module).with_name("libswiftmqtt-tls.so.1"))], done.stderr
 
 
 def test_without_a_library_it_takes_the_systems(with_pip, tmp_path):

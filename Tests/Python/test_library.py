@@ -14,6 +14,8 @@ import pytest
 from .conftest import LIBRARY, PACKAGE, ROOT
 
 HEADER = (ROOT / "include/swiftmqtt.h").read_text()
+ENGINE_HEADER = (ROOT / "include/swiftmqtt-tls-engine.h").read_text()
+TLS_HEADER = (ROOT / "include/swiftmqtt-tls.h").read_text()
 # What the package has no use for: it has ways of its own, or no transport of the program's.
 UNUSED = {
     "smq_handle",
@@ -99,19 +101,20 @@ def test_it_is_beside_the_package(environment, tmp_path):
 
 def test_every_struct_is_laid_out_as_in_c(tmp_path):
     """ctypes and the C compiler agree on each size, and on each field's offset and size."""
-    from swiftmqtt import _abi
+    from swiftmqtt import _abi, _tls_library
 
     assert _abi.ORDER == re.findall(r"^} (smq_\w+);", HEADER, re.M)
     assert set(_abi.ORDER) - set(_abi.STRUCTS) == {"smq_runner", "smq_runner_options"}
     ours, lines = [], []
-    for name, struct in _abi.STRUCTS.items():
+    tls = {**_abi.TLS_STRUCTS, "smq_tls_options": _tls_library.TLSOptions}
+    for name, struct in {**_abi.STRUCTS, **tls}.items():
         ours.append((0, ctypes.sizeof(struct)))
         lines.append(f"{{0, sizeof({name})}}")
         for field, *_ in struct._fields_:
             ours.append((getattr(struct, field).offset, getattr(struct, field).size))
             lines.append(f"{{offsetof({name}, {field}), sizeof((({name} *)0)->{field})}}")
     (tmp_path / "layout.c").write_text(
-        "#include <stdio.h>\n#include <swiftmqtt.h>\nstatic const size_t all[][2] = {" + ",\n".join(lines) + "};\n"
+        "#include <stdio.h>\n#include <swiftmqtt-tls.h>\nstatic const size_t all[][2] = {" + ",\n".join(lines) + "};\n"
         "int main(void) { for (size_t i = 0; i < sizeof all / sizeof *all; i++)"
         ' printf("%zu %zu\\n", all[i][0], all[i][1]); }'
     )
@@ -178,12 +181,14 @@ def test_the_import_fails_if_structs_differ(environment, tmp_path):
 
 
 def test_every_function_is_there_or_left_out_on_purpose():
-    from swiftmqtt import _abi
+    from swiftmqtt import _abi, _tls_library
 
     declared = set(re.findall(r"^SMQ_API .*?\b(smq_\w+)\(", HEADER, re.M))
     left_out = UNUSED | {name for name in declared if name.startswith("smq_engine_")}
     assert set(_abi.FUNCTIONS) | left_out >= declared
     assert set(_abi.FUNCTIONS) <= declared and not set(_abi.FUNCTIONS) & left_out
+    declared = set(re.findall(r"^SMQ_API .*?\b(smq_\w+)\(", TLS_HEADER, re.M))
+    assert set(_tls_library.FUNCTIONS) == declared
 
 
 def test_every_number_is_that_of_the_header():
@@ -216,6 +221,10 @@ def test_every_number_is_that_of_the_header():
         if name.startswith("SMQ_LOG_"):
             assert logs[name[len("SMQ_LOG_") :]] == int(value, 0)
             checked += 1
+    for header, names in ((ENGINE_HEADER, constants.TLSCause), (TLS_HEADER, constants.TLSFlag)):
+        found = re.findall(r"^\s+SMQ_TLS_([A-Z0-9_]+) =\s+(\d+)", header, re.M)
+        told = {name: int(value) for name, value in found if name != "ENGINE_NO_HEAP"}
+        assert told == dict(names.__members__) and len(told) > 10
     assert checked == len(numbers) - 7  # SMQ_OK, SMQ_DROPPED, SMQ_PROTOCOL_…, SMQ_PART_…
 
 
@@ -224,8 +233,28 @@ def test_every_option_of_the_header_can_be_given():
 
     fields = {name for name, *_ in _abi.Options._fields_}
     ours = set(_options.Options.__annotations__) | {"url"}
-    elsewhere = {"size", "flags", "properties", "handlers", "handler_bytes"}
+    elsewhere = {"size", "flags", "properties", "handlers", "handler_bytes", "tls", "tls_settings"}
     assert fields - ours == elsewhere
+
+
+def test_every_option_of_tls_can_be_given():
+    from swiftmqtt import TLSOptions, _tls_library
+    from swiftmqtt.constants import TLSFlag
+
+    fields = {name for name, *_ in _tls_library.TLSOptions._fields_}
+    ours = set(TLSOptions.__annotations__)
+    assert fields - ours == {"size", "flags", "password_user", "ssl_ctx"}
+    assert ours - fields == {name.lower() for name in TLSFlag.__members__}
+
+
+def test_every_cause_has_words():
+    from swiftmqtt import Failure, Stage, TLSCause
+
+    for cause in TLSCause:
+        if cause not in (TLSCause.NONE, TLSCause.OTHER):
+            said = str(Failure(stage=Stage.TLS, tls_cause=cause))
+            assert said and said != Failure(tls_cause=cause).cause_name, cause
+    assert str(Failure(stage=Stage.TLS, tls_cause=TLSCause.OTHER, text="a\nb")).endswith(r"'a\nb'")
 
 
 def test_names():

@@ -15,6 +15,10 @@ import pytest
 from .conftest import PACKAGE, ROOT
 
 TARGET = os.environ.get("SMQ_TARGET") or "native"
+BUILD = ROOT / os.environ.get("SMQ_BUILD_DIR", "build/native")
+LIBRARIES = [name for name in ("libswiftmqtt.so.1", "libswiftmqtt-tls.so.1") if (BUILD / name).exists()]
+# What each needs besides libc.
+NEEDS = {"libswiftmqtt.so.1": set(), "libswiftmqtt-tls.so.1": {"libssl.so.3", "libcrypto.so.3"}}
 
 
 def packed(tree: Path, output: Path, target: str, **more: str) -> Path:
@@ -39,10 +43,11 @@ def content(wheel) -> dict[str, bytes]:
 
 @pytest.fixture
 def readelf(content, tmp_path):
-    (tmp_path / "library").write_bytes(content["swiftmqtt/libswiftmqtt.so.1"])
+    for name in LIBRARIES:
+        (tmp_path / name).write_bytes(content[f"swiftmqtt/{name}"])
 
-    def run(what: str) -> str:
-        command = ["readelf", "-W", what, tmp_path / "library"]
+    def run(what: str, name: str = LIBRARIES[0]) -> str:
+        command = ["readelf", "-W", what, tmp_path / name]
         return subprocess.run(command, capture_output=True, text=True, check=True, timeout=30).stdout
 
     return run
@@ -56,24 +61,27 @@ def test_it_says_for_which_machines_it_is(wheel, content, readelf):
     assert (name[1], name[4]) == (version, platform)
     told = content[f"swiftmqtt-{version}.dist-info/WHEEL"].decode()
     assert f"Tag: {name[2]}\n" in told and "Root-Is-Purelib: false\n" in told
-    assert f"Machine: {elf}" in " ".join(readelf("--file-header").split())
-    # No function of the library needs a newer glibc than the name says, and nothing else is needed: the loader has the guard
-    # of the stack, where the processor's ABI has no register for it.
-    minors = [int(minor) for minor in re.findall(r"GLIBC_2\.(\d+)", readelf("--version-info"))]
+    # No function of a library needs a newer glibc than the name says, and nothing else is needed but the system's OpenSSL: the
+    # loader has the guard of the stack, where the processor's ABI has no register for it.
+    minors = []
+    for library in LIBRARIES:
+        assert f"Machine: {elf}" in " ".join(readelf("--file-header", library).split())
+        minors += [int(minor) for minor in re.findall(r"GLIBC_2\.(\d+)", readelf("--version-info", library))]
+        needed = set(re.findall(r"NEEDED.*\[(.*)\]", readelf("--dynamic", library))) - NEEDS[library]
+        assert all(name == "libc.so.6" or name.startswith("ld-linux-") for name in needed)
     assert max(minors) == int(name[3])
-    needed = re.findall(r"NEEDED.*\[(.*)\]", readelf("--dynamic"))
-    assert all(name == "libc.so.6" or name.startswith("ld-linux-") for name in needed)
 
 
 def test_what_is_in_it(content, readelf):
     inside = {name for name in content if "dist-info" not in name}
     files = [path for path in (PACKAGE / "swiftmqtt").rglob("*") if path.suffix in (".py", ".typed")]
-    assert inside == {str(path.relative_to(PACKAGE)) for path in files} | {"swiftmqtt/libswiftmqtt.so.1"}
+    assert inside == {str(path.relative_to(PACKAGE)) for path in files} | {f"swiftmqtt/{name}" for name in LIBRARIES}
     for path in files:
         assert content[str(path.relative_to(PACKAGE))] == path.read_bytes()
     (licence,) = (data for name, data in content.items() if name.endswith("/LICENSE"))
     assert licence == (ROOT / "LICENSE").read_bytes()
-    assert "SONAME" in readelf("--dynamic") and ".symtab" not in readelf("--sections")
+    for name in LIBRARIES:
+        assert "SONAME" in readelf("--dynamic", name) and ".symtab" not in readelf("--sections", name)
     assert all(f" {name}@@SWIFTMQTT_1" in readelf("--dyn-syms") for name in ("smq_connect", "smq_abi_layout"))
 
 
@@ -86,8 +94,8 @@ def test_the_same_tree_gives_the_same_bytes(wheel, tmp_path):
     shutil.copy(ROOT / "packaging/wheels", tree / "packaging")
     shutil.copytree(ROOT / "cmake/targets", tree / "cmake/targets")
     (tree / "build" / TARGET).mkdir(parents=True)
-    built = ROOT / os.environ.get("SMQ_BUILD_DIR", "build/native") / "libswiftmqtt.so.1"
-    shutil.copyfile(built, tree / "build" / TARGET / "libswiftmqtt.so.1")
+    for name in LIBRARIES:
+        shutil.copyfile(BUILD / name, tree / "build" / TARGET / name)
     command = ["git", "log", "-1", "--format=%ct"]
     committed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     before = os.umask(0o077)

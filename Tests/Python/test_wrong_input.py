@@ -13,6 +13,8 @@ import pytest
 import swiftmqtt
 from swiftmqtt import Client, Will, aio
 
+from .conftest import TLS_LIBRARY
+
 WRONG = [
     None, object(), b"\xff\xfe", "\ud800", "\0", -1, 1 << 70, 1.5, float("nan"), float("inf"), [], [None], {}, {1: 2},
     (1, 2, 3), lambda: 0, "x" * 70_000, True,
@@ -45,7 +47,7 @@ CALLS = {
     "network_changed": lambda c, v: c.network_changed(v),
 }
 OPTIONS = [*swiftmqtt.Options.__annotations__, "reconnect", "manual_ack", "message_maximum", "adapters", "credentials"]
-OPTIONS += ["resolve", "authenticate", "log", "log_level"]
+OPTIONS += ["resolve", "authenticate", "log", "log_level", "tls", "websocket_request"]
 HELPERS = [swiftmqtt.status_name, swiftmqtt.status_text, swiftmqtt.stage_name, swiftmqtt.rule_name, swiftmqtt.reason_code_name]
 HELPERS += [swiftmqtt.topic_name_check, swiftmqtt.topic_filter_check]
 
@@ -78,6 +80,19 @@ def test_a_call(name):
 @pytest.mark.parametrize("name", OPTIONS)
 def test_an_option(name):
     refused(lambda value: Client("mqtt://127.0.0.1", **{name: value}).close())
+
+
+@pytest.mark.parametrize("name", [name for name in OPTIONS if name.startswith("websocket_")])
+def test_an_option_of_a_websocket(name):
+    refused(lambda value: Client("ws://127.0.0.1", **{name: value}).close())
+
+
+@pytest.mark.parametrize("name", swiftmqtt.TLSOptions.__annotations__)
+def test_an_option_of_tls(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # key_log_file is made, whatever its name
+    if not TLS_LIBRARY.exists():
+        pytest.skip("libswiftmqtt-tls was not built here")
+    assert refused(lambda value: swiftmqtt.TLS(**{name: value})) >= 3
 
 
 @pytest.mark.parametrize("name", Will.__annotations__)

@@ -181,6 +181,12 @@ REFUSED: dict[str, list[Callable[[], int]]] = {
         options(submit_bytes=64),
         client(lambda client: client.submit("topic", b"x")),
     ],
+    "WEBSOCKET": [
+        options(url="ws://127.0.0.1"),
+        client(lambda client: library.smq_websocket_request(client.handle, None, None)),
+    ],
+    "PROXY": [options(proxy="socks5://127.0.0.1"), options(proxy="http://127.0.0.1")],
+    "UNIX": [],
 }
 
 

@@ -9,8 +9,13 @@ from pathlib import Path
 import pytest
 
 from . import scripted_broker, wire_rules
+from .certificates import Certificates
+from .forward_proxies import ForwardProxy
+from .many_listeners import ManyListeners
+from .nginx import Nginx
 from .proxy import Injector, Planner
 from .recording import Proxy
+from .routes import Routes
 from .servers import Ejabberd, Mosquitto, Server, Subscriber
 
 
@@ -47,12 +52,68 @@ def mosquitto(start_mosquitto: Callable[..., Mosquitto]) -> Mosquitto:
 
 
 @pytest.fixture(scope="session")
-def ejabberd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ejabberd]:
-    """One for all tests: it takes a second to start. What is retained stays: see `level`."""
-    server = Ejabberd(tmp_path_factory.mktemp("ejabberd"))
+def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
+    return Certificates(tmp_path_factory.mktemp("certificates"))
+
+
+@pytest.fixture(scope="session")
+def listeners(tmp_path_factory: pytest.TempPathFactory, certificates: Certificates) -> Iterator[ManyListeners]:
+    """A Mosquitto for all tests. What is retained stays: see `level`."""
+    server = ManyListeners(tmp_path_factory.mktemp("listeners"), certificates)
     server.start()
     yield server
     server.stop()
+
+
+@pytest.fixture(scope="session")
+def nginx(
+    tmp_path_factory: pytest.TempPathFactory, certificates: Certificates, listeners: ManyListeners
+) -> Iterator[Nginx]:
+    """In front of the WebSocket listener of `listeners`."""
+    with Nginx(tmp_path_factory.mktemp("nginx"), certificates, listeners["ws"].port) as server:
+        yield server
+
+
+@pytest.fixture
+def forward(tmp_path: Path) -> Iterator[Callable[..., ForwardProxy]]:
+    """forward(Squid, login=…) is a proxy that has started."""
+    started: list[ForwardProxy] = []
+
+    def start(kind: type[ForwardProxy], **settings: object) -> ForwardProxy:
+        started.append(kind(tmp_path / f"{kind.__name__.lower()}-{len(started)}", **settings))
+        started[-1].start()
+        return started[-1]
+
+    yield start
+    for proxy in started:
+        proxy.stop()
+
+
+@pytest.fixture(scope="session")
+def ejabberd(tmp_path_factory: pytest.TempPathFactory, certificates: Certificates) -> Iterator[Ejabberd]:
+    """One for all tests: it takes a second to start. What is retained stays: see `level`."""
+    server = Ejabberd(tmp_path_factory.mktemp("ejabberd"), certificates)
+    server.start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="session")
+def tls(certificates: Certificates) -> Iterator[object]:
+    """Settings that trust the tests' root."""
+    from .tls import Tls  # loads the library
+
+    with Tls(ca_file=certificates.ca_file) as settings:
+        yield settings
+
+
+@pytest.fixture(scope="session")
+def routes(
+    request: pytest.FixtureRequest, tls: object, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Routes]:
+    made = Routes(request, tls, tmp_path_factory.mktemp("routes"))
+    with made.stack:
+        yield made
 
 
 @pytest.fixture

@@ -17,6 +17,8 @@ from pathlib import Path
 
 import pytest
 
+from .address import Address
+from .certificates import Certificates
 from .waiting import PATIENCE, wait_for
 
 MOSQUITTO = shutil.which("mosquitto") or "/usr/sbin/mosquitto"
@@ -70,21 +72,33 @@ class Server:
         login = ["-u", self.login[0], "-P", self.login[1]] if self.login else []
         return ["-h", self.host, "-p", str(self.port), *login]
 
+    def __enter__(self) -> Server:
+        self.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.stop()
+
     def launch(self) -> subprocess.Popen:
         raise NotImplementedError
+
+    def ports(self) -> list[int]:
+        """All at which it listens. One is enough for a server that opens all before it serves any."""
+        return [self.port]
 
     def start(self) -> None:
         """Returns when it listens."""
         self.process = self.launch()
 
-        def accepts() -> bool:
+        def accepts(port: int) -> bool:
             assert self.process.poll() is None, self.log.read_text()
             with socket.socket(socket.AF_INET6 if ":" in self.host else socket.AF_INET) as sock:
-                return sock.connect_ex((self.host, self.port)) == 0
+                return sock.connect_ex((self.host, port)) == 0
 
         try:
-            wait_for(accepts, f"{type(self).__name__} accepts connections")
-        except AssertionError:
+            for port in self.ports():
+                wait_for(lambda port=port: accepts(port), f"{type(self).__name__} accepts connections")
+        except BaseException:
             self.stop()
             raise
 
@@ -188,12 +202,19 @@ class Ejabberd(Server):
     - Payloads that say they are UTF-8 are looked at: DISCONNECT with 0x99.
     - PUBACK and PUBREC of 5.0 say 0x10 if nobody has subscribed.
     - Stopping, it closes its connections without DISCONNECT.
+    - Over WebSocket it serves the path /mqtt, and all other paths with 404.
     """
 
     login = ("tester", "any")
 
-    def __init__(self, directory: Path):
+    def __init__(self, directory: Path, certificates: Certificates):
         super().__init__(directory)
+        self.listeners = {
+            scheme: Address(scheme, self.host, free_port(self.host), "/mqtt" if scheme in ("ws", "wss") else "")
+            for scheme in ("mqtts", "ws", "wss")
+        }
+        ports = {scheme: listener.port for scheme, listener in self.listeners.items()}
+        web = f'module: ejabberd_http, ip: "{self.host}", request_handlers: {{/mqtt: mod_mqtt}}'
         self.config = directory / "ejabberd.yml"
         # Limits are off: a slow witness is to lose nothing, and topics may be as deep as they like.
         self.config.write_text(f"""\
@@ -204,6 +225,12 @@ anonymous_protocol: login_anon
 allow_multiple_connections: true
 listen:
   - {{module: mod_mqtt, ip: "{self.host}", port: {self.port}, max_fsm_queue: 1000000}}
+  - {{module: mod_mqtt, ip: "{self.host}", port: {ports["mqtts"]}, max_fsm_queue: 1000000, tls: true}}
+  - {{{web}, port: {ports["ws"]}}}
+  - {{{web}, port: {ports["wss"]}, tls: true}}
+certfiles:
+  - {certificates.good.chain}
+  - {certificates.good.key}
 modules:
   mod_mqtt:
     access_publish: {{}}
@@ -214,6 +241,9 @@ modules:
     match_retained_limit: infinity
     session_expiry: 1 hour
 """)
+
+    def ports(self) -> list[int]:
+        return [self.port, *(listener.port for listener in self.listeners.values())]
 
     def launch(self) -> subprocess.Popen:
         need("/usr/sbin/ejabberdctl", "interop")

@@ -22,7 +22,13 @@ from .waiting import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[2]
 HEADER = ROOT / "include" / "swiftmqtt.h"
-DECLARATIONS = re.sub(r"/\*.*?\*/", "", HEADER.read_text(), flags=re.S)
+
+
+def without_comments(header: Path) -> str:
+    return re.sub(r"/\*.*?\*/", "", header.read_text(), flags=re.S)
+
+
+DECLARATIONS = without_comments(HEADER)
 BUILD = ROOT / os.environ.get("SMQ_BUILD_DIR", "build/native")
 LIBRARY = Path(os.environ.get("SMQ_LIBRARY", BUILD / "libswiftmqtt.so"))
 
@@ -71,19 +77,28 @@ def type_of(name: str, stars: str) -> type:
     return kind
 
 
-def declared(name: str) -> Callable[[type], type]:
+def declared(name: str, text: str = DECLARATIONS) -> Callable[[type], type]:
     """Gives a class the fields of a struct."""
-    body = re.search(rf"typedef struct {name} {{(.*?)}} {name};", DECLARATIONS, re.S)[1]
+    body = re.search(rf"typedef struct {name} {{(.*?)}} {name};", text, re.S)[1]
+    # A pointer to a function, or anything else, which may be an array.
+    members = re.findall(r"\(\*(\w+)\)\([^)]*\);|(\w+)\s+(\**)(\w+)(?:\[(\d+)\])?;", body)
 
     def decorate(cls: type) -> type:
         cls._fields_ = [
-            (field, type_of(kind, stars) * int(count) if count else type_of(kind, stars))
-            for kind, stars, field, count in re.findall(r"(\w+) (\**)(\w+)(?:\[(\d+)\])?;", body)
+            (function or field, ctypes.c_void_p if function else field_type(kind, stars, count))
+            for function, kind, stars, field, count in members
         ]
-        TYPES[name] = cls
+        if text is DECLARATIONS:
+            TYPES[name] = cls
         return cls
 
     return decorate
+
+
+def field_type(kind: str, stars: str, count: str) -> type:
+    if not count:
+        return type_of(kind, stars)
+    return (ctypes.c_char if kind == "char" and not stars else type_of(kind, stars)) * int(count)
 
 
 @declared("smq_bytes")
@@ -186,6 +201,15 @@ class Stats(Sized):
 
     def __repr__(self) -> str:
         return "Stats(" + ", ".join(f"{n}={getattr(self, n)}" for n, *_ in self._fields_) + ")"
+
+
+@declared("smq_failure")
+class Failure(Sized):
+    """smq_failure"""
+
+    def __repr__(self) -> str:
+        shown = {n: getattr(self, n) for n, *_ in self._fields_ if n not in ("size", "reserved")}
+        return f"Failure({', '.join(f'{n}={v.value() if isinstance(v, Bytes) else v}' for n, v in shown.items())})"
 
 
 @declared("smq_runner")
@@ -364,8 +388,11 @@ class Event:
 class Client:
     """A client, its memory, and the events that were taken but not yet asked for."""
 
-    def __init__(self, *, reconnect: bool = False, **options: object):
-        """Unless it is asked for, a client neither connects nor subscribes again by itself: the tests want to see it."""
+    def __init__(self, *, reconnect: bool = False, tls: object = None, **options: object):
+        """Unless it is asked for, a client neither connects nor subscribes again by itself: the tests want to see it. `tls` is a
+        Tls of Support/tls.py."""
+        if tls is not None:
+            options |= tls.options
         if not reconnect:
             options["flags"] = options.get("flags", 0) | CONSTANTS["SMQ_OPTION_NO_RECONNECT"]
             options.setdefault("subscriptions", OFF)
@@ -534,6 +561,17 @@ class Client:
         status = library.smq_client_server(self.handle, ctypes.byref(server))
         assert status == 0, status_name(status)
         return server
+
+    def failure(self) -> Failure:
+        """smq_last_failure(), its texts copied."""
+        raw = Failure()
+        status = library.smq_last_failure(self.handle, ctypes.byref(raw))
+        assert status == 0, status_name(status)
+        values = {n: getattr(raw, n) for n, *_ in Failure._fields_}
+        return Failure(**{n: v.value() if isinstance(v, Bytes) else v for n, v in values.items()})
+
+    def websocket_request(self, path: str | bytes | None, headers: str | bytes | None = None) -> int:
+        return library.smq_websocket_request(self.handle, reference(path), reference(headers))
 
     @property
     def state(self) -> int:

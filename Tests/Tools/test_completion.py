@@ -41,7 +41,9 @@ def complete(*words: str, program: str = str(PROGRAM), directory: Path | None = 
     ("pub|--repeat", "--repeat --repeat-delay"),
     ("pub|-r|--will-q", "--will-qos"),  # -r takes no value
     ("sub|--repeat", ""),  # of another command
-    ("pub|--cafile", ""),  # cannot be used
+    ("pub|--tls-engine-k", ""),  # cannot be used
+    ("pub|--tls-version|", "tlsv1.2 tlsv1.3"),
+    ("check|--keyform|", "engine pem"),
     ("pub|-q|", "0 1 2"),
     ("pub|--qos|=|", "0 1 2"),
     ("pub|--qos|=", "0 1 2"),

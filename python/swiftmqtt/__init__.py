@@ -25,6 +25,8 @@ from .constants import (
     Stage,
     State,
     Status,
+    TLSCause,
+    TLSVersion,
 )
 from .errors import (
     ArgumentError,
@@ -32,10 +34,14 @@ from .errors import (
     Error,
     NoRoomError,
     PeerError,
+    ProxyError,
+    TLSError,
     TransportError,
     UndeliveredError,
     UndeliveredWarning,
+    WebSocketError,
 )
+from .failure import Failure
 from .helpers import (
     library_version,
     reason_code_name,
@@ -50,21 +56,26 @@ from .helpers import (
 from .message import Message, Subscription, Will
 from .payload import Adapter, Adapters
 from .properties import Properties
+from .tls import TLS, Certificate, TLSInfo, TLSOptions
+from .tls_context import TLSContext, create_default_context
 
 __version__ = "1.0.0"
 
 __all__ = [
     "FOREVER",
     "OFF",
+    "TLS",
     "Adapter",
     "Adapters",
     "Answer",
     "ArgumentError",
+    "Certificate",
     "Client",
     "ClosedError",
     "Completed",
     "Connected",
     "Error",
+    "Failure",
     "Jitter",
     "LogItem",
     "LogLevel",
@@ -76,6 +87,7 @@ __all__ = [
     "Properties",
     "PropertyId",
     "Protocol",
+    "ProxyError",
     "ReasonCode",
     "Resubscribe",
     "Rule",
@@ -84,11 +96,19 @@ __all__ = [
     "State",
     "Status",
     "Subscription",
+    "TLSCause",
+    "TLSContext",
+    "TLSError",
+    "TLSInfo",
+    "TLSOptions",
+    "TLSVersion",
     "Token",
     "TransportError",
     "UndeliveredError",
     "UndeliveredWarning",
+    "WebSocketError",
     "Will",
+    "create_default_context",
     "library_version",
     "reason_code_name",
     "rule_name",

@@ -1,4 +1,4 @@
-"""include/swiftmqtt.h in ctypes: its structs and its functions, and nothing else."""
+"""include/swiftmqtt.h and swiftmqtt-tls-engine.h in ctypes: their structs and functions, and nothing else."""
 
 from __future__ import annotations
 
@@ -28,11 +28,17 @@ TYPES: dict[str, Any] = {
     "u32": ctypes.c_uint32,
     "i32": ctypes.c_int32,
     "u64": ctypes.c_uint64,
+    "i64": ctypes.c_int64,
     "usize": ctypes.c_size_t,
     "pointer": ctypes.c_void_p,
     "in": BytesIn,
     "out": BytesOut,
     "u32x16": ctypes.c_uint32 * 16,
+    "u8x32": ctypes.c_uint8 * 32,
+    "char64": ctypes.c_char * 64,
+    "char128": ctypes.c_char * 128,
+    "char256": ctypes.c_char * 256,
+    "char512": ctypes.c_char * 512,
 }
 
 
@@ -102,6 +108,8 @@ OPTION_NUMBERS = (
     "urgent_messages urgent_bytes answer_timeout_ms write_timeout_ms tcp_user_timeout_ms credential_bytes "
     "submit_messages submit_bytes unreleased_maximum addresses"
 ).split()
+WEBSOCKET_NUMBERS = ("websocket_bytes", "websocket_request_bytes")
+SOCKET_NUMBERS = ("dscp", "tcp_keep_alive_s")
 
 
 class Options(Sized):
@@ -115,6 +123,24 @@ class Options(Sized):
         "pointer will",
         "in properties",
         "u32 " + " ".join(OPTION_NUMBERS),
+        "pointer tls tls_settings",
+        "in tls_name alpn proxy websocket_path websocket_headers websocket_protocol",
+        "u32 " + " ".join(WEBSOCKET_NUMBERS),
+        "in bind_device bind_address",
+        "u32 " + " ".join(SOCKET_NUMBERS),
+    )
+
+
+class Failure(Sized):
+    """smq_failure"""
+
+    _fields_ = fields(
+        "u32 size",
+        "i32 status stage os_error",
+        "u32 attempt",
+        "i32 http_status socks_reply close_code tls_cause tls_alert tls_depth reserved",
+        "i64 not_before_s not_after_s tls_native",
+        "out tls_subject text",
     )
 
 
@@ -173,6 +199,7 @@ class Stats(Sized):
         "u64 submitted submit_full",
         "u32 submit_waiting submit_peak",
         "u64 messages_postponed",
+        "u32 ended_proxy ended_tls ended_websocket reserved",
     )
 
 
@@ -185,12 +212,43 @@ class Server(Sized):
     )
 
 
+# ---- include/swiftmqtt-tls-engine.h
+
+
+class TLSFailure(Sized):
+    """smq_tls_failure"""
+
+    _fields_ = fields("u32 size", "i32 cause alert depth", "i64 not_before_s not_after_s native", "char128 subject text")
+
+
+class TLSInfo(Sized):
+    """smq_tls_info"""
+
+    _fields_ = fields(
+        "u32 size", "u16 version is_resumed", "u32 cipher_id certificates", "char64 cipher alpn library", "pointer connection"
+    )
+
+
+class TLSCertificate(Sized):
+    """smq_tls_certificate"""
+
+    _fields_ = fields(
+        "u32 size reserved",
+        "i64 not_before_s not_after_s",
+        "u8x32 spki_sha256",
+        "char256 subject issuer",
+        "char512 names",
+        "char64 key",
+    )
+
+
 STRUCTS: dict[str, Any] = {
     "smq_bytes": BytesIn,
     "smq_properties": PropertyList,
     "smq_property": Property,
     "smq_message": Message,
     "smq_options": Options,
+    "smq_failure": Failure,
     "smq_subscription": Subscription,
     "smq_subscriptions": Subscriptions,
     "smq_event": Event,
@@ -198,11 +256,18 @@ STRUCTS: dict[str, Any] = {
     "smq_server": Server,
 }
 
-# All structs of the header, in the order in which they stand there: that of smq_abi_layout().
+# All structs of swiftmqtt.h, in the order in which they stand there: that of smq_abi_layout().
 ORDER = (
-    "smq_bytes smq_properties smq_property smq_message smq_options smq_subscription smq_subscriptions smq_event "
-    "smq_runner smq_runner_options smq_stats smq_server"
+    "smq_bytes smq_properties smq_property smq_message smq_options smq_failure smq_subscription smq_subscriptions "
+    "smq_event smq_runner smq_runner_options smq_stats smq_server"
 ).split()
+
+# Those of swiftmqtt-tls-engine.h, of which a library does not tell the layout: only their size field says what it knows.
+TLS_STRUCTS: dict[str, Any] = {
+    "smq_tls_failure": TLSFailure,
+    "smq_tls_info": TLSInfo,
+    "smq_tls_certificate": TLSCertificate,
+}
 
 LOG = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int32, ctypes.c_int32, ctypes.c_int32, ctypes.c_int32)
 PULL = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_void_p, ctypes.c_size_t)
@@ -237,6 +302,11 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {  # name: (result, arguments)
     "smq_hint_resume": (I32, [CLIENT]),
     "smq_disconnect": (I32, [CLIENT, U32]),
     "smq_disconnect_with": (I32, [CLIENT, U32, U32, P(BytesIn)]),
+    "smq_last_failure": (I32, [CLIENT, P(Failure)]),
+    "smq_tls_cause_name": (TEXT, [I32]),
+    "smq_tls_describe": (I32, [CLIENT, P(TLSInfo)]),
+    "smq_tls_describe_certificate": (I32, [CLIENT, U32, P(TLSCertificate)]),
+    "smq_websocket_request": (I32, [CLIENT, P(BytesIn), P(BytesIn)]),
     "smq_publish": (I32, [CLIENT, P(Message)]),
     "smq_publish_stream": (I32, [CLIENT, P(Message), PULL, ANY]),
     "smq_subscribe": (I32, [CLIENT, P(Subscriptions)]),

@@ -16,12 +16,22 @@ from ._calls import Calls, Filters
 from ._checks import buffer, encoded_text, listed
 from ._core import AuthenticateHook, CredentialsHook, Finish, LogHook, ResolveHook, text_of
 from ._library import LIBRARY
+from ._websocket import WebSocketRequestHook, request_of
 from .constants import Completed, EventType, Protocol, Status
 from .errors import ArgumentError, Error, check, error
+from .failure import Failure, last_failure
 from .message import Message
 from .properties import Properties
 
-__all__ = ["AuthenticateHook", "BaseClient", "CredentialsHook", "Filters", "LogHook", "ResolveHook"]
+__all__ = [
+    "AuthenticateHook",
+    "BaseClient",
+    "CredentialsHook",
+    "Filters",
+    "LogHook",
+    "ResolveHook",
+    "WebSocketRequestHook",
+]
 
 _PART_FIRST, _PART_LAST = 1, 2
 # How messages end that are not delivered because the program wanted it so: expiry_s, overflow, qos_0_connected.
@@ -113,7 +123,7 @@ class BaseClient(Calls):
 
     def _take_connected(self, event: _abi.Event) -> None:
         self._protocol = event.protocol
-        self._ended = None
+        self._ended = self._failure = None
         self._arriving = None
         self._was_connected = True
         self._connected = Connected(
@@ -130,7 +140,9 @@ class BaseClient(Calls):
     def _take_disconnected(self, event: _abi.Event) -> None:
         self._connected = None
         server = self._servers[event.server] if event.server < len(self._servers) else ""
-        self._ended = _event_error(event, server) if event.status else None
+        if event.status:
+            self._failure = last_failure(self._open())
+        self._ended = _event_error(event, server, self._failure) if event.status else None
         self._ends += 1
         self._on_disconnected(self._ended)
 
@@ -246,7 +258,8 @@ class BaseClient(Calls):
     def _answer_credentials(self, attempt: int) -> None:
         given = False
         try:
-            answer = self._credentials(attempt) if self._credentials else None
+            asked = self._credentials(attempt) if self._credentials else self._own_credentials
+            answer = asked if asked is not None and self._has_request(attempt) else None
             if answer is not None:
                 if not isinstance(answer, (tuple, list)) or len(answer) != 2:
                     wrong = f"the credentials hook returns (user_name, password), not {_shape(answer)}"
@@ -267,6 +280,25 @@ class BaseClient(Calls):
                 if not given and self._handle is not None:
                     LIBRARY.smq_withhold_credentials(self._handle, attempt, 0)
                 self._on_called()
+
+    def _has_request(self, attempt: int) -> bool:
+        """Asks the program for the attempt's WebSocket request, and whether there is one."""
+        if not self._websocket_request:
+            return True
+        answer = self._websocket_request(attempt)
+        if answer is None:
+            return False
+        path, headers = request_of(answer, self._servers)
+        with self._guard:
+            status = LIBRARY.smq_websocket_request(
+                self._open(),
+                ctypes.byref(_abi.BytesIn(path, len(path))),
+                ctypes.byref(_abi.BytesIn(headers, len(headers))),
+            )
+        if status < 0:
+            said = f"what the websocket_request hook returned: {errors.text(LIBRARY.smq_status_text(status))}"
+            raise error(status, said)
+        return True
 
     def _take_addresses(self, event: _abi.Event) -> None:
         self._later(self._answer_addresses, event.attempt, text_of(event.server_reference), event.port)
@@ -320,7 +352,7 @@ def _encoded_credential(part: str | bytes) -> bytes:
     return encoded_text("credentials", part) if isinstance(part, str) else buffer("the credentials hook's answer", part)
 
 
-def _event_error(event: _abi.Event, server: str = "") -> Error:
+def _event_error(event: _abi.Event, server: str = "", failure: Failure | None = None) -> Error:
     raw = _bytes(event.properties)
     return error(
         event.status,
@@ -336,4 +368,5 @@ def _event_error(event: _abi.Event, server: str = "") -> Error:
         reason_codes=tuple(_bytes(event.reason_codes)),
         retry_ms=event.retry_ms,
         server=server,
+        failure=failure,
     )

@@ -18,10 +18,14 @@ from ._answers import Connected, ServerLimits
 from ._checks import flag, function, number_to
 from ._library import LIBRARY
 from ._undelivered import Failures, count_in
+from ._websocket import WebSocketRequestHook
 from .constants import LogItem, LogLevel, OptionFlag, Protocol, State, Status
 from .errors import ArgumentError, ClosedError, Error, UndeliveredWarning, check
+from .failure import Failure
 from .message import Message
 from .payload import Adapters
+from .tls import TLSInfo, describe
+from .tls_context import AnyTLS, chosen
 
 #: What is told to a log hook: level, what, and its two numbers, as chapter 15 of the header says.
 LogHook = Callable[[LogLevel, Union[LogItem, int], int, int], None]
@@ -52,7 +56,9 @@ class Core:
         manual_ack: bool = False,
         message_maximum: int = 1 << 24,
         adapters: Adapters | None = None,
+        tls: AnyTLS = None,
         credentials: CredentialsHook | None = None,
+        websocket_request: WebSocketRequestHook | None = None,
         resolve: ResolveHook | None = None,
         authenticate: AuthenticateHook | None = None,
         log: LogHook | None = None,
@@ -69,12 +75,20 @@ class Core:
         self.adapters = Adapters() if adapters is None else adapters
         if not isinstance(self.adapters, Adapters):
             raise ArgumentError(Status.OPTION, f"adapters is a swiftmqtt.Adapters, not {type(adapters).__name__}")
-        for name, hook in (("credentials", credentials), ("resolve", resolve), ("authenticate", authenticate)):
+        hooks = {"credentials": credentials, "resolve": resolve, "authenticate": authenticate}
+        for name, hook in {**hooks, "websocket_request": websocket_request}.items():
             function(name, hook)
         self._manual_ack = flag("manual_ack", manual_ack)
         self._message_maximum = number_to("message_maximum", message_maximum, 0xFFFFFFFF, Status.OPTION)
         self._credentials, self._resolve, self._authenticate = credentials, resolve, authenticate
-        built = _options.build(url, flags, self.adapters, options)
+        self._websocket_request, self._own_credentials = websocket_request, (b"", b"")
+        if websocket_request:
+            flags |= OptionFlag.ASK_CREDENTIALS
+            self._own_credentials = _options.asked_for(url, options, bool(credentials))
+        settings, alpn = chosen(_options.tls_for(url, tls))
+        if alpn:
+            options.setdefault("alpn", alpn)
+        built = _options.build(url, flags, self.adapters, options, settings._handle if settings else None)
 
         self._servers = _options.servers(built, url)
         self._guard: Any = self._made_guard()
@@ -97,6 +111,7 @@ class Core:
         self._connected: Connected | None = None
         # To the last connect(), even if a callback has disconnected since.
         self._answer: Connected | None = None
+        self._failure: Failure | None = None
         self._ended: Error | None = None  # why the last attempt or connection ended
         self._ends = 0  # attempts and connections that ended
         self._was_begun = False  # connect() was called
@@ -109,7 +124,7 @@ class Core:
         check(LIBRARY.smq_client_init(block, ctypes.sizeof(block), ctypes.byref(built), ctypes.byref(handle)))
         assert handle.value  # the library said that all is well
         self._handle: int | None = handle.value
-        self._kept: list[Any] = [block]  # what the library has pointers to, as long as the client lives
+        self._kept: list[Any] = [(block, settings)]  # what the library has pointers to, as long as the client lives
         self._lost = [self._tells]  # whether messages are lost silently if the client is dropped
         # Closes the descriptors of a client that nobody has any more, and keeps its memory until then.
         self._finalizer = weakref.finalize(self, _release, handle.value, os.getpid(), self._kept, self._lost)
@@ -176,6 +191,18 @@ class Core:
         """Why the last attempt to connect, or connection, ended; None: it has not, or the program asked for
         it."""
         return self._ended
+
+    @property
+    def failure(self) -> Failure | None:
+        """The failure record of the last attempt to connect, or connection, that failed: what proxy, TLS and WebSocket know of
+        it. `str()` of it says so in words. None: none has failed since the last that succeeded."""
+        return self._failure
+
+    @property
+    def tls_info(self) -> TLSInfo | None:
+        """Version, cipher and certificates of the connection over TLS; None: there is none."""
+        with self._guard:
+            return describe(self._open())
 
     def fileno(self) -> int:
         """Returns the one descriptor, which is readable when there is something to do: for select() and

@@ -6,9 +6,10 @@ import ctypes
 from collections.abc import Iterator
 from typing import Any, TypedDict
 
-from . import _abi, _checks, properties
+from . import _abi, _checks, _tls_library, properties
 from ._library import LIBRARY
 from ._names import meant
+from ._websocket import REQUEST_BYTES, Headers, headers_of
 from .constants import OptionFlag, Protocol, Status
 from .errors import ArgumentError, error
 from .message import Will
@@ -39,8 +40,11 @@ FLAGS = {
     "shuffle": OptionFlag.SHUFFLE,
     "redirect": OptionFlag.REDIRECT,
     "qos_0_connected": OptionFlag.QOS_0_CONNECTED,
+    "websocket": OptionFlag.WEBSOCKET,
 }
-TEXTS = ("url", "host", "client_id", "user_name", "password")
+BELOW_TEXTS = ("tls_name", "alpn", "proxy", "websocket_path", "websocket_protocol", "bind_device", "bind_address")
+TEXTS = ("url", "host", "client_id", "user_name", "password", *BELOW_TEXTS)
+BELOW_NUMBERS = (*_abi.WEBSOCKET_NUMBERS, *_abi.SOCKET_NUMBERS)
 PROPERTIES = (
     "request_response_information",
     "request_problem_information",
@@ -49,20 +53,36 @@ PROPERTIES = (
     "authentication_data",
 )
 
+#: The schemes, with their ports.
+PORTS = {"mqtt": 1883, "mqtts": 8883, "ws": 80, "wss": 443}
+OVER_TLS = ("mqtts", "wss")
+
 # What other clients have, and what is said of it.
-_NO_TLS, _NO_WEBSOCKET = "there is no TLS yet", "there is no WebSocket yet"
 SCHEMES = {
-    **dict.fromkeys(("mqtts", "tls", "ssl"), f"{_NO_TLS}: the scheme is mqtt://"),
-    **dict.fromkeys(("ws", "wss"), f"{_NO_WEBSOCKET}: the scheme is mqtt://"),
-    **dict.fromkeys(("tcp", "http", "https"), "the scheme is mqtt://"),
+    "tcp": "the scheme is mqtt://",
+    **dict.fromkeys(("tls", "ssl", "mqtt+ssl", "mqtt+tls"), "the scheme is mqtts://"),
+    **dict.fromkeys(("http", "https"), "the scheme is mqtt:// or mqtts://, and for a WebSocket ws:// or wss://"),
+    "mqtt+unix": "the scheme is unix:, as in unix:/run/mosquitto.sock",
 }
-NOT_YET = {
-    **dict.fromkeys(("tls", "ssl", "tls_context", "tls_params", "ca_certs", "cafile", "certfile"), _NO_TLS),
-    **dict.fromkeys(("transport", "websocket", "websockets", "websocket_path"), _NO_WEBSOCKET),
+_IN_TLS = "it is a part of tls: tls=swiftmqtt.TLS({})"
+ELSEWHERE = {
+    **dict.fromkeys(("ssl", "tls_context", "ssl_context", "tls_params"), "did you mean tls?"),
+    **dict.fromkeys(("ca_certs", "cafile", "ca_file", "ca"), _IN_TLS.format("ca_file=…")),
+    **dict.fromkeys(("capath", "ca_directory"), _IN_TLS.format("ca_directory=…")),
+    **dict.fromkeys(("certfile", "certificate_file", "cert"), _IN_TLS.format("certificate_file=…, key_file=…")),
+    **dict.fromkeys(("keyfile", "key_file", "key"), _IN_TLS.format("certificate_file=…, key_file=…")),
+    **dict.fromkeys(("psk", "psk_identity"), _IN_TLS.format("psk_identity=…, psk=…")),
+    **dict.fromkeys(("insecure", "tls_insecure", "verify"), _IN_TLS.format("no_verify=True") + " switches verification off"),
+    "server_hostname": "did you mean tls_name?",
+    "transport": "the scheme says it: mqtt://, mqtts://, ws://, wss:// or unix:",
+    **dict.fromkeys(("websockets", "ws"), "the scheme says it: ws:// or wss://"),
+    "headers": "did you mean websocket_headers?",
+    **dict.fromkeys(("proxy_url", "proxies", "socks5"), "did you mean proxy?"),
 }
 
 # Arguments of a client that are no options of the library's.
 OTHERS = "url run inbox_maximum reconnect manual_ack message_maximum adapters credentials resolve authenticate log log_level"
+OTHERS += " tls websocket_request"
 
 
 class Options(TypedDict, total=False):
@@ -130,14 +150,31 @@ class Options(TypedDict, total=False):
     submit_bytes: int
     unreleased_maximum: int
     addresses: int
+    # TLS, besides the argument tls
+    tls_name: str | None
+    alpn: str | None
+    # on the way to the server
+    proxy: str | None
+    websocket: bool
+    websocket_path: str | None
+    websocket_headers: Headers | None
+    websocket_protocol: str | None
+    websocket_bytes: int
+    websocket_request_bytes: int
+    bind_device: str | None
+    bind_address: str | None
+    dscp: int
+    tcp_keep_alive_s: int
 
 
-def build(url: str | None, flags: int, adapters: Adapters, given: dict[str, Any]) -> _abi.Options:
-    """The struct, checked. TypeError and ArgumentError name the option that is wrong."""
+def build(
+    url: str | None, flags: int, adapters: Adapters, given: dict[str, Any], tls: int | None = None
+) -> _abi.Options:
+    """The struct, checked. TypeError and ArgumentError name the option that is wrong. tls: the settings of the engine."""
     unknown = [name for name in given if name not in Options.__annotations__]
     if unknown:
-        if unknown[0] in NOT_YET:
-            raise TypeError(f"there is no option {unknown[0]!r}: {NOT_YET[unknown[0]]}")
+        if unknown[0] in ELSEWHERE:
+            raise TypeError(f"there is no option {unknown[0]!r}: {ELSEWHERE[unknown[0]]}")
         raise TypeError(f"there is no option {unknown[0]!r}{meant(unknown[0], [*Options.__annotations__, *OTHERS.split()])}")
     if isinstance(given.get("host"), str) and "://" in given["host"]:
         raise ArgumentError(Status.OPTION, "the option host is a name or an address; a URL is the first argument")
@@ -160,17 +197,56 @@ def build(url: str | None, flags: int, adapters: Adapters, given: dict[str, Any]
             flags |= flag
     struct.flags = flags
     struct.port = _number("port", given.get("port", 0))
-    for name in _abi.OPTION_NUMBERS:
+    for name in (*_abi.OPTION_NUMBERS, *BELOW_NUMBERS):
         value = given.get(name, DEFAULTS.get(name, 0))
         setattr(struct, name, _number(name, value))
     if struct.protocol < Protocol.MQTT_5_0 and "replies" not in given:
         struct.replies = 0
+    if given.get("websocket_headers") is not None:
+        struct.put("websocket_headers", headers_of("the option websocket_headers", given["websocket_headers"]))
+    if tls is not None:
+        struct.tls, struct.tls_settings = _tls_library.load().smq_tls_openssl(), tls
     struct.put("properties", properties.encode(None, **{name: given.get(name) for name in PROPERTIES}))
     if given.get("will") is not None:
         struct.kept_will = _will(given["will"], adapters, struct.protocol)  # the struct has only its address
         struct.will = ctypes.addressof(struct.kept_will)
     check(struct, url)
     return struct
+
+
+def scheme_of(url: Any) -> str:
+    """Of a URL, in small letters; empty: there is none."""
+    if not isinstance(url, str):
+        return ""
+    return "unix" if url.startswith("unix:") else url.partition("://")[0].lower() if "://" in url else ""
+
+
+def tls_for(url: str | None, tls: Any) -> Any:
+    """The argument `tls`, or what the scheme says without one."""
+    over_tls = scheme_of(url) in OVER_TLS
+    if over_tls and tls is False:
+        raise ArgumentError(Status.OPTION, f"tls is False, and {scheme_of(url)}:// is with TLS")
+    return True if over_tls and tls is None else tls
+
+
+def asked_for(url: str | None, given: dict[str, Any], has_hook: bool) -> tuple[bytes, bytes]:
+    """Makes the options those of a client that is asked for its WebSocket request before each attempt: with the credentials,
+    which the library then does not have. Returns them."""
+    if not is_websocket(url, given):
+        raise ArgumentError(Status.OPTION, "websocket_request is for a WebSocket: the scheme is ws:// or wss://")
+    if isinstance(url, str) and "@" in url.partition("://")[2].partition("/")[0]:
+        said = "with websocket_request, user and password are not in the URL, but in the options user_name and password"
+        raise ArgumentError(Status.OPTION, said)
+    given.setdefault("websocket_request_bytes", REQUEST_BYTES)
+    if has_hook:
+        return b"", b""
+    own = tuple(_encoded(n, v) if (v := given.pop(n, None)) is not None else b"" for n in ("user_name", "password"))
+    given.setdefault("credential_bytes", max(512, len(own[0]) + len(own[1])))
+    return own[0], own[1]
+
+
+def is_websocket(url: str | None, given: dict[str, Any]) -> bool:
+    return scheme_of(url) in ("ws", "wss") or given.get("websocket") is True
 
 
 def check(struct: _abi.Options, url: str | None) -> None:
@@ -184,12 +260,14 @@ def check(struct: _abi.Options, url: str | None) -> None:
             raise error(status, said)
         at = offset.value
         raise error(status, f"the URL {_hidden(url)!r} is wrong at byte {at}: {_hidden(url[at : at + 20])!r}")
-    raise error(status, _blame(struct, status))
+    raise error(status, _blame(struct, status, scheme_of(url)))
 
 
 def _about_scheme(struct: _abi.Options, url: str) -> str:
     """What is to be said if that is what is wrong: there is none, or another one."""
     scheme, separator, _ = url.partition("://")
+    if scheme_of(url) == "unix":
+        return "" if url.startswith("unix:/") else f"{url!r} is no URL: unix:/path, with a path from the root on"
     if not separator:
         struct.put("url", f"mqtt://{url}".encode())
         way_out = "" if _status(struct) else f": mqtt://{_hidden(url)}, or the options host and port"
@@ -198,14 +276,19 @@ def _about_scheme(struct: _abi.Options, url: str) -> str:
 
 
 def servers(struct: _abi.Options, url: str | None) -> list[str]:
-    """Host and port of each server, as the library counts them."""
-    given = url.partition("://")[2].rpartition("@")[2] if url else struct.host.data.decode()
-    port = struct.port or 1883
-    parts = given.partition("/")[0].split(",") if url else [given if ":" not in given else f"[{given}]"]
+    """Host and port of each server, as the library counts them; the path of a socket in the file system."""
+    host, scheme = struct.host.data.decode() if struct.host.size else "", scheme_of(url)
+    if scheme == "unix" or host.startswith("/"):
+        return [f"unix:{host}" if host else str(url)]
+    if not url:
+        scheme = ("wss" if struct.tls else "ws") if struct.flags & OptionFlag.WEBSOCKET else "mqtts" if struct.tls else "mqtt"
+    port = struct.port or PORTS[scheme]
+    given = url.partition("://")[2].partition("/")[0].rpartition("@")[2] if url else host
+    parts = given.split(",") if url else [given if ":" not in given else f"[{given}]"]
     return [part if part.rpartition("]")[2].rpartition(":")[1] else f"{part}:{port}" for part in parts]
 
 
-def _blame(struct: _abi.Options, status: int) -> str:
+def _blame(struct: _abi.Options, status: int, scheme: str) -> str:
     """Names the option without which all would be well, or else the complaint another one."""
     if status == Status.TOPIC_NAME:
         return "the Will's topic is no Topic Name: it is empty, too long, or has a wildcard"
@@ -213,6 +296,12 @@ def _blame(struct: _abi.Options, status: int) -> str:
         return ""
     if not struct.url.size and not struct.host.size:
         return "neither a URL nor the option host is given"
+    if struct.tls and scheme in ("mqtt", "ws"):
+        return f"tls is for {scheme}s://, and {scheme}:// is without TLS"
+    if struct.tls and not struct.tls_name.size and (scheme == "unix" or struct.host.data and struct.host.data.startswith(b"/")):
+        return "TLS over a socket in the file system needs tls_name: the name that the certificate must be for"
+    if struct.proxy.size and not _is_proxy(struct.proxy.data):
+        return "the option proxy is a URL, socks5://[user:password@]host[:port] or http://…"
     without = list(_without_each(struct))
     well = [what for what, left in without if left == Status.OK]
     other = [what for what, left in without if left != status]
@@ -221,13 +310,13 @@ def _blame(struct: _abi.Options, status: int) -> str:
 
 def _without_each(struct: _abi.Options) -> Iterator[tuple[str, int]]:
     """Of each option that is given: what may be wrong with it, and the status there is without it."""
-    for name in ("port", "protocol", *_abi.OPTION_NUMBERS):
+    for name in ("port", "protocol", *_abi.OPTION_NUMBERS, *BELOW_NUMBERS):
         if was := getattr(struct, name):
             setattr(struct, name, 0)
             yield f"the option {name}={was} is out of its range, or contradicts another one", _status(struct)
             setattr(struct, name, was)
     said = {"user_name": OptionFlag.USER_NAME, "password": OptionFlag.PASSWORD}
-    for name in ("host", "client_id", "user_name", "password", "properties"):
+    for name in ("host", "client_id", "user_name", "password", "properties", *BELOW_TEXTS, "websocket_headers"):
         view, flags = getattr(struct, name), struct.flags
         was = view.size
         if was or flags & said.get(name, 0):
@@ -241,15 +330,21 @@ def _without_each(struct: _abi.Options) -> Iterator[tuple[str, int]]:
             struct.flags ^= flag
 
 
+def _is_proxy(url: bytes) -> bool:
+    return url.lower().startswith((b"socks5://", b"http://"))
+
+
 def _status(struct: _abi.Options) -> int:
     status: int = LIBRARY.smq_options_check(ctypes.byref(struct), None)
     return status
 
 
 def _hidden(url: str) -> str:
-    """Without a password."""
+    """Without a password; and without the query, which may be a signature."""
     scheme, separator, rest = url.rpartition("@")
-    return f"…@{rest}" if separator else url
+    shown = f"…@{rest}" if separator else url
+    path, question, _ = shown.partition("?")
+    return f"{path}?…" if question else shown
 
 
 def _number(name: str, value: Any) -> int:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal, cast
 from uuid import uuid4
 
 from ._answers import Answer, Connected
-from ._base import AuthenticateHook, CredentialsHook, Filters, LogHook, ResolveHook
+from ._base import AuthenticateHook, CredentialsHook, Filters, LogHook, ResolveHook, WebSocketRequestHook
 from ._checks import flag
 from ._loop import LoopClient, into, look_at, within
 from ._source import Source, size_of
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from ._options import Options
+    from .tls_context import AnyTLS
 
 __all__ = ["Client", "Messages"]
 
@@ -79,7 +80,9 @@ class Client(LoopClient):
         manual_ack: bool = False,
         message_maximum: int = 1 << 24,
         adapters: Adapters | None = None,
+        tls: AnyTLS = None,
         credentials: CredentialsHook | None = None,
+        websocket_request: WebSocketRequestHook | None = None,
         resolve: ResolveHook | None = None,
         authenticate: AuthenticateHook | None = None,
         log: LogHook | None = None,
@@ -93,7 +96,9 @@ class Client(LoopClient):
             manual_ack=manual_ack,
             message_maximum=message_maximum,
             adapters=adapters,
+            tls=tls,
             credentials=credentials,
+            websocket_request=websocket_request,
             resolve=resolve,
             authenticate=authenticate,
             log=log,

@@ -7,7 +7,7 @@ from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, cast
 
 from ._answers import Answer, Connected
-from ._base import AuthenticateHook, CredentialsHook, Filters, LogHook, ResolveHook
+from ._base import AuthenticateHook, CredentialsHook, Filters, LogHook, ResolveHook, WebSocketRequestHook
 from ._checks import flag
 from ._source import Source, size_of
 from ._token import Token
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from ._options import Options
+    from .tls_context import AnyTLS
 
 __all__ = ["Client", "Token"]
 
@@ -39,7 +40,8 @@ class Client(Waiting):
             for message in client:
                 print(message.topic, message.json())
 
-    url           mqtt://[user[:password]@]host[:port][,host[:port]]…; the option host can be used instead
+    url           mqtt://[user[:password]@]host[:port][,host[:port]]…, mqtts:// with TLS, ws:// and wss:// for a
+                  WebSocket, unix:/path; the option host can be used instead
     run           False: no thread. The client then runs while one of its calls waits, and nothing happens
                   between calls
     inbox_maximum   messages that may wait for receive(): at this number the client stops reading, and
@@ -50,8 +52,13 @@ class Client(Waiting):
                   program gets it
     message_maximum   bytes: larger payloads are dropped, and reported with status RECEIVE_TOO_LARGE
     adapters      how payloads are encoded: see swiftmqtt.payload
+    tls           True, or a swiftmqtt.TLS with CAs, certificate and key of the program's; mqtts:// and wss://
+                  mean True
     credentials   credentials(attempt) returns user name and password before each attempt, or None: there are
                   none now
+    websocket_request   websocket_request(attempt) returns path and query of the WebSocket's request before each
+                  attempt, or (path, headers), or None: there is none now. For URLs that are signed for some
+                  minutes; a whole URL is taken, too
     resolve       resolve(host, port) returns the numeric addresses of a host name, in place of libc
     authenticate  authenticate(data) answers the server's Authentication Data (enhanced authentication, MQTT
                   5.0)
@@ -76,7 +83,9 @@ class Client(Waiting):
         manual_ack: bool = False,
         message_maximum: int = 1 << 24,
         adapters: Adapters | None = None,
+        tls: AnyTLS = None,
         credentials: CredentialsHook | None = None,
+        websocket_request: WebSocketRequestHook | None = None,
         resolve: ResolveHook | None = None,
         authenticate: AuthenticateHook | None = None,
         log: LogHook | None = None,
@@ -91,7 +100,9 @@ class Client(Waiting):
             manual_ack=manual_ack,
             message_maximum=message_maximum,
             adapters=adapters,
+            tls=tls,
             credentials=credentials,
+            websocket_request=websocket_request,
             resolve=resolve,
             authenticate=authenticate,
             log=log,

@@ -49,6 +49,9 @@ class Status(IntEnum):
     TIMEOUT = -404
     STREAM = -405
     CREDENTIALS = -406
+    TLS = -407
+    PROXY = -408
+    WEBSOCKET = -409
 
 
 class Stage(IntEnum):
@@ -64,6 +67,47 @@ class Stage(IntEnum):
     ANSWER = 7
     WRITE = 8
     CREDENTIALS = 9
+    PROXY = 10
+    TLS = 11
+    WEBSOCKET = 12
+
+
+class TLSCause(IntEnum):
+    """Why TLS failed: SMQ_TLS_… of swiftmqtt-tls-engine.h."""
+
+    NONE = 0
+    UNKNOWN_CA = 1
+    EXPIRED = 2
+    NOT_YET_VALID = 3
+    CLOCK = 4
+    NAME = 5
+    REVOKED = 6
+    REVOCATION_UNKNOWN = 7
+    PURPOSE = 8
+    CHAIN = 9
+    WEAK = 10
+    SIGNATURE = 11
+    PIN = 12
+    CERTIFICATE_WANTED = 13
+    CERTIFICATE_REFUSED = 14
+    VERSION = 15
+    CIPHER = 16
+    PSK = 17
+    NOT_TLS = 18
+    CLOSED = 19
+    KEY = 20
+    ALPN = 21
+    MEMORY = 22
+    PEER = 23
+    OTHER = 24
+    CA_FILE = 25
+
+
+class TLSVersion(IntEnum):
+    """A version of TLS, with the numbers of ssl.TLSVersion."""
+
+    TLSv1_2 = 0x0303
+    TLSv1_3 = 0x0304
 
 
 class Rule(IntEnum):
@@ -170,6 +214,23 @@ class OptionFlag(IntFlag):
     USER_NAME = 8192
     PASSWORD = 16384
     SESSION_EXPIRY = 32768
+    WEBSOCKET = 65536
+
+
+class TLSFlag(IntFlag):
+    """smq_tls_options.flags: each is an option of its own here."""
+
+    SYSTEM_CA = 1
+    NO_NAME_CHECK = 2
+    NO_VERIFY = 4
+    NO_TIME = 8
+    CRL_CHECK = 16
+    CRL_ALL = 32
+    OCSP = 64
+    OCSP_REQUIRED = 128
+    NO_RESUMPTION = 256
+    STRICT = 512
+    COMMON_NAME = 1024
 
 
 class Jitter(IntEnum):

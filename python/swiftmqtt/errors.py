@@ -1,4 +1,4 @@
-"""The errors: one class for each band of status codes in include/swiftmqtt.h."""
+"""The errors: a class for each band of status codes in include/swiftmqtt.h, and one for each layer below MQTT."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from ._library import LIBRARY
 from .constants import Rule, Stage, Status
 
 if TYPE_CHECKING:
+    from .failure import Failure
     from .properties import Properties
+
 
 class Error(Exception):
     """The base class: what failed, and all that is known about why.
@@ -27,6 +29,8 @@ class Error(Exception):
     reason_codes      of SUBACK and UNSUBACK: one for each filter
     retry_ms          how long until the client reconnects by itself; -1: it will not
     server            the server, "host:port"; empty: the error is not about one
+    failure           the :class:`Failure`: what is known besides of the end of an attempt, or of a connection; None: the
+                      error is of something else
     """
 
     def __init__(
@@ -46,6 +50,7 @@ class Error(Exception):
         reason_codes: tuple[int, ...] = (),
         retry_ms: int = -1,
         server: str = "",
+        failure: Failure | None = None,
     ):
         super().__init__(status, detail)
         self.status = Status(status) if status in Status._value2member_map_ else status
@@ -56,6 +61,7 @@ class Error(Exception):
         self.rule = Rule(rule) if rule in Rule._value2member_map_ else rule
         self.properties, self.server_reference = properties, server_reference
         self.reason_codes, self.retry_ms, self.server = reason_codes, retry_ms, server
+        self.failure = failure
 
     @property
     def status_name(self) -> str:
@@ -64,6 +70,8 @@ class Error(Exception):
 
     def __str__(self) -> str:
         said = [self.detail or text(LIBRARY.smq_status_text(int(self.status)))]
+        if self.failure:
+            said.append(str(self.failure))
         if self.server:
             said.append(self.server)
         if self.reason_code >= 0:
@@ -107,6 +115,20 @@ class TransportError(Error, ConnectionError):
         self.errno = self.os_error or None
 
 
+class TLSError(TransportError):
+    """TLS failed: :attr:`Error.failure` has the cause, the server's alert, and the certificate at fault. Also for a file, a
+    key or a certificate of :class:`swiftmqtt.TLS` that cannot be used."""
+
+
+class ProxyError(TransportError):
+    """The proxy refused, or is none: :attr:`Error.failure` has its HTTP status, or its SOCKS reply."""
+
+
+class WebSocketError(TransportError):
+    """The WebSocket could not be opened, or the server broke a rule of RFC 6455: :attr:`Error.failure` has the HTTP status,
+    or the close code."""
+
+
 class UndeliveredError(Error):
     """A block ended before all messages that were published in it were delivered as their QoS promises, or
     some of them failed and nothing looked at their tokens. The last error of the connection, or the first of
@@ -135,13 +157,18 @@ BANDS: dict[int, type[Error]] = {
     3: PeerError,
     4: TransportError,
 }
+OWN: dict[int, type[Error]] = {
+    Status.TLS: TLSError,
+    Status.PROXY: ProxyError,
+    Status.WEBSOCKET: WebSocketError,
+}
 
 
 def error(status: int, detail: str = "", **more: Any) -> Error:
     """The exception for a status."""
     if status == Status.CLIENT:
         return ClosedError(detail)
-    return BANDS.get(-status // 100, Error)(status, detail, **more)
+    return (OWN.get(status) or BANDS.get(-status // 100, Error))(status, detail, **more)
 
 
 def check(status: int, detail: str = "") -> int:

@@ -26,6 +26,8 @@ bool shim_is_equal(const char *first, const char *second);
 
 void shim_set_errno(int32_t number);
 int32_t shim_errno(void);
+/* What libmosquitto says of TLS that failed. */
+int32_t shim_protocol_error(void);
 
 /* The number in an environment variable, if it is one from minimum to maximum; else fallback. */
 uint32_t shim_environment(const char *name, uint32_t minimum, uint32_t maximum, uint32_t fallback);

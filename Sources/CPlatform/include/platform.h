@@ -24,8 +24,7 @@ enum {
     PLATFORM_EPIPE = 32,
     PLATFORM_EOPNOTSUPP = 95,
     PLATFORM_ECONNRESET = 104,
-    PLATFORM_ETIMEDOUT = 110,
-    PLATFORM_ECONNREFUSED = 111
+    PLATFORM_ETIMEDOUT = 110
 };
 
 /* ---- time and random numbers ---- */
@@ -33,8 +32,14 @@ enum {
 /* Milliseconds of CLOCK_MONOTONIC, wrapping after 49 days. */
 uint32_t platform_now_ms(void);
 
+/* Seconds of CLOCK_REALTIME since 1970. */
+int64_t platform_wall_clock_s(void);
+
 /* A random number from the kernel, as good as the kernel can make it at this moment. Never waits. */
 uint32_t platform_random(void);
+
+/* Fills at most 256 bytes in the same way. */
+void platform_random_bytes(void *bytes, size_t count);
 
 /* ---- waiting ---- */
 
@@ -144,12 +149,23 @@ int32_t platform_resolved(int32_t fd, struct platform_addresses *addresses, int3
 
 /* ---- sockets ---- */
 
+/* What the program wants of its sockets; zero: as the system has it. */
+struct platform_socket_options {
+    uint32_t user_timeout_ms; /* TCP_USER_TIMEOUT */
+    uint32_t keep_alive_s;    /* SO_KEEPALIVE, TCP_KEEPIDLE and TCP_KEEPINTVL */
+    uint32_t dscp;            /* 0 to 63 */
+    char device[16];          /* SO_BINDTODEVICE; zero-terminated */
+    uint32_t has_source;      /* 1: connect from this address */
+    struct platform_address source;
+};
+
 /*
  * Opens a socket and starts to connect it to this address and port. It sets TCP_NODELAY, because the library
- * batches packets itself, and TCP_USER_TIMEOUT if user_timeout_ms is not 0. Returns the descriptor, which
- * turns writable when the result is known; or -errno.
+ * batches packets itself, and what the options say; NULL: nothing. Returns the descriptor, which turns writable
+ * when the result is known; or -errno.
  */
-int32_t platform_tcp_connect(const struct platform_address *wanted, uint16_t port, uint32_t user_timeout_ms);
+int32_t platform_tcp_connect(const struct platform_address *wanted, uint16_t port,
+                             const struct platform_socket_options *options);
 
 /* The same for a socket in the file system. path is zero-terminated. */
 int32_t platform_unix_connect(const char *path);

@@ -12,8 +12,7 @@
 /* errors.c compares these, too, with the numbers of Linux. */
 enum {
     PLATFORM_EINTR = 4,
-    PLATFORM_EAGAIN = 11,
-    PLATFORM_EADDRNOTAVAIL = 99
+    PLATFORM_EAGAIN = 11
 };
 
 /* The text that libc has for an errno. */
@@ -69,10 +68,6 @@ void platform_thread_detach(uintptr_t thread);
 
 /* Writes the numeric form of an address, with a zero behind it. Returns its length; 0 if it does not fit. */
 size_t platform_address_text(const struct platform_address *address, char *text, size_t capacity);
-
-/* platform_tcp_connect() from the first of these local addresses that can be bound. */
-int32_t platform_tcp_connect_from(const struct platform_addresses *local, const struct platform_address *wanted,
-                                  uint16_t port);
 
 /* ---- the process ---- */
 

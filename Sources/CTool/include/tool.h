@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "swiftmqtt-tls.h"
+
 /* ---- Time (time.c) */
 
 /* The time of day. */
@@ -101,20 +103,27 @@ int32_t tool_process_id(void);
  */
 int64_t tool_allow_descriptors(int64_t wanted);
 
-/* ---- Connections that the library's own transport does not support (transport.c) */
+/* ---- Names (resolve.c) */
 
 /*
- * Looks up host and opens a connection to it, from the local address bound_to ("" for any), or, if path is
- * not "", to that socket in the file system. Waits at most timeout_ms, and ends early when a signal was
- * caught. Returns a descriptor that does not block; -errno; or -1000 + an EAI_… value if a name has no
- * address.
- */
-int32_t tool_connect(const void *host, uint32_t port, const void *bound_to, const void *path, int64_t timeout_ms);
-
-/*
- * Looks up a name, and writes its addresses, with blanks between them, as far as there is room. Waits as
- * tool_connect() does. Returns the number of bytes written, or an EAI_… value, which is negative.
+ * Looks up a name, and writes its addresses, with blanks between them, as far as there is room. Waits at most
+ * timeout_ms, and ends early when a signal was caught. Returns the number of bytes written, or an EAI_… value,
+ * which is negative.
  */
 int32_t tool_resolve(const void *host, void *buffer, size_t capacity, int64_t timeout_ms);
+
+/* ---- TLS (tls.c) */
+
+enum {
+    TOOL_TLS_MISSING = 1 /* libswiftmqtt-tls cannot be loaded */
+};
+
+/*
+ * Loads libswiftmqtt-tls, and opens settings, which live as long as the process. The password of an encrypted key
+ * is asked for on the terminal. Returns what smq_tls_open() does; or TOOL_TLS_MISSING, and why->text is the
+ * loader's.
+ */
+int32_t tool_tls_open(const smq_tls_options *options, const smq_tls_engine **engine, smq_tls **settings,
+                      smq_tls_failure *why);
 
 #endif

@@ -209,7 +209,7 @@ final class Host {
 private final class WakeUpSource {
   private var linux: Linux
 
-  init() throws(PlatformError) { linux = try Linux(userTimeout: 0) }
+  init() throws(PlatformError) { linux = try Linux(SocketOptions.Stored()) }
 
   func wakeUp() throws(PlatformError) -> WakeUp { try linux.wakeUp() }
 
@@ -226,6 +226,10 @@ struct SimulatedPlatform: ~Copyable, Platform {
   var descriptor: Int32 { 99 }
   func now() -> UInt32 { host.world.clock }
   func randomNumber() -> UInt32 { host.randomNumber() }
+  func fillRandom(_ bytes: inout MutableSpan<UInt8>) {
+    for index in 0..<bytes.count { bytes[index] = UInt8(truncatingIfNeeded: host.randomNumber()) }
+  }
+  func wallClock() -> Int64 { 1_800_000_000 }
   func wait(timeout: Int32) -> PollResult { host.wait(timeout) }
   func watch(_ channel: Channel, readable: Bool, writable: Bool) throws(PlatformError) {
     host.watch(channel, readable, writable)

@@ -171,6 +171,7 @@ extension Program {
     case .resolve: world.counts[.endResolve] += 1
     case .network: world.counts[.endNetwork] += 1
     case .closed: world.counts[.endClosed] += 1
+    case .layer: throw Failure("\(number): a layer that is not there failed")
     case .timeout where failure.stage == .acknowledgement: world.counts[.endAnswer] += 1
     case .timeout where failure.stage == .write: world.counts[.endWrite] += 1
     case .timeout: world.counts[.endTimeout] += 1

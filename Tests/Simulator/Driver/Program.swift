@@ -69,7 +69,7 @@ final class Program {
       var request = RequestedOptions()
       request.host = text.span
       request.clientID = clientID.span
-      request.servers = try ServerURL(parsing: text.span).servers
+      request.servers = try MQTTURL(parsing: text.span).url.servers
       serverCount = request.servers.count
       traits.set(&request)
       let options = try ClientOptions(checking: request)

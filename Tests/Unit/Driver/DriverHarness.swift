@@ -7,29 +7,62 @@ import Transports
 final class Memory {
   let host: [UInt8]
   private let writeTimeout: UInt32
+  private let port: UInt16
   private let block: UnsafeMutableRawPointer
   private let driverPlan: DriverPlan
   private let rooms: [ArenaSlice<UInt8>]
 
-  init(_ host: String, writeTimeout: UInt32 = 0) {
+  private let layers: Layered?
+  private let layerPlan: LayerPlan
+
+  /// What the transport has above its socket.
+  struct Layered {
+    var kind = AnyTransport.Kind.tcp
+    var proxy = LayerOptions.ProxyKind.none
+    var hasTLS = false
+    var isWebSocket = false
+
+    /// Calls `body` with them.
+    func with<Result: ~Copyable>(_ body: (borrowing LayerOptions) -> Result) -> Result {
+      var options = LayerOptions()
+      let (proxyHost, user, path, subprotocol) =
+        (Array("proxy".utf8), Array("me".utf8), Array("/mqtt?x=1".utf8), Array("line".utf8))
+      options.proxy = proxy
+      options.proxyHost = proxyHost.span
+      options.proxyPort = 1080
+      options.proxyUser = user.span
+      options.proxyPassword = user.span
+      if hasTLS { options.tls = MaskingEngine.engine }
+      options.isWebSocket = isWebSocket
+      options.path = path.span
+      options.subprotocols = subprotocol.span
+      options.frameBytes = 256
+      return body(options)
+    }
+  }
+
+  init(_ host: String, writeTimeout: UInt32 = 0, layers: Layered? = nil, port: UInt16 = 1234) {
+    self.port = port
     self.writeTimeout = writeTimeout
+    self.layers = layers
     self.host = Array(host.utf8)
     var plan = ArenaLayout()
     let name = Array(host.utf8)
-    let options = Self.options(name.span)
+    let options = Self.options(name.span, port)
     driverPlan = DriverPlan(options, in: &plan)
-    rooms = [plan.reserve(64, of: UInt8.self), plan.reserve(256, of: UInt8.self)]
+    rooms = [plan.reserve(64, of: UInt8.self)]
+    layerPlan = (layers ?? Layered()).with { LayerPlan($0, in: &plan) }
     block = .allocate(byteCount: plan.byteCount, alignment: ArenaLayout.alignment)
   }
 
   deinit { block.deallocate() }
 
   @_lifetime(copy host)
-  private static func options(_ host: Span<UInt8>) -> DriverOptions {
+  private static func options(_ host: Span<UInt8>, _ port: UInt16) -> DriverOptions {
     var servers = HostPortList()
     servers.append(host: ByteRange(offset: 0, count: host.count), port: 0)
     var options = DriverOptions(
-      hosts: host, servers: servers, port: 1234, backoff: Backoff(shortest: 500, longest: 500, jitter: .none))
+      hosts: host, servers: servers, port: port, backoff: Backoff(shortest: 500, longest: 500, jitter: .none))
     options.connectTimeout = 3000
     options.stableTime = 10_000
     options.addresses = 2
@@ -38,13 +71,17 @@ final class Memory {
 
   private var carved: Arena { Arena(start: block) }
   func tcp() -> TCP { TCP(addresses: carved.table(driverPlan.addresses), asksAddresses: false) }
-  func unix() -> Unix { Unix(path: carved.region(rooms[1])) }
+  func unix() -> Unix { Unix() }
+  func layered() -> AnyTransport {
+    let layers = layers ?? Layered()
+    return layers.with { AnyTransport(layers.kind, tcp(), $0, plan: layerPlan, block: carved) }
+  }
 
   func driver<Link: Transport & ~Copyable, System: Platform & ~Copyable>(
     _ link: consuming Link, _ system: consuming System
   ) -> DriverHarness<Link, System> {
     let name = host
-    var options = Self.options(name.span)
+    var options = Self.options(name.span, port)
     options.writeTimeout = writeTimeout
     return DriverHarness(
       Driver(
@@ -55,7 +92,7 @@ final class Memory {
 
 /// `#expect` takes no driver in hand, as that cannot be copied.
 final class DriverHarness<Link: Transport & ~Copyable, System: Platform & ~Copyable> {
-  private var driver: Driver<LineEngine, Link, System>
+  fileprivate var driver: Driver<LineEngine, Link, System>
   private let memory: Memory
 
   init(_ driver: consuming Driver<LineEngine, Link, System>, _ memory: Memory) {
@@ -89,9 +126,18 @@ final class DriverHarness<Link: Transport & ~Copyable, System: Platform & ~Copya
   func nextEvent() -> DriverEvent<String, LineEngine.CloseDetails>? { driver.nextEvent() }
 
   /// As the application with a transport of its own does it.
-  func received(_ text: String, at now: Instant) -> Bool {
-    Self.put(Array(text.utf8), into: &driver)
-    return driver.received(text.utf8.count, at: now)
+  func received(_ text: String, at now: Instant) -> Bool { received(bytes: Array(text.utf8), at: now) }
+
+  func received(bytes: [UInt8], at now: Instant) -> Bool {
+    Self.put(bytes, into: &driver)
+    return driver.received(bytes.count, at: now)
+  }
+
+  var outputBytes: [UInt8] { Self.outputBytes(of: driver) }
+
+  private static func outputBytes(of driver: borrowing Driver<LineEngine, Link, System>) -> [UInt8] {
+    let output = driver.output
+    return (0..<output.count).map { output[$0] }
   }
 
   // Static, because the compiler takes a span of one part of `self` for a hold on all of it.
@@ -112,4 +158,10 @@ final class DriverHarness<Link: Transport & ~Copyable, System: Platform & ~Copya
     while driver.engine.hasEvent, case .engine(let line) = driver.nextEvent() { lines.append(line) }
     return lines
   }
+}
+
+extension DriverHarness where Link == AnyTransport, System: ~Copyable {
+  var layerFailure: LayerFailure? { driver.link.layerFailure }
+  /// The cause that the TLS engine has told.
+  var tlsFailure: Int32? { driver.link.tlsFailure?.cause }
 }

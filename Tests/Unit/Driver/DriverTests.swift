@@ -99,7 +99,7 @@ import Transports
       unlink(path)
     }
     let memory = Memory(path)
-    let driver = memory.driver(memory.unix(), try Linux(userTimeout: 0))
+    let driver = memory.driver(memory.unix(), try Linux(SocketOptions.Stored()))
     #expect(driver.connect(at: driver.time))
     let server = accept(listener, nil, nil)
     defer { close(server) }
@@ -121,7 +121,7 @@ import Transports
       unlink(path)
     }
     let memory = Memory(path)
-    let driver = memory.driver(memory.unix(), try Linux(userTimeout: 0))
+    let driver = memory.driver(memory.unix(), try Linux(SocketOptions.Stored()))
     #expect(driver.connect(at: driver.time))
     let server = accept(listener, nil, nil)
     #expect(driver.wait(timeout: 100) == .nothing)
@@ -148,7 +148,7 @@ import Transports
 
   @Test func nobodyListensInTheFileSystem() throws {
     let memory = Memory("/tmp/driver-tests-nobody-\(getpid())")
-    let driver = memory.driver(memory.unix(), try Linux(userTimeout: 0))
+    let driver = memory.driver(memory.unix(), try Linux(SocketOptions.Stored()))
     _ = driver.connect(at: driver.time)
     guard case .disconnected(let failure) = driver.nextEvent(), case .network(let error) = failure.cause
     else {
@@ -290,7 +290,7 @@ import Transports
       Issue.record("no end")
       return
     }
-    #expect(error == SystemError.connectionRefused)
+    #expect(error == SystemError.connectionReset)
     #expect(failure.retry == 500)
   }
 

@@ -16,6 +16,7 @@ struct RecordLayer<Base: Transport & ~Copyable>: ~Copyable, Transport {
   var isPolled: Bool { base.isPolled }
   var stage: OpeningStage { base.stage }
   var deadline: Instant? { state == .opening ? base.deadline : nil }
+  var hasUnsent: Bool { base.hasUnsent }
   var hasBuffered: Bool { !inside.isEmpty || base.hasBuffered }
   var addressCapacity: Int { base.addressCapacity }
 
@@ -32,11 +33,11 @@ struct RecordLayer<Base: Transport & ~Copyable>: ~Copyable, Transport {
   }
 
   mutating func reopen<System: Platform & ~Copyable>(
-    on system: inout System, _ log: Log, at now: Instant
+    _ host: Span<UInt8>, port: UInt16, on system: inout System, _ log: Log, at now: Instant
   ) -> Opening {
     state = .opening
     inside = []
-    return greet(base.reopen(on: &system, log, at: now), on: &system)
+    return greet(base.reopen(host, port: port, on: &system, log, at: now), on: &system)
   }
 
   mutating func advance<System: Platform & ~Copyable>(
@@ -45,7 +46,7 @@ struct RecordLayer<Base: Transport & ~Copyable>: ~Copyable, Transport {
     guard state != .opening else { return greet(base.advance(ready, on: &system, log, at: now), on: &system) }
     guard base.isReadable(ready) || !inside.isEmpty else { return .opening }
     guard case .transferred = fill(from: &system), inside.removeFirst() == UInt8(ascii: "<") else {
-      return .failed(.system(SystemError.connectionRefused))
+      return .failed(.system(SystemError.connectionReset))
     }
     state = state == .greeted ? .answered : .open
     return state == .open ? .open : .opening
@@ -97,6 +98,24 @@ struct RecordLayer<Base: Transport & ~Copyable>: ~Copyable, Transport {
     inside.removeFirst(count)
     return .transferred(count)
   }
+
+  mutating func flush<System: Platform & ~Copyable>(on system: inout System) -> Transfer {
+    base.flush(on: &system)
+  }
+
+  // The application carries no bytes here.
+
+  var isLayered: Bool { false }
+  mutating func connected<System: Platform & ~Copyable>(on system: inout System) -> Opening { .open }
+  @_lifetime(&self)
+  mutating func receiveSpace() -> MutableSpan<UInt8> { MutableSpan() }
+  mutating func received(_ count: Int) {}
+  var output: Span<UInt8> {
+    @_lifetime(borrow self)
+    borrowing get { Span() }
+  }
+  mutating func transmitted(_ count: Int) {}
+  mutating func peerClosed() -> Layer? { nil }
 
   mutating func watch<System: Platform & ~Copyable>(
     readable: Bool, writable: Bool, on system: inout System

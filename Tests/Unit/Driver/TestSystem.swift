@@ -53,6 +53,8 @@ struct TestSystem: ~Copyable, Platform {
   var descriptor: Int32 { 99 }
   func now() -> UInt32 { network.now }
   func randomNumber() -> UInt32 { 4 }
+  func fillRandom(_ bytes: inout MutableSpan<UInt8>) { for index in 0..<bytes.count { bytes[index] = 4 } }
+  func wallClock() -> Int64 { 1_800_000_000 }
 
   func wait(timeout: Int32) -> PollResult {
     network.waits += 1
@@ -125,6 +127,8 @@ struct NoSystem: ~Copyable, Platform {
   var descriptor: Int32 { -1 }
   func now() -> UInt32 { fatalError("the caller has the clock") }
   func randomNumber() -> UInt32 { 4 }
+  func fillRandom(_ bytes: inout MutableSpan<UInt8>) { for index in 0..<bytes.count { bytes[index] = 4 } }
+  func wallClock() -> Int64 { fatalError("the caller has the clock") }
   func wait(timeout: Int32) -> PollResult { fatalError() }
   func watch(_ channel: Channel, readable: Bool, writable: Bool) throws(PlatformError) { fatalError() }
   func wakeUp() throws(PlatformError) -> WakeUp { fatalError() }

@@ -211,7 +211,7 @@ import Testing
 
   /// The owner sleeps until a thread has submitted something.
   @Test func wakesTheOwner() throws {
-    var linux = try Linux(userTimeout: 0)
+    var linux = try Linux(SocketOptions.Stored())
     let harness = try ClientHarness(wakeUp: try linux.wakeUp()) { $0.submitMessages = 4 }
     func isWoken() -> Bool {
       guard case .ready(let ready) = linux.wait(timeout: 0) else { return false }

@@ -9,6 +9,10 @@ struct VirtualPlatform: ~Copyable, Platform {
   var descriptor: Int32 { 99 }
   func now() -> UInt32 { world.now }
   func randomNumber() -> UInt32 { world.random.next() }
+  func fillRandom(_ bytes: inout MutableSpan<UInt8>) {
+    for index in 0..<bytes.count { bytes[index] = UInt8(truncatingIfNeeded: world.random.next()) }
+  }
+  func wallClock() -> Int64 { 1_800_000_000 }
   func wait(timeout: Int32) -> PollResult { world.wait(timeout) }
   func watch(_ channel: Channel, readable: Bool, writable: Bool) throws(PlatformError) {
     world.watched[Int(channel.rawValue)] = (readable, writable)

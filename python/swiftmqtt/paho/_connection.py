@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import select
 import socket as _socket
 import threading
@@ -14,9 +13,10 @@ from typing import Any
 from .. import _undelivered
 from .._answers import Connected
 from .._bell import Bell
-from ..constants import State, Status
+from ..constants import State
 from ..errors import ArgumentError, Error
 from ..message import Message
+from ._failures import os_error
 from ._link import Link, Socket, Turn, connect_options
 from ._names import (
     LOGGING_LEVEL,
@@ -26,13 +26,14 @@ from ._names import (
     MQTT_LOG_DEBUG,
     MQTTv5,
 )
-from ._settings import Settings
+from ._transports import Transports
+from ._ways import websocket_request
 from .enums import LogLevel, MQTTErrorCode
 from .message import MQTTMessage
 from .properties import Properties
 
 
-class Connection(Settings):
+class Connection(Transports):
     """Connecting, and what a client has of the library."""
 
     def __init__(self, *arguments: Any):
@@ -92,11 +93,12 @@ class Connection(Settings):
         properties: Properties | None = None,
     ) -> None:
         """As connect(), but the loop does it, when it runs."""
-        if bind_address or bind_port:
-            raise ValueError("libswiftmqtt binds to no address: bind_address and bind_port have to be empty")
+        if bind_port:
+            raise ValueError("libswiftmqtt binds to an address, and lets the system choose the port: bind_port has to be 0")
         self._close_connection()
         self._is_begun = False
         self.host, self.port, self.keepalive = host, port, keepalive
+        self._bind_address = bind_address
         self._is_begun = True
         self._clean_start, self._connect_properties = clean_start, properties
         if not self._client_id and self._protocol == MQTTv5 and clean_start is not True:
@@ -118,6 +120,8 @@ class Connection(Settings):
             self._wanted, self._leaving, self._rc = False, False, MQTT_ERR_SUCCESS
             self._call("on_pre_connect")
             link = self._make_link()
+            if self._transport == "websockets":
+                link.request = websocket_request(self)
             self._debug(f"Sending CONNECT to {self._host}:{self._port}, keepalive {self._keepalive}")
             self._open(link)
             self._sock = Socket(link.fileno())
@@ -178,7 +182,7 @@ class Connection(Settings):
                 self._close_connection()
                 raise _socket.timeout("timed out")
             if failed is not None:
-                raise _os_error(failed)
+                raise os_error(failed)
             self._sleep(link, left if wait_ms < 0 else min(left, wait_ms / 1000))
 
     def _close_connection(self) -> None:
@@ -287,13 +291,3 @@ class Connection(Settings):
         if self._logger is not None:
             self._logger.log(LOGGING_LEVEL[level], "%s", text)
 
-
-def _os_error(failed: Error) -> OSError:
-    """What Python's own sockets would have raised."""
-    if failed.status == Status.RESOLVE:
-        return _socket.gaierror(failed.os_error, str(failed))
-    if failed.status == Status.TIMEOUT:
-        return _socket.timeout("timed out")
-    if failed.os_error:
-        return OSError(failed.os_error, os.strerror(failed.os_error))
-    return ConnectionError(str(failed))

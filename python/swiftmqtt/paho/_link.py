@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from ..constants import OFF, LogItem, LogLevel, Protocol
 from ..errors import Error
 from ..message import Message, Will
 from ..payload import Adapters, Raw
+from ._ways import transport_options
 from .enums import MQTTProtocolVersion
 from .properties import Properties
 
@@ -37,6 +39,7 @@ class Link(BaseClient):
         self.owner: Connection | None = None
         self.opened = False  # the network connection
         self.failed: Error | None = None  # why it could not be opened
+        self.request: Any = None  # path and headers of its WebSocket
         super().__init__(
             adapters=Adapters(Raw()),
             reconnect=False,
@@ -44,6 +47,7 @@ class Link(BaseClient):
             message_maximum=268_435_455,
             log=self._logged,
             log_level=LogLevel.DEBUG,
+            websocket_request=(lambda attempt: self.request) if options["websocket"] else None,
             **options,
         )
         self.acknowledges = not manual_ack
@@ -171,9 +175,10 @@ class Turn:
 def connect_options(client: Settings) -> dict[str, Any]:
     """The options of the library for what was set on a paho client."""
     version = client._protocol
+    is_unix = client._transport == "unix"
     options: dict[str, Any] = {
-        "host": client._host,
-        "port": client._port,
+        "host": os.path.abspath(client._host) if is_unix else client._host,
+        "port": 0 if is_unix else client._port,
         "protocol": {
             MQTTProtocolVersion.MQTTv31: Protocol.MQTT_3_1,
             MQTTProtocolVersion.MQTTv311: Protocol.MQTT_3_1_1,
@@ -203,7 +208,10 @@ def connect_options(client: Settings) -> dict[str, Any]:
         "answer_timeout_ms": OFF,
         "unreleased_maximum": 65_535,
         "will": client._will,
+        **transport_options(client),
     }
+    if options["websocket"]:
+        options["websocket_request_bytes"] = 16_384
     if version == MQTTProtocolVersion.MQTTv5:
         _add_properties(options, client)
     else:

@@ -8,6 +8,7 @@ import warnings
 from typing import Any, TypeVar
 
 from ..message import Will
+from ..tls_context import TLSContext
 from ._callbacks import Callbacks
 from ._link import Socket, will_of
 from ._names import MQTT_CLEAN_START_FIRST_ONLY, MQTTv5, MQTTv31
@@ -17,6 +18,8 @@ from .message import PayloadType, encode_payload
 from .properties import Properties
 
 Self = TypeVar("Self", bound="Settings")
+
+TRANSPORTS = ("websockets", "tcp", "unix")
 
 
 class Settings(Callbacks):
@@ -38,7 +41,9 @@ class Settings(Callbacks):
             raise WrongType("Unsupported callback API version")
         if callback_api_version is CallbackAPIVersion.VERSION1:
             warnings.warn("Callback API version 1 is deprecated, update to latest version", DeprecationWarning, 5)
-        _check_transport(transport)
+        transport = transport.lower()
+        if transport not in TRANSPORTS:
+            raise ValueError(f'transport must be "websockets", "tcp" or "unix", not {transport}')
         if protocol == MQTTv5:
             if clean_session is not None:
                 raise ValueError("Clean session is not used for MQTT 5.0")
@@ -53,6 +58,12 @@ class Settings(Callbacks):
         self._protocol = MQTTProtocolVersion(protocol)
         self._reconnect_on_failure, self._manual_ack = reconnect_on_failure, manual_ack
         self._host, self._port, self._keepalive, self._connect_timeout = "", 1883, 60, 5.0
+        self._transport, self._bind_address = transport, ""
+        self._ssl_context: TLSContext | None = None
+        self._tls_insecure = False
+        self._websocket_path = "/mqtt"
+        self._websocket_extra_headers: Any = None
+        self._proxy: dict[str, Any] = {}
         self._username: str | None = None
         self._password: str | bytes | None = None
         self._will: Will | None = None
@@ -106,13 +117,15 @@ class Settings(Callbacks):
 
     @property
     def transport(self) -> str:
-        """ "tcp" """
-        return "tcp"
+        """ "tcp", "websockets" or "unix" """
+        return self._transport
 
     @transport.setter
     def transport(self, value: str) -> None:
         self._check_closed("transport")
-        _check_transport(value)
+        if value not in TRANSPORTS:
+            raise ValueError(f'transport must be "websockets", "tcp" or "unix", not {value}')
+        self._transport = value
 
     @property
     def protocol(self) -> MQTTProtocolVersion:
@@ -261,8 +274,3 @@ class Settings(Callbacks):
         """From connect() on until disconnect() is over, also while there is no connection between two."""
         if self._is_begun and not (self._leaving and self._sock is None):
             raise RuntimeError(f"updating {name} on established connection is not supported")
-
-
-def _check_transport(name: str) -> None:
-    if name.lower() != "tcp":
-        raise ValueError(f"transport is 'tcp': libswiftmqtt has no {name} yet")

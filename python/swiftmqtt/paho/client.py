@@ -56,7 +56,7 @@ class Client(Publishing, Subscribing, Missing):
                            connect()
     userdata               anything; every callback gets it
     protocol               MQTTv31, MQTTv311 or MQTTv5
-    transport              "tcp"
+    transport              "tcp", "websockets" or "unix"; with "unix" the host of connect() is the socket's path
     reconnect_on_failure   whether loop_forever() and loop_start() reconnect
     manual_ack             QoS 1 and 2 messages wait for ack()
 

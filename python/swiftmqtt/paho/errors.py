@@ -10,7 +10,7 @@ class MalformedPacket(MQTTException):
 
 
 class WebsocketConnectionError(ConnectionError):
-    """Never raised, as there are no WebSockets yet: for programs that catch it."""
+    """The WebSocket could not be opened."""
 
 
 class WrongType(TypeError, ValueError):

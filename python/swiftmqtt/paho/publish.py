@@ -31,6 +31,8 @@ def multiple(
     msgs   dicts with topic, payload, qos and retain, or tuples of these
     will   a dict with the same keys
     auth   a dict with username and, optionally, password
+    tls    a dict with the arguments of tls_set() and, optionally, insecure; or a context for tls_set_context()
+    proxy_args   the arguments of proxy_set()
     """
     if not isinstance(msgs, Iterable):
         raise TypeError("msgs must be an iterable")
@@ -85,8 +87,12 @@ def make_client(
         client.username_pw_set(auth["username"], auth.get("password"))
     if will is not None:
         client.will_set(**will)
-    if tls is not None:
-        client.tls_set()
+    if isinstance(tls, Mapping):
+        client.tls_set(**{name: value for name, value in tls.items() if name != "insecure"})
+        if tls.get("insecure"):
+            client.tls_insecure_set(True)
+    elif tls is not None:
+        client.tls_set_context(tls)
     return client
 
 

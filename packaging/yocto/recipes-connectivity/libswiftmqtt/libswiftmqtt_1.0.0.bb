@@ -54,6 +54,7 @@ RDEPENDS:python3-swiftmqtt = "\
     python3-asyncio \
     python3-core \
     python3-ctypes \
+    python3-datetime \
     python3-json \
     python3-logging \
     python3-plistlib \

@@ -1,0 +1,226 @@
+"""The options of TLS: keyword arguments for smq_tls_options."""
+
+from __future__ import annotations
+
+import binascii
+import ctypes
+import os
+from collections.abc import Callable, Iterable
+from typing import Any, TypedDict, Union
+
+from ._checks import flag, listed
+from ._names import meant
+from ._tls_library import PASSWORD
+from ._tls_library import TLSOptions as Struct
+from .constants import Status, TLSFlag, TLSVersion
+from .errors import ArgumentError
+
+#: The name of a file.
+PathLike = Union[str, "os.PathLike[str]"]
+#: What a key is encrypted with, or a function that returns it.
+Password = Union[str, bytes, Callable[[], Union[str, bytes]]]
+
+FILES = ("ca_file", "ca_directory", "certificate_file", "key_file", "crl_file", "key_log_file")
+PEMS = ("ca_pem", "certificate_pem", "key_pem")
+TEXTS = ("key_uri", "key_engine", "psk_identity", "ciphers", "cipher_suites", "groups")
+FLAGS = {name.lower(): number for name, number in TLSFlag.__members__.items()}
+DIGEST_BYTES, PSK_BYTES, PSK_IDENTITY_BYTES = 32, 256, 127
+
+
+class TLSOptions(TypedDict, total=False):
+    """The options of smq_tls_options, with the names of swiftmqtt-tls.h, which describes each. Its flags are bool options.
+    None is as if it was not given."""
+
+    ca_file: PathLike | None
+    ca_directory: PathLike | None
+    ca_pem: str | bytes | None
+    certificate_file: PathLike | None
+    certificate_pem: str | bytes | None
+    key_file: PathLike | None
+    key_pem: str | bytes | None
+    key_uri: str | None
+    key_engine: str | None
+    crl_file: PathLike | None
+    pins: Iterable[str | bytes] | None
+    psk_identity: str | None
+    psk: str | bytes | None
+    ciphers: str | None
+    cipher_suites: str | None
+    groups: str | None
+    minimum: int | None
+    maximum: int | None
+    clock_floor_s: int | None
+    verify_time_s: int | None
+    password: Password | None
+    key_log_file: PathLike | None
+    # flags
+    system_ca: bool
+    no_name_check: bool
+    no_verify: bool
+    no_time: bool
+    crl_check: bool
+    crl_all: bool
+    ocsp: bool
+    ocsp_required: bool
+    no_resumption: bool
+    strict: bool
+    common_name: bool
+
+
+def checked(options: dict[str, Any]) -> dict[str, Any]:
+    """Those that are given. TypeError for one that there is not."""
+    for name in options:
+        if name not in TLSOptions.__annotations__:
+            raise TypeError(f"there is no option {name!r} of TLS{meant(name, TLSOptions.__annotations__)}")
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def fill(struct: Struct, options: dict[str, Any], raised: list[BaseException]) -> None:
+    for name, value in options.items():
+        if name in FLAGS:
+            struct.flags |= FLAGS[name] if flag(f"the option {name}", value) else 0
+        elif name in _NUMBERS:
+            setattr(struct, name, _number(name, value))
+        elif name == "password":
+            struct.password = PASSWORD(_asking(value, raised))
+        else:
+            struct.put(name, _ENCODERS[name](name, value))
+
+
+def _file(name: str, value: Any) -> bytes:
+    try:
+        return os.fsencode(value)
+    except (TypeError, UnicodeEncodeError):
+        raise _wrong(name, "the name of a file", value) from None
+
+
+def _pem(name: str, value: Any) -> bytes:
+    if isinstance(value, (bytes, bytearray)):
+        return bytes(value)
+    return _encoded(name, value)
+
+
+def _encoded(name: str, value: Any) -> bytes:
+    if not isinstance(value, str):
+        raise _wrong(name, "a text", value)
+    try:
+        return value.encode()
+    except UnicodeEncodeError:
+        raise ArgumentError(Status.UTF8, f"the option {name} has what UTF-8 cannot express") from None
+
+
+def _psk(name: str, value: Any) -> bytes:
+    if isinstance(value, (bytes, bytearray)):
+        return bytes(value)
+    try:
+        return bytes.fromhex(value)
+    except (TypeError, ValueError):  # without the value: it is a secret
+        raise ArgumentError(Status.OPTION, f"the option {name} is bytes, or a text of hex digits") from None
+
+
+def _pins(name: str, value: Any) -> bytes:
+    if isinstance(value, (str, bytes, bytearray)):
+        value = [value]
+    return b"".join(_pin(name, pin) for pin in listed(f"the option {name}", value))
+
+
+def _pin(name: str, value: Any) -> bytes:
+    pin = b""
+    try:
+        if isinstance(value, (bytes, bytearray)):
+            pin = bytes(value)
+        elif isinstance(value, str) and value.startswith("sha256//"):
+            pin = binascii.a2b_base64(value[len("sha256//") :])
+        elif isinstance(value, str):
+            pin = bytes.fromhex(value.replace(":", ""))
+    except (ValueError, binascii.Error):
+        pass
+    if len(pin) != DIGEST_BYTES:
+        raise _wrong(name, 'a SHA-256: 32 bytes, their hex digits, or "sha256//" and base64', value)
+    return pin
+
+
+_NUMBERS = {"minimum": 0xFFFF, "maximum": 0xFFFF, "clock_floor_s": (1 << 63) - 1, "verify_time_s": (1 << 63) - 1}
+_ENCODERS: dict[str, Callable[[str, Any], bytes]] = {
+    **dict.fromkeys(FILES, _file),
+    **dict.fromkeys(PEMS, _pem),
+    **dict.fromkeys(TEXTS, _encoded),
+    "psk": _psk,
+    "pins": _pins,
+}
+
+
+def _number(name: str, value: Any) -> int:
+    try:
+        number: int = value.__index__()
+    except AttributeError:
+        raise _wrong(name, "a whole number", value) from None
+    if not 0 <= number <= _NUMBERS[name]:
+        raise ArgumentError(Status.OPTION, f"the option {name}={number} is out of range")
+    return number
+
+
+def _asking(password: Any, raised: list[BaseException]) -> Callable[[int, int, int], int]:
+    """The function that the library asks for a password. What it raises is in `raised` then."""
+    if not callable(password) and not isinstance(password, (str, bytes, bytearray)):
+        raise ArgumentError(Status.OPTION, f"the option password is a text, bytes or a function, not {type(password).__name__}")
+
+    def ask(user: int, to: int, size: int) -> int:
+        try:
+            given = password() if callable(password) else password
+            secret = given.encode() if isinstance(given, str) else given
+            if not isinstance(secret, (bytes, bytearray)):
+                raise ArgumentError(Status.OPTION, f"password() returns a text or bytes, not {type(given).__name__}")
+            if len(secret) > size:
+                raise ArgumentError(Status.OPTION, f"the password has more than {size} bytes")
+            ctypes.memmove(to, bytes(secret), len(secret))
+            return len(secret)
+        except BaseException as why:
+            raised.append(why)
+            return -1
+
+    return ask
+
+
+def _wrong(name: str, what: str, value: Any) -> ArgumentError:
+    return ArgumentError(Status.OPTION, f"the option {name} is {what}, not {_shape(value)}")
+
+
+def _shape(value: Any) -> str:
+    """What it is, without what it says, which may be a secret."""
+    return f"{type(value).__name__} of {len(value)}" if isinstance(value, (str, bytes, bytearray)) else repr(value)
+
+
+# What smq_tls_open() says SMQ_ERR_OPTION to, as it says no more: when that is, and the words.
+_RULES: tuple[tuple[Callable[[Any], object], str], ...] = (
+    (lambda s: s.certificate_file.size and s.certificate_pem.size, "of certificate_file and certificate_pem, one is given"),
+    (lambda s: _keys(s) > 1, "of key_file, key_pem and key_uri, one is given"),
+    (lambda s: _certificates(s) and not _keys(s), "a certificate needs its key: key_file, key_pem or key_uri"),
+    (lambda s: _keys(s) and not _certificates(s), "a key needs its certificate: certificate_file or certificate_pem"),
+    (lambda s: s.key_engine.size and not s.key_uri.size, "key_engine is for key_uri"),
+    (lambda s: s.psk.size and not s.psk_identity.size, "psk needs psk_identity"),
+    (lambda s: s.psk_identity.size and not s.psk.size, "psk_identity needs psk"),
+    (lambda s: s.psk.size > PSK_BYTES, f"psk has at most {PSK_BYTES} bytes"),
+    (lambda s: s.psk_identity.size > PSK_IDENTITY_BYTES, f"psk_identity has at most {PSK_IDENTITY_BYTES} bytes"),
+    (lambda s: s.psk.size, "psk takes the place of certificates, CAs, pins and CRLs"),
+    (lambda s: s.minimum and s.minimum not in set(TLSVersion), "minimum is TLSVersion.TLSv1_2 or TLSv1_3"),
+    (lambda s: s.maximum and s.maximum not in set(TLSVersion), "maximum is TLSVersion.TLSv1_2 or TLSv1_3"),
+    (lambda s: s.maximum and s.minimum > s.maximum, "minimum is above maximum"),
+    (lambda s: s.flags & TLSFlag.NO_VERIFY, "no_verify is not for a server that is checked for revocation"),
+)
+
+
+def _keys(struct: Any) -> int:
+    return sum(1 for view in (struct.key_file, struct.key_pem, struct.key_uri) if view.size)
+
+
+def _certificates(struct: Any) -> int:
+    return sum(1 for view in (struct.certificate_file, struct.certificate_pem) if view.size)
+
+
+def contradiction(struct: Any, options: dict[str, Any]) -> str:
+    for name, value in options.items():
+        if name in (*FILES, *TEXTS) and b"\0" in _ENCODERS[name](name, value):
+            return f"the option {name} has a zero byte"
+    found = (words for is_so, words in _RULES if is_so(struct))
+    return next(found, f"of the options of TLS ({', '.join(options)}), one is out of its range, or contradicts another one")
