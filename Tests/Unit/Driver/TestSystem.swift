@@ -20,6 +20,8 @@ final class TestNetwork {
   var opened: [TestSocket] = []
   /// How many more bytes the kernel takes; `nil`: all.
   var room: Int?
+  /// How many addresses the server has.
+  var addresses = 1
   /// What sending fails with.
   var sendError: Int32?
   /// How often the kernel was handed bytes.
@@ -74,7 +76,7 @@ struct TestSystem: ~Copyable, Platform {
   func numeric(_ host: Span<UInt8>, port: UInt16) -> AddressList? {
     var list = AddressList()
     list.port = port
-    list.append(IPAddress())
+    for _ in 0..<network.addresses { list.append(IPAddress()) }
     return list
   }
   func resolve(_ host: Span<UInt8>, port: UInt16) throws(PlatformError) {}
