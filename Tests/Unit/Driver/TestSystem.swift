@@ -60,6 +60,8 @@ struct TestSystem: ~Copyable, Platform {
 
   func wait(timeout: Int32) -> PollResult {
     network.waits += 1
+    // Who asks so often goes round and round, and time does not pass: a test that fails is better than one that hangs.
+    guard network.waits < 100_000 else { return .failed(24) }
     let ready = network.readiness
     if ready != 0 { network.tells += 1 } else { network.now &+= UInt32(max(timeout, 0)) }
     return .ready(Readiness(bits: ready))
