@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _abi, _tls_library
 from ._library import LIBRARY
-from ._tls_options import TLSOptions, checked, contradiction, fill
+from ._tls_options import TLSOptions, checked, fill, with_zero_byte
 from .constants import Status, TLSVersion
 from .errors import ArgumentError, TLSError, error
 from .failure import moment, tls_failure
@@ -96,7 +96,8 @@ class TLS:
         if status == Status.TLS:
             raise TLSError(status, "TLS cannot be set up", failure=tls_failure(status, why))
         if status:
-            raise error(status, contradiction(struct, options))
+            name = with_zero_byte(options)
+            raise error(status, f"the option {name} has a zero byte" if name else tls_failure(status, why).text)
 
 
 @dataclass(frozen=True)

@@ -98,7 +98,7 @@ int set_connection(SSL *ssl, connection *c);
 connection *connection_of(const SSL *ssl);
 
 /* options.c: whether options are possible. */
-int32_t options_check(const smq_tls_options *given, smq_tls_options *options);
+int32_t options_check(const smq_tls_options *given, smq_tls_options *options, smq_tls_failure *why);
 
 /* context.c: options become a snapshot. Returns SMQ_OK or SMQ_ERR_TLS. */
 int32_t snapshot_fill(snapshot *to, const smq_tls_options *options, smq_tls_failure *why);
