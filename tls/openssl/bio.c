@@ -68,7 +68,9 @@ static void make_once(void) {
     }
 }
 
-int prepare(void) { return CRYPTO_THREAD_run_once(&once, make_once) && method && connection_index >= 0 && check_index >= 0; }
+int prepare(void) {
+    return CRYPTO_THREAD_run_once(&once, make_once) && method && connection_index >= 0 && check_index >= 0;
+}
 
 int program_check_index(void) { return check_index; }
 
