@@ -128,7 +128,8 @@ SMQ_API void smq_tls_close(smq_tls *tls);
 
 /*
  * Copies the sessions to be resumed, so that a device can keep them over a reboot. They are secrets, and an identity: keep
- * them where only the program can read them. Any thread.
+ * them where only the program can read and write them. Whoever changes them can be the server, because a resumed one is not
+ * verified again. Any thread.
  *
  * to     where to put them; NULL: only ask for the size
  * size   in: the room there; out: how many bytes they take, at most 16,384; 0: there is none

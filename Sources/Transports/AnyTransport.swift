@@ -272,6 +272,7 @@ public struct AnyTransport: ~Copyable, Transport {
       case .transferred, .wouldBlock: break
       case .closed, .failed, .broken:
         // What the peer said before is there to be read, and says why.
+        layers.element.sendingFailed()
         if case .transferred = fetched, case .failed(let error) = layers.element.advance() {
           return .failed(error)
         }
@@ -378,11 +379,12 @@ public struct AnyTransport: ~Copyable, Transport {
     var sum = 0
     while true {
       stockKeys(on: &system)
-      layers.element.settle()
+      let settled = layers.element.settle()
       // The application takes what waits by itself.
-      guard isPolled else { return .wouldBlock }
+      guard isPolled else { return settled }
       let result = Self.sendOutput(of: layers, to: socket, on: &system)
       guard case .transferred(let count) = result else {
+        if case .wouldBlock = result, case .broken = settled { return settled }
         if sum > 0, case .wouldBlock = result { return .transferred(sum) }
         return result
       }

@@ -230,9 +230,11 @@ def test_what_a_directory_has_counts(certificates, address, tmp_path):
     link.write_bytes(content)
     os.utime(link, (1, 1))
     assert taken() == 1
-    (directory / "another").touch()
+    (directory / "89abcdef.r0").touch()
     assert taken() == 0
-    (directory / "another").unlink()
+    (directory / "89abcdef.r0").unlink()
+    (directory / "README").touch()  # OpenSSL does not look for it
+    assert taken() == 1
     link.rename(directory / "01234567.0")
     assert taken() == 0
 
@@ -247,7 +249,7 @@ def test_a_change_of_the_systems_directory_counts(certificates, address, tmp_pat
             sessions = settings.sessions()
         with Settings() as settings:
             assert settings.resume(sessions) == 1
-        (directory / "another").touch()
+        (directory / "89abcdef.0").touch()
         with Settings() as settings:
             assert settings.resume(sessions) == 0
     finally:

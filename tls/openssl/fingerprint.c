@@ -40,8 +40,8 @@ static int put_store(EVP_MD_CTX *digest, X509_STORE *store) {
     return done;
 }
 
-/* A directory is read when a certificate is checked. So of each file its name, time and size count; added up, because they come
-   in any order. */
+/* A directory is read when a certificate is checked. So of each file that OpenSSL may look for there (eight digits, a dot, a
+   number) the name, time and size count; added up, because they come in any order. */
 static int put_directory(EVP_MD_CTX *digest, const char *name) {
     uint8_t sum[DIGEST_BYTES] = { 0 }, one[EVP_MAX_MD_SIZE];
     DIR *directory = opendir(name);
@@ -53,6 +53,7 @@ static int put_directory(EVP_MD_CTX *digest, const char *name) {
             char name[NAME_MAX + 1];
         } file = { 0 };
         struct stat status;
+        if (strlen(entry->d_name) < 10 || entry->d_name[8] != '.') continue;
         if (fstatat(dirfd(directory), entry->d_name, &status, 0) != 0 || !S_ISREG(status.st_mode)) continue;
         file.seconds = status.st_mtim.tv_sec;
         file.nanoseconds = status.st_mtim.tv_nsec;
