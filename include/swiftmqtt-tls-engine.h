@@ -181,8 +181,8 @@ typedef struct smq_tls_engine {
     int32_t (*handshake)(void *connection, smq_tls_failure *failure);
 
     /* Reads up to `size` bytes, at least 1, of what the peer sent. Returns how many, 0 if it needs more bytes, or needs those
-       sent that wait, SMQ_TLS_END at the peer's close_notify, or -1 with *failure filled in. A refusal of the client certificate
-       comes here in TLS 1.3. */
+       sent that wait, SMQ_TLS_END at the peer's close_notify, or -1 with *failure filled in; after one of the two it is not called
+       again. A refusal of the client certificate comes here in TLS 1.3. */
     int32_t (*read)(void *connection, void *data, size_t size, smq_tls_failure *failure);
 
     /* Encrypts up to `size` bytes, at least 1, from the front. Returns how many it took, which then count as sent; 0 if it

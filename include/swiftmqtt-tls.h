@@ -80,7 +80,8 @@ typedef struct smq_tls_options {
     void *password_user;
     /* An SSL_CTX * of the program's, which is used as it is instead of all the options above, but for flags; it is kept with
        SSL_CTX_up_ref(). Its server is verified without SSL_CTX_set_verify(), too, unless flags say otherwise; SMQ_TLS_OCSP
-       sets its status callback; sessions are resumed if the program does so. */
+       sets its status callback, which calls the one before for connections of the program's own; sessions are resumed if
+       the program does so. */
     void *ssl_ctx;
     /* Append the secrets of each connection, for Wireshark. For tests only: whoever reads the file can read everything. */
     smq_bytes key_log_file;
@@ -132,7 +133,8 @@ SMQ_API void smq_tls_close(smq_tls *tls);
 
 /*
  * Copies the sessions to be resumed, so that a device can keep them over a reboot. They are secrets, and an identity: keep
- * them where only the program can read them. Any thread.
+ * them where only the program can read and write them. Whoever changes them can be the server, because a resumed one is not
+ * verified again. Any thread.
  *
  * to     where to put them; NULL: only ask for the size
  * size   in: the room there; out: how many bytes they take, at most 16,384; 0: there is none
@@ -142,8 +144,9 @@ SMQ_API void smq_tls_close(smq_tls *tls);
 SMQ_API int32_t smq_tls_sessions(smq_tls *tls, void *to, size_t *size);
 
 /*
- * Takes sessions that smq_tls_sessions() gave, of the same settings. Those that are too old, or cannot be read, are left out:
- * the next handshake is then a full one. Any thread.
+ * Takes sessions that smq_tls_sessions() gave, of the same settings with the same in their files; of a directory, the names,
+ * times and sizes of its files have to be the same. Those that are too old, or cannot be read, are left out: the next handshake
+ * is then a full one. Any thread.
  *
  * Returns how many it took, or SMQ_ERR_NULL.
  */

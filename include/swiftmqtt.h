@@ -1326,8 +1326,8 @@ SMQ_API int32_t smq_tls_describe_certificate(const smq_client *client, uint32_t 
                                              smq_tls_certificate *certificate);
 
 /*
- * Gives the next attempts another path and other headers for their WebSocket request: a URL that is signed
- * for some minutes, a token. Together with SMQ_OPTION_ASK_CREDENTIALS each attempt can have its own: call
+ * Gives the WebSocket request another path and other headers: a URL that is signed for some minutes, a token.
+ * They are for all requests that have not been sent yet, that of an attempt under way included. Together with SMQ_OPTION_ASK_CREDENTIALS each attempt can have its own: call
  * this at SMQ_EVENT_CREDENTIALS, before smq_credentials().
  *
  * client    the client, of a WebSocket

@@ -208,6 +208,21 @@ def test_files_that_cannot_be_read(certificates, tmp_path):
     assert refused(key_log_file=tmp_path / "no" / "file").text == "key_log_file: No such file or directory"
 
 
+def test_certificates_that_claim_to_be_encrypted(certificates, tmp_path):
+    """RFC 1421, section 4.6: no program encrypts a certificate so, but a file can say that one is. Then there is a password to
+    be asked for, or none."""
+    client = certificates.client
+    mark = "-----BEGIN CERTIFICATE-----\n"
+    head = f"{mark}Proc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,{'00' * 16}\n\n"
+    plain, file = client.file.read_text(), tmp_path / "encrypted.pem"
+    for text in plain.replace(mark, head), plain + certificates.ca_file.read_text().replace(mark, head):
+        file.write_text(text)
+        for more in {}, {"password": b"a password"}:
+            why = refused(certificate_file=file, key_file=client.key, **more)
+            assert why.cause == "KEY" and why.text.startswith("certificate_file: ")
+            assert refused(ca_file=file, **more).cause == "CA_FILE"
+
+
 def test_lists_that_openssl_does_not_take():
     for name in "ciphers", "cipher_suites", "groups":
         why = refused(**{name: "nonsense"})

@@ -84,7 +84,15 @@ def fill(struct: Struct, options: dict[str, Any], raised: list[BaseException]) -
         elif name == "password":
             struct.password = PASSWORD(_asking(value, raised))
         else:
-            struct.put(name, _ENCODERS[name](name, value))
+            struct.put(name, _given(name, _ENCODERS[name](name, value)))
+
+
+def _given(name: str, value: bytes) -> bytes:
+    """To the library, what is empty is not given: without CAs of the program's it would trust those of the system, and without
+    pins any key."""
+    if not value:
+        raise ArgumentError(Status.OPTION, f"the option {name} is empty; None is as if it was not given")
+    return value
 
 
 def _file(name: str, value: Any) -> bytes:

@@ -64,7 +64,7 @@ class TLS:
 
     def sessions(self) -> bytes:
         """Returns the sessions to be resumed, for a program that keeps them until its next start. They are secrets: keep them
-        where only the program can read them. Empty: there is none."""
+        where only the program can read and write them. Empty: there is none."""
         size = ctypes.c_size_t(_SESSIONS_BYTES)
         room = ctypes.create_string_buffer(size.value)
         status = self._library.smq_tls_sessions(self._handle, room, ctypes.byref(size))
