@@ -241,7 +241,22 @@ def test_lists_that_openssl_does_not_take():
     {"verify_time_s": -1}, {"flags": CONSTANTS["SMQ_TLS_NO_VERIFY"] | CONSTANTS["SMQ_TLS_OCSP"]},
     {"psk": b"a", "psk_identity": "a\0b"}])
 def test_options_out_of_their_range(options):
-    assert refused(**options).status == OPTION
+    """The words name an option that is at fault."""
+    why = refused(**options)
+    assert (why.status, why.cause) == (OPTION, "OTHER")
+    assert any(name.partition("_")[0] in why.text for name in options) or "zero byte" in why.text or "no_verify" in why.text
+
+
+def test_contradictions_are_told(certificates):
+    client = certificates.client
+    for options, text in (
+        ({"certificate_file": client.file}, "a certificate needs its key: key_file, key_pem or key_uri"),
+        ({"key_file": client.key}, "a key needs its certificate: certificate_file or certificate_pem"),
+        ({"psk": b"a"}, "psk needs psk_identity"),
+        ({"psk": b"a", "psk_identity": "a", "crl_file": certificates.crl}, "psk takes the place of certificates, CAs, pins and CRLs"),
+        ({"minimum": 0x0304, "maximum": 0x0303}, "minimum is above maximum"),
+    ):
+        assert refused(**options).text == text
 
 
 def test_structs(certificates):
