@@ -3,9 +3,9 @@
  *
  *     tls CA-FILE PORT [MESSAGES]
  *
- * Nanoseconds of this process's processor time for each message, three ways in one run: SSL_write() of the same bytes on a
- * socket of its own, which is the limit; libswiftmqtt with libswiftmqtt-tls; and libswiftmqtt without TLS, at PORT - 1, if
- * there is a listener. Compare the ratios of one run: the machine's speed is in all three.
+ * Nanoseconds of this process's processor time for each message, four ways in one run: SSL_write() of the same bytes on a
+ * socket of its own, which is the limit; libswiftmqtt with libswiftmqtt-tls; a WebSocket over it, at PORT + 1; and
+ * libswiftmqtt without TLS, at PORT - 1; the last two if there is a listener. Compare the ratios of one run: the machine's speed is in all three.
  */
 #include <swiftmqtt-tls.h>
 
@@ -70,11 +70,20 @@ static double raw(const char *ca, int port, long messages, int flush) {
     return each;
 }
 
-static double ours(const char *ca, int port, long messages, int flush) {
+/* Waits for room in the outbox. Events that are not taken would end each wait at once. */
+static void wait_for_room(smq_client *client) {
+    smq_event event = SMQ_EVENT_INIT;
+    smq_wait(client, 100);
+    while (smq_next_event(client, &event) != 0) {
+        if (event.type == SMQ_EVENT_DISCONNECTED) fail("the connection ended");
+    }
+}
+
+static double ours(const char *scheme, const char *ca, int port, long messages, int flush) {
     smq_tls *tls = NULL;
     smq_options options = SMQ_OPTIONS_INIT;
     char url[64];
-    snprintf(url, sizeof url, "%s://127.0.0.1:%d", ca ? "mqtts" : "mqtt", port);
+    snprintf(url, sizeof url, "%s://127.0.0.1:%d", scheme, port);
     options.url = smq_string(url);
     options.outbox_messages = 2048;
     options.outbox_bytes = 512 * 1024;
@@ -94,8 +103,11 @@ static double ours(const char *ca, int port, long messages, int flush) {
     smq_event event = SMQ_EVENT_INIT;
     while (smq_next_event(client, &event) == 0) smq_wait(client, 1000);
     if (event.type != SMQ_EVENT_CONNECTED) {
-        if (!ca) return 0;
-        fail("no connection");
+        if (strcmp(scheme, "mqtts") == 0) fail("no connection");
+        smq_client_close(client);
+        smq_tls_close(tls);
+        free(memory);
+        return 0;
     }
     smq_message message = SMQ_MESSAGE_INIT;
     message.topic = smq_string(topic);
@@ -104,12 +116,12 @@ static double ours(const char *ca, int port, long messages, int flush) {
     double begun = cpu_ns();
     for (long sent = 0; sent < messages; sent += flush) {
         for (int index = 0; index < flush; index++) {
-            while (smq_publish(client, &message) == SMQ_ERR_FULL) smq_wait(client, 100);
+            while (smq_publish(client, &message) == SMQ_ERR_FULL) wait_for_room(client);
         }
         smq_flush(client);
     }
     smq_stats stats = SMQ_STATS_INIT;
-    while (smq_client_stats(client, &stats) == SMQ_OK && stats.outbox_messages > 0) smq_wait(client, 100);
+    while (smq_client_stats(client, &stats) == SMQ_OK && stats.outbox_messages > 0) wait_for_room(client);
     double each = (cpu_ns() - begun) / (double)messages;
     smq_client_close(client);
     smq_tls_close(tls);
@@ -122,13 +134,15 @@ int main(int argc, char **argv) {
     int port = atoi(argv[2]);
     long most = argc > 3 ? atol(argv[3]) : 400000;
     static const int flushes[] = { 1, 4, 16, 64, 195, 780 };
-    printf("%8s %14s %14s %14s %8s\n", "a flush", "SSL_write", "libswiftmqtt", "without TLS", "ratio");
+    printf("%8s %14s %14s %14s %14s %8s %8s\n", "a flush", "SSL_write", "TLS", "wss", "plain", "TLS/SSL", "wss/TLS");
     for (size_t index = 0; index < sizeof flushes / sizeof *flushes; index++) {
         int flush = flushes[index];
         long messages = flush < 16 ? most / 8 : most;
-        double limit = raw(argv[1], port, messages, flush), with = ours(argv[1], port, messages, flush),
-               without = ours(NULL, port - 1, messages, flush);
-        printf("%8d %11.0f ns %11.0f ns %11.0f ns %8.2f\n", flush, limit, with, without, with / limit);
+        double limit = raw(argv[1], port, messages, flush), tls = ours("mqtts", argv[1], port, messages, flush),
+               wss = ours("wss", argv[1], port + 1, messages, flush),
+               plain = ours("mqtt", NULL, port - 1, messages, flush);
+        printf("%8d %11.0f ns %11.0f ns %11.0f ns %11.0f ns %8.2f %8.2f\n", flush, limit, tls, wss, plain, tls / limit,
+               wss / tls);
     }
     return 0;
 }

@@ -1276,7 +1276,8 @@ typedef struct smq_failure {
     }
 
 /*
- * Returns why the last attempt or connection ended. After SMQ_EVENT_DISCONNECTED it explains that event.
+ * Returns why the last attempt or connection ended. After SMQ_EVENT_DISCONNECTED it explains that event. Once
+ * the next attempt has begun, it says only status, stage, os_error and the number of the attempt that failed.
  *
  * client    the client
  * failure   where to put it; failure->size must be set. Its pointers are valid until the next call on the

@@ -1,6 +1,7 @@
-"""Puts libraries into a wheel, beside the package: with SWIFTMQTT_WHEEL_LIBRARIES, a folder that has them and nothing else,
-and SWIFTMQTT_WHEEL_PLATFORM, the platform they are for, such as manylinux_2_34_x86_64. Without them the wheel is for every
-platform, and has none."""
+"""Puts libraries into a wheel, beside the package.
+
+SWIFTMQTT_WHEEL_LIBRARIES names a folder that holds them and nothing else, SWIFTMQTT_WHEEL_PLATFORM the platform
+they are for, such as manylinux_2_34_x86_64. Without the two the wheel has no library and serves every platform."""
 
 from __future__ import annotations
 

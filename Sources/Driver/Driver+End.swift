@@ -197,8 +197,7 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
     case .authorizing: return .credentials
     case .opening: return FailureStage(link.stage)
     case .open(let connection) where !connection.isLeaving:
-      if engine.isAccepted { return .connected }
-      return .accept
+      return engine.isAccepted ? .connected : .accept
     case .open, .closing: return .disconnect
     }
   }

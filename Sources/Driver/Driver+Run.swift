@@ -123,8 +123,7 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
   }
 
   // Static, because the compiler takes a span of one part of `self` for a hold on all of it.
-
-  static func send(
+  private static func send(
     from engine: borrowing Engine, over link: inout Link, of system: inout System
   ) -> Transfer {
     link.send(engine.output, on: &system)

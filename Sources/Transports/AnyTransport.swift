@@ -7,12 +7,12 @@ public import Storage
 public struct AnyTransport: ~Copyable, Transport {
   public enum Kind: UInt8, BitwiseCopyable { case tcp, unix, callerDriven }
 
-  private var tcp: TCP
+  var tcp: TCP
   private var unix = Unix()
-  private var layers: OptionalSlot<Layers>
+  var layers: OptionalSlot<Layers>
   private var kind: Kind
   /// The socket is connected, and the layers on it open, or are open.
-  private var isConnected = false
+  var isConnected = false
 
   /// With another kind than TCP, `tcp` is not used.
   public init(
@@ -46,13 +46,13 @@ public struct AnyTransport: ~Copyable, Transport {
 
   // MARK: Getters
 
-  private var isCallerDriven: Bool {
+  var isCallerDriven: Bool {
     @inline(always) get { Feature.hasEngine && kind == .callerDriven }
   }
   private var isUnix: Bool {
     @inline(always) get { Feature.hasUnix && kind == .unix }
   }
-  private var hasLayers: Bool {
+  var hasLayers: Bool {
     @inline(always) get { !layers.isEmpty }
   }
 
@@ -69,7 +69,7 @@ public struct AnyTransport: ~Copyable, Transport {
   }
 
   /// Both have the same first one, and only TCP has others.
-  private var socket: Channel { tcp.socket }
+  var socket: Channel { tcp.socket }
 
   public func isOpen<System: Platform & ~Copyable>(on system: borrowing System) -> Bool {
     isCallerDriven ? isConnected : system.isOpen(socket)
@@ -81,75 +81,6 @@ public struct AnyTransport: ~Copyable, Transport {
   /// The socket of the connection, or the first of those that try to become it.
   public func firstSocket(isOpen: Bool) -> Channel? {
     tcp.firstSocket(isOpen: isOpen || isConnected || isUnix)
-  }
-
-  // MARK: The layers, for the application
-
-  /// The socket is connected, and the layers on it are not open yet.
-  public var areLayersOpening: Bool { hasLayers && isConnected && layers.element.openingStage != nil }
-
-  /// All layers of the attempt were open, if there is one that has failed since.
-  public var haveLayersOpened: Bool { hasLayers && layers.element.hasOpened }
-
-  public var hasTLS: Bool { hasLayers && isConnected && layers.element.isSecured }
-  public var hasWebSocket: Bool { hasLayers && layers.element.hasWebSocket }
-
-  /// What the peer of a layer has said; of TLS, `tlsFailure` says it.
-  public var layerFailure: LayerFailure? { hasLayers ? layers.element.failure : nil }
-
-  public var layerText: Span<UInt8> {
-    @_lifetime(borrow self)
-    borrowing get {
-      guard hasLayers else { return Span() }
-      let count = min(Int(layers.element.failure.textCount), 125)
-      return unsafe layers.bytes(count: count) { layers in
-        unsafe withUnsafePointer(to: &layers.pointee.failure.text) { unsafe UnsafeRawPointer($0) }
-      }
-    }
-  }
-
-  public var tlsFailure: TLSFailure? {
-    hasLayers && layers.element.hasTLS ? layers.element.tls.element.toldFailure : nil
-  }
-
-  public var tlsSubject: Span<UInt8> {
-    @_lifetime(borrow self)
-    borrowing get {
-      guard hasLayers, layers.element.hasTLS else { return Span() }
-      return layers.bytes { layers, hand in hand(layers.tls.bytes { tls, hand in hand(tls.subject) }) }
-    }
-  }
-
-  public var tlsText: Span<UInt8> {
-    @_lifetime(borrow self)
-    borrowing get {
-      guard hasLayers, layers.element.hasTLS else { return Span() }
-      return layers.bytes { layers, hand in hand(layers.tls.bytes { tls, hand in hand(tls.message) }) }
-    }
-  }
-
-  /// The caller guarantees room for `size` bytes of a `smq_tls_info`, and that `hasTLS`.
-  @unsafe public func describeTLS(at place: UnsafeMutableRawPointer, size: Int) -> Bool {
-    unsafe layers.element.tls.element.describe(at: place, size: size)
-  }
-
-  /// The same for a `smq_tls_certificate`.
-  @unsafe public func describeCertificate(
-    _ depth: UInt32, at place: UnsafeMutableRawPointer, size: Int
-  ) -> Bool {
-    unsafe layers.element.tls.element.describeCertificate(depth, at: place, size: size)
-  }
-
-  /// False: there is no room for it.
-  public mutating func setWebSocketRequest(path: Span<UInt8>, headers: Span<UInt8>) -> Bool {
-    layers.element.texts.setRequest(path: path, headers: headers)
-  }
-
-  /// Overwrites what is secret.
-  public mutating func wipeSecrets() {
-    guard hasLayers else { return }
-    layers.element.end()
-    layers.element.texts.wipe()
   }
 
   // MARK: Opening
@@ -229,123 +160,6 @@ public struct AnyTransport: ~Copyable, Transport {
     on system: inout System, _ log: Log, at now: Instant
   ) -> Opening {
     raise(tcp.timedOut(on: &system, log, at: now), on: &system)
-  }
-
-  // MARK: The layers open
-
-  private mutating func prepareLayers(_ host: Span<UInt8>, port: UInt16) {
-    isConnected = false
-    if hasLayers { layers.element.prepare(host, port: port) }
-  }
-
-  /// A socket that is open is one that the layers begin on.
-  @inline(never)
-  @_optimize(size)
-  private mutating func raise<System: Platform & ~Copyable>(
-    _ opening: Opening, on system: inout System
-  ) -> Opening {
-    guard hasLayers, case .open = opening else { return opening }
-    return beginLayers(on: &system)
-  }
-
-  @inline(never)
-  @_optimize(size)
-  private mutating func beginLayers<System: Platform & ~Copyable>(on system: inout System) -> Opening {
-    isConnected = true
-    stockKeys(on: &system)
-    let opening = layers.element.begin(wallClock: isCallerDriven ? nil : system.wallClock())
-    guard case .opening = opening else { return opening }
-    return isCallerDriven ? layers.element.advance() : advanceLayers(on: &system)
-  }
-
-  /// Carries bytes between the socket and the layers until the socket has no more, or they are open.
-  @inline(never)
-  @_optimize(size)
-  private mutating func advanceLayers<System: Platform & ~Copyable>(on system: inout System) -> Opening {
-    // A peer that sends without end must not hold the caller. The poller tells of the rest again.
-    for _ in 0..<Self.rounds {
-      let opening = layers.element.advance()
-      let sent = flush(on: &system)
-      guard case .opening = opening else { return watchLayers(opening, on: &system) }
-      let fetched = fetch(on: &system)
-      switch sent {
-      case .transferred, .wouldBlock: break
-      case .closed, .failed, .broken:
-        // What the peer said before is there to be read, and says why.
-        layers.element.sendingFailed()
-        if case .transferred = fetched, case .failed(let error) = layers.element.advance() {
-          return .failed(error)
-        }
-        return failure(of: sent) ?? .opening
-      }
-      switch fetched {
-      case .transferred: continue
-      case .wouldBlock:
-        // What was sent has made room for more.
-        if case .transferred = sent { continue }
-        return watchLayers(.opening, on: &system)
-      case let end: return failure(of: end) ?? .opening
-      }
-    }
-    return watchLayers(.opening, on: &system)
-  }
-
-  private static var rounds: Int { 64 }
-
-  /// What ends opening. A peer that does not speak TLS closes, or its system does, with a reset.
-  private mutating func failure(of transfer: Transfer) -> Opening? {
-    switch transfer {
-    case .transferred, .wouldBlock: nil
-    case .closed: .failed(peerClosed().map { .layer($0) } ?? .closed)
-    case .failed(let error) where error == SystemError.connectionReset:
-      .failed(peerClosed().map { .layer($0) } ?? .system(error))
-    case .failed(let error): .failed(.system(error))
-    case .broken(let layer): .failed(.layer(layer))
-    }
-  }
-
-  @inline(never)
-  @_optimize(size)
-  private mutating func watchLayers<System: Platform & ~Copyable>(
-    _ opening: Opening, on system: inout System
-  ) -> Opening {
-    do throws(PlatformError) {
-      try watch(readable: true, writable: false, on: &system)
-      return opening
-    } catch {
-      return .failed(.system(error.code))
-    }
-  }
-
-  /// Reads from the socket what the layers have room for.
-  @inline(never)
-  @_optimize(size)
-  private mutating func fetch<System: Platform & ~Copyable>(on system: inout System) -> Transfer {
-    let result = Self.fetch(socket, into: &layers, on: &system)
-    if case .transferred(let count) = result { layers.element.received(count) }
-    return result
-  }
-
-  // Static, because the compiler takes a span of one part of `self` for a hold on all of it.
-  private static func fetch<System: Platform & ~Copyable>(
-    _ socket: Channel, into layers: inout OptionalSlot<Layers>, on system: inout System
-  ) -> Transfer {
-    var room = layers.mutableBytes { layers, hand in
-      var space = layers.receiveSpace()
-      hand(&space)
-    }
-    guard room.count > 0 else { return .wouldBlock }
-    return system.receive(socket, into: &room)
-  }
-
-  @inline(never)
-  @_optimize(size)
-  private mutating func stockKeys<System: Platform & ~Copyable>(on system: inout System) {
-    guard layers.element.needsKeys else { return }
-    var keys = InlineArray<128, UInt8>(repeating: 0)
-    var room = keys.mutableSpan
-    system.fillRandom(&room)
-    layers.element.stockKeys(keys.span)
   }
 
   // MARK: Open

@@ -199,7 +199,7 @@ def _shape(value: Any) -> str:
     return f"{type(value).__name__} of {len(value)}" if isinstance(value, (str, bytes, bytearray)) else repr(value)
 
 
-# What smq_tls_open() says SMQ_ERR_OPTION to, as it says no more: when that is, and the words.
+# smq_tls_open() answers each of these with SMQ_ERR_OPTION and says no more. When it does, and the words for it.
 _RULES: tuple[tuple[Callable[[Any], object], str], ...] = (
     (lambda s: s.certificate_file.size and s.certificate_pem.size, "of certificate_file and certificate_pem, one is given"),
     (lambda s: _keys(s) > 1, "of key_file, key_pem and key_uri, one is given"),

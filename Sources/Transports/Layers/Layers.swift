@@ -35,7 +35,8 @@ public struct Layers: ~Copyable {
   let proxy: LayerOptions.ProxyKind
   var tls: OptionalSlot<TLSConnection>
   var webSocket: OptionalSlot<WebSocket>
-  // Each is used in its own stage; none is large enough for an enum, whose payload would be copied at each step.
+  // Only the one of the present stage is in use. They are no cases of an enum, as its payload would be copied
+  // out and in again at each step.
   var socks = SOCKS5()
   var connect = HTTPConnect()
   var upgrade = WebSocketHandshake(nonce: InlineArray(repeating: 0))

@@ -53,7 +53,7 @@ public struct WebSocketReader: BitwiseCopyable {
     }
   }
 
-  /// What the Pong is to repeat that is owed. Of several Pings, the newest is answered (section 5.5.3).
+  /// The payload of the Ping that is still to be answered; the Pong repeats it. Of several Pings, the newest is answered (section 5.5.3).
   public var pongPayload: Span<UInt8> {
     @_lifetime(borrow self)
     borrowing get { control.span.extracting(first: isPongOwed ? Int(controlCount) : 0) }
