@@ -1327,8 +1327,9 @@ SMQ_API int32_t smq_tls_describe_certificate(const smq_client *client, uint32_t 
 
 /*
  * Gives the WebSocket request another path and other headers: a URL that is signed for some minutes, a token.
- * They are for all requests that have not been sent yet, that of an attempt under way included. Together with SMQ_OPTION_ASK_CREDENTIALS each attempt can have its own: call
- * this at SMQ_EVENT_CREDENTIALS, before smq_credentials().
+ * They are for all requests that have not been sent yet, that of an attempt under way included. Together with
+ * SMQ_OPTION_ASK_CREDENTIALS each attempt can have its own: call this at SMQ_EVENT_CREDENTIALS, before
+ * smq_credentials().
  *
  * client    the client, of a WebSocket
  * path      path and query, from its slash on; NULL or empty: "/mqtt"
