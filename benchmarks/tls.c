@@ -139,8 +139,10 @@ int main(int argc, char **argv) {
         int flush = flushes[index];
         long messages = flush < 16 ? most / 8 : most;
         double limit = raw(argv[1], port, messages, flush), tls = ours("mqtts", argv[1], port, messages, flush),
-               wss = ours("wss", argv[1], port + 1, messages, flush), plain = ours("mqtt", NULL, port - 1, messages, flush);
-        printf("%8d %11.0f ns %11.0f ns %11.0f ns %11.0f ns %8.2f %8.2f\n", flush, limit, tls, wss, plain, tls / limit, wss / tls);
+               wss = ours("wss", argv[1], port + 1, messages, flush),
+               plain = ours("mqtt", NULL, port - 1, messages, flush);
+        printf("%8d %11.0f ns %11.0f ns %11.0f ns %11.0f ns %8.2f %8.2f\n", flush, limit, tls, wss, plain, tls / limit,
+               wss / tls);
     }
     return 0;
 }

@@ -154,6 +154,14 @@ public struct Driver<
 
   var isLeaving: Bool { if case .open(let connection) = phase { connection.isLeaving } else { false } }
 
+  /// The last attempt, or connection, has ended, and the next one has not begun.
+  public var isBetweenAttempts: Bool {
+    switch phase {
+    case .disconnected, .waiting: true
+    case .authorizing, .opening, .open, .closing: false
+    }
+  }
+
   /// A name is being looked up.
   public var isResolving: Bool { phase.isOpening && link.stage == .resolve }
 

@@ -35,8 +35,12 @@ private func describe(_ client: borrowing Client, size: UInt32) -> smq_failure {
   unsafe result.status = Status(failure.cause).rawValue
   unsafe result.stage = Int32(failure.stage.rawValue)
   unsafe result.os_error = failure.cause.systemError
-  unsafe result.attempt = client.attempt
-  guard case .layer(let layer) = failure.cause, let said = client.layerFailure else { return unsafe result }
+  // What the layers know is of the attempt that is under way, if there is one.
+  let isOver = client.isBetweenAttempts
+  unsafe result.attempt = isOver ? client.attempt : client.attempt &- 1
+  guard isOver, case .layer(let layer) = failure.cause, let said = client.layerFailure else {
+    return unsafe result
+  }
   unsafe result.http_status = Int32(said.httpStatus)
   unsafe result.socks_reply = said.socksReply
   unsafe result.close_code = Int32(said.closeCode)

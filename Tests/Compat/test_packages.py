@@ -3,6 +3,7 @@ then on the drop-in, and what arrives at a witness is the same."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -229,6 +230,36 @@ event_route[mqtt:message] {{
         return [line.replace(stage.topic, "TOPIC") for line in stage.received()]
 
     on_both(scene)
+
+
+@pytest.mark.parametrize("secure", [False, True], ids=["TCP", "TLS"])
+def test_rtpengine(on_both, certificates: Certificates, secure: bool):
+    """Its own thread publishes how it is, larger than a packet of the network."""
+    program = installed("rtpengine", "rtpengine-daemon", "*/libmosquitto.so.1")
+
+    def scene(stage: Stage) -> object:
+        port = stage.broker.secure["tls_client"] if secure else stage.broker.port
+        where = [f"--mqtt-cafile={certificates.ca_file}", f"--mqtt-certfile={certificates.client.file}",
+                 f"--mqtt-keyfile={certificates.client.key}"] if secure else []
+        command = [
+            program, "--config-file=none", "--foreground", "--log-stderr", "--table=-1", "--interface=127.0.0.1",
+            f"--listen-ng=127.0.0.1:{free_port()}", f"--pidfile={stage.directory}/pid",
+            "--mqtt-host=localhost", f"--mqtt-port={port}", "--mqtt-id=rtpengine", "--mqtt-publish-qos=2",
+            "--mqtt-publish-interval=100", "--mqtt-publish-scope=global", f"--mqtt-publish-topic={stage.topic}/state"]
+        with stage.running([*command, *where]) as process:
+            stage.await_received("/state\t", 3)
+            stage.check_loaded(process)
+        first = stage.received("/state")[0].split("\t")
+        return first[:-1], shape(json.loads(first[-1]))
+
+    on_both(scene)
+
+
+def shape(value: object) -> object:
+    """What a JSON text has, without the numbers, which differ each time."""
+    if isinstance(value, dict):
+        return {name: shape(part) for name, part in value.items()}
+    return [shape(part) for part in value] if isinstance(value, list) else type(value).__name__
 
 
 def test_baresip(on_both):

@@ -160,6 +160,24 @@ def test_the_next_server_if_tls_fails(clients, listeners, tls):
     assert client.stats.ended_tls == len(bad)
 
 
+def test_a_failure_is_told_while_the_next_attempt_runs(clients, listeners, tls):
+    """But without what the layers said, as they speak to another server by then."""
+    hosts = ",".join(f"localhost:{listeners[name].port}" for name in ("expired", "good"))
+    client = clients(url=f"mqtts://{hosts}", reconnect=True, tls=tls, **QUICK)
+    assert client.failure().status == smq.OK
+    assert client.connect() == smq.OK
+    client.disconnected()
+    failure = client.failure()
+    assert (failure.status, failure.attempt, tls_of.CAUSES[failure.tls_cause], failure.tls_depth) == (
+        smq.ERR_TLS, 1, "EXPIRED", 0)
+    assert failure.text.value() and failure.not_after_s
+    client.wait_event(smq.EVENT_CONNECTED)
+    failure = client.failure()
+    assert (failure.status, failure.stage, failure.attempt) == (smq.ERR_TLS, smq.STAGE_TLS, 1)
+    assert (tls_of.CAUSES[failure.tls_cause], failure.tls_depth, failure.text.value(), failure.not_after_s) == (
+        "NONE", -1, b"", 0)
+
+
 @pytest.mark.parametrize("scheme, count", [("mqtts", 1), ("wss", 2)])
 def test_a_redirect_keeps_tls(clients, broker, mosquitto, certificates, tls, scheme, count):
     """To a server that speaks TLS, and from there back to one that does not: to that there is no connection."""
