@@ -9,7 +9,11 @@
 #include <string.h>
 #include <swiftmqtt-tls.h>
 
-enum { ROUNDS = 3, SIZE = 1000, WAIT_MS = 60000 };
+enum {
+    ROUNDS = 3,
+    SIZE = 1000,
+    WAIT_MS = 60000
+};
 
 #define must(condition)                                                                                                \
     do {                                                                                                               \

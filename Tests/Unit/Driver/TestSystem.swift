@@ -122,7 +122,10 @@ struct TestSystem: ~Copyable, Platform {
     return .transferred(count)
   }
   func shutdownWrite(_ socket: Channel) { at(socket)?.isShutDown = true }
-  func discard(_ socket: Channel) -> Transfer { at(socket)?.isClosed == true ? .closed : .wouldBlock }
+  func discard(_ socket: Channel) -> Transfer {
+    at(socket)?.received = []
+    return at(socket)?.isClosed == true ? .closed : .wouldBlock
+  }
   func close(_ socket: Channel) { network.sockets[Int(socket.rawValue)] = nil }
 }
 
