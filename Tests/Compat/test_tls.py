@@ -69,13 +69,17 @@ def test_a_connection_that_ends_late_is_told_in_the_log(ours, certificates, list
 @pytest.mark.parametrize("uri", [softhsm.URI_WITH_PIN, softhsm.URI_WITH_PIN.replace("client", "nothing")],
                          ids=["there", "not there"])
 def test_a_key_that_stays_in_its_hardware(on_both, certificates: Certificates, tmp_path: Path, uri: str):
+    """mosquitto_tls_set() opens the key even if an engine has it, and refuses one that is no file: so there is a file that has the
+    URI as its name, and nothing in it."""
     environment = softhsm.token(tmp_path, certificates.client)
+    (tmp_path / uri).touch()
 
     def body(caller: SecureCaller) -> list[str]:
         os.environ |= environment  # in this process, which has no engine yet
-        caller.set(*trusts(certificate=file_of("client"), key=lambda caller: uri.encode()))
+        os.chdir(tmp_path)
         caller.set("string_option", ENGINE, b"pkcs11")
         caller.set("string_option", KEYFORM, b"engine")
+        caller.set(*trusts(certificate=file_of("client"), key=lambda caller: uri.encode()))
         caller.attempt(caller.listeners["client"].port)
         return caller.story
 
