@@ -15,6 +15,7 @@ from ctypes import c_bool, c_void_p
 from pathlib import Path
 
 import pytest
+from Support import softhsm
 from Support.certificates import Certificates
 from Support.listener import Listener
 from Support.many_listeners import ManyListeners
@@ -23,7 +24,7 @@ from Support.waiting import PATIENCE
 from .calls import KINDS
 from .scenario import CONNACK
 from .test_client import in_a_process
-from .tls_caller import FALSE, SSL_CTX, TRUE, WITH_DEFAULTS, SecureCaller, no, openssl
+from .tls_caller import ENGINE, FALSE, KEYFORM, SSL_CTX, TRUE, WITH_DEFAULTS, SecureCaller, no, openssl
 from .tls_rows import ROWS, encrypted, file_of, root, says, trusts
 
 # Where ours differs: why, and our lines in the place of libmosquitto's.
@@ -63,6 +64,24 @@ def test_a_connection_that_ends_late_is_told_in_the_log(ours, certificates, list
 
     alert = "log: OpenSSL Error[0]: error:0A00045C:SSL routines::tlsv13 alert certificate required"
     assert in_a_process(body) == ["connect = 0", "on_disconnect 7", "loop = 7", alert]
+
+
+@pytest.mark.parametrize("uri", [softhsm.URI_WITH_PIN, softhsm.URI_WITH_PIN.replace("client", "nothing")],
+                         ids=["there", "not there"])
+def test_a_key_that_stays_in_its_hardware(on_both, certificates: Certificates, tmp_path: Path, uri: str):
+    environment = softhsm.token(tmp_path, certificates.client)
+
+    def body(caller: SecureCaller) -> list[str]:
+        os.environ |= environment  # in this process, which has no engine yet
+        caller.set(*trusts(certificate=file_of("client"), key=lambda caller: uri.encode()))
+        caller.set("string_option", ENGINE, b"pkcs11")
+        caller.set("string_option", KEYFORM, b"engine")
+        caller.attempt(caller.listeners["client"].port)
+        return caller.story
+
+    real, ours = on_both(body)
+    assert ours == real
+    assert any(line.startswith("connected") for line in real) == (uri == softhsm.URI_WITH_PIN), real
 
 
 def test_files_are_read_at_each_attempt(on_both, tmp_path: Path):

@@ -398,3 +398,23 @@ def test_secrets(clients, certificates, broker, case, tmp_path, name, fault):
     # Of a ticket, no sixteen bytes on end.
     assert not [at for at in range(0, len(ticket) - 16, 16) if len(set(ticket[at:at + 16])) > 8 and ticket[at:at + 16] in inside]
     assert told
+
+
+@pytest.mark.parametrize("name", ["SOCKS5 password", "CONNECT", "WebSocket", "all over SOCKS5", "all over CONNECT"])
+def test_what_a_handshake_has_sent_is_wiped(clients, case, name):
+    """While the connection is open: the requests for the next attempt have the secrets, each once, and nothing else does."""
+    made = case(name)
+    options = dict(made.options)
+    if smq.STAGE_WEBSOCKET in made.stages:
+        options["websocket_headers"] = f"Authorization: Bearer {TOKEN}\r\n"
+    client = clients(**options)
+    client.connected()
+    inside = block(client)
+    # Their ends: the beginning of the buffer has something else by now.
+    assert inside.count(LOGIN[1][-6:].encode()) == ("proxy" in options)
+    assert inside.count(TOKEN[-8:].encode()) == ("websocket_headers" in options)
+    basic = base64.b64encode(":".join(LOGIN).encode())
+    assert basic[-12:] not in inside and b"Proxy-Authorization" not in inside
+    assert client.leave().status == smq.OK
+    assert client.connected().status == smq.OK
+    assert block(client).count(LOGIN[1][-6:].encode()) == ("proxy" in options)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import random
+import ssl
 
 import pytest
 
 from Support import smq, tls as tls_of
-from Support.certificates import Certificates
+from Support.certificates import CLIENT, Authority, Certificates
 from Support.handshakes import TLS, Peer, WebSocket
 from Support.routes import ROUTES
-from Support.scripted_broker import Script, refuse
+from Support.scripted_broker import Script, close, refuse
 
 V4, V5 = smq.PROTOCOL_3_1_1, smq.PROTOCOL_5_0
 LARGE = 60_000
@@ -196,9 +197,12 @@ def test_a_redirect_keeps_tls(clients, broker, mosquitto, certificates, tls, sch
         assert (len(peer.seen), len(other.seen)) == (2, 1)
 
 
-def test_fallback_to_older_versions(clients, broker, stack):
+@pytest.mark.parametrize("how", ["refused", "closed"])
+def test_fallback_to_older_versions(clients, broker, stack, how):
+    """Servers that do not speak a version say so, or close: TCP, TLS or the WebSocket."""
     scheme, options, peer = stack
-    broker.scripts = [Script(at={1: refuse(0x84)}), Script(at={1: refuse(1)})]
+    first, second = (refuse(0x84), refuse(1)) if how == "refused" else (close, close)
+    broker.scripts = [Script(at={1: first}), Script(at={1: second})]
     client = clients(url=f"{scheme}://localhost:{peer.port}", client_id="c", protocol=V5, flags=smq.OPTION_FALLBACK,
                      **options)
     event = client.connected()
@@ -215,6 +219,57 @@ def test_a_certificate_that_is_refused_is_no_reason_to_speak_an_older_version(cl
     client.ended_with(smq.ERR_TLS, smq.STAGE_TLS)
     assert client.stats.attempts == 1
     assert tls_of.CAUSES[client.failure().tls_cause] == "EXPIRED"
+
+
+@pytest.mark.parametrize("name", ["other.example", "other.example."])
+def test_the_name_to_check_may_end_with_a_dot(clients, listeners, tls, name):
+    """As a host may (RFC 3986 section 3.2.2), and a certificate's name does not."""
+    client = clients(url=listeners["wrong-name"].url_for("localhost"), tls=tls, tls_name=name)
+    client.connected()
+    assert client.leave().status == smq.OK
+
+
+CLIENTS = {None: ("CERTIFICATE_WANTED", 116), "unknown_client": ("CERTIFICATE_REFUSED", 48)}
+
+
+@pytest.mark.parametrize("listener", ["client", "wss-client"])
+@pytest.mark.parametrize("who", CLIENTS)
+def test_a_client_certificate_is_refused_behind_the_handshake(clients, listeners, certificates, listener, who):
+    """In TLS 1.3 the server sees it when the client's handshake is over (RFC 8446 section 4.4.2.4): a failure of TLS with its
+    alert nevertheless, and no reason to speak an older version."""
+    own = getattr(certificates, who) if who else None
+    files = dict(certificate_file=own.file, key_file=own.key) if own else {}
+    with tls_of.Tls(ca_file=certificates.ca_file, **files) as settings:
+        client = clients(url=listeners[listener].url_for("localhost"), protocol=V5, flags=smq.OPTION_FALLBACK, tls=settings)
+        assert client.connect() == smq.OK
+        client.ended_with(smq.ERR_TLS, smq.STAGE_TLS)
+        failure = client.failure()
+        assert (tls_of.CAUSES[failure.tls_cause], failure.tls_alert) == CLIENTS[who]
+        assert (client.stats.attempts, client.stats.connections) == (1, 0)
+        client.close()
+
+
+@pytest.mark.parametrize("version", [0x0303, 0x0304])
+def test_a_chain_larger_than_the_buffer_of_the_engine(clients, broker, certificates, tmp_path, version):
+    """The client's part of the handshake takes several turns, between which nothing comes from the server."""
+    much = {"nsComment": "x" * 16_000}
+    root = Authority(tmp_path, "large")
+    middle = root.authority("large-middle", extensions=much)
+    own = middle.authority("large-lower", extensions=much).issue("large-client", names="DNS:client", extensions=CLIENT | much)
+    assert len(own.chain.read_bytes()) > 60_000
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.verify_mode = ssl.CERT_REQUIRED
+    context.load_verify_locations(root.certificate)
+    context.maximum_version = ssl.TLSVersion(version)
+    with Peer(TLS(certificates.good, context=context), upstream=broker.port) as peer, tls_of.Tls(
+        ca_file=certificates.ca_file, certificate_file=own.chain, key_file=own.key) as settings:
+        client = clients(url=f"mqtts://localhost:{peer.port}", tls=settings)
+        client.connected()
+        assert client.publish("a", b"x", qos=1, cookie=1) == smq.OK
+        assert client.completed(1).status == smq.OK
+        assert client.leave().status == smq.OK
+        assert peer.violations == []
+        client.close()
 
 
 # ---- Refusals of real proxies

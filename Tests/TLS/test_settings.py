@@ -13,8 +13,8 @@ import sys
 
 import pytest
 
+from Support import softhsm
 from Support.certificates import Authority, hashed_directory, openssl
-from Support.servers import need
 
 from . import engine
 from .engine import CONSTANTS, Connection, Failed, Given, Options, Settings, leave, mqtt
@@ -141,17 +141,7 @@ def test_certificate_and_key(certificates, asking):
 
 
 def test_a_key_that_stays_in_its_hardware(certificates, asking, tmp_path):
-    need("softhsm2-util", "tls"), need("pkcs11-tool", "tls")
-    (tmp_path / "tokens").mkdir()
-    config = tmp_path / "softhsm2.conf"
-    config.write_text(f"directories.tokendir = {tmp_path}/tokens\n")
-    module = "/usr/lib/softhsm/libsofthsm2.so"
-    environment = {**os.environ, "SOFTHSM2_CONF": str(config), "PKCS11_MODULE_PATH": module}
-    run = {"env": environment, "check": True, "capture_output": True, "timeout": 60}
-    subprocess.run(["softhsm2-util", "--init-token", "--free", "--label", "smq", "--pin", "9753", "--so-pin", "1234"], **run)
-    pkcs8 = tmp_path / "client.pkcs8"
-    openssl("pkcs8", "-topk8", "-nocrypt", "-in", certificates.client.key, "-out", pkcs8)
-    subprocess.run(["softhsm2-util", "--import", pkcs8, "--token", "smq", "--label", "client", "--id", "01", "--pin", "9753"], **run)
+    environment = {**os.environ, **softhsm.token(tmp_path, certificates.client)}
     # In a process of its own: the engine reads the environment, and stays in the process.
     program = f"""
 import sys

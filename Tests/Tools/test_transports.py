@@ -12,6 +12,7 @@ import termios
 from pathlib import Path
 
 import pytest
+from Support import softhsm
 from Support.certificates import Certificates
 from Support.forward_proxies import Microsocks, Squid, Tinyproxy
 from Support.many_listeners import ManyListeners
@@ -95,6 +96,22 @@ def test_options_of_sockets(listeners: ManyListeners):
     works("-h", "127.0.0.1", "-p", listeners.port, "--interface", "lo")
     fails(r"cannot connect to 127\.0\.0\.1 port \d+: No such device", "-h", "127.0.0.1", "-p", listeners.port, "--interface",
           "nothing0")
+
+
+def test_a_key_that_stays_in_its_hardware(listeners: ManyListeners, certificates: Certificates, tmp_path: Path):
+    """By its URI alone, or as Mosquitto's programs are told of it."""
+    where = softhsm.token(tmp_path, certificates.client)
+    options = ["-L", listeners["client"].url_for("localhost"), *ca(certificates), "--cert", certificates.client.file, "--key"]
+    for key in (
+        [softhsm.URI_WITH_PIN],
+        [softhsm.URI_WITH_PIN, "--keyform", "engine"],
+        [softhsm.URI_WITH_PIN, "--keyform", "engine", "--tls-engine", "pkcs11"],
+    ):
+        result = smq("pub", *options, *key, *PUB, **where)
+        assert (result.returncode, result.stderr) == (0, b""), (key, result)
+    result = smq("pub", *options, softhsm.URI_WITH_PIN.replace("client", "nothing"), *PUB, **where)
+    # The engine has lines of its own, in which it repeats the URI.
+    assert result.returncode == 1 and result.stderr.endswith(b"\nsmq pub: TLS: --key: failed loading private key\n"), result
 
 
 def test_bench_over_tls(listeners: ManyListeners, certificates: Certificates):

@@ -112,6 +112,7 @@ final class DriverHarness<Link: Transport & ~Copyable, System: Platform & ~Copya
     set { driver.engine.readsAhead = newValue }
   }
   var outputSize: Int { Self.outputSize(of: driver) }
+  func say(_ line: String) { driver.engine.say(line) }
   func connect(at now: Instant) -> Bool { driver.connect(at: now) }
   func wait(timeout: Int32) -> WaitResult { driver.wait(timeout: timeout) }
   func service(at now: Instant) -> Bool { driver.service(at: now) }

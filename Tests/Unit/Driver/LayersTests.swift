@@ -8,9 +8,9 @@ import Transports
 @Suite(.serialized) struct LayersTests {
   private static func at(_ network: TestNetwork) -> Instant { Instant(milliseconds: network.now) }
 
-  private typealias Harness = DriverHarness<AnyTransport, TestSystem>
+  typealias Harness = DriverHarness<AnyTransport, TestSystem>
 
-  private static func connected(
+  static func connected(
     _ network: TestNetwork, _ memory: Memory
   ) -> Harness {
     let driver = memory.driver(memory.layered(), TestSystem(network: network))
@@ -20,11 +20,11 @@ import Transports
   }
 
   /// What was sent behind what was looked at before.
-  private static func sent(_ network: TestNetwork, from offset: Int = 0) -> String {
+  static func sent(_ network: TestNetwork, from offset: Int = 0) -> String {
     String(decoding: network.opened.last?.sent.dropFirst(offset) ?? [], as: UTF8.self)
   }
 
-  private static func end(of driver: Harness) -> (cause: FailureCause, stage: FailureStage)? {
+  static func end(of driver: Harness) -> (cause: FailureCause, stage: FailureStage)? {
     guard case .disconnected(let failure) = driver.nextEvent() else { return nil }
     return (failure.cause, failure.stage)
   }
@@ -283,12 +283,12 @@ import Transports
   // MARK: WebSocket
 
   /// That of sixteen bytes of 4, which the test's system draws.
-  private static let accept = "Sec-WebSocket-Accept: \(acceptKey)\r\n"
-  private static let acceptKey = "qxuoi6TdLAVblW3X0cuvPg6Ld2A="
-  private static let upgrade =
+  static let accept = "Sec-WebSocket-Accept: \(acceptKey)\r\n"
+  static let acceptKey = "qxuoi6TdLAVblW3X0cuvPg6Ld2A="
+  static let upgrade =
     "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
 
-  private static func frame(_ text: String, opcode: UInt8 = 2) -> [UInt8] {
+  static func frame(_ text: String, opcode: UInt8 = 2) -> [UInt8] {
     [0x80 | opcode, UInt8(text.utf8.count)] + text.utf8
   }
 

@@ -5,14 +5,20 @@ import Transports
 /// is a length and as many bytes, each of them masked. It has room for one record in each direction, and keeps a
 /// record that has come until all of it was read.
 ///
+/// To port 667 the client's part of the handshake is long: behind the server's answer it says `flight` times `+`, in
+/// pieces for which there is room.
+///
 /// The length 0 is the peer's close_notify, and its own. 255 is an alert, which ends the connection with its number
 /// in the next byte.
 enum MaskingEngine {
   static let mask: UInt8 = 0x55
   static let longestRecord = 100
+  static let flight: Int32 = 1000
 
   struct Connection: BitwiseCopyable {
     var answers: UInt8 = 0
+    /// What is left of the client's part of the handshake.
+    var flight: Int32 = 0
     var isFinished = false
     var inCount: Int32 = 0
     var outCount: Int32 = 0
@@ -48,6 +54,7 @@ enum MaskingEngine {
       connection.initialize(to: Connection())
       connection.pointee.output[0] = UInt8(ascii: ">")
       connection.pointee.outCount = 1
+      if target!.pointee.port == 667 { connection.pointee.flight = MaskingEngine.flight }
       return 0
     }
     engine.receive_buffer = { memory, data, size in
@@ -69,7 +76,13 @@ enum MaskingEngine {
         MaskingEngine.drop(1, connection)
         connection.pointee.answers += 1
       }
-      return connection.pointee.answers == 2 ? 1 : 0
+      guard connection.pointee.answers == 2 else { return 0 }
+      while connection.pointee.flight > 0, connection.pointee.outCount < 128 {
+        connection.pointee.output[Int(connection.pointee.outCount)] = UInt8(ascii: "+")
+        connection.pointee.outCount += 1
+        connection.pointee.flight -= 1
+      }
+      return connection.pointee.flight == 0 ? 1 : 0
     }
     engine.read = { memory, data, size, failure in
       let connection = memory!.assumingMemoryBound(to: Connection.self)
