@@ -5,7 +5,8 @@
  *
  * libswiftmqtt depends on libc alone, and knows TLS as a struct of functions: the engine. A program hands one
  * over in smq_options.tls. libswiftmqtt-tls has one for OpenSSL (<swiftmqtt-tls.h>), and examples-c shows one
- * of a program's own. Who only uses an engine needs no more of this header than the causes of a failure.
+ * of a program's own. If you only use an engine, you need no more of this header than the causes of a
+ * failure.
  *
  * An engine does no input and no output. The client brings the bytes that came from the network, and takes
  * those that are to be sent, whatever carries them: a socket, a proxy, a serial line, a simulation. So an
@@ -76,10 +77,11 @@ typedef struct smq_tls_target {
     uint32_t size;         /* sizeof(smq_tls_target) */
     uint16_t port;         /* 1 to 65,535; 0: a socket of the file system */
     uint16_t now_valid;    /* 1: now_s is set */
-    int64_t now_s;         /* the wall clock, in seconds since 1970-01-01 00:00 UTC. Not set by a bare engine, which
-                            reads no clock: the engine uses its own */
-    const char *name;      /* smq_options.tls_name, or the host: a host name or a numeric address, for SNI and for the
-                            check of the certificate; zero-terminated, without brackets, zone and trailing dot */
+    int64_t now_s;         /* the wall clock, in seconds since 1970-01-01 00:00 UTC. Not set with
+                            SMQ_OPTION_OWN_TRANSPORT, where the client reads no clock: use your own */
+    const char *name;      /* smq_options.tls_name, or the host: a host name or a numeric address, for the check of the
+                            certificate, and for SNI unless address_size is set (RFC 6066, section 3);
+                            zero-terminated, without brackets, zone and trailing dot */
     size_t name_size;      /* without the zero: 1 to 253 */
     const uint8_t *alpn;   /* smq_options.alpn: the name of one application protocol (RFC 7301), or NULL */
     size_t alpn_size;      /* 0 to 255 */
@@ -102,6 +104,11 @@ typedef struct smq_tls_failure {
     char text[128];    /* the TLS library's own words; zero-terminated. Never a secret */
 } smq_tls_failure;
 
+#define SMQ_TLS_FAILURE_INIT                                                                                           \
+    {                                                                                                                  \
+        sizeof(smq_tls_failure), 0, -1, -1, 0, 0, 0, { 0 }, { 0 }                                                      \
+    }
+
 /* An open connection. The client sets size, and everything else to zero. */
 typedef struct smq_tls_info {
     uint32_t size;         /* sizeof(smq_tls_info) */
@@ -115,6 +122,9 @@ typedef struct smq_tls_info {
     void *connection; /* the library's own object for it, such as an SSL *, or NULL; valid until the connection ends */
 } smq_tls_info;
 
+#define SMQ_TLS_INFO_INIT                                                                                              \
+    { sizeof(smq_tls_info), 0, 0, 0, 0, { 0 }, { 0 }, { 0 }, NULL }
+
 /* A certificate that the server sent. The client sets size, and everything else to zero. */
 typedef struct smq_tls_certificate {
     uint32_t size;        /* sizeof(smq_tls_certificate) */
@@ -127,6 +137,11 @@ typedef struct smq_tls_certificate {
     char names[512]; /* the names and addresses it is for, separated by ", ", shortened if need be */
     char key[64];    /* the kind and size of its key, such as "P-256" or "RSA 2048" */
 } smq_tls_certificate;
+
+#define SMQ_TLS_CERTIFICATE_INIT                                                                                       \
+    {                                                                                                                  \
+        sizeof(smq_tls_certificate), 0, 0, 0, { 0 }, { 0 }, { 0 }, { 0 }, { 0 }                                        \
+    }
 
 /* smq_tls_engine.flags */
 enum {
@@ -146,11 +161,11 @@ typedef struct smq_tls_engine {
     const char *name; /* of the library, for logs: "OpenSSL 3.0.19" */
 
     /* Returns how many bytes a connection with these settings (smq_options.tls_settings) needs; the same each time. They are a
-       part of the client's block. */
+       part of the client's block. 0: the settings are none of this engine's; the client then returns SMQ_ERR_OPTION. */
     size_t (*connection_bytes)(const void *settings);
 
     /* Begins a connection in `memory`: zeroed, aligned to SMQ_MEMORY_ALIGNMENT, `size` is what connection_bytes said. Returns
-       0, or -1 with *failure filled in. */
+       0, or -1 with *failure filled in and all that it had allocated released: `end` is not called then. */
     int32_t (*begin)(const void *settings, void *memory, size_t size, const smq_tls_target *target,
                      smq_tls_failure *failure);
 
@@ -166,8 +181,8 @@ typedef struct smq_tls_engine {
     int32_t (*handshake)(void *connection, smq_tls_failure *failure);
 
     /* Reads up to `size` bytes, at least 1, of what the peer sent. Returns how many, 0 if it needs more bytes, or needs those
-       sent that wait, SMQ_TLS_END at the peer's close_notify, or -1 with *failure filled in. A refusal of the client certificate
-       comes here in TLS 1.3. */
+       sent that wait, SMQ_TLS_END at the peer's close_notify, or -1 with *failure filled in; after one of the two it is not called
+       again. A refusal of the client certificate comes here in TLS 1.3. */
     int32_t (*read)(void *connection, void *data, size_t size, smq_tls_failure *failure);
 
     /* Encrypts up to `size` bytes, at least 1, from the front. Returns how many it took, which then count as sent; 0 if it

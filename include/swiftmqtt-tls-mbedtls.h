@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: MIT
  *
  *     smq_mbedtls_options options = SMQ_MBEDTLS_OPTIONS_INIT;
- *     smq_tls_failure why = { .size = sizeof why };
+ *     smq_tls_failure why = SMQ_TLS_FAILURE_INIT;
  *     smq_mbedtls_settings *settings;
  *     options.ca_file = smq_string("/etc/sensord/ca.pem");
  *     if (smq_mbedtls_open(&options, &settings, &why) != SMQ_OK) …     why.text says what is wrong
@@ -78,7 +78,10 @@ typedef struct smq_mbedtls_options {
 } smq_mbedtls_options;
 
 #define SMQ_MBEDTLS_OPTIONS_INIT                                                                                       \
-    { .size = sizeof(smq_mbedtls_options) }
+    {                                                                                                                  \
+        sizeof(smq_mbedtls_options), 0, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 },  \
+            { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, 0, 0, 0, 0, NULL, NULL                    \
+    }
 
 /*
  * Returns the engine, for smq_options.tls. Any thread, any time. Never NULL.

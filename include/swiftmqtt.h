@@ -189,7 +189,8 @@ enum {
                                   packet */
     SMQ_ERR_CREDENTIALS = -406, /* the program called smq_withhold_credentials() */
     SMQ_ERR_TLS = -407,         /* TLS failed: smq_last_failure() has the cause */
-    SMQ_ERR_PROXY = -408,       /* the proxy refused, or is none: smq_last_failure() has its answer */
+    SMQ_ERR_PROXY = -408,       /* the proxy refused the connection, or the peer is not a proxy of this kind:
+                                   smq_last_failure() has its answer */
     SMQ_ERR_WEBSOCKET = -409    /* the WebSocket could not be opened, or the server broke a rule of RFC 6455:
                                    smq_last_failure() has HTTP's answer, or the close code */
 };
@@ -897,9 +898,10 @@ typedef struct smq_options {
                                   it may refuse, or ignore it */
 
     /*
-     * A proxy, which connects to the server: socks5://[user[:password]@]host[:port][/] (RFC 1928; port 1080)
-     * or http://… (CONNECT, RFC 9110 section 9.3.6; port 80; user and password as Basic). The proxy looks the
-     * server's name up; nobody here does. All servers are reached through it. user and password are
+     * A proxy, which connects to the server: socks5://[user[:password]@]host[:port][/] (RFC 1928; port 1080),
+     * which may be written socks5h://, too, or http://… (CONNECT, RFC 9110 section 9.3.6; port 80; user and
+     * password as Basic). The proxy looks the server's name up; nobody here does. All servers are reached
+     * through it. A password that is not given is sent as an empty one. user and password are
      * percent-encoded, and at most 255 bytes each. Not with a socket in the file system, and with
      * SMQ_OPTION_ASK_ADDRESSES only with a numeric address. With SMQ_OPTION_OWN_TRANSPORT the program opens
      * the connection to the proxy.
@@ -913,8 +915,8 @@ typedef struct smq_options {
                                          at most 4,096 bytes; empty, and for a URL without a path: "/mqtt" */
     smq_bytes websocket_headers;      /* more lines of the request, each with "\r\n" at its end, at most
                                          8,192 bytes. Not those that the library writes itself: Upgrade,
-                                         Connection, Sec-WebSocket-…, nor of a body. One of Host replaces
-                                         that of the URL */
+                                         Connection, Sec-WebSocket-…, and none that announces a body. A
+                                         Host field replaces the one made from the URL */
     smq_bytes websocket_protocol;     /* the subprotocols to offer, separated by ", ", at most 255 bytes;
                                          empty: "mqtt", for 3.1 "mqttv3.1, mqtt" */
     uint32_t websocket_bytes;         /* the largest frame to send, with its header of up to 14 bytes: 256
@@ -1324,9 +1326,10 @@ SMQ_API int32_t smq_tls_describe_certificate(const smq_client *client, uint32_t 
                                              smq_tls_certificate *certificate);
 
 /*
- * Gives the next attempts another path and other headers for their WebSocket request: a URL that is signed
- * for some minutes, a token. Together with SMQ_OPTION_ASK_CREDENTIALS each attempt can have its own: call
- * this at SMQ_EVENT_CREDENTIALS, before smq_credentials().
+ * Gives the WebSocket request another path and other headers: a URL that is signed for some minutes, a token.
+ * They are for all requests that have not been sent yet, that of an attempt under way included. Together with
+ * SMQ_OPTION_ASK_CREDENTIALS each attempt can have its own: call this at SMQ_EVENT_CREDENTIALS, before
+ * smq_credentials().
  *
  * client    the client, of a WebSocket
  * path      path and query, from its slash on; NULL or empty: "/mqtt"
@@ -2038,7 +2041,8 @@ SMQ_API int32_t smq_flush(smq_client *client);
  * ------------------------------------------------------------------------------------------- */
 
 /*
- * Reports that the connection that SMQ_EVENT_OPEN asked for is open: CONNECT is the first thing to be sent.
+ * Reports that the connection that SMQ_EVENT_OPEN asked for is open: the handshakes of proxy, TLS
+ * and WebSocket begin, if there are any, and then CONNECT is sent.
  *
  * client   the client
  * now_ms   the time
@@ -2395,7 +2399,7 @@ enum {
  *
  * The first number of SMQ_LOG_ENDED, as in the ended_… of smq_stats: 0 requested, 1 refused, 2
  * server_closed, 3 malformed, 4 protocol, 5 keep_alive, 6 stream, 7 resolve, 8 network, 9 closed, 10
- * timeout, 11 credentials.
+ * timeout, 11 credentials, 12 tls, 13 proxy, 14 websocket.
  */
 enum {
     SMQ_LOG_ATTEMPT = 1,        /* info: an attempt to connect begins: its number; server as in smq_event */
@@ -2404,7 +2408,7 @@ enum {
     SMQ_LOG_ADDRESS = 4,        /* debug: an address is tried: which, counted from 0 */
     SMQ_LOG_ADDRESS_FAILED = 5, /* warning: an address failed: which of the four parallel attempts of the
                                    race; errno */
-    SMQ_LOG_OPENED = 6,         /* debug: the network connection is open, CONNECT is sent */
+    SMQ_LOG_OPENED = 6,         /* debug: the network connection is open, with proxy, TLS and WebSocket */
     SMQ_LOG_CONNECTED = 7,      /* info: CONNACK accepted the connection: SMQ_PROTOCOL_…, and nothing else */
     SMQ_LOG_ENDED = 8,          /* info: an attempt or a connection ended: why, see above; SMQ_STAGE_… */
     SMQ_LOG_WAITING = 9,        /* info: waiting until the next attempt is due: milliseconds */

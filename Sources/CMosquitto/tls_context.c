@@ -30,8 +30,10 @@ enum {
     PIN_BYTES = 20 /* SHA-1 */
 };
 
-/* Of a context whose server proves who it is by a key that both know. It is freed with the context. */
+/* Of a context whose server proves who it is by a key that both know. It is freed with the context, and so is the one before
+   it: in a context of the program's, a handshake of another client may be reading that one. */
 struct shared_key {
+    struct shared_key *before;
     char *identity;
     size_t size;
     unsigned char bytes[PSK_BYTES];
@@ -52,11 +54,13 @@ static CRYPTO_ONCE once = CRYPTO_ONCE_STATIC_INIT;
 static int key_index = -1;
 
 static void free_key(void *parent, void *pointer, CRYPTO_EX_DATA *data, int index, long number, void *argument) {
-    struct shared_key *key = pointer;
     (void)parent, (void)data, (void)index, (void)number, (void)argument;
-    if (!key) return;
-    shim_forget(key->identity, strlen(key->identity));
-    shim_forget(key, sizeof(*key));
+    for (struct shared_key *key = pointer; key;) {
+        struct shared_key *before = key->before;
+        shim_forget(key->identity, strlen(key->identity));
+        shim_forget(key, sizeof(*key));
+        key = before;
+    }
 }
 
 static void prepare(void) {
@@ -250,14 +254,16 @@ static int32_t set_key(struct shim_tls_attempt *a) {
     }
     key->identity = copy;
     key->size = bytes_of_hex(a->set->texts[SHIM_TLS_PSK], key->bytes, sizeof key->bytes);
-    /* In a context of the program's, another client may be using the one that is there. */
     struct shared_key *before = SSL_CTX_get_ex_data(a->context, key_index);
     int is_same = before && before->size == key->size && memcmp(before->bytes, key->bytes, key->size) == 0 &&
                   strcmp(before->identity, key->identity) == 0;
-    int is_set = is_same || SSL_CTX_set_ex_data(a->context, key_index, key);
-    struct shared_key *unused = is_set && !is_same ? before : key;
-    free_key(NULL, unused, NULL, 0, 0, NULL);
-    if (!is_set) return MOSQ_ERR_NOMEM;
+    key->before = is_same ? NULL : before;
+    int is_set = !is_same && SSL_CTX_set_ex_data(a->context, key_index, key);
+    if (!is_set) {
+        key->before = NULL;
+        free_key(NULL, key, NULL, 0, 0, NULL);
+    }
+    if (!is_set && !is_same) return MOSQ_ERR_NOMEM;
     SSL_CTX_set_psk_client_callback(a->context, give_key);
     if (!a->set->texts[SHIM_TLS_CIPHERS]) SSL_CTX_set_cipher_list(a->context, "PSK");
     a->flags |= SMQ_TLS_NO_VERIFY; /* a server without the key may have a certificate, which nobody can check */

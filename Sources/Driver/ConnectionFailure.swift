@@ -48,7 +48,9 @@ public enum FailureCause: BitwiseCopyable {
     case .closed: 9
     case .timeout: 10
     case .declined: 11
-    case .layer: 12
+    case .layer(.tls): 12
+    case .layer(.proxy): 13
+    case .layer(.webSocket): 14
     }
   }
 }

@@ -110,7 +110,9 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
     finishDisconnect(at: now)
     transmit(at: now)
     finishDisconnect(at: now)
-    _ = link.flush(on: &system)
+    if case .broken(let layer) = link.flush(on: &system) {
+      if isLive { transportEnded(.layer(layer), at: now) } else if phase.isOpening { end(.layer(layer)) }
+    }
     offeredBytes = link.output.count
     return offeredBytes > 0
   }

@@ -5,7 +5,8 @@ import Storage
 extension AnyTransport {
   mutating func prepareLayers(_ host: Span<UInt8>, port: UInt16) {
     isConnected = false
-    if hasLayers { layers.element.prepare(host, port: port) }
+    // A socket in the file system has no port, and no engine is told one.
+    if hasLayers { layers.element.prepare(host, port: isUnix ? 0 : port) }
   }
 
   /// A socket that is open is one that the layers begin on.
@@ -42,6 +43,7 @@ extension AnyTransport {
       case .transferred, .wouldBlock: break
       case .closed, .failed, .broken:
         // What the peer said before is there to be read, and says why.
+        layers.element.sendingFailed()
         if case .transferred = fetched, case .failed(let error) = layers.element.advance() {
           return .failed(error)
         }

@@ -49,7 +49,7 @@ public struct AnyTransport: ~Copyable, Transport {
   var isCallerDriven: Bool {
     @inline(always) get { Feature.hasEngine && kind == .callerDriven }
   }
-  private var isUnix: Bool {
+  var isUnix: Bool {
     @inline(always) get { Feature.hasUnix && kind == .unix }
   }
   var hasLayers: Bool {
@@ -193,11 +193,12 @@ public struct AnyTransport: ~Copyable, Transport {
     var sum = 0
     while true {
       stockKeys(on: &system)
-      layers.element.settle()
+      let settled = layers.element.settle()
       // The application takes what waits by itself.
-      guard isPolled else { return .wouldBlock }
+      guard isPolled else { return settled }
       let result = Self.sendOutput(of: layers, to: socket, on: &system)
       guard case .transferred(let count) = result else {
+        if case .wouldBlock = result, case .broken = settled { return settled }
         if sum > 0, case .wouldBlock = result { return .transferred(sum) }
         return result
       }

@@ -102,7 +102,7 @@ final class Way {
     text += "; \(certificate.key.escaped), \(pin)"
     findings.report(
       "certificate", isShort ? .note : .fine, text,
-      advice: isShort ? "renew it soon: connections fail from its last day on" : ""
+      advice: isShort ? "renew it soon: connections fail once it has expired" : ""
     ) { json in
       put("subject", certificate.subject, &json)
       put("issuer", certificate.issuer, &json)

@@ -46,15 +46,17 @@ def test_compiles_alone(tmp_path, compiler, language, standard):
 
 # A field that is added to a struct has to be added to its macro; what the macro leaves out is no error in C.
 INIT_MACROS = re.findall(r"#define (SMQ_\w+_INIT)\b", HEADER.read_text())
+TLS_MACROS = [(header, macro) for header in ("swiftmqtt-tls-engine", "swiftmqtt-tls", "swiftmqtt-tls-mbedtls")
+              for macro in re.findall(r"#define (SMQ_\w+_INIT)\b", (HEADER.parent / f"{header}.h").read_text())]
 
 
-@pytest.mark.parametrize("macro", INIT_MACROS)
+@pytest.mark.parametrize("header, macro", [*(("swiftmqtt", macro) for macro in INIT_MACROS), *TLS_MACROS])
 @pytest.mark.parametrize("compiler, language, standard", [
     ("gcc", "c", "c99"), ("gcc", "c", "c11"), ("g++", "c++", "c++11"), ("g++", "c++", "c++20")])
-def test_an_init_macro_sets_every_field(tmp_path, macro, compiler, language, standard):
+def test_an_init_macro_sets_every_field(tmp_path, header, macro, compiler, language, standard):
     struct = macro.removesuffix("_INIT").lower()
     source = tmp_path / "init"
-    source.write_text(f"#include <swiftmqtt.h>\n{struct} made = {macro};\n")
+    source.write_text(f"#include <{header}.h>\n{struct} made = {macro};\n")
     run(compiler, "-x", language, f"-std={standard}", *STRICT, "-Wmissing-field-initializers", f"-I{HEADER.parent}", source)
 
 

@@ -362,6 +362,29 @@ WRONG = [
 ]  # fmt: skip
 
 
+EMPTY = [
+    *({name: ""} for name in (
+        "ca_file", "ca_directory", "ca_pem", "certificate_file", "certificate_pem", "key_file", "key_pem", "key_uri", "key_engine",
+        "crl_file", "psk", "psk_identity", "ciphers", "cipher_suites", "groups", "key_log_file")),
+    {"ca_pem": b""}, {"psk": b""}, {"pins": []},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("options", EMPTY, ids=repr)
+def test_what_is_empty_is_no_default(options):
+    """A variable of the environment without a value, a file without anything: they do not mean that all CAs of the system are
+    trusted, or any key."""
+    with pytest.raises(swiftmqtt.ArgumentError, match=f"{next(iter(options))} is empty"):
+        TLS(**options)
+
+
+def test_no_data_is_no_ca():
+    """ssl.SSLContext refuses it, too."""
+    for nothing in "", b"":
+        with pytest.raises(ValueError):
+            swiftmqtt.create_default_context(cadata=nothing).settings()
+
+
 @pytest.mark.parametrize("options, said", WRONG, ids=lambda value: "-".join(value) if isinstance(value, dict) else "")
 def test_wrong_options(options, said):
     with pytest.raises(swiftmqtt.ArgumentError, match=said):

@@ -279,7 +279,7 @@ def test_asyncio(listeners, nginx, forward, level):
         ("ws://localhost", {"websocket_headers": {"a": "b\r\nc: d"}}, "line end"),
         ("ws://localhost", {"websocket_headers": 5}, "a dict of headers"),
         ("ws://localhost", {"websocket_headers": ["a: b"]}, "a dict of headers"),
-        ("ws://localhost", {"websocket_headers": {"Host": "other"}}, "cannot have Host"),
+        ("ws://localhost", {"websocket_headers": {"Upgrade": "other"}}, "cannot have Upgrade"),
         ("ws://localhost", {"websocket_bytes": 5}, "websocket_bytes=5"),
         ("mqtt://localhost", {"dscp": 64}, "dscp=64"),
         ("mqtt://localhost", {"tcp_keep_alive_s": 40_000}, "tcp_keep_alive_s"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import socket
 import time
 
@@ -14,6 +15,9 @@ from .memory_peer import MemoryPeer, server_context
 
 CRL_CHECK, CRL_ALL, OCSP, OCSP_REQUIRED = (
     CONSTANTS[f"SMQ_TLS_{name}"] for name in ("CRL_CHECK", "CRL_ALL", "OCSP", "OCSP_REQUIRED"))
+
+# Numbers of OpenSSL's <openssl/tls1.h>: SSL_CTRL_SET_TLSEXT_STATUS_REQ_CB and so on.
+SET_STATUS_CALLBACK, SET_STATUS_ARGUMENT, SET_STATUS_TYPE = 63, 64, 65
 
 
 def outcome(sock, **options):
@@ -101,6 +105,7 @@ def stapled(certificates, s_server):
         port = s_server("-cert", certificate.file, "-key", certificate.key, "-cert_chain", certificate.issuer.certificate,
                         *(("-status_file", response) if response else ()), "-tls1_2" if options.pop("old", 0) else "-tls1_3")
         options = {"ca_file": certificates.ca_file, "flags": flags, **options}
+        options = {name: value for name, value in options.items() if value is not None}
         return outcome(socket.create_connection(("127.0.0.1", port)), **options)
 
     return answer
@@ -136,3 +141,33 @@ def test_what_a_response_is_worth(responses, stapled, tmp_path):
             ("too new", responses.good, respond(responses.good), "REVOCATION_UNKNOWN", {"verify_time_s": int(time.time()) - 3600})):
         assert stapled(certificate, response, OCSP_REQUIRED, **more) == cause, name
         assert stapled(certificate, response, OCSP, **more) == "", name
+
+
+def test_the_programs_own_connections_with_its_context(responses, stapled, certificates, s_server):
+    """A program may share its SSL_CTX with a client. Whether a response will do for its other connections, its own callback
+    says, if it has one; ours is for ours."""
+    library = ctypes.CDLL("libssl.so.3")
+    for name in "TLS_client_method", "SSL_CTX_new", "SSL_new":
+        getattr(library, name).restype = ctypes.c_void_p
+    for with_callback in False, True:
+        asked = []
+        context = ctypes.c_void_p(library.SSL_CTX_new(ctypes.c_void_p(library.TLS_client_method())))
+        assert library.SSL_CTX_load_verify_file(context, str(certificates.ca_file).encode()) == 1
+        callback = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)(lambda ssl, user: asked.append(user) or 0)
+        if with_callback:
+            library.SSL_CTX_callback_ctrl(context, SET_STATUS_CALLBACK, callback)
+            library.SSL_CTX_ctrl(context, SET_STATUS_ARGUMENT, ctypes.c_long(0), ctypes.c_void_p(7))
+        good, revoked = responses.respond(responses.good), responses.respond(responses.revoked)
+        for _ in range(2):  # what the context had is not forgotten when it is used again
+            assert stapled(responses.good, good, OCSP_REQUIRED, ca_file=None, ssl_ctx=context.value) == ""
+            assert stapled(responses.revoked, revoked, OCSP_REQUIRED, ca_file=None, ssl_ctx=context.value) == "REVOKED"
+        port = s_server("-cert", certificates.good.file, "-key", certificates.good.key)
+        ssl = ctypes.c_void_p(library.SSL_new(context))
+        assert library.SSL_ctrl(ssl, SET_STATUS_TYPE, ctypes.c_long(1), None) == 1
+        with socket.create_connection(("127.0.0.1", port), timeout=20) as sock:
+            sock.setblocking(True)
+            assert library.SSL_set_fd(ssl, sock.fileno()) == 1
+            assert (library.SSL_connect(ssl) == 1) == (not with_callback)
+        assert asked == [7] * with_callback
+        library.SSL_free(ssl)
+        library.SSL_CTX_free(context)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import os
 import subprocess
 import sys
 import threading
@@ -9,6 +11,7 @@ import time
 
 import pytest
 
+from Support.certificates import hashed_directory
 from Support.many_listeners import PSK_IDENTITY, PSK_KEY
 
 from . import engine
@@ -173,6 +176,84 @@ def test_only_sessions_of_the_same_settings_are_taken(certificates, address):
                    "key_file": certificates.client.key}):
         with Settings(**other) as settings:
             assert settings.resume(sessions) == 0
+
+
+def replaced(file, *sources):
+    file.write_bytes(b"".join(source.read_bytes() for source in sources))
+
+
+@pytest.mark.parametrize("name", ["ca_file", "crl_file"])
+def test_what_a_file_had_counts_and_not_its_name(certificates, address, tmp_path, name):
+    """A CA that is trusted no more, or a CRL that is newer, says something about a server whose session would say nothing."""
+    file = tmp_path / "file.pem"
+    first = certificates.ca_file if name == "ca_file" else certificates.crl
+    replaced(file, first)
+    options = {"ca_file": certificates.ca_file, name: file}
+    with Settings(**options) as settings:
+        leave(mqtt(settings, address))
+        sessions = settings.sessions()
+    with Settings(**options) as settings:
+        assert settings.resume(sessions) == 1
+    other = certificates.root.authority(f"other-{tmp_path.name}")
+    for content in [certificates.other.certificate] if name == "ca_file" else [other.crl()], [first, other.crl()]:
+        replaced(file, *content)
+        with Settings(**options) as settings:
+            assert settings.resume(sessions) == 0
+    replaced(file, first)
+    with Settings(**options) as settings:
+        assert settings.resume(sessions) == 1
+
+
+def test_what_a_directory_has_counts(certificates, address, tmp_path):
+    """It is read when a certificate is checked, so that what counts is which files it has, of which time and size."""
+    directory = hashed_directory(tmp_path / "hashed", certificates.ca_file)
+    (link,) = directory.glob("*.0")
+    os.utime(link, (1, 1))
+    with Settings(ca_directory=directory) as settings:
+        leave(mqtt(settings, address))
+        sessions = settings.sessions()
+
+    def taken(**options):
+        with Settings(ca_directory=directory, **options) as settings:
+            return settings.resume(sessions)
+
+    assert taken() == 1
+    assert taken(ca_file=certificates.ca_file) == 0
+    os.utime(link, (2, 2))
+    assert taken() == 0
+    os.utime(link, (1, 1))
+    assert taken() == 1
+    content = link.read_bytes()
+    link.write_bytes(content + b"\n")
+    os.utime(link, (1, 1))
+    assert taken() == 0
+    link.write_bytes(content)
+    os.utime(link, (1, 1))
+    assert taken() == 1
+    (directory / "89abcdef.r0").touch()
+    assert taken() == 0
+    (directory / "89abcdef.r0").unlink()
+    (directory / "README").touch()  # OpenSSL does not look for it
+    assert taken() == 1
+    link.rename(directory / "01234567.0")
+    assert taken() == 0
+
+
+def test_a_change_of_the_systems_directory_counts(certificates, address, tmp_path):
+    directory = hashed_directory(tmp_path / "hashed", certificates.ca_file)
+    libc = ctypes.CDLL(None)
+    libc.setenv(b"SSL_CERT_DIR", f"/nonexistent:{directory}".encode(), 1)
+    try:
+        with Settings() as settings:
+            leave(mqtt(settings, address))
+            sessions = settings.sessions()
+        with Settings() as settings:
+            assert settings.resume(sessions) == 1
+        (directory / "89abcdef.0").touch()
+        with Settings() as settings:
+            assert settings.resume(sessions) == 0
+    finally:
+        libc.unsetenv(b"SSL_CERT_DIR")
 
 
 def test_wrong_sessions_are_left_out(certificates, address):

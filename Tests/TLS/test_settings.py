@@ -208,6 +208,21 @@ def test_files_that_cannot_be_read(certificates, tmp_path):
     assert refused(key_log_file=tmp_path / "no" / "file").text == "key_log_file: No such file or directory"
 
 
+def test_certificates_that_claim_to_be_encrypted(certificates, tmp_path):
+    """RFC 1421, section 4.6: no program encrypts a certificate so, but a file can say that one is. Then there is a password to
+    be asked for, or none."""
+    client = certificates.client
+    mark = "-----BEGIN CERTIFICATE-----\n"
+    head = f"{mark}Proc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,{'00' * 16}\n\n"
+    plain, file = client.file.read_text(), tmp_path / "encrypted.pem"
+    for text in plain.replace(mark, head), plain + certificates.ca_file.read_text().replace(mark, head):
+        file.write_text(text)
+        for more in {}, {"password": b"a password"}:
+            why = refused(certificate_file=file, key_file=client.key, **more)
+            assert why.cause == "KEY" and why.text.startswith("certificate_file: ")
+            assert refused(ca_file=file, **more).cause == "CA_FILE"
+
+
 def test_lists_that_openssl_does_not_take():
     for name in "ciphers", "cipher_suites", "groups":
         why = refused(**{name: "nonsense"})
@@ -226,7 +241,22 @@ def test_lists_that_openssl_does_not_take():
     {"verify_time_s": -1}, {"flags": CONSTANTS["SMQ_TLS_NO_VERIFY"] | CONSTANTS["SMQ_TLS_OCSP"]},
     {"psk": b"a", "psk_identity": "a\0b"}])
 def test_options_out_of_their_range(options):
-    assert refused(**options).status == OPTION
+    """The words name an option that is at fault."""
+    why = refused(**options)
+    assert (why.status, why.cause) == (OPTION, "OTHER")
+    assert any(name.partition("_")[0] in why.text for name in options) or "zero byte" in why.text or "no_verify" in why.text
+
+
+def test_contradictions_are_told(certificates):
+    client = certificates.client
+    for options, text in (
+        ({"certificate_file": client.file}, "a certificate needs its key: key_file, key_pem or key_uri"),
+        ({"key_file": client.key}, "a key needs its certificate: certificate_file or certificate_pem"),
+        ({"psk": b"a"}, "psk needs psk_identity"),
+        ({"psk": b"a", "psk_identity": "a", "crl_file": certificates.crl}, "psk takes the place of certificates, CAs, pins and CRLs"),
+        ({"minimum": 0x0304, "maximum": 0x0303}, "minimum is above maximum"),
+    ):
+        assert refused(**options).text == text
 
 
 def test_structs(certificates):

@@ -24,7 +24,7 @@ FILES = ("ca_file", "ca_directory", "certificate_file", "key_file", "crl_file", 
 PEMS = ("ca_pem", "certificate_pem", "key_pem")
 TEXTS = ("key_uri", "key_engine", "psk_identity", "ciphers", "cipher_suites", "groups")
 FLAGS = {name.lower(): number for name, number in TLSFlag.__members__.items()}
-DIGEST_BYTES, PSK_BYTES, PSK_IDENTITY_BYTES = 32, 256, 127
+DIGEST_BYTES = 32
 
 
 class TLSOptions(TypedDict, total=False):
@@ -84,7 +84,15 @@ def fill(struct: Struct, options: dict[str, Any], raised: list[BaseException]) -
         elif name == "password":
             struct.password = PASSWORD(_asking(value, raised))
         else:
-            struct.put(name, _ENCODERS[name](name, value))
+            struct.put(name, _given(name, _ENCODERS[name](name, value)))
+
+
+def _given(name: str, value: bytes) -> bytes:
+    """To the library, what is empty is not given: without CAs of the program's it would trust those of the system, and without
+    pins any key."""
+    if not value:
+        raise ArgumentError(Status.OPTION, f"the option {name} is empty; None is as if it was not given")
+    return value
 
 
 def _file(name: str, value: Any) -> bytes:
@@ -191,36 +199,7 @@ def _shape(value: Any) -> str:
     return f"{type(value).__name__} of {len(value)}" if isinstance(value, (str, bytes, bytearray)) else repr(value)
 
 
-# smq_tls_open() answers each of these with SMQ_ERR_OPTION and says no more. When it does, and the words for it.
-_RULES: tuple[tuple[Callable[[Any], object], str], ...] = (
-    (lambda s: s.certificate_file.size and s.certificate_pem.size, "of certificate_file and certificate_pem, one is given"),
-    (lambda s: _keys(s) > 1, "of key_file, key_pem and key_uri, one is given"),
-    (lambda s: _certificates(s) and not _keys(s), "a certificate needs its key: key_file, key_pem or key_uri"),
-    (lambda s: _keys(s) and not _certificates(s), "a key needs its certificate: certificate_file or certificate_pem"),
-    (lambda s: s.key_engine.size and not s.key_uri.size, "key_engine is for key_uri"),
-    (lambda s: s.psk.size and not s.psk_identity.size, "psk needs psk_identity"),
-    (lambda s: s.psk_identity.size and not s.psk.size, "psk_identity needs psk"),
-    (lambda s: s.psk.size > PSK_BYTES, f"psk has at most {PSK_BYTES} bytes"),
-    (lambda s: s.psk_identity.size > PSK_IDENTITY_BYTES, f"psk_identity has at most {PSK_IDENTITY_BYTES} bytes"),
-    (lambda s: s.psk.size, "psk takes the place of certificates, CAs, pins and CRLs"),
-    (lambda s: s.minimum and s.minimum not in set(TLSVersion), "minimum is TLSVersion.TLSv1_2 or TLSv1_3"),
-    (lambda s: s.maximum and s.maximum not in set(TLSVersion), "maximum is TLSVersion.TLSv1_2 or TLSv1_3"),
-    (lambda s: s.maximum and s.minimum > s.maximum, "minimum is above maximum"),
-    (lambda s: s.flags & TLSFlag.NO_VERIFY, "no_verify is not for a server that is checked for revocation"),
-)
-
-
-def _keys(struct: Any) -> int:
-    return sum(1 for view in (struct.key_file, struct.key_pem, struct.key_uri) if view.size)
-
-
-def _certificates(struct: Any) -> int:
-    return sum(1 for view in (struct.certificate_file, struct.certificate_pem) if view.size)
-
-
-def contradiction(struct: Any, options: dict[str, Any]) -> str:
-    for name, value in options.items():
-        if name in (*FILES, *TEXTS) and b"\0" in _ENCODERS[name](name, value):
-            return f"the option {name} has a zero byte"
-    found = (words for is_so, words in _RULES if is_so(struct))
-    return next(found, f"of the options of TLS ({', '.join(options)}), one is out of its range, or contradicts another one")
+def with_zero_byte(options: dict[str, Any]) -> str | None:
+    """The option that has one: smq_tls_open() does not say which."""
+    return next((name for name, value in options.items()
+                 if name in (*FILES, *TEXTS) and b"\0" in _ENCODERS[name](name, value)), None)

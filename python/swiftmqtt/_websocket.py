@@ -17,8 +17,8 @@ WebSocketRequestHook = Callable[[int], Union[str, "tuple[str, Headers]", None]]
 REQUEST_BYTES = 8192
 
 
-# What the library writes by itself; a second one would be another meaning for another server.
-_OWN = ("host", "upgrade", "connection")
+# What the library writes by itself. A Host replaces its own.
+_OWN = ("upgrade", "connection")
 
 
 def headers_of(name: str, headers: Any) -> bytes:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _abi, _tls_library
 from ._library import LIBRARY
-from ._tls_options import TLSOptions, checked, contradiction, fill
+from ._tls_options import TLSOptions, checked, fill, with_zero_byte
 from .constants import Status, TLSVersion
 from .errors import ArgumentError, TLSError, error
 from .failure import moment, tls_failure
@@ -64,7 +64,7 @@ class TLS:
 
     def sessions(self) -> bytes:
         """Returns the sessions to be resumed, for a program that keeps them until its next start. They are secrets: keep them
-        where only the program can read them. Empty: there is none."""
+        where only the program can read and write them. Empty: there is none."""
         size = ctypes.c_size_t(_SESSIONS_BYTES)
         room = ctypes.create_string_buffer(size.value)
         status = self._library.smq_tls_sessions(self._handle, room, ctypes.byref(size))
@@ -96,7 +96,8 @@ class TLS:
         if status == Status.TLS:
             raise TLSError(status, "TLS cannot be set up", failure=tls_failure(status, why))
         if status:
-            raise error(status, contradiction(struct, options))
+            name = with_zero_byte(options)
+            raise error(status, f"the option {name} has a zero byte" if name else tls_failure(status, why).text)
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,7 @@ static int32_t is_too_small(smq_tls_failure *failure) {
     return -1;
 }
 
-static size_t connection_bytes(const void *settings) {
-    (void)settings;
-    return sizeof(connection);
-}
+static size_t connection_bytes(const void *settings) { return settings ? sizeof(connection) : 0; }
 
 /* ---- Bytes */
 

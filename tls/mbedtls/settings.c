@@ -51,30 +51,45 @@ static int32_t check_bytes(const smq_mbedtls_options *options) {
 
 static bool is_version(uint32_t version) { return version == 0 || version == 0x0303 || version == 0x0304; }
 
-static int32_t check_options(const smq_mbedtls_options *options) {
+static int32_t check_options(const smq_mbedtls_options *options, smq_tls_failure *why) {
     bool has_ca = options->ca_file.size + options->ca.size > 0;
     bool has_certificate = options->certificate_file.size + options->certificate.size > 0;
     bool has_key = options->key_file.size + options->key.size > 0;
     bool has_crl = options->crl_file.size + options->crl.size > 0;
     bool has_psk = options->psk.size > 0;
     bool no_verify = options->flags & SMQ_MBEDTLS_NO_VERIFY;
-    const bool wrong[] = {
-        options->flags & ~(uint32_t)ALL_FLAGS,
-        !is_version(options->minimum) || !is_version(options->maximum),
-        options->maximum && options->minimum > options->maximum,
-        options->clock_floor_s < 0 ||
-            options->verify_time_s<0, has_certificate != has_key, options->certificate_file.size> 0 &&
-                options->certificate.size > 0,
-        options->key_file.size > 0 && options->key.size > 0,
-        options->pins.size % 32 != 0,
-        options->psk.size > MBEDTLS_PSK_MAX_LEN || options->psk_identity.size > 127,
-        has_psk != (options->psk_identity.size > 0),
-        has_psk && (has_ca || has_certificate || has_crl || options->pins.size > 0),
-        !has_psk && !has_ca && !no_verify,
-        options->flags & CRL_FLAGS && (!has_crl || no_verify),
+    const struct {
+        bool is_so;
+        const char *words;
+    } rules[] = {
+        { (options->flags & ~(uint32_t)ALL_FLAGS) != 0, "flags has a bit that is no SMQ_MBEDTLS_... flag" },
+        { !is_version(options->minimum), "minimum is 0x0303 (TLS 1.2) or 0x0304 (TLS 1.3)" },
+        { !is_version(options->maximum), "maximum is 0x0303 (TLS 1.2) or 0x0304 (TLS 1.3)" },
+        { options->maximum && options->minimum > options->maximum, "minimum is above maximum" },
+        { options->clock_floor_s < 0, "clock_floor_s is negative" },
+        { options->verify_time_s < 0, "verify_time_s is negative" },
+        { has_certificate && !has_key, "a certificate needs its key: key_file or key" },
+        { has_key && !has_certificate, "a key needs its certificate: certificate_file or certificate" },
+        { options->certificate_file.size > 0 && options->certificate.size > 0,
+          "of certificate_file and certificate, one is given" },
+        { options->key_file.size > 0 && options->key.size > 0, "of key_file and key, one is given" },
+        { options->pins.size % 32 != 0, "pins are 32 bytes each" },
+        { options->psk.size > MBEDTLS_PSK_MAX_LEN, "psk is longer than MBEDTLS_PSK_MAX_LEN" },
+        { options->psk_identity.size > 127, "psk_identity has at most 127 bytes" },
+        { has_psk && options->psk_identity.size == 0, "psk needs psk_identity" },
+        { !has_psk && options->psk_identity.size > 0, "psk_identity needs psk" },
+        { has_psk && (has_ca || has_certificate || has_crl || options->pins.size > 0),
+          "psk takes the place of certificates, CAs, pins and CRLs" },
+        { !has_psk && !has_ca && !no_verify, "a CA is needed: ca_file or ca" },
+        { (options->flags & CRL_FLAGS) && !has_crl, "a CRL is needed: crl_file or crl" },
+        { (options->flags & CRL_FLAGS) && no_verify, "NO_VERIFY is not for a server that is checked for revocation" },
     };
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
-        if (wrong[i]) return SMQ_ERR_OPTION;
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
+        if (!rules[i].is_so) continue;
+        why->cause = SMQ_TLS_OTHER;
+        snprintf(why->text, sizeof why->text, "%s", rules[i].words);
+        return SMQ_ERR_OPTION;
+    }
     if (options->minimum == 0x0304 && !HAS_TLS_1_3) return SMQ_ERR_NOT_SUPPORTED;
     return SMQ_OK;
 }
@@ -264,9 +279,12 @@ int32_t smq_mbedtls_open(const smq_mbedtls_options *options, smq_mbedtls_setting
     if (!options || !to) return SMQ_ERR_NULL;
     if (options->size != sizeof *options || (why && why->size != sizeof *why)) return SMQ_ERR_STRUCT_SIZE;
     int32_t status = check_bytes(options);
-    if (status == SMQ_OK) status = check_options(options);
-    if (status != SMQ_OK) return status;
     smq_tls_failure failure = { .size = sizeof failure, .alert = -1, .depth = -1 };
+    if (status == SMQ_OK) status = check_options(options, &failure);
+    if (status != SMQ_OK) {
+        if (why) *why = failure;
+        return status;
+    }
     smq_mbedtls_settings *settings = mbedtls_calloc(1, sizeof *settings);
     int32_t about = SMQ_TLS_MEMORY;
     int error = MBEDTLS_ERR_SSL_ALLOC_FAILED;

@@ -6,7 +6,7 @@
 
 static CRYPTO_ONCE once = CRYPTO_ONCE_STATIC_INIT;
 static BIO_METHOD *method;
-static int connection_index = -1;
+static int connection_index = -1, check_index = -1;
 
 /* Bytes that wait, at the front of the buffer from now on. */
 static size_t compact_out(connection *c) {
@@ -57,6 +57,7 @@ static void make_once(void) {
     int type = BIO_get_new_index();
     if (type < 0) return;
     connection_index = SSL_get_ex_new_index(0, NULL, NULL, NULL, NULL);
+    check_index = SSL_CTX_get_ex_new_index(0, NULL, NULL, NULL, NULL);
     BIO_METHOD *made = BIO_meth_new(type | BIO_TYPE_SOURCE_SINK, "libswiftmqtt");
     if (!made) return;
     if (BIO_meth_set_write(made, bio_write) && BIO_meth_set_read(made, bio_read) &&
@@ -67,7 +68,11 @@ static void make_once(void) {
     }
 }
 
-int prepare(void) { return CRYPTO_THREAD_run_once(&once, make_once) && method && connection_index >= 0; }
+int prepare(void) {
+    return CRYPTO_THREAD_run_once(&once, make_once) && method && connection_index >= 0 && check_index >= 0;
+}
+
+int program_check_index(void) { return check_index; }
 
 BIO *bio_over(connection *c) {
     BIO *bio = BIO_new(method);

@@ -6,7 +6,6 @@
 #include <limits.h>
 #include <openssl/crypto.h>
 #include <openssl/err.h>
-#include <openssl/evp.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -92,27 +91,6 @@ static int make_context(snapshot *to, const smq_tls_options *options, smq_tls_fa
            identity_load(to, options, why);
 }
 
-/* A session of other settings must not be resumed: the server was checked in another way, or the client was another one. */
-static int take_fingerprint(snapshot *to, const smq_tls_options *options) {
-    const smq_bytes all[] = { options->ca_file,  options->ca_directory, options->ca_pem,
-                              options->crl_file, options->pins,         options->psk_identity };
-    EVP_MD_CTX *digest = EVP_MD_CTX_new();
-    X509 *certificate = SSL_CTX_get0_certificate(to->context);
-    uint8_t of_certificate[EVP_MAX_MD_SIZE] = { 0 };
-    int done = digest && EVP_DigestInit_ex(digest, EVP_sha256(), NULL) &&
-               EVP_DigestUpdate(digest, &to->flags, sizeof to->flags) &&
-               (!certificate || X509_digest(certificate, EVP_sha256(), of_certificate, NULL)) &&
-               EVP_DigestUpdate(digest, of_certificate, DIGEST_BYTES);
-    for (size_t i = 0; done && i < sizeof all / sizeof *all; i++) {
-        uint64_t size = all[i].size;
-        done = EVP_DigestUpdate(digest, &size, sizeof size) &&
-               (size == 0 || EVP_DigestUpdate(digest, all[i].data, all[i].size));
-    }
-    done = done && EVP_DigestFinal_ex(digest, to->fingerprint, NULL);
-    EVP_MD_CTX_free(digest);
-    return done;
-}
-
 static int copy_values(snapshot *to, const smq_tls_options *options) {
     to->flags = options->flags;
     if (options->crl_file.size > 0 && !(to->flags & SMQ_TLS_CRL_ALL)) to->flags |= SMQ_TLS_CRL_CHECK;
@@ -153,8 +131,8 @@ int32_t snapshot_fill(snapshot *to, const smq_tls_options *options, smq_tls_fail
     } else if (!make_context(to, options, why)) {
         return SMQ_ERR_TLS;
     }
-    if (to->flags & (SMQ_TLS_OCSP | SMQ_TLS_OCSP_REQUIRED)) SSL_CTX_set_tlsext_status_cb(to->context, ocsp_check);
-    if (take_fingerprint(to, options)) return SMQ_OK;
+    int is_checked = !(to->flags & (SMQ_TLS_OCSP | SMQ_TLS_OCSP_REQUIRED)) || ocsp_watch(to->context);
+    if (is_checked && fingerprint_take(to, options)) return SMQ_OK;
     failure_is(why, SMQ_TLS_MEMORY, NULL, NULL);
     return SMQ_ERR_TLS;
 }

@@ -19,11 +19,13 @@ static int is_end_of_pem(void) {
 }
 
 /* The first is the client's, the others are sent with it. */
-static int use_certificates(SSL_CTX *context, BIO *from) {
-    X509 *each = PEM_read_bio_X509_AUX(from, NULL, ask_password, NULL);
+static int use_certificates(SSL_CTX *context, const smq_tls_options *options, BIO *from) {
+    /* Nobody encrypts a certificate, but a file can say that it is one of RFC 1421. */
+    void *user = (void *)(uintptr_t)options;
+    X509 *each = PEM_read_bio_X509_AUX(from, NULL, ask_password, user);
     int is_used = each && SSL_CTX_use_certificate(context, each) == 1;
     X509_free(each);
-    while (is_used && (each = PEM_read_bio_X509(from, NULL, ask_password, NULL)) != NULL) { /* as long as the file */
+    while (is_used && (each = PEM_read_bio_X509(from, NULL, ask_password, user)) != NULL) { /* as long as the file */
         if (SSL_CTX_add0_chain_cert(context, each) == 1) continue;
         X509_free(each);
         is_used = 0;
@@ -48,10 +50,9 @@ static EVP_PKEY *read_key(snapshot *to, const smq_tls_options *options, smq_tls_
 
 static int certificate_load(SSL_CTX *context, const smq_tls_options *options, smq_tls_failure *why) {
     const char *what = options->certificate_file.size > 0 ? "certificate_file" : "certificate_pem";
-    /* PEM_read_bio_… calls the password callback with NULL only for a certificate that is encrypted, which none is. */
     BIO *from = source_open(&options->certificate_file, &options->certificate_pem, what, SMQ_TLS_KEY, why);
     if (!from) return 0;
-    int is_used = use_certificates(context, from);
+    int is_used = use_certificates(context, options, from);
     BIO_free(from);
     if (!is_used) failure_is(why, SMQ_TLS_KEY, what, is_end_of_pem() ? "there is no certificate" : NULL);
     ERR_clear_error();

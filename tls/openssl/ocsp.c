@@ -4,6 +4,7 @@
 #include <openssl/err.h>
 #include <openssl/ocsp.h>
 #include <openssl/x509v3.h>
+#include <string.h>
 
 enum {
     LEEWAY_S = 300
@@ -73,11 +74,19 @@ static int stapled_status(connection *c) {
     return status;
 }
 
+/* The program's context may have had a callback, and serves connections of the program's own, too: those are its business. */
+static int check_of_program(SSL *ssl, void *argument) {
+    void *kept = SSL_CTX_get_ex_data(SSL_get_SSL_CTX(ssl), program_check_index());
+    int (*check)(SSL *, void *) = NULL;
+    memcpy(&check, &kept, sizeof check);
+    return check ? check(ssl, argument) : 1;
+}
+
 /* OpenSSL calls it when the server has said all about its certificate, also if there was no response. A response that cannot
    be trusted counts as none: whoever can send it can leave it out as well. */
-int ocsp_check(SSL *ssl, void *unused) {
-    (void)unused;
+static int check_status(SSL *ssl, void *argument) {
     connection *c = connection_of(ssl);
+    if (!c) return check_of_program(ssl, argument);
     if (SSL_session_reused(ssl)) return 1;
     int status = stapled_status(c);
     ERR_clear_error();
@@ -93,4 +102,14 @@ int ocsp_check(SSL *ssl, void *unused) {
     }
     verify_fault(c, SSL_get0_peer_certificate(ssl), 0);
     return 0;
+}
+
+int ocsp_watch(SSL_CTX *context) {
+    int (*before)(SSL *, void *) = NULL;
+    void *kept = NULL;
+    SSL_CTX_get_tlsext_status_cb(context, &before);
+    if (before == check_status) return 1;
+    memcpy(&kept, &before, sizeof kept);
+    return SSL_CTX_set_ex_data(context, program_check_index(), kept) == 1 &&
+           SSL_CTX_set_tlsext_status_cb(context, check_status) == 1;
 }

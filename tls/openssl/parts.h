@@ -92,14 +92,16 @@ typedef struct connection {
     uint8_t out[OUT_BYTES];
 } connection;
 
-/* bio.c: how OpenSSL reads and writes, and how a connection is found from an SSL. prepare() is 0 if there is no memory. */
+/* bio.c: how OpenSSL reads and writes, and how a connection is found from an SSL. prepare() is 0 if there is no memory;
+   program_check_index() is where ocsp.c keeps the callback that a program's context had. */
 int prepare(void);
+int program_check_index(void);
 BIO *bio_over(connection *c);
 int set_connection(SSL *ssl, connection *c);
 connection *connection_of(const SSL *ssl);
 
 /* options.c: whether options are possible. */
-int32_t options_check(const smq_tls_options *given, smq_tls_options *options);
+int32_t options_check(const smq_tls_options *given, smq_tls_options *options, smq_tls_failure *why);
 
 /* context.c: options become a snapshot. Returns SMQ_OK or SMQ_ERR_TLS. */
 int32_t snapshot_fill(snapshot *to, const smq_tls_options *options, smq_tls_failure *why);
@@ -110,6 +112,7 @@ void snapshot_release(snapshot *which);
 
 /* trust.c: whom a context trusts. Returns 1, or 0 with *why filled in. */
 int trust_load(SSL_CTX *context, const smq_tls_options *options, smq_tls_failure *why);
+int trusts_system(const smq_tls_options *options);
 
 /* identity.c: the client's own certificate and key. The same. */
 int identity_load(snapshot *to, const smq_tls_options *options, smq_tls_failure *why);
@@ -127,8 +130,11 @@ int verify_prepare(connection *c, const smq_tls_target *target);
 int verify_all(X509_STORE_CTX *store, void *unused);
 void verify_fault(connection *c, X509 *certificate, int depth);
 
-/* ocsp.c: the stapled response; a callback of OpenSSL. */
-int ocsp_check(SSL *ssl, void *unused);
+/* fingerprint.c: what a session depends on. Returns 0 if there is no memory. */
+int fingerprint_take(snapshot *to, const smq_tls_options *options);
+
+/* ocsp.c: the stapled response, which is checked on connections with this context. Returns 0 if there is no memory. */
+int ocsp_watch(SSL_CTX *context);
 
 /* sessions.c: resumption. */
 void sessions_key(const smq_tls_target *target, uint8_t key[DIGEST_BYTES]);

@@ -45,7 +45,7 @@ static int32_t read_options(const smq_tls_options *given, snapshot **made, smq_t
     smq_tls_failure known = { .size = sizeof known, .alert = -1, .depth = -1 };
     uint32_t why_size = why ? why->size : 0;
     if (why && (why_size < sizeof known || why_size > STRUCT_BYTES)) return SMQ_ERR_STRUCT_SIZE;
-    int32_t status = options_check(given, &options);
+    int32_t status = options_check(given, &options, &known);
     if (status == SMQ_OK) status = make_snapshot(&options, made, &known);
     if (why) {
         memset(why, 0, why_size);

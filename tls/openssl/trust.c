@@ -60,11 +60,15 @@ static int load_directory(SSL_CTX *context, const smq_bytes *directory, smq_tls_
     return SSL_CTX_load_verify_dir(context, name) == 1 || failure_is(why, SMQ_TLS_CA_FILE, what, NULL) == 0;
 }
 
+int trusts_system(const smq_tls_options *options) {
+    int has_own = options->ca_file.size + options->ca_directory.size + options->ca_pem.size > 0;
+    return !has_own || (options->flags & SMQ_TLS_SYSTEM_CA) != 0;
+}
+
 int trust_load(SSL_CTX *context, const smq_tls_options *options, smq_tls_failure *why) {
     static const smq_bytes none = { NULL, 0 };
-    int has_own = options->ca_file.size + options->ca_directory.size + options->ca_pem.size > 0;
     /* The directory: to parse the bundle takes 28 ms and 724 KB. */
-    if ((!has_own || (options->flags & SMQ_TLS_SYSTEM_CA)) && SSL_CTX_set_default_verify_dir(context) != 1)
+    if (trusts_system(options) && SSL_CTX_set_default_verify_dir(context) != 1)
         return failure_is(why, SMQ_TLS_MEMORY, "CAs of the system", NULL) == 0;
     return load(context, &options->ca_file, &none, "ca_file", 0, why) &&
            load(context, &none, &options->ca_pem, "ca_pem", 0, why) &&

@@ -20,7 +20,7 @@ extension Layers {
   @inline(never)
   @_optimize(size)
   mutating func read(into space: inout MutableSpan<UInt8>) -> Transfer {
-    guard hasMoreInside else { return isClosed ? .closed : .wouldBlock }
+    guard hasMoreInside else { return hasFinishedTLS ? .closed : .wouldBlock }
     var count = 0
     // Each turn takes bytes that are there.
     while count < space.count {
@@ -84,7 +84,7 @@ extension Layers {
   mutating func write(_ bytes: Span<UInt8>) -> Transfer {
     guard stage == .open, !isFinishing else { return .wouldBlock }
     guard hasWebSocket else { return isSecured ? tls.element.write(bytes) : writePlain(bytes) }
-    settle()
+    if case .broken(let layer) = settle() { return .broken(layer) }
     guard outgoing.isEmpty, !webSocket.element.reader.isOver else { return .wouldBlock }
     let count = Self.put(bytes, by: &webSocket, into: &outgoing)
     return count > 0 ? .transferred(count) : .wouldBlock
@@ -139,6 +139,9 @@ extension Layers {
 
   // MARK: The end
 
+  /// What waits will not be sent any more. What the peer has said by then may say why.
+  mutating func sendingFailed() { outgoing.removeAll() }
+
   /// The connection ends in order: what says so waits to be sent.
   mutating func finish() {
     isFinishing = true
@@ -164,9 +167,10 @@ extension Layers {
     connect = HTTPConnect()
     upgrade = WebSocketHandshake(nonce: InlineArray(repeating: 0))
     if hasWebSocket { webSocket.element.reader = WebSocketReader() }
+    nextStep = .needsBytes
     hasMoreInside = false
     readsAfterSending = false
     isFinishing = false
-    isClosed = false
+    hasFinishedTLS = false
   }
 }

@@ -135,6 +135,22 @@ extension Layers {
   @_optimize(size)
   private mutating func talk(_ layer: Layer) -> Opening {
     while true {
+      if nextStep != .needsBytes, !outgoing.isEmpty {
+        // The request has to be whole, and the next one is behind it.
+        hasMoreInside = false
+        return .opening
+      }
+      let step = nextStep
+      if step != .needsBytes { hasMoreInside = true }
+      nextStep = .needsBytes
+      switch step {
+      case .needsBytes: break
+      case .send: if !sendRequest() { return .failed(.layer(layer)) }
+      case .done: return .open
+      case .failed:
+        noteFailure()
+        return .failed(.layer(layer))
+      }
       if incoming.isEmpty, isSecured {
         switch readIntoIncoming() {
         case .transferred: break
@@ -149,16 +165,10 @@ extension Layers {
         return .opening
       }
       var consumed = 0
-      let step = answered(&consumed)
+      nextStep = answered(&consumed)
       incoming.removeFirst(consumed)
-      switch step {
-      case .needsBytes: continue
-      case .send: if !sendRequest() { return .failed(.layer(layer)) }
-      case .done: return .open
-      case .failed:
-        noteFailure()
-        return .failed(.layer(layer))
-      }
+      // A refusal does not wait for what it refuses.
+      if nextStep == .failed { outgoing.removeAll() }
     }
   }
 

@@ -57,9 +57,11 @@ public struct Layers: ~Copyable {
   var hasOpened = false
   /// `finish` was called.
   var isFinishing = false
-  /// The peer's Close, or its close_notify, has been read.
-  var isClosed = false
+  /// Our close_notify is queued: nothing follows it.
+  var hasFinishedTLS = false
   public internal(set) var failure = LayerFailure()
+  /// What the last answer of a proxy or a web server asks for, if it came before all of its request was sent.
+  var nextStep = HandshakeStep.needsBytes
 
   /// The caller guarantees that the plan was made with these options.
   @_optimize(size)
@@ -142,20 +144,21 @@ public struct Layers: ~Copyable {
     @inline(never) get { !outgoing.isEmpty || owesControlFrame || output.count > 0 }
   }
 
-  /// Brings what waits as far down as there is room.
+  /// Brings what waits as far down as there is room. `broken`: there will be none.
   @inline(never)
   @_optimize(size)
-  mutating func settle() {
+  mutating func settle() -> Transfer {
     queueControlFrame()
-    guard isSecured, stage.rawValue > Stage.tls.rawValue else { return }
+    guard isSecured, stage.rawValue > Stage.tls.rawValue else { return .wouldBlock }
     // Each turn takes bytes, of which there is a bounded number.
     while !outgoing.isEmpty, case .transferred(let count) = Self.write(outgoing, to: &tls) {
       outgoing.removeFirst(count)
     }
-    if isFinishing, outgoing.isEmpty, !owesControlFrame, !isClosed {
-      isClosed = true
+    if isFinishing, outgoing.isEmpty, !owesControlFrame, !hasFinishedTLS {
+      hasFinishedTLS = true
       tls.element.finish()
     }
+    return !outgoing.isEmpty && tls.element.isBroken ? .broken(.tls) : .wouldBlock
   }
 
   // Static, because the compiler takes a span of one part of `self` for a hold on all of it.

@@ -12,6 +12,11 @@ import Storage
   private let size: Int
   /// `begin` was successful, and `end` was not called since.
   private(set) var isBegun = false
+  /// How reading has ended. What was read before is handed out first, and then the end is asked for again, but not
+  /// of the engine: most are not to be called after a failure.
+  private var ended: Transfer? = nil
+  /// The engine has failed: nothing is written any more.
+  private(set) var isBroken = false
   /// In the block, too, because its texts are handed out.
   private let failure: UnsafeMutablePointer<smq_tls_failure>
 
@@ -53,6 +58,11 @@ import Storage
   mutating func begin(_ target: borrowing Target) -> Bool {
     end()
     clearFailure()
+    // A TLS library takes an empty name for none that is to be checked, and a dot in front for any name below it.
+    guard target.name.count > 1, target.name[0] != UInt8(ascii: ".") else {
+      unsafe failure.pointee.cause = Int32(SMQ_TLS_NAME)
+      return false
+    }
     unsafe memory.initializeMemory(as: UInt8.self, repeating: 0, count: size)
     var told = unsafe smq_tls_target()
     unsafe told.size = UInt32(truncatingIfNeeded: MemoryLayout<smq_tls_target>.size)
@@ -80,6 +90,8 @@ import Storage
       }
     }
     isBegun = result == 0
+    ended = nil
+    isBroken = false
     return isBegun
   }
 
@@ -133,20 +145,27 @@ import Storage
 
   /// `wouldBlock`: it needs more bytes of the network.
   mutating func read(into space: inout MutableSpan<UInt8>) -> Transfer {
+    if let ended { return ended }
     let result = unsafe space.withUnsafeMutableBytes { space in
       unsafe engine.functions.pointee.read?(memory, space.baseAddress, space.count, failure) ?? -1
     }
     if result > 0 { return .transferred(min(Int(result), space.count)) }
-    return result == 0 ? .wouldBlock : result == SMQ_TLS_END ? .closed : .broken(.tls)
+    guard result < 0 else { return .wouldBlock }
+    isBroken = result != SMQ_TLS_END
+    let end: Transfer = isBroken ? .broken(.tls) : .closed
+    ended = end
+    return end
   }
 
   /// `wouldBlock`: what waits is to be sent first.
   mutating func write(_ bytes: Span<UInt8>) -> Transfer {
+    if isBroken { return .broken(.tls) }
     let result = unsafe bytes.withUnsafeBytes { bytes in
       unsafe engine.functions.pointee.write?(memory, bytes.baseAddress, bytes.count, failure) ?? -1
     }
     if result > 0 { return .transferred(min(Int(result), bytes.count)) }
-    return result == 0 ? .wouldBlock : .broken(.tls)
+    isBroken = result < 0
+    return isBroken ? .broken(.tls) : .wouldBlock
   }
 
   // MARK: The end

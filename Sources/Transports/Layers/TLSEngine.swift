@@ -23,9 +23,10 @@ public import CTLSEngine
     unsafe self.settings = unsafe settings
   }
 
-  /// How many bytes a connection needs; `nil`: an engine that wants so much is broken.
+  /// How many bytes a connection needs; `nil`: the settings are not the engine's, or it is broken and wants too
+  /// much.
   public var connectionBytes: Int? {
     let size = unsafe functions.pointee.connection_bytes?(settings) ?? 0
-    return size <= 1 << 24 ? Int(truncatingIfNeeded: size) : nil
+    return size > 0 && size <= 1 << 24 ? Int(truncatingIfNeeded: size) : nil
   }
 }

@@ -164,6 +164,39 @@ import Transports
     #expect(end?.stage == (isAccepted ? .connected : .tls))
   }
 
+  /// Behind a record it is read with it, but told once: no engine is asked again after a failure.
+  @Test func anAlertBehindARecord() {
+    let (network, memory) = (TestNetwork(), Memory("server", layers: .init(hasTLS: true)))
+    let failures = MaskingEngine.failures
+    let driver = Self.connected(network, memory)
+    network.opened.last!.received +=
+      Array("<<".utf8) + MaskingEngine.record("OK\n") + MaskingEngine.record("one\n") + [255, 116]
+    var lines: [String] = []
+    for _ in 0..<5 {
+      _ = driver.wait(timeout: 10)
+      lines += driver.lines()
+    }
+    #expect(lines == ["OK", "one"])
+    guard case .layer(.tls) = Self.end(of: driver)?.cause else {
+      Issue.record("another cause")
+      return
+    }
+    #expect(driver.tlsFailure == 13)
+    #expect(MaskingEngine.failures == failures + 1)
+  }
+
+  /// A library takes the empty name for none to be checked, and one with a dot in front for all names below it.
+  @Test(arguments: [".server", ".", "%eth0"])
+  func aNameThatNoCertificateIsFor(name: String) {
+    let (network, memory) = (TestNetwork(), Memory(name, layers: .init(hasTLS: true)))
+    let begun = MaskingEngine.begun
+    let driver = Self.connected(network, memory)
+    #expect(driver.tlsFailure == 5)
+    #expect(Self.end(of: driver)?.stage == .tls)
+    #expect(MaskingEngine.begun == begun)
+    #expect(Self.sent(network) == "")
+  }
+
   /// The alert is there, though the system has reset the connection since, and sending fails.
   @Test func anAlertBehindAReset() {
     let (network, memory) = (TestNetwork(), Memory("server", layers: .init(hasTLS: true)))
@@ -304,6 +337,45 @@ import Transports
     #expect(
       Self.frames(network.opened.last!.sent.dropFirst(request.utf8.count)) == answer + "BYE\n<8>[3, 232]")
     #expect(network.opened.last!.isShutDown)
+  }
+
+  /// TLS fails to take the request, or a frame: the connection is over, and does not wait for a timeout.
+  @Test(arguments: [0, 10])
+  func tlsBelowAWebSocketCannotWrite(records: Int) {
+    let (network, memory) = (
+      TestNetwork(), Memory("server", layers: .init(hasTLS: true, isWebSocket: true))
+    )
+    defer { MaskingEngine.recordsLeft = Int.max }
+    MaskingEngine.recordsLeft = records
+    let driver = Self.connected(network, memory)
+    let begun = network.now
+    let failures = MaskingEngine.failures
+    network.opened.last!.received += Array("<<".utf8)
+    _ = driver.wait(timeout: 10)
+    if records > 0 {
+      MaskingEngine.recordsLeft = 0
+      Self.answer(Self.frame("OK\n"), network)
+      for _ in 0..<5 {
+        _ = driver.wait(timeout: 10)
+        _ = driver.lines()
+      }
+    }
+    guard case .layer(.tls) = Self.end(of: driver)?.cause else {
+      Issue.record("another cause")
+      return
+    }
+    #expect(driver.tlsFailure == 22)
+    #expect(MaskingEngine.failures == failures + 1)
+    #expect(network.now < begun + 100)
+  }
+
+  /// Has the server accept the WebSocket over TLS, and say these frames.
+  private static func answer(_ frames: [UInt8], _ network: TestNetwork) {
+    let answer = Array((upgrade + accept + "\r\n").utf8) + frames
+    for start in stride(from: 0, to: answer.count, by: 50) {
+      let part = answer[start..<min(start + 50, answer.count)]
+      network.opened.last!.received += [UInt8(part.count)] + part.map { $0 ^ MaskingEngine.mask }
+    }
   }
 
   @Test func theServerClosesTheWebSocket() {
@@ -467,6 +539,70 @@ import Transports
       Issue.record("no end")
       return
     }
+  }
+
+  /// A proxy that does not wait for the request gets all of it nevertheless, and then the next one.
+  @Test(arguments: [1, 3])
+  func aProxyAnswersBeforeItIsAsked(taken: Int) {
+    let memory = Memory("server", layers: .init(kind: .callerDriven, proxy: .socks5))
+    let driver = memory.driver(memory.layered(), NoSystem())
+    let now = Instant(milliseconds: 5)
+    _ = driver.connect(at: now)
+    _ = driver.nextEvent()
+    #expect(driver.opened(at: now))
+    var sent: [UInt8] = []
+    func take(_ count: Int) {
+      guard driver.prepareTransmit(at: now) else { return }
+      sent += driver.outputBytes.prefix(count)
+      #expect(driver.transmitted(min(count, driver.outputSize), at: now))
+    }
+    take(taken)
+    #expect(driver.received(bytes: [5, 2, 1, 0, 5, 0, 0, 1, 0, 0, 0, 0, 0, 0] + Array("OK\n".utf8), at: now))
+    #expect(!driver.isOpen)
+    for _ in 0..<100 { take(taken) }
+    let connect = [5, 1, 0, 3, 6] + Array("server".utf8) + [4, 210]
+    #expect(
+      sent == [5, 2, 0, 2, 1, 2] + Array("me".utf8) + [2] + Array("me".utf8) + connect + Array("HELLO\n".utf8)
+    )
+    _ = driver.service(at: now)
+    #expect(driver.lines() == ["OK"])
+  }
+
+  /// It says why it does not want to hear the rest.
+  @Test func aProxyRefusesBeforeItIsAsked() {
+    let memory = Memory("server", layers: .init(kind: .callerDriven, proxy: .http))
+    let driver = memory.driver(memory.layered(), NoSystem())
+    let now = Instant(milliseconds: 5)
+    _ = driver.connect(at: now)
+    _ = driver.nextEvent()
+    #expect(driver.opened(at: now))
+    #expect(driver.received("HTTP/1.1 503 Too busy\r\n\r\n", at: now))
+    #expect(driver.layerFailure?.httpStatus == 503)
+    guard case .disconnected(let failure) = driver.nextEvent(), case .layer(.proxy) = failure.cause else {
+      Issue.record("no end")
+      return
+    }
+  }
+
+  /// The same over the application's own transport.
+  @Test func tlsBelowAWebSocketCannotWriteWithoutSockets() {
+    let memory = Memory("server", layers: .init(kind: .callerDriven, hasTLS: true, isWebSocket: true))
+    let driver = memory.driver(memory.layered(), NoSystem())
+    let now = Instant(milliseconds: 5)
+    defer { MaskingEngine.recordsLeft = Int.max }
+    MaskingEngine.recordsLeft = 0
+    _ = driver.connect(at: now)
+    _ = driver.nextEvent()
+    #expect(driver.opened(at: now))
+    #expect(driver.prepareTransmit(at: now))
+    #expect(driver.transmitted(1, at: now))
+    #expect(driver.received(bytes: Array("<<".utf8), at: now))
+    #expect(!driver.prepareTransmit(at: now))
+    guard case .disconnected(let failure) = driver.nextEvent(), case .layer(.tls) = failure.cause else {
+      Issue.record("no end")
+      return
+    }
+    #expect(driver.tlsFailure == 22)
   }
 
   /// What lies in the layers when the application's transport has ended is handed out.

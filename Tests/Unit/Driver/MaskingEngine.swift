@@ -26,6 +26,10 @@ enum MaskingEngine {
   nonisolated(unsafe) static var begun = 0
   nonisolated(unsafe) static var ended = 0
   nonisolated(unsafe) static var names: [String] = []
+  /// How often reading or writing has failed, after which a client does not call it again.
+  nonisolated(unsafe) static var failures = 0
+  /// After so many records, writing fails.
+  nonisolated(unsafe) static var recordsLeft = Int.max
 
   nonisolated(unsafe) private static let functions: UnsafePointer<smq_tls_engine> = {
     let place = UnsafeMutablePointer<smq_tls_engine>.allocate(capacity: 1)
@@ -76,6 +80,7 @@ enum MaskingEngine {
         guard connection.pointee.inCount > 1 else { return 0 }
         failure!.pointee.cause = Int32(SMQ_TLS_CERTIFICATE_WANTED)
         failure!.pointee.alert = Int32(connection.pointee.input[1])
+        MaskingEngine.failures += 1
         return -1
       }
       guard connection.pointee.inCount > length else { return 0 }
@@ -93,9 +98,15 @@ enum MaskingEngine {
       }
       return Int32(count)
     }
-    engine.write = { memory, data, size, _ in
+    engine.write = { memory, data, size, failure in
       let connection = memory!.assumingMemoryBound(to: Connection.self)
       guard connection.pointee.outCount == 0 else { return 0 }
+      guard MaskingEngine.recordsLeft > 0 else {
+        failure!.pointee.cause = Int32(SMQ_TLS_MEMORY)
+        MaskingEngine.failures += 1
+        return -1
+      }
+      MaskingEngine.recordsLeft -= 1
       let count = min(size, MaskingEngine.longestRecord)
       connection.pointee.output[0] = UInt8(count)
       for index in 0..<count {
