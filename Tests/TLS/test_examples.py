@@ -92,7 +92,7 @@ def test_bearssl_refuses(listeners, certificates, server):
     assert done.returncode == 1 and done.stderr.startswith("SMQ_ERR_TLS, stage ")
     # The cause that the engine has found.
     cause = {"expired": "expired", "wrong-name": "wrong name", "unknown": "unknown CA"}[server]
-    assert re.fullmatch(rf'{cause}, "BearSSL error \d+"', done.stderr.splitlines()[1]), done.stderr
+    assert re.fullmatch(rf'{cause}: "BearSSL error \d+"', done.stderr.splitlines()[1]), done.stderr
 
 
 @needs_bearssl
