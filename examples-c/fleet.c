@@ -55,7 +55,7 @@ static void take(struct device *device, const smq_event *event, int64_t now) {
         connecting -= (uint32_t)device->is_connecting;
         device->is_connecting = 0;
     }
-    if (event->status) print_why(stderr, event);
+    if (event->status) print_why(stderr, device->client, event);
 }
 
 static void serve(struct device *device, int64_t now) {

@@ -126,7 +126,7 @@ int main(int argc, char **argv) {
         smq_service(client);
         while (smq_next_event(client, &event) == 1) {
             if (event.type == SMQ_EVENT_COMPLETED && event.status) has_failed = 1;
-            if (event.status) print_why(stderr, &event);
+            if (event.status) print_why(stderr, client, &event);
         }
         /* Not at once: before CONNACK smq_disconnect() gives up the attempt, and waiting messages are not sent. */
         if (end && (waiting(client) == 0 || now_ms() >= end)) smq_disconnect(client, 0);

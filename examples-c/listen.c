@@ -10,9 +10,8 @@
 /* Runs in the runner's thread. */
 static void on_event(void *user, smq_client *client, const smq_event *event) {
     (void)user;
-    (void)client;
     if (event->status) { /* a message may have a status, too: one that is too large has no payload */
-        print_why(stderr, event);
+        print_why(stderr, client, event);
     } else if (event->type == SMQ_EVENT_MESSAGE) {
         printf("%.*s: %.*s\n", (int)event->topic.size, (const char *)event->topic.data, (int)event->payload.size,
                (const char *)event->payload.data);

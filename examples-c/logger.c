@@ -65,7 +65,7 @@ static void take_events(void) {
     smq_event event = SMQ_EVENT_INIT;
     while (smq_next_event(client, &event) == 1) {
         if (event.type == SMQ_EVENT_CONNECTED) fprintf(stderr, "connected\n");
-        if (event.status) print_why(stderr, &event);
+        if (event.status) print_why(stderr, client, &event);
     }
     tell_lost();
 }

@@ -61,7 +61,7 @@ int main(int argc, char **argv) {
         if (event.type == SMQ_EVENT_DISCONNECTED) status = event.status;
     }
     if (event.status)
-        print_why(stderr, &event);
+        print_why(stderr, client, &event);
     else if (status < 0)
         print_options_error(stderr, &options, status);
     smq_client_close(client);

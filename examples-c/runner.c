@@ -17,9 +17,8 @@ static smq_client *client;
 /* Runs in the runner's thread, which may call anything on the client. */
 static void on_event(void *user, smq_client *owned, const smq_event *event) {
     unsigned *delivered = user;
-    (void)owned;
     if (event->type == SMQ_EVENT_COMPLETED && event->status == SMQ_OK) ++*delivered;
-    if (event->type == SMQ_EVENT_DISCONNECTED && event->status != SMQ_OK) print_why(stderr, event);
+    if (event->type == SMQ_EVENT_DISCONNECTED && event->status != SMQ_OK) print_why(stderr, owned, event);
 }
 
 /* Runs in threads of the program, which may only call smq_submit() on the client. */

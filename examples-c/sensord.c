@@ -61,7 +61,7 @@ static void step(int64_t until) {
         if (event.type == SMQ_EVENT_DISCONNECTED) {
             greeted = 0;
             if (event.status != SMQ_OK) fprintf(stderr, "sensord: next attempt in %d ms; ", (int)event.retry_ms);
-            if (event.status != SMQ_OK) print_why(stderr, &event);
+            if (event.status != SMQ_OK) print_why(stderr, client, &event);
         }
         if (event.type == SMQ_EVENT_COMPLETED && (verbose || event.status != SMQ_OK))
             printf("completed %" PRIu64 " %s\n", event.cookie, smq_status_name(event.status));

@@ -51,7 +51,7 @@ int main(int argc, char **argv) {
         status = smq_wait(client, -1);
         if (smq_next_event(client, &event) != 1) continue;
         if (event.type == SMQ_EVENT_MESSAGE && event.status) { /* another client's, too large here */
-            print_why(stderr, &event);
+            print_why(stderr, client, &event);
             continue;
         }
         status = event.status;
@@ -73,7 +73,7 @@ int main(int argc, char **argv) {
         if (status == SMQ_ERR_FULL) status = SMQ_OK; /* SMQ_EVENT_ROOM says when to try again */
     }
     if (event.status)
-        print_why(stderr, &event);
+        print_why(stderr, client, &event);
     else if (status < 0)
         print_options_error(stderr, &options, status);
     if (status == SMQ_OK) printf("in %zu bytes\n", smq_client_size(&options));

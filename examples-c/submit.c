@@ -88,7 +88,7 @@ int main(int argc, char **argv) {
     while (!is_done) {
         smq_wait(client, 1000); /* ends expired samples, sends the others */
         while (smq_next_event(client, &event) == 1) {
-            if (event.type == SMQ_EVENT_DISCONNECTED) print_why(stderr, &event);
+            if (event.type == SMQ_EVENT_DISCONNECTED) print_why(stderr, client, &event);
             if (event.type == SMQ_EVENT_COMPLETED && event.cookie == LAST) is_done = 1;
         }
     }

@@ -91,11 +91,11 @@ int main(int argc, char **argv) {
             flush_output("subscribe");
             if (event.type == SMQ_EVENT_COMPLETED && event.status) {
                 fprintf(stderr, "not subscribed: ");
-                print_why(stderr, &event);
+                print_why(stderr, client, &event);
                 result = EXIT_FAILURE;
                 smq_disconnect(client, 0);
             }
-            if (event.type == SMQ_EVENT_DISCONNECTED && event.status) print_why(stderr, &event);
+            if (event.type == SMQ_EVENT_DISCONNECTED && event.status) print_why(stderr, client, &event);
         }
     }
     smq_client_close(client);

@@ -88,7 +88,7 @@ int main(int argc, char **argv) {
                        (const char *)event.payload.data);
                 flush_output("through");
             }
-            if (event.status) print_why(stderr, &event);
+            if (event.status) print_why(stderr, client, &event);
         }
         if (stop) smq_disconnect(client, 0);
         int is_blocked = transmit(client, fd);

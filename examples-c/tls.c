@@ -10,16 +10,6 @@
 
 #include "why.h"
 
-static void print_failure(const smq_client *client) {
-    smq_failure failure = SMQ_FAILURE_INIT;
-    smq_last_failure(client, &failure);
-    if (failure.tls_cause == SMQ_TLS_NONE) return;
-    fprintf(stderr, "%s", smq_tls_cause_name(failure.tls_cause));
-    if (failure.tls_subject.size > 0)
-        fprintf(stderr, ", certificate of %.*s", (int)failure.tls_subject.size, (const char *)failure.tls_subject.data);
-    fprintf(stderr, ": %.*s\n", (int)failure.text.size, (const char *)failure.text.data);
-}
-
 int main(int argc, char **argv) {
     if (argc > 3) refuse("tls", argv[3], "is one argument too many");
     smq_tls_options settings = SMQ_TLS_OPTIONS_INIT;
@@ -45,12 +35,10 @@ int main(int argc, char **argv) {
         if (smq_next_event(client, &event) == 1) status = event.status;
         if (event.type == SMQ_EVENT_COMPLETED) smq_disconnect(client, 0);
     }
-    if (event.status) {
-        print_why(stderr, &event);
-        print_failure(client);
-    } else if (status < 0) {
+    if (event.status)
+        print_why(stderr, client, &event);
+    else if (status < 0)
         print_options_error(stderr, &options, status);
-    }
     smq_client_close(client);
     smq_tls_close(tls); /* no client has it any more */
     free(memory);

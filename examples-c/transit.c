@@ -135,7 +135,7 @@ int main(int argc, char **argv) {
         while (smq_next_event(client, &event) == 1) {
             if (event.type == SMQ_EVENT_MESSAGE) take(&event);
             if (event.type == SMQ_EVENT_COMPLETED && event.status) smq_disconnect(client, 0); /* not subscribed */
-            if (event.type != SMQ_EVENT_MESSAGE && event.status) print_why(stderr, &event);
+            if (event.type != SMQ_EVENT_MESSAGE && event.status) print_why(stderr, client, &event);
         }
     }
     show(is_terminal);

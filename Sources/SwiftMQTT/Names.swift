@@ -178,7 +178,7 @@ private var networkTexts: NameList {
       the source of the payload failed in the middle of the packet\0\
       the program has no credentials\0\
       the TLS connection failed\0\
-      the proxy refused, or is none\0\
+      the proxy refused, or is not a proxy\0\
       the WebSocket could not be opened, or the server broke a rule of it
       """)
 }

@@ -93,7 +93,7 @@ final class Findings {
     let word: StaticString = result == .fine ? "ok" : result == .note ? "note" : "fail"
     if isPlain {
       let blanks: StaticString = result == .fine ? "    " : "  "
-      let gap = [UInt8](repeating: 32, count: max(2, 12 - step.utf8CodeUnitCount))
+      let gap = [UInt8](repeating: 32, count: max(1, 12 - step.utf8CodeUnitCount))
       print("  \(word)\(blanks)\(step)\(gap)\(text)\n")
       if !advice.isEmpty { print("                    -> \(advice)\n") }
       return

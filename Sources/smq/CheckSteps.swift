@@ -41,12 +41,16 @@ final class Examination {
     let (addresses, error) = System.addresses(of: broker.host, timeout: timeout)
     if System.caughtSignal != 0 { return false }
     guard error == 0 && !addresses.isEmpty else {
-      findings.fail("name", 3, "\(broker.host.printable): \(System.resolveText(error))", adviceOnNames)
+      let whose: Text = arguments.proxy.isEmpty ? "" : "the proxy "
+      findings.fail(
+        "name", 3, "\(whose)\(broker.host.printable): \(System.resolveText(error))", adviceOnNames)
       return false
     }
     let list = addresses.split(separator: 32).map { Array($0) }
-    var text: Text =
-      list == [broker.host] ? "an address is given: \(list[0])" : "\(broker.host.printable) is \(list[0])"
+    var text: Text = "\(broker.host.printable) is \(list[0])"
+    if list == [broker.host] { text = "an address is given: \(list[0])" }
+    // It looks the broker's name up.
+    if !arguments.proxy.isEmpty { text = "of the proxy: \(text)" }
     for address in list.dropFirst() { text += ", \(address)" }
     findings.report("name", .fine, text)
     return true

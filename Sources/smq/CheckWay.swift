@@ -21,7 +21,9 @@ final class Way {
     var stages = [
       Stage(
         number: SMQ_STAGE_CONNECT, step: "tcp", status: 4,
-        success: arguments.isUnix ? "the socket is open" : "a connection is open")
+        success: arguments.isUnix
+          ? "the socket is open"
+          : arguments.proxy.isEmpty ? "a connection is open" : "a connection to the proxy is open")
     ]
     if !arguments.proxy.isEmpty {
       stages.append(
@@ -66,7 +68,8 @@ final class Way {
     }
     guard let failed, let event = end else { return true }
     let stage = stages[failed]
-    let what: Text = stage.number == SMQ_STAGE_CONNECT ? "no connection: " : ""
+    let noConnection: Text = !arguments.hasProxy ? "no connection: " : "no connection to the proxy: "
+    let what: Text = stage.number == SMQ_STAGE_CONNECT ? noConnection : ""
     findings.fail(
       stage.step, stage.status, "\(what)\(closeText(event))", advice(event, arguments), failureJSON(event))
     return false

@@ -98,13 +98,7 @@ func rejectText(_ status: Int) -> Text {
 
 /// For the end of an attempt to connect.
 func advice(_ event: Event, _ arguments: Arguments) -> Text {
-  // Over TLS or WebSocket there is no other way to try.
-  if arguments.isLayered && event.stage != SMQ_STAGE_CONNECT
-    && (event.status == SMQ_ERR_CLOSED || event.status == SMQ_ERR_NETWORK)
-  {
-    return "the broker's log may say why"
-  }
-  return advice(keys(event))
+  adviceOnWay(event, arguments).map { Text($0.bytes) } ?? advice(keys(event))
 }
 
 /// For the end of a connection that the broker had accepted; empty: use the advice for the last operation.

@@ -15,7 +15,9 @@ extension Arguments {
   }
 
   /// Something besides TCP carries MQTT.
-  var isLayered: Bool { wantsTLS || isWebSocket || !proxy.isEmpty }
+  var isLayered: Bool { wantsTLS || isWebSocket || hasProxy }
+  var hasProxy: Bool { !proxy.isEmpty }
+  var hasProxyLogin: Bool { !BrokerURL(proxy).login.isEmpty }
 
   /// Throws if options contradict each other.
   func checkPlaces() throws(ExitError) {

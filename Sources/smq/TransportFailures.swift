@@ -1,16 +1,67 @@
+import CSwiftMQTT
+
 private let bug: StaticString = "the broker has a bug that other clients may not notice"
 private let brokerBehindProxy: StaticString =
   "the proxy works, but the broker behind it does not: check host and port, as the proxy sees them"
 private let proxyRule: StaticString =
   "the proxy's rules do not allow this host or this port: ask who runs it, or use a port that it allows, such as 443"
 private let proxyLogin: StaticString =
-  "check the user name and the password in --proxy; characters such as @ and : are percent-encoded there"
+  "the proxy refused them: check the user name and the password in --proxy; characters such as @ and : are percent-encoded there"
+private let loginWanted: StaticString =
+  "the proxy wants a user name and a password: --proxy http://USER:PASSWORD@HOST:PORT"
+private let otherLogin: StaticString =
+  "the proxy takes no user name and password, but wants another way to authenticate, such as GSSAPI: its configuration has to allow one of the two"
 private let webLogin: StaticString =
   "the web server wants a login or a token in the request: --ws-header adds a line, such as Authorization"
 private let webPath: StaticString =
   "there is no MQTT at this path: check the path of the URL, often /mqtt or /ws"
 private let webBehind: StaticString =
   "the web server works, but the MQTT server behind it does not: check that it is running"
+
+private let noProxy: StaticString =
+  "the proxy does not answer: check that it is running, and the host and the port of --proxy"
+private let silentProxy: StaticString =
+  "it accepts connections but does not answer as a proxy: check the port, and whether --proxy is socks5h:// or http://"
+private let proxyRefusal: StaticString =
+  "the proxy ended the connection: its log may say why; check the port, and whether --proxy is socks5h:// or http://"
+private let noAnswer: StaticString =
+  "nothing answers: a firewall blocks it, the address is wrong, or the broker is down"
+private let silentTLS: StaticString =
+  "it accepts connections but does not answer: check that it speaks TLS on this port (usually 8883, or 443 for wss://)"
+private let silentWeb: StaticString =
+  "it accepts connections but does not answer: check that it is a web server, with or without TLS (wss://, ws://) as asked for"
+private let leftSocket: StaticString =
+  "no broker has this socket open, which may be left from one that has ended: check that the broker is running"
+private let noWeb: StaticString =
+  "this port may speak plain MQTT (mqtt://) or TLS (wss://) instead of WebSockets"
+private let noWebOverTLS: StaticString =
+  "this port may speak MQTT over TLS (mqtts://) instead of WebSockets"
+
+/// Advice that depends on what lies between this machine and the broker; nil: the table has it.
+func adviceOnWay(_ event: Event, _ arguments: Arguments) -> StaticString? {
+  let isEnd = event.status == SMQ_ERR_CLOSED || event.status == SMQ_ERR_NETWORK
+  switch (event.status, event.stage) {
+  // ECONNREFUSED and ETIMEDOUT; what else there is comes from this machine.
+  case (SMQ_ERR_NETWORK, SMQ_STAGE_CONNECT) where event.osError == 111 && arguments.isUnix: return leftSocket
+  case (SMQ_ERR_NETWORK, SMQ_STAGE_CONNECT) where [110, 111].contains(event.osError) && arguments.hasProxy:
+    return noProxy
+  case (SMQ_ERR_TIMEOUT, SMQ_STAGE_CONNECT): return arguments.hasProxy ? noProxy : noAnswer
+  case (SMQ_ERR_TIMEOUT, SMQ_STAGE_PROXY): return silentProxy
+  case (SMQ_ERR_TIMEOUT, SMQ_STAGE_TLS): return silentTLS
+  case (SMQ_ERR_TIMEOUT, SMQ_STAGE_WEBSOCKET): return silentWeb
+  case (_, SMQ_STAGE_PROXY) where isEnd: return proxyRefusal
+  case (_, SMQ_STAGE_WEBSOCKET) where isEnd: return arguments.wantsTLS ? noWebOverTLS : noWeb
+  // Over TLS or WebSocket there is no other way to try.
+  case (_, let stage) where isEnd && stage != SMQ_STAGE_CONNECT && arguments.isLayered:
+    return "the broker's log may say why"
+  // Proxies answer 401 or 407, whether or not they got a login.
+  case (SMQ_ERR_PROXY, _) where [401, 407].contains(event.failure.httpStatus):
+    return arguments.hasProxyLogin ? proxyLogin : loginWanted
+  case (SMQ_ERR_PROXY, _) where event.failure.socksReply == 256 && arguments.hasProxyLogin:
+    return otherLogin
+  default: return nil
+  }
+}
 
 /// Proxies, WebSockets and the kernel.
 let transportFailures: [FailureRow] = [
@@ -30,13 +81,16 @@ let transportFailures: [FailureRow] = [
     "give a host name or an IPv4 address instead, which every proxy knows"),
   FailureRow(
     .socks, 256, "it accepts none of the ways to authenticate",
-    "the proxy wants a user name and a password, or none: --proxy socks5h://USER:PASSWORD@HOST:PORT"),
+    "the proxy wants a user name and a password: --proxy socks5h://USER:PASSWORD@HOST:PORT"),
   FailureRow(.socks, 257, "it refused user name and password", proxyLogin),
+  FailureRow(
+    .socks, 258, "it does not speak SOCKS5",
+    "what answers there is no SOCKS5 proxy: check the port, or give an HTTP proxy as --proxy http://HOST:PORT"
+  ),
   FailureRow(
     .proxyStatus, 400, "",
     "the proxy does not understand CONNECT: check that --proxy is an HTTP proxy and the port is right"
   ),
-  FailureRow(.proxyStatus, 401, "", proxyLogin),
   FailureRow(.proxyStatus, 403, "", proxyRule),
   FailureRow(
     .proxyStatus, 404, "",
@@ -44,9 +98,6 @@ let transportFailures: [FailureRow] = [
   FailureRow(
     .proxyStatus, 405, "",
     "this is a web server, or a proxy that does not tunnel: check host and port of --proxy"),
-  FailureRow(
-    .proxyStatus, 407, "",
-    "the proxy wants a user name and a password: --proxy http://USER:PASSWORD@HOST:PORT"),
   FailureRow(.proxyStatus, 429, "", "the proxy limits connections: try again later"),
   FailureRow(.proxyStatus, 500, "", brokerBehindProxy),
   FailureRow(.proxyStatus, 502, "", brokerBehindProxy),
@@ -106,8 +157,7 @@ let transportFailures: [FailureRow] = [
     "nothing listens there: check that the broker is running, uses this port, and listens not only on its own machine (Mosquitto: listener)"
   ),
   // ETIMEDOUT
-  FailureRow(
-    .errno, 110, "", "nothing answers: a firewall blocks it, the address is wrong, or the broker is down"),
+  FailureRow(.errno, 110, "", noAnswer),
   // ENETUNREACH
   FailureRow(.errno, 101, "", "there is no route to that address: check that the network is up"),
   // EHOSTUNREACH

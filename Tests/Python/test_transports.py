@@ -208,6 +208,17 @@ def test_what_a_proxy_refuses(forward):
     assert isinstance(told, swiftmqtt.TransportError) and "refused" in str(told).lower()
 
 
+def test_an_error_names_the_proxy(listeners, forward):
+    url = listeners["plain"].url
+    server, port = url.partition("://")[2], free_port("127.0.0.1")
+    told = failing(url, proxy=f"http://user:word@127.0.0.1:{port}")
+    assert (told.server, told.proxy) == (server, f"http://127.0.0.1:{port}")
+    assert f"{server} through http://127.0.0.1:{port}, " in str(told) and "word" not in str(told)
+    squid = forward(Squid)
+    assert f"through {squid.url}, " in str(failing("mqtt://127.0.0.1:1", proxy=squid.url))
+    assert failing(f"mqtt://127.0.0.1:{port}").proxy == ""
+
+
 # ---- Sockets
 
 

@@ -48,6 +48,22 @@ def test_tls_says_why_not(listeners, certificates, server, why):
     first, second = done.stderr.splitlines()
     assert first.startswith("SMQ_ERR_TLS, stage ")
     assert why in second and f"CN = {server}" in second.replace("CN=", "CN = ")
+    assert server != "wrong-name" or '"the certificate is for ' in second
+
+
+def test_a_url_that_needs_tls(certificates):
+    done = run("publish", "mqtts://127.0.0.1")
+    assert done.returncode == 1 and "smq_options.tls" in done.stderr and "wrong at byte" not in done.stderr
+    done = run("publish", "WSS://127.0.0.1/mqtt")
+    assert done.returncode == 1 and "smq_options.tls" in done.stderr
+    done = run("tls", "mqtt://127.0.0.1", certificates.ca_file)
+    assert (done.returncode, done.stderr) == (1, "SMQ_ERR_OPTION: smq_options.tls is for mqtts:// and wss://\n")
+
+
+def test_publish_says_what_a_web_server_answered(nginx):
+    done = run("publish", nginx.at("ws", "/403").url)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[1].startswith("HTTP status 403")
 
 
 def test_tls_with_a_file_that_is_missing(tmp_path):
@@ -74,6 +90,9 @@ def test_bearssl_allocates_nothing_from_connect_to_close(listeners, certificates
 def test_bearssl_refuses(listeners, certificates, server):
     done = run("tls_bearssl", certificates.ca_file, listeners[server].url, "localhost")
     assert done.returncode == 1 and done.stderr.startswith("SMQ_ERR_TLS, stage ")
+    # The cause that the engine has found.
+    cause = {"expired": "expired", "wrong-name": "wrong name", "unknown": "unknown CA"}[server]
+    assert re.fullmatch(rf'{cause}: "BearSSL error \d+"', done.stderr.splitlines()[1]), done.stderr
 
 
 @needs_bearssl

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import socket
 from datetime import timedelta
 
 import pytest
@@ -94,6 +95,14 @@ def test_tls_fails(listeners: ManyListeners, ca, listener: str, text: str, advic
     found = steps(f"mqtts://localhost:{listeners[listener].port}", *ca, code=9)
     assert summary(found) == "name:ok tcp:ok tls:fail"
     assert found[-1][2].startswith(f"TLS: {text}") and found[-1][3].startswith(advice) and found[-1][3]
+    if listener == "wrong-name":
+        assert re.search(r" \(the certificate is for [\w.]+(, [\w.]+)*\)$", found[-1][2]), found[-1]
+
+
+def test_the_texts_begin_in_one_column(listeners: ManyListeners, ca):
+    lines = smq("check", f"mqtts://localhost:{listeners['good'].port}", *ca, "-V", "5").stdout.decode().splitlines()[1:]
+    assert {re.match(r"  (ok  |note|fail)  \w+ +", line).end() for line in lines if " -> " not in line} == {20}
+    assert any("certificate" in line for line in lines)
 
 
 def test_a_client_certificate_is_refused(listeners: ManyListeners, certificates: Certificates, ca):
@@ -130,13 +139,31 @@ def test_websocket_fails(nginx: Nginx, path: str, text: str, advice: str):
 def test_websocket_without_an_answer(nginx: Nginx):
     found = steps(nginx.at("ws", "/silent").url, "-W", 1, code=10)
     assert found[-1][:3] == ("websocket", "fail", "no answer in time (websocket)")
+    assert "check that it is a web server" in found[-1][3]
+
+
+def test_websocket_is_asked_for_where_mqtt_is_expected(listeners: ManyListeners, ca):
+    for url, options, advice in (
+        (f"ws://localhost:{listeners['plain'].port}/mqtt", [], "this port may speak plain MQTT (mqtt://) or TLS"),
+        (f"wss://localhost:{listeners['good'].port}/mqtt", ca, "this port may speak MQTT over TLS (mqtts://)"),
+    ):
+        found = steps(url, *options, code=10)
+        assert found[-1][:2] == ("websocket", "fail") and found[-1][3].startswith(advice), found[-1]
+
+
+def test_nobody_has_the_socket_open(tmp_path):
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(tmp_path / "left.sock"))
+    found = steps(f"unix:{tmp_path}/left.sock", code=4)
+    assert found[-1][2] == "no connection: Connection refused"
+    assert found[-1][3].startswith("no broker has this socket open")
 
 
 def test_socks_fails(listeners: ManyListeners, forward):
     to = ["-h", "127.0.0.1", "-p", listeners.port]
     proxy = forward(Microsocks, login=("user", "word"))
     for login, text, advice in (
-        ("user:wrong@", "it refused user name and password", "check the user name and the password in --proxy"),
+        ("user:wrong@", "it refused user name and password", "the proxy refused them: check the user name and the password"),
         ("", "it accepts none of the ways to authenticate", "the proxy wants a user name and a password"),
     ):
         found = steps(*to, "--proxy", f"socks5h://{login}127.0.0.1:{proxy.port}", code=8)
@@ -153,18 +180,34 @@ def test_http_proxies_fail(listeners: ManyListeners, nginx: Nginx, forward):
     squid = forward(Squid, login=("user", "word"))
     found = steps(*to, "--proxy", f"http://127.0.0.1:{squid.port}", code=8)
     assert "HTTP status 407" in found[-1][2] and found[-1][3].startswith("the proxy wants a user name")
+    for wrong in (squid, forward(Tinyproxy, login=("user", "word"))):  # 407, and 401
+        found = steps(*to, "--proxy", f"http://user:wrong@127.0.0.1:{wrong.port}", code=8)
+        assert "HTTP status 40" in found[-1][2] and found[-1][3].startswith("the proxy refused them: check"), found[-1]
     found = steps("-h", "127.0.0.1", "-p", 1, "--proxy", forward(Squid).url, code=8)
     assert "HTTP status 403" in found[-1][2] and found[-1][3].startswith("the proxy's rules do not allow")
     found = steps(*to, "--proxy", f"http://127.0.0.1:{nginx.port}", code=8)
     assert found[-1][0] == "proxy" and found[-1][3]
+    found = steps(*to, "--proxy", f"socks5h://127.0.0.1:{nginx.port}", code=8)
+    assert found[-1][2].endswith("it does not speak SOCKS5") and found[-1][3].startswith("what answers there is no SOCKS5")
 
 
 def test_the_proxy_is_not_there(listeners: ManyListeners):
     to = ["-h", "127.0.0.1", "-p", listeners.port]
     found = steps(*to, "--proxy", f"socks5h://127.0.0.1:{free_port()}", code=4)
-    assert summary(found) == "name:ok tcp:fail" and found[-1][3].startswith("nothing listens there")
+    assert summary(found) == "name:ok tcp:fail" and found[0][2] == "of the proxy: an address is given: 127.0.0.1"
+    assert found[-1][2] == "no connection to the proxy: Connection refused"
+    assert found[-1][3].startswith("the proxy does not answer: check that it is running") and "broker" not in found[-1][3]
     name, = steps(*to, "--proxy", "socks5h://name.invalid", code=3)
-    assert name[:2] == ("name", "fail")
+    assert name[:2] == ("name", "fail") and name[2].startswith("the proxy name.invalid: ")
+
+
+def test_the_proxy_is_silent(listeners: ManyListeners):
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        for scheme in ("socks5h", "http"):
+            proxy = f"{scheme}://127.0.0.1:{silent.getsockname()[1]}"
+            found = steps("-h", "127.0.0.1", "-p", listeners.port, "--proxy", proxy, "-W", 1, code=8)
+            assert found[-1][:3] == ("proxy", "fail", "no answer in time (proxy)")
+            assert "does not answer as a proxy" in found[-1][3] and "MQTT" not in found[-1][3]
 
 
 def test_every_cause_has_advice():

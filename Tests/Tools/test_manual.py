@@ -54,6 +54,14 @@ def test_the_page_has_its_sections(page: str):
     assert found == ["NAME", "SYNOPSIS", "DESCRIPTION", *wanted, "SEE ALSO"]
 
 
+def test_a_page_refers_to_all_others():
+    for page in PAGES:
+        references = (MANUAL / page).read_text().split(".SH SEE ALSO\n")[1].replace("\\", "")
+        assert sorted(re.findall(r"^\.BR (\S+) \(1\)", references, re.M)) == sorted(
+            other.removesuffix(".1") for other in PAGES if other != page)
+        assert not references.endswith(",\n")
+
+
 def test_help_fits_a_terminal():
     for command in ("pub", "sub", "rr", "bench", "check"):
         shown, asked = smq(command, "--help"), smq("help", command)

@@ -142,7 +142,7 @@ class BaseClient(Calls):
         server = self._servers[event.server] if event.server < len(self._servers) else ""
         if event.status:
             self._failure = last_failure(self._open())
-        self._ended = _event_error(event, server, self._failure) if event.status else None
+        self._ended = _event_error(event, server, self._proxy, self._failure) if event.status else None
         self._ends += 1
         self._on_disconnected(self._ended)
 
@@ -352,7 +352,7 @@ def _encoded_credential(part: str | bytes) -> bytes:
     return encoded_text("credentials", part) if isinstance(part, str) else buffer("the credentials hook's answer", part)
 
 
-def _event_error(event: _abi.Event, server: str = "", failure: Failure | None = None) -> Error:
+def _event_error(event: _abi.Event, server: str = "", proxy: str = "", failure: Failure | None = None) -> Error:
     raw = _bytes(event.properties)
     return error(
         event.status,
@@ -368,5 +368,6 @@ def _event_error(event: _abi.Event, server: str = "", failure: Failure | None = 
         reason_codes=tuple(_bytes(event.reason_codes)),
         retry_ms=event.retry_ms,
         server=server,
+        proxy=proxy,
         failure=failure,
     )

@@ -90,7 +90,7 @@ class Core:
             options.setdefault("alpn", alpn)
         built = _options.build(url, flags, self.adapters, options, settings._handle if settings else None)
 
-        self._servers = _options.servers(built, url)
+        self._servers, self._proxy = _options.servers(built, url), _options.proxy(built)
         self._guard: Any = self._made_guard()
         self._submitting = threading.RLock()  # close() waits for who is in submit()
         self._event = _abi.Event()

@@ -288,6 +288,14 @@ def servers(struct: _abi.Options, url: str | None) -> list[str]:
     return [part if part.rpartition("]")[2].rpartition(":")[1] else f"{part}:{port}" for part in parts]
 
 
+def proxy(struct: _abi.Options) -> str:
+    """The proxy, without user name and password; empty: none."""
+    if not struct.proxy.size:
+        return ""
+    scheme, _, rest = struct.proxy.data.decode().partition("://")
+    return f"{scheme}://{rest.rpartition('@')[2]}"
+
+
 def _blame(struct: _abi.Options, status: int, scheme: str) -> str:
     """Names the option without which all would be well, or else the complaint another one."""
     if status == Status.TOPIC_NAME:

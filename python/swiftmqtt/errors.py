@@ -29,6 +29,7 @@ class Error(Exception):
     reason_codes      of SUBACK and UNSUBACK: one for each filter
     retry_ms          how long until the client reconnects by itself; -1: it will not
     server            the server, "host:port"; empty: the error is not about one
+    proxy             the proxy on the way to it, a URL without user name and password; empty: none
     failure           the :class:`Failure`: what is known besides of the end of an attempt, or of a connection; None: the
                       error is of something else
     """
@@ -50,6 +51,7 @@ class Error(Exception):
         reason_codes: tuple[int, ...] = (),
         retry_ms: int = -1,
         server: str = "",
+        proxy: str = "",
         failure: Failure | None = None,
     ):
         super().__init__(status, detail)
@@ -61,7 +63,7 @@ class Error(Exception):
         self.rule = Rule(rule) if rule in Rule._value2member_map_ else rule
         self.properties, self.server_reference = properties, server_reference
         self.reason_codes, self.retry_ms, self.server = reason_codes, retry_ms, server
-        self.failure = failure
+        self.proxy, self.failure = proxy, failure
 
     @property
     def status_name(self) -> str:
@@ -73,7 +75,7 @@ class Error(Exception):
         if self.failure:
             said.append(str(self.failure))
         if self.server:
-            said.append(self.server)
+            said.append(f"{self.server} through {self.proxy}" if self.proxy else self.server)
         if self.reason_code >= 0:
             name = text(LIBRARY.smq_reason_code_name(self.protocol, self.reason_code))
             said.append(f"{name} (0x{self.reason_code:02X})")
@@ -121,7 +123,7 @@ class TLSError(TransportError):
 
 
 class ProxyError(TransportError):
-    """The proxy refused, or is none: :attr:`Error.failure` has its HTTP status, or its SOCKS reply."""
+    """The proxy refused, or is not a proxy: :attr:`Error.failure` has its HTTP status, or its SOCKS reply."""
 
 
 class WebSocketError(TransportError):

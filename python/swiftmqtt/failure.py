@@ -66,6 +66,7 @@ _SOCKS = {
     8: "address type not supported",
     256: "it accepts none of the ways to authenticate: it may want user and password",
     257: "it refused user and password",
+    258: "it does not speak SOCKS5",
 }
 
 # RFC 6455, section 7.4.1
@@ -86,7 +87,7 @@ class Failure:
     attempt       how many attempts to connect there had been
     http_status   what a proxy or a web server answered, such as 403
     socks_reply   what a SOCKS5 proxy replied (RFC 1928, section 6); 256: it accepts none of the ways to authenticate;
-                  257: it refused user name and password; None: nothing
+                  257: it refused user name and password; 258: it does not speak SOCKS5; None: nothing
     close_code    of the WebSocket (RFC 6455, section 7.4)
     tls_cause     one of :class:`swiftmqtt.TLSCause`: why TLS failed
     tls_alert     the alert that the server sent (RFC 8446, section 6); None: none

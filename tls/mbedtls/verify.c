@@ -75,6 +75,19 @@ static size_t rank_of_cause(int32_t cause) {
     return at;
 }
 
+/* Which names would do; as many as fit. */
+static void tell_names(const mbedtls_x509_crt *certificate, char *to, size_t size) {
+    static const char beginning[] = "the certificate is for ";
+    size_t used = sizeof beginning - 1;
+    char *names = to + used;
+    smq_mbedtls_list_names(certificate, names, size - used);
+    if (!names[0]) return;
+    memcpy(to, beginning, used);
+    /* The text goes to logs. */
+    for (; *names; names++)
+        if (*names < 0x20 || *names > 0x7E) *names = '?';
+}
+
 /* Keeps the worst fault of the chain; of two alike, that nearer to the root, which is seen first. */
 static void note(connection *own, const mbedtls_x509_crt *certificate, int depth, uint32_t flags) {
     size_t at = rank(flags);
@@ -90,6 +103,7 @@ static void note(connection *own, const mbedtls_x509_crt *certificate, int depth
     else if (mbedtls_x509_crt_verify_info(noted->text, sizeof noted->text, "", flags & faults[at].flag) < 0)
         noted->text[0] = 0;
     noted->text[strcspn(noted->text, "\n")] = 0; /* mbedTLS has a line for each flag */
+    if (noted->cause == SMQ_TLS_NAME) tell_names(certificate, noted->text, sizeof noted->text);
 }
 
 /* ---- Time */

@@ -195,7 +195,9 @@ int32_t failure_of(connection *c, smq_tls_failure *why) {
         why->native = c->verify_error;
         text_copy(why->subject, sizeof why->subject, c->subject);
         text_copy(why->text, sizeof why->text,
-                  c->cause == SMQ_TLS_PIN ? "the key is not pinned" : X509_verify_cert_error_string(c->verify_error));
+                  c->cause == SMQ_TLS_PIN ? "the key is not pinned"
+                  : c->fault[0]           ? c->fault
+                                          : X509_verify_cert_error_string(c->verify_error));
     } else if (c->received_alert >= 0) {
         why->cause = cause_of_alert(c);
         snprintf(why->text, sizeof why->text, "alert %d: %s", c->received_alert,

@@ -87,6 +87,7 @@ typedef struct connection {
     uint8_t reserved[3];
     uint32_t in_first, in_end, out_first, out_end;
     char subject[128];
+    char fault[128]; /* what is to be said of it; empty: OpenSSL's own words */
     uint8_t in[IN_BYTES];
     uint8_t out[OUT_BYTES];
 } connection;
@@ -149,7 +150,7 @@ int32_t peer_certificate(void *connection, uint32_t depth, smq_tls_certificate *
 /* text.c: certificates as text and numbers. */
 void text_copy(char *to, size_t size, const char *from);
 void text_of_name(const X509_NAME *name, char *to, size_t size);
-void text_of_names(const X509 *certificate, char *to, size_t size);
+int text_of_names(const X509 *certificate, char *to, size_t size); /* 1: they are all there */
 void text_of_key(const X509 *certificate, char *to, size_t size);
 int64_t seconds_of(const ASN1_TIME *time);
 int spki_digest(const X509 *certificate, uint8_t digest[DIGEST_BYTES]);

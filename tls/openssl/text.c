@@ -64,14 +64,14 @@ static size_t address_text(const unsigned char *address, int size, char text[64]
     return used;
 }
 
-void text_of_names(const X509 *certificate, char *to, size_t size) {
+int text_of_names(const X509 *certificate, char *to, size_t size) {
     to[0] = 0;
     GENERAL_NAMES *names = X509_get_ext_d2i(certificate, NID_subject_alt_name, NULL, NULL);
     size_t used = 0;
-    for (int i = 0; i < sk_GENERAL_NAME_num(names); i++) {
+    int fits = 1;
+    for (int i = 0; fits && i < sk_GENERAL_NAME_num(names); i++) {
         const GENERAL_NAME *each = sk_GENERAL_NAME_value(names, i);
         char address[64];
-        int fits = 1;
         if (each->type == GEN_DNS) {
             fits = append(to, size, &used, ASN1_STRING_get0_data(each->d.dNSName),
                           (size_t)ASN1_STRING_length(each->d.dNSName));
@@ -80,9 +80,9 @@ void text_of_names(const X509 *certificate, char *to, size_t size) {
                 address_text(ASN1_STRING_get0_data(each->d.iPAddress), ASN1_STRING_length(each->d.iPAddress), address);
             fits = append(to, size, &used, (unsigned char *)address, length);
         }
-        if (!fits) break;
     }
     GENERAL_NAMES_free(names);
+    return fits;
 }
 
 static const struct {

@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <openssl/err.h>
 #include <openssl/x509v3.h>
+#include <stdio.h>
 #include <string.h>
 
 void verify_fault(connection *c, X509 *certificate, int depth) {
@@ -12,6 +13,17 @@ void verify_fault(connection *c, X509 *certificate, int depth) {
     c->not_before_s = seconds_of(X509_get0_notBefore(certificate));
     c->not_after_s = seconds_of(X509_get0_notAfter(certificate));
     text_of_name(X509_get_subject_name(certificate), c->subject, sizeof c->subject);
+}
+
+/* Which names would do. */
+static void tell_names(connection *c, const X509 *certificate) {
+    static const char beginning[] = "the certificate is for ", more[] = ", ...";
+    char names[sizeof c->fault - sizeof beginning - sizeof more + 2];
+    int is_whole = text_of_names(certificate, names, sizeof names);
+    if (names[0])
+        snprintf(c->fault, sizeof c->fault, "%s%s%s", beginning, names, is_whole ? "" : more);
+    else if (is_whole)
+        text_copy(c->fault, sizeof c->fault, "the certificate has no host and no address in subjectAltName");
 }
 
 static connection *connection_in(X509_STORE_CTX *store) {
@@ -41,6 +53,8 @@ static int verified(int is_fine, X509_STORE_CTX *store) {
         int error = X509_STORE_CTX_get_error(store);
         c->verify_error = error == X509_V_OK ? X509_V_ERR_APPLICATION_VERIFICATION : error;
         verify_fault(c, X509_STORE_CTX_get_current_cert(store), X509_STORE_CTX_get_error_depth(store));
+        if (error == X509_V_ERR_HOSTNAME_MISMATCH || error == X509_V_ERR_IP_ADDRESS_MISMATCH)
+            tell_names(c, X509_STORE_CTX_get0_cert(store));
     }
     return is_fine;
 }
