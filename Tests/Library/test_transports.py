@@ -263,8 +263,11 @@ def test_a_chain_larger_than_the_buffer_of_the_engine(clients, broker, certifica
     context.maximum_version = ssl.TLSVersion(version)
     with Peer(TLS(certificates.good, context=context), upstream=broker.port) as peer, tls_of.Tls(
         ca_file=certificates.ca_file, certificate_file=own.chain, key_file=own.key) as settings:
-        client = clients(url=f"mqtts://localhost:{peer.port}", tls=settings)
-        client.connected()
+        client = clients(url=f"mqtts://localhost:{peer.port}", tls=settings, connect_timeout_ms=10_000)
+        assert client.connect() == smq.OK
+        # In one call: each call goes on with the handshake, so that many of them would get there anyway.
+        assert smq.library.smq_wait(client.handle, 60_000) == 1
+        assert client.wait_event(smq.EVENT_CONNECTED).status == smq.OK
         assert client.publish("a", b"x", qos=1, cookie=1) == smq.OK
         assert client.completed(1).status == smq.OK
         assert client.leave().status == smq.OK
