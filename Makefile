@@ -18,6 +18,8 @@ AS_PROFILE = $(if $(PROFILE),-DSWIFTMQTT_SMALL=ON)
 CONFIGURE_NATIVE = cmake -S . -B $(NATIVE) -G Ninja --log-level=WARNING $(AS_PROFILE)
 CONFIGURE = $(if $(TARGET),cmake -S . -B $(BUILD) -G Ninja --log-level=WARNING --no-warn-unused-cli $(AS_PROFILE) \
     -DCMAKE_TOOLCHAIN_FILE=cmake/toolchains/$(TARGET)-linux.cmake,$(CONFIGURE_NATIVE))
+# Said if TLS was not turned off, and is not there all the same: cmake/TLS.cmake knows why.
+WITHOUT_TLS = sed -n 's/^SWIFTMQTT_WITHOUT_TLS:INTERNAL=\(.\{1,\}\)/Without TLS: \1. docs\/installing.md says what to do./p' $(BUILD)/CMakeCache.txt
 # What is installed is what the sources say: what is stale is built first, by whose build it is, so that a `sudo make install`
 # leaves nothing of root's there.
 AS_OWNER = $(shell [ -O $(BUILD) ] || [ ! -e $(BUILD) ] || stat -c 'setpriv --reuid=%u --regid=%g --clear-groups' $(BUILD))
@@ -29,6 +31,7 @@ all: ## PROFILE=small: build the library, smq and the examples for this machine,
 	@$(CONFIGURE_NATIVE)
 	@cmake --build $(NATIVE)
 	@echo 'Built in $(NATIVE): libswiftmqtt.so, libswiftmqtt.a$(if $(PROFILE),, tools/smq) and examples/.'
+	@$(subst $(BUILD)/,$(NATIVE)/,$(WITHOUT_TLS))
 	@echo 'Next: make demo shows it at work, make install installs it, make help lists the other commands.'
 
 check: ## TARGET= PROFILE=: type-check every Swift file in Embedded mode: a minute at most, seconds after a change
@@ -93,6 +96,7 @@ cross-build: ## TARGET=aarch64|armv7|… PROFILE=small: build the library for a 
 	@mkdir -p build
 	@flock build/$(TARGET).lock sh -c '$(CONFIGURE) && cmake --build $(BUILD)'
 	@echo 'Built in $(BUILD): libswiftmqtt.so, libswiftmqtt.a$(if $(PROFILE),, tools/smq) and examples/.'
+	@$(WITHOUT_TLS)
 	@echo 'Next: make install TARGET=$(TARGET)$(PROFILE:%= PROFILE=%) DESTDIR=... installs it into the root directory of the board.'
 
 dist: ## make a tarball that gcc and make build without Swift: the core as assembly for each target; into build/dist

@@ -80,7 +80,8 @@ class Session:
         source = self.write(f"{name}.c", self.here(text))
         told = self.call(["pkg-config", "--cflags", "--libs", *libraries.split()], block) if libraries else ""
         flags = [flag.replace("-I", "-isystem", 1) for flag in shlex.split(told)]  # others' headers are not judged
-        self.call(["gcc", *STRICT, "-pthread", f"-I{ROOT}/include", source, f"-L{self.build}", "-lswiftmqtt", *flags,
+        tls = ["-lswiftmqtt-tls"] if "<swiftmqtt-tls.h>" in text else []
+        self.call(["gcc", *STRICT, "-pthread", f"-I{ROOT}/include", source, f"-L{self.build}", *tls, "-lswiftmqtt", *flags,
                    "-o", self.directory / name], block)
         return self.directory / name
 

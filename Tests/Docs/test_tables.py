@@ -56,6 +56,20 @@ def test_every_stage():
         assert library.smq_stage_name(CONSTANTS[name]).decode() == words
 
 
+def test_every_cause_of_tls():
+    """In the header's order, under the name that the library gives it, and with something to do."""
+    library = ctypes.CDLL(str(BUILD / "libswiftmqtt.so"))
+    library.smq_tls_cause_name.restype = ctypes.c_char_p
+    causes = re.search(r"enum \{(.*?)\n\};", (ROOT / "include" / "swiftmqtt-tls-engine.h").read_text(), re.S)[1]
+    causes = {name: int(value) for name, value in re.findall(r"\b(SMQ_TLS_\w+) = (\d+)", causes)}
+    assert causes.pop("SMQ_TLS_NONE") == 0 and len(causes) >= 25
+    told = {row[0].strip("`"): row for row in rows(ERRORS) if row[0].startswith("`SMQ_TLS_")}
+    assert list(told) == list(causes)
+    for name, row in told.items():
+        assert row[1] == library.smq_tls_cause_name(causes[name]).decode()
+        assert len(row) == 4 and row[2] and row[3], name
+
+
 # ---- What every page says of the interface
 
 

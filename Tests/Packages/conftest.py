@@ -15,7 +15,7 @@ sys.path += [str(ROOT / "Tests"), str(ROOT / "Tests" / "Python")]
 
 import lists  # noqa: E402
 import pythons  # noqa: E402
-from Support import swiftc_cache  # noqa: E402
+from Support import foreign, swiftc_cache  # noqa: E402
 
 HEADER = ROOT / "include" / "swiftmqtt.h"
 
@@ -119,6 +119,19 @@ def built_elsewhere(debs, architecture, directory):
         for place in (debs, output))
     assert len(expected) > 10
     return [name for name in expected.keys() | found.keys() if expected.get(name) != found.get(name)]
+
+
+def lay_openssl(target, directory):
+    """OpenSSL's headers and libraries for a processor, as the root directory of a board has them: usr/include, usr/lib."""
+    cross = lists.CROSS[target]
+    debian = foreign.unpacked(cross, "libssl3", "libssl-dev") / "usr"
+    include, library = directory / "usr" / "include", directory / "usr" / "lib"
+    shutil.copytree(debian / "include" / "openssl", include / "openssl")
+    shutil.copytree(debian / "include" / cross.tools / "openssl", include / "openssl", dirs_exist_ok=True)
+    library.mkdir(parents=True, exist_ok=True)
+    for file in (debian / "lib" / cross.tools).glob("lib*.so*"):
+        shutil.copy(file, library, follow_symlinks=False)
+    return directory
 
 
 def runs_on_the_board(image, target, directory):

@@ -6,7 +6,7 @@ import shutil
 import sys
 
 import pytest
-from conftest import ROOT, attempt, files_below, run, runs_on_the_board, version
+from conftest import ROOT, attempt, files_below, lay_openssl, run, runs_on_the_board, version
 
 TREE = ROOT / "packaging" / "buildroot"
 LIBRARY = "BR2_PACKAGE_LIBSWIFTMQTT"
@@ -16,7 +16,7 @@ RISCV64 = {"BR2_RISCV_64", "BR2_RISCV_ABI_LP64D", "BR2_RISCV_ISA_RVC"}
 # All of Buildroot's that the tree asks about, and one of another processor.
 BUILDROOT = sorted(TOOLCHAIN | ARMV7 | RISCV64 | {
     "BR2_aarch64", "BR2_x86_64", "BR2_mips", "BR2_ARM_CPU_ARMV6", "BR2_ARM_CPU_ARMV8A", "BR2_STATIC_LIBS",
-    "BR2_PACKAGE_PYTHON3"})
+    "BR2_PACKAGE_PYTHON3", "BR2_PACKAGE_OPENSSL", "BR2_PACKAGE_OPENSSL_FORCE_LIBOPENSSL"})
 
 
 @pytest.fixture
@@ -79,8 +79,18 @@ def test_what_it_says_of_the_sources(board, tmp_path):
     said = dict(line.split("=", 1) for line in result.stdout.splitlines())
     assert said["VERSION"] == version() and said["SITE"] == str(ROOT)
     assert (ROOT / said["LICENSE_FILES"]).exists()
-    assert "python3" not in said["DEPENDENCIES"].split()
+    assert not {"python3", "openssl"} & set(said["DEPENDENCIES"].split())
+    assert "-DSWIFTMQTT_TLS=OFF" in said["CONF_OPTS"].split()
     assert f"-DSWIFTMQTT_SWIFTC={shutil.which('swiftc')}" in said["CONF_OPTS"].split()
+
+
+def test_tls_brings_openssl(board, tmp_path):
+    options = board(ARMV7 | TOOLCHAIN)
+    for name in (LIBRARY, f"{LIBRARY}_TLS"):
+        options.syms[name].set_value("y")
+    assert options.syms["BR2_PACKAGE_OPENSSL"].str_value == "y"
+    said = dict(line.split("=", 1) for line in make(tmp_path, options, "show").stdout.splitlines())
+    assert "openssl" in said["DEPENDENCIES"].split() and "-DSWIFTMQTT_TLS=ON" in said["CONF_OPTS"].split()
 
 
 def test_says_at_once_that_there_is_no_compiler(board, tmp_path):
@@ -95,10 +105,13 @@ def test_says_at_once_that_there_is_no_compiler(board, tmp_path):
     assert make(tmp_path, options, "show").returncode == 0
 
 
-def test_built_for_a_board(board, tmp_path, dist):
+@pytest.mark.parametrize("tls", [True, False], ids=["tls", "without-tls"])
+def test_built_for_a_board(board, tmp_path, dist, tls):
     """Of a tarball, without Swift."""
+    if tls:
+        lay_openssl("armv7", tmp_path / "build" / "staging")
     options = board(ARMV7 | TOOLCHAIN | {"BR2_PACKAGE_PYTHON3"})
-    for name in (LIBRARY, f"{LIBRARY}_TOOLS", f"{LIBRARY}_MOSQUITTO", f"{LIBRARY}_PYTHON"):
+    for name in (LIBRARY, f"{LIBRARY}_TOOLS", f"{LIBRARY}_MOSQUITTO", f"{LIBRARY}_PYTHON", *([f"{LIBRARY}_TLS"] if tls else [])):
         options.syms[name].set_value("y")
     result = make(tmp_path, options, "-j2", "libswiftmqtt", tree=dist / "packaging" / "buildroot")
     assert result.returncode == 0, result.stdout[-3000:]
@@ -107,6 +120,7 @@ def test_built_for_a_board(board, tmp_path, dist):
         "usr/lib/libswiftmqtt.so.1", f"usr/lib/libswiftmqtt.so.{version()}", "usr/bin/smq",
         "usr/lib/swiftmqtt/libmosquitto.so.1", "usr/lib/python3.12/site-packages/swiftmqtt/__init__.py",
     } <= files_below(target)
+    assert ("usr/lib/libswiftmqtt-tls.so.1" in files_below(target)) == tls
     assert not (tmp_path / "build" / "libswiftmqtt-custom" / "build").exists()  # what was built in the tree stays there
     library = run("readelf", "-hdW", target / "usr/lib/libswiftmqtt.so.1")
     assert "hard-float ABI" in library and "[libswiftmqtt.so.1]" in library

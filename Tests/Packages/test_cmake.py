@@ -2,10 +2,11 @@
 
 import os
 import shutil
+from pathlib import Path
 
 import lists
 import pytest
-from conftest import PROGRAM, ROOT, attempt, run, version
+from conftest import PROGRAM, ROOT, attempt, clean_environment, lay_openssl, run, version
 
 SHARED = "target_link_libraries(app PRIVATE SwiftMQTT::swiftmqtt)"
 STATIC = "target_link_libraries(app PRIVATE SwiftMQTT::static)"
@@ -47,6 +48,68 @@ def test_find_package(moved, tmp_path, found, link, needs):
     app = built(project(tmp_path / "user", f"find_package({found})", link), f"-DCMAKE_PREFIX_PATH={moved}")
     run(app)
     assert ("libswiftmqtt.so.1" in run("readelf", "-d", app)) == needs
+
+
+WITH_TLS = """
+#include <stdio.h>
+#include <swiftmqtt-tls.h>
+int main(void) {
+    puts(smq_tls_openssl()->name);
+    return smq_version() != ((SMQ_VERSION_MAJOR << 16) | (SMQ_VERSION_MINOR << 8) | SMQ_VERSION_PATCH);
+}
+"""
+
+
+@pytest.mark.parametrize("beside, needs", [("SwiftMQTT::swiftmqtt", True), ("SwiftMQTT::static", False)], ids=["shared", "static"])
+def test_tls_goes_with_either_library(moved, tmp_path, beside, needs):
+    user = project(tmp_path / "user", "find_package(SwiftMQTT 1 REQUIRED COMPONENTS tls)",
+                   f"target_link_libraries(app PRIVATE SwiftMQTT::tls {beside})")
+    (user / "app.c").write_text(WITH_TLS)
+    app = built(user, f"-DCMAKE_PREFIX_PATH={moved}")
+    assert run(app).startswith("OpenSSL 3.")
+    dynamic = run("readelf", "-d", app)
+    assert "libswiftmqtt-tls.so.1" in dynamic and ("libswiftmqtt.so.1" in dynamic) == needs
+
+
+# ---- Where OpenSSL is looked for
+
+
+@pytest.fixture
+def for_armv7(dist, tmp_path):
+    """What CMake says to a tarball that is configured for an armv7 board."""
+    def configure(*options, **environment):
+        toolchain = f"-DCMAKE_TOOLCHAIN_FILE={ROOT}/cmake/toolchains/armv7-linux.cmake"
+        result = attempt("cmake", "-S", dist, "-B", tmp_path / "armv7", "-G", "Ninja", toolchain, *options,
+                         env=clean_environment(**environment))
+        built = "build libswiftmqtt-tls.so.1" in (tmp_path / "armv7" / "build.ninja").read_text() if not result.returncode else None
+        return " ".join(result.stdout.split()), built
+    return configure
+
+
+def test_without_openssl_it_says_so(for_armv7, tmp_path):
+    if Path("/usr/lib/arm-linux-gnueabihf/libssl.so").exists():
+        pytest.skip("libssl-dev:armhf is installed")
+    said, built = for_armv7()
+    assert "-- Without libswiftmqtt-tls: OpenSSL 3 for armv7 is missing" in said and built is False
+    # It is not remembered: once it is there, it is found.
+    openssl = lay_openssl("armv7", tmp_path / "root")
+    said, built = for_armv7(OPENSSL_ROOT_DIR=f"{openssl}/usr")
+    assert "Without" not in said and built is True
+
+
+def test_tls_that_is_asked_for_or_not(for_armv7):
+    said, built = for_armv7("-DSWIFTMQTT_TLS=OFF")
+    assert "Without" not in said and built is False
+    if not Path("/usr/lib/arm-linux-gnueabihf/libssl.so").exists():
+        said, built = for_armv7("-DSWIFTMQTT_TLS=ON")
+        assert "SWIFTMQTT_TLS is on, but OpenSSL 3 for armv7 is missing" in said and built is None
+
+
+def test_openssl_where_the_compiler_finds_it(for_armv7, tmp_path):
+    """As where Debian's libssl-dev:armhf is installed."""
+    root = lay_openssl("armv7", tmp_path / "root") / "usr"
+    said, built = for_armv7(f"-DCMAKE_C_FLAGS=-isystem {root}/include -L{root}/lib")
+    assert "Without" not in said and built is True
 
 
 def test_each_library_can_be_there_alone(moved, tmp_path):

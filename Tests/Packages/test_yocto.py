@@ -6,7 +6,7 @@ import json
 import pathlib
 
 import pytest
-from conftest import HEADER, ROOT, files_below, run, runs_on_the_board, version
+from conftest import HEADER, ROOT, files_below, lay_openssl, run, runs_on_the_board, version
 
 LAYER = ROOT / "packaging" / "yocto"
 # Of oelint-adv, what does not apply here.
@@ -15,7 +15,8 @@ SUPPRESSED = [
     "oelint.var.bbclassextend",  # native and nativesdk: nothing on the build host wants it
     "oelint.task.noanonpython",  # it is how a recipe is skipped with a reason
 ]
-OURS = ["EXTERNALSRC_SYMLINKS", "PRIVATE_LIBS", "SWIFTMQTT_SRC_URI", "SWIFTMQTT_SWIFTC", "SWIFTMQTT_TREE"]
+OURS = ["EXTERNALSRC_SYMLINKS", "PRIVATE_LIBS", "SWIFTMQTT_SRC_URI", "SWIFTMQTT_SWIFTC", "SWIFTMQTT_TREE",
+        "TLS_OF_PROGRAMS"]
 
 
 @pytest.fixture(scope="module")
@@ -47,8 +48,11 @@ def test_what_it_says_of_the_sources(bitbake, tmp_path, swiftc):
     said = bitbake(tmp_path, f"SWIFTMQTT_SWIFTC={swiftc}")
     assert said["PV"] == version()
     assert said["S"] == str(ROOT) and said["SRC_URI"] == ""
+    assert "openssl" in said["DEPENDS"].split() and "-DSWIFTMQTT_TLS=ON" in said["EXTRA_OECMAKE"].split()
     name, digest = said["LIC_FILES_CHKSUM"].removeprefix("file://").split(";md5=")
     assert hashlib.md5((ROOT / name).read_bytes()).hexdigest() == digest
+    said = bitbake(tmp_path, f"SWIFTMQTT_SWIFTC={swiftc}", "PACKAGECONFIG=tools")
+    assert "openssl" not in said["DEPENDS"].split() and "-DSWIFTMQTT_TLS=OFF" in said["EXTRA_OECMAKE"].split()
     own = "git://git.example.com/mqtt.git;branch=main"
     said = bitbake(tmp_path, f"SWIFTMQTT_SWIFTC={swiftc}", f"SWIFTMQTT_SRC_URI={own}")
     assert said["SRC_URI"] == own and said["EXTERNALSRC"] == ""
@@ -64,9 +68,12 @@ def belongs_to(packages, path):
     return None
 
 
-def test_built_for_a_board(bitbake, tmp_path, dist):
+@pytest.mark.parametrize("tls", [True, False], ids=["tls", "without-tls"])
+def test_built_for_a_board(bitbake, tmp_path, dist, tls):
     """Of a tarball, without Swift."""
-    said = bitbake(tmp_path, "do_configure", "do_compile", "do_install", layer=dist / "packaging" / "yocto")
+    if tls:
+        lay_openssl("aarch64", tmp_path / "work" / "recipe-sysroot")
+    said = bitbake(tmp_path, *([] if tls else ["PACKAGECONFIG=tools python"]), "do_configure", "do_compile", "do_install", layer=dist / "packaging" / "yocto")
     image = pathlib.Path(said["D"])
     owners = {name: belongs_to(said["packages"], pathlib.Path("/") / name) for name in files_below(image)}
     expected = {
@@ -77,9 +84,14 @@ def test_built_for_a_board(bitbake, tmp_path, dist):
         "usr/share/bash-completion/completions/smq": "swiftmqtt-tools", "usr/share/man/man1/smq.1": "libswiftmqtt-doc",
         "usr/lib/python3.12/site-packages/swiftmqtt/__init__.py": "python3-swiftmqtt",
     }
+    if tls:
+        expected |= {"usr/lib/libswiftmqtt-tls.so.1": "libswiftmqtt-tls", "usr/lib/libswiftmqtt-tls.so": "libswiftmqtt-dev",
+                     "usr/include/swiftmqtt-tls.h": "libswiftmqtt-dev"}
     assert {name: owners.get(name) for name in expected} == expected
+    assert any("swiftmqtt-tls.so" in name for name in owners) == tls
     assert [name for name, owner in owners.items() if owner is None] == []
-    assert all(package in owners.values() for package, _ in said["packages"] if package != "libswiftmqtt-mosquitto")
+    assert all(package in owners.values() for package, _ in said["packages"]
+               if package not in ("libswiftmqtt-mosquitto", *([] if tls else ["libswiftmqtt-tls"])))
     library = run("readelf", "-hdW", image / "usr/lib/libswiftmqtt.so.1")
     assert "AArch64" in library and "[libswiftmqtt.so.1]" in library
     # The quality assurance of OpenEmbedded refuses files that say where they were built.

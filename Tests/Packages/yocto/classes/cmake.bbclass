@@ -3,7 +3,8 @@ DEPENDS:prepend = "cmake-native ninja-native "
 B = "${WORKDIR}/build"
 EXTRA_OECMAKE:append = " ${PACKAGECONFIG_CONFARGS}"
 OECMAKE_C_FLAGS ?= "-O2 -pipe -g -fstack-protector-strong -D_FORTIFY_SOURCE=2 -Wformat -Werror=format-security \
-    -ffile-prefix-map=${S}=/usr/src/debug/${BP} -ffile-prefix-map=${B}=/usr/src/debug/${BP}"
+    -ffile-prefix-map=${S}=/usr/src/debug/${BP} -ffile-prefix-map=${B}=/usr/src/debug/${BP} \
+    -ffile-prefix-map=${WORKDIR}/recipe-sysroot="
 OECMAKE_C_LINK_FLAGS ?= "-Wl,-O1 -Wl,--hash-style=gnu -Wl,--as-needed -Wl,-z,relro,-z,now"
 STAGING_DIR_NATIVE = "${WORKDIR}/recipe-sysroot-native"
 

@@ -1,6 +1,7 @@
 SUMMARY = "MQTT client library that never allocates"
 SUMMARY:swiftmqtt-tools = "MQTT from the command line"
 SUMMARY:python3-swiftmqtt = "MQTT client that never allocates, for Python"
+SUMMARY:${PN}-tls = "TLS for libswiftmqtt, on OpenSSL"
 SUMMARY:${PN}-mosquitto = "Programs for libmosquitto on libswiftmqtt's core"
 DESCRIPTION = "An MQTT client for C daemons on gateways: 3.1, 3.1.1 and 5.0. It works in one block of memory \
                that the program provides, needs libc alone, never blocks, and reconnects by itself."
@@ -28,8 +29,9 @@ SWIFTMQTT_SWIFTC ?= ""
 # The tune of one of these may still be for an older processor: CMake looks at its flags, and refuses.
 COMPATIBLE_HOST = "(x86_64|aarch64|arm|riscv64).*-linux"
 
-PACKAGECONFIG ??= "tools python"
+PACKAGECONFIG ??= "tools python tls"
 PACKAGECONFIG[tools] = "-DSWIFTMQTT_TOOLS=ON,-DSWIFTMQTT_TOOLS=OFF"
+PACKAGECONFIG[tls] = "-DSWIFTMQTT_TLS=ON,-DSWIFTMQTT_TLS=OFF,openssl"
 PACKAGECONFIG[mosquitto] = "-DSWIFTMQTT_MOSQUITTO=ON,-DSWIFTMQTT_MOSQUITTO=OFF"
 PACKAGECONFIG[python] = ""
 
@@ -44,9 +46,10 @@ do_install:append() {
     fi
 }
 
-PACKAGES =+ "swiftmqtt-tools python3-swiftmqtt ${PN}-mosquitto"
+PACKAGES =+ "swiftmqtt-tools python3-swiftmqtt ${PN}-tls ${PN}-mosquitto"
 FILES:swiftmqtt-tools += "${bindir}/smq ${datadir}/bash-completion"
 FILES:python3-swiftmqtt += "${PYTHON_SITEPACKAGES_DIR}/swiftmqtt"
+FILES:${PN}-tls += "${libdir}/libswiftmqtt-tls.so.*"
 FILES:${PN}-mosquitto += "${libdir}/swiftmqtt/libmosquitto.so.1"
 
 RDEPENDS:python3-swiftmqtt = "\
@@ -60,6 +63,12 @@ RDEPENDS:python3-swiftmqtt = "\
     python3-plistlib \
     python3-threading \
 "
+
+# smq and Python load it when TLS is asked for. The CAs of the system are in a package of their own.
+TLS_OF_PROGRAMS = "${@bb.utils.contains('PACKAGECONFIG', 'tls', '${PN}-tls', '', d)}"
+RRECOMMENDS:swiftmqtt-tools = "${TLS_OF_PROGRAMS}"
+RRECOMMENDS:python3-swiftmqtt = "${TLS_OF_PROGRAMS}"
+RRECOMMENDS:${PN}-tls = "ca-certificates"
 
 # A program for libmosquitto uses the drop-in when its directory is in LD_LIBRARY_PATH: it is nobody's dependency.
 PRIVATE_LIBS:${PN}-mosquitto = "libmosquitto.so.1"
