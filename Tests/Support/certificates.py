@@ -69,7 +69,7 @@ class Certificate:
     issuer: Authority | None = None  # None: it is self-signed
 
     def encrypted_key(self, password: str) -> Path:
-        path = self.key.with_suffix(".encrypted.key")
+        path = self.key.with_suffix(f".{password.encode().hex()}.key")
         if not path.exists():
             openssl("pkey", "-in", self.key, "-aes256", "-passout", f"pass:{password}", "-out", path)
         return path

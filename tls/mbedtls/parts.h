@@ -82,6 +82,7 @@ typedef struct {
     uint16_t port;
     bool is_open;            /* the handshake is done */
     bool was_offered;        /* a session to be resumed */
+    int64_t until_s;         /* the certificate behind that session is valid so long */
     bool was_checked;        /* a certificate came: the session was not resumed */
     bool had_no_certificate; /* the server asked for one */
     uint32_t address_size;

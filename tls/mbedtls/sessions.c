@@ -43,6 +43,7 @@ static bool are_kept(const connection *own) {
 
 void smq_mbedtls_offer_session(connection *own) {
     kept_session *kept = find(own);
+    own->until_s = INT64_MAX;
     if (!kept) return;
     int64_t age = own->now_s - kept->kept_s;
     if (age < 0 || age >= lifetime(&kept->session) || own->now_s > kept->until_s) {
@@ -50,12 +51,14 @@ void smq_mbedtls_offer_session(connection *own) {
         return;
     }
     own->was_offered = mbedtls_ssl_set_session(&own->ssl, &kept->session) == 0; /* if not, it is a full handshake */
+    own->until_s = kept->until_s;
 }
 
 void smq_mbedtls_keep_session(connection *own) {
     if (!are_kept(own)) return;
     kept_session *kept = find(own);
-    int64_t until_s = kept ? kept->until_s : INT64_MAX;
+    int64_t until_s =
+        own->until_s; /* a ticket for a resumed session lives no longer than the certificate that was checked */
     const mbedtls_x509_crt *certificate = mbedtls_ssl_get_peer_cert(&own->ssl);
     if (own->was_checked && certificate && !(own->settings->flags & (SMQ_MBEDTLS_NO_TIME | SMQ_MBEDTLS_NO_VERIFY)))
         until_s = smq_mbedtls_seconds(&certificate->valid_to);
