@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import random
 import ssl
 
@@ -273,6 +274,14 @@ def test_a_chain_larger_than_the_buffer_of_the_engine(clients, broker, certifica
         assert client.leave().status == smq.OK
         assert peer.violations == []
         client.close()
+
+
+def test_an_engine_without_settings_is_refused_at_once(tls):
+    options = smq.Options(url="mqtts://localhost", **tls.options)
+    assert smq.library.smq_client_size(ctypes.byref(options)) > 0
+    options.tls_settings = None
+    assert smq.library.smq_client_size(ctypes.byref(options)) == 0
+    assert smq.library.smq_options_check(ctypes.byref(options), None) == smq.ERR_OPTION
 
 
 # ---- Refusals of real proxies
