@@ -45,7 +45,7 @@ enum {
                                       and change everything */
     SMQ_MBEDTLS_NO_TIME = 8,    /* certificates and CRLs that have expired, or are not valid yet, will do */
     SMQ_MBEDTLS_CRL_CHECK = 16, /* there must be a CRL of the issuer of the server's certificate */
-    SMQ_MBEDTLS_CRL_ALL = 32,   /* the same for every certificate of the chain but the root */
+    SMQ_MBEDTLS_CRL_ALL = 32,   /* check every certificate of the chain so, but the root */
     SMQ_MBEDTLS_NO_RESUMPTION = 256 /* every handshake is a full one, and no session is kept */
 };
 

@@ -38,7 +38,7 @@ enum {
     SMQ_TLS_NO_TIME = 8,    /* certificates that have expired, or are not valid yet, will do */
     SMQ_TLS_CRL_CHECK = 16, /* the server's certificate must be in no CRL, and there must be a CRL of its issuer; with
                                   crl_file it is so anyway */
-    SMQ_TLS_CRL_ALL = 32,   /* the same for every certificate of the chain but the root */
+    SMQ_TLS_CRL_ALL = 32,   /* check every certificate of the chain so, but the root */
     SMQ_TLS_OCSP = 64,      /* ask for an OCSP response with the handshake (stapling), and check it if there is one. One
                                   that is too old, or not signed by an authorized responder, counts as none */
     SMQ_TLS_OCSP_REQUIRED = 128, /* the same, and there must be one that says that the certificate is good */

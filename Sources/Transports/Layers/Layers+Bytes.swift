@@ -106,7 +106,7 @@ extension Layers {
     return webSocket.element.owesControlFrame(isFinishing: isFinishing)
   }
 
-  /// What is owed to the server goes ahead of data, between two frames.
+  /// A Pong or a Close that has to be sent goes ahead of data, between two frames.
   mutating func queueControlFrame() {
     guard outgoing.isEmpty, owesControlFrame else { return }
     Self.putControl(by: &webSocket, into: &outgoing, isFinishing: isFinishing)
