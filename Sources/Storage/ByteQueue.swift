@@ -108,6 +108,13 @@
     if position == end { removeAll() }
   }
 
+  /// Lets the next bytes begin at an offset, although the queue is empty: those in front of it are still read.
+  public mutating func begin(at offset: Int) {
+    precondition(isEmpty && offset >= 0 && offset <= capacity)
+    position = offset
+    end = offset
+  }
+
   /// Removes `removed` bytes that begin `offset` bytes behind the front.
   public mutating func remove(at offset: Int, count removed: Int) {
     precondition(offset >= 0 && removed >= 0 && offset <= count &- removed)

@@ -89,18 +89,10 @@ static void hold(void) {
     world.held_serials[world.held_count++] = world.event_serial;
 }
 
-/* False: there was none. */
-static bool take_event(void) {
-    smq_event event = SMQ_EVENT_INIT;
-    ledger_release();
-    int32_t more = smq_next_event(world.client, &event);
-    if (more != 1) {
-        if (more != 0) broken("smq_next_event: %s", smq_status_name(more));
-        return false;
-    }
-    ledger_event(&event);
+static void handle(const smq_event *event) {
+    ledger_event(event);
     if (world.options.flags & SMQ_OPTION_HOLD) hold();
-    switch (event.type) {
+    switch (event->type) {
     case SMQ_EVENT_OPEN:
         server_connection_opened();
         if (smq_engine_opened(world.client, world.now) != SMQ_OK) broken("a connection that was wanted is not");
@@ -111,10 +103,43 @@ static bool take_event(void) {
         break;
     }
     case SMQ_EVENT_AUTHENTICATE:
-        if (event.reason_code == 0x18) smq_authenticate(world.client, SMQ_REASON_CONTINUE_AUTHENTICATION, NULL, NULL);
+        if (event->reason_code == 0x18) smq_authenticate(world.client, SMQ_REASON_CONTINUE_AUTHENTICATION, NULL, NULL);
         break;
     }
-    return true;
+}
+
+/* Only completions of messages, without the event. */
+static bool take_completions(void) {
+    smq_completion completions[4];
+    ledger_release();
+    int32_t count = smq_next_completions(world.client, completions, 4);
+    if (count < 0 || count > 4) broken("smq_next_completions: %d", count);
+    for (int32_t i = 0; i < count; i++) {
+        smq_event event = SMQ_EVENT_INIT;
+        event.type = SMQ_EVENT_COMPLETED;
+        event.completed = SMQ_COMPLETED_PUBLISH;
+        event.cookie = completions[i].cookie;
+        event.status = completions[i].status;
+        event.reason_code = completions[i].reason_code;
+        event.latency_ms = completions[i].latency_ms;
+        handle(&event);
+    }
+    return count > 0;
+}
+
+/* False: there was none. */
+static bool take_event(void) {
+    smq_event events[8] = { SMQ_EVENT_INIT };
+    if (world.batch == 2 && take_completions()) return true;
+    ledger_release();
+    int32_t count = world.batch == 1 ? smq_next_event(world.client, events)
+                                     : smq_next_events(world.client, events, (uint32_t)world.batch);
+    if (count < 0 || count > world.batch) broken("smq_next_events: %d", count);
+    for (int32_t i = 0; i < count; i++) {
+        if (i > 0) ledger_keep();
+        handle(&events[i]);
+    }
+    return count > 0;
 }
 
 static void take_events(void) {
@@ -523,6 +548,7 @@ static void step(uint8_t which, const uint8_t *data, size_t size) {
         break;
     case 28:
         world.pull_mode = first & 3;
+        world.batch = 1 << (first >> 6);
         if (first & 4) smq_hint_network(world.client, first >> 3 & 1);
         if (first & 16) CHECKED(smq_authenticate(world.client, first & 32 ? 0x18 : 0x19, NULL, NULL));
         break;
@@ -650,6 +676,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size) {
     world.last_first_sent = -1;
     world.reserved = world.streamed = world.event_serial = -1;
     world.pull_mode = 0;
+    world.batch = 1;
+    world.batch_count = 0;
     world.has_event = world.is_held = world.is_open = world.is_wanted = world.is_attempt_told =
         world.is_connected_told = false;
     world.is_over = true;

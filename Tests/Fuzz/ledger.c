@@ -98,11 +98,20 @@ static void handed_out(const smq_event *event) {
     if ((event->token != 0) != (event->qos > 0)) broken("a token of a message with QoS %d", event->qos);
 }
 
+static bool releases_message(void) {
+    return world.has_event && world.event.token != 0 && !world.is_held && world.event_serial >= 0;
+}
+
 void ledger_release(void) {
-    if (!world.has_event) return;
+    for (int i = 0; i < world.batch_count; i++) world.downs[world.batch_serials[i]].is_released = true;
+    world.batch_count = 0;
+    if (releases_message()) world.downs[world.event_serial].is_released = true;
     world.has_event = false;
-    if (world.event.token != 0 && !world.is_held && world.event_serial >= 0)
-        world.downs[world.event_serial].is_released = true;
+}
+
+/* Another event follows in the same call: the last one is released with it. */
+void ledger_keep(void) {
+    if (releases_message()) world.batch_serials[world.batch_count++] = world.event_serial;
 }
 
 void ledger_event(const smq_event *event) {

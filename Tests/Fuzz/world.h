@@ -84,6 +84,10 @@ struct world {
     int streamed; /* index; -1 */
     uint8_t pull_mode;
 
+    int batch; /* as many events are taken in one call */
+    /* Of the server's messages that were taken in one call with the last event, and are released with it. */
+    int batch_serials[8];
+    int batch_count;
     /* The event that was taken last. */
     smq_event event;
     bool has_event;
@@ -166,6 +170,7 @@ _Noreturn void broken(const char *promise, ...) __attribute__((format(printf, 1,
 /* ledger.c: what the program sees */
 void ledger_event(const smq_event *event);
 void ledger_release(void);
+void ledger_keep(void);
 void ledger_finished(void);
 void ledger_payload(int index, uint8_t *payload, size_t size);
 

@@ -21,16 +21,20 @@ struct MessageBatch: BitwiseCopyable {
 
 extension Session {
   /// Takes one more plain message without releasing the one that was handed out last, if that was a plain
-  /// one and the next packet is another. Their bytes stay in place until `releaseEvent`, because nothing is
-  /// received before, and nothing moves; and none is acknowledged before.
+  /// one and the next packet is another. Their bytes stay in place until `releaseEvent`: what is received before
+  /// that follows behind them. None is acknowledged before.
   @inline(__always)
   public mutating func takeAnotherPlainMessage() -> PlainMessage? {
     guard Feature.hasFastPaths, arrival.event.mayBeFollowed else { return nil }
+    let end = receiver.end
     receiver.consume(arrival.event.bytes.count)
     let token = arrival.event.isHeld ? 0 : arrival.event.token
     // What is left of the event if none follows has no bytes. Nothing is parsed before it is released.
     arrival.event.forgetBytes()
-    guard findPlainMessage() else { return nil }
+    guard findPlainMessage() else {
+      receiver.keepParsed(before: end)
+      return nil
+    }
     if token != 0 { arrival.batch.append(token) }
     return takePlainMessage()
   }

@@ -141,6 +141,14 @@ struct ReceiveBuffer: ~Copyable {
   @inline(__always)
   mutating func consume(_ count: Int) { queue.removeFirst(count) }
 
+  /// Where the unread bytes end in `bytes`.
+  var end: Int {
+    @inline(__always) get { queue.position &+ queue.count }
+  }
+
+  /// Keeps what was parsed, in front of an offset, although nothing is unread.
+  mutating func keepParsed(before offset: Int) { if queue.isEmpty { queue.begin(at: offset) } }
+
   /// Drops `count` unread bytes that begin `offset` bytes behind the front.
   mutating func removeRange(at offset: Int, count: Int) { queue.remove(at: offset, count: count) }
 
