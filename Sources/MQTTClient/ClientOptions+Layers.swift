@@ -31,7 +31,7 @@ extension ClientOptions {
   @_optimize(size)
   @_lifetime(copy request)
   static func layers(
-    _ request: RequestedOptions, _ version: ProtocolVersion, isUnix: Bool
+    _ request: borrowing RequestedOptions, _ version: ProtocolVersion, isUnix: Bool
   ) throws(OptionsError) -> LayerOptions {
     var layers = LayerOptions()
     try checkScheme(request)
@@ -71,7 +71,7 @@ extension ClientOptions {
   @_optimize(size)
   @_lifetime(layers: copy request)
   private static func setProxy(
-    _ request: RequestedOptions, _ layers: inout LayerOptions, isUnix: Bool
+    _ request: borrowing RequestedOptions, _ layers: inout LayerOptions, isUnix: Bool
   ) throws(OptionsError) {
     guard request.proxy != .none else { return }
     guard !isUnix, request.proxyPort <= 65_535 else { throw .option }
@@ -100,7 +100,7 @@ extension ClientOptions {
   @_optimize(size)
   @_lifetime(layers: copy request)
   private static func setWebSocket(
-    _ request: RequestedOptions, _ layers: inout LayerOptions, _ version: ProtocolVersion
+    _ request: borrowing RequestedOptions, _ layers: inout LayerOptions, _ version: ProtocolVersion
   ) throws(OptionsError) {
     guard isWebSocket(request) else {
       guard

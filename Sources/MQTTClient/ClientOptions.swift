@@ -40,19 +40,16 @@ public struct ClientOptions: ~Escapable {
   private static var largestPacket: UInt32 { 268_435_460 }
 
   @_lifetime(copy request)
-  public init(checking request: RequestedOptions) throws(OptionsError) {
+  public init(checking request: borrowing RequestedOptions) throws(OptionsError) {
     // 0 is 3.1.1; what is no version at all is not supported either.
     let number = request.protocolVersion == 0 ? 4 : request.protocolVersion
     guard let version = ProtocolVersion(rawValue: UInt8(clamping: number)),
       Feature.hasMQTT31 || version != .v3_1, Self.areFeaturesThere(request)
     else { throw .notSupported(at: 0) }
-    var servers = request.servers
-    if servers.count == 0 {
-      servers.append(host: ByteRange(offset: 0, count: request.host.count), port: 0)
-    }
+    driver = DriverOptions(hosts: request.host, servers: request.servers)
     let isUnix = Self.isUnix(request)
-    for index in 0..<servers.count {
-      try Self.checkHost(request.host.extracting(servers.host(index).range), isFile: isUnix)
+    for index in 0..<driver.servers.count {
+      try Self.checkHost(driver.host(index), isFile: isUnix)
     }
     try Self.checkTexts(request, version)
     let will = try Self.will(request, version)
@@ -154,10 +151,9 @@ public struct ClientOptions: ~Escapable {
       request.sessionExpiry == 0 && request.keepSession && !request.statesExpiry && version.hasProperties
       ? UInt32.max : request.sessionExpiry
 
-    driver = DriverOptions(
-      hosts: request.host, servers: servers, port: UInt16(truncatingIfNeeded: port),
-      backoff: Backoff(
-        shortest: shortest, longest: longest, jitter: Backoff.Jitter(rawValue: jitter) ?? .full))
+    driver.port = UInt16(truncatingIfNeeded: port)
+    driver.backoff = Backoff(
+      shortest: shortest, longest: longest, jitter: Backoff.Jitter(rawValue: jitter) ?? .full)
     driver.isShuffled = request.shuffle
     driver.followsReferrals = request.redirect && version.hasProperties
     driver.asksCredentials = request.askCredentials
@@ -181,19 +177,24 @@ public struct ClientOptions: ~Escapable {
     properties.receiveMaximum = UInt16(truncatingIfNeeded: receiveMaximum)
     properties.maximumPacketSize = maximumPacket
     properties.topicAliasMaximum = UInt16(truncatingIfNeeded: aliasesReceived)
-    let connect = Connect(
-      version: version, cleanStart: !request.keepSession,
-      keepAlive: UInt16(truncatingIfNeeded: keepAlive), clientID: request.clientID,
-      userName: request.userName, password: request.password, will: will, session: properties,
-      properties: request.properties, isClientIDTemplate: !request.clientIDAsIs,
-      credentialFlags: request.credentialFlags)
+    session = SessionOptions(
+      connect: Connect(
+        version: version, cleanStart: !request.keepSession,
+        keepAlive: UInt16(truncatingIfNeeded: keepAlive), clientID: request.clientID,
+        userName: request.userName, password: request.password, will: will, session: properties,
+        properties: request.properties, isClientIDTemplate: !request.clientIDAsIs,
+        credentialFlags: request.credentialFlags))
     // [MQTT-3.1.2-22] of 3.1.1
-    guard version.hasProperties || !connect.hasPassword || connect.hasUserName else { throw .option }
-    guard connect.clientIDSize <= UTF8EncodedString.maximumSize else { throw .option }
+    guard version.hasProperties || !session.connect.hasPassword || session.connect.hasUserName else {
+      throw .option
+    }
+    guard session.connect.clientIDSize <= UTF8EncodedString.maximumSize else { throw .option }
     // 3.1 allows 1 to 23 bytes, later versions leave it to the server.
-    guard !version.isV31 || request.anyClientID || 1...23 ~= connect.clientIDSize else { throw .clientID }
-    guard connect.bodySize + 4 + Int(credentialBytes) <= VariableByteInteger.maximum else { throw .tooLarge }
-    var session = SessionOptions(connect: connect)
+    guard !version.isV31 || request.anyClientID || 1...23 ~= session.connect.clientIDSize else {
+      throw .clientID
+    }
+    let body = session.connect.bodySize(for: version)
+    guard body + 4 + Int(credentialBytes) <= VariableByteInteger.maximum else { throw .tooLarge }
     session.allowsFallback = request.fallback
     session.beginsNewSession = request.newSession
     session.holdsMessages = request.hold
@@ -221,7 +222,6 @@ public struct ClientOptions: ~Escapable {
     session.credentialBytes = Int(credentialBytes)
     session.responses = version.hasProperties ? Int(responses) : 0
     session.streamBytes = Int(streamBytes)
-    self.session = session
   }
 }
 

@@ -229,9 +229,10 @@ private func parse(_ url: Span<UInt8>, _ urlOffset: inout Int?) throws(Status) -
   }
 }
 
+@inline(__always)
 @_lifetime(copy request)
 private func check(
-  _ request: RequestedOptions, _ urlOffset: inout Int?
+  _ request: borrowing RequestedOptions, _ urlOffset: inout Int?
 ) throws(Status) -> ClientOptions {
   do throws(OptionsError) {
     return try ClientOptions(checking: request)
