@@ -2,7 +2,8 @@ public import Platform
 public import Storage
 
 /// What a driver is made with.
-public struct DriverOptions: ~Escapable {
+public struct DriverOptions: ~Copyable, ~Escapable {
+  private let inPlace = InPlace()
   /// The text that the hosts are in, and where.
   public let hosts: Span<UInt8>
   public private(set) var servers: HostPortList

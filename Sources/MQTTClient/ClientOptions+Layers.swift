@@ -29,11 +29,10 @@ extension ClientOptions {
   }
 
   @_optimize(size)
-  @_lifetime(copy request)
-  static func layers(
-    _ request: borrowing RequestedOptions, _ version: ProtocolVersion, isUnix: Bool
-  ) throws(OptionsError) -> LayerOptions {
-    var layers = LayerOptions()
+  @_lifetime(layers: copy request)
+  static func setLayers(
+    _ request: borrowing RequestedOptions, _ layers: inout LayerOptions, _ version: ProtocolVersion, isUnix: Bool
+  ) throws(OptionsError) {
     try checkScheme(request)
     layers.tls = request.tls
     if request.tls != nil {
@@ -49,7 +48,6 @@ extension ClientOptions {
     layers.usualPort = UInt16(truncatingIfNeeded: usualPort(request))
     try setProxy(request, &layers, isUnix: isUnix)
     try setWebSocket(request, &layers, version)
-    return layers
   }
 
   /// The scheme, the engine and this build agree.

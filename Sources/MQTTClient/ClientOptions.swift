@@ -19,7 +19,7 @@ public enum OptionsError: Error, BitwiseCopyable {
 }
 
 /// Options that a client can be made with.
-public struct ClientOptions: ~Escapable {
+public struct ClientOptions: ~Copyable, ~Escapable {
   public var driver: DriverOptions
   public var layers: LayerOptions
   public let transport: AnyTransport.Kind
@@ -46,7 +46,8 @@ public struct ClientOptions: ~Escapable {
     guard let version = ProtocolVersion(rawValue: UInt8(clamping: number)),
       Feature.hasMQTT31 || version != .v3_1, Self.areFeaturesThere(request)
     else { throw .notSupported(at: 0) }
-    driver = DriverOptions(hosts: request.host, servers: request.servers)
+    // What is stored is stored at the end: a struct that cannot be copied is whole, or is not there.
+    var driver = DriverOptions(hosts: request.host, servers: request.servers)
     let isUnix = Self.isUnix(request)
     for index in 0..<driver.servers.count {
       try Self.checkHost(driver.host(index), isFile: isUnix)
@@ -159,42 +160,44 @@ public struct ClientOptions: ~Escapable {
     driver.asksCredentials = request.askCredentials
     driver.asksAddresses = request.ownResolver
     driver.isCallerDriven = request.ownTransport
-    layers = try Self.layers(request, version, isUnix: isUnix)
-    transport = request.ownTransport ? .callerDriven : isUnix ? .unix : .tcp
-    sockets = try Self.sockets(
+    var layers = LayerOptions()
+    try Self.setLayers(request, &layers, version, isUnix: isUnix)
+    let transport = request.ownTransport ? AnyTransport.Kind.callerDriven : isUnix ? .unix : .tcp
+    let sockets = try Self.sockets(
       request, userTimeout: tcpUserTimeout, keepAlive: tcpKeepAlive, dscp: dscp, isTCP: transport == .tcp)
     driver.connectTimeout = connectTimeout
     driver.reconnects = !request.noReconnect
     driver.addresses = transport == .tcp ? Int(addresses) : 0
     driver.stableTime = stableTime
     driver.writeTimeout = writeTimeout
-    self.handlers = Int(handlers)
-    self.handlerBytes = Int(handlerBytes)
-    self.submitMessages = Int(submitSlots)
-    self.submitBytes = Int(submitBytes)
     var properties = Connect.SessionProperties()
     properties.sessionExpiryInterval = expiry
     properties.receiveMaximum = UInt16(truncatingIfNeeded: receiveMaximum)
     properties.maximumPacketSize = maximumPacket
     properties.topicAliasMaximum = UInt16(truncatingIfNeeded: aliasesReceived)
-    session = SessionOptions(
-      connect: Connect(
-        version: version, cleanStart: !request.keepSession,
-        keepAlive: UInt16(truncatingIfNeeded: keepAlive), clientID: request.clientID,
-        userName: request.userName, password: request.password, will: will, session: properties,
-        properties: request.properties, isClientIDTemplate: !request.clientIDAsIs,
-        credentialFlags: request.credentialFlags))
+    let connect = Connect(
+      version: version, cleanStart: !request.keepSession,
+      keepAlive: UInt16(truncatingIfNeeded: keepAlive), clientID: request.clientID,
+      userName: request.userName, password: request.password, will: will, session: properties,
+      properties: request.properties, isClientIDTemplate: !request.clientIDAsIs,
+      credentialFlags: request.credentialFlags)
     // [MQTT-3.1.2-22] of 3.1.1
-    guard version.hasProperties || !session.connect.hasPassword || session.connect.hasUserName else {
-      throw .option
-    }
-    guard session.connect.clientIDSize <= UTF8EncodedString.maximumSize else { throw .option }
+    guard version.hasProperties || !connect.hasPassword || connect.hasUserName else { throw .option }
+    guard connect.clientIDSize <= UTF8EncodedString.maximumSize else { throw .option }
     // 3.1 allows 1 to 23 bytes, later versions leave it to the server.
-    guard !version.isV31 || request.anyClientID || 1...23 ~= session.connect.clientIDSize else {
-      throw .clientID
-    }
-    let body = session.connect.bodySize(for: version)
+    guard !version.isV31 || request.anyClientID || 1...23 ~= connect.clientIDSize else { throw .clientID }
+    let body = connect.bodySize(for: version)
     guard body + 4 + Int(credentialBytes) <= VariableByteInteger.maximum else { throw .tooLarge }
+
+    self.driver = driver
+    self.layers = layers
+    self.transport = transport
+    self.sockets = sockets
+    self.handlers = Int(handlers)
+    self.handlerBytes = Int(handlerBytes)
+    self.submitMessages = Int(submitSlots)
+    self.submitBytes = Int(submitBytes)
+    session = SessionOptions(connect: connect)
     session.allowsFallback = request.fallback
     session.beginsNewSession = request.newSession
     session.holdsMessages = request.hold
@@ -251,7 +254,7 @@ private struct NumberCheck {
 }
 
 /// Where a client's parts lie in the caller's block.
-public struct ClientPlan {
+public struct ClientPlan: ~Copyable {
   let session: SessionPlan
   public let submissions: MPSCQueue<Submission>.Plan
   let driver: DriverPlan

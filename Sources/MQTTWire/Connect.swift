@@ -1,7 +1,8 @@
 import Storage
 
 /// CONNECT (§3.1): the first packet of a client.
-public struct Connect: ~Escapable {
+public struct Connect: ~Copyable, ~Escapable {
+  private let inPlace = InPlace()
   public let version: ProtocolVersion
   public let cleanStart: Bool
   /// Seconds; 0: none.

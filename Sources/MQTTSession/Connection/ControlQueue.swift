@@ -6,6 +6,8 @@ import Storage
 struct ControlQueue: ~Copyable {
   private var queue: ByteQueue
   private var packets = 0
+  /// A packet was there that had more than numbers in it.
+  private var hadContents = false
   /// The most bytes there ever were. Between two removals the number only grows.
   var peak: Int { max(peakSeen, queue.count) }
   private var peakSeen = 0
@@ -62,6 +64,7 @@ struct ControlQueue: ~Copyable {
     guard hasRoom(besides: FixedHeader.packetSize(length)) else { return false }
     var writer = ByteWriter(queue.tail())
     packet.encode(into: &writer, properties: properties)
+    hadContents = true
     finish(writer.count)
     return true
   }
@@ -71,6 +74,7 @@ struct ControlQueue: ~Copyable {
     guard hasRoom(for: FixedHeader.packetSize(length)) else { return false }
     var writer = ByteWriter(queue.tail())
     packet.encode(into: &writer, properties: properties)
+    hadContents = true
     finish(writer.count)
     return true
   }
@@ -85,6 +89,7 @@ struct ControlQueue: ~Copyable {
     var writer = ByteWriter(queue.tail())
     Auth.encode(
       into: &writer, reasonCode: reasonCode, method: method, data: data, properties: properties)
+    hadContents = true
     finish(writer.count)
     return true
   }
@@ -113,8 +118,9 @@ struct ControlQueue: ~Copyable {
     return gone
   }
 
-  /// Overwrites authentication data.
-  mutating func wipe() { queue.wipe() }
+  /// Overwrites authentication data and properties. Where only numbers were, four kilobytes would be zeroed for
+  /// nothing.
+  mutating func wipe() { if hadContents { queue.wipe() } }
 
   mutating func removeAll() {
     peakSeen = peak
