@@ -297,6 +297,52 @@ static void deliver_many(void) {
     }
 }
 
+/* ---- Events in batches */
+
+static smq_event batch[BATCH];
+
+static void take_batches(int32_t type) {
+    batch[0].size = sizeof(*batch);
+    for (;;) {
+        int32_t count = smq_next_events(client, batch, BATCH);
+        if (count == 0) return;
+        if (count < 0) fail("next events", count);
+        for (int32_t i = 0; i < count; i++)
+            if (batch[i].type == type) events++;
+    }
+}
+
+static void deliver_batch(void) {
+    expect("publish", smq_publish(client, &message), SMQ_OK);
+    if (++unsent == BATCH) {
+        transmit(1);
+        receive();
+        take_batches(SMQ_EVENT_COMPLETED);
+        unsent = 0;
+    }
+}
+
+static void take_completions(void) {
+    smq_completion completions[BATCH];
+    transmit(1);
+    receive();
+    for (;;) {
+        int32_t count = smq_next_completions(client, completions, BATCH);
+        if (count < 0) fail("next completions", count);
+        if (count == 0) break;
+        events += (uint64_t)count;
+    }
+    take_events(SMQ_EVENT_NONE);
+}
+
+static void deliver_completions(void) {
+    expect("publish", smq_publish(client, &message), SMQ_OK);
+    if (++unsent == BATCH) {
+        take_completions();
+        unsent = 0;
+    }
+}
+
 /* ---- Receiving */
 
 static uint8_t arriving[4200];
@@ -343,6 +389,15 @@ static void arrive_many(void) {
     if (++unsent == BATCH) {
         receive();
         take_events(SMQ_EVENT_MESSAGE);
+        unsent = 0;
+    }
+}
+
+static void arrive_batch(void) {
+    say_message(0);
+    if (++unsent == BATCH) {
+        receive();
+        take_batches(SMQ_EVENT_MESSAGE);
         unsent = 0;
     }
 }
@@ -524,10 +579,14 @@ static const struct operation {
     { "deliver-qos1", 1024, deliver_qos_1_311, deliver, events_end, "publish, PUBACK, COMPLETED" },
     { "deliver-qos1-5.0", 1024, deliver_qos_1_50, deliver, events_end, "publish, PUBACK, COMPLETED" },
     { "deliver-qos1-many", 1024, deliver_qos_1_311, deliver_many, events_end, "the same, 64 in flight" },
+    { "deliver-qos1-batch", 1024, deliver_qos_1_311, deliver_batch, events_end, "the same, with smq_next_events()" },
+    { "deliver-qos1-bare", 1024, deliver_qos_1_311, deliver_completions, events_end,
+      "the same, with smq_next_completions()" },
     { "deliver-qos2", 512, deliver_qos_2_311, deliver, events_end, "publish, PUBREC, PUBREL, PUBCOMP, COMPLETED" },
     { "deliver-qos2-5.0", 512, deliver_qos_2_50, deliver, events_end, "publish, PUBREC, PUBREL, PUBCOMP, COMPLETED" },
     { "receive-64", 1024, arrive_64, arrive, events_end, "a PUBLISH with 64 bytes, MESSAGE" },
     { "receive-64-many", 1024, arrive_64, arrive_many, events_end, "the same, 64 at once" },
+    { "receive-64-batch", 1024, arrive_64, arrive_batch, events_end, "the same, with smq_next_events()" },
     { "receive-4k", 1024, arrive_4096, arrive, events_end, "a PUBLISH with 4,096 bytes, MESSAGE" },
     { "receive-properties-5.0", 1024, arrive_properties, arrive, events_end, "with three properties, MESSAGE" },
     { "receive-handler-16", 1024, arrive_handled, handled, events_end, "the last of 16 filters matches" },
