@@ -31,7 +31,8 @@ extension ClientOptions {
   @_optimize(size)
   @_lifetime(layers: copy request)
   static func setLayers(
-    _ request: borrowing RequestedOptions, _ layers: inout LayerOptions, _ version: ProtocolVersion, isUnix: Bool
+    _ request: borrowing RequestedOptions, _ layers: inout LayerOptions, _ version: ProtocolVersion,
+    isUnix: Bool
   ) throws(OptionsError) {
     try checkScheme(request)
     layers.tls = request.tls

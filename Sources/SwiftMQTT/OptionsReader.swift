@@ -41,7 +41,8 @@ func makeClient(
 /// The same, with room for the decoded user names and passwords of the URL and of the proxy's.
 @inline(never)
 private func makeClient(
-  _ options: UnsafePointer<smq_options>, _ scratch: inout MutableSpan<UInt8>, _ proxyScratch: inout MutableSpan<UInt8>,
+  _ options: UnsafePointer<smq_options>, _ scratch: inout MutableSpan<UInt8>,
+  _ proxyScratch: inout MutableSpan<UInt8>,
   urlOffset: inout Int?, memory: UnsafeMutableRawPointer?, size: Int
 ) throws(Status) -> Int {
   var request = RequestedOptions()

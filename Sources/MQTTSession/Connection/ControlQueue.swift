@@ -62,9 +62,9 @@ struct ControlQueue: ~Copyable {
   mutating func append(_ packet: Acknowledgement, properties: Span<UInt8>) -> Bool {
     let length = Acknowledgement.remainingLength(properties: properties)
     guard hasRoom(besides: FixedHeader.packetSize(length)) else { return false }
+    hadContents = true
     var writer = ByteWriter(queue.tail())
     packet.encode(into: &writer, properties: properties)
-    hadContents = true
     finish(writer.count)
     return true
   }
@@ -72,9 +72,9 @@ struct ControlQueue: ~Copyable {
   mutating func append(_ packet: Disconnect, properties: Span<UInt8>) -> Bool {
     let length = Disconnect.remainingLength(properties: properties)
     guard hasRoom(for: FixedHeader.packetSize(length)) else { return false }
+    hadContents = true
     var writer = ByteWriter(queue.tail())
     packet.encode(into: &writer, properties: properties)
-    hadContents = true
     finish(writer.count)
     return true
   }
@@ -86,10 +86,10 @@ struct ControlQueue: ~Copyable {
     let length = Auth.remainingLength(
       propertyLength: Auth.propertyLength(method: method, data: data, properties: properties))
     guard hasRoom(besides: FixedHeader.packetSize(length)) else { return false }
+    hadContents = true
     var writer = ByteWriter(queue.tail())
     Auth.encode(
       into: &writer, reasonCode: reasonCode, method: method, data: data, properties: properties)
-    hadContents = true
     finish(writer.count)
     return true
   }
