@@ -2,12 +2,13 @@ public import Platform
 public import Storage
 
 /// What a driver is made with.
-public struct DriverOptions: ~Escapable {
+public struct DriverOptions: ~Copyable, ~Escapable {
+  private let inPlace = InPlace()
   /// The text that the hosts are in, and where.
   public let hosts: Span<UInt8>
-  public let servers: HostPortList
+  public private(set) var servers: HostPortList
   /// The port of servers that name none.
-  public let port: UInt16
+  public var port: UInt16
   public var isShuffled = false
   public var followsReferrals = false
   /// The application is asked for credentials before each attempt, and for the addresses of a name.
@@ -28,17 +29,22 @@ public struct DriverOptions: ~Escapable {
   /// Room for the host, so that `Driver.setServer` can name another; 0: no more than it takes.
   public var hostBytes = 0
 
-  /// The caller guarantees one server at least.
+  /// Without servers, the whole text is the host of one.
   @_lifetime(copy hosts)
-  public init(hosts: Span<UInt8>, servers: HostPortList, port: UInt16, backoff: Backoff) {
+  @inline(__always)
+  public init(
+    hosts: Span<UInt8>, servers: HostPortList, port: UInt16 = 0,
+    backoff: Backoff = Backoff(shortest: 1000, longest: 60_000, jitter: .full)
+  ) {
     self.hosts = hosts
     self.servers = servers
     self.port = port
     self.backoff = backoff
+    if servers.count == 0 { self.servers.append(host: ByteRange(offset: 0, count: hosts.count), port: 0) }
   }
 
   @_lifetime(copy self)
-  func host(_ index: Int) -> Span<UInt8> { hosts.extracting(servers.host(index).range) }
+  public func host(_ index: Int) -> Span<UInt8> { hosts.extracting(servers.host(index).range) }
 
   func port(_ index: Int) -> UInt16 { servers.port(index) == 0 ? port : servers.port(index) }
 }

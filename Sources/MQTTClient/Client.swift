@@ -14,7 +14,7 @@ public typealias ClientFailure = ConnectionFailure<MQTTEngine.CloseDetails>
 extension Driver where Engine == MQTTEngine, Link == AnyTransport, System: ~Copyable {
   /// The caller guarantees that `options` are those the plan was made with.
   public init(
-    _ options: borrowing ClientOptions, plan: ClientPlan, block: borrowing Arena,
+    _ options: borrowing ClientOptions, plan: borrowing ClientPlan, block: borrowing Arena,
     on system: consuming System
   ) {
     let tcp = TCP(

@@ -81,7 +81,7 @@ extension ClientOptions {
 
   @_lifetime(copy request)
   static func will(
-    _ request: RequestedOptions, _ version: ProtocolVersion
+    _ request: borrowing RequestedOptions, _ version: ProtocolVersion
   ) throws(OptionsError) -> Connect.Will {
     guard request.hasWill else {
       return Connect.Will(

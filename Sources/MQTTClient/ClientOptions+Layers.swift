@@ -29,11 +29,11 @@ extension ClientOptions {
   }
 
   @_optimize(size)
-  @_lifetime(copy request)
-  static func layers(
-    _ request: RequestedOptions, _ version: ProtocolVersion, isUnix: Bool
-  ) throws(OptionsError) -> LayerOptions {
-    var layers = LayerOptions()
+  @_lifetime(layers: copy request)
+  static func setLayers(
+    _ request: borrowing RequestedOptions, _ layers: inout LayerOptions, _ version: ProtocolVersion,
+    isUnix: Bool
+  ) throws(OptionsError) {
     try checkScheme(request)
     layers.tls = request.tls
     if request.tls != nil {
@@ -49,7 +49,6 @@ extension ClientOptions {
     layers.usualPort = UInt16(truncatingIfNeeded: usualPort(request))
     try setProxy(request, &layers, isUnix: isUnix)
     try setWebSocket(request, &layers, version)
-    return layers
   }
 
   /// The scheme, the engine and this build agree.
@@ -71,7 +70,7 @@ extension ClientOptions {
   @_optimize(size)
   @_lifetime(layers: copy request)
   private static func setProxy(
-    _ request: RequestedOptions, _ layers: inout LayerOptions, isUnix: Bool
+    _ request: borrowing RequestedOptions, _ layers: inout LayerOptions, isUnix: Bool
   ) throws(OptionsError) {
     guard request.proxy != .none else { return }
     guard !isUnix, request.proxyPort <= 65_535 else { throw .option }
@@ -100,7 +99,7 @@ extension ClientOptions {
   @_optimize(size)
   @_lifetime(layers: copy request)
   private static func setWebSocket(
-    _ request: RequestedOptions, _ layers: inout LayerOptions, _ version: ProtocolVersion
+    _ request: borrowing RequestedOptions, _ layers: inout LayerOptions, _ version: ProtocolVersion
   ) throws(OptionsError) {
     guard isWebSocket(request) else {
       guard

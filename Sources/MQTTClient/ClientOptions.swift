@@ -19,7 +19,7 @@ public enum OptionsError: Error, BitwiseCopyable {
 }
 
 /// Options that a client can be made with.
-public struct ClientOptions: ~Escapable {
+public struct ClientOptions: ~Copyable, ~Escapable {
   public var driver: DriverOptions
   public var layers: LayerOptions
   public let transport: AnyTransport.Kind
@@ -40,19 +40,17 @@ public struct ClientOptions: ~Escapable {
   private static var largestPacket: UInt32 { 268_435_460 }
 
   @_lifetime(copy request)
-  public init(checking request: RequestedOptions) throws(OptionsError) {
+  public init(checking request: borrowing RequestedOptions) throws(OptionsError) {
     // 0 is 3.1.1; what is no version at all is not supported either.
     let number = request.protocolVersion == 0 ? 4 : request.protocolVersion
     guard let version = ProtocolVersion(rawValue: UInt8(clamping: number)),
       Feature.hasMQTT31 || version != .v3_1, Self.areFeaturesThere(request)
     else { throw .notSupported(at: 0) }
-    var servers = request.servers
-    if servers.count == 0 {
-      servers.append(host: ByteRange(offset: 0, count: request.host.count), port: 0)
-    }
+    // What is stored is stored at the end: a struct that cannot be copied is whole, or is not there.
+    var driver = DriverOptions(hosts: request.host, servers: request.servers)
     let isUnix = Self.isUnix(request)
-    for index in 0..<servers.count {
-      try Self.checkHost(request.host.extracting(servers.host(index).range), isFile: isUnix)
+    for index in 0..<driver.servers.count {
+      try Self.checkHost(driver.host(index), isFile: isUnix)
     }
     try Self.checkTexts(request, version)
     let will = try Self.will(request, version)
@@ -154,28 +152,24 @@ public struct ClientOptions: ~Escapable {
       request.sessionExpiry == 0 && request.keepSession && !request.statesExpiry && version.hasProperties
       ? UInt32.max : request.sessionExpiry
 
-    driver = DriverOptions(
-      hosts: request.host, servers: servers, port: UInt16(truncatingIfNeeded: port),
-      backoff: Backoff(
-        shortest: shortest, longest: longest, jitter: Backoff.Jitter(rawValue: jitter) ?? .full))
+    driver.port = UInt16(truncatingIfNeeded: port)
+    driver.backoff = Backoff(
+      shortest: shortest, longest: longest, jitter: Backoff.Jitter(rawValue: jitter) ?? .full)
     driver.isShuffled = request.shuffle
     driver.followsReferrals = request.redirect && version.hasProperties
     driver.asksCredentials = request.askCredentials
     driver.asksAddresses = request.ownResolver
     driver.isCallerDriven = request.ownTransport
-    layers = try Self.layers(request, version, isUnix: isUnix)
-    transport = request.ownTransport ? .callerDriven : isUnix ? .unix : .tcp
-    sockets = try Self.sockets(
+    var layers = LayerOptions()
+    try Self.setLayers(request, &layers, version, isUnix: isUnix)
+    let transport = request.ownTransport ? AnyTransport.Kind.callerDriven : isUnix ? .unix : .tcp
+    let sockets = try Self.sockets(
       request, userTimeout: tcpUserTimeout, keepAlive: tcpKeepAlive, dscp: dscp, isTCP: transport == .tcp)
     driver.connectTimeout = connectTimeout
     driver.reconnects = !request.noReconnect
     driver.addresses = transport == .tcp ? Int(addresses) : 0
     driver.stableTime = stableTime
     driver.writeTimeout = writeTimeout
-    self.handlers = Int(handlers)
-    self.handlerBytes = Int(handlerBytes)
-    self.submitMessages = Int(submitSlots)
-    self.submitBytes = Int(submitBytes)
     var properties = Connect.SessionProperties()
     properties.sessionExpiryInterval = expiry
     properties.receiveMaximum = UInt16(truncatingIfNeeded: receiveMaximum)
@@ -192,8 +186,18 @@ public struct ClientOptions: ~Escapable {
     guard connect.clientIDSize <= UTF8EncodedString.maximumSize else { throw .option }
     // 3.1 allows 1 to 23 bytes, later versions leave it to the server.
     guard !version.isV31 || request.anyClientID || 1...23 ~= connect.clientIDSize else { throw .clientID }
-    guard connect.bodySize + 4 + Int(credentialBytes) <= VariableByteInteger.maximum else { throw .tooLarge }
-    var session = SessionOptions(connect: connect)
+    let body = connect.bodySize(for: version)
+    guard body + 4 + Int(credentialBytes) <= VariableByteInteger.maximum else { throw .tooLarge }
+
+    self.driver = driver
+    self.layers = layers
+    self.transport = transport
+    self.sockets = sockets
+    self.handlers = Int(handlers)
+    self.handlerBytes = Int(handlerBytes)
+    self.submitMessages = Int(submitSlots)
+    self.submitBytes = Int(submitBytes)
+    session = SessionOptions(connect: connect)
     session.allowsFallback = request.fallback
     session.beginsNewSession = request.newSession
     session.holdsMessages = request.hold
@@ -221,7 +225,6 @@ public struct ClientOptions: ~Escapable {
     session.credentialBytes = Int(credentialBytes)
     session.responses = version.hasProperties ? Int(responses) : 0
     session.streamBytes = Int(streamBytes)
-    self.session = session
   }
 }
 
@@ -251,7 +254,7 @@ private struct NumberCheck {
 }
 
 /// Where a client's parts lie in the caller's block.
-public struct ClientPlan {
+public struct ClientPlan: ~Copyable {
   let session: SessionPlan
   public let submissions: MPSCQueue<Submission>.Plan
   let driver: DriverPlan

@@ -35,7 +35,7 @@ public struct MQTTEngine: ~Copyable, ProtocolEngine {
   private var loggedPongs: UInt32 = 0
 
   init<System: Platform & ~Copyable>(
-    _ options: borrowing ClientOptions, plan: ClientPlan, block: borrowing Arena,
+    _ options: borrowing ClientOptions, plan: borrowing ClientPlan, block: borrowing Arena,
     on system: borrowing System
   ) {
     session = Session(options.session, plan: plan.session, block: block, random: system.randomNumber())

@@ -1,9 +1,11 @@
 import Driver
+import Storage
 public import Transports
 
 /// What a caller asks for, as it comes: nothing is checked yet, 0 is the default everywhere.
 /// The fields are those of `smq_options`, which explains them.
-public struct RequestedOptions: ~Escapable {
+public struct RequestedOptions: ~Copyable, ~Escapable {
+  private let inPlace = InPlace()
   public var keepSession = false
   public var newSession = false
   public var fallback = false

@@ -119,7 +119,7 @@ public struct Session: ~Copyable {
   /// random, so that a client which resumes the session of an earlier process does not begin with the
   /// identifiers which that process had in flight.
   public init(
-    _ options: borrowing SessionOptions, plan: SessionPlan, block: borrowing Arena,
+    _ options: borrowing SessionOptions, plan: borrowing SessionPlan, block: borrowing Arena,
     random: UInt32
   ) {
     version = options.connect.version

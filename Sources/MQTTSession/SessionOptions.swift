@@ -9,7 +9,7 @@ public enum Resubscribing: UInt32, BitwiseCopyable, Sendable {
 }
 
 /// The options of a session. Every value was checked where they were made; see `ClientOptions`.
-public struct SessionOptions: ~Escapable {
+public struct SessionOptions: ~Copyable, ~Escapable {
   /// What CONNECT has, on every connection.
   public let connect: Connect
   /// An older version may be spoken if the server does not speak this one.
@@ -91,7 +91,8 @@ public struct SessionOptions: ~Escapable {
 }
 
 /// Where the parts of a session are in the caller's block.
-public struct SessionPlan {
+public struct SessionPlan: ~Copyable {
+  private let inPlace = InPlace()
   let connect: ArenaSlice<UInt8>
   let descriptors: ArenaSlice<Outbox.Descriptor>
   let outbox: ArenaSlice<UInt8>

@@ -1,12 +1,17 @@
+import Storage
+
 /// CONNECT (§3.1): the first packet of a client.
-public struct Connect: ~Escapable {
-  public private(set) var version: ProtocolVersion
+public struct Connect: ~Copyable, ~Escapable {
+  private let inPlace = InPlace()
+  public let version: ProtocolVersion
   public let cleanStart: Bool
   /// Seconds; 0: none.
   public let keepAlive: UInt16
   public let clientID: Span<UInt8>
-  /// Each '%' in it stands for two characters that are written later; it is encoded as '%%'.
+  /// There is a '%' in it that stands for two characters which are written later, and is encoded as '%%'.
   public let isClientIDTemplate: Bool
+  /// The Client Identifier as it is encoded.
+  public let clientIDSize: Int
   public let userName: Span<UInt8>
   public let password: Span<UInt8>
   /// `userNameFlag` and `passwordFlag`: which of the two there are. What has bytes is there; one of no bytes may be.
@@ -96,7 +101,9 @@ public struct Connect: ~Escapable {
     self.cleanStart = cleanStart
     self.keepAlive = keepAlive
     self.clientID = clientID
-    self.isClientIDTemplate = isClientIDTemplate
+    let placeholders = isClientIDTemplate ? Self.placeholders(in: clientID) : 0
+    self.isClientIDTemplate = placeholders > 0
+    clientIDSize = clientID.count &+ placeholders
     self.userName = userName
     self.password = password
     self.credentialFlags =
@@ -107,36 +114,23 @@ public struct Connect: ~Escapable {
     self.properties = properties
   }
 
-  /// Returns the CONNECT for an older version, without all that needs 5.0. It is kept out of line: its
-  /// callers would copy it field by field, which takes 800 bytes on riscv64.
-  @inline(never)
-  @_lifetime(copy self)
-  public func downgraded(to older: ProtocolVersion) -> Connect {
-    var connect = self
-    connect.version = older
-    return connect
-  }
-
-  /// Where the Client Identifier begins in the encoded packet.
+  /// Where the Client Identifier begins behind the Fixed Header.
   public var clientIDOffset: Int {
-    var offset = 1 + VariableByteInteger.encodedSize(remainingLength) + propertiesOffsetInBody
-    if version.hasProperties { offset += Self.sizeWithLength(propertyLength) }
-    return offset + 2
+    propertiesStart + 2 + (version.hasProperties ? Self.sizeWithLength(propertyLength) : 0)
   }
 
-  /// Where `properties` begin in the encoded packet.
+  /// Where `properties` begin behind the Fixed Header.
   public var propertiesOffset: Int {
-    1 + VariableByteInteger.encodedSize(remainingLength) + propertiesOffsetInBody
-      + VariableByteInteger.encodedSize(propertyLength) + session.encodedSize
+    propertiesStart + VariableByteInteger.encodedSize(propertyLength) + session.encodedSize
   }
 
-  /// Where the Connect Flags are in the encoded packet.
-  public var flagsOffset: Int {
-    1 + VariableByteInteger.encodedSize(remainingLength) + propertiesOffsetInBody - 3
-  }
+  /// Where the Connect Flags are behind the Fixed Header.
+  public var flagsOffset: Int { propertiesStart - 3 }
 
   /// Protocol Name, version, flags and Keep Alive come first.
-  private var propertiesOffsetInBody: Int { 2 + version.name.utf8CodeUnitCount + 4 }
+  private var propertiesStart: Int { Self.headerSize(version) }
+
+  private static func headerSize(_ version: ProtocolVersion) -> Int { 2 + version.name.utf8CodeUnitCount + 4 }
 
   public static var cleanStartFlag: UInt8 { 0x02 }
   public static var passwordFlag: UInt8 { 0x40 }
@@ -147,23 +141,24 @@ public struct Connect: ~Escapable {
 
   public static var placeholder: UInt8 { UInt8(ascii: "%") }
 
-  /// As it is encoded.
-  public var clientIDSize: Int {
-    var size = clientID.count
-    guard isClientIDTemplate else { return size }
-    for index in 0..<clientID.count where clientID[index] == Self.placeholder { size += 1 }
-    return size
+  private static func placeholders(in text: Span<UInt8>) -> Int {
+    guard Word.anyWord(of: text, isStrange: { Word.contains(placeholder, in: $0) }) else { return 0 }
+    var count = 0
+    for index in 0..<text.count where text[index] == placeholder { count &+= 1 }
+    return count
   }
-
-  /// Above `VariableByteInteger.maximum` it can't be sent.
-  public var bodySize: Int { remainingLength }
 
   public var encodedSize: Int {
-    1 + VariableByteInteger.encodedSize(remainingLength) + remainingLength
+    let bodySize = bodySize(for: version)
+    return 1 + VariableByteInteger.encodedSize(bodySize) + bodySize
   }
 
-  private var remainingLength: Int {
-    var length = 2 + version.name.utf8CodeUnitCount + 4  // version, flags, Keep Alive
+  /// What is behind the Fixed Header. Above `VariableByteInteger.maximum` it can't be sent.
+  ///
+  /// An older version than that of the CONNECT is one without all that needs 5.0.
+  @inline(never)
+  public func bodySize(for version: ProtocolVersion) -> Int {
+    var length = Self.headerSize(version)
     if version.hasProperties { length += Self.sizeWithLength(propertyLength) }
     length += 2 + clientIDSize
     if will.isPresent {
@@ -189,8 +184,13 @@ public struct Connect: ~Escapable {
   }
 
   public func encode(into writer: inout ByteWriter) {
+    encode(into: &writer, for: version, bodySize: bodySize(for: version))
+  }
+
+  /// The caller guarantees that `bodySize` is that for the version.
+  public func encode(into writer: inout ByteWriter, for version: ProtocolVersion, bodySize: Int) {
     writer.put(ControlPacketType.connect.firstByte)
-    writer.put(variableByteInteger: remainingLength)
+    writer.put(variableByteInteger: bodySize)
     writer.put(prefixed: version.name)
     writer.put(version.rawValue)
     writer.put(flags)
@@ -201,9 +201,13 @@ public struct Connect: ~Escapable {
       writer.put(properties)
     }
     writer.put(UInt16(truncatingIfNeeded: clientIDSize))
-    for index in 0..<clientID.count {
-      writer.put(clientID[index])
-      if isClientIDTemplate, clientID[index] == Self.placeholder { writer.put(clientID[index]) }
+    if isClientIDTemplate {
+      for index in 0..<clientID.count {
+        writer.put(clientID[index])
+        if clientID[index] == Self.placeholder { writer.put(clientID[index]) }
+      }
+    } else {
+      writer.put(clientID)
     }
     if will.isPresent {
       if version.hasProperties {

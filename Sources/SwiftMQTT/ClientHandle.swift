@@ -20,16 +20,16 @@ typealias Client = MQTTClient.Client<Linux>
   var magic: UInt32
   let submitter: Submitter
 
-  /// The caller guarantees room for a client at `start`, and for its handlers at `table`.
+  /// The caller guarantees that there is a client at `start`, which is the handle's from now on, and room for its
+  /// handlers at `table`.
   @unsafe init(
-    submitter: Submitter, client: consuming Client, at start: UnsafeMutablePointer<Client>,
+    submitter: Submitter, client start: UnsafeMutablePointer<Client>,
     handlers: consuming HandlerTable, at table: UnsafeMutablePointer<HandlerTable>
   ) {
     magic = Self.liveMagic
     self.submitter = submitter
     unsafe self.start = unsafe start
     unsafe self.table = unsafe table
-    unsafe start.initialize(to: client)
     unsafe table.initialize(to: handlers)
   }
 

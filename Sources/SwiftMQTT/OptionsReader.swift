@@ -23,6 +23,28 @@ func makeClient(
   guard let options = unsafe options else { throw .null }
   try unsafe checkSize(options, options.pointee.size, known: MemoryLayout<smq_options>.size)
 
+  // Few clients have credentials in a URL, and room for them is not zeroed for those that have not.
+  guard unsafe options.pointee.url.size | options.pointee.proxy.size != 0 else {
+    var none = MutableSpan<UInt8>()
+    var noneOfProxy = MutableSpan<UInt8>()
+    return try unsafe makeClient(
+      options, &none, &noneOfProxy, urlOffset: &urlOffset, memory: memory, size: size)
+  }
+  var scratch = URLScratch(repeating: 0)
+  var proxyScratch = URLScratch(repeating: 0)
+  var room = scratch.mutableSpan
+  var proxyRoom = proxyScratch.mutableSpan
+  return try unsafe makeClient(
+    options, &room, &proxyRoom, urlOffset: &urlOffset, memory: memory, size: size)
+}
+
+/// The same, with room for the decoded user names and passwords of the URL and of the proxy's.
+@inline(never)
+private func makeClient(
+  _ options: UnsafePointer<smq_options>, _ scratch: inout MutableSpan<UInt8>,
+  _ proxyScratch: inout MutableSpan<UInt8>,
+  urlOffset: inout Int?, memory: UnsafeMutableRawPointer?, size: Int
+) throws(Status) -> Int {
   var request = RequestedOptions()
   let flags = unsafe options.pointee.flags
   // They are the lowest seventeen bits.
@@ -112,7 +134,6 @@ func makeClient(
   try unsafe readWill(options.pointee.will, into: &request)
 
   let url = try unsafe span(options.pointee.url)
-  var scratch = URLScratch(repeating: 0)
   var sizes = (userName: 0, password: 0)
   if url.count > 0 {
     guard request.host.count == 0, request.port == 0 else { throw .option }
@@ -133,7 +154,6 @@ func makeClient(
   if sizes.password > 0 {
     request.password = decoded.extracting(sizes.userName..<sizes.userName + sizes.password)
   }
-  var proxyScratch = URLScratch(repeating: 0)
   var proxySizes = (userName: 0, password: 0)
   let proxyText = try unsafe span(options.pointee.proxy)
   if proxyText.count > 0 {
@@ -169,14 +189,16 @@ func makeClient(
     let wakeUp =
       Feature.hasSubmit && checked.submitMessages > 0 && !isCallerDriven ? try system.wakeUp() : .none
     let slot = unsafe block.start(of: handleSlice)
-    let client = Client(checked, plan: clientPlan, block: block, on: system)
-    let submitter = Submitter(checked, queue: client.engine.submissions.queue, wakeUp: wakeUp)
+    // The client is made where it stays.
+    let client = unsafe block.start(of: clientSlice)
+    unsafe client.initialize(to: Client(checked, plan: clientPlan, block: block, on: system))
+    let submitter = unsafe Submitter(
+      checked, queue: client.pointee.engine.submissions.queue, wakeUp: wakeUp)
     let handlers = HandlerTable(
       entries: block.table(tablePlan.entries), filters: block.region(tablePlan.filters))
     unsafe slot.initialize(
       to: ClientHandle(
-        submitter: submitter, client: client, at: block.start(of: clientSlice), handlers: handlers,
-        at: block.start(of: tableSlice)))
+        submitter: submitter, client: client, handlers: handlers, at: block.start(of: tableSlice)))
   } catch {
     throw .noDescriptor
   }
@@ -213,9 +235,8 @@ private func store(
 /// Undoes the percent-encoding of user name and password, one behind the other.
 @inline(never)
 private func decode(
-  _ server: ServerURL, of url: Span<UInt8>, into scratch: inout URLScratch
+  _ server: ServerURL, of url: Span<UInt8>, into room: inout MutableSpan<UInt8>
 ) -> (userName: Int, password: Int) {
-  var room = scratch.mutableSpan
   let userName = ServerURL.decode(url.extracting(server.userName.range), into: &room)
   var rest = room._mutatingExtracting(userName...)
   return (userName, ServerURL.decode(url.extracting(server.password.range), into: &rest))
@@ -229,9 +250,10 @@ private func parse(_ url: Span<UInt8>, _ urlOffset: inout Int?) throws(Status) -
   }
 }
 
+@inline(__always)
 @_lifetime(copy request)
 private func check(
-  _ request: RequestedOptions, _ urlOffset: inout Int?
+  _ request: borrowing RequestedOptions, _ urlOffset: inout Int?
 ) throws(Status) -> ClientOptions {
   do throws(OptionsError) {
     return try ClientOptions(checking: request)

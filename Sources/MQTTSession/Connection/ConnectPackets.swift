@@ -30,16 +30,16 @@ struct ConnectPackets: ~Copyable {
     var size = 0
     for version in 3...5 as ClosedRange<UInt8> {
       guard let version = ProtocolVersion(rawValue: version), options.speaks(version) else { continue }
-      let connect = options.connect.downgraded(to: version)
-      size += connect.encodedSize
-      if options.credentialBytes > 0 { size += Self.spare(connect) + 4 + options.credentialBytes }
+      let bodySize = options.connect.bodySize(for: version)
+      size += Self.headerSize(bodySize, isFixed: options.credentialBytes == 0) + bodySize
+      if options.credentialBytes > 0 { size += 4 + options.credentialBytes }
     }
     return size
   }
 
-  /// Returns by how many bytes a Fixed Header can grow.
-  private static func spare(_ connect: borrowing Connect) -> Int {
-    5 - (connect.encodedSize - connect.bodySize)
+  /// Returns the room for a Fixed Header, which can grow if the body does.
+  private static func headerSize(_ bodySize: Int, isFixed: Bool) -> Int {
+    isFixed ? 1 + VariableByteInteger.encodedSize(bodySize) : 5
   }
 
   init(region: consuming Region, _ options: borrowing SessionOptions) {
@@ -49,16 +49,16 @@ struct ConnectPackets: ~Copyable {
     var offset = 0
     for version in 3...5 as ClosedRange<UInt8> {
       guard let version = ProtocolVersion(rawValue: version), options.speaks(version) else { continue }
-      let connect = options.connect.downgraded(to: version)
-      let size = connect.encodedSize
-      if credentialBytes > 0 { offset += Self.spare(connect) }
-      bodies[Self.index(version)] = ByteRange(
-        offset: offset + size - connect.bodySize, count: connect.bodySize)
-      var writer = ByteWriter(region.mutableBytes(in: offset..<offset + size))
-      connect.encode(into: &writer)
-      offset += size + (credentialBytes > 0 ? 4 + credentialBytes : 0)
+      let bodySize = options.connect.bodySize(for: version)
+      offset += Self.headerSize(bodySize, isFixed: credentialBytes == 0)
+      let body = ByteRange(offset: offset, count: bodySize)
+      offset += bodySize
+      bodies[Self.index(version)] = body
+      var writer = ByteWriter(region.mutableBytes(in: Self.packet(body, 0).offset..<offset))
+      options.connect.encode(into: &writer, for: version, bodySize: bodySize)
+      if credentialBytes > 0 { offset += 4 + credentialBytes }
     }
-    let start = Self.packet(bodies[Self.index(version)], 0).offset
+    let start = bodies[Self.index(version)].offset
     flagsOffset = start + options.connect.flagsOffset
     clientID = ByteRange(offset: start + options.connect.clientIDOffset, count: options.connect.clientIDSize)
     authenticationMethod = Self.method(options.connect.properties)?
@@ -78,6 +78,7 @@ struct ConnectPackets: ~Copyable {
 
   /// Returns the Authentication Method in a list of properties, which was checked with the options.
   static func method(_ properties: Span<UInt8>) -> ByteRange? {
+    guard properties.count > 0 else { return nil }
     var reader = PropertyReader(properties, in: .packet(.connect, from: .client))
     while let property = try? reader.next() {
       if property.identifier == .authenticationMethod { return property.text }

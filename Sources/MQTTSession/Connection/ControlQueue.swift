@@ -6,6 +6,8 @@ import Storage
 struct ControlQueue: ~Copyable {
   private var queue: ByteQueue
   private var packets = 0
+  /// A packet was there that had more than numbers in it.
+  private var hadContents = false
   /// The most bytes there ever were. Between two removals the number only grows.
   var peak: Int { max(peakSeen, queue.count) }
   private var peakSeen = 0
@@ -60,6 +62,7 @@ struct ControlQueue: ~Copyable {
   mutating func append(_ packet: Acknowledgement, properties: Span<UInt8>) -> Bool {
     let length = Acknowledgement.remainingLength(properties: properties)
     guard hasRoom(besides: FixedHeader.packetSize(length)) else { return false }
+    hadContents = true
     var writer = ByteWriter(queue.tail())
     packet.encode(into: &writer, properties: properties)
     finish(writer.count)
@@ -69,6 +72,7 @@ struct ControlQueue: ~Copyable {
   mutating func append(_ packet: Disconnect, properties: Span<UInt8>) -> Bool {
     let length = Disconnect.remainingLength(properties: properties)
     guard hasRoom(for: FixedHeader.packetSize(length)) else { return false }
+    hadContents = true
     var writer = ByteWriter(queue.tail())
     packet.encode(into: &writer, properties: properties)
     finish(writer.count)
@@ -82,6 +86,7 @@ struct ControlQueue: ~Copyable {
     let length = Auth.remainingLength(
       propertyLength: Auth.propertyLength(method: method, data: data, properties: properties))
     guard hasRoom(besides: FixedHeader.packetSize(length)) else { return false }
+    hadContents = true
     var writer = ByteWriter(queue.tail())
     Auth.encode(
       into: &writer, reasonCode: reasonCode, method: method, data: data, properties: properties)
@@ -113,8 +118,9 @@ struct ControlQueue: ~Copyable {
     return gone
   }
 
-  /// Overwrites authentication data.
-  mutating func wipe() { queue.wipe() }
+  /// Overwrites authentication data and properties. Where only numbers were, four kilobytes would be zeroed for
+  /// nothing.
+  mutating func wipe() { if hadContents { queue.wipe() } }
 
   mutating func removeAll() {
     peakSeen = peak

@@ -121,7 +121,9 @@ extension Session {
   @inline(__always)
   public mutating func takeBareCompletion() -> Completion? {
     guard !arrival.event.precedesCompletions else { return nil }
-    if state.hasUrgent, state.urgent.element.hasCompletion { return state.urgent.element.takeBareCompletion() }
+    if state.hasUrgent, state.urgent.element.hasCompletion {
+      return state.urgent.element.takeBareCompletion()
+    }
     return state.outbox.takeBareCompletion()
   }
 

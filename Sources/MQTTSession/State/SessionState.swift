@@ -19,7 +19,9 @@ struct SessionState: ~Copyable {
   /// The subscription whose loss is reported by the event that was handed out last.
   var lostSubscription: Int? = nil
 
-  init(_ options: borrowing SessionOptions, plan: SessionPlan, block: borrowing Arena, random: UInt32) {
+  init(
+    _ options: borrowing SessionOptions, plan: borrowing SessionPlan, block: borrowing Arena, random: UInt32
+  ) {
     outbox = Outbox(
       bytes: block.region(plan.outbox), descriptors: block.table(plan.descriptors),
       prefix: block.region(plan.prefix),

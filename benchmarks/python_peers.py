@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+"""Messages a second of the Python clients of this library, and of paho-mqtt, side by side. README.md says what holds.
+
+    python_peers.py [--peers REGEX] [--only REGEX] [--messages N] [--rounds N] [--out FILE.json]
+
+Each run is a process of its own on the first core; the sink, which counts the messages, is on the last. paho-mqtt comes
+from PyPI into build/python-peers. Without PyPI it is left out. Exit status 1: something failed."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import pathlib
+import re
+import statistics
+import subprocess
+import sys
+
+import measure
+from build import compile_c
+from measure import Failed, say
+from plan import BUILD, HERE, LIBRARY, ROOT
+
+PEERS = ["swiftmqtt", "swiftmqtt.aio", "swiftmqtt.paho", "paho-mqtt"]
+WORKLOADS = [(way, qos) for way in ("publish", "receive") for qos in (0, 1, 2)]
+PAHO, PAHO_FOLDER = "paho-mqtt==2.1.0", ROOT / "build" / "python-peers"
+
+
+def has_paho() -> bool:
+    if (PAHO_FOLDER / "paho").exists():
+        return True
+    pip = [sys.executable, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--target", str(PAHO_FOLDER), PAHO]
+    return subprocess.run(pip, stderr=subprocess.DEVNULL).returncode == 0
+
+
+def run(sink: measure.Sink, peer: str, way: str, qos: int, n: int) -> dict:
+    command = [sys.executable, str(HERE / "python_load.py"), peer, way, str(qos), str(n), str(sink.port), sink.control]
+    environment = {**os.environ, "PYTHONPATH": str(PAHO_FOLDER), "PYTHONDONTWRITEBYTECODE": "1",
+                   "SWIFTMQTT_LIBRARY": str(LIBRARY / "libswiftmqtt.so.1")}
+    process = measure.start(command, measure.CLIENT_CORE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment)
+    return json.loads(measure.finish(process)[0])
+
+
+def table(results: dict) -> str:
+    lines = ["| thousand a second (CPU µs each) | " + " | ".join(PEERS) + " |", "|---" + "|--:" * len(PEERS) + "|"]
+    for workload, cells in results.items():
+        row = [f"{cells[peer]['k_per_s']:.1f} ({cells[peer]['cpu_us']:.1f})" if peer in cells else "–" for peer in PEERS]
+        lines.append(f"| {workload} | " + " | ".join(row) + " |")
+    return "\n".join(lines)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--peers", default="", metavar="REGEX", help="only these: " + ", ".join(PEERS))
+    parser.add_argument("--only", default="", metavar="REGEX", help="only these: publish-0 to receive-2")
+    parser.add_argument("--messages", type=int, default=20_000, help="of each run (20,000)")
+    parser.add_argument("--rounds", type=int, default=3, help="runs of each (3)")
+    parser.add_argument("--out", type=pathlib.Path, metavar="FILE.json", help="where the results go")
+    options = parser.parse_args()
+    BUILD.mkdir(parents=True, exist_ok=True)
+    if wrong := compile_c(BUILD / "sink", [str(HERE / "sink.c")]):
+        print(f"python_peers: {wrong}", file=sys.stderr)
+        return 1
+    peers = [peer for peer in PEERS if re.search(options.peers, peer)]
+    if "paho-mqtt" in peers and not has_paho():
+        say("left out: paho-mqtt: PyPI does not have it here")
+        peers.remove("paho-mqtt")
+    results, failed = {}, 0
+    with measure.Sink(BUILD / "sink") as sink:
+        for way, qos in WORKLOADS:
+            if not re.search(options.only, f"{way}-{qos}"):
+                continue
+            samples: dict[str, list[dict]] = {peer: [] for peer in peers}
+            for _ in range(options.rounds):
+                for peer in peers:
+                    try:
+                        samples[peer].append(run(sink, peer, way, qos, options.messages))
+                    except Failed as error:
+                        failed += 1
+                        say(f"  FAILED {peer}: {way} QoS {qos}: {error}")
+            results[f"{way} QoS {qos}"] = cells = {
+                peer: {"k_per_s": 1e6 / statistics.median(one["wall_ns"] / one["n"] for one in runs),
+                       "cpu_us": statistics.median(one["cpu_ns"] / one["n"] for one in runs) / 1e3}
+                for peer, runs in samples.items() if runs}
+            say(f"  {way} QoS {qos}: " + ", ".join(f"{peer} {cell['k_per_s']:.1f}" for peer, cell in cells.items()))
+    print(table(results))
+    if options.out:
+        options.out.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
