@@ -10,14 +10,19 @@ import Storage
 extension Outbox {
   // MARK: Outputs
 
-  /// The bytes that can be sent now in one piece. The window grows as far as quota and memory allow.
+  /// The bytes that can be sent now in one piece: `windowPayload` follows. The window grows as far as quota
+  /// and memory allow.
   var window: Span<UInt8> {
     @_lifetime(borrow self)
     borrowing get {
-      prefixStart < prefixEnd
+      if Feature.hasReferences, !hasWindowBytes { return windowPayload }
+      return prefixStart < prefixEnd
         ? prefix.bytes.extracting(prefixStart..<prefixEnd) : bytes.bytes.extracting(windowStart..<windowEnd)
     }
   }
+
+  /// Whether the window has bytes in the ring, or a prefix.
+  var hasWindowBytes: Bool { windowStart < windowEnd || prefixStart < prefixEnd }
 
   /// Whether a packet is partly sent, so that nothing else may be sent.
   var isInsidePacket: Bool { prefixStart > 0 || windowStart > windowBase || isInsideStream }
@@ -26,7 +31,8 @@ extension Outbox {
   var restOfPacket: Span<UInt8> {
     @_lifetime(borrow self)
     borrowing get {
-      prefixStart < prefixEnd
+      if Feature.hasReferences, !hasWindowBytes { return payloadOfPacket }
+      return prefixStart < prefixEnd
         ? prefix.bytes.extracting(prefixStart..<prefixEnd)
         : bytes.bytes.extracting(windowStart..<descriptors[sendSlot].end)
     }
@@ -79,7 +85,7 @@ extension Outbox {
     _ range: ResendLimit = .everything, version: ProtocolVersion, second: UInt32, quota: inout SendQuota
   ) {
     if case .everything = range, extendWindowByBatch(&quota) { return }
-    if windowCount > 0, isAlone(descriptors[sendSlot]) { return }
+    if windowCount > 0, payloadLeft > 0 || isAlone(descriptors[sendSlot]) { return }
     while windowCount < unsent {
       let packet = descriptors[readySlot]
       guard packet.state == .queued else {
@@ -110,8 +116,10 @@ extension Outbox {
       }
       windowEnd = packet.end
       windowCount &+= 1
+      let slot = readySlot
       readySlot = descriptors.slot(after: readySlot)
       if isAlone { return }
+      if packet.flags.contains(.isReference) { return beginPayload(slot) }
     }
   }
 
@@ -129,8 +137,10 @@ extension Outbox {
       // Without payload and properties the prefix is the packet.
       guard prefixStart == prefixEnd, windowStart == windowEnd else { return 0 }
     } else {
-      precondition(count >= 0 && count <= windowEnd &- windowStart)
-      windowStart &+= count
+      let payload = max(0, count &- (windowEnd &- windowStart))
+      precondition(count >= 0 && payload <= payloadLeft)
+      windowStart &+= count &- payload
+      payloadLeft &-= payload
       let whole = windowCount
       if finishBatch(order: &order) { return whole }
     }
@@ -138,7 +148,9 @@ extension Outbox {
     while windowCount > 0 {
       let slot = sendSlot
       let packet = descriptors[slot]
-      guard packet.end <= windowStart, !packet.flags.contains(.isStream) || isStreamSent else { break }
+      guard packet.end <= windowStart, !packet.flags.contains(.isStream) || isStreamSent,
+        !packet.flags.contains(.isReference) || payloadLeft == 0
+      else { break }
       windowBase = packet.end
       finishSending(slot, order: &order)
       packets &+= 1
@@ -177,6 +189,7 @@ extension Outbox {
     let kept = isInsidePacket ? 1 : 0
     while windowCount > kept {
       windowCount &-= 1
+      payloadLeft = 0
       readySlot = descriptors.slot(before: readySlot)
       if descriptors[readySlot].qos != .atMostOnce { quota.left &+= 1 }
     }
