@@ -173,7 +173,7 @@ import Testing
     #expect(throws: SessionError.option) { try harness.lend("t", [1], overflow: .latest) }
     #expect(throws: SessionError.option) { try harness.lend("t", [1], isUrgent: true) }
     // None of them has kept an entry of the table.
-    for cookie in 0..<4 { try harness.lend("t", [1], qos: .atLeastOnce, cookie: cookie) }
+    for cookie in 0..<4 { try harness.lend("t", [1], qos: .atLeastOnce, cookie: UInt64(cookie)) }
     let without = SessionHarness(.v5_0)
     #expect(throws: SessionError.notSupported) { try without.lend("t", [1]) }
     harness.session.beginDisconnect(reasonCode: 0, properties: Span())
@@ -217,7 +217,7 @@ import Testing
     try harness.lend("t", Self.payload(1000), cookie: 1, overflow: .dropOldest)
     #expect(try harness.publish("x", Self.payload(56), cookie: 2, overflow: .dropOldest))
     #expect(harness.events() == [.failed(1, .dropped)])
-    for cookie in 3...5 { #expect(throws: SessionError.full) { try harness.lend("t", [1], cookie: cookie) } }
+    for cookie in 3...5 { #expect(throws: SessionError.full) { try harness.lend("t", [1], cookie: UInt64(cookie)) } }
     for cookie in 6...9 {
       try harness.lend("t", [1], qos: .atLeastOnce, cookie: UInt64(cookie), overflow: .dropOldest)
     }
