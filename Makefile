@@ -152,6 +152,10 @@ counts: $(if $(TARGET),cross-build,all) ## TARGET= WRITE=1: count the instructio
 	@.ci/need $(if $(TARGET),cross-$(TARGET),test)
 	@Tests/Instructions/count $(if $(TARGET),--target $(TARGET)) $(if $(WRITE),--write)
 
+growth: all ## ONLY="handler latest": count the instructions of operations on small tables and large ones: none may grow with its table
+	@.ci/need test
+	@Tests/Instructions/growth $(if $(ONLY),--only $(ONLY))
+
 states: $(if $(TARGET),cross-build,all) ## TARGET= SIZE=small|usual|large SCENES= WRITE=1: explore every state of libswiftmqtt.a; WRITE renews the numbers
 	@.ci/need $(if $(TARGET),cross-$(TARGET),test)
 	@Tests/States/run --size $(or $(SIZE),large) $(if $(TARGET),--target $(TARGET)) $(if $(WRITE),--write) $(SCENES)

@@ -1817,6 +1817,56 @@ typedef struct smq_event {
  */
 SMQ_API int32_t smq_next_event(smq_client *client, smq_event *event);
 
+/*
+ * Takes several events in one call, and releases those of the last one. What they say is the same, in the
+ * same order, as count calls of smq_next_event() would give. Completions and messages that arrived whole,
+ * without properties and without a Topic Alias, are taken as long as there are any; an event of another kind
+ * is the last that the call takes. So fewer than count does not mean that there are no more: call again
+ * until it returns 0. The call never waits and makes no system call.
+ *
+ * All these events are released together, by the next smq_next_events() or whatever else releases an event:
+ * their pointers are valid until then, and none of their messages is acknowledged before (it is with
+ * smq_ack(), as always). smq_hold() concerns the last of them; with SMQ_OPTION_HOLD each is held. As long as
+ * they are not released they count against receive_maximum, so a call takes no more QoS 1 and 2 messages
+ * than that.
+ *
+ * client   the client
+ * events   where to put them: an array of count elements. events[0].size must be set; the call sets size in
+ *          each element that it fills
+ * count    1 to 2,147,483,647. 16 to 64 is worthwhile: what follows saves little more
+ *
+ * Returns how many events there were: 0 to count (with 0, events[0].type is SMQ_EVENT_NONE); or
+ * SMQ_ERR_NULL, SMQ_ERR_CLIENT, SMQ_ERR_STRUCT_SIZE if events[0].size is smaller than version 1's, or
+ * SMQ_ERR_OPTION for a count out of range. If events[0].size is larger than this version's, the call takes
+ * one event.
+ */
+SMQ_API int32_t smq_next_events(smq_client *client, smq_event *events, uint32_t count);
+
+/* How a message ended, for smq_next_completions(). Later versions of the library do not change this struct. */
+typedef struct smq_completion {
+    uint64_t cookie;     /* the message's */
+    int32_t status;      /* 0 or SMQ_ERR_…, as in SMQ_EVENT_COMPLETED */
+    int32_t reason_code; /* the server's; -1: none */
+    int32_t latency_ms;  /* as in smq_event */
+    uint32_t reserved;   /* 0 */
+} smq_completion;
+
+/*
+ * Takes the completions of messages that come next, in less time than smq_next_events() takes, and releases
+ * the last event. It stops in front of whatever only an event can say: another kind of event, a completion
+ * that came with a reason string or properties, or the end of a smq_request(). A program that publishes much
+ * calls it first, and then smq_next_event() until that returns 0. The call never waits and makes no system
+ * call.
+ *
+ * client        the client
+ * completions   where to put them: an array of count elements
+ * count         1 to 2,147,483,647
+ *
+ * Returns how many there were: 0 to count; or SMQ_ERR_NULL, SMQ_ERR_CLIENT, or SMQ_ERR_OPTION for a count out
+ * of range.
+ */
+SMQ_API int32_t smq_next_completions(smq_client *client, smq_completion *completions, uint32_t count);
+
 /* ---------------------------------------------------------------------------------------------
  * 9  Received messages: acknowledging, handlers
  * ------------------------------------------------------------------------------------------- */

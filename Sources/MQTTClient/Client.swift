@@ -107,9 +107,30 @@ extension Driver where Engine == MQTTEngine, Link: ~Copyable, System: ~Copyable 
     return engine.session.takePlainCompletion(slot)
   }
 
+  /// Releases the last event.
+  @inline(never)
+  public mutating func releaseEvent() {
+    offeredBytes = 0
+    engine.release()
+  }
+
+  /// Takes the completion of a message that comes next, if no details came with it. To be called only when
+  /// there is no event to release.
+  @inline(never)
+  public mutating func takeBareCompletion() -> Completion? {
+    offeredBytes = 0
+    return engine.session.takeBareCompletion()
+  }
+
   /// Takes the event of `EventSource.plainMessage`.
   @inline(__always)
   public mutating func takePlainMessage() -> PlainMessage { engine.session.takePlainMessage() }
+
+  /// Takes a message that follows the event of `takePlainMessage`, without releasing that.
+  @inline(__always)
+  public mutating func takeAnotherPlainMessage() -> PlainMessage? {
+    engine.session.takeAnotherPlainMessage()
+  }
 
   /// Takes the event of the source that `advanceToNextEvent` has named.
   public mutating func take(_ source: EventSource) -> ClientEvent? {

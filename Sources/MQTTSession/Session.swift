@@ -65,6 +65,8 @@ public struct Session: ~Copyable {
     }
 
     var event = PendingEvent()
+    /// The messages that were handed out in one call with it, before it.
+    var batch = MessageBatch()
     /// A PUBLISH that is larger than the receive buffer, and not complete.
     var large: LargeMessage? = nil
     /// Whether there is one: looking into an optional of that size takes a call.

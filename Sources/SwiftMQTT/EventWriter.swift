@@ -69,6 +69,17 @@ func describe(_ completion: Completion, type: Int32, in event: UnsafeMutablePoin
   if let latency = completion.latency { unsafe event.pointee.latency_ms = Int32(clamping: latency) }
 }
 
+extension smq_completion {
+  @inline(__always)
+  init(_ completion: Completion) {
+    self.init()
+    cookie = completion.cookie
+    status = completion.result == .delivered ? 0 : Status(completion.result).rawValue
+    reason_code = completion.reasonCode.map { Int32($0) } ?? -1
+    latency_ms = completion.latency.map { Int32(clamping: $0) } ?? -1
+  }
+}
+
 @inline(__always)
 func describe(
   _ message: MessageEvent, of client: borrowing Client, in event: UnsafeMutablePointer<smq_event>

@@ -29,6 +29,76 @@ public func smq_next_event(_ client: OpaquePointer?, _ event: UnsafeMutablePoint
   return unsafe take(client.pointee.nextSource, slot, event)
 }
 
+@c @implementation
+public func smq_next_events(
+  _ client: OpaquePointer?, _ events: UnsafeMutablePointer<smq_event>?, _ count: UInt32
+) -> Int32 {
+  guard 1...UInt32(Int32.max) ~= count else {
+    return status { () throws(Status) in
+      _ = try unsafe slot(client)
+      throw unsafe events == nil ? .null : .option
+    }
+  }
+  let first = unsafe smq_next_event(client, events)
+  guard first == 1, count > 1, let handle = unsafe client, let events = unsafe events,
+    unsafe events.pointee.size == UInt32(MemoryLayout<smq_event>.size)
+  else { return first }
+  return unsafe takeMore(UnsafeMutablePointer<ClientHandle>(handle), events, Int(count))
+}
+
+@c @implementation
+public func smq_next_completions(
+  _ client: OpaquePointer?, _ completions: UnsafeMutablePointer<smq_completion>?, _ count: UInt32
+) -> Int32 {
+  status { () throws(Status) in
+    guard let completions = unsafe completions else { throw .null }
+    let slot = try unsafe slot(client)
+    guard 1...UInt32(Int32.max) ~= count else { throw .option }
+    let client = unsafe slot.pointee.clientAddress
+    if unsafe client.pointee.hasEventToRelease { unsafe client.pointee.releaseEvent() }
+    var taken = 0
+    while taken < Int(count) {
+      if Feature.hasFastPaths, let completed = unsafe client.pointee.plainCompletion {
+        unsafe completions[taken] = smq_completion(client.pointee.takePlainCompletion(completed))
+      } else if let completion = unsafe client.pointee.takeBareCompletion() {
+        unsafe completions[taken] = smq_completion(completion)
+      } else {
+        break
+      }
+      taken += 1
+    }
+    return Int32(truncatingIfNeeded: taken)
+  }
+}
+
+/// Takes the events that may follow the first one of a batch. Returns how many there are with the first.
+///
+/// The caller guarantees room for `count` events.
+@inline(never)
+private func takeMore(
+  _ slot: UnsafeMutablePointer<ClientHandle>, _ events: UnsafeMutablePointer<smq_event>, _ count: Int
+) -> Int32 {
+  let client = unsafe slot.pointee.clientAddress
+  var taken = 1
+  while taken < count {
+    let event = unsafe events + taken
+    if unsafe client.pointee.hasEventToRelease {
+      guard let message = unsafe client.pointee.takeAnotherPlainMessage() else { break }
+      unsafe write(message, client, event)
+      if unsafe !slot.pointee.handlers.isEmpty { unsafe addHandler(slot.pointee.handlers, to: event) }
+    } else if unsafe (event - 1).pointee.type != Int32(SMQ_EVENT_COMPLETED) {
+      break
+    } else if let completed = unsafe client.pointee.plainCompletion {
+      _ = unsafe takeCompletion(completed, client, event)
+    } else {
+      let source = unsafe client.pointee.nextSource
+      guard source != .none, unsafe take(source, slot, event) == 1 else { break }
+    }
+    taken += 1
+  }
+  return Int32(truncatingIfNeeded: taken)
+}
+
 @inline(never)
 private func releaseAndTake(
   _ slot: UnsafeMutablePointer<ClientHandle>, _ event: UnsafeMutablePointer<smq_event>
@@ -58,7 +128,13 @@ private func takeCompletion(
 private func takePlainMessage(
   _ client: UnsafeMutablePointer<Client>, _ event: UnsafeMutablePointer<smq_event>
 ) {
-  let message = unsafe client.pointee.takePlainMessage()
+  unsafe write(client.pointee.takePlainMessage(), client, event)
+}
+
+@inline(__always)
+private func write(
+  _ message: PlainMessage, _ client: UnsafeMutablePointer<Client>, _ event: UnsafeMutablePointer<smq_event>
+) {
   unsafe clear(event, client.pointee.version)
   unsafe describe(MessageEvent(message), of: client.pointee, in: event)
 }

@@ -2,189 +2,19 @@
  * operations NAME COUNT: does one operation of the library COUNT times, and then as many times as it takes to end.
  * operations --list: the names, each with what it does.
  *
- * The client is a bare engine (chapter 13 of the header) and this program is its server, so there is no system call, no
- * clock and no chance in what is counted: `count` runs it under callgrind with N and with 2 N, and takes the difference of
- * what was executed outside this program. So nothing here may call libc in an operation: copying is done by hand.
- * Ends with status 1 and a line that says why if the library does anything else than expected.
+ * `count` runs it under callgrind with N and with 2 N, and takes the difference of what was executed outside this program.
+ * So nothing here may call libc in an operation: copying is done by hand. client.h says what the client is.
  */
+#include "client.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <swiftmqtt.h>
-#include <sys/types.h>
 
-enum {
-    BATCH = 64 /* messages published before they are handed out to be sent */
-};
-
-static _Alignas(64) uint8_t memory[16 << 20];
-static _Alignas(64) uint8_t payload[4096];
-static _Alignas(64) uint8_t to_client[BATCH * 128 + 8192]; /* what the server says next */
-static size_t to_client_size;
 static _Alignas(64) uint8_t properties[128];
-static smq_options options = SMQ_OPTIONS_INIT;
-static smq_message message = SMQ_MESSAGE_INIT;
-static smq_event event = SMQ_EVENT_INIT;
-static smq_client *client;
-static uint32_t now = 1000;
 static uint32_t unsent;
-static uint64_t events;      /* of the operation's own kind */
-static int32_t subscription; /* of the last one */
 
-static const char *operation = "";
-
-static void fail(const char *what, long value) {
-    fprintf(stderr, "operations: %s: %s (%ld)\n", operation, what, value);
-    exit(EXIT_FAILURE);
-}
-
-static void expect(const char *what, long value, long expected) {
-    if (value != expected) fail(what, value);
-}
-
-/* The library draws its first Packet Identifier, and some numbers take more instructions than others: it gets this one. */
-ssize_t getrandom(void *buffer, size_t size, unsigned flags) {
-    (void)flags;
-    for (size_t i = 0; i < size; i++) ((uint8_t *)buffer)[i] = 0x55;
-    return (ssize_t)size;
-}
-
-/* ---- The server */
-
-static void say(const void *bytes, size_t size) {
-    if (size > sizeof(to_client) - to_client_size) fail("the server says too much", (long)size);
-    for (size_t i = 0; i < size; i++) to_client[to_client_size++] = ((const uint8_t *)bytes)[i];
-}
-
-static void say_acknowledgement(uint8_t type, unsigned identifier) {
-    uint8_t packet[] = { type, 2, (uint8_t)(identifier >> 8), (uint8_t)identifier };
-    say(packet, sizeof(packet));
-}
-
-/* Reads the packets that the client sends, and answers if it is to. */
-static void serve(const uint8_t *bytes, size_t size, int answers) {
-    const uint8_t *end = bytes + size;
-    while (bytes < end) {
-        uint8_t first = *bytes++;
-        size_t length = 0;
-        for (unsigned shift = 0;; shift += 7) {
-            length |= (size_t)(*bytes & 0x7F) << shift;
-            if (!(*bytes++ & 0x80)) break;
-        }
-        const uint8_t *body = bytes;
-        bytes += length;
-        if (bytes > end) fail("half a packet", first);
-        if (!answers) continue;
-        switch (first >> 4) {
-        case 1: /* CONNECT: CONNACK, with nothing said */
-            say(body[6] == 5 ? "\x20\x03\0\0\0" : "\x20\x02\0\0", body[6] == 5 ? 5 : 4);
-            break;
-        case 3: { /* PUBLISH */
-            unsigned qos = first >> 1 & 3;
-            unsigned topic = smq_get_uint16(body);
-            if (qos) say_acknowledgement(qos == 1 ? 0x40 : 0x50, smq_get_uint16(body + 2 + topic));
-            break;
-        }
-        case 5:
-            say_acknowledgement(0x62, smq_get_uint16(body));
-            break; /* PUBREC: PUBREL */
-        case 6:
-            say_acknowledgement(0x70, smq_get_uint16(body));
-            break; /* PUBREL: PUBCOMP */
-        case 8: {  /* SUBSCRIBE with one filter: SUBACK */
-            uint8_t packet[] = { 0x90, 3, body[0], body[1], 0 };
-            say(packet, sizeof(packet));
-            break;
-        }
-        case 10:
-            say_acknowledgement(0xB0, smq_get_uint16(body));
-            break; /* UNSUBSCRIBE: UNSUBACK */
-        case 12:
-            say("\xD0\0", 2);
-            break; /* PINGREQ: PINGRESP */
-        default:
-            break;
-        }
-    }
-}
-
-/* Hands over what is to be sent. Packets always come whole here, as the ring ends where they do. */
-static void transmit(int answers) {
-    for (;;) {
-        const void *bytes;
-        size_t size;
-        expect("transmit", smq_engine_transmit(client, now, &bytes, &size), SMQ_OK);
-        if (size == 0) return;
-        serve(bytes, size, answers);
-        expect("transmitted", smq_engine_transmitted(client, size, now), SMQ_OK);
-    }
-}
-
-/* What the server has said arrives, in one piece as far as there is room. */
-static void receive(void) {
-    size_t given = 0;
-    while (given < to_client_size) {
-        void *space;
-        size_t room;
-        expect("receive buffer", smq_engine_receive_buffer(client, &space, &room), SMQ_OK);
-        if (room == 0) fail("no room to receive", (long)given);
-        if (room > to_client_size - given) room = to_client_size - given;
-        for (size_t i = 0; i < room; i++) ((uint8_t *)space)[i] = to_client[given + i];
-        given += room;
-        expect("received", smq_engine_received(client, room, now), SMQ_OK);
-    }
-    to_client_size = 0;
-}
-
-/* Takes all events; of how many there are the operation's end is sure. */
-static void take_events(int32_t type) {
-    while (smq_next_event(client, &event) == 1) {
-        if (event.type == SMQ_EVENT_OPEN) {
-            expect("opened", smq_engine_opened(client, now), SMQ_OK);
-            continue;
-        }
-        if (event.type != type || event.status != SMQ_OK) fail("another event", event.type);
-        subscription = event.subscription;
-        events++;
-    }
-}
-
-/* Lets both sides say all that they have to say. */
-static void converse(int32_t type) {
-    transmit(1);
-    while (to_client_size > 0) {
-        receive();
-        take_events(type);
-        transmit(1);
-    }
-}
-
-/* ---- A client that is connected */
-
-static void make_client(void) {
-    expect("init", smq_client_init(memory, sizeof(memory), &options, &client), SMQ_OK);
-    expect("time", smq_engine_timed_out(client, now), 0);
-    expect("connect", smq_connect(client), SMQ_OK);
-    take_events(SMQ_EVENT_NONE);
-    converse(SMQ_EVENT_CONNECTED);
-    expect("connected", (long)events, 1);
-    events = 0;
-}
-
-static void prepare(uint32_t protocol) {
-    for (size_t i = 0; i < sizeof(payload); i++) payload[i] = (uint8_t)('a' + i % 26);
-    options.flags = SMQ_OPTION_OWN_TRANSPORT;
-    options.host = smq_string("192.0.2.1");
-    options.client_id = smq_string("instructions");
-    options.protocol = protocol;
-    options.outbox_bytes = 1 << 20; /* what is never acknowledged has its place, too */
-    options.outbox_messages = 8192;
-    options.in_flight_maximum = 8192;
-    options.receive_bytes = 8192;
-    message.topic = smq_string("gateway/01/power"); /* 16 bytes */
-    message.payload.data = payload;
-    message.payload.size = 64;
-}
+/* ---- Preparing */
 
 static void prepare_publish(uint32_t protocol, uint8_t qos) {
     prepare(protocol);
@@ -297,6 +127,52 @@ static void deliver_many(void) {
     }
 }
 
+/* ---- Events in batches */
+
+static smq_event batch[BATCH];
+
+static void take_batches(int32_t type) {
+    batch[0].size = sizeof(*batch);
+    for (;;) {
+        int32_t count = smq_next_events(client, batch, BATCH);
+        if (count == 0) return;
+        if (count < 0) fail("next events", count);
+        for (int32_t i = 0; i < count; i++)
+            if (batch[i].type == type) events++;
+    }
+}
+
+static void deliver_batch(void) {
+    expect("publish", smq_publish(client, &message), SMQ_OK);
+    if (++unsent == BATCH) {
+        transmit(1);
+        receive();
+        take_batches(SMQ_EVENT_COMPLETED);
+        unsent = 0;
+    }
+}
+
+static void take_completions(void) {
+    smq_completion completions[BATCH];
+    transmit(1);
+    receive();
+    for (;;) {
+        int32_t count = smq_next_completions(client, completions, BATCH);
+        if (count < 0) fail("next completions", count);
+        if (count == 0) break;
+        events += (uint64_t)count;
+    }
+    take_events(SMQ_EVENT_NONE);
+}
+
+static void deliver_completions(void) {
+    expect("publish", smq_publish(client, &message), SMQ_OK);
+    if (++unsent == BATCH) {
+        take_completions();
+        unsent = 0;
+    }
+}
+
 /* ---- Receiving */
 
 static uint8_t arriving[4200];
@@ -343,6 +219,15 @@ static void arrive_many(void) {
     if (++unsent == BATCH) {
         receive();
         take_events(SMQ_EVENT_MESSAGE);
+        unsent = 0;
+    }
+}
+
+static void arrive_batch(void) {
+    say_message(0);
+    if (++unsent == BATCH) {
+        receive();
+        take_batches(SMQ_EVENT_MESSAGE);
         unsent = 0;
     }
 }
@@ -524,10 +409,14 @@ static const struct operation {
     { "deliver-qos1", 1024, deliver_qos_1_311, deliver, events_end, "publish, PUBACK, COMPLETED" },
     { "deliver-qos1-5.0", 1024, deliver_qos_1_50, deliver, events_end, "publish, PUBACK, COMPLETED" },
     { "deliver-qos1-many", 1024, deliver_qos_1_311, deliver_many, events_end, "the same, 64 in flight" },
+    { "deliver-qos1-batch", 1024, deliver_qos_1_311, deliver_batch, events_end, "the same, with smq_next_events()" },
+    { "deliver-qos1-bare", 1024, deliver_qos_1_311, deliver_completions, events_end,
+      "the same, with smq_next_completions()" },
     { "deliver-qos2", 512, deliver_qos_2_311, deliver, events_end, "publish, PUBREC, PUBREL, PUBCOMP, COMPLETED" },
     { "deliver-qos2-5.0", 512, deliver_qos_2_50, deliver, events_end, "publish, PUBREC, PUBREL, PUBCOMP, COMPLETED" },
     { "receive-64", 1024, arrive_64, arrive, events_end, "a PUBLISH with 64 bytes, MESSAGE" },
     { "receive-64-many", 1024, arrive_64, arrive_many, events_end, "the same, 64 at once" },
+    { "receive-64-batch", 1024, arrive_64, arrive_batch, events_end, "the same, with smq_next_events()" },
     { "receive-4k", 1024, arrive_4096, arrive, events_end, "a PUBLISH with 4,096 bytes, MESSAGE" },
     { "receive-properties-5.0", 1024, arrive_properties, arrive, events_end, "with three properties, MESSAGE" },
     { "receive-handler-16", 1024, arrive_handled, handled, events_end, "the last of 16 filters matches" },

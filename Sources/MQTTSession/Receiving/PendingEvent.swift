@@ -54,6 +54,15 @@ struct PendingEvent: BitwiseCopyable {
     @inline(__always) get { kind.rawValue >= Kind.connected.rawValue }
   }
 
+  /// Whether a plain message may be handed out behind it before it is released.
+  var mayBeFollowed: Bool {
+    @inline(__always) get { kind == .plainMessage && isBorrowed }
+  }
+
+  /// Its bytes were freed before it is released.
+  @inline(__always)
+  mutating func forgetBytes() { bytes = .empty }
+
   /// Whether it waits to be handed out.
   var isWaiting: Bool {
     @inline(__always) get { kind != .none && kind != .acknowledged && !isBorrowed }

@@ -116,6 +116,15 @@ extension Session {
     state.outbox.takeCompletion(first: slot)
   }
 
+  /// Takes the completion of a message, if that is the next event, the message was no request, and nothing
+  /// came with its acknowledgement. There must be no event to release.
+  @inline(__always)
+  public mutating func takeBareCompletion() -> Completion? {
+    guard !arrival.event.precedesCompletions else { return nil }
+    if state.hasUrgent, state.urgent.element.hasCompletion { return state.urgent.element.takeBareCompletion() }
+    return state.outbox.takeBareCompletion()
+  }
+
   /// Takes the event of `EventSource.plainMessage`.
   @inline(__always)
   public mutating func takePlainMessage() -> PlainMessage {
@@ -150,6 +159,7 @@ extension Session {
     } else {
       receiver.removeRange(at: bytes.offset, count: bytes.count)
     }
+    if !arrival.batch.isEmpty { acceptBatch() }
     let token = arrival.event.token
     guard token != 0 else { return arrival.event.clear() }
     let isHeld = arrival.event.isHeld

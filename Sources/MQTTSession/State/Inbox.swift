@@ -174,9 +174,12 @@ public struct Inbox: ~Copyable {
   // MARK: Helpers
 
   mutating func nextToken() -> UInt32 {
-    lastToken = lastToken == .max ? 1 : lastToken &+ 1
+    lastToken = Self.token(after: lastToken)
     return lastToken
   }
+
+  /// Tokens are numbers in a row, without 0.
+  static func token(after token: UInt32) -> UInt32 { token == .max ? 1 : token &+ 1 }
 
   @inline(__always)
   mutating func append(_ entry: Entry) {

@@ -75,6 +75,14 @@ extension Outbox {
     return slot
   }
 
+  /// Takes the next completion, unless its message is a request.
+  @inline(__always)
+  mutating func takeBareCompletion() -> Completion? {
+    guard firstCompleted != Outbox.none else { return nil }
+    guard !descriptors[Int(truncatingIfNeeded: firstCompleted)].flags.contains(.isRequest) else { return nil }
+    return takeCompletion()
+  }
+
   @inline(__always)
   mutating func queueCompletion(_ slot: Int) {
     descriptors[slot].link = Outbox.none
