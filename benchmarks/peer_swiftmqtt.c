@@ -15,7 +15,9 @@ static smq_message message = SMQ_MESSAGE_INIT;
 static smq_event event = SMQ_EVENT_INIT;
 static bool is_connected, is_subscribed, is_lent;
 
-enum { LARGE = 16 << 10 };
+enum {
+    LARGE = 16 << 10
+};
 
 static void check(int32_t status, const char *what) {
     if (status < 0) load_fail("%s: %s", what, smq_status_name(status));

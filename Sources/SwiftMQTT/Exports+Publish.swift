@@ -173,7 +173,8 @@ public func smq_publish_reference(
     let payload = unsafe LentBytes(start: message.pointee.payload.data, count: message.pointee.payload.size)
     guard unsafe payload.count == 0 || message.pointee.payload.data != nil else { throw .null }
     do throws(SessionError) {
-      return unsafe try slot.pointee.client.publishReference(publish, options(message), payload, at: now(slot))
+      return unsafe try slot.pointee.client.publishReference(
+        publish, options(message), payload, at: now(slot))
         ? Status.ok.rawValue : Int32(SMQ_DROPPED)
     } catch {
       throw Status(error)

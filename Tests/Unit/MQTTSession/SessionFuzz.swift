@@ -192,7 +192,9 @@ final class SessionFuzz {
       case 14, 15:
         let overflow: PublishOptions.Overflow = random.percent(50) ? .dropOldest : .refuse
         harness.takesPayloads = random.percent(50)
-        if try harness.lend(topic, payload, qos: qos, cookie: cookie, overflow: overflow, expiry: expiry) != nil {
+        if try harness.lend(topic, payload, qos: qos, cookie: cookie, overflow: overflow, expiry: expiry)
+          != nil
+        {
           note(cookie)
         }
       case 0..<4:

@@ -22,9 +22,15 @@ extension Outbox {
     borrowing get { windowCount == 1 ? windowPayload : Span() }
   }
 
-  /// Handles that the window now ends with the header of the message in `slot`.
-  mutating func beginPayload(_ slot: Int) {
-    payloadLeft = references.count(Int(descriptors[slot].tag))
+  /// Handles that the window now ends with the header of a packet, whose payload may follow.
+  @inline(never)
+  mutating func beginPayload(_ packet: Descriptor) {
+    if packet.flags.contains(.isReference) { payloadLeft = references.count(Int(packet.tag)) }
+  }
+
+  /// Returns whether the payload of a packet whose header is sent, and which has it elsewhere, is sent, too.
+  func isPayloadSent(_ packet: Descriptor) -> Bool {
+    packet.flags.contains(.isStream) ? isStreamSent : payloadLeft == 0
   }
 
   /// Adds a payload, whose index the message's options then have; `nil`: the table is full.

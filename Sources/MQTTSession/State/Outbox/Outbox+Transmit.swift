@@ -15,7 +15,7 @@ extension Outbox {
   var window: Span<UInt8> {
     @_lifetime(borrow self)
     borrowing get {
-      if Feature.hasReferences, !hasWindowBytes { return windowPayload }
+      if Feature.hasReferences, payloadLeft > 0, !hasWindowBytes { return windowPayload }
       return prefixStart < prefixEnd
         ? prefix.bytes.extracting(prefixStart..<prefixEnd) : bytes.bytes.extracting(windowStart..<windowEnd)
     }
@@ -31,7 +31,7 @@ extension Outbox {
   var restOfPacket: Span<UInt8> {
     @_lifetime(borrow self)
     borrowing get {
-      if Feature.hasReferences, !hasWindowBytes { return payloadOfPacket }
+      if Feature.hasReferences, payloadLeft > 0, !hasWindowBytes { return payloadOfPacket }
       return prefixStart < prefixEnd
         ? prefix.bytes.extracting(prefixStart..<prefixEnd)
         : bytes.bytes.extracting(windowStart..<descriptors[sendSlot].end)
@@ -97,12 +97,12 @@ extension Outbox {
       }
       guard range.allows(age: age(packet), isResend: resends > 0 && hasDuplicateFlag(packet)) else { return }
       let offset = packet.start
-      let isAlone = isAlone(packet)
+      let endsWindow = packet.flags.containsAny(.isStream, .needsTopic, .isReference)
       if windowCount == 0 {
         windowBase = offset
         windowStart = offset
         windowEnd = offset
-      } else if offset != windowEnd || isAlone {
+      } else if offset != windowEnd || (endsWindow && isAlone(packet)) {
         return  // the ring has wrapped, or the packet is not all in it
       }
       if packet.qos != .atMostOnce {
@@ -116,10 +116,8 @@ extension Outbox {
       }
       windowEnd = packet.end
       windowCount &+= 1
-      let slot = readySlot
       readySlot = descriptors.slot(after: readySlot)
-      if isAlone { return }
-      if packet.flags.contains(.isReference) { return beginPayload(slot) }
+      if endsWindow { return beginPayload(packet) }
     }
   }
 
@@ -137,10 +135,15 @@ extension Outbox {
       // Without payload and properties the prefix is the packet.
       guard prefixStart == prefixEnd, windowStart == windowEnd else { return 0 }
     } else {
-      let payload = max(0, count &- (windowEnd &- windowStart))
-      precondition(count >= 0 && payload <= payloadLeft)
-      windowStart &+= count &- payload
-      payloadLeft &-= payload
+      let rest = windowEnd &- windowStart
+      if Feature.hasReferences, count > rest {
+        precondition(count &- rest <= payloadLeft)
+        windowStart = windowEnd
+        payloadLeft &-= count &- rest
+      } else {
+        precondition(count >= 0 && count <= rest)
+        windowStart &+= count
+      }
       let whole = windowCount
       if finishBatch(order: &order) { return whole }
     }
@@ -148,8 +151,8 @@ extension Outbox {
     while windowCount > 0 {
       let slot = sendSlot
       let packet = descriptors[slot]
-      guard packet.end <= windowStart, !packet.flags.contains(.isStream) || isStreamSent,
-        !packet.flags.contains(.isReference) || payloadLeft == 0
+      guard packet.end <= windowStart,
+        !packet.flags.containsAny(.isStream, .isReference) || isPayloadSent(packet)
       else { break }
       windowBase = packet.end
       finishSending(slot, order: &order)
