@@ -29,7 +29,7 @@ char topic[] = SINK_TOPIC;
 static uint64_t messages = 10000;
 static unsigned seconds = 60;
 static char **arguments;
-static uint8_t payload[16 << 10];
+static uint8_t payload[1 << 20];
 
 /* ---- Workloads */
 

@@ -12,13 +12,15 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "load.h"
 
 enum {
     SEND_BYTES = 64 << 10,
-    SLACK = 20 << 10 /* more than one packet */
+    SLACK = 20 << 10, /* more than one packet */
+    LARGE = 16 << 10  /* payloads above are not copied */
 };
 
 static uint8_t out[SEND_BYTES + SLACK], in[SEND_BYTES + SLACK];
@@ -55,8 +57,8 @@ static uint8_t *put_string(uint8_t *at, const char *text, size_t size) {
     return at + size;
 }
 
-/* Returns what the packet takes. */
-static size_t encode(uint8_t *packet, const void *payload, size_t size) {
+/* Returns what is in front of the payload. */
+static size_t encode_header(uint8_t *packet, size_t size) {
     uint8_t *at = packet;
     size_t rest = 2 + topic_size + (message_qos ? 2 : 0) + is_5_0 + size;
     *at++ = (uint8_t)(0x30 | message_qos << 1);
@@ -69,12 +71,35 @@ static size_t encode(uint8_t *packet, const void *payload, size_t size) {
         *at++ = (uint8_t)identifier;
     }
     if (is_5_0) *at++ = 0;
-    memcpy(at, payload, size);
-    return (size_t)(at - packet) + size;
+    return (size_t)(at - packet);
+}
+
+/* Returns what the packet takes. */
+static size_t encode(uint8_t *packet, const void *payload, size_t size) {
+    size_t header = encode_header(packet, size);
+    memcpy(packet + header, payload, size);
+    return header + size;
+}
+
+/* What waits, the header and the payload, in one call as far as the kernel takes them. */
+static void send_large(const void *payload, size_t size) {
+    out_size += encode_header(out + out_size, size);
+    struct iovec parts[2] = { { out, out_size }, { (void *)(uintptr_t)payload, size } };
+    struct msghdr message = { .msg_iov = parts, .msg_iovlen = 2 };
+    ssize_t sent;
+    do sent = sendmsg(connection, &message, MSG_NOSIGNAL);
+    while (sent < 0 && errno == EINTR);
+    if (sent < 0) load_fail("sendmsg: %s", strerror(errno));
+    size_t header = (size_t)sent < out_size ? (size_t)sent : out_size, rest = (size_t)sent - header;
+    send_all(out + header, out_size - header);
+    send_all((const uint8_t *)payload + rest, size - rest);
+    out_size = 0;
 }
 
 static bool raw_publish(const void *payload, size_t size) {
-    if (is_prepared && prepared_size) {
+    if (size > LARGE) {
+        send_large(payload, size);
+    } else if (is_prepared && prepared_size) {
         out_size += prepared_size; /* it lies there since the last time */
     } else if (is_prepared) {
         prepared_size = encode(out, payload, size);

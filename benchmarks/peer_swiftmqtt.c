@@ -1,6 +1,7 @@
 /*
  * libswiftmqtt, as its header recommends: one thread, static memory, QoS 0 messages quiet, one smq_flush() for each
- * flush, all events taken before anything else. The message is filled in once; only its payload differs.
+ * flush, all events taken before anything else. The message is filled in once; only its payload differs. Payloads above
+ * 16 KiB are published by reference, which no quiet message can be.
  */
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +13,11 @@ static _Alignas(SMQ_MEMORY_ALIGNMENT) uint8_t memory[4 << 20]; /* what is not to
 static smq_client *client;
 static smq_message message = SMQ_MESSAGE_INIT;
 static smq_event event = SMQ_EVENT_INIT;
-static bool is_connected, is_subscribed;
+static bool is_connected, is_subscribed, is_lent;
+
+enum {
+    LARGE = 16 << 10
+};
 
 static void check(int32_t status, const char *what) {
     if (status < 0) load_fail("%s: %s", what, smq_status_name(status));
@@ -40,7 +45,7 @@ static void take_events(void) {
             break;
         }
     }
-    if (done) load_completed(done);
+    if (done && message.qos) load_completed(done);
 }
 
 static void swiftmqtt_turn(int timeout_ms) {
@@ -48,7 +53,10 @@ static void swiftmqtt_turn(int timeout_ms) {
     take_events();
 }
 
-static void swiftmqtt_flush(void) { check(smq_flush(client), "smq_flush"); }
+static void swiftmqtt_flush(void) {
+    check(smq_flush(client), "smq_flush");
+    if (is_lent) take_events(); /* which give the payloads back */
+}
 
 static bool swiftmqtt_is_sent(void) {
     smq_stats stats = SMQ_STATS_INIT;
@@ -58,7 +66,8 @@ static bool swiftmqtt_is_sent(void) {
 
 static void swiftmqtt_open(const struct settings *settings) {
     smq_options options = SMQ_OPTIONS_INIT;
-    uint32_t packet = (uint32_t)settings->payload_bytes + 64;
+    is_lent = settings->payload_bytes > LARGE;
+    uint32_t packet = is_lent ? 64 : (uint32_t)settings->payload_bytes + 64;
     uint32_t outstanding = settings->qos ? settings->window : settings->flush_every;
     options.host = smq_string("127.0.0.1");
     options.port = settings->port;
@@ -70,6 +79,7 @@ static void swiftmqtt_open(const struct settings *settings) {
     options.outbox_messages = 2 * outstanding < 256 ? 256 : 2 * outstanding;
     options.outbox_bytes = 2 * outstanding * packet < 65536 ? 65536 : 2 * outstanding * packet;
     options.in_flight_maximum = settings->window;
+    options.references = is_lent ? 2 * outstanding : 0;
     options.receive_bytes = 65536;
     options.receive_maximum = settings->window < 64 ? 64 : settings->window;
     size_t size = smq_client_size(&options);
@@ -91,13 +101,13 @@ static void swiftmqtt_subscribe(const char *filter, unsigned qos) {
 static void swiftmqtt_prepare(const char *topic, unsigned qos) {
     message.topic = smq_string(topic);
     message.qos = (uint8_t)qos;
-    message.quiet = qos == 0;
+    message.quiet = qos == 0 && !is_lent;
 }
 
 static bool swiftmqtt_publish(const void *payload, size_t size) {
     message.payload.data = payload;
     message.payload.size = size;
-    int32_t status = smq_publish(client, &message);
+    int32_t status = is_lent ? smq_publish_reference(client, &message) : smq_publish(client, &message);
     if (status != SMQ_ERR_FULL) check(status, "smq_publish");
     return status == SMQ_OK;
 }

@@ -37,6 +37,18 @@ WORKLOADS = [
     Workload("publish-1-20", "Publish QoS 1, window 20", ["publish", "-q1", "-w20"]),
     Workload("publish-1-1000", "Publish QoS 1, window 1000", ["publish", "-q1", "-w1000"], 2000),
     Workload("publish-2-20", "Publish QoS 2, window 20", ["publish", "-q2", "-w20"], is_counted_quick=False),
+    Workload(
+        "large-0-64k", "Publish QoS 0, 64 KiB by reference", ["publish", "-q0", "-s65536", "-f1"], 500,
+        is_counted_quick=False,
+    ),
+    Workload(
+        "large-0-1m", "Publish QoS 0, 1 MiB by reference", ["publish", "-q0", "-s1048576", "-f1"], 250,
+        is_counted_quick=False,
+    ),
+    Workload(
+        "large-1-64k", "Publish QoS 1, 64 KiB by reference, window 20",
+        ["publish", "-q1", "-w20", "-s65536", "-f1"], 500, is_counted_quick=False,
+    ),
     Workload("receive-0", "Receive QoS 0", ["receive", "-q0"], 4000),
     Workload("receive-1-20", "Receive QoS 1, 20 in flight", ["receive", "-q1", "-w20"]),
     Workload("receive-1-1000", "Receive QoS 1, 1000 in flight", ["receive", "-q1", "-w1000"], 2000, is_counted_quick=False),

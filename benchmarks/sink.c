@@ -25,7 +25,7 @@
 
 enum {
     CONNECTIONS = 64,
-    IN_BYTES = 256 << 10,
+    IN_BYTES = 1280 << 10, /* more than the largest packet */
     OUT_BYTES = 1 << 20,
     SEND_BYTES = 256 << 10, /* at a time */
     AWAKE_NS = 300000

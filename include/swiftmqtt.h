@@ -935,6 +935,9 @@ typedef struct smq_options {
     uint32_t tcp_keep_alive_s; /* TCP's own keep-alive: the kernel probes a connection that was idle for so
                                   long, and gives it up after the system's number of probes: 1 to 32,767;
                                   0: none. MQTT's is keep_alive_s */
+
+    uint32_t references; /* messages of smq_publish_reference() that are not complete: 0 (then it returns
+                            SMQ_ERR_NOT_SUPPORTED), or 1 to 65,535, each takes 24 bytes, on 32 bits 12 */
 } smq_options;
 
 /* A smq_options with its size set and everything else zero. */
@@ -943,7 +946,7 @@ typedef struct smq_options {
         sizeof(smq_options), 0, { NULL, 0 }, { NULL, 0 }, 0, 0, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, NULL,           \
             { NULL, 0 }, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,  \
             0, 0, 0, 0, 0, 0, NULL, NULL, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 },             \
-            { NULL, 0 }, 0, 0, { NULL, 0 }, { NULL, 0 }, 0, 0                                                          \
+            { NULL, 0 }, 0, 0, { NULL, 0 }, { NULL, 0 }, 0, 0, 0                                                       \
     }
 
 /*
@@ -1474,6 +1477,30 @@ typedef int32_t (*smq_pull)(void *user, uint32_t offset, void *buffer, size_t si
  * completion makes room, and there is no SMQ_EVENT_ROOM.
  */
 SMQ_API int32_t smq_publish_stream(smq_client *client, const smq_message *message, smq_pull pull, void *user);
+
+/*
+ * Publishes a payload that stays where it is: the outbox keeps only topic and properties, and the kernel
+ * reads the payload from the program's memory, together with what waits before it, in one system call. For
+ * payloads from some 16 KiB on, and for those that are larger than the outbox, up to MQTT's 268,435,455
+ * bytes of Remaining Length (section 2.1.4). TLS and WebSocket copy it piece by piece through their buffers.
+ *
+ * client    the client
+ * message   as for smq_publish(). The bytes of payload must stay as they are until the message's
+ *           SMQ_EVENT_COMPLETED is handed out, or smq_client_close() returns; from then on they are the
+ *           program's again. topic and properties are copied. The event comes exactly once for each message
+ *           that was accepted, whatever becomes of it: for QoS 0 when the last byte was handed to the kernel,
+ *           for QoS 1 and 2 when the server has acknowledged it, because after a reconnect it is resent from
+ *           the same bytes
+ *
+ * With SMQ_OPTION_OWN_TRANSPORT, smq_engine_transmit() hands out topic and properties first, and then the
+ * program's own bytes. As long as a packet is on its way no other can be sent, not even PINGREQ or an urgent
+ * message: on a slow link a large payload keeps all others waiting.
+ *
+ * Returns what smq_publish() does; with SMQ_DROPPED the message was not accepted. Also SMQ_ERR_OPTION if
+ * message is quiet, urgent or SMQ_OVERFLOW_LATEST; SMQ_ERR_NOT_SUPPORTED if references is 0; SMQ_ERR_FULL
+ * while as many as that are not complete, whatever message.overflow says: SMQ_EVENT_ROOM follows.
+ */
+SMQ_API int32_t smq_publish_reference(smq_client *client, const smq_message *message);
 
 /* ---------------------------------------------------------------------------------------------
  * 7  Subscribe

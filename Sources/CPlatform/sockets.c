@@ -9,6 +9,7 @@
 #include <netinet/tcp.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -169,6 +170,19 @@ int32_t platform_send(int32_t fd, const uint8_t *bytes, size_t count) {
     ssize_t sent;
     do {
         sent = send(fd, bytes, count < TRANSFER_MAX ? count : TRANSFER_MAX, MSG_NOSIGNAL);
+    } while (sent < 0 && errno == EINTR);
+    return transferred(sent);
+}
+
+int32_t platform_send_both(int32_t fd, const uint8_t *bytes, size_t count, const uint8_t *payload, size_t size) {
+    count = count < TRANSFER_MAX ? count : TRANSFER_MAX;
+    size = size < TRANSFER_MAX - count ? size : TRANSFER_MAX - count;
+    /* The kernel only reads what an iovec of sendmsg() points to. */
+    struct iovec parts[2] = { { (void *)(uintptr_t)bytes, count }, { (void *)(uintptr_t)payload, size } };
+    struct msghdr message = { .msg_iov = parts, .msg_iovlen = 2 };
+    ssize_t sent;
+    do {
+        sent = sendmsg(fd, &message, MSG_NOSIGNAL);
     } while (sent < 0 && errno == EINTR);
     return transferred(sent);
 }

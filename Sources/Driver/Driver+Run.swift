@@ -126,7 +126,9 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
   private static func send(
     from engine: borrowing Engine, over link: inout Link, of system: inout System
   ) -> Transfer {
-    link.send(engine.output, on: &system)
+    let payload = engine.outputPayload
+    return payload.isEmpty
+      ? link.send(engine.output, on: &system) : link.send(engine.output, payload, on: &system)
   }
 
   private static func receive(

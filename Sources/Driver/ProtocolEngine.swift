@@ -44,7 +44,8 @@ public protocol ProtocolEngine: ~Copyable {
   mutating func opened()
   /// `count` bytes were written to the front of `receiveSpace()`.
   mutating func received(_ count: Int, at now: Instant)
-  /// `count` bytes from the front of `output` were handed to the transport.
+  /// `count` bytes from the front of `output`, and of `outputPayload` behind it, were handed to the
+  /// transport.
   mutating func transmitted(_ count: Int, at now: Instant)
   /// `nextDeadline` or `refillDeadline` has been reached.
   mutating func timedOut(at now: Instant)
@@ -60,6 +61,8 @@ public protocol ProtocolEngine: ~Copyable {
   /// Looks for bytes to send. True: they are in `output`.
   mutating func prepareTransmit(at now: Instant) -> Bool
   var output: Span<UInt8> { @_lifetime(borrow self) borrowing get }
+  /// What follows `output` and is somewhere else: a transport that can takes both in one call.
+  var outputPayload: Span<UInt8> { @_lifetime(borrow self) borrowing get }
 
   var wantsReceive: Bool { get }
   /// Where the next bytes go. A method, as Swift 6.3.1 compiles no property of this type in generic code: "is
@@ -130,6 +133,10 @@ public struct Referral: BitwiseCopyable {
 // Most protocols do not have these.
 extension ProtocolEngine where Self: ~Copyable {
   public var isShared: Bool { false }
+  public var outputPayload: Span<UInt8> {
+    @_lifetime(borrow self)
+    borrowing get { Span() }
+  }
   public func hasWork(at now: Instant) -> Bool { false }
   public mutating func takeWork(at now: Instant) {}
   public mutating func attemptBegins() {}

@@ -2,7 +2,7 @@ public import Driver
 public import MQTTSession
 public import MQTTWire
 import Platform
-import Storage
+public import Storage
 import Transports
 
 /// Things the application wants of MQTT. Each may change `output`: of bytes that were offered to an application
@@ -49,6 +49,14 @@ extension Driver where Engine == MQTTEngine, Link: ~Copyable, System: ~Copyable 
     guard try engine.session.publish(message, options, at: now) else { return false }
     engine.pull(from: source)
     return true
+  }
+
+  /// False: it was dropped at once, as it asked for.
+  public mutating func publishReference(
+    _ message: borrowing Publish, _ options: PublishOptions, _ payload: LentBytes, at now: Instant
+  ) throws(SessionError) -> Bool {
+    offeredBytes = 0
+    return try engine.session.publishReference(message, options, payload, at: now)
   }
 
   public mutating func publishRequest(

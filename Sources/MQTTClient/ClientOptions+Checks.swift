@@ -13,6 +13,7 @@ extension ClientOptions {
         || (!request.askCredentials && !request.ownResolver && request.credentialBytes == 0))
       && (Feature.hasEngine || !request.ownTransport)
       && (Feature.hasStreams || request.streamBytes == 0)
+      && (Feature.hasReferences || request.references == 0)
       && (Feature.hasReplies || request.responses == 0)
       && (Feature.hasRedirect || !request.redirect)
       && (Feature.hasUrgent || request.urgentMessages | request.urgentBytes == 0)

@@ -99,6 +99,8 @@ public struct ClientOptions: ~Copyable, ~Escapable {
     let responses = numbers.value(request.responses, if: Feature.hasReplies, default: 0, maximum: 1024)
     let streamBytes = numbers.value(
       request.streamBytes, if: Feature.hasStreams, default: 0, minimum: 64, maximum: 1_048_576)
+    let references = numbers.value(
+      request.references, if: Feature.hasReferences, default: 0, maximum: 65_535)
     let shortest = numbers.value(
       request.reconnectMinimum, default: 1000, minimum: 10, maximum: Self.dayInMilliseconds)
     let longest = numbers.value(
@@ -225,6 +227,7 @@ public struct ClientOptions: ~Copyable, ~Escapable {
     session.credentialBytes = Int(credentialBytes)
     session.responses = version.hasProperties ? Int(responses) : 0
     session.streamBytes = Int(streamBytes)
+    session.references = Int(references)
   }
 }
 

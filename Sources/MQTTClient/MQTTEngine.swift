@@ -95,6 +95,11 @@ public struct MQTTEngine: ~Copyable, ProtocolEngine {
     borrowing get { session.output }
   }
 
+  public var outputPayload: Span<UInt8> {
+    @_lifetime(borrow self)
+    borrowing get { session.outputPayload }
+  }
+
   @_lifetime(&self)
   public mutating func receiveSpace() -> MutableSpan<UInt8> { session.receiveSpace }
 

@@ -67,6 +67,7 @@ public struct RequestedOptions: ~Copyable, ~Escapable {
   public var topicAliasBytes: UInt32 = 0
   public var responses: UInt32 = 0
   public var streamBytes: UInt32 = 0
+  public var references: UInt32 = 0
   public var reconnectMinimum: UInt32 = 0
   public var reconnectMaximum: UInt32 = 0
   public var stableTime: UInt32 = 0

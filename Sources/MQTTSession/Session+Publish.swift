@@ -153,6 +153,27 @@ extension Session {
     }
   }
 
+  // MARK: The payload stays where it is
+
+  /// Adds a message whose payload is not copied: `payload` belongs to it until its completion is reported,
+  /// so it always is. Returns false if it was dropped at once, according to its overflow policy.
+  @inline(never)
+  public mutating func publishReference(
+    _ message: borrowing Publish, _ options: PublishOptions, _ payload: LentBytes, at now: Instant
+  ) throws(SessionError) -> Bool {
+    guard state.outbox.references.capacity > 0 else { throw .notSupported }
+    guard !options.isQuiet else { throw .option }
+    guard let index = state.outbox.lend(payload) else { throw .full }
+    var options = options
+    options.kind = .reference
+    options.reference = index
+    var isAdded = false
+    // An error leaves nothing behind, a message that was dropped neither.
+    defer { if !isAdded { state.outbox.references.remove(Int(index)) } }
+    isAdded = try publish(message, options, at: now)
+    return isAdded
+  }
+
   // MARK: Reserve, commit, abort
 
   public var hasReservation: Bool { Feature.hasReserve && state.outbox.reservation != nil }

@@ -10,7 +10,7 @@ extension Session {
     return connection.source != .none
   }
 
-  /// The bytes to send, in one piece, after `prepareTransmit` has returned true.
+  /// The bytes to send, in one piece, after `prepareTransmit` has returned true. They are not empty.
   public var output: Span<UInt8> {
     @_lifetime(borrow self)
     borrowing get {
@@ -27,7 +27,23 @@ extension Session {
     }
   }
 
-  /// Handles that `count` bytes from the front of `output` were handed to the transport.
+  /// What follows `output`, and may be sent with it: a payload that is in the program's memory.
+  public var outputPayload: Span<UInt8> {
+    @_lifetime(borrow self)
+    borrowing get {
+      guard Feature.hasReferences, state.outbox.payloadLeft > 0, state.outbox.hasWindowBytes else {
+        return Span()
+      }
+      return switch connection.source {
+      case .window: state.outbox.windowPayload
+      case .restOfPacket where !state.isInsideUrgent: state.outbox.payloadOfPacket
+      default: Span()
+      }
+    }
+  }
+
+  /// Handles that `count` bytes from the front of `output`, and of `outputPayload` behind it, were handed to
+  /// the transport.
   public mutating func transmitted(_ count: Int, at now: Instant) {
     advance(to: now)
     counters.bytesSent.add(count)

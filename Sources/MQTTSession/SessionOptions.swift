@@ -63,6 +63,8 @@ public struct SessionOptions: ~Copyable, ~Escapable {
   public var aliasBytes = 128
   public var responses = 0
   public var streamBytes = 0
+  /// Messages at a time whose payload stays in the program's memory: 0 to 65,535.
+  public var references = 0
 
   @_lifetime(copy connect)
   public init(connect: consuming Connect) { self.connect = connect }
@@ -117,6 +119,8 @@ public struct SessionPlan: ~Copyable {
   let topicsReceived: ArenaSlice<UInt8>
   let responses: ArenaSlice<PendingResponses.Entry>
   let stream: ArenaSlice<UInt8>
+  let references: ArenaSlice<ReferenceTable.Entry>
+  let noReferences: ArenaSlice<ReferenceTable.Entry>
 
   public init(_ options: borrowing SessionOptions, in plan: inout ArenaLayout) {
     descriptors = plan.reserve(options.outboxMessages, of: Outbox.Descriptor.self)
@@ -126,6 +130,8 @@ public struct SessionPlan: ~Copyable {
     subscribeQueue = plan.reserve(options.subscribePackets, of: SubscribeQueue.Descriptor.self)
     subscriptions = plan.reserve(options.subscriptions, of: SubscriptionTable.Entry.self)
     responses = plan.reserve(options.responses, of: PendingResponses.Entry.self)
+    references = plan.reserve(options.references, of: ReferenceTable.Entry.self)
+    noReferences = plan.reserve(0, of: ReferenceTable.Entry.self)
     inbox = plan.reserve(options.receiveMaximum, of: Inbox.Entry.self)
     awaitingPubrel = plan.reserve(IdentifierSet.slotCount(for: options.unreleasedCapacity), of: UInt32.self)
     aliasesSent = plan.reserve(options.aliasesSent, of: SentAliases.Entry.self)

@@ -157,6 +157,16 @@ public struct Linux: ~Copyable, Platform {
       })
   }
 
+  public func send(_ socket: Channel, _ bytes: Span<UInt8>, _ payload: Span<UInt8>) -> Transfer {
+    transfer(
+      unsafe bytes.withUnsafeBufferPointer { bytes in
+        unsafe payload.withUnsafeBufferPointer { payload in
+          unsafe platform_send_both(
+            descriptor(of: socket), bytes.baseAddress, bytes.count, payload.baseAddress, payload.count)
+        }
+      })
+  }
+
   public func receive(_ socket: Channel, into space: inout MutableSpan<UInt8>) -> Transfer {
     transfer(
       unsafe space.withUnsafeMutableBufferPointer { space in

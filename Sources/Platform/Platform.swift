@@ -62,6 +62,9 @@ public protocol Platform: ~Copyable {
   /// Hands bytes over, from the front. `bytes` is not empty.
   mutating func send(_ socket: Channel, _ bytes: Span<UInt8>) -> Transfer
 
+  /// Hands over bytes that are in two places, in one call. Neither is empty.
+  mutating func send(_ socket: Channel, _ bytes: Span<UInt8>, _ payload: Span<UInt8>) -> Transfer
+
   /// Fills `space` from its front. `space` is not empty.
   mutating func receive(_ socket: Channel, into space: inout MutableSpan<UInt8>) -> Transfer
 
@@ -77,6 +80,11 @@ public protocol Platform: ~Copyable {
 }
 
 extension Platform where Self: ~Copyable {
+  /// A system may take the first of them alone: what is left is sent next.
+  public mutating func send(_ socket: Channel, _ bytes: Span<UInt8>, _ payload: Span<UInt8>) -> Transfer {
+    send(socket, bytes)
+  }
+
   public mutating func connect(_ socket: Channel, toPath path: Span<UInt8>) throws(PlatformError) {
     throw PlatformError(code: SystemError.notSupported)
   }

@@ -39,6 +39,12 @@ public enum Feature {
   #else
     @inline(__always) public static var hasStreams: Bool { true }
   #endif
+  /// Payloads that stay in the program's memory.
+  #if WITHOUT_REFERENCES
+    @inline(__always) public static var hasReferences: Bool { false }
+  #else
+    @inline(__always) public static var hasReferences: Bool { true }
+  #endif
   /// Received messages larger than the receive buffer, in parts.
   #if WITHOUT_PARTS
     @inline(__always) public static var hasParts: Bool { false }

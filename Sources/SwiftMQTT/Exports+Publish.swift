@@ -161,6 +161,27 @@ public func smq_publish_stream(
   }
 }
 
+@c @implementation
+public func smq_publish_reference(
+  _ client: OpaquePointer?, _ message: UnsafePointer<smq_message>?
+) -> Int32 {
+  status { () throws(Status) in
+    guard Feature.hasReferences else { throw .notSupported }
+    guard let message = unsafe message else { throw .null }
+    let slot = try unsafe slot(client)
+    let publish = try unsafe withoutPayload(message)
+    let payload = unsafe LentBytes(start: message.pointee.payload.data, count: message.pointee.payload.size)
+    guard unsafe payload.count == 0 || message.pointee.payload.data != nil else { throw .null }
+    do throws(SessionError) {
+      return unsafe try slot.pointee.client.publishReference(
+        publish, options(message), payload, at: now(slot))
+        ? Status.ok.rawValue : Int32(SMQ_DROPPED)
+    } catch {
+      throw Status(error)
+    }
+  }
+}
+
 // MARK: 10  Request and response
 
 @c @implementation

@@ -93,6 +93,7 @@ private func makeClient(
   unsafe request.topicAliasBytes = options.pointee.topic_alias_bytes
   unsafe request.responses = options.pointee.replies
   unsafe request.streamBytes = options.pointee.stream_bytes
+  unsafe request.references = options.pointee.references
   unsafe request.reconnectMinimum = options.pointee.reconnect_min_ms
   unsafe request.reconnectMaximum = options.pointee.reconnect_max_ms
   unsafe request.stableTime = options.pointee.stable_ms

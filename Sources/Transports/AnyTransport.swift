@@ -171,6 +171,18 @@ public struct AnyTransport: ~Copyable, Transport {
     hasLayers ? sendThroughLayers(bytes, on: &system) : system.send(socket, bytes)
   }
 
+  /// Layers copy what they take, so the payload follows in the next call.
+  @inline(never)
+  @_optimize(size)
+  public mutating func send<System: Platform & ~Copyable>(
+    _ bytes: Span<UInt8>, _ payload: Span<UInt8>, on system: inout System
+  ) -> Transfer {
+    guard hasLayers, !(isPolled && layers.element.isTransparent) else {
+      return system.send(socket, bytes, payload)
+    }
+    return sendThroughLayers(bytes, on: &system)
+  }
+
   @inline(never)
   @_optimize(size)
   private mutating func sendThroughLayers<System: Platform & ~Copyable>(

@@ -42,6 +42,10 @@ public struct CallerDriven: ~Copyable, Transport {
     _ bytes: Span<UInt8>, on system: inout System
   ) -> Transfer { .wouldBlock }
 
+  public mutating func send<System: Platform & ~Copyable>(
+    _ bytes: Span<UInt8>, _ payload: Span<UInt8>, on system: inout System
+  ) -> Transfer { .wouldBlock }
+
   public mutating func flush<System: Platform & ~Copyable>(on system: inout System) -> Transfer {
     .wouldBlock
   }

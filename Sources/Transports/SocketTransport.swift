@@ -26,6 +26,12 @@ extension SocketTransport where Self: ~Copyable {
     system.send(socket, bytes)
   }
 
+  public mutating func send<System: Platform & ~Copyable>(
+    _ bytes: Span<UInt8>, _ payload: Span<UInt8>, on system: inout System
+  ) -> Transfer {
+    system.send(socket, bytes, payload)
+  }
+
   public mutating func flush<System: Platform & ~Copyable>(on system: inout System) -> Transfer {
     .wouldBlock
   }

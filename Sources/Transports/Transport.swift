@@ -75,6 +75,11 @@ public protocol Transport: ~Copyable {
     _ bytes: Span<UInt8>, on system: inout System
   ) -> Transfer
 
+  /// Hands over bytes that are in two places. Neither is empty. It may take less than the first of them.
+  mutating func send<System: Platform & ~Copyable>(
+    _ bytes: Span<UInt8>, _ payload: Span<UInt8>, on system: inout System
+  ) -> Transfer
+
   /// Hands down what waits, as far as the system takes it: how many bytes it took, or `wouldBlock` if none.
   mutating func flush<System: Platform & ~Copyable>(on system: inout System) -> Transfer
 

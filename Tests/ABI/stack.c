@@ -403,6 +403,10 @@ static void try_publishing(void) {
     message.payload.data = NULL;
     EXPECT(SMQ_OK, smq_publish_stream, (client, &message, pull, NULL));
     converse();
+    static const char lent[700];
+    message.payload.data = lent;
+    EXPECT(SMQ_OK, smq_publish_reference, (client, &message));
+    converse();
     message = told(1, "gateway/01/power");
     message.properties = list;
     message.expiry_s = 9;
@@ -622,6 +626,7 @@ static smq_options full(void) {
     options.urgent_messages = 4;
     options.urgent_bytes = 1024;
     options.stream_bytes = 256;
+    options.references = 4;
     options.flags = SMQ_OPTION_KEEP_SESSION | SMQ_OPTION_PARTS | SMQ_OPTION_REDIRECT | SMQ_OPTION_SHUFFLE;
     return options;
 }

@@ -198,6 +198,19 @@ def test_a_stream(engines, mosquitto, subscriber, protocol, piece):
     assert pulled == sorted(set(pulled)) and len(pulled) >= len(payload) / 64
 
 
+@pytest.mark.parametrize("piece", [1, 60, 1 << 20])
+def test_a_reference(engines, mosquitto, subscriber, protocol, piece):
+    """The program gets its own bytes, behind the header."""
+    engine = engines(mosquitto.port, piece=piece, protocol=protocol, references=2)
+    engine.connected()
+    payload = ctypes.create_string_buffer(bytes(range(256)) * 8, 2048)
+    for cookie in (1, 2):
+        assert engine.client.lend("a", payload, qos=1, cookie=cookie) == smq.OK
+    assert engine.event(smq.EVENT_COMPLETED, cookie=1).status == smq.OK
+    assert engine.event(smq.EVENT_COMPLETED, cookie=2).status == smq.OK
+    assert [m.payload for m in subscriber.take(2)] == [payload.raw] * 2
+
+
 def test_a_stream_that_gives_up(engines, mosquitto):
     engine = engines(mosquitto.port, stream_bytes=64)
     engine.connected()

@@ -143,6 +143,7 @@ WRONG_OPTIONS: dict[str, tuple[Callable[[], Options], int]] = {
         smq.ERR_OPTION,
     ),
     "1025 replies": (lambda: options(protocol=5, replies=1025), smq.ERR_OPTION),
+    "65536 references": (lambda: options(references=65_536), smq.ERR_OPTION),
     "stream of 63 bytes": (lambda: options(stream_bytes=63), smq.ERR_OPTION),
     "stream of too many bytes": (lambda: options(stream_bytes=1_048_577), smq.ERR_OPTION),
     "will's retain 2": (lambda: options(will=will(retain=2)), smq.ERR_OPTION),
@@ -202,7 +203,7 @@ def test_wrong_options(name):
         dict(outbox_messages=65023, in_flight_maximum=65535),
         dict(receive_maximum=1, requests=1, request_bytes=32, control_bytes=32, stream_bytes=64, addresses=1),
         dict(receive_maximum=65535, requests=256, request_bytes=268_435_456),
-        dict(control_bytes=1_048_576, stream_bytes=1_048_576),
+        dict(control_bytes=1_048_576, stream_bytes=1_048_576, references=65_535),
         dict(handlers=65535, handler_bytes=1 << 20),
         dict(maximum_packet_bytes=4096, protocol=smq.PROTOCOL_5_0),
         dict(maximum_packet_bytes=268_435_460, protocol=smq.PROTOCOL_5_0),
@@ -465,6 +466,7 @@ EVERY_CALL: dict[str, Callable[[object], int]] = {
     "smq_publish_stream": lambda client: library.smq_publish_stream(
         client, byref(Message(topic="a")), NO_PULL, None
     ),
+    "smq_publish_reference": lambda client: library.smq_publish_reference(client, byref(Message(topic="a"))),
     "smq_subscribe": lambda client: library.smq_subscribe(client, byref(Subscriptions("a"))),
     "smq_unsubscribe": lambda client: library.smq_unsubscribe(client, byref(Subscriptions("a"))),
     "smq_subscribe_to": lambda client: library.smq_subscribe_to(client, b"a", 0, 1),
@@ -532,7 +534,7 @@ def leaving(clients, broker):
 
 @pytest.fixture(params=["disconnected", "connected"])
 def client(request, clients, broker):
-    client = clients(url=broker.url, outbox_bytes=1000, stream_bytes=64)
+    client = clients(url=broker.url, outbox_bytes=1000, stream_bytes=64, references=1)
     if request.param == "connected":
         client.connected()
     return client
@@ -575,6 +577,9 @@ def test_wrong_messages(client, name):
     make, expected = WRONG_MESSAGES[name]
     message, place = make(), ctypes.c_void_p(77)
     no_change(client, lambda: library.smq_publish(client.handle, byref(message)), expected)
+    lend = lambda: library.smq_publish_reference(client.handle, byref(message))  # noqa: E731
+    if name != "payload too large":  # it is not in the outbox
+        no_change(client, lend, expected)
     if name.startswith("payload"):  # payload.data is not used
         return
     reserve = lambda: library.smq_publish_reserve(  # noqa: E731
@@ -750,6 +755,7 @@ def test_null_and_dangling_arguments(client):
         (lambda: library.smq_publish_reserve(handle, byref(message), None), smq.ERR_NULL),
         (lambda: library.smq_publish_commit(handle, 0), smq.ERR_STATE),
         (lambda: library.smq_publish_abort(handle), smq.ERR_STATE),
+        (lambda: library.smq_publish_reference(handle, None), smq.ERR_NULL),
         (lambda: library.smq_publish_stream(handle, None, NO_PULL, None), smq.ERR_NULL),
         (lambda: library.smq_publish_stream(handle, byref(message), None, None), smq.ERR_NULL),
         (lambda: library.smq_client_id(handle, None), smq.ERR_NULL),

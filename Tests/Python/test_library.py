@@ -23,6 +23,7 @@ UNUSED = {
     "smq_respond",
     "smq_wait",
     "smq_publish_reserve",
+    "smq_publish_reference",
     "smq_publish_text",
     "smq_subscribe_to",
     "smq_unsubscribe_from",

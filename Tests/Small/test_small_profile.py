@@ -137,6 +137,7 @@ REFUSED: dict[str, list[Callable[[], int]]] = {
         client(lambda client: client.abort()),
     ],
     "STREAMS": [options(stream_bytes=64), client(lambda client: client.stream("topic", 10, lambda *_: 0))],
+    "REFERENCES": [options(references=1), client(lambda client: client.lend("topic", (ctypes.c_char * 10)()))],
     "PARTS": [flag("PARTS")],
     "REPLIES": [
         options(replies=1),

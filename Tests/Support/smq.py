@@ -489,6 +489,11 @@ class Client:
         message = Message(topic=topic, payload=Bytes(None, size), **fields)
         return library.smq_publish_stream(self.handle, ctypes.byref(message), function, None)
 
+    def lend(self, topic: str, payload: ctypes.Array, **fields: object) -> int:
+        """The bytes of `payload` stay where they are."""
+        message = Message(topic=topic, payload=Bytes(ctypes.cast(payload, ctypes.c_void_p), len(payload)), **fields)
+        return library.smq_publish_reference(self.handle, ctypes.byref(message))
+
     def subscribe(self, *filters: str | bytes | Subscription, **values: object) -> int:
         """`qos` is for the filters that are text."""
         request = Subscriptions(*filters, **values)

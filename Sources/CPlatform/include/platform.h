@@ -181,6 +181,8 @@ enum {
 
 /* Each returns how many bytes it transferred, PLATFORM_WOULD_BLOCK, PLATFORM_CLOSED, or -errno. */
 int32_t platform_send(int32_t fd, const uint8_t *bytes, size_t count);
+/* Sends bytes that are in two places, the payload behind the others. */
+int32_t platform_send_both(int32_t fd, const uint8_t *bytes, size_t count, const uint8_t *payload, size_t size);
 int32_t platform_receive(int32_t fd, uint8_t *bytes, size_t count);
 
 /* Tells the peer that nothing more will be sent. What is on its way still arrives. */

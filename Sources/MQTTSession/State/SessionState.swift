@@ -28,14 +28,16 @@ struct SessionState: ~Copyable {
       aliases: SentAliases(
         entries: block.table(plan.aliasesSent), topics: block.region(plan.topicsSent),
         topicBytes: options.aliasBytes),
-      identifiers: .messages, random: UInt16(truncatingIfNeeded: random))
+      references: ReferenceTable(block.table(plan.references)), identifiers: .messages,
+      random: UInt16(truncatingIfNeeded: random))
     urgent = OptionalSlot(plan.urgent, in: block, if: Feature.hasUrgent) {
       Outbox(
         bytes: block.region(plan.urgentBytes), descriptors: block.table(plan.urgentDescriptors),
         prefix: block.region(plan.none),
         aliases: SentAliases(
           entries: block.table(plan.noAliases), topics: block.region(plan.none), topicBytes: 0),
-        identifiers: .urgent, random: UInt16(truncatingIfNeeded: random >> 16))
+        references: ReferenceTable(block.table(plan.noReferences)), identifiers: .urgent,
+        random: UInt16(truncatingIfNeeded: random >> 16))
     }
     inbox = Inbox(
       ring: block.table(plan.inbox), awaitingPubrel: IdentifierSet(slots: block.table(plan.awaitingPubrel)))

@@ -83,6 +83,12 @@ struct RecordLayer<Base: Transport & ~Copyable>: ~Copyable, Transport {
     return .opening
   }
 
+  mutating func send<System: Platform & ~Copyable>(
+    _ bytes: Span<UInt8>, _ payload: Span<UInt8>, on system: inout System
+  ) -> Transfer {
+    send(bytes, on: &system)
+  }
+
   mutating func send<System: Platform & ~Copyable>(_ bytes: Span<UInt8>, on system: inout System) -> Transfer
   {
     base.send(bytes, on: &system)

@@ -113,6 +113,14 @@ struct TestSystem: ~Copyable, Platform {
     for index in 0..<count { at(socket)?.sent.append(bytes[index]) }
     return .transferred(count)
   }
+  /// As the kernel does with both.
+  func send(_ socket: Channel, _ bytes: Span<UInt8>, _ payload: Span<UInt8>) -> Transfer {
+    let first = send(socket, bytes)
+    guard case .transferred(bytes.count) = first else { return first }
+    network.sends -= 1
+    guard case .transferred(let more) = send(socket, payload) else { return first }
+    return .transferred(bytes.count + more)
+  }
   func receive(_ socket: Channel, into space: inout MutableSpan<UInt8>) -> Transfer {
     guard let open = at(socket) else { return .closed }
     guard !open.received.isEmpty else { return open.isClosed ? .closed : .wouldBlock }

@@ -56,6 +56,12 @@ struct VirtualPlatform: ~Copyable, Platform {
     for index in 0..<bytes.count { copy.append(bytes[index]) }
     return world.send(Int(socket.rawValue), copy)
   }
+  func send(_ socket: Channel, _ bytes: Span<UInt8>, _ payload: Span<UInt8>) -> Transfer {
+    var copy: [UInt8] = []
+    for index in 0..<bytes.count { copy.append(bytes[index]) }
+    for index in 0..<payload.count { copy.append(payload[index]) }
+    return world.send(Int(socket.rawValue), copy)
+  }
   func receive(_ socket: Channel, into space: inout MutableSpan<UInt8>) -> Transfer {
     guard let link = world.sockets[Int(socket.rawValue)] else { return .closed }
     guard !link.received.isEmpty else { return link.isClosed ? .closed : .wouldBlock }

@@ -51,6 +51,7 @@ final class SessionFuzz {
       $0.aliasBytes = 8
       $0.replies = numbers[11] % 3
       $0.streamBytes = numbers[8] % 2 == 0 ? 64 : 0
+      $0.references = numbers[7] % 4
       $0.pingTimeout = 5000
       if version == .v5_0, numbers[9] % 3 == 0 { $0.properties = authenticationMethod("M") }
       $0.random = UInt32(numbers[0] % 4)
@@ -187,7 +188,15 @@ final class SessionFuzz {
     let isQuiet = random.percent(20)
     let properties = version == .v5_0 && random.percent(20) ? userProperty("k", "v") : []
     do throws(SessionError) {
-      switch random.below(14) {
+      switch random.below(16) {
+      case 14, 15:
+        let overflow: PublishOptions.Overflow = random.percent(50) ? .dropOldest : .refuse
+        harness.takesPayloads = random.percent(50)
+        if try harness.lend(topic, payload, qos: qos, cookie: cookie, overflow: overflow, expiry: expiry)
+          != nil
+        {
+          note(cookie)
+        }
       case 0..<4:
         try harness.publish(
           topic, payload, qos: qos, cookie: cookie, isQuiet: isQuiet, expiry: expiry, properties: properties)

@@ -41,6 +41,7 @@ final class SessionHarness {
     var aliasBytes = 128
     var replies = 0
     var streamBytes = 0
+    var references = 0
     var random: UInt32 = 0
     var urgentMessages = 0
     var urgentBytes = 256
@@ -64,6 +65,10 @@ final class SessionHarness {
   /// The payload of the stream that is published, and how much of it is given at a time.
   var streamPayload: [UInt8] = []
   var streamPiece = Int.max
+  /// The transport takes `outputPayload` together with `output`.
+  var takesPayloads = true
+  /// What was lent, until the session is gone.
+  private var lent: [UnsafeMutablePointer<UInt8>] = []
 
   convenience init(
     _ version: ProtocolVersion = .v3_1_1, keepSession: Bool = true, keepAlive: UInt16 = 60,
@@ -100,7 +105,10 @@ final class SessionHarness {
     }
   }
 
-  deinit { block.deallocate() }
+  deinit {
+    block.deallocate()
+    for payload in lent { payload.deallocate() }
+  }
 
   /// What CONNECT says is to be something else. False: it was not taken.
   func renew(_ version: ProtocolVersion? = nil, _ configure: (inout Options) -> Void) -> Bool {
@@ -147,6 +155,7 @@ final class SessionHarness {
     options.aliasBytes = asked.aliasBytes
     options.responses = asked.replies
     options.streamBytes = asked.streamBytes
+    options.references = asked.references
     options.urgentMessages = asked.urgentMessages
     options.urgentBytes = asked.urgentMessages > 0 ? asked.urgentBytes : 0
     options.needsConnection = asked.needsConnection
@@ -205,6 +214,10 @@ final class SessionHarness {
       let count = min(output.count, limit)
       bytes.reserveCapacity(count)
       for index in 0..<count { bytes.append(output[index]) }
+    }
+    if takesPayloads {
+      let payload = session.outputPayload
+      for index in 0..<min(payload.count, limit - bytes.count) { bytes.append(payload[index]) }
     }
     precondition(!bytes.isEmpty, "prepareTransmit promised bytes")
     session.transmitted(bytes.count, at: now)
@@ -369,6 +382,29 @@ final class SessionHarness {
     try publishWithoutPayload(
       .stream, topic, size: payload.count, qos: qos, cookie: cookie, expiry: expiry, properties: properties)
     streamPayload = payload
+  }
+
+  /// Publishes a payload that stays where it is. Returns it, so that a test can write to it once it is the
+  /// program's again; `nil`: the message was dropped at once.
+  @discardableResult
+  func lend(
+    _ topic: String = "a", _ payload: [UInt8], qos: QoS = .atMostOnce, cookie: UInt64 = 0,
+    isQuiet: Bool = false, overflow: PublishOptions.Overflow = .refuse, isUrgent: Bool = false,
+    expiry: UInt32 = 0, properties: [UInt8] = []
+  ) throws(SessionError) -> UnsafeMutableBufferPointer<UInt8>? {
+    let name = topic.bytes
+    let bytes = UnsafeMutablePointer<UInt8>.allocate(capacity: max(payload.count, 1))
+    bytes.initialize(from: payload, count: payload.count)
+    lent.append(bytes)
+    var handling = PublishOptions(cookie: cookie, isQuiet: isQuiet)
+    handling.overflow = overflow
+    handling.isUrgent = isUrgent
+    handling.expiry = expiry
+    let isAccepted = try session.publishReference(
+      Publish(
+        topic: name.span, payloadSize: payload.count, qos: qos, retain: false, properties: properties.span),
+      handling, unsafe LentBytes(start: bytes, count: payload.count), at: now)
+    return isAccepted ? UnsafeMutableBufferPointer(start: bytes, count: payload.count) : nil
   }
 
   private func publishWithoutPayload(

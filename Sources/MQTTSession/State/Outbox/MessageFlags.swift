@@ -50,6 +50,11 @@ public struct MessageFlags: BitwiseCopyable {
   func containsAny(_ one: Flag, _ other: Flag) -> Bool { bits & (one.bit | other.bit) != 0 }
 
   @inline(__always)
+  func containsAny(_ one: Flag, _ other: Flag, _ third: Flag) -> Bool {
+    bits & (one.bit | other.bit | third.bit) != 0
+  }
+
+  @inline(__always)
   func contains(_ flag: Flag) -> Bool { bits & flag.bit != 0 }
 
   @inline(__always)
@@ -88,6 +93,8 @@ extension MessageFlags.Flag {
   static var isDismissed: Self { Self(bit: 1 << 14, if: Feature.hasReplies) }
   /// A newer message with the same topic takes its place; `tag` is the topic's hash.
   static var isLatest: Self { Self(bit: 1 << 15, if: Feature.hasOverflow) }
+  /// Its payload is in the program's memory; `tag` is its index in `references`.
+  static var isReference: Self { Self(bit: 1 << 17, if: Feature.hasReferences) }
   /// No completion if all goes well.
   static var isQuiet: Self { Self(bit: 1 << 16) }
 }

@@ -47,7 +47,7 @@ extension Outbox {
     let isAliased = mayHaveAlias(publish, options, version: version, limits: limits)
     let length = publish.remainingLength(version) &+ (isAliased ? Publish.topicAliasSize : 0)
     let size = FixedHeader.packetSize(length)
-    return options.isStream ? size &- publish.payloadSize : size
+    return options.isOutside ? size &- publish.payloadSize : size
   }
 
   /// Adapts a packet to a new connection, on which its alias means nothing, and which may have an older

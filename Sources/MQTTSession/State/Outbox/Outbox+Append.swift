@@ -34,8 +34,8 @@ extension Outbox {
     _ publish: borrowing Publish, _ options: PublishOptions, _ flags: MessageFlags, isPlain: Bool,
     version: ProtocolVersion, limits: borrowing ServerLimits
   ) throws(SessionError) {
-    let isStream = !isPlain && options.isStream
-    let size = try checkedSize(publish, flags, isStream: isStream, version: version, limits: limits)
+    let isOutside = !isPlain && options.isOutside
+    let size = try checkedSize(publish, flags, isOutside: isOutside, version: version, limits: limits)
     let tailBefore = bytes.tail
     if descriptors.isFull || !bytes.fits(size), let error = findRoom(size) { throw error }
     let (slot, identifier) = (descriptors.tail, newIdentifier(options.cookie))
@@ -62,7 +62,7 @@ extension Outbox {
   /// Returns how many bytes a message takes in the ring, if the server allows it.
   @inline(always)
   func checkedSize(
-    _ publish: borrowing Publish, _ flags: MessageFlags, isStream: Bool, version: ProtocolVersion,
+    _ publish: borrowing Publish, _ flags: MessageFlags, isOutside: Bool, version: ProtocolVersion,
     limits: borrowing ServerLimits
   ) throws(SessionError) -> Int {
     // This check comes before any sum, because on 32 bits a payload of nearly 2 GiB would make the sum
@@ -71,7 +71,7 @@ extension Outbox {
     let remainingLength = publish.remainingLength(version)
     guard remainingLength <= VariableByteInteger.maximum else { throw .tooLarge }
     let packetSize = FixedHeader.packetSize(remainingLength)
-    let size = isStream ? packetSize &- publish.payloadSize : packetSize
+    let size = isOutside ? packetSize &- publish.payloadSize : packetSize
     if let limit = limits.verdict(packetSize: packetSize, flags) { throw refusal(limit, size) }
     return size
   }
@@ -122,6 +122,10 @@ extension Outbox {
       guard Feature.hasStreams else { break }
       descriptors[slot].flags.set(.isStream, true)
       stream = OutgoingStream(slot: slot, payloadSize: publish.payloadSize)
+    case .reference:
+      guard Feature.hasReferences else { break }
+      descriptors[slot].flags.set(.isReference, true)
+      descriptors[slot].tag = options.reference
     }
   }
 

@@ -17,7 +17,7 @@ extension Outbox {
     incomplete &-= 1
     count(result)
     var flags = descriptors[slot].flags
-    if flags.containsAny(.hasNoTopic, .isStream) { freeParts(of: slot) }
+    if flags.containsAny(.hasNoTopic, .isStream, .isReference) { freeParts(of: slot) }
     let isUnwanted =
       result.isAsAsked ? flags.containsAny(.isDismissed, .isQuiet) : flags.contains(.isDismissed)
     if isUnwanted {
@@ -44,6 +44,7 @@ extension Outbox {
     let message = descriptors[slot]
     if message.flags.contains(.hasNoTopic) { aliases.removeUser(Int(message.tag)) }
     if message.flags.contains(.isStream) { stream = nil }
+    if message.flags.contains(.isReference) { giveBack(message.tag) }
   }
 
   @inline(__always)

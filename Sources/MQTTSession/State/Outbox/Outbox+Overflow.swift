@@ -168,7 +168,7 @@ extension Outbox {
   ) throws(SessionError) -> Bool {
     guard var slot = waiting(publish.topic)?.newest else { return false }
     let flags = publish.flags(options)
-    let size = try checkedSize(publish, flags, isStream: false, version: version, limits: limits)
+    let size = try checkedSize(publish, flags, isOutside: false, version: version, limits: limits)
     let message = descriptors[slot]
     let needsCompletion = !message.flags.contains(.isQuiet)
     guard size <= message.size, !needsCompletion || hasDescriptor else { return false }

@@ -13,6 +13,7 @@ extension Outbox {
     windowEnd = 0
     prefixStart = 0
     prefixEnd = 0
+    payloadLeft = 0
     readySlot = sendSlot
     pubrelsToCheck = 0
     resends = 0

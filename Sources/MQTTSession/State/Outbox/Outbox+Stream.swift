@@ -34,7 +34,9 @@ extension Outbox {
   }
 
   func payloadOutside(_ slot: Int) -> Int {
-    guard descriptors[slot].flags.contains(.isStream), let stream else { return 0 }
+    let message = descriptors[slot]
+    if message.flags.contains(.isReference) { return references.count(Int(message.tag)) }
+    guard message.flags.contains(.isStream), let stream else { return 0 }
     return stream.payloadSize
   }
 }

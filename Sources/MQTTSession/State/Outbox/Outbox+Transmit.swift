@@ -10,14 +10,19 @@ import Storage
 extension Outbox {
   // MARK: Outputs
 
-  /// The bytes that can be sent now in one piece. The window grows as far as quota and memory allow.
+  /// The bytes that can be sent now in one piece: `windowPayload` follows. The window grows as far as quota
+  /// and memory allow.
   var window: Span<UInt8> {
     @_lifetime(borrow self)
     borrowing get {
-      prefixStart < prefixEnd
+      if Feature.hasReferences, payloadLeft > 0, !hasWindowBytes { return windowPayload }
+      return prefixStart < prefixEnd
         ? prefix.bytes.extracting(prefixStart..<prefixEnd) : bytes.bytes.extracting(windowStart..<windowEnd)
     }
   }
+
+  /// Whether the window has bytes in the ring, or a prefix.
+  var hasWindowBytes: Bool { windowStart < windowEnd || prefixStart < prefixEnd }
 
   /// Whether a packet is partly sent, so that nothing else may be sent.
   var isInsidePacket: Bool { prefixStart > 0 || windowStart > windowBase || isInsideStream }
@@ -26,7 +31,8 @@ extension Outbox {
   var restOfPacket: Span<UInt8> {
     @_lifetime(borrow self)
     borrowing get {
-      prefixStart < prefixEnd
+      if Feature.hasReferences, payloadLeft > 0, !hasWindowBytes { return payloadOfPacket }
+      return prefixStart < prefixEnd
         ? prefix.bytes.extracting(prefixStart..<prefixEnd)
         : bytes.bytes.extracting(windowStart..<descriptors[sendSlot].end)
     }
@@ -79,7 +85,7 @@ extension Outbox {
     _ range: ResendLimit = .everything, version: ProtocolVersion, second: UInt32, quota: inout SendQuota
   ) {
     if case .everything = range, extendWindowByBatch(&quota) { return }
-    if windowCount > 0, isAlone(descriptors[sendSlot]) { return }
+    if windowCount > 0, payloadLeft > 0 || isAlone(descriptors[sendSlot]) { return }
     while windowCount < unsent {
       let packet = descriptors[readySlot]
       guard packet.state == .queued else {
@@ -91,12 +97,12 @@ extension Outbox {
       }
       guard range.allows(age: age(packet), isResend: resends > 0 && hasDuplicateFlag(packet)) else { return }
       let offset = packet.start
-      let isAlone = isAlone(packet)
+      let endsWindow = packet.flags.containsAny(.isStream, .needsTopic, .isReference)
       if windowCount == 0 {
         windowBase = offset
         windowStart = offset
         windowEnd = offset
-      } else if offset != windowEnd || isAlone {
+      } else if offset != windowEnd || (endsWindow && isAlone(packet)) {
         return  // the ring has wrapped, or the packet is not all in it
       }
       if packet.qos != .atMostOnce {
@@ -111,7 +117,7 @@ extension Outbox {
       windowEnd = packet.end
       windowCount &+= 1
       readySlot = descriptors.slot(after: readySlot)
-      if isAlone { return }
+      if endsWindow { return beginPayload(packet) }
     }
   }
 
@@ -129,8 +135,15 @@ extension Outbox {
       // Without payload and properties the prefix is the packet.
       guard prefixStart == prefixEnd, windowStart == windowEnd else { return 0 }
     } else {
-      precondition(count >= 0 && count <= windowEnd &- windowStart)
-      windowStart &+= count
+      let rest = windowEnd &- windowStart
+      if Feature.hasReferences, count > rest {
+        precondition(count &- rest <= payloadLeft)
+        windowStart = windowEnd
+        payloadLeft &-= count &- rest
+      } else {
+        precondition(count >= 0 && count <= rest)
+        windowStart &+= count
+      }
       let whole = windowCount
       if finishBatch(order: &order) { return whole }
     }
@@ -138,7 +151,9 @@ extension Outbox {
     while windowCount > 0 {
       let slot = sendSlot
       let packet = descriptors[slot]
-      guard packet.end <= windowStart, !packet.flags.contains(.isStream) || isStreamSent else { break }
+      guard packet.end <= windowStart,
+        !packet.flags.containsAny(.isStream, .isReference) || isPayloadSent(packet)
+      else { break }
       windowBase = packet.end
       finishSending(slot, order: &order)
       packets &+= 1
@@ -177,6 +192,7 @@ extension Outbox {
     let kept = isInsidePacket ? 1 : 0
     while windowCount > kept {
       windowCount &-= 1
+      payloadLeft = 0
       readySlot = descriptors.slot(before: readySlot)
       if descriptors[readySlot].qos != .atMostOnce { quota.left &+= 1 }
     }

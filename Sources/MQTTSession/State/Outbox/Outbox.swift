@@ -27,7 +27,8 @@ public struct Outbox: ~Copyable {
     var flags: MessageFlags
     /// Once sent: how many were before it, in both queues; wraps.
     var order: UInt16
-    /// With `isRequest` its tag in `PendingResponses`, with `hasAlias` its alias in the table of aliases.
+    /// With `isRequest` its tag in `PendingResponses`, with `hasAlias` its alias in the table of aliases, with
+    /// `isReference` its payload in `references`.
     var tag: UInt16
     var state: DeliveryState
     var result: DeliveryResult
@@ -86,6 +87,8 @@ public struct Outbox: ~Copyable {
   var windowBase = 0
   var windowStart = 0
   var windowEnd = 0
+  /// How much of the payload of its last packet, a reference, is not sent.
+  var payloadLeft = 0
   /// What is sent before the window: the beginning of a packet that has lost its own.
   var prefix: Region
   var prefixStart = 0
@@ -102,6 +105,8 @@ public struct Outbox: ~Copyable {
   var aliases: SentAliases
   var reservation: Reservation? = nil
   var stream: OutgoingStream? = nil
+  /// See Outbox+Reference.swift.
+  var references: ReferenceTable
 
   // The completed messages, in the order in which that happened, linked through `link`.
   var firstCompleted: UInt32 = Outbox.none
@@ -122,13 +127,15 @@ public struct Outbox: ~Copyable {
 
   init(
     bytes: consuming Region, descriptors: consuming Table<Descriptor>, prefix: consuming Region,
-    aliases: consuming SentAliases, identifiers: IdentifierRange, random: UInt16
+    aliases: consuming SentAliases, references: consuming ReferenceTable, identifiers: IdentifierRange,
+    random: UInt16
   ) {
     precondition(descriptors.count <= identifiers.count)
     self.bytes = ByteRing(region: bytes)
     self.descriptors = FixedRing(descriptors)
     self.prefix = prefix
     self.aliases = aliases
+    self.references = references
     self.identifiers = identifiers
     headIdentifier = identifiers.any(random)
     nextIdentifier = headIdentifier

@@ -6,6 +6,7 @@ public struct PublishOptions: BitwiseCopyable {
     case whole
     case reserved  // the payload is written into the outbox later
     case stream  // the payload never is in the outbox
+    case reference  // nor here: it stays where the program has it
   }
 
   /// What happens when the outbox is full.
@@ -27,6 +28,8 @@ public struct PublishOptions: BitwiseCopyable {
   var expiresAt: UInt32 = 0
   /// Where the value of a Message Expiry Interval is in the message's own list of properties.
   public var expiryInProperties: Int? = nil
+  /// The index of the payload in `Outbox.references`, of a reference.
+  var reference: UInt16 = 0
   /// The tag of the request in `PendingResponses`.
   var responseTag: UInt16? = nil
 
@@ -54,6 +57,13 @@ public struct PublishOptions: BitwiseCopyable {
   @inline(__always)
   var isStream: Bool { Feature.hasStreams && kind == .stream }
 
+  @inline(__always)
+  var isReference: Bool { Feature.hasReferences && kind == .reference }
+
+  /// Whether the payload is not in the ring.
+  @inline(__always)
+  var isOutside: Bool { isStream || isReference }
+
   /// Whether the message needs the slow path.
   @inline(__always)
   public var needsSlowPath: Bool { isUrgent || overflow != .refuse || expiry != 0 }
@@ -61,7 +71,7 @@ public struct PublishOptions: BitwiseCopyable {
   /// Whether the descriptor has to record more than the flags of the message.
   @inline(__always)
   var needsAnnotation: Bool {
-    isReserved || isStream || overflow != .refuse || (Feature.hasExpiry && expiresAt != 0)
+    isReserved || isOutside || overflow != .refuse || (Feature.hasExpiry && expiresAt != 0)
       || (Feature.hasReplies && responseTag != nil)
   }
 }
