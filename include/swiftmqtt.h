@@ -1842,7 +1842,7 @@ SMQ_API int32_t smq_next_event(smq_client *client, smq_event *event);
  */
 SMQ_API int32_t smq_next_events(smq_client *client, smq_event *events, uint32_t count);
 
-/* How a message ended, for smq_next_completions(). Later versions of the library do not change this struct. */
+/* How a message ended, for smq_next_completions(). Later versions of the library do not change it. */
 typedef struct smq_completion {
     uint64_t cookie;     /* the message's */
     int32_t status;      /* 0 or SMQ_ERR_…, as in SMQ_EVENT_COMPLETED */
@@ -1862,8 +1862,8 @@ typedef struct smq_completion {
  * completions   where to put them: an array of count elements
  * count         1 to 2,147,483,647
  *
- * Returns how many there were: 0 to count; or SMQ_ERR_NULL, SMQ_ERR_CLIENT, or SMQ_ERR_OPTION for a count out
- * of range.
+ * Returns how many there were: 0 to count; or SMQ_ERR_NULL, SMQ_ERR_CLIENT, or SMQ_ERR_OPTION for a count
+ * out of range.
  */
 SMQ_API int32_t smq_next_completions(smq_client *client, smq_completion *completions, uint32_t count);
 

@@ -271,7 +271,11 @@ static int take_event(void) {
     int64_t result;
     const char *before = use;
     use = NULL;
-    CALL(result, smq_next_event, (client, &event));
+    static unsigned turn;
+    if (turn++ % 2)
+        CALL(result, smq_next_event, (client, &event));
+    else
+        CALL(result, smq_next_events, (client, &event, 1));
     use = before;
     for (size_t i = 0; deepest[i].function; i++)
         if (!deepest[i].use) deepest[i].use = event_uses[event.type];
@@ -280,6 +284,11 @@ static int take_event(void) {
 }
 
 static void take_events(void) {
+    static unsigned turn;
+    smq_completion completion;
+    int64_t result = 0;
+    if (turn++ % 4 == 3) CALL(result, smq_next_completions, (client, &completion, 1));
+    if (result < 0) expect("completions", result, 0);
     smq_message reply = SMQ_MESSAGE_INIT;
     smq_bytes name = text("user"), secret = text("secret"), data = text("data");
     while (take_event()) {

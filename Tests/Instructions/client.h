@@ -22,11 +22,11 @@ extern smq_message message;
 extern smq_event event;
 extern smq_client *client;
 extern uint32_t now;
-extern uint64_t events;         /* of the operation's own kind */
-extern int32_t subscription;    /* of the last one */
-extern uint64_t token;          /* of the last one */
-extern uint16_t server_aliases; /* the Topic Alias Maximum of CONNACK */
-extern uint8_t server_session;  /* its Session Present */
+extern uint64_t events;                                               /* of the operation's own kind */
+extern int32_t subscription;                                          /* of the last one */
+extern uint64_t token;                                                /* of the last one */
+extern uint16_t server_aliases;                                       /* the Topic Alias Maximum of CONNACK */
+extern uint8_t server_session;                                        /* its Session Present */
 extern void (*server_sees_publish)(const uint8_t *body, size_t size); /* NULL, or called for each PUBLISH */
 
 void fail(const char *what, long value);

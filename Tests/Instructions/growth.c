@@ -90,7 +90,8 @@ static void turn(void) {
 
 static void reconnect(void) {
     expect("closed", smq_engine_closed(client, 104, now), SMQ_OK);
-    while (smq_next_event(client, &event) == 1) {}
+    while (smq_next_event(client, &event) == 1) {
+    }
     now += 120000;
     turn();
     take_events(SMQ_EVENT_NONE);

@@ -12,6 +12,7 @@ from Support.scripted_broker import PUBACK, Script
 from Support.smq import (
     Bytes,
     Client,
+    Completion,
     Message,
     Options,
     RawEvent,
@@ -429,6 +430,8 @@ EVERY_CALL: dict[str, Callable[[object], int]] = {
     "smq_withhold_credentials": lambda client: library.smq_withhold_credentials(client, 1, 0),
     "smq_addresses": lambda client: library.smq_addresses(client, 1, None, 0),
     "smq_next_event": lambda client: library.smq_next_event(client, byref(RawEvent())),
+    "smq_next_events": lambda client: library.smq_next_events(client, byref(RawEvent()), 1),
+    "smq_next_completions": lambda client: library.smq_next_completions(client, byref(Completion()), 1),
     "smq_wait": lambda client: library.smq_wait(client, 0),
     "smq_fd": library.smq_fd,
     "smq_next_timeout_ms": library.smq_next_timeout_ms,
@@ -882,6 +885,20 @@ def test_structs_to_fill(client, make, call):
         before = bytes(struct)
         no_change(client, lambda: function(client.handle, byref(struct)), smq.ERR_STRUCT_SIZE)
         assert bytes(struct) == before
+
+
+def test_several_events(client):
+    events = (RawEvent * 2)()
+    completions = (Completion * 2)()
+    no_change(client, lambda: library.smq_next_events(client.handle, None, 2), smq.ERR_NULL)
+    no_change(client, lambda: library.smq_next_completions(client.handle, None, 2), smq.ERR_NULL)
+    for count in (0, 1 << 31, 0xFFFFFFFF):
+        events[0].size = ctypes.sizeof(RawEvent)
+        no_change(client, lambda: library.smq_next_events(client.handle, events, count), smq.ERR_OPTION)
+        no_change(client, lambda: library.smq_next_completions(client.handle, completions, count), smq.ERR_OPTION)
+    for size in (0, 4, ctypes.sizeof(RawEvent) - 1):
+        events[0].size = size
+        no_change(client, lambda: library.smq_next_events(client.handle, events, 2), smq.ERR_STRUCT_SIZE)
 
 
 def test_larger_structs_to_fill(clients):

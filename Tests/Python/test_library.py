@@ -22,6 +22,8 @@ UNUSED = {
     "smq_next_match",
     "smq_respond",
     "smq_wait",
+    "smq_next_events",
+    "smq_next_completions",
     "smq_publish_reserve",
     "smq_publish_reference",
     "smq_publish_text",

@@ -194,6 +194,11 @@ class RawEvent(Sized):
     """smq_event"""
 
 
+@declared("smq_completion")
+class Completion(ctypes.Structure):
+    """smq_completion"""
+
+
 @declared("smq_stats")
 class Stats(Sized):
     def __eq__(self, other: object) -> bool:
