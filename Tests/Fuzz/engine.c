@@ -156,7 +156,9 @@ static bool transmit(size_t at_most) {
     if (smq_engine_transmit(world.client, world.now, &bytes, &size) != SMQ_OK) broken("smq_engine_transmit");
     if (size == 0) return false;
     const uint8_t *start = bytes;
-    if (start < block || start + size > block + world.block_size) broken("bytes to be sent are not in the block");
+    bool is_lent = start >= world.lent[0] && start + size <= world.lent[MESSAGES - 1] + sizeof world.lent[0];
+    if (!is_lent && (start < block || start + size > block + world.block_size))
+        broken("bytes to be sent are not in the block");
     if (world.is_over) broken("bytes to be sent, without a connection");
     if (size > at_most) size = at_most;
     if (size > sizeof world.up / 2) size = sizeof world.up / 2;
@@ -314,6 +316,14 @@ static int32_t pull(void *user, uint32_t offset, void *buffer, size_t size) {
     ledger_payload((int)(asked - world.asked), payload, asked->payload_size);
     memcpy(buffer, payload + offset, size);
     return (int32_t)size;
+}
+
+static void lend(const uint8_t *data, size_t size) {
+    struct asked *asked = next_asked(A_MESSAGE);
+    if (!asked) return;
+    smq_message message = make_message(asked, data, size, world.lent[asked - world.asked]);
+    world.is_time_read = true;
+    asked->is_accepted = CHECKED(smq_publish_reference(world.client, &message)) == SMQ_OK;
 }
 
 static void stream(const uint8_t *data, size_t size) {
@@ -494,7 +504,10 @@ static void step(uint8_t which, const uint8_t *data, size_t size) {
         commit(first, second & 1);
         break;
     case 12:
-        stream(data, size);
+        if (size > 1 && data[1] & 1)
+            lend(data, size);
+        else
+            stream(data, size);
         break;
     case 13:
         request(data, size);
@@ -586,6 +599,7 @@ static smq_client *make_client(const uint8_t *choice) {
     if (choice[1] & 32 && is_5) options.topic_aliases_in = options.topic_aliases_out = 2;
     if (choice[1] & 64 && is_5) options.replies = 2;
     if (choice[1] & 128) options.stream_bytes = 64;
+    options.references = choice[4] & 3;
     options.outbox_bytes = outbox[choice[2] & 7];
     options.outbox_messages = 1 + (choice[2] >> 3 & 15);
     if (choice[2] & 128) options.resubscribe = SMQ_RESUBSCRIBE_ALWAYS;

@@ -48,6 +48,7 @@ static void end(struct asked *asked, const smq_event *event) {
     int index = (int)(asked - world.asked);
     if (asked->is_done) broken("%d is told twice", index);
     asked->is_done = true;
+    memset(world.lent[index], 0xEE, sizeof world.lent[index]); /* it is the program's again */
     if (world.streamed == index) world.streamed = -1;
     if (event->status > 0) broken("a status above 0");
     if (asked->quiet && event->status == SMQ_OK && asked->kind == A_MESSAGE) broken("a quiet message is told");

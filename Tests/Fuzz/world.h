@@ -77,6 +77,7 @@ struct world {
     bool is_time_read; /* by the call: it may have noted that */
 
     struct asked asked[MESSAGES];
+    uint8_t lent[MESSAGES][1024]; /* the payloads of smq_publish_reference() */
     int asked_count;
     int last_first_sent; /* the youngest message that was sent, of those that keep their order */
     int reserved;        /* index of the message that is reserved; -1: none */
