@@ -157,6 +157,12 @@ class Subscriptions(Sized):
     _fields_ = fields("u32 size count", "pointer list", "u64 cookie", "in properties", "u32 identifier reserved")
 
 
+class Completion(ctypes.Structure):
+    """smq_completion"""
+
+    _fields_ = fields("u64 cookie", "i32 status reason_code latency_ms", "u32 reserved")
+
+
 class Event(Sized):
     """smq_event"""
 
@@ -253,6 +259,7 @@ STRUCTS: dict[str, Any] = {
     "smq_subscription": Subscription,
     "smq_subscriptions": Subscriptions,
     "smq_event": Event,
+    "smq_completion": Completion,
     "smq_stats": Stats,
     "smq_server": Server,
 }
@@ -260,7 +267,7 @@ STRUCTS: dict[str, Any] = {
 # All structs of swiftmqtt.h, in the order in which they stand there: that of smq_abi_layout().
 ORDER = (
     "smq_bytes smq_properties smq_property smq_message smq_options smq_failure smq_subscription smq_subscriptions "
-    "smq_event smq_runner smq_runner_options smq_stats smq_server"
+    "smq_event smq_completion smq_runner smq_runner_options smq_stats smq_server"
 ).split()
 
 # Those of swiftmqtt-tls-engine.h, of which a library does not tell the layout: only their size field says what it knows.
