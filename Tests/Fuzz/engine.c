@@ -99,7 +99,8 @@ static void handle(const smq_event *event) {
         break;
     case SMQ_EVENT_CREDENTIALS: {
         smq_bytes name = smq_string("user"), password = smq_string("secret");
-        if (smq_credentials(world.client, event->attempt, &name, &password) != SMQ_OK) broken("credentials were wanted");
+        if (smq_credentials(world.client, event->attempt, &name, &password) != SMQ_OK)
+            broken("credentials were wanted");
         break;
     }
     case SMQ_EVENT_AUTHENTICATE:
