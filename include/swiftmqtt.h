@@ -1480,9 +1480,9 @@ SMQ_API int32_t smq_publish_stream(smq_client *client, const smq_message *messag
 
 /*
  * Publishes a payload that stays where it is: the outbox keeps only topic and properties, and the kernel
- * reads the payload from the program's memory, together with what waits before it, in one system call. For
- * payloads from some 16 KiB on, and for those that are larger than the outbox, up to MQTT's 268,435,455
- * bytes of Remaining Length (section 2.1.4). TLS and WebSocket copy it piece by piece through their buffers.
+ * reads the payload from the program's memory, together with what waits before it, in one system call. This
+ * is for large payloads, also for those that are larger than the outbox: up to MQTT's 268,435,455 bytes of
+ * Remaining Length (section 2.1.4). TLS and WebSocket copy it piece by piece through their buffers.
  *
  * client    the client
  * message   as for smq_publish(). The bytes of payload must stay as they are until the message's
@@ -1742,8 +1742,9 @@ typedef void (*smq_handler)(void *user, smq_client *client, const struct smq_eve
 
 /*
  * One event. smq_next_event() fills it. Pointers in it are valid until the next smq_next_event(),
- * smq_wait(), smq_service(), smq_engine_timed_out(), smq_connect() or smq_client_close() on the client.
- * Fields that a type does not set are 0, or -1 where that means none.
+ * smq_next_events(), smq_next_completions(), smq_wait(), smq_service(), smq_engine_timed_out(),
+ * smq_connect() or smq_client_close() on the client. Fields that a type does not set are 0, or -1 where that
+ * means none.
  */
 typedef struct smq_event {
     uint32_t size;              /* in: sizeof(smq_event) */
@@ -1818,22 +1819,22 @@ typedef struct smq_event {
 SMQ_API int32_t smq_next_event(smq_client *client, smq_event *event);
 
 /*
- * Takes several events in one call, and releases those of the last one. What they say is the same, in the
- * same order, as count calls of smq_next_event() would give. Completions and messages that arrived whole,
- * without properties and without a Topic Alias, are taken as long as there are any; an event of another kind
- * is the last that the call takes. So fewer than count does not mean that there are no more: call again
- * until it returns 0. The call never waits and makes no system call.
+ * Takes several events in one call, and releases those that the call before has taken. They are those that
+ * as many calls of smq_next_event() would take, in the same order. The call goes on as long as completions
+ * follow, or messages that arrived whole, without properties and without a Topic Alias; an event of another
+ * kind is the last that it takes. So fewer than count does not mean that there are no more: call again until
+ * it returns 0. The call never waits and makes no system call.
  *
- * All these events are released together, by the next smq_next_events() or whatever else releases an event:
- * their pointers are valid until then, and none of their messages is acknowledged before (it is with
- * smq_ack(), as always). smq_hold() concerns the last of them; with SMQ_OPTION_HOLD each is held. As long as
- * they are not released they count against receive_maximum, so a call takes no more QoS 1 and 2 messages
- * than that.
+ * All these events are released together, by the next smq_next_events() or whatever else releases an event.
+ * Their pointers are valid until then, and their messages are acknowledged then, except for those that the
+ * program has acknowledged with smq_ack(). smq_hold() concerns the last of them; with SMQ_OPTION_HOLD each is
+ * held. Until they are released, QoS 1 and 2 messages count against receive_maximum, so a call takes no more
+ * of them than that.
  *
  * client   the client
  * events   where to put them: an array of count elements. events[0].size must be set; the call sets size in
  *          each element that it fills
- * count    1 to 2,147,483,647. 16 to 64 is worthwhile: what follows saves little more
+ * count    1 to 2,147,483,647
  *
  * Returns how many events there were: 0 to count (with 0, events[0].type is SMQ_EVENT_NONE); or
  * SMQ_ERR_NULL, SMQ_ERR_CLIENT, SMQ_ERR_STRUCT_SIZE if events[0].size is smaller than version 1's, or

@@ -167,8 +167,14 @@ LoadPlugin mqtt
             stage.await_received("/out/here/load/load", 3)
             stage.check_loaded(process)
         own = {re.sub(r"[\d.]+", "N", line) for line in stage.received("/out/here/load/load")}
-        ends = [line.partition(": ")[2] for line in stage.broker.told() if "disconnected" in line or " closed" in line]
-        ends = sorted(line for line in ends if "publisher" in line or "subscriber" in line)
+
+        def ended() -> list[str]:
+            lines = [line.partition(": ")[2] for line in stage.broker.told() if "disconnected" in line or " closed" in line]
+            return sorted(line for line in lines if "publisher" in line or "subscriber" in line)
+
+        # The server may learn of it later than the process ends.
+        wait_for(lambda: len(ended()) >= 2, "both connections have ended")
+        ends = ended()
         return own, stage.received("gauge-1"), stage.received("gauge-2"), stage.received("gauge-3"), ends
 
     on_both(scene)

@@ -52,6 +52,11 @@ import Testing
       position = 0
     }
 
+    func begin(at offset: Int) {
+      queue.begin(at: offset)
+      position = offset
+    }
+
     func removeAll() {
       queue.removeAll()
       (bytes, position) = ([], 0)
@@ -98,7 +103,10 @@ import Testing
         case 70..<85:
           let offset = random.below(pair.bytes.count + 1)
           pair.remove(at: offset, count: random.below(pair.bytes.count - offset + 1))
-        case 85..<95: pair.compact()
+        case 85..<92: pair.compact()
+        case 92..<95:
+          pair.removeAll()
+          pair.begin(at: random.below(capacity + 1))
         case 95..<98: pair.removeAll()
         default: pair.wipe()
         }
