@@ -98,8 +98,12 @@ public struct SessionPlan: ~Copyable {
   let connect: ArenaSlice<UInt8>
   let descriptors: ArenaSlice<Outbox.Descriptor>
   let outbox: ArenaSlice<UInt8>
+  let latest: ArenaSlice<UInt16>
+  let expiries: ArenaSlice<UInt32>
   let urgent: ArenaSlice<Outbox>
   let urgentDescriptors: ArenaSlice<Outbox.Descriptor>
+  let urgentLatest: ArenaSlice<UInt16>
+  let urgentExpiries: ArenaSlice<UInt32>
   let urgentBytes: ArenaSlice<UInt8>
   let none: ArenaSlice<UInt8>
   let noAliases: ArenaSlice<SentAliases.Entry>
@@ -123,9 +127,14 @@ public struct SessionPlan: ~Copyable {
   let noReferences: ArenaSlice<ReferenceTable.Entry>
 
   public init(_ options: borrowing SessionOptions, in plan: inout ArenaLayout) {
-    descriptors = plan.reserve(options.outboxMessages, of: Outbox.Descriptor.self)
+    let messages = Outbox.descriptorCount(messages: options.outboxMessages, .messages)
+    descriptors = plan.reserve(messages, of: Outbox.Descriptor.self)
     urgent = plan.reserve(min(options.urgentMessages, 1), of: Outbox.self)
     urgentDescriptors = plan.reserve(options.urgentMessages, of: Outbox.Descriptor.self)
+    expiries = plan.reserve(Outbox.expiryCount(messages), of: UInt32.self)
+    urgentExpiries = plan.reserve(Outbox.expiryCount(options.urgentMessages), of: UInt32.self)
+    latest = plan.reserve(LatestChains.count(messages: options.outboxMessages), of: UInt16.self)
+    urgentLatest = plan.reserve(LatestChains.count(messages: options.urgentMessages), of: UInt16.self)
     noAliases = plan.reserve(0, of: SentAliases.Entry.self)
     subscribeQueue = plan.reserve(options.subscribePackets, of: SubscribeQueue.Descriptor.self)
     subscriptions = plan.reserve(options.subscriptions, of: SubscriptionTable.Entry.self)

@@ -100,6 +100,9 @@ struct SentAliases: ~Copyable {
   /// Records that the server will not learn this alias.
   mutating func lose(_ index: Int) { entries[index].isEstablished = false }
 
+  /// Returns whether messages have the alias and no topic.
+  func hasUsers(_ index: Int) -> Bool { entries[index].users > 0 }
+
   /// Records that a message without a topic no longer needs it.
   mutating func removeUser(_ index: Int) { entries[index].users &-= 1 }
 

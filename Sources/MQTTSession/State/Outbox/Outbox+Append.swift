@@ -37,7 +37,7 @@ extension Outbox {
     let isOutside = !isPlain && options.isOutside
     let size = try checkedSize(publish, flags, isOutside: isOutside, version: version, limits: limits)
     let tailBefore = bytes.tail
-    if descriptors.isFull || !bytes.fits(size), let error = findRoom(size) { throw error }
+    if descriptors.count >= fullAt || !bytes.fits(size), let error = findRoom(size) { throw error }
     let (slot, identifier) = (descriptors.tail, newIdentifier(options.cookie))
     descriptors.append(
       Descriptor(flags, cookie: options.cookie, offset: bytes.tail, size: size, since: now, version: version))
@@ -47,7 +47,7 @@ extension Outbox {
       batch.count = 0
       annotate(slot, options, publish, tailBefore: tailBefore, version: version)
     }
-    appended()
+    appended(size)
     if isPlain {
       // `checkedSize` got the size from the encoder.
       var writer = unsafe bytes.append(size)
@@ -92,15 +92,10 @@ extension Outbox {
     _ slot: Int, _ options: PublishOptions, _ publish: borrowing Publish, tailBefore: Int,
     version: ProtocolVersion
   ) {
-    descriptors[slot].flags.set(.isExpendable, options.overflow != .refuse)
-    if options.overflow == .latest {
-      descriptors[slot].flags.set(.isLatest, true)
-      descriptors[slot].tag = Self.hash(publish.topic)
-    }
     if Feature.hasExpiry, options.expiresAt != 0 {
       descriptors[slot].flags.set(.expires, true)
       descriptors[slot].expiresAt = options.expiresAt
-      recordExpiry(options.expiresAt)
+      recordExpiry(slot)
       if version.hasProperties {
         let offset = publish.expiryOffset(
           publish.remainingLength(version), inProperties: options.expiryInProperties)
@@ -127,6 +122,14 @@ extension Outbox {
       descriptors[slot].flags.set(.isReference, true)
       descriptors[slot].tag = options.reference
     }
+    // A stream cannot be replaced, and the program is told how a request ended.
+    guard options.overflow != .refuse, !options.isStream, options.responseTag == nil else { return }
+    descriptors[slot].flags.set(.isExpendable, true)
+    if options.overflow == .latest {
+      descriptors[slot].flags.set(.isLatest, true)
+      descriptors[slot].tag = Self.hash(publish.topic)
+    }
+    if !options.isReserved { addExpendable(slot) }
   }
 
   /// Writes a packet of `size` bytes, which `checkedSize` got from the encoder, to its place in the ring.
@@ -141,7 +144,8 @@ extension Outbox {
 
   /// Counts a message that was added.
   @inline(always)
-  private mutating func appended() {
+  private mutating func appended(_ size: Int) {
+    openBytes &+= size
     nextIdentifier = identifiers.next(after: nextIdentifier)
     live &+= 1
     unsent &+= 1
@@ -155,7 +159,7 @@ extension Outbox {
   @inline(never)
   private mutating func findRoom(_ size: Int) -> SessionError? {
     guard size <= bytes.capacity else { return .tooLarge }
-    guard let offset = room(for: size), !descriptors.isFull || reclaim() else {
+    guard let offset = room(for: size), freeDescriptor() else {
       isStarved = true
       return .full
     }

@@ -67,6 +67,7 @@ extension Outbox {
       first = descriptors.tail
       known = 0
       live = 0
+      openBytes = 0
       // All bytes are free. The ring begins again at its first byte, which the processor's cache still has.
       bytes.removeAll()
       hasNewRoom = isStarved

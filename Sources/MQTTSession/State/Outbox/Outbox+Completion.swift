@@ -15,9 +15,12 @@ extension Outbox {
   @inline(always)
   mutating func finish(_ slot: Int, _ result: DeliveryResult, reasonCode: UInt8?, latency: UInt32?) {
     incomplete &-= 1
+    openBytes &-= descriptors[slot].size
     count(result)
+    if descriptors[slot].flags.containsAny(.hasNoTopic, .isStream, .isReference, .isExpendable) {
+      freeParts(of: slot)
+    }
     var flags = descriptors[slot].flags
-    if flags.containsAny(.hasNoTopic, .isStream, .isReference) { freeParts(of: slot) }
     let isUnwanted =
       result.isAsAsked ? flags.containsAny(.isDismissed, .isQuiet) : flags.contains(.isDismissed)
     if isUnwanted {
@@ -45,6 +48,7 @@ extension Outbox {
     if message.flags.contains(.hasNoTopic) { aliases.removeUser(Int(message.tag)) }
     if message.flags.contains(.isStream) { stream = nil }
     if message.flags.contains(.isReference) { giveBack(message.tag) }
+    if message.flags.contains(.isExpendable) { removeExpendable(slot) }
   }
 
   @inline(__always)
@@ -160,14 +164,18 @@ extension Outbox {
   /// waited for that.
   @inline(__always)
   mutating func freeDescriptor(_ slot: Int) {
-    guard slot == descriptors.head else { return hasGap = true }
+    guard slot == descriptors.head else { return addGap() }
     freeHead()
     if hasFreeHead { freeMoreDescriptors() }
   }
 
   @inline(never)
   private mutating func freeMoreDescriptors() {
-    while hasFreeHead { freeHead() }
+    while hasFreeHead {
+      freeHead()
+      gaps &-= 1
+    }
+    gapsChanged()
   }
 
   private var hasFreeHead: Bool {
@@ -182,6 +190,7 @@ extension Outbox {
       sendSlot = descriptors.slot(after: sendSlot)
       readySlot = sendSlot
     }
+    if Feature.hasOverflow, expendable.from == descriptors.head { passHead() }
     descriptors.removeFirst()
     headIdentifier = identifiers.next(after: headIdentifier)
     if known > 0 { known &-= 1 }
@@ -191,7 +200,9 @@ extension Outbox {
   /// Removes the newest message as if it had never been added.
   mutating func removeNewest(tailOffset offset: Int) {
     recordPeaks()
-    forgetNewest()
+    openBytes &-= descriptors[newestSlot].size
+    descriptors.removeLast()
+    numbersChanged()
     bytes.moveTail(to: offset)
     live &-= 1
     unsent &-= 1
@@ -199,9 +210,9 @@ extension Outbox {
     hasNewRoom = isStarved
   }
 
-  mutating func forgetNewest() {
+  /// Handles that the newest messages are gone, or have other indexes.
+  mutating func numbersChanged() {
     batch.count = 0
-    descriptors.removeLast()
     nextIdentifier = identifiers.advanced(headIdentifier, by: descriptors.count)
   }
 

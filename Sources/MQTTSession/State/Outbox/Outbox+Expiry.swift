@@ -4,23 +4,42 @@ import Storage
 /// Message expiry (§3.3.2.3.3): messages that expire unsent, and the Message Expiry Interval of those that
 /// are sent.
 extension Outbox {
+  /// Returns how many bounds `expiries` needs.
+  static func expiryCount(_ descriptors: Int) -> Int {
+    Feature.hasExpiry ? SlotMinima.boundCount(slots: descriptors) : 0
+  }
+
   /// Completes the messages that have expired and were never sent.
   mutating func expire(at second: UInt32, quota: inout SendQuota) {
     guard let due = nextExpiry, due <= second else { return }
     shrinkWindow(&quota)
-    nextExpiry = nil
-    var slot = descriptors.head
-    for _ in 0..<descriptors.count {
-      let message = descriptors[slot]
-      if message.flags.contains(.expires), message.state.mayBePublished {
+    // The oldest first.
+    let head = descriptors.head
+    expire(in: head..<descriptors.capacity, at: second)
+    expire(in: 0..<head, at: second)
+    let least = expiries.least
+    nextExpiry = least < .max ? least : nil
+  }
+
+  private mutating func expire(in slots: Range<Int>, at second: UInt32) {
+    let size = SlotMinima.groupSize
+    var next = slots.lowerBound / size
+    while let group = expiries.group(from: next, atMost: second), group &* size < slots.upperBound {
+      var least = UInt32.max
+      for slot in group &* size..<min(group &* size &+ size, descriptors.capacity) {
+        let message = descriptors[slot]
+        guard descriptors.index(of: slot) < descriptors.count, message.flags.contains(.expires),
+          message.state.mayBePublished
+        else { continue }
         // A message that was sent can still expire, because it may have to be resent.
-        if message.expiresAt > second {
-          recordExpiry(message.expiresAt)
-        } else if message.state == .queued, !isBegun(slot), !hasDuplicateFlag(message) {
+        if message.expiresAt > second || slot < slots.lowerBound {
+          least = min(least, message.expiresAt)
+        } else if slot < slots.upperBound, message.state == .queued, !isBegun(slot), !hasDuplicateFlag(message) {
           withdraw(slot, .expired)
         }
       }
-      slot = descriptors.slot(after: slot)
+      expiries.set(group, least)
+      next = group &+ 1
     }
   }
 
@@ -36,6 +55,7 @@ extension Outbox {
   /// on the alias need their topic.
   private mutating func loseAlias(_ alias: UInt16) {
     aliases.lose(Int(alias))
+    guard aliases.hasUsers(Int(alias)) else { return }
     var slot = descriptors.head
     for _ in 0..<descriptors.count {
       let message = descriptors[slot]
@@ -46,7 +66,11 @@ extension Outbox {
     }
   }
 
-  mutating func recordExpiry(_ second: UInt32) { nextExpiry = Swift.min(nextExpiry ?? .max, second) }
+  mutating func recordExpiry(_ slot: Int) {
+    let second = descriptors[slot].expiresAt
+    nextExpiry = Swift.min(nextExpiry ?? .max, second)
+    expiries.add(second, at: slot)
+  }
 
   /// Writes into the packet how much of the Message Expiry Interval is left [MQTT-3.3.2-6].
   mutating func writeExpiry(_ slot: Int, at second: UInt32) {

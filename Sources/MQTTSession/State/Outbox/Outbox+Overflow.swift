@@ -51,43 +51,27 @@ extension Outbox {
       let needsDescriptor = !hasDescriptor
       if !needsDescriptor {
         if room(for: size) != nil { return true }
-        if hasRoomPacked(size, isDropping: false) {
+        if size <= bytes.capacity &- openBytes {
           pack()
           return true
         }
       }
       guard let slot = oldestExpendable(isQuiet: needsDescriptor) else { return false }
+      let (dropped, older) = (descriptors[slot], descriptors.index(of: slot) &- descriptors.index(of: first))
       drop(slot, .dropped)
+      if older > 0, room(for: size) == nil { closeHole(of: dropped, slot, older: older) }
     }
-  }
-
-  /// A message whose end is reported keeps its descriptor until then.
-  private func oldestExpendable(isQuiet: Bool) -> Int? {
-    var slot = first
-    for _ in 0..<live {
-      if isExpendable(slot), !isQuiet || descriptors[slot].flags.contains(.isQuiet) { return slot }
-      slot = descriptors.slot(after: slot)
-    }
-    return nil
-  }
-
-  private func isExpendable(_ slot: Int) -> Bool {
-    let message = descriptors[slot]
-    return message.state == .queued && message.flags.contains(.isExpendable)
-      && !message.flags.contains(.isStream)
-      && !message.flags.contains(.isRequest) && !isBegun(slot) && !hasDuplicateFlag(message)
   }
 
   /// Returns whether there would be room without all messages that may be dropped.
   func canMakeRoom(for size: Int) -> Bool {
-    if !hasDescriptor, oldestExpendable(isQuiet: true) == nil { return false }
-    return hasRoomPacked(size, isDropping: true)
+    guard hasDescriptor || hasQuietExpendable else { return false }
+    return size <= bytes.capacity &- openBytes &+ expendableBytes
   }
 
   private mutating func drop(_ slot: Int, _ result: DeliveryResult) {
     recordPeaks()
     withdraw(slot, result)
-    removeFree(slot)
     moveTailToNewest()
   }
 
@@ -102,17 +86,27 @@ extension Outbox {
 
   // MARK: Packing
 
-  /// Returns whether a packet has room once all are packed; with `isDropping`, without those that may be
-  /// dropped.
-  private func hasRoomPacked(_ size: Int, isDropping: Bool) -> Bool {
-    var room = bytes.capacity
-    var slot = first
-    for _ in 0..<live {
+  /// Moves the packets in front of one that was dropped up into its room, unless they have wrapped: so that all the room is
+  /// in front of the oldest. As a rule few are in front of it, those that are in flight.
+  private mutating func closeHole(of dropped: Descriptor, _ slot: Int, older: Int) {
+    guard descriptors[first].start < dropped.start else { return }
+    moveUp(older, before: slot, to: dropped.end)
+    moveTailToNewest()
+  }
+
+  /// Moves the last `count` packets in front of a slot as far up as they can go, but for those that have wrapped.
+  private mutating func moveUp(_ count: Int, before end: Int, to limit: Int) {
+    batch.count = 0
+    let front = descriptors[first].start
+    var limit = limit
+    var slot = end
+    for _ in 0..<count {
+      slot = descriptors.slot(before: slot)
       let message = descriptors[slot]
-      if message.state.isOpen, !isDropping || !isExpendable(slot) { room &-= message.size }
-      slot = descriptors.slot(after: slot)
+      guard message.state.isOpen, message.start >= front else { continue }
+      limit &-= message.size
+      move(slot, to: limit)
     }
-    return size <= room
   }
 
   /// Moves the packets together, so that all free bytes are in one piece: the packets up to the end of the
@@ -120,20 +114,11 @@ extension Outbox {
   /// except for one packet that is partly sent.
   private mutating func pack() {
     guard live > 0 else { return }
-    batch.count = 0
     let front = descriptors[first].start
-    var limit = bytes.capacity
-    var slot = descriptors.tail
-    for _ in 0..<live {
-      slot = descriptors.slot(before: slot)
-      let message = descriptors[slot]
-      guard message.state.isOpen, message.start >= front else { continue }
-      limit &-= message.size
-      move(slot, to: limit)
-    }
+    moveUp(live, before: descriptors.tail, to: bytes.capacity)
     bytes.moveTail(to: bytes.capacity)
     var end = 0
-    slot = first
+    var slot = first
     for _ in 0..<live {
       let message = descriptors[slot]
       if message.state.isOpen, message.start < front {
@@ -173,11 +158,11 @@ extension Outbox {
     let needsCompletion = !message.flags.contains(.isQuiet)
     guard size <= message.size, !needsCompletion || hasDescriptor else { return false }
     shrinkWindow(&quota)
-    if needsCompletion, descriptors.count == descriptors.capacity, reclaim() {
-      slot = waiting(publish.topic)?.newest ?? slot
-    }
+    if needsCompletion, freeDescriptor() { slot = waiting(publish.topic)?.newest ?? slot }
+    removeExpendable(slot)
     count(.replaced)
-    if needsCompletion { appendCompletion(of: message, .replaced) }
+    if needsCompletion { appendCompletion(of: descriptors[slot], .replaced) }
+    openBytes &+= size &- message.size
     let identifier = identifier(at: descriptors.index(of: slot))
     let offset = message.end &- size
     descriptors[slot] = Descriptor(
@@ -194,36 +179,6 @@ extension Outbox {
       drop(oldest, .replaced)
     }
   }
-
-  /// Returns the first and the last queued message with this topic that a newer one replaces.
-  private func waiting(_ topic: Span<UInt8>) -> (oldest: Int, newest: Int)? {
-    let hash = Self.hash(topic)
-    var found: (oldest: Int, newest: Int)? = nil
-    var slot = first
-    for _ in 0..<live {
-      let message = descriptors[slot]
-      if message.flags.contains(.isLatest), message.tag == hash, isExpendable(slot), hasTopic(topic, message)
-      {
-        found = (found?.oldest ?? slot, slot)
-      }
-      slot = descriptors.slot(after: slot)
-    }
-    return found
-  }
-
-  private func hasTopic(_ topic: Span<UInt8>, _ message: Descriptor) -> Bool {
-    var position = message.start &+ 1
-    while bytes.bytes[position] >= 0x80 { position &+= 1 }
-    position &+= 1
-    guard Int(bytes.bytes[position]) << 8 | Int(bytes.bytes[position &+ 1]) == topic.count else {
-      return false
-    }
-    position &+= 2
-    for index in 0..<topic.count where bytes.bytes[position &+ index] != topic[index] { return false }
-    return true
-  }
-
-  static func hash(_ topic: Span<UInt8>) -> UInt16 { UInt16(truncatingIfNeeded: TopicHash.of(topic)) }
 
   // MARK: Without a connection
 

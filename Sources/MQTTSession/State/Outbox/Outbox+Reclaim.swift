@@ -1,95 +1,133 @@
 import MQTTWire
 import Storage
 
-/// Freeing descriptors in the middle. The gap can be closed as long as the server knows no message behind
-/// it by its identifier.
+/// Gaps: free descriptors behind older messages. They stay until a message needs a descriptor and there is no other; then all
+/// are closed at once. That takes a step for each message behind them, so a large ring has some descriptors more than
+/// messages: it fills up with gaps only after as many messages have ended, which pays for it.
+///
+/// A gap can be closed as long as the server knows no message behind it by its identifier.
 extension Outbox {
-  /// Closes the gap of a message about which nothing remains to be reported, if those behind it were never
-  /// sent: they move up, and get the identifiers that belong to their new indexes.
-  mutating func removeFree(_ gap: Int) {
-    let gapIndex = descriptors.index(of: gap)
-    guard gapIndex < descriptors.count, descriptors[gap].state == .free, gapIndex >= known,
-      !isBegun(from: gapIndex)
-    else {
-      return
-    }
-    if gapIndex < descriptors.count &- 1 { moveCompletions(behind: gapIndex) }
-    var slot = gap
-    for index in gapIndex..<descriptors.count &- 1 {
-      let next = descriptors.slot(after: slot)
-      descriptors[slot] = descriptors[next]
-      setIdentifier(slot, identifier(at: index))
-      slot = next
-    }
-    if Feature.hasStreams, let moved = stream?.slot, descriptors.index(of: moved) > gapIndex {
-      let slot = descriptors.slot(before: moved)
-      stream?.slot = slot
-    }
-    if descriptors.count &- live > gapIndex { first = descriptors.slot(before: first) } else { live &-= 1 }
-    if descriptors.count &- unsent > gapIndex {
-      // `sendSlot` had moved past it.
-      sendSlot = descriptors.slot(before: sendSlot)
-      readySlot = descriptors.slot(before: readySlot)
-    } else {
-      unsent &-= 1
-    }
-    forgetNewest()
-    bytes.forgetRoom()
-    hasNewRoom = isStarved
+  /// Returns how many descriptors a ring has for so many messages.
+  static func descriptorCount(messages: Int, _ identifiers: IdentifierRange) -> Int {
+    messages < 512 ? messages : min(messages &+ messages / 8, identifiers.count)
   }
 
   /// Whether there is a descriptor for one more message.
-  var hasDescriptor: Bool { descriptors.count < descriptors.capacity || reclaimable != nil }
+  var hasDescriptor: Bool {
+    descriptors.count < fullAt || (messageCount < messageCapacity && firstGap != nil)
+  }
 
-  /// Frees a descriptor in the middle whose completion has been taken, when the outbox is full.
+  /// Makes sure that there is a descriptor for one more message, closing the gaps if it takes that.
   @inline(never)
-  mutating func reclaim() -> Bool {
-    guard let slot = reclaimable else {
+  mutating func freeDescriptor() -> Bool {
+    if descriptors.count < fullAt { return true }
+    guard messageCount < messageCapacity else { return false }
+    guard let gap = firstGap else {
       // A program that tries again and again must not make the outbox search all of them each time.
-      if !isIdentifierFixed { hasGap = false }
+      if !isIdentifierFixed { mayHaveGaps = false }
       return false
     }
-    removeFree(slot)
+    closeGaps(from: gap)
     return true
   }
 
-  private var reclaimable: Int? {
-    guard hasGap else { return nil }
-    for gapIndex in known..<max(known, descriptors.count) {
-      let slot = descriptors.slot(at: gapIndex)
-      if descriptors[slot].state == .free, !isBegun(from: gapIndex) { return slot }
-    }
-    return nil
+  /// Handles that a descriptor behind older ones is free.
+  @inline(__always)
+  mutating func addGap() {
+    mayHaveGaps = true
+    gaps &+= 1
+    gapsChanged()
   }
 
-  /// Returns whether the message at an index, which may have ended meanwhile, or one behind it is about to be
-  /// sent with its identifier.
-  private func isBegun(from gapIndex: Int) -> Bool {
-    isIdentifierFixed && descriptors[sendSlot].qos != .atMostOnce
-      && descriptors.index(of: sendSlot) >= gapIndex
+  @inline(__always)
+  mutating func gapsChanged() { fullAt = min(messageCapacity &+ gaps, descriptors.capacity) }
+
+  /// The index of the first gap that can be closed.
+  private var firstGap: Int? {
+    guard mayHaveGaps, gaps > 0 else { return nil }
+    var index = known
+    // The packet that is sent next keeps its identifier.
+    if isIdentifierFixed, descriptors[sendSlot].qos != .atMostOnce {
+      index = max(index, descriptors.index(of: sendSlot) &+ 1)
+    }
+    while index < descriptors.count {
+      if descriptors[at: index].state == .free { return index }
+      index &+= 1
+    }
+    return nil
   }
 
   /// The identifier of the packet that is sent next cannot change: a part of the packet was sent, or the prefix
   /// that is sent before it names the identifier.
   private var isIdentifierFixed: Bool { isInsidePacket || prefixEnd > 0 }
 
-  /// Adapts the list of completions, which is linked by slot.
-  private mutating func moveCompletions(behind gapIndex: Int) {
-    var slot = firstCompleted
-    while slot != Outbox.none {
-      let next = descriptors[Int(truncatingIfNeeded: slot)].link
-      descriptors[Int(truncatingIfNeeded: slot)].link = moved(next, behind: gapIndex)
-      slot = next
+  /// Moves the messages behind a gap up, and those behind the next ones. They get the identifiers that belong to their new
+  /// indexes.
+  private mutating func closeGaps(from gap: Int) {
+    let (firstLive, firstUnsent) = (descriptors.count &- live, descriptors.count &- unsent)
+    let streamIndex = stream.map { descriptors.index(of: $0.slot) }
+    moveCompletions(behind: gap)
+    latest.removeAll()
+    expiries.removeAll()
+    var target = 0
+    for index in 0..<descriptors.count {
+      let slot = descriptors.slot(at: target)
+      let message = descriptors[at: index]
+      if index >= gap, message.state == .free {
+        if index >= firstLive { live &-= 1 }
+        if index >= firstUnsent { unsent &-= 1 }
+        continue
+      }
+      if target < index {
+        descriptors[slot] = message
+        setIdentifier(slot, identifier(at: target))
+        if streamIndex == index { stream?.slot = slot }
+      }
+      if message.flags.contains(.isLatest) { link(slot) }
+      if message.flags.contains(.expires), message.state.mayBePublished {
+        expiries.add(message.expiresAt, at: slot)
+      }
+      target &+= 1
     }
-    firstCompleted = moved(firstCompleted, behind: gapIndex)
-    lastCompleted = moved(lastCompleted, behind: gapIndex)
+    gaps &-= descriptors.count &- target
+    restartExpendable(from: gap)
+    while descriptors.count > target { descriptors.removeLast() }
+    first = descriptors.slot(at: target &- live)
+    sendSlot = descriptors.slot(at: target &- unsent)
+    readySlot = descriptors.slot(sendSlot, plus: windowCount)
+    // Those in front of a packet that is partly sent are left.
+    mayHaveGaps = isIdentifierFixed
+    gapsChanged()
+    numbersChanged()
+    bytes.forgetRoom()
+    hasNewRoom = isStarved
   }
 
-  private func moved(_ link: UInt32, behind gapIndex: Int) -> UInt32 {
+  /// Adapts the list of completions, which is linked by slot, to what `closeGaps` is about to do. What is complete does not
+  /// expire, so its slot to be is noted there.
+  private mutating func moveCompletions(behind gap: Int) {
+    guard hasCompletion else { return }
+    var target = gap
+    for index in gap..<descriptors.count where descriptors[at: index].state != .free {
+      if descriptors[at: index].state == .completed {
+        descriptors[at: index].expiresAt = UInt32(truncatingIfNeeded: descriptors.slot(at: target))
+      }
+      target &+= 1
+    }
+    var link = firstCompleted
+    while link != Outbox.none {
+      let slot = Int(truncatingIfNeeded: link)
+      link = descriptors[slot].link
+      descriptors[slot].link = moved(link, behind: gap)
+    }
+    firstCompleted = moved(firstCompleted, behind: gap)
+    lastCompleted = moved(lastCompleted, behind: gap)
+  }
+
+  private func moved(_ link: UInt32, behind gap: Int) -> UInt32 {
     guard link != Outbox.none else { return link }
     let slot = Int(truncatingIfNeeded: link)
-    return descriptors.index(of: slot) > gapIndex
-      ? UInt32(truncatingIfNeeded: descriptors.slot(before: slot)) : link
+    return descriptors.index(of: slot) > gap ? descriptors[slot].expiresAt : link
   }
 
   private mutating func setIdentifier(_ slot: Int, _ identifier: PacketIdentifier) {

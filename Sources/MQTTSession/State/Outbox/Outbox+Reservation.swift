@@ -23,8 +23,9 @@ extension Outbox {
     self.reservation = nil
     descriptors[slot].state = .queued
     // It may have expired while it could not be completed.
-    if descriptors[slot].flags.contains(.expires) { recordExpiry(descriptors[slot].expiresAt) }
+    if descriptors[slot].flags.contains(.expires) { recordExpiry(slot) }
     if payloadSize < reservation.payloadSize { shrink(slot, by: reservation.payloadSize &- payloadSize) }
+    if descriptors[slot].flags.contains(.isExpendable) { addExpendable(slot) }
     // The server may have changed since the room was reserved.
     let message = descriptors[slot]
     let limit = limits.verdict(packetSize: message.size, message.flags)
@@ -51,6 +52,7 @@ extension Outbox {
     let shift = UInt32(truncatingIfNeeded: start &- message.start)
     descriptors[slot].offset = message.offset &+ shift
     descriptors[slot].length = message.length &- shift &- UInt32(truncatingIfNeeded: count)
+    openBytes &-= message.size &- descriptors[slot].size
     if message.link != 0 { descriptors[slot].link = message.link &- shift }
     bytes.moveTail(to: message.end &- count)
   }

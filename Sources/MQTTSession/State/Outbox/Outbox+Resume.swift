@@ -20,6 +20,7 @@ extension Outbox {
     unacknowledged = 0
     stream?.sent = 0
     aliases.connectionLost()
+    restartExpendable()
   }
 
   /// Queues everything that is not complete, in the original order [MQTT-4.6.0-1], as the Session State
@@ -46,7 +47,7 @@ extension Outbox {
         if let limit {
           complete(slot, .aboveLimit, reasonCode: limit.reasonCode.rawValue)
         } else if message.flags.contains(.expires) {
-          recordExpiry(message.expiresAt)  // what has become a new message can expire again
+          recordExpiry(slot)  // what has become a new message can expire again
         }
       } else if descriptors[slot].state == .reserved {
         adapt(slot, version: version)
@@ -54,6 +55,7 @@ extension Outbox {
       if descriptors[slot].state == .queued, hasDuplicateFlag(descriptors[slot]) { resends &+= 1 }
       slot = descriptors.slot(after: slot)
     }
+    recountBytes()
     sendSlot = descriptors.head
     readySlot = descriptors.head
     unsent = descriptors.count
@@ -63,7 +65,7 @@ extension Outbox {
     quota.left &-= awaitingPubcomp
     unacknowledged = awaitingPubcomp
     pubrelSlot = descriptors.head
-    pubrelsToCheck = descriptors.count
+    pubrelsToCheck = known
   }
 
   private mutating func resume(_ slot: Int, sessionPresent: Bool, repeatsExactlyOnce: Bool) {
@@ -77,9 +79,8 @@ extension Outbox {
     case (.pubrelSent, _) where sessionPresent || DropIn.isOn:
       descriptors[slot].flags.set(.needsPubrel, true)
     case (.sent, false) where isRepeated:
-      // In a new session it is a new message. But it may have arrived, so it may no longer be dropped.
+      // In a new session it is a new message. But it may have arrived, so it is no longer expendable.
       setDuplicateFlag(message, DropIn.isOn)
-      descriptors[slot].flags.set(.isExpendable, false)
       descriptors[slot].state = .queued
     case (.sent, false):
       // To resend it could deliver it twice, to drop it not at all: the application decides.
@@ -91,7 +92,6 @@ extension Outbox {
       // It was sent in the lost session, and was waiting to be resent.
       guard isRepeated else { return complete(slot, .sessionLost) }
       setDuplicateFlag(message, DropIn.isOn)
-      descriptors[slot].flags.set(.isExpendable, false)
     default: break
     }
   }

@@ -22,7 +22,7 @@ extension Outbox {
     limits: ServerLimits, quota: inout SendQuota
   ) throws(SessionError) {
     if let (result, reasonCode) = end {
-      guard descriptors.count < descriptors.capacity || reclaim() else { throw .full }
+      guard freeDescriptor() else { throw .full }
       return appendEnded(options, qos: message.qos, result, reasonCode: reasonCode)
     }
     let wasStarved = isStarved

@@ -167,6 +167,7 @@ extension Outbox {
     sendSlot = descriptors.slot(after: slot)
     unsent &-= 1
     windowCount &-= 1
+    if descriptors[slot].flags.contains(.isExpendable) { removeExpendable(slot) }
     if descriptors[slot].qos == .atMostOnce {
       complete(slot, .delivered)
     } else {

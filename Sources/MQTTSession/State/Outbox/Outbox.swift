@@ -25,7 +25,7 @@ public struct Outbox: ~Copyable {
     /// When it was published, once sent when that was, and once `completed` how long it took since then; milliseconds.
     var since: UInt32
     var flags: MessageFlags
-    /// Once sent: how many were before it, in both queues; wraps.
+    /// Once sent: how many were before it, in both queues; wraps. With `isLatest` the next one of its chain.
     var order: UInt16
     /// With `isRequest` its tag in `PendingResponses`, with `hasAlias` its alias in the table of aliases, with
     /// `isReference` its payload in `references`.
@@ -68,8 +68,14 @@ public struct Outbox: ~Copyable {
   /// again.
   var isStarved = false
   var hasNewRoom = false
-  /// Behind the head there may be free descriptors.
-  var hasGap = false
+  /// How many messages it takes.
+  public let messageCapacity: Int
+  /// How many of the descriptors behind the head are free; see Outbox+Reclaim.swift.
+  var gaps = 0
+  /// Some of those may be closed.
+  var mayHaveGaps = false
+  /// No message can be added while there are so many descriptors.
+  var fullAt: Int
   private let inPlace = InPlace()
 
   // What is to be sent: `unsent` from `sendSlot` on. See Outbox+Transmit.swift.
@@ -107,6 +113,13 @@ public struct Outbox: ~Copyable {
   var stream: OutgoingStream? = nil
   /// See Outbox+Reference.swift.
   var references: ReferenceTable
+  /// How many bytes the messages have whose fate is open.
+  var openBytes = 0
+  /// See Outbox+Expendable.swift.
+  var expendable = Expendable()
+  var latest: LatestChains
+  /// The seconds in which messages expire, by slot.
+  var expiries: SlotMinima
 
   // The completed messages, in the order in which that happened, linked through `link`.
   var firstCompleted: UInt32 = Outbox.none
@@ -127,10 +140,14 @@ public struct Outbox: ~Copyable {
 
   init(
     bytes: consuming Region, descriptors: consuming Table<Descriptor>, prefix: consuming Region,
-    aliases: consuming SentAliases, references: consuming ReferenceTable, identifiers: IdentifierRange,
-    random: UInt16
+    aliases: consuming SentAliases, references: consuming ReferenceTable, latest: consuming LatestChains,
+    expiries: consuming Table<UInt32>, messages: Int, identifiers: IdentifierRange, random: UInt16
   ) {
-    precondition(descriptors.count <= identifiers.count)
+    precondition(descriptors.count <= identifiers.count && messages <= descriptors.count)
+    messageCapacity = messages
+    fullAt = messages
+    self.expiries = SlotMinima(expiries, slots: descriptors.count)
+    self.latest = latest
     self.bytes = ByteRing(region: bytes)
     self.descriptors = FixedRing(descriptors)
     self.prefix = prefix
@@ -143,19 +160,10 @@ public struct Outbox: ~Copyable {
 
   // MARK: Getters
 
-  public var messageCapacity: Int { descriptors.capacity }
   public var byteCapacity: Int { bytes.capacity }
   /// How many descriptors are in use. It does not count the free ones behind an older message, which are
   /// reclaimed when there are no others.
-  public var messageCount: Int {
-    var count = 0
-    var slot = descriptors.head
-    for _ in 0..<descriptors.count {
-      if descriptors[slot].state != .free { count &+= 1 }
-      slot = descriptors.slot(after: slot)
-    }
-    return count
-  }
+  public var messageCount: Int { descriptors.count &- gaps }
 
   public var byteCount: Int {
     live > 0 ? bytes.count(head: descriptors[first].start) : 0

@@ -46,9 +46,13 @@ final class OutboxModel {
   let keepsSession: Bool
   let byteCapacity: Int
   let messageCapacity: Int
+  /// How many places there are, for those too that have ended behind others.
+  let places: Int
   let harness: SessionHarness
   var random: SeededRandom
 
+  /// All of one byte, so that they are no reason why a packet is larger.
+  private let topics: [String]
   private var messages: [Message] = []
   /// Where the newest packet ends.
   private var tail = 0
@@ -89,6 +93,8 @@ final class OutboxModel {
     keepsSession = random.percent(80)
     hasPolicies = seed % 2 == 1
     messageCapacity = messages
+    topics = messages < 100 ? ["t", "u", "v"] : "abcdefghijklmnopqrstuvwxyz".map { String($0) }
+    places = messages < 512 ? messages : messages + messages / 8
     byteCapacity = bytes
     nextIdentifier = random.percent(30) ? 65_018 + random.below(6) : 1 + random.below(65_023)
     harness = SessionHarness(
@@ -102,7 +108,9 @@ final class OutboxModel {
 
   // MARK: Running
 
-  func run(steps: Int) throws(Disagreement) {
+  /// `waiting` messages are published first.
+  func run(steps: Int, waiting: Int = 0) throws(Disagreement) {
+    for _ in 0..<waiting { try publish(size: 6 + random.below(24), as: randomOverflow()) }
     for _ in 0..<steps {
       try step()
       try checkNumbers()
@@ -188,7 +196,7 @@ final class OutboxModel {
     let qos = allQoS[random.below(3)]
     let retain = random.percent(20)
     let isQuiet = random.percent(hasPolicies ? 60 : 30)
-    let topic = ["t", "u", "v"][random.below(3)]
+    let topic = topics[random.below(topics.count)]
     // As near to the wanted size as the two sizes of Remaining Length allow.
     let fixed = 3 + (qos == .atMostOnce ? 0 : 2) + (version == .v5_0 ? 1 : 0)
     var payloadSize = max(0, wanted - 2 - fixed)
@@ -330,7 +338,7 @@ final class OutboxModel {
         (hasNewRoom, tail) = room
         return false
       }
-      drop(index, .dropped)
+      drop(index, .dropped, for: size)
     }
   }
 
@@ -353,17 +361,26 @@ final class OutboxModel {
     }
   }
 
-  private func drop(_ index: Int, _ outcome: DeliveryResult) {
-    let cookie = messages[index].cookie
+  /// With `size`, what is in front of the message moves up if there is no room for so much.
+  private func drop(_ index: Int, _ outcome: DeliveryResult, for size: Int = 0) {
+    let message = messages[index]
+    let behind = messages.count - index
     if outcome == .dropped { dropped += 1 } else { replaced += 1 }
-    complete(index, .failed(cookie, outcome))
+    complete(index, .failed(message.cookie, outcome))
     collect()
     tail = messages.last(where: isOpen)?.end ?? tail
-    guard let gap = messages.firstIndex(where: { $0.cookie == cookie && $0.state == .free }) else { return }
-    remove(gap)
+    guard size > 0, place(size) == nil, let front = withBytes.first?.offset, front < message.offset else { return }
+    var limit = message.end
+    for index in messages.indices.dropLast(behind).reversed() where isOpen(messages[index]) {
+      limit -= messages[index].packet.count
+      messages[index].offset = limit
+    }
+    tail = messages.last(where: isOpen)?.end ?? tail
   }
 
-  private var hasDescriptor: Bool { messages.count < messageCapacity || reclaimable != nil }
+  private var hasDescriptor: Bool {
+    messages.count { $0.state != .free } < messageCapacity && (messages.count < places || reclaimable != nil)
+  }
 
   /// Of a message that has gone, if the server knows neither it nor one behind it.
   private var reclaimable: Int? {
@@ -374,7 +391,8 @@ final class OutboxModel {
   }
 
   private func reclaim() {
-    if messages.count == messageCapacity, let gap = reclaimable { remove(gap) }
+    guard messages.count == places else { return }
+    while let gap = reclaimable { remove(gap) }
   }
 
   /// Those behind a message that has gone take its place.

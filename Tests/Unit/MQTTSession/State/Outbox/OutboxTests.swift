@@ -44,4 +44,25 @@ import Testing
     #expect(replaced > 10 * messages)
     #expect(wrapped > 500 || messages <= 2)
   }
+
+  /// Large ones, which are nearly full: with several chains of topics and groups of slots, and with more descriptors than
+  /// messages.
+  @Test(arguments: [(messages: 130, bytes: 2000), (130, 4000), (520, 12_000)])
+  func largeRuns(messages: Int, bytes: Int) {
+    var (ended, dropped, replaced) = (0, 0, 0)
+    for seed in UInt64(0)..<8 {
+      let model = OutboxModel(seed: seed, messages: messages, bytes: bytes)
+      do throws(OutboxModel.Disagreement) {
+        try model.run(steps: 2 * messages, waiting: 2 * messages)
+      } catch {
+        Issue.record("seed \(seed), \(messages) messages, \(bytes) bytes, \(model.version): \(error.text)")
+      }
+      ended += model.ended
+      dropped += model.dropped
+      replaced += model.replaced
+    }
+    #expect(ended > 8 * messages)
+    #expect(dropped > messages)
+    #expect(replaced > messages / 2)
+  }
 }

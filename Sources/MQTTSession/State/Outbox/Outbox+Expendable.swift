@@ -1,0 +1,149 @@
+import MQTTWire
+import Storage
+
+/// The messages that may make room for others: how much room that is, which is the oldest, and those of a topic.
+extension Outbox {
+  struct Expendable: BitwiseCopyable {
+    /// How many bytes they have.
+    fileprivate(set) var bytes = 0
+    /// How many of them need no descriptor any more once they are dropped.
+    fileprivate(set) var quiet = 0
+    /// While there are some, none is in front of this slot.
+    fileprivate(set) var from = 0
+    /// While some are quiet, none of those is in front of this slot. It is never in front of `from`.
+    fileprivate(set) var quietFrom = 0
+  }
+
+  /// Handles that a message is queued which has the flag.
+  @inline(never)
+  mutating func addExpendable(_ slot: Int) {
+    let message = descriptors[slot]
+    if expendable.bytes == 0 || isInFront(slot, of: expendable.from) { expendable.from = slot }
+    expendable.bytes &+= message.size
+    if message.flags.contains(.isQuiet) {
+      if expendable.quiet == 0 || isInFront(slot, of: expendable.quietFrom) { expendable.quietFrom = slot }
+      expendable.quiet &+= 1
+    }
+    if message.flags.contains(.isLatest) { link(slot) }
+  }
+
+  /// Takes the flag from a message, which is sent or has ended.
+  @inline(never)
+  mutating func removeExpendable(_ slot: Int) {
+    let message = descriptors[slot]
+    expendable.bytes &-= message.size
+    if message.flags.contains(.isQuiet) { expendable.quiet &-= 1 }
+    if message.flags.contains(.isLatest) { unlink(slot) }
+    descriptors[slot].flags.set(.isExpendable, false)
+    descriptors[slot].flags.set(.isLatest, false)
+  }
+
+  private func isInFront(_ slot: Int, of other: Int) -> Bool {
+    descriptors.index(of: slot) < descriptors.index(of: other)
+  }
+
+  /// Handles that the first descriptor, where the search would begin, is about to be free.
+  @inline(never)
+  mutating func passHead() {
+    let next = descriptors.slot(after: descriptors.head)
+    if expendable.quietFrom == expendable.from { expendable.quietFrom = next }
+    expendable.from = next
+  }
+
+  /// Lets the searches begin at an index, if they would begin behind it.
+  mutating func restartExpendable(from index: Int = 0) {
+    let slot = descriptors.slot(at: index)
+    if isInFront(slot, of: expendable.from) { expendable.from = slot }
+    if isInFront(slot, of: expendable.quietFrom) { expendable.quietFrom = slot }
+  }
+
+  /// Counts the bytes again, after packets were adapted to a connection.
+  mutating func recountBytes() {
+    openBytes = 0
+    expendable.bytes = 0
+    var slot = first
+    for _ in 0..<live {
+      let message = descriptors[slot]
+      if message.state.isOpen { openBytes &+= message.size }
+      if message.state == .queued, message.flags.contains(.isExpendable) { expendable.bytes &+= message.size }
+      slot = descriptors.slot(after: slot)
+    }
+  }
+
+  // MARK: The oldest
+
+  /// How many bytes those have that may be dropped: all but the one of which a part is sent.
+  var expendableBytes: Int { expendable.bytes &- (isFirstBegun ? descriptors[sendSlot].size : 0) }
+
+  /// Whether one may be dropped that needs no descriptor then.
+  var hasQuietExpendable: Bool {
+    expendable.quiet > (isFirstBegun && descriptors[sendSlot].flags.contains(.isQuiet) ? 1 : 0)
+  }
+
+  private var isFirstBegun: Bool { isBegun(sendSlot) && descriptors[sendSlot].flags.contains(.isExpendable) }
+
+  /// Returns the slot of the oldest that may be dropped. A message whose end is reported keeps its descriptor until then.
+  mutating func oldestExpendable(isQuiet: Bool) -> Int? {
+    guard isQuiet ? hasQuietExpendable : expendableBytes > 0 else { return nil }
+    var slot = isQuiet ? expendable.quietFrom : expendable.from
+    var passed = slot
+    while !descriptors[slot].flags.contains(.isExpendable) || descriptors[slot].state != .queued || isBegun(slot)
+      || (isQuiet && !descriptors[slot].flags.contains(.isQuiet))
+    {
+      // A part of it may be sent now, and none on the next connection.
+      let isBegun = isBegun(slot)
+      let isLast = slot == newestSlot
+      slot = descriptors.slot(after: slot)
+      if !isBegun, passed == descriptors.slot(before: slot) { passed = slot }
+      if isLast { return nil }
+    }
+    if isQuiet { expendable.quietFrom = passed } else { expendable.from = passed }
+    return slot
+  }
+
+  // MARK: Of a topic
+
+  static func hash(_ topic: Span<UInt8>) -> UInt16 { UInt16(truncatingIfNeeded: TopicHash.of(topic)) }
+
+  /// Adds a message to the chain of its topic. None in it that has the same topic is newer.
+  mutating func link(_ slot: Int) {
+    let hash = descriptors[slot].tag
+    descriptors[slot].order = latest[hash]
+    latest[hash] = UInt16(truncatingIfNeeded: slot)
+  }
+
+  private mutating func unlink(_ slot: Int) {
+    let (hash, next) = (descriptors[slot].tag, descriptors[slot].order)
+    var other = latest[hash]
+    guard Int(other) != slot else { return latest[hash] = next }
+    // It is in the chain.
+    while Int(descriptors[Int(other)].order) != slot { other = descriptors[Int(other)].order }
+    descriptors[Int(other)].order = next
+  }
+
+  /// Returns the first and the last queued message with this topic that a newer one replaces.
+  func waiting(_ topic: Span<UInt8>) -> (oldest: Int, newest: Int)? {
+    let hash = Self.hash(topic)
+    var found: (oldest: Int, newest: Int)? = nil
+    var link = latest[hash]
+    while link != LatestChains.none {
+      let slot = Int(link)
+      let message = descriptors[slot]
+      if message.tag == hash, !isBegun(slot), hasTopic(topic, message) { found = (slot, found?.newest ?? slot) }
+      link = message.order
+    }
+    return found
+  }
+
+  private func hasTopic(_ topic: Span<UInt8>, _ message: Descriptor) -> Bool {
+    var position = message.start &+ 1
+    while bytes.bytes[position] >= 0x80 { position &+= 1 }
+    position &+= 1
+    guard Int(bytes.bytes[position]) << 8 | Int(bytes.bytes[position &+ 1]) == topic.count else {
+      return false
+    }
+    position &+= 2
+    for index in 0..<topic.count where bytes.bytes[position &+ index] != topic[index] { return false }
+    return true
+  }
+}
