@@ -1,9 +1,8 @@
-/// For each group of slots a lower bound of the numbers that belong to them: finds the slots with a small number without
-/// looking at all. The bounds of as many groups have one of their own, so that the work grows with the square root of a
-/// third of the slots, and for the 65,535 of the largest table is some 150 comparisons.
+/// For each group of slots a lower bound of the numbers that belong to them, and for each group of groups another: finds the
+/// slots with a small number without looking at all. With 65,535 slots that takes some 150 comparisons.
 ///
-/// A bound is lowered with each number. Nothing raises it when a slot is no longer in use: who finds the bound too low
-/// looks at the group and says what it is.
+/// A bound is lowered with each number. Nothing raises it when a slot is no longer in use: who finds it too low looks at the
+/// group and says what it is.
 public struct SlotMinima: ~Copyable {
   /// Those of the groups, and behind them those of the groups of groups.
   private var bounds: Table<UInt32>

@@ -195,6 +195,18 @@ static void oldest_in_flight_begin(void) {
     transmit(0);
 }
 
+/* Those that are in flight are in front of it, and there are no bytes left. */
+static void oldest_flight_begin(void) {
+    begin(SMQ_PROTOCOL_3_1_1);
+    message.quiet = 1;
+    options.in_flight_maximum = 8;
+    message.overflow = SMQ_OVERFLOW_DROP_OLDEST;
+    options.outbox_bytes = entries * 33 + 16;
+    make_client();
+    for (uint32_t i = 0; i < entries; i++) publish(i);
+    transmit(0);
+}
+
 static void refused_begin(void) {
     begin(SMQ_PROTOCOL_3_1_1);
     options.outbox_messages = entries;
@@ -670,14 +682,15 @@ static const struct operation {
     const char *what;
 } operations[] = {
     { "latest", LARGEST, 16, latest_begin, latest_once, "a value of SMQ_OVERFLOW_LATEST is replaced" },
-    { "latest-told", LARGEST, 16, latest_told_begin, latest_told, "the same, and its completion is taken" },
+    { "latest-told", LARGEST, 8192, latest_told_begin, latest_told, "the same, and its completion is taken" },
     { "latest-new", LARGEST, 16, latest_begin, latest_new, "the first value of a topic" },
     { "drop-oldest", LARGEST, 16, oldest_begin, oldest_once, "SMQ_OVERFLOW_DROP_OLDEST, no descriptor left" },
     { "drop-oldest-bytes", LARGEST, 16, oldest_bytes_begin, oldest_once, "the same, no bytes left" },
     { "drop-oldest-told", LARGEST, 16, oldest_told_begin, oldest_told, "the same, and its completion is taken" },
-    { "drop-oldest-mixed", LARGEST, 4, oldest_mixed_begin, oldest_once, "the first half may not be dropped" },
+    { "drop-oldest-mixed", LARGEST, 8192, oldest_mixed_begin, oldest_once, "the first half may not be dropped" },
     { "drop-oldest-packed", LARGEST, 4, oldest_mixed_bytes_begin, oldest_once, "the same, no bytes left" },
-    { "drop-oldest-sent", LARGEST, 4, oldest_in_flight_begin, oldest_once, "the first half is in flight" },
+    { "drop-oldest-sent", LARGEST, 8192, oldest_in_flight_begin, oldest_once, "the first half is in flight" },
+    { "drop-oldest-flight", LARGEST, 16, oldest_flight_begin, oldest_once, "no bytes left, and some are in flight" },
     { "refused", LARGEST, 16, refused_begin, refused, "SMQ_ERR_FULL" },
     { "expiry", LARGEST, 16, expiry_begin, expiry_once, "a message expires, another one is published" },
     { "expiry-last", LARGEST, 16, expiry_last_begin, expiry_last, "the newest message expires" },

@@ -15,12 +15,10 @@ extension Outbox {
   @inline(always)
   mutating func finish(_ slot: Int, _ result: DeliveryResult, reasonCode: UInt8?, latency: UInt32?) {
     incomplete &-= 1
-    openBytes &-= descriptors[slot].size
     count(result)
-    if descriptors[slot].flags.containsAny(.hasNoTopic, .isStream, .isReference, .isExpendable) {
-      freeParts(of: slot)
-    }
     var flags = descriptors[slot].flags
+    openBytes &-= descriptors[slot].size
+    if flags.containsAny(.hasNoTopic, .isStream, .isReference, .isExpendable) { flags = freeParts(of: slot) }
     let isUnwanted =
       result.isAsAsked ? flags.containsAny(.isDismissed, .isQuiet) : flags.contains(.isDismissed)
     if isUnwanted {
@@ -41,14 +39,15 @@ extension Outbox {
     if slot == first { freeBytes() }
   }
 
-  /// Frees what a message has beside its bytes in the ring.
+  /// Frees what a message has beside its bytes in the ring. Returns the flags that it has then.
   @inline(never)
-  private mutating func freeParts(of slot: Int) {
+  private mutating func freeParts(of slot: Int) -> MessageFlags {
     let message = descriptors[slot]
     if message.flags.contains(.hasNoTopic) { aliases.removeUser(Int(message.tag)) }
     if message.flags.contains(.isStream) { stream = nil }
     if message.flags.contains(.isReference) { giveBack(message.tag) }
     if message.flags.contains(.isExpendable) { removeExpendable(slot) }
+    return descriptors[slot].flags
   }
 
   @inline(__always)

@@ -4,21 +4,25 @@ import Storage
 /// The messages that may make room for others: how much room that is, which is the oldest, and those of a topic.
 extension Outbox {
   struct Expendable: BitwiseCopyable {
+    fileprivate var count = 0
     /// How many bytes they have.
     fileprivate(set) var bytes = 0
     /// How many of them need no descriptor any more once they are dropped.
     fileprivate(set) var quiet = 0
-    /// While there are some, none is in front of this slot.
-    fileprivate(set) var from = 0
+    /// None is in front of this slot; `nowhere`: there are none.
+    fileprivate(set) var from = Expendable.nowhere
     /// While some are quiet, none of those is in front of this slot. It is never in front of `from`.
-    fileprivate(set) var quietFrom = 0
+    fileprivate(set) var quietFrom = Expendable.nowhere
+
+    fileprivate static var nowhere: Int { -1 }
   }
 
   /// Handles that a message is queued which has the flag.
   @inline(never)
   mutating func addExpendable(_ slot: Int) {
     let message = descriptors[slot]
-    if expendable.bytes == 0 || isInFront(slot, of: expendable.from) { expendable.from = slot }
+    if expendable.from == Expendable.nowhere || isInFront(slot, of: expendable.from) { expendable.from = slot }
+    expendable.count &+= 1
     expendable.bytes &+= message.size
     if message.flags.contains(.isQuiet) {
       if expendable.quiet == 0 || isInFront(slot, of: expendable.quietFrom) { expendable.quietFrom = slot }
@@ -31,8 +35,10 @@ extension Outbox {
   @inline(never)
   mutating func removeExpendable(_ slot: Int) {
     let message = descriptors[slot]
+    expendable.count &-= 1
     expendable.bytes &-= message.size
     if message.flags.contains(.isQuiet) { expendable.quiet &-= 1 }
+    if expendable.count == 0 { expendable.from = Expendable.nowhere }
     if message.flags.contains(.isLatest) { unlink(slot) }
     descriptors[slot].flags.set(.isExpendable, false)
     descriptors[slot].flags.set(.isLatest, false)
@@ -52,6 +58,7 @@ extension Outbox {
 
   /// Lets the searches begin at an index, if they would begin behind it.
   mutating func restartExpendable(from index: Int = 0) {
+    guard expendable.from != Expendable.nowhere else { return }
     let slot = descriptors.slot(at: index)
     if isInFront(slot, of: expendable.from) { expendable.from = slot }
     if isInFront(slot, of: expendable.quietFrom) { expendable.quietFrom = slot }

@@ -32,14 +32,13 @@ extension Outbox {
   }
 
   /// Handles that a descriptor behind older ones is free.
-  @inline(__always)
+  @inline(never)
   mutating func addGap() {
     mayHaveGaps = true
     gaps &+= 1
     gapsChanged()
   }
 
-  @inline(__always)
   mutating func gapsChanged() { fullAt = min(messageCapacity &+ gaps, descriptors.capacity) }
 
   /// The index of the first gap that can be closed.
