@@ -54,7 +54,7 @@ public struct OutboxNumbers: BitwiseCopyable {
       bytesPeak = outbox.bytesPeak
       bytesCapacity = outbox.byteCapacity
       messages = outbox.messageCount
-      messagesPeak = outbox.messagesPeak
+      messagesPeak = min(outbox.messagesPeak, outbox.messageCapacity)
       messagesCapacity = outbox.messageCapacity
     }
   }

@@ -23,6 +23,7 @@ public struct SlotMinima: ~Copyable {
     removeAll()
   }
 
+  @_optimize(size)
   public mutating func removeAll() {
     for index in 0..<bounds.count { bounds[index] = .max }
   }
@@ -44,6 +45,7 @@ public struct SlotMinima: ~Copyable {
   }
 
   /// Sets the bound of a group whose slots have no number below `least`.
+  @_optimize(size)
   public mutating func set(_ group: Int, _ least: UInt32) {
     bounds[group] = least
     let above = group / Self.groupSize
@@ -54,6 +56,7 @@ public struct SlotMinima: ~Copyable {
   }
 
   /// Returns the first group, from one on, that may have a number of at most `limit`.
+  @_optimize(size)
   public func group(from start: Int, atMost limit: UInt32) -> Int? {
     var group = start
     while group < groups {

@@ -28,7 +28,8 @@ struct SessionState: ~Copyable {
       aliases: SentAliases(
         entries: block.table(plan.aliasesSent), topics: block.region(plan.topicsSent),
         topicBytes: options.aliasBytes),
-      references: ReferenceTable(block.table(plan.references)), latest: LatestChains(block.table(plan.latest)),
+      references: ReferenceTable(block.table(plan.references)),
+      latest: LatestChains(block.table(plan.latest)),
       expiries: block.table(plan.expiries), messages: options.outboxMessages, identifiers: .messages,
       random: UInt16(truncatingIfNeeded: random))
     urgent = OptionalSlot(plan.urgent, in: block, if: Feature.hasUrgent) {
@@ -39,7 +40,8 @@ struct SessionState: ~Copyable {
           entries: block.table(plan.noAliases), topics: block.region(plan.none), topicBytes: 0),
         references: ReferenceTable(block.table(plan.noReferences)),
         latest: LatestChains(block.table(plan.urgentLatest)), expiries: block.table(plan.urgentExpiries),
-        messages: options.urgentMessages, identifiers: .urgent, random: UInt16(truncatingIfNeeded: random >> 16))
+        messages: options.urgentMessages, identifiers: .urgent,
+        random: UInt16(truncatingIfNeeded: random >> 16))
     }
     inbox = Inbox(
       ring: block.table(plan.inbox), awaitingPubrel: IdentifierSet(slots: block.table(plan.awaitingPubrel)))

@@ -21,7 +21,9 @@ extension Outbox {
   @inline(never)
   mutating func addExpendable(_ slot: Int) {
     let message = descriptors[slot]
-    if expendable.from == Expendable.nowhere || isInFront(slot, of: expendable.from) { expendable.from = slot }
+    if expendable.from == Expendable.nowhere || isInFront(slot, of: expendable.from) {
+      expendable.from = slot
+    }
     expendable.count &+= 1
     expendable.bytes &+= message.size
     if message.flags.contains(.isQuiet) {
@@ -57,6 +59,7 @@ extension Outbox {
   }
 
   /// Lets the searches begin at an index, if they would begin behind it.
+  @inline(never)
   mutating func restartExpendable(from index: Int = 0) {
     guard expendable.from != Expendable.nowhere else { return }
     let slot = descriptors.slot(at: index)
@@ -65,6 +68,7 @@ extension Outbox {
   }
 
   /// Counts the bytes again, after packets were adapted to a connection.
+  @_optimize(size)
   mutating func recountBytes() {
     openBytes = 0
     expendable.bytes = 0
@@ -90,22 +94,24 @@ extension Outbox {
   private var isFirstBegun: Bool { isBegun(sendSlot) && descriptors[sendSlot].flags.contains(.isExpendable) }
 
   /// Returns the slot of the oldest that may be dropped. A message whose end is reported keeps its descriptor until then.
+  @_optimize(size)
   mutating func oldestExpendable(isQuiet: Bool) -> Int? {
     guard isQuiet ? hasQuietExpendable : expendableBytes > 0 else { return nil }
+    let begun = isFirstBegun ? sendSlot : Expendable.nowhere
     var slot = isQuiet ? expendable.quietFrom : expendable.from
-    var passed = slot
-    while !descriptors[slot].flags.contains(.isExpendable) || descriptors[slot].state != .queued || isBegun(slot)
-      || (isQuiet && !descriptors[slot].flags.contains(.isQuiet))
-    {
-      // A part of it may be sent now, and none on the next connection.
-      let isBegun = isBegun(slot)
-      let isLast = slot == newestSlot
+    var isPassed = true
+    while true {
+      let (flags, state) = (descriptors[slot].flags, descriptors[slot].state)
+      if flags.contains(.isExpendable), state == .queued, slot != begun, !isQuiet || flags.contains(.isQuiet)
+      {
+        return slot
+      }
+      guard slot != newestSlot else { return nil }
+      // A part of it is sent now, and perhaps none on the next connection.
+      if slot == begun { isPassed = false }
       slot = descriptors.slot(after: slot)
-      if !isBegun, passed == descriptors.slot(before: slot) { passed = slot }
-      if isLast { return nil }
+      if isPassed { if isQuiet { expendable.quietFrom = slot } else { expendable.from = slot } }
     }
-    if isQuiet { expendable.quietFrom = passed } else { expendable.from = passed }
-    return slot
   }
 
   // MARK: Of a topic
@@ -119,6 +125,7 @@ extension Outbox {
     latest[hash] = UInt16(truncatingIfNeeded: slot)
   }
 
+  @inline(never)
   private mutating func unlink(_ slot: Int) {
     let (hash, next) = (descriptors[slot].tag, descriptors[slot].order)
     var other = latest[hash]
@@ -136,7 +143,9 @@ extension Outbox {
     while link != LatestChains.none {
       let slot = Int(link)
       let message = descriptors[slot]
-      if message.tag == hash, !isBegun(slot), hasTopic(topic, message) { found = (slot, found?.newest ?? slot) }
+      if message.tag == hash, !isBegun(slot), hasTopic(topic, message) {
+        found = (slot, found?.newest ?? slot)
+      }
       link = message.order
     }
     return found

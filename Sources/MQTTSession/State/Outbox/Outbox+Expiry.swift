@@ -10,6 +10,7 @@ extension Outbox {
   }
 
   /// Completes the messages that have expired and were never sent.
+  @inline(never)
   mutating func expire(at second: UInt32, quota: inout SendQuota) {
     guard let due = nextExpiry, due <= second else { return }
     shrinkWindow(&quota)
@@ -21,6 +22,7 @@ extension Outbox {
     nextExpiry = least < .max ? least : nil
   }
 
+  @inline(never)
   private mutating func expire(in slots: Range<Int>, at second: UInt32) {
     let size = SlotMinima.groupSize
     var next = slots.lowerBound / size
@@ -34,7 +36,9 @@ extension Outbox {
         // A message that was sent can still expire, because it may have to be resent.
         if message.expiresAt > second || slot < slots.lowerBound {
           least = min(least, message.expiresAt)
-        } else if slot < slots.upperBound, message.state == .queued, !isBegun(slot), !hasDuplicateFlag(message) {
+        } else if slot < slots.upperBound, message.state == .queued, !isBegun(slot),
+          !hasDuplicateFlag(message)
+        {
           withdraw(slot, .expired)
         }
       }

@@ -64,6 +64,7 @@ extension Outbox {
   }
 
   /// Returns whether there would be room without all messages that may be dropped.
+  @inline(never)
   func canMakeRoom(for size: Int) -> Bool {
     guard hasDescriptor || hasQuietExpendable else { return false }
     return size <= bytes.capacity &- openBytes &+ expendableBytes
@@ -112,6 +113,7 @@ extension Outbox {
   /// Moves the packets together, so that all free bytes are in one piece: the packets up to the end of the
   /// ring as far up as they can go, and those that have wrapped as far down. The window must be empty
   /// except for one packet that is partly sent.
+  @_optimize(size)
   private mutating func pack() {
     guard live > 0 else { return }
     let front = descriptors[first].start

@@ -43,17 +43,19 @@ extension Outbox {
 
   /// The index of the first gap that can be closed.
   private var firstGap: Int? {
-    guard mayHaveGaps, gaps > 0 else { return nil }
-    var index = known
-    // The packet that is sent next keeps its identifier.
-    if isIdentifierFixed, descriptors[sendSlot].qos != .atMostOnce {
-      index = max(index, descriptors.index(of: sendSlot) &+ 1)
+    @inline(never) get {
+      guard mayHaveGaps, gaps > 0 else { return nil }
+      var index = known
+      // The packet that is sent next keeps its identifier.
+      if isIdentifierFixed, descriptors[sendSlot].qos != .atMostOnce {
+        index = max(index, descriptors.index(of: sendSlot) &+ 1)
+      }
+      while index < descriptors.count {
+        if descriptors[at: index].state == .free { return index }
+        index &+= 1
+      }
+      return nil
     }
-    while index < descriptors.count {
-      if descriptors[at: index].state == .free { return index }
-      index &+= 1
-    }
-    return nil
   }
 
   /// The identifier of the packet that is sent next cannot change: a part of the packet was sent, or the prefix
@@ -62,6 +64,7 @@ extension Outbox {
 
   /// Moves the messages behind a gap up, and those behind the next ones. They get the identifiers that belong to their new
   /// indexes.
+  @_optimize(size)
   private mutating func closeGaps(from gap: Int) {
     let (firstLive, firstUnsent) = (descriptors.count &- live, descriptors.count &- unsent)
     let streamIndex = stream.map { descriptors.index(of: $0.slot) }
@@ -104,6 +107,7 @@ extension Outbox {
 
   /// Adapts the list of completions, which is linked by slot, to what `closeGaps` is about to do. What is complete does not
   /// expire, so its slot to be is noted there.
+  @_optimize(size)
   private mutating func moveCompletions(behind gap: Int) {
     guard hasCompletion else { return }
     var target = gap

@@ -369,7 +369,9 @@ final class OutboxModel {
     complete(index, .failed(message.cookie, outcome))
     collect()
     tail = messages.last(where: isOpen)?.end ?? tail
-    guard size > 0, place(size) == nil, let front = withBytes.first?.offset, front < message.offset else { return }
+    guard size > 0, place(size) == nil, let front = withBytes.first?.offset, front < message.offset else {
+      return
+    }
     var limit = message.end
     for index in messages.indices.dropLast(behind).reversed() where isOpen(messages[index]) {
       limit -= messages[index].packet.count
