@@ -3,8 +3,7 @@ import Storage
 
 /// Messages that are contiguous in the ring and alike: they are sent and completed together.
 extension Outbox {
-  /// The newest messages, as far as they are of one kind, contiguous and queued. The count of the kind
-  /// `other` means nothing.
+  /// The newest messages, as far as they are of one kind, contiguous and queued.
   struct Batch: BitwiseCopyable {
     enum Kind: BitwiseCopyable {
       /// QoS 0 without a completion: gone once they are sent.
@@ -12,16 +11,16 @@ extension Outbox {
       /// QoS 1 and 2.
       case acknowledged
       /// QoS 0 with a completion.
-      case other
+      case told
     }
 
     var count = 0
-    private(set) var kind = Kind.other
+    private(set) var kind = Kind.told
 
     @inline(__always)
     mutating func add(_ flags: MessageFlags) {
       let added: Kind =
-        flags.isAcknowledged ? .acknowledged : flags.contains(.isQuiet) ? .atMostOnce : .other
+        flags.isAcknowledged ? .acknowledged : flags.contains(.isQuiet) ? .atMostOnce : .told
       count = kind == added ? count &+ 1 : 1
       kind = added
     }
@@ -31,7 +30,7 @@ extension Outbox {
   @inline(__always)
   mutating func extendWindowByBatch(_ quota: inout SendQuota) -> Bool {
     let added = unsent &- windowCount
-    guard Feature.hasFastPaths, batch.count >= unsent, batch.kind != .other, added > 0 else { return false }
+    guard Feature.hasFastPaths, batch.count >= unsent, added > 0 else { return false }
     if batch.kind == .acknowledged {
       guard quota.left >= added else { return false }
       quota.left &-= added
@@ -54,7 +53,6 @@ extension Outbox {
       return false
     }
     switch batch.kind {
-    case .other: return false
     case .atMostOnce:
       // No message in front of them waits for an acknowledgement, or for its completion to be taken.
       guard sendSlot == descriptors.head, descriptors.count == windowCount, live == descriptors.count else {
@@ -64,13 +62,20 @@ extension Outbox {
       incomplete &-= windowCount
       headIdentifier = nextIdentifier
       descriptors.removeAll()
-      first = descriptors.tail
       known = 0
-      live = 0
       openBytes = 0
-      // All bytes are free. The ring begins again at its first byte, which the processor's cache still has.
-      bytes.removeAll()
-      hasNewRoom = isStarved
+      freeAllBytes()
+    case .told:
+      var slot = sendSlot
+      for _ in 0..<windowCount {
+        descriptors[slot].state = .completed
+        queueCompletion(slot)
+        slot = descriptors.slot(after: slot)
+      }
+      delivered.add(windowCount)
+      incomplete &-= windowCount
+      openBytes &-= windowEnd &- windowBase
+      if first == sendSlot { freeAllBytes() }
     case .acknowledged:
       let packets = windowCount
       var slot = sendSlot
@@ -89,5 +94,14 @@ extension Outbox {
     unsent = 0
     windowCount = 0
     return true
+  }
+
+  /// Frees all bytes. The ring begins again at its first byte, which the processor's cache still has.
+  @inline(__always)
+  private mutating func freeAllBytes() {
+    first = descriptors.tail
+    live = 0
+    bytes.removeAll()
+    hasNewRoom = isStarved
   }
 }
