@@ -189,7 +189,7 @@ extension Outbox {
       sendSlot = descriptors.slot(after: sendSlot)
       readySlot = sendSlot
     }
-    if Feature.hasOverflow, expendable.from == descriptors.head { passHead() }
+    if Feature.hasOverflow, expendable.from == descriptors.head { passExpendable() }
     descriptors.removeFirst()
     headIdentifier = identifiers.next(after: headIdentifier)
     if known > 0 { known &-= 1 }

@@ -50,10 +50,10 @@ extension Outbox {
     descriptors.index(of: slot) < descriptors.index(of: other)
   }
 
-  /// Handles that the first descriptor, where the search would begin, is about to be free.
+  /// Lets the search begin one slot later: the one where it would begin is not expendable, or about to be free.
   @inline(never)
-  mutating func passHead() {
-    let next = descriptors.slot(after: descriptors.head)
+  mutating func passExpendable() {
+    let next = descriptors.slot(after: expendable.from)
     if expendable.quietFrom == expendable.from { expendable.quietFrom = next }
     expendable.from = next
   }
@@ -110,7 +110,8 @@ extension Outbox {
       // A part of it is sent now, and perhaps none on the next connection.
       if slot == begun { isPassed = false }
       slot = descriptors.slot(after: slot)
-      if isPassed { if isQuiet { expendable.quietFrom = slot } else { expendable.from = slot } }
+      guard isPassed else { continue }
+      if isQuiet { expendable.quietFrom = slot } else { passExpendable() }
     }
   }
 

@@ -243,6 +243,22 @@ extension PublishOptions.Overflow: @unchecked Sendable {}
     }
   }
 
+  /// A search that passes what was sent passes it for the quiet ones, too: here the ring has wrapped meanwhile.
+  @Test func theOldestQuietMakesRoomBehindAWrap() throws {
+    let harness = Self.harness(bytes: 3, messages: 4, window: 1)
+    try Self.add(harness, 0, .dropOldest, isQuiet: true)
+    try Self.add(harness, 1, .dropOldest)
+    try Self.add(harness, 2, .dropOldest, isQuiet: true)
+    let identifier = ReadPublish(packets(harness.drain())[0], .v3_1_1).identifier
+    try Self.add(harness, 3, .dropOldest, isQuiet: true)  // 1 makes room, and is not told yet
+    harness.receive(puback(identifier))
+    try Self.add(harness, 4, .dropOldest, isQuiet: true)
+    try Self.add(harness, 5, .dropOldest, isQuiet: true)
+    let (published, told) = Self.finish(harness)
+    #expect(published.map(Self.cookie) == [3, 4, 5])
+    #expect(told == [.failed(1, .dropped)])
+  }
+
   /// With something in flight, or one that is replaced, in front of them, the descriptors of those whose events have been
   /// taken are free all the same: a link that is gone for long does not fill up.
   @Test(arguments: dropping)
