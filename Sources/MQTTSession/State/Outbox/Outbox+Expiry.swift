@@ -36,15 +36,18 @@ extension Outbox {
         // A message that was sent can still expire, because it may have to be resent.
         if message.expiresAt > second || slot < slots.lowerBound {
           least = min(least, message.expiresAt)
-        } else if slot < slots.upperBound, message.state == .queued, !isBegun(slot),
-          !hasDuplicateFlag(message)
-        {
+        } else if slot < slots.upperBound, mayExpire(slot) {
           withdraw(slot, .expired)
         }
       }
       expiries.set(group, least)
       next = group &+ 1
     }
+  }
+
+  /// Whether no byte of a message was ever sent.
+  private func mayExpire(_ slot: Int) -> Bool {
+    descriptors[slot].state == .queued && !isBegun(slot) && !hasDuplicateFlag(descriptors[slot])
   }
 
   /// Completes a message that will never be sent.
