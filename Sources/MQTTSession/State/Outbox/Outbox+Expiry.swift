@@ -36,7 +36,7 @@ extension Outbox {
         // A message that was sent can still expire, because it may have to be resent.
         if message.expiresAt > second || slot < slots.lowerBound {
           least = min(least, message.expiresAt)
-        } else if slot < slots.upperBound, mayExpire(slot) {
+        } else if slot < slots.upperBound, isUnsent(slot) {
           withdraw(slot, .expired)
         }
       }
@@ -45,8 +45,8 @@ extension Outbox {
     }
   }
 
-  /// Whether no byte of a message was ever sent.
-  private func mayExpire(_ slot: Int) -> Bool {
+  /// Returns whether a message is queued of which no byte was ever sent.
+  func isUnsent(_ slot: Int) -> Bool {
     descriptors[slot].state == .queued && !isBegun(slot) && !hasDuplicateFlag(descriptors[slot])
   }
 

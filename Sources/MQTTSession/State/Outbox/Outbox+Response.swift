@@ -12,7 +12,7 @@ extension Outbox {
       descriptors[slot].flags.set(.isDismissed, true)
       guard isTimeUp, descriptors[slot].state == .queued else { return }
       shrinkWindow(&quota)
-      if !isBegun(slot), !hasDuplicateFlag(descriptors[slot]) { complete(slot, .expired) }
+      if isUnsent(slot) { complete(slot, .expired) }
     }
   }
 
