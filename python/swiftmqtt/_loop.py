@@ -74,7 +74,7 @@ class LoopClient(Named, BaseClient):
         loop = self._loop
         if loop is None or self._handle is None or self._soon:
             return
-        timeout_ms = self._next_timeout_ms()
+        timeout_ms = 0 if self._due else self._next_timeout_ms()
         if self._timer:
             self._timer.cancel()
             self._timer = None
@@ -97,19 +97,15 @@ class LoopClient(Named, BaseClient):
             try:
                 self._service()
                 while self._handle is not None:
-                    if self._is_full():
+                    most = self._most(self._pending or self._changes)
+                    if not most:
                         self._hold_back()
                         break
-                    if not self._take():
+                    if not self._take(most):
                         break
-                    if self._pending and self._unacknowledged:
-                        self._relieve()
             finally:
                 if self._handle is not None:
                     self._on_called()
-
-    def _is_full(self) -> bool:
-        return self._has_many() and not self._pending and not self._changes
 
     def _hold_back(self) -> None:
         """Stops reading until a task takes messages, or waits for an answer."""
@@ -201,8 +197,10 @@ class LoopClient(Named, BaseClient):
 
     # ---- What happens
 
-    def _on_message(self) -> None:
-        self._wake_taker()
+    def _on_messages(self, count: int) -> None:
+        while count and self._takers:
+            self._wake_taker()
+            count -= 1
 
     def _wake_taker(self) -> None:
         while self._takers:
@@ -219,18 +217,18 @@ class LoopClient(Named, BaseClient):
     def _on_connected(self, connected: Connected) -> None:
         self._wake_changes()
         if self.on_connected:
-            self.on_connected(connected)
+            self._later(self.on_connected, connected)
 
     def _on_disconnected(self, ended: Error | None) -> None:
         self._wake_changes()
         if self.state == State.DISCONNECTED:
             self._wake_all_takers()
         if self.on_disconnected:
-            self.on_disconnected(ended)
+            self._later(self.on_disconnected, ended)
 
     def _on_subscription_lost(self, filter: str, ended: Error) -> None:
         if self.on_subscription_lost:
-            self.on_subscription_lost(filter, ended)
+            self._later(self.on_subscription_lost, filter, ended)
 
     def _on_closed(self) -> None:
         loop = self._loop

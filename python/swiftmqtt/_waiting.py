@@ -76,15 +76,14 @@ class Waiting(Named, BaseClient):
         self._without_thread("service()")
         with self._guard:
             self._service()
-            while self._take():
-                pass
+            self._take_all()
             return bool(self._waiting_messages)
 
     def next_timeout(self) -> float | None:
         """Returns in how many seconds service() needs to be called even if fileno() stays silent; None:
         never."""
         self._without_thread("next_timeout()")
-        timeout_ms = self._next_timeout_ms()
+        timeout_ms = 0 if self._due else self._next_timeout_ms()
         return None if timeout_ms < 0 else timeout_ms / 1000
 
     def fileno(self) -> int:
@@ -232,13 +231,15 @@ class Waiting(Named, BaseClient):
 
     def _taken(self) -> bool:
         """Takes events; returns whether there are no more."""
-        for _ in range(EVENTS):
-            if self._handle is None or self._is_full():
+        left = EVENTS
+        while left > 0 and self._handle is not None:
+            most = self._most(self._pending or self._askers)
+            if not most:
                 return False
-            if not self._take():
+            taken = self._take(most)
+            if not taken:
                 return True
-            if self._unacknowledged and (self._askers or self._pending):
-                self._relieve()
+            left -= taken
         return False
 
     def _is_full(self) -> bool:
@@ -274,7 +275,7 @@ class Waiting(Named, BaseClient):
         if self._runner:
             self._runner.calls.append((function, *arguments))
         else:
-            function(*arguments)
+            super()._later(function, *arguments)
 
     def _tell(self) -> None:
         """Calls the log hook with new entries; with a thread, _hear() does so."""
@@ -377,9 +378,7 @@ class Waiting(Named, BaseClient):
     ) -> None:
         """Runs the client in this thread."""
         while not condition():
-            if self._take():
-                if relieve and self._unacknowledged:
-                    self._relieve()
+            if self._take(max(1, self._most(relieve))):
                 continue
             timeout_ms = self._next_timeout_ms()
             if timeout_ms:
@@ -393,8 +392,7 @@ class Waiting(Named, BaseClient):
                 self._poll.poll(min(timeout_ms, MAXIMUM_WAIT_MS))
             self._service()
             if deadline is not None and time.monotonic() >= deadline:
-                while self._take():
-                    pass
+                self._take_all()
                 if condition():
                     return
                 raise TimeoutError(f"{what} did not come within {timeout} s")
@@ -436,8 +434,7 @@ class Waiting(Named, BaseClient):
             self._until_heard()
             return
         self._run_until(lambda: self.state == State.DISCONNECTED, timeout, "the end")
-        while not self.closed and self._take():
-            pass
+        self._take_all()
 
     def _until_heard(self) -> None:
         """Waits for callbacks that are due, unless this is one; not for those that do not return."""
@@ -451,8 +448,11 @@ class Waiting(Named, BaseClient):
 
     # ---- What happens
 
-    def _on_message(self) -> None:
-        pass  # who waits is told at the end of the turn
+    def _on_acknowledged(self) -> None:
+        """Wakes the thread up, once for all that is acknowledged until it has seen that."""
+        runner = self._runner
+        if runner and runner.due and not runner.is_mine:
+            runner.wake()
 
     def _on_room(self) -> None:
         self._room = True

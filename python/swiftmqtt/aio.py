@@ -360,7 +360,7 @@ class Client(LoopClient):
         while not self._waiting_messages:
             if self.closed:
                 raise ClosedError()
-            if self.state == State.DISCONNECTED and not self._take():
+            if self.state == State.DISCONNECTED and not self._take(max(1, self._most(False))):
                 if not self._was_begun:
                     raise ArgumentError(Status.STATE, "connect() was never called")
                 raise self._ended or ClosedError("the client is disconnected")

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from .._answers import Answer, Connected
-from .._base import BaseClient
-from .._library import LIBRARY
+from .._base import BATCH, BaseClient
+from .._library import QUICK
 from ..constants import OFF, LogItem, LogLevel, Protocol
 from ..errors import Error
 from ..message import Message, Will
@@ -35,7 +35,7 @@ class Link(BaseClient):
     """What happens is put into `calls`, to be called by the loop once nothing of the library is held any more."""
 
     def __init__(self, options: dict[str, Any], manual_ack: bool):
-        self.calls: deque[Callable[[], None]] = deque()
+        self.calls: deque[tuple[Any, ...]] = deque()
         self.owner: Connection | None = None
         self.opened = False  # the network connection
         self.failed: Error | None = None  # why it could not be opened
@@ -59,7 +59,8 @@ class Link(BaseClient):
 
     # BaseClient's hooks, and its private methods under names for the paho client.
 
-    take = BaseClient._take
+    _tells_at_once = True
+
     service = BaseClient._service
     flush = BaseClient._flush
     next_timeout_ms = BaseClient._next_timeout_ms
@@ -70,9 +71,13 @@ class Link(BaseClient):
     subscribe_filters = BaseClient._subscribe
     acknowledge = BaseClient._ack
 
+    def take(self) -> int:
+        """Takes a batch of events; returns how many there were."""
+        return self._take(BATCH)
+
     def identifier_of(self, message: Message) -> int:
         """The Packet Identifier of a message that is not acknowledged; 0: it has none."""
-        return max(0, LIBRARY.smq_packet_identifier(self._open(), message._token)) if message._token else 0
+        return max(0, QUICK.smq_packet_identifier(self._open(), message._token)) if message._token else 0
 
     def _logged(self, level: LogLevel, what: LogItem | int, number: int, other: int) -> None:
         if what == LogItem.OPENED:
@@ -80,31 +85,32 @@ class Link(BaseClient):
         owner = self.owner
         if owner and what in (LogItem.PING, LogItem.PONG):
             text = "Sending PINGREQ" if what == LogItem.PING else "Received PINGRESP"
-            self.calls.append(lambda: owner._debug(text))
+            self.calls.append((owner._debug, text))
 
-    def _on_message(self) -> None:
-        message, owner = self._waiting_messages.popleft(), self.owner
-        if owner:
-            identifier = self.identifier_of(message)
-            self.calls.append(lambda: owner._arrived(self, message, identifier))
+    def _on_messages(self, count: int) -> None:
+        owner = self.owner
+        for _ in range(count):
+            message = self._waiting_messages.popleft()
+            if owner:
+                self.calls.append((owner._arrived, self, message, self.identifier_of(message)))
 
     def _on_connected(self, connected: Connected) -> None:
         owner = self.owner
         if owner:
             owner._established(self)
-            self.calls.append(lambda: owner._accepted(self, connected))
+            self.calls.append((owner._accepted, self, connected))
 
     def _on_disconnected(self, ended: Error | None) -> None:
         owner = self.owner
         if not self.opened and ended:
             self.failed = ended
         elif owner:
-            self.calls.append(lambda: owner._ended(self, ended))
+            self.calls.append((owner._ended, self, ended))
 
     def _on_room(self) -> None:
         owner = self.owner
         if owner:
-            self.calls.append(owner._feed)
+            self.calls.append((owner._feed,))
 
 
 class Socket:

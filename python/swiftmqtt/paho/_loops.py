@@ -234,4 +234,5 @@ class Loops(Connection):
                     return did
             did = True
             while link.calls:
-                link.calls.popleft()()
+                call, *arguments = link.calls.popleft()
+                call(*arguments)

@@ -119,7 +119,7 @@ class Publishing(Loops):
         struct = link.message_struct(message.topic, b"", qos=message.qos, retain=message.retain, properties=found)
 
         def finish(result: Any, error: Error | None) -> None:
-            link.calls.append(lambda: self._finished(message, result, error))
+            link.calls.append((self._finished, message, result, error))
 
         if len(message.payload) > LARGE:
             link.stream_struct(struct, len(message.payload), message.payload, finish)

@@ -92,7 +92,7 @@ class Subscribing(Loops):
             mid = self._next_mid()
 
             def finish(result: Any, error: Error | None) -> None:
-                link.calls.append(lambda: self._answered(subscribing, mid, result, error))
+                link.calls.append((self._answered, subscribing, mid, result, error))
 
             try:
                 link.subscribe_filters(subscribing, filters, 0, identifier, user_properties or None, finish)
