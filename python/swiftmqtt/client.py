@@ -436,7 +436,8 @@ class Client(Waiting):
         """Returns the next message. Raises TimeoutError when the time is up; ArgumentError if none can arrive
         because the client is disconnected."""
         with self._guard:
-            self._run_until(lambda: self._waiting_messages, timeout, "a message", relieve=False)
+            if not self._waiting_messages or self._runner is None or self._thrown or self._broken:
+                self._run_until(lambda: self._waiting_messages, timeout, "a message", relieve=False)
             message = self._next_message()
             runner = self._runner
             if runner and runner.held_back and self._has_few():
