@@ -41,8 +41,9 @@ class LoopClient(Named, BaseClient):
     def __init__(self, url: str | None, inbox_maximum: int, **named: Any):
         # First what close() looks at, should the options be wrong.
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._timer: asyncio.Handle | None = None
-        self._soon = False  # whether the timer is the loop's next turn
+        self._timer: asyncio.TimerHandle | None = None
+        self._soon: asyncio.Handle | None = None  # what the loop does in its next turn
+        self._owes = False  # acknowledgements are to be sent in that turn, and maybe nothing else
         self._held_back = False
         self._takers: deque[asyncio.Future[None]] = deque()  # those who wait for a message,
         self._room: deque[asyncio.Future[None]] = deque()  # for room in the outbox,
@@ -66,6 +67,10 @@ class LoopClient(Named, BaseClient):
             raise ArgumentError(Status.STATE, "the client belongs to another loop: that in which it was first awaited")
         return loop
 
+    def _is_ready(self) -> bool:
+        """Whether a message can be taken without waiting, and without anything else to be done."""
+        return bool(self._waiting_messages) and not self._held_back and self._loop is asyncio.get_running_loop()
+
     def _future(self) -> asyncio.Future[Any]:
         return self._attach().create_future()
 
@@ -75,22 +80,48 @@ class LoopClient(Named, BaseClient):
         if loop is None or self._handle is None or self._soon:
             return
         timeout_ms = 0 if self._due else self._next_timeout_ms()
-        if self._timer:
-            self._timer.cancel()
-            self._timer = None
         if timeout_ms == 0 and not self._held_back:
-            self._soon = True
-            self._timer = loop.call_soon(self._ready)
+            self._soon = loop.call_soon(self._ready)
         elif self._held_back:
             if timeout_ms == 0:
                 self._flush()
-            self._timer = loop.call_later(HELD_BACK_S, self._ready)
+            self._set_timer(HELD_BACK_S)
         elif timeout_ms > 0:
-            self._timer = loop.call_later(timeout_ms / 1000, self._ready)
+            self._set_timer(timeout_ms / 1000)
+
+    def _set_timer(self, seconds: float) -> None:
+        """Has _ready() called in so many seconds, or earlier: a timer that is due earlier stays. Most of the time the deadline
+        moves on with each message, and to look once in vain costs less than to set it each time."""
+        if self._loop:
+            due = self._loop.time() + seconds
+            if self._timer:
+                if self._timer.when() <= due:
+                    return
+                self._timer.cancel()
+            self._timer = self._loop.call_at(due, self._by_timer)
+
+    def _by_timer(self) -> None:
+        self._timer = None
+        self._ready()
+
+    def _on_acknowledged(self) -> None:
+        if self._held_back:
+            self._on_called()
+        elif not self._soon and self._loop:
+            self._owes = True
+            self._soon = self._loop.call_soon(self._ready)
+
+    def _pay(self) -> None:
+        """Sends acknowledgements before a task waits for messages: at once, and without another turn of the loop."""
+        if self._owes and self._soon:
+            self._soon.cancel()
+            self._soon, self._owes = None, False
+            self._flush()
+            self._on_called()
 
     def _ready(self) -> None:
         """Runs the client: there is something to do."""
-        self._soon = False
+        self._soon, self._owes = None, False
         if self._handle is None:
             return
         with self._guard:
@@ -234,8 +265,9 @@ class LoopClient(Named, BaseClient):
         loop = self._loop
         if loop and not loop.is_closed():
             loop.remove_reader(self._fd)
-            if self._timer:
-                self._timer.cancel()
+            for handle in (self._timer, self._soon):
+                if handle:
+                    handle.cancel()
         self._loop = None
         self._wake_changes()
         self._wake_all_takers()

@@ -41,8 +41,9 @@ class Messages(AsyncIterator[Message]):
         return self
 
     async def __anext__(self) -> Message:
+        client = self._client
         try:
-            return await self._client.receive()
+            return client._next_message() if client._is_ready() else await client.receive()
         except ClosedError:
             raise StopAsyncIteration from None
 
@@ -364,6 +365,7 @@ class Client(LoopClient):
                 if not self._was_begun:
                     raise ArgumentError(Status.STATE, "connect() was never called")
                 raise self._ended or ClosedError("the client is disconnected")
+            self._pay()
             taker: asyncio.Future[None] = self._future()
             self._takers.append(taker)
             try:
