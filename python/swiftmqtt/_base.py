@@ -90,7 +90,7 @@ class BaseClient(Calls):
             return 0  # such a handler again
         self._is_taking = True
         try:
-            taken = self._take_completions(handle, most) if self._topics else 0
+            taken = self._take_completions(handle, most) if self._pending else 0
             if taken < most:
                 count = _next_events(handle, self._events_address, most - taken)
                 if self._told and self._tells_at_once:

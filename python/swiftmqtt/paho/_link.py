@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from .. import _abi
 from .._answers import Answer, Connected
 from .._base import BATCH, BaseClient
 from .._library import QUICK
@@ -17,6 +20,7 @@ from ..message import Message, Will
 from ..payload import Adapters, Raw
 from ._ways import transport_options
 from .enums import MQTTProtocolVersion
+from .message import MQTTMessage
 from .properties import Properties
 
 if TYPE_CHECKING:
@@ -29,13 +33,16 @@ OUTBOX_BYTES = 1 << 22
 OUTBOX_MESSAGES = 8192
 # Payloads that are larger than this go in pieces.
 LARGE = 1 << 20
+# Those that are not larger than this are copied without giving the GIL away meanwhile.
+COPIED = 1 << 16
+_smq_publish = QUICK.smq_publish
 
 
 class Link(BaseClient):
     """What happens is put into `calls`, to be called by the loop once nothing of the library is held any more."""
 
     def __init__(self, options: dict[str, Any], manual_ack: bool):
-        self.calls: deque[tuple[Any, ...]] = deque()
+        self.calls: deque[Callable[[], object]] = deque()
         self.owner: Connection | None = None
         self.opened = False  # the network connection
         self.failed: Error | None = None  # why it could not be opened
@@ -51,11 +58,52 @@ class Link(BaseClient):
             **options,
         )
         self.acknowledges = not manual_ack
+        self._plain = _abi.Message()
+        self._plain_reference = ctypes.byref(self._plain)
+        self._plain_topic, self._plain_payload = self._plain.topic, self._plain.payload
+        self._last_topic = b""
 
     def begin(self) -> None:
         """smq_connect()"""
         self.opened, self.failed = False, None
         self._connect()
+
+    def publish_plain(self, message: MQTTMessage) -> bool:
+        """smq_publish() for a message without properties, with a struct that is made once; the owner's _published() is called
+        when it is. False: it did not take the message, which has to wait, or go another way."""
+        payload = message.payload
+        if message.properties is not None or len(payload) > COPIED:
+            return False
+        struct, topic = self._plain, message._topic
+        if topic != self._last_topic:
+            view = self._plain_topic
+            view.data, view.size = topic, len(topic)
+            self._last_topic = topic
+        view = self._plain_payload
+        view.data, view.size = payload, len(payload)
+        struct.qos, struct.retain = message.qos, message.retain
+        struct.cookie = cookie = next(self._cookies)
+        self._pending[cookie] = partial(self._plain_ended, message)
+        if _smq_publish(self._handle, self._plain_reference):
+            del self._pending[cookie]
+            return False
+        return True
+
+    def _plain_ended(self, message: MQTTMessage, result: Any, error: Error | None) -> None:
+        """A message of publish_plain() has ended."""
+        if self.owner:
+            self.calls.append(partial(self.owner._finished, message, result, error))
+
+    def _complete(self, ended: Iterator[tuple[int, ...]]) -> None:
+        """The success of a message of publish_plain() needs no Answer."""
+        pending, calls, owner = self._pending, self.calls, self.owner
+        for one in ended:
+            finish = pending.get(one[0])
+            if owner and one[1] == 0 and type(finish) is partial:
+                del pending[one[0]]
+                calls.append(partial(owner._published, finish.args[0], one[2]))
+            else:
+                super()._complete(iter((one,)))
 
     # BaseClient's hooks, and its private methods under names for the paho client.
 
@@ -85,32 +133,32 @@ class Link(BaseClient):
         owner = self.owner
         if owner and what in (LogItem.PING, LogItem.PONG):
             text = "Sending PINGREQ" if what == LogItem.PING else "Received PINGRESP"
-            self.calls.append((owner._debug, text))
+            self.calls.append(partial(owner._debug, text))
 
     def _on_messages(self, count: int) -> None:
         owner = self.owner
         for _ in range(count):
             message = self._waiting_messages.popleft()
             if owner:
-                self.calls.append((owner._arrived, self, message, self.identifier_of(message)))
+                self.calls.append(partial(owner._arrived, self, message, self.identifier_of(message)))
 
     def _on_connected(self, connected: Connected) -> None:
         owner = self.owner
         if owner:
             owner._established(self)
-            self.calls.append((owner._accepted, self, connected))
+            self.calls.append(partial(owner._accepted, self, connected))
 
     def _on_disconnected(self, ended: Error | None) -> None:
         owner = self.owner
         if not self.opened and ended:
             self.failed = ended
         elif owner:
-            self.calls.append((owner._ended, self, ended))
+            self.calls.append(partial(owner._ended, self, ended))
 
     def _on_room(self) -> None:
         owner = self.owner
         if owner:
-            self.calls.append((owner._feed,))
+            self.calls.append(owner._feed)
 
 
 class Socket:

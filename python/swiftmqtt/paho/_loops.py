@@ -234,5 +234,4 @@ class Loops(Connection):
                     return did
             did = True
             while link.calls:
-                call, *arguments = link.calls.popleft()
-                call(*arguments)
+                link.calls.popleft()()
