@@ -112,6 +112,9 @@ class Core:
         self._unacknowledged = 0  # of these
         self._is_taking = False  # events: what is the program's is called afterwards
         self._due: deque[tuple[Any, ...]] = deque()  # and this is what is called
+        self._plain = _abi.Message()  # of messages that have nothing special
+        self._plain_reference = ctypes.byref(self._plain)
+        self._plain_topic, self._plain_payload, self._plain_last = self._plain.topic, self._plain.payload, b""
         self._told: deque[tuple[int, int, int, int, int]] = deque()  # to the log hook, when it is safe
         self._log: LogHook | None = None
         self._limits = {name: getattr(built, name) for name in _LIMITS}
@@ -299,8 +302,8 @@ class Core:
         """What is entered around the calls on the library."""
         return Guard()
 
-    def _on_accepted(self) -> None:
-        """The library has something to be sent."""
+    def _on_accepted(self, cookie: int) -> None:
+        """The library has something to be sent; cookies are counted."""
         self._on_called()
 
     def _on_called(self) -> None:

@@ -19,6 +19,8 @@ from .errors import ArgumentError, ClosedError, Error, NoRoomError
 
 T = TypeVar("T")
 
+#: How many messages wait at most for the loop's next turn to be sent.
+FLUSHED = 64
 #: How often, in seconds, deadlines are looked at while messages wait for a program that does not take them.
 HELD_BACK_S = 1.0
 
@@ -104,6 +106,12 @@ class LoopClient(Named, BaseClient):
         self._timer = None
         self._ready()
 
+    def _on_accepted(self, cookie: int) -> None:
+        """The next turn of the loop sends it. What publishes much without giving the loop a turn is sent meanwhile."""
+        if not cookie % FLUSHED:
+            self._flush()
+        self._on_called()
+
     def _on_acknowledged(self) -> None:
         if self._held_back:
             self._on_called()
@@ -158,10 +166,19 @@ class LoopClient(Named, BaseClient):
 
     # ---- Waiting
 
-    def _publishing(self, struct: Any) -> asyncio.Future[Answer]:
+    def _publishing(self, struct: Any, is_quiet: bool = False) -> asyncio.Future[Answer]:
         future: asyncio.Future[Answer] = self._future()
-        self._publish(struct, into(future))
+        self._publish(struct, None if is_quiet else into(future))
         return future
+
+    def _publishing_plain(
+        self, topic: str, payload: object, qos: int = 0, retain: bool = False
+    ) -> asyncio.Future[Answer] | None:
+        """None: it was not accepted; _publishing() knows why."""
+        future: asyncio.Future[Answer] = self._attach().create_future()
+        if self._held_back:
+            self._go_on()
+        return future if self._publish_plain(topic, payload, qos, retain, into(future)) else None
 
     async def _with_room(self, begin: Callable[[], asyncio.Future[T]]) -> asyncio.Future[T]:
         """Returns the result of begin(), once there is room; tasks get room in the order in which they came."""

@@ -320,7 +320,7 @@ class Waiting(Named, BaseClient):
             else:
                 runner.wake_before(self._next_timeout_ms())
 
-    def _on_accepted(self) -> None:
+    def _on_accepted(self, cookie: int) -> None:
         """Sends at once; what a callback publishes is sent when the callback has returned."""
         runner = self._runner
         if runner and not runner.runs_here:

@@ -247,35 +247,43 @@ class Client(LoopClient):
         """Publishes a message, and waits until it is delivered as its QoS promises. If there is no room, it
         first waits for room. The arguments are those of :meth:`swiftmqtt.Client.publish`. Without a
         connection it waits for one: use asyncio.wait_for() to set a timeout. Cancelling it withdraws nothing."""
-        struct = self._message(
-            topic,
-            payload,
-            qos=qos,
-            retain=retain,
-            expiry_s=expiry_s,
-            overflow=overflow,
-            urgent=urgent,
-            content_type=content_type,
-            payload_format_indicator=payload_format_indicator,
-            response_topic=response_topic,
-            correlation_data=correlation_data,
-            user_properties=user_properties,
-            properties=properties,
+        is_plain = (
+            (content_type is payload_format_indicator is response_topic is correlation_data is None)
+            and (user_properties is properties is None)
+            and not (expiry_s or overflow or urgent)
         )
-        future = await self._with_room(lambda: self._publishing(struct))
+        future = self._publishing_plain(topic, payload, qos, retain) if is_plain and not self._room else None
+        if future is None:
+            struct = self._message(
+                topic,
+                payload,
+                qos=qos,
+                retain=retain,
+                expiry_s=expiry_s,
+                overflow=overflow,
+                urgent=urgent,
+                content_type=content_type,
+                payload_format_indicator=payload_format_indicator,
+                response_topic=response_topic,
+                correlation_data=correlation_data,
+                user_properties=user_properties,
+                properties=properties,
+            )
+            future = await self._with_room(lambda: self._publishing(struct))
         return await future
 
     def publish_soon(self, topic: str, payload: object = b"", **more: Any) -> asyncio.Future[Answer]:
         """Publishes a message without waiting: the next iteration of the loop sends it in one batch with what
         else is ready. Has the parameters of publish(), and `quiet`. Returns a future with the result of the
         message. Raises NoRoomError if there is no room now."""
-        self._attach()
+        if more.keys() <= {"qos", "retain"}:
+            future = self._publishing_plain(topic, payload, **more)
+            if future:
+                return future
+        else:
+            self._attach()
         struct = self._message(topic, payload, **more)
-        if more.get("quiet"):
-            future: asyncio.Future[Answer] = self._future()
-            self._publish(struct, None)
-            return future
-        return self._publishing(struct)
+        return self._publishing(struct, bool(more.get("quiet")))
 
     async def publish_stream(
         self, topic: str, source: bytes | BinaryIO | Source, size: int | None = None, **more: Any

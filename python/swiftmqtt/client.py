@@ -256,6 +256,15 @@ class Client(Waiting):
         Returns a token; its wait() raises if the message was not delivered as its QoS promises.
         """
         with self._guard:
+            token = Token(self)
+            if (
+                (content_type is payload_format_indicator is response_topic is correlation_data is None)
+                and (user_properties is properties is None)
+                and not (expiry_s or overflow or urgent or quiet)
+            ):
+                self._begin()
+                if self._publish_plain(topic, payload, qos, retain, token._finish):
+                    return token
             struct = self._message(
                 topic,
                 payload,
@@ -272,7 +281,6 @@ class Client(Waiting):
                 user_properties=user_properties,
                 properties=properties,
             )
-            token = Token(self)
             finish = None if quiet else token._finish
             self._with_room(lambda: self._publish(struct, finish), timeout)
             return token

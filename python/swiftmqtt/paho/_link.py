@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import threading
 from collections import deque
@@ -10,7 +9,6 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from .. import _abi
 from .._answers import Answer, Connected
 from .._base import BATCH, BaseClient
 from .._library import QUICK
@@ -33,9 +31,6 @@ OUTBOX_BYTES = 1 << 22
 OUTBOX_MESSAGES = 8192
 # Payloads that are larger than this go in pieces.
 LARGE = 1 << 20
-# Those that are not larger than this are copied without giving the GIL away meanwhile.
-COPIED = 1 << 16
-_smq_publish = QUICK.smq_publish
 
 
 class Link(BaseClient):
@@ -58,10 +53,6 @@ class Link(BaseClient):
             **options,
         )
         self.acknowledges = not manual_ack
-        self._plain = _abi.Message()
-        self._plain_reference = ctypes.byref(self._plain)
-        self._plain_topic, self._plain_payload = self._plain.topic, self._plain.payload
-        self._last_topic = b""
 
     def begin(self) -> None:
         """smq_connect()"""
@@ -69,25 +60,12 @@ class Link(BaseClient):
         self._connect()
 
     def publish_plain(self, message: MQTTMessage) -> bool:
-        """smq_publish() for a message without properties, with a struct that is made once; the owner's _published() is called
-        when it is. False: it did not take the message, which has to wait, or go another way."""
-        payload = message.payload
-        if message.properties is not None or len(payload) > COPIED:
+        """Publishes a message without properties; the owner's _published() is called when it is. False: the library did not
+        take it."""
+        if message.properties is not None:
             return False
-        struct, topic = self._plain, message._topic
-        if topic != self._last_topic:
-            view = self._plain_topic
-            view.data, view.size = topic, len(topic)
-            self._last_topic = topic
-        view = self._plain_payload
-        view.data, view.size = payload, len(payload)
-        struct.qos, struct.retain = message.qos, message.retain
-        struct.cookie = cookie = next(self._cookies)
-        self._pending[cookie] = partial(self._plain_ended, message)
-        if _smq_publish(self._handle, self._plain_reference):
-            del self._pending[cookie]
-            return False
-        return True
+        finish = partial(self._plain_ended, message)
+        return self._publish_bytes(message._topic, message.payload, message.qos, message.retain, finish) > 0
 
     def _plain_ended(self, message: MQTTMessage, result: Any, error: Error | None) -> None:
         """A message of publish_plain() has ended."""
