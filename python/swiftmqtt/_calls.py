@@ -10,6 +10,7 @@ from . import _abi, properties
 from ._checks import buffer, encoded_text, flag, number_to, seconds
 from ._core import Core, Finish
 from ._library import LIBRARY, QUICK
+from ._reference import Lent
 from ._source import puller
 from .constants import Protocol, Status
 from .errors import ArgumentError, check, error
@@ -18,6 +19,8 @@ from .properties import Properties, UserProperties
 
 #: Payloads that are not larger than this, in bytes, are copied without giving the GIL away meanwhile.
 COPIED = 1 << 16
+#: The largest payload that a message may have, if the rest of it had no bytes.
+MAXIMUM_BYTES = 268_435_455
 _smq_publish, _smq_ack = QUICK.smq_publish, QUICK.smq_ack
 
 #: Filters: one, several, or with their options.
@@ -154,6 +157,29 @@ class Calls(Core):
         cookie = self._expect(struct, finish)
         status = LIBRARY.smq_publish(self._open(), ctypes.byref(struct))
         self._accepted(status, cookie, struct, room="urgent" if struct.urgent else "outbox")
+
+    def _reference(self, struct: _abi.Message, lent: Lent, finish: Finish) -> None:
+        """smq_publish_reference()"""
+
+        def ended(result: Any, error: Any) -> None:
+            lent.release()
+            finish(result, error)
+
+        if lent.size > MAXIMUM_BYTES:
+            limit = f"and a message of MQTT has at most {MAXIMUM_BYTES:,} (section 2.1.4)"
+            raise ArgumentError(Status.TOO_LARGE, f"the payload has {lent.size:,} bytes, {limit}")
+        # The struct has a pointer to bytes there, and this is one to anything.
+        at = ctypes.addressof(struct) + _abi.Message.payload.offset
+        ctypes.c_void_p.from_address(at).value = lent.address if lent.size else None
+        struct.payload.size = lent.size
+        cookie = self._expect(struct, ended)
+        lent.is_out = True  # first: Ctrl-C may come before the status is looked at
+        status = LIBRARY.smq_publish_reference(self._open(), ctypes.byref(struct))
+        lent.is_out = status == Status.OK
+        what = ""
+        if status == Status.NOT_SUPPORTED and not self._limits["references"]:
+            what = "publish_reference() needs the option references, which is 0"
+        self._accepted(status, cookie, struct, what, "outbox" if status == Status.FULL else "")
 
     def _stream(self, struct: _abi.Message, size: int, source: Any, finish: Finish) -> None:
         """smq_publish_stream()"""

@@ -11,6 +11,7 @@ from ._answers import Answer, Connected
 from ._base import AuthenticateHook, CredentialsHook, Filters, LogHook, ResolveHook, WebSocketRequestHook
 from ._checks import flag
 from ._loop import LoopClient, into, look_at, within
+from ._reference import Lent
 from ._source import Source, size_of
 from ._undelivered import DRAIN_S, is_orderly, is_to_be_raised
 from .constants import LogLevel, Overflow, State, Status
@@ -298,6 +299,23 @@ class Client(LoopClient):
             return future
 
         return await (await self._with_room(begin))
+
+    async def publish_reference(self, topic: str, buffer: Any, **more: Any) -> Answer:
+        """Publishes a payload that stays where it is: see :meth:`swiftmqtt.Client.publish_reference`. Cancelling it withdraws
+        nothing: the client keeps the buffer until the message is complete."""
+        struct, lent = self._message(topic, b"", **more), Lent(buffer)
+
+        def begin() -> asyncio.Future[Answer]:
+            future: asyncio.Future[Answer] = self._future()
+            self._reference(struct, lent, into(future))
+            return future
+
+        try:
+            future = await self._with_room(begin)
+        finally:
+            if not lent.is_out:
+                lent.release()
+        return await future
 
     def submit(self, topic: str, payload: object = b"", **more: Any) -> None:
         """Publishes from any thread. Has the parameters of publish(). Raises NoRoomError if `submit_messages`

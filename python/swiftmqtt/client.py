@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal, cast
 from ._answers import Answer, Connected
 from ._base import AuthenticateHook, CredentialsHook, Filters, LogHook, ResolveHook, WebSocketRequestHook
 from ._checks import flag
+from ._reference import Lent
 from ._source import Source, size_of
 from ._token import Token
 from ._undelivered import DRAIN_S, is_orderly, is_to_be_raised
@@ -308,6 +309,27 @@ class Client(Waiting):
             token = Token(self)
             total = size_of(source) if size is None else size
             self._with_room(lambda: self._stream(struct, total, source, token._finish), timeout)
+            return token
+
+    def publish_reference(self, topic: str, buffer: Any, *, timeout: float | None = 0, **more: Any) -> Token:
+        """Publishes a payload that stays where it is: the kernel reads it from the program's memory. For large payloads, of
+        which no copy is to be made; up to MQTT's 268,435,455 bytes, also where they are larger than the outbox.
+
+        buffer   bytes, a bytearray, a memoryview, a mmap, an array, … with its bytes one behind the other. The client
+                 keeps it until the token has ended, and until then its bytes must not change: after a reconnect they
+                 are sent again. A bytearray cannot be resized meanwhile, and a mmap cannot be closed
+        more     as for publish(), but for `quiet` and `urgent`
+
+        `references` such messages may be incomplete at a time.
+        """
+        with self._guard:
+            struct = self._message(topic, b"", **more)
+            token, lent = Token(self), Lent(buffer)
+            try:
+                self._with_room(lambda: self._reference(struct, lent, token._finish), timeout)
+            finally:
+                if not lent.is_out:
+                    lent.release()
             return token
 
     def submit(self, topic: str, payload: object = b"", **more: Any) -> Future[Answer]:
