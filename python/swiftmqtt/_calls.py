@@ -21,6 +21,8 @@ from .properties import Properties, UserProperties
 COPIED = 1 << 16
 #: The largest payload that a message may have, if the rest of it had no bytes.
 MAXIMUM_BYTES = 268_435_455
+#: What the arguments of publish() say of a message's properties, from content_type on, if there are none.
+NO_PROPERTIES = (None, None, None, None, None, None)
 _smq_publish, _smq_ack = QUICK.smq_publish, QUICK.smq_ack
 
 #: Filters: one, several, or with their options.

@@ -9,6 +9,7 @@ from uuid import uuid4
 
 from ._answers import Answer, Connected
 from ._base import AuthenticateHook, CredentialsHook, Filters, LogHook, ResolveHook, WebSocketRequestHook
+from ._calls import NO_PROPERTIES
 from ._checks import flag
 from ._loop import LoopClient, into, look_at, within
 from ._reference import Lent
@@ -248,11 +249,8 @@ class Client(LoopClient):
         """Publishes a message, and waits until it is delivered as its QoS promises. If there is no room, it
         first waits for room. The arguments are those of :meth:`swiftmqtt.Client.publish`. Without a
         connection it waits for one: use asyncio.wait_for() to set a timeout. Cancelling it withdraws nothing."""
-        is_plain = (
-            (content_type is payload_format_indicator is response_topic is correlation_data is None)
-            and (user_properties is properties is None)
-            and not (expiry_s or overflow or urgent)
-        )
+        said = (content_type, payload_format_indicator, response_topic, correlation_data, user_properties, properties)
+        is_plain = said == NO_PROPERTIES and not (expiry_s or overflow or urgent)
         future = self._publishing_plain(topic, payload, qos, retain) if is_plain and not self._room else None
         if future is None:
             struct = self._message(

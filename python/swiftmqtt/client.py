@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal, cast
 
 from ._answers import Answer, Connected
 from ._base import AuthenticateHook, CredentialsHook, Filters, LogHook, ResolveHook, WebSocketRequestHook
+from ._calls import NO_PROPERTIES
 from ._checks import flag
 from ._reference import Lent
 from ._source import Source, size_of
@@ -258,11 +259,8 @@ class Client(Waiting):
         """
         with self._guard:
             token = Token(self)
-            if (
-                (content_type is payload_format_indicator is response_topic is correlation_data is None)
-                and (user_properties is properties is None)
-                and not (expiry_s or overflow or urgent or quiet)
-            ):
+            said = (content_type, payload_format_indicator, response_topic, correlation_data, user_properties, properties)
+            if said == NO_PROPERTIES and not (expiry_s or overflow or urgent or quiet):
                 self._begin()
                 if self._publish_plain(topic, payload, qos, retain, token._finish):
                     return token

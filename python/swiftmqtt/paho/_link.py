@@ -10,7 +10,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from .._answers import Answer, Connected
-from .._base import BATCH, BaseClient
+from .._base import BaseClient
+from .._core import BATCH
 from .._library import QUICK
 from ..constants import OFF, LogItem, LogLevel, Protocol
 from ..errors import Error
