@@ -4,6 +4,7 @@ client."""
 from __future__ import annotations
 
 import asyncio
+import signal
 import threading
 import time
 import warnings
@@ -348,3 +349,15 @@ def test_callbacks_run_in_the_clients_thread_while_another_waits(server, level):
         while not ran and time.monotonic() < deadline:
             time.sleep(0.001)
         assert ran == ["swiftmqtt"]
+
+
+def test_a_signal_handler_publishes_while_its_thread_waits(server, level):
+    """It is not what a handler should do, but it may as long as its thread is not in another call."""
+    with Client(server.url) as client:
+        client.subscribe(level).wait(5)
+        previous = signal.signal(signal.SIGALRM, lambda *_: client.publish(level, "from the handler"))
+        try:
+            signal.setitimer(signal.ITIMER_REAL, 0.1)
+            assert client.receive(10).text() == "from the handler"
+        finally:
+            signal.signal(signal.SIGALRM, previous)

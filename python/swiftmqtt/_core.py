@@ -42,7 +42,7 @@ Finish = Callable[[Any, "Error | None"], None]
 #: How many events are taken from the library in one call.
 BATCH = 64
 # What a message may be too large for, or find full.
-_LIMITS = ("urgent_bytes", "urgent_messages", "submit_bytes", "submit_messages", "outbox_bytes", "outbox_messages", "references")
+_LIMITS = "urgent_bytes urgent_messages submit_bytes submit_messages outbox_bytes outbox_messages references".split()
 
 
 class Core:

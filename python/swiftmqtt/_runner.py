@@ -187,8 +187,12 @@ class LeadersPoll:
         self._poll.register(self.bell.fileno(), select.POLLIN)
 
     def wait(self, timeout_ms: int) -> None:
-        """Until the library has something to do, or somebody rings."""
-        self._poll.poll(timeout_ms)
+        """Until the library has something to do, or somebody rings: a signal handler in this thread, too."""
+        ident, self.ident = self.ident, 0
+        try:
+            self._poll.poll(timeout_ms)
+        finally:
+            self.ident = ident
         if self.bell.is_rung:
             self.bell.quiet()
 
