@@ -250,7 +250,7 @@ class Client(LoopClient):
         first waits for room. The arguments are those of :meth:`swiftmqtt.Client.publish`. Without a
         connection it waits for one: use asyncio.wait_for() to set a timeout. Cancelling it withdraws nothing."""
         said = (content_type, payload_format_indicator, response_topic, correlation_data, user_properties, properties)
-        is_plain = said == NO_PROPERTIES and not (expiry_s or overflow or urgent)
+        is_plain = said == NO_PROPERTIES and urgent is False and not (expiry_s or overflow)
         future = self._publishing_plain(topic, payload, qos, retain) if is_plain and not self._room else None
         if future is None:
             struct = self._message(

@@ -260,7 +260,7 @@ class Client(Waiting):
         with self._guard:
             token = Token(self)
             said = (content_type, payload_format_indicator, response_topic, correlation_data, user_properties, properties)
-            if said == NO_PROPERTIES and not (expiry_s or overflow or urgent or quiet):
+            if said == NO_PROPERTIES and urgent is quiet is False and not (expiry_s or overflow):
                 self._begin()
                 if self._publish_plain(topic, payload, qos, retain, token._finish):
                     return token
