@@ -4,6 +4,7 @@ other thread and no polling."""
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
@@ -43,6 +44,7 @@ class LoopClient(Named, BaseClient):
     def __init__(self, url: str | None, inbox_maximum: int, **named: Any):
         # First what close() looks at, should the options be wrong.
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._loop_thread = 0
         self._timer: asyncio.TimerHandle | None = None
         self._soon: asyncio.Handle | None = None  # what the loop does in its next turn
         self._owes = False  # acknowledgements are to be sent in that turn, and maybe nothing else
@@ -60,9 +62,11 @@ class LoopClient(Named, BaseClient):
     def _attach(self) -> asyncio.AbstractEventLoop:
         """The loop that runs; from the first time on, it is the client's."""
         self._open()
+        if self._loop and self._is_in_loop():
+            return self._loop
         loop = asyncio.get_running_loop()
         if self._loop is None:
-            self._loop = loop
+            self._loop, self._loop_thread = loop, threading.get_ident()
             loop.add_reader(self._fd, self._ready)
             self._on_called()
         elif self._loop is not loop:
@@ -71,7 +75,12 @@ class LoopClient(Named, BaseClient):
 
     def _is_ready(self) -> bool:
         """Whether a message can be taken without waiting, and without anything else to be done."""
-        return bool(self._waiting_messages) and not self._held_back and self._loop is asyncio.get_running_loop()
+        return bool(self._waiting_messages) and not self._held_back and self._is_in_loop()
+
+    def _is_in_loop(self) -> bool:
+        """Whether the client's loop is the one that runs here. asyncio.get_running_loop() makes a system call each time, up to
+        Python 3.11."""
+        return self._loop is not None and self._loop_thread == threading.get_ident() and self._loop.is_running()
 
     def _future(self) -> asyncio.Future[Any]:
         return self._attach().create_future()
