@@ -7,6 +7,8 @@ enum Content {
 
   /// The largest payload that goes through the outbox.
   static let most = 524_288
+  /// The largest payload that a message may have, if the rest of it had no bytes (section 2.1.4).
+  static let limit = 268_435_455
 
   init(_ bytes: [UInt8]) { self = bytes.count > Self.most ? .large(LargePayload(bytes)) : .bytes(bytes) }
 }
@@ -19,7 +21,7 @@ func content(of source: Arguments.Source) throws(ExitError) -> Content {
     let descriptor = try opened(path, option: "-f")
     let state = System.state(descriptor)
     let name = Text(path.printable)
-    if state.size > 268_435_455 { throw tooLarge(name, "-f: ") }
+    if state.size > Content.limit { throw tooLarge(name, "-f: ") }
     if state.size > Content.most { return .large(LargePayload(descriptor, state, name)) }
     return try content(of: descriptor, name: name, option: "-f: ")
   case .nothing, .lines: return .bytes([])
@@ -60,7 +62,7 @@ struct Lines {
     if count < 0 && count != -4 {
       throw ExitError(text: "-l: standard input cannot be read: \(System.errorText(Int32(-count)))")
     }
-    if buffer.count > 268_435_455 { throw ExitError(text: "-l: a line is larger than a message can be") }
+    if buffer.count > Content.limit { throw tooLarge("a line", "-l: ") }
   }
 
   /// A whole line without its end; the last one may have none.

@@ -47,14 +47,14 @@ func readAll(of descriptor: Int32, name: Text, option: Text, _ take: ([UInt8]) -
     }
     if count < 0 { throw ExitError(text: "\(option)cannot read \(name): \(System.errorText(Int32(-count)))") }
     size += piece.count
-    if size > 268_435_455 { throw tooLarge(name, option) }
+    if size > Content.limit { throw tooLarge(name, option) }
     if !piece.isEmpty { take(piece) }
     if count == 0 { return }
   }
 }
 
 func tooLarge(_ name: Text, _ option: Text) -> ExitError {
-  ExitError(text: "\(option)\(name) is larger than a message can be")
+  ExitError(text: "\(option)\(name) is larger than a message can be: MQTT allows \(Content.limit) bytes")
 }
 
 /// The words of each line, without empty lines and comments.

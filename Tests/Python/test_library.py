@@ -22,10 +22,9 @@ UNUSED = {
     "smq_next_match",
     "smq_respond",
     "smq_wait",
-    "smq_next_events",
-    "smq_next_completions",
+    "smq_next_event",
+    "smq_hold",
     "smq_publish_reserve",
-    "smq_publish_reference",
     "smq_publish_text",
     "smq_subscribe_to",
     "smq_unsubscribe_from",
@@ -236,7 +235,7 @@ def test_every_option_of_the_header_can_be_given():
 
     fields = {name for name, *_ in _abi.Options._fields_}
     ours = set(_options.Options.__annotations__) | {"url"}
-    elsewhere = {"size", "flags", "properties", "handlers", "handler_bytes", "tls", "tls_settings", "references"}
+    elsewhere = {"size", "flags", "properties", "handlers", "handler_bytes", "tls", "tls_settings"}
     assert fields - ours == elsewhere
 
 

@@ -50,6 +50,36 @@ def test_a_file_takes_no_memory(broker: Mosquitto, large: Path):
 
 
 @pytest.mark.skipif(bool(TARGET), reason="the emulator has memory of its own")
+def test_a_file_is_never_resident(misbehaving, large: Path):
+    """Not even as pages of a map, which the limit of the test above does not count. The reader is slow, so that there is
+    time to look; the pages before what it has read would be there."""
+    process = start("pub", *misbehaving("slow_reader"), "-t", "a", "-q", "1", "-f", large)
+    peak, deadline = 0, time.monotonic() + 3
+    while time.monotonic() < deadline and process.poll() is None:
+        status = Path(f"/proc/{process.pid}/status").read_text(encoding="ascii")
+        peak = max([peak, *(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM"))])
+        time.sleep(0.01)
+    process.kill()
+    process.wait()
+    assert 0 < peak < 8_000  # kilobytes
+
+
+def test_a_file_that_is_too_large(broker: Mosquitto, tmp_path: Path):
+    """It has no bytes on the disk; MQTT's limit is for the rest of the packet, too."""
+    path = tmp_path / "file"
+    path.touch()
+    os.truncate(path, 268_435_456)
+    result = smq("pub", *broker.address, "-t", "a", "-f", path)
+    assert (result.returncode, result.stdout) == (1, b"")
+    limit = "is larger than a message can be: MQTT allows 268435455 bytes"
+    assert result.stderr.decode() == f"smq pub: -f: {path} {limit}\n"
+    os.truncate(path, 268_435_455)
+    result = smq("pub", *broker.address, "-t", "a", "-f", path)
+    assert (result.returncode, result.stdout) == (1, b"")
+    assert b"it is larger than the broker, or MQTT, allows" in result.stderr
+
+
+@pytest.mark.skipif(bool(TARGET), reason="the emulator has memory of its own")
 def test_standard_input_is_in_memory_once(broker: Mosquitto, large: Path):
     with open(large, "rb") as file:
         published(broker, large, "-s", limit=(64 + 16) * MB, stdin=file)

@@ -139,7 +139,7 @@ OTHER = [
     (["help", "nothing"], 'smq help: "nothing" is not a command'),
     (["pub", "-t", "a", "-f", "/nonexistent"], "smq pub: -f: cannot open /nonexistent: No such file or directory"),
     (["pub", "-t", "a", "-f", "/"], "smq pub: -f: cannot read /: Is a directory"),
-    (["pub", "-t", "a", "-f", "/dev/zero"], "smq pub: -f: /dev/zero is larger than a message can be"),
+    (["pub", "-t", "a", "-f", "/dev/zero"], "smq pub: -f: /dev/zero is larger than a message can be: MQTT allows 268435455 bytes"),
     (["pub", "-t", "a", "-s"], "smq pub: -s: standard input is empty"),
     ([*PUB, "-o", "/nonexistent"], "smq pub: -o: cannot open /nonexistent: No such file or directory"),
     ([*PUB, "-o", "/"], "smq pub: -o: cannot read /: Is a directory"),

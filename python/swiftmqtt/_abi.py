@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import struct
 from typing import TYPE_CHECKING, Any
 
 
@@ -186,6 +187,32 @@ class Event(Sized):
     )
 
 
+def unpacker(of: Any, names: str) -> struct.Struct:
+    """Takes the fields with these names out of an array of structs, in the order in which they stand there: in one call,
+    where ctypes would make an object for each. "topic.size" is a field of a field."""
+    format, at = "=", 0
+    for name in names.split():
+        offset, kind = 0, of
+        for part in name.split("."):
+            offset += getattr(kind, part).offset
+            kind = dict(kind._fields_)[part]
+        format += f"{offset - at}x{_FORMATS[ctypes.sizeof(kind), kind in _SIGNED]}"
+        at = offset + ctypes.sizeof(kind)
+    return struct.Struct(f"{format}{ctypes.sizeof(of) - at}x")
+
+
+_SIGNED = (ctypes.c_int32, ctypes.c_int64)
+_FORMATS = {(1, False): "B", (2, False): "H", (4, False): "I", (8, False): "Q", (4, True): "i", (8, True): "q"}
+
+#: What most events consist of.
+EVENT_FIELDS = unpacker(
+    Event,
+    "type status cookie properties.data properties.size topic.data topic.size payload.data payload.size payload_total qos "
+    "retain duplicate part token subscription_identifier",
+)
+COMPLETION_FIELDS = unpacker(Completion, "cookie status reason_code latency_ms")
+
+
 class Stats(Sized):
     """smq_stats"""
 
@@ -317,10 +344,11 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {  # name: (result, arguments)
     "smq_websocket_request": (I32, [CLIENT, P(BytesIn), P(BytesIn)]),
     "smq_publish": (I32, [CLIENT, P(Message)]),
     "smq_publish_stream": (I32, [CLIENT, P(Message), PULL, ANY]),
+    "smq_publish_reference": (I32, [CLIENT, P(Message)]),
     "smq_subscribe": (I32, [CLIENT, P(Subscriptions)]),
     "smq_unsubscribe": (I32, [CLIENT, P(Subscriptions)]),
-    "smq_next_event": (I32, [CLIENT, P(Event)]),
-    "smq_hold": (I32, [CLIENT]),
+    "smq_next_events": (I32, [CLIENT, ANY, U32]),
+    "smq_next_completions": (I32, [CLIENT, ANY, U32]),
     "smq_ack": (I32, [CLIENT, U64, U32, P(BytesIn)]),
     "smq_packet_identifier": (I32, [CLIENT, U64]),
     "smq_request": (I32, [CLIENT, P(Message), P(BytesIn), U32]),

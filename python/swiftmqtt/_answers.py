@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from .constants import Completed, Protocol
 from .properties import Properties
@@ -26,6 +27,22 @@ class Answer:
     properties: Properties
     latency_ms: int
     completed: Completed
+
+    def __getattr__(self, name: str) -> Any:
+        """The properties of an answer that came without any are made when somebody asks for them."""
+        if name != "properties":
+            raise AttributeError(name)
+        made = self.__dict__["properties"] = Properties()
+        return made
+
+
+def plain(reason_code: int, latency_ms: int) -> Answer:
+    """The answer to a message, with which nothing else came."""
+    answer = Answer.__new__(Answer)
+    answer.__dict__.update(
+        reason_code=reason_code, reason_codes=(), reason_string="", latency_ms=latency_ms, completed=Completed.PUBLISH
+    )
+    return answer
 
 
 @dataclass(frozen=True)

@@ -1,21 +1,24 @@
-"""What both clients have in common: what the events of a smq_client do, which are taken one by one.
+"""What both clients have in common: what the events of a smq_client do, which are taken in batches.
 
 Nothing here waits. Client waits with poll(), aio.Client has the loop wait; both call _service() when it is time, and
 take events with _take() as long as there are any.
+
+A batch of events, and what their pointers point to, is valid until the library is called again in one of a few ways. So
+nothing of the program's is called before all of a batch is taken: it might make such a call, or close the client.
 """
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from . import _abi, errors
-from ._answers import Answer, Connected
+from ._answers import Answer, Connected, plain
 from ._calls import Calls, Filters
 from ._checks import buffer, encoded_text, listed
-from ._core import AuthenticateHook, CredentialsHook, Finish, LogHook, ResolveHook, text_of
-from ._library import LIBRARY
+from ._core import BATCH, AuthenticateHook, CredentialsHook, Finish, LogHook, ResolveHook, text_of
+from ._library import LIBRARY, QUICK
 from ._websocket import WebSocketRequestHook, request_of
 from .constants import Completed, EventType, Protocol, Status
 from .errors import ArgumentError, Error, check, error
@@ -39,20 +42,28 @@ _AS_ASKED = (Status.EXPIRED, Status.DROPPED, Status.REPLACED)
 # What an answer to an attempt gets that is over, or whose time was up, before a hook had the answer.
 _LATE = (Status.STATE, Status.TOKEN)
 _string_at = ctypes.string_at
+_EVENT_BYTES, _COMPLETION_BYTES = ctypes.sizeof(_abi.Event), ctypes.sizeof(_abi.Completion)
+_MESSAGE, _WHOLE = int(EventType.MESSAGE), _PART_FIRST | _PART_LAST
+_next_events, _next_completions, _smq_ack = QUICK.smq_next_events, QUICK.smq_next_completions, QUICK.smq_ack
 
 
 class BaseClient(Calls):
     """A client of the library, and what its events do."""
 
     _inbox_maximum = 0xFFFFFFFF  # messages that may wait for the program
+    _tells_at_once = False  # the log hook is not the program's, and calls nothing
 
     # ---- What the clients may want to know
 
     def _on_room(self) -> None:
         """There is room in the outbox again."""
 
-    def _on_message(self) -> None:
-        """_waiting_messages has one more."""
+    def _on_messages(self, count: int) -> None:
+        """_waiting_messages has so many more."""
+
+    def _on_acknowledged(self) -> None:
+        """The library has an acknowledgement to be sent."""
+        self._on_called()
 
     def _on_connected(self, connected: Connected) -> None:
         """A connection came up."""
@@ -65,22 +76,53 @@ class BaseClient(Calls):
 
     def _later(self, function: Callable[..., object], *arguments: Any) -> None:
         """Calls what is the program's, now, or when the client is not in use."""
-        function(*arguments)
+        if self._is_taking:
+            self._due.append((function, *arguments))
+        else:
+            function(*arguments)
 
     # ---- For the clients
 
-    def _take(self) -> bool:
-        """Takes an event, and does what it says; False if there is none."""
-        got = LIBRARY.smq_next_event(self._open(), self._event_reference)
+    def _take(self, most: int) -> int:
+        """Takes at most so many events, in one batch, and does what they say. Returns how many there were."""
+        handle, memory = self._open(), self._kept[0]  # which a signal handler that calls close() would else give back
+        if self._is_taking:
+            return 0  # such a handler again
+        self._is_taking = True
+        try:
+            taken = self._take_completions(handle, most) if self._pending else 0
+            if taken < most:
+                count = _next_events(handle, self._events_address, most - taken)
+                if self._told and self._tells_at_once:
+                    self._tell()
+                if count > 0:
+                    taken += count
+                    _whole_batch(self._take_batch, enumerate(_events(self._events_view[: count * _EVENT_BYTES])))
+                elif count < 0:
+                    check(count)
+        finally:
+            self._is_taking = False
+            del memory
         if self._told:
             self._tell()
-        if got != 1:
-            check(got)
-            return False
-        take = _TAKES.get(self._event.type)
-        if take:
-            take(self, self._event)
-        return True
+        if self._due:
+            return self._call_due() + taken
+        return taken
+
+    def _take_all(self) -> None:
+        """Takes what there is."""
+        while self._handle is not None and self._take(max(1, self._most(False))):
+            pass
+
+    def _call_due(self) -> int:
+        """Calls what is the program's, and was put off; returns how many calls that were. After an exception the rest
+        waits for the next time."""
+        called = 0
+        while self._due:
+            function, *arguments = self._due.popleft()
+            function(*arguments)
+            called += 1
+        return called
 
     def _has_failed(self) -> bool:
         """Whether the last attempt failed, and no other server is tried at once."""
@@ -89,10 +131,27 @@ class BaseClient(Calls):
     def _next_message(self) -> Message:
         """The next of those that wait; from now on it is the program's, and unless that said otherwise acknowledged."""
         message = self._waiting_messages.popleft()
-        if not self._manual_ack and message._token:
+        token = message._token
+        if token and not self._manual_ack:
+            message._token = 0
             self._unacknowledged -= 1
-            message.ack()
+            status = _smq_ack(self._handle, token, 0, None)
+            if status < 0 and status != Status.TOKEN:  # its session is gone, and with it what was to be acknowledged
+                check(status)
+            self._on_acknowledged()
         return message
+
+    def _most(self, is_awaited: object) -> int:
+        """How many events to take in one batch, so that there are never more messages than _has_many() knows; 0: so many are
+        there. is_awaited: something that may be behind more messages than that is; then it is at least 1."""
+        if is_awaited and self._unacknowledged:
+            self._relieve()
+        most = BATCH
+        if self._receive_maximum > 1 and not self._manual_ack:
+            most = min(most, self._receive_maximum - 1 - self._unacknowledged)
+        if is_awaited:
+            return max(1, most)
+        return max(0, min(most, self._inbox_maximum - len(self._waiting_messages)))
 
     def _has_many(self) -> bool:
         """So many messages wait for the program that the server is to wait, too. With one more in the library, that nobody
@@ -121,6 +180,71 @@ class BaseClient(Calls):
 
     # ---- Events
 
+    def _take_completions(self, handle: int, most: int) -> int:
+        """Takes the ends of messages that say no more than that; returns how many there were."""
+        count: int = _next_completions(handle, self._completions_address, most)
+        if count > 0:
+            _whole_batch(self._complete, _ended(self._completions_view[: count * _COMPLETION_BYTES]))
+        return count if count >= 0 else check(count)
+
+    def _complete(self, ended: Iterator[tuple[int, ...]]) -> None:
+        pending, topics, streams = self._pending, self._topics, self._streams
+        for cookie, status, reason_code, latency_ms in ended:
+            finish, topic = pending.pop(cookie, None), topics.pop(cookie, None)
+            if streams and cookie in streams or status:
+                stream = self._end_stream(cookie)
+                if status:
+                    failed = error(status, reason_code=reason_code, protocol=self._protocol)
+                    self._failed(failed, finish, stream, topic)
+                    continue
+            if finish:
+                finish(plain(reason_code, latency_ms), None)
+
+    def _end_stream(self, cookie: int) -> list[BaseException]:
+        """What the source of a stream raised that has ended, if the message was one."""
+        stream = self._streams.pop(cookie, None)
+        if not stream:
+            return []
+        self._on_room()  # for the next stream; the library does not tell
+        raised: list[BaseException] = stream[-1]
+        return raised
+
+    def _take_batch(self, events: Iterator[tuple[int, tuple[int, ...]]]) -> None:
+        """Does what the events of a batch say; the pointers are valid as long as it lasts."""
+        put, string_at, new, maximum = self._waiting_messages.append, _string_at, Message.__new__, self._message_maximum
+        count = unacknowledged = 0
+        try:
+            for index, fields in events:
+                kind, status, cookie, raw_at, raw, topic_at, topic, at, size, total, qos, retain, again, part, token, of = fields
+                if kind != _MESSAGE:
+                    take = _TAKES.get(kind)
+                    if take:
+                        take(self, self._events[index])
+                    continue
+                if part == _WHOLE and size <= maximum:
+                    message = new(Message)
+                    message._client = self
+                    message.topic = string_at(topic_at, topic).decode("utf-8", "replace") if topic else ""
+                    message.payload = string_at(at, size) if size else b""
+                    message.qos, message.retain, message.duplicate = qos, bool(retain), bool(again)
+                    message.status, message.payload_total, message.subscription_identifier = status, total, of
+                    message._raw_properties, message._properties = string_at(raw_at, raw) if raw else b"", None
+                    message._token = token
+                    if token:
+                        unacknowledged += 1
+                else:
+                    arrived = self._received(self._events[index])
+                    if not arrived:
+                        continue
+                    message = arrived
+                put(message)
+                count += 1
+        finally:
+            if unacknowledged:
+                self._unacknowledged += unacknowledged
+            if count:
+                self._on_messages(count)
+
     def _take_connected(self, event: _abi.Event) -> None:
         self._protocol = event.protocol
         self._ended = self._failure = None
@@ -148,11 +272,9 @@ class BaseClient(Calls):
 
     def _take_completed(self, event: _abi.Event) -> None:
         finish, topic = self._pending.pop(event.cookie, None), self._topics.pop(event.cookie, None)
-        stream = self._streams.pop(event.cookie, None) if self._streams else None
-        if stream:
-            self._on_room()  # for the next stream; the library does not tell
+        raised = self._end_stream(event.cookie)
         if event.status:
-            self._failed(_event_error(event), finish, stream[-1] if stream else [], topic)
+            self._failed(_event_error(event), finish, raised, topic)
             return
         if not finish:
             return
@@ -183,12 +305,6 @@ class BaseClient(Calls):
 
     def _take_room(self, event: _abi.Event) -> None:
         self._on_room()
-
-    def _take_message(self, event: _abi.Event) -> None:
-        message = self._received(event)
-        if message:
-            self._waiting_messages.append(message)
-            self._on_message()
 
     def _take_reply(self, event: _abi.Event) -> None:
         finish, topic = self._pending.pop(event.cookie, None), self._topics.pop(event.cookie, None)
@@ -230,7 +346,6 @@ class BaseClient(Calls):
         message._raw_properties, message._properties = _bytes(event.properties), None
         message._token = event.token
         if message._token:
-            LIBRARY.smq_hold(self._handle)
             self._unacknowledged += 1
         return message
 
@@ -328,13 +443,29 @@ _TAKES: dict[int, Callable[[BaseClient, _abi.Event], None]] = {
     EventType.DISCONNECTED: BaseClient._take_disconnected,
     EventType.COMPLETED: BaseClient._take_completed,
     EventType.ROOM: BaseClient._take_room,
-    EventType.MESSAGE: BaseClient._take_message,
     EventType.AUTHENTICATE: BaseClient._take_authenticate,
     EventType.REPLY: BaseClient._take_reply,
     EventType.SUBSCRIPTION_LOST: BaseClient._take_subscription_lost,
     EventType.CREDENTIALS: BaseClient._take_credentials,
     EventType.ADDRESSES: BaseClient._take_addresses,
 }
+
+
+_events, _ended = _abi.EVENT_FIELDS.iter_unpack, _abi.COMPLETION_FIELDS.iter_unpack
+
+
+def _whole_batch(do: Callable[[Iterator[Any]], None], batch: Iterator[Any]) -> None:
+    """Does all of a batch, even if Ctrl-C or the source of a stream raises something in the middle: what the library has
+    handed out would be lost. Raises the first of it at the end."""
+    raised: BaseException | None = None
+    while True:
+        try:
+            do(batch)
+            break
+        except BaseException as why:
+            raised = raised or why
+    if raised:
+        raise raised
 
 
 def _bytes(view: _abi.BytesOut) -> bytes:

@@ -20,6 +20,11 @@ class Bell:
         """Readable while it rings."""
         return self._read
 
+    @property
+    def is_rung(self) -> bool:
+        """Whether somebody has rung it since it was last quieted."""
+        return self._rung
+
     def ring(self) -> None:
         """Until somebody calls quiet()."""
         if not self._rung:

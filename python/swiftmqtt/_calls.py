@@ -9,12 +9,21 @@ from typing import Any, Union
 from . import _abi, properties
 from ._checks import buffer, encoded_text, flag, number_to, seconds
 from ._core import Core, Finish
-from ._library import LIBRARY
+from ._library import LIBRARY, QUICK
+from ._reference import Lent
 from ._source import puller
 from .constants import Protocol, Status
 from .errors import ArgumentError, check, error
 from .message import Subscription
 from .properties import Properties, UserProperties
+
+#: Payloads that are not larger than this, in bytes, are copied without giving the GIL away meanwhile.
+COPIED = 1 << 16
+#: The largest payload that a message may have, if the rest of it had no bytes.
+MAXIMUM_BYTES = 268_435_455
+#: What the arguments of publish() say of a message's properties, from content_type on, if there are none.
+NO_PROPERTIES = (None, None, None, None, None, None)
+_smq_publish, _smq_ack = QUICK.smq_publish, QUICK.smq_ack
 
 #: Filters: one, several, or with their options.
 Filters = Union[str, Subscription, Iterable[Union[str, Subscription]]]
@@ -109,11 +118,70 @@ class Calls(Core):
             )
         return struct
 
+    def _publish_plain(self, topic: str, payload: object, qos: int, retain: bool, finish: Finish | None) -> bool:
+        """Publishes a message that has nothing special. False: it was not accepted; _message() and _publish() know why."""
+        if type(topic) is not str or type(payload) is not bytes or type(qos) is not int or type(retain) is not bool:
+            return False
+        try:
+            encoded = topic.encode()
+        except UnicodeEncodeError:
+            return False
+        cookie = self._publish_bytes(encoded, payload, qos, retain, finish)
+        if not cookie:
+            return False
+        if finish:
+            self._topics[cookie] = topic
+        self._on_accepted(cookie)
+        return True
+
+    def _publish_bytes(self, topic: bytes, payload: bytes, qos: int, retain: bool, finish: Finish | None) -> int:
+        """smq_publish(), with a struct that is made once. Returns the cookie; 0: it was not accepted."""
+        if len(payload) > COPIED or not 0 <= qos <= 2:
+            return 0
+        struct = self._plain
+        if topic != self._plain_last:
+            view = self._plain_topic
+            view.data, view.size = topic, len(topic)
+            self._plain_last = topic
+        view = self._plain_payload
+        view.data, view.size = payload, len(payload)
+        struct.qos, struct.retain = qos, retain
+        struct.cookie = cookie = next(self._cookies)
+        if finish:
+            self._pending[cookie] = finish
+        if _smq_publish(self._open(), self._plain_reference):
+            self._pending.pop(cookie, None)
+            return 0
+        return cookie
+
     def _publish(self, struct: _abi.Message, finish: Finish | None) -> None:
         """smq_publish(). `finish` is told how it ended, unless the message is quiet."""
         cookie = self._expect(struct, finish)
         status = LIBRARY.smq_publish(self._open(), ctypes.byref(struct))
         self._accepted(status, cookie, struct, room="urgent" if struct.urgent else "outbox")
+
+    def _reference(self, struct: _abi.Message, lent: Lent, finish: Finish) -> None:
+        """smq_publish_reference()"""
+
+        def ended(result: Any, error: Any) -> None:
+            lent.release()
+            finish(result, error)
+
+        if lent.size > MAXIMUM_BYTES:
+            limit = f"and a message of MQTT has at most {MAXIMUM_BYTES:,} (section 2.1.4)"
+            raise ArgumentError(Status.TOO_LARGE, f"the payload has {lent.size:,} bytes, {limit}")
+        # The struct has a pointer to bytes there, and this is one to anything.
+        at = ctypes.addressof(struct) + _abi.Message.payload.offset
+        ctypes.c_void_p.from_address(at).value = lent.address if lent.size else None
+        struct.payload.size = lent.size
+        cookie = self._expect(struct, ended)
+        lent.is_out = True  # first: Ctrl-C may come before the status is looked at
+        status = LIBRARY.smq_publish_reference(self._open(), ctypes.byref(struct))
+        lent.is_out = status == Status.OK
+        what = ""
+        if status == Status.NOT_SUPPORTED and not self._limits["references"]:
+            what = "publish_reference() needs the option references, which is 0"
+        self._accepted(status, cookie, struct, what, "outbox" if status == Status.FULL else "")
 
     def _stream(self, struct: _abi.Message, size: int, source: Any, finish: Finish) -> None:
         """smq_publish_stream()"""
@@ -182,7 +250,7 @@ class Calls(Core):
                 encoded = _encode_properties(None, reason_string=reason_string)
                 packed = ctypes.byref(_abi.BytesIn(encoded, len(encoded)))
             code = number_to("reason_code", reason_code, 0xFF, Status.REASON_CODE)
-            status = LIBRARY.smq_ack(self._open(), token, code, packed)
+            status = _smq_ack(self._open(), token, code, packed)
             if status != Status.TOKEN:  # its session is gone, and with it what was to be acknowledged
                 check(status)
             self._on_called()
@@ -208,7 +276,7 @@ class Calls(Core):
         """Checks the result of a call that publishes or subscribes. room: the part of the library that may be
         too small, or full."""
         if status == Status.OK:
-            self._on_accepted()
+            self._on_accepted(cookie)
             return
         finish = self._pending.pop(cookie, None)
         self._topics.pop(cookie, None)

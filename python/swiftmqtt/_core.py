@@ -16,7 +16,7 @@ from typing import Any, Union
 from . import _abi, _options
 from ._answers import Connected, ServerLimits
 from ._checks import flag, function, number_to
-from ._library import LIBRARY
+from ._library import LIBRARY, QUICK
 from ._undelivered import Failures, count_in
 from ._websocket import WebSocketRequestHook
 from .constants import LogItem, LogLevel, OptionFlag, Protocol, State, Status
@@ -39,8 +39,10 @@ AuthenticateHook = Callable[[bytes], bytes]
 Finish = Callable[[Any, "Error | None"], None]
 
 
+#: How many events are taken from the library in one call.
+BATCH = 64
 # What a message may be too large for, or find full.
-_LIMITS = ("urgent_bytes", "urgent_messages", "submit_bytes", "submit_messages", "outbox_bytes", "outbox_messages")
+_LIMITS = "urgent_bytes urgent_messages submit_bytes submit_messages outbox_bytes outbox_messages references".split()
 
 
 class Core:
@@ -65,7 +67,7 @@ class Core:
         log_level: int = LogLevel.INFO,
         **options: Any,
     ):
-        flags = OptionFlag.PARTS
+        flags = OptionFlag.PARTS | OptionFlag.HOLD
         if not flag("reconnect", reconnect):
             flags |= OptionFlag.NO_RECONNECT
         if credentials:
@@ -93,8 +95,13 @@ class Core:
         self._servers, self._proxy = _options.servers(built, url), _options.proxy(built)
         self._guard: Any = self._made_guard()
         self._submitting = threading.RLock()  # close() waits for who is in submit()
-        self._event = _abi.Event()
-        self._event_reference = ctypes.byref(self._event)
+        self._events = (_abi.Event * BATCH)()
+        self._events[0].size = ctypes.sizeof(_abi.Event)
+        self._events_address = ctypes.addressof(self._events)
+        self._events_view = memoryview(self._events).cast("B")
+        self._completions = (_abi.Completion * BATCH)()
+        self._completions_address = ctypes.addressof(self._completions)
+        self._completions_view = memoryview(self._completions).cast("B")
         self._pending: dict[int, Finish] = {}
         self._topics: dict[int, str] = {}  # of those of these that are messages
         self._failures = Failures()
@@ -103,6 +110,11 @@ class Core:
         self._arriving: bytearray | None = None  # a message that comes in parts
         self._waiting_messages: deque[Message] = deque()
         self._unacknowledged = 0  # of these
+        self._is_taking = False  # events: what is the program's is called afterwards
+        self._due: deque[tuple[Any, ...]] = deque()  # and this is what is called
+        self._plain = _abi.Message()  # of messages that have nothing special
+        self._plain_reference = ctypes.byref(self._plain)
+        self._plain_topic, self._plain_payload, self._plain_last = self._plain.topic, self._plain.payload, b""
         self._told: deque[tuple[int, int, int, int, int]] = deque()  # to the log hook, when it is safe
         self._log: LogHook | None = None
         self._limits = {name: getattr(built, name) for name in _LIMITS}
@@ -273,7 +285,7 @@ class Core:
 
     def _next_timeout_ms(self) -> int:
         """When _service() is next due: in milliseconds; 0: now, -1: never."""
-        timeout_ms: int = LIBRARY.smq_next_timeout_ms(self._open())
+        timeout_ms: int = _next_timeout_ms(self._open())
         return timeout_ms if timeout_ms >= -1 else check(timeout_ms)
 
     def _tell(self) -> None:
@@ -290,8 +302,8 @@ class Core:
         """What is entered around the calls on the library."""
         return Guard()
 
-    def _on_accepted(self) -> None:
-        """The library has something to be sent."""
+    def _on_accepted(self, cookie: int) -> None:
+        """The library has something to be sent; cookies are counted."""
         self._on_called()
 
     def _on_called(self) -> None:
@@ -315,6 +327,9 @@ class Guard:
 
     def __exit__(self, *_: object) -> None:
         self.lock.release()
+
+
+_next_timeout_ms = QUICK.smq_next_timeout_ms
 
 
 def _appending(told: deque[Any]) -> Callable[..., object]:

@@ -45,6 +45,21 @@ def load() -> ctypes.CDLL:
     )
 
 
+def quick(library: ctypes.CDLL) -> ctypes.PyDLL:
+    """The same functions, called without giving the GIL to another thread: for those that neither wait nor make a system
+    call. Giving it away costs more than they take, most of all where another thread wants it."""
+    found = ctypes.PyDLL(library._name, handle=library._handle)
+    declare(found)
+    return found
+
+
+def declare(library: ctypes.CDLL) -> None:
+    """The types of the functions."""
+    for name, (result, arguments) in _abi.FUNCTIONS.items():
+        function = getattr(library, name)
+        function.restype, function.argtypes = result, arguments
+
+
 def check(library: ctypes.CDLL, path: str) -> None:
     """Declares the functions, and compares version and struct layouts."""
     missing = [name for name in _abi.FUNCTIONS if not hasattr(library, name)]
@@ -60,9 +75,7 @@ def check(library: ctypes.CDLL, path: str) -> None:
         )
     if missing:
         raise ImportError(f"{path} is too old a libswiftmqtt: it has no {missing[0]}()")
-    for name, (result, arguments) in _abi.FUNCTIONS.items():
-        function = getattr(library, name)
-        function.restype, function.argtypes = result, arguments
+    declare(library)
     wrong = next(differences(library), None)
     if wrong:
         raise ImportError(f"{path} has another ABI than this package: {wrong}")
@@ -97,3 +110,4 @@ def differences(library: Any) -> Iterator[str]:
 
 
 LIBRARY = load()
+QUICK = quick(LIBRARY)

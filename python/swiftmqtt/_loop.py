@@ -4,6 +4,7 @@ other thread and no polling."""
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
@@ -19,6 +20,8 @@ from .errors import ArgumentError, ClosedError, Error, NoRoomError
 
 T = TypeVar("T")
 
+#: How many messages wait at most for the loop's next turn to be sent.
+FLUSHED = 64
 #: How often, in seconds, deadlines are looked at while messages wait for a program that does not take them.
 HELD_BACK_S = 1.0
 
@@ -41,8 +44,10 @@ class LoopClient(Named, BaseClient):
     def __init__(self, url: str | None, inbox_maximum: int, **named: Any):
         # First what close() looks at, should the options be wrong.
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._timer: asyncio.Handle | None = None
-        self._soon = False  # whether the timer is the loop's next turn
+        self._loop_thread = 0
+        self._timer: asyncio.TimerHandle | None = None
+        self._soon: asyncio.Handle | None = None  # what the loop does in its next turn
+        self._owes = False  # acknowledgements are to be sent in that turn, and maybe nothing else
         self._held_back = False
         self._takers: deque[asyncio.Future[None]] = deque()  # those who wait for a message,
         self._room: deque[asyncio.Future[None]] = deque()  # for room in the outbox,
@@ -57,14 +62,25 @@ class LoopClient(Named, BaseClient):
     def _attach(self) -> asyncio.AbstractEventLoop:
         """The loop that runs; from the first time on, it is the client's."""
         self._open()
+        if self._loop and self._is_in_loop():
+            return self._loop
         loop = asyncio.get_running_loop()
         if self._loop is None:
-            self._loop = loop
+            self._loop, self._loop_thread = loop, threading.get_ident()
             loop.add_reader(self._fd, self._ready)
             self._on_called()
         elif self._loop is not loop:
             raise ArgumentError(Status.STATE, "the client belongs to another loop: that in which it was first awaited")
         return loop
+
+    def _is_ready(self) -> bool:
+        """Whether a message can be taken without waiting, and without anything else to be done."""
+        return bool(self._waiting_messages) and not self._held_back and self._is_in_loop()
+
+    def _is_in_loop(self) -> bool:
+        """Whether the client's loop is the one that runs here. asyncio.get_running_loop() makes a system call each time, up to
+        Python 3.11."""
+        return self._loop is not None and self._loop_thread == threading.get_ident() and self._loop.is_running()
 
     def _future(self) -> asyncio.Future[Any]:
         return self._attach().create_future()
@@ -74,42 +90,70 @@ class LoopClient(Named, BaseClient):
         loop = self._loop
         if loop is None or self._handle is None or self._soon:
             return
-        timeout_ms = self._next_timeout_ms()
-        if self._timer:
-            self._timer.cancel()
-            self._timer = None
+        timeout_ms = 0 if self._due else self._next_timeout_ms()
         if timeout_ms == 0 and not self._held_back:
-            self._soon = True
-            self._timer = loop.call_soon(self._ready)
+            self._soon = loop.call_soon(self._ready)
         elif self._held_back:
             if timeout_ms == 0:
                 self._flush()
-            self._timer = loop.call_later(HELD_BACK_S, self._ready)
+            self._set_timer(HELD_BACK_S)
         elif timeout_ms > 0:
-            self._timer = loop.call_later(timeout_ms / 1000, self._ready)
+            self._set_timer(timeout_ms / 1000)
+
+    def _set_timer(self, seconds: float) -> None:
+        """Has _ready() called in so many seconds, or earlier: a timer that is due earlier stays. Most of the time the deadline
+        moves on with each message, and to look once in vain costs less than to set it each time."""
+        if self._loop:
+            due = self._loop.time() + seconds
+            if self._timer:
+                if self._timer.when() <= due:
+                    return
+                self._timer.cancel()
+            self._timer = self._loop.call_at(due, self._by_timer)
+
+    def _by_timer(self) -> None:
+        self._timer = None
+        self._ready()
+
+    def _on_accepted(self, cookie: int) -> None:
+        """The next turn of the loop sends it. What publishes much without giving the loop a turn is sent meanwhile."""
+        if not cookie % FLUSHED:
+            self._flush()
+        self._on_called()
+
+    def _on_acknowledged(self) -> None:
+        if self._held_back:
+            self._on_called()
+        elif not self._soon and self._loop:
+            self._owes = True
+            self._soon = self._loop.call_soon(self._ready)
+
+    def _pay(self) -> None:
+        """Sends acknowledgements before a task waits for messages: at once, and without another turn of the loop."""
+        if self._owes and self._soon:
+            self._soon.cancel()
+            self._soon, self._owes = None, False
+            self._flush()
+            self._on_called()
 
     def _ready(self) -> None:
         """Runs the client: there is something to do."""
-        self._soon = False
+        self._soon, self._owes = None, False
         if self._handle is None:
             return
         with self._guard:
             try:
                 self._service()
                 while self._handle is not None:
-                    if self._is_full():
+                    most = self._most(self._pending or self._changes)
+                    if not most:
                         self._hold_back()
                         break
-                    if not self._take():
+                    if not self._take(most):
                         break
-                    if self._pending and self._unacknowledged:
-                        self._relieve()
             finally:
                 if self._handle is not None:
                     self._on_called()
-
-    def _is_full(self) -> bool:
-        return self._has_many() and not self._pending and not self._changes
 
     def _hold_back(self) -> None:
         """Stops reading until a task takes messages, or waits for an answer."""
@@ -131,10 +175,19 @@ class LoopClient(Named, BaseClient):
 
     # ---- Waiting
 
-    def _publishing(self, struct: Any) -> asyncio.Future[Answer]:
+    def _publishing(self, struct: Any, is_quiet: bool = False) -> asyncio.Future[Answer]:
         future: asyncio.Future[Answer] = self._future()
-        self._publish(struct, into(future))
+        self._publish(struct, None if is_quiet else into(future))
         return future
+
+    def _publishing_plain(
+        self, topic: str, payload: object, qos: int = 0, retain: bool = False
+    ) -> asyncio.Future[Answer] | None:
+        """None: it was not accepted; _publishing() knows why."""
+        future: asyncio.Future[Answer] = self._attach().create_future()
+        if self._held_back:
+            self._go_on()
+        return future if self._publish_plain(topic, payload, qos, retain, into(future)) else None
 
     async def _with_room(self, begin: Callable[[], asyncio.Future[T]]) -> asyncio.Future[T]:
         """Returns the result of begin(), once there is room; tasks get room in the order in which they came."""
@@ -201,8 +254,10 @@ class LoopClient(Named, BaseClient):
 
     # ---- What happens
 
-    def _on_message(self) -> None:
-        self._wake_taker()
+    def _on_messages(self, count: int) -> None:
+        while count and self._takers:
+            self._wake_taker()
+            count -= 1
 
     def _wake_taker(self) -> None:
         while self._takers:
@@ -219,25 +274,26 @@ class LoopClient(Named, BaseClient):
     def _on_connected(self, connected: Connected) -> None:
         self._wake_changes()
         if self.on_connected:
-            self.on_connected(connected)
+            self._later(self.on_connected, connected)
 
     def _on_disconnected(self, ended: Error | None) -> None:
         self._wake_changes()
         if self.state == State.DISCONNECTED:
             self._wake_all_takers()
         if self.on_disconnected:
-            self.on_disconnected(ended)
+            self._later(self.on_disconnected, ended)
 
     def _on_subscription_lost(self, filter: str, ended: Error) -> None:
         if self.on_subscription_lost:
-            self.on_subscription_lost(filter, ended)
+            self._later(self.on_subscription_lost, filter, ended)
 
     def _on_closed(self) -> None:
         loop = self._loop
         if loop and not loop.is_closed():
             loop.remove_reader(self._fd)
-            if self._timer:
-                self._timer.cancel()
+            for handle in (self._timer, self._soon):
+                if handle:
+                    handle.cancel()
         self._loop = None
         self._wake_changes()
         self._wake_all_takers()

@@ -64,7 +64,10 @@ class Named:
                     raise TypeError(f"a method {name}() would never be called: {INSTEAD[name]}")
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name[0] != "_" and name not in self.__dict__ and not hasattr(type(self), name):
+        if name[0] == "_":
+            object.__setattr__(self, name, value)
+            return
+        if name not in self.__dict__ and not hasattr(type(self), name):
             if _is_ours(type(self)) or name in INSTEAD or name.startswith("on_"):
                 raise AttributeError(self._unknown(name))
         if name.startswith("on_"):

@@ -30,6 +30,7 @@ DEFAULTS = {
     "urgent_messages": 16,
     "urgent_bytes": 1 << 14,
     "stream_bytes": 1 << 14,
+    "references": 16,
 }
 
 FLAGS = {
@@ -44,7 +45,7 @@ FLAGS = {
 }
 BELOW_TEXTS = ("tls_name", "alpn", "proxy", "websocket_path", "websocket_protocol", "bind_device", "bind_address")
 TEXTS = ("url", "host", "client_id", "user_name", "password", *BELOW_TEXTS)
-BELOW_NUMBERS = (*_abi.WEBSOCKET_NUMBERS, *_abi.SOCKET_NUMBERS)
+BELOW_NUMBERS = (*_abi.WEBSOCKET_NUMBERS, *_abi.SOCKET_NUMBERS, "references")
 PROPERTIES = (
     "request_response_information",
     "request_problem_information",
@@ -133,6 +134,7 @@ class Options(TypedDict, total=False):
     topic_alias_bytes: int
     replies: int
     stream_bytes: int
+    references: int
     reconnect_min_ms: int
     reconnect_max_ms: int
     stable_ms: int

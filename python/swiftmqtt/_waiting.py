@@ -16,7 +16,7 @@ from ._base import BaseClient
 from ._checks import flag, number_to, seconds
 from ._core import Guard
 from ._names import Named
-from ._runner import EVENTS, HELD_BACK_MS, MAXIMUM_WAIT_MS, PATIENCE_S, Runner, Turns
+from ._runner import CALLS_S, EVENTS, HELD_BACK_MS, MAXIMUM_WAIT_MS, PATIENCE_S, Runner, Turns
 from ._undelivered import DRAIN_S, Undelivered
 from .constants import State, Status
 from .errors import ArgumentError, ClosedError, Error, NoRoomError
@@ -45,6 +45,7 @@ class Waiting(Named, BaseClient):
         self._waiters = 0  # threads that wait for something to happen,
         self._askers = 0  # and of these those for whom messages are not to be in the way
         self._all_told = True  # nothing waits in the library to be taken
+        self._news = False  # the thread has taken something since it last looked at who waits
         self._thrown: BaseException | None = None  # by a callback: it ends the program
         self._broken: Error | None = None  # why there is no thread any more
         self._ends_in = 0  # the thread in which the process ends
@@ -76,15 +77,14 @@ class Waiting(Named, BaseClient):
         self._without_thread("service()")
         with self._guard:
             self._service()
-            while self._take():
-                pass
+            self._take_all()
             return bool(self._waiting_messages)
 
     def next_timeout(self) -> float | None:
         """Returns in how many seconds service() needs to be called even if fileno() stays silent; None:
         never."""
         self._without_thread("next_timeout()")
-        timeout_ms = self._next_timeout_ms()
+        timeout_ms = 0 if self._due else self._next_timeout_ms()
         return None if timeout_ms < 0 else timeout_ms / 1000
 
     def fileno(self) -> int:
@@ -164,6 +164,8 @@ class Waiting(Named, BaseClient):
         if self._runner is None:
             return Undelivered(self)  # nobody runs it any more
         self._ends_in = threading.get_ident()
+        with self._guard:
+            self._runner.wake()  # so that nobody else leads
         return self._left(timeout, 1.0)
 
     def _left_to_parent(self) -> None:
@@ -206,39 +208,64 @@ class Waiting(Named, BaseClient):
     def _turn(self, runner: Runner) -> int | None:
         """One iteration of the thread; returns how long it may wait then, or None at the end."""
         with self._guard.lock:
-            runner.due = 0.0
             if self._handle is None:
                 return None
-            try:
-                self._service()
-                self._all_told = self._taken()
-                timeout_ms = self._next_timeout_ms()
-            except Error as broken:
-                self._broken, self._all_told = broken, True
-                self._guard.changed.notify_all()
-                return None
-            except BaseException as ends:  # of the source of a stream
-                self._throw(ends)
-                return 0
-            if self._waiters:
-                self._guard.changed.notify_all()
-            self._hear(runner)
-            if runner.calls:
-                return 0
-            runner.held_back = self._is_full()
-            if runner.held_back:
-                return runner.sleeps_for(HELD_BACK_MS if timeout_ms < 0 else min(timeout_ms or HELD_BACK_MS, HELD_BACK_MS))
-            return runner.sleeps_for(timeout_ms)
+            pause_ms = runner.parks()
+            if pause_ms is not None:
+                return 0 if runner.calls else pause_ms
+            timeout_ms = self._serve(runner)
+            if self._waiters and self._news:
+                runner.told = True
+            return 0 if runner.calls else timeout_ms
+
+    def _serve(self, runner: Runner) -> int | None:
+        """Does what is due. Returns how long nothing will be, or None at the end."""
+        runner.begins()
+        was_told, self._news = self._all_told, False
+        try:
+            self._service()
+            self._all_told = self._taken()
+            timeout_ms = self._next_timeout_ms()
+        except Error as broken:
+            self._broken, self._all_told = broken, True
+            self._guard.changed.notify_all()
+            return None
+        except BaseException as ends:  # of the source of a stream
+            self._throw(ends)
+            return 0
+        self._news = self._news or was_told != self._all_told
+        if self._waiters and self._news:
+            self._guard.changed.notify_all()
+        self._hear(runner)
+        runner.held_back = self._is_full()
+        if runner.held_back:
+            timeout_ms = HELD_BACK_MS if timeout_ms < 0 else min(timeout_ms or HELD_BACK_MS, HELD_BACK_MS)
+        return runner.sleeps_for(timeout_ms)
+
+    def _lead(self, runner: Runner, left_s: float) -> None:
+        """Runs the client in this thread, until there is something new, or the time is up."""
+        self._open()
+        timeout_ms = self._serve(runner)
+        if runner.calls:
+            runner.bell.ring()  # they are called in the client's thread
+        if self._news or not timeout_ms or runner.leader is None:
+            return
+        left_ms = min(int(left_s * 1000) + 1, MAXIMUM_WAIT_MS)
+        with self._guard.left():
+            runner.leader.wait(left_ms if timeout_ms < 0 else min(timeout_ms, left_ms))
 
     def _taken(self) -> bool:
         """Takes events; returns whether there are no more."""
-        for _ in range(EVENTS):
-            if self._handle is None or self._is_full():
+        left = EVENTS
+        while left > 0 and self._handle is not None:
+            most = self._most(self._pending or self._askers)
+            if not most:
                 return False
-            if not self._take():
+            taken = self._take(most)
+            if not taken:
                 return True
-            if self._unacknowledged and (self._askers or self._pending):
-                self._relieve()
+            self._news = True
+            left -= taken
         return False
 
     def _is_full(self) -> bool:
@@ -274,7 +301,7 @@ class Waiting(Named, BaseClient):
         if self._runner:
             self._runner.calls.append((function, *arguments))
         else:
-            function(*arguments)
+            super()._later(function, *arguments)
 
     def _tell(self) -> None:
         """Calls the log hook with new entries; with a thread, _hear() does so."""
@@ -287,16 +314,16 @@ class Waiting(Named, BaseClient):
 
     def _on_called(self) -> None:
         runner = self._runner
-        if runner and self._handle is not None and not runner.is_mine:
+        if runner and self._handle is not None and not runner.runs_here:
             if self._told or runner.calls:
                 runner.wake()
             else:
                 runner.wake_before(self._next_timeout_ms())
 
-    def _on_accepted(self) -> None:
+    def _on_accepted(self, cookie: int) -> None:
         """Sends at once; what a callback publishes is sent when the callback has returned."""
         runner = self._runner
-        if runner and not runner.is_mine:
+        if runner and not runner.runs_here:
             if runner.thread.is_alive():
                 runner.needed = self
             self._flush()
@@ -306,7 +333,7 @@ class Waiting(Named, BaseClient):
 
     def _on_closed(self) -> None:
         if self._runner:
-            self._runner.wake()
+            self._runner.wake_all()
             self._guard.changed.notify_all()
 
     # ---- For the client
@@ -335,11 +362,15 @@ class Waiting(Named, BaseClient):
         self._may_wait()
         self._waiters += 1
         self._askers += relieve
+        leads = has_led = False
         try:
-            if runner.held_back or relieve and self._unacknowledged:
+            if runner.leader and relieve and self._unacknowledged:
                 runner.wake()
             while True:
                 if self._ends_in not in (0, threading.get_ident()):
+                    if leads:
+                        leads = False
+                        self._stop_leading(runner)
                     self._guard.changed.wait()  # with the process: that needs no telling
                     continue
                 if condition():
@@ -351,12 +382,33 @@ class Waiting(Named, BaseClient):
                 left = MAXIMUM_WAIT_MS / 1000 if deadline is None else deadline - time.monotonic()
                 if left <= 0:
                     raise TimeoutError(f"{what} did not come within {timeout} s")
-                self._guard.changed.wait(min(left, MAXIMUM_WAIT_MS / 1000))
+                if not leads and runner.leader is None:
+                    runner.lead(self._fd)
+                    leads = True
+                if leads:
+                    if has_led and (self._guard.guests or self._waiters > 1):
+                        self._guard.give_way()
+                    self._lead(runner, left)
+                    has_led = True
+                else:
+                    self._guard.changed.wait(min(left, MAXIMUM_WAIT_MS / 1000))
+                runner.told = False
             if self._thrown:
                 self._begin()
         finally:
             self._waiters -= 1
             self._askers -= relieve
+            if leads:
+                self._stop_leading(runner)
+        if leads and runner.calls:
+            # A program that waited for a token may expect that its callbacks were called. Not forever: they may wait, too.
+            self._guard.changed.wait_for(lambda: not (runner.calls or runner.calling), CALLS_S)
+
+    def _stop_leading(self, runner: Runner) -> None:
+        """Another thread that waits leads from now on; if there is none, the client's thread soon does."""
+        runner.stop_leading()
+        if self._waiters:
+            self._guard.changed.notify_all()
 
     def _nothing_comes(self) -> ArgumentError:
         why = "the client is disconnected: nothing would ever happen" if self._was_begun else "connect() was never called"
@@ -377,9 +429,7 @@ class Waiting(Named, BaseClient):
     ) -> None:
         """Runs the client in this thread."""
         while not condition():
-            if self._take():
-                if relieve and self._unacknowledged:
-                    self._relieve()
+            if self._take(max(1, self._most(relieve))):
                 continue
             timeout_ms = self._next_timeout_ms()
             if timeout_ms:
@@ -393,8 +443,7 @@ class Waiting(Named, BaseClient):
                 self._poll.poll(min(timeout_ms, MAXIMUM_WAIT_MS))
             self._service()
             if deadline is not None and time.monotonic() >= deadline:
-                while self._take():
-                    pass
+                self._take_all()
                 if condition():
                     return
                 raise TimeoutError(f"{what} did not come within {timeout} s")
@@ -436,8 +485,7 @@ class Waiting(Named, BaseClient):
             self._until_heard()
             return
         self._run_until(lambda: self.state == State.DISCONNECTED, timeout, "the end")
-        while not self.closed and self._take():
-            pass
+        self._take_all()
 
     def _until_heard(self) -> None:
         """Waits for callbacks that are due, unless this is one; not for those that do not return."""
@@ -451,8 +499,11 @@ class Waiting(Named, BaseClient):
 
     # ---- What happens
 
-    def _on_message(self) -> None:
-        pass  # who waits is told at the end of the turn
+    def _on_acknowledged(self) -> None:
+        """Wakes the thread up, once for all that is acknowledged until it has seen that; unless it is going to look."""
+        runner = self._runner
+        if runner and runner.due and (runner.leader or not runner.is_parked) and not runner.runs_here:
+            runner.wake()
 
     def _on_room(self) -> None:
         self._room = True

@@ -9,8 +9,10 @@ from uuid import uuid4
 
 from ._answers import Answer, Connected
 from ._base import AuthenticateHook, CredentialsHook, Filters, LogHook, ResolveHook, WebSocketRequestHook
+from ._calls import NO_PROPERTIES
 from ._checks import flag
 from ._loop import LoopClient, into, look_at, within
+from ._reference import Lent
 from ._source import Source, size_of
 from ._undelivered import DRAIN_S, is_orderly, is_to_be_raised
 from .constants import LogLevel, Overflow, State, Status
@@ -41,8 +43,9 @@ class Messages(AsyncIterator[Message]):
         return self
 
     async def __anext__(self) -> Message:
+        client = self._client
         try:
-            return await self._client.receive()
+            return client._next_message() if client._is_ready() else await client.receive()
         except ClosedError:
             raise StopAsyncIteration from None
 
@@ -246,35 +249,40 @@ class Client(LoopClient):
         """Publishes a message, and waits until it is delivered as its QoS promises. If there is no room, it
         first waits for room. The arguments are those of :meth:`swiftmqtt.Client.publish`. Without a
         connection it waits for one: use asyncio.wait_for() to set a timeout. Cancelling it withdraws nothing."""
-        struct = self._message(
-            topic,
-            payload,
-            qos=qos,
-            retain=retain,
-            expiry_s=expiry_s,
-            overflow=overflow,
-            urgent=urgent,
-            content_type=content_type,
-            payload_format_indicator=payload_format_indicator,
-            response_topic=response_topic,
-            correlation_data=correlation_data,
-            user_properties=user_properties,
-            properties=properties,
-        )
-        future = await self._with_room(lambda: self._publishing(struct))
+        said = (content_type, payload_format_indicator, response_topic, correlation_data, user_properties, properties)
+        is_plain = said == NO_PROPERTIES and urgent is False and not (expiry_s or overflow)
+        future = self._publishing_plain(topic, payload, qos, retain) if is_plain and not self._room else None
+        if future is None:
+            struct = self._message(
+                topic,
+                payload,
+                qos=qos,
+                retain=retain,
+                expiry_s=expiry_s,
+                overflow=overflow,
+                urgent=urgent,
+                content_type=content_type,
+                payload_format_indicator=payload_format_indicator,
+                response_topic=response_topic,
+                correlation_data=correlation_data,
+                user_properties=user_properties,
+                properties=properties,
+            )
+            future = await self._with_room(lambda: self._publishing(struct))
         return await future
 
     def publish_soon(self, topic: str, payload: object = b"", **more: Any) -> asyncio.Future[Answer]:
         """Publishes a message without waiting: the next iteration of the loop sends it in one batch with what
         else is ready. Has the parameters of publish(), and `quiet`. Returns a future with the result of the
         message. Raises NoRoomError if there is no room now."""
-        self._attach()
+        if more.keys() <= {"qos", "retain"}:
+            future = self._publishing_plain(topic, payload, **more)
+            if future:
+                return future
+        else:
+            self._attach()
         struct = self._message(topic, payload, **more)
-        if more.get("quiet"):
-            future: asyncio.Future[Answer] = self._future()
-            self._publish(struct, None)
-            return future
-        return self._publishing(struct)
+        return self._publishing(struct, bool(more.get("quiet")))
 
     async def publish_stream(
         self, topic: str, source: bytes | BinaryIO | Source, size: int | None = None, **more: Any
@@ -289,6 +297,23 @@ class Client(LoopClient):
             return future
 
         return await (await self._with_room(begin))
+
+    async def publish_reference(self, topic: str, buffer: Any, **more: Any) -> Answer:
+        """Publishes a payload that stays where it is: see :meth:`swiftmqtt.Client.publish_reference`. Cancelling it withdraws
+        nothing: the client keeps the buffer until the message is complete."""
+        struct, lent = self._message(topic, b"", **more), Lent(buffer)
+
+        def begin() -> asyncio.Future[Answer]:
+            future: asyncio.Future[Answer] = self._future()
+            self._reference(struct, lent, into(future))
+            return future
+
+        try:
+            future = await self._with_room(begin)
+        finally:
+            if not lent.is_out:
+                lent.release()
+        return await future
 
     def submit(self, topic: str, payload: object = b"", **more: Any) -> None:
         """Publishes from any thread. Has the parameters of publish(). Raises NoRoomError if `submit_messages`
@@ -360,10 +385,11 @@ class Client(LoopClient):
         while not self._waiting_messages:
             if self.closed:
                 raise ClosedError()
-            if self.state == State.DISCONNECTED and not self._take():
+            if self.state == State.DISCONNECTED and not self._take(max(1, self._most(False))):
                 if not self._was_begun:
                     raise ArgumentError(Status.STATE, "connect() was never called")
                 raise self._ended or ClosedError("the client is disconnected")
+            self._pay()
             taker: asyncio.Future[None] = self._future()
             self._takers.append(taker)
             try:

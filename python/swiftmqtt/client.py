@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal, cast
 
 from ._answers import Answer, Connected
 from ._base import AuthenticateHook, CredentialsHook, Filters, LogHook, ResolveHook, WebSocketRequestHook
+from ._calls import NO_PROPERTIES
 from ._checks import flag
+from ._reference import Lent
 from ._source import Source, size_of
 from ._token import Token
 from ._undelivered import DRAIN_S, is_orderly, is_to_be_raised
@@ -256,6 +258,12 @@ class Client(Waiting):
         Returns a token; its wait() raises if the message was not delivered as its QoS promises.
         """
         with self._guard:
+            token = Token(self)
+            said = (content_type, payload_format_indicator, response_topic, correlation_data, user_properties, properties)
+            if said == NO_PROPERTIES and urgent is quiet is False and not (expiry_s or overflow):
+                self._begin()
+                if self._publish_plain(topic, payload, qos, retain, token._finish):
+                    return token
             struct = self._message(
                 topic,
                 payload,
@@ -272,7 +280,6 @@ class Client(Waiting):
                 user_properties=user_properties,
                 properties=properties,
             )
-            token = Token(self)
             finish = None if quiet else token._finish
             self._with_room(lambda: self._publish(struct, finish), timeout)
             return token
@@ -300,6 +307,27 @@ class Client(Waiting):
             token = Token(self)
             total = size_of(source) if size is None else size
             self._with_room(lambda: self._stream(struct, total, source, token._finish), timeout)
+            return token
+
+    def publish_reference(self, topic: str, buffer: Any, *, timeout: float | None = 0, **more: Any) -> Token:
+        """Publishes a payload that stays where it is: the kernel reads it from the program's memory. For large payloads, of
+        which no copy is to be made; up to MQTT's 268,435,455 bytes, also where they are larger than the outbox.
+
+        buffer   bytes, a bytearray, a memoryview, a mmap, an array, … with its bytes one behind the other. The client
+                 keeps it until the token has ended, and until then its bytes must not change: after a reconnect they
+                 are sent again. A bytearray cannot be resized meanwhile, and a mmap cannot be closed
+        more     as for publish(), but for `quiet` and `urgent`
+
+        `references` such messages may be incomplete at a time.
+        """
+        with self._guard:
+            struct = self._message(topic, b"", **more)
+            token, lent = Token(self), Lent(buffer)
+            try:
+                self._with_room(lambda: self._reference(struct, lent, token._finish), timeout)
+            finally:
+                if not lent.is_out:
+                    lent.release()
             return token
 
     def submit(self, topic: str, payload: object = b"", **more: Any) -> Future[Answer]:
@@ -436,7 +464,8 @@ class Client(Waiting):
         """Returns the next message. Raises TimeoutError when the time is up; ArgumentError if none can arrive
         because the client is disconnected."""
         with self._guard:
-            self._run_until(lambda: self._waiting_messages, timeout, "a message", relieve=False)
+            if not self._waiting_messages or self._runner is None or self._thrown or self._broken:
+                self._run_until(lambda: self._waiting_messages, timeout, "a message", relieve=False)
             message = self._next_message()
             runner = self._runner
             if runner and runner.held_back and self._has_few():

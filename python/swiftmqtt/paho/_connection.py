@@ -273,13 +273,24 @@ class Connection(Transports):
     def _arrived(self, link: Link, own: Message, identifier: int) -> None:
         """A message."""
 
+    def _published(self, message: MQTTMessage, reason_code: int) -> None:
+        """A message is published."""
+
+    def _finished(self, message: MQTTMessage, result: Any, error: Error | None) -> None:
+        """It ended in another way."""
+
     def _feed(self) -> None:
         """There is room for what waits."""
 
     # ---- Logging
 
+    @property
+    def _logs(self) -> bool:
+        """Whether anything is logged, so that what is to be logged is worth to be written."""
+        return self._logger is not None or self.on_log is not None
+
     def _debug(self, text: str) -> None:
-        if self._logger is not None or self.on_log is not None:
+        if self._logs:
             self._log(MQTT_LOG_DEBUG, text)
 
     def _log(self, level: LogLevel, text: str) -> None:

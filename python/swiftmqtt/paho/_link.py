@@ -5,18 +5,21 @@ from __future__ import annotations
 import os
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from .._answers import Answer, Connected
 from .._base import BaseClient
-from .._library import LIBRARY
+from .._core import BATCH
+from .._library import QUICK
 from ..constants import OFF, LogItem, LogLevel, Protocol
 from ..errors import Error
 from ..message import Message, Will
 from ..payload import Adapters, Raw
 from ._ways import transport_options
 from .enums import MQTTProtocolVersion
+from .message import MQTTMessage
 from .properties import Properties
 
 if TYPE_CHECKING:
@@ -35,7 +38,7 @@ class Link(BaseClient):
     """What happens is put into `calls`, to be called by the loop once nothing of the library is held any more."""
 
     def __init__(self, options: dict[str, Any], manual_ack: bool):
-        self.calls: deque[Callable[[], None]] = deque()
+        self.calls: deque[Callable[[], object]] = deque()
         self.owner: Connection | None = None
         self.opened = False  # the network connection
         self.failed: Error | None = None  # why it could not be opened
@@ -57,9 +60,34 @@ class Link(BaseClient):
         self.opened, self.failed = False, None
         self._connect()
 
+    def publish_plain(self, message: MQTTMessage) -> bool:
+        """Publishes a message without properties; the owner's _published() is called when it is. False: the library did not
+        take it."""
+        if message.properties is not None:
+            return False
+        finish = partial(self._plain_ended, message)
+        return self._publish_bytes(message._topic, message.payload, message.qos, message.retain, finish) > 0
+
+    def _plain_ended(self, message: MQTTMessage, result: Any, error: Error | None) -> None:
+        """A message of publish_plain() has ended."""
+        if self.owner:
+            self.calls.append(partial(self.owner._finished, message, result, error))
+
+    def _complete(self, ended: Iterator[tuple[int, ...]]) -> None:
+        """The success of a message of publish_plain() needs no Answer."""
+        pending, calls, owner = self._pending, self.calls, self.owner
+        for one in ended:
+            finish = pending.get(one[0])
+            if owner and one[1] == 0 and type(finish) is partial:
+                del pending[one[0]]
+                calls.append(partial(owner._published, finish.args[0], one[2]))
+            else:
+                super()._complete(iter((one,)))
+
     # BaseClient's hooks, and its private methods under names for the paho client.
 
-    take = BaseClient._take
+    _tells_at_once = True
+
     service = BaseClient._service
     flush = BaseClient._flush
     next_timeout_ms = BaseClient._next_timeout_ms
@@ -70,9 +98,13 @@ class Link(BaseClient):
     subscribe_filters = BaseClient._subscribe
     acknowledge = BaseClient._ack
 
+    def take(self) -> int:
+        """Takes a batch of events; returns how many there were."""
+        return self._take(BATCH)
+
     def identifier_of(self, message: Message) -> int:
         """The Packet Identifier of a message that is not acknowledged; 0: it has none."""
-        return max(0, LIBRARY.smq_packet_identifier(self._open(), message._token)) if message._token else 0
+        return max(0, QUICK.smq_packet_identifier(self._open(), message._token)) if message._token else 0
 
     def _logged(self, level: LogLevel, what: LogItem | int, number: int, other: int) -> None:
         if what == LogItem.OPENED:
@@ -80,26 +112,27 @@ class Link(BaseClient):
         owner = self.owner
         if owner and what in (LogItem.PING, LogItem.PONG):
             text = "Sending PINGREQ" if what == LogItem.PING else "Received PINGRESP"
-            self.calls.append(lambda: owner._debug(text))
+            self.calls.append(partial(owner._debug, text))
 
-    def _on_message(self) -> None:
-        message, owner = self._waiting_messages.popleft(), self.owner
-        if owner:
-            identifier = self.identifier_of(message)
-            self.calls.append(lambda: owner._arrived(self, message, identifier))
+    def _on_messages(self, count: int) -> None:
+        owner = self.owner
+        for _ in range(count):
+            message = self._waiting_messages.popleft()
+            if owner:
+                self.calls.append(partial(owner._arrived, self, message, self.identifier_of(message)))
 
     def _on_connected(self, connected: Connected) -> None:
         owner = self.owner
         if owner:
             owner._established(self)
-            self.calls.append(lambda: owner._accepted(self, connected))
+            self.calls.append(partial(owner._accepted, self, connected))
 
     def _on_disconnected(self, ended: Error | None) -> None:
         owner = self.owner
         if not self.opened and ended:
             self.failed = ended
         elif owner:
-            self.calls.append(lambda: owner._ended(self, ended))
+            self.calls.append(partial(owner._ended, self, ended))
 
     def _on_room(self) -> None:
         owner = self.owner

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import Any
 
 from ..constants import State, Status
@@ -41,7 +42,8 @@ class Publishing(Loops):
             raise ValueError("Invalid topic.")
         if "+" in topic or "#" in topic:
             raise ValueError("Publish topic cannot contain wildcards.")
-        if len(topic.encode()) > 65_535:
+        encoded = topic.encode()
+        if len(encoded) > 65_535:
             raise ValueError("Publish topic is too long.")
         if qos < 0 or qos > 2:
             raise ValueError("Invalid QoS level.")
@@ -49,7 +51,7 @@ class Publishing(Loops):
         if len(data) > 268_435_455:
             raise ValueError("Payload too large.")
         with self._lock:
-            message = MQTTMessage(self._next_mid(), topic.encode())
+            message = MQTTMessage(self._next_mid(), encoded)
             message.payload, message.qos, message.retain, message.properties = data, qos, bool(retain), properties
             message.timestamp = time.monotonic()
             info = message.info
@@ -65,10 +67,16 @@ class Publishing(Loops):
                 self._unfinished[message.mid] = message
             self._is_parents = False
             info._run = self._run_for
-            self._queue.append(message)
-            self._feed()
+            # Most messages need not wait here.
+            link = self._link
+            if self._queue or not self._ready or link is None or link.closed or not link.publish_plain(message):
+                self._queue.append(message)
+                self._feed()
+            elif self._logs:
+                self._log_publish(message)
         self._kick()
-        self._send_without_loop()
+        if not self._is_looped:
+            self._send_without_loop()
         return info
 
     def _send_without_loop(self) -> None:
@@ -94,6 +102,12 @@ class Publishing(Loops):
             link = self._link
             while self._queue and self._ready and link and not link.closed:
                 message = self._queue[0]
+                if link.publish_plain(message):
+                    self._queue.popleft()
+                    message.info.rc = MQTT_ERR_SUCCESS
+                    if self._logs:
+                        self._log_publish(message)
+                    continue
                 try:
                     self._hand_over(link, message)
                 except NoRoomError as full:
@@ -119,7 +133,7 @@ class Publishing(Loops):
         struct = link.message_struct(message.topic, b"", qos=message.qos, retain=message.retain, properties=found)
 
         def finish(result: Any, error: Error | None) -> None:
-            link.calls.append(lambda: self._finished(message, result, error))
+            link.calls.append(partial(self._finished, message, result, error))
 
         if len(message.payload) > LARGE:
             link.stream_struct(struct, len(message.payload), message.payload, finish)
@@ -127,6 +141,9 @@ class Publishing(Loops):
             struct.put("payload", message.payload)
             link.publish_struct(struct, finish)
         message.info.rc = MQTT_ERR_SUCCESS
+        self._log_publish(message)
+
+    def _log_publish(self, message: MQTTMessage) -> None:
         size = len(message.payload)
         self._debug(f"Sending PUBLISH (q{message.qos}, m{message.mid}), {message.topic!r} ({size} bytes)")
 
@@ -135,8 +152,18 @@ class Publishing(Loops):
         message.info.rc = rc
         message.info._set_as_published()
 
+    def _published(self, message: MQTTMessage, reason_code: int) -> None:
+        """A message is, as its QoS promises, and nothing came with the acknowledgement."""
+        if self.on_publish is not None:
+            packet = PacketTypes.PUBACK if message.qos < 2 else PacketTypes.PUBCOMP
+            self._call_on_publish(message.mid, packet, max(reason_code, 0), None)
+        with self._lock:
+            if message.qos:
+                self._unfinished.pop(message.mid, None)
+            message.info._set_as_published()
+
     def _finished(self, message: MQTTMessage, result: Any, error: Error | None) -> None:
-        """A message has ended."""
+        """A message has ended, in another way."""
         if error and error.status in (Status.SESSION_LOST, Status.DROPPED, Status.CLIENT) and message.qos > 0:
             # The broker forgot whether it has it: it gets it again.
             with self._lock:

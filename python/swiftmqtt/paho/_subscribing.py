@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from .. import properties as _own
@@ -92,7 +93,7 @@ class Subscribing(Loops):
             mid = self._next_mid()
 
             def finish(result: Any, error: Error | None) -> None:
-                link.calls.append(lambda: self._answered(subscribing, mid, result, error))
+                link.calls.append(partial(self._answered, subscribing, mid, result, error))
 
             try:
                 link.subscribe_filters(subscribing, filters, 0, identifier, user_properties or None, finish)

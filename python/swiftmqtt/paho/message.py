@@ -14,16 +14,21 @@ from .properties import Properties
 PayloadType = Union[str, bytes, bytearray, int, float, None]
 
 
+#: Told when a message is published that somebody waits for: one for all, as to make one for each costs more than the
+#: message.
+_published = threading.Condition()
+
+
 class MQTTMessageInfo:
     """What publish() returns: rc and mid, also by index, and whether the message was published."""
 
-    __slots__ = ("mid", "rc", "_published", "_condition", "_run")
+    __slots__ = ("mid", "rc", "_published", "_is_awaited", "_run")
 
     def __init__(self, mid: int):
         self.mid = mid
         self.rc: MQTTErrorCode = MQTT_ERR_SUCCESS
         self._published = False
-        self._condition = threading.Condition()
+        self._is_awaited = False
         #: Runs the client for at most so many seconds, if nobody else does; False: somebody does.
         self._run: Callable[[float], bool] | None = None
 
@@ -38,10 +43,11 @@ class MQTTMessageInfo:
                 break
             if self._run and self._run(1.0 if left is None else min(left, 1.0)):
                 continue
-            with self._condition:
+            with _published:
+                self._is_awaited = True
                 if not self._published:
                     # Not forever: the loop that runs now may end.
-                    self._condition.wait(1.0 if left is None else min(left, 1.0))
+                    _published.wait(1.0 if left is None else min(left, 1.0))
         if self.rc > 0:
             raise RuntimeError(f"Message publish failed: {error_string(self.rc)}")
 
@@ -51,9 +57,10 @@ class MQTTMessageInfo:
         return self._published
 
     def _set_as_published(self) -> None:
-        with self._condition:
-            self._published = True
-            self._condition.notify_all()
+        self._published = True
+        if self._is_awaited:
+            with _published:
+                _published.notify_all()
         self._run = None
 
     def _raise_if_failed(self) -> None:
