@@ -22,10 +22,11 @@ struct account account(int who) {
 void report(const struct account *begin, const struct account *end, uint64_t count) {
     char version[100] = "";
     peer.version(version, sizeof(version));
-    printf(
-        "{\"peer\": \"%s\", \"version\": \"%s\", \"n\": %llu, \"wall_ns\": %llu, \"cpu_ns\": %llu, \"wake_ups\": %llu",
-        peer.name, version, (unsigned long long)count, (unsigned long long)(end->wall_ns - begin->wall_ns),
-        (unsigned long long)(end->cpu_ns - begin->cpu_ns), (unsigned long long)(end->wake_ups - begin->wake_ups));
+    printf("{\"peer\": \"%s\", \"version\": \"%s\", \"n\": %llu, \"begin_ns\": %llu, \"wall_ns\": %llu, \"cpu_ns\": "
+           "%llu, \"wake_ups\": %llu",
+           peer.name, version, (unsigned long long)count, (unsigned long long)begin->wall_ns,
+           (unsigned long long)(end->wall_ns - begin->wall_ns), (unsigned long long)(end->cpu_ns - begin->cpu_ns),
+           (unsigned long long)(end->wake_ups - begin->wake_ups));
     if (heap_allocations)
         printf(", \"allocations\": %llu", (unsigned long long)(end->allocations - begin->allocations));
 }

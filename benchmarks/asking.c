@@ -41,6 +41,8 @@ void open_control(const char *path) {
     setsockopt(control, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
 }
 
+bool has_sink(void) { return control >= 0; }
+
 /* What a PUBLISH takes on the wire. */
 static uint64_t packet_bytes(void) {
     uint64_t rest = 2 + sizeof(topic) - 1 + (settings.qos ? 2 : 0) + (settings.protocol == 5) + settings.payload_bytes;

@@ -4,7 +4,7 @@
     bench.py [--quick] [--peers REGEX] [--only REGEX] [--rounds N] [--out FOLDER]
     bench.py --render FILE.json     writes the table and the picture of a run again
 
-A full run writes <date>-<commit>.json and .md, and headline.svg, to benchmarks/results; a quick one to build/bench.
+A full run writes <date>-<commit>.json and .md, and its pictures, to benchmarks/results; a quick one to build/bench.
 Exit status 1: something failed, and is missing in the table."""
 
 from __future__ import annotations
@@ -23,12 +23,15 @@ import subprocess
 import sys
 import time
 
+import command_line
 import measure
 import picture
+import python_peers
 import report
+import scale
 from build import build
-from measure import Failed, say
-from plan import BUILD, CURVE, HERE, PEERS, ROOT, WORKLOADS, Peer, Workload
+from measure import Failed, left_out, say
+from plan import BUILD, CURVE, HERE, PEERS, ROOT, ROUTES, WORKLOADS, Peer, Workload
 
 
 # ---- The run
@@ -39,7 +42,8 @@ class Run:
 
     def __init__(self, peers: list[Peer], only: str, rounds: int, is_quick: bool):
         self.peers, self.only, self.rounds, self.is_quick = peers, re.compile(only), rounds, is_quick
-        self.results: dict = {"workloads": {}, "curve": {}, "latency": {}, "connect": {}, "start": {}, "idle": {}}
+        self.results: dict = {"workloads": {}, "curve": {}, "latency": {}, "connect": {}, "start": {}, "idle": {},
+                              "broker": {}, "growth": {}, "clients": [], "python": {}, "lines": {}}
         self.errors: list[str] = []
         self.versions: dict[str, str] = {}
 
@@ -50,8 +54,8 @@ class Run:
         """Without the limit that only publishing with QoS 0 has."""
         return [peer for peer in self.peers if peer.name != "raw-prepared"]
 
-    def failed(self, peer: Peer, what: str, error: Failed) -> None:
-        self.errors.append(f"{peer.name}: {what}: {error}")
+    def failed(self, name: str, what: str, error: Failed) -> None:
+        self.errors.append(f"{name}: {what}: {error}")
         say(f"  FAILED {self.errors[-1]}")
 
     def load(self, peer: Peer, server: measure.Server, options: list[str], **more) -> dict:
@@ -60,19 +64,9 @@ class Run:
         return result
 
     def interleave(self, peers: list[Peer], what: str, measure_once) -> dict[str, list]:
-        """Round after round of all peers; who fails is out."""
-        samples: dict[str, list] = {peer.name: [] for peer in peers}
-        out = set()
-        for _ in range(self.rounds):
-            for peer in peers:
-                if peer.name in out:
-                    continue
-                try:
-                    samples[peer.name].append(measure_once(peer))
-                except Failed as error:
-                    out.add(peer.name)
-                    self.failed(peer, what, error)
-        return {name: list_ for name, list_ in samples.items() if list_ and name not in out}
+        by_name = {peer.name: peer for peer in peers}
+        return measure.interleave(by_name, self.rounds, lambda name: measure_once(by_name[name]),
+                                  lambda name, error: self.failed(name, what, error))
 
     # -- CPU time
 
@@ -95,7 +89,7 @@ class Run:
                 counts[peer.name] = self.messages_for(peer, server, options)
                 able.append(peer)
             except Failed as error:
-                self.failed(peer, what, error)
+                self.failed(peer.name, what, error)
         samples = self.interleave(able, what,
                                   lambda peer: self.load(peer, server, [*options, "-n", str(counts[peer.name])]))
         return {name: {"n": runs[0]["n"], "cpu_ns": statistics.median(run["cpu_ns"] / run["n"] for run in runs),
@@ -133,7 +127,7 @@ class Run:
                  "system_calls": measure.works(["strace", "-f", "-c", "-o", "/dev/null", "true"])}
         for what, is_there in tools.items():
             if not is_there:
-                say(f"left out: {what}: {'valgrind' if what == 'instructions' else 'strace'} does not work here")
+                left_out(f"{what}: {'valgrind' if what == 'instructions' else 'strace'} does not work here")
         with measure.Sink(BUILD / "sink") as sink:
             for workload in WORKLOADS:
                 cells = self.results["workloads"].get(workload.name, {"peers": {}})["peers"]
@@ -154,7 +148,7 @@ class Run:
             if tools["instructions"] and (workload.is_counted_quick or not self.is_quick):
                 cell["instructions"] = measure.instructions_per_message(command, n)
         except Failed as error:
-            self.failed(peer, f"counts of {workload.name}", error)
+            self.failed(peer.name, f"counts of {workload.name}", error)
 
     # -- Time
 
@@ -198,7 +192,7 @@ class Run:
             if not self.is_quick:
                 cell["instructions"] = measure.instructions_per_message(command, 3)
         except Failed as error:
-            self.failed(peer, "counts of connect", error)
+            self.failed(peer.name, "counts of connect", error)
 
     # -- Idle
 
@@ -222,7 +216,66 @@ class Run:
                     self.results["idle"][peer.name] = {
                         "seconds": seconds, "wake_ups": cell["wake_ups"], "cpu_ns": cell["cpu_ns"]}
                 except Failed as error:
-                    self.failed(peer, "idle", error)
+                    self.failed(peer.name, "idle", error)
+
+
+    # -- Through a broker
+
+    def broker(self) -> None:
+        """Both ends are of one library. As many as are published have to arrive."""
+        for route in ROUTES:
+            if not self.wants(route.name) or (self.is_quick and not route.is_quick):
+                continue
+            n = str(route.messages // (20 if self.is_quick else 1))
+            peers = [peer for peer in self.libraries() if not (self.is_quick and peer.name == "swiftmqtt-5.0")]
+            with measure.Broker() as broker:
+                ends = [[way, *route.options, "-n", n] for way in ("publish", "take")]
+                samples = self.interleave(peers, route.name, lambda peer, broker=broker, ends=ends: measure.load_through(
+                    *(peer.command(broker, options) for options in ends)))
+            self.versions.update((name, runs[0][0]["version"]) for name, runs in samples.items())
+            cells = {name: self.through(runs) for name, runs in samples.items()}
+            self.results["broker"][route.name] = {"title": route.title, "peers": cells}
+            say(f"  {route.title}: " + ", ".join(f"{name} {cell['per_s']:,.0f}" for name, cell in cells.items()))
+
+    @staticmethod
+    def through(runs: list[tuple[dict, dict]]) -> dict:
+        def median(what) -> float:
+            return statistics.median(what(sent, taken) / sent["n"] for sent, taken in runs)
+
+        return {"n": runs[0][0]["n"], "per_s": 1e9 / median(lambda sent, _: sent["wall_ns"]),
+                "publisher_ns": median(lambda sent, _: sent["cpu_ns"]),
+                "subscriber_ns": median(lambda _, taken: taken["cpu_ns"]),
+                "publisher_wake_ups": median(lambda sent, _: sent["wake_ups"]),
+                "subscriber_wake_ups": median(lambda _, taken: taken["wake_ups"])}
+
+    # -- Scale
+
+    def scale(self) -> None:
+        if self.wants("growth") and not self.is_quick:
+            try:
+                self.results["growth"] = scale.growth()
+            except Failed as error:
+                self.failed("growth", "instructions", error)
+        if self.wants("clients"):
+            with measure.Broker() as broker:
+                for count, is_small in [(200, False)] if self.is_quick else [
+                        (count, is_small) for is_small in (False, True) for count in (1000, 9000)]:
+                    try:
+                        self.results["clients"].append(scale.idle_clients(broker, count, is_small, 1 if self.is_quick else 4))
+                    except Failed as error:
+                        self.failed("idle clients", f"{count}", error)
+
+    # -- Python, and the command line
+
+    def python(self) -> None:
+        if self.wants("python"):
+            messages, rounds = (1000, 1) if self.is_quick else (20_000, min(self.rounds, 3))
+            self.results["python"] = python_peers.compare(python_peers.PEERS, "", messages, rounds, self.failed)
+
+    def lines(self) -> None:
+        if self.wants("lines"):
+            count, rounds = (5000, 1) if self.is_quick else (60_000, min(self.rounds, 5))
+            self.results["lines"] = command_line.compare(count, rounds, self.failed)
 
 
 # ---- What is known about the run
@@ -241,25 +294,26 @@ def about(run: Run) -> dict:
     return {"date": datetime.date.today().isoformat(), "commit": commit, "quick": run.is_quick, "rounds": run.rounds,
             "processor": model[1] if model else platform.machine(), "cores": len(measure.CORES), "kernel": platform.release(),
             "libc": " ".join(platform.libc_ver()), "compiler": compiler, "versions": run.versions,
-            "titles": {peer.name: peer.title for peer in PEERS}, "load_average": os.getloadavg()[0]}
+            "titles": {peer.name: peer.title for peer in PEERS}, "missing": measure.missing,
+            "load_average": os.getloadavg()[0]}
 
 
 def write(results: dict, folder: pathlib.Path, name: str) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{name}.json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
-    (folder / f"{name}.md").write_text(report.markdown(results), encoding="utf-8")
-    drawn = picture.svg(results)
-    if drawn:
-        (folder / "headline.svg").write_text(drawn, encoding="utf-8")
-    say(f"written: {folder / name}.json, .md" + (", headline.svg" if drawn else ""))
+    pictures = picture.pictures(results)
+    (folder / f"{name}.md").write_text(report.markdown(results, pictures), encoding="utf-8")
+    for file, drawn in pictures.items():
+        (folder / file).write_text(drawn, encoding="utf-8")
+    say(f"written: {folder / name}.json, .md" + "".join(f", {file}" for file in pictures))
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="under two minutes: fewer rounds, no idle clients")
+    parser.add_argument("--quick", action="store_true", help="two minutes: fewer rounds and messages, no tables that grow, nothing idle for long")
     parser.add_argument("--peers", default="", metavar="REGEX", help="only these: " + ", ".join(peer.name for peer in PEERS))
-    parser.add_argument("--only", default="", metavar="REGEX", help="only these: curve, ack, echo, connect, start, idle, "
-                        + ", ".join(workload.name for workload in WORKLOADS))
+    parser.add_argument("--only", default="", metavar="REGEX", help="only these: curve, ack, echo, connect, start, idle, growth, "
+                        "clients, python, lines, " + ", ".join(part.name for part in [*WORKLOADS, *ROUTES]))
     parser.add_argument("--rounds", type=int, help="runs of each (7; quick: 3)")
     parser.add_argument("--out", type=pathlib.Path, help="where the results go")
     parser.add_argument("--render", type=pathlib.Path, metavar="FILE.json", help="measure nothing, write its table and picture again")
@@ -278,7 +332,9 @@ def main() -> int:
             say("only one core: the sink takes time from the clients")
         phases = [("CPU ns per message", run.throughput), ("flushes: CPU ns per message", run.curve),
                   ("instructions per message, system calls, allocations", run.counts),
-                  ("latency", run.latency), ("connecting, starting", run.connect)]
+                  ("latency", run.latency), ("connecting, starting", run.connect),
+                  ("through a broker: messages a second", run.broker), ("scale", run.scale),
+                  ("Python: thousand messages a second", run.python), ("smq beside mosquitto_pub and _sub", run.lines)]
         if not options.quick:
             phases.append(("idle", run.idle))
         for title, phase in phases:
@@ -292,7 +348,7 @@ def main() -> int:
         return 1
     folder = options.out or (BUILD if options.quick else HERE / "results")
     known = results["about"]
-    print(report.markdown(results))
+    print(report.markdown(results, []))
     write(results, folder, "quick" if options.quick else f"{known['date']}-{known['commit']}")
     return 1 if run.errors else 0
 

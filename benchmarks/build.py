@@ -6,8 +6,8 @@ import os
 import pathlib
 import subprocess
 
-from measure import Failed, say
-from plan import BUILD, HERE, PARTS, Peer
+from measure import Failed, left_out
+from plan import BUILD, HERE, OURS, PARTS, Peer
 
 
 def compile_c(output: pathlib.Path, arguments: list[str]) -> str:
@@ -21,7 +21,8 @@ def compile_c(output: pathlib.Path, arguments: list[str]) -> str:
 def build(peers: list[Peer]) -> list[Peer]:
     """Returns the peers that can be built; a line says which can't."""
     BUILD.mkdir(parents=True, exist_ok=True)
-    for output, arguments in [("sink", [HERE / "sink.c"]), ("heap.so", ["-shared", "-fPIC", HERE / "heap.c"])]:
+    for output, arguments in [("sink", [HERE / "sink.c"]), ("heap.so", ["-shared", "-fPIC", HERE / "heap.c"]),
+                              ("idle_clients", [HERE / "idle_clients.c", *OURS])]:
         if wrong := compile_c(BUILD / output, [str(argument) for argument in arguments]):
             raise Failed(wrong)
     missing = {}
@@ -30,5 +31,5 @@ def build(peers: list[Peer]) -> list[Peer]:
                                        *source.links])
         if wrong:
             missing[source.source] = wrong
-            say(f"left out: {source.title}: {wrong}")
+            left_out(f"{source.title}: {wrong}")
     return [peer for peer in peers if peer.source not in missing]

@@ -12,11 +12,13 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Iterable
 
 TIMEOUT_S = 180
 PATH = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"  # where Debian puts mosquitto
 CORES = sorted(os.sched_getaffinity(0))
 CLIENT_CORE, SERVER_CORE = CORES[0], CORES[-1]
+SUBSCRIBER_CORE = CORES[1] if len(CORES) > 2 else CLIENT_CORE  # beside a publisher and a broker
 
 # What a system call is counted as.
 CALLS = {
@@ -34,9 +36,24 @@ def say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
+missing: list[str] = []  # what the report says that it does not have
+
+
+def left_out(text: str) -> None:
+    missing.append(text)
+    say(f"left out: {text}")
+
+
 def start(command: list[str], core: int, **more) -> subprocess.Popen:
-    return subprocess.Popen(command, text=True, stdin=subprocess.DEVNULL,
-                            preexec_fn=lambda: os.sched_setaffinity(0, {core}), **more)
+    return subprocess.Popen(command, **{"text": True, "stdin": subprocess.DEVNULL, **more},
+                            preexec_fn=lambda: os.sched_setaffinity(0, {core}))
+
+
+def stop(process: subprocess.Popen) -> None:
+    """If it still runs: Ctrl-C and SIGTERM too leave nothing behind."""
+    if process.poll() is None:
+        process.kill()
+        process.communicate()
 
 
 def finish(process: subprocess.Popen, timeout: float = TIMEOUT_S) -> tuple[str, str]:
@@ -44,10 +61,8 @@ def finish(process: subprocess.Popen, timeout: float = TIMEOUT_S) -> tuple[str, 
         out, errors = process.communicate(timeout=timeout)
     except subprocess.TimeoutExpired:
         raise Failed(f"took longer than {timeout:.0f} s") from None
-    finally:  # Ctrl-C and SIGTERM too leave nothing behind
-        if process.poll() is None:
-            process.kill()
-            process.communicate()
+    finally:
+        stop(process)
     if process.returncode:
         lines = [line for line in errors.splitlines() if line and not line.startswith("==")]
         raise Failed(lines[-1] if lines else f"exit status {process.returncode}")
@@ -93,7 +108,7 @@ class Sink(Server):
 
 
 class Broker(Server):
-    """A Mosquitto of its own."""
+    """A Mosquitto of its own, which drops nothing for who is slow."""
 
     def __init__(self):
         program = shutil.which("mosquitto", path=PATH)
@@ -105,7 +120,7 @@ class Broker(Server):
         self.directory = tempfile.TemporaryDirectory(prefix="broker-")
         configuration = pathlib.Path(self.directory.name, "mosquitto.conf")
         configuration.write_text(f"listener {self.port} 127.0.0.1\nallow_anonymous true\npersistence false\n"
-                                 "log_type error\nset_tcp_nodelay true\n", encoding="utf-8")
+                                 "log_type error\nset_tcp_nodelay true\nmax_queued_messages 0\n", encoding="utf-8")
         self.process = start([program, "-c", str(configuration)], SERVER_CORE, stderr=subprocess.DEVNULL)
         self.options = ["-p", str(self.port)]
         for _ in range(500):
@@ -123,6 +138,34 @@ def load(command: list[str], heap: pathlib.Path | None = None, timeout: float = 
     process = start(command, CLIENT_CORE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment)
     out, _ = finish(process, timeout)
     return json.loads(out)
+
+
+def interleave(names: Iterable[str], rounds: int, measure_once: Callable[[str], dict],
+               failed: Callable[[str, Failed], None]) -> dict[str, list[dict]]:
+    """Round after round of all; who fails is out, and failed() is told."""
+    samples: dict[str, list[dict]] = {name: [] for name in names}
+    for _ in range(rounds):
+        for name in list(samples):
+            try:
+                samples[name].append(measure_once(name))
+            except Failed as error:
+                del samples[name]
+                failed(name, error)
+    return samples
+
+
+def load_through(publisher: list[str], subscriber: list[str]) -> tuple[dict, dict]:
+    """One run of both ends of a broker: what each measured. The time of the first ends when the second has all messages."""
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    taking = start(subscriber, SUBSCRIBER_CORE, **pipes)
+    try:
+        if taking.stdout.readline() == "subscribed\n":
+            sent = load(publisher)
+        taken = json.loads(finish(taking)[0])
+    finally:
+        stop(taking)
+    sent["wall_ns"] = taken["begin_ns"] + taken["wall_ns"] - sent["begin_ns"]
+    return sent, taken
 
 
 # ---- Instructions

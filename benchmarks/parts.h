@@ -34,6 +34,7 @@ void await(struct counter *counter, uint64_t target);
 /* ---- asking.c: the sink */
 
 void open_control(const char *path);
+bool has_sink(void); /* or it is a broker, which tells nothing */
 void request(uint32_t what, uint64_t messages, uint64_t acknowledged);
 /* The answer, and whether it is there: only with MSG_DONTWAIT may it not be. */
 bool take_counts(struct sink_counts *counts, int flags);

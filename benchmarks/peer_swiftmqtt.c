@@ -9,7 +9,7 @@
 
 #include "load.h"
 
-static _Alignas(SMQ_MEMORY_ALIGNMENT) uint8_t memory[4 << 20]; /* what is not touched costs nothing */
+static _Alignas(SMQ_MEMORY_ALIGNMENT) uint8_t memory[16 << 20]; /* what is not touched costs nothing */
 static smq_client *client;
 static smq_message message = SMQ_MESSAGE_INIT;
 static smq_event event = SMQ_EVENT_INIT;

@@ -58,6 +58,27 @@ CURVE = [1, 4, 16, 64, 256]
 
 
 @dataclass
+class Route:
+    """Through a broker, from one client to another."""
+
+    name: str
+    title: str
+    options: list[str]
+    is_quick: bool  # it is part of a quick run, too
+    messages: int = 20_000
+
+
+SIZES = {"": (64, "64 bytes"), "-4k": (4096, "4 KiB")}
+WINDOWS = {"0": ("QoS 0", []), "1-20": ("QoS 1, window 20", ["-w20"]), "1-1000": ("QoS 1, window 1000", ["-w1000"]),
+           "2-20": ("QoS 2, window 20", ["-w20"])}
+ROUTES = [
+    Route(f"broker-{window}{name}", f"{title}, {bytes_}", [f"-q{window[0]}", *options, f"-s{size}"], size == 64)
+    for name, (size, bytes_) in SIZES.items()
+    for window, (title, options) in WINDOWS.items()
+]
+
+
+@dataclass
 class Peer:
     name: str
     title: str

@@ -18,8 +18,9 @@ import subprocess
 import sys
 
 import measure
+import report
 from build import compile_c
-from measure import Failed, say
+from measure import Failed, left_out, say
 from plan import BUILD, HERE, LIBRARY, ROOT
 
 PEERS = ["swiftmqtt", "swiftmqtt.aio", "swiftmqtt.paho", "paho-mqtt"]
@@ -42,12 +43,25 @@ def run(sink: measure.Sink, peer: str, way: str, qos: int, n: int) -> dict:
     return json.loads(measure.finish(process)[0])
 
 
-def table(results: dict) -> str:
-    lines = ["| thousand a second (CPU µs each) | " + " | ".join(PEERS) + " |", "|---" + "|--:" * len(PEERS) + "|"]
-    for workload, cells in results.items():
-        row = [f"{cells[peer]['k_per_s']:.1f} ({cells[peer]['cpu_us']:.1f})" if peer in cells else "–" for peer in PEERS]
-        lines.append(f"| {workload} | " + " | ".join(row) + " |")
-    return "\n".join(lines)
+def compare(peers: list[str], only: str, messages: int, rounds: int, failed) -> dict[str, dict]:
+    """{workload: {peer: {"k_per_s", "cpu_us"}}}; what fails is told to failed(peer, what, error)."""
+    if "paho-mqtt" in peers and not has_paho():
+        left_out("paho-mqtt: PyPI does not have it here")
+        peers = [peer for peer in peers if peer != "paho-mqtt"]
+    results: dict[str, dict] = {}
+    with measure.Sink(BUILD / "sink") as sink:
+        for way, qos in WORKLOADS:
+            if not re.search(only, f"{way}-{qos}"):
+                continue
+            what = f"{way} QoS {qos}"
+            samples = measure.interleave(peers, rounds, lambda peer, way=way, qos=qos: run(sink, peer, way, qos, messages),
+                                         lambda peer, error, what=what: failed(peer, what, error))
+            results[what] = cells = {
+                peer: {"k_per_s": 1e6 / statistics.median(one["wall_ns"] / one["n"] for one in runs),
+                       "cpu_us": statistics.median(one["cpu_ns"] / one["n"] for one in runs) / 1e3}
+                for peer, runs in samples.items()}
+            say(f"  {what}: " + ", ".join(f"{peer} {cell['k_per_s']:.1f}" for peer, cell in cells.items()))
+    return results
 
 
 def main() -> int:
@@ -62,32 +76,17 @@ def main() -> int:
     if wrong := compile_c(BUILD / "sink", [str(HERE / "sink.c")]):
         print(f"python_peers: {wrong}", file=sys.stderr)
         return 1
-    peers = [peer for peer in PEERS if re.search(options.peers, peer)]
-    if "paho-mqtt" in peers and not has_paho():
-        say("left out: paho-mqtt: PyPI does not have it here")
-        peers.remove("paho-mqtt")
-    results, failed = {}, 0
-    with measure.Sink(BUILD / "sink") as sink:
-        for way, qos in WORKLOADS:
-            if not re.search(options.only, f"{way}-{qos}"):
-                continue
-            samples: dict[str, list[dict]] = {peer: [] for peer in peers}
-            for _ in range(options.rounds):
-                for peer in peers:
-                    try:
-                        samples[peer].append(run(sink, peer, way, qos, options.messages))
-                    except Failed as error:
-                        failed += 1
-                        say(f"  FAILED {peer}: {way} QoS {qos}: {error}")
-            results[f"{way} QoS {qos}"] = cells = {
-                peer: {"k_per_s": 1e6 / statistics.median(one["wall_ns"] / one["n"] for one in runs),
-                       "cpu_us": statistics.median(one["cpu_ns"] / one["n"] for one in runs) / 1e3}
-                for peer, runs in samples.items() if runs}
-            say(f"  {way} QoS {qos}: " + ", ".join(f"{peer} {cell['k_per_s']:.1f}" for peer, cell in cells.items()))
-    print(table(results))
+    peers, failures = [peer for peer in PEERS if re.search(options.peers, peer)], []
+
+    def failed(peer: str, what: str, error: Failed) -> None:
+        failures.append(peer)
+        say(f"  FAILED {peer}: {what}: {error}")
+
+    results = compare(peers, options.only, options.messages, options.rounds, failed)
+    print(report.python(results))
     if options.out:
         options.out.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
-    return 1 if failed else 0
+    return 1 if failures else 0
 
 
 if __name__ == "__main__":

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 
 def number(value: float | None) -> str:
     """Three digits that count, and no more."""
@@ -82,13 +84,80 @@ def idle(results: dict) -> str:
     return f"### Idle for {seconds} s, Keep Alive 60 s\n\n" + table(["", "wake-ups", "CPU µs"], rows)
 
 
-def markdown(results: dict) -> str:
+def broker(results: dict, entry: dict) -> str:
+    raw, rows = entry["peers"].get("raw", {}), []
+    for peer, cell in entry["peers"].items():
+        ratios = {key: number(cell[key] / raw[key] if raw.get(key) else None)
+                  for key in ("per_s", "publisher_ns", "subscriber_ns")}
+        rows.append([name_of(results, peer), number(cell["per_s"]), ratios["per_s"],
+                     number(cell["publisher_ns"]), ratios["publisher_ns"], number(cell["publisher_wake_ups"]),
+                     number(cell["subscriber_ns"]), ratios["subscriber_ns"], number(cell["subscriber_wake_ups"])])
+    return f"### Through Mosquitto: {entry['title']}\n\n" + table(
+        ["per message", "messages a second", "× raw", "publisher: CPU ns", "× raw", "wake-ups", "subscriber: CPU ns", "× raw",
+         "wake-ups"], rows)
+
+
+SIZES = (10, 1000, 10000, 60000)
+
+
+def growth_row(counts: dict[str, int | None]) -> list[str]:
+    """The largest size of a smaller table is in the column of the next one."""
+    sizes = sorted(counts, key=int)
+    cells = [number(counts[size]) for size in sizes] + ["–"] * (len(SIZES) - len(sizes))
+    known = [count for count in counts.values() if count is not None]
+    return [*cells, "–" if len(known) < len(counts) else number(max(known) / counts[sizes[0]])]
+
+
+def growth(results: dict) -> str:
+    return "### Instructions of an operation, by the entries of its table\n\n" + table(
+        ["", *(f"{size:,}" for size in SIZES), "times"],
+        [[f"{name}: {entry['what']}", *growth_row(entry["counts"])] for name, entry in results["growth"].items()])
+
+
+def clients(results: dict) -> str:
+    """Each line: what idle_clients.c has found."""
+    rows = [[f"{cell['clients']:,}, {cell['title']}", f"{cell['bytes']:,}", f"{cell['resident']:,.0f}",
+             number(cell["served"] / cell["pings"]), number(cell["turns"] / cell["pings"]), number(cell["cpu_us"] / cell["pings"])]
+            for cell in results["clients"]]
+    return "### Many idle clients in one thread, each with a connection and one QoS 1 message\n\n" + table(
+        ["clients", "`smq_client_size`, each", "RSS, each", "calls of `smq_service` for each PINGREQ",
+         "wake-ups of the thread for each", "CPU µs for each"], rows)
+
+
+def python(cells_of: dict[str, dict]) -> str:
+    peers = list(dict.fromkeys(peer for cells in cells_of.values() for peer in cells))
+    rows = [[workload, *(f"{number(cells[peer]['k_per_s'])} ({number(cells[peer]['cpu_us'])})" if peer in cells else "–"
+                         for peer in peers)] for workload, cells in cells_of.items()]
+    return "### Python: thousand messages a second (CPU µs each)\n\n" + table(["64 bytes", *peers], rows)
+
+
+COMMANDS = {"smq": "smq pub -l, smq sub", "mosquitto": "mosquitto_pub -l, mosquitto_sub"}
+
+
+def lines(results: dict) -> str:
+    """Without a time where not all lines arrived: it would be that of something else."""
+    told, rows = results["lines"], []
+    for qos, cells in told["qos"].items():
+        other = cells.get("mosquitto", {}).get("wall_s")
+        for tool, cell in cells.items():
+            wall = cell["wall_s"]
+            rows.append([f"QoS {qos}: {COMMANDS[tool]} {told['versions'][tool]}", f"{cell['arrived']:,}", number(wall),
+                         number(wall / other if wall and other else None), number(cell["publisher_s"]),
+                         number(cell["subscriber_s"])])
+    return f"### {told['lines']:,} lines of 63 characters through Mosquitto\n\n" + table(
+        ["", "arrived", "wall s, until the last is printed", "× mosquitto", "publisher: CPU s", "subscriber: CPU s"], rows)
+
+
+def markdown(results: dict, pictures: Iterable[str]) -> str:
     about = results["about"]
     parts = [f"# Benchmark of {about['date']}, commit {about['commit']}" + (", quick" if about["quick"] else "") + "\n",
              f"{about['processor']}, {about['cores']} cores, Linux {about['kernel']}, {about['libc']}, {about['compiler']}. "
              f"Load average at the end {about['load_average']:.1f}.\n"
              f"MQTT 3.1.1 where nothing else is said, topic of 16 bytes, payload of 64 bytes. Medians of {about['rounds']} "
              "interleaved runs. [What holds and what does not](../README.md).\n"]
+    parts += [f"![{file.removesuffix('.svg')}]({file})\n" for file in pictures]
+    if about.get("missing"):
+        parts.append("### Missing here\n\n" + "".join(f"- {line}\n" for line in about["missing"]))
     parts += [workload(results, entry) for entry in results["workloads"].values() if entry["peers"]]
     if results["curve"]:
         parts.append(curve(results))
@@ -97,6 +166,12 @@ def markdown(results: dict) -> str:
         parts.append(connect(results))
     if results["idle"]:
         parts.append(idle(results))
+    parts += [broker(results, entry) for entry in results.get("broker", {}).values() if entry["peers"]]
+    parts += [section(results) for name, section in (("growth", growth), ("clients", clients)) if results.get(name)]
+    if results.get("python"):
+        parts.append(python(results["python"]))
+    if results.get("lines"):
+        parts.append(lines(results))
     if results["errors"]:
         parts.append("### Failed\n\n" + "".join(f"- {error}\n" for error in results["errors"]))
     return "\n".join(parts)
