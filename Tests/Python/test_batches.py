@@ -362,3 +362,17 @@ def test_a_signal_handler_publishes_while_its_thread_waits(server, level):
             assert client.receive(10).text() == "from the handler"
         finally:
             signal.signal(signal.SIGUSR1, previous)
+
+
+def test_a_thread_waits_without_descriptors(server, level, monkeypatch):
+    """Without any for a bell of its own it leaves the client to the client's thread."""
+    with Client(server.url) as client:
+
+        def none_left(fd):
+            raise OSError(24, "too many open files")
+
+        monkeypatch.setattr("swiftmqtt._runner.LeadersPoll", none_left)
+        client._runner._spare.clear()
+        client.subscribe(level, 1).wait(5)
+        client.publish(level, "x", qos=1).wait(5)
+        assert client.receive(5).text() == "x"

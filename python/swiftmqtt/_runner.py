@@ -123,10 +123,14 @@ class Runner:
 
     # ---- Leading; all of it with the guard
 
-    def lead(self, fd: int) -> None:
-        """This thread leads from now on."""
-        self.leader = self._spare.pop() if self._spare else LeadersPoll(fd)
+    def lead(self, fd: int) -> bool:
+        """This thread leads from now on. False: it cannot, because the process has no descriptors left."""
+        try:
+            self.leader = self._spare.pop() if self._spare else LeadersPoll(fd)
+        except OSError:
+            return False
         self.leader.ident = threading.get_ident()
+        return True
 
     def stop_leading(self) -> None:
         """It does not any more."""

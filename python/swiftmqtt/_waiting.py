@@ -383,8 +383,7 @@ class Waiting(Named, BaseClient):
                 if left <= 0:
                     raise TimeoutError(f"{what} did not come within {timeout} s")
                 if not leads and runner.leader is None:
-                    runner.lead(self._fd)
-                    leads = True
+                    leads = runner.lead(self._fd)
                 if leads:
                     if has_led and (self._guard.guests or self._waiters > 1):
                         self._guard.give_way()
