@@ -19,7 +19,7 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
     var now = Instant(milliseconds: system.now())
     engine.release()
     let end = timeout < 0 ? nil : now.advanced(by: UInt32(timeout))
-    step(nil, at: now)
+    step(nil, at: now, receives: goesOnReceiving)
     // With events to take this call does not wait. But a program that takes them slowly must not keep the
     // server waiting, so the socket is polled once in each millisecond.
     if hasEvent, now == lastPoll { return .event }
@@ -46,12 +46,21 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
     }
   }
 
+  /// The last receive left no space, so the rest is received without asking whether there is one: that is one
+  /// system call for each full buffer.
+  private var goesOnReceiving: Bool { hasMore && isLive && !hasEvent && engine.wantsReceive }
+
   /// Nothing will ever happen by itself, nor can another thread give the engine anything to do.
   private var wouldWaitForever: Bool { phase.isDisconnected && nextDeadline == nil && !engine.isShared }
 
   /// Does what is due, without waiting. True: there is an event.
   public mutating func service(at now: Instant) -> Bool {
     engine.release()
+    if goesOnReceiving, now == lastPoll {
+      step(nil, at: now, receives: true)
+      return hasEvent
+    }
+    lastPoll = now
     var readiness = Readiness()
     if link.isPolled, case .ready(let ready) = system.wait(timeout: 0) { readiness = ready }
     step(readiness, at: now)
@@ -65,9 +74,10 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
   }
 
   /// `nil`: the system was not asked what is ready. What came in time may lie there unread, so no deadline
-  /// counts yet.
-  mutating func step(_ readiness: Readiness?, at now: Instant) {
+  /// counts yet. `receives`: there may be more to receive, whatever the system was asked.
+  mutating func step(_ readiness: Readiness?, at now: Instant, receives: Bool = false) {
     let ready = readiness ?? Readiness()
+    var isToldInVain = false
     self.now = now
     offeredBytes = 0
     engine.advance(to: now)
@@ -84,7 +94,10 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
         setBlocked(false)
         logger(.unblocked)
       }
-      if link.isReadable(ready) || link.hasBuffered { receive(at: now) }
+      if link.isReadable(ready) || link.hasBuffered || receives {
+        isToldInVain = !engine.wantsReceive && link.isReadable(ready)
+        receive(at: now)
+      }
     case .closing: if link.isReadable(ready) || link.isWritable(ready) || link.hasBuffered { discard() }
     }
     if readiness != nil { checkDeadlines(at: now) }
@@ -93,7 +106,7 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
     transmit(at: now)
     guard isLive else { return }
     finishDisconnect(at: now, deadlinesCount: readiness != nil)
-    watchTransport()
+    watchTransport(isToldInVain: isToldInVain)
   }
 
   // What seldom happens is a function of its own, so that a step does not need the stack for it.
@@ -117,7 +130,7 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
   @inline(never)
   mutating func receiveOnce(at now: Instant) -> Transfer {
     guard engine.wantsReceive else { return .wouldBlock }
-    let result = Self.receive(over: &link, of: &system, into: &engine)
+    let result = Self.receive(over: &link, of: &system, into: &engine, isFull: &hasMore)
     if case .transferred(let count) = result { engine.received(count, at: now) }
     return result
   }
@@ -132,10 +145,12 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
   }
 
   private static func receive(
-    over link: inout Link, of system: inout System, into engine: inout Engine
+    over link: inout Link, of system: inout System, into engine: inout Engine, isFull: inout Bool
   ) -> Transfer {
     var space = engine.receiveSpace()
-    return link.receive(into: &space, on: &system)
+    let result = link.receive(into: &space, on: &system)
+    if case .transferred(space.count) = result { isFull = true } else { isFull = false }
+    return result
   }
 
   /// Hands bytes over until the transport takes no more, the engine has no more, or the connection ends.
@@ -248,14 +263,15 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
     }
   }
 
-  private mutating func watchTransport() {
+  /// `isToldInVain`: the system told of bytes for which there was no space.
+  private mutating func watchTransport(isToldInVain: Bool) {
     guard link.isPolled, case .open(var connection) = phase, connection.transportError == nil else { return }
-    let wantsReceive = engine.wantsReceive
-    if connection.isWatchingReceive != wantsReceive {
-      connection.isWatchingReceive = wantsReceive
+    let watch = connection.receiveWatch.next(wantsReceive: engine.wantsReceive, isToldInVain: isToldInVain)
+    if connection.receiveWatch != watch {
+      connection.receiveWatch = watch
       phase = .open(connection)
     }
-    watch(readable: wantsReceive, writable: connection.isBlocked)
+    self.watch(readable: watch != .off, writable: connection.isBlocked)
   }
 
   mutating func watch(readable: Bool, writable: Bool) {

@@ -69,6 +69,8 @@ public struct Driver<
   /// The end of the last connection, or attempt.
   public internal(set) var lastFailure: Failure? = nil
   var lastPoll = Instant(milliseconds: 0)
+  /// The last receive filled all the space, so there may be more.
+  var hasMore = false
   /// The time of the last step.
   public internal(set) var now = Instant(milliseconds: 0)
   var logger = Log()
@@ -235,7 +237,7 @@ public struct Driver<
   private func isReady(_ connection: OpenConnection) -> Bool {
     if !connection.isBlocked, engine.wantsTransmit || link.hasUnsent { return true }
     // Taking an event has made room.
-    if engine.wantsReceive, !connection.isWatchingReceive { return true }
+    if engine.wantsReceive, connection.receiveWatch == .off { return true }
     return engine.wantsRefill && engine.refillDeadline == nil
   }
 

@@ -294,6 +294,60 @@ import Transports
     #expect(failure.retry == 500)
   }
 
+  // MARK: Full receives
+
+  /// A full receive is followed by the next one. The system is neither asked in between, nor told to be silent and to tell again.
+  @Test(arguments: [false, true])
+  func aFullReceiveTakesOneCall(waits: Bool) {
+    let (network, memory) = (TestNetwork(), Memory("server"))
+    let driver = memory.driver(memory.tcp(), TestSystem(network: network))
+    _ = driver.connect(at: driver.time)
+    _ = driver.wait(timeout: 10)
+    // Ten times the room of the engine.
+    network.say(String(repeating: "seven..\n", count: 80))
+    #expect(driver.wait(timeout: 10) == .event)
+    #expect(driver.lines().count == 8)
+    let (asked, watches) = (network.waits, network.watches)
+    for _ in 0..<9 {
+      if waits {
+        #expect(driver.wait(timeout: 10) == .event)
+      } else {
+        #expect(driver.service(at: Self.at(network)))
+      }
+      #expect(driver.lines().count == 8)
+    }
+    #expect(network.waits == asked)
+    #expect(network.watches == watches)
+    // Time has passed, so the system is asked once more.
+    network.now += 1
+    network.say(String(repeating: "seven..\n", count: 80))
+    #expect(driver.wait(timeout: 10) == .event)
+    #expect(network.waits == asked + 1)
+    #expect(network.watches == watches)
+  }
+
+  /// A program that does not take its events is told of further bytes twice, and then no more until there is space.
+  @Test func aSlowProgramIsToldTwice() {
+    let (network, memory) = (TestNetwork(), Memory("server"))
+    let driver = memory.driver(memory.tcp(), TestSystem(network: network))
+    _ = driver.connect(at: driver.time)
+    _ = driver.wait(timeout: 10)
+    network.say("one\n")
+    #expect(driver.wait(timeout: 10) == .event)
+    network.say("two\n")
+    for told in 1...4 {
+      #expect(driver.service(at: Self.at(network)))
+      #expect((network.readiness != 0) == (told < 2))
+      network.now += 1
+    }
+    #expect(driver.lines() == ["one"])
+    #expect(driver.nextTimeout(at: Self.at(network)) == 0)
+    #expect(driver.wait(timeout: 10) == .event)
+    #expect(driver.lines() == ["two"])
+    network.say("three\n")
+    #expect(network.readiness != 0)
+  }
+
   // MARK: The end
 
   /// Sending ends with the final packet, even if the protocol wants to send more.

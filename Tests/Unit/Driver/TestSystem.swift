@@ -29,6 +29,8 @@ final class TestNetwork {
   /// How often the system was asked what is ready, and how often it had something to tell.
   var waits = 0
   var tells = 0
+  /// How often what is watched has changed.
+  var watches = 0
 
   var readiness: UInt32 {
     var bits: UInt32 = 0
@@ -71,6 +73,7 @@ struct TestSystem: ~Copyable, Platform {
     // As epoll does with a descriptor that is closed.
     let isOpen = Int(channel.rawValue) >= Channel.sockets || at(channel) != nil
     guard isOpen || !(readable || writable) else { throw PlatformError(code: 9) }
+    if network.watched[Int(channel.rawValue)] != (readable, writable) { network.watches += 1 }
     network.watched[Int(channel.rawValue)] = (readable, writable)
   }
   func wakeUp() throws(PlatformError) -> WakeUp { .none }
