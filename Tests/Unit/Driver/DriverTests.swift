@@ -296,7 +296,7 @@ import Transports
 
   // MARK: Full receives
 
-  /// A full receive is followed by the next one. The system is neither asked in between, nor told to be silent and to tell again.
+  /// A full receive is followed by the next one. The system is neither asked in between, nor told what to watch.
   @Test(arguments: [false, true])
   func aFullReceiveTakesOneCall(waits: Bool) {
     let (network, memory) = (TestNetwork(), Memory("server"))
