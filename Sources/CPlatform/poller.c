@@ -45,8 +45,8 @@ int32_t platform_wait(int32_t poller, int32_t timeout_ms, uint32_t *ready) {
 }
 
 int32_t platform_wait_many(int32_t poller, int32_t timeout_ms, uint32_t *channels, int32_t capacity) {
-    struct epoll_event events[256];
-    int count = epoll_wait(poller, events, capacity < 256 ? capacity : 256, timeout_ms);
+    struct epoll_event events[PLATFORM_MAX_READY];
+    int count = epoll_wait(poller, events, capacity < PLATFORM_MAX_READY ? capacity : PLATFORM_MAX_READY, timeout_ms);
     for (int index = 0; index < count; index++) {
         channels[index] = events[index].data.u32;
     }

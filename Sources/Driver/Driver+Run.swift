@@ -51,9 +51,12 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
   private var goesOnReceiving: Bool { hasMore && isLive && !hasEvent && engine.wantsReceive }
 
   /// Nothing will ever happen by itself, nor can another thread give the engine anything to do.
-  private var wouldWaitForever: Bool { phase.isDisconnected && nextDeadline == nil && !engine.isShared }
+  public var wouldWaitForever: Bool {
+    @inline(never) @_optimize(size) get { phase.isDisconnected && nextDeadline == nil && !engine.isShared }
+  }
 
   /// Does what is due, without waiting. True: there is an event.
+  @_optimize(size)
   public mutating func service(at now: Instant) -> Bool {
     engine.release()
     if goesOnReceiving, now == lastPoll {
@@ -65,6 +68,14 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
     if link.isPolled, case .ready(let ready) = system.wait(timeout: 0) { readiness = ready }
     step(readiness, at: now)
     return hasEvent
+  }
+
+  /// Releases the event and sends what is ready, after calls of the application. True: there is an event.
+  @inline(never)
+  @_optimize(size)
+  public mutating func settle(at now: Instant) -> Bool {
+    engine.release()
+    return flush(at: now)
   }
 
   /// Sends what is ready, and looks for nothing else. True: there is an event.

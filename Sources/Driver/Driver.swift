@@ -252,7 +252,7 @@ public struct Driver<
     }
   }
 
-  var nextDeadline: Instant? {
+  public var nextDeadline: Instant? {
     @inline(never) get { earliestDeadline }
   }
 

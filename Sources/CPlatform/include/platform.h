@@ -19,6 +19,7 @@
  */
 enum {
     PLATFORM_EAI_NONAME = -2,
+    PLATFORM_EINTR = 4,
     PLATFORM_ENOMEM = 12,
     PLATFORM_EINVAL = 22,
     PLATFORM_EPIPE = 32,
@@ -74,6 +75,16 @@ void platform_poller_remove(int32_t poller, int32_t fd);
  * PLATFORM_INTERRUPTED, or -errno.
  */
 int32_t platform_wait(int32_t poller, int32_t timeout_ms, uint32_t *ready);
+
+/*
+ * Waits on a poller whose channels are any numbers. Returns how many of them it has put at channels, at most
+ * capacity or PLATFORM_MAX_READY; or -errno, which is -PLATFORM_EINTR if a signal handler ran.
+ */
+int32_t platform_wait_many(int32_t poller, int32_t timeout_ms, uint32_t *channels, int32_t capacity);
+
+enum {
+    PLATFORM_MAX_READY = 32
+};
 
 void platform_close(int32_t fd);
 
