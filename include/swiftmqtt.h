@@ -42,7 +42,7 @@
  * client; the other leaves it alone, or releases its descriptors by calling exec.
  *
  * Time. Every time is measured by the monotonic clock, in whole milliseconds. Names end in the unit: _ms,
- * _s. Setting the wall clock changes nothing.
+ * _s, once _us. Setting the wall clock changes nothing.
  *
  * Errors. Functions return int32_t: 0 means success, a positive value is a count or "yes", and a negative
  * value is one of SMQ_ERR_…. The range of an error says what to do:
@@ -940,6 +940,16 @@ typedef struct smq_options {
 
     uint32_t references; /* messages of smq_publish_reference() that are not complete: 0 (then it returns
                             SMQ_ERR_NOT_SUPPORTED), or 1 to 65,535, each takes 24 bytes, on 32 bits 12 */
+
+    /*
+     * How long smq_wait(), and the thread of smq_runner_start(), look for what arrives before they sleep, as
+     * long as there is a connection: 1 to 1,000,000 microseconds; 0: they sleep at once. A wake-up costs the
+     * processor more than to look for some ten microseconds, and answers of a server on the same machine or
+     * network come in that time; for longer it only heats. SO_BUSY_POLL is set to the same time, if the
+     * system allows it (CAP_NET_ADMIN); it also works in a loop of the program's own. docs/performance.md
+     * says where it helps. Not with SMQ_OPTION_OWN_TRANSPORT.
+     */
+    uint32_t busy_poll_us;
 } smq_options;
 
 /* A smq_options with its size set and everything else zero. */
@@ -948,7 +958,7 @@ typedef struct smq_options {
         sizeof(smq_options), 0, { NULL, 0 }, { NULL, 0 }, 0, 0, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, NULL,           \
             { NULL, 0 }, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,  \
             0, 0, 0, 0, 0, 0, NULL, NULL, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 },             \
-            { NULL, 0 }, 0, 0, { NULL, 0 }, { NULL, 0 }, 0, 0, 0                                                       \
+            { NULL, 0 }, 0, 0, { NULL, 0 }, { NULL, 0 }, 0, 0, 0, 0                                                    \
     }
 
 /*

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <sys/epoll.h>
+#include <time.h>
 #include <unistd.h>
 
 int32_t platform_poller_open(void) {
@@ -42,6 +43,25 @@ int32_t platform_wait(int32_t poller, int32_t timeout_ms, uint32_t *ready) {
         *ready |= is << 2 * events[index].data.u32;
     }
     return 0;
+}
+
+int32_t platform_look(int32_t poller, uint32_t microseconds, uint32_t until_ms, uint32_t *ready) {
+    struct timespec begin, now;
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    for (;;) {
+        int32_t result = platform_wait(poller, 0, ready);
+        if (result != 0 || *ready != 0) {
+            return result;
+        }
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        /* Both wrap, and so do their differences. */
+        uint32_t passed_us =
+            (uint32_t)(now.tv_sec - begin.tv_sec) * 1000000u + (uint32_t)((now.tv_nsec - begin.tv_nsec) / 1000);
+        uint32_t now_ms = (uint32_t)now.tv_sec * 1000u + (uint32_t)(now.tv_nsec / 1000000);
+        if (passed_us >= microseconds || (int32_t)(now_ms - until_ms) >= 0) {
+            return 0;
+        }
+    }
 }
 
 int32_t platform_wait_many(int32_t poller, int32_t timeout_ms, uint32_t *channels, int32_t capacity) {

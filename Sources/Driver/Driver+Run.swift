@@ -30,7 +30,9 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
       if let end { pause = end.remaining(at: now) }
       if let deadline = nextDeadline { pause = min(pause, deadline.remaining(at: now)) }
       if hasEvent || engine.hasWork(at: now) || hasBufferedInput { pause = 0 }
-      let result = system.wait(timeout: pause == .max ? -1 : Int32(clamping: pause))
+      let timeout = pause == .max ? -1 : Int32(clamping: pause)
+      let result =
+        busyPoll > 0 && timeout != 0 ? waitBusily(timeout, at: now) : system.wait(timeout: timeout)
       now = Instant(milliseconds: system.now())
       lastPoll = now
       switch result {
@@ -44,6 +46,18 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
       if let end, end.isReached(at: now) { return .nothing }
       if end == nil, wouldWaitForever { return .wouldWaitForever }
     }
+  }
+
+  /// Looks for something before it sleeps, not longer than the time is. What happens with a connection alone is worth it.
+  @inline(never)
+  @_optimize(size)
+  private func waitBusily(_ timeout: Int32, at now: Instant) -> PollResult {
+    guard isLive else { return system.wait(timeout: timeout) }
+    let end = now.advanced(by: UInt32(bitPattern: timeout) & 0x7FFF_FFFF)
+    let found = system.look(for: busyPoll, until: end.milliseconds)
+    guard case .ready(Readiness()) = found else { return found }
+    let rest = end.remaining(at: Instant(milliseconds: system.now()))
+    return system.wait(timeout: timeout < 0 ? timeout : Int32(bitPattern: rest))
   }
 
   /// The last receive left no space, so the rest is received without asking whether there is one: that is one

@@ -59,6 +59,7 @@ public struct Driver<
   var connectTimeout: UInt32
   let stableTime: UInt32
   let writeTimeout: UInt32
+  let busyPoll: UInt32
 
   public internal(set) var attempt: UInt32 = 0
   public internal(set) var failures = FailureCounts()
@@ -100,6 +101,7 @@ public struct Driver<
     backoff = options.backoff
     stableTime = options.stableTime
     writeTimeout = options.writeTimeout
+    busyPoll = options.busyPoll
     if self.link.isPolled {
       now = Instant(milliseconds: self.system.now())
       self.engine.advance(to: now)

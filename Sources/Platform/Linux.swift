@@ -52,7 +52,16 @@ public struct Linux: ~Copyable, Platform {
 
   public func wait(timeout: Int32) -> PollResult {
     var ready: UInt32 = 0
-    let result = unsafe platform_wait(descriptor, timeout, &ready)
+    return Self.result(unsafe platform_wait(descriptor, timeout, &ready), ready)
+  }
+
+  public func look(for microseconds: UInt32, until end: UInt32) -> PollResult {
+    var ready: UInt32 = 0
+    return Self.result(unsafe platform_look(descriptor, microseconds, end, &ready), ready)
+  }
+
+  @inline(__always)
+  private static func result(_ result: Int32, _ ready: UInt32) -> PollResult {
     if result < 0 { return .failed(-result) }
     return result == Int32(PLATFORM_INTERRUPTED) ? .interrupted : .ready(Readiness(bits: ready))
   }

@@ -23,6 +23,10 @@ public protocol Platform: ~Copyable {
   /// At most `timeout` milliseconds; -1: without end.
   func wait(timeout: Int32) -> PollResult
 
+  /// Looks without sleeping whether something is ready, for so many microseconds, and not beyond `end`, as
+  /// `now` has it.
+  func look(for microseconds: UInt32, until end: UInt32) -> PollResult
+
   /// Says what `wait` waits for on this channel from now on; neither: nothing.
   mutating func watch(_ channel: Channel, readable: Bool, writable: Bool) throws(PlatformError)
 
@@ -80,6 +84,9 @@ public protocol Platform: ~Copyable {
 }
 
 extension Platform where Self: ~Copyable {
+  /// A system whose time does not pass meanwhile looks once.
+  public func look(for microseconds: UInt32, until end: UInt32) -> PollResult { wait(timeout: 0) }
+
   /// A system may take the first of them alone: what is left is sent next.
   public mutating func send(_ socket: Channel, _ bytes: Span<UInt8>, _ payload: Span<UInt8>) -> Transfer {
     send(socket, bytes)

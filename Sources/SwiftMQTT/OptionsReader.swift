@@ -111,6 +111,7 @@ private func makeClient(
   unsafe request.webSocketRequestBytes = options.pointee.websocket_request_bytes
   unsafe request.dscp = options.pointee.dscp
   unsafe request.tcpKeepAlive = options.pointee.tcp_keep_alive_s
+  unsafe request.busyPoll = options.pointee.busy_poll_us
   request.tlsName = try unsafe span(options.pointee.tls_name)
   request.alpn = try unsafe span(options.pointee.alpn)
   request.webSocketPath = try unsafe span(options.pointee.websocket_path)

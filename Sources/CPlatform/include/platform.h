@@ -77,6 +77,12 @@ void platform_poller_remove(int32_t poller, int32_t fd);
 int32_t platform_wait(int32_t poller, int32_t timeout_ms, uint32_t *ready);
 
 /*
+ * Does the same without sleeping, for so many microseconds, and not beyond until_ms, as platform_now_ms() has
+ * it. It asks at least once.
+ */
+int32_t platform_look(int32_t poller, uint32_t microseconds, uint32_t until_ms, uint32_t *ready);
+
+/*
  * Waits on a poller whose channels are any numbers. Returns how many of them it has put at channels, at most
  * capacity or PLATFORM_MAX_READY; or -errno, which is -PLATFORM_EINTR if a signal handler ran.
  */
@@ -165,6 +171,7 @@ struct platform_socket_options {
     uint32_t user_timeout_ms; /* TCP_USER_TIMEOUT */
     uint32_t keep_alive_s;    /* SO_KEEPALIVE, TCP_KEEPIDLE and TCP_KEEPINTVL */
     uint32_t dscp;            /* 0 to 63 */
+    uint32_t busy_poll_us;    /* SO_BUSY_POLL */
     char device[16];          /* SO_BINDTODEVICE; zero-terminated */
     uint32_t has_source;      /* 1: connect from this address */
     struct platform_address source;

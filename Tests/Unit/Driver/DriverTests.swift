@@ -348,6 +348,53 @@ import Transports
     #expect(network.readiness != 0)
   }
 
+  // MARK: Looking before sleeping
+
+  @Test func whatComesMeanwhileNeedsNoSleep() {
+    let (network, memory) = (TestNetwork(), Memory("server", busyPoll: 2500))
+    let driver = memory.driver(memory.tcp(), TestSystem(network: network))
+    _ = driver.connect(at: driver.time)
+    #expect(driver.wait(timeout: 10) == .nothing)
+    // Before there is a connection it looks for nothing.
+    #expect(network.looks.map { $0.microseconds } == [2500])
+    let (begun, asked) = (network.now, network.waits)
+    network.saidMeanwhile = "one\n"
+    #expect(driver.wait(timeout: 1000) == .event)
+    #expect(driver.lines() == ["one"])
+    #expect(network.now == begun && network.waits == asked)
+    #expect(network.looks.last?.end == begun + 1000)
+  }
+
+  /// Together they take as long as it is to take, and no deadline is late.
+  @Test(arguments: [(900, 20), (2500, 20), (1_000_000, 20), (1_000_000, 60_000)])
+  func nothingComesMeanwhile(microseconds: UInt32, timeout: Int32) {
+    let (network, memory) = (TestNetwork(), Memory("server", busyPoll: microseconds))
+    let driver = memory.driver(memory.tcp(), TestSystem(network: network))
+    _ = driver.connect(at: driver.time)
+    _ = driver.wait(timeout: 10)
+    let begun = network.now
+    if timeout == 20 {
+      #expect(driver.wait(timeout: timeout) == .nothing)
+      #expect(network.now == begun + 20)
+    } else {
+      // The attempt ends when it has taken 3,000 ms.
+      #expect(driver.wait(timeout: timeout) == .event)
+      #expect(network.now == 4000)
+    }
+  }
+
+  /// What does not wait does not look either.
+  @Test func noTimeToLook() {
+    let (network, memory) = (TestNetwork(), Memory("server", busyPoll: 2500))
+    let driver = memory.driver(memory.tcp(), TestSystem(network: network))
+    _ = driver.connect(at: driver.time)
+    _ = driver.wait(timeout: 10)
+    network.looks = []
+    #expect(driver.wait(timeout: 0) == .nothing)
+    #expect(!driver.service(at: Self.at(network)))
+    #expect(network.looks.isEmpty)
+  }
+
   // MARK: The end
 
   /// Sending ends with the final packet, even if the protocol wants to send more.

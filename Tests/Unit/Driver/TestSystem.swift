@@ -29,6 +29,10 @@ final class TestNetwork {
   /// How often the system was asked what is ready, and how often it had something to tell.
   var waits = 0
   var tells = 0
+  /// For how many microseconds each look was to take, and until when.
+  var looks: [(microseconds: UInt32, end: UInt32)] = []
+  /// What the server says while the system looks.
+  var saidMeanwhile = ""
   /// How often what is watched has changed.
   var watches = 0
 
@@ -67,6 +71,15 @@ struct TestSystem: ~Copyable, Platform {
     let ready = network.readiness
     if ready != 0 { network.tells += 1 } else { network.now &+= UInt32(max(timeout, 0)) }
     return .ready(Readiness(bits: ready))
+  }
+
+  /// Time passes as long as nothing is there.
+  func look(for microseconds: UInt32, until end: UInt32) -> PollResult {
+    network.looks.append((microseconds, end))
+    network.say(network.saidMeanwhile)
+    network.saidMeanwhile = ""
+    if network.readiness == 0 { network.now += min(microseconds / 1000, end - network.now) }
+    return .ready(Readiness(bits: network.readiness))
   }
 
   func watch(_ channel: Channel, readable: Bool, writable: Bool) throws(PlatformError) {
