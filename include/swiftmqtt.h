@@ -2794,8 +2794,8 @@ SMQ_API int32_t smq_group_next_timeout_ms(const smq_group *group);
  * timeout_ms   how long to wait at most; 0: not at all; -1: as long as it takes
  *
  * Returns 1 if a member has an event; 0 if the time is up or a signal came; SMQ_ERR_NULL; SMQ_ERR_CLIENT,
- * also if the program has closed smq_group_fd(); SMQ_ERR_OPTION if timeout_ms is below -1; SMQ_ERR_STATE with
- * timeout_ms -1 if nothing would ever happen, as of smq_wait(): of no member, or there is none.
+ * also if the program has closed smq_group_fd(); SMQ_ERR_OPTION if timeout_ms is below -1; SMQ_ERR_STATE
+ * with timeout_ms -1 if there is no member. (Unlike smq_wait(), it waits for members that never connect.)
  */
 SMQ_API int32_t smq_group_wait(smq_group *group, int32_t timeout_ms);
 

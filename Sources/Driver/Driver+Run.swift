@@ -30,9 +30,9 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
       if let end { pause = end.remaining(at: now) }
       if let deadline = nextDeadline { pause = min(pause, deadline.remaining(at: now)) }
       if hasEvent || engine.hasWork(at: now) || hasBufferedInput { pause = 0 }
-      let timeout = pause == .max ? -1 : Int32(clamping: pause)
-      let result =
-        busyPoll > 0 && timeout != 0 ? waitBusily(timeout, at: now) : system.wait(timeout: timeout)
+      // Only a connection brings something that soon.
+      let result = system.wait(
+        timeout: pause == .max ? -1 : Int32(clamping: pause), busy: pause > 0 && isOpen ? busyPoll : 0)
       now = Instant(milliseconds: system.now())
       lastPoll = now
       switch result {
@@ -48,39 +48,30 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
     }
   }
 
-  /// Looks for something before it sleeps, not longer than the time is. What happens with a connection alone is worth it.
-  @inline(never)
-  @_optimize(size)
-  private func waitBusily(_ timeout: Int32, at now: Instant) -> PollResult {
-    guard isLive else { return system.wait(timeout: timeout) }
-    let end = now.advanced(by: UInt32(bitPattern: timeout) & 0x7FFF_FFFF)
-    let found = system.look(for: busyPoll, until: end.milliseconds)
-    guard case .ready(Readiness()) = found else { return found }
-    let rest = end.remaining(at: Instant(milliseconds: system.now()))
-    return system.wait(timeout: timeout < 0 ? timeout : Int32(bitPattern: rest))
-  }
-
   /// The last receive left no space, so the rest is received without asking whether there is one: that is one
   /// system call for each full buffer.
-  private var goesOnReceiving: Bool { hasMore && isLive && !hasEvent && engine.wantsReceive }
-
-  /// Nothing will ever happen by itself, nor can another thread give the engine anything to do.
-  public var wouldWaitForever: Bool {
-    @inline(never) @_optimize(size) get { phase.isDisconnected && nextDeadline == nil && !engine.isShared }
+  private var goesOnReceiving: Bool {
+    @inline(__always) get { hasMore && canGoOnReceiving }
   }
 
+  private var canGoOnReceiving: Bool {
+    @inline(never) @_optimize(size) get { isLive && !hasEvent && engine.wantsReceive }
+  }
+
+  /// Nothing will ever happen by itself, nor can another thread give the engine anything to do.
+  private var wouldWaitForever: Bool { phase.isDisconnected && nextDeadline == nil && !engine.isShared }
+
   /// Does what is due, without waiting. True: there is an event.
-  @_optimize(size)
   public mutating func service(at now: Instant) -> Bool {
     engine.release()
-    if goesOnReceiving, now == lastPoll {
-      step(nil, at: now, receives: true)
-      return hasEvent
+    let goesOn = goesOnReceiving && now == lastPoll
+    var readiness: Readiness? = nil
+    if !goesOn {
+      lastPoll = now
+      readiness = Readiness()
+      if link.isPolled, case .ready(let ready) = system.wait(timeout: 0) { readiness = ready }
     }
-    lastPoll = now
-    var readiness = Readiness()
-    if link.isPolled, case .ready(let ready) = system.wait(timeout: 0) { readiness = ready }
-    step(readiness, at: now)
+    step(readiness, at: now, receives: goesOn)
     return hasEvent
   }
 

@@ -191,7 +191,9 @@ public struct Driver<
 
   // MARK: Outputs
 
-  public var hasEvent: Bool { engine.hasEvent || hasFailureEvent || phase.hasPendingQuery }
+  public var hasEvent: Bool {
+    @inline(never) get { engine.hasEvent || hasFailureEvent || phase.hasPendingQuery }
+  }
 
   /// In the order in which things happened: the end of a connection comes last.
   public mutating func nextEvent() -> Event? {

@@ -50,18 +50,9 @@ public struct Linux: ~Copyable, Platform {
 
   // C writes one uint32_t.
 
-  public func wait(timeout: Int32) -> PollResult {
+  public func wait(timeout: Int32, busy: UInt32) -> PollResult {
     var ready: UInt32 = 0
-    return Self.result(unsafe platform_wait(descriptor, timeout, &ready), ready)
-  }
-
-  public func look(for microseconds: UInt32, until end: UInt32) -> PollResult {
-    var ready: UInt32 = 0
-    return Self.result(unsafe platform_look(descriptor, microseconds, end, &ready), ready)
-  }
-
-  @inline(__always)
-  private static func result(_ result: Int32, _ ready: UInt32) -> PollResult {
+    let result = unsafe platform_wait(descriptor, timeout, busy, &ready)
     if result < 0 { return .failed(-result) }
     return result == Int32(PLATFORM_INTERRUPTED) ? .interrupted : .ready(Readiness(bits: ready))
   }

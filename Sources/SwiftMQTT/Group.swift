@@ -109,7 +109,8 @@ import Storage
       // Without an end, which is below 0, it is longer than any other time.
       var pause = UInt32(bitPattern: nextTimeout(at: now))
       if timeout >= 0 { pause = min(pause, end.remaining(at: now)) }
-      if pause == .max, wouldWaitForever { return .wouldWaitForever }
+      // None has a deadline or an event, so all are parked.
+      if pause == .max, schedule.first(in: .parked) == nil { return .wouldWaitForever }
       let count = descriptors.wait(timeout: Int32(bitPattern: pause), into: &found)
       guard count >= 0 || count == DescriptorSet.interrupted else { return .failed }
       now = Instant(milliseconds: Clock.milliseconds())
@@ -127,16 +128,6 @@ import Storage
       turn = schedule.members.count
       if hasReady { return .event }
       if count < 0 || timeout >= 0 && end.isReached(at: now) { return .nothing }
-    }
-  }
-
-  /// No member has anything to wait for. To be asked if none has a deadline.
-  private var wouldWaitForever: Bool {
-    @inline(never) @_optimize(size) get {
-      for member in schedule.members {
-        if let slot = unsafe schedule[member].slot, unsafe !slot.pointee.client.wouldWaitForever { return false }
-      }
-      return true
     }
   }
 

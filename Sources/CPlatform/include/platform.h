@@ -71,16 +71,10 @@ void platform_poller_remove(int32_t poller, int32_t fd);
 
 /*
  * Waits until a channel is ready or timeout_ms is over (-1: without limit). *ready, which has to be 0, gets
- * two bits for each channel: what it is ready for (an error on it counts as both). Returns 0,
- * PLATFORM_INTERRUPTED, or -errno.
+ * two bits for each channel: what it is ready for (an error on it counts as both). For the first busy_us, at
+ * most 1,000,000, it asks again and again instead of sleeping. Returns 0, PLATFORM_INTERRUPTED, or -errno.
  */
-int32_t platform_wait(int32_t poller, int32_t timeout_ms, uint32_t *ready);
-
-/*
- * Does the same without sleeping, for so many microseconds, and not beyond until_ms, as platform_now_ms() has
- * it. It asks at least once.
- */
-int32_t platform_look(int32_t poller, uint32_t microseconds, uint32_t until_ms, uint32_t *ready);
+int32_t platform_wait(int32_t poller, int32_t timeout_ms, uint32_t busy_us, uint32_t *ready);
 
 /*
  * Waits on a poller whose channels are any numbers. Returns how many of them it has put at channels, at most

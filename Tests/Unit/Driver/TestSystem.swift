@@ -29,10 +29,8 @@ final class TestNetwork {
   /// How often the system was asked what is ready, and how often it had something to tell.
   var waits = 0
   var tells = 0
-  /// For how many microseconds each look was to take, and until when.
-  var looks: [(microseconds: UInt32, end: UInt32)] = []
-  /// What the server says while the system looks.
-  var saidMeanwhile = ""
+  /// For how many microseconds each wait was to look.
+  var busy: [UInt32] = []
   /// How often what is watched has changed.
   var watches = 0
 
@@ -64,22 +62,14 @@ struct TestSystem: ~Copyable, Platform {
   func fillRandom(_ bytes: inout MutableSpan<UInt8>) { for index in 0..<bytes.count { bytes[index] = 4 } }
   func wallClock() -> Int64 { 1_800_000_000 }
 
-  func wait(timeout: Int32) -> PollResult {
+  func wait(timeout: Int32, busy: UInt32) -> PollResult {
     network.waits += 1
+    network.busy.append(busy)
     // Who asks so often goes round and round, and time does not pass: a test that fails is better than one that hangs.
     guard network.waits < 100_000 else { return .failed(24) }
     let ready = network.readiness
     if ready != 0 { network.tells += 1 } else { network.now &+= UInt32(max(timeout, 0)) }
     return .ready(Readiness(bits: ready))
-  }
-
-  /// Time passes as long as nothing is there.
-  func look(for microseconds: UInt32, until end: UInt32) -> PollResult {
-    network.looks.append((microseconds, end))
-    network.say(network.saidMeanwhile)
-    network.saidMeanwhile = ""
-    if network.readiness == 0 { network.now += min(microseconds / 1000, end - network.now) }
-    return .ready(Readiness(bits: network.readiness))
   }
 
   func watch(_ channel: Channel, readable: Bool, writable: Bool) throws(PlatformError) {
@@ -160,7 +150,7 @@ struct NoSystem: ~Copyable, Platform {
   func randomNumber() -> UInt32 { 4 }
   func fillRandom(_ bytes: inout MutableSpan<UInt8>) { for index in 0..<bytes.count { bytes[index] = 4 } }
   func wallClock() -> Int64 { fatalError("the caller has the clock") }
-  func wait(timeout: Int32) -> PollResult { fatalError() }
+  func wait(timeout: Int32, busy: UInt32) -> PollResult { fatalError() }
   func watch(_ channel: Channel, readable: Bool, writable: Bool) throws(PlatformError) { fatalError() }
   func wakeUp() throws(PlatformError) -> WakeUp { fatalError() }
   func numeric(_ host: Span<UInt8>, port: UInt16) -> AddressList? { fatalError() }
