@@ -60,8 +60,7 @@ int32_t platform_wait(int32_t poller, int32_t timeout_ms, uint32_t busy_us, uint
         clock_gettime(CLOCK_MONOTONIC, &now);
         uint32_t seconds = (uint32_t)(now.tv_sec - begin.tv_sec);
         uint32_t passed_us = seconds * 1000000u + (uint32_t)(now.tv_nsec / 1000) - (uint32_t)(begin.tv_nsec / 1000);
-        uint32_t passed_ms =
-            seconds * 1000u + (uint32_t)(now.tv_nsec / 1000000) - (uint32_t)(begin.tv_nsec / 1000000);
+        uint32_t passed_ms = seconds * 1000u + (uint32_t)(now.tv_nsec / 1000000) - (uint32_t)(begin.tv_nsec / 1000000);
         if (timeout_ms >= 0 && passed_ms >= (uint32_t)timeout_ms) {
             return 0;
         }

@@ -267,9 +267,11 @@ public struct ClientPlan: ~Copyable {
 
   @inline(never)
   public init(_ options: borrowing ClientOptions, in plan: inout ArenaLayout) {
+    // What every client uses comes first, and the large buffers last: those that are not used take no memory, and the
+    // others share its pages.
+    driver = DriverPlan(options.driver, in: &plan)
     session = SessionPlan(options.session, in: &plan)
     layers = LayerPlan(options.layers, in: &plan)
     submissions = MPSCQueue.Plan(slots: options.submitMessages, slotSize: options.submitBytes, in: &plan)
-    driver = DriverPlan(options.driver, in: &plan)
   }
 }

@@ -53,7 +53,8 @@ public struct SocketOptions: BitwiseCopyable {
   }
 
   public var isDefault: Bool {
-    options.user_timeout_ms | options.keep_alive_s | options.dscp | options.has_source | options.busy_poll_us == 0
+    options.user_timeout_ms | options.keep_alive_s | options.dscp | options.has_source | options.busy_poll_us
+      == 0
       && options.device.0 == 0
   }
 

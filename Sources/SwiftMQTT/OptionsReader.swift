@@ -176,8 +176,8 @@ private func makeClient(
   let handleSlice = plan.reserve(1, of: ClientHandle.self)
   let socketSlice = plan.reserve(checked.sockets.isDefault ? 0 : 1, of: SocketOptions.self)
   let clientSlice = plan.reserve(1, of: Client.self)
-  let clientPlan = ClientPlan(checked, in: &plan)
   let tableSlice = plan.reserve(1, of: HandlerTable.self)
+  let clientPlan = ClientPlan(checked, in: &plan)
   let tablePlan = HandlerTable.Plan(
     entries: checked.handlers, bytes: checked.handlerBytes, in: &plan)
   guard let memory = unsafe memory else { return plan.byteCount }

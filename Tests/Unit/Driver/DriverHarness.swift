@@ -42,7 +42,10 @@ final class Memory {
     }
   }
 
-  init(_ host: String, writeTimeout: UInt32 = 0, busyPoll: UInt32 = 0, layers: Layered? = nil, port: UInt16 = 1234) {
+  init(
+    _ host: String, writeTimeout: UInt32 = 0, busyPoll: UInt32 = 0, layers: Layered? = nil,
+    port: UInt16 = 1234
+  ) {
     self.port = port
     self.writeTimeout = writeTimeout
     self.busyPoll = busyPoll
