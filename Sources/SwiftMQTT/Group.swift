@@ -104,8 +104,9 @@ import Storage
     var now = Instant(milliseconds: Clock.milliseconds())
     let end = now.advanced(by: UInt32(bitPattern: timeout))
     var found = InlineArray<32, UInt32>(repeating: 0)
-    settle(at: now)
     while true {
+      // A callback of one client may have called another.
+      settle(at: now)
       // Without an end, which is below 0, it is longer than any other time.
       var pause = UInt32(bitPattern: nextTimeout(at: now))
       if timeout >= 0 { pause = min(pause, end.remaining(at: now)) }
