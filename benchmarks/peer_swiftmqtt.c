@@ -80,7 +80,7 @@ static void swiftmqtt_open(const struct settings *settings) {
     options.outbox_bytes = 2 * outstanding * packet < 65536 ? 65536 : 2 * outstanding * packet;
     options.in_flight_maximum = settings->window;
     options.references = is_lent ? 2 * outstanding : 0;
-    options.receive_bytes = 65536;
+    options.receive_bytes = is_lent ? 2 * (uint32_t)settings->payload_bytes : 65536; /* no message comes in parts */
     options.receive_maximum = settings->window < 64 ? 64 : settings->window;
     size_t size = smq_client_size(&options);
     if (size > sizeof(memory)) load_fail("the client takes %zu bytes", size);

@@ -50,6 +50,8 @@ WORKLOADS = [
         ["publish", "-q1", "-w20", "-s65536", "-f1"], 500, is_counted_quick=False,
     ),
     Workload("receive-0", "Receive QoS 0", ["receive", "-q0"], 4000),
+    Workload("receive-0-4k", "Receive QoS 0, 4 KiB", ["receive", "-q0", "-s4096"], 1600, is_counted_quick=False),
+    Workload("receive-0-64k", "Receive QoS 0, 64 KiB", ["receive", "-q0", "-s65536"], 500, is_counted_quick=False),
     Workload("receive-1-20", "Receive QoS 1, 20 in flight", ["receive", "-q1", "-w20"]),
     Workload("receive-1-1000", "Receive QoS 1, 1000 in flight", ["receive", "-q1", "-w1000"], 2000, is_counted_quick=False),
     Workload("receive-2-20", "Receive QoS 2, 20 in flight", ["receive", "-q2", "-w20"], is_counted_quick=False),

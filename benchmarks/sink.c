@@ -54,7 +54,7 @@ struct blast {
     uint32_t packet_bytes;
     uint32_t identifier_at;
     uint64_t laid; /* QoS 0: so many of them lie in `out`, to be sent over and over */
-    uint8_t packet[16 << 10];
+    uint8_t packet[66 << 10];
 };
 
 struct connection {

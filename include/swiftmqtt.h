@@ -22,6 +22,7 @@
  *    14  Other threads
  *    15  Numbers
  *    16  Helpers
+ *    17  Many clients: a group
  *
  * CONVENTIONS
  *
@@ -41,7 +42,7 @@
  * client; the other leaves it alone, or releases its descriptors by calling exec.
  *
  * Time. Every time is measured by the monotonic clock, in whole milliseconds. Names end in the unit: _ms,
- * _s. Setting the wall clock changes nothing.
+ * _s, once _us. Setting the wall clock changes nothing.
  *
  * Errors. Functions return int32_t: 0 means success, a positive value is a count or "yes", and a negative
  * value is one of SMQ_ERR_…. The range of an error says what to do:
@@ -55,8 +56,9 @@
  * appear only in events: once for each attempt to connect, and in the completion of a message or a request.
  *
  * Pointers. A pointer in an event is valid until the next smq_next_event(), smq_wait(), smq_service(),
- * smq_engine_timed_out(), smq_connect() or smq_client_close() on the same client; until then it may be
- * passed to any other call. A pointer that is passed to the library is used only during the call. NULL is
+ * smq_engine_timed_out(), smq_connect() or smq_client_close() on the same client, or the next
+ * smq_group_wait(), smq_group_service() or smq_group_next_ready() on its group; until then it may be passed
+ * to any other call. A pointer that is passed to the library is used only during the call. NULL is
  * allowed for the data of a smq_bytes if, and only if, its size is 0. For every other NULL a function
  * returns SMQ_ERR_NULL unless it says otherwise.
  *
@@ -132,7 +134,7 @@ enum {
                                         set that it does not know */
     SMQ_ERR_MEMORY_SIZE = -103,      /* the block is smaller than smq_client_size() says */
     SMQ_ERR_MEMORY_ALIGNMENT = -104, /* the block is not aligned to SMQ_MEMORY_ALIGNMENT */
-    SMQ_ERR_CLIENT = -105,           /* the pointer is not a client, or the client was closed */
+    SMQ_ERR_CLIENT = -105,           /* the pointer is not a client, or a group, or it was closed */
     SMQ_ERR_STATE = -106,            /* the call is not possible in the client's state */
     SMQ_ERR_OPTION = -107,           /* an option is out of its range, or two contradict each other */
     SMQ_ERR_URL = -108,              /* the URL is malformed: smq_options_check() returns where */
@@ -938,6 +940,16 @@ typedef struct smq_options {
 
     uint32_t references; /* messages of smq_publish_reference() that are not complete: 0 (then it returns
                             SMQ_ERR_NOT_SUPPORTED), or 1 to 65,535, each takes 24 bytes, on 32 bits 12 */
+
+    /*
+     * How long smq_wait(), and the thread of smq_runner_start(), look for what arrives before they sleep, as
+     * long as there is a connection: 1 to 1,000,000 microseconds; 0: they sleep at once. A wake-up costs the
+     * processor more than to look for some ten microseconds, and answers of a server on the same machine or
+     * network come in that time; for longer it only heats. SO_BUSY_POLL is set to the same time, if the
+     * system allows it (CAP_NET_ADMIN); it also works in a loop of the program's own. docs/performance.md
+     * says where it helps. Not with SMQ_OPTION_OWN_TRANSPORT.
+     */
+    uint32_t busy_poll_us;
 } smq_options;
 
 /* A smq_options with its size set and everything else zero. */
@@ -946,7 +958,7 @@ typedef struct smq_options {
         sizeof(smq_options), 0, { NULL, 0 }, { NULL, 0 }, 0, 0, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, NULL,           \
             { NULL, 0 }, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,  \
             0, 0, 0, 0, 0, 0, NULL, NULL, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 },             \
-            { NULL, 0 }, 0, 0, { NULL, 0 }, { NULL, 0 }, 0, 0, 0                                                       \
+            { NULL, 0 }, 0, 0, { NULL, 0 }, { NULL, 0 }, 0, 0, 0, 0                                                    \
     }
 
 /*
@@ -1035,7 +1047,7 @@ SMQ_API int32_t smq_client_init(void *memory, size_t size, const smq_options *op
  * Ends a client at once, in any state: closes its descriptors and gives the memory back to the program. It
  * sends no DISCONNECT, so the server publishes the Will; for a graceful disconnect, call smq_disconnect()
  * before and wait for its event. Messages in the outbox are lost. The thread rule of all calls on a client
- * applies; also, no thread may be in smq_submit(), and no runner may run.
+ * applies; also, no thread may be in smq_submit(), and no runner may run. A client in a group leaves it.
  *
  * client   the client; the handle is invalid afterwards
  *
@@ -2012,7 +2024,7 @@ SMQ_API int32_t smq_respond(smq_client *client, const smq_event *request, const 
  * Does everything that is due, and waits until there is an event: sends what was published, receives, keeps
  * the connection alive. Returns early when a signal handler has run, so that a loop can check its flags.
  * The call does not notice a signal that comes just before it, so a loop that checks flags must not wait
- * with -1. This and smq_runner_stop() are the only calls that wait.
+ * with -1. This, smq_group_wait() and smq_runner_stop() are the only calls that wait.
  *
  * client       the client
  * timeout_ms   how long to wait at most; 0: not at all; -1: as long as it takes
@@ -2330,7 +2342,7 @@ typedef struct smq_runner_options {
  *   SMQ_ERR_CLIENT          not a client
  *   SMQ_ERR_STRUCT_SIZE     options->size is wrong, or unknown or reserved fields are set
  *   SMQ_ERR_OPTION          priority, stack_bytes or name is out of range
- *   SMQ_ERR_STATE           the runner runs; SMQ_OPTION_OWN_TRANSPORT
+ *   SMQ_ERR_STATE           the runner runs; SMQ_OPTION_OWN_TRANSPORT; the client is in a group
  *   SMQ_ERR_NO_DESCRIPTOR   the process or the system has none left with which to wake up the thread
  *   SMQ_ERR_NO_THREAD       os_error is EAGAIN: there are too many threads; EPERM: the process may not have
  *                           this priority; EINVAL: the stack is too small for this system
@@ -2344,8 +2356,8 @@ SMQ_API int32_t smq_runner_start(smq_runner *runner, smq_client *client, const s
  * there is time. Without a connection they stay where they are, and smq_client_stats() returns how many:
  * outbox_messages, urgent_messages and submit_waiting. The last event that on_event gets is
  * SMQ_EVENT_DISCONNECTED, if there was a connection or an attempt; an attempt that it begins then is given
- * up. Afterwards the calling thread owns the client, and smq_runner_start() may be called again. This and
- * smq_wait() are the only calls that wait.
+ * up. Afterwards the calling thread owns the client, and smq_runner_start() may be called again. This,
+ * smq_wait() and smq_group_wait() are the only calls that wait.
  *
  * runner     the runner; if it does not run, nothing is done
  * drain_ms   0 to 86,400,000 milliseconds; 0: do not wait for undelivered messages
@@ -2673,6 +2685,141 @@ static inline double smq_get_double(const void *source) {
     memcpy(&value, &bits, sizeof(value));
     return value;
 }
+
+/* ---------------------------------------------------------------------------------------------
+ * 17  Many clients: a group
+ *
+ * One descriptor and one deadline for up to 1,048,576 clients of one thread. The group asks only those of
+ * which there is something to say, so that a client that is idle costs what its Keep Alive costs.
+ *
+ *     for (;;) {
+ *         smq_group_wait(group, -1);
+ *         while (smq_group_next_ready(group, &client) == 1)
+ *             while (smq_next_event(client, &event) == 1) …
+ *     }
+ *
+ * Everything else works as usual, at any time and on any member: what the program publishes is sent by the
+ * next call of smq_group_wait() or smq_group_service(), or by the call of smq_group_next_ready() that
+ * returns 0. A group and its members belong to one thread, and smq_submit() to all, as without a group. Two
+ * descriptors for each member are usual, three with submit_messages: raise RLIMIT_NOFILE.
+ * ------------------------------------------------------------------------------------------- */
+
+typedef struct smq_group smq_group; /* opaque; lives in the program's memory */
+
+/*
+ * Returns how many bytes a group of so many clients needs, some 30 for each, without the clients. Any thread.
+ *
+ * capacity   how many clients it can have at a time: 1 to 1,048,576
+ *
+ * Returns the number of bytes, or 0 if capacity is out of its range, or the library was built without groups.
+ */
+SMQ_API size_t smq_group_size(uint32_t capacity);
+
+/*
+ * Makes an empty group in the program's memory. It makes one system call, for the descriptor.
+ *
+ * memory     the block: aligned to SMQ_MEMORY_ALIGNMENT, not moved until smq_group_close()
+ * size       its size in bytes, at least smq_group_size(capacity)
+ * capacity   as above
+ * group      where to put the group's handle; only written on success
+ *
+ * Returns SMQ_OK, or
+ *   SMQ_ERR_NULL               memory or group is NULL
+ *   SMQ_ERR_OPTION             capacity is out of its range
+ *   SMQ_ERR_MEMORY_SIZE        size is too small
+ *   SMQ_ERR_MEMORY_ALIGNMENT   memory is not aligned
+ *   SMQ_ERR_NO_DESCRIPTOR      the process or the system has no descriptor left
+ */
+SMQ_API int32_t smq_group_init(void *memory, size_t size, uint32_t capacity, smq_group **group);
+
+/*
+ * Ends a group and gives its memory back to the program. The members leave it and live on, as they are.
+ *
+ * group   the group; the handle is invalid afterwards
+ *
+ * Returns SMQ_OK, SMQ_ERR_NULL, or SMQ_ERR_CLIENT if it was closed before.
+ */
+SMQ_API int32_t smq_group_close(smq_group *group);
+
+/*
+ * Adds a client, in any state. It stays in the group until smq_group_remove(), smq_client_close() or
+ * smq_group_close(). Nothing else changes for it: smq_connect() and all others are called as before.
+ *
+ * group    the group
+ * client   the client; the thread that calls is its owner, and no runner has it
+ *
+ * Returns SMQ_OK, or, with nothing changed,
+ *   SMQ_ERR_NULL            group or client is NULL
+ *   SMQ_ERR_CLIENT          not a group, or not a client
+ *   SMQ_ERR_STATE           the client is in a group; SMQ_OPTION_OWN_TRANSPORT
+ *   SMQ_ERR_FULL            the group has as many clients as it can have
+ *   SMQ_ERR_NO_DESCRIPTOR   the system watches no further descriptor
+ */
+SMQ_API int32_t smq_group_add(smq_group *group, smq_client *client);
+
+/*
+ * Takes a client out of the group, in any state. The program runs it itself from then on.
+ *
+ * group    the group
+ * client   the client
+ *
+ * Returns SMQ_OK, SMQ_ERR_NULL, SMQ_ERR_CLIENT, or SMQ_ERR_STATE if the client is not in this group.
+ */
+SMQ_API int32_t smq_group_remove(smq_group *group, smq_client *client);
+
+/*
+ * Returns one descriptor for all members, the same as long as the group lives, as smq_fd() does for a client.
+ *
+ * group   the group
+ *
+ * Returns the descriptor, or SMQ_ERR_NULL, SMQ_ERR_CLIENT.
+ */
+SMQ_API int32_t smq_group_fd(const smq_group *group);
+
+/*
+ * Returns when smq_group_service() next needs to be called even if smq_group_fd() stays silent. Ask after all
+ * calls on the group and its members, as of smq_next_timeout_ms().
+ *
+ * group   the group
+ *
+ * Returns milliseconds from now, 0 for at once, -1 for never; or SMQ_ERR_NULL, SMQ_ERR_CLIENT (which are
+ * below -1).
+ */
+SMQ_API int32_t smq_group_next_timeout_ms(const smq_group *group);
+
+/*
+ * Does everything that is due for the members, and waits until one of them has an event; or a signal handler
+ * has run, as smq_wait() does.
+ *
+ * group        the group
+ * timeout_ms   how long to wait at most; 0: not at all; -1: as long as it takes
+ *
+ * Returns 1 if a member has an event; 0 if the time is up or a signal came; SMQ_ERR_NULL; SMQ_ERR_CLIENT,
+ * also if the program has closed smq_group_fd(); SMQ_ERR_OPTION if timeout_ms is below -1; SMQ_ERR_STATE
+ * with timeout_ms -1 if there is no member. (Unlike smq_wait(), it waits for members that never connect.)
+ */
+SMQ_API int32_t smq_group_wait(smq_group *group, int32_t timeout_ms);
+
+/*
+ * Does everything that is due for the members, without waiting, as smq_service() does for one.
+ *
+ * group   the group
+ *
+ * Returns 1 if a member has an event, 0 if not; or SMQ_ERR_NULL, SMQ_ERR_CLIENT.
+ */
+SMQ_API int32_t smq_group_service(smq_group *group);
+
+/*
+ * Hands out the next member that has an event, each at most once after a call of smq_group_wait() or
+ * smq_group_service(): call it until it returns 0. A member whose events the program does not all take is
+ * handed out again next time, behind the others.
+ *
+ * group    the group
+ * client   where to put the client; NULL if there is none
+ *
+ * Returns 1 if there was one, 0 if not; or SMQ_ERR_NULL, SMQ_ERR_CLIENT.
+ */
+SMQ_API int32_t smq_group_next_ready(smq_group *group, smq_client **client);
 
 #ifdef __cplusplus
 }

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <sys/epoll.h>
+#include <time.h>
 #include <unistd.h>
 
 int32_t platform_poller_open(void) {
@@ -25,7 +26,7 @@ int32_t platform_poller_set(int32_t poller, int32_t fd, uint32_t channel, int32_
 
 void platform_poller_remove(int32_t poller, int32_t fd) { epoll_ctl(poller, EPOLL_CTL_DEL, fd, NULL); }
 
-int32_t platform_wait(int32_t poller, int32_t timeout_ms, uint32_t *ready) {
+static int32_t wait_once(int32_t poller, int32_t timeout_ms, uint32_t *ready) {
     struct epoll_event events[PLATFORM_MAX_CHANNELS];
     int count = epoll_wait(poller, events, PLATFORM_MAX_CHANNELS, timeout_ms);
     if (count < 0) {
@@ -44,9 +45,34 @@ int32_t platform_wait(int32_t poller, int32_t timeout_ms, uint32_t *ready) {
     return 0;
 }
 
+int32_t platform_wait(int32_t poller, int32_t timeout_ms, uint32_t busy_us, uint32_t *ready) {
+    if (busy_us == 0) {
+        return wait_once(poller, timeout_ms, ready);
+    }
+    /* A deadline is one of platform_now_ms(), so what is left of the time is counted in steps of that clock. */
+    struct timespec begin, now;
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    for (;;) {
+        int32_t result = wait_once(poller, 0, ready);
+        if (result != 0 || *ready != 0) {
+            return result;
+        }
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        uint32_t seconds = (uint32_t)(now.tv_sec - begin.tv_sec);
+        uint32_t passed_us = seconds * 1000000u + (uint32_t)(now.tv_nsec / 1000) - (uint32_t)(begin.tv_nsec / 1000);
+        uint32_t passed_ms = seconds * 1000u + (uint32_t)(now.tv_nsec / 1000000) - (uint32_t)(begin.tv_nsec / 1000000);
+        if (timeout_ms >= 0 && passed_ms >= (uint32_t)timeout_ms) {
+            return 0;
+        }
+        if (passed_us >= busy_us) {
+            return wait_once(poller, timeout_ms < 0 ? -1 : timeout_ms - (int32_t)passed_ms, ready);
+        }
+    }
+}
+
 int32_t platform_wait_many(int32_t poller, int32_t timeout_ms, uint32_t *channels, int32_t capacity) {
-    struct epoll_event events[256];
-    int count = epoll_wait(poller, events, capacity < 256 ? capacity : 256, timeout_ms);
+    struct epoll_event events[PLATFORM_MAX_READY];
+    int count = epoll_wait(poller, events, capacity < PLATFORM_MAX_READY ? capacity : PLATFORM_MAX_READY, timeout_ms);
     for (int index = 0; index < count; index++) {
         channels[index] = events[index].data.u32;
     }

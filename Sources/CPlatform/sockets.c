@@ -85,7 +85,7 @@ INLINED int tcp_socket(const union socket_address *address) {
     return fd;
 }
 
-/* Returns 0 or errno. What only makes packets better known on their way, such as DSCP, may fail. */
+/* Returns 0 or errno. What only makes packets faster, or better known on their way, such as DSCP, may fail. */
 static int apply(const struct platform_socket_options *options, int fd, const union socket_address *address) {
     int is_v6 = address->any.sa_family == AF_INET6;
     if (options->user_timeout_ms > 0) {
@@ -101,6 +101,9 @@ static int apply(const struct platform_socket_options *options, int fd, const un
         int traffic_class = (int)options->dscp << 2;
         setsockopt(fd, is_v6 ? IPPROTO_IPV6 : IPPROTO_IP, is_v6 ? IPV6_TCLASS : IP_TOS, &traffic_class,
                    sizeof traffic_class);
+    }
+    if (options->busy_poll_us > 0) {
+        setsockopt(fd, SOL_SOCKET, SO_BUSY_POLL, &options->busy_poll_us, sizeof options->busy_poll_us);
     }
     if (options->device[0] &&
         setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, options->device, (socklen_t)strlen(options->device)) < 0) {

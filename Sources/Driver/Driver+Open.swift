@@ -70,6 +70,7 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
     logger(.opened)
     timers.stop(.write)
     phase = .open(OpenConnection())
+    hasMore = false
     offeredBytes = 0
     engine.opened()
   }

@@ -19,7 +19,7 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
     var now = Instant(milliseconds: system.now())
     engine.release()
     let end = timeout < 0 ? nil : now.advanced(by: UInt32(timeout))
-    step(nil, at: now)
+    step(nil, at: now, receives: goesOnReceiving)
     // With events to take this call does not wait. But a program that takes them slowly must not keep the
     // server waiting, so the socket is polled once in each millisecond.
     if hasEvent, now == lastPoll { return .event }
@@ -30,7 +30,9 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
       if let end { pause = end.remaining(at: now) }
       if let deadline = nextDeadline { pause = min(pause, deadline.remaining(at: now)) }
       if hasEvent || engine.hasWork(at: now) || hasBufferedInput { pause = 0 }
-      let result = system.wait(timeout: pause == .max ? -1 : Int32(clamping: pause))
+      // Only a connection brings something that soon.
+      let result = system.wait(
+        timeout: pause == .max ? -1 : Int32(clamping: pause), busy: pause > 0 && isOpen ? busyPoll : 0)
       now = Instant(milliseconds: system.now())
       lastPoll = now
       switch result {
@@ -46,16 +48,39 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
     }
   }
 
+  /// The last receive left no space, so the rest is received without asking whether there is one: that is one
+  /// system call for each full buffer.
+  private var goesOnReceiving: Bool {
+    @inline(__always) get { hasMore && canGoOnReceiving }
+  }
+
+  private var canGoOnReceiving: Bool {
+    @inline(never) @_optimize(size) get { isLive && !hasEvent && engine.wantsReceive }
+  }
+
   /// Nothing will ever happen by itself, nor can another thread give the engine anything to do.
   private var wouldWaitForever: Bool { phase.isDisconnected && nextDeadline == nil && !engine.isShared }
 
   /// Does what is due, without waiting. True: there is an event.
   public mutating func service(at now: Instant) -> Bool {
     engine.release()
-    var readiness = Readiness()
-    if link.isPolled, case .ready(let ready) = system.wait(timeout: 0) { readiness = ready }
-    step(readiness, at: now)
+    let goesOn = goesOnReceiving && now == lastPoll
+    var readiness: Readiness? = nil
+    if !goesOn {
+      lastPoll = now
+      readiness = Readiness()
+      if link.isPolled, case .ready(let ready) = system.wait(timeout: 0) { readiness = ready }
+    }
+    step(readiness, at: now, receives: goesOn)
     return hasEvent
+  }
+
+  /// Releases the event and sends what is ready, after calls of the application. True: there is an event.
+  @inline(never)
+  @_optimize(size)
+  public mutating func settle(at now: Instant) -> Bool {
+    engine.release()
+    return flush(at: now)
   }
 
   /// Sends what is ready, and looks for nothing else. True: there is an event.
@@ -65,9 +90,10 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
   }
 
   /// `nil`: the system was not asked what is ready. What came in time may lie there unread, so no deadline
-  /// counts yet.
-  mutating func step(_ readiness: Readiness?, at now: Instant) {
+  /// counts yet. `receives`: there may be more to receive, whatever the system was asked.
+  mutating func step(_ readiness: Readiness?, at now: Instant, receives: Bool = false) {
     let ready = readiness ?? Readiness()
+    var isToldInVain = false
     self.now = now
     offeredBytes = 0
     engine.advance(to: now)
@@ -84,7 +110,10 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
         setBlocked(false)
         logger(.unblocked)
       }
-      if link.isReadable(ready) || link.hasBuffered { receive(at: now) }
+      if link.isReadable(ready) || link.hasBuffered || receives {
+        isToldInVain = !engine.wantsReceive && link.isReadable(ready)
+        receive(at: now)
+      }
     case .closing: if link.isReadable(ready) || link.isWritable(ready) || link.hasBuffered { discard() }
     }
     if readiness != nil { checkDeadlines(at: now) }
@@ -93,7 +122,7 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
     transmit(at: now)
     guard isLive else { return }
     finishDisconnect(at: now, deadlinesCount: readiness != nil)
-    watchTransport()
+    watchTransport(isToldInVain: isToldInVain)
   }
 
   // What seldom happens is a function of its own, so that a step does not need the stack for it.
@@ -117,7 +146,7 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
   @inline(never)
   mutating func receiveOnce(at now: Instant) -> Transfer {
     guard engine.wantsReceive else { return .wouldBlock }
-    let result = Self.receive(over: &link, of: &system, into: &engine)
+    let result = Self.receive(over: &link, of: &system, into: &engine, isFull: &hasMore)
     if case .transferred(let count) = result { engine.received(count, at: now) }
     return result
   }
@@ -132,10 +161,12 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
   }
 
   private static func receive(
-    over link: inout Link, of system: inout System, into engine: inout Engine
+    over link: inout Link, of system: inout System, into engine: inout Engine, isFull: inout Bool
   ) -> Transfer {
     var space = engine.receiveSpace()
-    return link.receive(into: &space, on: &system)
+    let result = link.receive(into: &space, on: &system)
+    if case .transferred(space.count) = result { isFull = true } else { isFull = false }
+    return result
   }
 
   /// Hands bytes over until the transport takes no more, the engine has no more, or the connection ends.
@@ -248,14 +279,15 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
     }
   }
 
-  private mutating func watchTransport() {
+  /// `isToldInVain`: the system told of bytes for which there was no space.
+  private mutating func watchTransport(isToldInVain: Bool) {
     guard link.isPolled, case .open(var connection) = phase, connection.transportError == nil else { return }
-    let wantsReceive = engine.wantsReceive
-    if connection.isWatchingReceive != wantsReceive {
-      connection.isWatchingReceive = wantsReceive
+    let watch = connection.receiveWatch.next(wantsReceive: engine.wantsReceive, isToldInVain: isToldInVain)
+    if connection.receiveWatch != watch {
+      connection.receiveWatch = watch
       phase = .open(connection)
     }
-    watch(readable: wantsReceive, writable: connection.isBlocked)
+    self.watch(readable: watch != .off, writable: connection.isBlocked)
   }
 
   mutating func watch(readable: Bool, writable: Bool) {

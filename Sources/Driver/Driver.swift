@@ -59,6 +59,7 @@ public struct Driver<
   var connectTimeout: UInt32
   let stableTime: UInt32
   let writeTimeout: UInt32
+  let busyPoll: UInt32
 
   public internal(set) var attempt: UInt32 = 0
   public internal(set) var failures = FailureCounts()
@@ -69,6 +70,8 @@ public struct Driver<
   /// The end of the last connection, or attempt.
   public internal(set) var lastFailure: Failure? = nil
   var lastPoll = Instant(milliseconds: 0)
+  /// The last receive filled all the space, so there may be more.
+  var hasMore = false
   /// The time of the last step.
   public internal(set) var now = Instant(milliseconds: 0)
   var logger = Log()
@@ -98,6 +101,7 @@ public struct Driver<
     backoff = options.backoff
     stableTime = options.stableTime
     writeTimeout = options.writeTimeout
+    busyPoll = options.busyPoll
     if self.link.isPolled {
       now = Instant(milliseconds: self.system.now())
       self.engine.advance(to: now)
@@ -187,7 +191,9 @@ public struct Driver<
 
   // MARK: Outputs
 
-  public var hasEvent: Bool { engine.hasEvent || hasFailureEvent || phase.hasPendingQuery }
+  public var hasEvent: Bool {
+    @inline(never) get { engine.hasEvent || hasFailureEvent || phase.hasPendingQuery }
+  }
 
   /// In the order in which things happened: the end of a connection comes last.
   public mutating func nextEvent() -> Event? {
@@ -235,7 +241,7 @@ public struct Driver<
   private func isReady(_ connection: OpenConnection) -> Bool {
     if !connection.isBlocked, engine.wantsTransmit || link.hasUnsent { return true }
     // Taking an event has made room.
-    if engine.wantsReceive, !connection.isWatchingReceive { return true }
+    if engine.wantsReceive, connection.receiveWatch == .off { return true }
     return engine.wantsRefill && engine.refillDeadline == nil
   }
 
@@ -250,7 +256,7 @@ public struct Driver<
     }
   }
 
-  var nextDeadline: Instant? {
+  public var nextDeadline: Instant? {
     @inline(never) get { earliestDeadline }
   }
 

@@ -24,6 +24,8 @@ public struct DriverOptions: ~Copyable, ~Escapable {
   public var stableTime: UInt32 = 0
   /// Milliseconds; 0: none.
   public var writeTimeout: UInt32 = 0
+  /// How long `Driver.wait` looks for something before it sleeps, in microseconds.
+  public var busyPoll: UInt32 = 0
   /// How many addresses of a server are tried.
   public var addresses = 0
   /// Room for the host, so that `Driver.setServer` can name another; 0: no more than it takes.

@@ -48,10 +48,26 @@ struct OpenConnection: BitwiseCopyable {
 
   /// The system takes no more bytes for now.
   var isBlocked = false
-  /// The system will tell when there is something to receive.
-  var isWatchingReceive = false
+  var receiveWatch = ReceiveWatch.off
   /// How the application wants to leave.
   var leaving = Leaving.not
   /// The transport is gone, but what it brought is still to be handed out.
   var transportError: FailureCause? = nil
+}
+
+/// Whether the system tells of something to receive.
+///
+/// To stop and to start telling are a system call each, and mostly the program takes its events, and so makes
+/// space, before the system is asked again. So it goes on telling while there is no space, until it has done so
+/// twice: then the program is slow, or something else is full, and the descriptor has to be silent.
+enum ReceiveWatch: UInt8, BitwiseCopyable {
+  case off
+  case on
+  case toldInVain
+
+  func next(wantsReceive: Bool, isToldInVain: Bool) -> ReceiveWatch {
+    if wantsReceive { return .on }
+    guard isToldInVain else { return self }
+    return self == .on ? .toldInVain : .off
+  }
 }

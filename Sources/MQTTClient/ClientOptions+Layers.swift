@@ -132,12 +132,14 @@ extension ClientOptions {
 
   @_optimize(size)
   static func sockets(
-    _ request: borrowing RequestedOptions, userTimeout: UInt32, keepAlive: UInt32, dscp: UInt32, isTCP: Bool
+    _ request: borrowing RequestedOptions, userTimeout: UInt32, keepAlive: UInt32, dscp: UInt32,
+    busyPoll: UInt32, isTCP: Bool
   ) throws(OptionsError) -> SocketOptions {
     var sockets = SocketOptions()
     sockets.userTimeout = userTimeout
     sockets.keepAlive = keepAlive
     sockets.differentiatedServices = dscp
+    sockets.busyPoll = busyPoll
     guard sockets.setDevice(request.bindDevice),
       request.bindAddress.count == 0 || sockets.setSource(request.bindAddress)
     else { throw .option }

@@ -121,6 +121,7 @@ public struct ClientOptions: ~Copyable, ~Escapable {
     let tcpUserTimeout = numbers.value(
       request.tcpUserTimeout, default: 0, maximum: Self.dayInMilliseconds)
     let tcpKeepAlive = numbers.value(request.tcpKeepAlive, default: 0, maximum: 32_767)
+    driver.busyPoll = numbers.value(request.busyPoll, default: 0, maximum: 1_000_000)
     let dscp = numbers.value(request.dscp, default: 0, maximum: 63)
     let addresses = numbers.value(
       request.addresses, default: UInt32(AddressList.maximum), maximum: UInt32(AddressList.maximum))
@@ -146,7 +147,7 @@ public struct ClientOptions: ~Copyable, ~Escapable {
       || (request.sessionExpiry == 0 && !request.statesExpiry && !request.newSession
         && request.properties.count == 0)
     guard numbers.areValid, !isTooMuch, areCredentialsClear,
-      fits,
+      fits, driver.busyPoll == 0 || !request.ownTransport,
       request.keepSession || !request.newSession
     else { throw .option }
     try Self.checkProperties(request.properties)
@@ -166,7 +167,8 @@ public struct ClientOptions: ~Copyable, ~Escapable {
     try Self.setLayers(request, &layers, version, isUnix: isUnix)
     let transport = request.ownTransport ? AnyTransport.Kind.callerDriven : isUnix ? .unix : .tcp
     let sockets = try Self.sockets(
-      request, userTimeout: tcpUserTimeout, keepAlive: tcpKeepAlive, dscp: dscp, isTCP: transport == .tcp)
+      request, userTimeout: tcpUserTimeout, keepAlive: tcpKeepAlive, dscp: dscp,
+      busyPoll: driver.busyPoll, isTCP: transport == .tcp)
     driver.connectTimeout = connectTimeout
     driver.reconnects = !request.noReconnect
     driver.addresses = transport == .tcp ? Int(addresses) : 0
@@ -265,9 +267,11 @@ public struct ClientPlan: ~Copyable {
 
   @inline(never)
   public init(_ options: borrowing ClientOptions, in plan: inout ArenaLayout) {
+    // What every client uses comes first, and the large buffers last: those that are not used take no memory, and the
+    // others share its pages.
+    driver = DriverPlan(options.driver, in: &plan)
     session = SessionPlan(options.session, in: &plan)
     layers = LayerPlan(options.layers, in: &plan)
     submissions = MPSCQueue.Plan(slots: options.submitMessages, slotSize: options.submitBytes, in: &plan)
-    driver = DriverPlan(options.driver, in: &plan)
   }
 }

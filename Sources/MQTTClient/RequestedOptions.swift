@@ -101,6 +101,7 @@ public struct RequestedOptions: ~Copyable, ~Escapable {
   public var bindAddress: Span<UInt8>
   public var dscp: UInt32 = 0
   public var tcpKeepAlive: UInt32 = 0
+  public var busyPoll: UInt32 = 0
 
   @_lifetime(immortal)
   public init() {

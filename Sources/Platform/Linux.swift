@@ -50,9 +50,9 @@ public struct Linux: ~Copyable, Platform {
 
   // C writes one uint32_t.
 
-  public func wait(timeout: Int32) -> PollResult {
+  public func wait(timeout: Int32, busy: UInt32) -> PollResult {
     var ready: UInt32 = 0
-    let result = unsafe platform_wait(descriptor, timeout, &ready)
+    let result = unsafe platform_wait(descriptor, timeout, busy, &ready)
     if result < 0 { return .failed(-result) }
     return result == Int32(PLATFORM_INTERRUPTED) ? .interrupted : .ready(Readiness(bits: ready))
   }

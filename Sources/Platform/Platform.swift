@@ -20,8 +20,9 @@ public protocol Platform: ~Copyable {
   /// Turns readable when `wait` would not wait.
   var descriptor: Int32 { get }
 
-  /// At most `timeout` milliseconds; -1: without end.
-  func wait(timeout: Int32) -> PollResult
+  /// At most `timeout` milliseconds; -1: without end. For the first `busy` microseconds of them it looks again
+  /// and again instead of sleeping.
+  func wait(timeout: Int32, busy: UInt32) -> PollResult
 
   /// Says what `wait` waits for on this channel from now on; neither: nothing.
   mutating func watch(_ channel: Channel, readable: Bool, writable: Bool) throws(PlatformError)
@@ -80,6 +81,10 @@ public protocol Platform: ~Copyable {
 }
 
 extension Platform where Self: ~Copyable {
+  /// Waits without looking first.
+  @inline(__always)
+  public func wait(timeout: Int32) -> PollResult { wait(timeout: timeout, busy: 0) }
+
   /// A system may take the first of them alone: what is left is sent next.
   public mutating func send(_ socket: Channel, _ bytes: Span<UInt8>, _ payload: Span<UInt8>) -> Transfer {
     send(socket, bytes)

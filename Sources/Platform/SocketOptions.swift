@@ -24,6 +24,12 @@ public struct SocketOptions: BitwiseCopyable {
     set { options.dscp = newValue }
   }
 
+  /// Microseconds.
+  public var busyPoll: UInt32 {
+    get { options.busy_poll_us }
+    set { options.busy_poll_us = newValue }
+  }
+
   /// The interface that is used. False: it is no name of one.
   @_optimize(size)
   public mutating func setDevice(_ name: Span<UInt8>) -> Bool {
@@ -47,7 +53,8 @@ public struct SocketOptions: BitwiseCopyable {
   }
 
   public var isDefault: Bool {
-    options.user_timeout_ms | options.keep_alive_s | options.dscp | options.has_source == 0
+    options.user_timeout_ms | options.keep_alive_s | options.dscp | options.has_source | options.busy_poll_us
+      == 0
       && options.device.0 == 0
   }
 

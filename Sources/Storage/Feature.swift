@@ -117,6 +117,12 @@ public enum Feature {
   #else
     @inline(__always) public static var hasRunner: Bool { true }
   #endif
+  /// One descriptor and one deadline for many clients.
+  #if WITHOUT_GROUP
+    @inline(__always) public static var hasGroup: Bool { false }
+  #else
+    @inline(__always) public static var hasGroup: Bool { true }
+  #endif
   /// The most frequent packets and events in a specialisation of their own.
   #if WITHOUT_FAST_PATHS
     @inline(__always) public static var hasFastPaths: Bool { false }

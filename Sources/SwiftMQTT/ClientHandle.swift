@@ -2,14 +2,15 @@ import CSwiftMQTT
 import Driver
 import MQTTClient
 import Platform
+import Storage
 
 /// The driver, on Linux.
 typealias Client = MQTTClient.Client<Linux>
 
 /// What is at the beginning of the caller's block: `smq_client *` points to it.
 ///
-/// Nothing in it changes as long as the client lives, because other threads read it while the owner changes
-/// the client. Therefore the client is behind it.
+/// Nothing in it that other threads read changes as long as the client lives, because they read it while the
+/// owner changes the client. Therefore the client is behind it.
 @safe struct ClientHandle: ~Copyable {
   /// It comes first, because the thread sanitizer of Swift 6.3.1 takes the first field for the address of
   /// `client`.
@@ -18,7 +19,13 @@ typealias Client = MQTTClient.Client<Linux>
   private let table: UnsafeMutablePointer<HandlerTable>
   /// Distinguishes a client from other memory, and from a client that was closed.
   var magic: UInt32
+  /// The same for the owner's calls, which find another value in a client that is parked in a group: then the
+  /// call is the first one since the group has served the client, and the group notes it.
+  var ownerMagic: UInt32
   let submitter: Submitter
+  /// Where the client is a member, and which one.
+  var group: UnsafeMutablePointer<Group>? = nil
+  var member = 0
 
   /// The caller guarantees that there is a client at `start`, which is the handle's from now on, and room for its
   /// handlers at `table`.
@@ -27,6 +34,7 @@ typealias Client = MQTTClient.Client<Linux>
     handlers: consuming HandlerTable, at table: UnsafeMutablePointer<HandlerTable>
   ) {
     magic = Self.liveMagic
+    ownerMagic = Self.liveMagic
     self.submitter = submitter
     unsafe self.start = unsafe start
     unsafe self.table = unsafe table
@@ -55,15 +63,38 @@ typealias Client = MQTTClient.Client<Linux>
   }
 
   static var liveMagic: UInt32 { 0x534D_5154 }  // "SMQT"
+  static var parkedMagic: UInt32 { 0x534D_5150 }  // "SMQP"
   static var closedMagic: UInt32 { 0 }
 }
 
-/// Returns what a handle points to, or throws what is wrong with the handle.
+/// Returns what a handle points to, or throws what is wrong with the handle. If the client was parked, its
+/// group notes that it is called.
+///
+/// It is a function of its own, because nearly every export calls it. Those on the way of a plain message
+/// compare `ownerMagic` first.
 ///
 /// The caller guarantees that it is a handle from `smq_client_init`, and that no other thread uses the
 /// client meanwhile.
-@inline(__always)
+@inline(never)
+@_optimize(size)
 func slot(_ handle: OpaquePointer?) throws(Status) -> UnsafeMutablePointer<ClientHandle> {
+  guard let handle = unsafe handle else { throw .null }
+  let slot = unsafe UnsafeMutablePointer<ClientHandle>(handle)
+  if Feature.hasGroup, unsafe slot.pointee.ownerMagic == ClientHandle.parkedMagic,
+    let group = unsafe slot.pointee.group
+  {
+    unsafe group.pointee.touch(slot)
+  }
+  guard unsafe slot.pointee.ownerMagic == ClientHandle.liveMagic else { throw .client }
+  return unsafe slot
+}
+
+/// Returns the same for a client that is in no group, and to a thread that does not own the client, and reads
+/// only what no call changes.
+///
+/// The caller guarantees that it is a handle from `smq_client_init`.
+@inline(__always)
+func sharedSlot(_ handle: OpaquePointer?) throws(Status) -> UnsafeMutablePointer<ClientHandle> {
   guard let handle = unsafe handle else { throw .null }
   let slot = unsafe UnsafeMutablePointer<ClientHandle>(handle)
   guard unsafe slot.pointee.magic == ClientHandle.liveMagic else { throw .client }

@@ -72,9 +72,11 @@ public func smq_client_init(
 public func smq_client_close(_ client: OpaquePointer?) -> Int32 {
   status { () throws(Status) in
     let slot = try unsafe slot(client)
+    if Feature.hasGroup, let group = unsafe slot.pointee.group { unsafe group.pointee.remove(slot) }
     unsafe slot.pointee.client.wipeSecrets()
     unsafe slot.deinitialize(count: 1)
     unsafe slot.pointee.magic = ClientHandle.closedMagic
+    unsafe slot.pointee.ownerMagic = ClientHandle.closedMagic
     return Status.ok.rawValue
   }
 }

@@ -102,10 +102,10 @@ public func smq_engine_timed_out(_ client: OpaquePointer?, _ now_ms: UInt32) -> 
   }
 }
 
-/// Returns the client, if its caller has the transport.
+/// Returns the client, if its caller has the transport. It is in no group.
 private func engine(_ handle: OpaquePointer?) throws(Status) -> UnsafeMutablePointer<ClientHandle> {
   guard Feature.hasEngine else { throw .notSupported }
-  let slot = try unsafe slot(handle)
+  let slot = try unsafe sharedSlot(handle)
   guard unsafe slot.pointee.client.isCallerDriven else { throw .state }
   return unsafe slot
 }

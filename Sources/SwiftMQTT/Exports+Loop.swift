@@ -16,7 +16,7 @@ import Storage
 public func smq_next_event(_ client: OpaquePointer?, _ event: UnsafeMutablePointer<smq_event>?) -> Int32 {
   guard let handle = unsafe client, let event = unsafe event else { return unsafe nextEvent(client, event) }
   let slot = unsafe UnsafeMutablePointer<ClientHandle>(handle)
-  guard unsafe slot.pointee.magic == ClientHandle.liveMagic,
+  guard unsafe slot.pointee.ownerMagic == ClientHandle.liveMagic,
     unsafe event.pointee.size == UInt32(MemoryLayout<smq_event>.size)
   else { return unsafe nextEvent(client, event) }
   guard Feature.hasFastPaths else { return unsafe releaseAndTake(slot, event) }
@@ -176,12 +176,17 @@ public func smq_wait(_ client: OpaquePointer?, _ timeout_ms: Int32) -> Int32 {
   status { () throws(Status) in
     let slot = try unsafe slot(client)
     guard timeout_ms >= -1 else { throw .option }
-    switch unsafe slot.pointee.client.wait(timeout: timeout_ms) {
-    case .event: return 1
-    case .nothing: return 0
-    case .wouldWaitForever: throw .state
-    case .failed: throw .client
-    }
+    return try result(of: unsafe slot.pointee.client.wait(timeout: timeout_ms))
+  }
+}
+
+/// Returns what a call that waits returns.
+func result(of waiting: WaitResult) throws(Status) -> Int32 {
+  switch waiting {
+  case .event: return 1
+  case .nothing: return 0
+  case .wouldWaitForever: throw .state
+  case .failed: throw .client
   }
 }
 

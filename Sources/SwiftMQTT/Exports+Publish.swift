@@ -20,7 +20,9 @@ public func smq_publish(_ client: OpaquePointer?, _ message: UnsafePointer<smq_m
     unsafe 0...VariableByteInteger.maximum &- 0x1_0010 ~= message.pointee.payload.size
   else { return unsafe publishAny(client, message) }
   let slot = unsafe UnsafeMutablePointer<ClientHandle>(client)
-  guard unsafe slot.pointee.magic == ClientHandle.liveMagic else { return Status.client.rawValue }
+  guard unsafe slot.pointee.ownerMagic == ClientHandle.liveMagic else {
+    return unsafe publishAny(OpaquePointer(slot), message)
+  }
   do throws(SessionError) {
     try unsafe slot.pointee.client.publish(
       topic: Span(

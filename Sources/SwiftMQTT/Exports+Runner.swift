@@ -18,7 +18,9 @@ public func smq_runner_start(
     guard let options = unsafe options else { throw .null }
     let runner = try unsafe slot(runner)
     let client = try unsafe slot(client)
-    guard unsafe !client.pointee.client.isCallerDriven else { throw .state }
+    guard unsafe !client.pointee.client.isCallerDriven, unsafe client.pointee.group == nil else {
+      throw .state
+    }
     try unsafe checkSize(options, options.pointee.size, known: MemoryLayout<smq_runner_options>.size)
     guard unsafe options.pointee.reserved == 0 else { throw .structSize }
     let name = try unsafe name(options.pointee.name)

@@ -14,7 +14,7 @@ public func smq_submit(_ client: OpaquePointer?, _ message: UnsafePointer<smq_me
   status { () throws(Status) in
     guard Feature.hasSubmit else { throw .notSupported }
     guard let message = unsafe message else { throw .null }
-    let slot = try unsafe slot(client)
+    let slot = try unsafe sharedSlot(client)
     let publish = try unsafe whole(message)
     do throws(SessionError) {
       // Only the submitter is read here: the client belongs to its owner.

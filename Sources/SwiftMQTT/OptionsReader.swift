@@ -111,6 +111,7 @@ private func makeClient(
   unsafe request.webSocketRequestBytes = options.pointee.websocket_request_bytes
   unsafe request.dscp = options.pointee.dscp
   unsafe request.tcpKeepAlive = options.pointee.tcp_keep_alive_s
+  unsafe request.busyPoll = options.pointee.busy_poll_us
   request.tlsName = try unsafe span(options.pointee.tls_name)
   request.alpn = try unsafe span(options.pointee.alpn)
   request.webSocketPath = try unsafe span(options.pointee.websocket_path)
@@ -175,8 +176,8 @@ private func makeClient(
   let handleSlice = plan.reserve(1, of: ClientHandle.self)
   let socketSlice = plan.reserve(checked.sockets.isDefault ? 0 : 1, of: SocketOptions.self)
   let clientSlice = plan.reserve(1, of: Client.self)
-  let clientPlan = ClientPlan(checked, in: &plan)
   let tableSlice = plan.reserve(1, of: HandlerTable.self)
+  let clientPlan = ClientPlan(checked, in: &plan)
   let tablePlan = HandlerTable.Plan(
     entries: checked.handlers, bytes: checked.handlerBytes, in: &plan)
   guard let memory = unsafe memory else { return plan.byteCount }

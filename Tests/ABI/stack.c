@@ -849,6 +849,59 @@ static void try_runner(void) {
     note("(the runner's thread)", (size_t)runner_deepest);
 }
 
+/* Runs a group until its client has had so many events of a type. */
+static void run_group(smq_group *group, int32_t type, int count, int waits) {
+    smq_event event = SMQ_EVENT_INIT;
+    smq_client *ready;
+    int64_t result;
+    for (unsigned i = 0; i < 500 && count > 0; i++) {
+        if (waits)
+            RUN(smq_group_wait, (group, 10));
+        else
+            RUN(smq_group_service, (group));
+        RUN(smq_group_next_timeout_ms, (group));
+        attend();
+        do {
+            CALL(result, smq_group_next_ready, (group, &ready));
+            while (result == 1 && smq_next_event(ready, &event) == 1) count -= event.type == type;
+        } while (result == 1);
+        if (!waits) poll(NULL, 0, 1);
+    }
+    expect("the group's events", count, 0);
+}
+
+static void try_group(int waits) {
+    static _Alignas(SMQ_MEMORY_ALIGNMENT) uint8_t block[4096];
+    smq_group *group;
+    size_t size;
+    smq_options options = full();
+    options.properties = text("");
+    options.host = text("localhost");
+    options.port = port;
+    options.reconnect_min_ms = options.reconnect_max_ms = 10;
+    use = "a group, a name";
+    CALL(size, smq_group_size, (4));
+    EXPECT(SMQ_OK, smq_group_init, (block, size, 4, &group));
+    RUN(smq_group_fd, (group));
+    make(&options);
+    EXPECT(SMQ_OK, smq_group_add, (group, client));
+    smq_connect(client);
+    run_group(group, SMQ_EVENT_CONNECTED, 1, waits);
+    smq_message message = told(1, "gateway/01/power");
+    message.properties = list;
+    smq_publish(client, &message);
+    run_group(group, SMQ_EVENT_COMPLETED, 1, waits);
+    close(peer);
+    peer = -1;
+    run_group(group, SMQ_EVENT_CONNECTED, 1, waits);
+    EXPECT(SMQ_OK, smq_group_remove, (group, client));
+    EXPECT(SMQ_OK, smq_group_add, (group, client));
+    EXPECT(SMQ_OK, smq_group_close, (group));
+    EXPECT(SMQ_OK, smq_client_close, (client));
+    close(peer);
+    peer = -1;
+}
+
 static void try_network(int first) {
     struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
     socklen_t size = sizeof(address);
@@ -869,6 +922,8 @@ static void try_network(int first) {
         try_socket("localhost", 0, "a name");
         try_socket("server.example", SMQ_OPTION_ASK_ADDRESSES, "addresses are asked for");
     }
+    try_group(0);
+    try_group(1);
     try_runner();
 }
 

@@ -20,6 +20,8 @@ LARGE = {
     "smq_connect": (2688, THREAD),
     "smq_wait": (3072, THREAD),
     "smq_service": (3072, THREAD),
+    "smq_group_wait": (3072, THREAD),
+    "smq_group_service": (3072, THREAD),
     "smq_runner_start": (3072, "libc's pthread_setname_np() prints with sprintf()"),
     RUNNER: (7680, "what libc keeps at its top, smq_wait(), smq_next_event()"),
     "smq_request": (2560, "publishes with properties, a Topic Alias and an expiry, in a frame of its own"),

@@ -144,6 +144,11 @@ WRONG_OPTIONS: dict[str, tuple[Callable[[], Options], int]] = {
         smq.ERR_OPTION,
     ),
     "1025 replies": (lambda: options(protocol=5, replies=1025), smq.ERR_OPTION),
+    "busy_poll_us 1000001": (lambda: options(busy_poll_us=1_000_001), smq.ERR_OPTION),
+    "busy_poll_us, own transport": (
+        lambda: options(busy_poll_us=1, flags=smq.OPTION_OWN_TRANSPORT),
+        smq.ERR_OPTION,
+    ),
     "65536 references": (lambda: options(references=65_536), smq.ERR_OPTION),
     "stream of 63 bytes": (lambda: options(stream_bytes=63), smq.ERR_OPTION),
     "stream of too many bytes": (lambda: options(stream_bytes=1_048_577), smq.ERR_OPTION),
@@ -204,7 +209,7 @@ def test_wrong_options(name):
         dict(outbox_messages=65023, in_flight_maximum=65535),
         dict(receive_maximum=1, requests=1, request_bytes=32, control_bytes=32, stream_bytes=64, addresses=1),
         dict(receive_maximum=65535, requests=256, request_bytes=268_435_456),
-        dict(control_bytes=1_048_576, stream_bytes=1_048_576, references=65_535),
+        dict(control_bytes=1_048_576, stream_bytes=1_048_576, references=65_535, busy_poll_us=1_000_000),
         dict(handlers=65535, handler_bytes=1 << 20),
         dict(maximum_packet_bytes=4096, protocol=smq.PROTOCOL_5_0),
         dict(maximum_packet_bytes=268_435_460, protocol=smq.PROTOCOL_5_0),
@@ -488,6 +493,31 @@ EVERY_CALL: dict[str, Callable[[object], int]] = {
 }
 
 
+EVERY_CALL_OF_A_GROUP: dict[str, Callable[[object], int]] = {
+    "smq_group_close": library.smq_group_close,
+    "smq_group_add": lambda group: library.smq_group_add(group, None),
+    "smq_group_remove": lambda group: library.smq_group_remove(group, None),
+    "smq_group_fd": library.smq_group_fd,
+    "smq_group_next_timeout_ms": library.smq_group_next_timeout_ms,
+    "smq_group_wait": lambda group: library.smq_group_wait(group, 0),
+    "smq_group_service": library.smq_group_service,
+    "smq_group_next_ready": lambda group: library.smq_group_next_ready(group, byref(ctypes.c_void_p())),
+}
+
+
+@pytest.mark.parametrize("name", EVERY_CALL_OF_A_GROUP)
+def test_no_group(name):
+    call = EVERY_CALL_OF_A_GROUP[name]
+    assert call(None) == smq.ERR_NULL
+    assert call(smq.Block(1 << 16).address) == smq.ERR_CLIENT
+    assert call(Client(url=URL).handle) == smq.ERR_CLIENT
+    group = smq.Group()
+    handle = group.handle.value
+    with group:
+        assert library.smq_group_next_ready(handle, None) == smq.ERR_NULL
+    assert call(handle) == smq.ERR_CLIENT
+
+
 @pytest.mark.parametrize("name", EVERY_CALL)
 def test_no_client(name):
     assert EVERY_CALL[name](None) == smq.ERR_NULL
@@ -510,7 +540,7 @@ def test_the_list_of_calls_is_complete():
     takes_client = {
         n for n, (_, arguments) in smq.FUNCTIONS.items() if arguments[:1] == [ctypes.c_void_p]
     }
-    assert takes_client - {"smq_client_init"} == set(EVERY_CALL)
+    assert takes_client - {"smq_client_init", "smq_group_init"} == {*EVERY_CALL, *EVERY_CALL_OF_A_GROUP}
 
 
 # ---- Calls on a client, in every state ----

@@ -32,6 +32,16 @@ UNUSED = {
     "smq_publish_abort",
     "smq_runner_start",
     "smq_runner_stop",
+    "smq_group_size",
+    "smq_group_init",
+    "smq_group_close",
+    "smq_group_add",
+    "smq_group_remove",
+    "smq_group_fd",
+    "smq_group_next_timeout_ms",
+    "smq_group_wait",
+    "smq_group_service",
+    "smq_group_next_ready",
     "smq_expand_template",
 }
 

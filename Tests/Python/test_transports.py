@@ -224,7 +224,7 @@ def test_an_error_names_the_proxy(listeners, forward):
 
 def test_options_of_the_socket(listeners, level):
     address = listeners["plain"]
-    options = {"bind_address": "127.0.0.3", "dscp": 46, "tcp_keep_alive_s": 60}
+    options = {"bind_address": "127.0.0.3", "dscp": 46, "tcp_keep_alive_s": 60, "busy_poll_us": 50}
     with Client(address.url, client_id=level, **options) as client:
         assert echoed(client, level) == "arrived"
     line = next(line for line in listeners.log.read_text().splitlines() if level in line and "connected from" in line)
@@ -283,6 +283,7 @@ def test_asyncio(listeners, nginx, forward, level):
         ("ws://localhost", {"websocket_bytes": 5}, "websocket_bytes=5"),
         ("mqtt://localhost", {"dscp": 64}, "dscp=64"),
         ("mqtt://localhost", {"tcp_keep_alive_s": 40_000}, "tcp_keep_alive_s"),
+        ("mqtt://localhost", {"busy_poll_us": 1_000_001}, "busy_poll_us"),
         ("mqtt://localhost", {"bind_address": "localhost"}, "bind_address"),
         ("mqtt://localhost", {"bind_device": "x" * 16}, "bind_device"),
         ("unix:/tmp/s", {"dscp": 1}, "dscp"),

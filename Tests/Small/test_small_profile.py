@@ -176,6 +176,17 @@ REFUSED: dict[str, list[Callable[[], int]]] = {
         engine("timed_out", 0),
     ],
     "RUNNER": [client(runner_start), runner_stop],
+    "GROUP": [
+        lambda: library.smq_group_init(smq.Block(4096).address, 4096, 1, place()),
+        lambda: library.smq_group_close(smq.Block(4096).address),
+        client(lambda client: library.smq_group_add(smq.Block(4096).address, client.handle)),
+        client(lambda client: library.smq_group_remove(smq.Block(4096).address, client.handle)),
+        lambda: library.smq_group_fd(smq.Block(4096).address),
+        lambda: library.smq_group_next_timeout_ms(smq.Block(4096).address),
+        lambda: library.smq_group_wait(smq.Block(4096).address, 0),
+        lambda: library.smq_group_service(smq.Block(4096).address),
+        lambda: library.smq_group_next_ready(smq.Block(4096).address, place()),
+    ],
     "FAST_PATHS": [],
     "SUBMIT": [
         options(submit_messages=1),

@@ -338,6 +338,74 @@ class Block:
         return before == self.GUARD and after == self.GUARD[:32]
 
 
+class Group:
+    """A group, and its memory. Its members are handed out as the clients that they are."""
+
+    def __init__(self, capacity: int = 8):
+        self.block = Block(library.smq_group_size(capacity))
+        self.handle = ctypes.c_void_p()
+        status = library.smq_group_init(self.block.address, self.block.size, capacity, ctypes.byref(self.handle))
+        if status:
+            raise ValueError(status_name(status))
+        self.clients: dict[int, Client] = {}
+
+    def __enter__(self) -> Group:
+        return self
+
+    def __exit__(self, *_) -> None:
+        if self.handle:
+            assert library.smq_group_close(self.handle) == 0
+        assert self.block.whole(), "the group wrote outside its memory"
+
+    def add(self, *clients: Client) -> None:
+        for client in clients:
+            status = library.smq_group_add(self.handle, client.handle)
+            assert status == 0, status_name(status)
+            self.clients[client.handle.value] = client
+
+    def remove(self, client: Client) -> int:
+        return library.smq_group_remove(self.handle, client.handle)
+
+    @property
+    def fd(self) -> int:
+        return library.smq_group_fd(self.handle)
+
+    @property
+    def timeout_ms(self) -> int:
+        return library.smq_group_next_timeout_ms(self.handle)
+
+    def wait(self, timeout_ms: int) -> int:
+        return library.smq_group_wait(self.handle, timeout_ms)
+
+    def next_ready(self) -> Client | None:
+        handle = ctypes.c_void_p(77)
+        got = library.smq_group_next_ready(self.handle, ctypes.byref(handle))
+        assert got in (0, 1), status_name(got)
+        assert (handle.value is None) == (got == 0)
+        return self.clients[handle.value] if got else None
+
+    def take(self) -> list[Client]:
+        """Takes all events of those that are ready, which are returned."""
+        ready = []
+        while client := self.next_ready():
+            ready.append(client)
+            count = len(client.events)
+            while event := client.take():
+                client.events.append(event)
+            assert len(client.events) > count, "a client without an event was handed out"
+        return ready
+
+    def until(self, condition: Callable[[], object], timeout: float = PATIENCE) -> object:
+        """Runs all members until the condition holds."""
+        deadline = time.monotonic() + timeout
+        while not (result := condition()):
+            assert time.monotonic() < deadline, f"not within {timeout} s"
+            got = self.wait(20)
+            assert got in (0, 1), status_name(got)
+            assert bool(self.take()) == bool(got)
+        return result
+
+
 @dataclass(frozen=True)
 class Event:
     """A smq_event, its views copied."""

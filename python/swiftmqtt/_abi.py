@@ -129,7 +129,7 @@ class Options(Sized):
         "u32 " + " ".join(WEBSOCKET_NUMBERS),
         "in bind_device bind_address",
         "u32 " + " ".join(SOCKET_NUMBERS),
-        "u32 references",
+        "u32 references busy_poll_us",
     )
 
 

@@ -45,7 +45,7 @@ FLAGS = {
 }
 BELOW_TEXTS = ("tls_name", "alpn", "proxy", "websocket_path", "websocket_protocol", "bind_device", "bind_address")
 TEXTS = ("url", "host", "client_id", "user_name", "password", *BELOW_TEXTS)
-BELOW_NUMBERS = (*_abi.WEBSOCKET_NUMBERS, *_abi.SOCKET_NUMBERS, "references")
+BELOW_NUMBERS = (*_abi.WEBSOCKET_NUMBERS, *_abi.SOCKET_NUMBERS, "references", "busy_poll_us")
 PROPERTIES = (
     "request_response_information",
     "request_problem_information",
@@ -167,6 +167,7 @@ class Options(TypedDict, total=False):
     bind_address: str | None
     dscp: int
     tcp_keep_alive_s: int
+    busy_poll_us: int
 
 
 def build(

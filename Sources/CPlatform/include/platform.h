@@ -19,6 +19,7 @@
  */
 enum {
     PLATFORM_EAI_NONAME = -2,
+    PLATFORM_EINTR = 4,
     PLATFORM_ENOMEM = 12,
     PLATFORM_EINVAL = 22,
     PLATFORM_EPIPE = 32,
@@ -70,10 +71,20 @@ void platform_poller_remove(int32_t poller, int32_t fd);
 
 /*
  * Waits until a channel is ready or timeout_ms is over (-1: without limit). *ready, which has to be 0, gets
- * two bits for each channel: what it is ready for (an error on it counts as both). Returns 0,
- * PLATFORM_INTERRUPTED, or -errno.
+ * two bits for each channel: what it is ready for (an error on it counts as both). For the first busy_us, at
+ * most 1,000,000, it asks again and again instead of sleeping. Returns 0, PLATFORM_INTERRUPTED, or -errno.
  */
-int32_t platform_wait(int32_t poller, int32_t timeout_ms, uint32_t *ready);
+int32_t platform_wait(int32_t poller, int32_t timeout_ms, uint32_t busy_us, uint32_t *ready);
+
+/*
+ * Waits on a poller whose channels are any numbers. Returns how many of them it has put at channels, at most
+ * capacity or PLATFORM_MAX_READY; or -errno, which is -PLATFORM_EINTR if a signal handler ran.
+ */
+int32_t platform_wait_many(int32_t poller, int32_t timeout_ms, uint32_t *channels, int32_t capacity);
+
+enum {
+    PLATFORM_MAX_READY = 32
+};
 
 void platform_close(int32_t fd);
 
@@ -154,6 +165,7 @@ struct platform_socket_options {
     uint32_t user_timeout_ms; /* TCP_USER_TIMEOUT */
     uint32_t keep_alive_s;    /* SO_KEEPALIVE, TCP_KEEPIDLE and TCP_KEEPINTVL */
     uint32_t dscp;            /* 0 to 63 */
+    uint32_t busy_poll_us;    /* SO_BUSY_POLL */
     char device[16];          /* SO_BINDTODEVICE; zero-terminated */
     uint32_t has_source;      /* 1: connect from this address */
     struct platform_address source;

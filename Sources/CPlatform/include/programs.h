@@ -11,7 +11,6 @@
 
 /* errors.c compares these, too, with the numbers of Linux. */
 enum {
-    PLATFORM_EINTR = 4,
     PLATFORM_EAGAIN = 11
 };
 
@@ -46,12 +45,6 @@ struct platform_watch {
  * are ready, 0 if the time is over, or -errno, which is -EINTR after a signal. errno itself does not change.
  */
 int32_t platform_poll(struct platform_watch *list, int32_t count, int32_t timeout_ms);
-
-/*
- * Waits on a poller whose channels are any numbers. Returns how many of them it has put at channels, at most
- * capacity or 256; or -errno.
- */
-int32_t platform_wait_many(int32_t poller, int32_t timeout_ms, uint32_t *channels, int32_t capacity);
 
 /* A descriptor that platform_wake() makes readable, until platform_event_clear(). Returns it, or -errno. */
 int32_t platform_event_open(void);

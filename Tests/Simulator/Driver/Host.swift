@@ -230,7 +230,7 @@ struct SimulatedPlatform: ~Copyable, Platform {
     for index in 0..<bytes.count { bytes[index] = UInt8(truncatingIfNeeded: host.randomNumber()) }
   }
   func wallClock() -> Int64 { 1_800_000_000 }
-  func wait(timeout: Int32) -> PollResult { host.wait(timeout) }
+  func wait(timeout: Int32, busy: UInt32) -> PollResult { host.wait(timeout) }
   func watch(_ channel: Channel, readable: Bool, writable: Bool) throws(PlatformError) {
     host.watch(channel, readable, writable)
   }

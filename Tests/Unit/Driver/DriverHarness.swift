@@ -7,6 +7,7 @@ import Transports
 final class Memory {
   let host: [UInt8]
   private let writeTimeout: UInt32
+  private let busyPoll: UInt32
   private let port: UInt16
   private let block: UnsafeMutableRawPointer
   private let driverPlan: DriverPlan
@@ -41,9 +42,13 @@ final class Memory {
     }
   }
 
-  init(_ host: String, writeTimeout: UInt32 = 0, layers: Layered? = nil, port: UInt16 = 1234) {
+  init(
+    _ host: String, writeTimeout: UInt32 = 0, busyPoll: UInt32 = 0, layers: Layered? = nil,
+    port: UInt16 = 1234
+  ) {
     self.port = port
     self.writeTimeout = writeTimeout
+    self.busyPoll = busyPoll
     self.layers = layers
     self.host = Array(host.utf8)
     var plan = ArenaLayout()
@@ -83,6 +88,7 @@ final class Memory {
     let name = host
     var options = Self.options(name.span, port)
     options.writeTimeout = writeTimeout
+    options.busyPoll = busyPoll
     return DriverHarness(
       Driver(
         over: link, on: system, options, plan: driverPlan, block: carved

@@ -294,6 +294,105 @@ import Transports
     #expect(failure.retry == 500)
   }
 
+  // MARK: Full receives
+
+  /// A full receive is followed by the next one. The system is neither asked in between, nor told what to watch.
+  @Test(arguments: [false, true])
+  func aFullReceiveTakesOneCall(waits: Bool) {
+    let (network, memory) = (TestNetwork(), Memory("server"))
+    let driver = memory.driver(memory.tcp(), TestSystem(network: network))
+    _ = driver.connect(at: driver.time)
+    _ = driver.wait(timeout: 10)
+    // Ten times the room of the engine.
+    network.say(String(repeating: "seven..\n", count: 80))
+    #expect(driver.wait(timeout: 10) == .event)
+    #expect(driver.lines().count == 8)
+    let (asked, watches) = (network.waits, network.watches)
+    for _ in 0..<9 {
+      if waits {
+        #expect(driver.wait(timeout: 10) == .event)
+      } else {
+        #expect(driver.service(at: Self.at(network)))
+      }
+      #expect(driver.lines().count == 8)
+    }
+    #expect(network.waits == asked)
+    #expect(network.watches == watches)
+    // Time has passed, so the system is asked once more.
+    network.now += 1
+    network.say(String(repeating: "seven..\n", count: 80))
+    #expect(driver.wait(timeout: 10) == .event)
+    #expect(network.waits == asked + 1)
+    #expect(network.watches == watches)
+  }
+
+  /// A program that does not take its events is told of further bytes twice, and then no more until there is space.
+  @Test func aSlowProgramIsToldTwice() {
+    let (network, memory) = (TestNetwork(), Memory("server"))
+    let driver = memory.driver(memory.tcp(), TestSystem(network: network))
+    _ = driver.connect(at: driver.time)
+    _ = driver.wait(timeout: 10)
+    network.say("one\n")
+    #expect(driver.wait(timeout: 10) == .event)
+    network.say("two\n")
+    for told in 1...4 {
+      #expect(driver.service(at: Self.at(network)))
+      #expect((network.readiness != 0) == (told < 2))
+      network.now += 1
+    }
+    #expect(driver.lines() == ["one"])
+    #expect(driver.nextTimeout(at: Self.at(network)) == 0)
+    #expect(driver.wait(timeout: 10) == .event)
+    #expect(driver.lines() == ["two"])
+    network.say("three\n")
+    #expect(network.readiness != 0)
+  }
+
+  // MARK: Looking before sleeping
+
+  /// As long as there is a connection, and only if it waits at all.
+  @Test func looksBeforeItSleeps() {
+    let (network, memory) = (TestNetwork(), Memory("server", busyPoll: 2500))
+    let driver = memory.driver(memory.tcp(), TestSystem(network: network))
+    _ = driver.connect(at: driver.time)
+    #expect(driver.wait(timeout: 10) == .nothing)
+    #expect(network.busy == [0, 2500])
+    network.busy = []
+    #expect(driver.wait(timeout: 0) == .nothing)
+    #expect(!driver.service(at: Self.at(network)))
+    network.say("one\n")
+    #expect(driver.wait(timeout: 10) == .event)
+    // An event waits, so this one asks and does not wait.
+    network.now += 1
+    #expect(driver.wait(timeout: 10) == .event)
+    #expect(network.busy == [0, 0, 2500, 0])
+    network.busy = []
+    network.sockets[0]?.isClosed = true
+    _ = driver.lines()
+    #expect(driver.wait(timeout: 10) == .event)
+    _ = driver.nextEvent()
+    #expect(driver.wait(timeout: 10) == .nothing)
+    #expect(network.busy == [2500, 0])
+  }
+
+  /// On a system: with or without a look before, it is back when the time is up, to a millisecond.
+  @Test(arguments: [(0, 20), (900, 20), (19_500, 20), (1_000_000, 20)])
+  func noDeadlineIsLate(microseconds: UInt32, timeout: Int32) throws {
+    let system = try Linux(SocketOptions.Stored())
+    var times: [UInt32] = []
+    for _ in 0..<20 {
+      let begun = system.now()
+      guard case .ready(Readiness()) = system.wait(timeout: timeout, busy: microseconds) else {
+        Issue.record("something is ready")
+        return
+      }
+      times.append(system.now() - begun)
+    }
+    #expect(times.allSatisfy { $0 >= 20 })
+    // Another program may have had the processor in most of them.
+    #expect(times.contains { $0 <= 21 })
+  }
+
   // MARK: The end
 
   /// Sending ends with the final packet, even if the protocol wants to send more.

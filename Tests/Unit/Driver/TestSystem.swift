@@ -29,6 +29,10 @@ final class TestNetwork {
   /// How often the system was asked what is ready, and how often it had something to tell.
   var waits = 0
   var tells = 0
+  /// For how many microseconds each wait was to look.
+  var busy: [UInt32] = []
+  /// How often what is watched has changed.
+  var watches = 0
 
   var readiness: UInt32 {
     var bits: UInt32 = 0
@@ -58,8 +62,9 @@ struct TestSystem: ~Copyable, Platform {
   func fillRandom(_ bytes: inout MutableSpan<UInt8>) { for index in 0..<bytes.count { bytes[index] = 4 } }
   func wallClock() -> Int64 { 1_800_000_000 }
 
-  func wait(timeout: Int32) -> PollResult {
+  func wait(timeout: Int32, busy: UInt32) -> PollResult {
     network.waits += 1
+    network.busy.append(busy)
     // Who asks so often goes round and round, and time does not pass: a test that fails is better than one that hangs.
     guard network.waits < 100_000 else { return .failed(24) }
     let ready = network.readiness
@@ -71,6 +76,7 @@ struct TestSystem: ~Copyable, Platform {
     // As epoll does with a descriptor that is closed.
     let isOpen = Int(channel.rawValue) >= Channel.sockets || at(channel) != nil
     guard isOpen || !(readable || writable) else { throw PlatformError(code: 9) }
+    if network.watched[Int(channel.rawValue)] != (readable, writable) { network.watches += 1 }
     network.watched[Int(channel.rawValue)] = (readable, writable)
   }
   func wakeUp() throws(PlatformError) -> WakeUp { .none }
@@ -144,7 +150,7 @@ struct NoSystem: ~Copyable, Platform {
   func randomNumber() -> UInt32 { 4 }
   func fillRandom(_ bytes: inout MutableSpan<UInt8>) { for index in 0..<bytes.count { bytes[index] = 4 } }
   func wallClock() -> Int64 { fatalError("the caller has the clock") }
-  func wait(timeout: Int32) -> PollResult { fatalError() }
+  func wait(timeout: Int32, busy: UInt32) -> PollResult { fatalError() }
   func watch(_ channel: Channel, readable: Bool, writable: Bool) throws(PlatformError) { fatalError() }
   func wakeUp() throws(PlatformError) -> WakeUp { fatalError() }
   func numeric(_ host: Span<UInt8>, port: UInt16) -> AddressList? { fatalError() }

@@ -13,7 +13,7 @@ struct VirtualPlatform: ~Copyable, Platform {
     for index in 0..<bytes.count { bytes[index] = UInt8(truncatingIfNeeded: world.random.next()) }
   }
   func wallClock() -> Int64 { 1_800_000_000 }
-  func wait(timeout: Int32) -> PollResult { world.wait(timeout) }
+  func wait(timeout: Int32, busy: UInt32) -> PollResult { world.wait(timeout) }
   func watch(_ channel: Channel, readable: Bool, writable: Bool) throws(PlatformError) {
     world.watched[Int(channel.rawValue)] = (readable, writable)
   }
