@@ -198,6 +198,8 @@ extension Session {
     return .requestFailed(completion)
   }
 
+  @inline(never)
+  @_optimize(size)
   private mutating func takeFailedSubscribe() -> SessionEvent? {
     guard let slot = state.subscribeQueue.firstFailed else { return nil }
     recordSuback(slot, nil)

@@ -1,28 +1,23 @@
 import MQTTWire
 import Storage
 
-/// Distinguishes topics without keeping them (FNV-1a).
-enum TopicHash {
-  static func of(_ topic: Span<UInt8>) -> UInt32 {
-    var hash: UInt32 = 2_166_136_261
-    for index in 0..<topic.count { hash = (hash ^ UInt32(topic[index])) &* 16_777_619 }
-    return hash
-  }
-}
-
 /// The Topic Aliases that the client uses. The least recently used one is replaced.
 ///
 /// A message in the outbox that has an alias and no topic counts as a user of the alias. If the message has
-/// to be resent on another connection, where the alias means nothing, its topic is found here.
+/// to be resent on another connection, where the alias means nothing, its topic is found here. So an alias with
+/// users is not replaced, and counts as used until it has none.
 struct SentAliases: ~Copyable {
   struct Entry: BitwiseCopyable {
     var length: UInt16
-    /// The server knows it, or will before it gets the next message.
-    var isEstablished: Bool
     /// Messages in the outbox without a topic of their own.
     var users: UInt16
-    var lastUse: UInt32
     var hash: UInt32
+    /// Its neighbours in the list of those that may be replaced, from the one used longest ago to the one used
+    /// last; `Self.end` where it ends.
+    var older: UInt16
+    var newer: UInt16
+    /// The server knows it, or will before it gets the next message.
+    var isEstablished: Bool
   }
 
   /// How a message with a certain topic is to be sent.
@@ -33,18 +28,39 @@ struct SentAliases: ~Copyable {
   }
 
   private var entries: Table<Entry>
+  private var index: HashIndex
   private var topics: Region
   private let topicBytes: Int
   /// As many as the server allows on this connection.
   private var usable = 0
-  private var clock: UInt32 = 0
+  /// As many as it allowed on the last connection with any: only these are in the list.
+  private var listed = 0
+  /// The ends of the list.
+  private var oldest = Self.end
+  private var newest = Self.end
 
-  init(entries: consuming Table<Entry>, topics: consuming Region, topicBytes: Int) {
-    self.entries = entries
+  private static var end: Int { 0xFFFF }
+
+  struct Plan: BitwiseCopyable {
+    let entries: ArenaSlice<Entry>
+    let links: ArenaSlice<UInt16>
+
+    @inline(__always)
+    init(_ count: Int, in plan: inout ArenaLayout) {
+      entries = plan.reserve(count, of: Entry.self)
+      links = plan.reserve(HashIndex.linkCount(for: count), of: UInt16.self)
+    }
+  }
+
+  @inline(never)
+  @_optimize(size)
+  init(_ plan: Plan, topics: consuming Region, topicBytes: Int, in block: borrowing Arena) {
+    entries = block.table(plan.entries)
+    index = HashIndex(links: block.table(plan.links), count: plan.entries.count)
     self.topics = topics
     self.topicBytes = topicBytes
-    for index in 0..<self.entries.count {
-      self.entries[index] = Entry(length: 0, isEstablished: false, users: 0, lastUse: 0, hash: 0)
+    for index in 0..<entries.count {
+      entries[index] = Entry(length: 0, users: 0, hash: 0, older: 0, newer: 0, isEstablished: false)
     }
   }
 
@@ -55,6 +71,11 @@ struct SentAliases: ~Copyable {
     guard Feature.hasTopicAliases else { return }
     usable = min(maximum, entries.count)
     for index in 0..<entries.count { entries[index].isEstablished = false }
+    guard usable > 0, usable != listed else { return }
+    listed = usable
+    oldest = Self.end
+    newest = Self.end
+    for index in 0..<listed where entries[index].users == 0 { list(index) }
   }
 
   mutating func connectionLost() { usable = 0 }
@@ -65,43 +86,72 @@ struct SentAliases: ~Copyable {
     // An alias takes three bytes.
     guard topic.count > 3, topic.count <= topicBytes else { return .none }
     let hash = TopicHash.of(topic)
-    var oldest: Int? = nil
-    for index in 0..<usable {
-      let entry = entries[index]
-      if entry.length != 0, entry.hash == hash, matches(index, topic) {
-        return entry.isEstablished && entry.users < .max ? .use(index) : .establish(index)
+    var candidate = index.first(hash)
+    while let slot = candidate {
+      let entry = entries[slot]
+      if slot < usable, entry.length != 0, entry.hash == hash, matches(slot, topic) {
+        return entry.isEstablished && entry.users < .max ? .use(slot) : .establish(slot)
       }
-      guard entry.users == 0 else { continue }
-      if let best = oldest, clock &- entries[best].lastUse >= clock &- entry.lastUse { continue }
-      oldest = index
+      candidate = index.next(slot)
     }
-    return oldest.map { .establish($0) } ?? .none
+    return oldest == Self.end ? .none : .establish(oldest)
   }
 
   /// Records that a message was added as `choice` said.
+  @inline(never)
+  @_optimize(size)
   mutating func commit(_ choice: Choice, topic: Span<UInt8>) {
-    clock &+= 1
     switch choice {
     case .none: break
-    case .establish(let index):
-      let start = index &* topicBytes
+    case .establish(let slot):
+      let hash = TopicHash.of(topic)
+      if entries[slot].length != 0 { index.remove(slot, entries[slot].hash) }
+      index.insert(slot, hash)
+      let start = slot &* topicBytes
       var destination = topics.mutableBytes(in: start..<start &+ topic.count)
       copy(topic, into: &destination)
-      entries[index].length = UInt16(truncatingIfNeeded: topic.count)
-      entries[index].hash = TopicHash.of(topic)
-      entries[index].isEstablished = true
-      entries[index].lastUse = clock
-    case .use(let index):
-      entries[index].users &+= 1
-      entries[index].lastUse = clock
+      entries[slot].length = UInt16(truncatingIfNeeded: topic.count)
+      entries[slot].hash = hash
+      entries[slot].isEstablished = true
+      if entries[slot].users == 0 {
+        unlist(slot)
+        list(slot)
+      }
+    case .use(let slot):
+      if entries[slot].users == 0 { unlist(slot) }
+      entries[slot].users &+= 1
     }
   }
 
   /// Records that the server will not learn this alias.
-  mutating func lose(_ index: Int) { entries[index].isEstablished = false }
+  mutating func lose(_ slot: Int) { entries[slot].isEstablished = false }
 
   /// Records that a message without a topic no longer needs it.
-  mutating func removeUser(_ index: Int) { entries[index].users &-= 1 }
+  mutating func removeUser(_ slot: Int) {
+    entries[slot].users &-= 1
+    if entries[slot].users == 0, slot < listed { list(slot) }
+  }
+
+  // MARK: Those that may be replaced
+
+  /// Adds an entry to the list, as the one used last.
+  @inline(never)
+  @_optimize(size)
+  private mutating func list(_ slot: Int) {
+    entries[slot].older = UInt16(truncatingIfNeeded: newest)
+    entries[slot].newer = UInt16(truncatingIfNeeded: Self.end)
+    if newest == Self.end { oldest = slot } else { entries[newest].newer = UInt16(truncatingIfNeeded: slot) }
+    newest = slot
+  }
+
+  @inline(never)
+  @_optimize(size)
+  private mutating func unlist(_ slot: Int) {
+    let older = Int(entries[slot].older)
+    let newer = Int(entries[slot].newer)
+    if older == Self.end { oldest = newer } else { entries[older].newer = entries[slot].newer }
+    if newer == Self.end { newest = older } else { entries[newer].older = entries[slot].older }
+  }
 
   @_lifetime(borrow self)
   borrowing func topic(_ index: Int) -> Span<UInt8> {

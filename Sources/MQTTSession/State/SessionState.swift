@@ -26,8 +26,7 @@ struct SessionState: ~Copyable {
       bytes: block.region(plan.outbox), descriptors: block.table(plan.descriptors),
       prefix: block.region(plan.prefix),
       aliases: SentAliases(
-        entries: block.table(plan.aliasesSent), topics: block.region(plan.topicsSent),
-        topicBytes: options.aliasBytes),
+        plan.aliasesSent, topics: block.region(plan.topicsSent), topicBytes: options.aliasBytes, in: block),
       references: ReferenceTable(block.table(plan.references)), identifiers: .messages,
       random: UInt16(truncatingIfNeeded: random))
     urgent = OptionalSlot(plan.urgent, in: block, if: Feature.hasUrgent) {
@@ -35,16 +34,16 @@ struct SessionState: ~Copyable {
         bytes: block.region(plan.urgentBytes), descriptors: block.table(plan.urgentDescriptors),
         prefix: block.region(plan.none),
         aliases: SentAliases(
-          entries: block.table(plan.noAliases), topics: block.region(plan.none), topicBytes: 0),
+          plan.noAliases, topics: block.region(plan.none), topicBytes: 0, in: block),
         references: ReferenceTable(block.table(plan.noReferences)), identifiers: .urgent,
         random: UInt16(truncatingIfNeeded: random >> 16))
     }
     inbox = Inbox(
-      ring: block.table(plan.inbox), awaitingPubrel: IdentifierSet(slots: block.table(plan.awaitingPubrel)))
+      ring: block.table(plan.inbox), links: block.table(plan.inboxLinks),
+      awaitingPubrel: IdentifierSet(slots: block.table(plan.awaitingPubrel)))
     subscribeQueue = SubscribeQueue(
       bytes: block.region(plan.subscribeBytes), table: block.table(plan.subscribeQueue))
-    subscriptions = SubscriptionTable(
-      entries: block.table(plan.subscriptions), filters: block.region(plan.subscriptionBytes))
+    subscriptions = SubscriptionTable(plan.subscriptions, in: block)
     responses = PendingResponses(entries: block.table(plan.responses), mark: random)
   }
 

@@ -91,8 +91,11 @@ import Testing
     try harness.publish("cccc", isQuiet: true)
     #expect(harness.drain() == Self.establishing("cccc", 1))
     harness.receive(puback(4))
+    // The second was in use until now, so it is the first that was used longest ago.
     try harness.publish("dddd", isQuiet: true)
-    #expect(harness.drain() == Self.establishing("dddd", 2))
+    #expect(harness.drain() == Self.establishing("dddd", 1))
+    try harness.publish("eeee", isQuiet: true)
+    #expect(harness.drain() == Self.establishing("eeee", 2))
   }
 
   /// The beginning of a packet that is put together for another connection has its Packet Identifier: the message behind an
