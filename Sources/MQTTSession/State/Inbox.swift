@@ -227,14 +227,15 @@ public struct Inbox: ~Copyable {
   @inline(never)
   @_optimize(size)
   private func indexedIndex(of identifier: PacketIdentifier, qos: QoS, before end: Int) -> Int? {
+    var first = end
     var candidate = index.first(UInt32(identifier.rawValue))
     while let slot = candidate {
-      if ring[slot].identifier == identifier, ring[slot].qos == qos, ring.index(of: slot) < end {
-        return ring.index(of: slot)
+      if ring[slot].identifier == identifier, ring[slot].qos == qos {
+        first = min(first, ring.index(of: slot))
       }
       candidate = index.next(slot)
     }
-    return nil
+    return first < end ? first : nil
   }
 
   /// Tokens grow along the ring, with gaps: so an entry is nearly always at the index that it would have without
