@@ -4,11 +4,10 @@
 /// A table of at most `slotsWithout` slots has no index, and takes no memory for one. Then all of its slots are
 /// found, whatever the hash, from the first to the last.
 public struct HashIndex: ~Copyable {
-  /// For each slot the next one of its chain, and behind these the first one of each chain. There are as many
-  /// chains as the next power of two, so a chain rarely has more than two slots. A slot is counted from 1 on;
-  /// 0 ends a chain.
+  /// The first slot of each chain, and behind these, for each slot, the next one of its chain. There are as many
+  /// chains as the power of two from the number of slots on, so a chain rarely has more than two slots. A slot is
+  /// counted from 1 on; 0 ends a chain.
   private var links: Table<UInt16>
-  private let count: Int
 
   /// The largest table without an index.
   public static var slotsWithout: Int { 16 }
@@ -28,9 +27,8 @@ public struct HashIndex: ~Copyable {
   }
 
   @inline(__always)
-  public init(links: consuming Table<UInt16>, count: Int) {
+  public init(links: consuming Table<UInt16>) {
     self.links = links
-    self.count = count
     removeAll()
   }
 
@@ -47,8 +45,9 @@ public struct HashIndex: ~Copyable {
   @_optimize(size)
   public mutating func insert(_ slot: Int, _ hash: UInt32) {
     guard !isEmpty else { return }
-    let chain = chain(hash)
-    links[slot] = links[chain]
+    let chains = chains
+    let chain = Int(truncatingIfNeeded: hash) & (chains &- 1)
+    links[chains &+ slot] = links[chain]
     links[chain] = UInt16(truncatingIfNeeded: slot &+ 1)
   }
 
@@ -57,37 +56,39 @@ public struct HashIndex: ~Copyable {
   @_optimize(size)
   public mutating func remove(_ slot: Int, _ hash: UInt32) {
     guard !isEmpty else { return }
-    var index = chain(hash)
+    let chains = chains
+    var index = Int(truncatingIfNeeded: hash) & (chains &- 1)
     while links[index] != 0 {
-      let next = Int(links[index]) &- 1
-      if next == slot {
-        links[index] = links[slot]
+      let next = chains &+ Int(links[index]) &- 1
+      if next == chains &+ slot {
+        links[index] = links[next]
         return
       }
       index = next
     }
   }
 
-  /// Returns the first slot that may have this hash.
+  /// Returns the first slot that may have this hash; without an index, the first of `count` slots.
   @inline(never)
   @_optimize(size)
-  public func first(_ hash: UInt32) -> Int? {
-    isEmpty ? count > 0 ? 0 : nil : slot(at: chain(hash))
+  public func first(_ hash: UInt32, of count: Int) -> Int? {
+    isEmpty ? count > 0 ? 0 : nil : slot(at: Int(truncatingIfNeeded: hash) & (chains &- 1))
   }
 
-  /// Returns the next slot that may have the hash of this one.
+  /// Returns the next slot that may have the hash of this one; without an index, the next of `count` slots.
   @inline(__always)
-  public func next(_ slot: Int) -> Int? {
+  public func next(_ slot: Int, of count: Int) -> Int? {
     isEmpty ? slot &+ 1 < count ? slot &+ 1 : nil : linked(slot)
   }
 
   @inline(never)
   @_optimize(size)
-  private func linked(_ slot: Int) -> Int? { self.slot(at: slot) }
+  private func linked(_ slot: Int) -> Int? { self.slot(at: chains &+ slot) }
 
-  private func chain(_ hash: UInt32) -> Int {
-    let chains = links.count &- count
-    return count &+ (Int(truncatingIfNeeded: hash) & (chains &- 1))
+  /// How many chains there are: the power of two from half of all links on.
+  private var chains: Int {
+    let half = UInt32(truncatingIfNeeded: (links.count &- 1) / 2)
+    return Int(truncatingIfNeeded: UInt32.max >> half.leadingZeroBitCount) &+ 1
   }
 
   private func slot(at index: Int) -> Int? {

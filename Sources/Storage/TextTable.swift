@@ -21,8 +21,8 @@ public struct TextTable: ~Copyable {
   private var used = 0
   /// Where the next text is put.
   private var end = 0
-  /// How many bytes of gaps there are in front of that.
-  private var gaps = 0
+  // There are at most 65,535 texts.
+  private var textCount: UInt16 = 0
 
   /// Where the parts of a table are in the caller's block.
   public struct Plan: BitwiseCopyable {
@@ -38,7 +38,7 @@ public struct TextTable: ~Copyable {
       places = plan.reserve(slots, of: Place.self)
       links = plan.reserve(HashIndex.linkCount(for: slots), of: UInt16.self)
       region = plan.reserve(
-        links.count == 0 ? bytes : bytes &+ bytes / 4 &+ TextTable.headerSize &* slots, of: UInt8.self)
+        links.count == 0 ? bytes : bytes &+ bytes >> 2 &+ TextTable.headerSize &* slots, of: UInt8.self)
       capacity = bytes
     }
   }
@@ -50,7 +50,7 @@ public struct TextTable: ~Copyable {
   public init(_ plan: Plan, in block: borrowing Arena) {
     places = block.table(plan.places)
     region = block.region(plan.region)
-    index = HashIndex(links: block.table(plan.links), count: plan.places.count)
+    index = HashIndex(links: block.table(plan.links))
     capacity = plan.capacity
     places.clear()
   }
@@ -59,6 +59,9 @@ public struct TextTable: ~Copyable {
 
   /// Whether slots are found by their hash.
   public var hasIndex: Bool { !index.isEmpty }
+
+  /// How many texts there are.
+  public var count: Int { Int(textCount) }
 
   /// How many bytes are free.
   public var free: Int { capacity &- used }
@@ -85,6 +88,7 @@ public struct TextTable: ~Copyable {
     index.insert(slot, UInt32(hash))
     end &+= text.count
     used &+= text.count
+    textCount &+= 1
   }
 
   /// Removes the text of a slot that has one.
@@ -96,9 +100,9 @@ public struct TextTable: ~Copyable {
     index.remove(slot, UInt32(places[slot].hash))
     places[slot].size = 0
     used &-= removed.count
+    textCount &-= 1
     if hasIndex {
-      gaps &+= removed.count &+ Self.headerSize
-      if gaps > capacity / 4 { closeGaps() }
+      if end &- used &- Self.headerSize &* count > capacity >> 2 { closeGaps() }
       return
     }
     region.move(from: removed.end, to: removed.offset, count: end &- removed.end)
@@ -114,7 +118,6 @@ public struct TextTable: ~Copyable {
     var position = 0
     let oldEnd = end
     end = 0
-    gaps = 0
     while position < oldEnd {
       let slot = Int(region.uint16(at: position))
       let size = Self.headerSize &+ Int(region.uint16(at: position &+ 2))
@@ -150,11 +153,11 @@ public struct TextTable: ~Copyable {
   public func hash(_ slot: Int) -> UInt16 { places[slot].hash }
 
   /// Returns the first slot whose text may have this hash.
-  public func first(_ hash: UInt16) -> Int? { index.first(UInt32(hash)) }
+  public func first(_ hash: UInt16) -> Int? { index.first(UInt32(hash), of: places.count) }
 
   /// Returns the next one. There may be slots without a text among them.
   @inline(__always)
-  public func next(_ slot: Int) -> Int? { index.next(slot) }
+  public func next(_ slot: Int) -> Int? { index.next(slot, of: places.count) }
 
   /// Returns a hash for a text that is found by all of its bytes.
   public func hash(of text: Span<UInt8>) -> UInt16 { hasIndex ? TopicHash.short(of: text) : 0 }

@@ -40,17 +40,22 @@ public struct Inbox: ~Copyable {
     case tooMany  // the server goes beyond Receive Maximum
   }
 
-  private let inPlace = InPlace()
   var ring: FixedRing<Entry>
   /// Finds entries of `ring` by their identifiers: those of QoS 2 and, of QoS 1, those that have not come on this
   /// connection. No others are searched for.
   var index: HashIndex
   /// How many of them have not come on this connection, and cannot be acknowledged on it.
-  var notRedelivered = 0
+  var notRedelivered: Int {
+    @inline(__always) get { Int(notRedeliveredCount) }
+    @inline(__always) set { notRedeliveredCount = UInt16(truncatingIfNeeded: newValue) }
+  }
   /// QoS 2 messages whose PUBREC is out; marked, those of this connection.
   var awaitingPubrel: IdentifierSet
   /// How many pending messages will have to get into it.
-  var reserved = 0
+  var reserved: Int {
+    @inline(__always) get { Int(reservedCount) }
+    @inline(__always) set { reservedCount = UInt16(truncatingIfNeeded: newValue) }
+  }
   /// No message of this session comes again on another connection (§4.1).
   var endsWithConnection = false
   /// Identifiers of this connection did not get into `awaitingPubrel`; only if `endsWithConnection`.
@@ -71,6 +76,10 @@ public struct Inbox: ~Copyable {
   var isResumed = false
   /// The server is past what it sends again [MQTT-4.6.0-1]: what has not come by now will never do.
   var redeliveryIsOver = false
+  private let inPlace = InPlace()
+  // There are at most 65,535 entries.
+  private var notRedeliveredCount: UInt16 = 0
+  private var reservedCount: UInt16 = 0
   private(set) var peak = 0
 
   /// The largest inbox without an index, in which all entries are compared.
@@ -83,7 +92,7 @@ public struct Inbox: ~Copyable {
   init(
     ring: consuming Table<Entry>, links: consuming Table<UInt16>, awaitingPubrel: consuming IdentifierSet
   ) {
-    index = HashIndex(links: links, count: ring.count)
+    index = HashIndex(links: links)
     self.ring = FixedRing(ring)
     self.awaitingPubrel = awaitingPubrel
   }
@@ -228,12 +237,12 @@ public struct Inbox: ~Copyable {
   @_optimize(size)
   private func indexedIndex(of identifier: PacketIdentifier, qos: QoS, before end: Int) -> Int? {
     var first = end
-    var candidate = index.first(UInt32(identifier.rawValue))
+    var candidate = index.first(UInt32(identifier.rawValue), of: 0)
     while let slot = candidate {
       if ring[slot].identifier == identifier, ring[slot].qos == qos {
         first = min(first, ring.index(of: slot))
       }
-      candidate = index.next(slot)
+      candidate = index.next(slot, of: 0)
     }
     return first < end ? first : nil
   }

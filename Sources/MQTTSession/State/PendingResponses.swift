@@ -31,8 +31,9 @@ struct PendingResponses: ~Copyable {
   private var entries: Table<Entry>
   /// Distinguishes the requests of this client from those of others that share a Response Topic.
   private let mark: UInt32
-  private var count = 0
-  private(set) var peak = 0
+  // There are at most 1,024 requests.
+  private var count: UInt16 = 0
+  private var peakCount: UInt16 = 0
 
   init(entries: consuming Table<Entry>, mark: UInt32) {
     self.entries = entries
@@ -49,9 +50,12 @@ struct PendingResponses: ~Copyable {
 
   /// How many requests wait.
   private(set) var waiting: Int {
-    @inline(__always) get { Feature.hasReplies ? count : 0 }
-    @inline(__always) set { count = newValue }
+    @inline(__always) get { Feature.hasReplies ? Int(count) : 0 }
+    @inline(__always) set { count = UInt16(truncatingIfNeeded: newValue) }
   }
+
+  /// The most that ever waited.
+  var peak: Int { Int(peakCount) }
 
   /// The index of a free entry; nothing is changed yet.
   var free: Int? {
@@ -79,7 +83,7 @@ struct PendingResponses: ~Copyable {
     entries[index].slot = UInt16(truncatingIfNeeded: slot)
     waiting &+= 1
     settle(waiting &- 1)
-    peak = max(peak, waiting)
+    peakCount = max(peakCount, count)
   }
 
   /// Returns the request that a message responds to, and removes it.

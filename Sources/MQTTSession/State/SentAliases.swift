@@ -13,7 +13,7 @@ struct SentAliases: ~Copyable {
     var users: UInt16
     var hash: UInt32
     /// Its neighbours in the list of those that may be replaced, from the one used longest ago to the one used
-    /// last; `Self.end` where it ends.
+    /// last, which is followed by the first.
     var older: UInt16
     var newer: UInt16
     /// The server knows it, or will before it gets the next message.
@@ -30,16 +30,15 @@ struct SentAliases: ~Copyable {
   private var entries: Table<Entry>
   private var index: HashIndex
   private var topics: Region
-  private let topicBytes: Int
+  private let topicSize: UInt16
   /// As many as the server allows on this connection.
-  private var usable = 0
+  private var usable: UInt16 = 0
   /// As many as it allowed on the last connection with any: only these are in the list.
-  private var listed = 0
-  /// The ends of the list.
-  private var oldest = Self.end
-  private var newest = Self.end
+  private var listed: UInt16 = 0
+  /// The end of the list; `Self.none`: it is empty.
+  private var newest = Self.none
 
-  private static var end: Int { 0xFFFF }
+  private static var none: UInt16 { .max }
 
   struct Plan: BitwiseCopyable {
     let entries: ArenaSlice<Entry>
@@ -56,26 +55,27 @@ struct SentAliases: ~Copyable {
   @_optimize(size)
   init(_ plan: Plan, topics: consuming Region, topicBytes: Int, in block: borrowing Arena) {
     entries = block.table(plan.entries)
-    index = HashIndex(links: block.table(plan.links), count: plan.entries.count)
+    index = HashIndex(links: block.table(plan.links))
     self.topics = topics
-    self.topicBytes = topicBytes
+    topicSize = UInt16(truncatingIfNeeded: topicBytes)
     for index in 0..<entries.count {
       entries[index] = Entry(length: 0, users: 0, hash: 0, older: 0, newer: 0, isEstablished: false)
     }
   }
+
+  private var topicBytes: Int { Int(topicSize) }
 
   var isInUse: Bool { Feature.hasTopicAliases && usable > 0 }
 
   /// Begins a connection, on which no alias means anything yet.
   mutating func connected(maximum: Int) {
     guard Feature.hasTopicAliases else { return }
-    usable = min(maximum, entries.count)
+    usable = UInt16(truncatingIfNeeded: min(maximum, entries.count))
     for index in 0..<entries.count { entries[index].isEstablished = false }
     guard usable > 0, usable != listed else { return }
     listed = usable
-    oldest = Self.end
-    newest = Self.end
-    for index in 0..<listed where entries[index].users == 0 { list(index) }
+    newest = Self.none
+    for index in 0..<Int(listed) where entries[index].users == 0 { list(index) }
   }
 
   mutating func connectionLost() { usable = 0 }
@@ -86,15 +86,15 @@ struct SentAliases: ~Copyable {
     // An alias takes three bytes.
     guard topic.count > 3, topic.count <= topicBytes else { return .none }
     let hash = TopicHash.of(topic)
-    var candidate = index.first(hash)
+    var candidate = index.first(hash, of: entries.count)
     while let slot = candidate {
       let entry = entries[slot]
       if slot < usable, entry.length != 0, entry.hash == hash, matches(slot, topic) {
         return entry.isEstablished && entry.users < .max ? .use(slot) : .establish(slot)
       }
-      candidate = index.next(slot)
+      candidate = index.next(slot, of: entries.count)
     }
-    return oldest == Self.end ? .none : .establish(oldest)
+    return newest == Self.none ? .none : .establish(Int(entries[Int(newest)].newer))
   }
 
   /// Records that a message was added as `choice` said.
@@ -138,19 +138,25 @@ struct SentAliases: ~Copyable {
   @inline(never)
   @_optimize(size)
   private mutating func list(_ slot: Int) {
-    entries[slot].older = UInt16(truncatingIfNeeded: newest)
-    entries[slot].newer = UInt16(truncatingIfNeeded: Self.end)
-    if newest == Self.end { oldest = slot } else { entries[newest].newer = UInt16(truncatingIfNeeded: slot) }
-    newest = slot
+    let entry = UInt16(truncatingIfNeeded: slot)
+    let older = newest == Self.none ? entry : newest
+    let oldest = newest == Self.none ? entry : entries[Int(newest)].newer
+    entries[slot].older = older
+    entries[slot].newer = oldest
+    entries[Int(older)].newer = entry
+    entries[Int(oldest)].older = entry
+    newest = entry
   }
 
   @inline(never)
   @_optimize(size)
   private mutating func unlist(_ slot: Int) {
-    let older = Int(entries[slot].older)
-    let newer = Int(entries[slot].newer)
-    if older == Self.end { oldest = newer } else { entries[older].newer = entries[slot].newer }
-    if newer == Self.end { newest = older } else { entries[newer].older = entries[slot].older }
+    let older = entries[slot].older
+    let newer = entries[slot].newer
+    entries[Int(older)].newer = newer
+    entries[Int(newer)].older = older
+    guard newest == UInt16(truncatingIfNeeded: slot) else { return }
+    newest = older == newest ? Self.none : older
   }
 
   @_lifetime(borrow self)

@@ -7,8 +7,6 @@ struct SessionState: ~Copyable {
   var outbox: Outbox
   /// The priority queue: messages that go first; empty: there is no room for such.
   var urgent: OptionalSlot<Outbox>
-  /// How many QoS 1 and 2 messages were sent; wraps.
-  var order: UInt16 = 0
   var inbox: Inbox
   var subscribeQueue: SubscribeQueue
   var subscriptions: SubscriptionTable
@@ -17,7 +15,9 @@ struct SessionState: ~Copyable {
   /// When `timedOut` found that a response was overdue.
   var overdueAt: Instant? = nil
   /// The subscription whose loss is reported by the event that was handed out last.
-  var lostSubscription: Int? = nil
+  var lostSubscription: UInt16? = nil
+  /// How many QoS 1 and 2 messages were sent; wraps.
+  var order: UInt16 = 0
 
   init(
     _ options: borrowing SessionOptions, plan: borrowing SessionPlan, block: borrowing Arena, random: UInt32

@@ -53,8 +53,13 @@ struct SubscribeQueue: ~Copyable {
   private var unsent: UInt16 = 0
 
   // The packet being sent.
-  private var sending = 0
+  private var sendingSlot: UInt16 = 0
   private var sentBytes = 0
+
+  private var sending: Int {
+    get { Int(sendingSlot) }
+    set { sendingSlot = UInt16(truncatingIfNeeded: newValue) }
+  }
 
   init(bytes: consuming Region, table: consuming Table<Descriptor>) {
     self.bytes = ByteRing(region: bytes)

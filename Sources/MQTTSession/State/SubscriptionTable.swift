@@ -30,33 +30,31 @@ struct SubscriptionTable: ~Copyable {
 
   /// The entries of one state: how many, and the first.
   private struct Entries: BitwiseCopyable {
-    let state: State
-    var count = 0
-    var first = 0
-
-    init(_ state: State) { self.state = state }
+    var count: UInt16 = 0
+    var first: UInt16 = 0
 
     /// Counts an entry that has changed. `first` moves back only to an entry that gets the state, which happens
     /// to all of them at once: so the search for the next one is short on average.
     @inline(never)
     @_optimize(size)
-    mutating func update(_ slot: Int, from old: State, to new: State, in entries: borrowing Table<Entry>) {
+    mutating func update(
+      _ state: State, _ slot: Int, from old: State, to new: State, in entries: borrowing Table<Entry>
+    ) {
       if old == state { count &-= 1 }
       if new == state {
-        if count == 0 || slot < first { first = slot }
+        if count == 0 || slot < first { first = UInt16(truncatingIfNeeded: slot) }
         count &+= 1
       }
-      while count > 0, entries[first].state != state { first &+= 1 }
+      while count > 0, entries[Int(first)].state != state { first &+= 1 }
     }
   }
 
-  private let inPlace = InPlace()
   private var entries: Table<Entry>
   private var filters: TextTable
-  private(set) var count = 0
-  private var firstFree = 0
-  private var refused = Entries(.refused)
-  private var lost = Entries(.lost)
+  private var refused = Entries()
+  private var lost = Entries()
+  private var firstFree: UInt16 = 0
+  private let inPlace = InPlace()
 
   struct Plan: BitwiseCopyable {
     let entries: ArenaSlice<Entry>
@@ -77,6 +75,8 @@ struct SubscriptionTable: ~Copyable {
   }
 
   var capacity: Int { entries.count }
+
+  var count: Int { filters.count }
 
   // MARK: What the application wants
 
@@ -100,10 +100,9 @@ struct SubscriptionTable: ~Copyable {
     if let known = filters.find(filter) {
       slot = known
     } else {
-      slot = firstFree
-      firstFree = slot &+ 1 &+ Int(Int32(bitPattern: entries[slot].identifier))
+      slot = Int(firstFree)
+      firstFree = UInt16(truncatingIfNeeded: UInt32(firstFree) &+ 1 &+ entries[slot].identifier)
       filters.add(slot, filter, filters.hash(of: filter))
-      count &+= 1
     }
     entries[slot].identifier = identifier
     entries[slot].options = options.rawValue
@@ -119,10 +118,9 @@ struct SubscriptionTable: ~Copyable {
   private mutating func remove(_ slot: Int) {
     guard entries[slot].state != .free else { return }
     filters.remove(slot)
-    count &-= 1
     setState(slot, .free)
-    entries[slot].identifier = UInt32(truncatingIfNeeded: firstFree &- slot &- 1)
-    firstFree = slot
+    entries[slot].identifier = UInt32(firstFree) &- UInt32(truncatingIfNeeded: slot &+ 1)
+    firstFree = UInt16(truncatingIfNeeded: slot)
   }
 
   /// Removes a refused subscription that was reported, unless the application has subscribed to it again
@@ -177,13 +175,13 @@ struct SubscriptionTable: ~Copyable {
   // MARK: Outputs
 
   /// The next one to resubscribe; `markResubscribing` follows when its SUBSCRIBE is in the subscribe queue.
-  var firstLost: Int? { lost.count > 0 ? lost.first : nil }
+  var firstLost: Int? { lost.count > 0 ? Int(lost.first) : nil }
 
   mutating func markResubscribing(_ slot: Int) { setState(slot, .resubscribing) }
 
   var hasRefused: Bool { refused.count > 0 }
 
-  var firstRefused: Int? { hasRefused ? refused.first : nil }
+  var firstRefused: Int? { hasRefused ? Int(refused.first) : nil }
 
   subscript(slot: Int) -> Entry { entries[slot] }
 
@@ -202,8 +200,8 @@ struct SubscriptionTable: ~Copyable {
   private mutating func setState(_ slot: Int, _ state: State) {
     let old = entries[slot].state
     entries[slot].state = state
-    lost.update(slot, from: old, to: state, in: entries)
-    refused.update(slot, from: old, to: state, in: entries)
+    lost.update(.lost, slot, from: old, to: state, in: entries)
+    refused.update(.refused, slot, from: old, to: state, in: entries)
   }
 
   private func find(_ filter: Span<UInt8>) -> Int? { filters.find(filter) }

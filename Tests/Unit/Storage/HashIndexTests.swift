@@ -14,7 +14,7 @@ import Testing
     init(count: Int, without: Int = HashIndex.slotsWithout) {
       let links = HashIndex.linkCount(for: count, without: without)
       memory = Memory(links * 2)
-      index = HashIndex(links: memory.table(links, of: UInt16.self), count: count)
+      index = HashIndex(links: memory.table(links, of: UInt16.self))
       hashes = [UInt32?](repeating: nil, count: count)
     }
 
@@ -40,10 +40,10 @@ import Testing
 
     func found(_ hash: UInt32) -> [Int] {
       var found: [Int] = []
-      var slot = index.first(hash)
+      var slot = index.first(hash, of: hashes.count)
       while let next = slot, found.count <= hashes.count {
         found.append(next)
-        slot = index.next(next)
+        slot = index.next(next, of: hashes.count)
       }
       return found
     }
