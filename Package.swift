@@ -74,7 +74,8 @@ let package = Package(
       "MQTTClientTests", of: "MQTTClient", "MQTTClient", "Driver", "Transports", "Platform", "MQTTSession",
       "MQTTWire", "Storage", "TestSupport"),
     tests(
-      "SwiftMQTTTests", of: "SwiftMQTT", "SwiftMQTT", "CSwiftMQTT", "MQTTClient", "MQTTWire", "Storage"),
+      "SwiftMQTTTests", of: "SwiftMQTT", "SwiftMQTT", "CSwiftMQTT", "MQTTClient", "MQTTWire", "Storage",
+      "TestSupport"),
     tests("SmqTests", of: "smq", "smq", "SwiftMQTT"),
     // Optimised, because it makes 100,000 runs: swift run -c release Simulator
     .executableTarget(

@@ -778,10 +778,10 @@ typedef struct smq_options {
                                       limit, and Mosquitto, by default, closes the connection when there
                                       are more */
     uint32_t receive_maximum;      /* QoS 1 and 2 messages received and not yet acknowledged at a time: 1
-                                      to 65,535, each takes 12 bytes; 0: 64. In 5.0 the server is told, and
-                                      the connection ends if it sends more; before 5.0, and in a session
-                                      that the server kept, further messages wait. See also
-                                      unreleased_maximum */
+                                      to 65,535, each takes 12 bytes, above 64 up to 18; 0: 64. In 5.0 the
+                                      server is told, and the connection ends if it sends more; before 5.0,
+                                      and in a session that the server kept, further messages wait. See
+                                      also unreleased_maximum */
     uint32_t maximum_packet_bytes; /* 5.0: the Maximum Packet Size that the server is told (section
                                       3.1.2.11.4), which then omits larger messages: receive_bytes to
                                       268,435,460; 0: receive_bytes without SMQ_OPTION_PARTS, otherwise
@@ -798,11 +798,13 @@ typedef struct smq_options {
                                       needs at least 8 + 12 + the length of the method + that of the data
                                       (above 16,000, 2 more) */
     uint32_t handlers;             /* entries in the table of smq_handle(): 0 to 65,535, each takes 24
-                                      bytes */
+                                      bytes, above 16 up to 34; then the table has an index, and
+                                      handler_bytes a quarter more */
     uint32_t handler_bytes;        /* the room for their Topic Filters: 1 to 268,435,456; 0: 32 for each */
     uint32_t topic_aliases_in;     /* 5.0: Topic Aliases the server may use (section 3.3.2.3.4): 0 to 1,024 */
     uint32_t topic_aliases_out;    /* 5.0: Topic Aliases to use, as far as the server allows: 0 to 1,024;
-                                      the least recently used one makes room. Topics longer than
+                                      the least recently used one makes room (one that a message in the
+                                      outbox relies on is in use). Topics longer than
                                       topic_alias_bytes have none, nor have requests, reserved and streamed
                                       messages, and messages that are published while there is no
                                       connection */
@@ -832,8 +834,8 @@ typedef struct smq_options {
      * by filter. There is no completion for that, but see SMQ_EVENT_SUBSCRIPTION_LOST. User Properties are
      * not repeated.
      */
-    uint32_t subscriptions;      /* Topic Filters kept for that: 1 to 1,024, each takes 16 bytes; 0: 16;
-                                    SMQ_OFF: none */
+    uint32_t subscriptions;      /* Topic Filters kept for that: 1 to 1,024, each takes 16 bytes, above 16
+                                    up to 26, and a quarter of subscription_bytes; 0: 16; SMQ_OFF: none */
     uint32_t subscription_bytes; /* the room for them: 1 to 268,435,456; 0: 32 for each */
     uint32_t resubscribe;        /* SMQ_RESUBSCRIBE_…; 0: SMQ_RESUBSCRIBE_IF_LOST */
 

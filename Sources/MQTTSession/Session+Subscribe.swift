@@ -64,6 +64,8 @@ extension Session {
   // MARK: Subscribing again
 
   /// Records in the table what a SUBACK granted; without `codes`, that the SUBSCRIBE failed.
+  @inline(never)
+  @_optimize(size)
   mutating func recordSuback(_ slot: Int, _ codes: ByteRange?) {
     guard state.subscriptions.capacity > 0 else { return }
     Self.recordSuback(&state.subscriptions, state.subscribeQueue, slot, codes, receiver)

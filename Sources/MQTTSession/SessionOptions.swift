@@ -106,18 +106,18 @@ public struct SessionPlan: ~Copyable {
   let urgentExpiries: ArenaSlice<UInt32>
   let urgentBytes: ArenaSlice<UInt8>
   let none: ArenaSlice<UInt8>
-  let noAliases: ArenaSlice<SentAliases.Entry>
+  let noAliases: SentAliases.Plan
   let prefix: ArenaSlice<UInt8>
-  let aliasesSent: ArenaSlice<SentAliases.Entry>
+  let aliasesSent: SentAliases.Plan
   let topicsSent: ArenaSlice<UInt8>
   let subscribeQueue: ArenaSlice<SubscribeQueue.Descriptor>
   let subscribeBytes: ArenaSlice<UInt8>
-  let subscriptions: ArenaSlice<SubscriptionTable.Entry>
-  let subscriptionBytes: ArenaSlice<UInt8>
+  let subscriptions: SubscriptionTable.Plan
   let control: ArenaSlice<UInt8>
   let disconnectProperties: ArenaSlice<UInt8>
   let receive: ArenaSlice<UInt8>
   let inbox: ArenaSlice<Inbox.Entry>
+  let inboxLinks: ArenaSlice<UInt16>
   let awaitingPubrel: ArenaSlice<UInt32>
   let aliasesReceived: ArenaSlice<ReceivedAliases.Entry>
   let topicsReceived: ArenaSlice<UInt8>
@@ -135,16 +135,18 @@ public struct SessionPlan: ~Copyable {
     urgentExpiries = plan.reserve(Outbox.expiryCount(options.urgentMessages), of: UInt32.self)
     latest = plan.reserve(LatestChains.count(messages: options.outboxMessages), of: UInt16.self)
     urgentLatest = plan.reserve(LatestChains.count(messages: options.urgentMessages), of: UInt16.self)
-    noAliases = plan.reserve(0, of: SentAliases.Entry.self)
+    noAliases = SentAliases.Plan(0, in: &plan)
     subscribeQueue = plan.reserve(options.subscribePackets, of: SubscribeQueue.Descriptor.self)
-    subscriptions = plan.reserve(options.subscriptions, of: SubscriptionTable.Entry.self)
     responses = plan.reserve(options.responses, of: PendingResponses.Entry.self)
     references = plan.reserve(options.references, of: ReferenceTable.Entry.self)
     noReferences = plan.reserve(0, of: ReferenceTable.Entry.self)
     inbox = plan.reserve(options.receiveMaximum, of: Inbox.Entry.self)
+    inboxLinks = plan.reserve(Inbox.linkCount(for: options.receiveMaximum), of: UInt16.self)
     awaitingPubrel = plan.reserve(IdentifierSet.slotCount(for: options.unreleasedCapacity), of: UInt32.self)
-    aliasesSent = plan.reserve(options.aliasesSent, of: SentAliases.Entry.self)
+    aliasesSent = SentAliases.Plan(options.aliasesSent, in: &plan)
     aliasesReceived = plan.reserve(options.aliasesReceived, of: ReceivedAliases.Entry.self)
+    subscriptions = SubscriptionTable.Plan(
+      entries: options.subscriptions, bytes: options.subscriptionBytes, in: &plan)
     connect = plan.reserve(max(ConnectPackets.size(options), options.connectBytes), of: UInt8.self)
     control = plan.reserve(options.controlBytes, of: UInt8.self)
     disconnectProperties = plan.reserve(
@@ -158,7 +160,6 @@ public struct SessionPlan: ~Copyable {
     topicsSent = plan.reserve(options.aliasesSent * options.aliasBytes, of: UInt8.self)
     topicsReceived = plan.reserve(options.aliasesReceived * options.aliasBytes, of: UInt8.self)
     subscribeBytes = plan.reserve(options.subscribeBytes, of: UInt8.self)
-    subscriptionBytes = plan.reserve(options.subscriptionBytes, of: UInt8.self)
     stream = plan.reserve(options.streamBytes, of: UInt8.self)
     receive = plan.reserve(options.receiveBytes, of: UInt8.self)
   }

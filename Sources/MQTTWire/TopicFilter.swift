@@ -45,6 +45,7 @@ public enum TopicFilter {
 
   /// Returns whether a Topic Name matches the filter (§4.7.1, §4.7.2). Both must be valid. The share name
   /// of a Shared Subscription is ignored.
+  @inline(never)
   public static func matches(_ filter: Span<UInt8>, topic: Span<UInt8>) -> Bool {
     guard topic.count > 0, filter.count > 0 else { return false }
     guard var position = try? skipShare(filter), position < filter.count else { return false }
@@ -74,7 +75,10 @@ public enum TopicFilter {
     return index == topic.count
   }
 
-  /// Returns where the filter itself begins: behind `$share/name/` if it is there, else at 0.
+  /// Returns where the filter itself begins in a filter that is valid: behind `$share/name/`, or at 0.
+  public static func start(_ filter: Span<UInt8>) -> Int { (try? skipShare(filter)) ?? 0 }
+
+  /// Returns the same, or throws what is wrong with the share name.
   private static func skipShare(_ filter: Span<UInt8>) throws(Fault) -> Int {
     guard isShared(filter) else { return 0 }
     var index = 7
@@ -87,7 +91,7 @@ public enum TopicFilter {
     return index + 1
   }
 
-  private static var slash: UInt8 { UInt8(ascii: "/") }
-  private static var plus: UInt8 { UInt8(ascii: "+") }
-  private static var hash: UInt8 { UInt8(ascii: "#") }
+  static var slash: UInt8 { UInt8(ascii: "/") }
+  static var plus: UInt8 { UInt8(ascii: "+") }
+  static var hash: UInt8 { UInt8(ascii: "#") }
 }

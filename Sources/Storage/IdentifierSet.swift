@@ -8,10 +8,10 @@ public struct IdentifierSet: ~Copyable {
   /// In a hash table: 0 is free; otherwise the identifier, and the mark above it. In a bitmap: the bits of
   /// 32 identifiers.
   private var slots: Table<UInt32>
-  public private(set) var count = 0
-  private(set) var markedCount = 0
+  private var identifiers: UInt16 = 0
+  private(set) var marked: UInt16 = 0
   /// How many are not in the slot where they belong, because it was taken.
-  private var displaced = 0
+  private var displaced: UInt16 = 0
 
   private static var mark: UInt32 { 0x1_0000 }
   private static var mapSlots: Int { 65_536 / 32 }
@@ -27,6 +27,8 @@ public struct IdentifierSet: ~Copyable {
     self.slots = slots
     clear()
   }
+
+  public var count: Int { Int(identifiers) }
 
   /// How many identifiers there is room for.
   public var maximum: Int { isMap ? 65_535 : slots.count / 2 }
@@ -52,7 +54,7 @@ public struct IdentifierSet: ~Copyable {
   public mutating func insertUnmarked(_ identifier: UInt16) {
     guard !contains(identifier), insert(identifier), !isMap else { return }
     slots[find(identifier)] &= ~Self.mark
-    markedCount &-= 1
+    marked &-= 1
   }
 
   /// Removes an identifier. Returns false if it was not there.
@@ -62,7 +64,7 @@ public struct IdentifierSet: ~Copyable {
 
   /// Removes the identifiers without a mark. In a bitmap there is room for all.
   public mutating func removeUnmarked() {
-    guard !isMap, count > markedCount else { return }
+    guard !isMap, identifiers > marked else { return }
     for slot in 0..<slots.count {
       // The identifier that moves up into the gap has to be checked, too.
       while slots[slot] != 0, slots[slot] & Self.mark == 0 {
@@ -72,17 +74,17 @@ public struct IdentifierSet: ~Copyable {
   }
 
   public mutating func removeMarks() {
-    guard markedCount > 0 else { return }
+    guard marked > 0 else { return }
     for slot in 0..<slots.count { slots[slot] &= Self.mark &- 1 }
-    markedCount = 0
+    marked = 0
   }
 
   public mutating func removeAll() {
-    guard count > 0 else { return }
+    guard identifiers > 0 else { return }
     clear()
     displaced = 0
-    count = 0
-    markedCount = 0
+    identifiers = 0
+    marked = 0
   }
 
   private mutating func clear() {
@@ -104,7 +106,7 @@ public struct IdentifierSet: ~Copyable {
   private mutating func insertIntoMap(_ identifier: UInt16) -> Bool {
     let word = word(identifier)
     let bit = bit(identifier)
-    if slots[word] & bit == 0 { count &+= 1 }
+    if slots[word] & bit == 0 { identifiers &+= 1 }
     slots[word] |= bit
     return true
   }
@@ -113,7 +115,7 @@ public struct IdentifierSet: ~Copyable {
     let word = word(identifier)
     let bit = bit(identifier)
     guard slots[word] & bit != 0 else { return false }
-    count &-= 1
+    identifiers &-= 1
     slots[word] &= ~bit
     return true
   }
@@ -125,10 +127,10 @@ public struct IdentifierSet: ~Copyable {
     let entry = slots[slot]
     if entry == 0 {
       guard !isFull else { return false }
-      count &+= 1
+      identifiers &+= 1
       if slot != home(UInt32(identifier)) { displaced &+= 1 }
     }
-    if entry & Self.mark == 0 { markedCount &+= 1 }
+    if entry & Self.mark == 0 { marked &+= 1 }
     slots[slot] = UInt32(identifier) | Self.mark
     return true
   }
@@ -136,8 +138,8 @@ public struct IdentifierSet: ~Copyable {
   private mutating func removeFromHashTable(_ identifier: UInt16) -> Bool {
     var gap = find(identifier)
     guard slots[gap] != 0 else { return false }
-    count &-= 1
-    if slots[gap] & Self.mark != 0 { markedCount &-= 1 }
+    identifiers &-= 1
+    if slots[gap] & Self.mark != 0 { marked &-= 1 }
     if gap != home(UInt32(identifier)) { displaced &-= 1 }
     if displaced > 0 { gap = closed(gap) }
     slots[gap] = 0

@@ -11,6 +11,14 @@
     self.count = count
   }
 
+  /// Fills all elements with zeros, which must be a value of each of their fields.
+  @inline(__always)
+  public mutating func clear() {
+    guard count > 0 else { return }
+    unsafe UnsafeMutableRawPointer(start).initializeMemory(
+      as: UInt8.self, repeating: 0, count: count &* MemoryLayout<Element>.stride)
+  }
+
   /// It is accessed in place, so that changing one field of an element does not copy the rest.
   public subscript(slot: Int) -> Element {
     @inline(__always) unsafeAddress { unsafe UnsafePointer(address(of: slot)) }

@@ -15,8 +15,8 @@ typealias Client = MQTTClient.Client<Linux>
   /// It comes first, because the thread sanitizer of Swift 6.3.1 takes the first field for the address of
   /// `client`.
   private let start: UnsafeMutablePointer<Client>
-  /// The handlers that the application has set.
-  private let table: UnsafeMutablePointer<HandlerTable>
+  /// The handlers that the application has set; `nil`: there is no room for any.
+  private let table: UnsafeMutablePointer<HandlerTable>?
   /// Distinguishes a client from other memory, and from a client that was closed.
   var magic: UInt32
   /// The same for the owner's calls, which find another value in a client that is parked in a group: then the
@@ -27,23 +27,22 @@ typealias Client = MQTTClient.Client<Linux>
   var group: UnsafeMutablePointer<Group>? = nil
   var member = 0
 
-  /// The caller guarantees that there is a client at `start`, which is the handle's from now on, and room for its
-  /// handlers at `table`.
+  /// The caller guarantees that there is a client at `start`, and, if there are handlers, their table at `table`. They
+  /// are the handle's from now on.
   @unsafe init(
     submitter: Submitter, client start: UnsafeMutablePointer<Client>,
-    handlers: consuming HandlerTable, at table: UnsafeMutablePointer<HandlerTable>
+    handlers table: UnsafeMutablePointer<HandlerTable>?
   ) {
     magic = Self.liveMagic
     ownerMagic = Self.liveMagic
     self.submitter = submitter
     unsafe self.start = unsafe start
     unsafe self.table = unsafe table
-    unsafe table.initialize(to: handlers)
   }
 
   deinit {
     unsafe start.deinitialize(count: 1)
-    unsafe table.deinitialize(count: 1)
+    unsafe table?.deinitialize(count: 1)
   }
 
   // Only the owner may use these.
@@ -57,9 +56,14 @@ typealias Client = MQTTClient.Client<Linux>
     @inline(__always) get { unsafe start }
   }
 
+  var hasHandlers: Bool {
+    @inline(__always) get { unsafe table != nil && Feature.hasHandlers }
+  }
+
+  /// The table of a client that has handlers.
   var handlers: HandlerTable {
-    unsafeAddress { unsafe UnsafePointer(table) }
-    nonmutating unsafeMutableAddress { unsafe table }
+    unsafeAddress { unsafe UnsafePointer(table!) }
+    nonmutating unsafeMutableAddress { unsafe table! }
   }
 
   static var liveMagic: UInt32 { 0x534D_5154 }  // "SMQT"

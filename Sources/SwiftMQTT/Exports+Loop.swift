@@ -85,7 +85,7 @@ private func takeMore(
     if unsafe client.pointee.hasEventToRelease {
       guard let message = unsafe client.pointee.takeAnotherPlainMessage() else { break }
       unsafe write(message, client, event)
-      if unsafe !slot.pointee.handlers.isEmpty { unsafe addHandler(slot.pointee.handlers, to: event) }
+      if unsafe slot.pointee.hasHandlers { unsafe addHandler(slot.pointee.handlers, to: event) }
     } else if unsafe (event - 1).pointee.type != Int32(SMQ_EVENT_COMPLETED) {
       break
     } else if let completed = unsafe client.pointee.plainCompletion {
@@ -108,7 +108,7 @@ private func releaseAndTake(
   switch unsafe client.pointee.advanceToNextEvent() {
   case .plainMessage where Feature.hasFastPaths:
     unsafe takePlainMessage(client, event)
-    if unsafe !slot.pointee.handlers.isEmpty { unsafe addHandler(slot.pointee.handlers, to: event) }
+    if unsafe slot.pointee.hasHandlers { unsafe addHandler(slot.pointee.handlers, to: event) }
     return 1
   case let source: return unsafe take(source, slot, event)
   }
@@ -150,7 +150,7 @@ private func take(
     return 0
   }
   unsafe describe(next, of: slot.pointee.client, in: event)
-  if unsafe !slot.pointee.handlers.isEmpty { unsafe addHandler(slot.pointee.handlers, to: event) }
+  if unsafe slot.pointee.hasHandlers { unsafe addHandler(slot.pointee.handlers, to: event) }
   return 1
 }
 

@@ -56,6 +56,7 @@ public func smq_handle(
     guard unsafe filter != nil else { throw .null }
     let slot = try unsafe slot(client)
     let filter = try unsafe span(filter)
+    guard unsafe slot.pointee.hasHandlers else { throw .option }
     do throws(HandlerTable.Fault) {
       try unsafe slot.pointee.handlers.set(
         index, filter: filter,
@@ -83,6 +84,7 @@ public func smq_next_match(
     guard unsafe topic != nil else { throw .null }
     let slot = try unsafe slot(client)
     let topic = try unsafe span(topic)
+    guard unsafe slot.pointee.hasHandlers else { return -1 }
     let next = unsafe slot.pointee.handlers.firstMatch(topic, after: max(Int(after), -1))
     return next.map { Int32(truncatingIfNeeded: $0) } ?? -1
   }

@@ -2,6 +2,11 @@ import MQTTWire
 import Storage
 
 /// Topic Filters, each with the handler that the application has set for the messages that match.
+///
+/// In a table with an index, a filter is found by its hash. For each shape in use, a topic can match one text of
+/// a filter: see `FilterShape`. So a topic costs a look-up for each shape, however many filters there are.
+/// Filters beyond the shapes that there is room for, and those whose shape cannot be said, are in one chain, and
+/// compared one after the other.
 struct HandlerTable: ~Copyable {
   /// Opaque values of the application: a function, and a pointer for it.
   struct Handler: BitwiseCopyable {
@@ -9,15 +14,10 @@ struct HandlerTable: ~Copyable {
     let user: UInt
   }
 
-  struct Entry: BitwiseCopyable {
-    var offset: UInt32
-    /// 0: free.
-    var size: UInt32
-    var handler: Handler
-
-    var filter: ByteRange {
-      ByteRange(offset: Int(truncatingIfNeeded: offset), count: Int(truncatingIfNeeded: size))
-    }
+  /// A shape that filters of the table have.
+  struct UsedShape: BitwiseCopyable {
+    var shape: FilterShape
+    var filters: UInt32
   }
 
   enum Fault: Error, BitwiseCopyable {
@@ -28,36 +28,47 @@ struct HandlerTable: ~Copyable {
     case full
   }
 
-  private var entries: Table<Entry>
-  private var filters: PackedStrings
+  private let inPlace = InPlace()
+  private var handlers: Table<Handler>
+  private var filters: TextTable
+  private var shapes: Table<UsedShape>
+  private(set) var shapeCount = 0
+  /// How many filters are found without a shape.
+  private(set) var shapeless = 0
 
+  /// The hash of all filters without a shape, which no other filter has: see `TopicHash.short`.
+  private static var shapelessHash: UInt16 { .max }
+  static var shapeMaximum: Int { 32 }
+
+  @inline(never)
   @_optimize(size)
-  init(entries: consuming Table<Entry>, filters: consuming Region) {
-    self.entries = entries
-    self.filters = PackedStrings(region: filters)
-    for index in 0..<self.entries.count {
-      self.entries[index] = Entry(offset: 0, size: 0, handler: Handler(function: 0, user: 0))
-    }
+  init(_ plan: Plan, in block: borrowing Arena) {
+    handlers = block.table(plan.handlers)
+    filters = TextTable(plan.filters, in: block)
+    shapes = block.table(plan.shapes)
   }
 
   struct Plan {
-    let entries: ArenaSlice<Entry>
-    let filters: ArenaSlice<UInt8>
+    let handlers: ArenaSlice<Handler>
+    let shapes: ArenaSlice<UsedShape>
+    let filters: TextTable.Plan
 
+    @inline(never)
+    @_optimize(size)
     init(entries: Int, bytes: Int, in plan: inout ArenaLayout) {
-      self.entries = plan.reserve(entries, of: Entry.self)
-      filters = plan.reserve(bytes, of: UInt8.self)
+      handlers = plan.reserve(entries, of: Handler.self)
+      shapes = plan.reserve(
+        entries > HashIndex.slotsWithout ? HandlerTable.shapeMaximum : 0, of: UsedShape.self)
+      filters = TextTable.Plan(slots: entries, bytes: bytes, in: &plan)
     }
   }
-
-  var isEmpty: Bool { !Feature.hasHandlers || entries.count == 0 }
 
   /// Replaces an entry, or changes nothing. An empty filter clears it.
   @_optimize(size)
   mutating func set(
     _ index: UInt32, filter: Span<UInt8>, handler: Handler
   ) throws(Fault) {
-    guard index < UInt32(truncatingIfNeeded: entries.count) else { throw .index }
+    guard index < UInt32(truncatingIfNeeded: handlers.count) else { throw .index }
     if filter.count > 0 {
       do throws(TopicFilter.Fault) {
         try TopicFilter.validate(filter)
@@ -67,43 +78,75 @@ struct HandlerTable: ~Copyable {
       }
     }
     let slot = Int(truncatingIfNeeded: index)
-    let old = Int(truncatingIfNeeded: entries[slot].size)
+    let old = filters.range(slot).count
     guard filter.count <= filters.capacity else { throw .tooLarge }
     guard filter.count <= filters.free &+ old else { throw .full }
-    remove(slot)
-    let range = filters.append(filter)
-    entries[slot] = Entry(
-      offset: UInt32(truncatingIfNeeded: range.offset), size: UInt32(truncatingIfNeeded: range.count),
-      handler: handler)
+    if old > 0 { remove(slot) }
+    guard filter.count > 0 else { return }
+    add(slot, filter)
+    handlers[slot] = handler
   }
 
-  @_optimize(size)
-  private mutating func remove(_ slot: Int) {
-    guard entries[slot].size > 0 else { return }
-    let removed = entries[slot].filter
-    filters.remove(removed)
-    for index in 0..<entries.count {
-      entries[index].offset = PackedStrings.offset(entries[index].offset, without: removed)
+  private mutating func add(_ slot: Int, _ filter: Span<UInt8>) {
+    let text = filter.extracting(TopicFilter.start(filter)..<filter.count)
+    guard filters.hasIndex, let shape = FilterShape(text), let index = index(of: shape) else {
+      shapeless &+= 1
+      return filters.add(slot, filter, Self.shapelessHash)
     }
-    entries[slot].size = 0
+    shapes[index].filters &+= 1
+    filters.add(slot, filter, TopicHash.short(of: text))
+  }
+
+  private mutating func remove(_ slot: Int) {
+    if filters.hash(slot) == Self.shapelessHash {
+      shapeless &-= 1
+    } else if let shape = shape(slot), let index = index(of: shape) {
+      shapes[index].filters &-= 1
+      if shapes[index].filters == 0 {
+        shapeCount &-= 1
+        shapes[index] = shapes[shapeCount]
+      }
+    }
+    filters.remove(slot)
+  }
+
+  private func shape(_ slot: Int) -> FilterShape? {
+    let filter = filters.text(slot)
+    return FilterShape(filter.extracting(TopicFilter.start(filter)..<filter.count))
+  }
+
+  /// Returns where a shape is in `shapes`, and adds it if it is not there; `nil`: there is no room.
+  private mutating func index(of shape: FilterShape) -> Int? {
+    for index in 0..<shapeCount where shapes[index].shape == shape { return index }
+    guard shapeCount < shapes.count else { return nil }
+    shapes[shapeCount] = UsedShape(shape: shape, filters: 0)
+    shapeCount &+= 1
+    return shapeCount &- 1
   }
 
   /// Returns the first entry behind `index` whose filter matches a topic. An index of -1 begins with the
   /// first.
+  @inline(never)
+  @_optimize(size)
   func firstMatch(_ topic: Span<UInt8>, after index: Int) -> Int? {
-    var slot = index &+ 1
-    while slot < entries.count {
-      let entry = entries[slot]
-      if entry.size > 0, TopicFilter.matches(filter(entry), topic: topic) { return slot }
-      slot &+= 1
+    var first: Int? = nil
+    // Those without a shape come first.
+    var shape = shapeless > 0 ? -1 : 0
+    while shape < shapeCount {
+      let hash = shape < 0 ? Self.shapelessHash : TopicHash.short(shapes[shape].shape.hash(topic))
+      var candidate = filters.first(hash)
+      while let slot = candidate {
+        if slot > index, slot < first ?? .max, TopicFilter.matches(filters.text(slot), topic: topic) {
+          first = slot
+          // Without an index they come in their order.
+          if !filters.hasIndex { return slot }
+        }
+        candidate = filters.next(slot)
+      }
+      shape &+= 1
     }
-    return nil
+    return first
   }
 
-  subscript(index: Int) -> Handler { entries[index].handler }
-
-  @_lifetime(borrow self)
-  private borrowing func filter(_ entry: Entry) -> Span<UInt8> {
-    filters.bytes.extracting(entry.filter.range)
-  }
+  subscript(index: Int) -> Handler { handlers[index] }
 }

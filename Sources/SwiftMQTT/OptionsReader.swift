@@ -176,10 +176,11 @@ private func makeClient(
   let handleSlice = plan.reserve(1, of: ClientHandle.self)
   let socketSlice = plan.reserve(checked.sockets.isDefault ? 0 : 1, of: SocketOptions.self)
   let clientSlice = plan.reserve(1, of: Client.self)
-  let tableSlice = plan.reserve(1, of: HandlerTable.self)
+  let tableSlice = plan.reserve(checked.handlers > 0 ? 1 : 0, of: HandlerTable.self)
   let clientPlan = ClientPlan(checked, in: &plan)
-  let tablePlan = HandlerTable.Plan(
-    entries: checked.handlers, bytes: checked.handlerBytes, in: &plan)
+  let tablePlan =
+    checked.handlers > 0
+    ? HandlerTable.Plan(entries: checked.handlers, bytes: checked.handlerBytes, in: &plan) : nil
   guard let memory = unsafe memory else { return plan.byteCount }
   // A size with its highest bit set is a very large one, not a negative number.
   guard size < 0 || size >= plan.byteCount else { throw .memorySize }
@@ -196,11 +197,13 @@ private func makeClient(
     unsafe client.initialize(to: Client(checked, plan: clientPlan, block: block, on: system))
     let submitter = unsafe Submitter(
       checked, queue: client.pointee.engine.submissions.queue, wakeUp: wakeUp)
-    let handlers = HandlerTable(
-      entries: block.table(tablePlan.entries), filters: block.region(tablePlan.filters))
-    unsafe slot.initialize(
-      to: ClientHandle(
-        submitter: submitter, client: client, handlers: handlers, at: block.start(of: tableSlice)))
+    var handlers: UnsafeMutablePointer<HandlerTable>? = nil
+    if Feature.hasHandlers, let tablePlan {
+      let table = unsafe block.start(of: tableSlice)
+      unsafe table.initialize(to: HandlerTable(tablePlan, in: block))
+      unsafe handlers = table
+    }
+    unsafe slot.initialize(to: ClientHandle(submitter: submitter, client: client, handlers: handlers))
   } catch {
     throw .noDescriptor
   }

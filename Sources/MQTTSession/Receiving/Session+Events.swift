@@ -198,6 +198,8 @@ extension Session {
     return .requestFailed(completion)
   }
 
+  @inline(never)
+  @_optimize(size)
   private mutating func takeFailedSubscribe() -> SessionEvent? {
     guard let slot = state.subscribeQueue.firstFailed else { return nil }
     recordSuback(slot, nil)
@@ -210,14 +212,14 @@ extension Session {
 
   private mutating func takeLostSubscription() -> SessionEvent? {
     guard let slot = state.subscriptions.firstRefused else { return nil }
-    state.lostSubscription = slot
+    state.lostSubscription = UInt16(truncatingIfNeeded: slot)
     return .subscriptionLost(
       filter: state.subscriptions.filter(slot), reasonCode: state.subscriptions[slot].reasonCode)
   }
 
   @inline(never)
   private mutating func forgetLostSubscription() {
-    if let slot = state.lostSubscription { state.subscriptions.forget(slot) }
+    if let slot = state.lostSubscription { state.subscriptions.forget(Int(slot)) }
     state.lostSubscription = nil
   }
 

@@ -129,7 +129,9 @@ extension Session {
     event.isFirst = event.payloadOffset == 0
     event.isLast = isLast
     if isLast {
-      if let identifier = message.identifier { event.token = state.inbox.add(identifier, qos: event.qos) }
+      if let identifier = message.identifier {
+        event.token = state.inbox.addOutOfLine(identifier, qos: event.qos)
+      }
       event.responseCookie = matchResponse(message.correlation, event)
       arrival.endLarge()
       counters.messagesReceived.increment()
@@ -152,7 +154,9 @@ extension Session {
       return
     }
     var event = message.event
-    if let identifier = message.identifier { event.token = state.inbox.add(identifier, qos: event.qos) }
+    if let identifier = message.identifier {
+      event.token = state.inbox.addOutOfLine(identifier, qos: event.qos)
+    }
     event.responseCookie = matchResponse(message.correlation, event)
     event.payload = .empty
     counters.messagesReceived.increment()

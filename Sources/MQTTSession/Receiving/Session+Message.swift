@@ -106,7 +106,7 @@ extension Session {
     var token: UInt32 = 0
     if let identifier = publish.identifier {
       switch admit(identifier, publish.qos, duplicate: publish.duplicate) {
-      case .handOut: token = state.inbox.add(identifier, qos: publish.qos)
+      case .handOut: token = state.inbox.addOutOfLine(identifier, qos: publish.qos)
       case .drop:
         finish(header.packetSize)
         return true

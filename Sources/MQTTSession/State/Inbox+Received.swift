@@ -70,18 +70,24 @@ extension Inbox {
   /// because messages are resent in their order [MQTT-4.6.0-1] and a later one has come. For QoS 2 they are
   /// those that the application has accepted: see `reconnectForBacklog`.
   @inline(never)
+  @_optimize(size)
   private mutating func dropSuperseded(_ qos: QoS, before end: Int) {
-    var left = end
-    var index = 0
-    while index < left {
-      let entry = ring[at: index]
+    // From the last to the first, each that is left moves up to the last place that is free.
+    var kept = end
+    var position = end &- 1
+    while position >= 0 {
+      let entry = ring[at: position]
       if entry.qos == qos, qos == .atLeastOnce || entry.isAccepted {
-        remove(at: index)
-        left &-= 1
+        if entry.needsIdentifierRoom { reserved &-= 1 }
+        if isLinked(position) { unlink(position) }
       } else {
-        index &+= 1
+        kept &-= 1
+        if kept != position { move(position, to: kept) }
       }
+      position &-= 1
     }
+    notRedelivered &-= kept
+    for _ in 0..<kept { ring.removeFirst() }
   }
 
   /// Repeats PUBREC for a message that is not delivered again [MQTT-4.3.3-10].
@@ -143,6 +149,7 @@ extension Inbox {
     hasProgressed = false
     guard sessionPresent else {
       ring.reset()
+      index.removeAll()
       notRedelivered = 0
       reserved = 0
       reconnectsWithoutProgress = 0
@@ -154,20 +161,20 @@ extension Inbox {
     for _ in 0..<notRedelivered { ring.rotate() }
     let seen = ring.count &- notRedelivered
     notRedelivered = 0
-    var position = 0
-    var index = 0
-    while index < ring.count {
-      let entry = ring[at: index]
-      let wasUnseen = position >= seen
-      position &+= 1
-      if entry.isRepeatedPubrec || (entry.qos == .atLeastOnce && wasUnseen && redeliveryWasOver) {
-        remove(at: index)
-      } else {
-        // Versions before 5.0 have no Reason Code with which to refuse a message.
-        if !version.hasProperties { ring[at: index].reasonCode = 0 }
-        index &+= 1
+    var kept = 0
+    for position in 0..<ring.count {
+      let entry = ring[at: position]
+      if entry.isRepeatedPubrec || (entry.qos == .atLeastOnce && position >= seen && redeliveryWasOver) {
+        continue
       }
+      ring[at: kept] = entry
+      // Versions before 5.0 have no Reason Code with which to refuse a message.
+      if !version.hasProperties { ring[at: kept].reasonCode = 0 }
+      kept &+= 1
     }
+    while ring.count > kept { ring.removeLast() }
+    index.removeAll()
+    for position in 0..<kept { link(position) }
     notRedelivered = ring.count
   }
 

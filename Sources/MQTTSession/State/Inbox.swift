@@ -41,12 +41,21 @@ public struct Inbox: ~Copyable {
   }
 
   var ring: FixedRing<Entry>
+  /// Finds entries of `ring` by their identifiers: those of QoS 2 and, of QoS 1, those that have not come on this
+  /// connection. No others are searched for.
+  var index: HashIndex
   /// How many of them have not come on this connection, and cannot be acknowledged on it.
-  var notRedelivered = 0
+  var notRedelivered: Int {
+    @inline(__always) get { Int(notRedeliveredCount) }
+    @inline(__always) set { notRedeliveredCount = UInt16(truncatingIfNeeded: newValue) }
+  }
   /// QoS 2 messages whose PUBREC is out; marked, those of this connection.
   var awaitingPubrel: IdentifierSet
   /// How many pending messages will have to get into it.
-  var reserved = 0
+  var reserved: Int {
+    @inline(__always) get { Int(reservedCount) }
+    @inline(__always) set { reservedCount = UInt16(truncatingIfNeeded: newValue) }
+  }
   /// No message of this session comes again on another connection (§4.1).
   var endsWithConnection = false
   /// Identifiers of this connection did not get into `awaitingPubrel`; only if `endsWithConnection`.
@@ -67,9 +76,23 @@ public struct Inbox: ~Copyable {
   var isResumed = false
   /// The server is past what it sends again [MQTT-4.6.0-1]: what has not come by now will never do.
   var redeliveryIsOver = false
+  private let inPlace = InPlace()
+  // There are at most 65,535 entries.
+  private var notRedeliveredCount: UInt16 = 0
+  private var reservedCount: UInt16 = 0
   private(set) var peak = 0
 
-  init(ring: consuming Table<Entry>, awaitingPubrel: consuming IdentifierSet) {
+  /// The largest inbox without an index, in which all entries are compared.
+  private static var entriesWithoutIndex: Int { 64 }
+
+  static func linkCount(for entries: Int) -> Int {
+    HashIndex.linkCount(for: entries, without: entriesWithoutIndex)
+  }
+
+  init(
+    ring: consuming Table<Entry>, links: consuming Table<UInt16>, awaitingPubrel: consuming IdentifierSet
+  ) {
+    index = HashIndex(links: links)
     self.ring = FixedRing(ring)
     self.awaitingPubrel = awaitingPubrel
   }
@@ -97,11 +120,17 @@ public struct Inbox: ~Copyable {
     guard isNext(token) else { return nil }
     let entry = ring[at: notRedelivered]
     guard !entry.isAccepted else { return nil }
-    removeNext()
+    // This one is neither in the index nor in front of others.
+    if entry.qos == .atLeastOnce, notRedelivered == 0 { ring.removeFirst() } else { removeNext() }
     return Acknowledgement(type: entry.acknowledgementType, identifier: entry.identifier)
   }
 
+  /// The same, for messages that are not plain.
+  @inline(never)
+  mutating func addOutOfLine(_ identifier: PacketIdentifier, qos: QoS) -> UInt32 { add(identifier, qos: qos) }
+
   /// Handles a PUBREL. Returns false if its message is not known.
+  @inline(never)
   mutating func receivedPubrel(_ identifier: PacketIdentifier) -> Bool {
     // With PUBREL the server has shown that it has the PUBREC, which need not be repeated any more.
     if let index = index(of: identifier, qos: .exactlyOnce, before: ring.count),
@@ -161,14 +190,19 @@ public struct Inbox: ~Copyable {
       rawReasonCode: entry.reasonCode)
   }
 
-  @inline(__always)
+  @inline(never)
   mutating func removeNext() {
     // A PUBREC with a refusal ends the exchange, so no PUBREL follows [MQTT-4.3.3-9].
     let entry = ring[at: notRedelivered]
     if entry.qos == .exactlyOnce, entry.reasonCode < 0x80, !awaitingPubrel.insert(entry.identifier.rawValue) {
       hasForgotten = true
     }
-    remove(at: notRedelivered)
+    if index.isEmpty, notRedelivered == 0 {
+      if entry.needsIdentifierRoom { reserved &-= 1 }
+      ring.removeFirst()
+    } else {
+      remove(at: notRedelivered)
+    }
   }
 
   // MARK: Helpers
@@ -184,11 +218,14 @@ public struct Inbox: ~Copyable {
   @inline(__always)
   mutating func append(_ entry: Entry) {
     ring.append(entry)
+    if !index.isEmpty, entry.qos == .exactlyOnce { link(ring.count &- 1) }
     if entry.needsIdentifierRoom { reserved &+= 1 }
     peak = max(peak, count)
   }
 
   func index(of identifier: PacketIdentifier, qos: QoS, before end: Int) -> Int? {
+    guard end > 0 else { return nil }
+    guard index.isEmpty else { return indexedIndex(of: identifier, qos: qos, before: end) }
     for index in 0..<end {
       let entry = ring[at: index]
       if entry.identifier == identifier, entry.qos == qos { return index }
@@ -196,41 +233,101 @@ public struct Inbox: ~Copyable {
     return nil
   }
 
-  /// Tokens grow along the ring, with gaps. So an entry is at the index that it would have without gaps, or
-  /// in front of it; or behind it, if the message was resent.
+  @inline(never)
+  @_optimize(size)
+  private func indexedIndex(of identifier: PacketIdentifier, qos: QoS, before end: Int) -> Int? {
+    var first = end
+    var candidate = index.first(UInt32(identifier.rawValue), of: 0)
+    while let slot = candidate {
+      if ring[slot].identifier == identifier, ring[slot].qos == qos {
+        first = min(first, ring.index(of: slot))
+      }
+      candidate = index.next(slot, of: 0)
+    }
+    return first < end ? first : nil
+  }
+
+  /// Tokens grow along the ring, with gaps: so an entry is nearly always at the index that it would have without
+  /// gaps.
+  @inline(never)
   private func index(of token: UInt32) -> Int? {
     guard ring.count > 0 else { return nil }
     let distance = token &- ring[at: 0].token
     let guess = Int(truncatingIfNeeded: min(distance, UInt32(truncatingIfNeeded: ring.count &- 1)))
-    var index = guess
-    while index >= 0 {
-      if ring[at: index].token == token { return index }
-      index &-= 1
+    return ring[at: guess].token == token ? guess : furtherIndex(of: token)
+  }
+
+  /// The messages that were resent have kept their tokens, and are behind those that were not. In each part tokens
+  /// grow, if the server keeps the order [MQTT-4.6.0-1], and most of them are where they would be without gaps.
+  @inline(never)
+  @_optimize(size)
+  private func furtherIndex(of token: UInt32) -> Int? {
+    var low = notRedelivered
+    var end = ring.count
+    for _ in 0..<2 {
+      var probe = low
+      if low < end {
+        let distance = token &- ring[at: low].token
+        probe &+= Int(truncatingIfNeeded: min(distance, UInt32(truncatingIfNeeded: end &- 1 &- low)))
+      }
+      while low < end {
+        let difference = token &- ring[at: probe].token
+        if difference == 0 { return probe }
+        if Int32(bitPattern: difference) < 0 { end = probe } else { low = probe &+ 1 }
+        probe = (low &+ end) / 2
+      }
+      low = 0
+      end = notRedelivered
     }
-    index = guess &+ 1
-    while index < ring.count {
-      if ring[at: index].token == token { return index }
-      index &+= 1
-    }
+    for index in 0..<ring.count where ring[at: index].token == token { return index }
     return nil
   }
 
-  /// Removes an entry, which is nearly always the first.
-  @inline(__always)
-  mutating func remove(at index: Int) {
-    if index < notRedelivered { notRedelivered &-= 1 }
-    if ring[at: index].needsIdentifierRoom { reserved &-= 1 }
-    if index > 0 { moveUp(to: index) }
-    ring.removeFirst()
+  /// Removes an entry, and moves those up that are before or behind it, whichever are fewer.
+  @inline(never)
+  @_optimize(size)
+  mutating func remove(at gap: Int) {
+    if ring[at: gap].needsIdentifierRoom { reserved &-= 1 }
+    if isLinked(gap) { unlink(gap) }
+    let isInFront = gap <= ring.count / 2
+    let step = isInFront ? -1 : 1
+    let end = isInFront ? 0 : ring.count &- 1
+    var position = gap
+    while position != end {
+      move(position &+ step, to: position)
+      position &+= step
+    }
+    if isInFront { ring.removeFirst() } else { ring.removeLast() }
+    if gap < notRedelivered { notRedelivered &-= 1 }
   }
 
-  /// Closes the gap of an entry in the middle.
+  // MARK: The index
+
   @inline(never)
-  private mutating func moveUp(to index: Int) {
-    var position = index
-    while position > 0 {
-      ring[at: position] = ring[at: position &- 1]
-      position &-= 1
-    }
+  @_optimize(size)
+  func isLinked(_ position: Int) -> Bool {
+    !index.isEmpty && (position < notRedelivered || ring[at: position].qos == .exactlyOnce)
+  }
+
+  @inline(never)
+  @_optimize(size)
+  mutating func link(_ position: Int) {
+    index.insert(ring.slot(at: position), UInt32(ring[at: position].identifier.rawValue))
+  }
+
+  @inline(never)
+  @_optimize(size)
+  mutating func unlink(_ position: Int) {
+    index.remove(ring.slot(at: position), UInt32(ring[at: position].identifier.rawValue))
+  }
+
+  /// Copies an entry to another place, in the stead of the one there.
+  @inline(never)
+  @_optimize(size)
+  mutating func move(_ position: Int, to target: Int) {
+    let isLinked = isLinked(position)
+    if isLinked { unlink(position) }
+    ring[at: target] = ring[at: position]
+    if isLinked { link(target) }
   }
 }

@@ -12,7 +12,11 @@ struct PendingResponses: ~Copyable {
     var use: UInt16
     /// Of the request's message in the outbox.
     var slot: UInt16
-    var isWaiting: Bool
+    /// Where the entry is in the order of the entries: those that wait come first.
+    var place: UInt16
+    /// The entry at this place of that order, which has nothing to do with this one. Those that wait are a heap:
+    /// no deadline is before the one at half its place.
+    var ordered: UInt16
   }
 
   /// A request that no longer waits, and what identifies its message.
@@ -27,15 +31,18 @@ struct PendingResponses: ~Copyable {
   private var entries: Table<Entry>
   /// Distinguishes the requests of this client from those of others that share a Response Topic.
   private let mark: UInt32
-  private var count = 0
-  private(set) var peak = 0
+  // There are at most 1,024 requests.
+  private var count: UInt16 = 0
+  private var peakCount: UInt16 = 0
 
   init(entries: consuming Table<Entry>, mark: UInt32) {
     self.entries = entries
     self.mark = mark
     for index in 0..<self.entries.count {
+      let place = UInt16(truncatingIfNeeded: index)
       self.entries[index] = Entry(
-        cookie: 0, topicHash: 0, deadline: Instant(milliseconds: 0), use: 0, slot: 0, isWaiting: false)
+        cookie: 0, topicHash: 0, deadline: Instant(milliseconds: 0), use: 0, slot: 0, place: place,
+        ordered: place)
     }
   }
 
@@ -43,15 +50,16 @@ struct PendingResponses: ~Copyable {
 
   /// How many requests wait.
   private(set) var waiting: Int {
-    @inline(__always) get { Feature.hasReplies ? count : 0 }
-    @inline(__always) set { count = newValue }
+    @inline(__always) get { Feature.hasReplies ? Int(count) : 0 }
+    @inline(__always) set { count = UInt16(truncatingIfNeeded: newValue) }
   }
+
+  /// The most that ever waited.
+  var peak: Int { Int(peakCount) }
 
   /// The index of a free entry; nothing is changed yet.
   var free: Int? {
-    guard waiting < entries.count else { return nil }
-    for index in 0..<entries.count where !entries[index].isWaiting { return index }
-    return nil
+    waiting < entries.count ? Int(entries[waiting].ordered) : nil
   }
 
   /// Returns the Correlation Data for the request that will use an entry.
@@ -66,19 +74,23 @@ struct PendingResponses: ~Copyable {
     return data
   }
 
+  /// Adds a request at the index that `free` has returned.
   mutating func add(at index: Int, cookie: UInt64, slot: Int, topic: Span<UInt8>, deadline: Instant) {
-    entries[index] = Entry(
-      cookie: cookie, topicHash: TopicHash.of(topic), deadline: deadline,
-      use: entries[index].use &+ 1, slot: UInt16(truncatingIfNeeded: slot), isWaiting: true)
+    entries[index].cookie = cookie
+    entries[index].topicHash = TopicHash.of(topic)
+    entries[index].deadline = deadline
+    entries[index].use &+= 1
+    entries[index].slot = UInt16(truncatingIfNeeded: slot)
     waiting &+= 1
-    peak = max(peak, waiting)
+    settle(waiting &- 1)
+    peakCount = max(peakCount, count)
   }
 
   /// Returns the request that a message responds to, and removes it.
   mutating func match(_ correlation: Span<UInt8>, topic: Span<UInt8>) -> Ended? {
     guard waiting > 0, correlation.count == Self.correlationSize else { return nil }
     let index = Int(correlation[4]) << 8 | Int(correlation[5])
-    guard index < entries.count, entries[index].isWaiting else { return nil }
+    guard index < entries.count, isWaiting(index) else { return nil }
     // `use` was incremented when the last request took this entry.
     let use = UInt16(correlation[6]) << 8 | UInt16(correlation[7])
     guard use == entries[index].use, TopicHash.of(topic) == entries[index].topicHash else { return nil }
@@ -99,30 +111,70 @@ struct PendingResponses: ~Copyable {
   /// Removes the request whose message failed.
   mutating func remove(tag: UInt16) { _ = remove(at: Int(tag & 0x3FF)) }
 
+  @inline(never)
+  @_optimize(size)
   private mutating func remove(at index: Int) -> Ended? {
     let entry = entries[index]
-    guard entry.isWaiting else { return nil }
-    entries[index].isWaiting = false
+    guard isWaiting(index) else { return nil }
     waiting &-= 1
+    swap(Int(entry.place), waiting)
+    settle(Int(entry.place))
     return Ended(
       cookie: entry.cookie, slot: Int(entry.slot), tag: UInt16(truncatingIfNeeded: index) | entry.use << 10)
   }
 
   /// Removes a request whose response is overdue.
   mutating func removeExpired(at now: Instant) -> Ended? {
-    guard waiting > 0 else { return nil }
-    for index in 0..<entries.count where entries[index].isWaiting {
-      if entries[index].deadline.isReached(at: now) { return remove(at: index) }
-    }
-    return nil
+    guard let deadline, deadline.isReached(at: now) else { return nil }
+    return remove(at: Int(entries[0].ordered))
   }
 
+  /// The first deadline.
   var deadline: Instant? {
-    guard waiting > 0 else { return nil }
-    var earliest: Instant? = nil
-    for index in 0..<entries.count where entries[index].isWaiting {
-      earliest = Instant.earlier(earliest, entries[index].deadline)
+    waiting > 0 ? entries[Int(entries[0].ordered)].deadline : nil
+  }
+
+  // MARK: The order
+
+  private func isWaiting(_ index: Int) -> Bool { Int(entries[index].place) < waiting }
+
+  @inline(never)
+  @_optimize(size)
+  private mutating func swap(_ place: Int, _ other: Int) {
+    let entry = entries[place].ordered
+    entries[place].ordered = entries[other].ordered
+    entries[other].ordered = entry
+    entries[Int(entry)].place = UInt16(truncatingIfNeeded: other)
+    entries[Int(entries[place].ordered)].place = UInt16(truncatingIfNeeded: place)
+  }
+
+  /// Moves the entry at a place to where its deadline belongs in the heap, if it is in it.
+  @inline(never)
+  @_optimize(size)
+  private mutating func settle(_ place: Int) {
+    var place = place
+    while place > 0, place < waiting, isBefore(place, (place &- 1) / 2) {
+      swap(place, (place &- 1) / 2)
+      place = (place &- 1) / 2
     }
-    return earliest
+    while true {
+      var child = 2 &* place &+ 1
+      guard child < waiting else { return }
+      if child &+ 1 < waiting, isBefore(child &+ 1, child) { child &+= 1 }
+      guard isBefore(child, place) else { return }
+      swap(place, child)
+      place = child
+    }
+  }
+
+  /// Compares the deadlines at two places. Of the same deadlines, the one with the lower index comes first.
+  @inline(never)
+  @_optimize(size)
+  private func isBefore(_ place: Int, _ other: Int) -> Bool {
+    let one = entries[place].ordered
+    let two = entries[other].ordered
+    let deadline = entries[Int(one)].deadline
+    if deadline == entries[Int(two)].deadline { return one < two }
+    return deadline.isReached(at: entries[Int(two)].deadline)
   }
 }

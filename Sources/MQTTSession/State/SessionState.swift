@@ -7,8 +7,6 @@ struct SessionState: ~Copyable {
   var outbox: Outbox
   /// The priority queue: messages that go first; empty: there is no room for such.
   var urgent: OptionalSlot<Outbox>
-  /// How many QoS 1 and 2 messages were sent; wraps.
-  var order: UInt16 = 0
   var inbox: Inbox
   var subscribeQueue: SubscribeQueue
   var subscriptions: SubscriptionTable
@@ -17,7 +15,9 @@ struct SessionState: ~Copyable {
   /// When `timedOut` found that a response was overdue.
   var overdueAt: Instant? = nil
   /// The subscription whose loss is reported by the event that was handed out last.
-  var lostSubscription: Int? = nil
+  var lostSubscription: UInt16? = nil
+  /// How many QoS 1 and 2 messages were sent; wraps.
+  var order: UInt16 = 0
 
   init(
     _ options: borrowing SessionOptions, plan: borrowing SessionPlan, block: borrowing Arena, random: UInt32
@@ -26,8 +26,7 @@ struct SessionState: ~Copyable {
       bytes: block.region(plan.outbox), descriptors: block.table(plan.descriptors),
       prefix: block.region(plan.prefix),
       aliases: SentAliases(
-        entries: block.table(plan.aliasesSent), topics: block.region(plan.topicsSent),
-        topicBytes: options.aliasBytes),
+        plan.aliasesSent, topics: block.region(plan.topicsSent), topicBytes: options.aliasBytes, in: block),
       references: ReferenceTable(block.table(plan.references)),
       latest: LatestChains(block.table(plan.latest)),
       expiries: block.table(plan.expiries), messages: options.outboxMessages, identifiers: .messages,
@@ -37,18 +36,18 @@ struct SessionState: ~Copyable {
         bytes: block.region(plan.urgentBytes), descriptors: block.table(plan.urgentDescriptors),
         prefix: block.region(plan.none),
         aliases: SentAliases(
-          entries: block.table(plan.noAliases), topics: block.region(plan.none), topicBytes: 0),
+          plan.noAliases, topics: block.region(plan.none), topicBytes: 0, in: block),
         references: ReferenceTable(block.table(plan.noReferences)),
         latest: LatestChains(block.table(plan.urgentLatest)), expiries: block.table(plan.urgentExpiries),
         messages: options.urgentMessages, identifiers: .urgent,
         random: UInt16(truncatingIfNeeded: random >> 16))
     }
     inbox = Inbox(
-      ring: block.table(plan.inbox), awaitingPubrel: IdentifierSet(slots: block.table(plan.awaitingPubrel)))
+      ring: block.table(plan.inbox), links: block.table(plan.inboxLinks),
+      awaitingPubrel: IdentifierSet(slots: block.table(plan.awaitingPubrel)))
     subscribeQueue = SubscribeQueue(
       bytes: block.region(plan.subscribeBytes), table: block.table(plan.subscribeQueue))
-    subscriptions = SubscriptionTable(
-      entries: block.table(plan.subscriptions), filters: block.region(plan.subscriptionBytes))
+    subscriptions = SubscriptionTable(plan.subscriptions, in: block)
     responses = PendingResponses(entries: block.table(plan.responses), mark: random)
   }
 

@@ -49,10 +49,17 @@ struct SubscribeQueue: ~Copyable {
   private var queuedCount: UInt16 = 0
   private var peakCount: UInt16 = 0
   private var failed: UInt16 = 0
+  /// All that are queued are among so many last ones.
+  private var unsent: UInt16 = 0
 
   // The packet being sent.
-  private var sending = 0
+  private var sendingSlot: UInt16 = 0
   private var sentBytes = 0
+
+  private var sending: Int {
+    get { Int(sendingSlot) }
+    set { sendingSlot = UInt16(truncatingIfNeeded: newValue) }
+  }
 
   init(bytes: consuming Region, table: consuming Table<Descriptor>) {
     self.bytes = ByteRing(region: bytes)
@@ -92,6 +99,7 @@ struct SubscribeQueue: ~Copyable {
     bytes.moveTail(to: offset &+ size)
     incompleteCount &+= 1
     queuedCount &+= 1
+    unsent &+= 1
     peakCount = max(peakCount, UInt16(truncatingIfNeeded: table.count))
   }
 
@@ -144,6 +152,7 @@ struct SubscribeQueue: ~Copyable {
     sentBytes = 0
     queuedCount = 0
     dropResubscriptions()
+    unsent = UInt16(truncatingIfNeeded: table.count)
     for index in 0..<table.count {
       let slot = table.slot(at: index)
       if table[slot].state == .sent {
@@ -218,9 +227,11 @@ struct SubscribeQueue: ~Copyable {
   /// Chooses the packet to send, unless one is partly sent. It may be called only while `queued` is not 0.
   mutating func prepare() {
     guard sentBytes == 0 else { return }
-    for index in 0..<table.count {
-      sending = table.slot(at: index)
+    unsent = min(unsent, UInt16(truncatingIfNeeded: table.count))
+    while unsent > 0 {
+      sending = table.slot(at: table.count &- Int(unsent))
       if table[sending].state == .queued { return }
+      unsent &-= 1
     }
   }
 

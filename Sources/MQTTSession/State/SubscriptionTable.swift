@@ -19,32 +19,64 @@ struct SubscriptionTable: ~Copyable {
   }
 
   struct Entry: BitwiseCopyable {
-    /// Subscription Identifier; 0: none.
+    /// Subscription Identifier; 0: none. Of a free entry, how many entries further the next free one is than the
+    /// one behind it; so those that were never used need nothing but zeros.
     var identifier: UInt32
-    var offset: UInt32
-    var size: UInt16
     var options: UInt8
     var state: State
     /// Why it was refused.
     var reasonCode: UInt8
   }
 
-  private var entries: Table<Entry>
-  private var filters: PackedStrings
-  private(set) var count = 0
-  private var refused = 0
-  private var lost = 0
+  /// The entries of one state: how many, and the first.
+  private struct Entries: BitwiseCopyable {
+    var count: UInt16 = 0
+    var first: UInt16 = 0
 
-  init(entries: consuming Table<Entry>, filters: consuming Region) {
-    self.entries = entries
-    self.filters = PackedStrings(region: filters)
-    for index in 0..<self.entries.count {
-      self.entries[index] = Entry(
-        identifier: 0, offset: 0, size: 0, options: 0, state: .free, reasonCode: 0)
+    /// Counts an entry that has changed. `first` moves back only to an entry that gets the state, which happens
+    /// to all of them at once: so the search for the next one is short on average.
+    @inline(never)
+    @_optimize(size)
+    mutating func update(
+      _ state: State, _ slot: Int, from old: State, to new: State, in entries: borrowing Table<Entry>
+    ) {
+      if old == state { count &-= 1 }
+      if new == state {
+        if count == 0 || slot < first { first = UInt16(truncatingIfNeeded: slot) }
+        count &+= 1
+      }
+      while count > 0, entries[Int(first)].state != state { first &+= 1 }
     }
   }
 
+  private var entries: Table<Entry>
+  private var filters: TextTable
+  private var refused = Entries()
+  private var lost = Entries()
+  private var firstFree: UInt16 = 0
+  private let inPlace = InPlace()
+
+  struct Plan: BitwiseCopyable {
+    let entries: ArenaSlice<Entry>
+    let filters: TextTable.Plan
+
+    init(entries: Int, bytes: Int, in plan: inout ArenaLayout) {
+      self.entries = plan.reserve(entries, of: Entry.self)
+      filters = TextTable.Plan(slots: entries, bytes: bytes, in: &plan)
+    }
+  }
+
+  @inline(never)
+  @_optimize(size)
+  init(_ plan: Plan, in block: borrowing Arena) {
+    entries = block.table(plan.entries)
+    filters = TextTable(plan.filters, in: block)
+    entries.clear()
+  }
+
   var capacity: Int { entries.count }
+
+  var count: Int { filters.count }
 
   // MARK: What the application wants
 
@@ -61,17 +93,17 @@ struct SubscriptionTable: ~Copyable {
   }
 
   /// The caller has seen that there is room.
+  @inline(never)
+  @_optimize(size)
   mutating func add(_ filter: Span<UInt8>, _ options: SubscriptionOptions, identifier: UInt32) {
-    var slot = find(filter)
-    if slot == nil {
-      slot = free
-      guard let slot else { return }
-      let range = filters.append(filter)
-      entries[slot].offset = UInt32(truncatingIfNeeded: range.offset)
-      entries[slot].size = UInt16(truncatingIfNeeded: range.count)
-      count &+= 1
+    let slot: Int
+    if let known = filters.find(filter) {
+      slot = known
+    } else {
+      slot = Int(firstFree)
+      firstFree = UInt16(truncatingIfNeeded: UInt32(firstFree) &+ 1 &+ entries[slot].identifier)
+      filters.add(slot, filter, filters.hash(of: filter))
     }
-    guard let slot else { return }
     entries[slot].identifier = identifier
     entries[slot].options = options.rawValue
     setState(slot, .subscribing)
@@ -81,15 +113,14 @@ struct SubscriptionTable: ~Copyable {
     if let slot = find(filter) { remove(slot) }
   }
 
+  @inline(never)
+  @_optimize(size)
   private mutating func remove(_ slot: Int) {
     guard entries[slot].state != .free else { return }
-    let removed = filter(slot)
-    filters.remove(removed)
-    count &-= 1
-    for index in 0..<entries.count where entries[index].state != .free {
-      entries[index].offset = PackedStrings.offset(entries[index].offset, without: removed)
-    }
+    filters.remove(slot)
     setState(slot, .free)
+    entries[slot].identifier = UInt32(firstFree) &- UInt32(truncatingIfNeeded: slot &+ 1)
+    firstFree = UInt16(truncatingIfNeeded: slot)
   }
 
   /// Removes a refused subscription that was reported, unless the application has subscribed to it again
@@ -101,6 +132,8 @@ struct SubscriptionTable: ~Copyable {
   // MARK: Things that happened
 
   /// Handles the acknowledgement of a SUBSCRIBE. A refusal removes the subscription.
+  @inline(never)
+  @_optimize(size)
   mutating func acknowledged(_ filter: Span<UInt8>, isRefused: Bool) {
     guard let slot = find(filter), entries[slot].state == .subscribing else { return }
     if isRefused { remove(slot) } else { setState(slot, .granted) }
@@ -111,6 +144,8 @@ struct SubscriptionTable: ~Copyable {
     if let slot = find(filter) { refuse(slot, reasonCode) }
   }
 
+  @inline(never)
+  @_optimize(size)
   mutating func refuse(_ slot: Int, _ reasonCode: UInt8) {
     guard entries[slot].state == .lost || entries[slot].state == .resubscribing else { return }
     setState(slot, .refused)
@@ -124,40 +159,34 @@ struct SubscriptionTable: ~Copyable {
 
   /// Marks all granted subscriptions as lost, because the server has none of them.
   mutating func sessionLost() {
-    for slot in 0..<entries.count where entries[slot].state == .granted { setState(slot, .lost) }
+    for slot in 0..<(count > 0 ? entries.count : 0) where entries[slot].state == .granted {
+      setState(slot, .lost)
+    }
   }
 
   /// Marks as lost what is being resubscribed: without SUBACK it has to be sent again, whatever the next
   /// server has.
   mutating func connectionLost() {
-    for slot in 0..<entries.count where entries[slot].state == .resubscribing { setState(slot, .lost) }
+    for slot in 0..<(count > 0 ? entries.count : 0) where entries[slot].state == .resubscribing {
+      setState(slot, .lost)
+    }
   }
 
   // MARK: Outputs
 
   /// The next one to resubscribe; `markResubscribing` follows when its SUBSCRIBE is in the subscribe queue.
-  var firstLost: Int? {
-    guard lost > 0 else { return nil }
-    for slot in 0..<entries.count where entries[slot].state == .lost { return slot }
-    return nil
-  }
+  var firstLost: Int? { lost.count > 0 ? Int(lost.first) : nil }
 
   mutating func markResubscribing(_ slot: Int) { setState(slot, .resubscribing) }
 
-  var hasRefused: Bool { refused > 0 }
+  var hasRefused: Bool { refused.count > 0 }
 
-  var firstRefused: Int? {
-    guard refused > 0 else { return nil }
-    for slot in 0..<entries.count where entries[slot].state == .refused { return slot }
-    return nil
-  }
+  var firstRefused: Int? { hasRefused ? Int(refused.first) : nil }
 
   subscript(slot: Int) -> Entry { entries[slot] }
 
   /// Returns the range of a filter in `bytes`.
-  func filter(_ slot: Int) -> ByteRange {
-    ByteRange(offset: Int(truncatingIfNeeded: entries[slot].offset), count: Int(entries[slot].size))
-  }
+  func filter(_ slot: Int) -> ByteRange { filters.range(slot) }
 
   var bytes: Span<UInt8> {
     @_lifetime(borrow self)
@@ -166,26 +195,16 @@ struct SubscriptionTable: ~Copyable {
 
   // MARK: Helpers
 
+  @inline(never)
+  @_optimize(size)
   private mutating func setState(_ slot: Int, _ state: State) {
-    if entries[slot].state == .refused { refused &-= 1 }
-    if entries[slot].state == .lost { lost &-= 1 }
-    if state == .refused { refused &+= 1 }
-    if state == .lost { lost &+= 1 }
+    let old = entries[slot].state
     entries[slot].state = state
+    lost.update(.lost, slot, from: old, to: state, in: entries)
+    refused.update(.refused, slot, from: old, to: state, in: entries)
   }
 
-  private var free: Int? {
-    for slot in 0..<entries.count where entries[slot].state == .free { return slot }
-    return nil
-  }
-
-  private func find(_ filter: Span<UInt8>) -> Int? {
-    for slot in 0..<entries.count
-    where entries[slot].state != .free && filters.isEqual(self.filter(slot), to: filter) {
-      return slot
-    }
-    return nil
-  }
+  private func find(_ filter: Span<UInt8>) -> Int? { filters.find(filter) }
 }
 
 /// One entry of the table, as the list of a SUBSCRIBE.

@@ -64,7 +64,7 @@ import Testing
     func contains(_ number: UInt16) -> Bool { identifiers.contains(number) }
 
     var agrees: Bool {
-      identifiers.count == all.count && identifiers.markedCount == (isMap ? 0 : marked.count)
+      identifiers.count == all.count && Int(identifiers.marked) == (isMap ? 0 : marked.count)
         && all.allSatisfy(contains)
         && all.allSatisfy { identifiers.isMarked($0) == (!isMap && marked.contains($0)) }
         && identifiers.isFull == (all.count == identifiers.maximum) && identifiers.maximum >= capacity

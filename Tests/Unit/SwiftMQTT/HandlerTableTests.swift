@@ -1,5 +1,6 @@
 import MQTTWire
 import Storage
+import TestSupport
 import Testing
 
 @testable import SwiftMQTT
@@ -15,13 +16,11 @@ import Testing
     private(set) var users: [UInt]
 
     init(entries: Int, bytes: Int) {
-      var plan = ArenaLayout()
-      let table = plan.reserve(entries, of: HandlerTable.Entry.self)
-      let filters = plan.reserve(bytes, of: UInt8.self)
-      memory = .allocate(byteCount: max(plan.byteCount, 1), alignment: ArenaLayout.alignment)
-      memory.initializeMemory(as: UInt8.self, repeating: 1, count: plan.byteCount)
-      let block = Arena(start: memory)
-      self.table = HandlerTable(entries: block.table(table), filters: block.region(filters))
+      var layout = ArenaLayout()
+      let plan = HandlerTable.Plan(entries: entries, bytes: bytes, in: &layout)
+      memory = .allocate(byteCount: max(layout.byteCount, 1), alignment: ArenaLayout.alignment)
+      memory.initializeMemory(as: UInt8.self, repeating: 1, count: layout.byteCount)
+      table = HandlerTable(plan, in: Arena(start: memory))
       self.bytes = bytes
       self.filters = [String?](repeating: nil, count: entries)
       users = [UInt](repeating: 0, count: entries)
@@ -58,6 +57,9 @@ import Testing
     func expected(_ topic: String) -> [Int] {
       filters.indices.filter { index in filters[index].map { Self.matches($0, topic) } ?? false }
     }
+
+    var shapeCount: Int { table.shapeCount }
+    var shapeless: Int { table.shapeless }
 
     func user(_ index: Int) -> UInt { table[index].user }
     func function(_ index: Int) -> UInt { table[index].function }
@@ -131,7 +133,7 @@ import Testing
   }
 
   /// Random filters set, replaced and cleared, against a plain array.
-  @Test(arguments: [(1, 8), (2, 12), (4, 20), (16, 50)])
+  @Test(arguments: [(1, 8), (2, 12), (4, 20), (16, 50), (17, 60), (40, 120)])
   func randomRuns(entries: Int, bytes: Int) {
     let filters = [
       "", "a", "b", "a/b", "a/+", "+/b", "#", "a/#", "+", "+/+", "a/b/c", "/a", "a/", "$share/g/a",
@@ -170,5 +172,67 @@ import Testing
     }
     #expect(full > 50)
     #expect(matched > 50)
+  }
+
+  /// A table with an index finds what one without finds, whatever shapes its filters have: more than it has room for,
+  /// and some that are no shape. Long levels have the same beginning.
+  @Test(arguments: [17, 100, 400])
+  func manyShapes(entries: Int) {
+    var matched = 0
+    let depth = entries < 50 ? 2 : 7
+    for seed in UInt64(0)..<20 {
+      var random = SeededRandom(seed: seed)
+      let levels = ["a", "b", "", "gateway-1", "gateway-2"]
+      func topic(_ count: Int) -> String {
+        (0..<count).map { _ in random.pick(levels) }.joined(separator: "/")
+      }
+      func filter() -> String {
+        if random.percent(10) { return "" }
+        if random.percent(5) { return String(repeating: "a/", count: 25 + random.below(3)) + "+" }
+        var parts = (0..<1 + random.below(depth)).map { _ in random.percent(40) ? "+" : random.pick(levels) }
+        if random.percent(30) { parts.append("#") }
+        let filter = parts.joined(separator: "/")
+        return filter.isEmpty ? "#" : random.percent(10) ? "$share/group/" + filter : filter
+      }
+      let pair = Pair(entries: entries, bytes: entries * 60)
+      for step in 0..<4 * entries {
+        #expect(pair.set(UInt32(random.below(entries)), filter(), user: UInt(step)) == nil)
+        guard step % 10 == 0 else { continue }
+        let name =
+          random.percent(5) ? String(repeating: "a/", count: 26) + "x" : topic(1 + random.below(depth))
+        guard !name.isEmpty else { continue }
+        let matches = pair.matches(name)
+        if matches != pair.expected(name) || matches.contains(where: { pair.user($0) != pair.users[$0] }) {
+          Issue.record("seed \(seed), step \(step): \(name) finds \(matches)")
+          return
+        }
+        matched += matches.count
+      }
+    }
+    #expect(matched > 300)
+  }
+
+  /// Shapes that are no longer used make room for others: the table does not get slower with time.
+  @Test func shapesComeAndGo() {
+    let pair = Pair(entries: 17, bytes: 1700)
+    for turn in 0..<200 {
+      let level = turn % 25
+      let filter = String(repeating: "a/", count: level) + "+"
+      #expect(pair.set(0, filter, user: UInt(turn)) == nil)
+      #expect(pair.shapeCount == 1 && pair.shapeless == 0)
+      #expect(pair.matches(String(repeating: "a/", count: level) + "x") == [0])
+    }
+    #expect(pair.set(0, "") == nil)
+    #expect(pair.shapeCount == 0 && pair.shapeless == 0)
+    // No more than there is room for; what is left is found as well.
+    let many = Pair(entries: 40, bytes: 4000)
+    for index in 0..<40 {
+      let filter = String(repeating: index % 2 == 0 ? "a/" : "+/", count: 1 + index / 2) + "#"
+      #expect(many.set(UInt32(index), filter) == nil)
+    }
+    #expect(many.shapeCount == HandlerTable.shapeMaximum && many.shapeless == 8)
+    #expect(many.matches(String(repeating: "a/", count: 20) + "x") == Array(0..<40))
+    for index in 0..<40 { #expect(many.set(UInt32(index), "a") == nil) }
+    #expect(many.shapeCount == 1 && many.shapeless == 0)
   }
 }

@@ -1,4 +1,5 @@
 import MQTTWire
+import Storage
 import TestSupport
 import Testing
 
@@ -36,7 +37,7 @@ import Testing
 
   /// Whatever a server sends, the acknowledgements leave in the order of the messages, and no more is kept than
   /// there is room for.
-  @Test(arguments: [1, 3, 10])
+  @Test(arguments: [1, 3, 10, 65])
   func rudeServer(maximum: Int) throws {
     var acknowledgements = 0
     for seed in UInt64(0)..<2000 {
@@ -439,5 +440,147 @@ import Testing
     try harness.acknowledge(first)
     try harness.acknowledge(harness.token, 0x97, properties: userProperty("k", "v"))
     #expect(harness.drain() == puback(1) + packet(0x40, [0, 2, 0x97] + list(.v5_0, userProperty("k", "v"))))
+  }
+
+  // MARK: The index
+
+  /// An inbox with an index of its entries does what one without does, whatever comes.
+  @Test(arguments: [4, 20, 100])
+  func indexed(maximum: Int) throws {
+    var accepted = 0
+    var resent = 0
+    for seed in UInt64(0)..<UInt64(2000 / maximum) {
+      var random = SeededRandom(seed: seed)
+      let pair = InboxPair(maximum)
+      let identifiers = UInt16(random.percent(50) ? 2 * maximum : maximum / 2 + 1)
+      for step in 0..<6 * maximum {
+        let identifier = PacketIdentifier(UInt16(1 + random.below(Int(identifiers))))!
+        switch random.below(100) {
+        case 0..<50:
+          let qos: QoS = random.percent(50) ? .atLeastOnce : .exactlyOnce
+          let duplicate = random.percent(40)
+          // In the order of the server, or not.
+          let isNext = random.percent(70)
+          let verdict = pair.received(
+            isNext ? pair.nextToResend ?? identifier : identifier,
+            qos: isNext ? pair.qosToResend ?? qos : qos,
+            duplicate: duplicate)
+          if isNext, duplicate, verdict == .duplicate { resent += 1 }
+        case 50..<70: if pair.accept(random.next()) { accepted += 1 }
+        case 70..<85: pair.removeNext()
+        case 85..<98: pair.receivedPubrel(identifier)
+        default:
+          guard random.percent(40) else { continue }
+          pair.connected(
+            random.percent(50) ? .v5_0 : .v3_1_1, sessionPresent: random.percent(90),
+            isKnown: random.percent(80))
+          if random.percent(30) { pair.reconnectForBacklog() }
+        }
+        if let fault = pair.fault {
+          Issue.record("seed \(seed), step \(step): \(fault)")
+          return
+        }
+      }
+    }
+    #expect(accepted > 100 && resent > 100)
+  }
+
+  /// An inbox with an index and one without, to which the same happens.
+  final class InboxPair {
+    private let memory: Memory
+    private var indexed: Inbox
+    private var plain: Inbox
+    private var tokens: [UInt32] = []
+    private(set) var fault: String?
+
+    init(_ maximum: Int) {
+      let links = HashIndex.linkCount(for: maximum, without: 0)
+      let slots = IdentifierSet.slotCount(for: maximum)
+      let entry = MemoryLayout<Inbox.Entry>.stride
+      memory = Memory(2 * (maximum * entry + slots * 4) + links * 2 + 64)
+      indexed = Inbox(
+        ring: memory.table(maximum, of: Inbox.Entry.self), links: memory.table(links, of: UInt16.self),
+        awaitingPubrel: IdentifierSet(slots: memory.table(slots, of: UInt32.self)))
+      plain = Inbox(
+        ring: memory.table(maximum, of: Inbox.Entry.self), links: memory.table(0, of: UInt16.self),
+        awaitingPubrel: IdentifierSet(slots: memory.table(slots, of: UInt32.self)))
+    }
+
+    private func compare<Value: Equatable>(_ one: Value, _ other: Value, _ what: String) {
+      if one != other { fault = fault ?? "\(what): \(one), not \(other)" }
+    }
+
+    private func compareAll() {
+      compare(indexed.ring.count, plain.ring.count, "count")
+      compare(indexed.notRedelivered, plain.notRedelivered, "not redelivered")
+      compare(indexed.reserved, plain.reserved, "reserved")
+      compare(indexed.awaitingPubrel.count, plain.awaitingPubrel.count, "awaiting PUBREL")
+      guard fault == nil else { return }
+      for position in 0..<plain.ring.count {
+        let entry = plain.ring[at: position]
+        compare(indexed.ring[at: position].token, entry.token, "token at \(position)")
+        compare(indexed.ring[at: position].isAccepted, entry.isAccepted, "accepted at \(position)")
+        for end in [plain.notRedelivered, entry.qos == .exactlyOnce ? plain.ring.count : 0] {
+          compare(
+            indexed.index(of: entry.identifier, qos: entry.qos, before: end),
+            plain.index(of: entry.identifier, qos: entry.qos, before: end), "index of \(entry.identifier)")
+        }
+        compare(indexed.identifier(of: entry.token), entry.identifier, "identifier of \(entry.token)")
+      }
+      compare(indexed.identifier(of: 0), nil, "identifier of no token")
+    }
+
+    /// What a server that keeps the order resends next.
+    var nextToResend: PacketIdentifier? { plain.notRedelivered > 0 ? plain.ring[at: 0].identifier : nil }
+    var qosToResend: QoS? { plain.notRedelivered > 0 ? plain.ring[at: 0].qos : nil }
+
+    func received(_ identifier: PacketIdentifier, qos: QoS, duplicate: Bool) -> Inbox.Verdict {
+      let verdict = plain.received(identifier, qos: qos, duplicate: duplicate, isStrict: false)
+      compare(
+        "\(indexed.received(identifier, qos: qos, duplicate: duplicate, isStrict: false))", "\(verdict)",
+        "verdict")
+      if case .deliver = verdict {
+        tokens.append(plain.add(identifier, qos: qos))
+        compare(indexed.add(identifier, qos: qos), tokens.last, "token")
+      }
+      compareAll()
+      return verdict
+    }
+
+    func accept(_ number: UInt64) -> Bool {
+      guard !tokens.isEmpty else { return false }
+      let token = tokens.remove(at: Int(number % UInt64(tokens.count)))
+      let isAccepted = plain.accept(token, reasonCode: 0)
+      compare(indexed.accept(token, reasonCode: 0), isAccepted, "accepted")
+      return isAccepted
+    }
+
+    func removeNext() {
+      while plain.next != nil {
+        plain.removeNext()
+        indexed.removeNext()
+      }
+      compareAll()
+    }
+
+    func receivedPubrel(_ identifier: PacketIdentifier) {
+      guard !plain.isUnacknowledged(identifier) else { return }
+      compare(indexed.isUnacknowledged(identifier), false, "unacknowledged")
+      compare(
+        indexed.receivedPubrel(identifier), plain.receivedPubrel(identifier), "PUBREL of \(identifier)")
+      compareAll()
+    }
+
+    func connected(_ version: ProtocolVersion, sessionPresent: Bool, isKnown: Bool) {
+      plain.connected(version, sessionPresent: sessionPresent, isKnown: isKnown, endsWithConnection: false)
+      indexed.connected(version, sessionPresent: sessionPresent, isKnown: isKnown, endsWithConnection: false)
+      compareAll()
+    }
+
+    func reconnectForBacklog() {
+      plain.reconnectForBacklog()
+      indexed.reconnectForBacklog()
+      compareAll()
+    }
   }
 }

@@ -432,4 +432,62 @@ import Testing
     }
     #expect(ends.allSatisfy { $0 > 500 }, "\(ends)")
   }
+
+  /// The table beside a list of what waits in it: the first deadline, and of the same deadlines the lowest index.
+  @Test(arguments: [1, 2, 7, 100], [0, 0x7FFF_FFFF, 0xFFFF_FF00] as [UInt32])
+  func againstAList(capacity: Int, start: UInt32) {
+    var expired = 0
+    for seed in UInt64(0)..<100 {
+      var random = SeededRandom(seed: seed)
+      let memory = Memory(capacity * MemoryLayout<PendingResponses.Entry>.stride)
+      var table = PendingResponses(
+        entries: memory.table(capacity, of: PendingResponses.Entry.self), mark: 0x1234)
+      let topic: [UInt8] = [0x72]
+      var waiting: [Int: (cookie: UInt64, deadline: UInt32, correlation: [UInt8], tag: UInt16)] = [:]
+      var now: UInt32 = 0
+      for step in 0..<300 {
+        let isFull = table.free == nil
+        #expect(isFull == (waiting.count == capacity))
+        switch random.below(10) {
+        case 0..<5:
+          guard let index = table.free else { continue }
+          #expect(waiting[index] == nil)
+          let deadline = now + UInt32(random.below(random.percent(50) ? 10 : 1000))
+          let data = table.correlation(of: index)
+          waiting[index] = (
+            UInt64(step), deadline, (0..<8).map { data[$0] }, table.tag(of: index)
+          )
+          table.add(
+            at: index, cookie: UInt64(step), slot: step, topic: topic.span,
+            deadline: Instant(milliseconds: start &+ deadline))
+        case 5:
+          guard let (index, request) = waiting.randomElement(using: &random) else { continue }
+          let ended = table.match(request.correlation.span, topic: topic.span)
+          #expect(ended?.cookie == request.cookie && ended?.tag == request.tag)
+          let again = table.match(request.correlation.span, topic: topic.span)
+          #expect(again == nil)
+          waiting[index] = nil
+        case 6:
+          guard let (index, request) = waiting.randomElement(using: &random) else { continue }
+          table.remove(tag: request.tag)
+          waiting[index] = nil
+        default:
+          now += UInt32(random.below(60))
+          let first = waiting.filter { $0.value.deadline <= now }.min {
+            ($0.value.deadline, $0.key) < ($1.value.deadline, $1.key)
+          }
+          let ended = table.removeExpired(at: Instant(milliseconds: start &+ now))
+          #expect(ended?.cookie == first?.value.cookie, "seed \(seed), step \(step)")
+          if let first {
+            waiting[first.key] = nil
+            expired += 1
+          }
+        }
+        let earliest = waiting.values.map(\.deadline).min()
+        #expect(table.waiting == waiting.count)
+        #expect(table.deadline?.milliseconds == earliest.map { start &+ $0 }, "seed \(seed), step \(step)")
+      }
+    }
+    #expect(expired > 100)
+  }
 }

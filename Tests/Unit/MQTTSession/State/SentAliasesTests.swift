@@ -91,8 +91,11 @@ import Testing
     try harness.publish("cccc", isQuiet: true)
     #expect(harness.drain() == Self.establishing("cccc", 1))
     harness.receive(puback(4))
+    // The second was in use until now, so it is the first that was used longest ago.
     try harness.publish("dddd", isQuiet: true)
-    #expect(harness.drain() == Self.establishing("dddd", 2))
+    #expect(harness.drain() == Self.establishing("dddd", 1))
+    try harness.publish("eeee", isQuiet: true)
+    #expect(harness.drain() == Self.establishing("eeee", 2))
   }
 
   /// The beginning of a packet that is put together for another connection has its Packet Identifier: the message behind an
@@ -390,5 +393,91 @@ import Testing
     #expect(expiries > 1000)
     #expect(uses > 1500)
     #expect(taken > 20_000)
+  }
+
+  /// The table beside a list of topics, from the one used longest ago to the one used last.
+  @Test(arguments: [1, 2, 16, 17, 60])
+  func againstAList(count: Int) {
+    var replaced = 0
+    var pinned = 0
+    for seed in UInt64(0)..<100 {
+      var random = SeededRandom(seed: seed)
+      var layout = ArenaLayout()
+      let plan = SentAliases.Plan(count, in: &layout)
+      let region = layout.reserve(count * 12, of: UInt8.self)
+      let memory = UnsafeMutableRawPointer.allocate(
+        byteCount: layout.byteCount, alignment: ArenaLayout.alignment)
+      defer { memory.deallocate() }
+      memory.initializeMemory(as: UInt8.self, repeating: 1, count: layout.byteCount)
+      let block = Arena(start: memory)
+      var table = SentAliases(plan, topics: block.region(region), topicBytes: 12, in: block)
+      // What each alias stands for.
+      var topics = [String?](repeating: nil, count: count)
+      var isEstablished = [Bool](repeating: false, count: count)
+      var users = [Int](repeating: 0, count: count)
+      var order: [Int] = []
+      var usable = 0
+      var listed = 0
+      func use(_ alias: Int) {
+        order.removeAll { $0 == alias }
+        order.append(alias)
+      }
+      for step in 0..<400 {
+        switch random.below(100) {
+        case 0..<3:
+          table.connectionLost()
+          usable = min(random.below(2 * count), count)
+          table.connected(maximum: usable)
+          isEstablished = [Bool](repeating: false, count: count)
+          if usable > 0, usable != listed {
+            listed = usable
+            order = Array(0..<usable)
+          }
+        case 3..<40:
+          guard let alias = (0..<count).filter({ users[$0] > 0 }).randomElement(using: &random) else {
+            continue
+          }
+          table.removeUser(alias)
+          users[alias] -= 1
+          if users[alias] == 0, alias < listed { use(alias) }
+        default:
+          guard table.isInUse else { continue }
+          let topic = "topic/\(random.below(2 * count))"
+          let bytes = Array(topic.utf8)
+          let choice = table.choice(for: bytes.span)
+          var expected = SentAliases.Choice.none
+          if let alias = topics[..<usable].firstIndex(of: topic) {
+            expected = isEstablished[alias] ? .use(alias) : .establish(alias)
+          } else if let alias = order.first(where: { users[$0] == 0 }) {
+            expected = .establish(alias)
+            if topics[alias] != nil { replaced += 1 }
+          } else {
+            pinned += 1
+          }
+          if "\(choice)" != "\(expected)" {
+            Issue.record("seed \(seed), step \(step): \(choice), not \(expected)")
+            return
+          }
+          table.commit(choice, topic: bytes.span)
+          switch choice {
+          case .none: break
+          case .establish(let alias):
+            topics[alias] = topic
+            isEstablished[alias] = true
+            use(alias)
+          case .use(let alias):
+            users[alias] += 1
+            use(alias)
+          }
+        }
+        for (alias, topic) in topics.enumerated() {
+          guard let topic else { continue }
+          let text = table.topic(alias)
+          let isSame = (0..<text.count).map { text[$0] } == Array(topic.utf8)
+          #expect(isSame)
+        }
+      }
+    }
+    #expect(replaced > 100 && (pinned > 0 || count > 17))
   }
 }

@@ -1,4 +1,5 @@
 import MQTTWire
+import Storage
 import TestSupport
 import Testing
 
@@ -243,5 +244,94 @@ import Testing
         #expect(wanted.count <= 5 && bytes <= 24)
       }
     }
+  }
+
+  /// The table beside a list of its entries: what is there, in which state, and which is the first of a state.
+  @Test(arguments: [1, 8, 16, 17, 60])
+  func againstAList(capacity: Int) {
+    var found = [0, 0]
+    for seed in UInt64(0)..<100 {
+      var random = SeededRandom(seed: seed)
+      let bytes = capacity * 6
+      var layout = ArenaLayout()
+      let plan = SubscriptionTable.Plan(entries: capacity, bytes: bytes, in: &layout)
+      let memory = UnsafeMutableRawPointer.allocate(
+        byteCount: layout.byteCount, alignment: ArenaLayout.alignment)
+      defer { memory.deallocate() }
+      memory.initializeMemory(as: UInt8.self, repeating: 1, count: layout.byteCount)
+      var table = SubscriptionTable(plan, in: Arena(start: memory))
+      var entries: [String: (state: SubscriptionTable.State, identifier: UInt32, code: UInt8)] = [:]
+      func text(_ slot: Int) -> String {
+        let text = table.bytes.extracting(table.filter(slot).range)
+        return String(decoding: (0..<text.count).map { text[$0] }, as: UTF8.self)
+      }
+      for step in 0..<400 {
+        let filter = "f/\(random.below(2 * capacity))"
+        let filterBytes = Array(filter.utf8)
+        switch random.below(100) {
+        case 0..<35:
+          let options = SubscriptionOptions(maximumQoS: .atLeastOnce)
+          let hasRoom = table.hasRoom(for: Filters([(filter, options)]))
+          let used = entries.keys.reduce(0) { $0 + $1.utf8.count }
+          let expected =
+            entries[filter] != nil || (entries.count < capacity && used + filterBytes.count <= bytes)
+          #expect(hasRoom == expected)
+          guard hasRoom else { continue }
+          table.add(filterBytes.span, options, identifier: UInt32(step))
+          entries[filter] = (.subscribing, UInt32(step), 0)
+        case 35..<50:
+          table.remove(filterBytes.span)
+          entries[filter] = nil
+        case 50..<70:
+          let isRefused = random.percent(20)
+          table.acknowledged(filterBytes.span, isRefused: isRefused)
+          if entries[filter]?.state == .subscribing {
+            if isRefused { entries[filter] = nil } else { entries[filter]!.state = .granted }
+          }
+        case 70..<73:
+          table.sessionLost()
+          for (filter, entry) in entries where entry.state == .granted { entries[filter]!.state = .lost }
+        case 73..<76:
+          table.connectionLost()
+          for (filter, entry) in entries where entry.state == .resubscribing {
+            entries[filter]!.state = .lost
+          }
+        case 76..<88:
+          guard let slot = table.firstLost else { continue }
+          found[0] += 1
+          #expect(entries[text(slot)]?.state == .lost)
+          table.markResubscribing(slot)
+          entries[text(slot)]!.state = .resubscribing
+        case 88..<92:
+          table.refuse(filterBytes.span, 0x87)
+          if let state = entries[filter]?.state, state == .lost || state == .resubscribing {
+            entries[filter]!.state = .refused
+            entries[filter]!.code = 0x87
+          }
+        case 92..<96:
+          table.grant(filterBytes.span)
+          if entries[filter]?.state == .resubscribing { entries[filter]!.state = .granted }
+        default:
+          guard let slot = table.firstRefused else { continue }
+          found[1] += 1
+          #expect(table[slot].reasonCode == 0x87)
+          entries[text(slot)] = nil
+          table.forget(slot)
+        }
+        var slots: [SubscriptionTable.State: [Int]] = [:]
+        for slot in 0..<capacity where table[slot].state != .free {
+          let entry = entries[text(slot)]
+          #expect(entry?.state == table[slot].state && entry?.identifier == table[slot].identifier)
+          slots[table[slot].state, default: []].append(slot)
+        }
+        let hasAll = table.count == entries.count && slots.values.reduce(0) { $0 + $1.count } == entries.count
+        let isFirst = table.firstLost == slots[.lost]?.first && table.firstRefused == slots[.refused]?.first
+        if !hasAll || !isFirst {
+          Issue.record("seed \(seed), step \(step): \(slots), \(entries)")
+          return
+        }
+      }
+    }
+    #expect(found[0] > 50 && found[1] > 5, "\(found)")
   }
 }
