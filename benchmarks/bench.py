@@ -31,7 +31,7 @@ import report
 import scale
 from build import build
 from measure import Failed, left_out, say
-from plan import BUILD, CURVE, HERE, PEERS, ROOT, ROUTES, WORKLOADS, Peer, Workload
+from plan import BUILD, CURVE, HERE, PEERS, ROOT, ROUTES, WORKLOADS, Peer, Workload, payload_bytes
 
 
 # ---- The run
@@ -73,14 +73,15 @@ class Run:
     def messages_for(self, peer: Peer, server: measure.Server, options: list[str]) -> int:
         """So many that a run takes a fixed time; also warms up."""
         budget_ns = 15e6 if self.is_quick else 40e6
-        n = 500
+        least = max(20, min(1000, (8 << 20) // payload_bytes(options)))
+        n = least // 2
         while True:
             used = self.load(peer, server, [*options, "-n", str(n)])["cpu_ns"]
             if used > budget_ns / 8 or n >= 1_000_000:
                 break
             n = min(n * 5, 1_000_000)
         most = 30_000 if "-s4096" in options else 2_000_000
-        return int(min(max(budget_ns * n / max(used, 1000), 1000), most))
+        return int(min(max(budget_ns * n / max(used, 1000), least), most))
 
     def cpu(self, server: measure.Server, peers: list[Peer], what: str, options: list[str]) -> dict[str, dict]:
         counts, able = {}, []

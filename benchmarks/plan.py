@@ -14,6 +14,10 @@ BUILD = ROOT / "build" / "bench"
 PARTS = ["load.c", "waiting.c", "asking.c", "account.c"]  # of each load
 
 
+def payload_bytes(options: list[str]) -> int:
+    return next((int(option[2:]) for option in options if option.startswith("-s")), 64)
+
+
 @dataclass
 class Workload:
     name: str
@@ -25,7 +29,7 @@ class Workload:
 
     def counted_for(self, peer: Peer, is_quick: bool) -> int:
         """Fewer where each takes long; but a window of 1000 has to be full."""
-        least = 1000 if "-w1000" in self.options else 250
+        least = 1000 if "-w1000" in self.options else 50 if payload_bytes(self.options) >= 1 << 16 else 250
         return max(self.counted // (2 if is_quick else 1) // (2 if peer.source == "paho" else 1), least)
 
 
