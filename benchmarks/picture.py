@@ -86,7 +86,7 @@ class Scale:
             return [10.0**power for power in powers]
         step = 10.0 ** math.floor(math.log10(self.high))
         step /= next(part for part in (1, 2, 5) if self.high / step * part >= 4)
-        return [step * number for number in range(int(self.high / step) + 1)]
+        return [step * number for number in range(int(self.high / step + 1e-9) + 1)]
 
 
 def legend(chart: Chart, bars: list[str], has_limit: bool) -> list[str]:

@@ -69,14 +69,14 @@ class Route:
     title: str
     options: list[str]
     is_quick: bool  # it is part of a quick run, too
-    messages: int = 20_000
+    messages: int
 
 
 SIZES = {"": (64, "64 bytes"), "-4k": (4096, "4 KiB")}
 WINDOWS = {"0": ("QoS 0", []), "1-20": ("QoS 1, window 20", ["-w20"]), "1-1000": ("QoS 1, window 1000", ["-w1000"]),
            "2-20": ("QoS 2, window 20", ["-w20"])}
 ROUTES = [
-    Route(f"broker-{window}{name}", f"{title}, {bytes_}", [f"-q{window[0]}", *options, f"-s{size}"], size == 64)
+    Route(f"broker-{window}{name}", f"{title}, {bytes_}", [f"-q{window[0]}", *options, f"-s{size}"], size == 64, 10_000 if size == 64 else 5000)
     for name, (size, bytes_) in SIZES.items()
     for window, (title, options) in WINDOWS.items()
 ]
