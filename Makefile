@@ -64,10 +64,10 @@ simulate: ## SEEDS=1000000 FIRST=1: not part of test: that many random runs of c
 	@.ci/need build
 	@swift run -c release Simulator --driver --runs $(or $(SEEDS),1000000) --seed $(or $(FIRST),1)
 
-bench: ## QUICK=1: compare with libmosquitto, Paho C and the bare socket (benchmarks/README.md; QUICK: two minutes)
+bench: ## QUICK=1: compare with other clients and the bare socket (benchmarks/README.md; 25 minutes, QUICK: two)
 	@.ci/need build bench
 	@$(MAKE) --no-print-directory all
-	@benchmarks/bench.py $(if $(QUICK),--quick)
+	@benchmarks/bench.py $(if $(QUICK),--quick,&& benchmarks/figures.py --write)
 
 fuzz: ## SECONDS=60 TARGETS="engine url": not part of test: coverage-guided fuzzing with the address sanitizer; docs/testing.md
 	@.ci/need build fuzz

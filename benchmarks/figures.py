@@ -83,7 +83,7 @@ class Sources:
 
     def figure(self, key: str) -> str:
         """Whole numbers as they are, others with three digits that count."""
-        first, *rest = key.split(" ")
+        first, *rest = re.split(r" (\S) ", key)
         found = self.term(first)
         for sign, term in zip(rest[::2], rest[1::2], strict=True):
             if sign not in OPERATORS:

@@ -32,13 +32,13 @@ text { font: 12px system-ui, sans-serif; fill: #24292f }
 .title { font-size: 15px; font-weight: 600 }
 .value, .axis { font-size: 10px; fill: #57606a }
 .grid { stroke: #d0d7de }
-.b0 { fill: #d9480f } .b1 { fill: #5c7cfa } .b2 { fill: #868e96 } .b3 { fill: #2b8a3e }
+.b0 { fill: #d9480f } .b1 { fill: #5c7cfa } .b2 { fill: #868e96 } .b3 { fill: #2b8a3e } .b4 { fill: #ae3ec9 }
 .limit { stroke: #24292f; stroke-width: 2 }
 @media (prefers-color-scheme: dark) {
 text { fill: #e6edf3 }
 .value, .axis { fill: #9198a1 }
 .grid { stroke: #3d444d }
-.b0 { fill: #ff922b } .b1 { fill: #748ffc } .b2 { fill: #adb5bd } .b3 { fill: #69db7c }
+.b0 { fill: #ff922b } .b1 { fill: #748ffc } .b2 { fill: #adb5bd } .b3 { fill: #69db7c } .b4 { fill: #da77f2 }
 .limit { stroke: #e6edf3 }
 }"""
 
@@ -86,7 +86,7 @@ class Scale:
             return [10.0**power for power in powers]
         step = 10.0 ** math.floor(math.log10(self.high))
         step /= next(part for part in (1, 2, 5) if self.high / step * part >= 4)
-        return [step * number for number in range(int(self.high / step) + 1)]
+        return [step * number for number in range(int(self.high / step + 1e-9) + 1)]
 
 
 def legend(chart: Chart, bars: list[str], has_limit: bool) -> list[str]:

@@ -14,6 +14,10 @@ BUILD = ROOT / "build" / "bench"
 PARTS = ["load.c", "waiting.c", "asking.c", "account.c"]  # of each load
 
 
+def payload_bytes(options: list[str]) -> int:
+    return next((int(option[2:]) for option in options if option.startswith("-s")), 64)
+
+
 @dataclass
 class Workload:
     name: str
@@ -25,7 +29,7 @@ class Workload:
 
     def counted_for(self, peer: Peer, is_quick: bool) -> int:
         """Fewer where each takes long; but a window of 1000 has to be full."""
-        least = 1000 if "-w1000" in self.options else 250
+        least = 1000 if "-w1000" in self.options else 50 if payload_bytes(self.options) >= 1 << 16 else 250
         return max(self.counted // (2 if is_quick else 1) // (2 if peer.source == "paho" else 1), least)
 
 
@@ -67,14 +71,14 @@ class Route:
     title: str
     options: list[str]
     is_quick: bool  # it is part of a quick run, too
-    messages: int = 20_000
+    messages: int
 
 
 SIZES = {"": (64, "64 bytes"), "-4k": (4096, "4 KiB")}
 WINDOWS = {"0": ("QoS 0", []), "1-20": ("QoS 1, window 20", ["-w20"]), "1-1000": ("QoS 1, window 1000", ["-w1000"]),
            "2-20": ("QoS 2, window 20", ["-w20"])}
 ROUTES = [
-    Route(f"broker-{window}{name}", f"{title}, {bytes_}", [f"-q{window[0]}", *options, f"-s{size}"], size == 64)
+    Route(f"broker-{window}{name}", f"{title}, {bytes_}", [f"-q{window[0]}", *options, f"-s{size}"], size == 64, 10_000 if size == 64 else 5000)
     for name, (size, bytes_) in SIZES.items()
     for window, (title, options) in WINDOWS.items()
 ]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import pathlib
 import resource
 import socket
@@ -114,21 +115,52 @@ def asyncio_publish(port: int, control: Control, qos: int, n: int, clock: Clock)
     asyncio.run(main())
 
 
+async def take_all(client, control: Control, qos: int, n: int, clock: Clock) -> None:
+    """As swiftmqtt.aio and aiomqtt have it."""
+    await client.subscribe("#", qos=qos)
+    clock.begin()
+    control.request(BLAST, n)
+    left = n
+    async for _ in client.messages:
+        left -= 1
+        if left == 0:
+            break
+    control.counts()
+    await asyncio.get_running_loop().run_in_executor(None, control.ask, COUNT, 0, n if qos else 0)
+
+
 def asyncio_receive(port: int, control: Control, qos: int, n: int, clock: Clock) -> None:
     from swiftmqtt import aio
 
     async def main() -> None:
         async with aio.Client(f"mqtt://127.0.0.1:{port}") as client:
-            await client.subscribe("#", qos=qos)
+            await take_all(client, control, qos, n, clock)
+
+    asyncio.run(main())
+
+
+def aiomqtt_publish(port: int, control: Control, qos: int, n: int, clock: Clock) -> None:
+    """As many at a time as it has in flight: it has no call that does not wait."""
+    import aiomqtt
+
+    async def main() -> None:
+        async with aiomqtt.Client("127.0.0.1", port) as client:
             clock.begin()
-            control.request(BLAST, n)
-            left = n
-            async for _ in client.messages:
-                left -= 1
-                if left == 0:
-                    break
-            control.counts()
-            await asyncio.get_running_loop().run_in_executor(None, control.ask, COUNT, 0, n if qos else 0)
+            for begin in range(0, n, WINDOW):
+                count = min(WINDOW, n - begin)
+                await asyncio.gather(*(client.publish(TOPIC, PAYLOAD, qos, timeout=PATIENCE_S) for _ in range(count)))
+            control.ask(COUNT, n)
+
+    logging.disable(logging.WARNING)  # that so many calls are pending
+    asyncio.run(main())
+
+
+def aiomqtt_receive(port: int, control: Control, qos: int, n: int, clock: Clock) -> None:
+    import aiomqtt
+
+    async def main() -> None:
+        async with aiomqtt.Client("127.0.0.1", port) as client:
+            await take_all(client, control, qos, n, clock)
 
     asyncio.run(main())
 
@@ -198,6 +230,7 @@ def of_paho(module: str, run):
 PEERS = {
     "swiftmqtt": {"publish": swiftmqtt_publish, "receive": swiftmqtt_receive},
     "swiftmqtt.aio": {"publish": asyncio_publish, "receive": asyncio_receive},
+    "aiomqtt": {"publish": aiomqtt_publish, "receive": aiomqtt_receive},
     **{
         name: {"publish": of_paho(module, paho_publish), "receive": of_paho(module, paho_receive)}
         for name, module in {"swiftmqtt.paho": "swiftmqtt.paho.client", "paho-mqtt": "paho.mqtt.client"}.items()

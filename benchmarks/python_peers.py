@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Messages a second of the Python clients of this library, and of paho-mqtt, side by side. README.md says what holds.
+"""Messages a second of the Python clients of this library, of paho-mqtt and of aiomqtt, side by side. README.md says what holds.
 
     python_peers.py [--peers REGEX] [--only REGEX] [--messages N] [--rounds N] [--out FILE.json]
 
-Each run is a process of its own on the first core; the sink, which counts the messages, is on the last. paho-mqtt comes
-from PyPI into build/python-peers. Without PyPI it is left out. Exit status 1: something failed."""
+Each run is a process of its own on the first core; the sink, which counts the messages, is on the last. The others come
+from PyPI into build/python-peers. Without PyPI they are left out. Exit status 1: something failed."""
 
 from __future__ import annotations
 
@@ -23,21 +23,27 @@ from build import compile_c
 from measure import Failed, left_out, say
 from plan import BUILD, HERE, LIBRARY, ROOT
 
-PEERS = ["swiftmqtt", "swiftmqtt.aio", "swiftmqtt.paho", "paho-mqtt"]
+PEERS = ["swiftmqtt", "swiftmqtt.aio", "swiftmqtt.paho", "paho-mqtt", "aiomqtt"]
 WORKLOADS = [(way, qos) for way in ("publish", "receive") for qos in (0, 1, 2)]
-PAHO, PAHO_FOLDER = "paho-mqtt==2.1.0", ROOT / "build" / "python-peers"
+# Of PyPI, with the folder that pip makes.
+OTHERS = {"paho-mqtt": ("paho-mqtt==2.1.0", "paho"), "aiomqtt": ("aiomqtt==2.5.1", "aiomqtt")}
+OTHERS_FOLDER = ROOT / "build" / "python-peers"
 
 
-def has_paho() -> bool:
-    if (PAHO_FOLDER / "paho").exists():
+def is_there(peer: str) -> bool:
+    """Ours, and what pip has installed, or installs now, with paho-mqtt, on which aiomqtt is built."""
+    if peer not in OTHERS:
         return True
-    pip = [sys.executable, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--target", str(PAHO_FOLDER), PAHO]
-    return subprocess.run(pip, stderr=subprocess.DEVNULL).returncode == 0
+    package, folder = OTHERS[peer]
+    if (OTHERS_FOLDER / folder).exists():
+        return True
+    pip = [sys.executable, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--target", str(OTHERS_FOLDER)]
+    return subprocess.run([*pip, package, OTHERS["paho-mqtt"][0]], stderr=subprocess.DEVNULL).returncode == 0
 
 
 def run(sink: measure.Sink, peer: str, way: str, qos: int, n: int) -> dict:
     command = [sys.executable, str(HERE / "python_load.py"), peer, way, str(qos), str(n), str(sink.port), sink.control]
-    environment = {**os.environ, "PYTHONPATH": str(PAHO_FOLDER), "PYTHONDONTWRITEBYTECODE": "1",
+    environment = {**os.environ, "PYTHONPATH": str(OTHERS_FOLDER), "PYTHONDONTWRITEBYTECODE": "1",
                    "SWIFTMQTT_LIBRARY": str(LIBRARY / "libswiftmqtt.so.1")}
     process = measure.start(command, measure.CLIENT_CORE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment)
     return json.loads(measure.finish(process)[0])
@@ -45,9 +51,10 @@ def run(sink: measure.Sink, peer: str, way: str, qos: int, n: int) -> dict:
 
 def compare(peers: list[str], only: str, messages: int, rounds: int, failed) -> dict[str, dict]:
     """{workload: {peer: {"k_per_s", "cpu_us"}}}; what fails is told to failed(peer, what, error)."""
-    if "paho-mqtt" in peers and not has_paho():
-        left_out("paho-mqtt: PyPI does not have it here")
-        peers = [peer for peer in peers if peer != "paho-mqtt"]
+    absent = [peer for peer in peers if not is_there(peer)]
+    for peer in absent:
+        left_out(f"{peer}: PyPI does not have it here")
+    peers = [peer for peer in peers if peer not in absent]
     results: dict[str, dict] = {}
     with measure.Sink(BUILD / "sink") as sink:
         for way, qos in WORKLOADS:
