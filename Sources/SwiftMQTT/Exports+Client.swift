@@ -19,9 +19,13 @@ func status(_ body: () throws(Status) -> Int32) -> Int32 {
   do throws(Status) {
     return try body()
   } catch {
-    return error.rawValue
+    return number(of: error)
   }
 }
+
+/// It is a table, and to look it up in a function of its own is shorter at each of its many places.
+@inline(never)
+private func number(of status: Status) -> Int32 { status.rawValue }
 
 /// Returns the time of the client's clock.
 func now(_ slot: UnsafeMutablePointer<ClientHandle>) -> Instant { unsafe slot.pointee.client.time }
