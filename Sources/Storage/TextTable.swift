@@ -98,9 +98,14 @@ public struct TextTable: ~Copyable {
     let removed = range(slot)
     precondition(removed.count > 0)
     index.remove(slot, UInt32(places[slot].hash))
-    places[slot].size = 0
+    // A slot without a text has an offset that is not adapted, and can be read.
+    places[slot] = Place(offset: 0, size: 0, hash: 0)
     used &-= removed.count
     textCount &-= 1
+    guard count > 0 else {
+      end = 0
+      return
+    }
     if hasIndex {
       if end &- used &- Self.headerSize &* count > capacity >> 2 { closeGaps() }
       return
@@ -180,7 +185,12 @@ public struct TextTable: ~Copyable {
 
   private func isEqual(_ slot: Int, to text: Span<UInt8>) -> Bool {
     let stored = self.text(slot)
-    for index in 0..<text.count where stored[index] != text[index] { return false }
+    // From the end on: topics often have the same beginning.
+    var index = text.count
+    while index > 0 {
+      index &-= 1
+      guard stored[index] == text[index] else { return false }
+    }
     return text.count > 0
   }
 }

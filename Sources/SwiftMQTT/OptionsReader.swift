@@ -176,7 +176,7 @@ private func makeClient(
   let handleSlice = plan.reserve(1, of: ClientHandle.self)
   let socketSlice = plan.reserve(checked.sockets.isDefault ? 0 : 1, of: SocketOptions.self)
   let clientSlice = plan.reserve(1, of: Client.self)
-  let tableSlice = plan.reserve(checked.handlers > 0 ? 1 : 0, of: HandlerTable.self)
+  let table = plan.reserve(checked.handlers > 0 ? 1 : 0, of: HandlerTable.self)
   let clientPlan = ClientPlan(checked, in: &plan)
   let tablePlan =
     checked.handlers > 0
@@ -197,17 +197,23 @@ private func makeClient(
     unsafe client.initialize(to: Client(checked, plan: clientPlan, block: block, on: system))
     let submitter = unsafe Submitter(
       checked, queue: client.pointee.engine.submissions.queue, wakeUp: wakeUp)
-    var handlers: UnsafeMutablePointer<HandlerTable>? = nil
-    if Feature.hasHandlers, let tablePlan {
-      let table = unsafe block.start(of: tableSlice)
-      unsafe table.initialize(to: HandlerTable(tablePlan, in: block))
-      unsafe handlers = table
-    }
+    let handlers = unsafe makeHandlers(tablePlan, at: table, in: block)
     unsafe slot.initialize(to: ClientHandle(submitter: submitter, client: client, handlers: handlers))
   } catch {
     throw .noDescriptor
   }
   return plan.byteCount
+}
+
+/// Out of line, so that its stack is not in the way of the client's.
+@inline(never)
+private func makeHandlers(
+  _ plan: HandlerTable.Plan?, at slice: ArenaSlice<HandlerTable>, in block: borrowing Arena
+) -> UnsafeMutablePointer<HandlerTable>? {
+  guard Feature.hasHandlers, let plan else { return nil }
+  let table = unsafe block.start(of: slice)
+  unsafe table.initialize(to: HandlerTable(plan, in: block))
+  return unsafe table
 }
 
 private func readWill(

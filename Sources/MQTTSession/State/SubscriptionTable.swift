@@ -200,6 +200,8 @@ struct SubscriptionTable: ~Copyable {
   private mutating func setState(_ slot: Int, _ state: State) {
     let old = entries[slot].state
     entries[slot].state = state
+    // Nearly all of them go from one of the first states to another.
+    guard max(old.rawValue, state.rawValue) >= State.lost.rawValue else { return }
     lost.update(.lost, slot, from: old, to: state, in: entries)
     refused.update(.refused, slot, from: old, to: state, in: entries)
   }
