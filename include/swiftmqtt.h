@@ -1017,7 +1017,7 @@ SMQ_API size_t smq_client_size(const smq_options *options);
  *
  * It has some 2,400 bytes to spare, 3,100 on 32-bit processors, for a library that is newer than the
  * header; smq_client_init() reports if that is not enough. All other options have the room of their
- * defaults, so it is too generous for a client that needs less there: 16,800 bytes where 2,800 would do.
+ * defaults, so it is too generous for a client that needs less there: 16,800 bytes where 2,900 would do.
  * smq_client_size() is exact.
  */
 #define SMQ_CLIENT_BYTES(outbox_bytes, outbox_messages, receive_bytes, more)                                           \
