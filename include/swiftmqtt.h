@@ -769,7 +769,7 @@ typedef struct smq_options {
      * once, and its place among outbox_messages when its event has been taken.
      */
     uint32_t outbox_bytes;         /* 64 to 268,435,456; 0: 65,536 */
-    uint32_t outbox_messages;      /* 1 to 65,023, each takes 42 bytes; 0: 256 */
+    uint32_t outbox_messages;      /* 1 to 65,023, each takes 41 bytes; 0: 256 */
     uint32_t receive_bytes;        /* the receive buffer: 64 to 268,435,456; 0: 4,096. A message that fits
                                       arrives whole */
     uint32_t in_flight_maximum;    /* QoS 1 and 2 messages sent and not yet acknowledged at any time: 1 to
@@ -1021,7 +1021,7 @@ SMQ_API size_t smq_client_size(const smq_options *options);
  * smq_client_size() is exact.
  */
 #define SMQ_CLIENT_BYTES(outbox_bytes, outbox_messages, receive_bytes, more)                                           \
-    ((size_t)(outbox_bytes) + (size_t)(outbox_messages) * ((outbox_messages) < 512 ? 42 : 47) +                        \
+    ((size_t)(outbox_bytes) + (size_t)(outbox_messages) * ((outbox_messages) < 512 ? 328 : 365) / 8 +                  \
      (size_t)(receive_bytes) +                                                                                         \
      ((receive_bytes) < 2048    ? (size_t)256                                                                          \
       : (receive_bytes) > 32768 ? (size_t)4096                                                                         \

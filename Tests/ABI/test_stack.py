@@ -14,9 +14,9 @@ OPTIONS = "all options and up to 16 servers, as they were asked for and as they 
 THREAD = "libc starts a thread that looks the name up; the first of a program allocates"
 RUNNER = "(the runner's thread)"
 LARGE = {
-    "smq_options_check": (9984, OPTIONS),
-    "smq_client_size": (9984, OPTIONS),
-    "smq_client_init": (9984, OPTIONS),
+    "smq_options_check": (10240, OPTIONS),
+    "smq_client_size": (10240, OPTIONS),
+    "smq_client_init": (10240, OPTIONS),
     "smq_connect": (2688, THREAD),
     "smq_wait": (3072, THREAD),
     "smq_service": (3072, THREAD),

@@ -12,7 +12,7 @@ struct LatestChains: ~Copyable {
   /// other topics are passed over.
   static func count(messages: Int) -> Int {
     var count = 1
-    while messages > 64, count < messages / 4 { count *= 2 }
+    while messages > 64, count < messages / 8 { count *= 2 }
     return count
   }
 
