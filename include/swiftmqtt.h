@@ -843,7 +843,7 @@ typedef struct smq_options {
      * A second outbox, the priority queue: it is for urgent messages only, which are sent before all
      * others. Whatever fills the first outbox, an alarm has its room. Messages in flight count together.
      */
-    uint32_t urgent_messages; /* 0: there is none; 1 to 256, each takes 40 bytes, and all together some 500
+    uint32_t urgent_messages; /* 0: there is none; 1 to 256, each takes 41 bytes, and all together some 700
                                  more */
     uint32_t urgent_bytes;    /* 64 to 268,435,456; 0: 128 for each */
 
@@ -949,7 +949,8 @@ typedef struct smq_options {
      * processor more than to look for some ten microseconds, and answers of a server on the same machine or
      * network come in that time; for longer it only heats. SO_BUSY_POLL is set to the same time, if the
      * system allows it (CAP_NET_ADMIN); it also works in a loop of the program's own. docs/performance.md
-     * says where it helps. Not with SMQ_OPTION_OWN_TRANSPORT.
+     * says where it helps. A signal that comes while they look does not end the wait. Not with
+     * SMQ_OPTION_OWN_TRANSPORT.
      */
     uint32_t busy_poll_us;
 } smq_options;
@@ -1461,7 +1462,7 @@ SMQ_API int32_t smq_publish_commit(smq_client *client, size_t payload_size);
 SMQ_API int32_t smq_publish_abort(smq_client *client);
 
 /*
- * Supplies bytes of a payload. smq_wait() and smq_service() call it; it must not call the client. It may be
+ * Supplies bytes of a payload. smq_wait() and smq_service() call it; it must not call the client or its group. It may be
  * asked for the same bytes again: if the connection is lost, the message is resent from its beginning.
  *
  * user     what smq_publish_stream() was given
@@ -2517,7 +2518,7 @@ enum {
 
 /*
  * Is told what a client does. The call that does it calls this function, in its own thread; the function
- * must not call the client. It is told no secrets: no user name, password, topic or payload.
+ * must not call the client or its group. It is told no secrets: no user name, password, topic or payload.
  *
  * user     what smq_set_log() was given
  * level    SMQ_LOG_WARNING to SMQ_LOG_DEBUG
@@ -2702,7 +2703,7 @@ static inline double smq_get_double(const void *source) {
  *
  * Everything else works as usual, at any time and on any member: what the program publishes is sent by the
  * next call of smq_group_wait() or smq_group_service(), or by the call of smq_group_next_ready() that
- * returns 0. A group and its members belong to one thread, and smq_submit() to all, as without a group. Two
+ * returns 0; of a member that has an event, once it was handed out. A group and its members belong to one thread, and smq_submit() to all, as without a group. Two
  * descriptors for each member are usual, three with submit_messages: raise RLIMIT_NOFILE.
  * ------------------------------------------------------------------------------------------- */
 

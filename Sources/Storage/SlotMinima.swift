@@ -1,8 +1,9 @@
-/// For each group of slots a lower bound of the numbers that belong to them, and for each group of groups another: finds the
-/// slots with a small number without looking at all. With 65,535 slots that takes some 150 comparisons.
+/// For each group of slots a lower bound of the numbers that belong to them, and for each group of groups
+/// another: finds the slots with a small number without looking at all. With 65,535 slots that takes some 150
+/// comparisons.
 ///
-/// A bound is lowered with each number. Nothing raises it when a slot is no longer in use: who finds it too low looks at the
-/// group and says what it is.
+/// A bound is lowered with each number. Nothing raises it when a slot is no longer in use: who finds it too low
+/// looks at the group and says what it is.
 public struct SlotMinima: ~Copyable {
   /// Those of the groups, and behind them those of the groups of groups.
   private var bounds: Table<UInt32>

@@ -38,12 +38,17 @@ public struct TextTable: ~Copyable {
       places = plan.reserve(slots, of: Place.self)
       links = plan.reserve(HashIndex.linkCount(for: slots), of: UInt16.self)
       region = plan.reserve(
-        links.count == 0 ? bytes : bytes &+ bytes >> 2 &+ TextTable.headerSize &* slots, of: UInt8.self)
+        links.count == 0 ? bytes : bytes &+ TextTable.slack(bytes) &+ TextTable.headerSize &* slots,
+        of: UInt8.self)
       capacity = bytes
     }
   }
 
   private static var headerSize: Int { 4 }
+
+  /// Returns how many bytes of gaps stay. The largest tables have less than a quarter: on 32 bits all that a
+  /// client may have is not far from the end of the memory.
+  private static func slack(_ capacity: Int) -> Int { min(capacity >> 2, 1 << 24) }
 
   @inline(never)
   @_optimize(size)
@@ -107,7 +112,7 @@ public struct TextTable: ~Copyable {
       return
     }
     if hasIndex {
-      if end &- used &- Self.headerSize &* count > capacity >> 2 { closeGaps() }
+      if end &- used &- Self.headerSize &* count > Self.slack(capacity) { closeGaps() }
       return
     }
     region.move(from: removed.end, to: removed.offset, count: end &- removed.end)

@@ -1,15 +1,15 @@
 import Storage
 
-/// Finds the messages of a topic that a newer one replaces: chains by the topic's hash, the newest first. The links are in the
-/// descriptors.
+/// Finds the messages of a topic that a newer one replaces: chains by the topic's hash, the newest first. The
+/// links are in the descriptors.
 struct LatestChains: ~Copyable {
   private var heads: Table<UInt16>
 
   /// The end of a chain.
   static var none: UInt16 { .max }
 
-  /// Returns how many chains there are for so many messages: a power of two. A small outbox has one, and its messages with
-  /// other topics are passed over.
+  /// Returns how many chains there are for so many messages: a power of two. A small outbox has one, and its
+  /// messages with other topics are passed over.
   static func count(messages: Int) -> Int {
     var count = 1
     while messages > 64, count < messages / 8 { count *= 2 }

@@ -79,7 +79,8 @@ extension MessageFlags.Flag {
   static var expires: Self { Self(bit: 1 << 4, if: Feature.hasExpiry) }
   /// `since` is how long the server took.
   static var hasLatency: Self { Self(bit: 1 << 5) }
-  /// It may make room for others, as long as no byte of it was sent. It loses the flag when it is sent, or has ended.
+  /// It may make room for others, as long as no byte of it was sent. It loses the flag when it is sent, or has
+  /// ended.
   static var isExpendable: Self { Self(bit: 1 << 6, if: Feature.hasOverflow) }
   /// Encoded as 5.0 has it.
   static var hasProperties: Self { Self(bit: 1 << 7) }
@@ -96,8 +97,8 @@ extension MessageFlags.Flag {
   static var isRequest: Self { Self(bit: 1 << 13, if: Feature.hasReplies) }
   /// A request whose end was reported: its message gets no completion.
   static var isDismissed: Self { Self(bit: 1 << 14, if: Feature.hasReplies) }
-  /// A newer message with the same topic takes its place; `tag` is the topic's hash, by which it is in `latest`. It loses
-  /// the flag with `isExpendable`.
+  /// A newer message with the same topic takes its place; `tag` is the topic's hash, by which it is in `latest`.
+  /// It goes with `isExpendable`.
   static var isLatest: Self { Self(bit: 1 << 15, if: Feature.hasOverflow) }
   /// Its payload is in the program's memory; `tag` is its index in `references`.
   static var isReference: Self { Self(bit: 1 << 17, if: Feature.hasReferences) }

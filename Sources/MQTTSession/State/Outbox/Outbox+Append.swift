@@ -127,7 +127,7 @@ extension Outbox {
     descriptors[slot].flags.set(.isExpendable, true)
     if options.overflow == .latest {
       descriptors[slot].flags.set(.isLatest, true)
-      descriptors[slot].tag = Self.hash(publish.topic)
+      descriptors[slot].tag = TopicHash.short(of: publish.topic)
     }
     if !options.isReserved { addExpendable(slot) }
   }
@@ -159,7 +159,7 @@ extension Outbox {
   @inline(never)
   private mutating func findRoom(_ size: Int) -> SessionError? {
     guard size <= bytes.capacity else { return .tooLarge }
-    guard let offset = room(for: size), freeDescriptor() else {
+    guard let offset = room(for: size), ensureDescriptor() else {
       isStarved = true
       return .full
     }

@@ -1,7 +1,8 @@
 import MQTTWire
 import Storage
 
-/// The messages that may make room for others: how much room that is, which is the oldest, and those of a topic.
+/// The messages that may make room for others: how much room that is, which is the oldest, and those of a
+/// topic.
 extension Outbox {
   struct Expendable: BitwiseCopyable {
     fileprivate var count = 0
@@ -9,7 +10,7 @@ extension Outbox {
     fileprivate(set) var bytes = 0
     /// How many of them need no descriptor any more once they are dropped.
     fileprivate(set) var quiet = 0
-    /// None is in front of this slot; `nowhere`: there are none.
+    /// None is in front of this slot, but for one of which a part is sent; `nowhere`: there are none.
     fileprivate(set) var from = Expendable.nowhere
     /// While some are quiet, none of those is in front of this slot. It is never in front of `from`.
     fileprivate(set) var quietFrom = Expendable.nowhere
@@ -58,7 +59,8 @@ extension Outbox {
     expendable.from = next
   }
 
-  /// Lets the searches begin at an index, if they would begin behind it.
+  /// Lets the searches begin at an index, if they would begin behind it. The one of which a part was sent may be
+  /// dropped again when the connection is gone.
   @inline(never)
   mutating func restartExpendable(from index: Int = 0) {
     guard expendable.from != Expendable.nowhere else { return }
@@ -93,13 +95,13 @@ extension Outbox {
 
   private var isFirstBegun: Bool { isBegun(sendSlot) && descriptors[sendSlot].flags.contains(.isExpendable) }
 
-  /// Returns the slot of the oldest that may be dropped. A message whose end is reported keeps its descriptor until then.
+  /// Returns the slot of the oldest that may be dropped. A message whose end is reported keeps its descriptor
+  /// until then.
   @_optimize(size)
   mutating func oldestExpendable(isQuiet: Bool) -> Int? {
     guard isQuiet ? hasQuietExpendable : expendableBytes > 0 else { return nil }
     let begun = isFirstBegun ? sendSlot : Expendable.nowhere
     var slot = isQuiet ? expendable.quietFrom : expendable.from
-    var isPassed = true
     while true {
       let (flags, state) = (descriptors[slot].flags, descriptors[slot].state)
       if flags.contains(.isExpendable), state == .queued, slot != begun, !isQuiet || flags.contains(.isQuiet)
@@ -107,17 +109,12 @@ extension Outbox {
         return slot
       }
       guard slot != newestSlot else { return nil }
-      // A part of it is sent now, and perhaps none on the next connection.
-      if slot == begun { isPassed = false }
       slot = descriptors.slot(after: slot)
-      guard isPassed else { continue }
       if isQuiet { expendable.quietFrom = slot } else { passExpendable() }
     }
   }
 
   // MARK: Of a topic
-
-  static func hash(_ topic: Span<UInt8>) -> UInt16 { UInt16(truncatingIfNeeded: TopicHash.of(topic)) }
 
   /// Adds a message to the chain of its topic. None in it that has the same topic is newer.
   mutating func link(_ slot: Int) {
@@ -138,7 +135,7 @@ extension Outbox {
 
   /// Returns the first and the last queued message with this topic that a newer one replaces.
   func waiting(_ topic: Span<UInt8>) -> (oldest: Int, newest: Int)? {
-    let hash = Self.hash(topic)
+    let hash = TopicHash.short(of: topic)
     var found: (oldest: Int, newest: Int)? = nil
     var link = latest[hash]
     while link != LatestChains.none {
@@ -153,14 +150,18 @@ extension Outbox {
   }
 
   private func hasTopic(_ topic: Span<UInt8>, _ message: Descriptor) -> Bool {
-    var position = message.start &+ 1
-    while bytes.bytes[position] >= 0x80 { position &+= 1 }
-    position &+= 1
+    let position = topicOffset(message)
     guard Int(bytes.bytes[position]) << 8 | Int(bytes.bytes[position &+ 1]) == topic.count else {
       return false
     }
-    position &+= 2
-    for index in 0..<topic.count where bytes.bytes[position &+ index] != topic[index] { return false }
+    for index in 0..<topic.count where bytes.bytes[position &+ 2 &+ index] != topic[index] { return false }
     return true
+  }
+
+  /// Returns where the topic of a packet begins, with its length.
+  func topicOffset(_ message: Descriptor) -> Int {
+    var position = message.start &+ 1
+    while bytes.bytes[position] >= 0x80 { position &+= 1 }
+    return position &+ 1
   }
 }

@@ -87,8 +87,8 @@ extension Outbox {
 
   // MARK: Packing
 
-  /// Moves the packets in front of one that was dropped up into its room, unless they have wrapped: so that all the room is
-  /// in front of the oldest. As a rule few are in front of it, those that are in flight.
+  /// Moves the packets in front of one that was dropped up into its room, unless they have wrapped: so that all
+  /// the room is in front of the oldest. As a rule few are in front of it, those that are in flight.
   private mutating func closeHole(of dropped: Descriptor, _ slot: Int, older: Int) {
     guard descriptors[first].start < dropped.start else { return }
     moveUp(older, before: slot, to: dropped.end)
@@ -160,7 +160,7 @@ extension Outbox {
     let needsCompletion = !message.flags.contains(.isQuiet)
     guard size <= message.size, !needsCompletion || hasDescriptor else { return false }
     shrinkWindow(&quota)
-    if needsCompletion, freeDescriptor() { slot = waiting(publish.topic)?.newest ?? slot }
+    if needsCompletion, ensureDescriptor() { slot = waiting(publish.topic)?.newest ?? slot }
     removeExpendable(slot)
     count(.replaced)
     if needsCompletion { appendCompletion(of: descriptors[slot], .replaced) }

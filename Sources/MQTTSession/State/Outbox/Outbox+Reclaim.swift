@@ -1,9 +1,10 @@
 import MQTTWire
 import Storage
 
-/// Gaps: free descriptors behind older messages. They stay until a message needs a descriptor and there is no other; then all
-/// are closed at once. That takes a step for each message behind them, so a large ring has some descriptors more than
-/// messages: it fills up with gaps only after as many messages have ended, which pays for it.
+/// Gaps: free descriptors behind older messages. They stay until a message needs a descriptor and there is no
+/// other; then all are closed at once. That takes a step for each message behind them, so a large ring has some
+/// descriptors more than messages: it fills up with gaps only after as many messages have ended, which pays for
+/// it.
 ///
 /// A gap can be closed as long as the server knows no message behind it by its identifier.
 extension Outbox {
@@ -19,7 +20,7 @@ extension Outbox {
 
   /// Makes sure that there is a descriptor for one more message, closing the gaps if it takes that.
   @inline(never)
-  mutating func freeDescriptor() -> Bool {
+  mutating func ensureDescriptor() -> Bool {
     if descriptors.count < fullAt { return true }
     guard messageCount < messageCapacity else { return false }
     guard let gap = firstGap else {
@@ -37,6 +38,7 @@ extension Outbox {
     mayHaveGaps = true
     gaps &+= 1
     gapsChanged()
+    hasNewRoom = isStarved
   }
 
   mutating func gapsChanged() { fullAt = min(messageCapacity &+ gaps, descriptors.capacity) }
@@ -62,8 +64,8 @@ extension Outbox {
   /// that is sent before it names the identifier.
   private var isIdentifierFixed: Bool { isInsidePacket || prefixEnd > 0 }
 
-  /// Moves the messages behind a gap up, and those behind the next ones. They get the identifiers that belong to their new
-  /// indexes.
+  /// Moves the messages behind a gap up, and those behind the next ones. They get the identifiers that belong to
+  /// their new indexes.
   @_optimize(size)
   private mutating func closeGaps(from gap: Int) {
     let (firstLive, firstUnsent) = (descriptors.count &- live, descriptors.count &- unsent)
@@ -105,8 +107,8 @@ extension Outbox {
     hasNewRoom = isStarved
   }
 
-  /// Adapts the list of completions, which is linked by slot, to what `closeGaps` is about to do. What is complete does not
-  /// expire, so its slot to be is noted there.
+  /// Adapts the list of completions, which is linked by slot, to what `closeGaps` is about to do. What is
+  /// complete does not expire, so its slot to be is noted there.
   @_optimize(size)
   private mutating func moveCompletions(behind gap: Int) {
     guard hasCompletion else { return }
@@ -136,9 +138,7 @@ extension Outbox {
   private mutating func setIdentifier(_ slot: Int, _ identifier: PacketIdentifier) {
     let message = descriptors[slot]
     guard message.state.isOpen, message.qos != .atMostOnce else { return }
-    var position = message.start &+ 1
-    while bytes.bytes[position] >= 0x80 { position &+= 1 }
-    position &+= 1
+    var position = topicOffset(message)
     position &+= 2 &+ (Int(bytes.bytes[position]) << 8 | Int(bytes.bytes[position &+ 1]))
     var writer = ByteWriter(bytes.mutableBytes(in: position..<position &+ 2))
     writer.put(identifier.rawValue)

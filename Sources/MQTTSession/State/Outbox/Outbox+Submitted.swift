@@ -22,7 +22,7 @@ extension Outbox {
     limits: ServerLimits, quota: inout SendQuota
   ) throws(SessionError) {
     if let (result, reasonCode) = end {
-      guard freeDescriptor() else { throw .full }
+      guard ensureDescriptor() else { throw .full }
       return appendEnded(options, qos: message.qos, result, reasonCode: reasonCode)
     }
     let wasStarved = isStarved

@@ -72,7 +72,7 @@ public struct Outbox: ~Copyable {
   public let messageCapacity: Int
   /// How many of the descriptors behind the head are free; see Outbox+Reclaim.swift.
   var gaps = 0
-  /// Some of those may be closed.
+  /// Some of them can perhaps be closed: it is worth looking.
   var mayHaveGaps = false
   /// No message can be added while there are so many descriptors.
   var fullAt: Int

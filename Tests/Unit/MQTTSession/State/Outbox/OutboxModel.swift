@@ -431,6 +431,7 @@ final class OutboxModel {
         throw Disagreement(text: "an event of nobody")
       }
       messages[index].state = .free
+      if isStarved { hasNewRoom = true }
     case .room:
       isStarved = false
       hasNewRoom = false
@@ -444,6 +445,7 @@ final class OutboxModel {
     if index == withBytes.startIndex, isStarved { hasNewRoom = true }
     if messages[index].isQuiet, event.isAsAsked {
       messages[index].state = .free
+      if isStarved { hasNewRoom = true }
     } else {
       messages[index].state = .completed
       events.append(event)
