@@ -1462,8 +1462,9 @@ SMQ_API int32_t smq_publish_commit(smq_client *client, size_t payload_size);
 SMQ_API int32_t smq_publish_abort(smq_client *client);
 
 /*
- * Supplies bytes of a payload. smq_wait() and smq_service() call it; it must not call the client or its group. It may be
- * asked for the same bytes again: if the connection is lost, the message is resent from its beginning.
+ * Supplies bytes of a payload. smq_wait() and smq_service() call it; it must not call the client or its
+ * group. It may be asked for the same bytes again: if the connection is lost, the message is resent from its
+ * beginning.
  *
  * user     what smq_publish_stream() was given
  * offset   of the first byte wanted, in the payload
@@ -2703,8 +2704,9 @@ static inline double smq_get_double(const void *source) {
  *
  * Everything else works as usual, at any time and on any member: what the program publishes is sent by the
  * next call of smq_group_wait() or smq_group_service(), or by the call of smq_group_next_ready() that
- * returns 0; of a member that has an event, once it was handed out. A group and its members belong to one thread, and smq_submit() to all, as without a group. Two
- * descriptors for each member are usual, three with submit_messages: raise RLIMIT_NOFILE.
+ * returns 0; of a member that has an event, once it was handed out. A group and its members belong to one
+ * thread, and smq_submit() to all, as without a group. Two descriptors for each member are usual, three with
+ * submit_messages: raise RLIMIT_NOFILE.
  * ------------------------------------------------------------------------------------------- */
 
 typedef struct smq_group smq_group; /* opaque; lives in the program's memory */
