@@ -31,6 +31,22 @@ import Testing
     }
   }
 
+  // MARK: Where it is
+
+  /// A message that moves up into the gap of another one still expires.
+  @Test func behindAGap() throws {
+    let harness = SessionHarness(.v3_1_1) {
+      $0.keepAlive = 0
+      $0.outboxMessages = 3
+    }
+    try harness.publish("a", qos: .atLeastOnce, cookie: 1)
+    #expect(try harness.publish("b", qos: .atLeastOnce, cookie: 2, isQuiet: true, overflow: .dropOldest))
+    try harness.publish("c", qos: .atLeastOnce, cookie: 3, expiry: 5)
+    #expect(try harness.publish("d", qos: .atLeastOnce, cookie: 4, overflow: .dropOldest))
+    harness.advanceClock(6000)
+    #expect(harness.events() == [.failed(3, .expired)])
+  }
+
   // MARK: What is left
 
   /// [MQTT-3.3.2-6]: what it is of use less what it has waited, in whole seconds.
