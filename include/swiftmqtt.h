@@ -769,7 +769,7 @@ typedef struct smq_options {
      * once, and its place among outbox_messages when its event has been taken.
      */
     uint32_t outbox_bytes;         /* 64 to 268,435,456; 0: 65,536 */
-    uint32_t outbox_messages;      /* 1 to 65,023, each takes 41 bytes; 0: 256 */
+    uint32_t outbox_messages;      /* 1 to 65,023, each takes 41 bytes, from 512 on 46; 0: 256 */
     uint32_t receive_bytes;        /* the receive buffer: 64 to 268,435,456; 0: 4,096. A message that fits
                                       arrives whole */
     uint32_t in_flight_maximum;    /* QoS 1 and 2 messages sent and not yet acknowledged at any time: 1 to

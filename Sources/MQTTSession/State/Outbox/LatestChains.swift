@@ -1,7 +1,8 @@
 import Storage
 
-/// Finds the messages of a topic that a newer one replaces: chains by the topic's hash, the newest first. The
-/// links are in the descriptors.
+/// Finds the messages of a topic that a newer one replaces: chains by the topic's hash, the newest first.
+/// Unlike those of `HashIndex`, the links take no memory: they are in a field of the descriptors that is free until
+/// a message is sent.
 struct LatestChains: ~Copyable {
   private var heads: Table<UInt16>
 

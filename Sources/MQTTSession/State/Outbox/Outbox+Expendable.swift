@@ -5,8 +5,8 @@ import Storage
 /// topic.
 extension Outbox {
   struct Expendable: BitwiseCopyable {
+    /// How many there are, and how many bytes they have.
     fileprivate var count = 0
-    /// How many bytes they have.
     fileprivate(set) var bytes = 0
     /// How many of them need no descriptor any more once they are dropped.
     fileprivate(set) var quiet = 0
