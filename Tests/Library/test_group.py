@@ -289,4 +289,5 @@ def test_an_idle_client_costs_its_keep_alive(program):
     said = run(program, 1, 4.5, 1)
     assert 3 <= said["pings"] <= 5
     assert said["sleeps"] <= 2 * said["pings"] + 2
-    assert said["waits"] == 1 and said["handed_out"] == 0
+    # The clock counts whole milliseconds, so a wait may end a fraction of one too early; then there is a second.
+    assert said["waits"] <= 2 and said["handed_out"] == 0
