@@ -42,9 +42,6 @@ extension Outbox {
     return UInt16(truncatingIfNeeded: index)
   }
 
-  /// Gives a payload back.
-  mutating func giveBack(_ index: UInt16) {
-    references.remove(Int(index))
-    hasNewRoom = isStarved
-  }
+  /// Gives a payload back. The program hears that there is room when it has taken the completion.
+  mutating func giveBack(_ index: UInt16) { references.remove(Int(index)) }
 }

@@ -70,4 +70,13 @@ import Testing
       #expect(harness.ending != nil)
     }
   }
+
+  /// Behind a message that is larger than the buffer and still coming.
+  @Test func behindALargeMessage() throws {
+    let harness = try Self.harness(receiveBytes: 64)
+    let message = [0x30, 0xC8, 0x01, 0, 1, 0x61] + [UInt8](repeating: 0, count: 197)
+    #expect(harness.receive(Array(message.prefix(30))) == [])
+    harness.advanceClock(0)
+    #expect(harness.ending == nil)
+  }
 }

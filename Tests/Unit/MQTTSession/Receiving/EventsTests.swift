@@ -45,4 +45,21 @@ import Testing
     #expect(harness.events() == [.responseTimedOut(6)])
     #expect(!harness.hasEvent)
   }
+
+  /// A message that came alone, and one that comes behind it.
+  @Test func messages() {
+    let harness = SessionHarness(.v3_1_1)
+    harness.connect()
+    _ = harness.event()
+    #expect(!harness.hasEvent)
+    let message = publish(.v3_1_1, qos: .atMostOnce, identifier: 0)
+    for count in 1...2 {
+      harness.receive(Array(repeating: message, count: count).joined().map { $0 })
+      for _ in 0..<count {
+        #expect(harness.hasEvent)
+        guard case .message = harness.event() else { return #expect(Bool(false)) }
+      }
+      #expect(!harness.hasEvent)
+    }
+  }
 }

@@ -243,6 +243,18 @@ import Testing
     #expect(harness.events() == [.delivered(2)])
   }
 
+  /// It expires at the end of a window that was prepared: what is sent of the window then has no payload behind it.
+  @Test func expiresInTheWindow() throws {
+    let harness = Self.harness(.v5_0)
+    try harness.publish("x")
+    try harness.lend("t", Self.payload(100), cookie: 1, expiry: 3)
+    let isPrepared = harness.session.prepareTransmit(at: harness.now)
+    #expect(isPrepared)
+    harness.advanceClock(4000)
+    #expect(harness.drain() == publish(.v5_0, "x", qos: .atMostOnce))
+    #expect(harness.events().contains(.failed(1, .expired)))
+  }
+
   /// What counts is the whole packet, though the outbox has only its header.
   @Test func maximumPacketSizeOfTheServer() throws {
     let size = publish(.v5_0, "t", Self.payload(100), qos: .atLeastOnce, identifier: 1).count
