@@ -45,6 +45,7 @@ let package = Package(
     .target(name: "CMosquitto", dependencies: ["CPlatform"]),
     .target(name: "CTool", dependencies: ["CPlatform", "CSwiftMQTT"], cSettings: [.define("_GNU_SOURCE")]),
     module("Storage"),
+    module("Journal", "Storage"),
     module("MQTTWire", "Storage"),
     module("MQTTSession", "Storage", "MQTTWire"),
     module("Platform", "CPlatform"),
@@ -63,6 +64,7 @@ let package = Package(
       swiftSettings: settings + [.swiftLanguageMode(.v5)]),
 
     support("TestSupport", "MQTTWire", "Storage"),
+    tests("JournalTests", of: "Journal", "Journal", "Storage", "TestSupport"),
     tests("StorageTests", of: "Storage", "Storage", "TestSupport"),
     tests(
       "MQTTWireTests", of: "MQTTWire", excluding: ["Vectors"], "MQTTWire", "Storage", "TestSupport"),
@@ -81,7 +83,7 @@ let package = Package(
     .executableTarget(
       name: "Simulator",
       dependencies: [
-        "MQTTClient", "Driver", "Transports", "Platform", "MQTTSession", "MQTTWire", "Storage",
+        "MQTTClient", "Driver", "Transports", "Platform", "MQTTSession", "MQTTWire", "Journal", "Storage",
         "TestSupport",
       ],
       path: "Tests/Simulator",

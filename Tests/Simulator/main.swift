@@ -4,10 +4,12 @@ import TestSupport
   import Glibc
 #endif
 
-/// Simulator [--driver [--backlog] [--stopped-threads]] [--runs N] [--seed FIRST] [--replay SEED] [--jobs N]
+/// Simulator [--journal | --driver [--backlog] [--stopped-threads]] [--runs N] [--seed FIRST] [--replay SEED] [--jobs N]
 struct Arguments: Sendable {
   /// Clients, with their driver, instead of sessions.
   var isDriver = false
+  /// The log of the journal, on a disk that loses power.
+  var isJournal = false
   var hardships = Hardships()
   var runs = 1000
   var seed: UInt64 = 1
@@ -19,6 +21,7 @@ struct Arguments: Sendable {
     while let word = words.popFirst() {
       switch word {
       case "--driver": isDriver = true
+      case "--journal": isJournal = true
       case "--backlog": hardships.hasBacklog = true
       case "--stopped-threads": hardships.stopsThreads = true
       default: read(word, &words)
@@ -38,7 +41,7 @@ struct Arguments: Sendable {
   }
 
   static func giveUp() -> Never {
-    print("usage: Simulator [--driver [--backlog] [--stopped-threads]]")
+    print("usage: Simulator [--journal | --driver [--backlog] [--stopped-threads]]")
     print("                 [--runs N] [--seed FIRST] [--replay SEED] [--jobs N]")
     exit(2)
   }
@@ -141,6 +144,13 @@ for number in [SIGILL, SIGTRAP, SIGSEGV, SIGBUS, SIGABRT] {
     signal(number, SIG_DFL)
     raise(number)
   }
+}
+if arguments.isJournal {
+  exit(
+    await main(arguments) { seed, trace in
+      let run = JournalRun(seed: seed, trace: trace)
+      return (failure(of: run.run), run.counts)
+    })
 }
 guard arguments.isDriver else { exit(await main(arguments, runSessions)) }
 let hardships = arguments.hardships

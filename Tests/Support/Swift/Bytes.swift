@@ -13,6 +13,15 @@ extension String {
   public var bytes: [UInt8] { Array(utf8) }
 }
 
+extension Span<UInt8> {
+  /// A copy of the bytes.
+  public var array: [UInt8] {
+    var bytes: [UInt8] = []
+    for index in indices { bytes.append(self[index]) }
+    return bytes
+  }
+}
+
 // MARK: The types of §1.5
 
 public func twoBytes(_ value: some BinaryInteger) -> [UInt8] { [UInt8(value / 256), UInt8(value % 256)] }

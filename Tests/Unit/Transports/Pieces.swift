@@ -50,7 +50,6 @@ struct Pieces {
 }
 
 extension Span<UInt8> {
-  var array: [UInt8] { (0..<count).map { self[$0] } }
   var string: String { String(decoding: array, as: UTF8.self) }
 }
 

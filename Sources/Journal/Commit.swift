@@ -1,0 +1,98 @@
+public import Storage
+
+/// The records since the last commit, in the blocks in which they will be written.
+public struct Commit: ~Copyable {
+  private var blocks: Region
+  /// How many bytes of records it has.
+  public private(set) var count = 0
+
+  /// The caller guarantees that `blocks` has a whole number of blocks, at least one.
+  public init(_ blocks: consuming Region) {
+    precondition(blocks.count >= Block.size && blocks.count % Block.size == 0)
+    self.blocks = blocks
+  }
+
+  /// How many bytes of records there is room for.
+  public var capacity: Int { blocks.count / Block.size &* Block.room }
+
+  /// How many blocks they take.
+  public var blockCount: Int { (count &+ Block.room &- 1) / Block.room }
+
+  public func fits(_ body: Int) -> Bool { body <= capacity &- count &- Record.headerSize }
+
+  /// Adds a record whose body, of `length` bytes, follows with `put`. The caller has asked whether it `fits`.
+  public mutating func begin(kind: UInt8, flags: UInt8 = 0, subject: UInt16, length: Int) {
+    precondition(length >= 0 && fits(length))
+    put(kind)
+    put(flags)
+    put(subject)
+    put(UInt32(truncatingIfNeeded: length))
+  }
+
+  public mutating func put(_ byte: UInt8) {
+    let offset = offset(of: count)
+    var target = blocks.mutableBytes(in: offset..<offset &+ 1)
+    target[0] = byte
+    count &+= 1
+  }
+
+  public mutating func put(_ value: UInt16) {
+    put(UInt8(truncatingIfNeeded: value))
+    put(UInt8(truncatingIfNeeded: value >> 8))
+  }
+
+  public mutating func put(_ value: UInt32) {
+    put(UInt16(truncatingIfNeeded: value))
+    put(UInt16(truncatingIfNeeded: value >> 16))
+  }
+
+  public mutating func put(_ bytes: Span<UInt8>) {
+    var position = 0
+    while position < bytes.count {
+      let offset = offset(of: count)
+      let part = min(bytes.count &- position, Block.size &- offset % Block.size)
+      var target = blocks.mutableBytes(in: offset..<offset &+ part)
+      copy(bytes.extracting(position..<position &+ part), into: &target)
+      count &+= part
+      position &+= part
+    }
+  }
+
+  /// Where a byte of the records is in the blocks.
+  private func offset(of position: Int) -> Int {
+    position / Block.room &* Block.size &+ BlockHeader.size &+ position % Block.room
+  }
+
+  /// Completes the blocks but for their checksums, which `finish` computes. `header` is that of the first
+  /// one.
+  mutating func seal(_ header: BlockHeader, in ring: Ring) {
+    var header = header
+    header.count = UInt16(truncatingIfNeeded: blockCount)
+    for index in 0..<blockCount {
+      let used = min(count &- index &* Block.room, Block.room)
+      let start = index &* Block.size
+      header.index = UInt16(truncatingIfNeeded: index)
+      header.used = UInt16(truncatingIfNeeded: used)
+      var block = blocks.mutableBytes(in: start..<start &+ Block.size)
+      header.encode(into: &block)
+      blocks.wipe(start &+ BlockHeader.size &+ used..<start &+ Block.size)
+      header.position = ring.advanced(header.position, by: 1)
+    }
+  }
+
+  /// The blocks that `seal` has completed.
+  public var sealed: Span<UInt8> {
+    @_lifetime(borrow self)
+    borrowing get { blocks.bytes.extracting(0..<blockCount &* Block.size) }
+  }
+
+  /// Computes the checksums of all blocks that `seal` has completed.
+  public mutating func finish() {
+    for index in 0..<blockCount {
+      var block = blocks.mutableBytes(in: index &* Block.size..<(index &+ 1) &* Block.size)
+      Block.finish(&block)
+    }
+  }
+
+  public mutating func removeAll() { count = 0 }
+}
