@@ -1,0 +1,215 @@
+import Storage
+
+/// The messages of an outbox that are in its journal, or are to be.
+///
+/// The journal knows a message by the number of its entry here: descriptors move, and Packet Identifiers change as
+/// long as nothing was sent. What has changed about an entry is in a queue, from which a commit takes as much as
+/// it has room for. While that is written, the entries are in a second queue: if the commit fails, they go back.
+/// So the journal hears of each change, in whatever order commits fail, and nothing has to be remembered that has
+/// no bound.
+struct StoredMessages: ~Copyable {
+  /// What is known of a message.
+  enum State: UInt8, BitwiseCopyable {
+    case free
+    case queued
+    /// It has a Packet Identifier that no longer changes.
+    case bound
+    /// PUBREC came.
+    case released
+    case ended
+  }
+
+  struct Entry: BitwiseCopyable {
+    /// When the message was added, among all messages of this journal.
+    var serial = Counter()
+    /// Where the commit that has the message begins: the place in the log's ring.
+    var place: UInt32 = 0
+    /// Where its descriptor is.
+    var slot: UInt16 = 0
+    // Neighbours among those that the journal has, by their commits; counted from 1 on; 0: none.
+    var newer: UInt16 = 0
+    var older: UInt16 = 0
+    /// The next one in its queue.
+    var next: UInt16 = 0
+    var state = State.free
+    /// The journal has the message as it is, or will have it with the commit that is being written.
+    var isStored = false
+    /// The journal may have a record of it.
+    var isKnown = false
+    /// The commit that is being written has the message.
+    var isWriting = false
+    /// The journal is to be told something that the commit which is being written does not have.
+    var isChanged = false
+    var isQueued = false
+  }
+
+  /// Entries, one after the other through `next`.
+  private struct Queue: BitwiseCopyable {
+    var first: UInt16 = 0
+    var last: UInt16 = 0
+  }
+
+  private var entries: Table<Entry>
+  /// The entry of the message in each slot, if it has one.
+  private var numbers: Table<UInt16>
+  private var oldest: UInt16 = 0
+  private var newest: UInt16 = 0
+  private var changed = Queue()
+  private var writing = Queue()
+  private var free: UInt16 = 0
+  /// How many entries were ever used: those behind them are free, and in no chain.
+  private var used = 0
+
+  init(entries: consuming Table<Entry>, numbers: consuming Table<UInt16>) {
+    self.entries = entries
+    self.numbers = numbers
+  }
+
+  subscript(entry: Int) -> Entry { entries[entry] }
+
+  /// The entry of the message in a slot whose descriptor says that it has one.
+  func entry(of slot: Int) -> Int { Int(numbers[slot]) }
+
+  /// The entry whose message is in the oldest commit.
+  var oldestEntry: Int? { oldest == 0 ? nil : Int(oldest) &- 1 }
+
+  // MARK: Things that happened
+
+  /// Adds the message in a slot. Returns false if there is no entry left: there will be one when the journal has
+  /// been told of a message that has ended.
+  mutating func add(_ slot: Int, serial: Counter) -> Bool {
+    guard let entry = takeFree() else { return false }
+    entries[entry] = Entry(serial: serial, slot: UInt16(truncatingIfNeeded: slot), state: .queued)
+    numbers[slot] = UInt16(truncatingIfNeeded: entry)
+    change(entry)
+    return true
+  }
+
+  /// Handles that a descriptor has moved.
+  mutating func moved(from slot: Int, to target: Int) {
+    let number = numbers[slot]
+    numbers[target] = number
+    entries[Int(number)].slot = UInt16(truncatingIfNeeded: target)
+  }
+
+  mutating func set(_ entry: Int, _ state: State) {
+    entries[entry].state = state
+    change(entry)
+  }
+
+  /// Handles that the message is another one than the journal has, or is to be written again so that the head of
+  /// the log can move on.
+  mutating func rewrite(_ entry: Int) {
+    if entries[entry].isStored { unlink(entry) }
+    change(entry)
+  }
+
+  /// Handles that a message has ended. It no longer keeps the head of the log where it is.
+  mutating func ended(_ entry: Int) {
+    if entries[entry].isStored { unlink(entry) }
+    entries[entry].state = .ended
+    change(entry)
+  }
+
+  // MARK: A commit
+
+  /// The entry about which the journal is to be told next.
+  var nextChange: Int? { changed.first == 0 ? nil : Int(changed.first) &- 1 }
+
+  /// Handles that nothing has to be said about `nextChange`, whose message has ended before the journal had it.
+  mutating func forget() {
+    guard let entry = nextChange else { return }
+    Self.removeFirst(&changed, &entries)
+    putFree(entry)
+  }
+
+  /// Handles that the commit which begins at `place` has what is to be said about `nextChange`, and whether the
+  /// message itself is a part of that.
+  mutating func told(withMessage: Bool, place: UInt32) {
+    guard let entry = nextChange else { return }
+    Self.removeFirst(&changed, &entries)
+    entries[entry].isChanged = false
+    if withMessage {
+      entries[entry].place = place
+      entries[entry].isWriting = true
+      link(entry)
+    }
+    Self.append(entry, &writing, &entries)
+  }
+
+  /// Handles that the commit is durable, or has failed.
+  mutating func written(_ isDurable: Bool) {
+    while writing.first != 0 {
+      let entry = Int(writing.first) &- 1
+      Self.removeFirst(&writing, &entries)
+      if !isDurable {
+        if entries[entry].isWriting, entries[entry].isStored { unlink(entry) }
+        entries[entry].isChanged = true
+      }
+      entries[entry].isWriting = false
+      if entries[entry].isChanged {
+        Self.append(entry, &changed, &entries)
+      } else {
+        entries[entry].isQueued = false
+        if entries[entry].state == .ended { putFree(entry) }
+      }
+    }
+  }
+
+  private mutating func change(_ entry: Int) {
+    entries[entry].isChanged = true
+    guard !entries[entry].isQueued else { return }
+    entries[entry].isQueued = true
+    Self.append(entry, &changed, &entries)
+  }
+
+  // MARK: Queues and chains
+
+  private static func append(_ entry: Int, _ queue: inout Queue, _ entries: inout Table<Entry>) {
+    let number = UInt16(truncatingIfNeeded: entry &+ 1)
+    entries[entry].next = 0
+    if queue.last == 0 { queue.first = number } else { entries[Int(queue.last) &- 1].next = number }
+    queue.last = number
+  }
+
+  private static func removeFirst(_ queue: inout Queue, _ entries: inout Table<Entry>) {
+    queue.first = entries[Int(queue.first) &- 1].next
+    if queue.first == 0 { queue.last = 0 }
+  }
+
+  private mutating func takeFree() -> Int? {
+    if free != 0 {
+      let entry = Int(free) &- 1
+      free = entries[entry].next
+      return entry
+    }
+    guard used < entries.count else { return nil }
+    defer { used &+= 1 }
+    return used
+  }
+
+  private mutating func putFree(_ entry: Int) {
+    entries[entry].state = .free
+    entries[entry].next = free
+    free = UInt16(truncatingIfNeeded: entry &+ 1)
+  }
+
+  /// Makes an entry the newest of those that the journal has.
+  private mutating func link(_ entry: Int) {
+    if entries[entry].isStored { unlink(entry) }
+    let number = UInt16(truncatingIfNeeded: entry &+ 1)
+    entries[entry].isStored = true
+    entries[entry].isKnown = true
+    entries[entry].newer = 0
+    entries[entry].older = newest
+    if newest == 0 { oldest = number } else { entries[Int(newest) &- 1].newer = number }
+    newest = number
+  }
+
+  private mutating func unlink(_ entry: Int) {
+    let (newer, older) = (entries[entry].newer, entries[entry].older)
+    entries[entry].isStored = false
+    if older == 0 { oldest = newer } else { entries[Int(older) &- 1].newer = newer }
+    if newer == 0 { newest = older } else { entries[Int(newer) &- 1].older = older }
+  }
+}
