@@ -47,7 +47,7 @@ let package = Package(
     module("Storage"),
     module("Journal", "Storage"),
     module("MQTTWire", "Storage"),
-    module("MQTTSession", "Storage", "MQTTWire"),
+    module("MQTTSession", "Storage", "Journal", "MQTTWire"),
     module("Platform", "CPlatform"),
     module("Transports", "CTLSEngine", "Storage", "Platform"),
     module("Driver", "Storage", "Platform", "Transports"),
@@ -68,7 +68,8 @@ let package = Package(
     tests("StorageTests", of: "Storage", "Storage", "TestSupport"),
     tests(
       "MQTTWireTests", of: "MQTTWire", excluding: ["Vectors"], "MQTTWire", "Storage", "TestSupport"),
-    tests("MQTTSessionTests", of: "MQTTSession", "MQTTSession", "MQTTWire", "Storage", "TestSupport"),
+    tests(
+      "MQTTSessionTests", of: "MQTTSession", "MQTTSession", "MQTTWire", "Journal", "Storage", "TestSupport"),
     tests("TransportsTests", of: "Transports", "Transports", "TestSupport"),
     tests(
       "DriverTests", of: "Driver", "Driver", "Transports", "Platform", "Storage", "CTLSEngine", "TestSupport"),

@@ -2,7 +2,8 @@ public import Storage
 
 /// The records since the last commit, in the blocks in which they will be written.
 public struct Commit: ~Copyable {
-  private var blocks: Region
+  /// Recovery reads into them, before there is a commit.
+  public var blocks: Region
   /// How many bytes of records it has.
   public private(set) var count = 0
 

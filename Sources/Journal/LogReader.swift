@@ -7,7 +7,7 @@ public import Storage
 /// One commit is written at a time. So what is not whole behind the last whole commit is the one that was
 /// being written when the power failed: it is left out and counted. What is not whole before it was durable
 /// once: that is corruption, which is never passed over.
-public struct LogReader: ~Copyable {
+public struct LogReader: BitwiseCopyable {
   public enum Step: BitwiseCopyable {
     /// Read `count` blocks of the file from `block` on to `offset` of the buffer.
     case read(block: UInt32, count: UInt32, offset: Int)
@@ -53,7 +53,8 @@ public struct LogReader: ~Copyable {
 
   private let salt: Salt
   private let ring: Ring
-  private var buffer: Region
+  /// How many blocks the buffer has room for.
+  private let capacity: UInt32
   private var phase: Phase
   // The blocks that the buffer has, or is about to have: `count` from `first` on, of which `loaded` were
   // read.
@@ -67,48 +68,42 @@ public struct LogReader: ~Copyable {
   private var last = LogPosition.beginning
   private var failures: UInt32 = 0
   private var head = LogPosition.beginning
-  /// The last block of the commit that was read last.
+  /// The last block of the commit that was read last, and of the last one that was not read again.
   private var previous: LogPosition? = nil
+  private var lastRead: LogPosition? = nil
   /// The next place where commits failed, and where reading goes on when it was found.
   private var gap: Gap? = nil
   private var resumption = LogPosition.beginning
+  /// Commits are read one by one, as the caller asks for them.
+  private var isReadingOne = false
 
   /// How many blocks there are of a commit that was being written when the power failed.
   public private(set) var torn: UInt32 = 0
   public private(set) var commits: UInt32 = 0
 
-  /// The caller guarantees that `buffer` has a whole number of blocks, at least one.
-  public init(_ superblock: Superblock, buffer: consuming Region) {
-    precondition(buffer.count >= Block.size && buffer.count % Block.size == 0)
+  /// `capacity` is how many blocks the buffer has room for, at least 1.
+  public init(_ superblock: Superblock, capacity: UInt32) {
+    precondition(capacity > 0)
+    self.capacity = capacity
     salt = superblock.salt
     ring = Ring(count: superblock.blocks)
-    self.buffer = buffer
     phase = .scanning(place: 0)
-    load(LogPosition.beginning, min(ring.count, UInt32(truncatingIfNeeded: self.buffer.count / Block.size)))
-  }
-
-  public var bytes: Span<UInt8> {
-    @_lifetime(borrow self)
-    borrowing get { buffer.bytes }
-  }
-
-  public var mutableBytes: MutableSpan<UInt8> {
-    @_lifetime(&self)
-    mutating get { buffer.mutableBytes }
+    load(LogPosition.beginning, min(ring.count, capacity))
   }
 
   /// Returns what is to be done next. It is bounded: the ring is read at most three times.
-  public mutating func next() -> Step {
+  /// `buffer` is the same each time, and has what was read.
+  public mutating func next(_ buffer: inout Region) -> Step {
     while true {
       if loaded < count { return readRequest }
       switch phase {
-      case .scanning(let place): scanned(place)
-      case .checkingNewest: checkedNewest()
-      case .findingLast: foundLast()
-      case .checkingLast: checkedLast()
+      case .scanning(let place): scanned(place, buffer)
+      case .checkingNewest: checkedNewest(buffer)
+      case .findingLast: foundLast(buffer)
+      case .checkingLast: checkedLast(buffer)
       case .replaying(let consumed):
-        if let records = replay(from: consumed) { return .records(records) }
-      case .findingGap: searchedGap()
+        if let records = replay(from: consumed, &buffer) { return .records(records) }
+      case .findingGap: searchedGap(buffer)
       case .ended: return .end
       case .failed(let mistake): return .failed(mistake)
       }
@@ -124,15 +119,11 @@ public struct LogReader: ~Copyable {
   /// Where the next commit goes, after `end`.
   public var space: LogSpace {
     LogSpace(
-      salt, ring, next: nextPosition, last: previous, durableHead: commits > 0 ? head : nextPosition,
+      salt, ring, next: nextPosition, last: lastRead, durableHead: commits > 0 ? head : nextPosition,
       failures: failures &+ (torn > 0 ? 1 : 0))
   }
 
-  public consuming func takeBuffer() -> Region { buffer }
-
   // MARK: Loading
-
-  private var capacity: UInt32 { UInt32(truncatingIfNeeded: buffer.count / Block.size) }
 
   private mutating func load(_ first: LogPosition, _ count: UInt32) {
     self.first = first
@@ -151,7 +142,7 @@ public struct LogReader: ~Copyable {
 
   private func offset(of index: UInt32) -> Int { Int(truncatingIfNeeded: index) &* Block.size }
 
-  private borrowing func header(_ index: UInt32) -> BlockHeader? {
+  private func header(_ index: UInt32, _ buffer: borrowing Region) -> BlockHeader? {
     let block = buffer.bytes(at: offset(of: index), count: Block.size)
     let position = ring.advanced(first, by: index)
     guard let header = BlockHeader(block), header.salt == salt, header.position.place == position.place else {
@@ -161,9 +152,9 @@ public struct LogReader: ~Copyable {
   }
 
   /// Returns whether the blocks from one of those in the buffer on are one whole commit, and all there.
-  private borrowing func isCommit(from start: UInt32, count size: UInt32) -> Bool {
+  private func isCommit(from start: UInt32, count size: UInt32, _ buffer: borrowing Region) -> Bool {
     for index in 0..<size {
-      guard let header = header(start &+ index),
+      guard let header = header(start &+ index, buffer),
         header.position == ring.advanced(first, by: start &+ index), UInt32(header.index) == index,
         UInt32(header.count) == size,
         header.isWhole(buffer.bytes(at: offset(of: start &+ index), count: Block.size))
@@ -174,9 +165,9 @@ public struct LogReader: ~Copyable {
 
   // MARK: Finding the last commit
 
-  private mutating func scanned(_ place: UInt32) {
+  private mutating func scanned(_ place: UInt32, _ buffer: borrowing Region) {
     for index in 0..<count {
-      guard let header = header(index) else { continue }
+      guard let header = header(index, buffer) else { continue }
       if let newest, header.position < newest.position { continue }
       newest = header
     }
@@ -199,11 +190,11 @@ public struct LogReader: ~Copyable {
     load(first, UInt32(header.count))
   }
 
-  private mutating func checkedNewest() {
+  private mutating func checkedNewest(_ buffer: borrowing Region) {
     guard let newest else { return phase = .ended }
-    if isCommit(from: 0, count: count) { return begin(newest) }
+    if isCommit(from: 0, count: count, buffer) { return begin(newest) }
     for index in 0..<count {
-      if let header = header(index), header.position == ring.advanced(first, by: index) { torn &+= 1 }
+      if let header = header(index, buffer), header.position == ring.advanced(first, by: index) { torn &+= 1 }
     }
     // The first commit of all was being written.
     guard newest.back > 0 else { return phase = .ended }
@@ -212,15 +203,15 @@ public struct LogReader: ~Copyable {
     load(end, 1)
   }
 
-  private mutating func foundLast() {
-    guard let header = header(0), header.position == first, header.index == header.count &- 1 else {
+  private mutating func foundLast(_ buffer: borrowing Region) {
+    guard let header = header(0, buffer), header.position == first, header.index == header.count &- 1 else {
       return phase = .failed(.corrupt)
     }
     check(header, otherwise: .checkingLast)
   }
 
-  private mutating func checkedLast() {
-    guard isCommit(from: 0, count: count), let header = header(count &- 1) else {
+  private mutating func checkedLast(_ buffer: borrowing Region) {
+    guard isCommit(from: 0, count: count, buffer), let header = header(count &- 1, buffer) else {
       return phase = .failed(.corrupt)
     }
     begin(header)
@@ -233,6 +224,16 @@ public struct LogReader: ~Copyable {
     guard let head = ring.before(first, by: header.head) else { return phase = .failed(.corrupt) }
     self.head = head
     seek(head)
+  }
+
+  /// After `end`: reads the commit again that begins at a place, and no other.
+  public mutating func read(commitAt place: UInt32) {
+    let age = place <= last.place ? last.place &- place : ring.count &- (place &- last.place)
+    guard let position = ring.before(last, by: age) else { return phase = .failed(.corrupt) }
+    isReadingOne = true
+    previous = nil
+    gap = nil
+    seek(position)
   }
 
   // MARK: Reading records
@@ -249,9 +250,9 @@ public struct LogReader: ~Copyable {
   }
 
   /// Returns the records of the next commit; `nil` if blocks have to be read, or there is none.
-  private mutating func replay(from consumed: UInt32) -> ByteRange? {
+  private mutating func replay(from consumed: UInt32, _ buffer: inout Region) -> ByteRange? {
     if let previous, consumed > 0 || previous == gap?.start {
-      if previous == last {
+      if previous == last || isReadingOne {
         phase = .ended
         return nil
       }
@@ -266,11 +267,11 @@ public struct LogReader: ~Copyable {
       seek(position)
       return nil
     }
-    guard let header = header(consumed), header.position == position, header.index == 0 else {
+    guard let header = header(consumed, buffer), header.position == position, header.index == 0 else {
       phase = .failed(.corrupt)
       return nil
     }
-    if header.failures != failures, gap == nil {
+    if header.failures != failures, gap == nil, !isReadingOne {
       findGap(from: position)
       return nil
     }
@@ -279,15 +280,16 @@ public struct LogReader: ~Copyable {
       if consumed > 0 { seek(position) } else { phase = .failed(size > capacity ? .buffer : .corrupt) }
       return nil
     }
-    guard isCommit(from: consumed, count: size) else {
+    guard isCommit(from: consumed, count: size, buffer) else {
       phase = .failed(.corrupt)
       return nil
     }
     self.position = position
     previous = ring.advanced(position, by: size &- 1)
+    if !isReadingOne { lastRead = previous }
     commits &+= 1
     phase = .replaying(consumed: consumed &+ size)
-    return joinRecords(from: consumed, count: size)
+    return joinRecords(from: consumed, count: size, &buffer)
   }
 
   // MARK: Gaps
@@ -301,10 +303,10 @@ public struct LogReader: ~Copyable {
 
   /// Behind a gap may be several commits that follow the same one, of which all but the one with the most
   /// failures before it have failed as well.
-  private mutating func searchedGap() {
+  private mutating func searchedGap(_ buffer: borrowing Region) {
     for index in 0..<count {
       let position = ring.advanced(first, by: index)
-      guard let header = header(index), header.position == position, header.index == 0, header.back > 1,
+      guard let header = header(index, buffer), header.position == position, header.index == 0, header.back > 1,
         let start = ring.before(position, by: header.back)
       else { continue }
       if let gap, gap.start < start || (gap.start == start && gap.failures > header.failures) { continue }
@@ -320,11 +322,13 @@ public struct LogReader: ~Copyable {
   }
 
   /// Moves the bodies of a commit together, behind the header of its first block.
-  private mutating func joinRecords(from index: UInt32, count size: UInt32) -> ByteRange {
+  private func joinRecords(
+    from index: UInt32, count size: UInt32, _ buffer: inout Region
+  ) -> ByteRange {
     let start = offset(of: index) &+ BlockHeader.size
     var end = start
     for block in index..<index &+ size {
-      let used = Int(header(block)?.used ?? 0)
+      let used = Int(header(block, buffer)?.used ?? 0)
       buffer.move(from: offset(of: block) &+ BlockHeader.size, to: end, count: used)
       end &+= used
     }

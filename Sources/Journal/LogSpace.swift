@@ -32,6 +32,11 @@ public struct LogSpace: BitwiseCopyable {
     failures = 0
   }
 
+  /// That of no file.
+  public static var none: LogSpace {
+    LogSpace(Superblock(salt: Salt(low: 0, high: 0), blocks: 1, owner: Salt(low: 0, high: 0)))
+  }
+
   /// What recovery has found.
   init(
     _ salt: Salt, _ ring: Ring, next: LogPosition, last: LogPosition?, durableHead: LogPosition,
@@ -54,6 +59,21 @@ public struct LogSpace: BitwiseCopyable {
 
   /// How many blocks of the ring would be in use behind a head.
   public func used(from head: LogPosition) -> UInt32 { ring.distance(from: head, to: next) ?? ring.count }
+
+  /// Returns how many blocks before the next commit the block at a place of the ring was written; 0: it is the first
+  /// of that commit.
+  public func age(of place: UInt32) -> UInt32 {
+    place <= next.place ? next.place &- place : ring.count &- (place &- next.place)
+  }
+
+  /// The position of a block that was written so many blocks before the next commit.
+  public func position(age: UInt32) -> LogPosition { ring.before(next, by: age) ?? .beginning }
+
+  /// The oldest block that recovery needs now.
+  public var head: LogPosition { durableHead }
+
+  /// How many blocks the ring has.
+  public var blocks: UInt32 { ring.count }
 
   /// Seals a commit that goes to `next`; the caller has checked that there is room. `head`, which is not before
   /// the last one, is the oldest block that recovery needs once the commit is durable, perhaps its own first

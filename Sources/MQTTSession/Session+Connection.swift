@@ -58,6 +58,7 @@ extension Session {
   public mutating func connectionClosed() {
     connection = connection.next(.disconnected)
     control.removeAll()
+    if isJournaled { journal.change { $0.connectionLost() } }
     state.connectionLost(dropsAtMostOnce: policy.needsConnection, dropsSubscribes: policy.dropsSubscribes)
   }
 

@@ -186,6 +186,10 @@ extension Session {
   private mutating func choosePacket(at now: Instant) -> Connection.Source {
     let isConnected = connection.phase == .connected
     if isConnected {
+      if isJournaled {
+        sendReleasable()
+        if journal.element.holdsAll { return control.isEmpty ? .none : .control }
+      }
       resendPubrels()
       resubscribe()
     }

@@ -108,6 +108,8 @@ public struct Session: ~Copyable {
   var receiver: ReceiveBuffer
   var receivedAliases: ReceivedAliases
   var streamBuffer: Region
+  /// See Session+Journal.swift; empty: there is none.
+  var journal: OptionalSlot<SessionJournal>
   /// The properties of DISCONNECT.
   var disconnectProperties: Region
 
@@ -137,6 +139,11 @@ public struct Session: ~Copyable {
       topicBytes: options.aliasBytes)
     streamBuffer = block.region(plan.stream)
     disconnectProperties = block.region(plan.disconnectProperties)
+    let delay = options.journalDelay
+    journal = OptionalSlot(plan.journal, in: block, if: Feature.hasJournal) {
+      SessionJournal(
+        blocks: block.region(plan.journalBlocks), withheld: block.table(plan.withheld), delay: delay)
+    }
   }
 
   /// Completes a Client Identifier that is a template (`Connect.isClientIDTemplate`). It has to be called

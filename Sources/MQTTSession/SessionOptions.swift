@@ -65,6 +65,10 @@ public struct SessionOptions: ~Copyable, ~Escapable {
   public var streamBytes = 0
   /// Messages at a time whose payload stays in the program's memory: 0 to 65,535.
   public var references = 0
+  /// The largest commit of the journal, in bytes: a multiple of 4,096, at most 1 MiB; 0: there is no journal.
+  public var journalBatchBytes = 0
+  /// How many milliseconds a message may wait for others before it is written.
+  public var journalDelay: UInt32 = 20
 
   @_lifetime(copy connect)
   public init(connect: consuming Connect) { self.connect = connect }
@@ -124,6 +128,11 @@ public struct SessionPlan: ~Copyable {
   let responses: ArenaSlice<PendingResponses.Entry>
   let stream: ArenaSlice<UInt8>
   let references: ArenaSlice<ReferenceTable.Entry>
+  let stored: StoredMessages.Plan
+  let urgentStored: StoredMessages.Plan
+  let journal: ArenaSlice<SessionJournal>
+  let journalBlocks: ArenaSlice<UInt8>
+  let withheld: ArenaSlice<SessionJournal.Withheld>
   let noReferences: ArenaSlice<ReferenceTable.Entry>
 
   public init(_ options: borrowing SessionOptions, in plan: inout ArenaLayout) {
@@ -140,6 +149,14 @@ public struct SessionPlan: ~Copyable {
     responses = plan.reserve(options.responses, of: PendingResponses.Entry.self)
     references = plan.reserve(options.references, of: ReferenceTable.Entry.self)
     noReferences = plan.reserve(0, of: ReferenceTable.Entry.self)
+    let isJournaled = Feature.hasJournal && options.journalBatchBytes > 0
+    stored = StoredMessages.Plan(
+      messages: isJournaled ? options.outboxMessages : 0, descriptors: messages, in: &plan)
+    urgentStored = StoredMessages.Plan(
+      messages: isJournaled ? options.urgentMessages : 0, descriptors: options.urgentMessages, in: &plan)
+    journal = plan.reserve(isJournaled ? 1 : 0, of: SessionJournal.self)
+    withheld = plan.reserve(isJournaled ? options.receiveMaximum : 0, of: SessionJournal.Withheld.self)
+    journalBlocks = plan.reserve(isJournaled ? options.journalBatchBytes : 0, of: UInt8.self)
     inbox = plan.reserve(options.receiveMaximum, of: Inbox.Entry.self)
     inboxLinks = plan.reserve(Inbox.linkCount(for: options.receiveMaximum), of: UInt16.self)
     awaitingPubrel = plan.reserve(IdentifierSet.slotCount(for: options.unreleasedCapacity), of: UInt32.self)

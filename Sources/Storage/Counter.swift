@@ -2,13 +2,15 @@
 ///
 /// On armv7 the compiler takes the widening of an integer to 64 bits for an allocation and refuses it under
 /// `-no-allocations` (Swift 6.3.1). So the carry is computed here, and nowhere else.
-public struct Counter: BitwiseCopyable {
-  private(set) var low: UInt32 = 0
-  private(set) var high: UInt32 = 0
+public struct Counter: BitwiseCopyable, Equatable {
+  public private(set) var low: UInt32 = 0
+  public private(set) var high: UInt32 = 0
 
   public init() {}
 
   public init(_ value: UInt32) { low = value }
+
+  public init(value: UInt64) { self = unsafe unsafeBitCast(value, to: Counter.self) }
 
   public init(low: UInt32, high: UInt32) {
     self.low = low

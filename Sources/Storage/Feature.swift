@@ -15,6 +15,12 @@ public enum Feature {
   #else
     @inline(__always) public static var hasFallback: Bool { true }
   #endif
+  /// A journal: what was accepted survives a power cut.
+  #if WITHOUT_JOURNAL
+    @inline(__always) public static var hasJournal: Bool { false }
+  #else
+    @inline(__always) public static var hasJournal: Bool { true }
+  #endif
   /// Topic Aliases, in both directions (§3.3.2.3.4).
   #if WITHOUT_TOPIC_ALIASES
     @inline(__always) public static var hasTopicAliases: Bool { false }

@@ -8,7 +8,11 @@ public struct IdentifierSet: ~Copyable {
   /// In a hash table: 0 is free; otherwise the identifier, and the mark above it. In a bitmap: the bits of
   /// 32 identifiers.
   private var slots: Table<UInt32>
-  private var identifiers: UInt16 = 0
+  private var identifiers: UInt16 = 0 {
+    didSet { changes &+= 1 }
+  }
+  /// Counts what was added and removed; wraps.
+  public private(set) var changes: UInt32 = 0
   private(set) var marked: UInt16 = 0
   /// How many are not in the slot where they belong, because it was taken.
   private var displaced: UInt16 = 0
@@ -89,6 +93,26 @@ public struct IdentifierSet: ~Copyable {
 
   private mutating func clear() {
     for slot in 0..<slots.count { slots[slot] = 0 }
+  }
+
+  // MARK: All of them
+
+  /// Returns an identifier, and moves `cursor` on, which begins at 0; `nil`: there are no more. Their order is any.
+  public func next(after cursor: inout Int) -> UInt16? {
+    if isMap {
+      while cursor < 65_535 {
+        cursor &+= 1
+        let identifier = UInt16(truncatingIfNeeded: cursor)
+        if contains(identifier) { return identifier }
+      }
+      return nil
+    }
+    while cursor < slots.count {
+      let entry = slots[cursor]
+      cursor &+= 1
+      if entry != 0 { return UInt16(truncatingIfNeeded: entry) }
+    }
+    return nil
   }
 
   // MARK: The map

@@ -53,6 +53,7 @@ extension Session {
     state.inbox.connected(
       version, sessionPresent: sessionPresent, isKnown: isKnown,
       endsWithConnection: identity.cleanStart || connection.limits.sessionExpiry == 0)
+    if isJournaled, !sessionPresent { forgetSession() }
     arrival.event.set(
       .connected(
         ConnectedEvent(

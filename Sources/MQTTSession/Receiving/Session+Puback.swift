@@ -60,7 +60,8 @@ extension Session {
 
   @inline(__always)
   private mutating func receivedPlainPubrel(_ identifier: PacketIdentifier) -> Bool {
-    guard !DropIn.isOn, control.hasRoom, !state.inbox.hasPending, state.inbox.receivedPubrel(identifier)
+    guard !DropIn.isOn, !isJournaled, control.hasRoom, !state.inbox.hasPending,
+      state.inbox.receivedPubrel(identifier)
     else {
       return false
     }
@@ -120,7 +121,11 @@ extension Session {
   mutating func handle(pubrel packet: Acknowledgement, _ header: FixedHeader) {
     if state.inbox.isUnacknowledged(packet.identifier) { return violate(.handshake) }
     let isKnown = state.inbox.receivedPubrel(packet.identifier)
-    appendAcknowledgement(.pubcomp, packet.identifier, isKnown ? .success : .packetIdentifierNotFound)
+    if isJournaled, hasInboundNews {
+      journal.change { $0.withhold(packet.identifier, isKnown: isKnown) }
+    } else {
+      appendAcknowledgement(.pubcomp, packet.identifier, isKnown ? .success : .packetIdentifierNotFound)
+    }
     // The drop-in has kept the message until now, by its identifier.
     makePending(
       packet, cookie: DropIn.isOn ? Counter(UInt32(packet.identifier.rawValue)).uint64 : 0, header)

@@ -18,7 +18,7 @@ extension Session {
       // Nothing may be missing of a message larger than the buffer.
       guard !receiver.isEmpty || arrival.hasLarge else { return }
       parseAcknowledgements()
-      if !control.hasRoom, connection.phase != .peerClosed, !receiver.isEmpty {
+      if !control.hasRoom || !journalHasRoom, connection.phase != .peerClosed, !receiver.isEmpty {
         arrival.blockage = .controlQueueFull
         return
       }

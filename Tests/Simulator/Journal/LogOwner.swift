@@ -144,18 +144,19 @@ struct Recovered {
   init(_ image: [UInt8], bufferBlocks: Int) throws(LogReader.Mistake) {
     guard let superblock = Self.superblock(image) else { throw .corrupt }
     let memory = Memory(bufferBlocks * Block.size)
-    var reader = LogReader(superblock, buffer: memory.region(bufferBlocks * Block.size))
+    var buffer = memory.region(bufferBlocks * Block.size)
+    var reader = LogReader(superblock, capacity: UInt32(bufferBlocks))
     reading: while true {
-      switch reader.next() {
+      switch reader.next(&buffer) {
       case .read(let block, let count, let offset):
         let start = Int(block) * Block.size
-        var bytes = reader.mutableBytes
+        var bytes = buffer.mutableBytes
         for index in 0..<Int(count) * Block.size { bytes[offset + index] = image[start + index] }
         reader.wasRead()
       case .records(let range):
         var records = RecordReader(range)
-        while let record = records.next(reader.bytes) {
-          let body = reader.bytes.extracting(record.body.range).array
+        while let record = records.next(buffer.bytes) {
+          let body = buffer.bytes.extracting(record.body.range).array
           values[record.subject] = record.kind == LogOwner.set ? body : nil
           positions[record.subject] = record.kind == LogOwner.set ? reader.position : nil
         }

@@ -60,19 +60,20 @@ final class LogFile {
     values: [UInt8], torn: UInt32, space: LogSpace
   ) {
     let memory = Memory(bufferBlocks * Block.size)
-    var reader = LogReader(superblock, buffer: memory.region(bufferBlocks * Block.size))
+    var buffer = memory.region(bufferBlocks * Block.size)
+    var reader = LogReader(superblock, capacity: UInt32(bufferBlocks))
     var values: [UInt8] = []
     for _ in 0..<10_000 {
-      switch reader.next() {
+      switch reader.next(&buffer) {
       case .read(let block, let count, let offset):
         let start = Int(block) * Block.size
-        var target = reader.mutableBytes
+        var target = buffer.mutableBytes
         for index in 0..<Int(count) * Block.size { target[offset + index] = bytes[start + index] }
         reader.wasRead()
       case .records(let range):
         var records = RecordReader(range)
-        while let record = records.next(reader.bytes) {
-          let body = reader.bytes.extracting(record.body.range).array
+        while let record = records.next(buffer.bytes) {
+          let body = buffer.bytes.extracting(record.body.range).array
           precondition(record.kind == 1 && body.allSatisfy { $0 == UInt8(record.subject) })
           values.append(UInt8(record.subject))
         }

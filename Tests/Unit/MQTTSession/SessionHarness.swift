@@ -1,3 +1,4 @@
+import Journal
 import MQTTSession
 import MQTTWire
 import Storage
@@ -50,6 +51,9 @@ final class SessionHarness {
     var connectBytes = 0
     var repeatsExactlyOnce = false
     var dropsSubscribes = false
+    /// 0: there is no journal.
+    var journalBlocks = 0
+    var journalDelay: UInt32 = 0
   }
 
   /// The version that was asked for.
@@ -163,6 +167,8 @@ final class SessionHarness {
     options.connectBytes = asked.connectBytes
     options.repeatsExactlyOnce = asked.repeatsExactlyOnce
     options.dropsSubscribes = asked.dropsSubscribes
+    options.journalBatchBytes = asked.journalBlocks * Block.size
+    options.journalDelay = asked.journalDelay
     return body(options)
   }
 

@@ -11,6 +11,7 @@ struct StoredMessages: ~Copyable {
   /// What is known of a message.
   enum State: UInt8, BitwiseCopyable {
     case free
+    /// It can still get another Packet Identifier.
     case queued
     /// It has a Packet Identifier that no longer changes.
     case bound
@@ -32,6 +33,8 @@ struct StoredMessages: ~Copyable {
     /// The next one in its queue.
     var next: UInt16 = 0
     var state = State.free
+    /// The state that the commit which is being written has, or had.
+    var toldState = State.free
     /// The journal has the message as it is, or will have it with the commit that is being written.
     var isStored = false
     /// The journal may have a record of it.
@@ -43,26 +46,46 @@ struct StoredMessages: ~Copyable {
     var isQueued = false
   }
 
+  /// Where its parts are in the caller's block.
+  struct Plan: BitwiseCopyable {
+    let slot: ArenaSlice<StoredMessages>
+    let entries: ArenaSlice<Entry>
+    let numbers: ArenaSlice<UInt16>
+
+    /// There are more entries than messages: one of a message that has ended is free when the journal knows that.
+    init(messages: Int, descriptors: Int, in plan: inout ArenaLayout) {
+      slot = plan.reserve(min(messages, 1), of: StoredMessages.self)
+      entries = plan.reserve(min(messages &+ messages / 2, 65_535), of: Entry.self)
+      numbers = plan.reserve(messages > 0 ? descriptors : 0, of: UInt16.self)
+    }
+  }
+
   /// Entries, one after the other through `next`.
   private struct Queue: BitwiseCopyable {
     var first: UInt16 = 0
     var last: UInt16 = 0
   }
 
-  private var entries: Table<Entry>
+  var entries: Table<Entry>
   /// The entry of the message in each slot, if it has one.
-  private var numbers: Table<UInt16>
-  private var oldest: UInt16 = 0
+  var numbers: Table<UInt16>
+  var oldest: UInt16 = 0
   private var newest: UInt16 = 0
   private var changed = Queue()
   private var writing = Queue()
   private var free: UInt16 = 0
   /// How many entries were ever used: those behind them are free, and in no chain.
-  private var used = 0
+  var used = 0
 
   init(entries: consuming Table<Entry>, numbers: consuming Table<UInt16>) {
     self.entries = entries
     self.numbers = numbers
+  }
+
+  static func slot(_ plan: Plan, in block: borrowing Arena) -> OptionalSlot<StoredMessages> {
+    OptionalSlot(plan.slot, in: block, if: Feature.hasJournal) {
+      StoredMessages(entries: block.table(plan.entries), numbers: block.table(plan.numbers))
+    }
   }
 
   subscript(entry: Int) -> Entry { entries[entry] }
@@ -129,6 +152,7 @@ struct StoredMessages: ~Copyable {
     guard let entry = nextChange else { return }
     Self.removeFirst(&changed, &entries)
     entries[entry].isChanged = false
+    entries[entry].toldState = entries[entry].state
     if withMessage {
       entries[entry].place = place
       entries[entry].isWriting = true
@@ -137,23 +161,24 @@ struct StoredMessages: ~Copyable {
     Self.append(entry, &writing, &entries)
   }
 
-  /// Handles that the commit is durable, or has failed.
-  mutating func written(_ isDurable: Bool) {
-    while writing.first != 0 {
-      let entry = Int(writing.first) &- 1
-      Self.removeFirst(&writing, &entries)
-      if !isDurable {
-        if entries[entry].isWriting, entries[entry].isStored { unlink(entry) }
-        entries[entry].isChanged = true
-      }
-      entries[entry].isWriting = false
-      if entries[entry].isChanged {
-        Self.append(entry, &changed, &entries)
-      } else {
-        entries[entry].isQueued = false
-        if entries[entry].state == .ended { putFree(entry) }
-      }
+  /// Handles for the next entry that the commit had that it is durable, or has failed. Returns the entry; `nil`:
+  /// there are no more.
+  mutating func takeWritten(_ isDurable: Bool) -> Int? {
+    guard writing.first != 0 else { return nil }
+    let entry = Int(writing.first) &- 1
+    Self.removeFirst(&writing, &entries)
+    if !isDurable {
+      if entries[entry].isWriting, entries[entry].isStored { unlink(entry) }
+      entries[entry].isChanged = true
     }
+    entries[entry].isWriting = false
+    if entries[entry].isChanged {
+      Self.append(entry, &changed, &entries)
+    } else {
+      entries[entry].isQueued = false
+      if entries[entry].state == .ended { putFree(entry) }
+    }
+    return entry
   }
 
   private mutating func change(_ entry: Int) {
@@ -188,14 +213,14 @@ struct StoredMessages: ~Copyable {
     return used
   }
 
-  private mutating func putFree(_ entry: Int) {
+  mutating func putFree(_ entry: Int) {
     entries[entry].state = .free
     entries[entry].next = free
     free = UInt16(truncatingIfNeeded: entry &+ 1)
   }
 
   /// Makes an entry the newest of those that the journal has.
-  private mutating func link(_ entry: Int) {
+  mutating func link(_ entry: Int) {
     if entries[entry].isStored { unlink(entry) }
     let number = UInt16(truncatingIfNeeded: entry &+ 1)
     entries[entry].isStored = true

@@ -63,6 +63,22 @@ public struct MessageFlags: BitwiseCopyable {
   func contains(_ flag: Flag) -> Bool { bits & flag.bit != 0 }
 
   @inline(__always)
+  func containsAny(_ one: Flag, _ other: Flag, _ third: Flag, _ fourth: Flag, _ fifth: Flag) -> Bool {
+    bits & (one.bit | other.bit | third.bit | fourth.bit | fifth.bit) != 0
+  }
+
+  /// Those that belong to the message, wherever it is: what a journal keeps of them.
+  var ofMessage: UInt32 { bits & Self.keptBits }
+
+  private static var keptBits: UInt32 {
+    qosBits | Flag.expires.bit | Flag.isExpendable.bit | Flag.hasProperties.bit | Flag.retain.bit
+      | Flag.isLatest.bit | Flag.isQuiet.bit
+  }
+
+  /// What a journal has kept.
+  init(kept: UInt32) { bits = kept & Self.keptBits }
+
+  @inline(__always)
   mutating func set(_ flag: Flag, _ isSet: Bool) {
     if isSet { bits |= flag.bit } else { bits &= ~flag.bit }
   }
@@ -102,6 +118,12 @@ extension MessageFlags.Flag {
   static var isLatest: Self { Self(bit: 1 << 15, if: Feature.hasOverflow) }
   /// Its payload is in the program's memory; `tag` is its index in `references`.
   static var isReference: Self { Self(bit: 1 << 17, if: Feature.hasReferences) }
+  /// The journal has looked at it.
+  static var isConsidered: Self { Self(bit: 1 << 18, if: Feature.hasJournal) }
+  /// It has an entry in `stored`.
+  static var isStored: Self { Self(bit: 1 << 19, if: Feature.hasJournal) }
+  /// Of QoS 2, in an outbox with a journal: that has the message and its Packet Identifier, so it may be sent.
+  static var mayLeave: Self { Self(bit: 1 << 20, if: Feature.hasJournal) }
   /// No completion if all goes well.
   static var isQuiet: Self { Self(bit: 1 << 16) }
 }

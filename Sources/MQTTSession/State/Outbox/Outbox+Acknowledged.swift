@@ -43,8 +43,8 @@ extension Outbox {
     case .sendPubrel:
       descriptors[slot].state = .pubrelSent
       descriptors[slot].serverReason = reasonCode
-      return .pubrel(.success)
-    case .resendPubrel: return .pubrel(.success)
+      return holdsPubrel(slot) ? .nothing : .pubrel(.success)
+    case .resendPubrel: return holdsPubrel(slot) ? .nothing : .pubrel(.success)
     case .wait: return .nothing
     case .unknown: return unknown(packet)
     case .violation: return .violation

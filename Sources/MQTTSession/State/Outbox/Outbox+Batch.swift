@@ -32,7 +32,7 @@ extension Outbox {
     let added = unsent &- windowCount
     guard Feature.hasFastPaths, batch.count >= unsent, added > 0 else { return false }
     if batch.kind == .acknowledged {
-      guard quota.left >= added else { return false }
+      guard quota.left >= added, !isJournaled else { return false }
       quota.left &-= added
     }
     if windowCount == 0 {

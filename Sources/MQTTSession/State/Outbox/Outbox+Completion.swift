@@ -18,7 +18,9 @@ extension Outbox {
     count(result)
     var flags = descriptors[slot].flags
     openBytes &-= descriptors[slot].size
-    if flags.containsAny(.hasNoTopic, .isStream, .isReference, .isExpendable) { flags = freeParts(of: slot) }
+    if flags.containsAny(.hasNoTopic, .isStream, .isReference, .isExpendable, .isStored) {
+      flags = freeParts(of: slot)
+    }
     let isUnwanted =
       result.isAsAsked ? flags.containsAny(.isDismissed, .isQuiet) : flags.contains(.isDismissed)
     if isUnwanted {
@@ -47,6 +49,10 @@ extension Outbox {
     if message.flags.contains(.isStream) { stream = nil }
     if message.flags.contains(.isReference) { giveBack(message.tag) }
     if message.flags.contains(.isExpendable) { removeExpendable(slot) }
+    if message.flags.contains(.isStored) {
+      stored.element.ended(stored.element.entry(of: slot))
+      descriptors[slot].flags.set(.isStored, false)
+    }
     return descriptors[slot].flags
   }
 
@@ -230,6 +236,7 @@ extension Outbox {
     var completed = message
     completed.offset = UInt32(truncatingIfNeeded: bytes.tail)
     completed.length = 0
+    completed.flags.set(.isStored, false)
     completed.state = .completed
     completed.result = result
     completed.serverReason = reasonCode

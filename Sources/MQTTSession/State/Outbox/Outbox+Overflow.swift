@@ -162,6 +162,7 @@ extension Outbox {
     shrinkWindow(&quota)
     if needsCompletion, ensureDescriptor() { slot = waiting(publish.topic)?.newest ?? slot }
     removeExpendable(slot)
+    let wasStored = message.flags.contains(.isStored)
     count(.replaced)
     if needsCompletion { appendCompletion(of: descriptors[slot], .replaced) }
     openBytes &+= size &- message.size
@@ -171,6 +172,7 @@ extension Outbox {
       flags, cookie: options.cookie, offset: offset, size: size, since: now, version: version)
     encode(publish, identifier, at: offset, size: size, version: version)
     annotate(slot, options, publish, tailBefore: bytes.tail, version: version)
+    if isJournaled { replaced(slot, wasStored: wasStored) }
     return true
   }
 

@@ -83,6 +83,9 @@ extension Outbox {
         continue
       }
       if target < index {
+        if message.flags.contains(.isStored) {
+          stored.element.moved(from: descriptors.slot(at: index), to: slot)
+        }
         descriptors[slot] = message
         setIdentifier(slot, identifier(at: target))
         if streamIndex == index { stream?.slot = slot }
@@ -135,7 +138,7 @@ extension Outbox {
     return descriptors.index(of: slot) > gap ? descriptors[slot].expiresAt : link
   }
 
-  private mutating func setIdentifier(_ slot: Int, _ identifier: PacketIdentifier) {
+  mutating func setIdentifier(_ slot: Int, _ identifier: PacketIdentifier) {
     let message = descriptors[slot]
     guard message.state.isOpen, message.qos != .atMostOnce else { return }
     var position = topicOffset(message)

@@ -77,7 +77,7 @@ extension Outbox {
       setDuplicateFlag(message, true)
       descriptors[slot].state = .queued
     case (.pubrelSent, _) where sessionPresent || DropIn.isOn:
-      descriptors[slot].flags.set(.needsPubrel, true)
+      descriptors[slot].flags.set(.needsPubrel, !holdsPubrel(slot))
     case (.sent, false) where isRepeated:
       // In a new session it is a new message. But it may have arrived, so it is no longer expendable.
       setDuplicateFlag(message, DropIn.isOn)

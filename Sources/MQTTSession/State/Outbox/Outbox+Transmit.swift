@@ -95,6 +95,7 @@ extension Outbox {
         stepOver()
         continue
       }
+      if isJournaled, waitsForJournal(packet) { return }
       guard range.allows(age: age(packet), isResend: resends > 0 && hasDuplicateFlag(packet)) else { return }
       let offset = packet.start
       let endsWindow = packet.flags.containsAny(.isStream, .needsTopic, .isReference)

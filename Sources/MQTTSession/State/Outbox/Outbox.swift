@@ -120,6 +120,9 @@ public struct Outbox: ~Copyable {
   var latest: LatestChains
   /// The seconds in which messages expire, by slot.
   var expiries: SlotMinima
+  /// See Outbox+Journal.swift; empty: there is no journal.
+  var stored: OptionalSlot<StoredMessages>
+  var nextSerial = Counter()
 
   // The completed messages, in the order in which that happened, linked through `link`.
   var firstCompleted: UInt32 = Outbox.none
@@ -141,13 +144,15 @@ public struct Outbox: ~Copyable {
   init(
     bytes: consuming Region, descriptors: consuming Table<Descriptor>, prefix: consuming Region,
     aliases: consuming SentAliases, references: consuming ReferenceTable, latest: consuming LatestChains,
-    expiries: consuming Table<UInt32>, messages: Int, identifiers: IdentifierRange, random: UInt16
+    expiries: consuming Table<UInt32>, stored: consuming OptionalSlot<StoredMessages>, messages: Int,
+    identifiers: IdentifierRange, random: UInt16
   ) {
     precondition(descriptors.count <= identifiers.count && messages <= descriptors.count)
     messageCapacity = messages
     fullAt = messages
     self.expiries = SlotMinima(expiries, slots: descriptors.count)
     self.latest = latest
+    self.stored = stored
     self.bytes = ByteRing(region: bytes)
     self.descriptors = FixedRing(descriptors)
     self.prefix = prefix

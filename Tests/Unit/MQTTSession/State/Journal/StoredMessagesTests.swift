@@ -82,7 +82,7 @@ import Testing
       if isDurable, let flight { disk = flight }
       flight = nil
       nextPlace += 1
-      stored.written(isDurable)
+      while stored.takeWritten(isDurable) != nil {}
     }
 
     /// What the journal would recover, without the messages of which it has not yet heard the end.

@@ -1,0 +1,160 @@
+public import Journal
+import MQTTWire
+public import Storage
+
+/// What a recovery is at; see Session+Recover.swift.
+public enum RecoveryStep: BitwiseCopyable {
+  /// Read `count` blocks of the file from `block` on to `offset` of `recoverySpace`, then call `recoveryRead`.
+  case read(block: UInt32, count: UInt32, offset: Int)
+  /// All messages are back.
+  case done
+  case failed(RecoveryError)
+}
+
+public enum RecoveryError: Error, BitwiseCopyable {
+  /// A block that was durable is not as it was written.
+  case corrupt
+  /// What the journal has does not fit into the memory that this client has.
+  case size
+}
+
+/// Taking up what an earlier process has promised. It comes before the first connection, and before anything is
+/// published.
+///
+/// The log is read twice: first what became of each message, then the messages that are left, in their order.
+extension Session {
+  /// Begins with the file that has this superblock.
+  public mutating func beginRecovery(_ superblock: Superblock) {
+    let blocks = UInt32(truncatingIfNeeded: journal.element.commit.blocks.count / Block.size)
+    journal.element.recovery = SessionJournal.Recovery(LogReader(superblock, capacity: blocks))
+    state.outbox.stored.element.beginRecovery()
+    if state.hasUrgent { state.urgent.element.stored.element.beginRecovery() }
+  }
+
+  /// Where blocks are to be read to.
+  public var recoverySpace: MutableSpan<UInt8> {
+    @_lifetime(&self)
+    mutating get { journal.mutableBytes { journal, use in
+      var bytes = journal.commit.blocks.mutableBytes
+      use(&bytes)
+    } }
+  }
+
+  public mutating func recoveryRead() { journal.change { $0.wasRead() } }
+
+  /// Goes on as far as it gets without reading.
+  public mutating func recover(at now: Instant) -> RecoveryStep {
+    advance(to: now)
+    while true {
+      guard let step = journal.change({ $0.readOn() }) else { return .failed(.corrupt) }
+      switch step {
+      case .read(let block, let count, let offset): return .read(block: block, count: count, offset: offset)
+      case .failed(let mistake): return .failed(mistake == .buffer ? .size : .corrupt)
+      case .records(let records):
+        let error = journal.element.isRestoring ? restore(records) : apply(records)
+        if let error { return .failed(error) }
+      case .end: if let error = order() { return .failed(error) }
+      }
+      if journal.element.isRestoring, let end = seekNext() { return end }
+    }
+  }
+
+  // MARK: The first time: what became of each
+
+  private mutating func apply(_ records: ByteRange) -> RecoveryError? {
+    var reader = RecordReader(records)
+    let place = journal.element.place
+    while let record = journal.element.next(&reader) {
+      let isUrgent = record.flags & JournalRecord.Flags.isUrgent != 0
+      guard let kind = JournalRecord.Kind(rawValue: record.kind) else {
+        // What a newer library may leave out, it marks so.
+        if record.kind >= JournalRecord.firstOptional { continue }
+        return .corrupt
+      }
+      if kind == .inbound {
+        applyInbound(record, place)
+        continue
+      }
+      guard !isUrgent || state.hasUrgent else { return .size }
+      let isDone =
+        isUrgent
+        ? journal.change { $0.apply(record, kind, &state.urgent.element.stored.element, place) }
+        : journal.change { $0.apply(record, kind, &state.outbox.stored.element, place) }
+      guard isDone else { return .size }
+    }
+    return nil
+  }
+
+  private mutating func applyInbound(_ record: Record, _ place: UInt32) {
+    state.inbox.awaitingPubrel.removeAll()
+    var offset = record.body.offset
+    while offset &+ 2 <= record.body.end {
+      let identifier = journal.element.commit.blocks.bytes.uint16(at: offset)
+      if identifier != 0 { state.inbox.awaitingPubrel.insertUnmarked(identifier) }
+      offset &+= 2
+    }
+    journal.element.inboundPlace = place
+  }
+
+  private mutating func order() -> RecoveryError? {
+    guard !journal.element.isRestoring else { return nil }
+    guard let count = state.outbox.orderFound() else { return .size }
+    var urgent = 0
+    if state.hasUrgent {
+      guard let count = state.urgent.element.orderFound() else { return .size }
+      urgent = count
+    }
+    journal.element.beginRestoring(count, urgent: urgent)
+    return nil
+  }
+
+  // MARK: The second time: the messages themselves
+
+  /// Looks for the commit of the next message. Returns a step if that was the last one.
+  private mutating func seekNext() -> RecoveryStep? {
+    guard let recovery = journal.element.recovery else { return nil }
+    if recovery.next == recovery.count &+ recovery.urgentCount {
+      finishRecovery(recovery)
+      return .done
+    }
+    let place =
+      recovery.isUrgent
+      ? state.urgent.element.placeFound(at: recovery.next &- recovery.count)
+      : state.outbox.placeFound(at: recovery.next)
+    journal.change { $0.seek(place) }
+    return nil
+  }
+
+  private mutating func restore(_ records: ByteRange) -> RecoveryError? {
+    let second = state.expiry.seconds
+    var reader = RecordReader(records)
+    // Several messages of this commit may follow each other; one that comes before them has it read again.
+    var isFirst = true
+    while let recovery = journal.element.recovery, recovery.next < recovery.count &+ recovery.urgentCount {
+      let index = recovery.isUrgent ? recovery.next &- recovery.count : recovery.next
+      let isUrgent = recovery.isUrgent
+      let result = journal.change {
+        isUrgent
+          ? $0.restore(&state.urgent.element, at: index, isUrgent: true, &reader, second: second)
+          : $0.restore(&state.outbox, at: index, isUrgent: false, &reader, second: second)
+      }
+      switch result {
+      case .restored: journal.change { $0.advance() }
+      case .notHere: return isFirst ? .corrupt : nil
+      case .noRoom: return .size
+      }
+      isFirst = false
+    }
+    return nil
+  }
+
+  private mutating func finishRecovery(_ recovery: SessionJournal.Recovery) {
+    let space = recovery.reader.space
+    journal.element.space = space
+    journal.element.recovery = nil
+    journal.element.isOpen = true
+    journal.element.inboundVersion = state.inbox.awaitingPubrel.changes
+    state.outbox.endRecovery(recovery.count, space)
+    if state.hasUrgent { state.urgent.element.endRecovery(recovery.urgentCount, space) }
+  }
+}

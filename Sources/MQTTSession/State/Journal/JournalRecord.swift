@@ -1,0 +1,82 @@
+import Journal
+import MQTTWire
+import Storage
+
+/// The records that a session writes (docs/journal.md has their bytes).
+enum JournalRecord {
+  enum Kind: UInt8, BitwiseCopyable {
+    /// A message, with what is known of its delivery.
+    case message = 1
+    /// The Packet Identifier that a message is sent with from now on; 0: none, the session is a new one.
+    case bound = 2
+    /// PUBREC came for a message.
+    case released = 3
+    /// A message has ended.
+    case ended = 4
+    /// The Packet Identifiers of received QoS 2 messages whose PUBREL has not come: all of them.
+    case inbound = 5
+  }
+
+  /// Records from this kind on may be left out by whoever does not know them; those below may not.
+  static var firstOptional: UInt8 { 128 }
+
+  /// What `Record.flags` has for a message.
+  enum Flags {
+    static var isUrgent: UInt8 { 1 }
+    static var isReleased: UInt8 { 2 }
+  }
+
+  /// What comes before the packet in the body of a message.
+  struct MessageHeader: BitwiseCopyable {
+    /// When it was added, among all messages of its queue.
+    var serial: Counter
+    var cookie: Counter
+    /// 0: it has none that is fixed.
+    var identifier: UInt16
+    /// `MessageFlags`, as far as they belong to the message.
+    var flags: UInt32
+    /// How many seconds were left when the record was written; 0: it does not expire.
+    var expiry: UInt32
+    /// Where the Message Expiry Interval is in the packet; 0: nowhere.
+    var expiryOffset: UInt32
+
+    static var size: Int { 30 }
+
+    init(
+      serial: Counter, cookie: Counter, identifier: UInt16, flags: UInt32, expiry: UInt32, expiryOffset: UInt32
+    ) {
+      self.serial = serial
+      self.cookie = cookie
+      self.identifier = identifier
+      self.flags = flags
+      self.expiry = expiry
+      self.expiryOffset = expiryOffset
+    }
+
+    init?(_ body: Span<UInt8>) {
+      guard body.count > Self.size else { return nil }
+      serial = Counter(low: body.uint32(at: 0), high: body.uint32(at: 4))
+      cookie = Counter(low: body.uint32(at: 8), high: body.uint32(at: 12))
+      identifier = body.uint16(at: 16)
+      flags = body.uint32(at: 18)
+      expiry = body.uint32(at: 22)
+      expiryOffset = body.uint32(at: 26)
+    }
+
+    func put(into commit: inout Commit) {
+      commit.put(serial)
+      commit.put(cookie)
+      commit.put(identifier)
+      commit.put(flags)
+      commit.put(expiry)
+      commit.put(expiryOffset)
+    }
+  }
+}
+
+extension Commit {
+  fileprivate mutating func put(_ value: Counter) {
+    put(value.low)
+    put(value.high)
+  }
+}

@@ -1,0 +1,94 @@
+import Journal
+import MQTTWire
+import Storage
+
+/// What a recovery has found so far.
+extension SessionJournal {
+  struct Recovery: BitwiseCopyable {
+    var reader: LogReader
+    /// How many messages there are, and how many urgent ones; once the log was read for the first time.
+    var count = 0
+    var urgentCount = 0
+    var isRestoring = false
+    /// How many of them are back.
+    var next = 0
+
+    init(_ reader: LogReader) { self.reader = reader }
+
+    var isUrgent: Bool { next >= count }
+  }
+
+  enum Restored: BitwiseCopyable { case restored, notHere, noRoom }
+
+  var isRestoring: Bool { recovery?.isRestoring ?? false }
+
+  /// Where the commit begins whose records came last.
+  var place: UInt32 { recovery?.reader.position.place ?? 0 }
+
+  mutating func readOn() -> LogReader.Step? {
+    guard var reader = recovery?.reader else { return nil }
+    let step = reader.next(&commit.blocks)
+    recovery?.reader = reader
+    return step
+  }
+
+  mutating func wasRead() { recovery?.reader.wasRead() }
+
+  mutating func seek(_ place: UInt32) { recovery?.reader.read(commitAt: place) }
+
+  mutating func advance() { recovery?.next &+= 1 }
+
+  mutating func beginRestoring(_ count: Int, urgent: Int) {
+    recovery?.count = count
+    recovery?.urgentCount = urgent
+    recovery?.isRestoring = true
+  }
+
+  func next(_ records: inout RecordReader) -> Record? { records.next(commit.blocks.bytes) }
+
+  /// Notes what a record says of a message. Returns false if there are more than this client has room for.
+  func apply(
+    _ record: Record, _ kind: JournalRecord.Kind, _ messages: inout StoredMessages, _ place: UInt32
+  ) -> Bool {
+    let entry = Int(record.subject)
+    guard entry < messages.capacity else { return false }
+    let body = commit.blocks.bytes.extracting(record.body.range)
+    let identifier = kind == .bound || kind == .released ? body.count == 2 ? body.uint16(at: 0) : 0 : 0
+    switch kind {
+    case .message:
+      guard let header = JournalRecord.MessageHeader(body) else { return false }
+      messages.found(
+        entry, serial: header.serial, place: place, identifier: header.identifier,
+        isReleased: record.flags & JournalRecord.Flags.isReleased != 0)
+    case .bound: messages.found(entry, identifier == 0 ? .queued : .bound, identifier: identifier)
+    case .released: messages.found(entry, .released, identifier: identifier)
+    case .ended: messages.found(entry, .free, identifier: 0)
+    case .inbound: break
+    }
+    return true
+  }
+
+  /// Looks for the message at an index of the order in the records that follow, and puts it into an outbox.
+  func restore(
+    _ outbox: inout Outbox, at index: Int, isUrgent: Bool, _ records: inout RecordReader, second: UInt32
+  ) -> Restored {
+    let entry = outbox.stored.element.found(at: index)
+    let wanted = outbox.stored.element[entry]
+    let flag = isUrgent ? JournalRecord.Flags.isUrgent : 0
+    while let record = next(&records) {
+      guard record.kind == JournalRecord.Kind.message.rawValue, Int(record.subject) == entry,
+        record.flags & JournalRecord.Flags.isUrgent == flag
+      else { continue }
+      let body = commit.blocks.bytes.extracting(record.body.range)
+      guard let header = JournalRecord.MessageHeader(body), header.serial == wanted.serial else { continue }
+      let packet = body.extracting(JournalRecord.MessageHeader.size..<body.count)
+      guard
+        let slot = outbox.restore(header, packet, wanted.state, identifier: wanted.slot, second: second)
+      else { return .noRoom }
+      outbox.stored.element.restored(entry, in: slot)
+      outbox.passSerial(wanted.serial)
+      return .restored
+    }
+    return .notHere
+  }
+}

@@ -1,0 +1,198 @@
+import Journal
+import MQTTWire
+import Storage
+
+/// What the journal hears of the messages: which there are, what becomes of them, and in which commit it is.
+///
+/// A message of QoS 1 may be sent before the journal has it. One of QoS 2 may not: a later message could otherwise
+/// get its Packet Identifier after a crash, and the server would take that for a repetition. PUBREL waits for the
+/// record that PUBREC came, or the PUBLISH would be sent again after it.
+extension Outbox {
+  /// Whether this outbox has a journal.
+  var isJournaled: Bool {
+    @inline(__always) get { Feature.hasJournal && !stored.isEmpty }
+  }
+
+  /// Whether something may have happened that the journal has not been told.
+  var hasNews: Bool {
+    guard isJournaled else { return false }
+    return stored.element.nextChange != nil
+      || (descriptors.count > 0 && !descriptors[newestSlot].flags.contains(.isConsidered))
+  }
+
+  /// Returns whether a message may not leave before a commit that it is in, or will be in.
+  func waitsForJournal(_ message: Descriptor) -> Bool {
+    guard message.qos == .exactlyOnce, !message.flags.contains(.mayLeave) else { return false }
+    return message.flags.contains(.isStored) || !message.flags.contains(.isConsidered)
+  }
+
+  // MARK: Things that happened
+
+  /// Takes up the messages that were added since the last time.
+  mutating func considerNewMessages() {
+    var slot = descriptors.tail
+    var count = 0
+    while count < descriptors.count {
+      let before = descriptors.slot(before: slot)
+      if descriptors[before].flags.contains(.isConsidered) { break }
+      slot = before
+      count &+= 1
+    }
+    for _ in 0..<count {
+      let message = descriptors[slot]
+      // What lies behind it waits with it, so that nothing is passed over.
+      guard message.state != .reserved else { return }
+      if message.isStorable {
+        guard stored.element.add(slot, serial: nextSerial) else { return }
+        nextSerial.increment()
+        descriptors[slot].flags.set(.isStored, true)
+      }
+      descriptors[slot].flags.set(.isConsidered, true)
+      slot = descriptors.slot(after: slot)
+    }
+  }
+
+  /// Handles that another message has taken the place of the one in a slot.
+  mutating func replaced(_ slot: Int, wasStored: Bool) {
+    descriptors[slot].flags.set(.isConsidered, true)
+    let isStorable = descriptors[slot].isStorable
+    if wasStored {
+      let entry = stored.element.entry(of: slot)
+      guard isStorable else { return stored.element.ended(entry) }
+      stored.element.rewrite(entry)
+    } else {
+      guard isStorable, stored.element.add(slot, serial: nextSerial) else { return }
+      nextSerial.increment()
+    }
+    descriptors[slot].flags.set(.isStored, true)
+  }
+
+  /// Fixes the identifiers of the messages that are sent next, at most `count` of them, so that the next commit
+  /// has them.
+  mutating func bindNext(_ count: Int) {
+    var slot = sendSlot
+    for _ in 0..<min(count, unsent) {
+      let message = descriptors[slot]
+      if message.state == .queued, message.flags.contains(.isStored) {
+        let entry = stored.element.entry(of: slot)
+        if stored.element[entry].state == .queued {
+          stored.element.set(entry, .bound)
+          known = max(known, descriptors.index(of: slot) &+ 1)
+        }
+      }
+      slot = descriptors.slot(after: slot)
+    }
+  }
+
+  /// Handles that PUBREC came. Returns whether PUBREL has to wait for the journal.
+  mutating func holdsPubrel(_ slot: Int) -> Bool {
+    guard isJournaled, descriptors[slot].flags.contains(.isStored) else { return false }
+    let entry = stored.element.entry(of: slot)
+    if stored.element[entry].state != .released { stored.element.set(entry, .released) }
+    return stored.element[entry].isQueued
+  }
+
+  /// Handles that the session is a new one: what the server knew of identifiers is gone.
+  mutating func forgetIdentifiers() {
+    var slot = descriptors.head
+    for _ in 0..<descriptors.count {
+      let message = descriptors[slot]
+      if message.state == .queued, message.flags.contains(.isStored) {
+        let entry = stored.element.entry(of: slot)
+        if stored.element[entry].state == .bound { stored.element.set(entry, .queued) }
+        descriptors[slot].flags.set(.mayLeave, false)
+      }
+      slot = descriptors.slot(after: slot)
+    }
+  }
+
+  // MARK: A commit
+
+  /// Adds to a commit, which begins at `place`, what the journal is to be told, as far as it fits. Returns whether
+  /// that was all.
+  mutating func tell(_ commit: inout Commit, place: UInt32, second: UInt32, isUrgent: Bool) -> Bool {
+    while let entry = stored.element.nextChange {
+      let change = stored.element[entry]
+      if change.state == .ended, !change.isKnown {
+        stored.element.forget()
+        continue
+      }
+      let isMessage = change.state != .ended && !change.isStored
+      guard put(entry, change, isMessage, &commit, second: second, isUrgent: isUrgent) else { return false }
+      stored.element.told(withMessage: isMessage, place: place)
+    }
+    return true
+  }
+
+  /// Where the oldest commit begins that has one of the messages.
+  var oldestPlace: UInt32? {
+    guard isJournaled, let entry = stored.element.oldestEntry else { return nil }
+    return stored.element[entry].place
+  }
+
+  /// Writes the message again that is in the oldest commit. Returns false if there is none.
+  mutating func rewriteOldest() -> Bool {
+    guard isJournaled, let entry = stored.element.oldestEntry else { return false }
+    stored.element.rewrite(entry)
+    return true
+  }
+
+  private func put(
+    _ entry: Int, _ change: StoredMessages.Entry, _ isMessage: Bool, _ commit: inout Commit, second: UInt32,
+    isUrgent: Bool
+  ) -> Bool {
+    let slot = Int(change.slot)
+    var flags = isUrgent ? JournalRecord.Flags.isUrgent : 0
+    let subject = UInt16(truncatingIfNeeded: entry)
+    let identifier = change.state == .queued ? 0 : identifier(at: descriptors.index(of: slot)).rawValue
+    if isMessage {
+      let message = descriptors[slot]
+      let length = JournalRecord.MessageHeader.size &+ message.size
+      guard commit.fits(length) else { return false }
+      if change.state == .released { flags |= JournalRecord.Flags.isReleased }
+      commit.begin(
+        kind: JournalRecord.Kind.message.rawValue, flags: flags, subject: subject, length: length)
+      let left = message.expiresAt > second ? message.expiresAt &- second : 1
+      JournalRecord.MessageHeader(
+        serial: change.serial, cookie: Counter(value: message.cookie), identifier: identifier,
+        flags: message.flags.ofMessage, expiry: message.flags.contains(.expires) ? left : 0,
+        expiryOffset: message.flags.contains(.expires) ? message.link : 0
+      ).put(into: &commit)
+      commit.put(bytes.bytes.extracting(message.start..<message.end))
+      return true
+    }
+    guard commit.fits(change.state == .ended ? 0 : 2) else { return false }
+    let kind: JournalRecord.Kind =
+      switch change.state {
+      case .ended: .ended
+      case .released: .released
+      default: .bound
+      }
+    commit.begin(kind: kind.rawValue, flags: flags, subject: subject, length: change.state == .ended ? 0 : 2)
+    if change.state != .ended { commit.put(identifier) }
+    return true
+  }
+
+  /// Handles that a commit is durable, or has failed. What waited for it may leave.
+  mutating func written(_ isDurable: Bool) {
+    while let entry = stored.element.takeWritten(isDurable) {
+      let change = stored.element[entry]
+      guard isDurable, change.state != .ended, change.state != .free else { continue }
+      let slot = Int(change.slot)
+      if change.toldState != .queued { descriptors[slot].flags.set(.mayLeave, true) }
+      if change.toldState == .released, descriptors[slot].state == .pubrelSent {
+        descriptors[slot].flags.set(.needsPubrel, true)
+        pubrelSlot = descriptors.head
+        pubrelsToCheck = known
+      }
+    }
+  }
+}
+
+extension Outbox.Descriptor {
+  /// Whether a journal can have it: all of it has to be in the ring, and nobody waits for a response to it.
+  fileprivate var isStorable: Bool {
+    guard state.isOpen, qos != .atMostOnce else { return false }
+    return !flags.containsAny(.isStream, .isReference, .isRequest, .hasNoTopic)
+  }
+}

@@ -1,0 +1,122 @@
+import Journal
+import MQTTWire
+import Storage
+
+/// Messages that an earlier process has accepted: they are put back before the first connection.
+extension Outbox {
+  /// Orders the messages that the journal has. Returns how many there are; `nil`: too many.
+  mutating func orderFound() -> Int? {
+    guard let count = stored.element.orderFound() else { return nil }
+    for index in 0..<count {
+      let message = stored.element[stored.element.found(at: index)]
+      guard message.state != .queued, let identifier = PacketIdentifier(message.slot) else { continue }
+      beginRestoring(identifier, offset: index)
+      break
+    }
+    return count
+  }
+
+  /// Where the commit begins that has the message at an index of the order.
+  func placeFound(at index: Int) -> UInt32 { stored.element[stored.element.found(at: index)].place }
+
+  /// Messages that are added from now on are newer than the one with this number.
+  mutating func passSerial(_ serial: Counter) {
+    nextSerial = serial
+    nextSerial.increment()
+  }
+
+  mutating func endRecovery(_ count: Int, _ space: LogSpace) {
+    stored.element.endRecovery(count) { space.age(of: $0) }
+    sendSlot = descriptors.head
+    readySlot = descriptors.head
+    unsent = descriptors.count
+  }
+
+  /// Chooses the identifier of the first message: `offset` messages behind it is one that has to get `identifier`.
+  mutating func beginRestoring(_ identifier: PacketIdentifier, offset: Int) {
+    guard identifiers.contains(identifier), offset < identifiers.count else { return }
+    headIdentifier = identifiers.advanced(identifier, by: identifiers.count &- offset)
+    nextIdentifier = headIdentifier
+  }
+
+  /// Puts a message back. Returns its slot; `nil`: it does not fit.
+  mutating func restore(
+    _ header: JournalRecord.MessageHeader, _ packet: Span<UInt8>, _ state: StoredMessages.State,
+    identifier: UInt16, second: UInt32
+  ) -> Int? {
+    if state != .queued {
+      guard let wanted = PacketIdentifier(identifier), addGaps(before: wanted) else { return nil }
+    }
+    let head = live > 0 ? descriptors[first].start : nil
+    guard descriptors.count < descriptors.capacity, messageCount < messageCapacity,
+      let offset = bytes.room(for: packet.count, head: head)
+    else { return nil }
+    bytes.open(at: offset, head: head)
+    let slot = descriptors.tail
+    var flags = MessageFlags(kept: header.flags)
+    flags.set(.isConsidered, true)
+    flags.set(.isStored, true)
+    flags.set(.mayLeave, state != .queued)
+    if state != .queued { flags.set(.isExpendable, false) }
+    if !flags.contains(.isExpendable) { flags.set(.isLatest, false) }
+    descriptors.append(
+      Descriptor(
+        cookie: header.cookie.uint64, offset: UInt32(truncatingIfNeeded: offset),
+        length: UInt32(truncatingIfNeeded: packet.count), link: header.expiryOffset, expiresAt: 0,
+        since: now.milliseconds, flags: flags, order: 0, tag: 0, state: .queued, result: .delivered,
+        reasonCode: 0))
+    _ = unsafe bytes.append(packet.count)
+    var target = bytes.mutableBytes(in: offset..<offset &+ packet.count)
+    copy(packet, into: &target)
+    setIdentifier(slot, nextIdentifier)
+    setDuplicateFlag(descriptors[slot], false)
+    counted(slot, state, header, second: second)
+    return slot
+  }
+
+  private mutating func counted(
+    _ slot: Int, _ state: StoredMessages.State, _ header: JournalRecord.MessageHeader, second: UInt32
+  ) {
+    let message = descriptors[slot]
+    batch.count = 0
+    nextIdentifier = identifiers.next(after: nextIdentifier)
+    openBytes &+= message.size
+    live &+= 1
+    unsent &+= 1
+    incomplete &+= 1
+    if state != .queued { known = descriptors.count }
+    if message.flags.contains(.expires) {
+      descriptors[slot].expiresAt = second &+ header.expiry
+      if state != .released { recordExpiry(slot) }
+    }
+    switch state {
+    // It may have been sent.
+    case .bound: descriptors[slot].state = .sent
+    case .released: descriptors[slot].state = .pubrelSent
+    default: break
+    }
+    if message.flags.contains(.isLatest) {
+      let start = topicOffset(message) &+ 2
+      let count = Int(bytes.bytes[start &- 2]) << 8 | Int(bytes.bytes[start &- 1])
+      descriptors[slot].tag = TopicHash.short(of: bytes.bytes.extracting(start..<start &+ count))
+    }
+    if message.flags.contains(.isExpendable) { addExpendable(slot) }
+  }
+
+  /// Adds free descriptors up to the one that has an identifier. Returns false if there is no room for them.
+  private mutating func addGaps(before wanted: PacketIdentifier) -> Bool {
+    let count = identifiers.distance(from: nextIdentifier, to: wanted)
+    guard count < descriptors.capacity &- descriptors.count else { return false }
+    for _ in 0..<count {
+      descriptors.append(
+        Descriptor(
+          cookie: 0, offset: UInt32(truncatingIfNeeded: bytes.tail), length: 0, link: 0, expiresAt: 0, since: 0,
+          flags: MessageFlags(kept: 0), order: 0, tag: 0, state: .free, result: .delivered, reasonCode: 0))
+      nextIdentifier = identifiers.next(after: nextIdentifier)
+      if live > 0 { live &+= 1 } else { first = descriptors.tail }
+      unsent &+= 1
+      addGap()
+    }
+    return true
+  }
+}
