@@ -61,6 +61,8 @@ import Testing
         guard case .message = harness.event() else { return #expect(Bool(false)) }
       }
       #expect(!harness.hasEvent)
+      // It releases the last one.
+      #expect(harness.event() == nil)
     }
   }
 }
