@@ -10,11 +10,12 @@ public struct Commit: ~Copyable {
   /// The caller guarantees that `blocks` has a whole number of blocks, at least one.
   public init(_ blocks: consuming Region) {
     precondition(blocks.count >= Block.size && blocks.count % Block.size == 0)
+    capacity = blocks.count / Block.size &* Block.room
     self.blocks = blocks
   }
 
   /// How many bytes of records there is room for.
-  public var capacity: Int { blocks.count / Block.size &* Block.room }
+  public private(set) var capacity: Int
 
   /// How many blocks they take.
   public var blockCount: Int { (count &+ Block.room &- 1) / Block.room }
@@ -95,5 +96,10 @@ public struct Commit: ~Copyable {
     }
   }
 
-  public mutating func removeAll() { count = 0 }
+  /// Begins anew, with at most so many blocks.
+  public mutating func removeAll(limit: UInt32 = .max) {
+    count = 0
+    let blocks = UInt32(truncatingIfNeeded: blocks.count / Block.size)
+    capacity = Int(truncatingIfNeeded: min(blocks, limit)) &* Block.room
+  }
 }

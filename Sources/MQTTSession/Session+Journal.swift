@@ -18,6 +18,9 @@ extension Session {
     return since.advanced(by: journal.element.delay)
   }
 
+  /// Whether everything that the journal is to have is durable.
+  public var isJournalCurrent: Bool { isJournaled && !journal.element.space.isWriting && !hasNews }
+
   /// Looks for what the journal is to be told. Returns true if a commit is in `journalBlocks`, to be written where
   /// `journalRuns` says; `journalWritten` follows.
   public mutating func prepareJournal(at now: Instant) -> Bool {
@@ -55,7 +58,7 @@ extension Session {
     guard isJournaled, journal.element.space.isWriting else { return }
     journal.element.space.written(isDurable)
     told(isDurable)
-    if isDurable, journal.element.isHealing, !hasNews { journal.element.isHealing = false }
+    if isDurable, journal.element.isComplete { journal.element.isHealing = false }
     if !isDurable { journal.element.isHealing = true }
   }
 
@@ -64,8 +67,11 @@ extension Session {
     state.outbox.written(isDurable)
     if state.hasUrgent { state.urgent.element.written(isDurable) }
     if isDurable {
-      journal.element.releasable &+= journal.element.covered
+      journal.element.durableInboundVersion = journal.element.inboundVersion
       journal.element.holdsAll = false
+      let withheld = journal.element.withheld.count
+      journal.element.releasable =
+        hasInboundNews ? journal.element.releasable &+ journal.element.covered : withheld
     } else if journal.element.isInboundWriting {
       journal.element.inboundVersion &-= 1
     }
@@ -79,6 +85,11 @@ extension Session {
     state.outbox.forgetIdentifiers()
     if state.hasUrgent { state.urgent.element.forgetIdentifiers() }
     journal.element.holdsAll = hasNews
+  }
+
+  /// Whether the PUBCOMP of an identifier that the session no longer has must wait.
+  var withholdsPubcomp: Bool {
+    isJournaled && state.inbox.awaitingPubrel.changes != journal.element.durableInboundVersion
   }
 
   /// Whether one more PUBCOMP can wait for the journal.
@@ -111,11 +122,11 @@ extension Session {
   }
 
   /// More than three quarters of the ring are in use.
-  private var needsCleaning: Bool {
-    let space = journal.element.space
-    let age = journal.element.headAge(
+  private var needsCleaning: Bool { oldestAge > journal.element.space.blocks / 4 &* 3 }
+
+  private var oldestAge: UInt32 {
+    journal.element.oldestAge(
       state.outbox.oldestPlace, state.hasUrgent ? state.urgent.element.oldestPlace : nil)
-    return age > space.blocks / 4 &* 3
   }
 
   /// Has what is in the oldest commit written again.
@@ -133,23 +144,25 @@ extension Session {
 
   /// Puts as much of the news into a commit as fits. Returns false if that is nothing, or if the ring has no room.
   private mutating func fillCommit() -> Bool {
-    journal.element.commit.removeAll()
+    journal.change { $0.commit.removeAll(limit: $0.space.free) }
     let place = journal.element.space.next.place
     // What was covered by an earlier commit has to be in this one, too, so this comes first.
     var fits = !hasInboundNews || tellInbound(place)
     fits = fits && tellMessages(place)
     // Behind the messages the oldest ones are written again, as long as they keep too much of the ring.
     while fits, needsCleaning, rewriteOldest() { fits = tellMessages(place) }
-    guard journal.element.commit.count > 0,
-      journal.element.commit.blockCount <= Int(truncatingIfNeeded: journal.element.space.free)
-    else {
+    guard journal.element.commit.count > 0 else {
       told(false)
       return false
     }
-    let age = journal.element.headAge(
-      state.outbox.oldestPlace, state.hasUrgent ? state.urgent.element.oldestPlace : nil)
+    journal.element.isComplete = fits
     journal.element.covered = journal.element.withheld.count &- journal.element.releasable
-    journal.change { $0.space.write(&$0.commit, head: $0.space.position(age: age)) }
+    // What a failed commit had may be nowhere else than before it.
+    let isPinned = journal.element.isHealing && !fits
+    let age = oldestAge
+    journal.change {
+      $0.space.write(&$0.commit, head: isPinned ? $0.space.head : $0.space.position(age: age))
+    }
     return true
   }
 

@@ -154,6 +154,7 @@ extension Session {
     journal.element.recovery = nil
     journal.element.isOpen = true
     journal.element.inboundVersion = state.inbox.awaitingPubrel.changes
+    journal.element.durableInboundVersion = journal.element.inboundVersion
     state.outbox.endRecovery(recovery.count, space)
     if state.hasUrgent { state.urgent.element.endRecovery(recovery.urgentCount, space) }
   }

@@ -121,7 +121,7 @@ extension Session {
   mutating func handle(pubrel packet: Acknowledgement, _ header: FixedHeader) {
     if state.inbox.isUnacknowledged(packet.identifier) { return violate(.handshake) }
     let isKnown = state.inbox.receivedPubrel(packet.identifier)
-    if isJournaled, hasInboundNews {
+    if withholdsPubcomp {
       journal.change { $0.withhold(packet.identifier, isKnown: isKnown) }
     } else {
       appendAcknowledgement(.pubcomp, packet.identifier, isKnown ? .success : .packetIdentifierNotFound)

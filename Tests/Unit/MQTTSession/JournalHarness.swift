@@ -66,6 +66,7 @@ final class JournalHarness {
 
   /// Everything that is new gets durable.
   func commit() {
+    if !pending.isEmpty { sync() }
     while write() { sync() }
   }
 

@@ -178,6 +178,7 @@ final class SessionHarness {
   var ending: CloseReason? { session.closeReason }
   var hasUndeliveredEvent: Bool { session.hasUndeliveredEvent }
   var serverRejectedVersion: Bool { session.serverRejectedVersion }
+  var isJournalCurrent: Bool { session.isJournalCurrent }
   var wantsTransmit: Bool { session.wantsTransmit }
   var wantsReceive: Bool { session.wantsReceive }
   var nextDeadline: UInt32? { session.nextDeadline?.milliseconds }

@@ -75,6 +75,8 @@ extension SessionJournal {
     let entry = outbox.stored.element.found(at: index)
     let wanted = outbox.stored.element[entry]
     let flag = isUrgent ? JournalRecord.Flags.isUrgent : 0
+    // An older commit may have another message with this entry.
+    guard wanted.place == place else { return .notHere }
     while let record = next(&records) {
       guard record.kind == JournalRecord.Kind.message.rawValue, Int(record.subject) == entry,
         record.flags & JournalRecord.Flags.isUrgent == flag
@@ -86,7 +88,6 @@ extension SessionJournal {
         let slot = outbox.restore(header, packet, wanted.state, identifier: wanted.slot, second: second)
       else { return .noRoom }
       outbox.stored.element.restored(entry, in: slot)
-      outbox.passSerial(wanted.serial)
       return .restored
     }
     return .notHere

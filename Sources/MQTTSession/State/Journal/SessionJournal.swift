@@ -18,13 +18,17 @@ struct SessionJournal: ~Copyable {
   /// How many of them a durable commit has, and how many more the commit that is being written.
   var releasable = 0
   var covered = 0
-  /// `IdentifierSet.changes` of the identifiers that the journal has, or will have.
+  /// `IdentifierSet.changes` of the identifiers that the journal has, or will have with the commit that is written.
   var inboundVersion: UInt32 = 0
+  /// And of those that are durable.
+  var durableInboundVersion: UInt32 = 0
   /// Where the commit begins that has them; `nil`: none has.
   var inboundPlace: UInt32? = nil
   var isInboundWriting = false
   /// The head stays where it is until all that a failed commit had is durable.
   var isHealing = false
+  /// The commit that is being written has all that was new.
+  var isComplete = false
   /// While an earlier process' journal is taken up.
   var recovery: Recovery? = nil
   /// Nothing is sent until what has become of the old session is durable.
@@ -65,10 +69,9 @@ struct SessionJournal: ~Copyable {
     return true
   }
 
-  /// How many blocks before the next commit the oldest block lies that recovery needs, given the oldest messages.
-  func headAge(_ one: UInt32?, _ other: UInt32?) -> UInt32 {
-    let oldest = max(max(age(one), age(other)), age(inboundPlace))
-    return isHealing ? max(oldest, space.used(from: space.head)) : oldest
+  /// How many blocks before the next commit the oldest block lies that has something, given the oldest messages.
+  func oldestAge(_ one: UInt32?, _ other: UInt32?) -> UInt32 {
+    max(max(age(one), age(other)), age(inboundPlace))
   }
 
   private func age(_ place: UInt32?) -> UInt32 { place.map { space.age(of: $0) } ?? 0 }

@@ -11,6 +11,7 @@ extension StoredMessages {
   mutating func found(_ entry: Int, serial: Counter, place: UInt32, identifier: UInt16, isReleased: Bool) {
     entries[entry] = Entry(serial: serial, place: place, slot: identifier)
     entries[entry].state = isReleased ? .released : identifier == 0 ? .queued : .bound
+    if lastSerial.isBefore(serial) { lastSerial = serial }
   }
 
   /// Handles the record of another state.
@@ -30,8 +31,7 @@ extension StoredMessages {
       count &+= 1
     }
     sort(count) { entries, one, other in
-      let (one, other) = (entries[one].serial, entries[other].serial)
-      return one.high == other.high ? one.low < other.low : one.high < other.high
+      entries[one].serial.isBefore(entries[other].serial)
     }
     return count
   }
@@ -90,5 +90,11 @@ extension StoredMessages {
     let number = numbers[one]
     numbers[one] = numbers[other]
     numbers[other] = number
+  }
+}
+
+extension Counter {
+  fileprivate func isBefore(_ other: Counter) -> Bool {
+    high == other.high ? low < other.low : high < other.high
   }
 }

@@ -37,6 +37,8 @@ struct StoredMessages: ~Copyable {
     var toldState = State.free
     /// The journal has the message as it is, or will have it with the commit that is being written.
     var isStored = false
+    /// What the journal has of the message itself is to be written again.
+    var isOutdated = false
     /// The journal may have a record of it.
     var isKnown = false
     /// The commit that is being written has the message.
@@ -44,6 +46,9 @@ struct StoredMessages: ~Copyable {
     /// The journal is to be told something that the commit which is being written does not have.
     var isChanged = false
     var isQueued = false
+
+    /// Whether the journal is to get the message itself.
+    var needsMessage: Bool { state != .ended && (!isStored || isOutdated) }
   }
 
   /// Where its parts are in the caller's block.
@@ -76,6 +81,8 @@ struct StoredMessages: ~Copyable {
   private var free: UInt16 = 0
   /// How many entries were ever used: those behind them are free, and in no chain.
   var used = 0
+  /// The number of the message that was added last. Every message of a journal has another, also over processes.
+  var lastSerial = Counter()
 
   init(entries: consuming Table<Entry>, numbers: consuming Table<UInt16>) {
     self.entries = entries
@@ -100,9 +107,10 @@ struct StoredMessages: ~Copyable {
 
   /// Adds the message in a slot. Returns false if there is no entry left: there will be one when the journal has
   /// been told of a message that has ended.
-  mutating func add(_ slot: Int, serial: Counter) -> Bool {
+  mutating func add(_ slot: Int) -> Bool {
     guard let entry = takeFree() else { return false }
-    entries[entry] = Entry(serial: serial, slot: UInt16(truncatingIfNeeded: slot), state: .queued)
+    lastSerial.increment()
+    entries[entry] = Entry(serial: lastSerial, slot: UInt16(truncatingIfNeeded: slot), state: .queued)
     numbers[slot] = UInt16(truncatingIfNeeded: entry)
     change(entry)
     return true
@@ -121,9 +129,9 @@ struct StoredMessages: ~Copyable {
   }
 
   /// Handles that the message is another one than the journal has, or is to be written again so that the head of
-  /// the log can move on.
+  /// the log can move on. Until that is done, the head stays before what the journal has.
   mutating func rewrite(_ entry: Int) {
-    if entries[entry].isStored { unlink(entry) }
+    entries[entry].isOutdated = true
     change(entry)
   }
 
@@ -156,6 +164,7 @@ struct StoredMessages: ~Copyable {
     if withMessage {
       entries[entry].place = place
       entries[entry].isWriting = true
+      entries[entry].isOutdated = false
       link(entry)
     }
     Self.append(entry, &writing, &entries)

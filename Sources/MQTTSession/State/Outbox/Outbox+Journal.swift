@@ -43,8 +43,7 @@ extension Outbox {
       // What lies behind it waits with it, so that nothing is passed over.
       guard message.state != .reserved else { return }
       if message.isStorable {
-        guard stored.element.add(slot, serial: nextSerial) else { return }
-        nextSerial.increment()
+        guard stored.element.add(slot) else { return }
         descriptors[slot].flags.set(.isStored, true)
       }
       descriptors[slot].flags.set(.isConsidered, true)
@@ -61,8 +60,7 @@ extension Outbox {
       guard isStorable else { return stored.element.ended(entry) }
       stored.element.rewrite(entry)
     } else {
-      guard isStorable, stored.element.add(slot, serial: nextSerial) else { return }
-      nextSerial.increment()
+      guard isStorable, stored.element.add(slot) else { return }
     }
     descriptors[slot].flags.set(.isStored, true)
   }
@@ -117,7 +115,7 @@ extension Outbox {
         stored.element.forget()
         continue
       }
-      let isMessage = change.state != .ended && !change.isStored
+      let isMessage = change.needsMessage
       guard put(entry, change, isMessage, &commit, second: second, isUrgent: isUrgent) else { return false }
       stored.element.told(withMessage: isMessage, place: place)
     }
@@ -130,9 +128,12 @@ extension Outbox {
     return stored.element[entry].place
   }
 
-  /// Writes the message again that is in the oldest commit. Returns false if there is none.
+  /// Writes the message again that is in the oldest commit. Returns false if there is none, or if this commit has
+  /// something about it already: then it is the next commit's turn.
   mutating func rewriteOldest() -> Bool {
-    guard isJournaled, let entry = stored.element.oldestEntry else { return false }
+    guard isJournaled, let entry = stored.element.oldestEntry, !stored.element[entry].isQueued else {
+      return false
+    }
     stored.element.rewrite(entry)
     return true
   }

@@ -19,12 +19,6 @@ extension Outbox {
   /// Where the commit begins that has the message at an index of the order.
   func placeFound(at index: Int) -> UInt32 { stored.element[stored.element.found(at: index)].place }
 
-  /// Messages that are added from now on are newer than the one with this number.
-  mutating func passSerial(_ serial: Counter) {
-    nextSerial = serial
-    nextSerial.increment()
-  }
-
   mutating func endRecovery(_ count: Int, _ space: LogSpace) {
     stored.element.endRecovery(count) { space.age(of: $0) }
     sendSlot = descriptors.head

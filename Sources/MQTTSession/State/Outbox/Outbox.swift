@@ -122,7 +122,6 @@ public struct Outbox: ~Copyable {
   var expiries: SlotMinima
   /// See Outbox+Journal.swift; empty: there is no journal.
   var stored: OptionalSlot<StoredMessages>
-  var nextSerial = Counter()
 
   // The completed messages, in the order in which that happened, linked through `link`.
   var firstCompleted: UInt32 = Outbox.none

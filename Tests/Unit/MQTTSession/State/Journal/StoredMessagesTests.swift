@@ -30,9 +30,9 @@ import Testing
     }
 
     func add(_ slot: Int) -> Bool {
-      guard stored.add(slot, serial: Counter(nextSerial)) else { return false }
-      live[slot] = (nextSerial, .queued)
+      guard stored.add(slot) else { return false }
       nextSerial += 1
+      live[slot] = (nextSerial, .queued)
       return true
     }
 
@@ -71,8 +71,8 @@ import Testing
           // A message that the journal does not have cannot be told of without itself.
           #expect(change.isStored || live[Int(change.slot)] != nil)
           after[entry] = (change.serial.number, change.state)
-          if !change.isStored { places[change.serial.number] = nextPlace }
-          stored.told(withMessage: !change.isStored, place: nextPlace)
+          if change.needsMessage { places[change.serial.number] = nextPlace }
+          stored.told(withMessage: change.needsMessage, place: nextPlace)
         }
       }
       flight = after
