@@ -84,12 +84,11 @@ extension Outbox {
     let message = descriptors[slot]
     guard message.link != 0 else { return }
     let offset = message.start &+ Int(truncatingIfNeeded: message.link)
-    var last: UInt32 = 0
-    for index in offset..<offset &+ 4 { last = last << 8 | UInt32(bytes.bytes[index]) }
+    guard let last = bytes.bytes.uint32(at: offset) else { return }
     // A message that was sent before is resent even when it has expired. A second that has begun counts as
     // a whole one, so that what is left may seem to be more than there was.
     let left = message.expiresAt > second ? Swift.min(message.expiresAt &- second, last) : 1
-    var writer = ByteWriter(bytes.mutableBytes(in: offset..<offset &+ 4))
+    var writer = unsafe bytes.writer(at: offset, count: 4)
     writer.put(left)
   }
 }
