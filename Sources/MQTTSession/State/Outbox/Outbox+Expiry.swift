@@ -10,9 +10,14 @@ extension Outbox {
   }
 
   /// Completes the messages that have expired and were never sent.
-  @inline(never)
+  @inline(__always)
   mutating func expire(at second: UInt32, quota: inout SendQuota) {
     guard let due = nextExpiry, due <= second else { return }
+    expireAll(at: second, quota: &quota)
+  }
+
+  @inline(never)
+  private mutating func expireAll(at second: UInt32, quota: inout SendQuota) {
     shrinkWindow(&quota)
     // The oldest first.
     let head = descriptors.head
