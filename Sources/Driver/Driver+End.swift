@@ -6,7 +6,13 @@ import Transports
 extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
   /// Sends the final packet when it is time, and closes when all is sent. `deadlinesCount`: the system was asked what is ready,
   /// so nothing that came in time lies there unread.
+  @inline(__always)
   mutating func finishDisconnect(at now: Instant, deadlinesCount: Bool = true) {
+    if isLeaving || engine.wantsClose { proceedToEnd(at: now, deadlinesCount: deadlinesCount) }
+  }
+
+  @inline(never)
+  private mutating func proceedToEnd(at now: Instant, deadlinesCount: Bool) {
     guard case .open(let connection) = phase else { return }
     if connection.isLeaving, !engine.wantsClose,
       engine.isDrained || connection.leaving == .atOnce || (deadlinesCount && timers.isDue(.leave, at: now))

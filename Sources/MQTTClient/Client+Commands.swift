@@ -36,14 +36,14 @@ extension Driver where Engine == MQTTEngine, Link: ~Copyable, System: ~Copyable 
 
   /// False: it was dropped at once, as it asked for.
   public mutating func publish(
-    _ message: borrowing Publish, _ options: PublishOptions, at now: Instant
+    _ message: consuming Publish, _ options: PublishOptions, at now: Instant
   ) throws(SessionError) -> Bool {
     offeredBytes = 0
     return try engine.session.publish(message, options, at: now)
   }
 
   public mutating func publishStream(
-    _ message: borrowing Publish, _ options: PublishOptions, from source: PayloadSource, at now: Instant
+    _ message: consuming Publish, _ options: PublishOptions, from source: PayloadSource, at now: Instant
   ) throws(SessionError) -> Bool {
     offeredBytes = 0
     guard try engine.session.publish(message, options, at: now) else { return false }
@@ -53,7 +53,7 @@ extension Driver where Engine == MQTTEngine, Link: ~Copyable, System: ~Copyable 
 
   /// False: it was dropped at once, as it asked for.
   public mutating func publishReference(
-    _ message: borrowing Publish, _ options: PublishOptions, _ payload: LentBytes, at now: Instant
+    _ message: consuming Publish, _ options: PublishOptions, _ payload: LentBytes, at now: Instant
   ) throws(SessionError) -> Bool {
     offeredBytes = 0
     return try engine.session.publishReference(message, options, payload, at: now)

@@ -224,6 +224,7 @@ extension Session {
   }
 
   private mutating func takeOverdueResponse() -> SessionEvent? {
+    state.outbox.locateRequests(&state.responses)
     guard let time = state.overdueAt, let request = state.responses.removeExpired(at: time) else {
       state.overdueAt = nil
       return takeEvent(nextSource)

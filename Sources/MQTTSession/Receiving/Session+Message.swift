@@ -176,6 +176,7 @@ extension Session {
 
   mutating func matchResponse(_ correlation: ByteRange?, _ event: MessageEvent) -> UInt64? {
     guard state.responses.waiting > 0, let correlation else { return nil }
+    state.outbox.locateRequests(&state.responses)
     let request = Self.match(
       &state.responses, correlation, in: receiver, topic: event.topic, of: receivedAliases,
       isAliased: event.isTopicAliased)

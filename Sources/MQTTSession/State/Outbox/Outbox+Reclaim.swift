@@ -85,6 +85,7 @@ extension Outbox {
       if target < index {
         descriptors[slot] = message
         setIdentifier(slot, identifier(at: target))
+        if message.flags.contains(.isRequest) { hasMovedRequests = true }
         if streamIndex == index { stream?.slot = slot }
       }
       if message.flags.contains(.isLatest) { link(slot) }

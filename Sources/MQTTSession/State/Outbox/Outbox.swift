@@ -74,6 +74,8 @@ public struct Outbox: ~Copyable {
   var gaps = 0
   /// Some of them can perhaps be closed: it is worth looking.
   var mayHaveGaps = false
+  /// Messages of requests have other slots than `PendingResponses` knows; see Outbox+Response.swift.
+  var hasMovedRequests = false
   /// No message can be added while there are so many descriptors.
   var fullAt: Int
   private let inPlace = InPlace()

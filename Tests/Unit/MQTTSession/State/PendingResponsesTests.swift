@@ -114,6 +114,22 @@ import Testing
     #expect(harness.outbox.messages == 0)
   }
 
+  /// The same, when its message has moved up into the gap of another one.
+  @Test func timedOutBehindAGap() throws {
+    let harness = SessionHarness(.v5_0) {
+      $0.replies = 2
+      $0.outboxMessages = 3
+    }
+    try harness.publish("a", qos: .atLeastOnce)
+    #expect(try harness.publish("b", qos: .atLeastOnce, isQuiet: true, overflow: .dropOldest))
+    try harness.request("command", qos: .atLeastOnce, timeout: 100, cookie: 5)
+    #expect(try harness.publish("c", qos: .atLeastOnce, overflow: .dropOldest))
+    harness.advanceClock(101)
+    #expect(harness.events().contains(.responseTimedOut(5)))
+    harness.connect()
+    #expect(packets(harness.drain()).map { ReadPublish($0, .v5_0).topic } == ["a", "c"])
+  }
+
   /// On an older version it could not say where the reply goes.
   @Test func queuedOverAFallback() throws {
     let harness = SessionHarness(.v5_0) {
