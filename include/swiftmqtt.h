@@ -58,9 +58,10 @@
  * Pointers. A pointer in an event is valid until the next smq_next_event(), smq_wait(), smq_service(),
  * smq_engine_timed_out(), smq_connect() or smq_client_close() on the same client, or the next
  * smq_group_wait(), smq_group_service() or smq_group_next_ready() on its group; until then it may be passed
- * to any other call. A pointer that is passed to the library is used only during the call. NULL is
- * allowed for the data of a smq_bytes if, and only if, its size is 0. For every other NULL a function
- * returns SMQ_ERR_NULL unless it says otherwise.
+ * to any other call. A pointer that is passed to the library is used only during the call, unless the
+ * function says otherwise, as smq_publish_reference() and smq_receive_into() do. NULL is allowed for the data
+ * of a smq_bytes if, and only if, its size is 0. For every other NULL a function returns SMQ_ERR_NULL unless
+ * it says otherwise.
  *
  * Structs. A struct that is passed to or from the library begins with its own size, so that it can grow:
  * set it with the SMQ_…_INIT macro or to sizeof. Zero selects the default of a field. An older library
