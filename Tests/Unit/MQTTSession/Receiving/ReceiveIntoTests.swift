@@ -1,4 +1,5 @@
 import MQTTWire
+import Storage
 import TestSupport
 import Testing
 
@@ -182,6 +183,23 @@ import Testing
     #expect(last.isLast && first.payload + last.payload == Large.payload(300))
     #expect(before.allSatisfy { $0 == 0xEE })
     #expect(Array(after.prefix(last.payload.count)) == last.payload)
+  }
+
+  /// The same memory again, while the part in hand is in it: nothing is written there before that is released.
+  @Test func theSameMemory() throws {
+    guard let (harness, _, rest) = Self.begun() else { throw SessionError.state }
+    let memory = try harness.receive(into: 20)
+    harness.session.releaseEvent()
+    harness.receive(Array(rest.prefix(20)))
+    guard case .message(let second) = harness.event() else { throw SessionError.state }
+    try harness.session.receive(into: unsafe LentSpace(start: memory.baseAddress, size: 20))
+    #expect(harness.receive(Array(rest[20..<30])) == [])
+    #expect(Array(memory.prefix(20)) == second.payload)
+    harness.session.releaseEvent()
+    #expect(Array(memory.prefix(10)) == Array(rest[20..<30]))
+    harness.receive(Array(rest[30..<40]))
+    guard case .message(let third) = harness.event() else { throw SessionError.state }
+    #expect(third.payload == Array(rest[20..<40]) && Array(memory.prefix(20)) == third.payload)
   }
 
   // MARK: Taken back
