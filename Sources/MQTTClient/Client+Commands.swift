@@ -96,6 +96,12 @@ extension Driver where Engine == MQTTEngine, Link: ~Copyable, System: ~Copyable 
     try engine.session.unsubscribe(list, properties: properties, cookie: cookie)
   }
 
+  /// Lends memory for what follows of the message that was handed out last, or takes it back.
+  public mutating func receive(into space: LentSpace) throws(SessionError) {
+    offeredBytes = 0
+    try engine.session.receive(into: space)
+  }
+
   public mutating func hold() -> Bool { engine.session.hold() }
 
   /// The Packet Identifier that a message came with, as long as it is not acknowledged.

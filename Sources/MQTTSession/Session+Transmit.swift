@@ -106,6 +106,7 @@ extension Session {
   public var receiveSpace: MutableSpan<UInt8> {
     @_lifetime(&self)
     mutating get {
+      if Feature.hasParts, arrival.isLent { return spaceWhileLent }
       // No event may point into the buffer, and no message with its header in it may be incomplete.
       if !hasUndeliveredEvent, !arrival.hasLarge, receiver.shouldCompact { receiver.compact() }
       return receiver.space

@@ -71,6 +71,10 @@ public struct Session: ~Copyable {
     var large: LargeMessage? = nil
     /// Whether there is one: looking into an optional of that size takes a call.
     private(set) var hasLarge = false
+    /// Memory of the program for its payload. It stays when it is full, for the part that points into it.
+    var lent = LentSpace()
+    /// Whether it is not full yet.
+    var isLent = false
     var blockage = Blockage.none
     /// The server has sent something.
     var hasBegun = false

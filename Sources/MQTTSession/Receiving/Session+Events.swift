@@ -251,7 +251,6 @@ extension MessageEvent {
     payload = message.payload
     payloadOffset = 0
     payloadSize = message.payload.count
-    isFirst = true
     isLast = true
     isOversize = false
     properties = .empty

@@ -141,7 +141,7 @@ extension Session {
       properties: publish.properties.shifted(by: offset), payloadOffset: 0,
       payloadSize: publish.payload.count,
       subscriptionIdentifier: publish.subscriptionIdentifier, token: 0, responseCookie: nil,
-      isTopicAliased: isAliased, isFirst: true, isLast: true, isOversize: isUnknown, qos: publish.qos,
+      isTopicAliased: isAliased, isLast: true, isOversize: isUnknown, qos: publish.qos,
       retain: publish.retain, duplicate: publish.duplicate)
   }
 
