@@ -3,6 +3,9 @@
  * encoded into a buffer that one send() takes at a flush, or when 64 KiB are there; all answers to one recv() leave in one send().
  *
  * Variant "prepared": QoS 0 packets are encoded beforehand, not even copied.
+ *
+ * Variants "into" and "parts": a payload that is received goes to its place in memory. What came with the header is copied
+ * there, and the rest is received there. This is what a program does that has a socket and no library.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -20,10 +23,13 @@
 enum {
     SEND_BYTES = 64 << 10,
     SLACK = 20 << 10, /* more than one packet */
-    LARGE = 16 << 10  /* payloads above are not copied */
+    LARGE = 16 << 10, /* payloads above are not copied */
+    PART_BYTES = 4096 /* the receive buffer of "into" and "parts" */
 };
 
-static uint8_t out[SEND_BYTES + SLACK], in[SEND_BYTES + SLACK];
+static uint8_t out[SEND_BYTES + SLACK], in[SEND_BYTES + SLACK], place[1 << 20];
+static size_t place_size, place_left; /* of the payload in `place` */
+static bool has_place;
 static size_t out_size, in_size;
 static bool is_5_0, is_prepared;
 static int connection;
@@ -132,6 +138,29 @@ static void take_message(const uint8_t *packet, const uint8_t *body, size_t size
     load_arrived(name, at, size - (size_t)(at - body));
 }
 
+/* The rest of a message whose payload is received where it stays. */
+static void receive_payload(int timeout_ms) {
+    ssize_t size = recv(connection, place + place_size - place_left, place_left, MSG_DONTWAIT);
+    if (size < 0 && errno == EAGAIN) {
+        struct pollfd wanted = { .fd = connection, .events = POLLIN };
+        if (poll(&wanted, 1, timeout_ms) <= 0) return;
+        size = recv(connection, place + place_size - place_left, place_left, MSG_DONTWAIT);
+    }
+    if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    if (size <= 0) load_fail("recv: %s", size ? strerror(errno) : "closed");
+    place_left -= (size_t)size;
+    if (place_left == 0) load_arrived(topic_size, place, place_size);
+}
+
+/* QoS 0, and 3.1.1. */
+static void begin_payload(const uint8_t *body, size_t size, size_t came) {
+    topic_size = (size_t)body[0] << 8 | body[1];
+    place_size = size - 2 - topic_size;
+    came -= 2 + topic_size;
+    memcpy(place, body + 2 + topic_size, came);
+    place_left = place_size - came;
+}
+
 static void take_packets(void) {
     const uint8_t *at = in, *end = in + in_size;
     unsigned done = 0;
@@ -141,6 +170,11 @@ static void take_packets(void) {
         for (unsigned shift = 0; body < end; shift += 7) {
             size |= (size_t)(*body & 127) << shift;
             if (*body++ < 128) break;
+        }
+        if (has_place && at[0] >> 4 == 3 && body[-1] < 128 && end - body > 100 && (size_t)(end - body) < size) {
+            begin_payload(body, size, (size_t)(end - body));
+            at = end;
+            break;
         }
         if (body[-1] >= 128 || (size_t)(end - body) < size) break;
         switch (at[0] >> 4) {
@@ -172,11 +206,16 @@ static void take_packets(void) {
 /* As any client would that has a deadline: it looks, and if nothing is there it waits. */
 static void raw_turn(int timeout_ms) {
     raw_flush();
-    ssize_t size = recv(connection, in + in_size, sizeof(in) - in_size, MSG_DONTWAIT);
+    if (place_left) {
+        receive_payload(timeout_ms);
+        return;
+    }
+    size_t room = (has_place ? PART_BYTES : sizeof(in)) - in_size;
+    ssize_t size = recv(connection, in + in_size, room, MSG_DONTWAIT);
     if (size < 0 && errno == EAGAIN) {
         struct pollfd wanted = { .fd = connection, .events = POLLIN };
         if (poll(&wanted, 1, timeout_ms) <= 0) return;
-        size = recv(connection, in + in_size, sizeof(in) - in_size, MSG_DONTWAIT);
+        size = recv(connection, in + in_size, room, MSG_DONTWAIT);
     }
     if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
     if (size <= 0) load_fail("recv: %s", size ? strerror(errno) : "closed");
@@ -195,6 +234,7 @@ static void raw_open(const struct settings *settings) {
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     is_5_0 = settings->protocol == 5;
     is_prepared = !strcmp(settings->variant, "prepared");
+    has_place = !strcmp(settings->variant, "into") || !strcmp(settings->variant, "parts");
     connection = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (connect(connection, (struct sockaddr *)&address, sizeof(address)) < 0)
         load_fail("connect: %s", strerror(errno));

@@ -2,6 +2,9 @@
  * libswiftmqtt, as its header recommends: one thread, static memory, QoS 0 messages quiet, one smq_flush() for each
  * flush, all events taken before anything else. The message is filled in once; only its payload differs. Payloads above
  * 16 KiB are published by reference, which no quiet message can be.
+ *
+ * Variants "into" and "parts": what is larger than a receive buffer of 4 KiB goes to its place in memory, received there
+ * (smq_receive_into), or copied part by part.
  */
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +16,8 @@ static _Alignas(SMQ_MEMORY_ALIGNMENT) uint8_t memory[16 << 20]; /* what is not t
 static smq_client *client;
 static smq_message message = SMQ_MESSAGE_INIT;
 static smq_event event = SMQ_EVENT_INIT;
-static bool is_connected, is_subscribed, is_lent;
+static bool is_connected, is_subscribed, is_lent, is_into, is_parts;
+static uint8_t place[1 << 20];
 
 enum {
     LARGE = 16 << 10
@@ -21,6 +25,16 @@ enum {
 
 static void check(int32_t status, const char *what) {
     if (status < 0) load_fail("%s: %s", what, smq_status_name(status));
+}
+
+static void take_part(void) {
+    if (event.payload.data != place + event.payload_offset)
+        memcpy(place + event.payload_offset, event.payload.data, event.payload.size);
+    size_t end = event.payload_offset + event.payload.size;
+    if (event.part & SMQ_PART_LAST)
+        load_arrived(event.topic.size, place, end);
+    else if (is_into)
+        check(smq_receive_into(client, place + end, sizeof(place) - end), "smq_receive_into");
 }
 
 static void take_events(void) {
@@ -34,7 +48,10 @@ static void take_events(void) {
             check(event.status, "disconnected");
             break;
         case SMQ_EVENT_MESSAGE:
-            load_arrived(event.topic.size, event.payload.data, event.payload.size);
+            if (is_into || is_parts)
+                take_part();
+            else
+                load_arrived(event.topic.size, event.payload.data, event.payload.size);
             break;
         case SMQ_EVENT_COMPLETED:
             check(event.status, "completed");
@@ -81,6 +98,12 @@ static void swiftmqtt_open(const struct settings *settings) {
     options.in_flight_maximum = settings->window;
     options.references = is_lent ? 2 * outstanding : 0;
     options.receive_bytes = is_lent ? 2 * (uint32_t)settings->payload_bytes : 65536; /* no message comes in parts */
+    is_into = !strcmp(settings->variant, "into");
+    is_parts = !strcmp(settings->variant, "parts");
+    if (is_into || is_parts) {
+        options.flags |= SMQ_OPTION_PARTS;
+        options.receive_bytes = 4096;
+    }
     options.receive_maximum = settings->window < 64 ? 64 : settings->window;
     size_t size = smq_client_size(&options);
     if (size > sizeof(memory)) load_fail("the client takes %zu bytes", size);

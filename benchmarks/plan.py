@@ -56,6 +56,14 @@ WORKLOADS = [
     Workload("receive-0", "Receive QoS 0", ["receive", "-q0"], 4000),
     Workload("receive-0-4k", "Receive QoS 0, 4 KiB", ["receive", "-q0", "-s4096"], 1600, is_counted_quick=False),
     Workload("receive-0-64k", "Receive QoS 0, 64 KiB", ["receive", "-q0", "-s65536"], 500, is_counted_quick=False),
+    *(
+        Workload(
+            f"{kind}-0-{name}", f"Receive QoS 0, {title} {how}", ["receive", "-q0", f"-s{size}", f"-x{kind}"],
+            500 if size < 1 << 20 else 250, is_counted_quick=False,
+        )
+        for size, name, title in ((65536, "64k", "64 KiB"), (1048576, "1m", "1 MiB"))
+        for kind, how in (("into", "into the program's memory"), ("parts", "in parts that are copied"))
+    ),
     Workload("receive-1-20", "Receive QoS 1, 20 in flight", ["receive", "-q1", "-w20"]),
     Workload("receive-1-1000", "Receive QoS 1, 1000 in flight", ["receive", "-q1", "-w1000"], 2000, is_counted_quick=False),
     Workload("receive-2-20", "Receive QoS 2, 20 in flight", ["receive", "-q2", "-w20"], is_counted_quick=False),

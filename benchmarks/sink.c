@@ -25,8 +25,8 @@
 
 enum {
     CONNECTIONS = 64,
-    IN_BYTES = 1280 << 10, /* more than the largest packet */
-    OUT_BYTES = 1 << 20,
+    IN_BYTES = 1280 << 10,  /* more than the largest packet */
+    OUT_BYTES = 1280 << 10, /* the same */
     SEND_BYTES = 256 << 10, /* at a time */
     AWAKE_NS = 300000
 };
@@ -54,7 +54,7 @@ struct blast {
     uint32_t packet_bytes;
     uint32_t identifier_at;
     uint64_t laid; /* QoS 0: so many of them lie in `out`, to be sent over and over */
-    uint8_t packet[66 << 10];
+    uint8_t packet[(1 << 20) + 64];
 };
 
 struct connection {
@@ -114,7 +114,7 @@ static void repeat_blast(struct connection *c) {
     struct blast *b = &c->blast;
     if (!b->left || c->out_begin != c->out_end) return;
     if (!b->laid) {
-        uint64_t fit = SEND_BYTES / b->packet_bytes;
+        uint64_t fit = b->packet_bytes < SEND_BYTES ? SEND_BYTES / b->packet_bytes : 1;
         for (c->out_end = 0; b->laid < fit; b->laid++, c->out_end += b->packet_bytes)
             memcpy(c->out + c->out_end, b->packet, b->packet_bytes);
     }

@@ -58,9 +58,10 @@
  * Pointers. A pointer in an event is valid until the next smq_next_event(), smq_wait(), smq_service(),
  * smq_engine_timed_out(), smq_connect() or smq_client_close() on the same client, or the next
  * smq_group_wait(), smq_group_service() or smq_group_next_ready() on its group; until then it may be passed
- * to any other call. A pointer that is passed to the library is used only during the call. NULL is
- * allowed for the data of a smq_bytes if, and only if, its size is 0. For every other NULL a function
- * returns SMQ_ERR_NULL unless it says otherwise.
+ * to any other call. A pointer that is passed to the library is used only during the call, unless the
+ * function says otherwise, as smq_publish_reference() and smq_receive_into() do. NULL is allowed for the data
+ * of a smq_bytes if, and only if, its size is 0. For every other NULL a function returns SMQ_ERR_NULL unless
+ * it says otherwise.
  *
  * Structs. A struct that is passed to or from the library begins with its own size, so that it can grow:
  * set it with the SMQ_…_INIT macro or to sizeof. Zero selects the default of a field. An older library
@@ -1940,6 +1941,34 @@ SMQ_API int32_t smq_ack(smq_client *client, uint64_t token, uint32_t reason_code
  * awaits acknowledgement.
  */
 SMQ_API int32_t smq_packet_identifier(smq_client *client, uint64_t token);
+
+/*
+ * Receives what follows of a message that arrives in parts (SMQ_OPTION_PARTS) into the program's memory:
+ * the kernel, TLS or WebSocket writes it there, and the receive buffer is not in between. That may be small
+ * then: it takes only what had arrived by the first part, with topic and properties.
+ *
+ * Call it while the last event is a part that others follow. The next event of the message comes when buffer
+ * is full, or when the payload ends, and is a part like any other: payload.data is buffer, and payload.size
+ * is size, or what was left of the payload. Called again then, with the same memory or other, it receives the
+ * next piece; if the program does not call it, further parts are in the receive buffer. Called again before
+ * the program has released the event, it replaces the memory. The message is acknowledged with its last part.
+ *
+ * client   the client
+ * buffer   the program's memory. The library writes to it, and nothing else may use it, until the next event
+ *          of the message or SMQ_EVENT_DISCONNECTED is handed out, until smq_client_close() returns, or until
+ *          this function has taken it back. A connection that ends may leave some bytes there; see
+ *          SMQ_EVENT_MESSAGE for what becomes of the message
+ * size     of buffer, in bytes. Nothing is written beyond the payload, so it may be larger. 0: takes back
+ *          what was lent, if anything was, and buffer is ignored: what had arrived by then is at the
+ *          beginning of that memory, and is the next part. Nothing is written to it any more
+ *
+ * With SMQ_OPTION_OWN_TRANSPORT, smq_engine_receive_buffer() returns the program's own memory then, unless
+ * there are layers.
+ *
+ * Returns SMQ_OK, or, with nothing changed, SMQ_ERR_NULL, SMQ_ERR_CLIENT, or SMQ_ERR_STATE if the last event
+ * is no part that others follow, or was released.
+ */
+SMQ_API int32_t smq_receive_into(smq_client *client, void *buffer, size_t size);
 
 /*
  * Puts a Topic Filter into the table with which each message is matched: its event contains the first entry

@@ -4,9 +4,15 @@ import Transports
 
 /// The end of a connection: the one the application wants, and every other.
 extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
-  /// Sends the final packet when it is time, and closes when all is sent. `deadlinesCount`: the system was asked what is ready,
-  /// so nothing that came in time lies there unread.
+  /// Sends the final packet when it is time, and closes when all is sent. `deadlinesCount`: the system was
+  /// asked what is ready, so nothing that came in time lies there unread.
+  @inline(__always)
   mutating func finishDisconnect(at now: Instant, deadlinesCount: Bool = true) {
+    if isLeaving || engine.wantsClose { proceedToEnd(at: now, deadlinesCount: deadlinesCount) }
+  }
+
+  @inline(never)
+  private mutating func proceedToEnd(at now: Instant, deadlinesCount: Bool) {
     guard case .open(let connection) = phase else { return }
     if connection.isLeaving, !engine.wantsClose,
       engine.isDrained || connection.leaving == .atOnce || (deadlinesCount && timers.isDue(.leave, at: now))
@@ -28,7 +34,8 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
     discard()
   }
 
-  /// The next connection is to be one to the same server, in another way. A client that is leaving opens none.
+  /// The next connection is to be one to the same server, in another way. A client that is leaving opens
+  /// none.
   private mutating func fallsBack() -> Bool { !isLeaving && engine.fallBack() }
 
   /// False: the connection is over, or there is no room for the final packet yet.
@@ -67,8 +74,8 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
     if case .layer = cause { _ = link.flush(on: &system) }
     watch(readable: false, writable: false)
     receiveRest(at: now)
-    // Servers that do not speak a version close the connection, or say so; those that refuse a certificate have
-    // not seen a version.
+    // Servers that do not speak a version close the connection, or say so; those that refuse a certificate
+    // have not seen a version.
     if !isBrokenByTLS, fallsBack() { return reopen(at: now) }
     settleTransportError()
   }
@@ -102,8 +109,8 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
   }
 
   /// Reports that the connection is gone as soon as everything it brought has been handed out. If there was a
-  /// reason to end it already, that is the one to report; if the application wanted to leave, the final packet
-  /// must have gone out.
+  /// reason to end it already, that is the one to report; if the application wanted to leave, the final
+  /// packet must have gone out.
   @inline(never)
   mutating func settleTransportError() {
     guard case .open(let connection) = phase, let cause = connection.transportError,

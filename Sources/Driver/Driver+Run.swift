@@ -170,8 +170,14 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
   }
 
   /// Hands bytes over until the transport takes no more, the engine has no more, or the connection ends.
+  @inline(__always)
   mutating func transmit(at now: Instant) {
-    guard link.isPolled || link.isLayered else { return }
+    // A transport of the application asks for them itself.
+    if link.isPolled || link.isLayered { transmitAll(at: now) }
+  }
+
+  @inline(never)
+  private mutating func transmitAll(at now: Instant) {
     while isLive, !isBlockedSending {
       if engine.wantsRefill { engine.refill(at: now) }
       guard engine.wantsTransmit, engine.prepareTransmit(at: now) else { return flushTransport(at: now) }
@@ -233,32 +239,52 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
   @inline(never)
   private mutating func checkDeadlines(at now: Instant) {
     checkStability(at: now)
+    // Nothing but the engine waits for anything while a connection is simply open.
+    if timers.areRunning || phase.isOpening {
+      guard checkTimers(at: now) else { return }
+    }
+    if isDue(engine.nextDeadline, at: now) || isDue(engine.refillDeadline, at: now) {
+      engine.timedOut(at: now)
+    }
+  }
+
+  /// Does what the driver and the transport have waited for. False: the engine has nothing to do then.
+  @inline(never)
+  private mutating func checkTimers(at now: Instant) -> Bool {
     if timers.isDue(.retry, at: now) {
-      if !hasFailureEvent { return begin(at: now) }
+      guard hasFailureEvent else {
+        begin(at: now)
+        return false
+      }
       // The last connection is not over before the application has taken its end.
       timers.start(.retry, at: now)
     }
-    if timers.isDue(.connect, at: now) { return end(.timeout) }
+    if timers.isDue(.connect, at: now) {
+      end(.timeout)
+      return false
+    }
     if phase.isOpening, let deadline = link.deadline, deadline.isReached(at: now) {
       proceed(link.timedOut(on: &system, logger, at: now), at: now)
     }
-    if case .closing = phase, timers.isDue(.linger, at: now) { return end(.requested) }
+    if case .closing = phase, timers.isDue(.linger, at: now) {
+      end(.requested)
+      return false
+    }
     if timers.isDue(.write, at: now) {
       let deadline = timers[.write]
       // The system tells of room only when there is much of it. An attempt shows whether it takes anything.
       setBlocked(false)
       transmit(at: now)
-      guard isLive else { return }
+      guard isLive else { return false }
       if !isBlockedSending {
         // Nothing is left to send, because it has expired, for example.
         timers.stop(.write)
       } else if timers[.write] == deadline {
-        return end(Failure(.timeout, at: .write))
+        end(Failure(.timeout, at: .write))
+        return false
       }
     }
-    if isDue(engine.nextDeadline, at: now) || isDue(engine.refillDeadline, at: now) {
-      engine.timedOut(at: now)
-    }
+    return true
   }
 
   private func isDue(_ deadline: Instant?, at now: Instant) -> Bool { deadline?.isReached(at: now) ?? false }

@@ -7,7 +7,7 @@ public enum Block {
   /// Computes the checksums of a block that is complete but for them. It needs nothing but the block, so that
   /// the thread which writes it can do this.
   public static func finish(_ block: inout MutableSpan<UInt8>) {
-    let used = Int(block.span.uint16(at: BlockHeader.usedOffset))
+    let used = Int(block.span.littleEndian16(at: BlockHeader.usedOffset))
     let body = CRC32C.checksum(block.span.extracting(BlockHeader.size..<BlockHeader.size &+ used))
     block.put(body, at: BlockHeader.bodyChecksumOffset)
     block.put(BlockHeader.checksum(of: block.span), at: BlockHeader.checksumOffset)

@@ -48,7 +48,7 @@ struct BlockHeader: BitwiseCopyable {
 
   /// Returns whether the body of a block is as it was written.
   func isWhole(_ block: Span<UInt8>) -> Bool {
-    block.uint32(at: Self.bodyChecksumOffset)
+    block.littleEndian32(at: Self.bodyChecksumOffset)
       == CRC32C.checksum(block.extracting(Self.size..<Self.size &+ Int(used)))
   }
 }
@@ -56,17 +56,17 @@ struct BlockHeader: BitwiseCopyable {
 extension BlockHeader {
   /// Reads the header of a block. It returns `nil` if it is none that this library wrote, or not all of it.
   init?(_ block: Span<UInt8>) {
-    guard block.uint32(at: 0) == Self.magic,
-      block.uint32(at: Self.checksumOffset) == Self.checksum(of: block)
+    guard block.littleEndian32(at: 0) == Self.magic,
+      block.littleEndian32(at: Self.checksumOffset) == Self.checksum(of: block)
     else { return nil }
-    salt = Salt(low: block.uint32(at: 12), high: block.uint32(at: 16))
-    position = LogPosition(lap: block.uint32(at: 20), place: block.uint32(at: 24))
-    head = block.uint32(at: 28)
-    back = block.uint32(at: 32)
-    failures = block.uint32(at: 36)
-    index = block.uint16(at: 40)
-    count = block.uint16(at: 42)
-    used = block.uint16(at: Self.usedOffset)
+    salt = Salt(low: block.littleEndian32(at: 12), high: block.littleEndian32(at: 16))
+    position = LogPosition(lap: block.littleEndian32(at: 20), place: block.littleEndian32(at: 24))
+    head = block.littleEndian32(at: 28)
+    back = block.littleEndian32(at: 32)
+    failures = block.littleEndian32(at: 36)
+    index = block.littleEndian16(at: 40)
+    count = block.littleEndian16(at: 42)
+    used = block.littleEndian16(at: Self.usedOffset)
     guard index < count, Int(used) <= Block.room else { return nil }
   }
 }

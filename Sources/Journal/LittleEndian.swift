@@ -1,9 +1,11 @@
 /// Numbers in the file are little-endian, as all processors are that this runs on.
 extension Span<UInt8> {
-  public func uint16(at offset: Int) -> UInt16 { UInt16(self[offset]) | UInt16(self[offset &+ 1]) << 8 }
+  public func littleEndian16(at offset: Int) -> UInt16 {
+    UInt16(self[offset]) | UInt16(self[offset &+ 1]) << 8
+  }
 
-  public func uint32(at offset: Int) -> UInt32 {
-    UInt32(uint16(at: offset)) | UInt32(uint16(at: offset &+ 2)) << 16
+  public func littleEndian32(at offset: Int) -> UInt32 {
+    UInt32(littleEndian16(at: offset)) | UInt32(littleEndian16(at: offset &+ 2)) << 16
   }
 }
 

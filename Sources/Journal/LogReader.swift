@@ -306,7 +306,8 @@ public struct LogReader: BitwiseCopyable {
   private mutating func searchedGap(_ buffer: borrowing Region) {
     for index in 0..<count {
       let position = ring.advanced(first, by: index)
-      guard let header = header(index, buffer), header.position == position, header.index == 0, header.back > 1,
+      guard let header = header(index, buffer), header.position == position, header.index == 0,
+        header.back > 1,
         let start = ring.before(position, by: header.back)
       else { continue }
       if let gap, gap.start < start || (gap.start == start && gap.failures > header.failures) { continue }

@@ -28,12 +28,12 @@ public struct RecordReader: BitwiseCopyable {
   /// that a library with a mistake wrote the commit, because its checksum is right.
   public mutating func next(_ bytes: Span<UInt8>) -> Record? {
     guard end &- position >= Record.headerSize else { return nil }
-    let length = Int(truncatingIfNeeded: bytes.uint32(at: position &+ 4))
+    let length = Int(truncatingIfNeeded: bytes.littleEndian32(at: position &+ 4))
     let start = position &+ Record.headerSize
     guard length >= 0, length <= end &- start else { return nil }
     defer { position = start &+ length }
     return Record(
-      kind: bytes[position], flags: bytes[position &+ 1], subject: bytes.uint16(at: position &+ 2),
+      kind: bytes[position], flags: bytes[position &+ 1], subject: bytes.littleEndian16(at: position &+ 2),
       body: ByteRange(offset: start, count: length))
   }
 }

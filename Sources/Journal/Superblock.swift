@@ -33,14 +33,14 @@ public struct Superblock: BitwiseCopyable {
   }
 
   public init(_ block: Span<UInt8>) throws(Mistake) {
-    guard Self.begins(block), block.uint32(at: Self.checksumOffset) == Self.checksum(of: block) else {
+    guard Self.begins(block), block.littleEndian32(at: Self.checksumOffset) == Self.checksum(of: block) else {
       throw .unknown
     }
     // What follows it may have another meaning in another version.
-    guard block.uint32(at: 12) <= Self.version else { throw .newer }
-    salt = Salt(low: block.uint32(at: 16), high: block.uint32(at: 20))
-    blocks = block.uint32(at: 24)
-    owner = Salt(low: block.uint32(at: 32), high: block.uint32(at: 36))
+    guard block.littleEndian32(at: 12) <= Self.version else { throw .newer }
+    salt = Salt(low: block.littleEndian32(at: 16), high: block.littleEndian32(at: 20))
+    blocks = block.littleEndian32(at: 24)
+    owner = Salt(low: block.littleEndian32(at: 32), high: block.littleEndian32(at: 36))
     guard Self.blockCounts.contains(blocks) else { throw .unknown }
   }
 

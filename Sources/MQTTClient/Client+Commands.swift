@@ -5,8 +5,8 @@ import Platform
 public import Storage
 import Transports
 
-/// Things the application wants of MQTT. Each may change `output`: of bytes that were offered to an application
-/// with a transport of its own, none count as taken any more.
+/// Things the application wants of MQTT. Each may change `output`: of bytes that were offered to an
+/// application with a transport of its own, none count as taken any more.
 extension Driver where Engine == MQTTEngine, Link: ~Copyable, System: ~Copyable {
   /// The next attempt goes to the server of these options, takes as long as they say, and says what they say
   /// in CONNECT; what is queued and in flight stays. The rest of them is to be what it was. False, and
@@ -36,14 +36,14 @@ extension Driver where Engine == MQTTEngine, Link: ~Copyable, System: ~Copyable 
 
   /// False: it was dropped at once, as it asked for.
   public mutating func publish(
-    _ message: borrowing Publish, _ options: PublishOptions, at now: Instant
+    _ message: consuming Publish, _ options: PublishOptions, at now: Instant
   ) throws(SessionError) -> Bool {
     offeredBytes = 0
     return try engine.session.publish(message, options, at: now)
   }
 
   public mutating func publishStream(
-    _ message: borrowing Publish, _ options: PublishOptions, from source: PayloadSource, at now: Instant
+    _ message: consuming Publish, _ options: PublishOptions, from source: PayloadSource, at now: Instant
   ) throws(SessionError) -> Bool {
     offeredBytes = 0
     guard try engine.session.publish(message, options, at: now) else { return false }
@@ -53,7 +53,7 @@ extension Driver where Engine == MQTTEngine, Link: ~Copyable, System: ~Copyable 
 
   /// False: it was dropped at once, as it asked for.
   public mutating func publishReference(
-    _ message: borrowing Publish, _ options: PublishOptions, _ payload: LentBytes, at now: Instant
+    _ message: consuming Publish, _ options: PublishOptions, _ payload: LentBytes, at now: Instant
   ) throws(SessionError) -> Bool {
     offeredBytes = 0
     return try engine.session.publishReference(message, options, payload, at: now)
@@ -94,6 +94,12 @@ extension Driver where Engine == MQTTEngine, Link: ~Copyable, System: ~Copyable 
   ) throws(SessionError) {
     offeredBytes = 0
     try engine.session.unsubscribe(list, properties: properties, cookie: cookie)
+  }
+
+  /// Lends memory for what follows of the message that was handed out last, or takes it back.
+  public mutating func receive(into space: LentSpace) throws(SessionError) {
+    offeredBytes = 0
+    try engine.session.receive(into: space)
   }
 
   public mutating func hold() -> Bool { engine.session.hold() }

@@ -71,6 +71,12 @@ extension Driver where Engine == MQTTEngine, Link: ~Copyable, System: ~Copyable 
     borrowing get { engine.session.receivedBytes }
   }
 
+  /// Where the payload of a part is that was received into memory of the program.
+  public var lentBytes: Span<UInt8> {
+    @_lifetime(borrow self)
+    borrowing get { engine.session.lentBytes }
+  }
+
   // MARK: Events
 
   /// `advanceToNextEvent` has something to release.
@@ -86,8 +92,8 @@ extension Driver where Engine == MQTTEngine, Link: ~Copyable, System: ~Copyable 
     }
   }
 
-  /// Releases the last event, and says where the next one comes from; `none`: the session has none, but `take`
-  /// may find one of the driver.
+  /// Releases the last event, and says where the next one comes from; `none`: the session has none, but
+  /// `take` may find one of the driver.
   @inline(__always)
   public mutating func advanceToNextEvent() -> EventSource {
     offeredBytes = 0

@@ -27,8 +27,13 @@ extension MQTTEngine {
   var hasCollected: Bool { Feature.hasSubmit && submissions.hasCollected }
 
   /// While the application is leaving only what was submitted before goes out.
+  @inline(__always)
   public mutating func takeWork(at now: Instant) {
-    guard isShared else { return }
+    if isShared { takeSubmissions(at: now) }
+  }
+
+  @inline(never)
+  private mutating func takeSubmissions(at now: Instant) {
     if !isLeaving { submissions.collect() }
     for _ in 0..<Self.submissionsPerStep {
       guard hasRoomForSubmission(at: now) else { return }

@@ -88,7 +88,9 @@ public struct MQTTEngine: ~Copyable, ProtocolEngine {
   public var nextDeadline: Instant? { session.nextDeadline }
   public mutating func prepareTransmit(at now: Instant) -> Bool { session.prepareTransmit(at: now) }
   public mutating func nextEvent() -> SessionEvent? { session.nextEvent() }
-  public mutating func release() { session.releaseEvent() }
+  public mutating func release() {
+    if session.hasEventToRelease { session.releaseEvent() }
+  }
 
   public var output: Span<UInt8> {
     @_lifetime(borrow self)

@@ -76,7 +76,7 @@ extension Session {
     counters.bytesReceived.add(count)
     counters.receiveCalls.increment()
     advance(to: now)
-    receiver.received(count)
+    if !Feature.hasParts || !arrival.isLent || !receivedIntoLent(count) { receiver.received(count) }
     arrival.hasBegun = true
     connection.keepAlive.heard(at: now)
     parse()

@@ -2,15 +2,15 @@ public import Journal
 import MQTTWire
 public import Storage
 
-/// The journal: the session says which blocks are to be written and where, and hears that they are durable. It writes
-/// nothing itself, and waits for nothing.
+/// The journal: the session says which blocks are to be written and where, and hears that they are durable.
+/// It writes nothing itself, and waits for nothing.
 extension Session {
   public var isJournaled: Bool {
     @inline(__always) get { Feature.hasJournal && !journal.isEmpty }
   }
 
-  /// When `prepareJournal` has to be called, if nothing else happens; `nil`: there is nothing to be written, or a commit
-  /// is being written.
+  /// When `prepareJournal` has to be called, if nothing else happens; `nil`: there is nothing to be written,
+  /// or a commit is being written.
   public var journalDeadline: Instant? {
     guard isJournaled, !journal.element.space.isWriting, let since = journal.element.waitingSince else {
       return nil
@@ -79,8 +79,8 @@ extension Session {
     journal.element.isInboundWriting = false
   }
 
-  /// Handles that the server has a new session. Until the journal knows, nothing leaves that would let the server use
-  /// an identifier which the journal has from the old one.
+  /// Handles that the server has a new session. Until the journal knows, nothing leaves that would let the
+  /// server use an identifier which the journal has from the old one.
   mutating func forgetSession() {
     state.outbox.forgetIdentifiers()
     if state.hasUrgent { state.urgent.element.forgetIdentifiers() }
@@ -142,7 +142,8 @@ extension Session {
     return one >= other ? state.outbox.rewriteOldest() : state.urgent.element.rewriteOldest()
   }
 
-  /// Puts as much of the news into a commit as fits. Returns false if that is nothing, or if the ring has no room.
+  /// Puts as much of the news into a commit as fits. Returns false if that is nothing, or if the ring has no
+  /// room.
   private mutating func fillCommit() -> Bool {
     journal.change { $0.commit.removeAll(limit: $0.space.free) }
     let place = journal.element.space.next.place

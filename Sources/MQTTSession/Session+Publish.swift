@@ -34,11 +34,12 @@ extension Session {
   }
 
   /// Does the same for a message with properties, an expiry, an overflow policy, or a payload that is
-  /// written or read later. Returns false if it was dropped at once, according to its overflow policy.
+  /// written or read later. Returns false if it was dropped at once, according to its overflow policy. The
+  /// message is consumed: adding its expiry to one that is borrowed would take another copy.
   @inline(never)
   @discardableResult
   public mutating func publish(
-    _ message: borrowing Publish, _ options: PublishOptions, at now: Instant
+    _ message: consuming Publish, _ options: PublishOptions, at now: Instant
   ) throws(SessionError) -> Bool {
     try checkMayPublish(isAcknowledged: message.qos != .atMostOnce)
     // In the drop-in a Topic Alias may stand for the topic, and the program has established it.
@@ -66,6 +67,9 @@ extension Session {
     }
     if Feature.hasExpiry, options.expiry != 0 || expiry != nil { setExpiry(&options, at: now) }
     advance(to: now)
+    if Feature.hasExpiry, options.expiry != 0, options.expiryInProperties == nil {
+      message.own.messageExpiryInterval = options.expiry
+    }
     guard try admit(message, options) else { return false }
     // A reserved message is counted when it is committed.
     if !options.isReserved { counters.messagesPublished.increment() }
@@ -89,10 +93,6 @@ extension Session {
   private mutating func admit(
     _ message: borrowing Publish, _ options: PublishOptions
   ) throws(SessionError) -> Bool {
-    var message = copy message
-    if Feature.hasExpiry, options.expiry != 0, options.expiryInProperties == nil {
-      message.own.messageExpiryInterval = options.expiry
-    }
     if options.isUrgent {
       return try state.urgent.element.admit(
         message, options, version: identity.acceptedVersion, limits: connection.limits,
@@ -159,7 +159,7 @@ extension Session {
   /// so it always is. Returns false if it was dropped at once, according to its overflow policy.
   @inline(never)
   public mutating func publishReference(
-    _ message: borrowing Publish, _ options: PublishOptions, _ payload: LentBytes, at now: Instant
+    _ message: consuming Publish, _ options: PublishOptions, _ payload: LentBytes, at now: Instant
   ) throws(SessionError) -> Bool {
     guard state.outbox.references.capacity > 0 else { throw .notSupported }
     guard !options.isQuiet else { throw .option }
@@ -191,8 +191,8 @@ extension Session {
     guard let reservation = state.outbox.reservation else { throw .state }
     guard payloadSize >= 0, payloadSize <= reservation.payloadSize else { throw .option }
     state.outbox.commit(reservation, payloadSize: payloadSize, limits: connection.limits)
-    // The connection that it was for was lost. While it closes, a part of a message may have been sent: what is
-    // left is dropped when it is closed.
+    // The connection that it was for was lost. While it closes, a part of a message may have been sent: what
+    // is left is dropped when it is closed.
     if policy.needsConnection, !connection.isUp, !connection.isClosing { state.outbox.dropAtMostOnce() }
     counters.messagesPublished.increment()
   }

@@ -4,7 +4,8 @@ public import Storage
 
 /// What a recovery is at; see Session+Recover.swift.
 public enum RecoveryStep: BitwiseCopyable {
-  /// Read `count` blocks of the file from `block` on to `offset` of `recoverySpace`, then call `recoveryRead`.
+  /// Read `count` blocks of the file from `block` on to `offset` of `recoverySpace`, then call
+  /// `recoveryRead`.
   case read(block: UInt32, count: UInt32, offset: Int)
   /// All messages are back.
   case done
@@ -18,8 +19,8 @@ public enum RecoveryError: Error, BitwiseCopyable {
   case size
 }
 
-/// Taking up what an earlier process has promised. It comes before the first connection, and before anything is
-/// published.
+/// Taking up what an earlier process has promised. It comes before the first connection, and before anything
+/// is published.
 ///
 /// The log is read twice: first what became of each message, then the messages that are left, in their order.
 extension Session {
@@ -34,10 +35,12 @@ extension Session {
   /// Where blocks are to be read to.
   public var recoverySpace: MutableSpan<UInt8> {
     @_lifetime(&self)
-    mutating get { journal.mutableBytes { journal, use in
-      var bytes = journal.commit.blocks.mutableBytes
-      use(&bytes)
-    } }
+    mutating get {
+      journal.mutableBytes { journal, use in
+        var bytes = journal.commit.blocks.mutableBytes
+        use(&bytes)
+      }
+    }
   }
 
   public mutating func recoveryRead() { journal.change { $0.wasRead() } }
@@ -89,7 +92,7 @@ extension Session {
     state.inbox.awaitingPubrel.removeAll()
     var offset = record.body.offset
     while offset &+ 2 <= record.body.end {
-      let identifier = journal.element.commit.blocks.bytes.uint16(at: offset)
+      let identifier = journal.element.commit.blocks.bytes.littleEndian16(at: offset)
       if identifier != 0 { state.inbox.awaitingPubrel.insertUnmarked(identifier) }
       offset &+= 2
     }

@@ -208,7 +208,7 @@ extension Session {
     options.responseTag = state.responses.tag(of: index)
     request.own.correlationData = correlation.span
     request.own.hasCorrelationData = true
-    guard try publish(request, options, at: now) else { return false }
+    guard try publish(copy request, options, at: now) else { return false }
     state.responses.add(
       at: index, cookie: options.cookie, slot: state.outbox.newestSlot, topic: request.own.responseTopic,
       deadline: now.advanced(by: timeout))

@@ -106,6 +106,7 @@ extension Session {
   public var receiveSpace: MutableSpan<UInt8> {
     @_lifetime(&self)
     mutating get {
+      if Feature.hasParts, arrival.isLent { return spaceWhileLent }
       // No event may point into the buffer, and no message with its header in it may be incomplete.
       if !hasUndeliveredEvent, !arrival.hasLarge, receiver.shouldCompact { receiver.compact() }
       return receiver.space
@@ -185,13 +186,14 @@ extension Session {
   /// Chooses the next packet. Control packets are sent first, but never inside another packet.
   private mutating func choosePacket(at now: Instant) -> Connection.Source {
     let isConnected = connection.phase == .connected
+    // Each of these is asked first whether it has anything to do: mostly none has, in every turn.
     if isConnected {
       if isJournaled {
         sendReleasable()
         if journal.element.holdsAll { return control.isEmpty ? .none : .control }
       }
-      resendPubrels()
-      resubscribe()
+      if hasPubrelsToCheck { resendPubrels() }
+      if state.subscriptions.firstLost != nil { resubscribe() }
     }
     if state.outbox.isInsideStream { return mayStream && !connection.stream.isEmpty ? .stream : .none }
     if state.subscribeQueue.isInsidePacket { return .subscribe }
@@ -214,7 +216,9 @@ extension Session {
         version: version, second: state.expiry.seconds, quota: &connection.quota)
       if state.urgent.element.windowCount > 0 { return .urgent }
     }
-    state.outbox.extendWindow(version: version, second: state.expiry.seconds, quota: &connection.quota)
+    if state.outbox.mayExtendWindow {
+      state.outbox.extendWindow(version: version, second: state.expiry.seconds, quota: &connection.quota)
+    }
     return state.outbox.windowCount > 0 ? .window : .none
   }
 

@@ -71,6 +71,10 @@ public struct Session: ~Copyable {
     var large: LargeMessage? = nil
     /// Whether there is one: looking into an optional of that size takes a call.
     private(set) var hasLarge = false
+    /// Memory of the program for its payload. It stays when it is full, for the part that points into it.
+    var lent = LentSpace()
+    /// Whether it is not full yet.
+    var isLent = false
     var blockage = Blockage.none
     /// The server has sent something.
     var hasBegun = false
@@ -109,7 +113,7 @@ public struct Session: ~Copyable {
   var receivedAliases: ReceivedAliases
   var streamBuffer: Region
   /// See Session+Journal.swift; empty: there is none.
-  var journal: OptionalSlot<SessionJournal>
+  var journal: JournalSlot<SessionJournal>
   /// The properties of DISCONNECT.
   var disconnectProperties: Region
 
@@ -139,11 +143,7 @@ public struct Session: ~Copyable {
       topicBytes: options.aliasBytes)
     streamBuffer = block.region(plan.stream)
     disconnectProperties = block.region(plan.disconnectProperties)
-    let delay = options.journalDelay
-    journal = OptionalSlot(plan.journal, in: block, if: Feature.hasJournal) {
-      SessionJournal(
-        blocks: block.region(plan.journalBlocks), withheld: block.table(plan.withheld), delay: delay)
-    }
+    journal = plan.journal.journal(in: block)
   }
 
   /// Completes a Client Identifier that is a template (`Connect.isClientIDTemplate`). It has to be called

@@ -42,13 +42,13 @@ public struct SessionOptions: ~Copyable, ~Escapable {
   /// QoS 0 is not queued without a connection.
   public var needsConnection = false
   public var receiveBytes = 4096
-  /// QoS 1 and 2 messages that may be unacknowledged at a time: 1 to 65,535; 0: what the server says, and 20 if it
-  /// cannot say, which is what Mosquitto takes by default before it closes the connection.
+  /// QoS 1 and 2 messages that may be unacknowledged at a time: 1 to 65,535; 0: what the server says, and 20
+  /// if it cannot say, which is what Mosquitto takes by default before it closes the connection.
   public var inFlightMaximum = 0
   /// The same for messages from the server: Receive Maximum in CONNECT.
   public var receiveMaximum = 64
-  /// QoS 2 messages whose PUBREL has not come: 1 to 65,535; 0: as many as there are identifiers, or, in a session that ends with
-  /// the connection, `receiveMaximum`.
+  /// QoS 2 messages whose PUBREL has not come: 1 to 65,535; 0: as many as there are identifiers, or, in a
+  /// session that ends with the connection, `receiveMaximum`.
   public var unreleasedMaximum = 0
   /// SUBSCRIBE and UNSUBSCRIBE packets: 1 to 256.
   public var subscribePackets = 8
@@ -128,11 +128,7 @@ public struct SessionPlan: ~Copyable {
   let responses: ArenaSlice<PendingResponses.Entry>
   let stream: ArenaSlice<UInt8>
   let references: ArenaSlice<ReferenceTable.Entry>
-  let stored: StoredMessages.Plan
-  let urgentStored: StoredMessages.Plan
-  let journal: ArenaSlice<SessionJournal>
-  let journalBlocks: ArenaSlice<UInt8>
-  let withheld: ArenaSlice<SessionJournal.Withheld>
+  let journal: JournalPlan
   let noReferences: ArenaSlice<ReferenceTable.Entry>
 
   public init(_ options: borrowing SessionOptions, in plan: inout ArenaLayout) {
@@ -149,14 +145,7 @@ public struct SessionPlan: ~Copyable {
     responses = plan.reserve(options.responses, of: PendingResponses.Entry.self)
     references = plan.reserve(options.references, of: ReferenceTable.Entry.self)
     noReferences = plan.reserve(0, of: ReferenceTable.Entry.self)
-    let isJournaled = Feature.hasJournal && options.journalBatchBytes > 0
-    stored = StoredMessages.Plan(
-      messages: isJournaled ? options.outboxMessages : 0, descriptors: messages, in: &plan)
-    urgentStored = StoredMessages.Plan(
-      messages: isJournaled ? options.urgentMessages : 0, descriptors: options.urgentMessages, in: &plan)
-    journal = plan.reserve(isJournaled ? 1 : 0, of: SessionJournal.self)
-    withheld = plan.reserve(isJournaled ? options.receiveMaximum : 0, of: SessionJournal.Withheld.self)
-    journalBlocks = plan.reserve(isJournaled ? options.journalBatchBytes : 0, of: UInt8.self)
+    journal = JournalPlan(options, descriptors: messages, in: &plan)
     inbox = plan.reserve(options.receiveMaximum, of: Inbox.Entry.self)
     inboxLinks = plan.reserve(Inbox.linkCount(for: options.receiveMaximum), of: UInt16.self)
     awaitingPubrel = plan.reserve(IdentifierSet.slotCount(for: options.unreleasedCapacity), of: UInt32.self)

@@ -74,11 +74,18 @@ public struct ByteReader: ~Escapable {
     try extent(Int(try uint16()))
   }
 
-  /// Reads and checks a UTF-8 Encoded String (§1.5.4).
-  public mutating func string() throws(Malformed) -> ByteRange {
-    let extent = try binaryData()
-    guard UTF8EncodedString.isValid(bytes.extracting(extent.range)) else { throw .utf8 }
-    return extent
+  /// Does the same, and checks that it is a UTF-8 Encoded String (§1.5.4) if `isText` says so. It is inlined
+  /// where properties are read, with all that it takes.
+  @inline(__always)
+  public mutating func binaryData(isText: Bool) throws(Malformed) -> ByteRange {
+    let start = position &+ 2
+    guard let size = bytes.uint16(at: position), end &- start >= Int(size) else { throw .truncated }
+    position = start &+ Int(size)
+    if isText {
+      let text = bytes.extracting(start..<position)
+      guard UTF8EncodedString.isShort(text) || UTF8EncodedString.isValid(text) else { throw .utf8 }
+    }
+    return ByteRange(offset: start, count: Int(size))
   }
 
   /// Reads everything up to the end.

@@ -1,34 +1,47 @@
 public import Storage
 
-/// The properties of MQTT 5.0 (§2.2.2.2, Table 2-4). Raw values are the identifiers of the wire.
-public enum PropertyIdentifier: UInt8, BitwiseCopyable {
-  case payloadFormatIndicator = 0x01
-  case messageExpiryInterval = 0x02
-  case contentType = 0x03
-  case responseTopic = 0x08
-  case correlationData = 0x09
-  case subscriptionIdentifier = 0x0B
-  case sessionExpiryInterval = 0x11
-  case assignedClientIdentifier = 0x12
-  case serverKeepAlive = 0x13
-  case authenticationMethod = 0x15
-  case authenticationData = 0x16
-  case requestProblemInformation = 0x17
-  case willDelayInterval = 0x18
-  case requestResponseInformation = 0x19
-  case responseInformation = 0x1A
-  case serverReference = 0x1C
-  case reasonString = 0x1F
-  case receiveMaximum = 0x21
-  case topicAliasMaximum = 0x22
-  case topicAlias = 0x23
-  case maximumQoS = 0x24
-  case retainAvailable = 0x25
-  case userProperty = 0x26
-  case maximumPacketSize = 0x27
-  case wildcardSubscriptionAvailable = 0x28
-  case subscriptionIdentifierAvailable = 0x29
-  case sharedSubscriptionAvailable = 0x2A
+/// The properties of MQTT 5.0 (§2.2.2.2, Table 2-4), by their identifiers on the wire.
+public struct PropertyIdentifier: Equatable, BitwiseCopyable {
+  public let rawValue: UInt8
+
+  /// It is `nil` if no property has this identifier.
+  @inline(__always)
+  public init?(rawValue: UInt8) {
+    guard PropertyRule.of(rawValue).contexts != 0 else { return nil }
+    self.rawValue = rawValue
+  }
+
+  /// For an identifier in the table of rules.
+  @inline(__always)
+  init(known rawValue: UInt8) { self.rawValue = rawValue }
+
+  public static var payloadFormatIndicator: Self { Self(known: 0x01) }
+  public static var messageExpiryInterval: Self { Self(known: 0x02) }
+  public static var contentType: Self { Self(known: 0x03) }
+  public static var responseTopic: Self { Self(known: 0x08) }
+  public static var correlationData: Self { Self(known: 0x09) }
+  public static var subscriptionIdentifier: Self { Self(known: 0x0B) }
+  public static var sessionExpiryInterval: Self { Self(known: 0x11) }
+  public static var assignedClientIdentifier: Self { Self(known: 0x12) }
+  public static var serverKeepAlive: Self { Self(known: 0x13) }
+  public static var authenticationMethod: Self { Self(known: 0x15) }
+  public static var authenticationData: Self { Self(known: 0x16) }
+  public static var requestProblemInformation: Self { Self(known: 0x17) }
+  public static var willDelayInterval: Self { Self(known: 0x18) }
+  public static var requestResponseInformation: Self { Self(known: 0x19) }
+  public static var responseInformation: Self { Self(known: 0x1A) }
+  public static var serverReference: Self { Self(known: 0x1C) }
+  public static var reasonString: Self { Self(known: 0x1F) }
+  public static var receiveMaximum: Self { Self(known: 0x21) }
+  public static var topicAliasMaximum: Self { Self(known: 0x22) }
+  public static var topicAlias: Self { Self(known: 0x23) }
+  public static var maximumQoS: Self { Self(known: 0x24) }
+  public static var retainAvailable: Self { Self(known: 0x25) }
+  public static var userProperty: Self { Self(known: 0x26) }
+  public static var maximumPacketSize: Self { Self(known: 0x27) }
+  public static var wildcardSubscriptionAvailable: Self { Self(known: 0x28) }
+  public static var subscriptionIdentifierAvailable: Self { Self(known: 0x29) }
+  public static var sharedSubscriptionAvailable: Self { Self(known: 0x2A) }
 }
 
 /// One property as it was received.
@@ -45,6 +58,23 @@ public struct Property: BitwiseCopyable {
 /// How a property's value is encoded (Table 2-4).
 enum PropertyType: UInt8 {
   case byte, twoByteInteger, fourByteInteger, variableByteInteger, string, binaryData, stringPair
+
+  @inline(__always)
+  var isNumber: Bool { rawValue <= Self.variableByteInteger.rawValue }
+}
+
+/// Which values a property may have, if it is a number.
+enum PropertyValues: UInt8 {
+  case any, positive, flag
+
+  @inline(__always)
+  func contains(_ value: UInt32) -> Bool {
+    switch self {
+    case .any: true
+    case .positive: value != 0
+    case .flag: value <= 1
+    }
+  }
 }
 
 /// Who sends a packet. A few properties may come from one side only.
@@ -72,50 +102,53 @@ public enum PropertyContext: BitwiseCopyable {
 /// Table 2-4: what each property is, and which packets may have it.
 struct PropertyRule: BitwiseCopyable {
   let type: PropertyType
-  /// `PropertyContext.bit`s.
+  /// `PropertyContext.bit`s; none if there is no such property.
   let contexts: UInt32
   /// What a numeric value may be.
-  let minimum: UInt32
-  let maximum: UInt32
+  let values: PropertyValues
 
-  static func of(_ identifier: PropertyIdentifier) -> PropertyRule {
-    switch identifier {
-    case .payloadFormatIndicator: rule(.byte, publish | will, 0, 1)
+  /// Returns the rule for an identifier on the wire. Kept out of line, the compiler makes tables of it.
+  @inline(never)
+  static func of(_ identifier: UInt8) -> PropertyRule {
+    switch PropertyIdentifier(known: identifier) {
+    case .payloadFormatIndicator: rule(.byte, publish | will, .flag)
     case .messageExpiryInterval: rule(.fourByteInteger, publish | will)
     case .contentType: rule(.string, publish | will)
     case .responseTopic: rule(.string, publish | will)
     case .correlationData: rule(.binaryData, publish | will)
     // From a client SUBSCRIBE has it, from a server PUBLISH [MQTT-3.3.4-6].
-    case .subscriptionIdentifier: rule(.variableByteInteger, server(.publish) | client(.subscribe), 1)
+    case .subscriptionIdentifier: rule(.variableByteInteger, server(.publish) | client(.subscribe), .positive)
     // Only a client may send it in DISCONNECT [MQTT-3.14.2-2].
     case .sessionExpiryInterval: rule(.fourByteInteger, connect | connack | client(.disconnect))
     case .assignedClientIdentifier: rule(.string, connack)
     case .serverKeepAlive: rule(.twoByteInteger, connack)
     case .authenticationMethod: rule(.string, connect | connack | auth)
     case .authenticationData: rule(.binaryData, connect | connack | auth)
-    case .requestProblemInformation: rule(.byte, connect, 0, 1)
+    case .requestProblemInformation: rule(.byte, connect, .flag)
     case .willDelayInterval: rule(.fourByteInteger, will)
-    case .requestResponseInformation: rule(.byte, connect, 0, 1)
+    case .requestResponseInformation: rule(.byte, connect, .flag)
     case .responseInformation: rule(.string, connack)
     case .serverReference: rule(.string, connack | server(.disconnect))
     case .reasonString: rule(.string, connack | acknowledgements | disconnect | auth)
-    case .receiveMaximum: rule(.twoByteInteger, connect | connack, 1)
+    case .receiveMaximum: rule(.twoByteInteger, connect | connack, .positive)
     case .topicAliasMaximum: rule(.twoByteInteger, connect | connack)
-    case .topicAlias: rule(.twoByteInteger, publish, 1)
-    case .maximumQoS: rule(.byte, connack, 0, 1)
-    case .retainAvailable: rule(.byte, connack, 0, 1)
+    case .topicAlias: rule(.twoByteInteger, publish, .positive)
+    case .maximumQoS: rule(.byte, connack, .flag)
+    case .retainAvailable: rule(.byte, connack, .flag)
     case .userProperty: rule(.stringPair, everywhere)
-    case .maximumPacketSize: rule(.fourByteInteger, connect | connack, 1)
-    case .wildcardSubscriptionAvailable: rule(.byte, connack, 0, 1)
-    case .subscriptionIdentifierAvailable: rule(.byte, connack, 0, 1)
-    case .sharedSubscriptionAvailable: rule(.byte, connack, 0, 1)
+    case .maximumPacketSize: rule(.fourByteInteger, connect | connack, .positive)
+    case .wildcardSubscriptionAvailable: rule(.byte, connack, .flag)
+    case .subscriptionIdentifierAvailable: rule(.byte, connack, .flag)
+    case .sharedSubscriptionAvailable: rule(.byte, connack, .flag)
+    default: rule(.byte, 0)
     }
   }
 
+  @inline(__always)
   private static func rule(
-    _ type: PropertyType, _ contexts: UInt32, _ minimum: UInt32 = 0, _ maximum: UInt32 = .max
+    _ type: PropertyType, _ contexts: UInt32, _ values: PropertyValues = .any
   ) -> PropertyRule {
-    PropertyRule(type: type, contexts: contexts, minimum: minimum, maximum: maximum)
+    PropertyRule(type: type, contexts: contexts, values: values)
   }
 
   static var will: UInt32 { 1 }

@@ -22,7 +22,7 @@ public enum PropertyEncoder {
       size = VariableByteInteger.encodedSize(Int(truncatingIfNeeded: min(number, limit)))
     default: throw .property
     }
-    guard number >= rule.minimum, number <= min(rule.maximum, limit) else { throw .property }
+    guard number <= limit, rule.values.contains(number) else { throw .property }
     guard 1 &+ size <= target.count else { throw .full }
     var writer = ByteWriter(target._mutatingExtracting(0..<1 &+ size))
     writer.put(UInt8(truncatingIfNeeded: identifier))
@@ -69,7 +69,9 @@ public enum PropertyEncoder {
   }
 
   private static func rule(_ identifier: UInt32) throws(Fault) -> PropertyRule {
-    guard let identifier = PropertyIdentifier(rawValue: UInt8(clamping: identifier)) else { throw .property }
-    return PropertyRule.of(identifier)
+    // 255 is no identifier either.
+    let rule = PropertyRule.of(UInt8(clamping: identifier))
+    guard rule.contexts != 0 else { throw .property }
+    return rule
   }
 }

@@ -33,33 +33,30 @@ public struct PropertyReader: ~Escapable {
   public var position: Int { reader.position }
 
   /// Returns the next property, or `nil` after the last.
-  @inline(never)  // three kilobytes in each of the packets that read properties
+  ///
+  /// Kept out of line: it would be a kilobyte in each of the packets that read properties. What it calls is
+  /// inlined here, except for what is rare.
+  @inline(never)
   public mutating func next() throws(Malformed) -> Property? {
     guard !reader.isAtEnd else { return nil }
-    // No identifier of the specification needs more than one byte.
-    guard let identifier = PropertyIdentifier(rawValue: try reader.byte()) else {
-      throw .unknownProperty
-    }
-    let rule = PropertyRule.of(identifier)
-    guard rule.contexts & context != 0 else { throw .propertyNotAllowed }
+    let (identifier, rule) = try reader.identifier(in: context)
     try markSeen(identifier)
 
-    var number: UInt32 = 0
-    var text = ByteRange.empty
-    var value = ByteRange.empty
-    switch rule.type {
-    case .byte: number = UInt32(try reader.byte())
-    case .twoByteInteger: number = UInt32(try reader.uint16())
-    case .fourByteInteger: number = try reader.uint32()
-    case .variableByteInteger: number = UInt32(try reader.variableByteInteger())
-    case .string: text = try reader.string()
-    case .binaryData: text = try reader.binaryData()
-    case .stringPair:
-      text = try reader.string()
-      value = try reader.string()
+    guard rule.type.isNumber else {
+      // One loop, and so one text of the checks, for both strings of a pair.
+      var (text, value) = (ByteRange.empty, ByteRange.empty)
+      var isPair = rule.type == .stringPair
+      while true {
+        value = try reader.binaryData(isText: rule.type != .binaryData)
+        guard isPair else { break }
+        (text, isPair) = (value, false)
+      }
+      if rule.type != .stringPair { (text, value) = (value, .empty) }
+      return Property(identifier: identifier, number: 0, text: text, value: value)
     }
-    guard number >= rule.minimum, number <= rule.maximum else { throw .propertyValue }
-    return Property(identifier: identifier, number: number, text: text, value: value)
+    let number = try reader.number(rule.type)
+    guard rule.values.contains(number) else { throw .propertyValue }
+    return Property(identifier: identifier, number: number, text: .empty, value: .empty)
   }
 
   /// Returns whether a packet may have a list, given without its length, and whether the list has none of
@@ -84,36 +81,57 @@ public struct PropertyReader: ~Escapable {
   public static func begin(
     _ reader: inout ByteReader, in context: PropertyContext
   ) throws(Malformed) -> (identifier: PropertyIdentifier, number: UInt32, strings: Int) {
-    guard let identifier = PropertyIdentifier(rawValue: try reader.byte()) else {
-      throw .unknownProperty
-    }
-    let rule = PropertyRule.of(identifier)
-    guard rule.contexts & context.bit != 0 else { throw .propertyNotAllowed }
-    let number: UInt32
-    switch rule.type {
-    case .byte: number = UInt32(try reader.byte())
-    case .twoByteInteger: number = UInt32(try reader.uint16())
-    case .fourByteInteger: number = try reader.uint32()
-    case .variableByteInteger: number = UInt32(try reader.variableByteInteger())
-    case .string, .binaryData: return (identifier, 0, 1)
-    case .stringPair: return (identifier, 0, 2)
-    }
-    guard number >= rule.minimum, number <= rule.maximum else { throw .propertyValue }
+    let (identifier, rule) = try reader.identifier(in: context.bit)
+    guard rule.type.isNumber else { return (identifier, 0, rule.type == .stringPair ? 2 : 1) }
+    let number = try reader.number(rule.type)
+    guard rule.values.contains(number) else { throw .propertyValue }
     return (identifier, number, 0)
   }
 
-  /// Marks a property as seen. Only User Property may be repeated, and Subscription Identifier in a PUBLISH
-  /// from a server (§3.3.2.3.8).
+  /// Marks a property as seen.
+  @inline(__always)
   private mutating func markSeen(_ identifier: PropertyIdentifier) throws(Malformed) {
     let number = identifier.rawValue
     let bit: UInt32 = 1 << UInt32(number & 31)
     if (number < 32 ? seen.0 : seen.1) & bit != 0 {
-      let isRepeatable =
-        identifier == .userProperty || context == PropertyContext.anywhere.bit
-        || (identifier == .subscriptionIdentifier
-          && context == PropertyContext.packet(.publish, from: .server).bit)
-      guard isRepeatable else { throw .propertyRepeated }
+      guard isRepeatable(identifier) else { throw .propertyRepeated }
     }
     if number < 32 { seen.0 |= bit } else { seen.1 |= bit }
+  }
+
+  /// Only User Property may be repeated, and Subscription Identifier in a PUBLISH from a server
+  /// (§3.3.2.3.8).
+  @inline(never)  // asked only where one is repeated
+  private func isRepeatable(_ identifier: PropertyIdentifier) -> Bool {
+    identifier == .userProperty || context == PropertyContext.anywhere.bit
+      || (identifier == .subscriptionIdentifier
+        && context == PropertyContext.packet(.publish, from: .server).bit)
+  }
+}
+
+extension ByteReader {
+  /// Reads the identifier of a property that is allowed in one of these contexts. No identifier of the
+  /// specification needs more than one byte.
+  @inline(__always)
+  fileprivate mutating func identifier(
+    in contexts: UInt32
+  ) throws(Malformed) -> (PropertyIdentifier, PropertyRule) {
+    let identifier = try byte()
+    let rule = PropertyRule.of(identifier)
+    guard rule.contexts & contexts != 0 else {
+      throw rule.contexts == 0 ? .unknownProperty : .propertyNotAllowed
+    }
+    return (PropertyIdentifier(known: identifier), rule)
+  }
+
+  /// Reads a value that is a number.
+  @inline(__always)
+  fileprivate mutating func number(_ type: PropertyType) throws(Malformed) -> UInt32 {
+    switch type {
+    case .byte: UInt32(try byte())
+    case .twoByteInteger: UInt32(try uint16())
+    case .fourByteInteger: try uint32()
+    default: UInt32(truncatingIfNeeded: try variableByteInteger())
+    }
   }
 }

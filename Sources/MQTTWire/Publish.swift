@@ -146,13 +146,12 @@ public struct Publish: ~Escapable {
   }
 
   /// Returns the offset of the Message Expiry Interval in the encoded packet: of the library's own
-  /// property, or of the one at `offset` in `properties`.
-  public func expiryOffset(_ remainingLength: Int, inProperties offset: Int?) -> Int {
-    let list =
-      1 &+ VariableByteInteger.encodedSize(remainingLength) &+ 2 &+ topic.count
-      &+ (hasIdentifier ? 2 : 0) &+ VariableByteInteger.encodedSize(propertyLength)
-    if let offset { return list &+ own.encodedSize &+ offset }
-    return list &+ (own.topicAlias == 0 ? 0 : Self.topicAliasSize) &+ 1
+  /// property, or of the one at `offset` in `properties`. The payload is at `end`, right behind them.
+  @inline(__always)
+  public func expiryOffset(payloadAt end: Int, inProperties offset: Int?) -> Int {
+    let list = end &- properties.count
+    if let offset { return list &+ offset }
+    return list &- own.encodedSize &+ (own.topicAlias == 0 ? 0 : Self.topicAliasSize) &+ 1
   }
 
   @inline(__always) @usableFromInline

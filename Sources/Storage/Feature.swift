@@ -1,7 +1,8 @@
-/// What this build of the library has. cmake/features.txt lists what can be left out; the small profile leaves all of it out.
+/// What this build of the library has. cmake/features.txt lists what can be left out; the small profile
+/// leaves all of it out.
 ///
-/// Where a feature begins, the code asks here. The answer is a constant, so every build is checked alike, and what a build does
-/// not have is dropped from it: branches by the optimiser, functions by the linker.
+/// Where a feature begins, the code asks here. The answer is a constant, so every build is checked alike, and
+/// what a build does not have is dropped from it: branches by the optimiser, functions by the linker.
 public enum Feature {
   /// Protocol version 3.1.
   #if WITHOUT_MQTT_3_1
@@ -15,11 +16,12 @@ public enum Feature {
   #else
     @inline(__always) public static var hasFallback: Bool { true }
   #endif
-  /// A journal: what was accepted survives a power cut.
-  #if WITHOUT_JOURNAL
-    @inline(__always) public static var hasJournal: Bool { false }
-  #else
+  /// A journal: what was accepted survives a power cut. It is under construction: only the build of the unit
+  /// tests and of the simulator has it.
+  #if JOURNAL
     @inline(__always) public static var hasJournal: Bool { true }
+  #else
+    @inline(__always) public static var hasJournal: Bool { false }
   #endif
   /// Topic Aliases, in both directions (§3.3.2.3.4).
   #if WITHOUT_TOPIC_ALIASES

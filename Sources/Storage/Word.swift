@@ -30,11 +30,7 @@ public enum Word {
   @inline(__always)
   public static func anyWord(of bytes: Span<UInt8>, isStrange: (UInt) -> UInt) -> Bool {
     var strange: UInt = 0
-    guard bytes.count >= size else {
-      var word = ones &* UInt(UInt8(ascii: "A"))
-      for index in 0..<bytes.count { word = word << 8 | UInt(bytes[index]) }
-      return isStrange(word) != 0
-    }
+    guard bytes.count >= size else { return isStrange(padded(bytes)) != 0 }
     unsafe bytes.withUnsafeBytes { bytes in
       // The last word may overlap what comes before it.
       let last = bytes.count &- size
@@ -48,6 +44,31 @@ public enum Word {
         unsafe bytes.baseAddress.unsafelyUnwrapped.loadUnaligned(fromByteOffset: last, as: UInt.self))
     }
     return strange != 0
+  }
+
+  /// Does the same for at most two words' bytes, without a loop.
+  @inline(__always)
+  public static func anyOfTwo(_ bytes: Span<UInt8>, isStrange: (UInt) -> UInt) -> Bool {
+    guard bytes.count >= size else { return isStrange(padded(bytes)) != 0 }
+    precondition(bytes.count <= 2 &* size)
+    return unsafe bytes.withUnsafeBytes { bytes in
+      let first = unsafe bytes.loadUnaligned(fromByteOffset: 0, as: UInt.self)
+      let last = unsafe bytes.loadUnaligned(fromByteOffset: bytes.count &- size, as: UInt.self)
+      return isStrange(first) | isStrange(last) != 0
+    }
+  }
+
+  /// Returns a word with each of fewer than `size` bytes: as two halves that overlap, or as the first, the
+  /// middle and the last byte.
+  @inline(__always)
+  private static func padded(_ bytes: Span<UInt8>) -> UInt {
+    let count = bytes.count
+    if size == 8, let first = bytes.uint32(at: 0), let last = bytes.uint32(at: count &- 4) {
+      return UInt(first) << 32 | UInt(last)
+    }
+    let padding = repeated(UInt8(ascii: "A")) << 24
+    guard count > 0 else { return padding | padding >> 24 }
+    return padding | UInt(bytes[0]) << 16 | UInt(bytes[count / 2]) << 8 | UInt(bytes[count &- 1])
   }
 
   private static var ones: UInt { .max / 255 }

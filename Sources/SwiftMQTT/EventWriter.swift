@@ -89,7 +89,11 @@ func describe(
   if message.isOversize { unsafe event.pointee.status = Status.receiveTooLarge.rawValue }
   let received = unsafe client.receivedBytes.withUnsafeBytes { $0.baseAddress }
   if !message.properties.isEmpty { unsafe event.pointee.properties = bytes(message.properties, at: received) }
-  if !message.payload.isEmpty { unsafe event.pointee.payload = bytes(message.payload, at: received) }
+  if !message.payload.isEmpty {
+    let payloads =
+      message.isLent ? unsafe client.lentBytes.withUnsafeBytes { $0.baseAddress } : unsafe received
+    unsafe event.pointee.payload = bytes(message.payload, at: payloads)
+  }
   if message.payloadOffset != 0 {
     unsafe event.pointee.payload_offset = UInt32(truncatingIfNeeded: message.payloadOffset)
   }

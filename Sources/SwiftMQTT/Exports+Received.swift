@@ -47,6 +47,23 @@ public func smq_packet_identifier(_ client: OpaquePointer?, _ token: UInt64) -> 
 }
 
 @c @implementation
+public func smq_receive_into(
+  _ client: OpaquePointer?, _ buffer: UnsafeMutableRawPointer?, _ size: Int
+) -> Int32 {
+  status { () throws(Status) in
+    guard Feature.hasParts else { throw .notSupported }
+    let slot = try unsafe slot(client)
+    guard unsafe size == 0 || buffer != nil else { throw .null }
+    do throws(SessionError) {
+      try unsafe slot.pointee.client.receive(into: LentSpace(start: buffer, size: size))
+    } catch {
+      throw Status(error)
+    }
+    return Status.ok.rawValue
+  }
+}
+
+@c @implementation
 public func smq_handle(
   _ client: OpaquePointer?, _ index: UInt32, _ filter: UnsafePointer<smq_bytes>?,
   _ handler: smq_handler?, _ user: UnsafeMutableRawPointer?

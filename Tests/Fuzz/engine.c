@@ -89,6 +89,14 @@ static void hold(void) {
     world.held_serials[world.held_count++] = world.event_serial;
 }
 
+/* 0: takes it back. */
+static void receive_into(uint8_t size) {
+    bool has_part = world.has_event && world.event.type == SMQ_EVENT_MESSAGE && !(world.event.part & SMQ_PART_LAST);
+    int32_t status = CHECKED(smq_receive_into(world.client, world.into, size * 4u));
+    if (status != (has_part || size == 0 ? SMQ_OK : SMQ_ERR_STATE)) broken("smq_receive_into: %d", status);
+    if (status == SMQ_OK) world.into_size = size * 4u;
+}
+
 static void handle(const smq_event *event) {
     ledger_event(event);
     if (world.options.flags & SMQ_OPTION_HOLD) hold();
@@ -185,7 +193,9 @@ static bool receive(size_t at_most) {
         if (smq_engine_receive_buffer(world.client, &space, &room) != SMQ_OK) broken("smq_engine_receive_buffer");
         if (room == 0) break;
         uint8_t *start = space;
-        if (start < block || start + room > block + world.block_size) broken("the receive buffer is not in the block");
+        bool is_into = start >= world.into && start + room <= world.into + world.into_size;
+        if (!is_into && (start < block || start + room > block + world.block_size))
+            broken("the receive buffer is not in the block");
         if (room > world.down_size) room = world.down_size;
         if (room > at_most) room = at_most;
         memcpy(space, world.down, room);
@@ -526,7 +536,10 @@ static void step(uint8_t which, const uint8_t *data, size_t size) {
         subscribe(data, size, true);
         break;
     case 18:
-        hold();
+        if (second & 1)
+            receive_into(first);
+        else
+            hold();
         break;
     case 19:
         acknowledge(first, second, (smq_bytes){ data + 2, size > 2 ? size - 2 : 0 });
@@ -691,6 +704,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size) {
     world.last_first_sent = -1;
     world.reserved = world.streamed = world.event_serial = -1;
     world.pull_mode = 0;
+    world.into_size = 0;
     world.batch = 1;
     world.batch_count = 0;
     world.has_event = world.is_held = world.is_open = world.is_wanted = world.is_attempt_told =

@@ -30,7 +30,8 @@ void ledger_payload(int index, uint8_t *payload, size_t size) {
 static void check_view(smq_bytes bytes, const char *name) {
     if (bytes.size == 0) return;
     const uint8_t *start = bytes.data;
-    if (start < block || start + bytes.size > block + world.block_size)
+    bool is_into = start == world.into && bytes.size <= sizeof world.into;
+    if (!is_into && (start < block || start + bytes.size > block + world.block_size))
         broken("%s of an event is not in the block", name);
     for (size_t i = 0; i < bytes.size; i++) sink += start[i];
 }
@@ -129,6 +130,7 @@ void ledger_event(const smq_event *event) {
     check_view(event->reason_codes, "reason_codes");
     check_view(event->topic, "topic");
     check_view(event->payload, "payload");
+    if (event->type == SMQ_EVENT_DISCONNECTED || event->payload.data == world.into) world.into_size = 0;
     size_t position = 0;
     smq_property property = SMQ_PROPERTY_INIT;
     int32_t more;

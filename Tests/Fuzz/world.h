@@ -78,6 +78,8 @@ struct world {
 
     struct asked asked[MESSAGES];
     uint8_t lent[MESSAGES][1024]; /* the payloads of smq_publish_reference() */
+    uint8_t into[1024];           /* what smq_receive_into() was given; */
+    size_t into_size;             /* and how many bytes of it may be written to */
     int asked_count;
     int last_first_sent; /* the youngest message that was sent, of those that keep their order */
     int reserved;        /* index of the message that is reserved; -1: none */

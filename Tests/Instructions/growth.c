@@ -549,13 +549,33 @@ static void requests_begin(void) {
     for (uint32_t i = 0; i < entries; i++) request(i, 10000 + 1000 * i);
 }
 
-static void reply(void) {
+static void respond(uint32_t number) {
     uint8_t list[11] = { 9, 0, 8 };
-    uint32_t number = any_entry();
     memcpy(list + 3, correlations[number], 8);
     say_publish(0, 0, "gateway/reply", list, sizeof(list));
     arrive(SMQ_EVENT_REPLY);
+}
+
+static void reply(void) {
+    uint32_t number = any_entry();
+    respond(number);
     request(number, 10000 + 1000 * number);
+}
+
+/* The entries are messages in front of the request's, which is sent, and gone before its response comes. */
+static void requests_among_begin(void) {
+    begin(SMQ_PROTOCOL_5_0);
+    options.replies = 1;
+    make_client();
+    for (uint32_t i = 0; i < entries; i++) publish(i);
+    transmit(0);
+    message.qos = 0;
+    server_sees_publish = see_request;
+}
+
+static void request_among(void) {
+    request(0, 10000);
+    respond(0);
 }
 
 static void requests_due_begin(void) {
@@ -719,6 +739,8 @@ static const struct operation {
     { "subscribe-waiting", 250, 4, subscribes_begin, subscribe_sent, "SUBSCRIBE, with others unacknowledged" },
     { "request-turn", 1000, 16, requests_begin, idle, "a turn, with requests that wait" },
     { "request-reply", 1000, 16, requests_begin, reply, "the response to one of them, and a new one" },
+    { "request-among", LARGEST, 16, requests_among_begin, request_among,
+      "a request and its response, with messages in flight" },
     { "request-timeout", 1000, 16, requests_due_begin, request_timeout, "one is overdue, and a new one" },
     { "held-qos1", LARGEST, 16, held_qos1_begin, held_qos1, "QoS 1, with others held" },
     { "held-qos2", LARGEST, 16, held_qos2_begin, held_qos2, "QoS 2, with others held" },

@@ -24,6 +24,7 @@ UNUSED = {
     "smq_wait",
     "smq_next_event",
     "smq_hold",
+    "smq_receive_into",
     "smq_publish_reserve",
     "smq_publish_text",
     "smq_subscribe_to",

@@ -99,7 +99,6 @@ extension Endpoint {
     if event.isFirst { partial = [] }
     guard let before = partial else { throw Failure("\(name): a part without a beginning") }
     try require(event.payloadOffset == before.count, "\(name): a part at \(event.payloadOffset)")
-    try require(event.isFirst == (event.payloadOffset == 0), "\(name): not the first part")
     let whole = before + bytes
     try require(event.isLast || event.token == 0, "\(name): a token before the last part")
     try require(event.isLast || traits.deliversParts, "\(name): a part")

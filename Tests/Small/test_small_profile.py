@@ -138,7 +138,11 @@ REFUSED: dict[str, list[Callable[[], int]]] = {
     ],
     "STREAMS": [options(stream_bytes=64), client(lambda client: client.stream("topic", 10, lambda *_: 0))],
     "REFERENCES": [options(references=1), client(lambda client: client.lend("topic", (ctypes.c_char * 10)()))],
-    "PARTS": [flag("PARTS")],
+    "PARTS": [
+        flag("PARTS"),
+        client(lambda client: client.receive_into((ctypes.c_char * 10)())),
+        client(lambda client: client.receive_into(None)),
+    ],
     "REPLIES": [
         options(replies=1),
         client(lambda client: client.request("topic", b"x", "reply", 1000)),

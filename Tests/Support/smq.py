@@ -582,6 +582,10 @@ class Client:
     def ack(self, token: int, reason_code: int = 0, properties: bytes | None = None) -> int:
         return library.smq_ack(self.handle, token, reason_code, reference(properties))
 
+    def receive_into(self, space: ctypes.Array | None) -> int:
+        """What follows of the last event's message goes there; None: takes back what was lent."""
+        return library.smq_receive_into(self.handle, space, len(space) if space else 0)
+
     def packet_identifier(self, token: int) -> int:
         return library.smq_packet_identifier(self.handle, token)
 

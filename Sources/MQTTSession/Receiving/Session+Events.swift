@@ -224,6 +224,7 @@ extension Session {
   }
 
   private mutating func takeOverdueResponse() -> SessionEvent? {
+    state.outbox.locateRequests(&state.responses)
     guard let time = state.overdueAt, let request = state.responses.removeExpired(at: time) else {
       state.overdueAt = nil
       return takeEvent(nextSource)
@@ -250,7 +251,6 @@ extension MessageEvent {
     payload = message.payload
     payloadOffset = 0
     payloadSize = message.payload.count
-    isFirst = true
     isLast = true
     isOversize = false
     properties = .empty

@@ -7,10 +7,10 @@ struct HeaderScan: BitwiseCopyable {
   var skip: Int
   let hasTopic: Bool
   var hasAlias = false
+  /// How many strings of the property are still to come. Here it fills a gap, as this is part of each client.
+  var strings: UInt8 = 0
   /// Bytes of properties that are left; `nil`: Packet Identifier and Property Length come first.
   var properties: Int? = nil
-  /// How many strings of the property are still to come.
-  var strings = 0
 }
 
 extension Session {
@@ -87,7 +87,7 @@ extension Session {
       next.strings = scan.strings &- 1
     } else {
       let property = try PropertyReader.begin(&reader, in: .packet(.publish, from: .server))
-      next.strings = property.strings
+      next.strings = UInt8(truncatingIfNeeded: property.strings)
       if property.identifier == .topicAlias { alias = Int(truncatingIfNeeded: property.number) }
     }
     let count = reader.position

@@ -15,7 +15,6 @@ struct LargeMessage: BitwiseCopyable {
   var stage: Stage
   /// The event, as far as the application gets one.
   var event: MessageEvent
-  let header: FixedHeader
   var identifier: PacketIdentifier?
   /// Bytes at the front of the buffer that stay there.
   let headerSize: Int
@@ -66,7 +65,7 @@ extension Session {
     event.isOversize = event.isOversize || !policy.deliversParts
     arrival.begin(
       LargeMessage(
-        stage: .payload, event: event, header: header, identifier: publish.identifier,
+        stage: .payload, event: event, identifier: publish.identifier,
         headerSize: headerSize, remaining: event.payloadSize, isDelivered: policy.deliversParts && !isDropped,
         isDropped: isDropped, correlation: publish.correlationData?.shifted(by: header.size)))
     return true
@@ -82,13 +81,12 @@ extension Session {
     guard topicSize <= header.remainingLength else { throw .truncated }
     let event = MessageEvent(
       topic: .empty, payload: .empty, properties: .empty, payloadOffset: 0, payloadSize: 0,
-      subscriptionIdentifier: 0, token: 0, responseCookie: nil, isTopicAliased: false, isFirst: true,
+      subscriptionIdentifier: 0, token: 0, responseCookie: nil, isTopicAliased: false,
       isLast: true, isOversize: true, qos: qos, retain: header.flags & Publish.retainFlag != 0,
       duplicate: header.flags & Publish.duplicateFlag != 0)
     arrival.begin(
       LargeMessage(
-        stage: .header(HeaderScan(skip: topicSize, hasTopic: topicSize > 2)), event: event, header: header,
-        identifier: nil,
+        stage: .header(HeaderScan(skip: topicSize, hasTopic: topicSize > 2)), event: event, identifier: nil,
         headerSize: 0, remaining: header.remainingLength, isDelivered: false, isDropped: false))
     receiver.consume(size)
     return true
@@ -113,6 +111,7 @@ extension Session {
   }
 
   private mutating func receivePayload(_ message: LargeMessage) -> Bool {
+    if arrival.isLent { return receiveLentPayload(message) }
     let count = min(receiver.unread.count &- message.headerSize, message.remaining)
     let isLast = count == message.remaining
     guard message.isDelivered else {
@@ -123,12 +122,21 @@ extension Session {
       return true
     }
     guard isLast || !receiver.hasTailSpace else { return false }
+    let payload = ByteRange(offset: receiver.position &+ message.headerSize, count: count)
+    makePart(message, payload, isLent: false)
+    return true
+  }
+
+  /// Makes an event of a part, which is in the receive buffer behind the header, or in lent memory.
+  @inline(never)
+  mutating func makePart(_ message: LargeMessage, _ payload: ByteRange, isLent: Bool) {
+    let buffered = isLent ? 0 : payload.count
     var event = message.event
-    event.payload = ByteRange(offset: receiver.position &+ message.headerSize, count: count)
+    event.payload = payload
+    event.isLent = isLent
     event.payloadOffset = event.payloadSize &- message.remaining
-    event.isFirst = event.payloadOffset == 0
-    event.isLast = isLast
-    if isLast {
+    event.isLast = payload.count == message.remaining
+    if event.isLast {
       if let identifier = message.identifier {
         event.token = state.inbox.addOutOfLine(identifier, qos: event.qos)
       }
@@ -136,12 +144,11 @@ extension Session {
       arrival.endLarge()
       counters.messagesReceived.increment()
       counters.packetsReceived.increment()
-      arrival.event.set(.message(event), ByteRange(offset: 0, count: message.headerSize &+ count))
+      arrival.event.set(.message(event), ByteRange(offset: 0, count: message.headerSize &+ buffered))
     } else {
-      arrival.large?.remaining = message.remaining &- count
-      arrival.event.set(.message(event), ByteRange(offset: message.headerSize, count: count))
+      arrival.large?.remaining = message.remaining &- payload.count
+      arrival.event.set(.message(event), ByteRange(offset: message.headerSize, count: buffered))
     }
-    return true
   }
 
   /// Ends a message whose payload was dropped. It is acknowledged like any other, or the server would

@@ -141,7 +141,7 @@ extension Session {
       properties: publish.properties.shifted(by: offset), payloadOffset: 0,
       payloadSize: publish.payload.count,
       subscriptionIdentifier: publish.subscriptionIdentifier, token: 0, responseCookie: nil,
-      isTopicAliased: isAliased, isFirst: true, isLast: true, isOversize: isUnknown, qos: publish.qos,
+      isTopicAliased: isAliased, isLast: true, isOversize: isUnknown, qos: publish.qos,
       retain: publish.retain, duplicate: publish.duplicate)
   }
 
@@ -176,6 +176,7 @@ extension Session {
 
   mutating func matchResponse(_ correlation: ByteRange?, _ event: MessageEvent) -> UInt64? {
     guard state.responses.waiting > 0, let correlation else { return nil }
+    state.outbox.locateRequests(&state.responses)
     let request = Self.match(
       &state.responses, correlation, in: receiver, topic: event.topic, of: receivedAliases,
       isAliased: event.isTopicAliased)

@@ -66,8 +66,8 @@ public struct AuthenticationEvent: BitwiseCopyable {
   public let properties: ByteRange
 }
 
-/// An Application Message, or a part of one. The large fields first, so that an event has no gaps: up to 64 bytes the
-/// compiler copies in place on 32-bit processors too.
+/// An Application Message, or a part of one. The large fields first, so that an event has no gaps: up to 64
+/// bytes the compiler copies in place on 32-bit processors too.
 public struct MessageEvent: BitwiseCopyable {
   public internal(set) var topic: ByteRange
   public internal(set) var payload: ByteRange
@@ -81,11 +81,14 @@ public struct MessageEvent: BitwiseCopyable {
   public internal(set) var responseCookie: UInt64?
   /// `topic` is in `Session.aliasedTopics`: it came as a Topic Alias.
   public internal(set) var isTopicAliased: Bool
-  public internal(set) var isFirst: Bool
+  /// `payload` is in `Session.lentBytes`: it was received into memory of the program.
+  public internal(set) var isLent = false
   public internal(set) var isLast: Bool
   /// Its payload was dropped, or its topic is not known, for want of room.
   public internal(set) var isOversize: Bool
   public let qos: QoS
   public let retain: Bool
   public let duplicate: Bool
+
+  public var isFirst: Bool { payloadOffset == 0 }
 }

@@ -14,8 +14,8 @@ struct PendingResponses: ~Copyable {
     var slot: UInt16
     /// Where the entry is in the order of the entries: those that wait come first.
     var place: UInt16
-    /// The entry at this place of that order, which has nothing to do with this one. Those that wait are a heap:
-    /// no deadline is before the one at half its place.
+    /// The entry at this place of that order, which has nothing to do with this one. Those that wait are a
+    /// heap: no deadline is before the one at half its place.
     var ordered: UInt16
   }
 
@@ -108,6 +108,14 @@ struct PendingResponses: ~Copyable {
     UInt16(truncatingIfNeeded: index) | (entries[index].use &+ 1) << 10
   }
 
+  /// Handles that the message with this tag and cookie has another slot, if it is that of a request that
+  /// waits.
+  mutating func moved(tag: UInt16, cookie: UInt64, to slot: Int) {
+    let index = Int(tag & 0x3FF)
+    guard isWaiting(index), entries[index].cookie == cookie, currentTag(of: index) == tag else { return }
+    entries[index].slot = UInt16(truncatingIfNeeded: slot)
+  }
+
   /// Removes the request whose message failed.
   mutating func remove(tag: UInt16) { _ = remove(at: Int(tag & 0x3FF)) }
 
@@ -119,8 +127,7 @@ struct PendingResponses: ~Copyable {
     waiting &-= 1
     swap(Int(entry.place), waiting)
     settle(Int(entry.place))
-    return Ended(
-      cookie: entry.cookie, slot: Int(entry.slot), tag: UInt16(truncatingIfNeeded: index) | entry.use << 10)
+    return Ended(cookie: entry.cookie, slot: Int(entry.slot), tag: currentTag(of: index))
   }
 
   /// Removes a request whose response is overdue.
@@ -132,6 +139,11 @@ struct PendingResponses: ~Copyable {
   /// The first deadline.
   var deadline: Instant? {
     waiting > 0 ? entries[Int(entries[0].ordered)].deadline : nil
+  }
+
+  /// The tag of the request that has, or last had, an entry.
+  private func currentTag(of index: Int) -> UInt16 {
+    UInt16(truncatingIfNeeded: index) | entries[index].use << 10
   }
 
   // MARK: The order

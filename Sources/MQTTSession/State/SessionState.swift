@@ -29,7 +29,7 @@ struct SessionState: ~Copyable {
         plan.aliasesSent, topics: block.region(plan.topicsSent), topicBytes: options.aliasBytes, in: block),
       references: ReferenceTable(block.table(plan.references)),
       latest: LatestChains(block.table(plan.latest)),
-      expiries: block.table(plan.expiries), stored: StoredMessages.slot(plan.stored, in: block),
+      expiries: block.table(plan.expiries), stored: plan.journal.stored(in: block, isUrgent: false),
       messages: options.outboxMessages, identifiers: .messages,
       random: UInt16(truncatingIfNeeded: random))
     urgent = OptionalSlot(plan.urgent, in: block, if: Feature.hasUrgent) {
@@ -40,7 +40,8 @@ struct SessionState: ~Copyable {
           plan.noAliases, topics: block.region(plan.none), topicBytes: 0, in: block),
         references: ReferenceTable(block.table(plan.noReferences)),
         latest: LatestChains(block.table(plan.urgentLatest)), expiries: block.table(plan.urgentExpiries),
-        stored: StoredMessages.slot(plan.urgentStored, in: block), messages: options.urgentMessages, identifiers: .urgent,
+        stored: plan.journal.stored(in: block, isUrgent: true), messages: options.urgentMessages,
+        identifiers: .urgent,
         random: UInt16(truncatingIfNeeded: random >> 16))
     }
     inbox = Inbox(

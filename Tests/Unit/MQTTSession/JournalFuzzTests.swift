@@ -3,8 +3,8 @@ import MQTTWire
 import TestSupport
 import Testing
 
-/// Messages of both directions, cuts, crashes and commits that fail, in any order: what was stored arrives, and what
-/// has QoS 2 arrives once.
+/// Messages of both directions, cuts, crashes and commits that fail, in any order: what was stored arrives,
+/// and what has QoS 2 arrives once.
 @Suite struct JournalFuzzTests {
   /// A server that forgets nothing.
   struct Server {
@@ -119,10 +119,11 @@ import Testing
       case 0...3:
         let qos = random.pick([QoS.atLeastOnce, .exactlyOnce, .exactlyOnce])
         let payload = unique()
-        guard (try? journal.session.publish("c", payload, qos: qos, isQuiet: random.percent(50))) != nil else { return }
+        guard (try? journal.session.publish("c", payload, qos: qos, isQuiet: random.percent(50))) != nil
+        else { return }
         published[payload] = (qos, false)
         isOfThisProcess.insert(payload)
-      case 4: if server.send(unique()) { }
+      case 4: if server.send(unique()) {}
       case 5: if !journal.write() { noteStored() }
       case 6, 7: if !journal.pending.isEmpty { journal.sync() }
       case 8: if !journal.pending.isEmpty, random.percent(40) { journal.fail(arrived: random.percent(50)) }
@@ -169,7 +170,9 @@ import Testing
     private func exchange() {
       guard isConnected else { return }
       toServer += packets(journal.session.drain())
-      for _ in 0..<random.from(0...toServer.count) where !toServer.isEmpty { server.handle(toServer.removeFirst()) }
+      for _ in 0..<random.from(0...toServer.count) where !toServer.isEmpty {
+        server.handle(toServer.removeFirst())
+      }
       for _ in 0..<random.from(0...server.toClient.count) where !server.toClient.isEmpty {
         journal.session.receive(server.toClient.removeFirst())
         takeEvents()

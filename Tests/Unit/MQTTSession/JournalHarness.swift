@@ -4,7 +4,8 @@ import MQTTWire
 import Storage
 import TestSupport
 
-/// A session with a journal, in a file that is an array of bytes. A crash takes the session and leaves the file.
+/// A session with a journal, in a file that is an array of bytes. A crash takes the session and leaves the
+/// file.
 final class JournalHarness {
   let version: ProtocolVersion
   private let configure: (inout SessionHarness.Options) -> Void
@@ -14,7 +15,10 @@ final class JournalHarness {
   /// What is being written.
   private(set) var pending: [(offset: Int, bytes: [UInt8])] = []
 
-  init(_ version: ProtocolVersion, blocks: UInt32 = 32, configure: @escaping (inout SessionHarness.Options) -> Void = { _ in }) throws {
+  init(
+    _ version: ProtocolVersion, blocks: UInt32 = 32,
+    configure: @escaping (inout SessionHarness.Options) -> Void = { _ in }
+  ) throws {
     self.version = version
     self.configure = {
       $0.journalBlocks = 4
@@ -37,11 +41,15 @@ final class JournalHarness {
     let runs = session.session.journalRuns
     let first = Int(runs.first.count) * Block.size
     pending = [(Int(runs.first.block) * Block.size, Array(blocks[0..<first]))]
-    if runs.second.count > 0 { pending.append((Int(runs.second.block) * Block.size, Array(blocks[first...]))) }
+    if runs.second.count > 0 {
+      pending.append((Int(runs.second.block) * Block.size, Array(blocks[first...])))
+    }
     return true
   }
 
-  private static func prepare(_ session: inout Session, _ now: Instant) -> Bool { session.prepareJournal(at: now) }
+  private static func prepare(_ session: inout Session, _ now: Instant) -> Bool {
+    session.prepareJournal(at: now)
+  }
 
   private static func blocks(_ session: inout Session) -> [UInt8] {
     session.finishJournal()
@@ -50,7 +58,9 @@ final class JournalHarness {
 
   /// The commit is on the disk.
   func sync() {
-    for write in pending { file.replaceSubrange(write.offset..<write.offset + write.bytes.count, with: write.bytes) }
+    for write in pending {
+      file.replaceSubrange(write.offset..<write.offset + write.bytes.count, with: write.bytes)
+    }
     pending = []
     session.session.journalWritten(true)
   }
@@ -58,7 +68,9 @@ final class JournalHarness {
   /// It is not, and perhaps a part of it is.
   func fail(arrived: Bool) {
     if arrived {
-      for write in pending { file.replaceSubrange(write.offset..<write.offset + write.bytes.count, with: write.bytes) }
+      for write in pending {
+        file.replaceSubrange(write.offset..<write.offset + write.bytes.count, with: write.bytes)
+      }
     }
     pending = []
     session.session.journalWritten(false)
@@ -73,7 +85,9 @@ final class JournalHarness {
   /// The process is gone, and the next one begins with what is on the disk.
   func crash(arrived: Bool = false) throws {
     if arrived {
-      for write in pending { file.replaceSubrange(write.offset..<write.offset + write.bytes.count, with: write.bytes) }
+      for write in pending {
+        file.replaceSubrange(write.offset..<write.offset + write.bytes.count, with: write.bytes)
+      }
     }
     pending = []
     session = SessionHarness(version, configure: configure)

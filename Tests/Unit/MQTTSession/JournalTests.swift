@@ -13,7 +13,8 @@ import Testing
     try journal.session.publish("none", qos: .atMostOnce)
     for number in 1...5 {
       try journal.session.publish(
-        "topic \(number)", Array("payload \(number)".bytes), qos: number % 2 == 0 ? .exactlyOnce : .atLeastOnce,
+        "topic \(number)", Array("payload \(number)".bytes),
+        qos: number % 2 == 0 ? .exactlyOnce : .atLeastOnce,
         cookie: UInt64(number))
     }
     journal.commit()
@@ -63,7 +64,8 @@ import Testing
     journal.session.connect(sessionPresent: true)
     _ = journal.session.events()
     #expect(
-      journal.session.drain() == publish(.v3_1_1, "a", [7], qos: .exactlyOnce, identifier: 1, duplicate: true))
+      journal.session.drain() == publish(.v3_1_1, "a", [7], qos: .exactlyOnce, identifier: 1, duplicate: true)
+    )
     journal.session.receive(pubrec(1))
     #expect(journal.session.drain() == [])
     #expect(journal.write())

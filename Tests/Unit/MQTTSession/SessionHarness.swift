@@ -463,6 +463,21 @@ final class SessionHarness {
       properties: properties.span, cookie: cookie)
   }
 
+  /// Lends memory for what follows of a large message. Returns it, and eight bytes behind it which are not
+  /// lent.
+  @discardableResult
+  func receive(into size: Int) throws(SessionError) -> UnsafeMutableBufferPointer<UInt8> {
+    let space = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: size + 8)
+    space.initialize(repeating: 0xEE)
+    lent.append(space.baseAddress!)
+    try session.receive(into: unsafe LentSpace(start: space.baseAddress, size: size))
+    return space
+  }
+
+  func endLending() throws(SessionError) {
+    try session.receive(into: unsafe LentSpace(start: nil, size: 0))
+  }
+
   func hold() -> Bool { session.hold() }
 
   func acknowledge(
@@ -507,6 +522,13 @@ final class SessionHarness {
 
   /// The bytes an extent of an event or of an ending stands for.
   func received(_ extent: ByteRange) -> [UInt8] { Self.received(extent, session) }
+
+  func lent(_ extent: ByteRange) -> [UInt8] { Self.lent(extent, session) }
+
+  private static func lent(_ extent: ByteRange, _ session: borrowing Session) -> [UInt8] {
+    let bytes = session.lentBytes
+    return extent.range.map { bytes[$0] }
+  }
 
   func aliasedTopic(_ extent: ByteRange) -> [UInt8] { Self.aliasedTopic(extent, session) }
 
@@ -599,7 +621,7 @@ struct ReceivedMessage: Equatable, Sendable {
   init(_ event: MessageEvent, _ harness: SessionHarness) {
     let name = event.isTopicAliased ? harness.aliasedTopic(event.topic) : harness.received(event.topic)
     topic = String(decoding: name, as: UTF8.self)
-    payload = harness.received(event.payload)
+    payload = event.isLent ? harness.lent(event.payload) : harness.received(event.payload)
     payloadOffset = event.payloadOffset
     payloadSize = event.payloadSize
     isFirst = event.isFirst

@@ -11,7 +11,7 @@ import Testing
     #expect(try reader.uint16() == 0x0203)
     #expect(try reader.uint32() == 0x0405_0607)
     #expect(try reader.binaryData() == ByteRange(offset: 9, count: 2))
-    #expect(try reader.string() == ByteRange(offset: 13, count: 1))
+    #expect(try reader.binaryData(isText: true) == ByteRange(offset: 13, count: 1))
     #expect(reader.position == 14 && !reader.isAtEnd)
     #expect(reader.rest() == ByteRange(offset: 14, count: 2))
     #expect(reader.position == 16 && reader.isAtEnd)

@@ -43,7 +43,8 @@ enum JournalRecord {
     static var size: Int { 30 }
 
     init(
-      serial: Counter, cookie: Counter, identifier: UInt16, flags: UInt32, expiry: UInt32, expiryOffset: UInt32
+      serial: Counter, cookie: Counter, identifier: UInt16, flags: UInt32, expiry: UInt32,
+      expiryOffset: UInt32
     ) {
       self.serial = serial
       self.cookie = cookie
@@ -55,12 +56,12 @@ enum JournalRecord {
 
     init?(_ body: Span<UInt8>) {
       guard body.count > Self.size else { return nil }
-      serial = Counter(low: body.uint32(at: 0), high: body.uint32(at: 4))
-      cookie = Counter(low: body.uint32(at: 8), high: body.uint32(at: 12))
-      identifier = body.uint16(at: 16)
-      flags = body.uint32(at: 18)
-      expiry = body.uint32(at: 22)
-      expiryOffset = body.uint32(at: 26)
+      serial = Counter(low: body.littleEndian32(at: 0), high: body.littleEndian32(at: 4))
+      cookie = Counter(low: body.littleEndian32(at: 8), high: body.littleEndian32(at: 12))
+      identifier = body.littleEndian16(at: 16)
+      flags = body.littleEndian32(at: 18)
+      expiry = body.littleEndian32(at: 22)
+      expiryOffset = body.littleEndian32(at: 26)
     }
 
     func put(into commit: inout Commit) {

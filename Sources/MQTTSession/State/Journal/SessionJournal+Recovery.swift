@@ -53,7 +53,8 @@ extension SessionJournal {
     let entry = Int(record.subject)
     guard entry < messages.capacity else { return false }
     let body = commit.blocks.bytes.extracting(record.body.range)
-    let identifier = kind == .bound || kind == .released ? body.count == 2 ? body.uint16(at: 0) : 0 : 0
+    let identifier =
+      kind == .bound || kind == .released ? body.count == 2 ? body.littleEndian16(at: 0) : 0 : 0
     switch kind {
     case .message:
       guard let header = JournalRecord.MessageHeader(body) else { return false }

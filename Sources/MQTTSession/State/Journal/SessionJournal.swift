@@ -2,8 +2,8 @@ import Journal
 import MQTTWire
 import Storage
 
-/// What a session has for its journal, beside what the outboxes know of their messages: the log, the commit that is
-/// filled or written, and what waits for it.
+/// What a session has for its journal, beside what the outboxes know of their messages: the log, the commit
+/// that is filled or written, and what waits for it.
 struct SessionJournal: ~Copyable {
   /// It is read or made before anything is written; see `Session.recover`.
   var space = LogSpace.none
@@ -34,8 +34,8 @@ struct SessionJournal: ~Copyable {
   /// Nothing is sent until what has become of the old session is durable.
   var holdsAll = false
 
-  /// PUBCOMP waits until the journal no longer has the identifier: after a crash it would swallow the next message
-  /// that comes with it.
+  /// PUBCOMP waits until the journal no longer has the identifier: after a crash it would swallow the next
+  /// message that comes with it.
   struct Withheld: BitwiseCopyable {
     let identifier: PacketIdentifier
     let isKnown: Bool
@@ -47,7 +47,8 @@ struct SessionJournal: ~Copyable {
     self.delay = delay
   }
 
-  /// Keeps the PUBCOMP of an identifier until the journal no longer has it. The caller has seen that there is room.
+  /// Keeps the PUBCOMP of an identifier until the journal no longer has it. The caller has seen that there is
+  /// room.
   mutating func withhold(_ identifier: PacketIdentifier, isKnown: Bool) {
     withheld.append(Withheld(identifier: identifier, isKnown: isKnown))
   }
@@ -69,7 +70,8 @@ struct SessionJournal: ~Copyable {
     return true
   }
 
-  /// How many blocks before the next commit the oldest block lies that has something, given the oldest messages.
+  /// How many blocks before the next commit the oldest block lies that has something, given the oldest
+  /// messages.
   func oldestAge(_ one: UInt32?, _ other: UInt32?) -> UInt32 {
     max(max(age(one), age(other)), age(inboundPlace))
   }

@@ -1,6 +1,7 @@
 import Storage
 
-/// Recovery: what the journal says of the messages, record by record, and then which of them there are, in order.
+/// Recovery: what the journal says of the messages, record by record, and then which of them there are, in
+/// order.
 extension StoredMessages {
   /// Forgets everything, before the first record.
   mutating func beginRecovery() { entries.clear() }
@@ -21,8 +22,8 @@ extension StoredMessages {
     entries[entry].slot = identifier
   }
 
-  /// Puts the messages that there are into their order. Returns how many they are; `nil`: more than the outbox has
-  /// room for.
+  /// Puts the messages that there are into their order. Returns how many they are; `nil`: more than the
+  /// outbox has room for.
   mutating func orderFound() -> Int? {
     var count = 0
     for entry in 0..<entries.count where entries[entry].state != .free {
@@ -40,10 +41,12 @@ extension StoredMessages {
   func found(at index: Int) -> Int { Int(numbers[index]) }
 
   /// Handles that a message has got a descriptor.
-  mutating func restored(_ entry: Int, in slot: Int) { entries[entry].slot = UInt16(truncatingIfNeeded: slot) }
+  mutating func restored(_ entry: Int, in slot: Int) {
+    entries[entry].slot = UInt16(truncatingIfNeeded: slot)
+  }
 
-  /// Ends recovery, after the first `count` of the order were restored: from now on the journal is told of what
-  /// changes. `age` says how old the block at a place is.
+  /// Ends recovery, after the first `count` of the order were restored: from now on the journal is told of
+  /// what changes. `age` says how old the block at a place is.
   mutating func endRecovery(_ count: Int, age: (UInt32) -> UInt32) {
     // The chain of commits begins with the oldest.
     for index in 0..<count { entries[Int(numbers[index])].next = UInt16(truncatingIfNeeded: index) }
@@ -75,7 +78,8 @@ extension StoredMessages {
     }
   }
 
-  private mutating func sink(_ start: Int, _ end: Int, _ isBefore: (borrowing Table<Entry>, Int, Int) -> Bool) {
+  private mutating func sink(_ start: Int, _ end: Int, _ isBefore: (borrowing Table<Entry>, Int, Int) -> Bool)
+  {
     var parent = start
     while parent &* 2 &+ 1 < end {
       var child = parent &* 2 &+ 1

@@ -2,11 +2,11 @@ import Storage
 
 /// The messages of an outbox that are in its journal, or are to be.
 ///
-/// The journal knows a message by the number of its entry here: descriptors move, and Packet Identifiers change as
-/// long as nothing was sent. What has changed about an entry is in a queue, from which a commit takes as much as
-/// it has room for. While that is written, the entries are in a second queue: if the commit fails, they go back.
-/// So the journal hears of each change, in whatever order commits fail, and nothing has to be remembered that has
-/// no bound.
+/// The journal knows a message by the number of its entry here: descriptors move, and Packet Identifiers
+/// change as long as nothing was sent. What has changed about an entry is in a queue, from which a commit
+/// takes as much as it has room for. While that is written, the entries are in a second queue: if the commit
+/// fails, they go back. So the journal hears of each change, in whatever order commits fail, and nothing has
+/// to be remembered that has no bound.
 struct StoredMessages: ~Copyable {
   /// What is known of a message.
   enum State: UInt8, BitwiseCopyable {
@@ -57,7 +57,8 @@ struct StoredMessages: ~Copyable {
     let entries: ArenaSlice<Entry>
     let numbers: ArenaSlice<UInt16>
 
-    /// There are more entries than messages: one of a message that has ended is free when the journal knows that.
+    /// There are more entries than messages: one of a message that has ended is free when the journal knows
+    /// that.
     init(messages: Int, descriptors: Int, in plan: inout ArenaLayout) {
       slot = plan.reserve(min(messages, 1), of: StoredMessages.self)
       entries = plan.reserve(min(messages &+ messages / 2, 65_535), of: Entry.self)
@@ -81,7 +82,8 @@ struct StoredMessages: ~Copyable {
   private var free: UInt16 = 0
   /// How many entries were ever used: those behind them are free, and in no chain.
   var used = 0
-  /// The number of the message that was added last. Every message of a journal has another, also over processes.
+  /// The number of the message that was added last. Every message of a journal has another, also over
+  /// processes.
   var lastSerial = Counter()
 
   init(entries: consuming Table<Entry>, numbers: consuming Table<UInt16>) {
@@ -90,7 +92,7 @@ struct StoredMessages: ~Copyable {
   }
 
   static func slot(_ plan: Plan, in block: borrowing Arena) -> OptionalSlot<StoredMessages> {
-    OptionalSlot(plan.slot, in: block, if: Feature.hasJournal) {
+    OptionalSlot(plan.slot, in: block) {
       StoredMessages(entries: block.table(plan.entries), numbers: block.table(plan.numbers))
     }
   }
@@ -105,8 +107,8 @@ struct StoredMessages: ~Copyable {
 
   // MARK: Things that happened
 
-  /// Adds the message in a slot. Returns false if there is no entry left: there will be one when the journal has
-  /// been told of a message that has ended.
+  /// Adds the message in a slot. Returns false if there is no entry left: there will be one when the journal
+  /// has been told of a message that has ended.
   mutating func add(_ slot: Int) -> Bool {
     guard let entry = takeFree() else { return false }
     lastSerial.increment()
@@ -128,8 +130,8 @@ struct StoredMessages: ~Copyable {
     change(entry)
   }
 
-  /// Handles that the message is another one than the journal has, or is to be written again so that the head of
-  /// the log can move on. Until that is done, the head stays before what the journal has.
+  /// Handles that the message is another one than the journal has, or is to be written again so that the head
+  /// of the log can move on. Until that is done, the head stays before what the journal has.
   mutating func rewrite(_ entry: Int) {
     entries[entry].isOutdated = true
     change(entry)
@@ -147,15 +149,16 @@ struct StoredMessages: ~Copyable {
   /// The entry about which the journal is to be told next.
   var nextChange: Int? { changed.first == 0 ? nil : Int(changed.first) &- 1 }
 
-  /// Handles that nothing has to be said about `nextChange`, whose message has ended before the journal had it.
+  /// Handles that nothing has to be said about `nextChange`, whose message has ended before the journal had
+  /// it.
   mutating func forget() {
     guard let entry = nextChange else { return }
     Self.removeFirst(&changed, &entries)
     putFree(entry)
   }
 
-  /// Handles that the commit which begins at `place` has what is to be said about `nextChange`, and whether the
-  /// message itself is a part of that.
+  /// Handles that the commit which begins at `place` has what is to be said about `nextChange`, and whether
+  /// the message itself is a part of that.
   mutating func told(withMessage: Bool, place: UInt32) {
     guard let entry = nextChange else { return }
     Self.removeFirst(&changed, &entries)
@@ -170,8 +173,8 @@ struct StoredMessages: ~Copyable {
     Self.append(entry, &writing, &entries)
   }
 
-  /// Handles for the next entry that the commit had that it is durable, or has failed. Returns the entry; `nil`:
-  /// there are no more.
+  /// Handles for the next entry that the commit had that it is durable, or has failed. Returns the entry;
+  /// `nil`: there are no more.
   mutating func takeWritten(_ isDurable: Bool) -> Int? {
     guard writing.first != 0 else { return nil }
     let entry = Int(writing.first) &- 1

@@ -97,8 +97,8 @@ extension Outbox {
       descriptors[slot].expiresAt = options.expiresAt
       recordExpiry(slot)
       if version.hasProperties {
-        let offset = publish.expiryOffset(
-          publish.remainingLength(version), inProperties: options.expiryInProperties)
+        let payloadOffset = descriptors[slot].size &- (options.isOutside ? 0 : publish.payloadSize)
+        let offset = publish.expiryOffset(payloadAt: payloadOffset, inProperties: options.expiryInProperties)
         descriptors[slot].link = UInt32(truncatingIfNeeded: offset)
       }
     }

@@ -10,9 +10,14 @@ extension Outbox {
   }
 
   /// Completes the messages that have expired and were never sent.
-  @inline(never)
+  @inline(__always)
   mutating func expire(at second: UInt32, quota: inout SendQuota) {
     guard let due = nextExpiry, due <= second else { return }
+    expireAll(at: second, quota: &quota)
+  }
+
+  @inline(never)
+  private mutating func expireAll(at second: UInt32, quota: inout SendQuota) {
     shrinkWindow(&quota)
     // The oldest first.
     let head = descriptors.head
@@ -84,12 +89,11 @@ extension Outbox {
     let message = descriptors[slot]
     guard message.link != 0 else { return }
     let offset = message.start &+ Int(truncatingIfNeeded: message.link)
-    var last: UInt32 = 0
-    for index in offset..<offset &+ 4 { last = last << 8 | UInt32(bytes.bytes[index]) }
+    guard let last = bytes.bytes.uint32(at: offset) else { return }
     // A message that was sent before is resent even when it has expired. A second that has begun counts as
     // a whole one, so that what is left may seem to be more than there was.
     let left = message.expiresAt > second ? Swift.min(message.expiresAt &- second, last) : 1
-    var writer = ByteWriter(bytes.mutableBytes(in: offset..<offset &+ 4))
+    var writer = unsafe bytes.writer(at: offset, count: 4)
     writer.put(left)
   }
 }

@@ -4,9 +4,9 @@ import Storage
 
 /// What the journal hears of the messages: which there are, what becomes of them, and in which commit it is.
 ///
-/// A message of QoS 1 may be sent before the journal has it. One of QoS 2 may not: a later message could otherwise
-/// get its Packet Identifier after a crash, and the server would take that for a repetition. PUBREL waits for the
-/// record that PUBREC came, or the PUBLISH would be sent again after it.
+/// A message of QoS 1 may be sent before the journal has it. One of QoS 2 may not: a later message could
+/// otherwise get its Packet Identifier after a crash, and the server would take that for a repetition. PUBREL
+/// waits for the record that PUBREC came, or the PUBLISH would be sent again after it.
 extension Outbox {
   /// Whether this outbox has a journal.
   var isJournaled: Bool {
@@ -65,8 +65,8 @@ extension Outbox {
     descriptors[slot].flags.set(.isStored, true)
   }
 
-  /// Fixes the identifiers of the messages that are sent next, at most `count` of them, so that the next commit
-  /// has them.
+  /// Fixes the identifiers of the messages that are sent next, at most `count` of them, so that the next
+  /// commit has them.
   mutating func bindNext(_ count: Int) {
     var slot = sendSlot
     for _ in 0..<min(count, unsent) {
@@ -106,8 +106,8 @@ extension Outbox {
 
   // MARK: A commit
 
-  /// Adds to a commit, which begins at `place`, what the journal is to be told, as far as it fits. Returns whether
-  /// that was all.
+  /// Adds to a commit, which begins at `place`, what the journal is to be told, as far as it fits. Returns
+  /// whether that was all.
   mutating func tell(_ commit: inout Commit, place: UInt32, second: UInt32, isUrgent: Bool) -> Bool {
     while let entry = stored.element.nextChange {
       let change = stored.element[entry]
@@ -128,8 +128,8 @@ extension Outbox {
     return stored.element[entry].place
   }
 
-  /// Writes the message again that is in the oldest commit. Returns false if there is none, or if this commit has
-  /// something about it already: then it is the next commit's turn.
+  /// Writes the message again that is in the oldest commit. Returns false if there is none, or if this commit
+  /// has something about it already: then it is the next commit's turn.
   mutating func rewriteOldest() -> Bool {
     guard isJournaled, let entry = stored.element.oldestEntry, !stored.element[entry].isQueued else {
       return false

@@ -2,9 +2,9 @@ import MQTTWire
 import Storage
 
 /// Gaps: free descriptors behind older messages. They stay until a message needs a descriptor and there is no
-/// other; then all are closed at once. That takes a step for each message behind them, so a large ring has some
-/// descriptors more than messages: it fills up with gaps only after as many messages have ended, which pays for
-/// it.
+/// other; then all are closed at once. That takes a step for each message behind them, so a large ring has
+/// some descriptors more than messages: it fills up with gaps only after as many messages have ended, which
+/// pays for it.
 ///
 /// A gap can be closed as long as the server knows no message behind it by its identifier.
 extension Outbox {
@@ -60,12 +60,12 @@ extension Outbox {
     }
   }
 
-  /// The identifier of the packet that is sent next cannot change: a part of the packet was sent, or the prefix
-  /// that is sent before it names the identifier.
+  /// The identifier of the packet that is sent next cannot change: a part of the packet was sent, or the
+  /// prefix that is sent before it names the identifier.
   private var isIdentifierFixed: Bool { isInsidePacket || prefixEnd > 0 }
 
-  /// Moves the messages behind a gap up, and those behind the next ones. They get the identifiers that belong to
-  /// their new indexes.
+  /// Moves the messages behind a gap up, and those behind the next ones. They get the identifiers that belong
+  /// to their new indexes.
   @_optimize(size)
   private mutating func closeGaps(from gap: Int) {
     let (firstLive, firstUnsent) = (descriptors.count &- live, descriptors.count &- unsent)
@@ -88,6 +88,7 @@ extension Outbox {
         }
         descriptors[slot] = message
         setIdentifier(slot, identifier(at: target))
+        if message.flags.contains(.isRequest) { hasMovedRequests = true }
         if streamIndex == index { stream?.slot = slot }
       }
       if message.flags.contains(.isLatest) { link(slot) }

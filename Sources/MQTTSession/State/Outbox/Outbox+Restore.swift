@@ -26,7 +26,8 @@ extension Outbox {
     unsent = descriptors.count
   }
 
-  /// Chooses the identifier of the first message: `offset` messages behind it is one that has to get `identifier`.
+  /// Chooses the identifier of the first message: `offset` messages behind it is one that has to get
+  /// `identifier`.
   mutating func beginRestoring(_ identifier: PacketIdentifier, offset: Int) {
     guard identifiers.contains(identifier), offset < identifiers.count else { return }
     headIdentifier = identifiers.advanced(identifier, by: identifiers.count &- offset)
@@ -104,7 +105,8 @@ extension Outbox {
     for _ in 0..<count {
       descriptors.append(
         Descriptor(
-          cookie: 0, offset: UInt32(truncatingIfNeeded: bytes.tail), length: 0, link: 0, expiresAt: 0, since: 0,
+          cookie: 0, offset: UInt32(truncatingIfNeeded: bytes.tail), length: 0, link: 0, expiresAt: 0,
+          since: 0,
           flags: MessageFlags(kept: 0), order: 0, tag: 0, state: .free, result: .delivered, reasonCode: 0))
       nextIdentifier = identifiers.next(after: nextIdentifier)
       if live > 0 { live &+= 1 } else { first = descriptors.tail }

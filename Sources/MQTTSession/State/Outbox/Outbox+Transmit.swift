@@ -80,6 +80,11 @@ extension Outbox {
     }
   }
 
+  /// Whether something is queued behind the window.
+  var mayExtendWindow: Bool {
+    @inline(__always) get { windowCount < unsent }
+  }
+
   /// Adds to the window what may be sent and is contiguous with it.
   mutating func extendWindow(
     _ range: ResendLimit = .everything, version: ProtocolVersion, second: UInt32, quota: inout SendQuota

@@ -22,7 +22,8 @@ public struct Outbox: ~Copyable {
     var link: UInt32
     /// With `MessageFlags.expires`: the second in which it is of no use any more.
     var expiresAt: UInt32
-    /// When it was published, once sent when that was, and once `completed` how long it took since then; milliseconds.
+    /// When it was published, once sent when that was, and once `completed` how long it took since then;
+    /// milliseconds.
     var since: UInt32
     var flags: MessageFlags
     /// Once sent: how many were before it, in both queues; wraps. With `isLatest` the next one of its chain.
@@ -74,6 +75,8 @@ public struct Outbox: ~Copyable {
   var gaps = 0
   /// Some of them can perhaps be closed: it is worth looking.
   var mayHaveGaps = false
+  /// Messages of requests have other slots than `PendingResponses` knows; see Outbox+Response.swift.
+  var hasMovedRequests = false
   /// No message can be added while there are so many descriptors.
   var fullAt: Int
   private let inPlace = InPlace()
@@ -89,7 +92,8 @@ public struct Outbox: ~Copyable {
   var unacknowledged = 0
   var readySlot = 0
   var windowCount = 0
-  /// Where the first packet of the window that is not all sent begins; between it and `windowStart` are bytes sent.
+  /// Where the first packet of the window that is not all sent begins; between it and `windowStart` are bytes
+  /// sent.
   var windowBase = 0
   var windowStart = 0
   var windowEnd = 0
@@ -121,7 +125,7 @@ public struct Outbox: ~Copyable {
   /// The seconds in which messages expire, by slot.
   var expiries: SlotMinima
   /// See Outbox+Journal.swift; empty: there is no journal.
-  var stored: OptionalSlot<StoredMessages>
+  var stored: JournalSlot<StoredMessages>
 
   // The completed messages, in the order in which that happened, linked through `link`.
   var firstCompleted: UInt32 = Outbox.none
@@ -143,7 +147,7 @@ public struct Outbox: ~Copyable {
   init(
     bytes: consuming Region, descriptors: consuming Table<Descriptor>, prefix: consuming Region,
     aliases: consuming SentAliases, references: consuming ReferenceTable, latest: consuming LatestChains,
-    expiries: consuming Table<UInt32>, stored: consuming OptionalSlot<StoredMessages>, messages: Int,
+    expiries: consuming Table<UInt32>, stored: consuming JournalSlot<StoredMessages>, messages: Int,
     identifiers: IdentifierRange, random: UInt16
   ) {
     precondition(descriptors.count <= identifiers.count && messages <= descriptors.count)

@@ -114,6 +114,22 @@ import Testing
     #expect(harness.outbox.messages == 0)
   }
 
+  /// The same, when its message has moved up into the gap of another one.
+  @Test func timedOutBehindAGap() throws {
+    let harness = SessionHarness(.v5_0) {
+      $0.replies = 2
+      $0.outboxMessages = 3
+    }
+    try harness.publish("a", qos: .atLeastOnce)
+    #expect(try harness.publish("b", qos: .atLeastOnce, isQuiet: true, overflow: .dropOldest))
+    try harness.request("command", qos: .atLeastOnce, timeout: 100, cookie: 5)
+    #expect(try harness.publish("c", qos: .atLeastOnce, overflow: .dropOldest))
+    harness.advanceClock(101)
+    #expect(harness.events().contains(.responseTimedOut(5)))
+    harness.connect()
+    #expect(packets(harness.drain()).map { ReadPublish($0, .v5_0).topic } == ["a", "c"])
+  }
+
   /// On an older version it could not say where the reply goes.
   @Test func queuedOverAFallback() throws {
     let harness = SessionHarness(.v5_0) {
@@ -310,8 +326,8 @@ import Testing
     #expect(harness.outbox.messages == 0)
   }
 
-  /// A program that asks again and again while there is no connection: when the messages of all its requests come to
-  /// nothing at once, the one that still waits ends, and none that has ended before.
+  /// A program that asks again and again while there is no connection: when the messages of all its requests
+  /// come to nothing at once, the one that still waits ends, and none that has ended before.
   @Test func manyFailuresAtOnce() throws {
     let harness = Self.harness(1) { $0.outboxMessages = 200 }
     harness.lose()
@@ -433,7 +449,8 @@ import Testing
     #expect(ends.allSatisfy { $0 > 500 }, "\(ends)")
   }
 
-  /// The table beside a list of what waits in it: the first deadline, and of the same deadlines the lowest index.
+  /// The table beside a list of what waits in it: the first deadline, and of the same deadlines the lowest
+  /// index.
   @Test(arguments: [1, 2, 7, 100], [0, 0x7FFF_FFFF, 0xFFFF_FF00] as [UInt32])
   func againstAList(capacity: Int, start: UInt32) {
     var expired = 0
