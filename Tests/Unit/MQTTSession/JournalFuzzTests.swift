@@ -190,7 +190,7 @@ import Testing
     }
   }
 
-  @Test(arguments: 1...2000)
+  @Test(arguments: 1...300)
   func anyHistory(seed: UInt64) throws {
     let run = try Run(seed: seed)
     try run.run()
