@@ -2193,8 +2193,8 @@ SMQ_API int32_t smq_engine_closed(smq_client *client, int32_t os_error, uint32_t
  *
  * client   the client
  * data     where to put the pointer; valid until the next call on the client
- * size     where to put how many there may be; 0: none now, because an event has to be taken first, or
- *          because there is no connection
+ * size     where to put how many there may be; 0: none now, because an event has to be taken first, because
+ *          acknowledgements have to be transmitted first, or because there is no connection
  *
  * Returns SMQ_OK, SMQ_ERR_NULL, SMQ_ERR_CLIENT, SMQ_ERR_STATE.
  */

@@ -116,7 +116,12 @@ extension Session {
   /// Whether bytes may be received: not before CONNECT is sent, and not after the end.
   public var wantsReceive: Bool {
     guard connection.isReceiving else { return false }
-    return !hasUndeliveredEvent && !arrival.hasLarge ? receiver.hasSpace : receiver.hasTailSpace
+    if !hasUndeliveredEvent {
+      guard arrival.hasLarge else { return receiver.hasSpace }
+      // Lent memory that is full is no event yet if there is no room for acknowledgements.
+      if Feature.hasParts, arrival.isLent { return !arrival.lent.isFull }
+    }
+    return receiver.hasTailSpace
   }
 
   /// When `timedOut` has to be called, if nothing else happens.

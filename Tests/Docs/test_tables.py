@@ -119,7 +119,7 @@ def test_every_packet():
 def places() -> dict[int, set[str]]:
     """By identifier: where a property may stand, as Sources/MQTTWire/Property.swift has it."""
     text = (ROOT / "Sources" / "MQTTWire" / "Property.swift").read_text()
-    identifiers = {name: int(value, 16) for name, value in re.findall(r"case (\w+) = (0x\w+)", text)}
+    identifiers = {name: int(value, 16) for name, value in re.findall(r"static var (\w+): Self \{ Self\(known: (0x\w+)\) \}", text)}
     sets = {"will": {"Will"}}
 
     def union(expression: str) -> set[str]:

@@ -30,7 +30,8 @@ extension Session {
     arrival.isLent = true
   }
 
-  /// Whether the next bytes go into lent memory. There is room in it then, or it would be an event.
+  /// Whether the next bytes go into lent memory. If it is full it becomes an event as soon as there is room for
+  /// acknowledgements, and `wantsReceive` is false until then.
   private var receivesIntoLent: Bool { arrival.isLent && !hasUndeliveredEvent }
 
   /// The space for the next bytes while memory is lent.

@@ -69,14 +69,12 @@ public struct Outbox: ~Copyable {
   /// again.
   var isStarved = false
   var hasNewRoom = false
+  /// Some of the free descriptors behind the head can perhaps be reclaimed: it is worth looking.
+  var mayHaveGaps = false
   /// How many messages it takes.
   public let messageCapacity: Int
   /// How many of the descriptors behind the head are free; see Outbox+Reclaim.swift.
   var gaps = 0
-  /// Some of them can perhaps be closed: it is worth looking.
-  var mayHaveGaps = false
-  /// Messages of requests have other slots than `PendingResponses` knows; see Outbox+Response.swift.
-  var hasMovedRequests = false
   /// No message can be added while there are so many descriptors.
   var fullAt: Int
   private let inPlace = InPlace()
@@ -110,6 +108,8 @@ public struct Outbox: ~Copyable {
   var now = Instant(milliseconds: 0)
   /// The second in which the first message expires, if one does.
   var nextExpiry: UInt32? = nil
+  /// Messages of requests have other slots than `PendingResponses` knows; see Outbox+Response.swift.
+  var hasMovedRequests = false
   /// How many messages both queues had sent when this connection came up.
   var resumedAt: UInt16 = 0
   var aliases: SentAliases

@@ -330,4 +330,29 @@ import Testing
     harness.advanceClock(1000)
     #expect(harness.ending?.cause == .ackTimeout)
   }
+
+  /// The last byte comes while there is no room for acknowledgements: nothing more is read, until there is.
+  @Test func noRoomForAcknowledgements() throws {
+    let harness = Large.harness(.v3_1_1, parts: true) {
+      $0.holdsMessages = true
+      $0.controlBytes = 32
+    }
+    var tokens: [UInt32] = []
+    for identifier in UInt16(20)..<30 {
+      harness.receive(publish(.v3_1_1, "h", qos: .atLeastOnce, identifier: identifier))
+      _ = harness.event()
+      tokens.append(harness.token)
+      harness.session.releaseEvent()
+    }
+    let rest = harness.receive(publish(.v3_1_1, "t", Large.payload(300), qos: .atMostOnce, identifier: 0))
+    guard case .message(let first) = harness.event() else { throw SessionError.state }
+    try harness.receive(into: 300)
+    harness.session.releaseEvent()
+    for token in tokens { try harness.acknowledge(token) }
+    #expect(harness.receive(rest) == [])
+    #expect(!harness.hasEvent && !harness.wantsReceive)
+    #expect(harness.drain().count == 4 * tokens.count)
+    guard case .message(let last) = harness.event() else { return #expect(Bool(false)) }
+    #expect(first.payload + last.payload == Large.payload(300) && last.isLast)
+  }
 }
