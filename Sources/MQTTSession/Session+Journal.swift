@@ -30,6 +30,7 @@ extension Session {
     if connection.isUp { bindNext() }
     guard hasNews else {
       journal.element.waitingSince = nil
+      journal.element.holdsAll = false
       return false
     }
     let since = journal.element.waitingSince ?? now
@@ -82,8 +83,12 @@ extension Session {
   /// Handles that the server has a new session. Until the journal knows, nothing leaves that would let the
   /// server use an identifier which the journal has from the old one.
   mutating func forgetSession() {
+    state.outbox.considerNewMessages()
     state.outbox.forgetIdentifiers()
-    if state.hasUrgent { state.urgent.element.forgetIdentifiers() }
+    if state.hasUrgent {
+      state.urgent.element.considerNewMessages()
+      state.urgent.element.forgetIdentifiers()
+    }
     journal.element.holdsAll = hasNews
   }
 
@@ -94,6 +99,9 @@ extension Session {
 
   /// Whether one more PUBCOMP can wait for the journal.
   var journalHasRoom: Bool { !isJournaled || !journal.element.withheld.isFull }
+
+  /// Whether PUBCOMPs that waited for the journal can be sent.
+  var hasReleasable: Bool { isJournaled && journal.element.releasable > 0 }
 
   /// Sends the PUBCOMPs of identifiers that the journal no longer has.
   mutating func sendReleasable() {

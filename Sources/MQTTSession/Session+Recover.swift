@@ -75,7 +75,7 @@ extension Session {
         return .corrupt
       }
       if kind == .inbound {
-        applyInbound(record, place)
+        guard applyInbound(record, place) else { return .size }
         continue
       }
       guard !isUrgent || state.hasUrgent else { return .size }
@@ -88,15 +88,18 @@ extension Session {
     return nil
   }
 
-  private mutating func applyInbound(_ record: Record, _ place: UInt32) {
+  /// Returns false if there are more identifiers than this client has room for.
+  private mutating func applyInbound(_ record: Record, _ place: UInt32) -> Bool {
     state.inbox.awaitingPubrel.removeAll()
     var offset = record.body.offset
     while offset &+ 2 <= record.body.end {
       let identifier = journal.element.commit.blocks.bytes.littleEndian16(at: offset)
+      guard !state.inbox.awaitingPubrel.isFull else { return false }
       if identifier != 0 { state.inbox.awaitingPubrel.insertUnmarked(identifier) }
       offset &+= 2
     }
     journal.element.inboundPlace = place
+    return true
   }
 
   private mutating func order() -> RecoveryError? {

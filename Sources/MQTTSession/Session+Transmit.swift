@@ -94,7 +94,7 @@ extension Session {
       state.outbox.isInsideStream
         ? !connection.stream.isEmpty
         : !control.isEmpty || state.subscribeQueue.queued > 0 || canTransmitMessage || hasPubrelsToCheck
-          || canResubscribe
+          || canResubscribe || hasReleasable
     case .closing: !control.isEmpty && (!state.outbox.isInsideStream || !connection.stream.isEmpty)
     }
   }

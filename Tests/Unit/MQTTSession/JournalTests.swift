@@ -122,4 +122,49 @@ import Testing
     journal.damage(block: 2)
     #expect(throws: RecoveryError.corrupt) { try journal.crash() }
   }
+
+  /// A replaced value does not hide the messages before it, and QoS 0 that becomes QoS 1 goes behind those it met.
+  @Test func latestValues() throws {
+    let journal = try JournalHarness(.v3_1_1)
+    #expect(try journal.session.publish("b", [1], qos: .atMostOnce, overflow: .latest))
+    try journal.session.publish("a", [2], qos: .exactlyOnce)
+    #expect(try journal.session.publish("b", [3], qos: .atLeastOnce, overflow: .latest))
+    #expect(try journal.session.publish("b", [4], qos: .atLeastOnce, overflow: .latest))
+    #expect(journal.session.events().count == 2)
+    journal.commit()
+    #expect(try journal.session.publish("b", [5], qos: .atLeastOnce, overflow: .latest))
+    journal.commit()
+    try journal.crash()
+    journal.session.connect(sessionPresent: true)
+    _ = journal.session.events()
+    journal.commit()
+    let sent = packets(journal.session.drain()).map { ReadPublish($0, .v3_1_1) }
+    #expect(sent.map(\.payload) == [[2], [5]])
+  }
+
+  /// QoS 0 alone is no news, also when the server has a new session.
+  @Test func nothingToHoldBack() throws {
+    let journal = try JournalHarness(.v3_1_1)
+    try journal.session.publish("a")
+    journal.session.connect(sessionPresent: false)
+    _ = journal.session.events()
+    #expect(!journal.write())
+    #expect(journal.session.drain() == publish(.v3_1_1, "a", qos: .atMostOnce))
+  }
+
+  /// The driver asks first.
+  @Test func pubcompIsWanted() throws {
+    let journal = try JournalHarness(.v3_1_1)
+    journal.session.connect()
+    _ = journal.session.events()
+    journal.session.receive(publish(.v3_1_1, "b", qos: .exactlyOnce, identifier: 9))
+    _ = journal.session.events()
+    journal.commit()
+    _ = journal.session.drain()
+    journal.session.receive(pubrel(9))
+    #expect(!journal.session.wantsTransmit)
+    journal.commit()
+    #expect(journal.session.wantsTransmit)
+    #expect(journal.session.drain() == pubcomp(9))
+  }
 }

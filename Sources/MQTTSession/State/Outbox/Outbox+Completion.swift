@@ -237,6 +237,7 @@ extension Outbox {
     completed.offset = UInt32(truncatingIfNeeded: bytes.tail)
     completed.length = 0
     completed.flags.set(.isStored, false)
+    completed.flags.set(.isConsidered, false)
     completed.state = .completed
     completed.result = result
     completed.serverReason = reasonCode

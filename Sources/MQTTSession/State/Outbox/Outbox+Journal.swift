@@ -16,8 +16,10 @@ extension Outbox {
   /// Whether something may have happened that the journal has not been told.
   var hasNews: Bool {
     guard isJournaled else { return false }
-    return stored.element.nextChange != nil
-      || (descriptors.count > 0 && !descriptors[newestSlot].flags.contains(.isConsidered))
+    if stored.element.nextChange != nil { return true }
+    guard descriptors.count > 0 else { return false }
+    let newest = descriptors[newestSlot]
+    return !newest.flags.contains(.isConsidered) && newest.state != .reserved
   }
 
   /// Returns whether a message may not leave before a commit that it is in, or will be in.
@@ -51,17 +53,20 @@ extension Outbox {
     }
   }
 
+  /// Returns whether a message may take the place of the one in a slot. One that the journal is to have must not
+  /// if it would need an entry: it would come behind messages that were added later.
+  mutating func mayReplace(_ slot: Int, by flags: MessageFlags) -> Bool {
+    considerNewMessages()
+    return flags.qos == .atMostOnce || descriptors[slot].flags.contains(.isStored)
+  }
+
   /// Handles that another message has taken the place of the one in a slot.
   mutating func replaced(_ slot: Int, wasStored: Bool) {
     descriptors[slot].flags.set(.isConsidered, true)
-    let isStorable = descriptors[slot].isStorable
-    if wasStored {
-      let entry = stored.element.entry(of: slot)
-      guard isStorable else { return stored.element.ended(entry) }
-      stored.element.rewrite(entry)
-    } else {
-      guard isStorable, stored.element.add(slot) else { return }
-    }
+    guard wasStored else { return }
+    let entry = stored.element.entry(of: slot)
+    guard descriptors[slot].isStorable else { return stored.element.ended(entry) }
+    stored.element.rewrite(entry)
     descriptors[slot].flags.set(.isStored, true)
   }
 
@@ -180,7 +185,8 @@ extension Outbox {
       let change = stored.element[entry]
       guard isDurable, change.state != .ended, change.state != .free else { continue }
       let slot = Int(change.slot)
-      if change.toldState != .queued { descriptors[slot].flags.set(.mayLeave, true) }
+      // What has taken its place meanwhile is not in the journal yet.
+      if change.toldState != .queued, !change.isOutdated { descriptors[slot].flags.set(.mayLeave, true) }
       if change.toldState == .released, descriptors[slot].state == .pubrelSent {
         descriptors[slot].flags.set(.needsPubrel, true)
         pubrelSlot = descriptors.head

@@ -155,6 +155,7 @@ extension Outbox {
   ) throws(SessionError) -> Bool {
     guard var slot = waiting(publish.topic)?.newest else { return false }
     let flags = publish.flags(options)
+    if isJournaled, !mayReplace(slot, by: flags) { return false }
     let size = try checkedSize(publish, flags, isOutside: false, version: version, limits: limits)
     let message = descriptors[slot]
     let needsCompletion = !message.flags.contains(.isQuiet)
