@@ -1,8 +1,8 @@
-/// The number of a block in the log, counted from the file's first block on for ever: in which lap around the
-/// ring it was written, and at which place of the ring.
+/// The position of a block in the log: in which lap around the ring it was written, and at which place of the
+/// ring.
 ///
-/// A number of 32 bits would be used up after 16 TiB, which a fast disk takes in a few weeks. So it has two
-/// parts, whose sums need no 64 bits (docs/decisions/0008).
+/// One number of 32 bits would be used up after 16 TiB, which a fast disk takes in a few weeks. Sums of the
+/// two parts need no 64 bits (docs/decisions/0008).
 public struct LogPosition: BitwiseCopyable, Equatable {
   public internal(set) var lap: UInt32
   public internal(set) var place: UInt32
