@@ -42,28 +42,6 @@ enum JournalRecord {
 
     static var size: Int { 30 }
 
-    init(
-      serial: Counter, cookie: Counter, identifier: UInt16, flags: UInt32, expiry: UInt32,
-      expiryOffset: UInt32
-    ) {
-      self.serial = serial
-      self.cookie = cookie
-      self.identifier = identifier
-      self.flags = flags
-      self.expiry = expiry
-      self.expiryOffset = expiryOffset
-    }
-
-    init?(_ body: Span<UInt8>) {
-      guard body.count > Self.size else { return nil }
-      serial = Counter(low: body.littleEndian32(at: 0), high: body.littleEndian32(at: 4))
-      cookie = Counter(low: body.littleEndian32(at: 8), high: body.littleEndian32(at: 12))
-      identifier = body.littleEndian16(at: 16)
-      flags = body.littleEndian32(at: 18)
-      expiry = body.littleEndian32(at: 22)
-      expiryOffset = body.littleEndian32(at: 26)
-    }
-
     func put(into commit: inout Commit) {
       commit.put(serial)
       commit.put(cookie)
@@ -72,6 +50,18 @@ enum JournalRecord {
       commit.put(expiry)
       commit.put(expiryOffset)
     }
+  }
+}
+
+extension JournalRecord.MessageHeader {
+  init?(_ body: Span<UInt8>) {
+    guard body.count > Self.size else { return nil }
+    serial = Counter(low: body.littleEndian32(at: 0), high: body.littleEndian32(at: 4))
+    cookie = Counter(low: body.littleEndian32(at: 8), high: body.littleEndian32(at: 12))
+    identifier = body.littleEndian16(at: 16)
+    flags = body.littleEndian32(at: 18)
+    expiry = body.littleEndian32(at: 22)
+    expiryOffset = body.littleEndian32(at: 26)
   }
 }
 
