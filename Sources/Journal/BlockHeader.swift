@@ -46,6 +46,12 @@ struct BlockHeader: BitwiseCopyable {
       after: CRC32C.checksum(block.extracting(0..<checksumOffset)))
   }
 
+  /// Whether it was written before another one. After a failure, positions are used again; the count of failures
+  /// never falls.
+  func isOlder(than other: BlockHeader) -> Bool {
+    failures == other.failures ? position < other.position : failures < other.failures
+  }
+
   /// Returns whether the body of a block is as it was written.
   func isWhole(_ block: Span<UInt8>) -> Bool {
     block.littleEndian32(at: Self.bodyChecksumOffset)

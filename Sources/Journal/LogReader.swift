@@ -73,7 +73,9 @@ public struct LogReader: BitwiseCopyable {
   private var lastRead: LogPosition? = nil
   /// The next place where commits failed, and where reading goes on when it was found.
   private var gap: Gap? = nil
+  private var hasNoMoreGaps = false
   private var resumption = LogPosition.beginning
+  private var mostFailures: UInt32 = 0
   /// Commits are read one by one, as the caller asks for them.
   private var isReadingOne = false
 
@@ -120,7 +122,7 @@ public struct LogReader: BitwiseCopyable {
   public var space: LogSpace {
     LogSpace(
       salt, ring, next: nextPosition, last: lastRead, durableHead: commits > 0 ? head : nextPosition,
-      failures: failures &+ (torn > 0 ? 1 : 0))
+      failures: torn > 0 ? (newest?.failures ?? 0) &+ 1 : failures)
   }
 
   // MARK: Loading
@@ -151,12 +153,14 @@ public struct LogReader: BitwiseCopyable {
     return header
   }
 
-  /// Returns whether the blocks from one of those in the buffer on are one whole commit, and all there.
+  /// Returns whether the blocks from one of those in the buffer on are one whole commit, and all there. Blocks
+  /// of a commit that failed may lie between them: those have another count of failures.
   private func isCommit(from start: UInt32, count size: UInt32, _ buffer: borrowing Region) -> Bool {
+    guard let begin = header(start, buffer) else { return false }
     for index in 0..<size {
       guard let header = header(start &+ index, buffer),
         header.position == ring.advanced(first, by: start &+ index), UInt32(header.index) == index,
-        UInt32(header.count) == size,
+        UInt32(header.count) == size, header.failures == begin.failures,
         header.isWhole(buffer.bytes(at: offset(of: start &+ index), count: Block.size))
       else { return false }
     }
@@ -168,7 +172,7 @@ public struct LogReader: BitwiseCopyable {
   private mutating func scanned(_ place: UInt32, _ buffer: borrowing Region) {
     for index in 0..<count {
       guard let header = header(index, buffer) else { continue }
-      if let newest, header.position < newest.position { continue }
+      if let newest, header.isOlder(than: newest) { continue }
       newest = header
     }
     let following = place &+ count
@@ -271,8 +275,8 @@ public struct LogReader: BitwiseCopyable {
       phase = .failed(.corrupt)
       return nil
     }
-    if header.failures != failures, gap == nil, !isReadingOne {
-      findGap(from: position)
+    if header.failures != failures, gap == nil, !hasNoMoreGaps, !isReadingOne {
+      findGap(from: position, failures: header.failures)
       return nil
     }
     let size = UInt32(header.count)
@@ -295,28 +299,35 @@ public struct LogReader: BitwiseCopyable {
   // MARK: Gaps
 
   /// Looks for the first gap behind the commit that begins at a position, or in its stead.
-  private mutating func findGap(from position: LogPosition) {
+  private mutating func findGap(from position: LogPosition, failures: UInt32) {
     resumption = position
+    mostFailures = failures
     phase = .findingGap
     loadUpToLast(ring.advanced(position, by: 1))
   }
 
   /// Behind a gap may be several commits that follow the same one, of which all but the one with the most
-  /// failures before it have failed as well.
+  /// failures before it have failed as well. What counts fewer failures than a block before it has failed long ago, and
+  /// was not written over.
   private mutating func searchedGap(_ buffer: borrowing Region) {
     for index in 0..<count {
       let position = ring.advanced(first, by: index)
-      guard let header = header(index, buffer), header.position == position, header.index == 0,
-        header.back > 1,
-        let start = ring.before(position, by: header.back)
+      guard let header = header(index, buffer), header.position == position,
+        header.failures > mostFailures
       else { continue }
+      mostFailures = header.failures
+      guard header.index == 0, header.back > 1, let start = ring.before(position, by: header.back) else {
+        continue
+      }
       if let gap, gap.start < start || (gap.start == start && gap.failures > header.failures) { continue }
       if let previous, start < previous { continue }
       gap = Gap(start: start, end: position, failures: header.failures)
     }
     let end = ring.advanced(first, by: count)
     if last < end {
-      if gap == nil { phase = .failed(.corrupt) } else { seek(resumption) }
+      // Commits that failed were written over, or lie behind the last one.
+      if gap == nil { hasNoMoreGaps = true }
+      seek(resumption)
     } else {
       loadUpToLast(end)
     }

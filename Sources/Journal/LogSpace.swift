@@ -13,6 +13,9 @@ public struct LogSpace: BitwiseCopyable {
   let ring: Ring
   /// Where the next commit goes.
   public private(set) var next: LogPosition
+  /// The first position behind the last commit that is durable: what lies between it and `next` has failed, and
+  /// may be written over when no other room is left.
+  private var origin: LogPosition
   /// The last block of the last commit that is durable.
   private(set) var last: LogPosition?
   /// How many commits have failed.
@@ -27,6 +30,7 @@ public struct LogSpace: BitwiseCopyable {
     salt = superblock.salt
     ring = Ring(count: superblock.blocks)
     next = .beginning
+    origin = .beginning
     last = nil
     durableHead = .beginning
     failures = 0
@@ -45,6 +49,7 @@ public struct LogSpace: BitwiseCopyable {
     self.salt = salt
     self.ring = ring
     self.next = next
+    origin = last.map { ring.advanced($0, by: 1) } ?? next
     self.last = last
     self.durableHead = durableHead
     self.failures = failures
@@ -53,6 +58,12 @@ public struct LogSpace: BitwiseCopyable {
   /// How many blocks are free now.
   public var free: UInt32 {
     ring.count &- (ring.distance(from: durableHead, to: next) ?? ring.count)
+  }
+
+  /// Sees that so many blocks are free at `next`, if there are as many at all. Blocks whose commit has failed are
+  /// the last choice: what broke one may break it again.
+  public mutating func makeRoom(for blocks: UInt32) {
+    if free < blocks { next = origin }
   }
 
   public var isWriting: Bool { flight != nil }
@@ -102,8 +113,8 @@ public struct LogSpace: BitwiseCopyable {
     return ((start &+ flight.first.place, first), (start, flight.count &- first))
   }
 
-  /// Handles that the commit is durable. If it is not, because a write or the sync has failed, its blocks are
-  /// not written again in this lap: what is on the disk there, and what will be, nobody knows.
+  /// Handles that the commit is durable. If it is not, because a write or the sync has failed, nobody knows what is
+  /// on the disk there, and what will be: the next commit goes to other blocks, and counts one failure more.
   public mutating func written(_ isDurable: Bool) {
     guard let flight else { return }
     self.flight = nil
@@ -112,6 +123,7 @@ public struct LogSpace: BitwiseCopyable {
       return
     }
     durableHead = flight.head
+    origin = next
     last = ring.advanced(flight.first, by: flight.count &- 1)
   }
 }

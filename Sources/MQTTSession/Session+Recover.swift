@@ -32,6 +32,12 @@ extension Session {
     if state.hasUrgent { state.urgent.element.stored.element.beginRecovery() }
   }
 
+  /// Begins with a new file, which has this superblock and zeros: there is nothing to be taken up.
+  public mutating func beginJournal(_ superblock: Superblock) {
+    journal.element.space = LogSpace(superblock)
+    journal.element.isOpen = true
+  }
+
   /// Where blocks are to be read to.
   public var recoverySpace: MutableSpan<UInt8> {
     @_lifetime(&self)
@@ -45,8 +51,8 @@ extension Session {
 
   public mutating func recoveryRead() { journal.change { $0.wasRead() } }
 
-  /// Goes on as far as it gets without reading.
-  public mutating func recover(at now: Instant) -> RecoveryStep {
+  /// Goes on as far as it gets without reading. `wallClock`: seconds since 1970, as far as the system knows.
+  public mutating func recover(at now: Instant, wallClock: UInt32) -> RecoveryStep {
     advance(to: now)
     while true {
       guard let step = journal.change({ $0.readOn() }) else { return .failed(.corrupt) }
@@ -54,7 +60,7 @@ extension Session {
       case .read(let block, let count, let offset): return .read(block: block, count: count, offset: offset)
       case .failed(let mistake): return .failed(mistake == .buffer ? .size : .corrupt)
       case .records(let records):
-        let error = journal.element.isRestoring ? restore(records) : apply(records)
+        let error = journal.element.isRestoring ? restore(records, wallClock) : apply(records)
         if let error { return .failed(error) }
       case .end: if let error = order() { return .failed(error) }
       }
@@ -74,6 +80,7 @@ extension Session {
         if record.kind >= JournalRecord.firstOptional { continue }
         return .corrupt
       }
+      if kind == .time { continue }
       if kind == .inbound {
         guard applyInbound(record, place) else { return .size }
         continue
@@ -131,8 +138,9 @@ extension Session {
     return nil
   }
 
-  private mutating func restore(_ records: ByteRange) -> RecoveryError? {
-    let second = state.expiry.seconds
+  private mutating func restore(_ records: ByteRange, _ wallClock: UInt32) -> RecoveryError? {
+    let clock = SessionJournal.RecoveryClock(
+      second: state.expiry.seconds, passed: journal.element.passed(records, wallClock))
     var reader = RecordReader(records)
     // Several messages of this commit may follow each other; one that comes before them has it read again.
     var isFirst = true
@@ -141,8 +149,8 @@ extension Session {
       let isUrgent = recovery.isUrgent
       let result = journal.change {
         isUrgent
-          ? $0.restore(&state.urgent.element, at: index, isUrgent: true, &reader, second: second)
-          : $0.restore(&state.outbox, at: index, isUrgent: false, &reader, second: second)
+          ? $0.restore(&state.urgent.element, at: index, isUrgent: true, &reader, clock)
+          : $0.restore(&state.outbox, at: index, isUrgent: false, &reader, clock)
       }
       switch result {
       case .restored: journal.change { $0.advance() }
@@ -157,8 +165,11 @@ extension Session {
   private mutating func finishRecovery(_ recovery: SessionJournal.Recovery) {
     let space = recovery.reader.space
     journal.element.space = space
+    journal.element.torn = recovery.reader.torn
     journal.element.recovery = nil
     journal.element.isOpen = true
+    journal.element.durablePosition = acceptedPosition
+    journal.element.news.recovered = recovery.count &+ recovery.urgentCount
     journal.element.inboundVersion = state.inbox.awaitingPubrel.changes
     journal.element.durableInboundVersion = journal.element.inboundVersion
     state.outbox.endRecovery(recovery.count, space)

@@ -15,6 +15,8 @@ enum JournalRecord {
     case ended = 4
     /// The Packet Identifiers of received QoS 2 messages whose PUBREL has not come: all of them.
     case inbound = 5
+    /// The wall clock when this commit was filled. A reader need not know it.
+    case time = 128
   }
 
   /// Records from this kind on may be left out by whoever does not know them; those below may not.

@@ -12,7 +12,7 @@ extension StoredMessages {
   mutating func found(_ entry: Int, serial: Counter, place: UInt32, identifier: UInt16, isReleased: Bool) {
     entries[entry] = Entry(serial: serial, place: place, slot: identifier)
     entries[entry].state = isReleased ? .released : identifier == 0 ? .queued : .bound
-    if lastSerial.isBefore(serial) { lastSerial = serial }
+    if lastSerial < serial { lastSerial = serial }
   }
 
   /// Handles the record of another state.
@@ -32,7 +32,7 @@ extension StoredMessages {
       count &+= 1
     }
     sort(count) { entries, one, other in
-      entries[one].serial.isBefore(entries[other].serial)
+      entries[one].serial < entries[other].serial
     }
     return count
   }
@@ -94,11 +94,5 @@ extension StoredMessages {
     let number = numbers[one]
     numbers[one] = numbers[other]
     numbers[other] = number
-  }
-}
-
-extension Counter {
-  fileprivate func isBefore(_ other: Counter) -> Bool {
-    high == other.high ? low < other.low : high < other.high
   }
 }

@@ -82,19 +82,35 @@ struct StoredMessages: ~Copyable {
   private var free: UInt16 = 0
   /// How many entries were ever used: those behind them are free, and in no chain.
   var used = 0
-  /// The number of the message that was added last. Every message of a journal has another, also over
-  /// processes.
+  /// The number of the message that was added last. Every message that the log has has another.
   var lastSerial = Counter()
+  /// That of the last one which a commit has for the first time.
+  var toldSerial = Counter()
+  /// How many bytes the messages have that were added since the last commit which had all that was new.
+  var newBytes = 0
+  /// The largest packet that a commit has room for.
+  private let largestPacket: Int
+  /// Without a journal that works nothing is accepted.
+  var isRefusing = false
 
-  init(entries: consuming Table<Entry>, numbers: consuming Table<UInt16>) {
+  init(entries: consuming Table<Entry>, numbers: consuming Table<UInt16>, largestPacket: Int) {
     self.entries = entries
     self.numbers = numbers
+    self.largestPacket = largestPacket
   }
 
-  static func slot(_ plan: Plan, in block: borrowing Arena) -> OptionalSlot<StoredMessages> {
+  static func slot(
+    _ plan: Plan, in block: borrowing Arena, largestPacket: Int
+  ) -> OptionalSlot<StoredMessages> {
     OptionalSlot(plan.slot, in: block) {
-      StoredMessages(entries: block.table(plan.entries), numbers: block.table(plan.numbers))
+      StoredMessages(
+        entries: block.table(plan.entries), numbers: block.table(plan.numbers), largestPacket: largestPacket)
     }
+  }
+
+  /// Why a message of so many bytes is not to be accepted; `nil`: it is.
+  func refusal(of size: Int) -> SessionError? {
+    isRefusing ? .journal : size > largestPacket ? .tooLarge : nil
   }
 
   subscript(entry: Int) -> Entry { entries[entry] }
@@ -109,9 +125,10 @@ struct StoredMessages: ~Copyable {
 
   /// Adds the message in a slot. Returns false if there is no entry left: there will be one when the journal
   /// has been told of a message that has ended.
-  mutating func add(_ slot: Int) -> Bool {
+  mutating func add(_ slot: Int, size: Int) -> Bool {
     guard let entry = takeFree() else { return false }
     lastSerial.increment()
+    newBytes &+= size
     entries[entry] = Entry(serial: lastSerial, slot: UInt16(truncatingIfNeeded: slot), state: .queued)
     numbers[slot] = UInt16(truncatingIfNeeded: entry)
     change(entry)
@@ -130,11 +147,24 @@ struct StoredMessages: ~Copyable {
     change(entry)
   }
 
-  /// Handles that the message is another one than the journal has, or is to be written again so that the head
-  /// of the log can move on. Until that is done, the head stays before what the journal has.
+  /// Handles that the message is another one than the journal has. Until that is written, the head of the log stays
+  /// before what the journal has.
   mutating func rewrite(_ entry: Int) {
     entries[entry].isOutdated = true
     change(entry)
+  }
+
+  /// Puts an entry that nothing is to be said about before all others: the message is to be written again, as it is.
+  /// Returns false if it waits for its turn already.
+  mutating func rewriteFirst(_ entry: Int) -> Bool {
+    entries[entry].isOutdated = true
+    guard !entries[entry].isQueued else { return false }
+    entries[entry].isChanged = true
+    entries[entry].isQueued = true
+    entries[entry].next = changed.first
+    changed.first = UInt16(truncatingIfNeeded: entry &+ 1)
+    if changed.last == 0 { changed.last = changed.first }
+    return true
   }
 
   /// Handles that a message has ended. It no longer keeps the head of the log where it is.
@@ -165,6 +195,7 @@ struct StoredMessages: ~Copyable {
     entries[entry].isChanged = false
     entries[entry].toldState = entries[entry].state
     if withMessage {
+      if !entries[entry].isKnown { toldSerial = entries[entry].serial }
       entries[entry].place = place
       entries[entry].isWriting = true
       entries[entry].isOutdated = false

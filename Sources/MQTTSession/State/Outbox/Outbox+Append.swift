@@ -36,6 +36,7 @@ extension Outbox {
   ) throws(SessionError) {
     let isOutside = !isPlain && options.isOutside
     let size = try checkedSize(publish, flags, isOutside: isOutside, version: version, limits: limits)
+    if isJournaled, flags.isAcknowledged { try checkJournal(size) }
     let tailBefore = bytes.tail
     if descriptors.count >= fullAt || !bytes.fits(size), let error = findRoom(size) { throw error }
     let (slot, identifier) = (descriptors.tail, newIdentifier(options.cookie))

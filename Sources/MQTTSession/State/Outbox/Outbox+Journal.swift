@@ -28,6 +28,12 @@ extension Outbox {
     return message.flags.contains(.isStored) || !message.flags.contains(.isConsidered)
   }
 
+  /// Throws if a message of QoS 1 or 2 with so many bytes is not to be accepted.
+  @inline(never)
+  func checkJournal(_ size: Int) throws(SessionError) {
+    if let refusal = stored.element.refusal(of: size) { throw refusal }
+  }
+
   // MARK: Things that happened
 
   /// Takes up the messages that were added since the last time.
@@ -45,7 +51,7 @@ extension Outbox {
       // What lies behind it waits with it, so that nothing is passed over.
       guard message.state != .reserved else { return }
       if message.isStorable {
-        guard stored.element.add(slot) else { return }
+        guard stored.element.add(slot, size: message.size) else { return }
         descriptors[slot].flags.set(.isStored, true)
       }
       descriptors[slot].flags.set(.isConsidered, true)
@@ -115,15 +121,32 @@ extension Outbox {
   /// whether that was all.
   mutating func tell(_ commit: inout Commit, place: UInt32, second: UInt32, isUrgent: Bool) -> Bool {
     while let entry = stored.element.nextChange {
-      let change = stored.element[entry]
-      if change.state == .ended, !change.isKnown {
-        stored.element.forget()
-        continue
-      }
-      let isMessage = change.needsMessage
-      guard put(entry, change, isMessage, &commit, second: second, isUrgent: isUrgent) else { return false }
-      stored.element.told(withMessage: isMessage, place: place)
+      guard tell(entry, &commit, place: place, second: second, isUrgent: isUrgent) else { return false }
     }
+    return true
+  }
+
+  /// Adds the message that is in the oldest commit once more. Returns false if there is none, if the commit is full,
+  /// or if the message waits among the news: then it is written there.
+  mutating func tellOldest(_ commit: inout Commit, place: UInt32, second: UInt32, isUrgent: Bool) -> Bool {
+    guard isJournaled, let entry = stored.element.oldestEntry, stored.element.rewriteFirst(entry) else {
+      return false
+    }
+    return tell(entry, &commit, place: place, second: second, isUrgent: isUrgent)
+  }
+
+  /// Adds what is to be said about the first entry of those that have changed. Returns whether it fits.
+  private mutating func tell(
+    _ entry: Int, _ commit: inout Commit, place: UInt32, second: UInt32, isUrgent: Bool
+  ) -> Bool {
+    let change = stored.element[entry]
+    if change.state == .ended, !change.isKnown {
+      stored.element.forget()
+      return true
+    }
+    let isMessage = change.needsMessage
+    guard put(entry, change, isMessage, &commit, second: second, isUrgent: isUrgent) else { return false }
+    stored.element.told(withMessage: isMessage, place: place)
     return true
   }
 
@@ -131,16 +154,6 @@ extension Outbox {
   var oldestPlace: UInt32? {
     guard isJournaled, let entry = stored.element.oldestEntry else { return nil }
     return stored.element[entry].place
-  }
-
-  /// Writes the message again that is in the oldest commit. Returns false if there is none, or if this commit
-  /// has something about it already: then it is the next commit's turn.
-  mutating func rewriteOldest() -> Bool {
-    guard isJournaled, let entry = stored.element.oldestEntry, !stored.element[entry].isQueued else {
-      return false
-    }
-    stored.element.rewrite(entry)
-    return true
   }
 
   private func put(
