@@ -44,6 +44,7 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
   }
 
   // Static, because the compiler takes a span of one part of `self` for a hold on all of it.
+  @_optimize(size)
   private static func write(from engine: inout Engine, on system: inout System) {
     let runs = engine.journalRuns
     var blocks = engine.journalBlocks()
@@ -56,6 +57,7 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System == Linux {
   ///
   /// The caller guarantees that nothing else uses `memory` as long as the client lives, and that `finish` changes
   /// nothing but the blocks.
+  @_optimize(size)
   @unsafe public mutating func attach(
     _ file: consuming BlockFile, in memory: UnsafeMutablePointer<BlockWriterMemory>, hasThread: Bool,
     finish: BlockFinisher

@@ -84,6 +84,7 @@ public struct LogReader: BitwiseCopyable {
   public private(set) var commits: UInt32 = 0
 
   /// `capacity` is how many blocks the buffer has room for, at least 1.
+  @_optimize(size)
   public init(_ superblock: Superblock, capacity: UInt32) {
     precondition(capacity > 0)
     self.capacity = capacity
@@ -95,6 +96,8 @@ public struct LogReader: BitwiseCopyable {
 
   /// Returns what is to be done next. It is bounded: the ring is read at most three times.
   /// `buffer` is the same each time, and has what was read.
+  @inline(never)
+  @_optimize(size)
   public mutating func next(_ buffer: inout Region) -> Step {
     while true {
       if loaded < count { return readRequest }
@@ -127,6 +130,7 @@ public struct LogReader: BitwiseCopyable {
 
   // MARK: Loading
 
+  @_optimize(size)
   private mutating func load(_ first: LogPosition, _ count: UInt32) {
     self.first = first
     self.count = count
@@ -144,6 +148,7 @@ public struct LogReader: BitwiseCopyable {
 
   private func offset(of index: UInt32) -> Int { Int(truncatingIfNeeded: index) &* Block.size }
 
+  @_optimize(size)
   private func header(_ index: UInt32, _ buffer: borrowing Region) -> BlockHeader? {
     let block = buffer.bytes(at: offset(of: index), count: Block.size)
     let position = ring.advanced(first, by: index)
@@ -155,6 +160,8 @@ public struct LogReader: BitwiseCopyable {
 
   /// Returns whether the blocks from one of those in the buffer on are one whole commit, and all there. Blocks
   /// of a commit that failed may lie between them: those have another count of failures.
+  @inline(never)
+  @_optimize(size)
   private func isCommit(from start: UInt32, count size: UInt32, _ buffer: borrowing Region) -> Bool {
     guard let begin = header(start, buffer) else { return false }
     for index in 0..<size {
@@ -169,6 +176,8 @@ public struct LogReader: BitwiseCopyable {
 
   // MARK: Finding the last commit
 
+  @inline(never)
+  @_optimize(size)
   private mutating func scanned(_ place: UInt32, _ buffer: borrowing Region) {
     for index in 0..<count {
       guard let header = header(index, buffer) else { continue }
@@ -185,6 +194,7 @@ public struct LogReader: BitwiseCopyable {
   }
 
   /// Loads the commit to which a block belongs.
+  @_optimize(size)
   private mutating func check(_ header: BlockHeader, otherwise phase: Phase) {
     guard UInt32(header.count) <= capacity else { return self.phase = .failed(.buffer) }
     guard let first = ring.before(header.position, by: UInt32(header.index)) else {
@@ -194,6 +204,8 @@ public struct LogReader: BitwiseCopyable {
     load(first, UInt32(header.count))
   }
 
+  @inline(never)
+  @_optimize(size)
   private mutating func checkedNewest(_ buffer: borrowing Region) {
     guard let newest else { return phase = .ended }
     if isCommit(from: 0, count: count, buffer) { return begin(newest) }
@@ -207,6 +219,7 @@ public struct LogReader: BitwiseCopyable {
     load(end, 1)
   }
 
+  @_optimize(size)
   private mutating func foundLast(_ buffer: borrowing Region) {
     guard let header = header(0, buffer), header.position == first, header.index == header.count &- 1 else {
       return phase = .failed(.corrupt)
@@ -214,6 +227,7 @@ public struct LogReader: BitwiseCopyable {
     check(header, otherwise: .checkingLast)
   }
 
+  @_optimize(size)
   private mutating func checkedLast(_ buffer: borrowing Region) {
     guard isCommit(from: 0, count: count, buffer), let header = header(count &- 1, buffer) else {
       return phase = .failed(.corrupt)
@@ -222,6 +236,7 @@ public struct LogReader: BitwiseCopyable {
   }
 
   /// Begins to read the records: the blocks in the buffer are the last commit, to which `header` belongs.
+  @_optimize(size)
   private mutating func begin(_ header: BlockHeader) {
     last = ring.advanced(first, by: count &- 1)
     failures = header.failures
@@ -231,6 +246,7 @@ public struct LogReader: BitwiseCopyable {
   }
 
   /// After `end`: reads the commit again that begins at a place, and no other.
+  @_optimize(size)
   public mutating func read(commitAt place: UInt32) {
     let age = place <= last.place ? last.place &- place : ring.count &- (place &- last.place)
     guard let position = ring.before(last, by: age) else { return phase = .failed(.corrupt) }
@@ -243,17 +259,21 @@ public struct LogReader: BitwiseCopyable {
   // MARK: Reading records
 
   /// Goes on with the commit that begins at a position.
+  @_optimize(size)
   private mutating func seek(_ position: LogPosition) {
     phase = .replaying(consumed: 0)
     loadUpToLast(position)
   }
 
+  @_optimize(size)
   private mutating func loadUpToLast(_ position: LogPosition) {
     guard let distance = ring.distance(from: position, to: last) else { return phase = .failed(.corrupt) }
     load(position, min(distance &+ 1, capacity))
   }
 
   /// Returns the records of the next commit; `nil` if blocks have to be read, or there is none.
+  @inline(never)
+  @_optimize(size)
   private mutating func replay(from consumed: UInt32, _ buffer: inout Region) -> ByteRange? {
     if let previous, consumed > 0 || previous == gap?.start {
       if previous == last || isReadingOne {
@@ -299,6 +319,7 @@ public struct LogReader: BitwiseCopyable {
   // MARK: Gaps
 
   /// Looks for the first gap behind the commit that begins at a position, or in its stead.
+  @_optimize(size)
   private mutating func findGap(from position: LogPosition, failures: UInt32) {
     resumption = position
     mostFailures = failures
@@ -309,6 +330,8 @@ public struct LogReader: BitwiseCopyable {
   /// Behind a gap may be several commits that follow the same one, of which all but the one with the most
   /// failures before it have failed as well. What counts fewer failures than a block before it has failed long ago, and
   /// was not written over.
+  @inline(never)
+  @_optimize(size)
   private mutating func searchedGap(_ buffer: borrowing Region) {
     for index in 0..<count {
       let position = ring.advanced(first, by: index)
@@ -334,6 +357,8 @@ public struct LogReader: BitwiseCopyable {
   }
 
   /// Moves the bodies of a commit together, behind the header of its first block.
+  @inline(never)
+  @_optimize(size)
   private func joinRecords(
     from index: UInt32, count size: UInt32, _ buffer: inout Region
   ) -> ByteRange {

@@ -26,6 +26,8 @@ public struct LogSpace: BitwiseCopyable {
   private var flight: (first: LogPosition, head: LogPosition, count: UInt32)? = nil
 
   /// A new file has no commit.
+  @inline(never)
+  @_optimize(size)
   public init(_ superblock: Superblock) {
     salt = superblock.salt
     ring = Ring(count: superblock.blocks)
@@ -42,6 +44,8 @@ public struct LogSpace: BitwiseCopyable {
   }
 
   /// What recovery has found.
+  @inline(never)
+  @_optimize(size)
   init(
     _ salt: Salt, _ ring: Ring, next: LogPosition, last: LogPosition?, durableHead: LogPosition,
     failures: UInt32
@@ -62,6 +66,7 @@ public struct LogSpace: BitwiseCopyable {
 
   /// Sees that so many blocks are free at `next`, if there are as many at all. Blocks whose commit has failed are
   /// the last choice: what broke one may break it again.
+  @_optimize(size)
   public mutating func makeRoom(for blocks: UInt32) {
     if free < blocks { next = origin }
   }
@@ -73,6 +78,7 @@ public struct LogSpace: BitwiseCopyable {
 
   /// Returns how many blocks before the next commit the block at a place of the ring was written; 0: it is the first
   /// of that commit.
+  @_optimize(size)
   public func age(of place: UInt32) -> UInt32 {
     place <= next.place ? next.place &- place : ring.count &- (place &- next.place)
   }
@@ -89,6 +95,8 @@ public struct LogSpace: BitwiseCopyable {
   /// Seals a commit that goes to `next`; the caller has checked that there is room. `head`, which is not before
   /// the last one, is the oldest block that recovery needs once the commit is durable, perhaps its own first
   /// one. `written` follows before the next commit.
+  @inline(never)
+  @_optimize(size)
   public mutating func write(_ commit: inout Commit, head: LogPosition) {
     let count = UInt32(truncatingIfNeeded: commit.blockCount)
     precondition(flight == nil && count > 0 && count <= free)
@@ -115,6 +123,8 @@ public struct LogSpace: BitwiseCopyable {
 
   /// Handles that the commit is durable. If it is not, because a write or the sync has failed, nobody knows what is
   /// on the disk there, and what will be: the next commit goes to other blocks, and counts one failure more.
+  @inline(never)
+  @_optimize(size)
   public mutating func written(_ isDurable: Bool) {
     guard let flight else { return }
     self.flight = nil

@@ -12,6 +12,7 @@ struct WantedJournal: ~Copyable, ~Escapable {
   let options: JournalOptions
 
   @_lifetime(copy path)
+  @_optimize(size)
   init(_ path: Span<UInt8>, _ options: JournalOptions) {
     self.path = path
     self.options = options
@@ -26,6 +27,7 @@ public enum JournalError: Error, BitwiseCopyable {
   case other  // it is another client's, or needs a newer library
   case size  // it is too small for this client, or has more than the client has room for
 
+  @_optimize(size)
   init(_ error: PlatformError) {
     self = error.code == SystemError.wouldBlock ? .locked : .system(error.code)
   }
@@ -44,6 +46,7 @@ extension Driver where Engine == MQTTEngine, Link: ~Copyable, System == Linux {
   ///
   /// The caller guarantees that nothing else uses `memory` as long as the client lives. `path` has no zero, and at most
   /// `BlockFile.longestPath` bytes.
+  @_optimize(size)
   @unsafe public mutating func openJournal(
     _ path: Span<UInt8>, _ options: JournalOptions, in memory: UnsafeMutablePointer<BlockWriterMemory>
   ) throws(JournalError) {
@@ -54,6 +57,8 @@ extension Driver where Engine == MQTTEngine, Link: ~Copyable, System == Linux {
     unsafe try openJournal(WantedJournal(terminated.span, options), in: memory)
   }
 
+  @inline(never)
+  @_optimize(size)
   private mutating func openJournal(
     _ wanted: borrowing WantedJournal, in memory: UnsafeMutablePointer<BlockWriterMemory>
   ) throws(JournalError) {
@@ -82,6 +87,8 @@ extension Driver where Engine == MQTTEngine, Link: ~Copyable, System == Linux {
 
   /// Waits until all that there is to be written is durable: at most `timeout` milliseconds; -1: as long as it takes. The
   /// connection goes on meanwhile; no event is released.
+  @inline(never)
+  @_optimize(size)
   public mutating func syncJournal(timeout: Int32) -> JournalSync {
     guard engine.hasJournal else { return .stored }
     _ = engine.session.journalPosition()  // looks at what is new
@@ -100,6 +107,7 @@ extension Driver where Engine == MQTTEngine, Link: ~Copyable, System == Linux {
   // Static, because what is lent of the session is a hold on all of `self`.
 
   /// `nil`: there is none.
+  @_optimize(size)
   private static func open(_ wanted: borrowing WantedJournal) throws(JournalError) -> BlockFile? {
     do throws(PlatformError) {
       return try BlockFile(opening: wanted.path)
@@ -109,6 +117,8 @@ extension Driver where Engine == MQTTEngine, Link: ~Copyable, System == Linux {
     }
   }
 
+  @inline(never)
+  @_optimize(size)
   private static func create(
     _ wanted: borrowing WantedJournal, _ superblock: Superblock, _ session: inout Session
   ) throws(JournalError) -> BlockFile {
@@ -125,6 +135,8 @@ extension Driver where Engine == MQTTEngine, Link: ~Copyable, System == Linux {
     return file
   }
 
+  @inline(never)
+  @_optimize(size)
   private static func superblock(
     of file: borrowing BlockFile, _ owner: Salt, _ wanted: borrowing WantedJournal, _ session: inout Session
   ) throws(JournalError) -> Superblock {
@@ -141,6 +153,7 @@ extension Driver where Engine == MQTTEngine, Link: ~Copyable, System == Linux {
   }
 
   /// `nil`: the block is none.
+  @_optimize(size)
   private static func superblock(in block: Span<UInt8>) throws(JournalError) -> Superblock? {
     do throws(Superblock.Mistake) {
       return try Superblock(block)
@@ -150,6 +163,7 @@ extension Driver where Engine == MQTTEngine, Link: ~Copyable, System == Linux {
     }
   }
 
+  @_optimize(size)
   private static func read(
     _ block: UInt32, of file: borrowing BlockFile, into space: inout MutableSpan<UInt8>
   ) throws(JournalError) {
@@ -161,6 +175,8 @@ extension Driver where Engine == MQTTEngine, Link: ~Copyable, System == Linux {
     }
   }
 
+  @inline(never)
+  @_optimize(size)
   private static func recover(
     from file: borrowing BlockFile, _ superblock: Superblock, into session: inout Session, at now: Instant,
     wallClock: UInt32

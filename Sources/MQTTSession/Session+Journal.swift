@@ -19,6 +19,7 @@ extension Session {
   }
 
   /// When the commit is to be written whose first change was seen at an instant.
+  @_optimize(size)
   private func due(_ since: Instant) -> Instant {
     if let retry = journal.element.retryAt { return retry }
     var bytes = state.outbox.stored.element.newBytes
@@ -29,6 +30,7 @@ extension Session {
 
   /// What there is to be written is written without a delay. Returns what `isJournalDone` wants to know when that is
   /// durable.
+  @_optimize(size)
   public mutating func hurryJournal() -> UInt32 {
     guard isJournaled else { return 0 }
     journal.element.isHurried = true
@@ -37,12 +39,14 @@ extension Session {
   }
 
   /// Whether everything is durable that was to be written when `hurryJournal` returned that.
+  @_optimize(size)
   public func isJournalDone(_ commits: UInt32) -> Bool {
     isJournalCurrent || Int32(truncatingIfNeeded: journal.element.wholeCommits &- commits) >= 0
   }
 
   var hasJournalNews: Bool { isJournaled && !journal.element.news.isEmpty }
 
+  @_optimize(size)
   mutating func takeJournalEvent() -> SessionEvent? {
     let durable = journalPosition().durable
     return journal.change { $0.news.take(durable: durable) }.map { .journal($0) }
@@ -57,6 +61,8 @@ extension Session {
   /// Looks for what the journal is to be told. Returns true if a commit is in `journalBlocks`, to be written where
   /// `journalRuns` says; `journalWritten` follows.
   /// `wallClock`: seconds since 1970, as far as the system knows.
+  @inline(never)
+  @_optimize(size)
   public mutating func prepareJournal(at now: Instant, wallClock: UInt32) -> Bool {
     guard isJournaled, journal.element.isOpen, !journal.element.space.isWriting else { return false }
     considerNewMessages()
@@ -102,6 +108,8 @@ extension Session {
   }
 
   /// Handles that the commit is durable, or that it failed: with the system's number, which is not 0 then.
+  @inline(never)
+  @_optimize(size)
   public mutating func journalWritten(_ error: Int32, at now: Instant) {
     guard isJournaled, journal.element.space.isWriting else { return }
     let isDurable = error == 0
@@ -157,6 +165,7 @@ extension Session {
 
   /// How many messages were accepted for the journal since the program began, and up to which of them all are durable,
   /// or have ended.
+  @_optimize(size)
   public mutating func journalPosition() -> (accepted: Counter, durable: Counter) {
     guard isJournaled else { return (Counter(), Counter()) }
     considerNewMessages()
@@ -165,6 +174,8 @@ extension Session {
   }
 
   /// Handles that the journal has what the commit was filled with, or has not.
+  @inline(never)
+  @_optimize(size)
   private mutating func told(_ isDurable: Bool) {
     state.outbox.written(isDurable)
     if state.hasUrgent { state.urgent.element.written(isDurable) }
@@ -183,6 +194,8 @@ extension Session {
 
   /// Handles that the server has a new session. Until the journal knows, nothing leaves that would let the
   /// server use an identifier which the journal has from the old one.
+  @inline(never)
+  @_optimize(size)
   mutating func forgetSession() {
     state.outbox.considerNewMessages()
     state.outbox.forgetIdentifiers()
@@ -205,6 +218,7 @@ extension Session {
   var hasReleasable: Bool { isJournaled && journal.element.releasable > 0 }
 
   /// Sends the PUBCOMPs of identifiers that the journal no longer has.
+  @_optimize(size)
   mutating func sendReleasable() {
     while journal.element.releasable > 0, control.hasRoom {
       let next = journal.element.withheld[at: 0]
@@ -224,6 +238,7 @@ extension Session {
     state.inbox.awaitingPubrel.changes != journal.element.inboundVersion
   }
 
+  @_optimize(size)
   private mutating func considerNewMessages() {
     state.outbox.considerNewMessages()
     if state.hasUrgent { state.urgent.element.considerNewMessages() }
@@ -235,17 +250,20 @@ extension Session {
     return position
   }
 
+  @_optimize(size)
   private mutating func refuse(_ isRefusing: Bool) {
     state.outbox.stored.element.isRefusing = isRefusing
     if state.hasUrgent { state.urgent.element.stored.element.isRefusing = isRefusing }
   }
 
   /// No commit is tried for a while: one has failed, or there is no room.
+  @_optimize(size)
   private mutating func pause(at now: Instant) {
     journal.element.retryAt = now.advanced(by: SessionJournal.pause(after: journal.element.failures))
     journal.element.failures &+= 1
   }
 
+  @_optimize(size)
   private mutating func bindNext() {
     let count = connection.quota.limit
     state.outbox.bindNext(count)
@@ -261,6 +279,8 @@ extension Session {
   }
 
   /// Adds what is in the oldest commit once more. Returns whether that worked.
+  @inline(never)
+  @_optimize(size)
   private mutating func tellOldest() -> Bool {
     let space = journal.element.space
     let second = state.expiry.seconds
@@ -281,6 +301,8 @@ extension Session {
 
   /// Puts as much of the news into a commit as fits. Returns false if that is nothing, or if the ring has no
   /// room.
+  @inline(never)
+  @_optimize(size)
   private mutating func fillCommit(_ wallClock: UInt32) -> Bool {
     journal.change {
       $0.space.makeRoom(for: UInt32(truncatingIfNeeded: $0.commit.blocks.count / Block.size))
@@ -315,10 +337,13 @@ extension Session {
     return true
   }
 
+  @_optimize(size)
   private mutating func tellInbound(_ place: UInt32) -> Bool {
     journal.change { $0.tellInbound(state.inbox.awaitingPubrel, place: place) }
   }
 
+  @inline(never)
+  @_optimize(size)
   private mutating func tellMessages(_ place: UInt32) -> Bool {
     let second = state.expiry.seconds
     let isAll = journal.change {

@@ -25,6 +25,7 @@ public enum RecoveryError: Error, BitwiseCopyable {
 /// The log is read twice: first what became of each message, then the messages that are left, in their order.
 extension Session {
   /// Begins with the file that has this superblock.
+  @_optimize(size)
   public mutating func beginRecovery(_ superblock: Superblock) {
     let blocks = UInt32(truncatingIfNeeded: journal.element.commit.blocks.count / Block.size)
     journal.element.recovery = SessionJournal.Recovery(LogReader(superblock, capacity: blocks))
@@ -33,6 +34,7 @@ extension Session {
   }
 
   /// Begins with a new file, which has this superblock and zeros: there is nothing to be taken up.
+  @_optimize(size)
   public mutating func beginJournal(_ superblock: Superblock) {
     journal.element.space = LogSpace(superblock)
     journal.element.isOpen = true
@@ -52,6 +54,8 @@ extension Session {
   public mutating func recoveryRead() { journal.change { $0.wasRead() } }
 
   /// Goes on as far as it gets without reading. `wallClock`: seconds since 1970, as far as the system knows.
+  @inline(never)
+  @_optimize(size)
   public mutating func recover(at now: Instant, wallClock: UInt32) -> RecoveryStep {
     advance(to: now)
     while true {
@@ -70,6 +74,8 @@ extension Session {
 
   // MARK: The first time: what became of each
 
+  @inline(never)
+  @_optimize(size)
   private mutating func apply(_ records: ByteRange) -> RecoveryError? {
     var reader = RecordReader(records)
     let place = journal.element.place
@@ -96,6 +102,8 @@ extension Session {
   }
 
   /// Returns false if there are more identifiers than this client has room for.
+  @inline(never)
+  @_optimize(size)
   private mutating func applyInbound(_ record: Record, _ place: UInt32) -> Bool {
     state.inbox.awaitingPubrel.removeAll()
     var offset = record.body.offset
@@ -109,6 +117,8 @@ extension Session {
     return true
   }
 
+  @inline(never)
+  @_optimize(size)
   private mutating func order() -> RecoveryError? {
     guard !journal.element.isRestoring else { return nil }
     guard let count = state.outbox.orderFound() else { return .size }
@@ -124,6 +134,8 @@ extension Session {
   // MARK: The second time: the messages themselves
 
   /// Looks for the commit of the next message. Returns a step if that was the last one.
+  @inline(never)
+  @_optimize(size)
   private mutating func seekNext() -> RecoveryStep? {
     guard let recovery = journal.element.recovery else { return nil }
     if recovery.next == recovery.count &+ recovery.urgentCount {
@@ -138,6 +150,8 @@ extension Session {
     return nil
   }
 
+  @inline(never)
+  @_optimize(size)
   private mutating func restore(_ records: ByteRange, _ wallClock: UInt32) -> RecoveryError? {
     let clock = SessionJournal.RecoveryClock(
       second: state.expiry.seconds, passed: journal.element.passed(records, wallClock))
@@ -162,6 +176,8 @@ extension Session {
     return nil
   }
 
+  @inline(never)
+  @_optimize(size)
   private mutating func finishRecovery(_ recovery: SessionJournal.Recovery) {
     let space = recovery.reader.space
     journal.element.space = space

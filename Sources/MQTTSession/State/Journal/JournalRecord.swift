@@ -56,6 +56,8 @@ enum JournalRecord {
 }
 
 extension JournalRecord.MessageHeader {
+  @inline(never)
+  @_optimize(size)
   init?(_ body: Span<UInt8>) {
     guard body.count > Self.size else { return nil }
     serial = Counter(low: body.littleEndian32(at: 0), high: body.littleEndian32(at: 4))
@@ -68,6 +70,7 @@ extension JournalRecord.MessageHeader {
 }
 
 extension Commit {
+  @_optimize(size)
   fileprivate mutating func put(_ value: Counter) {
     put(value.low)
     put(value.high)

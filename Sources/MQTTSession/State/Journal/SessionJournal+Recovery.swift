@@ -33,6 +33,8 @@ extension SessionJournal {
 
   /// How many seconds ago a commit was filled, as the wall clock says. It may be wrong after a reboot: what lies in the
   /// future, or decades ago, does not count.
+  @inline(never)
+  @_optimize(size)
   func passed(_ records: ByteRange, _ wallClock: UInt32) -> UInt32 {
     var reader = RecordReader(records)
     while let record = next(&reader) {
@@ -48,6 +50,7 @@ extension SessionJournal {
   /// Where the commit begins whose records came last.
   var place: UInt32 { recovery?.reader.position.place ?? 0 }
 
+  @_optimize(size)
   mutating func readOn() -> LogReader.Step? {
     guard var reader = recovery?.reader else { return nil }
     let step = reader.next(&commit.blocks)
@@ -61,6 +64,7 @@ extension SessionJournal {
 
   mutating func advance() { recovery?.next &+= 1 }
 
+  @_optimize(size)
   mutating func beginRestoring(_ count: Int, urgent: Int) {
     recovery?.count = count
     recovery?.urgentCount = urgent
@@ -70,6 +74,8 @@ extension SessionJournal {
   func next(_ records: inout RecordReader) -> Record? { records.next(commit.blocks.bytes) }
 
   /// Notes what a record says of a message. Returns false if there are more than this client has room for.
+  @inline(never)
+  @_optimize(size)
   func apply(
     _ record: Record, _ kind: JournalRecord.Kind, _ messages: inout StoredMessages, _ place: UInt32
   ) -> Bool {
@@ -93,6 +99,8 @@ extension SessionJournal {
   }
 
   /// Looks for the message at an index of the order in the records that follow, and puts it into an outbox.
+  @inline(never)
+  @_optimize(size)
   func restore(
     _ outbox: inout Outbox, at index: Int, isUrgent: Bool, _ records: inout RecordReader, _ clock: RecoveryClock
   ) -> Restored {

@@ -26,6 +26,7 @@ struct JournalNews: BitwiseCopyable {
   var isEmpty: Bool { recovered == 0 && error == 0 && !isHealed && !isStored }
 
   /// A failure is news once: the next one is, when the journal was healed meanwhile.
+  @_optimize(size)
   mutating func failed(_ error: Int32) {
     isHealed = false
     guard !hasFailed else { return }
@@ -33,12 +34,15 @@ struct JournalNews: BitwiseCopyable {
     self.error = error
   }
 
+  @_optimize(size)
   mutating func healed() {
     guard hasFailed else { return }
     hasFailed = false
     isHealed = true
   }
 
+  @inline(never)
+  @_optimize(size)
   mutating func take(durable: Counter) -> JournalEvent? {
     if recovered > 0 {
       defer { recovered = 0 }
@@ -120,6 +124,7 @@ struct SessionJournal: ~Copyable {
   /// further by a client that tries again and again.
   static func pause(after failures: UInt32) -> UInt32 { 100 << min(failures, 9) }
 
+  @_optimize(size)
   init(
     blocks: consuming Region, withheld: consuming Table<Withheld>, delay: UInt32, isStrict: Bool,
     tellsStored: Bool
@@ -133,16 +138,20 @@ struct SessionJournal: ~Copyable {
 
   /// Keeps the PUBCOMP of an identifier until the journal no longer has it. The caller has seen that there is
   /// room.
+  @_optimize(size)
   mutating func withhold(_ identifier: PacketIdentifier, isKnown: Bool) {
     withheld.append(Withheld(identifier: identifier, isKnown: isKnown))
   }
 
+  @_optimize(size)
   mutating func release() {
     withheld.removeFirst()
     releasable &-= 1
   }
 
   /// Adds all identifiers to the commit. Returns false if they do not fit.
+  @inline(never)
+  @_optimize(size)
   mutating func tellInbound(_ identifiers: borrowing IdentifierSet, place: UInt32) -> Bool {
     guard commit.fits(2 &* identifiers.count) else { return false }
     commit.begin(kind: JournalRecord.Kind.inbound.rawValue, subject: 0, length: 2 &* identifiers.count)
@@ -156,6 +165,7 @@ struct SessionJournal: ~Copyable {
 
   /// Adds the time, in seconds since 1970, to a commit that has something: with it, the time that a message has left
   /// goes on while no process runs.
+  @_optimize(size)
   mutating func tellTime(_ seconds: UInt32) {
     guard commit.count > 0, commit.fits(4) else { return }
     commit.begin(kind: JournalRecord.Kind.time.rawValue, subject: 0, length: 4)
@@ -164,6 +174,7 @@ struct SessionJournal: ~Copyable {
 
   /// How many blocks before the next commit the oldest block lies that has something, given the oldest
   /// messages.
+  @_optimize(size)
   func oldestAge(_ one: UInt32?, _ other: UInt32?) -> UInt32 {
     max(max(age(one), age(other)), age(inboundPlace))
   }
@@ -171,6 +182,7 @@ struct SessionJournal: ~Copyable {
   private func age(_ place: UInt32?) -> UInt32 { place.map { space.age(of: $0) } ?? 0 }
 
   /// Handles that the connection is gone: the server will send its PUBRELs again.
+  @_optimize(size)
   mutating func connectionLost() {
     while withheld.count > 0 { withheld.removeFirst() }
     releasable = 0

@@ -93,12 +93,14 @@ struct StoredMessages: ~Copyable {
   /// Without a journal that works nothing is accepted.
   var isRefusing = false
 
+  @_optimize(size)
   init(entries: consuming Table<Entry>, numbers: consuming Table<UInt16>, largestPacket: Int) {
     self.entries = entries
     self.numbers = numbers
     self.largestPacket = largestPacket
   }
 
+  @_optimize(size)
   static func slot(
     _ plan: Plan, in block: borrowing Arena, largestPacket: Int
   ) -> OptionalSlot<StoredMessages> {
@@ -109,6 +111,7 @@ struct StoredMessages: ~Copyable {
   }
 
   /// Why a message of so many bytes is not to be accepted; `nil`: it is.
+  @_optimize(size)
   func refusal(of size: Int) -> SessionError? {
     isRefusing ? .journal : size > largestPacket ? .tooLarge : nil
   }
@@ -125,6 +128,8 @@ struct StoredMessages: ~Copyable {
 
   /// Adds the message in a slot. Returns false if there is no entry left: there will be one when the journal
   /// has been told of a message that has ended.
+  @inline(never)
+  @_optimize(size)
   mutating func add(_ slot: Int, size: Int) -> Bool {
     guard let entry = takeFree() else { return false }
     lastSerial.increment()
@@ -136,12 +141,14 @@ struct StoredMessages: ~Copyable {
   }
 
   /// Handles that a descriptor has moved.
+  @_optimize(size)
   mutating func moved(from slot: Int, to target: Int) {
     let number = numbers[slot]
     numbers[target] = number
     entries[Int(number)].slot = UInt16(truncatingIfNeeded: target)
   }
 
+  @_optimize(size)
   mutating func set(_ entry: Int, _ state: State) {
     entries[entry].state = state
     change(entry)
@@ -149,6 +156,7 @@ struct StoredMessages: ~Copyable {
 
   /// Handles that the message is another one than the journal has. Until that is written, the head of the log stays
   /// before what the journal has.
+  @_optimize(size)
   mutating func rewrite(_ entry: Int) {
     entries[entry].isOutdated = true
     change(entry)
@@ -156,6 +164,8 @@ struct StoredMessages: ~Copyable {
 
   /// Puts an entry that nothing is to be said about before all others: the message is to be written again, as it is.
   /// Returns false if it waits for its turn already.
+  @inline(never)
+  @_optimize(size)
   mutating func rewriteFirst(_ entry: Int) -> Bool {
     entries[entry].isOutdated = true
     guard !entries[entry].isQueued else { return false }
@@ -168,6 +178,7 @@ struct StoredMessages: ~Copyable {
   }
 
   /// Handles that a message has ended. It no longer keeps the head of the log where it is.
+  @_optimize(size)
   mutating func ended(_ entry: Int) {
     if entries[entry].isStored { unlink(entry) }
     entries[entry].state = .ended
@@ -181,6 +192,7 @@ struct StoredMessages: ~Copyable {
 
   /// Handles that nothing has to be said about `nextChange`, whose message has ended before the journal had
   /// it.
+  @_optimize(size)
   mutating func forget() {
     guard let entry = nextChange else { return }
     Self.removeFirst(&changed, &entries)
@@ -189,6 +201,8 @@ struct StoredMessages: ~Copyable {
 
   /// Handles that the commit which begins at `place` has what is to be said about `nextChange`, and whether
   /// the message itself is a part of that.
+  @inline(never)
+  @_optimize(size)
   mutating func told(withMessage: Bool, place: UInt32) {
     guard let entry = nextChange else { return }
     Self.removeFirst(&changed, &entries)
@@ -206,6 +220,8 @@ struct StoredMessages: ~Copyable {
 
   /// Handles for the next entry that the commit had that it is durable, or has failed. Returns the entry;
   /// `nil`: there are no more.
+  @inline(never)
+  @_optimize(size)
   mutating func takeWritten(_ isDurable: Bool) -> Int? {
     guard writing.first != 0 else { return nil }
     let entry = Int(writing.first) &- 1
@@ -224,6 +240,7 @@ struct StoredMessages: ~Copyable {
     return entry
   }
 
+  @_optimize(size)
   private mutating func change(_ entry: Int) {
     entries[entry].isChanged = true
     guard !entries[entry].isQueued else { return }
@@ -233,6 +250,7 @@ struct StoredMessages: ~Copyable {
 
   // MARK: Queues and chains
 
+  @_optimize(size)
   private static func append(_ entry: Int, _ queue: inout Queue, _ entries: inout Table<Entry>) {
     let number = UInt16(truncatingIfNeeded: entry &+ 1)
     entries[entry].next = 0
@@ -240,11 +258,14 @@ struct StoredMessages: ~Copyable {
     queue.last = number
   }
 
+  @_optimize(size)
   private static func removeFirst(_ queue: inout Queue, _ entries: inout Table<Entry>) {
     queue.first = entries[Int(queue.first) &- 1].next
     if queue.first == 0 { queue.last = 0 }
   }
 
+  @inline(never)
+  @_optimize(size)
   private mutating func takeFree() -> Int? {
     if free != 0 {
       let entry = Int(free) &- 1
@@ -256,6 +277,7 @@ struct StoredMessages: ~Copyable {
     return used
   }
 
+  @_optimize(size)
   mutating func putFree(_ entry: Int) {
     entries[entry].state = .free
     entries[entry].next = free
@@ -263,6 +285,8 @@ struct StoredMessages: ~Copyable {
   }
 
   /// Makes an entry the newest of those that the journal has.
+  @inline(never)
+  @_optimize(size)
   mutating func link(_ entry: Int) {
     if entries[entry].isStored { unlink(entry) }
     let number = UInt16(truncatingIfNeeded: entry &+ 1)
@@ -274,6 +298,7 @@ struct StoredMessages: ~Copyable {
     newest = number
   }
 
+  @_optimize(size)
   private mutating func unlink(_ entry: Int) {
     let (newer, older) = (entries[entry].newer, entries[entry].older)
     entries[entry].isStored = false

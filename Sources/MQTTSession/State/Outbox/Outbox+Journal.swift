@@ -28,15 +28,11 @@ extension Outbox {
     return message.flags.contains(.isStored) || !message.flags.contains(.isConsidered)
   }
 
-  /// Throws if a message of QoS 1 or 2 with so many bytes is not to be accepted.
-  @inline(never)
-  func checkJournal(_ size: Int) throws(SessionError) {
-    if let refusal = stored.element.refusal(of: size) { throw refusal }
-  }
-
   // MARK: Things that happened
 
   /// Takes up the messages that were added since the last time.
+  @inline(never)
+  @_optimize(size)
   mutating func considerNewMessages() {
     var slot = descriptors.tail
     var count = 0
@@ -61,12 +57,14 @@ extension Outbox {
 
   /// Returns whether a message may take the place of the one in a slot. One that the journal is to have must not
   /// if it would need an entry: it would come behind messages that were added later.
+  @_optimize(size)
   mutating func mayReplace(_ slot: Int, by flags: MessageFlags) -> Bool {
     considerNewMessages()
     return flags.qos == .atMostOnce || descriptors[slot].flags.contains(.isStored)
   }
 
   /// Handles that another message has taken the place of the one in a slot.
+  @_optimize(size)
   mutating func replaced(_ slot: Int, wasStored: Bool) {
     descriptors[slot].flags.set(.isConsidered, true)
     guard wasStored else { return }
@@ -78,6 +76,8 @@ extension Outbox {
 
   /// Fixes the identifiers of the messages that are sent next, at most `count` of them, so that the next
   /// commit has them.
+  @inline(never)
+  @_optimize(size)
   mutating func bindNext(_ count: Int) {
     var slot = sendSlot
     for _ in 0..<min(count, unsent) {
@@ -94,6 +94,7 @@ extension Outbox {
   }
 
   /// Handles that PUBREC came. Returns whether PUBREL has to wait for the journal.
+  @_optimize(size)
   mutating func holdsPubrel(_ slot: Int) -> Bool {
     guard isJournaled, descriptors[slot].flags.contains(.isStored) else { return false }
     let entry = stored.element.entry(of: slot)
@@ -102,6 +103,8 @@ extension Outbox {
   }
 
   /// Handles that the session is a new one: what the server knew of identifiers is gone.
+  @inline(never)
+  @_optimize(size)
   mutating func forgetIdentifiers() {
     var slot = descriptors.head
     for _ in 0..<descriptors.count {
@@ -119,6 +122,7 @@ extension Outbox {
 
   /// Adds to a commit, which begins at `place`, what the journal is to be told, as far as it fits. Returns
   /// whether that was all.
+  @_optimize(size)
   mutating func tell(_ commit: inout Commit, place: UInt32, second: UInt32, isUrgent: Bool) -> Bool {
     while let entry = stored.element.nextChange {
       guard tell(entry, &commit, place: place, second: second, isUrgent: isUrgent) else { return false }
@@ -128,6 +132,7 @@ extension Outbox {
 
   /// Adds the message that is in the oldest commit once more. Returns false if there is none, if the commit is full,
   /// or if the message waits among the news: then it is written there.
+  @_optimize(size)
   mutating func tellOldest(_ commit: inout Commit, place: UInt32, second: UInt32, isUrgent: Bool) -> Bool {
     guard isJournaled, let entry = stored.element.oldestEntry, stored.element.rewriteFirst(entry) else {
       return false
@@ -136,6 +141,8 @@ extension Outbox {
   }
 
   /// Adds what is to be said about the first entry of those that have changed. Returns whether it fits.
+  @inline(never)
+  @_optimize(size)
   private mutating func tell(
     _ entry: Int, _ commit: inout Commit, place: UInt32, second: UInt32, isUrgent: Bool
   ) -> Bool {
@@ -156,6 +163,8 @@ extension Outbox {
     return stored.element[entry].place
   }
 
+  @inline(never)
+  @_optimize(size)
   private func put(
     _ entry: Int, _ change: StoredMessages.Entry, _ isMessage: Bool, _ commit: inout Commit, second: UInt32,
     isUrgent: Bool
@@ -193,6 +202,8 @@ extension Outbox {
   }
 
   /// Handles that a commit is durable, or has failed. What waited for it may leave.
+  @inline(never)
+  @_optimize(size)
   mutating func written(_ isDurable: Bool) {
     while let entry = stored.element.takeWritten(isDurable) {
       let change = stored.element[entry]
