@@ -16,7 +16,6 @@ public enum EventSource: UInt8, BitwiseCopyable {
   /// less then.
   case plainMessage
   case room
-  case journal
 }
 
 /// Outputs: events, one at a time (docs/decisions/0011).
@@ -27,7 +26,6 @@ extension Session {
       if arrival.event.kind == .connected, !arrival.event.isBorrowed { return .connected }
       if let source = sourceBeforePackets { return source }
       if arrival.event.isWaiting { return .packet }
-      if hasJournalNews { return .journal }
       return hasRoomEvent ? .room : .none
     }
   }
@@ -98,7 +96,6 @@ extension Session {
       let hasRoom = state.outbox.takeRoomEvent()
       guard state.hasUrgent else { return hasRoom ? .room : nil }
       return state.urgent.element.takeRoomEvent() || hasRoom ? .room : nil
-    case .journal: return takeJournalEvent()
     }
   }
 

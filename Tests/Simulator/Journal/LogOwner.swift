@@ -66,8 +66,7 @@ final class LogOwner {
 
   /// Seals a commit, and returns what it writes where; `nil` if there is nothing, or no room.
   func seal() -> [(offset: Int, bytes: [UInt8])]? {
-    space.makeRoom(for: UInt32(commit.blocks.count / Block.size))
-    commit.removeAll(limit: space.free)
+    commit.removeAll()
     var written: Set<UInt16> = []
     for subject in dirty.sorted() where put(subject) { written.insert(subject) }
     // The oldest are written again, if they keep too much of the ring.
@@ -82,7 +81,7 @@ final class LogOwner {
     let head = oldest(without: written)?.position ?? space.next
     let position = space.next
     space.write(&commit, head: head)
-    finish()
+    commit.finish()
     var after = promised
     var places = positions
     for subject in written {
@@ -95,11 +94,6 @@ final class LogOwner {
     dirty.subtract(written)
     possible.append(after)
     return runs
-  }
-
-  private func finish() {
-    var blocks = commit.blocks.mutableBytes(in: 0..<commit.blockCount * Block.size)
-    Commit.finish(&blocks)
   }
 
   private var runs: [(offset: Int, bytes: [UInt8])] {

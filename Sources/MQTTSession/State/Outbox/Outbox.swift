@@ -75,8 +75,7 @@ public struct Outbox: ~Copyable {
   public let messageCapacity: Int
   /// How many of the descriptors behind the head are free; see Outbox+Reclaim.swift.
   var gaps = 0
-  /// While there are so many descriptors, `findRoom` has to be asked: there may be none left; with a journal it is
-  /// asked for every message.
+  /// No message can be added while there are so many descriptors.
   var fullAt: Int
   private let inPlace = InPlace()
 
@@ -153,7 +152,7 @@ public struct Outbox: ~Copyable {
   ) {
     precondition(descriptors.count <= identifiers.count && messages <= descriptors.count)
     messageCapacity = messages
-    fullAt = 0
+    fullAt = messages
     self.expiries = SlotMinima(expiries, slots: descriptors.count)
     self.latest = latest
     self.stored = stored
@@ -165,7 +164,6 @@ public struct Outbox: ~Copyable {
     self.identifiers = identifiers
     headIdentifier = identifiers.any(random)
     nextIdentifier = headIdentifier
-    gapsChanged()
   }
 
   // MARK: Getters
