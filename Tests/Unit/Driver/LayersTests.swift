@@ -261,6 +261,45 @@ import Transports
     #expect(network.opened.last!.isShutDown)
   }
 
+  /// The system has no room for the last word of a layer: the socket is watched until it has, and no longer.
+  @Test func aLastWordWithoutRoom() {
+    let (network, memory) = (TestNetwork(), Memory("server", layers: .init(hasTLS: true)))
+    let driver = Self.connected(network, memory)
+    network.opened.last!.received += Array("<<".utf8) + MaskingEngine.record("OK\n")
+    _ = driver.wait(timeout: 10)
+    _ = driver.lines()
+    #expect(driver.beginDisconnect(drain: 0, at: driver.time))
+    network.room = MaskingEngine.record("BYE\n").count
+    _ = driver.service(at: driver.time)
+    #expect(MaskingEngine.text(network.opened.last!.sent) == "HELLO\nBYE\n")
+    #expect(network.watched[0].writable && !network.opened.last!.isShutDown)
+    network.room = nil
+    _ = driver.wait(timeout: 1)
+    #expect(MaskingEngine.text(network.opened.last!.sent) == "HELLO\nBYE\n|")
+    #expect(!network.watched[0].writable && network.opened.last!.isShutDown)
+  }
+
+  /// What a proxy had said, and what it was not sent yet, belong to the connection that is over.
+  @Test func theNextAttemptThroughAProxy() {
+    let (network, memory) = (TestNetwork(), Memory("server", layers: .init(proxy: .http)))
+    network.room = 10
+    let driver = Self.connected(network, memory)
+    network.say("HTTP/1.1 2")
+    _ = driver.wait(timeout: 10)
+    let begun = Self.sent(network)
+    network.opened.last!.isClosed = true
+    #expect(driver.wait(timeout: 10) == .event)
+    #expect(Self.end(of: driver)?.stage == .proxy)
+    network.room = nil
+    _ = driver.wait(timeout: 600)
+    _ = driver.wait(timeout: 10)
+    #expect(network.opened.count == 2 && begun == "CONNECT se")
+    #expect(Self.sent(network).hasPrefix("CONNECT server:1234 HTTP/1.1\r\nHost: server:1234\r\n"))
+    network.say("HTTP/1.1 200 Fine\r\n\r\nOK\n")
+    #expect(driver.wait(timeout: 10) == .event)
+    #expect(driver.lines() == ["OK"])
+  }
+
   /// The next attempt begins with nothing of the last one.
   @Test func theNextAttempt() {
     let (network, memory) = (TestNetwork(), Memory("server", layers: .init(hasTLS: true)))

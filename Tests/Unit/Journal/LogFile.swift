@@ -5,15 +5,14 @@ import TestSupport
 
 /// A file of a journal in memory, written as a client would write it.
 final class LogFile {
-  static var salt: Salt { Salt(low: 7, high: 9) }
   let superblock: Superblock
   var bytes: [UInt8]
   var space: LogSpace
   private let memory: Memory
   private var commit: Commit
 
-  init(blocks: UInt32 = 16, bufferBlocks: Int = 4) {
-    superblock = Superblock(salt: Self.salt, blocks: blocks, owner: Salt(low: 1, high: 2))
+  init(blocks: UInt32 = 16, bufferBlocks: Int = 4, salt: Salt = Salt(low: 7, high: 9)) {
+    superblock = Superblock(salt: salt, blocks: blocks, owner: Salt(low: 1, high: 2))
     space = LogSpace(superblock)
     bytes = [UInt8](repeating: 0, count: (Int(blocks) + Superblock.count) * Block.size)
     memory = Memory(bufferBlocks * Block.size)

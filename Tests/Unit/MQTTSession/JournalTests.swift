@@ -142,6 +142,70 @@ import Testing
     #expect(sent.map(\.payload) == [[2], [5]])
   }
 
+  /// A replaced value is known at once. If it is acknowledged before it is written, it never is.
+  @Test func replacedAndAcknowledged() throws {
+    let journal = try JournalHarness(.v3_1_1)
+    journal.session.connect()
+    _ = journal.session.events()
+    for payload in UInt8(1)...2 {
+      #expect(try journal.session.publish("b", [payload], qos: .atLeastOnce, overflow: .latest))
+    }
+    #expect(journal.session.drain() == publish(.v3_1_1, "b", [2], qos: .atLeastOnce, identifier: 1))
+    journal.session.receive(puback(1))
+    _ = journal.session.events()
+    #expect(!journal.write())
+  }
+
+  /// An identifier that the journal has been told is the message's own: what ended in front of it does not move it up.
+  @Test func identifiersStay() throws {
+    let journal = try JournalHarness(.v5_0) { $0.outboxMessages = 3 }
+    journal.session.connect()
+    _ = journal.session.events()
+    try journal.session.publish("a", qos: .atLeastOnce)
+    _ = journal.session.drain()
+    try journal.session.publish("b", qos: .atLeastOnce, expiry: 1)
+    try journal.session.publish("c", qos: .exactlyOnce)
+    journal.commit()
+    journal.session.advanceClock(2000)
+    #expect(journal.session.events().count == 1)
+    #expect(throws: SessionError.full) { try journal.session.publish("d", qos: .atLeastOnce) }
+    #expect(journal.session.drain() == publish(.v5_0, "c", qos: .exactlyOnce, identifier: 3))
+    journal.commit()
+    try journal.crash()
+    journal.session.connect(sessionPresent: true)
+    _ = journal.session.events()
+    let sent = packets(journal.session.drain()).map { ReadPublish($0, .v5_0) }
+    #expect(sent.map(\.topic) == ["a", "c"] && sent[1].identifier == 3)
+  }
+
+  /// What a commit had that has failed may be nowhere else than before it: until the journal has all of that again,
+  /// it is kept.
+  @Test func whatWasBeforeAFailureIsKept() throws {
+    let journal = try JournalHarness(.v3_1_1) { $0.outboxBytes = 65_536 }
+    // Another message has no room in a commit with it.
+    func large(_ byte: UInt8) -> [UInt8] { [UInt8](repeating: byte, count: 16_120) }
+    #expect(try journal.session.publish("large", large(1), qos: .atLeastOnce, overflow: .latest))
+    journal.commit()
+    #expect(try journal.session.publish("small", [1], qos: .atLeastOnce, overflow: .latest))
+    journal.commit()
+    // Their identifiers are news of both; the small one gets another payload, and then the large one.
+    journal.session.connect()
+    _ = journal.session.events()
+    #expect(journal.write())
+    journal.fail(arrived: false)
+    #expect(try journal.session.publish("small", [2], qos: .atLeastOnce, overflow: .latest))
+    #expect(journal.write())
+    journal.fail(arrived: false)
+    #expect(try journal.session.publish("large", large(2), qos: .atLeastOnce, overflow: .latest))
+    #expect(journal.write())
+    journal.sync()
+    try journal.crash()
+    journal.session.connect(sessionPresent: true)
+    _ = journal.session.events()
+    let sent = packets(journal.session.drain()).map { ReadPublish($0, .v3_1_1) }
+    #expect(sent.map(\.payload) == [large(2), [1]])
+  }
+
   /// QoS 0 alone is no news, also when the server has a new session.
   @Test func nothingToHoldBack() throws {
     let journal = try JournalHarness(.v3_1_1)

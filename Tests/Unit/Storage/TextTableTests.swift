@@ -109,6 +109,22 @@ import Testing
     #expect(pair.agrees && pair.free == 0)
   }
 
+  /// What is closed is closed: the gaps of texts that were replaced do not come along.
+  @Test func gapsOfReplacedTexts() {
+    let pair = Pair(slots: 17, capacity: 160)
+    for slot in 0..<8 { pair.add(slot, [UInt8](repeating: 7, count: 16)) }
+    for slot in 0..<2 {
+      pair.remove(slot)
+      pair.add(slot, [UInt8](repeating: 8, count: 16))
+    }
+    // Too much for a third one: with it, all gaps go.
+    pair.remove(2)
+    let last = pair.offset(7)
+    for slot in 3..<5 { pair.remove(slot) }
+    #expect(pair.offset(7) == last)
+    #expect(pair.agrees)
+  }
+
   /// Gaps of up to a quarter of the capacity stay.
   @Test func gapsAreClosedTogether() {
     let pair = Pair(slots: 17, capacity: 160)

@@ -288,6 +288,24 @@ import Testing
     #expect(harness.events() == [.connected(sessionPresent: false), .delivered(2)])
   }
 
+  /// The oldest first, also where the ring goes on from its last descriptor to its first one.
+  @Test func inTheirOrder() throws {
+    let harness = SessionHarness(.v3_1_1) {
+      $0.outboxMessages = 100
+      $0.outboxBytes = 4096
+    }
+    harness.connect()
+    for cookie in 0..<30 { try harness.publish("t", qos: .atLeastOnce, cookie: UInt64(cookie)) }
+    for packet in packets(harness.drain()) {
+      harness.receive(puback(ReadPublish(packet, .v3_1_1).identifier))
+    }
+    _ = harness.events()
+    harness.lose()
+    for cookie in UInt64(0)..<100 { try harness.publish("t", qos: .atLeastOnce, cookie: cookie, expiry: 1) }
+    harness.advanceClock(1000)
+    #expect(harness.events() == (UInt64(0)..<100).map { .failed($0, .expired) })
+  }
+
   @Test func requests() throws {
     let harness = SessionHarness(.v5_0) { $0.replies = 1 }
     try harness.request(timeout: 60_000, cookie: 5, expiry: 2)

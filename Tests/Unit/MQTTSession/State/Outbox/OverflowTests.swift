@@ -201,6 +201,30 @@ extension PublishOptions.Overflow: @unchecked Sendable {}
     #expect(Self.finish(harness).published.map(Self.cookie) == [1, 4, 5, 6, 7, 8])
   }
 
+  /// In an older version the same messages are shorter: nothing is dropped as long as there is room.
+  @Test(arguments: dropping)
+  func roomAfterADowngrade(overflow: PublishOptions.Overflow) throws {
+    let harness = SessionHarness(.v5_0) {
+      $0.allowsFallback = true
+      $0.outboxBytes = 200
+    }
+    for cookie in UInt64(0)..<4 {
+      _ = try harness.publish("a\(cookie)", Self.nine, qos: .atLeastOnce, cookie: cookie, overflow: overflow)
+    }
+    let before = harness.outbox.bytes
+    harness.session.connectionOpened()
+    #expect(harness.fallBack())
+    harness.lose()
+    harness.connect()
+    let saved = before - harness.outbox.bytes
+    let size = publish(.v3_1_1, "b", [], qos: .atLeastOnce, identifier: 1).count
+    #expect(saved > 0)
+    let rest = [UInt8](repeating: 7, count: 200 - before + saved - size)
+    #expect(try harness.publish("b", rest, qos: .atLeastOnce, cookie: 4, overflow: overflow))
+    #expect(harness.outbox.messages == 5)
+    #expect(harness.events() == [.connected(sessionPresent: false)])
+  }
+
   /// What is larger than all of it is so at once, whatever the policy.
   @Test func tooLarge() throws {
     for overflow in [PublishOptions.Overflow.refuse, .dropOldest, .dropNewest, .latest] {
