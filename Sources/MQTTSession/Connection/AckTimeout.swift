@@ -17,8 +17,6 @@ struct AckTimeout: BitwiseCopyable {
   /// Restarts the time, because an acknowledgement came or cannot be read yet.
   mutating func acknowledged(at now: Instant, waiting: Int) { since = waiting > 0 ? now : nil }
 
-  mutating func stop() { since = nil }
-
   var deadline: Instant? {
     guard timeout != 0, let since else { return nil }
     return since.advanced(by: timeout)

@@ -32,13 +32,6 @@ struct KeepAlive: BitwiseCopyable {
     pinged = nil
   }
 
-  mutating func stop() {
-    interval = 0
-    pingrespDue = nil
-    isPingQueued = false
-    pinged = nil
-  }
-
   mutating func sent(at now: Instant) {
     lastSent = now
     if isPingQueued, pingrespDue != nil { pinged = pinged ?? now }

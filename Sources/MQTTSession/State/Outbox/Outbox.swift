@@ -194,9 +194,6 @@ public struct Outbox: ~Copyable {
 
   var hasCompletion: Bool { firstCompleted != Outbox.none }
 
-  /// Whether there is an event: a completion, or room.
-  var hasEvent: Bool { hasCompletion || hasNewRoom }
-
   // MARK: Things that happened
 
   /// Sets the time, before something may be removed.
