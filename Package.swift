@@ -13,8 +13,6 @@ let settings: [SwiftSetting] = [
   .enableExperimentalFeature("Lifetimes"),
   .strictMemorySafety(),
   .treatWarning("StrictMemorySafety", as: .error),
-  // Under construction: the library as it is shipped has no journal yet.
-  .define("JOURNAL"),
 ]
 // Tests look into memory that a program would not, and #expect takes expressions apart: marking each as
 // unsafe says nothing that the test does not.

@@ -23,6 +23,7 @@
  *    15  Numbers
  *    16  Helpers
  *    17  Many clients: a group
+ *    18  The journal
  *
  * CONVENTIONS
  *
@@ -51,6 +52,7 @@
  *     -2xx  there is no room now      the call changed nothing; try again later
  *     -3xx  the server                an event: the connection is over, or a message was not accepted
  *     -4xx  the network               an event: the connection is over
+ *     -5xx  the journal               the client was not made, or an event: what is new is not stored
  *
  * Only the call at fault returns errors of the ranges -1xx and -2xx. Errors of the ranges -3xx and -4xx
  * appear only in events: once for each attempt to connect, and in the completion of a message or a request.
@@ -194,8 +196,16 @@ enum {
     SMQ_ERR_TLS = -407,         /* TLS failed: smq_last_failure() has the cause */
     SMQ_ERR_PROXY = -408,       /* the proxy refused the connection, or the peer is not a proxy of this kind:
                                    smq_last_failure() has its answer */
-    SMQ_ERR_WEBSOCKET = -409    /* the WebSocket could not be opened, or the server broke a rule of RFC 6455:
+    SMQ_ERR_WEBSOCKET = -409,   /* the WebSocket could not be opened, or the server broke a rule of RFC 6455:
                                    smq_last_failure() has HTTP's answer, or the close code */
+
+    /* The journal. */
+    SMQ_ERR_JOURNAL = -501,         /* it cannot be read or written; in an event, os_error is the errno */
+    SMQ_ERR_JOURNAL_LOCKED = -502,  /* another process, or another client, has it open */
+    SMQ_ERR_JOURNAL_CORRUPT = -503, /* something in it that was durable is not as it was written, or the file is
+                                       no journal. Nothing was changed */
+    SMQ_ERR_JOURNAL_OTHER = -504,   /* it is that of another client id, or of a newer library */
+    SMQ_ERR_JOURNAL_SIZE = -505     /* it is too small for these options, or it has more than they have room for */
 };
 
 /* Where an attempt to connect, or a connection, ended. */
@@ -954,7 +964,41 @@ typedef struct smq_options {
      * SMQ_OPTION_OWN_TRANSPORT.
      */
     uint32_t busy_poll_us;
+
+    /*
+     * The journal: a file that keeps messages of QoS 1 and 2, and the state of QoS 2 in both directions, over the
+     * end of the process and over a power cut. The next client with the same file and client id takes them up in
+     * smq_client_init(): what was stored arrives at least once, with QoS 2 exactly once. smq_sync() waits until
+     * everything is stored. Publishing does not wait for the disk, and a message of QoS 1 leaves at once; PUBLISH
+     * of QoS 2, PUBREL and PUBCOMP leave when what they rely on is durable. docs/journal.md has the file's format.
+     *
+     * Needs SMQ_OPTION_KEEP_SESSION; not with SMQ_OPTION_OWN_TRANSPORT. Without a path the others have to be 0.
+     * Not stored, so not possible with QoS 2 (SMQ_ERR_NOT_SUPPORTED): smq_publish_stream(),
+     * smq_publish_reference() and smq_request(). Not stored either: QoS 0, subscriptions, and the payloads of
+     * received messages, for which there is smq_hold(). Topic Aliases are used for QoS 0 alone.
+     */
+    smq_bytes journal;            /* the file's path, 1 to 1,000 bytes; empty: no journal. The file is made with
+                                     mode 0600 if it is not there, as PATH.new until it is whole */
+    uint32_t journal_bytes;       /* the size of a new file, which never changes: 65,536 to 1,073,741,824; 0: as
+                                     much as these options need, which is twice what the outbox has room for,
+                                     and some. It has to be that much at least */
+    uint32_t journal_delay_ms;    /* how long a message waits for others that are written with it: 1 to 60,000;
+                                     0: 20. One that is acknowledged meanwhile is never written */
+    uint32_t journal_batch_bytes; /* how much is written at once at most: 4,096 to 1,048,576, rounded up to
+                                     whole blocks of 4,096; 0: 16,384. The client has a buffer of this size. A
+                                     message of QoS 1 or 2 must fit into it, and is refused otherwise
+                                     (SMQ_ERR_TOO_LARGE) */
+    uint32_t journal_flags;       /* SMQ_JOURNAL_STRICT and the like, added up */
 } smq_options;
+
+/* smq_options.journal_flags */
+enum {
+    SMQ_JOURNAL_STRICT = 1, /* from SMQ_JOURNAL_FAILED to SMQ_JOURNAL_HEALED, messages of QoS 1 and 2 are refused
+                               (SMQ_ERR_JOURNAL); without this flag they are accepted and sent, not stored */
+    SMQ_JOURNAL_INLINE = 2, /* no thread: the calls that drive the client write themselves, and wait for the
+                               disk */
+    SMQ_JOURNAL_TELL = 4    /* SMQ_JOURNAL_STORED is reported */
+};
 
 /* A smq_options with its size set and everything else zero. */
 #define SMQ_OPTIONS_INIT                                                                                               \
@@ -962,7 +1006,7 @@ typedef struct smq_options {
         sizeof(smq_options), 0, { NULL, 0 }, { NULL, 0 }, 0, 0, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, NULL,           \
             { NULL, 0 }, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,  \
             0, 0, 0, 0, 0, 0, NULL, NULL, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 },             \
-            { NULL, 0 }, 0, 0, { NULL, 0 }, { NULL, 0 }, 0, 0, 0, 0                                                    \
+            { NULL, 0 }, 0, 0, { NULL, 0 }, { NULL, 0 }, 0, 0, 0, 0, { NULL, 0 }, 0, 0, 0, 0                           \
     }
 
 /*
@@ -983,7 +1027,9 @@ typedef struct smq_options {
  *                           or properties without 5.0; SMQ_OPTION_NEW_SESSION without
  *                           SMQ_OPTION_KEEP_SESSION; in 3.1.1 a password without a user name; the Will's
  *                           retain or quiet is neither 0 nor 1; a Will with properties or expiry_s before
- *                           5.0
+ *                           5.0; an option of the journal without journal; journal without
+ *                           SMQ_OPTION_KEEP_SESSION, with SMQ_OPTION_OWN_TRANSPORT, with a zero byte, or with
+ *                           an unreleased_maximum that does not fit into journal_batch_bytes
  *   SMQ_ERR_PROPERTY        properties, or the Will's, are malformed, not allowed there, or set by another
  *                           field; Authentication Data without an Authentication Method
  *   SMQ_ERR_URL             the URL is malformed, or has a percent-encoded zero byte (a password that needs
@@ -1032,7 +1078,8 @@ SMQ_API size_t smq_client_size(const smq_options *options);
 
 /*
  * Creates a client in the program's memory. It makes no system call except one for a descriptor to wait on
- * and, with submit_messages, two for the descriptor that wakes up the owner.
+ * and, with submit_messages, two for the descriptor that wakes up the owner. With a journal it opens, locks and
+ * reads that, or makes it, and waits for the disk meanwhile.
  *
  * memory    the block: aligned to SMQ_MEMORY_ALIGNMENT, not moved until smq_client_close()
  * size      its size in bytes, at least smq_client_size(options)
@@ -1044,13 +1091,16 @@ SMQ_API size_t smq_client_size(const smq_options *options);
  *   SMQ_ERR_MEMORY_SIZE        size is too small
  *   SMQ_ERR_MEMORY_ALIGNMENT   memory is not aligned
  *   SMQ_ERR_NO_DESCRIPTOR      the process or the system has no descriptor left
+ *   SMQ_ERR_JOURNAL            the journal cannot be opened, made or read; errno says why
+ *   SMQ_ERR_JOURNAL_LOCKED, SMQ_ERR_JOURNAL_CORRUPT, SMQ_ERR_JOURNAL_OTHER, SMQ_ERR_JOURNAL_SIZE
  */
 SMQ_API int32_t smq_client_init(void *memory, size_t size, const smq_options *options, smq_client **client);
 
 /*
  * Ends a client at once, in any state: closes its descriptors and gives the memory back to the program. It
  * sends no DISCONNECT, so the server publishes the Will; for a graceful disconnect, call smq_disconnect()
- * before and wait for its event. Messages in the outbox are lost. The thread rule of all calls on a client
+ * before and wait for its event. Messages in the outbox are lost, unless a journal has them; a commit that is being
+ * written is waited for, and no other is begun: smq_sync() comes before. The thread rule of all calls on a client
  * applies; also, no thread may be in smq_submit(), and no runner may run. A client in a group leaves it.
  *
  * client   the client; the handle is invalid afterwards
@@ -1734,7 +1784,24 @@ enum {
      * at port. Close the last one, open a new one, and call smq_engine_opened(), or smq_engine_closed() if
      * that fails. attempt and server are set.
      */
-    SMQ_EVENT_OPEN = 13
+    SMQ_EVENT_OPEN = 13,
+    /*
+     * Something happened to the journal: completed says what, and which other fields are set.
+     */
+    SMQ_EVENT_JOURNAL = 14
+};
+
+/* smq_event.completed: what an SMQ_EVENT_JOURNAL reports. */
+enum {
+    SMQ_JOURNAL_RECOVERED = 101, /* the first event of a client that has found messages of an earlier process:
+                                    cookie is how many. They have the cookies that they had */
+    SMQ_JOURNAL_FAILED = 102,    /* status is SMQ_ERR_JOURNAL and os_error the errno: a commit could not be
+                                    written. The client tries again in other blocks, after 0.1 seconds and
+                                    then ever more seldom, up to 51 seconds. Reported once, until it is healed */
+    SMQ_JOURNAL_HEALED = 103,    /* after that: everything is durable again */
+    SMQ_JOURNAL_STORED = 104     /* SMQ_JOURNAL_TELL: cookie is the position up to which all messages are
+                                    durable, or have ended; see smq_journal_info. One event may stand for
+                                    several commits */
 };
 
 /*
@@ -1813,7 +1880,8 @@ typedef struct smq_event {
     int32_t latency_ms; /* in SMQ_EVENT_COMPLETED of a QoS 1 or 2 message that the server acknowledged: the
                            time from handing it to the kernel, on this connection, to PUBACK or PUBCOMP;
                            -1: none */
-    uint32_t completed; /* SMQ_COMPLETED_…, in SMQ_EVENT_COMPLETED; otherwise 0 */
+    uint32_t completed; /* SMQ_COMPLETED_…, in SMQ_EVENT_COMPLETED; SMQ_JOURNAL_…, in SMQ_EVENT_JOURNAL;
+                           otherwise 0 */
 } smq_event;
 
 /* A smq_event with its size set. */
@@ -2854,6 +2922,51 @@ SMQ_API int32_t smq_group_service(smq_group *group);
  * Returns 1 if there was one, 0 if not; or SMQ_ERR_NULL, SMQ_ERR_CLIENT.
  */
 SMQ_API int32_t smq_group_next_ready(smq_group *group, smq_client **client);
+
+/* ---------------------------------------------------------------------------------------------
+ * 18  The journal
+ * ------------------------------------------------------------------------------------------- */
+
+/*
+ * Waits until every message that was published is in the journal, and on the disk, or has ended. The connection
+ * goes on meanwhile, and no event is released. Without it, a message is stored journal_delay_ms and a write later.
+ *
+ * client       a client with smq_options.journal
+ * timeout_ms   how long to wait at most; 0: not at all; -1: as long as it takes
+ *
+ * Returns 1 if everything is stored; 0 if the time is up, or the program has closed smq_fd(); SMQ_ERR_JOURNAL if a
+ * commit has failed, also one of the last seconds (smq_journal_info.os_error says why); SMQ_ERR_NULL, SMQ_ERR_CLIENT;
+ * SMQ_ERR_NOT_SUPPORTED without a journal; SMQ_ERR_OPTION if timeout_ms is below -1.
+ */
+SMQ_API int32_t smq_sync(smq_client *client, int32_t timeout_ms);
+
+/* Numbers of the journal, for smq_journal_state(). */
+typedef struct smq_journal_info {
+    uint32_t size;     /* in: sizeof(smq_journal_info) */
+    int32_t os_error;  /* why the last commit that failed did: an errno; 0: none has failed */
+    uint64_t accepted; /* how many messages of QoS 1 and 2 were accepted for it, those of earlier processes that it
+                          still had among them: after smq_publish(), the position of that message */
+    uint64_t stored;   /* up to which position all messages are durable, or have ended. With urgent messages it
+                          moves on when everything is stored */
+    uint32_t failures; /* commits that have failed */
+    uint32_t blocks;   /* of 4,096 bytes, in its ring */
+    uint32_t used;     /* blocks that the next process would need now */
+    uint32_t torn;     /* blocks that the process before this one was writing when it ended */
+} smq_journal_info;
+
+/* A smq_journal_info with its size set. */
+#define SMQ_JOURNAL_INFO_INIT                                                                                          \
+    { sizeof(smq_journal_info), 0, 0, 0, 0, 0, 0, 0 }
+
+/*
+ * Reads the numbers of the journal. It makes no system call.
+ *
+ * client   a client with smq_options.journal
+ * state    where to put them; state->size must be set
+ *
+ * Returns SMQ_OK; SMQ_ERR_NULL, SMQ_ERR_CLIENT, SMQ_ERR_STRUCT_SIZE; SMQ_ERR_NOT_SUPPORTED without a journal.
+ */
+SMQ_API int32_t smq_journal_state(smq_client *client, smq_journal_info *state);
 
 #ifdef __cplusplus
 }

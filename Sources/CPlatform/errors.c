@@ -13,5 +13,9 @@ _Static_assert(PLATFORM_EPIPE == EPIPE, "EPIPE");
 _Static_assert(PLATFORM_EOPNOTSUPP == EOPNOTSUPP, "EOPNOTSUPP");
 _Static_assert(PLATFORM_ECONNRESET == ECONNRESET, "ECONNRESET");
 _Static_assert(PLATFORM_ETIMEDOUT == ETIMEDOUT, "ETIMEDOUT");
+_Static_assert(PLATFORM_ENOENT == ENOENT, "ENOENT");
 _Static_assert(PLATFORM_EINTR == EINTR, "EINTR");
+_Static_assert(PLATFORM_EWOULDBLOCK == EWOULDBLOCK, "EWOULDBLOCK");
 _Static_assert(PLATFORM_EAGAIN == EAGAIN, "EAGAIN");
+
+void platform_set_error(int32_t error) { errno = error; }

@@ -59,7 +59,9 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
   }
 
   /// Nothing will ever happen by itself, nor can another thread give the engine anything to do.
-  private var wouldWaitForever: Bool { phase.isDisconnected && nextDeadline == nil && !engine.isShared }
+  private var wouldWaitForever: Bool {
+    phase.isDisconnected && nextDeadline == nil && !engine.isShared && !engine.isJournalWriting
+  }
 
   /// Does what is due, without waiting. True: there is an event.
   public mutating func service(at now: Instant) -> Bool {
@@ -117,6 +119,7 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
     case .closing: if link.isReadable(ready) || link.isWritable(ready) || link.hasBuffered { discard() }
     }
     if readiness != nil { checkDeadlines(at: now) }
+    if engine.hasJournal { serviceJournal(at: now) }
     if logger.isOn { engine.logStep(logger) }
     guard isLive else { return }
     transmit(at: now)

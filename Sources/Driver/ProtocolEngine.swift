@@ -1,3 +1,4 @@
+public import Platform
 public import Storage
 public import Transports
 
@@ -87,6 +88,19 @@ public protocol ProtocolEngine: ~Copyable {
   mutating func logStep(_ log: Log)
   mutating func skipLog()
 
+  // MARK: The journal
+
+  /// It has something to write to a file, at times.
+  var hasJournal: Bool { get }
+  /// A commit was prepared, and `journalWritten` not called.
+  var isJournalWriting: Bool { get }
+  /// Looks for something to write. True: it is in `journalBlocks()`, and goes to `journalRuns`.
+  mutating func prepareJournal(at now: Instant, wallClock: UInt32) -> Bool
+  @_lifetime(&self) mutating func journalBlocks() -> MutableSpan<UInt8>
+  var journalRuns: BlockRuns { get }
+  /// It is durable: `error` 0; or it failed, with the system's number.
+  mutating func journalWritten(_ error: Int32, at now: Instant)
+
   // MARK: The end
 
   /// The connection is far enough for the packet that ends it.
@@ -146,6 +160,13 @@ extension ProtocolEngine where Self: ~Copyable {
   public mutating func probe(at now: Instant) {}
   public mutating func logStep(_ log: Log) {}
   public mutating func skipLog() {}
+  public var hasJournal: Bool { false }
+  public var isJournalWriting: Bool { false }
+  public mutating func prepareJournal(at now: Instant, wallClock: UInt32) -> Bool { false }
+  @_lifetime(&self)
+  public mutating func journalBlocks() -> MutableSpan<UInt8> { MutableSpan() }
+  public var journalRuns: BlockRuns { BlockRuns(first: (0, 0), second: (0, 0)) }
+  public mutating func journalWritten(_ error: Int32, at now: Instant) {}
   public mutating func fallBack() -> Bool { false }
   public func referral(in details: CloseDetails) -> Referral? { nil }
 }

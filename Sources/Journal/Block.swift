@@ -6,6 +6,7 @@ public enum Block {
 
   /// Computes the checksums of a block that is complete but for them. It needs nothing but the block, so that
   /// the thread which writes it can do this.
+  @_optimize(size)
   public static func finish(_ block: inout MutableSpan<UInt8>) {
     let used = Int(block.span.littleEndian16(at: BlockHeader.usedOffset))
     let body = CRC32C.checksum(block.span.extracting(BlockHeader.size..<BlockHeader.size &+ used))

@@ -24,6 +24,8 @@ struct BlockHeader: BitwiseCopyable {
   private static var magic: UInt32 { 0x4B42_5153 }  // "SQBK"
 
   /// Writes it to the beginning of a block, without the checksums.
+  @inline(never)
+  @_optimize(size)
   func encode(into block: inout MutableSpan<UInt8>) {
     block.put(Self.magic, at: 0)
     block.put(salt.low, at: 12)
@@ -40,13 +42,22 @@ struct BlockHeader: BitwiseCopyable {
   }
 
   /// Returns the checksum of a header, which covers the body's as well.
+  @_optimize(size)
   static func checksum(of block: Span<UInt8>) -> UInt32 {
     CRC32C.checksum(
       block.extracting(bodyChecksumOffset..<size),
       after: CRC32C.checksum(block.extracting(0..<checksumOffset)))
   }
 
+  /// Whether it was written before another one. After a failure, positions are used again; the count of failures
+  /// never falls.
+  @_optimize(size)
+  func isOlder(than other: BlockHeader) -> Bool {
+    failures == other.failures ? position < other.position : failures < other.failures
+  }
+
   /// Returns whether the body of a block is as it was written.
+  @_optimize(size)
   func isWhole(_ block: Span<UInt8>) -> Bool {
     block.littleEndian32(at: Self.bodyChecksumOffset)
       == CRC32C.checksum(block.extracting(Self.size..<Self.size &+ Int(used)))
@@ -55,6 +66,8 @@ struct BlockHeader: BitwiseCopyable {
 
 extension BlockHeader {
   /// Reads the header of a block. It returns `nil` if it is none that this library wrote, or not all of it.
+  @inline(never)
+  @_optimize(size)
   init?(_ block: Span<UInt8>) {
     guard block.littleEndian32(at: 0) == Self.magic,
       block.littleEndian32(at: Self.checksumOffset) == Self.checksum(of: block)

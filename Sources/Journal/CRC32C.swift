@@ -5,6 +5,7 @@
 /// the disk some hundred times that. Not every processor that this runs on has an instruction for it.
 enum CRC32C {
   /// Returns the checksum of what `crc` is the checksum of, followed by `bytes`. Nothing has the checksum 0.
+  @_optimize(size)
   static func checksum(_ bytes: Span<UInt8>, after crc: UInt32 = 0) -> UInt32 {
     var register = ~crc
     for index in bytes.indices {

@@ -9,6 +9,7 @@ public struct LogPosition: BitwiseCopyable, Equatable {
 
   static var beginning: LogPosition { LogPosition(lap: 0, place: 0) }
 
+  @_optimize(size)
   static func < (one: LogPosition, other: LogPosition) -> Bool {
     one.lap == other.lap ? one.place < other.place : one.lap < other.lap
   }
@@ -20,6 +21,7 @@ struct Ring: BitwiseCopyable {
   let count: UInt32
 
   /// Returns the position `blocks` behind another; `blocks` is at most `count`.
+  @_optimize(size)
   func advanced(_ position: LogPosition, by blocks: UInt32) -> LogPosition {
     let room = count &- position.place
     return blocks < room
@@ -29,6 +31,7 @@ struct Ring: BitwiseCopyable {
 
   /// Returns the position `blocks` before another, or `nil` if the log begins behind it; `blocks` is at most
   /// `count`.
+  @_optimize(size)
   func before(_ position: LogPosition, by blocks: UInt32) -> LogPosition? {
     if blocks <= position.place {
       return LogPosition(lap: position.lap, place: position.place &- blocks)
@@ -38,6 +41,7 @@ struct Ring: BitwiseCopyable {
   }
 
   /// Returns how many blocks lie from one position to a later one, if those are at most `count`.
+  @_optimize(size)
   func distance(from start: LogPosition, to end: LogPosition) -> UInt32? {
     switch end.lap &- start.lap {
     case 0 where end.place >= start.place: end.place &- start.place

@@ -73,7 +73,9 @@ public struct LogReader: BitwiseCopyable {
   private var lastRead: LogPosition? = nil
   /// The next place where commits failed, and where reading goes on when it was found.
   private var gap: Gap? = nil
+  private var hasNoMoreGaps = false
   private var resumption = LogPosition.beginning
+  private var mostFailures: UInt32 = 0
   /// Commits are read one by one, as the caller asks for them.
   private var isReadingOne = false
 
@@ -82,6 +84,7 @@ public struct LogReader: BitwiseCopyable {
   public private(set) var commits: UInt32 = 0
 
   /// `capacity` is how many blocks the buffer has room for, at least 1.
+  @_optimize(size)
   public init(_ superblock: Superblock, capacity: UInt32) {
     precondition(capacity > 0)
     self.capacity = capacity
@@ -93,6 +96,8 @@ public struct LogReader: BitwiseCopyable {
 
   /// Returns what is to be done next. It is bounded: the ring is read at most three times.
   /// `buffer` is the same each time, and has what was read.
+  @inline(never)
+  @_optimize(size)
   public mutating func next(_ buffer: inout Region) -> Step {
     while true {
       if loaded < count { return readRequest }
@@ -120,11 +125,12 @@ public struct LogReader: BitwiseCopyable {
   public var space: LogSpace {
     LogSpace(
       salt, ring, next: nextPosition, last: lastRead, durableHead: commits > 0 ? head : nextPosition,
-      failures: failures &+ (torn > 0 ? 1 : 0))
+      failures: torn > 0 ? (newest?.failures ?? 0) &+ 1 : failures)
   }
 
   // MARK: Loading
 
+  @_optimize(size)
   private mutating func load(_ first: LogPosition, _ count: UInt32) {
     self.first = first
     self.count = count
@@ -142,6 +148,7 @@ public struct LogReader: BitwiseCopyable {
 
   private func offset(of index: UInt32) -> Int { Int(truncatingIfNeeded: index) &* Block.size }
 
+  @_optimize(size)
   private func header(_ index: UInt32, _ buffer: borrowing Region) -> BlockHeader? {
     let block = buffer.bytes(at: offset(of: index), count: Block.size)
     let position = ring.advanced(first, by: index)
@@ -151,12 +158,16 @@ public struct LogReader: BitwiseCopyable {
     return header
   }
 
-  /// Returns whether the blocks from one of those in the buffer on are one whole commit, and all there.
+  /// Returns whether the blocks from one of those in the buffer on are one whole commit, and all there. Blocks
+  /// of a commit that failed may lie between them: those have another count of failures.
+  @inline(never)
+  @_optimize(size)
   private func isCommit(from start: UInt32, count size: UInt32, _ buffer: borrowing Region) -> Bool {
+    guard let begin = header(start, buffer) else { return false }
     for index in 0..<size {
       guard let header = header(start &+ index, buffer),
         header.position == ring.advanced(first, by: start &+ index), UInt32(header.index) == index,
-        UInt32(header.count) == size,
+        UInt32(header.count) == size, header.failures == begin.failures,
         header.isWhole(buffer.bytes(at: offset(of: start &+ index), count: Block.size))
       else { return false }
     }
@@ -165,10 +176,12 @@ public struct LogReader: BitwiseCopyable {
 
   // MARK: Finding the last commit
 
+  @inline(never)
+  @_optimize(size)
   private mutating func scanned(_ place: UInt32, _ buffer: borrowing Region) {
     for index in 0..<count {
       guard let header = header(index, buffer) else { continue }
-      if let newest, header.position < newest.position { continue }
+      if let newest, header.isOlder(than: newest) { continue }
       newest = header
     }
     let following = place &+ count
@@ -181,6 +194,7 @@ public struct LogReader: BitwiseCopyable {
   }
 
   /// Loads the commit to which a block belongs.
+  @_optimize(size)
   private mutating func check(_ header: BlockHeader, otherwise phase: Phase) {
     guard UInt32(header.count) <= capacity else { return self.phase = .failed(.buffer) }
     guard let first = ring.before(header.position, by: UInt32(header.index)) else {
@@ -190,6 +204,8 @@ public struct LogReader: BitwiseCopyable {
     load(first, UInt32(header.count))
   }
 
+  @inline(never)
+  @_optimize(size)
   private mutating func checkedNewest(_ buffer: borrowing Region) {
     guard let newest else { return phase = .ended }
     if isCommit(from: 0, count: count, buffer) { return begin(newest) }
@@ -203,6 +219,7 @@ public struct LogReader: BitwiseCopyable {
     load(end, 1)
   }
 
+  @_optimize(size)
   private mutating func foundLast(_ buffer: borrowing Region) {
     guard let header = header(0, buffer), header.position == first, header.index == header.count &- 1 else {
       return phase = .failed(.corrupt)
@@ -210,6 +227,7 @@ public struct LogReader: BitwiseCopyable {
     check(header, otherwise: .checkingLast)
   }
 
+  @_optimize(size)
   private mutating func checkedLast(_ buffer: borrowing Region) {
     guard isCommit(from: 0, count: count, buffer), let header = header(count &- 1, buffer) else {
       return phase = .failed(.corrupt)
@@ -218,6 +236,7 @@ public struct LogReader: BitwiseCopyable {
   }
 
   /// Begins to read the records: the blocks in the buffer are the last commit, to which `header` belongs.
+  @_optimize(size)
   private mutating func begin(_ header: BlockHeader) {
     last = ring.advanced(first, by: count &- 1)
     failures = header.failures
@@ -227,6 +246,7 @@ public struct LogReader: BitwiseCopyable {
   }
 
   /// After `end`: reads the commit again that begins at a place, and no other.
+  @_optimize(size)
   public mutating func read(commitAt place: UInt32) {
     let age = place <= last.place ? last.place &- place : ring.count &- (place &- last.place)
     guard let position = ring.before(last, by: age) else { return phase = .failed(.corrupt) }
@@ -239,17 +259,21 @@ public struct LogReader: BitwiseCopyable {
   // MARK: Reading records
 
   /// Goes on with the commit that begins at a position.
+  @_optimize(size)
   private mutating func seek(_ position: LogPosition) {
     phase = .replaying(consumed: 0)
     loadUpToLast(position)
   }
 
+  @_optimize(size)
   private mutating func loadUpToLast(_ position: LogPosition) {
     guard let distance = ring.distance(from: position, to: last) else { return phase = .failed(.corrupt) }
     load(position, min(distance &+ 1, capacity))
   }
 
   /// Returns the records of the next commit; `nil` if blocks have to be read, or there is none.
+  @inline(never)
+  @_optimize(size)
   private mutating func replay(from consumed: UInt32, _ buffer: inout Region) -> ByteRange? {
     if let previous, consumed > 0 || previous == gap?.start {
       if previous == last || isReadingOne {
@@ -271,8 +295,8 @@ public struct LogReader: BitwiseCopyable {
       phase = .failed(.corrupt)
       return nil
     }
-    if header.failures != failures, gap == nil, !isReadingOne {
-      findGap(from: position)
+    if header.failures != failures, gap == nil, !hasNoMoreGaps, !isReadingOne {
+      findGap(from: position, failures: header.failures)
       return nil
     }
     let size = UInt32(header.count)
@@ -295,34 +319,46 @@ public struct LogReader: BitwiseCopyable {
   // MARK: Gaps
 
   /// Looks for the first gap behind the commit that begins at a position, or in its stead.
-  private mutating func findGap(from position: LogPosition) {
+  @_optimize(size)
+  private mutating func findGap(from position: LogPosition, failures: UInt32) {
     resumption = position
+    mostFailures = failures
     phase = .findingGap
     loadUpToLast(ring.advanced(position, by: 1))
   }
 
   /// Behind a gap may be several commits that follow the same one, of which all but the one with the most
-  /// failures before it have failed as well.
+  /// failures before it have failed as well. What counts fewer failures than a block before it has failed long ago, and
+  /// was not written over.
+  @inline(never)
+  @_optimize(size)
   private mutating func searchedGap(_ buffer: borrowing Region) {
     for index in 0..<count {
       let position = ring.advanced(first, by: index)
-      guard let header = header(index, buffer), header.position == position, header.index == 0,
-        header.back > 1,
-        let start = ring.before(position, by: header.back)
+      guard let header = header(index, buffer), header.position == position,
+        header.failures > mostFailures
       else { continue }
+      mostFailures = header.failures
+      guard header.index == 0, header.back > 1, let start = ring.before(position, by: header.back) else {
+        continue
+      }
       if let gap, gap.start < start || (gap.start == start && gap.failures > header.failures) { continue }
       if let previous, start < previous { continue }
       gap = Gap(start: start, end: position, failures: header.failures)
     }
     let end = ring.advanced(first, by: count)
     if last < end {
-      if gap == nil { phase = .failed(.corrupt) } else { seek(resumption) }
+      // Commits that failed were written over, or lie behind the last one.
+      if gap == nil { hasNoMoreGaps = true }
+      seek(resumption)
     } else {
       loadUpToLast(end)
     }
   }
 
   /// Moves the bodies of a commit together, behind the header of its first block.
+  @inline(never)
+  @_optimize(size)
   private func joinRecords(
     from index: UInt32, count size: UInt32, _ buffer: inout Region
   ) -> ByteRange {

@@ -13,6 +13,9 @@ public struct LogSpace: BitwiseCopyable {
   let ring: Ring
   /// Where the next commit goes.
   public private(set) var next: LogPosition
+  /// The first position behind the last commit that is durable: what lies between it and `next` has failed, and
+  /// may be written over when no other room is left.
+  private var origin: LogPosition
   /// The last block of the last commit that is durable.
   private(set) var last: LogPosition?
   /// How many commits have failed.
@@ -23,10 +26,13 @@ public struct LogSpace: BitwiseCopyable {
   private var flight: (first: LogPosition, head: LogPosition, count: UInt32)? = nil
 
   /// A new file has no commit.
+  @inline(never)
+  @_optimize(size)
   public init(_ superblock: Superblock) {
     salt = superblock.salt
     ring = Ring(count: superblock.blocks)
     next = .beginning
+    origin = .beginning
     last = nil
     durableHead = .beginning
     failures = 0
@@ -38,6 +44,8 @@ public struct LogSpace: BitwiseCopyable {
   }
 
   /// What recovery has found.
+  @inline(never)
+  @_optimize(size)
   init(
     _ salt: Salt, _ ring: Ring, next: LogPosition, last: LogPosition?, durableHead: LogPosition,
     failures: UInt32
@@ -45,6 +53,7 @@ public struct LogSpace: BitwiseCopyable {
     self.salt = salt
     self.ring = ring
     self.next = next
+    origin = last.map { ring.advanced($0, by: 1) } ?? next
     self.last = last
     self.durableHead = durableHead
     self.failures = failures
@@ -55,6 +64,13 @@ public struct LogSpace: BitwiseCopyable {
     ring.count &- (ring.distance(from: durableHead, to: next) ?? ring.count)
   }
 
+  /// Sees that so many blocks are free at `next`, if there are as many at all. Blocks whose commit has failed are
+  /// the last choice: what broke one may break it again.
+  @_optimize(size)
+  public mutating func makeRoom(for blocks: UInt32) {
+    if free < blocks { next = origin }
+  }
+
   public var isWriting: Bool { flight != nil }
 
   /// How many blocks of the ring would be in use behind a head.
@@ -62,6 +78,7 @@ public struct LogSpace: BitwiseCopyable {
 
   /// Returns how many blocks before the next commit the block at a place of the ring was written; 0: it is the first
   /// of that commit.
+  @_optimize(size)
   public func age(of place: UInt32) -> UInt32 {
     place <= next.place ? next.place &- place : ring.count &- (place &- next.place)
   }
@@ -78,6 +95,8 @@ public struct LogSpace: BitwiseCopyable {
   /// Seals a commit that goes to `next`; the caller has checked that there is room. `head`, which is not before
   /// the last one, is the oldest block that recovery needs once the commit is durable, perhaps its own first
   /// one. `written` follows before the next commit.
+  @inline(never)
+  @_optimize(size)
   public mutating func write(_ commit: inout Commit, head: LogPosition) {
     let count = UInt32(truncatingIfNeeded: commit.blockCount)
     precondition(flight == nil && count > 0 && count <= free)
@@ -102,8 +121,10 @@ public struct LogSpace: BitwiseCopyable {
     return ((start &+ flight.first.place, first), (start, flight.count &- first))
   }
 
-  /// Handles that the commit is durable. If it is not, because a write or the sync has failed, its blocks are
-  /// not written again in this lap: what is on the disk there, and what will be, nobody knows.
+  /// Handles that the commit is durable. If it is not, because a write or the sync has failed, nobody knows what is
+  /// on the disk there, and what will be: the next commit goes to other blocks, and counts one failure more.
+  @inline(never)
+  @_optimize(size)
   public mutating func written(_ isDurable: Bool) {
     guard let flight else { return }
     self.flight = nil
@@ -112,6 +133,7 @@ public struct LogSpace: BitwiseCopyable {
       return
     }
     durableHead = flight.head
+    origin = next
     last = ring.advanced(flight.first, by: flight.count &- 1)
   }
 }

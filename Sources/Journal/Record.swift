@@ -19,6 +19,7 @@ public struct RecordReader: BitwiseCopyable {
   public private(set) var position: Int
   private let end: Int
 
+  @_optimize(size)
   public init(_ records: ByteRange) {
     position = records.offset
     end = records.end
@@ -26,6 +27,8 @@ public struct RecordReader: BitwiseCopyable {
 
   /// Returns the next record, or `nil` after the last one. What is no record ends them too: it can only be
   /// that a library with a mistake wrote the commit, because its checksum is right.
+  @inline(never)
+  @_optimize(size)
   public mutating func next(_ bytes: Span<UInt8>) -> Record? {
     guard end &- position >= Record.headerSize else { return nil }
     let length = Int(truncatingIfNeeded: bytes.littleEndian32(at: position &+ 4))

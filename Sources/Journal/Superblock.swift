@@ -18,6 +18,7 @@ public struct Superblock: BitwiseCopyable {
   /// The smallest ring that the library makes, and the largest: 64 KiB and 1 GiB.
   public static var blockCounts: ClosedRange<UInt32> { 16...262_144 }
 
+  @_optimize(size)
   public init(salt: Salt, blocks: UInt32, owner: Salt) {
     self.salt = salt
     self.blocks = blocks
@@ -32,6 +33,8 @@ public struct Superblock: BitwiseCopyable {
     case newer
   }
 
+  @inline(never)
+  @_optimize(size)
   public init(_ block: Span<UInt8>) throws(Mistake) {
     guard Self.begins(block), block.littleEndian32(at: Self.checksumOffset) == Self.checksum(of: block) else {
       throw .unknown
@@ -45,6 +48,8 @@ public struct Superblock: BitwiseCopyable {
   }
 
   /// Writes the whole block.
+  @inline(never)
+  @_optimize(size)
   public func encode(into block: inout MutableSpan<UInt8>) {
     for offset in 0..<Block.size { block[offset] = 0 }
     for index in 0..<Self.name.count { block[index] = Self.name[index] }
@@ -60,11 +65,13 @@ public struct Superblock: BitwiseCopyable {
   /// "SMQJRNL1".
   private static let name: InlineArray<8, UInt8> = [0x53, 0x4D, 0x51, 0x4A, 0x52, 0x4E, 0x4C, 0x31]
 
+  @_optimize(size)
   private static func begins(_ block: Span<UInt8>) -> Bool {
     for index in 0..<name.count where block[index] != name[index] { return false }
     return true
   }
 
+  @_optimize(size)
   private static func checksum(of block: Span<UInt8>) -> UInt32 {
     CRC32C.checksum(
       block.extracting(checksumOffset &+ 4..<size),

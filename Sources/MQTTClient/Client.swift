@@ -35,6 +35,10 @@ extension Driver where Engine == MQTTEngine, Link: ~Copyable, System: ~Copyable 
   public var inboxNumbers: InboxNumbers { engine.session.inboxNumbers }
   public var submissionNumbers: SubmissionNumbers { engine.submissionNumbers }
   public var isDrained: Bool { engine.isDrained }
+  public var hasJournal: Bool { engine.hasJournal }
+  public var journalNumbers: JournalNumbers? {
+    mutating get { engine.session.journalNumbers }
+  }
 
   /// How long the oldest message that was not sent yet waits, as of the last step; 0: none does.
   public var outboxAge: UInt32 {

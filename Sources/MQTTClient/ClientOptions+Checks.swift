@@ -14,6 +14,7 @@ extension ClientOptions {
       && (Feature.hasEngine || !request.ownTransport)
       && (Feature.hasStreams || request.streamBytes == 0)
       && (Feature.hasReferences || request.references == 0)
+      && (Feature.hasJournal || request.journal.count == 0)
       && (Feature.hasReplies || request.responses == 0)
       && (Feature.hasRedirect || !request.redirect)
       && (Feature.hasUrgent || request.urgentMessages | request.urgentBytes == 0)

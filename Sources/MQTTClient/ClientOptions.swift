@@ -31,6 +31,9 @@ public struct ClientOptions: ~Copyable, ~Escapable {
   public let submitMessages: Int
   public let submitBytes: Int
   public var session: SessionOptions
+  /// `nil`: there is no journal.
+  public let journal: JournalOptions?
+  public let journalPath: Span<UInt8>
 
   /// A duration that is switched off.
   public static var off: UInt32 { .max }
@@ -141,6 +144,9 @@ public struct ClientOptions: ~Copyable, ~Escapable {
       submitMessages < 2 ? submitMessages : 1 << (32 &- (submitMessages &- 1).leadingZeroBitCount)
     let submitted = submitBytes.multipliedReportingOverflow(by: submitSlots)
     let isTooMuch = submitted.overflow || submitted.partialValue > Self.largestBuffer
+    let journal = numbers.journal(
+      request, bytes: Int(outboxBytes) + Int(urgentBytes), messages: Int(outboxMessages) + Int(urgentMessages),
+      unreleased: Int(unreleasedMaximum))
     // Only 5.0 can say these. Limits and aliases are an offer, which an older version does without.
     let fits =
       version.hasProperties
@@ -230,7 +236,28 @@ public struct ClientOptions: ~Copyable, ~Escapable {
     session.responses = version.hasProperties ? Int(responses) : 0
     session.streamBytes = Int(streamBytes)
     session.references = Int(references)
+    if let journal {
+      session.journalBatchBytes = journal.batchBytes
+      session.journalDelay = journal.delay
+      session.journalIsStrict = journal.isStrict
+      session.journalTellsStored = journal.tellsStored
+    }
+    self.journal = journal
+    journalPath = request.journal
   }
+}
+
+/// A journal, but for the path of its file.
+public struct JournalOptions: BitwiseCopyable {
+  let batchBytes: Int
+  let delay: UInt32
+  let isStrict: Bool
+  let tellsStored: Bool
+  /// How many blocks the ring needs at least, and how many that of a new file gets.
+  public let leastBlocks: UInt32
+  public let blocks: UInt32
+  /// A thread writes it; else whatever lets the driver go on waits for the disk.
+  public let hasThread: Bool
 }
 
 /// Checks many numbers and throws once: a throwing call for each takes 30 KB of code.
@@ -255,6 +282,45 @@ private struct NumberCheck {
     if let off, requested == ClientOptions.off { return off }
     if requested < minimum || requested > maximum { areValid = false }
     return requested
+  }
+
+  /// What the options of the journal say; `nil`: there is none.
+  @inline(never)
+  @_optimize(size)
+  mutating func journal(
+    _ request: borrowing RequestedOptions, bytes: Int, messages: Int, unreleased: Int
+  ) -> JournalOptions? {
+    guard request.journal.count > 0 else {
+      if request.journalBytes | request.journalDelay | request.journalBatchBytes | request.journalFlags != 0 {
+        areValid = false
+      }
+      return nil
+    }
+    let delay = value(request.journalDelay, default: 20, maximum: 60_000)
+    let batch = value(request.journalBatchBytes, default: 16_384, minimum: 4096, maximum: 1_048_576)
+    let batchBytes = (Int(batch) &+ 4095) / 4096 &* 4096
+    let size = value(request.journalBytes, default: 0, minimum: 65_536, maximum: 1_073_741_824)
+    let identifiers = JournalLimits.unreleased(unreleased, batchBytes: batchBytes)
+    let least = UInt32(
+      truncatingIfNeeded: JournalLimits.ringBlocks(
+        bytes: bytes, messages: messages, unreleased: identifiers, batchBytes: batchBytes))
+    let blocks = size == 0 ? least : size / 4096 &- 2
+    if !request.keepSession || request.ownTransport || !Self.isPath(request.journal)
+      || request.journalFlags > 7 || identifiers > JournalLimits.largestList(batchBytes: batchBytes)
+      || blocks < least || blocks > 262_144
+    {
+      areValid = false
+    }
+    return JournalOptions(
+      batchBytes: batchBytes, delay: delay, isStrict: request.journalFlags & 1 != 0,
+      tellsStored: request.journalFlags & 4 != 0, leastBlocks: least, blocks: blocks,
+      hasThread: request.journalFlags & 2 == 0)
+  }
+
+  private static func isPath(_ text: Span<UInt8>) -> Bool {
+    guard text.count <= BlockFile.longestPath else { return false }
+    for index in text.indices where text[index] == 0 { return false }
+    return true
   }
 }
 

@@ -1,7 +1,7 @@
 public import Driver
 public import MQTTSession
 import MQTTWire
-import Platform
+public import Platform
 public import Storage
 import Transports
 
@@ -85,7 +85,10 @@ public struct MQTTEngine: ~Copyable, ProtocolEngine {
 
   public var wantsTransmit: Bool { session.wantsTransmit }
   public var wantsReceive: Bool { session.wantsReceive }
-  public var nextDeadline: Instant? { session.nextDeadline }
+  public var nextDeadline: Instant? {
+    guard hasJournal else { return session.nextDeadline }
+    return Instant.earlier(session.journalDeadline, session.nextDeadline)
+  }
   public mutating func prepareTransmit(at now: Instant) -> Bool { session.prepareTransmit(at: now) }
   public mutating func nextEvent() -> SessionEvent? { session.nextEvent() }
   public mutating func release() {
@@ -141,6 +144,28 @@ public struct MQTTEngine: ~Copyable, ProtocolEngine {
   public mutating func skipLog() {
     loggedPings = session.counters.pings
     loggedPongs = session.counters.pongs
+  }
+
+  // MARK: The journal
+
+  public var hasJournal: Bool {
+    @inline(__always) get { session.isJournaled }
+  }
+  public var isJournalWriting: Bool { session.isJournalWriting }
+  public mutating func prepareJournal(at now: Instant, wallClock: UInt32) -> Bool {
+    session.prepareJournal(at: now, wallClock: wallClock)
+  }
+
+  @_lifetime(&self)
+  public mutating func journalBlocks() -> MutableSpan<UInt8> { session.mutableJournalBlocks }
+
+  public var journalRuns: BlockRuns {
+    let runs = session.journalRuns
+    return BlockRuns(first: runs.first, second: runs.second)
+  }
+
+  public mutating func journalWritten(_ error: Int32, at now: Instant) {
+    session.journalWritten(error, at: now)
   }
 
   // MARK: The end

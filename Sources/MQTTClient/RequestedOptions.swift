@@ -102,6 +102,11 @@ public struct RequestedOptions: ~Copyable, ~Escapable {
   public var dscp: UInt32 = 0
   public var tcpKeepAlive: UInt32 = 0
   public var busyPoll: UInt32 = 0
+  public var journal: Span<UInt8>
+  public var journalBytes: UInt32 = 0
+  public var journalDelay: UInt32 = 0
+  public var journalBatchBytes: UInt32 = 0
+  public var journalFlags: UInt32 = 0
 
   @_lifetime(immortal)
   public init() {
@@ -123,5 +128,6 @@ public struct RequestedOptions: ~Copyable, ~Escapable {
     webSocketProtocol = Span()
     bindDevice = Span()
     bindAddress = Span()
+    journal = Span()
   }
 }

@@ -99,3 +99,18 @@ public struct InboxNumbers: BitwiseCopyable {
   public let receiveBytesPeak: Int
   public let controlBytesPeak: Int
 }
+
+/// Of a journal.
+public struct JournalNumbers: BitwiseCopyable {
+  /// How many messages were accepted for it, and up to which of them all are durable, or have ended.
+  public let accepted: Counter
+  public let stored: Counter
+  /// How many commits have failed, and why the last one did.
+  public let failures: UInt32
+  public let lastError: Int32
+  /// How many blocks the ring has, and how many of them recovery would need.
+  public let blocks: UInt32
+  public let used: UInt32
+  /// How many blocks there were of a commit that was being written when the process before this one ended.
+  public let torn: UInt32
+}

@@ -15,29 +15,73 @@ extension Session {
     guard isJournaled, !journal.element.space.isWriting, let since = journal.element.waitingSince else {
       return nil
     }
-    return since.advanced(by: journal.element.delay)
+    return due(since)
   }
+
+  /// When the commit is to be written whose first change was seen at an instant.
+  @_optimize(size)
+  private func due(_ since: Instant) -> Instant {
+    if let retry = journal.element.retryAt { return retry }
+    var bytes = state.outbox.stored.element.newBytes
+    if state.hasUrgent { bytes &+= state.urgent.element.stored.element.newBytes }
+    let isFull = !journal.element.isComplete || bytes >= journal.element.commit.blocks.count
+    return isFull || journal.element.isHurried ? since : since.advanced(by: journal.element.delay)
+  }
+
+  /// What there is to be written is written without a delay. Returns what `isJournalDone` wants to know when that is
+  /// durable.
+  @_optimize(size)
+  public mutating func hurryJournal() -> UInt32 {
+    guard isJournaled else { return 0 }
+    journal.element.isHurried = true
+    // A commit that is being written does not have what is new.
+    return journal.element.wholeCommits &+ (journal.element.space.isWriting ? 2 : 1)
+  }
+
+  /// Whether everything is durable that was to be written when `hurryJournal` returned that.
+  @_optimize(size)
+  public func isJournalDone(_ commits: UInt32) -> Bool {
+    isJournalCurrent || Int32(truncatingIfNeeded: journal.element.wholeCommits &- commits) >= 0
+  }
+
+  var hasJournalNews: Bool { isJournaled && !journal.element.news.isEmpty }
+
+  @_optimize(size)
+  mutating func takeJournalEvent() -> SessionEvent? {
+    let durable = journalPosition().durable
+    return journal.change { $0.news.take(durable: durable) }.map { .journal($0) }
+  }
+
+  /// A commit is on its way to the disk.
+  public var isJournalWriting: Bool { isJournaled && journal.element.space.isWriting }
 
   /// Whether everything that the journal is to have is durable.
   public var isJournalCurrent: Bool { isJournaled && !journal.element.space.isWriting && !hasNews }
 
   /// Looks for what the journal is to be told. Returns true if a commit is in `journalBlocks`, to be written where
   /// `journalRuns` says; `journalWritten` follows.
-  public mutating func prepareJournal(at now: Instant) -> Bool {
+  /// `wallClock`: seconds since 1970, as far as the system knows.
+  @inline(never)
+  @_optimize(size)
+  public mutating func prepareJournal(at now: Instant, wallClock: UInt32) -> Bool {
     guard isJournaled, journal.element.isOpen, !journal.element.space.isWriting else { return false }
-    state.outbox.considerNewMessages()
-    if state.hasUrgent { state.urgent.element.considerNewMessages() }
+    considerNewMessages()
     if connection.isUp { bindNext() }
     guard hasNews else {
       journal.element.waitingSince = nil
+      journal.element.isHurried = false
       journal.element.holdsAll = false
       return false
     }
     let since = journal.element.waitingSince ?? now
     journal.element.waitingSince = since
-    guard since.advanced(by: journal.element.delay).isReached(at: now) else { return false }
+    guard due(since).isReached(at: now) else { return false }
+    guard fillCommit(wallClock) else {
+      pause(at: now)
+      return false
+    }
     journal.element.waitingSince = nil
-    return fillCommit()
+    return true
   }
 
   /// The blocks of the commit.
@@ -46,24 +90,92 @@ extension Session {
     borrowing get { journal.bytes { journal, use in use(journal.commit.sealed) } }
   }
 
-  /// Computes the checksums of the blocks, which takes some 11 µs for each: what writes them can do that.
-  public mutating func finishJournal() { journal.change { $0.commit.finish() } }
+  /// The same, for `finish`.
+  public var mutableJournalBlocks: MutableSpan<UInt8> {
+    @_lifetime(&self)
+    mutating get {
+      journal.mutableBytes { journal, use in
+        let count = journal.commit.blockCount &* Block.size
+        var blocks = journal.commit.blocks.mutableBytes(in: 0..<count)
+        use(&blocks)
+      }
+    }
+  }
 
   /// The numbers of the blocks of the file where they go: two runs, of which the second may have none.
   public var journalRuns: (first: (block: UInt32, count: UInt32), second: (block: UInt32, count: UInt32)) {
     journal.element.space.runs
   }
 
-  /// Handles that the commit is durable, or that it failed.
-  public mutating func journalWritten(_ isDurable: Bool) {
+  /// Handles that the commit is durable, or that it failed: with the system's number, which is not 0 then.
+  @inline(never)
+  @_optimize(size)
+  public mutating func journalWritten(_ error: Int32, at now: Instant) {
     guard isJournaled, journal.element.space.isWriting else { return }
+    let isDurable = error == 0
     journal.element.space.written(isDurable)
     told(isDurable)
-    if isDurable, journal.element.isComplete { journal.element.isHealing = false }
-    if !isDurable { journal.element.isHealing = true }
+    guard isDurable else {
+      journal.element.isHealing = true
+      journal.element.failedCommits &+= 1
+      journal.element.lastError = error
+      journal.element.news.failed(error)
+      if journal.element.isStrict { refuse(true) }
+      return pause(at: now)
+    }
+    journal.element.failures = 0
+    journal.element.retryAt = nil
+    if journal.element.isComplete { journal.element.wholeCommits &+= 1 }
+    if journal.element.tellsStored { journal.element.news.isStored = true }
+    if journal.element.isComplete, journal.element.isHealing {
+      journal.element.isHealing = false
+      journal.element.news.healed()
+      if journal.element.isStrict { refuse(false) }
+    }
+    // What a failed commit had comes behind newer messages.
+    if !journal.element.isHealing, journal.element.durablePosition < journal.element.tellingPosition {
+      journal.element.durablePosition = journal.element.tellingPosition
+    }
+  }
+
+  /// Up to which message all are durable, or have ended.
+  public var durablePosition: Counter {
+    isJournalCurrent ? acceptedPosition : journal.element.durablePosition
+  }
+
+  public var journalNumbers: JournalNumbers? {
+    mutating get {
+      guard isJournaled else { return nil }
+      let position = journalPosition()
+      let space = journal.element.space
+      return JournalNumbers(
+        accepted: position.accepted, stored: position.durable, failures: journal.element.failedCommits,
+        lastError: journal.element.lastError, blocks: space.blocks, used: space.used(from: space.head),
+        torn: journal.element.torn)
+    }
+  }
+
+  /// How many commits have failed, and why the last one did.
+  public var journalFailures: (count: UInt32, lastError: Int32) {
+    isJournaled ? (journal.element.failedCommits, journal.element.lastError) : (0, 0)
+  }
+
+  /// After a commit that failed, the next one is not tried for a while.
+  public var isJournalPaused: Bool { isJournaled && journal.element.retryAt != nil }
+
+  /// How many messages were accepted for the journal since the program began, and up to which of them all are durable,
+  /// or have ended.
+  @_optimize(size)
+  public mutating func journalPosition() -> (accepted: Counter, durable: Counter) {
+    guard isJournaled else { return (Counter(), Counter()) }
+    considerNewMessages()
+    let accepted = acceptedPosition
+    return (accepted, durablePosition)
   }
 
   /// Handles that the journal has what the commit was filled with, or has not.
+  @inline(never)
+  @_optimize(size)
   private mutating func told(_ isDurable: Bool) {
     state.outbox.written(isDurable)
     if state.hasUrgent { state.urgent.element.written(isDurable) }
@@ -82,6 +194,8 @@ extension Session {
 
   /// Handles that the server has a new session. Until the journal knows, nothing leaves that would let the
   /// server use an identifier which the journal has from the old one.
+  @inline(never)
+  @_optimize(size)
   mutating func forgetSession() {
     state.outbox.considerNewMessages()
     state.outbox.forgetIdentifiers()
@@ -104,6 +218,7 @@ extension Session {
   var hasReleasable: Bool { isJournaled && journal.element.releasable > 0 }
 
   /// Sends the PUBCOMPs of identifiers that the journal no longer has.
+  @_optimize(size)
   mutating func sendReleasable() {
     while journal.element.releasable > 0, control.hasRoom {
       let next = journal.element.withheld[at: 0]
@@ -123,6 +238,32 @@ extension Session {
     state.inbox.awaitingPubrel.changes != journal.element.inboundVersion
   }
 
+  @_optimize(size)
+  private mutating func considerNewMessages() {
+    state.outbox.considerNewMessages()
+    if state.hasUrgent { state.urgent.element.considerNewMessages() }
+  }
+
+  var acceptedPosition: Counter {
+    var position = state.outbox.stored.element.lastSerial
+    if state.hasUrgent { position.add(state.urgent.element.stored.element.lastSerial) }
+    return position
+  }
+
+  @_optimize(size)
+  private mutating func refuse(_ isRefusing: Bool) {
+    state.outbox.stored.element.isRefusing = isRefusing
+    if state.hasUrgent { state.urgent.element.stored.element.isRefusing = isRefusing }
+  }
+
+  /// No commit is tried for a while: one has failed, or there is no room.
+  @_optimize(size)
+  private mutating func pause(at now: Instant) {
+    journal.element.retryAt = now.advanced(by: SessionJournal.pause(after: journal.element.failures))
+    journal.element.failures &+= 1
+  }
+
+  @_optimize(size)
   private mutating func bindNext() {
     let count = connection.quota.limit
     state.outbox.bindNext(count)
@@ -137,9 +278,12 @@ extension Session {
       state.outbox.oldestPlace, state.hasUrgent ? state.urgent.element.oldestPlace : nil)
   }
 
-  /// Has what is in the oldest commit written again.
-  private mutating func rewriteOldest() -> Bool {
+  /// Adds what is in the oldest commit once more. Returns whether that worked.
+  @inline(never)
+  @_optimize(size)
+  private mutating func tellOldest() -> Bool {
     let space = journal.element.space
+    let second = state.expiry.seconds
     let (one, other) = (
       state.outbox.oldestPlace.map { space.age(of: $0) } ?? 0,
       state.hasUrgent ? state.urgent.element.oldestPlace.map { space.age(of: $0) } ?? 0 : 0
@@ -147,24 +291,42 @@ extension Session {
     if let place = journal.element.inboundPlace, space.age(of: place) >= max(one, other) {
       return tellInbound(space.next.place)
     }
-    return one >= other ? state.outbox.rewriteOldest() : state.urgent.element.rewriteOldest()
+    let place = space.next.place
+    return journal.change {
+      one >= other
+        ? state.outbox.tellOldest(&$0.commit, place: place, second: second, isUrgent: false)
+        : state.urgent.element.tellOldest(&$0.commit, place: place, second: second, isUrgent: true)
+    }
   }
 
   /// Puts as much of the news into a commit as fits. Returns false if that is nothing, or if the ring has no
   /// room.
-  private mutating func fillCommit() -> Bool {
-    journal.change { $0.commit.removeAll(limit: $0.space.free) }
+  @inline(never)
+  @_optimize(size)
+  private mutating func fillCommit(_ wallClock: UInt32) -> Bool {
+    journal.change {
+      $0.space.makeRoom(for: UInt32(truncatingIfNeeded: $0.commit.blocks.count / Block.size))
+      $0.commit.removeAll(limit: $0.space.free)
+    }
     let place = journal.element.space.next.place
     // What was covered by an earlier commit has to be in this one, too, so this comes first.
-    var fits = !hasInboundNews || tellInbound(place)
-    fits = fits && tellMessages(place)
-    // Behind the messages the oldest ones are written again, as long as they keep too much of the ring.
-    while fits, needsCleaning, rewriteOldest() { fits = tellMessages(place) }
+    let fitsInbound = !hasInboundNews || tellInbound(place)
+    // Then the oldest messages are written again, as long as they keep too much of the ring: news would fill it up.
+    while fitsInbound, needsCleaning, tellOldest() {}
+    let fits = fitsInbound && tellMessages(place)
     guard journal.element.commit.count > 0 else {
       told(false)
       return false
     }
+    journal.change { $0.tellTime(wallClock) }
     journal.element.isComplete = fits
+    if fits {
+      journal.element.tellingPosition = acceptedPosition
+      state.outbox.stored.element.newBytes = 0
+      if state.hasUrgent { state.urgent.element.stored.element.newBytes = 0 }
+    } else if !state.hasUrgent {
+      journal.element.tellingPosition = state.outbox.stored.element.toldSerial
+    }
     journal.element.covered = journal.element.withheld.count &- journal.element.releasable
     // What a failed commit had may be nowhere else than before it.
     let isPinned = journal.element.isHealing && !fits
@@ -175,10 +337,13 @@ extension Session {
     return true
   }
 
+  @_optimize(size)
   private mutating func tellInbound(_ place: UInt32) -> Bool {
     journal.change { $0.tellInbound(state.inbox.awaitingPubrel, place: place) }
   }
 
+  @inline(never)
+  @_optimize(size)
   private mutating func tellMessages(_ place: UInt32) -> Bool {
     let second = state.expiry.seconds
     let isAll = journal.change {

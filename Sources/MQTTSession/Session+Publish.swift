@@ -52,6 +52,12 @@ extension Session {
       guard options.kind == .whole, options.responseTag == nil else { throw .option }
       guard state.hasUrgent else { throw .notSupported }
     }
+    // Without a record of the message, its Packet Identifier could mean another one after a crash.
+    if isJournaled, message.qos == .exactlyOnce {
+      guard !options.isOutside, options.responseTag == nil, message.topic.count > 0 else {
+        throw .notSupported
+      }
+    }
     // The message must be one that can be replaced itself, or the order would suffer.
     if options.overflow == .latest {
       guard options.kind == .whole, options.responseTag == nil else { throw .option }

@@ -25,11 +25,19 @@ public enum RecoveryError: Error, BitwiseCopyable {
 /// The log is read twice: first what became of each message, then the messages that are left, in their order.
 extension Session {
   /// Begins with the file that has this superblock.
+  @_optimize(size)
   public mutating func beginRecovery(_ superblock: Superblock) {
     let blocks = UInt32(truncatingIfNeeded: journal.element.commit.blocks.count / Block.size)
     journal.element.recovery = SessionJournal.Recovery(LogReader(superblock, capacity: blocks))
     state.outbox.stored.element.beginRecovery()
     if state.hasUrgent { state.urgent.element.stored.element.beginRecovery() }
+  }
+
+  /// Begins with a new file, which has this superblock and zeros: there is nothing to be taken up.
+  @_optimize(size)
+  public mutating func beginJournal(_ superblock: Superblock) {
+    journal.element.space = LogSpace(superblock)
+    journal.element.isOpen = true
   }
 
   /// Where blocks are to be read to.
@@ -45,8 +53,10 @@ extension Session {
 
   public mutating func recoveryRead() { journal.change { $0.wasRead() } }
 
-  /// Goes on as far as it gets without reading.
-  public mutating func recover(at now: Instant) -> RecoveryStep {
+  /// Goes on as far as it gets without reading. `wallClock`: seconds since 1970, as far as the system knows.
+  @inline(never)
+  @_optimize(size)
+  public mutating func recover(at now: Instant, wallClock: UInt32) -> RecoveryStep {
     advance(to: now)
     while true {
       guard let step = journal.change({ $0.readOn() }) else { return .failed(.corrupt) }
@@ -54,7 +64,7 @@ extension Session {
       case .read(let block, let count, let offset): return .read(block: block, count: count, offset: offset)
       case .failed(let mistake): return .failed(mistake == .buffer ? .size : .corrupt)
       case .records(let records):
-        let error = journal.element.isRestoring ? restore(records) : apply(records)
+        let error = journal.element.isRestoring ? restore(records, wallClock) : apply(records)
         if let error { return .failed(error) }
       case .end: if let error = order() { return .failed(error) }
       }
@@ -64,6 +74,8 @@ extension Session {
 
   // MARK: The first time: what became of each
 
+  @inline(never)
+  @_optimize(size)
   private mutating func apply(_ records: ByteRange) -> RecoveryError? {
     var reader = RecordReader(records)
     let place = journal.element.place
@@ -74,6 +86,7 @@ extension Session {
         if record.kind >= JournalRecord.firstOptional { continue }
         return .corrupt
       }
+      if kind == .time { continue }
       if kind == .inbound {
         guard applyInbound(record, place) else { return .size }
         continue
@@ -89,6 +102,8 @@ extension Session {
   }
 
   /// Returns false if there are more identifiers than this client has room for.
+  @inline(never)
+  @_optimize(size)
   private mutating func applyInbound(_ record: Record, _ place: UInt32) -> Bool {
     state.inbox.awaitingPubrel.removeAll()
     var offset = record.body.offset
@@ -102,6 +117,8 @@ extension Session {
     return true
   }
 
+  @inline(never)
+  @_optimize(size)
   private mutating func order() -> RecoveryError? {
     guard !journal.element.isRestoring else { return nil }
     guard let count = state.outbox.orderFound() else { return .size }
@@ -117,6 +134,8 @@ extension Session {
   // MARK: The second time: the messages themselves
 
   /// Looks for the commit of the next message. Returns a step if that was the last one.
+  @inline(never)
+  @_optimize(size)
   private mutating func seekNext() -> RecoveryStep? {
     guard let recovery = journal.element.recovery else { return nil }
     if recovery.next == recovery.count &+ recovery.urgentCount {
@@ -131,8 +150,11 @@ extension Session {
     return nil
   }
 
-  private mutating func restore(_ records: ByteRange) -> RecoveryError? {
-    let second = state.expiry.seconds
+  @inline(never)
+  @_optimize(size)
+  private mutating func restore(_ records: ByteRange, _ wallClock: UInt32) -> RecoveryError? {
+    let clock = SessionJournal.RecoveryClock(
+      second: state.expiry.seconds, passed: journal.element.passed(records, wallClock))
     var reader = RecordReader(records)
     // Several messages of this commit may follow each other; one that comes before them has it read again.
     var isFirst = true
@@ -141,8 +163,8 @@ extension Session {
       let isUrgent = recovery.isUrgent
       let result = journal.change {
         isUrgent
-          ? $0.restore(&state.urgent.element, at: index, isUrgent: true, &reader, second: second)
-          : $0.restore(&state.outbox, at: index, isUrgent: false, &reader, second: second)
+          ? $0.restore(&state.urgent.element, at: index, isUrgent: true, &reader, clock)
+          : $0.restore(&state.outbox, at: index, isUrgent: false, &reader, clock)
       }
       switch result {
       case .restored: journal.change { $0.advance() }
@@ -154,11 +176,16 @@ extension Session {
     return nil
   }
 
+  @inline(never)
+  @_optimize(size)
   private mutating func finishRecovery(_ recovery: SessionJournal.Recovery) {
     let space = recovery.reader.space
     journal.element.space = space
+    journal.element.torn = recovery.reader.torn
     journal.element.recovery = nil
     journal.element.isOpen = true
+    journal.element.durablePosition = acceptedPosition
+    journal.element.news.recovered = recovery.count &+ recovery.urgentCount
     journal.element.inboundVersion = state.inbox.awaitingPubrel.changes
     journal.element.durableInboundVersion = journal.element.inboundVersion
     state.outbox.endRecovery(recovery.count, space)

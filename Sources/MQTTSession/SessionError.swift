@@ -15,4 +15,5 @@ public enum SessionError: UInt8, Error, BitwiseCopyable {
   case qosNotSupported  // above the server's Maximum QoS [MQTT-3.2.2-11]
   case retainNotSupported  // Retain Available is 0 [MQTT-3.2.2-14]
   case notSupported  // by the server, or by the options of this client
+  case journal  // it does not work, and no message is to be accepted without it
 }

@@ -69,6 +69,10 @@ public struct SessionOptions: ~Copyable, ~Escapable {
   public var journalBatchBytes = 0
   /// How many milliseconds a message may wait for others before it is written.
   public var journalDelay: UInt32 = 20
+  /// While the journal fails, no message of QoS 1 or 2 is accepted.
+  public var journalIsStrict = false
+  /// There is an event for each commit.
+  public var journalTellsStored = false
 
   @_lifetime(copy connect)
   public init(connect: consuming Connect) { self.connect = connect }
@@ -81,6 +85,7 @@ public struct SessionOptions: ~Copyable, ~Escapable {
 
   fileprivate var unreleasedCapacity: Int {
     if unreleasedMaximum > 0 { return unreleasedMaximum }
+    if journalBatchBytes > 0 { return JournalLimits.unreleased(0, batchBytes: journalBatchBytes) }
     return connect.cleanStart && !beginsNewSession ? receiveMaximum : 65_535
   }
 

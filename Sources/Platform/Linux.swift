@@ -11,6 +11,9 @@ public struct Linux: ~Copyable, Platform {
   /// -1 until `wakeUp` is called first.
   private var event: Int32 = -1
 
+  /// That of the journal, if there is one.
+  private var writer: BlockWriter? = nil
+
   /// What the program wants of its sockets; `nil`: nothing.
   private let options: SocketOptions.Stored
 
@@ -25,6 +28,15 @@ public struct Linux: ~Copyable, Platform {
     self.options = options
     descriptor = platform_poller_open()
     guard descriptor >= 0 else { throw PlatformError(code: -descriptor) }
+  }
+
+  /// The caller guarantees that nothing else uses `memory`, and that `finish` changes nothing but the blocks. Without a
+  /// thread, `write` waits for the disk.
+  @unsafe public mutating func attach(
+    _ file: consuming BlockFile, in memory: UnsafeMutablePointer<BlockWriterMemory>, hasThread: Bool,
+    finish: BlockFinisher
+  ) throws(PlatformError) {
+    unsafe writer = try BlockWriter(file, in: memory, poller: hasThread ? descriptor : nil, finish: finish)
   }
 
   deinit {
@@ -185,6 +197,15 @@ public struct Linux: ~Copyable, Platform {
     platform_close(descriptor(of: socket))
     sockets[Int(socket.rawValue)] = -1
   }
+
+  // MARK: The file of a journal
+
+  public mutating func write(_ blocks: inout MutableSpan<UInt8>, to runs: BlockRuns) {
+    // The driver leaves them alone until `written` has answered.
+    unsafe writer?.write(&blocks, to: runs)
+  }
+
+  public mutating func written() -> Int32? { writer?.result() }
 
   // MARK: Helpers
 

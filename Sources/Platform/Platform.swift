@@ -78,6 +78,15 @@ public protocol Platform: ~Copyable {
 
   /// Ends the connection, or the attempt, at once. Harmless if it has ended.
   mutating func close(_ socket: Channel)
+
+  // MARK: The file of a journal
+
+  /// Begins to write blocks and to make them durable. The channel `store` turns readable when that has ended. Until
+  /// `written` says so, `blocks` stay where they are, and as they are.
+  mutating func write(_ blocks: inout MutableSpan<UInt8>, to runs: BlockRuns)
+
+  /// What has become of it: 0, or the system's number; `nil`: it has not ended, or that was told already.
+  mutating func written() -> Int32?
 }
 
 extension Platform where Self: ~Copyable {
@@ -93,16 +102,20 @@ extension Platform where Self: ~Copyable {
   public mutating func connect(_ socket: Channel, toPath path: Span<UInt8>) throws(PlatformError) {
     throw PlatformError(code: SystemError.notSupported)
   }
+
+  public mutating func write(_ blocks: inout MutableSpan<UInt8>, to runs: BlockRuns) {}
+  public mutating func written() -> Int32? { nil }
 }
 
-/// What a platform waits for: sockets, of which several race to be the first, the answer of the resolver, and
-/// other threads.
+/// What a platform waits for: sockets, of which several race to be the first, the answer of the resolver, other
+/// threads, and a file.
 public enum Channel: UInt8, BitwiseCopyable {
   case socket0, socket1, socket2, socket3
   case resolver
   case wakeUp
+  case store
 
-  public static var count: Int { 6 }
+  public static var count: Int { 7 }
   public static var sockets: Int { 4 }
 
   public static func socket(_ index: Int) -> Channel {

@@ -43,4 +43,8 @@ public struct Counter: BitwiseCopyable, Equatable {
   }
 
   public mutating func increment() { add(1) }
+
+  public static func < (one: Counter, other: Counter) -> Bool {
+    one.high == other.high ? one.low < other.low : one.high < other.high
+  }
 }

@@ -16,12 +16,11 @@ public enum Feature {
   #else
     @inline(__always) public static var hasFallback: Bool { true }
   #endif
-  /// A journal: what was accepted survives a power cut. It is under construction: only the build of the unit
-  /// tests and of the simulator has it.
-  #if JOURNAL
-    @inline(__always) public static var hasJournal: Bool { true }
-  #else
+  /// A journal: what was accepted survives a power cut.
+  #if WITHOUT_JOURNAL
     @inline(__always) public static var hasJournal: Bool { false }
+  #else
+    @inline(__always) public static var hasJournal: Bool { true }
   #endif
   /// Topic Aliases, in both directions (§3.3.2.3.4).
   #if WITHOUT_TOPIC_ALIASES

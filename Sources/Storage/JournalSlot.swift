@@ -1,5 +1,5 @@
 /// What only a client with a journal has. A build without journals has no slot for it either: `Feature.hasJournal`.
-#if JOURNAL
+#if !WITHOUT_JOURNAL
   public typealias JournalSlot<Element: ~Copyable> = OptionalSlot<Element>
 #else
   public typealias JournalSlot<Element: ~Copyable> = AbsentSlot<Element>

@@ -15,3 +15,27 @@ extension Span where Element == UInt8 {
     }
   }
 }
+
+/// Integers as they lie in the memory of a little-endian processor, at any offset.
+extension Span where Element == UInt8 {
+  @inline(__always)
+  public func load<Integer: FixedWidthInteger & BitwiseCopyable>(
+    at offset: Int, as type: Integer.Type
+  ) -> Integer {
+    precondition(offset >= 0 && count &- offset >= MemoryLayout<Integer>.size)
+    return unsafe withUnsafeBytes { bytes in
+      unsafe bytes.baseAddress.unsafelyUnwrapped.loadUnaligned(fromByteOffset: offset, as: Integer.self)
+    }
+  }
+}
+
+extension MutableSpan where Element == UInt8 {
+  @_lifetime(self: copy self)
+  @inline(__always)
+  public mutating func store<Integer: FixedWidthInteger & BitwiseCopyable>(_ value: Integer, at offset: Int) {
+    precondition(offset >= 0 && count &- offset >= MemoryLayout<Integer>.size)
+    unsafe withUnsafeMutableBytes { bytes in
+      unsafe bytes.baseAddress.unsafelyUnwrapped.storeBytes(of: value, toByteOffset: offset, as: Integer.self)
+    }
+  }
+}

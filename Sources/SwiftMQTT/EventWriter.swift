@@ -200,6 +200,21 @@ private func describe(
     unsafe result.topic = pointer(client.subscribedFilters.extracting(filter.range))
   case .room:
     unsafe result.type = Int32(SMQ_EVENT_ROOM)
+  case .journal(let event):
+    unsafe result.type = Int32(SMQ_EVENT_JOURNAL)
+    switch event {
+    case .recovered(let messages):
+      unsafe result.completed = UInt32(SMQ_JOURNAL_RECOVERED)
+      unsafe result.cookie = Counter(UInt32(truncatingIfNeeded: messages)).uint64
+    case .failed(let error):
+      unsafe result.completed = UInt32(SMQ_JOURNAL_FAILED)
+      unsafe result.status = Status.journal.rawValue
+      unsafe result.os_error = error
+    case .healed: unsafe result.completed = UInt32(SMQ_JOURNAL_HEALED)
+    case .stored(let position):
+      unsafe result.completed = UInt32(SMQ_JOURNAL_STORED)
+      unsafe result.cookie = position.uint64
+    }
   }
 }
 

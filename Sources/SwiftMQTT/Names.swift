@@ -29,6 +29,7 @@ func statusName(_ status: Int32) -> UnsafePointer<CChar>? {
   case -299 ... -201: unsafe roomNames.name(-200 - status)
   case -399 ... -301: unsafe serverNames.name(-300 - status)
   case -499 ... -401: unsafe networkNames.name(-400 - status)
+  case -599 ... -501: unsafe journalNames.name(-500 - status)
   default: nil
   }
 }
@@ -42,6 +43,7 @@ func statusText(_ status: Int32) -> UnsafePointer<CChar>? {
   case -299 ... -201: unsafe roomTexts.name(-200 - status)
   case -399 ... -301: unsafe serverTexts.name(-300 - status)
   case -499 ... -401: unsafe networkTexts.name(-400 - status)
+  case -599 ... -501: unsafe journalTexts.name(-500 - status)
   default: nil
   }
 }
@@ -109,6 +111,18 @@ private var networkNames: NameList {
       SMQ_ERR_TLS\0\
       SMQ_ERR_PROXY\0\
       SMQ_ERR_WEBSOCKET
+      """)
+}
+
+private var journalNames: NameList {
+  NameList(
+    first: 1, count: 5,
+    text: """
+      SMQ_ERR_JOURNAL\0\
+      SMQ_ERR_JOURNAL_LOCKED\0\
+      SMQ_ERR_JOURNAL_CORRUPT\0\
+      SMQ_ERR_JOURNAL_OTHER\0\
+      SMQ_ERR_JOURNAL_SIZE
       """)
 }
 
@@ -180,6 +194,18 @@ private var networkTexts: NameList {
       the TLS connection failed\0\
       the proxy refused, or is not a proxy\0\
       the WebSocket could not be opened, or the server broke a rule of it
+      """)
+}
+
+private var journalTexts: NameList {
+  NameList(
+    first: 1, count: 5,
+    text: """
+      the journal cannot be read or written\0\
+      another process, or another client, has the journal open\0\
+      the journal is damaged, or the file is no journal\0\
+      the journal is that of another client id, or of a newer library\0\
+      the journal is too small for these options, or has more than they have room for
       """)
 }
 

@@ -112,6 +112,11 @@ private func makeClient(
   unsafe request.dscp = options.pointee.dscp
   unsafe request.tcpKeepAlive = options.pointee.tcp_keep_alive_s
   unsafe request.busyPoll = options.pointee.busy_poll_us
+  request.journal = try unsafe span(options.pointee.journal)
+  unsafe request.journalBytes = options.pointee.journal_bytes
+  unsafe request.journalDelay = options.pointee.journal_delay_ms
+  unsafe request.journalBatchBytes = options.pointee.journal_batch_bytes
+  unsafe request.journalFlags = options.pointee.journal_flags
   request.tlsName = try unsafe span(options.pointee.tls_name)
   request.alpn = try unsafe span(options.pointee.alpn)
   request.webSocketPath = try unsafe span(options.pointee.websocket_path)
@@ -177,6 +182,7 @@ private func makeClient(
   let socketSlice = plan.reserve(checked.sockets.isDefault ? 0 : 1, of: SocketOptions.self)
   let clientSlice = plan.reserve(1, of: Client.self)
   let table = plan.reserve(checked.handlers > 0 ? 1 : 0, of: HandlerTable.self)
+  let writerSlice = plan.reserve(checked.journal == nil ? 0 : 1, of: BlockWriterMemory.self)
   let clientPlan = ClientPlan(checked, in: &plan)
   let tablePlan =
     checked.handlers > 0
@@ -195,14 +201,36 @@ private func makeClient(
     // The client is made where it stays.
     let client = unsafe block.start(of: clientSlice)
     unsafe client.initialize(to: Client(checked, plan: clientPlan, block: block, on: system))
+    if Feature.hasJournal, let journal = checked.journal {
+      let writer = unsafe block.start(of: writerSlice)
+      let error = unsafe openJournal(checked.journalPath, journal, in: writer, of: client)
+      if let error { throw PlatformError(code: error.rawValue) }
+    }
     let submitter = unsafe Submitter(
       checked, queue: client.pointee.engine.submissions.queue, wakeUp: wakeUp)
     let handlers = unsafe makeHandlers(tablePlan, at: table, in: block)
     unsafe slot.initialize(to: ClientHandle(submitter: submitter, client: client, handlers: handlers))
   } catch {
-    throw .noDescriptor
+    // No number of the system is negative, and those of the journal are.
+    throw Status(rawValue: error.code) ?? .noDescriptor
   }
   return plan.byteCount
+}
+
+/// Out of line, so that its stack is not in the way of the client's. If there is an error, there is no client any more.
+@inline(never)
+private func openJournal(
+  _ path: Span<UInt8>, _ options: JournalOptions, in memory: UnsafeMutablePointer<BlockWriterMemory>,
+  of client: UnsafeMutablePointer<Client>
+) -> Status? {
+  do throws(JournalError) {
+    unsafe try client.pointee.openJournal(path, options, in: memory)
+    return nil
+  } catch {
+    unsafe client.deinitialize(count: 1)
+    if case .system(let code) = error { SystemError.set(code) }
+    return Status(error)
+  }
 }
 
 /// Out of line, so that its stack is not in the way of the client's.

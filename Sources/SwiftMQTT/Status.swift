@@ -50,6 +50,11 @@ enum Status: Int32, Error {
   case tls = -407
   case proxy = -408
   case webSocket = -409
+  case journal = -501
+  case journalLocked = -502
+  case journalCorrupt = -503
+  case journalOther = -504
+  case journalSize = -505
 
   /// `urlOffset` is set where the error has one.
   init(_ error: OptionsError, _ urlOffset: inout Int?) {
@@ -87,6 +92,18 @@ enum Status: Int32, Error {
       case .offline: .offline
       case .qosNotSupported: .qos
       case .retainNotSupported, .notSupported: .notSupported
+      case .journal: .journal
+      }
+  }
+
+  init(_ error: JournalError) {
+    self =
+      switch error {
+      case .system: .journal
+      case .locked: .journalLocked
+      case .corrupt: .journalCorrupt
+      case .other: .journalOther
+      case .size: .journalSize
       }
   }
 

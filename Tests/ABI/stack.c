@@ -966,6 +966,31 @@ static void try_helpers(void) {
     EXPECT(19, smq_expand_template, (&template, room, sizeof(room)));
 }
 
+static void try_journal(void) {
+    char directory[] = "/tmp/smq-stack-XXXXXX", path[64];
+    smq_options options = SMQ_OPTIONS_INIT;
+    smq_journal_info info = SMQ_JOURNAL_INFO_INIT;
+    if (!mkdtemp(directory)) exit(EXIT_FAILURE);
+    snprintf(path, sizeof(path), "%s/journal", directory);
+    options.url = text("mqtt://127.0.0.1:1");
+    options.client_id = text("a");
+    options.flags = SMQ_OPTION_KEEP_SESSION;
+    options.outbox_bytes = 8192;
+    options.outbox_messages = 16;
+    options.journal = text(path);
+    for (int turn = 0; turn < 2; turn++) {
+        use = turn ? "a journal with messages" : "a new journal";
+        EXPECT(SMQ_OK, smq_client_init, (memory, sizeof(memory), &options, &client));
+        smq_message message = told(1 + turn, "gateway/01/state");
+        EXPECT(SMQ_OK, smq_publish, (client, &message));
+        EXPECT(1, smq_sync, (client, 5000));
+        EXPECT(SMQ_OK, smq_journal_state, (client, &info));
+        EXPECT(SMQ_OK, smq_client_close, (client));
+    }
+    unlink(path);
+    rmdir(directory);
+}
+
 int main(int argument_count, char **arguments) {
     (void)arguments;
     static uint8_t publish[128], reasons[64];
@@ -984,6 +1009,7 @@ int main(int argument_count, char **arguments) {
     try_helpers();
     try_engine();
     try_network(argument_count - 1);
+    try_journal();
     for (size_t i = 0; deepest[i].function; i++)
         printf("%s\t%zu\t%s\n", deepest[i].function, deepest[i].bytes, deepest[i].use);
     return EXIT_SUCCESS;

@@ -35,6 +35,10 @@ def options(**values: object) -> Options:
     return Options(**{"url": URL, **values})
 
 
+def journal(flags: int = 0, **values: object) -> Options:
+    return options(**{"client_id": "a", "journal": "journal", **values}, flags=flags | smq.OPTION_KEEP_SESSION)
+
+
 def will(**values: object) -> Message:
     return Message(**{"topic": "w", **values})
 
@@ -149,6 +153,26 @@ WRONG_OPTIONS: dict[str, tuple[Callable[[], Options], int]] = {
         lambda: options(busy_poll_us=1, flags=smq.OPTION_OWN_TRANSPORT),
         smq.ERR_OPTION,
     ),
+    "journal_bytes without journal": (lambda: options(journal_bytes=65_536), smq.ERR_OPTION),
+    "journal_delay_ms without journal": (lambda: options(journal_delay_ms=1), smq.ERR_OPTION),
+    "journal_batch_bytes without journal": (lambda: options(journal_batch_bytes=4096), smq.ERR_OPTION),
+    "journal_flags without journal": (lambda: options(journal_flags=1), smq.ERR_OPTION),
+    "journal without a session": (lambda: options(journal="j", client_id="a"), smq.ERR_OPTION),
+    "journal, own transport": (lambda: journal(flags=smq.OPTION_OWN_TRANSPORT), smq.ERR_OPTION),
+    "journal of 1001 bytes": (lambda: journal(journal="j" * 1001), smq.ERR_OPTION),
+    "journal with a zero": (lambda: journal(journal="j\0k"), smq.ERR_OPTION),
+    "journal, too small": (lambda: journal(journal_bytes=65_535), smq.ERR_OPTION),
+    "journal, smaller than the outbox needs": (lambda: journal(journal_bytes=131_072), smq.ERR_OPTION),
+    "journal, too large": (lambda: journal(journal_bytes=1_073_741_825), smq.ERR_OPTION),
+    "journal, an outbox too large": (lambda: journal(outbox_bytes=268_435_456 * 2), smq.ERR_OPTION),
+    "journal, 60001 ms": (lambda: journal(journal_delay_ms=60_001), smq.ERR_OPTION),
+    "journal, small batch": (lambda: journal(journal_batch_bytes=4095), smq.ERR_OPTION),
+    "journal, large batch": (lambda: journal(journal_batch_bytes=1_048_577), smq.ERR_OPTION),
+    "journal, unknown flag": (lambda: journal(journal_flags=8), smq.ERR_OPTION),
+    "journal, too many unreleased": (
+        lambda: journal(unreleased_maximum=2021, journal_batch_bytes=4096),
+        smq.ERR_OPTION,
+    ),
     "65536 references": (lambda: options(references=65_536), smq.ERR_OPTION),
     "stream of 63 bytes": (lambda: options(stream_bytes=63), smq.ERR_OPTION),
     "stream of too many bytes": (lambda: options(stream_bytes=1_048_577), smq.ERR_OPTION),
@@ -211,6 +235,8 @@ def test_wrong_options(name):
         dict(receive_maximum=65535, requests=256, request_bytes=268_435_456),
         dict(control_bytes=1_048_576, stream_bytes=1_048_576, references=65_535, busy_poll_us=1_000_000),
         dict(handlers=65535, handler_bytes=1 << 20),
+        dict(flags=1, client_id="a", journal="j" * 1000, journal_delay_ms=60_000, journal_batch_bytes=1_048_576, journal_flags=7),
+        dict(flags=1, client_id="a", journal="j", journal_bytes=1_073_741_824, journal_batch_bytes=4096, unreleased_maximum=2020),
         dict(maximum_packet_bytes=4096, protocol=smq.PROTOCOL_5_0),
         dict(maximum_packet_bytes=268_435_460, protocol=smq.PROTOCOL_5_0),
         dict(maximum_packet_bytes=smq.OFF, protocol=smq.PROTOCOL_5_0),
@@ -458,6 +484,8 @@ EVERY_CALL: dict[str, Callable[[object], int]] = {
     "smq_client_stats": lambda client: library.smq_client_stats(client, byref(Stats())),
     "smq_client_server": lambda client: library.smq_client_server(client, byref(Server())),
     "smq_client_id": lambda client: library.smq_client_id(client, byref(Bytes())),
+    "smq_sync": lambda client: library.smq_sync(client, 0),
+    "smq_journal_state": lambda client: library.smq_journal_state(client, byref(smq.JournalInfo())),
     "smq_last_failure": lambda client: library.smq_last_failure(client, byref(smq.Failure())),
     "smq_tls_describe": lambda client: library.smq_tls_describe(client, byref(tls.Info())),
     "smq_tls_describe_certificate": lambda client: library.smq_tls_describe_certificate(

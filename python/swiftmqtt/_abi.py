@@ -111,6 +111,7 @@ OPTION_NUMBERS = (
 ).split()
 WEBSOCKET_NUMBERS = ("websocket_bytes", "websocket_request_bytes")
 SOCKET_NUMBERS = ("dscp", "tcp_keep_alive_s")
+JOURNAL_NUMBERS = ("journal_bytes", "journal_delay_ms", "journal_batch_bytes", "journal_flags")
 
 
 class Options(Sized):
@@ -130,6 +131,8 @@ class Options(Sized):
         "in bind_device bind_address",
         "u32 " + " ".join(SOCKET_NUMBERS),
         "u32 references busy_poll_us",
+        "in journal",
+        "u32 " + " ".join(JOURNAL_NUMBERS),
     )
 
 
@@ -237,6 +240,12 @@ class Stats(Sized):
     )
 
 
+class JournalInfo(Sized):
+    """smq_journal_info"""
+
+    _fields_ = fields("u32 size", "i32 os_error", "u64 accepted stored", "u32 failures blocks used torn")
+
+
 class Server(Sized):
     """smq_server"""
 
@@ -289,12 +298,13 @@ STRUCTS: dict[str, Any] = {
     "smq_completion": Completion,
     "smq_stats": Stats,
     "smq_server": Server,
+    "smq_journal_info": JournalInfo,
 }
 
 # All structs of swiftmqtt.h, in the order in which they stand there: that of smq_abi_layout().
 ORDER = (
     "smq_bytes smq_properties smq_property smq_message smq_options smq_failure smq_subscription smq_subscriptions "
-    "smq_event smq_completion smq_runner smq_runner_options smq_stats smq_server"
+    "smq_event smq_completion smq_runner smq_runner_options smq_stats smq_server smq_journal_info"
 ).split()
 
 # Those of swiftmqtt-tls-engine.h, of which a library does not tell the layout: only their size field says what it knows.
@@ -361,6 +371,8 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {  # name: (result, arguments)
     "smq_set_log": (I32, [CLIENT, I32, LOG, ANY]),
     "smq_log_name": (TEXT, [I32]),
     "smq_client_server": (I32, [CLIENT, P(Server)]),
+    "smq_sync": (I32, [CLIENT, I32]),
+    "smq_journal_state": (I32, [CLIENT, P(JournalInfo)]),
     "smq_topic_name_check": (I32, [P(BytesIn)]),
     "smq_topic_filter_check": (I32, [P(BytesIn)]),
     "smq_topic_matches": (I32, [P(BytesIn), P(BytesIn)]),

@@ -20,7 +20,7 @@ from ._checks import buffer, encoded_text, listed
 from ._core import BATCH, AuthenticateHook, CredentialsHook, Finish, LogHook, ResolveHook, text_of
 from ._library import LIBRARY, QUICK
 from ._websocket import WebSocketRequestHook, request_of
-from .constants import Completed, EventType, Protocol, Status
+from .constants import Completed, EventType, JournalNews, Protocol, Status
 from .errors import ArgumentError, Error, check, error
 from .failure import Failure, last_failure
 from .message import Message
@@ -73,6 +73,9 @@ class BaseClient(Calls):
 
     def _on_subscription_lost(self, filter: str, ended: Error) -> None:
         """A subscription could not be made again."""
+
+    def _on_journal(self, news: int, number: int, failed: Error | None) -> None:
+        """Something happened to the journal."""
 
     def _later(self, function: Callable[..., object], *arguments: Any) -> None:
         """Calls what is the program's, now, or when the client is not in use."""
@@ -367,6 +370,11 @@ class BaseClient(Calls):
         )
         self._on_subscription_lost(filter, lost)
 
+    def _take_journal(self, event: _abi.Event) -> None:
+        known = event.completed in JournalNews._value2member_map_
+        news = JournalNews(event.completed) if known else event.completed
+        self._on_journal(news, event.cookie, _event_error(event) if event.status else None)
+
     def _take_credentials(self, event: _abi.Event) -> None:
         self._later(self._answer_credentials, event.attempt)
 
@@ -448,6 +456,7 @@ _TAKES: dict[int, Callable[[BaseClient, _abi.Event], None]] = {
     EventType.SUBSCRIPTION_LOST: BaseClient._take_subscription_lost,
     EventType.CREDENTIALS: BaseClient._take_credentials,
     EventType.ADDRESSES: BaseClient._take_addresses,
+    EventType.JOURNAL: BaseClient._take_journal,
 }
 
 

@@ -185,6 +185,14 @@ class Core:
         return {name: v if isinstance(v, int) else tuple(v) for name, v in values.items()}
 
     @property
+    def journal(self) -> dict[str, int]:
+        """The journal's numbers: smq_journal_info, with its names. Raises ArgumentError without a journal."""
+        with self._guard:
+            found = _abi.JournalInfo()
+            check(LIBRARY.smq_journal_state(self._open(), ctypes.byref(found)))
+        return {name: getattr(found, name) for name, *_ in found._fields_ if name != "size"}
+
+    @property
     def server(self) -> ServerLimits:
         """What the server can do. Raises ArgumentError without a connection."""
         with self._guard:
@@ -282,6 +290,13 @@ class Core:
     def _flush(self) -> None:
         """Sends what is ready to be sent."""
         check(LIBRARY.smq_flush(self._open()))
+
+    def _sync(self, timeout_ms: int) -> bool:
+        """Waits for the disk, so long at most. Returns whether the journal has everything."""
+        with self._guard:
+            stored = check(LIBRARY.smq_sync(self._open(), timeout_ms))
+            self._on_called()
+        return stored == 1
 
     def _next_timeout_ms(self) -> int:
         """When _service() is next due: in milliseconds; 0: now, -1: never."""

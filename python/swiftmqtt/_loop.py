@@ -35,6 +35,9 @@ class LoopClient(Named, BaseClient):
     on_disconnected: Callable[[Error | None], None] | None = None
     #: Called with the Topic Filter and the reason when a subscription could not be made again.
     on_subscription_lost: Callable[[str, Error], None] | None = None
+    #: Called with what happened to the journal, a JournalNews; with a number: how many messages were recovered, or up to
+    #: which position all are stored; and with the error of JournalNews.FAILED, else None.
+    on_journal: Callable[[int, int, Error | None], None] | None = None
 
     #: How payloads are made.
     adapters: Any = None
@@ -286,6 +289,10 @@ class LoopClient(Named, BaseClient):
     def _on_subscription_lost(self, filter: str, ended: Error) -> None:
         if self.on_subscription_lost:
             self._later(self.on_subscription_lost, filter, ended)
+
+    def _on_journal(self, news: int, number: int, failed: Error | None) -> None:
+        if self.on_journal:
+            self._later(self.on_journal, news, number, failed)
 
     def _on_closed(self) -> None:
         loop = self._loop

@@ -43,9 +43,9 @@ FLAGS = {
     "qos_0_connected": OptionFlag.QOS_0_CONNECTED,
     "websocket": OptionFlag.WEBSOCKET,
 }
-BELOW_TEXTS = ("tls_name", "alpn", "proxy", "websocket_path", "websocket_protocol", "bind_device", "bind_address")
+BELOW_TEXTS = ("tls_name", "alpn", "proxy", "websocket_path", "websocket_protocol", "bind_device", "bind_address", "journal")
 TEXTS = ("url", "host", "client_id", "user_name", "password", *BELOW_TEXTS)
-BELOW_NUMBERS = (*_abi.WEBSOCKET_NUMBERS, *_abi.SOCKET_NUMBERS, "references", "busy_poll_us")
+BELOW_NUMBERS = (*_abi.WEBSOCKET_NUMBERS, *_abi.SOCKET_NUMBERS, *_abi.JOURNAL_NUMBERS, "references", "busy_poll_us")
 PROPERTIES = (
     "request_response_information",
     "request_problem_information",
@@ -168,6 +168,12 @@ class Options(TypedDict, total=False):
     dscp: int
     tcp_keep_alive_s: int
     busy_poll_us: int
+    # a file that keeps messages over a crash
+    journal: str | None
+    journal_bytes: int
+    journal_delay_ms: int
+    journal_batch_bytes: int
+    journal_flags: int
 
 
 def build(

@@ -199,6 +199,12 @@ class Client(LoopClient):
                 self._ended = ended
             raise
 
+    async def sync(self) -> None:
+        """Waits until every message that was published is in the journal, and on the disk. The option `journal` is the
+        file's path. Raises JournalError if it could not be written, and ArgumentError without a journal."""
+        while not self._sync(0):
+            await asyncio.sleep(SYNC_PAUSE_S)
+
     async def disconnect(
         self,
         drain_s: float = 5,

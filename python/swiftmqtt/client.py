@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, cast
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from .tls_context import AnyTLS
 
 __all__ = ["Client", "Token"]
+
+SYNC_STEP_MS = 20
 
 
 class Client(Waiting):
@@ -221,6 +224,24 @@ class Client(Waiting):
             if self._runner and self._runner.is_mine:
                 return
             self._run_to_the_end()
+
+    # ---- The journal
+
+    def sync(self, timeout: float | None = None) -> None:
+        """Waits until every message that was published is in the journal, and on the disk. The option `journal` is the
+        file's path.
+
+        timeout   seconds; None: as long as it takes
+
+        Raises JournalError if it could not be written, TimeoutError, and ArgumentError without a journal.
+        """
+        with self._guard:
+            self._may_wait()
+        end = None if timeout is None else time.monotonic() + timeout
+        # In steps, so that the client's thread, and other threads, get their turn meanwhile.
+        while not self._sync(SYNC_STEP_MS if end is None else max(0, min(SYNC_STEP_MS, round((end - time.monotonic()) * 1000)))):
+            if end is not None and time.monotonic() >= end:
+                raise TimeoutError("not everything was stored in time")
 
     # ---- Publish
 

@@ -52,6 +52,11 @@ class Status(IntEnum):
     TLS = -407
     PROXY = -408
     WEBSOCKET = -409
+    JOURNAL = -501
+    JOURNAL_LOCKED = -502
+    JOURNAL_CORRUPT = -503
+    JOURNAL_OTHER = -504
+    JOURNAL_SIZE = -505
 
 
 class Stage(IntEnum):
@@ -292,6 +297,24 @@ class EventType(IntEnum):
     CREDENTIALS = 11
     ADDRESSES = 12
     OPEN = 13
+    JOURNAL = 14
+
+
+class JournalFlag(IntFlag):
+    """``journal_flags``, joined with ``|``."""
+
+    STRICT = 1
+    INLINE = 2
+    TELL = 4
+
+
+class JournalNews(IntEnum):
+    """What happened to the journal: the first argument of ``on_journal``."""
+
+    RECOVERED = 101
+    FAILED = 102
+    HEALED = 103
+    STORED = 104
 
 
 class Completed(IntEnum):

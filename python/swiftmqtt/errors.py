@@ -131,6 +131,10 @@ class WebSocketError(TransportError):
     or the close code."""
 
 
+class JournalError(Error):
+    """-5xx: the journal cannot be used, or what is new in it is not stored. ``os_error`` says why, if the system does."""
+
+
 class UndeliveredError(Error):
     """A block ended before all messages that were published in it were delivered as their QoS promises, or
     some of them failed and nothing looked at their tokens. The last error of the connection, or the first of
@@ -158,6 +162,7 @@ BANDS: dict[int, type[Error]] = {
     2: NoRoomError,
     3: PeerError,
     4: TransportError,
+    5: JournalError,
 }
 OWN: dict[int, type[Error]] = {
     Status.TLS: TLSError,

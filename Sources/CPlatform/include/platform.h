@@ -19,7 +19,9 @@
  */
 enum {
     PLATFORM_EAI_NONAME = -2,
+    PLATFORM_ENOENT = 2,
     PLATFORM_EINTR = 4,
+    PLATFORM_EWOULDBLOCK = 11,
     PLATFORM_ENOMEM = 12,
     PLATFORM_EINVAL = 22,
     PLATFORM_EPIPE = 32,
@@ -27,6 +29,9 @@ enum {
     PLATFORM_ECONNRESET = 104,
     PLATFORM_ETIMEDOUT = 110
 };
+
+/* Sets errno, for a program to read. */
+void platform_set_error(int32_t error);
 
 /* ---- time and random numbers ---- */
 
@@ -202,5 +207,76 @@ void platform_shutdown_write(int32_t fd);
 
 /* Discards what was received. Returns PLATFORM_WOULD_BLOCK, PLATFORM_CLOSED, or -errno. */
 int32_t platform_discard(int32_t fd);
+
+/* ---- a file of blocks, for a journal ---- */
+
+enum {
+    PLATFORM_BLOCK = 4096,
+    PLATFORM_MAX_PATH = 1000 /* bytes, without the zero */
+};
+
+/*
+ * Opens a file, and locks it for as long as it is open. What is read from it then is on the disk. Returns the
+ * descriptor, or -errno: -PLATFORM_ENOENT if there is none, -PLATFORM_EWOULDBLOCK if another process, or another
+ * client, has locked it.
+ */
+int32_t platform_store_open(const char *path);
+
+/*
+ * Makes a file of 2 + blocks blocks: first twice, then zeros. It has its name only when all of it is durable, and
+ * the name is durable when this returns. A file that has the name already is replaced. Returns the descriptor, or
+ * -errno. Beside the path is a file PATH.new meanwhile.
+ */
+int32_t platform_store_create(const char *path, const uint8_t *first, uint32_t blocks);
+
+/* How many whole blocks it has. Returns 0 or an errno. */
+int32_t platform_store_blocks(int32_t fd, uint32_t *blocks);
+
+/* A result of platform_store_read() that is no errno: the file does not have these blocks. */
+enum {
+    PLATFORM_END_OF_FILE = -1
+};
+
+/* Reads blocks. Returns 0, PLATFORM_END_OF_FILE or an errno. */
+int32_t platform_store_read(int32_t fd, uint32_t block, uint32_t count, uint8_t *bytes);
+
+/* Blocks that go to one or two runs of the file. */
+struct platform_commit {
+    uint8_t *bytes;
+    uint32_t first_block;
+    uint32_t first_count;
+    uint32_t second_block;
+    uint32_t second_count; /* 0: there is no second run */
+};
+
+/* Writes them, and waits until they are durable. Returns 0 or an errno. */
+int32_t platform_store_write(int32_t fd, const struct platform_commit *commit);
+
+/* A thread that does the same. It lies where it stays. */
+struct platform_writer {
+    /* The caller sets these before platform_writer_start(). */
+    int32_t file;
+    void (*finish)(uint8_t *bytes, uint32_t blocks); /* called first: completes the blocks */
+    /* And this before platform_writer_write(). bytes stay as they are until there is a result. */
+    struct platform_commit commit;
+    /* The rest is its own. */
+    int32_t request;
+    int32_t answer;
+    int32_t state;
+    int32_t error;
+    uintptr_t thread;
+};
+
+/* The channel turns readable when there is a result. Returns 0 or an errno. */
+int32_t platform_writer_start(struct platform_writer *writer, int32_t poller, uint32_t channel);
+
+/* Lets the thread write the commit. There is a result of the one before. */
+void platform_writer_write(struct platform_writer *writer);
+
+/* The errno of the last write, 0 if all went well; -1: it has not ended, or its result was taken. */
+int32_t platform_writer_result(struct platform_writer *writer);
+
+/* Ends the thread, after what it writes. */
+void platform_writer_stop(struct platform_writer *writer);
 
 #endif

@@ -16,6 +16,7 @@ public enum EventSource: UInt8, BitwiseCopyable {
   /// less then.
   case plainMessage
   case room
+  case journal
 }
 
 /// Outputs: events, one at a time (docs/decisions/0011).
@@ -26,6 +27,7 @@ extension Session {
       if arrival.event.kind == .connected, !arrival.event.isBorrowed { return .connected }
       if let source = sourceBeforePackets { return source }
       if arrival.event.isWaiting { return .packet }
+      if hasJournalNews { return .journal }
       return hasRoomEvent ? .room : .none
     }
   }
@@ -96,6 +98,7 @@ extension Session {
       let hasRoom = state.outbox.takeRoomEvent()
       guard state.hasUrgent else { return hasRoom ? .room : nil }
       return state.urgent.element.takeRoomEvent() || hasRoom ? .room : nil
+    case .journal: return takeJournalEvent()
     }
   }
 

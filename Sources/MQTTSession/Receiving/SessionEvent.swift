@@ -16,6 +16,7 @@ public enum SessionEvent: BitwiseCopyable {
   /// It was granted once, and not again; the extent is in `Session.subscribedFilters`.
   case subscriptionLost(filter: ByteRange, reasonCode: UInt8)
   case room  // there was none for a message; now there is some
+  case journal(JournalEvent)
 }
 
 /// The server accepted the connection.

@@ -28,7 +28,7 @@ final class JournalRun {
     ring = random.pick([16, 17, 24, 40])
     bufferBlocks = random.pick([1, 2, 3, ring / 8])
     largest = random.pick([100, 1000, bufferBlocks * Block.room - Record.headerSize])
-    failures = random.pick([0, 0, 5])
+    failures = random.pick([0, 0, 5, 50, 90])
     let superblock = Superblock(
       salt: Salt(low: UInt32(truncatingIfNeeded: random.next()), high: UInt32(truncatingIfNeeded: seed)),
       blocks: UInt32(ring), owner: Salt(low: 1, high: 2))

@@ -66,7 +66,8 @@ final class LogOwner {
 
   /// Seals a commit, and returns what it writes where; `nil` if there is nothing, or no room.
   func seal() -> [(offset: Int, bytes: [UInt8])]? {
-    commit.removeAll()
+    space.makeRoom(for: UInt32(commit.blocks.count / Block.size))
+    commit.removeAll(limit: space.free)
     var written: Set<UInt16> = []
     for subject in dirty.sorted() where put(subject) { written.insert(subject) }
     // The oldest are written again, if they keep too much of the ring.
@@ -81,7 +82,7 @@ final class LogOwner {
     let head = oldest(without: written)?.position ?? space.next
     let position = space.next
     space.write(&commit, head: head)
-    commit.finish()
+    finish()
     var after = promised
     var places = positions
     for subject in written {
@@ -94,6 +95,11 @@ final class LogOwner {
     dirty.subtract(written)
     possible.append(after)
     return runs
+  }
+
+  private func finish() {
+    var blocks = commit.blocks.mutableBytes(in: 0..<commit.blockCount * Block.size)
+    Commit.finish(&blocks)
   }
 
   private var runs: [(offset: Int, bytes: [UInt8])] {

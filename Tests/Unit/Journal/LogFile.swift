@@ -28,6 +28,7 @@ final class LogFile {
     -> LogPosition
   {
     commit.removeAll()
+    space.makeRoom(for: UInt32((count + Record.headerSize + Block.room - 1) / Block.room))
     commit.begin(kind: 1, subject: UInt16(value), length: count)
     let body = [UInt8](repeating: value, count: count)
     commit.put(body.span)
@@ -81,5 +82,13 @@ final class LogFile {
       }
     }
     preconditionFailure("the reader does not end")
+  }
+}
+
+extension Commit {
+  /// Completes the blocks, as whoever writes them does.
+  mutating func finish() {
+    var blocks = blocks.mutableBytes(in: 0..<blockCount * Block.size)
+    Commit.finish(&blocks)
   }
 }

@@ -26,6 +26,23 @@ import Testing
     #expect(file.space.free == 13)
   }
 
+  /// Other blocks come first. When none is left, those that have failed are used once more, and never those that
+  /// something durable is in.
+  @Test func failedBlocksAreTheLastChoice() throws {
+    let file = LogFile(blocks: 16)
+    let head = file.write(1)
+    for _ in 0..<15 { file.write(2, count: 10, head: head, .failed) }
+    #expect(file.space.free == 0)
+    for value in UInt8(3)...40 {
+      let position = file.write(value, head: head, .failed)
+      #expect(position.place >= 1 && position.lap == 0)
+      #expect(try file.read().values.first == 1)
+    }
+    file.write(41, head: head)
+    file.write(42, head: head)
+    #expect(try file.read().values == [1, 41, 42])
+  }
+
   @Test func runs() {
     let file = LogFile(blocks: 16)
     for value in UInt8(1)...15 { file.write(value) }

@@ -33,10 +33,14 @@ final class JournalHarness {
     try recover()
   }
 
+  /// After a commit that has failed, the session waits for so long that the next one may be tried.
+  var pauses: UInt32 = 0
+  private var now: Instant { session.now.advanced(by: pauses) }
+
   /// Seals a commit, if there is news. It is on its way then.
   @discardableResult
   func write() -> Bool {
-    guard Self.prepare(&session.session, session.now) else { return false }
+    guard Self.prepare(&session.session, now, wallClock) else { return false }
     let blocks = Self.blocks(&session.session)
     let runs = session.session.journalRuns
     let first = Int(runs.first.count) * Block.size
@@ -47,12 +51,16 @@ final class JournalHarness {
     return true
   }
 
-  private static func prepare(_ session: inout Session, _ now: Instant) -> Bool {
-    session.prepareJournal(at: now)
+  /// Seconds since 1970, as the system says.
+  var wallClock: UInt32 = 1_800_000_000
+
+  private static func prepare(_ session: inout Session, _ now: Instant, _ wallClock: UInt32) -> Bool {
+    session.prepareJournal(at: now, wallClock: wallClock)
   }
 
   private static func blocks(_ session: inout Session) -> [UInt8] {
-    session.finishJournal()
+    var blocks = session.mutableJournalBlocks
+    Commit.finish(&blocks)
     return session.journalBlocks.array
   }
 
@@ -62,7 +70,7 @@ final class JournalHarness {
       file.replaceSubrange(write.offset..<write.offset + write.bytes.count, with: write.bytes)
     }
     pending = []
-    session.session.journalWritten(true)
+    session.session.journalWritten(0, at: now)
   }
 
   /// It is not, and perhaps a part of it is.
@@ -73,13 +81,20 @@ final class JournalHarness {
       }
     }
     pending = []
-    session.session.journalWritten(false)
+    session.session.journalWritten(5, at: now)
+    pauses += 60_000
   }
 
   /// Everything that is new gets durable.
   func commit() {
     if !pending.isEmpty { sync() }
     while write() { sync() }
+  }
+
+  var position: (accepted: Counter, durable: Counter) { Self.position(&session.session) }
+  private static func position(_ session: inout Session) -> (Counter, Counter) {
+    let position = session.journalPosition()
+    return (position.accepted, position.durable)
   }
 
   /// The process is gone, and the next one begins with what is on the disk.
@@ -96,12 +111,14 @@ final class JournalHarness {
 
   func damage(block: Int) { file[block * Block.size + 60] ^= 1 }
 
-  private func recover() throws { try Self.recover(&session.session, file, session.now) }
+  private func recover() throws { try Self.recover(&session.session, file, session.now, wallClock) }
 
-  private static func recover(_ session: inout Session, _ file: [UInt8], _ now: Instant) throws {
+  private static func recover(
+    _ session: inout Session, _ file: [UInt8], _ now: Instant, _ wallClock: UInt32
+  ) throws {
     session.beginRecovery(try Superblock(file.span.extracting(0..<Block.size)))
     for _ in 0..<100_000 {
-      switch session.recover(at: now) {
+      switch session.recover(at: now, wallClock: wallClock) {
       case .read(let block, let count, let offset):
         var space = session.recoverySpace
         let start = Int(block) * Block.size

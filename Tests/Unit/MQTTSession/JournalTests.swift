@@ -231,4 +231,162 @@ import Testing
     #expect(journal.session.wantsTransmit)
     #expect(journal.session.drain() == pubcomp(9))
   }
+
+  // MARK: The disk fails
+
+  /// After a failure it is tried again, ever more seldom; the application hears of the first, and of the end.
+  @Test func failures() throws {
+    let journal = try JournalHarness(.v3_1_1)
+    try journal.session.publish("a", qos: .atLeastOnce)
+    var waits: [UInt32] = []
+    for _ in 0..<12 {
+      #expect(journal.write())
+      let before = journal.pauses
+      journal.fail(arrived: false)
+      journal.pauses = before
+      var wait: UInt32 = 0
+      while !journal.write() {
+        wait += 100
+        journal.pauses = before + wait
+      }
+      waits.append(wait)
+      // That was the next attempt: it goes to other blocks.
+      journal.fail(arrived: true)
+    }
+    #expect(Array(waits.prefix(5)) == [100, 400, 1600, 6400, 25600] && waits.last == 51_200)
+    #expect(journal.session.events() == [.journal(.failed(5))])
+    journal.commit()
+    #expect(journal.session.events() == [.journal(.healed)])
+    try journal.crash()
+    #expect(journal.session.outbox.messages == 1)
+  }
+
+  @Test func strictAndNot() throws {
+    for isStrict in [false, true] {
+      let journal = try JournalHarness(.v3_1_1) { $0.journalIsStrict = isStrict }
+      try journal.session.publish("a", qos: .atLeastOnce)
+      #expect(journal.write())
+      journal.fail(arrived: false)
+      try journal.session.publish("b", qos: .atMostOnce)
+      if isStrict {
+        #expect(throws: SessionError.journal) { try journal.session.publish("c", qos: .atLeastOnce) }
+        #expect(throws: SessionError.journal) {
+          try journal.session.publish("c", qos: .exactlyOnce, isQuiet: true)
+        }
+      } else {
+        try journal.session.publish("c", qos: .atLeastOnce)
+      }
+      journal.commit()
+      try journal.session.publish("d", qos: .exactlyOnce)
+      journal.commit()
+      try journal.crash()
+      #expect(journal.session.outbox.messages == (isStrict ? 2 : 3))
+    }
+  }
+
+  // MARK: What is stored
+
+  @Test func positions() throws {
+    let journal = try JournalHarness(.v3_1_1) { $0.journalTellsStored = true }
+    try journal.session.publish("none", qos: .atMostOnce)
+    for _ in 0..<3 { try journal.session.publish("a", qos: .atLeastOnce) }
+    #expect(journal.position == (Counter(3), Counter(0)))
+    #expect(journal.write())
+    try journal.session.publish("a", qos: .atLeastOnce)
+    #expect(journal.position == (Counter(4), Counter(0)))
+    journal.sync()
+    #expect(journal.position == (Counter(4), Counter(3)))
+    #expect(journal.session.events() == [.journal(.stored(Counter(3)))])
+    journal.commit()
+    #expect(journal.position == (Counter(4), Counter(4)))
+    #expect(journal.session.events() == [.journal(.stored(Counter(4)))])
+    try journal.crash()
+    #expect(journal.position == (Counter(4), Counter(4)))
+    #expect(journal.session.events() == [.journal(.recovered(messages: 4))])
+  }
+
+  /// More than a commit has room for: the next one follows without a delay, and positions move on with each.
+  @Test func moreThanACommit() throws {
+    let journal = try JournalHarness(.v3_1_1, blocks: 64) {
+      $0.journalDelay = 1000
+      $0.outboxBytes = 65_536
+      $0.outboxMessages = 64
+    }
+    let payload = [UInt8](repeating: 7, count: 1000)
+    for _ in 0..<15 { try journal.session.publish("a", payload, qos: .atLeastOnce) }
+    #expect(!journal.write())
+    for _ in 0..<25 { try journal.session.publish("a", payload, qos: .atLeastOnce) }
+    // The commit is full, so it does not wait.
+    #expect(journal.write())
+    journal.sync()
+    #expect(journal.position == (Counter(40), Counter(15)))
+    #expect(journal.write())
+    journal.sync()
+    #expect(journal.position == (Counter(40), Counter(30)))
+    #expect(journal.write())
+    journal.sync()
+    #expect(journal.position == (Counter(40), Counter(40)))
+  }
+
+  @Test func whatCannotBeStored() throws {
+    let journal = try JournalHarness(.v5) {
+      $0.outboxBytes = 65_536
+      $0.streamBytes = 64
+      $0.references = 4
+      $0.replies = 4
+    }
+    let largest = 4 * Block.room - 8 - 30
+    let overhead = publish(.v5, "a", [UInt8](repeating: 0, count: 20_000), qos: .atLeastOnce, identifier: 1).count - 20_000
+    try journal.session.publish("a", [UInt8](repeating: 0, count: largest - overhead), qos: .atLeastOnce)
+    #expect(throws: SessionError.tooLarge) {
+      try journal.session.publish("a", [UInt8](repeating: 0, count: largest - overhead + 1), qos: .atLeastOnce)
+    }
+    try journal.session.publish("a", [UInt8](repeating: 0, count: largest), qos: .atMostOnce)
+    journal.commit()
+    try journal.crash()
+    #expect(journal.session.outbox.messages == 1)
+  }
+
+  /// What its time is up for while no process runs ends as expired.
+  @Test func expiryGoesOn() throws {
+    for (passed, left) in [(0, 2), (30, 2), (70, 1), (3_000_000_000, 2)] as [(UInt32, Int)] {
+      let journal = try JournalHarness(.v5)
+      try journal.session.publish("a", qos: .atLeastOnce, expiry: 60)
+      try journal.session.publish("b", qos: .atLeastOnce)
+      journal.commit()
+      journal.wallClock &+= passed
+      try journal.crash()
+      journal.session.connect(sessionPresent: true)
+      _ = journal.session.events()
+      journal.session.advanceClock(2000)
+      let sent = packets(journal.session.drain()).map { ReadPublish($0, .v5) }
+      #expect(sent.count == left, "\(passed)")
+    }
+  }
+
+  /// A message that stays keeps the ring from filling up with those that do not.
+  @Test func cleaning() throws {
+    let journal = try JournalHarness(.v3_1_1, blocks: 40) {
+      $0.outboxBytes = 32_768
+      $0.outboxMessages = 32
+    }
+    journal.session.connect()
+    _ = journal.session.events()
+    try journal.session.publish("stays", [1], qos: .atLeastOnce)
+    let first = packets(journal.session.drain()).map { ReadPublish($0, .v3_1_1) }[0]
+    for round in 0..<300 {
+      try journal.session.publish("a", [UInt8](repeating: UInt8(round % 251), count: 3000), qos: .atLeastOnce)
+      let sent = packets(journal.session.drain()).map { ReadPublish($0, .v3_1_1) }
+      #expect(journal.write())
+      journal.sync()
+      for packet in sent { journal.session.receive(puback(packet.identifier)) }
+      _ = journal.session.events()
+    }
+    #expect(first.topic == "stays")
+    try journal.crash()
+    #expect(journal.session.outbox.messages >= 1)
+    journal.session.connect(sessionPresent: true)
+    _ = journal.session.events()
+    #expect(packets(journal.session.drain()).map { ReadPublish($0, .v3_1_1) }.first?.topic == "stays")
+  }
 }

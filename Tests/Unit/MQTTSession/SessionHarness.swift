@@ -54,6 +54,8 @@ final class SessionHarness {
     /// 0: there is no journal.
     var journalBlocks = 0
     var journalDelay: UInt32 = 0
+    var journalIsStrict = false
+    var journalTellsStored = false
   }
 
   /// The version that was asked for.
@@ -169,6 +171,8 @@ final class SessionHarness {
     options.dropsSubscribes = asked.dropsSubscribes
     options.journalBatchBytes = asked.journalBlocks * Block.size
     options.journalDelay = asked.journalDelay
+    options.journalIsStrict = asked.journalIsStrict
+    options.journalTellsStored = asked.journalTellsStored
     return body(options)
   }
 
@@ -564,12 +568,14 @@ enum ReportedEvent: Equatable, Sendable {
   case requestFailed(UInt64, DeliveryResult)
   case responseTimedOut(UInt64)
   case subscriptionLost(String, UInt8)
+  case journal(JournalEvent)
   case room
 
   init(_ event: SessionEvent, _ harness: SessionHarness) {
     switch event {
     case .connected(let connected): self = .connected(sessionPresent: connected.sessionPresent)
     case .room: self = .room
+    case .journal(let event): self = .journal(event)
     case .acknowledged: preconditionFailure("it goes with its completion")
     case .subscribeCompleted(let answer):
       self = .answered(answer.cookie, harness.received(answer.reasonCodes), refusal: answer.refusal)

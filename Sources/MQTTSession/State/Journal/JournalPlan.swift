@@ -2,7 +2,7 @@ import Storage
 
 /// Where the parts of a journal are in the caller's block. A build without journals has no plan for them
 /// either.
-#if JOURNAL
+#if !WITHOUT_JOURNAL
   struct JournalPlan: BitwiseCopyable {
     private let stored: StoredMessages.Plan
     private let urgent: StoredMessages.Plan
@@ -10,6 +10,9 @@ import Storage
     private let blocks: ArenaSlice<UInt8>
     private let withheld: ArenaSlice<SessionJournal.Withheld>
     private let delay: UInt32
+    private let isStrict: Bool
+    private let tellsStored: Bool
+    private let largestPacket: Int
 
     init(_ options: borrowing SessionOptions, descriptors: Int, in plan: inout ArenaLayout) {
       let isThere = options.journalBatchBytes > 0
@@ -21,15 +24,20 @@ import Storage
       withheld = plan.reserve(isThere ? options.receiveMaximum : 0, of: SessionJournal.Withheld.self)
       blocks = plan.reserve(isThere ? options.journalBatchBytes : 0, of: UInt8.self)
       delay = options.journalDelay
+      isStrict = options.journalIsStrict
+      tellsStored = options.journalTellsStored
+      largestPacket = JournalLimits.largestPacket(batchBytes: options.journalBatchBytes)
     }
 
     func stored(in block: borrowing Arena, isUrgent: Bool) -> JournalSlot<StoredMessages> {
-      StoredMessages.slot(isUrgent ? urgent : stored, in: block)
+      StoredMessages.slot(isUrgent ? urgent : stored, in: block, largestPacket: largestPacket)
     }
 
     func journal(in block: borrowing Arena) -> JournalSlot<SessionJournal> {
       OptionalSlot(slot, in: block) {
-        SessionJournal(blocks: block.region(blocks), withheld: block.table(withheld), delay: delay)
+        SessionJournal(
+          blocks: block.region(blocks), withheld: block.table(withheld), delay: delay, isStrict: isStrict,
+          tellsStored: tellsStored)
       }
     }
   }

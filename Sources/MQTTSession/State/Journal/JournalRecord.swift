@@ -15,6 +15,8 @@ enum JournalRecord {
     case ended = 4
     /// The Packet Identifiers of received QoS 2 messages whose PUBREL has not come: all of them.
     case inbound = 5
+    /// The wall clock when this commit was filled. A reader need not know it.
+    case time = 128
   }
 
   /// Records from this kind on may be left out by whoever does not know them; those below may not.
@@ -54,6 +56,8 @@ enum JournalRecord {
 }
 
 extension JournalRecord.MessageHeader {
+  @inline(never)
+  @_optimize(size)
   init?(_ body: Span<UInt8>) {
     guard body.count > Self.size else { return nil }
     serial = Counter(low: body.littleEndian32(at: 0), high: body.littleEndian32(at: 4))
@@ -66,6 +70,7 @@ extension JournalRecord.MessageHeader {
 }
 
 extension Commit {
+  @_optimize(size)
   fileprivate mutating func put(_ value: Counter) {
     put(value.low)
     put(value.high)

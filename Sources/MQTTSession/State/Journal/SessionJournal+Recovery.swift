@@ -20,11 +20,37 @@ extension SessionJournal {
 
   enum Restored: BitwiseCopyable { case restored, notHere, noRoom }
 
+  /// What a recovery knows of the time.
+  struct RecoveryClock: BitwiseCopyable {
+    /// That of the session.
+    let second: UInt32
+    /// How many seconds ago the commit was filled.
+    let passed: UInt32
+
+    /// A message whose time is up is restored all the same: it ends as expired, and the application hears of it.
+    func left(of expiry: UInt32) -> UInt32 { expiry > passed ? expiry &- passed : 0 }
+  }
+
+  /// How many seconds ago a commit was filled, as the wall clock says. It may be wrong after a reboot: what lies in the
+  /// future, or decades ago, does not count.
+  @inline(never)
+  @_optimize(size)
+  func passed(_ records: ByteRange, _ wallClock: UInt32) -> UInt32 {
+    var reader = RecordReader(records)
+    while let record = next(&reader) {
+      guard record.kind == JournalRecord.Kind.time.rawValue, record.body.count == 4 else { continue }
+      let passed = wallClock &- commit.blocks.bytes.littleEndian32(at: record.body.offset)
+      return passed < 1 << 29 ? passed : 0
+    }
+    return 0
+  }
+
   var isRestoring: Bool { recovery?.isRestoring ?? false }
 
   /// Where the commit begins whose records came last.
   var place: UInt32 { recovery?.reader.position.place ?? 0 }
 
+  @_optimize(size)
   mutating func readOn() -> LogReader.Step? {
     guard var reader = recovery?.reader else { return nil }
     let step = reader.next(&commit.blocks)
@@ -38,6 +64,7 @@ extension SessionJournal {
 
   mutating func advance() { recovery?.next &+= 1 }
 
+  @_optimize(size)
   mutating func beginRestoring(_ count: Int, urgent: Int) {
     recovery?.count = count
     recovery?.urgentCount = urgent
@@ -47,6 +74,8 @@ extension SessionJournal {
   func next(_ records: inout RecordReader) -> Record? { records.next(commit.blocks.bytes) }
 
   /// Notes what a record says of a message. Returns false if there are more than this client has room for.
+  @inline(never)
+  @_optimize(size)
   func apply(
     _ record: Record, _ kind: JournalRecord.Kind, _ messages: inout StoredMessages, _ place: UInt32
   ) -> Bool {
@@ -64,14 +93,16 @@ extension SessionJournal {
     case .bound: messages.found(entry, identifier == 0 ? .queued : .bound, identifier: identifier)
     case .released: messages.found(entry, .released, identifier: identifier)
     case .ended: messages.found(entry, .free, identifier: 0)
-    case .inbound: break
+    case .inbound, .time: break
     }
     return true
   }
 
   /// Looks for the message at an index of the order in the records that follow, and puts it into an outbox.
+  @inline(never)
+  @_optimize(size)
   func restore(
-    _ outbox: inout Outbox, at index: Int, isUrgent: Bool, _ records: inout RecordReader, second: UInt32
+    _ outbox: inout Outbox, at index: Int, isUrgent: Bool, _ records: inout RecordReader, _ clock: RecoveryClock
   ) -> Restored {
     let entry = outbox.stored.element.found(at: index)
     let wanted = outbox.stored.element[entry]
@@ -83,10 +114,12 @@ extension SessionJournal {
         record.flags & JournalRecord.Flags.isUrgent == flag
       else { continue }
       let body = commit.blocks.bytes.extracting(record.body.range)
-      guard let header = JournalRecord.MessageHeader(body), header.serial == wanted.serial else { continue }
+      guard var header = JournalRecord.MessageHeader(body), header.serial == wanted.serial else { continue }
+      if header.expiry > 0 { header.expiry = clock.left(of: header.expiry) }
       let packet = body.extracting(JournalRecord.MessageHeader.size..<body.count)
       guard
-        let slot = outbox.restore(header, packet, wanted.state, identifier: wanted.slot, second: second)
+        let slot = outbox.restore(
+          header, packet, wanted.state, identifier: wanted.slot, second: clock.second)
       else { return .noRoom }
       outbox.stored.element.restored(entry, in: slot)
       return .restored

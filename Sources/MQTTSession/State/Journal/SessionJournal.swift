@@ -2,6 +2,66 @@ import Journal
 import MQTTWire
 import Storage
 
+/// What happened to a journal, for the application.
+public enum JournalEvent: BitwiseCopyable, Equatable {
+  /// So many messages of an earlier process are there again.
+  case recovered(messages: Int)
+  /// A commit has failed: the system's number. What was accepted since the last one is stored nowhere.
+  case failed(Int32)
+  /// After that, all is durable again.
+  case healed
+  /// All messages up to this position are durable, or have ended.
+  case stored(Counter)
+}
+
+/// What the application has not been told, in that order.
+struct JournalNews: BitwiseCopyable {
+  var recovered = 0
+  var error: Int32 = 0
+  var isHealed = false
+  var isStored = false
+  /// It was told that the journal failed, and not that it is healed.
+  var hasFailed = false
+
+  var isEmpty: Bool { recovered == 0 && error == 0 && !isHealed && !isStored }
+
+  /// A failure is news once: the next one is, when the journal was healed meanwhile.
+  @_optimize(size)
+  mutating func failed(_ error: Int32) {
+    isHealed = false
+    guard !hasFailed else { return }
+    hasFailed = true
+    self.error = error
+  }
+
+  @_optimize(size)
+  mutating func healed() {
+    guard hasFailed else { return }
+    hasFailed = false
+    isHealed = true
+  }
+
+  @inline(never)
+  @_optimize(size)
+  mutating func take(durable: Counter) -> JournalEvent? {
+    if recovered > 0 {
+      defer { recovered = 0 }
+      return .recovered(messages: recovered)
+    }
+    if error != 0 {
+      defer { error = 0 }
+      return .failed(error)
+    }
+    if isHealed {
+      isHealed = false
+      return .healed
+    }
+    guard isStored else { return nil }
+    isStored = false
+    return .stored(durable)
+  }
+}
+
 /// What a session has for its journal, beside what the outboxes know of their messages: the log, the commit
 /// that is filled or written, and what waits for it.
 struct SessionJournal: ~Copyable {
@@ -11,6 +71,11 @@ struct SessionJournal: ~Copyable {
   var commit: Commit
   /// How long a change may wait for others, in milliseconds.
   let delay: UInt32
+  let isStrict: Bool
+  let tellsStored: Bool
+  /// The application waits for it: it is written at once.
+  var isHurried = false
+  var news = JournalNews()
   /// When the first change was seen that is in no commit.
   var waitingSince: Instant? = nil
   /// The identifiers for which PUBCOMP has to be sent, and whether they were known: see `Withheld`.
@@ -28,7 +93,21 @@ struct SessionJournal: ~Copyable {
   /// The head stays where it is until all that a failed commit had is durable.
   var isHealing = false
   /// The commit that is being written has all that was new.
-  var isComplete = false
+  var isComplete = true
+  /// How many commits have failed since the last that is durable, and when the next one may be tried.
+  var failures: UInt32 = 0
+  /// How many commits have failed at all, and why the last one did.
+  var failedCommits: UInt32 = 0
+  var lastError: Int32 = 0
+  /// How many blocks there were of a commit that was being written when the process before this one ended.
+  var torn: UInt32 = 0
+  var retryAt: Instant? = nil
+  /// How many messages were accepted for the journal when the commit was filled up to which all is in it, and when the
+  /// last such commit was durable.
+  var tellingPosition = Counter()
+  var durablePosition = Counter()
+  /// How many commits were durable that had all that was new.
+  var wholeCommits: UInt32 = 0
   /// While an earlier process' journal is taken up.
   var recovery: Recovery? = nil
   /// Nothing is sent until what has become of the old session is durable.
@@ -41,24 +120,38 @@ struct SessionJournal: ~Copyable {
     let isKnown: Bool
   }
 
-  init(blocks: consuming Region, withheld: consuming Table<Withheld>, delay: UInt32) {
+  /// How long to wait after so many failures: 0.1 s, doubled each time, up to 51 s. Broken flash is not worn out
+  /// further by a client that tries again and again.
+  static func pause(after failures: UInt32) -> UInt32 { 100 << min(failures, 9) }
+
+  @_optimize(size)
+  init(
+    blocks: consuming Region, withheld: consuming Table<Withheld>, delay: UInt32, isStrict: Bool,
+    tellsStored: Bool
+  ) {
     commit = Commit(blocks)
     self.withheld = FixedRing(withheld)
     self.delay = delay
+    self.isStrict = isStrict
+    self.tellsStored = tellsStored
   }
 
   /// Keeps the PUBCOMP of an identifier until the journal no longer has it. The caller has seen that there is
   /// room.
+  @_optimize(size)
   mutating func withhold(_ identifier: PacketIdentifier, isKnown: Bool) {
     withheld.append(Withheld(identifier: identifier, isKnown: isKnown))
   }
 
+  @_optimize(size)
   mutating func release() {
     withheld.removeFirst()
     releasable &-= 1
   }
 
   /// Adds all identifiers to the commit. Returns false if they do not fit.
+  @inline(never)
+  @_optimize(size)
   mutating func tellInbound(_ identifiers: borrowing IdentifierSet, place: UInt32) -> Bool {
     guard commit.fits(2 &* identifiers.count) else { return false }
     commit.begin(kind: JournalRecord.Kind.inbound.rawValue, subject: 0, length: 2 &* identifiers.count)
@@ -70,8 +163,18 @@ struct SessionJournal: ~Copyable {
     return true
   }
 
+  /// Adds the time, in seconds since 1970, to a commit that has something: with it, the time that a message has left
+  /// goes on while no process runs.
+  @_optimize(size)
+  mutating func tellTime(_ seconds: UInt32) {
+    guard commit.count > 0, commit.fits(4) else { return }
+    commit.begin(kind: JournalRecord.Kind.time.rawValue, subject: 0, length: 4)
+    commit.put(seconds)
+  }
+
   /// How many blocks before the next commit the oldest block lies that has something, given the oldest
   /// messages.
+  @_optimize(size)
   func oldestAge(_ one: UInt32?, _ other: UInt32?) -> UInt32 {
     max(max(age(one), age(other)), age(inboundPlace))
   }
@@ -79,6 +182,7 @@ struct SessionJournal: ~Copyable {
   private func age(_ place: UInt32?) -> UInt32 { place.map { space.age(of: $0) } ?? 0 }
 
   /// Handles that the connection is gone: the server will send its PUBRELs again.
+  @_optimize(size)
   mutating func connectionLost() {
     while withheld.count > 0 { withheld.removeFirst() }
     releasable = 0

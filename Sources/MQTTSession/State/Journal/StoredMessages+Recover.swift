@@ -9,13 +9,15 @@ extension StoredMessages {
   var capacity: Int { entries.count }
 
   /// Handles the record of a message; `identifier` 0: it has none that is fixed.
+  @_optimize(size)
   mutating func found(_ entry: Int, serial: Counter, place: UInt32, identifier: UInt16, isReleased: Bool) {
     entries[entry] = Entry(serial: serial, place: place, slot: identifier)
     entries[entry].state = isReleased ? .released : identifier == 0 ? .queued : .bound
-    if lastSerial.isBefore(serial) { lastSerial = serial }
+    if lastSerial < serial { lastSerial = serial }
   }
 
   /// Handles the record of another state.
+  @_optimize(size)
   mutating func found(_ entry: Int, _ state: State, identifier: UInt16) {
     guard entries[entry].state != .free else { return }
     entries[entry].state = state
@@ -24,6 +26,8 @@ extension StoredMessages {
 
   /// Puts the messages that there are into their order. Returns how many they are; `nil`: more than the
   /// outbox has room for.
+  @inline(never)
+  @_optimize(size)
   mutating func orderFound() -> Int? {
     var count = 0
     for entry in 0..<entries.count where entries[entry].state != .free {
@@ -32,7 +36,7 @@ extension StoredMessages {
       count &+= 1
     }
     sort(count) { entries, one, other in
-      entries[one].serial.isBefore(entries[other].serial)
+      entries[one].serial < entries[other].serial
     }
     return count
   }
@@ -41,12 +45,15 @@ extension StoredMessages {
   func found(at index: Int) -> Int { Int(numbers[index]) }
 
   /// Handles that a message has got a descriptor.
+  @_optimize(size)
   mutating func restored(_ entry: Int, in slot: Int) {
     entries[entry].slot = UInt16(truncatingIfNeeded: slot)
   }
 
   /// Ends recovery, after the first `count` of the order were restored: from now on the journal is told of
   /// what changes. `age` says how old the block at a place is.
+  @inline(never)
+  @_optimize(size)
   mutating func endRecovery(_ count: Int, age: (UInt32) -> UInt32) {
     // The chain of commits begins with the oldest.
     for index in 0..<count { entries[Int(numbers[index])].next = UInt16(truncatingIfNeeded: index) }
@@ -64,6 +71,8 @@ extension StoredMessages {
   }
 
   /// Sorts the first `count` numbers: a heap, because it needs no memory and no luck.
+  @inline(never)
+  @_optimize(size)
   private mutating func sort(_ count: Int, _ isBefore: (borrowing Table<Entry>, Int, Int) -> Bool) {
     var start = count / 2
     while start > 0 {
@@ -78,6 +87,8 @@ extension StoredMessages {
     }
   }
 
+  @inline(never)
+  @_optimize(size)
   private mutating func sink(_ start: Int, _ end: Int, _ isBefore: (borrowing Table<Entry>, Int, Int) -> Bool)
   {
     var parent = start
@@ -90,15 +101,10 @@ extension StoredMessages {
     }
   }
 
+  @_optimize(size)
   private mutating func swapNumbers(_ one: Int, _ other: Int) {
     let number = numbers[one]
     numbers[one] = numbers[other]
     numbers[other] = number
-  }
-}
-
-extension Counter {
-  fileprivate func isBefore(_ other: Counter) -> Bool {
-    high == other.high ? low < other.low : high < other.high
   }
 }

@@ -82,19 +82,38 @@ struct StoredMessages: ~Copyable {
   private var free: UInt16 = 0
   /// How many entries were ever used: those behind them are free, and in no chain.
   var used = 0
-  /// The number of the message that was added last. Every message of a journal has another, also over
-  /// processes.
+  /// The number of the message that was added last. Every message that the log has has another.
   var lastSerial = Counter()
+  /// That of the last one which a commit has for the first time.
+  var toldSerial = Counter()
+  /// How many bytes the messages have that were added since the last commit which had all that was new.
+  var newBytes = 0
+  /// The largest packet that a commit has room for.
+  private let largestPacket: Int
+  /// Without a journal that works nothing is accepted.
+  var isRefusing = false
 
-  init(entries: consuming Table<Entry>, numbers: consuming Table<UInt16>) {
+  @_optimize(size)
+  init(entries: consuming Table<Entry>, numbers: consuming Table<UInt16>, largestPacket: Int) {
     self.entries = entries
     self.numbers = numbers
+    self.largestPacket = largestPacket
   }
 
-  static func slot(_ plan: Plan, in block: borrowing Arena) -> OptionalSlot<StoredMessages> {
+  @_optimize(size)
+  static func slot(
+    _ plan: Plan, in block: borrowing Arena, largestPacket: Int
+  ) -> OptionalSlot<StoredMessages> {
     OptionalSlot(plan.slot, in: block) {
-      StoredMessages(entries: block.table(plan.entries), numbers: block.table(plan.numbers))
+      StoredMessages(
+        entries: block.table(plan.entries), numbers: block.table(plan.numbers), largestPacket: largestPacket)
     }
+  }
+
+  /// Why a message of so many bytes is not to be accepted; `nil`: it is.
+  @_optimize(size)
+  func refusal(of size: Int) -> SessionError? {
+    isRefusing ? .journal : size > largestPacket ? .tooLarge : nil
   }
 
   subscript(entry: Int) -> Entry { entries[entry] }
@@ -109,9 +128,12 @@ struct StoredMessages: ~Copyable {
 
   /// Adds the message in a slot. Returns false if there is no entry left: there will be one when the journal
   /// has been told of a message that has ended.
-  mutating func add(_ slot: Int) -> Bool {
+  @inline(never)
+  @_optimize(size)
+  mutating func add(_ slot: Int, size: Int) -> Bool {
     guard let entry = takeFree() else { return false }
     lastSerial.increment()
+    newBytes &+= size
     entries[entry] = Entry(serial: lastSerial, slot: UInt16(truncatingIfNeeded: slot), state: .queued)
     numbers[slot] = UInt16(truncatingIfNeeded: entry)
     change(entry)
@@ -119,25 +141,44 @@ struct StoredMessages: ~Copyable {
   }
 
   /// Handles that a descriptor has moved.
+  @_optimize(size)
   mutating func moved(from slot: Int, to target: Int) {
     let number = numbers[slot]
     numbers[target] = number
     entries[Int(number)].slot = UInt16(truncatingIfNeeded: target)
   }
 
+  @_optimize(size)
   mutating func set(_ entry: Int, _ state: State) {
     entries[entry].state = state
     change(entry)
   }
 
-  /// Handles that the message is another one than the journal has, or is to be written again so that the head
-  /// of the log can move on. Until that is done, the head stays before what the journal has.
+  /// Handles that the message is another one than the journal has. Until that is written, the head of the log stays
+  /// before what the journal has.
+  @_optimize(size)
   mutating func rewrite(_ entry: Int) {
     entries[entry].isOutdated = true
     change(entry)
   }
 
+  /// Puts an entry that nothing is to be said about before all others: the message is to be written again, as it is.
+  /// Returns false if it waits for its turn already.
+  @inline(never)
+  @_optimize(size)
+  mutating func rewriteFirst(_ entry: Int) -> Bool {
+    entries[entry].isOutdated = true
+    guard !entries[entry].isQueued else { return false }
+    entries[entry].isChanged = true
+    entries[entry].isQueued = true
+    entries[entry].next = changed.first
+    changed.first = UInt16(truncatingIfNeeded: entry &+ 1)
+    if changed.last == 0 { changed.last = changed.first }
+    return true
+  }
+
   /// Handles that a message has ended. It no longer keeps the head of the log where it is.
+  @_optimize(size)
   mutating func ended(_ entry: Int) {
     if entries[entry].isStored { unlink(entry) }
     entries[entry].state = .ended
@@ -151,6 +192,7 @@ struct StoredMessages: ~Copyable {
 
   /// Handles that nothing has to be said about `nextChange`, whose message has ended before the journal had
   /// it.
+  @_optimize(size)
   mutating func forget() {
     guard let entry = nextChange else { return }
     Self.removeFirst(&changed, &entries)
@@ -159,12 +201,15 @@ struct StoredMessages: ~Copyable {
 
   /// Handles that the commit which begins at `place` has what is to be said about `nextChange`, and whether
   /// the message itself is a part of that.
+  @inline(never)
+  @_optimize(size)
   mutating func told(withMessage: Bool, place: UInt32) {
     guard let entry = nextChange else { return }
     Self.removeFirst(&changed, &entries)
     entries[entry].isChanged = false
     entries[entry].toldState = entries[entry].state
     if withMessage {
+      if !entries[entry].isKnown { toldSerial = entries[entry].serial }
       entries[entry].place = place
       entries[entry].isWriting = true
       entries[entry].isOutdated = false
@@ -175,6 +220,8 @@ struct StoredMessages: ~Copyable {
 
   /// Handles for the next entry that the commit had that it is durable, or has failed. Returns the entry;
   /// `nil`: there are no more.
+  @inline(never)
+  @_optimize(size)
   mutating func takeWritten(_ isDurable: Bool) -> Int? {
     guard writing.first != 0 else { return nil }
     let entry = Int(writing.first) &- 1
@@ -193,6 +240,7 @@ struct StoredMessages: ~Copyable {
     return entry
   }
 
+  @_optimize(size)
   private mutating func change(_ entry: Int) {
     entries[entry].isChanged = true
     guard !entries[entry].isQueued else { return }
@@ -202,6 +250,7 @@ struct StoredMessages: ~Copyable {
 
   // MARK: Queues and chains
 
+  @_optimize(size)
   private static func append(_ entry: Int, _ queue: inout Queue, _ entries: inout Table<Entry>) {
     let number = UInt16(truncatingIfNeeded: entry &+ 1)
     entries[entry].next = 0
@@ -209,11 +258,14 @@ struct StoredMessages: ~Copyable {
     queue.last = number
   }
 
+  @_optimize(size)
   private static func removeFirst(_ queue: inout Queue, _ entries: inout Table<Entry>) {
     queue.first = entries[Int(queue.first) &- 1].next
     if queue.first == 0 { queue.last = 0 }
   }
 
+  @inline(never)
+  @_optimize(size)
   private mutating func takeFree() -> Int? {
     if free != 0 {
       let entry = Int(free) &- 1
@@ -225,6 +277,7 @@ struct StoredMessages: ~Copyable {
     return used
   }
 
+  @_optimize(size)
   mutating func putFree(_ entry: Int) {
     entries[entry].state = .free
     entries[entry].next = free
@@ -232,6 +285,8 @@ struct StoredMessages: ~Copyable {
   }
 
   /// Makes an entry the newest of those that the journal has.
+  @inline(never)
+  @_optimize(size)
   mutating func link(_ entry: Int) {
     if entries[entry].isStored { unlink(entry) }
     let number = UInt16(truncatingIfNeeded: entry &+ 1)
@@ -243,6 +298,7 @@ struct StoredMessages: ~Copyable {
     newest = number
   }
 
+  @_optimize(size)
   private mutating func unlink(_ entry: Int) {
     let (newer, older) = (entries[entry].newer, entries[entry].older)
     entries[entry].isStored = false

@@ -35,6 +35,8 @@ extension Outbox {
   ) -> Bool {
     guard aliases.isInUse, options.kind == .whole, options.responseTag == nil, options.overflow != .latest
     else { return false }
+    // What a journal has must mean the same on every connection.
+    guard !isJournaled || publish.qos == .atMostOnce else { return false }
     let size = FixedHeader.packetSize(publish.remainingLength(version) &+ Publish.topicAliasSize)
     return size <= min(bytes.capacity, limits.maximumPacketSize)
   }

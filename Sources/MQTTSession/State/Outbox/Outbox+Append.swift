@@ -37,7 +37,7 @@ extension Outbox {
     let isOutside = !isPlain && options.isOutside
     let size = try checkedSize(publish, flags, isOutside: isOutside, version: version, limits: limits)
     let tailBefore = bytes.tail
-    if descriptors.count >= fullAt || !bytes.fits(size), let error = findRoom(size) { throw error }
+    if descriptors.count >= fullAt || !bytes.fits(size), let error = findRoom(size, flags) { throw error }
     let (slot, identifier) = (descriptors.tail, newIdentifier(options.cookie))
     descriptors.append(
       Descriptor(flags, cookie: options.cookie, offset: bytes.tail, size: size, since: now, version: version))
@@ -157,8 +157,9 @@ extension Outbox {
   /// Looks for a descriptor and for room for `size` bytes, and moves the tail there. Returns the error if
   /// there is none.
   @inline(never)
-  private mutating func findRoom(_ size: Int) -> SessionError? {
+  private mutating func findRoom(_ size: Int, _ flags: MessageFlags) -> SessionError? {
     guard size <= bytes.capacity else { return .tooLarge }
+    if isJournaled, flags.isAcknowledged, let refusal = stored.element.refusal(of: size) { return refusal }
     guard let offset = room(for: size), ensureDescriptor() else {
       isStarved = true
       return .full

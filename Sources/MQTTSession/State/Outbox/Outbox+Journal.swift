@@ -31,6 +31,8 @@ extension Outbox {
   // MARK: Things that happened
 
   /// Takes up the messages that were added since the last time.
+  @inline(never)
+  @_optimize(size)
   mutating func considerNewMessages() {
     var slot = descriptors.tail
     var count = 0
@@ -45,7 +47,7 @@ extension Outbox {
       // What lies behind it waits with it, so that nothing is passed over.
       guard message.state != .reserved else { return }
       if message.isStorable {
-        guard stored.element.add(slot) else { return }
+        guard stored.element.add(slot, size: message.size) else { return }
         descriptors[slot].flags.set(.isStored, true)
       }
       descriptors[slot].flags.set(.isConsidered, true)
@@ -55,12 +57,14 @@ extension Outbox {
 
   /// Returns whether a message may take the place of the one in a slot. One that the journal is to have must not
   /// if it would need an entry: it would come behind messages that were added later.
+  @_optimize(size)
   mutating func mayReplace(_ slot: Int, by flags: MessageFlags) -> Bool {
     considerNewMessages()
     return flags.qos == .atMostOnce || descriptors[slot].flags.contains(.isStored)
   }
 
   /// Handles that another message has taken the place of the one in a slot.
+  @_optimize(size)
   mutating func replaced(_ slot: Int, wasStored: Bool) {
     descriptors[slot].flags.set(.isConsidered, true)
     guard wasStored else { return }
@@ -72,6 +76,8 @@ extension Outbox {
 
   /// Fixes the identifiers of the messages that are sent next, at most `count` of them, so that the next
   /// commit has them.
+  @inline(never)
+  @_optimize(size)
   mutating func bindNext(_ count: Int) {
     var slot = sendSlot
     for _ in 0..<min(count, unsent) {
@@ -88,6 +94,7 @@ extension Outbox {
   }
 
   /// Handles that PUBREC came. Returns whether PUBREL has to wait for the journal.
+  @_optimize(size)
   mutating func holdsPubrel(_ slot: Int) -> Bool {
     guard isJournaled, descriptors[slot].flags.contains(.isStored) else { return false }
     let entry = stored.element.entry(of: slot)
@@ -96,6 +103,8 @@ extension Outbox {
   }
 
   /// Handles that the session is a new one: what the server knew of identifiers is gone.
+  @inline(never)
+  @_optimize(size)
   mutating func forgetIdentifiers() {
     var slot = descriptors.head
     for _ in 0..<descriptors.count {
@@ -113,17 +122,38 @@ extension Outbox {
 
   /// Adds to a commit, which begins at `place`, what the journal is to be told, as far as it fits. Returns
   /// whether that was all.
+  @_optimize(size)
   mutating func tell(_ commit: inout Commit, place: UInt32, second: UInt32, isUrgent: Bool) -> Bool {
     while let entry = stored.element.nextChange {
-      let change = stored.element[entry]
-      if change.state == .ended, !change.isKnown {
-        stored.element.forget()
-        continue
-      }
-      let isMessage = change.needsMessage
-      guard put(entry, change, isMessage, &commit, second: second, isUrgent: isUrgent) else { return false }
-      stored.element.told(withMessage: isMessage, place: place)
+      guard tell(entry, &commit, place: place, second: second, isUrgent: isUrgent) else { return false }
     }
+    return true
+  }
+
+  /// Adds the message that is in the oldest commit once more. Returns false if there is none, if the commit is full,
+  /// or if the message waits among the news: then it is written there.
+  @_optimize(size)
+  mutating func tellOldest(_ commit: inout Commit, place: UInt32, second: UInt32, isUrgent: Bool) -> Bool {
+    guard isJournaled, let entry = stored.element.oldestEntry, stored.element.rewriteFirst(entry) else {
+      return false
+    }
+    return tell(entry, &commit, place: place, second: second, isUrgent: isUrgent)
+  }
+
+  /// Adds what is to be said about the first entry of those that have changed. Returns whether it fits.
+  @inline(never)
+  @_optimize(size)
+  private mutating func tell(
+    _ entry: Int, _ commit: inout Commit, place: UInt32, second: UInt32, isUrgent: Bool
+  ) -> Bool {
+    let change = stored.element[entry]
+    if change.state == .ended, !change.isKnown {
+      stored.element.forget()
+      return true
+    }
+    let isMessage = change.needsMessage
+    guard put(entry, change, isMessage, &commit, second: second, isUrgent: isUrgent) else { return false }
+    stored.element.told(withMessage: isMessage, place: place)
     return true
   }
 
@@ -133,16 +163,8 @@ extension Outbox {
     return stored.element[entry].place
   }
 
-  /// Writes the message again that is in the oldest commit. Returns false if there is none, or if this commit
-  /// has something about it already: then it is the next commit's turn.
-  mutating func rewriteOldest() -> Bool {
-    guard isJournaled, let entry = stored.element.oldestEntry, !stored.element[entry].isQueued else {
-      return false
-    }
-    stored.element.rewrite(entry)
-    return true
-  }
-
+  @inline(never)
+  @_optimize(size)
   private func put(
     _ entry: Int, _ change: StoredMessages.Entry, _ isMessage: Bool, _ commit: inout Commit, second: UInt32,
     isUrgent: Bool
@@ -180,6 +202,8 @@ extension Outbox {
   }
 
   /// Handles that a commit is durable, or has failed. What waited for it may leave.
+  @inline(never)
+  @_optimize(size)
   mutating func written(_ isDurable: Bool) {
     while let entry = stored.element.takeWritten(isDurable) {
       let change = stored.element[entry]

@@ -15,13 +15,13 @@ extension Outbox {
 
   /// Whether there is a descriptor for one more message.
   var hasDescriptor: Bool {
-    descriptors.count < fullAt || (messageCount < messageCapacity && firstGap != nil)
+    descriptors.count < most || (messageCount < messageCapacity && firstGap != nil)
   }
 
   /// Makes sure that there is a descriptor for one more message, closing the gaps if it takes that.
   @inline(never)
   mutating func ensureDescriptor() -> Bool {
-    if descriptors.count < fullAt { return true }
+    if descriptors.count < most { return true }
     guard messageCount < messageCapacity else { return false }
     guard let gap = firstGap else {
       // A program that tries again and again must not make the outbox search all of them each time.
@@ -41,7 +41,10 @@ extension Outbox {
     hasNewRoom = isStarved
   }
 
-  mutating func gapsChanged() { fullAt = min(messageCapacity &+ gaps, descriptors.capacity) }
+  mutating func gapsChanged() { fullAt = isJournaled ? 0 : most }
+
+  /// How many descriptors may be in use.
+  private var most: Int { min(messageCapacity &+ gaps, descriptors.capacity) }
 
   /// The index of the first gap that can be closed.
   private var firstGap: Int? {

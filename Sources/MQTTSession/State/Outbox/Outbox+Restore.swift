@@ -5,6 +5,8 @@ import Storage
 /// Messages that an earlier process has accepted: they are put back before the first connection.
 extension Outbox {
   /// Orders the messages that the journal has. Returns how many there are; `nil`: too many.
+  @inline(never)
+  @_optimize(size)
   mutating func orderFound() -> Int? {
     guard let count = stored.element.orderFound() else { return nil }
     for index in 0..<count {
@@ -19,6 +21,7 @@ extension Outbox {
   /// Where the commit begins that has the message at an index of the order.
   func placeFound(at index: Int) -> UInt32 { stored.element[stored.element.found(at: index)].place }
 
+  @_optimize(size)
   mutating func endRecovery(_ count: Int, _ space: LogSpace) {
     stored.element.endRecovery(count) { space.age(of: $0) }
     sendSlot = descriptors.head
@@ -28,6 +31,7 @@ extension Outbox {
 
   /// Chooses the identifier of the first message: `offset` messages behind it is one that has to get
   /// `identifier`.
+  @_optimize(size)
   mutating func beginRestoring(_ identifier: PacketIdentifier, offset: Int) {
     guard identifiers.contains(identifier), offset < identifiers.count else { return }
     headIdentifier = identifiers.advanced(identifier, by: identifiers.count &- offset)
@@ -35,6 +39,8 @@ extension Outbox {
   }
 
   /// Puts a message back. Returns its slot; `nil`: it does not fit.
+  @inline(never)
+  @_optimize(size)
   mutating func restore(
     _ header: JournalRecord.MessageHeader, _ packet: Span<UInt8>, _ state: StoredMessages.State,
     identifier: UInt16, second: UInt32
@@ -69,6 +75,8 @@ extension Outbox {
     return slot
   }
 
+  @inline(never)
+  @_optimize(size)
   private mutating func counted(
     _ slot: Int, _ state: StoredMessages.State, _ header: JournalRecord.MessageHeader, second: UInt32
   ) {
@@ -99,6 +107,8 @@ extension Outbox {
   }
 
   /// Adds free descriptors up to the one that has an identifier. Returns false if there is no room for them.
+  @inline(never)
+  @_optimize(size)
   private mutating func addGaps(before wanted: PacketIdentifier) -> Bool {
     let count = identifiers.distance(from: nextIdentifier, to: wanted)
     guard count < descriptors.capacity &- descriptors.count else { return false }

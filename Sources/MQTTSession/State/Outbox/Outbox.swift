@@ -75,7 +75,8 @@ public struct Outbox: ~Copyable {
   public let messageCapacity: Int
   /// How many of the descriptors behind the head are free; see Outbox+Reclaim.swift.
   var gaps = 0
-  /// No message can be added while there are so many descriptors.
+  /// While there are so many descriptors, `findRoom` has to be asked: there may be none left; with a journal it is
+  /// asked for every message.
   var fullAt: Int
   private let inPlace = InPlace()
 
@@ -152,7 +153,7 @@ public struct Outbox: ~Copyable {
   ) {
     precondition(descriptors.count <= identifiers.count && messages <= descriptors.count)
     messageCapacity = messages
-    fullAt = messages
+    fullAt = 0
     self.expiries = SlotMinima(expiries, slots: descriptors.count)
     self.latest = latest
     self.stored = stored
@@ -164,6 +165,7 @@ public struct Outbox: ~Copyable {
     self.identifiers = identifiers
     headIdentifier = identifiers.any(random)
     nextIdentifier = headIdentifier
+    gapsChanged()
   }
 
   // MARK: Getters

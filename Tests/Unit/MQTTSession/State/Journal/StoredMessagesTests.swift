@@ -30,7 +30,7 @@ import Testing
     }
 
     func add(_ slot: Int) -> Bool {
-      guard stored.add(slot) else { return false }
+      guard stored.add(slot, size: 10) else { return false }
       nextSerial += 1
       live[slot] = (nextSerial, .queued)
       return true

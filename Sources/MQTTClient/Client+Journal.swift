@@ -1,0 +1,199 @@
+public import Driver
+import Journal
+public import MQTTSession
+public import Platform
+import Storage
+import Transports
+
+/// Which file it is, and what it has to be like.
+struct WantedJournal: ~Copyable, ~Escapable {
+  /// Ends with a zero.
+  let path: Span<UInt8>
+  let options: JournalOptions
+
+  @_lifetime(copy path)
+  @_optimize(size)
+  init(_ path: Span<UInt8>, _ options: JournalOptions) {
+    self.path = path
+    self.options = options
+  }
+}
+
+/// Why a journal cannot be taken up.
+public enum JournalError: Error, BitwiseCopyable {
+  case system(Int32)  // the system's number
+  case locked  // another process, or another client, has it open
+  case corrupt  // a block that was durable is not as it was written, or the file is no journal
+  case other  // it is another client's, or needs a newer library
+  case size  // it is too small for this client, or has more than the client has room for
+
+  @_optimize(size)
+  init(_ error: PlatformError) {
+    self = error.code == SystemError.wouldBlock ? .locked : .system(error.code)
+  }
+}
+
+/// What has become of `syncJournal`.
+public enum JournalSync: BitwiseCopyable {
+  case stored
+  case timedOut
+  case failed(Int32)  // the system's number
+}
+
+extension Driver where Engine == MQTTEngine, Link: ~Copyable, System == Linux {
+  /// Opens the journal, or makes it, and takes up what it has. It comes before the first connection, and waits for
+  /// the disk. The client's session has room for a journal.
+  ///
+  /// The caller guarantees that nothing else uses `memory` as long as the client lives. `path` has no zero, and at most
+  /// `BlockFile.longestPath` bytes.
+  @_optimize(size)
+  @unsafe public mutating func openJournal(
+    _ path: Span<UInt8>, _ options: JournalOptions, in memory: UnsafeMutablePointer<BlockWriterMemory>
+  ) throws(JournalError) {
+    // C wants a zero behind it.
+    var terminated = InlineArray<1001, UInt8>(repeating: 0)
+    precondition(path.count < terminated.count)
+    for index in path.indices { terminated[index] = path[index] }
+    unsafe try openJournal(WantedJournal(terminated.span, options), in: memory)
+  }
+
+  @inline(never)
+  @_optimize(size)
+  private mutating func openJournal(
+    _ wanted: borrowing WantedJournal, in memory: UnsafeMutablePointer<BlockWriterMemory>
+  ) throws(JournalError) {
+    let owner = Salt(hashing: clientID)
+    let file: BlockFile
+    if let old = try Self.open(wanted) {
+      let superblock = try Self.superblock(of: old, owner, wanted, &engine.session)
+      try Self.recover(from: old, superblock, into: &engine.session, at: time, wallClock: wallClock)
+      file = old
+    } else {
+      let salt = Salt(low: randomNumber(), high: randomNumber())
+      let superblock = Superblock(salt: salt, blocks: wanted.options.blocks, owner: owner)
+      file = try Self.create(wanted, superblock, &engine.session)
+    }
+    do throws(PlatformError) {
+      unsafe try attach(file, in: memory, hasThread: wanted.options.hasThread) { blocks, count in
+        // They belong to whoever writes them until the driver has the answer.
+        var blocks = unsafe MutableSpan(
+          _unsafeStart: blocks.unsafelyUnwrapped, count: Int(truncatingIfNeeded: count) &* Block.size)
+        Commit.finish(&blocks)
+      }
+    } catch {
+      throw .system(error.code)
+    }
+  }
+
+  /// Waits until all that there is to be written is durable: at most `timeout` milliseconds; -1: as long as it takes. The
+  /// connection goes on meanwhile; no event is released.
+  @inline(never)
+  @_optimize(size)
+  public mutating func syncJournal(timeout: Int32) -> JournalSync {
+    guard engine.hasJournal else { return .stored }
+    _ = engine.session.journalPosition()  // looks at what is new
+    let target = engine.session.hurryJournal()
+    let failures = engine.session.journalFailures.count
+    let isOver = waitForJournal(timeout: timeout) {
+      $0.session.isJournalDone(target) || $0.session.isJournalPaused
+        || $0.session.journalFailures.count != failures
+    }
+    if engine.session.isJournalDone(target) { return .stored }
+    return isOver ? .failed(engine.session.journalFailures.lastError) : .timedOut
+  }
+
+  // MARK: Helpers
+
+  // Static, because what is lent of the session is a hold on all of `self`.
+
+  /// `nil`: there is none.
+  @_optimize(size)
+  private static func open(_ wanted: borrowing WantedJournal) throws(JournalError) -> BlockFile? {
+    do throws(PlatformError) {
+      return try BlockFile(opening: wanted.path)
+    } catch {
+      if error.code == SystemError.noSuchFile { return nil }
+      throw JournalError(error)
+    }
+  }
+
+  @inline(never)
+  @_optimize(size)
+  private static func create(
+    _ wanted: borrowing WantedJournal, _ superblock: Superblock, _ session: inout Session
+  ) throws(JournalError) -> BlockFile {
+    var space = session.recoverySpace
+    var block = space._mutatingExtracting(0..<Block.size)
+    superblock.encode(into: &block)
+    let file: BlockFile
+    do throws(PlatformError) {
+      file = try BlockFile(creating: wanted.path, first: block.span, blocks: superblock.blocks)
+    } catch {
+      throw JournalError(error)
+    }
+    session.beginJournal(superblock)
+    return file
+  }
+
+  @inline(never)
+  @_optimize(size)
+  private static func superblock(
+    of file: borrowing BlockFile, _ owner: Salt, _ wanted: borrowing WantedJournal, _ session: inout Session
+  ) throws(JournalError) -> Superblock {
+    for index in 0..<UInt32(Superblock.count) {
+      var space = session.recoverySpace
+      var block = space._mutatingExtracting(0..<Block.size)
+      try read(index, of: file, into: &block)
+      guard let superblock = try Self.superblock(in: block.span) else { continue }
+      guard superblock.owner == owner else { throw .other }
+      guard superblock.blocks >= wanted.options.leastBlocks else { throw .size }
+      return superblock
+    }
+    throw .corrupt
+  }
+
+  /// `nil`: the block is none.
+  @_optimize(size)
+  private static func superblock(in block: Span<UInt8>) throws(JournalError) -> Superblock? {
+    do throws(Superblock.Mistake) {
+      return try Superblock(block)
+    } catch {
+      if case .newer = error { throw .other }
+      return nil
+    }
+  }
+
+  @_optimize(size)
+  private static func read(
+    _ block: UInt32, of file: borrowing BlockFile, into space: inout MutableSpan<UInt8>
+  ) throws(JournalError) {
+    do throws(PlatformError) {
+      try file.read(block, into: &space)
+    } catch {
+      // The file is shorter than its superblock says.
+      throw error.code == SystemError.endOfFile ? .corrupt : .system(error.code)
+    }
+  }
+
+  @inline(never)
+  @_optimize(size)
+  private static func recover(
+    from file: borrowing BlockFile, _ superblock: Superblock, into session: inout Session, at now: Instant,
+    wallClock: UInt32
+  ) throws(JournalError) {
+    session.beginRecovery(superblock)
+    while true {
+      switch session.recover(at: now, wallClock: wallClock) {
+      case .read(let block, let count, let offset):
+        var space = session.recoverySpace
+        var part = space._mutatingExtracting(
+          offset..<offset &+ Int(truncatingIfNeeded: count) &* Block.size)
+        try read(block, of: file, into: &part)
+        session.recoveryRead()
+      case .done: return
+      case .failed(.corrupt): throw .corrupt
+      case .failed(.size): throw .size
+      }
+    }
+  }
+}

@@ -1,0 +1,30 @@
+import Journal
+
+/// What follows from the size of the largest commit.
+public enum JournalLimits {
+  /// The largest packet that fits into a commit, and into none but that.
+  @_optimize(size)
+  public static func largestPacket(batchBytes: Int) -> Int {
+    room(batchBytes) &- Record.headerSize &- JournalRecord.MessageHeader.size
+  }
+
+  /// How many identifiers of received messages fit.
+  public static func largestList(batchBytes: Int) -> Int { (room(batchBytes) &- Record.headerSize) / 2 }
+
+  /// How many QoS 2 messages from the server may be unreleased; `wanted` 0: as many as fit.
+  @_optimize(size)
+  public static func unreleased(_ wanted: Int, batchBytes: Int) -> Int {
+    wanted > 0 ? wanted : min(largestList(batchBytes: batchBytes), 65_535)
+  }
+
+  /// How many blocks a ring needs at least for messages of so many bytes, and the list of identifiers: twice what they
+  /// take, so that cleaning writes each at most once more, and some commits, so that it never waits for room.
+  @_optimize(size)
+  public static func ringBlocks(bytes: Int, messages: Int, unreleased: Int, batchBytes: Int) -> Int {
+    let perBlock = Block.room / (Record.headerSize &+ JournalRecord.MessageHeader.size)
+    let live = (bytes &+ 2 &* unreleased) / Block.room &+ messages / perBlock &+ 3
+    return max(2 &* live &+ 8 &* (batchBytes / Block.size), Int(Superblock.blockCounts.lowerBound))
+  }
+
+  private static func room(_ batchBytes: Int) -> Int { batchBytes / Block.size &* Block.room }
+}

@@ -1,0 +1,97 @@
+"""Reads a journal as docs/journal.md describes it. It shares no code with the library."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+
+BLOCK, HEADER = 4096, 48
+
+
+def crc32c(data: bytes) -> int:
+    register = 0xFFFFFFFF
+    for byte in data:
+        register ^= byte
+        for _ in range(8):
+            register = register >> 1 ^ (0x82F63B78 if register & 1 else 0)
+    return register ^ 0xFFFFFFFF
+
+
+@dataclass
+class Record:
+    kind: int
+    flags: int
+    subject: int
+    body: bytes
+
+
+@dataclass
+class Commit:
+    position: tuple[int, int]
+    count: int
+    failures: int
+    records: list[Record]
+
+
+@dataclass
+class Message:
+    serial: int
+    cookie: int
+    identifier: int
+    expiry: int
+    topic: bytes
+    payload: bytes
+
+
+class Journal:
+    """The commits of a file in which none has failed, from the oldest on."""
+
+    def __init__(self, data: bytes):
+        assert data[:8] == b"SMQJRNL1" and data[:BLOCK] == data[BLOCK : 2 * BLOCK]
+        crc, version, self.salt, self.blocks = struct.unpack_from("<II8sI", data, 8)
+        assert crc == crc32c(data[:8] + data[12:64]) and version == 1
+        assert len(data) == (2 + self.blocks) * BLOCK
+        blocks = {}
+        for place in range(self.blocks):
+            block = data[(2 + place) * BLOCK : (3 + place) * BLOCK]
+            if block[:4] != b"SQBK":
+                assert not any(block), "what was never written is zero"
+                continue
+            crc, body_crc, salt, lap, where, head, back, failures, index, count, used, zero = struct.unpack_from(
+                "<II8sIIIIIHHHH", block, 4)
+            assert crc == crc32c(block[:4] + block[8:HEADER]) and salt == self.salt and where == place and zero == 0
+            assert body_crc == crc32c(block[HEADER : HEADER + used]) and not any(block[HEADER + used :])
+            assert used == BLOCK - HEADER or index == count - 1
+            blocks[lap, place] = (index, count, failures, block[HEADER : HEADER + used])
+        self.commits: list[Commit] = []
+        order = sorted(blocks)
+        for at, position in enumerate(order):
+            index, count, failures, _ = blocks[position]
+            if index == 0:
+                body = b"".join(blocks[each][3] for each in order[at : at + count])
+                self.commits.append(Commit(position, count, failures, list(self.records(body))))
+
+    @staticmethod
+    def records(body: bytes):
+        position = 0
+        while position < len(body):
+            kind, flags, subject, length = struct.unpack_from("<BBHI", body, position)
+            yield Record(kind, flags, subject, body[position + 8 : position + 8 + length])
+            position += 8 + length
+        assert position == len(body)
+
+    @staticmethod
+    def message(record: Record) -> Message:
+        """That of a record of kind 1, in 5.0."""
+        serial, cookie, identifier, flags, expiry, offset = struct.unpack_from("<QQHIII", record.body)
+        packet = record.body[30:]
+        assert packet[0] >> 4 == 3
+        position = 1
+        while packet[position] & 0x80:
+            position += 1
+        position += 1
+        size = struct.unpack_from(">H", packet, position)[0]
+        topic = packet[position + 2 : position + 2 + size]
+        position += 2 + size + 2
+        position += 1 + packet[position]  # the properties are less than 128 bytes
+        return Message(serial, cookie, identifier, expiry, topic, packet[position:])
