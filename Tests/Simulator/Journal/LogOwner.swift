@@ -82,7 +82,7 @@ final class LogOwner {
     let head = oldest(without: written)?.position ?? space.next
     let position = space.next
     space.write(&commit, head: head)
-    finish()
+    commit.finish()
     var after = promised
     var places = positions
     for subject in written {
@@ -95,11 +95,6 @@ final class LogOwner {
     dirty.subtract(written)
     possible.append(after)
     return runs
-  }
-
-  private func finish() {
-    var blocks = commit.blocks.mutableBytes(in: 0..<commit.blockCount * Block.size)
-    Commit.finish(&blocks)
   }
 
   private var runs: [(offset: Int, bytes: [UInt8])] {
@@ -178,5 +173,13 @@ struct Recovered {
   private static func superblock(_ image: [UInt8]) -> Superblock? {
     (try? Superblock(image.span.extracting(0..<Block.size)))
       ?? (try? Superblock(image.span.extracting(Block.size..<2 * Block.size)))
+  }
+}
+
+extension Commit {
+  /// Completes the blocks, as whoever writes them does.
+  fileprivate mutating func finish() {
+    var blocks = blocks.mutableBytes(in: 0..<blockCount * Block.size)
+    Commit.finish(&blocks)
   }
 }
