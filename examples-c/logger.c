@@ -1,9 +1,9 @@
 /*
- * A logger for a link that is down for hours: logger [URL [PERIOD_MS [ROOM]]]. Each period it publishes the load of
+ * A logger for a link that is down for hours: logger [URL [PERIOD_MS [ROOM [JOURNAL]]]]. Each period it publishes the load of
  * this machine to log/load: number, time, load. Without a connection at most ROOM records wait, then the oldest are
  * dropped. When the link is back, the waiting records are delivered in order, and log/lost says how many were lost so
- * far. A record may arrive twice. Waiting records are in memory and end with the program. On SIGTERM the logger
- * delivers what it can, and disconnects.
+ * far. A record may arrive twice. Waiting records are in memory and end with the program; in the file JOURNAL, if it is
+ * given, they survive that, and a power cut. On SIGTERM the logger delivers what it can, and disconnects.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
@@ -65,13 +65,15 @@ static void take_events(void) {
     smq_event event = SMQ_EVENT_INIT;
     while (smq_next_event(client, &event) == 1) {
         if (event.type == SMQ_EVENT_CONNECTED) fprintf(stderr, "connected\n");
+        if (event.completed == SMQ_JOURNAL_RECOVERED)
+            fprintf(stderr, "records of an earlier logger: %llu\n", (unsigned long long)event.cookie);
         if (event.status) print_why(stderr, client, &event);
     }
     tell_lost();
 }
 
 int main(int argc, char **argv) {
-    if (argc > 4) refuse("logger", argv[4], "is one argument too many");
+    if (argc > 5) refuse("logger", argv[5], "is one argument too many");
     uint32_t period_ms = argc > 2 ? number("logger", "PERIOD_MS", argv[2], 1, 86400000) : 1000;
     uint32_t room = argc > 3 ? number("logger", "ROOM", argv[3], 1, 65000) : 1000;
     smq_options options = SMQ_OPTIONS_INIT;
@@ -80,6 +82,11 @@ int main(int argc, char **argv) {
     options.outbox_bytes = room * RECORD_BYTES;
     options.urgent_messages = 2; /* one in flight, and one that waits */
     options.reconnect_max_ms = 60000;
+    if (argc > 4) {
+        options.journal = smq_string(argv[4]);
+        options.client_id = smq_string("logger");
+        options.flags = SMQ_OPTION_KEEP_SESSION;
+    }
     size_t size = smq_client_size(&options);
     void *memory = malloc(size);
     int32_t status = smq_client_init(memory, size, &options, &client);
@@ -107,6 +114,7 @@ int main(int argc, char **argv) {
     }
     smq_stats stats = SMQ_STATS_INIT;
     smq_client_stats(client, &stats);
+    if (argc > 4 && smq_sync(client, LEAVE_MS) != 1) fprintf(stderr, "%s: not all of it is stored\n", argv[4]);
     if (stats.outbox_messages) fprintf(stderr, "records not delivered: %u\n", (unsigned)stats.outbox_messages);
     smq_client_close(client);
     free(memory);

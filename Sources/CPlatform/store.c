@@ -16,8 +16,6 @@ enum {
     ZERO_BLOCKS = 16
 };
 
-static const uint8_t zeros[PLATFORM_BLOCK];
-
 static int32_t fail(int fd) {
     int error = errno;
     close(fd);
@@ -61,7 +59,7 @@ static int write_all(int fd, const uint8_t *bytes, size_t count, off_t offset) {
     return 0;
 }
 
-static int write_zeros(int fd, uint32_t blocks, off_t offset) {
+static int write_zeros(int fd, const uint8_t *zeros, uint32_t blocks, off_t offset) {
     struct iovec parts[ZERO_BLOCKS];
     for (int index = 0; index < ZERO_BLOCKS; index++) {
         parts[index] = (struct iovec){ .iov_base = (void *)zeros, .iov_len = PLATFORM_BLOCK };
@@ -84,16 +82,17 @@ static int write_zeros(int fd, uint32_t blocks, off_t offset) {
     return 0;
 }
 
-static int fill(int fd, const uint8_t *first, uint32_t blocks) {
+static int fill(int fd, uint8_t *block, uint32_t blocks) {
     if (ftruncate(fd, 0) < 0) {
         return -1;
     }
     for (int index = 0; index < 2; index++) {
-        if (write_all(fd, first, PLATFORM_BLOCK, index * PLATFORM_BLOCK) < 0) {
+        if (write_all(fd, block, PLATFORM_BLOCK, index * PLATFORM_BLOCK) < 0) {
             return -1;
         }
     }
-    return write_zeros(fd, blocks, 2 * PLATFORM_BLOCK) < 0 ? -1 : fsync(fd);
+    memset(block, 0, PLATFORM_BLOCK);
+    return write_zeros(fd, block, blocks, 2 * PLATFORM_BLOCK) < 0 ? -1 : fsync(fd);
 }
 
 /* A name is durable when its directory is. The path's text is changed and put back. */
@@ -119,12 +118,14 @@ static int sync_directory(char *path) {
     return result;
 }
 
-int32_t platform_store_create(const char *path, const uint8_t *first, uint32_t blocks) {
+int32_t platform_store_create(const char *path, uint8_t *block, uint32_t blocks) {
     char name[PLATFORM_MAX_PATH + 8];
     if (strlen(path) > PLATFORM_MAX_PATH) {
         return -ENAMETOOLONG;
     }
-    (void)snprintf(name, sizeof name, "%s.new", path);
+    size_t length = strlen(path);
+    memcpy(name, path, length);
+    memcpy(name + length, ".new", 5);
     int fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY, 0600);
     if (fd < 0) {
         return -errno;
@@ -139,7 +140,7 @@ int32_t platform_store_create(const char *path, const uint8_t *first, uint32_t b
         errno = EWOULDBLOCK;
         return fail(fd);
     }
-    if (fill(fd, first, blocks) < 0) {
+    if (fill(fd, block, blocks) < 0) {
         int32_t error = fail(fd);
         unlink(name);
         return error;
@@ -148,19 +149,6 @@ int32_t platform_store_create(const char *path, const uint8_t *first, uint32_t b
         return fail(fd);
     }
     return fd;
-}
-
-int32_t platform_store_blocks(int32_t fd, uint32_t *blocks) {
-    struct stat status;
-    if (fstat(fd, &status) < 0) {
-        return errno;
-    }
-    if (!S_ISREG(status.st_mode)) {
-        return ENOTSUP;
-    }
-    off_t count = status.st_size / PLATFORM_BLOCK;
-    *blocks = count > UINT32_MAX ? UINT32_MAX : (uint32_t)count;
-    return 0;
 }
 
 int32_t platform_store_read(int32_t fd, uint32_t block, uint32_t count, uint8_t *bytes) {

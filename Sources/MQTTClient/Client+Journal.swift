@@ -127,7 +127,7 @@ extension Driver where Engine == MQTTEngine, Link: ~Copyable, System == Linux {
     superblock.encode(into: &block)
     let file: BlockFile
     do throws(PlatformError) {
-      file = try BlockFile(creating: wanted.path, first: block.span, blocks: superblock.blocks)
+      file = try BlockFile(creating: wanted.path, block: &block, blocks: superblock.blocks)
     } catch {
       throw JournalError(error)
     }

@@ -18,30 +18,22 @@ public struct BlockFile: ~Copyable {
     guard descriptor >= 0 else { throw PlatformError(code: -descriptor) }
   }
 
-  /// Makes one of `first`, twice, and as many blocks of zeros. When this returns, the file is durable, with its name.
+  /// Makes one of `block`, twice, and as many blocks of zeros. When this returns, the file is durable, with its name, and
+  /// `block` is zeros.
   @_optimize(size)
-  public init(creating path: Span<UInt8>, first: Span<UInt8>, blocks: UInt32) throws(PlatformError) {
-    precondition(first.count == Self.blockSize)
-    // The same, and C reads one block at `first`.
+  public init(creating path: Span<UInt8>, block: inout MutableSpan<UInt8>, blocks: UInt32) throws(PlatformError) {
+    precondition(block.count == Self.blockSize)
+    // The same, and C uses one block.
     descriptor = unsafe path.withUnsafeBytes { path in
-      unsafe first.withUnsafeBufferPointer { first in
+      unsafe block.withUnsafeMutableBufferPointer { block in
         unsafe platform_store_create(
-          path.assumingMemoryBound(to: CChar.self).baseAddress, first.baseAddress, blocks)
+          path.assumingMemoryBound(to: CChar.self).baseAddress, block.baseAddress, blocks)
       }
     }
     guard descriptor >= 0 else { throw PlatformError(code: -descriptor) }
   }
 
   deinit { platform_close(descriptor) }
-
-  /// How many whole blocks it has.
-  @_optimize(size)
-  public func blockCount() throws(PlatformError) -> UInt32 {
-    var count: UInt32 = 0
-    let error = unsafe platform_store_blocks(descriptor, &count)
-    guard error == 0 else { throw PlatformError(code: error) }
-    return count
-  }
 
   /// Fills `space`, which has room for whole blocks, from the block with the number `block` on.
   @_optimize(size)
@@ -50,16 +42,6 @@ public struct BlockFile: ~Copyable {
     // C writes as many blocks.
     let error = unsafe space.withUnsafeMutableBufferPointer { space in
       unsafe platform_store_read(descriptor, block, count, space.baseAddress)
-    }
-    guard error == 0 else { throw PlatformError(code: error) }
-  }
-
-  /// Writes blocks and waits until they are durable.
-  @_optimize(size)
-  public func write(_ blocks: inout MutableSpan<UInt8>, to runs: BlockRuns) throws(PlatformError) {
-    let error = unsafe blocks.withUnsafeMutableBufferPointer { blocks in
-      var commit = unsafe platform_commit(runs, at: blocks.baseAddress)
-      return unsafe platform_store_write(descriptor, &commit)
     }
     guard error == 0 else { throw PlatformError(code: error) }
   }

@@ -55,6 +55,8 @@ public struct IdentifierSet: ~Copyable {
   }
 
   /// Adds an identifier without a mark. One that is there stays as it is.
+  @inline(never)
+  @_optimize(size)
   public mutating func insertUnmarked(_ identifier: UInt16) {
     guard !contains(identifier), insert(identifier), !isMap else { return }
     slots[find(identifier)] &= ~Self.mark
@@ -83,6 +85,8 @@ public struct IdentifierSet: ~Copyable {
     marked = 0
   }
 
+  @inline(never)
+  @_optimize(size)
   public mutating func removeAll() {
     guard identifiers > 0 else { return }
     clear()

@@ -190,6 +190,7 @@ private func makeClient(
   guard let memory = unsafe memory else { return plan.byteCount }
   // A size with its highest bit set is a very large one, not a negative number.
   guard size < 0 || size >= plan.byteCount else { throw .memorySize }
+  var refusal: Status? = nil
   do throws(PlatformError) {
     let isCallerDriven = Feature.hasEngine && checked.driver.isCallerDriven
     let block = unsafe Arena(start: memory)
@@ -203,16 +204,15 @@ private func makeClient(
     unsafe client.initialize(to: Client(checked, plan: clientPlan, block: block, on: system))
     if Feature.hasJournal, let journal = checked.journal {
       let writer = unsafe block.start(of: writerSlice)
-      let error = unsafe openJournal(checked.journalPath, journal, in: writer, of: client)
-      if let error { throw PlatformError(code: error.rawValue) }
+      refusal = unsafe openJournal(checked.journalPath, journal, in: writer, of: client)
+      if refusal != nil { throw PlatformError(code: 0) }
     }
     let submitter = unsafe Submitter(
       checked, queue: client.pointee.engine.submissions.queue, wakeUp: wakeUp)
     let handlers = unsafe makeHandlers(tablePlan, at: table, in: block)
     unsafe slot.initialize(to: ClientHandle(submitter: submitter, client: client, handlers: handlers))
   } catch {
-    // No number of the system is negative, and those of the journal are.
-    throw Status(rawValue: error.code) ?? .noDescriptor
+    throw refusal ?? .noDescriptor
   }
   return plan.byteCount
 }

@@ -135,7 +135,7 @@ def test_wrong_number(run, name, wrong, text):
 @pytest.mark.parametrize("name", [n for n in PROGRAMS if n not in ("dry", "sensord", "through")])
 def test_too_many_arguments(run, name):
     """It does not leave out what it does not know."""
-    program = run(name, "mqtt://127.0.0.1", *["1", "1", "1"][: usage(name).count("[") - 1], "surplus")
+    program = run(name, "mqtt://127.0.0.1", *["1", "1", "1", "1"][: usage(name).count("[") - 1], "surplus")
     assert program.wait(PATIENCE) == 2
     assert program.complained == f"{name}: surplus is one argument too many\n"
 
@@ -296,6 +296,23 @@ def test_logger(run, mosquitto, returning):
     assert int(payloads(witness, "log/lost")[-1]) > 0
     first_gap = next(n for n, after in zip(numbers(), numbers()[1:]) if after != n + 1)
     assert first_gap > 20
+
+
+def test_logger_with_a_journal(run, mosquitto, returning, tmp_path):
+    """Records that one logger could not deliver before it was killed are the next one's."""
+    mosquitto.stop()
+    journal = tmp_path / "log.journal"
+    first = run("logger", mosquitto.url, 10, 500, journal)
+    first.until(lambda: first.complained.count("Connection refused") > 1)
+    first.kill()
+    mosquitto.start()
+    witness = returning("log/#")
+    second = run("logger", mosquitto.url, 10, 500, journal)
+    second.until(lambda: len(payloads(witness, "log/load")) > 60)
+    assert second.end() == 0, second.complained
+    recovered = int(second.complained.split("records of an earlier logger: ")[1].split()[0])
+    numbers = [int(text.split()[0]) for text in payloads(witness, "log/load")]
+    assert recovered > 10 and numbers[:recovered] == list(range(1, recovered + 1))
 
 
 def test_logger_that_stood_still(run, mosquitto, subscribe):

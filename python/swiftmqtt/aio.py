@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Client", "Messages"]
 
+SYNC_PAUSE_S = 0.005
+
 
 class Messages(AsyncIterator[Message]):
     """The messages as they arrive, across reconnects: ``async for message in client.messages``. Ends when the

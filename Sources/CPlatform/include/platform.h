@@ -223,14 +223,11 @@ enum {
 int32_t platform_store_open(const char *path);
 
 /*
- * Makes a file of 2 + blocks blocks: first twice, then zeros. It has its name only when all of it is durable, and
+ * Makes a file of 2 + blocks blocks: the one at block twice, then zeros, which are at block afterwards. It has its name only when all of it is durable, and
  * the name is durable when this returns. A file that has the name already is replaced. Returns the descriptor, or
  * -errno. Beside the path is a file PATH.new meanwhile.
  */
-int32_t platform_store_create(const char *path, const uint8_t *first, uint32_t blocks);
-
-/* How many whole blocks it has. Returns 0 or an errno. */
-int32_t platform_store_blocks(int32_t fd, uint32_t *blocks);
+int32_t platform_store_create(const char *path, uint8_t *block, uint32_t blocks);
 
 /* A result of platform_store_read() that is no errno: the file does not have these blocks. */
 enum {

@@ -14,6 +14,8 @@ import Storage
     private let tellsStored: Bool
     private let largestPacket: Int
 
+    @inline(never)
+    @_optimize(size)
     init(_ options: borrowing SessionOptions, descriptors: Int, in plan: inout ArenaLayout) {
       let isThere = options.journalBatchBytes > 0
       stored = StoredMessages.Plan(
@@ -29,10 +31,14 @@ import Storage
       largestPacket = JournalLimits.largestPacket(batchBytes: options.journalBatchBytes)
     }
 
+    @inline(never)
+    @_optimize(size)
     func stored(in block: borrowing Arena, isUrgent: Bool) -> JournalSlot<StoredMessages> {
       StoredMessages.slot(isUrgent ? urgent : stored, in: block, largestPacket: largestPacket)
     }
 
+    @inline(never)
+    @_optimize(size)
     func journal(in block: borrowing Arena) -> JournalSlot<SessionJournal> {
       OptionalSlot(slot, in: block) {
         SessionJournal(

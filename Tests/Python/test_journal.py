@@ -1,0 +1,106 @@
+"""A client with a journal: what was published is there again in the next client."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from pathlib import Path
+
+import pytest
+
+import swiftmqtt
+from Support.servers import Mosquitto
+from Support.servers import free_port
+from swiftmqtt import JournalError, JournalFlag, JournalNews, Status
+from swiftmqtt.aio import Client as AsyncClient
+
+
+def options(path: Path, **more: object) -> dict[str, object]:
+    return {"journal": str(path / "out.journal"), "client_id": "board", "keep_session": True, **more}
+
+
+def nowhere() -> str:
+    return f"mqtt://127.0.0.1:{free_port()}"
+
+
+def test_messages_outlive_the_process(server: Mosquitto, tmp_path: Path, level: str) -> None:
+    url = f"mqtt://127.0.0.1:{server.port}"
+    client = swiftmqtt.Client(nowhere(), **options(tmp_path))
+    for number in range(3):
+        client.publish(level, str(number), qos=number % 2 + 1)
+    client.sync(10)
+    state = client.journal
+    assert state["accepted"] == state["stored"] == 3
+    assert state["failures"] == 0
+    client.close()
+
+    news: list[tuple[int, int, object]] = []
+    with swiftmqtt.Client(url, client_id=f"{level}-s") as listener:
+        listener.subscribe(level, qos=2).wait(10)
+        again = swiftmqtt.Client(url, **options(tmp_path))
+        again.on_journal = lambda *what: news.append(what)
+        with again:
+            assert [listener.receive(10).text() for _ in range(3)] == ["0", "1", "2"]
+    assert news == [(JournalNews.RECOVERED, 3, None)]
+
+
+def test_told_when_stored(tmp_path: Path) -> None:
+    news: list[tuple[int, int, object]] = []
+    client = swiftmqtt.Client(nowhere(), **options(tmp_path, journal_flags=JournalFlag.TELL))
+    client.on_journal = lambda *what: news.append(what)
+    client.publish("a", "text", qos=1)
+    client.sync(10)
+    client.run(0.01)
+    assert news == [(JournalNews.STORED, 1, None)]
+    client.close()
+
+
+def test_two_clients_and_one_file(tmp_path: Path) -> None:
+    with contextlib.closing(swiftmqtt.Client(nowhere(), **options(tmp_path))):
+        with pytest.raises(JournalError) as refused:
+            swiftmqtt.Client(nowhere(), **options(tmp_path))
+        assert refused.value.status == Status.JOURNAL_LOCKED
+
+
+def test_no_such_directory(tmp_path: Path) -> None:
+    with pytest.raises(JournalError) as refused:
+        swiftmqtt.Client(nowhere(), **options(tmp_path / "none"))
+    assert refused.value.status == Status.JOURNAL
+    assert refused.value.os_error == 2
+
+
+def test_without_a_journal() -> None:
+    with contextlib.closing(swiftmqtt.Client(nowhere())) as client:
+        for call in (lambda: client.sync(0), lambda: client.journal):
+            with pytest.raises(swiftmqtt.ArgumentError) as refused:
+                call()
+            assert refused.value.status == Status.NOT_SUPPORTED
+    with pytest.raises(swiftmqtt.ArgumentError):
+        swiftmqtt.Client(nowhere(), journal_delay_ms=5)
+
+
+def test_asyncio(server: Mosquitto, tmp_path: Path, level: str) -> None:
+    url = f"mqtt://127.0.0.1:{server.port}"
+
+    async def store() -> None:
+        client = AsyncClient(nowhere(), **options(tmp_path))
+        sent = asyncio.ensure_future(client.publish(level, "kept", qos=2))
+        await asyncio.sleep(0)
+        await asyncio.wait_for(client.sync(), 10)
+        assert client.journal["stored"] == 1
+        sent.cancel()
+        client.close()
+
+    async def send() -> str | None:
+        came: list[tuple[int, int, object]] = []
+        async with AsyncClient(url, client_id=f"{level}-s") as listener:
+            await listener.subscribe(level, qos=2)
+            again = AsyncClient(url, **options(tmp_path))
+            again.on_journal = lambda *what: came.append(what)
+            async with again:
+                text = (await asyncio.wait_for(listener.receive(), 10)).text()
+        assert came == [(JournalNews.RECOVERED, 1, None)]
+        return text
+
+    asyncio.run(store())
+    assert asyncio.run(send()) == "kept"
