@@ -2,7 +2,7 @@
 ///
 /// On armv7 the compiler takes the widening of an integer to 64 bits for an allocation and refuses it under
 /// `-no-allocations` (Swift 6.3.1). So the carry is computed here, and nowhere else.
-public struct Counter: BitwiseCopyable, Equatable {
+public struct Counter: Sendable, BitwiseCopyable, Equatable {
   public private(set) var low: UInt32 = 0
   public private(set) var high: UInt32 = 0
 

@@ -3,7 +3,7 @@ import MQTTWire
 import Storage
 
 /// What happened to a journal, for the application.
-public enum JournalEvent: BitwiseCopyable, Equatable {
+public enum JournalEvent: Sendable, BitwiseCopyable, Equatable {
   /// So many messages of an earlier process are there again.
   case recovered(messages: Int)
   /// A commit has failed: the system's number. What was accepted since the last one is stored nowhere.
