@@ -16,11 +16,11 @@ from typing import Any, Union
 from . import _abi, _options
 from ._answers import Connected, ServerLimits
 from ._checks import flag, function, number_to
-from ._library import LIBRARY, QUICK
+from ._library import LIBRARY, QUICK, WITH_ERRNO
 from ._undelivered import Failures, count_in
 from ._websocket import WebSocketRequestHook
 from .constants import LogItem, LogLevel, OptionFlag, Protocol, State, Status
-from .errors import ArgumentError, ClosedError, Error, UndeliveredWarning, check
+from .errors import ArgumentError, ClosedError, Error, UndeliveredWarning, check, error
 from .failure import Failure
 from .message import Message
 from .payload import Adapters
@@ -133,7 +133,12 @@ class Core:
         size = LIBRARY.smq_client_size(ctypes.byref(built))
         block = (ctypes.c_uint64 * ((size + 7) // 8))()
         handle = ctypes.c_void_p()
-        check(LIBRARY.smq_client_init(block, ctypes.sizeof(block), ctypes.byref(built), ctypes.byref(handle)))
+        status = WITH_ERRNO.smq_client_init(
+            block, ctypes.sizeof(block), ctypes.byref(built), ctypes.byref(handle)
+        )
+        if status == Status.JOURNAL:
+            raise error(status, os_error=ctypes.get_errno())
+        check(status)
         assert handle.value  # the library said that all is well
         self._handle: int | None = handle.value
         self._kept: list[Any] = [(block, settings)]  # what the library has pointers to, as long as the client lives

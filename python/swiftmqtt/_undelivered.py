@@ -63,8 +63,11 @@ class Undelivered:
 
     def __init__(self, client: Core):
         failures = list(client._failures.by_error.values())
-        topics = Counter(list(client._topics.values()))
-        waiting = max(count_in(client._handle), sum(topics.values()))
+        topics: Counter[str] = Counter()
+        waiting = 0
+        if not is_stored(client._handle):
+            topics.update(list(client._topics.values()))
+            waiting = max(count_in(client._handle), sum(topics.values()))
         self.count = waiting + len(failures) + client._failures.more
         topics.update(topic for _, topic in failures)
         self.topics = tuple(topics)
@@ -109,6 +112,14 @@ def count_in(handle: int | None) -> int:
     if LIBRARY.smq_client_stats(handle, ctypes.byref(found)) < 0:
         return 0
     return int(found.outbox_messages + found.urgent_messages + found.submit_waiting)
+
+
+def is_stored(handle: int | None) -> bool:
+    """Whether the next client with the same journal has all messages of QoS 1 and 2."""
+    if handle is None:
+        return False
+    found = _abi.JournalInfo()
+    return LIBRARY.smq_journal_state(handle, ctypes.byref(found)) == 0 and found.stored == found.accepted
 
 
 # ---- At the end of the process
