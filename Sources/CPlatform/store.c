@@ -118,14 +118,7 @@ static int sync_directory(char *path) {
     return result;
 }
 
-int32_t platform_store_create(const char *path, uint8_t *block, uint32_t blocks) {
-    char name[PLATFORM_MAX_PATH + 8];
-    if (strlen(path) > PLATFORM_MAX_PATH) {
-        return -ENAMETOOLONG;
-    }
-    size_t length = strlen(path);
-    memcpy(name, path, length);
-    memcpy(name + length, ".new", 5);
+int32_t platform_store_create(const char *path, char *name, uint8_t *block, uint32_t blocks) {
     int fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY, 0600);
     if (fd < 0) {
         return -errno;

@@ -5,20 +5,6 @@ public import Platform
 import Storage
 import Transports
 
-/// Which file it is, and what it has to be like.
-struct WantedJournal: ~Copyable, ~Escapable {
-  /// Ends with a zero.
-  let path: Span<UInt8>
-  let options: JournalOptions
-
-  @_lifetime(copy path)
-  @_optimize(size)
-  init(_ path: Span<UInt8>, _ options: JournalOptions) {
-    self.path = path
-    self.options = options
-  }
-}
-
 /// Why a journal cannot be taken up.
 public enum JournalError: Error, BitwiseCopyable {
   case system(Int32)  // the system's number
@@ -44,37 +30,26 @@ extension Driver where Engine == MQTTEngine, Link: ~Copyable, System == Linux {
   /// Opens the journal, or makes it, and takes up what it has. It comes before the first connection, and waits for
   /// the disk. The client's session has room for a journal.
   ///
-  /// The caller guarantees that nothing else uses `memory` as long as the client lives. `path` has no zero, and at most
-  /// `BlockFile.longestPath` bytes.
-  @_optimize(size)
-  @unsafe public mutating func openJournal(
-    _ path: Span<UInt8>, _ options: JournalOptions, in memory: UnsafeMutablePointer<BlockWriterMemory>
-  ) throws(JournalError) {
-    // C wants a zero behind it.
-    var terminated = InlineArray<1001, UInt8>(repeating: 0)
-    precondition(path.count < terminated.count)
-    for index in path.indices { terminated[index] = path[index] }
-    unsafe try openJournal(WantedJournal(terminated.span, options), in: memory)
-  }
-
+  /// The caller guarantees that nothing else uses `memory` as long as the client lives.
   @inline(never)
   @_optimize(size)
-  private mutating func openJournal(
-    _ wanted: borrowing WantedJournal, in memory: UnsafeMutablePointer<BlockWriterMemory>
+  @unsafe public mutating func openJournal(
+    _ names: inout JournalNames, _ options: JournalOptions,
+    in memory: UnsafeMutablePointer<BlockWriterMemory>
   ) throws(JournalError) {
     let owner = Salt(hashing: clientID)
     let file: BlockFile
-    if let old = try Self.open(wanted) {
-      let superblock = try Self.superblock(of: old, owner, wanted, &engine.session)
+    if let old = try Self.open(names) {
+      let superblock = try Self.superblock(of: old, owner, options, &engine.session)
       try Self.recover(from: old, superblock, into: &engine.session, at: time, wallClock: wallClock)
       file = old
     } else {
       let salt = Salt(low: randomNumber(), high: randomNumber())
-      let superblock = Superblock(salt: salt, blocks: wanted.options.blocks, owner: owner)
-      file = try Self.create(wanted, superblock, &engine.session)
+      let superblock = Superblock(salt: salt, blocks: options.blocks, owner: owner)
+      file = try Self.create(&names, superblock, &engine.session)
     }
     do throws(PlatformError) {
-      unsafe try attach(file, in: memory, hasThread: wanted.options.hasThread) { blocks, count in
+      unsafe try attach(file, in: memory, hasThread: options.hasThread) { blocks, count in
         // They belong to whoever writes them until the driver has the answer.
         var blocks = unsafe MutableSpan(
           _unsafeStart: blocks.unsafelyUnwrapped, count: Int(truncatingIfNeeded: count) &* Block.size)
@@ -108,9 +83,9 @@ extension Driver where Engine == MQTTEngine, Link: ~Copyable, System == Linux {
 
   /// `nil`: there is none.
   @_optimize(size)
-  private static func open(_ wanted: borrowing WantedJournal) throws(JournalError) -> BlockFile? {
+  private static func open(_ names: borrowing JournalNames) throws(JournalError) -> BlockFile? {
     do throws(PlatformError) {
-      return try BlockFile(opening: wanted.path)
+      return try BlockFile(opening: names.path.bytes)
     } catch {
       if error.code == SystemError.noSuchFile { return nil }
       throw JournalError(error)
@@ -120,14 +95,14 @@ extension Driver where Engine == MQTTEngine, Link: ~Copyable, System == Linux {
   @inline(never)
   @_optimize(size)
   private static func create(
-    _ wanted: borrowing WantedJournal, _ superblock: Superblock, _ session: inout Session
+    _ names: inout JournalNames, _ superblock: Superblock, _ session: inout Session
   ) throws(JournalError) -> BlockFile {
     var space = session.recoverySpace
     var block = space._mutatingExtracting(0..<Block.size)
     superblock.encode(into: &block)
     let file: BlockFile
     do throws(PlatformError) {
-      file = try BlockFile(creating: wanted.path, block: &block, blocks: superblock.blocks)
+      file = try Self.create(names.path, as: &names.unfinished, &block, blocks: superblock.blocks)
     } catch {
       throw JournalError(error)
     }
@@ -135,10 +110,18 @@ extension Driver where Engine == MQTTEngine, Link: ~Copyable, System == Linux {
     return file
   }
 
+  @_optimize(size)
+  private static func create(
+    _ path: borrowing Region, as name: inout Region, _ block: inout MutableSpan<UInt8>, blocks: UInt32
+  ) throws(PlatformError) -> BlockFile {
+    var unfinished = name.mutableBytes
+    return try BlockFile(creating: path.bytes, as: &unfinished, block: &block, blocks: blocks)
+  }
+
   @inline(never)
   @_optimize(size)
   private static func superblock(
-    of file: borrowing BlockFile, _ owner: Salt, _ wanted: borrowing WantedJournal, _ session: inout Session
+    of file: borrowing BlockFile, _ owner: Salt, _ options: JournalOptions, _ session: inout Session
   ) throws(JournalError) -> Superblock {
     for index in 0..<UInt32(Superblock.count) {
       var space = session.recoverySpace
@@ -146,7 +129,7 @@ extension Driver where Engine == MQTTEngine, Link: ~Copyable, System == Linux {
       try read(index, of: file, into: &block)
       guard let superblock = try Self.superblock(in: block.span) else { continue }
       guard superblock.owner == owner else { throw .other }
-      guard superblock.blocks >= wanted.options.leastBlocks else { throw .size }
+      guard superblock.blocks >= options.leastBlocks else { throw .size }
       return superblock
     }
     throw .corrupt

@@ -236,7 +236,7 @@ public struct ClientOptions: ~Copyable, ~Escapable {
     session.responses = version.hasProperties ? Int(responses) : 0
     session.streamBytes = Int(streamBytes)
     session.references = Int(references)
-    if let journal {
+    if Feature.hasJournal, let journal {
       session.journalBatchBytes = journal.batchBytes
       session.journalDelay = journal.delay
       session.journalIsStrict = journal.isStrict
@@ -290,7 +290,7 @@ private struct NumberCheck {
   mutating func journal(
     _ request: borrowing RequestedOptions, bytes: Int, messages: Int, unreleased: Int
   ) -> JournalOptions? {
-    guard request.journal.count > 0 else {
+    guard Feature.hasJournal, request.journal.count > 0 else {
       if request.journalBytes | request.journalDelay | request.journalBatchBytes | request.journalFlags != 0 {
         areValid = false
       }

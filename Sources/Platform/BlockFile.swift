@@ -18,16 +18,22 @@ public struct BlockFile: ~Copyable {
     guard descriptor >= 0 else { throw PlatformError(code: -descriptor) }
   }
 
-  /// Makes one of `block`, twice, and as many blocks of zeros. When this returns, the file is durable, with its name, and
-  /// `block` is zeros.
+  /// Makes one of `block`, twice, and as many blocks of zeros. When this returns, the file is durable, with its path as
+  /// its name, and `block` is zeros. Until then it has the other name. Both end with a zero.
   @_optimize(size)
-  public init(creating path: Span<UInt8>, block: inout MutableSpan<UInt8>, blocks: UInt32) throws(PlatformError) {
+  public init(
+    creating path: Span<UInt8>, as name: inout MutableSpan<UInt8>, block: inout MutableSpan<UInt8>,
+    blocks: UInt32
+  ) throws(PlatformError) {
     precondition(block.count == Self.blockSize)
     // The same, and C uses one block.
     descriptor = unsafe path.withUnsafeBytes { path in
-      unsafe block.withUnsafeMutableBufferPointer { block in
-        unsafe platform_store_create(
-          path.assumingMemoryBound(to: CChar.self).baseAddress, block.baseAddress, blocks)
+      unsafe name.withUnsafeMutableBytes { name in
+        unsafe block.withUnsafeMutableBufferPointer { block in
+          unsafe platform_store_create(
+            path.assumingMemoryBound(to: CChar.self).baseAddress,
+            name.assumingMemoryBound(to: CChar.self).baseAddress, block.baseAddress, blocks)
+        }
       }
     }
     guard descriptor >= 0 else { throw PlatformError(code: -descriptor) }

@@ -182,7 +182,10 @@ private func makeClient(
   let socketSlice = plan.reserve(checked.sockets.isDefault ? 0 : 1, of: SocketOptions.self)
   let clientSlice = plan.reserve(1, of: Client.self)
   let table = plan.reserve(checked.handlers > 0 ? 1 : 0, of: HandlerTable.self)
-  let writerSlice = plan.reserve(checked.journal == nil ? 0 : 1, of: BlockWriterMemory.self)
+  let writerSlice = plan.reserve(
+    Feature.hasJournal && checked.journal != nil ? 1 : 0, of: BlockWriterMemory.self)
+  let names = JournalNames.Plan(
+    Feature.hasJournal && checked.journal != nil ? checked.journalPath : nil, in: &plan)
   let clientPlan = ClientPlan(checked, in: &plan)
   let tablePlan =
     checked.handlers > 0
@@ -204,7 +207,8 @@ private func makeClient(
     unsafe client.initialize(to: Client(checked, plan: clientPlan, block: block, on: system))
     if Feature.hasJournal, let journal = checked.journal {
       let writer = unsafe block.start(of: writerSlice)
-      refusal = unsafe openJournal(checked.journalPath, journal, in: writer, of: client)
+      let names = JournalNames(checked.journalPath, names, in: block)
+      refusal = unsafe openJournal(names, journal, in: writer, of: client)
       if refusal != nil { throw PlatformError(code: 0) }
     }
     let submitter = unsafe Submitter(
@@ -220,11 +224,11 @@ private func makeClient(
 /// Out of line, so that its stack is not in the way of the client's. If there is an error, there is no client any more.
 @inline(never)
 private func openJournal(
-  _ path: Span<UInt8>, _ options: JournalOptions, in memory: UnsafeMutablePointer<BlockWriterMemory>,
-  of client: UnsafeMutablePointer<Client>
+  _ names: consuming JournalNames, _ options: JournalOptions,
+  in memory: UnsafeMutablePointer<BlockWriterMemory>, of client: UnsafeMutablePointer<Client>
 ) -> Status? {
   do throws(JournalError) {
-    unsafe try client.pointee.openJournal(path, options, in: memory)
+    unsafe try client.pointee.openJournal(&names, options, in: memory)
     return nil
   } catch {
     unsafe client.deinitialize(count: 1)

@@ -149,4 +149,4 @@ def test_error_codes_are_unique_and_in_their_bands():
     codes = re.findall(r"\b(SMQ_ERR_\w+) = (-\d+)", HEADER.read_text())
     values = [int(value) for _, value in codes]
     assert len(set(values)) == len(values)
-    assert all(-500 < value <= -101 for value in values)
+    assert all(-600 < value <= -101 for value in values)

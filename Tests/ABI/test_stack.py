@@ -14,9 +14,9 @@ OPTIONS = "all options and up to 16 servers, as they were asked for and as they 
 THREAD = "libc starts a thread that looks the name up; the first of a program allocates"
 RUNNER = "(the runner's thread)"
 LARGE = {
-    "smq_options_check": (10240, OPTIONS),
-    "smq_client_size": (10240, OPTIONS),
-    "smq_client_init": (10240, OPTIONS),
+    "smq_options_check": (10752, OPTIONS),
+    "smq_client_size": (10752, OPTIONS),
+    "smq_client_init": (12288, OPTIONS + ", and the thread of a journal"),
     "smq_connect": (2688, THREAD),
     "smq_wait": (3072, THREAD),
     "smq_service": (3072, THREAD),

@@ -225,9 +225,9 @@ int32_t platform_store_open(const char *path);
 /*
  * Makes a file of 2 + blocks blocks: the one at block twice, then zeros, which are at block afterwards. It has its name only when all of it is durable, and
  * the name is durable when this returns. A file that has the name already is replaced. Returns the descriptor, or
- * -errno. Beside the path is a file PATH.new meanwhile.
+ * -errno. Until then it has the other name, whose text is changed and put back.
  */
-int32_t platform_store_create(const char *path, uint8_t *block, uint32_t blocks);
+int32_t platform_store_create(const char *path, char *name, uint8_t *block, uint32_t blocks);
 
 /* A result of platform_store_read() that is no errno: the file does not have these blocks. */
 enum {
