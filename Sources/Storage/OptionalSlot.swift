@@ -17,6 +17,13 @@
     if isThere, !isEmpty { unsafe start.initialize(to: makeElement()) }
   }
 
+  /// Makes an empty slot.
+  @inline(__always)
+  public init(emptyIn block: borrowing Arena) {
+    unsafe start = block.start(of: ArenaSlice(offset: 0, count: 0))
+    isEmpty = true
+  }
+
   deinit { if !isEmpty { unsafe start.deinitialize(count: 1) } }
 
   /// The element of a slot that is not empty.

@@ -4,27 +4,44 @@ import Storage
 /// either.
 #if !WITHOUT_JOURNAL
   struct JournalPlan: BitwiseCopyable {
-    private let stored: StoredMessages.Plan
-    private let urgent: StoredMessages.Plan
-    private let slot: ArenaSlice<SessionJournal>
-    private let blocks: ArenaSlice<UInt8>
-    private let withheld: ArenaSlice<SessionJournal.Withheld>
-    private let delay: UInt32
-    private let isStrict: Bool
-    private let tellsStored: Bool
-    private let largestPacket: Int
+    /// `nil`: there is no journal. Most clients have none, and spend no time on it.
+    private let parts: Parts?
+
+    init(_ options: borrowing SessionOptions, descriptors: Int, in plan: inout ArenaLayout) {
+      parts = options.journalBatchBytes > 0 ? Parts(options, descriptors: descriptors, in: &plan) : nil
+    }
+
+    func stored(in block: borrowing Arena, isUrgent: Bool) -> JournalSlot<StoredMessages> {
+      guard let parts else { return OptionalSlot(emptyIn: block) }
+      return parts.stored(in: block, isUrgent: isUrgent)
+    }
+
+    func journal(in block: borrowing Arena) -> JournalSlot<SessionJournal> {
+      guard let parts else { return OptionalSlot(emptyIn: block) }
+      return parts.journal(in: block)
+    }
+  }
+
+  private struct Parts: BitwiseCopyable {
+    let stored: StoredMessages.Plan
+    let urgent: StoredMessages.Plan
+    let slot: ArenaSlice<SessionJournal>
+    let blocks: ArenaSlice<UInt8>
+    let withheld: ArenaSlice<SessionJournal.Withheld>
+    let delay: UInt32
+    let isStrict: Bool
+    let tellsStored: Bool
+    let largestPacket: Int
 
     @inline(never)
     @_optimize(size)
     init(_ options: borrowing SessionOptions, descriptors: Int, in plan: inout ArenaLayout) {
-      let isThere = options.journalBatchBytes > 0
-      stored = StoredMessages.Plan(
-        messages: isThere ? options.outboxMessages : 0, descriptors: descriptors, in: &plan)
+      stored = StoredMessages.Plan(messages: options.outboxMessages, descriptors: descriptors, in: &plan)
       urgent = StoredMessages.Plan(
-        messages: isThere ? options.urgentMessages : 0, descriptors: options.urgentMessages, in: &plan)
-      slot = plan.reserve(isThere ? 1 : 0, of: SessionJournal.self)
-      withheld = plan.reserve(isThere ? options.receiveMaximum : 0, of: SessionJournal.Withheld.self)
-      blocks = plan.reserve(isThere ? options.journalBatchBytes : 0, of: UInt8.self)
+        messages: options.urgentMessages, descriptors: options.urgentMessages, in: &plan)
+      slot = plan.reserve(1, of: SessionJournal.self)
+      withheld = plan.reserve(options.receiveMaximum, of: SessionJournal.Withheld.self)
+      blocks = plan.reserve(options.journalBatchBytes, of: UInt8.self)
       delay = options.journalDelay
       isStrict = options.journalIsStrict
       tellsStored = options.journalTellsStored
