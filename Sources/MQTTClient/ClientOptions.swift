@@ -145,7 +145,8 @@ public struct ClientOptions: ~Copyable, ~Escapable {
     let submitted = submitBytes.multipliedReportingOverflow(by: submitSlots)
     let isTooMuch = submitted.overflow || submitted.partialValue > Self.largestBuffer
     let journal = numbers.journal(
-      request, bytes: Int(outboxBytes) + Int(urgentBytes), messages: Int(outboxMessages) + Int(urgentMessages),
+      request, bytes: Int(outboxBytes) + Int(urgentBytes),
+      messages: Int(outboxMessages) + Int(urgentMessages),
       unreleased: Int(unreleasedMaximum))
     // Only 5.0 can say these. Limits and aliases are an offer, which an older version does without.
     let fits =

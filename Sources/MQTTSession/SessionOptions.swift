@@ -85,7 +85,9 @@ public struct SessionOptions: ~Copyable, ~Escapable {
 
   fileprivate var unreleasedCapacity: Int {
     if unreleasedMaximum > 0 { return unreleasedMaximum }
-    if Feature.hasJournal, journalBatchBytes > 0 { return JournalLimits.unreleased(0, batchBytes: journalBatchBytes) }
+    if Feature.hasJournal, journalBatchBytes > 0 {
+      return JournalLimits.unreleased(0, batchBytes: journalBatchBytes)
+    }
     return connect.cleanStart && !beginsNewSession ? receiveMaximum : 65_535
   }
 

@@ -102,7 +102,8 @@ extension SessionJournal {
   @inline(never)
   @_optimize(size)
   func restore(
-    _ outbox: inout Outbox, at index: Int, isUrgent: Bool, _ records: inout RecordReader, _ clock: RecoveryClock
+    _ outbox: inout Outbox, at index: Int, isUrgent: Bool, _ records: inout RecordReader,
+    _ clock: RecoveryClock
   ) -> Restored {
     let entry = outbox.stored.element.found(at: index)
     let wanted = outbox.stored.element[entry]

@@ -11,7 +11,9 @@ extension Outbox {
   ) -> Bool {
     if endsAtOnce { return hasDescriptor }
     let room = roomNeeded(message, options, version: version, limits: limits)
-    guard room <= bytes.capacity, !isJournaled || stored.element.refusal(of: room) == nil else { return false }
+    guard room <= bytes.capacity, !isJournaled || stored.element.refusal(of: room) == nil else {
+      return false
+    }
     if hasDescriptor, self.room(for: room) != nil { return true }
     return options.overflow != .refuse && canMakeRoom(for: room)
   }
