@@ -51,7 +51,7 @@ let package = Package(
     module("Platform", "CPlatform"),
     module("Transports", "CTLSEngine", "Storage", "Platform"),
     module("Driver", "Storage", "Platform", "Transports"),
-    module("MQTTClient", "Storage", "MQTTSession", "MQTTWire", "Platform", "Transports", "Driver"),
+    module("MQTTClient", "Storage", "Journal", "MQTTSession", "MQTTWire", "Platform", "Transports", "Driver"),
     module(
       "SwiftMQTT", "CSwiftMQTT", "Storage", "MQTTClient", "MQTTSession", "MQTTWire", "Platform", "Driver",
       "Transports"),

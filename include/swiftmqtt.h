@@ -202,10 +202,11 @@ enum {
     /* The journal. */
     SMQ_ERR_JOURNAL = -501,         /* it cannot be read or written; in an event, os_error is the errno */
     SMQ_ERR_JOURNAL_LOCKED = -502,  /* another process, or another client, has it open */
-    SMQ_ERR_JOURNAL_CORRUPT = -503, /* something in it that was durable is not as it was written, or the file is
-                                       no journal. Nothing was changed */
+    SMQ_ERR_JOURNAL_CORRUPT = -503, /* something in it that was durable is not as it was written, or the
+                                       file is no journal. Nothing was changed */
     SMQ_ERR_JOURNAL_OTHER = -504,   /* it is that of another client id, or of a newer library */
-    SMQ_ERR_JOURNAL_SIZE = -505     /* it is too small for these options, or it has more than they have room for */
+    SMQ_ERR_JOURNAL_SIZE = -505     /* it is too small for these options, or it has more than they have room
+                                       for */
 };
 
 /* Where an attempt to connect, or a connection, ended. */
@@ -966,24 +967,25 @@ typedef struct smq_options {
     uint32_t busy_poll_us;
 
     /*
-     * The journal: a file that keeps messages of QoS 1 and 2, and the state of QoS 2 in both directions, over the
-     * end of the process and over a power cut. The next client with the same file and client id takes them up in
-     * smq_client_init(): what was stored arrives at least once, with QoS 2 exactly once. smq_sync() waits until
-     * everything is stored. Publishing does not wait for the disk, and a message of QoS 1 leaves at once; PUBLISH
-     * of QoS 2, PUBREL and PUBCOMP leave when what they rely on is durable. docs/journal.md has the file's format.
+     * The journal: a file that keeps messages of QoS 1 and 2, and the state of QoS 2 in both directions,
+     * over the end of the process and over a power cut. The next client with the same file and client id
+     * takes them up in smq_client_init(): what was stored arrives at least once, with QoS 2 exactly once.
+     * smq_sync() waits until everything is stored. Publishing does not wait for the disk, and a message of
+     * QoS 1 leaves at once; PUBLISH of QoS 2, PUBREL and PUBCOMP leave when what they rely on is durable.
+     * docs/journal.md has the file's format.
      *
-     * Needs SMQ_OPTION_KEEP_SESSION; not with SMQ_OPTION_OWN_TRANSPORT. Without a path the others have to be 0.
-     * Not stored, so not possible with QoS 2 (SMQ_ERR_NOT_SUPPORTED): smq_publish_stream(),
-     * smq_publish_reference() and smq_request(). Not stored either: QoS 0, subscriptions, and the payloads of
-     * received messages, for which there is smq_hold(). Topic Aliases are used for QoS 0 alone.
+     * Needs SMQ_OPTION_KEEP_SESSION; not with SMQ_OPTION_OWN_TRANSPORT. Without a path the others have to
+     * be 0. Not stored, so not possible with QoS 2 (SMQ_ERR_NOT_SUPPORTED): smq_publish_stream(),
+     * smq_publish_reference() and smq_request(). Not stored either: QoS 0, subscriptions, and the payloads
+     * of received messages, for which there is smq_hold(). Topic Aliases are used for QoS 0 alone.
      */
-    smq_bytes journal;            /* the file's path, 1 to 1,000 bytes; empty: no journal. The file is made with
-                                     mode 0600 if it is not there, as PATH.new until it is whole */
-    uint32_t journal_bytes;       /* the size of a new file, which never changes: 65,536 to 1,073,741,824; 0: as
-                                     much as these options need, which is twice what the outbox has room for,
-                                     and some. It has to be that much at least */
-    uint32_t journal_delay_ms;    /* how long a message waits for others that are written with it: 1 to 60,000;
-                                     0: 20. One that is acknowledged meanwhile is never written */
+    smq_bytes journal;            /* the file's path, 1 to 1,000 bytes; empty: no journal. The file is made
+                                     with mode 0600 if it is not there, as PATH.new until it is whole */
+    uint32_t journal_bytes;       /* the size of a new file, which never changes: 65,536 to 1,073,741,824;
+                                     0: as much as these options need, which is twice what the outbox has
+                                     room for, and some. It has to be that much at least */
+    uint32_t journal_delay_ms;    /* how long a message waits for others that are written with it: 1 to
+                                     60,000; 0: 20. One that is acknowledged meanwhile is never written */
     uint32_t journal_batch_bytes; /* how much is written at once at most: 4,096 to 1,048,576, rounded up to
                                      whole blocks of 4,096; 0: 16,384. The client has a buffer of this size. A
                                      message of QoS 1 or 2 must fit into it, and is refused otherwise
@@ -993,8 +995,9 @@ typedef struct smq_options {
 
 /* smq_options.journal_flags */
 enum {
-    SMQ_JOURNAL_STRICT = 1, /* from SMQ_JOURNAL_FAILED to SMQ_JOURNAL_HEALED, messages of QoS 1 and 2 are refused
-                               (SMQ_ERR_JOURNAL); without this flag they are accepted and sent, not stored */
+    SMQ_JOURNAL_STRICT = 1, /* from SMQ_JOURNAL_FAILED to SMQ_JOURNAL_HEALED, messages of QoS 1 and 2 are
+                               refused (SMQ_ERR_JOURNAL); without this flag they are accepted and sent, not
+                               stored */
     SMQ_JOURNAL_INLINE = 2, /* no thread: the calls that drive the client write themselves, and wait for the
                                disk */
     SMQ_JOURNAL_TELL = 4    /* SMQ_JOURNAL_STORED is reported */
@@ -1078,8 +1081,8 @@ SMQ_API size_t smq_client_size(const smq_options *options);
 
 /*
  * Creates a client in the program's memory. It makes no system call except one for a descriptor to wait on
- * and, with submit_messages, two for the descriptor that wakes up the owner. With a journal it opens, locks and
- * reads that, or makes it, and waits for the disk meanwhile.
+ * and, with submit_messages, two for the descriptor that wakes up the owner. With a journal it opens, locks
+ * and reads that, or makes it, and waits for the disk meanwhile.
  *
  * memory    the block: aligned to SMQ_MEMORY_ALIGNMENT, not moved until smq_client_close()
  * size      its size in bytes, at least smq_client_size(options)
@@ -1099,9 +1102,10 @@ SMQ_API int32_t smq_client_init(void *memory, size_t size, const smq_options *op
 /*
  * Ends a client at once, in any state: closes its descriptors and gives the memory back to the program. It
  * sends no DISCONNECT, so the server publishes the Will; for a graceful disconnect, call smq_disconnect()
- * before and wait for its event. Messages in the outbox are lost, unless a journal has them; a commit that is being
- * written is waited for, and no other is begun: smq_sync() comes before. The thread rule of all calls on a client
- * applies; also, no thread may be in smq_submit(), and no runner may run. A client in a group leaves it.
+ * before and wait for its event. Messages in the outbox are lost, unless a journal has them; a commit that
+ * is being written is waited for, and no other is begun: smq_sync() comes before. The thread rule of all
+ * calls on a client applies; also, no thread may be in smq_submit(), and no runner may run. A client in a
+ * group leaves it.
  *
  * client   the client; the handle is invalid afterwards
  *
@@ -1797,7 +1801,8 @@ enum {
                                     cookie is how many. They have the cookies that they had */
     SMQ_JOURNAL_FAILED = 102,    /* status is SMQ_ERR_JOURNAL and os_error the errno: a commit could not be
                                     written. The client tries again in other blocks, after 0.1 seconds and
-                                    then ever more seldom, up to 51 seconds. Reported once, until it is healed */
+                                    then ever more seldom, up to 51 seconds. Reported once, until it is
+                                    healed */
     SMQ_JOURNAL_HEALED = 103,    /* after that: everything is durable again */
     SMQ_JOURNAL_STORED = 104     /* SMQ_JOURNAL_TELL: cookie is the position up to which all messages are
                                     durable, or have ended; see smq_journal_info. One event may stand for
@@ -2928,15 +2933,17 @@ SMQ_API int32_t smq_group_next_ready(smq_group *group, smq_client **client);
  * ------------------------------------------------------------------------------------------- */
 
 /*
- * Waits until every message that was published is in the journal, and on the disk, or has ended. The connection
- * goes on meanwhile, and no event is released. Without it, a message is stored journal_delay_ms and a write later.
+ * Waits until every message that was published is in the journal, and on the disk, or has ended. The
+ * connection goes on meanwhile, and no event is released. Without it, a message is stored journal_delay_ms
+ * and a write later.
  *
  * client       a client with smq_options.journal
  * timeout_ms   how long to wait at most; 0: not at all; -1: as long as it takes
  *
- * Returns 1 if everything is stored; 0 if the time is up, or the program has closed smq_fd(); SMQ_ERR_JOURNAL if a
- * commit has failed, also one of the last seconds (smq_journal_info.os_error says why); SMQ_ERR_NULL, SMQ_ERR_CLIENT;
- * SMQ_ERR_NOT_SUPPORTED without a journal; SMQ_ERR_OPTION if timeout_ms is below -1.
+ * Returns 1 if everything is stored; 0 if the time is up, or the program has closed smq_fd();
+ * SMQ_ERR_JOURNAL if a commit has failed, also one of the last seconds (smq_journal_info.os_error says
+ * why); SMQ_ERR_NULL, SMQ_ERR_CLIENT; SMQ_ERR_NOT_SUPPORTED without a journal; SMQ_ERR_OPTION if timeout_ms
+ * is below -1.
  */
 SMQ_API int32_t smq_sync(smq_client *client, int32_t timeout_ms);
 
@@ -2944,10 +2951,10 @@ SMQ_API int32_t smq_sync(smq_client *client, int32_t timeout_ms);
 typedef struct smq_journal_info {
     uint32_t size;     /* in: sizeof(smq_journal_info) */
     int32_t os_error;  /* why the last commit that failed did: an errno; 0: none has failed */
-    uint64_t accepted; /* how many messages of QoS 1 and 2 were accepted for it, those of earlier processes that it
-                          still had among them: after smq_publish(), the position of that message */
-    uint64_t stored;   /* up to which position all messages are durable, or have ended. With urgent messages it
-                          moves on when everything is stored */
+    uint64_t accepted; /* how many messages of QoS 1 and 2 were accepted for it, those of earlier processes
+                          that it still had among them: after smq_publish(), the position of that message */
+    uint64_t stored;   /* up to which position all messages are durable, or have ended. With urgent messages
+                          it moves on when everything is stored */
     uint32_t failures; /* commits that have failed */
     uint32_t blocks;   /* of 4,096 bytes, in its ring */
     uint32_t used;     /* blocks that the next process would need now */
