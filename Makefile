@@ -69,6 +69,10 @@ bench: ## QUICK=1: compare with other clients and the bare socket (benchmarks/RE
 	@$(MAKE) --no-print-directory all
 	@benchmarks/bench.py $(if $(QUICK),--quick,&& benchmarks/figures.py --write)
 
+bench-journal: all ## DIR=build: not part of test: messages on the disk, beside a bare file, SQLite and LMDB (a minute)
+	@.ci/need bench
+	@benchmarks/journal.py $(if $(DIR),--dir $(DIR))
+
 fuzz: ## SECONDS=60 TARGETS="engine url": not part of test: coverage-guided fuzzing with the address sanitizer; docs/testing.md
 	@.ci/need build fuzz
 	@Tests/Fuzz/run --seconds $(or $(SECONDS),60) $(TARGETS)

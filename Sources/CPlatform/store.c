@@ -178,9 +178,13 @@ int32_t platform_store_write(int32_t fd, const struct platform_commit *commit) {
 enum {
     IDLE,
     WORKING,
-    DONE,
-    STOPPING
+    DONE
 };
+
+static void do_write(struct platform_writer *writer) {
+    writer->finish(writer->commit.bytes, writer->commit.first_count + writer->commit.second_count);
+    writer->error = platform_store_write(writer->file, &writer->commit);
+}
 
 static void *run(void *argument) {
     struct platform_writer *writer = argument;
@@ -189,26 +193,27 @@ static void *run(void *argument) {
         if (read(writer->request, &count, sizeof count) < 0 && errno != EINTR) {
             return NULL; /* the program has closed the descriptor */
         }
-        int32_t state = __atomic_load_n(&writer->state, __ATOMIC_ACQUIRE);
-        if (state == STOPPING) {
+        if (__atomic_load_n(&writer->is_stopping, __ATOMIC_ACQUIRE)) {
             return NULL;
         }
-        if (state != WORKING) {
+        if (__atomic_load_n(&writer->state, __ATOMIC_ACQUIRE) != WORKING) {
             continue;
         }
-        writer->finish(writer->commit.bytes, writer->commit.first_count + writer->commit.second_count);
-        writer->error = platform_store_write(writer->file, &writer->commit);
-        /* It may be told to stop meanwhile. */
-        int32_t expected = WORKING;
-        __atomic_compare_exchange_n(&writer->state, &expected, DONE, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+        do_write(writer);
+        __atomic_store_n(&writer->state, DONE, __ATOMIC_RELEASE);
         platform_wake(writer->answer);
     }
 }
 
 int32_t platform_writer_start(struct platform_writer *writer, int32_t poller, uint32_t channel) {
-    static const struct platform_thread wanted = { .name = "smq-journal", .stack_bytes = 65536 };
+    static const struct platform_thread wanted = { .name = "smq-journal", .stack_bytes = 131072 };
     int error = 0;
     writer->state = IDLE;
+    writer->is_stopping = 0;
+    writer->request = -1;
+    if (poller < 0) {
+        return 0;
+    }
     writer->request = eventfd(0, EFD_CLOEXEC);
     if (writer->request < 0) {
         return errno;
@@ -228,6 +233,11 @@ int32_t platform_writer_start(struct platform_writer *writer, int32_t poller, ui
 }
 
 void platform_writer_write(struct platform_writer *writer) {
+    if (writer->request < 0) {
+        do_write(writer);
+        writer->state = DONE;
+        return;
+    }
     __atomic_store_n(&writer->state, WORKING, __ATOMIC_RELEASE);
     platform_wake(writer->request);
 }
@@ -241,9 +251,12 @@ int32_t platform_writer_result(struct platform_writer *writer) {
 }
 
 void platform_writer_stop(struct platform_writer *writer) {
-    __atomic_store_n(&writer->state, STOPPING, __ATOMIC_RELEASE);
-    platform_wake(writer->request);
-    platform_thread_join(writer->thread);
-    close(writer->request);
-    close(writer->answer);
+    if (writer->request >= 0) {
+        __atomic_store_n(&writer->is_stopping, 1, __ATOMIC_RELEASE);
+        platform_wake(writer->request);
+        platform_thread_join(writer->thread);
+        close(writer->request);
+        close(writer->answer);
+    }
+    close(writer->file);
 }

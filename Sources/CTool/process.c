@@ -2,6 +2,7 @@
 
 #include "programs.h"
 
+#include <errno.h>
 #include <netdb.h>
 #include <signal.h>
 #include <string.h>
@@ -35,6 +36,8 @@ int32_t tool_caught_signal(void) { return caught; }
 const char *tool_resolve_text(int32_t error) {
     return error == EAI_INPROGRESS ? "no answer in time" : gai_strerror(error);
 }
+
+int32_t tool_error(void) { return errno; }
 
 int32_t tool_process_id(void) { return getpid(); }
 

@@ -6,7 +6,8 @@ public struct BlockFile: ~Copyable {
   /// The longest path, in bytes.
   public static var longestPath: Int { PLATFORM_MAX_PATH }
 
-  let descriptor: Int32
+  /// -1: it is another's to close.
+  fileprivate(set) var descriptor: Int32
 
   /// Opens one that exists. `path` ends with a zero.
   @_optimize(size)
@@ -39,7 +40,7 @@ public struct BlockFile: ~Copyable {
     guard descriptor >= 0 else { throw PlatformError(code: -descriptor) }
   }
 
-  deinit { platform_close(descriptor) }
+  deinit { if descriptor >= 0 { platform_close(descriptor) } }
 
   /// Fills `space`, which has room for whole blocks, from the block with the number `block` on.
   @_optimize(size)
@@ -74,47 +75,42 @@ public struct BlockRuns: BitwiseCopyable {
 /// What completes the blocks of a commit before they are written, in the thread that writes them.
 public typealias BlockFinisher = @convention(c) (UnsafeMutablePointer<UInt8>?, UInt32) -> Void
 
-/// Writes commits to a `BlockFile`, one at a time: in a thread of its own, or in the caller's.
+/// Writes commits to a `BlockFile`, one at a time: in a thread of its own, or in the caller's. It is a pointer, because
+/// every client has room for one.
 @safe struct BlockWriter: ~Copyable {
-  private let file: BlockFile
   private let memory: UnsafeMutablePointer<platform_writer>
-  private var hasThread = false
-  /// The result of a write without a thread, until it is taken.
-  private var error: Int32 = -1
 
-  /// The caller guarantees that nothing else uses `memory`, and that `finish` changes nothing but the blocks.
+  /// `poller` is `nil`: without a thread. The caller guarantees that nothing else uses `memory`, and that `finish` changes
+  /// nothing but the blocks.
+  @_optimize(size)
   @unsafe init(
     _ file: consuming BlockFile, in memory: UnsafeMutablePointer<BlockWriterMemory>, poller: Int32?,
     finish: BlockFinisher
   ) throws(PlatformError) {
     unsafe memory.initialize(to: BlockWriterMemory())
-    unsafe self.memory = UnsafeMutableRawPointer(memory).assumingMemoryBound(to: platform_writer.self)
-    unsafe self.memory.pointee.file = file.descriptor
-    unsafe self.memory.pointee.finish = finish
-    self.file = file
-    guard let poller else { return }
-    let error = unsafe platform_writer_start(self.memory, poller, UInt32(Channel.store.rawValue))
+    let writer = unsafe UnsafeMutableRawPointer(memory).assumingMemoryBound(to: platform_writer.self)
+    unsafe writer.pointee.file = file.descriptor
+    unsafe writer.pointee.finish = finish
+    let error = unsafe platform_writer_start(writer, poller ?? -1, UInt32(Channel.store.rawValue))
     guard error == 0 else { throw PlatformError(code: error) }
-    hasThread = true
+    file.descriptor = -1
+    unsafe self.memory = writer
   }
 
-  deinit { if hasThread { unsafe platform_writer_stop(memory) } }
+  deinit { unsafe platform_writer_stop(memory) }
 
   /// The caller guarantees that the blocks stay where they are, and as they are, until there is a result.
+  @_optimize(size)
   @unsafe mutating func write(_ blocks: inout MutableSpan<UInt8>, to runs: BlockRuns) {
     unsafe blocks.withUnsafeMutableBufferPointer { blocks in
       unsafe memory.pointee.commit = unsafe platform_commit(runs, at: blocks.baseAddress)
     }
-    if hasThread { return unsafe platform_writer_write(memory) }
-    let commit = unsafe memory.pointee.commit
-    unsafe memory.pointee.finish(commit.bytes, commit.first_count &+ commit.second_count)
-    unsafe error = platform_store_write(file.descriptor, &memory.pointee.commit)
+    unsafe platform_writer_write(memory)
   }
 
   /// What has become of it: 0, or the system's number; `nil`: it has not ended, or that was told already.
   mutating func result() -> Int32? {
-    let result = hasThread ? unsafe platform_writer_result(memory) : error
-    error = -1
+    let result = unsafe platform_writer_result(memory)
     return result < 0 ? nil : result
   }
 }

@@ -1,10 +1,13 @@
 /// One element in the caller's block, or none: for a part that few clients need, and that takes no memory
 /// from the others.
 @safe public struct OptionalSlot<Element: ~Copyable>: ~Copyable {
-  // It comes first and is no optional, because the thread sanitizer of Swift 6.3.1 takes the first field
-  // for the address of `element`.
+  // It is no optional, because the thread sanitizer of Swift 6.3.1 takes the first field for the address of `element`.
   private let start: UnsafeMutablePointer<Element>
-  public let isEmpty: Bool
+
+  /// Where the element of an empty slot is: nobody looks there.
+  private static var nowhere: UnsafeMutablePointer<Element> {
+    @inline(__always) get { unsafe UnsafeMutablePointer(bitPattern: 8).unsafelyUnwrapped }
+  }
 
   /// Makes an empty slot if the slice has no room, or if nothing is ever there.
   @inline(__always)
@@ -12,16 +15,20 @@
     _ slice: ArenaSlice<Element>, in block: borrowing Arena, if isThere: Bool = true,
     _ makeElement: () -> Element
   ) {
+    guard isThere, slice.count > 0 else {
+      unsafe start = Self.nowhere
+      return
+    }
     unsafe start = block.start(of: slice)
-    isEmpty = !isThere || slice.count == 0
-    if isThere, !isEmpty { unsafe start.initialize(to: makeElement()) }
+    unsafe start.initialize(to: makeElement())
   }
 
   /// Makes an empty slot.
   @inline(__always)
-  public init(emptyIn block: borrowing Arena) {
-    unsafe start = block.start(of: ArenaSlice(offset: 0, count: 0))
-    isEmpty = true
+  public init() { unsafe start = Self.nowhere }
+
+  public var isEmpty: Bool {
+    @inline(__always) get { unsafe start == Self.nowhere }
   }
 
   deinit { if !isEmpty { unsafe start.deinitialize(count: 1) } }

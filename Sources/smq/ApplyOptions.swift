@@ -89,6 +89,7 @@ extension Arguments {
     case .times: times = try number(1...most)
     case .delay: delay = try milliseconds()
     case .inFlight: inFlight = UInt32(min(try number(1...most), 65_535))
+    case .journal: journal = try some()
     case .property: break  // its words were taken by parse()
     case .willTopic: willTopic = try topic(value)
     case .willPayload: willPayload = value

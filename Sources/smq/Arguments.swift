@@ -28,6 +28,7 @@ final class Arguments {
   var keepAlive: UInt32 = 60
   var version: UInt32?
   var isPersistent = false
+  var journal: [UInt8] = []
   var expiry: UInt32?
   var qos: UInt8 = 0
   var topics: [[UInt8]] = []
@@ -204,6 +205,10 @@ final class Arguments {
     if noRetained && retainedOnly { throw usageError("-R and --retained-only leave nothing to print") }
     // With -I no run could resume the session: each has another Client Identifier.
     if isPersistent && id == nil { throw usageError("-c needs a Client Identifier: -i") }
+    if !journal.isEmpty {
+      if id == nil { throw usageError("--journal needs a Client Identifier: -i") }
+      if qos == 0 { throw usageError("--journal keeps messages of QoS 1 and 2: -q") }
+    }
     if expiry == MQTT.forever && (version ?? (command.set == Commands.rr ? 5 : 4)) == 5 && id == nil {
       throw usageError("-x: a session that is kept forever needs a Client Identifier: -i")
     }

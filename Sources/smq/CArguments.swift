@@ -77,6 +77,8 @@ final class CArguments {
     unsafe raw.websocket_headers = bytes(options.webSocketHeaders)
     unsafe raw.websocket_protocol = bytes(options.webSocketProtocol)
     unsafe raw.bind_device = bytes(options.bindDevice)
+    unsafe raw.journal = bytes(options.journal)
+    unsafe raw.journal_batch_bytes = options.journalBatch
     unsafe raw.bind_address = bytes(options.bindAddress)
     unsafe raw.dscp = options.dscp
     unsafe raw.tcp_keep_alive_s = options.tcpKeepAlive

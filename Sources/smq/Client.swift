@@ -1,4 +1,5 @@
 import CSwiftMQTT
+import CTool
 
 /// A smq_client, and the memory in which it lives.
 @safe
@@ -18,8 +19,9 @@ final class Client {
     var client: OpaquePointer? = nil
     let status = unsafe smq_client_init(memory, size, &raw, &client)
     guard status == SMQ_OK, let client = unsafe client else {
+      let error = tool_error()
       unsafe memory.deallocate()
-      throw ClientRefused(status: Int(status))
+      throw ClientRefused(status: Int(status), osError: error)
     }
     unsafe self.memory = unsafe memory
     unsafe self.client = unsafe client
@@ -40,6 +42,9 @@ final class Client {
     var list = unsafe copies.bytes(properties)
     return unsafe Int(smq_disconnect_with(client, drain, UInt32(reason), &list))
   }
+
+  /// Whether everything that was published is in the journal, and on the disk.
+  func sync() -> Bool { unsafe smq_sync(client, 30_000) == 1 }
 
   func publish(_ message: MQTT.Message) -> Int {
     if let large = message.large { return publish(message, large) }
@@ -227,4 +232,6 @@ private func text<Characters>(of characters: Characters) -> [UInt8] {
 
 struct ClientRefused: Error {
   let status: Int
+  /// errno, which says why a journal cannot be used.
+  let osError: Int32
 }

@@ -16,8 +16,14 @@ func clientOptions(_ arguments: Arguments, _ version: UInt32) throws(ExitError) 
   options.outboxBytes = 1_048_576
   setAddress(&options, arguments)
   try setTransport(&options, arguments)
-  if arguments.isPersistent {
+  if arguments.isPersistent || !arguments.journal.isEmpty {
     options.flags |= SMQ_OPTION_KEEP_SESSION
+  }
+  if !arguments.journal.isEmpty {
+    options.journal = arguments.journal
+    options.journalBatch = 131_072
+    // What an earlier run has left has to fit as well, whatever that was given.
+    options.outboxMessages = 4096
   }
   setWill(&options, arguments)
   if version == 5 { setProperties(&options, arguments) }

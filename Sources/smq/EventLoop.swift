@@ -34,7 +34,13 @@ final class EventLoop {
     do {
       client = try Client(options)
     } catch {
-      throw ExitError(text: "cannot create the client: \(MQTT.statusText(error.status))")
+      guard error.status / 100 == SMQ_ERR_JOURNAL / 100 else {
+        throw ExitError(text: "cannot create the client: \(MQTT.statusText(error.status))")
+      }
+      let why: Text =
+        error.status == SMQ_ERR_JOURNAL
+        ? "\(System.errorText(error.osError))" : MQTT.statusText(error.status)
+      throw ExitError(text: "--journal \(arguments.journal.printable): \(why)")
     }
     if arguments.debug { client.logSteps() }
     _ = client.connect()

@@ -3,7 +3,7 @@ enum Key: UInt8 {
   case host, port, url, unix, bind, user, password, id, prefix, keepAlive, version, persistent, expiry,
     nodelay
   case qos, topic, property, willTopic, willPayload, willQoS, willRetain, optionsFile, debug, quiet
-  case message, file, lines, nothing, whole, retain, inFlight, times, delay
+  case message, file, lines, nothing, whole, retain, inFlight, times, delay, journal
   case count, untilSubscribed, format, noNewline, pretty, noRetained, retainedOnly, removeRetained,
     asPublished
   case filterOut, unsubscribe, verbose, timeout, randomly, responseTopic
@@ -202,6 +202,10 @@ let options: [Option] = [
   Option(
     .inFlight, "-M", "--max-inflight", "COUNT", Commands.pub,
     "how many messages of QoS 1 and 2 may be in flight (default: 20)"),
+  Option(
+    .journal, "", "--journal", "FILE", Commands.pub,
+    "keep the messages in this file until they are delivered, also over a power cut; needs -i and QoS 1 or 2; ~messages of at most 120 KiB. Without a broker smq pub ends when they are stored, and the next one with the same file delivers them"
+  ),
   Option(
     .property, "-D", "--property", "PACKET NAME VALUE", Commands.mosquitto,
     "5.0: a property of connect, publish, subscribe, unsubscribe, disconnect or will; user-property has two values; ~the names are those of the specification with '-' between the words"

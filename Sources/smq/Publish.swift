@@ -41,6 +41,8 @@ private final class Publisher {
   private var isFull = false
   private var status: Int32 = 0
   private var notBefore: Int64 = 0
+  /// Why there is no connection, if a journal has the messages nevertheless.
+  private var cut: ExitError?
 
   init(_ arguments: Arguments, _ topic: [UInt8]) {
     self.arguments = arguments
@@ -51,6 +53,8 @@ private final class Publisher {
     if version == 5 { message.properties = arguments.properties.publish }
   }
 
+  private var hasJournal: Bool { !arguments.journal.isEmpty }
+
   private var isAllGiven: Bool {
     guard let lines else { return left == 0 }
     return held == nil && lines.isUsedUp
@@ -60,9 +64,13 @@ private final class Publisher {
     var options = try clientOptions(arguments, version)
     if lines != nil { options.outboxMessages = 4096 }
     if lines != nil || message.large != nil { options.streamBytes = 65_536 }
+    if hasJournal && message.large != nil { throw tooLargeForTheJournal }
     let loop = try EventLoop(options, arguments)
     var failure: ExitError?
-    while !(isAllGiven && open == 0 && loop.wasConnected) && failure == nil {
+    if hasJournal {
+      do { try give(loop) } catch { failure = error }
+    }
+    while !isOver(loop) && failure == nil {
       loop.input = wantsInput(loop) ? 0 : -1
       loop.deadline = loop.wasConnected && left > 0 && notBefore > 0 ? notBefore : nil
       do {
@@ -71,8 +79,16 @@ private final class Publisher {
         failure = error
       }
     }
+    if hasJournal && !loop.client.sync() && failure == nil {
+      failure = ExitError(text: "--journal \(arguments.journal.printable): not everything could be stored")
+    }
     loop.disconnect(
-      drain: failure == nil ? 30_000 : 0, properties: version == 5 ? arguments.properties.disconnect : [])
+      drain: failure == nil && cut == nil ? 30_000 : 0,
+      properties: version == 5 ? arguments.properties.disconnect : [])
+    if let cut, failure == nil, !arguments.quiet {
+      let kept: Text = "what was not delivered is in \(arguments.journal.printable)"
+      printError("smq pub", "\(cut.text); \(kept)")
+    }
     if let failure {
       if !arguments.quiet || failure.isUsage { throw failure }
       return failure.status
@@ -80,10 +96,23 @@ private final class Publisher {
     return status
   }
 
+  private func isOver(_ loop: EventLoop) -> Bool {
+    isAllGiven && (cut != nil || (open == 0 && loop.wasConnected))
+  }
+
+  /// With a journal, messages are taken without a connection.
+  private func takesMessages(_ loop: EventLoop) -> Bool {
+    hasJournal || loop.client.state == SMQ_STATE_CONNECTED
+  }
+
   /// A line that cannot be published stays in the pipe, and its writer waits.
   private func wantsInput(_ loop: EventLoop) -> Bool {
     guard let lines else { return false }
-    return !lines.isAtEnd && held == nil && loop.client.state == SMQ_STATE_CONNECTED
+    return !lines.isAtEnd && held == nil && takesMessages(loop)
+  }
+
+  private var tooLargeForTheJournal: ExitError {
+    ExitError(text: "the message cannot be published: --journal keeps messages of at most 120 KiB")
   }
 
   private func turn(_ loop: EventLoop) throws(ExitError) {
@@ -95,7 +124,7 @@ private final class Publisher {
       throw ExitError(text: "interrupted before everything was published", status: 128 + signal)
     case .outputBroken: break
     }
-    if loop.wasConnected && !isFull && loop.client.state == SMQ_STATE_CONNECTED { try give(loop) }
+    if !isFull && takesMessages(loop) && (hasJournal || loop.wasConnected) { try give(loop) }
   }
 
   private func took(_ event: Event, _ loop: EventLoop) throws(ExitError) {
@@ -110,7 +139,16 @@ private final class Publisher {
         status = 1
         if !arguments.quiet { printError("smq pub", "a message was not delivered: \(closeText(event))") }
       }
-    case SMQ_EVENT_DISCONNECTED: try loop.lost(event, isWorthAnother: lines != nil, arguments)
+    case SMQ_EVENT_CONNECTED: cut = nil
+    case SMQ_EVENT_JOURNAL:
+      if event.completed == SMQ_JOURNAL_RECOVERED { open += Int(event.cookie) }
+    case SMQ_EVENT_DISCONNECTED:
+      do {
+        try loop.lost(event, isWorthAnother: lines != nil, arguments)
+      } catch {
+        guard hasJournal else { throw error }
+        cut = error
+      }
     default: break
     }
   }
@@ -138,6 +176,7 @@ private final class Publisher {
     let status = loop.client.publish(message)
     isFull = status == SMQ_ERR_FULL
     if isFull { return false }
+    if hasJournal && status == SMQ_ERR_TOO_LARGE { throw tooLargeForTheJournal }
     guard status == SMQ_OK else {
       throw ExitError(text: "the message cannot be published: \(rejectText(status))")
     }

@@ -32,6 +32,13 @@ private func wrongAlone(_ options: MQTT.Options) -> ExitError? {
       "--proxy: the form is socks5h://[USER[:PASSWORD]@]HOST[:PORT] or http://[USER[:PASSWORD]@]HOST[:PORT]",
       isWrong { $0.proxy = options.proxy }
     ),
+    (
+      "--journal: a path has at most 1000 bytes",
+      isWrong {
+        ($0.flags, $0.clientID, $0.journal) = (SMQ_OPTION_KEEP_SESSION, ascii("id"), options.journal)
+        $0.journalBatch = options.journalBatch
+      }
+    ),
     ("--interface: a name has at most 15 letters", isWrong { $0.bindDevice = options.bindDevice }),
     (
       "--tls-name: this is not a name",

@@ -76,6 +76,8 @@ enum MQTT {
     var bindAddress: [UInt8] = []
     var dscp: UInt32 = 0
     var tcpKeepAlive: UInt32 = 0
+    var journal: [UInt8] = []
+    var journalBatch: UInt32 = 0
   }
 
   /// smq_event, with its own bytes.

@@ -161,7 +161,7 @@ class Layouts:
         ("smq_event", lambda size, fields: (size - 8, fields), "smq_event has 200 bytes there, 208 here"),
         ("smq_options", lambda size, fields: (size, fields[:2] + fields[3:]), "smq_options.url, 16 bytes at 8, is "),
         ("smq_stats", lambda size, fields: (size, [fields[0], (4, 8), *fields[2:]]), "smq_stats.connections, 4 bytes at"),
-        ("smq_server", lambda size, fields: None, "it has no smq_server"),
+        ("smq_journal_info", lambda size, fields: None, "it has no smq_journal_info"),
     ],
 )
 def test_a_library_with_other_structs_is_refused(struct, change, said):
@@ -220,6 +220,7 @@ def test_every_number_is_that_of_the_header():
         "SMQ_REASON_": constants.ReasonCode,
         "SMQ_EVENT_": constants.EventType,
         "SMQ_COMPLETED_": constants.Completed,
+        "SMQ_JOURNAL_": {**constants.JournalFlag.__members__, **constants.JournalNews.__members__},
     }
     numbers = re.findall(r"^\s+(SMQ_[A-Z0-9_]+) =\s+(-?\d\w*)", HEADER, re.M)
     assert len(numbers) > 150

@@ -138,6 +138,11 @@ REFUSED: dict[str, list[Callable[[], int]]] = {
     ],
     "STREAMS": [options(stream_bytes=64), client(lambda client: client.stream("topic", 10, lambda *_: 0))],
     "REFERENCES": [options(references=1), client(lambda client: client.lend("topic", (ctypes.c_char * 10)()))],
+    "JOURNAL": [
+        flag("KEEP_SESSION", client_id="id", journal=b"/tmp/journal"),
+        client(lambda client: library.smq_sync(client.handle, 0)),
+        client(lambda client: library.smq_journal_state(client.handle, ctypes.byref(smq.JournalInfo()))),
+    ],
     "PARTS": [
         flag("PARTS"),
         client(lambda client: client.receive_into((ctypes.c_char * 10)())),

@@ -119,7 +119,7 @@ def is_stored(handle: int | None) -> bool:
     if handle is None:
         return False
     found = _abi.JournalInfo()
-    return LIBRARY.smq_journal_state(handle, ctypes.byref(found)) == 0 and found.stored == found.accepted
+    return bool(LIBRARY.smq_journal_state(handle, ctypes.byref(found)) == 0 and found.stored == found.accepted)
 
 
 # ---- At the end of the process

@@ -260,11 +260,13 @@ struct platform_writer {
     int32_t request;
     int32_t answer;
     int32_t state;
+    int32_t is_stopping;
     int32_t error;
     uintptr_t thread;
 };
 
-/* The channel turns readable when there is a result. Returns 0 or an errno. */
+/* The channel turns readable when there is a result. poller -1: no thread; platform_writer_write() does it. Returns 0
+   or an errno. */
 int32_t platform_writer_start(struct platform_writer *writer, int32_t poller, uint32_t channel);
 
 /* Lets the thread write the commit. There is a result of the one before. */
@@ -273,7 +275,7 @@ void platform_writer_write(struct platform_writer *writer);
 /* The errno of the last write, 0 if all went well; -1: it has not ended, or its result was taken. */
 int32_t platform_writer_result(struct platform_writer *writer);
 
-/* Ends the thread, after what it writes. */
+/* Ends the thread, after what it writes, and closes the file. */
 void platform_writer_stop(struct platform_writer *writer);
 
 #endif

@@ -97,6 +97,9 @@ const char *tool_resolve_text(int32_t error);
 
 int32_t tool_process_id(void);
 
+/* errno, right after a call. */
+int32_t tool_error(void);
+
 /*
  * Raises the number of descriptors that the process may have to wanted, if it is allowed to. Returns the
  * limit.

@@ -12,12 +12,12 @@ import Storage
     }
 
     func stored(in block: borrowing Arena, isUrgent: Bool) -> JournalSlot<StoredMessages> {
-      guard let parts else { return OptionalSlot(emptyIn: block) }
+      guard let parts else { return JournalSlot() }
       return parts.stored(in: block, isUrgent: isUrgent)
     }
 
     func journal(in block: borrowing Arena) -> JournalSlot<SessionJournal> {
-      guard let parts else { return OptionalSlot(emptyIn: block) }
+      guard let parts else { return JournalSlot() }
       return parts.journal(in: block)
     }
   }
