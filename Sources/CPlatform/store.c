@@ -186,6 +186,11 @@ static void do_write(struct platform_writer *writer) {
     writer->error = platform_store_write(writer->file, &writer->commit);
 }
 
+/* A forked child has the client, and not its thread: it writes by itself, also what its parent's was writing. */
+static int has_thread(const struct platform_writer *writer) {
+    return writer->request >= 0 && writer->process == getpid();
+}
+
 static void *run(void *argument) {
     struct platform_writer *writer = argument;
     for (;;) {
@@ -210,6 +215,7 @@ int32_t platform_writer_start(struct platform_writer *writer, int32_t poller, ui
     int error = 0;
     writer->state = IDLE;
     writer->is_stopping = 0;
+    writer->process = getpid();
     writer->request = -1;
     if (poller < 0) {
         return 0;
@@ -233,7 +239,7 @@ int32_t platform_writer_start(struct platform_writer *writer, int32_t poller, ui
 }
 
 void platform_writer_write(struct platform_writer *writer) {
-    if (writer->request < 0) {
+    if (!has_thread(writer)) {
         do_write(writer);
         writer->state = DONE;
         return;
@@ -243,7 +249,10 @@ void platform_writer_write(struct platform_writer *writer) {
 }
 
 int32_t platform_writer_result(struct platform_writer *writer) {
-    if (__atomic_load_n(&writer->state, __ATOMIC_ACQUIRE) != DONE) {
+    int32_t state = __atomic_load_n(&writer->state, __ATOMIC_ACQUIRE);
+    if (state == WORKING && !has_thread(writer)) {
+        platform_writer_write(writer);
+    } else if (state != DONE) {
         return -1;
     }
     writer->state = IDLE;
@@ -251,10 +260,12 @@ int32_t platform_writer_result(struct platform_writer *writer) {
 }
 
 void platform_writer_stop(struct platform_writer *writer) {
-    if (writer->request >= 0) {
+    if (has_thread(writer)) {
         __atomic_store_n(&writer->is_stopping, 1, __ATOMIC_RELEASE);
         platform_wake(writer->request);
         platform_thread_join(writer->thread);
+    }
+    if (writer->request >= 0) {
         close(writer->request);
         close(writer->answer);
     }

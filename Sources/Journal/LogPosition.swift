@@ -29,10 +29,11 @@ struct Ring: BitwiseCopyable {
       : LogPosition(lap: position.lap &+ 1, place: blocks &- room)
   }
 
-  /// Returns the position `blocks` before another, or `nil` if the log begins behind it; `blocks` is at most
-  /// `count`.
+  /// Returns the position `blocks` before another, or `nil` if the log begins behind it, or if that is more than
+  /// a lap.
   @_optimize(size)
   func before(_ position: LogPosition, by blocks: UInt32) -> LogPosition? {
+    guard blocks <= count else { return nil }
     if blocks <= position.place {
       return LogPosition(lap: position.lap, place: position.place &- blocks)
     }

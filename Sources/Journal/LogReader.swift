@@ -197,6 +197,7 @@ public struct LogReader: BitwiseCopyable {
   @_optimize(size)
   private mutating func check(_ header: BlockHeader, otherwise phase: Phase) {
     guard UInt32(header.count) <= capacity else { return self.phase = .failed(.buffer) }
+    guard UInt32(header.count) <= ring.count else { return self.phase = .failed(.corrupt) }
     guard let first = ring.before(header.position, by: UInt32(header.index)) else {
       return self.phase = .failed(.corrupt)
     }
@@ -300,8 +301,8 @@ public struct LogReader: BitwiseCopyable {
       return nil
     }
     let size = UInt32(header.count)
-    guard size <= count &- consumed else {
-      if consumed > 0 { seek(position) } else { phase = .failed(size > capacity ? .buffer : .corrupt) }
+    guard size <= count &- consumed, size <= ring.count else {
+      if consumed > 0, size <= ring.count { seek(position) } else { phase = .failed(size > capacity ? .buffer : .corrupt) }
       return nil
     }
     guard isCommit(from: consumed, count: size, buffer) else {

@@ -170,6 +170,7 @@ extension Session {
       case .restored: journal.change { $0.advance() }
       case .notHere: return isFirst ? .corrupt : nil
       case .noRoom: return .size
+      case .corrupt: return .corrupt
       }
       isFirst = false
     }

@@ -270,6 +270,48 @@ def test_corruption(path, clients):
     assert news(client) == [(smq.JOURNAL_RECOVERED, 2, 0)] and info(client).torn == 1
 
 
+HOSTILE = """
+    import pathlib, random, sys
+    sys.path.insert(0, sys.argv[1])
+    from Support import smq
+    from Support.hostile import mutated
+    path, first, count = pathlib.Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
+    whole, found = path.read_bytes(), {}
+    for seed in range(first, first + count):
+        print(seed, flush=True)
+        path.write_bytes(mutated(whole, random.Random(seed)))
+        options = smq.Options(url="mqtt://127.0.0.1:1", protocol=5, journal_delay_ms=1, outbox_bytes=8192,
+            outbox_messages=64, client_id="keeper", flags=smq.OPTION_KEEP_SESSION, journal=str(path))
+        size = smq.library.smq_client_size(smq.ctypes.byref(options))
+        block = smq.Block(size)
+        handle = smq.ctypes.c_void_p()
+        status = smq.library.smq_client_init(block.address, size, smq.ctypes.byref(options), smq.ctypes.byref(handle))
+        found[status] = found.get(status, 0) + 1
+        if status == 0:
+            assert smq.library.smq_sync(handle, 2000) == 1
+            smq.library.smq_client_close(handle)
+    print(found)
+"""
+
+
+def test_hostile_content(path):
+    """A file whose checksums are right and whose content no library wrote: it is taken up or refused, and nothing stops."""
+    with smq.Client(**kept(path)) as client:
+        for number in range(12):
+            client.publish("topic", b"payload %d" % number, qos=1 + number % 2, expiry_s=100 * (number % 3))
+        sync(client)
+        for number in range(12):
+            client.publish("other", b"x" * 500, qos=1 + number % 2)
+        sync(client)
+    count = int(os.environ.get("HOSTILE", "1500"))
+    run = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(HOSTILE), str(Path(__file__).parents[1]), path, "0", str(count)],
+        capture_output=True, text=True, timeout=100 + count / 10)
+    assert run.returncode == 0, (run.stdout.splitlines()[-1], run.stderr)
+    found = eval(run.stdout.splitlines()[-1])
+    assert set(found) == {0, -503, -504, -505} and min(found.values()) >= count / 100, found
+
+
 def test_too_small(path, clients):
     clients(**kept(path)).close()
     assert refused(**{**kept(path), "outbox_bytes": 1 << 20}) == "SMQ_ERR_JOURNAL_SIZE"
@@ -380,6 +422,26 @@ def test_what_cannot_be_stored(path, clients):
 
 def threads() -> int:
     return len(os.listdir("/proc/self/task"))
+
+
+def test_forked(path, clients):
+    """The child goes on with the client, without the thread; what it stores is there."""
+    client = smq.Client(**kept(path))
+    client.publish("a", b"1", qos=1)
+    assert sync(client) == 1
+    client.publish("a", b"2", qos=1)
+    child = os.fork()
+    if child == 0:
+        stored = client.publish("a", b"3", qos=1) == smq.OK and sync(client) == 1
+        client.close()
+        os._exit(0 if stored else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    os.close(os.open(path, os.O_RDONLY))
+    messages = [Journal.message(record) for commit in Journal(path.read_bytes()).commits for record in commit.records if record.kind == 1]
+    assert [message.payload for message in messages] == [b"1", b"2", b"3"]
+    # The parent's own copy is not to be used, and can be closed.
+    client.close()
+    assert news(clients(**kept(path))) == [(smq.JOURNAL_RECOVERED, 3, 0)]
 
 
 def test_threads_and_descriptors(path, clients):

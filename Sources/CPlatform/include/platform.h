@@ -261,6 +261,7 @@ struct platform_writer {
     int32_t answer;
     int32_t state;
     int32_t is_stopping;
+    int32_t process; /* whose thread it is */
     int32_t error;
     uintptr_t thread;
 };

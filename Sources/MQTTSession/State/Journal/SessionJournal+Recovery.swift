@@ -18,7 +18,7 @@ extension SessionJournal {
     var isUrgent: Bool { next >= count }
   }
 
-  enum Restored: BitwiseCopyable { case restored, notHere, noRoom }
+  enum Restored: BitwiseCopyable { case restored, notHere, noRoom, corrupt }
 
   /// What a recovery knows of the time.
   struct RecoveryClock: BitwiseCopyable {
@@ -118,6 +118,9 @@ extension SessionJournal {
       guard var header = JournalRecord.MessageHeader(body), header.serial == wanted.serial else { continue }
       if header.expiry > 0 { header.expiry = clock.left(of: header.expiry) }
       let packet = body.extracting(JournalRecord.MessageHeader.size..<body.count)
+      let isReleased = wanted.state == .released
+      guard header.describes(packet), !isReleased || MessageFlags(kept: header.flags).qos == .exactlyOnce
+      else { return .corrupt }
       guard
         let slot = outbox.restore(
           header, packet, wanted.state, identifier: wanted.slot, second: clock.second)
