@@ -44,9 +44,10 @@ class Message:
 
 
 class Journal:
-    """The commits of a file in which none has failed, from the oldest on."""
+    """The commits of a file in which none has failed, from the oldest on. `may_be_torn`: power may have failed while the last
+    one was written, which is left out then."""
 
-    def __init__(self, data: bytes):
+    def __init__(self, data: bytes, may_be_torn: bool = False):
         assert data[:8] == b"SMQJRNL1" and data[:BLOCK] == data[BLOCK : 2 * BLOCK]
         crc, version, self.salt, self.blocks = struct.unpack_from("<II8sI", data, 8)
         assert crc == crc32c(data[:8] + data[12:64]) and version == 1
@@ -56,6 +57,8 @@ class Journal:
             block = data[(2 + place) * BLOCK : (3 + place) * BLOCK]
             if block[:4] != b"SQBK":
                 assert not any(block), "what was never written is zero"
+                continue
+            if may_be_torn and not self.is_whole(block):
                 continue
             crc, body_crc, salt, lap, where, head, back, failures, index, count, used, zero = struct.unpack_from(
                 "<II8sIIIIIHHHH", block, 4)
@@ -67,9 +70,15 @@ class Journal:
         order = sorted(blocks)
         for at, position in enumerate(order):
             index, count, failures, _ = blocks[position]
-            if index == 0:
+            if index == 0 and not (may_be_torn and len(order) < at + count):
                 body = b"".join(blocks[each][3] for each in order[at : at + count])
                 self.commits.append(Commit(position, count, failures, list(self.records(body))))
+
+    @staticmethod
+    def is_whole(block: bytes) -> bool:
+        crc, body_crc = struct.unpack_from("<II", block, 4)
+        used = struct.unpack_from("<H", block, 44)[0]
+        return crc == crc32c(block[:4] + block[8:HEADER]) and body_crc == crc32c(block[HEADER : HEADER + used])
 
     @staticmethod
     def records(body: bytes):
