@@ -301,8 +301,12 @@ public struct LogReader: BitwiseCopyable {
       return nil
     }
     let size = UInt32(header.count)
-    guard size <= count &- consumed, size <= ring.count else {
-      if consumed > 0, size <= ring.count { seek(position) } else { phase = .failed(size > capacity ? .buffer : .corrupt) }
+    guard size <= ring.count else {
+      phase = .failed(.corrupt)
+      return nil
+    }
+    guard size <= count &- consumed else {
+      if consumed > 0 { seek(position) } else { phase = .failed(size > capacity ? .buffer : .corrupt) }
       return nil
     }
     guard isCommit(from: consumed, count: size, buffer) else {
