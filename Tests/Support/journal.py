@@ -74,6 +74,12 @@ class Journal:
                 body = b"".join(blocks[each][3] for each in order[at : at + count])
                 self.commits.append(Commit(position, count, failures, list(self.records(body))))
 
+    def messages(self) -> list[Message]:
+        """All of which the file has a record, ended or not, in their order. A record may be there twice, because the oldest ones
+        are written again when the ring is nearly full."""
+        found = [self.message(record) for commit in self.commits for record in commit.records if record.kind == 1]
+        return [message for _, message in sorted({message.serial: message for message in found}.items())]
+
     @staticmethod
     def is_whole(block: bytes) -> bool:
         crc, body_crc = struct.unpack_from("<II", block, 4)
