@@ -519,6 +519,15 @@ enum {
     SMQ_DROPPED = 1
 };
 
+/*
+ * smq_message.store: whether a message of QoS 1 is written to the journal. One of QoS 2 always is
+ * (SMQ_ERR_OPTION with SMQ_STORE_NONE), one of QoS 0 never; without a journal it makes no difference.
+ */
+enum {
+    SMQ_STORE_DEFAULT = 0, /* it is, unless it is acknowledged within journal_delay_ms */
+    SMQ_STORE_NONE = 1 /* it is not: it ends with the process. For what is soon out of date, and to spare the flash */
+};
+
 /* An Application Message (section 3.3), to be published or to be used as the Will. */
 typedef struct smq_message {
     uint32_t size;     /* sizeof(smq_message) */
@@ -546,7 +555,7 @@ typedef struct smq_message {
     uint8_t urgent;     /* 1: it is sent before all messages that are not urgent, and has room of its own:
                            smq_options.urgent_messages. Only for smq_publish(), smq_respond() and
                            smq_submit(); ignored in a Will */
-    uint8_t reserved;   /* 0 */
+    uint8_t store;      /* SMQ_STORE_…: whether the journal gets it, if there is one. Ignored in a Will */
     uint16_t reserved2; /* 0 */
 } smq_message;
 
@@ -1444,8 +1453,8 @@ SMQ_API int32_t smq_websocket_request(smq_client *client, const smq_bytes *path,
  *   SMQ_ERR_NULL          client or message is NULL, or a smq_bytes has a size and no data
  *   SMQ_ERR_CLIENT        not a client
  *   SMQ_ERR_STRUCT_SIZE   message->size is wrong, or unknown or reserved fields are set
- *   SMQ_ERR_OPTION        retain, quiet or urgent is neither 0 nor 1; overflow is unknown; properties
- *                         before 5.0
+ *   SMQ_ERR_OPTION        retain, quiet or urgent is neither 0 nor 1; overflow or store is unknown;
+ *                         SMQ_STORE_NONE with QoS 2; properties before 5.0
  *   SMQ_ERR_PROPERTY      properties are malformed, not allowed in PUBLISH, or set by the library: Topic
  *                         Alias; a Message Expiry Interval beside expiry_s; a Response Topic with wildcards
  *   SMQ_ERR_QOS           qos is above 2, or above the server's Maximum QoS (section 3.2.2.3.4)
@@ -2375,8 +2384,9 @@ SMQ_API int32_t smq_engine_timed_out(smq_client *client, uint32_t now_ms);
  *   SMQ_ERR_NULL            client or message is NULL, or a smq_bytes has a size and no data
  *   SMQ_ERR_CLIENT          not a client
  *   SMQ_ERR_STRUCT_SIZE     message->size is wrong, or unknown or reserved fields are set
- *   SMQ_ERR_OPTION          retain, quiet or urgent is neither 0 nor 1; overflow is unknown; there are
- *                           properties, and smq_options.protocol is not 5.0
+ *   SMQ_ERR_OPTION          retain, quiet or urgent is neither 0 nor 1; overflow or store is unknown;
+ *                           SMQ_STORE_NONE with QoS 2; there are properties, and smq_options.protocol is
+ *                           not 5.0
  *   SMQ_ERR_PROPERTY        properties are malformed, not allowed in PUBLISH, or set by the library, as in
  *                           smq_publish()
  *   SMQ_ERR_QOS             qos is above 2

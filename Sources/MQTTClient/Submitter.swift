@@ -28,7 +28,7 @@ public struct Submission: BitwiseCopyable {
     submittedAt = Instant(milliseconds: 0)
     bits =
       (message.retain ? 1 : 0) | (options.isQuiet ? 2 : 0) | (options.isUrgent ? 4 : 0)
-      | options.overflow.rawValue << 3
+      | options.overflow.rawValue << 3 | (options.isUnstored ? 32 : 0)
   }
 
   var retain: Bool { bits & 1 != 0 }
@@ -36,8 +36,9 @@ public struct Submission: BitwiseCopyable {
   var options: PublishOptions {
     var options = PublishOptions(cookie: cookie, isQuiet: bits & 2 != 0)
     options.isUrgent = bits & 4 != 0
+    options.isUnstored = bits & 32 != 0
     // `submit` has returned, so its caller cannot be told that the message was dropped at once.
-    options.overflow = PublishOptions.Overflow(rawValue: bits >> 3) ?? .refuse
+    options.overflow = PublishOptions.Overflow(rawValue: bits >> 3 & 3) ?? .refuse
     if options.overflow == .dropNewest { options.overflow = .refuse }
     return options
   }
@@ -55,6 +56,8 @@ public struct Submitter: BitwiseCopyable {
   private let outboxBytes: Int
   /// 0: there is no room for urgent messages.
   private let urgentBytes: Int
+  /// The largest packet that the journal can have, if there is one.
+  private let storableBytes: Int
 
   public init(_ options: borrowing ClientOptions, queue: MPSCQueue<Submission>, wakeUp: WakeUp) {
     self.queue = queue
@@ -62,6 +65,9 @@ public struct Submitter: BitwiseCopyable {
     version = options.session.connect.version
     outboxBytes = options.session.outboxBytes
     urgentBytes = options.session.urgentBytes
+    storableBytes =
+      Feature.hasJournal && options.session.journalBatchBytes > 0
+      ? JournalLimits.largestPacket(batchBytes: options.session.journalBatchBytes) : .max
   }
 
   /// Puts a message into the queue, or changes nothing. `now` is asked only for one that expires.
@@ -84,7 +90,9 @@ public struct Submitter: BitwiseCopyable {
     else { throw .tooLarge }
     if inList == nil { message.own.messageExpiryInterval = options.expiry }
     let room = options.isUrgent ? urgentBytes : outboxBytes
-    guard FixedHeader.packetSize(message.remainingLength(version)) <= room else { throw .tooLarge }
+    let size = FixedHeader.packetSize(message.remainingLength(version))
+    let isStored = message.qos != .atMostOnce && !options.isUnstored
+    guard size <= room, !isStored || size <= storableBytes else { throw .tooLarge }
 
     var submission = Submission(message, options)
     if let inList {

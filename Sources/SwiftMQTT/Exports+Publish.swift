@@ -251,11 +251,13 @@ public func smq_respond(
 @inline(__always)
 private func check(_ message: UnsafePointer<smq_message>) throws(Status) {
   try unsafe checkSize(message, message.pointee.size, known: MemoryLayout<smq_message>.size)
-  guard unsafe message.pointee.reserved == 0, unsafe message.pointee.reserved2 == 0 else {
-    throw .structSize
-  }
-  guard unsafe message.pointee.retain | message.pointee.quiet | message.pointee.urgent <= 1,
-    unsafe message.pointee.overflow <= 3
+  guard unsafe message.pointee.reserved2 == 0 else { throw .structSize }
+  guard
+    unsafe message.pointee.retain | message.pointee.quiet | message.pointee.urgent | message.pointee.store
+      <= 1,
+    unsafe message.pointee.overflow <= 3,
+    // Without a record of the message, its Packet Identifier could mean another one after a crash.
+    unsafe message.pointee.store == 0 || message.pointee.qos != QoS.exactlyOnce.rawValue
   else { throw .option }
   guard unsafe Feature.hasUrgent || message.pointee.urgent == 0,
     unsafe Feature.hasOverflow || message.pointee.overflow == 0,
@@ -281,6 +283,7 @@ func options(_ message: UnsafePointer<smq_message>) -> PublishOptions {
   var options = unsafe PublishOptions(cookie: message.pointee.cookie, isQuiet: message.pointee.quiet == 1)
   unsafe options.expiry = message.pointee.expiry_s
   unsafe options.isUrgent = message.pointee.urgent == 1
+  unsafe options.isUnstored = message.pointee.store == 1
   unsafe options.overflow = PublishOptions.Overflow(rawValue: message.pointee.overflow) ?? .refuse
   return options
 }

@@ -253,10 +253,10 @@ private func readWill(
 ) throws(Status) {
   guard let will = unsafe will else { return }
   try unsafe checkSize(will, will.pointee.size, known: MemoryLayout<smq_message>.size)
-  guard unsafe will.pointee.reserved == 0, unsafe will.pointee.reserved2 == 0 else { throw .structSize }
-  guard unsafe will.pointee.quiet | will.pointee.urgent <= 1, unsafe will.pointee.overflow <= 3 else {
-    throw .option
-  }
+  guard unsafe will.pointee.reserved2 == 0 else { throw .structSize }
+  guard unsafe will.pointee.quiet | will.pointee.urgent | will.pointee.store <= 1,
+    unsafe will.pointee.overflow <= 3
+  else { throw .option }
   request.hasWill = true
   request.willTopic = try unsafe span(will.pointee.topic)
   request.willPayload = try unsafe span(will.pointee.payload)

@@ -107,6 +107,40 @@ def test_the_file(path):
     )
 
 
+def test_a_message_that_is_not_stored(path):
+    with smq.Client(**kept(path, submit_messages=4)) as client:
+        assert client.publish("a", b"1", qos=1, store=smq.STORE_NONE, overflow=smq.OVERFLOW_LATEST, quiet=1) == smq.OK
+        assert client.publish("a", b"2", qos=1, store=smq.STORE_NONE, overflow=smq.OVERFLOW_LATEST, quiet=1) == smq.OK
+        assert client.submit("a", b"3", qos=1, store=smq.STORE_NONE) == smq.OK
+        assert client.publish("kept", b"4", qos=1, overflow=smq.OVERFLOW_LATEST) == smq.OK
+        for wrong in (dict(qos=2, store=smq.STORE_NONE), dict(qos=1, store=2)):
+            assert client.publish("a", b"5", **wrong) == smq.ERR_OPTION
+            assert client.submit("a", b"5", **wrong) == smq.ERR_OPTION
+        assert sync(client) == 1
+        assert client.stats.outbox_messages == 3  # "2" has taken the place of "1"
+        assert (info(client).accepted, info(client).stored) == (1, 1)
+    assert [m.payload for m in Journal(path.read_bytes()).messages()] == [b"4"]
+    # What is stored ends when one that is not takes its place.
+    with smq.Client(**kept(path)) as client:
+        assert news(client) == [(smq.JOURNAL_RECOVERED, 1, 0)]
+        assert client.publish("kept", b"6", qos=1, store=smq.STORE_NONE, overflow=smq.OVERFLOW_LATEST) == smq.OK
+        assert sync(client) == 1
+    with smq.Client(**kept(path)) as client:
+        assert news(client) == []
+
+
+def test_submitted_messages(path):
+    """One that no commit has room for is refused, rather than kept in front of the others for ever."""
+    options = kept(path, submit_messages=4, submit_bytes=16384, journal_batch_bytes=4096, outbox_bytes=65536)
+    with smq.Client(**options) as client:
+        assert client.submit("a", bytes(5000), qos=1) == smq.ERR_TOO_LARGE
+        assert client.submit("a", bytes(5000), qos=1, store=smq.STORE_NONE) == smq.OK
+        assert client.submit("a", bytes(5000)) == smq.OK
+        assert client.submit("a", b"1", qos=1) == smq.OK
+        assert sync(client) == 1
+        assert info(client).stored == 1 and client.stats.outbox_messages == 3
+
+
 def test_many_laps(mosquitto, clients, path):
     """The file keeps its size, and what stays in it is written on ahead of what does not."""
     options = kept(path, journal_batch_bytes=4096, outbox_bytes=4096, outbox_messages=16)
@@ -521,16 +555,14 @@ def kill_again_and_again(mosquitto, clients, path, times: int, seed: int = 1) ->
         url=mosquitto.url, protocol=V5, client_id="killed", flags=smq.OPTION_KEEP_SESSION, session_expiry_s=3600,
         journal=str(path), journal_delay_ms=1, outbox_bytes=16384, outbox_messages=64)
     last.connected()
-    assert last.publish("t", b"end", qos=1) == smq.OK
+    last.until(lambda: last.stats.outbox_messages == 0, 30)
+    # The broker has passed all on by now, so this comes last.
+    assert last.publish("t", b"end", qos=2) == smq.OK
 
     def came() -> bool:
-        smq.library.smq_wait(last.handle, 1)
-        while last.take():
-            pass
+        last.step(1)
         listen()
-        stats = smq.Stats()
-        smq.library.smq_client_stats(last.handle, ctypes.byref(stats))
-        return b"end" in got and stats.outbox_messages == 0
+        return got[b"end"] == 1
 
     listener.until(came, 30)
     numbers = {int(payload): times for payload, times in got.items() if payload != b"end"}

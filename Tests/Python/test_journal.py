@@ -55,6 +55,17 @@ def test_told_when_stored(tmp_path: Path) -> None:
     client.close()
 
 
+def test_a_message_that_is_not_stored(tmp_path: Path) -> None:
+    client = swiftmqtt.Client(nowhere(), **options(tmp_path))
+    client.publish("a", "1", qos=1, stored=False)
+    client.publish("a", "2", qos=1)
+    client.sync(10)
+    assert client.journal["accepted"] == 1
+    with pytest.raises(swiftmqtt.ArgumentError):
+        client.publish("a", "3", qos=2, stored=False)
+    client.close()
+
+
 def test_two_clients_and_one_file(tmp_path: Path) -> None:
     with contextlib.closing(swiftmqtt.Client(nowhere(), **options(tmp_path))):
         with pytest.raises(JournalError) as refused:

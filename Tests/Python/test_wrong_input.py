@@ -21,7 +21,7 @@ WRONG = [
 ]  # fmt: skip
 ACCEPTED = (swiftmqtt.Error, TimeoutError)
 
-PUBLISH = "payload qos retain expiry_s overflow urgent quiet content_type payload_format_indicator response_topic "
+PUBLISH = "payload qos retain expiry_s overflow urgent quiet stored content_type payload_format_indicator response_topic "
 PUBLISH += "correlation_data user_properties properties"
 SUBSCRIBE = "qos no_local retain_as_published retain_handling identifier user_properties"
 
@@ -70,7 +70,7 @@ def refused(call, *arguments) -> int:
 def test_a_call(name):
     client = Client("mqtt://127.0.0.1")  # not connected: what is accepted waits in the outbox
     count = refused(CALLS[name], client)
-    flags = ("retain", "urgent", "quiet", "no_local", "published", "changed")  # whatever Python holds for true or false
+    flags = ("retain", "urgent", "quiet", "stored", "no_local", "published", "changed")  # whatever Python holds for true or false
     assert count >= 3 or name.endswith((*flags, "properties", "set_log level"))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", swiftmqtt.UndeliveredWarning)

@@ -96,7 +96,7 @@ class Message(Sized):
         "u64 cookie",
         "in properties",
         "u32 expiry_s",
-        "u8 urgent reserved",
+        "u8 urgent store",
         "u16 reserved2",
     )
 

@@ -63,6 +63,7 @@ class Calls(Core):
         overflow: int = 0,
         urgent: bool = False,
         quiet: bool = False,
+        stored: bool = True,
         content_type: str | None = None,
         payload_format_indicator: int | None = None,
         response_topic: str | None = None,
@@ -93,6 +94,8 @@ class Calls(Core):
             struct.quiet = flag("quiet", quiet)
         if urgent is not False:
             struct.urgent = flag("urgent", urgent)
+        if stored is not True:
+            struct.store = not flag("stored", stored)
         if overflow:
             struct.overflow = number_to("overflow", overflow, 3, Status.OPTION)
         if expiry_s:

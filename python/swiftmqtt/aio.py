@@ -247,6 +247,7 @@ class Client(LoopClient):
         expiry_s: int = 0,
         overflow: int = Overflow.REFUSE,
         urgent: bool = False,
+        stored: bool = True,
         content_type: str | None = None,
         payload_format_indicator: int | None = None,
         response_topic: str | None = None,
@@ -258,7 +259,7 @@ class Client(LoopClient):
         first waits for room. The arguments are those of :meth:`swiftmqtt.Client.publish`. Without a
         connection it waits for one: use asyncio.wait_for() to set a timeout. Cancelling it withdraws nothing."""
         said = (content_type, payload_format_indicator, response_topic, correlation_data, user_properties, properties)
-        is_plain = said == NO_PROPERTIES and urgent is False and not (expiry_s or overflow)
+        is_plain = said == NO_PROPERTIES and urgent is False and stored is True and not (expiry_s or overflow)
         future = self._publishing_plain(topic, payload, qos, retain) if is_plain and not self._room else None
         if future is None:
             struct = self._message(
@@ -269,6 +270,7 @@ class Client(LoopClient):
                 expiry_s=expiry_s,
                 overflow=overflow,
                 urgent=urgent,
+                stored=stored,
                 content_type=content_type,
                 payload_format_indicator=payload_format_indicator,
                 response_topic=response_topic,

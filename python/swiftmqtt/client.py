@@ -256,6 +256,7 @@ class Client(Waiting):
         overflow: int = Overflow.REFUSE,
         urgent: bool = False,
         quiet: bool = False,
+        stored: bool = True,
         content_type: str | None = None,
         payload_format_indicator: int | None = None,
         response_topic: str | None = None,
@@ -273,6 +274,7 @@ class Client(Waiting):
         overflow       what happens to it when there is no room: Overflow
         urgent         it is sent before all messages that are not urgent, and has room of its own
         quiet          success is not reported: the token only ends if the message fails
+        stored         False: the journal does not get it, and it ends with the process; QoS 1 only
         timeout        how many seconds to wait for room; None: as long as it takes; 0: NoRoomError at once
         the others MQTT 5.0; `properties` is for those without a parameter here
 
@@ -281,7 +283,7 @@ class Client(Waiting):
         with self._guard:
             token = Token(self)
             said = (content_type, payload_format_indicator, response_topic, correlation_data, user_properties, properties)
-            if said == NO_PROPERTIES and urgent is quiet is False and not (expiry_s or overflow):
+            if said == NO_PROPERTIES and urgent is quiet is False and stored is True and not (expiry_s or overflow):
                 self._begin()
                 if self._publish_plain(topic, payload, qos, retain, token._finish):
                     return token
@@ -294,6 +296,7 @@ class Client(Waiting):
                 overflow=overflow,
                 urgent=urgent,
                 quiet=quiet,
+                stored=stored,
                 content_type=content_type,
                 payload_format_indicator=payload_format_indicator,
                 response_topic=response_topic,

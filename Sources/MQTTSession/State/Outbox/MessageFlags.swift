@@ -124,6 +124,8 @@ extension MessageFlags.Flag {
   static var isStored: Self { Self(bit: 1 << 19, if: Feature.hasJournal) }
   /// Of QoS 2, in an outbox with a journal: that has the message and its Packet Identifier, so it may be sent.
   static var mayLeave: Self { Self(bit: 1 << 20, if: Feature.hasJournal) }
+  /// The journal is not to have it.
+  static var isUnstored: Self { Self(bit: 1 << 21, if: Feature.hasJournal) }
   /// No completion if all goes well.
   static var isQuiet: Self { Self(bit: 1 << 16) }
 }
@@ -133,6 +135,7 @@ extension Publish {
   @inline(__always)
   func flags(_ options: PublishOptions) -> MessageFlags {
     MessageFlags(qos: qos, retain: retain, isQuiet: options.isQuiet)
+      .adding(.isUnstored, if: options.isUnstored)
   }
 
   /// Makes a message of a topic and a payload alone.

@@ -159,7 +159,11 @@ extension Outbox {
   @inline(never)
   private mutating func findRoom(_ size: Int, _ flags: MessageFlags) -> SessionError? {
     guard size <= bytes.capacity else { return .tooLarge }
-    if isJournaled, flags.isAcknowledged, let refusal = stored.element.refusal(of: size) { return refusal }
+    if isJournaled, flags.isAcknowledged, !flags.contains(.isUnstored),
+      let refusal = stored.element.refusal(of: size)
+    {
+      return refusal
+    }
     guard let offset = room(for: size), ensureDescriptor() else {
       isStarved = true
       return .full

@@ -60,7 +60,7 @@ extension Outbox {
   @_optimize(size)
   mutating func mayReplace(_ slot: Int, by flags: MessageFlags) -> Bool {
     considerNewMessages()
-    return flags.qos == .atMostOnce || descriptors[slot].flags.contains(.isStored)
+    return !flags.isAcknowledged || flags.contains(.isUnstored) || descriptors[slot].flags.contains(.isStored)
   }
 
   /// Handles that another message has taken the place of the one in a slot.
@@ -224,6 +224,6 @@ extension Outbox.Descriptor {
   /// Whether a journal can have it: all of it has to be in the ring, and nobody waits for a response to it.
   fileprivate var isStorable: Bool {
     guard state.isOpen, qos != .atMostOnce else { return false }
-    return !flags.containsAny(.isStream, .isReference, .isRequest, .hasNoTopic)
+    return !flags.containsAny(.isStream, .isReference, .isRequest, .hasNoTopic, .isUnstored)
   }
 }

@@ -11,7 +11,8 @@ extension Outbox {
   ) -> Bool {
     if endsAtOnce { return hasDescriptor }
     let room = roomNeeded(message, options, version: version, limits: limits)
-    guard room <= bytes.capacity, !isJournaled || stored.element.refusal(of: room) == nil else {
+    guard room <= bytes.capacity else { return false }
+    if isJournaled, message.qos != .atMostOnce, !options.isUnstored, stored.element.refusal(of: room) != nil {
       return false
     }
     if hasDescriptor, self.room(for: room) != nil { return true }

@@ -22,6 +22,7 @@ public struct PublishOptions: BitwiseCopyable {
   public var kind = Kind.whole
   private var overflowPolicy = Overflow.refuse
   private var wantsPriority = false
+  private var staysOutOfJournal = false
   /// Seconds from now; 0: it does not expire.
   public var expiry: UInt32 = 0
   /// When that is, in seconds of the session's clock.
@@ -49,6 +50,13 @@ public struct PublishOptions: BitwiseCopyable {
   public var isUrgent: Bool {
     get { Feature.hasUrgent && wantsPriority }
     set { wantsPriority = newValue }
+  }
+
+  /// The journal does not get it.
+  @inline(__always)
+  public var isUnstored: Bool {
+    get { Feature.hasJournal && staysOutOfJournal }
+    set { staysOutOfJournal = newValue }
   }
 
   @inline(__always)
