@@ -525,7 +525,7 @@ enum {
  */
 enum {
     SMQ_STORE_DEFAULT = 0, /* it is, unless it is acknowledged within journal_delay_ms */
-    SMQ_STORE_NONE = 1 /* it is not: it ends with the process. For what is soon out of date, and to spare the flash */
+    SMQ_STORE_NONE = 1     /* it is not, and ends with the process: for what is soon out of date */
 };
 
 /* An Application Message (section 3.3), to be published or to be used as the Will. */
