@@ -205,8 +205,7 @@ enum {
     SMQ_ERR_JOURNAL_CORRUPT = -503, /* something in it that was durable is not as it was written, or the
                                        file is no journal. Nothing was changed */
     SMQ_ERR_JOURNAL_OTHER = -504,   /* it is that of another client id, or of a newer library */
-    SMQ_ERR_JOURNAL_SIZE = -505     /* it is too small for these options, or it has more than they have room
-                                       for */
+    SMQ_ERR_JOURNAL_SIZE = -505     /* it has more than these options have room for */
 };
 
 /* Where an attempt to connect, or a connection, ended. */
@@ -990,9 +989,11 @@ typedef struct smq_options {
      */
     smq_bytes journal;            /* the file's path, 1 to 1,000 bytes; empty: no journal. The file is made
                                      with mode 0600 if it is not there, as PATH.new until it is whole */
-    uint32_t journal_bytes;       /* the size of a new file, which never changes: 65,536 to 1,073,741,824;
-                                     0: as much as these options need, which is twice what the outbox has
-                                     room for, and some. It has to be that much at least */
+    uint32_t journal_bytes;       /* the file's size: 65,536 to 1,073,741,824, which has to be what these
+                                     options need at least: twice what the outbox has room for, and some. 0:
+                                     that much, or what the file has already. A file of another size is
+                                     replaced by one of this size with the same messages, as PATH.new until
+                                     it is whole; unless that fails, and the old one is enough */
     uint32_t journal_delay_ms;    /* how long a message waits for others that are written with it: 1 to
                                      60,000; 0: 20. One that is acknowledged meanwhile is never written */
     uint32_t journal_batch_bytes; /* how much is written at once at most: 4,096 to 1,048,576, rounded up to

@@ -92,7 +92,7 @@ static int fill(int fd, uint8_t *block, uint32_t blocks) {
         }
     }
     memset(block, 0, PLATFORM_BLOCK);
-    return write_zeros(fd, block, blocks, 2 * PLATFORM_BLOCK) < 0 ? -1 : fsync(fd);
+    return write_zeros(fd, block, blocks, 2 * PLATFORM_BLOCK);
 }
 
 /* A name is durable when its directory is. The path's text is changed and put back. */
@@ -118,7 +118,7 @@ static int sync_directory(char *path) {
     return result;
 }
 
-int32_t platform_store_create(const char *path, char *name, uint8_t *block, uint32_t blocks) {
+int32_t platform_store_create(const char *path, const char *name, uint8_t *block, uint32_t blocks) {
     int fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY, 0600);
     if (fd < 0) {
         return -errno;
@@ -138,11 +138,18 @@ int32_t platform_store_create(const char *path, char *name, uint8_t *block, uint
         unlink(name);
         return error;
     }
-    if (rename(name, path) < 0 || sync_directory(name) < 0) {
-        return fail(fd);
-    }
     return fd;
 }
+
+int32_t platform_store_put(int32_t fd, uint32_t block, uint32_t count, const uint8_t *bytes) {
+    return write_all(fd, bytes, (size_t)count * PLATFORM_BLOCK, (off_t)block * PLATFORM_BLOCK) < 0 ? errno : 0;
+}
+
+int32_t platform_store_name(int32_t fd, const char *path, char *name) {
+    return fsync(fd) < 0 || rename(name, path) < 0 || sync_directory(name) < 0 ? errno : 0;
+}
+
+void platform_store_discard(const char *name) { unlink(name); }
 
 int32_t platform_store_read(int32_t fd, uint32_t block, uint32_t count, uint8_t *bytes) {
     size_t left = (size_t)count * PLATFORM_BLOCK;

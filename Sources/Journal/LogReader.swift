@@ -51,8 +51,8 @@ public struct LogReader: BitwiseCopyable {
     case failed(Mistake)
   }
 
-  private let salt: Salt
-  private let ring: Ring
+  let salt: Salt
+  let ring: Ring
   /// How many blocks the buffer has room for.
   private let capacity: UInt32
   private var phase: Phase
@@ -120,6 +120,13 @@ public struct LogReader: BitwiseCopyable {
 
   /// The first block of the commit whose records came last.
   public private(set) var position = LogPosition.beginning
+
+  /// What recovery needs, after `end`: the first block, and how many there are.
+  @_optimize(size)
+  var span: (first: LogPosition, count: UInt32) {
+    guard commits > 0, let distance = ring.distance(from: head, to: last) else { return (.beginning, 0) }
+    return (head, distance &+ 1)
+  }
 
   /// Where the next commit goes, after `end`.
   public var space: LogSpace {

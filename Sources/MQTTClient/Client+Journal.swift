@@ -38,15 +38,24 @@ extension Driver where Engine == MQTTEngine, Link: ~Copyable, System == Linux {
     in memory: UnsafeMutablePointer<BlockWriterMemory>
   ) throws(JournalError) {
     let owner = Salt(hashing: clientID)
-    let file: BlockFile
+    var file: BlockFile
+    let salt = Salt(low: randomNumber(), high: randomNumber())
+    let new = Superblock(salt: salt, blocks: options.blocks, owner: owner)
     if let old = try Self.open(names) {
-      let superblock = try Self.superblock(of: old, owner, options, &engine.session)
-      try Self.recover(from: old, superblock, into: &engine.session, at: time, wallClock: wallClock)
+      var superblock = try Self.superblock(of: old, owner, &engine.session)
       file = old
+      if !options.wants(superblock.blocks),
+        let moved = try Self.move(file, superblock, to: new, names, options, &engine.session)
+      {
+        file = moved
+        try Self.name(file, &names)
+        superblock = new
+      }
+      try recover(from: file, superblock)
     } else {
-      let salt = Salt(low: randomNumber(), high: randomNumber())
-      let superblock = Superblock(salt: salt, blocks: options.blocks, owner: owner)
-      file = try Self.create(&names, superblock, &engine.session)
+      file = try Self.create(names, new, &engine.session)
+      try Self.name(file, &names)
+      engine.session.beginJournal(new)
     }
     do throws(PlatformError) {
       unsafe try attach(file, in: memory, hasThread: options.hasThread) { blocks, count in
@@ -92,36 +101,45 @@ extension Driver where Engine == MQTTEngine, Link: ~Copyable, System == Linux {
     }
   }
 
+  /// Makes a file that does not have its name yet.
   @inline(never)
   @_optimize(size)
   private static func create(
-    _ names: inout JournalNames, _ superblock: Superblock, _ session: inout Session
+    _ names: borrowing JournalNames, _ superblock: Superblock, _ session: inout Session
   ) throws(JournalError) -> BlockFile {
     var space = session.recoverySpace
     var block = space._mutatingExtracting(0..<Block.size)
     superblock.encode(into: &block)
-    let file: BlockFile
     do throws(PlatformError) {
-      file = try Self.create(names.path, as: &names.unfinished, &block, blocks: superblock.blocks)
+      return try BlockFile(
+        creating: names.path.bytes, as: names.unfinished.bytes, block: &block, blocks: superblock.blocks)
     } catch {
       throw JournalError(error)
     }
-    session.beginJournal(superblock)
-    return file
   }
 
   @_optimize(size)
-  private static func create(
-    _ path: borrowing Region, as name: inout Region, _ block: inout MutableSpan<UInt8>, blocks: UInt32
-  ) throws(PlatformError) -> BlockFile {
-    var unfinished = name.mutableBytes
-    return try BlockFile(creating: path.bytes, as: &unfinished, block: &block, blocks: blocks)
+  private static func name(_ file: borrowing BlockFile, _ names: inout JournalNames) throws(JournalError) {
+    do throws(PlatformError) {
+      try name(file, names.path, &names.unfinished)
+    } catch {
+      BlockFile.discard(names.unfinished.bytes)
+      throw JournalError(error)
+    }
+  }
+
+  @_optimize(size)
+  private static func name(
+    _ file: borrowing BlockFile, _ path: borrowing Region, _ unfinished: inout Region
+  ) throws(PlatformError) {
+    var name = unfinished.mutableBytes
+    try file.getName(path.bytes, insteadOf: &name)
   }
 
   @inline(never)
   @_optimize(size)
   private static func superblock(
-    of file: borrowing BlockFile, _ owner: Salt, _ options: JournalOptions, _ session: inout Session
+    of file: borrowing BlockFile, _ owner: Salt, _ session: inout Session
   ) throws(JournalError) -> Superblock {
     for index in 0..<UInt32(Superblock.count) {
       var space = session.recoverySpace
@@ -129,7 +147,6 @@ extension Driver where Engine == MQTTEngine, Link: ~Copyable, System == Linux {
       try read(index, of: file, into: &block)
       guard let superblock = try Self.superblock(in: block.span) else { continue }
       guard superblock.owner == owner else { throw .other }
-      guard superblock.blocks >= options.leastBlocks else { throw .size }
       return superblock
     }
     throw .corrupt
@@ -160,23 +177,76 @@ extension Driver where Engine == MQTTEngine, Link: ~Copyable, System == Linux {
 
   @inline(never)
   @_optimize(size)
-  private static func recover(
-    from file: borrowing BlockFile, _ superblock: Superblock, into session: inout Session, at now: Instant,
-    wallClock: UInt32
+  private mutating func recover(
+    from file: borrowing BlockFile, _ superblock: Superblock
   ) throws(JournalError) {
-    session.beginRecovery(superblock)
-    while true {
-      switch session.recover(at: now, wallClock: wallClock) {
-      case .read(let block, let count, let offset):
-        var space = session.recoverySpace
-        var part = space._mutatingExtracting(
-          offset..<offset &+ Int(truncatingIfNeeded: count) &* Block.size)
-        try read(block, of: file, into: &part)
-        session.recoveryRead()
-      case .done: return
-      case .failed(.corrupt): throw .corrupt
-      case .failed(.size): throw .size
+    engine.session.beginRecovery(superblock)
+    let (now, wallClock) = (time, wallClock)
+    repeat {} while try Self.goOn(&engine.session, from: file) { $0.recover(at: now, wallClock: wallClock) }
+  }
+
+  /// Takes the log to a new file, which does not have its name yet. `nil`: the old one is to be used further, because
+  /// that did not work, or what it has does not fit.
+  @inline(never)
+  @_optimize(size)
+  private static func move(
+    _ old: borrowing BlockFile, _ superblock: Superblock, to new: Superblock,
+    _ names: borrowing JournalNames, _ options: JournalOptions, _ session: inout Session
+  ) throws(JournalError) -> BlockFile? {
+    do throws(JournalError) {
+      session.beginRecovery(superblock)
+      repeat {} while try goOn(&session, from: old) { $0.survey() }
+      guard let move = session.move(to: new) else { throw .size }
+      let file = try create(names, new, &session)
+      do throws(JournalError) {
+        try copy(move, from: old, to: file, &session)
+      } catch {
+        BlockFile.discard(names.unfinished.bytes)
+        throw error
       }
+      return file
+    } catch {
+      // Enough for these options is enough.
+      guard superblock.blocks >= options.leastBlocks else { throw error }
+      return nil
+    }
+  }
+
+  @inline(never)
+  @_optimize(size)
+  private static func copy(
+    _ move: LogMove, from old: borrowing BlockFile, to new: borrowing BlockFile, _ session: inout Session
+  ) throws(JournalError) {
+    var move = move
+    let capacity = UInt32(truncatingIfNeeded: session.recoverySpace.count / Block.size)
+    while let (from, to, count) = move.next(capacity: capacity) {
+      var space = session.recoverySpace
+      var blocks = space._mutatingExtracting(0..<Int(truncatingIfNeeded: count) &* Block.size)
+      try read(from, of: old, into: &blocks)
+      move.convert(&blocks)
+      do throws(PlatformError) {
+        try new.write(blocks.span, to: to)
+      } catch {
+        throw .system(error.code)
+      }
+    }
+  }
+
+  /// Does what a step of reading asks for. Returns false if that was the last one.
+  @_optimize(size)
+  private static func goOn(
+    _ session: inout Session, from file: borrowing BlockFile, _ step: (inout Session) -> RecoveryStep
+  ) throws(JournalError) -> Bool {
+    switch step(&session) {
+    case .read(let block, let count, let offset):
+      var space = session.recoverySpace
+      var part = space._mutatingExtracting(offset..<offset &+ Int(truncatingIfNeeded: count) &* Block.size)
+      try read(block, of: file, into: &part)
+      session.recoveryRead()
+      return true
+    case .done: return false
+    case .failed(.corrupt): throw .corrupt
+    case .failed(.size): throw .size
     }
   }
 }

@@ -254,11 +254,16 @@ public struct JournalOptions: BitwiseCopyable {
   let delay: UInt32
   let isStrict: Bool
   let tellsStored: Bool
-  /// How many blocks the ring needs at least, and how many that of a new file gets.
+  /// How many blocks the ring needs at least, and how many it is to have.
   public let leastBlocks: UInt32
   public let blocks: UInt32
+  /// A file that has more than it needs stays as it is, because no size was asked for.
+  let keepsSize: Bool
   /// A thread writes it; else whatever lets the driver go on waits for the disk.
   public let hasThread: Bool
+
+  /// Whether a file whose ring has so many blocks is to stay as it is.
+  func wants(_ count: UInt32) -> Bool { keepsSize ? count >= leastBlocks : count == blocks }
 }
 
 /// Checks many numbers and throws once: a throwing call for each takes 30 KB of code.
@@ -314,7 +319,7 @@ private struct NumberCheck {
     }
     return JournalOptions(
       batchBytes: batchBytes, delay: delay, isStrict: request.journalFlags & 1 != 0,
-      tellsStored: request.journalFlags & 4 != 0, leastBlocks: least, blocks: blocks,
+      tellsStored: request.journalFlags & 4 != 0, leastBlocks: least, blocks: blocks, keepsSize: size == 0,
       hasThread: request.journalFlags & 2 == 0)
   }
 

@@ -27,8 +27,8 @@ extension Session {
   /// Begins with the file that has this superblock.
   @_optimize(size)
   public mutating func beginRecovery(_ superblock: Superblock) {
-    let blocks = UInt32(truncatingIfNeeded: journal.element.commit.blocks.count / Block.size)
-    journal.element.recovery = SessionJournal.Recovery(LogReader(superblock, capacity: blocks))
+    let reader = LogReader(superblock, capacity: journal.element.blockCount)
+    journal.element.recovery = SessionJournal.Recovery(reader)
     state.outbox.stored.element.beginRecovery()
     if state.hasUrgent { state.urgent.element.stored.element.beginRecovery() }
   }
@@ -38,6 +38,27 @@ extension Session {
   public mutating func beginJournal(_ superblock: Superblock) {
     journal.element.space = LogSpace(superblock)
     journal.element.isOpen = true
+  }
+
+  /// Reads the whole log after `beginRecovery`, and takes up nothing.
+  @_optimize(size)
+  public mutating func survey() -> RecoveryStep {
+    while true {
+      guard let step = journal.change({ $0.readOn() }) else { return .failed(.corrupt) }
+      switch step {
+      case .read(let block, let count, let offset): return .read(block: block, count: count, offset: offset)
+      case .failed(let mistake): return .failed(mistake == .buffer ? .size : .corrupt)
+      case .records: continue
+      case .end: return .done
+      }
+    }
+  }
+
+  /// After `survey`: how the log gets into another file; `nil`: that is too small for it.
+  @_optimize(size)
+  public func move(to superblock: Superblock) -> LogMove? {
+    guard let reader = journal.element.recovery?.reader else { return nil }
+    return LogMove(reader, to: superblock, spare: journal.element.blockCount)
   }
 
   /// Where blocks are to be read to.

@@ -19,17 +19,16 @@ public struct BlockFile: ~Copyable {
     guard descriptor >= 0 else { throw PlatformError(code: -descriptor) }
   }
 
-  /// Makes one of `block`, twice, and as many blocks of zeros. When this returns, the file is durable, with its path as
-  /// its name, and `block` is zeros. Until then it has the other name. Both end with a zero.
+  /// Makes one of `block`, twice, and as many blocks of zeros; `block` is zeros afterwards. Until it gets its path as its name,
+  /// the file has the other one. Both end with a zero.
   @_optimize(size)
   public init(
-    creating path: Span<UInt8>, as name: inout MutableSpan<UInt8>, block: inout MutableSpan<UInt8>,
-    blocks: UInt32
+    creating path: Span<UInt8>, as name: Span<UInt8>, block: inout MutableSpan<UInt8>, blocks: UInt32
   ) throws(PlatformError) {
     precondition(block.count == Self.blockSize)
     // The same, and C uses one block.
     descriptor = unsafe path.withUnsafeBytes { path in
-      unsafe name.withUnsafeMutableBytes { name in
+      unsafe name.withUnsafeBytes { name in
         unsafe block.withUnsafeMutableBufferPointer { block in
           unsafe platform_store_create(
             path.assumingMemoryBound(to: CChar.self).baseAddress,
@@ -51,6 +50,39 @@ public struct BlockFile: ~Copyable {
       unsafe platform_store_read(descriptor, block, count, space.baseAddress)
     }
     guard error == 0 else { throw PlatformError(code: error) }
+  }
+
+  /// Writes whole blocks from the one with the number `block` on, before the file has its name.
+  @_optimize(size)
+  public func write(_ blocks: Span<UInt8>, to block: UInt32) throws(PlatformError) {
+    let count = UInt32(truncatingIfNeeded: blocks.count / Self.blockSize)
+    // C reads as many blocks.
+    let error = unsafe blocks.withUnsafeBufferPointer { blocks in
+      unsafe platform_store_put(descriptor, block, count, blocks.baseAddress)
+    }
+    guard error == 0 else { throw PlatformError(code: error) }
+  }
+
+  /// When this returns, the file is durable, with its path as its name.
+  @_optimize(size)
+  public func getName(_ path: Span<UInt8>, insteadOf name: inout MutableSpan<UInt8>) throws(PlatformError) {
+    // C reads each up to its zero.
+    let error = unsafe path.withUnsafeBytes { path in
+      unsafe name.withUnsafeMutableBytes { name in
+        unsafe platform_store_name(
+          descriptor, path.assumingMemoryBound(to: CChar.self).baseAddress,
+          name.assumingMemoryBound(to: CChar.self).baseAddress)
+      }
+    }
+    guard error == 0 else { throw PlatformError(code: error) }
+  }
+
+  /// Removes one that did not get its name.
+  @_optimize(size)
+  public static func discard(_ name: Span<UInt8>) {
+    unsafe name.withUnsafeBytes { name in
+      unsafe platform_store_discard(name.assumingMemoryBound(to: CChar.self).baseAddress)
+    }
   }
 }
 

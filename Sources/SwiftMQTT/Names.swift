@@ -205,7 +205,7 @@ private var journalTexts: NameList {
       another process, or another client, has the journal open\0\
       the journal is damaged, or the file is no journal\0\
       the journal is that of another client id, or of a newer library\0\
-      the journal is too small for these options, or has more than they have room for
+      the journal has more than these options have room for
       """)
 }
 

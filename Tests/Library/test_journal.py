@@ -347,11 +347,7 @@ def test_hostile_content(path):
     assert set(found) == {0, -503, -504, -505} and min(found.values()) >= count / 100, found
 
 
-def test_too_small(path, clients):
-    clients(**kept(path)).close()
-    assert refused(**{**kept(path), "outbox_bytes": 1 << 20}) == "SMQ_ERR_JOURNAL_SIZE"
-    # More than there is room for.
-    path.unlink()
+def test_more_than_there_is_room_for(path, clients):
     with smq.Client(**kept(path, outbox_messages=64)) as client:
         for _ in range(60):
             assert client.publish("a", qos=1) == smq.OK
@@ -490,6 +486,102 @@ def test_threads_and_descriptors(path, clients):
     assert threads() == begin + 1
     client.close()
     assert threads() == begin and len(os.listdir("/proc/self/fd")) == descriptors
+
+
+# ---- Another size
+
+
+def filled(path: Path, **options: object) -> list[tuple[str, int]]:
+    """Fills a journal by several commits, some of which have ended, until the ring has begun a second lap. Returns what is
+    left, with its cookies."""
+    left = []
+    with smq.Client(**kept(path, **options)) as client:
+        for number in range(3 * info(client).blocks // 2):
+            stays = number % 9 == 0 and number < 90
+            topic = f"t/{number}" if stays else "latest"
+            assert client.publish(
+                topic, b"x" * (number % 50), qos=1 + (stays and number % 2), cookie=number, quiet=1,
+                overflow=smq.OVERFLOW_REFUSE if stays else smq.OVERFLOW_LATEST) == smq.OK
+            assert sync(client) == 1
+            if stays:
+                left.append((topic, number))
+    return [*left, ("latest", number)]
+
+
+def messages_of(path: Path, mosquitto, clients, **options: object) -> list[tuple[str, int]]:
+    listener = clients(url=mosquitto.url)
+    listener.connected()
+    listener.subscribed("#", qos=2)
+    client = clients(**kept(path, url=mosquitto.url, **options))
+    client.connected()
+    client.until(lambda: client.stats.outbox_messages == 0)
+    assert client.publish("end", qos=2) == smq.OK
+    client.step(0)
+    got = []
+
+    def came() -> bool:
+        client.step(1)
+        got.extend(e.topic.decode() for e in listener.events if e.type == smq.EVENT_MESSAGE)
+        listener.events.clear()
+        return "end" in got
+
+    listener.until(came)
+    client.close()
+    return got[:-1]
+
+
+@pytest.mark.parametrize("size", [256 << 10, 96 << 10, 1 << 20])
+def test_another_size(mosquitto, clients, path, size):
+    options = dict(journal_batch_bytes=4096, outbox_bytes=4096, outbox_messages=32)
+    left = filled(path, **options, journal_bytes=128 << 10)
+    before = path.stat()
+    with smq.Client(**kept(path, **options)) as client:  # no size: it stays as it is
+        assert news(client) == [(smq.JOURNAL_RECOVERED, len(left), 0)]
+    assert path.stat().st_ino == before.st_ino
+    with smq.Client(**kept(path, **options, journal_bytes=size)) as client:
+        assert news(client) == [(smq.JOURNAL_RECOVERED, len(left), 0)]
+        assert info(client).blocks == size // 4096 - 2
+        assert client.publish("new", qos=1) == smq.OK and sync(client) == 1
+    assert not path.with_suffix(".new").exists()
+    assert path.stat().st_size == size and path.stat().st_ino != before.st_ino
+    # Another program's reading, and the server's.
+    assert [m.topic for m in Journal(path.read_bytes()).messages()][-1] == b"new"
+    assert sorted(messages_of(path, mosquitto, clients, **options)) == sorted(topic for topic, _ in [*left, ("new", 0)])
+
+
+def test_a_client_that_needs_more(path):
+    """A larger outbox needs a larger file, so it gets one, unless the disk is full; then nothing has changed."""
+    with smq.Client(**kept(path)) as client:
+        client.publish("a", b"1", qos=1)
+        assert sync(client) == 1
+    before, large = path.read_bytes(), kept(path, outbox_bytes=1 << 20)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(before), limits[1]))
+    try:
+        with pytest.raises(ValueError, match="SMQ_ERR_JOURNAL"):
+            smq.Client(**large)
+        # This one asks for more than it needs, and does without.
+        with smq.Client(**kept(path, journal_bytes=1 << 20)) as client:
+            assert news(client) == [(smq.JOURNAL_RECOVERED, 1, 0)] and info(client).blocks == len(before) // 4096 - 2
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert path.read_bytes() == before and [p.name for p in path.parent.iterdir()] == ["journal"]
+    with smq.Client(**large) as client:
+        assert news(client) == [(smq.JOURNAL_RECOVERED, 1, 0)]
+        assert path.stat().st_size > 2 << 20
+
+
+def test_less_than_what_is_in_use(path):
+    """A ring that has no room for what the old one has leaves it as it is."""
+    options = dict(journal_batch_bytes=4096, outbox_bytes=4096, outbox_messages=16)
+    with smq.Client(**kept(path, **options, journal_bytes=1 << 20)) as client:
+        assert client.publish("old", qos=1) == smq.OK and sync(client) == 1
+        for number in range(150):
+            client.publish("a", str(number), qos=1, overflow=smq.OVERFLOW_LATEST, quiet=1)
+            assert sync(client) == 1
+    with smq.Client(**kept(path, **options, journal_bytes=96 << 10)) as client:
+        assert news(client) == [(smq.JOURNAL_RECOVERED, 2, 0)] and info(client).blocks == 254
 
 
 # ---- Killed

@@ -223,11 +223,23 @@ enum {
 int32_t platform_store_open(const char *path);
 
 /*
- * Makes a file of 2 + blocks blocks: the one at block twice, then zeros, which are at block afterwards. It has its name only when all of it is durable, and
- * the name is durable when this returns. A file that has the name already is replaced. Returns the descriptor, or
- * -errno. Until then it has the other name, whose text is changed and put back.
+ * Makes a file of 2 + blocks blocks, which is to be at path: the one at block twice, then zeros, which are at block
+ * afterwards. Until platform_store_name() it has the other name. Returns the descriptor, or -errno; then there is no
+ * such file.
  */
-int32_t platform_store_create(const char *path, char *name, uint8_t *block, uint32_t blocks);
+int32_t platform_store_create(const char *path, const char *name, uint8_t *block, uint32_t blocks);
+
+/* Writes blocks of a file that does not have its name yet. Returns 0 or an errno. */
+int32_t platform_store_put(int32_t fd, uint32_t block, uint32_t count, const uint8_t *bytes);
+
+/*
+ * Gives the file its name when all of it is durable; a file that has the name already is replaced. The name is durable
+ * when this returns. Returns 0 or an errno. The text of name is changed and put back.
+ */
+int32_t platform_store_name(int32_t fd, const char *path, char *name);
+
+/* Removes a file that did not get its name. */
+void platform_store_discard(const char *name);
 
 /* A result of platform_store_read() that is no errno: the file does not have these blocks. */
 enum {

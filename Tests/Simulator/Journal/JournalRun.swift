@@ -6,7 +6,7 @@ import TestSupport
 enum JournalCount: Int, CountKind {
   case commit, blocks, wrapped, cleaned, failedCommit, exhausted
   case crashState, tornState, flightState, promisedState, failedState
-  case crash, corruption, corruptionFound
+  case crash, moved, corruption, corruptionFound
 }
 
 /// A history of one log, on a disk that loses power at any moment: whatever is then on the disk, recovery
@@ -15,7 +15,7 @@ final class JournalRun {
   private(set) var counts = Counts<JournalCount>()
   private let trace: Trace
   private var random: SeededRandom
-  private let ring: Int
+  private var ring: Int
   private let bufferBlocks: Int
   private let largest: Int
   private let failures: Int
@@ -41,11 +41,9 @@ final class JournalRun {
   private static func newFile(_ superblock: Superblock, garbage: Bool, _ random: inout SeededRandom)
     -> [UInt8]
   {
-    var bytes = [UInt8](repeating: 0, count: Block.size)
-    var span = bytes.mutableSpan
-    superblock.encode(into: &span)
-    let count = Int(superblock.blocks) * Block.size
-    return bytes + bytes + (garbage ? random.bytes(count) : [UInt8](repeating: 0, count: count))
+    let file = Recovered.file(superblock)
+    let start = Superblock.count * Block.size
+    return garbage ? file[..<start] + random.bytes(file.count - start) : file
   }
 
   func run() throws(Failure) {
@@ -65,9 +63,7 @@ final class JournalRun {
         owner.remove(subject)
       } else {
         let value = random.bytes(random.percent(40) ? random.from(0...largest) : random.from(0...64))
-        // Half of the ring, without the room that two commits take: so there is always room to clean.
-        let room = (ring / 2 - 2 * bufferBlocks) * Block.room
-        if owner.liveBytes + value.count < room { owner.set(subject, value) }
+        if owner.liveBytes + value.count < room(ring) { owner.set(subject, value) }
       }
     }
   }
@@ -136,9 +132,32 @@ final class JournalRun {
     trace("crash: \(found.values.count) values, \(found.torn) blocks torn")
     counts[.cleaned] += owner.cleaned
     counts[.crash] += 1
+    if random.percent(30), try move(image, found) { return }
     disk = Disk(image)
     owner = LogOwner(found, bufferBlocks: bufferBlocks)
   }
+
+  /// The next process wants a ring of another size. Returns false if that has no room.
+  private func move(_ image: [UInt8], _ found: Recovered) throws(Failure) -> Bool {
+    let size = random.pick([16, 17, 24, 40, 64])
+    guard owner.liveBytes < room(size), size != ring else { return false }
+    let superblock = Superblock(
+      salt: Salt(low: UInt32(truncatingIfNeeded: random.next()), high: 0), blocks: UInt32(size),
+      owner: Salt(low: 1, high: 2))
+    guard let other = found.moved(image, to: superblock, bufferBlocks: bufferBlocks) else { return false }
+    guard let again = try? Recovered(other, bufferBlocks: bufferBlocks), again.values == found.values else {
+      throw Failure("a ring of \(size) blocks has something else than that of \(ring)")
+    }
+    trace("from \(ring) to \(size) blocks")
+    counts[.moved] += 1
+    ring = size
+    disk = Disk(other)
+    owner = LogOwner(again, bufferBlocks: bufferBlocks)
+    return true
+  }
+
+  /// Half of a ring, without the room that two commits take: so there is always room to clean.
+  private func room(_ ring: Int) -> Int { (ring / 2 - 2 * bufferBlocks) * Block.room }
 
   /// A byte of a block that is durable changes. Either recovery says so, or nothing needed it; the last
   /// commit alone cannot be told from one that was being written.

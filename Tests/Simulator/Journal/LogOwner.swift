@@ -140,6 +140,7 @@ struct Recovered {
   var space: LogSpace
   var ring: Int
   var torn: Int
+  private let reader: LogReader
 
   /// Reads an image of a file. It throws what the reader reports.
   init(_ image: [UInt8], bufferBlocks: Int) throws(LogReader.Mistake) {
@@ -168,6 +169,28 @@ struct Recovered {
     space = reader.space
     ring = Int(superblock.blocks)
     torn = Int(reader.torn)
+    self.reader = reader
+  }
+
+  /// Returns a file with another ring that has the same log; `nil`: that ring is too small.
+  func moved(_ image: [UInt8], to superblock: Superblock, bufferBlocks: Int) -> [UInt8]? {
+    guard var move = LogMove(reader, to: superblock, spare: UInt32(bufferBlocks)) else { return nil }
+    var result = Self.file(superblock)
+    while let (from, to, count) = move.next(capacity: UInt32(bufferBlocks)) {
+      var blocks = Array(image[Int(from) * Block.size..<Int(from + count) * Block.size])
+      var span = blocks.mutableSpan
+      move.convert(&span)
+      result.replaceSubrange(Int(to) * Block.size..<Int(to + count) * Block.size, with: blocks)
+    }
+    return result
+  }
+
+  /// A file of zeros.
+  static func file(_ superblock: Superblock) -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: Block.size)
+    var span = bytes.mutableSpan
+    superblock.encode(into: &span)
+    return bytes + bytes + [UInt8](repeating: 0, count: Int(superblock.blocks) * Block.size)
   }
 
   private static func superblock(_ image: [UInt8]) -> Superblock? {

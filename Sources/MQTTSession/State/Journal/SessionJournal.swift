@@ -136,6 +136,9 @@ struct SessionJournal: ~Copyable {
     self.tellsStored = tellsStored
   }
 
+  /// How many blocks the largest commit has.
+  var blockCount: UInt32 { UInt32(truncatingIfNeeded: commit.blocks.count / Block.size) }
+
   /// Keeps the PUBCOMP of an identifier until the journal no longer has it. The caller has seen that there is
   /// room.
   @_optimize(size)
